@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The one clock of a recording: CLOCK_MONOTONIC, in nanoseconds. */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_SECOND 1000000000ull
+#define NS_PER_MS     1000000ull
+#define NS_PER_US     1000ull
+
+static inline uint64_t clock_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_SECOND + (uint64_t)ts.tv_nsec;
+}

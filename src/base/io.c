@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int io_write_all(int fd, const void *data, size_t size)
+{
+	const char *p = data;
+
+	while (size) {
+		ssize_t n = write(fd, p, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t io_read_full(int fd, void *data, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = read(fd, (char *)data + done, size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t io_pread_full(int fd, void *data, size_t size, off_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, (char *)data + done, size - done, offset + (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int io_read_file(const char *path, size_t limit, struct buf *b)
+{
+	char chunk[16384];
+	size_t total = 0;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while ((n = io_read_full(fd, chunk, sizeof(chunk))) > 0) {
+		total += (size_t)n;
+		if (total > limit) {
+			n = -EFBIG;
+			break;
+		}
+		buf_append(b, chunk, (size_t)n);
+	}
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	return b->failed ? -ENOMEM : 0;
+}

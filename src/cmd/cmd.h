@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands: one file under src/cmd/ and one row in the table of src/main.c each
+ * (docs/howto-add-a-command.md). Commands are the only code that prints or decides the exit status.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* Exit statuses of xpuprof itself; `record` passes on the status of its command instead. */
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,  /* it was tried and did not work */
+	EXIT_USAGE = 2,   /* the command line is wrong */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+/* argv[0] is the command's name. Each returns the exit status. */
+int cmd_record(int argc, char **argv);
+int cmd_flame(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+/* Prints "xpuprof: <text>" on stderr, in one write. */
+void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* As cmd_error with the text of the last error; returns EXIT_FAILED. */
+int cmd_failed(void);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A GPU vendor, seen from the recorder. One folder under src/gpu/ and one row in src/gpu/backends.c each;
+ * docs/howto-add-a-gpu-backend.md.
+ *
+ * Life: open -> environment (once, before the command starts) -> any number of { snapshot; drain } ->
+ * stop -> { snapshot; drain } -> close. One thread.
+ *
+ * snapshot and drain are two calls because of the order the correlator needs: everything that is in the
+ * shared rings at the snapshot had its launch marker fire before, so the recorder takes the snapshot,
+ * drains the markers, and only then drains the rings up to the snapshot.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "profile/gpu_events.h"
+#include "profile/tasks.h"
+
+struct gpu_backend; /* each backend's own */
+
+struct gpu_options {
+	const char *runtime_dir; /* private folder of the recording (0700), owned by the target's user */
+	const char *library;     /* path of libxpuprof-inject.so */
+	uint32_t target_uid;     /* only this user's processes may connect */
+	uint32_t target_gid;
+	unsigned int marker; /* enum launch_marker: which entry point the library shall call; 0: none */
+	bool queue_times;    /* also ask for queued and submitted times */
+	size_t ring_bytes;   /* of each process's ring; 0: the default */
+};
+
+struct gpu_stats {
+	uint64_t instances;          /* connections so far */
+	uint64_t instances_live;
+	uint64_t records;            /* taken from rings */
+	uint64_t never_connected;    /* filled in by the recorder, which sees libcuda being mapped */
+};
+
+struct gpu_backend_ops {
+	const char *name; /* "nvidia" */
+	int (*open)(struct gpu_backend **ret, const struct gpu_options *options, struct profile_writer *w,
+		struct tasks *tasks, struct gpu_sink sink);
+	/* Environment variables for the command: calls add("NAME", "value") for each. */
+	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
+		void *context);
+	/* Readable when a library wants something (connects, says or closes); ring data is polled. */
+	int (*poll_fd)(struct gpu_backend *b);
+	int (*snapshot)(struct gpu_backend *b);
+	/* Hands everything up to the snapshot to the sink. *ret_busy: there was much, come back soon. */
+	int (*drain)(struct gpu_backend *b, bool *ret_busy);
+	/* Asks every live library to flush and go quiet, and waits at most timeout_ms for it. */
+	int (*stop)(struct gpu_backend *b, unsigned int timeout_ms);
+	/* True when this process (pid) has connected at some time during its present program image. */
+	bool (*has_connected)(struct gpu_backend *b, uint32_t pid);
+	void (*stats)(const struct gpu_backend *b, struct gpu_stats *ret);
+	void (*close)(struct gpu_backend *b);
+};
+
+/* All backends; NULL-terminated. */
+extern const struct gpu_backend_ops *const gpu_backends[];

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The launch marker: a function that does nothing, at a place the recorder puts a uprobe on. Its three
+ * arguments are all the probe needs.
+ *
+ * What a uprobe costs depends on the instruction under it and on the kernel: 6.18 turns a probe on a
+ * 5-byte nop into a call, 7.2 one on a 10-byte nop, older kernels are cheapest on a 1-byte nop and
+ * single-step long ones. So there are three entry points, alike but for their first instruction, and the
+ * recorder measures which is the cheapest here and tells the library at connection.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum launch_marker {
+	LAUNCH_MARKER_NONE = 0,
+	LAUNCH_MARKER_NOP1,
+	LAUNCH_MARKER_NOP5,
+	LAUNCH_MARKER_NOP10,
+	LAUNCH_MARKER_KINDS
+};
+
+/* instance and correlation as in profile/gpu_events.h, kind an enum profile_call_kind. */
+void xpuprof_launch_marker_nop1(uint64_t instance, uint64_t correlation, uint64_t kind);
+void xpuprof_launch_marker_nop5(uint64_t instance, uint64_t correlation, uint64_t kind);
+void xpuprof_launch_marker_nop10(uint64_t instance, uint64_t correlation, uint64_t kind);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/* The command table and the dispatch. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+};
+
+static const struct command commands[] = {
+	{"record", cmd_record, "run a command and record its CPU and GPU work"},
+	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
+	{"report", cmd_report, "print where the time of a recording went"},
+	{"export", cmd_export, "write a recording in another tool's format"},
+	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(FILE *to)
+{
+	fprintf(to, "usage: xpuprof COMMAND [options] ...\n\n"
+		    "Shows which code asked for which GPU work, and where the time went.\n\n"
+		    "commands:\n");
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+	fprintf(to, "\nTry 'xpuprof record -- COMMAND', then 'xpuprof flame -o out.svg'.\n"
+		    "'xpuprof COMMAND --help' and 'man xpuprof-COMMAND' tell more.\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		print_help(stdout);
+		return EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("xpuprof %s\n", XPUPROF_VERSION);
+		return EXIT_OK;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	cmd_error("unknown command '%s' (see 'xpuprof --help')", argv[1]);
+	return EXIT_USAGE;
+}

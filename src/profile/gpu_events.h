@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the sources report before anything is joined: the vocabulary between src/capture/ (stacks at
+ * launches), src/gpu/ (calls and work) and src/correlate/ (which joins them).
+ *
+ * An `instance` is one connection of one injected library, numbered by the recorder from 1; it never
+ * comes twice in a recording. A correlation id is unique within an instance (32 bits, may wrap).
+ */
+#pragma once
+
+#include "profile/model.h"
+
+/* A launch marker fired: the calling thread's stack at this call. */
+struct gpu_launch {
+	uint32_t instance;
+	uint32_t correlation;
+	uint64_t time_ns;
+	uint32_t thread; /* profile id */
+	uint32_t stack;  /* profile id; 0: could not be taken */
+	enum profile_call_kind kind;
+};
+
+enum {
+	GPU_CALL_CAPTURED = 1 << 0, /* the stream was being captured: it made graph nodes, no work */
+	GPU_CALL_EMPTY = 1 << 1,    /* it asked for zero bytes or an empty graph */
+	GPU_CALL_UNMARKED = 1 << 2, /* its marker was not called (no stacks wanted) */
+};
+
+/* An outermost CUDA call returned. */
+struct gpu_call {
+	uint32_t instance;
+	uint32_t correlation;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t thread; /* profile id */
+	uint32_t api;    /* string id */
+	enum profile_call_kind kind;
+	int32_t result;
+	uint32_t flags;
+};
+
+/* A piece of GPU work ended. */
+struct gpu_work {
+	uint32_t instance;
+	uint32_t correlation;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t queued_ns;
+	uint64_t submitted_ns;
+	uint64_t bytes;
+	uint64_t graph_node;
+	uint32_t op; /* profile id */
+};
+
+enum gpu_node_change {
+	GPU_NODE_CREATED = 1, /* by the call `correlation` */
+	GPU_NODE_CLONED,      /* from `original` (clone, instantiate) */
+	GPU_NODE_DESTROYED,
+};
+
+/* A node of a CUDA graph came or went. */
+struct gpu_node {
+	uint32_t instance;
+	enum gpu_node_change change;
+	uint32_t correlation; /* 0: made outside any call we saw */
+	uint64_t node;
+	uint64_t original;
+};
+
+/* Where a source hands its events; each returns 0 or -errno, which stops the recording. */
+struct gpu_sink {
+	void *context;
+	int (*launch)(void *context, const struct gpu_launch *e);
+	int (*call)(void *context, const struct gpu_call *e);
+	int (*work)(void *context, const struct gpu_work *e);
+	int (*node)(void *context, const struct gpu_node *e);
+	/* The instance is over: nothing more will come from it. */
+	int (*instance_end)(void *context, uint32_t instance);
+};

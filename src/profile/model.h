@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The data model of a profile: what one recording is made of.
+ *
+ *	   strings <---- everything that has a name
+ *	   modules <-- locations <-- stacks (a trie: parent + location)
+ *	 processes <-- threads
+ *	   devices <-- ops (what a piece of GPU work is: kernel + shape, kind of copy, ...)
+ *
+ *	   sample  (thread, stack, period)                    a CPU was here
+ *	   call    (thread, stack, API, duration, result)     the program called CUDA
+ *	   work    (op, start, duration, launching stack)     the GPU did this
+ *	   pending (thread, stack, API, reason)               a call that asked for work which never showed
+ *
+ * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events carry
+ * ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
+ *
+ * These structs are what writer and reader exchange with the rest of the program; how they look in the
+ * file is docs/file-format.md.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum profile_module_kind {
+	MODULE_FILE = 1, /* an ELF file */
+	MODULE_KERNEL,   /* the kernel and its modules; addresses are virtual */
+	MODULE_VDSO,
+	MODULE_ANON, /* executable memory without a file: JIT code; addresses are virtual */
+};
+
+#define BUILD_ID_MAX 20
+
+/* Something that code was mapped from. */
+struct profile_module {
+	enum profile_module_kind kind;
+	uint32_t path; /* string: as the process saw it */
+	uint8_t build_id_size;
+	uint8_t build_id[BUILD_ID_MAX];
+};
+
+enum profile_frame_kind {
+	FRAME_USER = 1, /* native code in user space */
+	FRAME_KERNEL,   /* the operating system's kernel */
+	FRAME_PYTHON,
+	FRAME_NOTE, /* not code: says something about the stack, e.g. "[incomplete]"; named in brackets */
+};
+
+/*
+ * One place in code. For MODULE_FILE `address` is an offset into the file; for other modules a virtual
+ * address. A return address is stored less one, so that it lies inside the call. Notes and Python
+ * frames have no module: `name` (and `line`, `file`) is all there is. For native frames `name` stays 0
+ * until a symbol is added (profile_add_symbol), perhaps at the end of the recording or much later.
+ */
+struct profile_location {
+	enum profile_frame_kind kind;
+	uint32_t module;
+	uint64_t address;
+	uint32_t name; /* string */
+	uint32_t file; /* string */
+	uint32_t line;
+};
+
+/* A stack is the id of its leaf node; following `parent` to 0 leads to the root. */
+struct profile_stack_node {
+	uint32_t parent;
+	uint32_t location;
+};
+
+/* A process image: exec begins a new one. */
+struct profile_process {
+	uint32_t pid;
+	uint32_t parent; /* process id, not pid */
+	uint64_t start_ns;
+	uint32_t comm;    /* string */
+	uint32_t cmdline; /* string, arguments joined by blanks */
+};
+
+struct profile_thread {
+	uint32_t process;
+	uint32_t tid;
+	uint32_t name; /* string */
+};
+
+struct profile_device {
+	uint8_t uuid[16];
+	uint32_t ordinal;  /* as the first process that used it counted */
+	uint32_t name;     /* string; begins with "Simulated GPU" under the simulated driver */
+	uint32_t sm_count;
+	uint64_t memory_bytes;
+};
+
+enum profile_op_kind {
+	OP_KERNEL = 1,
+	OP_COPY,
+	OP_SET,
+};
+
+/* Kinds of copies; also the kinds of memory for OP_SET's and OP_COPY's ends. Names: profile_copy_name. */
+enum profile_copy_kind {
+	COPY_UNKNOWN = 0,
+	COPY_HTOD,
+	COPY_DTOH,
+	COPY_HTOA,
+	COPY_ATOH,
+	COPY_ATOA,
+	COPY_ATOD,
+	COPY_DTOA,
+	COPY_DTOD,
+	COPY_HTOH,
+	COPY_PTOP,
+	COPY_KINDS
+};
+
+enum profile_memory_kind {
+	MEMORY_UNKNOWN = 0,
+	MEMORY_PAGEABLE,
+	MEMORY_PINNED,
+	MEMORY_DEVICE,
+	MEMORY_ARRAY,
+	MEMORY_MANAGED,
+	MEMORY_DEVICE_STATIC,
+	MEMORY_MANAGED_STATIC,
+	MEMORY_KINDS
+};
+
+/* What a piece of GPU work is, without its times: the same for every launch of equal shape. */
+struct profile_op {
+	enum profile_op_kind kind;
+	uint32_t process; /* whose context and stream numbers these are */
+	uint32_t device;  /* device id of the profile */
+	uint32_t context;
+	uint32_t stream;
+	uint32_t name; /* string: the kernel's mangled name; 0 for copies and sets */
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t registers;            /* a thread */
+	uint32_t shared_static_bytes;  /* a block */
+	uint32_t shared_dynamic_bytes; /* a block */
+	uint8_t copy_kind;             /* enum profile_copy_kind, OP_COPY */
+	uint8_t source_memory;         /* enum profile_memory_kind, OP_COPY */
+	uint8_t target_memory;         /* enum profile_memory_kind, OP_COPY and OP_SET */
+};
+
+struct profile_sample {
+	uint64_t time_ns;
+	uint64_t period_ns; /* the CPU time this sample stands for */
+	uint32_t thread;
+	uint32_t stack; /* kernel frames, if any, are its leaf end */
+	uint32_t cpu;
+};
+
+/* What a CUDA call is for. */
+enum profile_call_kind {
+	CALL_LAUNCH = 1, /* kernel launch */
+	CALL_COPY,
+	CALL_SET,
+	CALL_GRAPH, /* graph launch */
+	CALL_SYNC,  /* waits for the GPU */
+	CALL_NODE,  /* adds a node to a graph; asks for no work by itself */
+	CALL_KINDS
+};
+
+/* One outermost CUDA call. */
+struct profile_call {
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	uint32_t thread;
+	uint32_t stack; /* 0: not recorded */
+	uint32_t api;   /* string, e.g. "cudaLaunchKernel" */
+	enum profile_call_kind kind;
+	int32_t result; /* the CUDA return code; 0 is success */
+	uint32_t instance;
+	uint32_t correlation;
+};
+
+/* Why a piece of work has no launching stack. */
+enum profile_join {
+	JOIN_OK = 0,
+	JOIN_NO_CPU_SIDE,  /* stacks were not recorded: no rights, or --gpu-only without BPF */
+	JOIN_STACK_LOST,   /* the call is known, its stack was lost on the way */
+	JOIN_NO_LAUNCH,    /* no call with this id was ever seen */
+	JOIN_LATE,         /* the call was seen and had to be forgotten before the work arrived */
+	JOIN_REASONS
+};
+
+/* One piece of GPU work. */
+struct profile_work {
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	uint64_t bytes;        /* copies and sets; 0 for kernels */
+	uint64_t queued_ns;    /* 0: not known */
+	uint64_t submitted_ns; /* 0: not known */
+	uint64_t graph_node;   /* 0: not part of a graph */
+	uint64_t launch_ns;    /* when the launching call began; 0: not known */
+	uint32_t op;
+	uint32_t thread;       /* that launched it; 0: not known */
+	uint32_t stack;        /* of the launching call; 0: see join */
+	uint32_t node_stack;   /* where the graph node was made; 0: none or not known */
+	uint32_t api;          /* string: the launching call; 0: not known */
+	uint32_t instance;
+	uint32_t correlation;
+	enum profile_join join;
+};
+
+/* Why a call that asks for work has none. */
+enum profile_pending_reason {
+	PENDING_FAILED = 1, /* the call returned an error */
+	PENDING_CAPTURED,   /* it became a node of a graph under capture */
+	PENDING_EMPTY,      /* it asked for nothing: zero bytes, an empty graph */
+	PENDING_UNFINISHED, /* its work was not reported by the end of the recording */
+	PENDING_NO_EXIT,    /* the call itself never returned */
+	PENDING_FORGOTTEN,  /* it waited longer than the correlator can remember */
+	PENDING_REASONS
+};
+
+struct profile_pending {
+	uint64_t start_ns;
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t api; /* string; 0: not known */
+	uint32_t instance;
+	uint32_t correlation;
+	enum profile_pending_reason reason;
+};
+
+enum profile_event_kind {
+	EVENT_SAMPLE = 1,
+	EVENT_CALL,
+	EVENT_WORK,
+	EVENT_PENDING,
+};
+
+struct profile_event {
+	enum profile_event_kind kind;
+	union {
+		struct profile_sample sample;
+		struct profile_call call;
+		struct profile_work work;
+		struct profile_pending pending;
+	};
+};
+
+/*
+ * Everything that can go missing, counted by cause: one row here, one row in the table of losses.c, and
+ * every report shows it. `PENDING_*` and `JOIN_*` are counted from their events, not here.
+ */
+enum profile_loss {
+	LOSS_SAMPLES_RING_FULL = 1, /* CPU samples */
+	LOSS_STACKS_RING_FULL,      /* launch stacks */
+	LOSS_STACKS_INCOMPLETE,     /* stacks (samples and launches) that do not reach their root */
+	LOSS_MAPS_LOST,             /* mapping events the kernel dropped */
+	LOSS_GPU_RING_FULL,         /* GPU-side records: the shared ring was full */
+	LOSS_GPU_DROPPED,           /* GPU-side records CUPTI dropped */
+	LOSS_GPU_INVALID,           /* GPU-side records with impossible times or contents */
+	LOSS_GPU_UNKNOWN,           /* GPU-side records longer or newer than we know and not understood */
+	LOSS_GPU_TAKEN,             /* processes in which another profiler held CUPTI */
+	LOSS_GPU_NO_CUPTI,          /* processes in which no usable CUPTI was found */
+	LOSS_GPU_NEVER_CONNECTED,   /* processes that mapped the CUDA driver and never connected */
+	LOSS_GPU_ABANDONED,         /* records whose writer died in the middle */
+	LOSS_GPU_CORRUPT,           /* shared rings that were scribbled over and given up */
+	LOSS_KINDS
+};
+
+/* Metadata keys (strings to strings; unknown keys are kept). Times are decimal nanoseconds. */
+#define META_COMMAND      "command"      /* the recorded command line */
+#define META_HOSTNAME     "hostname"
+#define META_KERNEL       "kernel"       /* uname -r */
+#define META_CPUS         "cpus"         /* online CPUs, decimal */
+#define META_START_NS     "start_ns"     /* of the recording */
+#define META_END_NS       "end_ns"
+#define META_REALTIME_NS  "realtime_ns"  /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
+#define META_SAMPLE_HZ    "sample_hz"    /* 0 or absent: no CPU samples */
+#define META_STACK_SOURCE "stack_source" /* "bpf" or "none": where launch stacks came from */
+#define META_CUPTI        "cupti"        /* version and path, one line for each distinct one */
+#define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
+#define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */
+#define META_EXIT_STATUS  "exit_status"  /* of the command, as a shell would give it */
+#define META_VERSION      "xpuprof"      /* version that wrote it */
+
+/* Short names ("HtoD", "pinned", "failed", ...) and sentences for reports; never NULL. */
+const char *profile_copy_name(unsigned int kind);
+const char *profile_memory_name(unsigned int kind);
+const char *profile_call_kind_name(unsigned int kind);
+const char *profile_join_text(unsigned int join);
+const char *profile_pending_text(unsigned int reason);
+/* A stable key for machines ("gpu_ring_full") and a sentence for people; NULL past the table. */
+const char *profile_loss_key(unsigned int loss);
+const char *profile_loss_text(unsigned int loss);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a profile file, trusting nothing in it.
+ *
+ * Events come one by one, in file order (which is close to, but not exactly, time order); tables fill up
+ * on the way. An event's own ids are valid as soon as it is returned, but names may be replaced later
+ * (symbols are usually at the end), so views gather by id first and look names up after the last event.
+ *
+ * Memory is bounded by the tables plus one chunk, not by the file.
+ */
+#pragma once
+
+#include "profile/model.h"
+
+struct profile_reader;
+
+/* Opens and checks the header: 0, or -errno with error_text (-EINVAL: not a profile, or one of a newer
+ * version). */
+int profile_reader_open(struct profile_reader **ret, const char *path);
+void profile_reader_close(struct profile_reader *r);
+
+/*
+ * The next event: 1, or 0 after the last one. A damaged or truncated rest ends the events as well
+ * (0), and profile_reader_incomplete then says why. Negative only for I/O errors and short memory.
+ */
+int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
+
+/* NULL for a complete profile; else one line: "ends in the middle of a chunk at byte 4096". Final after
+ * profile_reader_next returned 0. */
+const char *profile_reader_incomplete(const struct profile_reader *r);
+
+/* Table entries; NULL (or "" for strings) for ids that are 0 or not in the file. The number of entries
+ * is the highest id. */
+const char *profile_string(const struct profile_reader *r, uint32_t id, size_t *ret_size);
+const struct profile_module *profile_module(const struct profile_reader *r, uint32_t id);
+const struct profile_location *profile_location(const struct profile_reader *r, uint32_t id);
+const struct profile_stack_node *profile_stack_node(const struct profile_reader *r, uint32_t id);
+const struct profile_process *profile_process(const struct profile_reader *r, uint32_t id);
+const struct profile_thread *profile_thread(const struct profile_reader *r, uint32_t id);
+const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id);
+const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id);
+
+struct profile_counts {
+	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops;
+};
+
+struct profile_counts profile_counts(const struct profile_reader *r);
+
+/* A loss counter, 0 when absent. */
+uint64_t profile_loss_count(const struct profile_reader *r, enum profile_loss loss);
+/* A metadata value, or NULL. */
+const char *profile_meta(const struct profile_reader *r, const char *key);
+/* The n-th metadata pair; false past the last. */
+bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
+	const char **ret_value);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a profile file while the recording runs.
+ *
+ * Tables are interned here: profile_add_* returns the id of an equal entry when there is one, and writes
+ * a new one otherwise. Events go into the current chunk and reach the file when the chunk is full or on
+ * profile_writer_flush. Memory is bounded by the number of distinct table entries and never grows with
+ * the number of events.
+ *
+ * Errors are sticky: the first failing write is kept and returned by every later call, so that callers
+ * may check at flush and close only; what was written before stays readable. One thread at a time.
+ *
+ * Every function returns 0 or -errno with error_text set, unless it says otherwise.
+ */
+#pragma once
+
+#include "profile/model.h"
+
+struct profile_writer;
+
+/* Creates (or truncates) the file; it is readable as an incomplete profile from the first flush on. */
+int profile_writer_open(struct profile_writer **ret, const char *path);
+/* Writes what is left and the end mark, and frees `w`. NULL is fine. */
+int profile_writer_close(struct profile_writer *w);
+/* Frees without the end mark: the file stays what was flushed. */
+void profile_writer_abort(struct profile_writer *w);
+/* Pushes the current chunks to the file. */
+int profile_writer_flush(struct profile_writer *w);
+
+int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id);
+int profile_add_module(struct profile_writer *w, const struct profile_module *m, uint32_t *ret_id);
+int profile_add_location(struct profile_writer *w, const struct profile_location *l, uint32_t *ret_id);
+/* Interns the node (parent, location). */
+int profile_add_stack_node(struct profile_writer *w, uint32_t parent, uint32_t location,
+	uint32_t *ret_id);
+int profile_add_process(struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id);
+int profile_add_thread(struct profile_writer *w, const struct profile_thread *t, uint32_t *ret_id);
+int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id);
+int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id);
+
+/* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
+int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
+int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
+
+/* Names a native location; a later symbol replaces an earlier one. Strings 0 and line 0: not known. */
+int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
+	uint32_t line);
+
+int profile_write_sample(struct profile_writer *w, const struct profile_sample *s);
+int profile_write_call(struct profile_writer *w, const struct profile_call *c);
+int profile_write_work(struct profile_writer *w, const struct profile_work *work);
+int profile_write_pending(struct profile_writer *w, const struct profile_pending *p);
+
+/* Adds to a loss counter; totals are written with each flush. */
+int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count);
+/* Sets a metadata value; the last one set wins. */
+int profile_set_meta(struct profile_writer *w, const char *key, const char *value);
+
+/* What has been interned so far, for code that works on it before closing (symbolization). */
+uint32_t profile_writer_location_count(const struct profile_writer *w);
+const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id);
+const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
+const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
+
+/* Totals for a status line. */
+struct profile_totals {
+	uint64_t samples, calls, works, pendings;
+	uint64_t cpu_ns;  /* sum of sample periods */
+	uint64_t gpu_ns;  /* sum of work durations */
+	uint64_t works_without_stack;
+	uint64_t pending_by_reason[PENDING_REASONS];
+	uint64_t join_by_reason[JOIN_REASONS];
+	uint64_t losses[LOSS_KINDS];
+	uint64_t file_bytes;
+};
+
+void profile_writer_totals(const struct profile_writer *w, struct profile_totals *ret);
