@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of src/elf/ know about an open ELF file; nobody else includes this. */
+#pragma once
+
+#include <gelf.h>
+#include <sys/types.h>
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "elf/elf_file.h"
+
+struct elf_segment {
+	uint64_t offset;
+	uint64_t file_size;
+	uint64_t vaddr;
+	uint64_t memory_size;
+	bool executable;
+};
+
+/* Contents that lie outside the file have offset and size 0. */
+struct elf_section {
+	uint64_t offset;
+	uint64_t size;
+	uint64_t vaddr;
+	uint64_t vaddr_end;
+	uint32_t name; /* in the section name table */
+	uint32_t type;
+	uint32_t link;
+	bool executable;
+};
+
+/* A place where names are, in this file or in its separate debug file. */
+struct elf_strings {
+	int fd; /* owned by its elf_file */
+	uint64_t offset;
+	uint64_t size;
+};
+
+struct elf_symbol {
+	uint64_t vaddr;
+	uint32_t size;
+	uint32_t name;  /* in string table `strings` */
+	uint8_t strings;
+	uint8_t rank; /* lower is better, see symbols.c */
+	bool unsized;
+};
+
+struct elf_file {
+	char *path;
+	int fd;
+	Elf *elf;
+	uint64_t size;
+	bool is_64bit;
+	size_t section_names; /* section index */
+	struct vec(struct elf_segment) segments;
+	struct vec(struct elf_section) sections;
+
+	bool indexed;
+	struct elf_file *debug; /* separate debug file, opened with the index */
+	struct vec(struct elf_strings) strings;
+	struct vec(struct elf_symbol) symbols; /* by address, the best of equals last */
+	struct interner *names;
+	const struct elf_symbol *last; /* the latest answer */
+	const char *last_name;
+};
+
+/* The first section of this type with contents in the file, or NULL. */
+const struct elf_section *elf_find_section(const struct elf_file *f, uint32_t type);
+/* The first section of this name with contents in the file, or NULL. */
+const struct elf_section *elf_find_named_section(struct elf_file *f, const char *name);
+/* The executable segment that covers `vaddr`, or NULL. */
+const struct elf_segment *elf_find_code(const struct elf_file *f, uint64_t vaddr);
+
+/* Frees what elf_file_function_at built. */
+void elf_symbols_release(struct elf_file *f);
