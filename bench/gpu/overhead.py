@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What recording costs on a real GPU: the time of a workload under the profiler over its time alone.
+
+Every arm is a process that stays alive and runs a block of a workload when told to, so that blocks of the
+arms alternate within a second and a drifting machine moves all of them. Printed per workload and arm: the
+median ratio to the plain program over the pairs, its 95 % interval (order statistics), and the plain time.
+
+usage: overhead.py [--pairs N] [--xpuprof PATH] [--floor LIB] [--tiny PROGRAM] [--only WORKLOAD,...]
+"""
+import argparse
+import math
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# workload: (worker, iterations a block)
+WORKLOADS = {
+    "eager": ("torch", 300),
+    "graph": ("torch", 300),
+    "gemm": ("torch", 150),
+    "tiny": ("tiny", 100000),
+}
+
+
+class Worker:
+    def __init__(self, command, environment):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, **environment}, text=True)
+
+    def wait_ready(self):
+        line = self.process.stdout.readline()
+        if line != "ready\n":
+            sys.exit(f"overhead.py: {self.process.args} did not get ready: {line!r}")
+
+    def run(self, workload, count):
+        self.process.stdin.write(f"{workload} {count}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"overhead.py: {self.process.args} ended early")
+        return float(line)
+
+    def close(self):
+        self.process.stdin.close()
+        return self.process.wait(60)
+
+
+def interval(values):
+    """The 95 % interval of the median from order statistics (normal approximation of the binomial)."""
+    ordered = sorted(values)
+    half = 1.96 * math.sqrt(len(ordered)) / 2
+    low = max(0, math.floor(len(ordered) / 2 - half))
+    high = min(len(ordered) - 1, math.ceil(len(ordered) / 2 + half))
+    return ordered[low], ordered[high]
+
+
+def start_arms(command, options, folder, worker):
+    arms = {"plain": Worker(command, {})}
+    if options.floor:
+        arms["activity"] = Worker(command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor)})
+    record = [options.xpuprof, "record"]
+    profile = os.path.join(folder, worker)
+    arms["gpu-only"] = Worker([*record, "--gpu-only", "-o", profile + "-gpu.xpu", "--", *command], {})
+    arms["record"] = Worker([*record, "-o", profile + ".xpu", "--", *command], {})
+    for arm in arms.values():
+        arm.wait_ready()
+    return arms
+
+
+def measure(arms, workload, count, pairs):
+    times = {name: [] for name in arms}
+    for name in arms:
+        arms[name].run(workload, count)
+    for _ in range(pairs):
+        order = list(arms)
+        random.shuffle(order)
+        for name in order:
+            times[name].append(arms[name].run(workload, count))
+    return times
+
+
+def report(workload, times, count):
+    plain = times["plain"]
+    for name, values in times.items():
+        ratios = [a / b for a, b in zip(values, plain)]
+        extra = [(a - b) / count * 1e6 for a, b in zip(values, plain)]
+        low, high = interval(ratios)
+        print(f"{workload:6} {name:9} {statistics.median(ratios):6.3f}  [{low:.3f}, {high:.3f}]  "
+              f"{statistics.median(values) / count * 1e6:10.2f} us each  "
+              f"{statistics.median(extra):+8.2f} us  {len(values)} pairs", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=24)
+    parser.add_argument("--xpuprof", default=os.path.join(HERE, "../../build/xpuprof"))
+    parser.add_argument("--floor")
+    parser.add_argument("--tiny", default=os.path.join(HERE, "../../build/bench/tiny_worker"))
+    parser.add_argument("--only", default=",".join(WORKLOADS))
+    options = parser.parse_args()
+    commands = {"torch": [sys.executable, os.path.join(HERE, "torch_worker.py")], "tiny": [options.tiny]}
+    chosen = options.only.split(",")
+    print("load   arm        ratio  95 % interval    time            over plain")
+    with tempfile.TemporaryDirectory() as folder:
+        for worker in dict.fromkeys(WORKLOADS[name][0] for name in chosen):
+            arms = start_arms(commands[worker], options, folder, worker)
+            for workload in chosen:
+                if WORKLOADS[workload][0] == worker:
+                    count = WORKLOADS[workload][1]
+                    report(workload, measure(arms, workload, count, options.pairs), count)
+            for name, arm in arms.items():
+                if arm.close():
+                    sys.exit(f"overhead.py: {name} ended with an error")
+
+
+main()
