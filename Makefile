@@ -23,8 +23,8 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 	-Wno-unused-parameter -Werror=implicit-function-declaration
 COMMON := -std=gnu11 -D_GNU_SOURCE -DXPUPROF_VERSION='"$(VERSION)"' -Isrc -I$(B) $(WARNINGS) \
 	-fno-omit-frame-pointer
-SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitize-recover=all)
 , := ,
+SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitize-recover=all)
 
 ifeq ($(PORTABLE),1)
 LIBS := -Wl,-Bstatic -lbpf -lelf -lz -liberty -Wl,-Bdynamic -lpthread -ldl
