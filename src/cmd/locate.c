@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/locate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* Relative to the folder of this program, in the order they are tried. */
+static const char *const places[] = {"", "../lib/xpuprof/"};
+
+#define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
+
+/* The folder of this program, with a slash at its end. */
+static int program_folder(struct buf *b)
+{
+	char path[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+	const char *slash;
+
+	if (length < 0)
+		return error_errno(-errno, "cannot read the link '/proc/self/exe'");
+	slash = memrchr(path, '/', (size_t)length);
+	if (!slash)
+		return error_set(-ENOENT, "the program of '/proc/self/exe' has no folder");
+	buf_append(b, path, (size_t)(slash + 1 - path));
+	return 0;
+}
+
+/* Appends the absolute path of `path` when it is a readable file. */
+static bool take(const char *path, struct buf *ret_path)
+{
+	char *absolute = access(path, R_OK) ? NULL : realpath(path, NULL);
+
+	if (!absolute)
+		return false;
+	buf_puts(ret_path, absolute);
+	free(absolute);
+	return true;
+}
+
+static int search(const char *folder, struct buf *ret_path)
+{
+	const char *named = getenv(LOCATE_LIBRARY_ENV);
+	bool found = false;
+
+	for (size_t i = 0; !found && i < PLACE_COUNT; i++) {
+		struct buf path = BUF_INIT;
+
+		buf_printf(&path, "%s%s" LOCATE_LIBRARY_NAME, folder, places[i]);
+		found = !path.failed && take(buf_text(&path), ret_path);
+		buf_release(&path);
+	}
+	if (!found && named && *named)
+		found = take(named, ret_path);
+	if (found)
+		return ret_path->failed ? error_errno(-ENOMEM, "cannot note a path") : 0;
+	return error_set(-ENOENT,
+		"cannot find '" LOCATE_LIBRARY_NAME "': looked in '%s', '%s../lib/xpuprof/' and "
+		"$" LOCATE_LIBRARY_ENV "%s%s%s",
+		folder, folder, named ? " ('" : " (not set)", named ? named : "", named ? "')" : "");
+}
+
+int locate_library(struct buf *ret_path)
+{
+	struct buf folder = BUF_INIT;
+	int error = program_folder(&folder);
+
+	if (!error)
+		error = search(buf_text(&folder), ret_path);
+	buf_release(&folder);
+	return error;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the files that belong to this installation. */
+#pragma once
+
+#include "base/buf.h"
+
+#define LOCATE_LIBRARY_NAME "libxpuprof-inject.so"
+#define LOCATE_LIBRARY_ENV  "XPUPROF_LIBRARY"
+
+/*
+ * The library that lives in the profiled process: beside this program (where it is built), then in
+ * ../lib/xpuprof/ from there (where it is installed), then the file that $XPUPROF_LIBRARY names. Appends
+ * its absolute path; 0, or -ENOENT with error_text saying where it was looked for.
+ */
+int locate_library(struct buf *ret_path);
