@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/* The mapping is copied to a nameless file, so that it can be read as any other ELF file. */
+#include "symbolize/vdso.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/io.h"
+
+/* How many bytes are mapped from `start` on, by our own list of mappings; 0 when none are. */
+static size_t mapping_size(uint64_t start)
+{
+	struct buf maps = BUF_INIT;
+	char key[32];
+	const char *line;
+	uint64_t end;
+	size_t size = 0;
+
+	snprintf(key, sizeof(key), "%" PRIx64 "-", start);
+	if (!io_read_file("/proc/self/maps", (size_t)64 << 20, &maps)) {
+		line = strstr(buf_text(&maps), key);
+		if (line && sscanf(line + strlen(key), "%" SCNx64, &end) == 1 && end > start)
+			size = (size_t)(end - start);
+	}
+	buf_release(&maps);
+	return size;
+}
+
+static int open_copy(struct elf_file **ret, const void *image, size_t size)
+{
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+	char path[64];
+	int error;
+
+	if (fd < 0)
+		return error_errno(-errno, "cannot make room for the vdso");
+	error = io_write_all(fd, image, size);
+	if (error)
+		error_errno(error, "cannot copy the vdso");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!error)
+		error = elf_file_open(ret, path);
+	close(fd);
+	return error;
+}
+
+int vdso_open(struct elf_file **ret)
+{
+	unsigned long start = getauxval(AT_SYSINFO_EHDR);
+	size_t size = start ? mapping_size(start) : 0;
+
+	if (!size)
+		return error_set(-ENOENT, "this process has no vdso");
+	return open_copy(ret, (const void *)start, size);
+}
