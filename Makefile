@@ -2,17 +2,22 @@
 #
 #	make                       everything that users run
 #	make check                 all tests (./test.sh installs what they need first)
+#	make fuzz FUZZ_SECONDS=30  each fuzzer of tests/fuzz/ for so long
 #	make install DESTDIR= PREFIX=
 #	make bench                 the benchmarks of bench/
 #	make SAN=1 ...             with address and undefined-behaviour sanitizers, in build/san
 #	make PORTABLE=1 ...        libbpf, libelf and their like linked in, for machines without them
+#	make WERROR=1 ...          a warning is an error
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 SAN ?= 0
 PORTABLE ?= 0
+WERROR ?= 0
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 CFLAGS ?= -O2 -g
@@ -20,17 +25,24 @@ CFLAGS ?= -O2 -g
 B := $(if $(filter 1,$(SAN)),build/san,build)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-	-Wno-unused-parameter -Werror=implicit-function-declaration
+	-Wno-unused-parameter -Werror=implicit-function-declaration $(if $(filter 1,$(WERROR)),-Werror)
 COMMON := -std=gnu11 -D_GNU_SOURCE -DXPUPROF_VERSION='"$(VERSION)"' -Isrc -I$(B) $(WARNINGS) \
 	-fno-omit-frame-pointer
 , := ,
 SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitize-recover=all)
 
+# A static libelf needs the compressors it was built with.
 ifeq ($(PORTABLE),1)
-LIBS := -Wl,-Bstatic -lbpf -lelf -lz -liberty -Wl,-Bdynamic -lpthread -ldl
+LIBS := -Wl,-Bstatic -lbpf -lelf -lz $(if $(wildcard /usr/lib/*/libzstd.a),-lzstd) -liberty \
+	-Wl,-Bdynamic -lpthread -ldl
 else
 LIBS := -lbpf -lelf -lz -liberty -lpthread -ldl
 endif
+
+MACHINE := $(shell uname -m)
+BPF_MACHINE := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
+BPFFLAGS := -target bpf -mcpu=v2 -g -O2 -Wall $(if $(filter 1,$(WERROR)),-Werror) -Wno-missing-declarations -Isrc \
+	-D__TARGET_ARCH_$(BPF_MACHINE) $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu))
 
 ROOMS := base profile elf symbolize correlate gpu gpu/nvidia capture view export cmd
 SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
@@ -42,34 +54,48 @@ BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
 PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so
 
-.PHONY: all check check-style bench install clean sim demo tests
+.PHONY: all check check-style bench fuzz install clean sim demo tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(PROGRAMS) sim demo
 
+# $(call remember,FILE,TEXT) keeps the text in the file and touches the file only when the text changes.
+same = $(and $(findstring <$(1)>,<$(2)>),$(findstring <$(2)>,<$(1)>))
+remember = $(if $(call same,$(strip $(2)),$(strip $(file <$(1)))),,$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
+
+# What everything is built with and what the library is made of: other flags or files build it anew.
+ifeq ($(filter clean,$(MAKECMDGOALS)),)
+$(call remember,$(B)/built-with,$(CC) $(CLANG) $(BPFTOOL) $(COMMON) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(LIBS) $(BPFFLAGS))
+$(call remember,$(B)/made-of,$(OBJECTS) $(INJECT_OBJECTS))
+endif
+
+# Stops with a list of what is missing before a compiler stops with something harder to read.
+$(B)/needs: tools/check-needs $(B)/built-with
+	@CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' tools/check-needs
+	@touch $@
+
 $(B)/xpuprof: $(B)/obj/src/main.o $(B)/libxpuprof.a
 	$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
-$(B)/libxpuprof.a: $(OBJECTS)
+$(B)/libxpuprof.a: $(OBJECTS) $(B)/made-of
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcs $@ $(OBJECTS)
 
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) $(SANFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/obj/%.o: %.S
+$(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
-	$(CC) -c -o $@ $<
+	$(CC) -MMD -MP -c -o $@ $<
 
 # The in-kernel half: compiled for the BPF machine, embedded as a skeleton.
 $(B)/obj/src/capture/%.o: | $(BPF_SKELETONS)
 
-$(B)/bpf/%.bpf.o: src/bpf/%.bpf.c $(wildcard src/bpf/*.h)
+$(B)/bpf/%.bpf.o: src/bpf/%.bpf.c $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
-	$(CLANG) -target bpf -mcpu=v2 -g -O2 -Wall -Wno-missing-declarations -D__TARGET_ARCH_x86 \
-		-Isrc -c -o $@.tmp $<
+	$(CLANG) $(BPFFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@.tmp $<
 	$(BPFTOOL) gen object $@ $@.tmp
 	@rm -f $@.tmp
 
@@ -78,16 +104,17 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 
 # The injected library: position independent, everything hidden, never sanitized (it lives in programs
 # that are not).
-$(B)/libxpuprof-inject.so: $(INJECT_OBJECTS)
-	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $^ -lpthread -ldl
+$(B)/libxpuprof-inject.so: $(INJECT_OBJECTS) $(B)/made-of
+	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $(INJECT_OBJECTS) \
+		-lpthread -ldl
 
-$(B)/inject/%.o: %.c
+$(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -MMD -MP -c -o $@ $<
 
-$(B)/inject/%.o: %.S
+$(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
-	$(CC) -c -o $@ $<
+	$(CC) -MMD -MP -c -o $@ $<
 
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk bench/rules.mk)
 

@@ -1,4 +1,5 @@
-# Tests: every tests/unit/*.c is a TAP program, every tests/cli/*.t a TAP script.
+# Tests: every tests/unit/*.c is a TAP program, every tests/cli/*.t a TAP script, every tests/fuzz/*_fuzz.c a
+# libFuzzer target.
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(wildcard tests/unit/*.c))
 CLI_TESTS := $(wildcard tests/cli/*.t)
@@ -16,3 +17,41 @@ check: all tests check-style
 
 check-style:
 	tools/check-includes
+
+# Fuzzing: the library once more, by clang, with its fuzzer and sanitizers. What a fuzzer has learnt stays in
+# build/fuzz/corpus/; input that broke something is left as build/fuzz/NAME-crash-...
+FUZZ_SECONDS ?= 30
+FB := build/fuzz
+FUZZFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZERS := $(patsubst tests/fuzz/%.c,$(FB)/%,$(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
+# Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
+# theirs in tests/fuzz/seeds/NAME/.
+FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so
+
+.PHONY: fuzzers $(FUZZERS:$(FB)/%=fuzz-%)
+
+$(FB)/obj/%.o: %.c $(B)/built-with | $(B)/needs
+	@mkdir -p $(@D)
+	$(CLANG) $(COMMON) $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(FB)/obj/src/capture/%.o: | $(BPF_SKELETONS)
+
+$(FB)/libxpuprof.a: $(FUZZ_OBJECTS) $(B)/made-of
+	@rm -f $@
+	$(AR) rcs $@ $(FUZZ_OBJECTS)
+
+$(FB)/%_fuzz: $(FB)/obj/tests/fuzz/%_fuzz.o $(FB)/libxpuprof.a
+	$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+fuzzers: $(FUZZERS)
+
+fuzz: $(FUZZERS:$(FB)/%=fuzz-%)
+
+$(FUZZERS:$(FB)/%=fuzz-%): fuzz-%: $(FB)/% $(B)/obj/src/main.o $(B)/libxpuprof-inject.so
+	@mkdir -p $(FB)/corpus/$*
+	@$(if $(FUZZ_SEEDS_$*),cp $(FUZZ_SEEDS_$*) $(FB)/corpus/$*/)
+	@$(FB)/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix=$(FB)/$*- $(FB)/corpus/$* $(wildcard tests/fuzz/seeds/$*) \
+		>$(FB)/$*.log 2>&1 || { cat $(FB)/$*.log; exit 1; }
+	@sed -n 's/^stat::number_of_executed_units: */$*, $(FUZZ_SECONDS) s, inputs tried: /p' $(FB)/$*.log

@@ -57,8 +57,9 @@ static inline int vec_grow(void **items, size_t *capacity, size_t count, size_t 
 		vec_error_;                                                                        \
 	})
 
+/* An array that never held anything has no items to add a count to. */
 #define vec_foreach(it, v)                                                                         \
-	for (typeof((v)->items + 0) it = (v)->items; it < (v)->items + (v)->count; it++)
+	for (typeof(&*(v)->items) it = (v)->items; it && it < (v)->items + (v)->count; it++)
 
 #define vec_release(v)                                                                             \
 	do {                                                                                       \
