@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# TAP from the shell, to be sourced by tests/cli/*.t:
+#
+#	. "$(dirname "$0")/tap.sh"
+#	run xpuprof flame missing.xpu                 # -> $status, $out (stdout), $err (stderr)
+#	is "$status" 1 "a missing file fails"
+#	has "$err" "cannot open 'missing.xpu'" "and says which"
+#	done_testing
+#
+# Every test works in a fresh folder ($work), removed at the end. $build is the build folder, $here the
+# folder of the tests, xpuprof the program.
+
+here=$(cd "$(dirname "$0")" && pwd)
+build=${XPUPROF_BUILD:-$here/../../build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+tests=0
+failed=0
+
+xpuprof() {
+	"$build/xpuprof" "$@"
+}
+
+run() {
+	"$@" >"$work/.out" 2>"$work/.err" </dev/null
+	status=$?
+	out=$(cat "$work/.out")
+	err=$(cat "$work/.err")
+}
+
+result() { # 0|1 NAME
+	tests=$((tests + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tests - $2"
+	else
+		failed=$((failed + 1))
+		echo "not ok $tests - $2"
+	fi
+}
+
+is() { # GOT EXPECTED NAME
+	if [ "$1" = "$2" ]; then
+		result 0 "$3"
+	else
+		result 1 "$3"
+		printf '%s\n' "got:      $1" "expected: $2" | sed 's/^/# /'
+	fi
+}
+
+has() { # TEXT PART NAME
+	case $1 in
+	*"$2"*) result 0 "$3" ;;
+	*)
+		result 1 "$3"
+		printf '%s\n' "no '$2' in:" "$1" | sed 's/^/# /'
+		;;
+	esac
+}
+
+lacks() { # TEXT PART NAME
+	case $1 in
+	*"$2"*)
+		result 1 "$3"
+		printf '%s\n' "'$2' is in:" "$1" | sed 's/^/# /'
+		;;
+	*) result 0 "$3" ;;
+	esac
+}
+
+true_that() { # NAME COMMAND...
+	name=$1
+	shift
+	if "$@"; then result 0 "$name"; else result 1 "$name"; fi
+}
+
+skip() { # NAME REASON
+	tests=$((tests + 1))
+	echo "ok $tests - $1 # SKIP $2"
+}
+
+skip_all() { # REASON
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+done_testing() {
+	echo "1..$tests"
+	[ "$failed" = 0 ]
+	exit
+}
