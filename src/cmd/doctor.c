@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+/* `xpuprof doctor`: a table of checks, printed as text or JSON. */
+#include "cmd/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+/* Which side of a recording cannot do without it; 0: neither. */
+enum {
+	SIDE_CPU = 1 << 0,
+	SIDE_GPU = 1 << 1,
+};
+
+struct check_row {
+	const char *key; /* for machines */
+	const char *title;
+	unsigned int sides;
+	doctor_check run;
+};
+
+/* In the order they are shown; a check may use what those before it put into struct doctor. */
+static const struct check_row checks[] = {
+	{"kernel", "kernel", SIDE_CPU, check_kernel},
+	{"btf", "kernel types", SIDE_CPU, check_btf},
+	{"rights", "rights", SIDE_CPU, check_rights},
+	{"perf_events", "perf events", 0, check_perf_events},
+	{"bpf_setting", "BPF for users", 0, check_bpf_setting},
+	{"lockdown", "lockdown", SIDE_CPU, check_lockdown},
+	{"memlock", "locked memory", 0, check_memlock},
+	{"probe", "launch probe", SIDE_CPU, check_probe},
+	{"tracefs", "tracefs", 0, check_tracefs},
+	{"kernel_symbols", "kernel names", 0, check_kernel_symbols},
+	{"debug_files", "debug files", 0, check_debug_files},
+	{"library", "library", SIDE_GPU, check_library},
+	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},
+	{"libcuda", "libcuda", SIDE_GPU, check_libcuda},
+	{"cupti", "CUPTI", SIDE_GPU, check_cupti},
+	{"injection", "injection", SIDE_GPU, check_injection},
+	{"instruction_sampling", "GPU sampling", 0, check_instruction_sampling},
+};
+
+#define CHECK_COUNT (sizeof(checks) / sizeof(checks[0]))
+
+static const char *const state_names[] = {"ok", "limited", "missing"};
+
+/* The first check that a side misses; NULL when it has all. */
+struct verdict {
+	const struct check_row *cpu;
+	const struct check_row *gpu;
+};
+
+void finding_is(struct finding *f, enum finding_state state, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	f->state = state;
+	buf_reset(&f->text);
+	buf_puts(&f->text, text);
+}
+
+void finding_step(struct finding *f, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	buf_reset(&f->step);
+	buf_puts(&f->step, text);
+}
+
+static void judge(struct verdict *v, const struct check_row *row, const struct finding *f)
+{
+	if (f->state == FINDING_OK)
+		return;
+	if (!v->cpu && (row->sides & SIDE_CPU))
+		v->cpu = row;
+	if (!v->gpu && (row->sides & SIDE_GPU))
+		v->gpu = row;
+}
+
+static void text_finding(struct buf *out, const struct check_row *row, const struct finding *f)
+{
+	buf_printf(out, "%-8s %-14s %s\n", state_names[f->state], row->title, buf_text(&f->text));
+	if (f->step.size)
+		buf_printf(out, "%23s step: %s\n", "", buf_text(&f->step));
+}
+
+static void text_side(struct buf *out, const char *name, const struct check_row *missing)
+{
+	if (missing)
+		buf_printf(out, "%s: not fully, see '%s' above\n", name, missing->title);
+	else
+		buf_printf(out, "%s: yes\n", name);
+}
+
+static void text_verdict(struct buf *out, const struct verdict *v)
+{
+	buf_puts(out, "\n");
+	text_side(out, "records CPU work and launch stacks", v->cpu);
+	text_side(out, "records GPU work", v->gpu);
+}
+
+static void json_member(struct buf *out, const char *name, const char *text, const char *after)
+{
+	buf_printf(out, "\"%s\": ", name);
+	json_string(out, text, strlen(text));
+	buf_puts(out, after);
+}
+
+static void json_finding(struct buf *out, const struct check_row *row, const struct finding *f)
+{
+	buf_puts(out, row == checks ? "    {" : ",\n    {");
+	json_member(out, "check", row->key, ", ");
+	json_member(out, "title", row->title, ", ");
+	json_member(out, "state", state_names[f->state], ", ");
+	buf_printf(out, "\"cpu\": %s, \"gpu\": %s, ", row->sides & SIDE_CPU ? "true" : "false",
+		row->sides & SIDE_GPU ? "true" : "false");
+	json_member(out, "text", buf_text(&f->text), "");
+	if (f->step.size) {
+		buf_puts(out, ", ");
+		json_member(out, "step", buf_text(&f->step), "");
+	}
+	buf_puts(out, "}");
+}
+
+static void run_checks(struct doctor *d, bool json, struct buf *out, struct verdict *v)
+{
+	if (json)
+		buf_printf(out, "{\n  \"version\": \"%s\",\n  \"checks\": [\n", XPUPROF_VERSION);
+	for (size_t i = 0; i < CHECK_COUNT; i++) {
+		struct finding f = {0};
+
+		checks[i].run(d, &f);
+		judge(v, &checks[i], &f);
+		if (json)
+			json_finding(out, &checks[i], &f);
+		else
+			text_finding(out, &checks[i], &f);
+		out->failed |= f.text.failed || f.step.failed;
+		buf_release(&f.text);
+		buf_release(&f.step);
+	}
+	if (json)
+		buf_printf(out, "\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s\n}\n",
+			v->cpu ? "false" : "true", v->gpu ? "false" : "true");
+	else
+		text_verdict(out, v);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct option_usage usage = {
+		.command = "doctor",
+		.synopsis = "[options]",
+		.summary = "Says what this machine can record, and the one step that would change it.",
+	};
+	bool json = false;
+	const char *root = "";
+	const struct option_spec specs[] = {
+		OPTION_FLAG(0, "json", &json, "print JSON"),
+		OPTION_STRING(0, "sysroot", "DIR", &root,
+			"look at the files of /proc, /sys and /usr below DIR"),
+		OPTION_END,
+	};
+	struct buf out = BUF_INIT;
+	struct verdict verdict = {0};
+	struct doctor d = {0};
+	int first = options_parse(&usage, specs, argc, argv), error;
+
+	if (first < 0)
+		return options_status(first);
+	if (first < argc)
+		return options_wrong(&usage, "unexpected argument '%s'", argv[first]);
+	d.root = root;
+	doctor_gather(&d);
+	run_checks(&d, json, &out, &verdict);
+	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	buf_release(&out);
+	if (error) {
+		error_errno(error, "cannot print the findings");
+		return cmd_failed();
+	}
+	return verdict.cpu || verdict.gpu ? EXIT_FAILED : EXIT_OK;
+}

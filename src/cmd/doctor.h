@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checks of `xpuprof doctor`: each looks at one thing and says how it is, in one line, and what one
+ * step would change it. doctor.c has the table; a new check is one function here and one row there.
+ *
+ * Checks read, they never change the machine. Whatever a check cannot find out it says so.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "cmd/library_probe.h"
+
+enum finding_state {
+	FINDING_OK = 0,
+	FINDING_LIMITED, /* recording works, with less in it */
+	FINDING_MISSING, /* this part of a recording does not work */
+};
+
+struct finding {
+	enum finding_state state;
+	struct buf text; /* how it is */
+	struct buf step; /* what would change it; empty: nothing to do */
+};
+
+/* What several checks need; found out once. */
+struct doctor {
+	const char *root; /* "" or the folder that stands for / */
+	uint32_t uid;
+	uint64_t capabilities; /* effective, as bits */
+	bool can_bpf;          /* by capabilities alone */
+	struct library_probe cuda; /* libcuda.so.1; version 13000 is CUDA 13.0 */
+};
+
+/* The finding's state and text. */
+void finding_is(struct finding *f, enum finding_state state, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void finding_step(struct finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void doctor_gather(struct doctor *d);
+/* Reads a small file below the root: 0 or -errno. */
+int doctor_read(const struct doctor *d, const char *path, struct buf *ret);
+/* A file's one number: 0, or -errno when it is not there or not a number. */
+int doctor_read_number(const struct doctor *d, const char *path, long *ret);
+bool doctor_exists(const struct doctor *d, const char *path);
+
+typedef void (*doctor_check)(struct doctor *d, struct finding *f);
+
+/* doctor_system.c */
+void check_kernel(struct doctor *d, struct finding *f);
+void check_btf(struct doctor *d, struct finding *f);
+void check_rights(struct doctor *d, struct finding *f);
+void check_perf_events(struct doctor *d, struct finding *f);
+void check_bpf_setting(struct doctor *d, struct finding *f);
+void check_lockdown(struct doctor *d, struct finding *f);
+void check_memlock(struct doctor *d, struct finding *f);
+void check_probe(struct doctor *d, struct finding *f);
+void check_tracefs(struct doctor *d, struct finding *f);
+void check_kernel_symbols(struct doctor *d, struct finding *f);
+void check_debug_files(struct doctor *d, struct finding *f);
+
+/* doctor_gpu.c */
+void check_library(struct doctor *d, struct finding *f);
+void check_driver(struct doctor *d, struct finding *f);
+void check_libcuda(struct doctor *d, struct finding *f);
+void check_cupti(struct doctor *d, struct finding *f);
+void check_injection(struct doctor *d, struct finding *f);
+void check_instruction_sampling(struct doctor *d, struct finding *f);

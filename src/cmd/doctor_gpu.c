@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+/* The checks of the injected library and of NVIDIA's driver and tools. */
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cmd/doctor.h"
+#include "cmd/library_probe.h"
+#include "cmd/locate.h"
+
+#define INJECTION_ENV "CUDA_INJECTION64_PATH"
+
+/* The CUPTI versions that are understood, newest first. */
+static const int cupti_majors[] = {13, 12};
+
+void check_library(struct doctor *d, struct finding *f)
+{
+	struct buf path = BUF_INIT;
+
+	if (locate_library(&path)) {
+		finding_is(f, FINDING_MISSING, "%s", error_text());
+		finding_step(f, "install xpuprof whole, or set $" LOCATE_LIBRARY_ENV);
+	} else {
+		finding_is(f, FINDING_OK, "%s", buf_text(&path));
+	}
+	buf_release(&path);
+}
+
+/* The version in "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build ...":
+ * the first word that is digits with a dot among them. Its length, 0 when there is none. */
+static size_t find_version(const char *text, const char **ret)
+{
+	for (const char *p = text; *p && *p != '\n';) {
+		size_t blanks = strspn(p, " \t"), length, digits;
+
+		p += blanks;
+		length = strcspn(p, " \t\n");
+		digits = strspn(p, "0123456789.");
+		if (length && digits == length && memchr(p, '.', length)) {
+			*ret = p;
+			return length;
+		}
+		p += length;
+	}
+	return 0;
+}
+
+static size_t count_gpus(const struct doctor *d)
+{
+	struct buf pattern = BUF_INIT;
+	glob_t found;
+	size_t count = 0;
+
+	buf_printf(&pattern, "%s/proc/driver/nvidia/gpus/*", d->root);
+	if (!glob(buf_text(&pattern), 0, NULL, &found)) {
+		count = found.gl_pathc;
+		globfree(&found);
+	}
+	buf_release(&pattern);
+	return count;
+}
+
+void check_driver(struct doctor *d, struct finding *f)
+{
+	struct buf text = BUF_INIT;
+	const char *version = "?";
+	size_t length, gpus = count_gpus(d);
+
+	if (!doctor_read(d, "/proc/driver/nvidia/version", &text)) {
+		length = find_version(buf_text(&text), &version);
+		finding_is(f, gpus ? FINDING_OK : FINDING_MISSING, "version %.*s, %zu GPU%s",
+			length ? (int)length : 1, version, gpus, gpus == 1 ? "" : "s");
+		if (!gpus)
+			finding_step(f, "look into the kernel's log for why the driver took no GPU");
+	} else if (d->cuda.simulated) {
+		finding_is(f, FINDING_OK, "none, and none needed: the GPU is simulated");
+	} else {
+		finding_is(f, FINDING_MISSING, "not loaded (no '/proc/driver/nvidia/version')");
+		finding_step(f, "install the NVIDIA driver, or load it with 'modprobe nvidia'");
+	}
+	buf_release(&text);
+}
+
+void check_libcuda(struct doctor *d, struct finding *f)
+{
+	if (!d->cuda.loaded) {
+		finding_is(f, FINDING_MISSING, "%s", d->cuda.problem);
+		finding_step(f, "install the driver's libraries, in this container too");
+		return;
+	}
+	finding_is(f, FINDING_OK, "CUDA %d.%d, %s%s", d->cuda.version / 1000,
+		d->cuda.version % 1000 / 10, d->cuda.path,
+		d->cuda.simulated ? " (simulated GPU)" : "");
+}
+
+/*
+ * Where copies of CUPTI are, as patterns without the file's name. An injected library looks in the same
+ * order, after the copy that its own process has already: Python packages, the loader's, the toolkit's.
+ */
+struct cupti_place {
+	const char *what;
+	const char *env; /* a folder from the environment that the pattern begins in; NULL: / */
+	const char *pattern;
+};
+
+static const struct cupti_place package_places[] = {
+	{"Python package", "VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib"},
+	{"Conda package", "CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib"},
+	{"Conda package", "CONDA_PREFIX", "/lib"},
+	{"Python package", "HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib"},
+	{"Python package", NULL, "/usr/local/lib/python3*/*-packages/nvidia/*/lib"},
+	{"Python package", NULL, "/usr/lib/python3*/*-packages/nvidia/*/lib"},
+};
+
+static const struct cupti_place toolkit_places[] = {
+	{"toolkit", "CUDA_HOME", "/extras/CUPTI/lib64"},
+	{"toolkit", "CUDA_HOME", "/lib64"},
+	{"toolkit", NULL, "/usr/local/cuda/extras/CUPTI/lib64"},
+	{"toolkit", NULL, "/usr/local/cuda/lib64"},
+	{"toolkit", NULL, "/usr/local/cuda/lib"},
+	{"toolkit", NULL, "/usr/local/cuda-*/extras/CUPTI/lib64"},
+	{"toolkit", NULL, "/usr/local/cuda-*/lib64"},
+};
+
+struct cupti_copy {
+	const char *what;
+	int major;
+	struct buf path;
+};
+
+/* The first file of this version at one place. */
+static bool find_at(const struct doctor *d, const struct cupti_place *place, int major,
+	struct cupti_copy *ret)
+{
+	const char *folder = place->env ? getenv(place->env) : d->root;
+	struct buf pattern = BUF_INIT;
+	bool there = false;
+	glob_t found;
+
+	if (!folder || (place->env && folder[0] != '/'))
+		return false;
+	buf_printf(&pattern, "%s%s/libcupti.so.%d", folder, place->pattern, major);
+	if (!pattern.failed && !glob(buf_text(&pattern), 0, NULL, &found)) {
+		ret->what = place->what;
+		ret->major = major;
+		buf_puts(&ret->path, found.gl_pathv[0]);
+		globfree(&found);
+		there = true;
+	}
+	buf_release(&pattern);
+	return there;
+}
+
+/* Never newer than the driver, where its version is known. */
+static bool fits_driver(const struct doctor *d, int major)
+{
+	return !d->cuda.version || major <= d->cuda.version / 1000;
+}
+
+static bool find_among(const struct doctor *d, const struct cupti_place *places, size_t count,
+	struct cupti_copy *ret)
+{
+	for (size_t v = 0; v < sizeof(cupti_majors) / sizeof(cupti_majors[0]); v++)
+		for (size_t i = 0; fits_driver(d, cupti_majors[v]) && i < count; i++)
+			if (find_at(d, &places[i], cupti_majors[v], ret))
+				return true;
+	return false;
+}
+
+static bool find_with_loader(const struct doctor *d, struct cupti_copy *ret)
+{
+	for (size_t v = 0; !*d->root && v < sizeof(cupti_majors) / sizeof(cupti_majors[0]); v++) {
+		struct library_probe probe;
+		char name[32];
+
+		if (!fits_driver(d, cupti_majors[v]))
+			continue;
+		snprintf(name, sizeof(name), "libcupti.so.%d", cupti_majors[v]);
+		library_probe(name, "cuptiGetVersion", &probe);
+		if (!probe.loaded)
+			continue;
+		ret->what = "the loader's";
+		ret->major = cupti_majors[v];
+		buf_puts(&ret->path, probe.path);
+		return true;
+	}
+	return false;
+}
+
+void check_cupti(struct doctor *d, struct finding *f)
+{
+	struct cupti_copy own = {0}, shared = {0};
+	bool packaged = find_among(d, package_places,
+		sizeof(package_places) / sizeof(package_places[0]), &own);
+	bool found = find_with_loader(d, &shared) ||
+		     find_among(d, toolkit_places,
+			     sizeof(toolkit_places) / sizeof(toolkit_places[0]), &shared);
+
+	if (packaged && found)
+		finding_is(f, FINDING_OK, "version %d, %s (%s); for Python %d, %s", shared.major,
+			buf_text(&shared.path), shared.what, own.major, buf_text(&own.path));
+	else if (found)
+		finding_is(f, FINDING_OK, "version %d, %s (%s)", shared.major,
+			buf_text(&shared.path), shared.what);
+	else if (packaged)
+		finding_is(f, FINDING_OK, "version %d, %s (%s; other programs have none)",
+			own.major, buf_text(&own.path), own.what);
+	else
+		finding_is(f, FINDING_MISSING, "no libcupti.so.13 or .12%s was found",
+			d->cuda.version ? " that fits the driver" : "");
+	if (f->state == FINDING_MISSING)
+		finding_step(f, "install the CUDA toolkit's CUPTI, or 'pip install nvidia-cuda-cupti'");
+	buf_release(&own.path);
+	buf_release(&shared.path);
+}
+
+/* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber that a
+ * program brings along (its own profiler) is only seen while it runs, and reported in the recording. */
+void check_injection(struct doctor *d, struct finding *f)
+{
+	const char *set = getenv(INJECTION_ENV);
+
+	if (!set || !*set) {
+		finding_is(f, FINDING_OK, "$" INJECTION_ENV " is free");
+		return;
+	}
+	finding_is(f, FINDING_MISSING,
+		"$" INJECTION_ENV " is taken by '%s', which is left in place: no GPU work is recorded",
+		set);
+	finding_step(f, "unset " INJECTION_ENV);
+}
+
+/* "RmProfilingAdminOnly: 1" keeps instruction sampling from users; kernels and copies are not affected. */
+void check_instruction_sampling(struct doctor *d, struct finding *f)
+{
+	struct buf text = BUF_INIT;
+	const char *line;
+
+	if (doctor_read(d, "/proc/driver/nvidia/params", &text)) {
+		finding_is(f, FINDING_LIMITED, "no NVIDIA driver to ask");
+		buf_release(&text);
+		return;
+	}
+	line = strstr(buf_text(&text), "RmProfilingAdminOnly:");
+	if (!line) {
+		finding_is(f, FINDING_LIMITED, "the driver does not say who may sample instructions");
+	} else if (atoi(line + strlen("RmProfilingAdminOnly:")) == 0) {
+		finding_is(f, FINDING_OK, "every user may sample instructions");
+	} else {
+		finding_is(f, FINDING_LIMITED,
+			"only root may sample instructions (kernels and copies need no rights)");
+		finding_step(f, "load the driver with NVreg_RestrictProfilingToAdminUsers=0");
+	}
+	buf_release(&text);
+}

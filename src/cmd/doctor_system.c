@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/* The checks of the kernel and of what it lets us do. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "capture/capture.h"
+#include "cmd/doctor.h"
+
+#define SMALL_FILE_BYTES ((size_t)64 << 10)
+
+/* The oldest kernel that is supported. */
+#define KERNEL_MAJOR 5
+#define KERNEL_MINOR 10
+
+/* Capabilities newer than some systems' headers (Linux 5.8). */
+#define CAPABILITY_PERFMON 38
+#define CAPABILITY_BPF	   39
+
+static bool has_capability(const struct doctor *d, int capability)
+{
+	return d->capabilities >> capability & 1;
+}
+
+static void read_capabilities(struct doctor *d)
+{
+	struct buf status = BUF_INIT;
+	const char *line;
+
+	if (!io_read_file("/proc/self/status", SMALL_FILE_BYTES, &status)) {
+		line = strstr(buf_text(&status), "\nCapEff:");
+		if (line)
+			d->capabilities = strtoull(line + strlen("\nCapEff:"), NULL, 16);
+	}
+	buf_release(&status);
+}
+
+void doctor_gather(struct doctor *d)
+{
+	d->uid = geteuid();
+	read_capabilities(d);
+	d->can_bpf = has_capability(d, CAP_SYS_ADMIN) ||
+		     (has_capability(d, CAPABILITY_BPF) && has_capability(d, CAPABILITY_PERFMON));
+	if (*d->root)
+		snprintf(d->cuda.problem, sizeof(d->cuda.problem), "not looked for below --sysroot");
+	else
+		library_probe("libcuda.so.1", "cuDriverGetVersion", &d->cuda);
+}
+
+static void rooted(const struct doctor *d, const char *path, struct buf *ret)
+{
+	buf_printf(ret, "%s%s", d->root, path);
+}
+
+int doctor_read(const struct doctor *d, const char *path, struct buf *ret)
+{
+	struct buf name = BUF_INIT;
+	int error;
+
+	rooted(d, path, &name);
+	error = io_read_file(buf_text(&name), SMALL_FILE_BYTES, ret);
+	buf_release(&name);
+	return error;
+}
+
+int doctor_read_number(const struct doctor *d, const char *path, long *ret)
+{
+	struct buf text = BUF_INIT;
+	int error = doctor_read(d, path, &text);
+	char *end;
+	long number;
+
+	if (!error) {
+		number = strtol(buf_text(&text), &end, 10);
+		if (end == buf_text(&text))
+			error = -EINVAL;
+		else
+			*ret = number;
+	}
+	buf_release(&text);
+	return error;
+}
+
+bool doctor_exists(const struct doctor *d, const char *path)
+{
+	struct buf name = BUF_INIT;
+	bool there;
+
+	rooted(d, path, &name);
+	there = !access(buf_text(&name), F_OK);
+	buf_release(&name);
+	return there;
+}
+
+void check_kernel(struct doctor *d, struct finding *f)
+{
+	struct buf text = BUF_INIT;
+	int major = 0, minor = 0;
+
+	if (doctor_read(d, "/proc/sys/kernel/osrelease", &text)) {
+		finding_is(f, FINDING_MISSING, "its version cannot be read");
+		finding_step(f, "mount /proc");
+		buf_release(&text);
+		return;
+	}
+	text.data[strcspn(text.data, "\n")] = '\0';
+	(void)sscanf(text.data, "%d.%d", &major, &minor);
+	if (major > KERNEL_MAJOR || (major == KERNEL_MAJOR && minor >= KERNEL_MINOR)) {
+		finding_is(f, FINDING_OK, "Linux %s", text.data);
+	} else {
+		finding_is(f, FINDING_MISSING, "Linux %s, and %d.%d or later is needed", text.data,
+			KERNEL_MAJOR, KERNEL_MINOR);
+		finding_step(f, "install a newer kernel");
+	}
+	buf_release(&text);
+}
+
+void check_btf(struct doctor *d, struct finding *f)
+{
+	if (doctor_exists(d, "/sys/kernel/btf/vmlinux")) {
+		finding_is(f, FINDING_OK, "the kernel describes its types (BTF)");
+		return;
+	}
+	finding_is(f, FINDING_MISSING, "no '/sys/kernel/btf/vmlinux': BPF programs cannot be fitted");
+	finding_step(f, "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+}
+
+/* What is lost without rights is said here, once, and not at every check that follows from it. */
+void check_rights(struct doctor *d, struct finding *f)
+{
+	if (d->can_bpf) {
+		finding_is(f, FINDING_OK, "user %u with%s%s%s", d->uid,
+			has_capability(d, CAP_SYS_ADMIN) ? " CAP_SYS_ADMIN" : "",
+			has_capability(d, CAPABILITY_BPF) ? " CAP_BPF" : "",
+			has_capability(d, CAPABILITY_PERFMON) ? " CAP_PERFMON" : "");
+		return;
+	}
+	finding_is(f, FINDING_MISSING,
+		"user %u may not load BPF programs: no CPU samples and no launch stacks, GPU work only",
+		d->uid);
+	finding_step(f, "run it with sudo, or give it CAP_BPF and CAP_PERFMON");
+}
+
+void check_perf_events(struct doctor *d, struct finding *f)
+{
+	long paranoid;
+
+	if (doctor_read_number(d, "/proc/sys/kernel/perf_event_paranoid", &paranoid)) {
+		finding_is(f, FINDING_MISSING, "the kernel has no perf events");
+		finding_step(f, "use a kernel built with CONFIG_PERF_EVENTS=y");
+		return;
+	}
+	if (d->can_bpf)
+		finding_is(f, FINDING_OK, "perf_event_paranoid is %ld, which does not bind us",
+			paranoid);
+	else
+		finding_is(f, paranoid > 1 ? FINDING_LIMITED : FINDING_OK,
+			"perf_event_paranoid is %ld", paranoid);
+}
+
+void check_bpf_setting(struct doctor *d, struct finding *f)
+{
+	long disabled;
+
+	if (doctor_read_number(d, "/proc/sys/kernel/unprivileged_bpf_disabled", &disabled))
+		finding_is(f, FINDING_OK, "unprivileged_bpf_disabled cannot be read");
+	else if (d->can_bpf)
+		finding_is(f, FINDING_OK,
+			"unprivileged_bpf_disabled is %ld, which does not bind us", disabled);
+	else
+		finding_is(f, FINDING_LIMITED,
+			"unprivileged_bpf_disabled is %ld; tracing needs rights at any value",
+			disabled);
+}
+
+/* "[none] integrity confidentiality", the mode in force in brackets. */
+void check_lockdown(struct doctor *d, struct finding *f)
+{
+	struct buf text = BUF_INIT;
+
+	if (doctor_read(d, "/sys/kernel/security/lockdown", &text)) {
+		finding_is(f, FINDING_OK, "none that can be seen");
+	} else if (strstr(text.data, "[confidentiality]")) {
+		finding_is(f, FINDING_MISSING,
+			"mode 'confidentiality' keeps BPF programs from reading stacks");
+		finding_step(f, "boot with lockdown=integrity, or without Secure Boot");
+	} else {
+		finding_is(f, FINDING_OK, "%s",
+			strstr(text.data, "[integrity]") ? "mode 'integrity', which BPF may live with"
+							 : "none");
+	}
+	buf_release(&text);
+}
+
+/* Since Linux 5.11 BPF memory counts towards the control group and not towards this limit. */
+void check_memlock(struct doctor *d, struct finding *f)
+{
+	struct rlimit limit;
+	char text[32] = "unlimited";
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit)) {
+		finding_is(f, FINDING_LIMITED, "the limit cannot be read: %s", strerror(errno));
+		return;
+	}
+	if (limit.rlim_cur != RLIM_INFINITY)
+		snprintf(text, sizeof(text), "%llu KiB", (unsigned long long)limit.rlim_cur / 1024);
+	if (limit.rlim_cur == RLIM_INFINITY || has_capability(d, CAP_SYS_RESOURCE) ||
+		has_capability(d, CAP_IPC_LOCK)) {
+		finding_is(f, FINDING_OK, "limit %s, which does not bind us", text);
+		return;
+	}
+	finding_is(f, FINDING_LIMITED, "limit %s: event buffers may not fit", text);
+	finding_step(f, "ulimit -l unlimited");
+}
+
+static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
+	[LAUNCH_MARKER_NOP1] = "1-byte nop",
+	[LAUNCH_MARKER_NOP5] = "5-byte nop",
+	[LAUNCH_MARKER_NOP10] = "10-byte nop",
+};
+
+void check_probe(struct doctor *d, struct finding *f)
+{
+	uint32_t cost_ns[LAUNCH_MARKER_KINDS] = {0};
+	struct buf text = BUF_INIT;
+	enum launch_marker best;
+
+	if (!d->can_bpf) {
+		finding_is(f, FINDING_MISSING, "not measured: no rights");
+		return;
+	}
+	best = capture_measure_markers(cost_ns);
+	if (best == LAUNCH_MARKER_NONE) {
+		finding_is(f, FINDING_MISSING, "no probe can be attached: %s", error_text());
+		finding_step(f, "use a kernel built with CONFIG_UPROBE_EVENTS=y and CONFIG_BPF_EVENTS=y");
+		return;
+	}
+	for (int kind = LAUNCH_MARKER_NOP1; kind < LAUNCH_MARKER_KINDS; kind++) {
+		buf_printf(&text, "%s%s ", kind == LAUNCH_MARKER_NOP1 ? "" : ", ",
+			marker_names[kind]);
+		if (cost_ns[kind])
+			buf_printf(&text, "%u ns", cost_ns[kind]);
+		else
+			buf_puts(&text, "not possible");
+	}
+	finding_is(f, FINDING_OK, "%s chosen (a launch: %s)", marker_names[best], buf_text(&text));
+	buf_release(&text);
+}
+
+/* Recording takes its events without it; the GPU driver's tracepoints are described there. */
+void check_tracefs(struct doctor *d, struct finding *f)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	bool hidden = false;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct buf events = BUF_INIT;
+
+		buf_printf(&events, "%s/events", places[i]);
+		if (doctor_exists(d, buf_text(&events)))
+			finding_is(f, FINDING_OK, "mounted at %s", places[i]);
+		else if (errno == EACCES)
+			hidden = true;
+		buf_release(&events);
+		if (f->text.size)
+			return;
+	}
+	if (hidden) {
+		finding_is(f, FINDING_LIMITED, "this user may not look into it");
+		return;
+	}
+	finding_is(f, FINDING_LIMITED, "not mounted: tracepoints cannot be listed (recording does without)");
+	finding_step(f, "mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+/* True when the kernel shows us where its functions are. */
+static bool shows_addresses(const struct doctor *d)
+{
+	struct buf name = BUF_INIT;
+	char line[256];
+	bool shown = false;
+	FILE *list;
+
+	rooted(d, "/proc/kallsyms", &name);
+	list = fopen(buf_text(&name), "re");
+	buf_release(&name);
+	if (!list)
+		return false;
+	for (int i = 0; !shown && i < 1000 && fgets(line, sizeof(line), list); i++)
+		shown = strtoull(line, NULL, 16) != 0;
+	fclose(list);
+	return shown;
+}
+
+void check_kernel_symbols(struct doctor *d, struct finding *f)
+{
+	long restricted = 0;
+
+	(void)doctor_read_number(d, "/proc/sys/kernel/kptr_restrict", &restricted);
+	if (shows_addresses(d)) {
+		finding_is(f, FINDING_OK, "kernel functions can be named (kptr_restrict is %ld)", restricted);
+		return;
+	}
+	finding_is(f, FINDING_LIMITED, "kernel functions stay without names (kptr_restrict is %ld)",
+		restricted);
+	if (restricted >= 2)
+		finding_step(f, "sysctl kernel.kptr_restrict=1");
+	else
+		finding_step(f, "run it with sudo");
+}
+
+void check_debug_files(struct doctor *d, struct finding *f)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	const char *note = urls && *urls ? "; $DEBUGINFOD_URLS is set, and not used" : "";
+
+	if (doctor_exists(d, "/usr/lib/debug/.build-id")) {
+		finding_is(f, FINDING_OK, "looked up by build id in /usr/lib/debug%s", note);
+		return;
+	}
+	finding_is(f, FINDING_LIMITED,
+		"none in /usr/lib/debug: stripped programs show exported functions only%s", note);
+	finding_step(f, "install the debug packages (-dbgsym, -dbg or -debuginfo) of what you profile");
+}

@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `xpuprof doctor` on this machine, as another user, on made-up machines (--sysroot) and with made-up
+# libraries.
+. "$(dirname "$0")/tap.sh"
+unset CUDA_INJECTION64_PATH XPUPROF_LIBRARY
+
+check_of() { # KEY MEMBER: from the JSON in $out
+	printf '%s' "$out" | python3 -c '
+import json, sys
+rows = {row["check"]: row for row in json.load(sys.stdin)["checks"]}
+print(rows[sys.argv[1]].get(sys.argv[2], ""))' "$1" "$2"
+}
+
+# A machine below $work/machine: kernel, BTF, driver, as far as files tell.
+machine() {
+	rm -rf machine
+	mkdir -p machine/proc/sys/kernel machine/proc/driver/nvidia/gpus/0000:01:00.0 \
+		machine/proc/driver/nvidia/gpus/0000:02:00.0 machine/sys/kernel/btf machine/sys/kernel/security
+	echo 6.1.0-49-amd64 >machine/proc/sys/kernel/osrelease
+	echo 2 >machine/proc/sys/kernel/perf_event_paranoid
+	echo 2 >machine/proc/sys/kernel/unprivileged_bpf_disabled
+	echo 1 >machine/proc/sys/kernel/kptr_restrict
+	echo 'ffffffff81000000 T _stext' >machine/proc/kallsyms
+	echo '[none] integrity confidentiality' >machine/sys/kernel/security/lockdown
+	: >machine/sys/kernel/btf/vmlinux
+	printf '%s\n%s\n' 'NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build' \
+		'GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)' >machine/proc/driver/nvidia/version
+	echo 'RmProfilingAdminOnly: 0' >machine/proc/driver/nvidia/params
+}
+
+on_machine() {
+	run xpuprof doctor --json --sysroot "$work/machine"
+}
+
+run xpuprof doctor --wrong
+is "$status" 2 "an unknown option is a wrong use"
+run xpuprof doctor extra
+is "$status" 2 "an argument is a wrong use"
+has "$err" "unexpected argument 'extra'" "and it is named"
+
+run xpuprof doctor
+has "$out" "Linux $(uname -r)" "the kernel's version is shown"
+has "$out" "records GPU work: " "the verdict is shown for the GPU side"
+has "$out" "records CPU work and launch stacks: " "and for the CPU side"
+is "$err" "" "nothing is printed as an error"
+run xpuprof doctor --json
+is "$(check_of kernel text)" "Linux $(uname -r)" "JSON says the same of the kernel"
+true_that "JSON has a state and a text for every check" python3 - "$work/.out" <<'END'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert found["checks"] and isinstance(found["cpu"], bool) and isinstance(found["gpu"], bool)
+for row in found["checks"]:
+    assert row["state"] in ("ok", "limited", "missing") and row["text"], row
+for side in ("cpu", "gpu"):
+    assert found[side] == all(row["state"] == "ok" for row in found["checks"] if row[side])
+END
+
+machine
+on_machine
+is "$(check_of kernel state)" ok "a kernel that is new enough is fine"
+is "$(check_of btf state)" ok "and so are its types"
+is "$(check_of lockdown text)" none "lockdown that is off is none"
+is "$(check_of kernel_symbols state)" ok "kernel addresses that are shown give names"
+is "$(check_of driver text)" "version 580.159.03, 2 GPUs" "the driver's version and its GPUs are found"
+is "$(check_of instruction_sampling state)" ok "instruction sampling for everybody is fine"
+
+echo 5.4.0 >machine/proc/sys/kernel/osrelease
+rm machine/sys/kernel/btf/vmlinux
+echo 'none integrity [confidentiality]' >machine/sys/kernel/security/lockdown
+echo '0000000000000000 T _stext' >machine/proc/kallsyms
+echo 2 >machine/proc/sys/kernel/kptr_restrict
+echo 'RmProfilingAdminOnly: 1' >machine/proc/driver/nvidia/params
+rm -r machine/proc/driver/nvidia/gpus
+on_machine
+is "$status" 1 "a machine that cannot record fails"
+is "$(check_of kernel state)" missing "an old kernel is missing"
+is "$(check_of btf state)" missing "and so is one without types"
+is "$(check_of lockdown state)" missing "lockdown that hides memory is missing"
+is "$(check_of kernel_symbols step)" "sysctl kernel.kptr_restrict=1" "the step for hidden kernel names is named"
+is "$(check_of driver state)" missing "a driver without a GPU is missing"
+is "$(check_of instruction_sampling state)" limited "instruction sampling for root only is limited"
+
+rm -r machine/proc
+on_machine
+is "$(check_of kernel state)" missing "a machine without /proc gets its findings all the same"
+is "$(check_of driver step)" "install the NVIDIA driver, or load it with 'modprobe nvidia'" "with their steps"
+
+out=$(CUDA_INJECTION64_PATH=/opt/other.so xpuprof doctor --json)
+is "$(check_of injection state)" missing "another injected library is found"
+has "$(check_of injection text)" "'/opt/other.so'" "and named"
+is "$(check_of injection step)" "unset CUDA_INJECTION64_PATH" "with the step that frees the place"
+
+library() { # FOLDER CODE: a libcuda.so.1 of our own
+	mkdir -p "$1"
+	printf '%s\n' "$2" | "${CC:-cc}" -shared -fPIC -w -x c -o "$1/libcuda.so.1" -
+}
+if library crashing '#include <stdlib.h>
+__attribute__((constructor)) static void f(void) { abort(); }' 2>/dev/null; then
+	library hanging '#include <unistd.h>
+__attribute__((constructor)) static void f(void) { pause(); }'
+	library noisy '#include <stdio.h>
+__attribute__((constructor)) static void f(void) { puts("noise"); fputs("noise", stderr); fflush(NULL); }
+int cuDriverGetVersion(int *v) { *v = 12040; return 0; }'
+	library simulated 'int xpuprof_sim_tools;
+int cuDriverGetVersion(int *v) { *v = 13000; return 0; }'
+
+	LD_LIBRARY_PATH=$work/crashing run xpuprof doctor --json
+	has "$(check_of libcuda text)" "loading 'libcuda.so.1' crashes" "a driver library that crashes is said to"
+	LD_LIBRARY_PATH=$work/hanging run xpuprof doctor --json
+	has "$(check_of libcuda text)" "loading 'libcuda.so.1' does not end" "one that hangs is given up"
+	LD_LIBRARY_PATH=$work/noisy run xpuprof doctor --json
+	is "$(check_of libcuda text)" "CUDA 12.4, $work/noisy/libcuda.so.1" "one that loads has version and place"
+	lacks "$out$err" noise "and what it prints is not ours"
+
+	mkdir -p python/lib/python3.11/site-packages/nvidia/cu13/lib \
+		python/lib/python3.11/site-packages/nvidia/cuda_cupti/lib
+	: >python/lib/python3.11/site-packages/nvidia/cu13/lib/libcupti.so.13
+	: >python/lib/python3.11/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12
+	LD_LIBRARY_PATH=$work/noisy VIRTUAL_ENV=$work/python run xpuprof doctor --json
+	has "$(check_of cupti text)" "cuda_cupti/lib/libcupti.so.12" "the copy of CUPTI that fits the driver is taken"
+	lacks "$(check_of cupti text)" "libcupti.so.13" "and not a newer one"
+
+	LD_LIBRARY_PATH=$work/simulated run xpuprof doctor --json
+	has "$(check_of libcuda text)" "(simulated GPU)" "the simulated driver is told apart"
+	is "$(check_of driver state)" ok "and needs no driver in the kernel"
+else
+	skip "libraries that crash, hang or print" "no C compiler"
+fi
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	cp "$build/xpuprof" .
+	chmod 755 . xpuprof
+	run setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$work/xpuprof" doctor --json
+	is "$status" 1 "without rights it still answers"
+	is "$(check_of rights state)" missing "and says that rights are missing"
+	has "$(check_of rights text)" "no CPU samples and no launch stacks, GPU work only" "and what that changes"
+	has "$(check_of rights step)" "sudo" "and the step"
+	is "$(check_of probe text)" "not measured: no rights" "no probe is tried"
+else
+	skip "the answers without rights" "needs root and setpriv"
+fi
+done_testing
