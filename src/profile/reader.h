@@ -30,7 +30,8 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
 const char *profile_reader_incomplete(const struct profile_reader *r);
 
 /* Table entries; NULL (or "" for strings) for ids that are 0 or not in the file. The number of entries
- * is the highest id. */
+ * is the highest id. Strings stay where they are; pointers to other entries are good until the next
+ * profile_reader_next. */
 const char *profile_string(const struct profile_reader *r, uint32_t id, size_t *ret_size);
 const struct profile_module *profile_module(const struct profile_reader *r, uint32_t id);
 const struct profile_location *profile_location(const struct profile_reader *r, uint32_t id);

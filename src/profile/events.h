@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events as bytes. Writer and reader each keep one event_coder in the same state: it holds what the
+ * next event is coded against, and starts afresh with every chunk, so that a chunk can be read on
+ * its own.
+ *
+ *	+------+------+--------- - - -+
+ *	| size | head | fields        |      size: bytes after it; head: kind | flags << 3
+ *	+------+------+--------- - - -+
+ *
+ * docs/file-format.md lists the fields. Nearly all work follows a call of the same chunk; such work
+ * does not repeat thread, stack, API and launch time but says "as my call": both sides keep the
+ * chunk's calls in a table of CALL_SLOTS, each in the slot its correlation id hashes to, the last
+ * one winning.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/entries.h"
+#include "profile/model.h"
+
+/* No event is longer, its size included. */
+#define EVENT_MAX_BYTES 128
+
+#define CALL_SLOTS 4096
+
+struct call_slot {
+	uint64_t start_ns;
+	uint32_t thread, stack, api;
+	uint32_t instance, correlation;
+	uint32_t chunk; /* in which it was filled */
+};
+
+struct event_coder {
+	uint32_t chunk; /* counts chunks, so that slots need not be cleared */
+	uint32_t instance;
+	uint64_t period_ns;
+	uint64_t graph_node;
+	uint64_t base_ns[EVENT_PENDING + 1];     /* start of the last event, by kind */
+	uint32_t correlation[EVENT_PENDING + 1]; /* of the last event, by kind */
+	struct call_slot slots[CALL_SLOTS];
+};
+
+/* Forgets everything: to be called at the start of every chunk. */
+void event_coder_reset(struct event_coder *c);
+
+/* True when its ids lie within `counts` (of the tables) and its enums are known. */
+bool sample_is_valid(const struct profile_sample *s, const uint32_t counts[TABLE_COUNT]);
+bool call_is_valid(const struct profile_call *c, const uint32_t counts[TABLE_COUNT]);
+bool work_is_valid(const struct profile_work *w, const uint32_t counts[TABLE_COUNT]);
+bool pending_is_valid(const struct profile_pending *p, const uint32_t counts[TABLE_COUNT]);
+bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT]);
+
+/* Writes at most EVENT_MAX_BYTES; returns the place behind them. */
+uint8_t *event_encode_sample(struct event_coder *c, const struct profile_sample *s, uint8_t *p);
+uint8_t *event_encode_call(struct event_coder *c, const struct profile_call *call, uint8_t *p);
+uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, uint8_t *p);
+uint8_t *event_encode_pending(
+	struct event_coder *c, const struct profile_pending *pending, uint8_t *p);
+
+/* What event_decode may read beyond `end`. */
+#define EVENT_READ_PAST 192
+
+/*
+ * Takes the event at *p: 1, or 0 when it is of a kind not known here and was skipped, or -1 when it
+ * makes no sense. Ids and enums are not checked yet.
+ */
+int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
+	struct profile_event *ret);

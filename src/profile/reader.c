@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One buffer holds a stretch of the file that is at least the present chunk. A chunk is looked at
+ * only when it is whole and its checksum is right. Tables are taken as they come; an events chunk
+ * is decoded event by event, straight from the buffer. Decoding may run past the end of a damaged
+ * entry or event before that is noticed, hence READ_PAST bytes of zeros behind the data.
+ *
+ * The first thing that makes no sense ends the reading: what was read before it stands.
+ */
+#include "profile/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "profile/crc32c.h"
+#include "profile/entries.h"
+#include "profile/events.h"
+#include "profile/format.h"
+#include "profile/varint.h"
+
+#define BUFFER_BYTES ((size_t)512 << 10) /* at first; grows to the largest chunk */
+#define READ_PAST    EVENT_READ_PAST
+_Static_assert(READ_PAST >= ENTRY_MAX_BYTES + VARINT_MAX_BYTES, "READ_PAST is too small");
+
+struct text {
+	const char *data;
+	size_t size;
+};
+
+struct entry_vec vec(char);
+
+struct profile_reader {
+	int fd;
+	char *path;
+
+	char *buffer; /* `capacity` bytes and READ_PAST more */
+	size_t capacity;
+	size_t used;    /* bytes in the buffer */
+	size_t at;      /* of these, taken */
+	uint64_t start; /* where in the file the present chunk begins */
+	uint64_t next;  /* and the one after it */
+
+	const uint8_t *event, *events_end; /* what is left of an events chunk */
+	struct event_coder coder;
+
+	struct vec(struct text) strings;
+	struct vec(char *) blocks; /* bytes of strings, one block a chunk */
+	struct entry_vec entries[TABLE_COUNT]; /* counted in bytes; all but TABLE_STRINGS */
+	uint32_t counts[TABLE_COUNT];
+
+	uint64_t losses[LOSS_KINDS];
+	struct vec(struct text) meta; /* key, value, key, value ... */
+	char *meta_block;
+
+	uint64_t events_of[EVENT_PENDING + 1]; /* read so far, by kind */
+	uint64_t cpu_ns, gpu_ns;
+
+	bool ended;  /* the last chunk was an end mark */
+	bool done;   /* nothing more will be read */
+	char incomplete[200];
+};
+
+/* Ends the reading for this reason; returns 0, as this is no error. */
+static int __attribute__((format(printf, 2, 3)))
+stop(struct profile_reader *r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(r->incomplete, sizeof(r->incomplete), format, args);
+	va_end(args);
+	r->done = true;
+	r->event = r->events_end = NULL;
+	return 0;
+}
+
+static int stop_damaged(struct profile_reader *r, const char *what)
+{
+	return stop(r, "is damaged: the chunk at byte %llu %s", (unsigned long long)r->start, what);
+}
+
+static int fail_memory(struct profile_reader *r)
+{
+	r->done = true;
+	return error_errno(-ENOMEM, "cannot read '%s'", r->path);
+}
+
+static int grow_buffer(struct profile_reader *r, size_t need)
+{
+	char *buffer;
+
+	if (need <= r->capacity)
+		return 0;
+	buffer = realloc(r->buffer, need + READ_PAST);
+	if (!buffer)
+		return -ENOMEM;
+	memset(buffer + need, 0, READ_PAST);
+	r->buffer = buffer;
+	r->capacity = need;
+	return 0;
+}
+
+/* Makes `need` bytes from r->at on available: 1, or 0 when the file ends before, or -errno. */
+static int want(struct profile_reader *r, size_t need)
+{
+	ssize_t n;
+
+	if (r->used - r->at >= need)
+		return 1;
+	memmove(r->buffer, r->buffer + r->at, r->used - r->at);
+	r->used -= r->at;
+	r->at = 0;
+	if (grow_buffer(r, need))
+		return fail_memory(r);
+	n = io_read_full(r->fd, r->buffer + r->used, r->capacity - r->used);
+	if (n < 0) {
+		r->done = true;
+		return error_errno((int)n, "cannot read '%s'", r->path);
+	}
+	r->used += (size_t)n;
+	return r->used >= need;
+}
+
+/* A run of bytes within a chunk: size, then the bytes. False when the chunk ends before. */
+static bool take_bytes(const uint8_t **p, const uint8_t *end, struct text *ret)
+{
+	uint64_t size;
+
+	if (*p >= end)
+		return false;
+	size = varint_get(p);
+	if (*p > end || size > (uint64_t)(end - *p))
+		return false;
+	*ret = (struct text){(const char *)*p, (size_t)size};
+	*p += size;
+	return true;
+}
+
+/* Copies text to *to, with a NUL behind it, and moves *to along. */
+static struct text keep_text(char **to, struct text text)
+{
+	struct text kept = {*to, text.size};
+
+	memcpy(*to, text.data, text.size);
+	(*to)[text.size] = '\0';
+	*to += text.size + 1;
+	return kept;
+}
+
+/* The id that a chunk of entries begins with must be the next one. */
+static bool take_first_id(struct profile_reader *r, enum profile_table table, const uint8_t **p,
+	const uint8_t *end)
+{
+	return varint_get(p) == (uint64_t)r->counts[table] + 1 && *p <= end;
+}
+
+static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
+{
+	/* Each text loses its size, at least one byte, and gets a NUL. */
+	char *block = malloc((size_t)(end - p) + 1), *to = block;
+	struct text text;
+
+	if (!block || vec_push(&r->blocks, block)) {
+		free(block);
+		return fail_memory(r);
+	}
+	if (!take_first_id(r, TABLE_STRINGS, &p, end))
+		return stop_damaged(r, "begins with the wrong string");
+	while (p < end) {
+		if (r->counts[TABLE_STRINGS] == UINT32_MAX || !take_bytes(&p, end, &text))
+			return stop_damaged(r, "holds a string longer than itself");
+		if (vec_push(&r->strings, keep_text(&to, text)))
+			return fail_memory(r);
+		r->counts[TABLE_STRINGS]++;
+	}
+	return 0;
+}
+
+/* Takes one entry, whose id is to be `id`: 1, or 0 when it makes no sense. */
+static int take_entry(struct profile_reader *r, enum profile_table table, uint32_t id,
+	const uint8_t **p, const uint8_t *end, void *ret_entry)
+{
+	struct text text;
+	const uint8_t *at;
+
+	if (!take_bytes(p, end, &text))
+		return 0;
+	at = (const uint8_t *)text.data;
+	/* More bytes than the fields known here need are fields of a later version. */
+	return entry_decode(table, &at, ret_entry) && at <= *p &&
+		entry_is_valid(table, ret_entry, id, r->counts);
+}
+
+union any_entry {
+	struct profile_module module;
+	struct profile_location location;
+	struct profile_stack_node stack_node;
+	struct profile_process process;
+	struct profile_thread thread;
+	struct profile_device device;
+	struct profile_op op;
+};
+
+static int read_entries(struct profile_reader *r, enum profile_table table, const uint8_t *p,
+	const uint8_t *end)
+{
+	size_t entry_bytes = entry_formats[table].entry_bytes;
+	struct entry_vec *entries = &r->entries[table];
+	union any_entry entry;
+
+	if (!take_first_id(r, table, &p, end))
+		return stop_damaged(r, "begins with the wrong entry");
+	while (p < end) {
+		if (r->counts[table] == UINT32_MAX ||
+			!take_entry(r, table, r->counts[table] + 1, &p, end, &entry))
+			return stop_damaged(r, "holds an entry that makes no sense");
+		if (vec_reserve(entries, entry_bytes))
+			return fail_memory(r);
+		memcpy(entries->items + entries->count, &entry, entry_bytes);
+		entries->count += entry_bytes;
+		r->counts[table]++;
+	}
+	return 0;
+}
+
+static void *entry_at(const struct profile_reader *r, enum profile_table table, uint32_t id)
+{
+	if (!id || id > r->counts[table])
+		return NULL;
+	return r->entries[table].items + (size_t)(id - 1) * entry_formats[table].entry_bytes;
+}
+
+static int read_updates(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
+{
+	union any_entry entry;
+	uint64_t table, id;
+
+	while (p < end) {
+		table = varint_get(&p);
+		id = varint_get(&p);
+		if (p > end || table >= TABLE_COUNT || !entry_formats[table].updates || !id ||
+			id > r->counts[table] ||
+			!take_entry(r, (enum profile_table)table, (uint32_t)id, &p, end, &entry))
+			return stop_damaged(r, "holds an update that makes no sense");
+		memcpy(entry_at(r, (enum profile_table)table, (uint32_t)id), &entry,
+			entry_formats[table].entry_bytes);
+	}
+	return 0;
+}
+
+static int read_losses(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
+{
+	uint64_t losses[LOSS_KINDS] = {0}, loss, count;
+
+	while (p < end) {
+		loss = varint_get(&p);
+		count = varint_get(&p);
+		if (p > end)
+			return stop_damaged(r, "ends in the middle of a number");
+		if (loss < LOSS_KINDS)
+			losses[loss] = count;
+	}
+	memcpy(r->losses, losses, sizeof(losses));
+	return 0;
+}
+
+static int read_meta(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
+{
+	char *block = malloc((size_t)(end - p) + 1), *to = block;
+	struct text key, value;
+
+	if (!block)
+		return fail_memory(r);
+	free(r->meta_block);
+	r->meta_block = block;
+	r->meta.count = 0;
+	while (p < end) {
+		if (!take_bytes(&p, end, &key) || !take_bytes(&p, end, &value))
+			return stop_damaged(r, "holds a text longer than itself");
+		if (vec_reserve(&r->meta, 2))
+			return fail_memory(r);
+		r->meta.items[r->meta.count++] = keep_text(&to, key);
+		r->meta.items[r->meta.count++] = keep_text(&to, value);
+	}
+	return 0;
+}
+
+/* The end mark tells what the file should hold. */
+static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
+{
+	bool same = true;
+
+	for (int kind = EVENT_SAMPLE; kind <= EVENT_PENDING; kind++)
+		same &= varint_get(&p) == r->events_of[kind];
+	same &= varint_get(&p) == r->cpu_ns;
+	same &= varint_get(&p) == r->gpu_ns;
+	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
+		same &= varint_get(&p) == r->counts[table];
+	if (!same || p > end)
+		return stop_damaged(r, "is an end mark that does not agree with what was read");
+	r->ended = true;
+	return 0;
+}
+
+static void begin_events(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
+{
+	r->event = p;
+	r->events_end = end;
+	event_coder_reset(&r->coder);
+}
+
+static int read_payload(
+	struct profile_reader *r, uint32_t type, const uint8_t *p, const uint8_t *end)
+{
+	r->ended = false;
+	switch (type) {
+	case CHUNK_STRINGS:
+		return read_strings(r, p, end);
+	case CHUNK_UPDATES:
+		return read_updates(r, p, end);
+	case CHUNK_LOSSES:
+		return read_losses(r, p, end);
+	case CHUNK_META:
+		return read_meta(r, p, end);
+	case CHUNK_END:
+		return read_end(r, p, end);
+	case CHUNK_EVENTS:
+		begin_events(r, p, end);
+		return 0;
+	}
+	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
+		if (type == entry_formats[table].chunk)
+			return read_entries(r, (enum profile_table)table, p, end);
+	/* A chunk of a later version that says nothing this one needs. */
+	return 0;
+}
+
+/* At the end of the file, with `left` bytes that are not a whole chunk. */
+static int stop_at_end(struct profile_reader *r, size_t left)
+{
+	r->done = true; /* also when all is well */
+	if (left)
+		return stop(r, "ends in the middle of the chunk at byte %llu",
+			(unsigned long long)r->start);
+	if (!r->ended)
+		return stop(r, "ends at byte %llu without an end mark: the recording was cut short",
+			(unsigned long long)r->start);
+	return 0;
+}
+
+/* Takes the next chunk, whatever it is: 0 or -errno. */
+static int next_chunk(struct profile_reader *r)
+{
+	const uint8_t *header;
+	uint32_t type, size, crc;
+	int got = want(r, CHUNK_HEADER_BYTES);
+
+	r->start = r->next;
+	if (got <= 0)
+		return got < 0 ? got : stop_at_end(r, r->used - r->at);
+	size = get_u32((uint8_t *)r->buffer + r->at + 4);
+	if (size > CHUNK_MAX_BYTES)
+		return stop_damaged(r, "is too large to be one");
+	got = want(r, CHUNK_HEADER_BYTES + (size_t)size);
+	if (got <= 0)
+		return got < 0 ? got : stop_at_end(r, r->used - r->at);
+	header = (uint8_t *)r->buffer + r->at;
+	type = get_u32(header);
+	crc = crc32c(crc32c(0, header, 8), header + CHUNK_HEADER_BYTES, size);
+	if (crc != get_u32(header + 8))
+		return stop_damaged(r, "does not match its checksum");
+	got = read_payload(
+		r, type, header + CHUNK_HEADER_BYTES, header + CHUNK_HEADER_BYTES + size);
+	r->at += CHUNK_HEADER_BYTES + (size_t)size;
+	r->next = r->start + CHUNK_HEADER_BYTES + size;
+	return got;
+}
+
+static void count_event(struct profile_reader *r, const struct profile_event *e)
+{
+	r->events_of[e->kind]++;
+	if (e->kind == EVENT_SAMPLE)
+		r->cpu_ns += e->sample.period_ns;
+	else if (e->kind == EVENT_WORK)
+		r->gpu_ns += e->work.duration_ns;
+}
+
+int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
+{
+	int got;
+
+	for (;;) {
+		while (r->event < r->events_end) {
+			got = event_decode(&r->coder, &r->event, r->events_end, ret);
+			if (got < 0 || (got > 0 && !event_is_valid(ret, r->counts)))
+				return stop_damaged(r, "holds an event that makes no sense");
+			if (got) {
+				count_event(r, ret);
+				return 1;
+			}
+		}
+		if (r->done)
+			return 0;
+		got = next_chunk(r);
+		if (got < 0)
+			return got;
+	}
+}
+
+static int check_header(struct profile_reader *r)
+{
+	const uint8_t *header;
+	uint32_t version;
+	int got = want(r, FILE_HEADER_BYTES);
+
+	if (got < 0)
+		return got;
+	header = (const uint8_t *)r->buffer;
+	if (!got || memcmp(header, FILE_MAGIC, FILE_MAGIC_BYTES))
+		return error_set(
+			-EINVAL, "cannot read '%s': it is not an xpuprof profile", r->path);
+	version = get_u32(header + FILE_MAGIC_BYTES);
+	if (get_u32(header + 12) != crc32c(0, header, 12))
+		return error_set(-EINVAL, "cannot read '%s': its header is damaged", r->path);
+	if (version != FILE_VERSION)
+		return error_set(-EINVAL,
+			"cannot read '%s': its format is version %u, this xpuprof reads %u",
+			r->path, version, FILE_VERSION);
+	r->at = r->next = FILE_HEADER_BYTES;
+	return 0;
+}
+
+static int open_file(struct profile_reader *r)
+{
+	r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0)
+		return error_errno(-errno, "cannot open '%s'", r->path);
+	return check_header(r);
+}
+
+int profile_reader_open(struct profile_reader **ret, const char *path)
+{
+	struct profile_reader *r = calloc(1, sizeof(*r));
+	int error = -ENOMEM;
+
+	if (!r)
+		return error_errno(-ENOMEM, "cannot open '%s'", path);
+	r->fd = -1;
+	r->path = strdup(path);
+	if (!r->path || grow_buffer(r, BUFFER_BYTES))
+		error_errno(-ENOMEM, "cannot open '%s'", path);
+	else
+		error = open_file(r);
+	if (error) {
+		profile_reader_close(r);
+		return error;
+	}
+	*ret = r;
+	return 0;
+}
+
+void profile_reader_close(struct profile_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	vec_foreach (block, &r->blocks)
+		free(*block);
+	vec_release(&r->blocks);
+	vec_release(&r->strings);
+	for (int table = 0; table < TABLE_COUNT; table++)
+		vec_release(&r->entries[table]);
+	vec_release(&r->meta);
+	free(r->meta_block);
+	free(r->buffer);
+	free(r->path);
+	free(r);
+}
+
+const char *profile_reader_incomplete(const struct profile_reader *r)
+{
+	return r->incomplete[0] ? r->incomplete : NULL;
+}
+
+const char *profile_string(const struct profile_reader *r, uint32_t id, size_t *ret_size)
+{
+	struct text text = {"", 0};
+
+	if (id && id <= r->counts[TABLE_STRINGS])
+		text = r->strings.items[id - 1];
+	if (ret_size)
+		*ret_size = text.size;
+	return text.data;
+}
+
+const struct profile_module *profile_module(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_MODULES, id);
+}
+
+const struct profile_location *profile_location(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_LOCATIONS, id);
+}
+
+const struct profile_stack_node *profile_stack_node(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_STACKS, id);
+}
+
+const struct profile_process *profile_process(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_PROCESSES, id);
+}
+
+const struct profile_thread *profile_thread(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_THREADS, id);
+}
+
+const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_DEVICES, id);
+}
+
+const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_OPS, id);
+}
+
+struct profile_counts profile_counts(const struct profile_reader *r)
+{
+	return (struct profile_counts){
+		.strings = r->counts[TABLE_STRINGS],
+		.modules = r->counts[TABLE_MODULES],
+		.locations = r->counts[TABLE_LOCATIONS],
+		.stack_nodes = r->counts[TABLE_STACKS],
+		.processes = r->counts[TABLE_PROCESSES],
+		.threads = r->counts[TABLE_THREADS],
+		.devices = r->counts[TABLE_DEVICES],
+		.ops = r->counts[TABLE_OPS],
+	};
+}
+
+uint64_t profile_loss_count(const struct profile_reader *r, enum profile_loss loss)
+{
+	return loss < LOSS_KINDS ? r->losses[loss] : 0;
+}
+
+bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
+	const char **ret_value)
+{
+	if (n >= r->meta.count / 2)
+		return false;
+	*ret_key = r->meta.items[2 * n].data;
+	*ret_value = r->meta.items[2 * n + 1].data;
+	return true;
+}
+
+const char *profile_meta(const struct profile_reader *r, const char *key)
+{
+	const char *found, *value;
+
+	for (size_t n = 0; profile_meta_at(r, n, &found, &value); n++)
+		if (!strcmp(found, key))
+			return value;
+	return NULL;
+}

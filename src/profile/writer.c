@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What is new collects in one buffer for each kind of chunk, which begins with room for the chunk's
+ * header. Pushing writes the buffers in the order of enum profile_table, updates next, events last:
+ * so an entry always reaches the file before what refers to it, and a file cut short anywhere makes
+ * sense up to there. Tables are pushed when one of their buffers is full, everything when the
+ * events are.
+ */
+#include "profile/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "profile/crc32c.h"
+#include "profile/entries.h"
+#include "profile/events.h"
+#include "profile/format.h"
+#include "profile/table.h"
+#include "profile/varint.h"
+
+#define EVENTS_BYTES (256u << 10) /* a chunk of events, its header included */
+#define TABLE_BYTES  (64u << 10)  /* a chunk of entries is pushed beyond that */
+
+#define META_MAX_KEYS      48
+#define META_KEY_MAX_BYTES 256
+_Static_assert(TABLE_BYTES + STRING_MAX_BYTES + 2 * VARINT_MAX_BYTES < CHUNK_MAX_BYTES &&
+		META_MAX_KEYS * (META_KEY_MAX_BYTES + META_MAX_BYTES + 2 * VARINT_MAX_BYTES) <
+			CHUNK_MAX_BYTES,
+	"a chunk may be too large for the reader");
+
+struct meta {
+	char *key;
+	char *value;
+};
+
+struct profile_writer {
+	int fd;
+	char *path;
+	int error; /* the first failure, and its text */
+	char error_text[512];
+
+	struct interner *strings;
+	struct table tables[TABLE_COUNT]; /* all but TABLE_STRINGS */
+	uint32_t counts[TABLE_COUNT];
+	struct buf entries[TABLE_COUNT]; /* not yet written */
+	struct buf updates;              /* not yet written */
+
+	uint8_t *events; /* EVENTS_BYTES; not yet written */
+	size_t events_used;
+	struct event_coder coder;
+
+	struct vec(struct meta) meta;
+	bool meta_changed, losses_changed;
+	struct profile_totals totals;
+};
+
+static int fail_sticky(const struct profile_writer *w)
+{
+	return error_set(w->error, "%s", w->error_text);
+}
+
+/* Keeps the error whose text was just set. */
+static int keep_error(struct profile_writer *w, int error)
+{
+	w->error = error;
+	strncpy(w->error_text, error_text(), sizeof(w->error_text) - 1);
+	return error;
+}
+
+static int fail_memory(struct profile_writer *w)
+{
+	return keep_error(w, error_errno(-ENOMEM, "cannot go on writing '%s'", w->path));
+}
+
+static int fail_invalid(const struct profile_writer *w, const char *what)
+{
+	return error_set(-EINVAL,
+		"cannot add to '%s': the %s refers to something that is not there", w->path, what);
+}
+
+static int write_bytes(struct profile_writer *w, const void *data, size_t size)
+{
+	int error = io_write_all(w->fd, data, size);
+
+	if (error)
+		return keep_error(w, error_errno(error, "cannot write '%s'", w->path));
+	w->totals.file_bytes += size;
+	return 0;
+}
+
+/* Writes a chunk whose payload lies behind CHUNK_HEADER_BYTES of room; `size` includes them. */
+static int write_chunk(struct profile_writer *w, uint32_t type, void *data, size_t size)
+{
+	uint8_t *header = data;
+	uint32_t crc;
+
+	put_u32(header, type);
+	put_u32(header + 4, (uint32_t)(size - CHUNK_HEADER_BYTES));
+	crc = crc32c(0, header, 8);
+	put_u32(header + 8, crc32c(crc, header + CHUNK_HEADER_BYTES, size - CHUNK_HEADER_BYTES));
+	return write_bytes(w, data, size);
+}
+
+/* Writes a buffered chunk, if there is one, and empties the buffer. */
+static int push_buffer(struct profile_writer *w, uint32_t type, struct buf *b)
+{
+	int error;
+
+	if (b->failed)
+		return fail_memory(w);
+	if (!b->size)
+		return 0;
+	error = write_chunk(w, type, b->data, b->size);
+	buf_reset(b);
+	return error;
+}
+
+static void put_number(struct buf *b, uint64_t number)
+{
+	uint8_t bytes[VARINT_MAX_BYTES];
+
+	buf_append(b, bytes, (size_t)(varint_put(bytes, number) - bytes));
+}
+
+static void put_text(struct buf *b, const char *text, size_t size)
+{
+	put_number(b, size);
+	buf_append(b, text, size);
+}
+
+static void begin_chunk(struct buf *b)
+{
+	static const char room[CHUNK_HEADER_BYTES];
+
+	buf_append(b, room, sizeof(room));
+}
+
+static int push_tables(struct profile_writer *w)
+{
+	int error = 0;
+
+	for (int table = TABLE_STRINGS; table < TABLE_COUNT && !error; table++)
+		error = push_buffer(w, entry_formats[table].chunk, &w->entries[table]);
+	return error ? error : push_buffer(w, CHUNK_UPDATES, &w->updates);
+}
+
+static void begin_events(struct profile_writer *w)
+{
+	w->events_used = CHUNK_HEADER_BYTES;
+	event_coder_reset(&w->coder);
+}
+
+static int push_events(struct profile_writer *w)
+{
+	int error = push_tables(w);
+
+	if (error || w->events_used == CHUNK_HEADER_BYTES)
+		return error;
+	error = write_chunk(w, CHUNK_EVENTS, w->events, w->events_used);
+	begin_events(w);
+	return error;
+}
+
+static int push_losses(struct profile_writer *w)
+{
+	struct buf b = BUF_INIT;
+	int error;
+
+	if (!w->losses_changed)
+		return 0;
+	begin_chunk(&b);
+	for (unsigned int loss = 1; loss < LOSS_KINDS; loss++) {
+		if (!w->totals.losses[loss])
+			continue;
+		put_number(&b, loss);
+		put_number(&b, w->totals.losses[loss]);
+	}
+	error = push_buffer(w, CHUNK_LOSSES, &b);
+	buf_release(&b);
+	w->losses_changed = false;
+	return error;
+}
+
+static int push_meta(struct profile_writer *w)
+{
+	struct buf b = BUF_INIT;
+	int error;
+
+	if (!w->meta_changed)
+		return 0;
+	begin_chunk(&b);
+	vec_foreach (m, &w->meta) {
+		put_text(&b, m->key, strlen(m->key));
+		put_text(&b, m->value, strlen(m->value));
+	}
+	error = push_buffer(w, CHUNK_META, &b);
+	buf_release(&b);
+	w->meta_changed = false;
+	return error;
+}
+
+static int push_end(struct profile_writer *w)
+{
+	const struct profile_totals *t = &w->totals;
+	struct buf b = BUF_INIT;
+	int error;
+
+	begin_chunk(&b);
+	put_number(&b, t->samples);
+	put_number(&b, t->calls);
+	put_number(&b, t->works);
+	put_number(&b, t->pendings);
+	put_number(&b, t->cpu_ns);
+	put_number(&b, t->gpu_ns);
+	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
+		put_number(&b, w->counts[table]);
+	error = push_buffer(w, CHUNK_END, &b);
+	buf_release(&b);
+	return error;
+}
+
+int profile_writer_flush(struct profile_writer *w)
+{
+	int error;
+
+	if (w->error)
+		return fail_sticky(w);
+	error = push_events(w);
+	if (!error)
+		error = push_losses(w);
+	if (!error)
+		error = push_meta(w);
+	return error;
+}
+
+static int write_header(struct profile_writer *w)
+{
+	uint8_t header[FILE_HEADER_BYTES] = FILE_MAGIC;
+
+	put_u32(header + FILE_MAGIC_BYTES, FILE_VERSION);
+	put_u32(header + 12, crc32c(0, header, 12));
+	return write_bytes(w, header, sizeof(header));
+}
+
+static int open_file(struct profile_writer *w)
+{
+	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (w->fd < 0)
+		return error_errno(-errno, "cannot create '%s'", w->path);
+	return write_header(w);
+}
+
+int profile_writer_open(struct profile_writer **ret, const char *path)
+{
+	struct profile_writer *w = calloc(1, sizeof(*w));
+	int error = -ENOMEM;
+
+	if (!w)
+		return error_errno(-ENOMEM, "cannot create '%s'", path);
+	w->fd = -1;
+	w->path = strdup(path);
+	w->events = malloc(EVENTS_BYTES);
+	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
+		table_init(&w->tables[table], entry_formats[table].entry_bytes);
+	if (!w->path || !w->events || interner_new(&w->strings))
+		error_errno(error, "cannot create '%s'", path);
+	else
+		error = open_file(w);
+	if (error) {
+		profile_writer_abort(w);
+		return error;
+	}
+	begin_events(w);
+	*ret = w;
+	return 0;
+}
+
+void profile_writer_abort(struct profile_writer *w)
+{
+	if (!w)
+		return;
+	if (w->fd >= 0)
+		close(w->fd);
+	for (int table = 0; table < TABLE_COUNT; table++) {
+		table_release(&w->tables[table]);
+		buf_release(&w->entries[table]);
+	}
+	buf_release(&w->updates);
+	vec_foreach (m, &w->meta) {
+		free(m->key);
+		free(m->value);
+	}
+	vec_release(&w->meta);
+	interner_free(w->strings);
+	free(w->events);
+	free(w->path);
+	free(w);
+}
+
+int profile_writer_close(struct profile_writer *w)
+{
+	int error;
+
+	if (!w)
+		return 0;
+	error = profile_writer_flush(w);
+	if (!error)
+		error = push_end(w);
+	if (close(w->fd) < 0 && !error)
+		error = error_errno(-errno, "cannot write '%s'", w->path);
+	w->fd = -1;
+	profile_writer_abort(w);
+	return error;
+}
+
+/* Starts the table's chunk with the id of its first entry, unless there is one under way. */
+static struct buf *entry_buffer(struct profile_writer *w, enum profile_table table)
+{
+	struct buf *b = &w->entries[table];
+
+	if (!b->size) {
+		begin_chunk(b);
+		put_number(b, w->counts[table] + 1u);
+	}
+	return b;
+}
+
+/* To be called after something was put into a buffer. */
+static int check_buffer(struct profile_writer *w, const struct buf *b)
+{
+	if (b->failed)
+		return fail_memory(w);
+	return b->size < TABLE_BYTES ? 0 : push_tables(w);
+}
+
+int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id)
+{
+	struct buf *b;
+	uint32_t id;
+	int added;
+
+	if (w->error)
+		return fail_sticky(w);
+	if (size > STRING_MAX_BYTES)
+		size = STRING_MAX_BYTES;
+	if (interner_add(w->strings, text, size, &id, &added))
+		return fail_memory(w);
+	*ret_id = id;
+	if (!added)
+		return 0;
+	b = entry_buffer(w, TABLE_STRINGS);
+	put_text(b, text, size);
+	w->counts[TABLE_STRINGS]++;
+	return check_buffer(w, b);
+}
+
+/* Interns an entry whose first `key_bytes` make it what it is. */
+static int add_entry(struct profile_writer *w, enum profile_table table, const void *entry,
+	size_t key_bytes, uint32_t *ret_id)
+{
+	struct table *t = &w->tables[table];
+	uint8_t bytes[ENTRY_MAX_BYTES];
+	struct buf *b;
+	uint32_t hash, id;
+
+	if (w->error)
+		return fail_sticky(w);
+	id = table_find(t, entry, key_bytes, &hash);
+	if (id) {
+		*ret_id = id;
+		return 0;
+	}
+	if (!entry_is_valid(table, entry, w->counts[table] + 1, w->counts))
+		return fail_invalid(w, entry_formats[table].name);
+	if (table_append(t, entry, hash, &id))
+		return fail_memory(w);
+	*ret_id = id;
+	b = entry_buffer(w, table);
+	put_text(b, (const char *)bytes, (size_t)(entry_encode(table, entry, bytes) - bytes));
+	w->counts[table]++;
+	return check_buffer(w, b);
+}
+
+static int write_update(struct profile_writer *w, enum profile_table table, uint32_t id)
+{
+	uint8_t bytes[ENTRY_MAX_BYTES];
+	struct buf *b = &w->updates;
+
+	if (!b->size)
+		begin_chunk(b);
+	put_number(b, table);
+	put_number(b, id);
+	put_text(b, (const char *)bytes,
+		(size_t)(entry_encode(table, table_get(&w->tables[table], id), bytes) - bytes));
+	return check_buffer(w, b);
+}
+
+static int update_entry(struct profile_writer *w, enum profile_table table, uint32_t id,
+	const void *entry, size_t key_bytes)
+{
+	struct table *t = &w->tables[table];
+	const void *present = table_get(t, id);
+
+	if (w->error)
+		return fail_sticky(w);
+	if (!present || !entry_is_valid(table, entry, id, w->counts))
+		return fail_invalid(w, entry_formats[table].name);
+	if (!memcmp(present, entry, key_bytes))
+		return 0;
+	if (table_replace(t, id, entry, key_bytes))
+		return fail_memory(w);
+	return write_update(w, table, id);
+}
+
+/* Up to the end of the last member, without the padding behind it. */
+#define BYTES_THROUGH(type, member)                                                                \
+	(offsetof(struct type, member) + sizeof(((struct type *)0)->member))
+
+int profile_add_module(struct profile_writer *w, const struct profile_module *m, uint32_t *ret_id)
+{
+	struct profile_module module = *m;
+
+	if (module.build_id_size < BUILD_ID_MAX)
+		memset(module.build_id + module.build_id_size, 0,
+			BUILD_ID_MAX - module.build_id_size);
+	return add_entry(
+		w, TABLE_MODULES, &module, BYTES_THROUGH(profile_module, build_id), ret_id);
+}
+
+static bool is_native(const struct profile_location *l)
+{
+	return l->kind == FRAME_USER || l->kind == FRAME_KERNEL;
+}
+
+/* Native code is what its address says; names come later. */
+int profile_add_location(
+	struct profile_writer *w, const struct profile_location *l, uint32_t *ret_id)
+{
+	size_t key_bytes = is_native(l) ? BYTES_THROUGH(profile_location, address)
+					: BYTES_THROUGH(profile_location, line);
+
+	return add_entry(w, TABLE_LOCATIONS, l, key_bytes, ret_id);
+}
+
+int profile_add_stack_node(
+	struct profile_writer *w, uint32_t parent, uint32_t location, uint32_t *ret_id)
+{
+	struct profile_stack_node node = {.parent = parent, .location = location};
+
+	return add_entry(w, TABLE_STACKS, &node, sizeof(node), ret_id);
+}
+
+int profile_add_process(struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id)
+{
+	return add_entry(w, TABLE_PROCESSES, p, BYTES_THROUGH(profile_process, cmdline), ret_id);
+}
+
+int profile_add_thread(struct profile_writer *w, const struct profile_thread *t, uint32_t *ret_id)
+{
+	return add_entry(w, TABLE_THREADS, t, BYTES_THROUGH(profile_thread, name), ret_id);
+}
+
+int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id)
+{
+	struct profile_device device;
+
+	/* Field by field, as there is padding between them. */
+	memset(&device, 0, sizeof(device));
+	memcpy(device.uuid, d->uuid, sizeof(device.uuid));
+	device.ordinal = d->ordinal;
+	device.name = d->name;
+	device.sm_count = d->sm_count;
+	device.memory_bytes = d->memory_bytes;
+	return add_entry(w, TABLE_DEVICES, &device, sizeof(device), ret_id);
+}
+
+int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id)
+{
+	return add_entry(w, TABLE_OPS, op, BYTES_THROUGH(profile_op, target_memory), ret_id);
+}
+
+int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p)
+{
+	return update_entry(w, TABLE_PROCESSES, id, p, BYTES_THROUGH(profile_process, cmdline));
+}
+
+int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t)
+{
+	return update_entry(w, TABLE_THREADS, id, t, BYTES_THROUGH(profile_thread, name));
+}
+
+int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
+	uint32_t line)
+{
+	struct profile_location *l = table_get(&w->tables[TABLE_LOCATIONS], location);
+	uint32_t strings = w->counts[TABLE_STRINGS];
+
+	if (w->error)
+		return fail_sticky(w);
+	if (!l || !is_native(l) || name > strings || file > strings)
+		return fail_invalid(w, "symbol");
+	l->name = name;
+	l->file = file;
+	l->line = line;
+	return write_update(w, TABLE_LOCATIONS, location);
+}
+
+/* Makes room for one more event. */
+static int reserve_event(struct profile_writer *w)
+{
+	if (w->error)
+		return fail_sticky(w);
+	return w->events_used + EVENT_MAX_BYTES <= EVENTS_BYTES ? 0 : push_events(w);
+}
+
+static void event_written(struct profile_writer *w, const uint8_t *end)
+{
+	w->events_used = (size_t)(end - w->events);
+}
+
+int profile_write_sample(struct profile_writer *w, const struct profile_sample *s)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!sample_is_valid(s, w->counts))
+		return fail_invalid(w, "sample");
+	event_written(w, event_encode_sample(&w->coder, s, w->events + w->events_used));
+	w->totals.samples++;
+	w->totals.cpu_ns += s->period_ns;
+	return 0;
+}
+
+int profile_write_call(struct profile_writer *w, const struct profile_call *c)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!call_is_valid(c, w->counts))
+		return fail_invalid(w, "call");
+	event_written(w, event_encode_call(&w->coder, c, w->events + w->events_used));
+	w->totals.calls++;
+	return 0;
+}
+
+int profile_write_work(struct profile_writer *w, const struct profile_work *work)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!work_is_valid(work, w->counts))
+		return fail_invalid(w, "work");
+	event_written(w, event_encode_work(&w->coder, work, w->events + w->events_used));
+	w->totals.works++;
+	w->totals.gpu_ns += work->duration_ns;
+	w->totals.works_without_stack += !work->stack;
+	w->totals.join_by_reason[work->join]++;
+	return 0;
+}
+
+int profile_write_pending(struct profile_writer *w, const struct profile_pending *p)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!pending_is_valid(p, w->counts))
+		return fail_invalid(w, "pending call");
+	event_written(w, event_encode_pending(&w->coder, p, w->events + w->events_used));
+	w->totals.pendings++;
+	w->totals.pending_by_reason[p->reason]++;
+	return 0;
+}
+
+int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count)
+{
+	if (w->error)
+		return fail_sticky(w);
+	if (loss < 1 || loss >= LOSS_KINDS)
+		return error_set(-EINVAL, "cannot count losses of kind %u", loss);
+	if (count) {
+		w->totals.losses[loss] += count;
+		w->losses_changed = true;
+	}
+	return 0;
+}
+
+static struct meta *find_meta(struct profile_writer *w, const char *key)
+{
+	vec_foreach (m, &w->meta)
+		if (!strcmp(m->key, key))
+			return m;
+	return NULL;
+}
+
+/* Takes `value` over, also when it fails. */
+static int add_meta(struct profile_writer *w, const char *key, char *value)
+{
+	struct meta m = {.key = strdup(key), .value = value};
+
+	if (!m.key || vec_push(&w->meta, m)) {
+		free(m.key);
+		free(value);
+		return fail_memory(w);
+	}
+	return 0;
+}
+
+int profile_set_meta(struct profile_writer *w, const char *key, const char *value)
+{
+	struct meta *m;
+	char *copy;
+
+	if (w->error)
+		return fail_sticky(w);
+	m = find_meta(w, key);
+	if (!m && (w->meta.count == META_MAX_KEYS || strlen(key) > META_KEY_MAX_BYTES))
+		return error_set(
+			-E2BIG, "cannot add '%s' to '%s': too much metadata", key, w->path);
+	copy = strndup(value, META_MAX_BYTES);
+	if (!copy)
+		return fail_memory(w);
+	w->meta_changed = true;
+	if (!m)
+		return add_meta(w, key, copy);
+	free(m->value);
+	m->value = copy;
+	return 0;
+}
+
+uint32_t profile_writer_location_count(const struct profile_writer *w)
+{
+	return w->counts[TABLE_LOCATIONS];
+}
+
+const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_LOCATIONS], id);
+}
+
+const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_MODULES], id);
+}
+
+const char *profile_writer_string(const struct profile_writer *w, uint32_t id)
+{
+	return interner_get(w->strings, id, NULL);
+}
+
+void profile_writer_totals(const struct profile_writer *w, struct profile_totals *ret)
+{
+	*ret = w->totals;
+}

@@ -1,0 +1,1183 @@
+// SPDX-License-Identifier: MIT
+/* The profile file: what is written is read back, and nothing else ever is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "profile/crc32c.h"
+#include "profile/format.h"
+#include "profile/reader.h"
+#include "profile/varint.h"
+#include "profile/writer.h"
+#include "tap.h"
+
+static char path[] = "/tmp/xpuprof-profile-test-XXXXXX";
+
+static uint64_t random_state = 88172645463325252ull;
+
+/* xorshift64: the same numbers in every run. */
+static uint64_t random_u64(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* Numbers of any length, short ones as often as long ones, now and then the largest. */
+static uint64_t random_number(unsigned int bits)
+{
+	uint64_t x = random_u64() >> (64 - bits);
+
+	return random_u64() % 16 ? x >> random_u64() % bits : ~0ull >> (64 - bits);
+}
+
+static uint32_t random_u32(void)
+{
+	return (uint32_t)random_number(32);
+}
+
+static uint32_t random_id(uint32_t count)
+{
+	return (uint32_t)(random_u64() % ((uint64_t)count + 1));
+}
+
+#define STRINGS   60
+#define MODULES   20
+#define LOCATIONS 50
+#define STACKS    80
+#define PROCESSES 6
+#define THREADS   15
+#define DEVICES   3
+#define OPS       30
+
+/* What was written, to be compared with what is read. */
+static struct recording {
+	struct vec(char *) strings;
+	struct vec(struct profile_module) modules;
+	struct vec(struct profile_location) locations;
+	struct vec(struct profile_stack_node) stacks;
+	struct vec(struct profile_process) processes;
+	struct vec(struct profile_thread) threads;
+	struct vec(struct profile_device) devices;
+	struct vec(struct profile_op) ops;
+	struct vec(struct profile_event) events;
+} wrote;
+
+static void forget_recording(void)
+{
+	vec_foreach (text, &wrote.strings)
+		free(*text);
+	vec_release(&wrote.strings);
+	vec_release(&wrote.modules);
+	vec_release(&wrote.locations);
+	vec_release(&wrote.stacks);
+	vec_release(&wrote.processes);
+	vec_release(&wrote.threads);
+	vec_release(&wrote.devices);
+	vec_release(&wrote.ops);
+	vec_release(&wrote.events);
+}
+
+/* Entries are made different by a running number, so that ids are those of the lists. */
+
+static void write_strings(struct profile_writer *w)
+{
+	char text[64];
+	uint32_t id;
+
+	for (uint32_t i = 0; i < STRINGS; i++) {
+		snprintf(text, sizeof(text), "string %u of %" PRIx64, i, random_number(64));
+		CHECK(!profile_add_string(w, text, strlen(text), &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.strings, strdup(text));
+	}
+}
+
+static void write_modules(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < MODULES; i++) {
+		struct profile_module m = {
+			.kind = 1 + i % 4, .path = i + 1, .build_id_size = (uint8_t)(i % 21)};
+
+		for (int byte = 0; byte < m.build_id_size; byte++)
+			m.build_id[byte] = (uint8_t)random_u64();
+		CHECK(!profile_add_module(w, &m, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.modules, m);
+	}
+}
+
+static void write_locations(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < LOCATIONS; i++) {
+		struct profile_location l = {.kind = 1 + i % 4, .module = random_id(MODULES)};
+
+		l.address = random_number(56) << 8 | i;
+		if (l.kind == FRAME_PYTHON || l.kind == FRAME_NOTE) {
+			l.name = random_id(STRINGS);
+			l.file = random_id(STRINGS);
+			l.line = random_u32();
+		}
+		CHECK(!profile_add_location(w, &l, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.locations, l);
+	}
+}
+
+static void write_stacks(struct profile_writer *w)
+{
+	uint32_t id, count = 0;
+
+	while (count < STACKS) {
+		struct profile_stack_node node = {random_id(count), 1 + random_id(LOCATIONS - 1)};
+
+		CHECK(!profile_add_stack_node(w, node.parent, node.location, &id));
+		if (id <= count)
+			continue;
+		CHECK(id == ++count);
+		vec_push(&wrote.stacks, node);
+	}
+}
+
+static void write_tasks(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		struct profile_process p = {.pid = i,
+			.parent = random_id(i),
+			.start_ns = random_number(64),
+			.comm = random_id(STRINGS),
+			.cmdline = random_id(STRINGS)};
+
+		CHECK(!profile_add_process(w, &p, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.processes, p);
+	}
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct profile_thread t = {.process = random_id(PROCESSES), .tid = i,
+			.name = random_id(STRINGS)};
+
+		CHECK(!profile_add_thread(w, &t, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.threads, t);
+	}
+}
+
+static void write_devices(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < DEVICES; i++) {
+		struct profile_device d;
+
+		memset(&d, 0xa5, sizeof(d)); /* its padding must not matter */
+		for (size_t byte = 0; byte < sizeof(d.uuid); byte++)
+			d.uuid[byte] = (uint8_t)random_u64();
+		d.ordinal = i;
+		d.name = random_id(STRINGS);
+		d.sm_count = random_u32();
+		d.memory_bytes = random_number(64);
+		CHECK(!profile_add_device(w, &d, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.devices, d);
+	}
+}
+
+static void write_ops(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < OPS; i++) {
+		struct profile_op op = {.kind = 1 + i % 3, .process = random_id(PROCESSES),
+			.device = random_id(DEVICES), .context = random_u32(), .stream = i,
+			.name = random_id(STRINGS), .registers = random_u32(),
+			.grid = {random_u32(), random_u32(), random_u32()},
+			.block = {random_u32(), random_u32(), random_u32()},
+			.shared_static_bytes = random_u32(), .shared_dynamic_bytes = random_u32(),
+			.copy_kind = (uint8_t)(random_u64() % COPY_KINDS),
+			.source_memory = (uint8_t)(random_u64() % MEMORY_KINDS),
+			.target_memory = (uint8_t)(random_u64() % MEMORY_KINDS)};
+
+		CHECK(!profile_add_op(w, &op, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.ops, op);
+	}
+}
+
+static void write_tables(struct profile_writer *w)
+{
+	write_strings(w);
+	write_modules(w);
+	write_locations(w);
+	write_stacks(w);
+	write_tasks(w);
+	write_devices(w);
+	write_ops(w);
+}
+
+static struct profile_sample random_sample(void)
+{
+	return (struct profile_sample){.time_ns = random_number(64), .period_ns = random_number(2),
+		.thread = random_id(THREADS), .stack = random_id(STACKS), .cpu = random_u32()};
+}
+
+/* Few ids, so that works meet calls. */
+static struct profile_call random_call(void)
+{
+	return (struct profile_call){.start_ns = random_number(64),
+		.duration_ns = random_number(64),
+		.thread = random_id(THREADS),
+		.stack = random_id(STACKS),
+		.api = random_id(STRINGS),
+		.kind = 1 + random_u64() % (CALL_KINDS - 1),
+		.result = random_u64() % 4 ? 0 : (int32_t)random_u32(),
+		.instance = random_id(3),
+		.correlation = (uint32_t)random_number(5)};
+}
+
+static struct profile_work random_work(const struct profile_call *last)
+{
+	struct profile_work w = {.start_ns = random_number(64), .duration_ns = random_number(64),
+		.op = 1 + random_id(OPS - 1), .correlation = random_u32(), .instance = random_u32(),
+		.join = random_u64() % 2 ? JOIN_OK : random_u64() % JOIN_REASONS};
+
+	if (random_u64() % 2)
+		w.bytes = random_number(64);
+	if (random_u64() % 2)
+		w.queued_ns = random_number(64);
+	if (random_u64() % 2)
+		w.submitted_ns = random_number(64);
+	if (random_u64() % 2)
+		w.graph_node = random_number(64);
+	if (random_u64() % 2)
+		w.node_stack = random_id(STACKS);
+	if (random_u64() % 2) {
+		w.launch_ns = random_number(64);
+		w.thread = random_id(THREADS);
+		w.stack = random_id(STACKS);
+		w.api = random_id(STRINGS);
+	} else if (last->kind) {
+		w.instance = last->instance;
+		w.correlation = last->correlation;
+		w.launch_ns = last->start_ns + !(random_u64() % 4);
+		w.thread = last->thread;
+		w.stack = last->stack;
+		w.api = last->api;
+	}
+	return w;
+}
+
+static struct profile_pending random_pending(void)
+{
+	return (struct profile_pending){.start_ns = random_number(64), .thread = random_id(THREADS),
+		.stack = random_id(STACKS), .api = random_id(STRINGS), .instance = random_u32(),
+		.correlation = random_u32(), .reason = 1 + random_u64() % (PENDING_REASONS - 1)};
+}
+
+static struct profile_event random_event(struct profile_call *last)
+{
+	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % 4};
+
+	switch (e.kind) {
+	case EVENT_SAMPLE:
+		e.sample = random_sample();
+		break;
+	case EVENT_CALL:
+		e.call = *last = random_call();
+		break;
+	case EVENT_WORK:
+		e.work = random_work(last);
+		break;
+	case EVENT_PENDING:
+		e.pending = random_pending();
+		break;
+	}
+	return e;
+}
+
+static int write_event(struct profile_writer *w, const struct profile_event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		return profile_write_sample(w, &e->sample);
+	case EVENT_CALL:
+		return profile_write_call(w, &e->call);
+	case EVENT_WORK:
+		return profile_write_work(w, &e->work);
+	case EVENT_PENDING:
+		return profile_write_pending(w, &e->pending);
+	}
+	return -EINVAL;
+}
+
+static void write_events(struct profile_writer *w, size_t count, size_t flush_every)
+{
+	struct profile_call last = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct profile_event e = random_event(&last);
+
+		CHECK(!write_event(w, &e));
+		vec_push(&wrote.events, e);
+		if (i % flush_every == flush_every - 1)
+			CHECK(!profile_writer_flush(w));
+	}
+}
+
+static void write_recording(size_t events, size_t flush_every)
+{
+	struct profile_writer *w;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_set_meta(w, META_COMMAND, "will be replaced"));
+	write_tables(w);
+	write_events(w, events, flush_every);
+	CHECK(!profile_count_loss(w, LOSS_GPU_RING_FULL, 40));
+	CHECK(!profile_writer_flush(w));
+	CHECK(!profile_count_loss(w, LOSS_GPU_RING_FULL, 2));
+	CHECK(!profile_set_meta(w, META_COMMAND, "./train --fast"));
+	CHECK(!profile_set_meta(w, "own key", ""));
+	CHECK(!profile_writer_close(w));
+}
+
+static bool same_event(const struct profile_event *a, const struct profile_event *b)
+{
+	if (a->kind != b->kind)
+		return false;
+#define SAME(of, member) (a->of.member == b->of.member)
+	switch (a->kind) {
+	case EVENT_SAMPLE:
+		return SAME(sample, time_ns) && SAME(sample, period_ns) && SAME(sample, thread) &&
+			SAME(sample, stack) && SAME(sample, cpu);
+	case EVENT_CALL:
+		return SAME(call, start_ns) && SAME(call, duration_ns) && SAME(call, thread) &&
+		       SAME(call, stack) && SAME(call, api) && SAME(call, kind) &&
+		       SAME(call, result) && SAME(call, instance) && SAME(call, correlation);
+	case EVENT_WORK:
+		return SAME(work, start_ns) && SAME(work, duration_ns) && SAME(work, bytes) &&
+		       SAME(work, queued_ns) && SAME(work, submitted_ns) &&
+		       SAME(work, graph_node) && SAME(work, launch_ns) && SAME(work, op) &&
+		       SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
+		       SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
+		       SAME(work, join);
+	case EVENT_PENDING:
+		return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
+		       SAME(pending, api) && SAME(pending, instance) &&
+		       SAME(pending, correlation) && SAME(pending, reason);
+	}
+	return false;
+}
+
+static bool same_location(const struct profile_location *a, const struct profile_location *b)
+{
+	return a->kind == b->kind && a->module == b->module && a->address == b->address &&
+		a->name == b->name && a->file == b->file && a->line == b->line;
+}
+
+static bool same_module(const struct profile_module *a, const struct profile_module *b)
+{
+	return a->kind == b->kind && a->path == b->path && a->build_id_size == b->build_id_size &&
+		!memcmp(a->build_id, b->build_id, BUILD_ID_MAX);
+}
+
+static bool same_process(const struct profile_process *a, const struct profile_process *b)
+{
+	return a->pid == b->pid && a->parent == b->parent && a->start_ns == b->start_ns &&
+		a->comm == b->comm && a->cmdline == b->cmdline;
+}
+
+static bool same_thread(const struct profile_thread *a, const struct profile_thread *b)
+{
+	return a->process == b->process && a->tid == b->tid && a->name == b->name;
+}
+
+static bool same_device(const struct profile_device *a, const struct profile_device *b)
+{
+	return !memcmp(a->uuid, b->uuid, sizeof(a->uuid)) && a->ordinal == b->ordinal &&
+	       a->name == b->name && a->sm_count == b->sm_count &&
+	       a->memory_bytes == b->memory_bytes;
+}
+
+static bool same_op(const struct profile_op *a, const struct profile_op *b)
+{
+	return a->kind == b->kind && a->process == b->process && a->device == b->device &&
+	       a->context == b->context && a->stream == b->stream && a->name == b->name &&
+	       !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
+	       !memcmp(a->block, b->block, sizeof(a->block)) && a->registers == b->registers &&
+	       a->shared_static_bytes == b->shared_static_bytes &&
+	       a->shared_dynamic_bytes == b->shared_dynamic_bytes && a->copy_kind == b->copy_kind &&
+	       a->source_memory == b->source_memory && a->target_memory == b->target_memory;
+}
+
+static void check_tables(const struct profile_reader *r)
+{
+	struct profile_counts counts = profile_counts(r);
+	size_t size;
+
+	CHECK(counts.strings == STRINGS && counts.modules == MODULES &&
+		counts.locations == LOCATIONS);
+	CHECK(counts.stack_nodes == STACKS && counts.processes == PROCESSES);
+	CHECK(counts.threads == THREADS && counts.devices == DEVICES && counts.ops == OPS);
+	for (uint32_t i = 0; i < STRINGS; i++) {
+		CHECK_TEXT(profile_string(r, i + 1, &size), wrote.strings.items[i]);
+		CHECK(size == strlen(wrote.strings.items[i]));
+	}
+#define CHECK_TABLE(list, get, same)                                                               \
+	for (uint32_t i = 0; i < wrote.list.count; i++)                                            \
+		CHECK(same(get(r, i + 1), &wrote.list.items[i]));                                  \
+	CHECK(!get(r, 0) && !get(r, (uint32_t)wrote.list.count + 1) && !get(r, UINT32_MAX))
+	CHECK_TABLE(modules, profile_module, same_module);
+	CHECK_TABLE(locations, profile_location, same_location);
+	CHECK_TABLE(processes, profile_process, same_process);
+	CHECK_TABLE(threads, profile_thread, same_thread);
+	CHECK_TABLE(devices, profile_device, same_device);
+	CHECK_TABLE(ops, profile_op, same_op);
+	for (uint32_t i = 0; i < STACKS; i++) {
+		const struct profile_stack_node *node = profile_stack_node(r, i + 1);
+
+		CHECK(node->parent == wrote.stacks.items[i].parent);
+		CHECK(node->location == wrote.stacks.items[i].location);
+	}
+	CHECK_TEXT(profile_string(r, STRINGS + 1, &size), "");
+	CHECK(size == 0);
+}
+
+static void check_recording(void)
+{
+	struct profile_reader *r;
+	struct profile_event e;
+	const char *key, *value;
+	size_t same = 0, count = 0;
+	int got;
+
+	CHECK(!profile_reader_open(&r, path));
+	while ((got = profile_reader_next(r, &e)) > 0) {
+		same += count < wrote.events.count && same_event(&e, &wrote.events.items[count]);
+		count++;
+	}
+	CHECK(got == 0);
+	CHECK(!profile_reader_incomplete(r));
+	CHECK(count == wrote.events.count);
+	CHECK(same == count);
+	check_tables(r);
+	CHECK(profile_loss_count(r, LOSS_GPU_RING_FULL) == 42);
+	CHECK(profile_loss_count(r, LOSS_GPU_DROPPED) == 0);
+	CHECK_TEXT(profile_meta(r, META_COMMAND), "./train --fast");
+	CHECK_TEXT(profile_meta(r, "own key"), "");
+	CHECK(!profile_meta(r, META_CPUS));
+	CHECK(profile_meta_at(r, 1, &key, &value) && !strcmp(key, "own key"));
+	CHECK(!profile_meta_at(r, 2, &key, &value));
+	CHECK(profile_reader_next(r, &e) == 0);
+	profile_reader_close(r);
+}
+
+static void every_event_and_table_entry_reads_back_as_it_was_written(void)
+{
+	write_recording(100000, 1u << 30);
+	check_recording();
+}
+
+static void flushing_at_any_moment_changes_nothing_that_is_read(void)
+{
+	write_recording(2000, 7);
+	check_recording();
+}
+
+static void equal_entries_get_the_id_they_have(void)
+{
+	struct profile_writer *w;
+	uint32_t id;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+#define CHECK_AGAIN(list, add)                                                                     \
+	for (uint32_t i = 0; i < wrote.list.count; i++)                                            \
+		CHECK(!add(w, &wrote.list.items[i], &id) && id == i + 1)
+	CHECK_AGAIN(modules, profile_add_module);
+	CHECK_AGAIN(locations, profile_add_location);
+	CHECK_AGAIN(processes, profile_add_process);
+	CHECK_AGAIN(threads, profile_add_thread);
+	CHECK_AGAIN(devices, profile_add_device);
+	CHECK_AGAIN(ops, profile_add_op);
+	for (uint32_t i = 0; i < STACKS; i++)
+		CHECK(!profile_add_stack_node(w, wrote.stacks.items[i].parent,
+			      wrote.stacks.items[i].location, &id) &&
+			id == i + 1);
+	for (uint32_t i = 0; i < STRINGS; i++)
+		CHECK(!profile_add_string(
+			      w, wrote.strings.items[i], strlen(wrote.strings.items[i]), &id) &&
+			id == i + 1);
+	profile_writer_abort(w);
+}
+
+static void updated_processes_and_threads_read_back_with_their_last_names(void)
+{
+	struct profile_process p;
+	struct profile_thread t;
+	struct profile_writer *w;
+	uint32_t id;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	for (int round = 0; round < 100; round++) {
+		id = random_id(PROCESSES - 1);
+		p = wrote.processes.items[id];
+		p.comm = random_id(STRINGS);
+		CHECK(!profile_update_process(w, id + 1, &p));
+		wrote.processes.items[id] = p;
+		id = random_id(THREADS - 1);
+		t = wrote.threads.items[id];
+		t.name = random_id(STRINGS);
+		CHECK(!profile_update_thread(w, id + 1, &t));
+		wrote.threads.items[id] = t;
+		if (round % 10 == 0)
+			CHECK(!profile_writer_flush(w));
+	}
+	CHECK(!profile_add_process(w, &p, &id));
+	CHECK(same_process(&p, &wrote.processes.items[id - 1]));
+	CHECK(profile_update_process(w, PROCESSES + 1, &p) == -EINVAL);
+	CHECK(profile_update_thread(w, 0, &t) == -EINVAL);
+	write_events(w, 10, 100);
+	CHECK(!profile_count_loss(w, LOSS_GPU_RING_FULL, 42));
+	CHECK(!profile_set_meta(w, META_COMMAND, "./train --fast"));
+	CHECK(!profile_set_meta(w, "own key", ""));
+	CHECK(!profile_writer_close(w));
+	check_recording();
+}
+
+static void symbols_name_native_locations_and_the_last_one_wins(void)
+{
+	struct profile_reader *r;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t id;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(!profile_add_symbol(w, 1, 1, 0, 0));
+	CHECK(!profile_add_symbol(w, 2, 5, 6, 77));
+	CHECK(!profile_add_symbol(w, 1, 3, 4, 12));
+	CHECK(profile_writer_location_count(w) == LOCATIONS);
+	CHECK(profile_writer_location(w, 1)->line == 12);
+	CHECK(profile_writer_module(w, 1)->kind == MODULE_FILE);
+	CHECK_TEXT(profile_writer_string(w, 3), wrote.strings.items[2]);
+	/* An address is the same place before and after it has a name. */
+	CHECK(!profile_add_location(w, &wrote.locations.items[0], &id) && id == 1);
+	CHECK(profile_add_symbol(w, 3, 1, 0, 0) == -EINVAL); /* Python */
+	CHECK(profile_add_symbol(w, LOCATIONS + 1, 1, 0, 0) == -EINVAL);
+	CHECK(profile_add_symbol(w, 1, STRINGS + 1, 0, 0) == -EINVAL);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	CHECK(!profile_reader_incomplete(r));
+	CHECK(profile_location(r, 1)->name == 3 && profile_location(r, 1)->file == 4);
+	CHECK(profile_location(r, 1)->line == 12 && profile_location(r, 2)->line == 77);
+	CHECK(profile_location(r, 1)->address == wrote.locations.items[0].address);
+	profile_reader_close(r);
+}
+
+static void an_empty_recording_is_complete(void)
+{
+	struct profile_reader *r;
+	struct profile_writer *w;
+	struct profile_event e;
+
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	CHECK(!profile_reader_incomplete(r));
+	CHECK(!profile_meta(r, META_COMMAND));
+	profile_reader_close(r);
+}
+
+static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
+{
+	struct profile_sample sample = {.thread = THREADS + 1};
+	struct profile_call call = {.kind = CALL_KINDS};
+	struct profile_work work = {.op = OPS + 1};
+	struct profile_pending pending = {.reason = 0};
+	struct profile_module module = {.kind = MODULE_FILE, .path = STRINGS + 1};
+	struct profile_process process = {.pid = 99, .parent = PROCESSES + 1};
+	struct profile_writer *w;
+	uint32_t id = 7;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(profile_write_sample(w, &sample) == -EINVAL);
+	CHECK(profile_write_call(w, &call) == -EINVAL);
+	CHECK(profile_write_work(w, &work) == -EINVAL);
+	CHECK(profile_write_pending(w, &pending) == -EINVAL);
+	CHECK(profile_add_module(w, &module, &id) == -EINVAL);
+	CHECK(profile_add_process(w, &process, &id) == -EINVAL);
+	CHECK(profile_add_stack_node(w, STACKS + 1, 1, &id) == -EINVAL);
+	CHECK(profile_add_stack_node(w, 0, 0, &id) == -EINVAL);
+	CHECK(profile_count_loss(w, LOSS_KINDS, 1) == -EINVAL);
+	CHECK(id == 7);
+	write_events(w, 10, 100);
+	CHECK(!profile_count_loss(w, LOSS_GPU_RING_FULL, 42));
+	CHECK(!profile_set_meta(w, META_COMMAND, "./train --fast"));
+	CHECK(!profile_set_meta(w, "own key", ""));
+	CHECK(!profile_writer_close(w));
+	check_recording();
+}
+
+static void totals_add_up_while_writing(void)
+{
+	struct profile_totals t;
+	struct profile_writer *w;
+	struct profile_sample s = {.period_ns = 10};
+	struct profile_work work = {.op = 1, .duration_ns = 7, .join = JOIN_LATE};
+	struct profile_call c = {.kind = CALL_SYNC};
+	struct profile_pending p = {.reason = PENDING_EMPTY};
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(!profile_write_sample(w, &s) && !profile_write_sample(w, &s));
+	CHECK(!profile_write_work(w, &work));
+	work.stack = 1;
+	work.join = JOIN_OK;
+	CHECK(!profile_write_work(w, &work));
+	CHECK(!profile_write_call(w, &c));
+	CHECK(!profile_write_pending(w, &p));
+	CHECK(!profile_count_loss(w, LOSS_GPU_TAKEN, 3));
+	CHECK(!profile_writer_flush(w));
+	profile_writer_totals(w, &t);
+	CHECK(t.samples == 2 && t.cpu_ns == 20 && t.works == 2 && t.gpu_ns == 14);
+	CHECK(t.calls == 1 && t.pendings == 1 && t.works_without_stack == 1);
+	CHECK(t.join_by_reason[JOIN_LATE] == 1 && t.join_by_reason[JOIN_OK] == 1);
+	CHECK(t.pending_by_reason[PENDING_EMPTY] == 1 && t.losses[LOSS_GPU_TAKEN] == 3);
+	CHECK(t.file_bytes > FILE_HEADER_BYTES);
+	profile_writer_abort(w);
+}
+
+static void read_file(struct buf *b)
+{
+	CHECK(!io_read_file(path, 1u << 30, b));
+}
+
+static void write_file(const void *data, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	CHECK(fd >= 0 && !io_write_all(fd, data, size));
+	close(fd);
+}
+
+static void check_ids(
+	const struct profile_reader *r, uint32_t thread, uint32_t stack, uint32_t string)
+{
+	struct profile_counts counts = profile_counts(r);
+
+	CHECK(thread <= counts.threads && stack <= counts.stack_nodes && string <= counts.strings);
+}
+
+static void check_event(const struct profile_reader *r, const struct profile_event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		check_ids(r, e->sample.thread, e->sample.stack, 0);
+		return;
+	case EVENT_CALL:
+		check_ids(r, e->call.thread, e->call.stack, e->call.api);
+		CHECK(e->call.kind > 0 && e->call.kind < CALL_KINDS);
+		return;
+	case EVENT_WORK:
+		check_ids(r, e->work.thread, e->work.stack, e->work.api);
+		check_ids(r, 0, e->work.node_stack, 0);
+		CHECK(e->work.op > 0 && e->work.op <= profile_counts(r).ops);
+		CHECK(e->work.join < JOIN_REASONS);
+		return;
+	case EVENT_PENDING:
+		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
+		CHECK(e->pending.reason > 0 && e->pending.reason < PENDING_REASONS);
+		return;
+	}
+	CHECK(!"a known kind of event");
+}
+
+static void check_entries(const struct profile_reader *r)
+{
+	struct profile_counts counts = profile_counts(r);
+
+	for (uint32_t id = 1; id <= counts.stack_nodes; id++) {
+		CHECK(profile_stack_node(r, id)->parent < id);
+		CHECK(profile_location(r, profile_stack_node(r, id)->location));
+	}
+	for (uint32_t id = 1; id <= counts.locations; id++)
+		CHECK(profile_location(r, id)->module <= counts.modules);
+	for (uint32_t id = 1; id <= counts.modules; id++)
+		CHECK(profile_module(r, id)->build_id_size <= BUILD_ID_MAX);
+	for (uint32_t id = 1; id <= counts.processes; id++)
+		CHECK(profile_process(r, id)->parent < id);
+	for (uint32_t id = 1; id <= counts.ops; id++)
+		CHECK(profile_op(r, id)->device <= counts.devices &&
+			profile_op(r, id)->copy_kind < COPY_KINDS);
+}
+
+/* Reads whatever there is: the number of events, or -1 when it is not a profile at all. */
+static int read_anything(bool *ret_complete)
+{
+	struct profile_reader *r;
+	struct profile_event e;
+	int got, count = 0;
+
+	got = profile_reader_open(&r, path);
+	if (got) {
+		CHECK(got == -EINVAL);
+		return -1;
+	}
+	while ((got = profile_reader_next(r, &e)) > 0) {
+		check_event(r, &e);
+		count++;
+	}
+	CHECK(got == 0);
+	check_entries(r);
+	*ret_complete = !profile_reader_incomplete(r);
+	profile_reader_close(r);
+	return count;
+}
+
+static void a_file_cut_anywhere_reads_back_to_its_last_whole_chunk(void)
+{
+	struct buf file = BUF_INIT;
+	bool complete = false;
+	int count, last = 0;
+
+	write_recording(60, 10);
+	read_file(&file);
+	for (size_t size = 0; size < file.size; size++) {
+		write_file(file.data, size);
+		count = read_anything(&complete);
+		if (size < FILE_HEADER_BYTES) {
+			CHECK(count == -1);
+			continue;
+		}
+		CHECK(!complete);
+		CHECK(count >= last && count % 10 == 0);
+		last = count;
+	}
+	CHECK(last == 60);
+	write_file(file.data, file.size);
+	CHECK(read_anything(&complete) == 60 && complete);
+	buf_release(&file);
+}
+
+static void no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables(void)
+{
+	struct buf file = BUF_INIT;
+	bool complete = false;
+
+	write_recording(30, 10);
+	read_file(&file);
+	for (size_t at = 0; at < file.size; at++) {
+		char byte = file.data[at];
+
+		file.data[at] = (char)(byte ^ (1 + random_u64() % 255));
+		write_file(file.data, file.size);
+		if (read_anything(&complete) >= 0)
+			CHECK(!complete);
+		else
+			CHECK(at < FILE_HEADER_BYTES);
+		file.data[at] = byte;
+	}
+	buf_release(&file);
+}
+
+/* Makes the checksums right, so that what they protect is put to the test. */
+static void mend_checksums(char *data, size_t size)
+{
+	size_t at = FILE_HEADER_BYTES;
+	uint32_t payload;
+
+	while (size - at >= CHUNK_HEADER_BYTES) {
+		uint8_t *header = (uint8_t *)data + at;
+
+		payload = get_u32(header + 4);
+		if (payload > size - at - CHUNK_HEADER_BYTES)
+			return;
+		put_u32(header + 8,
+			crc32c(crc32c(0, header, 8), header + CHUNK_HEADER_BYTES, payload));
+		at += CHUNK_HEADER_BYTES + payload;
+	}
+}
+
+static void forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables(void)
+{
+	struct buf file = BUF_INIT;
+	char *forged;
+	bool complete;
+
+	write_recording(30, 10);
+	read_file(&file);
+	forged = malloc(file.size);
+	for (size_t at = FILE_HEADER_BYTES; at < file.size; at++) {
+		for (int round = 0; round < 4; round++) {
+			memcpy(forged, file.data, file.size);
+			forged[at] = (char)(round ? random_u64() : 0xff);
+			mend_checksums(forged, file.size);
+			write_file(forged, file.size);
+			CHECK(read_anything(&complete) >= 0);
+		}
+	}
+	free(forged);
+	buf_release(&file);
+}
+
+static void append_chunk(struct buf *file, uint32_t type, const void *payload, size_t size)
+{
+	uint8_t header[CHUNK_HEADER_BYTES];
+
+	put_u32(header, type);
+	put_u32(header + 4, (uint32_t)size);
+	put_u32(header + 8, crc32c(crc32c(0, header, 8), payload, size));
+	buf_append(file, header, sizeof(header));
+	buf_append(file, payload, size);
+}
+
+/* A file header, and a string and a process, without an end mark. */
+static void begin_file(struct buf *file)
+{
+	struct profile_writer *w;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(!profile_writer_flush(w));
+	profile_writer_abort(w);
+	read_file(file);
+}
+
+static void unknown_chunks_events_and_trailing_fields_are_skipped(void)
+{
+	/* Two samples (one with two bytes more than known), around an event of an unknown kind. */
+	static const uint8_t events[] = {
+		5, 1, 20, 1, 1, 3, 4, 7, 0xff, 0xff, 0xff, 7, 1, 2, 1, 1, 3, 9, 9};
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	begin_file(&file);
+	append_chunk(&file, CHUNK_TYPE('N', 'E', 'W', '!'),
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 10);
+	append_chunk(&file, CHUNK_EVENTS, events, sizeof(events));
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_SAMPLE);
+	CHECK(e.sample.time_ns == 10 && e.sample.thread == 1 && e.sample.stack == 1 &&
+		e.sample.cpu == 3);
+	CHECK(profile_reader_next(r, &e) == 1 && e.sample.time_ns == 11);
+	CHECK(profile_reader_next(r, &e) == 0);
+	CHECK(strstr(profile_reader_incomplete(r), "without an end mark"));
+	profile_reader_close(r);
+	buf_release(&file);
+}
+
+/* Appends this chunk to a sound beginning: reading must stop there. */
+static void check_refused(uint32_t type, const void *payload, size_t size)
+{
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	begin_file(&file);
+	append_chunk(&file, type, payload, size);
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	CHECK(strstr(profile_reader_incomplete(r), "is damaged: the chunk at byte"));
+	check_entries(r);
+	profile_reader_close(r);
+	buf_release(&file);
+}
+
+static void entries_and_events_that_make_no_sense_end_the_reading(void)
+{
+#define REFUSED(type, ...)                                                                         \
+	check_refused(type, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, STACKS + 1, 1);     /* its own parent */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, STACKS + 2, 1);     /* a parent yet to come */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, 0, 0);              /* no location */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, 0, LOCATIONS + 1);
+	REFUSED(CHUNK_STACKS, STACKS + 1, 3, 0, 1);              /* longer than the chunk */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 1, 0);                 /* too short */
+	REFUSED(CHUNK_STACKS, STACKS, 2, 0, 1);                  /* an id that is taken */
+	REFUSED(CHUNK_STACKS, STACKS + 2, 2, 0, 1);              /* a gap */
+	REFUSED(CHUNK_PROCESSES, PROCESSES + 1, 5, 1, PROCESSES + 1, 1, 1, 1);
+	REFUSED(CHUNK_THREADS, THREADS + 1, 7, 1, 0xff, 0xff, 0xff, 0xff, 0x7f,
+		1); /* 35 bits of tid */
+	REFUSED(CHUNK_STRINGS, STRINGS + 1, 5, 'a', 'b');
+	REFUSED(CHUNK_STRINGS, STRINGS + 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		1);
+	REFUSED(CHUNK_UPDATES, 4, 1, 2, 0, 1);                   /* stacks never change */
+	REFUSED(CHUNK_UPDATES, 5, PROCESSES + 1, 5, 1, 0, 1, 1, 1);
+	REFUSED(CHUNK_UPDATES, 5, 1, 5, 1, 1, 1, 1, 1);          /* its own parent */
+	REFUSED(CHUNK_EVENTS, 0);                                /* no head */
+	REFUSED(CHUNK_EVENTS, 5, 1, 20, THREADS + 1, 1, 3);
+	REFUSED(CHUNK_EVENTS, 5, 1, 20, 1, STACKS + 1, 3);
+	REFUSED(CHUNK_EVENTS, 4, 1, 20, 1, 1);                   /* too short */
+	REFUSED(CHUNK_EVENTS, 0x7f, 1, 20, 1, 1);                /* longer than the chunk */
+	REFUSED(CHUNK_EVENTS, 6, 3 | 1 << 3, 2, 2, 2, 1, 1);     /* as a call that is not there */
+	REFUSED(CHUNK_LOSSES, 1, 0xff);
+	REFUSED(CHUNK_META, 1, 'k', 4, 'v');
+	REFUSED(CHUNK_END, 1, 2, 3);
+	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
+		THREADS, DEVICES, OPS + 1);
+}
+
+static void more_after_an_end_mark_needs_another_end_mark(void)
+{
+	static const uint8_t end[] = {0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS,
+		PROCESSES, THREADS, DEVICES, OPS};
+	struct buf file = BUF_INIT;
+	bool complete;
+
+	begin_file(&file);
+	append_chunk(&file, CHUNK_END, end, sizeof(end));
+	write_file(file.data, file.size);
+	CHECK(read_anything(&complete) == 0 && complete);
+	append_chunk(&file, CHUNK_META, "\1k\1v", 4);
+	write_file(file.data, file.size);
+	CHECK(read_anything(&complete) == 0 && !complete);
+	append_chunk(&file, CHUNK_END, end, sizeof(end));
+	write_file(file.data, file.size);
+	CHECK(read_anything(&complete) == 0 && complete);
+	buf_release(&file);
+}
+
+static void a_chunk_size_beyond_the_limit_is_damage(void)
+{
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	begin_file(&file);
+	buf_append(&file, "EVTS\xff\xff\xff\xff....", 12);
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	CHECK(strstr(profile_reader_incomplete(r), "too large"));
+	profile_reader_close(r);
+	buf_release(&file);
+}
+
+static void what_is_not_a_profile_is_refused_with_a_reason(void)
+{
+	struct profile_reader *r = NULL;
+	struct buf file = BUF_INIT;
+
+	CHECK(profile_reader_open(&r, "/nonexistent/x.xpu") == -ENOENT);
+	CHECK_TEXT(error_text(), "cannot open '/nonexistent/x.xpu': No such file or directory");
+	CHECK(profile_reader_open(&r, "/") == -EISDIR);
+	write_file("main;work 12\nmain;other 3\n", 26);
+	CHECK(profile_reader_open(&r, path) == -EINVAL);
+	CHECK(strstr(error_text(), "it is not an xpuprof profile"));
+	write_recording(0, 1);
+	read_file(&file);
+	file.data[8]++;
+	write_file(file.data, file.size);
+	CHECK(profile_reader_open(&r, path) == -EINVAL);
+	CHECK(strstr(error_text(), "its header is damaged"));
+	put_u32((uint8_t *)file.data + 12, crc32c(0, file.data, 12));
+	write_file(file.data, file.size);
+	CHECK(profile_reader_open(&r, path) == -EINVAL);
+	CHECK(strstr(error_text(), "its format is version 2, this xpuprof reads 1"));
+	CHECK(!r);
+	buf_release(&file);
+}
+
+static void what_was_flushed_is_readable_before_the_recording_ends(void)
+{
+	struct profile_writer *w;
+	bool complete = true;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	write_events(w, 25, 20);
+	CHECK(read_anything(&complete) == 20 && !complete);
+	profile_writer_abort(w);
+	CHECK(read_anything(&complete) == 20 && !complete);
+}
+
+static void an_unwritable_file_is_named_with_the_reason(void)
+{
+	struct profile_writer *w = NULL;
+
+	CHECK(profile_writer_open(&w, "/nonexistent/x.xpu") == -ENOENT);
+	CHECK_TEXT(error_text(), "cannot create '/nonexistent/x.xpu': No such file or directory");
+	CHECK(profile_writer_open(&w, "/dev/full") == -ENOSPC);
+	CHECK_TEXT(error_text(), "cannot write '/dev/full': No space left on device");
+	CHECK(!w);
+	CHECK(!profile_writer_close(NULL));
+	profile_writer_abort(NULL);
+	profile_reader_close(NULL);
+}
+
+static void a_full_disk_is_a_lasting_error_and_what_was_written_stays_readable(void)
+{
+	struct rlimit old, limit;
+	struct profile_writer *w;
+	struct profile_sample s = {0};
+	char expected[128];
+	bool complete = true;
+	int error = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = 1000000;
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+	for (int i = 0; i < 1000000 && !error; i++)
+		error = profile_write_sample(w, &s);
+	setrlimit(RLIMIT_FSIZE, &old);
+	snprintf(expected, sizeof(expected), "cannot write '%s': File too large", path);
+	CHECK(error == -EFBIG);
+	CHECK_TEXT(error_text(), expected);
+	error_set(-EIO, "something else");
+	CHECK(profile_write_sample(w, &s) == -EFBIG);
+	CHECK_TEXT(error_text(), expected);
+	CHECK(profile_writer_close(w) == -EFBIG);
+	CHECK_TEXT(error_text(), expected);
+	CHECK(read_anything(&complete) > 100000 && !complete);
+}
+
+static void long_strings_are_cut_and_the_rest_is_kept(void)
+{
+	size_t size = STRING_MAX_BYTES + 10;
+	char *text = malloc(size);
+	struct profile_reader *r;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t id, again;
+
+	memset(text, 'x', size);
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_add_string(w, text, size, &id));
+	CHECK(!profile_add_string(w, text, size - 1, &again) && again == id);
+	CHECK(!profile_add_string(w, "a\0b", 3, &again) && again == id + 1);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0 && !profile_reader_incomplete(r));
+	profile_string(r, id, &size);
+	CHECK(size == STRING_MAX_BYTES);
+	CHECK(!memcmp(profile_string(r, again, &size), "a\0b", 4) && size == 3);
+	profile_reader_close(r);
+	free(text);
+}
+
+static void checksums_are_those_of_the_standard_in_both_ways(void)
+{
+	unsigned char bytes[300];
+
+	CHECK(crc32c(0, "123456789", 9) == 0xe3069283);
+	CHECK(crc32c_portable(0, "123456789", 9) == 0xe3069283);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (unsigned char)random_u64();
+	for (size_t size = 0; size < sizeof(bytes); size++) {
+		size_t half = size / 3;
+
+		CHECK(crc32c(0, bytes, size) == crc32c_portable(0, bytes, size));
+		CHECK(crc32c_portable(crc32c_portable(0, bytes, half), bytes + half, size - half) ==
+			crc32c(0, bytes, size));
+	}
+}
+
+static void numbers_of_every_length_survive_coding(void)
+{
+	uint8_t bytes[VARINT_MAX_BYTES + 8] = {0};
+	const uint8_t *end;
+
+	for (int bits = 0; bits <= 64; bits++) {
+		for (int below = 0; below < 3; below++) {
+			uint64_t x = (bits == 64 ? 0 : 1ull << bits) - (uint64_t)below;
+
+			memset(bytes, 0xff, sizeof(bytes));
+			end = bytes;
+			CHECK(varint_put(bytes, x) <= bytes + VARINT_MAX_BYTES);
+			CHECK(varint_get(&end) == x);
+			CHECK(end == varint_put(bytes, x));
+			CHECK(unzigzag(zigzag((int64_t)x)) == (int64_t)x);
+		}
+	}
+	memset(bytes, 0xff, sizeof(bytes));
+	end = bytes;
+	varint_get(&end);
+	CHECK(end == bytes + VARINT_MAX_BYTES);
+}
+
+static void every_kind_and_reason_has_a_name(void)
+{
+	for (unsigned int i = 0; i < COPY_KINDS; i++)
+		CHECK(i == COPY_UNKNOWN || strcmp(profile_copy_name(i), "unknown"));
+	for (unsigned int i = 1; i < MEMORY_KINDS; i++)
+		CHECK(strcmp(profile_memory_name(i), "unknown"));
+	for (unsigned int i = 1; i < CALL_KINDS; i++)
+		CHECK(strcmp(profile_call_kind_name(i), "unknown"));
+	for (unsigned int i = 0; i < JOIN_REASONS; i++)
+		CHECK(strcmp(profile_join_text(i), "unknown"));
+	for (unsigned int i = 1; i < PENDING_REASONS; i++)
+		CHECK(strcmp(profile_pending_text(i), "unknown"));
+	for (unsigned int i = 1; i < LOSS_KINDS; i++)
+		CHECK(profile_loss_key(i) && profile_loss_text(i));
+	CHECK_TEXT(profile_copy_name(COPY_KINDS), "unknown");
+	CHECK_TEXT(profile_pending_text(12345), "unknown");
+	CHECK(!profile_loss_key(LOSS_KINDS) && !profile_loss_text(LOSS_KINDS));
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	RUN(numbers_of_every_length_survive_coding);
+	RUN(checksums_are_those_of_the_standard_in_both_ways);
+	RUN(every_kind_and_reason_has_a_name);
+	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
+	RUN(flushing_at_any_moment_changes_nothing_that_is_read);
+	RUN(equal_entries_get_the_id_they_have);
+	RUN(updated_processes_and_threads_read_back_with_their_last_names);
+	RUN(symbols_name_native_locations_and_the_last_one_wins);
+	RUN(an_empty_recording_is_complete);
+	RUN(what_refers_to_nothing_is_refused_and_the_file_stays_good);
+	RUN(totals_add_up_while_writing);
+	RUN(a_file_cut_anywhere_reads_back_to_its_last_whole_chunk);
+	RUN(no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables);
+	RUN(forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables);
+	RUN(unknown_chunks_events_and_trailing_fields_are_skipped);
+	RUN(entries_and_events_that_make_no_sense_end_the_reading);
+	RUN(more_after_an_end_mark_needs_another_end_mark);
+	RUN(a_chunk_size_beyond_the_limit_is_damage);
+	RUN(what_is_not_a_profile_is_refused_with_a_reason);
+	RUN(what_was_flushed_is_readable_before_the_recording_ends);
+	RUN(an_unwritable_file_is_named_with_the_reason);
+	RUN(a_full_disk_is_a_lasting_error_and_what_was_written_stays_readable);
+	RUN(long_strings_are_cut_and_the_rest_is_kept);
+	forget_recording();
+	unlink(path);
+	return tap_end();
+}
