@@ -4,7 +4,7 @@
  * docs/howto-add-a-gpu-backend.md.
  *
  * Life: open -> environment (once, before the command starts) -> any number of { snapshot; drain } ->
- * stop -> { snapshot; drain } -> close. One thread.
+ * stop -> { snapshot; drain } until nothing is live or patience ends -> finish -> close. One thread.
  *
  * snapshot and drain are two calls because of the order the correlator needs: everything that is in the
  * shared rings at the snapshot had its launch marker fire before, so the recorder takes the snapshot,
@@ -30,9 +30,10 @@ struct gpu_options {
 
 struct gpu_stats {
 	uint64_t instances;          /* connections so far */
-	uint64_t instances_live;
+	uint64_t instances_live;     /* that may still send something */
 	uint64_t records;            /* taken from rings */
 	uint64_t never_connected;    /* filled in by the recorder, which sees libcuda being mapped */
+	const char *user_library;    /* the user's own injected library, left in place instead of ours; or NULL */
 };
 
 struct gpu_backend_ops {
@@ -42,15 +43,19 @@ struct gpu_backend_ops {
 	/* Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
-	/* Readable when a library wants something (connects, says or closes); ring data is polled. */
+	/* Readable when a library wants something (connects, closes, or has much in its ring): then the
+	 * usual { snapshot; drain } is due. Otherwise rings are polled. */
 	int (*poll_fd)(struct gpu_backend *b);
 	int (*snapshot)(struct gpu_backend *b);
 	/* Hands everything up to the snapshot to the sink. *ret_busy: there was much, come back soon. */
 	int (*drain)(struct gpu_backend *b, bool *ret_busy);
-	/* Asks every live library to flush and go quiet, and waits at most timeout_ms for it. */
-	int (*stop)(struct gpu_backend *b, unsigned int timeout_ms);
-	/* True when this process (pid) has connected at some time during its present program image. */
-	bool (*has_connected)(struct gpu_backend *b, uint32_t pid);
+	/* Asks every live library to flush and go quiet. What they flush must be drained as before; see
+	 * instances_live. */
+	int (*stop)(struct gpu_backend *b);
+	/* Drains what is left and ends every instance, whatever its library does. */
+	int (*finish)(struct gpu_backend *b);
+	/* True when this process image (profile id) has connected. */
+	bool (*has_connected)(struct gpu_backend *b, uint32_t process);
 	void (*stats)(const struct gpu_backend *b, struct gpu_stats *ret);
 	void (*close)(struct gpu_backend *b);
 };

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From CUPTI's activity records to ours, in our own thread.
+ *
+ * Only a prefix of each record is read (cupti_abi.h says why that is safe), and only after a check that
+ * the buffer holds it. Nothing is judged here: also times that make no sense go to the recorder, which
+ * checks them once, for all libraries. What we do not understand is counted.
+ */
+#include "inject/library.h"
+
+/* As enum profile_op_kind of the recorder's profile/model.h. */
+enum {
+	OP_KERNEL = 1,
+	OP_COPY = 2,
+	OP_SET = 3,
+};
+
+static const uint32_t kinds[] = {
+	CUPTI_KIND_CONCURRENT_KERNEL,
+	CUPTI_KIND_MEMCPY,
+	CUPTI_KIND_MEMCPY_PEER,
+	CUPTI_KIND_MEMSET,
+};
+
+int enable_records(void)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		result = library.cupti.ActivityEnable(kinds[i]);
+	return result;
+}
+
+void disable_records(void)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		library.cupti.ActivityDisable(kinds[i]);
+}
+
+static uint64_t our_time(uint64_t cupti_ns)
+{
+	return cupti_ns ? cupti_ns - (uint64_t)library.clock_offset_ns : 0;
+}
+
+/* Name, size and identity of a device, as far as the driver tells. */
+static void describe_device(uint32_t ordinal)
+{
+	const struct cuda_driver *d = &library.driver;
+	struct wire_device record = {.type = WIRE_DEVICE, .ordinal = ordinal};
+	char name[256] = "";
+	size_t bytes = 0;
+	int device, sms = 0;
+
+	if (d->cuDeviceGet && !d->cuDeviceGet(&device, (int)ordinal)) {
+		if (d->cuDeviceGetName)
+			d->cuDeviceGetName(name, sizeof(name) - 1, device);
+		if (d->cuDeviceGetAttribute)
+			d->cuDeviceGetAttribute(&sms, CUDA_ATTRIBUTE_SM_COUNT, device);
+		if (d->cuDeviceTotalMem_v2)
+			d->cuDeviceTotalMem_v2(&bytes, device);
+		if (d->cuDeviceGetUuid_v2)
+			d->cuDeviceGetUuid_v2(record.uuid, device);
+		else if (d->cuDeviceGetUuid)
+			d->cuDeviceGetUuid(record.uuid, device);
+	}
+	record.sm_count = (uint32_t)sms;
+	record.memory_bytes = bytes;
+	record.name_size = (uint32_t)strnlen(name, sizeof(name));
+	send_long(&record, sizeof(record), name, record.name_size);
+}
+
+/* Before the first operation of a device. */
+static void introduce_device(uint32_t ordinal)
+{
+	static uint64_t introduced[WIRE_DEVICES / 64];
+	uint64_t bit = 1ull << (ordinal % 64);
+
+	if (ordinal >= WIRE_DEVICES || introduced[ordinal / 64] & bit)
+		return;
+	introduced[ordinal / 64] |= bit;
+	describe_device(ordinal);
+}
+
+static void send_work(struct wire_op *op, const char *name, struct wire_work *work)
+{
+	introduce_device(op->device);
+	work->op = table_op(op, name);
+	work->type = WIRE_WORK;
+	work->kind = op->kind;
+	work->start_ns = our_time(work->start_ns);
+	work->end_ns = our_time(work->end_ns);
+	if (!work->op || !send_slot(work))
+		count(WIRE_LOST_WORK, 1);
+}
+
+static void convert_kernel(const struct cupti_kernel *k)
+{
+	struct wire_work work = {
+		.correlation = k->correlation,
+		.start_ns = k->start,
+		.end_ns = k->end,
+		.graph_node = k->graph_node,
+		.queued_ns = our_time(k->queued),
+		.submitted_ns = our_time(k->submitted),
+	};
+	struct wire_op op = {
+		.kind = OP_KERNEL,
+		.device = k->device,
+		.context = k->context,
+		.stream = k->stream,
+		.registers = k->registers,
+		.shared_static_bytes = (uint32_t)k->shared_static,
+		.shared_dynamic_bytes = (uint32_t)k->shared_dynamic,
+	};
+
+	for (int i = 0; i < 3; i++) {
+		op.grid[i] = (uint32_t)k->grid[i];
+		op.block[i] = (uint32_t)k->block[i];
+	}
+	send_work(&op, k->name ? k->name : "", &work);
+}
+
+static void convert_memcpy(const struct cupti_memcpy *m)
+{
+	struct wire_work work = {
+		.correlation = m->correlation,
+		.start_ns = m->start,
+		.end_ns = m->end,
+		.graph_node = m->graph_node,
+		.bytes = m->bytes,
+	};
+	struct wire_op op = {
+		.kind = OP_COPY,
+		.copy_kind = m->copy_kind,
+		.source_memory = m->source_kind,
+		.target_memory = m->target_kind,
+		.device = m->device,
+		.context = m->context,
+		.stream = m->stream,
+	};
+
+	send_work(&op, NULL, &work);
+}
+
+static void convert_peer(const struct cupti_memcpy_peer *m)
+{
+	struct wire_work work = {
+		.correlation = m->correlation,
+		.start_ns = m->start,
+		.end_ns = m->end,
+		.graph_node = m->graph_node,
+		.bytes = m->bytes,
+	};
+	struct wire_op op = {
+		.kind = OP_COPY,
+		.copy_kind = m->copy_kind,
+		.source_memory = m->source_kind,
+		.target_memory = m->target_kind,
+		.device = m->device,
+		.context = m->context,
+		.stream = m->stream,
+	};
+
+	send_work(&op, NULL, &work);
+}
+
+static void convert_memset(const struct cupti_memset *m)
+{
+	struct wire_work work = {
+		.correlation = m->correlation,
+		.start_ns = m->start,
+		.end_ns = m->end,
+		.graph_node = m->graph_node,
+		.bytes = m->bytes,
+	};
+	struct wire_op op = {
+		.kind = OP_SET,
+		.target_memory = (uint8_t)m->memory_kind,
+		.device = m->device,
+		.context = m->context,
+		.stream = m->stream,
+	};
+
+	send_work(&op, NULL, &work);
+}
+
+/* `room` bytes of the buffer begin at the record. False: of no kind or size that we know. */
+static bool convert_record(const struct cupti_record *record, size_t room)
+{
+	switch (record->kind) {
+	case CUPTI_KIND_KERNEL:
+	case CUPTI_KIND_CONCURRENT_KERNEL:
+		if (room < sizeof(struct cupti_kernel))
+			return false;
+		convert_kernel((const struct cupti_kernel *)record);
+		return true;
+	case CUPTI_KIND_MEMCPY:
+		if (room < sizeof(struct cupti_memcpy))
+			return false;
+		convert_memcpy((const struct cupti_memcpy *)record);
+		return true;
+	case CUPTI_KIND_MEMCPY_PEER:
+		if (room < sizeof(struct cupti_memcpy_peer))
+			return false;
+		convert_peer((const struct cupti_memcpy_peer *)record);
+		return true;
+	case CUPTI_KIND_MEMSET:
+		if (room < sizeof(struct cupti_memset))
+			return false;
+		convert_memset((const struct cupti_memset *)record);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void convert_buffer(uint8_t *buffer, size_t valid_size)
+{
+	struct cupti_record *record = NULL;
+	int result;
+
+	while (!(result = library.cupti.ActivityGetNextRecord(buffer, valid_size, &record))) {
+		size_t offset = (size_t)((uint8_t *)record - buffer);
+
+		if (offset + sizeof(*record) > valid_size ||
+			!convert_record(record, valid_size - offset))
+			count(WIRE_UNKNOWN, 1);
+	}
+	if (result != CUPTI_MAX_LIMIT_REACHED)
+		count(WIRE_UNKNOWN, 1); /* the rest of the buffer: how many, nobody can tell */
+	if (ring_used(&library.ring) > (library.ring.mask + 1) / 4)
+		connection_hurry(&library.connection);
+}

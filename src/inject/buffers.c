@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/*
+ * CUPTI's activity buffers.
+ *
+ * CUPTI asks for an empty buffer in the middle of a launch and gives a full one back from a thread of its
+ * own or out of a flush. Both must be quick, so there is a fixed pool and two stacks of buffer numbers,
+ * free and completed, that threads push to and pop from without locks:
+ *
+ *	   CUPTI <-- buffer_requested --- [free] <----------- zeroed -----+
+ *	     |                                                            |
+ *	     +------ buffer_completed --> [completed] -- buffers_drain -> convert_buffer
+ *
+ * The head of the free stack carries a counter beside the number, so that a thread that was interrupted
+ * in the middle of a pop notices that the stack has changed. The pool is reserved, not touched: what was
+ * used last is used next, and a quiet program never touches more than a few of the buffers. When all are
+ * in use CUPTI drops records, and counts them.
+ *
+ * CUPTI is told that buffers come zeroed, or it would zero them in the launching thread.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/library.h"
+
+#define BUFFERS	     128u
+#define BUFFER_BYTES (256u * 1024u)
+#define NONE	     0u /* numbers are kept plus one */
+
+static struct {
+	uint8_t *memory;
+	uint64_t free; /* counter << 32 | number */
+	uint32_t completed;
+	uint32_t sleeping; /* our thread is, or is about to be */
+	uint32_t next[BUFFERS + 1];
+	uint32_t valid_size[BUFFERS + 1];
+} pool;
+
+void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000ull),
+		.tv_nsec = (long)(timeout_ns % 1000000000ull)};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void push_free(uint32_t number)
+{
+	uint64_t head = __atomic_load_n(&pool.free, __ATOMIC_RELAXED), wanted;
+
+	do {
+		__atomic_store_n(&pool.next[number], (uint32_t)head, __ATOMIC_RELAXED);
+		wanted = ((head >> 32) + 1) << 32 | number;
+	} while (!__atomic_compare_exchange_n(
+		&pool.free, &head, wanted, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static uint32_t pop_free(void)
+{
+	uint64_t head = __atomic_load_n(&pool.free, __ATOMIC_ACQUIRE), wanted;
+
+	do {
+		if ((uint32_t)head == NONE)
+			return NONE;
+		wanted = ((head >> 32) + 1) << 32 |
+			 __atomic_load_n(&pool.next[(uint32_t)head], __ATOMIC_RELAXED);
+	} while (!__atomic_compare_exchange_n(
+		&pool.free, &head, wanted, true, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE));
+	return (uint32_t)head;
+}
+
+static uint8_t *buffer_at(uint32_t number)
+{
+	return pool.memory + (size_t)(number - 1) * BUFFER_BYTES;
+}
+
+int buffers_init(void)
+{
+	pool.memory = mmap(NULL, (size_t)BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pool.memory == MAP_FAILED)
+		return -errno;
+	for (uint32_t number = BUFFERS; number >= 1; number--)
+		push_free(number);
+	return 0;
+}
+
+void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	uint32_t number = is_alive() ? pop_free() : NONE;
+
+	*buffer = number == NONE ? NULL : buffer_at(number);
+	*size = number == NONE ? 0 : BUFFER_BYTES;
+	*max_records = 0;
+}
+
+void buffer_completed(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size)
+{
+	uint32_t number, head;
+
+	if (!is_alive() || !buffer)
+		return;
+	number = (uint32_t)((size_t)(buffer - pool.memory) / BUFFER_BYTES) + 1;
+	if (number > BUFFERS || buffer != buffer_at(number))
+		return;
+	pool.valid_size[number] = valid_size > BUFFER_BYTES ? BUFFER_BYTES : (uint32_t)valid_size;
+	head = __atomic_load_n(&pool.completed, __ATOMIC_RELAXED);
+	do
+		__atomic_store_n(&pool.next[number], head, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(
+		&pool.completed, &head, number, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	if (__atomic_exchange_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST)) {
+		__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
+		futex_wake(&library.ring.control->wake);
+	}
+}
+
+void collector_sleep(uint64_t timeout_ns)
+{
+	uint32_t *wake = &library.ring.control->wake;
+	uint32_t seen = __atomic_load_n(wake, __ATOMIC_SEQ_CST);
+
+	__atomic_store_n(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&pool.completed, __ATOMIC_SEQ_CST) &&
+		!__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) &&
+		!__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST))
+		futex_wait(wake, seen, timeout_ns);
+	__atomic_store_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST);
+}
+
+/* The stack of completed buffers has the newest on top. */
+static uint32_t reverse(uint32_t number)
+{
+	uint32_t reversed = NONE;
+
+	while (number != NONE) {
+		uint32_t next = pool.next[number];
+
+		pool.next[number] = reversed;
+		reversed = number;
+		number = next;
+	}
+	return reversed;
+}
+
+void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size))
+{
+	uint32_t number = reverse(__atomic_exchange_n(&pool.completed, NONE, __ATOMIC_ACQUIRE));
+
+	while (number != NONE) {
+		uint32_t next = pool.next[number];
+
+		if (pool.valid_size[number]) {
+			visit(buffer_at(number), pool.valid_size[number]);
+			memset(buffer_at(number), 0, BUFFER_BYTES);
+		}
+		push_free(number);
+		number = next;
+	}
+}

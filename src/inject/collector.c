@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Our own thread. It takes the buffers that CUPTI has filled, fetches those that are not full yet, and
+ * watches the recorder.
+ *
+ *	          +--> sleep, at most a tick ---+
+ *	          |                             v
+ *	          |        flush, if due; convert what is complete
+ *	          |                             |
+ *	          +---- nothing special <-------+--> the process ends: flush all, DONE, end
+ *	                                        +--> stop: disable, flush all, DONE, end
+ *	                                        +--> the recorder is gone: disable, end
+ *
+ * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. It is called at short
+ * intervals while the ring moves, since CUPTI by itself only gives back full buffers, and seldom when
+ * the program does nothing.
+ */
+#include <pthread.h>
+#include <signal.h>
+
+#include "inject/library.h"
+
+#define TICK_NS	    100000000ull
+#define IDLE_NS	    1000000000ull
+#define ROOM_NS	    1000000000ull /* patience with a full ring */
+#define FINISH_NS   5000000000ull /* patience of the ending process with us */
+#define STACK_BYTES (1u << 20)
+
+static struct {
+	uint64_t flushed_ns;
+	uint64_t moved_ns; /* when the ring was last seen to move */
+	uint64_t head;
+	bool gave_up; /* waited for room in vain; not again until there was some */
+} collector;
+
+/* The recorder is slow or gone: false once waiting has no point. */
+static bool wait_for_room(uint64_t *since_ns)
+{
+	struct timespec pause = {.tv_nsec = 200000};
+	uint64_t now = now_ns();
+
+	if (collector.gave_up || connection_lost(&library.connection))
+		return false;
+	if (!*since_ns)
+		*since_ns = now;
+	if (now - *since_ns > ROOM_NS) {
+		collector.gave_up = true;
+		return false;
+	}
+	connection_hurry(&library.connection);
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+bool send_slot(const void *payload)
+{
+	uint64_t since_ns = 0;
+
+	while (!ring_put(&library.ring, payload))
+		if (!wait_for_room(&since_ns))
+			return false;
+	collector.gave_up = false;
+	return true;
+}
+
+bool send_long(const void *head, size_t head_size, const void *body, size_t body_size)
+{
+	uint64_t since_ns = 0;
+
+	while (!ring_put_long(&library.ring, head, head_size, body, body_size))
+		if (!wait_for_room(&since_ns))
+			return false;
+	collector.gave_up = false;
+	return true;
+}
+
+static void flush(uint32_t flag)
+{
+	size_t dropped = 0;
+
+	pthread_mutex_lock(&library.in_cupti);
+	library.cupti.ActivityFlushAll(flag);
+	if (!library.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
+		count(WIRE_DROPPED_BY_CUPTI, dropped);
+	pthread_mutex_unlock(&library.in_cupti);
+	buffers_drain(convert_buffer);
+	collector.flushed_ns = now_ns();
+}
+
+static void flush_if_due(void)
+{
+	uint64_t now = now_ns();
+	uint64_t head = __atomic_load_n(&library.ring.control->head, __ATOMIC_RELAXED);
+
+	if (head != collector.head) {
+		collector.head = head;
+		collector.moved_ns = now;
+	}
+	if (now - collector.flushed_ns >= (now - collector.moved_ns < IDLE_NS ? TICK_NS : IDLE_NS))
+		flush(0);
+}
+
+static void stop_recording(void)
+{
+	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	enable_callbacks(false);
+}
+
+/* Everything that CUPTI has, finished or not. */
+static void flush_all(void)
+{
+	flush(0);
+	flush(CUPTI_FLUSH_FORCED);
+}
+
+static void say_done(void)
+{
+	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&library.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
+	connection_hurry(&library.connection);
+}
+
+/* The program goes on without us. */
+static void stop(void)
+{
+	disable_records();
+	stop_recording();
+	flush_all();
+	say_done();
+	library.cupti.Unsubscribe(library.cupti.subscriber);
+	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
+}
+
+static void abandon(void)
+{
+	disable_records();
+	stop_recording();
+	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
+	library.cupti.Unsubscribe(library.cupti.subscriber);
+	connection_close(&library.connection);
+}
+
+/* False when the thread is to end. */
+static bool work_on(void)
+{
+	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST)) {
+		flush_all();
+		say_done();
+		return false;
+	}
+	if (__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST) ==
+		WIRE_COMMAND_STOP) {
+		stop();
+		return false;
+	}
+	if (connection_lost(&library.connection)) {
+		abandon();
+		return false;
+	}
+	library.ring.control->echo =
+		__atomic_load_n(&library.ring.control->heartbeat, __ATOMIC_RELAXED);
+	flush_if_due();
+	buffers_drain(convert_buffer);
+	return true;
+}
+
+static void *collector_main(void *context)
+{
+	pthread_setname_np(pthread_self(), "xpuprof");
+	collector.flushed_ns = collector.moved_ns = now_ns();
+	do
+		collector_sleep(TICK_NS);
+	while (work_on());
+	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&library.finished);
+	return NULL;
+}
+
+int collector_start(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	error = pthread_attr_init(&attributes);
+	if (error)
+		return -error;
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, &attributes, collector_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return -error;
+}
+
+void collector_finish(void)
+{
+	uint64_t deadline_ns = now_ns() + FINISH_NS;
+
+	__atomic_store_n(&library.finish, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&library.ring.control->wake);
+	while (!__atomic_load_n(&library.finished, __ATOMIC_SEQ_CST) && now_ns() < deadline_ns)
+		futex_wait(&library.finished, 0, deadline_ns - now_ns());
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The socket to the recorder.
+ *
+ * It moves to a high number at once, since programs have ideas about low ones, and it is closed on exec.
+ * A program may still close every descriptor it did not open, and get the same number again for something
+ * of its own: device and inode are compared before each use. When the socket is lost that way the ring
+ * still works, and the recorder's heartbeat in it says whether somebody reads.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "inject/library.h"
+
+#define PATIENCE_NS 2000000000ull
+#define HIGH_FD	    200
+#define SILENCE_NS  10000000000ull
+
+static bool is_ours(const struct connection *c)
+{
+	struct stat st;
+
+	return c->fd >= 0 && !fstat(c->fd, &st) && st.st_dev == c->dev && st.st_ino == c->ino;
+}
+
+void connection_close(struct connection *c)
+{
+	if (is_ours(c))
+		close(c->fd);
+	c->fd = -1;
+}
+
+static int adopt(struct connection *c, int fd)
+{
+	struct stat st;
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	if (high >= 0) {
+		close(fd);
+		fd = high;
+	}
+	c->fd = fd;
+	if (fstat(fd, &st))
+		return -errno;
+	c->dev = st.st_dev;
+	c->ino = st.st_ino;
+	return 0;
+}
+
+/* A full backlog says EAGAIN: the recorder is busy, for a moment. */
+static int connect_until(int fd, const char *path, uint64_t deadline_ns)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timespec pause = {.tv_nsec = 5000000};
+	size_t size = strlen(path);
+
+	if (size >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, size);
+	while (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		if ((errno != EAGAIN && errno != EINTR) || now_ns() >= deadline_ns)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int wait_readable(int fd, uint64_t deadline_ns)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	for (;;) {
+		uint64_t now = now_ns();
+		int n;
+
+		if (now >= deadline_ns)
+			return -ETIMEDOUT;
+		n = poll(&p, 1, (int)((deadline_ns - now) / 1000000) + 1);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* The welcome, with the memfd in *ret_fd. */
+static int receive_welcome(int fd, int *ret_fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct wire_welcome welcome = {0};
+	struct iovec part = {&welcome, sizeof(welcome)};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *first = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+	if (n < 0)
+		return -errno;
+	if (!first || first->cmsg_type != SCM_RIGHTS || first->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EPROTO;
+	memcpy(ret_fd, CMSG_DATA(first), sizeof(int));
+	if (n == sizeof(welcome) && welcome.magic == WIRE_MAGIC && welcome.version == WIRE_VERSION)
+		return 0;
+	close(*ret_fd);
+	return -EPROTO;
+}
+
+static int map_ring(int memfd, void **ret_memory, uint32_t *ret_slots)
+{
+	struct wire_control *control;
+	struct stat st;
+	size_t size;
+
+	if (fstat(memfd, &st))
+		return -errno;
+	size = (size_t)st.st_size;
+	if (size < ring_bytes(WIRE_MIN_SLOTS))
+		return -EPROTO;
+	control = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	if (control == MAP_FAILED)
+		return -errno;
+	if (control->magic != WIRE_MAGIC || ring_bytes(control->slots) != size ||
+		(control->slots & (control->slots - 1))) {
+		munmap(control, size);
+		return -EPROTO;
+	}
+	/* A child has no business with it; the guard keeps it from looking. */
+	madvise(control, size, MADV_DONTFORK);
+	*ret_memory = control;
+	*ret_slots = control->slots;
+	return 0;
+}
+
+static int shake_hands(const struct connection *c, const char *path, int *ret_memfd)
+{
+	struct wire_hello hello = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid()};
+	uint64_t deadline_ns = now_ns() + PATIENCE_NS;
+	int error = connect_until(c->fd, path, deadline_ns);
+
+	if (error)
+		return error;
+	if (send(c->fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
+		return -errno;
+	error = wait_readable(c->fd, deadline_ns);
+	return error ? error : receive_welcome(c->fd, ret_memfd);
+}
+
+int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots)
+{
+	int error, memfd = -1,
+		   fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	error = adopt(c, fd);
+	if (!error)
+		error = shake_hands(c, path, &memfd);
+	if (!error) {
+		error = map_ring(memfd, ret_memory, ret_slots);
+		close(memfd);
+	}
+	if (error)
+		connection_close(c);
+	return error;
+}
+
+/* Without a socket: the heartbeat has not changed for long. */
+static bool is_silent(struct connection *c)
+{
+	uint32_t beat = __atomic_load_n(&library.ring.control->heartbeat, __ATOMIC_RELAXED);
+	uint64_t now = now_ns();
+
+	if (!c->beat_ns || beat != c->beat) {
+		c->beat = beat;
+		c->beat_ns = now;
+	}
+	return now - c->beat_ns > SILENCE_NS;
+}
+
+bool connection_lost(struct connection *c)
+{
+	char byte;
+	ssize_t n;
+
+	if (!is_ours(c))
+		return is_silent(c);
+	n = recv(c->fd, &byte, 1, MSG_DONTWAIT);
+	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+void connection_hurry(const struct connection *c)
+{
+	uint32_t *fills = &library.ring.control->fills;
+
+	if (__atomic_exchange_n(fills, 1, __ATOMIC_RELAXED) || !is_ours(c))
+		return;
+	if (send(c->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		__atomic_store_n(fills, 0, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The injected library's life.
+ *
+ * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in the
+ * middle of the program's first CUDA call. Without a recorder nothing happens at all. With one, CUPTI is
+ * found, subscribed to, and our thread started. Whatever fails is told to the recorder if there is a
+ * connection, and the library stays quiet for good.
+ *
+ * fork: the guard page is wiped by the kernel, so that the child's copy finds itself dead in every
+ * callback, handler and at exit; the ring is not mapped there; the socket is closed by the handler below
+ * (the recorder would else think that the instance lives on as long as the child). While the parent
+ * forks our thread is kept out of CUPTI, for a moment at most: a lock of CUPTI's that is held just then
+ * would be held in the child for ever.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/library.h"
+#include "inject/marker.h"
+
+#define FORK_PATIENCE_NS 50000000
+
+struct library library = {.connection.fd = -1, .in_cupti = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread bool fork_locked;
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+static void before_fork(void)
+{
+	struct timespec until;
+
+	if (!is_alive() || clock_gettime(CLOCK_REALTIME, &until))
+		return;
+	until.tv_nsec += FORK_PATIENCE_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	fork_locked = !pthread_mutex_timedlock(&library.in_cupti, &until);
+}
+
+static void after_fork_in_parent(void)
+{
+	if (fork_locked)
+		pthread_mutex_unlock(&library.in_cupti);
+	fork_locked = false;
+}
+
+static void after_fork_in_child(void)
+{
+	library.guard->alive = library.guard->recording =
+		0; /* for kernels that did not wipe the page */
+	connection_close(&library.connection);
+}
+
+static void at_exit(void)
+{
+	if (is_alive())
+		collector_finish();
+	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
+}
+
+static int make_guard(void)
+{
+	long size = sysconf(_SC_PAGESIZE);
+
+	library.guard = mmap(
+		NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (library.guard == MAP_FAILED)
+		return -errno;
+	madvise(library.guard, (size_t)size, MADV_WIPEONFORK);
+	return 0;
+}
+
+static void go_quiet(enum wire_reason reason, int detail)
+{
+	struct wire_control *control = library.ring.control;
+
+	library.guard->alive = library.guard->recording = 0;
+	control->reason = reason;
+	control->detail = (uint32_t)detail;
+	__atomic_store_n(&control->state, WIRE_QUIET, __ATOMIC_RELEASE);
+	connection_close(&library.connection);
+}
+
+/* CUPTI's time minus ours, by the best of many triples. */
+static void calibrate(struct wire_clock *record)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < 100; i++) {
+		uint64_t cupti, before = now_ns(), after;
+
+		if (!library.cupti.GetTimestamp || library.cupti.GetTimestamp(&cupti))
+			return;
+		after = now_ns();
+		if (after - before >= best_ns)
+			continue;
+		best_ns = after - before;
+		record->offset_ns = (int64_t)(cupti - (before + best_ns / 2));
+		record->error_ns = (best_ns + 1) / 2;
+	}
+}
+
+static void set_clock(void)
+{
+	struct wire_clock record = {.type = WIRE_CLOCK, .method = WIRE_CLOCK_OURS};
+	struct cupti *c = &library.cupti;
+
+	if (!c->ActivityRegisterTimestampCallback || c->ActivityRegisterTimestampCallback(now_ns)) {
+		record.method = WIRE_CLOCK_CALIBRATED;
+		calibrate(&record);
+	}
+	library.clock_offset_ns = record.offset_ns;
+	send_slot(&record);
+}
+
+static void tell_cupti(void)
+{
+	const struct cupti *c = &library.cupti;
+	struct wire_cupti record = {
+		.type = WIRE_CUPTI,
+		.api_version = c->api_version,
+		.driver_version = library.driver.version,
+		.path_size = (uint32_t)strlen(c->path),
+	};
+
+	send_long(&record, sizeof(record), c->path, record.path_size);
+}
+
+/* Activity records: 0 or CUPTI's result. */
+static int enable_activity(void)
+{
+	struct cupti *c = &library.cupti;
+	uint8_t zeroed = 1;
+	size_t size = sizeof(zeroed);
+	int result;
+
+	if (c->ActivitySetAttribute)
+		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, &size, &zeroed);
+	result = c->ActivityRegisterCallbacks(buffer_requested, buffer_completed);
+	if (result)
+		return result;
+	set_clock();
+	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
+		c->ActivityEnableLatencyTimestamps(1);
+	return enable_records();
+}
+
+static bool is_taken(int result)
+{
+	return result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED;
+}
+
+/* Everything after the connection; on failure the reason has been told. */
+static bool start_recording(void)
+{
+	struct cupti *c = &library.cupti;
+	int result;
+
+	if (find_cupti(c, &library.driver)) {
+		go_quiet(WIRE_REASON_NO_CUPTI, (int)library.driver.version);
+		return false;
+	}
+	tell_cupti();
+	if (buffers_init() || tables_init()) {
+		go_quiet(WIRE_REASON_MEMORY, 0);
+		return false;
+	}
+	result = c->Subscribe(&c->subscriber, on_callback, NULL);
+	if (result) {
+		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_CUPTI, result);
+		return false;
+	}
+	result = enable_activity();
+	if (result || !enable_callbacks(true) || collector_start()) {
+		c->Unsubscribe(c->subscriber);
+		go_quiet(WIRE_REASON_CUPTI, result);
+		return false;
+	}
+	return true;
+}
+
+static void take_configuration(void *memory, uint32_t slots)
+{
+	static void (*const markers[LAUNCH_MARKER_KINDS])(uint64_t, uint64_t, uint64_t) = {
+		[LAUNCH_MARKER_NOP1] = xpuprof_launch_marker_nop1,
+		[LAUNCH_MARKER_NOP5] = xpuprof_launch_marker_nop5,
+		[LAUNCH_MARKER_NOP10] = xpuprof_launch_marker_nop10,
+	};
+	const struct wire_control *control = memory;
+
+	library.ring = ring_at(memory, slots);
+	library.instance = control->instance;
+	library.queue_times = control->queue_times;
+	if (control->marker < LAUNCH_MARKER_KINDS)
+		library.marker = markers[control->marker];
+}
+
+int InitializeInjection(void)
+{
+	const char *path = getenv(WIRE_ENV_SOCKET);
+	uint32_t slots;
+	void *memory;
+
+	if (library.guard || !path || !*path || make_guard())
+		return 1;
+	if (connection_open(&library.connection, path, &memory, &slots))
+		return 1;
+	take_configuration(memory, slots);
+	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
+		go_quiet(WIRE_REASON_MEMORY, 0);
+		return 1;
+	}
+	library.guard->alive = 1;
+	library.guard->recording = 1;
+	if (start_recording()) {
+		__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
+		atexit(at_exit);
+	}
+	return 1;
+}

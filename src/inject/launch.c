@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The launch path: what CUPTI calls in the program's own threads, before and after each call we follow.
+ *
+ * A runtime call calls the driver inside, with the same correlation id, and CUPTI calls back for both.
+ * Only the outermost counts. A thread keeps the few calls it is in:
+ *
+ *	cudaLaunchKernel ENTER   id 7: not among the open ones -> marker, opened
+ *	  cuLaunchKernel ENTER   id 7: open already            -> nothing
+ *	  cuLaunchKernel EXIT    not the call that opened 7    -> nothing
+ *	cudaLaunchKernel EXIT    it is                         -> record, closed
+ *
+ * A call that never returns (longjmp, an exception, a thread that ends) leaves an open entry behind. Ids
+ * do not come again, so it harms nothing, and it goes when its place is needed.
+ *
+ * Nodes of graphs are reported with the call that made them, which thereby proves to be captured: it
+ * asked for a node, not for work.
+ *
+ * All of this happens at every launch. There are no allocations, no locks and no system calls but the
+ * thread's first gettid; the thread-local part is small because it must fit into the space that the
+ * loader keeps for libraries that come late.
+ */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/calls.h"
+#include "inject/library.h"
+
+#define OPEN_CALLS  3
+#define EMPTY_EXECS 64
+
+/* As enum gpu_node_change and GPU_CALL_* of the recorder's profile/gpu_events.h. */
+enum {
+	NODE_CREATED = 1,
+	NODE_CLONED = 2,
+	NODE_DESTROYED = 3,
+	CAPTURED = 1 << 0,
+	EMPTY = 1 << 1,
+	UNMARKED = 1 << 2,
+};
+
+struct call_info {
+	uint8_t kind; /* enum cuda_call_kind; 0: not followed */
+	uint8_t size_word[2];
+};
+
+#define RUNTIME(id, kind, name, version, word0, word1) [id] = {CUDA_CALL_##kind, {word0, word1}},
+#define DRIVER(id, kind, name, word0, word1)	       [id] = {CUDA_CALL_##kind, {word0, word1}},
+static const struct call_info runtime_calls[CUDA_CALL_NUMBERS] = {CUDA_RUNTIME_CALLS(RUNTIME)};
+static const struct call_info driver_calls[CUDA_CALL_NUMBERS] = {CUDA_DRIVER_CALLS(DRIVER)};
+#undef RUNTIME
+#undef DRIVER
+
+static const uint32_t resources[] = {
+	CUPTI_RESOURCE_NODE_CREATED,
+	CUPTI_RESOURCE_NODE_CLONED,
+	CUPTI_RESOURCE_NODE_DESTROY_STARTING,
+	CUPTI_RESOURCE_EXEC_CREATE_STARTING,
+	CUPTI_RESOURCE_EXEC_CREATED,
+	CUPTI_RESOURCE_EXEC_DESTROY_STARTING,
+};
+
+struct open_call {
+	uint64_t start_ns;
+	uint32_t correlation;
+	uint16_t call; /* CUDA_CALL_ID without the gap: domain in the top bits */
+	uint16_t flags;
+};
+
+static __thread struct {
+	uint32_t tid;
+	uint16_t depth;
+	uint16_t making_exec;  /* inside the instantiation of a graph */
+	uint32_t exec_workers; /* nodes seen in it that do work */
+	struct open_call calls[OPEN_CALLS];
+} thread;
+
+/* Executable graphs that do no work at all, so that their launches are known to be empty. Handles; 0 is
+ * a free place. Nearly always there are none. */
+static void *empty_execs[EMPTY_EXECS];
+static uint32_t empty_exec_count;
+/* CUPTI has reported a node during some instantiation; until then none seen does not mean none there. */
+static uint32_t exec_nodes_reported;
+
+static uint32_t thread_id(void)
+{
+	if (!thread.tid)
+		thread.tid = (uint32_t)syscall(SYS_gettid);
+	return thread.tid;
+}
+
+static uint16_t pack_call(uint32_t domain, uint32_t id)
+{
+	return (uint16_t)(domain << 14 | id);
+}
+
+static bool asks_for_nothing(const struct call_info *info, const struct cupti_callback_data *d)
+{
+	const size_t *words = d->params;
+
+	if (!info->size_word[0] || !words)
+		return false;
+	return !words[info->size_word[0]] || (info->size_word[1] && !words[info->size_word[1]]);
+}
+
+static bool is_empty_exec(const struct cupti_callback_data *d)
+{
+	void *exec = d->params ? *(void *const *)d->params : NULL;
+
+	for (int i = 0; exec && i < EMPTY_EXECS; i++)
+		if (__atomic_load_n(&empty_execs[i], __ATOMIC_RELAXED) == exec)
+			return true;
+	return false;
+}
+
+static uint16_t flags_of(const struct call_info *info, const struct cupti_callback_data *d)
+{
+	uint16_t flags = library.marker ? 0 : UNMARKED;
+
+	if (asks_for_nothing(info, d))
+		flags |= EMPTY;
+	if (info->kind == CUDA_CALL_GRAPH && __atomic_load_n(&empty_exec_count, __ATOMIC_RELAXED) &&
+		is_empty_exec(d))
+		flags |= EMPTY;
+	return flags;
+}
+
+static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d)
+{
+	struct open_call *open;
+
+	for (int i = 0; i < thread.depth; i++)
+		if (thread.calls[i].correlation == d->correlation_id)
+			return;
+	if (thread.depth == OPEN_CALLS) {
+		memmove(thread.calls, thread.calls + 1,
+			sizeof(thread.calls) - sizeof(thread.calls[0]));
+		thread.depth--;
+	}
+	thread.making_exec = 0; /* also when that failed half-way */
+	open = &thread.calls[thread.depth++];
+	open->correlation = d->correlation_id;
+	open->call = call;
+	open->flags = flags_of(info, d);
+	if (library.marker)
+		library.marker(library.instance, d->correlation_id, info->kind);
+	open->start_ns = now_ns();
+}
+
+static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,
+	const struct cupti_callback_data *d)
+{
+	int i = thread.depth - 1;
+	struct wire_call record;
+
+	while (i >= 0 &&
+		(thread.calls[i].correlation != d->correlation_id || thread.calls[i].call != call))
+		i--;
+	if (i < 0)
+		return;
+	thread.depth = (uint16_t)i;
+	record = (struct wire_call){
+		.type = WIRE_CALL,
+		.kind = info->kind,
+		.flags = thread.calls[i].flags,
+		.tid = thread_id(),
+		.correlation = d->correlation_id,
+		.result = d->return_value ? *(const int32_t *)d->return_value : 0,
+		.start_ns = thread.calls[i].start_ns,
+		.end_ns = now_ns(),
+		.api = CUDA_CALL_ID(domain, id),
+	};
+	if (!ring_put(&library.ring, &record))
+		count(WIRE_LOST_CALLS, 1);
+}
+
+static uint64_t node_id(void *node)
+{
+	uint64_t id = 0;
+
+	if (!node || !library.cupti.GetGraphNodeId || library.cupti.GetGraphNodeId(node, &id))
+		return 0;
+	return id;
+}
+
+static void send_node(unsigned int change, uint32_t correlation, void *node, void *original)
+{
+	struct wire_node record = {
+		.type = WIRE_NODE,
+		.change = (uint8_t)change,
+		.correlation = correlation,
+		.node = node_id(node),
+		.original = original ? node_id(original) : 0,
+	};
+
+	if (record.node && !ring_put(&library.ring, &record))
+		count(WIRE_LOST_NODES, 1);
+}
+
+static void node_appeared(const struct cupti_graph_data *g, bool cloned)
+{
+	struct open_call *open = thread.depth ? &thread.calls[thread.depth - 1] : NULL;
+
+	if (thread.making_exec) {
+		__atomic_store_n(&exec_nodes_reported, 1, __ATOMIC_RELAXED);
+		if (g->node_type <= CUDA_NODE_MEMSET || g->node_type == CUDA_NODE_CHILD_GRAPH ||
+			g->node_type == CUDA_NODE_CONDITIONAL)
+			thread.exec_workers++;
+	}
+	if (cloned) {
+		send_node(NODE_CLONED, open ? open->correlation : 0, g->node, g->original_node);
+		return;
+	}
+	if (open && !thread.making_exec) {
+		open->flags |= CAPTURED;
+		send_node(NODE_CREATED, open->correlation, g->node, NULL);
+	}
+}
+
+/* Remembers the new executable graph if launching it asks for nothing. */
+static void exec_appeared(void *exec)
+{
+	thread.making_exec = 0;
+	if (thread.exec_workers || !__atomic_load_n(&exec_nodes_reported, __ATOMIC_RELAXED))
+		return;
+	for (int i = 0; i < EMPTY_EXECS; i++) {
+		void *free_place = NULL;
+
+		if (__atomic_compare_exchange_n(&empty_execs[i], &free_place, exec, false,
+			    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			__atomic_fetch_add(&empty_exec_count, 1, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+}
+
+static void exec_gone(void *exec)
+{
+	if (!__atomic_load_n(&empty_exec_count, __ATOMIC_RELAXED))
+		return;
+	for (int i = 0; i < EMPTY_EXECS; i++) {
+		void *expected = exec;
+
+		if (__atomic_compare_exchange_n(&empty_execs[i], &expected, NULL, false,
+			    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			__atomic_fetch_sub(&empty_exec_count, 1, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+}
+
+static void on_resource(uint32_t id, const struct cupti_resource_data *d)
+{
+	const struct cupti_graph_data *g = d->descriptor;
+
+	if (!g)
+		return;
+	switch (id) {
+	case CUPTI_RESOURCE_NODE_CREATED:
+		node_appeared(g, false);
+		break;
+	case CUPTI_RESOURCE_NODE_CLONED:
+		node_appeared(g, true);
+		break;
+	case CUPTI_RESOURCE_NODE_DESTROY_STARTING:
+		send_node(NODE_DESTROYED, 0, g->node, NULL);
+		break;
+	case CUPTI_RESOURCE_EXEC_CREATE_STARTING:
+		thread.making_exec = 1;
+		thread.exec_workers = 0;
+		break;
+	case CUPTI_RESOURCE_EXEC_CREATED:
+		exec_appeared(g->graph_exec);
+		break;
+	case CUPTI_RESOURCE_EXEC_DESTROY_STARTING:
+		exec_gone(g->graph_exec);
+		break;
+	}
+}
+
+void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
+{
+	const struct cupti_callback_data *d = data;
+	const struct call_info *info;
+
+	if (!is_recording() || !data)
+		return;
+	if (domain == CUPTI_DOMAIN_RESOURCE) {
+		on_resource(id, data);
+		return;
+	}
+	if (id >= CUDA_CALL_NUMBERS ||
+		(domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER))
+		return;
+	info = domain == CUPTI_DOMAIN_RUNTIME ? &runtime_calls[id] : &driver_calls[id];
+	if (!info->kind)
+		return;
+	if (d->site == CUPTI_SITE_ENTER)
+		enter(info, pack_call(domain, id), d);
+	else if (d->site == CUPTI_SITE_EXIT)
+		leave(info, domain, id, pack_call(domain, id), d);
+}
+
+unsigned int enable_callbacks(bool on)
+{
+	struct cupti *c = &library.cupti;
+	unsigned int known = 0;
+
+	for (uint32_t id = 0; id < CUDA_CALL_NUMBERS; id++) {
+		if (runtime_calls[id].kind)
+			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RUNTIME, id);
+		if (driver_calls[id].kind)
+			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
+	}
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+	return known;
+}

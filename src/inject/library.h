@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The injected library as a whole: what its parts share.
+ *
+ *	inject.c      begin, fork, end of the process
+ *	connect.c     the socket to the recorder
+ *	find_cupti.c  which libcupti
+ *	launch.c      callbacks in the program's threads: the launch path
+ *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
+ *	activity.c    activity records to ring records: our thread
+ *	tables.c      strings and operations already told to the recorder: our thread
+ *	collector.c   our thread
+ *
+ * CUPTI's buffer and clock callbacks carry no user data, so there is one global `library`. It is filled
+ * before the first callback can come and is constant from then on, but for what is marked.
+ *
+ * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal; it
+ * allocates with mmap only; and on the launch path (launch.c, buffer_requested) it does not even that,
+ * nor lock, nor call the kernel.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "inject/cupti_abi.h"
+#include "inject/ring.h"
+
+/*
+ * A page that the kernel wipes in a forked child, so that the child's copy of the library is dead before
+ * its first instruction: everything that could act looks here first.
+ */
+struct guard {
+	uint32_t alive;	    /* this is the process that connected, and it has not finished */
+	uint32_t recording; /* callbacks are to act */
+};
+
+/* The socket, under a number that the program may close or reuse behind our back. */
+struct connection {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	uint32_t beat;	  /* the recorder's heartbeat, and when it was seen to change: once the */
+	uint64_t beat_ns; /* socket is lost, the only sign of life */
+};
+
+#define FUNCTION(name, parameters) int(*name) parameters;
+struct cupti {
+	void *handle;
+	char path[1024];
+	uint32_t api_version;
+	void *subscriber;
+	CUPTI_FUNCTIONS(FUNCTION, FUNCTION)
+};
+
+struct cuda_driver {
+	uint32_t version; /* cuDriverGetVersion; 0: not known */
+	CUDA_FUNCTIONS(FUNCTION)
+};
+#undef FUNCTION
+
+struct library {
+	struct guard *guard; /* changes */
+	struct connection connection;
+	struct ring ring;
+	uint32_t instance;
+	bool queue_times;
+	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
+	struct cupti cupti;
+	struct cuda_driver driver;
+	int64_t clock_offset_ns;  /* subtract from CUPTI's times */
+	uint32_t finish;	  /* changes: the process ends */
+	uint32_t finished;	  /* changes: futex, our thread is done */
+	pthread_mutex_t in_cupti; /* our thread holds it while it is inside CUPTI */
+};
+
+extern struct library library;
+
+static inline bool is_alive(void)
+{
+	return __atomic_load_n(&library.guard->alive, __ATOMIC_RELAXED);
+}
+
+static inline bool is_recording(void)
+{
+	return __atomic_load_n(&library.guard->recording, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+static inline void count(enum wire_count what, uint64_t n)
+{
+	__atomic_fetch_add(&library.ring.control->counts[what], n, __ATOMIC_RELAXED);
+}
+
+/* Waits until *word is not `value`, is woken, or timeout_ns have passed; shared between processes. */
+void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
+void futex_wake(uint32_t *word);
+
+/* Connects to the recorder within two seconds and maps the ring: 0 or -errno. */
+int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
+/* Closes the socket, if the number still is ours. */
+void connection_close(struct connection *c);
+/* True when the other side is gone. A socket the program closed behind our back is not a sign of that. */
+bool connection_lost(struct connection *c);
+/* Tells the recorder that the ring fills. */
+void connection_hurry(const struct connection *c);
+
+/* Finds and opens the libcupti that fits this process: 0, or -ENOENT. */
+int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver);
+
+/* CUPTI's callback, given to cuptiSubscribe. */
+void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data);
+/* Switches the callbacks we want on (or off): how many CUPTI knew. */
+unsigned int enable_callbacks(bool on);
+
+/* The pool of activity buffers: 0 or -errno. */
+int buffers_init(void);
+void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records);
+void buffer_completed(
+	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size);
+/* Hands every completed buffer to `visit`, oldest first, and takes it back into the pool. */
+void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size));
+/* Our thread sleeps until buffers fill up, somebody wakes it, or timeout_ns have passed. */
+void collector_sleep(uint64_t timeout_ns);
+
+/* Switches the kinds of activity records we want on: 0 or CUPTI's result. */
+int enable_records(void);
+void disable_records(void);
+/* Sends the records of one buffer. */
+void convert_buffer(uint8_t *buffer, size_t valid_size);
+/* Memory for the tables below: 0 or -errno. */
+int tables_init(void);
+/* The id of an operation, told to the recorder when new; 0: could not be told (the ring is full). `name`
+ * may be NULL; op->type, id and name are filled in. */
+uint32_t table_op(struct wire_op *op, const char *name);
+
+/* Sends a record from our thread, waiting a bounded time for room while the recorder lives. */
+bool send_long(const void *head, size_t head_size, const void *body, size_t body_size);
+bool send_slot(const void *payload);
+
+/* Starts our thread: 0 or -errno. */
+int collector_start(void);
+/* Asks it to flush everything and to end, and waits for that, but not for ever. */
+void collector_finish(void);
