@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+/* Which process and thread a pid and a tid mean, as events come and go. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "profile/reader.h"
+#include "profile/tasks.h"
+#include "tap.h"
+
+/* Above what a kernel gives out: not there in /proc. */
+#define PID 5000000u
+
+static char path[] = "/tmp/xpuprof-tasks-test-XXXXXX";
+static struct profile_writer *w;
+static struct tasks *tasks;
+static struct profile_reader *r;
+
+static void begin(void)
+{
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!tasks_new(&tasks, w));
+}
+
+/* Ends the recording and opens it for reading. */
+static void look(void)
+{
+	struct profile_event e;
+
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0 && !profile_reader_incomplete(r));
+}
+
+static void end(void)
+{
+	profile_reader_close(r);
+	tasks_free(tasks);
+}
+
+static uint32_t process_of(uint32_t pid)
+{
+	uint32_t process = 0;
+
+	CHECK(!tasks_process(tasks, pid, &process) && process);
+	return process;
+}
+
+static uint32_t thread_of(uint32_t pid, uint32_t tid)
+{
+	uint32_t thread = 0;
+
+	CHECK(!tasks_thread(tasks, pid, tid, NULL, &thread) && thread);
+	return thread;
+}
+
+static const char *comm_of(uint32_t process)
+{
+	return profile_string(r, profile_process(r, process)->comm, NULL);
+}
+
+static const char *cmdline_of(uint32_t process)
+{
+	return profile_string(r, profile_process(r, process)->cmdline, NULL);
+}
+
+static const char *name_of(uint32_t thread)
+{
+	return profile_string(r, profile_thread(r, thread)->name, NULL);
+}
+
+static void a_forked_process_is_a_new_one_with_its_parents_name(void)
+{
+	uint32_t parent, child;
+
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 100, "sh", "sh -c x"));
+	CHECK(!tasks_fork(tasks, PID, PID + 1, 200));
+	parent = process_of(PID);
+	child = process_of(PID + 1);
+	look();
+	CHECK(parent != child && profile_process(r, child)->parent == parent);
+	CHECK(profile_process(r, child)->start_ns == 200 &&
+		profile_process(r, child)->pid == PID + 1);
+	CHECK_TEXT(comm_of(child), "sh");
+	CHECK_TEXT(cmdline_of(child), "sh -c x");
+	end();
+}
+
+static void exec_begins_a_new_process_image_under_the_same_pid(void)
+{
+	uint32_t root, before, after, old_thread, new_thread, late;
+
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 100, "bash", "bash"));
+	root = process_of(PID);
+	CHECK(!tasks_fork(tasks, PID, PID + 1, 200));
+	before = process_of(PID + 1);
+	old_thread = thread_of(PID + 1, PID + 1);
+	CHECK(!tasks_exec(tasks, PID + 1, 300, "python3", "python3 train.py"));
+	after = process_of(PID + 1);
+	new_thread = thread_of(PID + 1, PID + 1);
+	CHECK(before != after && old_thread != new_thread);
+	/* Records of the earlier image may still be under way. */
+	CHECK(!tasks_thread_of(tasks, before, PID + 1, NULL, &late) && late == old_thread);
+	look();
+	CHECK(profile_process(r, after)->parent == root &&
+		profile_process(r, after)->start_ns == 300);
+	CHECK_TEXT(comm_of(before), "bash");
+	CHECK_TEXT(comm_of(after), "python3");
+	CHECK_TEXT(cmdline_of(after), "python3 train.py");
+	CHECK(profile_thread(r, old_thread)->process == before);
+	CHECK(profile_thread(r, new_thread)->process == after);
+	CHECK_TEXT(name_of(old_thread), "bash");
+	CHECK_TEXT(name_of(new_thread), "python3");
+	end();
+}
+
+static void a_pid_that_is_reused_is_another_process(void)
+{
+	uint32_t first, second, third, thread, late;
+
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 100, "one", ""));
+	first = process_of(PID);
+	thread = thread_of(PID, PID);
+	CHECK(!tasks_exit(tasks, PID));
+	CHECK(!tasks_fork(tasks, 0, PID, 300));
+	second = process_of(PID);
+	CHECK(first != second && thread_of(PID, PID) != thread);
+	/* Its exit was missed: the fork alone says so. */
+	CHECK(!tasks_fork(tasks, 0, PID, 400));
+	third = process_of(PID);
+	CHECK(third != second && third != first);
+	CHECK(!tasks_exit(tasks, PID) && !tasks_exit(tasks, PID));
+	CHECK(process_of(PID) != third);
+	CHECK(!tasks_thread_of(tasks, first, PID, NULL, &late) && late == thread);
+	look();
+	CHECK_TEXT(comm_of(first), "one");
+	CHECK_TEXT(comm_of(second), "");
+	end();
+}
+
+static void the_same_thread_is_found_again(void)
+{
+	uint32_t thread, again;
+
+	begin();
+	CHECK(!tasks_thread(tasks, PID, PID + 7, "worker", &thread));
+	CHECK(!tasks_thread(tasks, PID, PID + 7, "ignored", &again) && again == thread);
+	CHECK(!tasks_thread(tasks, PID, PID + 8, "other", &again) && again != thread);
+	look();
+	CHECK_TEXT(name_of(thread), "worker");
+	CHECK(profile_thread(r, thread)->tid == PID + 7);
+	CHECK(profile_thread(r, thread)->process == profile_thread(r, again)->process);
+	end();
+}
+
+static void a_new_name_replaces_the_old_one(void)
+{
+	uint32_t process, main_thread, worker, unseen;
+
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 100, "python3", "python3 x.py"));
+	process = process_of(PID);
+	main_thread = thread_of(PID, PID);
+	worker = thread_of(PID, PID + 1);
+	CHECK(!tasks_rename(tasks, PID, PID, "pt_main"));
+	CHECK(!tasks_rename(tasks, PID, PID + 1, "pt_worker"));
+	CHECK(!tasks_rename(tasks, PID, PID + 2, "pt_unseen"));
+	unseen = thread_of(PID, PID + 2);
+	CHECK(thread_of(PID, PID) == main_thread && process_of(PID) == process);
+	look();
+	CHECK_TEXT(comm_of(process), "pt_main");
+	CHECK_TEXT(cmdline_of(process), "python3 x.py");
+	CHECK_TEXT(name_of(main_thread), "pt_main");
+	CHECK_TEXT(name_of(worker), "pt_worker");
+	CHECK_TEXT(name_of(unseen), "pt_unseen");
+	end();
+}
+
+/* A child that waits, and goes on as a waiting shell when it is sent a byte. */
+static pid_t start_child(int *ret_fd)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	CHECK(!pipe(fds));
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		close(fds[1]);
+		prctl(PR_SET_NAME, "my child");
+		dup2(fds[0], 0);
+		if (read(0, &byte, 1) == 1)
+			execl("/bin/sh", "sh", "-c", "read line; : a  b", NULL);
+		_exit(0);
+	}
+	close(fds[0]);
+	*ret_fd = fds[1];
+	return pid;
+}
+
+static void stop_child(pid_t pid, int fd)
+{
+	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Waits until a file of /proc/PID, NULs aside, begins with `text`: the child is under way by
+ * itself. */
+static void wait_for(pid_t pid, const char *name, const char *text)
+{
+	char file[64], found[64];
+
+	snprintf(file, sizeof(file), "/proc/%d/%s", pid, name);
+	for (int i = 0; i < 5000; i++) {
+		FILE *f = fopen(file, "r");
+		size_t size = f ? fread(found, 1, sizeof(found), f) : 0;
+
+		if (f)
+			fclose(f);
+		if (size >= strlen(text) && !memcmp(found, text, strlen(text)))
+			return;
+		usleep(1000);
+	}
+}
+
+static void an_unknown_pid_is_looked_up_with_its_names_start_and_parent(void)
+{
+	uint64_t before_ns = clock_now_ns();
+	uint32_t own, child, thread;
+	int fd;
+	pid_t pid;
+
+	begin();
+	own = process_of((uint32_t)getpid());
+	pid = start_child(&fd);
+	wait_for(pid, "comm", "my child");
+	child = process_of((uint32_t)pid);
+	thread = thread_of((uint32_t)pid, (uint32_t)pid);
+	CHECK(process_of((uint32_t)pid) == child);
+	stop_child(pid, fd);
+	look();
+	CHECK_TEXT(comm_of(child), "my child");
+	CHECK_TEXT(name_of(thread), "my child");
+	CHECK(strstr(cmdline_of(own), "tasks_test"));
+	CHECK(profile_process(r, child)->parent == own);
+	/* The kernel counts in hundredths of a second. */
+	CHECK(profile_process(r, child)->start_ns + 20 * NS_PER_MS > before_ns);
+	CHECK(profile_process(r, child)->start_ns < clock_now_ns());
+	end();
+}
+
+static void exec_is_noticed_by_a_look_up_where_no_events_come(void)
+{
+	uint32_t before, after;
+	int fd;
+	pid_t pid;
+
+	begin();
+	pid = start_child(&fd);
+	wait_for(pid, "comm", "my child");
+	before = process_of((uint32_t)pid);
+	CHECK(write(fd, "x", 1) == 1);
+	wait_for(pid, "cmdline", "sh");
+	after = process_of((uint32_t)pid);
+	CHECK(before != after && process_of((uint32_t)pid) == after);
+	stop_child(pid, fd);
+	look();
+	CHECK_TEXT(comm_of(before), "my child");
+	CHECK_TEXT(comm_of(after), "sh");
+	CHECK_TEXT(cmdline_of(after), "sh -c read line; : a  b");
+	end();
+}
+
+static void events_from_before_a_look_up_are_about_what_was_found(void)
+{
+	uint64_t fork_ns = clock_now_ns();
+	uint32_t child, own;
+	int fd;
+	pid_t pid;
+
+	begin();
+	own = process_of((uint32_t)getpid());
+	pid = start_child(&fd);
+	wait_for(pid, "comm", "my child");
+	child = process_of((uint32_t)pid);
+	CHECK(!tasks_fork(tasks, (uint32_t)getpid(), (uint32_t)pid, fork_ns));
+	CHECK(!tasks_exec(tasks, (uint32_t)pid, fork_ns + 1, "my child", NULL));
+	CHECK(process_of((uint32_t)pid) == child);
+	CHECK(!tasks_exec(tasks, (uint32_t)pid, clock_now_ns(), "next", NULL));
+	CHECK(process_of((uint32_t)pid) != child);
+	stop_child(pid, fd);
+	look();
+	CHECK(profile_process(r, child)->parent == own);
+	CHECK(profile_process(r, child)->start_ns == fork_ns);
+	end();
+}
+
+static void long_command_lines_are_cut(void)
+{
+	static char cmdline[100000];
+	uint32_t process;
+
+	memset(cmdline, 'x', sizeof(cmdline) - 1);
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 1,
+		"a name that no kernel would have given to any thread at all, ever", cmdline));
+	process = process_of(PID);
+	look();
+	CHECK(strlen(cmdline_of(process)) == 4096);
+	CHECK(strlen(comm_of(process)) == 64);
+	end();
+}
+
+static void a_long_command_line_of_a_running_process_is_cut_not_lost(void)
+{
+	static char argument[20000];
+	uint32_t process;
+	int fds[2];
+	pid_t pid;
+
+	memset(argument, 'y', sizeof(argument) - 1);
+	CHECK(!pipe(fds));
+	fflush(stdout);
+	begin();
+	pid = fork();
+	if (!pid) {
+		dup2(fds[0], 0);
+		close(fds[1]);
+		execl("/bin/sh", "sh", "-c", "read line", argument, NULL);
+		_exit(1);
+	}
+	wait_for(pid, "cmdline", "sh");
+	process = process_of((uint32_t)pid);
+	stop_child(pid, fds[1]);
+	close(fds[0]);
+	look();
+	CHECK(strlen(cmdline_of(process)) == 4096);
+	CHECK(!strncmp(cmdline_of(process), "sh -c read line yyy", 19));
+	end();
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	RUN(a_forked_process_is_a_new_one_with_its_parents_name);
+	RUN(exec_begins_a_new_process_image_under_the_same_pid);
+	RUN(a_pid_that_is_reused_is_another_process);
+	RUN(the_same_thread_is_found_again);
+	RUN(a_new_name_replaces_the_old_one);
+	RUN(an_unknown_pid_is_looked_up_with_its_names_start_and_parent);
+	RUN(exec_is_noticed_by_a_look_up_where_no_events_come);
+	RUN(events_from_before_a_look_up_are_about_what_was_found);
+	RUN(long_command_lines_are_cut);
+	RUN(a_long_command_line_of_a_running_process_is_cut_not_lost);
+	unlink(path);
+	return tap_end();
+}
