@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs what is missing (Debian, with apt), builds, and runs all tests.
+#
+#	./test.sh            everything: the tests, the fuzzers for a while, the tests with sanitizers
+#	./test.sh --quick    the tests alone
+#
+# Tests that this machine cannot run (no rights for BPF, no browser) say so and are skipped.
+# FUZZ_SECONDS=N fuzzes each reader for N seconds.
+set -e
+cd "$(dirname "$0")"
+
+quick=
+case $1 in
+'') ;;
+--quick) quick=yes ;;
+*)
+	echo "usage: ./test.sh [--quick]" >&2
+	exit 2
+	;;
+esac
+
+say() {
+	echo
+	echo "== $*"
+}
+
+say "packages"
+tools/install-packages build test browser
+say "build"
+make -j"$(nproc)" all tests
+say "tests"
+make check
+[ "$quick" ] && exit 0
+say "fuzzers"
+make -j"$(nproc)" fuzzers
+make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-15}"
+say "tests with sanitizers"
+make -j"$(nproc)" SAN=1 all tests
+make SAN=1 check

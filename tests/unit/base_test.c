@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: MIT
+/* The common ground: buffers, arrays, maps and interners (each beside a dumb twin), JSON text,
+ * whole reads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/demangle.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/intern.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "tap.h"
+
+/* The same numbers in every run. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state += 0x9e3779b97f4a7c15ull;
+	return hash_u64(*state);
+}
+
+/* --- buf -----------------------------------------------------------------------------------------
+ */
+
+static void a_buffer_holds_what_was_appended_in_order(void)
+{
+	struct buf b = BUF_INIT;
+
+	CHECK_TEXT(buf_text(&b), "");
+	buf_puts(&b, "one");
+	buf_putc(&b, ' ');
+	buf_append(&b, "two!", 3);
+	buf_printf(&b, " %d%s", 3, "");
+	CHECK_TEXT(buf_text(&b), "one two 3");
+	CHECK(b.size == 9);
+	buf_release(&b);
+	CHECK(!b.data && !b.size && !b.capacity);
+}
+
+static void a_buffer_is_terminated_at_every_size(void)
+{
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < 5000; i++) {
+		if (i % 3)
+			buf_putc(&b, 'x');
+		else
+			buf_printf(&b, "%s", "x");
+		if (b.size != i + 1 || b.capacity <= b.size || b.data[b.size]) {
+			CHECK(!"terminated");
+			break;
+		}
+	}
+	CHECK(strlen(buf_text(&b)) == 5000);
+	buf_release(&b);
+}
+
+static void a_buffer_formats_text_longer_than_its_room(void)
+{
+	struct buf b = BUF_INIT;
+
+	buf_printf(&b, "%0*d|", 3000, 7);
+	CHECK(b.size == 3001);
+	CHECK_TEXT(buf_text(&b) + 2999, "7|");
+	buf_release(&b);
+}
+
+static void a_buffer_without_memory_stays_failed_until_it_is_reset(void)
+{
+	struct buf b = BUF_INIT;
+
+	buf_puts(&b, "kept");
+	CHECK(!buf_reserve(&b, SIZE_MAX));
+	CHECK(b.failed);
+	buf_puts(&b, "not taken");
+	CHECK(!buf_reserve(&b, 1));
+	CHECK_TEXT(buf_text(&b), "kept");
+	buf_reset(&b);
+	CHECK(!b.failed);
+	CHECK_TEXT(buf_text(&b), "");
+	buf_puts(&b, "again");
+	CHECK_TEXT(buf_text(&b), "again");
+	buf_release(&b);
+}
+
+static void a_buffer_refuses_a_size_that_would_overflow(void)
+{
+	struct buf b = BUF_INIT;
+
+	buf_putc(&b, 'x');
+	CHECK(!buf_reserve(&b, SIZE_MAX - 1));
+	CHECK(b.failed && b.size == 1);
+	buf_release(&b);
+}
+
+/* --- vec -----------------------------------------------------------------------------------------
+ */
+
+static void an_array_keeps_its_items_while_it_grows(void)
+{
+	struct vec(int) numbers = {0};
+	int expected = 0;
+
+	vec_foreach (n, &numbers)
+		expected++;
+	CHECK(!expected);
+	for (int i = 0; i < 1000; i++)
+		CHECK(!vec_push(&numbers, i * 3));
+	CHECK(numbers.count == 1000 && numbers.capacity >= 1000);
+	vec_foreach (n, &numbers)
+		if (*n != 3 * expected++)
+			CHECK(!"the item that was pushed");
+	CHECK(expected == 1000);
+	vec_release(&numbers);
+	CHECK(!numbers.items && !numbers.count && !numbers.capacity);
+}
+
+static void an_array_that_cannot_grow_is_left_as_it_was(void)
+{
+	struct vec(uint64_t) numbers = {0};
+
+	CHECK(!vec_push(&numbers, 7));
+	CHECK(vec_reserve(&numbers, SIZE_MAX) == -ENOMEM);
+	CHECK(vec_reserve(&numbers, SIZE_MAX / 8) == -ENOMEM);
+	CHECK(numbers.count == 1 && numbers.items[0] == 7);
+	CHECK(!vec_push(&numbers, 8));
+	CHECK(numbers.items[1] == 8);
+	vec_release(&numbers);
+}
+
+/* --- map -----------------------------------------------------------------------------------------
+ */
+
+#define TWIN_KEYS 300
+
+/* Keys that fall on few slots as well as keys far apart; 0 and the highest among them. */
+static uint64_t twin_key(size_t i)
+{
+	if (i == TWIN_KEYS - 1)
+		return UINT64_MAX;
+	return i % 2 ? i : (uint64_t)i << 40;
+}
+
+struct twin {
+	uint64_t values[TWIN_KEYS];
+	bool used[TWIN_KEYS];
+	size_t count;
+};
+
+static bool map_equals_twin(const struct map *m, const struct twin *t)
+{
+	for (size_t i = 0; i < TWIN_KEYS; i++) {
+		uint64_t *value = map_get(m, twin_key(i));
+
+		if (!!value != t->used[i] || (value && *value != t->values[i]))
+			return false;
+	}
+	return m->count == t->count;
+}
+
+static void put_in_both(struct map *m, struct twin *t, size_t i, uint64_t value)
+{
+	CHECK(!map_put(m, twin_key(i), value));
+	t->count += !t->used[i];
+	t->used[i] = true;
+	t->values[i] = value;
+}
+
+static void remove_from_both(struct map *m, struct twin *t, size_t i)
+{
+	uint64_t value = 1;
+	bool removed = map_remove(m, twin_key(i), &value);
+
+	CHECK(removed == t->used[i]);
+	CHECK(value == (removed ? t->values[i] : 1));
+	t->count -= t->used[i];
+	t->used[i] = false;
+}
+
+static void a_map_does_what_a_plain_table_does(void)
+{
+	struct map m = MAP_INIT;
+	struct twin t = {0};
+	uint64_t state = 1;
+
+	for (int step = 0; step < 20000; step++) {
+		size_t i = next_random(&state) % TWIN_KEYS;
+
+		/* Waves: mostly filling, then mostly emptying. */
+		if (next_random(&state) % 8 < (step / 2000 % 2 ? 2 : 6))
+			put_in_both(&m, &t, i, next_random(&state));
+		else
+			remove_from_both(&m, &t, i);
+		if (step % 50 == 0 && !map_equals_twin(&m, &t)) {
+			CHECK(!"the map equals its twin");
+			break;
+		}
+	}
+	CHECK(map_equals_twin(&m, &t));
+	map_release(&m);
+	CHECK(!m.slots && !m.count);
+}
+
+static void a_map_that_never_held_anything_finds_nothing(void)
+{
+	struct map m = MAP_INIT;
+
+	CHECK(!map_get(&m, 0));
+	CHECK(!map_remove(&m, 0, NULL));
+	map_release(&m);
+}
+
+static void a_map_value_can_be_changed_in_place(void)
+{
+	struct map m = MAP_INIT;
+
+	CHECK(!map_put(&m, 5, 1));
+	*map_get(&m, 5) += 41;
+	CHECK(*map_get(&m, 5) == 42);
+	CHECK(map_remove(&m, 5, NULL));
+	CHECK(!map_get(&m, 5));
+	map_release(&m);
+}
+
+/* --- interner ------------------------------------------------------------------------------------
+ */
+
+#define TWIN_STRINGS 400
+
+static size_t make_name(char *name, size_t size, uint64_t n)
+{
+	/* Some long, some with a NUL inside, some each other's beginning. */
+	int length = snprintf(name, size, "%0*d", (int)(n % 50) + 1, (int)(n / 50));
+
+	if (n % 7 == 0)
+		name[length / 2] = '\0';
+	return (size_t)length;
+}
+
+static uint32_t twin_find(
+	char names[][64], const size_t *sizes, uint32_t count, const char *name, size_t size)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (sizes[i] == size && !memcmp(names[i], name, size))
+			return i + 1;
+	return 0;
+}
+
+static void an_interner_does_what_a_list_with_a_search_does(void)
+{
+	static char names[TWIN_STRINGS][64];
+	size_t sizes[TWIN_STRINGS];
+	uint64_t state = 2;
+	struct interner *in;
+	uint32_t count = 0;
+
+	if (interner_new(&in)) {
+		CHECK(!"memory");
+		return;
+	}
+	for (int step = 0; step < 4000; step++) {
+		char name[64];
+		size_t size = make_name(name, sizeof(name), next_random(&state) % TWIN_STRINGS);
+		uint32_t expected = twin_find(names, sizes, count, name, size), id = 0;
+		int added = -1;
+
+		CHECK(interner_find(in, name, size) == expected);
+		CHECK(!interner_add(in, name, size, &id, &added));
+		CHECK(added == !expected);
+		if (!expected) {
+			memcpy(names[count], name, size);
+			sizes[count++] = size;
+			expected = count;
+		}
+		CHECK(id == expected);
+	}
+	CHECK(interner_count(in) == count);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t size;
+		const char *bytes = interner_get(in, i + 1, &size);
+
+		CHECK(size == sizes[i] && !memcmp(bytes, names[i], size) && !bytes[size]);
+	}
+	interner_free(in);
+}
+
+static void interned_bytes_never_move_and_end_with_a_nul(void)
+{
+	static char big[100000];
+	struct interner *in;
+	const char *first;
+	uint32_t id;
+	size_t size;
+
+	if (interner_new(&in)) {
+		CHECK(!"memory");
+		return;
+	}
+	CHECK(!interner_add(in, "first", 5, &id, NULL) && id == 1);
+	first = interner_get(in, 1, NULL);
+	memset(big, 'b', sizeof(big));
+	for (size_t length = 1; length < sizeof(big); length += 997)
+		CHECK(!interner_add(in, big, length, &id, NULL));
+	CHECK(interner_get(in, 1, &size) == first && size == 5);
+	CHECK_TEXT(first, "first");
+	CHECK(strlen(interner_get(in, id, &size)) == size);
+	interner_free(in);
+}
+
+static void id_0_and_ids_never_given_out_are_empty_text(void)
+{
+	struct interner *in;
+	uint32_t id;
+	size_t size = 9;
+
+	if (interner_new(&in)) {
+		CHECK(!"memory");
+		return;
+	}
+	CHECK_TEXT(interner_get(in, 0, &size), "");
+	CHECK(!size);
+	CHECK_TEXT(interner_get(in, 1, NULL), "");
+	CHECK(!interner_find(in, "", 0));
+	CHECK(!interner_add(in, "", 0, &id, NULL) && id == 1);
+	CHECK(interner_find(in, "", 0) == 1);
+	CHECK_TEXT(interner_get(in, UINT32_MAX, NULL), "");
+	interner_free(in);
+	interner_free(NULL);
+}
+
+/* --- JSON and UTF-8 ------------------------------------------------------------------------------
+ */
+
+static void check_json(const char *text, size_t size, const char *expected)
+{
+	struct buf b = BUF_INIT;
+
+	json_string(&b, text, size);
+	CHECK_TEXT(buf_text(&b), expected);
+	buf_release(&b);
+}
+
+static void json_strings_escape_quotes_backslashes_and_control_characters(void)
+{
+	check_json("", 0, "\"\"");
+	check_json("a\"b\\c", 5, "\"a\\\"b\\\\c\"");
+	check_json("\n\t\x01\0z", 5, "\"\\u000a\\u0009\\u0001\\u0000z\"");
+	check_json("\x7f/", 2, "\"\x7f/\"");
+}
+
+static void json_strings_keep_utf8_and_replace_every_other_byte(void)
+{
+	check_json("gr\xc3\xbc\xc3\x9f", 6, "\"gr\xc3\xbc\xc3\x9f\"");
+	check_json("\xf0\x9f\x98\x80", 4, "\"\xf0\x9f\x98\x80\"");
+	check_json("a\xff"
+		   "b",
+		3,
+		"\"a\\ufffd"
+		"b\"");
+	check_json("\xe2\x82", 2, "\"\\ufffd\\ufffd\"");
+	check_json("\xc3", 1, "\"\\ufffd\"");
+}
+
+/* RFC 3629, section 4: what is well-formed, byte by byte. */
+static void utf8_is_what_rfc_3629_says(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t size, length;
+	} cases[] = {
+		{"a", 1, 1},
+		{"\0", 1, 1},
+		{"", 0, 0},
+		{"\x7f", 1, 1},
+		{"\x80", 1, 0},
+		{"\xc1\xbf", 2, 0}, /* overlong */
+		{"\xc2\x80", 2, 2},
+		{"\xc2\x7f", 2, 0},
+		{"\xdf\xbf", 2, 2},
+		{"\xe0\x9f\xbf", 3, 0}, /* overlong */
+		{"\xe0\xa0\x80", 3, 3},
+		{"\xed\x9f\xbf", 3, 3},
+		{"\xed\xa0\x80", 3, 0}, /* a surrogate */
+		{"\xee\x80\x80", 3, 3},
+		{"\xef\xbf\xbf", 3, 3},
+		{"\xef\xbf", 2, 0},	    /* cut short */
+		{"\xf0\x8f\xbf\xbf", 4, 0}, /* overlong */
+		{"\xf0\x90\x80\x80", 4, 4},
+		{"\xf4\x8f\xbf\xbf", 4, 4},
+		{"\xf4\x90\x80\x80", 4, 0}, /* above U+10FFFF */
+		{"\xf8\x88\x80\x80\x80", 5, 0},
+		{"\xff", 1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (utf8_sequence(cases[i].bytes, cases[i].size) != cases[i].length) {
+			printf("# case %zu\n", i);
+			CHECK(!"the length RFC 3629 gives");
+		}
+}
+
+/* --- reading and writing -------------------------------------------------------------------------
+ */
+
+static void ignore_signal(int number)
+{
+}
+
+/* Waits until the process sleeps (here: in a read of an empty pipe). */
+static bool wait_until_asleep(pid_t pid)
+{
+	char path[64], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < 100000 && state != 'S'; i++) {
+		FILE *stat = fopen(path, "r");
+
+		if (!stat || fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		if (stat)
+			fclose(stat);
+	}
+	return state == 'S';
+}
+
+/* Interrupts the reader wherever the pipe is empty, then gives it the next piece. */
+static int write_pieces(int fd, const char *data, size_t size, size_t piece, pid_t reader)
+{
+	for (size_t at = 0; at < size; at += piece) {
+		if (!wait_until_asleep(reader) || kill(reader, SIGUSR1) ||
+			!wait_until_asleep(reader) || io_write_all(fd, data + at, piece))
+			return 1;
+	}
+	return 0;
+}
+
+static void reads_and_writes_are_whole_despite_small_pipes_and_signals(void)
+{
+	static char data[400000], back[sizeof(data) + 10];
+	struct sigaction action = {.sa_handler = ignore_signal}; /* no SA_RESTART */
+	pid_t reader = getpid(), writer;
+	int ends[2], status;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)('0' + i % 10);
+	CHECK(!sigaction(SIGUSR1, &action, NULL) && !pipe(ends));
+	fflush(stdout);
+	writer = fork();
+	if (!writer) {
+		close(ends[0]);
+		_exit(write_pieces(ends[1], data, sizeof(data), sizeof(data) / 4, reader));
+	}
+	close(ends[1]);
+	CHECK(io_read_full(ends[0], back, sizeof(back)) == (ssize_t)sizeof(data));
+	CHECK(!memcmp(data, back, sizeof(data)));
+	close(ends[0]);
+	signal(SIGUSR1, SIG_IGN);
+	CHECK(waitpid(writer, &status, 0) == writer && !status);
+	signal(SIGUSR1, SIG_DFL);
+}
+
+static void a_failed_write_is_reported_with_its_errno(void)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	CHECK(full >= 0);
+	CHECK(io_write_all(full, "x", 1) == -ENOSPC);
+	CHECK(io_write_all(full, "", 0) == 0);
+	close(full);
+	CHECK(io_write_all(-1, "x", 1) == -EBADF);
+	CHECK(io_read_full(-1, (char[1]){0}, 1) == -EBADF);
+}
+
+static void reading_at_an_offset_leaves_the_position_alone(void)
+{
+	FILE *file = tmpfile();
+	char bytes[8] = "";
+	int fd;
+
+	if (!file) {
+		SKIP("no temporary file");
+		return;
+	}
+	fd = fileno(file);
+	CHECK(!io_write_all(fd, "abcdef", 6));
+	CHECK(lseek(fd, 1, SEEK_SET) == 1);
+	CHECK(io_pread_full(fd, bytes, 3, 2) == 3 && !memcmp(bytes, "cde", 3));
+	CHECK(io_pread_full(fd, bytes, 8, 4) == 2);
+	CHECK(io_pread_full(fd, bytes, 8, 100) == 0);
+	CHECK(io_read_full(fd, bytes, 1) == 1 && bytes[0] == 'b');
+	fclose(file);
+}
+
+static void a_whole_file_is_read_up_to_its_limit(void)
+{
+	char path[] = "/tmp/base_test.XXXXXX";
+	struct buf b = BUF_INIT;
+	int fd = mkstemp(path);
+	static char data[40000];
+
+	memset(data, 'd', sizeof(data));
+	CHECK(fd >= 0 && !io_write_all(fd, data, sizeof(data)));
+	buf_puts(&b, "before ");
+	CHECK(!io_read_file(path, sizeof(data), &b));
+	CHECK(b.size == sizeof(data) + 7 && !strncmp(buf_text(&b), "before ddd", 10));
+	buf_reset(&b);
+	CHECK(io_read_file(path, sizeof(data) - 1, &b) == -EFBIG);
+	close(fd);
+	unlink(path);
+	CHECK(io_read_file(path, 10, &b) == -ENOENT);
+	buf_reset(&b);
+	CHECK(!io_read_file("/proc/self/stat", 4096, &b)); /* its size is said to be 0 */
+	CHECK(atoi(buf_text(&b)) == getpid());
+	buf_release(&b);
+}
+
+/* --- errors and names ----------------------------------------------------------------------------
+ */
+
+static void an_error_returns_its_code_and_keeps_its_text(void)
+{
+	CHECK(error_set(-EINVAL, "bad '%s'", "thing") == -EINVAL);
+	CHECK_TEXT(error_text(), "bad 'thing'");
+	CHECK(error_errno(-ENOENT, "cannot open '%s'", "x") == -ENOENT);
+	CHECK_TEXT(error_text(), "cannot open 'x': No such file or directory");
+}
+
+static void an_overlong_error_is_cut_and_not_overrun(void)
+{
+	char *big = calloc(1, 5001);
+
+	memset(big, 'e', 5000);
+	CHECK(error_errno(-EIO, "%s", big) == -EIO);
+	CHECK(strlen(error_text()) == 1023);
+	free(big);
+}
+
+static void check_demangled(const char *name, const char *expected)
+{
+	struct buf b = BUF_INIT;
+
+	demangle(name, &b);
+	CHECK_TEXT(buf_text(&b), expected);
+	buf_release(&b);
+}
+
+static void cpp_and_rust_names_are_demangled_and_others_left_alone(void)
+{
+	check_demangled("_Z9transposePfi", "transpose(float*, int)");
+	check_demangled(
+		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
+	check_demangled("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	check_demangled("main", "main");
+	check_demangled("_Znope", "_Znope");
+	check_demangled("", "");
+}
+
+int main(void)
+{
+	RUN(a_buffer_holds_what_was_appended_in_order);
+	RUN(a_buffer_is_terminated_at_every_size);
+	RUN(a_buffer_formats_text_longer_than_its_room);
+	RUN(a_buffer_without_memory_stays_failed_until_it_is_reset);
+	RUN(a_buffer_refuses_a_size_that_would_overflow);
+	RUN(an_array_keeps_its_items_while_it_grows);
+	RUN(an_array_that_cannot_grow_is_left_as_it_was);
+	RUN(a_map_does_what_a_plain_table_does);
+	RUN(a_map_that_never_held_anything_finds_nothing);
+	RUN(a_map_value_can_be_changed_in_place);
+	RUN(an_interner_does_what_a_list_with_a_search_does);
+	RUN(interned_bytes_never_move_and_end_with_a_nul);
+	RUN(id_0_and_ids_never_given_out_are_empty_text);
+	RUN(json_strings_escape_quotes_backslashes_and_control_characters);
+	RUN(json_strings_keep_utf8_and_replace_every_other_byte);
+	RUN(utf8_is_what_rfc_3629_says);
+	RUN(reads_and_writes_are_whole_despite_small_pipes_and_signals);
+	RUN(a_failed_write_is_reported_with_its_errno);
+	RUN(reading_at_an_offset_leaves_the_position_alone);
+	RUN(a_whole_file_is_read_up_to_its_limit);
+	RUN(an_error_returns_its_code_and_keeps_its_text);
+	RUN(an_overlong_error_is_cut_and_not_overrun);
+	RUN(cpp_and_rust_names_are_demangled_and_others_left_alone);
+	return tap_end();
+}
