@@ -43,6 +43,11 @@ struct gpu_backend_ops {
 	/* Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
+	/* A launch whose stack was taken at the marker: remembers the stack under its number, so that the
+	 * library may repeat the number instead of firing the marker. */
+	int (*learn_stack)(struct gpu_backend *b, const struct gpu_launch *e);
+	/* Code of this process was mapped over other code: the numbers of its stacks are void. */
+	void (*forget_stacks)(struct gpu_backend *b, uint32_t pid);
 	/* Readable when a library wants something (connects, closes, or has much in its ring): then the
 	 * usual { snapshot; drain } is due. Otherwise rings are polled. */
 	int (*poll_fd)(struct gpu_backend *b);

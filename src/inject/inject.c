@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "inject/library.h"
+#include "inject/stacks.h"
 #include "inject/marker.h"
 
 #define FORK_PATIENCE_NS 50000000
@@ -167,7 +168,7 @@ static bool start_recording(void)
 		return false;
 	}
 	tell_cupti();
-	if (buffers_init() || tables_init()) {
+	if (buffers_init() || tables_init() || stacks_init()) {
 		go_quiet(WIRE_REASON_MEMORY, 0);
 		return false;
 	}

@@ -25,6 +25,7 @@
 
 #include "inject/calls.h"
 #include "inject/library.h"
+#include "inject/stacks.h"
 
 #define OPEN_CALLS  3
 #define EMPTY_EXECS 64
@@ -125,6 +126,25 @@ static uint16_t flags_of(const struct call_info *info, const struct cupti_callba
 	return flags;
 }
 
+/* By number when the recorder knows this stack; else the marker fires, and the probe takes it. */
+static void tell_stack(const struct call_info *info, uint32_t correlation, uint64_t time_ns)
+{
+	bool known = false;
+	uint32_t number = stacks_find(__builtin_frame_address(0), &known);
+	struct wire_launch record = {
+		.type = WIRE_LAUNCH,
+		.kind = info->kind,
+		.tid = thread_id(),
+		.correlation = correlation,
+		.stack = number,
+		.time_ns = time_ns,
+	};
+
+	if (known && ring_put(&library.ring, &record))
+		return;
+	library.marker(library.instance, correlation, info->kind | (uint64_t)number << 8);
+}
+
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d)
 {
 	struct open_call *open;
@@ -142,9 +162,9 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	open->correlation = d->correlation_id;
 	open->call = call;
 	open->flags = flags_of(info, d);
-	if (library.marker)
-		library.marker(library.instance, d->correlation_id, info->kind);
 	open->start_ns = now_ns();
+	if (library.marker)
+		tell_stack(info, d->correlation_id, open->start_ns);
 }
 
 static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,

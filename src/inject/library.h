@@ -6,6 +6,7 @@
  *	connect.c     the socket to the recorder
  *	find_cupti.c  which libcupti
  *	launch.c      callbacks in the program's threads: the launch path
+ *	stacks.c      which stacks the recorder knows already: the launch path, and our thread
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
  *	tables.c      strings and operations already told to the recorder: our thread
@@ -15,8 +16,8 @@
  * before the first callback can come and is constant from then on, but for what is marked.
  *
  * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal; it
- * allocates with mmap only; and on the launch path (launch.c, buffer_requested) it does not even that,
- * nor lock, nor call the kernel.
+ * allocates with mmap only; and on the launch path (launch.c, stacks_find, buffer_requested) it does not
+ * even that, nor lock, nor call the kernel.
  */
 #pragma once
 

@@ -24,6 +24,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
@@ -41,6 +42,7 @@
 #define WIRE_STRINGS 16384u
 #define WIRE_OPS     65536u
 #define WIRE_DEVICES 256u
+#define WIRE_STACKS  16384u
 
 struct wire_hello {
 	uint32_t magic;
@@ -114,6 +116,8 @@ struct wire_control {
 	uint32_t echo;  /* the heartbeat as the library last saw it: it lives too */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
+	/* Recorder to library: a bit for each stack number whose stack it has. Number n is bit n - 1. */
+	uint8_t known_stacks[WIRE_STACKS / 8];
 };
 
 enum wire_type {
@@ -126,6 +130,7 @@ enum wire_type {
 	WIRE_FORGET,  /* all string and op ids are void; the numbering begins anew */
 	WIRE_CUPTI,
 	WIRE_CLOCK,
+	WIRE_LAUNCH,
 	WIRE_TYPES
 };
 
@@ -141,6 +146,21 @@ struct wire_call {
 	uint64_t end_ns;
 	uint32_t api; /* CUDA_CALL_ID of calls.h */
 	uint8_t pad[20];
+};
+
+/*
+ * A call begins whose stack the recorder knows: said instead of firing the launch marker. Where the marker
+ * fires, its third argument is kind | stack number << 8, so that the recorder learns the number's stack.
+ */
+struct wire_launch {
+	uint8_t type;
+	uint8_t kind; /* enum profile_call_kind */
+	uint16_t pad;
+	uint32_t tid; /* as the process sees it */
+	uint32_t correlation;
+	uint32_t stack;
+	uint64_t time_ns;
+	uint8_t pad2[32];
 };
 
 /* A piece of GPU work ended. */
@@ -236,6 +256,14 @@ struct wire_clock {
 
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control page");
 _Static_assert(sizeof(struct wire_call) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_launch) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_work) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
+
+static inline bool wire_stack_known(const struct wire_control *c, uint32_t number)
+{
+	uint8_t byte = __atomic_load_n(&c->known_stacks[(number - 1) / 8], __ATOMIC_ACQUIRE);
+
+	return byte >> (number - 1) % 8 & 1;
+}

@@ -10,13 +10,14 @@
 
 #include "profile/model.h"
 
-/* A launch marker fired: the calling thread's stack at this call. */
+/* A call that asks for work (or waits for it) began: the calling thread's stack at this moment. */
 struct gpu_launch {
 	uint32_t instance;
 	uint32_t correlation;
 	uint64_t time_ns;
 	uint32_t thread; /* profile id */
 	uint32_t stack;  /* profile id; 0: could not be taken */
+	uint32_t stack_number; /* the instance's own name for this stack (inject/stacks.h); 0: none */
 	enum profile_call_kind kind;
 };
 

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Chains live one after the other in an arena that only grows, are found through an open-addressing index
+ * of their numbers, and are immutable once their number is in the index. One thread at a time adds; one
+ * that finds another adding does without a number this once. When arena or index are full, new chains get
+ * no number and their launches fire the marker: slower, not less.
+ *
+ * How a thread learns the end of its stack:
+ *
+ *	thread                          our thread
+ *	free -> CLAIMED, tid, sp, tls
+ *	        ASKED                -> finds the mapping that holds sp; it counts as this thread's stack
+ *	                                when it also holds the thread's control block (glibc puts that at
+ *	                                the top of every thread's stack) or is the main thread's [stack]
+ *	        ANSWERED            <-
+ *	takes the answer, -> free
+ *
+ * A thread that ended before it took its answer leaves it behind; such places are freed after a while.
+ */
+#include "inject/stacks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/library.h"
+
+#define MAX_FRAMES    127
+#define INDEX_SLOTS   (WIRE_STACKS * 2) /* at most half full */
+#define ARENA_WORDS   ((size_t)512 << 10)
+#define QUESTIONS     64
+#define STALE_ROUNDS  600
+#define STACK_LIMIT   ((uintptr_t)1 << 30)
+
+struct chain {
+	uint64_t hash;
+	uint64_t depth;
+	uint64_t frames[];
+};
+
+enum question_state {
+	QUESTION_FREE = 0,
+	QUESTION_CLAIMED,
+	QUESTION_ASKED,
+	QUESTION_ANSWERED,
+};
+
+struct question {
+	uint32_t state; /* enum question_state */
+	uint32_t tid;
+	uintptr_t sp;
+	uintptr_t control_block;
+	uintptr_t end; /* the answer; 0: not a stack we know */
+	uint32_t rounds;
+};
+
+struct store {
+	uint64_t arena[ARENA_WORDS];
+	uint32_t index[INDEX_SLOTS];       /* numbers */
+	uint32_t places[WIRE_STACKS];      /* number - 1 -> word in the arena */
+	struct question questions[QUESTIONS];
+	uint32_t adding; /* a thread is adding */
+	uint32_t count;
+	uint32_t used; /* words of the arena */
+};
+
+static struct store *store;
+
+static __thread struct {
+	uintptr_t end;    /* of this thread's stack; 0: not known */
+	uint16_t asked;   /* question + 1 */
+	bool main_thread;
+	bool refused;     /* it launched from a stack we do not know: never ask again */
+} self;
+
+int stacks_init(void)
+{
+	void *memory = mmap(NULL, sizeof(struct store), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	madvise(memory, sizeof(struct store), MADV_DONTFORK);
+	store = memory;
+	return 0;
+}
+
+/* ---- the end of the stack ---- */
+
+static void ask(uintptr_t sp)
+{
+	for (uint16_t i = 0; i < QUESTIONS; i++) {
+		struct question *q = &store->questions[i];
+		uint32_t expected = QUESTION_FREE;
+
+		if (!__atomic_compare_exchange_n(&q->state, &expected, QUESTION_CLAIMED, false,
+			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		q->tid = (uint32_t)syscall(SYS_gettid);
+		q->sp = sp;
+		q->control_block = (uintptr_t)__builtin_thread_pointer();
+		q->end = 0;
+		q->rounds = 0;
+		__atomic_store_n(&q->state, QUESTION_ASKED, __ATOMIC_RELEASE);
+		self.asked = (uint16_t)(i + 1);
+		return;
+	}
+}
+
+static void take_answer(void)
+{
+	struct question *q = &store->questions[self.asked - 1];
+	uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
+
+	if (state != QUESTION_ANSWERED && state != QUESTION_FREE)
+		return;
+	self.asked = 0;
+	if (state == QUESTION_FREE || q->control_block != (uintptr_t)__builtin_thread_pointer())
+		return;
+	self.end = q->end;
+	self.main_thread = q->end != q->control_block;
+	self.refused = !q->end;
+	__atomic_store_n(&q->state, QUESTION_FREE, __ATOMIC_RELEASE);
+}
+
+/* One mapping against every open question. */
+static void compare_mapping(uintptr_t start, uintptr_t end, bool main_stack)
+{
+	for (int i = 0; i < QUESTIONS; i++) {
+		struct question *q = &store->questions[i];
+
+		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) != QUESTION_ASKED)
+			continue;
+		if (q->sp < start || q->sp >= end)
+			continue;
+		if (main_stack)
+			q->end = end;
+		else if (q->control_block > q->sp && q->control_block < end)
+			q->end = q->control_block;
+	}
+}
+
+static uintptr_t take_hex(const char **at)
+{
+	uintptr_t value = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (uintptr_t)(c - 'a' + 10);
+		else
+			return value;
+	}
+}
+
+/* "start-end perms offset device inode   name\n"; only the ends and a name of "[stack]" matter. */
+static void compare_line(const char *line, const char *line_end)
+{
+	static const char main_name[] = "[stack]";
+	const ptrdiff_t name_size = sizeof(main_name) - 1;
+	bool main_stack = line_end - line > name_size &&
+		!memcmp(line_end - name_size, main_name, (size_t)name_size);
+	uintptr_t start = take_hex(&line), end;
+
+	if (*line++ != '-')
+		return;
+	end = take_hex(&line);
+	compare_mapping(start, end, main_stack);
+}
+
+/* Compares the whole lines of buffer[0..filled) and moves the rest to the front: its size. */
+static size_t compare_lines(char *buffer, size_t filled)
+{
+	char *line = buffer, *end;
+
+	while ((end = memchr(line, '\n', filled - (size_t)(line - buffer)))) {
+		*end = '\0';
+		compare_line(line, end);
+		line = end + 1;
+	}
+	filled -= (size_t)(line - buffer);
+	memmove(buffer, line, filled);
+	return filled;
+}
+
+/* A line longer than the buffer (no path is) would only be cut: its beginning is what matters. */
+static bool read_maps(void)
+{
+	char buffer[8192];
+	size_t filled = 0;
+	ssize_t n;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, buffer + filled, sizeof(buffer) - filled)) > 0) {
+		filled = compare_lines(buffer, filled + (size_t)n);
+		if (filled == sizeof(buffer))
+			filled = 0;
+	}
+	close(fd);
+	return !n;
+}
+
+/* Ages answers nobody took; true when there are open questions. */
+static bool look_at_questions(void)
+{
+	bool open_ones = false;
+
+	for (int i = 0; i < QUESTIONS; i++) {
+		struct question *q = &store->questions[i];
+		uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
+
+		if (state == QUESTION_ASKED)
+			open_ones = true;
+		else if (state == QUESTION_ANSWERED && ++q->rounds > STALE_ROUNDS)
+			__atomic_compare_exchange_n(&q->state, &state, QUESTION_FREE, false,
+				__ATOMIC_RELEASE, __ATOMIC_RELAXED);
+	}
+	return open_ones;
+}
+
+void stacks_answer(void)
+{
+	uint32_t asked[QUESTIONS];
+
+	if (!store || !look_at_questions())
+		return;
+	for (int i = 0; i < QUESTIONS; i++)
+		asked[i] = __atomic_load_n(&store->questions[i].state, __ATOMIC_ACQUIRE);
+	if (!read_maps())
+		return;
+	for (int i = 0; i < QUESTIONS; i++)
+		if (asked[i] == QUESTION_ASKED)
+			__atomic_store_n(&store->questions[i].state, QUESTION_ANSWERED, __ATOMIC_RELEASE);
+}
+
+/* True when memory from `frame` to self.end is this thread's own stack. */
+static bool know_stack(uintptr_t frame)
+{
+	uintptr_t control_block = (uintptr_t)__builtin_thread_pointer();
+
+	if (self.refused)
+		return false;
+	if (!self.end) {
+		if (self.asked)
+			take_answer();
+		else
+			ask(frame);
+		return false;
+	}
+	/* The main thread's control block is elsewhere; any other's is the very end. */
+	return frame < self.end && self.end - frame < STACK_LIMIT &&
+		(self.end == control_block || self.main_thread);
+}
+
+/* ---- chains ---- */
+
+/*
+ *	frame:     saved rbp --> the caller's frame, further out
+ *	frame + 8: return address
+ */
+static uint64_t read_chain(uintptr_t frame, uint64_t frames[MAX_FRAMES], uint64_t *ret_hash)
+{
+	uint64_t depth = 0, hash = 0;
+
+	while (depth < MAX_FRAMES && !(frame & 7) && frame <= self.end - 16) {
+		const uint64_t *slots = (const uint64_t *)frame;
+
+		if (!slots[1])
+			break;
+		frames[depth++] = slots[1];
+		hash = (hash ^ slots[1]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+		if (slots[0] <= frame)
+			break;
+		frame = slots[0];
+	}
+	*ret_hash = hash;
+	return depth;
+}
+
+static bool is_chain(uint32_t number, const uint64_t *frames, uint64_t depth, uint64_t hash)
+{
+	const struct chain *c = (const struct chain *)&store->arena[store->places[number - 1]];
+
+	return c->hash == hash && c->depth == depth && !memcmp(c->frames, frames, depth * 8);
+}
+
+static uint32_t add_chain(size_t slot, const uint64_t *frames, uint64_t depth, uint64_t hash)
+{
+	uint32_t number = store->count + 1;
+	struct chain *c = (struct chain *)&store->arena[store->used];
+
+	if (number > WIRE_STACKS || store->used + 2 + depth > ARENA_WORDS)
+		return 0;
+	c->hash = hash;
+	c->depth = depth;
+	memcpy(c->frames, frames, depth * 8);
+	store->places[number - 1] = store->used;
+	store->used += 2 + (uint32_t)depth;
+	store->count = number;
+	__atomic_store_n(&store->index[slot], number, __ATOMIC_RELEASE);
+	return number;
+}
+
+/* Slots only ever go from free to taken, so a look-up needs no lock, and what it finds is whole. */
+static uint32_t find_chain(const uint64_t *frames, uint64_t depth, uint64_t hash)
+{
+	size_t slot = (hash >> 16) % INDEX_SLOTS;
+	uint32_t number, expected = 0;
+
+	for (;; slot = (slot + 1) % INDEX_SLOTS) {
+		number = __atomic_load_n(&store->index[slot], __ATOMIC_ACQUIRE);
+		if (!number)
+			break;
+		if (is_chain(number, frames, depth, hash))
+			return number;
+	}
+	if (!__atomic_compare_exchange_n(&store->adding, &expected, 1, false, __ATOMIC_ACQUIRE,
+		    __ATOMIC_RELAXED))
+		return 0;
+	/* Somebody may have taken the slot in between: then not this time. */
+	if (!__atomic_load_n(&store->index[slot], __ATOMIC_RELAXED))
+		number = add_chain(slot, frames, depth, hash);
+	__atomic_store_n(&store->adding, 0, __ATOMIC_RELEASE);
+	return number;
+}
+
+uint32_t stacks_find(const void *frame, bool *ret_known)
+{
+	uint64_t frames[MAX_FRAMES], hash, depth;
+	uint32_t number;
+
+	if (!store || !know_stack((uintptr_t)frame))
+		return 0;
+	depth = read_chain((uintptr_t)frame, frames, &hash);
+	number = depth ? find_chain(frames, depth, hash) : 0;
+	*ret_known = number && wire_stack_known(library.ring.control, number);
+	return number;
+}
