@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Two steps: all events are summed by ids (gather.h), then each sum is placed in the tree. The first step
+ * is what ten million events cost, the second sees each distinct stack and operation once.
+ */
+#include "view/flame.h"
+
+#include "view/place.h"
+
+struct flame {
+	const struct profile_reader *reader;
+	const struct view_options *options;
+	unsigned int show;
+	struct gather sums;
+	struct view_result *result;
+	uint64_t joins[JOIN_REASONS];
+	uint64_t pendings[PENDING_REASONS];
+};
+
+static int gather_work(struct flame *f, const struct profile_event *e)
+{
+	struct gather_key key = place_key(e, f->options);
+
+	if (!key.stack && !key.node_stack)
+		f->joins[key.reason]++;
+	return gather_add(&f->sums, &key, e->work.duration_ns);
+}
+
+/* Calls that turned into graph nodes or asked for nothing are as they should be; not so the rest. */
+static bool is_missing(enum profile_pending_reason reason)
+{
+	return reason != PENDING_CAPTURED && reason != PENDING_EMPTY;
+}
+
+static int gather_pending(struct flame *f, const struct profile_event *e)
+{
+	enum profile_pending_reason reason = e->pending.reason;
+	struct gather_key key = place_key(e, f->options);
+
+	if (!is_missing(reason))
+		return 0;
+	f->pendings[reason < PENDING_REASONS ? reason : PENDING_UNFINISHED]++;
+	return gather_add(&f->sums, &key, 0);
+}
+
+static int gather_sample(struct flame *f, const struct profile_event *e)
+{
+	struct gather_key key = place_key(e, f->options);
+
+	return gather_add(&f->sums, &key, e->sample.period_ns);
+}
+
+static int gather_event(struct flame *f, const struct profile_event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		return f->show & VIEW_SHOWS_CPU ? gather_sample(f, e) : 0;
+	case EVENT_WORK:
+		return f->show & VIEW_SHOWS_GPU ? gather_work(f, e) : 0;
+	case EVENT_PENDING:
+		return f->show & VIEW_SHOWS_GPU ? gather_pending(f, e) : 0;
+	case EVENT_CALL:
+		break;
+	}
+	return 0;
+}
+
+static int place_all(struct flame *f)
+{
+	struct tree *tree = f->result->tree;
+	const struct gather_sum *sum;
+	struct placer placer;
+	size_t n = 0;
+	int error = placer_init(&placer, f->reader, f->options, tree);
+
+	while (!error && (sum = gather_next(&f->sums, &n))) {
+		uint32_t node = 0;
+
+		error = place(&placer, &sum->key, &node);
+		if (!error)
+			error = tree_add_time(tree, node, sum->time_ns);
+	}
+	placer_release(&placer);
+	return error;
+}
+
+static int add_remarks(struct flame *f)
+{
+	struct view_result *v = f->result;
+	int error = 0;
+
+	for (unsigned int i = 0; !error && i < PENDING_REASONS; i++)
+		if (f->pendings[i])
+			error = view_remark(v, "%llu launches without work: %s",
+				(unsigned long long)f->pendings[i], profile_pending_text(i));
+	for (unsigned int i = 0; !error && i < JOIN_REASONS; i++)
+		if (f->joins[i])
+			error = view_remark(v, "%llu pieces of GPU work without a stack: %s",
+				(unsigned long long)f->joins[i], profile_join_text(i));
+	for (unsigned int i = 1; !error && i < LOSS_KINDS; i++)
+		if (profile_loss_count(f->reader, i))
+			error = view_remark(v, "%llu %s",
+				(unsigned long long)profile_loss_count(f->reader, i),
+				profile_loss_text(i));
+	return error;
+}
+
+int flame_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
+{
+	struct flame f = {.reader = r, .options = o, .show = view_of(o)->shows, .result = ret};
+	struct profile_event event;
+	int more, error = 0;
+
+	while (!error && (more = profile_reader_next(r, &event)))
+		error = more < 0 ? more : gather_event(&f, &event);
+	if (!error)
+		error = place_all(&f);
+	if (!error)
+		error = add_remarks(&f);
+	gather_release(&f.sums);
+	return error;
+}

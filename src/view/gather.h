@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sums the time of events that are alike, by ids alone: names are only final after the last event, and
+ * ten million events have few distinct keys.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What decides where an event stands in the tree; a field that does not matter to a view stays 0. */
+struct gather_key {
+	uint32_t event;  /* enum profile_event_kind */
+	uint32_t reason; /* enum profile_join or profile_pending_reason */
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t node_stack;
+	uint32_t api;
+	uint32_t op;
+};
+
+struct gather_sum {
+	struct gather_key key;
+	uint64_t count; /* 0: a free slot */
+	uint64_t time_ns;
+};
+
+struct gather {
+	struct gather_sum *slots;
+	size_t used, mask;
+};
+
+#define GATHER_INIT ((struct gather){0})
+
+void gather_release(struct gather *g);
+/* 0, -ENOMEM or -EOVERFLOW (the sum needs more than 64 bits), with error_text. */
+int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns);
+/* The n-th sum, in no particular order; NULL past the last. Start with *n = 0. */
+const struct gather_sum *gather_next(const struct gather *g, size_t *n);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "view/label.h"
+
+#include <string.h>
+
+#include "base/demangle.h"
+
+static bool is_mangled(const char *name)
+{
+	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2);
+}
+
+static void put_native(const char *name, struct buf *b)
+{
+	if (is_mangled(name))
+		demangle(name, b);
+	else
+		buf_puts(b, name);
+}
+
+/* Behind the mark that GPU frames have in folded text ("[GPU_Kernel]"), which stays only when it names a
+ * device: the kind is shown by colour. */
+static const char *skip_gpu_mark(const char *name, struct buf *b)
+{
+	const char *end;
+
+	if (strncmp(name, "[GPU", 4))
+		return name;
+	end = strchr(name, ']');
+	if (!end || !end[1])
+		return name;
+	if (name[4] >= '0' && name[4] <= '9') {
+		buf_puts(b, "GPU ");
+		buf_append(b, name + 4, strspn(name + 4, "0123456789"));
+		buf_puts(b, ": ");
+	}
+	return end + 1;
+}
+
+static void put_numbered(const struct tree_frame *f, struct buf *b)
+{
+	buf_append(b, f->name, f->size);
+	buf_printf(b, " (%u)", f->number);
+}
+
+static void put_kernel(const struct tree_frame *f, struct buf *b)
+{
+	size_t size = f->size;
+
+	if (size > 4 && !memcmp(f->name + size - 4, "_[k]", 4))
+		size -= 4;
+	buf_append(b, f->name, size);
+}
+
+void tree_label(const struct tree_frame *f, struct buf *b)
+{
+	switch (f->kind) {
+	case TREE_PROCESS:
+	case TREE_THREAD:
+		put_numbered(f, b);
+		break;
+	case TREE_DEVICE:
+		buf_printf(b, "GPU %u%s%s", f->number, f->size ? ": " : "", f->name);
+		break;
+	case TREE_STREAM:
+		buf_printf(b, "stream %u", f->number);
+		break;
+	case TREE_CXX:
+		put_native(f->name, b);
+		break;
+	case TREE_KERNEL:
+		put_kernel(f, b);
+		break;
+	case TREE_GPU_KERNEL:
+		put_native(skip_gpu_mark(f->name, b), b);
+		break;
+	case TREE_GPU_COPY:
+		buf_printf(b, "copy %s", skip_gpu_mark(f->name, b));
+		break;
+	case TREE_GPU_SET:
+		buf_puts(b, "memset");
+		break;
+	default:
+		buf_append(b, f->name, f->size);
+		break;
+	}
+	if (!b->size)
+		buf_puts(b, "(no name)");
+}

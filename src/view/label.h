@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a frame is called in pictures and tables: linker names as people write them, "copy HtoD",
+ * "python3 (4711)". The text may hold any bytes the profiled program chose; writers escape it.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "view/tree.h"
+
+void tree_label(const struct tree_frame *f, struct buf *b);

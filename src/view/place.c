@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "view/place.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int placer_init(struct placer *p, const struct profile_reader *r, const struct view_options *o,
+	struct tree *t)
+{
+	*p = (struct placer){.reader = r, .options = o, .tree = t};
+	return stacks_init(&p->stacks, r, t);
+}
+
+void placer_release(struct placer *p)
+{
+	stacks_release(&p->stacks);
+}
+
+/* Why there is no stack; a profile that says there should be one has lost it. */
+static enum profile_join why_no_stack(const struct profile_work *w)
+{
+	return w->join == JOIN_OK || w->join >= JOIN_REASONS ? JOIN_STACK_LOST : w->join;
+}
+
+static struct gather_key key_of_work(const struct profile_work *w, const struct view_options *o)
+{
+	struct gather_key key = {
+		.reason = w->stack ? JOIN_OK : why_no_stack(w),
+		.thread = w->thread,
+		.stack = w->stack,
+		.api = w->api,
+		.op = w->op,
+	};
+
+	if (w->node_stack && o->graph_stack != VIEW_GRAPH_LAUNCH)
+		key.node_stack = w->node_stack;
+	if (key.node_stack && o->graph_stack == VIEW_GRAPH_CAPTURE)
+		key.stack = key.reason = key.api = 0;
+	return key;
+}
+
+static struct gather_key key_of_pending(const struct profile_pending *p)
+{
+	return (struct gather_key){
+		.reason = p->reason == PENDING_FAILED ? PENDING_FAILED : PENDING_UNFINISHED,
+		.thread = p->thread,
+		.stack = p->stack,
+		.api = p->api,
+	};
+}
+
+struct gather_key place_key(const struct profile_event *e, const struct view_options *o)
+{
+	struct gather_key key = {0};
+
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		key.thread = e->sample.thread;
+		key.stack = e->sample.stack;
+		break;
+	case EVENT_CALL:
+		key.thread = e->call.thread;
+		key.stack = e->call.stack;
+		key.api = e->call.api;
+		break;
+	case EVENT_WORK:
+		key = key_of_work(&e->work, o);
+		break;
+	case EVENT_PENDING:
+		key = key_of_pending(&e->pending);
+		break;
+	}
+	key.event = e->kind;
+	if (!(o->by & (VIEW_BY_PROCESS | VIEW_BY_THREAD)))
+		key.thread = 0;
+	return key;
+}
+
+static int add_frame(struct placer *p, uint32_t *node, enum tree_kind kind, uint32_t number,
+	const char *name)
+{
+	uint32_t frame;
+	int error = tree_add_frame(p->tree, kind, number, name, strlen(name), &frame);
+
+	return error ? error : tree_add_child(p->tree, *node, frame, node);
+}
+
+static int add_note(struct placer *p, uint32_t *node, const char *text)
+{
+	char note[256];
+
+	snprintf(note, sizeof(note), "[%s]", text);
+	return add_frame(p, node, TREE_NOTE, 0, note);
+}
+
+static int add_process(struct placer *p, uint32_t *node, const struct gather_key *key,
+	const struct profile_thread *thread)
+{
+	const struct profile_op *op = profile_op(p->reader, key->op);
+	const struct profile_process *process = profile_process(p->reader,
+		thread ? thread->process : op ? op->process : 0);
+
+	if (!process)
+		return add_note(p, node, "process not known");
+	return add_frame(p, node, TREE_PROCESS, process->pid,
+		profile_string(p->reader, process->comm, NULL));
+}
+
+static int add_task(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	const struct profile_thread *t = profile_thread(p->reader, key->thread);
+
+	if (p->options->by & VIEW_BY_PROCESS) {
+		int error = add_process(p, node, key, t);
+
+		if (error)
+			return error;
+	}
+	if (!(p->options->by & VIEW_BY_THREAD))
+		return 0;
+	if (!t)
+		return add_note(p, node, "thread not known");
+	return add_frame(p, node, TREE_THREAD, t->tid, profile_string(p->reader, t->name, NULL));
+}
+
+/* The launching stack without CUDA's inside, and the call. */
+static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	const char *api = profile_string(p->reader, key->api, NULL);
+	uint32_t stack = key->stack, call;
+	int error;
+
+	if (!p->options->cuda_frames)
+		stack = stacks_cut_cuda(&p->stacks, stack, api, &call);
+	if (key->stack)
+		error = stacks_place(&p->stacks, *node, stack, node);
+	else
+		error = add_note(p, node, key->event == EVENT_WORK ? profile_join_text(key->reason) :
+								     "no stack");
+	if (error || !*api)
+		return error;
+	return add_frame(p, node, TREE_API, 0, api);
+}
+
+/* The stack that made a graph node; its call is known by the frame that was cut off last. */
+static int add_capture(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	uint32_t stack = key->node_stack, call = 0;
+	const struct profile_location *l;
+	const char *api;
+	int error;
+
+	if (!p->options->cuda_frames)
+		stack = stacks_cut_cuda(&p->stacks, stack, "", &call);
+	error = stacks_place(&p->stacks, *node, stack, node);
+	l = profile_location(p->reader, call);
+	api = l ? profile_string(p->reader, l->name, NULL) : "";
+	if (error || !*api)
+		return error;
+	return add_frame(p, node, TREE_API, 0, api);
+}
+
+static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	int error = add_task(p, node, key);
+
+	if (error)
+		return error;
+	if (key->node_stack && p->options->graph_stack == VIEW_GRAPH_CAPTURE)
+		return add_capture(p, node, key);
+	error = add_launch(p, node, key);
+	if (!error && key->node_stack) {
+		error = add_note(p, node, "graph node made at");
+		if (!error)
+			error = add_capture(p, node, key);
+	}
+	return error;
+}
+
+static int add_op(struct placer *p, uint32_t *node, const struct profile_op *op)
+{
+	if (!op)
+		return add_frame(p, node, TREE_GPU_KERNEL, 0, "[damaged]");
+	switch (op->kind) {
+	case OP_KERNEL:
+		break;
+	case OP_COPY:
+		return add_frame(p, node, TREE_GPU_COPY, 0, profile_copy_name(op->copy_kind));
+	case OP_SET:
+		return add_frame(p, node, TREE_GPU_SET, 0, "memset");
+	}
+	return add_frame(p, node, TREE_GPU_KERNEL, 0, profile_string(p->reader, op->name, NULL));
+}
+
+static int add_gpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	const struct profile_op *op = profile_op(p->reader, key->op);
+	int error = 0;
+
+	if (op && p->options->by & VIEW_BY_DEVICE) {
+		const struct profile_device *d = profile_device(p->reader, op->device);
+
+		error = d ? add_frame(p, node, TREE_DEVICE, d->ordinal,
+				    profile_string(p->reader, d->name, NULL)) :
+			    add_note(p, node, "device not known");
+	}
+	if (!error && op && p->options->by & VIEW_BY_STREAM)
+		error = add_frame(p, node, TREE_STREAM, op->stream, "stream");
+	return error ? error : add_op(p, node, op);
+}
+
+static int place_sample(struct placer *p, const struct gather_key *key, uint32_t *node)
+{
+	int error = add_task(p, node, key);
+
+	if (error)
+		return error;
+	return key->stack ? stacks_place(&p->stacks, *node, key->stack, node) :
+			    add_note(p, node, "no stack");
+}
+
+int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node)
+{
+	uint32_t node = TREE_ROOT_NODE;
+	int error;
+
+	if (key->event == EVENT_SAMPLE) {
+		error = place_sample(p, key, &node);
+	} else {
+		error = add_cpu_side(p, &node, key);
+		if (!error && key->event == EVENT_WORK)
+			error = add_gpu_side(p, &node, key);
+		else if (!error && key->event == EVENT_PENDING)
+			error = add_frame(p, &node, TREE_GPU_PENDING, 0,
+				key->reason == PENDING_FAILED ? "Failed" : "Pending");
+	}
+	if (!error)
+		*ret_node = node;
+	return error;
+}

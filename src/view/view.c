@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+/* The table of views, and how an input file becomes a result. */
+#include "view/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "view/flame.h"
+
+static const struct view views[] = {
+	{"merge", "CPU time, and GPU work above the code that asked for it",
+		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU, flame_build},
+	{"gpu", "GPU work above the code that asked for it", VIEW_SHOWS_GPU, flame_build},
+	{"cpu", "CPU time", VIEW_SHOWS_CPU, flame_build},
+};
+
+#define VIEWS (sizeof(views) / sizeof(views[0]))
+
+static const struct {
+	const char *name;
+	unsigned int bit;
+} groupings[] = {
+	{"process", VIEW_BY_PROCESS},
+	{"thread", VIEW_BY_THREAD},
+	{"device", VIEW_BY_DEVICE},
+	{"stream", VIEW_BY_STREAM},
+};
+
+#define GROUPINGS (sizeof(groupings) / sizeof(groupings[0]))
+
+const struct view *view_at(size_t n)
+{
+	return n < VIEWS ? &views[n] : NULL;
+}
+
+const struct view *view_by_name(const char *name)
+{
+	for (size_t i = 0; i < VIEWS; i++)
+		if (!strcmp(views[i].name, name))
+			return &views[i];
+	return NULL;
+}
+
+const struct view *view_of(const struct view_options *o)
+{
+	return o->view ? o->view : &views[0];
+}
+
+static unsigned int grouping_bit(const char *name, size_t size)
+{
+	for (size_t i = 0; i < GROUPINGS; i++)
+		if (strlen(groupings[i].name) == size && !memcmp(groupings[i].name, name, size))
+			return groupings[i].bit;
+	return 0;
+}
+
+int view_parse_by(const char *text, unsigned int *ret_by)
+{
+	unsigned int by = 0;
+
+	for (;;) {
+		size_t size = strcspn(text, ",");
+		unsigned int bit = grouping_bit(text, size);
+
+		if (!bit)
+			return error_set(-EINVAL,
+				"takes process, thread, device and stream, joined by commas, not '%.*s'",
+				(int)(size < 100 ? size : 100), text);
+		by |= bit;
+		if (!text[size])
+			break;
+		text += size + 1;
+	}
+	*ret_by = by;
+	return 0;
+}
+
+int view_parse_graph_stack(const char *text, enum view_graph_stack *ret)
+{
+	static const char *const names[] = {
+		[VIEW_GRAPH_LAUNCH] = "launch",
+		[VIEW_GRAPH_CAPTURE] = "capture",
+		[VIEW_GRAPH_BOTH] = "both",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], text)) {
+			*ret = (enum view_graph_stack)i;
+			return 0;
+		}
+	return error_set(-EINVAL, "takes launch, capture or both, not '%s'", text);
+}
+
+int view_remark(struct view_result *v, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		return error_set(-ENOMEM, "not enough memory for a remark");
+	if (vec_push(&v->remarks, text)) {
+		free(text);
+		return error_set(-ENOMEM, "not enough memory for a remark");
+	}
+	return 0;
+}
+
+void view_result_release(struct view_result *v)
+{
+	tree_free(v->tree);
+	free(v->title);
+	free(v->incomplete);
+	vec_foreach (text, &v->remarks)
+		free(*text);
+	vec_release(&v->remarks);
+	*v = (struct view_result){0};
+}
+
+/* A decimal metadata value, or 0. */
+static uint64_t meta_number(const struct profile_reader *r, const char *key)
+{
+	const char *text = profile_meta(r, key);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+bool view_is_simulated(const struct profile_reader *r)
+{
+	const char *simulated = profile_meta(r, META_SIMULATED);
+
+	return simulated && !strcmp(simulated, "1");
+}
+
+static int copy_text(const char *text, char **ret)
+{
+	if (!text)
+		return 0;
+	*ret = strdup(text);
+	return *ret ? 0 : error_set(-ENOMEM, "not enough memory for a title");
+}
+
+static int describe(const struct profile_reader *r, struct view_result *v)
+{
+	uint64_t start_ns = meta_number(r, META_START_NS), end_ns = meta_number(r, META_END_NS);
+	int error;
+
+	if (end_ns > start_ns)
+		v->elapsed_ns = end_ns - start_ns;
+	v->simulated = view_is_simulated(r);
+	error = copy_text(profile_meta(r, META_COMMAND), &v->title);
+	return error ? error : copy_text(profile_reader_incomplete(r), &v->incomplete);
+}
+
+static int read_profile(struct profile_reader *r, const struct view_options *o, struct view_result *v)
+{
+	int error = view_of(o)->build(r, o, v);
+
+	return error ? error : describe(r, v);
+}
+
+static int read_folded(const char *path, struct view_result *v)
+{
+	bool standard = !strcmp(path, "-");
+	int error, fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(-errno, "cannot open '%s'", path);
+	v->unit = VIEW_COUNT;
+	error = folded_read(v->tree, fd, standard ? "standard input" : path, &v->folded);
+	close(fd);
+	if (!error && v->folded.left_out)
+		error = view_remark(v, "%llu of %llu lines of the text left out",
+			(unsigned long long)v->folded.left_out, (unsigned long long)v->folded.lines);
+	return error;
+}
+
+/* Profiles are regular files; anything else can only be read once, as text. */
+static bool may_be_profile(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* What a profile reader refused is text when its beginning has no NUL byte. */
+static bool may_be_text(const char *path)
+{
+	char begin[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return true; /* opening it again will say why */
+	n = read(fd, begin, sizeof(begin));
+	close(fd);
+	return n >= 0 && !memchr(begin, '\0', (size_t)n);
+}
+
+int view_read(const char *path, const struct view_options *o, struct view_result *ret)
+{
+	struct view_result v = {0};
+	struct profile_reader *r = NULL;
+	int error = tree_new(&v.tree);
+
+	if (error)
+		return error;
+	error = may_be_profile(path) ? profile_reader_open(&r, path) : -EINVAL;
+	if (!error)
+		error = read_profile(r, o, &v);
+	else if (error == -EINVAL && (!may_be_profile(path) || may_be_text(path)))
+		error = read_folded(path, &v);
+	profile_reader_close(r);
+	if (!error)
+		error = tree_sort(v.tree);
+	if (error) {
+		view_result_release(&v);
+		return error;
+	}
+	*ret = v;
+	return 0;
+}

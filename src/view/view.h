@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Views: ways to fold a profile into one tree of frames. One file and one row in the table of view.c each
+ * (docs/howto-add-a-view.md).
+ *
+ * A result owns its tree and texts; view_result_release frees them. One thread at a time.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "profile/reader.h"
+#include "view/folded.h"
+#include "view/tree.h"
+
+/* Grouping frames to add, in this order from the root. Devices and streams stand above the CUDA call. */
+enum {
+	VIEW_BY_PROCESS = 1 << 0,
+	VIEW_BY_THREAD = 1 << 1,
+	VIEW_BY_DEVICE = 1 << 2,
+	VIEW_BY_STREAM = 1 << 3,
+};
+
+/* Under which stack the work of a CUDA graph stands. */
+enum view_graph_stack {
+	VIEW_GRAPH_LAUNCH = 0, /* where the graph was launched */
+	VIEW_GRAPH_CAPTURE,    /* where its node was made */
+	VIEW_GRAPH_BOTH,       /* the second above the first */
+};
+
+struct view;
+
+struct view_options {
+	const struct view *view; /* NULL: the first of the table */
+	unsigned int by;         /* VIEW_BY_* */
+	enum view_graph_stack graph_stack;
+	bool cuda_frames; /* keep the frames inside CUDA's own libraries */
+};
+
+enum view_unit {
+	VIEW_NS = 0,
+	VIEW_US,
+	VIEW_COUNT, /* plain numbers: a folded text does not say what it counts */
+};
+
+struct view_result {
+	struct tree *tree;
+	enum view_unit unit;
+	uint64_t elapsed_ns; /* of the recording; 0: not known */
+	bool simulated;      /* some GPU in it was simulated */
+	char *title;         /* the recorded command, or NULL */
+	char *incomplete;    /* why the profile is not whole, or NULL */
+	struct folded_stats folded; /* of a folded text */
+	struct {
+		char **items;
+		size_t count, capacity;
+	} remarks; /* sentences: everything lost, without a stack or without work */
+};
+
+/* Which events a view is about. */
+enum {
+	VIEW_SHOWS_CPU = 1 << 0,
+	VIEW_SHOWS_GPU = 1 << 1,
+};
+
+struct view {
+	const char *name;
+	const char *summary;
+	unsigned int shows; /* VIEW_SHOWS_* */
+	/* Reads all events and fills `ret->tree` and `ret->remarks`. 0 or -errno with error_text. */
+	int (*build)(struct profile_reader *r, const struct view_options *o, struct view_result *ret);
+};
+
+/* The view of the options, the table's first when they name none. */
+const struct view *view_of(const struct view_options *o);
+
+/* The table's rows; NULL past the last. */
+const struct view *view_at(size_t n);
+/* NULL when there is none of that name. */
+const struct view *view_by_name(const char *name);
+/* "process,device" to VIEW_BY_* bits; "launch" and the like. 0, or -EINVAL with error_text. */
+int view_parse_by(const char *text, unsigned int *ret_by);
+int view_parse_graph_stack(const char *text, enum view_graph_stack *ret);
+
+/* Reads a profile, or a folded text (recognized by its contents; "-" is standard input), into a sorted
+ * tree: 0, or -errno with error_text and nothing to release. */
+int view_read(const char *path, const struct view_options *o, struct view_result *ret);
+/* Whether the profile, read to its end, says that some GPU was simulated. */
+bool view_is_simulated(const struct profile_reader *r);
+void view_result_release(struct view_result *v);
+/* For views: adds a sentence; 0 or -ENOMEM with error_text. */
+int view_remark(struct view_result *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
