@@ -90,6 +90,9 @@ $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
 	$(CC) -MMD -MP -c -o $@ $<
 
+# What the SVG exporter carries along.
+$(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard src/export/*.js src/export/*.css)
+
 # The in-kernel half: compiled for the BPF machine, embedded as a skeleton.
 $(B)/obj/src/capture/%.o: | $(BPF_SKELETONS)
 

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A timeline in the Trace Event Format: complete events ("ph": "X") for CUDA calls on the threads that made
+ * them and for GPU work on rows of its own, then the names of the rows, then what is known of the
+ * recording. Events are written as they are read and not kept; what is kept is one text for each distinct
+ * operation and one entry for each row.
+ *
+ * GPU rows: a "process" for each device, a "thread" for each stream. Viewers want the events of a thread to
+ * nest, but work on one stream may overlap (branches of a CUDA graph), so a stream gets as many lanes as
+ * it needs: a piece of work goes to the first lane that is free when it starts.
+ *
+ * Format: Trace Event Format (Google), the parts that both Perfetto and chrome://tracing read.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/demangle.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "export/exporter.h"
+#include "export/text.h"
+
+/* Ids of rows that cannot be pids or tids: those end at 2^22. */
+#define DEVICE_PID_BASE 1000000000u
+#define LANE_TID_BASE   1000000000u
+#define LANES_MAX       64
+
+struct lane {
+	uint64_t end_ns;
+	uint32_t tid;
+};
+
+struct row {
+	uint32_t process, device, context, stream;
+	struct lane lanes[LANES_MAX];
+	unsigned int lane_count;
+};
+
+/* An operation as it looks in every one of its events. */
+struct op_text {
+	char *head; /* from "{" to the tid, which follows */
+	char *args; /* the members that do not change */
+	uint32_t row;
+};
+
+struct chrome {
+	struct output *output;
+	struct profile_reader *reader;
+	unsigned int shows;
+	struct vec(struct op_text) ops; /* by op id */
+	struct vec(struct row *) rows;
+	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
+	uint32_t lanes;
+	bool any;
+	struct buf text;
+};
+
+static int short_of_memory(void)
+{
+	return error_set(-ENOMEM, "not enough memory for the timeline");
+}
+
+static void separate(struct chrome *c)
+{
+	output_puts(c->output, c->any ? ",\n" : "\n");
+	c->any = true;
+}
+
+/* A JSON string of text nobody vouches for. */
+static void put_string(struct buf *b, const char *text, size_t size)
+{
+	struct buf clean = BUF_INIT;
+
+	text_clean(&clean, text, size);
+	json_string(b, clean.data, clean.size);
+	b->failed |= clean.failed;
+	buf_release(&clean);
+}
+
+static void put_name(struct buf *b, const char *prefix, const char *name)
+{
+	struct buf text = BUF_INIT;
+
+	buf_puts(&text, prefix);
+	if (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))
+		demangle(name, &text);
+	else
+		buf_puts(&text, name);
+	put_string(b, text.data, text.size);
+	b->failed |= text.failed;
+	buf_release(&text);
+}
+
+/* --- GPU work ---------------------------------------------------------------------------------------- */
+
+static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret)
+{
+	struct row *row;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		row = c->rows.items[i];
+		if (row->process == op->process && row->device == op->device &&
+			row->context == op->context && row->stream == op->stream) {
+			*ret = (uint32_t)i;
+			return 0;
+		}
+	}
+	row = calloc(1, sizeof(*row));
+	if (!row || vec_push(&c->rows, row)) {
+		free(row);
+		return short_of_memory();
+	}
+	row->process = op->process;
+	row->device = op->device;
+	row->context = op->context;
+	row->stream = op->stream;
+	*ret = (uint32_t)c->rows.count - 1;
+	return 0;
+}
+
+static uint32_t take_lane(struct chrome *c, struct row *row, uint64_t start_ns, uint64_t end_ns)
+{
+	unsigned int i = 0;
+
+	while (i < row->lane_count && row->lanes[i].end_ns > start_ns)
+		i++;
+	if (i == LANES_MAX)
+		i = LANES_MAX - 1;
+	if (i == row->lane_count) {
+		row->lanes[i].tid = LANE_TID_BASE + ++c->lanes;
+		row->lane_count++;
+	}
+	row->lanes[i].end_ns = end_ns;
+	return row->lanes[i].tid;
+}
+
+static const char *kernel_name(const struct chrome *c, const struct profile_op *op)
+{
+	return profile_string(c->reader, op->name, NULL);
+}
+
+static void put_op_name(struct chrome *c, const struct profile_op *op, struct buf *b)
+{
+	buf_puts(b, "{\"ph\":\"X\",\"name\":");
+	switch (op->kind) {
+	case OP_COPY:
+		put_name(b, "MemCopy: ", profile_copy_name(op->copy_kind));
+		buf_puts(b, ",\"cat\":\"MemCopy\"");
+		break;
+	case OP_SET:
+		buf_puts(b, "\"MemSet\",\"cat\":\"MemSet\"");
+		break;
+	default:
+		put_name(b, "Kernel: ", kernel_name(c, op));
+		buf_puts(b, ",\"cat\":\"GPU_Kernel\"");
+		break;
+	}
+}
+
+static void put_kernel_args(struct chrome *c, const struct profile_op *op, struct buf *b)
+{
+	buf_printf(b, "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"registers\":%u,", op->grid[0], op->grid[1],
+		op->grid[2], op->block[0], op->block[1], op->block[2], op->registers);
+	buf_printf(b, "\"sharedStatic\":%u,\"sharedDynamic\":%u,\"linkerName\":", op->shared_static_bytes,
+		op->shared_dynamic_bytes);
+	put_string(b, kernel_name(c, op), strlen(kernel_name(c, op)));
+	buf_putc(b, ',');
+}
+
+static void put_op_args(struct chrome *c, const struct profile_op *op, struct buf *b)
+{
+	const struct profile_device *d = profile_device(c->reader, op->device);
+
+	if (op->kind == OP_KERNEL)
+		put_kernel_args(c, op, b);
+	if (op->kind == OP_COPY)
+		buf_printf(b, "\"from\":\"%s\",", profile_memory_name(op->source_memory));
+	if (op->kind == OP_COPY || op->kind == OP_SET)
+		buf_printf(b, "\"to\":\"%s\",", profile_memory_name(op->target_memory));
+	buf_printf(b, "\"deviceId\":%u,\"contextId\":%u,\"streamId\":%u", d ? d->ordinal : 0, op->context,
+		op->stream);
+}
+
+static int describe_op(struct chrome *c, const struct profile_op *op, struct op_text *t)
+{
+	int error = find_row(c, op, &t->row);
+
+	if (error)
+		return error;
+	buf_reset(&c->text);
+	put_op_name(c, op, &c->text);
+	buf_printf(&c->text, ",\"pid\":%u,\"tid\":", DEVICE_PID_BASE + op->device);
+	t->head = c->text.failed ? NULL : strdup(c->text.data);
+	buf_reset(&c->text);
+	put_op_args(c, op, &c->text);
+	t->args = c->text.failed ? NULL : strdup(c->text.data);
+	return t->head && t->args ? 0 : short_of_memory();
+}
+
+static int text_of_op(struct chrome *c, uint32_t id, struct op_text **ret)
+{
+	static const struct profile_op unknown = {.kind = OP_KERNEL};
+	const struct profile_op *op = profile_op(c->reader, id);
+
+	if (!op) {
+		op = &unknown;
+		id = 0;
+	}
+	while (c->ops.count <= id)
+		if (vec_push(&c->ops, (struct op_text){0}))
+			return short_of_memory();
+	*ret = &c->ops.items[id];
+	return (*ret)->args ? 0 : describe_op(c, op, *ret);
+}
+
+static void put_member(struct output *o, const char *name, uint64_t value)
+{
+	output_puts(o, ",\"");
+	output_puts(o, name);
+	output_puts(o, "\":");
+	output_u64(o, value);
+}
+
+static void put_times(struct output *o, uint64_t start_ns, uint64_t duration_ns)
+{
+	output_puts(o, ",\"ts\":");
+	output_us(o, start_ns);
+	output_puts(o, ",\"dur\":");
+	output_us(o, duration_ns);
+}
+
+static int write_work(struct chrome *c, const struct profile_work *w)
+{
+	struct output *o = c->output;
+	struct op_text *t = NULL;
+	int error = text_of_op(c, w->op, &t);
+
+	if (error)
+		return error;
+	separate(c);
+	output_puts(o, t->head);
+	output_u64(o, take_lane(c, c->rows.items[t->row], w->start_ns, w->start_ns + w->duration_ns));
+	put_times(o, w->start_ns, w->duration_ns);
+	output_puts(o, ",\"args\":{");
+	output_puts(o, t->args);
+	put_member(o, "correlationId", w->correlation);
+	if (w->bytes)
+		put_member(o, "bytes", w->bytes);
+	if (w->graph_node)
+		put_member(o, "graphNode", w->graph_node);
+	output_puts(o, "}}");
+	return 0;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------- */
+
+static int mark_thread(struct chrome *c, uint32_t id)
+{
+	while (c->threads.count <= id)
+		if (vec_push(&c->threads, 0))
+			return short_of_memory();
+	c->threads.items[id] = 1;
+	return 0;
+}
+
+static int write_call(struct chrome *c, const struct profile_call *call)
+{
+	const struct profile_thread *t = profile_thread(c->reader, call->thread);
+	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
+	const char *api = profile_string(c->reader, call->api, NULL);
+	bool runtime = !strncmp(api, "cuda", 4);
+	int error = t ? mark_thread(c, call->thread) : 0;
+
+	if (error)
+		return error;
+	buf_reset(&c->text);
+	put_name(&c->text, runtime ? "Runtime: " : "Driver: ", api);
+	if (c->text.failed)
+		return short_of_memory();
+	separate(c);
+	output_puts(c->output, "{\"ph\":\"X\",\"name\":");
+	output_write(c->output, c->text.data, c->text.size);
+	output_printf(c->output, ",\"cat\":\"%s\",\"pid\":%u,\"tid\":%u",
+		runtime ? "CUDA_Runtime" : "CUDA_Driver", p ? p->pid : 0, t ? t->tid : 0);
+	put_times(c->output, call->start_ns, call->duration_ns);
+	output_printf(c->output, ",\"args\":{\"correlationId\":%u,\"kind\":\"%s\",\"result\":%d}}",
+		call->correlation, profile_call_kind_name(call->kind), call->result);
+	return 0;
+}
+
+/* --- names ------------------------------------------------------------------------------------------- */
+
+static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t tid, const char *name)
+{
+	buf_reset(&c->text);
+	put_string(&c->text, name, strlen(name));
+	if (c->text.failed)
+		return short_of_memory();
+	separate(c);
+	output_printf(c->output, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
+		what, pid, tid, c->text.data);
+	return 0;
+}
+
+static int name_threads(struct chrome *c)
+{
+	int error = 0;
+
+	for (uint32_t i = 1; !error && i < c->threads.count; i++) {
+		const struct profile_thread *t = profile_thread(c->reader, i);
+		const struct profile_process *p = t ? profile_process(c->reader, t->process) : NULL;
+
+		if (!c->threads.items[i] || !p)
+			continue;
+		error = write_name(c, "process_name", p->pid, t->tid,
+			profile_string(c->reader, p->comm, NULL));
+		if (!error)
+			error = write_name(c, "thread_name", p->pid, t->tid,
+				profile_string(c->reader, t->name, NULL));
+	}
+	return error;
+}
+
+static int name_lanes(struct chrome *c, const struct row *row)
+{
+	const struct profile_process *p = profile_process(c->reader, row->process);
+	int error = 0;
+
+	for (unsigned int i = 0; !error && i < row->lane_count; i++) {
+		char name[96];
+		int n = snprintf(name, sizeof(name), "stream %u (pid %u, context %u)", row->stream,
+			p ? p->pid : 0, row->context);
+
+		if (i)
+			snprintf(name + n, sizeof(name) - (size_t)n, " overlap %u", i);
+		error = write_name(c, "thread_name", DEVICE_PID_BASE + row->device, row->lanes[i].tid, name);
+	}
+	return error;
+}
+
+static int name_devices(struct chrome *c)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < c->rows.count; i++) {
+		const struct row *row = c->rows.items[i];
+		const struct profile_device *d = profile_device(c->reader, row->device);
+		char name[256];
+
+		snprintf(name, sizeof(name), "GPU %u %s", d ? d->ordinal : 0,
+			d ? profile_string(c->reader, d->name, NULL) : "");
+		error = write_name(c, "process_name", DEVICE_PID_BASE + row->device, 0, name);
+		if (!error)
+			error = name_lanes(c, row);
+	}
+	return error;
+}
+
+/* Everything the recording says of itself, and what it lost. */
+static int write_other(struct chrome *c)
+{
+	struct buf *b = &c->text;
+	const char *key, *value;
+
+	buf_reset(b);
+	buf_printf(b, "\n],\n\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\",\"gpu\":\"%s\"",
+		view_is_simulated(c->reader) ? "simulated GPU" : "real");
+	for (size_t i = 0; profile_meta_at(c->reader, i, &key, &value); i++) {
+		buf_putc(b, ',');
+		put_string(b, key, strlen(key));
+		buf_putc(b, ':');
+		put_string(b, value, strlen(value));
+	}
+	for (unsigned int i = 1; i < LOSS_KINDS; i++)
+		if (profile_loss_count(c->reader, i))
+			buf_printf(b, ",\"lost_%s\":\"%llu\"", profile_loss_key(i),
+				(unsigned long long)profile_loss_count(c->reader, i));
+	buf_puts(b, "}}\n");
+	if (b->failed)
+		return short_of_memory();
+	output_write(c->output, b->data, b->size);
+	return 0;
+}
+
+static int write_event(struct chrome *c, const struct profile_event *e)
+{
+	if (e->kind == EVENT_WORK && c->shows & VIEW_SHOWS_GPU)
+		return write_work(c, &e->work);
+	if (e->kind == EVENT_CALL && c->shows & VIEW_SHOWS_CPU)
+		return write_call(c, &e->call);
+	return 0;
+}
+
+static int write_all(struct chrome *c)
+{
+	struct profile_event event;
+	int more, error = 0;
+
+	output_puts(c->output, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	while (!error && (more = profile_reader_next(c->reader, &event))) {
+		error = more < 0 ? more : write_event(c, &event);
+		if (!error)
+			error = output_error(c->output);
+	}
+	if (!error)
+		error = name_threads(c);
+	if (!error)
+		error = name_devices(c);
+	return error ? error : write_other(c);
+}
+
+static void release(struct chrome *c)
+{
+	vec_foreach (op, &c->ops) {
+		free(op->head);
+		free(op->args);
+	}
+	vec_foreach (row, &c->rows)
+		free(*row);
+	vec_release(&c->ops);
+	vec_release(&c->rows);
+	vec_release(&c->threads);
+	buf_release(&c->text);
+}
+
+int export_chrome(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret)
+{
+	struct chrome c = {.output = o, .shows = view_of(&options->view)->shows};
+	int error = profile_reader_open(&c.reader, path);
+
+	if (error)
+		return error;
+	error = write_all(&c);
+	export_note_profile(ret, c.reader);
+	profile_reader_close(c.reader);
+	release(&c);
+	return error;
+}

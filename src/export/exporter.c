@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/* The table of exporters. */
+#include "export/exporter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct exporter exporters[] = {
+	{"svg", ".svg", "an interactive flame graph", export_svg},
+	{"folded", ".folded", "folded stacks with their time, for flame graph programs", export_folded},
+	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
+		export_extended_folded},
+	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", export_chrome},
+};
+
+#define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
+
+const struct exporter *exporter_at(size_t n)
+{
+	return n < EXPORTERS ? &exporters[n] : NULL;
+}
+
+const struct exporter *exporter_by_name(const char *name)
+{
+	for (size_t i = 0; i < EXPORTERS; i++)
+		if (!strcmp(exporters[i].name, name))
+			return &exporters[i];
+	return NULL;
+}
+
+const struct exporter *exporter_by_suffix(const char *path)
+{
+	size_t length = strlen(path);
+
+	for (size_t i = 0; i < EXPORTERS; i++) {
+		size_t suffix = strlen(exporters[i].suffix);
+
+		if (length > suffix && !strcmp(path + length - suffix, exporters[i].suffix))
+			return &exporters[i];
+	}
+	return NULL;
+}
+
+void export_note_view(struct export_result *r, const struct view_result *v)
+{
+	snprintf(r->incomplete, sizeof(r->incomplete), "%s", v->incomplete ? v->incomplete : "");
+	r->lines_left_out = v->folded.left_out;
+	r->first_left_out = v->folded.first_left_out;
+	r->reason = v->folded.reason;
+}
+
+void export_note_profile(struct export_result *ret, const struct profile_reader *r)
+{
+	const char *incomplete = profile_reader_incomplete(r);
+
+	snprintf(ret->incomplete, sizeof(ret->incomplete), "%s", incomplete ? incomplete : "");
+}
+
+int export_file(const struct exporter *e, const char *path, const char *out_path,
+	const struct export_options *options, struct export_result *ret)
+{
+	struct export_result result = {0};
+	struct output *o;
+	int error = output_open(&o, out_path);
+
+	if (error)
+		return error;
+	error = e->write(path, options, o, &result);
+	if (error) {
+		output_abort(o);
+		return error;
+	}
+	error = output_commit(o);
+	if (!error)
+		*ret = result;
+	return error;
+}

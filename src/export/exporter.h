@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Exporters: a profile written in some format. One file and one row in the table of exporter.c each
+ * (docs/howto-add-an-exporter.md; docs/formats.md says what each writes).
+ */
+#pragma once
+
+#include "export/output.h"
+#include "view/view.h"
+
+struct export_options {
+	struct view_options view;
+	bool exact_ns;              /* folded: nanoseconds instead of microseconds */
+	enum view_unit folded_unit; /* what the numbers of a folded text are */
+	const char *title;          /* of pictures; NULL: the recorded command */
+};
+
+#define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})
+
+/* What a caller should tell the user about a conversion that went well. */
+struct export_result {
+	char incomplete[256];    /* why the profile is not whole; "" when it is */
+	uint64_t lines_left_out; /* of a folded text */
+	uint64_t first_left_out; /* line number */
+	const char *reason;      /* of the first */
+};
+
+struct exporter {
+	const char *name;
+	const char *suffix; /* of its files, with the dot */
+	const char *summary;
+	/* Reads the profile and writes `o`: 0 or -errno with error_text. Write errors may be left to
+	 * output_commit. */
+	int (*write)(const char *path, const struct export_options *options, struct output *o,
+		struct export_result *ret);
+};
+
+/* The table's rows; NULL past the last. */
+const struct exporter *exporter_at(size_t n);
+/* NULL when there is none. */
+const struct exporter *exporter_by_name(const char *name);
+const struct exporter *exporter_by_suffix(const char *path);
+
+/* Converts one file ("-": standard input, folded text only) to another ("-": standard output). 0, or
+ * -errno with error_text and no file written. */
+int export_file(const struct exporter *e, const char *path, const char *out_path,
+	const struct export_options *options, struct export_result *ret);
+
+/* The rows. */
+int export_folded(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_extended_folded(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_chrome(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+int export_svg(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret);
+
+/* For exporters: what a view, or the reader, found out on the way. */
+void export_note_view(struct export_result *r, const struct view_result *v);
+void export_note_profile(struct export_result *ret, const struct profile_reader *r);

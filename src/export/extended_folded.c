@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One line an event: `time_ns comm pid tid cpu root;...;leaf`, in file order: CPU samples, CUDA calls whose
+ * stack was recorded, GPU work. What is not known is `_`, 0, or -1 for the CPU of calls and work.
+ *
+ * Names are final only at the end of a profile, so it is read twice: once for the tables, once for the
+ * events. Each event's path is looked up in a tree of frames that grows with the distinct paths.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "export/exporter.h"
+#include "export/folded_frame.h"
+#include "export/text.h"
+#include "view/place.h"
+
+struct extended {
+	struct output *output;
+	const struct profile_reader *tables;
+	const struct export_options *options;
+	struct tree *tree;
+	struct placer placer;
+	bool simulated;
+	struct buf line;
+	struct {
+		uint32_t *items;
+		size_t count, capacity;
+	} path; /* nodes from a leaf to the root */
+};
+
+static int short_of_memory(void)
+{
+	return error_set(-ENOMEM, "not enough memory for extended folded stacks");
+}
+
+static void put_task(struct extended *x, uint32_t thread_id)
+{
+	const struct profile_thread *t = profile_thread(x->tables, thread_id);
+	const struct profile_process *p = profile_process(x->tables, t ? t->process : 0);
+	size_t size = 0;
+	const char *name = profile_string(x->tables, t ? t->name : 0, &size);
+
+	if (!size && p)
+		name = profile_string(x->tables, p->comm, &size);
+	text_folded_word(&x->line, name, size);
+	buf_printf(&x->line, " %u %u", p ? p->pid : 0, t ? t->tid : 0);
+}
+
+static int put_path(struct extended *x, uint32_t node)
+{
+	const struct tree_node *nodes = tree_nodes(x->tree);
+	uint32_t device = FOLDED_NO_DEVICE;
+	bool first = true;
+
+	x->path.count = 0;
+	for (; node != TREE_ROOT_NODE; node = nodes[node].parent)
+		if (vec_push(&x->path, node))
+			return short_of_memory();
+	if (x->simulated) {
+		buf_puts(&x->line, FOLDED_SIMULATED);
+		first = false;
+	}
+	while (x->path.count) {
+		const struct tree_frame *f =
+			&tree_frames(x->tree)[nodes[x->path.items[--x->path.count]].frame];
+
+		if (f->kind == TREE_DEVICE) {
+			device = f->number;
+			continue;
+		}
+		if (!first)
+			buf_putc(&x->line, ';');
+		first = false;
+		folded_frame(&x->line, f, device);
+	}
+	return 0;
+}
+
+static int write_line(struct extended *x, const struct profile_event *e, uint64_t time_ns, uint32_t thread,
+	int64_t cpu)
+{
+	struct gather_key key = place_key(e, &x->options->view);
+	uint32_t node = 0;
+	int error;
+
+	key.thread = thread;
+	error = place(&x->placer, &key, &node);
+	if (error)
+		return error;
+	buf_reset(&x->line);
+	buf_printf(&x->line, "%llu ", (unsigned long long)time_ns);
+	put_task(x, thread);
+	buf_printf(&x->line, " %lld ", (long long)cpu);
+	error = put_path(x, node);
+	buf_putc(&x->line, '\n');
+	if (!error && x->line.failed)
+		error = short_of_memory();
+	if (!error)
+		output_write(x->output, x->line.data, x->line.size);
+	return error;
+}
+
+static int write_event(struct extended *x, const struct profile_event *e)
+{
+	unsigned int shows = view_of(&x->options->view)->shows;
+
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		if (shows & VIEW_SHOWS_CPU)
+			return write_line(x, e, e->sample.time_ns, e->sample.thread, e->sample.cpu);
+		break;
+	case EVENT_CALL:
+		if (shows & VIEW_SHOWS_CPU && e->call.stack)
+			return write_line(x, e, e->call.start_ns, e->call.thread, -1);
+		break;
+	case EVENT_WORK:
+		if (shows & VIEW_SHOWS_GPU)
+			return write_line(x, e, e->work.start_ns, e->work.thread, -1);
+		break;
+	case EVENT_PENDING:
+		break;
+	}
+	return 0;
+}
+
+static int write_events(struct extended *x, const char *path)
+{
+	struct profile_reader *r;
+	struct profile_event event;
+	int more, error = profile_reader_open(&r, path);
+
+	if (error)
+		return error;
+	while (!error && (more = profile_reader_next(r, &event))) {
+		error = more < 0 ? more : write_event(x, &event);
+		if (!error)
+			error = output_error(x->output);
+	}
+	profile_reader_close(r);
+	return error;
+}
+
+static int write_all(struct extended *x, const char *path)
+{
+	int error = tree_new(&x->tree);
+
+	if (error)
+		return error;
+	error = placer_init(&x->placer, x->tables, &x->options->view, x->tree);
+	if (!error)
+		error = write_events(x, path);
+	placer_release(&x->placer);
+	tree_free(x->tree);
+	vec_release(&x->path);
+	buf_release(&x->line);
+	return error;
+}
+
+int export_extended_folded(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret)
+{
+	struct extended x = {.output = o, .options = options};
+	struct profile_reader *r;
+	struct profile_event event;
+	int more, error = profile_reader_open(&r, path);
+
+	if (error)
+		return error;
+	while ((more = profile_reader_next(r, &event)) > 0)
+		continue;
+	x.tables = r;
+	x.simulated = view_is_simulated(r);
+	export_note_profile(ret, r);
+	error = more < 0 ? more : write_all(&x, path);
+	profile_reader_close(r);
+	return error;
+}

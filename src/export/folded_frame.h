@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames as folded text (docs/formats.md): "name_[k]" for the OS kernel, "[GPU_Kernel]name" for GPU work,
+ * "[GPU0_Kernel]name" on a known device, "comm-pid" for processes.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "view/tree.h"
+
+/* Frames of devices are not written themselves: they become part of the GPU frames above them. */
+#define FOLDED_NO_DEVICE UINT32_MAX
+
+/* The root frame that says that a GPU was simulated. */
+#define FOLDED_SIMULATED "[simulated GPU]"
+
+void folded_frame(struct buf *b, const struct tree_frame *f, uint32_t device);

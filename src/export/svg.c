@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/* The frame of the file; see svg.h for its parts. */
+#include "export/svg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "export/exporter.h"
+#include "export/svg_assets.h"
+#include "view/label.h"
+
+static const struct {
+	const char *class;
+	const char *legend;
+} looks[TREE_KINDS] = {
+	[TREE_ROOT] = {"root", NULL},
+	[TREE_PROCESS] = {"group", "process, thread, device, stream"},
+	[TREE_THREAD] = {"group", "process, thread, device, stream"},
+	[TREE_PYTHON] = {"python", "Python"},
+	[TREE_CXX] = {"cxx", "C++"},
+	[TREE_C] = {"c", "C"},
+	[TREE_KERNEL] = {"kernel", "OS kernel"},
+	[TREE_API] = {"api", "CUDA call"},
+	[TREE_DEVICE] = {"group", "process, thread, device, stream"},
+	[TREE_STREAM] = {"group", "process, thread, device, stream"},
+	[TREE_GPU_KERNEL] = {"gpu", "GPU kernel"},
+	[TREE_GPU_COPY] = {"copy", "GPU copy"},
+	[TREE_GPU_SET] = {"set", "GPU memset"},
+	[TREE_GPU_PENDING] = {"note", "launch without work"},
+	[TREE_GPU_CODE] = {"code", "GPU code"},
+	[TREE_NOTE] = {"note", "note"},
+};
+
+const char *svg_kind_class(enum tree_kind kind)
+{
+	return looks[kind].class;
+}
+
+const char *svg_kind_legend(enum tree_kind kind)
+{
+	return looks[kind].legend;
+}
+
+const char *svg_label(const struct svg *s, uint32_t frame, size_t *ret_size)
+{
+	size_t begin = frame ? s->label_end[frame - 1] : 0;
+
+	*ret_size = s->label_end[frame] - begin;
+	return s->labels.data + begin;
+}
+
+void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit)
+{
+	uint64_t ns = unit == VIEW_US ? time * 1000 : time;
+
+	if (unit == VIEW_COUNT)
+		buf_printf(b, "%llu", (unsigned long long)time);
+	else if (ns >= 1000000000)
+		buf_printf(b, "%llu.%03llu s", (unsigned long long)(ns / 1000000000),
+			(unsigned long long)(ns / 1000000 % 1000));
+	else if (ns >= 1000000)
+		buf_printf(b, "%llu.%03llu ms", (unsigned long long)(ns / 1000000),
+			(unsigned long long)(ns / 1000 % 1000));
+	else if (ns >= 1000)
+		buf_printf(b, "%llu.%03llu \xc2\xb5s", (unsigned long long)(ns / 1000),
+			(unsigned long long)(ns % 1000));
+	else
+		buf_printf(b, "%llu ns", (unsigned long long)ns);
+}
+
+bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *value)
+{
+	struct tree_time total = tree_total(s->tree);
+	bool plain = s->unit == VIEW_COUNT;
+	const struct {
+		const char *name;
+		uint64_t time;
+		enum view_unit unit;
+		bool shown;
+	} facts[] = {
+		{plain ? (total.gpu ? "CPU" : "total") : "CPU time", total.cpu, s->unit,
+			total.cpu || !total.gpu},
+		{plain ? "GPU" : "GPU time", total.gpu, s->unit, total.gpu},
+		{"elapsed", s->view->elapsed_ns, VIEW_NS, s->view->elapsed_ns},
+	};
+
+	buf_reset(value);
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (facts[i].shown && !n--) {
+			*ret_name = facts[i].name;
+			svg_put_time(value, facts[i].time, facts[i].unit);
+			return true;
+		}
+	*ret_name = "lost";
+	buf_puts(value, "nothing");
+	return !n && s->view->unit == VIEW_NS && !s->view->remarks.count && !s->view->incomplete;
+}
+
+bool svg_remark(const struct svg *s, size_t n, struct buf *text)
+{
+	const struct view_result *v = s->view;
+
+	buf_reset(text);
+	if (v->incomplete && !n--) {
+		buf_printf(text, "the recording is not whole: it %s", v->incomplete);
+		return true;
+	}
+	if (n < v->remarks.count) {
+		buf_puts(text, v->remarks.items[n]);
+		return true;
+	}
+	if (n != v->remarks.count || !s->left_out)
+		return false;
+	buf_printf(text, "%llu frames with less than ", (unsigned long long)s->left_out);
+	svg_put_time(text, s->least, s->unit);
+	buf_puts(text, " each left out of this picture");
+	return true;
+}
+
+static int short_of_memory(void)
+{
+	return error_set(-ENOMEM, "not enough memory for the flame graph");
+}
+
+static int make_labels(struct svg *s)
+{
+	size_t count = tree_frame_count(s->tree);
+	struct buf one = BUF_INIT;
+
+	s->label_end = calloc(count, sizeof(*s->label_end));
+	if (!s->label_end)
+		return short_of_memory();
+	for (size_t i = 0; i < count; i++) {
+		buf_reset(&one);
+		tree_label(&tree_frames(s->tree)[i], &one);
+		buf_append(&s->labels, one.data, one.size);
+		s->label_end[i] = s->labels.size;
+	}
+	s->labels.failed |= one.failed;
+	buf_release(&one);
+	return s->labels.failed ? short_of_memory() : 0;
+}
+
+/* The least power of two below which nodes must be left out for the rest to be few enough. */
+static void choose_least(struct svg *s)
+{
+	size_t count = tree_node_count(s->tree);
+	uint64_t by_size[65] = {0}, kept = 0;
+	int bits = 64;
+
+	for (size_t i = 1; i < count; i++) {
+		uint64_t width = svg_width(s, (uint32_t)i);
+
+		by_size[width ? 64 - __builtin_clzll(width) : 0]++;
+	}
+	while (bits > 0 && kept + by_size[bits] <= SVG_NODE_MAX)
+		kept += by_size[bits--];
+	s->least = bits ? (uint64_t)1 << bits : 1;
+	s->kept = kept + 1;
+	s->left_out = count - 1 - by_size[0] - kept;
+}
+
+static const char *default_title(const struct view_result *v)
+{
+	return v->title && *v->title ? v->title : "Flame graph";
+}
+
+static int prepare(struct svg *s, const struct export_options *options)
+{
+	int error = tree_totals(s->tree, &s->totals);
+	struct tree_time total = tree_total(s->tree);
+
+	if (error)
+		return error;
+	if (total.cpu + total.gpu > SVG_TIME_MAX / (s->unit == VIEW_US ? 1000 : 1))
+		return error_set(-EOVERFLOW, "the times add up to more than a picture can show exactly");
+	s->title = strdup(options->title ? options->title : default_title(s->view));
+	if (!s->title)
+		return short_of_memory();
+	choose_least(s);
+	return make_labels(s);
+}
+
+static void write_asset(struct svg *s, const char *start, const char *end)
+{
+	output_write(s->output, start, (size_t)(end - start));
+}
+
+static void write_script(struct svg *s)
+{
+	output_puts(s->output, "<style><![CDATA[\n");
+	write_asset(s, svg_app_style_start, svg_app_style_end);
+	output_puts(s->output, "]]></style>\n<script><![CDATA[\n");
+	write_asset(s, svg_script_start, svg_script_end);
+	output_puts(s->output, "]]></script>\n</svg>\n");
+}
+
+static int write_svg(struct svg *s)
+{
+	int error = svg_write_static(s);
+
+	if (!error)
+		error = svg_write_data(s);
+	if (!error)
+		write_script(s);
+	return error;
+}
+
+int export_svg(const char *path, const struct export_options *options, struct output *o,
+	struct export_result *ret)
+{
+	struct svg s = {.output = o};
+	struct view_result view;
+	int error = view_read(path, &options->view, &view);
+
+	if (error)
+		return error;
+	s.view = &view;
+	s.tree = view.tree;
+	s.unit = view.unit == VIEW_COUNT ? options->folded_unit : view.unit;
+	error = prepare(&s, options);
+	if (!error)
+		error = write_svg(&s);
+	export_note_view(ret, &view);
+	free(s.totals);
+	free(s.title);
+	free(s.label_end);
+	buf_release(&s.labels);
+	view_result_release(&view);
+	return error;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A flame graph as one SVG file, in three parts:
+ *
+ *	static picture   the frames wide enough to see, for viewers that run no script   svg_static.c
+ *	data             the whole tree, compact                                         svg_data.c
+ *	script           takes the place of the picture and makes it interactive         flame.js
+ *
+ * Shared by the files that write these parts; the exporter itself is export_svg.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "export/output.h"
+#include "view/view.h"
+
+/* Numbers in the script are doubles. */
+#define SVG_TIME_MAX ((uint64_t)1 << 53)
+/* More nodes than this make browsers struggle; the smallest are left out and counted. */
+#define SVG_NODE_MAX 4000000u
+
+struct svg {
+	struct output *output;
+	const struct view_result *view;
+	const struct tree *tree;
+	struct tree_time *totals; /* by node */
+	enum view_unit unit;
+	char *title;
+	/* Labels of all frames, behind each other. */
+	struct buf labels;
+	size_t *label_end; /* by frame */
+	uint64_t least;    /* nodes with less time than this are left out; at least 1 */
+	uint64_t left_out; /* how many with time were */
+	uint64_t kept;     /* nodes, with the root */
+};
+
+/* How kinds look: CSS class of the box, and name in the legend (NULL: not there). */
+const char *svg_kind_class(enum tree_kind kind);
+const char *svg_kind_legend(enum tree_kind kind);
+
+const char *svg_label(const struct svg *s, uint32_t frame, size_t *ret_size);
+/* "1.234 s"; numbers without a unit as they are. */
+void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit);
+
+/*
+ * What the header says, as pairs of name and value ("CPU time", "1.234 s"), and the warnings below it.
+ * `value` is to be released by the caller. False past the last.
+ */
+bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *value);
+/* The n-th warning; false past the last. */
+bool svg_remark(const struct svg *s, size_t n, struct buf *text);
+
+static inline uint64_t svg_width(const struct svg *s, uint32_t node)
+{
+	return s->totals[node].cpu + s->totals[node].gpu;
+}
+
+/* The parts; 0 or -errno with error_text. */
+int svg_write_static(struct svg *s);
+int svg_write_data(struct svg *s);

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The tree as text that a script reads fast and XML leaves alone. Three kinds of <metadata> elements:
+ *
+ *	info    one JSON object
+ *	names   a line for each frame in use: a letter for its kind ('a' + enum tree_kind), its label
+ *	nodes   nodes in depth-first order, each
+ *	            head = name * 4 + 2 (not a child of the node before) + 1 (has time of its own)
+ *	            [levels to go up from the node before, less one]
+ *	            [time of its own]
+ *
+ * Numbers are written in base 32, least digit first, with the alphabet A-Z a-z 0-9 - _: the last digit is
+ * one of the first 32 characters, the others are from the rest. Names are numbered by how many nodes use
+ * them, so that most heads take two or three characters. Elements hold at most about a mebibyte, because
+ * some XML readers refuse longer texts; numbers and lines do not span them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "export/svg.h"
+#include "export/text.h"
+
+#define ELEMENT_BYTES ((size_t)1 << 20)
+
+struct data {
+	struct svg *svg;
+	uint32_t *uses;   /* by frame */
+	uint32_t *number; /* by frame: its place in the table of names */
+	uint32_t *order;  /* by place: the frame */
+	uint32_t names;
+	size_t element; /* bytes in the present element */
+};
+
+static int short_of_memory(void)
+{
+	return error_set(-ENOMEM, "not enough memory for the flame graph");
+}
+
+/* The next node to write, without those that are left out and what stands on them. */
+static bool next_kept(const struct svg *s, struct tree_walk *w)
+{
+	while (tree_walk_next(w)) {
+		if (svg_width(s, w->node) >= s->least)
+			return true;
+		w->skip_children = true;
+	}
+	return false;
+}
+
+static void count_uses(struct data *d)
+{
+	const struct tree_node *nodes = tree_nodes(d->svg->tree);
+	size_t count = tree_node_count(d->svg->tree);
+
+	d->uses[nodes[0].frame]++;
+	for (uint32_t i = 1; i < count; i++)
+		if (svg_width(d->svg, i) >= d->svg->least)
+			d->uses[nodes[i].frame]++;
+}
+
+struct use {
+	uint32_t uses, frame;
+};
+
+static int compare_uses(const void *a, const void *b)
+{
+	const struct use *x = a, *y = b;
+
+	if (x->uses != y->uses)
+		return x->uses < y->uses ? 1 : -1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static int number_names(struct data *d)
+{
+	size_t count = tree_frame_count(d->svg->tree);
+	struct use *uses = calloc(count, sizeof(*uses));
+
+	if (!uses)
+		return short_of_memory();
+	for (uint32_t i = 0; i < count; i++)
+		if (d->uses[i])
+			uses[d->names++] = (struct use){d->uses[i], i};
+	qsort(uses, d->names, sizeof(*uses), compare_uses);
+	for (uint32_t i = 0; i < d->names; i++) {
+		d->order[i] = uses[i].frame;
+		d->number[uses[i].frame] = i;
+	}
+	free(uses);
+	return 0;
+}
+
+static void begin_element(struct data *d, const char *class)
+{
+	output_printf(d->svg->output, "<metadata class=\"%s\">", class);
+	d->element = 0;
+}
+
+static void end_element(struct data *d)
+{
+	output_puts(d->svg->output, "</metadata>\n");
+}
+
+static void continue_element(struct data *d, const char *class, size_t size)
+{
+	if (d->element + size > ELEMENT_BYTES) {
+		end_element(d);
+		begin_element(d, class);
+	}
+	d->element += size;
+}
+
+static int write_names(struct data *d)
+{
+	struct buf line = BUF_INIT;
+
+	begin_element(d, "names");
+	for (uint32_t i = 0; i < d->names && !line.failed; i++) {
+		size_t size;
+		const char *label = svg_label(d->svg, d->order[i], &size);
+
+		buf_reset(&line);
+		if (i)
+			buf_putc(&line, '\n');
+		buf_putc(&line, (char)('a' + tree_frames(d->svg->tree)[d->order[i]].kind));
+		text_xml(&line, label, size);
+		continue_element(d, "names", line.size);
+		output_write(d->svg->output, line.data, line.size);
+	}
+	end_element(d);
+	d->svg->labels.failed |= line.failed;
+	buf_release(&line);
+	return d->svg->labels.failed ? short_of_memory() : 0;
+}
+
+static char *put_number(char *p, uint64_t value)
+{
+	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+	for (; value >= 32; value >>= 5)
+		*p++ = alphabet[32 | (value & 31)];
+	*p++ = alphabet[value];
+	return p;
+}
+
+static void write_node(struct data *d, uint32_t node, uint32_t levels_up)
+{
+	const struct tree_node *n = &tree_nodes(d->svg->tree)[node];
+	char text[3 * 13], *p;
+
+	p = put_number(text, (uint64_t)d->number[n->frame] << 2 | (levels_up ? 2 : 0) | (n->self ? 1 : 0));
+	if (levels_up)
+		p = put_number(p, levels_up - 1);
+	if (n->self)
+		p = put_number(p, n->self);
+	continue_element(d, "nodes", (size_t)(p - text));
+	output_write(d->svg->output, text, (size_t)(p - text));
+}
+
+static void write_nodes(struct data *d)
+{
+	struct tree_walk w = tree_walk_begin(d->svg->tree);
+	uint32_t depth = 0;
+
+	begin_element(d, "nodes");
+	write_node(d, TREE_ROOT_NODE, 0);
+	while (next_kept(d->svg, &w)) {
+		write_node(d, w.node, depth + 1 - w.depth);
+		depth = w.depth;
+	}
+	end_element(d);
+}
+
+static void put_text(struct buf *json, const struct buf *text)
+{
+	struct buf clean = BUF_INIT;
+
+	text_clean(&clean, text->data, text->size);
+	json_string(json, clean.data, clean.size);
+	json->failed |= clean.failed;
+	buf_release(&clean);
+}
+
+static void put_kinds(struct buf *json)
+{
+	for (int kind = 0; kind < TREE_KINDS; kind++) {
+		const char *legend = svg_kind_legend(kind);
+
+		buf_printf(json, "%s{\"name\":\"%s\",\"class\":\"%s\",\"legend\":\"%s\",\"gpu\":%s}",
+			kind ? "," : "", tree_kind_name(kind), svg_kind_class(kind), legend ? legend : "",
+			tree_kind_is_gpu(kind) ? "true" : "false");
+	}
+}
+
+static void put_facts(const struct svg *s, struct buf *json)
+{
+	struct buf text = BUF_INIT;
+	const char *name;
+
+	buf_puts(json, ",\"facts\":[");
+	for (size_t i = 0; svg_fact(s, i, &name, &text); i++)
+		buf_printf(json, "%s[\"%s\",\"%s\"]", i ? "," : "", name, buf_text(&text));
+	buf_puts(json, "],\"remarks\":[");
+	for (size_t i = 0; svg_remark(s, i, &text); i++) {
+		if (i)
+			buf_putc(json, ',');
+		put_text(json, &text);
+	}
+	buf_puts(json, "],\"kinds\":[");
+	json->failed |= text.failed;
+	buf_release(&text);
+}
+
+static int write_info(struct data *d)
+{
+	static const char *const units[] = {
+		[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count"};
+	const struct svg *s = d->svg;
+	struct buf json = BUF_INIT, xml = BUF_INIT, title = BUF_INIT;
+	int error = 0;
+
+	buf_puts(&title, s->title);
+	buf_printf(&json, "{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"dropped\":%llu,\"title\":",
+		(unsigned long long)s->kept, units[s->unit], s->view->simulated ? "true" : "false",
+		(unsigned long long)s->left_out);
+	put_text(&json, &title);
+	put_facts(s, &json);
+	put_kinds(&json);
+	buf_puts(&json, "]}");
+	text_xml(&xml, json.data, json.size);
+	if (json.failed || xml.failed || title.failed)
+		error = short_of_memory();
+	begin_element(d, "info");
+	output_write(s->output, xml.data, xml.size);
+	end_element(d);
+	buf_release(&json);
+	buf_release(&xml);
+	buf_release(&title);
+	return error;
+}
+
+int svg_write_data(struct svg *s)
+{
+	size_t frames = tree_frame_count(s->tree);
+	struct data d = {.svg = s};
+	int error;
+
+	d.uses = calloc(frames, sizeof(*d.uses));
+	d.number = calloc(frames, sizeof(*d.number));
+	d.order = calloc(frames, sizeof(*d.order));
+	if (!d.uses || !d.number || !d.order) {
+		error = short_of_memory();
+	} else {
+		count_uses(&d);
+		error = number_names(&d);
+	}
+	if (!error)
+		error = write_info(&d);
+	if (!error)
+		error = write_names(&d);
+	if (!error)
+		write_nodes(&d);
+	free(d.uses);
+	free(d.number);
+	free(d.order);
+	return error;
+}
