@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/view_args.h"
+
+static const struct option_usage usage = {
+	.command = "export",
+	.synopsis = "[--to FORMAT] [options] [FILE]",
+	.summary = "Writes a recording in another format. FILE is profile.xpu unless given. Without --to the\n"
+		   "suffix of the output decides: .folded, .events (extended-folded), .json (chrome), .svg.",
+};
+
+static int take_format(void *target, const char *value)
+{
+	const struct exporter **format = target;
+
+	*format = exporter_by_name(value);
+	return *format ? 0 : error_set(-1, "takes folded, extended-folded, chrome or svg, not '%s'", value);
+}
+
+static int take_unit(void *target, const char *value)
+{
+	bool *exact_ns = target;
+
+	if (strcmp(value, "us") && strcmp(value, "ns"))
+		return error_set(-1, "takes us or ns, not '%s'", value);
+	*exact_ns = !strcmp(value, "ns");
+	return 0;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_options options = EXPORT_OPTIONS_INIT;
+	const struct exporter *format = NULL;
+	const char *output = NULL, *path;
+	struct export_result result;
+	const struct option_spec specs[] = {
+		OPTION_CALL(0, "to", "FORMAT", take_format, &format,
+			"folded, extended-folded, chrome or svg"),
+		OPTION_STRING('o', "output", "FILE", &output, "write to FILE (default: standard output)"),
+		VIEW_ARGS(&options),
+		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.exact_ns,
+			"times of folded stacks in us (default) or ns"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv);
+
+	if (first < 0)
+		return options_status(first);
+	path = view_arg_file(&usage, argc, argv, first);
+	if (!path)
+		return EXIT_USAGE;
+	if (!format && output)
+		format = exporter_by_suffix(output);
+	if (!format)
+		return options_wrong(&usage, "say which format with --to: folded, extended-folded, chrome, svg");
+	if (export_file(format, path, output ? output : "-", &options, &result))
+		return cmd_failed();
+	view_warn(path, &result);
+	return EXIT_OK;
+}

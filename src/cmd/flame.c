@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/view_args.h"
+
+static const struct option_usage usage = {
+	.command = "flame",
+	.synopsis = "[options] [FILE]",
+	.summary = "Draws a recording, or folded stacks, as an interactive flame graph. FILE is profile.xpu\n"
+		   "unless given; '-' reads folded stacks from standard input.",
+};
+
+static int take_unit(void *target, const char *value)
+{
+	static const char *const names[] = {[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], value)) {
+			*(enum view_unit *)target = (enum view_unit)i;
+			return 0;
+		}
+	return error_set(-1, "takes us, ns or count, not '%s'", value);
+}
+
+/* "dir/train.xpu" becomes "train.svg", here. */
+static char *default_output(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+	char *name;
+
+	if (!strcmp(path, "-"))
+		base = dot = "flame";
+	if (asprintf(&name, "%.*s.svg", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base) < 0)
+		return NULL;
+	return name;
+}
+
+static int draw(const char *path, const char *output, const struct export_options *options)
+{
+	char *chosen = output ? NULL : default_output(path);
+	const char *target = output ? output : chosen;
+	struct export_result result;
+	int status = EXIT_OK;
+
+	if (!target) {
+		cmd_error("not enough memory");
+		return EXIT_FAILED;
+	}
+	if (export_file(exporter_by_name("svg"), path, target, options, &result)) {
+		status = cmd_failed();
+	} else {
+		view_warn(path, &result);
+		if (chosen)
+			printf("wrote %s\n", chosen);
+	}
+	free(chosen);
+	return status;
+}
+
+int cmd_flame(int argc, char **argv)
+{
+	struct export_options options = EXPORT_OPTIONS_INIT;
+	const char *output = NULL, *path;
+	const struct option_spec specs[] = {
+		OPTION_STRING('o', "output", "FILE", &output, "write to FILE ('-': standard output)"),
+		VIEW_ARGS(&options),
+		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
+		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.folded_unit,
+			"what folded stacks count: us, ns or count"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv);
+
+	if (first < 0)
+		return options_status(first);
+	path = view_arg_file(&usage, argc, argv, first);
+	return path ? draw(path, output, &options) : EXIT_USAGE;
+}

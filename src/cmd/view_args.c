@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/view_args.h"
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+
+int view_arg_view(void *target, const char *value)
+{
+	struct view_options *o = target;
+
+	o->view = view_by_name(value);
+	return o->view ? 0 : error_set(-1, "takes merge, gpu or cpu, not '%s'", value);
+}
+
+int view_arg_by(void *target, const char *value)
+{
+	struct view_options *o = target;
+
+	return view_parse_by(value, &o->by) ? -1 : 0;
+}
+
+int view_arg_graph_stack(void *target, const char *value)
+{
+	struct view_options *o = target;
+
+	return view_parse_graph_stack(value, &o->graph_stack) ? -1 : 0;
+}
+
+const char *view_arg_file(const struct option_usage *usage, int argc, char **argv, int first)
+{
+	if (argc - first > 1) {
+		options_wrong(usage, "one file at a time, not '%s' too", argv[first + 1]);
+		return NULL;
+	}
+	return first < argc ? argv[first] : "profile.xpu";
+}
+
+void view_warn(const char *path, const struct export_result *r)
+{
+	if (*r->incomplete)
+		cmd_error("warning: '%s' is not whole (it %s); what is there was used", path, r->incomplete);
+	if (r->lines_left_out)
+		cmd_error("warning: %llu lines of '%s' left out; the first is line %llu: %s",
+			(unsigned long long)r->lines_left_out, path, (unsigned long long)r->first_left_out,
+			r->reason);
+}
