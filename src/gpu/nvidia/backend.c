@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The listening socket, and the connections.
+ *
+ * Libraries wait for their welcome in the middle of the program's first CUDA call, so a hello that is seen
+ * at a snapshot is answered at the drain that follows. One epoll descriptor stands for all sockets; rings are looked at with each
+ * snapshot and drain whether a socket said something or not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "gpu/nvidia/instance.h"
+#include "gpu/nvidia/nvidia.h"
+
+#define SOCKET_NAME   "nvidia.sock"
+#define INJECTION     "CUDA_INJECTION64_PATH"
+#define INSTANCES_MAX 4096
+#define EVENTS	      64
+
+struct gpu_backend {
+	struct nvidia_session session;
+	struct sockaddr_un address;
+	int listener;
+	int epoll;
+	struct vec(struct instance *) instances;
+	char *library;
+	char *user_library;
+};
+
+static void nvidia_close(struct gpu_backend *b)
+{
+	if (!b)
+		return;
+	vec_foreach (it, &b->instances)
+		instance_free(*it);
+	vec_release(&b->instances);
+	if (b->listener >= 0) {
+		close(b->listener);
+		unlink(b->address.sun_path);
+	}
+	if (b->epoll >= 0)
+		close(b->epoll);
+	buf_release(&b->session.cupti_lines);
+	map_release(&b->session.connected);
+	free(b->library);
+	free(b->user_library);
+	free(b);
+}
+
+static int set_address(struct gpu_backend *b, const char *folder)
+{
+	size_t room = sizeof(b->address.sun_path);
+
+	b->address.sun_family = AF_UNIX;
+	if ((size_t)snprintf(b->address.sun_path, room, "%s/" SOCKET_NAME, folder) >= room)
+		return error_set(-ENAMETOOLONG,
+			"the path of the socket is too long: '%s/" SOCKET_NAME "'", folder);
+	return 0;
+}
+
+/* Only the target's user may connect: the folder is theirs alone, and so is the socket. */
+static int listen_at(struct gpu_backend *b, const struct gpu_options *o)
+{
+	const char *path = b->address.sun_path;
+	struct epoll_event event = {.events = EPOLLIN};
+
+	b->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (b->listener < 0)
+		return error_errno(-errno, "cannot create a socket");
+	if (bind(b->listener, (struct sockaddr *)&b->address, sizeof(b->address)) ||
+		chmod(path, 0600) ||
+		(geteuid() != o->target_uid && chown(path, o->target_uid, o->target_gid)) ||
+		listen(b->listener, 512))
+		return error_errno(-errno, "cannot listen at '%s'", path);
+	b->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (b->epoll < 0 || epoll_ctl(b->epoll, EPOLL_CTL_ADD, b->listener, &event))
+		return error_errno(-errno, "cannot watch '%s'", path);
+	return 0;
+}
+
+static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *options,
+	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink)
+{
+	struct gpu_backend *b = calloc(1, sizeof(*b));
+	int error;
+
+	if (!b)
+		return error_set(-ENOMEM, "out of memory");
+	b->listener = b->epoll = -1;
+	b->session.writer = w;
+	b->session.tasks = tasks;
+	b->session.sink = sink;
+	b->session.options = *options;
+	b->session.start_ns = clock_now_ns();
+	b->library = strdup(options->library);
+	error = b->library ? set_address(b, options->runtime_dir)
+			   : error_set(-ENOMEM, "out of memory");
+	if (!error)
+		error = listen_at(b, options);
+	if (error) {
+		nvidia_close(b);
+		return error;
+	}
+	*ret = b;
+	return 0;
+}
+
+/* A library of the user's own that CUDA is to load instead; NULL: none, or ours. */
+static const char *other_library(const struct gpu_backend *b)
+{
+	const char *set = getenv(INJECTION), *name = strrchr(b->library, '/');
+
+	if (!set || !*set || !strcmp(set, b->library))
+		return NULL;
+	name = name ? name : b->library;
+	return strlen(set) >= strlen(name) && !strcmp(set + strlen(set) - strlen(name), name) ? NULL
+											      : set;
+}
+
+static int nvidia_environment(
+	struct gpu_backend *b, int (*add)(void *, const char *, const char *), void *context)
+{
+	const char *other = other_library(b);
+	int error = add(context, WIRE_ENV_SOCKET, b->address.sun_path);
+
+	if (error || !other)
+		return error ? error : add(context, INJECTION, b->library);
+	free(b->user_library);
+	b->user_library = strdup(other);
+	return b->user_library ? 0 : error_set(-ENOMEM, "out of memory");
+}
+
+static int nvidia_poll_fd(struct gpu_backend *b)
+{
+	return b->epoll;
+}
+
+static bool may_connect(const struct gpu_backend *b, int fd, uint32_t *ret_pid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid <= 0)
+		return false;
+	*ret_pid = (uint32_t)peer.pid;
+	return peer.uid == b->session.options.target_uid && b->instances.count < INSTANCES_MAX;
+}
+
+static int accept_one(struct gpu_backend *b, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	struct instance *i;
+	uint32_t pid;
+	int error;
+
+	if (b->session.stopped || !may_connect(b, fd, &pid)) {
+		close(fd);
+		return 0;
+	}
+	error = instance_open(&i, &b->session, fd, pid);
+	if (error)
+		return error;
+	event.data.ptr = i;
+	if (epoll_ctl(b->epoll, EPOLL_CTL_ADD, fd, &event) || vec_push(&b->instances, i)) {
+		instance_free(i);
+		return error_errno(-ENOMEM, "cannot take a connection");
+	}
+	return 0;
+}
+
+/* Short of descriptors or memory, the client waits in the backlog until its patience ends. */
+static int accept_all(struct gpu_backend *b)
+{
+	int fd, error = 0;
+
+	while (!error && (fd = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		error = accept_one(b, fd);
+	return error;
+}
+
+static int handle_sockets(struct gpu_backend *b)
+{
+	struct epoll_event events[EVENTS];
+	int n, error = 0;
+
+	do {
+		n = epoll_wait(b->epoll, events, EVENTS, 0);
+		for (int e = 0; !error && e < n; e++)
+			if (events[e].data.ptr)
+				instance_handle_socket(events[e].data.ptr);
+			else
+				error = accept_all(b);
+	} while (!error && n == EVENTS);
+	return error;
+}
+
+/* Ended instances leave; the order of the others does not matter. */
+static void sweep(struct gpu_backend *b)
+{
+	for (size_t n = 0; n < b->instances.count;) {
+		struct instance *i = b->instances.items[n];
+
+		if (i->phase != INSTANCE_ENDED) {
+			n++;
+			continue;
+		}
+		instance_free(i);
+		b->instances.items[n] = b->instances.items[--b->instances.count];
+	}
+}
+
+static int nvidia_snapshot(struct gpu_backend *b)
+{
+	int error = handle_sockets(b);
+
+	vec_foreach (it, &b->instances)
+		instance_snapshot(*it, false);
+	return error;
+}
+
+static int nvidia_drain(struct gpu_backend *b, bool *ret_busy)
+{
+	int error = 0;
+
+	*ret_busy = false;
+	for (size_t n = 0; !error && n < b->instances.count; n++)
+		error = instance_drain(b->instances.items[n], ret_busy);
+	sweep(b);
+	return error;
+}
+
+static int nvidia_stop(struct gpu_backend *b)
+{
+	b->session.stopped = true;
+	vec_foreach (it, &b->instances)
+		instance_ask_to_stop(*it);
+	return 0;
+}
+
+static int nvidia_finish(struct gpu_backend *b)
+{
+	bool busy;
+
+	b->session.stopped = true;
+	vec_foreach (it, &b->instances)
+		instance_snapshot(*it, true);
+	return nvidia_drain(b, &busy);
+}
+
+static bool nvidia_has_connected(struct gpu_backend *b, uint32_t process)
+{
+	return map_get(&b->session.connected, process);
+}
+
+static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
+{
+	*ret = (struct gpu_stats){
+		.instances = b->session.last_number,
+		.records = b->session.records,
+		.user_library = b->user_library,
+	};
+	vec_foreach (it, &b->instances)
+		ret->instances_live += instance_is_live(*it);
+}
+
+const struct gpu_backend_ops nvidia_backend = {
+	.name = "nvidia",
+	.open = nvidia_open,
+	.environment = nvidia_environment,
+	.poll_fd = nvidia_poll_fd,
+	.snapshot = nvidia_snapshot,
+	.drain = nvidia_drain,
+	.stop = nvidia_stop,
+	.finish = nvidia_finish,
+	.has_connected = nvidia_has_connected,
+	.stats = nvidia_stats,
+	.close = nvidia_close,
+};

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A connection's life.
+ *
+ * When is it over? The library says so (DONE, QUIET), or the socket hangs up. A hang-up nearly always
+ * means that the process has ended or runs another program now. But programs that close every descriptor
+ * they did not open themselves hang up too, and their library works on: it shows by repeating our
+ * heartbeat, and only when it stops doing so the instance is over. The last snapshot is taken after that
+ * was decided, so nothing that was written before is missed.
+ */
+#include "gpu/nvidia/instance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#define DEFAULT_RING_BYTES (4u << 20)
+#define GREETING_NS	   (10 * NS_PER_SECOND) /* patience with a client that says nothing */
+#define SILENCE_NS	   (5 * NS_PER_SECOND)	/* patience with a process that hung up and lives */
+#define HOLE_NS		   (5 * NS_PER_SECOND)	/* patience with a writer that is not done */
+#define RELEASE_SLOTS	   1024
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
+#endif
+
+int instance_open(struct instance **ret, struct nvidia_session *s, int fd, uint32_t pid)
+{
+	struct instance *i = calloc(1, sizeof(*i));
+
+	if (!i) {
+		close(fd);
+		return error_set(-ENOMEM, "out of memory");
+	}
+	i->session = s;
+	i->phase = INSTANCE_GREETING;
+	i->fd = fd;
+	i->pid = pid;
+	i->opened_ns = clock_now_ns();
+	*ret = i;
+	return 0;
+}
+
+static void hang_up(struct instance *i)
+{
+	if (i->fd >= 0)
+		close(i->fd);
+	i->fd = -1;
+}
+
+void instance_free(struct instance *i)
+{
+	if (!i)
+		return;
+	hang_up(i);
+	if (i->memory)
+		munmap(i->memory, ring_bytes(i->slots));
+	vec_release(&i->strings);
+	vec_release(&i->ops);
+	map_release(&i->threads);
+	free(i);
+}
+
+static uint32_t slots_of(size_t bytes)
+{
+	uint32_t slots = WIRE_MIN_SLOTS;
+
+	while (slots < WIRE_MAX_SLOTS && (size_t)slots * WIRE_SLOT_BYTES < bytes)
+		slots *= 2;
+	return slots;
+}
+
+static int create_memory(size_t size)
+{
+	int fd = memfd_create("xpuprof-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("xpuprof-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return error_errno(-errno, "cannot create a ring");
+	if (ftruncate(fd, (off_t)size) ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		int error = error_errno(-errno, "cannot create a ring of %zu bytes", size);
+
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+static void write_control(struct instance *i)
+{
+	const struct gpu_options *o = &i->session->options;
+	struct wire_control *c = i->memory;
+
+	c->magic = WIRE_MAGIC;
+	c->version = WIRE_VERSION;
+	c->slots = i->slots;
+	c->instance = i->number;
+	c->marker = o->marker;
+	c->queue_times = o->queue_times;
+	c->command = i->session->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
+}
+
+/* The mapped ring: its memfd, or -errno. */
+static int create_ring(struct instance *i)
+{
+	size_t bytes = i->session->options.ring_bytes;
+	int fd;
+
+	i->slots = slots_of(bytes ? bytes : DEFAULT_RING_BYTES);
+	fd = create_memory(ring_bytes(i->slots));
+	if (fd < 0)
+		return fd;
+	i->memory = mmap(NULL, ring_bytes(i->slots), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (i->memory == MAP_FAILED) {
+		i->memory = NULL;
+		close(fd);
+		return error_errno(-ENOMEM, "cannot map a ring of %zu bytes", ring_bytes(i->slots));
+	}
+	ring_reader_init(&i->reader, i->memory, i->slots);
+	write_control(i);
+	return fd;
+}
+
+/* memfd -1: a refusal. False when the client is gone. */
+static bool send_welcome(struct instance *i, int memfd)
+{
+	struct wire_welcome welcome = {.magic = WIRE_MAGIC, .version = WIRE_VERSION};
+	struct iovec part = {&welcome, sizeof(welcome)};
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (memfd >= 0) {
+		struct cmsghdr *first = &control.header;
+
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+		first->cmsg_level = SOL_SOCKET;
+		first->cmsg_type = SCM_RIGHTS;
+		first->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(first), &memfd, sizeof(int));
+	}
+	return sendmsg(i->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(welcome);
+}
+
+static void give_up(struct instance *i)
+{
+	hang_up(i);
+	i->phase = INSTANCE_ENDED;
+}
+
+/* The answer to a proper hello. */
+static int welcome(struct instance *i)
+{
+	struct nvidia_session *s = i->session;
+	int memfd, error = tasks_process(s->tasks, i->pid, &i->process);
+
+	if (!error && map_put(&s->connected, i->process, 1))
+		error = error_set(-ENOMEM, "out of memory");
+	if (error)
+		return error;
+	i->number = ++s->last_number;
+	memfd = create_ring(i);
+	if (memfd < 0)
+		return memfd;
+	i->phase = INSTANCE_LIVE;
+	i->echo_ns = clock_now_ns();
+	if (!send_welcome(i, memfd))
+		hang_up(i);
+	close(memfd);
+	return 0;
+}
+
+static void handle_hello(struct instance *i, const struct wire_hello *hello, size_t size)
+{
+	if (size != sizeof(*hello) || hello->magic != WIRE_MAGIC) {
+		give_up(i);
+	} else if (hello->version != WIRE_VERSION) {
+		send_welcome(i, -1);
+		give_up(i);
+	} else {
+		i->namespaced = hello->pid != i->pid;
+		i->phase = INSTANCE_WAITING;
+	}
+}
+
+void instance_handle_socket(struct instance *i)
+{
+	struct wire_hello hello = {0};
+	ssize_t n = recv(i->fd, &hello, sizeof(hello), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		hang_up(i);
+		if (i->phase == INSTANCE_GREETING || i->phase == INSTANCE_WAITING)
+			i->phase = INSTANCE_ENDED;
+		return;
+	}
+	if (i->phase == INSTANCE_GREETING)
+		handle_hello(i, &hello, (size_t)n);
+}
+
+/* A process that hung up: true while its library still answers. */
+static bool answers(struct instance *i)
+{
+	uint32_t echo = __atomic_load_n(&i->reader.ring.control->echo, __ATOMIC_RELAXED);
+	uint64_t now = clock_now_ns();
+
+	if (kill((pid_t)i->pid, 0) && errno == ESRCH)
+		return false;
+	if (echo != i->echo) {
+		i->echo = echo;
+		i->echo_ns = now;
+	}
+	return now - i->echo_ns < SILENCE_NS;
+}
+
+static bool is_over(struct instance *i)
+{
+	uint32_t state = __atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE);
+
+	return state == WIRE_DONE || state == WIRE_QUIET || (i->fd < 0 && !answers(i));
+}
+
+void instance_snapshot(struct instance *i, bool force)
+{
+	if (force ? i->phase < INSTANCE_LIVE
+		  : i->phase == INSTANCE_GREETING && clock_now_ns() - i->opened_ns > GREETING_NS)
+		give_up(i);
+	if (i->phase != INSTANCE_LIVE)
+		return;
+	if (force || is_over(i))
+		i->phase = INSTANCE_LAST;
+	__atomic_fetch_add(&i->reader.ring.control->heartbeat, 1, __ATOMIC_RELAXED);
+	if (ring_snapshot(&i->reader))
+		i->corrupt = true;
+}
+
+static void count_counters(struct instance *i)
+{
+	static const enum profile_loss losses[WIRE_COUNTS] = {
+		[WIRE_LOST_CALLS] = LOSS_GPU_RING_FULL,
+		[WIRE_LOST_WORK] = LOSS_GPU_RING_FULL,
+		[WIRE_LOST_NODES] = LOSS_GPU_RING_FULL,
+		[WIRE_DROPPED_BY_CUPTI] = LOSS_GPU_DROPPED,
+		[WIRE_UNKNOWN] = LOSS_GPU_UNKNOWN,
+	};
+
+	for (int n = 0; n < WIRE_COUNTS; n++) {
+		uint64_t now =
+			__atomic_load_n(&i->reader.ring.control->counts[n], __ATOMIC_RELAXED);
+
+		if (now < i->counted[n] || now - i->counted[n] > UINT32_MAX) {
+			i->corrupt = true;
+			return;
+		}
+		record_count_loss(i, losses[n], now - i->counted[n]);
+		i->counted[n] = now;
+	}
+}
+
+/* True when the hole at the tail was given up. */
+static bool pass_hole(struct instance *i, uint64_t now_ns)
+{
+	if (i->hole != i->reader.tail + 1) {
+		i->hole = i->reader.tail + 1;
+		i->hole_ns = now_ns;
+	}
+	if (i->phase != INSTANCE_LAST && now_ns - i->hole_ns < HOLE_NS)
+		return false;
+	ring_skip_hole(&i->reader);
+	record_count_loss(i, LOSS_GPU_ABANDONED, 1);
+	return true;
+}
+
+/* Reads up to the snapshot, or to a hole that has to be waited for. */
+static int read_ring(struct instance *i, uint64_t now_ns)
+{
+	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
+	uint64_t released = i->reader.tail;
+
+	for (;;) {
+		int size = ring_read(&i->reader, record), error;
+
+		if (size < 0)
+			return size;
+		if (!size && (!ring_at_hole(&i->reader) || !pass_hole(i, now_ns)))
+			return 0;
+		if (!size)
+			continue;
+		error = record_decode(i, record, (size_t)size, now_ns);
+		if (error)
+			return error;
+		if (i->reader.tail - released >= RELEASE_SLOTS) {
+			ring_release(&i->reader);
+			released = i->reader.tail;
+		}
+	}
+}
+
+static void count_reason(struct instance *i)
+{
+	uint32_t reason = i->reader.ring.control->reason;
+
+	if (__atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
+		return;
+	record_count_loss(i, reason == WIRE_REASON_TAKEN ? LOSS_GPU_TAKEN : LOSS_GPU_NO_CUPTI, 1);
+}
+
+static int end(struct instance *i)
+{
+	struct gpu_sink *sink = &i->session->sink;
+
+	if (i->corrupt)
+		record_count_loss(i, LOSS_GPU_CORRUPT, 1);
+	else
+		count_reason(i);
+	i->phase = INSTANCE_ENDED;
+	return sink->instance_end(sink->context, i->number);
+}
+
+int instance_drain(struct instance *i, bool *ret_busy)
+{
+	uint64_t waiting = i->reader.limit - i->reader.tail;
+	int error = 0;
+
+	if (i->phase == INSTANCE_WAITING)
+		return welcome(i);
+	if (i->phase != INSTANCE_LIVE && i->phase != INSTANCE_LAST)
+		return 0;
+	if (!i->corrupt)
+		error = read_ring(i, clock_now_ns());
+	if (error == -EPROTO) {
+		i->corrupt = true;
+		error = 0;
+	}
+	if (error)
+		return error;
+	ring_release(&i->reader);
+	__atomic_store_n(&i->reader.ring.control->fills, 0, __ATOMIC_RELAXED);
+	if (!i->corrupt)
+		count_counters(i);
+	if (waiting > i->slots / 4)
+		*ret_busy = true;
+	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
+}
+
+void instance_ask_to_stop(struct instance *i)
+{
+	struct wire_control *c = i->reader.ring.control;
+
+	if (i->phase != INSTANCE_LIVE)
+		return;
+	__atomic_store_n(&c->command, WIRE_COMMAND_STOP, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&c->wake, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &c->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+bool instance_is_live(const struct instance *i)
+{
+	return i->phase != INSTANCE_GREETING && i->phase != INSTANCE_ENDED;
+}

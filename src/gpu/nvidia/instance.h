@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connected library: its ring, and what its ids mean in the profile.
+ *
+ *	opened --hello--> waiting --welcome--> live --hang-up, or done--> last --drained--> ended
+ *	   |                                    |
+ *	   |                                    +-- scribbled ring --> ended (LOSS_GPU_CORRUPT)
+ *	   +-- anything but a proper hello, or too late a one --> ended
+ *
+ * A hello that was seen at a snapshot is answered at the drain. In between the recorder takes in what
+ * happened to processes, among it the exec that began this one; and the process itself waits for its
+ * welcome, so it is still the same when its profile id is looked up.
+ *
+ * Everything that comes through the ring is untrusted: it is written by the profiled program's process.
+ * Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend, one thread.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "gpu/backend.h"
+#include "inject/calls.h"
+#include "inject/ring.h"
+
+/* What all instances of a recording share. */
+struct nvidia_session {
+	struct profile_writer *writer;
+	struct tasks *tasks;
+	struct gpu_sink sink;
+	struct gpu_options options;
+	uint64_t start_ns; /* of the recording */
+	uint64_t records;
+	uint32_t last_number; /* of the instances */
+	uint64_t clock_error_ns;
+	bool simulated;
+	bool stopped; /* libraries that come now are to stop at once */
+	struct buf cupti_lines; /* of META_CUPTI */
+	struct map connected;	/* processes (profile ids) that have connected */
+	uint32_t api_names
+		[3][CUDA_CALL_NUMBERS]; /* string ids by domain and number, as they are used */
+};
+
+struct nvidia_op {
+	uint32_t id; /* in the profile */
+	uint8_t kind;
+};
+
+enum instance_phase {
+	INSTANCE_GREETING = 1, /* its hello has not come */
+	INSTANCE_WAITING,      /* it has, and waits for an answer */
+	INSTANCE_LIVE,
+	INSTANCE_LAST, /* nothing can come any more behind the last snapshot */
+	INSTANCE_ENDED,
+};
+
+struct instance {
+	struct nvidia_session *session;
+	enum instance_phase phase;
+	int fd; /* the socket; -1 once it was hung up */
+	uint32_t number;
+	uint32_t pid;	 /* as we see it */
+	bool namespaced; /* the process sees other numbers */
+	bool corrupt;
+	uint64_t opened_ns;
+	uint32_t process; /* profile id */
+	void *memory;
+	uint32_t slots;
+	struct ring_reader reader;
+	uint64_t hole; /* where the reader waits, plus one; 0: nowhere */
+	uint64_t hole_ns;
+	uint32_t echo; /* the library's last sign of life */
+	uint64_t echo_ns;
+	uint64_t counted[WIRE_COUNTS];
+	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
+	struct vec(struct nvidia_op) ops;
+	uint32_t devices[WIRE_DEVICES];
+	struct map threads; /* tid as the process sees it -> profile id */
+	uint32_t last_tid, last_thread;
+};
+
+/* Takes the socket over. 0 or -errno, and then the socket is closed. */
+int instance_open(struct instance **ret, struct nvidia_session *s, int fd, uint32_t pid);
+/* NULL is fine. */
+void instance_free(struct instance *i);
+
+/* The socket is readable: a hello, a nudge, or the end. */
+void instance_handle_socket(struct instance *i);
+/* Marks how far the next drain goes. `force`: nothing will be waited for. */
+void instance_snapshot(struct instance *i, bool force);
+/* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink, or
+ * because something of ours is short, never because of the library). */
+int instance_drain(struct instance *i, bool *ret_busy);
+/* Tells the library to flush and stop. */
+void instance_ask_to_stop(struct instance *i);
+/* True while something may still come. */
+bool instance_is_live(const struct instance *i);
+
+/* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be trusted),
+ * or -errno of the sink. */
+int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
+void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
+
+/* namespace.c: the tid as we see it of the thread that sees itself as `inner` in the process `pid`; 0
+ * when it is not found. */
+uint32_t namespace_outer_tid(uint32_t pid, uint32_t inner);

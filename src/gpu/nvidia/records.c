@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From ring records to events of the sink: the library's ids become ids of the profile, and everything
+ * is checked on the way.
+ *
+ * Two kinds of wrong are told apart. A record that the library could never have sent (an id out of its
+ * sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO, and the ring
+ * is given up. A record that says something impossible about the GPU (work that ends before it begins,
+ * or long before the recording) may come from CUPTI itself: it is counted as invalid and left out.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "gpu/nvidia/instance.h"
+
+#define THREADS_MAX 65536u
+#define SLACK_NS    NS_PER_SECOND /* of times against the recording's own */
+
+#define RUNTIME(id, kind, name, version, word0, word1) [id] = #name,
+#define DRIVER(id, kind, name, word0, word1)	       [id] = #name,
+static const char *const call_names[3][CUDA_CALL_NUMBERS] = {
+	[CUDA_RUNTIME] = {CUDA_RUNTIME_CALLS(RUNTIME)},
+	[CUDA_DRIVER] = {CUDA_DRIVER_CALLS(DRIVER)},
+};
+#undef RUNTIME
+#undef DRIVER
+
+_Static_assert(
+	(int)CUDA_CALL_LAUNCH == (int)CALL_LAUNCH && (int)CUDA_CALL_COPY == (int)CALL_COPY &&
+		(int)CUDA_CALL_SET == (int)CALL_SET && (int)CUDA_CALL_GRAPH == (int)CALL_GRAPH &&
+		(int)CUDA_CALL_SYNC == (int)CALL_SYNC && (int)CUDA_CALL_NODE == (int)CALL_NODE,
+	"kinds of calls are numbered alike on both sides");
+
+void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count)
+{
+	if (count)
+		profile_count_loss(i->session->writer, loss, count);
+}
+
+static int invalid(struct instance *i)
+{
+	record_count_loss(i, LOSS_GPU_INVALID, 1);
+	return 0;
+}
+
+static bool is_plausible(
+	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns)
+{
+	return start_ns && start_ns <= end_ns && start_ns + SLACK_NS >= i->session->start_ns &&
+	       end_ns <= now_ns + SLACK_NS;
+}
+
+/* The profile id of a thread; 0 when it cannot be told. */
+static int find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
+{
+	uint64_t *known;
+	uint32_t outer = tid, thread = 0;
+	int error;
+
+	if (tid == i->last_tid) {
+		*ret_thread = i->last_thread;
+		return 0;
+	}
+	known = map_get(&i->threads, tid);
+	if (known) {
+		thread = (uint32_t)*known;
+	} else if (i->threads.count < THREADS_MAX) {
+		if (i->namespaced)
+			outer = namespace_outer_tid(i->pid, tid);
+		if (outer) {
+			error = tasks_thread_of(
+				i->session->tasks, i->process, outer, NULL, &thread);
+			if (error)
+				return error;
+		}
+		if (map_put(&i->threads, tid, thread))
+			return error_set(-ENOMEM, "out of memory");
+	}
+	i->last_tid = tid;
+	*ret_thread = i->last_thread = thread;
+	return 0;
+}
+
+/* The string id of a call's name; 0 for calls we do not know. */
+static int find_api(struct nvidia_session *s, uint32_t call, uint32_t *ret_id)
+{
+	uint32_t domain = CUDA_CALL_DOMAIN(call), number = CUDA_CALL_NUMBER(call), *id;
+	const char *name;
+
+	*ret_id = 0;
+	if (domain >= 3 || number >= CUDA_CALL_NUMBERS)
+		return 0;
+	name = call_names[domain][number];
+	id = &s->api_names[domain][number];
+	if (name && !*id) {
+		int error = profile_add_string(s->writer, name, strlen(name), id);
+
+		if (error)
+			return error;
+	}
+	*ret_id = *id;
+	return 0;
+}
+
+static int decode_call(struct instance *i, const struct wire_call *c, uint64_t now_ns)
+{
+	struct nvidia_session *s = i->session;
+	struct gpu_call event = {
+		.instance = i->number,
+		.correlation = c->correlation,
+		.start_ns = c->start_ns,
+		.end_ns = c->end_ns,
+		.kind = c->kind,
+		.result = c->result,
+		.flags = c->flags,
+	};
+	int error = find_api(s, c->api, &event.api);
+
+	if (!error && (!event.api || !c->kind || c->kind >= CALL_KINDS ||
+			      !is_plausible(i, c->start_ns, c->end_ns, now_ns)))
+		return invalid(i);
+	if (!error)
+		error = find_thread(i, c->tid, &event.thread);
+	return error ? error : s->sink.call(s->sink.context, &event);
+}
+
+static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
+{
+	struct gpu_sink *sink = &i->session->sink;
+	const struct nvidia_op *op;
+	struct gpu_work event = {
+		.instance = i->number,
+		.correlation = w->correlation,
+		.start_ns = w->start_ns,
+		.end_ns = w->end_ns,
+		.graph_node = w->graph_node,
+	};
+
+	if (!w->op || w->op > i->ops.count)
+		return -EPROTO;
+	op = &i->ops.items[w->op - 1];
+	if (op->kind != w->kind)
+		return -EPROTO;
+	if (!is_plausible(i, w->start_ns, w->end_ns, now_ns))
+		return invalid(i);
+	event.op = op->id;
+	if (op->kind == OP_KERNEL) {
+		event.queued_ns = w->queued_ns;
+		event.submitted_ns = w->submitted_ns;
+	} else {
+		event.bytes = w->bytes;
+	}
+	return sink->work(sink->context, &event);
+}
+
+static int decode_node(struct instance *i, const struct wire_node *n)
+{
+	struct gpu_sink *sink = &i->session->sink;
+	struct gpu_node event = {
+		.instance = i->number,
+		.change = n->change,
+		.correlation = n->correlation,
+		.node = n->node,
+		.original = n->original,
+	};
+
+	if (n->change < GPU_NODE_CREATED || n->change > GPU_NODE_DESTROYED || !n->node)
+		return invalid(i);
+	return sink->node(sink->context, &event);
+}
+
+static int decode_string(struct instance *i, const void *record, size_t size)
+{
+	struct wire_string s;
+	uint32_t id;
+	int error;
+
+	memcpy(&s, record, sizeof(s));
+	if (s.id != i->strings.count + 1 || s.id > WIRE_STRINGS || s.size > size - sizeof(s))
+		return -EPROTO;
+	error = profile_add_string(
+		i->session->writer, (const char *)record + sizeof(s), s.size, &id);
+	if (!error && vec_push(&i->strings, id))
+		error = error_set(-ENOMEM, "out of memory");
+	return error;
+}
+
+static int decode_op(struct instance *i, const void *record, size_t size)
+{
+	struct profile_op op = {0};
+	struct nvidia_op mine;
+	struct wire_op w;
+	int error;
+
+	if (size < sizeof(w))
+		return -EPROTO;
+	memcpy(&w, record, sizeof(w));
+	if (w.id != i->ops.count + 1 || w.id > WIRE_OPS || w.name > i->strings.count ||
+		w.kind < OP_KERNEL || w.kind > OP_SET)
+		return -EPROTO;
+	op.kind = w.kind;
+	op.process = i->process;
+	op.device = w.device < WIRE_DEVICES ? i->devices[w.device] : 0;
+	op.context = w.context;
+	op.stream = w.stream;
+	op.name = w.name ? i->strings.items[w.name - 1] : 0;
+	memcpy(op.grid, w.grid, sizeof(op.grid));
+	memcpy(op.block, w.block, sizeof(op.block));
+	op.registers = w.registers;
+	op.shared_static_bytes = w.shared_static_bytes;
+	op.shared_dynamic_bytes = w.shared_dynamic_bytes;
+	op.copy_kind = w.copy_kind < COPY_KINDS ? w.copy_kind : COPY_UNKNOWN;
+	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
+	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
+	error = profile_add_op(i->session->writer, &op, &mine.id);
+	if (error)
+		return error;
+	mine.kind = w.kind;
+	return vec_push(&i->ops, mine) ? error_set(-ENOMEM, "out of memory") : 0;
+}
+
+static int decode_device(struct instance *i, const void *record, size_t size)
+{
+	static const char simulated[] = "Simulated GPU";
+	const char *name = (const char *)record + sizeof(struct wire_device);
+	struct profile_device device = {0};
+	struct wire_device d;
+	int error;
+
+	memcpy(&d, record, sizeof(d));
+	if (d.ordinal >= WIRE_DEVICES || d.name_size > size - sizeof(d))
+		return -EPROTO;
+	memcpy(device.uuid, d.uuid, sizeof(device.uuid));
+	device.ordinal = d.ordinal;
+	device.sm_count = d.sm_count;
+	device.memory_bytes = d.memory_bytes;
+	error = profile_add_string(i->session->writer, name, d.name_size, &device.name);
+	if (!error)
+		error = profile_add_device(i->session->writer, &device, &i->devices[d.ordinal]);
+	if (error || i->session->simulated || d.name_size < sizeof(simulated) - 1 ||
+		memcmp(name, simulated, sizeof(simulated) - 1))
+		return error;
+	i->session->simulated = true;
+	return profile_set_meta(i->session->writer, META_SIMULATED, "1");
+}
+
+/* True when the text has this line. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t size = strlen(line);
+
+	for (const char *at = text; (at = strstr(at, line)); at += size)
+		if ((at == text || at[-1] == '\n') && (!at[size] || at[size] == '\n'))
+			return true;
+	return false;
+}
+
+static void describe_cupti(const struct wire_cupti *c, const char *path, struct buf *line)
+{
+	if (c->api_version >= 100000)
+		buf_printf(line, "%u.%u", c->api_version / 10000, c->api_version / 100 % 100);
+	else
+		buf_puts(line, "12");
+	buf_printf(line, " (API %u, driver for CUDA %u.%u) ", c->api_version,
+		c->driver_version / 1000, c->driver_version % 1000 / 10);
+	for (uint32_t n = 0; n < c->path_size; n++)
+		buf_putc(line, path[n] == '\n' || !path[n] ? '?' : path[n]);
+}
+
+static int decode_cupti(struct instance *i, const void *record, size_t size)
+{
+	struct buf line = BUF_INIT, *lines = &i->session->cupti_lines;
+	struct wire_cupti c;
+	int error = 0;
+
+	memcpy(&c, record, sizeof(c));
+	if (c.path_size > size - sizeof(c) || c.path_size > 4096)
+		return -EPROTO;
+	describe_cupti(&c, (const char *)record + sizeof(c), &line);
+	if (!has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
+		if (lines->size)
+			buf_putc(lines, '\n');
+		buf_puts(lines, buf_text(&line));
+		error = profile_set_meta(i->session->writer, META_CUPTI, buf_text(lines));
+	}
+	buf_release(&line);
+	return error;
+}
+
+static int decode_clock(struct instance *i, const struct wire_clock *c)
+{
+	char text[32];
+
+	if (c->method == WIRE_CLOCK_OURS || c->error_ns <= i->session->clock_error_ns)
+		return 0;
+	i->session->clock_error_ns = c->error_ns;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)c->error_ns);
+	return profile_set_meta(i->session->writer, META_CLOCK_ERROR, text);
+}
+
+static int forget(struct instance *i)
+{
+	i->strings.count = 0;
+	i->ops.count = 0;
+	return 0;
+}
+
+int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns)
+{
+	i->session->records++;
+	switch (*(const uint8_t *)record) {
+	case WIRE_CALL:
+		return decode_call(i, record, now_ns);
+	case WIRE_WORK:
+		return decode_work(i, record, now_ns);
+	case WIRE_NODE:
+		return decode_node(i, record);
+	case WIRE_STRING:
+		return decode_string(i, record, size);
+	case WIRE_OP:
+		return decode_op(i, record, size);
+	case WIRE_DEVICE:
+		return decode_device(i, record, size);
+	case WIRE_FORGET:
+		return forget(i);
+	case WIRE_CUPTI:
+		return decode_cupti(i, record, size);
+	case WIRE_CLOCK:
+		return decode_clock(i, record);
+	default:
+		return -EPROTO;
+	}
+}
