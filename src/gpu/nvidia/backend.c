@@ -26,6 +26,7 @@
 #define INJECTION     "CUDA_INJECTION64_PATH"
 #define INSTANCES_MAX 4096
 #define EVENTS	      64
+#define ROUNDS	      16
 
 struct gpu_backend {
 	struct nvidia_session session;
@@ -188,19 +189,21 @@ static int accept_all(struct gpu_backend *b)
 	return error;
 }
 
+/* Whoever has just connected has usually said hello as well: hence the rounds. Bounded, since somebody
+ * may go on talking. */
 static int handle_sockets(struct gpu_backend *b)
 {
 	struct epoll_event events[EVENTS];
-	int n, error = 0;
+	int n = 1, error = 0;
 
-	do {
+	for (int round = 0; !error && n > 0 && round < ROUNDS; round++) {
 		n = epoll_wait(b->epoll, events, EVENTS, 0);
 		for (int e = 0; !error && e < n; e++)
 			if (events[e].data.ptr)
 				instance_handle_socket(events[e].data.ptr);
 			else
 				error = accept_all(b);
-	} while (!error && n == EVENTS);
+	}
 	return error;
 }
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer, and a sink
+ * that keeps what it gets.
+ */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "gpu/nvidia/nvidia.h"
+
+struct test_recorder {
+	char folder[64];
+	struct profile_writer *writer;
+	struct tasks *tasks;
+	struct gpu_backend *backend;
+	struct vec(struct gpu_call) calls;
+	struct vec(struct gpu_work) works;
+	struct vec(struct gpu_node) nodes;
+	size_t ended;
+	char socket_path[108];
+	char injection[256]; /* what CUDA_INJECTION64_PATH is to be; empty: left alone */
+};
+
+static int keep_call(void *context, const struct gpu_call *e)
+{
+	struct test_recorder *r = context;
+
+	return vec_push(&r->calls, *e);
+}
+
+static int keep_work(void *context, const struct gpu_work *e)
+{
+	struct test_recorder *r = context;
+
+	return vec_push(&r->works, *e);
+}
+
+static int keep_node(void *context, const struct gpu_node *e)
+{
+	struct test_recorder *r = context;
+
+	return vec_push(&r->nodes, *e);
+}
+
+static int keep_end(void *context, uint32_t instance)
+{
+	struct test_recorder *r = context;
+
+	r->ended++;
+	return 0;
+}
+
+static int keep_variable(void *context, const char *name, const char *value)
+{
+	struct test_recorder *r = context;
+
+	if (!strcmp(name, "XPUPROF_SOCKET"))
+		snprintf(r->socket_path, sizeof(r->socket_path), "%s", value);
+	if (!strcmp(name, "CUDA_INJECTION64_PATH"))
+		snprintf(r->injection, sizeof(r->injection), "%s", value);
+	return 0;
+}
+
+/* NULL when it cannot be opened. `library` and `options` may be NULL. */
+static inline struct test_recorder *test_recorder_open(
+	const char *library, const struct gpu_options *options)
+{
+	struct test_recorder *r = calloc(1, sizeof(*r));
+	struct gpu_options o = options ? *options : (struct gpu_options){.target_uid = getuid()};
+	char path[128];
+
+	snprintf(r->folder, sizeof(r->folder), "/tmp/xpuprof-test-XXXXXX");
+	if (!mkdtemp(r->folder))
+		return NULL;
+	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
+	o.runtime_dir = r->folder;
+	o.library = library ? library : "/nowhere/libxpuprof-inject.so";
+	if (profile_writer_open(&r->writer, path) || tasks_new(&r->tasks, r->writer) ||
+		nvidia_backend.open(&r->backend, &o, r->writer, r->tasks,
+			(struct gpu_sink){.context = r,
+				.call = keep_call,
+				.work = keep_work,
+				.node = keep_node,
+				.instance_end = keep_end}))
+		return NULL;
+	nvidia_backend.environment(r->backend, keep_variable, r);
+	return r;
+}
+
+/* One round: snapshot and drain. */
+static inline int test_recorder_pump(struct test_recorder *r)
+{
+	bool busy;
+	int error = nvidia_backend.snapshot(r->backend);
+
+	return error ? error : nvidia_backend.drain(r->backend, &busy);
+}
+
+static inline uint64_t test_recorder_loss(const struct test_recorder *r, enum profile_loss loss)
+{
+	struct profile_totals totals;
+
+	profile_writer_totals(r->writer, &totals);
+	return totals.losses[loss];
+}
+
+static inline void test_recorder_close(struct test_recorder *r)
+{
+	char path[128];
+
+	nvidia_backend.close(r->backend);
+	tasks_free(r->tasks);
+	profile_writer_abort(r->writer);
+	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
+	unlink(path);
+	rmdir(r->folder);
+	vec_release(&r->calls);
+	vec_release(&r->works);
+	vec_release(&r->nodes);
+	free(r);
+}

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: MIT
+/* The NVIDIA backend against clients that do what libraries do, and what they never should. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <signal.h>
+
+#include "gpu_recorder.h"
+#include "base/clock.h"
+#include "inject/calls.h"
+#include "inject/ring.h"
+#include "tap.h"
+
+struct client {
+	int fd;
+	int memfd;
+	struct ring ring;
+	size_t bytes;
+};
+
+static int connect_to(const struct test_recorder *r)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	memcpy(address.sun_path, r->socket_path, sizeof(r->socket_path));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
+static void say_hello(int fd, uint32_t magic, uint32_t version)
+{
+	struct wire_hello hello = {.magic = magic, .version = version, .pid = (uint32_t)getpid()};
+
+	send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+}
+
+/* The memfd of the welcome; -1 for a refusal, -2 for a hang-up. */
+static int receive_memfd(int fd, struct wire_welcome *ret)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {ret, sizeof(*ret)};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	struct cmsghdr *first;
+	int memfd;
+
+	if (recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+		return -2;
+	first = CMSG_FIRSTHDR(&m);
+	if (!first)
+		return -1;
+	memcpy(&memfd, CMSG_DATA(first), sizeof(memfd));
+	return memfd;
+}
+
+static bool join(struct client *c, struct test_recorder *r)
+{
+	struct wire_welcome welcome;
+	struct stat st;
+	void *memory;
+
+	c->fd = connect_to(r);
+	say_hello(c->fd, WIRE_MAGIC, WIRE_VERSION);
+	test_recorder_pump(r);
+	c->memfd = receive_memfd(c->fd, &welcome);
+	if (c->memfd < 0 || fstat(c->memfd, &st))
+		return false;
+	c->bytes = (size_t)st.st_size;
+	memory = mmap(NULL, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c->memfd, 0);
+	c->ring = ring_at(memory, ((struct wire_control *)memory)->slots);
+	c->ring.control->state = WIRE_RUNNING;
+	return true;
+}
+
+static void leave(struct client *c)
+{
+	munmap(c->ring.control, c->bytes);
+	close(c->memfd);
+	close(c->fd);
+}
+
+static void put_string(struct client *c, uint32_t id, const char *text)
+{
+	struct wire_string s = {.type = WIRE_STRING, .id = id, .size = (uint32_t)strlen(text)};
+
+	ring_put_long(&c->ring, &s, sizeof(s), text, s.size);
+}
+
+static void put_kernel_op(struct client *c, uint32_t id, uint32_t name)
+{
+	struct wire_op op = {
+		.type = WIRE_OP, .kind = OP_KERNEL, .id = id, .name = name, .grid = {1, 1, 1}};
+
+	ring_put_long(&c->ring, &op, sizeof(op), NULL, 0);
+}
+
+static void put_device(struct client *c, const char *name)
+{
+	struct wire_device d = {
+		.type = WIRE_DEVICE, .name_size = (uint32_t)strlen(name), .sm_count = 132};
+
+	ring_put_long(&c->ring, &d, sizeof(d), name, d.name_size);
+}
+
+static void put_call(struct client *c, uint32_t correlation, uint32_t api)
+{
+	uint64_t now = clock_now_ns();
+	struct wire_call call = {
+		.type = WIRE_CALL,
+		.kind = CALL_LAUNCH,
+		.tid = (uint32_t)getpid(),
+		.correlation = correlation,
+		.start_ns = now - 1000,
+		.end_ns = now,
+		.api = api,
+	};
+
+	ring_put(&c->ring, &call);
+}
+
+static void put_work(
+	struct client *c, uint32_t correlation, uint32_t op, uint64_t start, uint64_t end)
+{
+	struct wire_work work = {
+		.type = WIRE_WORK,
+		.kind = OP_KERNEL,
+		.op = op,
+		.correlation = correlation,
+		.start_ns = start,
+		.end_ns = end,
+	};
+
+	ring_put(&c->ring, &work);
+}
+
+#define LAUNCH_KERNEL CUDA_CALL_ID(CUDA_RUNTIME, 211)
+
+static void a_library_connects_and_its_records_reach_the_sink(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_device(&c, "Simulated GPU 0");
+	put_string(&c, 1, "_Z4axpyv");
+	put_kernel_op(&c, 1, 1);
+	put_call(&c, 7, LAUNCH_KERNEL);
+	put_work(&c, 7, 1, now, now + 500);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->calls.count == 1 && r->works.count == 1);
+	CHECK(r->calls.items[0].instance == 1 && r->calls.items[0].correlation == 7);
+	CHECK_TEXT(profile_writer_string(r->writer, r->calls.items[0].api), "cudaLaunchKernel");
+	CHECK(r->calls.items[0].thread != 0);
+	CHECK(r->works.items[0].correlation == 7 && r->works.items[0].op == 1);
+	CHECK(r->works.items[0].end_ns - r->works.items[0].start_ns == 500);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void every_connection_gets_its_own_number(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c[20];
+	struct gpu_stats stats;
+
+	for (uint32_t n = 0; n < 20; n++) {
+		CHECK(join(&c[n], r));
+		CHECK(c[n].ring.control->instance == n + 1);
+	}
+	nvidia_backend.stats(r->backend, &stats);
+	CHECK(stats.instances == 20 && stats.instances_live == 20);
+	for (int n = 0; n < 20; n++)
+		leave(&c[n]);
+	test_recorder_close(r);
+}
+
+static void the_configuration_reaches_the_library(void)
+{
+	struct gpu_options o = {
+		.target_uid = getuid(), .marker = 2, .queue_times = true, .ring_bytes = 1 << 20};
+	struct test_recorder *r = test_recorder_open(NULL, &o);
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(c.ring.control->marker == 2 && c.ring.control->queue_times == 1);
+	CHECK(c.ring.control->slots == (1 << 20) / WIRE_SLOT_BYTES);
+	CHECK_TEXT(r->injection, "/nowhere/libxpuprof-inject.so");
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void the_ring_cannot_be_truncated_or_grown(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(ftruncate(c.memfd, 0) < 0 && errno == EPERM);
+	CHECK(ftruncate(c.memfd, 1 << 28) < 0 && errno == EPERM);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_library_of_another_version_is_told_and_refused(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct wire_welcome welcome = {0};
+	struct gpu_stats stats;
+	int fd = connect_to(r);
+
+	say_hello(fd, WIRE_MAGIC, WIRE_VERSION + 1);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(receive_memfd(fd, &welcome) == -1);
+	CHECK(welcome.version == WIRE_VERSION);
+	nvidia_backend.stats(r->backend, &stats);
+	CHECK(stats.instances == 0 && stats.instances_live == 0);
+	close(fd);
+	test_recorder_close(r);
+}
+
+static void a_client_that_does_not_speak_the_protocol_is_dropped(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct wire_welcome welcome;
+	int fd = connect_to(r), silent = connect_to(r);
+
+	say_hello(fd, 0x12345678, WIRE_VERSION);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(receive_memfd(fd, &welcome) == -2);
+	close(fd);
+	close(silent);
+	CHECK(test_recorder_pump(r) == 0);
+	test_recorder_close(r);
+}
+
+static void another_user_is_refused(void)
+{
+	struct gpu_options o = {.target_uid = 12345, .target_gid = 12345};
+	struct test_recorder *r;
+	struct wire_welcome welcome;
+	int fd;
+
+	if (getuid()) {
+		SKIP("needs root, to be somebody else than the target's user");
+		return;
+	}
+	r = test_recorder_open(NULL, &o);
+	fd = connect_to(r);
+	CHECK(fd >= 0); /* root may open anything, so the peer check has to find it */
+	say_hello(fd, WIRE_MAGIC, WIRE_VERSION);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(receive_memfd(fd, &welcome) == -2);
+	close(fd);
+	test_recorder_close(r);
+}
+
+static void the_socket_belongs_to_the_target_and_nobody_else_may_open_it(void)
+{
+	struct gpu_options o = {.target_uid = 12345, .target_gid = 23456};
+	struct test_recorder *r;
+	struct stat st;
+
+	if (getuid()) {
+		SKIP("needs root, to give the socket away");
+		return;
+	}
+	r = test_recorder_open(NULL, &o);
+	CHECK(stat(r->socket_path, &st) == 0);
+	CHECK(st.st_uid == 12345 && st.st_gid == 23456 && (st.st_mode & 0777) == 0600);
+	test_recorder_close(r);
+}
+
+static void a_user_s_own_injected_library_is_left_in_place_and_reported(void)
+{
+	struct test_recorder *r;
+	struct gpu_stats stats;
+
+	setenv("CUDA_INJECTION64_PATH", "/opt/other.so", 1);
+	r = test_recorder_open("/usr/lib/xpuprof/libxpuprof-inject.so", NULL);
+	CHECK_TEXT(r->injection, "");
+	nvidia_backend.stats(r->backend, &stats);
+	CHECK_TEXT(stats.user_library ? stats.user_library : "none", "/opt/other.so");
+	test_recorder_close(r);
+	unsetenv("CUDA_INJECTION64_PATH");
+}
+
+static void an_outer_recorder_s_library_gives_way_to_ours(void)
+{
+	struct test_recorder *r;
+
+	setenv("CUDA_INJECTION64_PATH", "/old/build/libxpuprof-inject.so", 1);
+	r = test_recorder_open("/usr/lib/xpuprof/libxpuprof-inject.so", NULL);
+	CHECK_TEXT(r->injection, "/usr/lib/xpuprof/libxpuprof-inject.so");
+	test_recorder_close(r);
+	unsetenv("CUDA_INJECTION64_PATH");
+}
+
+/* What a child process wrote before it was killed. */
+static void what_a_killed_process_wrote_is_read_after_it_is_gone(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct wire_welcome welcome;
+	struct client c;
+	int go[2];
+	pid_t child;
+
+	CHECK(!pipe(go));
+	child = fork();
+	if (!child) {
+		uint64_t position;
+
+		c.fd = connect_to(r);
+		say_hello(c.fd, WIRE_MAGIC, WIRE_VERSION);
+		while ((c.memfd = receive_memfd(c.fd, &welcome)) < 0)
+			usleep(1000);
+		c.bytes = ring_bytes(65536);
+		c.ring = ring_at(
+			mmap(NULL, c.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, c.memfd, 0), 65536);
+		c.ring.control->state = WIRE_RUNNING;
+		put_call(&c, 1, LAUNCH_KERNEL);
+		ring_reserve(&c.ring, 1, &position); /* died in the middle of one */
+		put_call(&c, 3, LAUNCH_KERNEL);
+		CHECK(write(go[1], "x", 1) == 1);
+		pause();
+	}
+	fcntl(go[0], F_SETFL, O_NONBLOCK);
+	while (read(go[0], &(char){0}, 1) != 1)
+		test_recorder_pump(r);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	for (int n = 0; n < 3; n++)
+		CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->calls.count == 2);
+	CHECK(r->ended == 1);
+	CHECK(test_recorder_loss(r, LOSS_GPU_ABANDONED) == 1);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	close(go[0]);
+	close(go[1]);
+	test_recorder_close(r);
+}
+
+static void a_library_that_hangs_up_and_lives_is_still_read(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	close(c.fd);
+	CHECK(test_recorder_pump(r) == 0);
+	put_call(&c, 1, LAUNCH_KERNEL);
+	c.ring.control->echo = c.ring.control->heartbeat;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->calls.count == 1 && r->ended == 0);
+	c.ring.control->state = WIRE_DONE;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->ended == 1);
+	c.fd = -1;
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_library_that_says_why_it_is_quiet_is_counted(void)
+{
+	static const struct {
+		uint32_t reason;
+		enum profile_loss loss;
+	} cases[] = {
+		{WIRE_REASON_TAKEN, LOSS_GPU_TAKEN},
+		{WIRE_REASON_NO_CUPTI, LOSS_GPU_NO_CUPTI},
+		{WIRE_REASON_CUPTI, LOSS_GPU_NO_CUPTI},
+	};
+
+	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+		struct test_recorder *r = test_recorder_open(NULL, NULL);
+		struct client c;
+
+		CHECK(join(&c, r));
+		c.ring.control->reason = cases[n].reason;
+		c.ring.control->state = WIRE_QUIET;
+		CHECK(test_recorder_pump(r) == 0);
+		CHECK(test_recorder_loss(r, cases[n].loss) == 1);
+		CHECK(r->ended == 1);
+		leave(&c);
+		test_recorder_close(r);
+	}
+}
+
+static void what_the_library_counted_becomes_losses(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	c.ring.control->counts[WIRE_LOST_CALLS] = 3;
+	c.ring.control->counts[WIRE_LOST_WORK] = 4;
+	c.ring.control->counts[WIRE_DROPPED_BY_CUPTI] = 5;
+	c.ring.control->counts[WIRE_UNKNOWN] = 6;
+	CHECK(test_recorder_pump(r) == 0);
+	c.ring.control->counts[WIRE_LOST_CALLS] = 10;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_RING_FULL) == 14);
+	CHECK(test_recorder_loss(r, LOSS_GPU_DROPPED) == 5);
+	CHECK(test_recorder_loss(r, LOSS_GPU_UNKNOWN) == 6);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void scribble_head(struct client *c)
+{
+	c->ring.control->head = 1ull << 40;
+}
+
+static void scribble_word(struct client *c)
+{
+	put_call(c, 1, LAUNCH_KERNEL);
+	c->ring.slots[0].word = 0xdeadbeefdeadbeefull;
+}
+
+static void scribble_type(struct client *c)
+{
+	uint8_t record[WIRE_PAYLOAD_BYTES] = {200};
+
+	ring_put(&c->ring, record);
+}
+
+static void scribble_string_size(struct client *c)
+{
+	struct wire_string s = {.type = WIRE_STRING, .id = 1, .size = 1u << 31};
+
+	ring_put_long(&c->ring, &s, sizeof(s), NULL, 0);
+}
+
+static void scribble_string_id(struct client *c)
+{
+	put_string(c, 5, "x");
+}
+
+static void scribble_op_name(struct client *c)
+{
+	put_kernel_op(c, 1, 99);
+}
+
+static void scribble_work_op(struct client *c)
+{
+	put_work(c, 1, 77, 1, 2);
+}
+
+static void scribble_device(struct client *c)
+{
+	struct wire_device d = {.type = WIRE_DEVICE, .ordinal = 1u << 20};
+
+	ring_put_long(&c->ring, &d, sizeof(d), NULL, 0);
+}
+
+static void scribble_counter(struct client *c)
+{
+	c->ring.control->counts[0] = UINT64_MAX;
+}
+
+static void a_ring_that_was_scribbled_over_is_given_up_and_counted(void)
+{
+	static void (*const ways[])(struct client *) = {scribble_head, scribble_word, scribble_type,
+		scribble_string_size, scribble_string_id, scribble_op_name, scribble_work_op,
+		scribble_device, scribble_counter};
+
+	for (size_t n = 0; n < sizeof(ways) / sizeof(ways[0]); n++) {
+		struct test_recorder *r = test_recorder_open(NULL, NULL);
+		struct client c;
+
+		CHECK(join(&c, r));
+		ways[n](&c);
+		CHECK(test_recorder_pump(r) == 0);
+		CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1);
+		CHECK(r->ended == 1);
+		leave(&c);
+		test_recorder_close(r);
+	}
+}
+
+static void one_scribbled_ring_does_not_disturb_the_others(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client bad, good;
+
+	CHECK(join(&bad, r) && join(&good, r));
+	scribble_type(&bad);
+	put_call(&good, 1, LAUNCH_KERNEL);
+	CHECK(test_recorder_pump(r) == 0);
+	put_call(&good, 2, LAUNCH_KERNEL);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->calls.count == 2 && r->calls.items[1].instance == 2);
+	leave(&bad);
+	leave(&good);
+	test_recorder_close(r);
+}
+
+static void work_with_impossible_times_is_counted_and_left_out(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_kernel_op(&c, 1, 0);
+	put_work(&c, 1, 1, 0, 0);			     /* never measured */
+	put_work(&c, 2, 1, now, now - 1);		     /* ends before it begins */
+	put_work(&c, 3, 1, now - 3600 * NS_PER_SECOND, now); /* long before the recording */
+	put_work(&c, 4, 1, now, now + 3600 * NS_PER_SECOND); /* in the future */
+	put_work(&c, 5, 1, now, now);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->works.count == 1 && r->works.items[0].correlation == 5);
+	CHECK(test_recorder_loss(r, LOSS_GPU_INVALID) == 4);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void ids_start_anew_after_the_library_forgot(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	uint8_t forget[WIRE_PAYLOAD_BYTES] = {WIRE_FORGET};
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_string(&c, 1, "first");
+	put_kernel_op(&c, 1, 1);
+	put_work(&c, 1, 1, now, now + 1);
+	ring_put(&c.ring, forget);
+	put_string(&c, 1, "second");
+	put_kernel_op(&c, 1, 1);
+	put_work(&c, 2, 1, now, now + 1);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->works.count == 2);
+	CHECK(r->works.items[0].op != r->works.items[1].op);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void stop_asks_every_library_and_finish_waits_for_none(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct gpu_stats stats;
+	struct client a, b;
+
+	CHECK(join(&a, r) && join(&b, r));
+	CHECK(nvidia_backend.stop(r->backend) == 0);
+	CHECK(a.ring.control->command == WIRE_COMMAND_STOP &&
+		b.ring.control->command == WIRE_COMMAND_STOP);
+	put_call(&a, 1, LAUNCH_KERNEL);
+	a.ring.control->state = WIRE_DONE;
+	CHECK(test_recorder_pump(r) == 0);
+	nvidia_backend.stats(r->backend, &stats);
+	CHECK(r->calls.count == 1 && r->ended == 1 && stats.instances_live == 1);
+	put_call(&b, 1, LAUNCH_KERNEL);
+	CHECK(nvidia_backend.finish(r->backend) == 0);
+	nvidia_backend.stats(r->backend, &stats);
+	CHECK(r->calls.count == 2 && r->ended == 2 && stats.instances_live == 0);
+	leave(&a);
+	leave(&b);
+	test_recorder_close(r);
+}
+
+static void a_nudge_makes_the_poll_descriptor_readable_until_drained(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	c.ring.control->fills = 1;
+	CHECK(send(c.fd, "", 1, 0) == 1);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(c.ring.control->fills == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_process_image_that_connected_is_known(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	uint32_t process;
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(tasks_process(r->tasks, (uint32_t)getpid(), &process) == 0);
+	CHECK(nvidia_backend.has_connected(r->backend, process));
+	CHECK(!nvidia_backend.has_connected(r->backend, process + 1));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+int main(void)
+{
+	RUN(a_library_connects_and_its_records_reach_the_sink);
+	RUN(every_connection_gets_its_own_number);
+	RUN(the_configuration_reaches_the_library);
+	RUN(the_ring_cannot_be_truncated_or_grown);
+	RUN(a_library_of_another_version_is_told_and_refused);
+	RUN(a_client_that_does_not_speak_the_protocol_is_dropped);
+	RUN(another_user_is_refused);
+	RUN(the_socket_belongs_to_the_target_and_nobody_else_may_open_it);
+	RUN(a_user_s_own_injected_library_is_left_in_place_and_reported);
+	RUN(an_outer_recorder_s_library_gives_way_to_ours);
+	RUN(what_a_killed_process_wrote_is_read_after_it_is_gone);
+	RUN(a_library_that_hangs_up_and_lives_is_still_read);
+	RUN(a_library_that_says_why_it_is_quiet_is_counted);
+	RUN(what_the_library_counted_becomes_losses);
+	RUN(a_ring_that_was_scribbled_over_is_given_up_and_counted);
+	RUN(one_scribbled_ring_does_not_disturb_the_others);
+	RUN(work_with_impossible_times_is_counted_and_left_out);
+	RUN(ids_start_anew_after_the_library_forgot);
+	RUN(stop_asks_every_library_and_finish_waits_for_none);
+	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);
+	RUN(a_process_image_that_connected_is_known);
+	return tap_end();
+}
