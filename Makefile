@@ -72,7 +72,7 @@ endif
 
 # Stops with a list of what is missing before a compiler stops with something harder to read.
 $(B)/needs: tools/check-needs $(B)/built-with
-	@CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' tools/check-needs
+	@CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' PORTABLE='$(PORTABLE)' LIBS='$(LIBS)' tools/check-needs
 	@touch $@
 
 $(B)/xpuprof: $(B)/obj/src/main.o $(B)/libxpuprof.a
