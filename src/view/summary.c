@@ -1,0 +1,730 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Events are added to arrays by id while they are read:
+ *
+ *	ops[op]         times of one kind of work, and its latest launching stack
+ *	pairs{op,stack} time by launching stack, fed from ops[] when the stack changes
+ *	threads[thread], devices[device], calls{api,kind}, uses[stack]
+ *
+ * After the last event, when names are final, ops that differ in shape only are put together by name.
+ */
+#include "view/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/demangle.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "view/busy.h"
+
+/* Launches of graphs that are remembered, to count each once: two generations of this many. */
+#define GRAPH_LAUNCHES ((size_t)64 << 10)
+
+/* An array by id that grows with zeros. */
+struct by_id {
+	void *items;
+	size_t count; /* ids below this are there */
+};
+
+struct op_sum {
+	struct summary_time time;
+	uint64_t bytes;
+	uint64_t stack_ns; /* not yet in the pairs */
+	uint32_t stack;
+};
+
+struct thread_sum {
+	struct summary_task task;
+	uint64_t last_launch; /* instance << 32 | correlation */
+};
+
+struct device_sum {
+	struct summary_device device;
+	struct busy busy;
+};
+
+struct stack_uses {
+	uint64_t samples;
+	uint64_t works;
+};
+
+struct gathering {
+	struct summary *s;
+	struct profile_reader *r;
+	struct by_id ops, threads, devices, stacks;
+	struct map pairs;      /* op << 32 | stack -> nanoseconds */
+	struct map call_index; /* api << 32 | kind -> index of call_times */
+	struct map graph_launches[2];
+	uint64_t first_ns, last_ns;
+	uint64_t bytes, calls_ns; /* grand totals, watched for overflow */
+};
+
+static void *at_id(struct by_id *a, uint32_t id, size_t size)
+{
+	if (id >= a->count) {
+		size_t count = a->count ? a->count : 64;
+		char *items;
+
+		while (count <= id)
+			count *= 2;
+		items = realloc(a->items, count * size);
+		if (!items)
+			return NULL;
+		memset(items + a->count * size, 0, (count - a->count) * size);
+		a->items = items;
+		a->count = count;
+	}
+	return (char *)a->items + id * size;
+}
+
+static void add_time(struct summary_time *t, uint64_t ns)
+{
+	if (!t->count || ns < t->min_ns)
+		t->min_ns = ns;
+	if (ns > t->max_ns)
+		t->max_ns = ns;
+	t->count++;
+	t->total_ns += ns;
+}
+
+static void join_times(struct summary_time *t, const struct summary_time *more)
+{
+	if (!more->count)
+		return;
+	if (!t->count || more->min_ns < t->min_ns)
+		t->min_ns = more->min_ns;
+	if (more->max_ns > t->max_ns)
+		t->max_ns = more->max_ns;
+	t->count += more->count;
+	t->total_ns += more->total_ns;
+}
+
+/* Every smaller sum of the same times fits when the grand total does. */
+static int add_total(uint64_t *total, uint64_t more)
+{
+	return __builtin_add_overflow(*total, more, total) ? -EOVERFLOW : 0;
+}
+
+static void see_times(struct gathering *g, uint64_t start_ns, uint64_t end_ns)
+{
+	if (!g->first_ns || start_ns < g->first_ns)
+		g->first_ns = start_ns;
+	if (end_ns > g->last_ns)
+		g->last_ns = end_ns;
+}
+
+static int count_stack(struct gathering *g, uint32_t stack, bool of_sample)
+{
+	struct stack_uses *uses;
+
+	if (!stack)
+		return 0;
+	uses = at_id(&g->stacks, stack, sizeof(*uses));
+	if (!uses)
+		return -ENOMEM;
+	if (of_sample)
+		uses->samples++;
+	else
+		uses->works++;
+	return 0;
+}
+
+static struct thread_sum *thread_of(struct gathering *g, uint32_t thread)
+{
+	return at_id(&g->threads, thread, sizeof(struct thread_sum));
+}
+
+static int add_sample(struct gathering *g, const struct profile_sample *e)
+{
+	struct thread_sum *t = thread_of(g, e->thread);
+	int error;
+
+	if (!t)
+		return -ENOMEM;
+	t->task.samples++;
+	t->task.cpu_ns += e->period_ns;
+	g->s->samples++;
+	see_times(g, e->time_ns, e->time_ns);
+	error = add_total(&g->s->cpu_ns, e->period_ns);
+	return error ? error : count_stack(g, e->stack, true);
+}
+
+static int add_call(struct gathering *g, const struct profile_call *e)
+{
+	uint64_t key = (uint64_t)e->api << 32 | (uint32_t)e->kind;
+	uint64_t *index = map_get(&g->call_index, key);
+	struct summary_call *call;
+	size_t at;
+
+	if (index) {
+		at = *index;
+	} else {
+		at = g->s->call_times.count;
+		if (vec_push(&g->s->call_times,
+			    (struct summary_call){.api = e->api, .kind = e->kind}) ||
+			map_put(&g->call_index, key, at))
+			return -ENOMEM;
+	}
+	call = &g->s->call_times.items[at];
+	add_time(&call->time, e->duration_ns);
+	call->failed += e->result != 0;
+	g->s->calls++;
+	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
+	return add_total(&g->calls_ns, e->duration_ns);
+}
+
+static int add_to_pairs(struct gathering *g, uint32_t op, uint32_t stack, uint64_t ns)
+{
+	uint64_t key = (uint64_t)op << 32 | stack;
+	uint64_t *sum = map_get(&g->pairs, key);
+
+	if (!sum)
+		return map_put(&g->pairs, key, ns);
+	*sum += ns;
+	return 0;
+}
+
+/* The same stack mostly launches the same work again, so that the pairs are looked up when it changes. */
+static int add_to_op(struct gathering *g, const struct profile_work *e)
+{
+	struct op_sum *op = at_id(&g->ops, e->op, sizeof(*op));
+	int error = 0;
+
+	if (!op)
+		return -ENOMEM;
+	if (op->stack != e->stack && op->stack_ns) {
+		error = add_to_pairs(g, e->op, op->stack, op->stack_ns);
+		op->stack_ns = 0;
+	}
+	op->stack = e->stack;
+	op->stack_ns += e->duration_ns;
+	op->bytes += e->bytes;
+	add_time(&op->time, e->duration_ns);
+	return error;
+}
+
+static int add_to_device(struct gathering *g, const struct profile_work *e, uint32_t device)
+{
+	struct device_sum *d = at_id(&g->devices, device, sizeof(*d));
+	uint64_t end_ns = e->start_ns + e->duration_ns;
+
+	if (!d)
+		return -ENOMEM;
+	if (!d->device.works || e->start_ns < d->device.first_ns)
+		d->device.first_ns = e->start_ns;
+	if (end_ns > d->device.last_ns)
+		d->device.last_ns = end_ns;
+	d->device.works++;
+	d->device.work_ns += e->duration_ns;
+	return busy_add(&d->busy, e->start_ns, end_ns);
+}
+
+/* True when this launch of a graph was not seen before. One launch has many works, which mostly but not
+ * always follow each other. */
+static int is_new_graph_launch(struct gathering *g, uint64_t launch, bool *ret_new)
+{
+	*ret_new = !map_get(&g->graph_launches[0], launch) && !map_get(&g->graph_launches[1], launch);
+	if (!*ret_new)
+		return 0;
+	if (g->graph_launches[0].count >= GRAPH_LAUNCHES) {
+		map_release(&g->graph_launches[1]);
+		g->graph_launches[1] = g->graph_launches[0];
+		g->graph_launches[0] = MAP_INIT;
+	}
+	return map_put(&g->graph_launches[0], launch, 0);
+}
+
+static int add_to_thread(struct gathering *g, const struct profile_work *e)
+{
+	uint64_t launch = (uint64_t)e->instance << 32 | e->correlation;
+	struct thread_sum *t = thread_of(g, e->thread);
+	bool is_new;
+	int error = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->task.works++;
+	t->task.gpu_ns += e->duration_ns;
+	is_new = launch != t->last_launch;
+	if (is_new && e->graph_node)
+		error = is_new_graph_launch(g, launch, &is_new);
+	t->last_launch = launch;
+	t->task.launches += is_new;
+	return error;
+}
+
+static void add_latency(struct summary_latency *l, const struct profile_work *e)
+{
+	if (!e->launch_ns)
+		return;
+	if (e->graph_node)
+		l->in_graphs++;
+	else if (e->start_ns < e->launch_ns)
+		l->backwards++;
+	else
+		histogram_add(&l->times, e->start_ns - e->launch_ns);
+}
+
+static int add_work(struct gathering *g, const struct profile_work *e)
+{
+	const struct profile_op *op = profile_op(g->r, e->op);
+	int error;
+
+	g->s->works++;
+	g->s->joins[e->join < JOIN_REASONS ? e->join : JOIN_NO_LAUNCH]++;
+	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
+	add_latency(&g->s->latency, e);
+	error = add_total(&g->s->gpu_ns, e->duration_ns);
+	if (!error)
+		error = add_total(&g->bytes, e->bytes);
+	if (!error)
+		error = add_to_op(g, e);
+	if (!error)
+		error = add_to_device(g, e, op ? op->device : 0);
+	if (!error)
+		error = add_to_thread(g, e);
+	return error ? error : count_stack(g, e->stack, false);
+}
+
+static int add_pending(struct gathering *g, const struct profile_pending *e)
+{
+	struct thread_sum *t = thread_of(g, e->thread);
+
+	if (!t)
+		return -ENOMEM;
+	t->task.launches++;
+	g->s->pending[e->reason < PENDING_REASONS ? e->reason : 0]++;
+	see_times(g, e->start_ns, e->start_ns);
+	return 0;
+}
+
+static int add_event(struct gathering *g, const struct profile_event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		return add_sample(g, &e->sample);
+	case EVENT_CALL:
+		return add_call(g, &e->call);
+	case EVENT_WORK:
+		return add_work(g, &e->work);
+	case EVENT_PENDING:
+		return add_pending(g, &e->pending);
+	}
+	return 0;
+}
+
+static int read_events(struct gathering *g)
+{
+	struct profile_event e;
+	int result;
+
+	while ((result = profile_reader_next(g->r, &e)) > 0) {
+		int error = add_event(g, &e);
+
+		if (error == -EOVERFLOW)
+			return error_set(error, "the times of the profile add up to more than 64 bits");
+		if (error)
+			return error_errno(error, "cannot sum up the profile");
+	}
+	return result;
+}
+
+/* After the last event: from ids to tables. */
+
+static uint64_t meta_number(const struct profile_reader *r, const char *key, uint64_t otherwise)
+{
+	const char *text = profile_meta(r, key);
+	char *end;
+	uint64_t number;
+
+	if (!text || *text < '0' || *text > '9')
+		return otherwise;
+	number = strtoull(text, &end, 10);
+	return *end ? otherwise : number;
+}
+
+/* The row with this key, new when there was none; -1 when memory is short. The table must hold less than
+ * 2^63 rows. */
+#define row_for(index, key, rows)                                                                  \
+	({                                                                                         \
+		const uint64_t *known_ = map_get((index), (key));                                  \
+		ssize_t at_ = known_ ? (ssize_t)*known_ : (ssize_t)(rows)->count;                  \
+		if (!known_ && (vec_reserve((rows), 1) || map_put((index), (key), (uint64_t)at_))) \
+			at_ = -1;                                                                  \
+		else if (!known_)                                                                  \
+			memset(&(rows)->items[(rows)->count++], 0, sizeof(*(rows)->items));        \
+		at_;                                                                               \
+	})
+
+static int put_kernel(struct gathering *g, struct map *index, const struct profile_op *op,
+	const struct op_sum *sum)
+{
+	ssize_t at = row_for(index, op->name, &g->s->kernels);
+
+	if (at < 0)
+		return -ENOMEM;
+	g->s->kernels.items[at].name = op->name;
+	join_times(&g->s->kernels.items[at].time, &sum->time);
+	return 0;
+}
+
+static int put_copy(struct gathering *g, struct map *index, const struct profile_op *op,
+	const struct op_sum *sum)
+{
+	uint64_t key = (uint64_t)op->copy_kind << 16 | (uint64_t)op->source_memory << 8 |
+		       op->target_memory;
+	ssize_t at = row_for(index, key, &g->s->copies);
+	struct summary_copy *row;
+
+	if (at < 0)
+		return -ENOMEM;
+	row = &g->s->copies.items[at];
+	row->kind = op->copy_kind;
+	row->source = op->source_memory;
+	row->target = op->target_memory;
+	row->bytes += sum->bytes;
+	join_times(&row->time, &sum->time);
+	return 0;
+}
+
+static int put_set(struct gathering *g, struct map *index, const struct profile_op *op,
+	const struct op_sum *sum)
+{
+	ssize_t at = row_for(index, op->target_memory, &g->s->sets);
+
+	if (at < 0)
+		return -ENOMEM;
+	g->s->sets.items[at].target = op->target_memory;
+	g->s->sets.items[at].bytes += sum->bytes;
+	join_times(&g->s->sets.items[at].time, &sum->time);
+	return 0;
+}
+
+/* The hottest launching stack of each kernel: times by (name, stack) first, then the best of each. */
+static int put_stacks(struct gathering *g, const struct map *kernel_index)
+{
+	struct map sums = MAP_INIT;
+	int error = 0;
+
+	for (size_t i = 0; !error && g->pairs.slots && i <= g->pairs.mask; i++) {
+		const struct map_slot *pair = &g->pairs.slots[i];
+		const struct profile_op *op =
+			pair->used ? profile_op(g->r, (uint32_t)(pair->key >> 32)) : NULL;
+		uint64_t key, *sum;
+
+		if (!op || op->kind != OP_KERNEL)
+			continue;
+		key = (uint64_t)op->name << 32 | (uint32_t)pair->key;
+		sum = map_get(&sums, key);
+		if (sum)
+			*sum += pair->value;
+		else
+			error = map_put(&sums, key, pair->value);
+	}
+	for (size_t i = 0; !error && sums.slots && i <= sums.mask; i++) {
+		const struct map_slot *sum = &sums.slots[i];
+		uint32_t stack = (uint32_t)sum->key;
+		struct summary_kernel *k;
+
+		if (!sum->used || !stack)
+			continue;
+		k = &g->s->kernels.items[*map_get(kernel_index, sum->key >> 32)];
+		if (k->stack && (sum->value < k->stack_ns ||
+					(sum->value == k->stack_ns && stack > k->stack)))
+			continue;
+		k->stack = stack;
+		k->stack_ns = sum->value;
+	}
+	map_release(&sums);
+	return error;
+}
+
+static int put_ops(struct gathering *g)
+{
+	struct map kernels = MAP_INIT, copies = MAP_INIT, sets = MAP_INIT;
+	int error = 0;
+
+	for (uint32_t id = 1; !error && id < g->ops.count; id++) {
+		const struct op_sum *sum = (const struct op_sum *)g->ops.items + id;
+		const struct profile_op *op = sum->time.count ? profile_op(g->r, id) : NULL;
+
+		if (!op)
+			continue;
+		if (sum->stack_ns)
+			error = add_to_pairs(g, id, sum->stack, sum->stack_ns);
+		if (!error && op->kind == OP_KERNEL)
+			error = put_kernel(g, &kernels, op, sum);
+		else if (!error && op->kind == OP_COPY)
+			error = put_copy(g, &copies, op, sum);
+		else if (!error)
+			error = put_set(g, &sets, op, sum);
+	}
+	if (!error)
+		error = put_stacks(g, &kernels);
+	map_release(&kernels);
+	map_release(&copies);
+	map_release(&sets);
+	return error;
+}
+
+static int put_devices(struct gathering *g)
+{
+	int error = 0;
+
+	for (uint32_t id = 0; !error && id < g->devices.count; id++) {
+		struct device_sum *d = (struct device_sum *)g->devices.items + id;
+
+		if (!d->device.works)
+			continue;
+		d->device.device = id;
+		error = busy_total(&d->busy, &d->device.busy_ns, &d->device.uncertain_ns);
+		if (!error)
+			error = vec_push(&g->s->devices, d->device);
+	}
+	return error;
+}
+
+static struct summary_task *process_row(struct gathering *g, struct map *index, uint32_t process)
+{
+	ssize_t at = row_for(index, process, &g->s->processes);
+
+	if (at < 0)
+		return NULL;
+	g->s->processes.items[at].id = process;
+	return &g->s->processes.items[at];
+}
+
+/* CPU time and launches of a process are its threads'; GPU work knows its process by itself. */
+static int put_tasks(struct gathering *g)
+{
+	struct map index = MAP_INIT;
+	struct summary_task *p;
+	int error = 0;
+
+	for (uint32_t id = 0; !error && id < g->threads.count; id++) {
+		struct thread_sum *t = (struct thread_sum *)g->threads.items + id;
+		const struct profile_thread *thread = profile_thread(g->r, id);
+
+		if (!id || !(t->task.samples || t->task.launches || t->task.works))
+			continue;
+		t->task.id = id;
+		p = process_row(g, &index, thread ? thread->process : 0);
+		error = p ? vec_push(&g->s->threads, t->task) : -ENOMEM;
+		if (error)
+			break;
+		p->samples += t->task.samples;
+		p->cpu_ns += t->task.cpu_ns;
+		p->launches += t->task.launches;
+	}
+	for (uint32_t id = 1; !error && id < g->ops.count; id++) {
+		const struct op_sum *sum = (const struct op_sum *)g->ops.items + id;
+		const struct profile_op *op = sum->time.count ? profile_op(g->r, id) : NULL;
+
+		if (!op)
+			continue;
+		p = process_row(g, &index, op->process);
+		if (!p)
+			error = -ENOMEM;
+		else {
+			p->works += sum->time.count;
+			p->gpu_ns += sum->time.total_ns;
+		}
+	}
+	map_release(&index);
+	return error;
+}
+
+static bool is_incomplete_note(const struct profile_reader *r, uint32_t location)
+{
+	const struct profile_location *l = profile_location(r, location);
+
+	return l && l->kind == FRAME_NOTE && !strcmp(profile_string(r, l->name, NULL), "[incomplete]");
+}
+
+/* A stack is incomplete when the note says so on the way to its root. Parents have smaller ids. */
+static int judge_stacks(struct gathering *g)
+{
+	uint32_t count = profile_counts(g->r).stack_nodes;
+	bool *incomplete = calloc((size_t)count + 1, sizeof(*incomplete));
+
+	if (!incomplete)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct profile_stack_node *n = profile_stack_node(g->r, id);
+		const struct stack_uses *uses = (const struct stack_uses *)g->stacks.items + id;
+
+		if (!n)
+			continue;
+		incomplete[id] = (n->parent < id && incomplete[n->parent]) ||
+				 is_incomplete_note(g->r, n->location);
+		if (id >= g->stacks.count)
+			continue;
+		g->s->sample_stacks += uses->samples;
+		g->s->work_stacks += uses->works;
+		if (!incomplete[id])
+			continue;
+		g->s->sample_stacks_incomplete += uses->samples;
+		g->s->work_stacks_incomplete += uses->works;
+	}
+	free(incomplete);
+	return 0;
+}
+
+static int order(uint64_t a, uint64_t b, uint64_t a_id, uint64_t b_id)
+{
+	if (a != b)
+		return a > b ? -1 : 1;
+	return a_id < b_id ? -1 : a_id > b_id;
+}
+
+static int by_kernel_time(const void *left, const void *right)
+{
+	const struct summary_kernel *a = left, *b = right;
+
+	return order(a->time.total_ns, b->time.total_ns, a->name, b->name);
+}
+
+static int by_copy_time(const void *left, const void *right)
+{
+	const struct summary_copy *a = left, *b = right;
+
+	return order(a->time.total_ns, b->time.total_ns,
+		(uint64_t)a->kind << 16 | (uint64_t)a->source << 8 | a->target,
+		(uint64_t)b->kind << 16 | (uint64_t)b->source << 8 | b->target);
+}
+
+static int by_set_time(const void *left, const void *right)
+{
+	const struct summary_set *a = left, *b = right;
+
+	return order(a->time.total_ns, b->time.total_ns, a->target, b->target);
+}
+
+static int by_call_time(const void *left, const void *right)
+{
+	const struct summary_call *a = left, *b = right;
+
+	return order(a->time.total_ns, b->time.total_ns, a->api, b->api);
+}
+
+/* By GPU time, then CPU time: the two are not added up. */
+static int by_task_time(const void *left, const void *right)
+{
+	const struct summary_task *a = left, *b = right;
+
+	if (a->gpu_ns != b->gpu_ns)
+		return a->gpu_ns > b->gpu_ns ? -1 : 1;
+	return order(a->cpu_ns, b->cpu_ns, a->id, b->id);
+}
+
+#define sort(rows, compare)                                                                        \
+	do {                                                                                       \
+		if ((rows)->count)                                                                 \
+			qsort((rows)->items, (rows)->count, sizeof(*(rows)->items), compare);      \
+	} while (0)
+
+static void sort_tables(struct summary *s)
+{
+	sort(&s->kernels, by_kernel_time);
+	sort(&s->copies, by_copy_time);
+	sort(&s->sets, by_set_time);
+	sort(&s->call_times, by_call_time);
+	sort(&s->processes, by_task_time);
+	sort(&s->threads, by_task_time);
+}
+
+static int put_tables(struct gathering *g)
+{
+	int error = put_ops(g);
+
+	if (!error)
+		error = put_devices(g);
+	if (!error)
+		error = put_tasks(g);
+	if (!error)
+		error = judge_stacks(g);
+	if (error)
+		return error_errno(error, "cannot sum up the profile");
+	g->s->start_ns = meta_number(g->r, META_START_NS, g->first_ns);
+	g->s->end_ns = meta_number(g->r, META_END_NS, g->last_ns);
+	if (g->s->end_ns < g->s->start_ns)
+		g->s->end_ns = g->s->start_ns;
+	sort_tables(g->s);
+	return 0;
+}
+
+static void release_gathering(struct gathering *g)
+{
+	for (uint32_t id = 0; id < g->devices.count; id++)
+		busy_release(&((struct device_sum *)g->devices.items)[id].busy);
+	free(g->ops.items);
+	free(g->threads.items);
+	free(g->devices.items);
+	free(g->stacks.items);
+	map_release(&g->pairs);
+	map_release(&g->call_index);
+	map_release(&g->graph_launches[0]);
+	map_release(&g->graph_launches[1]);
+}
+
+int summary_read(struct summary *s, struct profile_reader *r)
+{
+	struct gathering g = {.s = s, .r = r};
+	int error = read_events(&g);
+
+	if (!error)
+		error = put_tables(&g);
+	release_gathering(&g);
+	return error;
+}
+
+void summary_release(struct summary *s)
+{
+	vec_release(&s->kernels);
+	vec_release(&s->copies);
+	vec_release(&s->sets);
+	vec_release(&s->call_times);
+	vec_release(&s->devices);
+	vec_release(&s->processes);
+	vec_release(&s->threads);
+}
+
+/* Libraries between a program and its GPU work, by the beginning of their file names. */
+static const char *const launching_libraries[] = {"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
+
+static bool is_launching_library(const struct profile_reader *r, uint32_t module)
+{
+	const struct profile_module *m = profile_module(r, module);
+	const char *path = m ? profile_string(r, m->path, NULL) : "";
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(launching_libraries) / sizeof(launching_libraries[0]); i++)
+		if (!strncmp(name, launching_libraries[i], strlen(launching_libraries[i])))
+			return true;
+	return false;
+}
+
+void summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames, struct buf *b)
+{
+	uint32_t names[16];
+	unsigned int count = 0;
+
+	while (stack && count < frames && count < sizeof(names) / sizeof(names[0])) {
+		const struct profile_stack_node *n = profile_stack_node(r, stack);
+		const struct profile_location *l = n ? profile_location(r, n->location) : NULL;
+
+		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
+			!is_launching_library(r, l->module))
+			names[count++] = l->name;
+		stack = n ? n->parent : 0;
+	}
+	while (count > 0) {
+		demangle(profile_string(r, names[--count], NULL), b);
+		if (count)
+			buf_puts(b, " > ");
+	}
+}
