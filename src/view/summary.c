@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "base/demangle.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "view/busy.h"
@@ -708,23 +707,27 @@ static bool is_launching_library(const struct profile_reader *r, uint32_t module
 	return false;
 }
 
-void summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames, struct buf *b)
+unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
+	uint32_t ret_names[SUMMARY_PATH_MAX])
 {
-	uint32_t names[16];
 	unsigned int count = 0;
 
-	while (stack && count < frames && count < sizeof(names) / sizeof(names[0])) {
+	if (frames > SUMMARY_PATH_MAX)
+		frames = SUMMARY_PATH_MAX;
+	while (stack && count < frames) {
 		const struct profile_stack_node *n = profile_stack_node(r, stack);
 		const struct profile_location *l = n ? profile_location(r, n->location) : NULL;
 
 		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
 			!is_launching_library(r, l->module))
-			names[count++] = l->name;
+			ret_names[count++] = l->name;
 		stack = n ? n->parent : 0;
 	}
-	while (count > 0) {
-		demangle(profile_string(r, names[--count], NULL), b);
-		if (count)
-			buf_puts(b, " > ");
+	for (unsigned int i = 0; i < count / 2; i++) {
+		uint32_t outer = ret_names[count - 1 - i];
+
+		ret_names[count - 1 - i] = ret_names[i];
+		ret_names[i] = outer;
 	}
+	return count;
 }

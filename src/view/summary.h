@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "base/buf.h"
 #include "base/vec.h"
 #include "profile/reader.h"
 #include "view/histogram.h"
@@ -96,12 +95,17 @@ struct summary {
 };
 
 /* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more than 64
- * bits hold). Release it in either case; memory from calloc or SUMMARY_INIT. */
+ * bits hold). `s` comes zeroed, and is to be
+ * released in either case. */
 int summary_read(struct summary *s, struct profile_reader *r);
 void summary_release(struct summary *s);
 
+#define SUMMARY_PATH_MAX 8
+
 /*
- * Appends the innermost `frames` named frames of a launching stack, outermost first, as "a > b > c". Frames
- * of CUDA's and of our own libraries are left out. Names are demangled.
+ * The innermost `frames` (at most SUMMARY_PATH_MAX) named frames of a launching stack, outermost first, as
+ * string ids of linker names. Frames of the kernel, of CUDA's and of our own libraries are left out.
+ * Returns how many there are.
  */
-void summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames, struct buf *b);
+unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
+	uint32_t ret_names[SUMMARY_PATH_MAX]);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/* `xpuprof report`: where the time of a recording went, in tables. */
+#include "cmd/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/text.h"
+
+#define DEFAULT_FILE "profile.xpu"
+#define DEFAULT_TOP  10
+
+static int print(const struct report *r, bool json)
+{
+	struct buf out = BUF_INIT;
+	int error;
+
+	if (json)
+		report_json(r, &out);
+	else
+		report_text(r, &out);
+	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	buf_release(&out);
+	return error ? error_errno(error, "cannot print the report") : 0;
+}
+
+static int run(const char *path, bool json, size_t top)
+{
+	struct summary *s = calloc(1, sizeof(*s));
+	struct profile_reader *reader;
+	int error;
+
+	if (!s)
+		return error_errno(-ENOMEM, "cannot read '%s'", path);
+	error = profile_reader_open(&reader, path);
+	if (!error) {
+		error = summary_read(s, reader);
+		if (!error) {
+			struct report r = {
+				.path = path,
+				.reader = reader,
+				.summary = s,
+				.top = top ? top : json ? 0 : DEFAULT_TOP,
+				.width = text_width(STDOUT_FILENO),
+			};
+
+			error = print(&r, json);
+		}
+		profile_reader_close(reader);
+	}
+	summary_release(s);
+	free(s);
+	return error;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct option_usage usage = {
+		.command = "report",
+		.synopsis = "[options] [FILE]",
+		.summary = "Prints where the time of a recording went (FILE: " DEFAULT_FILE ").",
+	};
+	bool json = false;
+	unsigned long top = 0;
+	const struct option_spec specs[] = {
+		OPTION_FLAG(0, "json", &json, "print JSON"),
+		OPTION_NUMBER(0, "top", "N", &top, 1, 1000000000,
+			"rows of each table (10; with --json all)"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv);
+
+	if (first < 0)
+		return options_status(first);
+	if (argc - first > 1)
+		return options_wrong(&usage, "more than one file: '%s'", argv[first + 1]);
+	return run(first < argc ? argv[first] : DEFAULT_FILE, json, top) ? cmd_failed() : EXIT_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The two forms of `xpuprof report`: a summary as text for people and as JSON for programs. */
+#pragma once
+
+#include "base/buf.h"
+#include "view/summary.h"
+
+struct report {
+	const char *path;
+	const struct profile_reader *reader;
+	const struct summary *summary;
+	size_t top;         /* rows of each table; 0: all */
+	unsigned int width; /* columns; 0: no limit */
+};
+
+void report_text(const struct report *r, struct buf *out);
+/* The form is documented in xpuprof-report(1). */
+void report_json(const struct report *r, struct buf *out);

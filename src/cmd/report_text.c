@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Every table has its numbers first, right-aligned, and the name last, so that long names are cut (on
+ * terminals) without moving anything.
+ */
+#include <string.h>
+
+#include "base/demangle.h"
+#include "cmd/report.h"
+#include "cmd/text.h"
+
+/* Names are given at least this many columns, whatever the terminal. */
+#define NAME_COLUMNS_MIN 14
+#define PATH_FRAMES	 4
+#define PATH_FRAME_COLUMNS 48
+
+static size_t rows_shown(const struct report *r, size_t count)
+{
+	return r->top && r->top < count ? r->top : count;
+}
+
+/* "Title (10 of 37)" above a table. */
+static void heading(const struct report *r, struct buf *out, const char *title, size_t count)
+{
+	size_t shown = rows_shown(r, count);
+
+	buf_printf(out, "\n%s", title);
+	if (shown < count)
+		buf_printf(out, " (%zu of %zu)", shown, count);
+	buf_putc(out, '\n');
+}
+
+/* Ends a line that is `used` columns long with a name. */
+static void name_cell(const struct report *r, struct buf *out, unsigned int used, const char *name)
+{
+	unsigned int columns = 0;
+
+	if (r->width)
+		columns = r->width > used + NAME_COLUMNS_MIN ? r->width - used : NAME_COLUMNS_MIN;
+	text_fit(out, name, columns);
+	buf_putc(out, '\n');
+}
+
+static const char *string(const struct report *r, uint32_t id)
+{
+	return profile_string(r->reader, id, NULL);
+}
+
+static const char *meta(const struct report *r, const char *key)
+{
+	const char *text = profile_meta(r->reader, key);
+
+	return text && *text ? text : NULL;
+}
+
+static void field(const struct report *r, struct buf *out, const char *title, const char *text)
+{
+	if (!text)
+		return;
+	buf_printf(out, "%-13s ", title);
+	name_cell(r, out, 14, text);
+}
+
+/* As field, for a text of several lines. */
+static void field_lines(const struct report *r, struct buf *out, const char *title, const char *text)
+{
+	while (text && *text) {
+		size_t length = strcspn(text, "\n");
+		struct buf line = BUF_INIT;
+
+		buf_append(&line, text, length);
+		field(r, out, title, buf_text(&line));
+		out->failed |= line.failed;
+		buf_release(&line);
+		title = "";
+		text += length + (text[length] != '\0');
+	}
+}
+
+static void put_header(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	const char *simulated = meta(r, META_SIMULATED), *hz = meta(r, META_SAMPLE_HZ);
+	char cell[TEXT_CELL], count[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	field(r, out, "recording", r->path);
+	field(r, out, "INCOMPLETE", profile_reader_incomplete(r->reader));
+	field(r, out, "command", meta(r, META_COMMAND));
+	field(r, out, "exit status", meta(r, META_EXIT_STATUS));
+	field(r, out, "elapsed", text_duration(cell, s->end_ns - s->start_ns));
+	buf_printf(&line, "%s in %s samples", text_duration(cell, s->cpu_ns),
+		text_count(count, s->samples));
+	if (hz && strcmp(hz, "0"))
+		buf_printf(&line, ", %s a second", hz);
+	field(r, out, "CPU time", buf_text(&line));
+	buf_reset(&line);
+	buf_printf(&line, "%s in %s pieces of work", text_duration(cell, s->gpu_ns),
+		text_count(count, s->works));
+	if (simulated && !strcmp(simulated, "1"))
+		buf_puts(&line, ", simulated GPU");
+	field(r, out, "GPU time", buf_text(&line));
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
+static void put_devices(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	uint64_t elapsed_ns = s->end_ns - s->start_ns;
+
+	if (!s->devices.count)
+		return;
+	buf_printf(out, "\nGPUs\n%10s %9s %9s %11s %8s  device\n", "busy", "share", "idle", "work",
+		"at once");
+	vec_foreach (d, &s->devices) {
+		const struct profile_device *device = profile_device(r->reader, d->device);
+		uint64_t idle_ns = elapsed_ns > d->busy_ns ? elapsed_ns - d->busy_ns : 0;
+		char busy[TEXT_CELL], share[TEXT_CELL], idle[TEXT_CELL], works[TEXT_CELL];
+		struct buf name = BUF_INIT;
+
+		if (device)
+			buf_printf(&name, "%u %s", device->ordinal, string(r, device->name));
+		else
+			buf_puts(&name, "not known");
+		buf_printf(out, "%10s %9s %9s %11s %8.2f  ", text_duration(busy, d->busy_ns),
+			text_percent(share, d->busy_ns, elapsed_ns),
+			text_percent(idle, idle_ns, elapsed_ns), text_count(works, d->works),
+			d->busy_ns ? (double)d->work_ns / (double)d->busy_ns : 0.0);
+		name_cell(r, out, 53, buf_text(&name));
+		buf_release(&name);
+		if (d->uncertain_ns)
+			buf_printf(out, "%10s busy may be up to %s more: its work came far out of order\n",
+				"", text_duration(busy, d->uncertain_ns));
+	}
+}
+
+/* "from a > b > c (72.1 % of it)", the hottest way to a kernel. */
+static void put_path(const struct report *r, struct buf *out, const struct summary_kernel *k)
+{
+	uint32_t names[SUMMARY_PATH_MAX];
+	unsigned int count = summary_path(r->reader, k->stack, PATH_FRAMES, names);
+	struct buf path = BUF_INIT, name = BUF_INIT;
+	char share[TEXT_CELL];
+
+	if (!count)
+		return;
+	for (unsigned int i = 0; i < count; i++) {
+		buf_reset(&name);
+		demangle(string(r, names[i]), &name);
+		text_fit(&path, buf_text(&name), r->width ? PATH_FRAME_COLUMNS : 0);
+		if (i + 1 < count)
+			buf_puts(&path, " > ");
+	}
+	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
+	name_cell(r, out, 34, buf_text(&path));
+	out->failed |= path.failed || name.failed;
+	buf_release(&path);
+	buf_release(&name);
+}
+
+static void put_kernels(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	size_t shown = rows_shown(r, s->kernels.count);
+
+	if (!shown)
+		return;
+	heading(r, out, "Kernels", s->kernels.count);
+	buf_printf(out, "%10s %8s %11s %9s %9s %9s  kernel\n", "total", "of GPU", "count", "mean", "min",
+		"max");
+	for (size_t i = 0; i < shown; i++) {
+		const struct summary_kernel *k = &s->kernels.items[i];
+		const struct summary_time *t = &k->time;
+		char total[TEXT_CELL], share[TEXT_CELL], count[TEXT_CELL], mean[TEXT_CELL];
+		char min[TEXT_CELL], max[TEXT_CELL];
+		struct buf name = BUF_INIT;
+
+		demangle(string(r, k->name), &name);
+		buf_printf(out, "%10s %8s %11s %9s %9s %9s  ", text_duration(total, t->total_ns),
+			text_percent(share, t->total_ns, s->gpu_ns), text_count(count, t->count),
+			text_duration(mean, t->total_ns / t->count), text_duration(min, t->min_ns),
+			text_duration(max, t->max_ns));
+		name_cell(r, out, 63, name.size ? buf_text(&name) : "(no name)");
+		buf_release(&name);
+		put_path(r, out, k);
+	}
+}
+
+/* One row of copies or memsets. */
+static void put_transfer(const struct report *r, struct buf *out, const struct summary_time *t,
+	uint64_t bytes, const char *name)
+{
+	char total[TEXT_CELL], share[TEXT_CELL], count[TEXT_CELL], mean[TEXT_CELL];
+	char size[TEXT_CELL], rate[TEXT_CELL];
+
+	buf_printf(out, "%10s %8s %11s %9s %9s %12s  ", text_duration(total, t->total_ns),
+		text_percent(share, t->total_ns, r->summary->gpu_ns), text_count(count, t->count),
+		text_duration(mean, t->total_ns / t->count), text_bytes(size, bytes),
+		text_bandwidth(rate, bytes, t->total_ns));
+	name_cell(r, out, 66, name);
+}
+
+static void transfer_heading(const struct report *r, struct buf *out, const char *title, size_t count)
+{
+	heading(r, out, title, count);
+	buf_printf(out, "%10s %8s %11s %9s %9s %12s  kind\n", "total", "of GPU", "count", "mean", "bytes",
+		"bandwidth");
+}
+
+static void put_copies(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	size_t shown = rows_shown(r, s->copies.count);
+
+	if (shown)
+		transfer_heading(r, out, "Copies", s->copies.count);
+	for (size_t i = 0; i < shown; i++) {
+		const struct summary_copy *c = &s->copies.items[i];
+		struct buf name = BUF_INIT;
+
+		buf_printf(&name, "%s, %s to %s", profile_copy_name(c->kind),
+			profile_memory_name(c->source), profile_memory_name(c->target));
+		put_transfer(r, out, &c->time, c->bytes, buf_text(&name));
+		buf_release(&name);
+	}
+}
+
+static void put_sets(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	size_t shown = rows_shown(r, s->sets.count);
+
+	if (shown)
+		transfer_heading(r, out, "Memory sets", s->sets.count);
+	for (size_t i = 0; i < shown; i++) {
+		const struct summary_set *set = &s->sets.items[i];
+
+		put_transfer(r, out, &set->time, set->bytes, profile_memory_name(set->target));
+	}
+}
+
+static size_t count_waits(const struct summary *s)
+{
+	size_t count = 0;
+
+	vec_foreach (c, &s->call_times)
+		count += c->kind == CALL_SYNC;
+	return count;
+}
+
+static void put_waits(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	size_t count = count_waits(s), left = rows_shown(r, count);
+
+	if (!count)
+		return;
+	heading(r, out, "Waiting for the GPU", count);
+	buf_printf(out, "%10s %20s %9s %9s %9s  call\n", "total", "count", "mean", "min", "max");
+	vec_foreach (c, &s->call_times) {
+		const struct summary_time *t = &c->time;
+		char total[TEXT_CELL], calls[TEXT_CELL], mean[TEXT_CELL], min[TEXT_CELL], max[TEXT_CELL];
+		struct buf name = BUF_INIT;
+
+		if (c->kind != CALL_SYNC || !left)
+			continue;
+		left--;
+		buf_puts(&name, string(r, c->api));
+		if (c->failed)
+			buf_printf(&name, " (%s failed)", text_count(total, c->failed));
+		buf_printf(out, "%10s %20s %9s %9s %9s  ", text_duration(total, t->total_ns),
+			text_count(calls, t->count), text_duration(mean, t->total_ns / t->count),
+			text_duration(min, t->min_ns), text_duration(max, t->max_ns));
+		name_cell(r, out, 63, buf_text(&name));
+		buf_release(&name);
+	}
+}
+
+static void put_latency(const struct report *r, struct buf *out)
+{
+	static const double percents[] = {50, 90, 99, 99.9};
+	const struct summary_latency *l = &r->summary->latency;
+	const struct histogram *h = &l->times;
+	char cell[TEXT_CELL], count[TEXT_CELL];
+
+	if (!h->count && !l->backwards)
+		return;
+	buf_puts(out, "\nFrom launch to start\n");
+	if (h->count) {
+		buf_printf(out, "%10s mean of %s pieces of work outside graphs\n",
+			text_duration(cell, h->sum / h->count), text_count(count, h->count));
+		buf_printf(out, "%10s min\n", text_duration(cell, h->min));
+		for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
+			buf_printf(out, "%10s %g %% are at or below (within %g %%)\n",
+				text_duration(cell, histogram_percentile(h, percents[i])), percents[i],
+				HISTOGRAM_ERROR_PERCENT);
+		buf_printf(out, "%10s max\n", text_duration(cell, h->max));
+	}
+	if (l->backwards)
+		buf_printf(out, "%10s started before their launch, by the clocks, and are not in these\n",
+			text_count(cell, l->backwards));
+}
+
+static void put_task(const struct report *r, struct buf *out, const struct summary_task *t,
+	const char *name)
+{
+	char cpu[TEXT_CELL], gpu[TEXT_CELL], launches[TEXT_CELL], works[TEXT_CELL];
+
+	buf_printf(out, "%10s %9s %11s %11s  ", text_duration(cpu, t->cpu_ns),
+		text_duration(gpu, t->gpu_ns), text_count(launches, t->launches),
+		text_count(works, t->works));
+	name_cell(r, out, 46, name);
+}
+
+static void task_heading(const struct report *r, struct buf *out, const char *title, size_t count,
+	const char *last)
+{
+	heading(r, out, title, count);
+	buf_printf(out, "%10s %9s %11s %11s  %s\n", "CPU time", "GPU time", "launches", "work", last);
+}
+
+static void put_processes(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	size_t shown = rows_shown(r, s->processes.count);
+
+	if (shown)
+		task_heading(r, out, "Processes", s->processes.count, "process");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_process *p = profile_process(r->reader, s->processes.items[i].id);
+		struct buf name = BUF_INIT;
+
+		if (p)
+			buf_printf(&name, "%s (%u)", string(r, p->comm), p->pid);
+		else
+			buf_puts(&name, "not known");
+		put_task(r, out, &s->processes.items[i], buf_text(&name));
+		buf_release(&name);
+	}
+}
+
+static void put_threads(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	size_t shown = rows_shown(r, s->threads.count);
+
+	if (shown)
+		task_heading(r, out, "Threads", s->threads.count, "thread (process)");
+	for (size_t i = 0; i < shown; i++) {
+		const struct profile_thread *t = profile_thread(r->reader, s->threads.items[i].id);
+		const struct profile_process *p = t ? profile_process(r->reader, t->process) : NULL;
+		struct buf name = BUF_INIT;
+
+		if (t)
+			buf_printf(&name, "%s %u (%s %u)", string(r, t->name), t->tid,
+				p ? string(r, p->comm) : "?", p ? p->pid : 0);
+		put_task(r, out, &s->threads.items[i], buf_text(&name));
+		buf_release(&name);
+	}
+}
+
+static void put_complete(struct buf *out, uint64_t incomplete, uint64_t all, const char *what)
+{
+	char share[TEXT_CELL], count[TEXT_CELL];
+
+	if (all)
+		buf_printf(out, "%10s of %s stacks of %s are complete\n",
+			text_percent(share, all - incomplete, all), text_count(count, all), what);
+}
+
+static uint64_t sum_of(const uint64_t *counts, size_t from, size_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = from; i < to; i++)
+		sum += counts[i];
+	return sum;
+}
+
+static void put_joins(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	char cell[TEXT_CELL];
+
+	if (s->sample_stacks || s->work_stacks)
+		buf_puts(out, "\nStacks\n");
+	put_complete(out, s->sample_stacks_incomplete, s->sample_stacks, "CPU samples");
+	put_complete(out, s->work_stacks_incomplete, s->work_stacks, "GPU work");
+	if (sum_of(s->pending, 0, PENDING_REASONS))
+		buf_puts(out, "\nLaunches without GPU work\n");
+	for (unsigned int i = 0; i < PENDING_REASONS; i++)
+		if (s->pending[i])
+			buf_printf(out, "%10s %s\n", text_count(cell, s->pending[i]),
+				profile_pending_text(i));
+	if (sum_of(s->joins, JOIN_OK + 1, JOIN_REASONS))
+		buf_puts(out, "\nGPU work without a stack\n");
+	for (unsigned int i = JOIN_OK + 1; i < JOIN_REASONS; i++)
+		if (s->joins[i])
+			buf_printf(out, "%10s %s\n", text_count(cell, s->joins[i]),
+				profile_join_text(i));
+}
+
+static void put_losses(const struct report *r, struct buf *out)
+{
+	bool any = false;
+	char cell[TEXT_CELL];
+
+	buf_puts(out, "\nLost\n");
+	for (unsigned int i = 1; i < LOSS_KINDS; i++) {
+		uint64_t count = profile_loss_count(r->reader, (enum profile_loss)i);
+
+		if (!count)
+			continue;
+		buf_printf(out, "%10s %s\n", text_count(cell, count), profile_loss_text(i));
+		any = true;
+	}
+	if (!any)
+		buf_printf(out, "%10s\n", "nothing");
+}
+
+static void put_notes(const struct report *r, struct buf *out)
+{
+	static const struct {
+		const char *key, *title;
+	} notes[] = {
+		{META_STACK_SOURCE, "stacks by"},
+		{META_CUPTI, "CUPTI"},
+		{META_HOSTNAME, "machine"},
+		{META_KERNEL, "kernel"},
+		{META_CPUS, "CPUs"},
+		{META_VERSION, "xpuprof"},
+	};
+	const char *error = meta(r, META_CLOCK_ERROR);
+	struct buf lines = BUF_INIT, clocks = BUF_INIT;
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		field_lines(r, &lines, notes[i].title, meta(r, notes[i].key));
+	if (error)
+		buf_printf(&clocks, "GPU times may be off by %s ns", error);
+	field(r, &lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);
+	if (lines.size)
+		buf_printf(out, "\nAbout this recording\n%s", lines.data);
+	out->failed |= lines.failed || clocks.failed;
+	buf_release(&lines);
+	buf_release(&clocks);
+}
+
+void report_text(const struct report *r, struct buf *out)
+{
+	put_header(r, out);
+	put_devices(r, out);
+	put_kernels(r, out);
+	put_copies(r, out);
+	put_sets(r, out);
+	put_waits(r, out);
+	put_latency(r, out);
+	put_processes(r, out);
+	put_threads(r, out);
+	put_joins(r, out);
+	put_losses(r, out);
+	put_notes(r, out);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/json.h"
+
+struct unit {
+	const char *name;
+	double size;
+};
+
+/* Three digits of `value` in the smallest unit that holds it in three digits before the point. */
+static const char *in_units(char cell[TEXT_CELL], double value, const struct unit *units, size_t count)
+{
+	size_t i = 0;
+	double scaled;
+
+	while (i + 1 < count && value / units[i].size >= 999.5)
+		i++;
+	scaled = value / units[i].size;
+	snprintf(cell, TEXT_CELL, "%.*f %s", i == 0 || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2,
+		scaled, units[i].name);
+	return cell;
+}
+
+const char *text_duration(char cell[TEXT_CELL], uint64_t ns)
+{
+	static const struct unit units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+
+	return in_units(cell, (double)ns, units, sizeof(units) / sizeof(units[0]));
+}
+
+const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes)
+{
+	static const struct unit units[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+		{"TB", 1e12}, {"PB", 1e15}};
+
+	return in_units(cell, (double)bytes, units, sizeof(units) / sizeof(units[0]));
+}
+
+const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns)
+{
+	if (ns)
+		snprintf(cell, TEXT_CELL, "%.2f GB/s", (double)bytes / (double)ns);
+	else
+		snprintf(cell, TEXT_CELL, "-");
+	return cell;
+}
+
+const char *text_count(char cell[TEXT_CELL], uint64_t count)
+{
+	char digits[TEXT_CELL];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count), at = 0;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			cell[at++] = ',';
+		cell[at++] = digits[i];
+	}
+	cell[at] = '\0';
+	return cell;
+}
+
+const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole)
+{
+	if (whole)
+		snprintf(cell, TEXT_CELL, "%.1f %%", (double)part * 100 / (double)whole);
+	else
+		snprintf(cell, TEXT_CELL, "-");
+	return cell;
+}
+
+unsigned int text_width(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (columns && atoi(columns) > 0)
+		return (unsigned int)atoi(columns);
+	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return isatty(fd) ? 80 : 0;
+}
+
+/* The bytes of `text` that `columns` columns hold; *ret_rest: there is more. */
+static size_t bytes_that_fit(const char *text, size_t size, unsigned int columns, bool *ret_rest)
+{
+	size_t at = 0;
+
+	while (at < size && columns--) {
+		size_t length = utf8_sequence(text + at, size - at);
+
+		at += length ? length : 1;
+	}
+	*ret_rest = at < size;
+	return at;
+}
+
+static void append_clean(struct buf *b, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size;) {
+		size_t length = utf8_sequence(text + i, size - i);
+		unsigned char c = (unsigned char)text[i];
+
+		/* U+0080 to U+009F are control characters, too. */
+		if (!length || c < 0x20 || c == 0x7f ||
+			(length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0))
+			buf_putc(b, '?');
+		else
+			buf_append(b, text + i, length);
+		i += length ? length : 1;
+	}
+}
+
+void text_fit(struct buf *b, const char *text, unsigned int columns)
+{
+	size_t size = strlen(text), fitting = size;
+	bool rest = false;
+
+	if (columns)
+		fitting = bytes_that_fit(text, size, columns, &rest);
+	if (rest && columns > 3) {
+		append_clean(b, text, bytes_that_fit(text, size, columns - 3, &rest));
+		buf_puts(b, "...");
+		return;
+	}
+	append_clean(b, text, fitting);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers and names for people, in terminals: three significant digits with a unit, thousands separated,
+ * names cut to a width in columns (one column a code point). Names come from untrusted programs, so
+ * control characters and broken UTF-8 become '?'.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define TEXT_CELL 32
+
+/* Each writes into `cell` and returns it. */
+const char *text_duration(char cell[TEXT_CELL], uint64_t ns);   /* "1.23 ms" */
+const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes);   /* "1.23 GB", decimal */
+const char *text_count(char cell[TEXT_CELL], uint64_t count);   /* "12,345" */
+const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole); /* "12.3 %", "-" of 0 */
+const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /* "25.1 GB/s" */
+
+/* The width to print tables in: that of the terminal, $COLUMNS, or 0 (no limit) for files and pipes. */
+unsigned int text_width(int fd);
+/* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it is too long. */
+void text_fit(struct buf *b, const char *text, unsigned int columns);

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+/* `xpuprof report` over a small profile of known contents: the sums, the text and the JSON. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "profile/writer.h"
+#include "tap.h"
+#include "view/summary.h"
+
+#define MS 1000000ull
+#define US 1000ull
+
+static char folder[] = "/tmp/report_test.XXXXXX";
+static char profile_path[64], output_path[64], empty_path[64], cut_path[64];
+
+/* Ids of the profile that write_profile makes. */
+struct made {
+	struct profile_writer *w;
+	uint32_t main_thread, other_thread, device[2];
+	uint32_t kernel_op[2], copy_op, set_op;
+	uint32_t train_stack, eval_stack, cut_stack;
+};
+
+static uint32_t string(struct made *m, const char *text)
+{
+	uint32_t id = 0;
+
+	CHECK(profile_add_string(m->w, text, strlen(text), &id) == 0);
+	return id;
+}
+
+static uint32_t location(struct made *m, enum profile_frame_kind kind, uint32_t module,
+	uint64_t address, const char *name)
+{
+	struct profile_location l = {.kind = kind, .module = module, .address = address};
+	uint32_t id = 0;
+
+	if (kind == FRAME_NOTE)
+		l.name = string(m, name);
+	CHECK(profile_add_location(m->w, &l, &id) == 0);
+	if (kind != FRAME_NOTE)
+		CHECK(profile_add_symbol(m->w, id, string(m, name), 0, 0) == 0);
+	return id;
+}
+
+static uint32_t stack(struct made *m, uint32_t parent, uint32_t location_id)
+{
+	uint32_t id = 0;
+
+	CHECK(profile_add_stack_node(m->w, parent, location_id, &id) == 0);
+	return id;
+}
+
+static void make_stacks(struct made *m)
+{
+	struct profile_module app = {.kind = MODULE_FILE, .path = string(m, "/opt/app")};
+	struct profile_module cuda = {.kind = MODULE_FILE, .path = string(m, "/lib/libcudart.so.12")};
+	uint32_t app_id = 0, cuda_id = 0, base, launch, note;
+
+	CHECK(profile_add_module(m->w, &app, &app_id) == 0);
+	CHECK(profile_add_module(m->w, &cuda, &cuda_id) == 0);
+	base = stack(m, 0, location(m, FRAME_USER, app_id, 0x10, "main"));
+	launch = location(m, FRAME_USER, cuda_id, 0x20, "cudaLaunchKernel");
+	note = location(m, FRAME_NOTE, 0, 0, "[incomplete]");
+	m->train_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi")),
+		launch);
+	m->eval_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
+	m->cut_stack = stack(m, stack(m, 0, note), location(m, FRAME_USER, app_id, 0x50, "helper"));
+}
+
+static void make_tasks(struct made *m)
+{
+	struct profile_process p = {.pid = 4711, .comm = string(m, "train"),
+		.cmdline = string(m, "./train --fast")};
+	struct profile_thread t = {.tid = 4711, .name = string(m, "train")};
+	struct profile_device d = {.name = string(m, "Simulated GPU A"), .uuid = {0xab}};
+	uint32_t process = 0;
+
+	CHECK(profile_add_process(m->w, &p, &process) == 0);
+	t.process = process;
+	CHECK(profile_add_thread(m->w, &t, &m->main_thread) == 0);
+	t.tid = 4712;
+	t.name = string(m, "worker");
+	CHECK(profile_add_thread(m->w, &t, &m->other_thread) == 0);
+	CHECK(profile_add_device(m->w, &d, &m->device[0]) == 0);
+	d.ordinal = 1;
+	d.uuid[0] = 0xcd;
+	CHECK(profile_add_device(m->w, &d, &m->device[1]) == 0);
+}
+
+static void make_ops(struct made *m)
+{
+	struct profile_op op = {.kind = OP_KERNEL, .process = 1, .device = m->device[0],
+		.name = string(m, "_Z10vector_addPfS_i"), .grid = {1, 1, 1}};
+
+	CHECK(profile_add_op(m->w, &op, &m->kernel_op[0]) == 0);
+	op.grid[0] = 2;
+	CHECK(profile_add_op(m->w, &op, &m->kernel_op[1]) == 0);
+	op = (struct profile_op){.kind = OP_COPY, .process = 1, .device = m->device[0],
+		.copy_kind = COPY_HTOD, .source_memory = MEMORY_PINNED, .target_memory = MEMORY_DEVICE};
+	CHECK(profile_add_op(m->w, &op, &m->copy_op) == 0);
+	op = (struct profile_op){.kind = OP_SET, .process = 1, .device = m->device[1],
+		.target_memory = MEMORY_DEVICE};
+	CHECK(profile_add_op(m->w, &op, &m->set_op) == 0);
+}
+
+static void write_work(struct made *m, struct profile_work work)
+{
+	CHECK(profile_write_work(m->w, &work) == 0);
+}
+
+static void write_works(struct made *m)
+{
+	/* Two shapes of one kernel: 3 + 1 + 2 ms, mostly from train(); the second overlaps the first by
+	 * 1 ms. */
+	write_work(m, (struct profile_work){.op = m->kernel_op[0], .thread = m->main_thread,
+			      .start_ns = 1010 * MS, .duration_ns = 3 * MS, .stack = m->train_stack,
+			      .launch_ns = 1010 * MS - 10 * US, .instance = 1, .correlation = 1});
+	write_work(m, (struct profile_work){.op = m->kernel_op[1], .thread = m->main_thread,
+			      .start_ns = 1012 * MS, .duration_ns = 2 * MS, .stack = m->eval_stack,
+			      .launch_ns = 1012 * MS - 20 * US, .instance = 1, .correlation = 2});
+	write_work(m, (struct profile_work){.op = m->kernel_op[1], .thread = m->main_thread,
+			      .start_ns = 1020 * MS, .duration_ns = 1 * MS, .stack = m->train_stack,
+			      .launch_ns = 1021 * MS, .instance = 1, .correlation = 3});
+	write_work(m, (struct profile_work){.op = m->copy_op, .thread = m->other_thread,
+			      .start_ns = 1030 * MS, .duration_ns = 2 * MS, .bytes = 50000000,
+			      .stack = m->cut_stack, .launch_ns = 1030 * MS - 30 * US, .instance = 1,
+			      .correlation = 4});
+	/* One launch of a graph: two pieces of work, without a stack. */
+	for (uint64_t node = 1; node <= 2; node++)
+		write_work(m, (struct profile_work){.op = m->set_op, .thread = m->other_thread,
+				      .start_ns = (1039 + node) * MS, .duration_ns = MS / 2,
+				      .bytes = 1000000, .graph_node = node, .launch_ns = 1039 * MS,
+				      .instance = 1, .correlation = 5, .join = JOIN_STACK_LOST});
+}
+
+static void write_rest(struct made *m)
+{
+	struct profile_sample sample = {.time_ns = 1001 * MS, .period_ns = 10 * MS,
+		.thread = m->main_thread, .stack = m->train_stack};
+	struct profile_call call = {.start_ns = 1050 * MS, .duration_ns = 7 * MS, .kind = CALL_SYNC,
+		.thread = m->main_thread, .api = string(m, "cudaDeviceSynchronize")};
+	struct profile_pending pending = {.start_ns = 1060 * MS, .thread = m->main_thread,
+		.reason = PENDING_FAILED};
+
+	CHECK(profile_write_sample(m->w, &sample) == 0);
+	sample.stack = m->cut_stack;
+	sample.thread = m->other_thread;
+	CHECK(profile_write_sample(m->w, &sample) == 0);
+	CHECK(profile_write_call(m->w, &call) == 0);
+	call.duration_ns = 3 * MS;
+	call.result = 700;
+	CHECK(profile_write_call(m->w, &call) == 0);
+	CHECK(profile_write_pending(m->w, &pending) == 0);
+	CHECK(profile_count_loss(m->w, LOSS_GPU_DROPPED, 1234) == 0);
+	CHECK(profile_set_meta(m->w, META_COMMAND, "./train --fast\x1b[31m") == 0);
+	CHECK(profile_set_meta(m->w, META_START_NS, "1000000000") == 0);
+	CHECK(profile_set_meta(m->w, META_END_NS, "1100000000") == 0);
+	CHECK(profile_set_meta(m->w, META_SAMPLE_HZ, "99") == 0);
+	CHECK(profile_set_meta(m->w, META_SIMULATED, "1") == 0);
+	CHECK(profile_set_meta(m->w, META_EXIT_STATUS, "3") == 0);
+	CHECK(profile_set_meta(m->w, META_STACK_SOURCE, "bpf") == 0);
+	CHECK(profile_set_meta(m->w, META_CUPTI, "13.0 /a\n12.4 /b") == 0);
+	CHECK(profile_set_meta(m->w, META_CLOCK_ERROR, "850") == 0);
+}
+
+static void a_profile_of_known_contents_can_be_written(void)
+{
+	struct made m = {0};
+
+	CHECK(profile_writer_open(&m.w, profile_path) == 0);
+	make_stacks(&m);
+	make_tasks(&m);
+	make_ops(&m);
+	write_works(&m);
+	write_rest(&m);
+	CHECK(profile_writer_close(m.w) == 0);
+}
+
+/* What `xpuprof report ARGUMENTS` prints, and its exit status. */
+static const char *report(int *ret_status, const char *a, const char *b, const char *c)
+{
+	static struct buf text;
+	const char *argv[] = {"report", a, b, c, NULL};
+	int saved = dup(STDOUT_FILENO), argc = 1;
+	int fd = open(output_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	while (argv[argc])
+		argc++;
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	*ret_status = cmd_report(argc, (char **)argv);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	close(fd);
+	buf_reset(&text);
+	CHECK(io_read_file(output_path, (size_t)1 << 20, &text) == 0);
+	return buf_text(&text);
+}
+
+static const char golden[] =
+	"command       ./train --fast?[31m\n"
+	"exit status   3\n"
+	"elapsed       100 ms\n"
+	"CPU time      20.0 ms in 2 samples, 99 a second\n"
+	"GPU time      9.00 ms in 6 pieces of work, simulated GPU\n"
+	"\n"
+	"GPUs\n"
+	"      busy     share      idle        work  at once  device\n"
+	"   7.00 ms     7.0 %    93.0 %           4     1.14  0 Simulated GPU A\n"
+	"   1.00 ms     1.0 %    99.0 %           2     1.00  1 Simulated GPU A\n"
+	"\n"
+	"Kernels\n"
+	"     total   of GPU       count      mean       min       max  kernel\n"
+	"   6.00 ms   66.7 %           3   2.00 ms   1.00 ms   3.00 ms  vector_add(float*, float*, int)\n"
+	"                      66.7 % from main > train(float*, int)\n"
+	"\n"
+	"Copies\n"
+	"     total   of GPU       count      mean     bytes    bandwidth  kind\n"
+	"   2.00 ms   22.2 %           1   2.00 ms   50.0 MB   25.00 GB/s  HtoD, pinned to device\n"
+	"\n"
+	"Memory sets\n"
+	"     total   of GPU       count      mean     bytes    bandwidth  kind\n"
+	"   1.00 ms   11.1 %           2    500 us   2.00 MB    2.00 GB/s  device\n"
+	"\n"
+	"Waiting for the GPU\n"
+	"     total                count      mean       min       max  call\n"
+	"   10.0 ms                    2   5.00 ms   3.00 ms   7.00 ms  cudaDeviceSynchronize (1 failed)\n"
+	"\n"
+	"From launch to start\n"
+	"   20.0 us mean of 3 pieces of work outside graphs\n"
+	"   10.0 us min\n"
+	"   20.1 us 50 % are at or below (within 0.8 %)\n"
+	"   30.0 us 90 % are at or below (within 0.8 %)\n"
+	"   30.0 us 99 % are at or below (within 0.8 %)\n"
+	"   30.0 us 99.9 % are at or below (within 0.8 %)\n"
+	"   30.0 us max\n"
+	"         1 started before their launch, by the clocks, and are not in these\n"
+	"\n"
+	"Processes\n"
+	"  CPU time  GPU time    launches        work  process\n"
+	"   20.0 ms   9.00 ms           6           6  train (4711)\n"
+	"\n"
+	"Threads\n"
+	"  CPU time  GPU time    launches        work  thread (process)\n"
+	"   10.0 ms   6.00 ms           4           3  train 4711 (train 4711)\n"
+	"   10.0 ms   3.00 ms           2           3  worker 4712 (train 4711)\n"
+	"\n"
+	"Stacks\n"
+	"    50.0 % of 2 stacks of CPU samples are complete\n"
+	"    75.0 % of 4 stacks of GPU work are complete\n"
+	"\n"
+	"Launches without GPU work\n"
+	"         1 failed\n"
+	"\n"
+	"GPU work without a stack\n"
+	"         2 the launching call's stack was lost\n"
+	"\n"
+	"Lost\n"
+	"     1,234 GPU records dropped by CUPTI\n"
+	"\n"
+	"About this recording\n"
+	"stacks by     bpf\n"
+	"CUPTI         13.0 /a\n"
+	"              12.4 /b\n";
+
+static void the_text_is_what_it_always_was(void)
+{
+	int status;
+	const char *text = report(&status, profile_path, NULL, NULL), *line = strchr(text, '\n');
+	const char *clocks = strstr(text, "\nclocks");
+
+	CHECK(status == EXIT_OK);
+	CHECK(!strncmp(text, "recording     /tmp/", 19) && line);
+	for (const char *g = golden, *t = line ? line + 1 : ""; *g;) {
+		size_t length = strcspn(g, "\n");
+
+		if (strncmp(g, t, length + 1)) {
+			printf("# golden: %.*s\n# got:    %.*s\n", (int)length, g,
+				(int)strcspn(t, "\n"), t);
+			CHECK(!"the same line");
+			break;
+		}
+		g += length + 1;
+		t += length + 1;
+	}
+	CHECK(clocks && !strcmp(clocks, "\nclocks        GPU times may be off by 850 ns\n"));
+}
+
+static void json_holds_the_same_sums(void)
+{
+	static const char *const parts[] = {
+		"\"simulated\":true",
+		"\"elapsed_ns\":100000000",
+		"\"cpu_ns\":20000000",
+		"\"gpu_ns\":9000000",
+		"\"linker_name\":\"_Z10vector_addPfS_i\",\"count\":3,\"total_ns\":6000000,\"mean_ns\":2e+06,"
+		"\"min_ns\":1000000,\"max_ns\":3000000",
+		"\"path\":[\"main\",\"train(float*, int)\"],\"path_ns\":4000000",
+		"\"gb_per_s\":25}",
+		"\"busy_ns\":7000000,\"busy_uncertain_ns\":0",
+		"\"backwards\":1,\"in_graphs\":2",
+		"\"failed\":1,\"captured\":0",
+		"\"stack_lost\":2",
+		"\"gpu_dropped\":1234",
+		"\"command\":\"./train --fast\\u001b[31m\"",
+		"\"incomplete\":null",
+	};
+	char command[256];
+	int status;
+	const char *text = report(&status, "--json", profile_path, NULL);
+
+	CHECK(status == EXIT_OK);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!strstr(text, parts[i]))
+			printf("# missing: %s\n", parts[i]);
+		CHECK(strstr(text, parts[i]));
+	}
+	snprintf(command, sizeof(command), "python3 -m json.tool %s >/dev/null", output_path);
+	CHECK(system(command) == 0);
+}
+
+static void a_narrow_terminal_cuts_names_and_nothing_else(void)
+{
+	int status;
+	const char *text;
+
+	setenv("COLUMNS", "80", 1);
+	text = report(&status, profile_path, NULL, NULL);
+	unsetenv("COLUMNS");
+	CHECK(strstr(text, "  vector_add(flo...\n"));
+	CHECK(strstr(text, " 66.7 % from main > train(float*, int)\n"));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		CHECK(strcspn(line, "\n") <= 80);
+}
+
+static void top_limits_the_rows_and_says_so(void)
+{
+	int status;
+	const char *text = report(&status, "--top", "1", profile_path);
+
+	CHECK(status == EXIT_OK);
+	CHECK(strstr(text, "\nThreads (1 of 2)\n"));
+	CHECK(strstr(text, "train 4711") && !strstr(text, "worker 4712"));
+}
+
+static void an_empty_recording_is_a_report_too(void)
+{
+	struct profile_writer *w;
+	int status;
+	const char *text;
+
+	CHECK(profile_writer_open(&w, empty_path) == 0);
+	CHECK(profile_writer_close(w) == 0);
+	text = report(&status, empty_path, NULL, NULL);
+	CHECK(status == EXIT_OK);
+	CHECK(strstr(text, "GPU time      0 ns in 0 pieces of work\n"));
+	CHECK(strstr(text, "\nLost\n   nothing\n"));
+	CHECK(!strstr(text, "Kernels") && !strstr(text, "INCOMPLETE"));
+	report(&status, "--json", empty_path, NULL);
+	CHECK(status == EXIT_OK);
+}
+
+static void a_cut_file_is_reported_as_far_as_it_goes_with_a_warning(void)
+{
+	struct buf whole = BUF_INIT;
+	int status, fd = open(cut_path, O_WRONLY | O_CREAT, 0600);
+	const char *text;
+
+	CHECK(io_read_file(profile_path, (size_t)1 << 20, &whole) == 0);
+	CHECK(io_write_all(fd, whole.data, whole.size - 9) == 0);
+	close(fd);
+	text = report(&status, cut_path, NULL, NULL);
+	CHECK(status == EXIT_OK);
+	CHECK(strstr(text, "\nINCOMPLETE    "));
+	buf_release(&whole);
+}
+
+static void wrong_use_and_missing_files_fail(void)
+{
+	int status;
+
+	fflush(stdout);
+	report(&status, "/nonexistent.xpu", NULL, NULL);
+	CHECK(status == EXIT_FAILED);
+	report(&status, profile_path, profile_path, NULL);
+	CHECK(status == EXIT_USAGE);
+	report(&status, "--top", "0", NULL);
+	CHECK(status == EXIT_USAGE);
+}
+
+int main(void)
+{
+	unsetenv("COLUMNS");
+	if (!mkdtemp(folder))
+		return 1;
+	snprintf(profile_path, sizeof(profile_path), "%s/p.xpu", folder);
+	snprintf(output_path, sizeof(output_path), "%s/out", folder);
+	snprintf(empty_path, sizeof(empty_path), "%s/empty.xpu", folder);
+	snprintf(cut_path, sizeof(cut_path), "%s/cut.xpu", folder);
+	RUN(a_profile_of_known_contents_can_be_written);
+	RUN(the_text_is_what_it_always_was);
+	RUN(json_holds_the_same_sums);
+	RUN(a_narrow_terminal_cuts_names_and_nothing_else);
+	RUN(top_limits_the_rows_and_says_so);
+	RUN(an_empty_recording_is_a_report_too);
+	RUN(a_cut_file_is_reported_as_far_as_it_goes_with_a_warning);
+	RUN(wrong_use_and_missing_files_fail);
+	unlink(profile_path);
+	unlink(output_path);
+	unlink(empty_path);
+	unlink(cut_path);
+	rmdir(folder);
+	return tap_end();
+}
