@@ -17,6 +17,7 @@ struct test_recorder {
 	struct profile_writer *writer;
 	struct tasks *tasks;
 	struct gpu_backend *backend;
+	struct vec(struct gpu_launch) launches;
 	struct vec(struct gpu_call) calls;
 	struct vec(struct gpu_work) works;
 	struct vec(struct gpu_node) nodes;
@@ -24,6 +25,13 @@ struct test_recorder {
 	char socket_path[108];
 	char injection[256]; /* what CUDA_INJECTION64_PATH is to be; empty: left alone */
 };
+
+static int keep_launch(void *context, const struct gpu_launch *e)
+{
+	struct test_recorder *r = context;
+
+	return vec_push(&r->launches, *e);
+}
 
 static int keep_call(void *context, const struct gpu_call *e)
 {
@@ -82,6 +90,7 @@ static inline struct test_recorder *test_recorder_open(
 	if (profile_writer_open(&r->writer, path) || tasks_new(&r->tasks, r->writer) ||
 		nvidia_backend.open(&r->backend, &o, r->writer, r->tasks,
 			(struct gpu_sink){.context = r,
+				.launch = keep_launch,
 				.call = keep_call,
 				.work = keep_work,
 				.node = keep_node,
@@ -118,6 +127,7 @@ static inline void test_recorder_close(struct test_recorder *r)
 	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
 	unlink(path);
 	rmdir(r->folder);
+	vec_release(&r->launches);
 	vec_release(&r->calls);
 	vec_release(&r->works);
 	vec_release(&r->nodes);

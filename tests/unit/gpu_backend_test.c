@@ -552,6 +552,60 @@ static void ids_start_anew_after_the_library_forgot(void)
 	test_recorder_close(r);
 }
 
+static void put_launch(struct client *c, uint32_t correlation, uint32_t stack)
+{
+	struct wire_launch launch = {
+		.type = WIRE_LAUNCH,
+		.kind = CALL_LAUNCH,
+		.tid = (uint32_t)getpid(),
+		.correlation = correlation,
+		.stack = stack,
+		.time_ns = clock_now_ns(),
+	};
+
+	ring_put(&c->ring, &launch);
+}
+
+static void a_stack_that_was_learnt_may_be_told_by_its_number(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct gpu_launch e = {.instance = 1, .stack_number = 9, .stack = 4711};
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(!wire_stack_known(c.ring.control, 9));
+	CHECK(nvidia_backend.learn_stack(r->backend, &e) == 0);
+	CHECK(wire_stack_known(c.ring.control, 9));
+	CHECK(!wire_stack_known(c.ring.control, 8) && !wire_stack_known(c.ring.control, 10));
+	put_launch(&c, 5, 9);
+	put_launch(&c, 6, 10);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->launches.count == 2);
+	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 5);
+	CHECK(r->launches.items[1].stack == 0);
+	nvidia_backend.forget_stacks(r->backend, (uint32_t)getpid());
+	CHECK(!wire_stack_known(c.ring.control, 9));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_stack_number_out_of_range_is_counted_as_invalid(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct gpu_launch e = {.instance = 1, .stack_number = WIRE_STACKS + 1, .stack = 1};
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(nvidia_backend.learn_stack(r->backend, &e) == 0);
+	put_launch(&c, 5, WIRE_STACKS + 1);
+	put_launch(&c, 6, 0);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->launches.count == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_INVALID) == 2);
+	leave(&c);
+	test_recorder_close(r);
+}
+
 static void stop_asks_every_library_and_finish_waits_for_none(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
@@ -624,6 +678,8 @@ int main(void)
 	RUN(one_scribbled_ring_does_not_disturb_the_others);
 	RUN(work_with_impossible_times_is_counted_and_left_out);
 	RUN(ids_start_anew_after_the_library_forgot);
+	RUN(a_stack_that_was_learnt_may_be_told_by_its_number);
+	RUN(a_stack_number_out_of_range_is_counted_as_invalid);
 	RUN(stop_asks_every_library_and_finish_waits_for_none);
 	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);
 	RUN(a_process_image_that_connected_is_known);

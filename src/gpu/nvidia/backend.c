@@ -141,6 +141,21 @@ static int nvidia_environment(
 	return b->user_library ? 0 : error_set(-ENOMEM, "out of memory");
 }
 
+static int nvidia_learn_stack(struct gpu_backend *b, const struct gpu_launch *e)
+{
+	vec_foreach (it, &b->instances)
+		if ((*it)->number == e->instance)
+			return instance_learn_stack(*it, e->stack_number, e->stack);
+	return 0;
+}
+
+static void nvidia_forget_stacks(struct gpu_backend *b, uint32_t pid)
+{
+	vec_foreach (it, &b->instances)
+		if ((*it)->pid == pid)
+			instance_forget_stacks(*it);
+}
+
 static int nvidia_poll_fd(struct gpu_backend *b)
 {
 	return b->epoll;
@@ -280,6 +295,8 @@ const struct gpu_backend_ops nvidia_backend = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.environment = nvidia_environment,
+	.learn_stack = nvidia_learn_stack,
+	.forget_stacks = nvidia_forget_stacks,
 	.poll_fd = nvidia_poll_fd,
 	.snapshot = nvidia_snapshot,
 	.drain = nvidia_drain,

@@ -65,6 +65,7 @@ void instance_free(struct instance *i)
 	hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
+	free(i->stacks);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);
@@ -358,6 +359,30 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	if (waiting > i->slots / 4)
 		*ret_busy = true;
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
+}
+
+int instance_learn_stack(struct instance *i, uint32_t number, uint32_t stack)
+{
+	struct wire_control *c = i->reader.ring.control;
+
+	if (!number || number > WIRE_STACKS || !stack || !instance_is_live(i) || !c)
+		return 0;
+	if (!i->stacks)
+		i->stacks = calloc(WIRE_STACKS, sizeof(*i->stacks));
+	if (!i->stacks)
+		return error_set(-ENOMEM, "out of memory");
+	i->stacks[number - 1] = stack;
+	__atomic_fetch_or(&c->known_stacks[(number - 1) / 8], (uint8_t)(1 << (number - 1) % 8),
+		__ATOMIC_RELEASE);
+	return 0;
+}
+
+void instance_forget_stacks(struct instance *i)
+{
+	struct wire_control *c = i->reader.ring.control;
+
+	for (size_t n = 0; c && n < sizeof(c->known_stacks); n++)
+		__atomic_store_n(&c->known_stacks[n], 0, __ATOMIC_RELEASE);
 }
 
 void instance_ask_to_stop(struct instance *i)

@@ -74,6 +74,7 @@ struct instance {
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct nvidia_op) ops;
 	uint32_t devices[WIRE_DEVICES];
+	uint32_t *stacks;   /* WIRE_STACKS of them, profile ids by the library's number less one; or NULL */
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };
@@ -90,6 +91,10 @@ void instance_snapshot(struct instance *i, bool force);
 /* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink, or
  * because something of ours is short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
+/* The stack that this number stands for from now on. 0 or -errno. */
+int instance_learn_stack(struct instance *i, uint32_t number, uint32_t stack);
+/* No number may be used any more; records that were written before keep their meaning. */
+void instance_forget_stacks(struct instance *i);
 /* Tells the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
 /* True while something may still come. */

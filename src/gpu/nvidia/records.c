@@ -127,6 +127,26 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 	return error ? error : s->sink.call(s->sink.context, &event);
 }
 
+static int decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
+{
+	struct gpu_sink *sink = &i->session->sink;
+	struct gpu_launch event = {
+		.instance = i->number,
+		.correlation = l->correlation,
+		.time_ns = l->time_ns,
+		.stack_number = l->stack,
+		.kind = l->kind,
+	};
+	int error;
+
+	if (!l->kind || l->kind >= CALL_KINDS || !l->stack || l->stack > WIRE_STACKS ||
+		!is_plausible(i, l->time_ns, l->time_ns, now_ns))
+		return invalid(i);
+	event.stack = i->stacks ? i->stacks[l->stack - 1] : 0;
+	error = find_thread(i, l->tid, &event.thread);
+	return error ? error : sink->launch(sink->context, &event);
+}
+
 static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
 {
 	struct gpu_sink *sink = &i->session->sink;
@@ -330,6 +350,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return decode_cupti(i, record, size);
 	case WIRE_CLOCK:
 		return decode_clock(i, record);
+	case WIRE_LAUNCH:
+		return decode_launch(i, record, now_ns);
 	default:
 		return -EPROTO;
 	}
