@@ -13,6 +13,7 @@ struct command {
 
 static const struct command commands[] = {
 	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
+	{"report", cmd_report, "print where the time of a recording went"},
 	{"export", cmd_export, "write a recording in another tool's format"},
 };
 

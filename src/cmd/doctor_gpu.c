@@ -14,8 +14,10 @@
 
 #define INJECTION_ENV "CUDA_INJECTION64_PATH"
 
-/* The CUPTI versions that are understood, newest first. */
-static const int cupti_majors[] = {13, 12};
+/* The CUPTI versions that are understood; the newest is tried first where the driver does not tell its
+ * own. */
+#define CUPTI_OLDEST 12
+#define CUPTI_NEWEST 13
 
 void check_library(struct doctor *d, struct finding *f)
 {
@@ -98,8 +100,9 @@ void check_libcuda(struct doctor *d, struct finding *f)
 }
 
 /*
- * Where copies of CUPTI are, as patterns without the file's name. An injected library looks in the same
- * order, after the copy that its own process has already: Python packages, the loader's, the toolkit's.
+ * Where copies of CUPTI are. The library in the program looks in the same order (src/inject/find_cupti.c),
+ * except that it starts from what its own process has loaded: that copy, if there is one, then beside
+ * libcuda, beside libcudart, in the Python packages in use, by the loader, in the toolkit.
  */
 struct cupti_place {
 	const char *what;
@@ -116,77 +119,103 @@ static const struct cupti_place package_places[] = {
 	{"Python package", NULL, "/usr/lib/python3*/*-packages/nvidia/*/lib"},
 };
 
+#define TOOLKIT_PLACES(env, folder)                                                                \
+	{"toolkit", env, folder "/extras/CUPTI/lib64"}, {"toolkit", env, folder "/lib64"},         \
+		{"toolkit", env, folder "/lib"}, {"toolkit", env, folder "/targets/*-linux/lib"}
+
 static const struct cupti_place toolkit_places[] = {
-	{"toolkit", "CUDA_HOME", "/extras/CUPTI/lib64"},
-	{"toolkit", "CUDA_HOME", "/lib64"},
-	{"toolkit", NULL, "/usr/local/cuda/extras/CUPTI/lib64"},
-	{"toolkit", NULL, "/usr/local/cuda/lib64"},
-	{"toolkit", NULL, "/usr/local/cuda/lib"},
-	{"toolkit", NULL, "/usr/local/cuda-*/extras/CUPTI/lib64"},
-	{"toolkit", NULL, "/usr/local/cuda-*/lib64"},
+	TOOLKIT_PLACES("CUDA_HOME", ""),
+	TOOLKIT_PLACES("CUDA_PATH", ""),
+	TOOLKIT_PLACES(NULL, "/usr/local/cuda"),
+	TOOLKIT_PLACES(NULL, "/usr/local/cuda-13"),
+	TOOLKIT_PLACES(NULL, "/usr/local/cuda-12"),
 };
 
 struct cupti_copy {
 	const char *what;
 	int major;
-	struct buf path;
+	char path[PATH_MAX];
 };
 
-/* The first file of this version at one place. */
-static bool find_at(const struct doctor *d, const struct cupti_place *place, int major,
+/* Takes the copy when it can be loaded (on the machine of another root it is not tried). */
+static bool take(const struct doctor *d, const char *name, const char *what, int major,
 	struct cupti_copy *ret)
 {
-	const char *folder = place->env ? getenv(place->env) : d->root;
-	struct buf pattern = BUF_INIT;
-	bool there = false;
-	glob_t found;
+	struct library_probe probe = {.loaded = true};
 
-	if (!folder || (place->env && folder[0] != '/'))
+	if (!*d->root)
+		library_probe(name, "cuptiGetVersion", &probe);
+	if (!probe.loaded)
 		return false;
-	buf_printf(&pattern, "%s%s/libcupti.so.%d", folder, place->pattern, major);
-	if (!pattern.failed && !glob(buf_text(&pattern), 0, NULL, &found)) {
-		ret->what = place->what;
-		ret->major = major;
-		buf_puts(&ret->path, found.gl_pathv[0]);
-		globfree(&found);
-		there = true;
-	}
-	buf_release(&pattern);
-	return there;
+	ret->what = what;
+	ret->major = major;
+	snprintf(ret->path, sizeof(ret->path), "%s", *probe.path ? probe.path : name);
+	return true;
 }
 
-/* Never newer than the driver, where its version is known. */
-static bool fits_driver(const struct doctor *d, int major)
+/* Of the folders that a pattern names: the newest version that is not newer than the driver. */
+static bool find_at(const struct doctor *d, const char *what, const char *pattern,
+	struct cupti_copy *ret)
 {
-	return !d->cuda.version || major <= d->cuda.version / 1000;
+	int major = d->cuda.version ? d->cuda.version / 1000 : CUPTI_NEWEST;
+	bool found = false;
+
+	for (; !found && major >= CUPTI_OLDEST; major--) {
+		struct buf name = BUF_INIT;
+		glob_t files;
+
+		buf_printf(&name, "%s/libcupti.so.%d", pattern, major);
+		if (!name.failed && !glob(buf_text(&name), 0, NULL, &files)) {
+			found = take(d, files.gl_pathv[0], what, major, ret);
+			globfree(&files);
+		}
+		buf_release(&name);
+	}
+	return found;
 }
 
 static bool find_among(const struct doctor *d, const struct cupti_place *places, size_t count,
 	struct cupti_copy *ret)
 {
-	for (size_t v = 0; v < sizeof(cupti_majors) / sizeof(cupti_majors[0]); v++)
-		for (size_t i = 0; fits_driver(d, cupti_majors[v]) && i < count; i++)
-			if (find_at(d, &places[i], cupti_majors[v], ret))
-				return true;
-	return false;
+	bool found = false;
+
+	for (size_t i = 0; !found && i < count; i++) {
+		const char *folder = places[i].env ? getenv(places[i].env) : d->root;
+		struct buf pattern = BUF_INIT;
+
+		if (!folder || (places[i].env && folder[0] != '/'))
+			continue;
+		buf_printf(&pattern, "%s%s", folder, places[i].pattern);
+		found = !pattern.failed && find_at(d, places[i].what, buf_text(&pattern), ret);
+		buf_release(&pattern);
+	}
+	return found;
+}
+
+static bool find_beside_libcuda(const struct doctor *d, struct cupti_copy *ret)
+{
+	const char *slash = d->cuda.loaded ? strrchr(d->cuda.path, '/') : NULL;
+	struct buf folder = BUF_INIT;
+	bool found;
+
+	if (!slash)
+		return false;
+	buf_append(&folder, d->cuda.path, (size_t)(slash - d->cuda.path));
+	found = !folder.failed && find_at(d, "beside libcuda", buf_text(&folder), ret);
+	buf_release(&folder);
+	return found;
 }
 
 static bool find_with_loader(const struct doctor *d, struct cupti_copy *ret)
 {
-	for (size_t v = 0; !*d->root && v < sizeof(cupti_majors) / sizeof(cupti_majors[0]); v++) {
-		struct library_probe probe;
+	int major = d->cuda.version ? d->cuda.version / 1000 : CUPTI_NEWEST;
+
+	for (; !*d->root && major >= CUPTI_OLDEST; major--) {
 		char name[32];
 
-		if (!fits_driver(d, cupti_majors[v]))
-			continue;
-		snprintf(name, sizeof(name), "libcupti.so.%d", cupti_majors[v]);
-		library_probe(name, "cuptiGetVersion", &probe);
-		if (!probe.loaded)
-			continue;
-		ret->what = "the loader's";
-		ret->major = cupti_majors[v];
-		buf_puts(&ret->path, probe.path);
-		return true;
+		snprintf(name, sizeof(name), "libcupti.so.%d", major);
+		if (take(d, name, "the loader's", major, ret))
+			return true;
 	}
 	return false;
 }
@@ -196,26 +225,25 @@ void check_cupti(struct doctor *d, struct finding *f)
 	struct cupti_copy own = {0}, shared = {0};
 	bool packaged = find_among(d, package_places,
 		sizeof(package_places) / sizeof(package_places[0]), &own);
-	bool found = find_with_loader(d, &shared) ||
+	bool found = find_beside_libcuda(d, &shared) || find_with_loader(d, &shared) ||
 		     find_among(d, toolkit_places,
 			     sizeof(toolkit_places) / sizeof(toolkit_places[0]), &shared);
 
 	if (packaged && found)
 		finding_is(f, FINDING_OK, "version %d, %s (%s); for Python %d, %s", shared.major,
-			buf_text(&shared.path), shared.what, own.major, buf_text(&own.path));
+			shared.path, shared.what, own.major, own.path);
 	else if (found)
-		finding_is(f, FINDING_OK, "version %d, %s (%s)", shared.major,
-			buf_text(&shared.path), shared.what);
+		finding_is(f, FINDING_OK, "version %d, %s (%s)", shared.major, shared.path,
+			shared.what);
 	else if (packaged)
 		finding_is(f, FINDING_OK, "version %d, %s (%s; other programs have none)",
-			own.major, buf_text(&own.path), own.what);
+			own.major, own.path, own.what);
 	else
-		finding_is(f, FINDING_MISSING, "no libcupti.so.13 or .12%s was found",
+		finding_is(f, FINDING_MISSING, "no libcupti.so.%d or .%d%s can be loaded",
+			CUPTI_NEWEST, CUPTI_OLDEST,
 			d->cuda.version ? " that fits the driver" : "");
 	if (f->state == FINDING_MISSING)
 		finding_step(f, "install the CUDA toolkit's CUPTI, or 'pip install nvidia-cuda-cupti'");
-	buf_release(&own.path);
-	buf_release(&shared.path);
 }
 
 /* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber that a

@@ -91,9 +91,9 @@ is "$(check_of injection state)" missing "another injected library is found"
 has "$(check_of injection text)" "'/opt/other.so'" "and named"
 is "$(check_of injection step)" "unset CUDA_INJECTION64_PATH" "with the step that frees the place"
 
-library() { # FOLDER CODE: a libcuda.so.1 of our own
+library() { # FOLDER CODE [NAME]: a libcuda.so.1 (or NAME) of our own
 	mkdir -p "$1"
-	printf '%s\n' "$2" | "${CC:-cc}" -shared -fPIC -w -x c -o "$1/libcuda.so.1" -
+	printf '%s\n' "$2" | "${CC:-cc}" -shared -fPIC -w -x c -o "$1/${3:-libcuda.so.1}" -
 }
 if library crashing '#include <stdlib.h>
 __attribute__((constructor)) static void f(void) { abort(); }' 2>/dev/null; then
@@ -113,13 +113,20 @@ int cuDriverGetVersion(int *v) { *v = 13000; return 0; }'
 	is "$(check_of libcuda text)" "CUDA 12.4, $work/noisy/libcuda.so.1" "one that loads has version and place"
 	lacks "$out$err" noise "and what it prints is not ours"
 
-	mkdir -p python/lib/python3.11/site-packages/nvidia/cu13/lib \
-		python/lib/python3.11/site-packages/nvidia/cuda_cupti/lib
-	: >python/lib/python3.11/site-packages/nvidia/cu13/lib/libcupti.so.13
-	: >python/lib/python3.11/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12
+	packages=python/lib/python3.11/site-packages/nvidia
+	version='int cuptiGetVersion(unsigned *v) { *v = 24; return 0; }'
+	library $packages/cu13/lib "$version" libcupti.so.13
+	library $packages/cuda_cupti/lib "$version" libcupti.so.12
 	LD_LIBRARY_PATH=$work/noisy VIRTUAL_ENV=$work/python run xpuprof doctor --json
 	has "$(check_of cupti text)" "cuda_cupti/lib/libcupti.so.12" "the copy of CUPTI that fits the driver is taken"
 	lacks "$(check_of cupti text)" "libcupti.so.13" "and not a newer one"
+
+	library noisy "$version" libcupti.so.12
+	LD_LIBRARY_PATH=$work/noisy run xpuprof doctor --json
+	has "$(check_of cupti text)" "$work/noisy/libcupti.so.12 (beside libcuda)" "a copy beside the driver comes first"
+	: >noisy/libcupti.so.12
+	LD_LIBRARY_PATH=$work/noisy CUDA_HOME=$work/python run xpuprof doctor --json
+	lacks "$(check_of cupti text)" "noisy" "a copy that cannot be loaded is passed over"
 
 	LD_LIBRARY_PATH=$work/simulated run xpuprof doctor --json
 	has "$(check_of libcuda text)" "(simulated GPU)" "the simulated driver is told apart"
