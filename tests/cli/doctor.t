@@ -3,6 +3,7 @@
 # `xpuprof doctor` on this machine, as another user, on made-up machines (--sysroot) and with made-up
 # libraries.
 . "$(dirname "$0")/tap.sh"
+xpuprof doctor --help >/dev/null 2>&1 || skip_all "this build has no doctor"
 unset CUDA_INJECTION64_PATH XPUPROF_LIBRARY
 
 check_of() { # KEY MEMBER: from the JSON in $out
