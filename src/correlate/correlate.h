@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joins launches with the GPU work they asked for, by (instance, correlation id), and graph work with the
- * stack that made its node, and writes the joined events to the profile as they become whole.
+ * Joins launches with the GPU work they asked for, by (instance, correlation id), and graph work
+ * with the stack that made its node, and writes the joined events to the profile as they become
+ * whole.
  *
- * The caller promises one order: a launch is handed in before the call and the work with its id, when it
- * is handed in at all (the recorder drains markers first; see docs/architecture.md). Call and work may
- * come in either order and any number of works may follow one call.
+ * The caller promises one order: a launch is handed in before the call and the work with its id,
+ * when it is handed in at all (the recorder drains markers first; see docs/architecture.md). Call
+ * and work may come in either order and any number of works may follow one call.
  *
- * Memory is bounded: finished launches are kept for a while in case more work follows, then forgotten
- * oldest first; work that comes for a forgotten one is written with JOIN_LATE, a forgotten launch
- * without work as PENDING_FORGOTTEN. Nothing is dropped without an event or a count.
+ * Memory is bounded: finished launches are kept for a while in case more work follows, then
+ * forgotten oldest first; work that comes for a forgotten one is written with JOIN_LATE, a
+ * forgotten launch without work as PENDING_FORGOTTEN. Nothing is dropped without an event or a
+ * count: records with impossible times or kinds are LOSS_GPU_INVALID, graph nodes beyond what can
+ * be remembered LOSS_GPU_NODES_FORGOTTEN. One thread at a time.
  */
 #pragma once
 
@@ -30,7 +33,8 @@ void correlator_free(struct correlator *c);
 /* The sink to hand to the sources. Valid as long as the correlator. */
 struct gpu_sink correlator_sink(struct correlator *c);
 
-/* Writes what is still unmatched (PENDING_*). Call once, after the sources were stopped and drained. */
+/* Writes what is still unmatched (PENDING_*). Call once, after the sources were stopped and
+ * drained. */
 int correlator_finish(struct correlator *c);
 
 /* Launches waiting for work now (for the status line). */

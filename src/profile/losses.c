@@ -24,6 +24,8 @@ static const struct loss losses[LOSS_KINDS] = {
 		"processes that mapped the CUDA driver and never connected"},
 	[LOSS_GPU_ABANDONED] = {"gpu_abandoned", "GPU records whose writer died in the middle"},
 	[LOSS_GPU_CORRUPT] = {"gpu_corrupt", "shared rings that were scribbled over and given up"},
+	[LOSS_GPU_NODES_FORGOTTEN] = {"gpu_nodes_forgotten",
+		"graph nodes, too many to remember where each was made"},
 };
 
 const char *profile_loss_key(unsigned int loss)

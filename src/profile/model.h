@@ -261,6 +261,7 @@ enum profile_loss {
 	LOSS_GPU_NEVER_CONNECTED,   /* processes that mapped the CUDA driver and never connected */
 	LOSS_GPU_ABANDONED,         /* records whose writer died in the middle */
 	LOSS_GPU_CORRUPT,           /* shared rings that were scribbled over and given up */
+	LOSS_GPU_NODES_FORGOTTEN,   /* graph nodes, too many to remember where each was made */
 	LOSS_KINDS
 };
 
