@@ -119,7 +119,7 @@ $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
 	$(CC) -MMD -MP -c -o $@ $<
 
-include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk bench/rules.mk)
+include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)
 
 install: $(PROGRAMS)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof $(DESTDIR)$(PREFIX)/share/man/man1

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the simulated CUPTI share. It reads the driver's objects (driver/sim.h) directly; what
+ * the driver tells it comes through driver/tools.h.
+ */
+#pragma once
+
+#include "cupti.h"
+#include "../driver/sim.h"
+
+/* activity.c: the driver's reports of finished work and of API calls. */
+void sim_cupti_work(CUstream stream, const struct sim_work *work, const struct sim_run *run);
+void sim_cupti_graph_run(CUstream stream, CUgraphExec exec, const struct sim_run *run);
+void sim_cupti_stream_gone(CUstream stream);
+void sim_cupti_api_record(const struct sim_call *call);
+bool sim_cupti_api_wanted(enum sim_domain domain);
+void sim_cupti_stop_activity(void);
+uint64_t sim_cupti_clock(void);
+
+/* callbacks.c */
+void sim_cupti_count_api_user(int change); /* of correlation ids: a callback or API activity */
+void sim_cupti_watch(enum sim_domain domain); /* API records of a domain were switched on or off */
+bool sim_cupti_usable(CUptiResult *ret_why);
