@@ -240,40 +240,52 @@ static void put_sets(const struct report *r, struct buf *out)
 	}
 }
 
-static size_t count_waits(const struct summary *s)
+static bool is_wait(const struct summary_call *c)
+{
+	return c->kind == CALL_SYNC;
+}
+
+static size_t count_calls(const struct summary *s, bool waits)
 {
 	size_t count = 0;
 
 	vec_foreach (c, &s->call_times)
-		count += c->kind == CALL_SYNC;
+		count += is_wait(c) == waits;
 	return count;
 }
 
-static void put_waits(const struct report *r, struct buf *out)
+static void put_call(const struct report *r, struct buf *out, const struct summary_call *c)
+{
+	const struct summary_time *t = &c->time;
+	char total[TEXT_CELL], calls[TEXT_CELL], mean[TEXT_CELL], min[TEXT_CELL], max[TEXT_CELL];
+	struct buf name = BUF_INIT;
+
+	buf_puts(&name, string(r, c->api));
+	if (c->failed)
+		buf_printf(&name, " (%s failed)", text_count(total, c->failed));
+	buf_printf(out, "%10s %20s %9s %9s %9s  ", text_duration(total, t->total_ns),
+		text_count(calls, t->count), text_duration(mean, t->total_ns / t->count),
+		text_duration(min, t->min_ns), text_duration(max, t->max_ns));
+	name_cell(r, out, 63, buf_text(&name));
+	out->failed |= name.failed;
+	buf_release(&name);
+}
+
+/* Time of CUDA calls on the CPU: those that wait for the GPU, and the others. */
+static void put_calls(const struct report *r, struct buf *out, const char *title, bool waits)
 {
 	const struct summary *s = r->summary;
-	size_t count = count_waits(s), left = rows_shown(r, count);
+	size_t count = count_calls(s, waits), left = rows_shown(r, count);
 
 	if (!count)
 		return;
-	heading(r, out, "Waiting for the GPU", count);
+	heading(r, out, title, count);
 	buf_printf(out, "%10s %20s %9s %9s %9s  call\n", "total", "count", "mean", "min", "max");
 	vec_foreach (c, &s->call_times) {
-		const struct summary_time *t = &c->time;
-		char total[TEXT_CELL], calls[TEXT_CELL], mean[TEXT_CELL], min[TEXT_CELL], max[TEXT_CELL];
-		struct buf name = BUF_INIT;
-
-		if (c->kind != CALL_SYNC || !left)
+		if (is_wait(c) != waits || !left)
 			continue;
 		left--;
-		buf_puts(&name, string(r, c->api));
-		if (c->failed)
-			buf_printf(&name, " (%s failed)", text_count(total, c->failed));
-		buf_printf(out, "%10s %20s %9s %9s %9s  ", text_duration(total, t->total_ns),
-			text_count(calls, t->count), text_duration(mean, t->total_ns / t->count),
-			text_duration(min, t->min_ns), text_duration(max, t->max_ns));
-		name_cell(r, out, 63, buf_text(&name));
-		buf_release(&name);
+		put_call(r, out, c);
 	}
 }
 
@@ -453,7 +465,8 @@ void report_text(const struct report *r, struct buf *out)
 	put_kernels(r, out);
 	put_copies(r, out);
 	put_sets(r, out);
-	put_waits(r, out);
+	put_calls(r, out, "Calls that wait for the GPU", true);
+	put_calls(r, out, "Calls that ask for GPU work", false);
 	put_latency(r, out);
 	put_processes(r, out);
 	put_threads(r, out);

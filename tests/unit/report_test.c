@@ -156,6 +156,9 @@ static void write_rest(struct made *m)
 	call.duration_ns = 3 * MS;
 	call.result = 700;
 	CHECK(profile_write_call(m->w, &call) == 0);
+	call = (struct profile_call){.start_ns = 1010 * MS - 10 * US, .duration_ns = 4 * US,
+		.kind = CALL_LAUNCH, .thread = m->main_thread, .api = string(m, "cudaLaunchKernel")};
+	CHECK(profile_write_call(m->w, &call) == 0);
 	CHECK(profile_write_pending(m->w, &pending) == 0);
 	CHECK(profile_count_loss(m->w, LOSS_GPU_DROPPED, 1234) == 0);
 	CHECK(profile_set_meta(m->w, META_COMMAND, "./train --fast\x1b[31m") == 0);
@@ -228,9 +231,13 @@ static const char golden[] =
 	"     total   of GPU       count      mean     bytes    bandwidth  kind\n"
 	"   1.00 ms   11.1 %           2    500 us   2.00 MB    2.00 GB/s  device\n"
 	"\n"
-	"Waiting for the GPU\n"
+	"Calls that wait for the GPU\n"
 	"     total                count      mean       min       max  call\n"
 	"   10.0 ms                    2   5.00 ms   3.00 ms   7.00 ms  cudaDeviceSynchronize (1 failed)\n"
+	"\n"
+	"Calls that ask for GPU work\n"
+	"     total                count      mean       min       max  call\n"
+	"   4.00 us                    1   4.00 us   4.00 us   4.00 us  cudaLaunchKernel\n"
 	"\n"
 	"From launch to start\n"
 	"   20.0 us mean of 3 pieces of work outside graphs\n"

@@ -1,0 +1,14 @@
+# Benchmarks: every bench/*.c is a program, every bench/*.sh prints a table (it finds the programs in
+# $XPUPROF_BUILD/bench).
+
+BENCH_PROGRAMS := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+BENCH_SCRIPTS := $(wildcard bench/*.sh)
+
+$(B)/bench/%: $(B)/obj/bench/%.o $(B)/libxpuprof.a
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+bench: all $(BENCH_PROGRAMS)
+	@for script in $(BENCH_SCRIPTS); do \
+		XPUPROF_BUILD=$(abspath $(B)) $$script || exit 1; \
+	done
