@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs what is missing (Debian, with apt), builds, records the demo program of demo/, prints the report and
+# draws demo.svg. Without an NVIDIA driver the program runs on the simulated one of sim/, and all output
+# says so.
+set -e
+cd "$(dirname "$0")"
+
+say() {
+	echo
+	echo "== $*"
+}
+
+say "packages"
+tools/install-packages build
+say "build"
+make -j"$(nproc)" >build/demo.log 2>&1 || {
+	cat build.log
+	exit 1
+}
+rm -f build.log
+
+gpu=
+if [ ! -e /proc/driver/nvidia/version ]; then
+	say "no NVIDIA driver here: the demo runs on a simulated GPU"
+	gpu="env LD_LIBRARY_PATH=$PWD/build/sim"
+fi
+
+# CPU samples and stacks need the right to load BPF programs.
+as_root=
+if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
+	say "recording needs root (sudo); without it there are no CPU samples and no stacks"
+	sudo -v && as_root=sudo
+fi
+
+say "record: $as_root build/xpuprof record -o demo.xpu -- $gpu build/demo/train"
+$as_root build/xpuprof record -o demo.xpu -- $gpu build/demo/train
+say "report: build/xpuprof report demo.xpu"
+build/xpuprof report demo.xpu
+say "picture: build/xpuprof flame -o demo.svg demo.xpu"
+build/xpuprof flame -o demo.svg demo.xpu
+echo "The flame graph is $PWD/demo.svg: open it in a browser."
