@@ -14,11 +14,12 @@ say() {
 say "packages"
 tools/install-packages build
 say "build"
+mkdir -p build
 make -j"$(nproc)" >build/demo.log 2>&1 || {
-	cat build.log
+	cat build/demo.log
 	exit 1
 }
-rm -f build.log
+
 
 gpu=
 if [ ! -e /proc/driver/nvidia/version ]; then
