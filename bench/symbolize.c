@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	char *own[] = {self};
 
 	printf("symbolize\n%-24s %9s %9s %9s %9s\n", "files", "locations", "named", "seconds", "peak MiB");
-	if (argc > 1 ? measure(argv[1], argv + 1, (unsigned int)argc - 1) :
+	if (argc > 1 ? measure(basename(argv[1]), argv + 1, (unsigned int)argc - 1) :
 		       measure("this program", own, 1)) {
 		fprintf(stderr, "symbolize: %s\n", error_text());
 		return 1;

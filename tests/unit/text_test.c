@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/* Numbers and names as people read them. */
+#include "cmd/text.h"
+#include "tap.h"
+
+static const char *fit(const char *text, unsigned int columns)
+{
+	static struct buf b;
+
+	buf_reset(&b);
+	text_fit(&b, text, columns);
+	return buf_text(&b);
+}
+
+static void durations_have_three_digits_and_a_unit(void)
+{
+	char cell[TEXT_CELL];
+
+	CHECK_TEXT(text_duration(cell, 0), "0 ns");
+	CHECK_TEXT(text_duration(cell, 999), "999 ns");
+	CHECK_TEXT(text_duration(cell, 1000), "1.00 us");
+	CHECK_TEXT(text_duration(cell, 12345), "12.3 us");
+	CHECK_TEXT(text_duration(cell, 123456), "123 us");
+	CHECK_TEXT(text_duration(cell, 999499), "999 us");
+	CHECK_TEXT(text_duration(cell, 999500), "1.00 ms");
+	CHECK_TEXT(text_duration(cell, 9995000), "10.0 ms");
+	CHECK_TEXT(text_duration(cell, 1234567890123), "1235 s");
+}
+
+static void counts_have_their_thousands_apart(void)
+{
+	char cell[TEXT_CELL];
+
+	CHECK_TEXT(text_count(cell, 0), "0");
+	CHECK_TEXT(text_count(cell, 999), "999");
+	CHECK_TEXT(text_count(cell, 1000), "1,000");
+	CHECK_TEXT(text_count(cell, 12345678), "12,345,678");
+	CHECK_TEXT(text_count(cell, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+static void shares_and_rates_of_nothing_are_a_dash(void)
+{
+	char cell[TEXT_CELL];
+
+	CHECK_TEXT(text_percent(cell, 1, 8), "12.5 %");
+	CHECK_TEXT(text_percent(cell, 0, 0), "-");
+	CHECK_TEXT(text_bandwidth(cell, 50000, 2000), "25.00 GB/s");
+	CHECK_TEXT(text_bandwidth(cell, 50000, 0), "-");
+	CHECK_TEXT(text_bytes(cell, 1500000000), "1.50 GB");
+	CHECK_TEXT(text_bytes(cell, UINT64_MAX), "18447 PB");
+}
+
+static void long_names_are_cut_at_a_character(void)
+{
+	CHECK_TEXT(fit("short", 5), "short");
+	CHECK_TEXT(fit("longer", 5), "lo...");
+	CHECK_TEXT(fit("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xe2\x82\xac", 5),
+		"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xe2\x82\xac");
+	CHECK_TEXT(fit("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xe2\x82\xac", 4), "\xc3\xa4...");
+	CHECK_TEXT(fit("longer", 0), "longer");
+	CHECK_TEXT(fit("longer", 2), "lo");
+	CHECK_TEXT(fit("", 5), "");
+}
+
+static void what_a_terminal_would_obey_is_not_printed(void)
+{
+	CHECK_TEXT(fit("a\x1b[31mb\n\tc\x7f", 0), "a?[31mb??c?");
+	CHECK_TEXT(fit("a\xc2\x9b" "31m", 0), "a?31m");
+	CHECK_TEXT(fit("a\xff\xc3", 0), "a??");
+}
+
+int main(void)
+{
+	RUN(durations_have_three_digits_and_a_unit);
+	RUN(counts_have_their_thousands_apart);
+	RUN(shares_and_rates_of_nothing_are_a_dash);
+	RUN(long_names_are_cut_at_a_character);
+	RUN(what_a_terminal_would_obey_is_not_printed);
+	return tap_end();
+}
