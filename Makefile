@@ -8,6 +8,7 @@
 #	make SAN=1 ...             with address and undefined-behaviour sanitizers, in build/san
 #	make PORTABLE=1 ...        libbpf, libelf and their like linked in, for machines without them
 #	make WERROR=1 ...          a warning is an error
+#	make V=1 ...               show every command
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -57,6 +58,10 @@ PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so
 .PHONY: all check check-style bench fuzz install clean sim demo tests
 .SECONDARY:
 .DELETE_ON_ERROR:
+ifneq ($(V),1)
+.SILENT:
+endif
+say = printf '  %-5s %s\n' $(1) $(2)
 
 all: $(PROGRAMS) sim demo
 
@@ -72,22 +77,26 @@ endif
 
 # Stops with a list of what is missing before a compiler stops with something harder to read.
 $(B)/needs: tools/check-needs $(B)/built-with
-	@CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' PORTABLE='$(PORTABLE)' LIBS='$(LIBS)' tools/check-needs
-	@touch $@
+	CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' PORTABLE='$(PORTABLE)' LIBS='$(LIBS)' tools/check-needs
+	touch $@
 
 $(B)/xpuprof: $(B)/obj/src/main.o $(B)/libxpuprof.a
+	$(call say,LD,$@)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
 $(B)/libxpuprof.a: $(OBJECTS) $(B)/made-of
-	@rm -f $@
+	$(call say,AR,$@)
+	rm -f $@
 	$(AR) rcs $@ $(OBJECTS)
 
 $(B)/obj/%.o: %.c $(B)/built-with | $(B)/needs
-	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) $(SANFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
-	@mkdir -p $(@D)
+	$(call say,AS,$<)
+	mkdir -p $(@D)
 	$(CC) -MMD -MP -c -o $@ $<
 
 # What the SVG exporter carries along.
@@ -97,10 +106,11 @@ $(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard src/ex
 $(B)/obj/src/capture/%.o: | $(BPF_SKELETONS)
 
 $(B)/bpf/%.bpf.o: src/bpf/%.bpf.c $(B)/built-with | $(B)/needs
-	@mkdir -p $(@D)
+	$(call say,BPF,$<)
+	mkdir -p $(@D)
 	$(CLANG) $(BPFFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@.tmp $<
 	$(BPFTOOL) gen object $@ $@.tmp
-	@rm -f $@.tmp
+	rm -f $@.tmp
 
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(BPFTOOL) gen skeleton $< name $*_bpf > $@
@@ -108,15 +118,17 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 # The injected library: position independent, everything hidden, never sanitized (it lives in programs
 # that are not).
 $(B)/libxpuprof-inject.so: $(INJECT_OBJECTS) $(B)/made-of
+	$(call say,LD,$@)
 	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $(INJECT_OBJECTS) \
 		-lpthread -ldl
 
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
-	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fPIC -fvisibility=hidden -ftls-model=initial-exec -MMD -MP -c -o $@ $<
 
 $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
-	@mkdir -p $(@D)
+	mkdir -p $(@D)
 	$(CC) -MMD -MP -c -o $@ $<
 
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)

@@ -32,6 +32,7 @@ FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so
 .PHONY: fuzzers $(FUZZERS:$(FB)/%=fuzz-%)
 
 $(FB)/obj/%.o: %.c $(B)/built-with | $(B)/needs
+	$(call say,CLANG,$<)
 	@mkdir -p $(@D)
 	$(CLANG) $(COMMON) $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
