@@ -22,8 +22,8 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "elf/elf_file.h"
+#include "elf/vdso.h"
 #include "symbolize/kallsyms.h"
-#include "symbolize/vdso.h"
 
 #define KALLSYMS_MAX_BYTES ((size_t)256 << 20)
 #define DELETED_SUFFIX	   " (deleted)"
@@ -127,7 +127,7 @@ static int open_vdso_module(const struct profile_module *m, struct elf_file **re
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct elf_file *f;
-	int error = vdso_open(&f);
+	int error = vdso_open_own(&f);
 
 	if (error)
 		return error;
