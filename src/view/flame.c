@@ -91,12 +91,12 @@ static int add_remarks(struct flame *f)
 
 	for (unsigned int i = 0; !error && i < PENDING_REASONS; i++)
 		if (f->pendings[i])
-			error = view_remark(v, "%llu launches without work: %s",
-				(unsigned long long)f->pendings[i], profile_pending_text(i));
+			error = view_remark(v, "launches without work (%s): %llu",
+				profile_pending_text(i), (unsigned long long)f->pendings[i]);
 	for (unsigned int i = 0; !error && i < JOIN_REASONS; i++)
 		if (f->joins[i])
-			error = view_remark(v, "%llu pieces of GPU work without a stack: %s",
-				(unsigned long long)f->joins[i], profile_join_text(i));
+			error = view_remark(v, "GPU work without a stack (%s): %llu",
+				profile_join_text(i), (unsigned long long)f->joins[i]);
 	for (unsigned int i = 1; !error && i < LOSS_KINDS; i++)
 		if (profile_loss_count(f->reader, i))
 			error = view_remark(v, "%llu %s",

@@ -270,11 +270,11 @@ static int make_room(struct folded *f, size_t filled)
 {
 	char *grown;
 
-	if (f->capacity - filled >= BLOCK_BYTES / 2)
-		return 0;
 	if (filled > FOLDED_LINE_MAX)
 		return error_set(-EINVAL, "'%s' is not folded text: line %llu is longer than %zu MiB",
 			f->name, (unsigned long long)f->stats.lines + 1, FOLDED_LINE_MAX >> 20);
+	if (f->capacity - filled >= BLOCK_BYTES / 2)
+		return 0;
 	grown = realloc(f->block, f->capacity + filled + BLOCK_BYTES);
 	if (!grown)
 		return error_set(-ENOMEM, "not enough memory to read '%s'", f->name);

@@ -65,7 +65,7 @@ static enum tree_kind put_native(const struct stacks *s, const struct profile_lo
 		return TREE_C;
 	}
 	demangle(name, b);
-	return strcmp(name, buf_text(b)) ? TREE_CXX : TREE_C;
+	return strcmp(name, buf_text(b)) || strstr(name, "::") ? TREE_CXX : TREE_C;
 }
 
 static enum tree_kind put_python(const struct stacks *s, const struct profile_location *l, struct buf *b)

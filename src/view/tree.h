@@ -27,7 +27,7 @@ enum tree_kind {
 	TREE_DEVICE,  /* number: ordinal */
 	TREE_STREAM,  /* number: stream */
 	TREE_PYTHON,
-	TREE_CXX, /* native code whose linker name was mangled: C++, Rust */
+	TREE_CXX, /* native code with a mangled or qualified name: C++, Rust */
 	TREE_C,   /* other native code, and code without a name */
 	TREE_KERNEL,
 	TREE_API,    /* the CUDA call that asked for the work above it */
