@@ -34,27 +34,39 @@ static int compare_sizes(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Takes `need` microseconds, one at a time in turn, from the largest; what could be taken. */
-static uint64_t take_from_largest(struct part *parts, size_t count, uint64_t need)
+/* Takes `need` microseconds from the times above one, from each by its size, and what is left of that one
+ * at a time from the largest on; returns what could be taken. */
+static uint64_t take_by_size(struct part *parts, size_t count, uint64_t need)
 {
-	uint64_t taken = 0, before;
+	uint64_t taken = 0, before, sum = 0;
 
 	qsort(parts, count, sizeof(*parts), compare_sizes);
+	for (size_t i = 0; i < count && parts[i].time_us > 1; i++)
+		sum += parts[i].time_us - 1;
+	if (sum <= need)
+		need = sum;
+	for (size_t i = 0; i < count && parts[i].time_us > 1; i++) {
+		uint64_t share = (uint64_t)((unsigned __int128)need * (parts[i].time_us - 1) / sum);
+
+		parts[i].time_us -= share;
+		taken += share;
+	}
 	do {
 		before = taken;
-		for (size_t i = 0; i < count && taken < need && parts[i].time_us > 1; i++) {
-			parts[i].time_us--;
-			taken++;
-		}
+		for (size_t i = 0; i < count && taken < need; i++)
+			if (parts[i].time_us > 1) {
+				parts[i].time_us--;
+				taken++;
+			}
 	} while (taken < need && taken != before);
 	return taken;
 }
 
 static void share_out(struct part *parts, size_t count, uint64_t extra, size_t vanishing)
 {
-	/* With fewer microseconds left over than times that would vanish, the largest give some up. */
+	/* With fewer microseconds left over than times that would vanish, the larger ones give some up. */
 	if (extra < vanishing)
-		extra += take_from_largest(parts, count, vanishing - extra);
+		extra += take_by_size(parts, count, vanishing - extra);
 	qsort(parts, count, sizeof(*parts), compare_claims);
 	for (size_t i = 0; i < count && extra; i++, extra--)
 		parts[i].time_us++;

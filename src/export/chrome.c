@@ -51,6 +51,7 @@ struct chrome {
 	unsigned int shows;
 	struct vec(struct op_text) ops; /* by op id */
 	struct vec(struct row *) rows;
+	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
 	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
 	uint32_t lanes;
 	bool any;
@@ -265,28 +266,49 @@ static int mark_thread(struct chrome *c, uint32_t id)
 	return 0;
 }
 
+/* How the events of a call begin. */
+static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
+{
+	const char *name = profile_string(c->reader, api, NULL);
+	bool runtime = !strncmp(name, "cuda", 4);
+
+	while (c->calls.count <= api)
+		if (vec_push(&c->calls, NULL))
+			return short_of_memory();
+	if (!c->calls.items[api]) {
+		buf_reset(&c->text);
+		buf_puts(&c->text, "{\"ph\":\"X\",\"name\":");
+		put_name(&c->text, runtime ? "Runtime: " : "Driver: ", name);
+		buf_printf(&c->text, ",\"cat\":\"%s\",\"pid\":", runtime ? "CUDA_Runtime" : "CUDA_Driver");
+		c->calls.items[api] = c->text.failed ? NULL : strdup(c->text.data);
+	}
+	*ret = c->calls.items[api];
+	return *ret ? 0 : short_of_memory();
+}
+
 static int write_call(struct chrome *c, const struct profile_call *call)
 {
 	const struct profile_thread *t = profile_thread(c->reader, call->thread);
 	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
-	const char *api = profile_string(c->reader, call->api, NULL);
-	bool runtime = !strncmp(api, "cuda", 4);
-	int error = t ? mark_thread(c, call->thread) : 0;
+	struct output *o = c->output;
+	const char *head = NULL;
+	int error = text_of_call(c, call->api, &head);
 
+	if (!error && t)
+		error = mark_thread(c, call->thread);
 	if (error)
 		return error;
-	buf_reset(&c->text);
-	put_name(&c->text, runtime ? "Runtime: " : "Driver: ", api);
-	if (c->text.failed)
-		return short_of_memory();
 	separate(c);
-	output_puts(c->output, "{\"ph\":\"X\",\"name\":");
-	output_write(c->output, c->text.data, c->text.size);
-	output_printf(c->output, ",\"cat\":\"%s\",\"pid\":%u,\"tid\":%u",
-		runtime ? "CUDA_Runtime" : "CUDA_Driver", p ? p->pid : 0, t ? t->tid : 0);
-	put_times(c->output, call->start_ns, call->duration_ns);
-	output_printf(c->output, ",\"args\":{\"correlationId\":%u,\"kind\":\"%s\",\"result\":%d}}",
-		call->correlation, profile_call_kind_name(call->kind), call->result);
+	output_puts(o, head);
+	output_u64(o, p ? p->pid : 0);
+	output_puts(o, ",\"tid\":");
+	output_u64(o, t ? t->tid : 0);
+	put_times(o, call->start_ns, call->duration_ns);
+	output_puts(o, ",\"args\":{\"correlationId\":");
+	output_u64(o, call->correlation);
+	output_puts(o, ",\"kind\":\"");
+	output_puts(o, profile_call_kind_name(call->kind));
+	output_printf(o, "\",\"result\":%d}}", call->result);
 	return 0;
 }
 
@@ -340,20 +362,33 @@ static int name_lanes(struct chrome *c, const struct row *row)
 	return error;
 }
 
-static int name_devices(struct chrome *c)
+static int name_device(struct chrome *c, uint32_t id)
+{
+	const struct profile_device *d = profile_device(c->reader, id);
+	char name[256];
+
+	snprintf(name, sizeof(name), "GPU %u %s", d ? d->ordinal : 0,
+		d ? profile_string(c->reader, d->name, NULL) : "");
+	return write_name(c, "process_name", DEVICE_PID_BASE + id, 0, name);
+}
+
+static bool is_first_of_device(const struct chrome *c, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (c->rows.items[i]->device == c->rows.items[row]->device)
+			return false;
+	return true;
+}
+
+static int name_rows(struct chrome *c)
 {
 	int error = 0;
 
 	for (size_t i = 0; !error && i < c->rows.count; i++) {
-		const struct row *row = c->rows.items[i];
-		const struct profile_device *d = profile_device(c->reader, row->device);
-		char name[256];
-
-		snprintf(name, sizeof(name), "GPU %u %s", d ? d->ordinal : 0,
-			d ? profile_string(c->reader, d->name, NULL) : "");
-		error = write_name(c, "process_name", DEVICE_PID_BASE + row->device, 0, name);
+		if (is_first_of_device(c, i))
+			error = name_device(c, c->rows.items[i]->device);
 		if (!error)
-			error = name_lanes(c, row);
+			error = name_lanes(c, c->rows.items[i]);
 	}
 	return error;
 }
@@ -365,8 +400,9 @@ static int write_other(struct chrome *c)
 	const char *key, *value;
 
 	buf_reset(b);
-	buf_printf(b, "\n],\n\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\",\"gpu\":\"%s\"",
-		view_is_simulated(c->reader) ? "simulated GPU" : "real");
+	buf_puts(b, "\n],\n\"otherData\":{\"clock\":\"CLOCK_MONOTONIC\"");
+	if (view_is_simulated(c->reader))
+		buf_puts(b, ",\"gpu\":\"simulated GPU\"");
 	for (size_t i = 0; profile_meta_at(c->reader, i, &key, &value); i++) {
 		buf_putc(b, ',');
 		put_string(b, key, strlen(key));
@@ -407,7 +443,7 @@ static int write_all(struct chrome *c)
 	if (!error)
 		error = name_threads(c);
 	if (!error)
-		error = name_devices(c);
+		error = name_rows(c);
 	return error ? error : write_other(c);
 }
 
@@ -419,8 +455,11 @@ static void release(struct chrome *c)
 	}
 	vec_foreach (row, &c->rows)
 		free(*row);
+	vec_foreach (call, &c->calls)
+		free(*call);
 	vec_release(&c->ops);
 	vec_release(&c->rows);
+	vec_release(&c->calls);
 	vec_release(&c->threads);
 	buf_release(&c->text);
 }

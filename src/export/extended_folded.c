@@ -4,7 +4,8 @@
  * stack was recorded, GPU work. What is not known is `_`, 0, or -1 for the CPU of calls and work.
  *
  * Names are final only at the end of a profile, so it is read twice: once for the tables, once for the
- * events. Each event's path is looked up in a tree of frames that grows with the distinct paths.
+ * events. Each event's path is looked up in a tree of frames, and its text made once: memory grows with
+ * the distinct paths, not with the events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,10 +24,8 @@ struct extended {
 	struct placer placer;
 	bool simulated;
 	struct buf line;
-	struct {
-		uint32_t *items;
-		size_t count, capacity;
-	} path; /* nodes from a leaf to the root */
+	struct vec(uint32_t) path; /* nodes from a leaf to the root */
+	struct vec(char *) texts;  /* by node: its path, or NULL */
 };
 
 static int short_of_memory(void)
@@ -47,20 +46,17 @@ static void put_task(struct extended *x, uint32_t thread_id)
 	buf_printf(&x->line, " %u %u", p ? p->pid : 0, t ? t->tid : 0);
 }
 
-static int put_path(struct extended *x, uint32_t node)
+static int put_path(struct extended *x, uint32_t node, struct buf *b)
 {
 	const struct tree_node *nodes = tree_nodes(x->tree);
 	uint32_t device = FOLDED_NO_DEVICE;
-	bool first = true;
 
 	x->path.count = 0;
 	for (; node != TREE_ROOT_NODE; node = nodes[node].parent)
 		if (vec_push(&x->path, node))
 			return short_of_memory();
-	if (x->simulated) {
-		buf_puts(&x->line, FOLDED_SIMULATED);
-		first = false;
-	}
+	if (x->simulated)
+		buf_puts(b, FOLDED_SIMULATED);
 	while (x->path.count) {
 		const struct tree_frame *f =
 			&tree_frames(x->tree)[nodes[x->path.items[--x->path.count]].frame];
@@ -69,11 +65,31 @@ static int put_path(struct extended *x, uint32_t node)
 			device = f->number;
 			continue;
 		}
-		if (!first)
-			buf_putc(&x->line, ';');
-		first = false;
-		folded_frame(&x->line, f, device);
+		if (b->size)
+			buf_putc(b, ';');
+		folded_frame(b, f, device);
 	}
+	return 0;
+}
+
+static int path_text(struct extended *x, uint32_t node, const char **ret)
+{
+	struct buf text = BUF_INIT;
+	int error;
+
+	while (x->texts.count <= node)
+		if (vec_push(&x->texts, NULL))
+			return short_of_memory();
+	if (!x->texts.items[node]) {
+		error = put_path(x, node, &text);
+		buf_putc(&text, '\n');
+		if (error || text.failed) {
+			buf_release(&text);
+			return error ? error : short_of_memory();
+		}
+		x->texts.items[node] = text.data;
+	}
+	*ret = x->texts.items[node];
 	return 0;
 }
 
@@ -81,24 +97,23 @@ static int write_line(struct extended *x, const struct profile_event *e, uint64_
 	int64_t cpu)
 {
 	struct gather_key key = place_key(e, &x->options->view);
+	const char *path = NULL;
 	uint32_t node = 0;
-	int error;
+	int error = place(&x->placer, &key, &node);
 
-	key.thread = thread;
-	error = place(&x->placer, &key, &node);
+	if (!error)
+		error = path_text(x, node, &path);
 	if (error)
 		return error;
 	buf_reset(&x->line);
 	buf_printf(&x->line, "%llu ", (unsigned long long)time_ns);
 	put_task(x, thread);
 	buf_printf(&x->line, " %lld ", (long long)cpu);
-	error = put_path(x, node);
-	buf_putc(&x->line, '\n');
-	if (!error && x->line.failed)
-		error = short_of_memory();
-	if (!error)
-		output_write(x->output, x->line.data, x->line.size);
-	return error;
+	if (x->line.failed)
+		return short_of_memory();
+	output_write(x->output, x->line.data, x->line.size);
+	output_puts(x->output, path);
+	return 0;
 }
 
 static int write_event(struct extended *x, const struct profile_event *e)
@@ -152,6 +167,9 @@ static int write_all(struct extended *x, const char *path)
 		error = write_events(x, path);
 	placer_release(&x->placer);
 	tree_free(x->tree);
+	vec_foreach (text, &x->texts)
+		free(*text);
+	vec_release(&x->texts);
 	vec_release(&x->path);
 	buf_release(&x->line);
 	return error;

@@ -138,10 +138,10 @@ function share(part, whole) {
 
 function times(c, g, whole_cpu, whole_gpu) {
 	const parts = [];
-	if (cpu[0])
+	if (c || !g)
 		parts.push((gpu[0] || info.unit !== "count" ? "CPU " : "") + exact(c) + " (" +
 			share(c, whole_cpu) + ")");
-	if (gpu[0])
+	if (g)
 		parts.push("GPU " + exact(g) + " (" + share(g, whole_gpu) + ")");
 	return parts.join(" \u00b7 ");
 }
@@ -242,8 +242,8 @@ function readColours() {
 	for (let i = 0; i < count; i++)
 		present.add(kindOf[nameOf[i]]);
 	const shown = new Map();
-	for (const k of present)
-		if (info.kinds[k].legend)
+	for (let k = 0; k < fills.length; k++)
+		if (present.has(k) && info.kinds[k].legend)
 			shown.set(info.kinds[k].legend, fills[k]);
 	legend.replaceChildren(...Array.from(shown, ([name, fill]) => {
 		const swatch = make("i", {});

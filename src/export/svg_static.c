@@ -248,7 +248,11 @@ static void write_begin(struct picture *p)
 		"<style><![CDATA[\n",
 		WIDTH, height, WIDTH, height);
 	output_write(s->output, svg_style_start, (size_t)(svg_style_end - svg_style_start));
-	output_puts(s->output, "]]></style>\n<g id=\"static\">\n");
+	output_puts(s->output, "]]></style>\n");
+	buf_reset(&p->text);
+	text_xml(&p->text, s->title, strlen(s->title));
+	output_printf(s->output, "<title>%s%s</title>\n<g id=\"static\">\n", buf_text(&p->text),
+		s->view->simulated ? " (simulated GPU)" : "");
 	write_line(p, "title", 24, s->title, strlen(s->title));
 	write_facts(p);
 	write_legend(p);
