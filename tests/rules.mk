@@ -8,9 +8,16 @@ $(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# Programs that command-line tests need.
+HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/helpers/%,$(wildcard tests/helpers/*.c))
+
+$(B)/tests/helpers/%: $(B)/obj/tests/helpers/%.o $(B)/libxpuprof.a
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(B)/obj/tests/%.o: COMMON += -Itests
 
-tests: $(UNIT_TESTS)
+tests: $(UNIT_TESTS) $(HELPERS)
 
 check: all tests check-style
 	XPUPROF_BUILD=$(abspath $(B)) prove --timer $(UNIT_TESTS) $(CLI_TESTS)
