@@ -694,17 +694,32 @@ void summary_release(struct summary *s)
 /* Libraries between a program and its GPU work, by the beginning of their file names. */
 static const char *const launching_libraries[] = {"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
 
+/* Calls that kernels are launched by; a program may have the CUDA runtime linked in. */
+static const char *const launching_calls[] = {"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch"};
+
+static bool begins_with_any(const char *text, const char *const prefixes[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(text, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
+{
+	return l->kind == FRAME_USER &&
+	       begins_with_any(profile_string(r, l->name, NULL), launching_calls,
+		       sizeof(launching_calls) / sizeof(launching_calls[0]));
+}
+
 static bool is_launching_library(const struct profile_reader *r, uint32_t module)
 {
 	const struct profile_module *m = profile_module(r, module);
 	const char *path = m ? profile_string(r, m->path, NULL) : "";
 	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < sizeof(launching_libraries) / sizeof(launching_libraries[0]); i++)
-		if (!strncmp(name, launching_libraries[i], strlen(launching_libraries[i])))
-			return true;
-	return false;
+	return begins_with_any(slash ? slash + 1 : path, launching_libraries,
+		sizeof(launching_libraries) / sizeof(launching_libraries[0]));
 }
 
 unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
@@ -718,7 +733,9 @@ unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsign
 		const struct profile_stack_node *n = profile_stack_node(r, stack);
 		const struct profile_location *l = n ? profile_location(r, n->location) : NULL;
 
-		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
+		if (l && is_launching_call(r, l))
+			count = 0;
+		else if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
 			!is_launching_library(r, l->module))
 			ret_names[count++] = l->name;
 		stack = n ? n->parent : 0;

@@ -104,7 +104,8 @@ void summary_release(struct summary *s);
 
 /*
  * The innermost `frames` (at most SUMMARY_PATH_MAX) named frames of a launching stack, outermost first, as
- * string ids of linker names. Frames of the kernel, of CUDA's and of our own libraries are left out.
+ * string ids of linker names. Frames of the kernel, of CUDA's and of our own libraries, and what
+ * lies inside a launching call, are left out.
  * Returns how many there are.
  */
 unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,

@@ -60,15 +60,17 @@ static void make_stacks(struct made *m)
 {
 	struct profile_module app = {.kind = MODULE_FILE, .path = string(m, "/opt/app")};
 	struct profile_module cuda = {.kind = MODULE_FILE, .path = string(m, "/lib/libcudart.so.12")};
-	uint32_t app_id = 0, cuda_id = 0, base, launch, note;
+	uint32_t app_id = 0, cuda_id = 0, base, launch, linked_in, note;
 
 	CHECK(profile_add_module(m->w, &app, &app_id) == 0);
 	CHECK(profile_add_module(m->w, &cuda, &cuda_id) == 0);
 	base = stack(m, 0, location(m, FRAME_USER, app_id, 0x10, "main"));
 	launch = location(m, FRAME_USER, cuda_id, 0x20, "cudaLaunchKernel");
 	note = location(m, FRAME_NOTE, 0, 0, "[incomplete]");
-	m->train_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi")),
-		launch);
+	/* The CUDA runtime is in a library for one, and linked into the program for the other. */
+	m->train_stack = stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi"));
+	linked_in = stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
+	m->train_stack = stack(m, linked_in, location(m, FRAME_USER, app_id, 0x70, "cudart_inside"));
 	m->eval_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
 	m->cut_stack = stack(m, stack(m, 0, note), location(m, FRAME_USER, app_id, 0x50, "helper"));
 }
