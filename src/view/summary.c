@@ -722,6 +722,32 @@ static bool is_launching_library(const struct profile_reader *r, uint32_t module
 		sizeof(launching_libraries) / sizeof(launching_libraries[0]));
 }
 
+static const struct profile_location *location_of(const struct profile_reader *r, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(r, stack);
+
+	return n ? profile_location(r, n->location) : NULL;
+}
+
+static uint32_t parent_of(const struct profile_reader *r, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(r, stack);
+
+	return n ? n->parent : 0;
+}
+
+/* The stack without the innermost launching call and what lies inside it. */
+static uint32_t callers_of_launch(const struct profile_reader *r, uint32_t stack)
+{
+	for (uint32_t at = stack; at; at = parent_of(r, at)) {
+		const struct profile_location *l = location_of(r, at);
+
+		if (l && is_launching_call(r, l))
+			return parent_of(r, at);
+	}
+	return stack;
+}
+
 unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
 	uint32_t ret_names[SUMMARY_PATH_MAX])
 {
@@ -729,16 +755,12 @@ unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsign
 
 	if (frames > SUMMARY_PATH_MAX)
 		frames = SUMMARY_PATH_MAX;
-	while (stack && count < frames) {
-		const struct profile_stack_node *n = profile_stack_node(r, stack);
-		const struct profile_location *l = n ? profile_location(r, n->location) : NULL;
+	for (stack = callers_of_launch(r, stack); stack && count < frames; stack = parent_of(r, stack)) {
+		const struct profile_location *l = location_of(r, stack);
 
-		if (l && is_launching_call(r, l))
-			count = 0;
-		else if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
+		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
 			!is_launching_library(r, l->module))
 			ret_names[count++] = l->name;
-		stack = n ? n->parent : 0;
 	}
 	for (unsigned int i = 0; i < count / 2; i++) {
 		uint32_t outer = ret_names[count - 1 - i];
