@@ -103,7 +103,7 @@ $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard src/export/*.js src/export/*.css)
 
 # The in-kernel half: compiled for the BPF machine, embedded as a skeleton.
-$(B)/obj/src/capture/%.o: | $(BPF_SKELETONS)
+$(filter $(B)/obj/src/capture/%,$(OBJECTS)): | $(BPF_SKELETONS)
 
 $(B)/bpf/%.bpf.o: src/bpf/%.bpf.c $(B)/built-with | $(B)/needs
 	$(call say,BPF,$<)

@@ -45,12 +45,13 @@ int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
 /* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a hit of
- * each in nanoseconds (0: cannot be attached). */
+ * each in nanoseconds (0: cannot be attached, or is known to be dear on this kernel and was not tried). */
 enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KINDS]);
 /* The one that capture_open chose. */
 enum launch_marker capture_marker(const struct capture *c);
 
-/* Calls visit for every process that was seen mapping a file whose name begins with `prefix`
- * ("libcuda.so") during its present image; used to find CUDA programs that never connected. */
+/* Calls visit for every process that was seen mapping a file whose name begins with `prefix` during its
+ * present or (it has ended) last image, but not for forked children of which only the parent did; used to
+ * find CUDA programs that never connected. Only "libcuda.so" is watched for; other prefixes find none. */
 void capture_each_mapping(const struct capture *c, const char *prefix,
 	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context);

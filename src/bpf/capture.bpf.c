@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The in-kernel half of the CPU side: who belongs to the recording, timer samples, launch stacks.
+ *
+ * Tracking. `tracked` holds the thread groups that belong to the recording. A child is entered while its
+ * parent is still inside fork, before it can run; it is removed when it was reaped, so that the last
+ * samples of an exit are still ours. The pid of a task that is being freed may already belong to another
+ * (freeing waits for an RCU grace period): each entry therefore names its leader's task_struct, and a
+ * stale entry is closed by the fork that reuses the pid.
+ *
+ * Buffers. Records are built in a buffer and handed to a ring in one call of the size they have. The
+ * launch program runs in the context of the launching thread, can be preempted there, and another thread
+ * can then run it on the same CPU: its buffer is kept by thread (task storage), so nobody else ever uses
+ * it, and the first look-up finds buffer and pid at once. Kernels before 5.12 have no such storage, but
+ * there (in fact before 6.0, commit 8c7dcb84e3b7) uprobe programs run with preemption off, and a buffer
+ * of the CPU does. The sampler runs in interrupt context, once at a time on each CPU, and has its own.
+ *
+ * Nobody is woken up for a record: the reader looks at the rings at its own pace, and is called only when
+ * one fills up.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/errno.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/events.h"
+#include "bpf/kernel_types.h"
+#include "bpf/stack.h"
+#include "bpf/arch_x86.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Set before loading. */
+const volatile bool whole_system;
+const volatile uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
+const volatile uint64_t wakeup_bytes; /* wake the reader when a ring holds this much */
+
+struct bpf_losses lost;
+
+struct tracked_process {
+	uint64_t leader; /* address of the leader's task_struct; 0: entered by the recorder */
+	uint32_t pid;    /* as the recorder's namespace counts */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, uint32_t); /* thread group id in the initial namespace */
+	__type(value, struct tracked_process);
+} tracked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} samples SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} launches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} tasks SEC(".maps");
+
+/* The ring's wake-up rule: only a ring that fills up is worth a wake-up. */
+static __always_inline uint64_t wakeup_flags(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP
+									  : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void count(uint64_t *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+/* The id of a task as the recorder counts; `global` is its id in the initial namespace. */
+static __always_inline uint32_t reported_id(struct task_struct *task, uint32_t global)
+{
+	struct pid *pid;
+	int nr = 0;
+
+	if (!pid_ns_level)
+		return global;
+	pid = BPF_CORE_READ(task, thread_pid);
+	if (!pid || BPF_CORE_READ(pid, level) < pid_ns_level)
+		return 0;
+	bpf_core_read(&nr, sizeof(nr), &pid->numbers[pid_ns_level & (BPF_PID_NS_LEVEL_MAX - 1)].nr);
+	return nr;
+}
+
+/* ------------------------------------------------------------------ who belongs to the recording */
+
+/* The pid to report for a task's process, or 0 when it does not belong to the recording. */
+static __always_inline uint32_t recorded_pid(struct task_struct *task)
+{
+	const struct tracked_process *p;
+	uint32_t tgid = BPF_CORE_READ(task, tgid);
+
+	if (whole_system)
+		return reported_id(BPF_CORE_READ(task, group_leader), tgid);
+	p = bpf_map_lookup_elem(&tracked, &tgid);
+	return p ? p->pid : 0;
+}
+
+static __always_inline struct bpf_task_event *task_event(uint32_t kind, uint32_t pid, uint32_t tid,
+	uint64_t arguments_size)
+{
+	struct bpf_task_event *e = bpf_ringbuf_reserve(&tasks, sizeof(*e) + arguments_size, 0);
+
+	if (!e) {
+		count(&lost.tasks);
+		return NULL;
+	}
+	e->time_ns = bpf_ktime_get_ns();
+	e->kind = kind;
+	e->pid = pid;
+	e->tid = tid;
+	e->parent = 0;
+	e->arguments_size = 0;
+	e->reserved = 0;
+	return e;
+}
+
+static __always_inline void send_exit(uint32_t pid)
+{
+	struct bpf_task_event *e = task_event(TASK_EXIT, pid, pid, 0);
+
+	if (e)
+		bpf_ringbuf_submit(e, wakeup_flags(&tasks));
+}
+
+static __always_inline void send_named(uint32_t kind, uint32_t pid, uint32_t tid, uint32_t parent,
+	const char *comm)
+{
+	struct bpf_task_event *e = task_event(kind, pid, tid, 0);
+
+	if (!e)
+		return;
+	e->parent = parent;
+	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), comm);
+	bpf_ringbuf_submit(e, wakeup_flags(&tasks));
+}
+
+/* An entry left from an earlier owner of this pid: that one is gone now. */
+static __always_inline void forget_earlier(uint32_t tgid)
+{
+	const struct tracked_process *p = bpf_map_lookup_elem(&tracked, &tgid);
+
+	if (!p)
+		return;
+	send_exit(p->pid);
+	bpf_map_delete_elem(&tracked, &tgid);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	uint32_t tgid = child->tgid;
+	struct tracked_process p = {.leader = (uint64_t)child};
+	uint32_t parent_pid = recorded_pid(parent);
+
+	if (tgid == (uint32_t)parent->tgid) {
+		if (parent_pid)
+			send_named(TASK_THREAD, parent_pid, reported_id(child, child->pid), 0, child->comm);
+		return 0;
+	}
+	forget_earlier(tgid);
+	if (!parent_pid)
+		return 0;
+	p.pid = reported_id(child, tgid);
+	if (bpf_map_update_elem(&tracked, &tgid, &p, BPF_ANY))
+		count(&lost.tasks);
+	send_named(TASK_FORK, p.pid, p.pid, parent_pid, child->comm);
+	return 0;
+}
+
+/* Exec ends all other threads, and the one that lives on may be another than the leader so far. */
+static __always_inline void note_leader(uint32_t tgid, struct task_struct *task)
+{
+	struct tracked_process *p = bpf_map_lookup_elem(&tracked, &tgid);
+
+	if (p)
+		p->leader = (uint64_t)task;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	uint32_t tgid = task->tgid, pid = recorded_pid(task);
+	uint64_t start, size;
+	struct bpf_task_event *e;
+
+	if (!pid)
+		return 0;
+	note_leader(tgid, task);
+	e = task_event(TASK_EXEC, pid, pid, BPF_ARGUMENTS_MAX);
+	if (!e)
+		return 0;
+	start = task->mm->arg_start;
+	size = task->mm->arg_end - start;
+	if (size > BPF_ARGUMENTS_MAX)
+		size = BPF_ARGUMENTS_MAX;
+	if (!bpf_probe_read_user(e + 1, size, (const void *)start))
+		e->arguments_size = size;
+	bpf_probe_read_kernel_str(e->comm, sizeof(e->comm), task->comm);
+	bpf_ringbuf_submit(e, wakeup_flags(&tasks));
+	return 0;
+}
+
+/* Exec renames the task too, but the exec event tells that, together with the new image. In the middle of
+ * an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages). */
+static __always_inline bool in_exec(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	return mm && !mm->arg_start;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	uint32_t pid = recorded_pid(task);
+
+	if (pid && !in_exec(task))
+		send_named(TASK_RENAME, pid, reported_id(task, task->pid), 0, comm);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	uint32_t tgid = task->tgid;
+	const struct tracked_process *p;
+
+	if (task->pid != task->tgid)
+		return 0;
+	p = bpf_map_lookup_elem(&tracked, &tgid);
+	if (!p) {
+		/* One that was there before us; its id in another namespace is no longer known. */
+		if (whole_system && !pid_ns_level)
+			send_exit(tgid);
+		return 0;
+	}
+	if (p->leader && p->leader != (uint64_t)task)
+		return 0;
+	send_exit(p->pid);
+	bpf_map_delete_elem(&tracked, &tgid);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ launches */
+
+struct launch_buffer {
+	uint32_t pid;
+	uint32_t hits;
+	struct bpf_launch_event event;
+	uint64_t frames[BPF_STACK_DEPTH_MAX];
+	struct stack_walk walk;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct launch_buffer);
+} thread_launch_buffers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct launch_buffer);
+} cpu_launch_buffers SEC(".maps");
+
+/* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
+#define HITS_PER_QUERY 16
+
+static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffer *b)
+{
+	struct bpf_launch_event *e = &b->event;
+	struct stack_walk *w = &b->walk;
+	uint64_t flags = BPF_RB_NO_WAKEUP;
+	uint64_t depth;
+
+	e->time_ns = bpf_ktime_get_ns();
+	e->instance = PT_REGS_PARM1(ctx);
+	e->correlation = PT_REGS_PARM2(ctx);
+	e->call_kind = PT_REGS_PARM3(ctx);
+	begin_walk(w, PT_REGS_FP(ctx));
+	if (move_window(w, PT_REGS_SP(ctx))) {
+		b->frames[0] = arch_return_address(ctx, w);
+		walk_frames(w, b->frames);
+	} else {
+		b->frames[0] = 0;
+		w->end = WALK_FAULT;
+	}
+	depth = walked_depth(w);
+	e->user_depth = depth;
+	e->walk_end = w->end;
+	if (!(b->hits++ % HITS_PER_QUERY))
+		flags = wakeup_flags(&launches);
+	if (bpf_ringbuf_output(&launches, e, sizeof(*e) + depth * sizeof(uint64_t), flags))
+		count(&lost.launches);
+}
+
+static __always_inline void name_thread(struct launch_buffer *b, struct task_struct *task, uint32_t pid)
+{
+	b->pid = pid;
+	b->event.pid = pid;
+	b->event.tid = reported_id(task, BPF_CORE_READ(task, pid));
+}
+
+/* The launch marker is being called: kernels with task storage. */
+SEC("uprobe")
+int on_launch(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct launch_buffer *b = bpf_task_storage_get(&thread_launch_buffers, task, NULL, 0);
+	uint32_t pid;
+
+	if (!b) {
+		pid = recorded_pid(task);
+		if (!pid)
+			return 0;
+		b = bpf_task_storage_get(&thread_launch_buffers, task, NULL,
+			BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!b) {
+			count(&lost.launches);
+			return 0;
+		}
+		name_thread(b, task, pid);
+	}
+	send_launch(ctx, b);
+	return 0;
+}
+
+/* The same for kernels that have no task storage and run uprobe programs with preemption off. */
+SEC("uprobe")
+int on_launch_without_storage(struct pt_regs *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	uint32_t zero = 0, pid = recorded_pid(task);
+	struct launch_buffer *b = bpf_map_lookup_elem(&cpu_launch_buffers, &zero);
+
+	if (!pid || !b)
+		return 0;
+	name_thread(b, task, pid);
+	send_launch(ctx, b);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ timer samples */
+
+struct sample_buffer {
+	struct bpf_sample_event event;
+	uint64_t frames[2 * BPF_STACK_DEPTH_MAX];
+	struct stack_walk walk;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct sample_buffer);
+} sample_buffers SEC(".maps");
+
+/* The registers of the program that runs on this CPU; false when the kernel cannot tell. */
+static __always_inline bool user_registers(struct bpf_perf_event_data *ctx, struct pt_regs *ret_regs)
+{
+	if (arch_user_mode((struct pt_regs *)&ctx->regs)) {
+		ret_regs->cs = ctx->regs.cs;
+		PT_REGS_IP(ret_regs) = PT_REGS_IP(&ctx->regs);
+		PT_REGS_FP(ret_regs) = PT_REGS_FP(&ctx->regs);
+		return true;
+	}
+	/* Both helpers since 5.15. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return false;
+	return !bpf_probe_read_kernel(ret_regs, sizeof(*ret_regs),
+		(const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+}
+
+/* The user side of the current thread, from where it entered the kernel or was interrupted. */
+static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx, struct sample_buffer *b)
+{
+	struct stack_walk *w = &b->walk;
+	struct pt_regs regs = {};
+	long size;
+
+	if (!user_registers(ctx, &regs)) {
+		size = bpf_get_stack(ctx, b->frames, BPF_STACK_DEPTH_MAX * sizeof(uint64_t),
+			BPF_F_USER_STACK);
+		w->depth = size > 0 ? (uint32_t)size / sizeof(uint64_t) : 0;
+		w->end = WALK_UNKNOWN;
+		return;
+	}
+	b->frames[0] = PT_REGS_IP(&regs);
+	begin_walk(w, PT_REGS_FP(&regs));
+	w->base = w->fp + 1; /* a window that holds nothing yet */
+	if (arch_user_64bit(&regs))
+		walk_frames(w, b->frames);
+	else
+		w->end = WALK_ASTRAY;
+}
+
+static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ctx, uint64_t *frames)
+{
+	long size = 0;
+
+	if (!arch_user_mode((struct pt_regs *)&ctx->regs))
+		size = bpf_get_stack(ctx, frames, BPF_STACK_DEPTH_MAX * sizeof(uint64_t), 0);
+	return size > 0 ? (uint64_t)size / sizeof(uint64_t) : 0;
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	uint32_t zero = 0, pid = recorded_pid(task);
+	uint64_t user_depth, kernel_depth, size;
+	struct sample_buffer *b;
+
+	if (!pid)
+		return 0;
+	b = bpf_map_lookup_elem(&sample_buffers, &zero);
+	if (!b)
+		return 0;
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
+		b->walk.depth = 0;
+		b->walk.end = WALK_NONE;
+	} else {
+		take_user_stack(ctx, b);
+	}
+	user_depth = walked_depth(&b->walk);
+	kernel_depth = take_kernel_stack(ctx, b->frames + user_depth);
+	b->event = (struct bpf_sample_event){
+		.time_ns = bpf_ktime_get_ns(),
+		.period_ns = ctx->sample_period,
+		.pid = pid,
+		.tid = reported_id(task, BPF_CORE_READ(task, pid)),
+		.cpu = bpf_get_smp_processor_id(),
+		.user_depth = user_depth,
+		.kernel_depth = kernel_depth,
+		.walk_end = b->walk.end,
+	};
+	bpf_get_current_comm(b->event.comm, sizeof(b->event.comm));
+	size = sizeof(b->event) + (user_depth + kernel_depth) * sizeof(uint64_t);
+	if (size > sizeof(b->event) + sizeof(b->frames))
+		size = sizeof(b->event) + sizeof(b->frames);
+	if (bpf_ringbuf_output(&samples, b, size, wakeup_flags(&samples)))
+		count(&lost.samples);
+	return 0;
+}

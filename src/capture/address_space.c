@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Adding is rare and finding is frequent, so a plain sorted array it is. An addition computes which old
+ * mappings it touches, [first, last), keeps the parts of these that stick out, and puts everything in
+ * place with one move:
+ *
+ *	 old:  |--a--|   |---b---| |-c-|     |--d--|
+ *	 new:               |----------|
+ *	       |--a--|   |b'|---new----|     |--d--|
+ */
+#include "capture/address_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct address_space *address_space_new(uint64_t *generations)
+{
+	struct address_space *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->references = 1;
+	s->generation = ++*generations;
+	return s;
+}
+
+struct address_space *address_space_ref(struct address_space *s)
+{
+	s->references++;
+	return s;
+}
+
+void address_space_unref(struct address_space *s)
+{
+	if (!s || --s->references)
+		return;
+	vec_release(&s->mappings);
+	free(s);
+}
+
+static struct address_space *copy_space(const struct address_space *s, uint64_t *generations)
+{
+	struct address_space *copy = address_space_new(generations);
+
+	if (!copy)
+		return NULL;
+	if (vec_reserve(&copy->mappings, s->mappings.count + 3) < 0) {
+		address_space_unref(copy);
+		return NULL;
+	}
+	if (s->mappings.count)
+		memcpy(copy->mappings.items, s->mappings.items,
+			s->mappings.count * sizeof(*s->mappings.items));
+	copy->mappings.count = s->mappings.count;
+	copy->changes = s->changes;
+	return copy;
+}
+
+/* The index of the first mapping that ends behind `address`. */
+static size_t first_behind(const struct address_space *s, uint64_t address)
+{
+	size_t low = 0, high = s->mappings.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->mappings.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct mapping *address_space_find(const struct address_space *s, uint64_t address)
+{
+	size_t i = first_behind(s, address);
+
+	if (i == s->mappings.count || s->mappings.items[i].start > address)
+		return NULL;
+	return &s->mappings.items[i];
+}
+
+/* Every address of `m` already means what `m` says. */
+static bool already_there(const struct address_space *s, const struct mapping *m)
+{
+	const struct mapping *old = address_space_find(s, m->start);
+
+	return old && old->end >= m->end && old->base == m->base && old->module == m->module;
+}
+
+/* A neighbour that is the same code, seamlessly continued: memory that grows piece by piece stays one. */
+static bool continues(const struct mapping *a, const struct mapping *b)
+{
+	return a->end == b->start && a->base == b->base && a->module == b->module;
+}
+
+/* Replaces the `count` mappings from index `at` by `pieces`. Room has been reserved. */
+static void splice(struct address_space *s, size_t at, size_t count, const struct mapping *pieces,
+	size_t piece_count)
+{
+	struct mapping *items = s->mappings.items;
+
+	memmove(items + at + piece_count, items + at + count,
+		(s->mappings.count - at - count) * sizeof(*items));
+	memcpy(items + at, pieces, piece_count * sizeof(*items));
+	s->mappings.count += piece_count - count;
+}
+
+static void insert(struct address_space *s, struct mapping m, uint64_t *generations)
+{
+	size_t first = first_behind(s, m.start), last = first, count = 0;
+	const struct mapping *items = s->mappings.items;
+	struct mapping pieces[3];
+
+	while (last < s->mappings.count && items[last].start < m.end)
+		last++;
+	if (last > first) {
+		s->generation = ++*generations;
+		if (items[first].start < m.start) {
+			pieces[count] = items[first];
+			pieces[count++].end = m.start;
+		}
+	} else if (first && continues(&items[first - 1], &m)) {
+		m.start = items[--first].start;
+	}
+	pieces[count++] = m;
+	if (last > first && items[last - 1].end > m.end) {
+		pieces[count] = items[last - 1];
+		pieces[count++].start = m.end;
+	}
+	splice(s, first, last - first, pieces, count);
+	s->changes++;
+}
+
+int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations)
+{
+	struct address_space *s = *space;
+
+	if (m->end <= m->start || already_there(s, m))
+		return 0;
+	if (s->mappings.count + 2 > MAPPINGS_MAX)
+		return -ENOSPC;
+	if (s->references > 1) {
+		s = copy_space(s, generations);
+		if (!s)
+			return -ENOMEM;
+	} else if (vec_reserve(&s->mappings, 2) < 0) {
+		return -ENOMEM;
+	}
+	insert(s, *m, generations);
+	if (s != *space) {
+		address_space_unref(*space);
+		*space = s;
+	}
+	return 0;
+}

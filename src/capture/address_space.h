@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What code is mapped where in a process: a sorted array of executable mappings.
+ *
+ * A forked child shares its parent's array until one of them changes (copy on write), so a tree of
+ * thousands of workers costs one. Every array has a number, its generation, which changes whenever an
+ * address that was mapped comes to mean something else; results that depend on addresses can be kept
+ * under it. `changes` counts all changes, for results that depend on an address not being mapped.
+ *
+ * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no unmapping,
+ * so old mappings stay until something new takes their place, which does no harm: no code runs there.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct mapping {
+	uint64_t start;
+	uint64_t end;
+	uint64_t base;   /* what to subtract from an address; see mapping_offset */
+	uint32_t module; /* index in modules.h */
+};
+
+/* What an address is called in its module (profile_location.address). */
+static inline uint64_t mapping_offset(const struct mapping *m, uint64_t address)
+{
+	return address - m->base;
+}
+
+struct address_space {
+	unsigned int references;
+	uint64_t generation;
+	uint64_t changes;
+	struct vec(struct mapping) mappings; /* sorted, disjoint */
+};
+
+/* At most this many per process (the kernel's own default limit is 65,530 for all kinds). */
+#define MAPPINGS_MAX 65536
+
+/* `*generations` is the counter that new generations are taken from. NULL when memory is short. */
+struct address_space *address_space_new(uint64_t *generations);
+struct address_space *address_space_ref(struct address_space *s);
+void address_space_unref(struct address_space *s);
+/* Adds to *space, which is replaced by a copy when it is shared: 0, -ENOMEM, or -ENOSPC at MAPPINGS_MAX,
+ * with *space as before. */
+int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations);
+/* The mapping that covers the address, or NULL. */
+const struct mapping *address_space_find(const struct address_space *s, uint64_t address);

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One drain:
+ *
+ *	1. look how far the rings of samples and launches are now (snapshot)
+ *	2. gather all changes to processes: the ring of tasks, the mapping events of all CPUs
+ *	3. take samples and launches up to the snapshot, the earlier first, and before each one apply the
+ *	   changes up to its time
+ *	4. apply the changes from before the snapshot that are left
+ *
+ * A change is in its buffer before any code runs that depends on it. So what 1 finds needs nothing that 2
+ * does not find, and every address is looked up in the mappings of its moment, in whatever order the
+ * buffers are read.
+ */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <dirent.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "capture/changes.h"
+#include "capture/marker_cost.h"
+#include "capture/modules.h"
+#include "capture/perf_maps.h"
+#include "capture/processes.h"
+#include "capture/programs.h"
+#include "capture/stacks.h"
+
+/* A reader that found this much should come back soon. */
+#define BUSY_BYTES ((size_t)256 << 10)
+
+/* A process that is gone and had mapped a watched file. */
+struct ended_process {
+	uint32_t pid;
+	uint32_t process; /* profile id */
+};
+
+struct capture {
+	bool whole_system;
+	enum launch_marker marker;
+	struct profile_writer *w;
+	struct tasks *tasks;
+	struct gpu_sink sink;
+	struct programs *programs;
+	struct perf_maps *perf_maps;
+	struct modules *modules;
+	struct processes *processes;
+	struct stacks *stacks;
+	struct changes changes;
+	struct bpf_losses counted; /* what of the kernel's counts is in the profile */
+	struct vec(struct ended_process) ended;
+	int poll_fd;
+};
+
+/* ------------------------------------------------------------------ changes to processes */
+
+static int note_end(struct capture *c, uint32_t pid)
+{
+	const struct process *process = processes_find(c->processes, pid);
+	struct ended_process ended = {.pid = pid};
+	int error;
+
+	if (!process || !process->watched)
+		return 0;
+	error = tasks_process(c->tasks, pid, &ended.process);
+	if (!error && vec_push(&c->ended, ended) < 0)
+		error = error_errno(-ENOMEM, "cannot keep track of process %u", pid);
+	return error;
+}
+
+static int apply_exit(struct capture *c, uint32_t pid)
+{
+	int error = note_end(c, pid);
+
+	processes_exit(c->processes, pid);
+	return error ? error : tasks_exit(c->tasks, pid);
+}
+
+static int apply_exec(struct capture *c, const struct change *change)
+{
+	int error = processes_exec(c->processes, change->pid, clock_now_ns());
+
+	return error ? error
+		     : tasks_exec(c->tasks, change->pid, change->time_ns, change->comm, change->text);
+}
+
+static int apply_fork(struct capture *c, const struct change *change)
+{
+	int error = processes_fork(c->processes, change->parent, change->pid);
+
+	return error ? error : tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
+}
+
+/* A thread is known by name from its start, as it may be gone when its first stack is looked at. In
+ * whole-system recordings most threads never show up, and samples bring their names themselves. */
+static int apply_thread(struct capture *c, const struct change *change)
+{
+	uint32_t thread;
+
+	return c->whole_system ? 0
+			       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
+}
+
+static int apply(struct capture *c, const struct change *change)
+{
+	switch (change->kind) {
+	case TASK_FORK:
+		return apply_fork(c, change);
+	case TASK_THREAD:
+		return apply_thread(c, change);
+	case TASK_EXEC:
+		return apply_exec(c, change);
+	case TASK_RENAME:
+		return tasks_rename(c->tasks, change->pid, change->tid, change->comm);
+	case TASK_EXIT:
+		return apply_exit(c, change->pid);
+	case CHANGE_MAP:
+		return processes_map(c->processes, change);
+	case CHANGE_IMAGE:
+		return processes_image(c->processes, change->pid);
+	default:
+		return 0;
+	}
+}
+
+static int apply_until(struct capture *c, uint64_t until_ns)
+{
+	const struct change *change;
+	int error = 0;
+
+	while (!error && (change = changes_peek(&c->changes, until_ns))) {
+		error = apply(c, change);
+		changes_drop(&c->changes);
+	}
+	return error;
+}
+
+/* Arguments as a line: each ends in a NUL in the record. NULL when memory is short. */
+static char *join_arguments(const char *arguments, size_t size)
+{
+	char *line = malloc(size + 1);
+
+	if (!line)
+		return NULL;
+	while (size && !arguments[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		line[i] = arguments[i] ? arguments[i] : ' ';
+	line[size] = '\0';
+	return line;
+}
+
+static int add_task_event(struct capture *c, const struct bpf_task_event *e, size_t size)
+{
+	struct change change = {.time_ns = e->time_ns,
+		.kind = e->kind,
+		.pid = e->pid,
+		.tid = e->tid,
+		.parent = e->parent};
+	size_t arguments_size = e->arguments_size;
+
+	memcpy(change.comm, e->comm, sizeof(change.comm));
+	change.comm[sizeof(change.comm) - 1] = '\0';
+	if (e->kind == TASK_EXEC && arguments_size && arguments_size <= size - sizeof(*e)) {
+		change.text = join_arguments((const char *)(e + 1), arguments_size);
+		if (!change.text)
+			return -ENOMEM;
+	}
+	return changes_add(&c->changes, change);
+}
+
+static int gather_task_events(struct capture *c)
+{
+	struct ring *ring = programs_tasks(c->programs);
+	const struct bpf_task_event *e;
+	int error = 0;
+	size_t size;
+
+	ring_snapshot(ring);
+	while (!error && (e = ring_peek(ring, &size))) {
+		if (size >= sizeof(*e))
+			error = add_task_event(c, e, size);
+		ring_take(ring);
+	}
+	ring_release(ring);
+	return error ? error_errno(error, "cannot keep process events") : 0;
+}
+
+static int count_lost_changes(struct capture *c, uint64_t lost)
+{
+	if (!lost)
+		return 0;
+	processes_doubt_all(c->processes);
+	return profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
+}
+
+static int gather_changes(struct capture *c)
+{
+	uint64_t lost = 0;
+	int error = gather_task_events(c);
+
+	if (!error)
+		error = perf_maps_read(c->perf_maps, &c->changes, &lost);
+	return error ? error : count_lost_changes(c, lost);
+}
+
+/* ------------------------------------------------------------------ samples and launches */
+
+/* The process a stack was taken in. One that no event told of is older than the recording, or its event
+ * was lost: what /proc says is the best there is. */
+static int process_of(struct capture *c, uint32_t pid, struct process **ret)
+{
+	struct process *process = processes_find(c->processes, pid);
+	int error = 0;
+
+	if (!process) {
+		process = processes_get(c->processes, pid);
+		if (!process)
+			return error_errno(-ENOMEM, "cannot keep process %u", pid);
+		error = processes_read_maps(c->processes, process, clock_now_ns());
+	}
+	if (!error)
+		*ret = process;
+	return error;
+}
+
+static int intern(struct capture *c, uint32_t pid, const struct raw_stack *raw, uint32_t *ret_stack)
+{
+	struct process *process = NULL;
+	bool incomplete = false;
+	int error = raw->user_depth ? process_of(c, pid, &process) : 0;
+
+	if (!error)
+		error = stacks_intern(c->stacks, process, raw, ret_stack, &incomplete);
+	if (!error && incomplete)
+		error = profile_count_loss(c->w, LOSS_STACKS_INCOMPLETE, 1);
+	return error;
+}
+
+static int take_sample(struct capture *c, const struct bpf_sample_event *e, size_t size)
+{
+	const uint64_t *frames = (const uint64_t *)(e + 1);
+	struct raw_stack raw = {.user = frames,
+		.user_depth = e->user_depth,
+		.kernel = frames + e->user_depth,
+		.kernel_depth = e->kernel_depth,
+		.walk_end = e->walk_end};
+	struct profile_sample sample = {
+		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
+	char comm[BPF_COMM_SIZE + 1] = {0};
+	int error;
+
+	if (size < sizeof(*e) + ((size_t)e->kernel_depth + e->user_depth) * sizeof(*frames) ||
+		e->user_depth > BPF_STACK_DEPTH_MAX)
+		return profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, 1);
+	memcpy(comm, e->comm, sizeof(e->comm));
+	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
+	if (!error)
+		error = intern(c, e->pid, &raw, &sample.stack);
+	return error ? error : profile_write_sample(c->w, &sample);
+}
+
+/* The arguments of the marker come from the profiled program, which may call it with anything. */
+static bool is_plausible(const struct bpf_launch_event *e)
+{
+	return e->instance && e->call_kind && e->call_kind < CALL_KINDS;
+}
+
+static int take_launch(struct capture *c, const struct bpf_launch_event *e, size_t size)
+{
+	struct raw_stack raw = {.kernel = (const uint64_t *)(e + 1),
+		.user = (const uint64_t *)(e + 1),
+		.user_depth = e->user_depth,
+		.walk_end = e->walk_end,
+		.launch = true};
+	struct gpu_launch launch = {.instance = e->instance,
+		.correlation = e->correlation,
+		.time_ns = e->time_ns,
+		.kind = (enum profile_call_kind)e->call_kind};
+	int error;
+
+	if (size < sizeof(*e) + e->user_depth * sizeof(uint64_t) ||
+		e->user_depth > BPF_STACK_DEPTH_MAX || !is_plausible(e))
+		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
+	if (!error)
+		error = intern(c, e->pid, &raw, &launch.stack);
+	return error ? error : c->sink.launch(c->sink.context, &launch);
+}
+
+/* Takes everything up to the snapshots, by time. */
+static int take_events(struct capture *c)
+{
+	struct ring *samples = programs_samples(c->programs), *launches = programs_launches(c->programs);
+	const struct bpf_sample_event *sample;
+	const struct bpf_launch_event *launch;
+	size_t sample_size = 0, launch_size = 0;
+	int error = 0;
+
+	while (!error) {
+		sample = ring_peek(samples, &sample_size);
+		launch = ring_peek(launches, &launch_size);
+		if (sample && (!launch || sample->time_ns <= launch->time_ns)) {
+			error = apply_until(c, sample->time_ns);
+			if (!error)
+				error = take_sample(c, sample, sample_size);
+			ring_take(samples);
+		} else if (launch) {
+			error = apply_until(c, launch->time_ns);
+			if (!error)
+				error = take_launch(c, launch, launch_size);
+			ring_take(launches);
+		} else {
+			break;
+		}
+	}
+	ring_release(samples);
+	ring_release(launches);
+	return error;
+}
+
+static int count_losses(struct capture *c)
+{
+	struct bpf_losses now = programs_losses(c->programs), *before = &c->counted;
+	int error = profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, now.samples - before->samples);
+
+	if (!error)
+		error = profile_count_loss(
+			c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
+	if (!error)
+		error = count_lost_changes(c, now.tasks - before->tasks);
+	*before = now;
+	return error;
+}
+
+/* The poll descriptor reports wake-ups (edges): they are acknowledged by looking at them. */
+static void acknowledge_wakeups(const struct capture *c)
+{
+	struct epoll_event events[16];
+
+	while (epoll_wait(c->poll_fd, events, 16, 0) == 16)
+		;
+}
+
+int capture_drain(struct capture *c, bool *ret_busy)
+{
+	uint64_t snapshot_ns = clock_now_ns();
+	size_t waiting = ring_snapshot(programs_samples(c->programs)) +
+			 ring_snapshot(programs_launches(c->programs));
+	int error;
+
+	acknowledge_wakeups(c);
+	error = gather_changes(c);
+	if (!error)
+		error = take_events(c);
+	if (!error)
+		error = apply_until(c, snapshot_ns);
+	if (!error)
+		error = count_losses(c);
+	if (!error)
+		*ret_busy = waiting >= BUSY_BYTES;
+	return error;
+}
+
+/* ------------------------------------------------------------------ the session */
+
+static int add_poll_fd(void *context, int fd)
+{
+	struct capture *c = context;
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	if (epoll_ctl(c->poll_fd, EPOLL_CTL_ADD, fd, &event))
+		return error_errno(-errno, "cannot wait for events");
+	return 0;
+}
+
+static int open_poll(struct capture *c)
+{
+	int error;
+
+	c->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->poll_fd < 0)
+		return error_errno(-errno, "cannot wait for events");
+	error = programs_each_fd(c->programs, add_poll_fd, c);
+	return error ? error : perf_maps_each_fd(c->perf_maps, add_poll_fd, c);
+}
+
+static int open_parts(struct capture *c, const struct capture_options *options)
+{
+	struct marker_costs markers = {0};
+	int error;
+
+	if (options->launches)
+		markers = marker_costs_measure();
+	c->marker = markers.best;
+	error = programs_open(&c->programs, options, &markers);
+	if (!error)
+		error = perf_maps_open(&c->perf_maps);
+	if (!error)
+		error = modules_new(&c->modules, c->w, options->library);
+	if (!error)
+		error = processes_new(&c->processes, c->modules);
+	if (!error)
+		error = stacks_new(&c->stacks, c->w, c->modules, c->processes);
+	return error ? error : open_poll(c);
+}
+
+int capture_open(struct capture **ret, const struct capture_options *options, struct profile_writer *w,
+	struct tasks *tasks, struct gpu_sink sink)
+{
+	struct capture *c = calloc(1, sizeof(*c));
+	int error;
+
+	if (!c)
+		return error_errno(-ENOMEM, "cannot record CPU stacks");
+	c->whole_system = options->whole_system;
+	c->w = w;
+	c->tasks = tasks;
+	c->sink = sink;
+	c->poll_fd = -1;
+	error = open_parts(c, options);
+	if (error) {
+		capture_close(c);
+		return error;
+	}
+	*ret = c;
+	return 0;
+}
+
+void capture_close(struct capture *c)
+{
+	if (!c)
+		return;
+	if (c->poll_fd >= 0)
+		close(c->poll_fd);
+	changes_release(&c->changes);
+	stacks_free(c->stacks);
+	processes_free(c->processes);
+	modules_free(c->modules);
+	perf_maps_close(c->perf_maps);
+	programs_close(c->programs);
+	vec_release(&c->ended);
+	free(c);
+}
+
+int capture_track(struct capture *c, pid_t pid)
+{
+	struct process *process = processes_get(c->processes, (uint32_t)pid);
+	uint32_t profile_id;
+	int error;
+
+	if (!process)
+		return error_errno(-ENOMEM, "cannot keep process %d", pid);
+	error = programs_track(c->programs, pid);
+	if (!error)
+		error = processes_read_maps(c->processes, process, clock_now_ns());
+	if (!error)
+		error = tasks_process(c->tasks, (uint32_t)pid, &profile_id);
+	return error;
+}
+
+/* The processes that run already; one that ends meanwhile has no mappings and does no harm. */
+static int read_all_processes(struct capture *c)
+{
+	DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+	struct process *process;
+	int error = 0;
+
+	if (!dir)
+		return error_errno(-errno, "cannot read '/proc'");
+	while (!error && (entry = readdir(dir))) {
+		unsigned long pid = strtoul(entry->d_name, NULL, 10);
+
+		if (pid)
+			error = process_of(c, (uint32_t)pid, &process);
+	}
+	closedir(dir);
+	return error;
+}
+
+int capture_start(struct capture *c)
+{
+	int error = c->whole_system ? read_all_processes(c) : 0;
+
+	return error ? error : programs_start(c->programs);
+}
+
+int capture_stop(struct capture *c)
+{
+	return programs_stop(c->programs);
+}
+
+int capture_poll_fd(const struct capture *c)
+{
+	return c->poll_fd;
+}
+
+enum launch_marker capture_marker(const struct capture *c)
+{
+	return c->marker;
+}
+
+/* ------------------------------------------------------------------ who maps what */
+
+struct mapping_visit {
+	const struct capture *c;
+	void (*visit)(void *context, uint32_t pid, uint32_t process);
+	void *context;
+};
+
+static void visit_watched(void *context, struct process *process)
+{
+	const struct mapping_visit *v = context;
+	uint32_t id;
+
+	if (process->watched && !tasks_process(v->c->tasks, process->pid, &id))
+		v->visit(v->context, process->pid, id);
+}
+
+void capture_each_mapping(const struct capture *c, const char *prefix,
+	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context)
+{
+	struct mapping_visit v = {.c = c, .visit = visit, .context = context};
+
+	if (strcmp(prefix, PROCESSES_WATCHED))
+		return;
+	vec_foreach (ended, &c->ended)
+		visit(context, ended->pid, ended->process);
+	processes_each(c->processes, visit_watched, &v);
+}

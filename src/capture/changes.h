@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happens to processes, in order of time: fork, exec, exit, names, mappings. These changes come
+ * from many buffers (one BPF ring, one perf buffer for each CPU); they are gathered here, sorted, and
+ * applied when a sample or launch of a later time is about to be looked at.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "bpf/events.h"
+#include "capture/modules.h"
+
+enum change_kind {
+	/* 1 to TASK_EXIT: enum bpf_task_event_kind */
+	CHANGE_MAP = 16, /* `text` was mapped */
+	CHANGE_IMAGE,    /* exec: the old image is gone, the mappings that follow are of the new one */
+};
+
+struct change {
+	uint64_t time_ns;
+	uint64_t sequence; /* of arrival, for equal times */
+	uint32_t kind;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t parent;
+	char comm[BPF_COMM_SIZE]; /* NUL-terminated */
+	char *text;               /* path, or arguments joined by blanks; owned; NULL: none */
+	struct mapped_file map;
+};
+
+struct changes {
+	struct vec(struct change) queue;
+	size_t next; /* the first that is not yet applied */
+	uint64_t arrived;
+	bool sorted;
+};
+
+void changes_release(struct changes *c);
+/* Takes `change` and its text, also on failure: 0 or -ENOMEM. */
+int changes_add(struct changes *c, struct change change);
+/* The earliest change, if it is not later than `until_ns`, or NULL; valid until changes_add. Drop it with
+ * changes_drop. */
+struct change *changes_peek(struct changes *c, uint64_t until_ns);
+void changes_drop(struct changes *c);

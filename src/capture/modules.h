@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What mappings are mappings of: each distinct file (by path and build id, or path and inode), the vDSO,
+ * and the nameless executable memory of each process. A module gets into the profile when its first
+ * location does, not when it is mapped.
+ *
+ * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the number of
+ * distinct files.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "profile/writer.h"
+
+/* A mapping as perf or /proc/PID/maps tell it. */
+struct mapped_file {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t device; /* as makedev(); device and inode are 0 where a build id was given instead */
+	uint64_t inode;
+	uint8_t build_id_size;
+	uint8_t build_id[BUILD_ID_MAX];
+};
+
+struct module {
+	enum profile_module_kind kind;
+	bool instrument;     /* belongs to the measurement: our library, CUPTI */
+	uint32_t profile_id; /* 0: not in the profile yet */
+	uint8_t build_id_size;
+	uint8_t build_id[BUILD_ID_MAX];
+	char *path;
+};
+
+struct modules;
+
+/* `own_library` (may be NULL) is the path of the injected library. */
+int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library);
+void modules_free(struct modules *m);
+/* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` the file is asked. */
+int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
+	uint32_t *ret_index);
+/* Valid until the next modules_add. */
+const struct module *modules_at(const struct modules *m, uint32_t index);
+/* Its id in the profile: 0 or a writer's error. */
+int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id);
+/* What to subtract from an address in this mapping (profile_location.address). */
+uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "capture/processes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "base/map.h"
+
+#define MAPS_MAX_BYTES	 ((size_t)64 << 20)
+#define FIRST_PAUSE_NS	 (10 * NS_PER_MS)
+#define LONGEST_PAUSE_NS (10 * NS_PER_SECOND)
+
+struct processes {
+	struct modules *modules;
+	struct map by_pid; /* -> struct process * */
+	uint64_t generations;
+};
+
+int processes_new(struct processes **ret, struct modules *modules)
+{
+	struct processes *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return error_errno(-ENOMEM, "cannot keep processes");
+	p->modules = modules;
+	*ret = p;
+	return 0;
+}
+
+static void free_process(struct process *process)
+{
+	address_space_unref(process->space);
+	free(process);
+}
+
+void processes_each(const struct processes *p, void (*visit)(void *context, struct process *process),
+	void *context)
+{
+	for (size_t i = 0; p->by_pid.slots && i <= p->by_pid.mask; i++)
+		if (p->by_pid.slots[i].used)
+			visit(context, (struct process *)(uintptr_t)p->by_pid.slots[i].value);
+}
+
+static void free_visited(void *context, struct process *process)
+{
+	free_process(process);
+}
+
+void processes_free(struct processes *p)
+{
+	if (!p)
+		return;
+	processes_each(p, free_visited, NULL);
+	map_release(&p->by_pid);
+	free(p);
+}
+
+struct process *processes_find(const struct processes *p, uint32_t pid)
+{
+	const uint64_t *value = map_get(&p->by_pid, pid);
+
+	return value ? (struct process *)(uintptr_t)*value : NULL;
+}
+
+struct process *processes_get(struct processes *p, uint32_t pid)
+{
+	struct process *process = processes_find(p, pid);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->space = address_space_new(&p->generations);
+	if (!process->space || map_put(&p->by_pid, pid, (uintptr_t)process) < 0) {
+		free_process(process);
+		return NULL;
+	}
+	return process;
+}
+
+void processes_exit(struct processes *p, uint32_t pid)
+{
+	uint64_t value;
+
+	if (map_remove(&p->by_pid, pid, &value))
+		free_process((struct process *)(uintptr_t)value);
+}
+
+int processes_fork(struct processes *p, uint32_t parent, uint32_t pid)
+{
+	const struct process *from = processes_find(p, parent);
+	struct process *process;
+
+	processes_exit(p, pid); /* an owner of this number whose end was lost */
+	process = processes_get(p, pid);
+	if (!process)
+		return error_errno(-ENOMEM, "cannot keep process %u", pid);
+	if (!from)
+		return 0;
+	address_space_unref(process->space);
+	process->space = address_space_ref(from->space);
+	process->image_known = from->image_known;
+	return 0;
+}
+
+int processes_image(struct processes *p, uint32_t pid)
+{
+	struct process *process = processes_find(p, pid);
+	struct address_space *space;
+
+	if (!process)
+		return 0;
+	space = address_space_new(&p->generations);
+	if (!space)
+		return error_errno(-ENOMEM, "cannot keep process %u", pid);
+	address_space_unref(process->space);
+	process->space = space;
+	process->image_known = true;
+	process->exec_begun = true;
+	process->watched = false;
+	process->maps_read_ns = 0;
+	process->maps_pause_ns = 0;
+	return 0;
+}
+
+static bool is_watched(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && !strncmp(name + 1, PROCESSES_WATCHED, strlen(PROCESSES_WATCHED));
+}
+
+static int add_mapping(struct processes *p, struct process *process, const char *path,
+	const struct mapped_file *f)
+{
+	struct mapping m = {.start = f->start, .end = f->end};
+	int error = modules_add(p->modules, process->pid, path, f, &m.module);
+
+	if (error)
+		return error;
+	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
+	process->watched |= is_watched(path);
+	error = address_space_add(&process->space, &m, &p->generations);
+	/* With that many mappings already the new one goes without; its frames will say [unknown]. */
+	if (error == -ENOSPC)
+		return 0;
+	return error ? error_errno(error, "cannot keep mappings of process %u", process->pid) : 0;
+}
+
+int processes_map(struct processes *p, const struct change *change)
+{
+	struct process *process = processes_find(p, change->pid);
+
+	if (!process)
+		return 0;
+	return add_mapping(p, process, change->text, &change->map);
+}
+
+/* Adds a line of /proc/PID/maps when it is executable. */
+static int read_line(struct processes *p, struct process *process, char *line)
+{
+	unsigned long long start, end, offset, inode;
+	unsigned int major_number, minor_number;
+	struct mapped_file f = {0};
+	char rights[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, rights, &offset, &major_number,
+		    &minor_number, &inode, &at) < 7 ||
+		!at || rights[2] != 'x')
+		return 0;
+	f = (struct mapped_file){.start = start,
+		.end = end,
+		.offset = offset,
+		.device = makedev(major_number, minor_number),
+		.inode = inode};
+	return add_mapping(p, process, line[at] ? line + at : "//anon", &f);
+}
+
+static int read_lines(struct processes *p, struct process *process, char *text)
+{
+	char *rest = text, *line;
+	int error = 0;
+
+	while (!error && (line = strsep(&rest, "\n")))
+		error = read_line(p, process, line);
+	return error;
+}
+
+int processes_read_maps(struct processes *p, struct process *process, uint64_t now_ns)
+{
+	struct buf text = BUF_INIT;
+	char path[32];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", process->pid);
+	process->maps_read_ns = now_ns;
+	error = io_read_file(path, MAPS_MAX_BYTES, &text);
+	buf_puts(&text, "");
+	if (!error && !text.failed) {
+		process->image_known = true;
+		error = read_lines(p, process, text.data);
+	} else {
+		error = error == -ENOMEM ? error_errno(error, "cannot read '%s'", path) : 0;
+	}
+	buf_release(&text);
+	return error;
+}
+
+int processes_exec(struct processes *p, uint32_t pid, uint64_t now_ns)
+{
+	struct process *process = processes_find(p, pid);
+	int error;
+
+	if (!process)
+		return 0;
+	if (!process->exec_begun) {
+		error = processes_image(p, pid);
+		if (!error)
+			error = processes_read_maps(p, process, now_ns);
+		if (error)
+			return error;
+	}
+	process->exec_begun = false;
+	return 0;
+}
+
+int processes_refresh(struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read)
+{
+	uint64_t pause_ns = process->maps_pause_ns;
+
+	*ret_read = false;
+	if (process->maps_read_ns && now_ns - process->maps_read_ns < pause_ns)
+		return 0;
+	pause_ns = pause_ns ? pause_ns * 2 : FIRST_PAUSE_NS;
+	process->maps_pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns : LONGEST_PAUSE_NS;
+	*ret_read = true;
+	return processes_read_maps(p, process, now_ns);
+}
+
+static void doubt(void *context, struct process *process)
+{
+	process->space->changes++; /* what was not mapped may have been mapped unseen */
+	process->maps_read_ns = 0;
+	process->maps_pause_ns = 0;
+}
+
+void processes_doubt_all(struct processes *p)
+{
+	processes_each(p, doubt, NULL);
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#include "capture/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "bpf/capture.skel.h"
+#include "capture/cpus.h"
+#include "capture/uprobe.h"
+#include "elf/elf_file.h"
+
+#define BTF_PATH      "/sys/kernel/btf/vmlinux"
+#define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
+
+/* Inode of the initial pid namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
+#define INITIAL_PID_NS "pid:[4026531836]"
+
+/* A ring this full is worth waking the reader for. */
+#define WAKEUP_BYTES (512 << 10)
+
+struct programs {
+	struct capture_bpf *bpf;
+	unsigned int sample_hz;
+	bool launches;
+	char *library;
+	uint64_t marker_offset; /* in the library's file */
+	struct ring samples;
+	struct ring launch_ring;
+	struct ring tasks;
+	struct uprobe launch_probe;
+	struct vec(struct bpf_link *) sample_links;
+};
+
+static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
+	[LAUNCH_MARKER_NOP1] = "xpuprof_launch_marker_nop1",
+	[LAUNCH_MARKER_NOP5] = "xpuprof_launch_marker_nop5",
+	[LAUNCH_MARKER_NOP10] = "xpuprof_launch_marker_nop10",
+};
+
+/* ------------------------------------------------------------------ errors */
+
+static bool locked_down(void)
+{
+	struct buf text = BUF_INIT;
+	bool locked = !io_read_file(LOCKDOWN_PATH, 4096, &text);
+
+	buf_puts(&text, "");
+	locked = locked && strstr(buf_text(&text), "[confidentiality]");
+	buf_release(&text);
+	return locked;
+}
+
+static int explain(int error, const char *what)
+{
+	if (error != -EPERM && error != -EACCES)
+		return error_errno(error, "cannot %s", what);
+	if (locked_down())
+		return error_set(error,
+			"cannot %s: the kernel is locked down ('%s' says confidentiality)", what,
+			LOCKDOWN_PATH);
+	return error_set(error,
+		"cannot %s: this needs root, or the capabilities CAP_BPF, CAP_PERFMON and "
+		"CAP_SYS_PTRACE (before Linux 5.8 CAP_SYS_ADMIN)",
+		what);
+}
+
+/* What can be seen without trying. */
+static int check_kernel(void)
+{
+	struct utsname u;
+	char ns[64];
+	ssize_t length = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
+	int major = 0, minor = 0;
+
+	if (!uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
+		(major < 5 || (major == 5 && minor < 10)))
+		return error_set(-ENOTSUP, "CPU stacks need Linux 5.10 or later, this is %s", u.release);
+	if (access(BTF_PATH, R_OK))
+		return error_set(-ENOTSUP,
+			"CPU stacks need a kernel with type information (CONFIG_DEBUG_INFO_BTF): "
+			"cannot read '%s'",
+			BTF_PATH);
+	ns[length > 0 ? length : 0] = '\0';
+	if (strcmp(ns, INITIAL_PID_NS))
+		return error_set(-ENOTSUP,
+			"CPU stacks cannot be recorded from within a pid namespace (a container "
+			"without the host's: try --pid=host)");
+	return 0;
+}
+
+/* libbpf would print; what went wrong travels as an error. */
+static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return 0;
+}
+
+/* ------------------------------------------------------------------ loading */
+
+/* Task storage for tracing programs: since 5.12 (commit a10787e6d58c). */
+static bool has_task_storage(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_task_storage_get, NULL) == 1;
+}
+
+static void configure(struct capture_bpf *bpf, const struct capture_options *options, bool multi)
+{
+	bool storage = options->launches && has_task_storage();
+
+	bpf->rodata->whole_system = options->whole_system;
+	bpf->rodata->wakeup_bytes = WAKEUP_BYTES;
+	bpf_program__set_autoload(bpf->progs.on_sample, options->sample_hz > 0);
+	bpf_program__set_autoload(bpf->progs.on_launch, options->launches && storage);
+	bpf_program__set_autoload(bpf->progs.on_launch_without_storage, options->launches && !storage);
+	if (multi) {
+		uprobe_prepare_multi(bpf->progs.on_launch);
+		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
+	}
+	bpf_map__set_autocreate(bpf->maps.thread_launch_buffers, storage);
+	bpf_map__set_autocreate(bpf->maps.cpu_launch_buffers, options->launches && !storage);
+}
+
+static int load(struct programs *p, const struct capture_options *options, bool multi)
+{
+	int error;
+
+	libbpf_set_print(say_nothing);
+	p->bpf = capture_bpf__open();
+	if (!p->bpf)
+		return error_errno(-errno, "cannot open the BPF programs");
+	configure(p->bpf, options, multi);
+	error = capture_bpf__load(p->bpf);
+	if (!error)
+		error = capture_bpf__attach(p->bpf);
+	return error ? explain(error, "load BPF programs") : 0;
+}
+
+static int open_ring(struct ring *r, const struct bpf_map *map)
+{
+	return ring_open(r, bpf_map__fd(map), bpf_map__max_entries(map));
+}
+
+static int open_rings(struct programs *p)
+{
+	int error = open_ring(&p->tasks, p->bpf->maps.tasks);
+
+	if (!error && p->sample_hz)
+		error = open_ring(&p->samples, p->bpf->maps.samples);
+	if (!error && p->launches)
+		error = open_ring(&p->launch_ring, p->bpf->maps.launches);
+	return error;
+}
+
+/* Where the marker is in the library's file. */
+static int find_marker(struct programs *p, const char *library, enum launch_marker marker)
+{
+	const char *name = marker_names[marker];
+	struct elf_file *elf = NULL;
+	int error;
+
+	if (!name)
+		return error_set(-ENOTSUP, "cannot put a probe on any launch marker");
+	p->library = strdup(library);
+	if (!p->library)
+		return error_errno(-ENOMEM, "cannot find the launch marker");
+	error = elf_file_open(&elf, library);
+	if (!error && elf_file_find_function(elf, name, &p->marker_offset))
+		error = error_set(-ENOENT, "cannot find '%s' in '%s'", name, library);
+	elf_file_close(elf);
+	return error;
+}
+
+int programs_open(struct programs **ret, const struct capture_options *options,
+	const struct marker_costs *markers)
+{
+	struct programs *p = calloc(1, sizeof(*p));
+	int error;
+
+	if (!p)
+		return error_errno(-ENOMEM, "cannot load BPF programs");
+	p->launch_probe = UPROBE_INIT;
+	p->sample_hz = options->sample_hz;
+	p->launches = options->launches;
+	error = check_kernel();
+	if (!error && options->launches)
+		error = find_marker(p, options->library, markers->best);
+	if (!error)
+		error = load(p, options, markers->multi);
+	if (!error)
+		error = open_rings(p);
+	if (error) {
+		programs_close(p);
+		return error;
+	}
+	*ret = p;
+	return 0;
+}
+
+int programs_track(struct programs *p, pid_t pid)
+{
+	struct {
+		uint64_t leader;
+		uint32_t pid, padding;
+	} value = {.pid = (uint32_t)pid};
+	uint32_t key = (uint32_t)pid;
+
+	if (bpf_map__update_elem(p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value), BPF_ANY))
+		return error_errno(-errno, "cannot track process %d", pid);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ samples and launches */
+
+static int start_samples(void *context, int cpu)
+{
+	struct programs *p = context;
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = NS_PER_SECOND / p->sample_hz,
+		.exclude_idle = 1,
+		.disabled = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return explain(-errno, "sample the CPUs");
+	link = bpf_program__attach_perf_event(p->bpf->progs.on_sample, fd);
+	if (!link) {
+		int error = -errno;
+
+		close(fd);
+		return explain(error, "sample the CPUs");
+	}
+	if (vec_push(&p->sample_links, link) < 0) {
+		bpf_link__destroy(link);
+		return error_errno(-ENOMEM, "cannot sample the CPUs");
+	}
+	return 0;
+}
+
+static int start_launches(struct programs *p)
+{
+	struct bpf_program *program = bpf_program__autoload(p->bpf->progs.on_launch)
+					      ? p->bpf->progs.on_launch
+					      : p->bpf->progs.on_launch_without_storage;
+	int error = uprobe_attach(&p->launch_probe, program, p->library, &p->marker_offset, 1);
+
+	return error ? explain(error, "put a probe on the launch marker") : 0;
+}
+
+int programs_start(struct programs *p)
+{
+	int error = p->launches ? start_launches(p) : 0;
+
+	if (!error && p->sample_hz)
+		error = cpus_each_online(start_samples, p);
+	return error;
+}
+
+int programs_stop(struct programs *p)
+{
+	int error = 0, failed;
+
+	vec_foreach (link, &p->sample_links) {
+		failed = bpf_link__destroy(*link);
+		error = error ? error : failed;
+	}
+	vec_release(&p->sample_links);
+	failed = uprobe_detach(&p->launch_probe);
+	error = error ? error : failed;
+	return error ? error_errno(error, "cannot stop sampling") : 0;
+}
+
+void programs_close(struct programs *p)
+{
+	if (!p)
+		return;
+	(void)programs_stop(p); /* closing ends them in any case */
+	ring_close(&p->samples);
+	ring_close(&p->launch_ring);
+	ring_close(&p->tasks);
+	capture_bpf__destroy(p->bpf);
+	free(p->library);
+	free(p);
+}
+
+struct ring *programs_samples(struct programs *p)
+{
+	return &p->samples;
+}
+
+struct ring *programs_launches(struct programs *p)
+{
+	return &p->launch_ring;
+}
+
+struct ring *programs_tasks(struct programs *p)
+{
+	return &p->tasks;
+}
+
+struct bpf_losses programs_losses(const struct programs *p)
+{
+	const struct bpf_losses *lost = &p->bpf->bss->lost;
+
+	return (struct bpf_losses){
+		.samples = __atomic_load_n(&lost->samples, __ATOMIC_RELAXED),
+		.launches = __atomic_load_n(&lost->launches, __ATOMIC_RELAXED),
+		.tasks = __atomic_load_n(&lost->tasks, __ATOMIC_RELAXED),
+	};
+}
+
+int programs_each_fd(const struct programs *p, int (*add)(void *context, int fd), void *context)
+{
+	int error = add(context, bpf_map__fd(p->bpf->maps.tasks));
+
+	if (!error && p->sample_hz)
+		error = add(context, bpf_map__fd(p->bpf->maps.samples));
+	if (!error && p->launches)
+		error = add(context, bpf_map__fd(p->bpf->maps.launches));
+	return error;
+}

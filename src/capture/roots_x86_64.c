@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What stands behind the call in the functions that begin a thread:
+ *
+ *	_start               call __libc_start_main; hlt
+ *	__libc_start_main    call main; mov %eax,%edi; call exit
+ *	 (or the function it calls for that; glibc and musl, shared and static)
+ *	start_thread         call routine; [cltq;] [jmp ->] mov %rax,%fs:(result)
+ *	clone, clone3        call function; mov %rax,%rdi or %eax,%edi; mov $SYS_exit,%eax; syscall
+ *	runtime.goexit       nop; call runtime.goexit1    (by its name: Go programs keep theirs)
+ *
+ * Seen in glibc 2.31, 2.36 and 2.39; the sources are csu/libc-start.c, sysdeps/x86_64/start.S,
+ * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S.
+ */
+#include "capture/roots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/map.h"
+#include "elf/elf_file.h"
+
+#define CODE_BYTES   16
+#define ANSWERS_MAX  16384
+#define GOEXIT_BYTES 16
+
+struct roots {
+	struct map answers; /* (module, offset) -> bool */
+};
+
+/* The code of one file. */
+struct code {
+	const char *path;
+	int fd;
+	uint8_t bytes[CODE_BYTES];
+};
+
+struct roots *roots_new(void)
+{
+	return calloc(1, sizeof(struct roots));
+}
+
+void roots_free(struct roots *r)
+{
+	if (!r)
+		return;
+	map_release(&r->answers);
+	free(r);
+}
+
+static bool load(struct code *c, uint64_t offset)
+{
+	return io_pread_full(c->fd, c->bytes, sizeof(c->bytes), (off_t)offset) == sizeof(c->bytes);
+}
+
+/* Where the function of this name begins in the file, or 0. */
+static uint64_t function_offset(const char *path, const char *name)
+{
+	struct elf_file *elf = NULL;
+	uint64_t offset = 0;
+
+	if (!elf_file_open(&elf, path) && elf_file_find_function(elf, name, &offset))
+		offset = 0;
+	elf_file_close(elf);
+	return offset;
+}
+
+static uint64_t after_displacement(uint64_t offset, const uint8_t *displacement)
+{
+	int32_t relative;
+
+	memcpy(&relative, displacement, sizeof(relative));
+	return offset + (uint64_t)(int64_t)relative;
+}
+
+/* _start: nothing may come back here. */
+static bool is_start(const struct code *c)
+{
+	return c->bytes[0] == 0xf4;
+}
+
+/* exit(main(...)); the call must be one to exit itself. Code and data of a libc are mapped so that
+ * differences of file offsets within its text are those of addresses. */
+static bool is_main_caller(const struct code *c, uint64_t offset)
+{
+	static const uint8_t pattern[] = {0x89, 0xc7, 0xe8};
+	uint64_t target;
+
+	if (memcmp(c->bytes, pattern, sizeof(pattern)))
+		return false;
+	target = after_displacement(offset + 7, c->bytes + 3);
+	return target && target == function_offset(c->path, "exit");
+}
+
+static bool is_clone(const struct code *c)
+{
+	static const uint8_t pattern[] = {0x89, 0xc7, 0xb8, 0x3c, 0x00, 0x00, 0x00, 0x0f, 0x05};
+	const uint8_t *p = c->bytes + (c->bytes[0] == 0x48);
+
+	return !memcmp(p, pattern, sizeof(pattern));
+}
+
+/* Follows one jump: the compiler shares the tail between the two kinds of thread routines. */
+static bool is_thread_start(struct code *c, uint64_t offset)
+{
+	static const uint8_t store[] = {0x64, 0x48, 0x89, 0x04, 0x25}, cltq[] = {0x48, 0x98};
+	size_t skip;
+
+	if (c->bytes[0] == 0xe9)
+		offset = after_displacement(offset + 5, c->bytes + 1);
+	else if (c->bytes[0] == 0xeb)
+		offset += 2 + (uint64_t)(int64_t)(int8_t)c->bytes[1];
+	if (!load(c, offset))
+		return false;
+	skip = memcmp(c->bytes, cltq, sizeof(cltq)) ? 0 : sizeof(cltq);
+	return !memcmp(c->bytes + skip, store, sizeof(store));
+}
+
+/* A goroutine's stack ends one byte into runtime.goexit, which is nop; call runtime.goexit1; nop. */
+static bool is_goexit(const struct code *c, uint64_t offset)
+{
+	uint64_t start;
+
+	if (c->bytes[0] != 0xe8 || c->bytes[5] != 0x90)
+		return false;
+	start = function_offset(c->path, "runtime.goexit");
+	return start && offset - start < GOEXIT_BYTES;
+}
+
+static bool examine(const char *path, uint64_t offset)
+{
+	struct code c = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+	bool root;
+
+	if (c.fd < 0)
+		return false;
+	root = load(&c, offset) && (is_start(&c) || is_main_caller(&c, offset) || is_clone(&c) ||
+					   is_goexit(&c, offset) || is_thread_start(&c, offset));
+	close(c.fd);
+	return root;
+}
+
+/* The file as the process sees it, or as we do. */
+static bool examine_module(const struct module *module, uint32_t pid, uint64_t offset)
+{
+	struct buf path = BUF_INIT;
+	bool root;
+
+	buf_printf(&path, "/proc/%u/root%s", pid, module->path);
+	if (access(buf_text(&path), R_OK)) {
+		buf_reset(&path);
+		buf_puts(&path, module->path);
+	}
+	root = !path.failed && examine(buf_text(&path), offset);
+	buf_release(&path);
+	return root;
+}
+
+bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
+	uint64_t return_offset)
+{
+	uint64_t key = (uint64_t)index << 40 ^ return_offset; /* files end before 2^40 */
+	const uint64_t *known;
+	bool root;
+
+	if (module->kind != MODULE_FILE)
+		return false;
+	known = map_get(&r->answers, key);
+	if (known)
+		return *known;
+	root = examine_module(module, pid, return_offset);
+	if (r->answers.count >= ANSWERS_MAX)
+		map_release(&r->answers);
+	/* Not kept when memory is short: the next time it is found out again. */
+	(void)map_put(&r->answers, key, root);
+	return root;
+}
