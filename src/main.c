@@ -12,9 +12,11 @@ struct command {
 };
 
 static const struct command commands[] = {
+	{"record", cmd_record, "run a command and record its CPU and GPU work"},
 	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
 	{"report", cmd_report, "print where the time of a recording went"},
 	{"export", cmd_export, "write a recording in another tool's format"},
+	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))

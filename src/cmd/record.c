@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+/*
+ * xpuprof record: what the command line asks for, turned into one session and its outputs.
+ *
+ * One recording can leave several files. The profile itself is written while the program runs; every
+ * other form is made from it afterwards. When no profile is asked for, it lives in a temporary file
+ * beside the first output.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/session.h"
+#include "cmd/status.h"
+#include "export/exporter.h"
+
+struct output {
+	const char *path;
+	const struct exporter *exporter; /* NULL: the profile itself */
+};
+
+struct record {
+	struct vec(struct output) outputs;
+	struct buf temporary; /* path of the profile nobody asked for, or empty */
+	const char *profile_path;
+	unsigned long hz;
+	unsigned long pid;
+	double seconds;
+	bool whole_system, cpu_only, gpu_only, as_root, queue_times, quiet;
+};
+
+static const struct option_usage usage = {
+	.command = "record",
+	.synopsis = "[options] [--] COMMAND [ARGUMENT...]",
+	.summary = "Runs COMMAND and records where its CPU time went, what it asked of the GPU, and how\n"
+		   "long that took. The profile is read by 'xpuprof flame', 'report' and 'export'.",
+	.stop_at_operand = true,
+};
+
+/* The exporter that "FORM:FILE" names, and where FILE begins; NULL when there is no such prefix. */
+static const struct exporter *named_exporter(const char *value, const char **ret_path)
+{
+	const char *colon = strchr(value, ':');
+	const struct exporter *e = NULL;
+	char *name = colon ? strndup(value, (size_t)(colon - value)) : NULL;
+
+	if (name)
+		e = exporter_by_name(name);
+	if (e)
+		*ret_path = colon + 1;
+	free(name);
+	return e;
+}
+
+/* Without a form, the suffix of the file decides. */
+static int add_output(void *target, const char *value)
+{
+	struct record *r = target;
+	struct output output = {.path = value};
+
+	if (!*value)
+		return error_set(-1, "needs a file name");
+	output.exporter = named_exporter(value, &output.path);
+	if (!output.exporter)
+		output.exporter = exporter_by_suffix(value);
+	if (!*output.path)
+		return error_set(-1, "needs a file name after '%s'", value);
+	if (!output.exporter && r->profile_path)
+		return error_set(-1, "names two profiles: '%s' and '%s'", r->profile_path, value);
+	if (!output.exporter)
+		r->profile_path = output.path;
+	return vec_push(&r->outputs, output) ? error_set(-1, "out of memory") : 0;
+}
+
+/* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
+static bool take_mode(struct record *r, const char *word)
+{
+	if (!strcmp(word, "cpu"))
+		r->cpu_only = true;
+	else if (!strcmp(word, "gpu"))
+		r->gpu_only = true;
+	else if (strcmp(word, "merge"))
+		return false;
+	return true;
+}
+
+/* The index of the command in argv, or the negative result of options_parse. */
+static int parse(struct record *r, int argc, char **argv)
+{
+	const struct option_spec specs[] = {
+		OPTION_CALL('o', "output", "[FORM:]FILE", add_output, r,
+			"write FILE (default profile.xpu); .xpu, .folded, .svg and .json say the form; may "
+			"be given several times"),
+		OPTION_NUMBER('F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
+		OPTION_SECONDS('d', "duration", "SECONDS", &r->seconds, "stop recording after SECONDS"),
+		OPTION_NUMBER('p', "pid", "PID", &r->pid, 1, 4194304,
+			"record the CPU side of a running process and what it starts"),
+		OPTION_FLAG('a', "all", &r->whole_system, "record the CPU side of the whole system"),
+		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
+		OPTION_FLAG(0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
+		OPTION_FLAG(0, "queue-times", &r->queue_times,
+			"also ask when work was queued and submitted (costs more)"),
+		OPTION_FLAG(0, "as-root", &r->as_root,
+			"under sudo, run COMMAND as root and not as the calling user"),
+		OPTION_FLAG('q', "quiet", &r->quiet, "no status line and no summary"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv), rest;
+
+	if (first < 0 || first + 1 >= argc || !strcmp(argv[first - 1], "--") ||
+		!take_mode(r, argv[first]))
+		return first;
+	rest = options_parse(&usage, specs, argc - first, argv + first);
+	return rest < 0 ? rest : first + rest;
+}
+
+static int check(const struct record *r, char **command)
+{
+	int subjects = !!*command + !!r->pid + r->whole_system;
+
+	if (!subjects)
+		return options_wrong(&usage, "no command to record");
+	if (subjects > 1)
+		return options_wrong(&usage, "give one of COMMAND, -p and -a");
+	if (r->cpu_only && r->gpu_only)
+		return options_wrong(&usage, "--cpu-only and --gpu-only leave nothing to record");
+	if (r->gpu_only && !*command)
+		return options_wrong(&usage, "--gpu-only needs a command to start");
+	return EXIT_OK;
+}
+
+static int choose_profile(struct record *r)
+{
+	if (!r->outputs.count)
+		r->profile_path = "profile.xpu";
+	if (r->profile_path)
+		return 0;
+	buf_printf(&r->temporary, "%s.%d.xpu", r->outputs.items[0].path, (int)getpid());
+	if (r->temporary.failed)
+		return error_set(-ENOMEM, "out of memory");
+	r->profile_path = r->temporary.data;
+	return 0;
+}
+
+/* Finds out now, and not after a long run, that an output cannot be written. */
+static int check_output(const char *path)
+{
+	struct buf folder = BUF_INIT;
+	const char *slash = strrchr(path, '/');
+	int error = 0;
+
+	if (!access(path, W_OK))
+		return 0;
+	if (errno != ENOENT)
+		return error_errno(-errno, "cannot write '%s'", path);
+	if (slash)
+		buf_printf(&folder, "%.*s/", (int)(slash - path), path);
+	else
+		buf_puts(&folder, ".");
+	if (folder.failed)
+		error = error_set(-ENOMEM, "out of memory");
+	else if (access(folder.data, W_OK | X_OK))
+		error = error_errno(-errno, "cannot write '%s'", path);
+	buf_release(&folder);
+	return error;
+}
+
+static int check_outputs(const struct record *r)
+{
+	int error = 0;
+
+	vec_foreach (output, &r->outputs)
+		if (output->exporter && strcmp(output->path, "-"))
+			error = error ?: check_output(output->path);
+	return error;
+}
+
+static void give_away(const struct target_user *u, const char *path)
+{
+	if (u->switched && strcmp(path, "-") && lchown(path, u->uid, u->gid))
+		cmd_error("cannot give '%s' to %s: %s", path, u->name, strerror(errno));
+}
+
+static int make_outputs(const struct record *r, const struct target_user *u)
+{
+	const struct export_options options = EXPORT_OPTIONS_INIT;
+	struct export_result result;
+	int status = EXIT_OK;
+
+	vec_foreach (output, &r->outputs) {
+		if (output->exporter &&
+			export_file(output->exporter, r->profile_path, output->path, &options, &result)) {
+			status = cmd_failed();
+			continue;
+		}
+		give_away(u, output->path);
+	}
+	if (!r->outputs.count)
+		give_away(u, r->profile_path);
+	return status;
+}
+
+static void print_notes(const struct target_user *u, const struct session *s)
+{
+	char *text = strdup(buf_text(session_notes(s))), *rest = text, *line;
+
+	if (u->taken_by_sudo)
+		cmd_error("the program runs as %s, with what sudo had changed put back: %s", u->name,
+			u->taken_by_sudo);
+	while (text && (line = strsep(&rest, "\n")))
+		if (*line)
+			cmd_error("%s", line);
+	free(text);
+}
+
+static void print_summary(const struct record *r, const struct session *s)
+{
+	status_summary(session_totals(s), session_elapsed_ns(s),
+		r->temporary.size ? NULL : r->profile_path);
+	vec_foreach (output, &r->outputs)
+		if (output->exporter && strcmp(output->path, "-"))
+			fprintf(stderr, "xpuprof: wrote %s\n", output->path);
+}
+
+/* The shell's statuses for commands that cannot be run. */
+static int exec_status(int error)
+{
+	cmd_failed();
+	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* Ends the recording and makes the outputs; the status is ours, not the program's. */
+static int finish(const struct record *r, const struct target_user *u, struct session *s)
+{
+	int error = session_finish(s), status = error ? cmd_failed() : EXIT_OK;
+
+	if (!error || !r->temporary.size)
+		status = make_outputs(r, u) ?: status;
+	if (!r->quiet)
+		print_summary(r, s);
+	return status;
+}
+
+static int start(struct session *s, const char *profile_path)
+{
+	int error = session_start(s), status = EXIT_OK;
+
+	if (!error)
+		return EXIT_OK;
+	status = session_exec_failed(s) ? exec_status(error) : cmd_failed();
+	unlink(profile_path);
+	return status;
+}
+
+/* Ends as the program ended, unless it succeeded and we did not. */
+static int end_like_program(struct session *s, int status)
+{
+	int wait_status;
+	bool ended = session_program(s, &wait_status);
+
+	session_close(s);
+	if (ended && (wait_status || !status))
+		target_end_like(wait_status);
+	return status;
+}
+
+static int run(const struct record *r, struct target_user *u, char **command)
+{
+	const struct session_options options = {
+		.profile_path = r->profile_path,
+		.user = u,
+		.command = *command ? command : NULL,
+		.pid = (pid_t)r->pid,
+		.whole_system = r->whole_system,
+		.cpu = !r->gpu_only,
+		.gpu = !r->cpu_only && *command,
+		.queue_times = r->queue_times,
+		.quiet = r->quiet,
+		.sample_hz = (unsigned int)r->hz,
+		.duration_ns = (uint64_t)(r->seconds * 1e9),
+	};
+	enum session_end end;
+	struct session *s;
+	int status, failed;
+
+	if (session_open(&s, &options))
+		return cmd_failed();
+	print_notes(u, s);
+	status = start(s, r->profile_path);
+	if (status) {
+		session_close(s);
+		return status;
+	}
+	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;
+	status = finish(r, u, s) ?: failed;
+	if (r->temporary.size)
+		unlink(r->temporary.data);
+	return end_like_program(s, status);
+}
+
+static int prepare_and_run(struct record *r, char **command)
+{
+	struct target_user user;
+	int status, error;
+
+	if (choose_profile(r) || check_outputs(r) || target_user_find(&user, r->as_root))
+		return cmd_failed();
+	error = *command ? target_check_command(&user, *command) : 0;
+	status = error ? exec_status(error) : run(r, &user, command);
+	target_user_release(&user);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record r = {.hz = 99};
+	int first = parse(&r, argc, argv);
+	int status = first < 0 ? options_status(first) : check(&r, argv + first);
+
+	if (first >= 0 && !status)
+		status = prepare_and_run(&r, argv + first);
+	vec_release(&r.outputs);
+	buf_release(&r.temporary);
+	return status;
+}

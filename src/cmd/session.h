@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One recording, from the first probe to the finished profile file.
+ *
+ *	session_open -> session_start -> session_wait -> session_finish -> session_program -> session_close
+ *
+ * One thread and one loop: it takes what the kernel and the injected libraries have left in their rings,
+ * joins it, and writes it. The order inside a round matters and is explained at session.c's top.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "cmd/target.h"
+#include "profile/writer.h"
+
+struct session;
+
+struct session_options {
+	const char *profile_path;
+	struct target_user *user; /* borrowed; gets the environment that recording needs */
+	char **command; /* NULL with pid or whole_system */
+	pid_t pid;      /* 0: none */
+	bool whole_system;
+	bool cpu;       /* timer samples */
+	bool gpu;       /* GPU work and its launch stacks */
+	bool queue_times;
+	bool quiet;     /* no status line, no notes */
+	unsigned int sample_hz;
+	uint64_t duration_ns; /* 0: until it ends by itself */
+};
+
+enum session_end {
+	SESSION_PROGRAM_ENDED,
+	SESSION_DURATION_OVER,
+	SESSION_STOPPED, /* by a signal to us */
+};
+
+/* 0 or -errno with error_text. The profile file is created here. */
+int session_open(struct session **ret, const struct session_options *options);
+/* Starts the command, or attaches. */
+int session_start(struct session *s);
+/* Records until something ends it. */
+int session_wait(struct session *s, enum session_end *ret_end);
+/* Stops the sources, drains them, names the code, closes the file. */
+int session_finish(struct session *s);
+/* Waits for a program that outlives its recording, passing signals on: true and its wait status, or false
+ * when there is no program or it shall be left alone (a second signal to us). */
+bool session_program(struct session *s, int *ret_wait_status);
+void session_close(struct session *s);
+
+/* After a failed session_start: whether it was the command that could not be executed. */
+bool session_exec_failed(const struct session *s);
+
+/* Final after session_finish. */
+const struct profile_totals *session_totals(const struct session *s);
+uint64_t session_elapsed_ns(const struct session *s);
+/* Things the user should know ("no CPU stacks: ..."), one line each. */
+const struct buf *session_notes(const struct session *s);

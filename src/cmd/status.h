@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recording says on stderr: a status line while it runs, a summary at its end. */
+#pragma once
+
+#include <stdint.h>
+
+#include "profile/writer.h"
+
+/* Rewrites the status line. The cursor stays at its start, so that output of the program covers it. */
+void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding);
+/* Removes it. */
+void status_clear(void);
+/* Prints the summary: totals, then every loss by cause. */
+void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path);
+/* Appends nanoseconds as people read them: "1.234 s", "56.7 ms". */
+struct buf;
+void status_duration(struct buf *b, uint64_t ns);

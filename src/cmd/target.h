@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program under the profiler: started as if alone, with its own user, environment, signals, files
+ * and terminal; and its end, passed on as our own.
+ *
+ * It is created stopped at a gate, so that the recorder can attach to its pid before its first
+ * instruction; target_release opens the gate and reports a failed exec.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Who the program runs as, and with what environment. */
+struct target_user {
+	uid_t uid;
+	gid_t gid;
+	bool switched;       /* not the user we run as: groups are set and the ids changed before exec */
+	const char *name;    /* for the supplementary groups; NULL unless switched */
+	char **environment;  /* NULL-terminated; owned */
+	char *taken_by_sudo; /* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
+};
+
+/*
+ * Finds the user: the caller of sudo when there is one (with the environment as it was before sudo, as
+ * far as the sudo process still shows it), unless `as_root`; else ourselves. 0 or -errno.
+ */
+int target_user_find(struct target_user *u, bool as_root);
+void target_user_release(struct target_user *u);
+/* Sets NAME=value in its environment: 0 or -ENOMEM. */
+int target_user_setenv(struct target_user *u, const char *name, const char *value);
+/* The value of NAME in its environment, or NULL. */
+const char *target_user_getenv(const struct target_user *u, const char *name);
+
+/* Whether `command` can be found and executed with this user's PATH: 0, or -errno with error_text. A first
+ * look, so that a typing error costs nothing; exec has the last word. */
+int target_check_command(const struct target_user *u, const char *command);
+
+struct target {
+	pid_t pid;
+	int pidfd;  /* readable when it has ended */
+	int gate;   /* closing it lets the program run */
+	int failed; /* carries the errno of a failed exec */
+};
+
+#define TARGET_INIT ((struct target){.pid = -1, .pidfd = -1, .gate = -1, .failed = -1})
+
+/* Forks the gated process: 0 or -errno with error_text. Call before blocking signals. */
+int target_spawn(struct target *t, const struct target_user *u, char **argv);
+/* Lets it exec `command`: 0, or the -errno of the exec with error_text. */
+int target_release(struct target *t, const char *command);
+/* Its wait status when it has ended; false while it runs. */
+bool target_reap(struct target *t, int *ret_status);
+/* Kills it if it still waits at the gate; closes what is open. */
+void target_close(struct target *t);
+
+/* What a shell would call this wait status: the exit status, or 128 + the signal. */
+int target_shell_status(int wait_status);
+/* Ends this process as the program ended: by the same exit status or the same signal. */
+void target_end_like(int wait_status) __attribute__((noreturn));

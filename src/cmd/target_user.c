@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Under sudo the program belongs to the person who typed the command. sudo has replaced some of that
+ * person's environment (PATH by secure_path, HOME, USER) and removed more (LD_LIBRARY_PATH, VIRTUAL_ENV);
+ * the sudo process itself still shows the environment it was started with in /proc, which only root can
+ * read, so the program gets that one back. Variables that sudo added or the command line set stay.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "cmd/target.h"
+
+#define ENVIRON_LIMIT ((size_t)4 << 20)
+#define SUDO_DISTANCE 4 /* sudo may put a process for its terminal between itself and us */
+
+/* What sudo sets for itself: not the caller's business. */
+static const char *const sudo_own[] = {"SUDO_COMMAND", "SUDO_USER", "SUDO_UID", "SUDO_GID", NULL};
+
+static char **find_variable(char **environment, const char *name, size_t length)
+{
+	for (; *environment; environment++)
+		if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+			return environment;
+	return NULL;
+}
+
+static size_t count_variables(char **environment)
+{
+	size_t n = 0;
+
+	while (environment[n])
+		n++;
+	return n;
+}
+
+static int set_variable(char ***environment, const char *assignment, size_t name_length)
+{
+	char **place = find_variable(*environment, assignment, name_length);
+	char *copy = strdup(assignment);
+	size_t count;
+
+	if (!copy)
+		return -ENOMEM;
+	if (place) {
+		free(*place);
+		*place = copy;
+		return 0;
+	}
+	count = count_variables(*environment);
+	place = realloc(*environment, (count + 2) * sizeof(*place));
+	if (!place) {
+		free(copy);
+		return -ENOMEM;
+	}
+	place[count] = copy;
+	place[count + 1] = NULL;
+	*environment = place;
+	return 0;
+}
+
+int target_user_setenv(struct target_user *u, const char *name, const char *value)
+{
+	struct buf b = BUF_INIT;
+	int error;
+
+	buf_printf(&b, "%s=%s", name, value);
+	error = b.failed ? -ENOMEM : set_variable(&u->environment, b.data, strlen(name));
+	buf_release(&b);
+	return error;
+}
+
+const char *target_user_getenv(const struct target_user *u, const char *name)
+{
+	char **place = find_variable(u->environment, name, strlen(name));
+
+	return place ? *place + strlen(name) + 1 : NULL;
+}
+
+static void unset_variable(char **environment, const char *name)
+{
+	char **place = find_variable(environment, name, strlen(name));
+
+	if (!place)
+		return;
+	free(*place);
+	do
+		place[0] = place[1];
+	while (*place++);
+}
+
+static int copy_environment(char ***ret)
+{
+	size_t count = count_variables(environ);
+	char **copy = calloc(count + 1, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = strdup(environ[i]);
+		if (!copy[i]) {
+			while (i--)
+				free(copy[i]);
+			free(copy);
+			return -ENOMEM;
+		}
+	}
+	*ret = copy;
+	return 0;
+}
+
+/* The pid of the sudo process above us, or 0. */
+static pid_t find_sudo(void)
+{
+	pid_t pid = getppid();
+
+	for (int i = 0; i < SUDO_DISTANCE && pid > 1; i++) {
+		struct buf stat = BUF_INIT;
+		char path[64], comm[32] = "";
+		int parent = 0, fields;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		if (io_read_file(path, 4096, &stat)) {
+			buf_release(&stat);
+			return 0;
+		}
+		fields = sscanf(buf_text(&stat), "%*d (%31[^)]) %*c %d", comm, &parent);
+		buf_release(&stat);
+		if (fields != 2)
+			return 0;
+		if (!strcmp(comm, "sudo"))
+			return pid;
+		pid = parent;
+	}
+	return 0;
+}
+
+/* Puts back one variable of the caller's, and notes its name when that changed anything. */
+static int restore_variable(struct target_user *u, const char *assignment, struct buf *taken)
+{
+	const char *equals = strchr(assignment, '=');
+	size_t length;
+	char **place;
+
+	if (!equals || equals == assignment)
+		return 0;
+	length = (size_t)(equals - assignment);
+	place = find_variable(u->environment, assignment, length);
+	if (place && !strcmp(*place, assignment))
+		return 0;
+	buf_printf(taken, "%s%.*s", taken->size ? ", " : "", (int)length, assignment);
+	return set_variable(&u->environment, assignment, length);
+}
+
+static int restore_environment(struct target_user *u)
+{
+	struct buf block = BUF_INIT, taken = BUF_INIT;
+	pid_t sudo = find_sudo();
+	char path[64];
+	int error = 0;
+
+	for (const char *const *name = sudo_own; *name; name++)
+		unset_variable(u->environment, *name);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)sudo);
+	if (!sudo || io_read_file(path, ENVIRON_LIMIT, &block))
+		goto out;
+	for (size_t at = 0; at < block.size && !error; at += strlen(block.data + at) + 1)
+		error = restore_variable(u, block.data + at, &taken);
+	if (!error && taken.failed)
+		error = -ENOMEM;
+	if (!error && taken.size) {
+		u->taken_by_sudo = taken.data;
+		taken = BUF_INIT;
+	}
+out:
+	buf_release(&block);
+	buf_release(&taken);
+	return error;
+}
+
+/* Without the sudo process to ask, at least the variables that follow from the account are right. */
+static int account_environment(struct target_user *u, const struct passwd *account)
+{
+	int error = target_user_setenv(u, "HOME", account->pw_dir);
+
+	error = error ?: target_user_setenv(u, "USER", account->pw_name);
+	error = error ?: target_user_setenv(u, "LOGNAME", account->pw_name);
+	return error ?: target_user_setenv(u, "SHELL", account->pw_shell);
+}
+
+static int find_caller(struct target_user *u, const char *uid_text)
+{
+	const struct passwd *account;
+	unsigned long uid;
+	char *end;
+	int error;
+
+	errno = 0;
+	uid = strtoul(uid_text, &end, 10);
+	if (errno || end == uid_text || *end || uid > UINT32_MAX - 1)
+		return error_set(-EINVAL, "SUDO_UID is '%s', which is no user id", uid_text);
+	if (!uid)
+		return 0;
+	account = getpwuid((uid_t)uid);
+	if (!account)
+		return error_set(-ENOENT, "no account has the user id %lu of SUDO_UID", uid);
+	u->uid = account->pw_uid;
+	u->gid = account->pw_gid;
+	u->name = strdup(account->pw_name);
+	u->switched = true;
+	error = u->name ? account_environment(u, account) : -ENOMEM;
+	return error ?: restore_environment(u);
+}
+
+int target_user_find(struct target_user *u, bool as_root)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+	int error;
+
+	*u = (struct target_user){.uid = getuid(), .gid = getgid()};
+	error = copy_environment(&u->environment);
+	if (!error && !geteuid() && sudo_uid && !as_root)
+		error = find_caller(u, sudo_uid);
+	if (error == -ENOMEM)
+		error_set(error, "out of memory");
+	if (error)
+		target_user_release(u);
+	return error;
+}
+
+void target_user_release(struct target_user *u)
+{
+	for (char **variable = u->environment; variable && *variable; variable++)
+		free(*variable);
+	free(u->environment);
+	free((char *)u->name);
+	free(u->taken_by_sudo);
+	*u = (struct target_user){0};
+}

@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `xpuprof record` leaves the program as if alone, and says clearly what it could not do.
+. "$(dirname "$0")/tap.sh"
+
+record() {
+	"$build/xpuprof" record -q -o "$work/p.xpu" "$@"
+}
+
+run record true
+is "$status" 0 "a program that succeeds gives 0"
+is "$err" "" "a quiet recording of a healthy program says nothing"
+true_that "it leaves the profile" test -s "$work/p.xpu"
+run record sh -c 'exit 7'
+is "$status" 7 "a program's exit status is passed on"
+run record sh -c 'kill -SEGV $$'
+is "$status" 139 "a program killed by a signal ends us by the same signal"
+run record --cpu-only sh -c 'exit 3'
+is "$status" 3 "also without the GPU side"
+
+echo untouched >profile.xpu
+run xpuprof record no-such-command
+is "$status" 127 "a command that does not exist gives 127"
+is "$err" "xpuprof: cannot run 'no-such-command': No such file or directory" "and one line"
+run xpuprof record ./profile.xpu
+is "$status" 126 "a file that is not executable gives 126"
+is "$err" "xpuprof: cannot run './profile.xpu': Permission denied" "and one line"
+is "$(cat profile.xpu)" untouched "neither touches an earlier profile"
+run xpuprof record
+is "$status" 2 "no command is wrong use"
+run xpuprof record -p 1 true
+is "$status" 2 "a command and -p are wrong use"
+run xpuprof record --cpu-only --gpu-only true
+is "$status" 2 "--cpu-only with --gpu-only is wrong use"
+run xpuprof record -F 0 true
+has "$err" "option '-F' takes a number from 1 to 10000, not '0'" "a bad frequency is named"
+run xpuprof record -o a.xpu -o b.xpu true
+has "$err" "names two profiles" "two profiles are refused"
+run xpuprof record -o missing-folder/x.svg -- touch ran
+is "$status" 1 "an output in a missing folder fails"
+has "$err" "cannot write 'missing-folder/x.svg'" "with its name"
+true_that "before the program was started" test ! -e ran
+run xpuprof record -q -o /dev/full -- true
+is "$status" 1 "a full disk fails"
+has "$err" "No space left on device" "and says so"
+run xpuprof record -q -o /dev/full -- sh -c 'exit 5'
+is "$status" 5 "but the program's own failure comes first"
+
+is "$(printf 'a\nb\n' | record cat)" "$(printf 'a\nb')" "standard input and output are the program's"
+alone=$(ls /proc/self/fd | wc -l)
+is "$(record ls /proc/self/fd | wc -l)" "$alone" "no file descriptor leaks into the program"
+alone=$(grep Sig /proc/self/status | grep -v SigQ)
+is "$(record grep Sig /proc/self/status | grep -v SigQ)" "$alone" "its signal mask and dispositions are ours at the start"
+is "$(trap '' HUP; record grep SigIgn /proc/self/status)" "$(trap '' HUP; grep SigIgn /proc/self/status)" \
+	"a signal ignored at the start stays ignored"
+env -u _ | sort >alone
+record env -u _ | sort >recorded
+is "$(comm -13 alone recorded | sed 's/=.*//' | xargs)" "CUDA_INJECTION64_PATH XPUPROF_SOCKET" \
+	"the environment gains the two documented variables"
+record --cpu-only env -u _ | sort >recorded
+is "$(comm -3 alone recorded)" "" "and nothing with --cpu-only"
+run env CUDA_INJECTION64_PATH=/other.so "$build/xpuprof" record -q -o p.xpu -- printenv CUDA_INJECTION64_PATH
+is "$out" /other.so "another injected library is respected"
+has "$err" "CUDA_INJECTION64_PATH already names '/other.so'" "and reported"
+is "$(ls -d /tmp/xpuprof-* 2>/dev/null)" "" "no folder is left in /tmp"
+
+# Signals: what is sent to us alone is passed on once.
+cat >count_terms.sh <<'E2'
+n=0
+trap 'n=$((n + 1))' TERM
+: >ready
+end=$(($(date +%s) + 2))
+while [ "$(date +%s)" -lt "$end" ]; do sleep 0.1; done
+exit $((40 + n))
+E2
+"$build/xpuprof" record -q -o p.xpu -- sh count_terms.sh &
+pid=$!
+while [ ! -e ready ]; do sleep 0.05; done
+kill -TERM $pid
+wait $pid
+is $? 41 "a SIGTERM sent to us reaches the program once"
+rm -f ready
+"$build/xpuprof" record -q -o p.xpu -- sh count_terms.sh &
+pid=$!
+while [ ! -e ready ]; do sleep 0.05; done
+kill -TERM $pid
+sleep 0.3
+kill -TERM $pid
+wait $pid
+is $? 0 "a second one ends the recording and leaves the program alone"
+true_that "with its profile written" "$build/xpuprof" report p.xpu >/dev/null
+
+cat >terminal.py <<'E2'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if not pid:
+    os.execv(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"ready" not in seen:
+    seen += os.read(fd, 1000)
+os.write(fd, b"\x03")
+while True:
+    try:
+        part = os.read(fd, 1000)
+    except OSError:
+        break
+    if not part:
+        break
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+E2
+cat >count_ints.sh <<'E2'
+n=0
+trap 'n=$((n + 1))' INT
+echo ready
+end=$(($(date +%s) + 2))
+while [ "$(date +%s)" -lt "$end" ]; do sleep 0.1; done
+exit $((50 + n))
+E2
+is "$(python3 terminal.py "$build/xpuprof" record -q -o p.xpu -- sh count_ints.sh)" 51 \
+	"Ctrl-C at the terminal reaches the program once, and the recording waits for it"
+
+start=$(date +%s%N)
+"$build/xpuprof" record -q -d 0.3 -o d.xpu -- sh -c 'sleep 1.5; exit 9' &
+pid=$!
+sleep 1
+true_that "-d writes the profile while the program goes on" "$build/xpuprof" report d.xpu >/dev/null
+wait $pid
+is $? 9 "and its exit status is still passed on"
+
+run xpuprof record -q -o two.xpu -o two.folded -o two.svg -o two.json -o extended-folded:two.txt -- \
+	sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
+is "$status" 0 "one run gives several forms"
+for file in two.xpu two.folded two.svg two.json two.txt; do
+	true_that "$file is there" test -e $file
+done
+run xpuprof record -q gpu -o words.folded sh -c 'exit 0'
+is "$status" 0 "xpu-perf's word 'gpu' is understood"
+run xpuprof record -q --cpu-only -o words.folded sh -c 'exit 0'
+is "$status" 0 "and its options without '--'"
+true_that "a profile nobody asked for is removed" test -z "$(find . -name 'words.folded.*')"
+
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work"
+	mkdir drop && chown nobody drop
+	run env SUDO_UID="$(id -u nobody)" SUDO_USER=nobody "$build/xpuprof" record -q -o drop/s.xpu -- \
+		sh -c 'id -un; echo "$HOME $SUDO_UID"'
+	is "$out" "nobody
+$(getent passwd nobody | cut -d: -f6) " "under sudo the program runs as the caller, with the caller's HOME"
+	is "$(stat -c %U drop/s.xpu)" nobody "and the profile is the caller's"
+	run env SUDO_UID="$(id -u nobody)" "$build/xpuprof" record -q --as-root -o drop/s.xpu -- id -un
+	is "$out" root "--as-root keeps root"
+	cp -r "$build/xpuprof" "$build/libxpuprof-inject.so" drop/ && chmod 755 drop/*
+	run setpriv --reuid=nobody --regid=nogroup --clear-groups drop/xpuprof record -q -o drop/u.xpu -- id -un
+	is "$out $status" "nobody 0" "without rights the program still runs"
+	has "$err" "no CPU samples and no launch stacks:" "and one line says what is missing"
+	run setpriv --reuid=nobody --regid=nogroup --clear-groups drop/xpuprof record --cpu-only -o drop/u.xpu -- id -un
+	is "$status" 1 "--cpu-only without rights fails"
+else
+	skip "the users of a recording" "needs root"
+fi
+done_testing
