@@ -17,7 +17,21 @@ $(B)/tests/helpers/%: $(B)/obj/tests/helpers/%.o $(B)/libxpuprof.a
 
 $(B)/obj/tests/%.o: COMMON += -Itests
 
-tests: $(UNIT_TESTS) $(HELPERS)
+# Programs to be recorded. Not sanitized, like the libraries that are loaded into them.
+TARGETS := $(patsubst tests/targets/%.c,$(B)/tests/targets/%,$(wildcard tests/targets/*.c))
+
+$(B)/tests/targets/%: $(B)/tests/targets/%.o $(B)/demo/driver.o
+	$(CC) -o $@ $^ -pthread -ldl
+
+$(B)/tests/targets/%.o: tests/targets/%.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -Isim/include -Idemo -MMD -MP -c -o $@ $<
+
+# Real CUDA headers, where there are some, for the one test that compares ours with them.
+CUDA_INCLUDE := $(or $(CUDA_HOME),/usr/local/cuda)/include
+$(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_INCLUDE='"$(CUDA_INCLUDE)"'
+
+tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 
 check: all tests check-style
 	XPUPROF_BUILD=$(abspath $(B)) prove --timer $(UNIT_TESTS) $(CLI_TESTS)

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs a command with the GPU side of a recording and nothing else, and prints what came, one line each:
+ *
+ *	call NAME COUNT FLAGS		work KIND COUNT NANOSECONDS
+ *	node CHANGE COUNT		loss NAME COUNT
+ *	unmatched COUNT			works whose id no call had
+ *	waiting COUNT			successful launches, copies and sets with neither work nor a reason
+ *
+ * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r RING_BYTES] [-s STOP_AFTER_MS] [-k] [-z] COMMAND ...
+ *	-q queue times, -k kill -9 ourselves after STOP_AFTER_MS instead of stopping, -z once the library
+ *	is connected, sleep until the command has ended
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "gpu_recorder.h"
+
+struct settings {
+	const char *library;
+	struct gpu_options options;
+	uint64_t stop_after_ms;
+	bool kill_self;
+	bool sleeps;
+	char **command;
+};
+
+static int parse(int argc, char **argv, struct settings *s)
+{
+	int option;
+
+	*s = (struct settings){.options.target_uid = getuid(), .options.target_gid = getgid()};
+	if (argc < 3)
+		return -EINVAL;
+	s->library = argv[1];
+	argv++;
+	argc--;
+	while ((option = getopt(argc, argv, "+m:qr:s:kz")) != -1) {
+		if (option == 'm')
+			s->options.marker = (unsigned int)atoi(optarg);
+		else if (option == 'q')
+			s->options.queue_times = true;
+		else if (option == 'r')
+			s->options.ring_bytes = strtoul(optarg, NULL, 0);
+		else if (option == 's')
+			s->stop_after_ms = strtoul(optarg, NULL, 0);
+		else if (option == 'k')
+			s->kill_self = true;
+		else if (option == 'z')
+			s->sleeps = true;
+		else
+			return -EINVAL;
+	}
+	s->command = argv + optind;
+	return *s->command ? 0 : -EINVAL;
+}
+
+static pid_t start(const struct test_recorder *r, char **command)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	setenv("XPUPROF_SOCKET", r->socket_path, 1);
+	if (r->injection[0])
+		setenv("CUDA_INJECTION64_PATH", r->injection, 1);
+	execvp(command[0], command);
+	_exit(127);
+}
+
+static int pump(struct test_recorder *r)
+{
+	struct pollfd p = {.fd = nvidia_backend.poll_fd(r->backend), .events = POLLIN};
+
+	poll(&p, 1, 20);
+	return test_recorder_pump(r);
+}
+
+static uint64_t live(const struct test_recorder *r)
+{
+	struct gpu_stats stats;
+
+	nvidia_backend.stats(r->backend, &stats);
+	return stats.instances_live;
+}
+
+/* Until the command has ended (or its time is over) and its libraries are done: its wait status. */
+static int follow(struct test_recorder *r, const struct settings *s, pid_t pid)
+{
+	uint64_t begin_ns = clock_now_ns(), patience_ns = 0;
+	bool ended = false, stopped = false;
+	int status = 0, error = 0;
+
+	while (!error && (!ended || live(r)) && (!patience_ns || clock_now_ns() < patience_ns)) {
+		if (!ended && waitpid(pid, &status, WNOHANG) == pid) {
+			ended = true;
+			patience_ns = clock_now_ns() + 2 * NS_PER_SECOND;
+		}
+		if (s->stop_after_ms && !stopped &&
+			clock_now_ns() - begin_ns > s->stop_after_ms * NS_PER_MS) {
+			stopped = true;
+			if (s->kill_self)
+				kill(getpid(), SIGKILL);
+			nvidia_backend.stop(r->backend);
+		}
+		if (s->sleeps && !ended && live(r))
+			usleep(10000);
+		else
+			error = pump(r);
+	}
+	if (!error)
+		error = nvidia_backend.finish(r->backend);
+	if (error)
+		fprintf(stderr, "gpu_record: %s\n", error_text());
+	return status;
+}
+
+static uint64_t id_of(uint32_t instance, uint32_t correlation)
+{
+	return (uint64_t)instance << 32 | correlation;
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct gpu_call *x = a, *y = b;
+
+	if (x->api != y->api)
+		return x->api < y->api ? -1 : 1;
+	return x->flags < y->flags ? -1 : x->flags > y->flags;
+}
+
+static void print_calls(struct test_recorder *r)
+{
+	size_t n = r->calls.count;
+
+	if (n)
+		qsort(r->calls.items, n, sizeof(*r->calls.items), compare_calls);
+	for (size_t i = 0, same; i < n; i += same) {
+		const struct gpu_call *c = &r->calls.items[i];
+
+		for (same = 1; i + same < n && !compare_calls(c, c + same); same++)
+			;
+		printf("call %s %zu %u\n", profile_writer_string(r->writer, c->api), same,
+			c->flags & ~GPU_CALL_UNMARKED);
+	}
+}
+
+static void print_joins(const struct test_recorder *r)
+{
+	struct map works = MAP_INIT, calls = MAP_INIT;
+	size_t unmatched = 0, waiting = 0;
+
+	vec_foreach (c, &r->calls)
+		map_put(&calls, id_of(c->instance, c->correlation), 1);
+	vec_foreach (w, &r->works) {
+		map_put(&works, id_of(w->instance, w->correlation), 1);
+		unmatched += !map_get(&calls, id_of(w->instance, w->correlation));
+	}
+	vec_foreach (c, &r->calls)
+		waiting += c->kind <= CALL_GRAPH && !c->result &&
+			   !(c->flags & (GPU_CALL_CAPTURED | GPU_CALL_EMPTY)) &&
+			   !map_get(&works, id_of(c->instance, c->correlation));
+	printf("unmatched %zu\nwaiting %zu\n", unmatched, waiting);
+	map_release(&works);
+	map_release(&calls);
+}
+
+static void print_works(const struct test_recorder *r)
+{
+	uint64_t count = 0, total_ns = 0, bytes = 0, in_graphs = 0, queued = 0;
+
+	vec_foreach (w, &r->works) {
+		count++;
+		total_ns += w->end_ns - w->start_ns;
+		bytes += w->bytes;
+		in_graphs += w->graph_node != 0;
+		queued += w->queued_ns != 0;
+	}
+	printf("works %llu\ngpu_ns %llu\nbytes %llu\nin_graphs %llu\nqueued %llu\n",
+		(unsigned long long)count, (unsigned long long)total_ns, (unsigned long long)bytes,
+		(unsigned long long)in_graphs, (unsigned long long)queued);
+}
+
+static void print_rest(const struct test_recorder *r)
+{
+	size_t nodes[GPU_NODE_DESTROYED + 1] = {0};
+	struct profile_totals totals;
+	struct gpu_stats stats;
+
+	vec_foreach (n, &r->nodes)
+		nodes[n->change]++;
+	printf("nodes created %zu cloned %zu destroyed %zu\n", nodes[GPU_NODE_CREATED],
+		nodes[GPU_NODE_CLONED], nodes[GPU_NODE_DESTROYED]);
+	profile_writer_totals(r->writer, &totals);
+	for (unsigned int l = 1; l < LOSS_KINDS; l++)
+		if (totals.losses[l])
+			printf("loss %s %llu\n", profile_loss_key(l),
+				(unsigned long long)totals.losses[l]);
+	nvidia_backend.stats(r->backend, &stats);
+	printf("instances %llu ended %zu\n", (unsigned long long)stats.instances, r->ended);
+}
+
+int main(int argc, char **argv)
+{
+	struct test_recorder *r;
+	struct settings s;
+	int status;
+
+	if (parse(argc, argv, &s)) {
+		fprintf(stderr, "usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] "
+				"[-k] COMMAND\n");
+		return 2;
+	}
+	r = test_recorder_open(s.library, &s.options);
+	if (!r) {
+		fprintf(stderr, "gpu_record: %s\n", error_text());
+		return 2;
+	}
+	status = follow(r, &s, start(r, s.command));
+	print_calls(r);
+	print_works(r);
+	print_joins(r);
+	print_rest(r);
+	printf("status %d\n", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	test_recorder_close(r);
+	return 0;
+}

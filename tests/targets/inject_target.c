@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A CUDA program that does what programs do around the injected library, to be recorded by gpu_record or
+ * xpuprof: tests/cli/inject.t.
+ *
+ * usage: inject_target WHAT [COUNT]
+ *
+ *	launch       COUNT launches, then a synchronization
+ *	threads      the same in each of four threads
+ *	slow         a millisecond between launches
+ *	fork         half; a child that uses CUDA and leaves through exit(); the other half
+ *	forks        as fork, children forked from several threads while others launch
+ *	spawn        half; /bin/true by posix_spawn and by vfork; the other half
+ *	exec         half; then this program again, launching the other half
+ *	close        half; every descriptor above 2 closed and opened again as something else; half
+ *	empty        copies and sets of no bytes, and launches of a graph without nodes
+ *	graph        a captured graph of three kernels, launched COUNT times
+ *	_exit, kill  COUNT launches, 300 ms for them to get through, and an end without exit handlers
+ *	scribble     COUNT launches, then everything shared with the recorder overwritten; COUNT launches
+ *	signals      COUNT launches under a timer signal that must only come to the program's own thread
+ *	descriptors  prints the descriptors that are open below 100
+ *	abandoned    launches for a second; then whether the library's thread is gone
+ *
+ * Says "done" at the end, so that a test sees it got there.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+			  ".visible .entry axpy(.param .u64 a) { ret; }\n"
+			  ".visible .entry scale(.param .u64 a) { ret; }\n";
+
+static struct driver cuda;
+static CUcontext context;
+static CUfunction axpy;
+static CUdeviceptr memory;
+static char **arguments;
+static volatile sig_atomic_t strays, alarms;
+
+#define CHECK(call) driver_check(&cuda, (call), #call, __FILE__, __LINE__)
+
+static void begin(void)
+{
+	CUmodule module;
+	CUdevice device;
+
+	if (!driver_open(&cuda, "inject_target"))
+		exit(2);
+	CHECK(cuda.cuInit(0));
+	CHECK(cuda.cuDeviceGet(&device, 0));
+	CHECK(cuda.cuDevicePrimaryCtxRetain(&context, device));
+	CHECK(cuda.cuCtxSetCurrent(context));
+	CHECK(cuda.cuModuleLoadData(&module, ptx));
+	CHECK(cuda.cuModuleGetFunction(&axpy, module, "axpy"));
+	CHECK(cuda.cuMemAlloc_v2(&memory, 1 << 16));
+}
+
+static CUresult launch_into(CUstream stream)
+{
+	void *parameters[] = {&memory};
+
+	return cuda.cuLaunchKernel(axpy, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL);
+}
+
+static void launch(int count)
+{
+	for (int n = 0; n < count; n++)
+		CHECK(launch_into(NULL));
+	CHECK(cuda.cuCtxSynchronize());
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	while (nanosleep(&t, &t))
+		;
+}
+
+static void *launch_in_thread(void *count)
+{
+	CHECK(cuda.cuCtxSetCurrent(context));
+	launch(*(int *)count);
+	return NULL;
+}
+
+static void in_threads(int count)
+{
+	pthread_t threads[4];
+
+	for (int n = 0; n < 4; n++)
+		pthread_create(&threads[n], NULL, launch_in_thread, &count);
+	for (int n = 0; n < 4; n++)
+		pthread_join(threads[n], NULL);
+}
+
+static void slowly(int count)
+{
+	for (int n = 0; n < count; n++) {
+		CHECK(launch_into(NULL));
+		pause_ms(1);
+	}
+	CHECK(cuda.cuCtxSynchronize());
+}
+
+/* The child of a forking program: CUDA says no, and it leaves in the orderly way. */
+static void fork_child(void)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		if (launch_into(NULL) == CUDA_SUCCESS)
+			_exit(3);
+		exit(7);
+	}
+	waitpid(child, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+		printf("child: status %d\n", status);
+}
+
+static void with_fork(int count)
+{
+	launch(count / 2);
+	fork_child();
+	launch(count - count / 2);
+}
+
+static void *fork_in_thread(void *count)
+{
+	CHECK(cuda.cuCtxSetCurrent(context));
+	for (int n = 0; n < 10; n++) {
+		fork_child();
+		launch(*(int *)count / 10);
+	}
+	return NULL;
+}
+
+static void with_forks(int count)
+{
+	pthread_t threads[3];
+
+	for (int n = 0; n < 3; n++)
+		pthread_create(&threads[n], NULL, fork_in_thread, &count);
+	for (int n = 0; n < 3; n++)
+		pthread_join(threads[n], NULL);
+}
+
+static void with_spawn(int count)
+{
+	char *command[] = {"/bin/true", NULL};
+	pid_t child;
+
+	launch(count / 2);
+	if (!posix_spawn(&child, command[0], NULL, NULL, command, NULL))
+		waitpid(child, NULL, 0);
+	child = vfork();
+	if (!child) {
+		execv(command[0], command);
+		_exit(127);
+	}
+	waitpid(child, NULL, 0);
+	launch(count - count / 2);
+}
+
+static void with_exec(int count)
+{
+	char rest[16];
+
+	launch(count / 2);
+	pause_ms(300);
+	snprintf(rest, sizeof(rest), "%d", count - count / 2);
+	execl(arguments[0], arguments[0], "launch", rest, NULL);
+}
+
+static void with_close(int count)
+{
+	char text[] = "untouched";
+	int fd;
+
+	launch(count / 2);
+	for (fd = 3; fd < 1024; fd++)
+		close(fd);
+	for (int n = 0; n < 512; n++)
+		fd = open("/dev/null", O_RDWR); /* our numbers, the program's files */
+	pause_ms(300);
+	launch(count - count / 2);
+	pause_ms(300);
+	if (write(fd, text, sizeof(text)) != sizeof(text))
+		printf("the program's own descriptor was taken away\n");
+}
+
+static void with_graph(int count)
+{
+	CUgraphExec exec;
+	CUstream stream;
+	CUgraph graph;
+
+	CHECK(cuda.cuStreamCreate(&stream, 1));
+	CHECK(cuda.cuStreamBeginCapture_v2(stream, 0));
+	for (int n = 0; n < 3; n++)
+		CHECK(launch_into(stream));
+	CHECK(cuda.cuStreamEndCapture(stream, &graph));
+	CHECK(cuda.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (int n = 0; n < count; n++)
+		CHECK(cuda.cuGraphLaunch(exec, stream));
+	CHECK(cuda.cuStreamSynchronize(stream));
+}
+
+static void with_nothing(int count)
+{
+	CUgraphExec exec;
+	CUgraph graph;
+
+	with_graph(1); /* of nodes that do something, so that it shows that these are reported */
+	CHECK(cuda.cuMemcpyHtoD_v2(memory, arguments, 0));
+	CHECK(cuda.cuMemsetD8_v2(memory, 0, 0));
+	CHECK(cuda.cuGraphCreate(&graph, 0));
+	CHECK(cuda.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (int n = 0; n < count; n++)
+		CHECK(cuda.cuGraphLaunch(exec, NULL));
+	CHECK(cuda.cuCtxSynchronize());
+}
+
+static void then_leave(int count)
+{
+	launch(count);
+	pause_ms(300);
+	puts("done");
+	fflush(stdout);
+	_exit(0);
+}
+
+static void then_kill(int count)
+{
+	launch(count);
+	pause_ms(300);
+	puts("done");
+	fflush(stdout);
+	kill(getpid(), SIGKILL);
+}
+
+static void scribble_over(unsigned long start, unsigned long end)
+{
+	unsigned long seed = 1;
+
+	for (unsigned long *word = (unsigned long *)start; word < (unsigned long *)end; word++)
+		*word = seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+}
+
+static void with_scribbles(int count)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end;
+	char line[512];
+
+	launch(count);
+	pause_ms(300);
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, "xpuprof-ring") && sscanf(line, "%lx-%lx", &start, &end) == 2)
+			scribble_over(start, end);
+	fclose(maps);
+	launch(count);
+}
+
+static void on_alarm(int number)
+{
+	alarms++;
+	strays += syscall(SYS_gettid) != getpid();
+}
+
+static void with_signals(int count)
+{
+	struct itimerval timer = {.it_interval.tv_usec = 1000, .it_value.tv_usec = 1000};
+
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	while (count-- && alarms < 200)
+		slowly(10);
+	printf("%s\n", strays ? "signals went astray" : "no signal went astray");
+}
+
+static void list_descriptors(int count)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+	char path[300], target[256] = "";
+
+	launch(count);
+	while (folder && (entry = readdir(folder))) {
+		if (atoi(entry->d_name) < 3 || atoi(entry->d_name) > 99)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
+		if (readlink(path, target, sizeof(target) - 1) > 0 && strncmp(target, "/proc", 5))
+			printf("descriptor %s\n", entry->d_name);
+	}
+	closedir(folder);
+}
+
+static bool has_our_thread(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	struct dirent *entry;
+	char path[300], name[32];
+	bool found = false;
+
+	while ((entry = readdir(folder))) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		found |= fgets(name, sizeof(name), file) && !strcmp(name, "xpuprof\n");
+		fclose(file);
+	}
+	closedir(folder);
+	return found;
+}
+
+static void abandoned(int count)
+{
+	pause_ms(50);
+	printf("%s\n", has_our_thread() ? "a thread" : "no thread");
+	fflush(stdout);
+	slowly(1000);
+	printf("%s\n", has_our_thread() ? "a thread" : "no thread");
+}
+
+static const struct {
+	const char *name;
+	void (*run)(int count);
+} programs[] = {
+	{"launch", launch},
+	{"threads", in_threads},
+	{"slow", slowly},
+	{"fork", with_fork},
+	{"forks", with_forks},
+	{"spawn", with_spawn},
+	{"exec", with_exec},
+	{"close", with_close},
+	{"empty", with_nothing},
+	{"graph", with_graph},
+	{"_exit", then_leave},
+	{"kill", then_kill},
+	{"scribble", with_scribbles},
+	{"signals", with_signals},
+	{"descriptors", list_descriptors},
+	{"abandoned", abandoned},
+};
+
+int main(int argc, char **argv)
+{
+	int count = argc > 2 ? atoi(argv[2]) : 100;
+
+	arguments = argv;
+	for (size_t n = 0; argc > 1 && n < sizeof(programs) / sizeof(programs[0]); n++)
+		if (!strcmp(programs[n].name, argv[1])) {
+			begin();
+			programs[n].run(count);
+			puts("done");
+			return 0;
+		}
+	fprintf(stderr, "usage: inject_target WHAT [COUNT]\n");
+	return 2;
+}

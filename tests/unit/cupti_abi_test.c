@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Our own description of CUPTI's binary interface (inject/cupti_abi.h, inject/calls.h) against the real
+ * headers, at compile time, where those are installed. The one thing found out at run time is which calls
+ * the header has that our tables lack.
+ */
+#include "inject/calls.h"
+#include "inject/cupti_abi.h"
+#include "tap.h"
+
+#if __has_include(<cupti.h>)
+
+#include <cupti.h>
+#include <stdlib.h>
+
+#define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
+#define SAME_FIELD(ours, our_field, theirs, their_field)                                           \
+	SAME(offsetof(ours, our_field), offsetof(theirs, their_field));                            \
+	SAME(sizeof(((ours *)0)->our_field), sizeof(((theirs *)0)->their_field))
+
+SAME(CUPTI_OK, CUPTI_SUCCESS);
+SAME(CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
+SAME(CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+SAME(CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
+SAME(CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+SAME(CUDA_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUDA_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
+SAME(CUPTI_SITE_ENTER, CUPTI_API_ENTER);
+SAME(CUPTI_SITE_EXIT, CUPTI_API_EXIT);
+SAME(CUPTI_RESOURCE_NODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+SAME(CUPTI_RESOURCE_NODE_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING);
+SAME(CUPTI_RESOURCE_EXEC_CREATE_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING);
+SAME(CUPTI_RESOURCE_EXEC_CREATED, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
+SAME(CUPTI_RESOURCE_EXEC_DESTROY_STARTING, CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING);
+SAME(CUPTI_RESOURCE_NODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+SAME(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
+SAME(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(CUPTI_KIND_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+SAME(CUDA_NODE_KERNEL, CU_GRAPH_NODE_TYPE_KERNEL);
+SAME(CUDA_NODE_MEMCPY, CU_GRAPH_NODE_TYPE_MEMCPY);
+SAME(CUDA_NODE_MEMSET, CU_GRAPH_NODE_TYPE_MEMSET);
+SAME(CUDA_NODE_CHILD_GRAPH, CU_GRAPH_NODE_TYPE_GRAPH);
+SAME(CUDA_ATTRIBUTE_SM_COUNT, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+
+#define DATA(ours, theirs) SAME_FIELD(struct cupti_callback_data, ours, CUpti_CallbackData, theirs)
+DATA(site, callbackSite);
+DATA(function_name, functionName);
+DATA(params, functionParams);
+DATA(return_value, functionReturnValue);
+DATA(context, context);
+DATA(correlation_data, correlationData);
+DATA(correlation_id, correlationId);
+
+#define GRAPH(ours, theirs) SAME_FIELD(struct cupti_graph_data, ours, CUpti_GraphData, theirs)
+GRAPH(graph, graph);
+GRAPH(node, node);
+GRAPH(original_node, originalNode);
+GRAPH(node_type, nodeType);
+GRAPH(graph_exec, graphExec);
+SAME_FIELD(struct cupti_resource_data, context, CUpti_ResourceData, context);
+SAME_FIELD(struct cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
+
+#define KERNEL(theirs)                                                                             \
+	SAME_FIELD(struct cupti_kernel, kind, theirs, kind);                                       \
+	SAME_FIELD(struct cupti_kernel, registers, theirs, registersPerThread);                    \
+	SAME_FIELD(struct cupti_kernel, start, theirs, start);                                     \
+	SAME_FIELD(struct cupti_kernel, end, theirs, end);                                         \
+	SAME_FIELD(struct cupti_kernel, device, theirs, deviceId);                                 \
+	SAME_FIELD(struct cupti_kernel, context, theirs, contextId);                               \
+	SAME_FIELD(struct cupti_kernel, stream, theirs, streamId);                                 \
+	SAME(offsetof(struct cupti_kernel, grid), offsetof(theirs, gridX));                        \
+	SAME(offsetof(struct cupti_kernel, block), offsetof(theirs, blockX));                      \
+	SAME_FIELD(struct cupti_kernel, shared_static, theirs, staticSharedMemory);                \
+	SAME_FIELD(struct cupti_kernel, shared_dynamic, theirs, dynamicSharedMemory);              \
+	SAME_FIELD(struct cupti_kernel, correlation, theirs, correlationId);                       \
+	SAME_FIELD(struct cupti_kernel, name, theirs, name);                                       \
+	SAME_FIELD(struct cupti_kernel, queued, theirs, queued);                                   \
+	SAME_FIELD(struct cupti_kernel, submitted, theirs, submitted);                             \
+	SAME_FIELD(struct cupti_kernel, graph_node, theirs, graphNodeId)
+
+#define MEMCPY(theirs)                                                                             \
+	SAME_FIELD(struct cupti_memcpy, copy_kind, theirs, copyKind);                              \
+	SAME_FIELD(struct cupti_memcpy, source_kind, theirs, srcKind);                             \
+	SAME_FIELD(struct cupti_memcpy, target_kind, theirs, dstKind);                             \
+	SAME_FIELD(struct cupti_memcpy, bytes, theirs, bytes);                                     \
+	SAME_FIELD(struct cupti_memcpy, start, theirs, start);                                     \
+	SAME_FIELD(struct cupti_memcpy, end, theirs, end);                                         \
+	SAME_FIELD(struct cupti_memcpy, device, theirs, deviceId);                                 \
+	SAME_FIELD(struct cupti_memcpy, context, theirs, contextId);                               \
+	SAME_FIELD(struct cupti_memcpy, stream, theirs, streamId);                                 \
+	SAME_FIELD(struct cupti_memcpy, correlation, theirs, correlationId);                       \
+	SAME_FIELD(struct cupti_memcpy, graph_node, theirs, graphNodeId)
+
+#define PEER(theirs)                                                                               \
+	SAME_FIELD(struct cupti_memcpy_peer, copy_kind, theirs, copyKind);                         \
+	SAME_FIELD(struct cupti_memcpy_peer, bytes, theirs, bytes);                                \
+	SAME_FIELD(struct cupti_memcpy_peer, start, theirs, start);                                \
+	SAME_FIELD(struct cupti_memcpy_peer, end, theirs, end);                                    \
+	SAME_FIELD(struct cupti_memcpy_peer, device, theirs, deviceId);                            \
+	SAME_FIELD(struct cupti_memcpy_peer, stream, theirs, streamId);                            \
+	SAME_FIELD(struct cupti_memcpy_peer, correlation, theirs, correlationId);                  \
+	SAME_FIELD(struct cupti_memcpy_peer, graph_node, theirs, graphNodeId)
+
+#define MEMSET(theirs)                                                                             \
+	SAME_FIELD(struct cupti_memset, bytes, theirs, bytes);                                     \
+	SAME_FIELD(struct cupti_memset, start, theirs, start);                                     \
+	SAME_FIELD(struct cupti_memset, end, theirs, end);                                         \
+	SAME_FIELD(struct cupti_memset, device, theirs, deviceId);                                 \
+	SAME_FIELD(struct cupti_memset, context, theirs, contextId);                               \
+	SAME_FIELD(struct cupti_memset, stream, theirs, streamId);                                 \
+	SAME_FIELD(struct cupti_memset, correlation, theirs, correlationId);                       \
+	SAME_FIELD(struct cupti_memset, memory_kind, theirs, memoryKind);                          \
+	SAME_FIELD(struct cupti_memset, graph_node, theirs, graphNodeId)
+
+#if CUPTI_API_VERSION >= 130000
+KERNEL(CUpti_ActivityKernel10);
+KERNEL(CUpti_ActivityKernel9);
+KERNEL(CUpti_ActivityKernel8);
+KERNEL(CUpti_ActivityKernel7);
+KERNEL(CUpti_ActivityKernel6);
+KERNEL(CUpti_ActivityKernel5);
+MEMCPY(CUpti_ActivityMemcpy6);
+MEMCPY(CUpti_ActivityMemcpy5);
+MEMCPY(CUpti_ActivityMemcpy4);
+PEER(CUpti_ActivityMemcpyPtoP4);
+PEER(CUpti_ActivityMemcpyPtoP3);
+MEMSET(CUpti_ActivityMemset4);
+MEMSET(CUpti_ActivityMemset3);
+#else
+KERNEL(CUpti_ActivityKernel9);
+MEMCPY(CUpti_ActivityMemcpy5);
+PEER(CUpti_ActivityMemcpyPtoP4);
+MEMSET(CUpti_ActivityMemset4);
+#endif
+
+/* Callback ids. A header older than a call does not have it, so only the newest known is compared. */
+#if CUPTI_API_VERSION >= 130000
+#define RUNTIME(id, kind, name, version, word0, word1)                                             \
+	SAME(id, CUPTI_RUNTIME_TRACE_CBID_##name##_##version);
+#define DRIVER(id, kind, name, word0, word1) SAME(id, CUPTI_DRIVER_TRACE_CBID_##name);
+CUDA_RUNTIME_CALLS(RUNTIME)
+CUDA_DRIVER_CALLS(DRIVER)
+#undef RUNTIME
+#undef DRIVER
+#endif
+
+/* Where the sizes are: one of each shape. */
+#define WORD(type, field) (offsetof(type, field) / sizeof(size_t))
+enum { MEMSET_3D_WIDTH_WORD = 5 };
+SAME(WORD(cudaMemcpy_v3020_params, count), 2);
+SAME(WORD(cudaMemcpyAsync_ptsz_v7000_params, count), 2);
+SAME(WORD(cudaMemcpyPeerAsync_v4000_params, count), 4);
+SAME(WORD(cudaMemcpy2DToArrayAsync_v3020_params, width), 5);
+SAME(WORD(cudaMemcpy2DToArrayAsync_v3020_params, height), 6);
+SAME(WORD(cudaMemset_v3020_params, count), 2);
+SAME(WORD(cudaMemset2DAsync_v3020_params, width), 3);
+SAME(WORD(cudaMemset3D_v3020_params, extent), MEMSET_3D_WIDTH_WORD);
+SAME(WORD(cuMemcpyHtoD_v2_params, ByteCount), 2);
+SAME(WORD(cuMemcpyPeer_params, ByteCount), 4);
+SAME(WORD(cuMemsetD8_v2_params, N), 2);
+SAME(WORD(cuMemsetD2D32_v2_params, Width), 3);
+SAME(WORD(cuMemsetD2D32_v2_params, Height), 4);
+SAME(offsetof(cudaGraphLaunch_v10000_params, graphExec), 0);
+SAME(offsetof(cuGraphLaunch_params, hGraph), 0);
+
+static void our_structs_ids_and_values_are_those_of_the_installed_headers(void)
+{
+	printf("# CUPTI API version %d\n", CUPTI_API_VERSION);
+	CHECK(cupti_cuda_major(CUPTI_API_VERSION) >= 12);
+}
+
+#define RUNTIME(id, kind, name, version, word0, word1)                                             \
+	"CUPTI_RUNTIME_TRACE_CBID_" #name "_" #version,
+#define DRIVER(id, kind, name, word0, word1) "CUPTI_DRIVER_TRACE_CBID_" #name,
+static const char *const known[] = {CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
+#undef RUNTIME
+#undef DRIVER
+
+static bool is_known(const char *name, size_t size)
+{
+	for (size_t n = 0; n < sizeof(known) / sizeof(known[0]); n++)
+		if (strlen(known[n]) == size && !memcmp(known[n], name, size))
+			return true;
+	return false;
+}
+
+/* Launches, copies, sets and graph launches by their names. */
+static bool asks_for_work(const char *name)
+{
+	static const char *const beginnings[] = {"cudaLaunch", "__cudaLaunch", "cudaMemcpy",
+		"cudaMemset", "cudaGraphLaunch", "cuLaunch", "cuMemcpy", "cuMemset",
+		"cuGraphLaunch"};
+
+	if (strstr(name, "HostFunc") || strstr(name, "Attribute"))
+		return false;
+	for (size_t n = 0; n < sizeof(beginnings) / sizeof(beginnings[0]); n++)
+		if (!strncmp(name, beginnings[n], strlen(beginnings[n])))
+			return true;
+	return false;
+}
+
+static void check_header(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[512];
+
+	CHECK(file);
+	while (file && fgets(line, sizeof(line), file)) {
+		char *name = strstr(line, "CUPTI_"), *call;
+
+		call = name ? strstr(name, "_CBID_") : NULL;
+		if (!call || !asks_for_work(call + 6))
+			continue;
+		name[strcspn(name, " =,")] = '\0';
+		if (!is_known(name, strlen(name))) {
+			printf("# not followed: %s\n", name);
+			CHECK(!"in our tables");
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static void every_call_of_the_headers_that_asks_for_work_is_followed(void)
+{
+	check_header(CUDA_INCLUDE "/cupti_runtime_cbid.h");
+	check_header(CUDA_INCLUDE "/cupti_driver_cbid.h");
+}
+
+int main(void)
+{
+	RUN(our_structs_ids_and_values_are_those_of_the_installed_headers);
+	RUN(every_call_of_the_headers_that_asks_for_work_is_followed);
+	return tap_end();
+}
+
+#else
+
+static void our_structs_ids_and_values_are_those_of_the_installed_headers(void)
+{
+	SKIP("no cupti.h: set CUDA_HOME to a CUDA toolkit to compare with it");
+}
+
+int main(void)
+{
+	RUN(our_structs_ids_and_values_are_those_of_the_installed_headers);
+	return tap_end();
+}
+
+#endif
