@@ -12,6 +12,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "elf/elf_file.h"
+#include "elf/vdso.h"
 
 struct modules {
 	struct profile_writer *w;
@@ -112,6 +113,16 @@ static void read_build_id(struct module *module, uint32_t pid, const struct mapp
 	buf_release(&path);
 }
 
+/* Every 64-bit process has the vdso that we have. */
+static void read_vdso_build_id(struct module *module)
+{
+	struct elf_file *elf = NULL;
+
+	if (!vdso_open(&elf))
+		module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
+	elf_file_close(elf);
+}
+
 static int new_module(struct modules *m, uint32_t pid, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f)
 {
@@ -125,6 +136,8 @@ static int new_module(struct modules *m, uint32_t pid, const char *path, enum pr
 		memcpy(module.build_id, f->build_id, sizeof(module.build_id));
 		if (!f->build_id_size && f->inode)
 			read_build_id(&module, pid, f);
+	} else if (kind == MODULE_VDSO && vdso_is_64bit(f->start)) {
+		read_vdso_build_id(&module);
 	}
 	if (vec_push(&m->all, module) < 0) {
 		free(module.path);
@@ -133,11 +146,13 @@ static int new_module(struct modules *m, uint32_t pid, const char *path, enum pr
 	return 0;
 }
 
-/* What makes a module another one: name, NUL, and the build id or the inode. */
+/* What makes a module another one: name, NUL, and the build id or the inode, or the kind of vdso. */
 static void make_key(struct buf *key, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f)
 {
 	buf_append(key, path, strlen(path) + 1);
+	if (kind == MODULE_VDSO)
+		buf_putc(key, vdso_is_64bit(f->start) ? 'w' : 'n');
 	if (kind != MODULE_FILE)
 		return;
 	if (f->build_id_size) {

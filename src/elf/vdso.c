@@ -3,7 +3,6 @@
 #include "elf/vdso.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,29 +14,7 @@
 #include "base/error.h"
 #include "base/io.h"
 
-/* They have a few pages. */
-#define VDSO_MAX_BYTES ((uint64_t)1 << 20)
-
-/* Appends what the process has mapped there. */
-static int read_memory(uint32_t pid, uint64_t start, uint64_t size, struct buf *ret)
-{
-	char path[32];
-	ssize_t got = -EFBIG;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(-errno, "cannot open '%s'", path);
-	if (size <= VDSO_MAX_BYTES && buf_reserve(ret, size)) {
-		got = io_pread_full(fd, ret->data, size, (off_t)start);
-		ret->size = got > 0 ? (size_t)got : 0;
-	}
-	close(fd);
-	return got < 0 ? error_errno((int)got, "cannot read '%s'", path) : 0;
-}
-
-static int open_copy(struct elf_file **ret, const struct buf *image)
+static int open_copy(struct elf_file **ret, const void *image, size_t size)
 {
 	int fd = memfd_create("vdso", MFD_CLOEXEC);
 	char path[64];
@@ -45,7 +22,7 @@ static int open_copy(struct elf_file **ret, const struct buf *image)
 
 	if (fd < 0)
 		return error_errno(-errno, "cannot make room for the vdso");
-	error = io_write_all(fd, image->data, image->size);
+	error = io_write_all(fd, image, size);
 	if (error)
 		error_errno(error, "cannot copy the vdso");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -55,19 +32,8 @@ static int open_copy(struct elf_file **ret, const struct buf *image)
 	return error;
 }
 
-int vdso_open(struct elf_file **ret, uint32_t pid, uint64_t start, uint64_t end)
-{
-	struct buf image = BUF_INIT;
-	int error = read_memory(pid, start, end > start ? end - start : 0, &image);
-
-	if (!error)
-		error = open_copy(ret, &image);
-	buf_release(&image);
-	return error;
-}
-
 /* Where the mapping that begins at `start` ends, by our own list of mappings; 0 when there is none. */
-static uint64_t own_mapping_end(uint64_t start)
+static uint64_t mapping_end(uint64_t start)
 {
 	struct buf maps = BUF_INIT;
 	char key[32];
@@ -84,11 +50,11 @@ static uint64_t own_mapping_end(uint64_t start)
 	return end;
 }
 
-int vdso_open_own(struct elf_file **ret)
+int vdso_open(struct elf_file **ret)
 {
-	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = start ? own_mapping_end(start) : 0;
+	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = start ? mapping_end(start) : 0;
 
-	if (!end)
+	if (end <= start)
 		return error_set(-ENOENT, "this process has no vdso");
-	return vdso_open(ret, (uint32_t)getpid(), start, end);
+	return open_copy(ret, (const void *)(uintptr_t)start, end - start);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The vdso: the ELF image that the kernel maps into every process and that is in no file. */
+/*
+ * The vdso: the ELF image that the kernel maps into every process and that is in no file. All 64-bit
+ * processes of a machine have the same one; those with 32-bit addresses have others.
+ */
 #pragma once
 
 #include "elf/elf_file.h"
 
-/* Opens the one that process `pid` has mapped from `start` to `end`: 0 or -errno (the process is gone, or
- * not ours to look at). It stays readable when the process ends. */
-int vdso_open(struct elf_file **ret, uint32_t pid, uint64_t start, uint64_t end);
 /* Opens our own: 0 or -errno (-ENOENT: we have none). */
-int vdso_open_own(struct elf_file **ret);
+int vdso_open(struct elf_file **ret);
+/* True for the vdso of a process with 64-bit addresses, by where it is mapped. */
+static inline bool vdso_is_64bit(uint64_t start)
+{
+	return start > UINT32_MAX;
+}

@@ -127,7 +127,7 @@ static int open_vdso_module(const struct profile_module *m, struct elf_file **re
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct elf_file *f;
-	int error = vdso_open_own(&f);
+	int error = vdso_open(&f);
 
 	if (error)
 		return error;
