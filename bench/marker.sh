@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What the launch marker costs, by depth of the stack (bench/marker.c). Needs root.
+: "${XPUPROF_BUILD:=build}"
+exec "$XPUPROF_BUILD/bench/marker" "$XPUPROF_BUILD/libxpuprof-inject.so"

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/* Mappings that come, cover each other, and are shared between processes; beside a dumb twin. */
+#include <stdlib.h>
+
+#include "capture/address_space.h"
+#include "tap.h"
+
+static uint64_t generations;
+
+static struct address_space *fresh(void)
+{
+	struct address_space *s = address_space_new(&generations);
+
+	CHECK(s);
+	return s;
+}
+
+static void add(struct address_space **s, uint64_t start, uint64_t end, uint32_t module)
+{
+	const struct mapping m = {.start = start, .end = end, .base = start, .module = module};
+
+	CHECK(!address_space_add(s, &m, &generations));
+}
+
+static uint32_t module_at(const struct address_space *s, uint64_t address)
+{
+	const struct mapping *m = address_space_find(s, address);
+
+	return m ? m->module : 0;
+}
+
+static void an_address_is_found_in_the_mapping_that_covers_it(void)
+{
+	struct address_space *s = fresh();
+
+	add(&s, 0x1000, 0x2000, 1);
+	add(&s, 0x5000, 0x6000, 2);
+	CHECK(module_at(s, 0xfff) == 0 && module_at(s, 0x1000) == 1);
+	CHECK(module_at(s, 0x1fff) == 1 && module_at(s, 0x2000) == 0);
+	CHECK(module_at(s, 0x5800) == 2 && module_at(s, ~0ull) == 0);
+	CHECK(mapping_offset(address_space_find(s, 0x5800), 0x5800) == 0x800);
+	address_space_unref(s);
+}
+
+static void a_new_mapping_cuts_a_hole_into_an_old_one(void)
+{
+	struct address_space *s = fresh();
+
+	add(&s, 0x1000, 0x9000, 1);
+	add(&s, 0x3000, 0x5000, 2);
+	CHECK(module_at(s, 0x2fff) == 1 && module_at(s, 0x3000) == 2);
+	CHECK(module_at(s, 0x4fff) == 2 && module_at(s, 0x5000) == 1);
+	CHECK(mapping_offset(address_space_find(s, 0x6000), 0x6000) == 0x5000);
+	CHECK(s->mappings.count == 3);
+	address_space_unref(s);
+}
+
+static void what_was_unmapped_before_can_be_mapped_without_a_new_generation(void)
+{
+	struct address_space *s = fresh();
+	uint64_t generation = s->generation, changes = s->changes;
+
+	add(&s, 0x1000, 0x2000, 1);
+	CHECK(s->generation == generation && s->changes != changes);
+	changes = s->changes;
+	add(&s, 0x1000, 0x2000, 1);
+	CHECK(s->generation == generation && s->changes == changes);
+	add(&s, 0x1800, 0x2800, 2);
+	CHECK(s->generation != generation);
+	address_space_unref(s);
+}
+
+static void a_fork_shares_until_one_side_changes(void)
+{
+	struct address_space *parent = fresh(), *child;
+
+	add(&parent, 0x1000, 0x2000, 1);
+	child = address_space_ref(parent);
+	add(&child, 0x3000, 0x4000, 2);
+	CHECK(child != parent && child->generation != parent->generation);
+	CHECK(module_at(parent, 0x3000) == 0 && module_at(child, 0x3000) == 2);
+	CHECK(module_at(child, 0x1000) == 1);
+	add(&parent, 0x3000, 0x4000, 3);
+	CHECK(module_at(parent, 0x3000) == 3 && module_at(child, 0x3000) == 2);
+	address_space_unref(parent);
+	address_space_unref(child);
+}
+
+static void memory_that_grows_piece_by_piece_stays_one_mapping(void)
+{
+	struct address_space *s = fresh();
+
+	for (uint64_t start = 0x10000; start < 0x20000; start += 0x1000) {
+		const struct mapping m = {.start = start, .end = start + 0x1000, .module = 1};
+
+		CHECK(!address_space_add(&s, &m, &generations));
+	}
+	CHECK(s->mappings.count == 1 && module_at(s, 0x1ffff) == 1);
+	address_space_unref(s);
+}
+
+static void a_process_cannot_make_us_keep_mappings_without_end(void)
+{
+	struct address_space *s = fresh();
+	int error = 0;
+
+	for (uint64_t i = 1; !error && i < 2 * MAPPINGS_MAX; i++) {
+		const struct mapping m = {.start = i << 13, .end = (i << 13) + 4096, .base = i};
+
+		error = address_space_add(&s, &m, &generations);
+	}
+	CHECK(error == -ENOSPC && s->mappings.count <= MAPPINGS_MAX);
+	address_space_unref(s);
+}
+
+#define TWIN_SIZE 256
+
+static void any_sequence_of_mappings_equals_that_of_an_array_by_address(void)
+{
+	uint32_t twin[TWIN_SIZE] = {0};
+	struct address_space *s = fresh();
+
+	srandom(1);
+	for (uint32_t module = 1; module < 3000; module++) {
+		uint64_t start = (uint64_t)random() % TWIN_SIZE;
+		uint64_t size = 1 + (uint64_t)random() % 40;
+		uint64_t end = start + size < TWIN_SIZE ? start + size : TWIN_SIZE;
+
+		add(&s, start, end, module);
+		for (uint64_t i = start; i < end; i++)
+			twin[i] = module;
+		for (uint64_t i = 0; i < TWIN_SIZE; i++)
+			CHECK(module_at(s, i) == twin[i]);
+	}
+	address_space_unref(s);
+}
+
+int main(void)
+{
+	RUN(an_address_is_found_in_the_mapping_that_covers_it);
+	RUN(a_new_mapping_cuts_a_hole_into_an_old_one);
+	RUN(what_was_unmapped_before_can_be_mapped_without_a_new_generation);
+	RUN(a_fork_shares_until_one_side_changes);
+	RUN(memory_that_grows_piece_by_piece_stays_one_mapping);
+	RUN(a_process_cannot_make_us_keep_mappings_without_end);
+	RUN(any_sequence_of_mappings_equals_that_of_an_array_by_address);
+	return tap_end();
+}

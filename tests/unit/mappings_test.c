@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+/* From perf's records to stacks of the profile, without a kernel: records are made here. */
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "capture/changes.h"
+#include "capture/perf_maps.h"
+#include "capture/processes.h"
+#include "capture/stacks.h"
+#include "profile/writer.h"
+#include "tap.h"
+
+/* Above what a kernel gives out: not there in /proc. */
+#define PARENT 5000000u
+#define CHILD  5000001u
+
+static struct profile_writer *w;
+static struct modules *modules;
+static struct processes *processes;
+static struct stacks *stacks;
+static struct changes changes;
+static uint64_t lost;
+
+static void begin(void)
+{
+	lost = 0;
+	changes = (struct changes){0};
+	CHECK(!profile_writer_open(&w, "/dev/null"));
+	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so"));
+	CHECK(!processes_new(&processes, modules));
+	CHECK(!stacks_new(&stacks, w, modules, processes));
+}
+
+static void end(void)
+{
+	changes_release(&changes);
+	stacks_free(stacks);
+	processes_free(processes);
+	modules_free(modules);
+	profile_writer_abort(w);
+}
+
+/* ------------------------------------------------------------------ records */
+
+static void put(struct buf *b, uint64_t value, size_t size)
+{
+	buf_append(b, &value, size);
+}
+
+/* Sets the size and hands the record over. */
+static void send(struct buf *b)
+{
+	uint16_t size = (uint16_t)b->size;
+
+	memcpy(b->data + 6, &size, sizeof(size));
+	CHECK(!perf_maps_decode(b->data, b->size, &changes, &lost));
+	buf_release(b);
+}
+
+static struct buf record(uint32_t type, uint16_t misc, uint32_t pid)
+{
+	struct buf b = BUF_INIT;
+
+	put(&b, type, 4);
+	put(&b, misc, 2);
+	put(&b, 0, 2);
+	put(&b, pid, 4);
+	put(&b, pid, 4);
+	return b;
+}
+
+static void map(uint32_t pid, uint64_t time_ns, uint64_t start, uint64_t size, uint64_t offset,
+	const char *path)
+{
+	struct buf b = record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, pid);
+	size_t length = strlen(path) + 1;
+
+	put(&b, start, 8);
+	put(&b, size, 8);
+	put(&b, offset, 8);
+	put(&b, 20, 4);
+	for (int i = 0; i < 20; i++)
+		put(&b, (uint64_t)path[0] + (uint64_t)i, 1);
+	put(&b, 5, 4); /* protection */
+	put(&b, 2, 4); /* flags */
+	buf_append(&b, path, length);
+	for (; length & 7; length++)
+		put(&b, 0, 1);
+	put(&b, time_ns, 8);
+	send(&b);
+}
+
+static void new_image(uint32_t pid, uint64_t time_ns)
+{
+	struct buf b = record(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, pid);
+
+	put(&b, 0x6f6c6c6568, 8);
+	put(&b, time_ns, 8);
+	send(&b);
+}
+
+/* What capture.c does with the changes that matter here. */
+static void apply_until(uint64_t until_ns)
+{
+	const struct change *c;
+
+	while ((c = changes_peek(&changes, until_ns))) {
+		CHECK(!(c->kind == CHANGE_MAP ? processes_map(processes, c)
+					      : processes_image(processes, c->pid)));
+		changes_drop(&changes);
+	}
+}
+
+/* ------------------------------------------------------------------ stacks */
+
+static uint32_t intern(uint32_t pid, const uint64_t *frames, uint32_t depth, bool launch, bool *ret_incomplete)
+{
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = depth,
+		.walk_end = WALK_ASTRAY,
+		.launch = launch};
+	struct process *process = processes_find(processes, pid);
+	bool incomplete = false;
+	uint32_t stack = 0;
+
+	CHECK(process && !stacks_intern(stacks, process, &raw, &stack, &incomplete));
+	if (ret_incomplete)
+		*ret_incomplete = incomplete;
+	return stack;
+}
+
+/* The newest location in the profile, as text. */
+static const char *last_location(void)
+{
+	static char text[256];
+	const struct profile_location *l =
+		profile_writer_location(w, profile_writer_location_count(w));
+	const struct profile_module *m = profile_writer_module(w, l->module);
+
+	snprintf(text, sizeof(text), "%s+%#llx", m ? profile_writer_string(w, m->path) : "none",
+		(unsigned long long)l->address);
+	return text;
+}
+
+static void one_address_means_what_was_mapped_there_at_that_time(void)
+{
+	const uint64_t frame = 0x401234;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 200, 0x401000, 0x1000, 0x2000, "/lib/second.so");
+	map(PARENT, 100, 0x401000, 0x1000, 0x1000, "/lib/first.so");
+	apply_until(150);
+	intern(PARENT, &frame, 1, false, NULL);
+	CHECK_TEXT(last_location(), "/lib/first.so+0x1234");
+	apply_until(250);
+	intern(PARENT, &frame, 1, false, NULL);
+	CHECK_TEXT(last_location(), "/lib/second.so+0x2234");
+	end();
+}
+
+static void a_return_address_lies_inside_its_call(void)
+{
+	/* The second frame's call is the last instruction of its mapping. */
+	const uint64_t frames[] = {0x401010, 0x402000};
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	apply_until(1);
+	intern(PARENT, frames, 2, false, NULL);
+	CHECK(profile_writer_location_count(w) >= 2);
+	CHECK_TEXT(last_location(), "/bin/program+0x10");
+	intern(PARENT, frames, 1, true, NULL);
+	CHECK_TEXT(last_location(), "/bin/program+0xf");
+	end();
+}
+
+static void a_child_has_its_parents_mappings_until_it_execs(void)
+{
+	const uint64_t frame = 0x401010;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/parent");
+	apply_until(1);
+	CHECK(!processes_fork(processes, PARENT, CHILD));
+	CHECK(processes_find(processes, CHILD)->space == processes_find(processes, PARENT)->space);
+	intern(CHILD, &frame, 1, false, NULL);
+	CHECK_TEXT(last_location(), "/bin/parent+0x10");
+	new_image(CHILD, 2);
+	map(CHILD, 3, 0x401000, 0x1000, 0x5000, "/bin/child");
+	apply_until(3);
+	intern(CHILD, &frame, 1, false, NULL);
+	CHECK_TEXT(last_location(), "/bin/child+0x5010");
+	CHECK(address_space_find(processes_find(processes, PARENT)->space, frame)->module !=
+	      address_space_find(processes_find(processes, CHILD)->space, frame)->module);
+	processes_exit(processes, PARENT);
+	CHECK(!processes_find(processes, PARENT));
+	intern(CHILD, &frame, 1, false, NULL);
+	end();
+}
+
+static void code_made_at_run_time_belongs_to_its_process_alone(void)
+{
+	const uint64_t frame = 0x7f0000000123;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x7f0000000000, 0x1000, 0, "//anon");
+	apply_until(1);
+	intern(PARENT, &frame, 1, false, NULL);
+	CHECK_TEXT(last_location(), "[anon:5000000]+0x7f0000000123");
+	end();
+}
+
+static void the_vdso_is_the_same_wherever_it_is_mapped(void)
+{
+	const uint64_t here = 0x7ff000000a10, there = 0x7ff100000a10;
+	uint32_t stack;
+
+	begin();
+	CHECK(processes_get(processes, PARENT) && processes_get(processes, CHILD));
+	map(PARENT, 1, 0x7ff000000000, 0x2000, 0, "[vdso]");
+	map(CHILD, 1, 0x7ff100000000, 0x2000, 0, "[vdso]");
+	apply_until(1);
+	stack = intern(PARENT, &here, 1, false, NULL);
+	CHECK_TEXT(last_location(), "[vdso]+0xa10");
+	CHECK(intern(CHILD, &there, 1, false, NULL) == stack);
+	end();
+}
+
+static void a_repeated_stack_is_found_again_and_a_similar_one_is_not_taken_for_it(void)
+{
+	const uint64_t frames[] = {0x401010, 0x401020, 0x401030}, other[] = {0x401010, 0x401020, 0x401031};
+	uint32_t stack;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	apply_until(1);
+	stack = intern(PARENT, frames, 3, false, NULL);
+	CHECK(stack && intern(PARENT, frames, 3, false, NULL) == stack);
+	CHECK(intern(PARENT, other, 3, false, NULL) != stack);
+	CHECK(intern(PARENT, frames, 2, false, NULL) != stack);
+	CHECK(intern(PARENT, frames, 3, true, NULL) != stack);
+	end();
+}
+
+static void addresses_where_a_walk_went_astray_are_cut_off(void)
+{
+	const uint64_t frames[] = {0x401010, 0x401020, 0xdead, 0xbeef};
+	bool incomplete;
+	uint32_t stack;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	apply_until(1);
+	stack = intern(PARENT, frames, 4, false, &incomplete);
+	CHECK(incomplete);
+	CHECK(intern(PARENT, frames, 2, false, &incomplete) == stack && incomplete);
+	end();
+}
+
+static void an_address_that_gets_mapped_later_is_looked_up_again(void)
+{
+	const uint64_t frames[] = {0x401010, 0x501020, 0x401030};
+	uint32_t stack;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	apply_until(1);
+	stack = intern(PARENT, frames, 3, false, NULL);
+	CHECK(intern(PARENT, frames, 3, false, NULL) == stack);
+	map(PARENT, 2, 0x501000, 0x1000, 0, "/lib/late.so");
+	apply_until(2);
+	CHECK(intern(PARENT, frames, 3, false, NULL) != stack);
+	end();
+}
+
+static void our_own_frames_are_no_part_of_a_launch(void)
+{
+	const uint64_t frames[] = {0x601010, 0x701010, 0x401020}, plain[] = {0x401020};
+	uint32_t stack;
+
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	map(PARENT, 1, 0x601000, 0x1000, 0, "/opt/libxpuprof-inject.so");
+	map(PARENT, 1, 0x701000, 0x1000, 0, "/usr/local/cuda/lib64/libcupti.so.13");
+	apply_until(1);
+	stack = intern(PARENT, frames, 3, true, NULL);
+	CHECK(stack && intern(PARENT, plain, 1, true, NULL) == stack);
+	end();
+}
+
+static void dropped_and_damaged_records_are_counted_or_passed_over(void)
+{
+	struct buf b = BUF_INIT;
+
+	begin();
+	put(&b, PERF_RECORD_LOST, 8);
+	put(&b, 0, 8);
+	put(&b, 17, 8);
+	put(&b, 5, 8);
+	send(&b);
+	CHECK(lost == 17);
+	b = record(PERF_RECORD_MMAP2, 0, PARENT); /* ends before its time */
+	put(&b, 1, 8);
+	send(&b);
+	CHECK(!changes_peek(&changes, UINT64_MAX));
+	end();
+}
+
+static void mappings_of_strangers_are_not_kept(void)
+{
+	begin();
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	apply_until(1);
+	CHECK(!processes_find(processes, PARENT));
+	end();
+}
+
+static void this_programs_own_mappings_are_read_from_proc(void)
+{
+	const uint64_t frame = (uint64_t)(uintptr_t)&this_programs_own_mappings_are_read_from_proc;
+	struct process *self;
+
+	begin();
+	self = processes_get(processes, (uint32_t)getpid());
+	CHECK(self && !processes_read_maps(processes, self, clock_now_ns()));
+	intern((uint32_t)getpid(), &frame, 1, false, NULL);
+	CHECK(strstr(last_location(), "mappings_test.t+0x"));
+	end();
+}
+
+int main(void)
+{
+	RUN(one_address_means_what_was_mapped_there_at_that_time);
+	RUN(a_return_address_lies_inside_its_call);
+	RUN(a_child_has_its_parents_mappings_until_it_execs);
+	RUN(code_made_at_run_time_belongs_to_its_process_alone);
+	RUN(the_vdso_is_the_same_wherever_it_is_mapped);
+	RUN(a_repeated_stack_is_found_again_and_a_similar_one_is_not_taken_for_it);
+	RUN(addresses_where_a_walk_went_astray_are_cut_off);
+	RUN(an_address_that_gets_mapped_later_is_looked_up_again);
+	RUN(our_own_frames_are_no_part_of_a_launch);
+	RUN(dropped_and_damaged_records_are_counted_or_passed_over);
+	RUN(mappings_of_strangers_are_not_kept);
+	RUN(this_programs_own_mappings_are_read_from_proc);
+	return tap_end();
+}
