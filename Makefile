@@ -8,6 +8,7 @@
 #	make SAN=1 ...             with address and undefined-behaviour sanitizers, in build/san
 #	make PORTABLE=1 ...        libbpf, libelf and their like linked in, for machines without them
 #	make WERROR=1 ...          a warning is an error
+#	make BPF=0 ...             without the CPU side, for machines without clang, bpftool or libbpf
 #	make V=1 ...               show every command
 
 VERSION := 0.1.0
@@ -45,12 +46,25 @@ BPF_MACHINE := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 BPFFLAGS := -target bpf -mcpu=v2 -g -O2 -Wall $(if $(filter 1,$(WERROR)),-Werror) -Wno-missing-declarations -Isrc \
 	-D__TARGET_ARCH_$(BPF_MACHINE) $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu))
 
+# The CPU side needs clang, bpftool and libbpf. A build without one of them has a stub in its place, which
+# says so (make BPF=0 builds that).
+ifeq ($(origin BPF),undefined)
+BPF := $(if $(and $(shell command -v $(firstword $(CLANG))),$(shell command -v $(firstword $(BPFTOOL))),$(shell \
+	$(CC) -E -include bpf/libbpf.h -x c -o /dev/null /dev/null 2>/dev/null && echo 1)),1,0)
+endif
+ifneq ($(BPF),1)
+$(info clang, bpftool or libbpf is missing: this build cannot record CPU stacks)
+LIBS := $(filter-out -lbpf,$(LIBS))
+endif
+NEEDS_BPF := capture programs uprobe marker_cost
+WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c))
+
 ROOMS := base profile elf symbolize correlate gpu gpu/nvidia capture view export cmd
-SOURCES := $(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c))
+SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o
 INJECT_SOURCES := $(wildcard src/inject/*.c) src/inject/marker.S
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
-BPF_SOURCES := $(wildcard src/bpf/*.bpf.c)
+BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
 PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so
@@ -77,7 +91,7 @@ endif
 
 # Stops with a list of what is missing before a compiler stops with something harder to read.
 $(B)/needs: tools/check-needs $(B)/built-with
-	CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' PORTABLE='$(PORTABLE)' LIBS='$(LIBS)' tools/check-needs
+	CC='$(CC)' BPF='$(BPF)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' PORTABLE='$(PORTABLE)' LIBS='$(LIBS)' tools/check-needs
 	touch $@
 
 $(B)/xpuprof: $(B)/obj/src/main.o $(B)/libxpuprof.a
