@@ -74,7 +74,7 @@ static int add_fixed_entries(struct stacks *s)
 	if (!error)
 		error = add_note(s->w, "[unknown]", &s->unknown_location);
 	if (!error)
-		error = add_note(s->w, "[incomplete stack]", &incomplete_location);
+		error = add_note(s->w, NOTE_INCOMPLETE, &incomplete_location);
 	if (!error)
 		error = profile_add_stack_node(s->w, 0, incomplete_location, &s->incomplete_stack);
 	return error;

@@ -45,10 +45,12 @@ const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes)
 
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns)
 {
+	static const struct unit units[] = {{"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+
 	if (ns)
-		snprintf(cell, TEXT_CELL, "%.2f GB/s", (double)bytes / (double)ns);
-	else
-		snprintf(cell, TEXT_CELL, "-");
+		return in_units(cell, (double)bytes * 1e9 / (double)ns, units,
+			sizeof(units) / sizeof(units[0]));
+	snprintf(cell, TEXT_CELL, "-");
 	return cell;
 }
 

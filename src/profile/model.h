@@ -45,8 +45,11 @@ enum profile_frame_kind {
 	FRAME_USER = 1, /* native code in user space */
 	FRAME_KERNEL,   /* the operating system's kernel */
 	FRAME_PYTHON,
-	FRAME_NOTE, /* not code: says something about the stack, e.g. "[incomplete]"; named in brackets */
+	FRAME_NOTE, /* not code: says something about the stack; named in brackets */
 };
+
+/* The name of the note at the root end of a stack that does not reach its root. */
+#define NOTE_INCOMPLETE "[incomplete stack]"
 
 /*
  * One place in code. For MODULE_FILE `address` is an offset into the file, for MODULE_VDSO into the

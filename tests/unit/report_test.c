@@ -66,7 +66,7 @@ static void make_stacks(struct made *m)
 	CHECK(profile_add_module(m->w, &cuda, &cuda_id) == 0);
 	base = stack(m, 0, location(m, FRAME_USER, app_id, 0x10, "main"));
 	launch = location(m, FRAME_USER, cuda_id, 0x20, "cudaLaunchKernel");
-	note = location(m, FRAME_NOTE, 0, 0, "[incomplete]");
+	note = location(m, FRAME_NOTE, 0, 0, NOTE_INCOMPLETE);
 	/* The CUDA runtime is in a library for one, and linked into the program for the other. */
 	m->train_stack = stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi"));
 	linked_in = stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
@@ -227,7 +227,7 @@ static const char golden[] =
 	"\n"
 	"Copies\n"
 	"     total   of GPU       count      mean     bytes    bandwidth  kind\n"
-	"   2.00 ms   22.2 %           1   2.00 ms   50.0 MB   25.00 GB/s  HtoD, pinned to device\n"
+	"   2.00 ms   22.2 %           1   2.00 ms   50.0 MB    25.0 GB/s  HtoD, pinned to device\n"
 	"\n"
 	"Memory sets\n"
 	"     total   of GPU       count      mean     bytes    bandwidth  kind\n"

@@ -44,7 +44,8 @@ static void shares_and_rates_of_nothing_are_a_dash(void)
 
 	CHECK_TEXT(text_percent(cell, 1, 8), "12.5 %");
 	CHECK_TEXT(text_percent(cell, 0, 0), "-");
-	CHECK_TEXT(text_bandwidth(cell, 50000, 2000), "25.00 GB/s");
+	CHECK_TEXT(text_bandwidth(cell, 50000, 2000), "25.0 GB/s");
+	CHECK_TEXT(text_bandwidth(cell, 2780, 834000), "3.33 MB/s");
 	CHECK_TEXT(text_bandwidth(cell, 50000, 0), "-");
 	CHECK_TEXT(text_bytes(cell, 1500000000), "1.50 GB");
 	CHECK_TEXT(text_bytes(cell, UINT64_MAX), "18447 PB");
