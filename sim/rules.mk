@@ -4,7 +4,7 @@
 SIM_FLAGS := -Isim/include -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SIM_OBJECTS = $(patsubst %.c,$(B)/%.o,$(wildcard sim/$(1)/*.c))
 SIM_LINK := $(CC) -shared -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -pthread
-SIM_LIBRARIES := $(B)/sim/libcuda.so.1 \
+SIM_LIBRARIES := $(B)/sim/libcuda.so.1 $(B)/sim/libcudart.so.13 $(B)/sim/libcudart.so \
 	$(B)/sim/libcupti.so.13 $(B)/sim/libcupti.so $(B)/sim/without-cupti/libcuda.so.1
 
 sim: $(SIM_LIBRARIES)
@@ -12,8 +12,8 @@ sim: $(SIM_LIBRARIES)
 $(B)/sim/libcuda.so.1: $(call SIM_OBJECTS,driver)
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -ldl
 
-$(B)/sim/libcudart.so.13: $(call SIM_OBJECTS,runtime) $(B)/sim/libcuda.so.1
-	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^
+$(B)/sim/libcudart.so.13: $(call SIM_OBJECTS,runtime) $(B)/sim/libcuda.so.1 sim/runtime/exports.map
+	$(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script=sim/runtime/exports.map -o $@ $(filter-out %.map,$^)
 
 $(B)/sim/libcupti.so.13: $(call SIM_OBJECTS,cupti) $(B)/sim/libcuda.so.1
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^

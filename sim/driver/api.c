@@ -51,6 +51,13 @@ void xpuprof_sim_exit(struct sim_call *call)
 	sim_thread.depth--;
 }
 
+CUresult xpuprof_sim_start(void)
+{
+	if (atomic_load_explicit(&sim.state, memory_order_relaxed) == SIM_READY)
+		return CUDA_SUCCESS;
+	return cuInit(0);
+}
+
 CUcontext xpuprof_sim_context(void)
 {
 	return sim_current();

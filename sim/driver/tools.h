@@ -84,6 +84,8 @@ extern SIM_EXPORT struct sim_tools xpuprof_sim_tools;
 
 SIM_EXPORT void xpuprof_sim_enter(struct sim_call *call);
 SIM_EXPORT void xpuprof_sim_exit(struct sim_call *call);
+/* Starts the driver for the runtime; cheap when it runs. */
+SIM_EXPORT CUresult xpuprof_sim_start(void);
 /* What is current to the calling thread, for CUPTI. */
 SIM_EXPORT CUcontext xpuprof_sim_context(void);
 SIM_EXPORT CUstream xpuprof_sim_stream(CUstream handle, bool per_thread);
