@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -182,9 +183,17 @@ static int check_outputs(const struct record *r)
 	return error;
 }
 
+/* Devices and the like are not ours to remove or to give away. */
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode);
+}
+
 static void give_away(const struct target_user *u, const char *path)
 {
-	if (u->switched && strcmp(path, "-") && lchown(path, u->uid, u->gid))
+	if (u->switched && is_regular(path) && lchown(path, u->uid, u->gid))
 		cmd_error("cannot give '%s' to %s: %s", path, u->name, strerror(errno));
 }
 
@@ -255,7 +264,8 @@ static int start(struct session *s, const char *profile_path)
 	if (!error)
 		return EXIT_OK;
 	status = session_exec_failed(s) ? exec_status(error) : cmd_failed();
-	unlink(profile_path);
+	if (is_regular(profile_path))
+		unlink(profile_path);
 	return status;
 }
 

@@ -170,7 +170,7 @@ static void write_frame(struct picture *p, uint32_t node, uint32_t depth, uint64
 static int write_frames(struct picture *p)
 {
 	struct tree_walk w = tree_walk_begin(p->svg->tree);
-	uint64_t start;
+	uint64_t start = 0;
 	int error = advance(p, 0, svg_width(p->svg, 0), &start);
 
 	if (!error && p->scale > 0)

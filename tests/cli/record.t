@@ -43,7 +43,10 @@ true_that "before the program was started" test ! -e ran
 run xpuprof record -q -o /dev/full -- true
 is "$status" 1 "a full disk fails"
 has "$err" "No space left on device" "and says so"
-run xpuprof record -q -o /dev/full -- sh -c 'exit 5'
+run xpuprof record -q -o p.xpu -o svg:/dev/full -- true
+is "$status" 1 "a form that does not fit on the disk fails"
+has "$err" "No space left on device" "and says so"
+run xpuprof record -q -o p.xpu -o svg:/dev/full -- sh -c 'exit 5'
 is "$status" 5 "but the program's own failure comes first"
 
 is "$(printf 'a\nb\n' | record cat)" "$(printf 'a\nb')" "standard input and output are the program's"
@@ -62,7 +65,9 @@ is "$(comm -3 alone recorded)" "" "and nothing with --cpu-only"
 run env CUDA_INJECTION64_PATH=/other.so "$build/xpuprof" record -q -o p.xpu -- printenv CUDA_INJECTION64_PATH
 is "$out" /other.so "another injected library is respected"
 has "$err" "CUDA_INJECTION64_PATH already names '/other.so'" "and reported"
-is "$(ls -d /tmp/xpuprof-* 2>/dev/null)" "" "no folder is left in /tmp"
+run xpuprof record -q -o p.xpu -- sh -c 'ls -d "${XPUPROF_SOCKET%/*}"'
+is "$status" 0 "the socket's folder is there while the program runs"
+true_that "and removed at the end" test ! -e "$out"
 
 # Signals: what is sent to us alone is passed on once.
 cat >count_terms.sh <<'E2'

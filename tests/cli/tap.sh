@@ -15,6 +15,7 @@ build=${XPUPROF_BUILD:-$here/../../build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+exec 3>&1 # for results, so that a test may send its command's output elsewhere
 tests=0
 failed=0
 
@@ -32,10 +33,10 @@ run() {
 result() { # 0|1 NAME
 	tests=$((tests + 1))
 	if [ "$1" = 0 ]; then
-		echo "ok $tests - $2"
+		echo "ok $tests - $2" >&3
 	else
 		failed=$((failed + 1))
-		echo "not ok $tests - $2"
+		echo "not ok $tests - $2" >&3
 	fi
 }
 

@@ -308,8 +308,8 @@ static void json_holds_the_same_sums(void)
 		"\"elapsed_ns\":100000000",
 		"\"cpu_ns\":20000000",
 		"\"gpu_ns\":9000000",
-		"\"linker_name\":\"_Z10vector_addPfS_i\",\"count\":3,\"total_ns\":6000000,\"mean_ns\":2e+06,"
-		"\"min_ns\":1000000,\"max_ns\":3000000",
+		("\"linker_name\":\"_Z10vector_addPfS_i\",\"count\":3,\"total_ns\":6000000,\"mean_ns\":2e+06,"
+		 "\"min_ns\":1000000,\"max_ns\":3000000"),
 		"\"path\":[\"main\",\"train(float*, int)\"],\"path_ns\":4000000",
 		"\"gb_per_s\":25}",
 		"\"busy_ns\":7000000,\"busy_uncertain_ns\":0",
