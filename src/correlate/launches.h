@@ -40,12 +40,17 @@ struct launch {
 	uint8_t list; /* enum launch_list */
 };
 
+struct launch_slot {
+	uint32_t place; /* place + 1, 0: free */
+	uint32_t hash;
+};
+
 struct launches {
 	struct launch *places;
 	size_t max;
 	size_t fresh;      /* places from here on were never used */
 	uint32_t free;     /* the first of the places given back, chained by `newer` */
-	uint32_t *index;   /* place + 1 by hash, open addressing, 0 = free; at most half full */
+	struct launch_slot *index; /* open addressing, at most a quarter full */
 	size_t index_mask;
 	uint32_t oldest[LAUNCH_LISTS], newest[LAUNCH_LISTS];
 	size_t count[LAUNCH_LISTS];
