@@ -57,7 +57,7 @@ $(FB)/obj/%.o: %.c $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
 	$(CLANG) $(COMMON) $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(FB)/obj/src/capture/%.o: | $(BPF_SKELETONS)
+$(filter $(FB)/obj/src/capture/%,$(FUZZ_OBJECTS)): | $(BPF_SKELETONS)
 
 $(FB)/libxpuprof.a: $(FUZZ_OBJECTS) $(B)/made-of
 	@rm -f $@

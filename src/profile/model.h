@@ -16,7 +16,7 @@
  * ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
  *
  * These structs are what writer and reader exchange with the rest of the program; how they look in the
- * file is docs/file-format.md.
+ * file is docs/file-format.md. The values of all enums are in the file: add at the end, never renumber.
  */
 #pragma once
 

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Fuzz target: any bytes as the chunks of a profile file. The file's header is put before them and
+ * their checksums are made right, so that what they hold is looked at. Whatever the reader hands
+ * out must stay within the tables.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "profile/crc32c.h"
+#include "profile/format.h"
+#include "profile/reader.h"
+#include "profile/writer.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		__builtin_trap();
+}
+
+static void check_ids(
+	const struct profile_reader *r, uint32_t thread, uint32_t stack, uint32_t string)
+{
+	struct profile_counts counts = profile_counts(r);
+
+	require(thread <= counts.threads && stack <= counts.stack_nodes &&
+		string <= counts.strings);
+}
+
+static void check_event(const struct profile_reader *r, const struct profile_event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		check_ids(r, e->sample.thread, e->sample.stack, 0);
+		return;
+	case EVENT_CALL:
+		check_ids(r, e->call.thread, e->call.stack, e->call.api);
+		require(e->call.kind >= 1 && e->call.kind < CALL_KINDS);
+		return;
+	case EVENT_WORK:
+		check_ids(r, e->work.thread, e->work.stack, e->work.api);
+		check_ids(r, 0, e->work.node_stack, 0);
+		require(profile_op(r, e->work.op) && e->work.join < JOIN_REASONS);
+		return;
+	case EVENT_PENDING:
+		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
+		require(e->pending.reason >= 1 && e->pending.reason < PENDING_REASONS);
+		return;
+	}
+	require(false);
+}
+
+static void check_tables(const struct profile_reader *r)
+{
+	struct profile_counts counts = profile_counts(r);
+	size_t size;
+
+	for (uint32_t id = 1; id <= counts.strings; id++) {
+		const char *text = profile_string(r, id, &size);
+
+		require(text[size] == '\0');
+	}
+	for (uint32_t id = 1; id <= counts.stack_nodes; id++) {
+		require(profile_stack_node(r, id)->parent < id);
+		require(profile_location(r, profile_stack_node(r, id)->location));
+	}
+	for (uint32_t id = 1; id <= counts.locations; id++)
+		require(profile_location(r, id)->module <= counts.modules &&
+			profile_location(r, id)->name <= counts.strings);
+	for (uint32_t id = 1; id <= counts.modules; id++)
+		require(profile_module(r, id)->build_id_size <= BUILD_ID_MAX);
+	for (uint32_t id = 1; id <= counts.processes; id++)
+		require(profile_process(r, id)->parent < id);
+	for (uint32_t id = 1; id <= counts.threads; id++)
+		require(profile_thread(r, id)->process <= counts.processes);
+	for (uint32_t id = 1; id <= counts.ops; id++)
+		require(profile_op(r, id)->device <= counts.devices &&
+			profile_op(r, id)->copy_kind < COPY_KINDS);
+}
+
+static void check_meta(const struct profile_reader *r)
+{
+	const char *key, *value;
+
+	for (size_t i = 0; profile_meta_at(r, i, &key, &value); i++)
+		require(profile_meta(r, key) && strlen(value) < CHUNK_MAX_BYTES);
+}
+
+/* Fills in the header of the file and the checksums of the chunks, as far as they go. */
+static void mend(uint8_t *file, size_t size)
+{
+	size_t at = FILE_HEADER_BYTES;
+
+	memcpy(file, FILE_MAGIC, FILE_MAGIC_BYTES);
+	put_u32(file + FILE_MAGIC_BYTES, FILE_VERSION);
+	put_u32(file + 12, crc32c(0, file, 12));
+	while (size - at >= CHUNK_HEADER_BYTES) {
+		uint8_t *header = file + at;
+		uint32_t payload = get_u32(header + 4);
+
+		if (payload > size - at - CHUNK_HEADER_BYTES)
+			return;
+		put_u32(header + 8,
+			crc32c(crc32c(0, header, 8), header + CHUNK_HEADER_BYTES, payload));
+		at += CHUNK_HEADER_BYTES + payload;
+	}
+}
+
+static void read_all(const char *path)
+{
+	struct profile_reader *r;
+	struct profile_event e;
+
+	require(!profile_reader_open(&r, path));
+	while (profile_reader_next(r, &e) > 0)
+		check_event(r, &e);
+	check_tables(r);
+	check_meta(r);
+	profile_reader_close(r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	uint8_t *file = malloc(FILE_HEADER_BYTES + size);
+	char path[64];
+
+	require(fd >= 0 && file);
+	if (size)
+		memcpy(file + FILE_HEADER_BYTES, data, size);
+	mend(file, FILE_HEADER_BYTES + size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	require(!io_write_all(fd, file, FILE_HEADER_BYTES + size));
+	read_all(path);
+	free(file);
+	close(fd);
+	return 0;
+}
+
+static void write_tables(struct profile_writer *w)
+{
+	struct profile_module m = {.kind = MODULE_FILE, .path = 1, .build_id_size = 2};
+	struct profile_location l = {.kind = FRAME_USER, .module = 1};
+	struct profile_process p = {.comm = 1};
+	struct profile_thread t = {.process = 1, .name = 2};
+	struct profile_device d = {.name = 3};
+	struct profile_op op = {.kind = OP_KERNEL, .process = 1, .device = 1, .name = 2};
+	uint32_t id;
+
+	profile_add_string(w, "one", 3, &id);
+	profile_add_string(w, "two", 3, &id);
+	profile_add_string(w, "three", 5, &id);
+	profile_add_module(w, &m, &id);
+	for (l.address = 1; l.address <= 4; l.address++) {
+		profile_add_location(w, &l, &id);
+		profile_add_stack_node(w, id - 1, id, &id);
+	}
+	profile_add_symbol(w, 2, 3, 1, 12);
+	for (p.pid = 1; p.pid <= 2; p.pid++) {
+		p.parent = p.pid - 1;
+		profile_add_process(w, &p, &id);
+	}
+	profile_add_thread(w, &t, &id);
+	t.name = 3;
+	profile_update_thread(w, id, &t);
+	profile_add_device(w, &d, &id);
+	profile_add_op(w, &op, &id);
+	op.kind = OP_COPY;
+	profile_add_op(w, &op, &id);
+}
+
+/* Every kind of event, with and without what is optional in it. */
+static void write_events(struct profile_writer *w)
+{
+	struct profile_sample s = {
+		.time_ns = 1000, .period_ns = 10, .thread = 1, .stack = 2, .cpu = 3};
+	struct profile_call c = {.start_ns = 1000,
+		.duration_ns = 9,
+		.thread = 1,
+		.stack = 3,
+		.api = 2,
+		.kind = CALL_GRAPH,
+		.instance = 1,
+		.correlation = 5};
+	struct profile_work work = {.start_ns = 2000, .duration_ns = 70, .op = 1, .thread = 1,
+		.stack = 3, .api = 2, .launch_ns = 1000, .instance = 1, .correlation = 5};
+	struct profile_pending p = {.start_ns = 5, .thread = 1, .stack = 4, .api = 1, .instance = 2,
+		.correlation = 7, .reason = PENDING_EMPTY};
+
+	profile_write_sample(w, &s);
+	profile_write_sample(w, &s);
+	profile_write_call(w, &c);
+	c.result = -1;
+	c.instance = 2;
+	profile_write_call(w, &c);
+	profile_write_work(w, &work);
+	work.graph_node = 77;
+	work.node_stack = 2;
+	work.bytes = 4096;
+	profile_write_work(w, &work);
+	work.stack = 1;
+	work.queued_ns = 1500;
+	work.submitted_ns = 1600;
+	work.join = JOIN_LATE;
+	profile_write_work(w, &work);
+	profile_write_pending(w, &p);
+	profile_count_loss(w, LOSS_GPU_TAKEN, 3);
+	profile_set_meta(w, META_COMMAND, "true");
+}
+
+/* Puts a profile without its header into the corpus; what does not work out is only a seed less. */
+static void write_seed(const char *folder)
+{
+	struct profile_writer *w;
+	struct buf file = BUF_INIT;
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/written-by-the-writer", folder);
+	if (profile_writer_open(&w, path))
+		return;
+	write_tables(w);
+	write_events(w);
+	profile_writer_flush(w);
+	write_events(w);
+	profile_writer_close(w);
+	if (!io_read_file(path, 1 << 20, &file) && (f = fopen(path, "w"))) {
+		fwrite(file.data + FILE_HEADER_BYTES, 1, file.size - FILE_HEADER_BYTES, f);
+		fclose(f);
+	}
+	buf_release(&file);
+}
+
+/* The first folder among the arguments is the corpus. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct stat status;
+
+	for (int i = 1; i < *argc; i++) {
+		if ((*argv)[i][0] == '-' || stat((*argv)[i], &status) || !S_ISDIR(status.st_mode))
+			continue;
+		write_seed((*argv)[i]);
+		break;
+	}
+	return 0;
+}
