@@ -8,6 +8,11 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The injected library's code, called directly. It comes before the archive, which has names like its own.
+$(B)/bench/gpu_path: $(B)/obj/bench/gpu_path.o $(INJECT_OBJECTS) $(B)/libxpuprof.a
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 bench: all $(BENCH_PROGRAMS)
 	@for script in $(BENCH_SCRIPTS); do \
 		XPUPROF_BUILD=$(abspath $(B)) $$script || exit 1; \

@@ -26,7 +26,7 @@
 
 #include "inject/library.h"
 
-#define BUFFERS	     128u
+#define BUFFERS	     256u
 #define BUFFER_BYTES (256u * 1024u)
 #define NONE	     0u /* numbers are kept plus one */
 

@@ -58,7 +58,6 @@ enum cupti_activity_kind {
 };
 
 enum cupti_attribute {
-	CUPTI_ATTRIBUTE_DEVICE_BUFFER_SIZE = 0,
 	CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT = 2,
 	CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER = 5,
 };

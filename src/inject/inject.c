@@ -22,6 +22,9 @@
 #include "inject/stacks.h"
 #include "inject/marker.h"
 
+/* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every context; its
+ * own limit of 250 would be most of a gigabyte. */
+#define DEVICE_BUFFERS	 64
 #define FORK_PATIENCE_NS 50000000
 
 struct library library = {.connection.fd = -1, .in_cupti = PTHREAD_MUTEX_INITIALIZER};
@@ -137,12 +140,14 @@ static void tell_cupti(void)
 static int enable_activity(void)
 {
 	struct cupti *c = &library.cupti;
+	size_t pool = DEVICE_BUFFERS, pool_size = sizeof(pool), zeroed_size = 1;
 	uint8_t zeroed = 1;
-	size_t size = sizeof(zeroed);
 	int result;
 
-	if (c->ActivitySetAttribute)
-		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, &size, &zeroed);
+	if (c->ActivitySetAttribute) {
+		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, &pool_size, &pool);
+		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, &zeroed_size, &zeroed);
+	}
 	result = c->ActivityRegisterCallbacks(buffer_requested, buffer_completed);
 	if (result)
 		return result;
@@ -177,6 +182,7 @@ static bool start_recording(void)
 		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_CUPTI, result);
 		return false;
 	}
+	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
 	result = enable_activity();
 	if (result || !enable_callbacks(true) || collector_start()) {
 		c->Unsubscribe(c->subscriber);
@@ -219,9 +225,7 @@ int InitializeInjection(void)
 	}
 	library.guard->alive = 1;
 	library.guard->recording = 1;
-	if (start_recording()) {
-		__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
+	if (start_recording())
 		atexit(at_exit);
-	}
 	return 1;
 }

@@ -32,6 +32,16 @@ is "$(field instances)" "1 ended 1" "the end of the process ends its instance"
 record "$target" threads 1000
 is_whole 4000 "launches of several threads at once are all seen"
 
+is "$(field threads)" "4 unknown 0" "and each thread is known"
+
+if unshare --pid --fork true 2>/dev/null; then
+	record unshare --pid --fork "$target" slow 300
+	is_whole 300 "a program in a pid namespace of its own is recorded"
+	is "$(field threads)" "1 unknown 0" "and its threads are known by our numbers"
+else
+	result 0 "a program in a pid namespace of its own is recorded # SKIP no right to make one"
+fi
+
 record "$target" fork 200
 is_whole 200 "a child forked after CUDA began leaves by exit, and neither it nor its parent is disturbed"
 has "$out" "instances 1 " "and it is no second instance"

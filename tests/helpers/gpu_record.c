@@ -2,10 +2,16 @@
 /*
  * Runs a command with the GPU side of a recording and nothing else, and prints what came, one line each:
  *
- *	call NAME COUNT FLAGS		work KIND COUNT NANOSECONDS
- *	node CHANGE COUNT		loss NAME COUNT
+ *	call NAME COUNT FLAGS		GPU_CALL_* flags, one line for each combination
+ *	threads COUNT unknown CALLS	of the calls
+ *	works, gpu_ns, bytes		pieces of GPU work, their time, what they moved
+ *	in_graphs, queued		works of graph nodes; works with a queued time
  *	unmatched COUNT			works whose id no call had
  *	waiting COUNT			successful launches, copies and sets with neither work nor a reason
+ *	nodes created COUNT cloned COUNT destroyed COUNT
+ *	loss NAME COUNT			where there is any
+ *	instances COUNT ended COUNT
+ *	status STATUS			of the command, as a shell gives it
  *
  * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r RING_BYTES] [-s STOP_AFTER_MS] [-k] [-z] COMMAND ...
  *	-q queue times, -k kill -9 ourselves after STOP_AFTER_MS instead of stopping, -z once the library
@@ -172,6 +178,19 @@ static void print_joins(const struct test_recorder *r)
 	map_release(&calls);
 }
 
+static void print_threads(const struct test_recorder *r)
+{
+	struct map threads = MAP_INIT;
+	size_t unknown = 0;
+
+	vec_foreach (c, &r->calls) {
+		unknown += !c->thread;
+		map_put(&threads, c->thread, 1);
+	}
+	printf("threads %zu unknown %zu\n", threads.count, unknown);
+	map_release(&threads);
+}
+
 static void print_works(const struct test_recorder *r)
 {
 	uint64_t count = 0, total_ns = 0, bytes = 0, in_graphs = 0, queued = 0;
@@ -225,6 +244,7 @@ int main(int argc, char **argv)
 	}
 	status = follow(r, &s, start(r, s.command));
 	print_calls(r);
+	print_threads(r);
 	print_works(r);
 	print_joins(r);
 	print_rest(r);
