@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "view/label.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
@@ -50,20 +51,6 @@ static bool ends(const char *name, size_t size, const char *with)
 	return size >= length && !memcmp(name + size - length, with, length);
 }
 
-/* cudaLaunchKernel, cuMemcpyAsync: a name of the CUDA API and nothing else. */
-static bool is_cuda_call(const char *name, size_t size)
-{
-	size_t i = starts(name, size, "cuda") ? 4 : starts(name, size, "cu") ? 2 : 0;
-
-	if (!i || i >= size || name[i] < 'A' || name[i] > 'Z')
-		return false;
-	for (; i < size; i++)
-		if (!(name[i] >= 'A' && name[i] <= 'Z') && !(name[i] >= 'a' && name[i] <= 'z') &&
-			!(name[i] >= '0' && name[i] <= '9') && name[i] != '_')
-			return false;
-	return true;
-}
-
 /* "[GPU_Kernel]x", "[GPU0_Kernel]x" and the like. */
 static enum tree_kind classify_gpu(const char *name, size_t size)
 {
@@ -92,7 +79,7 @@ enum tree_kind folded_classify(const char *name, size_t size)
 		return TREE_GPU_CODE;
 	if ((size && name[0] == '[' && name[size - 1] == ']') || (size == 1 && name[0] == '-'))
 		return TREE_NOTE;
-	if (is_cuda_call(name, size))
+	if (label_is_cuda_call(name, size))
 		return TREE_API;
 	if (memmem(name, size, ".py:", 4) || ends(name, size, ".py") || ends(name, size, ".py)"))
 		return TREE_PYTHON;

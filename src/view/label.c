@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "view/label.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/demangle.h"
@@ -86,4 +87,16 @@ void tree_label(const struct tree_frame *f, struct buf *b)
 	}
 	if (!b->size)
 		buf_puts(b, "(no name)");
+}
+
+bool label_is_cuda_call(const char *name, size_t size)
+{
+	size_t i = !strncmp(name, "cuda", size < 4 ? size : 4) ? 4 : 2;
+
+	if (size <= i || memcmp(name, "cu", 2) || name[i] < 'A' || name[i] > 'Z')
+		return false;
+	for (; i < size; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return true;
 }

@@ -9,3 +9,6 @@
 #include "view/tree.h"
 
 void tree_label(const struct tree_frame *f, struct buf *b);
+
+/* Whether a function is called like one of the CUDA API: "cudaLaunchKernel", "cuMemcpyAsync". */
+bool label_is_cuda_call(const char *name, size_t size);

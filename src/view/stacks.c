@@ -7,6 +7,7 @@
 
 #include "base/demangle.h"
 #include "base/error.h"
+#include "view/label.h"
 
 /* A call's own name is looked for in this many frames at the leaf end. */
 #define CALL_SEARCH_DEPTH 16
@@ -65,6 +66,9 @@ static enum tree_kind put_native(const struct stacks *s, const struct profile_lo
 		return TREE_C;
 	}
 	demangle(name, b);
+	/* The same frame as that of the call: what it costs the CPU and what it asks of the GPU. */
+	if (label_is_cuda_call(name, strlen(name)))
+		return TREE_API;
 	return strcmp(name, buf_text(b)) || strstr(name, "::") ? TREE_CXX : TREE_C;
 }
 

@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `xpuprof export` and `xpuprof flame` on small profiles with known contents (tests/helpers/sample_profile.c),
+# compared with tests/golden/.
+. "$(dirname "$0")/tap.sh"
+sample=$build/tests/helpers/sample_profile
+golden=$here/../golden
+for kind in small simulated unfinished hostile empty; do
+	"$sample" $kind $kind.xpu || exit 1
+done
+
+same() { # GOLDEN NAME: what the last run printed is that file
+	if cmp -s "$work/.out" "$golden/$1"; then
+		result 0 "$2"
+	else
+		result 1 "$2"
+		diff "$golden/$1" "$work/.out" | sed 's/^/# /'
+	fi
+}
+
+total() { # of the counts of folded lines that match (or do not match, with -v) a pattern
+	grep "$@" .out | awk '{ sum += $NF } END { print sum + 0 }'
+}
+
+run xpuprof export --to folded small.xpu
+is "$status" 0 "folded export works"
+is "$err" "" "and says nothing about a whole profile"
+same small.folded "folded stacks are as documented"
+is "$(total -v '\[GPU')" 40001 "CPU time adds up to the recorded microseconds"
+is "$(total '\[GPU')" 1346 "GPU time adds up to the recorded microseconds"
+run xpuprof export --to folded --unit ns small.xpu
+is "$(total '\[GPU')" 1346467 "in nanoseconds the GPU time is exact"
+is "$(total -v '\[GPU')" 40001000 "and so is the CPU time"
+run xpuprof export --to folded --unit ns --by process,thread,device,stream --graph-stack both small.xpu
+same small-grouped.folded "groups stand at the root and above the call, devices in the GPU frames"
+run xpuprof export --to folded --view gpu --graph-stack capture --cuda-frames small.xpu
+same small-gpu-capture.folded "graph work stands where its node was made, CUDA's frames stay when asked for"
+run xpuprof export --to folded --view cpu small.xpu
+same small-cpu.folded "the CPU view has no GPU work"
+run xpuprof export --to folded simulated.xpu
+same simulated.folded "a simulated GPU is named in every line"
+run xpuprof export --to extended-folded small.xpu
+same small.events "extended folded has a line for each event"
+run xpuprof export --to chrome small.xpu
+same small.json "the timeline is as documented"
+true_that "it is JSON" python3 -m json.tool .out /dev/null
+run xpuprof export --to chrome simulated.xpu
+has "$out" '"gpu":"simulated GPU"' "the timeline says that the GPU was simulated"
+
+run xpuprof export --to folded unfinished.xpu
+is "$status" 0 "a recording that was cut short is converted"
+has "$err" "warning: 'unfinished.xpu' is not whole" "with a warning"
+same small.folded "and loses nothing that was written"
+run xpuprof export --to folded empty.xpu
+is "$status:$out" "0:" "a recording without events gives no lines"
+run xpuprof export --to chrome empty.xpu
+true_that "and a timeline without events is JSON" python3 -m json.tool .out /dev/null
+run xpuprof flame empty.xpu -o empty.svg
+is "$status" 0 "and there is a picture of it"
+true_that "which is XML" xmllint --noout empty.svg
+
+run xpuprof export --to folded hostile.xpu
+is "$(grep -c . .out)" 14 "names with line ends do not make lines"
+is "$(grep -vc ' [0-9]*$' .out)" 0 "and every line has its count"
+is "$(LC_ALL=C tr -d '\n -\377' <.out)" "" "no control character is left"
+run xpuprof export --to chrome hostile.xpu
+true_that "hostile names leave the timeline JSON" python3 -m json.tool .out /dev/null
+run xpuprof flame hostile.xpu -o hostile.svg
+true_that "and the picture XML" xmllint --noout hostile.svg
+is "$(grep -c '<script' hostile.svg)" 1 "with one script, ours"
+
+for suffix in folded events json svg; do
+	run xpuprof export small.xpu -o out.$suffix
+	is "$status:$(test -s out.$suffix && echo there)" 0:there "the suffix .$suffix names the format"
+done
+run xpuprof export small.xpu -o out.unknown
+is "$status" 2 "an unknown suffix needs --to"
+run xpuprof export --to nothing small.xpu
+is "$status" 2 "an unknown format is a wrong use"
+has "$err" "takes folded, extended-folded, chrome or svg, not 'nothing'" "and the known ones are named"
+run xpuprof export --to folded a b
+is "$status" 2 "two files are one too many"
+run xpuprof export --to folded --by nothing small.xpu
+has "$err" "takes process, thread, device and stream" "groupings are checked"
+run xpuprof export --to folded missing.xpu
+is "$status" 1 "a missing file fails"
+has "$err" "cannot open 'missing.xpu': No such file or directory" "and is named"
+head -c 10 small.xpu >short.xpu
+run xpuprof export --to folded short.xpu
+is "$status" 1 "a file cut in its header fails"
+has "$err" "short.xpu" "and is named"
+head -c 100000 /dev/urandom >garbage
+run xpuprof flame garbage -o garbage.svg
+is "$status" 1 "garbage fails"
+has "$err" "garbage" "and is named"
+true_that "and leaves no picture" test ! -e garbage.svg
+
+run xpuprof export --to folded small.xpu -o /dev/full
+is "$status" 1 "a full disk fails"
+has "$err" "cannot write '/dev/full': No space left on device" "and says so"
+run xpuprof export --to folded small.xpu -o nowhere/x.folded
+has "$err" "cannot write 'nowhere/x.folded': No such file or directory" "a missing folder is named"
+xpuprof export --to folded small.xpu | cat >piped
+true_that "a pipe gets everything" cmp -s piped "$golden/small.folded"
+xpuprof export --to folded small.xpu -o /dev/stdout >stdout
+true_that "and so does /dev/stdout" cmp -s stdout "$golden/small.folded"
+is "$(ls -A | grep -c xpuprof)" 0 "no temporary file is left"
+
+printf 'a;b 3\nno count\na;c 4\n' >some.folded
+run xpuprof flame some.folded -o some.svg
+is "$status" 0 "folded text with a bad line is drawn"
+has "$err" "warning: 1 lines of 'some.folded' left out; the first is line 2: no count at its end" \
+	"and the line is reported"
+has "$(cat some.svg)" "1 of 3 lines of the text left out" "in the picture too"
+printf 'nothing\n' >bad.folded
+run xpuprof flame bad.folded
+is "$status" 1 "text without any count fails"
+has "$err" "'bad.folded' is neither a profile nor folded text: line 1: no count at its end" "with the line"
+run xpuprof flame some.folded
+is "$out" "wrote some.svg" "the picture is named after its source"
+xpuprof flame - -o - <"$golden/small.folded" >from-stdin.svg
+true_that "folded text is read from standard input" xmllint --noout from-stdin.svg
+xpuprof export --to folded "$golden/small.folded" | sort >again.folded
+is "$(sort "$golden/small.folded" | diff - again.folded)" "" "folded text goes through unchanged"
+run xpuprof export --to chrome some.folded
+is "$status" 1 "a timeline cannot be made of folded text"
+
+run xpuprof flame simulated.xpu -o simulated.svg
+has "$(grep '<title>' simulated.svg | head -1)" "(simulated GPU)" "the picture's title says simulated GPU"
+picture=$(cat simulated.svg)
+has "$picture" "CPU time 40.001 ms" "the picture states the CPU time"
+has "$picture" "GPU time 1.346 ms" "and the GPU time"
+has "$picture" "elapsed 10.000 ms" "and the elapsed time"
+lacks "$picture" "41.34" "and never their sum"
+has "$picture" "launches without work (not finished): 1" "and launches without work"
+has "$picture" "3 CPU samples lost" "and what was lost"
+done_testing
