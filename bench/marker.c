@@ -70,10 +70,12 @@ static void measure(marker_function marker, const char *what)
 			nanosleep(&pause, NULL);
 		}
 		qsort(took_ns, ROUNDS, sizeof(*took_ns), compare);
-		printf("%-8s  depth %3d  %5.0f ns a hit (median of %d; 5th to 95th percentile %.0f to "
+		printf("%-8s  depth %3d  %5.0f ns a hit (median of %d; 5th to 95th percentile %.0f "
+		       "to "
 		       "%.0f)\n",
 			what, depths[d], (double)took_ns[ROUNDS / 2] / HITS, ROUNDS,
-			(double)took_ns[ROUNDS / 20] / HITS, (double)took_ns[ROUNDS * 19 / 20] / HITS);
+			(double)took_ns[ROUNDS / 20] / HITS,
+			(double)took_ns[ROUNDS * 19 / 20] / HITS);
 	}
 	fflush(stdout);
 }
@@ -118,7 +120,8 @@ static int fail(void)
 
 int main(int argc, char **argv)
 {
-	const struct capture_options options = {.launches = true, .library = argc > 1 ? argv[1] : ""};
+	const struct capture_options options = {
+		.launches = true, .library = argc > 1 ? argv[1] : ""};
 	struct profile_totals totals;
 	struct profile_writer *w;
 	struct capture *c;
@@ -148,8 +151,8 @@ int main(int argc, char **argv)
 	drain_until_end(c, child);
 	before = cpu_seconds() - before;
 	profile_writer_totals(w, &totals);
-	printf("recorder  %llu launches, %.0f ns of CPU each; %llu lost\n", (unsigned long long)launches,
-		before * 1e9 / (double)(launches ? launches : 1),
+	printf("recorder  %llu launches, %.0f ns of CPU each; %llu lost\n",
+		(unsigned long long)launches, before * 1e9 / (double)(launches ? launches : 1),
 		(unsigned long long)totals.losses[LOSS_STACKS_RING_FULL]);
 	capture_close(c);
 	return 0;

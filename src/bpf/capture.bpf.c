@@ -2,21 +2,22 @@
 /*
  * The in-kernel half of the CPU side: who belongs to the recording, timer samples, launch stacks.
  *
- * Tracking. `tracked` holds the thread groups that belong to the recording. A child is entered while its
- * parent is still inside fork, before it can run; it is removed when it was reaped, so that the last
- * samples of an exit are still ours. The pid of a task that is being freed may already belong to another
- * (freeing waits for an RCU grace period): each entry therefore names its leader's task_struct, and a
- * stale entry is closed by the fork that reuses the pid.
+ * Tracking. `tracked` holds the thread groups that belong to the recording. A child is entered
+ * while its parent is still inside fork, before it can run; it is removed when it was reaped, so
+ * that the last samples of an exit are still ours. The pid of a task that is being freed may
+ * already belong to another (freeing waits for an RCU grace period): each entry therefore names its
+ * leader's task_struct, and a stale entry is closed by the fork that reuses the pid.
  *
- * Buffers. Records are built in a buffer and handed to a ring in one call of the size they have. The
- * launch program runs in the context of the launching thread, can be preempted there, and another thread
- * can then run it on the same CPU: its buffer is kept by thread (task storage), so nobody else ever uses
- * it, and the first look-up finds buffer and pid at once. Kernels before 5.12 have no such storage, but
- * there (in fact before 6.0, commit 8c7dcb84e3b7) uprobe programs run with preemption off, and a buffer
- * of the CPU does. The sampler runs in interrupt context, once at a time on each CPU, and has its own.
+ * Buffers. Records are built in a buffer and handed to a ring in one call of the size they have.
+ * The launch program runs in the context of the launching thread, can be preempted there, and
+ * another thread can then run it on the same CPU: its buffer is kept by thread (task storage), so
+ * nobody else ever uses it, and the first look-up finds buffer and pid at once. Kernels before 5.12
+ * have no such storage, but there (in fact before 6.0, commit 8c7dcb84e3b7) uprobe programs run
+ * with preemption off, and a buffer of the CPU does. The sampler runs in interrupt context, once at
+ * a time on each CPU, and has its own.
  *
- * Nobody is woken up for a record: the reader looks at the rings at its own pace, and is called only when
- * one fills up.
+ * Nobody is woken up for a record: the reader looks at the rings at its own pace, and is called
+ * only when one fills up.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -95,7 +96,7 @@ static __always_inline uint32_t reported_id(struct task_struct *task, uint32_t g
 	return nr;
 }
 
-/* ------------------------------------------------------------------ who belongs to the recording */
+/* ------------------------------------------------------------------ who belongs to it */
 
 /* The pid to report for a task's process, or 0 when it does not belong to the recording. */
 static __always_inline uint32_t recorded_pid(struct task_struct *task)
@@ -168,7 +169,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (tgid == (uint32_t)parent->tgid) {
 		if (parent_pid)
-			send_named(TASK_THREAD, parent_pid, reported_id(child, child->pid), 0, child->comm);
+			send_named(TASK_THREAD, parent_pid, reported_id(child, child->pid), 0,
+				child->comm);
 		return 0;
 	}
 	forget_earlier(tgid);
@@ -214,8 +216,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* Exec renames the task too, but the exec event tells that, together with the new image. In the middle of
- * an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages). */
+/* Exec renames the task too, but the exec event tells that, together with the new image. In the
+ * middle of an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages). */
 static __always_inline bool in_exec(struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
@@ -310,7 +312,8 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffe
 		count(&lost.launches);
 }
 
-static __always_inline void name_thread(struct launch_buffer *b, struct task_struct *task, uint32_t pid)
+static __always_inline void name_thread(struct launch_buffer *b, struct task_struct *task,
+	uint32_t pid)
 {
 	b->pid = pid;
 	b->event.pid = pid;
@@ -372,7 +375,8 @@ struct {
 } sample_buffers SEC(".maps");
 
 /* The registers of the program that runs on this CPU; false when the kernel cannot tell. */
-static __always_inline bool user_registers(struct bpf_perf_event_data *ctx, struct pt_regs *ret_regs)
+static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
+	struct pt_regs *ret_regs)
 {
 	if (arch_user_mode((struct pt_regs *)&ctx->regs)) {
 		ret_regs->cs = ctx->regs.cs;
@@ -388,7 +392,8 @@ static __always_inline bool user_registers(struct bpf_perf_event_data *ctx, stru
 }
 
 /* The user side of the current thread, from where it entered the kernel or was interrupted. */
-static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx, struct sample_buffer *b)
+static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
+	struct sample_buffer *b)
 {
 	struct stack_walk *w = &b->walk;
 	struct pt_regs regs = {};

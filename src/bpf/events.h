@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the BPF programs send to src/capture/: the layout of the records in the three ring buffers, and of
- * the counters beside them. Included by both sides.
+ * What the BPF programs send to src/capture/: the layout of the records in the three ring buffers,
+ * and of the counters beside them. Included by both sides.
  *
  *	samples   struct bpf_sample_event, frames
  *	launches  struct bpf_launch_event, frames
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
  *
- * Three rings, so that a flood of one kind cannot displace another. Times are CLOCK_MONOTONIC. Pids are
- * thread group ids and tids thread ids, both as the recorder's pid namespace counts them. Frames are
- * instruction addresses, the leaf first.
+ * Three rings, so that a flood of one kind cannot displace another. Times are CLOCK_MONOTONIC. Pids
+ * are thread group ids and tids thread ids, both as the recorder's pid namespace counts them.
+ * Frames are instruction addresses, the leaf first.
  */
 #pragma once
 
@@ -82,7 +82,8 @@ struct bpf_task_event {
 	char comm[BPF_COMM_SIZE];
 	uint32_t arguments_size;
 	uint32_t reserved;
-	/* Arguments follow, as in /proc/PID/cmdline: each ends in a NUL; cut off at BPF_ARGUMENTS_MAX. */
+	/* Arguments follow, as in /proc/PID/cmdline: each ends in a NUL; cut off at
+	 * BPF_ARGUMENTS_MAX. */
 };
 
 /* What did not fit into a ring, counted where it happened. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few kernel types the programs look into, with only the members they use: the loader finds the true
- * offsets in the running kernel's BTF (CO-RE).
+ * The few kernel types the programs look into, with only the members they use: the loader finds the
+ * true offsets in the running kernel's BTF (CO-RE).
  */
 #pragma once
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How user stacks are taken: by following frame pointers. This is the one place to change when a walker
- * over unwind tables takes over.
+ * How user stacks are taken: by following frame pointers. This is the one place to change when a
+ * walker over unwind tables takes over.
  *
- * We walk ourselves instead of calling bpf_get_stack because the kernel's walk does not say how it ended,
- * misses the caller of a function whose first instruction is a probed nop (it knows only `push %rbp` and
- * endbr64), and shares a per-CPU buffer that a preempted program can find overwritten.
+ * We walk ourselves instead of calling bpf_get_stack because the kernel's walk does not say how it
+ * ended, misses the caller of a function whose first instruction is a probed nop (it knows only
+ * `push %rbp` and endbr64), and shares a per-CPU buffer that a preempted program can find
+ * overwritten.
  *
- * Reading user memory costs by the call far more than by the byte: a window of the stack is copied at
- * once, and a frame that lies in it costs a few instructions.
+ * Reading user memory costs by the call far more than by the byte: a window of the stack is copied
+ * at once, and a frame that lies in it costs a few instructions.
  *
  *	sp ->	[ window ................ ]
  *		   ^frame  ^frame  ^frame      ^frame: the next window begins here
@@ -24,9 +25,10 @@ struct stack_frame {
 };
 
 /*
- * The state of one walk. It lives in the memory of a map, not in registers, for the verifier's sake: what
- * is loaded from a map has no history, so that it sees the same state in every turn of the loop however
- * it came there, instead of following each combination of turns (15 thousand steps instead of 600).
+ * The state of one walk. It lives in the memory of a map, not in registers, for the verifier's
+ * sake: what is loaded from a map has no history, so that it sees the same state in every turn of
+ * the loop however it came there, instead of following each combination of turns (15 thousand steps
+ * instead of 600).
  */
 struct stack_walk {
 	uint64_t base; /* where the window is */
@@ -36,7 +38,8 @@ struct stack_walk {
 	uint8_t window[STACK_WINDOW];
 };
 
-/* Moves the window to `base`. Near the upper end of a stack there may be less than a window left. */
+/* Moves the window to `base`. Near the upper end of a stack there may be less than a window left.
+ */
 static __always_inline bool move_window(struct stack_walk *w, uint64_t base)
 {
 	w->base = base;
@@ -55,12 +58,12 @@ static __always_inline uint64_t frame_offset(struct stack_walk *w)
 }
 
 /*
- * Walks on from the frame at w->fp: puts return addresses into frames[w->depth..], and how many frames
- * there are then into w->depth.
+ * Walks on from the frame at w->fp: puts return addresses into frames[w->depth..], and how many
+ * frames there are then into w->depth.
  *
- * A stack grows downwards, so the frame of a caller lies above; insisting on that ends walks through
- * registers that hold no frame pointer early, where they would only cost time. (It also ends a walk at a
- * signal handler that runs on a stack of its own.)
+ * A stack grows downwards, so the frame of a caller lies above; insisting on that ends walks
+ * through registers that hold no frame pointer early, where they would only cost time. (It also
+ * ends a walk at a signal handler that runs on a stack of its own.)
  */
 static __always_inline void walk_frames(struct stack_walk *w, uint64_t *frames)
 {

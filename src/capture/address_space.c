@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Adding is rare and finding is frequent, so a plain sorted array it is. An addition computes which old
- * mappings it touches, [first, last), keeps the parts of these that stick out, and puts everything in
- * place with one move:
+ * Adding is rare and finding is frequent, so a plain sorted array it is. An addition computes which
+ * old mappings it touches, [first, last), keeps the parts of these that stick out, and puts
+ * everything in place with one move:
  *
  *	 old:  |--a--|   |---b---| |-c-|     |--d--|
  *	 new:               |----------|
@@ -90,7 +90,8 @@ static bool already_there(const struct address_space *s, const struct mapping *m
 	return old && old->end >= m->end && old->base == m->base && old->module == m->module;
 }
 
-/* A neighbour that is the same code, seamlessly continued: memory that grows piece by piece stays one. */
+/* A neighbour that is the same code, seamlessly continued: memory that grows piece by piece stays
+ * one. */
 static bool continues(const struct mapping *a, const struct mapping *b)
 {
 	return a->end == b->start && a->base == b->base && a->module == b->module;

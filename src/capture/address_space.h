@@ -3,12 +3,14 @@
  * What code is mapped where in a process: a sorted array of executable mappings.
  *
  * A forked child shares its parent's array until one of them changes (copy on write), so a tree of
- * thousands of workers costs one. Every array has a number, its generation, which changes whenever an
- * address that was mapped comes to mean something else; results that depend on addresses can be kept
- * under it. `changes` counts all changes, for results that depend on an address not being mapped.
+ * thousands of workers costs one. Every array has a number, its generation, which changes whenever
+ * an address that was mapped comes to mean something else; results that depend on addresses can be
+ * kept under it. `changes` counts all changes, for results that depend on an address not being
+ * mapped.
  *
- * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no unmapping,
- * so old mappings stay until something new takes their place, which does no harm: no code runs there.
+ * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no
+ * unmapping, so old mappings stay until something new takes their place, which does no harm: no
+ * code runs there.
  */
 #pragma once
 
@@ -45,8 +47,8 @@ struct address_space {
 struct address_space *address_space_new(uint64_t *generations);
 struct address_space *address_space_ref(struct address_space *s);
 void address_space_unref(struct address_space *s);
-/* Adds to *space, which is replaced by a copy when it is shared: 0, -ENOMEM, or -ENOSPC at MAPPINGS_MAX,
- * with *space as before. */
+/* Adds to *space, which is replaced by a copy when it is shared: 0, -ENOMEM, or -ENOSPC at
+ * MAPPINGS_MAX, with *space as before. */
 int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations);
 /* The mapping that covers the address, or NULL. */
 const struct mapping *address_space_find(const struct address_space *s, uint64_t address);

@@ -9,12 +9,13 @@
 
 static int not_built(void)
 {
-	return error_set(-ENOTSUP, "this xpuprof was built without clang, bpftool or libbpf, and cannot "
-				   "record CPU stacks");
+	return error_set(-ENOTSUP,
+		"this xpuprof was built without clang, bpftool or libbpf, and cannot "
+		"record CPU stacks");
 }
 
-int capture_open(struct capture **ret, const struct capture_options *options, struct profile_writer *w,
-	struct tasks *tasks, struct gpu_sink sink)
+int capture_open(struct capture **ret, const struct capture_options *options,
+	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink)
 {
 	return not_built();
 }

@@ -4,13 +4,13 @@
  *
  *	1. look how far the rings of samples and launches are now (snapshot)
  *	2. gather all changes to processes: the ring of tasks, the mapping events of all CPUs
- *	3. take samples and launches up to the snapshot, the earlier first, and before each one apply the
- *	   changes up to its time
+ *	3. take samples and launches up to the snapshot, the earlier first, and before each one
+ *	   apply the changes up to its time
  *	4. apply the changes from before the snapshot that are left
  *
- * A change is in its buffer before any code runs that depends on it. So what 1 finds needs nothing that 2
- * does not find, and every address is looked up in the mappings of its moment, in whatever order the
- * buffers are read.
+ * A change is in its buffer before any code runs that depends on it. So what 1 finds needs nothing
+ * that 2 does not find, and every address is looked up in the mappings of its moment, in whatever
+ * order the buffers are read.
  */
 #include "capture/capture.h"
 
@@ -88,7 +88,8 @@ static int apply_exec(struct capture *c, const struct change *change)
 	int error = processes_exec(c->processes, change->pid, clock_now_ns());
 
 	return error ? error
-		     : tasks_exec(c->tasks, change->pid, change->time_ns, change->comm, change->text);
+		     : tasks_exec(
+			       c->tasks, change->pid, change->time_ns, change->comm, change->text);
 }
 
 static int apply_fork(struct capture *c, const struct change *change)
@@ -104,8 +105,9 @@ static int apply_thread(struct capture *c, const struct change *change)
 {
 	uint32_t thread;
 
-	return c->whole_system ? 0
-			       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
+	return c->whole_system
+		       ? 0
+		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
 }
 
 static int apply(struct capture *c, const struct change *change)
@@ -213,8 +215,8 @@ static int gather_changes(struct capture *c)
 
 /* ------------------------------------------------------------------ samples and launches */
 
-/* The process a stack was taken in. One that no event told of is older than the recording, or its event
- * was lost: what /proc says is the best there is. */
+/* The process a stack was taken in. One that no event told of is older than the recording, or its
+ * event was lost: what /proc says is the best there is. */
 static int process_of(struct capture *c, uint32_t pid, struct process **ret)
 {
 	struct process *process = processes_find(c->processes, pid);
@@ -231,12 +233,15 @@ static int process_of(struct capture *c, uint32_t pid, struct process **ret)
 	return error;
 }
 
-static int intern(struct capture *c, uint32_t pid, const struct raw_stack *raw, uint32_t *ret_stack)
+static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack)
 {
 	struct process *process = NULL;
 	bool incomplete = false;
 	int error = raw->user_depth ? process_of(c, pid, &process) : 0;
 
+	/* In the middle of exec the registers are still those of a program that is gone. */
+	if (!error && process && process->exec_begun)
+		raw->user_depth = 0;
 	if (!error)
 		error = stacks_intern(c->stacks, process, raw, ret_stack, &incomplete);
 	if (!error && incomplete)
@@ -298,7 +303,8 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 /* Takes everything up to the snapshots, by time. */
 static int take_events(struct capture *c)
 {
-	struct ring *samples = programs_samples(c->programs), *launches = programs_launches(c->programs);
+	struct ring *samples = programs_samples(c->programs),
+		    *launches = programs_launches(c->programs);
 	const struct bpf_sample_event *sample;
 	const struct bpf_launch_event *launch;
 	size_t sample_size = 0, launch_size = 0;
@@ -412,8 +418,8 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	return error ? error : open_poll(c);
 }
 
-int capture_open(struct capture **ret, const struct capture_options *options, struct profile_writer *w,
-	struct tasks *tasks, struct gpu_sink sink)
+int capture_open(struct capture **ret, const struct capture_options *options,
+	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink)
 {
 	struct capture *c = calloc(1, sizeof(*c));
 	int error;

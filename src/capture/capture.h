@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU side of a recording: timer samples, launch stacks, and what happens to processes (fork, exec,
- * exit, mappings), all through BPF and perf events.
+ * The CPU side of a recording: timer samples, launch stacks, and what happens to processes (fork,
+ * exec, exit, mappings), all through BPF and perf events.
  *
- * Life: open -> track (roots, before they run) -> start -> any number of drain -> stop -> drain -> close.
- * One thread. Samples are written to the profile directly; launches go to the sink; processes and threads
- * into the registry. Stacks are interned here: addresses become (module, offset) by the mappings the
- * process had at that moment.
+ * Life: open -> track (roots, before they run) -> start -> any number of drain -> stop -> drain ->
+ * close. One thread. Samples are written to the profile directly; launches go to the sink;
+ * processes and threads into the registry. Stacks are interned here: addresses become (module,
+ * offset) by the mappings the process had at that moment.
  *
  * Functions return 0 or -errno with error_text, unless they say otherwise.
  */
@@ -28,12 +28,13 @@ struct capture_options {
 };
 
 /*
- * Loads the BPF programs and opens the events. -EPERM (or -EACCES) means the rights for BPF are missing;
- * error_text then says in one line what would give them.
+ * Loads the BPF programs and opens the events. -EPERM (or -EACCES) means the rights for BPF are
+ * missing; error_text then says in one line what would give them.
  */
-int capture_open(struct capture **ret, const struct capture_options *options, struct profile_writer *w,
-	struct tasks *tasks, struct gpu_sink sink);
-/* Follow this process and everything it starts. For one that runs already its mappings are read now. */
+int capture_open(struct capture **ret, const struct capture_options *options,
+	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink);
+/* Follow this process and everything it starts. For one that runs already its mappings are read
+ * now. */
 int capture_track(struct capture *c, pid_t pid);
 int capture_start(struct capture *c);
 /* Readable when the kernel has something for us. */
@@ -44,14 +45,16 @@ int capture_drain(struct capture *c, bool *ret_busy);
 int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
-/* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a hit of
- * each in nanoseconds (0: cannot be attached, or is known to be dear on this kernel and was not tried). */
+/* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a
+ * hit of each in nanoseconds (0: cannot be attached, or is known to be dear on this kernel and was
+ * not tried). */
 enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KINDS]);
 /* The one that capture_open chose. */
 enum launch_marker capture_marker(const struct capture *c);
 
-/* Calls visit for every process that was seen mapping a file whose name begins with `prefix` during its
- * present or (it has ended) last image, but not for forked children of which only the parent did; used to
- * find CUDA programs that never connected. Only "libcuda.so" is watched for; other prefixes find none. */
+/* Calls visit for every process that was seen mapping a file whose name begins with `prefix` during
+ * its present or (it has ended) last image, but not for forked children of which only the parent
+ * did; used to find CUDA programs that never connected. Only "libcuda.so" is watched for; other
+ * prefixes find none. */
 void capture_each_mapping(const struct capture *c, const char *prefix,
 	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context);

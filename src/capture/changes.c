@@ -20,7 +20,8 @@ static void compact(struct changes *c)
 	if (c->next < waiting)
 		return;
 	if (waiting)
-		memmove(c->queue.items, c->queue.items + c->next, waiting * sizeof(*c->queue.items));
+		memmove(c->queue.items, c->queue.items + c->next,
+			waiting * sizeof(*c->queue.items));
 	c->queue.count = waiting;
 	c->next = 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to processes, in order of time: fork, exec, exit, names, mappings. These changes come
- * from many buffers (one BPF ring, one perf buffer for each CPU); they are gathered here, sorted, and
- * applied when a sample or launch of a later time is about to be looked at.
+ * What happens to processes, in order of time: fork, exec, exit, names, mappings. These changes
+ * come from many buffers (one BPF ring, one perf buffer for each CPU); they are gathered here,
+ * sorted, and applied when a sample or launch of a later time is about to be looked at.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 enum change_kind {
 	/* 1 to TASK_EXIT: enum bpf_task_event_kind */
 	CHANGE_MAP = 16, /* `text` was mapped */
-	CHANGE_IMAGE,    /* exec: the old image is gone, the mappings that follow are of the new one */
+	CHANGE_IMAGE,    /* exec: the old image is gone, mappings that follow are of the new one */
 };
 
 struct change {
@@ -40,7 +40,7 @@ struct changes {
 void changes_release(struct changes *c);
 /* Takes `change` and its text, also on failure: 0 or -ENOMEM. */
 int changes_add(struct changes *c, struct change change);
-/* The earliest change, if it is not later than `until_ns`, or NULL; valid until changes_add. Drop it with
- * changes_drop. */
+/* The earliest change, if it is not later than `until_ns`, or NULL; valid until changes_add. Drop
+ * it with changes_drop. */
 struct change *changes_peek(struct changes *c, uint64_t until_ns);
 void changes_drop(struct changes *c);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The markers are linked into this program as well: an empty BPF program is put on all of them, and the
- * calls are timed. The shortest of a few rounds counts, as anything else that happens only makes a round
- * longer.
+ * The markers are linked into this program as well: an empty BPF program is put on all of them, and
+ * the calls are timed. The shortest of a few rounds counts, as anything else that happens only
+ * makes a round longer.
  */
 #include "capture/marker_cost.h"
 
@@ -71,7 +71,8 @@ static uint32_t time_calls(marker_function marker)
 }
 
 /* Puts the program on these markers, all or none, and times each. */
-static bool measure(struct marker_costs *costs, const struct empty_bpf *bpf, const int *kinds, size_t count)
+static bool measure(
+	struct marker_costs *costs, const struct empty_bpf *bpf, const int *kinds, size_t count)
 {
 	uint64_t offsets[LAUNCH_MARKER_KINDS];
 	struct place place = {0};
@@ -92,8 +93,8 @@ static bool measure(struct marker_costs *costs, const struct empty_bpf *bpf, con
 }
 
 /*
- * Linux 7 makes a call of a probe on the 10-byte nop. Before, it cannot be probed at all or is single-
- * stepped, the dearest there is, and finding that out takes a tenth of a second.
+ * Linux 7 makes a call of a probe on the 10-byte nop. Before, it cannot be probed at all or is
+ * single- stepped, the dearest there is, and finding that out takes a tenth of a second.
  */
 static bool knows_nop10(void)
 {

@@ -60,7 +60,8 @@ static bool begins_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous. */
+/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous.
+ */
 static enum profile_module_kind kind_of(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
@@ -89,8 +90,9 @@ static bool same_file(const char *path, const struct mapped_file *f)
 }
 
 /*
- * The build id out of the file, for kernels that do not send it (before 5.12) or could not read it. Only a
- * file with the right inode is asked: under the mapping itself, as the process sees it, or as we do.
+ * The build id out of the file, for kernels that do not send it (before 5.12) or could not read it.
+ * Only a file with the right inode is asked: under the mapping itself, as the process sees it, or
+ * as we do.
  */
 static void read_build_id(struct module *module, uint32_t pid, const struct mapped_file *f)
 {
@@ -123,8 +125,8 @@ static void read_vdso_build_id(struct module *module)
 	elf_file_close(elf);
 }
 
-static int new_module(struct modules *m, uint32_t pid, const char *path, enum profile_module_kind kind,
-	const struct mapped_file *f)
+static int new_module(struct modules *m, uint32_t pid, const char *path,
+	enum profile_module_kind kind, const struct mapped_file *f)
 {
 	struct module module = {.kind = kind, .path = strdup(path)};
 
@@ -146,7 +148,8 @@ static int new_module(struct modules *m, uint32_t pid, const char *path, enum pr
 	return 0;
 }
 
-/* What makes a module another one: name, NUL, and the build id or the inode, or the kind of vdso. */
+/* What makes a module another one: name, NUL, and the build id or the inode, or the kind of vdso.
+ */
 static void make_key(struct buf *key, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f)
 {
@@ -191,7 +194,8 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 {
 	struct module *module = &m->all.items[index];
-	struct profile_module entry = {.kind = module->kind, .build_id_size = module->build_id_size};
+	struct profile_module entry = {
+		.kind = module->kind, .build_id_size = module->build_id_size};
 	int error;
 
 	if (!module->profile_id) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What mappings are mappings of: each distinct file (by path and build id, or path and inode), the vDSO,
- * and the nameless executable memory of each process. A module gets into the profile when its first
- * location does, not when it is mapped.
+ * What mappings are mappings of: each distinct file (by path and build id, or path and inode), the
+ * vDSO, and the nameless executable memory of each process. A module gets into the profile when its
+ * first location does, not when it is mapped.
  *
- * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the number of
- * distinct files.
+ * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
+ * number of distinct files.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct mapped_file {
 	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
-	uint64_t device; /* as makedev(); device and inode are 0 where a build id was given instead */
+	uint64_t device; /* as makedev(); it and inode are 0 where a build id was given instead */
 	uint64_t inode;
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
@@ -38,7 +38,8 @@ struct modules;
 /* `own_library` (may be NULL) is the path of the injected library. */
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library);
 void modules_free(struct modules *m);
-/* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` the file is asked. */
+/* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` the file is
+ * asked. */
 int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
 	uint32_t *ret_index);
 /* Valid until the next modules_add. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The buffers are rings of 2^n pages behind a page of positions (linux/perf_event.h); a record may wrap
- * and is then put together in `scratch`. With PERF_SAMPLE_TIME and sample_id_all every record ends in
- * its time.
+ * The buffers are rings of 2^n pages behind a page of positions (linux/perf_event.h); a record may
+ * wrap and is then put together in `scratch`. With PERF_SAMPLE_TIME and sample_id_all every record
+ * ends in its time.
  */
 #include "capture/perf_maps.h"
 
@@ -174,7 +174,8 @@ static int open_buffer(struct perf_maps *m, int cpu)
 		if (p != MAP_FAILED)
 			munmap(p, m->page_size + BUFFER_BYTES);
 		close(b.fd);
-		return error_errno(error, "cannot map a perf buffer of %zu KiB", BUFFER_BYTES >> 10);
+		return error_errno(
+			error, "cannot map a perf buffer of %zu KiB", BUFFER_BYTES >> 10);
 	}
 	b.head = p;
 	b.data = (const uint8_t *)p + m->page_size;
@@ -217,7 +218,8 @@ void perf_maps_close(struct perf_maps *m)
 }
 
 /* The bytes at `position`, put together when they wrap. */
-static const void *bytes_at(struct perf_maps *m, const struct perf_buffer *b, uint64_t position, size_t size)
+static const void *bytes_at(
+	struct perf_maps *m, const struct perf_buffer *b, uint64_t position, size_t size)
 {
 	size_t at = position & (BUFFER_BYTES - 1);
 
@@ -228,8 +230,8 @@ static const void *bytes_at(struct perf_maps *m, const struct perf_buffer *b, ui
 	return m->scratch;
 }
 
-static int read_buffer(struct perf_maps *m, const struct perf_buffer *b, struct changes *changes,
-	uint64_t *lost)
+static int read_buffer(
+	struct perf_maps *m, const struct perf_buffer *b, struct changes *changes, uint64_t *lost)
 {
 	uint64_t end = __atomic_load_n(&b->head->data_head, __ATOMIC_ACQUIRE);
 	uint64_t position = b->head->data_tail;

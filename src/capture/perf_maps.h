@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mapping events from perf: one dummy event for each CPU tells which files are mapped executable, in
- * every process of the system, with the moment and (since Linux 5.12) the build id; and when an exec
- * throws an image away. They come through buffers of ours, so that processes which are long gone can
- * still be resolved.
+ * Mapping events from perf: one dummy event for each CPU tells which files are mapped executable,
+ * in every process of the system, with the moment and (since Linux 5.12) the build id; and when an
+ * exec throws an image away. They come through buffers of ours, so that processes which are long
+ * gone can still be resolved.
  */
 #pragma once
 
@@ -14,11 +14,12 @@ struct perf_maps;
 /* Opens and starts: 0 or -errno with error_text. */
 int perf_maps_open(struct perf_maps **ret);
 void perf_maps_close(struct perf_maps *m);
-/* Adds what has arrived to `changes`, and to *lost how many events the kernel dropped: 0 or -ENOMEM. */
+/* Adds what has arrived to `changes`, and to *lost how many events the kernel dropped: 0 or
+ * -ENOMEM. */
 int perf_maps_read(struct perf_maps *m, struct changes *changes, uint64_t *lost);
 /* Calls add for every file descriptor to wait on. */
 int perf_maps_each_fd(const struct perf_maps *m, int (*add)(void *context, int fd), void *context);
 
-/* Decodes one record (also for tests): 0, -ENOMEM. Records of other kinds and damaged ones are passed
- * over. */
+/* Decodes one record (also for tests): 0, -ENOMEM. Records of other kinds and damaged ones are
+ * passed over. */
 int perf_maps_decode(const void *record, size_t size, struct changes *changes, uint64_t *lost);

@@ -40,8 +40,8 @@ static void free_process(struct process *process)
 	free(process);
 }
 
-void processes_each(const struct processes *p, void (*visit)(void *context, struct process *process),
-	void *context)
+void processes_each(const struct processes *p,
+	void (*visit)(void *context, struct process *process), void *context)
 {
 	for (size_t i = 0; p->by_pid.slots && i <= p->by_pid.mask; i++)
 		if (p->by_pid.slots[i].used)
@@ -139,8 +139,8 @@ static bool is_watched(const char *path)
 	return name && !strncmp(name + 1, PROCESSES_WATCHED, strlen(PROCESSES_WATCHED));
 }
 
-static int add_mapping(struct processes *p, struct process *process, const char *path,
-	const struct mapped_file *f)
+static int add_mapping(
+	struct processes *p, struct process *process, const char *path, const struct mapped_file *f)
 {
 	struct mapping m = {.start = f->start, .end = f->end};
 	int error = modules_add(p->modules, process->pid, path, f, &m.module);
@@ -150,7 +150,8 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
 	process->watched |= is_watched(path);
 	error = address_space_add(&process->space, &m, &p->generations);
-	/* With that many mappings already the new one goes without; its frames will say [unknown]. */
+	/* With that many mappings already the new one goes without; its frames will say [unknown].
+	 */
 	if (error == -ENOSPC)
 		return 0;
 	return error ? error_errno(error, "cannot keep mappings of process %u", process->pid) : 0;
@@ -174,8 +175,8 @@ static int read_line(struct processes *p, struct process *process, char *line)
 	char rights[5];
 	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, rights, &offset, &major_number,
-		    &minor_number, &inode, &at) < 7 ||
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, rights, &offset,
+		    &major_number, &minor_number, &inode, &at) < 7 ||
 		!at || rights[2] != 'x')
 		return 0;
 	f = (struct mapped_file){.start = start,
@@ -250,6 +251,7 @@ int processes_refresh(struct processes *p, struct process *process, uint64_t now
 static void doubt(void *context, struct process *process)
 {
 	process->space->changes++; /* what was not mapped may have been mapped unseen */
+	process->exec_begun = false; /* its end may have been what was lost */
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
 }

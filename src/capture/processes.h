@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the recording with what they have mapped, as of the last change that was applied.
+ * The processes of the recording with what they have mapped, as of the last change that was
+ * applied.
  *
- * Fork gives the child its parent's address space, a new image an empty one, exit drops it. What the
- * events cannot tell (processes older than the recording, events the kernel dropped) is read from
- * /proc/PID/maps.
+ * Fork gives the child its parent's address space, a new image an empty one, exit drops it. What
+ * the events cannot tell (processes older than the recording, events the kernel dropped) is read
+ * from /proc/PID/maps.
  */
 #pragma once
 
@@ -17,9 +18,9 @@
 
 struct process {
 	uint32_t pid;
-	bool image_known; /* its mappings are those of the present image, from events or from /proc */
+	bool image_known; /* its mappings are those of the present image */
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
-	bool watched;     /* its present image mapped a watched file itself (not its parent before fork) */
+	bool watched;     /* its image mapped a watched file (not its parent before fork) */
 	struct address_space *space;
 	uint64_t maps_read_ns;  /* when /proc/PID/maps was last read; 0: never */
 	uint64_t maps_pause_ns; /* and how long not to read it again */
@@ -34,10 +35,11 @@ struct process *processes_find(const struct processes *p, uint32_t pid);
 /* The process, new and without mappings when it was not there; NULL when memory is short. */
 struct process *processes_get(struct processes *p, uint32_t pid);
 /* Calls visit for every living process. */
-void processes_each(const struct processes *p, void (*visit)(void *context, struct process *process),
-	void *context);
+void processes_each(const struct processes *p,
+	void (*visit)(void *context, struct process *process), void *context);
 
-/* 0 or -ENOMEM with error_text; changes of processes that are not ours are ignored by map and image. */
+/* 0 or -ENOMEM with error_text; changes of processes that are not ours are ignored by map and
+ * image. */
 int processes_fork(struct processes *p, uint32_t parent, uint32_t pid);
 /* Exec has thrown the old image away; what is mapped from now on is of the new one. */
 int processes_image(struct processes *p, uint32_t pid);
@@ -47,8 +49,9 @@ int processes_map(struct processes *p, const struct change *change);
 void processes_exit(struct processes *p, uint32_t pid);
 /* Puts what /proc/PID/maps says over what is known; a process that is gone is no error. */
 int processes_read_maps(struct processes *p, struct process *process, uint64_t now_ns);
-/* As processes_read_maps, unless that was done a moment ago: *ret_read says. The pause doubles each time,
- * so that a program that runs through memory of its own making does not keep us reading. */
-int processes_refresh(struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read);
+/* As processes_read_maps, unless that was done a moment ago: *ret_read says. The pause doubles each
+ * time, so that a program that runs through memory of its own making does not keep us reading. */
+int processes_refresh(
+	struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read);
 /* The kernel dropped mapping events: nothing that was read is certain any more. */
 void processes_doubt_all(struct processes *p);

@@ -86,7 +86,8 @@ static int check_kernel(void)
 
 	if (!uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
 		(major < 5 || (major == 5 && minor < 10)))
-		return error_set(-ENOTSUP, "CPU stacks need Linux 5.10 or later, this is %s", u.release);
+		return error_set(
+			-ENOTSUP, "CPU stacks need Linux 5.10 or later, this is %s", u.release);
 	if (access(BTF_PATH, R_OK))
 		return error_set(-ENOTSUP,
 			"CPU stacks need a kernel with type information (CONFIG_DEBUG_INFO_BTF): "
@@ -122,7 +123,8 @@ static void configure(struct capture_bpf *bpf, const struct capture_options *opt
 	bpf->rodata->wakeup_bytes = WAKEUP_BYTES;
 	bpf_program__set_autoload(bpf->progs.on_sample, options->sample_hz > 0);
 	bpf_program__set_autoload(bpf->progs.on_launch, options->launches && storage);
-	bpf_program__set_autoload(bpf->progs.on_launch_without_storage, options->launches && !storage);
+	bpf_program__set_autoload(
+		bpf->progs.on_launch_without_storage, options->launches && !storage);
 	if (multi) {
 		uprobe_prepare_multi(bpf->progs.on_launch);
 		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
@@ -215,7 +217,8 @@ int programs_track(struct programs *p, pid_t pid)
 	} value = {.pid = (uint32_t)pid};
 	uint32_t key = (uint32_t)pid;
 
-	if (bpf_map__update_elem(p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value), BPF_ANY))
+	if (bpf_map__update_elem(
+		    p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value), BPF_ANY))
 		return error_errno(-errno, "cannot track process %d", pid);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The BPF programs of src/bpf/ in the kernel: loading, attaching, their rings and counters. Knows nothing
- * of what the records mean.
+ * The BPF programs of src/bpf/ in the kernel: loading, attaching, their rings and counters. Knows
+ * nothing of what the records mean.
  *
  * Tracking works from programs_open on, samples and launches come between start and stop.
  */
@@ -16,8 +16,8 @@
 
 struct programs;
 
-/* 0 or -errno with error_text: -EPERM and -EACCES for missing rights. `markers` says which entry point to
- * probe, and how, when launches are wanted. */
+/* 0 or -errno with error_text: -EPERM and -EACCES for missing rights. `markers` says which entry
+ * point to probe, and how, when launches are wanted. */
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers);
 int programs_track(struct programs *p, pid_t pid);

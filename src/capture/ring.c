@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Each record has a head of 8 bytes: its length with two flags, and a page offset that is the kernel's. */
+/* Each record has a head of 8 bytes: its length with two flags, and a page offset that is the
+ * kernel's. */
 #include "capture/ring.h"
 
 #include <errno.h>
@@ -48,7 +49,8 @@ size_t ring_snapshot(struct ring *r)
 	return (size_t)(r->limit - r->position);
 }
 
-/* The head of the record at our position; false at the limit and before one that is still being written. */
+/* The head of the record at our position; false at the limit and before one that is still being
+ * written. */
 static bool read_head(const struct ring *r, uint32_t *ret_head)
 {
 	const uint8_t *at = r->data + (r->position & (r->size - 1));

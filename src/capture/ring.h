@@ -2,10 +2,11 @@
 /*
  * The reading end of a BPF ring buffer.
  *
- * libbpf has one too; ours can take a snapshot (read up to where the ring was at a moment) and look at
- * the next record without taking it, which merging several rings by time needs. The layout is the
- * kernel's (Documentation/bpf/ringbuf.rst, kernel/bpf/ringbuf.c): a page with the consumer position, one
- * with the producer position, then the data twice in a row, so that a record never wraps for the reader.
+ * libbpf has one too; ours can take a snapshot (read up to where the ring was at a moment) and look
+ * at the next record without taking it, which merging several rings by time needs. The layout is
+ * the kernel's (Documentation/bpf/ringbuf.rst, kernel/bpf/ringbuf.c): a page with the consumer
+ * position, one with the producer position, then the data twice in a row, so that a record never
+ * wraps for the reader.
  *
  * Records stay valid until ring_release. A ring that is all zeros is an empty one.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells whether a stack reaches its root: whether its outermost frame is one of those that every thread
- * begins with.
+ * Tells whether a stack reaches its root: whether its outermost frame is one of those that every
+ * thread begins with.
  *
- * A frame pointer of 0 at the end proves nothing: the start-up code clears the register, and code built
- * without frame pointers leaves it alone, so that a walk through any such code also ends in 0, with the
- * callers missing. Names do not help either, since libc is usually stripped of them. What cannot be
- * stripped is the code at the return address: see roots_x86_64.c.
+ * A frame pointer of 0 at the end proves nothing: the start-up code clears the register, and code
+ * built without frame pointers leaves it alone, so that a walk through any such code also ends in
+ * 0, with the callers missing. Names do not help either, since libc is usually stripped of them.
+ * What cannot be stripped is the code at the return address: see roots_x86_64.c.
  */
 #pragma once
 
@@ -20,7 +20,8 @@ struct roots;
 /* NULL when memory is short. */
 struct roots *roots_new(void);
 void roots_free(struct roots *r);
-/* True when the call before `return_offset` (in this file) was made by a function that begins a thread.
- * `pid` is a process that has the module mapped, if it still lives. Files that cannot be read: false. */
+/* True when the call before `return_offset` (in this file) was made by a function that begins a
+ * thread. `pid` is a process that has the module mapped, if it still lives. Files that cannot be
+ * read: false. */
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
 	uint64_t return_offset);

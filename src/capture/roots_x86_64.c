@@ -122,7 +122,8 @@ static bool is_thread_start(struct code *c, uint64_t offset)
 	return !memcmp(c->bytes + skip, store, sizeof(store));
 }
 
-/* A goroutine's stack ends one byte into runtime.goexit, which is nop; call runtime.goexit1; nop. */
+/* A goroutine's stack ends one byte into runtime.goexit, which is nop; call runtime.goexit1; nop.
+ */
 static bool is_goexit(const struct code *c, uint64_t offset)
 {
 	uint64_t start;

@@ -2,10 +2,10 @@
 /*
  *	raw:      kernel[0..] user[0..]                        leaf first
  *	cache:    hash of both -> { generation, changes, addresses, stack id }
- *	profile:  0 <- [incomplete stack] <- user[n-1] <- ... <- user[0] <- kernel[m-1] <- ... <- kernel[0]
+ *	profile:  0 <- [incomplete stack] <- user[n-1] <- ... <- user[0] <- kernel[m-1] <- ...
  *
- * A return address is looked up, and stored, less one: it may lie behind the end of its function, or of
- * its mapping.
+ * A return address is looked up, and stored, less one: it may lie behind the end of its function,
+ * or of its mapping.
  */
 #include "capture/stacks.h"
 
@@ -48,8 +48,8 @@ struct stacks {
 /* The user side of one stack while it is resolved. */
 struct resolution {
 	const struct mapping *mappings[BPF_STACK_DEPTH_MAX]; /* NULL: not mapped */
-	uint32_t first; /* frames before it are left out */
-	uint32_t count; /* frames from here on are cut off */
+	uint32_t first;					     /* frames before it are left out */
+	uint32_t count;					     /* frames from here on are cut off */
 	bool has_unknown;
 	bool incomplete;
 };
@@ -130,11 +130,12 @@ static bool same_stack(const struct cached_stack *c, uint64_t hash, const struct
 	const struct raw_stack *raw)
 {
 	return c && c->hash == hash && c->generation == generation_of(process) &&
-	       (!c->has_unknown || c->changes == process->space->changes) && c->launch == raw->launch &&
-	       c->walk_end == raw->walk_end && c->kernel_depth == raw->kernel_depth &&
-	       c->user_depth == raw->user_depth &&
+	       (!c->has_unknown || c->changes == process->space->changes) &&
+	       c->launch == raw->launch && c->walk_end == raw->walk_end &&
+	       c->kernel_depth == raw->kernel_depth && c->user_depth == raw->user_depth &&
 	       !memcmp(c->frames, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)) &&
-	       !memcmp(c->frames + raw->kernel_depth, raw->user, raw->user_depth * sizeof(*raw->user));
+	       !memcmp(c->frames + raw->kernel_depth, raw->user,
+		       raw->user_depth * sizeof(*raw->user));
 }
 
 /* Remembering is an optimization: without memory it is left. */
@@ -169,19 +170,19 @@ static bool is_return_address(const struct raw_stack *raw, uint32_t i)
 	return i || raw->launch;
 }
 
-static void find_mappings(struct resolution *r, const struct process *process,
-	const struct raw_stack *raw)
+static void find_mappings(
+	struct resolution *r, const struct process *process, const struct raw_stack *raw)
 {
 	r->has_unknown = false;
 	for (uint32_t i = 0; i < raw->user_depth; i++) {
-		r->mappings[i] = address_space_find(process->space,
-			raw->user[i] - is_return_address(raw, i));
+		r->mappings[i] = address_space_find(
+			process->space, raw->user[i] - is_return_address(raw, i));
 		r->has_unknown |= !r->mappings[i];
 	}
 }
 
-static bool reaches_root(struct stacks *s, const struct process *process, const struct raw_stack *raw,
-	const struct resolution *r)
+static bool reaches_root(struct stacks *s, const struct process *process,
+	const struct raw_stack *raw, const struct resolution *r)
 {
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
@@ -221,8 +222,8 @@ static int push(struct stacks *s, uint32_t *stack, uint32_t location)
 	return profile_add_stack_node(s->w, *stack, location, stack);
 }
 
-static int push_user_frame(struct stacks *s, const struct raw_stack *raw, const struct resolution *r,
-	uint32_t i, uint32_t *stack)
+static int push_user_frame(struct stacks *s, const struct raw_stack *raw,
+	const struct resolution *r, uint32_t i, uint32_t *stack)
 {
 	const struct mapping *m = r->mappings[i];
 	struct profile_location location = {.kind = FRAME_USER};
@@ -238,7 +239,8 @@ static int push_user_frame(struct stacks *s, const struct raw_stack *raw, const 
 	return error ? error : push(s, stack, id);
 }
 
-static int push_kernel_frame(struct stacks *s, const struct raw_stack *raw, uint32_t i, uint32_t *stack)
+static int push_kernel_frame(
+	struct stacks *s, const struct raw_stack *raw, uint32_t i, uint32_t *stack)
 {
 	struct profile_location location = {.kind = FRAME_KERNEL,
 		.module = s->kernel_module,

@@ -2,15 +2,15 @@
 /*
  * Turns raw addresses into stacks of the profile.
  *
- * Nearly every stack was seen before, so whole stacks are remembered: by the addresses and the generation
- * of the address space they were taken in. A hit costs a hash and a comparison of all addresses (a stack
- * is never taken for another because of an equal hash); a miss resolves frame by frame. The memory of the
- * cache is bounded; what falls out is resolved again.
+ * Nearly every stack was seen before, so whole stacks are remembered: by the addresses and the
+ * generation of the address space they were taken in. A hit costs a hash and a comparison of all
+ * addresses (a stack is never taken for another because of an equal hash); a miss resolves frame by
+ * frame. The memory of the cache is bounded; what falls out is resolved again.
  *
  * A user stack that does not reach its root (roots.h) begins with the note "[incomplete stack]". An
- * address at the outer end that lies in no mapping is where the walk went astray, and is cut off; one
- * elsewhere becomes the note "[unknown]". Frames of the measurement itself at the leaf end of a launch
- * (our library, CUPTI) are left out.
+ * address at the outer end that lies in no mapping is where the walk went astray, and is cut off;
+ * one elsewhere becomes the note "[unknown]". Frames of the measurement itself at the leaf end of a
+ * launch (our library, CUPTI) are left out.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct stacks;
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
 	struct processes *processes);
 void stacks_free(struct stacks *s);
-/* The stack's id (0: it has no frames) and whether its user side is incomplete. `process` may be NULL for
- * stacks without a user side. 0 or -errno with error_text. */
+/* The stack's id (0: it has no frames) and whether its user side is incomplete. `process` may be
+ * NULL for stacks without a user side. 0 or -errno with error_text. */
 int stacks_intern(struct stacks *s, struct process *process, const struct raw_stack *raw,
 	uint32_t *ret_stack, bool *ret_incomplete);

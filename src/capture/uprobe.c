@@ -35,8 +35,8 @@ static bool is_multi(const struct bpf_program *program)
 	return bpf_program__expected_attach_type(program) == ATTACH_UPROBE_MULTI;
 }
 
-static int create_multi(const struct bpf_program *program, const char *path, const uint64_t *offsets,
-	size_t count)
+static int create_multi(
+	const struct bpf_program *program, const char *path, const uint64_t *offsets, size_t count)
 {
 	struct link_create_uprobe_multi attr = {
 		.program_fd = (uint32_t)bpf_program__fd(program),

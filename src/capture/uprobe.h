@@ -2,9 +2,10 @@
 /*
  * A BPF program on instructions of a file, in every process that maps it.
  *
- * Linux 6.6 has a kind of link made for this (BPF_TRACE_UPROBE_MULTI): several places at once, and gone
- * again in some 30 ms instead of 110 ms (measured on 6.18; the kernel waits for grace periods). Older ones
- * take a perf event for each place. A program must be loaded for the one or the other.
+ * Linux 6.6 has a kind of link made for this (BPF_TRACE_UPROBE_MULTI): several places at once, and
+ * gone again in some 30 ms instead of 110 ms (measured on 6.18; the kernel waits for grace
+ * periods). Older ones take a perf event for each place. A program must be loaded for the one or
+ * the other.
  */
 #pragma once
 
@@ -28,8 +29,8 @@ struct uprobe {
 void uprobe_prepare_multi(struct bpf_program *program);
 /* True when the kernel has multi links; `program` is a loaded one that is for them. */
 bool uprobe_has_multi(const struct bpf_program *program);
-/* Puts the program on all `count` places (offsets in the file at `path`), or on none: 0 or -errno without
- * error text. */
+/* Puts the program on all `count` places (offsets in the file at `path`), or on none: 0 or -errno
+ * without error text. */
 int uprobe_attach(struct uprobe *u, const struct bpf_program *program, const char *path,
 	const uint64_t *offsets, size_t count);
 /* 0 or -errno; also fine for one that is not attached. */

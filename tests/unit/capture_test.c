@@ -2,8 +2,9 @@
 /*
  * The CPU side against the running kernel: needs the rights for BPF, and skips aloud without them.
  *
- * The programs that are recorded are children of this one: functions of this file with known call chains
- * (everything here is built with frame pointers). A child waits on a pipe until it is tracked.
+ * The programs that are recorded are children of this one: functions of this file with known call
+ * chains (everything here is built with frame pointers). A child waits on a pipe until it is
+ * tracked.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +61,8 @@ static bool begin(struct recording *r, const struct capture_options *options)
 	strcpy(r->path, "/tmp/capture_test.XXXXXX");
 	close(mkstemp(r->path));
 	if (profile_writer_open(&r->w, r->path) || tasks_new(&r->tasks, r->w) ||
-		capture_open(&r->capture, options, r->w, r->tasks, sink) || capture_start(r->capture)) {
+		capture_open(&r->capture, options, r->w, r->tasks, sink) ||
+		capture_start(r->capture)) {
 		printf("# %s\n", error_text());
 		CHECK(false);
 		return false;
@@ -217,7 +219,8 @@ __attribute__((noinline)) static void spin_outer(void)
 /* The functions that call each other above `stack`, which is one of spin_leaf. */
 static void check_spin_callers(const struct profile_reader *p, uint32_t stack)
 {
-	static const char *const callers[] = {"spin_middle", "spin_outer", "run_child", "start_child"};
+	static const char *const callers[] = {
+		"spin_middle", "spin_outer", "run_child", "start_child"};
 
 	for (size_t i = 0; i < 4; i++) {
 		stack = parent_of(p, stack);
@@ -301,8 +304,8 @@ static void raise_a_family(void)
 }
 
 /* The first process of this name, and how many there are. */
-static const struct profile_process *find_process(const struct profile_reader *p, const char *comm,
-	int *ret_count)
+static const struct profile_process *find_process(
+	const struct profile_reader *p, const char *comm, int *ret_count)
 {
 	const struct profile_process *found = NULL;
 
@@ -335,7 +338,7 @@ static void children_grandchildren_and_daemons_are_followed_through_fork_and_exe
 	process = find_process(p, "short-lived", &count);
 	CHECK(count == 1);
 	CHECK(process && profile_process(p, process->parent) &&
-	      profile_process(p, process->parent)->pid == (uint32_t)r.child);
+		profile_process(p, process->parent)->pid == (uint32_t)r.child);
 	process = find_process(p, "sh", &count);
 	CHECK(count == 1);
 	if (process)
@@ -414,7 +417,8 @@ static void memory_is_given_back_when_processes_end(void)
 	before = mallinfo2().uordblks;
 	drain_until_end(&r);
 	after = mallinfo2().uordblks;
-	/* The profile's own tables keep an entry for each of 10,000 processes, and nothing else grows. */
+	/* The profile's own tables keep an entry for each of 10,000 processes, and nothing else
+	 * grows. */
 	CHECK(after - before < 10000 * 400);
 	finish(&r);
 	CHECK(!r.totals.losses[LOSS_MAPS_LOST]);
@@ -427,8 +431,8 @@ typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_
 
 static marker_function load_marker(void)
 {
-	static const char *const names[LAUNCH_MARKER_KINDS] = {[LAUNCH_MARKER_NOP1] =
-									"xpuprof_launch_marker_nop1",
+	static const char *const names[LAUNCH_MARKER_KINDS] = {
+		[LAUNCH_MARKER_NOP1] = "xpuprof_launch_marker_nop1",
 		[LAUNCH_MARKER_NOP5] = "xpuprof_launch_marker_nop5",
 		[LAUNCH_MARKER_NOP10] = "xpuprof_launch_marker_nop10"};
 	void *handle = dlopen(library, RTLD_NOW);
@@ -440,7 +444,8 @@ static marker_function load_marker(void)
 	return marker;
 }
 
-__attribute__((noinline)) static void launch_once(marker_function marker, uint32_t instance, uint32_t id)
+__attribute__((noinline)) static void launch_once(
+	marker_function marker, uint32_t instance, uint32_t id)
 {
 	volatile uint32_t after = id;
 
@@ -501,7 +506,8 @@ static void every_launch_arrives_once_with_its_ids_and_the_stack_of_its_caller(v
 	CHECK(r.launches.count == PROCESSES * THREADS * CALLS);
 	p = open_profile(&r);
 	vec_foreach (e, &r.launches) {
-		CHECK(e->instance >= 1 && e->instance <= PROCESSES && e->correlation < THREADS * CALLS);
+		CHECK(e->instance >= 1 && e->instance <= PROCESSES &&
+			e->correlation < THREADS * CALLS);
 		CHECK(e->kind == CALL_LAUNCH && e->thread);
 		CHECK(!seen[e->instance - 1][e->correlation]++);
 		check_launch_stack(p, e->stack);
@@ -588,8 +594,10 @@ static void a_stack_deeper_than_can_be_taken_is_marked_and_counted(void)
 	p = open_profile(&r);
 	CHECK(r.launches.count == 2);
 	if (r.launches.count == 2) {
-		CHECK(strcmp(frame_name(p, root_of(p, r.launches.items[0].stack)), "[incomplete stack]"));
-		CHECK_TEXT(frame_name(p, root_of(p, r.launches.items[1].stack)), "[incomplete stack]");
+		CHECK(strcmp(frame_name(p, root_of(p, r.launches.items[0].stack)),
+			"[incomplete stack]"));
+		CHECK_TEXT(
+			frame_name(p, root_of(p, r.launches.items[1].stack)), "[incomplete stack]");
 	}
 	CHECK(r.totals.losses[LOSS_STACKS_INCOMPLETE] == 1);
 	profile_reader_close(p);
@@ -714,7 +722,8 @@ static void without_rights_one_line_says_what_is_missing(void)
 		strcpy(r.path, "/dev/null");
 		if (profile_writer_open(&r.w, r.path) || tasks_new(&r.tasks, r.w))
 			_exit(3);
-		if (capture_open(&r.capture, &options, r.w, r.tasks, (struct gpu_sink){0}) != -EPERM)
+		if (capture_open(&r.capture, &options, r.w, r.tasks, (struct gpu_sink){0}) !=
+			-EPERM)
 			_exit(4);
 		_exit(strstr(error_text(), "CAP_BPF") && !strchr(error_text(), '\n') ? 0 : 5);
 	}

@@ -116,7 +116,8 @@ static void apply_until(uint64_t until_ns)
 
 /* ------------------------------------------------------------------ stacks */
 
-static uint32_t intern(uint32_t pid, const uint64_t *frames, uint32_t depth, bool launch, bool *ret_incomplete)
+static uint32_t intern(
+	uint32_t pid, const uint64_t *frames, uint32_t depth, bool launch, bool *ret_incomplete)
 {
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
@@ -198,7 +199,7 @@ static void a_child_has_its_parents_mappings_until_it_execs(void)
 	intern(CHILD, &frame, 1, false, NULL);
 	CHECK_TEXT(last_location(), "/bin/child+0x5010");
 	CHECK(address_space_find(processes_find(processes, PARENT)->space, frame)->module !=
-	      address_space_find(processes_find(processes, CHILD)->space, frame)->module);
+		address_space_find(processes_find(processes, CHILD)->space, frame)->module);
 	processes_exit(processes, PARENT);
 	CHECK(!processes_find(processes, PARENT));
 	intern(CHILD, &frame, 1, false, NULL);
@@ -236,7 +237,8 @@ static void the_vdso_is_the_same_wherever_it_is_mapped(void)
 
 static void a_repeated_stack_is_found_again_and_a_similar_one_is_not_taken_for_it(void)
 {
-	const uint64_t frames[] = {0x401010, 0x401020, 0x401030}, other[] = {0x401010, 0x401020, 0x401031};
+	const uint64_t frames[] = {0x401010, 0x401020, 0x401030},
+		       other[] = {0x401010, 0x401020, 0x401031};
 	uint32_t stack;
 
 	begin();
