@@ -11,10 +11,10 @@
  * Buffers. Records are built in a buffer and handed to a ring in one call of the size they have.
  * The launch program runs in the context of the launching thread, can be preempted there, and
  * another thread can then run it on the same CPU: its buffer is kept by thread (task storage), so
- * nobody else ever uses it, and the first look-up finds buffer and pid at once. Kernels before 5.12
- * have no such storage, but there (in fact before 6.0, commit 8c7dcb84e3b7) uprobe programs run
- * with preemption off, and a buffer of the CPU does. The sampler runs in interrupt context, once at
- * a time on each CPU, and has its own.
+ * nobody else ever uses it, and the first look-up finds buffer and pid at once. Kernels before 2021
+ * (commit a10787e6d58c) have no such storage, but there, and up to commit 8c7dcb84e3b7 of 2022,
+ * uprobe programs run with preemption off, and a buffer of the CPU does. The sampler runs in
+ * interrupt context, once at a time on each CPU, and has its own.
  *
  * Nobody is woken up for a record: the reader looks at the rings at its own pace, and is called
  * only when one fills up.
@@ -37,10 +37,11 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Set before loading. */
 const volatile bool whole_system;
-const volatile uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
 const volatile uint64_t wakeup_bytes; /* wake the reader when a ring holds this much */
 
 struct bpf_losses lost;
+uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
+uint32_t wanted_pid;   /* see track_wanted */
 
 struct tracked_process {
 	uint64_t leader; /* address of the leader's task_struct; 0: entered by the recorder */
@@ -84,6 +85,7 @@ static __always_inline void count(uint64_t *counter)
 /* The id of a task as the recorder counts; `global` is its id in the initial namespace. */
 static __always_inline uint32_t reported_id(struct task_struct *task, uint32_t global)
 {
+	const char *number;
 	struct pid *pid;
 	int nr = 0;
 
@@ -92,7 +94,9 @@ static __always_inline uint32_t reported_id(struct task_struct *task, uint32_t g
 	pid = BPF_CORE_READ(task, thread_pid);
 	if (!pid || BPF_CORE_READ(pid, level) < pid_ns_level)
 		return 0;
-	bpf_core_read(&nr, sizeof(nr), &pid->numbers[pid_ns_level & (BPF_PID_NS_LEVEL_MAX - 1)].nr);
+	/* The element's size is the kernel's, not that of our short declaration. */
+	number = (const char *)&pid->numbers[0] + pid_ns_level * bpf_core_type_size(struct upid);
+	bpf_probe_read_kernel(&nr, sizeof(nr), &((const struct upid *)number)->nr);
 	return nr;
 }
 
@@ -254,6 +258,36 @@ int BPF_PROG(on_free, struct task_struct *task)
 		return 0;
 	send_exit(p->pid);
 	bpf_map_delete_elem(&tracked, &tgid);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ within a pid namespace */
+
+/* The recorder runs this once, as itself, when it is not in the initial namespace. */
+SEC("raw_tp")
+int find_pid_ns_level(void *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	pid_ns_level = BPF_CORE_READ(task, thread_pid, level);
+	return 0;
+}
+
+/* There the recorder knows its child by a number that says nothing to `tracked`: this visits every
+ * task the recorder can see and enters the one with the wanted number, which it then sets to 0. */
+SEC("iter/task")
+int track_wanted(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct tracked_process p = {};
+	uint32_t tgid;
+
+	if (!task || task->pid != task->tgid || reported_id(task, 0) != wanted_pid)
+		return 0;
+	tgid = task->tgid;
+	p.pid = wanted_pid;
+	if (!bpf_map_update_elem(&tracked, &tgid, &p, BPF_ANY))
+		wanted_pid = 0;
 	return 0;
 }
 

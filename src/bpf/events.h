@@ -25,7 +25,6 @@ typedef __u64 uint64_t;
 #define BPF_STACK_DEPTH_MAX  127 /* frames of one kind; also the kernel's own limit */
 #define BPF_COMM_SIZE        16
 #define BPF_ARGUMENTS_MAX    512
-#define BPF_PID_NS_LEVEL_MAX 32 /* the kernel's MAX_PID_NS_LEVEL */
 
 /* How a walk over user frames ended. */
 enum bpf_walk_end {

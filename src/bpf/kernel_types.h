@@ -31,6 +31,10 @@ struct task_struct {
 	char comm[16];
 };
 
+struct bpf_iter__task {
+	struct task_struct *task;
+};
+
 #pragma clang attribute pop
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, the same since 2.6.27 */

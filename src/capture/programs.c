@@ -34,6 +34,7 @@ struct programs {
 	struct capture_bpf *bpf;
 	unsigned int sample_hz;
 	bool launches;
+	bool pid_namespace; /* we are in one, and count pids as it does */
 	char *library;
 	uint64_t marker_offset; /* in the library's file */
 	struct ring samples;
@@ -80,8 +81,6 @@ static int explain(int error, const char *what)
 static int check_kernel(void)
 {
 	struct utsname u;
-	char ns[64];
-	ssize_t length = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
 	int major = 0, minor = 0;
 
 	if (!uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
@@ -93,12 +92,16 @@ static int check_kernel(void)
 			"CPU stacks need a kernel with type information (CONFIG_DEBUG_INFO_BTF): "
 			"cannot read '%s'",
 			BTF_PATH);
-	ns[length > 0 ? length : 0] = '\0';
-	if (strcmp(ns, INITIAL_PID_NS))
-		return error_set(-ENOTSUP,
-			"CPU stacks cannot be recorded from within a pid namespace (a container "
-			"without the host's: try --pid=host)");
 	return 0;
+}
+
+static bool in_pid_namespace(void)
+{
+	char ns[64];
+	ssize_t length = readlink("/proc/self/ns/pid", ns, sizeof(ns) - 1);
+
+	ns[length > 0 ? length : 0] = '\0';
+	return strcmp(ns, INITIAL_PID_NS);
 }
 
 /* libbpf would print; what went wrong travels as an error. */
@@ -109,18 +112,21 @@ static int say_nothing(enum libbpf_print_level level, const char *format, va_lis
 
 /* ------------------------------------------------------------------ loading */
 
-/* Task storage for tracing programs: since 5.12 (commit a10787e6d58c). */
+/* Task storage for tracing programs came in 2021 (commit a10787e6d58c). */
 static bool has_task_storage(void)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_task_storage_get, NULL) == 1;
 }
 
-static void configure(struct capture_bpf *bpf, const struct capture_options *options, bool multi)
+static void configure(struct programs *p, const struct capture_options *options, bool multi)
 {
+	struct capture_bpf *bpf = p->bpf;
 	bool storage = options->launches && has_task_storage();
 
 	bpf->rodata->whole_system = options->whole_system;
 	bpf->rodata->wakeup_bytes = WAKEUP_BYTES;
+	bpf_program__set_autoload(bpf->progs.find_pid_ns_level, p->pid_namespace);
+	bpf_program__set_autoload(bpf->progs.track_wanted, p->pid_namespace);
 	bpf_program__set_autoload(bpf->progs.on_sample, options->sample_hz > 0);
 	bpf_program__set_autoload(bpf->progs.on_launch, options->launches && storage);
 	bpf_program__set_autoload(
@@ -135,14 +141,18 @@ static void configure(struct capture_bpf *bpf, const struct capture_options *opt
 
 static int load(struct programs *p, const struct capture_options *options, bool multi)
 {
+	LIBBPF_OPTS(bpf_test_run_opts, run);
 	int error;
 
 	libbpf_set_print(say_nothing);
 	p->bpf = capture_bpf__open();
 	if (!p->bpf)
 		return error_errno(-errno, "cannot open the BPF programs");
-	configure(p->bpf, options, multi);
+	configure(p, options, multi);
 	error = capture_bpf__load(p->bpf);
+	if (!error && p->pid_namespace)
+		error = bpf_prog_test_run_opts(
+			bpf_program__fd(p->bpf->progs.find_pid_ns_level), &run);
 	if (!error)
 		error = capture_bpf__attach(p->bpf);
 	return error ? explain(error, "load BPF programs") : 0;
@@ -194,6 +204,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	p->launch_probe = UPROBE_INIT;
 	p->sample_hz = options->sample_hz;
 	p->launches = options->launches;
+	p->pid_namespace = in_pid_namespace();
 	error = check_kernel();
 	if (!error && options->launches)
 		error = find_marker(p, options->library, markers->best);
@@ -209,6 +220,23 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	return 0;
 }
 
+/* Reading the iterator to its end runs the program for every task. */
+static int track_within_namespace(struct programs *p, pid_t pid)
+{
+	int fd = bpf_iter_create(bpf_link__fd(p->bpf->links.track_wanted));
+	char nothing[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return explain(fd, "look through the processes");
+	p->bpf->bss->wanted_pid = (uint32_t)pid;
+	n = io_read_full(fd, nothing, sizeof(nothing));
+	close(fd);
+	if (n < 0)
+		return error_errno((int)n, "cannot track process %d", pid);
+	return p->bpf->bss->wanted_pid ? error_errno(-ESRCH, "cannot track process %d", pid) : 0;
+}
+
 int programs_track(struct programs *p, pid_t pid)
 {
 	struct {
@@ -217,6 +245,8 @@ int programs_track(struct programs *p, pid_t pid)
 	} value = {.pid = (uint32_t)pid};
 	uint32_t key = (uint32_t)pid;
 
+	if (p->pid_namespace)
+		return track_within_namespace(p, pid);
 	if (bpf_map__update_elem(
 		    p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value), BPF_ANY))
 		return error_errno(-errno, "cannot track process %d", pid);

@@ -707,6 +707,28 @@ static void markers_are_measured_and_the_cheapest_is_named(void)
 		CHECK(!cost_ns[i] || cost_ns[best] <= cost_ns[i]);
 }
 
+static void within_a_pid_namespace_processes_have_the_numbers_they_have_there(void)
+{
+	char command[4096 + 64];
+	char self[4096] = "";
+
+	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	snprintf(command, sizeof(command), "unshare --pid --fork --mount-proc %s inside", self);
+	fflush(stdout);
+	CHECK(system(command) == 0);
+}
+
+/* What the test above runs in there; the exit status says whether all went well. */
+static int run_inside(void)
+{
+	tap_ok = true;
+	every_launch_arrives_once_with_its_ids_and_the_stack_of_its_caller();
+	children_grandchildren_and_daemons_are_followed_through_fork_and_exec();
+	a_process_that_runs_already_can_be_tracked();
+	the_whole_system_is_sampled_when_asked_for();
+	return !tap_ok;
+}
+
 /* ------------------------------------------------------------------ without rights */
 
 static void without_rights_one_line_says_what_is_missing(void)
@@ -747,11 +769,13 @@ static bool have_rights(void)
 	return opened;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const char *build = getenv("XPUPROF_BUILD");
 
 	snprintf(library, sizeof(library), "%s/libxpuprof-inject.so", build ? build : "build");
+	if (argc > 1 && !strcmp(argv[1], "inside"))
+		return run_inside();
 	if (!have_rights()) {
 		printf("1..0 # SKIP %s\n", error_text());
 		return 0;
@@ -769,6 +793,7 @@ int main(void)
 	RUN(a_process_that_runs_already_can_be_tracked);
 	RUN(the_whole_system_is_sampled_when_asked_for);
 	RUN(markers_are_measured_and_the_cheapest_is_named);
+	RUN(within_a_pid_namespace_processes_have_the_numbers_they_have_there);
 	RUN(without_rights_one_line_says_what_is_missing);
 	return tap_end();
 }
