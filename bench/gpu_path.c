@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a launch costs in our own code, without CUDA: the callbacks on the launch path, the conversion of
- * activity records in the library's thread, and the recorder's reading of the ring. Prints a table:
- * the median of the runs, the fastest and the slowest, in nanoseconds.
+ * What a launch costs in our own code, without CUDA: the callbacks on the launch path, the
+ * conversion of activity records in the library's thread, and the recorder's reading of the ring.
+ * Prints a table: the median of the runs, the fastest and the slowest, in nanoseconds.
  *
- * A launch is a runtime call with a driver call inside, so four callbacks. "stack by number" means that the
- * launch path reads the chain of frame pointers and finds it among the stacks the recorder knows;
- * "marker" that it calls the marker, without a probe on it.
+ * A launch is a runtime call with a driver call inside, so four callbacks. "stack by number" means
+ * that the launch path reads the chain of frame pointers and finds it among the stacks the recorder
+ * knows; "marker" that it calls the marker, without a probe on it.
  */
 #include <stdio.h>
 #include <stdlib.h>

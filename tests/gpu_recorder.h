@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer, and a sink
- * that keeps what it gets.
+ * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer, and
+ * a sink that keeps what it gets.
  */
 #pragma once
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A GPU vendor, seen from the recorder. One folder under src/gpu/ and one row in src/gpu/backends.c each;
- * docs/howto-add-a-gpu-backend.md.
+ * A GPU vendor, seen from the recorder. One folder under src/gpu/ and one row in src/gpu/backends.c
+ * each; docs/howto-add-a-gpu-backend.md.
  *
- * Life: open -> environment (once, before the command starts) -> any number of { snapshot; drain } ->
- * stop -> { snapshot; drain } until nothing is live or patience ends -> finish -> close. One thread.
+ * Life: open -> environment (once, before the command starts) -> any number of { snapshot; drain }
+ * -> stop -> { snapshot; drain } until nothing is live or patience ends -> finish -> close. One
+ * thread.
  *
- * snapshot and drain are two calls because of the order the correlator needs: everything that is in the
- * shared rings at the snapshot had its launch marker fire before, so the recorder takes the snapshot,
- * drains the markers, and only then drains the rings up to the snapshot.
+ * snapshot and drain are two calls because of the order the correlator needs: everything that is in
+ * the shared rings at the snapshot had its launch marker fire before, so the recorder takes the
+ * snapshot, drains the markers, and only then drains the rings up to the snapshot.
  */
 #pragma once
 
@@ -43,19 +44,20 @@ struct gpu_backend_ops {
 	/* Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
-	/* A launch whose stack was taken at the marker: remembers the stack under its number, so that the
-	 * library may repeat the number instead of firing the marker. */
+	/* A launch whose stack was taken at the marker: remembers the stack under its number, so
+	 * that the library may repeat the number instead of firing the marker. */
 	int (*learn_stack)(struct gpu_backend *b, const struct gpu_launch *e);
 	/* Code of this process was mapped over other code: the numbers of its stacks are void. */
 	void (*forget_stacks)(struct gpu_backend *b, uint32_t pid);
-	/* Readable when a library wants something (connects, closes, or has much in its ring): then the
-	 * usual { snapshot; drain } is due. Otherwise rings are polled. */
+	/* Readable when a library wants something (connects, closes, or has much in its ring): then
+	 * the usual { snapshot; drain } is due. Otherwise rings are polled. */
 	int (*poll_fd)(struct gpu_backend *b);
 	int (*snapshot)(struct gpu_backend *b);
-	/* Hands everything up to the snapshot to the sink. *ret_busy: there was much, come back soon. */
+	/* Hands everything up to the snapshot to the sink. *ret_busy: there was much, come back
+	 * soon. */
 	int (*drain)(struct gpu_backend *b, bool *ret_busy);
-	/* Asks every live library to flush and go quiet. What they flush must be drained as before; see
-	 * instances_live. */
+	/* Asks every live library to flush and go quiet. What they flush must be drained as before;
+	 * see instances_live. */
 	int (*stop)(struct gpu_backend *b);
 	/* Drains what is left and ends every instance, whatever its library does. */
 	int (*finish)(struct gpu_backend *b);

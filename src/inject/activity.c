@@ -2,9 +2,9 @@
 /*
  * From CUPTI's activity records to ours, in our own thread.
  *
- * Only a prefix of each record is read (cupti_abi.h says why that is safe), and only after a check that
- * the buffer holds it. Nothing is judged here: also times that make no sense go to the recorder, which
- * checks them once, for all libraries. What we do not understand is counted.
+ * Only a prefix of each record is read (cupti_abi.h says why that is safe), and only after a check
+ * that the buffer holds it. Nothing is judged here: also times that make no sense go to the
+ * recorder, which checks them once, for all libraries. What we do not understand is counted.
  */
 #include "inject/library.h"
 

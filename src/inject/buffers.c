@@ -2,18 +2,18 @@
 /*
  * CUPTI's activity buffers.
  *
- * CUPTI asks for an empty buffer in the middle of a launch and gives a full one back from a thread of its
- * own or out of a flush. Both must be quick, so there is a fixed pool and two stacks of buffer numbers,
- * free and completed, that threads push to and pop from without locks:
+ * CUPTI asks for an empty buffer in the middle of a launch and gives a full one back from a thread
+ * of its own or out of a flush. Both must be quick, so there is a fixed pool and two stacks of
+ * buffer numbers, free and completed, that threads push to and pop from without locks:
  *
  *	   CUPTI <-- buffer_requested --- [free] <----------- zeroed -----+
  *	     |                                                            |
  *	     +------ buffer_completed --> [completed] -- buffers_drain -> convert_buffer
  *
- * The head of the free stack carries a counter beside the number, so that a thread that was interrupted
- * in the middle of a pop notices that the stack has changed. The pool is reserved, not touched: what was
- * used last is used next, and a quiet program never touches more than a few of the buffers. When all are
- * in use CUPTI drops records, and counts them.
+ * The head of the free stack carries a counter beside the number, so that a thread that was
+ * interrupted in the middle of a pop notices that the stack has changed. The pool is reserved, not
+ * touched: what was used last is used next, and a quiet program never touches more than a few of
+ * the buffers. When all are in use CUPTI drops records, and counts them.
  *
  * CUPTI is told that buffers come zeroed, or it would zero them in the launching thread.
  */

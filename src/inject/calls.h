@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CUDA calls we follow: those that launch, copy, set, wait or add nodes to graphs. One row each; the
- * library subscribes to exactly these, and the recorder takes their names from here.
+ * The CUDA calls we follow: those that launch, copy, set, wait or add nodes to graphs. One row
+ * each; the library subscribes to exactly these, and the recorder takes their names from here.
  *
  *	RUNTIME(callback id, kind, name, the version in the id's own name, size word, size word)
  *	DRIVER(callback id, kind, name, size word, size word)
  *
- * The ids are CUPTI's (cupti_runtime_cbid.h, cupti_driver_cbid.h); they never change once given out.
- * A size word is the index, in 8-byte words, of a size_t in the call's parameter struct
- * (generated_cuda_runtime_api_meta.h, generated_cuda_meta.h): when one of them is zero the call asks for
- * nothing. 0 means there is none that is easy to tell. tests/unit/cupti_abi_test.c compares all of it
- * with the real headers where those are installed, and finds calls that are missing here.
+ * The ids are CUPTI's (cupti_runtime_cbid.h, cupti_driver_cbid.h); they never change once given
+ * out. A size word is the index, in 8-byte words, of a size_t in the call's parameter struct
+ * (generated_cuda_runtime_api_meta.h, generated_cuda_meta.h): when one of them is zero the call
+ * asks for nothing. 0 means there is none that is easy to tell. tests/unit/cupti_abi_test.c
+ * compares all of it with the real headers where those are installed, and finds calls that are
+ * missing here.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own thread. It takes the buffers that CUPTI has filled, fetches those that are not full yet, and
- * watches the recorder.
+ * Our own thread. It takes the buffers that CUPTI has filled, fetches those that are not full yet,
+ * and watches the recorder.
  *
  *	          +--> sleep, at most a tick ---+
  *	          |                             v
@@ -12,8 +12,8 @@
  *	                                        +--> the recorder is gone: disable, end
  *
  * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. It is called at short
- * intervals while the ring moves, since CUPTI by itself only gives back full buffers, and seldom when
- * the program does nothing.
+ * intervals while the ring moves, since CUPTI by itself only gives back full buffers, and seldom
+ * when the program does nothing.
  */
 #include <pthread.h>
 #include <signal.h>

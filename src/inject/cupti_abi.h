@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA driver's and CUPTI's binary interface that we use, written down once, so that
- * neither is needed to build. Valid for CUPTI 12.0 (API version 19) to 13.0 (130001); facts from
- * cupti_activity.h, cupti_callbacks.h, cupti_result.h and cuda.h of CUDA 13.0, compared with the real
- * headers by tests/unit/cupti_abi_test.c.
+ * The part of the CUDA driver's and CUPTI's binary interface that we use, written down once, so
+ * that neither is needed to build. Valid for CUPTI 12.0 (API version 19) to 13.0 (130001); facts
+ * from cupti_activity.h, cupti_callbacks.h, cupti_result.h and cuda.h of CUDA 13.0, compared with
+ * the real headers by tests/unit/cupti_abi_test.c.
  *
  * Activity records grow at their end only, with the version of the library that makes them:
  *
@@ -12,9 +12,9 @@
  *	peer     MemcpyPtoP3 (11.1), MemcpyPtoP4 (11.6)
  *	memset   Memset3 (11.1), Memset4 (11.6)
  *
- * Within a row all are equal up to and including graphNodeId,
- * so the prefixes below hold for all of them, and what follows is never looked at. Records lie on 8-byte
- * boundaries and their structs are packed to 8, which is the natural layout here.
+ * Within a row all are equal up to and including graphNodeId, so the prefixes below hold for all of
+ * them, and what follows is never looked at. Records lie on 8-byte boundaries and their structs are
+ * packed to 8, which is the natural layout here.
  */
 #pragma once
 
@@ -201,8 +201,8 @@ typedef void (*cupti_buffer_completed)(
 typedef uint64_t (*cupti_clock)(void);
 
 /*
- * CUPTI's functions, each with its name after "cupti" and its parameters. All return a CUptiResult, an
- * int. REQUIRED ones must be there; OPTIONAL ones came later or can be done without.
+ * CUPTI's functions, each with its name after "cupti" and its parameters. All return a CUptiResult,
+ * an int. REQUIRED ones must be there; OPTIONAL ones came later or can be done without.
  */
 #define CUPTI_FUNCTIONS(REQUIRED, OPTIONAL)                                                        \
 	REQUIRED(GetVersion, (uint32_t * version))                                                 \
@@ -236,8 +236,8 @@ typedef uint64_t (*cupti_clock)(void);
 
 #define CUDA_ATTRIBUTE_SM_COUNT 16
 
-/* The CUDA major version that a CUPTI API version belongs to (the list in cupti_version.h); 0: older
- * than 12. */
+/* The CUDA major version that a CUPTI API version belongs to (the list in cupti_version.h); 0:
+ * older than 12. */
 static inline uint32_t cupti_cuda_major(uint32_t api_version)
 {
 	if (api_version >= 100000)

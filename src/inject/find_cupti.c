@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which libcupti. CUPTI must be the one copy in the process, fit the CUDA runtime and not be newer than
- * the driver, and a program can bring its own in several ways. In this order:
+ * Which libcupti. CUPTI must be the one copy in the process, fit the CUDA runtime and not be newer
+ * than the driver, and a program can bring its own in several ways. In this order:
  *
  *	1. the one that is mapped already (PyTorch links to it); if that does not fit, none
  *	2. beside the driver's libcuda.so.1 (a distribution's packages, the simulated driver)
@@ -11,6 +11,7 @@
  *	6. the toolkit: $CUDA_HOME, $CUDA_PATH, /usr/local/cuda
  */
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,13 @@ static bool fits(struct cupti *c, const struct cuda_driver *d)
 	return major >= OLDEST_MAJOR && (!d->version || major <= d->version / 1000);
 }
 
+static void note_path(struct cupti *c, const char *name)
+{
+	char full[PATH_MAX];
+
+	snprintf(c->path, sizeof(c->path), "%s", realpath(name, full) ? full : name);
+}
+
 static bool try_open(struct cupti *c, const struct cuda_driver *d, const char *name, int more_flags)
 {
 	Dl_info info;
@@ -118,11 +126,11 @@ static bool try_open(struct cupti *c, const struct cuda_driver *d, const char *n
 		return false;
 	}
 	if (dladdr((void *)c->GetVersion, &info) && info.dli_fname)
-		snprintf(c->path, sizeof(c->path), "%s", info.dli_fname);
+		note_path(c, info.dli_fname);
 	return true;
 }
 
-/* By soname, the newest that the driver allows first. `folder` may be NULL: where the loader looks. */
+/* By soname, the newest that the driver allows first. `folder` NULL: where the loader looks. */
 static bool try_folder(struct cupti *c, const struct cuda_driver *d, const char *folder)
 {
 	uint32_t major = d->version ? d->version / 1000 : NEWEST_MAJOR;

@@ -2,16 +2,16 @@
 /*
  * The injected library's life.
  *
- * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in the
- * middle of the program's first CUDA call. Without a recorder nothing happens at all. With one, CUPTI is
- * found, subscribed to, and our thread started. Whatever fails is told to the recorder if there is a
- * connection, and the library stays quiet for good.
+ * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in
+ * the middle of the program's first CUDA call. Without a recorder nothing happens at all. With one,
+ * CUPTI is found, subscribed to, and our thread started. Whatever fails is told to the recorder if
+ * there is a connection, and the library stays quiet for good.
  *
  * fork: the guard page is wiped by the kernel, so that the child's copy finds itself dead in every
- * callback, handler and at exit; the ring is not mapped there; the socket is closed by the handler below
- * (the recorder would else think that the instance lives on as long as the child). While the parent
- * forks our thread is kept out of CUPTI, for a moment at most: a lock of CUPTI's that is held just then
- * would be held in the child for ever.
+ * callback, handler and at exit; the ring is not mapped there; the socket is closed by the handler
+ * below (the recorder would else think that the instance lives on as long as the child). While the
+ * parent forks our thread is kept out of CUPTI, for a moment at most: a lock of CUPTI's that is
+ * held just then would be held in the child for ever.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@
 #include "inject/stacks.h"
 #include "inject/marker.h"
 
-/* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every context; its
- * own limit of 250 would be most of a gigabyte. */
+/* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
+ * context; its own limit of 250 would be most of a gigabyte. */
 #define DEVICE_BUFFERS	 64
 #define FORK_PATIENCE_NS 50000000
 
@@ -145,7 +145,8 @@ static int enable_activity(void)
 	int result;
 
 	if (c->ActivitySetAttribute) {
-		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, &pool_size, &pool);
+		c->ActivitySetAttribute(
+			CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, &pool_size, &pool);
 		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, &zeroed_size, &zeroed);
 	}
 	result = c->ActivityRegisterCallbacks(buffer_requested, buffer_completed);

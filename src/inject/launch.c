@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * The launch path: what CUPTI calls in the program's own threads, before and after each call we follow.
+ * The launch path: what CUPTI calls in the program's own threads, before and after each call we
+ * follow.
  *
- * A runtime call calls the driver inside, with the same correlation id, and CUPTI calls back for both.
- * Only the outermost counts. A thread keeps the few calls it is in:
+ * A runtime call calls the driver inside, with the same correlation id, and CUPTI calls back for
+ * both. Only the outermost counts. A thread keeps the few calls it is in:
  *
  *	cudaLaunchKernel ENTER   id 7: not among the open ones -> marker, opened
  *	  cuLaunchKernel ENTER   id 7: open already            -> nothing
  *	  cuLaunchKernel EXIT    not the call that opened 7    -> nothing
  *	cudaLaunchKernel EXIT    it is                         -> record, closed
  *
- * A call that never returns (longjmp, an exception, a thread that ends) leaves an open entry behind. Ids
- * do not come again, so it harms nothing, and it goes when its place is needed.
+ * A call that never returns (longjmp, an exception, a thread that ends) leaves an open entry
+ * behind. Ids do not come again, so it harms nothing, and it goes when its place is needed.
  *
- * Nodes of graphs are reported with the call that made them, which thereby proves to be captured: it
- * asked for a node, not for work.
+ * Nodes of graphs are reported with the call that made them, which thereby proves to be captured:
+ * it asked for a node, not for work.
  *
- * All of this happens at every launch. There are no allocations, no locks and no system calls but the
- * thread's first gettid; the thread-local part is small because it must fit into the space that the
- * loader keeps for libraries that come late.
+ * All of this happens at every launch. There are no allocations, no locks and no system calls but
+ * the thread's first gettid; the thread-local part is small because it must fit into the space that
+ * the loader keeps for libraries that come late.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,11 +77,12 @@ static __thread struct {
 	struct open_call calls[OPEN_CALLS];
 } thread;
 
-/* Executable graphs that do no work at all, so that their launches are known to be empty. Handles; 0 is
- * a free place. Nearly always there are none. */
+/* Executable graphs that do no work at all, so that their launches are known to be empty. Handles;
+ * 0 is a free place. Nearly always there are none. */
 static void *empty_execs[EMPTY_EXECS];
 static uint32_t empty_exec_count;
-/* CUPTI has reported a node during some instantiation; until then none seen does not mean none there. */
+/* CUPTI has reported a node during some instantiation; until then none seen does not mean none
+ * there. */
 static uint32_t exec_nodes_reported;
 
 static uint32_t thread_id(void)

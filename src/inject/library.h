@@ -12,12 +12,12 @@
  *	tables.c      strings and operations already told to the recorder: our thread
  *	collector.c   our thread
  *
- * CUPTI's buffer and clock callbacks carry no user data, so there is one global `library`. It is filled
- * before the first callback can come and is constant from then on, but for what is marked.
+ * CUPTI's buffer and clock callbacks carry no user data, so there is one global `library`. It is
+ * filled before the first callback can come and is constant from then on, but for what is marked.
  *
- * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal; it
- * allocates with mmap only; and on the launch path (launch.c, stacks_find, buffer_requested) it does not
- * even that, nor lock, nor call the kernel.
+ * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal;
+ * it allocates with mmap only; and on the launch path (launch.c, stacks_find, buffer_requested) it
+ * does not even that, nor lock, nor call the kernel.
  */
 #pragma once
 
@@ -31,8 +31,8 @@
 #include "inject/ring.h"
 
 /*
- * A page that the kernel wipes in a forked child, so that the child's copy of the library is dead before
- * its first instruction: everything that could act looks here first.
+ * A page that the kernel wipes in a forked child, so that the child's copy of the library is dead
+ * before its first instruction: everything that could act looks here first.
  */
 struct guard {
 	uint32_t alive;	    /* this is the process that connected, and it has not finished */
@@ -51,7 +51,7 @@ struct connection {
 #define FUNCTION(name, parameters) int(*name) parameters;
 struct cupti {
 	void *handle;
-	char path[1024];
+	char path[4096];
 	uint32_t api_version;
 	void *subscriber;
 	CUPTI_FUNCTIONS(FUNCTION, FUNCTION)
@@ -103,7 +103,7 @@ static inline void count(enum wire_count what, uint64_t n)
 	__atomic_fetch_add(&library.ring.control->counts[what], n, __ATOMIC_RELAXED);
 }
 
-/* Waits until *word is not `value`, is woken, or timeout_ns have passed; shared between processes. */
+/* Waits until *word is not `value`, woken, or timeout_ns have passed; shared between processes. */
 void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns);
 void futex_wake(uint32_t *word);
 
@@ -111,7 +111,8 @@ void futex_wake(uint32_t *word);
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
 /* Closes the socket, if the number still is ours. */
 void connection_close(struct connection *c);
-/* True when the other side is gone. A socket the program closed behind our back is not a sign of that. */
+/* True when the other side is gone. A socket the program closed behind our back is not a sign of
+ * that. */
 bool connection_lost(struct connection *c);
 /* Tells the recorder that the ring fills. */
 void connection_hurry(const struct connection *c);
@@ -141,8 +142,8 @@ void disable_records(void);
 void convert_buffer(uint8_t *buffer, size_t valid_size);
 /* Memory for the tables below: 0 or -errno. */
 int tables_init(void);
-/* The id of an operation, told to the recorder when new; 0: could not be told (the ring is full). `name`
- * may be NULL; op->type, id and name are filled in. */
+/* The id of an operation, told to the recorder when new; 0: could not be told (the ring is full).
+ * `name` may be NULL; op->type, id and name are filled in. */
 uint32_t table_op(struct wire_op *op, const char *name);
 
 /* Sends a record from our thread, waiting a bounded time for room while the recorder lives. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shared ring: many writers (threads of the profiled program), one reader (the recorder), neither
- * ever waiting for the other in here.
+ * The shared ring: many writers (threads of the profiled program), one reader (the recorder),
+ * neither ever waiting for the other in here.
  *
- * Positions count slots since the beginning and never wrap (48 bits); slot number is position modulo N.
- * Every slot begins with a word that says whose it is:
+ * Positions count slots since the beginning and never wrap (48 bits); slot number is position
+ * modulo N. Every slot begins with a word that says whose it is:
  *
  *	   63           16 15      0
  *	  +---------------+---------+--------------------------------------------+
@@ -16,18 +16,19 @@
  *	     v                            v
  *	... | A      | B | B' | (hole) | C |  free ...
  *
- * A writer reserves n slots by moving head, fills them, and writes the word of the first one last, with
- * release order: from then on the record is there. Words of an earlier lap carry an earlier position, so
- * nobody needs to clear anything. A slot before head without its word is being written, or its writer
- * died: a hole. The reader waits at holes and, when its owner decides that nobody will ever fill it,
- * looks for the next record behind it.
+ * A writer reserves n slots by moving head, fills them, and writes the word of the first one last,
+ * with release order: from then on the record is there. Words of an earlier lap carry an earlier
+ * position, so nobody needs to clear anything. A slot before head without its word is being
+ * written, or its writer died: a hole. The reader waits at holes and, when its owner decides that
+ * nobody will ever fill it, looks for the next record behind it.
  *
- * The reader keeps its own position and believes nothing in the memory: a head that is out of range or a
- * word that no writer could have left there is -EPROTO, and the ring is then to be given up. Records are
- * copied out before anything in them is looked at.
+ * The reader keeps its own position and believes nothing in the memory: a head that is out of range
+ * or a word that no writer could have left there is -EPROTO, and the ring is then to be given up.
+ * Records are copied out before anything in them is looked at.
  *
- * A writer that was given up for dead and wakes again may spoil the one record that now has its slots;
- * its word then belongs to an earlier lap, which makes that record a hole, not a wrong record.
+ * A writer that was given up for dead and wakes again may spoil the one record that now has its
+ * slots; its word then belongs to an earlier lap, which makes that record a hole, not a wrong
+ * record.
  */
 #pragma once
 
@@ -180,7 +181,8 @@ static inline void ring_release(const struct ring_reader *rr)
 	__atomic_store_n(&rr->ring.control->tail, rr->tail, __ATOMIC_RELEASE);
 }
 
-/* Slots of the record at `position`: 0 when there is none yet, -EPROTO for a word nobody could write. */
+/* Slots of the record at `position`: 0 when there is none yet, -EPROTO for a word nobody could
+ * write. */
 static inline int ring_length_at(const struct ring_reader *rr, uint64_t position)
 {
 	const struct ring_slot *slot = &rr->ring.slots[position & rr->ring.mask];
@@ -205,8 +207,9 @@ static inline bool ring_goes_on(const struct ring_reader *rr, uint64_t position,
 }
 
 /*
- * Copies the next record to `buffer` (WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES bytes): its size, a multiple
- * of WIRE_PAYLOAD_BYTES; 0 at the snapshot or at a hole before it (ring_at_hole tells); -EPROTO.
+ * Copies the next record to `buffer` (WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES bytes): its size, a
+ * multiple of WIRE_PAYLOAD_BYTES; 0 at the snapshot or at a hole before it (ring_at_hole tells);
+ * -EPROTO.
  */
 static inline int ring_read(struct ring_reader *rr, void *buffer)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the recorder has been told already: names of kernels, and operations (a kernel with its shape and
- * stream, a kind of copy), so that a piece of work is one number and its times.
+ * What the recorder has been told already: names of kernels, and operations (a kernel with its
+ * shape and stream, a kind of copy), so that a piece of work is one number and its times.
  *
- * Both tables are hash tables of fixed size in memory reserved at the start. When one is full both are
- * emptied, the recorder is told to forget as well, and the numbering begins anew: programs whose shapes
- * never repeat are slower, nothing is lost.
+ * Both tables are hash tables of fixed size in memory reserved at the start. When one is full both
+ * are emptied, the recorder is told to forget as well, and the numbering begins anew: programs
+ * whose shapes never repeat are slower, nothing is lost.
  *
- * CUPTI hands out kernel names as pointers it reuses for all records of one kernel, so a small cache
- * by pointer comes first. A pointer proves nothing (a module may be unloaded and its memory used again):
- * the text is compared each time.
+ * CUPTI hands out kernel names as pointers it reuses for all records of one kernel, so a small
+ * cache by pointer comes first. A pointer proves nothing (a module may be unloaded and its memory
+ * used again): the text is compared each time.
  *
  * Only our own thread comes here.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the injected library and the recorder say to each other. Standalone: both sides include it and
- * nothing else of each other's (ring.h, calls.h and marker.h belong to it).
+ * What the injected library and the recorder say to each other. Standalone: both sides include it
+ * and nothing else of each other's (ring.h, calls.h and marker.h belong to it).
  *
  * Connecting, over a SOCK_SEQPACKET socket whose path is in $XPUPROF_SOCKET:
  *
@@ -11,14 +11,16 @@
  *	   |      ... recording ...              |
  *	   | ---- one byte: "the ring fills" --> |  at most one until the ring is drained again
  *
- * From then on everything goes through the memfd; the socket is kept to notice that the other side is
- * gone. The memfd is sealed against changes of its size, so neither side can make the other fault:
+ * From then on everything goes through the memfd; the socket is kept to notice that the other side
+ * is gone. The memfd is sealed against changes of its size, so neither side can make the other
+ * fault:
  *
  *	0        control page: struct wire_control
  *	4096     slot 0 | slot 1 | ... | slot N-1       64 bytes each, N a power of two
  *
- * How records lie in the slots is ring.h. What a record says is below. The library may be scribbled over
- * by the program it lives in, so the recorder checks everything it reads; the library trusts the recorder.
+ * How records lie in the slots is ring.h. What a record says is below. The library may be scribbled
+ * over by the program it lives in, so the recorder checks everything it reads; the library trusts
+ * the recorder.
  *
  * Numbers are the machine's own byte order: both sides run on one machine.
  */
@@ -116,7 +118,8 @@ struct wire_control {
 	uint32_t echo;  /* the heartbeat as the library last saw it: it lives too */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
-	/* Recorder to library: a bit for each stack number whose stack it has. Number n is bit n - 1. */
+	/* Recorder to library: a bit for each stack number whose stack it has. Number n is bit n -
+	 * 1. */
 	uint8_t known_stacks[WIRE_STACKS / 8];
 };
 
@@ -149,8 +152,9 @@ struct wire_call {
 };
 
 /*
- * A call begins whose stack the recorder knows: said instead of firing the launch marker. Where the marker
- * fires, its third argument is kind | stack number << 8, so that the recorder learns the number's stack.
+ * A call begins whose stack the recorder knows: said instead of firing the launch marker. Where the
+ * marker fires, its third argument is kind | stack number << 8, so that the recorder learns the
+ * number's stack.
  */
 struct wire_launch {
 	uint8_t type;

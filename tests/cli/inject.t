@@ -29,6 +29,9 @@ has "$out" "done" "and so is its output"
 has "$out" "call cuCtxSynchronize 1 0" "synchronizing calls are seen"
 is "$(field instances)" "1 ended 1" "the end of the process ends its instance"
 
+record "$target" shapes 70000
+is_whole 70000 "so is the work of more different launches than are remembered at once"
+
 record "$target" threads 1000
 is_whole 4000 "launches of several threads at once are all seen"
 

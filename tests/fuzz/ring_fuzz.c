@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The recorder's side of a shared ring against a library that does anything at all with the memory. The
- * input is a list of steps: well-formed records with any contents, pokes anywhere, holes, drains.
+ * The recorder's side of a shared ring against a library that does anything at all with the memory.
+ * The input is a list of steps: well-formed records with any contents, pokes anywhere, holes,
+ * drains.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs a command with the GPU side of a recording and nothing else, and prints what came, one line each:
+ * Runs a command with the GPU side of a recording and nothing else, and prints what came, one line
+ * each:
  *
  *	call NAME COUNT FLAGS		GPU_CALL_* flags, one line for each combination
  *	threads COUNT unknown CALLS	of the calls
@@ -13,9 +14,9 @@
  *	instances COUNT ended COUNT
  *	status STATUS			of the command, as a shell gives it
  *
- * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r RING_BYTES] [-s STOP_AFTER_MS] [-k] [-z] COMMAND ...
- *	-q queue times, -k kill -9 ourselves after STOP_AFTER_MS instead of stopping, -z once the library
- *	is connected, sleep until the command has ended
+ * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] [-k] [-z] COMMAND ...
+ *	-q queue times, -r bytes of the ring, -s stop after MS milliseconds, -k kill -9 ourselves
+ *	then instead, -z sleep from when the library is connected until the command has ended
  */
 #include <errno.h>
 #include <poll.h>

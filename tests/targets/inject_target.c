@@ -8,6 +8,7 @@
  *	launch       COUNT launches, then a synchronization
  *	threads      the same in each of four threads
  *	slow         a millisecond between launches
+ *	shapes       COUNT launches, no two of the same grid
  *	fork         half; a child that uses CUDA and leaves through exit(); the other half
  *	forks        as fork, children forked from several threads while others launch
  *	spawn        half; /bin/true by posix_spawn and by vfork; the other half
@@ -73,6 +74,16 @@ static CUresult launch_into(CUstream stream)
 	void *parameters[] = {&memory};
 
 	return cuda.cuLaunchKernel(axpy, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL);
+}
+
+static void shapes(int count)
+{
+	void *parameters[] = {&memory};
+
+	for (int n = 1; n <= count; n++)
+		CHECK(cuda.cuLaunchKernel(
+			axpy, (unsigned int)n, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+	CHECK(cuda.cuCtxSynchronize());
 }
 
 static void launch(int count)
@@ -345,6 +356,7 @@ static const struct {
 	void (*run)(int count);
 } programs[] = {
 	{"launch", launch},
+	{"shapes", shapes},
 	{"threads", in_threads},
 	{"slow", slowly},
 	{"fork", with_fork},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own description of CUPTI's binary interface (inject/cupti_abi.h, inject/calls.h) against the real
- * headers, at compile time, where those are installed. The one thing found out at run time is which calls
- * the header has that our tables lack.
+ * Our own description of CUPTI's binary interface (inject/cupti_abi.h, inject/calls.h) against the
+ * real headers, at compile time, where those are installed. The one thing found out at run time is
+ * which calls the header has that our tables lack.
  */
 #include "inject/calls.h"
 #include "inject/cupti_abi.h"
@@ -140,7 +140,7 @@ PEER(CUpti_ActivityMemcpyPtoP4);
 MEMSET(CUpti_ActivityMemset4);
 #endif
 
-/* Callback ids. A header older than a call does not have it, so only the newest known is compared. */
+/* Callback ids. Headers older than a call lack it, so only the newest known is compared. */
 #if CUPTI_API_VERSION >= 130000
 #define RUNTIME(id, kind, name, version, word0, word1)                                             \
 	SAME(id, CUPTI_RUNTIME_TRACE_CBID_##name##_##version);

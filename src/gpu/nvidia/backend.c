@@ -2,9 +2,9 @@
 /*
  * The listening socket, and the connections.
  *
- * Libraries wait for their welcome in the middle of the program's first CUDA call, so a hello that is seen
- * at a snapshot is answered at the drain that follows. One epoll descriptor stands for all sockets; rings are looked at with each
- * snapshot and drain whether a socket said something or not.
+ * Libraries wait for their welcome in the middle of the program's first CUDA call, so a hello that
+ * is seen at a snapshot is answered at the drain that follows. One epoll descriptor stands for all
+ * sockets; rings are looked at with each snapshot and drain whether a socket said something or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -204,8 +204,8 @@ static int accept_all(struct gpu_backend *b)
 	return error;
 }
 
-/* Whoever has just connected has usually said hello as well: hence the rounds. Bounded, since somebody
- * may go on talking. */
+/* Whoever has just connected has usually said hello as well: hence the rounds. Bounded, since
+ * somebody may go on talking. */
 static int handle_sockets(struct gpu_backend *b)
 {
 	struct epoll_event events[EVENTS];

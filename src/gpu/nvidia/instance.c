@@ -2,11 +2,11 @@
 /*
  * A connection's life.
  *
- * When is it over? The library says so (DONE, QUIET), or the socket hangs up. A hang-up nearly always
- * means that the process has ended or runs another program now. But programs that close every descriptor
- * they did not open themselves hang up too, and their library works on: it shows by repeating our
- * heartbeat, and only when it stops doing so the instance is over. The last snapshot is taken after that
- * was decided, so nothing that was written before is missed.
+ * When is it over? The library says so (DONE, QUIET), or the socket hangs up. A hang-up nearly
+ * always means that the process has ended or runs another program now. But programs that close
+ * every descriptor they did not open themselves hang up too, and their library works on: it shows
+ * by repeating our heartbeat, and only when it stops doing so the instance is over. The last
+ * snapshot is taken after that was decided, so nothing that was written before is missed.
  */
 #include "gpu/nvidia/instance.h"
 

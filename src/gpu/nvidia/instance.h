@@ -7,12 +7,13 @@
  *	   |                                    +-- scribbled ring --> ended (LOSS_GPU_CORRUPT)
  *	   +-- anything but a proper hello, or too late a one --> ended
  *
- * A hello that was seen at a snapshot is answered at the drain. In between the recorder takes in what
- * happened to processes, among it the exec that began this one; and the process itself waits for its
- * welcome, so it is still the same when its profile id is looked up.
+ * A hello that was seen at a snapshot is answered at the drain. In between the recorder takes in
+ * what happened to processes, among it the exec that began this one; and the process itself waits
+ * for its welcome, so it is still the same when its profile id is looked up.
  *
- * Everything that comes through the ring is untrusted: it is written by the profiled program's process.
- * Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend, one thread.
+ * Everything that comes through the ring is untrusted: it is written by the profiled program's
+ * process. Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend,
+ * one thread.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ struct nvidia_session {
 	uint32_t last_number; /* of the instances */
 	uint64_t clock_error_ns;
 	bool simulated;
-	bool stopped; /* libraries that come now are to stop at once */
+	bool stopped;		/* libraries that come now are to stop at once */
 	struct buf cupti_lines; /* of META_CUPTI */
 	struct map connected;	/* processes (profile ids) that have connected */
 	uint32_t api_names
@@ -74,7 +75,8 @@ struct instance {
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct nvidia_op) ops;
 	uint32_t devices[WIRE_DEVICES];
-	uint32_t *stacks;   /* WIRE_STACKS of them, profile ids by the library's number less one; or NULL */
+	uint32_t *
+		stacks; /* WIRE_STACKS of them, profile ids by the library's number less one; or NULL */
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };
@@ -88,8 +90,8 @@ void instance_free(struct instance *i);
 void instance_handle_socket(struct instance *i);
 /* Marks how far the next drain goes. `force`: nothing will be waited for. */
 void instance_snapshot(struct instance *i, bool force);
-/* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink, or
- * because something of ours is short, never because of the library). */
+/* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink,
+ * or because something of ours is short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
 /* The stack that this number stands for from now on. 0 or -errno. */
 int instance_learn_stack(struct instance *i, uint32_t number, uint32_t stack);
@@ -100,11 +102,11 @@ void instance_ask_to_stop(struct instance *i);
 /* True while something may still come. */
 bool instance_is_live(const struct instance *i);
 
-/* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be trusted),
- * or -errno of the sink. */
+/* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
+ * trusted), or -errno of the sink. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
 
-/* namespace.c: the tid as we see it of the thread that sees itself as `inner` in the process `pid`; 0
- * when it is not found. */
+/* namespace.c: the tid as we see it of the thread that sees itself as `inner` in the process `pid`;
+ * 0 when it is not found. */
 uint32_t namespace_outer_tid(uint32_t pid, uint32_t inner);

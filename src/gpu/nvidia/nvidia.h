@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The NVIDIA backend: libraries injected by CUDA itself ($CUDA_INJECTION64_PATH), which use CUPTI. */
+/* The NVIDIA backend: libraries that CUDA injects ($CUDA_INJECTION64_PATH) and that use CUPTI. */
 #pragma once
 
 #include "gpu/backend.h"

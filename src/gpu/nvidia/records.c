@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * From ring records to events of the sink: the library's ids become ids of the profile, and everything
- * is checked on the way.
+ * From ring records to events of the sink: the library's ids become ids of the profile, and
+ * everything is checked on the way.
  *
- * Two kinds of wrong are told apart. A record that the library could never have sent (an id out of its
- * sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO, and the ring
- * is given up. A record that says something impossible about the GPU (work that ends before it begins,
- * or long before the recording) may come from CUPTI itself: it is counted as invalid and left out.
+ * Two kinds of wrong are told apart. A record that the library could never have sent (an id out of
+ * its sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO, and
+ * the ring is given up. A record that says something impossible about the GPU (work that ends
+ * before it begins, or long before the recording) may come from CUPTI itself: it is counted as
+ * invalid and left out.
  */
 #include <errno.h>
 #include <stdio.h>
