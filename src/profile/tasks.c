@@ -7,7 +7,7 @@
  * under way to us: events from before the look-up are about the image that was found. And where no
  * events come at all, nobody says that such a pid was reused or another program executed: a later
  * look-up compares the start time, which changes with the process, and the address of the stack,
- * which changes with exec (it is random, and 0 where /proc may not tell).
+ * which changes with exec (it is random; and 0 where /proc may not tell, or the process has ended).
  */
 #include "profile/tasks.h"
 
@@ -295,7 +295,9 @@ static bool is_still_there(const struct image *image)
 
 	if (!image->looked_up || !read_identity(image->process.pid, &now, &parent_pid))
 		return true;
-	return now.start_ticks == image->identity.start_ticks && now.stack == image->identity.stack;
+	if (now.start_ticks != image->identity.start_ticks)
+		return false;
+	return !now.stack || !image->identity.stack || now.stack == image->identity.stack;
 }
 
 int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process)

@@ -279,6 +279,27 @@ static void exec_is_noticed_by_a_look_up_where_no_events_come(void)
 	end();
 }
 
+static void a_process_that_ends_is_still_the_one_it_was(void)
+{
+	siginfo_t ended;
+	uint32_t child;
+	int fd;
+	pid_t pid;
+
+	begin();
+	pid = start_child(&fd);
+	wait_for(pid, "comm", "my child");
+	child = process_of((uint32_t)pid);
+	kill(pid, SIGKILL);
+	/* It has ended and stays in /proc until it is waited for. */
+	CHECK(!waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT));
+	CHECK(process_of((uint32_t)pid) == child);
+	stop_child(pid, fd);
+	CHECK(process_of((uint32_t)pid) == child);
+	look();
+	end();
+}
+
 static void events_from_before_a_look_up_are_about_what_was_found(void)
 {
 	uint64_t fork_ns = clock_now_ns();
@@ -361,6 +382,7 @@ int main(void)
 	RUN(a_new_name_replaces_the_old_one);
 	RUN(an_unknown_pid_is_looked_up_with_its_names_start_and_parent);
 	RUN(exec_is_noticed_by_a_look_up_where_no_events_come);
+	RUN(a_process_that_ends_is_still_the_one_it_was);
 	RUN(events_from_before_a_look_up_are_about_what_was_found);
 	RUN(long_command_lines_are_cut);
 	RUN(a_long_command_line_of_a_running_process_is_cut_not_lost);
