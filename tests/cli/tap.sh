@@ -18,9 +18,19 @@ cd "$work" || exit 1
 exec 3>&1 # for results, so that a test may send its command's output elsewhere
 tests=0
 failed=0
+cpu_side=
 
 xpuprof() {
 	"$build/xpuprof" "$@"
+}
+
+# Whether CPU samples and launch stacks can be recorded here.
+cpu_side() {
+	[ "$cpu_side" ] || {
+		cpu_side=no
+		xpuprof record -q --cpu-only -o "$work/.cpu_side.xpu" true >/dev/null 2>&1 && cpu_side=yes
+	}
+	[ $cpu_side = yes ]
 }
 
 run() {
