@@ -329,6 +329,7 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffe
 	e->instance = PT_REGS_PARM1(ctx);
 	e->correlation = PT_REGS_PARM2(ctx);
 	e->call_kind = PT_REGS_PARM3(ctx);
+	e->stack_number = PT_REGS_PARM3(ctx) >> 8;
 	begin_walk(w, PT_REGS_FP(ctx));
 	if (move_window(w, PT_REGS_SP(ctx))) {
 		b->frames[0] = arch_return_address(ctx, w);

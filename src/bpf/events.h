@@ -60,7 +60,7 @@ struct bpf_launch_event {
 	uint16_t user_depth;
 	uint8_t call_kind;
 	uint8_t walk_end;
-	uint32_t reserved;
+	uint32_t stack_number; /* the library's name for this stack; 0: none */
 	/* frames follow */
 };
 

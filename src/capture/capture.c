@@ -110,6 +110,15 @@ static int apply_thread(struct capture *c, const struct change *change)
 		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
 }
 
+static int apply_map(struct capture *c, const struct change *change)
+{
+	int error = processes_map(c->processes, change);
+
+	if (!error && c->sink.code_mapped)
+		error = c->sink.code_mapped(c->sink.context, change->pid);
+	return error;
+}
+
 static int apply(struct capture *c, const struct change *change)
 {
 	switch (change->kind) {
@@ -124,7 +133,7 @@ static int apply(struct capture *c, const struct change *change)
 	case TASK_EXIT:
 		return apply_exit(c, change->pid);
 	case CHANGE_MAP:
-		return processes_map(c->processes, change);
+		return apply_map(c, change);
 	case CHANGE_IMAGE:
 		return processes_image(c->processes, change->pid);
 	default:
@@ -288,6 +297,7 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	struct gpu_launch launch = {.instance = e->instance,
 		.correlation = e->correlation,
 		.time_ns = e->time_ns,
+		.stack_number = e->stack_number,
 		.kind = (enum profile_call_kind)e->call_kind};
 	int error;
 

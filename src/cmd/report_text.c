@@ -437,6 +437,7 @@ static void put_notes(const struct report *r, struct buf *out)
 		const char *key, *title;
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
+		{META_STACKS_TAKEN, "stacks taken"},
 		{META_CUPTI, "CUPTI"},
 		{META_HOSTNAME, "machine"},
 		{META_KERNEL, "kernel"},

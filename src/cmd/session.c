@@ -64,6 +64,7 @@ struct session {
 	int epoll;
 	sigset_t handled;
 	sigset_t original_mask;
+	uint64_t stacks_taken;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t next_flush_ns;
@@ -122,12 +123,23 @@ static int take_launch(void *context, const struct gpu_launch *e)
 	struct gpu_sink sink = correlator_sink(s->correlator);
 	int error = s->gpu ? s->gpu_ops->learn_stack(s->gpu, e) : 0;
 
+	s->stacks_taken++;
 	return error ?: sink.launch(sink.context, e);
+}
+
+static int take_code_mapped(void *context, uint32_t pid)
+{
+	struct session *s = context;
+
+	if (s->gpu)
+		s->gpu_ops->forget_stacks(s->gpu, pid);
+	return 0;
 }
 
 static struct gpu_sink capture_sink(struct session *s)
 {
-	return (struct gpu_sink){.context = s, .launch = take_launch};
+	return (struct gpu_sink){
+		.context = s, .launch = take_launch, .code_mapped = take_code_mapped};
 }
 
 /* The CPU side may be refused for want of rights; the GPU side then records without stacks. */
@@ -535,6 +547,8 @@ static int finish_profile(struct session *s)
 
 	error = error ?: symbolize_profile(s->writer, &names);
 	set_number(s, META_END_NS, s->end_ns);
+	if (s->gpu)
+		set_number(s, META_STACKS_TAKEN, s->stacks_taken);
 	if (s->program_ended)
 		set_number(s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
 	error = error ?: profile_writer_flush(s->writer);

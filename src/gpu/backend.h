@@ -47,7 +47,7 @@ struct gpu_backend_ops {
 	/* A launch whose stack was taken at the marker: remembers the stack under its number, so
 	 * that the library may repeat the number instead of firing the marker. */
 	int (*learn_stack)(struct gpu_backend *b, const struct gpu_launch *e);
-	/* Code of this process was mapped over other code: the numbers of its stacks are void. */
+	/* Code was mapped into this process, perhaps over other code: the numbers of its stacks are void. */
 	void (*forget_stacks)(struct gpu_backend *b, uint32_t pid);
 	/* Readable when a library wants something (connects, closes, or has much in its ring): then
 	 * the usual { snapshot; drain } is due. Otherwise rings are polled. */

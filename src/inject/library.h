@@ -7,6 +7,7 @@
  *	find_cupti.c  which libcupti
  *	launch.c      callbacks in the program's threads: the launch path
  *	stacks.c      which stacks the recorder knows already: the launch path, and our thread
+ *	code_map.c    which addresses are code: the launch path, and our thread
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
  *	tables.c      strings and operations already told to the recorder: our thread

@@ -27,6 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/code_map.h"
 #include "inject/library.h"
 
 #define MAX_FRAMES    127
@@ -86,7 +87,7 @@ int stacks_init(void)
 		return -errno;
 	madvise(memory, sizeof(struct store), MADV_DONTFORK);
 	store = memory;
-	return 0;
+	return code_map_init();
 }
 
 /* ---- the end of the stack ---- */
@@ -160,8 +161,8 @@ static uintptr_t take_hex(const char **at)
 	}
 }
 
-/* "start-end perms offset device inode   name\n"; only the ends and a name of "[stack]" matter. */
-static void compare_line(const char *line, const char *line_end)
+/* "start-end rwxp offset device inode   name"; the ends, the x and a name of "[stack]" matter. */
+static void take_line(const char *line, const char *line_end)
 {
 	static const char main_name[] = "[stack]";
 	const ptrdiff_t name_size = sizeof(main_name) - 1;
@@ -173,16 +174,18 @@ static void compare_line(const char *line, const char *line_end)
 		return;
 	end = take_hex(&line);
 	compare_mapping(start, end, main_stack);
+	if (line_end - line > 4 && line[3] == 'x')
+		code_map_add(start, end);
 }
 
-/* Compares the whole lines of buffer[0..filled) and moves the rest to the front: its size. */
-static size_t compare_lines(char *buffer, size_t filled)
+/* Takes the whole lines of buffer[0..filled) and moves the rest to the front: its size. */
+static size_t take_lines(char *buffer, size_t filled)
 {
 	char *line = buffer, *end;
 
 	while ((end = memchr(line, '\n', filled - (size_t)(line - buffer)))) {
 		*end = '\0';
-		compare_line(line, end);
+		take_line(line, end);
 		line = end + 1;
 	}
 	filled -= (size_t)(line - buffer);
@@ -201,7 +204,7 @@ static bool read_maps(void)
 	if (fd < 0)
 		return false;
 	while ((n = read(fd, buffer + filled, sizeof(buffer) - filled)) > 0) {
-		filled = compare_lines(buffer, filled + (size_t)n);
+		filled = take_lines(buffer, filled + (size_t)n);
 		if (filled == sizeof(buffer))
 			filled = 0;
 	}
@@ -231,12 +234,14 @@ void stacks_answer(void)
 {
 	uint32_t asked[QUESTIONS];
 
-	if (!store || !look_at_questions())
+	if (!look_at_questions() && code_map_is_current())
 		return;
 	for (int i = 0; i < QUESTIONS; i++)
 		asked[i] = __atomic_load_n(&store->questions[i].state, __ATOMIC_ACQUIRE);
+	code_map_begin();
 	if (!read_maps())
 		return;
+	code_map_end();
 	for (int i = 0; i < QUESTIONS; i++)
 		if (asked[i] == QUESTION_ASKED)
 			__atomic_store_n(&store->questions[i].state, QUESTION_ANSWERED, __ATOMIC_RELEASE);
@@ -274,7 +279,7 @@ static uint64_t read_chain(uintptr_t frame, uint64_t frames[MAX_FRAMES], uint64_
 	while (depth < MAX_FRAMES && !(frame & 7) && frame <= self.end - 16) {
 		const uint64_t *slots = (const uint64_t *)frame;
 
-		if (!slots[1])
+		if (!code_map_has(slots[1]))
 			break;
 		frames[depth++] = slots[1];
 		hash = (hash ^ slots[1]) * 0x9e3779b97f4a7c15ull;
@@ -339,7 +344,7 @@ uint32_t stacks_find(const void *frame, bool *ret_known)
 	uint64_t frames[MAX_FRAMES], hash, depth;
 	uint32_t number;
 
-	if (!store || !know_stack((uintptr_t)frame))
+	if (!know_stack((uintptr_t)frame) || !code_map_is_current())
 		return 0;
 	depth = read_chain((uintptr_t)frame, frames, &hash);
 	number = depth ? find_chain(frames, depth, hash) : 0;

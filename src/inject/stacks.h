@@ -22,12 +22,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reserves address space: 0 or -errno. Without it stacks_find returns 0 for ever. */
+/* Reserves address space: 0 or -errno. */
 int stacks_init(void);
 
 /* The number of the present stack, from the frame at `frame` (__builtin_frame_address) outwards, or 0 when
  * it cannot have one; *ret_known: the recorder has it. */
 uint32_t stacks_find(const void *frame, bool *ret_known);
 
-/* Finds the ends of stacks that threads have asked for. From our own thread, every round. */
+/* Finds the ends of stacks that threads have asked for, and what is code. From our own thread, every
+ * round. */
 void stacks_answer(void);

@@ -108,7 +108,8 @@ struct wire_control {
 	/* Recorder to library. */
 	uint32_t command;   /* enum wire_command */
 	uint32_t heartbeat; /* changes while the recorder lives */
-	uint8_t pad3[56];
+	uint32_t code_generation; /* changes when code was mapped into this process */
+	uint8_t pad3[52];
 	/* Library to recorder. */
 	uint32_t state;  /* enum wire_state */
 	uint32_t reason; /* enum wire_reason */

@@ -75,6 +75,8 @@ struct gpu_sink {
 	int (*call)(void *context, const struct gpu_call *e);
 	int (*work)(void *context, const struct gpu_work *e);
 	int (*node)(void *context, const struct gpu_node *e);
+	/* Code was mapped into this process (NULL: the sink does not care). */
+	int (*code_mapped)(void *context, uint32_t pid);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);
 };

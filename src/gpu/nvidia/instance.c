@@ -381,8 +381,11 @@ void instance_forget_stacks(struct instance *i)
 {
 	struct wire_control *c = i->reader.ring.control;
 
-	for (size_t n = 0; c && n < sizeof(c->known_stacks); n++)
+	if (!c)
+		return;
+	for (size_t n = 0; n < sizeof(c->known_stacks); n++)
 		__atomic_store_n(&c->known_stacks[n], 0, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&c->code_generation, 1, __ATOMIC_RELEASE);
 }
 
 void instance_ask_to_stop(struct instance *i)
