@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_IDS = 4096, MAX_RECORDS = 4096, BUFFER_BYTES = 1 << 20 };
+enum { MAX_IDS = 4096, MAX_RECORDS = 4096, BUFFER_BYTES = 1 << 20, RECORD_BYTES = 256 };
 
 /* The numbers given to one sort of id. */
 struct ids {
@@ -25,16 +25,18 @@ struct ids {
 	uint64_t seen[MAX_IDS];
 };
 
-struct line {
-	unsigned int correlation, node;
-	char text[400];
+/* A record kept for the end: its place in the order, and its bytes. */
+struct kept {
+	uint32_t correlation;
+	uint64_t node, start;
+	_Alignas(8) char bytes[RECORD_BYTES];
 };
 
 static struct {
 	FILE *out;
 	int depth;
 	struct ids correlations, contexts, streams, graphs, nodes;
-	struct line records[MAX_RECORDS];
+	struct kept records[MAX_RECORDS];
 	size_t record_count;
 	__typeof__(cuptiSubscribe) *Subscribe;
 	__typeof__(cuptiEnableDomain) *EnableDomain;
@@ -214,58 +216,74 @@ static const char *times(uint64_t start, uint64_t end)
 	return start && start <= end ? "" : " BAD TIMES";
 }
 
-static void describe(const CUpti_Activity *any, struct line *line, char *text, size_t size)
+/* The fields that every kind of record has, each in its own place. */
+#define EACH_KIND(any, KERNEL, COPY, PEER, SET)                                                    \
+	switch ((any)->kind) {                                                                     \
+	case CUPTI_ACTIVITY_KIND_KERNEL:                                                           \
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:                                                \
+		KERNEL((const CUpti_ActivityKernel10 *)(const void *)(any));                       \
+		break;                                                                             \
+	case CUPTI_ACTIVITY_KIND_MEMCPY:                                                           \
+		COPY((const CUpti_ActivityMemcpy6 *)(const void *)(any));                          \
+		break;                                                                             \
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:                                                          \
+		PEER((const CUpti_ActivityMemcpyPtoP4 *)(const void *)(any));                      \
+		break;                                                                             \
+	case CUPTI_ACTIVITY_KIND_MEMSET:                                                           \
+		SET((const CUpti_ActivityMemset4 *)(const void *)(any));                           \
+		break;                                                                             \
+	default:                                                                                   \
+		break;                                                                             \
+	}
+
+static void print_common(const char *what, uint32_t correlation, uint32_t context, uint32_t stream,
+	uint32_t graph, uint64_t node, const char *bad_times)
 {
 	char c[32], x[32], s[32], g[32], n[32];
-#define COMMON(r)                                                                                  \
-	label(&seq.correlations, (r)->correlationId, c), label(&seq.contexts, (r)->contextId, x),   \
-		label(&seq.streams, (r)->streamId, s), label(&seq.graphs, (r)->graphId, g),         \
-		label(&seq.nodes, (r)->graphNodeId, n), times((r)->start, (r)->end)
-#define KEY(r)                                                                                     \
-	(line->correlation = number(&seq.correlations, (r)->correlationId),                        \
-		line->node = (r)->graphNodeId ? number(&seq.nodes, (r)->graphNodeId) : 0)
-	switch (any->kind) {
-	case CUPTI_ACTIVITY_KIND_KERNEL:
-	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
-		const CUpti_ActivityKernel10 *r = (const void *)any;
 
-		KEY(r);
-		snprintf(text, size, "kernel%s%s%s%s%s%s %s grid %d %d %d block %d %d %d shared %d type %d",
-			COMMON(r), r->name, r->gridX, r->gridY, r->gridZ, r->blockX, r->blockY,
-			r->blockZ, r->dynamicSharedMemory, r->launchType);
-		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMCPY: {
-		const CUpti_ActivityMemcpy6 *r = (const void *)any;
+	fprintf(seq.out, "  %s%s%s%s%s%s%s", what, label(&seq.correlations, correlation, c),
+		label(&seq.contexts, context, x), label(&seq.streams, stream, s),
+		label(&seq.graphs, graph, g), label(&seq.nodes, node, n), bad_times);
+}
 
-		KEY(r);
-		snprintf(text, size, "copy%s%s%s%s%s%s kind %d from %d to %d flags %d bytes %llu",
-			COMMON(r), r->copyKind, r->srcKind, r->dstKind, r->flags,
-			(unsigned long long)r->bytes);
-		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMCPY2: {
-		const CUpti_ActivityMemcpyPtoP4 *r = (const void *)any;
-
-		KEY(r);
-		snprintf(text, size, "peer copy%s%s%s%s%s%s kind %d from %d to %d flags %d bytes %llu",
-			COMMON(r), r->copyKind, r->srcKind, r->dstKind, r->flags,
-			(unsigned long long)r->bytes);
-		break;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMSET: {
-		const CUpti_ActivityMemset4 *r = (const void *)any;
-
-		KEY(r);
-		snprintf(text, size, "set%s%s%s%s%s%s value %u in %d flags %d bytes %llu", COMMON(r),
-			r->value, r->memoryKind, r->flags, (unsigned long long)r->bytes);
-		break;
-	}
-	default:
-		snprintf(text, size, "other record of kind %d", any->kind);
-	}
+static void print_record(const CUpti_Activity *any)
+{
+#define COMMON(what, r)                                                                            \
+	print_common(what, (r)->correlationId, (r)->contextId, (r)->streamId, (r)->graphId,         \
+		(r)->graphNodeId, times((r)->start, (r)->end))
+#define KERNEL(r)                                                                                  \
+	(COMMON("kernel", r),                                                                      \
+		fprintf(seq.out, " %s grid %d %d %d block %d %d %d shared %d type %d\n", (r)->name, \
+			(r)->gridX, (r)->gridY, (r)->gridZ, (r)->blockX, (r)->blockY, (r)->blockZ,  \
+			(r)->dynamicSharedMemory, (r)->launchType))
+#define MOVED(r)                                                                                   \
+	fprintf(seq.out, " kind %d from %d to %d flags %d bytes %llu\n", (r)->copyKind,            \
+		(r)->srcKind, (r)->dstKind, (r)->flags, (unsigned long long)(r)->bytes)
+#define COPY(r) (COMMON("copy", r), MOVED(r))
+#define PEER(r) (COMMON("peer copy", r), MOVED(r))
+#define SET(r)                                                                                     \
+	(COMMON("set", r), fprintf(seq.out, " value %u in %d flags %d bytes %llu\n", (r)->value,   \
+				   (r)->memoryKind, (r)->flags, (unsigned long long)(r)->bytes))
+	EACH_KIND(any, KERNEL, COPY, PEER, SET)
 #undef COMMON
-#undef KEY
+#undef KERNEL
+#undef MOVED
+#undef COPY
+#undef PEER
+#undef SET
+}
+
+static void keep(const CUpti_Activity *any, size_t available)
+{
+	struct kept *k = &seq.records[seq.record_count];
+
+	if (seq.record_count == MAX_RECORDS)
+		return;
+	seq.record_count++;
+	memcpy(k->bytes, any, available < RECORD_BYTES ? available : RECORD_BYTES);
+#define PLACE(r) (k->correlation = (r)->correlationId, k->node = (r)->graphNodeId, k->start = (r)->start)
+	EACH_KIND(any, PLACE, PLACE, PLACE, PLACE)
+#undef PLACE
 }
 
 static void request(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -275,31 +293,25 @@ static void request(uint8_t **buffer, size_t *size, size_t *max_records)
 	*max_records = 0;
 }
 
-/* The names of kernels live on, so the text is made at once; the order is made at the end. */
 static void complete(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *record = NULL;
 
-	while (valid && !seq.ActivityGetNextRecord(buffer, valid, &record)) {
-		struct line *line = &seq.records[seq.record_count];
-
-		if (seq.record_count == MAX_RECORDS)
-			break;
-		seq.record_count++;
-		describe(record, line, line->text, sizeof(line->text));
-	}
+	while (valid && !seq.ActivityGetNextRecord(buffer, valid, &record))
+		keep(record, valid - (size_t)((uint8_t *)record - buffer));
 	free(buffer);
 }
 
+/* By call, then by graph node, then by time: not by the order of delivery, which means nothing. */
 static int compare(const void *a, const void *b)
 {
-	const struct line *l = a, *r = b;
+	const struct kept *l = a, *r = b;
 
 	if (l->correlation != r->correlation)
 		return l->correlation < r->correlation ? -1 : 1;
 	if (l->node != r->node)
 		return l->node < r->node ? -1 : 1;
-	return strcmp(l->text, r->text);
+	return l->start < r->start ? -1 : l->start > r->start;
 }
 
 static void finish(void)
@@ -308,7 +320,7 @@ static void finish(void)
 	qsort(seq.records, seq.record_count, sizeof(*seq.records), compare);
 	fprintf(seq.out, "records\n");
 	for (size_t i = 0; i < seq.record_count; i++)
-		fprintf(seq.out, "  %s\n", seq.records[i].text);
+		print_record((const CUpti_Activity *)(const void *)seq.records[i].bytes);
 	fclose(seq.out);
 }
 
