@@ -29,3 +29,9 @@ $(B)/sim/without-cupti/%: $(B)/sim/%
 $(B)/sim/%.o: sim/%.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+
+# Its tests load it at run time and are compiled with its headers.
+SIM_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/sim_*.c))
+$(SIM_TESTS:%=$(B)/obj/tests/unit/%.o): COMMON += -Isim/include -Idemo
+$(SIM_TESTS:%=$(B)/tests/unit/%.t): $(B)/obj/demo/driver.o | sim
+$(B)/obj/demo/driver.o: COMMON += -Isim/include

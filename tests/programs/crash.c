@@ -20,7 +20,7 @@ __attribute__((noinline)) static void launch_before_the_end(gpu_kernel kernel, i
 
 static void end(const char *how)
 {
-	int *volatile nowhere = NULL;
+	volatile int *volatile nowhere = NULL;
 
 	if (!strcmp(how, "segfault"))
 		*nowhere = 1;
