@@ -174,8 +174,8 @@ static size_t count_frames(const char *stack, size_t size)
 static int add_frames(struct folded *f, const char *stack, size_t size, size_t offset)
 {
 	for (;;) {
-		struct step *last = f->steps.items + f->steps.count - 1;
-		uint32_t parent = f->steps.count ? last->node : TREE_ROOT_NODE, frame;
+		size_t depth = f->steps.count;
+		uint32_t parent = depth ? f->steps.items[depth - 1].node : TREE_ROOT_NODE, frame;
 		const char *semicolon = memchr(stack + offset, ';', size - offset);
 		struct step step = {.end = semicolon ? (size_t)(semicolon - stack) : size};
 		int error = tree_add_text(f->tree, stack + offset, step.end - offset,
