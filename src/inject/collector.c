@@ -12,8 +12,9 @@
  *	                                        +--> the recorder is gone: disable, end
  *
  * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. It is called at short
- * intervals while the ring moves, since CUPTI by itself only gives back full buffers, and seldom
- * when the program does nothing.
+ * intervals while the ring moves, since CUPTI by itself only gives back full buffers, seldom when the
+ * program does nothing, and not at all before its first call: we are started in the middle of cuInit,
+ * which may go on for long.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -31,6 +32,7 @@ static struct {
 	uint64_t flushed_ns;
 	uint64_t moved_ns; /* when the ring was last seen to move */
 	uint64_t head;
+	bool has_moved; /* the program has called CUDA since we began */
 	bool gave_up; /* waited for room in vain; not again until there was some */
 } collector;
 
@@ -96,7 +98,10 @@ static void flush_if_due(void)
 	if (head != collector.head) {
 		collector.head = head;
 		collector.moved_ns = now;
+		collector.has_moved = true;
 	}
+	if (!collector.has_moved)
+		return;
 	if (now - collector.flushed_ns >= (now - collector.moved_ns < IDLE_NS ? TICK_NS : IDLE_NS))
 		flush(0);
 }
@@ -186,6 +191,7 @@ int collector_start(void)
 	pthread_t thread;
 	int error;
 
+	collector.head = __atomic_load_n(&library.ring.control->head, __ATOMIC_RELAXED);
 	error = pthread_attr_init(&attributes);
 	if (error)
 		return -error;

@@ -68,6 +68,7 @@ static void close_session(void)
 	profile_writer_abort(session.writer);
 	buf_release(&session.cupti_lines);
 	map_release(&session.connected);
+	map_release(&session.by_number);
 }
 
 /* An instance as it is after the welcome. */

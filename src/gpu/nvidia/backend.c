@@ -53,6 +53,7 @@ static void nvidia_close(struct gpu_backend *b)
 		close(b->epoll);
 	buf_release(&b->session.cupti_lines);
 	map_release(&b->session.connected);
+	map_release(&b->session.by_number);
 	free(b->library);
 	free(b->user_library);
 	free(b);
@@ -143,10 +144,11 @@ static int nvidia_environment(
 
 static int nvidia_learn_stack(struct gpu_backend *b, const struct gpu_launch *e)
 {
-	vec_foreach (it, &b->instances)
-		if ((*it)->number == e->instance)
-			return instance_learn_stack(*it, e->stack_number, e->stack);
-	return 0;
+	uint64_t *found = map_get(&b->session.by_number, e->instance);
+
+	if (!found)
+		return 0;
+	return instance_learn_stack((struct instance *)(uintptr_t)*found, e->stack_number, e->stack);
 }
 
 static void nvidia_forget_stacks(struct gpu_backend *b, uint32_t pid)

@@ -62,6 +62,7 @@ void instance_free(struct instance *i)
 {
 	if (!i)
 		return;
+	map_remove(&i->session->by_number, i->number, NULL);
 	hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
@@ -170,11 +171,11 @@ static int welcome(struct instance *i)
 	struct nvidia_session *s = i->session;
 	int memfd, error = tasks_process(s->tasks, i->pid, &i->process);
 
-	if (!error && map_put(&s->connected, i->process, 1))
-		error = error_set(-ENOMEM, "out of memory");
 	if (error)
 		return error;
 	i->number = ++s->last_number;
+	if (map_put(&s->connected, i->process, 1) || map_put(&s->by_number, i->number, (uintptr_t)i))
+		return error_set(-ENOMEM, "out of memory");
 	memfd = create_ring(i);
 	if (memfd < 0)
 		return memfd;

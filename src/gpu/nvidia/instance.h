@@ -37,6 +37,7 @@ struct nvidia_session {
 	bool stopped;		/* libraries that come now are to stop at once */
 	struct buf cupti_lines; /* of META_CUPTI */
 	struct map connected;	/* processes (profile ids) that have connected */
+	struct map by_number; /* instances: number -> struct instance * */
 	uint32_t api_names
 		[3][CUDA_CALL_NUMBERS]; /* string ids by domain and number, as they are used */
 };
