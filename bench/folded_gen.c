@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes a folded file for bench/svg.sh: distinct random stacks of equal depth, the same every time.
+ * Writes a folded file for bench/svg.sh: distinct random stacks of equal depth, the same every
+ * time.
  *
  *	folded_gen STACKS DEPTH NAMES > out.folded
  *
- * Every stack takes its frames at random from NAMES names of 36 bytes that look like C++, with a GPU kernel
- * at the leaf, so hardly any two stacks share more than the first frames: the worst case for anything
- * that lives on shared beginnings.
+ * Every stack takes its frames at random from NAMES names of 36 bytes that look like C++, with a
+ * GPU kernel at the leaf, so hardly any two stacks share more than the first frames: the worst case
+ * for anything that lives on shared beginnings.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +41,8 @@ int main(int argc, char **argv)
 			printf("ns%02lu::module_%04lu::do_some_work(int);", level,
 				(unsigned long)(next_random() % (width < names ? width : names)));
 		}
-		printf("[GPU_Kernel]_Z19kernel_number_%05luPfS_i %lu\n", (unsigned long)(next_random() % names),
+		printf("[GPU_Kernel]_Z19kernel_number_%05luPfS_i %lu\n",
+			(unsigned long)(next_random() % names),
 			(unsigned long)(1 + next_random() % 5000));
 	}
 	return 0;

@@ -8,8 +8,9 @@
 static const struct option_usage usage = {
 	.command = "export",
 	.synopsis = "[--to FORMAT] [options] [FILE]",
-	.summary = "Writes a recording in another format. FILE is profile.xpu unless given. Without --to the\n"
-		   "suffix of the output decides: .folded, .events (extended-folded), .json (chrome), .svg.",
+	.summary = "Writes a recording in another format. FILE is profile.xpu unless given.\n"
+		   "Without --to the suffix of the output decides: .folded, .events\n"
+		   "(extended-folded), .json (chrome), .svg.",
 };
 
 static int take_format(void *target, const char *value)
@@ -17,7 +18,9 @@ static int take_format(void *target, const char *value)
 	const struct exporter **format = target;
 
 	*format = exporter_by_name(value);
-	return *format ? 0 : error_set(-1, "takes folded, extended-folded, chrome or svg, not '%s'", value);
+	if (*format)
+		return 0;
+	return error_set(-1, "takes folded, extended-folded, chrome or svg, not '%s'", value);
 }
 
 static int take_unit(void *target, const char *value)
@@ -39,7 +42,8 @@ int cmd_export(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPTION_CALL(0, "to", "FORMAT", take_format, &format,
 			"folded, extended-folded, chrome or svg"),
-		OPTION_STRING('o', "output", "FILE", &output, "write to FILE (default: standard output)"),
+		OPTION_STRING('o', "output", "FILE", &output,
+			"write to FILE (default: standard output)"),
 		VIEW_ARGS(&options),
 		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.exact_ns,
 			"times of folded stacks in us (default) or ns"),
@@ -55,7 +59,8 @@ int cmd_export(int argc, char **argv)
 	if (!format && output)
 		format = exporter_by_suffix(output);
 	if (!format)
-		return options_wrong(&usage, "say which format with --to: folded, extended-folded, chrome, svg");
+		return options_wrong(&usage,
+			"say which format with --to: folded, extended-folded, chrome, svg");
 	if (export_file(format, path, output ? output : "-", &options, &result))
 		return cmd_failed();
 	view_warn(path, &result);

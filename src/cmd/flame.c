@@ -10,13 +10,14 @@
 static const struct option_usage usage = {
 	.command = "flame",
 	.synopsis = "[options] [FILE]",
-	.summary = "Draws a recording, or folded stacks, as an interactive flame graph. FILE is profile.xpu\n"
-		   "unless given; '-' reads folded stacks from standard input.",
+	.summary = "Draws a recording, or folded stacks, as an interactive flame graph. FILE is\n"
+		   "profile.xpu unless given; '-' reads folded stacks from standard input.",
 };
 
 static int take_unit(void *target, const char *value)
 {
-	static const char *const names[] = {[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count"};
+	static const char *const names[] = {
+		[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i], value)) {
@@ -35,7 +36,8 @@ static char *default_output(const char *path)
 
 	if (!strcmp(path, "-"))
 		base = dot = "flame";
-	if (asprintf(&name, "%.*s.svg", dot && dot > base ? (int)(dot - base) : (int)strlen(base), base) < 0)
+	if (asprintf(&name, "%.*s.svg", dot && dot > base ? (int)(dot - base) : (int)strlen(base),
+		    base) < 0)
 		return NULL;
 	return name;
 }
@@ -67,7 +69,8 @@ int cmd_flame(int argc, char **argv)
 	struct export_options options = EXPORT_OPTIONS_INIT;
 	const char *output = NULL, *path;
 	const struct option_spec specs[] = {
-		OPTION_STRING('o', "output", "FILE", &output, "write to FILE ('-': standard output)"),
+		OPTION_STRING('o', "output", "FILE", &output,
+			"write to FILE ('-': standard output)"),
 		VIEW_ARGS(&options),
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
 		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.folded_unit,

@@ -38,9 +38,10 @@ const char *view_arg_file(const struct option_usage *usage, int argc, char **arg
 void view_warn(const char *path, const struct export_result *r)
 {
 	if (*r->incomplete)
-		cmd_error("warning: '%s' is not whole (it %s); what is there was used", path, r->incomplete);
+		cmd_error("warning: '%s' is not whole (it %s); what is there was used", path,
+			r->incomplete);
 	if (r->lines_left_out)
 		cmd_error("warning: %llu lines of '%s' left out; the first is line %llu: %s",
-			(unsigned long long)r->lines_left_out, path, (unsigned long long)r->first_left_out,
-			r->reason);
+			(unsigned long long)r->lines_left_out, path,
+			(unsigned long long)r->first_left_out, r->reason);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options that choose what of a profile is shown, the same for every command that shows one, and the
- * warnings that go with a conversion.
+ * The options that choose what of a profile is shown, the same for every command that shows one,
+ * and the warnings that go with a conversion.
  */
 #pragma once
 

@@ -34,8 +34,8 @@ static int compare_sizes(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Takes `need` microseconds from the times above one, from each by its size, and what is left of that one
- * at a time from the largest on; returns what could be taken. */
+/* Takes `need` microseconds from the times above one, from each by its size, and what is left of
+ * that one at a time from the largest on; returns what could be taken. */
 static uint64_t take_by_size(struct part *parts, size_t count, uint64_t need)
 {
 	uint64_t taken = 0, before, sum = 0;
@@ -64,7 +64,7 @@ static uint64_t take_by_size(struct part *parts, size_t count, uint64_t need)
 
 static void share_out(struct part *parts, size_t count, uint64_t extra, size_t vanishing)
 {
-	/* With fewer microseconds left over than times that would vanish, the larger ones give some up. */
+	/* When too few are left over for the times that would vanish, larger ones give some up. */
 	if (extra < vanishing)
 		extra += take_by_size(parts, count, vanishing - extra);
 	qsort(parts, count, sizeof(*parts), compare_claims);

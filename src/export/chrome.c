@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * A timeline in the Trace Event Format: complete events ("ph": "X") for CUDA calls on the threads that made
- * them and for GPU work on rows of its own, then the names of the rows, then what is known of the
- * recording. Events are written as they are read and not kept; what is kept is one text for each distinct
- * operation and one entry for each row.
+ * A timeline in the Trace Event Format: complete events ("ph": "X") for CUDA calls on the threads
+ * that made them and for GPU work on rows of its own, then the names of the rows, then what is
+ * known of the recording. Events are written as they are read and not kept; what is kept is one
+ * text for each distinct operation and one entry for each row.
  *
- * GPU rows: a "process" for each device, a "thread" for each stream. Viewers want the events of a thread to
- * nest, but work on one stream may overlap (branches of a CUDA graph), so a stream gets as many lanes as
- * it needs: a piece of work goes to the first lane that is free when it starts.
+ * GPU rows: a "process" for each device, a "thread" for each stream. Viewers want the events of a
+ * thread to nest, but work on one stream may overlap (branches of a CUDA graph), so a stream gets
+ * as many lanes as it needs: a piece of work goes to the first lane that is free when it starts.
  *
  * Format: Trace Event Format (Google), the parts that both Perfetto and chrome://tracing read.
  */
@@ -94,7 +94,7 @@ static void put_name(struct buf *b, const char *prefix, const char *name)
 	buf_release(&text);
 }
 
-/* --- GPU work ---------------------------------------------------------------------------------------- */
+/* GPU work. */
 
 static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret)
 {
@@ -162,9 +162,10 @@ static void put_op_name(struct chrome *c, const struct profile_op *op, struct bu
 
 static void put_kernel_args(struct chrome *c, const struct profile_op *op, struct buf *b)
 {
-	buf_printf(b, "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"registers\":%u,", op->grid[0], op->grid[1],
-		op->grid[2], op->block[0], op->block[1], op->block[2], op->registers);
-	buf_printf(b, "\"sharedStatic\":%u,\"sharedDynamic\":%u,\"linkerName\":", op->shared_static_bytes,
+	buf_printf(b, "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"registers\":%u,", op->grid[0],
+		op->grid[1], op->grid[2], op->block[0], op->block[1], op->block[2], op->registers);
+	buf_printf(b,
+		"\"sharedStatic\":%u,\"sharedDynamic\":%u,\"linkerName\":", op->shared_static_bytes,
 		op->shared_dynamic_bytes);
 	put_string(b, kernel_name(c, op), strlen(kernel_name(c, op)));
 	buf_putc(b, ',');
@@ -180,8 +181,8 @@ static void put_op_args(struct chrome *c, const struct profile_op *op, struct bu
 		buf_printf(b, "\"from\":\"%s\",", profile_memory_name(op->source_memory));
 	if (op->kind == OP_COPY || op->kind == OP_SET)
 		buf_printf(b, "\"to\":\"%s\",", profile_memory_name(op->target_memory));
-	buf_printf(b, "\"deviceId\":%u,\"contextId\":%u,\"streamId\":%u", d ? d->ordinal : 0, op->context,
-		op->stream);
+	buf_printf(b, "\"deviceId\":%u,\"contextId\":%u,\"streamId\":%u", d ? d->ordinal : 0,
+		op->context, op->stream);
 }
 
 static int describe_op(struct chrome *c, const struct profile_op *op, struct op_text *t)
@@ -242,7 +243,8 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 		return error;
 	separate(c);
 	output_puts(o, t->head);
-	output_u64(o, take_lane(c, c->rows.items[t->row], w->start_ns, w->start_ns + w->duration_ns));
+	output_u64(o, take_lane(c, c->rows.items[t->row], w->start_ns,
+		w->start_ns + w->duration_ns));
 	put_times(o, w->start_ns, w->duration_ns);
 	output_puts(o, ",\"args\":{");
 	output_puts(o, t->args);
@@ -255,7 +257,7 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 	return 0;
 }
 
-/* --- calls ------------------------------------------------------------------------------------------- */
+/* Calls. */
 
 static int mark_thread(struct chrome *c, uint32_t id)
 {
@@ -279,7 +281,8 @@ static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 		buf_reset(&c->text);
 		buf_puts(&c->text, "{\"ph\":\"X\",\"name\":");
 		put_name(&c->text, runtime ? "Runtime: " : "Driver: ", name);
-		buf_printf(&c->text, ",\"cat\":\"%s\",\"pid\":", runtime ? "CUDA_Runtime" : "CUDA_Driver");
+		buf_printf(&c->text,
+			",\"cat\":\"%s\",\"pid\":", runtime ? "CUDA_Runtime" : "CUDA_Driver");
 		c->calls.items[api] = c->text.failed ? NULL : strdup(c->text.data);
 	}
 	*ret = c->calls.items[api];
@@ -312,17 +315,19 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 	return 0;
 }
 
-/* --- names ------------------------------------------------------------------------------------------- */
+/* Names. */
 
-static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t tid, const char *name)
+static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
+	const char *name)
 {
 	buf_reset(&c->text);
 	put_string(&c->text, name, strlen(name));
 	if (c->text.failed)
 		return short_of_memory();
 	separate(c);
-	output_printf(c->output, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
-		what, pid, tid, c->text.data);
+	output_printf(c->output,
+		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}", what,
+		pid, tid, c->text.data);
 	return 0;
 }
 
@@ -357,7 +362,8 @@ static int name_lanes(struct chrome *c, const struct row *row)
 
 		if (i)
 			snprintf(name + n, sizeof(name) - (size_t)n, " overlap %u", i);
-		error = write_name(c, "thread_name", DEVICE_PID_BASE + row->device, row->lanes[i].tid, name);
+		error = write_name(c, "thread_name", DEVICE_PID_BASE + row->device,
+			row->lanes[i].tid, name);
 	}
 	return error;
 }

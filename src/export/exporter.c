@@ -7,7 +7,8 @@
 
 static const struct exporter exporters[] = {
 	{"svg", ".svg", "an interactive flame graph", export_svg},
-	{"folded", ".folded", "folded stacks with their time, for flame graph programs", export_folded},
+	{"folded", ".folded", "folded stacks with their time, for flame graph programs",
+		export_folded},
 	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
 		export_extended_folded},
 	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", export_chrome},

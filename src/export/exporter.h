@@ -29,8 +29,8 @@ struct exporter {
 	const char *name;
 	const char *suffix; /* of its files, with the dot */
 	const char *summary;
-	/* Reads the profile and writes `o`: 0 or -errno with error_text. Write errors may be left to
-	 * output_commit. */
+	/* Reads the profile and writes `o`: 0 or -errno with error_text. Write errors may be left
+	 * to output_commit. */
 	int (*write)(const char *path, const struct export_options *options, struct output *o,
 		struct export_result *ret);
 };
@@ -41,8 +41,8 @@ const struct exporter *exporter_at(size_t n);
 const struct exporter *exporter_by_name(const char *name);
 const struct exporter *exporter_by_suffix(const char *path);
 
-/* Converts one file ("-": standard input, folded text only) to another ("-": standard output). 0, or
- * -errno with error_text and no file written. */
+/* Converts one file ("-": standard input, folded text only) to another ("-": standard output). 0,
+ * or -errno with error_text and no file written. */
 int export_file(const struct exporter *e, const char *path, const char *out_path,
 	const struct export_options *options, struct export_result *ret);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * One line an event: `time_ns comm pid tid cpu root;...;leaf`, in file order: CPU samples, CUDA calls whose
- * stack was recorded, GPU work. What is not known is `_`, 0, or -1 for the CPU of calls and work.
+ * One line an event: `time_ns comm pid tid cpu root;...;leaf`, in file order: CPU samples, CUDA
+ * calls whose stack was recorded, GPU work. What is not known is `_`, 0, or -1 for the CPU of calls
+ * and work.
  *
- * Names are final only at the end of a profile, so it is read twice: once for the tables, once for the
- * events. Each event's path is looked up in a tree of frames, and its text made once: memory grows with
- * the distinct paths, not with the events.
+ * Names are final only at the end of a profile, so it is read twice: once for the tables, once for
+ * the events. Each event's path is looked up in a tree of frames, and its text made once: memory
+ * grows with the distinct paths, not with the events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -93,8 +94,8 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 	return 0;
 }
 
-static int write_line(struct extended *x, const struct profile_event *e, uint64_t time_ns, uint32_t thread,
-	int64_t cpu)
+static int write_line(struct extended *x, const struct profile_event *e, uint64_t time_ns,
+	uint32_t thread, int64_t cpu)
 {
 	struct gather_key key = place_key(e, &x->options->view);
 	const char *path = NULL;

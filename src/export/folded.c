@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Folded stacks: `root;...;leaf COUNT`, one line for every node with time of its own and for every launch
- * without work. Lines come in the order of the tree, so equal profiles give equal files.
+ * Folded stacks: `root;...;leaf COUNT`, one line for every node with time of its own and for every
+ * launch without work. Lines come in the order of the tree, so equal profiles give equal files.
  *
  * Two walks: the first collects the times, which are then rounded, CPU and GPU time each for itself
  * (apportion.h); the second writes. The path of the current node is kept as one text with the place

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames as folded text (docs/formats.md): "name_[k]" for the OS kernel, "[GPU_Kernel]name" for GPU work,
- * "[GPU0_Kernel]name" on a known device, "comm-pid" for processes.
+ * Frames as folded text (docs/formats.md): "name_[k]" for the OS kernel, "[GPU_Kernel]name" for GPU
+ * work, "[GPU0_Kernel]name" on a known device, "comm-pid" for processes.
  */
 #pragma once
 

@@ -77,7 +77,8 @@ static int open_temporary(struct output *o)
 	}
 	o->fd = mkostemp(o->temporary, O_CLOEXEC);
 	if (o->fd >= 0) {
-		(void)fchmod(o->fd, wanted_mode(o->target)); /* else it stays private: still written */
+		/* When this fails the file stays private, and is still written. */
+		(void)fchmod(o->fd, wanted_mode(o->target));
 		return 0;
 	}
 	error = -errno;

@@ -2,12 +2,12 @@
 /*
  * A file being written: buffered, and safe.
  *
- * A regular file appears under its name only when it is whole: the text goes into a temporary file in
- * the same folder, which output_commit renames. Pipes, devices ("/dev/stdout") and "-" (standard output)
- * are written directly, as is an existing file in a folder where no new one can be made.
+ * A regular file appears under its name only when it is whole: the text goes into a temporary file
+ * in the same folder, which output_commit renames. Pipes, devices ("/dev/stdout") and "-" (standard
+ * output) are written directly, as is an existing file in a folder where no new one can be made.
  *
- * The first error is kept; later writes do nothing and output_commit returns it, so writers need not
- * check each call. One thread at a time.
+ * The first error is kept; later writes do nothing and output_commit returns it, so writers need
+ * not check each call. One thread at a time.
  */
 #pragma once
 

@@ -176,7 +176,8 @@ static int prepare(struct svg *s, const struct export_options *options)
 	if (error)
 		return error;
 	if (total.cpu + total.gpu > SVG_TIME_MAX / (s->unit == VIEW_US ? 1000 : 1))
-		return error_set(-EOVERFLOW, "the times add up to more than a picture can show exactly");
+		return error_set(-EOVERFLOW,
+			"the times add up to more than a picture can show exactly");
 	s->title = strdup(options->title ? options->title : default_title(s->view));
 	if (!s->title)
 		return short_of_memory();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The assembler reads the files; paths are from the root of the source tree, where the compiler runs. */
+/* The assembler reads the files; paths are from the root of the source tree, where the compiler
+ * runs. */
 #include "export/svg_assets.h"
 
 #define ASSET(name, file)                                                                          \

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * The tree as text that a script reads fast and XML leaves alone. Three kinds of <metadata> elements:
+ * The tree as text that a script reads fast and XML leaves alone. Three kinds of <metadata>
+ * elements:
  *
  *	info    one JSON object
- *	names   a line for each frame in use: a letter for its kind ('a' + enum tree_kind), its label
+ *	names   a line for each frame in use: a letter ('a' + enum tree_kind), its label
  *	nodes   nodes in depth-first order, each
  *	            head = name * 4 + 2 (not a child of the node before) + 1 (has time of its own)
  *	            [levels to go up from the node before, less one]
  *	            [time of its own]
  *
- * Numbers are written in base 32, least digit first, with the alphabet A-Z a-z 0-9 - _: the last digit is
- * one of the first 32 characters, the others are from the rest. Names are numbered by how many nodes use
- * them, so that most heads take two or three characters. Elements hold at most about a mebibyte, because
- * some XML readers refuse longer texts; numbers and lines do not span them.
+ * Numbers are written in base 32, least digit first, with the alphabet A-Z a-z 0-9 - _: the last
+ * digit is one of the first 32 characters, the others are from the rest. Names are numbered by how
+ * many nodes use them, so that most heads take two or three characters. Elements hold at most about
+ * a mebibyte, because some XML readers refuse longer texts; numbers and lines do not span them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -138,7 +139,8 @@ static int write_names(struct data *d)
 
 static char *put_number(char *p, uint64_t value)
 {
-	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	static const char alphabet[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 	for (; value >= 32; value >>= 5)
 		*p++ = alphabet[32 | (value & 31)];
@@ -151,7 +153,8 @@ static void write_node(struct data *d, uint32_t node, uint32_t levels_up)
 	const struct tree_node *n = &tree_nodes(d->svg->tree)[node];
 	char text[3 * 13], *p;
 
-	p = put_number(text, (uint64_t)d->number[n->frame] << 2 | (levels_up ? 2 : 0) | (n->self ? 1 : 0));
+	p = put_number(text,
+		(uint64_t)d->number[n->frame] << 2 | (levels_up ? 2 : 0) | (n->self ? 1 : 0));
 	if (levels_up)
 		p = put_number(p, levels_up - 1);
 	if (n->self)
@@ -189,9 +192,10 @@ static void put_kinds(struct buf *json)
 	for (int kind = 0; kind < TREE_KINDS; kind++) {
 		const char *legend = svg_kind_legend(kind);
 
-		buf_printf(json, "%s{\"name\":\"%s\",\"class\":\"%s\",\"legend\":\"%s\",\"gpu\":%s}",
-			kind ? "," : "", tree_kind_name(kind), svg_kind_class(kind), legend ? legend : "",
-			tree_kind_is_gpu(kind) ? "true" : "false");
+		buf_printf(json,
+			"%s{\"name\":\"%s\",\"class\":\"%s\",\"legend\":\"%s\",\"gpu\":%s}",
+			kind ? "," : "", tree_kind_name(kind), svg_kind_class(kind),
+			legend ? legend : "", tree_kind_is_gpu(kind) ? "true" : "false");
 	}
 }
 
@@ -223,7 +227,8 @@ static int write_info(struct data *d)
 	int error = 0;
 
 	buf_puts(&title, s->title);
-	buf_printf(&json, "{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"dropped\":%llu,\"title\":",
+	buf_printf(&json,
+		"{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"dropped\":%llu,\"title\":",
 		(unsigned long long)s->kept, units[s->unit], s->view->simulated ? "true" : "false",
 		(unsigned long long)s->left_out);
 	put_text(&json, &title);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The picture without script: 1200 units wide, root at the bottom, frames of at least half a unit. Labels
- * are cut by an estimate of how wide letters are, on the generous side, because the font is the viewer's.
+ * The picture without script: 1200 units wide, root at the bottom, frames of at least half a unit.
+ * Labels are cut by an estimate of how wide letters are, on the generous side, because the font is
+ * the viewer's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -116,7 +117,8 @@ static unsigned int shade(const char *label, size_t size)
 	return (h >> 4) % 3;
 }
 
-static void put_share(struct buf *b, const char *what, uint64_t part, uint64_t whole, enum view_unit unit)
+static void put_share(struct buf *b, const char *what, uint64_t part, uint64_t whole,
+	enum view_unit unit)
 {
 	if (!part)
 		return;
@@ -154,7 +156,8 @@ static void write_frame(struct picture *p, uint32_t node, uint32_t depth, uint64
 	buf_reset(&p->text);
 	buf_puts(&p->text, "<g>");
 	put_title(p, node, label, size);
-	buf_printf(&p->text, "<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/>",
+	buf_printf(&p->text,
+		"<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/>",
 		svg_kind_class(tree_frames(s->tree)[frame].kind), shade(label, size), x, y,
 		width > 4 ? width - 0.8 : width, ROW - 1);
 	fits = fit(label, size, width - 8, &cut);
@@ -185,7 +188,8 @@ static int write_frames(struct picture *p)
 	return error;
 }
 
-static void write_line(struct picture *p, const char *class, double y, const char *text, size_t size)
+static void write_line(struct picture *p, const char *class, double y, const char *text,
+	size_t size)
 {
 	bool cut;
 	size_t fits = fit(text, size, WIDTH - 2 * MARGIN - (class[0] == 't' ? 420 : 0), &cut);
@@ -222,14 +226,16 @@ static void write_legend(struct picture *p)
 
 	for (size_t i = 1; i < tree_node_count(p->svg->tree); i++)
 		if (svg_width(p->svg, (uint32_t)i))
-			used[tree_frames(p->svg->tree)[tree_nodes(p->svg->tree)[i].frame].kind] = true;
+			used[tree_frames(p->svg->tree)[tree_nodes(p->svg->tree)[i].frame].kind] =
+				true;
 	for (int kind = 0; kind < TREE_KINDS; kind++) {
 		const char *legend = svg_kind_legend(kind);
 
 		if (!used[kind] || !legend || (last && !strcmp(last, legend)))
 			continue;
 		output_printf(p->svg->output,
-			"<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"11\" height=\"11\" rx=\"3\"/>"
+			"<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"11\" height=\"11\" "
+			"rx=\"3\"/>"
 			"<text class=\"sub\" x=\"%.0f\" y=\"%.0f\">%s</text>\n",
 			svg_kind_class(kind), x, y - 10, x + 16, y, legend);
 		x += 40 + 7.0 * (double)strlen(legend);
@@ -244,7 +250,8 @@ static void write_begin(struct picture *p)
 
 	output_printf(s->output,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 "
+		"0 %d %d\">\n"
 		"<style><![CDATA[\n",
 		WIDTH, height, WIDTH, height);
 	output_write(s->output, svg_style_start, (size_t)(svg_style_end - svg_style_start));

@@ -19,8 +19,9 @@ static uint32_t code_point(const char *p, size_t length)
 	return code;
 }
 
-/* Code points that no reader should get to see: C1 controls, line and paragraph separators, direction
- * marks and overrides, U+FEFF inside text, and those that XML 1.0 leaves out (U+FFFE, U+FFFF). */
+/* Code points that no reader should get to see: C1 controls, line and paragraph separators,
+ * direction marks and overrides, U+FEFF inside text, and those that XML 1.0 leaves out (U+FFFE,
+ * U+FFFF). */
 static bool is_unfit(uint32_t code)
 {
 	return (code >= 0x7f && code <= 0x9f) || (code >= 0x200e && code <= 0x200f) ||
@@ -86,7 +87,13 @@ static void put_folded(struct buf *b, const char *text, size_t size, char blank)
 	for (size_t i = 0; i < size; i++) {
 		unsigned char c = (unsigned char)text[i];
 
-		buf_putc(b, c == ';' ? ':' : c == ' ' ? blank : c < 0x20 || c == 0x7f ? '?' : (char)c);
+		if (c == ';')
+			c = ':';
+		else if (c == ' ')
+			c = (unsigned char)blank;
+		else if (c < 0x20 || c == 0x7f)
+			c = '?';
+		buf_putc(b, (char)c);
 	}
 }
 

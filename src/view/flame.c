@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two steps: all events are summed by ids (gather.h), then each sum is placed in the tree. The first step
- * is what ten million events cost, the second sees each distinct stack and operation once.
+ * Two steps: all events are summed by ids (gather.h), then each sum is placed in the tree. The
+ * first step is what ten million events cost, the second sees each distinct stack and operation
+ * once.
  */
 #include "view/flame.h"
 
@@ -26,7 +27,7 @@ static int gather_work(struct flame *f, const struct profile_event *e)
 	return gather_add(&f->sums, &key, e->work.duration_ns);
 }
 
-/* Calls that turned into graph nodes or asked for nothing are as they should be; not so the rest. */
+/* Calls that turned into graph nodes or asked for nothing are as they should be. */
 static bool is_missing(enum profile_pending_reason reason)
 {
 	return reason != PENDING_CAPTURED && reason != PENDING_EMPTY;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flame graph views: CPU samples under their stacks, GPU work under the stacks that asked for it.
+ * The flame graph views: CPU samples under their stacks, GPU work under the stacks that asked for
+ * it.
  *
  *	process - thread - code ... code - CUDA call - device - stream - GPU kernel, copy or memset
  *
- * Process, thread, device and stream are there when asked for. Work whose stack is not known stands under
- * a note that says why. Launches whose work never came are leaves without time.
+ * Process, thread, device and stream are there when asked for. Work whose stack is not known stands
+ * under a note that says why. Launches whose work never came are leaves without time.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The text is read in large blocks. Each line is compared with the one before: frames they share from
- * the root on are taken from there, and only the rest is looked up in the tree. Sorted files, the usual
- * kind, need about one look-up a line.
+ * The text is read in large blocks. Each line is compared with the one before: frames they share
+ * from the root on are taken from there, and only the rest is looked up in the tree. Sorted files,
+ * the usual kind, need about one look-up a line.
  *
  *	previous line   main;solve;gemm;launch      nodes of its frames: 1 2 3 4
  *	this line       main;solve;gather 12        shares two frames; one look-up
@@ -221,7 +221,8 @@ static int take_line(struct folded *f, const char *line, size_t size)
 	if (!size)
 		return 0;
 	if (memchr(line, '\0', size))
-		return error_set(-EINVAL, "'%s' is neither a profile nor folded text: line %llu has a NUL byte",
+		return error_set(-EINVAL,
+			"'%s' is neither a profile nor folded text: line %llu has a NUL byte",
 			f->name, (unsigned long long)f->stats.lines);
 	reason = split_count(line, size, &stack_size, &count);
 	if (!reason && size > FOLDED_DEPTH_MAX && count_frames(line, stack_size) > FOLDED_DEPTH_MAX)
@@ -258,8 +259,9 @@ static int make_room(struct folded *f, size_t filled)
 	char *grown;
 
 	if (filled > FOLDED_LINE_MAX)
-		return error_set(-EINVAL, "'%s' is not folded text: line %llu is longer than %zu MiB",
-			f->name, (unsigned long long)f->stats.lines + 1, FOLDED_LINE_MAX >> 20);
+		return error_set(-EINVAL,
+			"'%s' is not folded text: line %llu is longer than %zu MiB", f->name,
+			(unsigned long long)f->stats.lines + 1, FOLDED_LINE_MAX >> 20);
 	if (f->capacity - filled >= BLOCK_BYTES / 2)
 		return 0;
 	grown = realloc(f->block, f->capacity + filled + BLOCK_BYTES);
@@ -302,8 +304,8 @@ static int check_result(const struct folded *f)
 			error_set(-EINVAL, "'%s' is empty", f->name);
 	if (tree_node_count(f->tree) > 1)
 		return 0;
-	return error_set(-EINVAL, "'%s' is neither a profile nor folded text: line %llu: %s", f->name,
-		(unsigned long long)f->stats.first_left_out, f->stats.reason);
+	return error_set(-EINVAL, "'%s' is neither a profile nor folded text: line %llu: %s",
+		f->name, (unsigned long long)f->stats.first_left_out, f->stats.reason);
 }
 
 int folded_read(struct tree *t, int fd, const char *name, struct folded_stats *ret)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums the time of events that are alike, by ids alone: names are only final after the last event, and
- * ten million events have few distinct keys.
+ * Sums the time of events that are alike, by ids alone: names are only final after the last event,
+ * and ten million events have few distinct keys.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What decides where an event stands in the tree; a field that does not matter to a view stays 0. */
+/* What decides where an event stands in the tree; what does not matter to a view stays 0. */
 struct gather_key {
 	uint32_t event;  /* enum profile_event_kind */
 	uint32_t reason; /* enum profile_join or profile_pending_reason */

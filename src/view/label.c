@@ -19,8 +19,8 @@ static void put_native(const char *name, struct buf *b)
 		buf_puts(b, name);
 }
 
-/* Behind the mark that GPU frames have in folded text ("[GPU_Kernel]"), which stays only when it names a
- * device: the kind is shown by colour. */
+/* Behind the mark that GPU frames have in folded text ("[GPU_Kernel]"), which stays only when it
+ * names a device: the kind is shown by colour. */
 static const char *skip_gpu_mark(const char *name, struct buf *b)
 {
 	const char *end;

@@ -135,8 +135,8 @@ static int add_launch(struct placer *p, uint32_t *node, const struct gather_key 
 	if (key->stack)
 		error = stacks_place(&p->stacks, *node, stack, node);
 	else
-		error = add_note(p, node, key->event == EVENT_WORK ? profile_join_text(key->reason) :
-								     "no stack");
+		error = add_note(p, node,
+			key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
 	if (error || !*api)
 		return error;
 	return add_frame(p, node, TREE_API, 0, api);

@@ -53,11 +53,14 @@ static void put_address(const struct stacks *s, const struct profile_location *l
 	if (m && m->kind == MODULE_FILE)
 		name = base_name(profile_string(s->reader, m->path, NULL));
 	else if (m)
-		name = m->kind == MODULE_KERNEL ? "[kernel]" : m->kind == MODULE_VDSO ? "[vdso]" : "[anon]";
+		name = m->kind == MODULE_KERNEL ? "[kernel]"
+		       : m->kind == MODULE_VDSO ? "[vdso]"
+						: "[anon]";
 	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)l->address);
 }
 
-static enum tree_kind put_native(const struct stacks *s, const struct profile_location *l, struct buf *b)
+static enum tree_kind put_native(const struct stacks *s, const struct profile_location *l,
+	struct buf *b)
 {
 	const char *name = profile_string(s->reader, l->name, NULL);
 
@@ -72,7 +75,8 @@ static enum tree_kind put_native(const struct stacks *s, const struct profile_lo
 	return strcmp(name, buf_text(b)) || strstr(name, "::") ? TREE_CXX : TREE_C;
 }
 
-static enum tree_kind put_python(const struct stacks *s, const struct profile_location *l, struct buf *b)
+static enum tree_kind put_python(const struct stacks *s, const struct profile_location *l,
+	struct buf *b)
 {
 	const char *file = profile_string(s->reader, l->file, NULL);
 
@@ -265,7 +269,8 @@ uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, const char *api, uint
 	uint32_t at = skip_kernel(s, stack), kept = stack, call = 0;
 	const struct profile_location *l;
 
-	while (at && (l = location_of(s, at)) && l->kind == FRAME_USER && is_cuda_module(s, l->module)) {
+	while (at && (l = location_of(s, at)) && l->kind == FRAME_USER &&
+		is_cuda_module(s, l->module)) {
 		call = location_id(s, at);
 		at = parent_of(s, at);
 		kept = at;

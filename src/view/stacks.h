@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a profile as paths in a tree: locations become frames, each once, and a stack that was
- * placed before is found again at once.
+ * The stacks of a profile as paths in a tree: locations become frames, each once, and a stack that
+ * was placed before is found again at once.
  *
- * Also knows which frames lie inside CUDA's own libraries, so that the leaf end of a launching stack,
- * which is the same for every launch, can be replaced by the name of the call.
+ * Also knows which frames lie inside CUDA's own libraries, so that the leaf end of a launching
+ * stack, which is the same for every launch, can be replaced by the name of the call.
  *
- * Use after the last event was read, when names are final. Owned by the caller; holds on to the reader
- * and the tree.
+ * Use after the last event was read, when names are final. Owned by the caller; holds on to the
+ * reader and the tree.
  */
 #pragma once
 
@@ -35,9 +35,9 @@ void stacks_release(struct stacks *s);
 int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node);
 
 /*
- * The part of a launching stack that is the program's own: without the frames at the leaf end that lie in
- * CUDA's libraries (and kernel frames below them), and without a frame named as the call itself and what
- * lies below that (a program with the CUDA runtime linked in). *ret_call is the location of the last
- * frame cut off, seen from the leaf; 0 when none was.
+ * The part of a launching stack that is the program's own: without the frames at the leaf end that
+ * lie in CUDA's libraries (and kernel frames below them), and without a frame named as the call
+ * itself and what lies below that (a program with the CUDA runtime linked in). *ret_call is the
+ * location of the last frame cut off, seen from the leaf; 0 when none was.
  */
 uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, const char *api, uint32_t *ret_call);

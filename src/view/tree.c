@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Nodes live in one array; the children of a node are a list in it, newest first. Looking for a child
- * reads at most SCAN_LIMIT members of that list. A node that has more children also has all of them in
- * one hash index of the whole tree, so that lists stay cheap where trees are narrow (nearly everywhere)
- * and wide nodes stay fast.
+ * Nodes live in one array; the children of a node are a list in it, newest first. Looking for a
+ * child reads at most SCAN_LIMIT members of that list. A node that has more children also has all
+ * of them in one hash index of the whole tree, so that lists stay cheap where trees are narrow
+ * (nearly everywhere) and wide nodes stay fast.
  *
  * Frames: names are interned as text; a frame is (text, kind, number), found through a map.
  */
@@ -25,7 +25,7 @@ struct tree {
 	struct vec(struct tree_node) nodes;
 	struct vec(struct tree_frame) frames;
 	struct interner *texts;
-	struct map frame_index; /* hash of text id, kind, number -> first frame of that hash's chain + 1 */
+	struct map frame_index; /* hash of text id, kind, number -> its newest frame + 1 */
 	struct vec(uint32_t) frame_chain; /* by frame: next frame + 1 of the same hash */
 	struct vec(uint32_t) frame_of_text; /* tree_add_text only: by text id */
 	uint32_t *index; /* children of wide nodes: node ids, 0 = free */
@@ -111,8 +111,8 @@ static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint
 	return vec_push(&t->frames, frame);
 }
 
-int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name, size_t size,
-	uint32_t *ret_frame)
+int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,
+	size_t size, uint32_t *ret_frame)
 {
 	uint64_t key, *first;
 	uint32_t text, frame;
@@ -173,7 +173,8 @@ static size_t index_slot(const struct tree *t, uint32_t parent, uint32_t frame)
 
 static int grow_index(struct tree *t)
 {
-	size_t old_size = t->index ? t->index_mask + 1 : 0, mask = old_size ? old_size * 2 - 1 : 1023;
+	size_t old_size = t->index ? t->index_mask + 1 : 0;
+	size_t mask = old_size ? old_size * 2 - 1 : 1023;
 	uint32_t *old = t->index, *index = calloc(mask + 1, sizeof(*index));
 
 	if (!index)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tree of frames with time on it: what every view produces and every picture or table is made from.
+ * A tree of frames with time on it: what every view produces and every picture or table is made
+ * from.
  *
  *	frames   distinct (kind, number, name), dense ids from 0
  *	nodes    a frame in its place: parent, children, time of its own; dense ids from 0, the root
  *
  * A node's id is always greater than its parent's, so a pass from the last node to the first sees
- * children before parents. `self` is the time spent in a node and in none of its children. It is CPU time
- * or GPU time depending on the kind of the frame, never a mixture: GPU time sits on frames of GPU kinds
- * only. The two are kept apart in all totals, because work on a GPU runs beside the CPU; only the *width*
- * of a frame in a picture is their sum.
+ * children before parents. `self` is the time spent in a node and in none of its children. It is
+ * CPU time or GPU time depending on the kind of the frame, never a mixture: GPU time sits on frames
+ * of GPU kinds only. The two are kept apart in all totals, because work on a GPU runs beside the
+ * CPU; only the *width* of a frame in a picture is their sum.
  *
  * Made for millions of nodes: 24 bytes each, and an index only for nodes with many children.
  * Owned by whoever called tree_new; one thread at a time.
@@ -41,7 +42,7 @@ enum tree_kind {
 };
 
 struct tree_frame {
-	const char *name; /* NUL-terminated; kernels' as the driver gave it (mangled); "HtoD" for copies */
+	const char *name; /* NUL-terminated; of kernels the linker's name, of copies "HtoD" */
 	uint32_t size;
 	uint32_t number; /* see enum tree_kind; 0 elsewhere */
 	enum tree_kind kind;
@@ -74,10 +75,10 @@ int tree_new(struct tree **ret);
 void tree_free(struct tree *t);
 
 /* The frame's id, added when new. */
-int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name, size_t size,
-	uint32_t *ret_frame);
-/* As tree_add_frame for text whose kind follows from the text alone; `classify` is asked once for each
- * distinct text. Not to be mixed with tree_add_frame in one tree. */
+int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,
+	size_t size, uint32_t *ret_frame);
+/* As tree_add_frame for text whose kind follows from the text alone; `classify` is asked once for
+ * each distinct text. Not to be mixed with tree_add_frame in one tree. */
 int tree_add_text(struct tree *t, const char *name, size_t size,
 	enum tree_kind (*classify)(const char *name, size_t size), uint32_t *ret_frame);
 /* The child of `parent` with this frame, added when new. */
@@ -85,7 +86,7 @@ int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *re
 /* Adds time to a node; -EOVERFLOW when the tree's total would not fit 64 bits. */
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
 
-/* Orders siblings by name (bytes), then kind and number, so that equal inputs give equal pictures. */
+/* Orders siblings by name (bytes), then kind and number: equal inputs give equal pictures. */
 int tree_sort(struct tree *t);
 /* Allocates the totals (self and everything above) of every node; free() them. */
 int tree_totals(const struct tree *t, struct tree_time **ret);
@@ -98,9 +99,9 @@ struct tree_time tree_total(const struct tree *t);
 
 /*
  * Visits every node below the root in depth-first order, siblings in their present order, without
- * recursion. Start with tree_walk_begin; tree_walk_next returns false at the end. `depth` is 1 for the
- * root's children. With `skip_children` set before the next call, what is above the current node is left
- * out.
+ * recursion. Start with tree_walk_begin; tree_walk_next returns false at the end. `depth` is 1 for
+ * the root's children. With `skip_children` set before the next call, what is above the current
+ * node is left out.
  */
 struct tree_walk {
 	const struct tree_node *nodes;

@@ -71,7 +71,8 @@ int view_parse_by(const char *text, unsigned int *ret_by)
 
 		if (!bit)
 			return error_set(-EINVAL,
-				"takes process, thread, device and stream, joined by commas, not '%.*s'",
+				"takes process, thread, device and stream, joined by commas, not "
+				"'%.*s'",
 				(int)(size < 100 ? size : 100), text);
 		by |= bit;
 		if (!text[size])
@@ -162,7 +163,8 @@ static int describe(const struct profile_reader *r, struct view_result *v)
 	return error ? error : copy_text(profile_reader_incomplete(r), &v->incomplete);
 }
 
-static int read_profile(struct profile_reader *r, const struct view_options *o, struct view_result *v)
+static int read_profile(struct profile_reader *r, const struct view_options *o,
+	struct view_result *v)
 {
 	int error = view_of(o)->build(r, o, v);
 
@@ -181,7 +183,8 @@ static int read_folded(const char *path, struct view_result *v)
 	close(fd);
 	if (!error && v->folded.left_out)
 		error = view_remark(v, "%llu of %llu lines of the text left out",
-			(unsigned long long)v->folded.left_out, (unsigned long long)v->folded.lines);
+			(unsigned long long)v->folded.left_out,
+			(unsigned long long)v->folded.lines);
 	return error;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Views: ways to fold a profile into one tree of frames. One file and one row in the table of view.c each
- * (docs/howto-add-a-view.md).
+ * Views: ways to fold a profile into one tree of frames. One file and one row in the table of
+ * view.c each (docs/howto-add-a-view.md).
  *
  * A result owns its tree and texts; view_result_release frees them. One thread at a time.
  */
@@ -12,7 +12,8 @@
 #include "view/folded.h"
 #include "view/tree.h"
 
-/* Grouping frames to add, in this order from the root. Devices and streams stand above the CUDA call. */
+/* Grouping frames to add, in this order from the root. Devices and streams stand above the CUDA
+ * call. */
 enum {
 	VIEW_BY_PROCESS = 1 << 0,
 	VIEW_BY_THREAD = 1 << 1,
@@ -66,8 +67,9 @@ struct view {
 	const char *name;
 	const char *summary;
 	unsigned int shows; /* VIEW_SHOWS_* */
-	/* Reads all events and fills `ret->tree` and `ret->remarks`. 0 or -errno with error_text. */
-	int (*build)(struct profile_reader *r, const struct view_options *o, struct view_result *ret);
+	/* Reads all events, fills `ret->tree` and `ret->remarks`: 0 or -errno with error_text. */
+	int (*build)(struct profile_reader *r, const struct view_options *o,
+		struct view_result *ret);
 };
 
 /* The view of the options, the table's first when they name none. */
@@ -81,11 +83,12 @@ const struct view *view_by_name(const char *name);
 int view_parse_by(const char *text, unsigned int *ret_by);
 int view_parse_graph_stack(const char *text, enum view_graph_stack *ret);
 
-/* Reads a profile, or a folded text (recognized by its contents; "-" is standard input), into a sorted
- * tree: 0, or -errno with error_text and nothing to release. */
+/* Reads a profile, or a folded text (recognized by its contents; "-" is standard input), into a
+ * sorted tree: 0, or -errno with error_text and nothing to release. */
 int view_read(const char *path, const struct view_options *o, struct view_result *ret);
 /* Whether the profile, read to its end, says that some GPU was simulated. */
 bool view_is_simulated(const struct profile_reader *r);
 void view_result_release(struct view_result *v);
 /* For views: adds a sentence; 0 or -ENOMEM with error_text. */
-int view_remark(struct view_result *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int view_remark(struct view_result *v, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));

@@ -81,8 +81,8 @@ static uint32_t native(struct sample *s, uint32_t module_id, uint64_t address, c
 	return id;
 }
 
-static uint32_t named(struct sample *s, enum profile_frame_kind kind, const char *name, const char *file,
-	uint32_t line)
+static uint32_t named(struct sample *s, enum profile_frame_kind kind, const char *name,
+	const char *file, uint32_t line)
 {
 	struct profile_location l = {.kind = kind, .name = string(s, name), .line = line};
 	uint32_t id;
@@ -162,8 +162,8 @@ static void add_devices(struct sample *s)
 	}
 }
 
-static uint32_t kernel_op(struct sample *s, unsigned int process, unsigned int device, uint32_t stream,
-	const char *name)
+static uint32_t kernel_op(struct sample *s, unsigned int process, unsigned int device,
+	uint32_t stream, const char *name)
 {
 	struct profile_op op = {
 		.kind = OP_KERNEL,
@@ -203,8 +203,8 @@ static uint32_t memory_op(struct sample *s, enum profile_op_kind kind, uint32_t 
 	return id;
 }
 
-static void sample(struct sample *s, uint64_t time_ns, unsigned int thread, unsigned int stack_number,
-	uint64_t period_ns)
+static void sample(struct sample *s, uint64_t time_ns, unsigned int thread,
+	unsigned int stack_number, uint64_t period_ns)
 {
 	struct profile_sample e = {
 		.time_ns = time_ns,
@@ -259,7 +259,8 @@ static void write_samples(struct sample *s)
 
 static void write_works(struct sample *s)
 {
-	uint32_t launch_api = string(s, "cudaLaunchKernel"), graph_api = string(s, "cudaGraphLaunch");
+	uint32_t launch_api = string(s, "cudaLaunchKernel"),
+		 graph_api = string(s, "cudaGraphLaunch");
 	uint32_t copy_api = string(s, "cudaMemcpy");
 	struct profile_work e;
 
@@ -368,7 +369,8 @@ static void write_hostile(struct sample *s)
 		e.api = string(s, names[i]);
 		check(profile_write_work(s->w, &e));
 	}
-	check(profile_set_meta(s->w, META_COMMAND, "]]></script><script>document.title='taken'</script>\x02"));
+	check(profile_set_meta(s->w, META_COMMAND,
+		"]]></script><script>document.title='taken'</script>\x02"));
 }
 
 /* 1,000 stacks of 20 frames, 50 kernels: what a training loop looks like. */
@@ -383,7 +385,8 @@ static void write_pairs(struct sample *s, unsigned long count)
 		for (unsigned int depth = 0; depth < 16; depth++) {
 			uint64_t address = 0x100000 + depth * 0x1000 + i % (1u << depth);
 
-			snprintf(name, sizeof(name), "layer_%u_function_%u", depth, i % (1u << depth));
+			snprintf(name, sizeof(name), "layer_%u_function_%u", depth,
+				i % (1u << depth));
 			at = stack(s, at, native(s, s->app, address, name));
 		}
 		stacks[i] = launch(s, at, 0x500, "cudaLaunchKernel");
@@ -395,7 +398,8 @@ static void write_pairs(struct sample *s, unsigned long count)
 	api = string(s, "cudaLaunchKernel");
 	for (unsigned long i = 0; i < count; i++) {
 		uint32_t id = (uint32_t)i + 1;
-		struct profile_work e = work(s, id, 1000000 + i * 5000 + 3000, 1000 + i % 3000, ops[i % 50]);
+		struct profile_work e =
+			work(s, id, 1000000 + i * 5000 + 3000, 1000 + i % 3000, ops[i % 50]);
 
 		s->stacks[0] = e.stack = stacks[i * 7 % 1000];
 		e.api = api;

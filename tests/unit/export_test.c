@@ -85,7 +85,8 @@ static void rounding_agrees_with_its_promise_for_random_times(void)
 		if (sum(times, count) != total_us)
 			CHECK(!"the sum is right");
 		for (size_t i = 0; i < count; i++)
-			if ((!before[i] && times[i]) || (before[i] && !times[i] && positive <= total_us))
+			if ((!before[i] && times[i]) ||
+				(before[i] && !times[i] && positive <= total_us))
 				CHECK(!"nothing vanishes, nothing appears");
 	}
 }
@@ -109,9 +110,12 @@ static void xml_text_cannot_break_out(void)
 static void xml_text_has_no_bytes_that_readers_refuse(void)
 {
 	check_xml("a\0b\n\x1f", 5, "a\xe2\x90\x80""b\xe2\x90\x8a\xe2\x90\x9f");
-	check_xml("\xff\xc0\xaf\xed\xa0\x80!", 7, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd!");
-	check_xml("\xef\xbf\xbf\x7f\xc2\x85\xe2\x80\xae", 9, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-	check_xml("gr\xc3\xbc\xc3\x9f\xe6\xbc\xa2\xf0\x9f\x94\xa5", 13, "gr\xc3\xbc\xc3\x9f\xe6\xbc\xa2\xf0\x9f\x94\xa5");
+	check_xml("\xff\xc0\xaf\xed\xa0\x80!", 7,
+		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd!");
+	check_xml("\xef\xbf\xbf\x7f\xc2\x85\xe2\x80\xae", 9,
+		"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	check_xml("gr\xc3\xbc\xc3\x9f\xe6\xbc\xa2\xf0\x9f\x94\xa5", 13,
+		"gr\xc3\xbc\xc3\x9f\xe6\xbc\xa2\xf0\x9f\x94\xa5");
 }
 
 static void folded_frames_keep_their_line(void)
@@ -132,7 +136,8 @@ static void folded_frames_keep_their_line(void)
 static void check_frame(enum tree_kind kind, uint32_t number, const char *name, uint32_t device,
 	const char *expected)
 {
-	struct tree_frame f = {.name = name, .size = (uint32_t)strlen(name), .number = number, .kind = kind};
+	struct tree_frame f = {
+		.name = name, .size = (uint32_t)strlen(name), .number = number, .kind = kind};
 	struct buf b = BUF_INIT;
 
 	folded_frame(&b, &f, device);
@@ -166,7 +171,8 @@ static void every_exporter_is_found_by_name_and_suffix(void)
 		CHECK(exporter_by_suffix(path) == e);
 	}
 	CHECK(!exporter_by_name("nothing"));
-	CHECK(!exporter_by_suffix("out.xpu") && !exporter_by_suffix(".svg") && !exporter_by_suffix(""));
+	CHECK(!exporter_by_suffix("out.xpu") && !exporter_by_suffix(".svg") &&
+		!exporter_by_suffix(""));
 }
 
 static char folder[] = "/tmp/xpuprof-export-XXXXXX";

@@ -73,7 +73,8 @@ static void shared_beginnings_are_told_from_shared_letters(void)
 
 static void blanks_inside_frames_belong_to_them(void)
 {
-	check_shape("f(int, char const*);operator new 12\n", "1 f(int, char const*) 0|2 operator new 12|");
+	check_shape("f(int, char const*);operator new 12\n",
+		"1 f(int, char const*) 0|2 operator new 12|");
 }
 
 static void the_last_line_needs_no_end_and_lines_may_end_as_on_windows(void)
@@ -139,7 +140,8 @@ static void what_is_no_folded_text_is_refused_with_file_and_line(void)
 		"'in.folded' is neither a profile nor folded text: line 1: no count at its end");
 	check_refused("a 1\n\0b 2\n", 9,
 		"'in.folded' is neither a profile nor folded text: line 2 has a NUL byte");
-	check_refused("a 18446744073709551615\nb 1\n", 27, "the sum of all times does not fit 64 bits");
+	check_refused("a 18446744073709551615\nb 1\n", 27,
+		"the sum of all times does not fit 64 bits");
 }
 
 static void a_line_without_end_is_refused_before_memory_is_short(void)

@@ -14,7 +14,8 @@ static struct tree *new_tree(void)
 	return t;
 }
 
-static uint32_t child(struct tree *t, uint32_t parent, enum tree_kind kind, uint32_t number, const char *name)
+static uint32_t child(struct tree *t, uint32_t parent, enum tree_kind kind, uint32_t number,
+	const char *name)
 {
 	uint32_t frame = 0, node = 0;
 
@@ -125,7 +126,8 @@ static void sorting_orders_siblings_by_name_at_every_depth(void)
 	CHECK(!tree_sort(t));
 	for (w = tree_walk_begin(t); tree_walk_next(&w);)
 		strcat(order, tree_frames(t)[tree_nodes(t)[w.node].frame].name);
-	CHECK_TEXT(order, "ayzzzbyzzzcyzzzdyzzzeyzzzfyzzzgyzzzhyzzziyzzzjyzzzkyzzzlyzzzmyzzznyzzzoyzzzpyzzzqyzzzryzzzsyzzztyzzz");
+	CHECK_TEXT(order, "ayzzzbyzzzcyzzzdyzzzeyzzzfyzzzgyzzzhyzzziyzzzjyzzzkyzzzlyzzzmyzzznyzzzoy"
+			  "zzzpyzzzqyzzzryzzzsyzzztyzzz");
 	tree_free(t);
 }
 
