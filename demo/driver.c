@@ -12,7 +12,8 @@ bool driver_open(struct driver *d, const char *program)
 	if (!library) {
 		fprintf(stderr,
 			"%s: no CUDA driver: %s\n"
-			"%s: without an NVIDIA GPU, use the simulated one: LD_LIBRARY_PATH=build/sim\n",
+			"%s: without an NVIDIA GPU, use the simulated one: "
+			"LD_LIBRARY_PATH=build/sim\n",
 			program, dlerror(), program);
 		return false;
 	}
@@ -27,7 +28,8 @@ bool driver_open(struct driver *d, const char *program)
 	return true;
 }
 
-void driver_check(const struct driver *d, CUresult result, const char *call, const char *file, int line)
+void driver_check(
+	const struct driver *d, CUresult result, const char *call, const char *file, int line)
 {
 	const char *name = NULL;
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo's kernels as PTX text, compiled by the driver. Each thread works on its own element of buffers
- * of `count` floats, a power of two; an index is cut to that, so no launch can reach past a buffer. `rounds`
- * is how much work there is.
+ * The demo's kernels as PTX text, compiled by the driver. Each thread works on its own element of
+ * buffers of `count` floats, a power of two; an index is cut to that, so no launch can reach past a
+ * buffer. `rounds` is how much work there is.
  */
 #pragma once
 
-/* What every kernel begins with: %r1 the thread, %rd1.. the three buffers, %r2 count - 1, %r3 rounds. */
+/*
+ * What every kernel begins with: %r1 the thread, %rd1.. the three buffers, %r2 count - 1, %r3
+ * rounds.
+ */
+/* clang-format off */
 #define KERNEL(name, body)                                                                         \
 	".visible .entry " name "(\n"                                                              \
 	"\t.param .u64 out, .param .u64 left, .param .u64 right,\n"                                \
@@ -54,10 +58,10 @@
 	"\tld.global.f32 %f3, [%rd9];\n"                                                           \
 	"\tfma.rn.f32 %f1, %f2, %f3, %f1;\n"
 
-static const char kernels_ptx[] = ".version 6.0\n"
-				  ".target sm_52\n"
-				  ".address_size 64\n"
-	/* clang-format off */
+static const char kernels_ptx[] =
+	".version 6.0\n"
+	".target sm_52\n"
+	".address_size 64\n"
 	KERNEL("matmul_tiled", MULTIPLY)
 	KERNEL("matmul_backward_weights", MULTIPLY)
 	KERNEL("matmul_backward_input", MULTIPLY)
@@ -82,4 +86,4 @@ static const char kernels_ptx[] = ".version 6.0\n"
 		"\tfma.rn.f32 %f2, %f1, %f1, 0f322BCC77;\n"
 		"\tsqrt.approx.f32 %f3, %f2;\n"
 		"\tfma.rn.f32 %f1, %f3, 0fBA83126F, %f1;\n");
-	/* clang-format on */
+/* clang-format on */

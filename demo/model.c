@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The layers. Nothing is inlined: a profile of the demo shall show every function that has a name here.
+ * The layers, each a function that launches its kernels or calls the layers it is made of.
  */
 #include "model.h"
 #include "kernels.h"
-
-#define STAGE __attribute__((noinline)) static void
 
 enum { BLOCK = 256, GRID = MODEL_COUNT / BLOCK, MATMUL_ROUNDS = 256, ROW_ROUNDS = 1024 };
 
 #define CHECK(call) driver_check(m->driver, m->driver->call, #call, __FILE__, __LINE__)
 
-STAGE launch(struct model *m, CUfunction kernel, unsigned int grid, CUdeviceptr out, CUdeviceptr left,
-	CUdeviceptr right, unsigned int rounds, CUstream stream)
+STAGE static void launch(struct model *m, CUfunction kernel, unsigned int grid, CUdeviceptr out,
+	CUdeviceptr left, CUdeviceptr right, unsigned int rounds, CUstream stream)
 {
 	unsigned int count = MODEL_COUNT;
 	void *arguments[] = { &out, &left, &right, &count, &rounds };
@@ -21,52 +19,56 @@ STAGE launch(struct model *m, CUfunction kernel, unsigned int grid, CUdeviceptr 
 	m->kernels++;
 }
 
-STAGE matmul(struct model *m, CUdeviceptr weights, CUstream stream)
+STAGE static void matmul(struct model *m, CUdeviceptr weights, CUstream stream)
 {
 	launch(m, m->matmul, GRID, m->activations, m->activations, weights, MATMUL_ROUNDS, stream);
 }
 
-STAGE softmax(struct model *m, CUstream stream)
+STAGE static void softmax(struct model *m, CUstream stream)
 {
-	launch(m, m->softmax, GRID / 2, m->activations, m->activations, m->activations, ROW_ROUNDS, stream);
+	launch(m, m->softmax, GRID / 2, m->activations, m->activations, m->activations, ROW_ROUNDS,
+		stream);
 }
 
-STAGE layer_norm(struct model *m, CUstream stream)
+STAGE static void layer_norm(struct model *m, CUstream stream)
 {
-	launch(m, m->norm, GRID / 2, m->activations, m->activations, m->activations, ROW_ROUNDS, stream);
+	launch(m, m->norm, GRID / 2, m->activations, m->activations, m->activations, ROW_ROUNDS,
+		stream);
 }
 
-STAGE gelu(struct model *m, CUstream stream)
+STAGE static void gelu(struct model *m, CUstream stream)
 {
-	launch(m, m->gelu, GRID / 4, m->activations, m->activations, m->activations, ROW_ROUNDS, stream);
+	launch(m, m->gelu, GRID / 4, m->activations, m->activations, m->activations, ROW_ROUNDS,
+		stream);
 }
 
-STAGE attention(struct model *m, int layer, CUstream stream)
+STAGE static void attention(struct model *m, int layer, CUstream stream)
 {
 	matmul(m, m->weights[layer], stream);
 	softmax(m, stream);
 	matmul(m, m->weights[layer], stream);
 }
 
-STAGE feed_forward(struct model *m, int layer, CUstream stream)
+STAGE static void feed_forward(struct model *m, int layer, CUstream stream)
 {
 	matmul(m, m->weights[layer], stream);
 	gelu(m, stream);
 }
 
-STAGE transformer_block(struct model *m, int layer, CUstream stream)
+STAGE static void transformer_block(struct model *m, int layer, CUstream stream)
 {
 	layer_norm(m, stream);
 	attention(m, layer, stream);
 	feed_forward(m, layer, stream);
 }
 
-STAGE compute_loss(struct model *m, CUstream stream)
+STAGE static void compute_loss(struct model *m, CUstream stream)
 {
-	launch(m, m->loss, GRID / 8, m->gradients, m->activations, m->activations, ROW_ROUNDS, stream);
+	launch(m, m->loss, GRID / 8, m->gradients, m->activations, m->activations, ROW_ROUNDS,
+		stream);
 }
 
-__attribute__((noinline)) void model_forward(struct model *m, CUstream stream)
+STAGE void model_forward(struct model *m, CUstream stream)
 {
 	CHECK(cuMemcpyDtoDAsync_v2(m->activations, m->input, MODEL_BYTES, stream));
 	for (int layer = 0; layer < MODEL_LAYERS; layer++)
@@ -74,7 +76,7 @@ __attribute__((noinline)) void model_forward(struct model *m, CUstream stream)
 	compute_loss(m, stream);
 }
 
-STAGE attention_backward(struct model *m, int layer, CUstream stream)
+STAGE static void attention_backward(struct model *m, int layer, CUstream stream)
 {
 	launch(m, m->matmul_backward_weights, GRID, m->gradients, m->activations, m->gradients,
 		MATMUL_ROUNDS, stream);
@@ -82,31 +84,31 @@ STAGE attention_backward(struct model *m, int layer, CUstream stream)
 		MATMUL_ROUNDS, stream);
 }
 
-STAGE feed_forward_backward(struct model *m, int layer, CUstream stream)
+STAGE static void feed_forward_backward(struct model *m, int layer, CUstream stream)
 {
 	launch(m, m->gelu, GRID / 4, m->gradients, m->gradients, m->gradients, ROW_ROUNDS, stream);
 	launch(m, m->matmul_backward_input, GRID, m->gradients, m->gradients, m->weights[layer],
 		MATMUL_ROUNDS, stream);
 }
 
-STAGE transformer_block_backward(struct model *m, int layer, CUstream stream)
+STAGE static void transformer_block_backward(struct model *m, int layer, CUstream stream)
 {
 	feed_forward_backward(m, layer, stream);
 	attention_backward(m, layer, stream);
 }
 
-__attribute__((noinline)) void model_backward(struct model *m, CUstream stream)
+STAGE void model_backward(struct model *m, CUstream stream)
 {
 	for (int layer = MODEL_LAYERS - 1; layer >= 0; layer--)
 		transformer_block_backward(m, layer, stream);
 }
 
-__attribute__((noinline)) void model_zero_gradients(struct model *m, CUstream stream)
+STAGE void model_zero_gradients(struct model *m, CUstream stream)
 {
 	CHECK(cuMemsetD8Async(m->gradients, 0, MODEL_BYTES, stream));
 }
 
-__attribute__((noinline)) void model_optimizer_step(struct model *m, CUstream stream)
+STAGE void model_optimizer_step(struct model *m, CUstream stream)
 {
 	for (int layer = 0; layer < MODEL_LAYERS; layer++)
 		launch(m, m->adam, GRID / 4, m->weights[layer], m->weights[layer], m->gradients,

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo's model: a small transformer in shape, whose arithmetic has no meaning. Its buffers and kernels
- * on one device; every call only enqueues work on the stream given.
+ * The demo's model: a small transformer in shape, whose arithmetic has no meaning. Its buffers and
+ * kernels on one device; every call only enqueues work on the stream given.
  */
 #pragma once
 
 #include "driver.h"
+
+/* A function that a profile shall show under its name: never inlined, nor specialized. */
+#ifdef __clang__
+#define STAGE __attribute__((noinline))
+#else
+#define STAGE __attribute__((noinline, noclone))
+#endif
 
 enum { MODEL_LAYERS = 3, MODEL_COUNT = 1 << 18, MODEL_BYTES = MODEL_COUNT * 4 };
 

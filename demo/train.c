@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The demo: a training loop in small, as a thing to profile. A thread prepares batches on the CPU; each step
- * copies one to the GPU, runs the model forward and backward, updates the weights and waits. Every
- * EVALUATE_EVERY steps it evaluates: a CUDA graph of the forward pass, captured once, is replayed on a second
- * stream.
+ * The demo: a training loop in small, as a thing to profile. A thread prepares batches on the CPU;
+ *each step copies one to the GPU, runs the model forward and backward, updates the weights and
+ *waits. Every EVALUATE_EVERY steps it evaluates: a CUDA graph of the forward pass, captured once,
+ *is replayed on a second stream.
  *
  *	train [--steps N] [--seconds S]
  */
@@ -16,8 +16,6 @@
 #include <time.h>
 
 enum { QUEUE_DEPTH = 4, EVALUATE_EVERY = 16, EVALUATION_BATCHES = 4, DEFAULT_SECONDS = 3 };
-
-#define STAGE __attribute__((noinline)) static
 
 struct loader {
 	pthread_t thread;
@@ -50,7 +48,7 @@ static double now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-STAGE uint32_t next_random(uint32_t *state)
+STAGE static uint32_t next_random(uint32_t *state)
 {
 	*state ^= *state << 13;
 	*state ^= *state >> 17;
@@ -59,13 +57,13 @@ STAGE uint32_t next_random(uint32_t *state)
 }
 
 /* The batch as it would come from a file. */
-STAGE void decode_samples(float *batch, uint32_t *random)
+STAGE static void decode_samples(float *batch, uint32_t *random)
 {
 	for (int i = 0; i < MODEL_COUNT; i++)
 		batch[i] = (float)(next_random(random) >> 8) / (float)(1 << 24);
 }
 
-STAGE void normalize(float *batch)
+STAGE static void normalize(float *batch)
 {
 	double sum = 0;
 
@@ -75,7 +73,7 @@ STAGE void normalize(float *batch)
 		batch[i] -= (float)(sum / MODEL_COUNT);
 }
 
-STAGE void prepare_batch(float *batch, uint32_t *random)
+STAGE static void prepare_batch(float *batch, uint32_t *random)
 {
 	decode_samples(batch, random);
 	normalize(batch);
@@ -102,7 +100,7 @@ static void *data_loader(void *argument)
 	return NULL;
 }
 
-STAGE const float *wait_for_batch(struct loader *l)
+STAGE static const float *wait_for_batch(struct loader *l)
 {
 	pthread_mutex_lock(&l->lock);
 	while (l->made == l->used)
@@ -119,20 +117,20 @@ static void batch_done(struct loader *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-STAGE void load_batch(struct trainer *t)
+STAGE static void load_batch(struct trainer *t)
 {
 	const float *batch = wait_for_batch(&t->loader);
 
 	CHECK(cuMemcpyHtoDAsync_v2(t->model.input, batch, MODEL_BYTES, t->stream));
 }
 
-STAGE void read_loss(struct trainer *t)
+STAGE static void read_loss(struct trainer *t)
 {
 	CHECK(cuMemcpyDtoHAsync_v2(t->loss, t->model.gradients, sizeof(*t->loss), t->stream));
 	CHECK(cuStreamSynchronize(t->stream));
 }
 
-STAGE void train_step(struct trainer *t)
+STAGE static void train_step(struct trainer *t)
 {
 	load_batch(t);
 	model_zero_gradients(&t->model, t->stream);
@@ -144,7 +142,7 @@ STAGE void train_step(struct trainer *t)
 	t->steps++;
 }
 
-STAGE void capture_forward(struct trainer *t)
+STAGE static void capture_forward(struct trainer *t)
 {
 	unsigned long before = t->model.kernels;
 
@@ -156,7 +154,7 @@ STAGE void capture_forward(struct trainer *t)
 	t->model.kernels = before;
 }
 
-STAGE void evaluate(struct trainer *t)
+STAGE static void evaluate(struct trainer *t)
 {
 	for (int i = 0; i < EVALUATION_BATCHES; i++) {
 		CHECK(cuGraphLaunch(t->replay, t->evaluation_stream));
@@ -166,7 +164,7 @@ STAGE void evaluate(struct trainer *t)
 	t->evaluations++;
 }
 
-STAGE void train(struct trainer *t, unsigned long steps, double seconds)
+STAGE static void train(struct trainer *t, unsigned long steps, double seconds)
 {
 	double end = now() + seconds;
 

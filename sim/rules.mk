@@ -1,5 +1,5 @@
-# The simulated CUDA: libraries with NVIDIA's names, for LD_LIBRARY_PATH=$(B)/sim. Never sanitized: they are
-# loaded into programs that are not.
+# The simulated CUDA: libraries with NVIDIA's names, for LD_LIBRARY_PATH=$(B)/sim. Never
+# sanitized: they are loaded into programs that are not.
 
 SIM_FLAGS := -Isim/include -fPIC -fvisibility=hidden -ftls-model=initial-exec
 SIM_OBJECTS = $(patsubst %.c,$(B)/%.o,$(wildcard sim/$(1)/*.c))
@@ -13,7 +13,8 @@ $(B)/sim/libcuda.so.1: $(call SIM_OBJECTS,driver)
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) -ldl
 
 $(B)/sim/libcudart.so.13: $(call SIM_OBJECTS,runtime) $(B)/sim/libcuda.so.1 sim/runtime/exports.map
-	$(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script=sim/runtime/exports.map -o $@ $(filter-out %.map,$^)
+	$(SIM_LINK) -Wl,-soname,$(@F) -Wl,--version-script=sim/runtime/exports.map -o $@ \
+		$(filter-out %.map,$^)
 
 $(B)/sim/libcupti.so.13: $(call SIM_OBJECTS,cupti) $(B)/sim/libcuda.so.1
 	$(SIM_LINK) -Wl,-soname,$(@F) -o $@ $^

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of the simulated CUDA: each test runs in a child process of its own, as a driver starts only
- * once in a process and reads its faults then. In the child `d` is the driver, `c` is CUPTI, and records are
- * collected as the library would.
+ * For tests of the simulated CUDA: each test runs in a child process of its own, as a driver starts
+ * only once in a process and reads its faults then. In the child `d` is the driver, `c` is CUPTI,
+ * and records are collected as the library would.
  */
 #pragma once
 
@@ -19,13 +19,15 @@
 #include "driver.h"
 #include "tap.h"
 
-#define CUPTI_FUNCTIONS(X)                                                                         \
-	X(Subscribe) X(Unsubscribe) X(EnableCallback) X(EnableDomain) X(Finalize) X(GetVersion)     \
-	X(ActivityRegisterCallbacks) X(ActivityEnable) X(ActivityDisable) X(ActivityFlushAll)       \
-	X(ActivityGetNextRecord) X(ActivityGetNumDroppedRecords)                                    \
-	X(ActivityRegisterTimestampCallback) X(ActivityEnableLatencyTimestamps) X(GetTimestamp)     \
-	X(GetGraphNodeId) X(GetGraphExecId) X(GetGraphId) X(GetContextId) X(GetStreamIdEx)          \
+/* clang-format off */
+#define CUPTI_FUNCTIONS(X) \
+	X(Subscribe) X(Unsubscribe) X(EnableCallback) X(EnableDomain) X(Finalize) X(GetVersion) \
+	X(ActivityRegisterCallbacks) X(ActivityEnable) X(ActivityDisable) X(ActivityFlushAll) \
+	X(ActivityGetNextRecord) X(ActivityGetNumDroppedRecords) \
+	X(ActivityRegisterTimestampCallback) X(ActivityEnableLatencyTimestamps) X(GetTimestamp) \
+	X(GetGraphNodeId) X(GetGraphExecId) X(GetGraphId) X(GetContextId) X(GetStreamIdEx) \
 	X(GetCallbackName) X(GetResultString)
+/* clang-format on */
 
 struct cupti {
 #define FIELD(name) __typeof__(cupti##name) *name;
@@ -76,7 +78,8 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
 	*max_records = 0;
 }
 
-static void buffer_complete(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void buffer_complete(
+	CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *r = NULL;
 

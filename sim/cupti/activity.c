@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The activity API. The driver reports work at submission, when its end is already known; the record waits
- * in its stream's queue until that time has come. A worker thread moves what has ended into the client's
- * buffer, queue by queue (so streams are out of order), and hands the buffer over when it is full;
- * cuptiActivityFlushAll does the same and hands over what there is. In a forked child there is no worker,
- * and cuptiActivityFlushAll waits for it for ever, as NVIDIA's does.
+ * The activity API. The driver reports work at submission, when its end is already known; the
+ * record waits in its stream's queue until that time has come. A worker thread moves what has ended
+ * into the client's buffer, queue by queue (so streams are out of order), and hands the buffer over
+ * when it is full; cuptiActivityFlushAll does the same and hands over what there is. In a forked
+ * child there is no worker, and cuptiActivityFlushAll waits for it for ever, as NVIDIA's does.
  *
- * Times are the host's monotonic clock inside, and are moved to the client's clock (CLOCK_REALTIME, or what
- * it registered) when they are delivered.
+ * Times are the host's monotonic clock inside, and are moved to the client's clock (CLOCK_REALTIME,
+ * or what it registered) when they are delivered.
  */
 #include "queue.h"
 
@@ -29,8 +29,8 @@ static struct {
 	uint8_t *buffer;
 	size_t size, used;
 	size_t max_records, records; /* of the buffer; 0: as many as fit */
-	int64_t offset_ns;           /* from the monotonic clock to the client's */
-	uint64_t delivered;          /* for the faults that hit every nth */
+	int64_t offset_ns;	     /* from the monotonic clock to the client's */
+	uint64_t delivered;	     /* for the faults that hit every nth */
 	struct queue_item held[MAX_HELD];
 	size_t held_count;
 	_Atomic size_t dropped;
@@ -110,8 +110,8 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 {
 	memset(r, 0, sizeof(*r));
 	r->kind = enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ?
-		CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL :
-		CUPTI_ACTIVITY_KIND_KERNEL;
+			  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL :
+			  CUPTI_ACTIVITY_KIND_KERNEL;
 	r->registersPerThread = (uint16_t)k->function->registers;
 	r->start = run->start_ns;
 	r->end = run->end_ns;
@@ -135,8 +135,8 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 		r->submitted = run->submitted_ns;
 	}
 	r->launchType = k->flags & SIM_COOPERATIVE ?
-		CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE :
-		CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+				CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE :
+				CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
 	r->graphNodeId = run->graph_node;
 	r->graphId = run->graph;
 	r->channelID = s->id;
@@ -160,8 +160,8 @@ static uint8_t copy_kind(const struct sim_copy *c)
 					 CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
-static void fill_copy(CUpti_ActivityMemcpy6 *r, CUstream s, const struct sim_copy *c,
-	const struct sim_run *run)
+static void fill_copy(
+	CUpti_ActivityMemcpy6 *r, CUstream s, const struct sim_copy *c, const struct sim_run *run)
 {
 	memset(r, 0, sizeof(*r));
 	r->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
@@ -209,8 +209,8 @@ static void fill_peer(CUpti_ActivityMemcpyPtoP4 *r, CUstream s, const struct sim
 	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 }
 
-static void fill_set(CUpti_ActivityMemset4 *r, CUstream s, const struct sim_fill *f,
-	const struct sim_run *run)
+static void fill_set(
+	CUpti_ActivityMemset4 *r, CUstream s, const struct sim_fill *f, const struct sim_run *run)
 {
 	memset(r, 0, sizeof(*r));
 	r->kind = CUPTI_ACTIVITY_KIND_MEMSET;
@@ -235,8 +235,8 @@ static CUpti_ActivityKind kind_of(const struct sim_work *work)
 	switch (work->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		return enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ?
-			CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL :
-			CUPTI_ACTIVITY_KIND_KERNEL;
+			       CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL :
+			       CUPTI_ACTIVITY_KIND_KERNEL;
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return work->copy.peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : CUPTI_ACTIVITY_KIND_MEMCPY;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -312,7 +312,8 @@ void sim_cupti_stream_gone(CUstream s)
 
 bool sim_cupti_api_wanted(enum sim_domain domain)
 {
-	return enabled(domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+	return enabled(
+		domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
 }
 
 void sim_cupti_api_record(const struct sim_call *call)
@@ -535,8 +536,8 @@ static bool start_worker(void)
 	return act.worker;
 }
 
-SIM_EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
-	CUpti_BuffersCallbackCompleteFunc complete)
+SIM_EXPORT CUptiResult cuptiActivityRegisterCallbacks(
+	CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
 {
 	CUptiResult why;
 
@@ -652,8 +653,8 @@ SIM_EXPORT CUptiResult cuptiActivityFlushPeriod(uint32_t time)
 	return sim_cupti_usable(&why) ? CUPTI_SUCCESS : why;
 }
 
-SIM_EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes,
-	CUpti_Activity **record)
+SIM_EXPORT CUptiResult cuptiActivityGetNextRecord(
+	uint8_t *buffer, size_t validBufferSizeBytes, CUpti_Activity **record)
 {
 	uint8_t *next = buffer;
 
@@ -667,8 +668,8 @@ SIM_EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validB
 	return CUPTI_SUCCESS;
 }
 
-SIM_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId,
-	size_t *dropped)
+SIM_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(
+	CUcontext context, uint32_t streamId, size_t *dropped)
 {
 	if (!dropped)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -677,16 +678,16 @@ SIM_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint
 }
 
 /* Sizes of buffers on the device, which this one does not have. */
-SIM_EXPORT CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize,
-	void *value)
+SIM_EXPORT CUptiResult cuptiActivitySetAttribute(
+	CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
 	if (!valueSize || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	return CUPTI_SUCCESS;
 }
 
-SIM_EXPORT CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize,
-	void *value)
+SIM_EXPORT CUptiResult cuptiActivityGetAttribute(
+	CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
 	if (!valueSize || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;

@@ -46,7 +46,8 @@ static void told_of_call(struct sim_call *call, bool exit)
 		sim_cupti_api_record(call);
 }
 
-static void told_of_resource(enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
+static void told_of_resource(
+	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
 {
 	CUpti_ResourceData data = { ctx, { stream }, descriptor };
 	bool before = xpuprof_sim_in_callback(true);
@@ -106,8 +107,8 @@ void sim_cupti_count_api_user(int change)
 	xpuprof_sim_tools.active = atomic_fetch_add(&cb.api_users, change) + change > 0;
 }
 
-SIM_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
-	void *userdata)
+SIM_EXPORT CUptiResult cuptiSubscribe(
+	CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata)
 {
 	CUptiResult why;
 
@@ -126,7 +127,8 @@ SIM_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_
 SIM_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
 	CUpti_CallbackFunc callback, void *userdata, CUpti_SubscriberParams *params)
 {
-	return params ? cuptiSubscribe(subscriber, callback, userdata) : CUPTI_ERROR_INVALID_PARAMETER;
+	return params ? cuptiSubscribe(subscriber, callback, userdata) :
+			CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 static bool ours(CUpti_SubscriberHandle subscriber)
@@ -159,7 +161,8 @@ static bool is_api(unsigned int domain)
 
 static void watch(unsigned int domain, uint32_t id)
 {
-	xpuprof_sim_tools.callbacks[domain][id] = cb.wanted[domain][id] ||
+	xpuprof_sim_tools.callbacks[domain][id] =
+		cb.wanted[domain][id] ||
 		(is_api(domain) && sim_cupti_api_wanted((enum sim_domain)domain));
 }
 
@@ -203,8 +206,8 @@ SIM_EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHand
 	return want_range(subscriber, domain, cbid, cbid + 1, enable);
 }
 
-SIM_EXPORT CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
-	CUpti_CallbackDomain domain)
+SIM_EXPORT CUptiResult cuptiEnableDomain(
+	uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
 {
 	return want_range(subscriber, domain, 0, ids_of(domain), enable);
 }
@@ -264,7 +267,8 @@ SIM_EXPORT CUptiResult cuptiFinalize(void)
 SIM_EXPORT CUptiResult cuptiSupportedDomains(size_t *count, const CUpti_CallbackDomain **table)
 {
 	static const CUpti_CallbackDomain domains[] = { CUPTI_CB_DOMAIN_DRIVER_API,
-		CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE };
+		CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE,
+		CUPTI_CB_DOMAIN_SYNCHRONIZE };
 
 	*count = sizeof(domains) / sizeof(*domains);
 	*table = domains;

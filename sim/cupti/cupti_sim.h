@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the simulated CUPTI share. It reads the driver's objects (driver/sim.h) directly; what
- * the driver tells it comes through driver/tools.h.
+ * What the files of the simulated CUPTI share. It reads the driver's objects (driver/sim.h)
+ * directly; what the driver tells it comes through driver/tools.h.
  */
 #pragma once
 
@@ -18,6 +18,6 @@ void sim_cupti_stop_activity(void);
 uint64_t sim_cupti_clock(void);
 
 /* callbacks.c */
-void sim_cupti_count_api_user(int change); /* of correlation ids: a callback or API activity */
+void sim_cupti_count_api_user(int change);    /* of correlation ids: a callback or API activity */
 void sim_cupti_watch(enum sim_domain domain); /* API records of a domain were switched on or off */
 bool sim_cupti_usable(CUptiResult *ret_why);

@@ -55,13 +55,13 @@ static const char *const driver_names[SIM_CALLBACK_IDS] = {
 };
 
 static const char *const runtime_names[SIM_CALLBACK_IDS] = {
-#define R(id, since, name, ...)   [id] = #name "_v" #since,
+#define R(id, since, name, ...)	  [id] = #name "_v" #since,
 #define R0(id, since, name, call) [id] = #name "_v" #since,
 #include "../runtime/runtime_api.def"
 };
 
-SIM_EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
-	const char **name)
+SIM_EXPORT CUptiResult cuptiGetCallbackName(
+	CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
 {
 	const char *found = NULL;
 
@@ -103,8 +103,8 @@ SIM_EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *deviceId)
 	return CUPTI_SUCCESS;
 }
 
-SIM_EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
-	uint32_t *streamId)
+SIM_EXPORT CUptiResult cuptiGetStreamIdEx(
+	CUcontext context, CUstream stream, uint8_t perThreadStream, uint32_t *streamId)
 {
 	CUstream s = xpuprof_sim_stream(stream, perThreadStream);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues are linked blocks. The writer links a new block behind the tail when that is full; the reader gives
- * a block back when it has taken all of it and a next one is there. Queues are never freed, only used again.
+ * Queues are linked blocks. The writer links a new block behind the tail when that is full; the
+ * reader gives a block back when it has taken all of it and a next one is there. Queues are never
+ * freed, only used again.
  */
 #include "queue.h"
 

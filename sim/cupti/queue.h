@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records between the driver's streams and delivery: a queue for each stream, so that launches on different
- * streams meet nowhere. One writer at a time (who holds the stream's lock), one reader (who holds the
- * delivery lock); they share no lock but that of the free blocks, once in 128 records.
+ * Records between the driver's streams and delivery: a queue for each stream, so that launches on
+ * different streams meet nowhere. One writer at a time (who holds the stream's lock), one reader
+ * (who holds the delivery lock); they share no lock but that of the free blocks, once in 128
+ * records.
  */
 #pragma once
 
@@ -42,7 +43,10 @@ struct queue *queue_acquire(void);
 void queue_retire(struct queue *q);
 /* All queues there are, retired ones too. */
 struct queue *queue_first(void);
-/* Where to write the next record, zeroed but for nothing; NULL: too many wait, it is lost. Then commit. */
+/*
+ * Where to write the next record, zeroed but for nothing; NULL: too many wait, it is lost. Then
+ * commit.
+ */
 struct queue_item *queue_reserve(struct queue *q);
 void queue_commit(struct queue *q);
 /* The oldest record, NULL when there is none; take removes it. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The exported driver API, made from driver_api.def: each function checks that the driver is up, tells
- * CUPTI of the call if anybody listens, and calls the engine. And what is made from the same table: the
- * look-up of functions by name.
+ * The exported driver API, made from driver_api.def: each function checks that the driver is up,
+ * tells CUPTI of the call if anybody listens, and calls the engine. And what is made from the same
+ * table: the look-up of functions by name.
  */
 #include "sim.h"
 
@@ -35,8 +35,8 @@ void xpuprof_sim_enter(struct sim_call *call)
 			t->called_ns = sim_now();
 	}
 	if (t->in_callback ||
-	    !atomic_load_explicit(&xpuprof_sim_tools.callbacks[call->domain][call->cbid],
-		    memory_order_relaxed))
+		!atomic_load_explicit(&xpuprof_sim_tools.callbacks[call->domain][call->cbid],
+			memory_order_relaxed))
 		return;
 	call->entered = 1;
 	call->data = 0;
@@ -87,8 +87,8 @@ const char *xpuprof_sim_symbol(CUfunction f)
 }
 
 /*
- * One exported function. The kernel's name is looked up only when somebody listens. The names end in _ to
- * keep clear of the arguments'.
+ * One exported function. The kernel's name is looked up only when somebody listens. The names end
+ * in _ to keep clear of the arguments'.
  */
 #define CALL(id, fn, need_start, kernel, work, args)                                               \
 	CUresult result_ = CUDA_ERROR_NOT_INITIALIZED;                                             \
@@ -101,8 +101,8 @@ const char *xpuprof_sim_symbol(CUfunction f)
 	};                                                                                         \
 	if ((need_start) && atomic_load_explicit(&sim.state, memory_order_relaxed) != SIM_READY)   \
 		return result_;                                                                    \
-	if (atomic_load_explicit(&xpuprof_sim_tools.callbacks[SIM_DRIVER][id],                     \
-		    memory_order_relaxed))                                                         \
+	if (atomic_load_explicit(                                                                  \
+		    &xpuprof_sim_tools.callbacks[SIM_DRIVER][id], memory_order_relaxed))           \
 		call_.symbol = (kernel);                                                           \
 	xpuprof_sim_enter(&call_);                                                                 \
 	result_ = (work);                                                                          \
@@ -118,8 +118,8 @@ const char *xpuprof_sim_symbol(CUfunction f)
 		CALL(id, fn, need_start, kernel, work, &params_)                                   \
 	}
 
-#define F(id, name, call, ...)         DEFINE(id, name, true, NULL, call, __VA_ARGS__)
-#define U(id, name, call, ...)         DEFINE(id, name, false, NULL, call, __VA_ARGS__)
+#define F(id, name, call, ...)	       DEFINE(id, name, true, NULL, call, __VA_ARGS__)
+#define U(id, name, call, ...)	       DEFINE(id, name, false, NULL, call, __VA_ARGS__)
 #define L(id, name, kernel, call, ...) DEFINE(id, name, true, sim_symbol(kernel), call, __VA_ARGS__)
 #define F0(id, name, call)                                                                         \
 	SIM_EXPORT CUresult name(void)                                                             \
@@ -134,7 +134,7 @@ struct entry_point {
 };
 
 static const struct entry_point entry_points[] = {
-#define F(id, name, ...)  { #name, (void *)name },
+#define F(id, name, ...)   { #name, (void *)name },
 #define F0(id, name, call) { #name, (void *)name },
 #include "driver_api.def"
 };
@@ -147,7 +147,9 @@ static void *exact(const char *name)
 	return NULL;
 }
 
-/* Functions of which more than one version is here: the first row with a version the caller knows. */
+/*
+ * Functions of which more than one version is here: the first row with a version the caller knows.
+ */
 static const struct {
 	const char *base;
 	int since;
@@ -216,6 +218,7 @@ CUresult sim_proc_address(const char *symbol, void **ret, int version, cuuint64_
 	return function || ret_status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+/* clang-format off */
 static const struct {
 	CUresult error;
 	const char *name;
@@ -231,7 +234,8 @@ static const struct {
 	ERROR(ERROR_INVALID_DEVICE, "invalid device ordinal"),
 	ERROR(ERROR_INVALID_IMAGE, "device kernel image is invalid"),
 	ERROR(ERROR_INVALID_CONTEXT, "invalid device context"),
-	ERROR(ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices"),
+	ERROR(ERROR_PEER_ACCESS_UNSUPPORTED,
+		"peer access is not supported between these two devices"),
 	ERROR(ERROR_INVALID_PTX, "a PTX JIT compilation failed"),
 	ERROR(ERROR_FILE_NOT_FOUND, "file not found"),
 	ERROR(ERROR_INVALID_HANDLE, "invalid resource handle"),
@@ -245,17 +249,25 @@ static const struct {
 	ERROR(ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch"),
 	ERROR(ERROR_NOT_SUPPORTED, "operation not supported"),
 	ERROR(ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
-	ERROR(ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture"),
+	ERROR(ERROR_STREAM_CAPTURE_INVALIDATED,
+		"operation failed due to a previous error during capture"),
 	ERROR(ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not initiated in this stream"),
 	ERROR(ERROR_STREAM_CAPTURE_UNJOINED, "capturing stream has unjoined work"),
-	ERROR(ERROR_STREAM_CAPTURE_ISOLATION, "dependency created on uncaptured work in another stream"),
-	ERROR(ERROR_STREAM_CAPTURE_IMPLICIT, "operation would make the legacy stream depend on a capturing blocking stream"),
-	ERROR(ERROR_CAPTURED_EVENT, "operation not permitted on an event last recorded in a capturing stream"),
-	ERROR(ERROR_STREAM_CAPTURE_WRONG_THREAD, "attempt to terminate a thread-local capture sequence from another thread"),
-	ERROR(ERROR_GRAPH_EXEC_UPDATE_FAILURE, "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update"),
+	ERROR(ERROR_STREAM_CAPTURE_ISOLATION,
+		"dependency created on uncaptured work in another stream"),
+	ERROR(ERROR_STREAM_CAPTURE_IMPLICIT,
+		"operation would make the legacy stream depend on a capturing blocking stream"),
+	ERROR(ERROR_CAPTURED_EVENT,
+		"operation not permitted on an event last recorded in a capturing stream"),
+	ERROR(ERROR_STREAM_CAPTURE_WRONG_THREAD,
+		"attempt to terminate a thread-local capture sequence from another thread"),
+	ERROR(ERROR_GRAPH_EXEC_UPDATE_FAILURE,
+		"the graph update was not performed because it included changes which violated "
+		"constraints specific to instantiated graph update"),
 	ERROR(ERROR_UNKNOWN, "unknown error"),
 #undef ERROR
 };
+/* clang-format on */
 
 CUresult sim_error_string(CUresult error, const char **ret)
 {

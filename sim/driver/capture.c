@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stream capture: work submitted to a capturing stream becomes nodes of a graph. A stream holds its tips,
- * the nodes that the next one depends on; an event recorded into the capture carries the tips of that
- * moment to the stream that waits for it, which thereby joins.
+ * Stream capture: work submitted to a capturing stream becomes nodes of a graph. A stream holds its
+ * tips, the nodes that the next one depends on; an event recorded into the capture carries the tips
+ * of that moment to the stream that waits for it, which thereby joins.
  *
- * One lock for all captures: they are rare. That a stream captures at all is an atomic of the stream.
+ * One lock for all captures: they are rare. That a stream captures at all is an atomic of the
+ * stream.
  */
 #include "sim.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts: each thread has a stack of them. A primary context belongs to its device and is counted.
+ * Contexts: each thread has a stack of them. A primary context belongs to its device and is
+ * counted.
  */
 #include "sim.h"
 
@@ -260,7 +261,7 @@ CUresult sim_peer_enable(CUcontext peer, unsigned int flags)
 		return CUDA_ERROR_INVALID_DEVICE;
 	bit = (uint64_t)1 << peer->device;
 	return atomic_fetch_or(&ctx->peers, bit) & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED :
-							  CUDA_SUCCESS;
+							 CUDA_SUCCESS;
 }
 
 CUresult sim_peer_disable(CUcontext peer)

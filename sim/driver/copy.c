@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies and memory sets. All are boxes of rows (width in bytes, height, depth); a linear one has one row.
- * Both ends must lie in memory of the kind that the call says, within one allocation when it is the
- * driver's memory.
+ * Copies and memory sets. All are boxes of rows (width in bytes, height, depth); a linear one has
+ * one row. Both ends must lie in memory of the kind that the call says, within one allocation when
+ * it is the driver's memory.
  */
 #include "sim.h"
 
@@ -26,11 +26,13 @@ static bool side_describe(struct sim_side *side, CUdeviceptr at, size_t span, bo
 	return true;
 }
 
-/* A copy inside the device does not hold up the caller, also where it is not called asynchronous. */
+/*
+ * A copy inside the device does not hold up the caller, also where it is not called asynchronous.
+ */
 static bool held_up(const struct sim_copy *c, CUstream stream, enum sim_sync sync)
 {
-	return sync == SIM_SYNC &&
-		(stream->capture || c->to.kind != SIM_MEMORY_DEVICE || c->from.kind != SIM_MEMORY_DEVICE);
+	return sync == SIM_SYNC && (stream->capture || c->to.kind != SIM_MEMORY_DEVICE ||
+					   c->from.kind != SIM_MEMORY_DEVICE);
 }
 
 static CUresult copy_submit(struct sim_copy *copy, CUstream stream, enum sim_sync sync)
@@ -42,7 +44,7 @@ static CUresult copy_submit(struct sim_copy *copy, CUstream stream, enum sim_syn
 	if (!(copy->width && copy->height && copy->depth))
 		return CUDA_SUCCESS;
 	if (sim.faults.fail_copy &&
-	    (atomic_fetch_add(&sim.copies, 1) + 1) % sim.faults.fail_copy == 0)
+		(atomic_fetch_add(&sim.copies, 1) + 1) % sim.faults.fail_copy == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	copy->async = sync == SIM_ASYNC;
 	work.copy = *copy;
@@ -61,8 +63,8 @@ CUresult sim_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, enum sim_direc
 	return copy_submit(&copy, stream, sync);
 }
 
-CUresult sim_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-	size_t bytes, CUstream stream, enum sim_sync sync)
+CUresult sim_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t bytes, CUstream stream, enum sim_sync sync)
 {
 	struct sim_copy copy = { .width = bytes, .height = 1, .depth = 1, .peer = true };
 
@@ -103,8 +105,8 @@ CUresult sim_copy_describe(const CUDA_MEMCPY3D *p, struct sim_copy *ret)
 		if (!box_side(&c, &c.from, p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch,
 			    from_rows,
 			    (p->srcZ * from_rows + p->srcY) * p->srcPitch + p->srcXInBytes) ||
-			!box_side(&c, &c.to, p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch,
-				to_rows,
+			!box_side(&c, &c.to, p->dstMemoryType, p->dstHost, p->dstDevice,
+				p->dstPitch, to_rows,
 				(p->dstZ * to_rows + p->dstY) * p->dstPitch + p->dstXInBytes))
 			return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -158,7 +160,7 @@ CUresult sim_fill_describe(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_fill *re
 		if (f.height > 1 && f.pitch < row)
 			return CUDA_ERROR_INVALID_VALUE;
 		if (!sim_memory_find(p->dst, &m) ||
-		    p->dst + (f.height - 1) * f.pitch + row - m.base > m.bytes)
+			p->dst + (f.height - 1) * f.pitch + row - m.base > m.bytes)
 			return CUDA_ERROR_INVALID_VALUE;
 		f.kind = m.kind;
 	}
@@ -167,8 +169,8 @@ CUresult sim_fill_describe(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_fill *re
 }
 
 /* Setting device memory does not hold up the caller. */
-CUresult sim_fill(CUdeviceptr at, size_t pitch, uint32_t value, uint32_t element_bytes, size_t width,
-	size_t height, CUstream stream, enum sim_sync sync)
+CUresult sim_fill(CUdeviceptr at, size_t pitch, uint32_t value, uint32_t element_bytes,
+	size_t width, size_t height, CUstream stream, enum sim_sync sync)
 {
 	CUDA_MEMSET_NODE_PARAMS p = { at, pitch, value, element_bytes, width, height };
 	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_MEMSET };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The start of the driver, and its devices. cuInit loads the library named by CUDA_INJECTION64_PATH and
- * calls its InitializeInjection, once, as NVIDIA's driver does. A process forked after that has no driver:
- * every call returns CUDA_ERROR_NOT_INITIALIZED there.
+ * The start of the driver, and its devices. cuInit loads the library named by CUDA_INJECTION64_PATH
+ * and calls its InitializeInjection, once, as NVIDIA's driver does. A process forked after that has
+ * no driver: every call returns CUDA_ERROR_NOT_INITIALIZED there.
  */
 #include "sim.h"
 
@@ -48,7 +48,7 @@ static void read_fault(struct sim_faults *faults, const char *text)
 
 	for (size_t i = 0; i < sizeof(fault_names) / sizeof(*fault_names); i++) {
 		if (strlen(fault_names[i].name) == length &&
-		    !strncmp(fault_names[i].name, text, length)) {
+			!strncmp(fault_names[i].name, text, length)) {
 			memcpy((char *)faults + fault_names[i].offset, &value, sizeof(value));
 			return;
 		}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Graphs. An executable graph holds a copy of the graph it was made from; its nodes have ids of their own,
- * and it is these that CUPTI's records name. Launching one gives each node its time on the device: not
- * before the nodes it depends on, and beside those it does not.
+ * Graphs. An executable graph holds a copy of the graph it was made from; its nodes have ids of
+ * their own, and it is these that CUPTI's records name. Launching one gives each node its time on
+ * the device: not before the nodes it depends on, and beside those it does not.
  *
- * CUPTI is told of every graph and node that comes and goes; in which order is documented nowhere and was
- * compared with NVIDIA's driver by tests/gpu/cupti_sequence.c.
+ * CUPTI is told of every graph and node that comes and goes; in which order is documented nowhere
+ * and was compared with NVIDIA's driver by tests/gpu/cupti_sequence.c.
  */
 #include "sim.h"
 #include "cupti.h"
@@ -130,8 +130,8 @@ CUresult sim_graph_destroy(CUgraph graph)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-	const struct sim_work *work)
+CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
+	size_t count, const struct sim_work *work)
 {
 	CUgraphNode node;
 
@@ -186,8 +186,8 @@ CUresult sim_graph_add_fill(CUgraphNode *ret, CUgraph graph, const CUgraphNode *
 	return result ? result : sim_graph_add(ret, graph, dependencies, count, &work);
 }
 
-CUresult sim_graph_add_empty(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
-	size_t count)
+CUresult sim_graph_add_empty(
+	CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies, size_t count)
 {
 	return sim_graph_add(ret, graph, dependencies, count,
 		&(struct sim_work){ .type = CU_GRAPH_NODE_TYPE_EMPTY });
@@ -211,8 +211,8 @@ static CUresult add_dependency(CUgraph graph, CUgraphNode from, CUgraphNode to)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_graph_add_dependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-	size_t count)
+CUresult sim_graph_add_dependencies(
+	CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -339,8 +339,8 @@ static bool ready(CUgraphNode node, size_t placed)
 }
 
 /*
- * Puts every node after those it depends on; false when they run in a circle. Rare: only for graphs whose
- * dependencies were added afterwards and point forward.
+ * Puts every node after those it depends on; false when they run in a circle. Rare: only for graphs
+ * whose dependencies were added afterwards and point forward.
  */
 static bool graph_order(CUgraph graph)
 {
@@ -386,23 +386,24 @@ CUresult sim_graph_instantiate(CUgraphExec *ret, CUgraph graph)
 	return CUDA_SUCCESS;
 }
 
-CUresult sim_graph_instantiate_params(CUgraphExec *ret, CUgraph graph,
-	CUDA_GRAPH_INSTANTIATE_PARAMS *p)
+CUresult sim_graph_instantiate_params(
+	CUgraphExec *ret, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
 	CUresult result = p ? sim_graph_instantiate(ret, graph) : CUDA_ERROR_INVALID_VALUE;
 
 	if (p)
-		p->result_out = result ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
+		p->result_out =
+			result ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
 	return result;
 }
 
-CUresult sim_graph_exec_set_kernel(CUgraphExec exec, CUgraphNode node,
-	const CUDA_KERNEL_NODE_PARAMS *p)
+CUresult sim_graph_exec_set_kernel(
+	CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	CUgraphNode own;
 
 	if (!exec_valid(exec) || !node_valid(node) ||
-	    sim_graph_find_in_clone(&own, node, exec->graph))
+		sim_graph_find_in_clone(&own, node, exec->graph))
 		return CUDA_ERROR_INVALID_VALUE;
 	return sim_graph_set_kernel(own, p);
 }

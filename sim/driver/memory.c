@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory: device memory is host memory, and a device pointer is its address. All allocations are kept in
- * one sorted array, so that an address can be told to be device, pinned, managed or ordinary memory.
+ * Memory: device memory is host memory, and a device pointer is its address. All allocations are
+ * kept in one sorted array, so that an address can be told to be device, pinned, managed or
+ * ordinary memory.
  */
 #include "sim.h"
 
@@ -93,7 +94,8 @@ static bool take(uintptr_t at, unsigned int kinds, struct sim_memory *ret)
 	if (found) {
 		*ret = memory.all[i];
 		memory.count--;
-		memmove(memory.all + i, memory.all + i + 1, (memory.count - i) * sizeof(*memory.all));
+		memmove(memory.all + i, memory.all + i + 1,
+			(memory.count - i) * sizeof(*memory.all));
 	}
 	pthread_rwlock_unlock(&memory.lock);
 	return found;
@@ -287,8 +289,8 @@ CUresult sim_pointer_attribute(void *ret, CUpointer_attribute attribute, CUdevic
 		*(CUcontext *)ret = m.context;
 		break;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned int *)ret = m.kind == SIM_MEMORY_PINNED ? CU_MEMORYTYPE_HOST :
-								     CU_MEMORYTYPE_DEVICE;
+		*(unsigned int *)ret =
+			m.kind == SIM_MEMORY_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 		break;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -313,8 +315,8 @@ CUresult sim_pointer_attribute(void *ret, CUpointer_attribute attribute, CUdevic
 }
 
 /* Unlike the single query, this one leaves what it cannot tell at zero. */
-CUresult sim_pointer_attributes(unsigned int count, CUpointer_attribute *attributes, void **ret,
-	CUdeviceptr at)
+CUresult sim_pointer_attributes(
+	unsigned int count, CUpointer_attribute *attributes, void **ret, CUdeviceptr at)
 {
 	for (unsigned int i = 0; i < count; i++)
 		if (sim_pointer_attribute(ret[i], attributes[i], at))

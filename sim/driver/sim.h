@@ -3,16 +3,16 @@
  * The simulated driver: its objects and the engine behind driver_api.def.
  *
  * Time. A piece of work is not executed by anything: when it is submitted, its start and end on the
- * simulated device are computed (not before the work ahead of it in its stream, the events the stream
- * waits for and, for the legacy default stream, everything else), and the stream remembers when it will be
- * idle. Waiting means sleeping until that time on the host's monotonic clock. Copies and sets move their
- * bytes when they are submitted; kernels compute nothing.
+ * simulated device are computed (not before the work ahead of it in its stream, the events the
+ * stream waits for and, for the legacy default stream, everything else), and the stream remembers
+ * when it will be idle. Waiting means sleeping until that time on the host's monotonic clock.
+ * Copies and sets move their bytes when they are submitted; kernels compute nothing.
  *
- * Objects are the structs behind CUDA's opaque handles, so nothing needs a cast. Each begins with a magic
- * number that is checked where the real driver checks its handles.
+ * Objects are the structs behind CUDA's opaque handles, so nothing needs a cast. Each begins with a
+ * magic number that is checked where the real driver checks its handles.
  *
- * Threads: everything may be called from any thread. A stream's lock guards its time line; contexts,
- * modules and allocations have locks of their own, none of which is taken by a launch.
+ * Threads: everything may be called from any thread. A stream's lock guards its time line;
+ * contexts, modules and allocations have locks of their own, none of which is taken by a launch.
  */
 #pragma once
 
@@ -65,7 +65,8 @@ struct sim_driver {
 	int device_count;
 	struct sim_device devices[SIM_MAX_DEVICES];
 	struct sim_faults faults;
-	uint64_t kernel_ns; /* XPUPROF_SIM_KERNEL_NS: every kernel runs this long; 0: each its own time */
+	uint64_t kernel_ns; /* XPUPROF_SIM_KERNEL_NS: every kernel runs this long; 0: each its own
+			       time */
 	_Atomic uint32_t next_context, next_stream, next_module, next_graph, next_correlation;
 	_Atomic uint64_t launches, copies, capture_ids;
 };
@@ -104,7 +105,7 @@ struct CUstream_st {
 	CUgraphNode *tips; /* while capturing: what the next node depends on */
 	size_t tip_count;
 	_Atomic unsigned int host_functions; /* still to run */
-	void *tools;           /* CUPTI's queue of records */
+	void *tools;			     /* CUPTI's queue of records */
 };
 
 struct CUctx_st {
@@ -114,12 +115,14 @@ struct CUctx_st {
 	unsigned int flags;
 	bool primary;
 	struct CUstream_st legacy;
-	_Atomic uint64_t legacy_idle_ns;   /* of the legacy default stream */
-	_Atomic uint64_t blocking_idle_ns; /* of all streams that it waits for and that wait for it */
-	_Atomic uint64_t idle_ns;          /* of all streams */
+	_Atomic uint64_t legacy_idle_ns; /* of the legacy default stream */
+	_Atomic uint64_t
+		blocking_idle_ns; /* of all streams that it waits for and that wait for it */
+	_Atomic uint64_t idle_ns; /* of all streams */
 	_Atomic uint64_t host_functions;
-	_Atomic uint64_t peers;            /* a bit for each device */
-	_Atomic uint32_t captures;         /* going on in blocking streams: the legacy one may not be used */
+	_Atomic uint64_t peers; /* a bit for each device */
+	_Atomic uint32_t
+		captures; /* going on in blocking streams: the legacy one may not be used */
 };
 
 struct CUevent_st {
@@ -146,7 +149,7 @@ struct CUfunc_st {
 	const char *name; /* lives for ever */
 	CUmodule module;
 	struct CUfunc_st *next;
-	uint64_t fixed_ns;     /* from its name; 0: computed */
+	uint64_t fixed_ns; /* from its name; 0: computed */
 	uint64_t base_ns;
 	uint64_t thousand_threads_ns;
 	uint32_t registers;
@@ -235,8 +238,8 @@ struct CUgraphNode_st {
 	CUgraphNode original; /* what it was cloned from */
 	CUgraphNode *dependencies;
 	size_t dependency_count;
-	size_t place;         /* in its graph */
-	uint64_t end_ns;      /* while its graph runs */
+	size_t place;	 /* in its graph */
+	uint64_t end_ns; /* while its graph runs */
 	struct sim_work work;
 };
 
@@ -268,10 +271,10 @@ struct sim_capture {
 	_Atomic bool invalid;
 };
 
-#define SIM_PTR(p)            ((CUdeviceptr)(uintptr_t)(p))
-#define SIM_DIM(a, b, c)      ((struct sim_dim){ (a), (b), (c) })
-#define SIM_STREAM(h)         sim_stream_of((h), false)
-#define SIM_STREAM_PT(h)      sim_stream_of((h), true)
+#define SIM_PTR(p)	 ((CUdeviceptr)(uintptr_t)(p))
+#define SIM_DIM(a, b, c) ((struct sim_dim){ (a), (b), (c) })
+#define SIM_STREAM(h)	 sim_stream_of((h), false)
+#define SIM_STREAM_PT(h) sim_stream_of((h), true)
 
 static inline uint64_t sim_now(void)
 {
@@ -358,19 +361,19 @@ CUresult sim_memory_host_device_pointer(CUdeviceptr *ret, void *at);
 CUresult sim_memory_register(void *at, size_t bytes);
 CUresult sim_memory_unregister(void *at);
 CUresult sim_pointer_attribute(void *ret, CUpointer_attribute attribute, CUdeviceptr at);
-CUresult sim_pointer_attributes(unsigned int count, CUpointer_attribute *attributes, void **ret,
-	CUdeviceptr at);
+CUresult sim_pointer_attributes(
+	unsigned int count, CUpointer_attribute *attributes, void **ret, CUdeviceptr at);
 
 /* copy.c */
 CUresult sim_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, enum sim_direction direction,
 	CUstream stream, enum sim_sync sync);
-CUresult sim_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
-	size_t bytes, CUstream stream, enum sim_sync sync);
+CUresult sim_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+	CUcontext from_context, size_t bytes, CUstream stream, enum sim_sync sync);
 CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, enum sim_sync sync);
 CUresult sim_copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum sim_sync sync);
 CUresult sim_copy_describe(const CUDA_MEMCPY3D *p, struct sim_copy *ret);
-CUresult sim_fill(CUdeviceptr at, size_t pitch, uint32_t value, uint32_t element_bytes, size_t width,
-	size_t height, CUstream stream, enum sim_sync sync);
+CUresult sim_fill(CUdeviceptr at, size_t pitch, uint32_t value, uint32_t element_bytes,
+	size_t width, size_t height, CUstream stream, enum sim_sync sync);
 CUresult sim_fill_describe(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_fill *ret);
 void sim_work_move_bytes(const struct sim_work *work);
 
@@ -380,11 +383,11 @@ CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uin
 CUresult sim_launch_config(const CUlaunchConfig *config, CUfunction f, CUstream stream);
 CUresult sim_launch_host(CUstream stream, CUhostFn fn, void *data);
 CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel *ret);
-uint64_t sim_work_duration(const struct sim_work *work);
+uint64_t sim_work_duration(const struct sim_work *work, uint64_t place); /* place: in its stream */
 
 /* stream.c */
 CUstream sim_stream_of(CUstream handle, bool per_thread); /* NULL: no such stream, or no context */
-CUresult sim_stream_error(void);                          /* why it was NULL */
+CUresult sim_stream_error(void);			  /* why it was NULL */
 void sim_stream_init(CUstream s, CUcontext ctx, unsigned int flags, int priority);
 void sim_stream_release(CUstream s);
 CUresult sim_submit(CUstream s, const struct sim_work *work, enum sim_sync sync);
@@ -420,34 +423,34 @@ CUresult sim_capture_work(CUstream s, const struct sim_work *work);
 CUresult sim_capture_record(CUstream s, CUevent event);
 CUresult sim_capture_wait(CUstream s, CUevent event);
 CUresult sim_capture_forbid(CUstream s); /* a call that a capturing stream cannot take */
-void sim_capture_leave(CUstream s);       /* the stream goes away */
+void sim_capture_leave(CUstream s);	 /* the stream goes away */
 
 /* graph.c */
 CUresult sim_graph_create(CUgraph *ret);
 CUresult sim_graph_destroy(CUgraph graph);
 CUresult sim_graph_clone(CUgraph *ret, CUgraph graph);
-CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-	const struct sim_work *work);
+CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
+	size_t count, const struct sim_work *work);
 CUresult sim_graph_add_kernel(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 	size_t count, const CUDA_KERNEL_NODE_PARAMS *p);
 CUresult sim_graph_add_copy(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 	size_t count, const CUDA_MEMCPY3D *p);
 CUresult sim_graph_add_fill(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 	size_t count, const CUDA_MEMSET_NODE_PARAMS *p);
-CUresult sim_graph_add_empty(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
-	size_t count);
-CUresult sim_graph_add_dependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-	size_t count);
+CUresult sim_graph_add_empty(
+	CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies, size_t count);
+CUresult sim_graph_add_dependencies(
+	CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count);
 CUresult sim_graph_nodes(CUgraph graph, CUgraphNode *ret, size_t *count);
 CUresult sim_graph_node_type(CUgraphNode node, CUgraphNodeType *ret);
 CUresult sim_graph_find_in_clone(CUgraphNode *ret, CUgraphNode original, CUgraph clone);
 CUresult sim_graph_destroy_node(CUgraphNode node);
 CUresult sim_graph_set_kernel(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p);
 CUresult sim_graph_instantiate(CUgraphExec *ret, CUgraph graph);
-CUresult sim_graph_instantiate_params(CUgraphExec *ret, CUgraph graph,
-	CUDA_GRAPH_INSTANTIATE_PARAMS *p);
-CUresult sim_graph_exec_set_kernel(CUgraphExec exec, CUgraphNode node,
-	const CUDA_KERNEL_NODE_PARAMS *p);
+CUresult sim_graph_instantiate_params(
+	CUgraphExec *ret, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *p);
+CUresult sim_graph_exec_set_kernel(
+	CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p);
 CUresult sim_graph_exec_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *ret);
 CUresult sim_graph_launch(CUgraphExec exec, CUstream s);
 CUresult sim_graph_upload(CUgraphExec exec, CUstream s);

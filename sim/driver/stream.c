@@ -2,9 +2,9 @@
 /*
  * Streams and events: the device's time line (sim.h).
  *
- * The rules of the legacy default stream are three times per context: when its own work ends, when all work
- * of blocking streams ends, when all work ends. They only grow, so each is an atomic maximum and no launch
- * takes a lock but its stream's.
+ * The rules of the legacy default stream are three times per context: when its own work ends, when
+ * all work of blocking streams ends, when all work ends. They only grow, so each is an atomic
+ * maximum and no launch takes a lock but its stream's.
  */
 #include "sim.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 enum {
-	SUBMIT_NS = 1000,       /* from the call to the earliest start on an idle device */
-	SPIN_NS = 60000,        /* the last part of a wait is not slept: timers are late by this much */
+	SUBMIT_NS = 1000, /* from the call to the earliest start on an idle device */
+	SPIN_NS = 60000,  /* the last part of a wait is not slept: timers are late by this much */
 	HOST_FUNCTION_NS = 10000,
 };
 
@@ -21,8 +21,8 @@ static void raise_to(_Atomic uint64_t *time_ns, uint64_t ns)
 {
 	uint64_t seen = atomic_load_explicit(time_ns, memory_order_relaxed);
 
-	while (seen < ns && !atomic_compare_exchange_weak_explicit(time_ns, &seen, ns,
-				    memory_order_release, memory_order_relaxed))
+	while (seen < ns && !atomic_compare_exchange_weak_explicit(
+				    time_ns, &seen, ns, memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -153,7 +153,7 @@ void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run
 {
 	struct sim_tools *tools = &xpuprof_sim_tools;
 
-	run->end_ns = run->start_ns + sim_work_duration(work);
+	run->end_ns = run->start_ns + sim_work_duration(work, s->submitted);
 	if (!atomic_load_explicit(&tools->records, memory_order_relaxed))
 		return;
 	run->correlation = sim_thread.correlation;
@@ -220,7 +220,7 @@ CUresult sim_stream_create(CUstream *ret, unsigned int flags, int priority)
 CUresult sim_stream_destroy(CUstream s)
 {
 	if ((uintptr_t)s <= (uintptr_t)CU_STREAM_PER_THREAD || s->magic != SIM_STREAM_MAGIC ||
-	    s->legacy || s->per_thread)
+		s->legacy || s->per_thread)
 		return CUDA_ERROR_INVALID_HANDLE;
 	while (atomic_load(&s->host_functions))
 		sim_wait_until(sim_now() + HOST_FUNCTION_NS);
@@ -377,7 +377,8 @@ CUresult sim_event_elapsed(float *ret_ms, CUevent start, CUevent end)
 {
 	uint64_t from, to;
 
-	if (!event_valid(start) || !event_valid(end) || (start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
+	if (!event_valid(start) || !event_valid(end) ||
+		(start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
 		return CUDA_ERROR_INVALID_HANDLE;
 	from = start->time_ns;
 	to = end->time_ns;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the simulated driver and runtime tell the simulated CUPTI: the driver exports one sim_tools, CUPTI
- * fills in what it wants to hear. With nothing wanted an API call costs a counter going up and down.
+ * What the simulated driver and runtime tell the simulated CUPTI: the driver exports one sim_tools,
+ * CUPTI fills in what it wants to hear. With nothing wanted an API call costs a counter going up
+ * and down.
  *
- * An API call is bracketed by sim_api_enter and sim_api_exit. Only the outermost call of a thread gets a
- * correlation id; the calls below it (a runtime call's driver calls) share it.
+ * An API call is bracketed by sim_api_enter and sim_api_exit. Only the outermost call of a thread
+ * gets a correlation id; the calls below it (a runtime call's driver calls) share it.
  */
 #pragma once
 
@@ -16,7 +17,14 @@
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
-enum sim_domain { SIM_DRIVER = 1, SIM_RUNTIME, SIM_RESOURCE, SIM_SYNCHRONIZE, SIM_STATE = 6, SIM_DOMAINS };
+enum sim_domain {
+	SIM_DRIVER = 1,
+	SIM_RUNTIME,
+	SIM_RESOURCE,
+	SIM_SYNCHRONIZE,
+	SIM_STATE = 6,
+	SIM_DOMAINS
+};
 
 enum { SIM_CALLBACK_IDS = 1024, SIM_ACTIVITY_KINDS = 64 };
 
@@ -64,9 +72,10 @@ struct sim_work;
 struct sim_run;
 
 struct sim_tools {
-	_Atomic uint8_t active;   /* some API callback or API activity is on: correlation ids are made */
-	_Atomic uint8_t queued;   /* queued and submitted times are wanted */
-	_Atomic uint8_t records;  /* some kind of work is to be recorded */
+	_Atomic uint8_t
+		active; /* some API callback or API activity is on: correlation ids are made */
+	_Atomic uint8_t queued;	 /* queued and submitted times are wanted */
+	_Atomic uint8_t records; /* some kind of work is to be recorded */
 	_Atomic uint8_t callbacks[SIM_DOMAINS][SIM_CALLBACK_IDS];
 	_Atomic uint8_t kinds[SIM_ACTIVITY_KINDS];
 

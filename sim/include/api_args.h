@@ -5,14 +5,17 @@
  */
 #pragma once
 
+/* clang-format off */
+
 #define ARG_DECLARE(type, name) type name
 #define ARG_NAME(type, name)    name
 #define ARG_FIELD(type, name)   type name;
 
-#define ARG_COUNT(...)                                      ARG_COUNT_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ARG_COUNT(...) \
+	ARG_COUNT_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define ARG_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
-#define ARG_PASTE(a, b)                                     ARG_PASTE_(a, b)
-#define ARG_PASTE_(a, b)                                    a##b
+#define ARG_PASTE(a, b)  ARG_PASTE_(a, b)
+#define ARG_PASTE_(a, b) a##b
 
 #define ARG_LIST_1(m, p)       m p
 #define ARG_LIST_2(m, p, ...)  m p, ARG_LIST_1(m, __VA_ARGS__)
@@ -43,3 +46,4 @@
 #define ARGS_DECLARE(...) ARG_PASTE(ARG_LIST_, ARG_COUNT(__VA_ARGS__))(ARG_DECLARE, __VA_ARGS__)
 #define ARGS_NAMES(...)   ARG_PASTE(ARG_LIST_, ARG_COUNT(__VA_ARGS__))(ARG_NAME, __VA_ARGS__)
 #define ARGS_FIELDS(...)  ARG_PASTE(ARG_EACH_, ARG_COUNT(__VA_ARGS__))(ARG_FIELD, __VA_ARGS__)
+/* clang-format on */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The part of the CUDA driver API that the simulator speaks and that our own programs use: types,
- * constants and, from the simulator's table, prototypes. Names, values and layouts are those of CUDA
- * 13.0, so that a program compiled with this header runs on NVIDIA's driver as well
+ * constants and, from the simulator's table, prototypes. Names, values and layouts are those of
+ * CUDA 13.0, so that a program compiled with this header runs on NVIDIA's driver as well
  * (tests/cli/sim_layout.t compares it with NVIDIA's header where that is installed).
  */
 #pragma once
@@ -109,7 +109,9 @@ typedef enum CUdevice_attribute_enum {
 typedef enum CUlimit_enum { CU_LIMIT_STACK_SIZE = 0, CU_LIMIT_PRINTF_FIFO_SIZE = 1 } CUlimit;
 typedef enum CUfunc_cache_enum { CU_FUNC_CACHE_PREFER_NONE = 0 } CUfunc_cache;
 typedef enum CUjit_option_enum { CU_JIT_MAX_REGISTERS = 0 } CUjit_option;
-typedef enum CUlibraryOption_enum { CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0 } CUlibraryOption;
+typedef enum CUlibraryOption_enum {
+	CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0
+} CUlibraryOption;
 
 typedef enum CUfunction_attribute_enum {
 	CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
@@ -329,7 +331,7 @@ typedef struct CUDA_HOST_NODE_PARAMS_st {
 extern "C" {
 #endif
 #define F(cbid, name, call, ...) CUresult name(ARGS_DECLARE(__VA_ARGS__));
-#define F0(cbid, name, call)     CUresult name(void);
+#define F0(cbid, name, call)	 CUresult name(void);
 #include "../driver/driver_api.def"
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA runtime API that the simulator speaks, for host programs in C or C++. Names, values
- * and layouts are those of CUDA 13.0. As with NVIDIA's header, defining CUDA_API_PER_THREAD_DEFAULT_STREAM
- * before it makes the default stream each thread's own.
+ * The part of the CUDA runtime API that the simulator speaks, for host programs in C or C++. Names,
+ * values and layouts are those of CUDA 13.0. As with NVIDIA's header, defining
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM before it makes the default stream each thread's own.
  */
 #pragma once
 
@@ -73,7 +73,9 @@ typedef enum cudaStreamCaptureStatus {
 	cudaStreamCaptureStatusInvalidated = 2
 } cudaStreamCaptureStatus;
 
-typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 } cudaFuncAttribute;
+typedef enum cudaFuncAttribute {
+	cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+} cudaFuncAttribute;
 typedef CUdevice_attribute cudaDeviceAttr;
 typedef CUjit_option cudaJitOption;
 typedef CUlibraryOption cudaLibraryOption;
@@ -159,7 +161,7 @@ struct cudaDeviceProp {
 extern "C" {
 #endif
 #define R(cbid, since, name, work, ...) cudaError_t name(ARGS_DECLARE(__VA_ARGS__));
-#define R0(cbid, since, name, work)     cudaError_t name(void);
+#define R0(cbid, since, name, work)	cudaError_t name(void);
 #include "../runtime/runtime_api.def"
 
 const char *cudaGetErrorString(cudaError_t error);
@@ -171,26 +173,26 @@ cudaError_t cudaPeekAtLastError(void);
 #endif
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-#define cudaMemcpy                  cudaMemcpy_ptds
-#define cudaMemcpy2D                cudaMemcpy2D_ptds
-#define cudaMemset                  cudaMemset_ptds
-#define cudaMemset2D                cudaMemset2D_ptds
-#define cudaMemcpyAsync             cudaMemcpyAsync_ptsz
-#define cudaMemcpy2DAsync           cudaMemcpy2DAsync_ptsz
-#define cudaMemsetAsync             cudaMemsetAsync_ptsz
-#define cudaMemset2DAsync           cudaMemset2DAsync_ptsz
-#define cudaLaunchKernel            cudaLaunchKernel_ptsz
-#define cudaLaunchKernelExC         cudaLaunchKernelExC_ptsz
+#define cudaMemcpy		    cudaMemcpy_ptds
+#define cudaMemcpy2D		    cudaMemcpy2D_ptds
+#define cudaMemset		    cudaMemset_ptds
+#define cudaMemset2D		    cudaMemset2D_ptds
+#define cudaMemcpyAsync		    cudaMemcpyAsync_ptsz
+#define cudaMemcpy2DAsync	    cudaMemcpy2DAsync_ptsz
+#define cudaMemsetAsync		    cudaMemsetAsync_ptsz
+#define cudaMemset2DAsync	    cudaMemset2DAsync_ptsz
+#define cudaLaunchKernel	    cudaLaunchKernel_ptsz
+#define cudaLaunchKernelExC	    cudaLaunchKernelExC_ptsz
 #define cudaLaunchCooperativeKernel cudaLaunchCooperativeKernel_ptsz
-#define cudaLaunchHostFunc          cudaLaunchHostFunc_ptsz
-#define cudaGraphLaunch             cudaGraphLaunch_ptsz
-#define cudaStreamQuery             cudaStreamQuery_ptsz
-#define cudaStreamSynchronize       cudaStreamSynchronize_ptsz
-#define cudaStreamWaitEvent         cudaStreamWaitEvent_ptsz
-#define cudaStreamBeginCapture      cudaStreamBeginCapture_ptsz
-#define cudaStreamEndCapture        cudaStreamEndCapture_ptsz
-#define cudaStreamIsCapturing       cudaStreamIsCapturing_ptsz
-#define cudaEventRecord             cudaEventRecord_ptsz
-#define cudaMallocAsync             cudaMallocAsync_ptsz
-#define cudaFreeAsync               cudaFreeAsync_ptsz
+#define cudaLaunchHostFunc	    cudaLaunchHostFunc_ptsz
+#define cudaGraphLaunch		    cudaGraphLaunch_ptsz
+#define cudaStreamQuery		    cudaStreamQuery_ptsz
+#define cudaStreamSynchronize	    cudaStreamSynchronize_ptsz
+#define cudaStreamWaitEvent	    cudaStreamWaitEvent_ptsz
+#define cudaStreamBeginCapture	    cudaStreamBeginCapture_ptsz
+#define cudaStreamEndCapture	    cudaStreamEndCapture_ptsz
+#define cudaStreamIsCapturing	    cudaStreamIsCapturing_ptsz
+#define cudaEventRecord		    cudaEventRecord_ptsz
+#define cudaMallocAsync		    cudaMallocAsync_ptsz
+#define cudaFreeAsync		    cudaFreeAsync_ptsz
 #endif

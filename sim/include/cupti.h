@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUPTI's callback and activity API that the simulator speaks: names, values and layouts are
- * those of CUPTI 13.0 (tests/cli/sim_layout.t compares them with NVIDIA's headers where those are
- * installed). Kept apart from the header the injected library uses, on purpose: one error must not be able
- * to cancel the other.
+ * The part of CUPTI's callback and activity API that the simulator speaks: names, values and
+ * layouts are those of CUPTI 13.0 (tests/cli/sim_layout.t compares them with NVIDIA's headers where
+ * those are installed). Kept apart from the header the injected library uses, on purpose: one error
+ * must not be able to cancel the other.
  */
 #pragma once
 
@@ -117,8 +117,8 @@ typedef struct {
 
 typedef uint32_t CUpti_CallbackId;
 typedef struct CUpti_Subscriber_st *CUpti_SubscriberHandle;
-typedef void (*CUpti_CallbackFunc)(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-	const void *cbdata);
+typedef void (*CUpti_CallbackFunc)(
+	void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *cbdata);
 
 typedef struct {
 	size_t structSize;
@@ -168,7 +168,11 @@ typedef enum {
 
 typedef enum { CUPTI_FUNC_SHMEM_LIMIT_DEFAULT = 0 } CUpti_FuncShmemLimitConfig;
 
-typedef enum { CUPTI_CHANNEL_TYPE_INVALID = 0, CUPTI_CHANNEL_TYPE_COMPUTE = 1, CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY = 2 } CUpti_ChannelType;
+typedef enum {
+	CUPTI_CHANNEL_TYPE_INVALID = 0,
+	CUPTI_CHANNEL_TYPE_COMPUTE = 1,
+	CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY = 2
+} CUpti_ChannelType;
 
 typedef enum {
 	CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE = 0,
@@ -336,9 +340,10 @@ typedef struct {
 	uint32_t endContextId;
 } CUpti_ActivityGraphTrace2;
 
-typedef void (*CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size, size_t *maxNumRecords);
-typedef void (*CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId, uint8_t *buffer,
-	size_t size, size_t validSize);
+typedef void (*CUpti_BuffersCallbackRequestFunc)(
+	uint8_t **buffer, size_t *size, size_t *maxNumRecords);
+typedef void (*CUpti_BuffersCallbackCompleteFunc)(
+	CUcontext context, uint32_t streamId, uint8_t *buffer, size_t size, size_t validSize);
 typedef uint64_t (*CUpti_TimestampCallbackFunc)(void);
 
 #ifdef __cplusplus
@@ -346,8 +351,8 @@ extern "C" {
 #endif
 CUptiResult cuptiGetVersion(uint32_t *version);
 CUptiResult cuptiGetResultString(CUptiResult result, const char **str);
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
-	void *userdata);
+CUptiResult cuptiSubscribe(
+	CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata);
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 	void *userdata, CUpti_SubscriberParams *pParams);
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
@@ -355,8 +360,8 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 	CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
 	CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
-CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber,
-	CUpti_CallbackDomain domain);
+CUptiResult cuptiEnableDomain(
+	uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain);
 CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber);
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name);
 CUptiResult cuptiSupportedDomains(size_t *domainCount, const CUpti_CallbackDomain **domainTable);
@@ -371,9 +376,10 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 CUptiResult cuptiActivityFlush(CUcontext context, uint32_t streamId, uint32_t flag);
 CUptiResult cuptiActivityFlushAll(uint32_t flag);
 CUptiResult cuptiActivityFlushPeriod(uint32_t time);
-CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes,
-	CUpti_Activity **record);
-CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *dropped);
+CUptiResult cuptiActivityGetNextRecord(
+	uint8_t *buffer, size_t validBufferSizeBytes, CUpti_Activity **record);
+CUptiResult cuptiActivityGetNumDroppedRecords(
+	CUcontext context, uint32_t streamId, size_t *dropped);
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp);
@@ -383,8 +389,8 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp);
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t *contextId);
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *deviceId);
 CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId);
-CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
-	uint32_t *streamId);
+CUptiResult cuptiGetStreamIdEx(
+	CUcontext context, CUstream stream, uint8_t perThreadStream, uint32_t *streamId);
 CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId);
 CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *pId);
 CUptiResult cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId);

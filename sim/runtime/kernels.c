@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Kernels of the runtime: a handle from a library, or a host function that code made by nvcc registered
- * before main. Of a registered image only the kernels' names are used.
+ * Kernels of the runtime: a handle from a library, or a host function that code made by nvcc
+ * registered before main. Of a registered image only the kernels' names are used.
  */
 #include "rt.h"
 
@@ -31,7 +31,7 @@ static void register_function(const void *host, const char *name)
 		const void *none = NULL;
 
 		if (atomic_compare_exchange_strong(&registered[i % REGISTERED].host, &none, host) ||
-		    none == host) {
+			none == host) {
 			registered[i % REGISTERED].function = xpuprof_sim_function(name);
 			return;
 		}
@@ -59,7 +59,8 @@ static CUresult refused(CUfunction f, CUresult result)
 {
 	if (!f)
 		return (CUresult)cudaErrorInvalidDeviceFunction;
-	return result == CUDA_ERROR_INVALID_VALUE ? (CUresult)cudaErrorInvalidConfiguration : result;
+	return result == CUDA_ERROR_INVALID_VALUE ? (CUresult)cudaErrorInvalidConfiguration :
+						    result;
 }
 
 CUresult rt_launch(const void *handle, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
@@ -135,14 +136,15 @@ SIM_EXPORT void **__cudaRegisterFatBinary(void *image);
 SIM_EXPORT void __cudaRegisterFatBinaryEnd(void **handle);
 SIM_EXPORT void __cudaUnregisterFatBinary(void **handle);
 SIM_EXPORT char __cudaInitModule(void **handle);
-SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-	int thread_limit, void *tid, void *bid, dim3 *block, dim3 *grid, int *warp_size);
-SIM_EXPORT void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
-	size_t bytes, int constant, int global);
-SIM_EXPORT unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
-	cudaStream_t stream);
-SIM_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes,
-	cudaStream_t *stream);
+SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device,
+	const char *name, int thread_limit, void *tid, void *bid, dim3 *block, dim3 *grid,
+	int *warp_size);
+SIM_EXPORT void __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
+	int external, size_t bytes, int constant, int global);
+SIM_EXPORT unsigned int __cudaPushCallConfiguration(
+	dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream);
+SIM_EXPORT cudaError_t __cudaPopCallConfiguration(
+	dim3 *grid, dim3 *block, size_t *shared_bytes, cudaStream_t *stream);
 SIM_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *ret, const void *host);
 
 void **__cudaRegisterFatBinary(void *image)
@@ -176,7 +178,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device, const char *name
 {
 }
 
-unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream)
+unsigned int __cudaPushCallConfiguration(
+	dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream)
 {
 	configuration.grid = grid;
 	configuration.block = block;
@@ -185,7 +188,8 @@ unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_by
 	return 0;
 }
 
-cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_bytes, cudaStream_t *stream)
+cudaError_t __cudaPopCallConfiguration(
+	dim3 *grid, dim3 *block, size_t *shared_bytes, cudaStream_t *stream)
 {
 	*grid = configuration.grid;
 	*block = configuration.block;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The runtime's memory calls: pointers where the driver has addresses, one call with a direction where the
- * driver has a call for each.
+ * The runtime's memory calls: pointers where the driver has addresses, one call with a direction
+ * where the driver has a call for each.
  */
 #include "rt.h"
 
@@ -48,8 +48,8 @@ CUresult rt_copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, 
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
-	bool per_thread)
+CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+	cudaStream_t stream, bool per_thread)
 {
 	CUdeviceptr device_to = RT_PTR(to), device_from = RT_PTR(from);
 
@@ -61,8 +61,9 @@ CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind 
 		return per_thread ? cuMemcpyDtoHAsync_v2_ptsz(to, device_from, bytes, stream) :
 				    cuMemcpyDtoHAsync_v2(to, device_from, bytes, stream);
 	case cudaMemcpyDeviceToDevice:
-		return per_thread ? cuMemcpyDtoDAsync_v2_ptsz(device_to, device_from, bytes, stream) :
-				    cuMemcpyDtoDAsync_v2(device_to, device_from, bytes, stream);
+		return per_thread ?
+			       cuMemcpyDtoDAsync_v2_ptsz(device_to, device_from, bytes, stream) :
+			       cuMemcpyDtoDAsync_v2(device_to, device_from, bytes, stream);
 	case cudaMemcpyHostToHost:
 	case cudaMemcpyDefault:
 		return per_thread ? cuMemcpyAsync_ptsz(device_to, device_from, bytes, stream) :
@@ -132,8 +133,8 @@ CUresult rt_copy_peer(void *to, int to_device, const void *from, int from_device
 	return result ? result : cuMemcpyPeer(RT_PTR(to), there, RT_PTR(from), here, bytes);
 }
 
-CUresult rt_copy_peer_async(void *to, int to_device, const void *from, int from_device, size_t bytes,
-	cudaStream_t stream)
+CUresult rt_copy_peer_async(void *to, int to_device, const void *from, int from_device,
+	size_t bytes, cudaStream_t stream)
 {
 	CUcontext there, here;
 	CUresult result = both(to_device, from_device, &there, &here);
@@ -169,7 +170,8 @@ CUresult rt_add_fill(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNod
 
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
-	params = (CUDA_MEMSET_NODE_PARAMS){ RT_PTR(p->dst), p->pitch, p->value, p->elementSize, p->width,
-		p->height };
-	return cuGraphAddMemsetNode(ret, graph, dependencies, count, &params, xpuprof_sim_context());
+	params = (CUDA_MEMSET_NODE_PARAMS){ RT_PTR(p->dst), p->pitch, p->value, p->elementSize,
+		p->width, p->height };
+	return cuGraphAddMemsetNode(
+		ret, graph, dependencies, count, &params, xpuprof_sim_context());
 }

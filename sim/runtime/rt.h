@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the simulated runtime: what runtime_api.def's rows call. Everything is done by driver calls, which
- * CUPTI therefore sees nested in the runtime's, with the same correlation id.
+ * Inside the simulated runtime: what runtime_api.def's rows call. Everything is done by driver
+ * calls, which CUPTI therefore sees nested in the runtime's, with the same correlation id.
  */
 #pragma once
 
@@ -40,24 +40,25 @@ CUresult rt_malloc_pitch(void **ret, size_t *ret_pitch, size_t width, size_t hei
 CUresult rt_malloc_managed(void **ret, size_t bytes, unsigned int flags);
 CUresult rt_malloc_async(void **ret, size_t bytes, cudaStream_t stream, bool per_thread);
 CUresult rt_copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, bool per_thread);
-CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
-	bool per_thread);
+CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+	cudaStream_t stream, bool per_thread);
 CUresult rt_copy_2d(struct rt_box box, bool per_thread);
 CUresult rt_copy_2d_async(struct rt_box box, cudaStream_t stream, bool per_thread);
 CUresult rt_copy_peer(void *to, int to_device, const void *from, int from_device, size_t bytes);
-CUresult rt_copy_peer_async(void *to, int to_device, const void *from, int from_device, size_t bytes,
-	cudaStream_t stream);
+CUresult rt_copy_peer_async(void *to, int to_device, const void *from, int from_device,
+	size_t bytes, cudaStream_t stream);
 CUresult rt_add_copy(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
 	size_t count, struct rt_box box);
 CUresult rt_add_fill(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
 	size_t count, const struct cudaMemsetParams *p);
 
 /* kernels.c */
-CUfunction rt_function(const void *handle); /* a kernel handle or a registered host function; or NULL */
+CUfunction rt_function(
+	const void *handle); /* a kernel handle or a registered host function; or NULL */
 CUresult rt_launch(const void *f, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
 	cudaStream_t stream, __typeof__(cuLaunchKernel) *launch);
-CUresult rt_launch_cooperative(const void *f, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
-	cudaStream_t stream, __typeof__(cuLaunchCooperativeKernel) *launch);
+CUresult rt_launch_cooperative(const void *f, dim3 grid, dim3 block, void **arguments,
+	size_t shared_bytes, cudaStream_t stream, __typeof__(cuLaunchCooperativeKernel) *launch);
 CUresult rt_launch_config(const cudaLaunchConfig_t *config, const void *f, void **arguments,
 	__typeof__(cuLaunchKernelEx) *launch);
 CUresult rt_add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *dependencies,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The exported runtime API, made from runtime_api.def, and what it needs around the driver: the device a
- * thread chose, its primary context, the last error.
+ * The exported runtime API, made from runtime_api.def, and what it needs around the driver: the
+ * device a thread chose, its primary context, the last error.
  */
 #include "rt.h"
 
@@ -68,8 +68,8 @@ static cudaError_t note(CUresult result)
 	CUresult start_ = xpuprof_sim_start();                                                     \
 	if (start_)                                                                                \
 		return note(start_);                                                               \
-	if (atomic_load_explicit(&xpuprof_sim_tools.callbacks[SIM_RUNTIME][id],                    \
-		    memory_order_relaxed))                                                         \
+	if (atomic_load_explicit(                                                                  \
+		    &xpuprof_sim_tools.callbacks[SIM_RUNTIME][id], memory_order_relaxed))          \
 		call_.symbol = (kernel);                                                           \
 	xpuprof_sim_enter(&call_);                                                                 \
 	start_ = (context) ? need_context() : CUDA_SUCCESS;                                        \

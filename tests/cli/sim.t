@@ -4,6 +4,7 @@
 . "$(dirname "$0")/tap.sh"
 build=$(cd "$build" && pwd)
 programs=$build/tests/programs
+tools=$build/tests/gpu
 export LD_LIBRARY_PATH="$build/sim"
 unset CUDA_INJECTION64_PATH XPUPROF_SIM_FAULTS XPUPROF_SIM_DEVICES
 
@@ -17,14 +18,15 @@ print(sum(l["works"] for l in lines if l["type"] in ("kernel", "copy", "set", "g
 
 # what a tool that records everything received from a program
 records_of() {
-	XPUPROF_FLOOR=activity,callbacks CUDA_INJECTION64_PATH=$build/tests/gpu/libfloor_tool.so "$@" 2>&1 >/dev/null |
+	XPUPROF_FLOOR=activity,callbacks CUDA_INJECTION64_PATH=$tools/libfloor_tool.so \
+		"$@" 2>&1 >/dev/null |
 		sed -n 's/.*records \([0-9]*\), dropped 0/\1/p'
 }
 
 sequence_of() { # OUTPUT PROGRAM...
 	output=$1
 	shift
-	XPUPROF_SEQUENCE=$output CUDA_INJECTION64_PATH=$build/tests/gpu/libcupti_sequence.so "$@" >/dev/null
+	XPUPROF_SEQUENCE=$output CUDA_INJECTION64_PATH=$tools/libcupti_sequence.so "$@" >/dev/null
 }
 
 run "$build/demo/train" --steps 16
@@ -58,7 +60,8 @@ is "$(grep -A5 'runtime cudaLaunchKernel c13 ' one)" "runtime cudaLaunchKernel c
   return 0
 return 0
 runtime cudaLaunchKernel c14 (count_a_us5)
-  driver cuLaunchKernel c14 (count_a_us5)" "a driver call has the correlation id of the runtime call above it"
+  driver cuLaunchKernel c14 (count_a_us5)" \
+	"a driver call has the correlation id of the runtime call above it"
 is "$(grep -c 'graph node cloned' one)" 30 "every node is told when it is cloned"
 
 run "$programs/fork_wrapper" "$programs/launches"
@@ -77,8 +80,8 @@ for how in segfault:139 kill:137 term:143 abort:134 _exit:3 exit:3; do
 	is "$status" "${how#*:}" "crash ends by ${how%:*}"
 done
 
-run env XPUPROF_SIM_FAULTS=subscriber-after CUDA_INJECTION64_PATH="$build/tests/gpu/libfloor_tool.so" \
-	XPUPROF_FLOOR=callbacks "$programs/launches"
+run env XPUPROF_SIM_FAULTS=subscriber-after XPUPROF_FLOOR=callbacks \
+	CUDA_INJECTION64_PATH="$tools/libfloor_tool.so" "$programs/launches"
 has "$err" "a later subscriber got 39" "a tool that comes later is refused by CUPTI"
 run env XPUPROF_SIM_FAULTS=no-such-fault "$programs/launches"
 has "$err" "unknown fault 'no-such-fault'" "a misspelt fault is not ignored"

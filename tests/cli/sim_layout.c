@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Prints where the fields of the structs lie and what constants are worth, by whichever CUDA headers it is
- * compiled with; sim_layout.t compiles it twice and compares.
+ * Prints where the fields of the structs lie and what constants are worth, by whichever CUDA
+ * headers it is compiled with; sim_layout.t compiles it twice and compares.
  */
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SIZE(type)     printf("sizeof " #type " %zu\n", sizeof(type));
+#define SIZE(type)	printf("sizeof " #type " %zu\n", sizeof(type));
 #define AT(type, field) printf(#type "." #field " %zu\n", offsetof(type, field));
-#define VALUE(name)    printf(#name " %lld\n", (long long)(name));
+#define VALUE(name)	printf(#name " %lld\n", (long long)(name));
 
+/* clang-format off */
 static void driver_structs(void)
 {
 	SIZE(CUDA_MEMCPY2D) AT(CUDA_MEMCPY2D, srcDevice) AT(CUDA_MEMCPY2D, dstMemoryType)
@@ -91,6 +92,7 @@ static void constants(void)
 	VALUE(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
 }
 
+/* clang-format on */
 int main(void)
 {
 	driver_structs();

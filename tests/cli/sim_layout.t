@@ -5,7 +5,8 @@
 cuda=${CUDA_HOME:-/usr/local/cuda}/include
 root=$here/../..
 [ -e "$cuda/cupti.h" ] || skip_all "no CUDA headers in $cuda"
-grep -q 'define CUDA_VERSION 13000' "$cuda/cuda.h" || skip_all "the headers in $cuda are not CUDA 13.0's"
+grep -q 'define CUDA_VERSION 13000' "$cuda/cuda.h" ||
+	skip_all "the headers in $cuda are not CUDA 13.0's"
 
 layout() { # FOLDER OF HEADERS, OUTPUT
 	cc -w -I"$1" -o layout "$here/sim_layout.c" && ./layout >"$2"
@@ -13,7 +14,8 @@ layout() { # FOLDER OF HEADERS, OUTPUT
 
 # "name number" of every function in a table of the simulator
 driver_table() {
-	sed -nE 's/^[FUL]0?\(([0-9]+), (cu[A-Za-z0-9_]+),.*/\2 \1/p' "$root/sim/driver/driver_api.def" | sort
+	sed -nE 's/^[FUL]0?\(([0-9]+), (cu[A-Za-z0-9_]+),.*/\2 \1/p' \
+		"$root/sim/driver/driver_api.def" | sort
 }
 
 runtime_table() {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * What CUPTI tells about a program, as text that can be compared between NVIDIA's driver and the simulated
- * one: every callback in its order, then every record. Ids are numbered by their first appearance, times are
- * left out, and so are questions (cuDeviceGetAttribute and its like), which say nothing about the program.
+ * What CUPTI tells about a program, as text that can be compared between NVIDIA's driver and the
+ *simulated one: every callback in its order, then every record. Ids are numbered by their first
+ *appearance, times are left out, and so are questions (cuDeviceGetAttribute and its like), which
+ *say nothing about the program.
  *
- * A library of its own for CUDA_INJECTION64_PATH; for programs with one thread. It links nothing of CUDA.
+ * A library of its own for CUDA_INJECTION64_PATH; for programs with one thread. It links nothing of
+ *CUDA.
  *
- *	CUDA_INJECTION64_PATH=build/tests/gpu/libcupti_sequence.so XPUPROF_SEQUENCE=out.txt PROGRAM
+ *	XPUPROF_SEQUENCE=out.txt CUDA_INJECTION64_PATH=.../libcupti_sequence.so PROGRAM
  */
 #include <cupti.h>
 
@@ -89,7 +91,7 @@ static bool question(const char *name)
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])) &&
-		    strncmp(name, "__cudaLaunchKernel", 18))
+			strncmp(name, "__cudaLaunchKernel", 18))
 			return true;
 	return false;
 }
@@ -111,7 +113,8 @@ static void api(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)
 		seq.depth--;
 	indent();
 	if (data->callbackSite == CUPTI_API_ENTER) {
-		fprintf(seq.out, "%s %s%s", domain == CUPTI_CB_DOMAIN_DRIVER_API ? "driver" : "runtime",
+		fprintf(seq.out, "%s %s%s",
+			domain == CUPTI_CB_DOMAIN_DRIVER_API ? "driver" : "runtime",
 			data->functionName, correlation);
 		if (data->symbolName)
 			fprintf(seq.out, " (%s)", data->symbolName);
@@ -123,13 +126,28 @@ static void api(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)
 }
 
 static const char *const resources[CUPTI_CBID_RESOURCE_SIZE] = {
-	[1] = "context created", "context destroy starting", "stream created",
-	"stream destroy starting", "init finished", "module loaded", "module unload starting",
-	"module profiled", "graph created", "graph destroy starting", "graph cloned",
-	"graph node create starting", "graph node created", "graph node destroy starting",
-	"graph node dependency created", "graph node dependency destroy starting",
-	"graph exec create starting", "graph exec created", "graph exec destroy starting",
-	"graph node cloned", "stream attribute changed", "graph node updated",
+	[1] = "context created",
+	"context destroy starting",
+	"stream created",
+	"stream destroy starting",
+	"init finished",
+	"module loaded",
+	"module unload starting",
+	"module profiled",
+	"graph created",
+	"graph destroy starting",
+	"graph cloned",
+	"graph node create starting",
+	"graph node created",
+	"graph node destroy starting",
+	"graph node dependency created",
+	"graph node dependency destroy starting",
+	"graph exec create starting",
+	"graph exec created",
+	"graph exec destroy starting",
+	"graph node cloned",
+	"stream attribute changed",
+	"graph node updated",
 	"graph node set params",
 };
 
@@ -150,30 +168,33 @@ static void graph_resource(CUpti_CallbackId id, const CUpti_GraphData *g)
 	if (g->graph && !seq.GetGraphId(g->graph, &graph))
 		fprintf(seq.out, " graph%s", label(&seq.graphs, graph, text));
 	if (id == CUPTI_CBID_RESOURCE_GRAPH_CLONED && g->originalGraph &&
-	    !seq.GetGraphId(g->originalGraph, &graph))
+		!seq.GetGraphId(g->originalGraph, &graph))
 		fprintf(seq.out, " from%s", label(&seq.graphs, graph, text));
 	if (id >= CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED &&
-	    id <= CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING &&
-	    !seq.GetGraphExecId(g->graphExec, &graph))
+		id <= CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING &&
+		!seq.GetGraphExecId(g->graphExec, &graph))
 		fprintf(seq.out, " exec%s", label(&seq.graphs, graph, text));
 	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
-	    id == CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING ||
-	    id == CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED ||
-	    id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
-	    id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
+		id == CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING ||
+		id == CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED ||
+		id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
+		id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
 		print_node("node", g->node);
-	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED || id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
+	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
+		id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
 		print_node("from", g->originalNode);
 	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED)
 		print_node("on", g->dependency);
-	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
+	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
+		id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
 		fprintf(seq.out, " type %d", g->nodeType);
 }
 
 static bool about_graphs(CUpti_CallbackId id)
 {
-	return (id >= CUPTI_CBID_RESOURCE_GRAPH_CREATED && id <= CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) ||
-		id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED;
+	return (id >= CUPTI_CBID_RESOURCE_GRAPH_CREATED &&
+		       id <= CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) ||
+	       id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED;
 }
 
 static void resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
@@ -182,16 +203,18 @@ static void resource(CUpti_CallbackId id, const CUpti_ResourceData *data)
 	char text[32];
 
 	indent();
-	fprintf(seq.out, "- %s", id < CUPTI_CBID_RESOURCE_SIZE && resources[id] ? resources[id] : "?");
+	fprintf(seq.out, "- %s",
+		id < CUPTI_CBID_RESOURCE_SIZE && resources[id] ? resources[id] : "?");
 	if (id == CUPTI_CBID_RESOURCE_STREAM_CREATED &&
-	    !seq.GetStreamIdEx(data->context, data->resourceHandle.stream, 0, &stream))
+		!seq.GetStreamIdEx(data->context, data->resourceHandle.stream, 0, &stream))
 		fprintf(seq.out, "%s", label(&seq.streams, stream, text));
 	if (about_graphs(id) && data->resourceDescriptor)
 		graph_resource(id, data->resourceDescriptor);
 	fputc('\n', seq.out);
 }
 
-static void callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+static void callback(
+	void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	switch (domain) {
 	case CUPTI_CB_DOMAIN_DRIVER_API:
@@ -249,13 +272,13 @@ static void print_common(const char *what, uint32_t correlation, uint32_t contex
 static void print_record(const CUpti_Activity *any)
 {
 #define COMMON(what, r)                                                                            \
-	print_common(what, (r)->correlationId, (r)->contextId, (r)->streamId, (r)->graphId,         \
+	print_common(what, (r)->correlationId, (r)->contextId, (r)->streamId, (r)->graphId,        \
 		(r)->graphNodeId, times((r)->start, (r)->end))
 #define KERNEL(r)                                                                                  \
 	(COMMON("kernel", r),                                                                      \
-		fprintf(seq.out, " %s grid %d %d %d block %d %d %d shared %d type %d\n", (r)->name, \
-			(r)->gridX, (r)->gridY, (r)->gridZ, (r)->blockX, (r)->blockY, (r)->blockZ,  \
-			(r)->dynamicSharedMemory, (r)->launchType))
+		fprintf(seq.out, " %s grid %d %d %d block %d %d %d shared %d type %d\n",           \
+			(r)->name, (r)->gridX, (r)->gridY, (r)->gridZ, (r)->blockX, (r)->blockY,   \
+			(r)->blockZ, (r)->dynamicSharedMemory, (r)->launchType))
 #define MOVED(r)                                                                                   \
 	fprintf(seq.out, " kind %d from %d to %d flags %d bytes %llu\n", (r)->copyKind,            \
 		(r)->srcKind, (r)->dstKind, (r)->flags, (unsigned long long)(r)->bytes)
@@ -281,7 +304,8 @@ static void keep(const CUpti_Activity *any, size_t available)
 		return;
 	seq.record_count++;
 	memcpy(k->bytes, any, available < RECORD_BYTES ? available : RECORD_BYTES);
-#define PLACE(r) (k->correlation = (r)->correlationId, k->node = (r)->graphNodeId, k->start = (r)->start)
+#define PLACE(r)                                                                                   \
+	(k->correlation = (r)->correlationId, k->node = (r)->graphNodeId, k->start = (r)->start)
 	EACH_KIND(any, PLACE, PLACE, PLACE, PLACE)
 #undef PLACE
 }
@@ -355,14 +379,16 @@ int InitializeInjection(void);
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET };
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+		CUPTI_ACTIVITY_KIND_MEMSET };
 	const char *path = getenv("XPUPROF_SEQUENCE");
 	CUpti_SubscriberHandle subscriber;
 	int error;
 
 	seq.out = path ? fopen(path, "w") : stderr;
 	if (!seq.out || !load()) {
-		fprintf(stderr, "cupti_sequence: cannot open '%s' or CUPTI\n", path ? path : "stderr");
+		fprintf(stderr, "cupti_sequence: cannot open '%s' or CUPTI\n",
+			path ? path : "stderr");
 		return 1;
 	}
 	error = seq.Subscribe(&subscriber, callback, NULL);

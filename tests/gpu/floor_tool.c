@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The least that a tool using CUPTI costs: a library for CUDA_INJECTION64_PATH that receives and counts, and
- * does nothing else. What it adds to a program is the floor under any profiler's overhead.
+ * The least that a tool using CUPTI costs: a library for CUDA_INJECTION64_PATH that receives and
+ *counts, and does nothing else. What it adds to a program is the floor under any profiler's
+ *overhead.
  *
  *	XPUPROF_FLOOR=activity		records of kernels, copies and sets
  *	XPUPROF_FLOOR=callbacks		ENTER and EXIT of launches
@@ -36,7 +37,8 @@ static struct {
 	__typeof__(cuptiActivityGetNumDroppedRecords) *ActivityGetNumDroppedRecords;
 } tool = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void callback(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
+static void callback(
+	void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	atomic_fetch_add_explicit(&tool.callbacks, 1, memory_order_relaxed);
 }
@@ -84,7 +86,8 @@ static void finish(void)
 
 	tool.ActivityFlushAll(1);
 	tool.ActivityGetNumDroppedRecords(NULL, 0, &dropped);
-	fprintf(stderr, "callbacks %lu, records %lu, dropped %zu\n", tool.callbacks, tool.records, dropped);
+	fprintf(stderr, "callbacks %lu, records %lu, dropped %zu\n", tool.callbacks, tool.records,
+		dropped);
 }
 
 static bool load(void)
@@ -114,7 +117,8 @@ static bool load(void)
 static int enable_callbacks(void)
 {
 	static const CUpti_CallbackId driver[] = { 307, 442, 477, 478, 514, 515, 652, 653 };
-	static const CUpti_CallbackId runtime[] = { 211, 214, 269, 270, 311, 312, 430, 431, 505, 506 };
+	static const CUpti_CallbackId runtime[] = { 211, 214, 269, 270, 311, 312, 430, 431, 505,
+		506 };
 	CUpti_SubscriberHandle subscriber;
 	int error = tool.Subscribe(&subscriber, callback, NULL);
 
@@ -131,7 +135,8 @@ static int enable_callbacks(void)
 static int enable_activity(void)
 {
 	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET };
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+		CUPTI_ACTIVITY_KIND_MEMSET };
 	int error = tool.ActivityRegisterCallbacks(request, complete);
 	pthread_t thread;
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-__attribute__((noinline)) static void launch_before_the_end(gpu_kernel kernel, int count)
+STAGE void launch_before_the_end(gpu_kernel kernel, int count)
 {
 	for (int i = 0; i < count; i++)
 		gpu_launch(kernel, NULL);

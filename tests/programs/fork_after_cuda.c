@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * As a PyTorch DataLoader does: a process that uses CUDA forks workers that do not, and goes on. Half the
- * workers leave by exit(), which runs what was registered with atexit, half by _exit().
+ * As a PyTorch DataLoader does: a process that uses CUDA forks workers that do not, and goes on.
+ *Half the workers leave by exit(), which runs what was registered with atexit, half by _exit().
  *
  *	fork_after_cuda [--workers N]
  *
@@ -15,7 +15,7 @@
 
 enum { LAUNCHES = 40, WORKERS = 4, WORKER_STATUS = 7 };
 
-__attribute__((noinline)) static void launch_in_parent(gpu_kernel kernel)
+STAGE void launch_in_parent(gpu_kernel kernel)
 {
 	for (int i = 0; i < LAUNCHES; i++)
 		gpu_launch(kernel, NULL);
@@ -23,7 +23,7 @@ __attribute__((noinline)) static void launch_in_parent(gpu_kernel kernel)
 	expect((struct expected){ "kernel", __func__, "count_a_us5", NULL, LAUNCHES, LAUNCHES, 0 });
 }
 
-__attribute__((noinline)) static void work_in_child(void)
+STAGE void work_in_child(void)
 {
 	volatile unsigned long sum = 0;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUDA for the programs with known launches, in two forms from one source: the driver API found by dlopen
- * (default), or the runtime API (GPU_RUNTIME defined), linked to the simulated or to NVIDIA's libcudart,
- * shared or static. Kernels are PTX text in both.
+ * CUDA for the programs with known launches, in two forms from one source: the driver API found by
+ * dlopen (default), or the runtime API (GPU_RUNTIME defined), linked to the simulated or to
+ * NVIDIA's libcudart, shared or static. Kernels are PTX text in both.
  *
- * Everything here is inlined, so that the function that calls gpu_launch is the one that calls CUDA. A
- * result that is not expected ends the program.
+ * Everything here is inlined, so that the function that calls gpu_launch is the one that calls
+ * CUDA. A result that is not expected ends the program.
  */
 #pragma once
 
@@ -15,6 +15,16 @@
 #include <stdlib.h>
 
 #define GPU static inline __attribute__((always_inline))
+
+/*
+ * A function whose name and frame a profile must show: never inlined, nor specialized under another
+ * name.
+ */
+#ifdef __clang__
+#define STAGE __attribute__((noinline)) static
+#else
+#define STAGE __attribute__((noinline, noclone)) static
+#endif
 
 enum { GPU_BLOCK = 64, GPU_GRID = 8 };
 
@@ -44,9 +54,15 @@ enum gpu_copy_kind { GPU_HTOD, GPU_DTOH, GPU_DTOD, GPU_UNIFIED };
 	"\tret;\n"                                                                                 \
 	"}\n"
 
-static const char gpu_ptx[] = ".version 6.0\n.target sm_52\n.address_size 64\n" GPU_KERNEL(
-	"count_a_us5") GPU_KERNEL("count_b_us3") GPU_KERNEL("count_c_us8")
-	GPU_KERNEL("count_cooperative_us4") GPU_KERNEL("count_tiny_ns100");
+/* clang-format off */
+static const char gpu_ptx[] =
+	".version 6.0\n.target sm_52\n.address_size 64\n"
+	GPU_KERNEL("count_a_us5")
+	GPU_KERNEL("count_b_us3")
+	GPU_KERNEL("count_c_us8")
+	GPU_KERNEL("count_cooperative_us4")
+	GPU_KERNEL("count_tiny_ns100");
+/* clang-format on */
 
 #ifdef GPU_RUNTIME
 #include "gpu_runtime.h"

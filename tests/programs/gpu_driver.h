@@ -64,7 +64,7 @@ GPU bool gpu_try_launch(gpu_kernel k, unsigned int block, gpu_stream s)
 	GPU_ARGUMENTS;
 
 	return gpu.driver.cuLaunchKernel(k, GPU_GRID, 1, 1, block, 1, 1, 0, s, arguments, NULL) ==
-		CUDA_SUCCESS;
+	       CUDA_SUCCESS;
 }
 
 GPU void gpu_launch(gpu_kernel k, gpu_stream s)
@@ -78,14 +78,20 @@ GPU void gpu_launch_ptsz(gpu_kernel k)
 {
 	GPU_ARGUMENTS;
 
-	GPU_CHECK(cuLaunchKernel_ptsz(k, GPU_GRID, 1, 1, GPU_BLOCK, 1, 1, 0, NULL, arguments, NULL));
+	GPU_CHECK(
+		cuLaunchKernel_ptsz(k, GPU_GRID, 1, 1, GPU_BLOCK, 1, 1, 0, NULL, arguments, NULL));
 }
 
 GPU void gpu_launch_extended(gpu_kernel k, gpu_stream s)
 {
 	GPU_ARGUMENTS;
-	CUlaunchConfig config = { .gridDimX = GPU_GRID, .gridDimY = 1, .gridDimZ = 1,
-		.blockDimX = GPU_BLOCK, .blockDimY = 1, .blockDimZ = 1, .hStream = s };
+	CUlaunchConfig config = { .gridDimX = GPU_GRID,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = GPU_BLOCK,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.hStream = s };
 
 	GPU_CHECK(cuLaunchKernelEx(&config, k, arguments, NULL));
 }
@@ -125,7 +131,8 @@ GPU void gpu_free_pinned(void *at)
 
 GPU void gpu_copy(void *to, const void *from, size_t bytes, enum gpu_copy_kind kind)
 {
-	CUdeviceptr device_to = (CUdeviceptr)(uintptr_t)to, device_from = (CUdeviceptr)(uintptr_t)from;
+	CUdeviceptr device_to = (CUdeviceptr)(uintptr_t)to,
+		    device_from = (CUdeviceptr)(uintptr_t)from;
 
 	if (kind == GPU_HTOD)
 		GPU_CHECK(cuMemcpyHtoD_v2(device_to, from, bytes));
@@ -137,9 +144,11 @@ GPU void gpu_copy(void *to, const void *from, size_t bytes, enum gpu_copy_kind k
 		GPU_CHECK(cuMemcpy(device_to, device_from, bytes));
 }
 
-GPU void gpu_copy_async(void *to, const void *from, size_t bytes, enum gpu_copy_kind kind, gpu_stream s)
+GPU void gpu_copy_async(
+	void *to, const void *from, size_t bytes, enum gpu_copy_kind kind, gpu_stream s)
 {
-	CUdeviceptr device_to = (CUdeviceptr)(uintptr_t)to, device_from = (CUdeviceptr)(uintptr_t)from;
+	CUdeviceptr device_to = (CUdeviceptr)(uintptr_t)to,
+		    device_from = (CUdeviceptr)(uintptr_t)from;
 
 	if (kind == GPU_HTOD)
 		GPU_CHECK(cuMemcpyHtoDAsync_v2(device_to, from, bytes, s));
@@ -154,9 +163,14 @@ GPU void gpu_copy_async(void *to, const void *from, size_t bytes, enum gpu_copy_
 /* Half of each row of a square of `side` bytes, from the host. */
 GPU void gpu_copy_rows(void *to, const void *from, size_t side)
 {
-	CUDA_MEMCPY2D p = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from, .srcPitch = side,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = (CUdeviceptr)(uintptr_t)to,
-		.dstPitch = side, .WidthInBytes = side / 2, .Height = side };
+	CUDA_MEMCPY2D p = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = from,
+		.srcPitch = side,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = (CUdeviceptr)(uintptr_t)to,
+		.dstPitch = side,
+		.WidthInBytes = side / 2,
+		.Height = side };
 
 	GPU_CHECK(cuMemcpy2D_v2(&p));
 }
@@ -173,7 +187,8 @@ GPU void gpu_set_async(void *at, int value, size_t bytes, gpu_stream s)
 
 GPU void gpu_set_rows(void *at, int value, size_t side)
 {
-	GPU_CHECK(cuMemsetD2D8_v2((CUdeviceptr)(uintptr_t)at, side, (unsigned char)value, side / 2, side));
+	GPU_CHECK(cuMemsetD2D8_v2(
+		(CUdeviceptr)(uintptr_t)at, side, (unsigned char)value, side / 2, side));
 }
 
 GPU gpu_stream gpu_stream_new(bool blocking)
@@ -264,8 +279,14 @@ GPU void gpu_graph_free(gpu_graph g)
 GPU gpu_node gpu_graph_add_kernel(gpu_graph g, gpu_node after, gpu_kernel k)
 {
 	GPU_ARGUMENTS;
-	CUDA_KERNEL_NODE_PARAMS p = { .func = k, .gridDimX = GPU_GRID, .gridDimY = 1, .gridDimZ = 1,
-		.blockDimX = GPU_BLOCK, .blockDimY = 1, .blockDimZ = 1, .kernelParams = arguments };
+	CUDA_KERNEL_NODE_PARAMS p = { .func = k,
+		.gridDimX = GPU_GRID,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = GPU_BLOCK,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.kernelParams = arguments };
 	CUgraphNode node;
 
 	GPU_CHECK(cuGraphAddKernelNode_v2(&node, g, &after, after ? 1 : 0, &p));
@@ -273,11 +294,18 @@ GPU gpu_node gpu_graph_add_kernel(gpu_graph g, gpu_node after, gpu_kernel k)
 }
 
 /* From the host to the device. */
-GPU gpu_node gpu_graph_add_copy(gpu_graph g, gpu_node after, void *to, const void *from, size_t bytes)
+GPU gpu_node gpu_graph_add_copy(
+	gpu_graph g, gpu_node after, void *to, const void *from, size_t bytes)
 {
-	CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = from, .srcPitch = bytes,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = (CUdeviceptr)(uintptr_t)to,
-		.dstPitch = bytes, .WidthInBytes = bytes, .Height = 1, .Depth = 1 };
+	CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = from,
+		.srcPitch = bytes,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = (CUdeviceptr)(uintptr_t)to,
+		.dstPitch = bytes,
+		.WidthInBytes = bytes,
+		.Height = 1,
+		.Depth = 1 };
 	CUgraphNode node;
 
 	GPU_CHECK(cuGraphAddMemcpyNode(&node, g, &after, after ? 1 : 0, &p, gpu.context));
@@ -286,8 +314,11 @@ GPU gpu_node gpu_graph_add_copy(gpu_graph g, gpu_node after, void *to, const voi
 
 GPU gpu_node gpu_graph_add_set(gpu_graph g, gpu_node after, void *at, int value, size_t bytes)
 {
-	CUDA_MEMSET_NODE_PARAMS p = { .dst = (CUdeviceptr)(uintptr_t)at, .value = (unsigned char)value,
-		.elementSize = 1, .width = bytes, .height = 1 };
+	CUDA_MEMSET_NODE_PARAMS p = { .dst = (CUdeviceptr)(uintptr_t)at,
+		.value = (unsigned char)value,
+		.elementSize = 1,
+		.width = bytes,
+		.height = 1 };
 	CUgraphNode node;
 
 	GPU_CHECK(cuGraphAddMemsetNode(&node, g, &after, after ? 1 : 0, &p, gpu.context));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpu.h over the runtime API. Compiles with the simulator's header and with NVIDIA's. Kernels come from
- * cudaLibraryLoadData (CUDA 12.6 and later), whose handles cudaLaunchKernel takes.
+ * gpu.h over the runtime API. Compiles with the simulator's header and with NVIDIA's. Kernels come
+ * from cudaLibraryLoadData (CUDA 12.6 and later), whose handles cudaLaunchKernel takes.
  */
 #pragma once
 
@@ -152,7 +152,8 @@ GPU void gpu_copy(void *to, const void *from, size_t bytes, enum gpu_copy_kind k
 	GPU_CHECK(cudaMemcpy(to, from, bytes, gpu_kind(kind)));
 }
 
-GPU void gpu_copy_async(void *to, const void *from, size_t bytes, enum gpu_copy_kind kind, gpu_stream s)
+GPU void gpu_copy_async(
+	void *to, const void *from, size_t bytes, enum gpu_copy_kind kind, gpu_stream s)
 {
 	GPU_CHECK(cudaMemcpyAsync(to, from, bytes, gpu_kind(kind), s));
 }
@@ -181,7 +182,8 @@ GPU gpu_stream gpu_stream_new(bool blocking)
 {
 	cudaStream_t s;
 
-	GPU_CHECK(cudaStreamCreateWithFlags(&s, blocking ? cudaStreamDefault : cudaStreamNonBlocking));
+	GPU_CHECK(cudaStreamCreateWithFlags(
+		&s, blocking ? cudaStreamDefault : cudaStreamNonBlocking));
 	return s;
 }
 
@@ -265,27 +267,32 @@ GPU void gpu_graph_free(gpu_graph g)
 GPU gpu_node gpu_graph_add_kernel(gpu_graph g, gpu_node after, gpu_kernel k)
 {
 	GPU_ARGUMENTS;
-	struct cudaKernelNodeParams p = { .func = (void *)k, .gridDim = grid, .blockDim = block,
-		.kernelParams = arguments };
+	struct cudaKernelNodeParams p = {
+		.func = (void *)k, .gridDim = grid, .blockDim = block, .kernelParams = arguments
+	};
 	cudaGraphNode_t node;
 
 	GPU_CHECK(cudaGraphAddKernelNode(&node, g, &after, after ? 1 : 0, &p));
 	return node;
 }
 
-GPU gpu_node gpu_graph_add_copy(gpu_graph g, gpu_node after, void *to, const void *from, size_t bytes)
+GPU gpu_node gpu_graph_add_copy(
+	gpu_graph g, gpu_node after, void *to, const void *from, size_t bytes)
 {
 	cudaGraphNode_t node;
 
-	GPU_CHECK(cudaGraphAddMemcpyNode1D(&node, g, &after, after ? 1 : 0, to, from, bytes,
-		cudaMemcpyHostToDevice));
+	GPU_CHECK(cudaGraphAddMemcpyNode1D(
+		&node, g, &after, after ? 1 : 0, to, from, bytes, cudaMemcpyHostToDevice));
 	return node;
 }
 
 GPU gpu_node gpu_graph_add_set(gpu_graph g, gpu_node after, void *at, int value, size_t bytes)
 {
-	struct cudaMemsetParams p = { .dst = at, .value = (unsigned char)value, .elementSize = 1,
-		.width = bytes, .height = 1 };
+	struct cudaMemsetParams p = { .dst = at,
+		.value = (unsigned char)value,
+		.elementSize = 1,
+		.width = bytes,
+		.height = 1 };
 	cudaGraphNode_t node;
 
 	GPU_CHECK(cudaGraphAddMemsetNode(&node, g, &after, after ? 1 : 0, &p));

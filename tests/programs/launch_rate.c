@@ -27,7 +27,7 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-__attribute__((noinline)) static void launch_back_to_back(gpu_stream s)
+STAGE void launch_back_to_back(gpu_stream s)
 {
 	for (unsigned long i = 0; i < rate.launches; i++)
 		gpu_launch(rate.kernel, s);
@@ -72,7 +72,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	each = (now() - start) / (double)rate.launches;
-	printf("{\"launches\": %lu, \"threads\": %d, \"ns_per_launch\": %.1f, \"device\": \"%s\"}\n",
+	printf("{\"launches\": %lu, \"threads\": %d, \"ns_per_launch\": %.1f, \"device\": "
+	       "\"%s\"}\n",
 		rate.launches * (unsigned long)count, count, each, gpu.name);
 	return 0;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program whose launches are known: how many of which kernel by which function, over threads, streams and
- * graphs. It prints what it did (expect.h).
+ * A program whose launches are known: how many of which kernel by which function, over threads,
+ *streams and graphs. It prints what it did (expect.h).
  *
  *	launches [--repeat N]	everything, N times
- *	launches --sequence	one of each from one thread, for comparing drivers (tests/gpu/cupti_sequence.c)
+ *	launches --sequence	one of each from one thread, for comparing drivers
+ *(tests/gpu/cupti_sequence.c)
  */
 #include "gpu.h"
 #include "expect.h"
@@ -12,11 +13,8 @@
 #include <getopt.h>
 #include <pthread.h>
 
-#define STAGE __attribute__((noinline)) static
-
 enum { BYTES = 1 << 16, SIDE = 256, REPLAYS = 7, THREADS = 3 };
 
-/* The second character of a kernel's name and on are in its PTX; tests look for these. */
 static const char a_name[] = "count_a_us5", b_name[] = "count_b_us3", c_name[] = "count_c_us8";
 static const char cooperative_name[] = "count_cooperative_us4";
 
@@ -392,7 +390,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < repeat && !sequence; i++)
 		run_all();
 	clean_up();
-	printf("{\"type\": \"program\", \"form\": \"%s\", \"device\": \"%s\"}\n", gpu_form, gpu.name);
+	printf("{\"type\": \"program\", \"form\": \"%s\", \"device\": \"%s\"}\n", gpu_form,
+		gpu.name);
 	expect_print();
 	return 0;
 }

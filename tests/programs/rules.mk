@@ -1,5 +1,6 @@
-# Programs with known launches, for the tests on the simulated and on real GPUs: NAME uses the driver API
-# through dlopen, NAME_runtime the runtime API. tests/gpu/ builds the latter once more with NVIDIA's runtime.
+# Programs with known launches, for the tests on the simulated and on real GPUs: NAME uses the
+# driver API through dlopen, NAME_runtime the runtime API. tests/gpu/ builds the latter once more
+# with NVIDIA's runtime.
 
 GPU_PROGRAMS := launches launch_rate fork_after_cuda crash
 PLAIN_PROGRAMS := fork_wrapper sigprog
@@ -12,7 +13,7 @@ tests: programs
 programs: $(GPU_PROGRAMS:%=$(B)/tests/programs/%) $(GPU_PROGRAMS:%=$(B)/tests/programs/%_runtime) \
 	$(PLAIN_PROGRAMS:%=$(B)/tests/programs/%)
 
-$(GPU_PROGRAMS:%=$(B)/tests/programs/%): $(B)/tests/programs/%: $(B)/tests/programs/%.o $(B)/demo/driver.o
+$(GPU_PROGRAMS:%=$(B)/tests/programs/%): %: %.o $(B)/demo/driver.o
 	$(CC) -o $@ $^ -pthread -ldl
 
 $(B)/tests/programs/%_runtime: $(B)/tests/programs/%_runtime.o $(B)/sim/libcudart.so.13

@@ -32,7 +32,7 @@ static void note_graph(struct call *call, const CUpti_ResourceData *data)
 	const CUpti_GraphData *g = data->resourceDescriptor;
 
 	if (call->id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED ||
-	    call->id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
+		call->id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
 		c.GetGraphNodeId(g->node, &call->node);
 	if (call->id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
 		c.GetGraphNodeId(g->originalNode, &call->original);
@@ -181,7 +181,8 @@ SIM_TEST(graph_work_names_the_node_that_was_cloned_from_the_captured_one, "", "1
 			continue;
 		if (calls[i].id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED)
 			created = calls[i].node;
-		if (calls[i].id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED && calls[i].original == created)
+		if (calls[i].id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
+			calls[i].original == created)
 			cloned = calls[i].node;
 	}
 	CHECK(created && cloned && created != cloned);
@@ -319,7 +320,8 @@ SIM_TEST(launches_can_fail, "fail-launch=3", "1")
 	collect();
 	start();
 	for (int i = 0; i < 9; i++)
-		failed += launch(function("quick_ns500"), NULL) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+		failed +=
+			launch(function("quick_ns500"), NULL) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	OK(d.cuCtxSynchronize());
 	flush();
 	CHECK(failed == 3 && record_count == 6);
@@ -327,13 +329,15 @@ SIM_TEST(launches_can_fail, "fail-launch=3", "1")
 
 SIM_TEST(another_tool_can_hold_cupti, "subscriber-before", "1")
 {
-	CHECK(c.Subscribe(&subscriber, note, NULL) == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+	CHECK(c.Subscribe(&subscriber, note, NULL) ==
+		CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 }
 
 SIM_TEST(cupti_can_refuse_to_work, "no-cupti", "1")
 {
 	CHECK(c.Subscribe(&subscriber, note, NULL) == CUPTI_ERROR_NOT_INITIALIZED);
-	CHECK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_ERROR_NOT_INITIALIZED);
+	CHECK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ==
+		CUPTI_ERROR_NOT_INITIALIZED);
 }
 
 SIM_TEST(callbacks_have_the_names_that_cupti_gives_them, "", "1")

@@ -165,8 +165,13 @@ SIM_TEST(each_thread_has_a_default_stream_of_its_own, "", "1")
 SIM_TEST(copies_and_sets_move_their_bytes, "", "1")
 {
 	char out[64] = "what is copied", in[64] = { 0 };
-	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = out, .srcPitch = 16,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstPitch = 32, .WidthInBytes = 8, .Height = 2 };
+	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = out,
+		.srcPitch = 16,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstPitch = 32,
+		.WidthInBytes = 8,
+		.Height = 2 };
 	CUdeviceptr one, other;
 
 	start();
@@ -207,8 +212,10 @@ SIM_TEST(impossible_launches_are_refused_and_leave_no_work, "", "1")
 	collect();
 	start();
 	f = function("plain");
-	CHECK(d.cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, NULL) == CUDA_ERROR_INVALID_VALUE);
-	CHECK(d.cuLaunchKernel(f, 0, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(d.cuLaunchKernel(f, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, NULL) ==
+		CUDA_ERROR_INVALID_VALUE);
+	CHECK(d.cuLaunchKernel(f, 0, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) ==
+		CUDA_ERROR_INVALID_VALUE);
 	CHECK(d.cuLaunchCooperativeKernel(f, 1 << 20, 1, 1, 1024, 1, 1, 0, NULL, NULL) ==
 		CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
 	OK(d.cuCtxSynchronize());
@@ -276,8 +283,12 @@ SIM_TEST(a_branch_that_does_not_come_back_spoils_the_capture, "", "1")
 
 SIM_TEST(branches_of_a_graph_run_beside_each_other_after_what_they_depend_on, "", "1")
 {
-	CUDA_KERNEL_NODE_PARAMS p = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1,
-		.blockDimY = 1, .blockDimZ = 1 };
+	CUDA_KERNEL_NODE_PARAMS p = { .gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1 };
 	CUgraphNode first, left, right, last, both[2];
 	CUgraphExec exec;
 	CUgraph graph;
@@ -338,9 +349,12 @@ SIM_TEST(a_forked_child_has_no_driver, "", "1")
 	pid = fork();
 	if (!pid)
 		_exit(d.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED &&
-			d.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
-			d.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
-			d.cuDevicePrimaryCtxRetain(&ctx, 0) == CUDA_ERROR_NOT_INITIALIZED ? 5 : 6);
+					d.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+					d.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
+					d.cuDevicePrimaryCtxRetain(&ctx, 0) ==
+						CUDA_ERROR_NOT_INITIALIZED ?
+				5 :
+				6);
 	waitpid(pid, &status, 0);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 	OK(d.cuCtxSynchronize());

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What CUPTI tells about `launches --sequence`, on this machine's GPU and on the simulated one,
+# and how they differ. Leaves gpu-FORM.txt, sim-FORM.txt and FORM.diff in the folder given
+# (default: the present one), for the driver API and, after build_runtime.sh, for the shared and
+# the static runtime.
+: "${XPUPROF_BUILD:=$(dirname "$0")/../../build}"
+build=$(cd "$XPUPROF_BUILD" && pwd) || exit 1
+cd "${1:-.}" || exit 1
+
+sequence() { # OUTPUT PROGRAM
+	XPUPROF_SEQUENCE=$1 CUDA_INJECTION64_PATH=$build/tests/gpu/libcupti_sequence.so \
+		"$2" --sequence >/dev/null
+}
+
+compare() { # FORM PROGRAM PROGRAM_ON_THE_SIMULATOR
+	[ -x "$2" ] || { echo "$1: not built"; return; }
+	sequence "gpu-$1.txt" "$2" || { echo "$1: failed on this machine's GPU"; return; }
+	LD_LIBRARY_PATH=$build/sim sequence "sim-$1.txt" "$3" || exit 1
+	diff -u "gpu-$1.txt" "sim-$1.txt" >"$1.diff"
+	echo "$1: $(grep -c '^[-+] ' "$1.diff") of $(wc -l <"gpu-$1.txt") lines differ, see $1.diff"
+}
+
+compare driver "$build/tests/programs/launches" "$build/tests/programs/launches"
+compare shared "$build/tests/gpu/launches_shared" "$build/tests/programs/launches_runtime"
+compare static "$build/tests/gpu/launches_static" "$build/tests/programs/launches_runtime"
