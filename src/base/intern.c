@@ -13,6 +13,7 @@
 #include "base/vec.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)
+#define GROUP       32 /* look-ups under way at once */
 
 struct entry {
 	const char *data;
@@ -114,9 +115,9 @@ static char *take_bytes(struct interner *in, size_t size)
 	return bytes;
 }
 
-int interner_add(struct interner *in, const void *data, size_t size, uint32_t *ret_id, int *ret_added)
+static int add_hashed(struct interner *in, const void *data, size_t size, uint64_t hash,
+	uint32_t *ret_id, int *ret_added)
 {
-	uint64_t hash = hash_bytes(data, size);
 	size_t slot = find_slot(in, data, size, hash);
 	char *bytes;
 
@@ -145,6 +146,42 @@ int interner_add(struct interner *in, const void *data, size_t size, uint32_t *r
 	in->index[slot] = (uint32_t)in->entries.count;
 	*ret_id = in->index[slot];
 	return 0;
+}
+
+int interner_add(struct interner *in, const void *data, size_t size, uint32_t *ret_id, int *ret_added)
+{
+	return add_hashed(in, data, size, hash_bytes(data, size), ret_id, ret_added);
+}
+
+/* A look-up follows three pointers (index, entry, bytes), each likely not in the cache; for a group of
+ * items each step is asked for all of them before the first one needs it. */
+int interner_add_all(struct interner *in, struct interner_item *items, size_t count)
+{
+	const struct entry *entries;
+	int error = 0;
+
+	for (size_t done = 0; !error && done < count; done += GROUP) {
+		struct interner_item *group = items + done;
+		size_t size = count - done < GROUP ? count - done : GROUP;
+
+		for (size_t i = 0; i < size; i++) {
+			group[i].hash = hash_bytes(group[i].data, group[i].size);
+			__builtin_prefetch(&in->index[group[i].hash & in->mask]);
+		}
+		entries = in->entries.items;
+		for (size_t i = 0; i < size; i++) {
+			group[i].id = in->index[group[i].hash & in->mask];
+			if (group[i].id)
+				__builtin_prefetch(&entries[group[i].id - 1]);
+		}
+		for (size_t i = 0; i < size; i++)
+			if (group[i].id)
+				__builtin_prefetch(entries[group[i].id - 1].data);
+		for (size_t i = 0; !error && i < size; i++)
+			error = add_hashed(in, group[i].data, group[i].size, group[i].hash,
+				&group[i].id, NULL);
+	}
+	return error;
 }
 
 uint32_t interner_find(const struct interner *in, const void *data, size_t size)

@@ -35,6 +35,7 @@ struct folded {
 	char *previous; /* stack of the previous good line */
 	size_t previous_size, previous_capacity;
 	struct vec(struct step) steps;
+	struct vec(struct interner_item) texts; /* frames of this line to look up */
 };
 
 static bool starts(const char *name, size_t size, const char *with)
@@ -171,24 +172,39 @@ static size_t count_frames(const char *stack, size_t size)
 	return count;
 }
 
+/* The frames of a stack from `offset` on, and where they end. */
+static int split_frames(struct folded *f, const char *stack, size_t size, size_t offset)
+{
+	const char *semicolon;
+
+	f->texts.count = 0;
+	do {
+		struct interner_item text = {.data = stack + offset};
+		struct step step;
+
+		semicolon = memchr(stack + offset, ';', size - offset);
+		step.end = semicolon ? (size_t)(semicolon - stack) : size;
+		text.size = step.end - offset;
+		if (vec_push(&f->steps, step) || vec_push(&f->texts, text))
+			return error_set(-ENOMEM, "not enough memory to read '%s'", f->name);
+		offset = step.end + 1;
+	} while (semicolon);
+	return 0;
+}
+
 static int add_frames(struct folded *f, const char *stack, size_t size, size_t offset)
 {
-	for (;;) {
-		size_t depth = f->steps.count;
-		uint32_t parent = depth ? f->steps.items[depth - 1].node : TREE_ROOT_NODE, frame;
-		const char *semicolon = memchr(stack + offset, ';', size - offset);
-		struct step step = {.end = semicolon ? (size_t)(semicolon - stack) : size};
-		int error = tree_add_text(f->tree, stack + offset, step.end - offset,
-			folded_classify, &frame);
+	size_t shared = f->steps.count;
+	uint32_t node = shared ? f->steps.items[shared - 1].node : TREE_ROOT_NODE;
+	int error = split_frames(f, stack, size, offset);
 
-		if (!error)
-			error = tree_add_child(f->tree, parent, frame, &step.node);
-		if (!error && vec_push(&f->steps, step))
-			error = error_set(-ENOMEM, "not enough memory to read '%s'", f->name);
-		if (error || !semicolon)
-			return error;
-		offset = step.end + 1;
+	if (!error)
+		error = tree_add_texts(f->tree, f->texts.items, f->texts.count, folded_classify);
+	for (size_t i = 0; !error && i < f->texts.count; i++) {
+		error = tree_add_child(f->tree, node, f->texts.items[i].id, &node);
+		f->steps.items[shared + i].node = node;
 	}
+	return error;
 }
 
 static int add_stack(struct folded *f, const char *stack, size_t size, uint64_t count)
@@ -320,5 +336,6 @@ int folded_read(struct tree *t, int fd, const char *name, struct folded_stats *r
 	free(f.block);
 	free(f.previous);
 	vec_release(&f.steps);
+	vec_release(&f.texts);
 	return error;
 }

@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -27,7 +26,7 @@ struct tree {
 	struct interner *texts;
 	struct map frame_index; /* hash of text id, kind, number -> its newest frame + 1 */
 	struct vec(uint32_t) frame_chain; /* by frame: next frame + 1 of the same hash */
-	struct vec(uint32_t) frame_of_text; /* tree_add_text only: by text id */
+	struct vec(uint32_t) frame_of_text; /* tree_add_texts only: by text id */
 	uint32_t *index; /* children of wide nodes: node ids, 0 = free */
 	size_t index_mask;
 	size_t index_count;
@@ -137,23 +136,34 @@ int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const c
 	return 0;
 }
 
-int tree_add_text(struct tree *t, const char *name, size_t size,
+static int frame_of_text(struct tree *t, const struct interner_item *text,
 	enum tree_kind (*classify)(const char *name, size_t size), uint32_t *ret_frame)
 {
-	uint32_t text;
-
-	if (size > INT32_MAX || interner_add(t->texts, name, size, &text, NULL))
-		return short_of_memory();
 	/* Text ids come densely; the root's is there before the first call. */
-	while (t->frame_of_text.count <= text)
+	while (t->frame_of_text.count <= text->id)
 		if (vec_push(&t->frame_of_text, UINT32_MAX))
 			return short_of_memory();
-	if (t->frame_of_text.items[text] == UINT32_MAX) {
-		if (push_frame(t, classify(name, size), 0, text))
+	if (t->frame_of_text.items[text->id] == UINT32_MAX) {
+		if (text->size > INT32_MAX ||
+			push_frame(t, classify(text->data, text->size), 0, text->id))
 			return short_of_memory();
-		t->frame_of_text.items[text] = (uint32_t)t->frames.count - 1;
+		t->frame_of_text.items[text->id] = (uint32_t)t->frames.count - 1;
 	}
-	*ret_frame = t->frame_of_text.items[text];
+	*ret_frame = t->frame_of_text.items[text->id];
+	return 0;
+}
+
+int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
+	enum tree_kind (*classify)(const char *name, size_t size))
+{
+	if (interner_add_all(t->texts, texts, count))
+		return short_of_memory();
+	for (size_t i = 0; i < count; i++) {
+		int error = frame_of_text(t, &texts[i], classify, &texts[i].id);
+
+		if (error)
+			return error;
+	}
 	return 0;
 }
 

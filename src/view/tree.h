@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/intern.h"
+
 enum tree_kind {
 	TREE_ROOT = 0,
 	TREE_PROCESS, /* number: pid */
@@ -77,10 +79,10 @@ void tree_free(struct tree *t);
 /* The frame's id, added when new. */
 int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,
 	size_t size, uint32_t *ret_frame);
-/* As tree_add_frame for text whose kind follows from the text alone; `classify` is asked once for
- * each distinct text. Not to be mixed with tree_add_frame in one tree. */
-int tree_add_text(struct tree *t, const char *name, size_t size,
-	enum tree_kind (*classify)(const char *name, size_t size), uint32_t *ret_frame);
+/* As tree_add_frame for texts whose kind follows from the text alone; `classify` is asked once for
+ * each distinct text. The frames are the items' ids. Not to be mixed with tree_add_frame. */
+int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
+	enum tree_kind (*classify)(const char *name, size_t size));
 /* The child of `parent` with this frame, added when new. */
 int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *ret_node);
 /* Adds time to a node; -EOVERFLOW when the tree's total would not fit 64 bits. */

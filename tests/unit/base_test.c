@@ -562,6 +562,29 @@ static void cpp_and_rust_names_are_demangled_and_others_left_alone(void)
 	check_demangled("", "");
 }
 
+static void an_interner_adds_many_as_it_adds_one_by_one(void)
+{
+	struct interner *one, *many;
+	struct interner_item items[1000];
+	char names[1000][8];
+	uint32_t id = 0;
+
+	CHECK(!interner_new(&one) && !interner_new(&many));
+	for (unsigned int i = 0; i < 1000; i++) {
+		snprintf(names[i], sizeof(names[i]), "%u", i * 7 % 300);
+		items[i] = (struct interner_item){.data = names[i], .size = strlen(names[i])};
+	}
+	CHECK(!interner_add_all(many, items, 1000));
+	for (unsigned int i = 0; i < 1000; i++) {
+		CHECK(!interner_add(one, names[i], strlen(names[i]), &id, NULL));
+		if (id != items[i].id)
+			CHECK(!"the same ids");
+	}
+	CHECK(interner_count(many) == 300);
+	interner_free(one);
+	interner_free(many);
+}
+
 int main(void)
 {
 	RUN(a_buffer_holds_what_was_appended_in_order);
@@ -587,5 +610,6 @@ int main(void)
 	RUN(an_error_returns_its_code_and_keeps_its_text);
 	RUN(an_overlong_error_is_cut_and_not_overrun);
 	RUN(cpp_and_rust_names_are_demangled_and_others_left_alone);
+	RUN(an_interner_adds_many_as_it_adds_one_by_one);
 	return tap_end();
 }
