@@ -3,6 +3,7 @@
  * Every table has its numbers first, right-aligned, and the name last, so that long names are cut (on
  * terminals) without moving anything.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
@@ -77,6 +78,25 @@ static void field_lines(const struct report *r, struct buf *out, const char *tit
 	}
 }
 
+/* What the driver said, where the profile has something else. */
+static void put_reported(const struct report *r, struct buf *out)
+{
+	const char *text = meta(r, META_GPU_REPORTED);
+	uint64_t reported_ns = text ? strtoull(text, NULL, 10) : 0, here_ns = r->summary->gpu_ns;
+	char all[TEXT_CELL], difference[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	if (!text || reported_ns == here_ns)
+		return;
+	buf_printf(&line, "%s, %s %s than here", text_duration(all, reported_ns),
+		text_duration(difference, reported_ns > here_ns ? reported_ns - here_ns
+								 : here_ns - reported_ns),
+		reported_ns > here_ns ? "more" : "less");
+	field(r, out, "by the driver", buf_text(&line));
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
 static void put_header(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
@@ -100,6 +120,7 @@ static void put_header(const struct report *r, struct buf *out)
 	if (simulated && !strcmp(simulated, "1"))
 		buf_puts(&line, ", simulated GPU");
 	field(r, out, "GPU time", buf_text(&line));
+	put_reported(r, out);
 	out->failed |= line.failed;
 	buf_release(&line);
 }

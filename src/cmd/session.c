@@ -540,6 +540,17 @@ static int stop_sources(struct session *s)
 	return error;
 }
 
+static void describe_gpu(struct session *s)
+{
+	struct gpu_stats stats;
+
+	if (!s->gpu)
+		return;
+	s->gpu_ops->stats(s->gpu, &stats);
+	set_number(s, META_STACKS_TAKEN, s->stacks_taken);
+	set_number(s, META_GPU_REPORTED, stats.reported_ns);
+}
+
 static int finish_profile(struct session *s)
 {
 	struct symbolize_stats names;
@@ -547,8 +558,7 @@ static int finish_profile(struct session *s)
 
 	error = error ?: symbolize_profile(s->writer, &names);
 	set_number(s, META_END_NS, s->end_ns);
-	if (s->gpu)
-		set_number(s, META_STACKS_TAKEN, s->stacks_taken);
+	describe_gpu(s);
 	if (s->program_ended)
 		set_number(s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
 	error = error ?: profile_writer_flush(s->writer);

@@ -4,7 +4,9 @@
  *
  * Only a prefix of each record is read (cupti_abi.h says why that is safe), and only after a check
  * that the buffer holds it. Nothing is judged here: also times that make no sense go to the
- * recorder, which checks them once, for all libraries. What we do not understand is counted.
+ * recorder, which checks them once, for all libraries. What we do not understand is counted. The
+ * times that do make sense are also added up right here, so that the recorder can tell whether all
+ * of them arrived.
  */
 #include "inject/library.h"
 
@@ -81,8 +83,18 @@ static void introduce_device(uint32_t ordinal)
 	describe_device(ordinal);
 }
 
+/* Only our thread writes this. */
+static void add_reported(uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t *sum = &library.ring.control->reported_ns;
+
+	if (start_ns && start_ns <= end_ns)
+		__atomic_store_n(sum, *sum + (end_ns - start_ns), __ATOMIC_RELAXED);
+}
+
 static void send_work(struct wire_op *op, const char *name, struct wire_work *work)
 {
+	add_reported(work->start_ns, work->end_ns);
 	introduce_device(op->device);
 	work->op = table_op(op, name);
 	work->type = WIRE_WORK;

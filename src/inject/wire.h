@@ -119,6 +119,9 @@ struct wire_control {
 	uint32_t echo;  /* the heartbeat as the library last saw it: it lives too */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
+	/* The time of all work that CUPTI told of, added up before anything else is done with it:
+	 * what the profile's GPU time is compared with. */
+	uint64_t reported_ns;
 	/* Recorder to library: a bit for each stack number whose stack it has. Number n is bit n -
 	 * 1. */
 	uint8_t known_stacks[WIRE_STACKS / 8];

@@ -279,6 +279,7 @@ enum profile_loss {
 #define META_SAMPLE_HZ    "sample_hz"    /* 0 or absent: no CPU samples */
 #define META_STACK_SOURCE "stack_source" /* "bpf" or "none": where launch stacks came from */
 #define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was taken; the others repeated one */
+#define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
 #define META_CUPTI        "cupti"        /* version and path, one line for each distinct one */
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */

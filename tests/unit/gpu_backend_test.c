@@ -420,6 +420,25 @@ static void what_the_library_counted_becomes_losses(void)
 	test_recorder_close(r);
 }
 
+static void what_libraries_added_up_is_the_reported_time_of_all(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct gpu_stats stats;
+	struct client a, b;
+
+	CHECK(join(&a, r) && join(&b, r));
+	a.ring.control->reported_ns = 5;
+	b.ring.control->reported_ns = 100;
+	CHECK(test_recorder_pump(r) == 0);
+	a.ring.control->reported_ns = 12;
+	CHECK(test_recorder_pump(r) == 0);
+	nvidia_backend.stats(r->backend, &stats);
+	CHECK(stats.reported_ns == 112);
+	leave(&a);
+	leave(&b);
+	test_recorder_close(r);
+}
+
 static void scribble_head(struct client *c)
 {
 	c->ring.control->head = 1ull << 40;
@@ -674,6 +693,7 @@ int main(void)
 	RUN(a_library_that_hangs_up_and_lives_is_still_read);
 	RUN(a_library_that_says_why_it_is_quiet_is_counted);
 	RUN(what_the_library_counted_becomes_losses);
+	RUN(what_libraries_added_up_is_the_reported_time_of_all);
 	RUN(a_ring_that_was_scribbled_over_is_given_up_and_counted);
 	RUN(one_scribbled_ring_does_not_disturb_the_others);
 	RUN(work_with_impossible_times_is_counted_and_left_out);

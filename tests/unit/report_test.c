@@ -172,6 +172,7 @@ static void write_rest(struct made *m)
 	CHECK(profile_set_meta(m->w, META_STACK_SOURCE, "bpf") == 0);
 	CHECK(profile_set_meta(m->w, META_CUPTI, "13.0 /a\n12.4 /b") == 0);
 	CHECK(profile_set_meta(m->w, META_CLOCK_ERROR, "850") == 0);
+	CHECK(profile_set_meta(m->w, META_GPU_REPORTED, "9000000") == 0);
 }
 
 static void a_profile_of_known_contents_can_be_written(void)
@@ -375,6 +376,19 @@ static void an_empty_recording_is_a_report_too(void)
 	CHECK(status == EXIT_OK);
 }
 
+static void gpu_time_that_the_driver_reported_and_that_is_not_here_is_told(void)
+{
+	struct profile_writer *w;
+	int status;
+
+	CHECK(profile_writer_open(&w, empty_path) == 0);
+	CHECK(profile_set_meta(w, META_GPU_REPORTED, "1500") == 0);
+	CHECK(profile_writer_close(w) == 0);
+	CHECK(strstr(report(&status, empty_path, NULL, NULL),
+		"\nby the driver 1.50 us, 1.50 us more than here\n"));
+	CHECK(!strstr(report(&status, profile_path, NULL, NULL), "by the driver"));
+}
+
 static void a_cut_file_is_reported_as_far_as_it_goes_with_a_warning(void)
 {
 	struct buf whole = BUF_INIT;
@@ -418,6 +432,7 @@ int main(void)
 	RUN(a_narrow_terminal_cuts_names_and_nothing_else);
 	RUN(top_limits_the_rows_and_says_so);
 	RUN(an_empty_recording_is_a_report_too);
+	RUN(gpu_time_that_the_driver_reported_and_that_is_not_here_is_told);
 	RUN(a_cut_file_is_reported_as_far_as_it_goes_with_a_warning);
 	RUN(wrong_use_and_missing_files_fail);
 	unlink(profile_path);

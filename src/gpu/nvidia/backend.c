@@ -287,6 +287,7 @@ static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 	*ret = (struct gpu_stats){
 		.instances = b->session.last_number,
 		.records = b->session.records,
+		.reported_ns = b->session.reported_ns,
 		.user_library = b->user_library,
 	};
 	vec_foreach (it, &b->instances)

@@ -253,6 +253,15 @@ void instance_snapshot(struct instance *i, bool force)
 		i->corrupt = true;
 }
 
+static void add_reported(struct instance *i)
+{
+	uint64_t now_ns =
+		__atomic_load_n(&i->reader.ring.control->reported_ns, __ATOMIC_RELAXED);
+
+	i->session->reported_ns += now_ns - i->reported_ns;
+	i->reported_ns = now_ns;
+}
+
 static void count_counters(struct instance *i)
 {
 	static const enum profile_loss losses[WIRE_COUNTS] = {
@@ -357,6 +366,8 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	__atomic_store_n(&i->reader.ring.control->fills, 0, __ATOMIC_RELAXED);
 	if (!i->corrupt)
 		count_counters(i);
+	if (!i->corrupt)
+		add_reported(i);
 	if (waiting > i->slots / 4)
 		*ret_busy = true;
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;

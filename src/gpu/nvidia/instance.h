@@ -31,6 +31,7 @@ struct nvidia_session {
 	struct gpu_options options;
 	uint64_t start_ns; /* of the recording */
 	uint64_t records;
+	uint64_t reported_ns; /* time of all work, added up by the libraries */
 	uint32_t last_number; /* of the instances */
 	uint64_t clock_error_ns;
 	bool simulated;
@@ -73,6 +74,7 @@ struct instance {
 	uint32_t echo; /* the library's last sign of life */
 	uint64_t echo_ns;
 	uint64_t counted[WIRE_COUNTS];
+	uint64_t reported_ns;
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct nvidia_op) ops;
 	uint32_t devices[WIRE_DEVICES];
