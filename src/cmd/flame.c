@@ -73,6 +73,8 @@ int cmd_flame(int argc, char **argv)
 			"write to FILE ('-': standard output)"),
 		VIEW_ARGS(&options),
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
+		OPTION_NUMBER(0, "max-frames", "N", &options.svg_node_max, 1, 100000000,
+			"leave out the smallest frames beyond N (4 million)"),
 		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.folded_unit,
 			"what folded stacks count: us, ns or count"),
 		OPTION_END,

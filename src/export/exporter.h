@@ -13,6 +13,7 @@ struct export_options {
 	bool exact_ns;              /* folded: nanoseconds instead of microseconds */
 	enum view_unit folded_unit; /* what the numbers of a folded text are */
 	const char *title;          /* of pictures; NULL: the recorded command */
+	unsigned long svg_node_max; /* frames a picture may hold; 0: SVG_NODE_MAX */
 };
 
 #define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})

@@ -441,7 +441,7 @@ function showLeft() {
 	if (narrow)
 		parts.push("zoom in for " + grouped(narrow) + " narrow frames and what they carry");
 	if (info.dropped)
-		parts.push(grouped(info.dropped) + " frames left out of this file");
+		parts.push(grouped(info.dropped) + " frames left out of this picture");
 	leftText.textContent = parts.join(" \u00b7 ");
 }
 

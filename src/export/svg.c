@@ -156,10 +156,9 @@ static void choose_least(struct svg *s)
 
 		by_size[width ? 64 - __builtin_clzll(width) : 0]++;
 	}
-	while (bits > 0 && kept + by_size[bits] <= SVG_NODE_MAX)
+	while (bits > 0 && kept + by_size[bits] <= s->node_max)
 		kept += by_size[bits--];
 	s->least = bits ? (uint64_t)1 << bits : 1;
-	s->kept = kept + 1;
 	s->left_out = count - 1 - by_size[0] - kept;
 }
 
@@ -213,12 +212,14 @@ static int write_svg(struct svg *s)
 int export_svg(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret)
 {
-	struct svg s = {.output = o};
+	struct svg s = {.output = o, .node_max = options->svg_node_max};
 	struct view_result view;
 	int error = view_read(path, &options->view, &view);
 
 	if (error)
 		return error;
+	if (!s.node_max)
+		s.node_max = SVG_NODE_MAX;
 	s.view = &view;
 	s.tree = view.tree;
 	s.unit = view.unit == VIEW_COUNT ? options->folded_unit : view.unit;

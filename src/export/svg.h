@@ -17,7 +17,7 @@
 /* Numbers in the script are doubles. */
 #define SVG_TIME_MAX ((uint64_t)1 << 53)
 /* More nodes than this make browsers struggle; the smallest are left out and counted. */
-#define SVG_NODE_MAX 4000000u
+#define SVG_NODE_MAX 4000000ul
 
 struct svg {
 	struct output *output;
@@ -25,13 +25,13 @@ struct svg {
 	const struct tree *tree;
 	struct tree_time *totals; /* by node */
 	enum view_unit unit;
+	size_t node_max; /* SVG_NODE_MAX, or less to try what happens then */
 	char *title;
 	/* Labels of all frames, behind each other. */
 	struct buf labels;
 	size_t *label_end; /* by frame */
 	uint64_t least;    /* nodes with less time than this are left out; at least 1 */
 	uint64_t left_out; /* how many with time were */
-	uint64_t kept;     /* nodes, with the root */
 };
 
 /* How kinds look: CSS class of the box, and name in the legend (NULL: not there). */

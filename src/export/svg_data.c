@@ -32,8 +32,14 @@ struct data {
 	uint32_t *number; /* by frame: its place in the table of names */
 	uint32_t *order;  /* by place: the frame */
 	uint32_t names;
+	uint64_t nodes; /* to be written */
 	size_t element; /* bytes in the present element */
 };
+
+/* The time of frames left out stands on their parents, in frames that say so: names behind those of
+ * the tree, one for CPU time and one for GPU time (of a kind of its own, behind the tree's). */
+#define LEFT_OUT_NAME "(frames left out)"
+#define LEFT_OUT_GPU  TREE_KINDS
 
 static int short_of_memory(void)
 {
@@ -51,15 +57,37 @@ static bool next_kept(const struct svg *s, struct tree_walk *w)
 	return false;
 }
 
+/* The time above this node in frames that are left out. */
+static struct tree_time left_out_above(const struct svg *s, uint32_t node)
+{
+	const struct tree_node *nodes = tree_nodes(s->tree);
+	uint32_t child = s->left_out ? nodes[node].first_child : 0;
+	struct tree_time sum = {0};
+
+	for (; child; child = nodes[child].next_sibling)
+		if (svg_width(s, child) < s->least) {
+			sum.cpu += s->totals[child].cpu;
+			sum.gpu += s->totals[child].gpu;
+		}
+	return sum;
+}
+
+static void count_node(struct data *d, uint32_t node)
+{
+	struct tree_time left_out = left_out_above(d->svg, node);
+
+	d->uses[tree_nodes(d->svg->tree)[node].frame]++;
+	d->nodes += 1 + (left_out.cpu > 0) + (left_out.gpu > 0);
+}
+
 static void count_uses(struct data *d)
 {
-	const struct tree_node *nodes = tree_nodes(d->svg->tree);
 	size_t count = tree_node_count(d->svg->tree);
 
-	d->uses[nodes[0].frame]++;
+	count_node(d, TREE_ROOT_NODE);
 	for (uint32_t i = 1; i < count; i++)
 		if (svg_width(d->svg, i) >= d->svg->least)
-			d->uses[nodes[i].frame]++;
+			count_node(d, i);
 }
 
 struct use {
@@ -131,6 +159,9 @@ static int write_names(struct data *d)
 		continue_element(d, "names", line.size);
 		output_write(d->svg->output, line.data, line.size);
 	}
+	if (d->svg->left_out)
+		output_printf(d->svg->output, "\n%c%s\n%c%s", 'a' + TREE_NOTE, LEFT_OUT_NAME,
+			'a' + LEFT_OUT_GPU, LEFT_OUT_NAME);
 	end_element(d);
 	d->svg->labels.failed |= line.failed;
 	buf_release(&line);
@@ -148,32 +179,42 @@ static char *put_number(char *p, uint64_t value)
 	return p;
 }
 
-static void write_node(struct data *d, uint32_t node, uint32_t levels_up)
+static void write_node(struct data *d, uint32_t name, uint32_t levels_up, uint64_t self)
 {
-	const struct tree_node *n = &tree_nodes(d->svg->tree)[node];
 	char text[3 * 13], *p;
 
-	p = put_number(text,
-		(uint64_t)d->number[n->frame] << 2 | (levels_up ? 2 : 0) | (n->self ? 1 : 0));
+	p = put_number(text, (uint64_t)name << 2 | (levels_up ? 2 : 0) | (self ? 1 : 0));
 	if (levels_up)
 		p = put_number(p, levels_up - 1);
-	if (n->self)
-		p = put_number(p, n->self);
+	if (self)
+		p = put_number(p, self);
 	continue_element(d, "nodes", (size_t)(p - text));
 	output_write(d->svg->output, text, (size_t)(p - text));
+}
+
+/* A node and what stands for its children that are left out; returns how deep it got. */
+static uint32_t write_kept(struct data *d, uint32_t node, uint32_t depth, uint32_t levels_up)
+{
+	const struct tree_node *n = &tree_nodes(d->svg->tree)[node];
+	struct tree_time left_out = left_out_above(d->svg, node);
+
+	write_node(d, d->number[n->frame], levels_up, n->self);
+	if (left_out.cpu)
+		write_node(d, d->names, 0, left_out.cpu);
+	if (left_out.gpu)
+		write_node(d, d->names + 1, left_out.cpu ? 1 : 0, left_out.gpu);
+	return depth + (left_out.cpu || left_out.gpu);
 }
 
 static void write_nodes(struct data *d)
 {
 	struct tree_walk w = tree_walk_begin(d->svg->tree);
-	uint32_t depth = 0;
+	uint32_t depth;
 
 	begin_element(d, "nodes");
-	write_node(d, TREE_ROOT_NODE, 0);
-	while (next_kept(d->svg, &w)) {
-		write_node(d, w.node, depth + 1 - w.depth);
-		depth = w.depth;
-	}
+	depth = write_kept(d, TREE_ROOT_NODE, 0, 0);
+	while (next_kept(d->svg, &w))
+		depth = write_kept(d, w.node, w.depth, depth + 1 - w.depth);
 	end_element(d);
 }
 
@@ -197,6 +238,7 @@ static void put_kinds(struct buf *json)
 			kind ? "," : "", tree_kind_name(kind), svg_kind_class(kind),
 			legend ? legend : "", tree_kind_is_gpu(kind) ? "true" : "false");
 	}
+	buf_puts(json, ",{\"name\":\"note\",\"class\":\"note\",\"legend\":\"\",\"gpu\":true}");
 }
 
 static void put_facts(const struct svg *s, struct buf *json)
@@ -229,7 +271,7 @@ static int write_info(struct data *d)
 	buf_puts(&title, s->title);
 	buf_printf(&json,
 		"{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"dropped\":%llu,\"title\":",
-		(unsigned long long)s->kept, units[s->unit], s->view->simulated ? "true" : "false",
+		(unsigned long long)d->nodes, units[s->unit], s->view->simulated ? "true" : "false",
 		(unsigned long long)s->left_out);
 	put_text(&json, &title);
 	put_facts(s, &json);

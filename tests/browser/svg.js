@@ -215,6 +215,23 @@ async function many(browser) {
 	is(view.errors.join("\n"), "", "and no error");
 }
 
+// With frames left out the times of the others stay as they are.
+async function leftOut(browser) {
+	const folded = path.join(folder, "cut.folded"), svg = path.join(folder, "cut.svg");
+	fs.writeFileSync(folded, "main;big 6000\nmain;[GPU_Kernel]k 2000\nmain;f;a 3\nmain;f;b 2\n" +
+		"main;f;[GPU_Kernel]x 1\nmain;[GPU_Kernel]y 4\nmain 10\n");
+	execFileSync(xpuprof, ["flame", "--unit", "us", "--max-frames", "3", folded, "-o", svg]);
+	const view = new View(await browser.newPage());
+	await view.open(svg);
+	is(await view.text(".remarks"), "5 frames with less than 8.000 \u00b5s each left out of this picture",
+		"what was left out of a picture is said");
+	is(await view.hover(0.5, 1), "main C time of all of parent CPU 6.015 ms 100 % 100 % " +
+		"GPU 2.005 ms 100 % 100 % self 10 \u00b5s 0.17 % 0.17 %", "and its time stays in the others");
+	await view.search("left out");
+	is(await view.text(".found"), "2 frames: CPU 5 \u00b5s (0.08 %) \u00b7 GPU 5 \u00b5s (0.25 %)",
+		"in frames of its own");
+}
+
 async function main() {
 	const browser = await launch();
 	try {
@@ -238,6 +255,7 @@ async function main() {
 		await names(browser);
 		await withoutScript(browser, svg);
 		await asImage(browser, svg);
+		await leftOut(browser);
 		await many(browser);
 	} finally {
 		await browser.close();
