@@ -33,6 +33,8 @@
 #define MAX_FRAMES    127
 #define INDEX_SLOTS   (WIRE_STACKS * 2) /* at most half full */
 #define ARENA_WORDS   ((size_t)512 << 10)
+#define GUESSES       4096
+#define GUESS_FRAMES  12
 #define QUESTIONS     64
 #define STALE_ROUNDS  600
 #define STACK_LIMIT   ((uintptr_t)1 << 30)
@@ -63,6 +65,7 @@ struct store {
 	uint64_t arena[ARENA_WORDS];
 	uint32_t index[INDEX_SLOTS];       /* numbers */
 	uint32_t places[WIRE_STACKS];      /* number - 1 -> word in the arena */
+	uint32_t guesses[GUESSES];         /* numbers */
 	struct question questions[QUESTIONS];
 	uint32_t adding; /* a thread is adding */
 	uint32_t count;
@@ -268,38 +271,48 @@ static bool know_stack(uintptr_t frame)
 
 /* ---- chains ---- */
 
+/* What rbp leads to, whether return addresses or not. */
+struct raw_chain {
+	uint64_t depth;
+	uint64_t words[MAX_FRAMES];
+};
+
 /*
  *	frame:     saved rbp --> the caller's frame, further out
  *	frame + 8: return address
  */
-static uint64_t read_chain(uintptr_t frame, uint64_t frames[MAX_FRAMES], uint64_t *ret_hash)
+static void read_chain(uintptr_t frame, struct raw_chain *ret)
 {
-	uint64_t depth = 0, hash = 0;
+	uint64_t depth = 0;
 
 	while (depth < MAX_FRAMES && !(frame & 7) && frame <= self.end - 16) {
 		const uint64_t *slots = (const uint64_t *)frame;
 
-		if (!code_map_has(slots[1]))
-			break;
-		frames[depth++] = slots[1];
-		hash = (hash ^ slots[1]) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
+		ret->words[depth++] = slots[1];
 		if (slots[0] <= frame)
 			break;
 		frame = slots[0];
 	}
-	*ret_hash = hash;
-	return depth;
+	ret->depth = depth;
 }
 
-static bool is_chain(uint32_t number, const uint64_t *frames, uint64_t depth, uint64_t hash)
+static const struct chain *chain_of(uint32_t number)
 {
-	const struct chain *c = (const struct chain *)&store->arena[store->places[number - 1]];
-
-	return c->hash == hash && c->depth == depth && !memcmp(c->frames, frames, depth * 8);
+	return (const struct chain *)&store->arena[store->places[number - 1]];
 }
 
-static uint32_t add_chain(size_t slot, const uint64_t *frames, uint64_t depth, uint64_t hash)
+static uint64_t hash_words(const uint64_t *words, uint64_t count)
+{
+	uint64_t hash = count;
+
+	for (uint64_t i = 0; i < count; i++) {
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+static uint32_t add_chain(size_t slot, const uint64_t *words, uint64_t depth, uint64_t hash)
 {
 	uint32_t number = store->count + 1;
 	struct chain *c = (struct chain *)&store->arena[store->used];
@@ -308,7 +321,7 @@ static uint32_t add_chain(size_t slot, const uint64_t *frames, uint64_t depth, u
 		return 0;
 	c->hash = hash;
 	c->depth = depth;
-	memcpy(c->frames, frames, depth * 8);
+	memcpy(c->frames, words, depth * 8);
 	store->places[number - 1] = store->used;
 	store->used += 2 + (uint32_t)depth;
 	store->count = number;
@@ -317,16 +330,20 @@ static uint32_t add_chain(size_t slot, const uint64_t *frames, uint64_t depth, u
 }
 
 /* Slots only ever go from free to taken, so a look-up needs no lock, and what it finds is whole. */
-static uint32_t find_chain(const uint64_t *frames, uint64_t depth, uint64_t hash)
+static uint32_t find_chain(const uint64_t *words, uint64_t depth)
 {
+	uint64_t hash = hash_words(words, depth);
 	size_t slot = (hash >> 16) % INDEX_SLOTS;
 	uint32_t number, expected = 0;
 
 	for (;; slot = (slot + 1) % INDEX_SLOTS) {
+		const struct chain *c;
+
 		number = __atomic_load_n(&store->index[slot], __ATOMIC_ACQUIRE);
 		if (!number)
 			break;
-		if (is_chain(number, frames, depth, hash))
+		c = chain_of(number);
+		if (c->hash == hash && c->depth == depth && !memcmp(c->frames, words, depth * 8))
 			return number;
 	}
 	if (!__atomic_compare_exchange_n(&store->adding, &expected, 1, false, __ATOMIC_ACQUIRE,
@@ -334,20 +351,57 @@ static uint32_t find_chain(const uint64_t *frames, uint64_t depth, uint64_t hash
 		return 0;
 	/* Somebody may have taken the slot in between: then not this time. */
 	if (!__atomic_load_n(&store->index[slot], __ATOMIC_RELAXED))
-		number = add_chain(slot, frames, depth, hash);
+		number = add_chain(slot, words, depth, hash);
 	__atomic_store_n(&store->adding, 0, __ATOMIC_RELEASE);
 	return number;
 }
 
+/* Up to the first word that is no code. */
+static uint64_t code_depth(const struct raw_chain *raw)
+{
+	uint64_t depth = 0;
+
+	while (depth < raw->depth && code_map_has(raw->words[depth]))
+		depth++;
+	return depth;
+}
+
+/* Whether the raw chain, cut where code ends, is chain `number`: every word compared, and the one behind
+ * them no code. What lies inside the chain is code because the chain's words were, when it was added
+ * or found under this map. */
+static bool is_chain(uint32_t number, const struct raw_chain *raw)
+{
+	const struct chain *c = chain_of(number);
+
+	return c->depth <= raw->depth && !memcmp(c->frames, raw->words, c->depth * 8) &&
+	       (c->depth == raw->depth || !code_map_has(raw->words[c->depth]));
+}
+
+/* A guess by the inner end of the chain and its place on the stack: usually right, always checked. */
+static uint32_t *guess_for(uintptr_t frame, const struct raw_chain *raw)
+{
+	uint64_t inner = raw->depth < GUESS_FRAMES ? raw->depth : GUESS_FRAMES;
+
+	return &store->guesses[((hash_words(raw->words, inner) ^ frame) * 0x9e3779b97f4a7c15ull >> 32) %
+			       GUESSES];
+}
+
 uint32_t stacks_find(const void *frame, bool *ret_known)
 {
-	uint64_t frames[MAX_FRAMES], hash, depth;
-	uint32_t number;
+	struct raw_chain raw;
+	uint32_t number, *guess;
+	uint64_t depth;
 
 	if (!know_stack((uintptr_t)frame) || !code_map_is_current())
 		return 0;
-	depth = read_chain((uintptr_t)frame, frames, &hash);
-	number = depth ? find_chain(frames, depth, hash) : 0;
+	read_chain((uintptr_t)frame, &raw);
+	guess = guess_for((uintptr_t)frame, &raw);
+	number = __atomic_load_n(guess, __ATOMIC_ACQUIRE);
+	if (!number || !is_chain(number, &raw)) {
+		depth = code_depth(&raw);
+		number = depth ? find_chain(raw.words, depth) : 0;
+		__atomic_store_n(guess, number, __ATOMIC_RELEASE);
+	}
 	*ret_known = number && wire_stack_known(library.ring.control, number);
 	return number;
 }
