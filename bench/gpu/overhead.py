@@ -20,9 +20,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 # workload: (worker, iterations a block)
 WORKLOADS = {
-    "eager": ("torch", 300),
-    "graph": ("torch", 300),
-    "gemm": ("torch", 150),
+    "eager": ("torch", 200),
+    "fused": ("torch", 200),
+    "graph": ("torch", 100),
+    "gemm": ("torch", 100),
     "tiny": ("tiny", 100000),
 }
 
