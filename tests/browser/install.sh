@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Puts the readers of package.json into the folder $1, by name and version, without what they depend on
 # (their command lines need that, their browser parts do not). Does nothing when they are there.
+# playwright-core stays at 1.58: later ones want a newer node than the 18 of Debian 12.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -13,7 +14,7 @@ while read -r package; do
 	folder=node_modules/${package%@*}
 	rm -rf "$folder"
 	mkdir -p "$folder"
-	archive=$(npm pack --silent --ignore-scripts "$package")
+	archive=$(npm pack --silent --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 "$package")
 	tar -xzf "$archive" -C "$folder" --strip-components=1
 	rm -f "$archive"
 done <wanted
