@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * What CUPTI tells about a program, as text that can be compared between NVIDIA's driver and the
- *simulated one: every callback in its order, then every record. Ids are numbered by their first
- *appearance, times are left out, and so are questions (cuDeviceGetAttribute and its like), which
- *say nothing about the program.
+ * simulated one: every callback in its order, then every record. Ids are numbered by their first
+ * appearance, times are left out, and so are questions (cuDeviceGetAttribute and its like), which
+ * say nothing about the program.
  *
- * A library of its own for CUDA_INJECTION64_PATH; for programs with one thread. It links nothing of
- *CUDA.
+ * A library of its own for CUDA_INJECTION64_PATH; for programs with one thread. It links nothing
+ * of CUDA, and says so when the loader does not find libcupti.
  *
  *	XPUPROF_SEQUENCE=out.txt CUDA_INJECTION64_PATH=.../libcupti_sequence.so PROGRAM
  */
@@ -116,7 +116,9 @@ static void api(CUpti_CallbackDomain domain, const CUpti_CallbackData *data)
 		fprintf(seq.out, "%s %s%s",
 			domain == CUPTI_CB_DOMAIN_DRIVER_API ? "driver" : "runtime",
 			data->functionName, correlation);
-		if (data->symbolName)
+		/* Elsewhere NVIDIA's is not a name. */
+		if (strstr(data->functionName, "Launch") && strstr(data->functionName, "Kernel") &&
+			data->symbolName)
 			fprintf(seq.out, " (%s)", data->symbolName);
 		fputc('\n', seq.out);
 		seq.depth++;
@@ -180,8 +182,7 @@ static void graph_resource(CUpti_CallbackId id, const CUpti_GraphData *g)
 		id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
 		id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
 		print_node("node", g->node);
-	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED ||
-		id == CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED)
+	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED)
 		print_node("from", g->originalNode);
 	if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_DEPENDENCY_CREATED)
 		print_node("on", g->dependency);
@@ -354,12 +355,17 @@ static bool load(void)
 
 	if (!cupti)
 		cupti = dlopen("libcupti.so.12", RTLD_NOW);
-	if (!cupti)
+	if (!cupti) {
+		fprintf(stderr, "cupti_sequence: no CUPTI (its folder belongs in LD_LIBRARY_PATH): "
+				"%s\n", dlerror());
 		return false;
+	}
 #define LOAD(name)                                                                                 \
 	*(void **)&seq.name = dlsym(cupti, "cupti" #name);                                         \
-	if (!seq.name)                                                                             \
-		return false;
+	if (!seq.name) {                                                                           \
+		fprintf(stderr, "cupti_sequence: this CUPTI has no cupti" #name "\n");             \
+		return false;                                                                      \
+	}
 	LOAD(Subscribe)
 	LOAD(EnableDomain)
 	LOAD(ActivityRegisterCallbacks)
@@ -386,11 +392,13 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	int error;
 
 	seq.out = path ? fopen(path, "w") : stderr;
-	if (!seq.out || !load()) {
-		fprintf(stderr, "cupti_sequence: cannot open '%s' or CUPTI\n",
-			path ? path : "stderr");
+	if (!seq.out) {
+		fprintf(stderr, "cupti_sequence: cannot write '%s'\n", path);
 		return 1;
 	}
+	setvbuf(seq.out, NULL, _IOLBF, 0); /* what there was before a crash tells the most */
+	if (!load())
+		return 1;
 	error = seq.Subscribe(&subscriber, callback, NULL);
 	for (int d = CUPTI_CB_DOMAIN_DRIVER_API; d <= CUPTI_CB_DOMAIN_SYNCHRONIZE && !error; d++)
 		error = seq.EnableDomain(1, subscriber, (CUpti_CallbackDomain)d);
@@ -402,5 +410,5 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		fprintf(stderr, "cupti_sequence: CUPTI error %d\n", error);
 	else
 		atexit(finish);
-	return error;
+	return 1;
 }

@@ -152,8 +152,12 @@ int InitializeInjection(void);
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	const char *what = getenv("XPUPROF_FLOOR");
-	int error = load() ? 0 : CUPTI_ERROR_NOT_INITIALIZED;
+	int error = 0;
 
+	if (!load()) {
+		fprintf(stderr, "floor_tool: no CUPTI (its folder belongs in LD_LIBRARY_PATH)\n");
+		return 1;
+	}
 	if (!what)
 		what = "activity";
 	if (!error && strstr(what, "callbacks"))
@@ -164,5 +168,5 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		fprintf(stderr, "floor_tool: CUPTI error %d\n", error);
 	else
 		atexit(finish);
-	return error;
+	return 1;
 }

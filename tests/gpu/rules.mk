@@ -1,6 +1,6 @@
 # What the tests on a real GPU need; built everywhere, as the simulated one is compared with it.
 
-programs: $(B)/tests/gpu/libcupti_sequence.so $(B)/tests/gpu/libfloor_tool.so
+programs: $(patsubst tests/gpu/%.c,$(B)/tests/gpu/lib%.so,$(wildcard tests/gpu/*.c))
 
 $(B)/tests/gpu/lib%.so: tests/gpu/%.c $(B)/built-with
 	@mkdir -p $(@D)

@@ -3,15 +3,19 @@
  * What a program did, for a test to compare with its profile: one JSON object a line on stdout.
  *
  *	{"type": "kernel", "function": F, "name": K, "launches": L, "works": W}
- *	{"type": "copy" or "set", "function": F, "name": kind, "launches": L, "works": W, "bytes":
- *all of W}
+ *	{"type": "copy" or "set", "function": F, "name": kind, "launches": L, "works": W,
+ *		"bytes": all of W}
  *	{"type": "graph", "function": F, "name": "", "launches": L, "works": W}
  *	{"type": "node", "function": F, "name": K or kind, "captured_by": C, "works": W}
  *	{"type": "failed", "function": F, "name": K, "launches": L, "works": 0}
+ *	{"type": "captured", "function": F, "name": "", "launches": L, "works": 0}
+ *	{"type": "device", "ordinal": N, "works": W}
  *
  * F is the function that called CUDA, L the calls it made, W the pieces of GPU work that came of
- *them. For graphs: "graph" is about the launches of graphs and all their work; a "node" line splits
- *that by what the node does and the function that made the node, and is not to be added to it.
+ * them. For graphs: "graph" is about the launches of graphs and all their work; a "node" line
+ * splits that by what the node does and the function that made the node, and is not to be added to
+ * it; "captured" is about calls of any kind that became nodes. A "device" line says how much of all
+ * work was on one device.
  *
  * Functions and names are string constants; thread safe.
  */

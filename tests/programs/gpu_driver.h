@@ -23,20 +23,34 @@ static struct {
 
 #define GPU_CHECK(call) driver_check(&gpu.driver, gpu.driver.call, #call, __FILE__, __LINE__)
 
-/* false: there is no CUDA, and it was said. */
-GPU bool gpu_open(const char *program)
+/* From now on, also for kernels, which are to be got anew. */
+GPU void gpu_use_device(int ordinal)
 {
 	CUdevice dev;
 
-	if (!driver_open(&gpu.driver, program))
-		return false;
-	GPU_CHECK(cuInit(0));
-	GPU_CHECK(cuDeviceGet(&dev, 0));
+	GPU_CHECK(cuDeviceGet(&dev, ordinal));
 	GPU_CHECK(cuDeviceGetName(gpu.name, sizeof(gpu.name), dev));
 	GPU_CHECK(cuDevicePrimaryCtxRetain(&gpu.context, dev));
 	GPU_CHECK(cuCtxSetCurrent(gpu.context));
 	GPU_CHECK(cuModuleLoadData(&gpu.module, gpu_ptx));
 	GPU_CHECK(cuMemAlloc_v2(&gpu.nowhere, 256));
+}
+
+GPU int gpu_device_count(void)
+{
+	int count;
+
+	GPU_CHECK(cuDeviceGetCount(&count));
+	return count;
+}
+
+/* On device 0. false: there is no CUDA, and it was said. */
+GPU bool gpu_open(const char *program)
+{
+	if (!driver_open(&gpu.driver, program))
+		return false;
+	GPU_CHECK(cuInit(0));
+	gpu_use_device(0);
 	return true;
 }
 

@@ -43,15 +43,28 @@ GPU void gpu_check(cudaError_t result, const char *call, const char *file, int l
 
 #define GPU_CHECK(call) gpu_check(call, #call, __FILE__, __LINE__)
 
-GPU bool gpu_open(const char *program)
+GPU void gpu_use_device(int ordinal)
 {
 	struct cudaDeviceProp properties;
 
-	GPU_CHECK(cudaGetDeviceProperties(&properties, 0));
+	GPU_CHECK(cudaGetDeviceProperties(&properties, ordinal));
 	snprintf(gpu.name, sizeof(gpu.name), "%s", properties.name);
-	GPU_CHECK(cudaSetDevice(0));
+	GPU_CHECK(cudaSetDevice(ordinal));
 	GPU_CHECK(cudaLibraryLoadData(&gpu.library, gpu_ptx, NULL, NULL, 0, NULL, NULL, 0));
 	GPU_CHECK(cudaMalloc((void **)&gpu.nowhere, 256));
+}
+
+GPU int gpu_device_count(void)
+{
+	int count;
+
+	GPU_CHECK(cudaGetDeviceCount(&count));
+	return count;
+}
+
+GPU bool gpu_open(const char *program)
+{
+	gpu_use_device(0);
 	return true;
 }
 

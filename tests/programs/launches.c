@@ -158,11 +158,17 @@ static void replayed(const char *function, unsigned long launches, unsigned long
 	expect((struct expected){ "graph", function, "", NULL, launches, launches * nodes, 0 });
 }
 
+static void captured(const char *function, unsigned long count)
+{
+	expect((struct expected){ "captured", function, "", NULL, count, 0, 0 });
+}
+
 STAGE void capture_kernels(gpu_stream s)
 {
 	gpu_launch(t.a, s);
 	gpu_launch(t.b, s);
 	gpu_launch(t.a, s);
+	captured(__func__, 3);
 }
 
 /* Beside the kernels, on a stream that joins the capture by an event and leads back by another. */
@@ -177,12 +183,14 @@ STAGE void capture_branch(gpu_stream s, gpu_stream side)
 	gpu_stream_wait_event(s, join);
 	gpu_event_free(join);
 	gpu_event_free(fork);
+	captured(__func__, 1);
 }
 
 STAGE void capture_memory(gpu_stream s)
 {
 	gpu_set_async(t.one, 4, BYTES, s);
 	gpu_copy_async(t.one, t.pinned, BYTES, GPU_HTOD, s);
+	captured(__func__, 2);
 }
 
 STAGE gpu_graph capture_graph(void)
@@ -351,8 +359,8 @@ static void prepare(void)
 	t.cooperative = gpu_get_kernel(cooperative_name);
 	t.blocking = gpu_stream_new(true);
 	t.free_running = gpu_stream_new(false);
-	t.pinned = gpu_alloc_pinned(BYTES);
-	t.pageable = calloc(1, BYTES);
+	t.pinned = (char *)gpu_alloc_pinned(BYTES);
+	t.pageable = (char *)calloc(1, BYTES);
 	t.one = gpu_alloc(BYTES);
 	t.other = gpu_alloc(BYTES);
 }

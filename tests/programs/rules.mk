@@ -2,7 +2,7 @@
 # driver API through dlopen, NAME_runtime the runtime API. tests/gpu/ builds the latter once more
 # with NVIDIA's runtime.
 
-GPU_PROGRAMS := launches launch_rate fork_after_cuda crash
+GPU_PROGRAMS := launches launch_rate fork_after_cuda crash devices
 PLAIN_PROGRAMS := fork_wrapper sigprog
 PROGRAM_FLAGS := -Isim/include -Idemo -Itests/programs -fno-optimize-sibling-calls
 

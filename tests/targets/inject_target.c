@@ -18,6 +18,7 @@
  *	graph        a captured graph of three kernels, launched COUNT times
  *	_exit, kill  COUNT launches, 300 ms for them to get through, and an end without exit handlers
  *	scribble     COUNT launches, then everything shared with the recorder overwritten; COUNT launches
+ *	truncate     COUNT launches, an attempt to truncate what is shared; COUNT launches
  *	signals      COUNT launches under a timer signal that must only come to the program's own thread
  *	descriptors  prints the descriptors that are open below 100
  *	abandoned    launches for a second; then whether the library's thread is gone
@@ -25,6 +26,7 @@
  * Says "done" at the end, so that a test sees it got there.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -272,7 +274,16 @@ static void scribble_over(unsigned long start, unsigned long end)
 		*word = seed = seed * 6364136223846793005ul + 1442695040888963407ul;
 }
 
-static void with_scribbles(int count)
+static void truncate_mapping(unsigned long start, unsigned long end)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", start, end);
+	printf("%s\n", truncate(path, 0) ? strerror(errno) : "truncated");
+}
+
+/* Does something bad to the memory that is shared with the recorder, between launches. */
+static void harm(int count, void (*how)(unsigned long start, unsigned long end))
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
 	unsigned long start, end;
@@ -282,9 +293,19 @@ static void with_scribbles(int count)
 	pause_ms(300);
 	while (maps && fgets(line, sizeof(line), maps))
 		if (strstr(line, "xpuprof-ring") && sscanf(line, "%lx-%lx", &start, &end) == 2)
-			scribble_over(start, end);
+			how(start, end);
 	fclose(maps);
 	launch(count);
+}
+
+static void with_scribbles(int count)
+{
+	harm(count, scribble_over);
+}
+
+static void with_truncation(int count)
+{
+	harm(count, truncate_mapping);
 }
 
 static void on_alarm(int number)
@@ -369,6 +390,7 @@ static const struct {
 	{"_exit", then_leave},
 	{"kill", then_kill},
 	{"scribble", with_scribbles},
+	{"truncate", with_truncation},
 	{"signals", with_signals},
 	{"descriptors", list_descriptors},
 	{"abandoned", abandoned},
