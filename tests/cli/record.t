@@ -157,6 +157,13 @@ $(getent passwd nobody | cut -d: -f6) " "under sudo the program runs as the call
 	is "$(stat -c %U drop/s.xpu)" nobody "and the profile is the caller's"
 	run env SUDO_UID="$(id -u nobody)" "$build/xpuprof" record -q --as-root -o drop/s.xpu -- id -un
 	is "$out" root "--as-root keeps root"
+	# A shell under sudo's name shows in /proc what sudo's own process would: the caller's environment.
+	cp /bin/sh sudo
+	run env HOME=/h SHELL=/s TAKEN=back ./sudo -c \
+		'unset TAKEN; SUDO_UID=$(id -u nobody) "$0" record -o drop/s.xpu -- sh -c "echo \$TAKEN"; exit $?' \
+		"$build/xpuprof"
+	is "$out" back "what sudo took from the environment is put back"
+	has "$err" "with what sudo had changed put back: HOME, SHELL, TAKEN" "and named"
 	cp -r "$build/xpuprof" "$build/libxpuprof-inject.so" drop/ && chmod 755 drop/*
 	run setpriv --reuid=nobody --regid=nogroup --clear-groups drop/xpuprof record -q -o drop/u.xpu -- id -un
 	is "$out $status" "nobody 0" "without rights the program still runs"
