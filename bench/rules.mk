@@ -13,6 +13,11 @@ $(B)/bench/gpu_path: $(B)/obj/bench/gpu_path.o $(INJECT_OBJECTS) $(B)/libxpuprof
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The library's connection and ring, in a program that stands in for it.
+$(B)/bench/ring_writer: $(B)/obj/bench/ring_writer.o $(INJECT_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lpthread -ldl
+
 bench: all $(BENCH_PROGRAMS)
 	@for script in $(BENCH_SCRIPTS); do \
 		XPUPROF_BUILD=$(abspath $(B)) $$script || exit 1; \

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the recorder itself costs, on the simulated CUDA driver and without it: a table for each section.
+
+usage: recorder.py [SECTION[=RUNS] ...]      default: all of them
+
+CPU time and memory are those of the recorder's process alone (/proc/PID/schedstat, VmRSS), not of the
+program it records. Wall times are as the machine gives them: other load on it makes them longer.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(os.path.dirname(__file__), "../build")))
+XPUPROF = BUILD + "/xpuprof"
+LAUNCH_RATE = BUILD + "/tests/programs/launch_rate"
+SIMULATED = dict(os.environ, LD_LIBRARY_PATH=BUILD + "/sim")
+SIMULATED.pop("CUDA_INJECTION64_PATH", None)
+CPUS = sorted(os.sched_getaffinity(0))
+MIB = 1024 * 1024
+
+
+def read_proc(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}") as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def cpu_s(pid):
+    """CPU time of all threads, by the scheduler's account."""
+    total = 0
+    try:
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            words = read_proc(pid, f"task/{tid}/schedstat").split()
+            total += int(words[0]) if words else 0
+    except OSError:
+        pass
+    return total / 1e9
+
+
+def status_field(pid, field):
+    for line in read_proc(pid, "status").splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    return 0
+
+
+def child_of(pid):
+    words = read_proc(pid, f"task/{pid}/children").split()
+    return int(words[0]) if words else 0
+
+
+class Recording:
+    """Runs `xpuprof record OPTIONS -- COMMAND` and watches recorder and program."""
+
+    def __init__(self, command, options=(), every_s=0.02, cpu=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="xpuprof-bench-", dir=os.environ.get("TMPDIR"))
+        self.path = self.folder.name + "/p.xpu"
+        self.samples = []  # (seconds, recorder's KiB, program's KiB, recorder's CPU seconds)
+        self.peak_kib = self.cpu_s = self.switches = 0
+        arguments = [XPUPROF, "record", "--quiet", "-o", self.path, *options, "--", *command]
+        pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
+        start = time.monotonic()
+        process = subprocess.Popen(arguments, env=SIMULATED, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, preexec_fn=pin)
+        self._watch(process.pid, start, every_s)
+        self.wall_s = time.monotonic() - start
+        message = process.stderr.read().decode()
+        process.wait()
+        if process.returncode:
+            sys.exit(f"recorder.py: {' '.join(arguments)}: {message}")
+
+    def _watch(self, pid, start, every_s):
+        while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            program = child_of(pid)
+            rss = status_field(pid, "VmRSS")
+            if rss:
+                self.samples.append((time.monotonic() - start, rss,
+                                     status_field(program, "VmRSS") if program else 0, cpu_s(pid)))
+                self.peak_kib = max(self.peak_kib, status_field(pid, "VmHWM"))
+                self.switches = status_field(pid, "voluntary_ctxt_switches")
+            time.sleep(every_s)
+        self.cpu_s = cpu_s(pid)
+
+    def report(self):
+        return json.loads(subprocess.check_output([XPUPROF, "report", "--json", self.path]))
+
+    def bytes(self):
+        return os.path.getsize(self.path)
+
+    def steady_cpu(self):
+        """Percent of one core between 20 % and 90 % of the time: without beginning and end."""
+        first, last = (self.samples[int(s * (len(self.samples) - 1))] for s in (0.2, 0.9))
+        return (last[3] - first[3]) / (last[0] - first[0]) * 100
+
+    def rss_at(self, share, whom):
+        """MiB of the recorder (1) or the program (2) when this share of the time had passed."""
+        running = [s for s in self.samples if s[2]]
+        return running[min(int(share * len(running)), len(running) - 1)][whom] / 1024 if running else 0
+
+
+def spread(values, form):
+    return f"{form.format(statistics.median(values))} ({form.format(min(values))} to {form.format(max(values))})"
+
+
+def lost(report):
+    parts = {k: v for k, v in report["losses"].items() if v}
+    parts.update({"without work, " + k: v for k, v in report["launches_without_work"].items() if v})
+    parts.update({"without stack, " + k: v for k, v in report["works_without_stack"].items() if v})
+    return ", ".join(f"{v:,} {k}" for k, v in parts.items()) or "nothing"
+
+
+def pairs(runs):
+    """Ring, correlator and file: launch-and-work pairs as fast as the recorder takes them."""
+    count = 10_000_000
+    ns, walls, peaks = [], [], []
+    command = [BUILD + "/bench/ring_writer", str(count), str(CPUS[0])]
+    for _ in range(runs):
+        r = Recording(command, ["--gpu-only"], cpu=CPUS[-1])
+        report = r.report()
+        if report["works"] != count or lost(report) != "nothing":
+            sys.exit(f"recorder.py: {report['works']} pieces of work; lost {lost(report)}")
+        ns.append(r.cpu_s / count * 1e9)
+        walls.append(r.wall_s)
+        peaks.append(r.peak_kib / 1024)
+    print(f"  recorder's CPU time a pair, ns  {spread(ns, '{:.0f}')}")
+    print(f"  million pairs a second of CPU   {1e3 / statistics.median(ns):.2f}")
+    print(f"  wall time, s                    {spread(walls, '{:.2f}')}")
+    print(f"  peak memory, MiB                {spread(peaks, '{:.1f}')}")
+    print("  memory at 10, 50, 100 %, MiB    " + ", ".join(f"{r.rss_at(s, 1):.1f}" for s in (0.1, 0.5, 1)))
+    print(f"  bytes a pair on disk            {r.bytes() / count:.1f}")
+    print("  lost                            nothing")
+
+
+def paced(rate, seconds, options=(), extra=(), every_s=0.02):
+    command = [LAUNCH_RATE, "--launches", str(rate * seconds), "--rate", str(rate), *extra]
+    return Recording(command, options, every_s)
+
+
+def rate(runs):
+    """A program that launches 10,000 times a second for 20 s and is busy all the time; 99 Hz."""
+    seconds = 20
+    for name, options in (("all", []), ("--gpu-only", ["--gpu-only"])):
+        share, steady, peaks = [], [], []
+        for _ in range(runs):
+            r = paced(10_000, seconds, options, ["--spin"], every_s=0.1)
+            share.append(r.cpu_s / r.wall_s * 100)
+            steady.append(r.steady_cpu())
+            peaks.append(r.peak_kib / 1024)
+        report = r.report()
+        print(f"  {name:12} CPU, % of one core, whole run {spread(share, '{:.2f}')}, without begin and end"
+              f" {spread(steady, '{:.2f}')}; peak MiB {spread(peaks, '{:.1f}')}")
+        print(f"  {'':12} {report['samples']:,} samples, {report['works']:,} pieces of work; lost {lost(report)}")
+
+
+def start(runs):
+    """`xpuprof record -- true`, beside `true` alone."""
+    walls, cpus, alone = [], [], []
+    for _ in range(runs):
+        r = Recording(["true"], every_s=0.002)
+        walls.append(r.wall_s)
+        cpus.append(r.cpu_s)
+        begin = time.monotonic()
+        subprocess.run(["true"], check=True)
+        alone.append(time.monotonic() - begin)
+    print(f"  wall time, s                    {spread(walls, '{:.3f}')}")
+    print(f"  recorder's CPU time, s          {spread(cpus, '{:.3f}')}")
+    print(f"  true alone, s                   {spread(alone, '{:.3f}')}")
+
+
+def idle(runs):
+    """A program that sleeps for 10 s."""
+    for name, command in (("sleep", ["sleep", "10"]),
+                          ("CUDA, idle", [LAUNCH_RATE, "--launches", "10", "--rate", "1"])):
+        cpus, wakeups = [], []
+        for _ in range(runs):
+            r = Recording(command, every_s=0.1)
+            cpus.append(r.steady_cpu())
+            wakeups.append(r.switches / r.wall_s)
+        print(f"  {name:12} CPU, % of one core {spread(cpus, '{:.3f}')}; wakeups a second {spread(wakeups, '{:.0f}')}")
+
+
+def stream(runs):
+    """100,000 launches a second for 60 s: memory over time."""
+    for _ in range(runs):
+        r = paced(100_000, 60, every_s=0.1)
+        report = r.report()
+        shares = (0.05, 0.25, 0.5, 0.75, 1)
+        print("  at            " + "".join(f"{s * 100:9.0f} %" for s in shares))
+        print("  recorder, MiB " + "".join(f"{r.rss_at(s, 1):11.1f}" for s in shares))
+        print("  program, MiB  " + "".join(f"{r.rss_at(s, 2):11.1f}" for s in shares))
+        print(f"  CPU of the recorder, % of one core: {r.cpu_s / r.wall_s * 100:.1f};"
+              f" {r.bytes() / report['works']:.1f} bytes a pair")
+        print(f"  {report['works']:,} of 6,000,000 launches have their work; lost {lost(report)}")
+
+
+def burst(runs):
+    """500,000 launches a second for 10 s."""
+    for _ in range(runs):
+        r = paced(500_000, 10)
+        report = r.report()
+        achieved = 5_000_000 / r.wall_s
+        print(f"  {achieved:9,.0f} launches a second; {report['works']:,} of 5,000,000 have their work;"
+              f" recorder {r.cpu_s / r.wall_s * 100:.0f} % of one core, peak {r.peak_kib / 1024:.1f} MiB;"
+              f" lost {lost(report)}")
+
+
+SECTIONS = {"pairs": (pairs, 3), "rate": (rate, 1), "start": (start, 20), "idle": (idle, 1),
+            "stream": (stream, 1), "burst": (burst, 3)}
+
+
+def main():
+    for wanted in sys.argv[1:] or SECTIONS:
+        name, _, runs = wanted.partition("=")
+        if name not in SECTIONS:
+            sys.exit(f"recorder.py: no section '{name}'; there are {', '.join(SECTIONS)}")
+        function, usual = SECTIONS[name]
+        runs = int(runs or usual)
+        print(f"{name}: {function.__doc__.strip()} Median of {runs} (least to most).")
+        function(runs)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

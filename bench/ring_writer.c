@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * In place of a CUDA program and the injected library, to be recorded: writes launch-and-work pairs
+ * into the shared ring, as fast as the recorder takes them.
+ *
+ *	xpuprof record --gpu-only -- ring_writer PAIRS [CPU]
+ *
+ * It connects as the library does, tells the stacks of STACKS paths of its own by the real launch
+ * marker (that of $CUDA_INJECTION64_PATH, which has the probe), and from then on speaks of them by
+ * number: three records a pair (launch, call, work), in batches, the work of a batch behind the
+ * calls of the next. Where the ring is full it waits, so nothing is ever lost, and the recorder's
+ * CPU time is all there is to measure. CPU: where it works; give the recorder another.
+ */
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/calls.h"
+#include "inject/library.h"
+#include "inject/marker.h"
+
+#define STACKS	3000
+#define LEVELS	12 /* 2^LEVELS paths */
+#define DEPTH	25
+#define OPS	300
+#define BATCH	1000
+#define SHAPES	65536
+#define GAP_NS	50 /* at least; twice that on average: less than a pair takes here */
+#define CALL_ID CUDA_CALL_ID(CUDA_RUNTIME, 211) /* cudaLaunchKernel */
+
+enum { OP_KERNEL = 1 };
+
+typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
+
+/* What is random about a pair. */
+struct shape {
+	uint16_t gap_ns, call_ns, wait_ns, stack, op;
+	uint32_t work_ns;
+};
+
+struct writer {
+	struct ring ring;
+	marker_function marker;
+	uint32_t tid;
+	uint32_t correlation;
+	uint64_t now_ns;
+	struct shape shapes[SHAPES];
+	struct wire_work late[BATCH];
+	size_t late_count;
+};
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "ring_writer: %s\n", what);
+	exit(1);
+}
+
+static uint32_t random_below(uint32_t limit)
+{
+	static uint64_t state = 88172645463325252ull;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)((state >> 32) * limit >> 32);
+}
+
+static void wait_a_moment(void)
+{
+	struct timespec pause = {.tv_nsec = 100000};
+
+	connection_hurry(&library.connection);
+	nanosleep(&pause, NULL);
+}
+
+static void put(const struct writer *w, const void *record)
+{
+	while (!ring_put(&w->ring, record))
+		wait_a_moment();
+}
+
+static void put_long(const struct writer *w, const void *head, size_t head_size, const char *body)
+{
+	while (!ring_put_long(&w->ring, head, head_size, body, strlen(body)))
+		wait_a_moment();
+}
+
+static void tell_operations(const struct writer *w)
+{
+	static const char device_name[] = "Simulated GPU of a benchmark";
+	struct wire_device device = {.type = WIRE_DEVICE, .name_size = sizeof(device_name) - 1};
+
+	put_long(w, &device, sizeof(device), device_name);
+	for (uint32_t i = 1; i <= OPS; i++) {
+		struct wire_op op = {.type = WIRE_OP, .kind = OP_KERNEL, .id = i, .name = i,
+			.context = 1, .stream = 7 + i % 4, .grid = {i, 1, 1}, .block = {256, 1, 1}};
+		struct wire_string name = {.type = WIRE_STRING, .id = i};
+		char text[64];
+
+		name.size = (uint32_t)snprintf(text, sizeof(text),
+			"_ZN2at6native18elementwise_kernelILi%uEEEvi", i);
+		put_long(w, &name, sizeof(name), text);
+		put_long(w, &op, sizeof(op), "");
+	}
+}
+
+static void put_call(const struct writer *w, uint64_t start_ns, uint64_t end_ns)
+{
+	struct wire_call call = {.type = WIRE_CALL, .kind = CUDA_CALL_LAUNCH, .tid = w->tid,
+		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns,
+		.api = CALL_ID};
+
+	put(w, &call);
+}
+
+static struct wire_work make_work(const struct writer *w, uint32_t op, uint64_t start_ns,
+	uint64_t end_ns)
+{
+	return (struct wire_work){.type = WIRE_WORK, .kind = OP_KERNEL, .op = op + 1,
+		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns};
+}
+
+/* A launch whose stack is taken. */
+static __attribute__((noipa)) void launch_with_marker(struct writer *w, uint32_t number)
+{
+	uint64_t now = now_ns();
+	struct wire_work work;
+
+	w->correlation++;
+	w->marker(w->ring.control->instance, w->correlation, CUDA_CALL_LAUNCH | (uint64_t)number << 8);
+	put_call(w, now, now + 1000);
+	work = make_work(w, number % OPS, now + 2000, now + 5000);
+	put(w, &work);
+}
+
+/* The bits of the number choose the path: each number has a stack of its own. */
+static __attribute__((noipa)) void descend(struct writer *w, uint32_t number, int level)
+{
+	if (level == DEPTH) {
+		launch_with_marker(w, number);
+	} else if (level < LEVELS && number >> level & 1) {
+		descend(w, number, level + 1);
+		__asm__ volatile("nop");
+	} else {
+		descend(w, number, level + 1);
+		__asm__ volatile("nop; nop");
+	}
+}
+
+/* How many stacks the recorder did not know yet. Like the library's launches, those fire the marker. */
+static uint32_t tell_unknown_stacks(struct writer *w)
+{
+	uint32_t told = 0;
+
+	for (uint32_t number = 1; number <= STACKS; number++)
+		if (!wire_stack_known(w->ring.control, number)) {
+			descend(w, number, 0);
+			told++;
+		}
+	return told;
+}
+
+/* How many pairs that made. */
+static uint64_t tell_stacks(struct writer *w)
+{
+	uint64_t pairs = 0;
+	uint32_t told;
+
+	for (int round = 0; (told = tell_unknown_stacks(w)); round++) {
+		struct timespec pause = {.tv_nsec = 100000000};
+
+		if (round == 100)
+			fail("the recorder does not learn the stacks");
+		pairs += told;
+		nanosleep(&pause, NULL);
+	}
+	return pairs;
+}
+
+static void put_launch(const struct writer *w, const struct shape *s)
+{
+	struct wire_launch launch = {.type = WIRE_LAUNCH, .kind = CUDA_CALL_LAUNCH, .tid = w->tid,
+		.correlation = w->correlation, .stack = 1u + s->stack, .time_ns = w->now_ns};
+
+	put(w, &launch);
+}
+
+static void put_batch(struct writer *w, const struct shape *shapes, size_t count)
+{
+	static struct wire_work works[BATCH];
+	uint64_t now = now_ns();
+
+	if (w->now_ns < now)
+		w->now_ns = now;
+	for (size_t i = 0; i < count; i++) {
+		const struct shape *s = &shapes[i];
+		uint64_t start_ns = w->now_ns + s->wait_ns;
+
+		w->correlation++;
+		put_launch(w, s);
+		put_call(w, w->now_ns, w->now_ns + s->call_ns);
+		works[i] = make_work(w, s->op, start_ns, start_ns + s->work_ns);
+		w->now_ns += s->gap_ns;
+	}
+	for (size_t i = 0; i < w->late_count; i++)
+		put(w, &w->late[i]);
+	memcpy(w->late, works, count * sizeof(works[0]));
+	w->late_count = count;
+}
+
+static void put_all(struct writer *w, uint64_t pairs)
+{
+	while (pairs) {
+		size_t count = pairs < BATCH ? (size_t)pairs : BATCH;
+
+		put_batch(w, &w->shapes[random_below(SHAPES - BATCH)], count);
+		pairs -= count;
+	}
+	for (size_t i = 0; i < w->late_count; i++)
+		put(w, &w->late[i]);
+}
+
+static void draw_shapes(struct writer *w)
+{
+	for (int i = 0; i < SHAPES; i++)
+		w->shapes[i] = (struct shape){
+			.gap_ns = (uint16_t)(GAP_NS + random_below(2 * GAP_NS)),
+			.call_ns = (uint16_t)(GAP_NS / 2 + random_below(GAP_NS / 2)),
+			.wait_ns = (uint16_t)random_below(60000),
+			.stack = (uint16_t)random_below(STACKS),
+			.op = (uint16_t)random_below(OPS),
+			.work_ns = 1000 + random_below(1u << (10 + random_below(10))),
+		};
+}
+
+static void connect_to_recorder(struct writer *w)
+{
+	const char *socket = getenv(WIRE_ENV_SOCKET), *injected = getenv("CUDA_INJECTION64_PATH");
+	void *memory, *handle = injected ? dlopen(injected, RTLD_NOW) : NULL;
+	uint32_t slots;
+
+	if (!socket || !handle)
+		fail("this is not being recorded");
+	if (connection_open(&library.connection, socket, &memory, &slots))
+		fail("cannot connect to the recorder");
+	w->ring = library.ring = ring_at(memory, slots);
+	w->marker = (marker_function)dlsym(handle,
+		w->ring.control->marker == LAUNCH_MARKER_NOP10 ? "xpuprof_launch_marker_nop10" :
+		w->ring.control->marker == LAUNCH_MARKER_NOP5 ? "xpuprof_launch_marker_nop5" :
+								"xpuprof_launch_marker_nop1");
+	if (!w->marker || w->ring.control->marker == LAUNCH_MARKER_NONE)
+		fail("the recorder takes no stacks here (no rights for BPF?)");
+}
+
+static void stay_on(const char *cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(strtoul(cpu, NULL, 10), &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		fail("cannot stay on this CPU");
+}
+
+int main(int argc, char **argv)
+{
+	static struct writer w;
+	uint64_t pairs = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, told;
+
+	if (pairs < STACKS || argc > 3) {
+		fprintf(stderr, "usage: ring_writer PAIRS [CPU]; at least %d pairs\n", STACKS);
+		return 2;
+	}
+	if (argc == 3)
+		stay_on(argv[2]);
+	w.tid = (uint32_t)getpid();
+	draw_shapes(&w);
+	connect_to_recorder(&w);
+	tell_operations(&w);
+	told = tell_stacks(&w);
+	put_all(&w, pairs > told ? pairs - told : 0);
+	__atomic_store_n(&w.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
+	connection_hurry(&library.connection);
+	return 0;
+}
