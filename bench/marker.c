@@ -112,6 +112,18 @@ static marker_function find_marker(const char *library, enum launch_marker kind)
 	return handle ? (marker_function)dlsym(handle, marker_names[kind]) : NULL;
 }
 
+/* Never in this process: children of one that has hit a probe must not (inject/marker.h). */
+static pid_t measure_in_child(marker_function marker, const char *what)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		measure(marker, what);
+		_exit(0);
+	}
+	return child;
+}
+
 static int fail(void)
 {
 	fprintf(stderr, "marker: %s\n", error_text());
@@ -139,14 +151,11 @@ int main(int argc, char **argv)
 	if (!marker || capture_track(c, getpid()))
 		return fail();
 	printf("%s\n", marker_names[capture_marker(c)]);
-	measure(marker, "alone");
+	fflush(stdout);
+	waitpid(measure_in_child(marker, "alone"), NULL, 0);
 	if (capture_start(c))
 		return fail();
-	child = fork();
-	if (!child) {
-		measure(marker, "recorded");
-		_exit(0);
-	}
+	child = measure_in_child(marker, "recorded");
 	before = cpu_seconds();
 	drain_until_end(c, child);
 	before = cpu_seconds() - before;

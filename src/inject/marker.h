@@ -7,6 +7,10 @@
  * 5-byte nop into a call, 7.2 one on a 10-byte nop, older kernels are cheapest on a 1-byte nop and
  * single-step long ones. So there are three entry points, alike but for their first instruction, and the
  * recorder measures which is the cheapest here and tells the library at connection.
+ *
+ * A child forked from a process that has fired a probed marker must never call it: 6.18 does not copy the
+ * mapping that its call instruction leads to, and the child crashes (measured). The library's copy in a
+ * forked child is dead and never does.
  */
 #pragma once
 
