@@ -259,14 +259,15 @@ static int finish(const struct record *r, const struct target_user *u, struct se
 
 static int start(struct session *s, const char *profile_path)
 {
-	int error = session_start(s), status = EXIT_OK;
+	int error = session_start(s);
 
 	if (!error)
 		return EXIT_OK;
-	status = session_exec_failed(s) ? exec_status(error) : cmd_failed();
 	if (is_regular(profile_path))
 		unlink(profile_path);
-	return status;
+	if (session_interrupted(s))
+		return 128 + session_interrupted(s);
+	return session_exec_failed(s) ? exec_status(error) : cmd_failed();
 }
 
 /* Ends as the program ended, unless it succeeded and we did not. */
@@ -305,7 +306,10 @@ static int run(const struct record *r, struct target_user *u, char **command)
 	print_notes(u, s);
 	status = start(s, r->profile_path);
 	if (status) {
+		failed = session_interrupted(s);
 		session_close(s);
+		if (failed)
+			target_end_like(failed);
 		return status;
 	}
 	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;

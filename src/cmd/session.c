@@ -8,34 +8,23 @@
  * launch path of the program.
  *
  * Signals. The program shares our process group, so what the terminal sends (Ctrl-C, Ctrl-\) reaches it
- * without us; what somebody sends to us alone is passed on once. Signals arrive through a signalfd, and
- * the program starts with the mask and dispositions that we were started with.
+ * without us; what somebody sends to us alone is passed on once. One that comes before the program has
+ * begun ends the recording instead, and the program never begins.
  */
-#include "cmd/session.h"
+#include "cmd/session_internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "capture/capture.h"
-#include "cmd/cmd.h"
-#include "cmd/locate.h"
 #include "cmd/status.h"
-#include "cmd/target.h"
-#include "correlate/correlate.h"
-#include "gpu/backend.h"
 #include "symbolize/symbolize.h"
 
 #define ROUND_IDLE_MS   50
@@ -44,214 +33,6 @@
 #define STATUS_PERIOD_NS (NS_PER_SECOND / 2)
 #define STOP_TIMEOUT_MS 3000
 #define STOP_POLL_US    2000
-
-struct session {
-	struct session_options options;
-	struct profile_writer *writer;
-	struct tasks *tasks;
-	struct correlator *correlator;
-	struct capture *capture; /* NULL: no rights, or not wanted */
-	const struct gpu_backend_ops *gpu_ops;
-	struct gpu_backend *gpu; /* NULL: not wanted */
-	struct target_user *user;
-	struct target target;
-	struct buf library;
-	struct buf notes;
-	struct profile_totals totals;
-	char runtime_dir[64]; /* "" until made */
-	int attached;         /* pidfd of -p, or -1 */
-	int signals;          /* signalfd, or -1 */
-	int epoll;
-	sigset_t handled;
-	sigset_t original_mask;
-	uint64_t stacks_taken;
-	uint64_t start_ns;
-	uint64_t end_ns;
-	uint64_t next_flush_ns;
-	uint64_t next_status_ns;
-	bool status_line;
-	bool exec_failed;
-	bool program_ended;
-	bool signal_passed_on;
-	bool stop_requested;
-	int wait_status;
-};
-
-static int note(struct session *s, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int note(struct session *s, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	buf_printf(&s->notes, "%s\n", text);
-	return s->notes.failed ? -ENOMEM : 0;
-}
-
-/* --- opening ------------------------------------------------------------------------------------ */
-
-static int make_runtime_dir(struct session *s)
-{
-	snprintf(s->runtime_dir, sizeof(s->runtime_dir), "/tmp/xpuprof-XXXXXX");
-	if (!mkdtemp(s->runtime_dir)) {
-		s->runtime_dir[0] = '\0';
-		return error_errno(-errno, "cannot make a folder in /tmp for the recording");
-	}
-	if (s->user->switched && chown(s->runtime_dir, s->user->uid, s->user->gid))
-		return error_errno(-errno, "cannot give '%s' to the program's user", s->runtime_dir);
-	return 0;
-}
-
-static int new_correlator(struct session *s, bool have_markers)
-{
-	struct correlator_options options = {.have_markers = have_markers};
-
-	correlator_free(s->correlator);
-	s->correlator = NULL;
-	return correlator_new(&s->correlator, s->writer, &options);
-}
-
-/* A launch from the marker goes to the correlator, and its stack to the GPU side, which may then hear of
- * the same stack by number. */
-static int take_launch(void *context, const struct gpu_launch *e)
-{
-	struct session *s = context;
-	struct gpu_sink sink = correlator_sink(s->correlator);
-	int error = s->gpu ? s->gpu_ops->learn_stack(s->gpu, e) : 0;
-
-	s->stacks_taken++;
-	return error ?: sink.launch(sink.context, e);
-}
-
-static int take_code_mapped(void *context, uint32_t pid)
-{
-	struct session *s = context;
-
-	if (s->gpu)
-		s->gpu_ops->forget_stacks(s->gpu, pid);
-	return 0;
-}
-
-static struct gpu_sink capture_sink(struct session *s)
-{
-	return (struct gpu_sink){
-		.context = s, .launch = take_launch, .code_mapped = take_code_mapped};
-}
-
-/* The CPU side may be refused for want of rights; the GPU side then records without stacks. */
-static int open_capture(struct session *s)
-{
-	struct capture_options options = {
-		.sample_hz = s->options.cpu ? s->options.sample_hz : 0,
-		.launches = s->options.gpu,
-		.whole_system = s->options.whole_system,
-		.library = buf_text(&s->library),
-	};
-	int error = new_correlator(s, true);
-
-	if (error)
-		return error;
-	error = capture_open(&s->capture, &options, s->writer, s->tasks, capture_sink(s));
-	if (!error)
-		return 0;
-	s->capture = NULL;
-	if (!s->options.gpu)
-		return error;
-	note(s, "no CPU samples and no launch stacks: %s", error_text());
-	return new_correlator(s, false);
-}
-
-static int add_environment(void *context, const char *name, const char *value)
-{
-	struct session *s = context;
-
-	return target_user_setenv(s->user, name, value);
-}
-
-static int open_gpu(struct session *s)
-{
-	const char *other = target_user_getenv(s->user, "CUDA_INJECTION64_PATH");
-	struct gpu_options options = {
-		.runtime_dir = s->runtime_dir,
-		.library = buf_text(&s->library),
-		.target_uid = s->user->uid,
-		.target_gid = s->user->gid,
-		.marker = s->capture ? capture_marker(s->capture) : LAUNCH_MARKER_NONE,
-		.queue_times = s->options.queue_times,
-	};
-	int error;
-
-	if (other && *other)
-		return note(s, "no GPU work is recorded: CUDA_INJECTION64_PATH already names '%s'", other);
-	error = make_runtime_dir(s);
-	if (error)
-		return error;
-	s->gpu_ops = gpu_backends[0];
-	error = s->gpu_ops->open(&s->gpu, &options, s->writer, s->tasks,
-		correlator_sink(s->correlator));
-	return error ?: s->gpu_ops->environment(s->gpu, add_environment, s);
-}
-
-static void describe_command(struct session *s)
-{
-	struct buf line = BUF_INIT;
-
-	if (s->options.command)
-		for (char **word = s->options.command; *word; word++)
-			buf_printf(&line, "%s%s", line.size ? " " : "", *word);
-	else if (s->options.pid)
-		buf_printf(&line, "process %d", (int)s->options.pid);
-	else
-		buf_puts(&line, "the whole system");
-	profile_set_meta(s->writer, META_COMMAND, buf_text(&line));
-	buf_release(&line);
-}
-
-static void set_number(struct session *s, const char *key, uint64_t value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	profile_set_meta(s->writer, key, text);
-}
-
-static void describe_machine(struct session *s)
-{
-	struct timespec real;
-	struct utsname name;
-
-	if (!uname(&name)) {
-		profile_set_meta(s->writer, META_HOSTNAME, name.nodename);
-		profile_set_meta(s->writer, META_KERNEL, name.release);
-	}
-	clock_gettime(CLOCK_REALTIME, &real);
-	set_number(s, META_REALTIME_NS,
-		(uint64_t)real.tv_sec * NS_PER_SECOND + (uint64_t)real.tv_nsec - clock_now_ns());
-	set_number(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	set_number(s, META_SAMPLE_HZ, s->options.cpu && s->capture ? s->options.sample_hz : 0);
-	profile_set_meta(s->writer, META_STACK_SOURCE, s->capture ? "bpf" : "none");
-	profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
-}
-
-static int open_parts(struct session *s)
-{
-	int error = locate_library(&s->library);
-
-	error = error ?: profile_writer_open(&s->writer, s->options.profile_path);
-	error = error ?: tasks_new(&s->tasks, s->writer);
-	error = error ?: open_capture(s);
-	if (!error && s->options.gpu)
-		error = open_gpu(s);
-	if (error)
-		return error;
-	describe_command(s);
-	describe_machine(s);
-	return 0;
-}
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -263,9 +44,11 @@ int session_open(struct session **ret, const struct session_options *options)
 	s->options = *options;
 	s->user = options->user;
 	s->target = TARGET_INIT;
-	s->attached = s->signals = s->epoll = -1;
+	s->signals = SIGNALS_INIT;
+	s->attached = s->epoll = -1;
 	s->status_line = !options->quiet && isatty(STDERR_FILENO);
-	error = open_parts(s);
+	error = signals_open(&s->signals);
+	error = error ?: session_open_parts(s);
 	if (error) {
 		session_close(s);
 		return error;
@@ -275,22 +58,6 @@ int session_open(struct session **ret, const struct session_options *options)
 }
 
 /* --- starting ----------------------------------------------------------------------------------- */
-
-/* After the fork, so that the program inherits the mask we were started with. */
-static int take_signals(struct session *s)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGCHLD};
-
-	sigemptyset(&s->handled);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaddset(&s->handled, numbers[i]);
-	if (sigprocmask(SIG_BLOCK, &s->handled, &s->original_mask))
-		return error_errno(-errno, "cannot block signals");
-	s->signals = signalfd(-1, &s->handled, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->signals < 0)
-		return error_errno(-errno, "cannot receive signals");
-	return 0;
-}
 
 static int watch(struct session *s, int fd)
 {
@@ -310,7 +77,7 @@ static int watch_all(struct session *s)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return error_errno(-errno, "cannot watch the recording's events");
-	error = watch(s, s->signals);
+	error = watch(s, s->signals.fd);
 	error = error ?: watch(s, s->target.pidfd);
 	error = error ?: watch(s, s->attached);
 	if (!error && s->capture)
@@ -336,9 +103,43 @@ static int spawn(struct session *s)
 
 	if (!s->options.command)
 		return attach(s);
-	error = target_spawn(&s->target, s->user, s->options.command);
+	error = target_spawn(&s->target, s->user, &s->signals, s->options.command);
 	if (!error && s->capture)
 		error = capture_track(s->capture, s->target.pid);
+	return error;
+}
+
+/* More processes at once than descriptors are usual should not end a recording. Without this right it is as
+ * it was. */
+static void allow_many_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Whether a signal wants the end before there was a beginning. */
+static bool was_interrupted(struct session *s)
+{
+	bool alone;
+	int number;
+
+	while (!s->interrupted && (number = signals_next(&s->signals, &alone)))
+		s->interrupted = number == SIGCHLD ? 0 : number;
+	return s->interrupted;
+}
+
+static int release(struct session *s)
+{
+	int error;
+
+	if (was_interrupted(s))
+		return error_set(-EINTR, "interrupted before '%s' could start", *s->options.command);
+	error = target_release(&s->target, *s->options.command);
+	s->exec_failed = error != 0;
 	return error;
 }
 
@@ -346,7 +147,7 @@ int session_start(struct session *s)
 {
 	int error = spawn(s);
 
-	error = error ?: take_signals(s);
+	allow_many_descriptors(); /* after the fork: the program's limit is its own */
 	error = error ?: watch_all(s);
 	if (!error && s->capture)
 		error = capture_start(s->capture);
@@ -355,12 +156,8 @@ int session_start(struct session *s)
 	s->start_ns = clock_now_ns();
 	s->next_flush_ns = s->start_ns + FLUSH_PERIOD_NS;
 	s->next_status_ns = s->start_ns + STATUS_PERIOD_NS;
-	set_number(s, META_START_NS, s->start_ns);
-	if (!s->options.command)
-		return 0;
-	error = target_release(&s->target, *s->options.command);
-	s->exec_failed = error != 0;
-	return error;
+	error = session_describe(s, META_START_NS, s->start_ns);
+	return error || !s->options.command ? error : release(s);
 }
 
 /* --- running ------------------------------------------------------------------------------------ */
@@ -380,41 +177,39 @@ static int drain(struct session *s, bool *ret_busy)
 }
 
 /* A signal the terminal or the kernel sent to the whole group has reached the program by itself. */
-static bool sent_to_us_alone(const struct signalfd_siginfo *info)
+static void handle_signal(struct session *s, int number, bool alone)
 {
-	return info->ssi_code <= 0;
-}
-
-static void handle_signal(struct session *s, const struct signalfd_siginfo *info)
-{
-	if (info->ssi_signo == SIGCHLD)
+	if (number == SIGCHLD)
 		return;
 	if (s->target.pid < 0) {
 		s->stop_requested = true;
 		return;
 	}
-	if (!sent_to_us_alone(info))
+	if (!alone)
 		return;
 	if (s->signal_passed_on) {
 		s->stop_requested = true;
 		return;
 	}
 	s->signal_passed_on = true;
-	kill(s->target.pid, (int)info->ssi_signo);
+	kill(s->target.pid, number);
 }
 
 static void handle_signals(struct session *s)
 {
-	struct signalfd_siginfo info;
+	bool alone;
+	int number;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
-		handle_signal(s, &info);
+	while ((number = signals_next(&s->signals, &alone)))
+		handle_signal(s, number, alone);
 }
 
+/* Also when nobody has reaped it yet. */
 static bool attached_ended(const struct session *s)
 {
-	return s->attached >= 0 &&
-		syscall(SYS_pidfd_send_signal, s->attached, 0, NULL, 0) && errno == ESRCH;
+	struct pollfd p = {.fd = s->attached, .events = POLLIN};
+
+	return s->attached >= 0 && poll(&p, 1, 0) == 1;
 }
 
 static bool is_over(struct session *s, enum session_end *ret_end)
@@ -498,14 +293,14 @@ static void visit_cuda_process(void *context, uint32_t pid, uint32_t process)
 		u->count++;
 }
 
-static void count_unconnected(struct session *s)
+static int count_unconnected(struct session *s)
 {
 	struct unconnected u = {.s = s};
 
 	if (!s->gpu || !s->capture)
-		return;
+		return 0;
 	capture_each_mapping(s->capture, "libcuda.so", visit_cuda_process, &u);
-	profile_count_loss(s->writer, LOSS_GPU_NEVER_CONNECTED, u.count);
+	return profile_count_loss(s->writer, LOSS_GPU_NEVER_CONNECTED, u.count);
 }
 
 /* Gives the live libraries time to flush, and keeps emptying their rings meanwhile. */
@@ -540,15 +335,16 @@ static int stop_sources(struct session *s)
 	return error;
 }
 
-static void describe_gpu(struct session *s)
+static int describe_gpu(struct session *s)
 {
 	struct gpu_stats stats;
+	int error;
 
 	if (!s->gpu)
-		return;
+		return 0;
 	s->gpu_ops->stats(s->gpu, &stats);
-	set_number(s, META_STACKS_TAKEN, s->stacks_taken);
-	set_number(s, META_GPU_REPORTED, stats.reported_ns);
+	error = session_describe(s, META_STACKS_TAKEN, s->stacks_taken);
+	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
 }
 
 static int finish_profile(struct session *s)
@@ -557,10 +353,11 @@ static int finish_profile(struct session *s)
 	int error = correlator_finish(s->correlator);
 
 	error = error ?: symbolize_profile(s->writer, &names);
-	set_number(s, META_END_NS, s->end_ns);
-	describe_gpu(s);
-	if (s->program_ended)
-		set_number(s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
+	error = error ?: session_describe(s, META_END_NS, s->end_ns);
+	error = error ?: describe_gpu(s);
+	if (!error && s->program_ended)
+		error = session_describe(
+			s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
 	error = error ?: profile_writer_flush(s->writer);
 	profile_writer_totals(s->writer, &s->totals);
 	return error;
@@ -584,12 +381,17 @@ int session_finish(struct session *s)
 	error = stop_sources(s);
 	if (s->status_line)
 		status_clear();
-	count_unconnected(s);
+	error = error ?: count_unconnected(s);
 	error = error ?: finish_profile(s);
 	close_error = profile_writer_close(s->writer);
 	s->writer = NULL;
 	close_sources(s);
 	return error ?: close_error;
+}
+
+int session_interrupted(const struct session *s)
+{
+	return s->interrupted;
 }
 
 bool session_exec_failed(const struct session *s)
@@ -623,8 +425,7 @@ void session_close(struct session *s)
 		profile_writer_abort(s->writer);
 	if (s->runtime_dir[0])
 		rmdir(s->runtime_dir);
-	if (s->signals >= 0)
-		close(s->signals);
+	signals_close(&s->signals);
 	if (s->attached >= 0)
 		close(s->attached);
 	if (s->epoll >= 0)

@@ -54,6 +54,8 @@ void session_close(struct session *s);
 
 /* After a failed session_start: whether it was the command that could not be executed. */
 bool session_exec_failed(const struct session *s);
+/* And the signal that came before the program could begin; 0: none. */
+int session_interrupted(const struct session *s);
 
 /* Final after session_finish. */
 const struct profile_totals *session_totals(const struct session *s);

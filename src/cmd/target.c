@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The gate is a pipe: the child blocks in read() until the parent closes the other end. A failed exec
- * comes back through a second, close-on-exec pipe, which a successful one closes.
+ * The gate is a socket: the child blocks in read() until a byte comes. A failed exec comes back through a
+ * second, close-on-exec pipe, which a successful one closes.
  */
 #include "cmd/target.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,28 +21,32 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 
-static void become(const struct target_user *u)
+static int become(const struct target_user *u)
 {
 	if (!u->switched)
-		return;
-	if (u->name && initgroups(u->name, u->gid))
-		_exit(EXIT_NOT_EXECUTABLE);
-	if (setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
-		_exit(EXIT_NOT_EXECUTABLE);
+		return 0;
+	if ((u->name && initgroups(u->name, u->gid)) || setresgid(u->gid, u->gid, u->gid) ||
+		setresuid(u->uid, u->uid, u->uid))
+		return -errno;
+	return 0;
 }
 
 /* The child's side: waits at the gate, becomes the user, runs the program. */
-static void run(const struct target_user *u, char **argv, int gate, int failed)
+static void run(const struct target_user *u, const struct signals *signals, char **argv, int gate,
+	int failed)
 {
 	char byte;
 	int error;
 
-	if (io_read_full(gate, &byte, 1) < 0)
+	if (io_read_full(gate, &byte, 1) != 1)
 		_exit(EXIT_NOT_EXECUTABLE);
-	become(u);
-	environ = u->environment;
-	execvp(argv[0], argv);
-	error = errno;
+	error = -become(u);
+	if (!error) {
+		signals_restore(signals);
+		environ = u->environment;
+		execvp(argv[0], argv);
+		error = errno;
+	}
 	if (io_write_all(failed, &error, sizeof(error)))
 		_exit(EXIT_FAILED);
 	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
@@ -52,11 +57,11 @@ static int open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-int target_spawn(struct target *t, const struct target_user *u, char **argv)
+int target_spawn(struct target *t, const struct target_user *u, const struct signals *signals, char **argv)
 {
 	int gate[2] = {-1, -1}, failed[2] = {-1, -1}, error;
 
-	if (pipe2(gate, O_CLOEXEC) || pipe2(failed, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) || pipe2(failed, O_CLOEXEC))
 		goto fail;
 	t->pid = fork();
 	if (t->pid < 0)
@@ -64,7 +69,7 @@ int target_spawn(struct target *t, const struct target_user *u, char **argv)
 	if (!t->pid) {
 		close(gate[1]);
 		close(failed[0]);
-		run(u, argv, gate[0], failed[1]);
+		run(u, signals, argv, gate[0], failed[1]);
 	}
 	close(gate[0]);
 	close(failed[1]);
@@ -122,6 +127,9 @@ int target_release(struct target *t, const char *command)
 	int error = 0;
 	ssize_t n;
 
+	/* One that was killed at the gate shows when it is reaped. */
+	if (send(t->gate, "", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE)
+		return error_errno(-errno, "cannot start '%s'", command);
 	close(t->gate);
 	t->gate = -1;
 	n = io_read_full(t->failed, &error, sizeof(error));

@@ -4,13 +4,16 @@
  * and terminal; and its end, passed on as our own.
  *
  * It is created stopped at a gate, so that the recorder can attach to its pid before its first
- * instruction; target_release opens the gate and reports a failed exec.
+ * instruction; target_release opens the gate and reports a failed exec. A recorder that dies before that
+ * takes it along.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "cmd/signals.h"
 
 /* Who the program runs as, and with what environment. */
 struct target_user {
@@ -40,14 +43,15 @@ int target_check_command(const struct target_user *u, const char *command);
 struct target {
 	pid_t pid;
 	int pidfd;  /* readable when it has ended */
-	int gate;   /* closing it lets the program run */
+	int gate;   /* a byte lets the program run, an end without one ends it */
 	int failed; /* carries the errno of a failed exec */
 };
 
 #define TARGET_INIT ((struct target){.pid = -1, .pidfd = -1, .gate = -1, .failed = -1})
 
-/* Forks the gated process: 0 or -errno with error_text. Call before blocking signals. */
-int target_spawn(struct target *t, const struct target_user *u, char **argv);
+/* Forks the gated process, which will begin with the signals as they were before `signals` was opened: 0 or
+ * -errno with error_text. */
+int target_spawn(struct target *t, const struct target_user *u, const struct signals *signals, char **argv);
 /* Lets it exec `command`: 0, or the -errno of the exec with error_text. */
 int target_release(struct target *t, const char *command);
 /* Its wait status when it has ended; false while it runs. */

@@ -94,6 +94,39 @@ wait $pid
 is $? 0 "a second one ends the recording and leaves the program alone"
 true_that "with its profile written" "$build/xpuprof" report p.xpu >/dev/null
 
+# How we are started ourselves.
+cat >start_with.py <<'E2'
+import os, signal, sys
+if sys.argv[1] == "ignored":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+else:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    os.kill(os.getpid(), signal.SIGTERM)
+os.execv(sys.argv[2], sys.argv[2:])
+E2
+run timeout 20 python3 start_with.py ignored "$build/xpuprof" record -q -o p.xpu -- grep SigIgn /proc/self/status
+is "$status" 0 "an ignored SIGCHLD does not hide the end of the program"
+true_that "which has it ignored as well" test $((0x${out#SigIgn:?} & 0x10000)) != 0
+rm -f p.xpu
+run timeout 20 python3 start_with.py pending "$build/xpuprof" record -q -o p.xpu -- touch began
+is "$status" 143 "a signal that comes before the program has begun ends the recording"
+true_that "and the program never begins" test ! -e began -a ! -e p.xpu
+
+cat >zombie.py <<'E2'
+import subprocess, sys, time
+program = subprocess.Popen(["sleep", "60"])
+recorder = subprocess.Popen([sys.argv[1], "record", "-q", "-o", "z.xpu", "-p", str(program.pid)])
+time.sleep(1)
+program.kill()
+print(recorder.wait(5))
+E2
+name="-p ends with its process, also while nobody reaps that"
+if cpu_side; then
+	is "$(python3 zombie.py "$build/xpuprof")" 0 "$name"
+else
+	skip "$name" "CPU samples cannot be had here"
+fi
+
 cat >terminal.py <<'E2'
 import os, pty, sys, time
 pid, fd = pty.fork()

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What session.c (running) and session_open.c (opening, describing) share. */
+#pragma once
+
+#include "capture/capture.h"
+#include "cmd/session.h"
+#include "cmd/signals.h"
+#include "correlate/correlate.h"
+#include "gpu/backend.h"
+
+struct session {
+	struct session_options options;
+	struct profile_writer *writer;
+	struct tasks *tasks;
+	struct correlator *correlator;
+	struct capture *capture; /* NULL: no rights, or not wanted */
+	const struct gpu_backend_ops *gpu_ops;
+	struct gpu_backend *gpu; /* NULL: not wanted */
+	struct target_user *user;
+	struct target target;
+	struct buf library;
+	struct buf notes;
+	struct profile_totals totals;
+	char runtime_dir[64]; /* "" until made */
+	int attached;         /* pidfd of -p, or -1 */
+	struct signals signals;
+	int epoll;
+	uint64_t stacks_taken;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t next_flush_ns;
+	uint64_t next_status_ns;
+	bool status_line;
+	bool exec_failed;
+	int interrupted; /* the signal that came before the program could start; 0: none */
+	bool program_ended;
+	bool signal_passed_on;
+	bool stop_requested;
+	int wait_status;
+};
+
+/* Makes everything the recording needs, up to the profile's first facts: 0 or -errno. */
+int session_open_parts(struct session *s);
+/* A fact about the recording, as a number: 0 or -errno. */
+int session_describe(struct session *s, const char *key, uint64_t value);
+/* Adds to session_notes: 0 or -ENOMEM. */
+int session_note(struct session *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));

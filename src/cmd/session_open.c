@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The parts of a recording, from the profile upwards: file, registry of processes, CPU side, correlator, GPU
+ * side; and what the profile says about the recording itself.
+ */
+#include "cmd/session_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "cmd/locate.h"
+
+int session_note(struct session *s, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	buf_printf(&s->notes, "%s\n", text);
+	return s->notes.failed ? error_set(-ENOMEM, "out of memory") : 0;
+}
+
+static int make_runtime_dir(struct session *s)
+{
+	snprintf(s->runtime_dir, sizeof(s->runtime_dir), "/tmp/xpuprof-XXXXXX");
+	if (!mkdtemp(s->runtime_dir)) {
+		s->runtime_dir[0] = '\0';
+		return error_errno(-errno, "cannot make a folder in /tmp for the recording");
+	}
+	if (s->user->switched && chown(s->runtime_dir, s->user->uid, s->user->gid))
+		return error_errno(-errno, "cannot give '%s' to the program's user", s->runtime_dir);
+	return 0;
+}
+
+static int new_correlator(struct session *s, bool have_markers)
+{
+	struct correlator_options options = {.have_markers = have_markers};
+
+	correlator_free(s->correlator);
+	s->correlator = NULL;
+	return correlator_new(&s->correlator, s->writer, &options);
+}
+
+/* A launch from the marker goes to the correlator, and its stack to the GPU side, which may then hear of
+ * the same stack by number. */
+static int take_launch(void *context, const struct gpu_launch *e)
+{
+	struct session *s = context;
+	struct gpu_sink sink = correlator_sink(s->correlator);
+	int error = s->gpu ? s->gpu_ops->learn_stack(s->gpu, e) : 0;
+
+	s->stacks_taken++;
+	return error ?: sink.launch(sink.context, e);
+}
+
+static int take_code_mapped(void *context, uint32_t pid)
+{
+	struct session *s = context;
+
+	if (s->gpu)
+		s->gpu_ops->forget_stacks(s->gpu, pid);
+	return 0;
+}
+
+static struct gpu_sink capture_sink(struct session *s)
+{
+	return (struct gpu_sink){
+		.context = s, .launch = take_launch, .code_mapped = take_code_mapped};
+}
+
+/* The CPU side may be refused for want of rights; the GPU side then records without stacks. */
+static int open_capture(struct session *s)
+{
+	struct capture_options options = {
+		.sample_hz = s->options.cpu ? s->options.sample_hz : 0,
+		.launches = s->options.gpu,
+		.whole_system = s->options.whole_system,
+		.library = buf_text(&s->library),
+	};
+	int error = new_correlator(s, true);
+
+	if (error)
+		return error;
+	error = capture_open(&s->capture, &options, s->writer, s->tasks, capture_sink(s));
+	if (!error)
+		return 0;
+	s->capture = NULL;
+	if (!s->options.gpu)
+		return error;
+	error = session_note(s, "no CPU samples and no launch stacks: %s", error_text());
+	return error ?: new_correlator(s, false);
+}
+
+static int add_environment(void *context, const char *name, const char *value)
+{
+	struct session *s = context;
+
+	return target_user_setenv(s->user, name, value);
+}
+
+static int open_gpu(struct session *s)
+{
+	const char *other = target_user_getenv(s->user, "CUDA_INJECTION64_PATH");
+	struct gpu_options options = {
+		.runtime_dir = s->runtime_dir,
+		.library = buf_text(&s->library),
+		.target_uid = s->user->uid,
+		.target_gid = s->user->gid,
+		.marker = s->capture ? capture_marker(s->capture) : LAUNCH_MARKER_NONE,
+		.queue_times = s->options.queue_times,
+	};
+	int error;
+
+	if (other && *other)
+		return session_note(s, "no GPU work is recorded: CUDA_INJECTION64_PATH already names '%s'", other);
+	error = make_runtime_dir(s);
+	if (error)
+		return error;
+	s->gpu_ops = gpu_backends[0];
+	error = s->gpu_ops->open(&s->gpu, &options, s->writer, s->tasks,
+		correlator_sink(s->correlator));
+	return error ?: s->gpu_ops->environment(s->gpu, add_environment, s);
+}
+
+static int describe_command(struct session *s)
+{
+	struct buf line = BUF_INIT;
+	int error;
+
+	if (s->options.command)
+		for (char **word = s->options.command; *word; word++)
+			buf_printf(&line, "%s%s", line.size ? " " : "", *word);
+	else if (s->options.pid)
+		buf_printf(&line, "process %d", (int)s->options.pid);
+	else
+		buf_puts(&line, "the whole system");
+	error = line.failed ? error_set(-ENOMEM, "out of memory")
+			    : profile_set_meta(s->writer, META_COMMAND, buf_text(&line));
+	buf_release(&line);
+	return error;
+}
+
+int session_describe(struct session *s, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return profile_set_meta(s->writer, key, text);
+}
+
+/* The wall clock at the zero of our own. */
+static uint64_t realtime_of_zero_ns(void)
+{
+	struct timespec real;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	return (uint64_t)real.tv_sec * NS_PER_SECOND + (uint64_t)real.tv_nsec - clock_now_ns();
+}
+
+static int describe_machine(struct session *s)
+{
+	struct utsname name;
+	int error = 0;
+
+	if (!uname(&name)) {
+		error = profile_set_meta(s->writer, META_HOSTNAME, name.nodename);
+		error = error ?: profile_set_meta(s->writer, META_KERNEL, name.release);
+	}
+	error = error ?: session_describe(s, META_REALTIME_NS, realtime_of_zero_ns());
+	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	error = error ?: session_describe(s, META_SAMPLE_HZ,
+				 s->options.cpu && s->capture ? s->options.sample_hz : 0);
+	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, s->capture ? "bpf" : "none");
+	return error ?: profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
+}
+
+int session_open_parts(struct session *s)
+{
+	int error = locate_library(&s->library);
+
+	error = error ?: profile_writer_open(&s->writer, s->options.profile_path);
+	error = error ?: tasks_new(&s->tasks, s->writer);
+	error = error ?: open_capture(s);
+	if (!error && s->options.gpu)
+		error = open_gpu(s);
+	error = error ?: describe_command(s);
+	return error ?: describe_machine(s);
+}

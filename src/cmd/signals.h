@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The signals that a recording deals with (INT, TERM, QUIT, HUP, and CHLD for the end of the program),
+ * taken through a descriptor from signals_open on, so that none of them ends us half-way. A program that
+ * is started meanwhile gets everything as we were started with: signals_restore in the forked child.
+ *
+ * A SIGHUP that was ignored when we were started (nohup) stays ignored.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct signals {
+	int fd; /* readable when one has come; -1: not open */
+	sigset_t original_mask;
+	struct sigaction original_child;
+};
+
+#define SIGNALS_INIT ((struct signals){.fd = -1})
+
+/* 0 or -errno with error_text. */
+int signals_open(struct signals *s);
+void signals_close(struct signals *s);
+/* Puts back what signals_open changed; does nothing when it was not called. Safe after fork. */
+void signals_restore(const struct signals *s);
+/* The next one: its number, and whether it was sent to us alone (and not by the terminal or the kernel, to
+ * the whole group); 0 when there is none. */
+int signals_next(const struct signals *s, bool *ret_alone);

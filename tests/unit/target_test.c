@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/* The gate that a program waits at. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/target.h"
+#include "tap.h"
+
+static const struct signals no_signals = SIGNALS_INIT;
+static struct target_user user;
+static char *command[] = {"sh", "-c", "exit 5", NULL};
+
+static int end_of(struct target *t)
+{
+	int status;
+
+	while (!target_reap(t, &status))
+		usleep(1000);
+	return status;
+}
+
+static void a_program_waits_at_the_gate_and_runs_when_it_is_opened(void)
+{
+	struct target t = TARGET_INIT;
+	int status = 0;
+
+	CHECK(target_spawn(&t, &user, &no_signals, command) == 0);
+	usleep(50000);
+	CHECK(!target_reap(&t, &status));
+	CHECK(target_release(&t, command[0]) == 0);
+	CHECK(target_shell_status(end_of(&t)) == 5);
+	target_close(&t);
+}
+
+static void a_program_whose_recorder_goes_away_before_never_runs(void)
+{
+	struct target t = TARGET_INIT;
+
+	CHECK(target_spawn(&t, &user, &no_signals, command) == 0);
+	close(t.gate);
+	t.gate = -1;
+	CHECK(target_shell_status(end_of(&t)) == 126);
+	target_close(&t);
+}
+
+static void a_program_that_was_killed_at_the_gate_ended_by_a_signal(void)
+{
+	struct target t = TARGET_INIT;
+
+	CHECK(target_spawn(&t, &user, &no_signals, command) == 0);
+	kill(t.pid, SIGKILL);
+	usleep(50000);
+	CHECK(target_release(&t, command[0]) == 0);
+	CHECK(target_shell_status(end_of(&t)) == 128 + SIGKILL);
+	target_close(&t);
+}
+
+int main(void)
+{
+	if (target_user_find(&user, true))
+		return 1;
+	RUN(a_program_waits_at_the_gate_and_runs_when_it_is_opened);
+	RUN(a_program_whose_recorder_goes_away_before_never_runs);
+	RUN(a_program_that_was_killed_at_the_gate_ended_by_a_signal);
+	target_user_release(&user);
+	return tap_end();
+}
