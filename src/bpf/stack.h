@@ -35,16 +35,22 @@ struct stack_walk {
 	uint64_t fp;
 	uint32_t depth; /* frames so far */
 	uint32_t end;   /* enum bpf_walk_end */
+	uint32_t size;  /* of the window: how much was there to read */
 	uint8_t window[STACK_WINDOW];
 };
 
-/* Moves the window to `base`. Near the upper end of a stack there may be less than a window left.
+/*
+ * Moves the window to `base`. Near the upper end of a stack there is less than a window left: then
+ * it holds one frame, and the next is read when it is needed.
  */
 static __always_inline bool move_window(struct stack_walk *w, uint64_t base)
 {
 	w->base = base;
-	return !bpf_probe_read_user(w->window, STACK_WINDOW, (const void *)base) ||
-	       !bpf_probe_read_user(w->window, sizeof(struct stack_frame), (const void *)base);
+	w->size = STACK_WINDOW;
+	if (!bpf_probe_read_user(w->window, STACK_WINDOW, (const void *)base))
+		return true;
+	w->size = sizeof(struct stack_frame);
+	return !bpf_probe_read_user(w->window, sizeof(struct stack_frame), (const void *)base);
 }
 
 /* Brings the frame at w->fp into the window: its place there, or STACK_WINDOW. */
@@ -52,7 +58,7 @@ static __always_inline uint64_t frame_offset(struct stack_walk *w)
 {
 	uint64_t offset = w->fp - w->base;
 
-	if (offset <= STACK_WINDOW - sizeof(struct stack_frame))
+	if (offset <= w->size - sizeof(struct stack_frame))
 		return offset;
 	return move_window(w, w->fp) ? 0 : STACK_WINDOW;
 }

@@ -12,8 +12,10 @@
 
 #include <getopt.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 
-enum { BYTES = 1 << 16, SIDE = 256, REPLAYS = 7, THREADS = 3 };
+enum { BYTES = 1 << 16, SIDE = 256, REPLAYS = 7, THREADS = 3, COROUTINE_STACK = 1 << 18 };
 
 static const char a_name[] = "count_a_us5", b_name[] = "count_b_us3", c_name[] = "count_c_us8";
 static const char cooperative_name[] = "count_cooperative_us4";
@@ -87,6 +89,34 @@ STAGE void launch_at_depth(int depth)
 	}
 	gpu_launch(t.c, t.free_running);
 	launched(__func__, c_name, 1);
+}
+
+static ucontext_t coroutine, coroutine_caller;
+
+STAGE void launch_in_coroutine(void)
+{
+	gpu_launch(t.b, t.blocking);
+	launched(__func__, b_name, 1);
+	gpu_launch(t.b, t.blocking);
+	launched(__func__, b_name, 1);
+}
+
+/* On a stack of its own, which ends where its first frame begins, and behind it is nothing. */
+STAGE void run_coroutine(void)
+{
+	char *stack = (char *)mmap(NULL, COROUTINE_STACK + 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stack == MAP_FAILED || mprotect(stack + COROUTINE_STACK, 4096, PROT_NONE) ||
+		getcontext(&coroutine))
+		exit(1);
+	coroutine.uc_stack.ss_sp = stack;
+	coroutine.uc_stack.ss_size = COROUTINE_STACK;
+	coroutine.uc_link = &coroutine_caller;
+	makecontext(&coroutine, launch_in_coroutine, 0);
+	if (swapcontext(&coroutine_caller, &coroutine))
+		exit(1);
+	munmap(stack, COROUTINE_STACK + 4096);
 }
 
 /* Blocks of 2048 threads do not exist: CUDA refuses each. */
@@ -319,6 +349,7 @@ static void run_all(void)
 	launch_cooperative(5);
 	launch_per_thread_stream(20);
 	launch_at_depth(5);
+	run_coroutine();
 	launch_refused(5);
 	copy_synchronous();
 	copy_asynchronous();
