@@ -137,7 +137,8 @@ done" "what is shared cannot be truncated"
 is "$(told "r['works'], $losses")" "400 0" "and nothing is lost by the attempt"
 
 # What may happen to us.
-xpuprof record -q -o p.xpu -- sh -c "echo \$XPUPROF_SOCKET; '$target' slow 2500; echo status \$?" >out &
+"$build/xpuprof" record -q -o p.xpu -- sh -c "echo \$XPUPROF_SOCKET; '$target' slow 2500; echo status \$?" \
+	>out &
 recorder=$!
 for _ in $(seq 100); do
 	[ "$(told 'r["works"] > 0')" = True ] && break
