@@ -297,7 +297,8 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	struct gpu_launch launch = {.instance = e->instance,
 		.correlation = e->correlation,
 		.time_ns = e->time_ns,
-		.stack_number = e->stack_number,
+		/* Memory that could not be read this time may be readable next time. */
+		.stack_number = e->walk_end == WALK_FAULT ? 0 : e->stack_number,
 		.kind = (enum profile_call_kind)e->call_kind};
 	int error;
 
