@@ -13,10 +13,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -580,6 +582,59 @@ static void launch_from_the_deep(void)
 	launch_deep(marker, 200);
 }
 
+static marker_function edge_marker;
+
+__attribute__((noinline)) static void launch_at_the_edge(void)
+{
+	volatile int kept = launch_deep(edge_marker, 3);
+
+	_exit(kept < 0);
+}
+
+/* On a stack whose last byte is the last one that can be read for a page. */
+static void launch_on_a_stack_that_ends_soon(void)
+{
+	const size_t size = 64 << 10, page = 4096;
+	char *stack = mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		-1, 0);
+	ucontext_t context;
+
+	edge_marker = load_marker();
+	if (stack == MAP_FAILED || mprotect(stack + size, page, PROT_NONE) || getcontext(&context))
+		_exit(3);
+	context.uc_stack.ss_sp = stack;
+	context.uc_stack.ss_size = size;
+	context.uc_link = NULL;
+	makecontext(&context, launch_at_the_edge, 0);
+	setcontext(&context);
+}
+
+static void a_stack_is_whole_up_to_its_very_end(void)
+{
+	const struct capture_options options = {.launches = true, .library = library};
+	static const char *const callers[] = {
+		"launch_once", "launch_deep", "launch_deep", "launch_deep", "launch_at_the_edge"};
+	struct profile_reader *p;
+	struct recording r;
+	uint32_t stack;
+
+	if (!begin(&r, &options))
+		return;
+	start_child(&r, launch_on_a_stack_that_ends_soon);
+	drain_until_end(&r);
+	finish(&r);
+	p = open_profile(&r);
+	CHECK(r.launches.count == 1);
+	stack = r.launches.count ? r.launches.items[0].stack : 0;
+	for (size_t i = 0; stack && i < sizeof(callers) / sizeof(callers[0]); i++) {
+		CHECK_TEXT(frame_name(p, stack), callers[i]);
+		stack = parent_of(p, stack);
+	}
+	CHECK(stack);
+	profile_reader_close(p);
+	release(&r);
+}
+
 static void a_stack_deeper_than_can_be_taken_is_marked_and_counted(void)
 {
 	const struct capture_options options = {.launches = true, .library = library};
@@ -787,6 +842,7 @@ int main(int argc, char **argv)
 	RUN(every_launch_arrives_once_with_its_ids_and_the_stack_of_its_caller);
 	RUN(what_does_not_fit_into_the_ring_is_counted_to_the_last_launch);
 	RUN(a_ring_that_fills_up_wakes_the_reader);
+	RUN(a_stack_is_whole_up_to_its_very_end);
 	RUN(a_stack_deeper_than_can_be_taken_is_marked_and_counted);
 	RUN(calls_of_the_marker_with_impossible_arguments_are_counted_and_dropped);
 	RUN(somebody_elses_launches_are_not_ours);
