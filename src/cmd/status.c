@@ -60,11 +60,12 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 
 	buf_puts(&line, "xpuprof ");
 	status_duration(&line, elapsed_ns);
-	buf_printf(&line, "  %" PRIu64 " CPU samples  %" PRIu64 " launches  GPU ", t->samples, t->calls);
+	buf_printf(&line, "  %" PRIu64 " CPU samples  %" PRIu64 " launches  %s ", t->samples, t->calls,
+		t->simulated ? "simulated GPU" : "GPU");
 	status_duration(&line, t->gpu_ns);
+	buf_printf(&line, "  %" PRIu64 " lost", lost_events(t));
 	if (outstanding)
 		buf_printf(&line, "  %" PRIu64 " running", outstanding);
-	buf_printf(&line, "  %" PRIu64 " lost", lost_events(t));
 	buf_printf(&shown, "\r\033[K%.*s\r", (int)columns - 1, buf_text(&line));
 	write_stderr(&shown);
 	buf_release(&line);
@@ -102,10 +103,11 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	status_duration(&b, elapsed_ns);
 	buf_puts(&b, ", CPU time ");
 	status_duration(&b, t->cpu_ns);
-	buf_printf(&b, " (%" PRIu64 " samples), GPU time ", t->samples);
+	buf_printf(&b, " (%" PRIu64 " samples), %s time ", t->samples,
+		t->simulated ? "simulated GPU" : "GPU");
 	status_duration(&b, t->gpu_ns);
 	buf_printf(&b, " (%" PRIu64 " pieces of work, %" PRIu64 " CUDA calls)\n", t->works, t->calls);
-	add_reasons(&b, "calls that asked for GPU work which is not in the profile:", t->pending_by_reason,
+	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,
 		profile_join_text);

@@ -632,6 +632,8 @@ int profile_set_meta(struct profile_writer *w, const char *key, const char *valu
 	if (!copy)
 		return fail_memory(w);
 	w->meta_changed = true;
+	if (!strcmp(key, META_SIMULATED))
+		w->totals.simulated = true;
 	if (!m)
 		return add_meta(w, key, copy);
 	free(m->value);

@@ -72,6 +72,7 @@ struct profile_totals {
 	uint64_t join_by_reason[JOIN_REASONS];
 	uint64_t losses[LOSS_KINDS];
 	uint64_t file_bytes;
+	bool simulated; /* META_SIMULATED is set */
 };
 
 void profile_writer_totals(const struct profile_writer *w, struct profile_totals *ret);
