@@ -767,6 +767,10 @@ static void within_a_pid_namespace_processes_have_the_numbers_they_have_there(vo
 	char command[4096 + 64];
 	char self[4096] = "";
 
+	if (system("unshare --pid --fork --mount-proc true 2>/dev/null")) {
+		SKIP("no pid namespace can be made here");
+		return;
+	}
 	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	snprintf(command, sizeof(command), "unshare --pid --fork --mount-proc %s inside", self);
 	fflush(stdout);
