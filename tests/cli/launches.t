@@ -22,7 +22,7 @@ as_expected() {
 	printf '%s\n' "$out" >expected
 	run "$here/../check_launches.py" p.xpu expected
 	result "$status" "$1"
-	printf '%s\n' "$out" "$err" | sed 's/^./# &/'
+	printf '%s\n' "$out" "$err" | sed '/./!d; s/^/# /'
 }
 
 # told EXPRESSION: of the report in JSON, r

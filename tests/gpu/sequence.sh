@@ -3,7 +3,7 @@
 # What CUPTI tells about `launches --sequence`, on this machine's GPU and on the simulated one,
 # and how they differ. Leaves gpu-FORM.txt, sim-FORM.txt and FORM.diff in the folder given
 # (default: the present one), for the driver API and, after build_runtime.sh, for the shared and
-# the static runtime.
+# the static runtime. $CUPTI is libcupti's folder, where the loader does not know it.
 : "${XPUPROF_BUILD:=$(dirname "$0")/../../build}"
 build=$(cd "$XPUPROF_BUILD" && pwd) || exit 1
 cd "${1:-.}" || exit 1
@@ -15,7 +15,11 @@ sequence() { # OUTPUT PROGRAM
 
 compare() { # FORM PROGRAM PROGRAM_ON_THE_SIMULATOR
 	[ -x "$2" ] || { echo "$1: not built"; return; }
-	sequence "gpu-$1.txt" "$2" || { echo "$1: failed on this machine's GPU"; return; }
+	(
+		LD_LIBRARY_PATH=$CUPTI:$LD_LIBRARY_PATH
+		[ "$CUPTI" ] && export LD_LIBRARY_PATH
+		sequence "gpu-$1.txt" "$2"
+	) || { echo "$1: failed on this machine's GPU"; return; }
 	LD_LIBRARY_PATH=$build/sim sequence "sim-$1.txt" "$3" || exit 1
 	diff -u "gpu-$1.txt" "sim-$1.txt" >"$1.diff"
 	echo "$1: $(grep -c '^[-+] ' "$1.diff") of $(wc -l <"gpu-$1.txt") lines differ, see $1.diff"
