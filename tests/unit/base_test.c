@@ -562,6 +562,34 @@ static void cpp_and_rust_names_are_demangled_and_others_left_alone(void)
 	check_demangled("", "");
 }
 
+/* f(A<int, int>, A<S0_, S0_>, ...): each type holds the one before it twice. */
+static void put_doubling_name(struct buf *b, unsigned int types)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	buf_puts(b, "_Z1f1AIiiE");
+	for (unsigned int i = 0; i < types; i++)
+		buf_printf(b, "S_IS%c_S%c_E", digits[i], digits[i]);
+}
+
+static void a_name_that_would_be_read_as_gigabytes_is_left_mangled(void)
+{
+	struct buf name = BUF_INIT, b = BUF_INIT;
+
+	put_doubling_name(&name, 5);
+	demangle(buf_text(&name), &b);
+	CHECK(b.size > 1000 && !strncmp(buf_text(&b), "f(A<int, int>, A<A<int, int>, ", 30));
+	buf_reset(&name);
+	buf_reset(&b);
+	buf_puts(&b, "before ");
+	put_doubling_name(&name, 33);
+	demangle(buf_text(&name), &b);
+	CHECK(!strncmp(buf_text(&b), "before _Z1f", 11));
+	CHECK(b.size == name.size + 7);
+	buf_release(&name);
+	buf_release(&b);
+}
+
 static void an_interner_adds_many_as_it_adds_one_by_one(void)
 {
 	struct interner *one, *many;
@@ -610,6 +638,7 @@ int main(void)
 	RUN(an_error_returns_its_code_and_keeps_its_text);
 	RUN(an_overlong_error_is_cut_and_not_overrun);
 	RUN(cpp_and_rust_names_are_demangled_and_others_left_alone);
+	RUN(a_name_that_would_be_read_as_gigabytes_is_left_mangled);
 	RUN(an_interner_adds_many_as_it_adds_one_by_one);
 	return tap_end();
 }
