@@ -4,7 +4,7 @@
  *
  * One recording can leave several files. The profile itself is written while the program runs; every
  * other form is made from it afterwards. When no profile is asked for, it lives in a temporary file
- * beside the first output.
+ * beside the first output that is a file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #include "cmd/options.h"
 #include "cmd/session.h"
 #include "cmd/status.h"
+#include "cmd/view_args.h"
 #include "export/exporter.h"
 
 struct output {
@@ -41,7 +42,10 @@ static const struct option_usage usage = {
 	.command = "record",
 	.synopsis = "[options] [--] COMMAND [ARGUMENT...]",
 	.summary = "Runs COMMAND and records where its CPU time went, what it asked of the GPU, and how\n"
-		   "long that took. The profile is read by 'xpuprof flame', 'report' and 'export'.",
+		   "long that took. The profile is read by 'xpuprof flame', 'report' and 'export'.\n\n"
+		   "The suffix of an output says its form: .xpu (the profile), .svg (flame graph),\n"
+		   ".folded, .events (extended-folded) or .json (chrome); so does a FORM before it,\n"
+		   "svg, folded, extended-folded or chrome: -o chrome:gpu.txt.",
 	.stop_at_operand = true,
 };
 
@@ -97,8 +101,7 @@ static int parse(struct record *r, int argc, char **argv)
 {
 	const struct option_spec specs[] = {
 		OPTION_CALL('o', "output", "[FORM:]FILE", add_output, r,
-			"write FILE (default profile.xpu); .xpu, .folded, .svg and .json say the form; may "
-			"be given several times"),
+			"write FILE (default profile.xpu), as often as there are forms wanted"),
 		OPTION_NUMBER('F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
 		OPTION_SECONDS('d', "duration", "SECONDS", &r->seconds, "stop recording after SECONDS"),
 		OPTION_NUMBER('p', "pid", "PID", &r->pid, 1, 4194304,
@@ -137,13 +140,22 @@ static int check(const struct record *r, char **command)
 	return EXIT_OK;
 }
 
+/* Beside the first output that is to be a file; where all go to pipes or devices, here. */
+static const char *place_of_temporary(const struct record *r)
+{
+	vec_foreach (output, &r->outputs)
+		if (output_is_file(output->path))
+			return output->path;
+	return "xpuprof";
+}
+
 static int choose_profile(struct record *r)
 {
 	if (!r->outputs.count)
 		r->profile_path = "profile.xpu";
 	if (r->profile_path)
 		return 0;
-	buf_printf(&r->temporary, "%s.%d.xpu", r->outputs.items[0].path, (int)getpid());
+	buf_printf(&r->temporary, "%s.%d.xpu", place_of_temporary(r), (int)getpid());
 	if (r->temporary.failed)
 		return error_set(-ENOMEM, "out of memory");
 	r->profile_path = r->temporary.data;
@@ -204,10 +216,13 @@ static int make_outputs(const struct record *r, const struct target_user *u)
 	int status = EXIT_OK;
 
 	vec_foreach (output, &r->outputs) {
-		if (output->exporter &&
-			export_file(output->exporter, r->profile_path, output->path, &options, &result)) {
-			status = cmd_failed();
-			continue;
+		if (output->exporter) {
+			if (export_file(output->exporter, r->profile_path, output->path, &options,
+				    &result)) {
+				status = cmd_failed();
+				continue;
+			}
+			view_warn(r->profile_path, &result);
 		}
 		give_away(u, output->path);
 	}

@@ -31,13 +31,16 @@ static int cannot_write(const struct output *o, int code)
 	return error_errno(code, "cannot write '%s'", o->path);
 }
 
-static bool is_special(const char *path)
+/* "/dev/fd/3" of "3>file" stands for a file, and must not be replaced by another. */
+bool output_is_file(const char *path)
 {
+	static const char *const names[] = {"/dev/std", "/dev/fd/", "/proc/"};
 	struct stat st;
 
-	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6))
-		return true;
-	return !stat(path, &st) && !S_ISREG(st.st_mode);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(path, names[i], strlen(names[i])))
+			return false;
+	return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
 static int open_direct(struct output *o, int flags)
@@ -105,7 +108,7 @@ int output_open(struct output **ret, const char *path)
 	}
 	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
 		error = (o->fd = dup(STDOUT_FILENO)) < 0 ? cannot_write(o, -errno) : 0;
-	else if (is_special(path))
+	else if (!output_is_file(path))
 		error = open_direct(o, 0);
 	else
 		error = open_temporary(o);

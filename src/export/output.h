@@ -3,7 +3,7 @@
  * A file being written: buffered, and safe.
  *
  * A regular file appears under its name only when it is whole: the text goes into a temporary file
- * in the same folder, which output_commit renames. Pipes, devices ("/dev/stdout") and "-" (standard
+ * in the same folder, which output_commit renames. Pipes, devices, "/dev/stdout" and "-" (standard
  * output) are written directly, as is an existing file in a folder where no new one can be made.
  *
  * The first error is kept; later writes do nothing and output_commit returns it, so writers need
@@ -11,10 +11,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct output;
+
+/* False for pipes, devices, open files ("/dev/fd/3") and "-", which are written directly. */
+bool output_is_file(const char *path);
 
 /* 0, or -errno with error_text. */
 int output_open(struct output **ret, const char *path);

@@ -108,6 +108,16 @@ xpuprof export --to folded small.xpu | cat >piped
 true_that "a pipe gets everything" cmp -s piped "$golden/small.folded"
 xpuprof export --to folded small.xpu -o /dev/stdout >stdout
 true_that "and so does /dev/stdout" cmp -s stdout "$golden/small.folded"
+xpuprof export --to folded small.xpu -o /dev/fd/3 3>third
+true_that "and an open file, in its place" cmp -s third "$golden/small.folded"
+name="files below /dev are files where there are any"
+if shm=$(mktemp -d /dev/shm/export.XXXXXX 2>/dev/null); then
+	run xpuprof export --to folded small.xpu -o "$shm/x.folded"
+	true_that "$name" cmp -s "$shm/x.folded" "$golden/small.folded"
+	rm -r "$shm"
+else
+	skip "$name" "no /dev/shm here"
+fi
 is "$(ls -A | grep -c xpuprof)" 0 "no temporary file is left"
 
 printf 'a;b 3\nno count\na;c 4\n' >some.folded

@@ -179,6 +179,22 @@ is "$status" 0 "xpu-perf's word 'gpu' is understood"
 run xpuprof record -q --gpu-only -o words.folded sh -c 'exit 0'
 is "$status" 0 "and its options without '--'"
 true_that "a profile nobody asked for is removed" test -z "$(find . -name 'words.folded.*')"
+run xpuprof record -q -o chrome:gpu.txt -o extended-folded:cpu.txt -o folded:merged.txt -- true
+is "$status:$(ls gpu.txt cpu.txt merged.txt | wc -l)" 0:3 "three forms come from one run, in files of any name"
+run xpuprof record -q -o chrome:/dev/stdout -- true
+true_that "a form may go to /dev/stdout alone" python3 -m json.tool .out /dev/null
+is "$(ls -d /dev/stdout.* xpuprof.*.xpu 2>/dev/null)" "" "and nothing is left beside it or here"
+
+name="a form of a profile that did not fit on the disk comes with a warning"
+mkdir small
+if mount -t tmpfs -o size=16k none small 2>/dev/null; then
+	run xpuprof record -q -F 5000 -o small/p.xpu -o p.folded -- timeout 0.5 sh -c 'while :; do ls -d . >/dev/null; done'
+	has "$err" "warning: 'small/p.xpu' is not whole" "$name"
+	true_that "and is made" test -e p.folded
+	umount small
+else
+	skip "$name" "no right to mount"
+fi
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$work"
