@@ -53,7 +53,7 @@ BPF := $(if $(and $(shell command -v $(firstword $(CLANG))),$(shell command -v $
 	$(CC) -E -include bpf/libbpf.h -x c -o /dev/null /dev/null 2>/dev/null && echo 1)),1,0)
 endif
 ifneq ($(BPF),1)
-$(info clang, bpftool or libbpf is missing: this build cannot record CPU stacks)
+$(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf is missing))
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 NEEDS_BPF := capture programs uprobe marker_cost
