@@ -84,17 +84,27 @@ static inline uint64_t ring_used(const struct ring *r)
 	       __atomic_load_n(&r->control->tail, __ATOMIC_RELAXED);
 }
 
+/*
+ * A writer may be interrupted between its two loads for as long as the others and the reader need to go
+ * past its head, so the ring only counts as full when the head has not moved meanwhile.
+ */
 static inline bool ring_reserve(const struct ring *r, uint64_t n, uint64_t *ret_position)
 {
-	uint64_t head = __atomic_load_n(&r->control->head, __ATOMIC_RELAXED);
+	uint64_t *place = &r->control->head, head = __atomic_load_n(place, __ATOMIC_RELAXED);
 
-	do {
-		if (head + n - __atomic_load_n(&r->control->tail, __ATOMIC_ACQUIRE) > r->mask + 1)
-			return false;
-	} while (!__atomic_compare_exchange_n(
-		&r->control->head, &head, head + n, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	*ret_position = head;
-	return true;
+	for (;;) {
+		uint64_t tail = __atomic_load_n(&r->control->tail, __ATOMIC_ACQUIRE), seen = head;
+
+		if (head + n - tail > r->mask + 1) {
+			head = __atomic_load_n(place, __ATOMIC_RELAXED);
+			if (head == seen)
+				return false;
+		} else if (__atomic_compare_exchange_n(place, &head, head + n, true,
+				   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+			*ret_position = head;
+			return true;
+		}
+	}
 }
 
 /* Makes the record whose first slot is at `position` visible. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The shared ring, both ends of it (inject/ring.h). */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "inject/ring.h"
@@ -305,6 +306,53 @@ static void many_writers_lose_nothing_and_keep_their_own_order(void)
 	tear_down(f);
 }
 
+#define FEW	 64 /* laps are short so, and writers are passed by often */
+#define TO_WRITE 400000
+
+static uint64_t outstanding; /* put, or about to be put, and not released */
+
+/* Never more than a few at a time, all writers together. */
+static void *write_sparingly(void *context)
+{
+	struct writer *w = context;
+	uint64_t payload[7] = {0};
+
+	for (uint64_t n = 0; n < TO_WRITE; n++) {
+		while (__atomic_add_fetch(&outstanding, 1, __ATOMIC_ACQUIRE) > FEW) {
+			__atomic_fetch_sub(&outstanding, 1, __ATOMIC_RELAXED);
+			sched_yield();
+		}
+		while (!ring_put(&w->fixture->ring, payload))
+			w->refused++;
+	}
+	return NULL;
+}
+
+static void a_ring_with_room_refuses_nobody_however_long_a_writer_was_interrupted(void)
+{
+	struct fixture *f = set_up();
+	struct writer writers[WRITERS] = {0};
+	uint64_t total = 0, released = 0;
+
+	outstanding = 0;
+	for (uint64_t n = 0; n < WRITERS; n++) {
+		writers[n].fixture = f;
+		pthread_create(&writers[n].thread, NULL, write_sparingly, &writers[n]);
+	}
+	while (total < WRITERS * TO_WRITE && !ring_snapshot(&f->reader)) {
+		while (ring_read(&f->reader, f->buffer) > 0)
+			total++;
+		ring_release(&f->reader);
+		__atomic_fetch_sub(&outstanding, total - released, __ATOMIC_RELEASE);
+		released = total;
+	}
+	for (int n = 0; n < WRITERS; n++) {
+		pthread_join(writers[n].thread, NULL);
+		CHECK(writers[n].refused == 0);
+	}
+	tear_down(f);
+}
+
 int main(void)
 {
 	RUN(records_come_out_in_the_order_they_went_in);
@@ -319,5 +367,6 @@ int main(void)
 	RUN(a_word_nobody_could_write_is_an_error);
 	RUN(a_long_record_whose_middle_was_scribbled_over_is_an_error);
 	RUN(many_writers_lose_nothing_and_keep_their_own_order);
+	RUN(a_ring_with_room_refuses_nobody_however_long_a_writer_was_interrupted);
 	return tap_end();
 }
