@@ -368,7 +368,7 @@ int instance_drain(struct instance *i, bool *ret_busy)
 		count_counters(i);
 	if (!i->corrupt)
 		add_reported(i);
-	if (waiting > i->slots / 4)
+	if (waiting > i->slots / 16)
 		*ret_busy = true;
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
 }
