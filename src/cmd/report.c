@@ -14,6 +14,7 @@
 
 #define DEFAULT_FILE "profile.xpu"
 #define DEFAULT_TOP  10
+#define PIPE_COLUMNS 160 /* of lines where there is no terminal */
 
 static int print(const struct report *r, bool json)
 {
@@ -29,7 +30,12 @@ static int print(const struct report *r, bool json)
 	return error ? error_errno(error, "cannot print the report") : 0;
 }
 
-static int run(const char *path, bool json, size_t top)
+struct wanted {
+	bool json, wide;
+	unsigned long top;
+};
+
+static int run(const char *path, const struct wanted *w)
 {
 	struct summary *s = calloc(1, sizeof(*s));
 	struct profile_reader *reader;
@@ -45,11 +51,11 @@ static int run(const char *path, bool json, size_t top)
 				.path = path,
 				.reader = reader,
 				.summary = s,
-				.top = top ? top : json ? 0 : DEFAULT_TOP,
-				.width = text_width(STDOUT_FILENO),
+				.top = w->top ? w->top : w->json ? 0 : DEFAULT_TOP,
+				.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
 			};
 
-			error = print(&r, json);
+			error = print(&r, w->json);
 		}
 		profile_reader_close(reader);
 	}
@@ -65,12 +71,12 @@ int cmd_report(int argc, char **argv)
 		.synopsis = "[options] [FILE]",
 		.summary = "Prints where the time of a recording went (FILE: " DEFAULT_FILE ").",
 	};
-	bool json = false;
-	unsigned long top = 0;
+	struct wanted wanted = {0};
 	const struct option_spec specs[] = {
-		OPTION_FLAG(0, "json", &json, "print JSON"),
-		OPTION_NUMBER(0, "top", "N", &top, 1, 1000000000,
+		OPTION_FLAG(0, "json", &wanted.json, "print JSON"),
+		OPTION_NUMBER(0, "top", "N", &wanted.top, 1, 1000000000,
 			"rows of each table (10; with --json all)"),
+		OPTION_FLAG('w', "wide", &wanted.wide, "print names whole, however long"),
 		OPTION_END,
 	};
 	int first = options_parse(&usage, specs, argc, argv);
@@ -79,5 +85,5 @@ int cmd_report(int argc, char **argv)
 		return options_status(first);
 	if (argc - first > 1)
 		return options_wrong(&usage, "more than one file: '%s'", argv[first + 1]);
-	return run(first < argc ? argv[first] : DEFAULT_FILE, json, top) ? cmd_failed() : EXIT_OK;
+	return run(first < argc ? argv[first] : DEFAULT_FILE, &wanted) ? cmd_failed() : EXIT_OK;
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every table has its numbers first, right-aligned, and the name last, so that long names are cut (on
- * terminals) without moving anything.
+ * Every table has its numbers first, right-aligned, and the name last, so that long names are cut
+ * without moving anything.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
+#include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/text.h"
 
 /* Names are given at least this many columns, whatever the terminal. */
 #define NAME_COLUMNS_MIN 14
+/* Below that, shortest and longest times make room for names. */
+#define FULL_COLUMNS_MIN 100
 #define PATH_FRAMES	 4
-#define PATH_FRAME_COLUMNS 48
 
 static size_t rows_shown(const struct report *r, size_t count)
 {
@@ -31,14 +33,18 @@ static void heading(const struct report *r, struct buf *out, const char *title, 
 	buf_putc(out, '\n');
 }
 
+/* What is left of a line behind `used` columns; 0: no limit. */
+static unsigned int columns_left(const struct report *r, unsigned int used)
+{
+	if (!r->width)
+		return 0;
+	return r->width > used + NAME_COLUMNS_MIN ? r->width - used : NAME_COLUMNS_MIN;
+}
+
 /* Ends a line that is `used` columns long with a name. */
 static void name_cell(const struct report *r, struct buf *out, unsigned int used, const char *name)
 {
-	unsigned int columns = 0;
-
-	if (r->width)
-		columns = r->width > used + NAME_COLUMNS_MIN ? r->width - used : NAME_COLUMNS_MIN;
-	text_fit(out, name, columns);
+	text_fit(out, name, columns_left(r, used));
 	buf_putc(out, '\n');
 }
 
@@ -54,23 +60,25 @@ static const char *meta(const struct report *r, const char *key)
 	return text && *text ? text : NULL;
 }
 
-static void field(const struct report *r, struct buf *out, const char *title, const char *text)
+/* Paths and reasons are of no use when cut, so these lines may be longer than the width. */
+static void field(struct buf *out, const char *title, const char *text)
 {
 	if (!text)
 		return;
 	buf_printf(out, "%-13s ", title);
-	name_cell(r, out, 14, text);
+	text_fit(out, text, 0);
+	buf_putc(out, '\n');
 }
 
 /* As field, for a text of several lines. */
-static void field_lines(const struct report *r, struct buf *out, const char *title, const char *text)
+static void field_lines(struct buf *out, const char *title, const char *text)
 {
 	while (text && *text) {
 		size_t length = strcspn(text, "\n");
 		struct buf line = BUF_INIT;
 
 		buf_append(&line, text, length);
-		field(r, out, title, buf_text(&line));
+		field(out, title, buf_text(&line));
 		out->failed |= line.failed;
 		buf_release(&line);
 		title = "";
@@ -92,7 +100,7 @@ static void put_reported(const struct report *r, struct buf *out)
 		text_duration(difference, reported_ns > here_ns ? reported_ns - here_ns
 								 : here_ns - reported_ns),
 		reported_ns > here_ns ? "more" : "less");
-	field(r, out, "by the driver", buf_text(&line));
+	field(out, "by the driver", buf_text(&line));
 	out->failed |= line.failed;
 	buf_release(&line);
 }
@@ -104,22 +112,25 @@ static void put_header(const struct report *r, struct buf *out)
 	char cell[TEXT_CELL], count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	field(r, out, "recording", r->path);
-	field(r, out, "INCOMPLETE", profile_reader_incomplete(r->reader));
-	field(r, out, "command", meta(r, META_COMMAND));
-	field(r, out, "exit status", meta(r, META_EXIT_STATUS));
-	field(r, out, "elapsed", text_duration(cell, s->end_ns - s->start_ns));
+	field(out, "recording", r->path);
+	field(out, "INCOMPLETE", profile_reader_incomplete(r->reader));
+	if (meta(r, META_COMMAND)) {
+		buf_puts(out, "command       ");
+		name_cell(r, out, 14, meta(r, META_COMMAND));
+	}
+	field(out, "exit status", meta(r, META_EXIT_STATUS));
+	field(out, "elapsed", text_duration(cell, s->end_ns - s->start_ns));
 	buf_printf(&line, "%s in %s samples", text_duration(cell, s->cpu_ns),
 		text_count(count, s->samples));
 	if (hz && strcmp(hz, "0"))
 		buf_printf(&line, ", %s a second", hz);
-	field(r, out, "CPU time", buf_text(&line));
+	field(out, "CPU time", buf_text(&line));
 	buf_reset(&line);
 	buf_printf(&line, "%s in %s pieces of work", text_duration(cell, s->gpu_ns),
 		text_count(count, s->works));
 	if (simulated && !strcmp(simulated, "1"))
 		buf_puts(&line, ", simulated GPU");
-	field(r, out, "GPU time", buf_text(&line));
+	field(out, "GPU time", buf_text(&line));
 	put_reported(r, out);
 	out->failed |= line.failed;
 	buf_release(&line);
@@ -156,28 +167,81 @@ static void put_devices(const struct report *r, struct buf *out)
 	}
 }
 
-/* "from a > b > c (72.1 % of it)", the hottest way to a kernel. */
+static void put_function(const struct report *r, struct buf *b, uint32_t name)
+{
+	struct buf readable = BUF_INIT;
+
+	demangle(string(r, name), &readable);
+	if (r->width)
+		name_plain(b, buf_text(&readable));
+	else
+		text_fit(b, buf_text(&readable), 0);
+	b->failed |= readable.failed;
+	buf_release(&readable);
+}
+
+/* The last functions of a path that have room, at least one, with " > " between them. */
+static void join_path(const struct report *r, struct buf *path, const uint32_t *names,
+	unsigned int count, unsigned int columns)
+{
+	struct buf longer = BUF_INIT;
+
+	while (count--) {
+		buf_reset(&longer);
+		put_function(r, &longer, names[count]);
+		if (path->size)
+			buf_printf(&longer, " > %s", path->data);
+		if (path->size && columns && text_columns(buf_text(&longer)) > columns)
+			break;
+		buf_reset(path);
+		buf_puts(path, buf_text(&longer));
+	}
+	path->failed |= longer.failed;
+	buf_release(&longer);
+}
+
+/* "72.1 % from a > b > c", the hottest way to a kernel. */
 static void put_path(const struct report *r, struct buf *out, const struct summary_kernel *k)
 {
 	uint32_t names[SUMMARY_PATH_MAX];
 	unsigned int count = summary_path(r->reader, k->stack, PATH_FRAMES, names);
-	struct buf path = BUF_INIT, name = BUF_INIT;
+	struct buf path = BUF_INIT;
 	char share[TEXT_CELL];
 
 	if (!count)
 		return;
-	for (unsigned int i = 0; i < count; i++) {
-		buf_reset(&name);
-		demangle(string(r, names[i]), &name);
-		text_fit(&path, buf_text(&name), r->width ? PATH_FRAME_COLUMNS : 0);
-		if (i + 1 < count)
-			buf_puts(&path, " > ");
-	}
+	join_path(r, &path, names, count, columns_left(r, 34));
 	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
 	name_cell(r, out, 34, buf_text(&path));
-	out->failed |= path.failed || name.failed;
+	out->failed |= path.failed;
 	buf_release(&path);
+}
+
+static bool has_room_for_extremes(const struct report *r)
+{
+	return !r->width || r->width >= FULL_COLUMNS_MIN;
+}
+
+static void put_kernel(const struct report *r, struct buf *out, const struct summary_kernel *k)
+{
+	const struct summary_time *t = &k->time;
+	char total[TEXT_CELL], share[TEXT_CELL], count[TEXT_CELL], mean[TEXT_CELL];
+	char min[TEXT_CELL], max[TEXT_CELL];
+	struct buf name = BUF_INIT;
+
+	demangle(string(r, k->name), &name);
+	buf_printf(out, "%10s %8s %11s %9s  ", text_duration(total, t->total_ns),
+		text_percent(share, t->total_ns, r->summary->gpu_ns), text_count(count, t->count),
+		text_duration(mean, t->total_ns / t->count));
+	if (has_room_for_extremes(r))
+		buf_printf(out, "%8s %9s  ", text_duration(min, t->min_ns),
+			text_duration(max, t->max_ns));
+	name_fit(out, name.size ? buf_text(&name) : "(no name)",
+		columns_left(r, has_room_for_extremes(r) ? 63 : 43));
+	buf_putc(out, '\n');
+	out->failed |= name.failed;
 	buf_release(&name);
+	put_path(r, out, k);
 }
 
 static void put_kernels(const struct report *r, struct buf *out)
@@ -188,24 +252,10 @@ static void put_kernels(const struct report *r, struct buf *out)
 	if (!shown)
 		return;
 	heading(r, out, "Kernels", s->kernels.count);
-	buf_printf(out, "%10s %8s %11s %9s %9s %9s  kernel\n", "total", "of GPU", "count", "mean", "min",
-		"max");
-	for (size_t i = 0; i < shown; i++) {
-		const struct summary_kernel *k = &s->kernels.items[i];
-		const struct summary_time *t = &k->time;
-		char total[TEXT_CELL], share[TEXT_CELL], count[TEXT_CELL], mean[TEXT_CELL];
-		char min[TEXT_CELL], max[TEXT_CELL];
-		struct buf name = BUF_INIT;
-
-		demangle(string(r, k->name), &name);
-		buf_printf(out, "%10s %8s %11s %9s %9s %9s  ", text_duration(total, t->total_ns),
-			text_percent(share, t->total_ns, s->gpu_ns), text_count(count, t->count),
-			text_duration(mean, t->total_ns / t->count), text_duration(min, t->min_ns),
-			text_duration(max, t->max_ns));
-		name_cell(r, out, 63, name.size ? buf_text(&name) : "(no name)");
-		buf_release(&name);
-		put_path(r, out, k);
-	}
+	buf_printf(out, "%10s %8s %11s %9s%s  kernel\n", "total", "of GPU", "count", "mean",
+		has_room_for_extremes(r) ? "       min       max" : "");
+	for (size_t i = 0; i < shown; i++)
+		put_kernel(r, out, &s->kernels.items[i]);
 }
 
 /* One row of copies or memsets. */
@@ -388,6 +438,8 @@ static void put_threads(const struct report *r, struct buf *out)
 		if (t)
 			buf_printf(&name, "%s %u (%s %u)", string(r, t->name), t->tid,
 				p ? string(r, p->comm) : "?", p ? p->pid : 0);
+		else
+			buf_puts(&name, "not known");
 		put_task(r, out, &s->threads.items[i], buf_text(&name));
 		buf_release(&name);
 	}
@@ -469,10 +521,10 @@ static void put_notes(const struct report *r, struct buf *out)
 	struct buf lines = BUF_INIT, clocks = BUF_INIT;
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
-		field_lines(r, &lines, notes[i].title, meta(r, notes[i].key));
+		field_lines(&lines, notes[i].title, meta(r, notes[i].key));
 	if (error)
 		buf_printf(&clocks, "GPU times may be off by %s ns", error);
-	field(r, &lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);
+	field(&lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);
 	if (lines.size)
 		buf_printf(out, "\nAbout this recording\n%s", lines.data);
 	out->failed |= lines.failed || clocks.failed;

@@ -77,7 +77,7 @@ const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole)
 	return cell;
 }
 
-unsigned int text_width(int fd)
+unsigned int text_width(int fd, unsigned int otherwise)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -86,7 +86,21 @@ unsigned int text_width(int fd)
 		return (unsigned int)atoi(columns);
 	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
 		return size.ws_col;
-	return isatty(fd) ? 80 : 0;
+	return isatty(fd) ? 80 : otherwise;
+}
+
+size_t text_columns(const char *text)
+{
+	size_t columns = 0;
+
+	for (size_t left = strlen(text); left; columns++) {
+		size_t length = utf8_sequence(text, left);
+
+		length = length ? length : 1;
+		text += length;
+		left -= length;
+	}
+	return columns;
 }
 
 /* The bytes of `text` that `columns` columns hold; *ret_rest: there is more. */

@@ -20,7 +20,9 @@ const char *text_count(char cell[TEXT_CELL], uint64_t count);   /* "12,345" */
 const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole); /* "12.3 %", "-" of 0 */
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /* "25.1 GB/s" */
 
-/* The width to print tables in: that of the terminal, $COLUMNS, or 0 (no limit) for files and pipes. */
-unsigned int text_width(int fd);
+/* The width to print tables in: $COLUMNS, that of the terminal, or `otherwise` for files and pipes. */
+unsigned int text_width(int fd, unsigned int otherwise);
+/* How many columns a text takes: one a code point, and one for each byte that is not UTF-8. */
+size_t text_columns(const char *text);
 /* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it is too long. */
 void text_fit(struct buf *b, const char *text, unsigned int columns);

@@ -347,10 +347,11 @@ struct name_search {
 static int match_name(void *context, const struct raw_symbol *s)
 {
 	struct name_search *n = context;
-	const char *text = n->strings + s->name;
+	const char *text;
 
 	if (s->name >= n->strings_size || n->strings_size - s->name <= n->length)
 		return 0;
+	text = n->strings + s->name;
 	if (memcmp(text, n->name, n->length) || (text[n->length] && text[n->length] != '@'))
 		return 0;
 	if (!code_end(n->f, n->f, s))

@@ -100,3 +100,16 @@ bool label_is_cuda_call(const char *name, size_t size)
 			return false;
 	return true;
 }
+
+/* Python packages ship the runtime as "libcudart-d0da41ae.so.11.0". */
+bool label_is_cuda_library(const char *path)
+{
+	static const char *const libraries[] = {
+		"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+			return true;
+	return false;
+}

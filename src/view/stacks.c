@@ -197,29 +197,15 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
 	return 0;
 }
 
-static bool names_cuda_library(const char *name)
-{
-	static const char *const libraries[] = {
-		"libcuda.so", "libcudart.so", "libcupti.so", "libxpuprof-inject.so"};
-
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
-			return true;
-	/* as Python packages ship the runtime: libcudart-d0da41ae.so.11.0 */
-	return !strncmp(name, "libcudart-", 10);
-}
-
 static bool is_cuda_module(struct stacks *s, uint32_t id)
 {
 	const struct profile_module *m = profile_module(s->reader, id);
 
 	if (!m || m->kind != MODULE_FILE)
 		return false;
-	if (!s->cuda_module[id]) {
-		const char *path = profile_string(s->reader, m->path, NULL);
-
-		s->cuda_module[id] = names_cuda_library(base_name(path)) ? 2 : 1;
-	}
+	if (!s->cuda_module[id])
+		s->cuda_module[id] =
+			label_is_cuda_library(profile_string(s->reader, m->path, NULL)) ? 2 : 1;
 	return s->cuda_module[id] == 2;
 }
 

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "view/busy.h"
+#include "view/label.h"
 
 /* Launches of graphs that are remembered, to count each once: two generations of this many. */
 #define GRAPH_LAUNCHES ((size_t)64 << 10)
@@ -251,7 +252,7 @@ static int add_to_thread(struct gathering *g, const struct profile_work *e)
 	if (is_new && e->graph_node)
 		error = is_new_graph_launch(g, launch, &is_new);
 	t->last_launch = launch;
-	t->task.launches += is_new;
+	t->task.launches += is_new && e->thread;
 	return error;
 }
 
@@ -507,13 +508,17 @@ static int put_tasks(struct gathering *g)
 		struct thread_sum *t = (struct thread_sum *)g->threads.items + id;
 		const struct profile_thread *thread = profile_thread(g->r, id);
 
-		if (!id || !(t->task.samples || t->task.launches || t->task.works))
+		if (!(t->task.samples || t->task.launches || t->task.works))
 			continue;
 		t->task.id = id;
+		error = vec_push(&g->s->threads, t->task);
+		if (error || !(t->task.samples || t->task.launches))
+			continue;
 		p = process_row(g, &index, thread ? thread->process : 0);
-		error = p ? vec_push(&g->s->threads, t->task) : -ENOMEM;
-		if (error)
+		if (!p) {
+			error = -ENOMEM;
 			break;
+		}
 		p->samples += t->task.samples;
 		p->cpu_ns += t->task.cpu_ns;
 		p->launches += t->task.launches;
@@ -553,7 +558,7 @@ static int judge_stacks(struct gathering *g)
 		return -ENOMEM;
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(g->r, id);
-		const struct stack_uses *uses = (const struct stack_uses *)g->stacks.items + id;
+		const struct stack_uses *uses;
 
 		if (!n)
 			continue;
@@ -561,6 +566,7 @@ static int judge_stacks(struct gathering *g)
 				 is_incomplete_note(g->r, n->location);
 		if (id >= g->stacks.count)
 			continue;
+		uses = (const struct stack_uses *)g->stacks.items + id;
 		g->s->sample_stacks += uses->samples;
 		g->s->work_stacks += uses->works;
 		if (!incomplete[id])
@@ -691,35 +697,27 @@ void summary_release(struct summary *s)
 	vec_release(&s->threads);
 }
 
-/* Libraries between a program and its GPU work, by the beginning of their file names. */
-static const char *const launching_libraries[] = {"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
-
 /* Calls that kernels are launched by; a program may have the CUDA runtime linked in. */
 static const char *const launching_calls[] = {"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch"};
 
-static bool begins_with_any(const char *text, const char *const prefixes[], size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(text, prefixes[i], strlen(prefixes[i])))
-			return true;
-	return false;
-}
+/* The launching call is looked for in this many frames at the leaf end. */
+#define CALL_SEARCH_DEPTH 16
 
 static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
 {
-	return l->kind == FRAME_USER &&
-	       begins_with_any(profile_string(r, l->name, NULL), launching_calls,
-		       sizeof(launching_calls) / sizeof(launching_calls[0]));
+	const char *name = profile_string(r, l->name, NULL);
+
+	for (size_t i = 0; i < sizeof(launching_calls) / sizeof(launching_calls[0]); i++)
+		if (!strncmp(name, launching_calls[i], strlen(launching_calls[i])))
+			return l->kind == FRAME_USER;
+	return false;
 }
 
-static bool is_launching_library(const struct profile_reader *r, uint32_t module)
+static bool is_of_cuda(const struct profile_reader *r, const struct profile_location *l)
 {
-	const struct profile_module *m = profile_module(r, module);
-	const char *path = m ? profile_string(r, m->path, NULL) : "";
-	const char *slash = strrchr(path, '/');
+	const struct profile_module *m = profile_module(r, l->module);
 
-	return begins_with_any(slash ? slash + 1 : path, launching_libraries,
-		sizeof(launching_libraries) / sizeof(launching_libraries[0]));
+	return m && label_is_cuda_library(profile_string(r, m->path, NULL));
 }
 
 static const struct profile_location *location_of(const struct profile_reader *r, uint32_t stack)
@@ -736,16 +734,20 @@ static uint32_t parent_of(const struct profile_reader *r, uint32_t stack)
 	return n ? n->parent : 0;
 }
 
-/* The stack without the innermost launching call and what lies inside it. */
+/* The stack without the launching call and what lies inside it: another call (of the driver, by a
+ * runtime that is linked in) among them. */
 static uint32_t callers_of_launch(const struct profile_reader *r, uint32_t stack)
 {
-	for (uint32_t at = stack; at; at = parent_of(r, at)) {
+	uint32_t callers = stack, at = stack;
+
+	for (int depth = 0; at && depth < CALL_SEARCH_DEPTH; depth++) {
 		const struct profile_location *l = location_of(r, at);
 
-		if (l && is_launching_call(r, l))
-			return parent_of(r, at);
+		at = parent_of(r, at);
+		if (l && (is_launching_call(r, l) || is_of_cuda(r, l)))
+			callers = at;
 	}
-	return stack;
+	return callers;
 }
 
 unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
@@ -759,7 +761,7 @@ unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsign
 		const struct profile_location *l = location_of(r, stack);
 
 		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
-			!is_launching_library(r, l->module))
+			!is_of_cuda(r, l))
 			ret_names[count++] = l->name;
 	}
 	for (unsigned int i = 0; i < count / 2; i++) {

@@ -58,7 +58,7 @@ struct summary_device {
 	uint64_t last_ns;
 };
 
-/* A process or a thread. */
+/* A process or a thread; id 0 stands for those not known. */
 struct summary_task {
 	uint32_t id;
 	uint64_t samples;

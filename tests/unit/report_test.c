@@ -60,17 +60,20 @@ static void make_stacks(struct made *m)
 {
 	struct profile_module app = {.kind = MODULE_FILE, .path = string(m, "/opt/app")};
 	struct profile_module cuda = {.kind = MODULE_FILE, .path = string(m, "/lib/libcudart.so.12")};
-	uint32_t app_id = 0, cuda_id = 0, base, launch, linked_in, note;
+	struct profile_module driver = {.kind = MODULE_FILE, .path = string(m, "/lib/libcuda.so.1")};
+	uint32_t app_id = 0, cuda_id = 0, driver_id = 0, base, launch, linked_in, inside, note;
 
 	CHECK(profile_add_module(m->w, &app, &app_id) == 0);
 	CHECK(profile_add_module(m->w, &cuda, &cuda_id) == 0);
+	CHECK(profile_add_module(m->w, &driver, &driver_id) == 0);
 	base = stack(m, 0, location(m, FRAME_USER, app_id, 0x10, "main"));
 	launch = location(m, FRAME_USER, cuda_id, 0x20, "cudaLaunchKernel");
 	note = location(m, FRAME_NOTE, 0, 0, NOTE_INCOMPLETE);
 	/* The CUDA runtime is in a library for one, and linked into the program for the other. */
 	m->train_stack = stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi"));
 	linked_in = stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
-	m->train_stack = stack(m, linked_in, location(m, FRAME_USER, app_id, 0x70, "cudart_inside"));
+	inside = stack(m, linked_in, location(m, FRAME_USER, app_id, 0x70, "cudart_inside"));
+	m->train_stack = stack(m, inside, location(m, FRAME_USER, driver_id, 0x80, "cuLaunchKernel"));
 	m->eval_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
 	m->cut_stack = stack(m, stack(m, 0, note), location(m, FRAME_USER, app_id, 0x50, "helper"));
 }
@@ -224,7 +227,7 @@ static const char golden[] =
 	"Kernels\n"
 	"     total   of GPU       count      mean       min       max  kernel\n"
 	"   6.00 ms   66.7 %           3   2.00 ms   1.00 ms   3.00 ms  vector_add(float*, float*, int)\n"
-	"                      66.7 % from main > train(float*, int)\n"
+	"                      66.7 % from main > train\n"
 	"\n"
 	"Copies\n"
 	"     total   of GPU       count      mean     bytes    bandwidth  kind\n"
@@ -335,7 +338,20 @@ static void json_holds_the_same_sums(void)
 	CHECK(system(command) == 0);
 }
 
-static void a_narrow_terminal_cuts_names_and_nothing_else(void)
+static void wide_gives_names_whole(void)
+{
+	int status;
+	const char *text;
+
+	setenv("COLUMNS", "60", 1);
+	text = report(&status, "--wide", profile_path, NULL);
+	unsetenv("COLUMNS");
+	CHECK(status == EXIT_OK);
+	CHECK(strstr(text, "       max  kernel\n") && strstr(text, "  vector_add(float*, float*, int)\n"));
+	CHECK(strstr(text, " from main > train(float*, int)\n"));
+}
+
+static void a_narrow_terminal_cuts_names_and_leaves_out_extremes(void)
 {
 	int status;
 	const char *text;
@@ -343,10 +359,27 @@ static void a_narrow_terminal_cuts_names_and_nothing_else(void)
 	setenv("COLUMNS", "80", 1);
 	text = report(&status, profile_path, NULL, NULL);
 	unsetenv("COLUMNS");
-	CHECK(strstr(text, "  vector_add(flo...\n"));
-	CHECK(strstr(text, " 66.7 % from main > train(float*, int)\n"));
+	CHECK(strstr(text, "  mean  kernel\n") && strstr(text, "  vector_add(float*, float*, int)\n"));
+	CHECK(strstr(text, " 66.7 % from main > train\n"));
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		CHECK(strcspn(line, "\n") <= 80);
+}
+
+static void work_of_no_thread_is_in_the_table_of_threads_too(void)
+{
+	struct made m = {0};
+	int status;
+	const char *text;
+
+	CHECK(profile_writer_open(&m.w, empty_path) == 0);
+	make_tasks(&m);
+	make_ops(&m);
+	write_work(&m, (struct profile_work){.op = m.kernel_op[0], .start_ns = 5, .duration_ns = 8 * MS,
+			       .join = JOIN_NO_LAUNCH});
+	CHECK(profile_writer_close(m.w) == 0);
+	text = report(&status, empty_path, NULL, NULL);
+	CHECK(strstr(text, "      0 ns   8.00 ms           0           1  not known\n"));
+	CHECK(strstr(text, "      0 ns   8.00 ms           0           1  train (4711)\n"));
 }
 
 static void top_limits_the_rows_and_says_so(void)
@@ -429,7 +462,9 @@ int main(void)
 	RUN(a_profile_of_known_contents_can_be_written);
 	RUN(the_text_is_what_it_always_was);
 	RUN(json_holds_the_same_sums);
-	RUN(a_narrow_terminal_cuts_names_and_nothing_else);
+	RUN(a_narrow_terminal_cuts_names_and_leaves_out_extremes);
+	RUN(wide_gives_names_whole);
+	RUN(work_of_no_thread_is_in_the_table_of_threads_too);
 	RUN(top_limits_the_rows_and_says_so);
 	RUN(an_empty_recording_is_a_report_too);
 	RUN(gpu_time_that_the_driver_reported_and_that_is_not_here_is_told);
