@@ -18,10 +18,11 @@
 #include "base/hash.h"
 #include "capture/roots.h"
 
-#define CACHE_SLOTS 16384
+/* Sets of a few, so that two stacks that are often taken in turn do not evict each other. */
+#define CACHE_SETS 4096
+#define CACHE_WAYS 4
 
 struct cached_stack {
-	uint64_t hash;
 	uint64_t generation;
 	uint64_t changes; /* of the address space, when some address was not mapped */
 	bool has_unknown;
@@ -34,6 +35,11 @@ struct cached_stack {
 	uint64_t frames[];
 };
 
+struct cache_slot {
+	uint64_t hash;
+	struct cached_stack *stack;
+};
+
 struct stacks {
 	struct profile_writer *w;
 	struct modules *modules;
@@ -42,7 +48,7 @@ struct stacks {
 	uint32_t kernel_module;
 	uint32_t unknown_location;
 	uint32_t incomplete_stack; /* the node of the note alone */
-	struct cached_stack *cache[CACHE_SLOTS];
+	struct cache_slot cache[CACHE_SETS][CACHE_WAYS]; /* latest first */
 };
 
 /* The user side of one stack while it is resolved. */
@@ -105,8 +111,9 @@ void stacks_free(struct stacks *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		free(s->cache[i]);
+	for (size_t i = 0; i < CACHE_SETS; i++)
+		for (size_t way = 0; way < CACHE_WAYS; way++)
+			free(s->cache[i][way].stack);
 	roots_free(s->roots);
 	free(s);
 }
@@ -126,10 +133,10 @@ static uint64_t hash_stack(const struct process *process, const struct raw_stack
 	return hash_combine(h, hash_bytes(raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)));
 }
 
-static bool same_stack(const struct cached_stack *c, uint64_t hash, const struct process *process,
+static bool same_stack(const struct cached_stack *c, const struct process *process,
 	const struct raw_stack *raw)
 {
-	return c && c->hash == hash && c->generation == generation_of(process) &&
+	return c && c->generation == generation_of(process) &&
 	       (!c->has_unknown || c->changes == process->space->changes) &&
 	       c->launch == raw->launch && c->walk_end == raw->walk_end &&
 	       c->kernel_depth == raw->kernel_depth && c->user_depth == raw->user_depth &&
@@ -138,8 +145,42 @@ static bool same_stack(const struct cached_stack *c, uint64_t hash, const struct
 		       raw->user_depth * sizeof(*raw->user));
 }
 
+/* Puts a slot first among its set; those before it move one back. */
+static struct cache_slot *move_to_front(struct cache_slot *set, size_t way)
+{
+	struct cache_slot slot = set[way];
+
+	memmove(set + 1, set, way * sizeof(*set));
+	*set = slot;
+	return set;
+}
+
+/* NULL when it is not there. */
+static const struct cached_stack *recall(struct stacks *s, uint64_t hash,
+	const struct process *process, const struct raw_stack *raw)
+{
+	struct cache_slot *set = s->cache[hash & (CACHE_SETS - 1)];
+
+	for (size_t way = 0; way < CACHE_WAYS; way++)
+		if (set[way].hash == hash && same_stack(set[way].stack, process, raw))
+			return move_to_front(set, way)->stack;
+	return NULL;
+}
+
+/* In the place of what has this hash (and no longer holds), or of what was longest not asked for. */
+static void replace(struct cache_slot *set, uint64_t hash, struct cached_stack *stack)
+{
+	size_t way = 0;
+
+	while (way < CACHE_WAYS - 1 && set[way].hash != hash)
+		way++;
+	free(set[way].stack);
+	set[way] = (struct cache_slot){.hash = hash, .stack = stack};
+	move_to_front(set, way);
+}
+
 /* Remembering is an optimization: without memory it is left. */
-static void remember(struct cached_stack **slot, uint64_t hash, const struct process *process,
+static void remember(struct stacks *s, uint64_t hash, const struct process *process,
 	const struct raw_stack *raw, const struct resolution *r, uint32_t stack)
 {
 	size_t depth = raw->kernel_depth + raw->user_depth;
@@ -147,8 +188,7 @@ static void remember(struct cached_stack **slot, uint64_t hash, const struct pro
 
 	if (!c)
 		return;
-	*c = (struct cached_stack){.hash = hash,
-		.generation = generation_of(process),
+	*c = (struct cached_stack){.generation = generation_of(process),
 		.changes = process ? process->space->changes : 0,
 		.has_unknown = r->has_unknown,
 		.incomplete = r->incomplete,
@@ -159,8 +199,7 @@ static void remember(struct cached_stack **slot, uint64_t hash, const struct pro
 		.user_depth = raw->user_depth};
 	memcpy(c->frames, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel));
 	memcpy(c->frames + raw->kernel_depth, raw->user, raw->user_depth * sizeof(*raw->user));
-	free(*slot);
-	*slot = c;
+	replace(s->cache[hash & (CACHE_SETS - 1)], hash, c);
 }
 
 /* ------------------------------------------------------------------ frame by frame */
@@ -270,14 +309,14 @@ int stacks_intern(struct stacks *s, struct process *process, const struct raw_st
 	uint32_t *ret_stack, bool *ret_incomplete)
 {
 	uint64_t hash = hash_stack(process, raw);
-	struct cached_stack **slot = &s->cache[hash & (CACHE_SLOTS - 1)];
+	const struct cached_stack *known = recall(s, hash, process, raw);
 	struct resolution r = {.count = raw->user_depth};
 	uint32_t stack = 0;
 	int error = 0;
 
-	if (same_stack(*slot, hash, process, raw)) {
-		*ret_stack = (*slot)->stack;
-		*ret_incomplete = (*slot)->incomplete;
+	if (known) {
+		*ret_stack = known->stack;
+		*ret_incomplete = known->incomplete;
 		return 0;
 	}
 	if (raw->user_depth)
@@ -288,7 +327,7 @@ int stacks_intern(struct stacks *s, struct process *process, const struct raw_st
 		return error;
 	/* The key is that of the address space as it is now: resolving may have changed it. */
 	hash = hash_stack(process, raw);
-	remember(&s->cache[hash & (CACHE_SLOTS - 1)], hash, process, raw, &r, stack);
+	remember(s, hash, process, raw, &r, stack);
 	*ret_stack = stack;
 	*ret_incomplete = r.incomplete;
 	return 0;
