@@ -3,13 +3,15 @@
  * In place of a CUDA program and the injected library, to be recorded: writes launch-and-work pairs
  * into the shared ring, as fast as the recorder takes them.
  *
- *	xpuprof record --gpu-only -- ring_writer PAIRS [CPU]
+ *	xpuprof record --gpu-only -- ring_writer PAIRS [CPU [marker]]
  *
  * It connects as the library does, tells the stacks of STACKS paths of its own by the real launch
  * marker (that of $CUDA_INJECTION64_PATH, which has the probe), and from then on speaks of them by
  * number: three records a pair (launch, call, work), in batches, the work of a batch behind the
  * calls of the next. Where the ring is full it waits, so nothing is ever lost, and the recorder's
- * CPU time is all there is to measure. CPU: where it works; give the recorder another.
+ * CPU time is all there is to measure. CPU: where it works; give the recorder another. With `marker`
+ * every launch fires the marker instead, as those do whose stack has no number, and batches come with
+ * pauses: the kernel's ring cannot be waited for.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -44,6 +46,7 @@ struct shape {
 struct writer {
 	struct ring ring;
 	marker_function marker;
+	bool marker_only;
 	uint32_t tid;
 	uint32_t correlation;
 	uint64_t now_ns;
@@ -123,31 +126,31 @@ static struct wire_work make_work(const struct writer *w, uint32_t op, uint64_t 
 		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns};
 }
 
-/* A launch whose stack is taken. */
-static __attribute__((noipa)) void launch_with_marker(struct writer *w, uint32_t number)
+/* The bits of the path choose the calls on the way: each path has a stack of its own. */
+static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, int level, uint64_t kind)
+{
+	if (level == DEPTH) {
+		w->marker(w->ring.control->instance, w->correlation, kind);
+	} else if (level < LEVELS && path >> level & 1) {
+		fire_from(w, path, level + 1, kind);
+		__asm__ volatile("nop");
+	} else {
+		fire_from(w, path, level + 1, kind);
+		__asm__ volatile("nop; nop");
+	}
+}
+
+/* A pair whose launch tells the stack of this number. */
+static void put_telling_pair(struct writer *w, uint32_t number)
 {
 	uint64_t now = now_ns();
 	struct wire_work work;
 
 	w->correlation++;
-	w->marker(w->ring.control->instance, w->correlation, CUDA_CALL_LAUNCH | (uint64_t)number << 8);
+	fire_from(w, number, 0, CUDA_CALL_LAUNCH | (uint64_t)number << 8);
 	put_call(w, now, now + 1000);
 	work = make_work(w, number % OPS, now + 2000, now + 5000);
 	put(w, &work);
-}
-
-/* The bits of the number choose the path: each number has a stack of its own. */
-static __attribute__((noipa)) void descend(struct writer *w, uint32_t number, int level)
-{
-	if (level == DEPTH) {
-		launch_with_marker(w, number);
-	} else if (level < LEVELS && number >> level & 1) {
-		descend(w, number, level + 1);
-		__asm__ volatile("nop");
-	} else {
-		descend(w, number, level + 1);
-		__asm__ volatile("nop; nop");
-	}
 }
 
 /* How many stacks the recorder did not know yet. Like the library's launches, those fire the marker. */
@@ -157,7 +160,7 @@ static uint32_t tell_unknown_stacks(struct writer *w)
 
 	for (uint32_t number = 1; number <= STACKS; number++)
 		if (!wire_stack_known(w->ring.control, number)) {
-			descend(w, number, 0);
+			put_telling_pair(w, number);
 			told++;
 		}
 	return told;
@@ -180,12 +183,15 @@ static uint64_t tell_stacks(struct writer *w)
 	return pairs;
 }
 
-static void put_launch(const struct writer *w, const struct shape *s)
+static void put_launch(struct writer *w, const struct shape *s)
 {
 	struct wire_launch launch = {.type = WIRE_LAUNCH, .kind = CUDA_CALL_LAUNCH, .tid = w->tid,
 		.correlation = w->correlation, .stack = 1u + s->stack, .time_ns = w->now_ns};
 
-	put(w, &launch);
+	if (w->marker_only)
+		fire_from(w, launch.stack, 0, CUDA_CALL_LAUNCH);
+	else
+		put(w, &launch);
 }
 
 static void put_batch(struct writer *w, const struct shape *shapes, size_t count)
@@ -213,10 +219,14 @@ static void put_batch(struct writer *w, const struct shape *shapes, size_t count
 
 static void put_all(struct writer *w, uint64_t pairs)
 {
+	struct timespec pause = {.tv_nsec = 4000000};
+
 	while (pairs) {
 		size_t count = pairs < BATCH ? (size_t)pairs : BATCH;
 
 		put_batch(w, &w->shapes[random_below(SHAPES - BATCH)], count);
+		if (w->marker_only)
+			nanosleep(&pause, NULL);
 		pairs -= count;
 	}
 	for (size_t i = 0; i < w->late_count; i++)
@@ -270,17 +280,18 @@ int main(int argc, char **argv)
 	static struct writer w;
 	uint64_t pairs = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, told;
 
-	if (pairs < STACKS || argc > 3) {
-		fprintf(stderr, "usage: ring_writer PAIRS [CPU]; at least %d pairs\n", STACKS);
+	if (pairs < STACKS || argc > 4) {
+		fprintf(stderr, "usage: ring_writer PAIRS [CPU [marker]]; at least %d pairs\n", STACKS);
 		return 2;
 	}
-	if (argc == 3)
+	if (argc > 2)
 		stay_on(argv[2]);
+	w.marker_only = argc > 3;
 	w.tid = (uint32_t)getpid();
 	draw_shapes(&w);
 	connect_to_recorder(&w);
 	tell_operations(&w);
-	told = tell_stacks(&w);
+	told = w.marker_only ? 0 : tell_stacks(&w);
 	put_all(&w, pairs > told ? pairs - told : 0);
 	__atomic_store_n(&w.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);
