@@ -323,13 +323,16 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffe
 	struct bpf_launch_event *e = &b->event;
 	struct stack_walk *w = &b->walk;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
-	uint64_t depth;
+	uint64_t depth, named = PT_REGS_PARM3(ctx);
 
 	e->time_ns = bpf_ktime_get_ns();
 	e->instance = PT_REGS_PARM1(ctx);
 	e->correlation = PT_REGS_PARM2(ctx);
-	e->call_kind = PT_REGS_PARM3(ctx);
-	e->stack_number = PT_REGS_PARM3(ctx) >> 8;
+	/* wire_marker_argument of inject/wire.h */
+	e->call_kind = named;
+	e->stack_number = named >> 8 & 0xffffff;
+	e->chain_depth = named >> 32 & 0xff;
+	e->code_generation = named >> 40;
 	begin_walk(w, PT_REGS_FP(ctx));
 	if (move_window(w, PT_REGS_SP(ctx))) {
 		b->frames[0] = arch_return_address(ctx, w);

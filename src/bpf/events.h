@@ -60,7 +60,10 @@ struct bpf_launch_event {
 	uint16_t user_depth;
 	uint8_t call_kind;
 	uint8_t walk_end;
-	uint32_t stack_number; /* the library's name for this stack; 0: none */
+	/* The library's name for the innermost of these frames (inject/stacks.h): */
+	uint32_t stack_number;    /* 0: none */
+	uint32_t chain_depth;     /* frames behind the first one */
+	uint32_t code_generation; /* lowest bits */
 	/* frames follow */
 };
 

@@ -54,6 +54,7 @@ static struct address_space *copy_space(const struct address_space *s, uint64_t 
 			s->mappings.count * sizeof(*s->mappings.items));
 	copy->mappings.count = s->mappings.count;
 	copy->changes = s->changes;
+	copy->replaced = s->replaced;
 	return copy;
 }
 
@@ -119,6 +120,7 @@ static void insert(struct address_space *s, struct mapping m, uint64_t *generati
 		last++;
 	if (last > first) {
 		s->generation = ++*generations;
+		s->replaced++;
 		if (items[first].start < m.start) {
 			pieces[count] = items[first];
 			pieces[count++].end = m.start;

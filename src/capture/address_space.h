@@ -6,7 +6,7 @@
  * thousands of workers costs one. Every array has a number, its generation, which changes whenever
  * an address that was mapped comes to mean something else; results that depend on addresses can be
  * kept under it. `changes` counts all changes, for results that depend on an address not being
- * mapped.
+ * mapped; `replaced` those where an address that was mapped came to mean something else.
  *
  * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no
  * unmapping, so old mappings stay until something new takes their place, which does no harm: no
@@ -37,6 +37,7 @@ struct address_space {
 	unsigned int references;
 	uint64_t generation;
 	uint64_t changes;
+	uint64_t replaced;
 	struct vec(struct mapping) mappings; /* sorted, disjoint */
 };
 

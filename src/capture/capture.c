@@ -56,6 +56,7 @@ struct capture {
 	struct changes changes;
 	struct bpf_losses counted; /* what of the kernel's counts is in the profile */
 	struct vec(struct ended_process) ended;
+	uint64_t drained_ns; /* when the latest drain began: what it had not seen came after this */
 	int poll_fd;
 };
 
@@ -110,13 +111,22 @@ static int apply_thread(struct capture *c, const struct change *change)
 		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
 }
 
+static int tell_code_change(struct capture *c, struct process *process, uint64_t time_ns)
+{
+	const struct gpu_code_change change = {.pid = process->pid,
+		.time_ns = time_ns,
+		.replaced = process->space->replaced != process->replaced_told};
+
+	process->replaced_told = process->space->replaced;
+	return c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &change) : 0;
+}
+
 static int apply_map(struct capture *c, const struct change *change)
 {
-	int error = processes_map(c->processes, change);
+	struct process *process = processes_find(c->processes, change->pid);
+	int error = process ? processes_map(c->processes, change) : 0;
 
-	if (!error && c->sink.code_mapped)
-		error = c->sink.code_mapped(c->sink.context, change->pid);
-	return error;
+	return error || !process ? error : tell_code_change(c, process, change->time_ns);
 }
 
 static int apply(struct capture *c, const struct change *change)
@@ -206,10 +216,14 @@ static int gather_task_events(struct capture *c)
 
 static int count_lost_changes(struct capture *c, uint64_t lost)
 {
+	const struct gpu_code_change any = {.time_ns = c->drained_ns, .replaced = true};
+	int error;
+
 	if (!lost)
 		return 0;
 	processes_doubt_all(c->processes);
-	return profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
+	error = c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &any) : 0;
+	return error ? error : profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
 }
 
 static int gather_changes(struct capture *c)
@@ -242,19 +256,20 @@ static int process_of(struct capture *c, uint32_t pid, struct process **ret)
 	return error;
 }
 
-static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack)
+static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack,
+	bool *ret_incomplete)
 {
 	struct process *process = NULL;
-	bool incomplete = false;
 	int error = raw->user_depth ? process_of(c, pid, &process) : 0;
 
 	/* In the middle of exec the registers are still those of a program that is gone. */
 	if (!error && process && process->exec_begun)
 		raw->user_depth = 0;
 	if (!error)
-		error = stacks_intern(c->stacks, process, raw, ret_stack, &incomplete);
-	if (!error && incomplete)
-		error = profile_count_loss(c->w, LOSS_STACKS_INCOMPLETE, 1);
+		error = stacks_intern(c->stacks, process, raw, ret_stack, ret_incomplete);
+	/* What no event has told, but /proc; it may be as old as the latest drain. */
+	if (!error && process && process->space->replaced != process->replaced_told)
+		error = tell_code_change(c, process, c->drained_ns);
 	return error;
 }
 
@@ -269,6 +284,7 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 	struct profile_sample sample = {
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	char comm[BPF_COMM_SIZE + 1] = {0};
+	bool incomplete = false;
 	int error;
 
 	if (size < sizeof(*e) + ((size_t)e->kernel_depth + e->user_depth) * sizeof(*frames) ||
@@ -277,7 +293,9 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 	memcpy(comm, e->comm, sizeof(e->comm));
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
 	if (!error)
-		error = intern(c, e->pid, &raw, &sample.stack);
+		error = intern(c, e->pid, &raw, &sample.stack, &incomplete);
+	if (!error && incomplete)
+		error = profile_count_loss(c->w, LOSS_STACKS_INCOMPLETE, 1);
 	return error ? error : profile_write_sample(c->w, &sample);
 }
 
@@ -285,6 +303,26 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 static bool is_plausible(const struct bpf_launch_event *e)
 {
 	return e->instance && e->call_kind && e->call_kind < CALL_KINDS;
+}
+
+/* The part of the stack that the library's number stands for, if the walk came that far. */
+static int intern_chain(struct capture *c, const struct bpf_launch_event *e, struct raw_stack *raw,
+	struct gpu_launch *launch)
+{
+	struct gpu_chain *chain = &launch->chain;
+	uint32_t depth = e->chain_depth + 1; /* and the caller of the marker */
+
+	if (!e->stack_number || raw->user_depth < depth)
+		return 0;
+	*chain = (struct gpu_chain){.number = e->stack_number,
+		.stack = launch->stack,
+		.generation = e->code_generation,
+		.incomplete = launch->incomplete};
+	if (raw->user_depth == depth)
+		return 0;
+	raw->user_depth = depth;
+	raw->walk_end = WALK_ASTRAY;
+	return intern(c, e->pid, raw, &chain->stack, &chain->incomplete);
 }
 
 static int take_launch(struct capture *c, const struct bpf_launch_event *e, size_t size)
@@ -297,8 +335,7 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	struct gpu_launch launch = {.instance = e->instance,
 		.correlation = e->correlation,
 		.time_ns = e->time_ns,
-		/* Memory that could not be read this time may be readable next time. */
-		.stack_number = e->walk_end == WALK_FAULT ? 0 : e->stack_number,
+		.pid = e->pid,
 		.kind = (enum profile_call_kind)e->call_kind};
 	int error;
 
@@ -307,7 +344,9 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	if (!error)
-		error = intern(c, e->pid, &raw, &launch.stack);
+		error = intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
+	if (!error)
+		error = intern_chain(c, e, &raw, &launch);
 	return error ? error : c->sink.launch(c->sink.context, &launch);
 }
 
@@ -383,6 +422,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 		error = count_losses(c);
 	if (!error)
 		*ret_busy = waiting >= BUSY_BYTES;
+	c->drained_ns = snapshot_ns;
 	return error;
 }
 

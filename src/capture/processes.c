@@ -108,6 +108,7 @@ int processes_fork(struct processes *p, uint32_t parent, uint32_t pid)
 		return 0;
 	address_space_unref(process->space);
 	process->space = address_space_ref(from->space);
+	process->replaced_told = from->replaced_told;
 	process->image_known = from->image_known;
 	return 0;
 }
@@ -127,6 +128,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	process->image_known = true;
 	process->exec_begun = true;
 	process->watched = false;
+	process->replaced_told = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
 	return 0;

@@ -57,18 +57,28 @@ static int take_launch(void *context, const struct gpu_launch *e)
 {
 	struct session *s = context;
 	struct gpu_sink sink = correlator_sink(s->correlator);
-	int error = s->gpu ? s->gpu_ops->learn_stack(s->gpu, e) : 0;
+	enum gpu_marker marker = GPU_MARKER_TAKEN;
+	struct gpu_launch launch = *e;
+	int error = s->gpu ? s->gpu_ops->take_marker(s->gpu, e, &marker) : 0;
 
 	s->stacks_taken++;
-	return error ?: sink.launch(sink.context, e);
+	if (!error && marker == GPU_MARKER_FOREIGN)
+		return profile_count_loss(s->writer, LOSS_GPU_INVALID, 1);
+	if (marker == GPU_MARKER_LEARNT) {
+		launch.stack = e->chain.stack;
+		launch.incomplete = e->chain.incomplete;
+	}
+	if (!error && launch.incomplete)
+		error = profile_count_loss(s->writer, LOSS_STACKS_INCOMPLETE, 1);
+	return error ?: sink.launch(sink.context, &launch);
 }
 
-static int take_code_mapped(void *context, uint32_t pid)
+static int take_code_mapped(void *context, const struct gpu_code_change *change)
 {
 	struct session *s = context;
 
 	if (s->gpu)
-		s->gpu_ops->forget_stacks(s->gpu, pid);
+		s->gpu_ops->code_mapped(s->gpu, change);
 	return 0;
 }
 

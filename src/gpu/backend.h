@@ -38,6 +38,12 @@ struct gpu_stats {
 	const char *user_library;    /* the user's own injected library, left in place instead of ours; or NULL */
 };
 
+enum gpu_marker {
+	GPU_MARKER_FOREIGN = 1, /* of an instance that does not live in this process: to be dropped */
+	GPU_MARKER_TAKEN,
+	GPU_MARKER_LEARNT,
+};
+
 struct gpu_backend_ops {
 	const char *name; /* "nvidia" */
 	int (*open)(struct gpu_backend **ret, const struct gpu_options *options, struct profile_writer *w,
@@ -45,11 +51,13 @@ struct gpu_backend_ops {
 	/* Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
-	/* A launch whose stack was taken at the marker: remembers the stack under its number, so
-	 * that the library may repeat the number instead of firing the marker. */
-	int (*learn_stack)(struct gpu_backend *b, const struct gpu_launch *e);
-	/* Code was mapped into this process, perhaps over other code: the numbers of its stacks are void. */
-	void (*forget_stacks)(struct gpu_backend *b, uint32_t pid);
+	/* A launch whose stack was taken at the marker. With GPU_MARKER_LEARNT the number of its chain stands
+	 * for the chain's stack from now on, and the library may repeat the number instead of firing the
+	 * marker; the stack of this launch is then the chain's as well. */
+	int (*take_marker)(struct gpu_backend *b, const struct gpu_launch *e, enum gpu_marker *ret);
+	/* Code was mapped, perhaps over other code: libraries must look at their code again, and numbers of
+	 * stacks that were learnt before may be void. */
+	void (*code_mapped)(struct gpu_backend *b, const struct gpu_code_change *change);
 	/* Readable when a library wants something (connects, closes, or has much in its ring): then
 	 * the usual { snapshot; drain } is due. Otherwise rings are polled. */
 	int (*poll_fd)(struct gpu_backend *b);

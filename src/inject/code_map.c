@@ -35,6 +35,7 @@ struct code_map {
 	uint32_t generation; /* of the recorder, that the readable table answers */
 	uint32_t filling;    /* the generation asked for when filling began */
 	bool overflow;       /* the table being filled is incomplete */
+	uint32_t overflowed; /* the generation that had more code than fits; 0: none had */
 	struct table tables[2];
 };
 
@@ -57,10 +58,17 @@ static uint32_t wanted_generation(void)
 	return __atomic_load_n(&library.ring.control->code_generation, __ATOMIC_ACQUIRE);
 }
 
-bool code_map_is_current(void)
+bool code_map_is_current(uint32_t *ret_generation)
 {
-	return __atomic_load_n(&map->turn, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(&map->generation, __ATOMIC_ACQUIRE) == wanted_generation();
+	*ret_generation = __atomic_load_n(&map->generation, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&map->turn, __ATOMIC_ACQUIRE) && *ret_generation == wanted_generation();
+}
+
+bool code_map_is_wanted(void)
+{
+	uint32_t generation = wanted_generation();
+
+	return !map->turn || (generation != map->generation && generation != map->overflowed);
 }
 
 /* The ranges are sorted and apart. */
@@ -92,6 +100,7 @@ bool code_map_has(uintptr_t address)
 	if ((cached & ~1ull) == tag)
 		return cached & 1;
 	is_code = search(&map->tables[turn & 1], address);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the search comes before the second look */
 	if (__atomic_load_n(&map->turn, __ATOMIC_ACQUIRE) != turn)
 		return false;
 	__atomic_store_n(slot, tag | is_code, __ATOMIC_RELAXED);
@@ -120,8 +129,10 @@ void code_map_add(uintptr_t start, uintptr_t end)
 /* An incomplete table is worse than none: the old one stays, and is not current. */
 void code_map_end(void)
 {
-	if (map->overflow)
+	if (map->overflow) {
+		map->overflowed = map->filling;
 		return;
+	}
 	__atomic_store_n(&map->turn, map->turn + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&map->generation, map->filling, __ATOMIC_RELEASE);
 }

@@ -17,8 +17,11 @@
 /* Reserves address space: 0 or -errno. */
 int code_map_init(void);
 
-/* Whether the map is as new as the recorder wants it; when not, nothing may be concluded from it. */
-bool code_map_is_current(void);
+/* Whether the map is as new as the recorder wants it, and of which generation of the recorder's that is; when
+ * not, nothing may be concluded from it. */
+bool code_map_is_current(uint32_t *ret_generation);
+/* Whether reading the mappings again is due. From our own thread. */
+bool code_map_is_wanted(void);
 /* Whether `address` is in executable memory. */
 bool code_map_has(uintptr_t address);
 

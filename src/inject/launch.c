@@ -131,20 +131,21 @@ static uint16_t flags_of(const struct call_info *info, const struct cupti_callba
 /* By number when the recorder knows this stack; else the marker fires, and the probe takes it. */
 static void tell_stack(const struct call_info *info, uint32_t correlation, uint64_t time_ns)
 {
-	bool known = false;
-	uint32_t number = stacks_find(__builtin_frame_address(0), &known);
+	struct stack_name name = stacks_find(__builtin_frame_address(0));
 	struct wire_launch record = {
 		.type = WIRE_LAUNCH,
 		.kind = info->kind,
 		.tid = thread_id(),
 		.correlation = correlation,
-		.stack = number,
+		.stack = name.number,
 		.time_ns = time_ns,
 	};
 
-	if (known && ring_put(&library.ring, &record))
+	if (name.known && ring_put(&library.ring, &record))
 		return;
-	library.marker(library.instance, correlation, info->kind | (uint64_t)number << 8);
+	library.marker(library.instance, correlation,
+		wire_marker_argument(info->kind, name.number, name.depth, name.generation));
+	__asm__ volatile(""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d)

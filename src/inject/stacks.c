@@ -12,6 +12,8 @@
  *	        ASKED                -> finds the mapping that holds sp; it counts as this thread's stack
  *	                                when it also holds the thread's control block (glibc puts that at
  *	                                the top of every thread's stack) or is the main thread's [stack]
+ *	                                (which grows: the kernel keeps other mappings 128 MB away, see
+ *	                                mmap_base() in arch/x86/mm/mmap.c and mm/util.c)
  *	        ANSWERED            <-
  *	takes the answer, -> free
  *
@@ -37,11 +39,12 @@
 #define GUESS_FRAMES  12
 #define QUESTIONS     64
 #define STALE_ROUNDS  600
-#define STACK_LIMIT   ((uintptr_t)1 << 30)
+#define MAIN_BYTES    ((uintptr_t)128 << 20)
 
 struct chain {
 	uint64_t hash;
-	uint64_t depth;
+	uint32_t depth;
+	uint32_t epoch;
 	uint64_t frames[];
 };
 
@@ -57,7 +60,7 @@ struct question {
 	uint32_t tid;
 	uintptr_t sp;
 	uintptr_t control_block;
-	uintptr_t end; /* the answer; 0: not a stack we know */
+	uintptr_t start, end; /* the answer; end 0: not a stack we know */
 	uint32_t rounds;
 };
 
@@ -75,10 +78,9 @@ struct store {
 static struct store *store;
 
 static __thread struct {
-	uintptr_t end;    /* of this thread's stack; 0: not known */
-	uint16_t asked;   /* question + 1 */
-	bool main_thread;
-	bool refused;     /* it launched from a stack we do not know: never ask again */
+	uintptr_t start, end; /* of this thread's stack; end 0: not known */
+	uint16_t asked;       /* question + 1 */
+	bool refused;         /* it launched from a stack we do not know: never ask again */
 } self;
 
 int stacks_init(void)
@@ -107,7 +109,7 @@ static void ask(uintptr_t sp)
 		q->tid = (uint32_t)syscall(SYS_gettid);
 		q->sp = sp;
 		q->control_block = (uintptr_t)__builtin_thread_pointer();
-		q->end = 0;
+		q->start = q->end = 0;
 		q->rounds = 0;
 		__atomic_store_n(&q->state, QUESTION_ASKED, __ATOMIC_RELEASE);
 		self.asked = (uint16_t)(i + 1);
@@ -125,8 +127,8 @@ static void take_answer(void)
 	self.asked = 0;
 	if (state == QUESTION_FREE || q->control_block != (uintptr_t)__builtin_thread_pointer())
 		return;
+	self.start = q->start;
 	self.end = q->end;
-	self.main_thread = q->end != q->control_block;
 	self.refused = !q->end;
 	__atomic_store_n(&q->state, QUESTION_FREE, __ATOMIC_RELEASE);
 }
@@ -141,6 +143,7 @@ static void compare_mapping(uintptr_t start, uintptr_t end, bool main_stack)
 			continue;
 		if (q->sp < start || q->sp >= end)
 			continue;
+		q->start = main_stack && end > MAIN_BYTES ? end - MAIN_BYTES : start;
 		if (main_stack)
 			q->end = end;
 		else if (q->control_block > q->sp && q->control_block < end)
@@ -237,7 +240,7 @@ void stacks_answer(void)
 {
 	uint32_t asked[QUESTIONS];
 
-	if (!look_at_questions() && code_map_is_current())
+	if (!look_at_questions() && !code_map_is_wanted())
 		return;
 	for (int i = 0; i < QUESTIONS; i++)
 		asked[i] = __atomic_load_n(&store->questions[i].state, __ATOMIC_ACQUIRE);
@@ -253,8 +256,6 @@ void stacks_answer(void)
 /* True when memory from `frame` to self.end is this thread's own stack. */
 static bool know_stack(uintptr_t frame)
 {
-	uintptr_t control_block = (uintptr_t)__builtin_thread_pointer();
-
 	if (self.refused)
 		return false;
 	if (!self.end) {
@@ -264,9 +265,7 @@ static bool know_stack(uintptr_t frame)
 			ask(frame);
 		return false;
 	}
-	/* The main thread's control block is elsewhere; any other's is the very end. */
-	return frame < self.end && self.end - frame < STACK_LIMIT &&
-		(self.end == control_block || self.main_thread);
+	return frame >= self.start && frame < self.end;
 }
 
 /* ---- chains ---- */
@@ -312,7 +311,8 @@ static uint64_t hash_words(const uint64_t *words, uint64_t count)
 	return hash;
 }
 
-static uint32_t add_chain(size_t slot, const uint64_t *words, uint64_t depth, uint64_t hash)
+static uint32_t add_chain(
+	size_t slot, const uint64_t *words, uint64_t depth, uint32_t epoch, uint64_t hash)
 {
 	uint32_t number = store->count + 1;
 	struct chain *c = (struct chain *)&store->arena[store->used];
@@ -320,7 +320,8 @@ static uint32_t add_chain(size_t slot, const uint64_t *words, uint64_t depth, ui
 	if (number > WIRE_STACKS || store->used + 2 + depth > ARENA_WORDS)
 		return 0;
 	c->hash = hash;
-	c->depth = depth;
+	c->depth = (uint32_t)depth;
+	c->epoch = epoch;
 	memcpy(c->frames, words, depth * 8);
 	store->places[number - 1] = store->used;
 	store->used += 2 + (uint32_t)depth;
@@ -330,9 +331,9 @@ static uint32_t add_chain(size_t slot, const uint64_t *words, uint64_t depth, ui
 }
 
 /* Slots only ever go from free to taken, so a look-up needs no lock, and what it finds is whole. */
-static uint32_t find_chain(const uint64_t *words, uint64_t depth)
+static uint32_t find_chain(const uint64_t *words, uint64_t depth, uint32_t epoch)
 {
-	uint64_t hash = hash_words(words, depth);
+	uint64_t hash = hash_words(words, depth) + epoch * 0x9e3779b97f4a7c15ull;
 	size_t slot = (hash >> 16) % INDEX_SLOTS;
 	uint32_t number, expected = 0;
 
@@ -343,7 +344,8 @@ static uint32_t find_chain(const uint64_t *words, uint64_t depth)
 		if (!number)
 			break;
 		c = chain_of(number);
-		if (c->hash == hash && c->depth == depth && !memcmp(c->frames, words, depth * 8))
+		if (c->hash == hash && c->depth == depth && c->epoch == epoch &&
+			!memcmp(c->frames, words, depth * 8))
 			return number;
 	}
 	if (!__atomic_compare_exchange_n(&store->adding, &expected, 1, false, __ATOMIC_ACQUIRE,
@@ -351,7 +353,7 @@ static uint32_t find_chain(const uint64_t *words, uint64_t depth)
 		return 0;
 	/* Somebody may have taken the slot in between: then not this time. */
 	if (!__atomic_load_n(&store->index[slot], __ATOMIC_RELAXED))
-		number = add_chain(slot, words, depth, hash);
+		number = add_chain(slot, words, depth, epoch, hash);
 	__atomic_store_n(&store->adding, 0, __ATOMIC_RELEASE);
 	return number;
 }
@@ -369,11 +371,11 @@ static uint64_t code_depth(const struct raw_chain *raw)
 /* Whether the raw chain, cut where code ends, is chain `number`: every word compared, and the one behind
  * them no code. What lies inside the chain is code because the chain's words were, when it was added
  * or found under this map. */
-static bool is_chain(uint32_t number, const struct raw_chain *raw)
+static bool is_chain(uint32_t number, const struct raw_chain *raw, uint32_t epoch)
 {
 	const struct chain *c = chain_of(number);
 
-	return c->depth <= raw->depth && !memcmp(c->frames, raw->words, c->depth * 8) &&
+	return c->epoch == epoch && c->depth <= raw->depth && !memcmp(c->frames, raw->words, c->depth * 8) &&
 	       (c->depth == raw->depth || !code_map_has(raw->words[c->depth]));
 }
 
@@ -386,22 +388,27 @@ static uint32_t *guess_for(uintptr_t frame, const struct raw_chain *raw)
 			       GUESSES];
 }
 
-uint32_t stacks_find(const void *frame, bool *ret_known)
+struct stack_name stacks_find(const void *frame)
 {
+	struct stack_name name = {0};
 	struct raw_chain raw;
-	uint32_t number, *guess;
+	uint32_t *guess, epoch;
 	uint64_t depth;
 
-	if (!know_stack((uintptr_t)frame) || !code_map_is_current())
-		return 0;
+	if (!know_stack((uintptr_t)frame) || !code_map_is_current(&name.generation))
+		return name;
+	epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
 	read_chain((uintptr_t)frame, &raw);
 	guess = guess_for((uintptr_t)frame, &raw);
-	number = __atomic_load_n(guess, __ATOMIC_ACQUIRE);
-	if (!number || !is_chain(number, &raw)) {
+	name.number = __atomic_load_n(guess, __ATOMIC_ACQUIRE);
+	if (!name.number || !is_chain(name.number, &raw, epoch)) {
 		depth = code_depth(&raw);
-		number = depth ? find_chain(raw.words, depth) : 0;
-		__atomic_store_n(guess, number, __ATOMIC_RELEASE);
+		name.number = depth ? find_chain(raw.words, depth, epoch) : 0;
+		__atomic_store_n(guess, name.number, __ATOMIC_RELEASE);
 	}
-	*ret_known = number && wire_stack_known(library.ring.control, number);
-	return number;
+	if (!name.number)
+		return name;
+	name.depth = chain_of(name.number)->depth;
+	name.known = wire_stack_known(library.ring.control, name.number);
+	return name;
 }

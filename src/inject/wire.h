@@ -109,7 +109,8 @@ struct wire_control {
 	uint32_t command;   /* enum wire_command */
 	uint32_t heartbeat; /* changes while the recorder lives */
 	uint32_t code_generation; /* changes when code was mapped into this process */
-	uint8_t pad3[52];
+	uint32_t code_epoch;      /* and this when it was mapped over other code; it changes first */
+	uint8_t pad3[48];
 	/* Library to recorder. */
 	uint32_t state;  /* enum wire_state */
 	uint32_t reason; /* enum wire_reason */
@@ -122,8 +123,8 @@ struct wire_control {
 	/* The time of all work that CUPTI told of, added up before anything else is done with it:
 	 * what the profile's GPU time is compared with. */
 	uint64_t reported_ns;
-	/* Recorder to library: a bit for each stack number whose stack it has. Number n is bit n -
-	 * 1. */
+	/* Recorder to library: a bit for each stack number whose stack it has, never taken back.
+	 * Number n is bit n - 1. */
 	uint8_t known_stacks[WIRE_STACKS / 8];
 };
 
@@ -155,11 +156,7 @@ struct wire_call {
 	uint8_t pad[20];
 };
 
-/*
- * A call begins whose stack the recorder knows: said instead of firing the launch marker. Where the
- * marker fires, its third argument is kind | stack number << 8, so that the recorder learns the
- * number's stack.
- */
+/* A call begins whose stack the recorder knows: said instead of firing the launch marker. */
 struct wire_launch {
 	uint8_t type;
 	uint8_t kind; /* enum profile_call_kind */
@@ -268,6 +265,25 @@ _Static_assert(sizeof(struct wire_launch) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_work) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
+
+/*
+ * The marker's third argument, from which the recorder learns what a number stands for:
+ *
+ *	  63        40 39   32 31      8 7    0
+ *	 +------------+-------+---------+------+
+ *	 | generation | depth | number  | kind |    number 0: none
+ *	 +------------+-------+---------+------+
+ *
+ * The number stands for the `depth` innermost return addresses above the caller of the marker, and is to be
+ * learnt only if the library saw the code as the recorder does: by the lowest bits of code_generation.
+ */
+#define WIRE_GENERATION_MASK 0xffffffu
+
+static inline uint64_t wire_marker_argument(
+	uint32_t kind, uint32_t number, uint32_t depth, uint32_t generation)
+{
+	return kind | (uint64_t)number << 8 | (uint64_t)depth << 32 | (uint64_t)generation << 40;
+}
 
 static inline bool wire_stack_known(const struct wire_control *c, uint32_t number)
 {

@@ -10,15 +10,32 @@
 
 #include "profile/model.h"
 
+/* The part of a launch's stack that the instance has a name for (inject/stacks.h). */
+struct gpu_chain {
+	uint32_t number; /* 0: none */
+	uint32_t stack;  /* profile id */
+	uint32_t generation; /* of the code as the instance saw it */
+	bool incomplete;
+};
+
 /* A call that asks for work (or waits for it) began: the calling thread's stack at this moment. */
 struct gpu_launch {
 	uint32_t instance;
 	uint32_t correlation;
 	uint64_t time_ns;
+	uint32_t pid;
 	uint32_t thread; /* profile id */
 	uint32_t stack;  /* profile id; 0: could not be taken */
-	uint32_t stack_number; /* the instance's own name for this stack (inject/stacks.h); 0: none */
+	bool incomplete; /* it does not reach its root */
+	struct gpu_chain chain;
 	enum profile_call_kind kind;
+};
+
+/* Code was mapped into a process, at `time_ns` or later. */
+struct gpu_code_change {
+	uint32_t pid; /* 0: into any */
+	uint64_t time_ns;
+	bool replaced; /* over other code: what addresses meant is void */
 };
 
 enum {
@@ -75,8 +92,8 @@ struct gpu_sink {
 	int (*call)(void *context, const struct gpu_call *e);
 	int (*work)(void *context, const struct gpu_work *e);
 	int (*node)(void *context, const struct gpu_node *e);
-	/* Code was mapped into this process (NULL: the sink does not care). */
-	int (*code_mapped)(void *context, uint32_t pid);
+	/* NULL: the sink does not care. */
+	int (*code_mapped)(void *context, const struct gpu_code_change *change);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);
 };

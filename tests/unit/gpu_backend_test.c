@@ -585,15 +585,31 @@ static void put_launch(struct client *c, uint32_t correlation, uint32_t stack)
 	ring_put(&c->ring, &launch);
 }
 
+static struct gpu_launch marker_of(uint32_t number)
+{
+	return (struct gpu_launch){.instance = 1,
+		.pid = (uint32_t)getpid(),
+		.stack = 1234,
+		.chain = {.number = number, .stack = 4711}};
+}
+
+static enum gpu_marker take_marker(struct test_recorder *r, const struct gpu_launch *e)
+{
+	enum gpu_marker marker = 0;
+
+	CHECK(nvidia_backend.take_marker(r->backend, e, &marker) == 0);
+	return marker;
+}
+
 static void a_stack_that_was_learnt_may_be_told_by_its_number(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	struct gpu_launch e = {.instance = 1, .stack_number = 9, .stack = 4711};
+	struct gpu_launch e = marker_of(9);
 	struct client c;
 
 	CHECK(join(&c, r));
 	CHECK(!wire_stack_known(c.ring.control, 9));
-	CHECK(nvidia_backend.learn_stack(r->backend, &e) == 0);
+	CHECK(take_marker(r, &e) == GPU_MARKER_LEARNT);
 	CHECK(wire_stack_known(c.ring.control, 9));
 	CHECK(!wire_stack_known(c.ring.control, 8) && !wire_stack_known(c.ring.control, 10));
 	put_launch(&c, 5, 9);
@@ -602,8 +618,67 @@ static void a_stack_that_was_learnt_may_be_told_by_its_number(void)
 	CHECK(r->launches.count == 2);
 	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 5);
 	CHECK(r->launches.items[1].stack == 0);
-	nvidia_backend.forget_stacks(r->backend, (uint32_t)getpid());
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* The library says so by a generation of the code that is not ours. */
+static void a_stack_is_not_learnt_when_the_library_saw_other_code(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	const struct gpu_code_change change = {.pid = (uint32_t)getpid(), .time_ns = clock_now_ns()};
+	struct gpu_launch e = marker_of(9);
+	struct client c;
+
+	CHECK(join(&c, r));
+	nvidia_backend.code_mapped(r->backend, &change);
+	CHECK(c.ring.control->code_generation == 1 && c.ring.control->code_epoch == 0);
+	CHECK(take_marker(r, &e) == GPU_MARKER_TAKEN);
 	CHECK(!wire_stack_known(c.ring.control, 9));
+	e.chain.generation = 1;
+	CHECK(take_marker(r, &e) == GPU_MARKER_LEARNT);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct gpu_code_change change = {.pid = (uint32_t)getpid(), .replaced = true};
+	struct gpu_launch e = marker_of(9);
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(take_marker(r, &e) == GPU_MARKER_LEARNT);
+	put_launch(&c, 5, 9);
+	change.time_ns = clock_now_ns() + 1;
+	usleep(1);
+	put_launch(&c, 6, 9);
+	nvidia_backend.code_mapped(r->backend, &change);
+	CHECK(c.ring.control->code_epoch == 1);
+	e.chain.generation = 1;
+	CHECK(take_marker(r, &e) == GPU_MARKER_TAKEN);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->launches.count == 2);
+	CHECK(r->launches.items[0].stack == 4711);
+	CHECK(r->launches.items[1].stack == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_marker_counts_only_in_the_process_of_its_instance(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct gpu_launch e = marker_of(9);
+	struct client c;
+
+	CHECK(join(&c, r));
+	e.pid++;
+	CHECK(take_marker(r, &e) == GPU_MARKER_FOREIGN);
+	CHECK(!wire_stack_known(c.ring.control, 9));
+	e.pid--;
+	e.instance = 2;
+	CHECK(take_marker(r, &e) == GPU_MARKER_FOREIGN);
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -611,11 +686,11 @@ static void a_stack_that_was_learnt_may_be_told_by_its_number(void)
 static void a_stack_number_out_of_range_is_counted_as_invalid(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	struct gpu_launch e = {.instance = 1, .stack_number = WIRE_STACKS + 1, .stack = 1};
+	struct gpu_launch e = marker_of(WIRE_STACKS + 1);
 	struct client c;
 
 	CHECK(join(&c, r));
-	CHECK(nvidia_backend.learn_stack(r->backend, &e) == 0);
+	CHECK(take_marker(r, &e) == GPU_MARKER_TAKEN);
 	put_launch(&c, 5, WIRE_STACKS + 1);
 	put_launch(&c, 6, 0);
 	CHECK(test_recorder_pump(r) == 0);
@@ -699,6 +774,9 @@ int main(void)
 	RUN(work_with_impossible_times_is_counted_and_left_out);
 	RUN(ids_start_anew_after_the_library_forgot);
 	RUN(a_stack_that_was_learnt_may_be_told_by_its_number);
+	RUN(a_stack_is_not_learnt_when_the_library_saw_other_code);
+	RUN(launches_have_no_stack_from_the_moment_its_code_was_replaced);
+	RUN(a_marker_counts_only_in_the_process_of_its_instance);
 	RUN(a_stack_number_out_of_range_is_counted_as_invalid);
 	RUN(stop_asks_every_library_and_finish_waits_for_none);
 	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);

@@ -142,20 +142,31 @@ static int nvidia_environment(
 	return b->user_library ? 0 : error_set(-ENOMEM, "out of memory");
 }
 
-static int nvidia_learn_stack(struct gpu_backend *b, const struct gpu_launch *e)
+/* One whose instance has ended (its ring was given up) is still a launch. */
+static int nvidia_take_marker(
+	struct gpu_backend *b, const struct gpu_launch *e, enum gpu_marker *ret)
 {
 	uint64_t *found = map_get(&b->session.by_number, e->instance);
+	struct instance *i = found ? (struct instance *)(uintptr_t)*found : NULL;
+	bool learnt = false;
+	int error = 0;
 
-	if (!found)
+	if (i ? i->pid != e->pid : e->instance > b->session.last_number) {
+		*ret = GPU_MARKER_FOREIGN;
 		return 0;
-	return instance_learn_stack((struct instance *)(uintptr_t)*found, e->stack_number, e->stack);
+	}
+	if (i && e->chain.number)
+		error = instance_learn_stack(i, &e->chain, &learnt);
+	if (!error)
+		*ret = learnt ? GPU_MARKER_LEARNT : GPU_MARKER_TAKEN;
+	return error;
 }
 
-static void nvidia_forget_stacks(struct gpu_backend *b, uint32_t pid)
+static void nvidia_code_mapped(struct gpu_backend *b, const struct gpu_code_change *change)
 {
 	vec_foreach (it, &b->instances)
-		if ((*it)->pid == pid)
-			instance_forget_stacks(*it);
+		if (!change->pid || (*it)->pid == change->pid)
+			instance_code_mapped(*it, change);
 }
 
 static int nvidia_poll_fd(struct gpu_backend *b)
@@ -298,8 +309,8 @@ const struct gpu_backend_ops nvidia_backend = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.environment = nvidia_environment,
-	.learn_stack = nvidia_learn_stack,
-	.forget_stacks = nvidia_forget_stacks,
+	.take_marker = nvidia_take_marker,
+	.code_mapped = nvidia_code_mapped,
 	.poll_fd = nvidia_poll_fd,
 	.snapshot = nvidia_snapshot,
 	.drain = nvidia_drain,

@@ -373,31 +373,44 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
 }
 
-int instance_learn_stack(struct instance *i, uint32_t number, uint32_t stack)
+int instance_learn_stack(struct instance *i, const struct gpu_chain *chain, bool *ret_learnt)
 {
 	struct wire_control *c = i->reader.ring.control;
+	uint32_t at = chain->number - 1;
 
-	if (!number || number > WIRE_STACKS || !stack || !instance_is_live(i) || !c)
+	*ret_learnt = false;
+	if (at >= WIRE_STACKS || !chain->stack || !instance_is_live(i) || !c ||
+		(chain->generation ^ i->code_generation) & WIRE_GENERATION_MASK)
 		return 0;
 	if (!i->stacks)
 		i->stacks = calloc(WIRE_STACKS, sizeof(*i->stacks));
 	if (!i->stacks)
 		return error_set(-ENOMEM, "out of memory");
-	i->stacks[number - 1] = stack;
-	__atomic_fetch_or(&c->known_stacks[(number - 1) / 8], (uint8_t)(1 << (number - 1) % 8),
-		__ATOMIC_RELEASE);
+	/* One that is void cannot come again from a library in its right mind. */
+	if (i->stacks[at].stack && i->stacks[at].until_ns != UINT64_MAX)
+		return 0;
+	i->stacks[at] = (struct learnt_stack){
+		.until_ns = UINT64_MAX, .stack = chain->stack, .incomplete = chain->incomplete};
+	if (i->stack_count < chain->number)
+		i->stack_count = chain->number;
+	__atomic_fetch_or(&c->known_stacks[at / 8], (uint8_t)(1 << at % 8), __ATOMIC_RELEASE);
+	*ret_learnt = true;
 	return 0;
 }
 
-void instance_forget_stacks(struct instance *i)
+void instance_code_mapped(struct instance *i, const struct gpu_code_change *change)
 {
 	struct wire_control *c = i->reader.ring.control;
 
 	if (!c)
 		return;
-	for (size_t n = 0; n < sizeof(c->known_stacks); n++)
-		__atomic_store_n(&c->known_stacks[n], 0, __ATOMIC_RELEASE);
-	__atomic_fetch_add(&c->code_generation, 1, __ATOMIC_RELEASE);
+	if (change->replaced) {
+		for (uint32_t n = 0; n < i->stack_count; n++)
+			if (i->stacks[n].until_ns > change->time_ns)
+				i->stacks[n].until_ns = change->time_ns;
+		__atomic_fetch_add(&c->code_epoch, 1, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&c->code_generation, ++i->code_generation, __ATOMIC_RELEASE);
 }
 
 void instance_ask_to_stop(struct instance *i)

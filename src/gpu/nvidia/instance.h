@@ -43,6 +43,13 @@ struct nvidia_session {
 		[3][CUDA_CALL_NUMBERS]; /* string ids by domain and number, as they are used */
 };
 
+/* What a stack number of the library's stands for. */
+struct learnt_stack {
+	uint64_t until_ns; /* from then on the code at its addresses was other code; UINT64_MAX: it is not */
+	uint32_t stack; /* profile id; 0: not learnt */
+	bool incomplete;
+};
+
 struct nvidia_op {
 	uint32_t id; /* in the profile */
 	uint8_t kind;
@@ -78,8 +85,9 @@ struct instance {
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct nvidia_op) ops;
 	uint32_t devices[WIRE_DEVICES];
-	uint32_t *
-		stacks; /* WIRE_STACKS of them, profile ids by the library's number less one; or NULL */
+	struct learnt_stack *stacks; /* WIRE_STACKS of them, by the number less one; or NULL */
+	uint32_t stack_count;        /* the greatest number that was learnt */
+	uint32_t code_generation;    /* as we have told it */
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };
@@ -96,10 +104,12 @@ void instance_snapshot(struct instance *i, bool force);
 /* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink,
  * or because something of ours is short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
-/* The stack that this number stands for from now on. 0 or -errno. */
-int instance_learn_stack(struct instance *i, uint32_t number, uint32_t stack);
-/* No number may be used any more; records that were written before keep their meaning. */
-void instance_forget_stacks(struct instance *i);
+/* The number stands for this stack from now on, unless its code was another generation's (*ret_learnt false).
+ * 0 or -errno. */
+int instance_learn_stack(struct instance *i, const struct gpu_chain *chain, bool *ret_learnt);
+/* Tells the library to look at its code again. When code was replaced, numbers mean nothing in launches from
+ * that time on; the library will not use them again once it knows. */
+void instance_code_mapped(struct instance *i, const struct gpu_code_change *change);
 /* Tells the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
 /* True while something may still come. */

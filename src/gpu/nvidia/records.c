@@ -128,6 +128,14 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 	return error ? error : s->sink.call(s->sink.context, &event);
 }
 
+/* By its number: a launch from before the code at its addresses became other code has a stack. */
+static const struct learnt_stack *find_stack(const struct instance *i, const struct wire_launch *l)
+{
+	const struct learnt_stack *s = i->stacks ? &i->stacks[l->stack - 1] : NULL;
+
+	return s && s->stack && l->time_ns < s->until_ns ? s : NULL;
+}
+
 static int decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
 {
 	struct gpu_sink *sink = &i->session->sink;
@@ -135,15 +143,21 @@ static int decode_launch(struct instance *i, const struct wire_launch *l, uint64
 		.instance = i->number,
 		.correlation = l->correlation,
 		.time_ns = l->time_ns,
-		.stack_number = l->stack,
+		.pid = i->pid,
 		.kind = l->kind,
 	};
+	const struct learnt_stack *known;
 	int error;
 
 	if (!l->kind || l->kind >= CALL_KINDS || !l->stack || l->stack > WIRE_STACKS ||
 		!is_plausible(i, l->time_ns, l->time_ns, now_ns))
 		return invalid(i);
-	event.stack = i->stacks ? i->stacks[l->stack - 1] : 0;
+	known = find_stack(i, l);
+	if (known) {
+		event.stack = known->stack;
+		event.incomplete = known->incomplete;
+		record_count_loss(i, LOSS_STACKS_INCOMPLETE, known->incomplete);
+	}
 	error = find_thread(i, l->tid, &event.thread);
 	return error ? error : sink->launch(sink->context, &event);
 }

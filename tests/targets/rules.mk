@@ -1,0 +1,9 @@
+# Libraries that stack_target loads and unloads: the same code under two names.
+
+STACK_PLUGINS := $(B)/tests/targets/plugin_a.so $(B)/tests/targets/plugin_b.so
+
+tests: $(STACK_PLUGINS)
+
+$(STACK_PLUGINS): $(B)/tests/targets/plugin_%.so: tests/targets/plugin/plugin.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls -fPIC -shared -DPLUGIN_STEP=step_in_plugin_$* -o $@ $<
