@@ -137,6 +137,7 @@ done" "what is shared cannot be truncated"
 is "$(told "r['works'], $losses")" "400 0" "and nothing is lost by the attempt"
 
 # What may happen to us.
+rm -f p.xpu
 "$build/xpuprof" record -q -o p.xpu -- sh -c "echo \$XPUPROF_SOCKET; '$target' slow 2500; echo status \$?" \
 	>out &
 recorder=$!
