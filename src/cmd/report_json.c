@@ -228,6 +228,7 @@ static void put_devices(struct json *j)
 		if (device) {
 			for (size_t i = 0; i < sizeof(device->uuid); i++)
 				snprintf(uuid + 2 * i, 3, "%02x", device->uuid[i]);
+			number(j, "number", d->number);
 			number(j, "ordinal", device->ordinal);
 			text_id(j, "name", device->name);
 			text(j, "uuid", uuid);

@@ -152,7 +152,7 @@ static void put_devices(const struct report *r, struct buf *out)
 		struct buf name = BUF_INIT;
 
 		if (device)
-			buf_printf(&name, "%u %s", device->ordinal, string(r, device->name));
+			buf_printf(&name, "%u %s", d->number, string(r, device->name));
 		else
 			buf_puts(&name, "not known");
 		buf_printf(out, "%10s %9s %9s %11s %8.2f  ", text_duration(busy, d->busy_ns),

@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "export/exporter.h"
 #include "export/text.h"
+#include "view/device.h"
 
 /* Ids of rows that cannot be pids or tids: those end at 2^22. */
 #define DEVICE_PID_BASE 1000000000u
@@ -368,13 +369,16 @@ static int name_lanes(struct chrome *c, const struct row *row)
 	return error;
 }
 
-static int name_device(struct chrome *c, uint32_t id)
+static int name_device(struct chrome *c, const struct device_numbers *numbers, uint32_t id)
 {
 	const struct profile_device *d = profile_device(c->reader, id);
 	char name[256];
 
-	snprintf(name, sizeof(name), "GPU %u %s", d ? d->ordinal : 0,
-		d ? profile_string(c->reader, d->name, NULL) : "");
+	if (d)
+		snprintf(name, sizeof(name), "GPU %u %s", device_number(numbers, c->reader, id),
+			profile_string(c->reader, d->name, NULL));
+	else
+		snprintf(name, sizeof(name), "GPU not known");
 	return write_name(c, "process_name", DEVICE_PID_BASE + id, 0, name);
 }
 
@@ -388,11 +392,12 @@ static bool is_first_of_device(const struct chrome *c, size_t row)
 
 static int name_rows(struct chrome *c)
 {
-	int error = 0;
+	struct device_numbers numbers;
+	int error = device_numbers_init(&numbers, c->reader);
 
 	for (size_t i = 0; !error && i < c->rows.count; i++) {
 		if (is_first_of_device(c, i))
-			error = name_device(c, c->rows.items[i]->device);
+			error = name_device(c, &numbers, c->rows.items[i]->device);
 		if (!error)
 			error = name_lanes(c, c->rows.items[i]);
 	}

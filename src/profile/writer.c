@@ -468,8 +468,11 @@ int profile_add_thread(struct profile_writer *w, const struct profile_thread *t,
 	return add_entry(w, TABLE_THREADS, t, BYTES_THROUGH(profile_thread, name), ret_id);
 }
 
+/* A GPU is what its UUID says, whatever number a process knows it by; one without is all of its fields. */
 int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id)
 {
+	static const uint8_t no_uuid[sizeof(d->uuid)];
+	bool has_uuid = memcmp(d->uuid, no_uuid, sizeof(no_uuid));
 	struct profile_device device;
 
 	/* Field by field, as there is padding between them. */
@@ -479,7 +482,8 @@ int profile_add_device(struct profile_writer *w, const struct profile_device *d,
 	device.name = d->name;
 	device.sm_count = d->sm_count;
 	device.memory_bytes = d->memory_bytes;
-	return add_entry(w, TABLE_DEVICES, &device, sizeof(device), ret_id);
+	return add_entry(w, TABLE_DEVICES, &device,
+		has_uuid ? BYTES_THROUGH(profile_device, uuid) : sizeof(device), ret_id);
 }
 
 int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id)

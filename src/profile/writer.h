@@ -35,6 +35,7 @@ int profile_add_stack_node(struct profile_writer *w, uint32_t parent, uint32_t l
 	uint32_t *ret_id);
 int profile_add_process(struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id);
 int profile_add_thread(struct profile_writer *w, const struct profile_thread *t, uint32_t *ret_id);
+/* Devices of equal UUIDs are one, as it was added first. */
 int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id);
 int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id);
 

@@ -7,8 +7,11 @@
 int placer_init(struct placer *p, const struct profile_reader *r, const struct view_options *o,
 	struct tree *t)
 {
+	int error;
+
 	*p = (struct placer){.reader = r, .options = o, .tree = t};
-	return stacks_init(&p->stacks, r, t);
+	error = device_numbers_init(&p->devices, r);
+	return error ? error : stacks_init(&p->stacks, r, t);
 }
 
 void placer_release(struct placer *p)
@@ -200,7 +203,8 @@ static int add_gpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 	if (op && p->options->by & VIEW_BY_DEVICE) {
 		const struct profile_device *d = profile_device(p->reader, op->device);
 
-		error = d ? add_frame(p, node, TREE_DEVICE, d->ordinal,
+		error = d ? add_frame(p, node, TREE_DEVICE,
+				    device_number(&p->devices, p->reader, op->device),
 				    profile_string(p->reader, d->name, NULL)) :
 			    add_note(p, node, "device not known");
 	}

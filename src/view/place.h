@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "view/device.h"
 #include "view/gather.h"
 #include "view/stacks.h"
 #include "view/view.h"
@@ -15,6 +16,7 @@ struct placer {
 	const struct view_options *options;
 	struct tree *tree;
 	struct stacks stacks;
+	struct device_numbers devices;
 };
 
 /* 0 or -errno with error_text; release it in either case. */

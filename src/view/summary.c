@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "view/busy.h"
+#include "view/device.h"
 #include "view/label.h"
 
 /* Launches of graphs that are remembered, to count each once: two generations of this many. */
@@ -472,7 +473,8 @@ static int put_ops(struct gathering *g)
 
 static int put_devices(struct gathering *g)
 {
-	int error = 0;
+	struct device_numbers numbers;
+	int error = device_numbers_init(&numbers, g->r);
 
 	for (uint32_t id = 0; !error && id < g->devices.count; id++) {
 		struct device_sum *d = (struct device_sum *)g->devices.items + id;
@@ -480,6 +482,7 @@ static int put_devices(struct gathering *g)
 		if (!d->device.works)
 			continue;
 		d->device.device = id;
+		d->device.number = device_number(&numbers, g->r, id);
 		error = busy_total(&d->busy, &d->device.busy_ns, &d->device.uncertain_ns);
 		if (!error)
 			error = vec_push(&g->s->devices, d->device);

@@ -50,6 +50,7 @@ struct summary_call {
 
 struct summary_device {
 	uint32_t device;
+	uint32_t number;       /* for people: see device.h */
 	uint64_t works;
 	uint64_t work_ns;      /* sum of durations; more than busy_ns where work ran side by side */
 	uint64_t busy_ns;      /* at least one piece of work ran */

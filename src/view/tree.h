@@ -27,7 +27,7 @@ enum tree_kind {
 	TREE_ROOT = 0,
 	TREE_PROCESS, /* number: pid */
 	TREE_THREAD,  /* number: tid */
-	TREE_DEVICE,  /* number: ordinal */
+	TREE_DEVICE,  /* number: as device.h says */
 	TREE_STREAM,  /* number: stream */
 	TREE_PYTHON,
 	TREE_CXX, /* native code with a mangled or qualified name: C++, Rust */

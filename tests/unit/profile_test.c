@@ -527,6 +527,24 @@ static void equal_entries_get_the_id_they_have(void)
 	profile_writer_abort(w);
 }
 
+static void a_gpu_is_one_device_whatever_number_a_process_has_for_it(void)
+{
+	struct profile_device d = {.uuid = {1}, .ordinal = 1, .memory_bytes = 5}, none = {.ordinal = 0};
+	struct profile_writer *w;
+	uint32_t first = 0, id = 0;
+
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_add_device(w, &d, &first));
+	d.ordinal = 0;
+	CHECK(!profile_add_device(w, &d, &id) && id == first);
+	d.uuid[15] = 2;
+	CHECK(!profile_add_device(w, &d, &id) && id != first);
+	CHECK(!profile_add_device(w, &none, &first));
+	none.ordinal = 1;
+	CHECK(!profile_add_device(w, &none, &id) && id != first);
+	profile_writer_abort(w);
+}
+
 static void updated_processes_and_threads_read_back_with_their_last_names(void)
 {
 	struct profile_process p;
@@ -1213,6 +1231,7 @@ int main(void)
 	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
 	RUN(flushing_at_any_moment_changes_nothing_that_is_read);
 	RUN(equal_entries_get_the_id_they_have);
+	RUN(a_gpu_is_one_device_whatever_number_a_process_has_for_it);
 	RUN(updated_processes_and_threads_read_back_with_their_last_names);
 	RUN(symbols_name_native_locations_and_the_last_one_wins);
 	RUN(an_empty_recording_is_complete);

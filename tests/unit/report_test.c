@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
+#include "export/exporter.h"
 #include "profile/writer.h"
 #include "tap.h"
 #include "view/summary.h"
@@ -382,6 +383,46 @@ static void work_of_no_thread_is_in_the_table_of_threads_too(void)
 	CHECK(strstr(text, "      0 ns   8.00 ms           0           1  train (4711)\n"));
 }
 
+/* What `xpuprof export --to folded --by device` prints of empty_path. */
+static const char *folded_by_device(void)
+{
+	static struct buf text;
+	struct export_options options = EXPORT_OPTIONS_INIT;
+	struct export_result result;
+
+	options.view.by = VIEW_BY_DEVICE;
+	CHECK(!export_file(exporter_by_name("folded"), empty_path, output_path, &options, &result));
+	buf_reset(&text);
+	CHECK(io_read_file(output_path, (size_t)1 << 20, &text) == 0);
+	return buf_text(&text);
+}
+
+static void gpus_that_each_process_calls_0_are_told_apart(void)
+{
+	struct profile_device d = {.uuid = {0xef}};
+	struct profile_op op = {.kind = OP_KERNEL, .process = 1};
+	struct made m = {0};
+	uint32_t id = 0;
+	int status;
+	const char *text;
+
+	CHECK(profile_writer_open(&m.w, empty_path) == 0);
+	make_tasks(&m);
+	make_ops(&m);
+	d.name = string(&m, "Simulated GPU B");
+	CHECK(profile_add_device(m.w, &d, &op.device) == 0);
+	op.name = string(&m, "other");
+	CHECK(profile_add_op(m.w, &op, &id) == 0);
+	write_work(&m, (struct profile_work){.op = m.kernel_op[0], .start_ns = 5, .duration_ns = 1 * MS});
+	write_work(&m, (struct profile_work){.op = id, .start_ns = 9, .duration_ns = 2 * MS});
+	CHECK(profile_writer_close(m.w) == 0);
+	text = report(&status, empty_path, NULL, NULL);
+	CHECK(strstr(text, "  0 Simulated GPU A\n") && strstr(text, "  2 Simulated GPU B\n"));
+	text = folded_by_device();
+	CHECK(strstr(text, "[GPU0_Kernel]_Z10vector_addPfS_i 1000\n"));
+	CHECK(strstr(text, "[GPU2_Kernel]other 2000\n"));
+}
+
 static void top_limits_the_rows_and_says_so(void)
 {
 	int status;
@@ -464,6 +505,7 @@ int main(void)
 	RUN(json_holds_the_same_sums);
 	RUN(a_narrow_terminal_cuts_names_and_leaves_out_extremes);
 	RUN(wide_gives_names_whole);
+	RUN(gpus_that_each_process_calls_0_are_told_apart);
 	RUN(work_of_no_thread_is_in_the_table_of_threads_too);
 	RUN(top_limits_the_rows_and_says_so);
 	RUN(an_empty_recording_is_a_report_too);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the GPUs of a profile are called in pictures and tables: by their ordinals, as the programs
+ * counted. Where two have the same one, because each process was given devices of its own
+ * (CUDA_VISIBLE_DEVICES), all are counted from 0 in the order of the profile instead.
+ *
+ * Use after the last event was read.
+ */
+#pragma once
+
+#include "profile/reader.h"
+
+struct device_numbers {
+	bool by_place;
+};
+
+/* 0 or -ENOMEM with error_text. */
+int device_numbers_init(struct device_numbers *n, const struct profile_reader *r);
+/* The number of a device of the profile. */
+uint32_t device_number(const struct device_numbers *n, const struct profile_reader *r, uint32_t id);
