@@ -13,8 +13,7 @@
  *	 +--------+--------+--------+---------------- - - -+
  *
  * All of these numbers are 32 bits, little-endian. The checksum is CRC-32C: in the file header over
- * the
- * 12 bytes before it, in a chunk over type, size and payload.
+ * the 12 bytes before it, in a chunk over type, size and payload.
  */
 #pragma once
 

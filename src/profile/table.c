@@ -58,11 +58,14 @@ static void index_insert(uint32_t *index, size_t mask, uint32_t hash, uint32_t i
 /* Room for one more id in the index. */
 static int reserve_index(struct table *t)
 {
-	size_t mask = t->index ? t->index_mask * 2 + 1 : 63;
+	size_t mask = t->index ? t->index_mask : 63;
 	uint32_t *index;
 
 	if (t->index && (t->index_used + 1) * 2 <= t->index_mask + 1)
 		return 0;
+	/* Where stale entries filled it, it is only cleared of them. */
+	while (((size_t)t->count + 1) * 4 > mask + 1)
+		mask = mask * 2 + 1;
 	index = calloc(mask + 1, sizeof(*index));
 	if (!index)
 		return -ENOMEM;

@@ -4,7 +4,7 @@
  *
  * Only the first `key_bytes` of an entry are compared, so that what follows them may be filled in
  * later. Entries are compared as bytes: the caller clears padding. Entries move when the table
- * grows; a pointer is good until the next table_add. One thread.
+ * grows; a pointer is good until the next table_append. One thread.
  */
 #pragma once
 

@@ -16,6 +16,7 @@
 #include "profile/format.h"
 #include "profile/reader.h"
 #include "profile/varint.h"
+#include "profile/table.h"
 #include "profile/writer.h"
 #include "tap.h"
 
@@ -525,6 +526,26 @@ static void equal_entries_get_the_id_they_have(void)
 			      w, wrote.strings.items[i], strlen(wrote.strings.items[i]), &id) &&
 			id == i + 1);
 	profile_writer_abort(w);
+}
+
+static void an_entry_that_is_replaced_for_ever_takes_no_more_memory(void)
+{
+	struct table t;
+	uint64_t entry = 0;
+	uint32_t id, hash;
+
+	table_init(&t, sizeof(entry));
+	CHECK(!table_find(&t, &entry, sizeof(entry), &hash));
+	CHECK(!table_append(&t, &entry, hash, &id));
+	for (entry = 1; entry <= 100000; entry++)
+		if (table_replace(&t, id, &entry, sizeof(entry)))
+			CHECK(!"replaced");
+	CHECK(t.index_mask < 256);
+	entry = 100000;
+	CHECK(table_find(&t, &entry, sizeof(entry), &hash) == id);
+	entry = 99999;
+	CHECK(!table_find(&t, &entry, sizeof(entry), &hash));
+	table_release(&t);
 }
 
 static void a_gpu_is_one_device_whatever_number_a_process_has_for_it(void)
@@ -1231,6 +1252,7 @@ int main(void)
 	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
 	RUN(flushing_at_any_moment_changes_nothing_that_is_read);
 	RUN(equal_entries_get_the_id_they_have);
+	RUN(an_entry_that_is_replaced_for_ever_takes_no_more_memory);
 	RUN(a_gpu_is_one_device_whatever_number_a_process_has_for_it);
 	RUN(updated_processes_and_threads_read_back_with_their_last_names);
 	RUN(symbols_name_native_locations_and_the_last_one_wins);
