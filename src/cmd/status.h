@@ -12,6 +12,3 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 void status_clear(void);
 /* Prints the summary: totals, then every loss by cause. */
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path);
-/* Appends nanoseconds as people read them: "1.234 s", "56.7 ms". */
-struct buf;
-void status_duration(struct buf *b, uint64_t ns);
