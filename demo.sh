@@ -34,7 +34,7 @@ if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
 	sudo -v && as_root=sudo
 fi
 
-say "record: $as_root build/xpuprof record -o demo.xpu -- $gpu build/demo/train"
+say "record: ${as_root:+$as_root }build/xpuprof record -o demo.xpu -- ${gpu:+$gpu }build/demo/train"
 $as_root build/xpuprof record -o demo.xpu -- $gpu build/demo/train
 say "report: build/xpuprof report demo.xpu"
 build/xpuprof report demo.xpu
