@@ -18,6 +18,13 @@ $(B)/bench/ring_writer: $(B)/obj/bench/ring_writer.o $(INJECT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -lpthread -ldl
 
+# For bench/gpu/overhead.py, which needs a GPU.
+$(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -o $@ $< -ldl
+
+programs: $(B)/bench/tiny_worker
+
 bench: all $(BENCH_PROGRAMS)
 	@for script in $(BENCH_SCRIPTS); do \
 		XPUPROF_BUILD=$(abspath $(B)) $$script || exit 1; \

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What recording costs on a real GPU: the time of a workload under the profiler over its time alone.
 
+Beside the recording stand the floors under any such tool: CUPTI's activity records alone, received and
+thrown away (tests/gpu/floor_tool.c), and the same with callbacks at launches.
+
 Every arm is a process that stays alive and runs a block of a workload when told to, so that blocks of the
 arms alternate within a second and a drifting machine moves all of them. Printed per workload and arm: the
 median ratio to the plain program over the pairs, its 95 % interval (order statistics), and the plain time.
@@ -62,8 +65,9 @@ def interval(values):
 
 def start_arms(command, options, folder, worker):
     arms = {"plain": Worker(command, {})}
-    if options.floor:
-        arms["activity"] = Worker(command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor)})
+    for kinds in ("activity", "activity,callbacks") if options.floor else ():
+        arms[kinds] = Worker(command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor),
+                                       "XPUPROF_FLOOR": kinds})
     record = [options.xpuprof, "record"]
     profile = os.path.join(folder, worker)
     arms["gpu-only"] = Worker([*record, "--gpu-only", "-o", profile + "-gpu.xpu", "--", *command], {})
@@ -91,7 +95,7 @@ def report(workload, times, count):
         ratios = [a / b for a, b in zip(values, plain)]
         extra = [(a - b) / count * 1e6 for a, b in zip(values, plain)]
         low, high = interval(ratios)
-        print(f"{workload:6} {name:9} {statistics.median(ratios):6.3f}  [{low:.3f}, {high:.3f}]  "
+        print(f"{workload:6} {name:18} {statistics.median(ratios):6.3f}  [{low:.3f}, {high:.3f}]  "
               f"{statistics.median(values) / count * 1e6:10.2f} us each  "
               f"{statistics.median(extra):+8.2f} us  {len(values)} pairs", flush=True)
 
@@ -106,7 +110,7 @@ def main():
     options = parser.parse_args()
     commands = {"torch": [sys.executable, os.path.join(HERE, "torch_worker.py")], "tiny": [options.tiny]}
     chosen = options.only.split(",")
-    print("load   arm        ratio  95 % interval    time            over plain")
+    print("load   arm                 ratio  95 % interval   time              over plain")
     with tempfile.TemporaryDirectory() as folder:
         for worker in dict.fromkeys(WORKLOADS[name][0] for name in chosen):
             arms = start_arms(commands[worker], options, folder, worker)
