@@ -4,8 +4,11 @@
  * their own, and it is these that CUPTI's records name. Launching one gives each node its time on
  * the device: not before the nodes it depends on, and beside those it does not.
  *
- * CUPTI is told of every graph and node that comes and goes; in which order is documented nowhere
- * and was compared with NVIDIA's driver by tests/gpu/cupti_sequence.c.
+ * CUPTI is told of every graph and node that comes and goes. In which order is documented nowhere:
+ * it is what tests/gpu/cupti_sequence.c saw of NVIDIA's driver 580 (tests/data/cupti-*.txt). There
+ * a node's dependencies come before the node, its type is never said, the nodes of a copy are
+ * created and then cloned, updates are not told at all, and to instantiate a graph replaces its
+ * memory sets: the node is destroyed, though records go on naming it.
  */
 #include "sim.h"
 #include "cupti.h"
@@ -21,13 +24,19 @@ static void tell(enum sim_resource what, const CUpti_GraphData *data)
 
 static void tell_node(enum sim_resource what, CUgraphNode node, CUgraphNode original)
 {
-	CUpti_GraphData data = { .graph = node->graph, .node = node, .nodeType = node->work.type };
+	CUpti_GraphData data = { .graph = node->graph, .node = node };
 
 	if (original) {
 		data.originalNode = original;
 		data.originalGraph = original->graph;
 	}
 	tell(what, &data);
+}
+
+static void tell_dependency(CUgraphNode node, CUgraphNode on)
+{
+	tell(SIM_DEPENDENCY_CREATED,
+		&(CUpti_GraphData){ .graph = node->graph, .node = node, .dependency = on });
 }
 
 static bool graph_valid(CUgraph graph)
@@ -140,19 +149,15 @@ CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *depen
 	for (size_t i = 0; i < count; i++)
 		if (!node_valid(dependencies[i]) || dependencies[i]->graph != graph)
 			return CUDA_ERROR_INVALID_VALUE;
-	tell(SIM_NODE_CREATE_STARTING,
-		&(CUpti_GraphData){ .graph = graph, .nodeType = work->type });
+	tell(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
 	node = node_new(graph, count, work);
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	tell_node(SIM_NODE_CREATED, node, NULL);
 	for (size_t i = 0; i < count; i++) {
-		CUpti_GraphData data = { .graph = graph, .node = node, .nodeType = work->type };
-
 		node->dependencies[node->dependency_count++] = dependencies[i];
-		data.dependency = dependencies[i];
-		tell(SIM_DEPENDENCY_CREATED, &data);
+		tell_dependency(node, dependencies[i]);
 	}
+	tell_node(SIM_NODE_CREATED, node, NULL);
 	*ret = node;
 	return CUDA_SUCCESS;
 }
@@ -195,7 +200,6 @@ CUresult sim_graph_add_empty(
 
 static CUresult add_dependency(CUgraph graph, CUgraphNode from, CUgraphNode to)
 {
-	CUpti_GraphData data = { .graph = graph, .node = to, .dependency = from };
 	CUgraphNode *grown;
 
 	if (!node_valid(from) || !node_valid(to) || from->graph != graph || to->graph != graph)
@@ -206,8 +210,7 @@ static CUresult add_dependency(CUgraph graph, CUgraphNode from, CUgraphNode to)
 	to->dependencies = grown;
 	grown[to->dependency_count++] = from;
 	graph->unordered |= from->place >= to->place;
-	data.nodeType = to->work.type;
-	tell(SIM_DEPENDENCY_CREATED, &data);
+	tell_dependency(to, from);
 	return CUDA_SUCCESS;
 }
 
@@ -299,24 +302,28 @@ static CUgraph graph_copy(CUgraph graph)
 
 	if (!copy)
 		return NULL;
-	tell(SIM_GRAPH_CLONED, &(CUpti_GraphData){ .graph = copy, .originalGraph = graph });
+	tell(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = copy });
 	copy->unordered = graph->unordered;
 	for (size_t i = 0; i < graph->count; i++) {
-		CUgraphNode from = graph->nodes[i];
-		CUgraphNode node = node_new(copy, from->dependency_count, &from->work);
+		CUgraphNode from = graph->nodes[i], node;
 
+		tell(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = copy });
+		node = node_new(copy, from->dependency_count, &from->work);
 		if (!node) {
 			graph_free(copy);
 			return NULL;
 		}
 		node->original = from;
+		tell_node(SIM_NODE_CREATED, node, NULL);
 		tell_node(SIM_NODE_CLONED, node, from);
 	}
 	for (size_t i = 0; i < graph->count; i++) {
 		CUgraphNode from = graph->nodes[i], node = copy->nodes[i];
 
-		for (size_t d = 0; d < from->dependency_count; d++)
+		for (size_t d = 0; d < from->dependency_count; d++) {
 			node->dependencies[d] = copy->nodes[from->dependencies[d]->place];
+			tell_dependency(node, node->dependencies[d]);
+		}
 		node->dependency_count = from->dependency_count;
 	}
 	return copy;
@@ -327,7 +334,10 @@ CUresult sim_graph_clone(CUgraph *ret, CUgraph graph)
 	if (!graph_valid(graph) || !ret)
 		return CUDA_ERROR_INVALID_VALUE;
 	*ret = graph_copy(graph);
-	return *ret ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!*ret)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	tell(SIM_GRAPH_CLONED, &(CUpti_GraphData){ .graph = *ret, .originalGraph = graph });
+	return CUDA_SUCCESS;
 }
 
 static bool ready(CUgraphNode node, size_t placed)
@@ -362,13 +372,27 @@ static bool graph_order(CUgraph graph)
 	return true;
 }
 
+/* What is told while memory sets become something that only the driver knows. */
+static void tell_replacements(CUgraph graph)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		struct CUgraphNode_st inner = { .magic = SIM_NODE, .graph = graph };
+
+		if (graph->nodes[i]->work.type != CU_GRAPH_NODE_TYPE_MEMSET)
+			continue;
+		inner.id = (uint64_t)graph->id << 32 | ++graph->node_ids;
+		tell(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+		tell_node(SIM_NODE_CREATED, &inner, NULL);
+		tell_node(SIM_NODE_DESTROY_STARTING, graph->nodes[i], NULL);
+	}
+}
+
 CUresult sim_graph_instantiate(CUgraphExec *ret, CUgraph graph)
 {
 	CUgraphExec exec;
 
 	if (!graph_valid(graph) || !ret)
 		return CUDA_ERROR_INVALID_VALUE;
-	tell(SIM_EXEC_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
 	exec = calloc(1, sizeof(*exec));
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -381,6 +405,8 @@ CUresult sim_graph_instantiate(CUgraphExec *ret, CUgraph graph)
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	exec->id = exec->graph->id;
+	tell(SIM_EXEC_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+	tell_replacements(exec->graph);
 	tell(SIM_EXEC_CREATED, &(CUpti_GraphData){ .graph = graph, .graphExec = exec });
 	*ret = exec;
 	return CUDA_SUCCESS;
@@ -441,7 +467,6 @@ CUresult sim_graph_exec_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdat
 
 		node->work = graph->nodes[i]->work;
 		node->original = graph->nodes[i];
-		tell_node(SIM_NODE_UPDATED, node, graph->nodes[i]);
 	}
 	return CUDA_SUCCESS;
 }
@@ -501,8 +526,8 @@ CUresult sim_graph_exec_destroy(CUgraphExec exec)
 {
 	if (!exec_valid(exec))
 		return CUDA_ERROR_INVALID_VALUE;
-	tell(SIM_EXEC_DESTROY_STARTING,
-		&(CUpti_GraphData){ .graph = exec->graph, .graphExec = exec });
+	tell(SIM_EXEC_DESTROY_STARTING, &(CUpti_GraphData){ .graphExec = exec });
+	tell(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = exec->graph });
 	graph_free(exec->graph);
 	exec->magic = 0;
 	free(exec);

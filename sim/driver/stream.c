@@ -261,7 +261,9 @@ CUresult sim_stream_synchronize(CUstream s)
 	sim_wait_until(stream_idle(s));
 	while (atomic_load(&s->host_functions))
 		sim_wait_until(sim_now() + HOST_FUNCTION_NS);
-	if (xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_STREAM_SYNCHRONIZED])
+	/* NVIDIA's driver does not tell of a thread's own default stream. */
+	if (!s->per_thread &&
+		xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_STREAM_SYNCHRONIZED])
 		xpuprof_sim_tools.synchronized(SIM_STREAM_SYNCHRONIZED, s->context, s);
 	return CUDA_SUCCESS;
 }

@@ -54,11 +54,14 @@ CUfunction rt_function(const void *handle)
 	return NULL;
 }
 
-/* The runtime has names of its own for two of the driver's refusals. */
-static CUresult refused(CUfunction f, CUresult result)
+/* The runtime has names of its own for two of the driver's refusals; one of them not for kernels
+ * that were not registered. */
+static CUresult refused(const void *handle, CUfunction f, CUresult result)
 {
 	if (!f)
 		return (CUresult)cudaErrorInvalidDeviceFunction;
+	if ((const void *)f == handle)
+		return result;
 	return result == CUDA_ERROR_INVALID_VALUE ? (CUresult)cudaErrorInvalidConfiguration :
 						    result;
 }
@@ -69,8 +72,8 @@ CUresult rt_launch(const void *handle, dim3 grid, dim3 block, void **arguments, 
 	CUfunction f = rt_function(handle);
 
 	if (!f)
-		return refused(f, CUDA_SUCCESS);
-	return refused(f, launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+		return refused(handle, f, CUDA_SUCCESS);
+	return refused(handle, f, launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 				  (unsigned int)shared_bytes, stream, arguments, NULL));
 }
 
@@ -80,8 +83,8 @@ CUresult rt_launch_cooperative(const void *handle, dim3 grid, dim3 block, void *
 	CUfunction f = rt_function(handle);
 
 	if (!f)
-		return refused(f, CUDA_SUCCESS);
-	return refused(f, launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+		return refused(handle, f, CUDA_SUCCESS);
+	return refused(handle, f, launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
 				  (unsigned int)shared_bytes, stream, arguments));
 }
 
@@ -92,7 +95,7 @@ CUresult rt_launch_config(const cudaLaunchConfig_t *c, const void *handle, void 
 	CUlaunchConfig config;
 
 	if (!f)
-		return refused(f, CUDA_SUCCESS);
+		return refused(handle, f, CUDA_SUCCESS);
 	config = (CUlaunchConfig){
 		.gridDimX = c->gridDim.x,
 		.gridDimY = c->gridDim.y,
@@ -105,7 +108,7 @@ CUresult rt_launch_config(const cudaLaunchConfig_t *c, const void *handle, void 
 		.attrs = (CUlaunchAttribute *)c->attrs,
 		.numAttrs = c->numAttrs,
 	};
-	return refused(f, launch(&config, f, arguments, NULL));
+	return refused(handle, f, launch(&config, f, arguments, NULL));
 }
 
 CUresult rt_add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
@@ -115,7 +118,7 @@ CUresult rt_add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphN
 	CUDA_KERNEL_NODE_PARAMS params;
 
 	if (!f)
-		return refused(f, CUDA_SUCCESS);
+		return refused(p ? p->func : NULL, f, CUDA_SUCCESS);
 	params = (CUDA_KERNEL_NODE_PARAMS){
 		.func = f,
 		.gridDimX = p->gridDim.x,
@@ -128,7 +131,7 @@ CUresult rt_add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphN
 		.kernelParams = p->kernelParams,
 		.extra = p->extra,
 	};
-	return refused(f, cuGraphAddKernelNode_v2(ret, graph, dependencies, count, &params));
+	return refused(p->func, f, cuGraphAddKernelNode_v2(ret, graph, dependencies, count, &params));
 }
 
 /* What code made by nvcc calls; declared in crt/host_runtime.h of the toolkit. */

@@ -30,6 +30,8 @@ CUresult rt_copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, 
 {
 	CUdeviceptr device_to = RT_PTR(to), device_from = RT_PTR(from);
 
+	if (!bytes)
+		return CUDA_SUCCESS;
 	switch (kind) {
 	case cudaMemcpyHostToDevice:
 		return per_thread ? cuMemcpyHtoD_v2_ptds(device_to, from, bytes) :
@@ -53,6 +55,8 @@ CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind 
 {
 	CUdeviceptr device_to = RT_PTR(to), device_from = RT_PTR(from);
 
+	if (!bytes)
+		return CUDA_SUCCESS;
 	switch (kind) {
 	case cudaMemcpyHostToDevice:
 		return per_thread ? cuMemcpyHtoDAsync_v2_ptsz(device_to, from, bytes, stream) :

@@ -41,6 +41,7 @@ enum cupti_site {
 
 enum cupti_resource {
 	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
+	CUPTI_RESOURCE_GRAPH_CLONED = 11,
 	CUPTI_RESOURCE_NODE_CREATED = 13,
 	CUPTI_RESOURCE_NODE_DESTROY_STARTING = 14,
 	CUPTI_RESOURCE_EXEC_CREATE_STARTING = 17,
@@ -87,17 +88,9 @@ struct cupti_graph_data {
 	void *original_graph;
 	void *node;
 	void *original_node;
-	uint32_t node_type; /* enum cuda_node_type */
+	uint32_t node_type; /* always 0, of driver 580 at least */
 	void *dependency;
 	void *graph_exec;
-};
-
-enum cuda_node_type {
-	CUDA_NODE_KERNEL = 0,
-	CUDA_NODE_MEMCPY = 1,
-	CUDA_NODE_MEMSET = 2,
-	CUDA_NODE_CHILD_GRAPH = 4,
-	CUDA_NODE_CONDITIONAL = 13,
 };
 
 struct cupti_record {

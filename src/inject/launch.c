@@ -54,6 +54,7 @@ static const struct call_info driver_calls[CUDA_CALL_NUMBERS] = {CUDA_DRIVER_CAL
 #undef DRIVER
 
 static const uint32_t resources[] = {
+	CUPTI_RESOURCE_GRAPH_CLONED,
 	CUPTI_RESOURCE_NODE_CREATED,
 	CUPTI_RESOURCE_NODE_CLONED,
 	CUPTI_RESOURCE_NODE_DESTROY_STARTING,
@@ -72,8 +73,8 @@ struct open_call {
 static __thread struct {
 	uint32_t tid;
 	uint16_t depth;
-	uint16_t making_exec;  /* inside the instantiation of a graph */
-	uint32_t exec_workers; /* nodes seen in it that do work */
+	uint16_t making_exec; /* inside the instantiation of a graph */
+	uint32_t clones;      /* nodes cloned for the copy or executable graph that is being made */
 	struct open_call calls[OPEN_CALLS];
 } thread;
 
@@ -81,9 +82,8 @@ static __thread struct {
  * 0 is a free place. Nearly always there are none. */
 static void *empty_execs[EMPTY_EXECS];
 static uint32_t empty_exec_count;
-/* CUPTI has reported a node during some instantiation; until then none seen does not mean none
- * there. */
-static uint32_t exec_nodes_reported;
+/* CUPTI has reported a cloned node; until then none seen does not mean none there. */
+static uint32_t clones_reported;
 
 static uint32_t thread_id(void)
 {
@@ -224,13 +224,9 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
 {
 	struct open_call *open = thread.depth ? &thread.calls[thread.depth - 1] : NULL;
 
-	if (thread.making_exec) {
-		__atomic_store_n(&exec_nodes_reported, 1, __ATOMIC_RELAXED);
-		if (g->node_type <= CUDA_NODE_MEMSET || g->node_type == CUDA_NODE_CHILD_GRAPH ||
-			g->node_type == CUDA_NODE_CONDITIONAL)
-			thread.exec_workers++;
-	}
 	if (cloned) {
+		thread.clones++;
+		__atomic_store_n(&clones_reported, 1, __ATOMIC_RELAXED);
 		send_node(NODE_CLONED, open ? open->correlation : 0, g->node, g->original_node);
 		return;
 	}
@@ -240,11 +236,18 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
 	}
 }
 
-/* Remembers the new executable graph if launching it asks for nothing. */
+/*
+ * Remembers the new executable graph if launching it asks for nothing: if no node was cloned for it.
+ * The driver (580) says so before it says that the instantiation begins, of every node alike, and
+ * without its type; so graphs of nothing but empty nodes are not known.
+ */
 static void exec_appeared(void *exec)
 {
+	bool has_nodes = thread.clones || !__atomic_load_n(&clones_reported, __ATOMIC_RELAXED);
+
 	thread.making_exec = 0;
-	if (thread.exec_workers || !__atomic_load_n(&exec_nodes_reported, __ATOMIC_RELAXED))
+	thread.clones = 0;
+	if (has_nodes)
 		return;
 	for (int i = 0; i < EMPTY_EXECS; i++) {
 		void *free_place = NULL;
@@ -285,12 +288,16 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	case CUPTI_RESOURCE_NODE_CLONED:
 		node_appeared(g, true);
 		break;
+	case CUPTI_RESOURCE_GRAPH_CLONED:
+		thread.clones = 0;
+		break;
 	case CUPTI_RESOURCE_NODE_DESTROY_STARTING:
-		send_node(NODE_DESTROYED, 0, g->node, NULL);
+		/* To instantiate, the driver (580) replaces nodes, whose ids work goes on to name. */
+		if (!thread.making_exec)
+			send_node(NODE_DESTROYED, 0, g->node, NULL);
 		break;
 	case CUPTI_RESOURCE_EXEC_CREATE_STARTING:
 		thread.making_exec = 1;
-		thread.exec_workers = 0;
 		break;
 	case CUPTI_RESOURCE_EXEC_CREATED:
 		exec_appeared(g->graph_exec);

@@ -79,6 +79,10 @@ is "$(field works) $(field in_graphs) $(field 'call cuGraphLaunch')" "300 300 10
 is "$(field nodes)" "created 3 cloned 3 destroyed 0" "nodes are seen when captured and when instantiated"
 is "$(field 'call cuLaunchKernel')" "3 1" "captured launches are known as such"
 
+record "$build/tests/programs/launches"
+is "$(field nodes)" "created 18 cloned 30 destroyed 48" \
+	"a node that the driver replaces in an executable graph is not told as destroyed before the end"
+
 record "$target" empty 10
 is "$(field 'call cuMemcpyHtoD_v2') $(field 'call cuMemsetD8_v2')" "1 2 1 2" \
 	"copies and sets of no bytes are known as such"

@@ -42,6 +42,10 @@ else
 	has "$err" "no CUDA driver" "and says why"
 fi
 
+normal() { # FILE
+	"$here/../gpu/normal_sequence.py" <"$1"
+}
+
 for form in launches launches_runtime; do
 	run "$programs/$form"
 	is "$status" 0 "$form runs"
@@ -53,6 +57,11 @@ for form in launches launches_runtime; do
 	is "$(sed '1,/^records/d' one | wc -l)" "$("$programs/$form" --sequence | works)" \
 		"$form: the sequence has every record"
 	lacks "$(cat one)" "BAD TIMES" "$form: all times are good"
+	real=$here/../data/cupti-driver.txt
+	[ $form = launches ] || real=$here/../data/cupti-runtime.txt
+	normal one >one.normal
+	is "$(normal "$real" | diff - one.normal)" "" \
+		"$form: CUPTI tells what it told on an H200, but for what normal_sequence.py names"
 done
 
 is "$(grep -A5 'runtime cudaLaunchKernel c13 ' one)" "runtime cudaLaunchKernel c13 (count_a_us5)

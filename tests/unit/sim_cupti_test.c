@@ -179,7 +179,7 @@ SIM_TEST(graph_work_names_the_node_that_was_cloned_from_the_captured_one, "", "1
 	for (int i = 0; i < call_count; i++) {
 		if (calls[i].domain != CUPTI_CB_DOMAIN_RESOURCE)
 			continue;
-		if (calls[i].id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED)
+		if (calls[i].id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED && !created)
 			created = calls[i].node;
 		if (calls[i].id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
 			calls[i].original == created)
