@@ -74,7 +74,7 @@ void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit)
 bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *value)
 {
 	struct tree_time total = tree_total(s->tree);
-	bool plain = s->unit == VIEW_COUNT;
+	bool plain = s->unit == VIEW_COUNT, only_gpu = !(s->view->shows & VIEW_SHOWS_CPU);
 	const struct {
 		const char *name;
 		uint64_t time;
@@ -82,8 +82,8 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 		bool shown;
 	} facts[] = {
 		{plain ? (total.gpu ? "CPU" : "total") : "CPU time", total.cpu, s->unit,
-			total.cpu || !total.gpu},
-		{plain ? "GPU" : "GPU time", total.gpu, s->unit, total.gpu},
+			total.cpu || !(total.gpu || only_gpu)},
+		{plain ? "GPU" : "GPU time", total.gpu, s->unit, total.gpu || only_gpu},
 		{"elapsed", s->view->elapsed_ns, VIEW_NS, s->view->elapsed_ns},
 	};
 

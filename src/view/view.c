@@ -179,6 +179,7 @@ static int read_folded(const char *path, struct view_result *v)
 	if (fd < 0)
 		return error_errno(-errno, "cannot open '%s'", path);
 	v->unit = VIEW_COUNT;
+	v->shows = VIEW_SHOWS_CPU | VIEW_SHOWS_GPU;
 	error = folded_read(v->tree, fd, standard ? "standard input" : path, &v->folded);
 	close(fd);
 	if (!error && v->folded.left_out)
@@ -212,7 +213,7 @@ static bool may_be_text(const char *path)
 
 int view_read(const char *path, const struct view_options *o, struct view_result *ret)
 {
-	struct view_result v = {0};
+	struct view_result v = {.shows = view_of(o)->shows};
 	struct profile_reader *r = NULL;
 	int error = tree_new(&v.tree);
 

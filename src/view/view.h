@@ -46,6 +46,7 @@ enum view_unit {
 struct view_result {
 	struct tree *tree;
 	enum view_unit unit;
+	unsigned int shows;  /* VIEW_SHOWS_* */
 	uint64_t elapsed_ns; /* of the recording; 0: not known */
 	bool simulated;      /* some GPU in it was simulated */
 	char *title;         /* the recorded command, or NULL */

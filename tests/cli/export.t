@@ -62,6 +62,8 @@ true_that "and a timeline without events is JSON" python3 -m json.tool .out /dev
 run xpuprof flame empty.xpu -o empty.svg
 is "$status" 0 "and there is a picture of it"
 true_that "which is XML" is_xml empty.svg
+run xpuprof flame --view gpu empty.xpu -o empty.svg
+is "$(grep -o '[CG]PU time 0 ns' empty.svg)" "GPU time 0 ns" "a picture of GPU work states the GPU time, also when there is none"
 
 run xpuprof export --to folded hostile.xpu
 is "$(grep -c . .out)" 14 "names with line ends do not make lines"
