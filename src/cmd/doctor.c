@@ -103,7 +103,7 @@ static void text_finding(struct buf *out, const struct check_row *row, const str
 static void text_side(struct buf *out, const char *name, const struct check_row *missing)
 {
 	if (missing)
-		buf_printf(out, "%s: not fully, see '%s' above\n", name, missing->title);
+		buf_printf(out, "%s: no, see '%s' above\n", name, missing->title);
 	else
 		buf_printf(out, "%s: yes\n", name);
 }
