@@ -7,6 +7,7 @@
 #include "base/demangle.h"
 #include "base/json.h"
 #include "cmd/report.h"
+#include "view/view.h"
 
 #define FORM_VERSION 1
 
@@ -115,13 +116,13 @@ static size_t shown(const struct json *j, size_t count)
 static void put_head(struct json *j)
 {
 	const struct summary *s = j->r->summary;
-	const char *simulated = profile_meta(j->r->reader, META_SIMULATED), *name, *value;
+	const char *name, *value;
 
 	number(j, "form", FORM_VERSION);
 	text(j, "file", j->r->path);
 	text(j, "incomplete", profile_reader_incomplete(j->r->reader));
 	key(j, "simulated");
-	buf_puts(j->out, simulated && !strcmp(simulated, "1") ? "true" : "false");
+	buf_puts(j->out, view_is_simulated(j->r->reader) ? "true" : "false");
 	begin(j, "meta", '{');
 	for (size_t i = 0; profile_meta_at(j->r->reader, i, &name, &value); i++)
 		text(j, name, value);

@@ -10,6 +10,7 @@
 #include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/text.h"
+#include "view/view.h"
 
 /* Names are given at least this many columns, whatever the terminal. */
 #define NAME_COLUMNS_MIN 14
@@ -89,12 +90,12 @@ static void field_lines(struct buf *out, const char *title, const char *text)
 /* What the driver said, where the profile has something else. */
 static void put_reported(const struct report *r, struct buf *out)
 {
-	const char *text = meta(r, META_GPU_REPORTED);
-	uint64_t reported_ns = text ? strtoull(text, NULL, 10) : 0, here_ns = r->summary->gpu_ns;
+	uint64_t here_ns = r->summary->gpu_ns;
+	uint64_t reported_ns = profile_meta_number(r->reader, META_GPU_REPORTED, here_ns);
 	char all[TEXT_CELL], difference[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	if (!text || reported_ns == here_ns)
+	if (reported_ns == here_ns)
 		return;
 	buf_printf(&line, "%s, %s %s than here", text_duration(all, reported_ns),
 		text_duration(difference, reported_ns > here_ns ? reported_ns - here_ns
@@ -108,7 +109,7 @@ static void put_reported(const struct report *r, struct buf *out)
 static void put_header(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	const char *simulated = meta(r, META_SIMULATED), *hz = meta(r, META_SAMPLE_HZ);
+	const char *hz = meta(r, META_SAMPLE_HZ);
 	char cell[TEXT_CELL], count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
@@ -128,7 +129,7 @@ static void put_header(const struct report *r, struct buf *out)
 	buf_reset(&line);
 	buf_printf(&line, "%s in %s pieces of work", text_duration(cell, s->gpu_ns),
 		text_count(count, s->works));
-	if (simulated && !strcmp(simulated, "1"))
+	if (view_is_simulated(r->reader))
 		buf_puts(&line, ", simulated GPU");
 	field(out, "GPU time", buf_text(&line));
 	put_reported(r, out);

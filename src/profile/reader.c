@@ -575,3 +575,16 @@ const char *profile_meta(const struct profile_reader *r, const char *key)
 			return value;
 	return NULL;
 }
+
+uint64_t profile_meta_number(const struct profile_reader *r, const char *key, uint64_t otherwise)
+{
+	const char *text = profile_meta(r, key);
+	unsigned long long number;
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return otherwise;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	return *end || errno ? otherwise : number;
+}

@@ -51,6 +51,8 @@ struct profile_counts profile_counts(const struct profile_reader *r);
 uint64_t profile_loss_count(const struct profile_reader *r, enum profile_loss loss);
 /* A metadata value, or NULL. */
 const char *profile_meta(const struct profile_reader *r, const char *key);
+/* A decimal metadata value, or `otherwise` where there is none. */
+uint64_t profile_meta_number(const struct profile_reader *r, const char *key, uint64_t otherwise);
 /* The n-th metadata pair; false past the last. */
 bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
 	const char **ret_value);

@@ -335,18 +335,6 @@ static int read_events(struct gathering *g)
 
 /* After the last event: from ids to tables. */
 
-static uint64_t meta_number(const struct profile_reader *r, const char *key, uint64_t otherwise)
-{
-	const char *text = profile_meta(r, key);
-	char *end;
-	uint64_t number;
-
-	if (!text || *text < '0' || *text > '9')
-		return otherwise;
-	number = strtoull(text, &end, 10);
-	return *end ? otherwise : number;
-}
-
 /* The row with this key, new when there was none; -1 when memory is short. The table must hold less than
  * 2^63 rows. */
 #define row_for(index, key, rows)                                                                  \
@@ -656,8 +644,8 @@ static int put_tables(struct gathering *g)
 		error = judge_stacks(g);
 	if (error)
 		return error_errno(error, "cannot sum up the profile");
-	g->s->start_ns = meta_number(g->r, META_START_NS, g->first_ns);
-	g->s->end_ns = meta_number(g->r, META_END_NS, g->last_ns);
+	g->s->start_ns = profile_meta_number(g->r, META_START_NS, g->first_ns);
+	g->s->end_ns = profile_meta_number(g->r, META_END_NS, g->last_ns);
 	if (g->s->end_ns < g->s->start_ns)
 		g->s->end_ns = g->s->start_ns;
 	sort_tables(g->s);

@@ -128,14 +128,6 @@ void view_result_release(struct view_result *v)
 	*v = (struct view_result){0};
 }
 
-/* A decimal metadata value, or 0. */
-static uint64_t meta_number(const struct profile_reader *r, const char *key)
-{
-	const char *text = profile_meta(r, key);
-
-	return text ? strtoull(text, NULL, 10) : 0;
-}
-
 bool view_is_simulated(const struct profile_reader *r)
 {
 	const char *simulated = profile_meta(r, META_SIMULATED);
@@ -153,7 +145,8 @@ static int copy_text(const char *text, char **ret)
 
 static int describe(const struct profile_reader *r, struct view_result *v)
 {
-	uint64_t start_ns = meta_number(r, META_START_NS), end_ns = meta_number(r, META_END_NS);
+	uint64_t start_ns = profile_meta_number(r, META_START_NS, 0);
+	uint64_t end_ns = profile_meta_number(r, META_END_NS, 0);
 	int error;
 
 	if (end_ns > start_ns)
