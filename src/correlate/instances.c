@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
-/*
- * Forgotten ids are kept as one range from the oldest to the newest. Ids are given out in order,
- * and what is forgotten is the oldest, so it has few holes; one that falls into a hole is called
- * forgotten though it was never seen. Ids are compared modulo 2^32, and the range is kept far
- * shorter than that, so that ids which come again after the counter has wrapped are new ones.
- */
 #include "correlate/instances.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define FORGOTTEN_MAX (1u << 28)
-
 void instances_release(struct instances *in)
 {
-	vec_foreach (instance, &in->items)
+	vec_foreach (instance, &in->items) {
 		map_release(&instance->nodes);
+		forgotten_release(&instance->forgotten);
+	}
 	vec_release(&in->items);
 	map_release(&in->by_number);
 	free(in->destroyed);
@@ -65,6 +59,7 @@ void instances_end(struct instances *in, uint32_t number)
 		return;
 	in->node_count -= instance->nodes.count;
 	map_release(&instance->nodes);
+	forgotten_release(&instance->forgotten);
 	*instance = (struct instance){0};
 	map_remove(&in->by_number, number, NULL);
 }
@@ -74,28 +69,14 @@ int instances_forget_launch(struct instances *in, uint32_t number, uint32_t corr
 	struct instance *i;
 	int error = find_or_add(in, number, &i);
 
-	if (error || !i)
-		return error;
-	if (!i->has_forgotten) {
-		i->has_forgotten = true;
-		i->oldest_forgotten = i->newest_forgotten = correlation;
-	} else if ((int32_t)(correlation - i->newest_forgotten) > 0) {
-		i->newest_forgotten = correlation;
-		if (correlation - i->oldest_forgotten > FORGOTTEN_MAX)
-			i->oldest_forgotten = correlation - FORGOTTEN_MAX;
-	} else if ((int32_t)(correlation - i->oldest_forgotten) < 0 &&
-		i->newest_forgotten - correlation <= FORGOTTEN_MAX) {
-		i->oldest_forgotten = correlation;
-	}
-	return 0;
+	return error || !i ? error : forgotten_add(&i->forgotten, correlation);
 }
 
 bool instances_has_forgotten(const struct instances *in, uint32_t number, uint32_t correlation)
 {
 	const struct instance *i = find(in, number);
 
-	return i && i->has_forgotten &&
-		correlation - i->oldest_forgotten <= i->newest_forgotten - i->oldest_forgotten;
+	return i && forgotten_has(&i->forgotten, correlation);
 }
 
 static void remove_node(struct instances *in, struct instance *instance, uint64_t node)

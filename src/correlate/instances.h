@@ -5,7 +5,8 @@
  *
  * A destroyed node is kept for a while, as records of its last runs are still on their way; how
  * long depends on how many more are destroyed. Memory is bounded whatever a program does: NODES_MAX
- * nodes, INSTANCES_MAX instances. One thread.
+ * nodes, INSTANCES_MAX instances; those that had to forget launches take FORGOTTEN_WINDOW bits more. One
+ * thread.
  */
 #pragma once
 
@@ -15,6 +16,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "correlate/forgotten.h"
 
 #define NODES_MAX     ((size_t)512 << 10) /* at once, of all instances */
 #define DESTROYED_MAX ((size_t)256 << 10) /* of these, destroyed ones */
@@ -22,8 +24,7 @@
 
 struct instance {
 	uint32_t number;
-	bool has_forgotten;
-	uint32_t oldest_forgotten, newest_forgotten; /* correlation ids; they may wrap */
+	struct forgotten forgotten;
 	struct map nodes; /* node -> stack | serial << 32 */
 };
 
@@ -49,7 +50,7 @@ void instances_end(struct instances *in, uint32_t number);
 
 /* A launch with this id was forgotten. 0 or -ENOMEM. */
 int instances_forget_launch(struct instances *in, uint32_t number, uint32_t correlation);
-/* True when this id lies among those that were forgotten. */
+/* True when a launch with this id was forgotten. */
 bool instances_has_forgotten(const struct instances *in, uint32_t number, uint32_t correlation);
 
 /* A node came to be at `stack` (0: not known); *ret_kept false: there is no room. 0 or -ENOMEM. */

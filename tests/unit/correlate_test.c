@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "correlate/correlate.h"
+#include "correlate/forgotten.h"
 #include "profile/reader.h"
 #include "tap.h"
 
@@ -434,6 +435,45 @@ static void forgotten_launches_and_their_late_work_are_told(void)
 	CHECK(got.count == 10);
 }
 
+/* Also where launches with lower and higher ids were forgotten. */
+static void a_call_whose_marker_was_lost_is_pending_or_joined(void)
+{
+	begin(true, 4);
+	for (uint32_t id = 10; id <= 20; id++)
+		if (id != 12 && id != 13)
+			launch(CALL_LAUNCH, id, 20);
+	call(CALL_LAUNCH, 12);
+	work(13);
+	work(11);
+	finish();
+	for (size_t i = 0; i < got.count; i++) {
+		if (got.items[i].kind == EVENT_PENDING && got.items[i].pending.correlation == 12)
+			CHECK(got.items[i].pending.reason == PENDING_UNFINISHED);
+		if (got.items[i].kind == EVENT_WORK)
+			CHECK(got.items[i].work.join ==
+				(got.items[i].work.correlation == 13 ? JOIN_NO_LAUNCH : JOIN_LATE));
+	}
+	CHECK(got.count == 1 + 2 + 10); /* call, work, and a reason for each of ten */
+}
+
+static void what_is_forgotten_is_known_exactly_for_a_million_ids(void)
+{
+	struct forgotten f = {0};
+
+	CHECK(!forgotten_has(&f, 0));
+	for (uint32_t id = UINT32_MAX - 999; id != 3000000; id += 2)
+		CHECK(!forgotten_add(&f, id));
+	CHECK(forgotten_has(&f, 2999998) && !forgotten_has(&f, 2999999) && !forgotten_has(&f, 3000000));
+	CHECK(forgotten_has(&f, 2000002) && !forgotten_has(&f, 2000001));
+	CHECK(forgotten_has(&f, 5) && forgotten_has(&f, UINT32_MAX - 500));
+	CHECK(!forgotten_has(&f, UINT32_MAX - 1000) && !forgotten_has(&f, UINT32_MAX / 2));
+	CHECK(!forgotten_add(&f, 2500001) && forgotten_has(&f, 2500001));
+	CHECK(!forgotten_add(&f, 2000000000));
+	CHECK(!forgotten_has(&f, 1999999998) && forgotten_has(&f, 2000000000));
+	CHECK(!forgotten_has(&f, 2998) && !forgotten_has(&f, UINT32_MAX - 500));
+	forgotten_release(&f);
+}
+
 static void launches_that_wait_outlive_those_that_are_done(void)
 {
 	begin(true, 10);
@@ -681,15 +721,10 @@ static void twin_add(struct twin_list *list, struct twin_launch l)
 
 static bool twin_has_forgotten(uint32_t instance, uint32_t correlation)
 {
-	bool older = false, newer = false;
-
-	vec_foreach (l, &twin.forgotten) {
-		if (l->instance != instance)
-			continue;
-		older |= (int32_t)(correlation - l->correlation) >= 0;
-		newer |= (int32_t)(correlation - l->correlation) <= 0;
-	}
-	return older && newer;
+	vec_foreach (l, &twin.forgotten)
+		if (l->instance == instance && l->correlation == correlation)
+			return true;
+	return false;
 }
 
 static void twin_on_launch(const struct gpu_launch *e)
@@ -1007,6 +1042,8 @@ int main(void)
 	RUN(an_id_that_is_reused_means_the_new_launch);
 	RUN(impossible_times_and_kinds_are_counted_and_left_out);
 	RUN(work_of_one_moment_is_no_error);
+	RUN(a_call_whose_marker_was_lost_is_pending_or_joined);
+	RUN(what_is_forgotten_is_known_exactly_for_a_million_ids);
 	RUN(forgotten_launches_and_their_late_work_are_told);
 	RUN(launches_that_wait_outlive_those_that_are_done);
 	RUN(launches_whose_work_is_lost_do_not_crowd_out_the_others);
