@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -316,6 +317,7 @@ static void what_a_killed_process_wrote_is_read_after_it_is_gone(void)
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
 	struct wire_welcome welcome;
 	struct client c;
+	siginfo_t info;
 	int go[2];
 	pid_t child;
 
@@ -342,15 +344,44 @@ static void what_a_killed_process_wrote_is_read_after_it_is_gone(void)
 	while (read(go[0], &(char){0}, 1) != 1)
 		test_recorder_pump(r);
 	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	CHECK(!waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT)); /* nobody reaps it yet */
 	for (int n = 0; n < 3; n++)
 		CHECK(test_recorder_pump(r) == 0);
 	CHECK(r->calls.count == 2);
 	CHECK(r->ended == 1);
 	CHECK(test_recorder_loss(r, LOSS_GPU_ABANDONED) == 1);
 	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	waitpid(child, NULL, 0);
 	close(go[0]);
 	close(go[1]);
+	test_recorder_close(r);
+}
+
+/* Here for want of descriptors. */
+static void a_library_for_which_there_is_no_ring_is_refused_and_others_go_on(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct rlimit before, none;
+	struct wire_welcome welcome;
+	struct client first, third;
+	int second;
+
+	CHECK(join(&first, r));
+	second = connect_to(r);
+	say_hello(second, WIRE_MAGIC, WIRE_VERSION);
+	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	getrlimit(RLIMIT_NOFILE, &before);
+	none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
+	CHECK(nvidia_backend.drain(r->backend, &(bool){false}) == 0);
+	setrlimit(RLIMIT_NOFILE, &before);
+	CHECK(receive_memfd(second, &welcome) == -1);
+	put_call(&first, 1, LAUNCH_KERNEL);
+	CHECK(join(&third, r));
+	CHECK(r->calls.count == 1 && third.ring.control->instance == 2);
+	close(second);
+	leave(&first);
+	leave(&third);
 	test_recorder_close(r);
 }
 
@@ -765,6 +796,7 @@ int main(void)
 	RUN(a_user_s_own_injected_library_is_left_in_place_and_reported);
 	RUN(an_outer_recorder_s_library_gives_way_to_ours);
 	RUN(what_a_killed_process_wrote_is_read_after_it_is_gone);
+	RUN(a_library_for_which_there_is_no_ring_is_refused_and_others_go_on);
 	RUN(a_library_that_hangs_up_and_lives_is_still_read);
 	RUN(a_library_that_says_why_it_is_quiet_is_counted);
 	RUN(what_the_library_counted_becomes_losses);

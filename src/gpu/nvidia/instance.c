@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <limits.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/io.h"
 
 #define DEFAULT_RING_BYTES (4u << 20)
 #define GREETING_NS	   (10 * NS_PER_SECOND) /* patience with a client that says nothing */
@@ -165,6 +166,14 @@ static void give_up(struct instance *i)
 	i->phase = INSTANCE_ENDED;
 }
 
+/* A process for which there is no ring does without us, and counts as one that never connected. */
+static void refuse(struct instance *i)
+{
+	send_welcome(i, -1);
+	give_up(i);
+	i->number = 0;
+}
+
 /* The answer to a proper hello. */
 static int welcome(struct instance *i)
 {
@@ -173,12 +182,18 @@ static int welcome(struct instance *i)
 
 	if (error)
 		return error;
-	i->number = ++s->last_number;
-	if (map_put(&s->connected, i->process, 1) || map_put(&s->by_number, i->number, (uintptr_t)i))
-		return error_set(-ENOMEM, "out of memory");
+	i->number = s->last_number + 1;
 	memfd = create_ring(i);
-	if (memfd < 0)
-		return memfd;
+	if (memfd < 0) {
+		refuse(i);
+		return 0;
+	}
+	s->last_number = i->number;
+	if (map_put(&s->connected, i->process, 1) ||
+		map_put(&s->by_number, i->number, (uintptr_t)i)) {
+		close(memfd);
+		return error_set(-ENOMEM, "out of memory");
+	}
 	i->phase = INSTANCE_LIVE;
 	i->echo_ns = clock_now_ns();
 	if (!send_welcome(i, memfd))
@@ -192,8 +207,7 @@ static void handle_hello(struct instance *i, const struct wire_hello *hello, siz
 	if (size != sizeof(*hello) || hello->magic != WIRE_MAGIC) {
 		give_up(i);
 	} else if (hello->version != WIRE_VERSION) {
-		send_welcome(i, -1);
-		give_up(i);
+		refuse(i);
 	} else {
 		i->namespaced = hello->pid != i->pid;
 		i->phase = INSTANCE_WAITING;
@@ -217,13 +231,29 @@ void instance_handle_socket(struct instance *i)
 		handle_hello(i, &hello, (size_t)n);
 }
 
+/* Also when nobody has reaped it yet. */
+static bool has_ended(uint32_t pid)
+{
+	struct buf stat = BUF_INIT;
+	char path[32];
+	const char *state;
+	bool ended;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	ended = io_read_file(path, 4096, &stat) != 0;
+	state = ended ? NULL : strrchr(buf_text(&stat), ')');
+	ended = ended || (state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3)));
+	buf_release(&stat);
+	return ended;
+}
+
 /* A process that hung up: true while its library still answers. */
 static bool answers(struct instance *i)
 {
 	uint32_t echo = __atomic_load_n(&i->reader.ring.control->echo, __ATOMIC_RELAXED);
 	uint64_t now = clock_now_ns();
 
-	if (kill((pid_t)i->pid, 0) && errno == ESRCH)
+	if (has_ended(i->pid))
 		return false;
 	if (echo != i->echo) {
 		i->echo = echo;
