@@ -34,8 +34,6 @@ struct gpu_stats {
 	uint64_t instances_live;     /* that may still send something */
 	uint64_t records;            /* taken from rings */
 	uint64_t reported_ns;        /* GPU time as the driver reported it, whatever became of it */
-	uint64_t never_connected;    /* filled in by the recorder, which sees libcuda being mapped */
-	const char *user_library;    /* the user's own injected library, left in place instead of ours; or NULL */
 };
 
 enum gpu_marker {

@@ -108,8 +108,11 @@ static void flush_if_due(void)
 
 static void stop_recording(void)
 {
+	pthread_mutex_lock(&library.in_cupti);
+	disable_records();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	enable_callbacks(false);
+	pthread_mutex_unlock(&library.in_cupti);
 }
 
 /* Everything that CUPTI has, finished or not. */
@@ -126,25 +129,33 @@ static void say_done(void)
 	connection_hurry(&library.connection);
 }
 
+/* From here on we are dead; CUPTI is free for others. */
+static void leave_program(void)
+{
+	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&library.in_cupti);
+	library.cupti.Unsubscribe(library.cupti.subscriber);
+	pthread_mutex_unlock(&library.in_cupti);
+	connection_close(&library.connection);
+}
+
 /* The program goes on without us. */
 static void stop(void)
 {
-	disable_records();
 	stop_recording();
 	flush_all();
 	say_done();
-	library.cupti.Unsubscribe(library.cupti.subscriber);
-	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
+	leave_program();
 }
 
+/* So it does when nobody reads us any more. */
 static void abandon(void)
 {
-	disable_records();
 	stop_recording();
+	pthread_mutex_lock(&library.in_cupti);
 	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
-	library.cupti.Unsubscribe(library.cupti.subscriber);
-	connection_close(&library.connection);
+	pthread_mutex_unlock(&library.in_cupti);
+	leave_program();
 }
 
 /* False when the thread is to end. */

@@ -197,7 +197,7 @@ bool connection_lost(struct connection *c)
 
 	if (!is_ours(c))
 		return is_silent(c);
-	n = recv(c->fd, &byte, 1, MSG_DONTWAIT);
+	n = recv(c->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK); /* should it be the program's after all */
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 

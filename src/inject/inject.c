@@ -61,8 +61,11 @@ static void after_fork_in_child(void)
 	connection_close(&library.connection);
 }
 
+/* A child of vfork that calls exit() shares our memory, the guard page too: it is not our end. */
 static void at_exit(void)
 {
+	if (getpid() != library.pid)
+		return;
 	if (is_alive())
 		collector_finish();
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
@@ -204,6 +207,7 @@ static void take_configuration(void *memory, uint32_t slots)
 
 	library.ring = ring_at(memory, slots);
 	library.instance = control->instance;
+	library.pid = getpid();
 	library.queue_times = control->queue_times;
 	if (control->marker < LAUNCH_MARKER_KINDS)
 		library.marker = markers[control->marker];

@@ -69,6 +69,7 @@ struct library {
 	struct connection connection;
 	struct ring ring;
 	uint32_t instance;
+	pid_t pid;
 	bool queue_times;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	struct cupti cupti;

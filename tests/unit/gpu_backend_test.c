@@ -286,31 +286,6 @@ static void the_socket_belongs_to_the_target_and_nobody_else_may_open_it(void)
 	test_recorder_close(r);
 }
 
-static void a_user_s_own_injected_library_is_left_in_place_and_reported(void)
-{
-	struct test_recorder *r;
-	struct gpu_stats stats;
-
-	setenv("CUDA_INJECTION64_PATH", "/opt/other.so", 1);
-	r = test_recorder_open("/usr/lib/xpuprof/libxpuprof-inject.so", NULL);
-	CHECK_TEXT(r->injection, "");
-	nvidia_backend.stats(r->backend, &stats);
-	CHECK_TEXT(stats.user_library ? stats.user_library : "none", "/opt/other.so");
-	test_recorder_close(r);
-	unsetenv("CUDA_INJECTION64_PATH");
-}
-
-static void an_outer_recorder_s_library_gives_way_to_ours(void)
-{
-	struct test_recorder *r;
-
-	setenv("CUDA_INJECTION64_PATH", "/old/build/libxpuprof-inject.so", 1);
-	r = test_recorder_open("/usr/lib/xpuprof/libxpuprof-inject.so", NULL);
-	CHECK_TEXT(r->injection, "/usr/lib/xpuprof/libxpuprof-inject.so");
-	test_recorder_close(r);
-	unsetenv("CUDA_INJECTION64_PATH");
-}
-
 /* What a child process wrote before it was killed. */
 static void what_a_killed_process_wrote_is_read_after_it_is_gone(void)
 {
@@ -793,8 +768,6 @@ int main(void)
 	RUN(a_client_that_does_not_speak_the_protocol_is_dropped);
 	RUN(another_user_is_refused);
 	RUN(the_socket_belongs_to_the_target_and_nobody_else_may_open_it);
-	RUN(a_user_s_own_injected_library_is_left_in_place_and_reported);
-	RUN(an_outer_recorder_s_library_gives_way_to_ours);
 	RUN(what_a_killed_process_wrote_is_read_after_it_is_gone);
 	RUN(a_library_for_which_there_is_no_ring_is_refused_and_others_go_on);
 	RUN(a_library_that_hangs_up_and_lives_is_still_read);

@@ -35,7 +35,6 @@ struct gpu_backend {
 	int epoll;
 	struct vec(struct instance *) instances;
 	char *library;
-	char *user_library;
 };
 
 static void nvidia_close(struct gpu_backend *b)
@@ -55,7 +54,6 @@ static void nvidia_close(struct gpu_backend *b)
 	map_release(&b->session.connected);
 	map_release(&b->session.by_number);
 	free(b->library);
-	free(b->user_library);
 	free(b);
 }
 
@@ -117,29 +115,12 @@ static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *optio
 	return 0;
 }
 
-/* A library of the user's own that CUDA is to load instead; NULL: none, or ours. */
-static const char *other_library(const struct gpu_backend *b)
-{
-	const char *set = getenv(INJECTION), *name = strrchr(b->library, '/');
-
-	if (!set || !*set || !strcmp(set, b->library))
-		return NULL;
-	name = name ? name : b->library;
-	return strlen(set) >= strlen(name) && !strcmp(set + strlen(set) - strlen(name), name) ? NULL
-											      : set;
-}
-
 static int nvidia_environment(
 	struct gpu_backend *b, int (*add)(void *, const char *, const char *), void *context)
 {
-	const char *other = other_library(b);
 	int error = add(context, WIRE_ENV_SOCKET, b->address.sun_path);
 
-	if (error || !other)
-		return error ? error : add(context, INJECTION, b->library);
-	free(b->user_library);
-	b->user_library = strdup(other);
-	return b->user_library ? 0 : error_set(-ENOMEM, "out of memory");
+	return error ? error : add(context, INJECTION, b->library);
 }
 
 /* One whose instance has ended (its ring was given up) is still a launch. */
@@ -299,7 +280,6 @@ static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 		.instances = b->session.last_number,
 		.records = b->session.records,
 		.reported_ns = b->session.reported_ns,
-		.user_library = b->user_library,
 	};
 	vec_foreach (it, &b->instances)
 		ret->instances_live += instance_is_live(*it);
