@@ -286,7 +286,9 @@ int track_wanted(struct bpf_iter__task *ctx)
 		return 0;
 	tgid = task->tgid;
 	p.pid = wanted_pid;
-	if (!bpf_map_update_elem(&tracked, &tgid, &p, BPF_ANY))
+	/* One that is followed already stays as it is. */
+	if (bpf_map_lookup_elem(&tracked, &tgid) ||
+		!bpf_map_update_elem(&tracked, &tgid, &p, BPF_NOEXIST))
 		wanted_pid = 0;
 	return 0;
 }

@@ -25,6 +25,11 @@ int capture_track(struct capture *c, pid_t pid)
 	return not_built();
 }
 
+int capture_track_tree(struct capture *c, pid_t pid)
+{
+	return not_built();
+}
+
 int capture_start(struct capture *c)
 {
 	return not_built();

@@ -20,10 +20,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include <dirent.h>
-
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "capture/changes.h"
 #include "capture/marker_cost.h"
@@ -31,6 +30,7 @@
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
 #include "capture/programs.h"
+#include "capture/running.h"
 #include "capture/stacks.h"
 
 /* A reader that found this much should come back soon. */
@@ -523,29 +523,56 @@ int capture_track(struct capture *c, pid_t pid)
 	return error;
 }
 
-/* The processes that run already; one that ends meanwhile has no mappings and does no harm. */
-static int read_all_processes(struct capture *c)
+struct tree {
+	struct capture *c;
+	struct map members; /* pids that are followed */
+};
+
+static int track_member(struct tree *tree, uint32_t pid)
 {
-	DIR *dir = opendir("/proc");
-	const struct dirent *entry;
-	struct process *process;
-	int error = 0;
+	int error = capture_track(tree->c, (pid_t)pid);
 
-	if (!dir)
-		return error_errno(-errno, "cannot read '/proc'");
-	while (!error && (entry = readdir(dir))) {
-		unsigned long pid = strtoul(entry->d_name, NULL, 10);
+	/* One that is gone by now need not be followed. */
+	if (error && error != -ESRCH)
+		return error;
+	return map_put(&tree->members, pid, 1) ? error_errno(-ENOMEM, "cannot keep process %u", pid) : 0;
+}
 
-		if (pid)
-			error = process_of(c, (uint32_t)pid, &process);
-	}
-	closedir(dir);
+static int track_if_child(void *context, uint32_t pid)
+{
+	struct tree *tree = context;
+
+	if (map_get(&tree->members, pid) || !map_get(&tree->members, running_parent(pid)))
+		return 0;
+	return track_member(tree, pid);
+}
+
+/* What a followed process starts is followed by itself, so looking ends when nothing new turns up. */
+int capture_track_tree(struct capture *c, pid_t pid)
+{
+	struct tree tree = {.c = c};
+	size_t before;
+	int error = track_member(&tree, (uint32_t)pid);
+
+	do {
+		before = tree.members.count;
+		error = error ? error : running_each(track_if_child, &tree);
+	} while (!error && tree.members.count > before);
+	map_release(&tree.members);
 	return error;
+}
+
+/* One that ends meanwhile has no mappings and does no harm. */
+static int read_process(void *context, uint32_t pid)
+{
+	struct process *process;
+
+	return process_of(context, pid, &process);
 }
 
 int capture_start(struct capture *c)
 {
-	int error = c->whole_system ? read_all_processes(c) : 0;
+	int error = c->whole_system ? running_each(read_process, c) : 0;
 
 	return error ? error : programs_start(c->programs);
 }

@@ -36,6 +36,8 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 /* Follow this process and everything it starts. For one that runs already its mappings are read
  * now. */
 int capture_track(struct capture *c, pid_t pid);
+/* And everything it has started before, as far as the line of parents still shows it. */
+int capture_track_tree(struct capture *c, pid_t pid);
 int capture_start(struct capture *c);
 /* Readable when the kernel has something for us. */
 int capture_poll_fd(const struct capture *c);

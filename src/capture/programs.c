@@ -247,8 +247,10 @@ int programs_track(struct programs *p, pid_t pid)
 
 	if (p->pid_namespace)
 		return track_within_namespace(p, pid);
-	if (bpf_map__update_elem(
-		    p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value), BPF_ANY))
+	/* One that is followed already, as its parent is, stays as it is. */
+	if (bpf_map__update_elem(p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value),
+		    BPF_NOEXIST) &&
+		errno != EEXIST)
 		return error_errno(-errno, "cannot track process %d", pid);
 	return 0;
 }

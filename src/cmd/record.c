@@ -105,7 +105,7 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_NUMBER('F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
 		OPTION_SECONDS('d', "duration", "SECONDS", &r->seconds, "stop recording after SECONDS"),
 		OPTION_NUMBER('p', "pid", "PID", &r->pid, 1, 4194304,
-			"record the CPU side of a running process and what it starts"),
+			"record the CPU side of a running process, what it has started and starts"),
 		OPTION_FLAG('a', "all", &r->whole_system, "record the CPU side of the whole system"),
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
 		OPTION_FLAG(0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),

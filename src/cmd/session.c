@@ -94,7 +94,7 @@ static int attach(struct session *s)
 	s->attached = (int)syscall(SYS_pidfd_open, s->options.pid, 0);
 	if (s->attached < 0)
 		return error_errno(-errno, "cannot watch process %d", (int)s->options.pid);
-	return capture_track(s->capture, s->options.pid);
+	return capture_track_tree(s->capture, s->options.pid);
 }
 
 static int spawn(struct session *s)

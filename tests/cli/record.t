@@ -127,6 +127,20 @@ else
 	skip "$name" "CPU samples cannot be had here"
 fi
 
+name="-p follows what its process had started before, down to the last"
+if cpu_side; then
+	sh -c 'sh -c "sh -c \"while :; do :; done\" & echo \$! >busy; wait" & wait' &
+	parent=$!
+	while [ ! -s busy ]; do sleep 0.05; done
+	sleep 0.2
+	"$build/xpuprof" record -q -d 0.5 -o tree.xpu -p $parent
+	has "$("$build/xpuprof" report --json tree.xpu)" "\"pid\":$(cat busy)," "$name"
+	kill $parent "$(cat busy)"
+	wait $parent 2>/dev/null
+else
+	skip "$name" "CPU samples cannot be had here"
+fi
+
 cat >terminal.py <<'E2'
 import os, pty, sys, time
 pid, fd = pty.fork()
