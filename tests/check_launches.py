@@ -185,7 +185,7 @@ class Check:
 
     def pending(self):
         empty = sum(e["launches"] for e in self.expected
-                    if e["type"] in ("copy", "set") and not e["works"])
+                    if e["type"] in ("copy", "set", "graph") and not e["works"])
         expected = {"failed": self.sum("launches", "failed"), "empty": empty,
                     "captured": self.sum("launches", "captured")}
         for name, count in self.report["launches_without_work"].items():

@@ -310,6 +310,46 @@ STAGE void run_built_graph(int replays)
 	gpu_graph_free(clone);
 }
 
+STAGE gpu_graph build_kernels(void)
+{
+	gpu_graph graph = gpu_graph_new();
+
+	gpu_graph_add_kernel(graph, gpu_graph_add_kernel(graph, NULL, t.a), t.b);
+	return graph;
+}
+
+STAGE void replay_kernels(gpu_exec exec, int count)
+{
+	for (int i = 0; i < count; i++)
+		gpu_exec_launch(exec, t.blocking);
+	gpu_stream_wait(t.blocking);
+	replayed(__func__, (unsigned long)count, 2);
+	node(__func__, "build_kernels", a_name, (unsigned long)count);
+	node(__func__, "build_kernels", b_name, (unsigned long)count);
+}
+
+STAGE void replay_nothing(gpu_exec exec, int count)
+{
+	for (int i = 0; i < count; i++)
+		gpu_exec_launch(exec, t.blocking);
+	gpu_stream_wait(t.blocking);
+	replayed(__func__, (unsigned long)count, 0);
+}
+
+/* A graph of nothing but kernels, and one of nothing at all. */
+STAGE void run_plain_graphs(int replays)
+{
+	gpu_graph kernels = build_kernels(), nothing = gpu_graph_new();
+	gpu_exec first = gpu_graph_instantiate(kernels), second = gpu_graph_instantiate(nothing);
+
+	replay_kernels(first, replays);
+	replay_nothing(second, replays);
+	gpu_exec_free(second);
+	gpu_exec_free(first);
+	gpu_graph_free(nothing);
+	gpu_graph_free(kernels);
+}
+
 STAGE void worker_launches(gpu_stream s)
 {
 	for (int i = 0; i < 30; i++)
@@ -358,6 +398,7 @@ static void run_all(void)
 	set_memory();
 	run_captured_graph(REPLAYS);
 	run_built_graph(REPLAYS);
+	run_plain_graphs(REPLAYS);
 	run_threads();
 	gpu_wait();
 }
