@@ -33,6 +33,19 @@ static int take_unit(void *target, const char *value)
 	return 0;
 }
 
+/* An option that would do nothing is a wrong use: EXIT_USAGE after reporting it. */
+static int check_options(const struct exporter *e, const struct export_options *o)
+{
+	const struct view_options *v = &o->view;
+
+	if (!(e->heeds & EXPORT_HEEDS_FRAMES) && (v->by || v->graph_stack || v->cuda_frames))
+		return options_wrong(&usage, "--by, --graph-stack and --cuda-frames mean nothing to %s",
+			e->name);
+	if (!(e->heeds & EXPORT_HEEDS_UNIT) && o->exact_ns)
+		return options_wrong(&usage, "--unit means nothing to %s", e->name);
+	return EXIT_OK;
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
@@ -61,6 +74,8 @@ int cmd_export(int argc, char **argv)
 	if (!format)
 		return options_wrong(&usage,
 			"say which format with --to: folded, extended-folded, chrome, svg");
+	if (check_options(format, &options))
+		return EXIT_USAGE;
 	if (export_file(format, path, output ? output : "-", &options, &result))
 		return cmd_failed();
 	view_warn(path, &result);

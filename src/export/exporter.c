@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const struct exporter exporters[] = {
-	{"svg", ".svg", "an interactive flame graph", export_svg},
+	{"svg", ".svg", "an interactive flame graph", EXPORT_HEEDS_FRAMES, export_svg},
 	{"folded", ".folded", "folded stacks with their time, for flame graph programs",
-		export_folded},
+		EXPORT_HEEDS_FRAMES | EXPORT_HEEDS_UNIT, export_folded},
 	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
-		export_extended_folded},
-	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", export_chrome},
+		EXPORT_HEEDS_FRAMES, export_extended_folded},
+	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", 0, export_chrome},
 };
 
 #define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))

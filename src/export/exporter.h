@@ -26,10 +26,17 @@ struct export_result {
 	const char *reason;      /* of the first */
 };
 
+/* Options that mean something to an exporter, beside --view. */
+enum {
+	EXPORT_HEEDS_FRAMES = 1 << 0, /* by, graph_stack, cuda_frames */
+	EXPORT_HEEDS_UNIT = 1 << 1,   /* exact_ns */
+};
+
 struct exporter {
 	const char *name;
 	const char *suffix; /* of its files, with the dot */
 	const char *summary;
+	unsigned int heeds; /* EXPORT_HEEDS_* */
 	/* Reads the profile and writes `o`: 0 or -errno with error_text. Write errors may be left
 	 * to output_commit. */
 	int (*write)(const char *path, const struct export_options *options, struct output *o,

@@ -55,7 +55,8 @@ enum profile_frame_kind {
  * One place in code. For MODULE_FILE `address` is an offset into the file, for MODULE_VDSO into the
  * mapping (which moves between processes); for other modules it is a virtual address. A return address
  * is stored less one, so that it lies inside the call. Notes and Python frames have no module: `name`
- * (and `line`, `file`) is all there is. For native frames `name` stays 0 until a symbol is added (profile_add_symbol), perhaps at the end of the recording or much later.
+ * (and `line`, `file`) is all there is. For native frames `name` stays 0 until a symbol is added
+ * (profile_add_symbol), perhaps at the end of the recording or much later.
  */
 struct profile_location {
 	enum profile_frame_kind kind;

@@ -126,38 +126,34 @@ static int add_task(struct placer *p, uint32_t *node, const struct gather_key *k
 	return add_frame(p, node, TREE_THREAD, t->tid, profile_string(p->reader, t->name, NULL));
 }
 
-/* The launching stack without CUDA's inside, and the call. */
-static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
+/* A stack without CUDA's inside, and the call: `api` or, where that is not known, what its frame is
+ * called that was cut off last. */
+static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, const char *api)
 {
-	const char *api = profile_string(p->reader, key->api, NULL);
-	uint32_t stack = key->stack, call;
+	const struct profile_location *l;
+	uint32_t call = 0;
 	int error;
 
 	if (!p->options->cuda_frames)
 		stack = stacks_cut_cuda(&p->stacks, stack, api, &call);
-	if (key->stack)
-		error = stacks_place(&p->stacks, *node, stack, node);
-	else
-		error = add_note(p, node,
-			key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
+	error = stacks_place(&p->stacks, *node, stack, node);
+	l = profile_location(p->reader, call);
+	if (l && !*api)
+		api = profile_string(p->reader, l->name, NULL);
 	if (error || !*api)
 		return error;
 	return add_frame(p, node, TREE_API, 0, api);
 }
 
-/* The stack that made a graph node; its call is known by the frame that was cut off last. */
-static int add_capture(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
 {
-	uint32_t stack = key->node_stack, call = 0;
-	const struct profile_location *l;
-	const char *api;
+	const char *api = profile_string(p->reader, key->api, NULL);
 	int error;
 
-	if (!p->options->cuda_frames)
-		stack = stacks_cut_cuda(&p->stacks, stack, "", &call);
-	error = stacks_place(&p->stacks, *node, stack, node);
-	l = profile_location(p->reader, call);
-	api = l ? profile_string(p->reader, l->name, NULL) : "";
+	if (key->stack)
+		return add_caller(p, node, key->stack, api);
+	error = add_note(p, node,
+		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
 	if (error || !*api)
 		return error;
 	return add_frame(p, node, TREE_API, 0, api);
@@ -170,12 +166,12 @@ static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 	if (error)
 		return error;
 	if (key->node_stack && p->options->graph_stack == VIEW_GRAPH_CAPTURE)
-		return add_capture(p, node, key);
+		return add_caller(p, node, key->node_stack, "");
 	error = add_launch(p, node, key);
 	if (!error && key->node_stack) {
 		error = add_note(p, node, "graph node made at");
 		if (!error)
-			error = add_capture(p, node, key);
+			error = add_caller(p, node, key->node_stack, "");
 	}
 	return error;
 }

@@ -164,11 +164,16 @@ static int read_profile(struct profile_reader *r, const struct view_options *o,
 	return error ? error : describe(r, v);
 }
 
-static int read_folded(const char *path, struct view_result *v)
+static int read_folded(const char *path, const struct view_options *o, struct view_result *v)
 {
 	bool standard = !strcmp(path, "-");
-	int error, fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	int error, fd;
 
+	if (view_of(o) != &views[0] || o->by || o->graph_stack || o->cuda_frames)
+		return error_set(-EINVAL,
+			"'%s' is folded text, which has no views and groups: give a recording",
+			standard ? "standard input" : path);
+	fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(-errno, "cannot open '%s'", path);
 	v->unit = VIEW_COUNT;
@@ -216,7 +221,7 @@ int view_read(const char *path, const struct view_options *o, struct view_result
 	if (!error)
 		error = read_profile(r, o, &v);
 	else if (error == -EINVAL && (!may_be_profile(path) || may_be_text(path)))
-		error = read_folded(path, &v);
+		error = read_folded(path, o, &v);
 	profile_reader_close(r);
 	if (!error)
 		error = tree_sort(v.tree);

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/sample_profile
 golden=$here/../golden
-for kind in small simulated unfinished hostile empty; do
+for kind in small simulated unfinished early hostile empty; do
 	"$sample" $kind $kind.xpu || exit 1
 done
 
@@ -41,6 +41,8 @@ run xpuprof export --to folded --view gpu --graph-stack capture --cuda-frames sm
 same small-gpu-capture.folded "graph work stands where its node was made, CUDA's frames stay when asked for"
 run xpuprof export --to folded --view cpu small.xpu
 same small-cpu.folded "the CPU view has no GPU work"
+run xpuprof export --to folded early.xpu
+same small.folded "work that came before its call had returned stands on the call all the same"
 run xpuprof export --to folded simulated.xpu
 same simulated.folded "a simulated GPU is named in every line"
 run xpuprof export --to extended-folded small.xpu
@@ -88,6 +90,16 @@ run xpuprof export --to folded a b
 is "$status" 2 "two files are one too many"
 run xpuprof export --to folded --by nothing small.xpu
 has "$err" "takes process, thread, device and stream" "groupings are checked"
+for options in "--to chrome --by device" "--to chrome --graph-stack both" "--to chrome --cuda-frames" \
+	"--to chrome --unit ns" "--to extended-folded --unit ns" "--to svg --unit ns"; do
+	run xpuprof export $options small.xpu
+	is "$status:$out" "2:" "'$options' would do nothing and is refused"
+done
+run xpuprof export --to chrome --by device small.xpu
+has "$err" "--by, --graph-stack and --cuda-frames mean nothing to chrome" "with the reason"
+run xpuprof export --to folded --view gpu "$golden/small.folded"
+is "$status" 1 "folded text has no views"
+has "$err" "small.folded' is folded text, which has no views and groups: give a recording" "and that is said"
 run xpuprof export --to folded missing.xpu
 is "$status" 1 "a missing file fails"
 has "$err" "cannot open 'missing.xpu': No such file or directory" "and is named"

@@ -5,6 +5,7 @@
  *	sample_profile small FILE       a little of everything, with known times
  *	sample_profile simulated FILE   the same, on a simulated GPU
  *	sample_profile unfinished FILE  the same, without its end mark
+ *	sample_profile early FILE       the same, with work that came before its call had returned
  *	sample_profile hostile FILE     names that try to break out of every format
  *	sample_profile empty FILE       no events
  *	sample_profile pairs FILE N     N launches and their kernels, for benchmarks
@@ -38,7 +39,7 @@ struct sample {
 	uint32_t threads[THREADS];
 	uint32_t devices[2];
 	uint32_t stacks[STACKS];
-	bool simulated;
+	bool simulated, early;
 };
 
 static void check(int error)
@@ -271,7 +272,7 @@ static void write_works(struct sample *s)
 	check(profile_write_work(s->w, &e));
 	e = work(s, 2, 7500000, 900, kernel_op(s, 0, 1, 8, "_Z4gemmPfS_i"));
 	e.stack = s->stacks[3];
-	e.api = launch_api;
+	e.api = s->early ? 0 : launch_api;
 	check(profile_write_work(s->w, &e));
 	call(s, 3, 8300000, MAIN_THREAD, 8, CALL_COPY, "cudaMemcpy");
 	e = work(s, 3, 8310000, 50000, memory_op(s, OP_COPY, 7));
@@ -420,6 +421,7 @@ int main(int argc, char **argv)
 	}
 	check(profile_writer_open(&s.w, argv[2]));
 	s.simulated = !strcmp(what, "simulated");
+	s.early = !strcmp(what, "early");
 	if (!strcmp(what, "hostile")) {
 		write_hostile(&s);
 	} else if (!strcmp(what, "pairs")) {
