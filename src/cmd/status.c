@@ -24,6 +24,11 @@ static uint64_t lost_events(const struct profile_totals *t)
 		t->join_by_reason[JOIN_NO_CPU_SIDE];
 }
 
+static const char *gpu_name(const struct profile_totals *t)
+{
+	return t->simulated ? "simulated GPU" : "GPU";
+}
+
 static void write_stderr(const struct buf *b)
 {
 	if (!b->failed)
@@ -35,12 +40,12 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 	char elapsed[TEXT_CELL], gpu[TEXT_CELL], samples[TEXT_CELL], calls[TEXT_CELL], count[TEXT_CELL];
 	struct buf line = BUF_INIT, shown = BUF_INIT;
 
-	buf_printf(&line, "xpuprof %s  %s CPU samples  %s CUDA calls  GPU %s",
+	buf_printf(&line, "xpuprof %s  %s CPU samples  %s CUDA calls  %s %s",
 		text_duration(elapsed, elapsed_ns), text_count(samples, t->samples),
-		text_count(calls, t->calls), text_duration(gpu, t->gpu_ns));
+		text_count(calls, t->calls), gpu_name(t), text_duration(gpu, t->gpu_ns));
+	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
 	if (outstanding)
 		buf_printf(&line, "  %s running", text_count(count, outstanding));
-	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
 	buf_printf(&shown, "\r\033[K%.*s\r", (int)text_width(STDERR_FILENO, 80) - 1, buf_text(&line));
 	write_stderr(&shown);
 	buf_release(&line);
@@ -78,11 +83,11 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "xpuprof: %s, CPU time %s (%s samples), GPU time %s (%s pieces of work, %s CUDA calls)\n",
+	buf_printf(&b, "xpuprof: %s, CPU time %s (%s samples), %s time %s (%s pieces of work, %s CUDA calls)\n",
 		text_duration(elapsed, elapsed_ns), text_duration(cpu, t->cpu_ns),
-		text_count(samples, t->samples), text_duration(gpu, t->gpu_ns),
+		text_count(samples, t->samples), gpu_name(t), text_duration(gpu, t->gpu_ns),
 		text_count(works, t->works), text_count(calls, t->calls));
-	add_reasons(&b, "calls that asked for GPU work which is not in the profile:", t->pending_by_reason,
+	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,
 		profile_join_text);

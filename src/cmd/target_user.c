@@ -23,6 +23,17 @@
 /* What sudo sets for itself: not the caller's business. */
 static const char *const sudo_own[] = {"SUDO_COMMAND", "SUDO_USER", "SUDO_UID", "SUDO_GID", NULL};
 
+/* What every shell sets: put back like the rest, but nothing to tell anybody. */
+static const char *const of_shells[] = {"_", "SHLVL", "PWD", "OLDPWD", "MAIL", NULL};
+
+static bool is_worth_naming(const char *name, size_t length)
+{
+	for (const char *const *known = of_shells; *known; known++)
+		if (strlen(*known) == length && !strncmp(*known, name, length))
+			return false;
+	return true;
+}
+
 static char **find_variable(char **environment, const char *name, size_t length)
 {
 	for (; *environment; environment++)
@@ -154,7 +165,8 @@ static int restore_variable(struct target_user *u, const char *assignment, struc
 	place = find_variable(u->environment, assignment, length);
 	if (place && !strcmp(*place, assignment))
 		return 0;
-	buf_printf(taken, "%s%.*s", taken->size ? ", " : "", (int)length, assignment);
+	if (is_worth_naming(assignment, length))
+		buf_printf(taken, "%s%.*s", taken->size ? ", " : "", (int)length, assignment);
 	return set_variable(&u->environment, assignment, length);
 }
 
