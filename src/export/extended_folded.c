@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "export/exporter.h"
@@ -17,12 +18,21 @@
 #include "export/text.h"
 #include "view/place.h"
 
+/* Where the latest events stood, by what decides it; 0: free. The same few come again and again. */
+#define KNOWN_PLACES 4096
+
+struct known_place {
+	struct gather_key key;
+	uint32_t node;
+};
+
 struct extended {
 	struct output *output;
 	const struct profile_reader *tables;
 	const struct export_options *options;
 	struct tree *tree;
 	struct placer placer;
+	struct known_place *known;
 	bool simulated;
 	struct buf line;
 	struct vec(uint32_t) path; /* nodes from a leaf to the root */
@@ -94,20 +104,34 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 	return 0;
 }
 
+static int find_place(struct extended *x, const struct profile_event *e, uint32_t *ret_node)
+{
+	struct gather_key key = place_key(e, &x->options->view);
+	struct known_place *known = &x->known[gather_hash(&key) % KNOWN_PLACES];
+	int error = 0;
+
+	if (!known->node || memcmp(&known->key, &key, sizeof(key))) {
+		known->key = key;
+		error = place(&x->placer, &key, &known->node);
+	}
+	*ret_node = known->node;
+	return error;
+}
+
 static int write_line(struct extended *x, const struct profile_event *e, uint64_t time_ns,
 	uint32_t thread, int64_t cpu)
 {
-	struct gather_key key = place_key(e, &x->options->view);
 	const char *path = NULL;
 	uint32_t node = 0;
-	int error = place(&x->placer, &key, &node);
+	int error = find_place(x, e, &node);
 
 	if (!error)
 		error = path_text(x, node, &path);
 	if (error)
 		return error;
+	output_u64(x->output, time_ns);
+	output_putc(x->output, ' ');
 	buf_reset(&x->line);
-	buf_printf(&x->line, "%llu ", (unsigned long long)time_ns);
 	put_task(x, thread);
 	buf_printf(&x->line, " %lld ", (long long)cpu);
 	if (x->line.failed)
@@ -159,15 +183,20 @@ static int write_events(struct extended *x, const char *path)
 
 static int write_all(struct extended *x, const char *path)
 {
-	int error = tree_new(&x->tree);
+	int error;
 
-	if (error)
+	x->known = calloc(KNOWN_PLACES, sizeof(*x->known));
+	error = x->known ? tree_new(&x->tree) : short_of_memory();
+	if (error) {
+		free(x->known);
 		return error;
+	}
 	error = placer_init(&x->placer, x->tables, &x->options->view, x->tree);
 	if (!error)
 		error = write_events(x, path);
 	placer_release(&x->placer);
 	tree_free(x->tree);
+	free(x->known);
 	vec_foreach (text, &x->texts)
 		free(*text);
 	vec_release(&x->texts);

@@ -15,7 +15,7 @@ void gather_release(struct gather *g)
 	*g = GATHER_INIT;
 }
 
-static uint64_t hash_key(const struct gather_key *k)
+uint64_t gather_hash(const struct gather_key *k)
 {
 	uint64_t h = (uint64_t)k->stack << 32 | k->op;
 
@@ -25,7 +25,7 @@ static uint64_t hash_key(const struct gather_key *k)
 
 static struct gather_sum *find(const struct gather *g, const struct gather_key *key)
 {
-	size_t i = hash_key(key) & g->mask;
+	size_t i = gather_hash(key) & g->mask;
 
 	while (g->slots[i].count && memcmp(&g->slots[i].key, key, sizeof(*key)))
 		i = (i + 1) & g->mask;

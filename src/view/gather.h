@@ -35,5 +35,6 @@ struct gather {
 void gather_release(struct gather *g);
 /* 0, -ENOMEM or -EOVERFLOW (the sum needs more than 64 bits), with error_text. */
 int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns);
+uint64_t gather_hash(const struct gather_key *key);
 /* The n-th sum, in no particular order; NULL past the last. Start with *n = 0. */
 const struct gather_sum *gather_next(const struct gather *g, size_t *n);

@@ -126,9 +126,14 @@ static int add_task(struct placer *p, uint32_t *node, const struct gather_key *k
 	return add_frame(p, node, TREE_THREAD, t->tid, profile_string(p->reader, t->name, NULL));
 }
 
+static int add_call(struct placer *p, uint32_t *node, uint32_t api)
+{
+	return add_frame(p, node, TREE_API, 0, profile_string(p->reader, api, NULL));
+}
+
 /* A stack without CUDA's inside, and the call: `api` or, where that is not known, what its frame is
  * called that was cut off last. */
-static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, const char *api)
+static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t api)
 {
 	const struct profile_location *l;
 	uint32_t call = 0;
@@ -138,25 +143,20 @@ static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, const ch
 		stack = stacks_cut_cuda(&p->stacks, stack, api, &call);
 	error = stacks_place(&p->stacks, *node, stack, node);
 	l = profile_location(p->reader, call);
-	if (l && !*api)
-		api = profile_string(p->reader, l->name, NULL);
-	if (error || !*api)
-		return error;
-	return add_frame(p, node, TREE_API, 0, api);
+	if (l && !api)
+		api = l->name;
+	return error || !api ? error : add_call(p, node, api);
 }
 
 static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
 {
-	const char *api = profile_string(p->reader, key->api, NULL);
 	int error;
 
 	if (key->stack)
-		return add_caller(p, node, key->stack, api);
+		return add_caller(p, node, key->stack, key->api);
 	error = add_note(p, node,
 		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
-	if (error || !*api)
-		return error;
-	return add_frame(p, node, TREE_API, 0, api);
+	return error || !key->api ? error : add_call(p, node, key->api);
 }
 
 static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
@@ -166,12 +166,12 @@ static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 	if (error)
 		return error;
 	if (key->node_stack && p->options->graph_stack == VIEW_GRAPH_CAPTURE)
-		return add_caller(p, node, key->node_stack, "");
+		return add_caller(p, node, key->node_stack, 0);
 	error = add_launch(p, node, key);
 	if (!error && key->node_stack) {
 		error = add_note(p, node, "graph node made at");
 		if (!error)
-			error = add_caller(p, node, key->node_stack, "");
+			error = add_caller(p, node, key->node_stack, 0);
 	}
 	return error;
 }

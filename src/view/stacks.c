@@ -233,15 +233,16 @@ static uint32_t location_id(const struct stacks *s, uint32_t stack)
 	return n ? n->location : 0;
 }
 
-/* Without a frame near the leaf whose name is the call's, and what lies below it. */
-static uint32_t cut_named(const struct stacks *s, uint32_t stack, const char *api, uint32_t *call)
+/* Without a frame near the leaf whose name is the call's, and what lies below it. Equal texts have one
+ * id in a profile. */
+static uint32_t cut_named(const struct stacks *s, uint32_t stack, uint32_t api, uint32_t *call)
 {
 	uint32_t at = stack;
 
-	for (int depth = 0; at && *api && depth < CALL_SEARCH_DEPTH; depth++) {
+	for (int depth = 0; at && api && depth < CALL_SEARCH_DEPTH; depth++) {
 		const struct profile_location *l = location_of(s, at);
 
-		if (l && l->name && !strcmp(profile_string(s->reader, l->name, NULL), api)) {
+		if (l && l->name == api) {
 			*call = location_id(s, at);
 			return parent_of(s, at);
 		}
@@ -250,7 +251,7 @@ static uint32_t cut_named(const struct stacks *s, uint32_t stack, const char *ap
 	return stack;
 }
 
-uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, const char *api, uint32_t *ret_call)
+uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call)
 {
 	uint32_t at = skip_kernel(s, stack), kept = stack, call = 0;
 	const struct profile_location *l;

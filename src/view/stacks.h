@@ -37,7 +37,8 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
 /*
  * The part of a launching stack that is the program's own: without the frames at the leaf end that
  * lie in CUDA's libraries (and kernel frames below them), and without a frame named as the call
- * itself and what lies below that (a program with the CUDA runtime linked in). *ret_call is the
+ * itself (`api`, a string; 0: not known) and what lies below that (a program with the CUDA runtime
+ * linked in). *ret_call is the
  * location of the last frame cut off, seen from the leaf; 0 when none was.
  */
-uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, const char *api, uint32_t *ret_call);
+uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);
