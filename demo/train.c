@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The demo: a training loop in small, as a thing to profile. A thread prepares batches on the CPU;
- *each step copies one to the GPU, runs the model forward and backward, updates the weights and
- *waits. Every EVALUATE_EVERY steps it evaluates: a CUDA graph of the forward pass, captured once,
- *is replayed on a second stream.
+ * each step copies one to the GPU, runs the model forward and backward, updates the weights and
+ * waits. Every EVALUATE_EVERY steps it evaluates: a CUDA graph of the forward pass, captured once,
+ * is replayed on a second stream.
  *
  *	train [--steps N] [--seconds S]
  */
