@@ -606,6 +606,13 @@ static int by_call_time(const void *left, const void *right)
 	return order(a->time.total_ns, b->time.total_ns, a->api, b->api);
 }
 
+static int by_device_number(const void *left, const void *right)
+{
+	const struct summary_device *a = left, *b = right;
+
+	return order(b->number, a->number, a->device, b->device);
+}
+
 /* By GPU time, then CPU time: the two are not added up. */
 static int by_task_time(const void *left, const void *right)
 {
@@ -628,6 +635,7 @@ static void sort_tables(struct summary *s)
 	sort(&s->copies, by_copy_time);
 	sort(&s->sets, by_set_time);
 	sort(&s->call_times, by_call_time);
+	sort(&s->devices, by_device_number);
 	sort(&s->processes, by_task_time);
 	sort(&s->threads, by_task_time);
 }

@@ -7,7 +7,7 @@
  * estimate or a bound its comment says so.
  *
  * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists are
- * sorted by time, longest first; equals by id.
+ * sorted by time, longest first; equals by id. Devices are sorted by number.
  */
 #pragma once
 

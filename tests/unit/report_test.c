@@ -397,6 +397,29 @@ static const char *folded_by_device(void)
 	return buf_text(&text);
 }
 
+static void gpus_stand_in_the_order_of_their_numbers(void)
+{
+	struct profile_device d = {.uuid = {7}, .ordinal = 5};
+	struct profile_op op = {.kind = OP_SET};
+	struct made m = {0};
+	int status;
+	const char *text, *five;
+
+	CHECK(profile_writer_open(&m.w, empty_path) == 0);
+	d.name = string(&m, "B");
+	for (uint64_t i = 0; i < 2; i++, d.ordinal = 3, d.uuid[0] = 8) {
+		uint32_t id = 0;
+
+		CHECK(profile_add_device(m.w, &d, &op.device) == 0);
+		CHECK(profile_add_op(m.w, &op, &id) == 0);
+		write_work(&m, (struct profile_work){.op = id, .start_ns = 5, .duration_ns = 2 - i});
+	}
+	CHECK(profile_writer_close(m.w) == 0);
+	text = report(&status, empty_path, NULL, NULL);
+	five = strstr(text, "  5 B\n");
+	CHECK(five && strstr(text, "  3 B\n") && strstr(text, "  3 B\n") < five);
+}
+
 static void gpus_that_each_process_calls_0_are_told_apart(void)
 {
 	struct profile_device d = {.uuid = {0xef}};
@@ -505,6 +528,7 @@ int main(void)
 	RUN(json_holds_the_same_sums);
 	RUN(a_narrow_terminal_cuts_names_and_leaves_out_extremes);
 	RUN(wide_gives_names_whole);
+	RUN(gpus_stand_in_the_order_of_their_numbers);
 	RUN(gpus_that_each_process_calls_0_are_told_apart);
 	RUN(work_of_no_thread_is_in_the_table_of_threads_too);
 	RUN(top_limits_the_rows_and_says_so);
