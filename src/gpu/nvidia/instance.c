@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -235,14 +236,15 @@ void instance_handle_socket(struct instance *i)
 static bool has_ended(uint32_t pid)
 {
 	struct buf stat = BUF_INIT;
-	char path[32];
 	const char *state;
+	char path[32];
 	bool ended;
 
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return true;
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	ended = io_read_file(path, 4096, &stat) != 0;
-	state = ended ? NULL : strrchr(buf_text(&stat), ')');
-	ended = ended || (state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3)));
+	state = io_read_file(path, 4096, &stat) ? NULL : strrchr(buf_text(&stat), ')');
+	ended = state && (!strncmp(state, ") Z", 3) || !strncmp(state, ") X", 3));
 	buf_release(&stat);
 	return ended;
 }
