@@ -6,9 +6,14 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+/* Patience with a record that is being written: at least 60 ms. */
+#define PAUSE_NS 20000
+#define PAUSES	 3000
 
 int ring_open(struct ring *r, int map_fd, size_t size)
 {
@@ -68,7 +73,7 @@ static uint64_t record_space(uint32_t head)
 	return ((uint64_t)length + BPF_RINGBUF_HDR_SZ + 7) & ~7ull;
 }
 
-const void *ring_peek(struct ring *r, size_t *ret_size)
+static const void *peek(struct ring *r, size_t *ret_size)
 {
 	uint32_t head;
 
@@ -80,6 +85,20 @@ const void *ring_peek(struct ring *r, size_t *ret_size)
 		r->position += record_space(head);
 	}
 	return NULL;
+}
+
+const void *ring_peek(struct ring *r, size_t *ret_size)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	const void *record = peek(r, ret_size);
+
+	for (int i = 0; !record && r->position < r->limit && i < PAUSES; i++) {
+		nanosleep(&pause, NULL);
+		record = peek(r, ret_size);
+	}
+	if (!record)
+		r->limit = r->position; /* no second patience in this round */
+	return record;
 }
 
 void ring_take(struct ring *r)

@@ -31,7 +31,9 @@ int ring_open(struct ring *r, int map_fd, size_t size);
 void ring_close(struct ring *r);
 /* Lets ring_peek see what is in the ring now; returns how many bytes that is. */
 size_t ring_snapshot(struct ring *r);
-/* The next record within the snapshot, or NULL. Records their writer gave up are passed over. */
+/* The next record within the snapshot, or NULL. Records their writer gave up are passed over. One that is still
+ * being written is waited for (a program may be preempted in the middle of that): records behind it are complete,
+ * and their effects may be seen elsewhere already. */
 const void *ring_peek(struct ring *r, size_t *ret_size);
 /* Takes the record that ring_peek showed. */
 void ring_take(struct ring *r);
