@@ -30,6 +30,25 @@ size_t utf8_sequence(const char *p, size_t left)
 	return length;
 }
 
+static uint32_t code_point(const char *p, size_t length)
+{
+	const unsigned char *s = (const unsigned char *)p;
+	uint32_t code = length == 1 ? s[0] : s[0] & (0x7f >> length);
+
+	for (size_t i = 1; i < length; i++)
+		code = code << 6 | (s[i] & 0x3f);
+	return code;
+}
+
+bool utf8_is_unfit(const char *p, size_t length)
+{
+	uint32_t code = code_point(p, length);
+
+	return (code >= 0x7f && code <= 0x9f) || (code >= 0x200e && code <= 0x200f) ||
+		(code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+		code == 0x061c || code == 0xfeff || code == 0xfffe || code == 0xffff;
+}
+
 void json_string(struct buf *b, const char *text, size_t size)
 {
 	buf_putc(b, '"');

@@ -13,3 +13,7 @@
 void json_string(struct buf *b, const char *text, size_t size);
 /* The length of the valid UTF-8 sequence at p (1 to 4), or 0 when there is none. */
 size_t utf8_sequence(const char *p, size_t left);
+/* True for sequences that nobody should get to see as they are: C1 controls, line and paragraph
+ * separators, direction marks and overrides, U+FEFF inside text, and those that XML 1.0 leaves out
+ * (U+FFFE, U+FFFF). C0 controls are not among them. */
+bool utf8_is_unfit(const char *p, size_t length);

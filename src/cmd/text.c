@@ -123,9 +123,7 @@ static void append_clean(struct buf *b, const char *text, size_t size)
 		size_t length = utf8_sequence(text + i, size - i);
 		unsigned char c = (unsigned char)text[i];
 
-		/* U+0080 to U+009F are control characters, too. */
-		if (!length || c < 0x20 || c == 0x7f ||
-			(length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0))
+		if (!length || c < 0x20 || utf8_is_unfit(text + i, length))
 			buf_putc(b, '?');
 		else
 			buf_append(b, text + i, length);

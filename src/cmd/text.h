@@ -2,7 +2,7 @@
 /*
  * Numbers and names for people, in terminals: three significant digits with a unit, thousands separated,
  * names cut to a width in columns (one column a code point). Names come from untrusted programs, so
- * control characters and broken UTF-8 become '?'.
+ * control characters, those that turn the direction of text, and broken UTF-8 become '?'.
  */
 #pragma once
 

@@ -9,26 +9,6 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-static uint32_t code_point(const char *p, size_t length)
-{
-	const unsigned char *s = (const unsigned char *)p;
-	uint32_t code = length == 1 ? s[0] : s[0] & (0x7f >> length);
-
-	for (size_t i = 1; i < length; i++)
-		code = code << 6 | (s[i] & 0x3f);
-	return code;
-}
-
-/* Code points that no reader should get to see: C1 controls, line and paragraph separators,
- * direction marks and overrides, U+FEFF inside text, and those that XML 1.0 leaves out (U+FFFE,
- * U+FFFF). */
-static bool is_unfit(uint32_t code)
-{
-	return (code >= 0x7f && code <= 0x9f) || (code >= 0x200e && code <= 0x200f) ||
-		(code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-		code == 0x061c || code == 0xfeff || code == 0xfffe || code == 0xffff;
-}
-
 static const char *reference(char c)
 {
 	switch (c) {
@@ -58,7 +38,7 @@ static void put_clean(struct buf *b, const char *text, size_t size, bool referen
 
 			buf_puts(b, picture);
 			length = 1;
-		} else if (!length || is_unfit(code_point(text + i, length))) {
+		} else if (!length || utf8_is_unfit(text + i, length)) {
 			buf_puts(b, REPLACEMENT);
 			length = length ? length : 1;
 		} else if (entity) {

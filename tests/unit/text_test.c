@@ -68,6 +68,7 @@ static void what_a_terminal_would_obey_is_not_printed(void)
 	CHECK_TEXT(fit("a\x1b[31mb\n\tc\x7f", 0), "a?[31mb??c?");
 	CHECK_TEXT(fit("a\xc2\x9b" "31m", 0), "a?31m");
 	CHECK_TEXT(fit("a\xff\xc3", 0), "a??");
+	CHECK_TEXT(fit("a\xe2\x80\xae" "b\xe2\x80\xa8", 0), "a?b?");
 }
 
 int main(void)
