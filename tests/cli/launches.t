@@ -142,7 +142,7 @@ rm -f p.xpu
 	>out &
 recorder=$!
 for _ in $(seq 100); do
-	[ "$(told 'r["works"] > 0')" = True ] && break
+	[ "$(told 'r["works"] > 0' 2>/dev/null)" = True ] && break
 	sleep 0.1
 done
 kill -9 $recorder

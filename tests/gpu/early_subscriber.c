@@ -33,4 +33,3 @@ __attribute__((constructor)) static void subscribe(void)
 		fprintf(stderr, "early_subscriber: CUPTI said %d\n",
 			function(&subscriber, callback, NULL));
 }
-

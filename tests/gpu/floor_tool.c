@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The least that a tool using CUPTI costs: a library for CUDA_INJECTION64_PATH that receives and
- *counts, and does nothing else. What it adds to a program is the floor under any profiler's
- *overhead.
+ * counts, and does nothing else. What it adds to a program is the floor under any profiler's
+ * overhead.
  *
  *	XPUPROF_FLOOR=activity		records of kernels, copies and sets
  *	XPUPROF_FLOOR=callbacks		ENTER and EXIT of launches

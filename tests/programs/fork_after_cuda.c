@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * As a PyTorch DataLoader does: a process that uses CUDA forks workers that do not, and goes on.
- *Half the workers leave by exit(), which runs what was registered with atexit, half by _exit().
+ * Half the workers leave by exit(), which runs what was registered with atexit, half by _exit().
  *
  *	fork_after_cuda [--workers N]
  *

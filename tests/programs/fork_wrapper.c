@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Starts a program twice, once as a child and once as a grandchild, and waits for both: as
- *launchers of distributed jobs do. Leaves with the first status that is not 0.
+ * launchers of distributed jobs do. Leaves with the first status that is not 0.
  *
  *	fork_wrapper PROGRAM [ARGUMENTS...]
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A program whose launches are known: how many of which kernel by which function, over threads,
- *streams and graphs. It prints what it did (expect.h).
+ * streams and graphs. It prints what it did (expect.h).
  *
  *	launches [--repeat N]	everything, N times
  *	launches --sequence	one of each from one thread, for comparing drivers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Reports the signals it gets: prints "ready", then the name of each, and leaves with status 0 when
- *there was none for the given time, or at once after the given number.
+ * there was none for the given time, or at once after the given number.
  *
  *	sigprog [SECONDS [COUNT]]
  */
