@@ -42,6 +42,8 @@ const volatile uint64_t wakeup_bytes; /* wake the reader when a ring holds this 
 struct bpf_losses lost;
 uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
 uint32_t wanted_pid;   /* see track_wanted */
+uint32_t program_pid;  /* whose signals are noted, as the recorder's namespace counts; 0: nobody's */
+uint64_t program_signals_ns[BPF_SIGNALS]; /* by number: when the latest was sent to it */
 
 struct tracked_process {
 	uint64_t leader; /* address of the leader's task_struct; 0: entered by the recorder */
@@ -258,6 +260,22 @@ int BPF_PROG(on_free, struct task_struct *task)
 		return 0;
 	send_exit(p->pid);
 	bpf_map_delete_elem(&tracked, &tgid);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ signals to the program */
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_struct *task)
+{
+	uint64_t index = number;
+
+	if (!program_pid || recorded_pid(task) != program_pid)
+		return 0;
+	/* The bound has to be on the register used, not on a copy of it. */
+	asm volatile("" : "+r"(index));
+	if (index < BPF_SIGNALS)
+		program_signals_ns[index] = bpf_ktime_get_ns();
 	return 0;
 }
 

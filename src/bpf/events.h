@@ -25,6 +25,7 @@ typedef __u64 uint64_t;
 #define BPF_STACK_DEPTH_MAX  127 /* frames of one kind; also the kernel's own limit */
 #define BPF_COMM_SIZE        16
 #define BPF_ARGUMENTS_MAX    512
+#define BPF_SIGNALS          32 /* those without queue */
 
 /* How a walk over user frames ended. */
 enum bpf_walk_end {

@@ -31,6 +31,8 @@ struct task_struct {
 	char comm[16];
 };
 
+struct kernel_siginfo;
+
 struct bpf_iter__task {
 	struct task_struct *task;
 };

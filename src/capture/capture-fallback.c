@@ -30,6 +30,15 @@ int capture_track_tree(struct capture *c, pid_t pid)
 	return not_built();
 }
 
+void capture_note_signals(struct capture *c, pid_t pid)
+{
+}
+
+uint64_t capture_signal_ns(const struct capture *c, int number)
+{
+	return 0;
+}
+
 int capture_start(struct capture *c)
 {
 	return not_built();

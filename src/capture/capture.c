@@ -523,6 +523,16 @@ int capture_track(struct capture *c, pid_t pid)
 	return error;
 }
 
+void capture_note_signals(struct capture *c, pid_t pid)
+{
+	programs_note_signals(c->programs, pid);
+}
+
+uint64_t capture_signal_ns(const struct capture *c, int number)
+{
+	return programs_signal_ns(c->programs, number);
+}
+
 struct tree {
 	struct capture *c;
 	struct map members; /* pids that are followed */

@@ -255,6 +255,18 @@ int programs_track(struct programs *p, pid_t pid)
 	return 0;
 }
 
+void programs_note_signals(struct programs *p, pid_t pid)
+{
+	__atomic_store_n(&p->bpf->bss->program_pid, (uint32_t)pid, __ATOMIC_RELAXED);
+}
+
+uint64_t programs_signal_ns(const struct programs *p, int number)
+{
+	return number > 0 && number < BPF_SIGNALS
+		? __atomic_load_n(&p->bpf->bss->program_signals_ns[number], __ATOMIC_RELAXED)
+		: 0;
+}
+
 /* ------------------------------------------------------------------ samples and launches */
 
 static int start_samples(void *context, int cpu)

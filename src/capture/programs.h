@@ -21,6 +21,9 @@ struct programs;
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers);
 int programs_track(struct programs *p, pid_t pid);
+/* From now on, when this signal was last sent to that process (0: not yet). */
+void programs_note_signals(struct programs *p, pid_t pid);
+uint64_t programs_signal_ns(const struct programs *p, int number);
 int programs_start(struct programs *p);
 int programs_stop(struct programs *p);
 void programs_close(struct programs *p);

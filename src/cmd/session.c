@@ -8,7 +8,9 @@
  * launch path of the program.
  *
  * Signals. The program shares our process group, so what the terminal sends (Ctrl-C, Ctrl-\) reaches it
- * without us; what somebody sends to us alone is passed on once. One that comes before the program has
+ * without us, and what somebody sends to us alone is passed on once. Others (kill %1, timeout, systemd) send
+ * theirs to each of a group, and no field of a signal tells that; but the BPF side sees that the program got
+ * the same one in the same moment. One that comes before the program has
  * begun ends the recording instead, and the program never begins.
  */
 #include "cmd/session_internal.h"
@@ -31,6 +33,7 @@
 #define ROUND_BUSY_MS   5
 #define FLUSH_PERIOD_NS NS_PER_SECOND
 #define STATUS_PERIOD_NS (NS_PER_SECOND / 2)
+#define SAME_SIGNAL_NS  (20 * NS_PER_MS)
 #define STOP_TIMEOUT_MS 3000
 #define STOP_POLL_US    2000
 
@@ -106,6 +109,8 @@ static int spawn(struct session *s)
 	error = target_spawn(&s->target, s->user, &s->signals, s->options.command);
 	if (!error && s->capture)
 		error = capture_track(s->capture, s->target.pid);
+	if (!error && s->capture)
+		capture_note_signals(s->capture, s->target.pid);
 	return error;
 }
 
@@ -176,6 +181,17 @@ static int drain(struct session *s, bool *ret_busy)
 	return error;
 }
 
+/* Whether the program has got (or gets, in a moment) this signal from whoever sent it to us. */
+static bool program_has_it_too(const struct session *s, int number)
+{
+	uint64_t since_ns = clock_now_ns() - SAME_SIGNAL_NS;
+
+	if (!s->capture)
+		return false;
+	usleep(SAME_SIGNAL_NS / 1000);
+	return capture_signal_ns(s->capture, number) > since_ns;
+}
+
 /* A signal the terminal or the kernel sent to the whole group has reached the program by itself. */
 static void handle_signal(struct session *s, int number, bool alone)
 {
@@ -185,7 +201,7 @@ static void handle_signal(struct session *s, int number, bool alone)
 		s->stop_requested = true;
 		return;
 	}
-	if (!alone)
+	if (!alone || program_has_it_too(s, number))
 		return;
 	if (s->signal_passed_on) {
 		s->stop_requested = true;

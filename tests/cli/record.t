@@ -94,6 +94,35 @@ wait $pid
 is $? 0 "a second one ends the recording and leaves the program alone"
 true_that "with its profile written" "$build/xpuprof" report p.xpu >/dev/null
 
+# What is sent to the whole group reaches the program by itself.
+cat >count_terms.py <<'E2'
+import signal, sys, time
+terms = []
+signal.signal(signal.SIGTERM, lambda *_: terms.append(1))
+open("ready", "w")
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    time.sleep(0.01)
+sys.exit(40 + len(terms))
+E2
+cat >group.py <<'E2'
+import os, signal, subprocess, sys, time
+recorder = subprocess.Popen([sys.argv[1], "record", "-q", "-o", "g.xpu", "--", "python3", "count_terms.py"],
+                            start_new_session=True)
+while not os.path.exists("ready"):
+    time.sleep(0.01)
+os.kill(recorder.pid, signal.SIGTERM)
+os.killpg(recorder.pid, signal.SIGTERM)
+print(recorder.wait())
+E2
+name="a signal to us and to our whole group, as timeout sends it, reaches the program once"
+rm -f ready
+if cpu_side; then
+	is "$(python3 group.py "$build/xpuprof")" 41 "$name"
+else
+	skip "$name" "without BPF it cannot be told"
+fi
+
 # How we are started ourselves.
 cat >start_with.py <<'E2'
 import os, signal, sys
