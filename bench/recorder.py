@@ -210,14 +210,22 @@ def stream(runs):
 
 
 def burst(runs):
-    """500,000 launches a second for 10 s."""
-    for _ in range(runs):
-        r = paced(500_000, 10)
-        report = r.report()
-        achieved = 5_000_000 / r.wall_s
-        print(f"  {achieved:9,.0f} launches a second; {report['works']:,} of 5,000,000 have their work;"
-              f" recorder {r.cpu_s / r.wall_s * 100:.0f} % of one core, peak {r.peak_kib / 1024:.1f} MiB;"
-              f" lost {lost(report)}")
+    """500,000 launches a second for 10 s, from one thread and from eight."""
+    for threads in 1, 8:
+        cpus, peaks, works, losses = [], [], 0, {}
+        for _ in range(runs):
+            command = [LAUNCH_RATE, "--launches", str(5_000_000 // threads), "--rate", str(500_000 // threads),
+                       "--threads", str(threads)]
+            r = Recording(command)
+            report = r.report()
+            works += report["works"]
+            cpus.append(r.cpu_s / r.wall_s * 100)
+            peaks.append(r.peak_kib / 1024)
+            losses[lost(report)] = losses.get(lost(report), 0) + 1
+        print(f"  {threads} threads: {works:,} of {5_000_000 * runs:,} launches have their work;"
+              f" CPU, % of one core {spread(cpus, '{:.0f}')}; peak MiB {spread(peaks, '{:.1f}')}")
+        for what, times in losses.items():
+            print(f"    lost in {times} runs: {what}")
 
 
 SECTIONS = {"pairs": (pairs, 3), "markers": (markers, 3), "rate": (rate, 1), "start": (start, 20), "idle": (idle, 1),

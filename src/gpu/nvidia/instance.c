@@ -31,6 +31,7 @@
 #define SILENCE_NS	   (5 * NS_PER_SECOND)	/* patience with a process that hung up and lives */
 #define HOLE_NS		   (5 * NS_PER_SECOND)	/* patience with a writer that is not done */
 #define RELEASE_SLOTS	   1024
+#define AWAY_NS		   (50 * NS_PER_MS) /* how long the recorder stays away when we are not busy */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -377,9 +378,19 @@ static int end(struct instance *i)
 	return sink->instance_end(sink->context, i->number);
 }
 
+/* True when much has come since the last drain, or would come until the next one at this rate: a drain
+ * soon after another finds little, however fast the ring fills. */
+static bool is_busy(struct instance *i, uint64_t waiting, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - i->drained_ns + 1;
+
+	i->drained_ns = now_ns;
+	return waiting > i->slots / 16 || waiting * AWAY_NS / since_ns > i->slots / 4;
+}
+
 int instance_drain(struct instance *i, bool *ret_busy)
 {
-	uint64_t waiting = i->reader.limit - i->reader.tail;
+	uint64_t waiting = i->reader.limit - i->reader.tail, now_ns = clock_now_ns();
 	int error = 0;
 
 	if (i->phase == INSTANCE_WAITING)
@@ -387,7 +398,7 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	if (i->phase != INSTANCE_LIVE && i->phase != INSTANCE_LAST)
 		return 0;
 	if (!i->corrupt)
-		error = read_ring(i, clock_now_ns());
+		error = read_ring(i, now_ns);
 	if (error == -EPROTO) {
 		i->corrupt = true;
 		error = 0;
@@ -400,7 +411,7 @@ int instance_drain(struct instance *i, bool *ret_busy)
 		count_counters(i);
 	if (!i->corrupt)
 		add_reported(i);
-	if (waiting > i->slots / 16)
+	if (is_busy(i, waiting, now_ns))
 		*ret_busy = true;
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
 }

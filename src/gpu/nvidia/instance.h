@@ -76,6 +76,7 @@ struct instance {
 	void *memory;
 	uint32_t slots;
 	struct ring_reader reader;
+	uint64_t drained_ns;
 	uint64_t hole; /* where the reader waits, plus one; 0: nowhere */
 	uint64_t hole_ns;
 	uint32_t echo; /* the library's last sign of life */
