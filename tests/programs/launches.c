@@ -5,7 +5,7 @@
  *
  *	launches [--repeat N]	everything, N times
  *	launches --sequence	one of each from one thread, for comparing drivers
- *(tests/gpu/cupti_sequence.c)
+ *				(tests/gpu/cupti_sequence.c)
  */
 #include "gpu.h"
 #include "expect.h"
