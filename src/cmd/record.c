@@ -7,6 +7,7 @@
  * beside the first output that is a file.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,10 +204,20 @@ static bool is_regular(const char *path)
 	return !lstat(path, &st) && S_ISREG(st.st_mode);
 }
 
+/* The file itself and not whatever has its name by then; and none that has a second name elsewhere. */
 static void give_away(const struct target_user *u, const char *path)
 {
-	if (u->switched && is_regular(path) && lchown(path, u->uid, u->gid))
+	struct stat st;
+	int fd;
+
+	if (!u->switched || !is_regular(path))
+		return;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) ||
+		(S_ISREG(st.st_mode) && st.st_nlink == 1 && fchown(fd, u->uid, u->gid)))
 		cmd_error("cannot give '%s' to %s: %s", path, u->name, strerror(errno));
+	if (fd >= 0)
+		close(fd);
 }
 
 static int make_outputs(const struct record *r, const struct target_user *u)

@@ -37,7 +37,13 @@ static int make_runtime_dir(struct session *s)
 		s->runtime_dir[0] = '\0';
 		return error_errno(-errno, "cannot make a folder in /tmp for the recording");
 	}
-	if (s->user->switched && chown(s->runtime_dir, s->user->uid, s->user->gid))
+	return 0;
+}
+
+/* When all is in place: what goes on by path in a folder of somebody else's may go elsewhere. */
+static int give_runtime_dir_away(struct session *s)
+{
+	if (s->user->switched && lchown(s->runtime_dir, s->user->uid, s->user->gid))
 		return error_errno(-errno, "cannot give '%s' to the program's user", s->runtime_dir);
 	return 0;
 }
@@ -139,6 +145,7 @@ static int open_gpu(struct session *s)
 	s->gpu_ops = gpu_backends[0];
 	error = s->gpu_ops->open(&s->gpu, &options, s->writer, s->tasks,
 		correlator_sink(s->correlator));
+	error = error ?: give_runtime_dir_away(s);
 	return error ?: s->gpu_ops->environment(s->gpu, add_environment, s);
 }
 

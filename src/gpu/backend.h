@@ -20,7 +20,8 @@
 struct gpu_backend; /* each backend's own */
 
 struct gpu_options {
-	const char *runtime_dir; /* private folder of the recording (0700), owned by the target's user */
+	const char *runtime_dir; /* private folder of the recording (0700), ours until it is open, then the
+				  * target's user's */
 	const char *library;     /* path of libxpuprof-inject.so */
 	uint32_t target_uid;     /* only this user's processes may connect */
 	uint32_t target_gid;

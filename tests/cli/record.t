@@ -247,6 +247,14 @@ if [ "$(id -u)" = 0 ]; then
 	is "$out" "nobody
 $(getent passwd nobody | cut -d: -f6) " "under sudo the program runs as the caller, with the caller's HOME"
 	is "$(stat -c %U drop/s.xpu)" nobody "and the profile is the caller's"
+	name="and the GPU work of a program that runs as another user is recorded"
+	if setpriv --reuid=nobody --clear-groups test -r "$build/sim/libcuda.so.1"; then
+		run env SUDO_UID="$(id -u nobody)" LD_LIBRARY_PATH="$(cd "$build/sim" && pwd)" "$build/xpuprof" \
+			record -q -o drop/g.xpu -- "$build/tests/targets/inject_target" launch 10
+		has "$("$build/xpuprof" report --json drop/g.xpu)" '"works":10,' "$name"
+	else
+		skip "$name" "nobody cannot read the build"
+	fi
 	run env SUDO_UID="$(id -u nobody)" "$build/xpuprof" record -q --as-root -o drop/s.xpu -- id -un
 	is "$out" root "--as-root keeps root"
 	# A shell under sudo's name shows in /proc what sudo's own process would: the caller's environment.

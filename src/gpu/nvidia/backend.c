@@ -79,7 +79,7 @@ static int listen_at(struct gpu_backend *b, const struct gpu_options *o)
 		return error_errno(-errno, "cannot create a socket");
 	if (bind(b->listener, (struct sockaddr *)&b->address, sizeof(b->address)) ||
 		chmod(path, 0600) ||
-		(geteuid() != o->target_uid && chown(path, o->target_uid, o->target_gid)) ||
+		(geteuid() != o->target_uid && lchown(path, o->target_uid, o->target_gid)) ||
 		listen(b->listener, 512))
 		return error_errno(-errno, "cannot listen at '%s'", path);
 	b->epoll = epoll_create1(EPOLL_CLOEXEC);
