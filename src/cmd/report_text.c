@@ -366,20 +366,21 @@ static void put_latency(const struct report *r, struct buf *out)
 	static const double percents[] = {50, 90, 99, 99.9};
 	const struct summary_latency *l = &r->summary->latency;
 	const struct histogram *h = &l->times;
-	char cell[TEXT_CELL], count[TEXT_CELL];
+	char cell[TEXT_CELL];
 
 	if (!h->count && !l->backwards)
 		return;
-	buf_puts(out, "\nFrom launch to start\n");
+	buf_puts(out, "\nFrom launch to start, of work outside graphs\n");
 	if (h->count) {
-		buf_printf(out, "%10s mean of %s pieces of work outside graphs\n",
-			text_duration(cell, h->sum / h->count), text_count(count, h->count));
-		buf_printf(out, "%10s min\n", text_duration(cell, h->min));
+		buf_printf(out, "%10s %9s %9s %9s %9s %9s %9s %9s\n", "count", "mean", "min", "p50", "p90",
+			"p99", "p99.9", "max");
+		buf_printf(out, "%10s", text_count(cell, h->count));
+		buf_printf(out, " %9s", text_duration(cell, h->sum / h->count));
+		buf_printf(out, " %9s", text_duration(cell, h->min));
 		for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]); i++)
-			buf_printf(out, "%10s %g %% are at or below (within %g %%)\n",
-				text_duration(cell, histogram_percentile(h, percents[i])), percents[i],
-				HISTOGRAM_ERROR_PERCENT);
-		buf_printf(out, "%10s max\n", text_duration(cell, h->max));
+			buf_printf(out, " %9s",
+				text_duration(cell, histogram_percentile(h, percents[i])));
+		buf_printf(out, " %9s\n", text_duration(cell, h->max));
 	}
 	if (l->backwards)
 		buf_printf(out, "%10s started before their launch, by the clocks, and are not in these\n",
