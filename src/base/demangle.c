@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * libiberty's demanglers, those of the GNU tools: Rust's first, as cplus_demangle does it, since its
- * older mangling also reads as C++.
+ * libiberty's demanglers, those of the GNU tools: Rust's first, as cplus_demangle does it, since
+ * its older mangling also reads as C++.
  *
- * A mangled name may refer back to its own parts, so its readable form can be exponentially longer: 300
- * bytes for gigabytes. Names are not trusted; when the text gets too long, the demangler is left in
- * its middle, by a jump out of the function it hands each piece to. It keeps its state on the stack
- * (but for a few bytes of Rust's punycode, which are lost then).
+ * A mangled name may refer back to its own parts, so its readable form can be exponentially longer:
+ * 300 bytes for gigabytes. Names are not trusted; when the text gets too long, the demangler is
+ * left in its middle, by a jump out of the function it hands each piece to. It keeps its state on
+ * the stack (but for a few bytes of Rust's punycode, which are lost then).
  */
 #include "base/demangle.h"
 

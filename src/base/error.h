@@ -2,9 +2,9 @@
 /*
  * Errors travel upwards as 0 or -errno, with one line of context beside them.
  *
- * The function that first sees a failure calls error_set(), which keeps the text for this thread and
- * returns the negative code, so that `return error_set(-EINVAL, "...")` is the whole pattern. Layers
- * above pass the code on; only src/cmd/ prints error_text().
+ * The function that first sees a failure calls error_set(), which keeps the text for this thread
+ * and returns the negative code, so that `return error_set(-EINVAL, "...")` is the whole pattern.
+ * Layers above pass the code on; only src/cmd/ prints error_text().
  *
  * Text is lower case, has no full stop, says what failed first and quotes its subject:
  * "cannot open 'x.xpu': Permission denied".
@@ -17,5 +17,6 @@ int error_set(int code, const char *format, ...) __attribute__((format(printf, 2
 /* As error_set, and appends ": " and the code's own description. */
 int error_errno(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The text of this thread's last error; never NULL, valid until the next error_set in this thread. */
+/* The text of this thread's last error; never NULL, valid until the next error_set in this
+ * thread. */
 const char *error_text(void);

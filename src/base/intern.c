@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Entries by id in one array; an open-addressing index of ids over them, at most half full; bytes in
- * blocks of 64 KiB (a longer string gets a block of its own).
+ * Entries by id in one array; an open-addressing index of ids over them, at most half full; bytes
+ * in blocks of 64 KiB (a longer string gets a block of its own).
  */
 #include "base/intern.h"
 
@@ -148,13 +148,14 @@ static int add_hashed(struct interner *in, const void *data, size_t size, uint64
 	return 0;
 }
 
-int interner_add(struct interner *in, const void *data, size_t size, uint32_t *ret_id, int *ret_added)
+int interner_add(
+	struct interner *in, const void *data, size_t size, uint32_t *ret_id, int *ret_added)
 {
 	return add_hashed(in, data, size, hash_bytes(data, size), ret_id, ret_added);
 }
 
-/* A look-up follows three pointers (index, entry, bytes), each likely not in the cache; for a group of
- * items each step is asked for all of them before the first one needs it. */
+/* A look-up follows three pointers (index, entry, bytes), each likely not in the cache; for a group
+ * of items each step is asked for all of them before the first one needs it. */
 int interner_add_all(struct interner *in, struct interner_item *items, size_t count)
 {
 	const struct entry *entries;

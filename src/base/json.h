@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing JSON into a buffer. Only strings need care: names come from untrusted programs, so bytes that
- * are not UTF-8 become U+FFFD and control characters are escaped.
+ * Writing JSON into a buffer. Only strings need care: names come from untrusted programs, so bytes
+ * that are not UTF-8 become U+FFFD and control characters are escaped.
  */
 #pragma once
 

@@ -65,7 +65,8 @@ int map_put(struct map *m, uint64_t key, uint64_t value)
 	return 0;
 }
 
-/* Moves later members of the probe run back into the gap, so that lookups never meet a false end. */
+/* Moves later members of the probe run back into the gap, so that lookups never meet a false
+ * end. */
 static void close_gap(struct map *m, size_t gap)
 {
 	size_t i = gap;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash map from a 64-bit key to a 64-bit value: open addressing, linear probing, at most 3/4 full,
- * deletion by shifting back (no tombstones). Any key and any value are allowed.
+ * A hash map from a 64-bit key to a 64-bit value: open addressing, linear probing, at most 3/4
+ * full, deletion by shifting back (no tombstones). Any key and any value are allowed.
  */
 #pragma once
 

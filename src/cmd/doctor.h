@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `xpuprof doctor`: each looks at one thing and says how it is, in one line, and what one
- * step would change it. doctor.c has the table; a new check is one function here and one row there.
+ * The checks of `xpuprof doctor`: each looks at one thing and says how it is, in one line, and what
+ * one step would change it. doctor.c has the table; a new check is one function here and one row
+ * there.
  *
  * Checks read, they never change the machine. Whatever a check cannot find out it says so.
  */

@@ -39,8 +39,8 @@ static int check_options(const struct exporter *e, const struct export_options *
 	const struct view_options *v = &o->view;
 
 	if (!(e->heeds & EXPORT_HEEDS_FRAMES) && (v->by || v->graph_stack || v->cuda_frames))
-		return options_wrong(&usage, "--by, --graph-stack and --cuda-frames mean nothing to %s",
-			e->name);
+		return options_wrong(&usage,
+			"--by, --graph-stack and --cuda-frames mean nothing to %s", e->name);
 	if (!(e->heeds & EXPORT_HEEDS_UNIT) && o->exact_ns)
 		return options_wrong(&usage, "--unit means nothing to %s", e->name);
 	return EXIT_OK;

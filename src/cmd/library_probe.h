@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tries to load a library in a child process, so that one that crashes, hangs or prints does so to the
- * child. Nothing of it stays in this process.
+ * Tries to load a library in a child process, so that one that crashes, hangs or prints does so to
+ * the child. Nothing of it stays in this process.
  */
 #pragma once
 
@@ -16,6 +16,6 @@ struct library_probe {
 	char problem[256]; /* why it was not loaded */
 };
 
-/* Looks for `name` as the loader does and asks `version_function` (an `int f(int *)`, 0 for success) of it.
- * Always fills in *ret, within a few seconds. */
+/* Looks for `name` as the loader does and asks `version_function` (an `int f(int *)`, 0 for
+ * success) of it. Always fills in *ret, within a few seconds. */
 void library_probe(const char *name, const char *version_function, struct library_probe *ret);

@@ -61,7 +61,8 @@ static int search(const char *folder, struct buf *ret_path)
 	return error_set(-ENOENT,
 		"cannot find '" LOCATE_LIBRARY_NAME "': looked in '%s', '%s../lib/xpuprof/' and "
 		"$" LOCATE_LIBRARY_ENV "%s%s%s",
-		folder, folder, named ? " ('" : " (not set)", named ? named : "", named ? "')" : "");
+		folder, folder, named ? " ('" : " (not set)", named ? named : "",
+		named ? "')" : "");
 }
 
 int locate_library(struct buf *ret_path)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One pass over the text, with the depth of angle brackets. A '<' that follows a name opens template
- * arguments; others are operators, comparisons of pointers ("->") or, in Rust, "<T as Trait>".
+ * One pass over the text, with the depth of angle brackets. A '<' that follows a name opens
+ * template arguments; others are operators, comparisons of pointers ("->") or, in Rust, "<T as
+ * Trait>".
  */
 #include "cmd/name.h"
 

@@ -132,7 +132,8 @@ static int take(struct parser *p, const struct option_spec *s, const char *shown
 {
 	if (s->argument && !value) {
 		if (p->next >= p->argc) {
-			options_wrong(p->usage, "option '%s' needs a value: %s", shown, s->argument);
+			options_wrong(
+				p->usage, "option '%s' needs a value: %s", shown, s->argument);
 			return OPTIONS_WRONG;
 		}
 		value = p->argv[p->next++];

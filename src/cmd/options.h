@@ -11,9 +11,10 @@
  *	if (first < 0)
  *		return options_status(first);
  *
- * `--name value`, `--name=value`, `-x value`, `-xvalue` and clustered flags are understood, `--` ends the
- * options; with `stop_at_operand` so does the first operand (for commands that run a command).
- * Wrong input is reported on stderr with a hint at --help; --help prints the help on stdout.
+ * `--name value`, `--name=value`, `-x value`, `-xvalue` and clustered flags are understood, `--`
+ * ends the options; with `stop_at_operand` so does the first operand (for commands that run a
+ * command). Wrong input is reported on stderr with a hint at --help; --help prints the help on
+ * stdout.
  */
 #pragma once
 
@@ -83,9 +84,9 @@ enum {
 };
 
 /*
- * Parses argv[1..]; operands are moved to the end of argv in their order. The index of the first operand
- * (argc when there is none), OPTIONS_HELP after printing the help, OPTIONS_WRONG after reporting what is
- * wrong.
+ * Parses argv[1..]; operands are moved to the end of argv in their order. The index of the first
+ * operand (argc when there is none), OPTIONS_HELP after printing the help, OPTIONS_WRONG after
+ * reporting what is wrong.
  */
 int options_parse(const struct option_usage *usage, const struct option_spec *specs, int argc,
 	char **argv);

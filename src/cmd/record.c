@@ -2,9 +2,9 @@
 /*
  * xpuprof record: what the command line asks for, turned into one session and its outputs.
  *
- * One recording can leave several files. The profile itself is written while the program runs; every
- * other form is made from it afterwards. When no profile is asked for, it lives in a temporary file
- * beside the first output that is a file.
+ * One recording can leave several files. The profile itself is written while the program runs;
+ * every other form is made from it afterwards. When no profile is asked for, it lives in a
+ * temporary file beside the first output that is a file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +42,12 @@ struct record {
 static const struct option_usage usage = {
 	.command = "record",
 	.synopsis = "[options] [--] COMMAND [ARGUMENT...]",
-	.summary = "Runs COMMAND and records where its CPU time went, what it asked of the GPU, and how\n"
-		   "long that took. The profile is read by 'xpuprof flame', 'report' and 'export'.\n\n"
-		   "The suffix of an output says its form: .xpu (the profile), .svg (flame graph),\n"
-		   ".folded, .events (extended-folded) or .json (chrome); so does a FORM before it,\n"
-		   "svg, folded, extended-folded or chrome: -o chrome:gpu.txt.",
+	.summary =
+		"Runs COMMAND and records where its CPU time went, what it asked of the GPU, and\n"
+		"how long that took. Other commands show it: 'xpuprof flame', 'report', 'export'.\n\n"
+		"The suffix of an output says its form: .xpu (the profile), .svg (flame graph),\n"
+		".folded, .events (extended-folded) or .json (chrome); so does a FORM before it,\n"
+		"svg, folded, extended-folded or chrome: -o chrome:gpu.txt.",
 	.stop_at_operand = true,
 };
 
@@ -103,13 +104,17 @@ static int parse(struct record *r, int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPTION_CALL('o', "output", "[FORM:]FILE", add_output, r,
 			"write FILE (default profile.xpu), as often as there are forms wanted"),
-		OPTION_NUMBER('F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
-		OPTION_SECONDS('d', "duration", "SECONDS", &r->seconds, "stop recording after SECONDS"),
+		OPTION_NUMBER(
+			'F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
+		OPTION_SECONDS(
+			'd', "duration", "SECONDS", &r->seconds, "stop recording after SECONDS"),
 		OPTION_NUMBER('p', "pid", "PID", &r->pid, 1, 4194304,
 			"record the CPU side of a running process, what it has started and starts"),
-		OPTION_FLAG('a', "all", &r->whole_system, "record the CPU side of the whole system"),
+		OPTION_FLAG(
+			'a', "all", &r->whole_system, "record the CPU side of the whole system"),
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
-		OPTION_FLAG(0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
+		OPTION_FLAG(
+			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "as-root", &r->as_root,
@@ -247,8 +252,8 @@ static void print_notes(const struct target_user *u, const struct session *s)
 	char *text = strdup(buf_text(session_notes(s))), *rest = text, *line;
 
 	if (u->taken_by_sudo)
-		cmd_error("the program runs as %s, with what sudo had changed put back: %s", u->name,
-			u->taken_by_sudo);
+		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
+			u->name, u->taken_by_sudo);
 	while (text && (line = strsep(&rest, "\n")))
 		if (*line)
 			cmd_error("%s", line);

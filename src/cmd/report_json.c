@@ -339,7 +339,8 @@ static void put_losses(struct json *j)
 	end(j, '}');
 	begin(j, "losses", '{');
 	for (unsigned int i = 1; i < LOSS_KINDS; i++)
-		number(j, profile_loss_key(i), profile_loss_count(j->r->reader, (enum profile_loss)i));
+		number(j, profile_loss_key(i),
+			profile_loss_count(j->r->reader, (enum profile_loss)i));
 	end(j, '}');
 }
 

@@ -163,7 +163,8 @@ static void put_devices(const struct report *r, struct buf *out)
 		name_cell(r, out, 53, buf_text(&name));
 		buf_release(&name);
 		if (d->uncertain_ns)
-			buf_printf(out, "%10s busy may be up to %s more: its work came far out of order\n",
+			buf_printf(out,
+				"%10s busy may be up to %s more: its work came far out of order\n",
 				"", text_duration(busy, d->uncertain_ns));
 	}
 }
@@ -273,11 +274,12 @@ static void put_transfer(const struct report *r, struct buf *out, const struct s
 	name_cell(r, out, 66, name);
 }
 
-static void transfer_heading(const struct report *r, struct buf *out, const char *title, size_t count)
+static void transfer_heading(
+	const struct report *r, struct buf *out, const char *title, size_t count)
 {
 	heading(r, out, title, count);
-	buf_printf(out, "%10s %8s %11s %9s %9s %12s  kind\n", "total", "of GPU", "count", "mean", "bytes",
-		"bandwidth");
+	buf_printf(out, "%10s %8s %11s %9s %9s %12s  kind\n", "total", "of GPU", "count", "mean",
+		"bytes", "bandwidth");
 }
 
 static void put_copies(const struct report *r, struct buf *out)
@@ -372,8 +374,8 @@ static void put_latency(const struct report *r, struct buf *out)
 		return;
 	buf_puts(out, "\nFrom launch to start, of work outside graphs\n");
 	if (h->count) {
-		buf_printf(out, "%10s %9s %9s %9s %9s %9s %9s %9s\n", "count", "mean", "min", "p50", "p90",
-			"p99", "p99.9", "max");
+		buf_printf(out, "%10s %9s %9s %9s %9s %9s %9s %9s\n", "count", "mean", "min", "p50",
+			"p90", "p99", "p99.9", "max");
 		buf_printf(out, "%10s", text_count(cell, h->count));
 		buf_printf(out, " %9s", text_duration(cell, h->sum / h->count));
 		buf_printf(out, " %9s", text_duration(cell, h->min));
@@ -383,7 +385,8 @@ static void put_latency(const struct report *r, struct buf *out)
 		buf_printf(out, " %9s\n", text_duration(cell, h->max));
 	}
 	if (l->backwards)
-		buf_printf(out, "%10s started before their launch, by the clocks, and are not in these\n",
+		buf_printf(out,
+			"%10s started before their launch, by the clocks, and are not in these\n",
 			text_count(cell, l->backwards));
 }
 
@@ -402,7 +405,8 @@ static void task_heading(const struct report *r, struct buf *out, const char *ti
 	const char *last)
 {
 	heading(r, out, title, count);
-	buf_printf(out, "%10s %9s %11s %11s  %s\n", "CPU time", "GPU time", "launches", "work", last);
+	buf_printf(
+		out, "%10s %9s %11s %11s  %s\n", "CPU time", "GPU time", "launches", "work", last);
 }
 
 static void put_processes(const struct report *r, struct buf *out)
@@ -413,7 +417,8 @@ static void put_processes(const struct report *r, struct buf *out)
 	if (shown)
 		task_heading(r, out, "Processes", s->processes.count, "process");
 	for (size_t i = 0; i < shown; i++) {
-		const struct profile_process *p = profile_process(r->reader, s->processes.items[i].id);
+		const struct profile_process *p =
+			profile_process(r->reader, s->processes.items[i].id);
 		struct buf name = BUF_INIT;
 
 		if (p)

@@ -37,7 +37,8 @@ static void write_stderr(const struct buf *b)
 
 void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding)
 {
-	char elapsed[TEXT_CELL], gpu[TEXT_CELL], samples[TEXT_CELL], calls[TEXT_CELL], count[TEXT_CELL];
+	char elapsed[TEXT_CELL], gpu[TEXT_CELL], samples[TEXT_CELL], calls[TEXT_CELL],
+		count[TEXT_CELL];
 	struct buf line = BUF_INIT, shown = BUF_INIT;
 
 	buf_printf(&line, "xpuprof %s  %s CPU samples  %s CUDA calls  %s %s",
@@ -46,7 +47,8 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
 	if (outstanding)
 		buf_printf(&line, "  %s running", text_count(count, outstanding));
-	buf_printf(&shown, "\r\033[K%.*s\r", (int)text_width(STDERR_FILENO, 80) - 1, buf_text(&line));
+	buf_printf(
+		&shown, "\r\033[K%.*s\r", (int)text_width(STDERR_FILENO, 80) - 1, buf_text(&line));
 	write_stderr(&shown);
 	buf_release(&line);
 	buf_release(&shown);
@@ -67,8 +69,8 @@ static void add_count(struct buf *b, uint64_t count, const char *text)
 		buf_printf(b, "%12s %s\n", text_count(cell, count), text);
 }
 
-static void add_reasons(struct buf *b, const char *title, const uint64_t *counts, unsigned int first,
-	unsigned int end, const char *(*text)(unsigned int))
+static void add_reasons(struct buf *b, const char *title, const uint64_t *counts,
+	unsigned int first, unsigned int end, const char *(*text)(unsigned int))
 {
 	if (!sum(counts + first, end - first))
 		return;
@@ -83,7 +85,9 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "xpuprof: %s, CPU time %s (%s samples), %s time %s (%s pieces of work, %s CUDA calls)\n",
+	buf_printf(&b,
+		"xpuprof: %s, CPU time %s (%s samples), %s time %s (%s pieces of work, %s CUDA "
+		"calls)\n",
 		text_duration(elapsed, elapsed_ns), text_duration(cpu, t->cpu_ns),
 		text_count(samples, t->samples), gpu_name(t), text_duration(gpu, t->gpu_ns),
 		text_count(works, t->works), text_count(calls, t->calls));
@@ -93,7 +97,8 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		profile_join_text);
 	add_reasons(&b, "lost or incomplete:", t->losses, 1, LOSS_KINDS, profile_loss_text);
 	if (profile_path)
-		buf_printf(&b, "xpuprof: wrote %s (%s)\n", profile_path, text_bytes(size, t->file_bytes));
+		buf_printf(&b, "xpuprof: wrote %s (%s)\n", profile_path,
+			text_bytes(size, t->file_bytes));
 	write_stderr(&b);
 	buf_release(&b);
 }

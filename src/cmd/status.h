@@ -6,7 +6,8 @@
 
 #include "profile/writer.h"
 
-/* Rewrites the status line. The cursor stays at its start, so that output of the program covers it. */
+/* Rewrites the status line. The cursor stays at its start, so that output of the program covers
+ * it. */
 void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding);
 /* Removes it. */
 void status_clear(void);

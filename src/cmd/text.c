@@ -15,16 +15,19 @@ struct unit {
 };
 
 /* Three digits of `value` in the smallest unit that holds it in three digits before the point. */
-static const char *in_units(char cell[TEXT_CELL], double value, const struct unit *units, size_t count)
+static const char *in_units(
+	char cell[TEXT_CELL], double value, const struct unit *units, size_t count)
 {
 	size_t i = 0;
+	int decimals = 0;
 	double scaled;
 
 	while (i + 1 < count && value / units[i].size >= 999.5)
 		i++;
 	scaled = value / units[i].size;
-	snprintf(cell, TEXT_CELL, "%.*f %s", i == 0 || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2,
-		scaled, units[i].name);
+	if (i)
+		decimals = (scaled < 99.95) + (scaled < 9.995);
+	snprintf(cell, TEXT_CELL, "%.*f %s", decimals, scaled, units[i].name);
 	return cell;
 }
 
@@ -45,7 +48,8 @@ const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes)
 
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns)
 {
-	static const struct unit units[] = {{"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+	static const struct unit units[] = {
+		{"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
 
 	if (ns)
 		return in_units(cell, (double)bytes * 1e9 / (double)ns, units,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers and names for people, in terminals: three significant digits with a unit, thousands separated,
- * names cut to a width in columns (one column a code point). Names come from untrusted programs, so
- * control characters, those that turn the direction of text, and broken UTF-8 become '?'.
+ * Numbers and names for people, in terminals: three significant digits with a unit, thousands
+ * separated, names cut to a width in columns (one column a code point). Names come from untrusted
+ * programs, so control characters, those that turn the direction of text, and broken UTF-8 become
+ * '?'.
  */
 #pragma once
 
@@ -17,12 +18,15 @@
 const char *text_duration(char cell[TEXT_CELL], uint64_t ns);   /* "1.23 ms" */
 const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes);   /* "1.23 GB", decimal */
 const char *text_count(char cell[TEXT_CELL], uint64_t count);   /* "12,345" */
-const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole); /* "12.3 %", "-" of 0 */
+const char *text_percent(
+	char cell[TEXT_CELL], uint64_t part, uint64_t whole); /* "12.3 %", "-" of 0 */
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /* "25.1 GB/s" */
 
-/* The width to print tables in: $COLUMNS, that of the terminal, or `otherwise` for files and pipes. */
+/* The width to print tables in: $COLUMNS, that of the terminal, or `otherwise` for files and
+ * pipes. */
 unsigned int text_width(int fd, unsigned int otherwise);
 /* How many columns a text takes: one a code point, and one for each byte that is not UTF-8. */
 size_t text_columns(const char *text);
-/* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it is too long. */
+/* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it
+ * is too long. */
 void text_fit(struct buf *b, const char *text, unsigned int columns);

@@ -5,8 +5,8 @@
  *
  * A destroyed node is kept for a while, as records of its last runs are still on their way; how
  * long depends on how many more are destroyed. Memory is bounded whatever a program does: NODES_MAX
- * nodes, INSTANCES_MAX instances; those that had to forget launches take FORGOTTEN_WINDOW bits more. One
- * thread.
+ * nodes, INSTANCES_MAX instances; those that had to forget launches take FORGOTTEN_WINDOW bits
+ * more. One thread.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The search order and the layout of .gnu_debuglink (a file name, zero padding to four bytes, a CRC-32)
- * are those that GDB's manual describes under "Debugging Information in Separate Files".
+ * The search order and the layout of .gnu_debuglink (a file name, zero padding to four bytes, a
+ * CRC-32) are those that GDB's manual describes under "Debugging Information in Separate Files".
  */
 #include "elf/debug_file.h"
 
@@ -109,7 +109,8 @@ static bool read_link(struct elf_file *f, struct debug_link *ret)
 	return true;
 }
 
-/* The part of `path` that is the root folder of a process ("/proc/12/root"), in bytes; 0 without one. */
+/* The part of `path` that is the root folder of a process ("/proc/12/root"), in bytes; 0 without
+ * one. */
 static size_t root_length(const char *path)
 {
 	int length = 0;

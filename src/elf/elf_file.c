@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * libelf reads headers and notes; section contents are read by ourselves, in pieces, where they are
- * needed. Headers are copied into plain tables at open, with every range checked against the size of
- * the file, so that the rest of the room deals in numbers that hold.
+ * needed. Headers are copied into plain tables at open, with every range checked against the size
+ * of the file, so that the rest of the room deals in numbers that hold.
  */
 #include "elf/elf_file.h"
 
@@ -96,7 +96,8 @@ static int load_sections(struct elf_file *f)
 
 static int load_headers(struct elf_file *f)
 {
-	const unsigned char native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+	const unsigned char native =
+		__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 	GElf_Ehdr h;
 	int error;
 
@@ -106,7 +107,8 @@ static int load_headers(struct elf_file *f)
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &h))
 		return error_set(-ENOEXEC, "'%s' is not an ELF file", f->path);
 	if (h.e_ident[EI_DATA] != native)
-		return error_set(-ENOEXEC, "'%s' has another byte order than this machine", f->path);
+		return error_set(
+			-ENOEXEC, "'%s' has another byte order than this machine", f->path);
 	f->is_64bit = h.e_ident[EI_CLASS] == ELFCLASS64;
 	error = load_segments(f);
 	if (!error)
@@ -212,7 +214,8 @@ static size_t build_id_in_segments(struct elf_file *f, uint8_t ret_id[ELF_BUILD_
 	return 0;
 }
 
-/* The segments first, as the kernel does; a separate debug file has the note in its sections only. */
+/* The segments first, as the kernel does; a separate debug file has the note in its sections
+ * only. */
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX])
 {
 	size_t size = build_id_in_segments(f, ret_id);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One ELF file, opened for reading its build id, symbols and segments. Files come from programs we do
- * not trust: everything is checked, and a damaged file yields fewer symbols, never a crash. Nothing is
- * mapped, so a file that shrinks while we read it is a short read and not a SIGBUS.
+ * One ELF file, opened for reading its build id, symbols and segments. Files come from programs we
+ * do not trust: everything is checked, and a damaged file yields fewer symbols, never a crash.
+ * Nothing is mapped, so a file that shrinks while we read it is a short read and not a SIGBUS.
  *
- * Addresses: "offset" is a position in the file, "vaddr" an address as the file's headers count it. A
- * process maps offsets, symbol tables speak of vaddrs; the program headers translate.
+ * Addresses: "offset" is a position in the file, "vaddr" an address as the file's headers count it.
+ * A process maps offsets, symbol tables speak of vaddrs; the program headers translate.
  *
  * A file without .symtab borrows that of its separate debug file (debug_file.h) for function_at.
  *
@@ -33,14 +33,15 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);
 int elf_file_offset_to_vaddr(struct elf_file *f, uint64_t offset, uint64_t *ret_vaddr);
 int elf_file_vaddr_to_offset(struct elf_file *f, uint64_t vaddr, uint64_t *ret_offset);
 
-/* The file offset of a defined function symbol (.symtab, then .dynsym; a symbol version after '@' is not
- * part of its name): 0 or -ENOENT. */
+/* The file offset of a defined function symbol (.symtab, then .dynsym; a symbol version after '@'
+ * is not part of its name): 0 or -ENOENT. */
 int elf_file_find_function(struct elf_file *f, const char *name, uint64_t *ret_offset);
 
 /*
- * The function that covers `vaddr`, from .symtab and .dynsym (indexed on first use): its name without a
- * symbol version, valid until close, and its start; NULL when none does. Symbols without a size reach to
- * the next one or to the end of their section. Of several names for one place a global one is preferred,
- * then one whose symbol has a size, then the one with the fewest leading underscores.
+ * The function that covers `vaddr`, from .symtab and .dynsym (indexed on first use): its name
+ * without a symbol version, valid until close, and its start; NULL when none does. Symbols without
+ * a size reach to the next one or to the end of their section. Of several names for one place a
+ * global one is preferred, then one whose symbol has a size, then the one with the fewest leading
+ * underscores.
  */
 const char *elf_file_function_at(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start);

@@ -9,11 +9,12 @@
  *	0x0000401160   0x9c   103       0    2   false   <- equals: the better rank is the later one
  *	0x0000401160   0x9c    61       0    0   false
  *
- * Symbol tables are read in pieces and dropped; string tables are never read whole for it: a name is
- * fetched from the file when somebody asks for its symbol, and kept. So the largest libraries cost the
- * array and the names that a profile shows.
+ * Symbol tables are read in pieces and dropped; string tables are never read whole for it: a name
+ * is fetched from the file when somebody asks for its symbol, and kept. So the largest libraries
+ * cost the array and the names that a profile shows.
  *
- * Which names one address has is decided at the look-up too, since most symbols are never looked at.
+ * Which names one address has is decided at the look-up too, since most symbols are never looked
+ * at.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,10 +61,10 @@ static struct raw_symbol decode(const char *bytes, bool is_64bit)
 		narrow.st_info};
 }
 
-/* Calls visit for every symbol of the table until it returns non-zero, which is passed on. A table that
- * ends early is only shorter. */
-static int each_symbol(const struct elf_file *f, const struct elf_section *table, symbol_visit visit,
-	void *context)
+/* Calls visit for every symbol of the table until it returns non-zero, which is passed on. A table
+ * that ends early is only shorter. */
+static int each_symbol(const struct elf_file *f, const struct elf_section *table,
+	symbol_visit visit, void *context)
 {
 	size_t entry = f->is_64bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	uint64_t left = table->size / entry;
@@ -106,9 +107,10 @@ static bool strings_of(const struct elf_file *f, const struct elf_section *table
 }
 
 /*
- * Where the code that `s` names may end: its section's end, or its segment's where the section is not
- * known; 0 when it names no code. Untyped symbols are labels of hand-written code when they are global
- * and inside an executable section; local ones are notes of the assembler ("$x") and its labels.
+ * Where the code that `s` names may end: its section's end, or its segment's where the section is
+ * not known; 0 when it names no code. Untyped symbols are labels of hand-written code when they are
+ * global and inside an executable section; local ones are notes of the assembler ("$x") and its
+ * labels.
  */
 static uint64_t code_end(const struct elf_file *f, const struct elf_file *source,
 	const struct raw_symbol *s)
@@ -155,14 +157,15 @@ static int index_symbol(void *context, const struct raw_symbol *s)
 		rank |= RANK_LOCAL;
 	if (ELF64_ST_TYPE(s->info) == STT_NOTYPE)
 		rank |= RANK_UNTYPED;
-	return vec_push(&b->f->symbols, (struct elf_symbol){
-						.vaddr = s->vaddr,
-						.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
-						.name = s->name,
-						.strings = b->strings,
-						.rank = rank,
-						.unsized = !s->size,
-					});
+	return vec_push(
+		&b->f->symbols, (struct elf_symbol){
+					.vaddr = s->vaddr,
+					.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
+					.name = s->name,
+					.strings = b->strings,
+					.rank = rank,
+					.unsized = !s->size,
+				});
 }
 
 static int index_table(struct elf_file *f, const struct elf_file *source, uint32_t type)
@@ -190,8 +193,8 @@ static int by_address(const void *left, const void *right)
 	return 0;
 }
 
-/* Linkers repeat all of .dynsym in .symtab. Only where .symtab is the smaller one was it thinned out, so
- * that .dynsym can have what it has not. */
+/* Linkers repeat all of .dynsym in .symtab. Only where .symtab is the smaller one was it thinned
+ * out, so that .dynsym can have what it has not. */
 static bool needs_dynsym(const struct elf_section *symtab, const struct elf_section *dynsym)
 {
 	return dynsym && (!symtab || symtab->size < dynsym->size);
@@ -227,7 +230,8 @@ void elf_symbols_release(struct elf_file *f)
 	interner_free(f->names);
 }
 
-/* The name's text, without its version, into `names`; NULL when the file has no whole name there. */
+/* The name's text, without its version, into `names`; NULL when the file has no whole name
+ * there. */
 static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
 {
 	const struct elf_strings *strings = &f->strings.items[s->strings];
@@ -238,7 +242,8 @@ static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
 
 	for (;; want *= 4) {
 		size_t size = want < room ? want : (size_t)room;
-		ssize_t got = io_pread_full(strings->fd, text, size, (off_t)(strings->offset + s->name));
+		ssize_t got =
+			io_pread_full(strings->fd, text, size, (off_t)(strings->offset + s->name));
 
 		if (got <= 0)
 			return NULL;

@@ -32,7 +32,8 @@ static int open_copy(struct elf_file **ret, const void *image, size_t size)
 	return error;
 }
 
-/* Where the mapping that begins at `start` ends, by our own list of mappings; 0 when there is none. */
+/* Where the mapping that begins at `start` ends, by our own list of mappings; 0 when there is
+ * none. */
 static uint64_t mapping_end(uint64_t start)
 {
 	struct buf maps = BUF_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vdso: the ELF image that the kernel maps into every process and that is in no file. All 64-bit
- * processes of a machine have the same one; those with 32-bit addresses have others.
+ * The vdso: the ELF image that the kernel maps into every process and that is in no file. All
+ * 64-bit processes of a machine have the same one; those with 32-bit addresses have others.
  */
 #pragma once
 

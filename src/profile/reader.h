@@ -2,9 +2,10 @@
 /*
  * Reads a profile file, trusting nothing in it.
  *
- * Events come one by one, in file order (which is close to, but not exactly, time order); tables fill up
- * on the way. An event's own ids are valid as soon as it is returned, but names may be replaced later
- * (symbols are usually at the end), so views gather by id first and look names up after the last event.
+ * Events come one by one, in file order (which is close to, but not exactly, time order); tables
+ * fill up on the way. An event's own ids are valid as soon as it is returned, but names may be
+ * replaced later (symbols are usually at the end), so views gather by id first and look names up
+ * after the last event.
  *
  * Memory is bounded by the tables plus one chunk, not by the file.
  */
@@ -14,8 +15,8 @@
 
 struct profile_reader;
 
-/* Opens and checks the header: 0, or -errno with error_text (-EINVAL: not a profile, or one of a newer
- * version). */
+/* Opens and checks the header: 0, or -errno with error_text (-EINVAL: not a profile, or one of a
+ * newer version). */
 int profile_reader_open(struct profile_reader **ret, const char *path);
 void profile_reader_close(struct profile_reader *r);
 
@@ -25,13 +26,13 @@ void profile_reader_close(struct profile_reader *r);
  */
 int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
 
-/* NULL for a complete profile; else one line: "ends in the middle of a chunk at byte 4096". Final after
- * profile_reader_next returned 0. */
+/* NULL for a complete profile; else one line: "ends in the middle of a chunk at byte 4096". Final
+ * after profile_reader_next returned 0. */
 const char *profile_reader_incomplete(const struct profile_reader *r);
 
-/* Table entries; NULL (or "" for strings) for ids that are 0 or not in the file. The number of entries
- * is the highest id. Strings stay where they are; pointers to other entries are good until the next
- * profile_reader_next. */
+/* Table entries; NULL (or "" for strings) for ids that are 0 or not in the file. The number of
+ * entries is the highest id. Strings stay where they are; pointers to other entries are good until
+ * the next profile_reader_next. */
 const char *profile_string(const struct profile_reader *r, uint32_t id, size_t *ret_size);
 const struct profile_module *profile_module(const struct profile_reader *r, uint32_t id);
 const struct profile_location *profile_location(const struct profile_reader *r, uint32_t id);

@@ -2,10 +2,10 @@
 /*
  * Which pid and tid means which process and thread of the profile, right now.
  *
- * The kernel reuses pids, and exec turns one program into another under the same pid, so a pid alone is
- * not an identity. This registry holds the present meaning: fork adds, exec begins a new process image,
- * exit ends it. CPU capture feeds it from kernel events; where those are missing (no rights for BPF) the
- * GPU side's look-ups create what they need from /proc.
+ * The kernel reuses pids, and exec turns one program into another under the same pid, so a pid
+ * alone is not an identity. This registry holds the present meaning: fork adds, exec begins a new
+ * process image, exit ends it. CPU capture feeds it from kernel events; where those are missing (no
+ * rights for BPF) the GPU side's look-ups create what they need from /proc.
  *
  * One thread at a time. All functions: 0 or -errno with error_text.
  */
@@ -20,9 +20,10 @@ void tasks_free(struct tasks *t);
 
 /* A new process `pid` whose parent is `parent_pid` (0: not known). */
 int tasks_fork(struct tasks *t, uint32_t parent_pid, uint32_t pid, uint64_t time_ns);
-/* `pid` now runs another program; `comm` and `cmdline` (either may be NULL: read from /proc if it is still
- * there). Its earlier threads are over. */
-int tasks_exec(struct tasks *t, uint32_t pid, uint64_t time_ns, const char *comm, const char *cmdline);
+/* `pid` now runs another program; `comm` and `cmdline` (either may be NULL: read from /proc if it
+ * is still there). Its earlier threads are over. */
+int tasks_exec(
+	struct tasks *t, uint32_t pid, uint64_t time_ns, const char *comm, const char *cmdline);
 /* A thread changed its name. */
 int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name);
 /* The process is gone: a later look-up of this pid begins a new process. */
@@ -30,8 +31,10 @@ int tasks_exit(struct tasks *t, uint32_t pid);
 
 /* The process image that `pid` is now, created from /proc if unknown. */
 int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process);
-/* The thread that `tid` of `pid` is now; `name` (may be NULL: read from /proc) is used when it is new. */
-int tasks_thread(struct tasks *t, uint32_t pid, uint32_t tid, const char *name, uint32_t *ret_thread);
+/* The thread that `tid` of `pid` is now; `name` (may be NULL: read from /proc) is used when it is
+ * new. */
+int tasks_thread(
+	struct tasks *t, uint32_t pid, uint32_t tid, const char *name, uint32_t *ret_thread);
 /* As tasks_thread for a process image that may have been replaced since (exec, exit). */
 int tasks_thread_of(struct tasks *t, uint32_t process, uint32_t tid, const char *name,
 	uint32_t *ret_thread);

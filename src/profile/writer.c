@@ -468,7 +468,8 @@ int profile_add_thread(struct profile_writer *w, const struct profile_thread *t,
 	return add_entry(w, TABLE_THREADS, t, BYTES_THROUGH(profile_thread, name), ret_id);
 }
 
-/* A GPU is what its UUID says, whatever number a process knows it by; one without is all of its fields. */
+/* A GPU is what its UUID says, whatever number a process knows it by; one without is all of its
+ * fields. */
 int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id)
 {
 	static const uint8_t no_uuid[sizeof(d->uuid)];

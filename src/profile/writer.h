@@ -2,13 +2,14 @@
 /*
  * Writes a profile file while the recording runs.
  *
- * Tables are interned here: profile_add_* returns the id of an equal entry when there is one, and writes
- * a new one otherwise. Events go into the current chunk and reach the file when the chunk is full or on
- * profile_writer_flush. Memory is bounded by the number of distinct table entries and never grows with
- * the number of events.
+ * Tables are interned here: profile_add_* returns the id of an equal entry when there is one, and
+ * writes a new one otherwise. Events go into the current chunk and reach the file when the chunk is
+ * full or on profile_writer_flush. Memory is bounded by the number of distinct table entries and
+ * never grows with the number of events.
  *
- * Errors are sticky: the first failing write is kept and returned by every later call, so that callers
- * may check at flush and close only; what was written before stays readable. One thread at a time.
+ * Errors are sticky: the first failing write is kept and returned by every later call, so that
+ * callers may check at flush and close only; what was written before stays readable. One thread at
+ * a time.
  *
  * Every function returns 0 or -errno with error_text set, unless it says otherwise.
  */
@@ -18,7 +19,8 @@
 
 struct profile_writer;
 
-/* Creates (or truncates) the file; it is readable as an incomplete profile from the first flush on. */
+/* Creates (or truncates) the file; it is readable as an incomplete profile from the first flush
+ * on. */
 int profile_writer_open(struct profile_writer **ret, const char *path);
 /* Writes what is left and the end mark, and frees `w`. NULL is fine. */
 int profile_writer_close(struct profile_writer *w);
@@ -29,11 +31,13 @@ int profile_writer_flush(struct profile_writer *w);
 
 int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id);
 int profile_add_module(struct profile_writer *w, const struct profile_module *m, uint32_t *ret_id);
-int profile_add_location(struct profile_writer *w, const struct profile_location *l, uint32_t *ret_id);
+int profile_add_location(
+	struct profile_writer *w, const struct profile_location *l, uint32_t *ret_id);
 /* Interns the node (parent, location). */
 int profile_add_stack_node(struct profile_writer *w, uint32_t parent, uint32_t location,
 	uint32_t *ret_id);
-int profile_add_process(struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id);
+int profile_add_process(
+	struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id);
 int profile_add_thread(struct profile_writer *w, const struct profile_thread *t, uint32_t *ret_id);
 /* Devices of equal UUIDs are one, as it was added first. */
 int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id);
@@ -43,7 +47,8 @@ int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
 
-/* Names a native location; a later symbol replaces an earlier one. Strings 0 and line 0: not known. */
+/* Names a native location; a later symbol replaces an earlier one. Strings 0 and line 0: not
+ * known. */
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
 	uint32_t line);
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list has a few hundred thousand lines and is not sorted throughout; the addresses are few. So each
- * line is offered to the first address at or above it, and a last pass hands the best of each address on
- * to those above that saw nothing nearer. Nothing is stored per line.
+ * The list has a few hundred thousand lines and is not sorted throughout; the addresses are few. So
+ * each line is offered to the first address at or above it, and a last pass hands the best of each
+ * address on to those above that saw nothing nearer. Nothing is stored per line.
  */
 #include "symbolize/kallsyms.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Functions of the kernel are smaller than this; an address further behind a symbol lies in a gap (a
- * module that was unloaded, compiled BPF programs that are not listed). */
+/* Functions of the kernel are smaller than this; an address further behind a symbol lies in a gap
+ * (a module that was unloaded, compiled BPF programs that are not listed). */
 #define FUNCTION_MAX_BYTES ((uint64_t)256 << 10)
 
 struct line {
@@ -59,7 +59,8 @@ static bool parse_line(const char *p, const char *end, struct line *ret)
 	return ret->address && ret->name_length;
 }
 
-static size_t first_at_or_above(const struct kallsyms_match *matches, size_t count, uint64_t address)
+static size_t first_at_or_above(
+	const struct kallsyms_match *matches, size_t count, uint64_t address)
 {
 	size_t low = 0, high = count;
 

@@ -2,8 +2,9 @@
 /*
  * The kernel's own symbol list, in the text form of /proc/kallsyms: "address type name [module]".
  *
- * Its symbols have no sizes; one reaches to the next, whatever that is, but no further than any function
- * does. Where the kernel hides addresses (kptr_restrict) they are all zero, and nothing matches.
+ * Its symbols have no sizes; one reaches to the next, whatever that is, but no further than any
+ * function does. Where the kernel hides addresses (kptr_restrict) they are all zero, and nothing
+ * matches.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
 /*
  * The locations without a name are sorted by module and address, and each module is opened once:
  *
- *	locations -> [(module, address, id)] -> sort -> one run per module -> one pass over its symbols
+ *	locations -> [(module, address, id)] -> sort -> one run per module -> one pass over its
+ * symbols
  *
  * All kernel locations, of whatever module, are one run.
  */
@@ -45,8 +46,8 @@ struct symbolizer {
 };
 
 /*
- * When this program started, as file times count. /proc gives it in ticks (of 10 ms, rounded down) since
- * boot; without it (a /proc that hides) nothing counts as old enough.
+ * When this program started, as file times count. /proc gives it in ticks (of 10 ms, rounded down)
+ * since boot; without it (a /proc that hides) nothing counts as old enough.
  */
 static uint64_t program_start_ns(void)
 {
@@ -58,10 +59,11 @@ static uint64_t program_start_ns(void)
 
 	if (!io_read_file("/proc/self/stat", 4096, &stat))
 		after_name = strrchr(buf_text(&stat), ')');
-	if (after_name && sscanf(after_name + 1,
-				  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-				  "%*d %*d %*d %llu",
-				  &ticks) == 1) {
+	if (after_name &&
+		sscanf(after_name + 1,
+			" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+			"%*d %*d %*d %llu",
+			&ticks) == 1) {
 		clock_gettime(CLOCK_BOOTTIME, &boot);
 		clock_gettime(CLOCK_REALTIME, &real);
 		age_ns = (uint64_t)boot.tv_sec * NS_PER_SECOND + (uint64_t)boot.tv_nsec -
@@ -83,8 +85,8 @@ static bool unchanged_since_start(const struct symbolizer *s, const char *path)
 	       s->started_ns;
 }
 
-static bool is_file_of(const struct symbolizer *s, struct elf_file *f, const struct profile_module *m,
-	const char *path)
+static bool is_file_of(const struct symbolizer *s, struct elf_file *f,
+	const struct profile_module *m, const char *path)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t size = elf_file_build_id(f, id);

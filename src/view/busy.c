@@ -4,8 +4,8 @@
  *	        ^ settled_end
  *	late: intervals that began before the newest run, unsorted
  *
- * The late ones are sorted and merged in when there are many of them. When there are more runs than the
- * window holds, the older half is settled.
+ * The late ones are sorted and merged in when there are many of them. When there are more runs than
+ * the window holds, the older half is settled.
  */
 #include "view/busy.h"
 
@@ -98,7 +98,8 @@ static void settle(struct busy *b, size_t count)
 
 static int add_late(struct busy *b, struct busy_interval i)
 {
-	int error = vec_grow((void **)&b->late, &b->late_capacity, b->late_count, 1, sizeof(*b->late));
+	int error =
+		vec_grow((void **)&b->late, &b->late_capacity, b->late_count, 1, sizeof(*b->late));
 
 	if (error)
 		return error;
@@ -114,7 +115,8 @@ int busy_add(struct busy *b, uint64_t start_ns, uint64_t end_ns)
 
 	if (end_ns <= start_ns)
 		return 0;
-	if (b->run_count ? start_ns < b->runs[b->run_count - 1].start_ns : start_ns < b->settled_end)
+	if (b->run_count ? start_ns < b->runs[b->run_count - 1].start_ns
+			 : start_ns < b->settled_end)
 		return add_late(b, i);
 	if (b->run_count >= window) {
 		error = merge_late(b);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A histogram of durations with bounded memory and bounded relative error, at any scale: each power of
- * two is divided into 64 equal parts.
+ * A histogram of durations with bounded memory and bounded relative error, at any scale: each power
+ * of two is divided into 64 equal parts.
  *
  *	value   0 .. 127    one bucket each, exact
  *	      128 .. 255    64 buckets of 2
  *	      256 .. 511    64 buckets of 4  ...
  *
- * A percentile is told as the middle of its bucket and is at most 1/128 of its value off; count, sum,
- * minimum and maximum are exact.
+ * A percentile is told as the middle of its bucket and is at most 1/128 of its value off; count,
+ * sum, minimum and maximum are exact.
  */
 #pragma once
 

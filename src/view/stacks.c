@@ -233,8 +233,8 @@ static uint32_t location_id(const struct stacks *s, uint32_t stack)
 	return n ? n->location : 0;
 }
 
-/* Without a frame near the leaf whose name is the call's, and what lies below it. Equal texts have one
- * id in a profile. */
+/* Without a frame near the leaf whose name is the call's, and what lies below it. Equal texts have
+ * one id in a profile. */
 static uint32_t cut_named(const struct stacks *s, uint32_t stack, uint32_t api, uint32_t *call)
 {
 	uint32_t at = stack;

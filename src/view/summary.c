@@ -6,7 +6,8 @@
  *	pairs{op,stack} time by launching stack, fed from ops[] when the stack changes
  *	threads[thread], devices[device], calls{api,kind}, uses[stack]
  *
- * After the last event, when names are final, ops that differ in shape only are put together by name.
+ * After the last event, when names are final, ops that differ in shape only are put together by
+ * name.
  */
 #include "view/summary.h"
 
@@ -188,7 +189,8 @@ static int add_to_pairs(struct gathering *g, uint32_t op, uint32_t stack, uint64
 	return 0;
 }
 
-/* The same stack mostly launches the same work again, so that the pairs are looked up when it changes. */
+/* The same stack mostly launches the same work again, so that the pairs are looked up when it
+ * changes. */
 static int add_to_op(struct gathering *g, const struct profile_work *e)
 {
 	struct op_sum *op = at_id(&g->ops, e->op, sizeof(*op));
@@ -223,11 +225,12 @@ static int add_to_device(struct gathering *g, const struct profile_work *e, uint
 	return busy_add(&d->busy, e->start_ns, end_ns);
 }
 
-/* True when this launch of a graph was not seen before. One launch has many works, which mostly but not
- * always follow each other. */
+/* True when this launch of a graph was not seen before. One launch has many works, which mostly but
+ * not always follow each other. */
 static int is_new_graph_launch(struct gathering *g, uint64_t launch, bool *ret_new)
 {
-	*ret_new = !map_get(&g->graph_launches[0], launch) && !map_get(&g->graph_launches[1], launch);
+	*ret_new =
+		!map_get(&g->graph_launches[0], launch) && !map_get(&g->graph_launches[1], launch);
 	if (!*ret_new)
 		return 0;
 	if (g->graph_launches[0].count >= GRAPH_LAUNCHES) {
@@ -326,7 +329,8 @@ static int read_events(struct gathering *g)
 		int error = add_event(g, &e);
 
 		if (error == -EOVERFLOW)
-			return error_set(error, "the times of the profile add up to more than 64 bits");
+			return error_set(
+				error, "the times of the profile add up to more than 64 bits");
 		if (error)
 			return error_errno(error, "cannot sum up the profile");
 	}
@@ -335,8 +339,8 @@ static int read_events(struct gathering *g)
 
 /* After the last event: from ids to tables. */
 
-/* The row with this key, new when there was none; -1 when memory is short. The table must hold less than
- * 2^63 rows. */
+/* The row with this key, new when there was none; -1 when memory is short. The table must hold less
+ * than 2^63 rows. */
 #define row_for(index, key, rows)                                                                  \
 	({                                                                                         \
 		const uint64_t *known_ = map_get((index), (key));                                  \
@@ -392,7 +396,8 @@ static int put_set(struct gathering *g, struct map *index, const struct profile_
 	return 0;
 }
 
-/* The hottest launching stack of each kernel: times by (name, stack) first, then the best of each. */
+/* The hottest launching stack of each kernel: times by (name, stack) first, then the best of
+ * each. */
 static int put_stacks(struct gathering *g, const struct map *kernel_index)
 {
 	struct map sums = MAP_INIT;
@@ -536,7 +541,8 @@ static bool is_incomplete_note(const struct profile_reader *r, uint32_t location
 {
 	const struct profile_location *l = profile_location(r, location);
 
-	return l && l->kind == FRAME_NOTE && !strcmp(profile_string(r, l->name, NULL), NOTE_INCOMPLETE);
+	return l && l->kind == FRAME_NOTE &&
+	       !strcmp(profile_string(r, l->name, NULL), NOTE_INCOMPLETE);
 }
 
 /* A stack is incomplete when the note says so on the way to its root. Parents have smaller ids. */
@@ -697,7 +703,8 @@ void summary_release(struct summary *s)
 }
 
 /* Calls that kernels are launched by; a program may have the CUDA runtime linked in. */
-static const char *const launching_calls[] = {"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch"};
+static const char *const launching_calls[] = {
+	"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch"};
 
 /* The launching call is looked for in this many frames at the leaf end. */
 #define CALL_SEARCH_DEPTH 16
@@ -756,7 +763,8 @@ unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsign
 
 	if (frames > SUMMARY_PATH_MAX)
 		frames = SUMMARY_PATH_MAX;
-	for (stack = callers_of_launch(r, stack); stack && count < frames; stack = parent_of(r, stack)) {
+	for (stack = callers_of_launch(r, stack); stack && count < frames;
+		stack = parent_of(r, stack)) {
 		const struct profile_location *l = location_of(r, stack);
 
 		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&

@@ -6,8 +6,8 @@
  * (kind of GPU work, launching stack), not for the events. Totals are exact; where something is an
  * estimate or a bound its comment says so.
  *
- * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists are
- * sorted by time, longest first; equals by id. Devices are sorted by number.
+ * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists
+ * are sorted by time, longest first; equals by id. Devices are sorted by number.
  */
 #pragma once
 
@@ -64,7 +64,8 @@ struct summary_task {
 	uint32_t id;
 	uint64_t samples;
 	uint64_t cpu_ns;
-	uint64_t launches; /* calls that asked for GPU work, with or without it; 0 for work without thread */
+	uint64_t launches; /* calls that asked for GPU work, with or without it; 0 for work without
+			      thread */
 	uint64_t works;
 	uint64_t gpu_ns;
 };
@@ -72,7 +73,8 @@ struct summary_task {
 /* From the beginning of the launching call to the start of the work. */
 struct summary_latency {
 	struct histogram times;
-	uint64_t backwards; /* works that started before their call, by the clocks; not in `times` */
+	uint64_t
+		backwards; /* works that started before their call, by the clocks; not in `times` */
 	uint64_t in_graphs; /* works of graphs, which also wait for each other; not in `times` */
 };
 
@@ -95,19 +97,17 @@ struct summary {
 	struct vec(struct summary_task) threads;
 };
 
-/* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more than 64
- * bits hold). `s` comes zeroed, and is to be
- * released in either case. */
+/* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more
+ * than 64 bits hold). `s` comes zeroed, and is to be released in either case. */
 int summary_read(struct summary *s, struct profile_reader *r);
 void summary_release(struct summary *s);
 
 #define SUMMARY_PATH_MAX 8
 
 /*
- * The innermost `frames` (at most SUMMARY_PATH_MAX) named frames of a launching stack, outermost first, as
- * string ids of linker names. Frames of the kernel, of CUDA's and of our own libraries, and what
- * lies inside a launching call, are left out.
- * Returns how many there are.
+ * The innermost `frames` (at most SUMMARY_PATH_MAX) named frames of a launching stack, outermost
+ * first, as string ids of linker names. Frames of the kernel, of CUDA's and of our own libraries,
+ * and what lies inside a launching call, are left out. Returns how many there are.
  */
 unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
 	uint32_t ret_names[SUMMARY_PATH_MAX]);
