@@ -18,7 +18,9 @@
 
 #include "base/demangle.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "export/exporter.h"
 #include "export/text.h"
 #include "view/device.h"
@@ -52,6 +54,7 @@ struct chrome {
 	unsigned int shows;
 	struct vec(struct op_text) ops; /* by op id */
 	struct vec(struct row *) rows;
+	struct interner *row_ids; /* process, device, context, stream: the place in `rows`, plus 1 */
 	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
 	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
 	uint32_t lanes;
@@ -99,16 +102,16 @@ static void put_name(struct buf *b, const char *prefix, const char *name)
 
 static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret)
 {
+	const uint32_t key[] = {op->process, op->device, op->context, op->stream};
 	struct row *row;
+	uint32_t id;
+	int added;
 
-	for (size_t i = 0; i < c->rows.count; i++) {
-		row = c->rows.items[i];
-		if (row->process == op->process && row->device == op->device &&
-			row->context == op->context && row->stream == op->stream) {
-			*ret = (uint32_t)i;
-			return 0;
-		}
-	}
+	if (interner_add(c->row_ids, key, sizeof(key), &id, &added))
+		return short_of_memory();
+	*ret = id - 1;
+	if (!added)
+		return 0;
 	row = calloc(1, sizeof(*row));
 	if (!row || vec_push(&c->rows, row)) {
 		free(row);
@@ -118,7 +121,6 @@ static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret
 	row->device = op->device;
 	row->context = op->context;
 	row->stream = op->stream;
-	*ret = (uint32_t)c->rows.count - 1;
 	return 0;
 }
 
@@ -382,25 +384,22 @@ static int name_device(struct chrome *c, const struct device_numbers *numbers, u
 	return write_name(c, "process_name", DEVICE_PID_BASE + id, 0, name);
 }
 
-static bool is_first_of_device(const struct chrome *c, size_t row)
-{
-	for (size_t i = 0; i < row; i++)
-		if (c->rows.items[i]->device == c->rows.items[row]->device)
-			return false;
-	return true;
-}
-
 static int name_rows(struct chrome *c)
 {
 	struct device_numbers numbers;
+	struct map named = MAP_INIT;
 	int error = device_numbers_init(&numbers, c->reader);
 
 	for (size_t i = 0; !error && i < c->rows.count; i++) {
-		if (is_first_of_device(c, i))
-			error = name_device(c, &numbers, c->rows.items[i]->device);
+		const struct row *row = c->rows.items[i];
+
+		if (!map_get(&named, row->device))
+			error = map_put(&named, row->device, 1) ?
+				short_of_memory() : name_device(c, &numbers, row->device);
 		if (!error)
-			error = name_lanes(c, c->rows.items[i]);
+			error = name_lanes(c, row);
 	}
+	map_release(&named);
 	return error;
 }
 
@@ -470,6 +469,7 @@ static void release(struct chrome *c)
 		free(*call);
 	vec_release(&c->ops);
 	vec_release(&c->rows);
+	interner_free(c->row_ids);
 	vec_release(&c->calls);
 	vec_release(&c->threads);
 	buf_release(&c->text);
@@ -483,7 +483,7 @@ int export_chrome(const char *path, const struct export_options *options, struct
 
 	if (error)
 		return error;
-	error = write_all(&c);
+	error = interner_new(&c.row_ids) ? short_of_memory() : write_all(&c);
 	export_note_profile(ret, c.reader);
 	profile_reader_close(c.reader);
 	release(&c);
