@@ -334,7 +334,7 @@ static void put_call(const struct report *r, struct buf *out, const struct summa
 	char total[TEXT_CELL], calls[TEXT_CELL], mean[TEXT_CELL], min[TEXT_CELL], max[TEXT_CELL];
 	struct buf name = BUF_INIT;
 
-	buf_puts(&name, string(r, c->api));
+	buf_puts(&name, *string(r, c->api) ? string(r, c->api) : "(no name)");
 	if (c->failed)
 		buf_printf(&name, " (%s failed)", text_count(total, c->failed));
 	buf_printf(out, "%10s %20s %9s %9s %9s  ", text_duration(total, t->total_ns),

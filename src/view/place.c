@@ -126,13 +126,17 @@ static int add_task(struct placer *p, uint32_t *node, const struct gather_key *k
 	return add_frame(p, node, TREE_THREAD, t->tid, profile_string(p->reader, t->name, NULL));
 }
 
+/* Nothing for a call that is not known. */
 static int add_call(struct placer *p, uint32_t *node, uint32_t api)
 {
-	return add_frame(p, node, TREE_API, 0, profile_string(p->reader, api, NULL));
+	const char *name = profile_string(p->reader, api, NULL);
+
+	return *name ? add_frame(p, node, TREE_API, 0, name) : 0;
 }
 
 /* A stack without CUDA's inside, and the call: `api` or, where that is not known, what its frame is
  * called that was cut off last. */
+/* Nothing for a call that is not known. */
 static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t api)
 {
 	const struct profile_location *l;
@@ -145,7 +149,7 @@ static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t
 	l = profile_location(p->reader, call);
 	if (l && !api)
 		api = l->name;
-	return error || !api ? error : add_call(p, node, api);
+	return error ? error : add_call(p, node, api);
 }
 
 static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
@@ -156,7 +160,7 @@ static int add_launch(struct placer *p, uint32_t *node, const struct gather_key 
 		return add_caller(p, node, key->stack, key->api);
 	error = add_note(p, node,
 		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
-	return error || !key->api ? error : add_call(p, node, key->api);
+	return error ? error : add_call(p, node, key->api);
 }
 
 static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)

@@ -767,8 +767,8 @@ unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsign
 		stack = parent_of(r, stack)) {
 		const struct profile_location *l = location_of(r, stack);
 
-		if (l && l->name && (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
-			!is_of_cuda(r, l))
+		if (l && *profile_string(r, l->name, NULL) &&
+			(l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_cuda(r, l))
 			ret_names[count++] = l->name;
 	}
 	for (unsigned int i = 0; i < count / 2; i++) {
