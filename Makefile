@@ -56,7 +56,7 @@ ifneq ($(BPF),1)
 $(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf is missing))
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
-NEEDS_BPF := capture programs uprobe marker_cost
+NEEDS_BPF := capture capture_changes programs uprobe marker_cost
 WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c))
 
 ROOMS := base profile elf symbolize correlate gpu gpu/nvidia capture view export cmd

@@ -12,7 +12,7 @@
  * that 2 does not find, and every address is looked up in the mappings of its moment, in whatever
  * order the buffers are read.
  */
-#include "capture/capture.h"
+#include "capture/capture_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,218 +23,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "base/vec.h"
-#include "capture/changes.h"
 #include "capture/marker_cost.h"
-#include "capture/modules.h"
-#include "capture/perf_maps.h"
-#include "capture/processes.h"
-#include "capture/programs.h"
 #include "capture/running.h"
-#include "capture/stacks.h"
 
 /* A reader that found this much should come back soon. */
 #define BUSY_BYTES ((size_t)256 << 10)
-
-/* A process that is gone and had mapped a watched file. */
-struct ended_process {
-	uint32_t pid;
-	uint32_t process; /* profile id */
-};
-
-struct capture {
-	bool whole_system;
-	enum launch_marker marker;
-	struct profile_writer *w;
-	struct tasks *tasks;
-	struct gpu_sink sink;
-	struct programs *programs;
-	struct perf_maps *perf_maps;
-	struct modules *modules;
-	struct processes *processes;
-	struct stacks *stacks;
-	struct changes changes;
-	struct bpf_losses counted; /* what of the kernel's counts is in the profile */
-	struct vec(struct ended_process) ended;
-	uint64_t drained_ns; /* when the latest drain began: what it had not seen came after this */
-	int poll_fd;
-};
-
-/* ------------------------------------------------------------------ changes to processes */
-
-static int note_end(struct capture *c, uint32_t pid)
-{
-	const struct process *process = processes_find(c->processes, pid);
-	struct ended_process ended = {.pid = pid};
-	int error;
-
-	if (!process || !process->watched)
-		return 0;
-	error = tasks_process(c->tasks, pid, &ended.process);
-	if (!error && vec_push(&c->ended, ended) < 0)
-		error = error_errno(-ENOMEM, "cannot keep track of process %u", pid);
-	return error;
-}
-
-static int apply_exit(struct capture *c, uint32_t pid)
-{
-	int error = note_end(c, pid);
-
-	processes_exit(c->processes, pid);
-	return error ? error : tasks_exit(c->tasks, pid);
-}
-
-static int apply_exec(struct capture *c, const struct change *change)
-{
-	int error = processes_exec(c->processes, change->pid, clock_now_ns());
-
-	return error ? error
-		     : tasks_exec(
-			       c->tasks, change->pid, change->time_ns, change->comm, change->text);
-}
-
-static int apply_fork(struct capture *c, const struct change *change)
-{
-	int error = processes_fork(c->processes, change->parent, change->pid);
-
-	return error ? error : tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
-}
-
-/* A thread is known by name from its start, as it may be gone when its first stack is looked at. In
- * whole-system recordings most threads never show up, and samples bring their names themselves. */
-static int apply_thread(struct capture *c, const struct change *change)
-{
-	uint32_t thread;
-
-	return c->whole_system
-		       ? 0
-		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
-}
-
-static int tell_code_change(struct capture *c, struct process *process, uint64_t time_ns)
-{
-	const struct gpu_code_change change = {.pid = process->pid,
-		.time_ns = time_ns,
-		.replaced = process->space->replaced != process->replaced_told};
-
-	process->replaced_told = process->space->replaced;
-	return c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &change) : 0;
-}
-
-static int apply_map(struct capture *c, const struct change *change)
-{
-	struct process *process = processes_find(c->processes, change->pid);
-	int error = process ? processes_map(c->processes, change) : 0;
-
-	return error || !process ? error : tell_code_change(c, process, change->time_ns);
-}
-
-static int apply(struct capture *c, const struct change *change)
-{
-	switch (change->kind) {
-	case TASK_FORK:
-		return apply_fork(c, change);
-	case TASK_THREAD:
-		return apply_thread(c, change);
-	case TASK_EXEC:
-		return apply_exec(c, change);
-	case TASK_RENAME:
-		return tasks_rename(c->tasks, change->pid, change->tid, change->comm);
-	case TASK_EXIT:
-		return apply_exit(c, change->pid);
-	case CHANGE_MAP:
-		return apply_map(c, change);
-	case CHANGE_IMAGE:
-		return processes_image(c->processes, change->pid);
-	default:
-		return 0;
-	}
-}
-
-static int apply_until(struct capture *c, uint64_t until_ns)
-{
-	const struct change *change;
-	int error = 0;
-
-	while (!error && (change = changes_peek(&c->changes, until_ns))) {
-		error = apply(c, change);
-		changes_drop(&c->changes);
-	}
-	return error;
-}
-
-/* Arguments as a line: each ends in a NUL in the record. NULL when memory is short. */
-static char *join_arguments(const char *arguments, size_t size)
-{
-	char *line = malloc(size + 1);
-
-	if (!line)
-		return NULL;
-	while (size && !arguments[size - 1])
-		size--;
-	for (size_t i = 0; i < size; i++)
-		line[i] = arguments[i] ? arguments[i] : ' ';
-	line[size] = '\0';
-	return line;
-}
-
-static int add_task_event(struct capture *c, const struct bpf_task_event *e, size_t size)
-{
-	struct change change = {.time_ns = e->time_ns,
-		.kind = e->kind,
-		.pid = e->pid,
-		.tid = e->tid,
-		.parent = e->parent};
-	size_t arguments_size = e->arguments_size;
-
-	memcpy(change.comm, e->comm, sizeof(change.comm));
-	change.comm[sizeof(change.comm) - 1] = '\0';
-	if (e->kind == TASK_EXEC && arguments_size && arguments_size <= size - sizeof(*e)) {
-		change.text = join_arguments((const char *)(e + 1), arguments_size);
-		if (!change.text)
-			return -ENOMEM;
-	}
-	return changes_add(&c->changes, change);
-}
-
-static int gather_task_events(struct capture *c)
-{
-	struct ring *ring = programs_tasks(c->programs);
-	const struct bpf_task_event *e;
-	int error = 0;
-	size_t size;
-
-	ring_snapshot(ring);
-	while (!error && (e = ring_peek(ring, &size))) {
-		if (size >= sizeof(*e))
-			error = add_task_event(c, e, size);
-		ring_take(ring);
-	}
-	ring_release(ring);
-	return error ? error_errno(error, "cannot keep process events") : 0;
-}
-
-static int count_lost_changes(struct capture *c, uint64_t lost)
-{
-	const struct gpu_code_change any = {.time_ns = c->drained_ns, .replaced = true};
-	int error;
-
-	if (!lost)
-		return 0;
-	processes_doubt_all(c->processes);
-	error = c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &any) : 0;
-	return error ? error : profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
-}
-
-static int gather_changes(struct capture *c)
-{
-	uint64_t lost = 0;
-	int error = gather_task_events(c);
-
-	if (!error)
-		error = perf_maps_read(c->perf_maps, &c->changes, &lost);
-	return error ? error : count_lost_changes(c, lost);
-}
 
 /* ------------------------------------------------------------------ samples and launches */
 
@@ -269,7 +62,7 @@ static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32
 		error = stacks_intern(c->stacks, process, raw, ret_stack, ret_incomplete);
 	/* What no event has told, but /proc; it may be as old as the latest drain. */
 	if (!error && process && process->space->replaced != process->replaced_told)
-		error = tell_code_change(c, process, c->drained_ns);
+		error = capture_tell_code_change(c, process, c->drained_ns);
 	return error;
 }
 
@@ -364,12 +157,12 @@ static int take_events(struct capture *c)
 		sample = ring_peek(samples, &sample_size);
 		launch = ring_peek(launches, &launch_size);
 		if (sample && (!launch || sample->time_ns <= launch->time_ns)) {
-			error = apply_until(c, sample->time_ns);
+			error = capture_apply_until(c, sample->time_ns);
 			if (!error)
 				error = take_sample(c, sample, sample_size);
 			ring_take(samples);
 		} else if (launch) {
-			error = apply_until(c, launch->time_ns);
+			error = capture_apply_until(c, launch->time_ns);
 			if (!error)
 				error = take_launch(c, launch, launch_size);
 			ring_take(launches);
@@ -391,7 +184,7 @@ static int count_losses(struct capture *c)
 		error = profile_count_loss(
 			c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
 	if (!error)
-		error = count_lost_changes(c, now.tasks - before->tasks);
+		error = capture_count_lost_changes(c, now.tasks - before->tasks);
 	*before = now;
 	return error;
 }
@@ -413,11 +206,11 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	int error;
 
 	acknowledge_wakeups(c);
-	error = gather_changes(c);
+	error = capture_gather_changes(c);
 	if (!error)
 		error = take_events(c);
 	if (!error)
-		error = apply_until(c, snapshot_ns);
+		error = capture_apply_until(c, snapshot_ns);
 	if (!error)
 		error = count_losses(c);
 	if (!error)

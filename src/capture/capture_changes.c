@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Fork, exec, exit, names and mappings: gathered from the ring of tasks and the mapping events of all CPUs, and
+ * applied by time to what is known of processes, here and in the registry of the profile.
+ */
+#include "capture/capture_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+static int note_end(struct capture *c, uint32_t pid)
+{
+	const struct process *process = processes_find(c->processes, pid);
+	struct ended_process ended = {.pid = pid};
+	int error;
+
+	if (!process || !process->watched)
+		return 0;
+	error = tasks_process(c->tasks, pid, &ended.process);
+	if (!error && vec_push(&c->ended, ended) < 0)
+		error = error_errno(-ENOMEM, "cannot keep track of process %u", pid);
+	return error;
+}
+
+static int apply_exit(struct capture *c, uint32_t pid)
+{
+	int error = note_end(c, pid);
+
+	processes_exit(c->processes, pid);
+	return error ? error : tasks_exit(c->tasks, pid);
+}
+
+static int apply_exec(struct capture *c, const struct change *change)
+{
+	int error = processes_exec(c->processes, change->pid, clock_now_ns());
+
+	return error ? error
+		     : tasks_exec(
+			       c->tasks, change->pid, change->time_ns, change->comm, change->text);
+}
+
+static int apply_fork(struct capture *c, const struct change *change)
+{
+	int error = processes_fork(c->processes, change->parent, change->pid);
+
+	return error ? error : tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
+}
+
+/* A thread is known by name from its start, as it may be gone when its first stack is looked at. In
+ * whole-system recordings most threads never show up, and samples bring their names themselves. */
+static int apply_thread(struct capture *c, const struct change *change)
+{
+	uint32_t thread;
+
+	return c->whole_system
+		       ? 0
+		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
+}
+
+int capture_tell_code_change(struct capture *c, struct process *process, uint64_t time_ns)
+{
+	const struct gpu_code_change change = {.pid = process->pid,
+		.time_ns = time_ns,
+		.replaced = process->space->replaced != process->replaced_told};
+
+	process->replaced_told = process->space->replaced;
+	return c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &change) : 0;
+}
+
+static int apply_map(struct capture *c, const struct change *change)
+{
+	struct process *process = processes_find(c->processes, change->pid);
+	int error = process ? processes_map(c->processes, change) : 0;
+
+	return error || !process ? error : capture_tell_code_change(c, process, change->time_ns);
+}
+
+static int apply(struct capture *c, const struct change *change)
+{
+	switch (change->kind) {
+	case TASK_FORK:
+		return apply_fork(c, change);
+	case TASK_THREAD:
+		return apply_thread(c, change);
+	case TASK_EXEC:
+		return apply_exec(c, change);
+	case TASK_RENAME:
+		return tasks_rename(c->tasks, change->pid, change->tid, change->comm);
+	case TASK_EXIT:
+		return apply_exit(c, change->pid);
+	case CHANGE_MAP:
+		return apply_map(c, change);
+	case CHANGE_IMAGE:
+		return processes_image(c->processes, change->pid);
+	default:
+		return 0;
+	}
+}
+
+int capture_apply_until(struct capture *c, uint64_t until_ns)
+{
+	const struct change *change;
+	int error = 0;
+
+	while (!error && (change = changes_peek(&c->changes, until_ns))) {
+		error = apply(c, change);
+		changes_drop(&c->changes);
+	}
+	return error;
+}
+
+/* Arguments as a line: each ends in a NUL in the record. NULL when memory is short. */
+static char *join_arguments(const char *arguments, size_t size)
+{
+	char *line = malloc(size + 1);
+
+	if (!line)
+		return NULL;
+	while (size && !arguments[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		line[i] = arguments[i] ? arguments[i] : ' ';
+	line[size] = '\0';
+	return line;
+}
+
+static int add_task_event(struct capture *c, const struct bpf_task_event *e, size_t size)
+{
+	struct change change = {.time_ns = e->time_ns,
+		.kind = e->kind,
+		.pid = e->pid,
+		.tid = e->tid,
+		.parent = e->parent};
+	size_t arguments_size = e->arguments_size;
+
+	memcpy(change.comm, e->comm, sizeof(change.comm));
+	change.comm[sizeof(change.comm) - 1] = '\0';
+	if (e->kind == TASK_EXEC && arguments_size && arguments_size <= size - sizeof(*e)) {
+		change.text = join_arguments((const char *)(e + 1), arguments_size);
+		if (!change.text)
+			return -ENOMEM;
+	}
+	return changes_add(&c->changes, change);
+}
+
+static int gather_task_events(struct capture *c)
+{
+	struct ring *ring = programs_tasks(c->programs);
+	const struct bpf_task_event *e;
+	int error = 0;
+	size_t size;
+
+	ring_snapshot(ring);
+	while (!error && (e = ring_peek(ring, &size))) {
+		if (size >= sizeof(*e))
+			error = add_task_event(c, e, size);
+		ring_take(ring);
+	}
+	ring_release(ring);
+	return error ? error_errno(error, "cannot keep process events") : 0;
+}
+
+int capture_count_lost_changes(struct capture *c, uint64_t lost)
+{
+	const struct gpu_code_change any = {.time_ns = c->drained_ns, .replaced = true};
+	int error;
+
+	if (!lost)
+		return 0;
+	processes_doubt_all(c->processes);
+	error = c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &any) : 0;
+	return error ? error : profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
+}
+
+int capture_gather_changes(struct capture *c)
+{
+	uint64_t lost = 0;
+	int error = gather_task_events(c);
+
+	if (!error)
+		error = perf_maps_read(c->perf_maps, &c->changes, &lost);
+	return error ? error : capture_count_lost_changes(c, lost);
+}
