@@ -24,7 +24,7 @@ struct made {
 	struct profile_writer *w;
 	uint32_t main_thread, other_thread, device[2];
 	uint32_t kernel_op[2], copy_op, set_op;
-	uint32_t train_stack, eval_stack, cut_stack;
+	uint32_t train_stack, train_again_stack, eval_stack, cut_stack;
 };
 
 static uint32_t string(struct made *m, const char *text)
@@ -75,6 +75,9 @@ static void make_stacks(struct made *m)
 	linked_in = stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
 	inside = stack(m, linked_in, location(m, FRAME_USER, app_id, 0x70, "cudart_inside"));
 	m->train_stack = stack(m, inside, location(m, FRAME_USER, driver_id, 0x80, "cuLaunchKernel"));
+	/* Another call in the same function. */
+	m->train_again_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x31, "_Z5trainPfi")),
+		launch);
 	m->eval_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
 	m->cut_stack = stack(m, stack(m, 0, note), location(m, FRAME_USER, app_id, 0x50, "helper"));
 }
@@ -131,7 +134,7 @@ static void write_works(struct made *m)
 			      .start_ns = 1012 * MS, .duration_ns = 2 * MS, .stack = m->eval_stack,
 			      .launch_ns = 1012 * MS - 20 * US, .instance = 1, .correlation = 2});
 	write_work(m, (struct profile_work){.op = m->kernel_op[1], .thread = m->main_thread,
-			      .start_ns = 1020 * MS, .duration_ns = 1 * MS, .stack = m->train_stack,
+			      .start_ns = 1020 * MS, .duration_ns = 1 * MS, .stack = m->train_again_stack,
 			      .launch_ns = 1021 * MS, .instance = 1, .correlation = 3});
 	write_work(m, (struct profile_work){.op = m->copy_op, .thread = m->other_thread,
 			      .start_ns = 1030 * MS, .duration_ns = 2 * MS, .bytes = 50000000,
