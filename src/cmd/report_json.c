@@ -7,6 +7,7 @@
 #include "base/demangle.h"
 #include "base/json.h"
 #include "cmd/report.h"
+#include "view/launch_path.h"
 #include "view/view.h"
 
 #define FORM_VERSION 1
@@ -141,8 +142,9 @@ static void put_kernels(struct json *j)
 	begin(j, "kernels", '[');
 	for (size_t i = 0; i < shown(j, s->kernels.count); i++) {
 		const struct summary_kernel *k = &s->kernels.items[i];
-		uint32_t names[SUMMARY_PATH_MAX];
-		unsigned int count = summary_path(j->r->reader, k->stack, SUMMARY_PATH_MAX, names);
+		uint32_t names[LAUNCH_PATH_MAX];
+		unsigned int count =
+			launch_path_names(j->r->reader, k->stack, LAUNCH_PATH_MAX, names);
 
 		begin(j, NULL, '{');
 		demangled(j, "name", k->name);

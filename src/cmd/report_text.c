@@ -10,6 +10,7 @@
 #include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/text.h"
+#include "view/launch_path.h"
 #include "view/view.h"
 
 /* Names are given at least this many columns, whatever the terminal. */
@@ -205,8 +206,8 @@ static void join_path(const struct report *r, struct buf *path, const uint32_t *
 /* "72.1 % from a > b > c", the hottest way to a kernel. */
 static void put_path(const struct report *r, struct buf *out, const struct summary_kernel *k)
 {
-	uint32_t names[SUMMARY_PATH_MAX];
-	unsigned int count = summary_path(r->reader, k->stack, PATH_FRAMES, names);
+	uint32_t names[LAUNCH_PATH_MAX];
+	unsigned int count = launch_path_names(r->reader, k->stack, PATH_FRAMES, names);
 	struct buf path = BUF_INIT;
 	char share[TEXT_CELL];
 

@@ -25,7 +25,7 @@ struct summary_time {
 struct summary_kernel {
 	uint32_t name; /* string: mangled */
 	struct summary_time time;
-	uint32_t stack;    /* the path to the launching call with the most time; 0: none known */
+	uint32_t stack;    /* the launch_path with the most time; 0: none known */
 	uint64_t stack_ns; /* its time: of all stacks through the same functions */
 };
 
@@ -101,13 +101,3 @@ struct summary {
  * than 64 bits hold). `s` comes zeroed, and is to be released in either case. */
 int summary_read(struct summary *s, struct profile_reader *r);
 void summary_release(struct summary *s);
-
-#define SUMMARY_PATH_MAX 8
-
-/*
- * The innermost `frames` (at most SUMMARY_PATH_MAX) named frames of a summary_kernel's stack,
- * outermost first, as string ids of linker names. Frames of the kernel, of CUDA's and of our own
- * libraries are left out. Returns how many there are.
- */
-unsigned int summary_path(const struct profile_reader *r, uint32_t stack, unsigned int frames,
-	uint32_t ret_names[SUMMARY_PATH_MAX]);
