@@ -275,7 +275,7 @@ static int housekeeping(struct session *s)
 	if (now < s->next_flush_ns)
 		return 0;
 	s->next_flush_ns = now + FLUSH_PERIOD_NS;
-	return profile_writer_flush(s->writer);
+	return profile_writer_push(s->writer);
 }
 
 int session_wait(struct session *s, enum session_end *ret_end)

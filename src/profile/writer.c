@@ -19,6 +19,7 @@
 #include "base/intern.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "base/write_behind.h"
 #include "profile/crc32c.h"
 #include "profile/entries.h"
 #include "profile/events.h"
@@ -27,6 +28,7 @@
 #include "profile/varint.h"
 
 #define EVENTS_BYTES (256u << 10) /* a chunk of events, its header included */
+#define BEHIND_BYTES (4u << 20)   /* may wait for the disk, and as much again be on its way */
 #define TABLE_BYTES  (64u << 10)  /* a chunk of entries is pushed beyond that */
 
 #define META_MAX_KEYS      48
@@ -43,6 +45,7 @@ struct meta {
 
 struct profile_writer {
 	int fd;
+	struct write_behind *file; /* all but the header goes through it */
 	char *path;
 	int error; /* the first failure, and its text */
 	char error_text[512];
@@ -86,12 +89,17 @@ static int fail_invalid(const struct profile_writer *w, const char *what)
 		"cannot add to '%s': the %s refers to something that is not there", w->path, what);
 }
 
+static int fail_write(struct profile_writer *w, int error)
+{
+	return keep_error(w, error_errno(error, "cannot write '%s'", w->path));
+}
+
 static int write_bytes(struct profile_writer *w, const void *data, size_t size)
 {
-	int error = io_write_all(w->fd, data, size);
+	int error = write_behind_put(w->file, data, size);
 
 	if (error)
-		return keep_error(w, error_errno(error, "cannot write '%s'", w->path));
+		return fail_write(w, error);
 	w->totals.file_bytes += size;
 	return 0;
 }
@@ -227,7 +235,7 @@ static int push_end(struct profile_writer *w)
 	return error;
 }
 
-int profile_writer_flush(struct profile_writer *w)
+int profile_writer_push(struct profile_writer *w)
 {
 	int error;
 
@@ -241,13 +249,33 @@ int profile_writer_flush(struct profile_writer *w)
 	return error;
 }
 
+static int wait_for_file(struct profile_writer *w)
+{
+	int error = write_behind_wait(w->file);
+
+	return error ? fail_write(w, error) : 0;
+}
+
+int profile_writer_flush(struct profile_writer *w)
+{
+	int error = profile_writer_push(w);
+
+	return error ? error : wait_for_file(w);
+}
+
+/* At once, so that a file that cannot be written is known from the beginning. */
 static int write_header(struct profile_writer *w)
 {
 	uint8_t header[FILE_HEADER_BYTES] = FILE_MAGIC;
+	int error;
 
 	put_u32(header + FILE_MAGIC_BYTES, FILE_VERSION);
 	put_u32(header + 12, crc32c(0, header, 12));
-	return write_bytes(w, header, sizeof(header));
+	error = io_write_all(w->fd, header, sizeof(header));
+	if (error)
+		return fail_write(w, error);
+	w->totals.file_bytes += sizeof(header);
+	return 0;
 }
 
 static int open_file(struct profile_writer *w)
@@ -255,6 +283,8 @@ static int open_file(struct profile_writer *w)
 	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (w->fd < 0)
 		return error_errno(-errno, "cannot create '%s'", w->path);
+	if (write_behind_new(&w->file, w->fd, BEHIND_BYTES))
+		return error_errno(-ENOMEM, "cannot create '%s'", w->path);
 	return write_header(w);
 }
 
@@ -287,6 +317,7 @@ void profile_writer_abort(struct profile_writer *w)
 {
 	if (!w)
 		return;
+	write_behind_free(w->file);
 	if (w->fd >= 0)
 		close(w->fd);
 	for (int table = 0; table < TABLE_COUNT; table++) {
@@ -314,6 +345,10 @@ int profile_writer_close(struct profile_writer *w)
 	error = profile_writer_flush(w);
 	if (!error)
 		error = push_end(w);
+	if (!error)
+		error = wait_for_file(w);
+	write_behind_free(w->file);
+	w->file = NULL;
 	if (close(w->fd) < 0 && !error)
 		error = error_errno(-errno, "cannot write '%s'", w->path);
 	w->fd = -1;

@@ -3,13 +3,14 @@
  * Writes a profile file while the recording runs.
  *
  * Tables are interned here: profile_add_* returns the id of an equal entry when there is one, and
- * writes a new one otherwise. Events go into the current chunk and reach the file when the chunk is
- * full or on profile_writer_flush. Memory is bounded by the number of distinct table entries and
- * never grows with the number of events.
+ * writes a new one otherwise. Events go into the current chunk and are sent to the file when the
+ * chunk is full or on profile_writer_push. A thread of the writer's own writes them, so that a disk
+ * that stalls does not stop the recording at once, but only when 4 MiB wait for it. Memory is
+ * bounded by the number of distinct table entries and never grows with the number of events.
  *
  * Errors are sticky: the first failing write is kept and returned by every later call, so that
- * callers may check at flush and close only; what was written before stays readable. One thread at
- * a time.
+ * callers may check at flush and close only; what was written before stays readable. One thread
+ * calls at a time.
  *
  * Every function returns 0 or -errno with error_text set, unless it says otherwise.
  */
@@ -26,7 +27,9 @@ int profile_writer_open(struct profile_writer **ret, const char *path);
 int profile_writer_close(struct profile_writer *w);
 /* Frees without the end mark: the file stays what was flushed. */
 void profile_writer_abort(struct profile_writer *w);
-/* Pushes the current chunks to the file. */
+/* Sends the current chunks on their way to the file, without waiting for it. */
+int profile_writer_push(struct profile_writer *w);
+/* The same, and waits until they are in the file. */
 int profile_writer_flush(struct profile_writer *w);
 
 int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id);
