@@ -28,6 +28,7 @@
 #define LEVELS	12 /* 2^LEVELS paths */
 #define DEPTH	25
 #define OPS	300
+#define FRAME_BYTES 65536 /* of a frame, at most */
 #define BATCH	1000
 #define SHAPES	65536
 #define GAP_NS	50 /* at least; twice that on average: less than a pair takes here */
@@ -35,7 +36,7 @@
 
 enum { OP_KERNEL = 1 };
 
-typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
+typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t named);
 
 /* What is random about a pair. */
 struct shape {
@@ -126,16 +127,39 @@ static struct wire_work make_work(const struct writer *w, uint32_t op, uint64_t 
 		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns};
 }
 
+/* Return addresses from this frame on, by frame pointers, as far as they lead upwards. */
+static uint32_t count_frames(const uintptr_t *frame)
+{
+	uint32_t count = 1;
+
+	for (; *frame > (uintptr_t)frame && *frame - (uintptr_t)frame < FRAME_BYTES; count++)
+		frame = (const uintptr_t *)*frame;
+	return count;
+}
+
+/* Number 0: none. */
+static __attribute__((noipa)) void fire_marker(struct writer *w, uint32_t number)
+{
+	const struct wire_control *c = w->ring.control;
+	uint32_t depth = number ? count_frames(__builtin_frame_address(0)) : 0,
+		 generation = __atomic_load_n(&c->code_generation, __ATOMIC_ACQUIRE);
+
+	w->marker(c->instance, w->correlation,
+		wire_marker_argument(CUDA_CALL_LAUNCH, number, depth, generation));
+	__asm__ volatile(""); /* no jump in place of the call */
+}
+
 /* The bits of the path choose the calls on the way: each path has a stack of its own. */
-static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, int level, uint64_t kind)
+static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, int level, uint32_t number)
 {
 	if (level == DEPTH) {
-		w->marker(w->ring.control->instance, w->correlation, kind);
+		fire_marker(w, number);
+		__asm__ volatile("");
 	} else if (level < LEVELS && path >> level & 1) {
-		fire_from(w, path, level + 1, kind);
+		fire_from(w, path, level + 1, number);
 		__asm__ volatile("nop");
 	} else {
-		fire_from(w, path, level + 1, kind);
+		fire_from(w, path, level + 1, number);
 		__asm__ volatile("nop; nop");
 	}
 }
@@ -147,7 +171,7 @@ static void put_telling_pair(struct writer *w, uint32_t number)
 	struct wire_work work;
 
 	w->correlation++;
-	fire_from(w, number, 0, CUDA_CALL_LAUNCH | (uint64_t)number << 8);
+	fire_from(w, number, 0, number);
 	put_call(w, now, now + 1000);
 	work = make_work(w, number % OPS, now + 2000, now + 5000);
 	put(w, &work);
@@ -189,7 +213,7 @@ static void put_launch(struct writer *w, const struct shape *s)
 		.correlation = w->correlation, .stack = 1u + s->stack, .time_ns = w->now_ns};
 
 	if (w->marker_only)
-		fire_from(w, launch.stack, 0, CUDA_CALL_LAUNCH);
+		fire_from(w, launch.stack, 0, 0);
 	else
 		put(w, &launch);
 }
