@@ -236,6 +236,15 @@ static void put_times(struct output *o, uint64_t start_ns, uint64_t duration_ns)
 	output_us(o, duration_ns);
 }
 
+/* A moment on the scale of "ts", when it is known. */
+static void put_moment(struct output *o, const char *name, uint64_t time_ns)
+{
+	if (!time_ns)
+		return;
+	output_printf(o, ",\"%s\":", name);
+	output_us(o, time_ns);
+}
+
 static int write_work(struct chrome *c, const struct profile_work *w)
 {
 	struct output *o = c->output;
@@ -256,6 +265,8 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 		put_member(o, "bytes", w->bytes);
 	if (w->graph_node)
 		put_member(o, "graphNode", w->graph_node);
+	put_moment(o, "queued", w->queued_ns);
+	put_moment(o, "submitted", w->submitted_ns);
 	output_puts(o, "}}");
 	return 0;
 }

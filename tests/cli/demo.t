@@ -26,6 +26,11 @@ if xpuprof report d.xpu | grep -q "stacks by *bpf"; then
 else
 	skip "GPU work stands under the functions that asked for it" "no rights for BPF"
 fi
+xpuprof record -q --queue-times -o q.json -- "$build/demo/train" --steps 2 >/dev/null
+is "$(python3 -c 'import json
+kernels = [e for e in json.load(open("q.json"))["traceEvents"] if e.get("cat") == "GPU_Kernel" and "graphNode" not in e["args"]]
+late = [e for e in kernels if not 0 < e["args"]["queued"] <= e["args"]["submitted"] <= e["ts"]]
+print(len(kernels) > 0, len(late))')" "True 0" "--queue-times tells when kernels were queued and submitted, before they began"
 reported=$(xpuprof report --json d.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["gpu_ns"])')
 is "$(xpuprof export --to folded --unit ns --view gpu d.xpu | awk '{ n += $NF } END { printf "%d", n }')" "$reported" \
 	"GPU time is the same to the nanosecond in the report and in the stacks"
