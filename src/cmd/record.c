@@ -27,6 +27,7 @@
 struct output {
 	const char *path;
 	const struct exporter *exporter; /* NULL: the profile itself */
+	bool made;
 };
 
 struct record {
@@ -41,7 +42,7 @@ struct record {
 
 static const struct option_usage usage = {
 	.command = "record",
-	.synopsis = "[options] [--] COMMAND [ARGUMENT...]",
+	.synopsis = "[options] [--] COMMAND [ARGUMENT...] | -p PID | -a",
 	.summary =
 		"Runs COMMAND and records where its CPU time went, what it asked of the GPU, and\n"
 		"how long that took. Other commands show it: 'xpuprof flame', 'report', 'export'.\n\n"
@@ -66,6 +67,17 @@ static const struct exporter *named_exporter(const char *value, const char **ret
 	return e;
 }
 
+/* Whether two outputs would be written into one file, or one behind the other to standard output. */
+static bool is_taken(const struct record *r, const char *path)
+{
+	if (!output_is_file(path) && strcmp(path, "-"))
+		return false;
+	vec_foreach (output, &r->outputs)
+		if (!strcmp(output->path, path))
+			return true;
+	return false;
+}
+
 /* Without a form, the suffix of the file decides. */
 static int add_output(void *target, const char *value)
 {
@@ -81,6 +93,10 @@ static int add_output(void *target, const char *value)
 		return error_set(-1, "needs a file name after '%s'", value);
 	if (!output.exporter && r->profile_path)
 		return error_set(-1, "names two profiles: '%s' and '%s'", r->profile_path, value);
+	if (!output.exporter && !strcmp(value, "-"))
+		return error_set(-1, "cannot be '-' without a form, as in 'folded:-'");
+	if (is_taken(r, output.path))
+		return error_set(-1, "names '%s' twice", output.path);
 	if (!output.exporter)
 		r->profile_path = output.path;
 	return vec_push(&r->outputs, output) ? error_set(-1, "out of memory") : 0;
@@ -225,7 +241,7 @@ static void give_away(const struct target_user *u, const char *path)
 		close(fd);
 }
 
-static int make_outputs(const struct record *r, const struct target_user *u)
+static int make_outputs(struct record *r, const struct target_user *u)
 {
 	const struct export_options options = EXPORT_OPTIONS_INIT;
 	struct export_result result;
@@ -240,6 +256,7 @@ static int make_outputs(const struct record *r, const struct target_user *u)
 			}
 			view_warn(r->profile_path, &result);
 		}
+		output->made = true;
 		give_away(u, output->path);
 	}
 	if (!r->outputs.count)
@@ -260,12 +277,12 @@ static void print_notes(const struct target_user *u, const struct session *s)
 	free(text);
 }
 
-static void print_summary(const struct record *r, const struct session *s)
+static void print_summary(const struct record *r, const struct session *s, bool whole)
 {
 	status_summary(session_totals(s), session_elapsed_ns(s),
-		r->temporary.size ? NULL : r->profile_path);
+		r->temporary.size || !whole ? NULL : r->profile_path);
 	vec_foreach (output, &r->outputs)
-		if (output->exporter && strcmp(output->path, "-"))
+		if (output->exporter && output->made && strcmp(output->path, "-"))
 			fprintf(stderr, "xpuprof: wrote %s\n", output->path);
 }
 
@@ -276,15 +293,18 @@ static int exec_status(int error)
 	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* Ends the recording and makes the outputs; the status is ours, not the program's. */
-static int finish(const struct record *r, const struct target_user *u, struct session *s)
+/* Ends the recording and makes the outputs; the status is ours, not the program's. What `failed` while
+ * it ran (a full disk) fails here again and has been said. */
+static int finish(struct record *r, const struct target_user *u, struct session *s, int failed)
 {
-	int error = session_finish(s), status = error ? cmd_failed() : EXIT_OK;
+	int error = session_finish(s), status = failed;
 
+	if (error && !failed)
+		status = cmd_failed();
 	if (!error || !r->temporary.size)
 		status = make_outputs(r, u) ?: status;
 	if (!r->quiet)
-		print_summary(r, s);
+		print_summary(r, s, !error && !failed);
 	return status;
 }
 
@@ -313,7 +333,7 @@ static int end_like_program(struct session *s, int status)
 	return status;
 }
 
-static int run(const struct record *r, struct target_user *u, char **command)
+static int run(struct record *r, struct target_user *u, char **command)
 {
 	const struct session_options options = {
 		.profile_path = r->profile_path,
@@ -344,7 +364,7 @@ static int run(const struct record *r, struct target_user *u, char **command)
 		return status;
 	}
 	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;
-	status = finish(r, u, s) ?: failed;
+	status = finish(r, u, s, failed);
 	if (r->temporary.size)
 		unlink(r->temporary.data);
 	return end_like_program(s, status);

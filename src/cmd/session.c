@@ -374,9 +374,7 @@ static int finish_profile(struct session *s)
 	if (!error && s->program_ended)
 		error = session_describe(
 			s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
-	error = error ?: profile_writer_flush(s->writer);
-	profile_writer_totals(s->writer, &s->totals);
-	return error;
+	return error ?: profile_writer_flush(s->writer);
 }
 
 /* Takes the probes away, also when the program outlives its recording. */
@@ -399,6 +397,7 @@ int session_finish(struct session *s)
 		status_clear();
 	error = error ?: count_unconnected(s);
 	error = error ?: finish_profile(s);
+	profile_writer_totals(s->writer, &s->totals);
 	close_error = profile_writer_close(s->writer);
 	s->writer = NULL;
 	close_sources(s);

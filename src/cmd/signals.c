@@ -25,7 +25,7 @@ static void choose(sigset_t *handled)
 
 int signals_open(struct signals *s)
 {
-	struct sigaction plain = {.sa_handler = SIG_DFL};
+	struct sigaction plain = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
 	sigset_t handled;
 	int fd;
 
@@ -34,7 +34,8 @@ int signals_open(struct signals *s)
 	if (fd < 0)
 		return error_errno(-errno, "cannot receive signals");
 	if (sigprocmask(SIG_BLOCK, &handled, &s->original_mask) ||
-		sigaction(SIGCHLD, &plain, &s->original_child)) {
+		sigaction(SIGCHLD, &plain, &s->original_child) ||
+		sigaction(SIGPIPE, &ignored, &s->original_pipe)) {
 		int error = error_errno(-errno, "cannot block signals");
 
 		close(fd);
@@ -49,6 +50,7 @@ void signals_restore(const struct signals *s)
 	if (s->fd < 0)
 		return;
 	sigaction(SIGCHLD, &s->original_child, NULL);
+	sigaction(SIGPIPE, &s->original_pipe, NULL);
 	sigprocmask(SIG_SETMASK, &s->original_mask, NULL);
 }
 

@@ -4,7 +4,8 @@
  * taken through a descriptor from signals_open on, so that none of them ends us half-way. A program that
  * is started meanwhile gets everything as we were started with: signals_restore in the forked child.
  *
- * A SIGHUP that was ignored when we were started (nohup) stays ignored.
+ * A SIGHUP that was ignored when we were started (nohup) stays ignored. SIGPIPE is ignored: whoever stops
+ * reading what we say ends neither the recording nor the files it is to leave.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ struct signals {
 	int fd; /* readable when one has come; -1: not open */
 	sigset_t original_mask;
 	struct sigaction original_child;
+	struct sigaction original_pipe;
 };
 
 #define SIGNALS_INIT ((struct signals){.fd = -1})

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/view_args.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "cmd/cmd.h"
 
@@ -37,11 +39,15 @@ const char *view_arg_file(const struct option_usage *usage, int argc, char **arg
 
 void view_warn(const char *path, const struct export_result *r)
 {
+	const char *plural = r->lines_left_out == 1 ? "" : "s";
+
+	if (!strcmp(path, "-"))
+		path = "standard input";
 	if (*r->incomplete)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used", path,
 			r->incomplete);
 	if (r->lines_left_out)
-		cmd_error("warning: %llu lines of '%s' left out; the first is line %llu: %s",
-			(unsigned long long)r->lines_left_out, path,
+		cmd_error("warning: %llu line%s of '%s' left out; the first is line %llu: %s",
+			(unsigned long long)r->lines_left_out, plural, path,
 			(unsigned long long)r->first_left_out, r->reason);
 }

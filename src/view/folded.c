@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "profile/format.h"
 #include "view/label.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
@@ -236,6 +237,8 @@ static int take_line(struct folded *f, const char *line, size_t size)
 		size--;
 	if (!size)
 		return 0;
+	if (size >= FILE_MAGIC_BYTES && !memcmp(line, FILE_MAGIC, FILE_MAGIC_BYTES))
+		return error_set(-EINVAL, "'%s' is a profile, which is only read from a file", f->name);
 	if (memchr(line, '\0', size))
 		return error_set(-EINVAL,
 			"'%s' is neither a profile nor folded text: line %llu has a NUL byte",

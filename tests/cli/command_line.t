@@ -87,6 +87,10 @@ run xpuprof record -o '' -- true
 usage_error "needs a file name" "record with an output without a name"
 run xpuprof record -o a.xpu -o b.xpu -- true
 usage_error "'a.xpu'" "record with two profiles"
+run xpuprof record -o a.svg -o folded:a.svg -- true
+usage_error "option '-o' names 'a.svg' twice" "record with two outputs of one name"
+run xpuprof record -o - -- true
+usage_error "option '-o' cannot be '-' without a form" "record with its profile to standard output"
 is "$(ls)" "" "wrong command lines leave no file behind"
 
 run xpuprof record -- ./no-such-program

@@ -137,7 +137,7 @@ is "$(ls -A | grep -c xpuprof)" 0 "no temporary file is left"
 printf 'a;b 3\nno count\na;c 4\n' >some.folded
 run xpuprof flame some.folded -o some.svg
 is "$status" 0 "folded text with a bad line is drawn"
-has "$err" "warning: 1 lines of 'some.folded' left out; the first is line 2: no count at its end" \
+has "$err" "warning: 1 line of 'some.folded' left out; the first is line 2: no count at its end" \
 	"and the line is reported"
 has "$(cat some.svg)" "1 of 3 lines of the text left out" "in the picture too"
 printf 'nothing\n' >bad.folded
@@ -148,6 +148,11 @@ run xpuprof flame some.folded
 is "$out" "wrote some.svg" "the picture is named after its source"
 xpuprof flame - -o - <"$golden/small.folded" >from-stdin.svg
 true_that "folded text is read from standard input" is_xml from-stdin.svg
+is "$(printf 'a 3\nb\nc\n' | xpuprof export --to folded - 2>&1 >/dev/null)" \
+	"xpuprof: warning: 2 lines of 'standard input' left out; the first is line 2: no count at its end" \
+	"its bad lines are reported"
+is "$(printf 'XPUPROF\0' | xpuprof flame - 2>&1)" \
+	"xpuprof: 'standard input' is a profile, which is only read from a file" "a profile there is refused"
 xpuprof export --to folded "$golden/small.folded" | sort >again.folded
 is "$(sort "$golden/small.folded" | diff - again.folded)" "" "folded text goes through unchanged"
 run xpuprof export --to chrome some.folded

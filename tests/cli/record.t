@@ -228,12 +228,19 @@ run xpuprof record -q -o chrome:/dev/stdout -- true
 true_that "a form may go to /dev/stdout alone" python3 -m json.tool .out /dev/null
 is "$(ls -d /dev/stdout.* xpuprof.*.xpu 2>/dev/null)" "" "and nothing is left beside it or here"
 
+xpuprof record -o unread.folded -o folded:- -- sh -c 'exec >&-; exit 9' 2>&1 | true
+true_that "forms are written also when nobody reads what we say" test -e unread.folded
+is "$(find . -name 'unread.folded.*')" "" "and nothing is left beside them"
+
 name="a form of a profile that did not fit on the disk comes with a warning"
 mkdir small
 if mount -t tmpfs -o size=16k none small 2>/dev/null; then
-	run xpuprof record -q -F 5000 -o small/p.xpu -o p.folded -- timeout 0.5 sh -c 'while :; do ls -d . >/dev/null; done'
+	run xpuprof record -F 5000 -o small/p.xpu -o p.folded -o small/p.svg -- \
+		timeout 0.5 sh -c 'while :; do ls -d . >/dev/null; done'
 	has "$err" "warning: 'small/p.xpu' is not whole" "$name"
 	true_that "and is made" test -e p.folded
+	is "$(echo "$err" | grep wrote)" "xpuprof: wrote p.folded" "only what was written is said to be"
+	is "$(echo "$err" | grep -c "cannot write 'small/p.xpu'")" 1 "and what was not, once"
 	umount small
 else
 	skip "$name" "no right to mount"
