@@ -148,10 +148,13 @@ $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)
 
 install: $(PROGRAMS)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/doc/xpuprof/docs
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/libxpuprof-inject.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 README.md NEWS.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/xpuprof/
+	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/xpuprof/docs/
 
 clean:
 	rm -rf build

@@ -70,7 +70,7 @@ int cmd_flame(int argc, char **argv)
 	const char *output = NULL, *path;
 	const struct option_spec specs[] = {
 		OPTION_STRING('o', "output", "FILE", &output,
-			"write to FILE ('-': standard output)"),
+			"write to FILE ('-': standard output; default: FILE's name with .svg)"),
 		VIEW_ARGS(&options),
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
 		OPTION_NUMBER(0, "max-frames", "N", &options.svg_node_max, 1, 100000000,

@@ -499,7 +499,7 @@ static void put_losses(const struct report *r, struct buf *out)
 	bool any = false;
 	char cell[TEXT_CELL];
 
-	buf_puts(out, "\nLost\n");
+	buf_puts(out, "\nLost or incomplete\n");
 	for (unsigned int i = 1; i < LOSS_KINDS; i++) {
 		uint64_t count = profile_loss_count(r->reader, (enum profile_loss)i);
 
@@ -509,7 +509,8 @@ static void put_losses(const struct report *r, struct buf *out)
 		any = true;
 	}
 	if (!any)
-		buf_printf(out, "%10s\n", "nothing");
+		buf_printf(out, "%10s\n",
+			profile_reader_incomplete(r->reader) ? "not known" : "nothing");
 }
 
 static void put_notes(const struct report *r, struct buf *out)
@@ -518,26 +519,29 @@ static void put_notes(const struct report *r, struct buf *out)
 		const char *key, *title;
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
-		{META_STACKS_TAKEN, "stacks taken"},
 		{META_CUPTI, "CUPTI"},
 		{META_HOSTNAME, "machine"},
 		{META_KERNEL, "kernel"},
 		{META_CPUS, "CPUs"},
 		{META_VERSION, "xpuprof"},
 	};
-	const char *error = meta(r, META_CLOCK_ERROR);
-	struct buf lines = BUF_INIT, clocks = BUF_INIT;
+	const char *error = meta(r, META_CLOCK_ERROR), *taken = meta(r, META_STACKS_TAKEN);
+	struct buf lines = BUF_INIT, clocks = BUF_INIT, launches = BUF_INIT;
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		field_lines(&lines, notes[i].title, meta(r, notes[i].key));
+	if (taken)
+		buf_printf(&launches, "%s stacks taken, the others repeat one of them", taken);
+	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
 	if (error)
 		buf_printf(&clocks, "GPU times may be off by %s ns", error);
 	field(&lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);
 	if (lines.size)
 		buf_printf(out, "\nAbout this recording\n%s", lines.data);
-	out->failed |= lines.failed || clocks.failed;
+	out->failed |= lines.failed || clocks.failed || launches.failed;
 	buf_release(&lines);
 	buf_release(&clocks);
+	buf_release(&launches);
 }
 
 void report_text(const struct report *r, struct buf *out)

@@ -267,7 +267,7 @@ static int housekeeping(struct session *s)
 {
 	uint64_t now = clock_now_ns();
 
-	if (s->status_line && now >= s->next_status_ns) {
+	if (s->status_line && now >= s->next_status_ns && !status_is_in_the_way()) {
 		profile_writer_totals(s->writer, &s->totals);
 		status_show(&s->totals, now - s->start_ns, correlator_outstanding(s->correlator));
 		s->next_status_ns = now + STATUS_PERIOD_NS;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/status.h"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -52,6 +53,13 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 	write_stderr(&shown);
 	buf_release(&line);
 	buf_release(&shown);
+}
+
+bool status_is_in_the_way(void)
+{
+	struct termios t;
+
+	return !tcgetattr(STDERR_FILENO, &t) && !(t.c_lflag & ICANON);
 }
 
 void status_clear(void)

@@ -44,7 +44,7 @@ void view_warn(const char *path, const struct export_result *r)
 	if (!strcmp(path, "-"))
 		path = "standard input";
 	if (*r->incomplete)
-		cmd_error("warning: '%s' is not whole (it %s); what is there was used", path,
+		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names", path,
 			r->incomplete);
 	if (r->lines_left_out)
 		cmd_error("warning: %llu line%s of '%s' left out; the first is line %llu: %s",

@@ -12,7 +12,7 @@ static const struct loss losses[LOSS_KINDS] = {
 		"CPU samples lost: the kernel's ring was full"},
 	[LOSS_STACKS_RING_FULL] = {"stacks_ring_full",
 		"launch stacks lost: the kernel's ring was full"},
-	[LOSS_STACKS_INCOMPLETE] = {"stacks_incomplete", "stacks that do not reach their root"},
+	[LOSS_STACKS_INCOMPLETE] = {"stacks_incomplete", "incomplete stacks (mostly of code without frame pointers)"},
 	[LOSS_MAPS_LOST] = {"maps_lost", "mapping events dropped by the kernel"},
 	[LOSS_GPU_RING_FULL] = {"gpu_ring_full", "GPU records lost: the shared ring was full"},
 	[LOSS_GPU_DROPPED] = {"gpu_dropped", "GPU records dropped by CUPTI"},

@@ -273,7 +273,7 @@ static const char golden[] =
 	"GPU work without a stack\n"
 	"         2 the launching call's stack was lost\n"
 	"\n"
-	"Lost\n"
+	"Lost or incomplete\n"
 	"     1,234 GPU records dropped by CUPTI\n"
 	"\n"
 	"About this recording\n"
@@ -465,7 +465,7 @@ static void an_empty_recording_is_a_report_too(void)
 	text = report(&status, empty_path, NULL, NULL);
 	CHECK(status == EXIT_OK);
 	CHECK(strstr(text, "GPU time      0 ns in 0 pieces of work\n"));
-	CHECK(strstr(text, "\nLost\n   nothing\n"));
+	CHECK(strstr(text, "\nLost or incomplete\n   nothing\n"));
 	CHECK(!strstr(text, "Kernels") && !strstr(text, "INCOMPLETE"));
 	report(&status, "--json", empty_path, NULL);
 	CHECK(status == EXIT_OK);
