@@ -78,6 +78,6 @@ int cmd_export(int argc, char **argv)
 		return EXIT_USAGE;
 	if (export_file(format, path, output ? output : "-", &options, &result))
 		return cmd_failed();
-	view_warn(path, &result);
+	view_warn(format, path, &result);
 	return EXIT_OK;
 }

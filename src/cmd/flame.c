@@ -46,6 +46,7 @@ static int draw(const char *path, const char *output, const struct export_option
 {
 	char *chosen = output ? NULL : default_output(path);
 	const char *target = output ? output : chosen;
+	const struct exporter *svg = exporter_by_name("svg");
 	struct export_result result;
 	int status = EXIT_OK;
 
@@ -53,10 +54,10 @@ static int draw(const char *path, const char *output, const struct export_option
 		cmd_error("not enough memory");
 		return EXIT_FAILED;
 	}
-	if (export_file(exporter_by_name("svg"), path, target, options, &result)) {
+	if (export_file(svg, path, target, options, &result)) {
 		status = cmd_failed();
 	} else {
-		view_warn(path, &result);
+		view_warn(svg, path, &result);
 		if (chosen)
 			printf("wrote %s\n", chosen);
 	}

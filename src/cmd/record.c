@@ -254,7 +254,7 @@ static int make_outputs(struct record *r, const struct target_user *u)
 				status = cmd_failed();
 				continue;
 			}
-			view_warn(r->profile_path, &result);
+			view_warn(output->exporter, r->profile_path, &result);
 		}
 		output->made = true;
 		give_away(u, output->path);

@@ -37,12 +37,15 @@ const char *view_arg_file(const struct option_usage *usage, int argc, char **arg
 	return first < argc ? argv[first] : "profile.xpu";
 }
 
-void view_warn(const char *path, const struct export_result *r)
+void view_warn(const struct exporter *e, const char *path, const struct export_result *r)
 {
 	const char *plural = r->lines_left_out == 1 ? "" : "s";
 
 	if (!strcmp(path, "-"))
 		path = "standard input";
+	if (r->empty)
+		cmd_error("warning: the %s output is empty: nothing it shows was recorded",
+			e->name);
 	if (*r->incomplete)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names", path,
 			r->incomplete);

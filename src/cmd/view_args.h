@@ -26,4 +26,4 @@ int view_arg_graph_stack(void *target, const char *value);
 /* The one operand, or profile.xpu; NULL after reporting that there are more. */
 const char *view_arg_file(const struct option_usage *usage, int argc, char **argv, int first);
 /* Tells what a conversion of `path` could not show. */
-void view_warn(const char *path, const struct export_result *r);
+void view_warn(const struct exporter *e, const char *path, const struct export_result *r);

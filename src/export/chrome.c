@@ -496,6 +496,7 @@ int export_chrome(const char *path, const struct export_options *options, struct
 		return error;
 	error = interner_new(&c.row_ids) ? short_of_memory() : write_all(&c);
 	export_note_profile(ret, c.reader);
+	ret->empty = !c.any;
 	profile_reader_close(c.reader);
 	release(&c);
 	return error;

@@ -34,6 +34,7 @@ struct extended {
 	struct placer placer;
 	struct known_place *known;
 	bool simulated;
+	bool any; /* lines were written */
 	struct buf line;
 	struct vec(uint32_t) path; /* nodes from a leaf to the root */
 	struct vec(char *) texts;  /* by node: its path, or NULL */
@@ -138,6 +139,7 @@ static int write_line(struct extended *x, const struct profile_event *e, uint64_
 		return short_of_memory();
 	output_write(x->output, x->line.data, x->line.size);
 	output_puts(x->output, path);
+	x->any = true;
 	return 0;
 }
 
@@ -221,6 +223,7 @@ int export_extended_folded(const char *path, const struct export_options *option
 	x.simulated = view_is_simulated(r);
 	export_note_profile(ret, r);
 	error = more < 0 ? more : write_all(&x, path);
+	ret->empty = !x.any;
 	profile_reader_close(r);
 	return error;
 }

@@ -262,6 +262,8 @@ run xpuprof record -q -o chrome:gpu.txt -o extended-folded:cpu.txt -o folded:mer
 is "$status:$(ls gpu.txt cpu.txt merged.txt | wc -l)" 0:3 "three forms come from one run, in files of any name"
 run xpuprof record -q -o chrome:/dev/stdout -- true
 true_that "a form may go to /dev/stdout alone" python3 -m json.tool .out /dev/null
+is "$(echo "$err" | grep warning)" "xpuprof: warning: the chrome output is empty: nothing it shows was recorded" \
+	"and an empty one is said to be"
 is "$(ls -d /dev/stdout.* xpuprof.*.xpu 2>/dev/null)" "" "and nothing is left beside it or here"
 
 xpuprof record -o unread.folded -o folded:- -- sh -c 'exec >&-; exit 9' 2>&1 | true
