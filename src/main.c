@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The command table and the dispatch. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,16 @@ static void print_help(FILE *to)
 		    "'xpuprof COMMAND --help' and 'man xpuprof-COMMAND' tell more.\n");
 }
 
-int main(int argc, char **argv)
+/* What was printed has to arrive, too. */
+static int finish_output(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	cmd_error("cannot write to standard output: %s", strerror(errno));
+	return status ? status : EXIT_FAILED;
+}
+
+static int dispatch(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_help(stderr);
@@ -51,4 +61,9 @@ int main(int argc, char **argv)
 			return commands[i].run(argc - 1, argv + 1);
 	cmd_error("unknown command '%s' (see 'xpuprof --help')", argv[1]);
 	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	return finish_output(dispatch(argc, argv));
 }

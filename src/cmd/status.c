@@ -87,6 +87,11 @@ static void add_reasons(struct buf *b, const char *title, const uint64_t *counts
 		add_count(b, counts[i], text(i));
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path)
 {
 	char elapsed[TEXT_CELL], cpu[TEXT_CELL], gpu[TEXT_CELL], size[TEXT_CELL];
@@ -94,11 +99,13 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	struct buf b = BUF_INIT;
 
 	buf_printf(&b,
-		"xpuprof: %s, CPU time %s (%s samples), %s time %s (%s pieces of work, %s CUDA "
-		"calls)\n",
+		"xpuprof: %s, CPU time %s (%s sample%s), %s time %s (%s piece%s of work, "
+		"%s CUDA call%s)\n",
 		text_duration(elapsed, elapsed_ns), text_duration(cpu, t->cpu_ns),
-		text_count(samples, t->samples), gpu_name(t), text_duration(gpu, t->gpu_ns),
-		text_count(works, t->works), text_count(calls, t->calls));
+		text_count(samples, t->samples), plural(t->samples), gpu_name(t),
+		text_duration(gpu, t->gpu_ns),
+		text_count(works, t->works), plural(t->works), text_count(calls, t->calls),
+		plural(t->calls));
 	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,

@@ -71,6 +71,10 @@ for command in $commands; do
 	done
 done
 
+for words in --help --version 'record --help'; do
+	is "$(xpuprof $words 2>&1 >/dev/full; echo $?)" "xpuprof: cannot write to standard output: No space left on device
+1" "$words that cannot be written fails"
+done
 run xpuprof record
 usage_error "no command to record" "record without a command"
 run xpuprof record -p 1 -- true
