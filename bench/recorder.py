@@ -4,7 +4,7 @@
 
 usage: recorder.py [SECTION[=RUNS] ...]      default: all of them
 
-CPU time and memory are those of the recorder's process alone (/proc/PID/stat, VmRSS), not of the program
+CPU time and memory are those of the recorder's process alone (/proc/PID/stat and schedstat, VmRSS), not of the program
 it records. Wall times are as the machine gives them: other load on it makes them longer.
 """
 import json
@@ -33,9 +33,16 @@ def read_proc(pid, name):
 
 
 def cpu_s(pid):
-    """CPU time of all threads, also of those that have ended; in hundredths of a second."""
+    """CPU time: of the threads there are, exactly, or in hundredths of a second with those that have ended."""
     words = read_proc(pid, "stat").rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0
+    all_s = (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0
+    there_ns = 0
+    try:
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            there_ns += int((read_proc(pid, f"task/{tid}/schedstat").split() or ["0"])[0])
+    except OSError:
+        pass
+    return max(all_s, there_ns / 1e9)
 
 
 def status_field(pid, field):
