@@ -22,12 +22,11 @@
 #include "inject/library.h"
 #include "inject/stacks.h"
 
-#define TICK_NS      25000000ull   /* of a busy program: what it may lose when it ends by _exit */
-#define IDLE_TICK_NS 100000000ull
-#define IDLE_NS      1000000000ull
-#define ROOM_NS      1000000000ull /* patience with a full ring */
-#define FINISH_NS    5000000000ull /* patience of the ending process with us */
-#define STACK_BYTES  (1u << 20)
+#define TICK_NS	    100000000ull
+#define IDLE_NS	    1000000000ull
+#define ROOM_NS	    1000000000ull /* patience with a full ring */
+#define FINISH_NS   5000000000ull /* patience of the ending process with us */
+#define STACK_BYTES (1u << 20)
 
 static struct {
 	uint64_t flushed_ns;
@@ -91,12 +90,6 @@ static void flush(uint32_t flag)
 	collector.flushed_ns = now_ns();
 }
 
-/* The program launches, or did a moment ago. */
-static bool is_busy(uint64_t now)
-{
-	return collector.has_moved && now - collector.moved_ns < IDLE_NS;
-}
-
 static void flush_if_due(void)
 {
 	uint64_t now = now_ns();
@@ -109,7 +102,7 @@ static void flush_if_due(void)
 	}
 	if (!collector.has_moved)
 		return;
-	if (now - collector.flushed_ns >= (is_busy(now) ? TICK_NS : IDLE_NS))
+	if (now - collector.flushed_ns >= (now - collector.moved_ns < IDLE_NS ? TICK_NS : IDLE_NS))
 		flush(0);
 }
 
@@ -195,7 +188,7 @@ static void *collector_main(void *context)
 	pthread_setname_np(pthread_self(), "xpuprof");
 	collector.flushed_ns = collector.moved_ns = now_ns();
 	do
-		collector_sleep(is_busy(now_ns()) ? TICK_NS : IDLE_TICK_NS);
+		collector_sleep(TICK_NS);
 	while (work_on());
 	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&library.finished);
