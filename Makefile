@@ -148,6 +148,7 @@ $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)
 
 install: $(PROGRAMS)
+	$(call say,INST,"$(DESTDIR)$(PREFIX)")
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof $(DESTDIR)$(PREFIX)/share/man/man1 \
 		$(DESTDIR)$(PREFIX)/share/doc/xpuprof/docs
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/

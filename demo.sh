@@ -20,7 +20,6 @@ make -j"$(nproc)" >build/demo.log 2>&1 || {
 	exit 1
 }
 
-
 gpu=
 if [ ! -e /proc/driver/nvidia/version ]; then
 	say "no NVIDIA driver here: the demo runs on a simulated GPU"

@@ -72,9 +72,7 @@ static int explain(int error, const char *what)
 			"cannot %s: the kernel is locked down ('%s' says confidentiality)", what,
 			LOCKDOWN_PATH);
 	return error_set(error,
-		"cannot %s: this needs root, or the capabilities CAP_BPF, CAP_PERFMON and "
-		"CAP_SYS_PTRACE (before Linux 5.8 CAP_SYS_ADMIN)",
-		what);
+		"cannot %s: this needs root, or the capabilities CAP_BPF and CAP_PERFMON", what);
 }
 
 /* What can be seen without trying. */
@@ -206,10 +204,10 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	p->launches = options->launches;
 	p->pid_namespace = in_pid_namespace();
 	error = check_kernel();
-	if (!error && options->launches)
-		error = find_marker(p, options->library, markers->best);
 	if (!error)
 		error = load(p, options, markers->multi);
+	if (!error && options->launches) /* behind it: without rights there is no marker either */
+		error = find_marker(p, options->library, markers->best);
 	if (!error)
 		error = open_rings(p);
 	if (error) {

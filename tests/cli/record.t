@@ -312,7 +312,7 @@ $(getent passwd nobody | cut -d: -f6) " "under sudo the program runs as the call
 	cp -r "$build/xpuprof" "$build/libxpuprof-inject.so" drop/ && chmod 755 drop/*
 	run setpriv --reuid=nobody --regid=nogroup --clear-groups drop/xpuprof record -q -o drop/u.xpu -- id -un
 	is "$out $status" "nobody 0" "without rights the program still runs"
-	has "$err" "no CPU samples and no launch stacks:" "and one line says what is missing"
+	has "$err" "no CPU samples and no launch stacks: cannot load BPF programs: this needs root" "and one line says what is missing"
 	run setpriv --reuid=nobody --regid=nogroup --clear-groups drop/xpuprof record --cpu-only -o drop/u.xpu -- id -un
 	is "$status" 1 "--cpu-only without rights fails"
 else
