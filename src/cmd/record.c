@@ -46,9 +46,10 @@ static const struct option_usage usage = {
 	.summary =
 		"Runs COMMAND and records where its CPU time went, what it asked of the GPU, and\n"
 		"how long that took. Other commands show it: 'xpuprof flame', 'report', 'export'.\n\n"
-		"The suffix of an output says its form: .xpu (the profile), .svg (flame graph),\n"
-		".folded, .events (extended-folded) or .json (chrome); so does a FORM before it,\n"
-		"svg, folded, extended-folded or chrome: -o chrome:gpu.txt.",
+		"The suffix of an output says its form: .svg (flame graph), .folded, .events\n"
+		"(extended-folded) or .json (chrome); any other, as .xpu, is the recording itself.\n"
+		"A FORM before it says it instead: svg, folded, extended-folded or chrome, as in\n"
+		"-o chrome:gpu.txt.",
 	.stop_at_operand = true,
 };
 
@@ -346,7 +347,7 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.queue_times = r->queue_times,
 		.quiet = r->quiet,
 		.sample_hz = (unsigned int)r->hz,
-		.duration_ns = (uint64_t)(r->seconds * 1e9),
+		.duration_ns = (uint64_t)(r->seconds * 1e9) + (r->seconds > 0), /* 0: none */
 	};
 	enum session_end end;
 	struct session *s;

@@ -112,7 +112,7 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		profile_join_text);
 	add_reasons(&b, "lost or incomplete:", t->losses, 1, LOSS_KINDS, profile_loss_text);
 	if (profile_path)
-		buf_printf(&b, "xpuprof: wrote %s (%s)\n", profile_path,
+		buf_printf(&b, "xpuprof: wrote %s (recording, %s)\n", profile_path,
 			text_bytes(size, t->file_bytes));
 	write_stderr(&b);
 	buf_release(&b);
