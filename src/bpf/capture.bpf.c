@@ -42,8 +42,10 @@ const volatile uint64_t wakeup_bytes; /* wake the reader when a ring holds this 
 struct bpf_losses lost;
 uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
 uint32_t wanted_pid;   /* see track_wanted */
-uint32_t program_pid;  /* whose signals are noted, as the recorder's namespace counts; 0: nobody's */
-uint64_t program_signals_ns[BPF_SIGNALS]; /* by number: when the latest was sent to it */
+/* Whose signals are noted, as the recorder's namespace counts; 0: nobody's. By number: when the latest was
+ * sent to it, but for those that the recorder passes on. */
+uint32_t recorder_pid, program_pid;
+uint64_t recorder_signals_ns[BPF_SIGNALS], program_signals_ns[BPF_SIGNALS];
 
 struct tracked_process {
 	uint64_t leader; /* address of the leader's task_struct; 0: entered by the recorder */
@@ -265,17 +267,32 @@ int BPF_PROG(on_free, struct task_struct *task)
 
 /* ------------------------------------------------------------------ signals to the program */
 
-SEC("tp_btf/signal_generate")
-int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_struct *task)
+static __always_inline uint32_t process_id(struct task_struct *task)
 {
-	uint64_t index = number;
+	return reported_id(BPF_CORE_READ(task, group_leader), BPF_CORE_READ(task, tgid));
+}
 
-	if (!program_pid || recorded_pid(task) != program_pid)
-		return 0;
+static __always_inline void note_signal(uint64_t *signals_ns, uint64_t index)
+{
 	/* The bound has to be on the register used, not on a copy of it. */
 	asm volatile("" : "+r"(index));
 	if (index < BPF_SIGNALS)
-		program_signals_ns[index] = bpf_ktime_get_ns();
+		signals_ns[index] = bpf_ktime_get_ns();
+}
+
+SEC("tp_btf/signal_generate")
+int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_struct *task)
+{
+	uint32_t pid;
+
+	if (!program_pid)
+		return 0;
+	pid = process_id(task);
+	if (pid == recorder_pid)
+		note_signal(recorder_signals_ns, number);
+	else if (pid == program_pid &&
+		process_id((struct task_struct *)bpf_get_current_task()) != recorder_pid)
+		note_signal(program_signals_ns, number);
 	return 0;
 }
 

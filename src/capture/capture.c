@@ -321,9 +321,9 @@ void capture_note_signals(struct capture *c, pid_t pid)
 	programs_note_signals(c->programs, pid);
 }
 
-uint64_t capture_signal_ns(const struct capture *c, int number)
+bool capture_signal_came_to_both(const struct capture *c, int number, uint64_t within_ns)
 {
-	return programs_signal_ns(c->programs, number);
+	return programs_signal_came_to_both(c->programs, number, within_ns);
 }
 
 struct tree {

@@ -38,10 +38,11 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 int capture_track(struct capture *c, pid_t pid);
 /* And everything it has started before, as far as the line of parents still shows it. */
 int capture_track_tree(struct capture *c, pid_t pid);
-/* Notes the signals that are sent to this process, a followed one. */
+/* Notes the signals that are sent to this process, a followed one, and to us. */
 void capture_note_signals(struct capture *c, pid_t pid);
-/* When this signal was last sent to it, by anybody; 0: not since. */
-uint64_t capture_signal_ns(const struct capture *c, int number);
+/* Whether it and we were sent this signal, the last times, within `within_ns` of each other by the kernel's
+ * clock. What we send to it ourselves does not count. */
+bool capture_signal_came_to_both(const struct capture *c, int number, uint64_t within_ns);
 int capture_start(struct capture *c);
 /* Readable when the kernel has something for us. */
 int capture_poll_fd(const struct capture *c);

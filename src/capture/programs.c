@@ -255,14 +255,21 @@ int programs_track(struct programs *p, pid_t pid)
 
 void programs_note_signals(struct programs *p, pid_t pid)
 {
-	__atomic_store_n(&p->bpf->bss->program_pid, (uint32_t)pid, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->bpf->bss->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
+	__atomic_store_n(&p->bpf->bss->program_pid, (uint32_t)pid, __ATOMIC_RELEASE);
 }
 
-uint64_t programs_signal_ns(const struct programs *p, int number)
+bool programs_signal_came_to_both(const struct programs *p, int number, uint64_t within_ns)
 {
-	return number > 0 && number < BPF_SIGNALS
-		? __atomic_load_n(&p->bpf->bss->program_signals_ns[number], __ATOMIC_RELAXED)
-		: 0;
+	uint64_t ours_ns, program_ns;
+
+	if (number <= 0 || number >= BPF_SIGNALS)
+		return false;
+	ours_ns = __atomic_load_n(&p->bpf->bss->recorder_signals_ns[number], __ATOMIC_RELAXED);
+	program_ns = __atomic_load_n(&p->bpf->bss->program_signals_ns[number], __ATOMIC_RELAXED);
+	if (!ours_ns || !program_ns)
+		return false;
+	return (ours_ns > program_ns ? ours_ns - program_ns : program_ns - ours_ns) <= within_ns;
 }
 
 /* ------------------------------------------------------------------ samples and launches */

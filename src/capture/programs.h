@@ -21,9 +21,9 @@ struct programs;
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers);
 int programs_track(struct programs *p, pid_t pid);
-/* From now on, when this signal was last sent to that process (0: not yet). */
+/* See capture.h. */
 void programs_note_signals(struct programs *p, pid_t pid);
-uint64_t programs_signal_ns(const struct programs *p, int number);
+bool programs_signal_came_to_both(const struct programs *p, int number, uint64_t within_ns);
 int programs_start(struct programs *p);
 int programs_stop(struct programs *p);
 void programs_close(struct programs *p);

@@ -33,7 +33,7 @@
 #define ROUND_BUSY_MS   5
 #define FLUSH_PERIOD_NS NS_PER_SECOND
 #define STATUS_PERIOD_NS (NS_PER_SECOND / 2)
-#define SAME_SIGNAL_NS  (20 * NS_PER_MS)
+#define SAME_SIGNAL_NS  (100 * NS_PER_MS)
 #define STOP_TIMEOUT_MS 3000
 #define STOP_POLL_US    2000
 
@@ -184,12 +184,10 @@ static int drain(struct session *s, bool *ret_busy)
 /* Whether the program has got (or gets, in a moment) this signal from whoever sent it to us. */
 static bool program_has_it_too(const struct session *s, int number)
 {
-	uint64_t since_ns = clock_now_ns() - SAME_SIGNAL_NS;
-
 	if (!s->capture)
 		return false;
 	usleep(SAME_SIGNAL_NS / 1000);
-	return capture_signal_ns(s->capture, number) > since_ns;
+	return capture_signal_came_to_both(s->capture, number, SAME_SIGNAL_NS);
 }
 
 /* A signal the terminal or the kernel sent to the whole group has reached the program by itself. */
