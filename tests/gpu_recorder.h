@@ -81,7 +81,8 @@ static inline struct test_recorder *test_recorder_open(
 	struct gpu_options o = options ? *options : (struct gpu_options){.target_uid = getuid()};
 	char path[128];
 
-	snprintf(r->folder, sizeof(r->folder), "/tmp/xpuprof-test-XXXXXX");
+	snprintf(r->folder, sizeof(r->folder), "%s/xpuprof-test-XXXXXX",
+		getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(r->folder))
 		return NULL;
 	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);

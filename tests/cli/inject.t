@@ -7,6 +7,7 @@ library=$(cd "$build" && pwd)/libxpuprof-inject.so
 target=$build/tests/targets/inject_target
 sim=$(cd "$build/sim" && pwd)
 export LD_LIBRARY_PATH="$sim"
+export TMPDIR="$work" # recorders that are killed leave their folder
 
 # record [gpu_record's options] WHAT COUNT
 record() {
