@@ -59,7 +59,7 @@ endif
 NEEDS_BPF := capture capture_changes programs uprobe marker_cost
 WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c))
 
-ROOMS := base profile elf symbolize correlate gpu gpu/nvidia capture view export cmd
+ROOMS := base profile elf symbolize correlate gpu gpu/nvidia unwind python capture view export cmd
 SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o
 INJECT_SOURCES := $(wildcard src/inject/*.c) src/inject/marker.S

@@ -38,6 +38,39 @@ struct gpu_code_change {
 	bool replaced; /* over other code: what addresses meant is void */
 };
 
+struct walk_mapping;
+struct walk_python;
+struct walk_python_frame;
+
+/*
+ * What a walker inside a process needs to know (walk/): told whenever it changed, to the sink that has `space`.
+ * Pointers are valid during the call.
+ */
+struct gpu_space {
+	uint32_t pid;
+	uint32_t generation; /* of the code, as in gpu_chain */
+	const struct walk_mapping *mappings; /* sorted */
+	uint32_t mapping_count;
+	const struct walk_python *python; /* NULL: no interpreter */
+};
+
+/* A stack that was walked inside a process (walk/frame.h). */
+struct gpu_stack {
+	uint32_t pid;
+	uint32_t walk_end; /* enum walk_end */
+	uint64_t time_ns;
+	const uint64_t *user;
+	const struct walk_python_frame *python;
+	uint32_t user_depth;
+	uint32_t python_depth;
+};
+
+/* Who makes stacks of the profile of those: 0 or -errno. */
+struct gpu_stack_taker {
+	void *context;
+	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack, bool *ret_incomplete);
+};
+
 enum {
 	GPU_CALL_CAPTURED = 1 << 0, /* the stream was being captured: it made graph nodes, no work */
 	GPU_CALL_EMPTY = 1 << 1,    /* it asked for zero bytes or an empty graph */
@@ -94,6 +127,9 @@ struct gpu_sink {
 	int (*node)(void *context, const struct gpu_node *e);
 	/* NULL: the sink does not care. */
 	int (*code_mapped)(void *context, const struct gpu_code_change *change);
+	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's. */
+	int (*space)(void *context, const struct gpu_space *space);
+	int (*table_chunk)(void *context, uint32_t index, int fd);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);
 };

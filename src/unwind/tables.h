@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All unwind tables of a recording, in memory that the walkers share: made in threads of our own, kept on disk by
+ * build id, evicted under a budget of bytes.
+ *
+ * The space of words (walk/table.h) consists of chunks of WALK_CHUNK_BYTES, each a file descriptor that can be
+ * mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are mapped one behind the other
+ * from `words` on, so that a table is contiguous here.
+ *
+ *	request -> PENDING -(thread)-> READY | NONE (no unwind information) | FAILED (unreadable, damaged)
+ *	           READY -(budget)-> EVICTED -(request)-> PENDING
+ *
+ * Called from one thread; what our own threads finished shows up at the next unwind_tables_poll. Functions
+ * return 0 or -errno with error_text.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/elf_file.h"
+
+enum unwind_state {
+	UNWIND_PENDING = 1,
+	UNWIND_READY,
+	UNWIND_NONE,
+	UNWIND_FAILED,
+	UNWIND_EVICTED,
+};
+
+struct unwind_tables;
+
+struct unwind_tables_options {
+	size_t budget_bytes;   /* for all tables; 0: a default of 128 MiB */
+	const char *cache_dir; /* on disk; made when it is missing; NULL: none is kept */
+	unsigned int threads;  /* 0: one less than there are CPUs, 1 to 4 */
+	/* Makes chunk `index` of the shared space: a descriptor that can be mapped for WALK_CHUNK_BYTES. NULL:
+	 * memfds. Called from our threads. */
+	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
+	void *context;
+};
+
+int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_options *options);
+/* Waits for what our threads are at. */
+void unwind_tables_free(struct unwind_tables *t);
+
+/*
+ * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or /proc/PID/root; opened before
+ * this returns). The same build id is the same table. *ret_id counts from 1. Requests of files that cannot be opened
+ * get an id too, FAILED.
+ */
+int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
+	size_t build_id_size, uint32_t *ret_id);
+/* The vdso (elf/vdso.h). */
+int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id);
+/* Takes in what was finished: true when any state has changed since the last time. */
+bool unwind_tables_poll(struct unwind_tables *t);
+/* Readable when a poll is due. */
+int unwind_tables_fd(const struct unwind_tables *t);
+/* READY: *ret_word is where it begins. */
+enum unwind_state unwind_tables_state(const struct unwind_tables *t, uint32_t id, uint32_t *ret_word);
+/* Waits until none of these is pending or the time is over: true when none is. */
+bool unwind_tables_wait(struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns);
+/* What is used is evicted last: says that processes map this one now (+1), or one does no longer (-1). */
+void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change);
+
+/* The whole space, as the recorder sees it; constant. Words of tables that are not READY may change. */
+const uint32_t *unwind_tables_words(const struct unwind_tables *t);
+/* Calls visit for every chunk from `first` on, in order, to hand them to another process; how many there are. */
+uint32_t unwind_tables_chunks(const struct unwind_tables *t, uint32_t first,
+	int (*visit)(void *context, uint32_t index, int fd), void *context);
+
+struct unwind_totals {
+	uint64_t tables;
+	uint64_t bytes;
+	uint64_t built;   /* made from the file */
+	uint64_t cached;  /* found on disk */
+	uint64_t failed;
+	uint64_t evicted;
+};
+struct unwind_totals unwind_tables_totals(const struct unwind_tables *t);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The walker in the recorder: over registers and a copy of the stack that were kept because a table was not
+ * ready when they were taken.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "walk/frame.h"
+
+/* What a walk starts from. */
+struct unwind_start {
+	uint64_t pc;
+	uint64_t sp;
+	uint64_t fp;
+	uint64_t lr;
+	bool exact; /* pc is an interrupted instruction, not a return address */
+	const uint8_t *stack; /* the bytes from sp on */
+	size_t stack_size;
+	const struct walk_mapping *mappings; /* sorted */
+	uint32_t mapping_count;
+	const uint32_t *words; /* unwind_tables_words */
+	uint64_t word_count;
+	const uint64_t *entries; /* of Python's loops, innermost first; see walk/python.h */
+	uint32_t entry_count;
+	struct walk_range loops[WALK_LOOP_RANGES];
+};
+
+/* Fills frames[WALK_FRAMES_MAX], leaf first: how many, and how it ended. */
+uint32_t unwind_walk(const struct unwind_start *start, uint64_t *frames, enum walk_end *ret_end);

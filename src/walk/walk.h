@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stack walker: from registers, stack memory and unwind tables to the frames of a thread.
+ *
+ * One text, three homes: the BPF programs, the recorder (stacks that were kept until their tables were ready,
+ * and the tests beside libdw), and the injected library. It needs no libc, allocates nothing, follows no pointer
+ * itself, and ends: every step goes up the stack. A home includes this file after it has defined what the
+ * walker asks it for:
+ *
+ *	static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
+ *		The i-th mapping of the process; false: there is none.
+ *	static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count);
+ *		1 to 4 words of the tables, not across a multiple of 16; false: there are none at `at`.
+ *	static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
+ *		One word of the program's memory; false: cannot be read.
+ *	WALK_INLINE: how its functions are declared ("static inline", or always inlined).
+ */
+#pragma once
+
+#include "walk/frame.h"
+
+#define WALK_SIGNAL_FRAMES_MAX 4
+
+struct walk {
+	uint64_t pc;
+	uint64_t sp;
+	uint64_t fp;
+	uint64_t lr;    /* link register, where the machine has one */
+	uint64_t entry; /* where on the stack the innermost evaluation loop not yet met keeps its entry frame; 0:
+			   none is left, or not known */
+	struct walk_range loops[WALK_LOOP_RANGES];
+	uint32_t exact; /* pc was interrupted there; else it is a return address */
+	uint32_t end;   /* enum walk_end, once a step has failed */
+	uint32_t signal_frames;
+	uint32_t mapping_count;
+	struct walk_mapping mapping;    /* of the latest address; end 0: none */
+	struct walk_table_header table; /* of that mapping */
+};
+
+static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
+static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count);
+static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
+
+/* Where the kernel puts registers in a signal frame, from the stack pointer in the trampoline on. */
+#if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
+#define WALK_SIGNAL_FP 120 /* ucontext: 40 bytes of header, then gregs in the order of sys/ucontext.h */
+#define WALK_SIGNAL_SP 160
+#define WALK_SIGNAL_PC 168
+#else
+#define WALK_SIGNAL_FP 544 /* siginfo of 128 bytes, then ucontext with x0 at 184 (asm/ucontext.h) */
+#define WALK_SIGNAL_SP 560
+#define WALK_SIGNAL_PC 568
+#endif
+
+WALK_INLINE bool walk_fail(struct walk *w, uint32_t end)
+{
+	w->end = end;
+	return false;
+}
+
+/* Puts the mapping of `address`, and the header of its table, into w. */
+WALK_INLINE bool walk_find_mapping(struct walk *w, uint64_t address)
+{
+	uint32_t low = 0, high = w->mapping_count;
+
+	if (address - w->mapping.start < w->mapping.end - w->mapping.start)
+		return true;
+	for (int i = 0; i < 18 && low < high; i++) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (!walk_home_mapping(w, middle, &w->mapping))
+			break;
+		if (address < w->mapping.start)
+			high = middle;
+		else if (address >= w->mapping.end)
+			low = middle + 1;
+		else
+			return w->mapping.kind != WALK_MAPPING_TABLE ||
+			       (walk_home_words(w, w->mapping.table, (uint32_t *)&w->table, 4) &&
+				       walk_home_words(w, w->mapping.table + 4,
+					       (uint32_t *)&w->table + 4, 4) &&
+				       walk_home_words(w, w->mapping.table + 8,
+					       (uint32_t *)&w->table + 8, 1) &&
+				       w->table.magic == WALK_TABLE_MAGIC);
+	}
+	w->mapping.start = w->mapping.end = 0;
+	return false;
+}
+
+/* The row that holds at `vaddr`: its rule's number, or -1. */
+WALK_INLINE int64_t walk_find_row(struct walk *w, uint64_t vaddr)
+{
+	uint64_t page = (vaddr >> WALK_PAGE_SHIFT) - w->table.first_page;
+	uint32_t place = vaddr & (WALK_PAGE_BYTES - 1), low, high, row;
+	uint32_t base = w->mapping.table;
+
+	if (page >= w->table.page_count ||
+		!walk_home_words(w, base + w->table.pages_at + page, &low, 1) ||
+		!walk_home_words(w, base + w->table.pages_at + page + 1, &high, 1))
+		return -1;
+	for (int i = 0; i <= WALK_PAGE_SHIFT && low < high; i++) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (!walk_home_words(w, base + w->table.rows_at + middle, &row, 1))
+			return -1;
+		if ((row & (WALK_PAGE_BYTES - 1)) <= place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !walk_home_words(w, base + w->table.rows_at + low - 1, &row, 1))
+		return -1;
+	return row >> WALK_PAGE_SHIFT;
+}
+
+/* The rule for the code at `address`. */
+WALK_INLINE bool walk_find_rule(struct walk *w, uint64_t address, struct walk_rule *ret)
+{
+	int64_t number;
+
+	if (!walk_find_mapping(w, address))
+		return walk_fail(w, WALK_NO_MAPPING);
+	if (w->mapping.kind == WALK_MAPPING_PENDING)
+		return walk_fail(w, WALK_PENDING);
+	if (w->mapping.kind == WALK_MAPPING_FRAME_POINTERS) {
+		*ret = WALK_RULE_FRAME_POINTER;
+		return true;
+	}
+	number = walk_find_row(w, address - w->mapping.bias);
+	if (number < 0 || number >= w->table.rule_count ||
+		!walk_home_words(w, w->mapping.table + w->table.rules_at + 4 * (uint32_t)number,
+			(uint32_t *)ret, 4))
+		return walk_fail(w, WALK_NO_RULE);
+	return true;
+}
+
+/* From a signal frame to the interrupted one. Its stack may be another, so only their number bounds these. */
+WALK_INLINE bool walk_signal_step(struct walk *w)
+{
+	uint64_t sp = w->sp;
+
+	if (w->signal_frames++ >= WALK_SIGNAL_FRAMES_MAX)
+		return walk_fail(w, WALK_ASTRAY);
+	if (!walk_home_read(w, sp + WALK_SIGNAL_FP, &w->fp) ||
+		!walk_home_read(w, sp + WALK_SIGNAL_PC, &w->pc) ||
+		!walk_home_read(w, sp + WALK_SIGNAL_SP, &w->sp))
+		return walk_fail(w, WALK_FAULT);
+	w->exact = 1;
+	return w->pc ? true : walk_fail(w, WALK_ZERO);
+}
+
+WALK_INLINE bool walk_cfa(struct walk *w, const struct walk_rule *rule, uint64_t *ret)
+{
+	uint64_t cfa = rule->cfa == WALK_CFA_FP || rule->cfa == WALK_CFA_FP_DEREF ? w->fp : w->sp;
+
+	switch (rule->cfa) {
+	case WALK_CFA_SP:
+	case WALK_CFA_FP:
+		cfa += (int64_t)rule->cfa_offset;
+		break;
+	case WALK_CFA_SP_DEREF:
+	case WALK_CFA_FP_DEREF:
+		if (!walk_home_read(w, cfa + (int64_t)rule->cfa_offset, &cfa))
+			return walk_fail(w, WALK_FAULT);
+		cfa += (int64_t)rule->cfa_add;
+		break;
+	case WALK_CFA_PLT:
+		cfa += 8 + ((uint64_t)((w->pc & 15) >= (uint64_t)rule->cfa_offset) << 3);
+		break;
+	case WALK_CFA_NONE:
+		return walk_fail(w, WALK_NO_RULE);
+	default:
+		return walk_fail(w, WALK_UNSUPPORTED);
+	}
+	*ret = cfa;
+	return true;
+}
+
+/* Whether the frame that reaches from w->sp up to `cfa` is of the evaluation loop. */
+WALK_INLINE bool walk_is_loop(const struct walk *w, uint64_t cfa)
+{
+	if (w->entry)
+		return w->entry >= w->sp && w->entry < cfa;
+	for (int i = 0; i < WALK_LOOP_RANGES; i++)
+		if (w->pc - w->loops[i].start < w->loops[i].end - w->loops[i].start)
+			return true;
+	return false;
+}
+
+/* The caller's registers from this frame's. */
+WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, uint64_t cfa)
+{
+	uint64_t ra = w->lr, fp = w->fp;
+
+	if (cfa <= w->sp && !(w->exact && rule->ra == WALK_SAVED_SAME && cfa == w->sp))
+		return walk_fail(w, WALK_ASTRAY);
+	if (rule->ra == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->ra_offset, &ra))
+		return walk_fail(w, WALK_FAULT);
+	if (rule->fp == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->fp_offset, &fp))
+		return walk_fail(w, WALK_FAULT);
+	if (rule->fp == WALK_SAVED_FP && !walk_home_read(w, w->fp + (int64_t)rule->fp_offset, &fp))
+		return walk_fail(w, WALK_FAULT);
+	w->pc = ra;
+	w->fp = fp;
+	w->sp = cfa;
+	w->exact = 0;
+	return ra ? true : walk_fail(w, WALK_ZERO);
+}
+
+/*
+ * One step outwards. *ret_frame is the frame that is left, as a word; it is valid also when there is no
+ * step (false), and w->end then says why. When it has WALK_FRAME_PYTHON, w->entry is used up: the home puts the
+ * next one there.
+ */
+WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
+{
+	struct walk_rule rule;
+	uint64_t cfa;
+
+	*ret_frame = (w->pc & WALK_FRAME_ADDRESS) | (w->exact ? WALK_FRAME_EXACT : 0);
+	if (!walk_find_rule(w, w->pc - !w->exact, &rule))
+		return false;
+	if (rule.cfa == WALK_CFA_END)
+		return walk_fail(w, WALK_COMPLETE);
+	if (rule.cfa == WALK_CFA_SIGNAL)
+		return walk_signal_step(w);
+	if (!walk_cfa(w, &rule, &cfa))
+		return false;
+	if (walk_is_loop(w, cfa)) {
+		*ret_frame |= WALK_FRAME_PYTHON;
+		w->entry = 0;
+	}
+	return walk_to_caller(w, &rule, cfa);
+}
