@@ -9,6 +9,7 @@
 #define FIELD(type, member)                                                                        \
 	.offset = offsetof(struct type, member), .bytes = sizeof(((struct type *)0)->member)
 #define NUMBER(type, member)             {FIELD(type, member)}
+#define ADDED(type, member)              {FIELD(type, member), .added = true}
 #define RAW(type, member)                {FIELD(type, member), .raw = true}
 #define LIMITED(type, member, low, high) {FIELD(type, member), .minimum = (low), .maximum = (high)}
 #define ID(type, member, table)          {FIELD(type, member), .refers = (table)}
@@ -19,6 +20,7 @@ static const struct entry_field module_fields[] = {
 	ID(profile_module, path, TABLE_STRINGS),
 	LIMITED(profile_module, build_id_size, 0, BUILD_ID_MAX),
 	RAW(profile_module, build_id),
+	ADDED(profile_module, flags),
 };
 
 static const struct entry_field location_fields[] = {
@@ -181,7 +183,7 @@ uint8_t *entry_encode(enum profile_table table, const void *entry, uint8_t *p)
 	return p;
 }
 
-bool entry_decode(enum profile_table table, const uint8_t **p, void *ret_entry)
+bool entry_decode(enum profile_table table, const uint8_t **p, const uint8_t *end, void *ret_entry)
 {
 	const struct entry_format *format = &entry_formats[table];
 
@@ -190,6 +192,8 @@ bool entry_decode(enum profile_table table, const uint8_t **p, void *ret_entry)
 		const struct entry_field *field = &format->fields[i];
 		uint64_t value;
 
+		if (field->added && *p >= end)
+			break;
 		if (field->raw) {
 			memcpy((char *)ret_entry + field->offset, *p, field->bytes);
 			*p += field->bytes;

@@ -33,10 +33,16 @@ enum profile_module_kind {
 
 #define BUILD_ID_MAX 20
 
+/* What is known of a module beside its kind. */
+enum {
+	MODULE_PYTHON = 1 << 0, /* has the Python interpreter in it: an executable or libpython */
+};
+
 /* Something that code was mapped from. */
 struct profile_module {
 	enum profile_module_kind kind;
-	uint32_t path; /* string: as the process saw it */
+	uint32_t path;  /* string: as the process saw it */
+	uint32_t flags; /* MODULE_* */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
 };

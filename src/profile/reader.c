@@ -195,7 +195,7 @@ static int take_entry(struct profile_reader *r, enum profile_table table, uint32
 		return 0;
 	at = (const uint8_t *)text.data;
 	/* More bytes than the fields known here need are fields of a later version. */
-	return entry_decode(table, &at, ret_entry) && at <= *p &&
+	return entry_decode(table, &at, *p, ret_entry) && at <= *p &&
 		entry_is_valid(table, ret_entry, id, r->counts);
 }
 

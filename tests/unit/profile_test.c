@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "profile/crc32c.h"
+#include "profile/entries.h"
 #include "profile/format.h"
 #include "profile/reader.h"
 #include "profile/varint.h"
@@ -110,7 +111,8 @@ static void write_modules(struct profile_writer *w)
 
 	for (uint32_t i = 0; i < MODULES; i++) {
 		struct profile_module m = {
-			.kind = 1 + i % 4, .path = i + 1, .build_id_size = (uint8_t)(i % 21)};
+			.kind = 1 + i % 4, .path = i + 1, .flags = i % 3 ? 0 : i,
+			.build_id_size = (uint8_t)(i % 21)};
 
 		for (int byte = 0; byte < m.build_id_size; byte++)
 			m.build_id[byte] = (uint8_t)random_u64();
@@ -393,7 +395,7 @@ static bool same_location(const struct profile_location *a, const struct profile
 
 static bool same_module(const struct profile_module *a, const struct profile_module *b)
 {
-	return a->kind == b->kind && a->path == b->path && a->build_id_size == b->build_id_size &&
+	return a->kind == b->kind && a->path == b->path && a->flags == b->flags && a->build_id_size == b->build_id_size &&
 		!memcmp(a->build_id, b->build_id, BUILD_ID_MAX);
 }
 
@@ -498,6 +500,18 @@ static void flushing_at_any_moment_changes_nothing_that_is_read(void)
 {
 	write_recording(2000, 7);
 	check_recording();
+}
+
+static void an_entry_without_fields_that_were_added_later_has_them_as_0(void)
+{
+	struct profile_module m = {.kind = MODULE_FILE, .path = 3, .flags = MODULE_PYTHON}, read;
+	uint8_t bytes[ENTRY_MAX_BYTES];
+	const uint8_t *end = entry_encode(TABLE_MODULES, &m, bytes), *at = bytes;
+
+	CHECK(entry_decode(TABLE_MODULES, &at, end, &read) && at == end && read.flags == MODULE_PYTHON);
+	at = bytes;
+	CHECK(entry_decode(TABLE_MODULES, &at, end - 1, &read) && at == end - 1);
+	CHECK(read.path == 3 && !read.flags);
 }
 
 static void equal_entries_get_the_id_they_have(void)
@@ -1251,6 +1265,7 @@ int main(void)
 	RUN(the_format_is_still_that_of_the_documented_example);
 	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
 	RUN(flushing_at_any_moment_changes_nothing_that_is_read);
+	RUN(an_entry_without_fields_that_were_added_later_has_them_as_0);
 	RUN(equal_entries_get_the_id_they_have);
 	RUN(an_entry_that_is_replaced_for_ever_takes_no_more_memory);
 	RUN(a_gpu_is_one_device_whatever_number_a_process_has_for_it);
