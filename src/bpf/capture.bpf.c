@@ -334,7 +334,7 @@ struct launch_buffer {
 	uint32_t pid;
 	uint32_t hits;
 	struct bpf_launch_event event;
-	uint64_t frames[BPF_STACK_DEPTH_MAX];
+	uint64_t frames[WALK_FRAMES_MAX];
 	struct stack_walk walk;
 };
 
@@ -366,7 +366,7 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffe
 	e->instance = PT_REGS_PARM1(ctx);
 	e->correlation = PT_REGS_PARM2(ctx);
 	/* wire_marker_argument of inject/wire.h */
-	e->call_kind = named;
+	e->call_kind = (uint8_t)named;
 	e->stack_number = named >> 8 & 0xffffff;
 	e->chain_depth = named >> 32 & 0xff;
 	e->code_generation = named >> 40;
@@ -379,8 +379,7 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffe
 		w->end = WALK_FAULT;
 	}
 	depth = walked_depth(w);
-	e->user_depth = depth;
-	e->walk_end = w->end;
+	e->stack = (struct bpf_stack){.user_depth = depth, .walk_end = w->end};
 	if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
 	if (bpf_ringbuf_output(&launches, e, sizeof(*e) + depth * sizeof(uint64_t), flags))
@@ -438,7 +437,7 @@ int on_launch_without_storage(struct pt_regs *ctx)
 
 struct sample_buffer {
 	struct bpf_sample_event event;
-	uint64_t frames[2 * BPF_STACK_DEPTH_MAX];
+	uint64_t frames[WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX];
 	struct stack_walk walk;
 };
 
@@ -475,13 +474,13 @@ static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
 	long size;
 
 	if (!user_registers(ctx, &regs)) {
-		size = bpf_get_stack(ctx, b->frames, BPF_STACK_DEPTH_MAX * sizeof(uint64_t),
+		size = bpf_get_stack(ctx, b->frames, BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t),
 			BPF_F_USER_STACK);
 		w->depth = size > 0 ? (uint32_t)size / sizeof(uint64_t) : 0;
 		w->end = WALK_UNKNOWN;
 		return;
 	}
-	b->frames[0] = PT_REGS_IP(&regs);
+	b->frames[0] = PT_REGS_IP(&regs) | WALK_FRAME_EXACT;
 	begin_walk(w, PT_REGS_FP(&regs));
 	w->base = w->fp + 1; /* a window that holds nothing yet */
 	if (arch_user_64bit(&regs))
@@ -495,7 +494,7 @@ static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ct
 	long size = 0;
 
 	if (!arch_user_mode((struct pt_regs *)&ctx->regs))
-		size = bpf_get_stack(ctx, frames, BPF_STACK_DEPTH_MAX * sizeof(uint64_t), 0);
+		size = bpf_get_stack(ctx, frames, BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
 	return size > 0 ? (uint64_t)size / sizeof(uint64_t) : 0;
 }
 
@@ -526,9 +525,9 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		.pid = pid,
 		.tid = reported_id(task, BPF_CORE_READ(task, pid)),
 		.cpu = bpf_get_smp_processor_id(),
-		.user_depth = user_depth,
-		.kernel_depth = kernel_depth,
-		.walk_end = b->walk.end,
+		.stack = {.user_depth = user_depth,
+			.kernel_depth = kernel_depth,
+			.walk_end = b->walk.end},
 	};
 	bpf_get_current_comm(b->event.comm, sizeof(b->event.comm));
 	size = sizeof(b->event) + (user_depth + kernel_depth) * sizeof(uint64_t);

@@ -3,38 +3,55 @@
  * What the BPF programs send to src/capture/: the layout of the records in the three ring buffers,
  * and of the counters beside them. Included by both sides.
  *
- *	samples   struct bpf_sample_event, frames
- *	launches  struct bpf_launch_event, frames
+ *	samples   struct bpf_sample_event, stack
+ *	launches  struct bpf_launch_event, stack
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
  *
  * Three rings, so that a flood of one kind cannot displace another. Times are CLOCK_MONOTONIC. Pids
  * are thread group ids and tids thread ids, both as the recorder's pid namespace counts them.
- * Frames are instruction addresses, the leaf first.
+ *
+ * A stack, as its struct bpf_stack counts it (walk/frame.h; all leaf first):
+ *
+ *	user_depth words         native frames of the program
+ *	kernel_depth words       addresses in the kernel
+ *	python_depth * 2 words   Python frames
+ *	entry_count words        where the evaluation loops are on the stack; only with raw material
+ *	raw_size bytes           struct bpf_raw_stack and the stack from its sp on: when the walk came to code
+ *	                         whose table is not ready (WALK_PENDING, WALK_NO_MAPPING), so that the
+ *	                         recorder can walk later. A multiple of 8.
+ *
+ * The recorder says which code is mapped where in a process by its pid: an entry of `spaces` names a range of
+ * `mappings`, an array that is shared with the recorder. What is published is never changed; a change is a new
+ * range, and the old one is used for something else only seconds later. Fork copies the entry, exec drops it.
  */
 #pragma once
 
-#ifdef __bpf__
-typedef __u8 uint8_t;
-typedef __u16 uint16_t;
-typedef __u32 uint32_t;
-typedef __u64 uint64_t;
-#else
-#include <stdint.h>
-#endif
+#include "walk/frame.h"
 
-#define BPF_STACK_DEPTH_MAX  127 /* frames of one kind; also the kernel's own limit */
+#define BPF_KERNEL_DEPTH_MAX 127 /* frames of the kernel; its own limit */
 #define BPF_COMM_SIZE        16
 #define BPF_ARGUMENTS_MAX    512
 #define BPF_SIGNALS          32 /* those without queue */
 
-/* How a walk over user frames ended. */
-enum bpf_walk_end {
-	WALK_NONE = 0, /* there is no user side: a kernel thread */
-	WALK_ZERO,     /* the saved frame pointer was 0 */
-	WALK_FAULT,    /* a frame could not be read */
-	WALK_ASTRAY,   /* the saved frame pointer does not point further up the stack */
-	WALK_DEPTH,    /* BPF_STACK_DEPTH_MAX frames and no end */
-	WALK_UNKNOWN,  /* the kernel walked and does not say */
+struct bpf_stack {
+	uint16_t user_depth;
+	uint16_t kernel_depth;
+	uint16_t python_depth;
+	uint16_t entry_count;
+	uint32_t raw_size;
+	uint16_t walk_end; /* enum walk_end */
+	uint16_t python_incomplete; /* Python's chain was not followed to its end */
+	uint32_t space; /* bpf_space.generation that it was walked by; 0: none */
+	uint32_t reserved;
+};
+
+/* The registers that a walk begins with; bytes of the stack, from sp on, follow. */
+struct bpf_raw_stack {
+	uint64_t pc;
+	uint64_t sp;
+	uint64_t fp;
+	uint64_t lr;
+	uint64_t exact; /* 1: pc was interrupted there; 0: it is a return address */
 };
 
 struct bpf_sample_event {
@@ -43,12 +60,9 @@ struct bpf_sample_event {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
-	uint16_t user_depth;   /* frames of the program, and behind them */
-	uint16_t kernel_depth; /* frames of the kernel */
-	uint32_t walk_end;
-	char comm[BPF_COMM_SIZE];
 	uint32_t reserved;
-	/* frames follow */
+	char comm[BPF_COMM_SIZE];
+	struct bpf_stack stack;
 };
 
 /* The frames begin with the caller of the marker. */
@@ -58,14 +72,20 @@ struct bpf_launch_event {
 	uint32_t tid;
 	uint32_t instance;
 	uint32_t correlation;
-	uint16_t user_depth;
-	uint8_t call_kind;
-	uint8_t walk_end;
+	uint32_t call_kind;
 	/* The library's name for the innermost of these frames (inject/stacks.h): */
 	uint32_t stack_number;    /* 0: none */
 	uint32_t chain_depth;     /* frames behind the first one */
 	uint32_t code_generation; /* lowest bits */
-	/* frames follow */
+	struct bpf_stack stack;
+};
+
+/* Which mappings are a process's; value of `spaces`. */
+struct bpf_space {
+	uint32_t first; /* in `mappings` */
+	uint32_t count;
+	uint32_t generation; /* lowest bits of address_space.generation (capture/address_space.h) */
+	uint32_t reserved;
 };
 
 enum bpf_task_event_kind {

@@ -34,7 +34,7 @@ struct stack_walk {
 	uint64_t base; /* where the window is */
 	uint64_t fp;
 	uint32_t depth; /* frames so far */
-	uint32_t end;   /* enum bpf_walk_end */
+	uint32_t end;   /* enum walk_end */
 	uint32_t size;  /* of the window: how much was there to read */
 	uint8_t window[STACK_WINDOW];
 };
@@ -80,7 +80,7 @@ static __always_inline void walk_frames(struct stack_walk *w, uint64_t *frames)
 		w->end = w->fp ? WALK_ASTRAY : WALK_ZERO;
 		return;
 	}
-	for (depth = 1; depth < BPF_STACK_DEPTH_MAX; depth++) {
+	for (depth = 1; depth < WALK_FRAMES_MAX; depth++) {
 		uint64_t offset = frame_offset(w);
 		const struct stack_frame *frame;
 		uint64_t fp = w->fp;
@@ -114,5 +114,5 @@ static __always_inline uint64_t walked_depth(const struct stack_walk *w)
 
 	/* The bound has to be on the register that is used, not on a copy of it. */
 	asm volatile("" : "+r"(depth));
-	return depth > BPF_STACK_DEPTH_MAX ? BPF_STACK_DEPTH_MAX : depth;
+	return depth > WALK_FRAMES_MAX ? WALK_FRAMES_MAX : depth;
 }

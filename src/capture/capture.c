@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "capture/marker_cost.h"
 #include "capture/running.h"
+#include "walk/python.h"
 
 /* A reader that found this much should come back soon. */
 #define BUSY_BYTES ((size_t)256 << 10)
@@ -66,22 +67,58 @@ static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32
 	return error;
 }
 
+/* What the parts of a stack take, in bytes; SIZE_MAX: no stack looks like this. */
+static size_t stack_size(const struct bpf_stack *s)
+{
+	size_t words = (size_t)s->user_depth + s->kernel_depth + s->entry_count;
+
+	if (s->user_depth > WALK_FRAMES_MAX || s->kernel_depth > BPF_KERNEL_DEPTH_MAX ||
+		s->python_depth > WALK_PYTHON_FRAMES_MAX ||
+		s->entry_count > WALK_PYTHON_ENTRIES_MAX || s->walk_end >= WALK_ENDS)
+		return SIZE_MAX;
+	if (s->raw_size && (s->raw_size < sizeof(struct bpf_raw_stack) || s->raw_size % 8))
+		return SIZE_MAX;
+	return words * sizeof(uint64_t) + s->python_depth * sizeof(struct walk_python_frame) +
+	       s->raw_size;
+}
+
+/* Finds the parts of the stack behind the head of a record; false: they are not there. */
+static bool find_stack(
+	const struct bpf_stack *s, const void *parts, size_t size, struct raw_stack *ret)
+{
+	const uint64_t *words = parts;
+
+	if (stack_size(s) > size)
+		return false;
+	*ret = (struct raw_stack){.walk_end = s->walk_end,
+		.python_incomplete = s->python_incomplete,
+		.space = s->space,
+		.user = words,
+		.user_depth = s->user_depth,
+		.kernel_depth = s->kernel_depth,
+		.python_depth = s->python_depth,
+		.entry_count = s->entry_count};
+	ret->kernel = ret->user + s->user_depth;
+	ret->python = (const struct walk_python_frame *)(ret->kernel + s->kernel_depth);
+	ret->entries = (const uint64_t *)(ret->python + s->python_depth);
+	if (s->raw_size) {
+		ret->start = (const struct bpf_raw_stack *)(ret->entries + s->entry_count);
+		ret->memory = (const uint8_t *)(ret->start + 1);
+		ret->memory_size = s->raw_size - sizeof(*ret->start);
+	}
+	return true;
+}
+
 static int take_sample(struct capture *c, const struct bpf_sample_event *e, size_t size)
 {
-	const uint64_t *frames = (const uint64_t *)(e + 1);
-	struct raw_stack raw = {.user = frames,
-		.user_depth = e->user_depth,
-		.kernel = frames + e->user_depth,
-		.kernel_depth = e->kernel_depth,
-		.walk_end = e->walk_end};
+	struct raw_stack raw;
 	struct profile_sample sample = {
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	char comm[BPF_COMM_SIZE + 1] = {0};
 	bool incomplete = false;
 	int error;
 
-	if (size < sizeof(*e) + ((size_t)e->kernel_depth + e->user_depth) * sizeof(*frames) ||
-		e->user_depth > BPF_STACK_DEPTH_MAX)
+	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
 		return profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, 1);
 	memcpy(comm, e->comm, sizeof(e->comm));
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
@@ -120,11 +157,7 @@ static int intern_chain(struct capture *c, const struct bpf_launch_event *e, str
 
 static int take_launch(struct capture *c, const struct bpf_launch_event *e, size_t size)
 {
-	struct raw_stack raw = {.kernel = (const uint64_t *)(e + 1),
-		.user = (const uint64_t *)(e + 1),
-		.user_depth = e->user_depth,
-		.walk_end = e->walk_end,
-		.launch = true};
+	struct raw_stack raw;
 	struct gpu_launch launch = {.instance = e->instance,
 		.correlation = e->correlation,
 		.time_ns = e->time_ns,
@@ -132,9 +165,10 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 		.kind = (enum profile_call_kind)e->call_kind};
 	int error;
 
-	if (size < sizeof(*e) + e->user_depth * sizeof(uint64_t) ||
-		e->user_depth > BPF_STACK_DEPTH_MAX || !is_plausible(e))
+	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw) ||
+		!is_plausible(e))
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+	raw.launch = true;
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	if (!error)
 		error = intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);

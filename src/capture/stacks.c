@@ -53,9 +53,9 @@ struct stacks {
 
 /* The user side of one stack while it is resolved. */
 struct resolution {
-	const struct mapping *mappings[BPF_STACK_DEPTH_MAX]; /* NULL: not mapped */
-	uint32_t first;					     /* frames before it are left out */
-	uint32_t count;					     /* frames from here on are cut off */
+	const struct mapping *mappings[WALK_FRAMES_MAX]; /* NULL: not mapped */
+	uint32_t first; /* frames before it are left out */
+	uint32_t count; /* frames from here on are cut off */
 	bool has_unknown;
 	bool incomplete;
 };
@@ -206,7 +206,13 @@ static void remember(struct stacks *s, uint64_t hash, const struct process *proc
 
 static bool is_return_address(const struct raw_stack *raw, uint32_t i)
 {
-	return i || raw->launch;
+	return !(raw->user[i] & WALK_FRAME_EXACT);
+}
+
+/* What is looked up, and stored, for a frame. */
+static uint64_t address_of(const struct raw_stack *raw, uint32_t i)
+{
+	return (raw->user[i] & WALK_FRAME_ADDRESS) - is_return_address(raw, i);
 }
 
 static void find_mappings(
@@ -214,8 +220,7 @@ static void find_mappings(
 {
 	r->has_unknown = false;
 	for (uint32_t i = 0; i < raw->user_depth; i++) {
-		r->mappings[i] = address_space_find(
-			process->space, raw->user[i] - is_return_address(raw, i));
+		r->mappings[i] = address_space_find(process->space, address_of(raw, i));
 		r->has_unknown |= !r->mappings[i];
 	}
 }
@@ -229,7 +234,7 @@ static bool reaches_root(struct stacks *s, const struct process *process,
 	if (!m || !is_return_address(raw, last) || raw->walk_end == WALK_DEPTH)
 		return false;
 	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, process->pid,
-		mapping_offset(m, raw->user[last]));
+		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS));
 }
 
 /* Finds the mappings and decides what of the user side is kept. */
@@ -270,7 +275,7 @@ static int push_user_frame(struct stacks *s, const struct raw_stack *raw,
 	int error = 0;
 
 	if (m) {
-		location.address = mapping_offset(m, raw->user[i] - is_return_address(raw, i));
+		location.address = mapping_offset(m, address_of(raw, i));
 		error = modules_profile_id(s->modules, m->module, &location.module);
 		if (!error)
 			error = profile_add_location(s->w, &location, &id);

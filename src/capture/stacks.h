@@ -14,15 +14,28 @@
  */
 #pragma once
 
+#include "bpf/events.h"
 #include "capture/processes.h"
+#include "walk/frame.h"
 
+/* A stack as it was taken (walk/frame.h), leaf first in all its parts. */
 struct raw_stack {
-	const uint64_t *kernel; /* leaf first, as all */
-	const uint64_t *user;
+	const uint64_t *kernel;
+	const uint64_t *user; /* with WALK_FRAME_ bits */
+	const struct walk_python_frame *python;
 	uint32_t kernel_depth;
 	uint32_t user_depth;
-	enum bpf_walk_end walk_end;
-	bool launch; /* the first user frame is a return address too */
+	uint32_t python_depth;
+	bool python_incomplete; /* Python's chain was not followed to its end */
+	bool launch;            /* it begins with frames of the measurement itself */
+	enum walk_end walk_end;
+	uint32_t space; /* the mappings it was walked by: bpf_space.generation; 0: none */
+	/* What a walk can be begun with again, kept when the tables were not ready: */
+	uint32_t entry_count;
+	const uint64_t *entries; /* of Python's loops on the stack, innermost first */
+	const struct bpf_raw_stack *start; /* NULL: nothing was kept */
+	const uint8_t *memory;             /* from start->sp on */
+	size_t memory_size;
 };
 
 struct stacks;

@@ -579,7 +579,7 @@ static void launch_from_the_deep(void)
 	marker_function marker = load_marker();
 
 	launch_deep(marker, 90);
-	launch_deep(marker, 200);
+	launch_deep(marker, 300);
 }
 
 static marker_function edge_marker;

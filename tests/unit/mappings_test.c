@@ -119,8 +119,9 @@ static void apply_until(uint64_t until_ns)
 static uint32_t intern(
 	uint32_t pid, const uint64_t *frames, uint32_t depth, bool launch, bool *ret_incomplete)
 {
-	struct raw_stack raw = {.user = frames,
-		.kernel = frames,
+	uint64_t words[WALK_FRAMES_MAX];
+	struct raw_stack raw = {.user = words,
+		.kernel = words,
 		.user_depth = depth,
 		.walk_end = WALK_ASTRAY,
 		.launch = launch};
@@ -128,6 +129,8 @@ static uint32_t intern(
 	bool incomplete = false;
 	uint32_t stack = 0;
 
+	memcpy(words, frames, depth * sizeof(*frames));
+	words[0] |= launch ? 0 : WALK_FRAME_EXACT;
 	CHECK(process && !stacks_intern(stacks, process, &raw, &stack, &incomplete));
 	if (ret_incomplete)
 		*ret_incomplete = incomplete;
