@@ -28,6 +28,9 @@ struct gpu_options {
 	unsigned int marker; /* enum launch_marker: which entry point the library shall call; 0: none */
 	bool queue_times;    /* also ask for queued and submitted times */
 	size_t ring_bytes;   /* of each process's ring; 0: the default */
+	bool walk;           /* libraries are to walk their own stacks (stacks.take is then there); the marker, if
+			      * there is one, is for those they cannot */
+	struct gpu_stack_taker stacks;
 };
 
 struct gpu_stats {
@@ -57,6 +60,10 @@ struct gpu_backend_ops {
 	/* Code was mapped, perhaps over other code: libraries must look at their code again, and numbers of
 	 * stacks that were learnt before may be void. */
 	void (*code_mapped)(struct gpu_backend *b, const struct gpu_code_change *change);
+	/* What walkers inside of processes need, told before libraries connect as well as after: as in
+	 * gpu_sink. */
+	int (*space)(struct gpu_backend *b, const struct gpu_space *space);
+	int (*table_chunk)(struct gpu_backend *b, uint32_t index, int fd);
 	/* Readable when a library wants something (connects, closes, or has much in its ring): then
 	 * the usual { snapshot; drain } is due. Otherwise rings are polled. */
 	int (*poll_fd)(struct gpu_backend *b);

@@ -50,7 +50,7 @@ struct gpu_space {
 	uint32_t pid;
 	uint32_t generation; /* of the code, as in gpu_chain */
 	const struct walk_mapping *mappings; /* sorted */
-	uint32_t mapping_count;
+	uint32_t mapping_count; /* 0: the process is gone, or runs another program now */
 	const struct walk_python *python; /* NULL: no interpreter */
 };
 
@@ -63,6 +63,7 @@ struct gpu_stack {
 	const struct walk_python_frame *python;
 	uint32_t user_depth;
 	uint32_t python_depth;
+	bool python_incomplete; /* Python's chain was not followed to its end */
 };
 
 /* Who makes stacks of the profile of those: 0 or -errno. */
@@ -127,7 +128,8 @@ struct gpu_sink {
 	int (*node)(void *context, const struct gpu_node *e);
 	/* NULL: the sink does not care. */
 	int (*code_mapped)(void *context, const struct gpu_code_change *change);
-	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's. */
+	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's, and that
+	 * does not let others write. */
 	int (*space)(void *context, const struct gpu_space *space);
 	int (*table_chunk)(void *context, uint32_t index, int fd);
 	/* The instance is over: nothing more will come from it. */

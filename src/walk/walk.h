@@ -113,8 +113,8 @@ WALK_INLINE int64_t walk_find_row(struct walk *w, uint64_t vaddr)
 	return row >> WALK_PAGE_SHIFT;
 }
 
-/* The rule for the code at `address`. */
-WALK_INLINE bool walk_find_rule(struct walk *w, uint64_t address, struct walk_rule *ret)
+/* Where the rule for the code at `address` is: a word address; 0: it is WALK_RULE_FRAME_POINTER. */
+WALK_INLINE bool walk_locate_rule(struct walk *w, uint64_t address, uint32_t *ret_at)
 {
 	int64_t number;
 
@@ -122,14 +122,26 @@ WALK_INLINE bool walk_find_rule(struct walk *w, uint64_t address, struct walk_ru
 		return walk_fail(w, WALK_NO_MAPPING);
 	if (w->mapping.kind == WALK_MAPPING_PENDING)
 		return walk_fail(w, WALK_PENDING);
-	if (w->mapping.kind == WALK_MAPPING_FRAME_POINTERS) {
-		*ret = WALK_RULE_FRAME_POINTER;
+	*ret_at = 0;
+	if (w->mapping.kind == WALK_MAPPING_FRAME_POINTERS)
 		return true;
-	}
 	number = walk_find_row(w, address - w->mapping.bias);
-	if (number < 0 || number >= w->table.rule_count ||
-		!walk_home_words(w, w->mapping.table + w->table.rules_at + 4 * (uint32_t)number,
-			(uint32_t *)ret, 4))
+	if (number < 0 || number >= w->table.rule_count)
+		return walk_fail(w, WALK_NO_RULE);
+	*ret_at = w->mapping.table + w->table.rules_at + 4 * (uint32_t)number;
+	return true;
+}
+
+/* The rule for the code at `address`. */
+WALK_INLINE bool walk_find_rule(struct walk *w, uint64_t address, struct walk_rule *ret)
+{
+	uint32_t at;
+
+	if (!walk_locate_rule(w, address, &at))
+		return false;
+	if (!at)
+		*ret = WALK_RULE_FRAME_POINTER;
+	else if (!walk_home_words(w, at, (uint32_t *)ret, 4))
 		return walk_fail(w, WALK_NO_RULE);
 	return true;
 }
@@ -207,6 +219,31 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	return ra ? true : walk_fail(w, WALK_ZERO);
 }
 
+/* The frame that w is in, as a word. */
+WALK_INLINE uint64_t walk_frame(const struct walk *w)
+{
+	return (w->pc & WALK_FRAME_ADDRESS) | (w->exact ? WALK_FRAME_EXACT : 0);
+}
+
+/* One step outwards by the rule for the code that w is in; otherwise as walk_step. */
+WALK_INLINE bool walk_step_by(struct walk *w, const struct walk_rule *rule, uint64_t *ret_frame)
+{
+	uint64_t cfa;
+
+	*ret_frame = walk_frame(w);
+	if (rule->cfa == WALK_CFA_END)
+		return walk_fail(w, WALK_COMPLETE);
+	if (rule->cfa == WALK_CFA_SIGNAL)
+		return walk_signal_step(w);
+	if (!walk_cfa(w, rule, &cfa))
+		return false;
+	if (walk_is_loop(w, cfa)) {
+		*ret_frame |= WALK_FRAME_PYTHON;
+		w->entry = 0;
+	}
+	return walk_to_caller(w, rule, cfa);
+}
+
 /*
  * One step outwards. *ret_frame is the frame that is left, as a word; it is valid also when there is no
  * step (false), and w->end then says why. When it has WALK_FRAME_PYTHON, w->entry is used up: the home puts the
@@ -215,20 +252,7 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
 {
 	struct walk_rule rule;
-	uint64_t cfa;
 
-	*ret_frame = (w->pc & WALK_FRAME_ADDRESS) | (w->exact ? WALK_FRAME_EXACT : 0);
-	if (!walk_find_rule(w, w->pc - !w->exact, &rule))
-		return false;
-	if (rule.cfa == WALK_CFA_END)
-		return walk_fail(w, WALK_COMPLETE);
-	if (rule.cfa == WALK_CFA_SIGNAL)
-		return walk_signal_step(w);
-	if (!walk_cfa(w, &rule, &cfa))
-		return false;
-	if (walk_is_loop(w, cfa)) {
-		*ret_frame |= WALK_FRAME_PYTHON;
-		w->entry = 0;
-	}
-	return walk_to_caller(w, &rule, cfa);
+	*ret_frame = walk_frame(w);
+	return walk_find_rule(w, w->pc - !w->exact, &rule) && walk_step_by(w, &rule, ret_frame);
 }
