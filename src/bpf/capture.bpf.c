@@ -30,6 +30,7 @@
 
 #include "bpf/events.h"
 #include "bpf/kernel_types.h"
+#include "bpf/spaces.h"
 #include "bpf/stack.h"
 #include "bpf/arch_x86.h"
 
@@ -141,6 +142,7 @@ static __always_inline void send_exit(uint32_t pid)
 {
 	struct bpf_task_event *e = task_event(TASK_EXIT, pid, pid, 0);
 
+	drop_space(pid);
 	if (e)
 		bpf_ringbuf_submit(e, wakeup_flags(&tasks));
 }
@@ -185,6 +187,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!parent_pid)
 		return 0;
 	p.pid = reported_id(child, tgid);
+	copy_space(parent_pid, p.pid);
 	if (bpf_map_update_elem(&tracked, &tgid, &p, BPF_ANY))
 		count(&lost.tasks);
 	send_named(TASK_FORK, p.pid, p.pid, parent_pid, child->comm);
@@ -238,7 +241,11 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
 	uint32_t pid = recorded_pid(task);
 
-	if (pid && !in_exec(task))
+	if (!pid)
+		return 0;
+	if (in_exec(task))
+		drop_space(pid); /* the old image is gone, and of the new one nothing is mapped */
+	else
 		send_named(TASK_RENAME, pid, reported_id(task, task->pid), 0, comm);
 	return 0;
 }

@@ -29,6 +29,7 @@
 #include "walk/frame.h"
 
 #define BPF_KERNEL_DEPTH_MAX 127 /* frames of the kernel; its own limit */
+#define BPF_MAPPINGS_MAX     131072 /* of all processes together */
 #define BPF_COMM_SIZE        16
 #define BPF_ARGUMENTS_MAX    512
 #define BPF_SIGNALS          32 /* those without queue */

@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ struct programs {
 	struct ring samples;
 	struct ring launch_ring;
 	struct ring tasks;
+	struct walk_mapping *mappings;
 	struct uprobe launch_probe;
 	struct vec(struct bpf_link *) sample_links;
 };
@@ -172,6 +174,19 @@ static int open_rings(struct programs *p)
 	return error;
 }
 
+#define MAPPINGS_BYTES (BPF_MAPPINGS_MAX * sizeof(struct walk_mapping))
+
+static int map_mappings(struct programs *p)
+{
+	void *mappings = mmap(NULL, MAPPINGS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		bpf_map__fd(p->bpf->maps.mappings), 0);
+
+	if (mappings == MAP_FAILED)
+		return error_errno(-errno, "cannot share mappings with the BPF programs");
+	p->mappings = mappings;
+	return 0;
+}
+
 /* Where the marker is in the library's file. */
 static int find_marker(struct programs *p, const char *library, enum launch_marker marker)
 {
@@ -210,6 +225,8 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 		error = find_marker(p, options->library, markers->best);
 	if (!error)
 		error = open_rings(p);
+	if (!error)
+		error = map_mappings(p);
 	if (error) {
 		programs_close(p);
 		return error;
@@ -345,9 +362,57 @@ void programs_close(struct programs *p)
 	ring_close(&p->samples);
 	ring_close(&p->launch_ring);
 	ring_close(&p->tasks);
+	if (p->mappings)
+		munmap(p->mappings, MAPPINGS_BYTES);
 	capture_bpf__destroy(p->bpf);
 	free(p->library);
 	free(p);
+}
+
+/* ------------------------------------------------------------------ what walks need */
+
+int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	const uint32_t line_bytes = WALK_TABLE_ALIGN * sizeof(uint32_t);
+	int error = 0, fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "table_chunk", sizeof(uint32_t), line_bytes,
+		WALK_CHUNK_BYTES / line_bytes, &options);
+	if (fd < 0)
+		return error_errno(-errno, "cannot make room for unwind tables");
+	if (bpf_map_update_elem(bpf_map__fd(p->bpf->maps.table_chunks), &index, &fd, BPF_ANY))
+		error = error_errno(-errno, "cannot make room for unwind tables");
+	if (error)
+		close(fd);
+	else
+		*ret_fd = fd;
+	return error;
+}
+
+struct walk_mapping *programs_mappings(struct programs *p)
+{
+	return p->mappings;
+}
+
+int programs_put_space(struct programs *p, uint32_t pid, const struct bpf_space *space)
+{
+	if (bpf_map_update_elem(bpf_map__fd(p->bpf->maps.spaces), &pid, space, BPF_ANY))
+		return error_errno(-errno, "cannot tell the mappings of process %u", pid);
+	return 0;
+}
+
+int programs_put_python(struct programs *p, uint32_t pid, const struct walk_python *python)
+{
+	if (bpf_map_update_elem(bpf_map__fd(p->bpf->maps.pythons), &pid, python, BPF_ANY))
+		return error_errno(-errno, "cannot tell of the Python in process %u", pid);
+	return 0;
+}
+
+void programs_drop_space(struct programs *p, uint32_t pid)
+{
+	(void)bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.spaces), &pid); /* it need not be there */
+	(void)bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.pythons), &pid);
 }
 
 struct ring *programs_samples(struct programs *p)

@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "capture/marker_cost.h"
 #include "capture/ring.h"
+#include "walk/python.h"
 
 struct programs;
 
@@ -27,6 +28,22 @@ bool programs_signal_came_to_both(const struct programs *p, int number, uint64_t
 int programs_start(struct programs *p);
 int programs_stop(struct programs *p);
 void programs_close(struct programs *p);
+
+/*
+ * What walks need to know (bpf/events.h); only with samples or launches.
+ *
+ * Makes chunk `index` of the unwind tables' words (walk/table.h), known to the programs at once: a map of
+ * WALK_CHUNK_BYTES to be mapped. The descriptor is the caller's, the map lives as long as the programs. May be
+ * called from any thread; waits for a grace period.
+ */
+int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd);
+/* The array that the programs read mappings from, BPF_MAPPINGS_MAX of them, ours to fill. */
+struct walk_mapping *programs_mappings(struct programs *p);
+/* Puts in place of what was told of the process before. 0 or -errno. */
+int programs_put_space(struct programs *p, uint32_t pid, const struct bpf_space *space);
+int programs_put_python(struct programs *p, uint32_t pid, const struct walk_python *python);
+/* Nothing is known of the process. */
+void programs_drop_space(struct programs *p, uint32_t pid);
 
 struct ring *programs_samples(struct programs *p);
 struct ring *programs_launches(struct programs *p);
