@@ -1,59 +1,78 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python side of a stack: where an interpreter keeps its chain of frames. The walk itself is python_walk.h.
+ * The Python side of a stack: where an interpreter keeps its chain of frames. The walk itself is
+ * python_walk.h.
  *
- * What is read are addresses only: of each code object and of the instruction in it. Names and lines are looked up
- * later, by the recorder (src/python/).
+ * What is read are addresses only: of each code object and of the instruction in it. Names and
+ * lines are looked up later, by the recorder (src/python/).
  *
- * From 3.11 on each evaluation loop keeps something of its group of frames on the machine's stack; where, is how
- * the two kinds of frames find together (`entry` in walk.h), whatever the interpreter's binary is called and however
- * it was built. Before, a frame is a group of its own and the loop is known by its address (`loops`).
+ * From 3.11 on each evaluation loop keeps something of its group of frames on the machine's stack;
+ * where, is how the two kinds of frames find together (`entry` in walk.h), whatever the
+ * interpreter's binary is called and however it was built. Before, a frame is a group of its own
+ * and the loop is known by its address (`loops`).
+ *
+ * The present thread's PyThreadState is found where CPython keeps it for threads that do not hold
+ * the GIL too: as pthread's thread-specific data under the key of PyGILState_Ensure (_PyRuntime's
+ * autoTSSkey; up to 3.14), or in the thread-local variable _Py_tss_gilstate (from 3.15 on).
  */
 #pragma once
 
 #include "walk/frame.h"
 
 #define WALK_PYTHON_ENTRIES_MAX 64
+#define WALK_PYTHON_WORDS	16 /* room for the block that is read of a frame; a power of 2 */
 
 enum walk_python_layout {
 	WALK_PYTHON_NONE = 0,
-	WALK_PYTHON_OBJECTS,  /* 3.8 to 3.10: PyFrameObject, each with its own loop */
-	WALK_PYTHON_CFRAMES,  /* 3.11: _PyInterpreterFrame with is_entry; one _PyCFrame a loop */
-	WALK_PYTHON_CSTACK,   /* 3.12: entry frames on the stack, through tstate->cframe */
-	WALK_PYTHON_CURRENT,  /* 3.13 and later: entry frames on the stack, from tstate->current_frame */
+	WALK_PYTHON_OBJECTS, /* 3.8 to 3.10: PyFrameObject, each with its own loop */
+	WALK_PYTHON_CFRAMES, /* 3.11: _PyInterpreterFrame with is_entry; one _PyCFrame a loop */
+	WALK_PYTHON_CSTACK,  /* 3.12: entry frames on the stack, through tstate->cframe */
+	WALK_PYTHON_CURRENT, /* 3.13 and later: entry frames on the stack, from
+				tstate->current_frame */
 };
 
 /* One interpreter in one process image, as src/python/ found it: addresses and offsets in bytes. */
 struct walk_python {
 	uint32_t layout;      /* enum walk_python_layout */
 	uint32_t version;     /* 0x030d: 3.13 */
-	uint64_t tss_address; /* of the Py_tss_t that holds the key of each thread's PyThreadState */
+	uint64_t runtime;     /* _PyRuntime */
+	uint64_t tss_address; /* of the Py_tss_t with the key of each thread's PyThreadState; 0:
+				 state_tls is used */
+	uint64_t finalizing_address; /* of the thread state that ends the interpreter, 0 in there as
+					long as none does */
 	struct walk_range loops[WALK_LOOP_RANGES]; /* of _PyEval_EvalFrameDefault */
-	uint16_t tss_initialized; /* in Py_tss_t */
-	uint16_t tss_key;
-	uint16_t tsd_first;  /* from the thread pointer: the C library's first block of thread-specific data */
-	uint16_t tsd_blocks; /* from the thread pointer: its table of further blocks; 0: none */
-	uint16_t tsd_size;   /* of an entry */
-	uint16_t tsd_value;  /* in an entry */
-	uint16_t tsd_block_entries;
-	uint16_t state_frame;    /* in PyThreadState: the frame, or the _PyCFrame */
-	uint16_t cframe_frame;   /* in _PyCFrame */
+	uint32_t free_threaded;			   /* 1: built without GIL */
+	int32_t state_tls; /* from the thread pointer: the variable that holds the PyThreadState; 0:
+			      none */
+	int16_t tsd_first; /* from the thread pointer: the first block of thread-specific data; 0:
+			      ask tsd_blocks */
+	int16_t tsd_blocks;    /* from the thread pointer: the addresses of all blocks */
+	uint16_t tsd_size;     /* of an entry of a block */
+	uint16_t tsd_value;    /* in an entry */
+	uint16_t tsd_shift;    /* a block has 1 << tsd_shift entries */
+	uint16_t state_frame;  /* in PyThreadState: the frame, or the _PyCFrame */
+	uint16_t cframe_frame; /* in _PyCFrame */
 	uint16_t cframe_previous;
-	uint16_t frame_code;     /* in a frame: f_executable or f_code */
-	uint16_t frame_at;       /* the instruction: instr_ptr, prev_instr or f_lasti */
-	uint16_t frame_at_size;  /* 4 or 8 */
+	uint16_t frame_first; /* in a frame: where the part begins that is read at once */
+	uint16_t frame_size;  /* how much that is: a multiple of 8, less than 8 * WALK_PYTHON_WORDS,
+				 never more than a frame has */
+	uint16_t frame_code;  /* in a frame, as all of these: f_executable or f_code */
+	uint16_t frame_at;    /* the instruction: instr_ptr, prev_instr or f_lasti */
+	uint16_t frame_at_size; /* 4 or 8 */
 	uint16_t frame_previous;
-	uint16_t frame_owner;    /* or is_entry */
-	uint16_t owner_cstack;   /* the owner value(s) that mark an entry frame */
-	uint16_t code_check;     /* in a code object: 32 bytes that tell it from a later one at its address */
+	uint16_t frame_owner; /* owner or is_entry, one byte */
+	uint16_t owner_entry; /* the lowest owner (is_entry) of an entry frame */
+	uint16_t code_check;  /* in a code object: 32 bytes that tell it from a later one at its
+				 address */
 	uint16_t reserved[3];
 };
 
-/* 16 bits of what a code object is, from the 32 bytes at code_check. */
+/* 16 bits of what a code object is, from the 32 bytes at code_check. 0 in a frame means that they
+ * could not be read. */
 static inline uint64_t walk_python_check(const uint64_t words[4])
 {
-	uint64_t h = words[0] ^ (words[1] << 7 | words[1] >> 57) ^ (words[2] << 19 | words[2] >> 45) ^
-		     (words[3] << 31 | words[3] >> 33);
+	uint64_t h = words[0] ^ (words[1] << 7 | words[1] >> 57) ^
+		     (words[2] << 19 | words[2] >> 45) ^ (words[3] << 31 | words[3] >> 33);
 
 	h *= 0x9e3779b97f4a7c15ull;
 	return h >> 48;

@@ -1,22 +1,229 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk over Python's frames. One text for the BPF programs, the recorder and the injected library, as walk.h; a
- * home defines WALK_INLINE and the two functions below before it includes this file.
+ * The walk over Python's frames. One text for the BPF programs, the recorder and the injected
+ * library, as walk.h; a home defines WALK_INLINE and the two functions below before it includes
+ * this file.
+ *
+ * A home walks in a loop of its own: walk_python_begin, then walk_python_step while it says true,
+ * at most WALK_PYTHON_STEPS_MAX times; or it calls walk_python, which is just that. All state is in
+ * struct walk_python_stack, and each step makes two reads: the frame in one block, and what tells
+ * its code object from a later one.
+ *
+ * Which reads are safe where they are plain loads (the injected library, in the very thread whose
+ * frames it walks, inside a call that the program made): all of them, because each pointer is held
+ * alive by the one before.
+ *  - Thread-specific data and thread-local variables belong to the calling thread. `tss_address`
+ * and `finalizing_address` point into _PyRuntime: its library must be mapped still, which the home
+ * sees to (dlopen with RTLD_NOLOAD and RTLD_NODELETE, or it is the program itself).
+ *  - The value is this thread's PyThreadState. It is freed by this thread, which is here and not
+ * there, or when the interpreter is finalized by another thread, while this one must never run
+ * Python again: then `finalizing_address` names another thread state, and no walk begins. It is set
+ * long before any state is freed (in between are the atexit functions, the joining of threads, and
+ * the flushing of files).
+ *  - Nobody but this thread pushes or pops its frames, and it does neither in the middle of a call
+ * into C. Thus the chain is whole: each frame is in the thread's own memory for frames, in a
+ * generator or frame object which the running frame keeps alive, or on the machine's stack above
+ * us. Not more of a frame is read than it has.
+ *  - A frame owns its code object. 32 bytes at code_check are inside of it; entry frames, whose
+ * "code" may be None, are recognized before. All this holds with and without the GIL, and in builds
+ * that have none.
+ *
+ * The other homes walk threads that were interrupted anywhere, or whose memory is damaged: what
+ * they read can be nonsense for the moment in which a frame is pushed or popped. They check every
+ * read, and nothing else is needed: the number of steps is bounded.
+ *
+ * What `at` of a frame says: the instruction that the frame executes, also while it waits for a
+ * call (prev_instr points to the call's last code unit, which has the same line). Python does not
+ * store the place at instructions that can neither call nor fail (3.13 and later), so a thread that
+ * was interrupted in its own bytecode can be shown at the instruction before, as for any reader of
+ * f_lineno.
  */
 #pragma once
 
 #include "walk/python.h"
 
-/* What a walk found. */
+/* What a walk found, and, below, where it stands. */
 struct walk_python_stack {
 	uint32_t depth;
 	uint32_t entry_count;
 	uint32_t complete; /* the chain was followed to its end */
 	struct walk_python_frame frames[WALK_PYTHON_FRAMES_MAX];
-	uint64_t entries[WALK_PYTHON_ENTRIES_MAX]; /* of each group's loop on the stack, innermost first */
+	uint64_t entries[WALK_PYTHON_ENTRIES_MAX]; /* of each group's loop on the stack, innermost
+						      first */
+
+	uint32_t open;			   /* the latest frame's group has not ended */
+	uint64_t frame;			   /* the next one */
+	uint64_t cframe;		   /* the _PyCFrame of its group (3.11) */
+	uint64_t words[WALK_PYTHON_WORDS]; /* of the frame, from frame_first on */
+	uint64_t check[4];		   /* of its code object */
 };
 
-/* The present thread's PyThreadState, whether it holds the GIL or not; false: it has none. */
-static bool walk_python_home_state(struct walk_python_stack *s, const struct walk_python *p, uint64_t *ret);
-/* Copies 8, 16, 32 or 64 bytes of the program's memory; false: they cannot be read. */
-static bool walk_python_home_read(struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size);
+/* Frames, entry frames, and a few that are neither. */
+#define WALK_PYTHON_STEPS_MAX (WALK_PYTHON_FRAMES_MAX + WALK_PYTHON_ENTRIES_MAX + 8)
+
+/* The present thread's PyThreadState, whether it holds the GIL or not; false: it has none. Most
+ * homes call walk_python_state_of for this. */
+static bool walk_python_home_state(
+	struct walk_python_stack *s, const struct walk_python *p, uint64_t *ret);
+/* Copies 8, 32, or p->frame_size bytes of the program's memory; false: they cannot be read.
+ * frame_size is less than 8 * WALK_PYTHON_WORDS, the size of `words`; a home that did not make *p
+ * itself bounds it (a mask does for the verifier). */
+static bool walk_python_home_read(
+	struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size);
+
+/* The value under the key of the Py_tss_t at tss_address, for the thread with this thread pointer.
+ */
+WALK_INLINE bool walk_python_specific(struct walk_python_stack *s, const struct walk_python *p,
+	uint64_t thread_pointer, uint64_t *ret)
+{
+	uint64_t key, block = thread_pointer + (int64_t)p->tsd_first;
+
+	if (!walk_python_home_read(s, p->tss_address, &key, 8) || !(uint32_t)key)
+		return false;
+	key >>= 32;
+	if (key >= 1024)
+		return false;
+	if ((!p->tsd_first || key >> (p->tsd_shift & 15)) &&
+		(!walk_python_home_read(s,
+			 thread_pointer + (int64_t)p->tsd_blocks + (key >> (p->tsd_shift & 15)) * 8,
+			 &block, 8) ||
+			!block))
+		return false;
+	key &= (1u << (p->tsd_shift & 15)) - 1;
+	return walk_python_home_read(s, block + key * p->tsd_size + p->tsd_value, ret, 8) && *ret;
+}
+
+/* The PyThreadState of the thread with this thread pointer (fs_base on x86-64, tpidr_el0 on arm64).
+ */
+WALK_INLINE bool walk_python_state_of(struct walk_python_stack *s, const struct walk_python *p,
+	uint64_t thread_pointer, uint64_t *ret)
+{
+	if (!p->state_tls)
+		return walk_python_specific(s, p, thread_pointer, ret);
+	return walk_python_home_read(s, thread_pointer + (int64_t)p->state_tls, ret, 8) && *ret;
+}
+
+/* The word of the frame that begins at `offset` (or, for an offset in a word, what is left of it
+ * from there on). */
+WALK_INLINE uint64_t walk_python_word(
+	const struct walk_python_stack *s, const struct walk_python *p, uint32_t offset)
+{
+	uint32_t place = offset - p->frame_first;
+
+	return s->words[(place >> 3) & (WALK_PYTHON_WORDS - 1)] >> ((place & 7) * 8);
+}
+
+/* The frame in s->words, unless it runs no code. */
+WALK_INLINE bool walk_python_push(struct walk_python_stack *s, const struct walk_python *p)
+{
+	/* The lowest bits of f_executable say how the reference is counted (3.14 and later). */
+	uint64_t code = walk_python_word(s, p, p->frame_code) & WALK_PYTHON_ADDRESS & ~7ull;
+	uint64_t at = walk_python_word(s, p, p->frame_at);
+	uint32_t depth = s->depth;
+
+	if (!code)
+		return true;
+	if (depth >= WALK_PYTHON_FRAMES_MAX)
+		return false;
+	if (walk_python_home_read(s, code + p->code_check, s->check, 32))
+		code |= walk_python_check(s->check) << 48;
+	s->frames[depth].code = code;
+	s->frames[depth].at = at & (p->frame_at_size == 4 ? 0xffffffffull : WALK_PYTHON_ADDRESS);
+	s->depth = depth + 1;
+	s->open = 1;
+	return true;
+}
+
+/* The latest frame was the outermost one of a loop which keeps `entry` on the stack. A loop that
+ * has not pushed its first frame, or has popped it, counts for nothing. */
+WALK_INLINE bool walk_python_end_group(struct walk_python_stack *s, uint64_t entry)
+{
+	uint32_t last = s->depth - 1, count = s->entry_count;
+
+	if (!s->open)
+		return true;
+	if (count >= WALK_PYTHON_ENTRIES_MAX || last >= WALK_PYTHON_FRAMES_MAX)
+		return false;
+	s->frames[last].at |= WALK_PYTHON_LAST;
+	s->entries[count] = entry;
+	s->entry_count = count + 1;
+	s->open = 0;
+	return true;
+}
+
+/* After the outermost frame of a loop of 3.11. */
+WALK_INLINE bool walk_python_next_cframe(
+	struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
+{
+	if (!walk_python_end_group(s, s->cframe))
+		return false;
+	return !previous || walk_python_home_read(s, s->cframe + p->cframe_previous, &s->cframe, 8);
+}
+
+/* What the frame in s->words is, by layout. */
+WALK_INLINE bool walk_python_take(
+	struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
+{
+	bool entry = (walk_python_word(s, p, p->frame_owner) & 0xff) >= p->owner_entry;
+
+	if (p->layout >= WALK_PYTHON_CSTACK && entry)
+		return walk_python_end_group(s, s->frame);
+	if (!walk_python_push(s, p))
+		return false;
+	if (p->layout == WALK_PYTHON_OBJECTS && s->open) {
+		s->frames[(s->depth - 1) & (WALK_PYTHON_FRAMES_MAX - 1)].at |= WALK_PYTHON_LAST;
+		s->open = 0;
+	}
+	return p->layout != WALK_PYTHON_CFRAMES || !entry ||
+	       walk_python_next_cframe(s, p, previous);
+}
+
+/* To the innermost frame: false when there is no chain to walk, or it cannot be read. */
+WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct walk_python *p)
+{
+	uint64_t state, finalizing = 0;
+
+	s->depth = s->entry_count = s->complete = s->open = 0;
+	s->frame = s->cframe = 0;
+	if (!walk_python_home_state(s, p, &state))
+		return false;
+	if (p->finalizing_address &&
+		(!walk_python_home_read(s, p->finalizing_address, &finalizing, 8) ||
+			(finalizing && finalizing != state)))
+		return false;
+	if (!walk_python_home_read(s, state + p->state_frame, &s->frame, 8))
+		return false;
+	if (p->layout != WALK_PYTHON_CFRAMES && p->layout != WALK_PYTHON_CSTACK)
+		return true;
+	s->cframe = s->frame;
+	s->frame = 0;
+	return s->cframe && walk_python_home_read(s, s->cframe + p->cframe_frame, &s->frame, 8);
+}
+
+/* One frame outwards: false at the end of the chain (then s->complete) or where it cannot be
+ * followed further. */
+WALK_INLINE bool walk_python_step(struct walk_python_stack *s, const struct walk_python *p)
+{
+	uint64_t previous;
+
+	if (!s->frame) {
+		s->complete = 1;
+		return false;
+	}
+	if (!walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size))
+		return false;
+	previous = walk_python_word(s, p, p->frame_previous);
+	if (!walk_python_take(s, p, previous))
+		return false;
+	s->frame = previous;
+	return true;
+}
+
+/* The whole walk, for homes without a verifier. */
+WALK_INLINE void walk_python(struct walk_python_stack *s, const struct walk_python *p)
+{
+	if (!walk_python_begin(s, p))
+		return;
+	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(s, p); i++)
+		;
+}
