@@ -33,12 +33,17 @@ COMMON := -std=gnu11 -D_GNU_SOURCE -DXPUPROF_VERSION='"$(VERSION)"' -Isrc -I$(B)
 , := ,
 SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitize-recover=all)
 
+# Each of these libraries gives one feature; a build without it has a stub in its place, and doctor says so.
+has_header = $(if $(shell $(CC) -E -include $(1) -x c -o /dev/null /dev/null 2>/dev/null && echo 1),1)
+LZMA := $(and $(call has_header,lzma.h),$(if $(filter 1,$(PORTABLE)),$(wildcard /usr/lib/*/liblzma.a),1))
+LIBDW := $(if $(filter 1,$(PORTABLE)),,$(call has_header,elfutils/libdw.h))
+
 # A static libelf needs the compressors it was built with.
 ifeq ($(PORTABLE),1)
-LIBS := -Wl,-Bstatic -lbpf -lelf -lz $(if $(wildcard /usr/lib/*/libzstd.a),-lzstd) -liberty \
+LIBS := -Wl,-Bstatic -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(wildcard /usr/lib/*/libzstd.a),-lzstd) -liberty \
 	-Wl,-Bdynamic -lpthread -ldl
 else
-LIBS := -lbpf -lelf -lz -liberty -lpthread -ldl
+LIBS := -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty -lpthread -ldl
 endif
 
 MACHINE := $(shell uname -m)
@@ -56,8 +61,10 @@ ifneq ($(BPF),1)
 $(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf is missing))
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
+
 NEEDS_BPF := capture capture_changes programs uprobe marker_cost
-WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c))
+WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
+	src/elf/mini_debug$(if $(LZMA),-fallback).c
 
 ROOMS := base profile elf symbolize correlate gpu gpu/nvidia unwind python capture view export cmd
 SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))

@@ -23,12 +23,19 @@ struct debug_link {
 	uint32_t crc;
 };
 
+static bool has_this_build_id(struct elf_file *f, const uint8_t *id, size_t size)
+{
+	uint8_t own[ELF_BUILD_ID_MAX];
+
+	return size && size == elf_file_build_id(f, own) && !memcmp(id, own, size);
+}
+
 static bool same_build_id(struct elf_file *a, struct elf_file *b)
 {
-	uint8_t a_id[ELF_BUILD_ID_MAX], b_id[ELF_BUILD_ID_MAX];
-	size_t size = elf_file_build_id(a, a_id);
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t size = elf_file_build_id(a, id);
 
-	return size && size == elf_file_build_id(b, b_id) && !memcmp(a_id, b_id, size);
+	return has_this_build_id(b, id, size);
 }
 
 static bool has_build_id(struct elf_file *f)
@@ -52,6 +59,11 @@ static bool crc_is(const struct elf_file *f, uint32_t expected)
 	return !got && crc == expected;
 }
 
+static bool is_of_use(struct elf_file *found)
+{
+	return elf_find_section(found, SHT_SYMTAB) || elf_has_dwarf(found);
+}
+
 /* Opens `path` when it is the debug file of `f`; `link` is NULL where only a build id counts. */
 static int open_if_belongs(struct elf_file **ret, struct elf_file *f, const char *path,
 	const struct debug_link *link)
@@ -66,7 +78,7 @@ static int open_if_belongs(struct elf_file **ret, struct elf_file *f, const char
 		belongs = same_build_id(f, found);
 	else
 		belongs = link && crc_is(found, link->crc);
-	if (!belongs || !elf_find_section(found, SHT_SYMTAB)) {
+	if (!belongs || !is_of_use(found)) {
 		elf_file_close(found);
 		return -ENOENT;
 	}
@@ -74,20 +86,63 @@ static int open_if_belongs(struct elf_file **ret, struct elf_file *f, const char
 	return 0;
 }
 
-static int open_by_build_id(struct elf_file **ret, struct elf_file *f)
+/* "ROOT/usr/lib/debug/.build-id/12/345678.debug" */
+static void put_build_id_path(struct buf *b, const char *root, const char *folder,
+	const uint8_t *id, size_t size, const char *suffix)
 {
-	char path[sizeof(DEBUG_FILE_ROOT "/.build-id/xx/.debug") + 2 * ELF_BUILD_ID_MAX];
-	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t size = elf_file_build_id(f, id);
-	int length;
+	buf_printf(b, "%s%s/.build-id/%02x/", root, folder, id[0]);
+	for (size_t i = 1; i < size; i++)
+		buf_printf(b, "%02x", id[i]);
+	buf_puts(b, suffix);
+}
+
+/* Opens the n-th place where a build id may be: 0, -ENOENT, or -ERANGE past the last. */
+static int open_place(struct elf_file **ret, const uint8_t *id, size_t size,
+	const struct debug_search *search, const char *suffix, size_t n)
+{
+	struct buf path = BUF_INIT;
+	int error;
+
+	if (n < search->folder_count)
+		put_build_id_path(&path, "", search->folders[n], id, size, suffix);
+	else if (n == search->folder_count && search->root)
+		put_build_id_path(&path, search->root, DEBUG_FILE_ROOT, id, size, suffix);
+	else if (n <= search->folder_count + 1)
+		put_build_id_path(&path, "", DEBUG_FILE_ROOT, id, size, suffix);
+	else
+		return -ERANGE;
+	error = path.failed || elf_file_open(ret, buf_text(&path)) ? -ENOENT : 0;
+	buf_release(&path);
+	return error;
+}
+
+int debug_file_by_build_id(struct elf_file **ret, const uint8_t *id, size_t size,
+	const struct debug_search *search, bool debug)
+{
+	struct elf_file *found;
+	int error = 0;
 
 	if (size < 2)
 		return -ENOENT;
-	length = snprintf(path, sizeof(path), DEBUG_FILE_ROOT "/.build-id/%02x/", id[0]);
-	for (size_t i = 1; i < size; i++)
-		length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x", id[i]);
-	snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
-	return open_if_belongs(ret, f, path, NULL);
+	for (size_t n = 0; error != -ERANGE; n++) {
+		error = open_place(&found, id, size, search, debug ? ".debug" : "", n);
+		if (error)
+			continue;
+		if (has_this_build_id(found, id, size) && (!debug || is_of_use(found))) {
+			*ret = found;
+			return 0;
+		}
+		elf_file_close(found);
+	}
+	return -ENOENT;
+}
+
+static int open_by_build_id(struct elf_file **ret, struct elf_file *f)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t size = elf_file_build_id(f, id);
+
+	return debug_file_by_build_id(ret, id, size, &f->search, true);
 }
 
 static bool read_link(struct elf_file *f, struct debug_link *ret)
@@ -120,37 +175,58 @@ static size_t root_length(const char *path)
 	return length > 0 && path[length] == '/' ? (size_t)length : 0;
 }
 
-static int open_by_link(struct elf_file **ret, struct elf_file *f, const char *path)
+/* Where a link is looked for: the folder of the program's file is `folder`, its root `root`. */
+static void put_link_path(struct buf *b, size_t n, const struct debug_search *search,
+	const char *root, const char *folder, const char *name)
 {
-	static const char *const forms[] = {"%.*s%.*s/%s", "%.*s%.*s/.debug/%s",
-		"%.*s" DEBUG_FILE_ROOT "%.*s/%s"};
-	const char *slash = strrchr(path, '/');
-	size_t root = root_length(path);
-	struct debug_link *link;
+	switch (n) {
+	case 0:
+		buf_printf(b, "%s%s/%s", root, folder, name);
+		break;
+	case 1:
+		buf_printf(b, "%s%s/.debug/%s", root, folder, name);
+		break;
+	case 2:
+		buf_printf(b, "%s" DEBUG_FILE_ROOT "%s/%s", root, folder, name);
+		break;
+	default:
+		n -= 3;
+		buf_printf(b, "%s%s/%s", search->folders[n / 2], n % 2 ? "" : folder, name);
+		break;
+	}
+}
+
+static int open_by_link(struct elf_file **ret, struct elf_file *f)
+{
+	const struct debug_search *search = &f->search;
+	const char *path = search->path ? search->path : f->path;
+	size_t root_size = search->root ? 0 : root_length(path);
+	const char *slash = strrchr(path + root_size, '/');
+	char *root = search->root ? strdup(search->root) : strndup(path, root_size);
+	char *folder = slash ? strndup(path + root_size, (size_t)(slash - path) - root_size) : NULL;
+	struct debug_link *link = malloc(sizeof(*link));
 	int error = -ENOENT;
 
-	if (!slash || slash < path + root)
-		return -ENOENT;
-	link = malloc(sizeof(*link));
-	if (!link)
-		return -ENOENT;
-	if (read_link(f, link)) {
-		for (size_t i = 0; error && i < sizeof(forms) / sizeof(forms[0]); i++) {
+	if (root && folder && link && read_link(f, link)) {
+		for (size_t n = 0; error && n < 3 + 2 * search->folder_count; n++) {
 			struct buf b = BUF_INIT;
 
-			buf_printf(&b, forms[i], (int)root, path, (int)(slash - path) - (int)root,
-				path + root, link->name);
+			put_link_path(&b, n, search, root, folder, link->name);
 			error = b.failed ? -ENOENT : open_if_belongs(ret, f, buf_text(&b), link);
 			buf_release(&b);
 		}
 	}
 	free(link);
+	free(folder);
+	free(root);
 	return error;
 }
 
-int debug_file_open(struct elf_file **ret, struct elf_file *f, const char *path)
+int debug_file_open(struct elf_file **ret, struct elf_file *f)
 {
-	int error = open_by_build_id(ret, f);
+	int error = f->search.file ? open_if_belongs(ret, f, f->search.file, NULL) : -ENOENT;
 
-	return error ? open_by_link(ret, f, path) : 0;
+	if (error)
+		error = open_by_build_id(ret, f);
+	return error ? open_by_link(ret, f) : 0;
 }

@@ -57,6 +57,7 @@ static struct elf_section section_of(const struct elf_file *f, const GElf_Shdr *
 		.name = h->sh_name,
 		.type = h->sh_type,
 		.link = h->sh_link,
+		.entry_bytes = h->sh_entsize ? h->sh_entsize : h->sh_addralign,
 		.vaddr = h->sh_addr,
 		.vaddr_end = h->sh_addr,
 		.executable = h->sh_flags & SHF_EXECINSTR,
@@ -273,13 +274,53 @@ const struct elf_section *elf_find_section(const struct elf_file *f, uint32_t ty
 	return NULL;
 }
 
+static const char *section_name(struct elf_file *f, const struct elf_section *s)
+{
+	const char *name = elf_strptr(f->elf, f->section_names, s->name);
+
+	return name ? name : "";
+}
+
+bool elf_section_is_called(struct elf_file *f, const struct elf_section *s, const char *name)
+{
+	return !strcmp(section_name(f, s), name);
+}
+
+bool elf_section_name_begins(struct elf_file *f, const struct elf_section *s, const char *prefix)
+{
+	return !strncmp(section_name(f, s), prefix, strlen(prefix));
+}
+
 const struct elf_section *elf_find_named_section(struct elf_file *f, const char *name)
 {
-	vec_foreach (s, &f->sections) {
-		const char *found = s->size ? elf_strptr(f->elf, f->section_names, s->name) : NULL;
-
-		if (found && !strcmp(found, name))
+	vec_foreach (s, &f->sections)
+		if (s->size && elf_section_is_called(f, s, name))
 			return s;
-	}
 	return NULL;
+}
+
+/* Compressed contents count as none in the table of sections. */
+bool elf_has_dwarf(struct elf_file *f)
+{
+	vec_foreach (s, &f->sections)
+		if (s->type != SHT_NOBITS && (elf_section_is_called(f, s, ".debug_info") ||
+						     elf_section_is_called(f, s, ".zdebug_info")))
+			return true;
+	return false;
+}
+
+void elf_file_search(struct elf_file *f, const struct debug_search *search)
+{
+	f->search = *search;
+}
+
+bool elf_file_code_at(const struct elf_file *f, size_t n, struct elf_code *ret)
+{
+	vec_foreach (s, &f->segments) {
+		if (!s->executable || n--)
+			continue;
+		*ret = (struct elf_code){s->offset, s->file_size, s->vaddr};
+		return true;
+	}
+	return false;
 }

@@ -7,7 +7,8 @@
  * Addresses: "offset" is a position in the file, "vaddr" an address as the file's headers count it.
  * A process maps offsets, symbol tables speak of vaddrs; the program headers translate.
  *
- * A file without .symtab borrows that of its separate debug file (debug_file.h) for function_at.
+ * A file without .symtab borrows that of its separate debug file (debug_file.h), or has mini debug
+ * info (mini_debug.h), for function_at.
  *
  * One thread at a time for each file. Files of another byte order than ours are refused (-ENOEXEC).
  */
@@ -21,10 +22,21 @@
 
 struct elf_file;
 
+/* Where separate debug files are looked for, beside /usr/lib/debug. Texts are borrowed. */
+struct debug_search {
+	const char *root;	    /* the root folder of the program ("/proc/12/root"); NULL: ours */
+	const char *path;	    /* where the program saw the file; NULL: where it was opened */
+	const char *file;	    /* is tried first; NULL: none */
+	const char *const *folders; /* like /usr/lib/debug, and before it */
+	size_t folder_count;
+};
+
 /* 0 or -errno with error_text (-ENOEXEC: not an ELF file we can read). The path may be one of
  * /proc/PID/root or /proc/PID/map_files. */
 int elf_file_open(struct elf_file **ret, const char *path);
 void elf_file_close(struct elf_file *f);
+/* To be called before the first function_at; what it points to must outlive the file. */
+void elf_file_search(struct elf_file *f, const struct debug_search *search);
 
 /* The GNU build id: its size in bytes (at most 20), or 0 when there is none. */
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);
@@ -40,8 +52,21 @@ int elf_file_find_function(struct elf_file *f, const char *name, uint64_t *ret_o
 /*
  * The function that covers `vaddr`, from .symtab and .dynsym (indexed on first use): its name
  * without a symbol version, valid until close, and its start; NULL when none does. Symbols without
- * a size reach to the next one or to the end of their section. Of several names for one place a
+ * a size reach to the next one or to the end of their section. A stub of the procedure linkage table
+ * is called as its function, with "@plt" behind it. Of several names for one place a
  * global one is preferred, then one whose symbol has a size, then the one with the fewest leading
  * underscores.
  */
 const char *elf_file_function_at(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start);
+
+/* Whether all functions have symbols, here or in a separate debug file; not only the exported ones. */
+bool elf_file_has_symtab(struct elf_file *f);
+/* A descriptor of the file that has the DWARF (this one, or its separate debug file), which stays
+ * the file's own; -1 when there is none. */
+int elf_file_dwarf_fd(struct elf_file *f);
+/* The n-th segment of code, in their order; false past the last. */
+struct elf_code {
+	uint64_t offset, size, vaddr;
+};
+
+bool elf_file_code_at(const struct elf_file *f, size_t n, struct elf_code *ret);

@@ -26,10 +26,13 @@ struct elf_section {
 	uint32_t name; /* in the section name table */
 	uint32_t type;
 	uint32_t link;
+	uint64_t entry_bytes; /* of a table; its alignment where that is not said */
 	bool executable;
 };
 
-/* A place where names are, in this file or in its separate debug file. */
+struct plt;
+
+/* A place where names are: in this file, in its separate debug file or its mini debug info. */
 struct elf_strings {
 	int fd; /* owned by its elf_file */
 	uint64_t offset;
@@ -56,7 +59,12 @@ struct elf_file {
 	struct vec(struct elf_section) sections;
 
 	bool indexed;
-	struct elf_file *debug; /* separate debug file, opened with the index */
+	struct debug_search search;
+	struct elf_file *debug; /* separate debug file, opened when it is needed */
+	bool debug_sought;
+	struct elf_file *mini;	/* mini debug info, opened with the index */
+	struct plt *plt;
+	bool plt_read;
 	struct vec(struct elf_strings) strings;
 	struct vec(struct elf_symbol) symbols; /* by address, the best of equals last */
 	struct interner *names;
@@ -68,6 +76,10 @@ struct elf_file {
 const struct elf_section *elf_find_section(const struct elf_file *f, uint32_t type);
 /* The first section of this name with contents in the file, or NULL. */
 const struct elf_section *elf_find_named_section(struct elf_file *f, const char *name);
+/* Whether it has debug information, compressed or not. */
+bool elf_has_dwarf(struct elf_file *f);
+bool elf_section_is_called(struct elf_file *f, const struct elf_section *s, const char *name);
+bool elf_section_name_begins(struct elf_file *f, const struct elf_section *s, const char *prefix);
 /* The executable segment that covers `vaddr`, or NULL. */
 const struct elf_segment *elf_find_code(const struct elf_file *f, uint64_t vaddr);
 

@@ -20,9 +20,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/io.h"
 #include "elf/debug_file.h"
 #include "elf/elf_internal.h"
+#include "elf/mini_debug.h"
+#include "elf/plt.h"
 
 #define SYMBOLS_AT_ONCE 8192
 #define NAME_MAX_BYTES	65536 /* longer names are taken for damage */
@@ -200,6 +203,14 @@ static bool needs_dynsym(const struct elf_section *symtab, const struct elf_sect
 	return dynsym && (!symtab || symtab->size < dynsym->size);
 }
 
+static bool find_debug_file(struct elf_file *f)
+{
+	if (!f->debug_sought && debug_file_open(&f->debug, f))
+		f->debug = NULL;
+	f->debug_sought = true;
+	return f->debug;
+}
+
 /* Short memory leaves a smaller index, which is as good as a file with fewer symbols. */
 static void build_index(struct elf_file *f)
 {
@@ -214,8 +225,10 @@ static void build_index(struct elf_file *f)
 		symtab = NULL;
 	if (symtab)
 		error = index_table(f, f, SHT_SYMTAB);
-	else if (!debug_file_open(&f->debug, f, f->path))
+	else if (find_debug_file(f) && elf_find_section(f->debug, SHT_SYMTAB))
 		error = index_table(f, f->debug, SHT_SYMTAB);
+	else if (!mini_debug_open(&f->mini, f))
+		error = index_table(f, f->mini, SHT_SYMTAB);
 	if (!error && needs_dynsym(symtab, elf_find_section(f, SHT_DYNSYM)))
 		(void)index_table(f, f, SHT_DYNSYM);
 	if (f->symbols.count)
@@ -225,6 +238,8 @@ static void build_index(struct elf_file *f)
 void elf_symbols_release(struct elf_file *f)
 {
 	elf_file_close(f->debug);
+	elf_file_close(f->mini);
+	plt_free(f->plt);
 	vec_release(&f->strings);
 	vec_release(&f->symbols);
 	interner_free(f->names);
@@ -232,10 +247,10 @@ void elf_symbols_release(struct elf_file *f)
 
 /* The name's text, without its version, into `names`; NULL when the file has no whole name
  * there. */
-static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
+static const char *fetch_name_from(
+	struct elf_file *f, const struct elf_strings *strings, uint32_t name)
 {
-	const struct elf_strings *strings = &f->strings.items[s->strings];
-	uint64_t room = strings->size - s->name;
+	uint64_t room = strings->size - name;
 	char text[NAME_MAX_BYTES];
 	size_t want = 256, length;
 	uint32_t id;
@@ -243,7 +258,7 @@ static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
 	for (;; want *= 4) {
 		size_t size = want < room ? want : (size_t)room;
 		ssize_t got =
-			io_pread_full(strings->fd, text, size, (off_t)(strings->offset + s->name));
+			io_pread_full(strings->fd, text, size, (off_t)(strings->offset + name));
 
 		if (got <= 0)
 			return NULL;
@@ -259,6 +274,11 @@ static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
 	if (!length || interner_add(f->names, text, length, &id, NULL))
 		return NULL;
 	return interner_get(f->names, id, NULL);
+}
+
+static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
+{
+	return fetch_name_from(f, &f->strings.items[s->strings], s->name);
 }
 
 /* True when people would rather read `a` than `b`. */
@@ -322,15 +342,61 @@ static const struct elf_symbol *find_cover(const struct elf_file *f, uint64_t va
 	return NULL;
 }
 
+/* Keeps "NAME@plt": NULL when memory is short. */
+static const char *keep_stub_name(struct elf_file *f, const char *name)
+{
+	struct buf b = BUF_INIT;
+	uint32_t id = 0;
+
+	buf_printf(&b, "%s@plt", name);
+	if (b.failed || interner_add(f->names, b.data, b.size, &id, NULL))
+		id = 0;
+	buf_release(&b);
+	return id ? interner_get(f->names, id, NULL) : NULL;
+}
+
+static const char *name_of_stub(struct elf_file *f, const struct plt_stub *stub)
+{
+	const struct elf_symbol *chooser;
+	struct elf_strings strings;
+	if (stub->chooser) {
+		chooser = find_cover(f, stub->chooser);
+		return chooser ? best_name(f, chooser) : NULL;
+	}
+	if (!strings_of(f, stub->symbols, &strings) || stub->name >= strings.size)
+		return NULL;
+	return fetch_name_from(f, &strings, stub->name);
+}
+
+static const char *stub_at(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start)
+{
+	struct plt_stub stub;
+	const char *name;
+
+	if (!f->plt_read && plt_new(&f->plt, f))
+		f->plt = NULL;
+	f->plt_read = true;
+	if (!f->plt || !plt_find(f->plt, vaddr, &stub))
+		return NULL;
+	name = name_of_stub(f, &stub);
+	if (name)
+		name = keep_stub_name(f, name);
+	if (name)
+		*ret_start = stub.start;
+	return name;
+}
+
 const char *elf_file_function_at(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start)
 {
 	const struct elf_symbol *s;
 
 	if (!f->indexed)
 		build_index(f);
+	if (!f->names)
+		return NULL;
 	s = find_cover(f, vaddr);
 	if (!s)
-		return NULL;
+		return stub_at(f, vaddr, ret_start);
 	if (s != f->last) {
 		f->last_name = best_name(f, s);
 		f->last = s;
@@ -338,6 +404,19 @@ const char *elf_file_function_at(struct elf_file *f, uint64_t vaddr, uint64_t *r
 	if (f->last_name)
 		*ret_start = s->vaddr;
 	return f->last_name;
+}
+
+bool elf_file_has_symtab(struct elf_file *f)
+{
+	return elf_find_section(f, SHT_SYMTAB) ||
+	       (find_debug_file(f) && elf_find_section(f->debug, SHT_SYMTAB));
+}
+
+int elf_file_dwarf_fd(struct elf_file *f)
+{
+	if (elf_has_dwarf(f))
+		return f->fd;
+	return find_debug_file(f) && elf_has_dwarf(f->debug) ? f->debug->fd : -1;
 }
 
 struct name_search {

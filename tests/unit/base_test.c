@@ -557,6 +557,10 @@ static void cpp_and_rust_names_are_demangled_and_others_left_alone(void)
 	check_demangled(
 		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	check_demangled("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+	check_demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
+	check_demangled("_Z9transposePfi@plt", "transpose(float*, int)@plt");
+	check_demangled("malloc@plt", "malloc@plt");
+	check_demangled("_Znope@plt", "_Znope@plt");
 	check_demangled("main", "main");
 	check_demangled("_Znope", "_Znope");
 	check_demangled("", "");

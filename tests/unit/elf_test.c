@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "elf/elf_file.h"
+#include "elf/mini_debug.h"
 #include "tap.h"
 
 #define SELF "/proc/self/exe"
@@ -317,6 +318,154 @@ static void a_debug_file_of_another_build_is_not_used(void)
 	CHECK_TEXT(name_of_global(in_folder("crc")), "");
 }
 
+/* The first line that a shell command prints. */
+static const char *output_of(const char *command)
+{
+	static char line[256];
+	char in_place[1024];
+	FILE *pipe;
+
+	line[0] = '\0';
+	snprintf(in_place, sizeof(in_place), "cd %s && { %s; } 2>/dev/null", folder, command);
+	pipe = popen(in_place, "r");
+	if (pipe && fgets(line, sizeof(line), pipe))
+		line[strcspn(line, "\n")] = '\0';
+	if (pipe)
+		pclose(pipe);
+	return line;
+}
+
+/* The name at an address that nm or objdump tell as hexadecimal text. */
+static const char *name_at(const char *file, const char *hex, const struct debug_search *search)
+{
+	static char text[128];
+	uint64_t start, vaddr = strtoull(hex, NULL, 16);
+	struct elf_file *f;
+	const char *name;
+
+	text[0] = '\0';
+	if (!*hex || elf_file_open(&f, in_folder(file)))
+		return "cannot open";
+	if (search)
+		elf_file_search(f, search);
+	name = elf_file_function_at(f, vaddr, &start);
+	if (name && start <= vaddr)
+		snprintf(text, sizeof(text), "%s", name);
+	elf_file_close(f);
+	return text;
+}
+
+/* A library as Fedora builds them: exported names in .dynsym, the others in .gnu_debugdata, as
+ * described in GDB's manual under "MiniDebugInfo". */
+static bool make_mini(void)
+{
+	return shell("printf '%s' 'static __attribute__((noinline,noclone)) int hidden(int x)"
+		     "{__asm__ volatile(\"\"); return x*3;} int shown(int x){return hidden(x)+1;}' >m.c && "
+		     "cc -O1 -g -shared -fPIC -Wl,--build-id -o whole.so m.c && "
+		     "nm -D whole.so --format=posix --defined-only | awk '{print $1}' | sort >dynsyms && "
+		     "nm whole.so --format=posix --defined-only | awk '$2==\"T\"||$2==\"t\"{print $1}' | "
+		     "sort >funcsyms && comm -13 dynsyms funcsyms >keep && "
+		     "objcopy --only-keep-debug whole.so debug && "
+		     "objcopy -S --remove-section .comment --keep-symbols=keep debug mini && "
+		     "xz -kf mini && strip --strip-all -o mini.so whole.so && "
+		     "objcopy --add-section .gnu_debugdata=mini.xz mini.so");
+}
+
+static void mini_debug_info_adds_to_the_exported_names(void)
+{
+	char hidden[32], shown[32];
+
+	if (!mini_debug_supported() || !make_mini()) {
+		SKIP("no liblzma, or no xz and binutils");
+		return;
+	}
+	snprintf(hidden, sizeof(hidden), "%s", output_of("nm whole.so | sed -n 's/ t hidden$//p'"));
+	snprintf(shown, sizeof(shown), "%s", output_of("nm whole.so | sed -n 's/ T shown$//p'"));
+	CHECK_TEXT(name_at("mini.so", hidden, NULL), "hidden");
+	CHECK_TEXT(name_at("mini.so", shown, NULL), "shown");
+	CHECK(shell("objcopy -R .gnu_debugdata mini.so bare.so"));
+	CHECK_TEXT(name_at("bare.so", hidden, NULL), "");
+	CHECK_TEXT(name_at("bare.so", shown, NULL), "shown");
+}
+
+static void damaged_mini_debug_info_is_none(void)
+{
+	char hidden[32], shown[32];
+
+	if (!mini_debug_supported() || !make_mini()) {
+		SKIP("no liblzma, or no xz and binutils");
+		return;
+	}
+	snprintf(hidden, sizeof(hidden), "%s", output_of("nm whole.so | sed -n 's/ t hidden$//p'"));
+	snprintf(shown, sizeof(shown), "%s", output_of("nm whole.so | sed -n 's/ T shown$//p'"));
+	CHECK(shell("head -c 200 mini.xz >cut.xz && objcopy -R .gnu_debugdata mini.so cut.so && "
+		    "objcopy --add-section .gnu_debugdata=cut.xz cut.so"));
+	CHECK_TEXT(name_at("cut.so", hidden, NULL), "");
+	CHECK_TEXT(name_at("cut.so", shown, NULL), "shown");
+	CHECK(shell("head -c 300000000 /dev/zero | xz -0 >bomb.xz && "
+		    "objcopy --update-section .gnu_debugdata=bomb.xz cut.so"));
+	CHECK_TEXT(name_at("cut.so", shown, NULL), "shown");
+}
+
+static void a_stub_is_called_as_its_function(void)
+{
+	static const char *const builds[] = {"-Wl,-z,now", "-Wl,-z,lazy",
+		"-Wl,-z,lazy -Wl,-z,ibtplt -fcf-protection=full", "-static"};
+
+	if (strcmp(output_of("uname -m"), "x86_64") ||
+		!shell("printf '%s' 'unsigned long strlen(const char*); int atoi(const char*);"
+		       "int main(int c,char**v){return (int)strlen(v[0])+atoi(v[0]);}' >p.c && "
+		       "cc -fno-builtin -o p p.c")) {
+		SKIP("no x86-64, or no C compiler");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+		char command[200], address[32];
+
+		snprintf(command, sizeof(command), "cc -O0 -fno-builtin %s -o p p.c", builds[i]);
+		CHECK(shell(command));
+		/* The address that main really calls. */
+		snprintf(address, sizeof(address), "%s",
+			output_of("objdump -d p --disassemble=main | "
+				  "awk '/call/{for(i=1;i<=NF;i++)if($i==\"call\")print $(i+1)}' | "
+				  "head -1"));
+		CHECK_TEXT(name_at("p", address, NULL), "strlen@plt");
+	}
+}
+
+static void debug_files_are_found_in_the_folders_of_the_search(void)
+{
+	char folders_path[200], id[64], hidden[32], command[300];
+	const char *folders[] = {folders_path};
+	struct debug_search search = {.folders = folders, .folder_count = 1};
+
+	if (!make_mini()) {
+		SKIP("no xz and binutils");
+		return;
+	}
+	snprintf(folders_path, sizeof(folders_path), "%s", in_folder("dbg"));
+	snprintf(hidden, sizeof(hidden), "%s", output_of("nm whole.so | sed -n 's/ t hidden$//p'"));
+	snprintf(id, sizeof(id), "%s",
+		output_of("readelf -n whole.so | sed -n 's/.*Build ID: //p'"));
+	CHECK(shell("strip -o bare.so whole.so"));
+	CHECK_TEXT(name_at("bare.so", hidden, &search), "");
+	snprintf(command, sizeof(command),
+		"mkdir -p dbg/.build-id/%.2s && cp debug dbg/.build-id/%.2s/%s.debug", id, id, id + 2);
+	CHECK(shell(command));
+	CHECK_TEXT(name_at("bare.so", hidden, &search), "hidden");
+	CHECK(shell("rm -r dbg && mkdir dbg && cp debug dbg/ && "
+		    "objcopy --add-gnu-debuglink=debug bare.so && mv debug elsewhere"));
+	CHECK_TEXT(name_at("bare.so", hidden, &search), "hidden");
+	search.folder_count = 0;
+	CHECK_TEXT(name_at("bare.so", hidden, &search), "");
+	search.file = in_folder("elsewhere");
+	CHECK_TEXT(name_at("bare.so", hidden, &search), "hidden");
+	CHECK(shell("cc -O1 -g -DOTHER -shared -fPIC -Wl,--build-id=sha1 -o other.so p.c || "
+		    "cc -O2 -g -shared -fPIC -Wl,--build-id -o other.so m.c"));
+	search.file = in_folder("other.so");
+	CHECK_TEXT(name_at("bare.so", hidden, &search), "");
+}
+
 /* Uses everything the reader offers, whatever the file says. */
 static void read_all(const char *path)
 {
@@ -384,6 +533,10 @@ int main(void)
 	RUN(what_is_no_elf_file_is_refused);
 	RUN(a_stripped_file_borrows_names_from_its_debug_file);
 	RUN(a_debug_file_of_another_build_is_not_used);
+	RUN(mini_debug_info_adds_to_the_exported_names);
+	RUN(damaged_mini_debug_info_is_none);
+	RUN(a_stub_is_called_as_its_function);
+	RUN(debug_files_are_found_in_the_folders_of_the_search);
 	RUN(damaged_and_truncated_files_do_no_harm);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();

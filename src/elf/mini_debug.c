@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The section is decompressed piece by piece into a nameless file, so that it can be read as any
+ * other ELF file. Its contents are not trusted: both the decoder's memory and the output are
+ * bounded.
+ */
+#include "elf/mini_debug.h"
+
+#include <errno.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "elf/elf_internal.h"
+
+#define PIECE_BYTES	 65536
+#define DECODER_MAX_BYTES ((uint64_t)80 << 20) /* xz -9 needs 65 MiB */
+/* A .symtab of a million functions with long names. */
+#define OUTPUT_MAX_BYTES ((uint64_t)128 << 20)
+
+struct unpacking {
+	struct elf_file *f;
+	uint64_t at, left; /* of the section */
+	int output;
+	lzma_stream stream;
+	uint8_t in[PIECE_BYTES], out[PIECE_BYTES];
+};
+
+static int read_piece(struct unpacking *u)
+{
+	size_t want = u->left < sizeof(u->in) ? (size_t)u->left : sizeof(u->in);
+	ssize_t got = io_pread_full(u->f->fd, u->in, want, (off_t)u->at);
+
+	if (got != (ssize_t)want)
+		return -ENOENT;
+	u->at += want;
+	u->left -= want;
+	u->stream.next_in = u->in;
+	u->stream.avail_in = want;
+	return 0;
+}
+
+static int write_piece(struct unpacking *u)
+{
+	size_t size = sizeof(u->out) - u->stream.avail_out;
+	int error = u->stream.total_out > OUTPUT_MAX_BYTES ? -ENOENT
+							    : io_write_all(u->output, u->out, size);
+
+	u->stream.next_out = u->out;
+	u->stream.avail_out = sizeof(u->out);
+	return error;
+}
+
+static int decode(struct unpacking *u)
+{
+	lzma_ret result = LZMA_OK;
+	int error = 0;
+
+	u->stream.next_out = u->out;
+	u->stream.avail_out = sizeof(u->out);
+	while (!error && result == LZMA_OK) {
+		if (!u->stream.avail_in && u->left)
+			error = read_piece(u);
+		if (!error)
+			result = lzma_code(&u->stream, u->left ? LZMA_RUN : LZMA_FINISH);
+		if (!error && (!u->stream.avail_out || result == LZMA_STREAM_END))
+			error = write_piece(u);
+	}
+	if (result == LZMA_MEM_ERROR)
+		return -ENOMEM;
+	return error || result != LZMA_STREAM_END ? -ENOENT : 0;
+}
+
+static int unpack(struct elf_file *f, const struct elf_section *s, int output)
+{
+	struct unpacking *u = calloc(1, sizeof(*u));
+	int error;
+
+	if (!u)
+		return -ENOMEM;
+	u->f = f;
+	u->at = s->offset;
+	u->left = s->size;
+	u->output = output;
+	error = lzma_stream_decoder(&u->stream, DECODER_MAX_BYTES, 0) == LZMA_OK ? decode(u)
+										  : -ENOMEM;
+	lzma_end(&u->stream);
+	free(u);
+	return error;
+}
+
+int mini_debug_open(struct elf_file **ret, struct elf_file *f)
+{
+	const struct elf_section *s = elf_find_named_section(f, ".gnu_debugdata");
+	char path[64];
+	int output, error;
+
+	if (!s)
+		return -ENOENT;
+	output = memfd_create("mini debug info", MFD_CLOEXEC);
+	if (output < 0)
+		return -ENOMEM;
+	error = unpack(f, s, output);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", output);
+	if (!error && elf_file_open(ret, path))
+		error = -ENOENT;
+	close(output);
+	return error;
+}
+
+bool mini_debug_supported(void)
+{
+	return true;
+}
