@@ -21,7 +21,7 @@ struct address_space *address_space_new(uint64_t *generations)
 	if (!s)
 		return NULL;
 	s->references = 1;
-	s->generation = ++*generations;
+	s->generation = s->image_generation = ++*generations;
 	return s;
 }
 
@@ -53,6 +53,7 @@ static struct address_space *copy_space(const struct address_space *s, uint64_t 
 		memcpy(copy->mappings.items, s->mappings.items,
 			s->mappings.count * sizeof(*s->mappings.items));
 	copy->mappings.count = s->mappings.count;
+	copy->image_generation = s->image_generation;
 	copy->changes = s->changes;
 	copy->replaced = s->replaced;
 	return copy;
@@ -83,6 +84,18 @@ const struct mapping *address_space_find(const struct address_space *s, uint64_t
 	return &s->mappings.items[i];
 }
 
+/* Generations are counted up and far from 2^31 apart. */
+static bool is_earlier(uint32_t generation, uint64_t than)
+{
+	return (int32_t)(generation - (uint32_t)than) < 0;
+}
+
+bool address_space_outdated(const struct address_space *s, const struct mapping *m, uint32_t generation)
+{
+	return is_earlier(generation, s->image_generation) ||
+	       (m && m->since && is_earlier(generation, m->since));
+}
+
 /* Every address of `m` already means what `m` says. */
 static bool already_there(const struct address_space *s, const struct mapping *m)
 {
@@ -95,7 +108,7 @@ static bool already_there(const struct address_space *s, const struct mapping *m
  * one. */
 static bool continues(const struct mapping *a, const struct mapping *b)
 {
-	return a->end == b->start && a->base == b->base && a->module == b->module;
+	return a->end == b->start && a->base == b->base && a->module == b->module && !a->since;
 }
 
 /* Replaces the `count` mappings from index `at` by `pieces`. Room has been reserved. */
@@ -119,7 +132,7 @@ static void insert(struct address_space *s, struct mapping m, uint64_t *generati
 	while (last < s->mappings.count && items[last].start < m.end)
 		last++;
 	if (last > first) {
-		s->generation = ++*generations;
+		m.since = s->generation = ++*generations;
 		s->replaced++;
 		if (items[first].start < m.start) {
 			pieces[count] = items[first];

@@ -6,7 +6,8 @@
  * thousands of workers costs one. Every array has a number, its generation, which changes whenever
  * an address that was mapped comes to mean something else; results that depend on addresses can be
  * kept under it. `changes` counts all changes, for results that depend on an address not being
- * mapped; `replaced` those where an address that was mapped came to mean something else.
+ * mapped; `replaced` those where an address that was mapped came to mean something else. Who knows an address by an
+ * earlier generation than that since which its mapping stands in another's place knows it wrong.
  *
  * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no
  * unmapping, so old mappings stay until something new takes their place, which does no harm: no
@@ -25,6 +26,7 @@ struct mapping {
 	uint64_t end;
 	uint64_t base;   /* what to subtract from an address; see mapping_offset */
 	uint32_t module; /* index in modules.h */
+	uint64_t since;  /* generation in which it took another one's place; 0: nothing was there */
 };
 
 /* What an address is called in its module (profile_location.address). */
@@ -36,6 +38,7 @@ static inline uint64_t mapping_offset(const struct mapping *m, uint64_t address)
 struct address_space {
 	unsigned int references;
 	uint64_t generation;
+	uint64_t image_generation; /* the first one since exec, or since we know of the process */
 	uint64_t changes;
 	uint64_t replaced;
 	struct vec(struct mapping) mappings; /* sorted, disjoint */
@@ -53,3 +56,6 @@ void address_space_unref(struct address_space *s);
 int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations);
 /* The mapping that covers the address, or NULL. */
 const struct mapping *address_space_find(const struct address_space *s, uint64_t address);
+/* Whether what was known of this mapping (NULL: nothing is mapped) in a generation, given by its lowest bits,
+ * does not hold any more. */
+bool address_space_outdated(const struct address_space *s, const struct mapping *m, uint32_t generation);

@@ -50,21 +50,57 @@ static int process_of(struct capture *c, uint32_t pid, struct process **ret)
 	return error;
 }
 
+static int count_python(struct capture *c, const struct stack_result *result)
+{
+	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
+
+	return error ? error
+		     : profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+}
+
 static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack,
-	bool *ret_incomplete)
+	uint32_t *ret_incomplete)
 {
 	struct process *process = NULL;
-	int error = raw->user_depth ? process_of(c, pid, &process) : 0;
+	struct stack_place place = {.pid = pid};
+	struct stack_result result;
+	int error = raw->user_depth || raw->python_depth ? process_of(c, pid, &process) : 0;
 
 	/* In the middle of exec the registers are still those of a program that is gone. */
 	if (!error && process && process->exec_begun)
-		raw->user_depth = 0;
+		raw->user_depth = raw->python_depth = 0;
+	place.process = process;
+	place.space = process ? process->space : NULL;
 	if (!error)
-		error = stacks_intern(c->stacks, process, raw, ret_stack, ret_incomplete);
+		error = stacks_intern(c->stacks, &place, raw, &result);
 	/* What no event has told, but /proc; it may be as old as the latest drain. */
 	if (!error && process && process->space->replaced != process->replaced_told)
 		error = capture_tell_code_change(c, process, c->drained_ns);
-	return error;
+	if (!error)
+		error = count_python(c, &result);
+	if (error)
+		return error;
+	*ret_stack = result.stack;
+	*ret_incomplete = result.incomplete;
+	return 0;
+}
+
+int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
+{
+	struct raw_stack raw = {.user = stack->user,
+		.user_depth = stack->user_depth,
+		.python = stack->python,
+		.python_depth = stack->python_depth,
+		.walk_end = stack->walk_end,
+		.launch = true};
+
+	if (raw.user_depth > WALK_FRAMES_MAX || raw.python_depth > WALK_PYTHON_FRAMES_MAX ||
+		stack->walk_end >= WALK_ENDS) {
+		*ret_stack = *ret_incomplete = 0;
+		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+	}
+	return intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
 }
 
 /* What the parts of a stack take, in bytes; SIZE_MAX: no stack looks like this. */
@@ -115,7 +151,7 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 	struct profile_sample sample = {
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	char comm[BPF_COMM_SIZE + 1] = {0};
-	bool incomplete = false;
+	uint32_t incomplete = 0;
 	int error;
 
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
@@ -124,8 +160,8 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
 	if (!error)
 		error = intern(c, e->pid, &raw, &sample.stack, &incomplete);
-	if (!error && incomplete)
-		error = profile_count_loss(c->w, LOSS_STACKS_INCOMPLETE, 1);
+	if (!error)
+		error = profile_count_incomplete(c->w, incomplete);
 	return error ? error : profile_write_sample(c->w, &sample);
 }
 
@@ -292,7 +328,8 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	if (!error)
 		error = processes_new(&c->processes, c->modules);
 	if (!error)
-		error = stacks_new(&c->stacks, c->w, c->modules, c->processes);
+		error = stacks_new(&c->stacks, c->w, c->modules, c->processes,
+			(struct python_namer){0});
 	return error ? error : open_poll(c);
 }
 

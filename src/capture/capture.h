@@ -52,6 +52,11 @@ int capture_drain(struct capture *c, bool *ret_busy);
 int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
+/* The profile's stack (0: it has no frames, or makes no sense, which is counted) for one that was walked inside a
+ * process we know or that lives, up to the latest drain. See gpu_stack_taker. */
+int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
+	uint32_t *ret_incomplete);
+
 /* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a
  * hit of each in nanoseconds (0: cannot be attached, or is known to be dear on this kernel and was
  * not tried). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- *	raw:      kernel[0..] user[0..]                        leaf first
- *	cache:    hash of both -> { generation, changes, addresses, stack id }
+ *	raw:      user[0..] kernel[0..] python[0..]            leaf first
+ *	cache:    hash of all -> { generation, changes, words, result }
  *	profile:  0 <- [incomplete stack] <- user[n-1] <- ... <- user[0] <- kernel[m-1] <- ...
  *
  * A return address is looked up, and stored, less one: it may lie behind the end of its function,
@@ -16,23 +16,27 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "capture/merge.h"
 #include "capture/roots.h"
 
 /* Sets of a few, so that two stacks that are often taken in turn do not evict each other. */
 #define CACHE_SETS 4096
 #define CACHE_WAYS 4
 
+#define PYTHON_WORDS (sizeof(struct walk_python_frame) / sizeof(uint64_t))
+
 struct cached_stack {
 	uint64_t generation;
 	uint64_t changes; /* of the address space, when some address was not mapped */
 	bool has_unknown;
-	bool incomplete;
 	bool launch;
+	bool python_incomplete; /* as it was taken */
 	uint8_t walk_end;
-	uint32_t stack;
+	struct stack_result result;
 	uint32_t kernel_depth;
 	uint32_t user_depth;
-	uint64_t frames[];
+	uint32_t python_depth;
+	uint64_t words[]; /* kernel, user, Python */
 };
 
 struct cache_slot {
@@ -44,25 +48,47 @@ struct stacks {
 	struct profile_writer *w;
 	struct modules *modules;
 	struct processes *processes;
+	struct python_namer namer;
 	struct roots *roots;
 	uint32_t kernel_module;
 	uint32_t unknown_location;
-	uint32_t incomplete_stack; /* the node of the note alone */
+	uint32_t unknown_python;
+	uint32_t incomplete_stacks[LOSS_KINDS]; /* the node of the note alone; 0: not made yet */
 	struct cache_slot cache[CACHE_SETS][CACHE_WAYS]; /* latest first */
 };
 
-/* The user side of one stack while it is resolved. */
+/* One stack while it is resolved. */
 struct resolution {
 	const struct mapping *mappings[WALK_FRAMES_MAX]; /* NULL: not mapped */
 	uint32_t first; /* frames before it are left out */
 	uint32_t count; /* frames from here on are cut off */
 	bool has_unknown;
-	bool incomplete;
+	bool outdated; /* cut off because mappings had been replaced */
+	enum profile_loss incomplete;
+	struct merged merged;
+	uint32_t python[WALK_PYTHON_FRAMES_MAX]; /* locations */
 };
 
-static int add_note(struct profile_writer *w, const char *text, uint32_t *ret_location)
+/* What a walk's end says of a stack whose outermost frame begins no thread. */
+static const enum profile_loss reasons[WALK_ENDS] = {
+	[WALK_NONE] = LOSS_WALK_UNKNOWN,
+	[WALK_COMPLETE] = LOSS_WALK_NO_MAPPING, /* but its outermost frames were cut off */
+	[WALK_ZERO] = LOSS_WALK_NO_ROOT,
+	[WALK_NO_MAPPING] = LOSS_WALK_NO_MAPPING,
+	[WALK_PENDING] = LOSS_WALK_PENDING,
+	[WALK_NO_RULE] = LOSS_WALK_NO_RULE,
+	[WALK_UNSUPPORTED] = LOSS_WALK_UNSUPPORTED,
+	[WALK_FAULT] = LOSS_WALK_FAULT,
+	[WALK_ASTRAY] = LOSS_WALK_ASTRAY,
+	[WALK_DEPTH] = LOSS_WALK_DEPTH,
+	[WALK_UNKNOWN] = LOSS_WALK_UNKNOWN,
+	[WALK_STALE] = LOSS_WALK_STALE,
+};
+
+static int add_text(struct profile_writer *w, enum profile_frame_kind kind, const char *text,
+	uint32_t *ret_location)
 {
-	struct profile_location note = {.kind = FRAME_NOTE};
+	struct profile_location note = {.kind = kind};
 	int error = profile_add_string(w, text, strlen(text), &note.name);
 
 	return error ? error : profile_add_location(w, &note, ret_location);
@@ -72,22 +98,15 @@ static int add_fixed_entries(struct stacks *s)
 {
 	static const char kernel_path[] = "[kernel]";
 	struct profile_module kernel = {.kind = MODULE_KERNEL};
-	uint32_t incomplete_location = 0;
 	int error = profile_add_string(s->w, kernel_path, sizeof(kernel_path) - 1, &kernel.path);
 
 	if (!error)
 		error = profile_add_module(s->w, &kernel, &s->kernel_module);
-	if (!error)
-		error = add_note(s->w, "[unknown]", &s->unknown_location);
-	if (!error)
-		error = add_note(s->w, NOTE_INCOMPLETE, &incomplete_location);
-	if (!error)
-		error = profile_add_stack_node(s->w, 0, incomplete_location, &s->incomplete_stack);
-	return error;
+	return error ? error : add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);
 }
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
-	struct processes *processes)
+	struct processes *processes, struct python_namer namer)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
 	int error;
@@ -97,6 +116,7 @@ int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *mo
 	s->w = w;
 	s->modules = modules;
 	s->processes = processes;
+	s->namer = namer;
 	s->roots = roots_new();
 	error = s->roots ? add_fixed_entries(s) : error_errno(-ENOMEM, "cannot keep stacks");
 	if (error) {
@@ -120,29 +140,45 @@ void stacks_free(struct stacks *s)
 
 /* ------------------------------------------------------------------ whole stacks */
 
-static uint64_t generation_of(const struct process *process)
+static uint64_t generation_of(const struct stack_place *place)
 {
-	return process ? process->space->generation : 0;
+	return place->space ? place->space->generation : 0;
 }
 
-static uint64_t hash_stack(const struct process *process, const struct raw_stack *raw)
+/* Stacks that were walked by other mappings than those of their time are not remembered. */
+static bool is_up_to_date(const struct stack_place *place, const struct raw_stack *raw)
 {
-	uint64_t h = hash_combine(generation_of(process), raw->launch);
+	return !raw->space || !place->space || raw->space == (uint32_t)place->space->generation;
+}
+
+static uint64_t hash_stack(const struct stack_place *place, const struct raw_stack *raw)
+{
+	uint64_t h = hash_combine(generation_of(place), raw->launch);
 
 	h ^= hash_bytes(raw->user, raw->user_depth * sizeof(*raw->user));
-	return hash_combine(h, hash_bytes(raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)));
+	h = hash_combine(h, hash_bytes(raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)));
+	return hash_combine(h, hash_bytes(raw->python, raw->python_depth * sizeof(*raw->python)));
 }
 
-static bool same_stack(const struct cached_stack *c, const struct process *process,
+static bool same_words(const struct cached_stack *c, const struct raw_stack *raw)
+{
+	const uint64_t *user = c->words + c->kernel_depth, *python = user + c->user_depth;
+
+	return c->kernel_depth == raw->kernel_depth && c->user_depth == raw->user_depth &&
+	       c->python_depth == raw->python_depth &&
+	       !memcmp(c->words, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)) &&
+	       !memcmp(user, raw->user, raw->user_depth * sizeof(*raw->user)) &&
+	       (!raw->python_depth ||
+		       !memcmp(python, raw->python, raw->python_depth * sizeof(*raw->python)));
+}
+
+static bool same_stack(const struct cached_stack *c, const struct stack_place *place,
 	const struct raw_stack *raw)
 {
-	return c && c->generation == generation_of(process) &&
-	       (!c->has_unknown || c->changes == process->space->changes) &&
+	return c && c->generation == generation_of(place) &&
+	       (!c->has_unknown || c->changes == place->space->changes) &&
 	       c->launch == raw->launch && c->walk_end == raw->walk_end &&
-	       c->kernel_depth == raw->kernel_depth && c->user_depth == raw->user_depth &&
-	       !memcmp(c->frames, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)) &&
-	       !memcmp(c->frames + raw->kernel_depth, raw->user,
-		       raw->user_depth * sizeof(*raw->user));
+	       c->python_incomplete == raw->python_incomplete && same_words(c, raw);
 }
 
 /* Puts a slot first among its set; those before it move one back. */
@@ -157,12 +193,12 @@ static struct cache_slot *move_to_front(struct cache_slot *set, size_t way)
 
 /* NULL when it is not there. */
 static const struct cached_stack *recall(struct stacks *s, uint64_t hash,
-	const struct process *process, const struct raw_stack *raw)
+	const struct stack_place *place, const struct raw_stack *raw)
 {
 	struct cache_slot *set = s->cache[hash & (CACHE_SETS - 1)];
 
 	for (size_t way = 0; way < CACHE_WAYS; way++)
-		if (set[way].hash == hash && same_stack(set[way].stack, process, raw))
+		if (set[way].hash == hash && same_stack(set[way].stack, place, raw))
 			return move_to_front(set, way)->stack;
 	return NULL;
 }
@@ -179,27 +215,89 @@ static void replace(struct cache_slot *set, uint64_t hash, struct cached_stack *
 	move_to_front(set, way);
 }
 
-/* Remembering is an optimization: without memory it is left. */
-static void remember(struct stacks *s, uint64_t hash, const struct process *process,
-	const struct raw_stack *raw, const struct resolution *r, uint32_t stack)
+static void copy_words(uint64_t **to, const void *words, size_t count)
 {
-	size_t depth = raw->kernel_depth + raw->user_depth;
-	struct cached_stack *c = malloc(sizeof(*c) + depth * sizeof(uint64_t));
+	if (count)
+		memcpy(*to, words, count * sizeof(**to));
+	*to += count;
+}
+
+/* Remembering is an optimization: without memory it is left. */
+static void remember(struct stacks *s, uint64_t hash, const struct stack_place *place,
+	const struct raw_stack *raw, const struct resolution *r, const struct stack_result *result)
+{
+	size_t words = raw->kernel_depth + raw->user_depth + raw->python_depth * PYTHON_WORDS;
+	struct cached_stack *c = malloc(sizeof(*c) + words * sizeof(uint64_t));
+	uint64_t *at;
 
 	if (!c)
 		return;
-	*c = (struct cached_stack){.generation = generation_of(process),
-		.changes = process ? process->space->changes : 0,
+	*c = (struct cached_stack){.generation = generation_of(place),
+		.changes = place->space ? place->space->changes : 0,
 		.has_unknown = r->has_unknown,
-		.incomplete = r->incomplete,
 		.launch = raw->launch,
+		.python_incomplete = raw->python_incomplete,
 		.walk_end = (uint8_t)raw->walk_end,
-		.stack = stack,
+		.result = *result,
 		.kernel_depth = raw->kernel_depth,
-		.user_depth = raw->user_depth};
-	memcpy(c->frames, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel));
-	memcpy(c->frames + raw->kernel_depth, raw->user, raw->user_depth * sizeof(*raw->user));
+		.user_depth = raw->user_depth,
+		.python_depth = raw->python_depth};
+	at = c->words;
+	copy_words(&at, raw->kernel, raw->kernel_depth);
+	copy_words(&at, raw->user, raw->user_depth);
+	copy_words(&at, raw->python, raw->python_depth * PYTHON_WORDS);
 	replace(s->cache[hash & (CACHE_SETS - 1)], hash, c);
+}
+
+/* ------------------------------------------------------------------ Python's frames */
+
+static int add_string(struct profile_writer *w, const char *text, uint32_t *ret)
+{
+	*ret = 0;
+	return text && *text ? profile_add_string(w, text, strlen(text), ret) : 0;
+}
+
+static int name_unknown_python(struct stacks *s, uint32_t *ret)
+{
+	int error = profile_count_loss(s->w, LOSS_PYTHON_UNNAMED, 1);
+
+	if (!error && !s->unknown_python)
+		error = add_text(
+			s->w, FRAME_PYTHON, "[unknown Python function]", &s->unknown_python);
+	if (!error)
+		*ret = s->unknown_python;
+	return error;
+}
+
+static int name_python_frame(struct stacks *s, struct process *process,
+	const struct walk_python_frame *frame, uint32_t *ret)
+{
+	struct profile_location location = {.kind = FRAME_PYTHON};
+	struct python_line line;
+	int error = process && s->namer.line
+			    ? s->namer.line(s->namer.context, process, frame, &line)
+			    : -ENOENT;
+
+	if (error == -ENOENT)
+		return name_unknown_python(s, ret);
+	if (!error)
+		error = add_string(s->w, line.function, &location.name);
+	if (!error)
+		error = add_string(s->w, line.file, &location.file);
+	if (error)
+		return error;
+	location.line = line.line;
+	return profile_add_location(s->w, &location, ret);
+}
+
+int stacks_name_python(struct stacks *s, struct process *process, const struct walk_python_frame *frames,
+	uint32_t depth, uint32_t *ret_locations)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < depth; i++)
+		error = name_python_frame(s, process, &frames[i], &ret_locations[i]);
+	return error;
 }
 
 /* ------------------------------------------------------------------ frame by frame */
@@ -215,17 +313,17 @@ static uint64_t address_of(const struct raw_stack *raw, uint32_t i)
 	return (raw->user[i] & WALK_FRAME_ADDRESS) - is_return_address(raw, i);
 }
 
-static void find_mappings(
-	struct resolution *r, const struct process *process, const struct raw_stack *raw)
+static void find_mappings(struct resolution *r, const struct address_space *space,
+	const struct raw_stack *raw)
 {
 	r->has_unknown = false;
 	for (uint32_t i = 0; i < raw->user_depth; i++) {
-		r->mappings[i] = address_space_find(process->space, address_of(raw, i));
+		r->mappings[i] = address_space_find(space, address_of(raw, i));
 		r->has_unknown |= !r->mappings[i];
 	}
 }
 
-static bool reaches_root(struct stacks *s, const struct process *process,
+static bool reaches_root(struct stacks *s, const struct stack_place *place,
 	const struct raw_stack *raw, const struct resolution *r)
 {
 	uint32_t last = r->count - 1;
@@ -233,28 +331,54 @@ static bool reaches_root(struct stacks *s, const struct process *process,
 
 	if (!m || !is_return_address(raw, last) || raw->walk_end == WALK_DEPTH)
 		return false;
-	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, process->pid,
+	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, place->pid,
 		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS));
 }
 
+/* The caller of code that had been replaced was found by what was there before. */
+static void cut_outdated(struct resolution *r, const struct stack_place *place,
+	const struct raw_stack *raw)
+{
+	for (uint32_t i = 0; !is_up_to_date(place, raw) && i + 1 < r->count; i++) {
+		if (!address_space_outdated(place->space, r->mappings[i], raw->space))
+			continue;
+		r->count = i + 1;
+		r->outdated = true;
+		return;
+	}
+}
+
+static enum profile_loss why_incomplete(struct stacks *s, const struct stack_place *place,
+	const struct raw_stack *raw, const struct resolution *r)
+{
+	if (r->outdated)
+		return LOSS_WALK_STALE;
+	if (r->count == raw->user_depth &&
+		(raw->walk_end == WALK_COMPLETE || reaches_root(s, place, raw, r)))
+		return 0;
+	return reasons[raw->walk_end];
+}
+
 /* Finds the mappings and decides what of the user side is kept. */
-static int resolve(struct stacks *s, struct process *process, const struct raw_stack *raw,
+static int resolve(struct stacks *s, struct stack_place *place, const struct raw_stack *raw,
 	struct resolution *r)
 {
 	bool read_again = false;
 	int error;
 
-	find_mappings(r, process, raw);
-	if (r->has_unknown) {
-		error = processes_refresh(s->processes, process, clock_now_ns(), &read_again);
+	find_mappings(r, place->space, raw);
+	if (r->has_unknown && place->process) {
+		error = processes_refresh(s->processes, place->process, clock_now_ns(), &read_again);
 		if (error)
 			return error;
+		place->space = place->process->space;
 		if (read_again)
-			find_mappings(r, process, raw);
+			find_mappings(r, place->space, raw);
 	}
 	while (r->count > 1 && !r->mappings[r->count - 1])
 		r->count--;
-	r->incomplete = r->count < raw->user_depth || !reaches_root(s, process, raw, r);
+	cut_outdated(r, place, raw);
+	r->incomplete = why_incomplete(s, place, raw, r);
 	while (raw->launch && r->first + 1 < r->count && r->mappings[r->first] &&
 		modules_at(s->modules, r->mappings[r->first]->module)->instrument)
 		r->first++;
@@ -295,14 +419,34 @@ static int push_kernel_frame(
 	return error ? error : push(s, stack, id);
 }
 
+/* The node of the note that says why a stack is not whole. */
+static int begin_stack(struct stacks *s, enum profile_loss incomplete, uint32_t *ret_stack)
+{
+	uint32_t *node = &s->incomplete_stacks[incomplete], location;
+	int error = 0;
+
+	if (incomplete && !*node) {
+		error = add_text(s->w, FRAME_NOTE, profile_incomplete_note(incomplete), &location);
+		if (!error)
+			error = profile_add_stack_node(s->w, 0, location, node);
+	}
+	*ret_stack = *node;
+	return error;
+}
+
 static int push_frames(struct stacks *s, const struct raw_stack *raw, const struct resolution *r,
 	uint32_t *ret_stack)
 {
-	uint32_t stack = r->incomplete ? s->incomplete_stack : 0;
-	int error = 0;
+	uint32_t stack = 0;
+	int error = begin_stack(s, r->incomplete, &stack);
 
-	for (uint32_t i = r->count; !error && i-- > r->first;)
-		error = push_user_frame(s, raw, r, i, &stack);
+	for (uint32_t i = r->merged.count; !error && i--;) {
+		uint32_t item = r->merged.items[i];
+
+		error = item & MERGED_PYTHON
+				? push(s, &stack, r->python[item & ~MERGED_PYTHON])
+				: push_user_frame(s, raw, r, item, &stack);
+	}
 	for (uint32_t i = raw->kernel_depth; !error && i--;)
 		error = push_kernel_frame(s, raw, i, &stack);
 	if (!error)
@@ -310,30 +454,57 @@ static int push_frames(struct stacks *s, const struct raw_stack *raw, const stru
 	return error;
 }
 
-int stacks_intern(struct stacks *s, struct process *process, const struct raw_stack *raw,
-	uint32_t *ret_stack, bool *ret_incomplete)
+static int find_python(struct stacks *s, struct process *process, const struct raw_stack *raw,
+	struct resolution *r)
 {
-	uint64_t hash = hash_stack(process, raw);
-	const struct cached_stack *known = recall(s, hash, process, raw);
-	struct resolution r = {.count = raw->user_depth};
-	uint32_t stack = 0;
-	int error = 0;
+	if (!raw->python_locations)
+		return stacks_name_python(s, process, raw->python, raw->python_depth, r->python);
+	memcpy(r->python, raw->python_locations, raw->python_depth * sizeof(*r->python));
+	return 0;
+}
+
+static int make_stack(struct stacks *s, struct stack_place *place, const struct raw_stack *raw,
+	struct resolution *r, struct stack_result *ret)
+{
+	int error = raw->user_depth ? resolve(s, place, raw, r) : 0;
+
+	if (!error)
+		error = find_python(s, place->process, raw, r);
+	if (error)
+		return error;
+	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,
+		&r->merged);
+	ret->incomplete = r->incomplete;
+	ret->python_incomplete = raw->python_incomplete;
+	ret->python_unplaced = r->merged.unplaced;
+	return push_frames(s, raw, r, &ret->stack);
+}
+
+int stacks_intern(struct stacks *s, const struct stack_place *at, const struct raw_stack *raw,
+	struct stack_result *ret)
+{
+	struct stack_place place = *at;
+	const struct cached_stack *known = is_up_to_date(at, raw)
+						   ? recall(s, hash_stack(at, raw), at, raw)
+						   : NULL;
+	struct resolution r;
+	struct stack_result result = {0};
+	int error;
 
 	if (known) {
-		*ret_stack = known->stack;
-		*ret_incomplete = known->incomplete;
+		*ret = known->result;
 		return 0;
 	}
-	if (raw->user_depth)
-		error = resolve(s, process, raw, &r);
-	if (!error)
-		error = push_frames(s, raw, &r, &stack);
+	r.first = 0;
+	r.count = raw->user_depth;
+	r.has_unknown = r.outdated = false;
+	r.incomplete = 0;
+	error = make_stack(s, &place, raw, &r, &result);
 	if (error)
 		return error;
 	/* The key is that of the address space as it is now: resolving may have changed it. */
-	hash = hash_stack(process, raw);
-	remember(s, hash, process, raw, &r, stack);
-	*ret_stack = stack;
-	*ret_incomplete = r.incomplete;
+	if (is_up_to_date(&place, raw))
+		remember(s, hash_stack(&place, raw), &place, raw, &r, &result);
+	*ret = result;
 	return 0;
 }

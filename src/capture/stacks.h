@@ -7,16 +7,18 @@
  * addresses (a stack is never taken for another because of an equal hash); a miss resolves frame by
  * frame. The memory of the cache is bounded; what falls out is resolved again.
  *
- * A user stack that does not reach its root (roots.h) begins with the note "[incomplete stack]". An
- * address at the outer end that lies in no mapping is where the walk went astray, and is cut off;
- * one elsewhere becomes the note "[unknown]". Frames of the measurement itself at the leaf end of a
- * launch (our library, CUPTI) are left out.
+ * A user stack that does not reach its root begins with a note that says why (profile_incomplete_note). It reaches
+ * it when the walk ended at a function that its unwind information calls outermost, or at one that begins a thread
+ * (roots.h). An address at the outer end that lies in no mapping is where the walk went astray, and is cut off; one
+ * elsewhere becomes the note "[unknown]". Frames that were found by mappings which had been replaced by the stack's
+ * time are cut off as well. Frames of the measurement itself at the leaf end of a launch (our library, CUPTI) are
+ * left out. Python's frames come in where merge.h says.
  */
 #pragma once
 
 #include "bpf/events.h"
 #include "capture/processes.h"
-#include "walk/frame.h"
+#include "python/code.h"
 
 /* A stack as it was taken (walk/frame.h), leaf first in all its parts. */
 struct raw_stack {
@@ -30,6 +32,7 @@ struct raw_stack {
 	bool launch;            /* it begins with frames of the measurement itself */
 	enum walk_end walk_end;
 	uint32_t space; /* the mappings it was walked by: bpf_space.generation; 0: none */
+	const uint32_t *python_locations; /* NULL, or what stacks_name_python said of `python` */
 	/* What a walk can be begun with again, kept when the tables were not ready: */
 	uint32_t entry_count;
 	const uint64_t *entries; /* of Python's loops on the stack, innermost first */
@@ -38,12 +41,35 @@ struct raw_stack {
 	size_t memory_size;
 };
 
+/* Where it was taken. */
+struct stack_place {
+	uint32_t pid;
+	const struct address_space *space; /* as it was then; NULL: there is no user side */
+	struct process *process; /* NULL: it is gone, or its space is another by now */
+};
+
+struct stack_result {
+	uint32_t stack; /* id; 0: it has no frames */
+	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
+	bool python_incomplete;
+	bool python_unplaced;
+};
+
+/* Who says what a Python frame is: as python_code_line. */
+struct python_namer {
+	void *context;
+	int (*line)(void *context, struct process *process, const struct walk_python_frame *frame,
+		struct python_line *ret); /* NULL: nobody */
+};
+
 struct stacks;
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
-	struct processes *processes);
+	struct processes *processes, struct python_namer namer);
 void stacks_free(struct stacks *s);
-/* The stack's id (0: it has no frames) and whether its user side is incomplete. `process` may be
- * NULL for stacks without a user side. 0 or -errno with error_text. */
-int stacks_intern(struct stacks *s, struct process *process, const struct raw_stack *raw,
-	uint32_t *ret_stack, bool *ret_incomplete);
+/* 0 or -errno with error_text. */
+int stacks_intern(struct stacks *s, const struct stack_place *place, const struct raw_stack *raw,
+	struct stack_result *ret);
+/* Where Python frames are, while their process can still be asked: fills ret_locations[depth]. */
+int stacks_name_python(struct stacks *s, struct process *process, const struct walk_python_frame *frames,
+	uint32_t depth, uint32_t *ret_locations);

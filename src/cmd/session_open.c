@@ -74,8 +74,8 @@ static int take_launch(void *context, const struct gpu_launch *e)
 		launch.stack = e->chain.stack;
 		launch.incomplete = e->chain.incomplete;
 	}
-	if (!error && launch.incomplete)
-		error = profile_count_loss(s->writer, LOSS_STACKS_INCOMPLETE, 1);
+	if (!error)
+		error = profile_count_incomplete(s->writer, launch.incomplete);
 	return error ?: sink.launch(sink.context, &launch);
 }
 

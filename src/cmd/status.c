@@ -17,12 +17,15 @@ static uint64_t sum(const uint64_t *counts, size_t n)
 	return total;
 }
 
-/* Incomplete stacks are worth knowing but are not lost events. */
 static uint64_t lost_events(const struct profile_totals *t)
 {
-	return sum(t->losses, LOSS_KINDS) - t->losses[LOSS_STACKS_INCOMPLETE] +
-		t->pending_by_reason[PENDING_FORGOTTEN] + t->works_without_stack -
-		t->join_by_reason[JOIN_NO_CPU_SIDE];
+	uint64_t lost = t->pending_by_reason[PENDING_FORGOTTEN] + t->works_without_stack -
+			t->join_by_reason[JOIN_NO_CPU_SIDE];
+
+	for (unsigned int i = 1; i < LOSS_KINDS; i++)
+		if (profile_loss_is_event(i))
+			lost += t->losses[i];
+	return lost;
 }
 
 static const char *gpu_name(const struct profile_totals *t)

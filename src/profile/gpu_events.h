@@ -15,7 +15,7 @@ struct gpu_chain {
 	uint32_t number; /* 0: none */
 	uint32_t stack;  /* profile id */
 	uint32_t generation; /* of the code as the instance saw it */
-	bool incomplete;
+	uint32_t incomplete; /* see gpu_launch */
 };
 
 /* A call that asks for work (or waits for it) began: the calling thread's stack at this moment. */
@@ -26,7 +26,7 @@ struct gpu_launch {
 	uint32_t pid;
 	uint32_t thread; /* profile id */
 	uint32_t stack;  /* profile id; 0: could not be taken */
-	bool incomplete; /* it does not reach its root */
+	uint32_t incomplete; /* enum profile_loss: why it does not reach its root; 0: it does */
 	struct gpu_chain chain;
 	enum profile_call_kind kind;
 };
@@ -66,10 +66,12 @@ struct gpu_stack {
 	bool python_incomplete; /* Python's chain was not followed to its end */
 };
 
-/* Who makes stacks of the profile of those: 0 or -errno. */
+/* Who makes stacks of the profile of those: 0 or -errno. *ret_incomplete: as in gpu_launch; whoever uses the stack
+ * counts it, for each use (profile_count_incomplete). */
 struct gpu_stack_taker {
 	void *context;
-	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack, bool *ret_incomplete);
+	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack,
+		uint32_t *ret_incomplete);
 };
 
 enum {

@@ -2,17 +2,24 @@
 /* Everything that is counted when it goes missing: one row each. */
 #include "profile/model.h"
 
+#include <string.h>
+
 struct loss {
 	const char *key;  /* for machines; never changes */
 	const char *text; /* for people; follows a number */
+	const char *note; /* of the stack, for reasons of LOSS_STACKS_INCOMPLETE */
+	bool lesser;      /* nothing is missing altogether */
 };
+
+#define WALK(key, why) {(key), "incomplete stacks: " why, "[incomplete stack: " why "]", .lesser = true}
+#define LESSER(key, text) {(key), (text), .lesser = true}
 
 static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_SAMPLES_RING_FULL] = {"samples_ring_full",
 		"CPU samples lost: the kernel's ring was full"},
 	[LOSS_STACKS_RING_FULL] = {"stacks_ring_full",
 		"launch stacks lost: the kernel's ring was full"},
-	[LOSS_STACKS_INCOMPLETE] = {"stacks_incomplete", "incomplete stacks (mostly of code without frame pointers)"},
+	[LOSS_STACKS_INCOMPLETE] = LESSER("stacks_incomplete", "incomplete stacks"),
 	[LOSS_MAPS_LOST] = {"maps_lost", "mapping events dropped by the kernel"},
 	[LOSS_GPU_RING_FULL] = {"gpu_ring_full", "GPU records lost: the shared ring was full"},
 	[LOSS_GPU_DROPPED] = {"gpu_dropped", "GPU records dropped by CUPTI"},
@@ -27,6 +34,30 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_CORRUPT] = {"gpu_corrupt", "shared rings that were scribbled over and given up"},
 	[LOSS_GPU_NODES_FORGOTTEN] = {"gpu_nodes_forgotten",
 		"graph nodes, too many to remember where each was made"},
+	[LOSS_WALK_NO_ROOT] = WALK("walk_no_root", "the caller is not known"),
+	[LOSS_WALK_NO_MAPPING] = WALK("walk_no_mapping", "code in no known mapping"),
+	[LOSS_WALK_PENDING] = WALK("walk_pending", "unwind table not ready"),
+	[LOSS_WALK_NO_RULE] = WALK("walk_no_rule", "no unwind information"),
+	[LOSS_WALK_UNSUPPORTED] = WALK("walk_unsupported", "unwind information of an unusual kind"),
+	[LOSS_WALK_FAULT] = WALK("walk_fault", "stack memory not readable"),
+	[LOSS_WALK_ASTRAY] = WALK("walk_astray", "the caller's frame is not above"),
+	[LOSS_WALK_DEPTH] = WALK("walk_depth", "too deep"),
+	[LOSS_WALK_UNKNOWN] = WALK("walk_unknown", "walked by the kernel"),
+	[LOSS_WALK_STALE] = WALK("walk_stale", "code was replaced meanwhile"),
+	[LOSS_PYTHON_INCOMPLETE] =
+		LESSER("python_incomplete", "stacks without some of their Python frames"),
+	[LOSS_PYTHON_UNPLACED] = LESSER("python_unplaced",
+		"stacks in which some Python frames stand at the root, as their place is not known"),
+	[LOSS_PYTHON_UNNAMED] =
+		LESSER("python_unnamed", "Python frames whose code could not be read any more"),
+	[LOSS_STACKS_GIVEN_UP] = LESSER("stacks_given_up",
+		"stacks that could not wait for the unwind tables they need"),
+	[LOSS_TABLES_FAILED] =
+		LESSER("tables_failed", "files whose unwind information could not be read"),
+	[LOSS_TABLES_EVICTED] =
+		LESSER("tables_evicted", "unwind tables that made room for others"),
+	[LOSS_SPACES_FULL] = LESSER("spaces_full",
+		"times that a process's mappings found no room in the kernel"),
 };
 
 const char *profile_loss_key(unsigned int loss)
@@ -37,4 +68,26 @@ const char *profile_loss_key(unsigned int loss)
 const char *profile_loss_text(unsigned int loss)
 {
 	return loss < LOSS_KINDS ? losses[loss].text : NULL;
+}
+
+bool profile_loss_is_reason(unsigned int loss)
+{
+	return loss < LOSS_KINDS && losses[loss].note;
+}
+
+bool profile_loss_is_event(unsigned int loss)
+{
+	return loss && loss < LOSS_KINDS && !losses[loss].lesser;
+}
+
+const char *profile_incomplete_note(enum profile_loss why)
+{
+	return profile_loss_is_reason(why) ? losses[why].note : NOTE_INCOMPLETE;
+}
+
+bool profile_note_is_incomplete(const char *name)
+{
+	static const char known[] = NOTE_INCOMPLETE, beginning[] = "[incomplete stack: ";
+
+	return name && (!strcmp(name, known) || !strncmp(name, beginning, sizeof(beginning) - 1));
 }

@@ -54,7 +54,8 @@ enum profile_frame_kind {
 	FRAME_NOTE, /* not code: says something about the stack; named in brackets */
 };
 
-/* The name of the note at the root end of a stack that does not reach its root. */
+/* The name of the note at the root end of a stack that does not reach its root; where it is known why, that stands
+ * before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
 #define NOTE_INCOMPLETE "[incomplete stack]"
 
 /*
@@ -260,7 +261,7 @@ struct profile_event {
 enum profile_loss {
 	LOSS_SAMPLES_RING_FULL = 1, /* CPU samples */
 	LOSS_STACKS_RING_FULL,      /* launch stacks */
-	LOSS_STACKS_INCOMPLETE,     /* stacks (samples and launches) that do not reach their root */
+	LOSS_STACKS_INCOMPLETE,     /* stacks (samples and launches) that do not reach their root, in all */
 	LOSS_MAPS_LOST,             /* mapping events the kernel dropped */
 	LOSS_GPU_RING_FULL,         /* GPU-side records: the shared ring was full */
 	LOSS_GPU_DROPPED,           /* GPU-side records CUPTI dropped */
@@ -272,6 +273,24 @@ enum profile_loss {
 	LOSS_GPU_ABANDONED,         /* records whose writer died in the middle */
 	LOSS_GPU_CORRUPT,           /* shared rings that were scribbled over and given up */
 	LOSS_GPU_NODES_FORGOTTEN,   /* graph nodes, too many to remember where each was made */
+	/* Why stacks do not reach their root: each is counted in LOSS_STACKS_INCOMPLETE as well. */
+	LOSS_WALK_NO_ROOT,     /* a return address or frame pointer of 0, in code that begins no thread */
+	LOSS_WALK_NO_MAPPING,  /* an address where nothing is known to be mapped */
+	LOSS_WALK_PENDING,     /* in code whose unwind table was not ready in time */
+	LOSS_WALK_NO_RULE,     /* the file has no unwind information for the code */
+	LOSS_WALK_UNSUPPORTED, /* it has, of a kind that is not followed */
+	LOSS_WALK_FAULT,       /* the stack could not be read, or not far enough */
+	LOSS_WALK_ASTRAY,      /* the caller's frame would lie below its callee's */
+	LOSS_WALK_DEPTH,       /* more frames than are taken */
+	LOSS_WALK_UNKNOWN,     /* the kernel walked and does not say */
+	LOSS_WALK_STALE,       /* the code was replaced meanwhile */
+	LOSS_PYTHON_INCOMPLETE, /* stacks whose Python frames are not all there */
+	LOSS_PYTHON_UNPLACED,   /* stacks whose Python frames do not fit the native ones */
+	LOSS_PYTHON_UNNAMED,    /* Python frames whose code could not be read any more */
+	LOSS_STACKS_GIVEN_UP,   /* raw stacks that had to be walked before their tables were ready */
+	LOSS_TABLES_FAILED,     /* files whose unwind information is unreadable or damaged */
+	LOSS_TABLES_EVICTED,    /* unwind tables that had to make room for others */
+	LOSS_SPACES_FULL,       /* processes whose mappings did not fit into the kernel's table */
 	LOSS_KINDS
 };
 
@@ -299,6 +318,14 @@ const char *profile_memory_name(unsigned int kind);
 const char *profile_call_kind_name(unsigned int kind);
 const char *profile_join_text(unsigned int join);
 const char *profile_pending_text(unsigned int reason);
+/* Whether a note (NULL: none) says that its stack is incomplete, whatever the reason. */
+bool profile_note_is_incomplete(const char *name);
+/* What the note of a stack says that is incomplete for this reason (LOSS_WALK_*). */
+const char *profile_incomplete_note(enum profile_loss why);
+/* Whether it is one of the reasons of LOSS_STACKS_INCOMPLETE, which counts the same stacks. */
+bool profile_loss_is_reason(unsigned int loss);
+/* Whether something is missing altogether; otherwise it is there, with less known of it. */
+bool profile_loss_is_event(unsigned int loss);
 /* A stable key for machines ("gpu_ring_full") and a sentence for people; NULL past the table. */
 const char *profile_loss_key(unsigned int loss);
 const char *profile_loss_text(unsigned int loss);

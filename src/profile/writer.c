@@ -636,6 +636,13 @@ int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_
 	return 0;
 }
 
+int profile_count_incomplete(struct profile_writer *w, enum profile_loss why)
+{
+	int error = profile_count_loss(w, LOSS_STACKS_INCOMPLETE, why != 0);
+
+	return error || !why ? error : profile_count_loss(w, why, 1);
+}
+
 static struct meta *find_meta(struct profile_writer *w, const char *key)
 {
 	vec_foreach (m, &w->meta)
@@ -689,6 +696,11 @@ uint32_t profile_writer_location_count(const struct profile_writer *w)
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id)
 {
 	return table_get(&w->tables[TABLE_LOCATIONS], id);
+}
+
+const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_STACKS], id);
 }
 
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id)

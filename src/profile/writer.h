@@ -62,12 +62,16 @@ int profile_write_pending(struct profile_writer *w, const struct profile_pending
 
 /* Adds to a loss counter; totals are written with each flush. */
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count);
+/* Counts a stack that is incomplete for this reason; 0: it is not, and nothing is counted. */
+int profile_count_incomplete(struct profile_writer *w, enum profile_loss why);
 /* Sets a metadata value; the last one set wins. */
 int profile_set_meta(struct profile_writer *w, const char *key, const char *value);
 
-/* What has been interned so far, for code that works on it before closing (symbolization). */
+/* What has been interned so far, for code that works on it before closing (symbolization,
+ * tests). */
 uint32_t profile_writer_location_count(const struct profile_writer *w);
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id);
+const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id);
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 

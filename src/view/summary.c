@@ -553,7 +553,7 @@ static bool is_incomplete_note(const struct profile_reader *r, uint32_t location
 	const struct profile_location *l = profile_location(r, location);
 
 	return l && l->kind == FRAME_NOTE &&
-	       !strcmp(profile_string(r, l->name, NULL), NOTE_INCOMPLETE);
+	       profile_note_is_incomplete(profile_string(r, l->name, NULL));
 }
 
 /* A stack is incomplete when the note says so on the way to its root. Parents have smaller ids. */

@@ -135,6 +135,33 @@ static void any_sequence_of_mappings_equals_that_of_an_array_by_address(void)
 	address_space_unref(s);
 }
 
+static void what_was_known_of_an_address_is_outdated_once_something_took_its_place(void)
+{
+	struct address_space *s = fresh(), *child;
+	uint32_t before, since;
+
+	add(&s, 0x1000, 0x9000, 1);
+	before = (uint32_t)s->generation;
+	add(&s, 0xa000, 0xb000, 2);
+	CHECK(!address_space_outdated(s, address_space_find(s, 0xa000), before));
+	add(&s, 0x3000, 0x5000, 3);
+	since = (uint32_t)s->generation;
+	CHECK(address_space_outdated(s, address_space_find(s, 0x3000), before));
+	CHECK(!address_space_outdated(s, address_space_find(s, 0x2fff), before));
+	CHECK(!address_space_outdated(s, address_space_find(s, 0x5000), before));
+	CHECK(!address_space_outdated(s, address_space_find(s, 0x3000), since));
+	child = address_space_ref(s);
+	add(&child, 0xc000, 0xd000, 4);
+	CHECK(child != s && !address_space_outdated(child, address_space_find(child, 0x3000), since));
+	CHECK(!address_space_outdated(child, NULL, before));
+	address_space_unref(child);
+	address_space_unref(s);
+	s = fresh();
+	add(&s, 0x1000, 0x9000, 1);
+	CHECK(address_space_outdated(s, address_space_find(s, 0x1000), since));
+	address_space_unref(s);
+}
+
 int main(void)
 {
 	RUN(an_address_is_found_in_the_mapping_that_covers_it);
@@ -144,5 +171,6 @@ int main(void)
 	RUN(memory_that_grows_piece_by_piece_stays_one_mapping);
 	RUN(a_process_cannot_make_us_keep_mappings_without_end);
 	RUN(any_sequence_of_mappings_equals_that_of_an_array_by_address);
+	RUN(what_was_known_of_an_address_is_outdated_once_something_took_its_place);
 	return tap_end();
 }

@@ -650,9 +650,9 @@ static void a_stack_deeper_than_can_be_taken_is_marked(void)
 	CHECK(r.launches.count == 2);
 	if (r.launches.count == 2) {
 		CHECK(strcmp(frame_name(p, root_of(p, r.launches.items[0].stack)),
-			"[incomplete stack]"));
+			"[incomplete stack: too deep]"));
 		CHECK_TEXT(
-			frame_name(p, root_of(p, r.launches.items[1].stack)), "[incomplete stack]");
+			frame_name(p, root_of(p, r.launches.items[1].stack)), "[incomplete stack: too deep]");
 	}
 	CHECK(r.launches.count == 2 && !r.launches.items[0].incomplete && r.launches.items[1].incomplete);
 	profile_reader_close(p);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* From perf's records to stacks of the profile, without a kernel: records are made here. */
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,15 +24,32 @@ static struct processes *processes;
 static struct stacks *stacks;
 static struct changes changes;
 static uint64_t lost;
+static int named; /* how often a Python frame's name was asked for */
+
+static int name_line(void *context, struct process *process, const struct walk_python_frame *frame,
+	struct python_line *ret)
+{
+	static char name[32];
+
+	named++;
+	if (!frame->code)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "f%llu", (unsigned long long)frame->code);
+	*ret = (struct python_line){.function = name, .file = "train.py", .line = (uint32_t)frame->at};
+	return 0;
+}
 
 static void begin(void)
 {
+	const struct python_namer namer = {.line = name_line};
+
 	lost = 0;
+	named = 0;
 	changes = (struct changes){0};
 	CHECK(!profile_writer_open(&w, "/dev/null"));
 	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so"));
 	CHECK(!processes_new(&processes, modules));
-	CHECK(!stacks_new(&stacks, w, modules, processes));
+	CHECK(!stacks_new(&stacks, w, modules, processes, namer));
 }
 
 static void end(void)
@@ -126,15 +144,17 @@ static uint32_t intern(
 		.walk_end = WALK_ASTRAY,
 		.launch = launch};
 	struct process *process = processes_find(processes, pid);
-	bool incomplete = false;
-	uint32_t stack = 0;
+	struct stack_place place = {.pid = pid, .process = process};
+	struct stack_result result = {0};
 
+	CHECK(process);
+	place.space = process->space;
 	memcpy(words, frames, depth * sizeof(*frames));
 	words[0] |= launch ? 0 : WALK_FRAME_EXACT;
-	CHECK(process && !stacks_intern(stacks, process, &raw, &stack, &incomplete));
+	CHECK(!stacks_intern(stacks, &place, &raw, &result));
 	if (ret_incomplete)
-		*ret_incomplete = incomplete;
-	return stack;
+		*ret_incomplete = result.incomplete;
+	return result.stack;
 }
 
 /* The newest location in the profile, as text. */
@@ -332,6 +352,197 @@ static void mappings_of_strangers_are_not_kept(void)
 	end();
 }
 
+/* As intern, but all of it is given. */
+static struct stack_result intern_raw(uint32_t pid, const struct raw_stack *raw)
+{
+	struct process *process = processes_find(processes, pid);
+	struct stack_place place = {.pid = pid, .process = process, .space = process->space};
+	struct stack_result result = {0};
+
+	CHECK(!stacks_intern(stacks, &place, raw, &result));
+	return result;
+}
+
+static void begin_with_a_program(void)
+{
+	begin();
+	CHECK(processes_get(processes, PARENT));
+	map(PARENT, 1, 0x401000, 0x1000, 0, "/bin/program");
+	apply_until(1);
+}
+
+static void an_incomplete_stack_says_why(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401020};
+	struct raw_stack raw = {.user = frames, .kernel = frames, .user_depth = 2};
+	uint32_t stacks_by_end[WALK_ENDS];
+
+	begin_with_a_program();
+	for (int end = WALK_NONE; end < WALK_ENDS; end++) {
+		struct stack_result result;
+
+		raw.walk_end = (enum walk_end)end;
+		result = intern_raw(PARENT, &raw);
+		CHECK((end == WALK_COMPLETE) == !result.incomplete);
+		CHECK(end == WALK_COMPLETE || profile_loss_is_reason(result.incomplete));
+		stacks_by_end[end] = result.stack;
+	}
+	CHECK(stacks_by_end[WALK_NO_RULE] != stacks_by_end[WALK_FAULT]);
+	CHECK(stacks_by_end[WALK_COMPLETE] != stacks_by_end[WALK_FAULT]);
+	raw.walk_end = WALK_NO_RULE;
+	CHECK(intern_raw(PARENT, &raw).incomplete == LOSS_WALK_NO_RULE);
+	end();
+}
+
+static void a_stack_walked_by_mappings_that_were_replaced_ends_there(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x501020, 0x401030};
+	struct raw_stack raw = {
+		.user = frames, .kernel = frames, .user_depth = 3, .walk_end = WALK_COMPLETE};
+	struct stack_result before, after;
+	uint32_t generation;
+
+	begin_with_a_program();
+	map(PARENT, 2, 0x501000, 0x1000, 0, "/lib/first.so");
+	apply_until(2);
+	raw.space = (uint32_t)processes_find(processes, PARENT)->space->generation;
+	CHECK(!intern_raw(PARENT, &raw).incomplete);
+	map(PARENT, 3, 0x601000, 0x1000, 0, "/lib/elsewhere.so");
+	apply_until(3);
+	CHECK(!intern_raw(PARENT, &raw).incomplete);
+	map(PARENT, 4, 0x501000, 0x1000, 0, "/lib/second.so");
+	apply_until(4);
+	CHECK(intern_raw(PARENT, &raw).incomplete == LOSS_WALK_STALE);
+	raw.user_depth = 2;
+	raw.walk_end = WALK_FAULT;
+	generation = raw.space;
+	raw.space = (uint32_t)processes_find(processes, PARENT)->space->generation;
+	after = intern_raw(PARENT, &raw);
+	CHECK(after.incomplete == LOSS_WALK_FAULT);
+	raw.space = generation;
+	before = intern_raw(PARENT, &raw);
+	CHECK(before.incomplete == LOSS_WALK_FAULT && before.stack == after.stack);
+	new_image(PARENT, 5);
+	map(PARENT, 6, 0x401000, 0x1000, 0, "/bin/other");
+	map(PARENT, 6, 0x501000, 0x1000, 0, "/lib/first.so");
+	apply_until(6);
+	CHECK(intern_raw(PARENT, &raw).incomplete == LOSS_WALK_STALE);
+	end();
+}
+
+/* Frame `n` from the leaf of a stack, as text. */
+static const char *frame_text(uint32_t stack, int n)
+{
+	static char text[64];
+	const struct profile_location *l;
+
+	while (n-- && stack)
+		stack = profile_writer_stack_node(w, stack)->parent;
+	if (!stack)
+		return "";
+	l = profile_writer_location(w, profile_writer_stack_node(w, stack)->location);
+	if (l->kind == FRAME_USER)
+		snprintf(text, sizeof(text), "%#llx", (unsigned long long)l->address);
+	else
+		snprintf(text, sizeof(text), "%s %s:%u", profile_writer_string(w, l->name),
+			profile_writer_string(w, l->file), l->line);
+	return text;
+}
+
+static void python_frames_stand_between_the_native_ones(void)
+{
+	const uint64_t frames[] = {
+		0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON, 0x401031};
+	const struct walk_python_frame python[] = {{1, 11}, {2, 12 | WALK_PYTHON_LAST}};
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = 3,
+		.walk_end = WALK_COMPLETE,
+		.python = python,
+		.python_depth = 2};
+	struct stack_result result;
+	int before;
+
+	begin_with_a_program();
+	result = intern_raw(PARENT, &raw);
+	CHECK_TEXT(frame_text(result.stack, 0), "0x10");
+	CHECK_TEXT(frame_text(result.stack, 1), "f1 train.py:11");
+	CHECK_TEXT(frame_text(result.stack, 2), "f2 train.py:12");
+	CHECK_TEXT(frame_text(result.stack, 3), "0x20");
+	CHECK_TEXT(frame_text(result.stack, 4), "0x30");
+	CHECK_TEXT(frame_text(result.stack, 5), "");
+	before = named;
+	CHECK(intern_raw(PARENT, &raw).stack == result.stack && named == before);
+	end();
+}
+
+static void stacks_that_differ_in_their_python_frames_alone_are_different(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
+	struct walk_python_frame python = {1, 11 | WALK_PYTHON_LAST};
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = 2,
+		.walk_end = WALK_COMPLETE,
+		.python = &python,
+		.python_depth = 1};
+	uint32_t stack;
+
+	begin_with_a_program();
+	stack = intern_raw(PARENT, &raw).stack;
+	python.at++;
+	CHECK(intern_raw(PARENT, &raw).stack != stack);
+	python.at--;
+	CHECK(intern_raw(PARENT, &raw).stack == stack);
+	raw.python_depth = 0;
+	CHECK(intern_raw(PARENT, &raw).stack != stack);
+	end();
+}
+
+static void python_code_that_cannot_be_read_is_counted_and_unknown(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
+	const struct walk_python_frame python = {0, WALK_PYTHON_LAST};
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = 2,
+		.walk_end = WALK_COMPLETE,
+		.python = &python,
+		.python_depth = 1};
+	struct profile_totals totals;
+	struct stack_result result;
+
+	begin_with_a_program();
+	result = intern_raw(PARENT, &raw);
+	CHECK_TEXT(frame_text(result.stack, 1), "[unknown Python function] :0");
+	profile_writer_totals(w, &totals);
+	CHECK(totals.losses[LOSS_PYTHON_UNNAMED] == 1);
+	end();
+}
+
+static void python_frames_named_earlier_are_not_asked_for_again(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
+	const struct walk_python_frame python = {7, 11 | WALK_PYTHON_LAST};
+	uint32_t locations[1];
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = 2,
+		.walk_end = WALK_COMPLETE,
+		.python = &python,
+		.python_depth = 1};
+	struct stack_result result;
+
+	begin_with_a_program();
+	CHECK(!stacks_name_python(stacks, processes_find(processes, PARENT), &python, 1, locations));
+	CHECK(named == 1);
+	raw.python_locations = locations;
+	result = intern_raw(PARENT, &raw);
+	CHECK(named == 1);
+	CHECK_TEXT(frame_text(result.stack, 1), "f7 train.py:11");
+	end();
+}
+
 static void this_programs_own_mappings_are_read_from_proc(void)
 {
 	const uint64_t frame = (uint64_t)(uintptr_t)&this_programs_own_mappings_are_read_from_proc;
@@ -358,6 +569,12 @@ int main(void)
 	RUN(our_own_frames_are_no_part_of_a_launch);
 	RUN(dropped_and_damaged_records_are_counted_or_passed_over);
 	RUN(mappings_of_strangers_are_not_kept);
+	RUN(an_incomplete_stack_says_why);
+	RUN(a_stack_walked_by_mappings_that_were_replaced_ends_there);
+	RUN(python_frames_stand_between_the_native_ones);
+	RUN(stacks_that_differ_in_their_python_frames_alone_are_different);
+	RUN(python_code_that_cannot_be_read_is_counted_and_unknown);
+	RUN(python_frames_named_earlier_are_not_asked_for_again);
 	RUN(this_programs_own_mappings_are_read_from_proc);
 	return tap_end();
 }

@@ -1252,6 +1252,36 @@ static void every_kind_and_reason_has_a_name(void)
 	CHECK(!profile_loss_key(LOSS_KINDS) && !profile_loss_text(LOSS_KINDS));
 }
 
+static void notes_of_incomplete_stacks_are_known_whatever_the_reason(void)
+{
+	int reasons = 0;
+
+	for (unsigned int i = 0; i <= LOSS_KINDS; i++) {
+		CHECK(profile_note_is_incomplete(profile_incomplete_note((enum profile_loss)i)));
+		reasons += profile_loss_is_reason(i);
+		CHECK(!profile_loss_is_reason(i) || !profile_loss_is_event(i));
+	}
+	CHECK(reasons == 10);
+	CHECK(profile_note_is_incomplete(NOTE_INCOMPLETE));
+	CHECK(!profile_note_is_incomplete("[incomplete stacks]") && !profile_note_is_incomplete(NULL));
+	CHECK(!profile_note_is_incomplete("[unknown]"));
+}
+
+static void a_stack_that_is_incomplete_is_counted_in_all_and_by_reason(void)
+{
+	struct profile_writer *w;
+	struct profile_totals totals;
+
+	CHECK(!profile_writer_open(&w, "/dev/null"));
+	CHECK(!profile_count_incomplete(w, 0));
+	CHECK(!profile_count_incomplete(w, LOSS_WALK_FAULT));
+	CHECK(!profile_count_incomplete(w, LOSS_WALK_DEPTH));
+	profile_writer_totals(w, &totals);
+	CHECK(totals.losses[LOSS_STACKS_INCOMPLETE] == 2);
+	CHECK(totals.losses[LOSS_WALK_FAULT] == 1 && totals.losses[LOSS_WALK_DEPTH] == 1);
+	profile_writer_abort(w);
+}
+
 int main(void)
 {
 	int fd = memfd_create("profile", MFD_CLOEXEC);
@@ -1262,6 +1292,8 @@ int main(void)
 	RUN(numbers_of_every_length_survive_coding);
 	RUN(checksums_are_those_of_the_standard_in_both_ways);
 	RUN(every_kind_and_reason_has_a_name);
+	RUN(notes_of_incomplete_stacks_are_known_whatever_the_reason);
+	RUN(a_stack_that_is_incomplete_is_counted_in_all_and_by_reason);
 	RUN(the_format_is_still_that_of_the_documented_example);
 	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
 	RUN(flushing_at_any_moment_changes_nothing_that_is_read);

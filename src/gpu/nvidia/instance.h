@@ -47,7 +47,7 @@ struct nvidia_session {
 struct learnt_stack {
 	uint64_t until_ns; /* from then on the code at its addresses was other code; UINT64_MAX: it is not */
 	uint32_t stack; /* profile id; 0: not learnt */
-	bool incomplete;
+	uint32_t incomplete; /* as in gpu_launch */
 };
 
 struct nvidia_op {

@@ -156,7 +156,7 @@ static int decode_launch(struct instance *i, const struct wire_launch *l, uint64
 	if (known) {
 		event.stack = known->stack;
 		event.incomplete = known->incomplete;
-		record_count_loss(i, LOSS_STACKS_INCOMPLETE, known->incomplete);
+		(void)profile_count_incomplete(i->session->writer, known->incomplete); /* errors stay */
 	}
 	error = find_thread(i, l->tid, &event.thread);
 	return error ? error : sink->launch(sink->context, &event);

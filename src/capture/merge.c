@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "capture/merge.h"
+
+#include <string.h>
+
+/* Adds one group of Python frames, from *next on. */
+static void add_group(struct merged *m, const struct walk_python_frame *python, uint32_t depth,
+	uint32_t *next)
+{
+	bool last = false;
+
+	while (*next < depth && !last) {
+		last = python[*next].at & WALK_PYTHON_LAST;
+		m->items[m->count++] = MERGED_PYTHON | (*next)++;
+	}
+}
+
+/* Puts all that is left of Python's frames before item `place`. */
+static void insert_rest(struct merged *m, uint32_t place, uint32_t next, uint32_t depth)
+{
+	memmove(m->items + place + (depth - next), m->items + place,
+		(m->count - place) * sizeof(*m->items));
+	m->count += depth - next;
+	for (; next < depth; next++)
+		m->items[place++] = MERGED_PYTHON | next;
+}
+
+void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,
+	const struct walk_python_frame *python, uint32_t python_depth, struct merged *ret)
+{
+	uint32_t next = 0, behind_loop = 0;
+
+	ret->count = 0;
+	for (uint32_t i = first; i < last; i++) {
+		bool loop = native[i] & WALK_FRAME_PYTHON;
+
+		if (loop)
+			add_group(ret, python, python_depth, &next);
+		ret->items[ret->count++] = i;
+		if (loop)
+			behind_loop = ret->count;
+	}
+	ret->unplaced = whole && next < python_depth;
+	insert_rest(ret, whole && behind_loop ? behind_loop : ret->count, next, python_depth);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One order for the two kinds of frames of a stack: where Python's stand among the native ones.
+ *
+ * A native frame with WALK_FRAME_PYTHON is a call of the interpreter's evaluation loop; the group of Python frames
+ * that it runs comes on its leaf side (walk/frame.h). Groups for which no native frame is left are callers of all
+ * that has its place: they come behind the outermost native frame when the native walk ended early, else behind
+ * the outermost evaluation loop, and the result says so.
+ */
+#pragma once
+
+#include "walk/frame.h"
+
+#define MERGED_PYTHON (1u << 31)
+
+struct merged {
+	uint32_t count;
+	bool unplaced; /* the native side is whole, and yet some Python frames found no place in it */
+	/* Leaf first: indices of native frames, or MERGED_PYTHON and those of Python frames. */
+	uint32_t items[WALK_FRAMES_MAX + WALK_PYTHON_FRAMES_MAX];
+};
+
+/* Merges the native frames [first, last) with all Python frames. `whole`: the native ones reach their root. */
+void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,
+	const struct walk_python_frame *python, uint32_t python_depth, struct merged *ret);
