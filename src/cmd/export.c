@@ -38,9 +38,10 @@ static int check_options(const struct exporter *e, const struct export_options *
 {
 	const struct view_options *v = &o->view;
 
-	if (!(e->heeds & EXPORT_HEEDS_FRAMES) && (v->by || v->graph_stack || v->cuda_frames))
+	if (!(e->heeds & EXPORT_HEEDS_FRAMES) && view_options_any(v))
 		return options_wrong(&usage,
-			"--by, --graph-stack and --cuda-frames mean nothing to %s", e->name);
+			"--by, --graph-stack, --cuda-frames, --native-python and --lines mean "
+			"nothing to %s", e->name);
 	if (!(e->heeds & EXPORT_HEEDS_UNIT) && o->exact_ns)
 		return options_wrong(&usage, "--unit means nothing to %s", e->name);
 	return EXIT_OK;

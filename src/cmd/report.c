@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -30,10 +31,44 @@ static int print(const struct report *r, bool json)
 	return error ? error_errno(error, "cannot print the report") : 0;
 }
 
+/* "[incomplete stack: no unwind information]" */
+void report_reason(const struct report *r, uint32_t note, struct buf *b)
+{
+	const char *text = profile_string(r->reader, note, NULL), *why = strstr(text, ": ");
+	size_t size = why ? strlen(why + 2) : 0;
+
+	if (size > 1)
+		buf_append(b, why + 2, why[size + 1] == ']' ? size - 1 : size);
+	else
+		buf_puts(b, "reason not known");
+}
+
 struct wanted {
 	bool json, wide;
 	unsigned long top;
 };
+
+static int read_and_print(const char *path, struct profile_reader *reader, struct summary *s,
+	const struct wanted *w)
+{
+	struct location_texts texts = {0};
+	struct report r = {
+		.path = path,
+		.reader = reader,
+		.summary = s,
+		.texts = &texts,
+		.top = w->top ? w->top : w->json ? 0 : DEFAULT_TOP,
+		.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
+	};
+	int error = summary_read(s, reader);
+
+	if (!error)
+		error = location_texts_init(&texts, reader, false);
+	if (!error)
+		error = print(&r, w->json);
+	location_texts_release(&texts);
+	return error;
+}
 
 static int run(const char *path, const struct wanted *w)
 {
@@ -45,18 +80,7 @@ static int run(const char *path, const struct wanted *w)
 		return error_errno(-ENOMEM, "cannot read '%s'", path);
 	error = profile_reader_open(&reader, path);
 	if (!error) {
-		error = summary_read(s, reader);
-		if (!error) {
-			struct report r = {
-				.path = path,
-				.reader = reader,
-				.summary = s,
-				.top = w->top ? w->top : w->json ? 0 : DEFAULT_TOP,
-				.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
-			};
-
-			error = print(&r, w->json);
-		}
+		error = read_and_print(path, reader, s, w);
 		profile_reader_close(reader);
 	}
 	summary_release(s);

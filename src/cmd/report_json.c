@@ -95,6 +95,16 @@ static void demangled(struct json *j, const char *name, uint32_t id)
 	buf_release(&b);
 }
 
+static void put_function(struct json *j, uint32_t location)
+{
+	struct buf b = BUF_INIT;
+
+	(void)location_text(j->r->texts, profile_location(j->r->reader, location), &b);
+	text(j, NULL, buf_text(&b));
+	j->out->failed |= b.failed;
+	buf_release(&b);
+}
+
 static double ratio(uint64_t part, uint64_t whole)
 {
 	return whole ? (double)part / (double)whole : 0;
@@ -142,9 +152,8 @@ static void put_kernels(struct json *j)
 	begin(j, "kernels", '[');
 	for (size_t i = 0; i < shown(j, s->kernels.count); i++) {
 		const struct summary_kernel *k = &s->kernels.items[i];
-		uint32_t names[LAUNCH_PATH_MAX];
-		unsigned int count =
-			launch_path_names(j->r->reader, k->stack, LAUNCH_PATH_MAX, names);
+		uint32_t locations[LAUNCH_PATH_MAX];
+		unsigned int count = launch_path_functions(&s->internals, k->stack, LAUNCH_PATH_MAX, locations);
 
 		begin(j, NULL, '{');
 		demangled(j, "name", k->name);
@@ -153,7 +162,7 @@ static void put_kernels(struct json *j)
 		real(j, "share", ratio(k->time.total_ns, s->gpu_ns));
 		begin(j, "path", '[');
 		for (unsigned int n = 0; n < count; n++)
-			demangled(j, NULL, names[n]);
+			put_function(j, locations[n]);
 		end(j, ']');
 		number(j, "path_ns", k->stack_ns);
 		end(j, '}');
@@ -321,6 +330,43 @@ static void put_threads(struct json *j)
 	end(j, ']');
 }
 
+static void put_reasons(struct json *j, const char *name, const struct summary_stacks *s)
+{
+	begin(j, name, '[');
+	vec_foreach (reason, &s->reasons) {
+		struct buf b = BUF_INIT;
+
+		report_reason(j->r, reason->note, &b);
+		begin(j, NULL, '{');
+		text(j, "reason", buf_text(&b));
+		number(j, "count", reason->count);
+		end(j, '}');
+		j->out->failed |= b.failed;
+		buf_release(&b);
+	}
+	end(j, ']');
+}
+
+static void put_stacks(struct json *j)
+{
+	const struct summary *s = j->r->summary;
+
+	begin(j, "stacks", '{');
+	text(j, "source", profile_meta(j->r->reader, META_STACK_SOURCE));
+	number(j, "samples", s->sample_stacks.taken);
+	number(j, "samples_incomplete", s->sample_stacks.incomplete);
+	number(j, "samples_python", s->sample_stacks.python);
+	put_reasons(j, "samples_reasons", &s->sample_stacks);
+	number(j, "launches", s->launch_stacks.taken);
+	number(j, "launches_incomplete", s->launch_stacks.incomplete);
+	number(j, "launches_python", s->launch_stacks.python);
+	number(j, "launches_without", s->launch_stacks.count - s->launch_stacks.taken);
+	put_reasons(j, "launches_reasons", &s->launch_stacks);
+	number(j, "works", s->work_stacks.taken);
+	number(j, "works_incomplete", s->work_stacks.incomplete);
+	end(j, '}');
+}
+
 static void put_losses(struct json *j)
 {
 	const struct summary *s = j->r->summary;
@@ -333,12 +379,7 @@ static void put_losses(struct json *j)
 	for (unsigned int i = JOIN_OK + 1; i < JOIN_REASONS; i++)
 		number(j, join_keys[i], s->joins[i]);
 	end(j, '}');
-	begin(j, "stacks", '{');
-	number(j, "samples", s->sample_stacks);
-	number(j, "samples_incomplete", s->sample_stacks_incomplete);
-	number(j, "works", s->work_stacks);
-	number(j, "works_incomplete", s->work_stacks_incomplete);
-	end(j, '}');
+	put_stacks(j);
 	begin(j, "losses", '{');
 	for (unsigned int i = 1; i < LOSS_KINDS; i++)
 		number(j, profile_loss_key(i),

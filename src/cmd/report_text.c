@@ -170,12 +170,12 @@ static void put_devices(const struct report *r, struct buf *out)
 	}
 }
 
-static void put_function(const struct report *r, struct buf *b, uint32_t name)
+static void put_function(const struct report *r, struct buf *b, uint32_t location)
 {
 	struct buf readable = BUF_INIT;
+	enum tree_kind kind = location_text(r->texts, profile_location(r->reader, location), &readable);
 
-	demangle(string(r, name), &readable);
-	if (r->width)
+	if (r->width && kind != TREE_PYTHON)
 		name_plain(b, buf_text(&readable));
 	else
 		text_fit(b, buf_text(&readable), 0);
@@ -184,14 +184,14 @@ static void put_function(const struct report *r, struct buf *b, uint32_t name)
 }
 
 /* The last functions of a path that have room, at least one, with " > " between them. */
-static void join_path(const struct report *r, struct buf *path, const uint32_t *names,
+static void join_path(const struct report *r, struct buf *path, const uint32_t *locations,
 	unsigned int count, unsigned int columns)
 {
 	struct buf longer = BUF_INIT;
 
 	while (count--) {
 		buf_reset(&longer);
-		put_function(r, &longer, names[count]);
+		put_function(r, &longer, locations[count]);
 		if (path->size)
 			buf_printf(&longer, " > %s", path->data);
 		if (path->size && columns && text_columns(buf_text(&longer)) > columns)
@@ -206,14 +206,14 @@ static void join_path(const struct report *r, struct buf *path, const uint32_t *
 /* "72.1 % from a > b > c", the hottest way to a kernel. */
 static void put_path(const struct report *r, struct buf *out, const struct summary_kernel *k)
 {
-	uint32_t names[LAUNCH_PATH_MAX];
-	unsigned int count = launch_path_names(r->reader, k->stack, PATH_FRAMES, names);
+	uint32_t locations[LAUNCH_PATH_MAX];
+	unsigned int count = launch_path_functions(&r->summary->internals, k->stack, PATH_FRAMES, locations);
 	struct buf path = BUF_INIT;
 	char share[TEXT_CELL];
 
 	if (!count)
 		return;
-	join_path(r, &path, names, count, columns_left(r, 34));
+	join_path(r, &path, locations, count, columns_left(r, 34));
 	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
 	name_cell(r, out, 34, buf_text(&path));
 	out->failed |= path.failed;
@@ -453,13 +453,54 @@ static void put_threads(const struct report *r, struct buf *out)
 	}
 }
 
-static void put_complete(struct buf *out, uint64_t incomplete, uint64_t all, const char *what)
+/* "99.7 % of 1,234 stacks of CPU samples are complete", and why the others are not. */
+static void put_complete(const struct report *r, struct buf *out, const struct summary_stacks *s,
+	const char *what)
 {
 	char share[TEXT_CELL], count[TEXT_CELL];
+	struct buf line = BUF_INIT;
 
-	if (all)
-		buf_printf(out, "%10s of %s stacks of %s are complete\n",
-			text_percent(share, all - incomplete, all), text_count(count, all), what);
+	if (!s->taken)
+		return;
+	buf_printf(out, "%10s of %s stacks of %s are complete\n",
+		text_percent(share, s->taken - s->incomplete, s->taken),
+		text_count(count, s->taken), what);
+	if (s->python)
+		buf_printf(out, "%10s of them have Python frames\n",
+			text_percent(share, s->python, s->taken));
+	vec_foreach (reason, &s->reasons) {
+		buf_reset(&line);
+		report_reason(r, reason->note, &line);
+		buf_printf(out, "%10s %11s ", text_percent(share, reason->count, s->taken),
+			text_count(count, reason->count));
+		name_cell(r, out, 23, buf_text(&line));
+	}
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
+static void put_stacks(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	const char *source = meta(r, META_STACK_SOURCE);
+	struct buf launches = BUF_INIT;
+
+	if (!s->sample_stacks.taken && !s->launch_stacks.taken && !s->work_stacks.taken)
+		return;
+	buf_puts(&launches, "launches");
+	if (source) {
+		buf_puts(&launches, " (taken by ");
+		text_fit(&launches, source, 20);
+		buf_putc(&launches, ')');
+	}
+	buf_puts(out, "\nStacks\n");
+	put_complete(r, out, &s->sample_stacks, "CPU samples");
+	put_complete(r, out, &s->launch_stacks, buf_text(&launches));
+	/* Where the calls themselves are not in the recording. */
+	if (!s->launch_stacks.taken)
+		put_complete(r, out, &s->work_stacks, "GPU work");
+	out->failed |= launches.failed;
+	buf_release(&launches);
 }
 
 static uint64_t sum_of(const uint64_t *counts, size_t from, size_t to)
@@ -476,10 +517,6 @@ static void put_joins(const struct report *r, struct buf *out)
 	const struct summary *s = r->summary;
 	char cell[TEXT_CELL];
 
-	if (s->sample_stacks || s->work_stacks)
-		buf_puts(out, "\nStacks\n");
-	put_complete(out, s->sample_stacks_incomplete, s->sample_stacks, "CPU samples");
-	put_complete(out, s->work_stacks_incomplete, s->work_stacks, "GPU work");
 	if (sum_of(s->pending, 0, PENDING_REASONS))
 		buf_puts(out, "\nLaunches without GPU work\n");
 	for (unsigned int i = 0; i < PENDING_REASONS; i++)
@@ -503,7 +540,8 @@ static void put_losses(const struct report *r, struct buf *out)
 	for (unsigned int i = 1; i < LOSS_KINDS; i++) {
 		uint64_t count = profile_loss_count(r->reader, (enum profile_loss)i);
 
-		if (!count)
+		/* Why stacks are incomplete stands with the stacks. */
+		if (!count || profile_loss_is_reason(i))
 			continue;
 		buf_printf(out, "%10s %s\n", text_count(cell, count), profile_loss_text(i));
 		any = true;
@@ -556,6 +594,7 @@ void report_text(const struct report *r, struct buf *out)
 	put_latency(r, out);
 	put_processes(r, out);
 	put_threads(r, out);
+	put_stacks(r, out);
 	put_joins(r, out);
 	put_losses(r, out);
 	put_notes(r, out);

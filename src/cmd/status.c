@@ -95,6 +95,18 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* Stacks are complete, or else it is said how many are. */
+static void add_completeness(struct buf *b, const struct profile_totals *t)
+{
+	uint64_t incomplete = t->losses[LOSS_STACKS_INCOMPLETE];
+	char share[TEXT_CELL];
+
+	if (!t->stacks || incomplete > t->stacks || incomplete * 200 <= t->stacks)
+		return;
+	buf_printf(b, "only %s of the stacks are complete: 'xpuprof report' says why\n",
+		text_percent(share, t->stacks - incomplete, t->stacks));
+}
+
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path)
 {
 	char elapsed[TEXT_CELL], cpu[TEXT_CELL], gpu[TEXT_CELL], size[TEXT_CELL];
@@ -109,6 +121,7 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		text_duration(gpu, t->gpu_ns),
 		text_count(works, t->works), plural(t->works), text_count(calls, t->calls),
 		plural(t->calls));
+	add_completeness(&b, t);
 	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,

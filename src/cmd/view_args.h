@@ -17,7 +17,10 @@
 	OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,                   \
 		"put CUDA graph work at its launch, capture or both"),                             \
 	OPTION_FLAG(0, "cuda-frames", &(o)->view.cuda_frames,                                      \
-		"keep the frames inside CUDA's own libraries")
+		"keep the frames inside CUDA's own libraries"),                                    \
+	OPTION_FLAG(0, "native-python", &(o)->view.native_python,                                  \
+		"keep the frames inside Python's interpreter"),                                    \
+	OPTION_FLAG(0, "lines", &(o)->view.lines, "tell the lines of a function apart")
 
 int view_arg_view(void *target, const char *value);
 int view_arg_by(void *target, const char *value);

@@ -29,7 +29,7 @@ struct export_result {
 
 /* Options that mean something to an exporter, beside --view. */
 enum {
-	EXPORT_HEEDS_FRAMES = 1 << 0, /* by, graph_stack, cuda_frames */
+	EXPORT_HEEDS_FRAMES = 1 << 0, /* all others of view_options */
 	EXPORT_HEEDS_UNIT = 1 << 1,   /* exact_ns */
 };
 

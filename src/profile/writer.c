@@ -576,6 +576,7 @@ int profile_write_sample(struct profile_writer *w, const struct profile_sample *
 		return fail_invalid(w, "sample");
 	event_written(w, event_encode_sample(&w->coder, s, w->events + w->events_used));
 	w->totals.samples++;
+	w->totals.stacks += s->stack != 0;
 	w->totals.cpu_ns += s->period_ns;
 	return 0;
 }
@@ -590,6 +591,7 @@ int profile_write_call(struct profile_writer *w, const struct profile_call *c)
 		return fail_invalid(w, "call");
 	event_written(w, event_encode_call(&w->coder, c, w->events + w->events_used));
 	w->totals.calls++;
+	w->totals.stacks += c->stack != 0;
 	return 0;
 }
 

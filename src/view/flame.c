@@ -99,7 +99,7 @@ static int add_remarks(struct flame *f)
 			error = view_remark(v, "GPU work without a stack (%s): %llu",
 				profile_join_text(i), (unsigned long long)f->joins[i]);
 	for (unsigned int i = 1; !error && i < LOSS_KINDS; i++)
-		if (profile_loss_count(f->reader, i))
+		if (profile_loss_count(f->reader, i) && !profile_loss_is_reason(i))
 			error = view_remark(v, "%llu %s",
 				(unsigned long long)profile_loss_count(f->reader, i),
 				profile_loss_text(i));

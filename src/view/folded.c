@@ -83,8 +83,9 @@ enum tree_kind folded_classify(const char *name, size_t size)
 		return TREE_NOTE;
 	if (label_is_cuda_call(name, size))
 		return TREE_API;
-	if (memmem(name, size, ".py:", 4) || ends(name, size, ".py") || ends(name, size, ".py)"))
-		return TREE_PYTHON;
+	if (memmem(name, size, ".py:", 4) || ends(name, size, ".py") || ends(name, size, ".py)") ||
+		(memmem(name, size, " (<", 3) && ends(name, size, ")")))
+		return TREE_PYTHON; /* the last: "<module> (<string>)" */
 	if (memmem(name, size, "::", 2) || memchr(name, '(', size) || starts(name, size, "_Z") ||
 		starts(name, size, "_R"))
 		return TREE_CXX;

@@ -63,30 +63,64 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 	return callers;
 }
 
-/*
- * By stack, the first one with the same functions: two calls of one function differ by their
- * addresses only. Parents have smaller ids.
- */
-int launch_path_merge(const struct profile_reader *r, uint32_t **ret)
+/* What the functions of a profile are told apart by: names, of Python's in their file. */
+struct functions {
+	struct map named, nameless; /* by the path to the caller, and name or location */
+	struct map python;          /* name and file -> a number */
+};
+
+static uint64_t python_number(struct functions *f, const struct profile_location *l, int *error)
 {
-	uint32_t count = profile_counts(r).stack_nodes;
+	uint64_t key = (uint64_t)l->name << 32 | l->file;
+	const uint64_t *known = map_get(&f->python, key);
+	/* Behind all ids of strings, so that no native function has it. */
+	uint64_t number = UINT32_MAX - f->python.count;
+
+	if (known)
+		return *known;
+	*error = map_put(&f->python, key, number);
+	return number;
+}
+
+/* The first stack that goes on from `caller` by the same function; `id`, when it is that. */
+static uint32_t same_function(struct functions *f, uint32_t caller, const struct profile_stack_node *n,
+	const struct profile_location *l, uint32_t id, int *error)
+{
+	struct map *known = l->name ? &f->named : &f->nameless;
+	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error) : l->name ? l->name : n->location;
+	uint64_t key = (uint64_t)caller << 32 | function;
+	const uint64_t *same = map_get(known, key);
+
+	if (same)
+		return (uint32_t)*same;
+	if (!*error)
+		*error = map_put(known, key, id);
+	return id;
+}
+
+/*
+ * Two calls of one function differ by their addresses only. Parents have smaller ids. What is hidden is no part of
+ * a path.
+ */
+int launch_path_merge(const struct internals *i, uint32_t **ret)
+{
+	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
-	struct map named = MAP_INIT, nameless = MAP_INIT;
+	struct functions f = {.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT};
 	int error = first ? 0 : -ENOMEM;
 
 	for (uint32_t id = 1; !error && id <= count; id++) {
-		const struct profile_stack_node *n = profile_stack_node(r, id);
-		const struct profile_location *l = profile_location(r, n->location);
-		struct map *known = l->name ? &named : &nameless;
-		uint64_t key = (uint64_t)first[n->parent] << 32 | (l->name ? l->name : n->location);
-		const uint64_t *same = map_get(known, key);
+		const struct profile_stack_node *n = profile_stack_node(i->reader, id);
 
-		first[id] = same ? (uint32_t)*same : id;
-		if (!same)
-			error = map_put(known, key, id);
+		if (internals_hide(i, id, id))
+			first[id] = first[n->parent];
+		else
+			first[id] = same_function(&f, first[n->parent], n,
+				profile_location(i->reader, n->location), id, &error);
 	}
-	map_release(&named);
-	map_release(&nameless);
+	map_release(&f.named);
+	map_release(&f.nameless);
+	map_release(&f.python);
 	if (error)
 		free(first);
 	else
@@ -94,25 +128,30 @@ int launch_path_merge(const struct profile_reader *r, uint32_t **ret)
 	return error;
 }
 
-unsigned int launch_path_names(const struct profile_reader *r, uint32_t stack, unsigned int frames,
-	uint32_t ret_names[LAUNCH_PATH_MAX])
+static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
+{
+	const struct profile_location *l = location_of(i->reader, at);
+
+	return l && *profile_string(i->reader, l->name, NULL) &&
+	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_cuda(i->reader, l) &&
+	       !internals_hide(i, stack, at);
+}
+
+unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
+	uint32_t ret_locations[LAUNCH_PATH_MAX])
 {
 	unsigned int count = 0;
 
 	if (frames > LAUNCH_PATH_MAX)
 		frames = LAUNCH_PATH_MAX;
-	for (; stack && count < frames; stack = parent_of(r, stack)) {
-		const struct profile_location *l = location_of(r, stack);
+	for (uint32_t at = stack; at && count < frames; at = parent_of(i->reader, at))
+		if (is_function(i, stack, at))
+			ret_locations[count++] = profile_stack_node(i->reader, at)->location;
+	for (unsigned int n = 0; n < count / 2; n++) {
+		uint32_t outer = ret_locations[count - 1 - n];
 
-		if (l && *profile_string(r, l->name, NULL) &&
-			(l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_cuda(r, l))
-			ret_names[count++] = l->name;
-	}
-	for (unsigned int i = 0; i < count / 2; i++) {
-		uint32_t outer = ret_names[count - 1 - i];
-
-		ret_names[count - 1 - i] = ret_names[i];
-		ret_names[i] = outer;
+		ret_locations[count - 1 - n] = ret_locations[n];
+		ret_locations[n] = outer;
 	}
 	return count;
 }

@@ -7,11 +7,12 @@
 int placer_init(struct placer *p, const struct profile_reader *r, const struct view_options *o,
 	struct tree *t)
 {
+	struct stacks_options stacks = {.lines = o->lines, .native_python = o->native_python};
 	int error;
 
 	*p = (struct placer){.reader = r, .options = o, .tree = t};
 	error = device_numbers_init(&p->devices, r);
-	return error ? error : stacks_init(&p->stacks, r, t);
+	return error ? error : stacks_init(&p->stacks, r, t, &stacks);
 }
 
 void placer_release(struct placer *p)
@@ -136,7 +137,6 @@ static int add_call(struct placer *p, uint32_t *node, uint32_t api)
 
 /* A stack without CUDA's inside, and the call: `api` or, where that is not known, what its frame is
  * called that was cut off last. */
-/* Nothing for a call that is not known. */
 static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t api)
 {
 	const struct profile_location *l;

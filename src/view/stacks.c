@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/demangle.h"
 #include "base/error.h"
 #include "view/label.h"
 
@@ -17,11 +16,18 @@ static int short_of_memory(void)
 	return error_set(-ENOMEM, "not enough memory for the stacks");
 }
 
-int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t)
+int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t,
+	const struct stacks_options *o)
 {
 	struct profile_counts counts = profile_counts(r);
+	int error;
 
 	*s = (struct stacks){.reader = r, .tree = t};
+	error = location_texts_init(&s->texts, r, o->lines);
+	if (!error && !o->native_python)
+		error = internals_init(&s->internals, r);
+	if (error)
+		return error;
 	s->frame_of_location = calloc((size_t)counts.locations + 1, sizeof(*s->frame_of_location));
 	s->cuda_module = calloc((size_t)counts.modules + 1, 1);
 	return s->frame_of_location && s->cuda_module ? 0 : short_of_memory();
@@ -34,85 +40,9 @@ void stacks_release(struct stacks *s)
 	free(s->path);
 	map_release(&s->placed);
 	buf_release(&s->text);
+	location_texts_release(&s->texts);
+	internals_release(&s->internals);
 	*s = (struct stacks){0};
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* "module+0xoffset" for code without a name. */
-static void put_address(const struct stacks *s, const struct profile_location *l, struct buf *b)
-{
-	const struct profile_module *m = profile_module(s->reader, l->module);
-	const char *name = "";
-
-	if (m && m->kind == MODULE_FILE)
-		name = base_name(profile_string(s->reader, m->path, NULL));
-	else if (m)
-		name = m->kind == MODULE_KERNEL ? "[kernel]"
-		       : m->kind == MODULE_VDSO ? "[vdso]"
-						: "[anon]";
-	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)l->address);
-}
-
-static enum tree_kind put_native(const struct stacks *s, const struct profile_location *l,
-	struct buf *b)
-{
-	const char *name = profile_string(s->reader, l->name, NULL);
-
-	if (!*name) {
-		put_address(s, l, b);
-		return TREE_C;
-	}
-	demangle(name, b);
-	/* The same frame as that of the call: what it costs the CPU and what it asks of the GPU. */
-	if (label_is_cuda_call(name, strlen(name)))
-		return TREE_API;
-	return strcmp(name, buf_text(b)) || strstr(name, "::") ? TREE_CXX : TREE_C;
-}
-
-static enum tree_kind put_python(const struct stacks *s, const struct profile_location *l,
-	struct buf *b)
-{
-	const char *file = profile_string(s->reader, l->file, NULL);
-
-	buf_puts(b, profile_string(s->reader, l->name, NULL));
-	if (*file && l->line)
-		buf_printf(b, " (%s:%u)", base_name(file), l->line);
-	else if (*file)
-		buf_printf(b, " (%s)", base_name(file));
-	return TREE_PYTHON;
-}
-
-static enum tree_kind put_location(struct stacks *s, const struct profile_location *l)
-{
-	struct buf *b = &s->text;
-
-	buf_reset(b);
-	if (!l) {
-		buf_puts(b, "[damaged]");
-		return TREE_NOTE;
-	}
-	switch (l->kind) {
-	case FRAME_USER:
-		return put_native(s, l, b);
-	case FRAME_KERNEL:
-		if (*profile_string(s->reader, l->name, NULL))
-			buf_puts(b, profile_string(s->reader, l->name, NULL));
-		else
-			put_address(s, l, b);
-		return TREE_KERNEL;
-	case FRAME_PYTHON:
-		return put_python(s, l, b);
-	case FRAME_NOTE:
-		break;
-	}
-	buf_puts(b, profile_string(s->reader, l->name, NULL));
-	return TREE_NOTE;
 }
 
 static int location_frame(struct stacks *s, uint32_t location, uint32_t *ret_frame)
@@ -121,10 +51,12 @@ static int location_frame(struct stacks *s, uint32_t location, uint32_t *ret_fra
 	uint32_t *known = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
 
 	if (!*known) {
-		enum tree_kind kind = put_location(s, l);
+		enum tree_kind kind;
 		uint32_t frame;
 		int error;
 
+		buf_reset(&s->text);
+		kind = location_text(&s->texts, l, &s->text);
 		if (s->text.failed)
 			return short_of_memory();
 		error = tree_add_frame(s->tree, kind, 0, buf_text(&s->text), s->text.size, &frame);
@@ -168,33 +100,54 @@ static int place_one(struct stacks *s, uint32_t stack, uint32_t *node)
 	return error ? error : tree_add_child(s->tree, *node, frame, node);
 }
 
+/* Whether the place of `at` is the same for `stack`, whose path leads through it: what is hidden on the root's side
+ * of the first Python frame depends on what follows. */
+static bool is_placed_alike(const struct stacks *s, uint32_t stack, uint32_t at)
+{
+	return internals_has_python(&s->internals, stack) == internals_has_python(&s->internals, at);
+}
+
+/* Puts the path from `stack` up to the first ancestor that was placed before, or the root, into s->path. */
+static int collect_path(struct stacks *s, uint32_t base, uint32_t stack, size_t *ret_depth, uint32_t *ret_node)
+{
+	size_t depth = 0;
+
+	*ret_node = base;
+	for (uint32_t at = stack; at; at = parent_of(s, at)) {
+		uint64_t *known = is_placed_alike(s, stack, at) ?
+			map_get(&s->placed, (uint64_t)base << 32 | at) : NULL;
+		int error;
+
+		if (known) {
+			*ret_node = (uint32_t)*known;
+			break;
+		}
+		error = push_path(s, depth++, at);
+		if (error)
+			return error;
+	}
+	*ret_depth = depth;
+	return 0;
+}
+
 int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node)
 {
 	uint32_t node = base;
 	size_t depth = 0;
-	int error;
+	int error = collect_path(s, base, stack, &depth, &node);
 
-	/* Up to the first ancestor that was placed before, then down again. */
-	for (; stack; stack = parent_of(s, stack)) {
-		uint64_t *known = map_get(&s->placed, (uint64_t)base << 32 | stack);
+	while (!error && depth--) {
+		uint32_t at = s->path[depth];
 
-		if (known) {
-			node = (uint32_t)*known;
-			break;
-		}
-		error = push_path(s, depth++, stack);
-		if (error)
-			return error;
+		if (!internals_hide(&s->internals, stack, at))
+			error = place_one(s, at, &node);
+		if (!error && is_placed_alike(s, stack, at) &&
+			map_put(&s->placed, (uint64_t)base << 32 | at, node))
+			error = short_of_memory();
 	}
-	while (depth--) {
-		error = place_one(s, s->path[depth], &node);
-		if (error)
-			return error;
-		if (map_put(&s->placed, (uint64_t)base << 32 | s->path[depth], node))
-			return short_of_memory();
-	}
-	*ret_node = node;
-	return 0;
+	if (!error)
+		*ret_node = node;
+	return error;
 }
 
 static bool is_cuda_module(struct stacks *s, uint32_t id)

@@ -4,7 +4,8 @@
  * was placed before is found again at once.
  *
  * Also knows which frames lie inside CUDA's own libraries, so that the leaf end of a launching
- * stack, which is the same for every launch, can be replaced by the name of the call.
+ * stack, which is the same for every launch, can be replaced by the name of the call; and leaves out what runs
+ * Python (internals.h).
  *
  * Use after the last event was read, when names are final. Owned by the caller; holds on to the
  * reader and the tree.
@@ -14,11 +15,20 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "profile/reader.h"
+#include "view/internals.h"
+#include "view/location_text.h"
 #include "view/tree.h"
+
+struct stacks_options {
+	bool lines;         /* tell lines of one function apart */
+	bool native_python; /* keep the inside of Python's interpreter */
+};
 
 struct stacks {
 	const struct profile_reader *reader;
 	struct tree *tree;
+	struct location_texts texts;
+	struct internals internals;
 	uint32_t *frame_of_location; /* frame + 1 */
 	uint8_t *cuda_module;        /* by module: 0 not known yet, 1 no, 2 yes */
 	struct map placed;           /* base node << 32 | stack -> node */
@@ -28,7 +38,8 @@ struct stacks {
 };
 
 /* 0 or -errno with error_text; release it in either case. */
-int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t);
+int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t,
+	const struct stacks_options *o);
 void stacks_release(struct stacks *s);
 
 /* The node of `stack` above `base`; `base` itself for stack 0. */

@@ -48,9 +48,11 @@ struct device_sum {
 	struct busy busy;
 };
 
+/* What stacks are of. */
+enum stack_use { OF_SAMPLE, OF_LAUNCH, OF_WORK, STACK_USES };
+
 struct stack_uses {
-	uint64_t samples;
-	uint64_t works;
+	uint64_t counts[STACK_USES];
 };
 
 struct gathering {
@@ -118,19 +120,22 @@ static void see_times(struct gathering *g, uint64_t start_ns, uint64_t end_ns)
 		g->last_ns = end_ns;
 }
 
-static int count_stack(struct gathering *g, uint32_t stack, bool of_sample)
+static struct summary_stacks *stacks_of(struct summary *s, enum stack_use use)
+{
+	return use == OF_SAMPLE ? &s->sample_stacks : use == OF_LAUNCH ? &s->launch_stacks : &s->work_stacks;
+}
+
+static int count_stack(struct gathering *g, uint32_t stack, enum stack_use use)
 {
 	struct stack_uses *uses;
 
+	stacks_of(g->s, use)->count++;
 	if (!stack)
 		return 0;
 	uses = at_id(&g->stacks, stack, sizeof(*uses));
 	if (!uses)
 		return -ENOMEM;
-	if (of_sample)
-		uses->samples++;
-	else
-		uses->works++;
+	uses->counts[use]++;
 	return 0;
 }
 
@@ -151,7 +156,7 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 	g->s->samples++;
 	see_times(g, e->time_ns, e->time_ns);
 	error = add_total(&g->s->cpu_ns, e->period_ns);
-	return error ? error : count_stack(g, e->stack, true);
+	return error ? error : count_stack(g, e->stack, OF_SAMPLE);
 }
 
 static int add_call(struct gathering *g, const struct profile_call *e)
@@ -175,6 +180,8 @@ static int add_call(struct gathering *g, const struct profile_call *e)
 	call->failed += e->result != 0;
 	g->s->calls++;
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
+	if (e->kind != CALL_SYNC && count_stack(g, e->stack, OF_LAUNCH))
+		return -ENOMEM;
 	return add_total(&g->calls_ns, e->duration_ns);
 }
 
@@ -290,7 +297,7 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 		error = add_to_device(g, e, op ? op->device : 0);
 	if (!error)
 		error = add_to_thread(g, e);
-	return error ? error : count_stack(g, e->stack, false);
+	return error ? error : count_stack(g, e->stack, OF_WORK);
 }
 
 static int add_pending(struct gathering *g, const struct profile_pending *e)
@@ -424,7 +431,7 @@ static int put_paths(struct gathering *g, const struct map *kernel_index)
 {
 	struct map sums = MAP_INIT;
 	uint32_t *first = NULL;
-	int error = launch_path_merge(g->r, &first);
+	int error = launch_path_merge(&g->s->internals, &first);
 
 	if (!error)
 		error = sum_paths(g, first, &sums);
@@ -548,42 +555,59 @@ static int put_tasks(struct gathering *g)
 	return error;
 }
 
-static bool is_incomplete_note(const struct profile_reader *r, uint32_t location)
+/* The string of the note at the root of an incomplete stack, when this node is it; else 0. */
+static uint32_t incomplete_note(const struct profile_reader *r, const struct profile_stack_node *n)
 {
-	const struct profile_location *l = profile_location(r, location);
+	const struct profile_location *l = n->parent ? NULL : profile_location(r, n->location);
 
-	return l && l->kind == FRAME_NOTE &&
-	       profile_note_is_incomplete(profile_string(r, l->name, NULL));
+	return l && l->kind == FRAME_NOTE && profile_note_is_incomplete(profile_string(r, l->name, NULL)) ?
+		l->name : 0;
 }
 
-/* A stack is incomplete when the note says so on the way to its root. Parents have smaller ids. */
+static int add_reason(struct summary_stacks *s, uint32_t note, uint64_t count)
+{
+	s->incomplete += count;
+	vec_foreach (reason, &s->reasons)
+		if (reason->note == note) {
+			reason->count += count;
+			return 0;
+		}
+	return vec_push(&s->reasons, (struct summary_reason){.note = note, .count = count});
+}
+
+static int add_uses(struct gathering *g, uint32_t stack, uint32_t note)
+{
+	const struct stack_uses *uses = (const struct stack_uses *)g->stacks.items + stack;
+	bool python = internals_has_python(&g->s->internals, stack);
+	int error = 0;
+
+	for (int use = 0; !error && use < STACK_USES; use++) {
+		struct summary_stacks *s = stacks_of(g->s, (enum stack_use)use);
+
+		s->taken += uses->counts[use];
+		s->python += python ? uses->counts[use] : 0;
+		if (note && uses->counts[use])
+			error = add_reason(s, note, uses->counts[use]);
+	}
+	return error;
+}
+
+/* A stack is incomplete when a note at its root says so. Parents have smaller ids. */
 static int judge_stacks(struct gathering *g)
 {
 	uint32_t count = profile_counts(g->r).stack_nodes;
-	bool *incomplete = calloc((size_t)count + 1, sizeof(*incomplete));
+	uint32_t *notes = calloc((size_t)count + 1, sizeof(*notes));
+	int error = notes ? 0 : -ENOMEM;
 
-	if (!incomplete)
-		return -ENOMEM;
-	for (uint32_t id = 1; id <= count; id++) {
+	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(g->r, id);
-		const struct stack_uses *uses;
 
-		if (!n)
-			continue;
-		incomplete[id] = (n->parent < id && incomplete[n->parent]) ||
-				 is_incomplete_note(g->r, n->location);
-		if (id >= g->stacks.count)
-			continue;
-		uses = (const struct stack_uses *)g->stacks.items + id;
-		g->s->sample_stacks += uses->samples;
-		g->s->work_stacks += uses->works;
-		if (!incomplete[id])
-			continue;
-		g->s->sample_stacks_incomplete += uses->samples;
-		g->s->work_stacks_incomplete += uses->works;
+		notes[id] = n->parent && n->parent < id ? notes[n->parent] : incomplete_note(g->r, n);
+		if (id < g->stacks.count)
+			error = add_uses(g, id, notes[id]);
 	}
-	free(incomplete);
-	return 0;
+	free(notes);
+	return error;
 }
 
 static int order(uint64_t a, uint64_t b, uint64_t a_id, uint64_t b_id)
@@ -646,8 +670,17 @@ static int by_task_time(const void *left, const void *right)
 			qsort((rows)->items, (rows)->count, sizeof(*(rows)->items), compare);      \
 	} while (0)
 
+static int by_reason_count(const void *left, const void *right)
+{
+	const struct summary_reason *a = left, *b = right;
+
+	return order(a->count, b->count, a->note, b->note);
+}
+
 static void sort_tables(struct summary *s)
 {
+	for (int use = 0; use < STACK_USES; use++)
+		sort(&stacks_of(s, (enum stack_use)use)->reasons, by_reason_count);
 	sort(&s->kernels, by_kernel_time);
 	sort(&s->copies, by_copy_time);
 	sort(&s->sets, by_set_time);
@@ -659,8 +692,10 @@ static void sort_tables(struct summary *s)
 
 static int put_tables(struct gathering *g)
 {
-	int error = put_ops(g);
+	int error = internals_init(&g->s->internals, g->r);
 
+	if (!error)
+		error = put_ops(g);
 	if (!error)
 		error = put_devices(g);
 	if (!error)
@@ -704,6 +739,9 @@ int summary_read(struct summary *s, struct profile_reader *r)
 
 void summary_release(struct summary *s)
 {
+	for (int use = 0; use < STACK_USES; use++)
+		vec_release(&stacks_of(s, (enum stack_use)use)->reasons);
+	internals_release(&s->internals);
 	vec_release(&s->kernels);
 	vec_release(&s->copies);
 	vec_release(&s->sets);

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "profile/reader.h"
 #include "view/histogram.h"
+#include "view/internals.h"
 
 struct summary_time {
 	uint64_t count;
@@ -78,6 +79,20 @@ struct summary_latency {
 	uint64_t in_graphs; /* works of graphs, which also wait for each other; not in `times` */
 };
 
+struct summary_reason {
+	uint32_t note; /* string: the note that stands in for the missing root */
+	uint64_t count;
+};
+
+/* How whole the stacks are of all samples, launches or works. */
+struct summary_stacks {
+	uint64_t count;
+	uint64_t taken;      /* that many have a stack */
+	uint64_t incomplete; /* of those taken: they do not reach their root */
+	uint64_t python;     /* of those taken: with Python frames */
+	struct vec(struct summary_reason) reasons; /* of the incomplete ones, the most frequent first */
+};
+
 struct summary {
 	uint64_t start_ns, end_ns; /* of the recording; of its events where it does not say */
 	uint64_t samples, cpu_ns;
@@ -85,8 +100,10 @@ struct summary {
 	uint64_t calls;
 	uint64_t pending[PENDING_REASONS];
 	uint64_t joins[JOIN_REASONS];
-	uint64_t sample_stacks, sample_stacks_incomplete; /* samples with a stack */
-	uint64_t work_stacks, work_stacks_incomplete;	  /* works with a stack */
+	struct summary_stacks sample_stacks;
+	struct summary_stacks launch_stacks; /* calls, but for those that only wait */
+	struct summary_stacks work_stacks;
+	struct internals internals; /* what the paths to kernels leave out */
 	struct summary_latency latency;
 	struct vec(struct summary_kernel) kernels;
 	struct vec(struct summary_copy) copies;

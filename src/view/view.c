@@ -53,6 +53,11 @@ const struct view *view_of(const struct view_options *o)
 	return o->view ? o->view : &views[0];
 }
 
+bool view_options_any(const struct view_options *o)
+{
+	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines;
+}
+
 static unsigned int grouping_bit(const char *name, size_t size)
 {
 	for (size_t i = 0; i < GROUPINGS; i++)
@@ -169,7 +174,7 @@ static int read_folded(const char *path, const struct view_options *o, struct vi
 	bool standard = !strcmp(path, "-");
 	int error, fd;
 
-	if (view_of(o) != &views[0] || o->by || o->graph_stack || o->cuda_frames)
+	if (view_of(o) != &views[0] || view_options_any(o))
 		return error_set(-EINVAL,
 			"'%s' is folded text, which has no views and groups: give a recording",
 			standard ? "standard input" : path);

@@ -34,8 +34,13 @@ struct view_options {
 	const struct view *view; /* NULL: the first of the table */
 	unsigned int by;         /* VIEW_BY_* */
 	enum view_graph_stack graph_stack;
-	bool cuda_frames; /* keep the frames inside CUDA's own libraries */
+	bool cuda_frames;   /* keep the frames inside CUDA's own libraries */
+	bool native_python; /* keep the frames inside Python's interpreter */
+	bool lines;         /* tell the lines of a function apart */
 };
+
+/* Whether an option is set that needs to know more than a tree of frames does. */
+bool view_options_any(const struct view_options *o);
 
 enum view_unit {
 	VIEW_NS = 0,

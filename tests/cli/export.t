@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/sample_profile
 golden=$here/../golden
-for kind in small simulated unfinished early hostile empty; do
+for kind in small simulated unfinished early hostile python empty; do
 	"$sample" $kind $kind.xpu || exit 1
 done
 
@@ -45,6 +45,22 @@ run xpuprof export --to folded early.xpu
 same small.folded "work that came before its call had returned stands on the call all the same"
 run xpuprof export --to folded simulated.xpu
 same simulated.folded "a simulated GPU is named in every line"
+run xpuprof export --to folded python.xpu
+same python.folded "stacks with Python frames are shown without the interpreter"
+run xpuprof export --to folded --native-python python.xpu
+same python-native.folded "and with it when asked for"
+run xpuprof export --to folded --lines python.xpu
+same python-lines.folded "lines of one function are told apart when asked for"
+run xpuprof export --to extended-folded python.xpu
+same python.events "extended folded shows the same frames"
+run xpuprof flame --view gpu -o - python.xpu
+for frame in "&lt;module&gt; (train.py)" "main (train.py)" "at::mm()" "Function.backward (torch/autograd/function.py)"; do
+	has "$out" "<title>$frame," "and so does the picture: $frame"
+done
+lacks "$out" "PyObject_Call" "without the interpreter"
+run xpuprof report python.xpu
+has "$out" "100.0 % from main (train.py) > at::mm > Function.backward (torch/autograd/function.py) > at::launch" \
+	"and the report's paths"
 run xpuprof export --to extended-folded small.xpu
 same small.events "extended folded has a line for each event"
 run xpuprof export --to chrome small.xpu
@@ -91,12 +107,13 @@ is "$status" 2 "two files are one too many"
 run xpuprof export --to folded --by nothing small.xpu
 has "$err" "takes process, thread, device and stream" "groupings are checked"
 for options in "--to chrome --by device" "--to chrome --graph-stack both" "--to chrome --cuda-frames" \
+	"--to chrome --native-python" "--to chrome --lines" \
 	"--to chrome --unit ns" "--to extended-folded --unit ns" "--to svg --unit ns"; do
 	run xpuprof export $options small.xpu
 	is "$status:$out" "2:" "'$options' would do nothing and is refused"
 done
 run xpuprof export --to chrome --by device small.xpu
-has "$err" "--by, --graph-stack and --cuda-frames mean nothing to chrome" "with the reason"
+has "$err" "--by, --graph-stack, --cuda-frames, --native-python and --lines mean nothing to chrome" "with the reason"
 run xpuprof export --to folded --view gpu "$golden/small.folded"
 is "$status" 1 "folded text has no views"
 has "$err" "small.folded' is folded text, which has no views and groups: give a recording" "and that is said"

@@ -7,6 +7,7 @@
  *	sample_profile unfinished FILE  the same, without its end mark
  *	sample_profile early FILE       the same, with work that came before its call had returned
  *	sample_profile hostile FILE     names that try to break out of every format
+ *	sample_profile python FILE      stacks with Python frames, and the interpreter between them
  *	sample_profile empty FILE       no events
  *	sample_profile pairs FILE N     N launches and their kernels, for benchmarks
  *
@@ -374,6 +375,133 @@ static void write_hostile(struct sample *s)
 		"]]></script><script>document.title='taken'</script>\x02"));
 }
 
+/* Stacks as they are recorded from Python programs: native frames and Python's in their true order. */
+struct python {
+	struct sample *s;
+	uint32_t python, libc, torch, server;
+	uint32_t at;      /* the leaf of the stack that is being made */
+	uint64_t address; /* of the latest native frame */
+};
+
+static void enter(struct python *p, uint32_t module_id, const char *name)
+{
+	p->at = stack(p->s, p->at, native(p->s, module_id, p->address += 16, name));
+}
+
+static void enter_python(struct python *p, const char *function, const char *file, uint32_t line)
+{
+	p->at = stack(p->s, p->at, named(p->s, FRAME_PYTHON, function, file, line));
+}
+
+static void start_interpreter(struct python *p)
+{
+	p->at = 0;
+	p->address = 0x1000; /* the same places every time */
+	enter(p, p->python, "_start");
+	enter(p, p->libc, NULL);
+	enter(p, p->python, NULL);
+	enter(p, p->python, "Py_BytesMain");
+}
+
+static void run_training(struct python *p, uint32_t line)
+{
+	start_interpreter(p);
+	enter(p, p->python, "PyEval_EvalCode");
+	enter(p, p->python, "_PyEval_EvalFrameDefault");
+	enter_python(p, "<module>", "/home/u/train.py", 40);
+	enter_python(p, "main", "/home/u/train.py", line);
+	enter(p, p->python, "PyObject_Vectorcall");
+	enter(p, p->torch, "_ZN2at2mmEv");
+	enter(p, p->python, "PyObject_Call");
+	enter(p, p->python, "_PyEval_EvalFrameDefault");
+	enter_python(p, "Function.backward",
+		"/usr/local/lib/python3.11/site-packages/torch/autograd/function.py", 289);
+	enter(p, p->python, "cfunction_call");
+	enter(p, p->torch, "_ZN2at6launchEv");
+}
+
+static void launch_from(struct python *p, uint32_t correlation, uint64_t duration_ns)
+{
+	struct sample *s = p->s;
+	struct profile_work e;
+
+	s->stacks[0] = launch(s, p->at, 0x500, "cudaLaunchKernel");
+	call(s, correlation, correlation * 1000000, OTHER_THREAD, 0, CALL_LAUNCH, "cudaLaunchKernel");
+	e = work(s, correlation, correlation * 1000000 + 5000, duration_ns,
+		kernel_op(s, 1, 0, 7, "_Z4gemmPfS_i"));
+	e.thread = s->threads[OTHER_THREAD];
+	e.stack = s->stacks[0];
+	e.api = string(s, "cudaLaunchKernel");
+	check(profile_write_work(s->w, &e));
+}
+
+static void sample_here(struct python *p, uint64_t time_ns, uint64_t period_ns)
+{
+	p->s->stacks[0] = p->at;
+	sample(p->s, time_ns, OTHER_THREAD, 0, period_ns);
+}
+
+static void run_thread(struct python *p, const char *file)
+{
+	p->at = 0;
+	p->address = 0x2000;
+	enter(p, p->libc, "clone3");
+	enter(p, p->libc, "start_thread");
+	enter(p, p->python, NULL);
+	enter(p, p->python, "_PyEval_EvalFrameDefault");
+	enter_python(p, "Thread._bootstrap", "/usr/lib/python3.11/threading.py", 995);
+	enter_python(p, "load", file, 7);
+	enter(p, p->python, "PyObject_Malloc");
+	enter(p, p->libc, "memcpy");
+}
+
+static void run_server(struct python *p)
+{
+	p->at = 0;
+	p->address = 0x3000;
+	enter(p, p->server, "_start");
+	enter(p, p->libc, NULL);
+	enter(p, p->server, "main");
+	enter(p, p->server, "_ZN6Server3runEv");
+	enter(p, p->server, "PyRun_StringFlags");
+	enter(p, p->server, "_PyEval_EvalFrameDefault");
+	enter_python(p, "<module>", "<string>", 1);
+}
+
+static void write_python(struct sample *s)
+{
+	struct profile_module interpreter = {.kind = MODULE_FILE, .flags = MODULE_PYTHON};
+	struct python p = {.s = s};
+
+	begin(s);
+	p.libc = module(s, MODULE_FILE, "/lib/libc.so.6");
+	p.torch = module(s, MODULE_FILE, "/opt/torch/lib/libtorch_cuda.so");
+	interpreter.path = string(s, "/usr/bin/python3.11");
+	check(profile_add_module(s->w, &interpreter, &p.python));
+	interpreter.path = string(s, "/opt/server");
+	check(profile_add_module(s->w, &interpreter, &p.server));
+	run_training(&p, 30);
+	launch_from(&p, 1, 3000000);
+	sample_here(&p, 1000000, 2000000);
+	run_training(&p, 31);
+	launch_from(&p, 2, 1000000);
+	run_thread(&p, "/home/u/a/util.py");
+	sample_here(&p, 2000000, 1000000);
+	run_thread(&p, "/home/u/b/util.py");
+	sample_here(&p, 3000000, 1000000);
+	run_server(&p);
+	sample_here(&p, 4000000, 500000);
+	/* Before there is a Python frame the interpreter is all there is to see. */
+	start_interpreter(&p);
+	p.address += 0x100;
+	enter(&p, p.python, "Py_InitializeFromConfig");
+	sample_here(&p, 5000000, 250000);
+	p.at = stack(s, 0, named(s, FRAME_NOTE, "[incomplete stack: no unwind information]", NULL, 0));
+	enter(&p, p.python, "_PyEval_EvalFrameDefault");
+	enter_python(&p, "step", "/home/u/train.py", 12);
+	sample_here(&p, 6000000, 125000);
+}
+
 /* 1,000 stacks of 20 frames, 50 kernels: what a training loop looks like. */
 static void write_pairs(struct sample *s, unsigned long count)
 {
@@ -427,6 +555,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "pairs")) {
 		begin(&s);
 		write_pairs(&s, strtoul(argv[3], NULL, 10));
+	} else if (!strcmp(what, "python")) {
+		write_python(&s);
 	} else if (!strcmp(what, "empty")) {
 		begin(&s);
 	} else {

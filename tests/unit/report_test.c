@@ -24,7 +24,7 @@ struct made {
 	struct profile_writer *w;
 	uint32_t main_thread, other_thread, device[2];
 	uint32_t kernel_op[2], copy_op, set_op;
-	uint32_t train_stack, train_again_stack, eval_stack, cut_stack;
+	uint32_t train_stack, train_again_stack, eval_stack, cut_stack, python_stack;
 };
 
 static uint32_t string(struct made *m, const char *text)
@@ -49,6 +49,16 @@ static uint32_t location(struct made *m, enum profile_frame_kind kind, uint32_t 
 	return id;
 }
 
+static uint32_t python_location(struct made *m, const char *name, const char *file, uint32_t line)
+{
+	struct profile_location l = {.kind = FRAME_PYTHON, .name = string(m, name), .file = string(m, file),
+		.line = line};
+	uint32_t id = 0;
+
+	CHECK(profile_add_location(m->w, &l, &id) == 0);
+	return id;
+}
+
 static uint32_t stack(struct made *m, uint32_t parent, uint32_t location_id)
 {
 	uint32_t id = 0;
@@ -62,7 +72,7 @@ static void make_stacks(struct made *m)
 	struct profile_module app = {.kind = MODULE_FILE, .path = string(m, "/opt/app")};
 	struct profile_module cuda = {.kind = MODULE_FILE, .path = string(m, "/lib/libcudart.so.12")};
 	struct profile_module driver = {.kind = MODULE_FILE, .path = string(m, "/lib/libcuda.so.1")};
-	uint32_t app_id = 0, cuda_id = 0, driver_id = 0, base, launch, linked_in, inside, note;
+	uint32_t app_id = 0, cuda_id = 0, driver_id = 0, base, launch, linked_in, inside, note, why;
 
 	CHECK(profile_add_module(m->w, &app, &app_id) == 0);
 	CHECK(profile_add_module(m->w, &cuda, &cuda_id) == 0);
@@ -70,6 +80,7 @@ static void make_stacks(struct made *m)
 	base = stack(m, 0, location(m, FRAME_USER, app_id, 0x10, "main"));
 	launch = location(m, FRAME_USER, cuda_id, 0x20, "cudaLaunchKernel");
 	note = location(m, FRAME_NOTE, 0, 0, NOTE_INCOMPLETE);
+	why = location(m, FRAME_NOTE, 0, 0, "[incomplete stack: no unwind information]");
 	/* The CUDA runtime is in a library for one, and linked into the program for the other. */
 	m->train_stack = stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi"));
 	linked_in = stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
@@ -80,6 +91,7 @@ static void make_stacks(struct made *m)
 		launch);
 	m->eval_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
 	m->cut_stack = stack(m, stack(m, 0, note), location(m, FRAME_USER, app_id, 0x50, "helper"));
+	m->python_stack = stack(m, stack(m, 0, why), python_location(m, "step", "/a/train.py", 3));
 }
 
 static void make_tasks(struct made *m)
@@ -168,6 +180,13 @@ static void write_rest(struct made *m)
 	call = (struct profile_call){.start_ns = 1010 * MS - 10 * US, .duration_ns = 4 * US,
 		.kind = CALL_LAUNCH, .thread = m->main_thread, .api = string(m, "cudaLaunchKernel")};
 	CHECK(profile_write_call(m->w, &call) == 0);
+	call.stack = m->train_stack;
+	CHECK(profile_write_call(m->w, &call) == 0);
+	call.stack = m->cut_stack;
+	CHECK(profile_write_call(m->w, &call) == 0);
+	call.stack = m->python_stack;
+	for (int i = 0; i < 2; i++)
+		CHECK(profile_write_call(m->w, &call) == 0);
 	CHECK(profile_write_pending(m->w, &pending) == 0);
 	CHECK(profile_count_loss(m->w, LOSS_GPU_DROPPED, 1234) == 0);
 	CHECK(profile_set_meta(m->w, META_COMMAND, "./train --fast\x1b[31m") == 0);
@@ -247,7 +266,7 @@ static const char golden[] =
 	"\n"
 	"Calls that ask for GPU work\n"
 	"     total                count      mean       min       max  call\n"
-	"   4.00 us                    1   4.00 us   4.00 us   4.00 us  cudaLaunchKernel\n"
+	"   20.0 us                    5   4.00 us   4.00 us   4.00 us  cudaLaunchKernel\n"
 	"\n"
 	"From launch to start, of work outside graphs\n"
 	"     count      mean       min       p50       p90       p99     p99.9       max\n"
@@ -265,7 +284,11 @@ static const char golden[] =
 	"\n"
 	"Stacks\n"
 	"    50.0 % of 2 stacks of CPU samples are complete\n"
-	"    75.0 % of 4 stacks of GPU work are complete\n"
+	"    50.0 %           1 reason not known\n"
+	"    25.0 % of 4 stacks of launches (taken by bpf) are complete\n"
+	"    50.0 % of them have Python frames\n"
+	"    50.0 %           2 no unwind information\n"
+	"    25.0 %           1 reason not known\n"
 	"\n"
 	"Launches without GPU work\n"
 	"         1 failed\n"
@@ -319,6 +342,11 @@ static void json_holds_the_same_sums(void)
 		"\"backwards\":1,\"in_graphs\":2",
 		"\"failed\":1,\"captured\":0",
 		"\"stack_lost\":2",
+		("\"stacks\":{\"source\":\"bpf\",\"samples\":2,\"samples_incomplete\":1,\"samples_python\":0,"
+		 "\"samples_reasons\":[{\"reason\":\"reason not known\",\"count\":1}],"
+		 "\"launches\":4,\"launches_incomplete\":3,\"launches_python\":2,\"launches_without\":1,"
+		 "\"launches_reasons\":[{\"reason\":\"no unwind information\",\"count\":2},"
+		 "{\"reason\":\"reason not known\",\"count\":1}],\"works\":4,\"works_incomplete\":1}"),
 		"\"gpu_dropped\":1234",
 		"\"command\":\"./train --fast\\u001b[31m\"",
 		"\"incomplete\":null",
