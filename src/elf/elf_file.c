@@ -65,10 +65,14 @@ static struct elf_section section_of(const struct elf_file *f, const GElf_Shdr *
 
 	if (h->sh_size <= UINT64_MAX - h->sh_addr)
 		s.vaddr_end = h->sh_addr + h->sh_size;
-	if (h->sh_type != SHT_NOBITS && !(h->sh_flags & SHF_COMPRESSED) &&
-		in_file(f, h->sh_offset, h->sh_size)) {
-		s.offset = h->sh_offset;
-		s.size = h->sh_size;
+	if (h->sh_type == SHT_NOBITS || !in_file(f, h->sh_offset, h->sh_size))
+		return s;
+	s.compressed = h->sh_flags & SHF_COMPRESSED;
+	s.stored_offset = h->sh_offset;
+	s.stored_size = h->sh_size;
+	if (!s.compressed) {
+		s.offset = s.stored_offset;
+		s.size = s.stored_size;
 	}
 	return s;
 }
@@ -111,6 +115,7 @@ static int load_headers(struct elf_file *f)
 		return error_set(
 			-ENOEXEC, "'%s' has another byte order than this machine", f->path);
 	f->is_64bit = h.e_ident[EI_CLASS] == ELFCLASS64;
+	f->machine = h.e_machine;
 	error = load_segments(f);
 	if (!error)
 		error = load_sections(f);
@@ -230,6 +235,16 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX])
 	return size;
 }
 
+uint16_t elf_file_machine(const struct elf_file *f)
+{
+	return f->machine;
+}
+
+bool elf_file_is_64bit(const struct elf_file *f)
+{
+	return f->is_64bit;
+}
+
 /* Segments may share a page of the file; what is executed is what callers ask for. */
 int elf_file_offset_to_vaddr(struct elf_file *f, uint64_t offset, uint64_t *ret_vaddr)
 {
@@ -264,6 +279,18 @@ const struct elf_segment *elf_find_code(const struct elf_file *f, uint64_t vaddr
 		if (s->executable && vaddr >= s->vaddr && vaddr - s->vaddr < s->memory_size)
 			return s;
 	return NULL;
+}
+
+int elf_file_code_range(
+	const struct elf_file *f, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
+{
+	const struct elf_segment *s = elf_find_code(f, vaddr);
+
+	if (!s)
+		return -ENOENT;
+	*ret_start = s->vaddr;
+	*ret_end = s->vaddr + s->memory_size;
+	return 0;
 }
 
 const struct elf_section *elf_find_section(const struct elf_file *f, uint32_t type)

@@ -41,6 +41,32 @@ void elf_file_search(struct elf_file *f, const struct debug_search *search);
 /* The GNU build id: its size in bytes (at most 20), or 0 when there is none. */
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);
 
+/* The e_machine of its header (elf.h). */
+uint16_t elf_file_machine(const struct elf_file *f);
+bool elf_file_is_64bit(const struct elf_file *f);
+
+/* A section, read whole: a copy of our own, which lasts longer than the file. */
+struct elf_contents {
+	uint8_t *data;
+	size_t size;
+	uint64_t vaddr;
+};
+
+/*
+ * Reads the first section of this name that has contents in the file; one that is kept compressed
+ * is decompressed. 0; -ENOENT: there is none; -EFBIG: it is larger than `limit`; -ENOTSUP: it is
+ * compressed in a way we do not know; or another -errno. All with error_text.
+ */
+int elf_file_read_section(
+	struct elf_file *f, const char *name, size_t limit, struct elf_contents *ret);
+void elf_contents_release(struct elf_contents *c);
+/* Where a section is in memory: 0 or -ENOENT. */
+int elf_file_section_range(
+	struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end);
+/* The bounds of the executable segment that covers `vaddr`: 0 or -ENOENT. */
+int elf_file_code_range(
+	const struct elf_file *f, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
+
 /* 0, or -ENOENT when no loadable segment covers it. */
 int elf_file_offset_to_vaddr(struct elf_file *f, uint64_t offset, uint64_t *ret_vaddr);
 int elf_file_vaddr_to_offset(struct elf_file *f, uint64_t vaddr, uint64_t *ret_offset);

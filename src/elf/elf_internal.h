@@ -17,7 +17,8 @@ struct elf_segment {
 	bool executable;
 };
 
-/* Contents that lie outside the file have offset and size 0. */
+/* Contents that lie outside the file have offset and size 0; so have compressed ones, which only
+ * contents.c reads. */
 struct elf_section {
 	uint64_t offset;
 	uint64_t size;
@@ -28,6 +29,9 @@ struct elf_section {
 	uint32_t link;
 	uint64_t entry_bytes; /* of a table; its alignment where that is not said */
 	bool executable;
+	bool compressed;
+	uint64_t stored_offset; /* of the compressed contents, 0 with size 0 when outside the file */
+	uint64_t stored_size;
 };
 
 struct plt;
@@ -54,6 +58,7 @@ struct elf_file {
 	Elf *elf;
 	uint64_t size;
 	bool is_64bit;
+	uint16_t machine;
 	size_t section_names; /* section index */
 	struct vec(struct elf_segment) segments;
 	struct vec(struct elf_section) sections;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the unwind table (walk/table.h) of an ELF file from its .eh_frame, or .debug_frame where there is none
- * (also from its separate debug file). The sections come from programs nobody vouches for: what is damaged is
- * left out, what cannot be expressed becomes WALK_CFA_UNSUPPORTED, and both are counted.
+ * Makes the unwind table (walk/table.h) of an ELF file from its .eh_frame and .debug_frame (the
+ * latter also from its separate debug file; where both speak of a function, .eh_frame holds). The
+ * sections come from programs nobody vouches for: what is damaged is left out, what cannot be
+ * expressed becomes WALK_CFA_UNSUPPORTED, and both are counted.
+ *
+ * Any thread, one at a time for each elf_file.
  */
 #pragma once
 
@@ -12,11 +15,13 @@
 struct unwind_stats {
 	uint64_t functions;   /* FDEs that were taken */
 	uint64_t damaged;     /* and that were not */
+	uint64_t elsewhere;   /* for code that is not in the file: linkers leave those of dropped
+				 functions */
 	uint64_t unsupported; /* rows of a kind that walkers do not follow */
 };
 
 /* *ret_words: the table, to be freed; its size is in its header. 0; -ENODATA: the file has no unwind
- * information; or another -errno with error_text. `ret_stats` may be NULL. `path`: where `f` was opened. */
-int unwind_build(struct elf_file *f, const char *path, uint32_t **ret_words, struct unwind_stats *ret_stats);
+ * information; or another -errno; all with error_text. `ret_stats` may be NULL. */
+int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *ret_stats);
 /* Whether `count` words are a table whose every index lies within it. */
 bool unwind_table_is_sound(const uint32_t *words, uint64_t count);

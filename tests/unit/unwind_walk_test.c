@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/* The walker over our own stack, with the tables of the files that are mapped here. */
+#include <execinfo.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "elf/vdso.h"
+#include "tap.h"
+#include "unwind/cfi.h"
+#include "unwind/unwind.h"
+
+#define MAPPINGS_MAX 64
+#define WORDS_MAX    (1u << 21)
+#define STACK_BYTES  (128u << 10)
+
+struct image {
+	struct walk_mapping mappings[MAPPINGS_MAX];
+	uint32_t mapping_count;
+	uint32_t *words;
+	uint32_t word_count;
+};
+
+/* What was taken at one moment. */
+struct moment {
+	ucontext_t context;
+	uint8_t stack[STACK_BYTES];
+	size_t stack_size;
+	void *expected[WALK_FRAMES_MAX];
+	int expected_count;
+};
+
+static struct image image;
+static struct moment moment;
+
+static void add_table(struct image *i, struct walk_mapping *m, struct elf_file *f)
+{
+	struct walk_table_header header;
+	uint32_t *words;
+
+	if (unwind_build(f, &words, NULL))
+		return;
+	memcpy(&header, words, sizeof(header));
+	CHECK(unwind_table_is_sound(words, header.words));
+	CHECK(i->word_count + header.words <= WORDS_MAX);
+	memcpy(i->words + i->word_count, words, (size_t)header.words * 4);
+	m->kind = WALK_MAPPING_TABLE;
+	m->table = i->word_count;
+	i->word_count += header.words;
+	free(words);
+}
+
+static void add_mapping(struct image *i, const char *line)
+{
+	struct walk_mapping m = {0};
+	uint64_t offset, vaddr;
+	char permissions[5], path[512] = "";
+	struct elf_file *f;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %511s", &m.start, &m.end,
+		    permissions, &offset, path) < 4 ||
+		permissions[2] != 'x' || i->mapping_count == MAPPINGS_MAX)
+		return;
+	if (!strcmp(path, "[vdso]") ? vdso_open(&f) : path[0] != '/' || elf_file_open(&f, path))
+		return;
+	if (!elf_file_offset_to_vaddr(f, path[0] == '[' ? 0 : offset, &vaddr)) {
+		m.bias = m.start - vaddr;
+		add_table(i, &m, f);
+		i->mappings[i->mapping_count++] = m;
+	}
+	elf_file_close(f);
+}
+
+static bool load_image(struct image *i)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[1024];
+
+	i->words = calloc(WORDS_MAX, 4);
+	i->word_count = WALK_TABLE_ALIGN;
+	if (!maps || !i->words)
+		return false;
+	while (fgets(line, sizeof(line), maps))
+		add_mapping(i, line);
+	fclose(maps);
+	return i->mapping_count > 0;
+}
+
+/* Takes registers, the stack, and what libgcc's unwinder says of them. */
+static __attribute__((noinline)) void take(void)
+{
+	extern void *__libc_stack_end;
+	uintptr_t sp;
+
+	moment.expected_count = backtrace(moment.expected, WALK_FRAMES_MAX);
+	getcontext(&moment.context);
+	sp = (uintptr_t)moment.context.uc_mcontext.gregs[REG_RSP];
+	moment.stack_size = (uintptr_t)__libc_stack_end - sp;
+	if (moment.stack_size > STACK_BYTES)
+		moment.stack_size = STACK_BYTES;
+	memcpy(moment.stack, (void *)sp, moment.stack_size);
+}
+
+static struct unwind_start start_of(const struct moment *m)
+{
+	const greg_t *registers = m->context.uc_mcontext.gregs;
+
+	return (struct unwind_start){
+		.pc = (uint64_t)registers[REG_RIP],
+		.sp = (uint64_t)registers[REG_RSP],
+		.fp = (uint64_t)registers[REG_RBP],
+		.exact = true,
+		.stack = m->stack,
+		.stack_size = m->stack_size,
+		.mappings = image.mappings,
+		.mapping_count = image.mapping_count,
+		.words = image.words,
+		.word_count = image.word_count,
+	};
+}
+
+static void check_frames(void)
+{
+	struct unwind_start start = start_of(&moment);
+	uint64_t frames[WALK_FRAMES_MAX];
+	enum walk_end end;
+	uint32_t depth = unwind_walk(&start, frames, &end);
+
+	CHECK(end == WALK_COMPLETE);
+	CHECK(depth == (uint32_t)moment.expected_count);
+	CHECK(frames[0] & WALK_FRAME_EXACT);
+	for (uint32_t i = 1; i < depth && i < (uint32_t)moment.expected_count; i++)
+		CHECK((frames[i] & WALK_FRAME_ADDRESS) == (uintptr_t)moment.expected[i]);
+}
+
+static int compare_and_take(const void *a, const void *b)
+{
+	if (!moment.expected_count)
+		take();
+	return *(const int *)a - *(const int *)b;
+}
+
+static void a_stack_through_the_c_library_is_walked_to_its_end(void)
+{
+	int items[] = {3, 1, 2};
+
+	moment.expected_count = 0;
+	qsort(items, 3, sizeof(items[0]), compare_and_take);
+	CHECK(moment.expected_count > 4);
+	check_frames();
+}
+
+static void on_signal(int signal)
+{
+	take();
+}
+
+static void a_stack_through_a_signal_handler_is_walked_to_its_end(void)
+{
+	struct unwind_start start;
+	uint64_t frames[WALK_FRAMES_MAX];
+	enum walk_end end;
+	uint32_t depth;
+	int exact = 0;
+
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	start = start_of(&moment);
+	depth = unwind_walk(&start, frames, &end);
+	CHECK(end == WALK_COMPLETE);
+	CHECK(depth == (uint32_t)moment.expected_count);
+	for (uint32_t i = 1; i < depth; i++)
+		exact += (frames[i] & WALK_FRAME_EXACT) != 0;
+	CHECK(exact == 1);
+}
+
+static void a_stack_that_was_cut_ends_with_a_fault(void)
+{
+	struct unwind_start start;
+	uint64_t frames[WALK_FRAMES_MAX];
+	enum walk_end end;
+
+	take();
+	start = start_of(&moment);
+	start.stack_size = 8;
+	CHECK(unwind_walk(&start, frames, &end) >= 1);
+	CHECK(end == WALK_FAULT);
+}
+
+static void a_pending_table_and_an_unknown_address_are_told_apart(void)
+{
+	struct walk_mapping pending = {
+		.start = 0x1000, .end = 0x2000, .kind = WALK_MAPPING_PENDING};
+	struct unwind_start start = {.exact = true, .mappings = &pending, .mapping_count = 1};
+	uint64_t frames[WALK_FRAMES_MAX];
+	enum walk_end end;
+
+	start.pc = 0x1000;
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_PENDING);
+	start.pc = 0x2000;
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_NO_MAPPING);
+}
+
+/*
+ * Code without a table keeps frame pointers; two frames:
+ *
+ *	0x1f00  0x1f18, 0x2000   of the innermost
+ *	0x1f18  0, 0x2000        of its caller, where an entry frame is kept as well
+ */
+static void frames_that_run_python_are_marked_by_their_entries(void)
+{
+	static const uint64_t stack[] = {0x1f18, 0x2000, 0, 0, 0x2000, 0};
+	struct walk_mapping code = {.start = 0x1000, .end = 0x3000};
+	uint64_t frames[WALK_FRAMES_MAX], entries[] = {0x1f18};
+	struct unwind_start start = {
+		.pc = 0x1100,
+		.sp = 0x1f00,
+		.fp = 0x1f00,
+		.exact = true,
+		.stack = (const uint8_t *)stack,
+		.stack_size = sizeof(stack),
+		.mappings = &code,
+		.mapping_count = 1,
+		.entries = entries,
+		.entry_count = 1,
+	};
+	enum walk_end end;
+
+	CHECK(unwind_walk(&start, frames, &end) == 3);
+	CHECK(end == WALK_ASTRAY);
+	CHECK(!(frames[0] & WALK_FRAME_PYTHON));
+	CHECK(frames[1] == (WALK_FRAME_PYTHON | 0x2000));
+	CHECK(frames[2] == 0x2000);
+}
+
+int main(void)
+{
+	if (!load_image(&image)) {
+		printf("1..0 # SKIP no executable mapping can be read\n");
+		return 0;
+	}
+	RUN(a_stack_through_the_c_library_is_walked_to_its_end);
+	RUN(a_stack_through_a_signal_handler_is_walked_to_its_end);
+	RUN(a_stack_that_was_cut_ends_with_a_fault);
+	RUN(a_pending_table_and_an_unknown_address_are_told_apart);
+	RUN(frames_that_run_python_are_marked_by_their_entries);
+	free(image.words);
+	return tap_end();
+}
