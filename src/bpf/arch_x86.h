@@ -4,22 +4,68 @@
 
 #define USER_CS64 0x33 /* arch/x86/include/asm/segment.h: __USER_CS with RPL 3 */
 
+/* arch/x86/include/asm/page_64_types.h: THREAD_SIZE, without KASAN; the entry registers are at its end up to 6.8. */
+#define KERNEL_STACK_BYTES 16384
+
 /* The registers were those of a program, not of the kernel. */
 static __always_inline bool arch_user_mode(const struct pt_regs *regs)
 {
 	return regs->cs & 3;
 }
 
-/* A 64-bit program, whose frames look as stack.h expects. */
+/* Those of them that a walk begins with. */
+static __always_inline void arch_copy_registers(struct pt_regs *to, const struct pt_regs *from)
+{
+	to->cs = from->cs;
+	to->rip = from->rip;
+	to->rsp = from->rsp;
+	to->rbp = from->rbp;
+}
+
+/* A 64-bit program, which is what the walker knows. */
 static __always_inline bool arch_user_64bit(const struct pt_regs *regs)
 {
 	return regs->cs == USER_CS64;
 }
 
-/* On the first instruction of a function the return address is still on top of the stack, where the
- * window has been moved. */
-static __always_inline uint64_t arch_return_address(const struct pt_regs *regs,
-	const struct stack_walk *w)
+static __always_inline uint64_t arch_thread_pointer(struct task_struct *task)
 {
-	return *(const uint64_t *)w->window;
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+/*
+ * The registers with which a task entered the kernel, where the kernel does not tell (before 5.15): at the upper
+ * end of the task's stack. False when what is there does not look like it.
+ */
+static __always_inline bool arch_entry_registers(struct task_struct *task, struct pt_regs *ret)
+{
+	uint64_t top = (uint64_t)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES;
+
+	return !bpf_probe_read_kernel(ret, sizeof(*ret), (const void *)(top - sizeof(*ret))) &&
+	       arch_user_mode(ret);
+}
+
+/* A walk from where the program was interrupted, or entered the kernel. */
+static __always_inline void arch_begin_interrupted(struct walk *w, const struct pt_regs *regs)
+{
+	w->pc = regs->rip;
+	w->sp = regs->rsp;
+	w->fp = regs->rbp;
+	w->lr = 0;
+	w->exact = 1;
+}
+
+/* A walk from the caller of a function whose first instruction has not run yet: the return address is still on top
+ * of the stack. */
+static __always_inline bool arch_begin_called(struct walk *w, const struct pt_regs *regs)
+{
+	w->pc = 0;
+	w->sp = regs->rsp;
+	w->fp = regs->rbp;
+	w->lr = 0;
+	w->exact = 0;
+	if (!walk_home_read(w, w->sp, &w->pc))
+		return false;
+	w->sp += 8;
+	return true;
 }

@@ -30,15 +30,18 @@
 
 #include "bpf/events.h"
 #include "bpf/kernel_types.h"
-#include "bpf/spaces.h"
-#include "bpf/stack.h"
+#include "bpf/walker.h"
 #include "bpf/arch_x86.h"
+#include "bpf/stack.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* Set before loading. */
 const volatile bool whole_system;
 const volatile uint64_t wakeup_bytes; /* wake the reader when a ring holds this much */
+
+#define SAMPLE_RING_BYTES (4 << 20)
+#define LAUNCH_RING_BYTES (8 << 20)
 
 struct bpf_losses lost;
 uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
@@ -62,12 +65,12 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, SAMPLE_RING_BYTES);
 } samples SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, LAUNCH_RING_BYTES);
 } launches SEC(".maps");
 
 struct {
@@ -337,37 +340,93 @@ int track_wanted(struct bpf_iter__task *ctx)
 
 /* ------------------------------------------------------------------ launches */
 
-struct launch_buffer {
-	uint32_t pid;
-	uint32_t hits;
-	struct bpf_launch_event event;
-	uint64_t frames[WALK_FRAMES_MAX];
-	struct stack_walk walk;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct launch_buffer);
-} thread_launch_buffers SEC(".maps");
+	__type(value, struct stack_buffer);
+} thread_buffers SEC(".maps");
+
+/* Those that belong to a CPU: to its sampler and, without task storage, to its launches. */
+enum {
+	SAMPLE_BUFFER,
+	LAUNCH_BUFFER,
+	CPU_BUFFERS
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, CPU_BUFFERS);
 	__type(key, uint32_t);
-	__type(value, struct launch_buffer);
-} cpu_launch_buffers SEC(".maps");
+	__type(value, struct stack_buffer);
+} cpu_buffers SEC(".maps");
+
+/* One step each of the walks in these buffers; see walker.h. */
+
+__noinline int step_thread_native(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
+
+	return b && native_step(b);
+}
+
+__noinline int step_thread_python(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
+
+	return b && python_step(b);
+}
+
+__noinline int step_cpu_native(uint32_t buffer)
+{
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	return b && native_step(b);
+}
+
+__noinline int step_cpu_python(uint32_t buffer)
+{
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+
+	return b && python_step(b);
+}
+
+/* Takes the stack that begins with the walker's registers. `buffer`: one of a CPU, or CPU_BUFFERS for the thread's. */
+static __always_inline void take_user_stack(struct stack_buffer *b, uint32_t buffer)
+{
+	if (python_begin(b, b->pid))
+		for (int i = 0; i < WALK_PYTHON_STEPS_MAX; i++)
+			if (!(buffer == CPU_BUFFERS ? step_thread_python()
+						    : step_cpu_python(buffer)))
+				break;
+	native_begin(b);
+	for (int i = 0; i < WALK_FRAMES_MAX; i++)
+		if (!(buffer == CPU_BUFFERS ? step_thread_native() : step_cpu_native(buffer)))
+			break;
+}
+
+/* There is no stack, for this reason. */
+static __always_inline void take_no_stack(struct stack_buffer *b, uint32_t end)
+{
+	b->start.pc = 0;
+	b->python.depth = 0;
+	b->python.complete = 1;
+	b->new_code = 0;
+	b->walker.depth = 0;
+	b->walker.generation = 0;
+	b->walker.walk.end = end;
+}
 
 /* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
 #define HITS_PER_QUERY 16
 
-static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffer *b)
+static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
 {
-	struct bpf_launch_event *e = &b->event;
-	struct stack_walk *w = &b->walk;
+	struct bpf_launch_event *e = &b->record.launch;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
-	uint64_t depth, named = PT_REGS_PARM3(ctx);
+	uint64_t size, named = PT_REGS_PARM3(ctx);
 
 	e->time_ns = bpf_ktime_get_ns();
 	e->instance = PT_REGS_PARM1(ctx);
@@ -377,28 +436,28 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct launch_buffe
 	e->stack_number = named >> 8 & 0xffffff;
 	e->chain_depth = named >> 32 & 0xff;
 	e->code_generation = named >> 40;
-	begin_walk(w, PT_REGS_FP(ctx));
-	if (move_window(w, PT_REGS_SP(ctx))) {
-		b->frames[0] = arch_return_address(ctx, w);
-		walk_frames(w, b->frames);
-	} else {
-		b->frames[0] = 0;
-		w->end = WALK_FAULT;
-	}
-	depth = walked_depth(w);
-	e->stack = (struct bpf_stack){.user_depth = depth, .walk_end = w->end};
-	if (!(b->hits++ % HITS_PER_QUERY))
+	walker_begin(&b->walker, b->pid);
+	if (arch_begin_called(&b->walker.walk, ctx))
+		take_user_stack(b, buffer);
+	else
+		take_no_stack(b, WALK_FAULT);
+	size = sizeof(*e) + finish_stack(b, &e->stack, 0) * sizeof(uint64_t);
+	if (wakes_for_code(b, e->time_ns))
+		flags = BPF_RB_FORCE_WAKEUP;
+	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
-	if (bpf_ringbuf_output(&launches, e, sizeof(*e) + depth * sizeof(uint64_t), flags))
+	if (wants_raw(b, &launches, LAUNCH_RING_BYTES) &&
+		send_raw(b, &launches, e, size, offsetof(struct bpf_launch_event, stack), flags))
+		return;
+	if (bpf_ringbuf_output(&launches, e, size, flags))
 		count(&lost.launches);
 }
 
-static __always_inline void name_thread(struct launch_buffer *b, struct task_struct *task,
-	uint32_t pid)
+static __always_inline void name_thread(struct stack_buffer *b, struct task_struct *task, uint32_t pid)
 {
 	b->pid = pid;
-	b->event.pid = pid;
-	b->event.tid = reported_id(task, BPF_CORE_READ(task, pid));
+	b->record.launch.pid = pid;
+	b->record.launch.tid = reported_id(task, BPF_CORE_READ(task, pid));
 }
 
 /* The launch marker is being called: kernels with task storage. */
@@ -406,22 +465,22 @@ SEC("uprobe")
 int on_launch(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct launch_buffer *b = bpf_task_storage_get(&thread_launch_buffers, task, NULL, 0);
+	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
 	uint32_t pid;
 
 	if (!b) {
 		pid = recorded_pid(task);
 		if (!pid)
 			return 0;
-		b = bpf_task_storage_get(&thread_launch_buffers, task, NULL,
-			BPF_LOCAL_STORAGE_GET_F_CREATE);
+		b = bpf_task_storage_get(
+			&thread_buffers, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!b) {
 			count(&lost.launches);
 			return 0;
 		}
 		name_thread(b, task, pid);
 	}
-	send_launch(ctx, b);
+	send_launch(ctx, b, CPU_BUFFERS);
 	return 0;
 }
 
@@ -430,70 +489,48 @@ SEC("uprobe")
 int on_launch_without_storage(struct pt_regs *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	uint32_t zero = 0, pid = recorded_pid(task);
-	struct launch_buffer *b = bpf_map_lookup_elem(&cpu_launch_buffers, &zero);
+	uint32_t buffer = LAUNCH_BUFFER, pid = recorded_pid(task);
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
 	if (!pid || !b)
 		return 0;
 	name_thread(b, task, pid);
-	send_launch(ctx, b);
+	send_launch(ctx, b, LAUNCH_BUFFER);
 	return 0;
 }
 
 /* ------------------------------------------------------------------ timer samples */
-
-struct sample_buffer {
-	struct bpf_sample_event event;
-	uint64_t frames[WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX];
-	struct stack_walk walk;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct sample_buffer);
-} sample_buffers SEC(".maps");
 
 /* The registers of the program that runs on this CPU; false when the kernel cannot tell. */
 static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
 	struct pt_regs *ret_regs)
 {
 	if (arch_user_mode((struct pt_regs *)&ctx->regs)) {
-		ret_regs->cs = ctx->regs.cs;
-		PT_REGS_IP(ret_regs) = PT_REGS_IP(&ctx->regs);
-		PT_REGS_FP(ret_regs) = PT_REGS_FP(&ctx->regs);
+		arch_copy_registers(ret_regs, (const struct pt_regs *)&ctx->regs);
 		return true;
 	}
 	/* Both helpers since 5.15. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return false;
+		return arch_entry_registers(
+			(struct task_struct *)bpf_get_current_task(), ret_regs);
 	return !bpf_probe_read_kernel(ret_regs, sizeof(*ret_regs),
 		(const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 }
 
 /* The user side of the current thread, from where it entered the kernel or was interrupted. */
-static __always_inline void take_user_stack(struct bpf_perf_event_data *ctx,
-	struct sample_buffer *b)
+static __always_inline void take_sampled_stack(struct bpf_perf_event_data *ctx, struct stack_buffer *b)
 {
-	struct stack_walk *w = &b->walk;
 	struct pt_regs regs = {};
-	long size;
 
+	walker_begin(&b->walker, b->pid);
 	if (!user_registers(ctx, &regs)) {
-		size = bpf_get_stack(ctx, b->frames, BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t),
-			BPF_F_USER_STACK);
-		w->depth = size > 0 ? (uint32_t)size / sizeof(uint64_t) : 0;
-		w->end = WALK_UNKNOWN;
-		return;
+		take_no_stack(b, WALK_UNKNOWN);
+	} else if (!arch_user_64bit(&regs)) {
+		take_no_stack(b, WALK_UNSUPPORTED);
+	} else {
+		arch_begin_interrupted(&b->walker.walk, &regs);
+		take_user_stack(b, SAMPLE_BUFFER);
 	}
-	b->frames[0] = PT_REGS_IP(&regs) | WALK_FRAME_EXACT;
-	begin_walk(w, PT_REGS_FP(&regs));
-	w->base = w->fp + 1; /* a window that holds nothing yet */
-	if (arch_user_64bit(&regs))
-		walk_frames(w, b->frames);
-	else
-		w->end = WALK_ASTRAY;
 }
 
 static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ctx, uint64_t *frames)
@@ -505,42 +542,44 @@ static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ct
 	return size > 0 ? (uint64_t)size / sizeof(uint64_t) : 0;
 }
 
+static __always_inline void send_sample(struct stack_buffer *b, uint64_t kernel_depth)
+{
+	struct bpf_sample_event *e = &b->record.sample;
+	uint64_t size = sizeof(*e) + finish_stack(b, &e->stack, kernel_depth) * sizeof(uint64_t);
+	uint64_t flags = wakes_for_code(b, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
+
+	if (wants_raw(b, &samples, SAMPLE_RING_BYTES) &&
+		send_raw(b, &samples, e, size, offsetof(struct bpf_sample_event, stack), flags))
+		return;
+	if (bpf_ringbuf_output(&samples, e, size, flags))
+		count(&lost.samples);
+}
+
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	uint32_t zero = 0, pid = recorded_pid(task);
-	uint64_t user_depth, kernel_depth, size;
-	struct sample_buffer *b;
+	uint32_t buffer = SAMPLE_BUFFER, pid = recorded_pid(task);
+	struct stack_buffer *b;
 
 	if (!pid)
 		return 0;
-	b = bpf_map_lookup_elem(&sample_buffers, &zero);
+	b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 	if (!b)
 		return 0;
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD) {
-		b->walk.depth = 0;
-		b->walk.end = WALK_NONE;
-	} else {
-		take_user_stack(ctx, b);
-	}
-	user_depth = walked_depth(&b->walk);
-	kernel_depth = take_kernel_stack(ctx, b->frames + user_depth);
-	b->event = (struct bpf_sample_event){
+	b->pid = pid;
+	b->record.sample = (struct bpf_sample_event){
 		.time_ns = bpf_ktime_get_ns(),
 		.period_ns = ctx->sample_period,
 		.pid = pid,
 		.tid = reported_id(task, BPF_CORE_READ(task, pid)),
 		.cpu = bpf_get_smp_processor_id(),
-		.stack = {.user_depth = user_depth,
-			.kernel_depth = kernel_depth,
-			.walk_end = b->walk.end},
 	};
-	bpf_get_current_comm(b->event.comm, sizeof(b->event.comm));
-	size = sizeof(b->event) + (user_depth + kernel_depth) * sizeof(uint64_t);
-	if (size > sizeof(b->event) + sizeof(b->frames))
-		size = sizeof(b->event) + sizeof(b->frames);
-	if (bpf_ringbuf_output(&samples, b, size, wakeup_flags(&samples)))
-		count(&lost.samples);
+	bpf_get_current_comm(b->record.sample.comm, sizeof(b->record.sample.comm));
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		take_no_stack(b, WALK_NONE);
+	else
+		take_sampled_stack(ctx, b);
+	send_sample(b, take_kernel_stack(ctx, b->record.words + walker_depth(&b->walker)));
 	return 0;
 }

@@ -21,6 +21,10 @@ struct mm_struct {
 	unsigned long arg_end;
 };
 
+struct thread_struct {
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -28,6 +32,8 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct mm_struct *mm;
+	void *stack;
+	struct thread_struct thread;
 	char comm[16];
 };
 

@@ -1,118 +1,280 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How user stacks are taken: by following frame pointers. This is the one place to change when a
- * walker over unwind tables takes over.
+ * A whole stack: Python's frames first, because they mark native frames as theirs, then the native ones, and where
+ * these came to code whose table is not ready, what a later walk needs.
  *
- * We walk ourselves instead of calling bpf_get_stack because the kernel's walk does not say how it
- * ended, misses the caller of a function whose first instruction is a probed nop (it knows only
- * `push %rbp` and endbr64), and shares a per-CPU buffer that a preempted program can find
- * overwritten.
+ *	record	[ head | native | kernel | Python ]		as events.h says
+ *		[ head | native | kernel | Python | entries | registers | stack ]
  *
- * Reading user memory costs by the call far more than by the byte: a window of the stack is copied
- * at once, and a frame that lies in it costs a few instructions.
+ * The second kind is rare and large: it is made in the ring, in a reservation of the largest size, and only as
+ * long as half of the ring is free, so that it displaces no other records. Code that stays unknown stops being
+ * sent.
  *
- *	sp ->	[ window ................ ]
- *		   ^frame  ^frame  ^frame      ^frame: the next window begins here
+ * Code objects that were not seen lately are worth waking the reader for: their names are read from the
+ * program's memory, and may be gone soon.
  */
 #pragma once
 
-#define STACK_WINDOW 2048 /* bytes */
+#include "bpf/walker.h"
+#include "walk/python_walk.h"
 
-/* What the frame pointer points to, on x86-64 and arm64 alike. */
-struct stack_frame {
-	uint64_t next;
-	uint64_t return_address;
+#define RECORD_WORDS	(WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
+#define RAW_BYTES	32768
+#define RAW_PAGES	(RAW_BYTES / PAGE_BYTES)
+#define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
+#define RAW_UNKNOWN_MAX 64   /* and while nobody knows it */
+#define CODE_OBJECTS	16384
+#define WAKE_PAUSE_NS	1000000
+
+/* A record before it is sent. Both kinds of heads end where the words begin. */
+struct record {
+	union {
+		struct bpf_sample_event sample;
+		struct {
+			uint8_t unused[sizeof(struct bpf_sample_event) -
+				       sizeof(struct bpf_launch_event)];
+			struct bpf_launch_event launch;
+		};
+	};
+	uint64_t words[RECORD_WORDS];
 };
 
-/*
- * The state of one walk. It lives in the memory of a map, not in registers, for the verifier's
- * sake: what is loaded from a map has no history, so that it sees the same state in every turn of
- * the loop however it came there, instead of following each combination of turns (15 thousand steps
- * instead of 600).
- */
-struct stack_walk {
-	uint64_t base; /* where the window is */
-	uint64_t fp;
-	uint32_t depth; /* frames so far */
-	uint32_t end;   /* enum walk_end */
-	uint32_t size;  /* of the window: how much was there to read */
-	uint8_t window[STACK_WINDOW];
+struct raw_record {
+	struct record record;
+	uint64_t entries[WALK_PYTHON_ENTRIES_MAX];
+	struct bpf_raw_stack start;
+	uint8_t stack[RAW_BYTES];
 };
 
-/*
- * Moves the window to `base`. Near the upper end of a stack there is less than a window left: then
- * it holds one frame, and the next is read when it is needed.
- */
-static __always_inline bool move_window(struct stack_walk *w, uint64_t base)
+struct stack_buffer {
+	uint32_t pid;
+	uint32_t hits;
+	struct bpf_raw_stack start; /* pc 0: no walk can begin there */
+	struct walker walker;
+	struct walk_python interpreter;
+	struct walk_python_stack python;
+	uint32_t next_entry; /* of python.entries */
+	uint32_t new_code;
+	struct record record;
+};
+
+/* How often raw material was sent, by the generation of mappings and the page of the unknown code, or by process. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+} raw_counts SEC(".maps");
+
+/* Python code objects seen lately, where their hash says. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CODE_OBJECTS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} code_objects SEC(".maps");
+
+uint64_t woken_ns; /* when code objects last woke the reader */
+
+/* ------------------------------------------------------------------ Python */
+
+static bool walk_python_home_read(
+	struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size)
 {
-	w->base = base;
-	w->size = STACK_WINDOW;
-	if (!bpf_probe_read_user(w->window, STACK_WINDOW, (const void *)base))
-		return true;
-	w->size = sizeof(struct stack_frame);
-	return !bpf_probe_read_user(w->window, sizeof(struct stack_frame), (const void *)base);
+	uint64_t bytes = size;
+
+	if (!__builtin_constant_p(size)) {
+		asm volatile("" : "+r"(bytes));
+		bytes &= sizeof(s->words) - 1;
+	}
+	return !bpf_probe_read_user(ret, bytes, (const void *)address);
 }
 
-/* Brings the frame at w->fp into the window: its place there, or STACK_WINDOW. */
-static __always_inline uint64_t frame_offset(struct stack_walk *w)
+static bool walk_python_home_state(
+	struct walk_python_stack *s, const struct walk_python *p, uint64_t *ret)
 {
-	uint64_t offset = w->fp - w->base;
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
-	if (offset <= w->size - sizeof(struct stack_frame))
-		return offset;
-	return move_window(w, w->fp) ? 0 : STACK_WINDOW;
+	return walk_python_state_of(s, p, arch_thread_pointer(task), ret);
 }
 
-/*
- * Walks on from the frame at w->fp: puts return addresses into frames[w->depth..], and how many
- * frames there are then into w->depth.
- *
- * A stack grows downwards, so the frame of a caller lies above; insisting on that ends walks
- * through registers that hold no frame pointer early, where they would only cost time. (It also
- * ends a walk at a signal handler that runs on a stack of its own.)
- */
-static __always_inline void walk_frames(struct stack_walk *w, uint64_t *frames)
+/* Notes a frame's code object. */
+static __always_inline void note_code(struct stack_buffer *b, uint64_t code)
 {
-	uint32_t depth;
+	uint32_t index = ((code ^ (uint64_t)b->pid << 32) * 0x9e3779b97f4a7c15ull) >> 50;
+	uint64_t *slot = bpf_map_lookup_elem(&code_objects, &index);
 
-	w->end = WALK_DEPTH;
-	if (!w->fp || w->fp & 7) {
-		w->end = w->fp ? WALK_ASTRAY : WALK_ZERO;
+	_Static_assert(CODE_OBJECTS == 1 << (64 - 50), "the hash gives an index");
+	if (!slot || *slot == (code ^ b->pid))
 		return;
-	}
-	for (depth = 1; depth < WALK_FRAMES_MAX; depth++) {
-		uint64_t offset = frame_offset(w);
-		const struct stack_frame *frame;
-		uint64_t fp = w->fp;
-
-		if (offset > STACK_WINDOW - sizeof(*frame)) {
-			w->end = WALK_FAULT;
-			break;
-		}
-		frame = (const struct stack_frame *)(w->window + offset);
-		frames[depth] = frame->return_address;
-		w->depth = depth + 1;
-		w->fp = frame->next;
-		if (w->fp <= fp || w->fp & 7) {
-			w->end = w->fp ? WALK_ASTRAY : WALK_ZERO;
-			break;
-		}
-	}
+	*slot = code ^ b->pid;
+	b->new_code = 1;
 }
 
-/* Begins with frames[0], which the caller has set, and the frame pointer. */
-static __always_inline void begin_walk(struct stack_walk *w, uint64_t fp)
+/* Takes one Python frame: false when there is no further one. */
+static __always_inline bool python_step(struct stack_buffer *b)
 {
-	w->fp = fp;
-	w->depth = 1;
-}
+	struct walk_python_stack *s = &b->python;
+	uint64_t depth = s->depth;
+	bool on = walk_python_step(s, &b->interpreter);
 
-/* How many frames were found; never more than fit, as the verifier can see. */
-static __always_inline uint64_t walked_depth(const struct stack_walk *w)
-{
-	uint64_t depth = w->depth;
-
-	/* The bound has to be on the register that is used, not on a copy of it. */
 	asm volatile("" : "+r"(depth));
-	return depth > WALK_FRAMES_MAX ? WALK_FRAMES_MAX : depth;
+	if (s->depth > depth && depth < WALK_PYTHON_FRAMES_MAX)
+		note_code(b, s->frames[depth].code);
+	return on;
+}
+
+/* Whether there are Python frames to take. */
+static __always_inline bool python_begin(struct stack_buffer *b, uint32_t pid)
+{
+	const struct walk_python *p = bpf_map_lookup_elem(&pythons, &pid);
+
+	b->new_code = 0;
+	b->python.depth = 0;
+	b->python.entry_count = 0;
+	b->python.complete = 1;
+	__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
+	if (!p)
+		return false;
+	b->interpreter = *p;
+	if (!walk_python_begin(&b->python, &b->interpreter)) {
+		b->python.complete = 1; /* the thread runs no Python */
+		return false;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------ native frames */
+
+static __always_inline void next_entry(struct stack_buffer *b)
+{
+	uint64_t i = b->next_entry++;
+
+	asm volatile("" : "+r"(i));
+	b->walker.walk.entry =
+		i < WALK_PYTHON_ENTRIES_MAX && i < b->python.entry_count ? b->python.entries[i] : 0;
+}
+
+/* Takes one native frame: false when there is no further one. */
+static __always_inline bool native_step(struct stack_buffer *b)
+{
+	uint64_t frame;
+	bool on = walker_step(&b->walker, b->record.words, &frame);
+
+	if (frame & WALK_FRAME_PYTHON)
+		next_entry(b);
+	return on;
+}
+
+/* The walker's registers are set, and Python's frames are there. */
+static __always_inline void native_begin(struct stack_buffer *b)
+{
+	const struct walk *w = &b->walker.walk;
+
+	b->start = (struct bpf_raw_stack){
+		.pc = w->pc, .sp = w->sp, .fp = w->fp, .lr = w->lr, .exact = w->exact};
+	b->next_entry = 0;
+	next_entry(b);
+	if (b->python.depth && b->interpreter.layout == WALK_PYTHON_OBJECTS)
+		__builtin_memcpy(b->walker.walk.loops, b->interpreter.loops,
+			sizeof(b->interpreter.loops));
+}
+
+/* ------------------------------------------------------------------ records */
+
+/* Puts Python's frames behind the words that are there, fills in the head and returns how many words there are. */
+static __always_inline uint64_t finish_stack(
+	struct stack_buffer *b, struct bpf_stack *head, uint64_t kernel_depth)
+{
+	uint64_t python_depth = b->python.depth, native_depth = walker_depth(&b->walker), words;
+
+	asm volatile("" : "+r"(python_depth));
+	if (python_depth > WALK_PYTHON_FRAMES_MAX)
+		python_depth = WALK_PYTHON_FRAMES_MAX;
+	words = native_depth + kernel_depth;
+	asm volatile("" : "+r"(words));
+	if (words > WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX)
+		return 0;
+	bpf_probe_read_kernel(b->record.words + words, python_depth * sizeof(*b->python.frames),
+		b->python.frames);
+	*head = (struct bpf_stack){.user_depth = native_depth,
+		.kernel_depth = kernel_depth,
+		.python_depth = python_depth,
+		.walk_end = walker_end(&b->walker),
+		.python_incomplete = !b->python.complete,
+		.space = b->walker.generation};
+	return words + 2 * python_depth;
+}
+
+/* Whether the reader should hear at once of code objects that are new. */
+static __always_inline bool wakes_for_code(struct stack_buffer *b, uint64_t now_ns)
+{
+	if (!b->new_code || now_ns - woken_ns < WAKE_PAUSE_NS)
+		return false;
+	woken_ns = now_ns;
+	return true;
+}
+
+/* Whether the stack is worth its raw material. */
+static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64_t ring_bytes)
+{
+	const struct walk *w = &b->walker.walk;
+	uint64_t key = b->walker.generation ? (uint64_t)b->walker.generation << 32 |
+						      (uint32_t)(w->pc / PAGE_BYTES)
+					    : b->pid;
+	uint32_t one = 1, *sent;
+
+	if ((w->end != WALK_PENDING && w->end != WALK_NO_MAPPING) || !b->start.pc ||
+		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
+		return false;
+	sent = bpf_map_lookup_elem(&raw_counts, &key);
+	if (!sent) {
+		bpf_map_update_elem(&raw_counts, &key, &one, BPF_ANY);
+		return true;
+	}
+	return (*sent)++ < (w->end == WALK_PENDING ? RAW_PENDING_MAX : RAW_UNKNOWN_MAX);
+}
+
+/* Copies the stack from `sp` on, as far as it can be read: to `end` in the record; how far that reaches. */
+static __always_inline uint64_t add_stack(struct raw_record *r, uint64_t end, uint64_t sp)
+{
+	uint64_t size = PAGE_BYTES - sp % PAGE_BYTES;
+
+	for (int i = 0; i < RAW_PAGES; i++) {
+		asm volatile("" : "+r"(end));
+		if (end > sizeof(*r) - PAGE_BYTES ||
+			bpf_probe_read_user((uint8_t *)r + end, size, (const void *)sp))
+			break;
+		end += size;
+		sp += size;
+		size = PAGE_BYTES;
+	}
+	return end;
+}
+
+/*
+ * Sends a record of `size` bytes, which begins at `head`, with raw material behind it: false when the ring has no
+ * room. `stack` says where in it the description of the stack is.
+ */
+static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const void *head,
+	uint64_t size, uint64_t stack, uint64_t flags)
+{
+	struct raw_record *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+	uint64_t entries = b->python.entry_count, begin;
+	struct bpf_stack *s;
+
+	if (!r)
+		return false;
+	asm volatile("" : "+r"(entries));
+	if (entries > WALK_PYTHON_ENTRIES_MAX)
+		entries = WALK_PYTHON_ENTRIES_MAX;
+	s = (struct bpf_stack *)((uint8_t *)r + stack);
+	bpf_probe_read_kernel(r, size, head);
+	bpf_probe_read_kernel((uint8_t *)r + size, entries * sizeof(uint64_t), b->python.entries);
+	begin = size + entries * sizeof(uint64_t);
+	*(struct bpf_raw_stack *)((uint8_t *)r + begin) = b->start;
+	s->entry_count = entries;
+	s->raw_size = (add_stack(r, begin + sizeof(b->start), b->start.sp) - begin) & ~7u;
+	bpf_ringbuf_submit(r, flags);
+	return true;
 }

@@ -135,8 +135,7 @@ static void configure(struct programs *p, const struct capture_options *options,
 		uprobe_prepare_multi(bpf->progs.on_launch);
 		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
 	}
-	bpf_map__set_autocreate(bpf->maps.thread_launch_buffers, storage);
-	bpf_map__set_autocreate(bpf->maps.cpu_launch_buffers, options->launches && !storage);
+	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
 }
 
 static int load(struct programs *p, const struct capture_options *options, bool multi)
