@@ -13,6 +13,7 @@
 #define RAW(type, member)                {FIELD(type, member), .raw = true}
 #define LIMITED(type, member, low, high) {FIELD(type, member), .minimum = (low), .maximum = (high)}
 #define ID(type, member, table)          {FIELD(type, member), .refers = (table)}
+#define ADDED_ID(type, member, table)    {FIELD(type, member), .refers = (table), .added = true}
 #define REQUIRED_ID(type, member, table) {FIELD(type, member), .refers = (table), .minimum = 1}
 
 static const struct entry_field module_fields[] = {
@@ -30,6 +31,7 @@ static const struct entry_field location_fields[] = {
 	ID(profile_location, name, TABLE_STRINGS),
 	ID(profile_location, file, TABLE_STRINGS),
 	NUMBER(profile_location, line),
+	ADDED_ID(profile_location, inlined, TABLE_INLINES),
 };
 
 static const struct entry_field stack_fields[] = {
@@ -80,6 +82,20 @@ static const struct entry_field op_fields[] = {
 	LIMITED(profile_op, target_memory, 0, MEMORY_KINDS - 1),
 };
 
+static const struct entry_field inline_fields[] = {
+	ID(profile_inline, caller, TABLE_INLINES),
+	ID(profile_inline, name, TABLE_STRINGS),
+	ID(profile_inline, file, TABLE_STRINGS),
+	NUMBER(profile_inline, line),
+};
+
+static const struct entry_field segment_fields[] = {
+	REQUIRED_ID(profile_segment, module, TABLE_MODULES),
+	NUMBER(profile_segment, offset),
+	NUMBER(profile_segment, size),
+	NUMBER(profile_segment, vaddr),
+};
+
 #define FORMAT(text, type, may_update, struct_name, list)                                          \
 	{                                                                                          \
 		.name = (text), .chunk = (type), .updates = (may_update),                          \
@@ -98,6 +114,10 @@ const struct entry_format entry_formats[TABLE_COUNT] = {
 	[TABLE_THREADS] = FORMAT("thread", CHUNK_THREADS, true, profile_thread, thread_fields),
 	[TABLE_DEVICES] = FORMAT("device", CHUNK_DEVICES, false, profile_device, device_fields),
 	[TABLE_OPS] = FORMAT("op", CHUNK_OPS, false, profile_op, op_fields),
+	[TABLE_INLINES] =
+		FORMAT("inlined function", CHUNK_INLINES, false, profile_inline, inline_fields),
+	[TABLE_SEGMENTS] =
+		FORMAT("segment", CHUNK_SEGMENTS, false, profile_segment, segment_fields),
 };
 
 _Static_assert(sizeof(op_fields) / sizeof(op_fields[0]) * 5 <= ENTRY_MAX_BYTES &&
@@ -169,8 +189,11 @@ bool entry_is_valid(enum profile_table table, const void *entry, uint32_t own_id
 uint8_t *entry_encode(enum profile_table table, const void *entry, uint8_t *p)
 {
 	const struct entry_format *format = &entry_formats[table];
+	size_t count = format->field_count;
 
-	for (size_t i = 0; i < format->field_count; i++) {
+	while (format->fields[count - 1].added && !load(entry, &format->fields[count - 1]))
+		count--;
+	for (size_t i = 0; i < count; i++) {
 		const struct entry_field *field = &format->fields[i];
 
 		if (field->raw) {

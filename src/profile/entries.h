@@ -15,7 +15,8 @@
 
 #include "profile/model.h"
 
-/* The order is that of the chunks in the file: what an entry refers to comes before it. */
+/* The order is that of the chunks in the file: what an entry refers to comes before it (but for a
+ * location's inlined function, which comes with an update). */
 enum profile_table {
 	TABLE_STRINGS = 1,
 	TABLE_MODULES,
@@ -25,6 +26,8 @@ enum profile_table {
 	TABLE_THREADS,
 	TABLE_DEVICES,
 	TABLE_OPS,
+	TABLE_INLINES,
+	TABLE_SEGMENTS,
 	TABLE_COUNT
 };
 

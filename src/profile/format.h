@@ -44,6 +44,8 @@
 #define CHUNK_THREADS   CHUNK_TYPE('T', 'H', 'R', 'D')
 #define CHUNK_DEVICES   CHUNK_TYPE('D', 'E', 'V', 'S')
 #define CHUNK_OPS       CHUNK_TYPE('O', 'P', 'S', ' ')
+#define CHUNK_INLINES   CHUNK_TYPE('I', 'N', 'L', 'N')
+#define CHUNK_SEGMENTS  CHUNK_TYPE('S', 'E', 'G', 'S')
 #define CHUNK_UPDATES   CHUNK_TYPE('U', 'P', 'D', 'T')
 #define CHUNK_EVENTS    CHUNK_TYPE('E', 'V', 'T', 'S')
 #define CHUNK_LOSSES    CHUNK_TYPE('L', 'O', 'S', 'S')

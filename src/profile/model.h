@@ -4,6 +4,7 @@
  *
  *	   strings <---- everything that has a name
  *	   modules <-- locations <-- stacks (a trie: parent + location)
+ *	  segments --^       `----> inlines (a trie: caller + name and line)
  *	 processes <-- threads
  *	   devices <-- ops (what a piece of GPU work is: kernel + shape, kind of copy, ...)
  *
@@ -70,8 +71,29 @@ struct profile_location {
 	uint32_t module;
 	uint64_t address;
 	uint32_t name; /* string */
-	uint32_t file; /* string */
+	uint32_t file; /* string: where in the function called `name` it is */
 	uint32_t line;
+	uint32_t inlined; /* inline id: the innermost function inlined here; comes with a symbol */
+};
+
+/*
+ * A function that the compiler put into its caller: where the code of a location belongs to such functions,
+ * these are frames between its leaf side and the location's own function. Line and file say where in this
+ * function the code (or the next inlined function's call) is.
+ */
+struct profile_inline {
+	uint32_t caller; /* inline id: what it was put into; 0: the location's own function */
+	uint32_t name;	 /* string */
+	uint32_t file;	 /* string */
+	uint32_t line;
+};
+
+/* Where a module's code was linked to run, for names that are looked up without the file. */
+struct profile_segment {
+	uint32_t module;
+	uint64_t offset; /* in the file */
+	uint64_t size;
+	uint64_t vaddr;
 };
 
 /* A stack is the id of its leaf node; following `parent` to 0 leads to the root. */

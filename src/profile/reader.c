@@ -207,6 +207,8 @@ union any_entry {
 	struct profile_thread thread;
 	struct profile_device device;
 	struct profile_op op;
+	struct profile_inline inlined;
+	struct profile_segment segment;
 };
 
 static int read_entries(struct profile_reader *r, enum profile_table table, const uint8_t *p,
@@ -303,7 +305,7 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	same &= varint_get(&p) == r->cpu_ns;
 	same &= varint_get(&p) == r->gpu_ns;
 	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
-		same &= varint_get(&p) == r->counts[table];
+		same &= (table > TABLE_OPS && p >= end ? 0 : varint_get(&p)) == r->counts[table];
 	if (!same || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
@@ -537,6 +539,16 @@ const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id)
 	return entry_at(r, TABLE_OPS, id);
 }
 
+const struct profile_inline *profile_inline(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_INLINES, id);
+}
+
+const struct profile_segment *profile_segment(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_SEGMENTS, id);
+}
+
 struct profile_counts profile_counts(const struct profile_reader *r)
 {
 	return (struct profile_counts){
@@ -548,6 +560,8 @@ struct profile_counts profile_counts(const struct profile_reader *r)
 		.threads = r->counts[TABLE_THREADS],
 		.devices = r->counts[TABLE_DEVICES],
 		.ops = r->counts[TABLE_OPS],
+		.inlines = r->counts[TABLE_INLINES],
+		.segments = r->counts[TABLE_SEGMENTS],
 	};
 }
 
@@ -587,4 +601,36 @@ uint64_t profile_meta_number(const struct profile_reader *r, const char *key, ui
 	errno = 0;
 	number = strtoull(text, &end, 10);
 	return *end || errno ? otherwise : number;
+}
+
+struct profile_sums profile_reader_sums(const struct profile_reader *r)
+{
+	return (struct profile_sums){
+		.samples = r->events_of[EVENT_SAMPLE],
+		.calls = r->events_of[EVENT_CALL],
+		.works = r->events_of[EVENT_WORK],
+		.pendings = r->events_of[EVENT_PENDING],
+		.cpu_ns = r->cpu_ns,
+		.gpu_ns = r->gpu_ns,
+	};
+}
+
+/* The present chunk is the one that made no sense, or begins where the file ends. */
+int profile_reader_copy(struct profile_reader *r, int to)
+{
+	uint64_t at = 0;
+
+	while (at < r->start) {
+		size_t piece = r->start - at < r->capacity ? (size_t)(r->start - at) : r->capacity;
+		ssize_t got = io_pread_full(r->fd, r->buffer, piece, (off_t)at);
+		int error = got < 0 ? (int)got : got != (ssize_t)piece ? -EIO : 0;
+
+		if (error)
+			return error_errno(error, "cannot read '%s'", r->path);
+		error = io_write_all(to, r->buffer, piece);
+		if (error)
+			return error_errno(error, "cannot copy '%s'", r->path);
+		at += piece;
+	}
+	return 0;
 }

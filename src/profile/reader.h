@@ -41,9 +41,12 @@ const struct profile_process *profile_process(const struct profile_reader *r, ui
 const struct profile_thread *profile_thread(const struct profile_reader *r, uint32_t id);
 const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id);
 const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id);
+const struct profile_inline *profile_inline(const struct profile_reader *r, uint32_t id);
+const struct profile_segment *profile_segment(const struct profile_reader *r, uint32_t id);
 
 struct profile_counts {
-	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops;
+	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops,
+		inlines, segments;
 };
 
 struct profile_counts profile_counts(const struct profile_reader *r);
@@ -57,3 +60,14 @@ uint64_t profile_meta_number(const struct profile_reader *r, const char *key, ui
 /* The n-th metadata pair; false past the last. */
 bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
 	const char **ret_value);
+
+/* What was read, in numbers. */
+struct profile_sums {
+	uint64_t samples, calls, works, pendings;
+	uint64_t cpu_ns, gpu_ns; /* as in struct profile_totals */
+};
+
+struct profile_sums profile_reader_sums(const struct profile_reader *r);
+/* Copies the part of the file that made sense, byte by byte, once all was read: 0 or -errno with
+ * error_text. */
+int profile_reader_copy(struct profile_reader *r, int to);

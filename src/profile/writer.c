@@ -24,6 +24,7 @@
 #include "profile/entries.h"
 #include "profile/events.h"
 #include "profile/format.h"
+#include "profile/reader.h"
 #include "profile/table.h"
 #include "profile/varint.h"
 
@@ -62,6 +63,7 @@ struct profile_writer {
 
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
+	bool no_end; /* it continues a profile that was not whole */
 	struct profile_totals totals;
 };
 
@@ -219,8 +221,10 @@ static int push_end(struct profile_writer *w)
 {
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
-	int error;
+	int tables = TABLE_COUNT, error;
 
+	while (tables > TABLE_OPS + 1 && !w->counts[tables - 1])
+		tables--;
 	begin_chunk(&b);
 	put_number(&b, t->samples);
 	put_number(&b, t->calls);
@@ -228,7 +232,7 @@ static int push_end(struct profile_writer *w)
 	put_number(&b, t->pendings);
 	put_number(&b, t->cpu_ns);
 	put_number(&b, t->gpu_ns);
-	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
+	for (int table = TABLE_STRINGS; table < tables; table++)
 		put_number(&b, w->counts[table]);
 	error = push_buffer(w, CHUNK_END, &b);
 	buf_release(&b);
@@ -283,12 +287,17 @@ static int open_file(struct profile_writer *w)
 	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (w->fd < 0)
 		return error_errno(-errno, "cannot create '%s'", w->path);
-	if (write_behind_new(&w->file, w->fd, BEHIND_BYTES))
-		return error_errno(-ENOMEM, "cannot create '%s'", w->path);
-	return write_header(w);
+	return 0;
 }
 
-int profile_writer_open(struct profile_writer **ret, const char *path)
+static int start_file(struct profile_writer *w)
+{
+	if (write_behind_new(&w->file, w->fd, BEHIND_BYTES))
+		return error_errno(-ENOMEM, "cannot create '%s'", w->path);
+	return 0;
+}
+
+static int new_writer(struct profile_writer **ret, const char *path)
 {
 	struct profile_writer *w = calloc(1, sizeof(*w));
 	int error = -ENOMEM;
@@ -311,6 +320,22 @@ int profile_writer_open(struct profile_writer **ret, const char *path)
 	begin_events(w);
 	*ret = w;
 	return 0;
+}
+
+int profile_writer_open(struct profile_writer **ret, const char *path)
+{
+	struct profile_writer *w;
+	int error = new_writer(&w, path);
+
+	if (error)
+		return error;
+	error = write_header(w);
+	error = error ? error : start_file(w);
+	if (error)
+		profile_writer_abort(w);
+	else
+		*ret = w;
+	return error;
 }
 
 void profile_writer_abort(struct profile_writer *w)
@@ -343,7 +368,7 @@ int profile_writer_close(struct profile_writer *w)
 	if (!w)
 		return 0;
 	error = profile_writer_flush(w);
-	if (!error)
+	if (!error && !w->no_end)
 		error = push_end(w);
 	if (!error)
 		error = wait_for_file(w);
@@ -408,6 +433,9 @@ static int add_entry(struct profile_writer *w, enum profile_table table, const v
 
 	if (w->error)
 		return fail_sticky(w);
+	if (t->count != w->counts[table])
+		return error_set(-EINVAL, "cannot add to '%s': it holds no %s but those it had",
+			w->path, entry_formats[table].name);
 	id = table_find(t, entry, key_bytes, &hash);
 	if (id) {
 		*ret_id = id;
@@ -417,9 +445,9 @@ static int add_entry(struct profile_writer *w, enum profile_table table, const v
 		return fail_invalid(w, entry_formats[table].name);
 	if (table_append(t, entry, hash, &id))
 		return fail_memory(w);
-	*ret_id = id;
 	b = entry_buffer(w, table);
 	put_text(b, (const char *)bytes, (size_t)(entry_encode(table, entry, bytes) - bytes));
+	*ret_id = id;
 	w->counts[table]++;
 	return check_buffer(w, b);
 }
@@ -482,6 +510,8 @@ int profile_add_location(
 	size_t key_bytes = is_native(l) ? BYTES_THROUGH(profile_location, address)
 					: BYTES_THROUGH(profile_location, line);
 
+	if (l->inlined)
+		return fail_invalid(w, "location");
 	return add_entry(w, TABLE_LOCATIONS, l, key_bytes, ret_id);
 }
 
@@ -527,6 +557,24 @@ int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32
 	return add_entry(w, TABLE_OPS, op, BYTES_THROUGH(profile_op, target_memory), ret_id);
 }
 
+int profile_add_inline(struct profile_writer *w, const struct profile_inline *i, uint32_t *ret_id)
+{
+	return add_entry(w, TABLE_INLINES, i, sizeof(*i), ret_id);
+}
+
+int profile_add_segment(struct profile_writer *w, const struct profile_segment *s, uint32_t *ret_id)
+{
+	struct profile_segment segment;
+
+	/* Field by field, as there is padding between them. */
+	memset(&segment, 0, sizeof(segment));
+	segment.module = s->module;
+	segment.offset = s->offset;
+	segment.size = s->size;
+	segment.vaddr = s->vaddr;
+	return add_entry(w, TABLE_SEGMENTS, &segment, sizeof(segment), ret_id);
+}
+
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p)
 {
 	return update_entry(w, TABLE_PROCESSES, id, p, BYTES_THROUGH(profile_process, cmdline));
@@ -540,16 +588,24 @@ int profile_update_thread(struct profile_writer *w, uint32_t id, const struct pr
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
 	uint32_t line)
 {
+	return profile_add_symbol_inlined(w, location, name, file, line, 0);
+}
+
+int profile_add_symbol_inlined(struct profile_writer *w, uint32_t location, uint32_t name,
+	uint32_t file, uint32_t line, uint32_t inlined)
+{
 	struct profile_location *l = table_get(&w->tables[TABLE_LOCATIONS], location);
 	uint32_t strings = w->counts[TABLE_STRINGS];
 
 	if (w->error)
 		return fail_sticky(w);
-	if (!l || !is_native(l) || name > strings || file > strings)
+	if (!l || !is_native(l) || name > strings || file > strings ||
+		inlined > w->counts[TABLE_INLINES])
 		return fail_invalid(w, "symbol");
 	l->name = name;
 	l->file = file;
 	l->line = line;
+	l->inlined = inlined;
 	return write_update(w, TABLE_LOCATIONS, location);
 }
 
@@ -688,6 +744,128 @@ int profile_set_meta(struct profile_writer *w, const char *key, const char *valu
 	free(m->value);
 	m->value = copy;
 	return 0;
+}
+
+/* Ids stay what they are, so strings must come in their order and only once each. */
+static int take_strings(struct profile_writer *w, const struct profile_reader *r, uint32_t count)
+{
+	for (uint32_t id = 1; id <= count; id++) {
+		uint32_t own;
+		size_t size;
+		const char *text = profile_string(r, id, &size);
+
+		if (interner_add(w->strings, text, size, &own, NULL))
+			return fail_memory(w);
+		if (own != id)
+			return error_set(-EINVAL,
+				"cannot add to '%s': it holds a string twice", w->path);
+	}
+	w->counts[TABLE_STRINGS] = count;
+	return 0;
+}
+
+static int take_entries(struct profile_writer *w, enum profile_table table,
+	const struct profile_reader *r, uint32_t count,
+	const void *(*get)(const struct profile_reader *r, uint32_t id), size_t key_bytes)
+{
+	struct table *t = &w->tables[table];
+
+	for (uint32_t id = 1; id <= count; id++) {
+		const void *entry = get(r, id);
+		uint32_t hash, own;
+
+		(void)table_find(t, entry, key_bytes, &hash);
+		if (table_append(t, entry, hash, &own))
+			return fail_memory(w);
+	}
+	w->counts[table] = count;
+	return 0;
+}
+
+static const void *get_module(const struct profile_reader *r, uint32_t id)
+{
+	return profile_module(r, id);
+}
+
+static const void *get_location(const struct profile_reader *r, uint32_t id)
+{
+	return profile_location(r, id);
+}
+
+static const void *get_inline(const struct profile_reader *r, uint32_t id)
+{
+	return profile_inline(r, id);
+}
+
+static const void *get_segment(const struct profile_reader *r, uint32_t id)
+{
+	return profile_segment(r, id);
+}
+
+/* The tables that names are about; of the others the number of entries is all that is needed. */
+static int take_tables(struct profile_writer *w, const struct profile_reader *r)
+{
+	struct profile_counts counts = profile_counts(r);
+	int error = take_strings(w, r, counts.strings);
+
+	w->counts[TABLE_STACKS] = counts.stack_nodes;
+	w->counts[TABLE_PROCESSES] = counts.processes;
+	w->counts[TABLE_THREADS] = counts.threads;
+	w->counts[TABLE_DEVICES] = counts.devices;
+	w->counts[TABLE_OPS] = counts.ops;
+	error = error ? error : take_entries(w, TABLE_MODULES, r, counts.modules, get_module,
+					BYTES_THROUGH(profile_module, build_id));
+	error = error ? error : take_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
+					BYTES_THROUGH(profile_location, address));
+	error = error ? error : take_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
+					sizeof(struct profile_inline));
+	return error ? error : take_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
+				       sizeof(struct profile_segment));
+}
+
+static int take_rest(struct profile_writer *w, const struct profile_reader *r)
+{
+	struct profile_sums sums = profile_reader_sums(r);
+	const char *key, *value;
+	int error = 0;
+
+	w->totals.samples = sums.samples;
+	w->totals.calls = sums.calls;
+	w->totals.works = sums.works;
+	w->totals.pendings = sums.pendings;
+	w->totals.cpu_ns = sums.cpu_ns;
+	w->totals.gpu_ns = sums.gpu_ns;
+	for (unsigned int loss = 1; loss < LOSS_KINDS; loss++)
+		w->totals.losses[loss] = profile_loss_count(r, (enum profile_loss)loss);
+	for (size_t n = 0; !error && profile_meta_at(r, n, &key, &value); n++)
+		error = profile_set_meta(w, key, value);
+	w->meta_changed = false; /* it is in the copy */
+	w->no_end = profile_reader_incomplete(r);
+	return error;
+}
+
+int profile_writer_continue(
+	struct profile_writer **ret, const char *path, struct profile_reader *r)
+{
+	struct profile_writer *w;
+	int error = new_writer(&w, path);
+
+	if (error)
+		return error;
+	error = profile_reader_copy(r, w->fd);
+	error = error ? error : take_tables(w, r);
+	error = error ? error : take_rest(w, r);
+	error = error ? error : start_file(w);
+	if (error)
+		profile_writer_abort(w);
+	else
+		*ret = w;
+	return error;
+}
+
+uint32_t profile_writer_module_count(const struct profile_writer *w)
+{
+	return w->counts[TABLE_MODULES];
 }
 
 uint32_t profile_writer_location_count(const struct profile_writer *w)

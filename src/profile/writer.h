@@ -32,6 +32,16 @@ int profile_writer_push(struct profile_writer *w);
 /* The same, and waits until they are in the file. */
 int profile_writer_flush(struct profile_writer *w);
 
+struct profile_reader;
+
+/*
+ * Creates the file as a copy of what `r` has read to its end, so that names can be added to it:
+ * strings, inlined functions, segments, symbols and metadata (other additions are refused). What is
+ * there stays as it is, to the byte; a profile that was not whole does not get an end mark.
+ */
+int profile_writer_continue(
+	struct profile_writer **ret, const char *path, struct profile_reader *r);
+
 int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id);
 int profile_add_module(struct profile_writer *w, const struct profile_module *m, uint32_t *ret_id);
 int profile_add_location(
@@ -46,6 +56,10 @@ int profile_add_thread(struct profile_writer *w, const struct profile_thread *t,
 int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id);
 int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id);
 
+int profile_add_inline(struct profile_writer *w, const struct profile_inline *i, uint32_t *ret_id);
+int profile_add_segment(
+	struct profile_writer *w, const struct profile_segment *s, uint32_t *ret_id);
+
 /* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
@@ -54,6 +68,9 @@ int profile_update_thread(struct profile_writer *w, uint32_t id, const struct pr
  * known. */
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
 	uint32_t line);
+/* The same, with the innermost function inlined there (an inline id, or 0). */
+int profile_add_symbol_inlined(struct profile_writer *w, uint32_t location, uint32_t name,
+	uint32_t file, uint32_t line, uint32_t inlined);
 
 int profile_write_sample(struct profile_writer *w, const struct profile_sample *s);
 int profile_write_call(struct profile_writer *w, const struct profile_call *c);
@@ -73,6 +90,8 @@ uint32_t profile_writer_location_count(const struct profile_writer *w);
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id);
 const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id);
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
+/* Modules are counted from 1, as locations. */
+uint32_t profile_writer_module_count(const struct profile_writer *w);
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 
 /* Totals for a status line. */

@@ -997,6 +997,10 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_END, 1, 2, 3);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS + 1);
+	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
+		THREADS, DEVICES, OPS, 1);                       /* no inlined function is there */
+	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5);                /* its own caller */
+	REFUSED(CHUNK_SEGMENTS, 1, 4, MODULES + 1, 0, 1, 1);
 }
 
 static void more_after_an_end_mark_needs_another_end_mark(void)
@@ -1193,6 +1197,117 @@ static void the_format_is_still_that_of_the_documented_example(void)
 	buf_release(&file);
 }
 
+/* A profile with one user location, called "outer", and its END mark; its path. */
+static void write_one_location(uint32_t *ret_location)
+{
+	struct profile_module m = {.kind = MODULE_FILE, .build_id_size = 2, .build_id = {1, 2}};
+	struct profile_location l = {.kind = FRAME_USER, .address = 0x10};
+	struct profile_sample sample = {.time_ns = 5, .period_ns = 7};
+	struct profile_writer *w;
+
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_add_string(w, "/bin/x", 6, &m.path) && !profile_add_module(w, &m, &l.module));
+	CHECK(!profile_add_location(w, &l, ret_location));
+	CHECK(!profile_add_stack_node(w, 0, *ret_location, &sample.stack));
+	CHECK(!profile_write_sample(w, &sample));
+	CHECK(!profile_count_loss(w, LOSS_MAPS_LOST, 4) && !profile_set_meta(w, META_CPUS, "4"));
+	CHECK(!profile_writer_close(w));
+}
+
+static struct profile_reader *read_all_of(const char *file)
+{
+	struct profile_event e;
+	struct profile_reader *r;
+
+	CHECK(!profile_reader_open(&r, file));
+	while (profile_reader_next(r, &e) > 0)
+		;
+	return r;
+}
+
+/* Adds a name, two inlined functions and a segment to a copy of the file, and puts it in its place. */
+static void name_location(uint32_t location)
+{
+	struct profile_inline i = {.line = 3};
+	struct profile_segment segment = {.module = 1, .offset = 0x1000, .size = 50, .vaddr = 0x2000};
+	struct profile_reader *r = read_all_of(path);
+	struct profile_location late = {.kind = FRAME_USER, .module = 1, .address = 0x11};
+	struct profile_writer *w;
+	uint32_t outer, id;
+	char copy[64];
+	struct buf bytes = BUF_INIT;
+	int fd = memfd_create("copy", MFD_CLOEXEC);
+
+	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
+	CHECK(!profile_writer_continue(&w, copy, r));
+	profile_reader_close(r);
+	CHECK_TEXT(profile_writer_string(w, profile_writer_module(w, 1)->path), "/bin/x");
+	CHECK(!profile_add_string(w, "outer", 5, &outer) && !profile_add_string(w, "inner", 5, &i.name));
+	CHECK(!profile_add_inline(w, &i, &i.caller) && !profile_add_inline(w, &i, &id));
+	CHECK(!profile_add_segment(w, &segment, &id) && id == 1);
+	CHECK(!profile_add_symbol_inlined(w, location, outer, 0, 9, 2));
+	CHECK(profile_add_symbol_inlined(w, location, outer, 0, 9, 3) == -EINVAL);
+	CHECK(profile_add_stack_node(w, 0, location, &id) == -EINVAL);
+	late.inlined = 1;
+	CHECK(profile_add_location(w, &late, &id) == -EINVAL);
+	CHECK(!profile_writer_close(w));
+	CHECK(!io_read_file(copy, 1 << 20, &bytes));
+	write_file(bytes.data, bytes.size);
+	buf_release(&bytes);
+	close(fd);
+}
+
+static void check_named(uint32_t location, bool whole)
+{
+	struct profile_reader *r = read_all_of(path);
+	const struct profile_location *l = profile_location(r, location);
+	const struct profile_inline *i = profile_inline(r, l->inlined);
+
+	CHECK(!profile_reader_incomplete(r) == whole);
+	CHECK_TEXT(profile_string(r, l->name, NULL), "outer");
+	CHECK(l->line == 9 && i && i->line == 3);
+	if (i) {
+		CHECK_TEXT(profile_string(r, i->name, NULL), "inner");
+		CHECK(i->caller == 1 && !profile_inline(r, 1)->caller);
+	}
+	CHECK(profile_counts(r).segments == 1 && profile_segment(r, 1)->vaddr == 0x2000);
+	CHECK(profile_reader_sums(r).samples == 1 && profile_reader_sums(r).cpu_ns == 7);
+	profile_reader_close(r);
+}
+
+static void names_and_inlined_functions_can_be_added_to_a_finished_profile(void)
+{
+	struct buf before = BUF_INIT, after = BUF_INIT;
+	struct profile_reader *r;
+	uint32_t location;
+
+	write_one_location(&location);
+	read_file(&before);
+	name_location(location);
+	read_file(&after);
+	CHECK(after.size > before.size && !memcmp(before.data, after.data, before.size));
+	check_named(location, true);
+	r = read_all_of(path);
+	CHECK(profile_loss_count(r, LOSS_MAPS_LOST) == 4);
+	CHECK_TEXT(profile_meta(r, META_CPUS), "4");
+	profile_reader_close(r);
+	buf_release(&before);
+	buf_release(&after);
+}
+
+static void a_profile_that_was_cut_short_can_be_named_and_stays_marked(void)
+{
+	struct buf file = BUF_INIT;
+	uint32_t location;
+
+	write_one_location(&location);
+	read_file(&file);
+	write_file(file.data, file.size - 3);
+	name_location(location);
+	check_named(location, false);
+	buf_release(&file);
+}
+
 static void checksums_are_those_of_the_standard_in_both_ways(void)
 {
 	unsigned char bytes[300];
@@ -1294,6 +1409,8 @@ int main(void)
 	RUN(every_kind_and_reason_has_a_name);
 	RUN(notes_of_incomplete_stacks_are_known_whatever_the_reason);
 	RUN(a_stack_that_is_incomplete_is_counted_in_all_and_by_reason);
+	RUN(names_and_inlined_functions_can_be_added_to_a_finished_profile);
+	RUN(a_profile_that_was_cut_short_can_be_named_and_stays_marked);
 	RUN(the_format_is_still_that_of_the_documented_example);
 	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
 	RUN(flushing_at_any_moment_changes_nothing_that_is_read);
