@@ -143,9 +143,12 @@ static __always_inline struct bpf_task_event *task_event(uint32_t kind, uint32_t
 
 static __always_inline void send_exit(uint32_t pid)
 {
-	struct bpf_task_event *e = task_event(TASK_EXIT, pid, pid, 0);
+	struct bpf_task_event *e;
 
 	drop_space(pid);
+	/* With anything in between, the compiler checks twice whether there is a record, and the verifier of
+	 * Linux 6.1 and older ones takes it for lost where only the second check says that there is none. */
+	e = task_event(TASK_EXIT, pid, pid, 0);
 	if (e)
 		bpf_ringbuf_submit(e, wakeup_flags(&tasks));
 }
