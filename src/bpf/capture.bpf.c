@@ -429,16 +429,12 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer
 {
 	struct bpf_launch_event *e = &b->record.launch;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
-	uint64_t size, named = PT_REGS_PARM3(ctx);
+	uint64_t size;
 
 	e->time_ns = bpf_ktime_get_ns();
 	e->instance = PT_REGS_PARM1(ctx);
 	e->correlation = PT_REGS_PARM2(ctx);
-	/* wire_marker_argument of inject/wire.h */
-	e->call_kind = (uint8_t)named;
-	e->stack_number = named >> 8 & 0xffffff;
-	e->chain_depth = named >> 32 & 0xff;
-	e->code_generation = named >> 40;
+	e->call_kind = PT_REGS_PARM3(ctx);
 	walker_begin(&b->walker, b->pid);
 	if (arch_begin_called(&b->walker.walk, ctx))
 		take_user_stack(b, buffer);
