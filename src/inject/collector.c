@@ -20,8 +20,7 @@
 #include <signal.h>
 
 #include "inject/library.h"
-#include "inject/own_stack.h"
-#include "inject/space.h"
+#include "inject/stacks.h"
 
 #define TICK_NS	    100000000ull
 #define IDLE_NS	    1000000000ull
@@ -178,8 +177,7 @@ static bool work_on(void)
 	}
 	library.ring.control->echo =
 		__atomic_load_n(&library.ring.control->heartbeat, __ATOMIC_RELAXED);
-	space_update();
-	own_stack_answer();
+	stacks_answer();
 	flush_if_due();
 	buffers_drain(convert_buffer);
 	return true;

@@ -20,6 +20,7 @@
 #include "walk/frame.h"
 
 #define WALK_PYTHON_ENTRIES_MAX 64
+#define WALK_PYTHON_DTV		8 /* from the thread pointer (x86-64): its dtv, 16 bytes a module */
 #define WALK_PYTHON_WORDS	16 /* room for the block that is read of a frame; a power of 2 */
 
 enum walk_python_layout {
@@ -42,14 +43,16 @@ struct walk_python {
 					long as none does */
 	struct walk_range loops[WALK_LOOP_RANGES]; /* of _PyEval_EvalFrameDefault */
 	uint32_t free_threaded;			   /* 1: built without GIL */
-	int32_t state_tls; /* from the thread pointer: the variable that holds the PyThreadState; 0:
-			      none */
-	int16_t tsd_first; /* from the thread pointer: the first block of thread-specific data; 0:
-			      ask tsd_blocks */
-	int16_t tsd_blocks;    /* from the thread pointer: the addresses of all blocks */
-	uint16_t tsd_size;     /* of an entry of a block */
-	uint16_t tsd_value;    /* in an entry */
-	uint16_t tsd_shift;    /* a block has 1 << tsd_shift entries */
+	int32_t state_tls; /* the variable that holds the PyThreadState: from the thread pointer, or
+			      from the block of tls_module; both 0: there is none */
+	uint16_t tls_module; /* the thread's dtv says where its block is; 0: the block is at the
+				thread pointer */
+	int16_t tsd_first;   /* from the thread pointer: the first block of thread-specific data; 0:
+				ask tsd_blocks */
+	int16_t tsd_blocks;  /* from the thread pointer: the addresses of all blocks */
+	uint16_t tsd_size;   /* of an entry of a block */
+	uint16_t tsd_value;  /* in an entry */
+	uint16_t tsd_shift;  /* a block has 1 << tsd_shift entries */
 	uint16_t state_frame;  /* in PyThreadState: the frame, or the _PyCFrame */
 	uint16_t cframe_frame; /* in _PyCFrame */
 	uint16_t cframe_previous;
@@ -64,7 +67,7 @@ struct walk_python {
 	uint16_t owner_entry; /* the lowest owner (is_entry) of an entry frame */
 	uint16_t code_check;  /* in a code object: 32 bytes that tell it from a later one at its
 				 address */
-	uint16_t reserved[3];
+	uint16_t reserved[2];
 };
 
 /* 16 bits of what a code object is, from the 32 bytes at code_check. 0 in a frame means that they

@@ -15,6 +15,9 @@
  *  - Thread-specific data and thread-local variables belong to the calling thread. `tss_address`
  * and `finalizing_address` point into _PyRuntime: its library must be mapped still, which the home
  * sees to (dlopen with RTLD_NOLOAD and RTLD_NODELETE, or it is the program itself).
+ *    What a thread's dtv says is the exception: an entry can be left from a library that was
+ * unloaded. A home with plain loads does not walk when tls_module is not 0 (a libpython 3.15 that
+ * was loaded by dlopen).
  *  - The value is this thread's PyThreadState. It is freed by this thread, which is here and not
  * there, or when the interpreter is finalized by another thread, while this one must never run
  * Python again: then `finalizing_address` names another thread state, and no walk begins. It is set
@@ -93,14 +96,34 @@ WALK_INLINE bool walk_python_specific(struct walk_python_stack *s, const struct 
 	return walk_python_home_read(s, block + key * p->tsd_size + p->tsd_value, ret, 8) && *ret;
 }
 
-/* The PyThreadState of the thread with this thread pointer (fs_base on x86-64, tpidr_el0 on arm64).
+/*
+ * The value of the thread-local variable, in the block that the thread has of its module.
+ *
+ *	dtv - 16   how many modules there is room for
+ *	dtv + 16n  the block of module n; -1: the thread has not used it so far
  */
+WALK_INLINE bool walk_python_local(struct walk_python_stack *s, const struct walk_python *p,
+	uint64_t thread_pointer, uint64_t *ret)
+{
+	uint64_t block = thread_pointer, dtv, count;
+
+	if (!p->tls_module && !p->state_tls)
+		return false;
+	if (p->tls_module &&
+		(!walk_python_home_read(s, thread_pointer + WALK_PYTHON_DTV, &dtv, 8) ||
+			!walk_python_home_read(s, dtv - 16, &count, 8) || p->tls_module > count ||
+			!walk_python_home_read(s, dtv + p->tls_module * 16ull, &block, 8) ||
+			!(block + 1)))
+		return false;
+	return walk_python_home_read(s, block + (int64_t)p->state_tls, ret, 8) && *ret;
+}
+
+/* The PyThreadState of the thread with this thread pointer (fs_base on x86-64). */
 WALK_INLINE bool walk_python_state_of(struct walk_python_stack *s, const struct walk_python *p,
 	uint64_t thread_pointer, uint64_t *ret)
 {
-	if (!p->state_tls)
-		return walk_python_specific(s, p, thread_pointer, ret);
-	return walk_python_home_read(s, thread_pointer + (int64_t)p->state_tls, ret, 8) && *ret;
+	return p->tss_address ? walk_python_specific(s, p, thread_pointer, ret)
+			      : walk_python_local(s, p, thread_pointer, ret);
 }
 
 /* The word of the frame that begins at `offset` (or, for an offset in a word, what is left of it

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From _PyRuntime to the threads (interpreters.head, each one's threads.head), each of which must
+ * name its interpreter; from them to how a thread finds its own state (thread_state.c); from there
+ * to frames, whose code objects must be of a type called "code". Only then the answer is "found".
+ */
+#include "python/interpreter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "python/layout.h"
+#include "python/remote.h"
+#include "python/thread_state.h"
+
+#define INTERPRETERS_MAX 16
+#define ATTEMPTS	 5 /* to see frames of threads that run meanwhile */
+#define FRAMES_CHECKED	 4
+
+static uint32_t version_of(
+	const struct python_memory *m, const struct python_file *file, uint64_t bias)
+{
+	uint32_t hex, version = python_layout_version(m, file->runtime + bias);
+
+	if (version)
+		return version;
+	if (!file->version_address)
+		return file->version_hint;
+	return python_read(m, file->version_address + bias, &hex, sizeof(hex)) ? hex >> 16 : 0;
+}
+
+static void take_threads(struct python_states *s, const struct python_memory *m,
+	const struct python_layout *l, uint64_t interpreter)
+{
+	uint64_t state, owner, thread;
+
+	if (!python_read_word(m, interpreter + l->threads_head, &state))
+		return;
+	for (; state && s->count < PYTHON_STATES_MAX; s->count++) {
+		if (!python_read_word(m, state + l->state_interpreter, &owner) ||
+			owner != interpreter ||
+			!python_read_word(m, state + l->state_thread_id, &thread))
+			return;
+		s->items[s->count] = (struct python_state){state, thread};
+		if (!python_read_word(m, state + l->state_next, &state))
+			state = 0;
+	}
+}
+
+static void take_interpreters(struct python_states *s, const struct python_memory *m,
+	const struct python_layout *l, uint64_t runtime)
+{
+	uint64_t interpreter;
+
+	if (!python_read_word(m, runtime + l->interpreters_head, &interpreter))
+		return;
+	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
+		take_threads(s, m, l, interpreter);
+		if (!python_read_word(m, interpreter + l->interpreter_next, &interpreter))
+			return;
+	}
+}
+
+static enum walk_python_layout kind_of(uint32_t version)
+{
+	if (version <= 0x030a)
+		return WALK_PYTHON_OBJECTS;
+	if (version == 0x030b)
+		return WALK_PYTHON_CFRAMES;
+	return version == 0x030c ? WALK_PYTHON_CSTACK : WALK_PYTHON_CURRENT;
+}
+
+/* The part of a frame that is read at once; false when it is larger than walkers read. */
+static bool set_block(struct walk_python *p, const struct python_layout *l)
+{
+	uint32_t first = l->frame_code, last = l->frame_at + p->frame_at_size;
+
+	if (l->frame_previous < first)
+		first = l->frame_previous;
+	if (l->frame_previous + 8 > last)
+		last = l->frame_previous + 8;
+	if (p->layout != WALK_PYTHON_OBJECTS && l->frame_owner + 1 > last)
+		last = l->frame_owner + 1;
+	last = (last + 7) & ~7u;
+	p->frame_first = (uint16_t)first;
+	p->frame_size = (uint16_t)(last - first);
+	return !(first & 7) && last - first < 8 * WALK_PYTHON_WORDS &&
+	       (!l->frame_bytes || last <= l->frame_bytes);
+}
+
+/* Only where frames have no entries: there, a loop without a frame of its own would be taken for
+ * the next group's. */
+static void set_loops(struct walk_python *p, const struct python_file *file, uint64_t bias)
+{
+	for (int i = 0; p->layout == WALK_PYTHON_OBJECTS && i < WALK_LOOP_RANGES; i++)
+		if (file->loops[i].end > file->loops[i].start)
+			p->loops[i] = (struct walk_range){
+				file->loops[i].start + bias, file->loops[i].end + bias};
+}
+
+/* What can be said before looking at threads; false: offsets that no frame has. */
+static bool set_layout(struct walk_python *p, const struct python_layout *l, uint64_t runtime)
+{
+	bool objects = p->layout == WALK_PYTHON_OBJECTS;
+
+	p->runtime = runtime;
+	p->free_threaded = l->free_threaded;
+	p->finalizing_address = runtime + l->finalizing;
+	p->state_frame = (uint16_t)l->state_frame;
+	p->cframe_frame = (uint16_t)l->cframe_frame;
+	p->cframe_previous = (uint16_t)l->cframe_previous;
+	p->frame_code = (uint16_t)l->frame_code;
+	p->frame_at = (uint16_t)l->frame_at;
+	p->frame_at_size = objects ? 4 : 8;
+	p->frame_previous = (uint16_t)l->frame_previous;
+	p->frame_owner = (uint16_t)(objects ? l->frame_code : l->frame_owner);
+	/* is_entry is 0 or 1; of owners, FRAME_OWNED_BY_CSTACK (_INTERPRETER from 3.14 on) and
+	 * those after it. */
+	p->owner_entry = objects ? 256 : p->layout == WALK_PYTHON_CFRAMES ? 1 : 3;
+	/* The file name, the name and two more addresses. */
+	p->code_check = (uint16_t)(objects ? l->code_filename - 8 : l->code_filename);
+	return l->state_frame <= UINT16_MAX && l->frame_at <= UINT16_MAX &&
+	       l->code_filename <= UINT16_MAX && set_block(p, l);
+}
+
+/* True when the object is of a type called "code". */
+static bool is_code(const struct python_memory *m, const struct python_layout *l, uint64_t address)
+{
+	uint64_t type, name;
+	char text[5];
+
+	return python_read_word(m, address + l->object_type, &type) &&
+	       python_read_word(m, type + l->type_name, &name) &&
+	       python_read(m, name, text, sizeof(text)) && !memcmp(text, "code", sizeof(text));
+}
+
+enum verdict { NOTHING_TO_SEE, GOOD, BAD };
+
+static enum verdict check_frames(const struct python_memory *m, const struct python_layout *l,
+	const struct walk_python *p, const struct python_states *states)
+{
+	enum verdict verdict = NOTHING_TO_SEE;
+	struct python_stack stack;
+
+	for (uint32_t i = 0; i < states->count; i++) {
+		uint32_t good = 0;
+
+		python_remote_walk(&stack, m, p, states->items[i].address);
+		if (!stack.depth)
+			continue;
+		while (good < stack.depth && good < FRAMES_CHECKED &&
+			is_code(m, l, stack.frames[good].code & WALK_PYTHON_ADDRESS))
+			good++;
+		if (good == stack.depth || good == FRAMES_CHECKED)
+			return GOOD;
+		verdict = BAD;
+	}
+	return verdict;
+}
+
+static bool find_own_state(struct walk_python *p, const struct python_memory *m,
+	const struct python_layout *l, const struct python_file *file, uint64_t bias,
+	const struct python_states *states)
+{
+	if (p->version <= 0x030e)
+		return python_find_key(p, m, l, file->runtime_bytes, states);
+	return python_find_variable(p, m, file->get_state ? file->get_state + bias : 0, states);
+}
+
+static enum python_found find_threads(struct walk_python *p, const struct python_memory *m,
+	const struct python_layout *l, const struct python_file *file, uint64_t bias)
+{
+	struct python_states states = {0};
+	enum verdict verdict = NOTHING_TO_SEE;
+
+	take_interpreters(&states, m, l, p->runtime);
+	if (!states.count)
+		return PYTHON_NOT_YET;
+	for (int i = 0; i < ATTEMPTS && verdict != GOOD; i++) {
+		enum verdict now = check_frames(m, l, p, &states);
+
+		if (now == NOTHING_TO_SEE)
+			break;
+		verdict = now;
+	}
+	if (verdict == BAD)
+		return PYTHON_UNSUPPORTED;
+	if (find_own_state(p, m, l, file, bias, &states))
+		return PYTHON_FOUND;
+	/* Threads know their states before the first of them runs any code. */
+	return verdict == GOOD ? PYTHON_UNSUPPORTED : PYTHON_NOT_YET;
+}
+
+enum python_found python_find_in(const struct python_memory *m, const struct python_file *file,
+	uint64_t bias, struct walk_python *ret)
+{
+	struct walk_python p = {.version = version_of(m, file, bias)};
+	struct python_layout l;
+	enum python_found found;
+	int error;
+
+	ret->version = p.version;
+	error = python_layout_load(&l, m, file->runtime + bias, p.version);
+	if (error)
+		return error == -EIO ? PYTHON_NOT_YET : PYTHON_UNSUPPORTED;
+	p.layout = kind_of(p.version);
+	set_loops(&p, file, bias);
+	if (!set_layout(&p, &l, file->runtime + bias))
+		return PYTHON_UNSUPPORTED;
+	found = find_threads(&p, m, &l, file, bias);
+	if (found == PYTHON_FOUND)
+		*ret = p;
+	return found;
+}
+
+enum python_found python_find(
+	uint32_t pid, const struct python_file *file, uint64_t bias, struct walk_python *ret)
+{
+	struct python_memory m = python_memory_of(pid);
+
+	return python_find_in(&m, file, bias, ret);
+}
