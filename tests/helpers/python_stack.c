@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+/*
+ * python_stack PID          the Python stacks of all threads of a process, as src/python/ and the
+ *walk see them python_stack --file FILE  what src/python/ finds in a file
+ *
+ * Each thread is stopped while it is looked at. Lines of output, fields separated by tabs:
+ *
+ *	interpreter  version  free-threaded  file
+ *	thread       tid  complete  entries ascend on the thread's stack
+ *	frame        function  file  line  the group ends here
+ *	loops        start end start end
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dirent.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "elf/elf_file.h"
+#include "python/code.h"
+#include "python/cold.h"
+#include "python/interpreter.h"
+#include "python/remote.h"
+
+struct process {
+	uint32_t pid;
+	struct python_memory memory;
+	struct walk_python python;
+	struct python_code *code;
+};
+
+/* The upper end of the mapping that `address` is in. */
+static uint64_t mapping_end(const struct process *p, uint64_t address)
+{
+	char path[64], line[512];
+	uint64_t start, end, found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2 && address >= start &&
+			address < end)
+			found = end;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool entries_ascend(const struct process *p, const struct python_stack *s, uint64_t sp)
+{
+	uint64_t end = mapping_end(p, sp), last = sp;
+
+	for (uint32_t i = 0; i < s->entry_count; i++) {
+		if (s->entries[i] < last || s->entries[i] >= end)
+			return false;
+		last = s->entries[i] + 1;
+	}
+	return true;
+}
+
+static void print_frame(struct process *p, const struct walk_python_frame *frame)
+{
+	struct python_line line;
+	int error = python_code_line(p->code, frame, &line);
+
+	if (error)
+		printf("frame\t?\t%s\t0\t0\n", strerror(-error));
+	else if (!line.incomplete)
+		printf("frame\t%s\t%s\t%u\t%d\n", line.function, line.file, line.line,
+			(frame->at & WALK_PYTHON_LAST) != 0);
+}
+
+static void print_stack(struct process *p, uint32_t tid, const struct user_regs_struct *r)
+{
+	uint64_t state = python_remote_state(&p->memory, &p->python, r->fs_base);
+	struct python_stack s;
+
+	if (!state)
+		return;
+	python_remote_walk(&s, &p->memory, &p->python, state);
+	printf("thread\t%u\t%d\t%d\n", tid, s.complete, entries_ascend(p, &s, r->rsp));
+	for (uint32_t i = 0; i < s.depth; i++)
+		print_frame(p, &s.frames[i]);
+}
+
+static void look_at_thread(struct process *p, uint32_t tid)
+{
+	struct user_regs_struct registers;
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return;
+	if (!ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) &&
+		waitpid((pid_t)tid, &status, __WALL) > 0 &&
+		!ptrace(PTRACE_GETREGS, tid, NULL, &registers))
+		print_stack(p, tid, &registers);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+}
+
+static int look_at_threads(struct process *p)
+{
+	struct dirent *entry;
+	char path[64];
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", p->pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return 1;
+	while ((entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			look_at_thread(p, (uint32_t)atoi(entry->d_name));
+	closedir(tasks);
+	return 0;
+}
+
+/* Looks for the interpreter in one mapped file; the mapping is the file's first. */
+static bool try_file(struct process *p, const char *path, uint64_t start, uint64_t offset)
+{
+	struct python_file file;
+	struct elf_file *elf;
+	uint64_t vaddr;
+	bool is = false;
+
+	if (elf_file_open(&elf, path))
+		return false;
+	if (!python_file_inspect(elf, &file) && file.runtime &&
+		!elf_file_offset_to_vaddr(elf, offset, &vaddr)) {
+		enum python_found found = python_find(p->pid, &file, start - vaddr, &p->python);
+
+		is = found == PYTHON_FOUND;
+		if (!is)
+			fprintf(stderr, "%s: %s\n", path,
+				found == PYTHON_NOT_YET ? "not yet" : "unsupported");
+	}
+	elf_file_close(elf);
+	return is;
+}
+
+static bool find_interpreter(struct process *p)
+{
+	char path[64], line[4200], file[4096], last[4096] = "";
+	uint64_t start, offset;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
+	f = fopen(path, "r");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64 " %*s %*s %4095[^\n]", &start,
+			    &offset, file) != 3 ||
+			file[0] != '/' || !strcmp(file, last))
+			continue;
+		strcpy(last, file);
+		found = try_file(p, file, start, offset);
+		if (found)
+			printf("interpreter\t%u.%u\t%u\t%s\n", p->python.version >> 8,
+				p->python.version & 255, p->python.free_threaded, file);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int show_file(const char *path)
+{
+	struct walk_range cold = {0};
+	struct python_file file;
+	struct elf_file *elf;
+
+	if (elf_file_open(&elf, path) || python_file_inspect(elf, &file)) {
+		fprintf(stderr, "%s\n", error_text());
+		return 1;
+	}
+	printf("file\t%#" PRIx64 "\t%#x\n", file.runtime, file.version_hint);
+	for (int i = 0; i < WALK_LOOP_RANGES; i++)
+		printf("loop\t%#" PRIx64 "\t%#" PRIx64 "\n", file.loops[i].start,
+			file.loops[i].end);
+	if (file.loops[0].start && !python_cold_part(elf, &file.loops[0], &cold))
+		printf("cold\t%#" PRIx64 "\t%#" PRIx64 "\n", cold.start, cold.end);
+	elf_file_close(elf);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct process p = {0};
+	int result;
+
+	if (argc == 3 && !strcmp(argv[1], "--file"))
+		return show_file(argv[2]);
+	if (argc != 2) {
+		fprintf(stderr, "usage: python_stack PID | --file FILE\n");
+		return 2;
+	}
+	p.pid = (uint32_t)atoi(argv[1]);
+	p.memory = python_memory_of(p.pid);
+	if (!find_interpreter(&p) || python_code_new(&p.code, p.pid, &p.python)) {
+		fprintf(stderr, "no interpreter in process %u\n", p.pid);
+		return 1;
+	}
+	result = look_at_threads(&p);
+	python_code_free(p.code);
+	return result;
+}

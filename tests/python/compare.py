@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""compare.py PYTHON...: runs stacks.py with an interpreter and compares, at each of its stops, each thread's stack as
+our walk finds it with what Python said. Prints one TAP line a spot, without plan.
+
+XPUPROF_BUILD is where the helper python_stack was built.
+"""
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HELPER = os.path.join(os.environ["XPUPROF_BUILD"], "tests/helpers/python_stack")
+FRAMES_MAX = 128  # WALK_PYTHON_FRAMES_MAX
+
+
+def walked(pid):
+    """What our walk finds: (interpreter, {tid: {"complete", "ascending", "frames", "groups"}})."""
+    result = subprocess.run([HELPER, str(pid)], capture_output=True, text=True, errors="replace")
+    interpreter, threads, current = result.stderr.strip(), {}, None
+    for line in result.stdout.splitlines():
+        kind, *fields = line.split("\t")
+        if kind == "interpreter":
+            interpreter = fields
+        elif kind == "thread":
+            current = {"complete": fields[1] == "1", "ascending": fields[2] == "1", "frames": [], "groups": 0}
+            threads[fields[0]] = current
+        elif kind == "frame":
+            current["frames"].append([fields[0], fields[1], int(fields[2])])
+            current["groups"] += int(fields[3])
+    return interpreter, threads
+
+
+def difference(expected, found):
+    """Why one thread's stack is not what it has to be; None when it is."""
+    if found is None:
+        return "thread not found"
+    cut = len(expected) > FRAMES_MAX - 4  # hidden frames take room
+    frames = found["frames"]
+    want = expected[:len(frames)] if cut else expected
+    for i, (a, b) in enumerate(zip(want, frames)):
+        if a != b:
+            return "frame %d is %s, not %s" % (i, b, a)
+    if len(want) != len(frames):
+        return "%d frames, not %d" % (len(frames), len(want))
+    if cut and (found["complete"] or len(frames) < FRAMES_MAX // 2):
+        return "a deep stack with %d frames, complete: %s" % (len(frames), found["complete"])
+    if not cut and not found["complete"]:
+        return "not complete"
+    if not found["ascending"]:
+        return "the entries do not ascend on the thread's stack"
+    return None if found["groups"] or cut else "no group"
+
+
+def check_spot(process, told):
+    interpreter, threads = walked(process.pid)
+    problems = [] if isinstance(interpreter, list) else [interpreter]
+    for tid, expected in told["threads"].items():
+        why = difference(expected, threads.get(tid))
+        if why:
+            problems.append("thread %s: %s" % (tid, why))
+    return interpreter, problems
+
+
+def run(command, name):
+    process = subprocess.Popen([*command, os.path.join(HERE, "stacks.py")], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    spots, failed, interpreter, seen_end = 0, 0, None, False
+    for line in process.stdout:
+        told = json.loads(line)
+        if told["spot"] == "end":
+            seen_end = True
+            break
+        interpreter, problems = check_spot(process, told)
+        spots += 1
+        for problem in problems:
+            failed += 1
+            print("# %s, %s: %s" % (name, told["spot"], problem))
+        process.stdin.write("x")
+        process.stdin.flush()
+    process.kill()
+    process.wait()
+    return interpreter, spots, failed, seen_end
+
+
+def check(command, name):
+    """One interpreter as one TAP line (without its number)."""
+    interpreter, spots, failed, seen_end = run(command, name)
+    text = "%s: the walk equals what Python says at all %d spots" % (name, spots)
+    good = isinstance(interpreter, list) and not failed and seen_end and spots >= 40
+    return good, text
+
+
+if __name__ == "__main__":
+    results = [check([path], path) for path in sys.argv[1:]]
+    for i, (good, text) in enumerate(results):
+        print("%s %d - %s" % ("ok" if good else "not ok", i + 1, text))
+    print("1..%d" % len(results))
+    sys.exit(not all(good for good, _ in results))
