@@ -62,7 +62,7 @@ $(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf i
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
-NEEDS_BPF := capture capture_changes programs uprobe marker_cost
+NEEDS_BPF := capture capture_changes programs uprobe marker_cost refusal
 WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c
 

@@ -461,6 +461,13 @@ int capture_poll_fd(const struct capture *c)
 	return c->poll_fd;
 }
 
+int capture_check(void)
+{
+	struct capture_options options = {.sample_hz = 1, .launches = true};
+
+	return programs_check(&options, marker_costs_measure().multi);
+}
+
 enum launch_marker capture_marker(const struct capture *c)
 {
 	return c->marker;

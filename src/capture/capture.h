@@ -57,6 +57,8 @@ void capture_close(struct capture *c);
 int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
 	uint32_t *ret_incomplete);
 
+/* Loads the BPF programs for samples and launches and lets them go again: whether this kernel takes them. */
+int capture_check(void);
 /* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a
  * hit of each in nanoseconds (0: cannot be attached, or is known to be dear on this kernel and was
  * not tried). */

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "bpf/capture.skel.h"
 #include "capture/cpus.h"
+#include "capture/refusal.h"
 #include "capture/uprobe.h"
 #include "elf/elf_file.h"
 
@@ -138,18 +139,43 @@ static void configure(struct programs *p, const struct capture_options *options,
 	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
 }
 
-static int load(struct programs *p, const struct capture_options *options, bool multi)
+static int open_programs(struct programs *p, const struct capture_options *options, bool multi)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-	int error;
-
 	libbpf_set_print(say_nothing);
 	p->bpf = capture_bpf__open();
 	if (!p->bpf)
 		return error_errno(-errno, "cannot open the BPF programs");
 	configure(p, options, multi);
+	return 0;
+}
+
+/* The kernel did not take them. A program that it does not like is told by -EACCES too, among others. */
+static int explain_refusal(
+	struct programs *p, const struct capture_options *options, bool multi, int error)
+{
+	struct buf why = BUF_INIT;
+
+	capture_bpf__destroy(p->bpf);
+	if (error != -EPERM && !open_programs(p, options, multi))
+		refusal_find(p->bpf->obj, &why);
+	error = why.size ? error_set(error, "cannot load BPF programs: the kernel does not take %s",
+				   buf_text(&why))
+			 : explain(error, "load BPF programs");
+	buf_release(&why);
+	return error;
+}
+
+static int load(struct programs *p, const struct capture_options *options, bool multi)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	int error = open_programs(p, options, multi);
+
+	if (error)
+		return error;
 	error = capture_bpf__load(p->bpf);
-	if (!error && p->pid_namespace)
+	if (error)
+		return explain_refusal(p, options, multi, error);
+	if (p->pid_namespace)
 		error = bpf_prog_test_run_opts(
 			bpf_program__fd(p->bpf->progs.find_pid_ns_level), &run);
 	if (!error)
@@ -232,6 +258,17 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	}
 	*ret = p;
 	return 0;
+}
+
+int programs_check(const struct capture_options *options, bool multi)
+{
+	struct programs p = {.launch_probe = UPROBE_INIT, .pid_namespace = in_pid_namespace()};
+	int error = check_kernel();
+
+	if (!error)
+		error = load(&p, options, multi);
+	capture_bpf__destroy(p.bpf);
+	return error;
 }
 
 /* Reading the iterator to its end runs the program for every task. */

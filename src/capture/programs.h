@@ -21,6 +21,8 @@ struct programs;
  * point to probe, and how, when launches are wanted. */
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers);
+/* Whether they can be loaded. */
+int programs_check(const struct capture_options *options, bool multi);
 int programs_track(struct programs *p, pid_t pid);
 /* See capture.h. */
 void programs_note_signals(struct programs *p, pid_t pid);

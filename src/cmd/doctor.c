@@ -36,6 +36,7 @@ static const struct check_row checks[] = {
 	{"bpf_setting", "BPF for users", 0, check_bpf_setting},
 	{"lockdown", "lockdown", SIDE_CPU, check_lockdown},
 	{"memlock", "locked memory", 0, check_memlock},
+	{"programs", "BPF programs", SIDE_CPU, check_programs},
 	{"probe", "launch probe", SIDE_CPU, check_probe},
 	{"tracefs", "tracefs", 0, check_tracefs},
 	{"kernel_symbols", "kernel names", 0, check_kernel_symbols},

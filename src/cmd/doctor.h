@@ -57,6 +57,7 @@ void check_perf_events(struct doctor *d, struct finding *f);
 void check_bpf_setting(struct doctor *d, struct finding *f);
 void check_lockdown(struct doctor *d, struct finding *f);
 void check_memlock(struct doctor *d, struct finding *f);
+void check_programs(struct doctor *d, struct finding *f);
 void check_probe(struct doctor *d, struct finding *f);
 void check_tracefs(struct doctor *d, struct finding *f);
 void check_kernel_symbols(struct doctor *d, struct finding *f);

@@ -220,6 +220,18 @@ void check_memlock(struct doctor *d, struct finding *f)
 	finding_step(f, "ulimit -l unlimited");
 }
 
+void check_programs(struct doctor *d, struct finding *f)
+{
+	if (!d->can_bpf) {
+		finding_is(f, FINDING_MISSING, "not tried: no rights");
+	} else if (capture_check()) {
+		finding_is(f, FINDING_MISSING, "%s", error_text());
+		finding_step(f, "use another kernel, and report this line");
+	} else {
+		finding_is(f, FINDING_OK, "this kernel takes all of them");
+	}
+}
+
 static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
 	[LAUNCH_MARKER_NOP1] = "1-byte nop",
 	[LAUNCH_MARKER_NOP5] = "5-byte nop",
