@@ -1,7 +1,9 @@
 # Tests: every tests/unit/*.c is a TAP program, every tests/cli/*.t a TAP script, every tests/fuzz/*_fuzz.c a
 # libFuzzer target.
 
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(wildcard tests/unit/*.c))
+NEEDS_BPF_TESTS := bpf_walk refusal
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
+	$(if $(filter 1,$(BPF)),,$(NEEDS_BPF_TESTS:%=tests/unit/%_test.c)),$(wildcard tests/unit/*.c)))
 CLI_TESTS := $(wildcard tests/cli/*.t)
 
 $(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libxpuprof.a
