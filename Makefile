@@ -64,7 +64,7 @@ endif
 
 NEEDS_BPF := capture capture_changes programs uprobe marker_cost refusal
 WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
-	src/elf/mini_debug$(if $(LZMA),-fallback).c
+	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c
 
 ROOMS := base profile elf symbolize correlate gpu gpu/nvidia unwind python capture view export cmd
 SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))

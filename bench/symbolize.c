@@ -44,6 +44,7 @@ static int measure(const char *what, char **paths, unsigned int count)
 {
 	char file[] = "/tmp/symbolize_bench.XXXXXX";
 	int fd = mkstemp(file);
+	struct symbolize_options options = {.same_boot = true};
 	struct symbolize_stats stats;
 	struct profile_writer *w;
 	struct rusage usage;
@@ -54,7 +55,7 @@ static int measure(const char *what, char **paths, unsigned int count)
 	for (unsigned int i = 0; i < count; i++)
 		add_locations(w, paths[i], LOCATIONS / count);
 	start_ns = clock_now_ns();
-	if (symbolize_profile(w, &stats))
+	if (symbolize_profile(w, &options, &stats))
 		return 1;
 	start_ns = clock_now_ns() - start_ns;
 	getrusage(RUSAGE_SELF, &usage);

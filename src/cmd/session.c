@@ -363,10 +363,11 @@ static int describe_gpu(struct session *s)
 
 static int finish_profile(struct session *s)
 {
+	struct symbolize_options options = {.same_boot = true};
 	struct symbolize_stats names;
 	int error = correlator_finish(s->correlator);
 
-	error = error ?: symbolize_profile(s->writer, &names);
+	error = error ?: symbolize_profile(s->writer, &options, &names);
 	error = error ?: session_describe(s, META_END_NS, s->end_ns);
 	error = error ?: describe_gpu(s);
 	if (!error && s->program_ended)

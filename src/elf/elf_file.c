@@ -351,3 +351,11 @@ bool elf_file_code_at(const struct elf_file *f, size_t n, struct elf_code *ret)
 	}
 	return false;
 }
+
+bool elf_file_is_debug_file(const struct elf_file *f)
+{
+	vec_foreach (s, &f->sections)
+		if (s->executable && s->type == SHT_NOBITS)
+			return true;
+	return false;
+}

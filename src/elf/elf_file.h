@@ -90,6 +90,8 @@ bool elf_file_has_symtab(struct elf_file *f);
 /* A descriptor of the file that has the DWARF (this one, or its separate debug file), which stays
  * the file's own; -1 when there is none. */
 int elf_file_dwarf_fd(struct elf_file *f);
+/* Whether it is a separate debug file: its code has addresses and no contents. */
+bool elf_file_is_debug_file(const struct elf_file *f);
 /* The n-th segment of code, in their order; false past the last. */
 struct elf_code {
 	uint64_t offset, size, vaddr;

@@ -868,6 +868,21 @@ uint32_t profile_writer_module_count(const struct profile_writer *w)
 	return w->counts[TABLE_MODULES];
 }
 
+const struct profile_inline *profile_writer_inline(const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_INLINES], id);
+}
+
+uint32_t profile_writer_segment_count(const struct profile_writer *w)
+{
+	return w->counts[TABLE_SEGMENTS];
+}
+
+const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_SEGMENTS], id);
+}
+
 uint32_t profile_writer_location_count(const struct profile_writer *w)
 {
 	return w->counts[TABLE_LOCATIONS];

@@ -90,8 +90,11 @@ uint32_t profile_writer_location_count(const struct profile_writer *w);
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id);
 const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id);
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
-/* Modules are counted from 1, as locations. */
+/* All are counted from 1. */
 uint32_t profile_writer_module_count(const struct profile_writer *w);
+const struct profile_inline *profile_writer_inline(const struct profile_writer *w, uint32_t id);
+uint32_t profile_writer_segment_count(const struct profile_writer *w);
+const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id);
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 
 /* Totals for a status line. */

@@ -1,24 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives names to the native locations of a profile: user code from ELF symbol tables, kernel code
- * from /proc/kallsyms.
+ * Gives names to the native locations of a profile: user code from ELF symbol tables, code made at
+ * run time from the maps its compilers write for perf, kernel code from /proc/kallsyms; and, when
+ * asked, source lines and inlined functions from DWARF.
  *
- * Runs at the end of a recording, on the writer's own tables. A file is used only when its build id
- * is that of the module, or (neither having one) when it has not changed since this program
- * started: a name never comes from another file of the same name. What cannot be named stays
- * unnamed and is shown as module+0xoffset. Names are stored as linkers write them; views demangle.
+ * Runs at the end of a recording or on a finished profile, on a writer's own tables. A file is used
+ * only when its build id is that of the module, or (neither having one) when it is provably the
+ * one that was mapped: a name never comes from another file of the same name. What cannot be named
+ * stays unnamed and is shown as module+0xoffset. Names are stored as linkers write them; views
+ * demangle.
+ *
+ * Whatever parses much that is not trusted or talks to servers (libdw, libdebuginfod) does so in a
+ * process of its own (worker.h), which may crash, hang or be killed without harm.
  */
 #pragma once
 
+#include "elf/kept_files.h"
 #include "profile/writer.h"
+
+struct symbolize_options {
+	const struct kept_files *kept; /* NULL: none */
+	const char *const *folders;    /* of debug files, beside /usr/lib/debug */
+	size_t folder_count;
+	bool inlines; /* lines and inlined functions, too */
+	bool same_boot; /* the profile is of this boot: kernel addresses and files without build ids hold */
+	/* A file without build id must not have changed since (CLOCK_REALTIME); 0: since this program
+	 * started. */
+	uint64_t unchanged_since_ns;
+	/* When perf maps of processes that are gone may have been written (CLOCK_REALTIME); 0, 0:
+	 * only maps that `kept` knows count. */
+	uint64_t maps_from_ns, maps_to_ns;
+	/* How long servers may be asked for debug files ($DEBUGINFOD_URLS) and how long DWARF of one
+	 * module may take; 0: not at all. */
+	uint64_t servers_limit_ns, dwarf_limit_ns;
+	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
+	bool (*stopped)(void *context);
+	/* Something slow begins: "asking for debug files, 3 of 17". */
+	void (*progress)(void *context, const char *what);
+	/* A module nothing was found of, and how many locations stay without a name by that. */
+	void (*absent)(void *context, const char *path, uint64_t locations);
+	void *context;
+};
 
 struct symbolize_stats {
 	uint64_t locations;      /* native ones looked at */
 	uint64_t named;
+	uint64_t with_lines;	 /* got a source line */
 	uint64_t modules_absent; /* file gone, replaced or unreadable; also a kernel that hides its
 				    symbols */
+	uint64_t dwarf_failed;	 /* modules whose DWARF was damaged or took too long */
+	uint64_t fetched;	 /* debug files that servers had */
+	bool stopped;
 };
 
-/* Adds a symbol for every location that can be named and has no name yet. 0 or -errno (short
- * memory, writer failure); files that are missing or damaged are counted, not errors. */
-int symbolize_profile(struct profile_writer *w, struct symbolize_stats *ret);
+/* Adds a symbol for every location that can be named and has no name yet (with `inlines`, lines for
+ * every one that has none). 0 or -errno (short memory, writer failure); files that are missing or
+ * damaged are counted, not errors. */
+int symbolize_profile(struct profile_writer *w, const struct symbolize_options *o,
+	struct symbolize_stats *ret);

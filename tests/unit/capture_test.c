@@ -125,12 +125,13 @@ static void drain_until_end(struct recording *r)
 
 static void finish(struct recording *r)
 {
+	struct symbolize_options options = {.same_boot = true};
 	struct symbolize_stats stats;
 
 	CHECK(!capture_stop(r->capture));
 	drain(r);
 	capture_close(r->capture);
-	CHECK(!symbolize_profile(r->w, &stats));
+	CHECK(!symbolize_profile(r->w, &options, &stats));
 	profile_writer_totals(r->w, &r->totals);
 	tasks_free(r->tasks);
 	CHECK(!profile_writer_close(r->w));

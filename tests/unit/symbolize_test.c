@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 /* Names for the locations of a profile: of this very program, of copies of it, of the kernel and the vdso. */
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "elf/dwarf.h"
 #include "elf/elf_file.h"
+#include "elf/kept_files.h"
 #include "elf/vdso.h"
 #include "profile/writer.h"
 #include "symbolize/symbolize.h"
+#include "symbolize/worker.h"
 #include "tap.h"
 
 int symbolize_test_function(int x);
@@ -18,6 +23,9 @@ __attribute__((noinline)) int symbolize_test_function(int x)
 
 static char folder[] = "/tmp/symbolize_test.XXXXXX";
 static char self[512];
+
+/* As at the end of a recording. */
+static const struct symbolize_options options = {.same_boot = true};
 
 static const char *in_folder(const char *name)
 {
@@ -93,7 +101,7 @@ static const char *name_in(const char *path, struct profile_module m, uint64_t o
 
 	m.kind = MODULE_FILE;
 	location = add_location(w, FRAME_USER, add_module(w, m, path), offset + 1);
-	CHECK(symbolize_profile(w, stats) == 0);
+	CHECK(symbolize_profile(w, &options, stats) == 0);
 	snprintf(name, sizeof(name), "%s", name_of(w, location));
 	profile_writer_abort(w);
 	return name;
@@ -188,7 +196,7 @@ static void a_name_that_is_there_stays(void)
 
 	CHECK(profile_add_string(w, "given", 5, &name) == 0);
 	CHECK(profile_add_symbol(w, location, name, 0, 0) == 0);
-	CHECK(symbolize_profile(w, &stats) == 0);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
 	CHECK(stats.locations == 0);
 	CHECK_TEXT(name_of(w, location), "given");
 	profile_writer_abort(w);
@@ -203,7 +211,7 @@ static void anonymous_memory_and_notes_are_left_alone(void)
 
 	jit = add_location(w, FRAME_USER, module, 0x7f0000001000);
 	nowhere = add_location(w, FRAME_USER, 0, 0x1234);
-	CHECK(symbolize_profile(w, &stats) == 0);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
 	CHECK(stats.locations == 2 && stats.named == 0 && stats.modules_absent == 0);
 	CHECK_TEXT(name_of(w, jit), "");
 	CHECK_TEXT(name_of(w, nowhere), "");
@@ -215,7 +223,7 @@ static void an_empty_profile_needs_nothing(void)
 	struct profile_writer *w = writer();
 	struct symbolize_stats stats = {.named = 9};
 
-	CHECK(symbolize_profile(w, &stats) == 0);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
 	CHECK(stats.locations == 0 && stats.named == 0);
 	profile_writer_abort(w);
 }
@@ -247,7 +255,7 @@ static void kernel_code_gets_the_kernels_name(void)
 
 	if (address) {
 		location = add_location(w, FRAME_KERNEL, add_module(w, m, "[kernel]"), address + 9);
-		CHECK(symbolize_profile(w, &stats) == 0);
+		CHECK(symbolize_profile(w, &options, &stats) == 0);
 		CHECK_TEXT(name_of(w, location), "vfs_read");
 	} else {
 		SKIP("the kernel hides its symbols");
@@ -276,11 +284,338 @@ static void the_vdso_is_read_from_memory_when_it_is_the_same(void)
 	same = add_location(w, FRAME_USER, add_module(w, m, "[vdso]"), offset);
 	m.build_id[1] ^= 1;
 	other = add_location(w, FRAME_USER, add_module(w, m, "[vdso]"), offset);
-	CHECK(symbolize_profile(w, &stats) == 0);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
 	CHECK(strstr(name_of(w, same), "clock_gettime"));
 	CHECK_TEXT(name_of(w, other), "");
 	CHECK(stats.modules_absent == 1);
 	profile_writer_abort(w);
+}
+
+/* What a shell command prints, its first line. */
+static const char *output_of(const char *command)
+{
+	static char line[256];
+	char in_place[1024];
+	FILE *pipe;
+
+	line[0] = '\0';
+	snprintf(in_place, sizeof(in_place), "cd %s && { %s; } 2>/dev/null", folder, command);
+	pipe = popen(in_place, "r");
+	if (pipe && fgets(line, sizeof(line), pipe))
+		line[strcspn(line, "\n")] = '\0';
+	if (pipe)
+		pclose(pipe);
+	return line;
+}
+
+/* A library of one function, `shown`, into which two others were inlined: the nops are of the inner one. */
+static bool make_library(void)
+{
+	static const char source[] =
+		"static inline __attribute__((always_inline)) void inner(void) {\n"
+		"  __asm__ volatile(\"nop; nop; nop; nop\");\n"
+		"}\n"
+		"static inline __attribute__((always_inline)) void middle(void) {\n"
+		"  inner();\n"
+		"}\n"
+		"int shown(int x) {\n"
+		"  middle();\n"
+		"  return x * 3;\n"
+		"}\n";
+	FILE *f = fopen(in_folder("l.c"), "we");
+	bool ok = f && fputs(source, f) >= 0;
+
+	return f && !fclose(f) && ok &&
+	       shell("cc -O1 -g -shared -fPIC -Wl,--build-id -o l.so l.c");
+}
+
+/* The module and offset of a function in a file. */
+static uint64_t offset_in(const char *path, const char *function, struct profile_module *m)
+{
+	uint64_t offset = 0;
+	struct elf_file *f;
+
+	CHECK(elf_file_open(&f, path) == 0);
+	CHECK(elf_file_find_function(f, function, &offset) == 0);
+	m->kind = MODULE_FILE;
+	m->build_id_size = (uint8_t)elf_file_build_id(f, m->build_id);
+	elf_file_close(f);
+	return offset;
+}
+
+static void a_file_that_was_kept_open_names_its_code_though_it_is_gone(void)
+{
+	struct symbolize_options with = options;
+	struct kept_files *kept = kept_files_new();
+	struct profile_writer *w = writer();
+	struct profile_module m = {0};
+	struct symbolize_stats stats;
+	struct elf_file *f;
+	uint32_t location, module;
+	uint64_t offset;
+
+	if (!make_library() || !shell("objcopy -R .note.gnu.build-id l.so nameless.so")) {
+		SKIP("no C compiler");
+		return;
+	}
+	offset = offset_in(in_folder("nameless.so"), "shown", &m);
+	module = add_module(w, m, in_folder("nameless.so"));
+	location = add_location(w, FRAME_USER, module, offset);
+	CHECK(elf_file_open(&f, in_folder("nameless.so")) == 0);
+	CHECK(kept_files_add(kept, module, f, (uint32_t)getpid()) == 0);
+	elf_file_close(f);
+	CHECK(shell("rm nameless.so && cp /bin/true nameless.so"));
+	CHECK(symbolize_profile(w, &options, &stats) == 0 && stats.named == 0);
+	with.kept = kept;
+	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK_TEXT(name_of(w, location), "shown");
+	CHECK(kept_files_root(kept, module) == -1);
+	kept_files_free(kept);
+	profile_writer_abort(w);
+}
+
+static void a_kept_file_that_was_written_to_is_not_used(void)
+{
+	struct symbolize_options with = options;
+	struct kept_files *kept = kept_files_new();
+	struct profile_writer *w = writer();
+	struct profile_module m = {0};
+	struct symbolize_stats stats;
+	struct elf_file *f;
+	uint32_t module;
+	uint64_t offset;
+
+	if (!make_library() || !shell("objcopy -R .note.gnu.build-id l.so nameless.so")) {
+		SKIP("no C compiler");
+		return;
+	}
+	offset = offset_in(in_folder("nameless.so"), "shown", &m);
+	module = add_module(w, m, in_folder("nameless.so"));
+	add_location(w, FRAME_USER, module, offset);
+	CHECK(elf_file_open(&f, in_folder("nameless.so")) == 0);
+	CHECK(kept_files_add(kept, module, f, (uint32_t)getpid()) == 0);
+	elf_file_close(f);
+	CHECK(shell("sleep 0.02; printf x >>nameless.so"));
+	with.kept = kept;
+	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	kept_files_free(kept);
+	profile_writer_abort(w);
+}
+
+/* Writes our own perf map, and removes it again for NULL. */
+static bool write_map(const char *text)
+{
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	remove(path);
+	map = text ? fopen(path, "we") : NULL;
+	return map && fputs(text, map) >= 0 && !fclose(map);
+}
+
+static void code_made_at_run_time_is_called_as_its_compiler_says(void)
+{
+	struct symbolize_options with = options;
+	struct kept_files *kept = kept_files_new();
+	struct profile_module m = {.kind = MODULE_ANON};
+	struct profile_writer *w = writer();
+	struct symbolize_stats stats;
+	uint32_t module, first, second, outside;
+	char name[32];
+
+	snprintf(name, sizeof(name), "[anon:%d]", (int)getpid());
+	module = add_module(w, m, name);
+	first = add_location(w, FRAME_USER, module, 0x7f0000001010);
+	second = add_location(w, FRAME_USER, module, 0x7f0000002000);
+	outside = add_location(w, FRAME_USER, module, 0x7f0000003000);
+	CHECK(kept_files_add_process(kept, module, (uint32_t)getpid()) == 0);
+	CHECK(write_map("7f0000001000 100 LazyCompile:~old a.js:1\n"
+			"0x7f0000001000 0x100 LazyCompile:*main a.js:1\n"
+			"not a line\n7f0000002000 1 two\n7f0000003000 0 none\n"));
+	with.kept = kept;
+	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 2);
+	CHECK_TEXT(name_of(w, first), "LazyCompile:*main a.js:1");
+	CHECK_TEXT(name_of(w, second), "two");
+	CHECK_TEXT(name_of(w, outside), "");
+	kept_files_free(kept);
+	profile_writer_abort(w);
+	write_map(NULL);
+}
+
+static void a_map_that_may_be_another_processs_is_not_used(void)
+{
+	struct symbolize_options with = options;
+	struct profile_module m = {.kind = MODULE_ANON};
+	struct profile_writer *w = writer();
+	struct symbolize_stats stats;
+	uint32_t location;
+	char name[32];
+
+	snprintf(name, sizeof(name), "[anon:%d]", (int)getpid());
+	location = add_location(w, FRAME_USER, add_module(w, m, name), 0x7f0000001010);
+	CHECK(write_map("7f0000001000 100 jitted\n"));
+	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	with.maps_from_ns = 1;
+	with.maps_to_ns = 2;
+	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	with.maps_to_ns = UINT64_MAX;
+	with.same_boot = false;
+	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	with.same_boot = true;
+	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 1);
+	CHECK_TEXT(name_of(w, location), "jitted");
+	profile_writer_abort(w);
+	write_map(NULL);
+}
+
+static void a_debug_file_alone_is_enough_where_the_profile_knows_the_segments(void)
+{
+	char folder_path[128];
+	const char *const folders[] = {folder_path};
+	struct symbolize_options with = {.folders = folders, .folder_count = 1};
+	struct profile_writer *w = writer();
+	struct profile_module m = {0};
+	struct symbolize_stats stats;
+	uint32_t first, second;
+	uint64_t offset;
+
+	if (!make_library()) {
+		SKIP("no C compiler");
+		return;
+	}
+	snprintf(folder_path, sizeof(folder_path), "%s", in_folder("dbg"));
+	offset = offset_in(in_folder("l.so"), "shown", &m);
+	first = add_location(w, FRAME_USER, add_module(w, m, in_folder("l.so")), offset);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK_TEXT(name_of(w, first), "shown");
+	CHECK(profile_writer_segment_count(w) > 0);
+	second = add_location(w, FRAME_USER, 1, offset + 1);
+	CHECK(shell("mkdir -p dbg && objcopy --only-keep-debug l.so dbg/l.so.debug && rm l.so"));
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK_TEXT(name_of(w, second), "");
+	CHECK(stats.modules_absent == 1);
+	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK_TEXT(name_of(w, second), "shown");
+	profile_writer_abort(w);
+}
+
+static void check_inlined(struct profile_writer *w, uint32_t location)
+{
+	const struct profile_location *l = profile_writer_location(w, location);
+	const struct profile_inline *inner = profile_writer_inline(w, l->inlined), *middle;
+
+	CHECK_TEXT(profile_writer_string(w, l->name), "shown");
+	CHECK(l->line == 8);
+	CHECK(inner);
+	if (!inner)
+		return;
+	CHECK_TEXT(profile_writer_string(w, inner->name), "inner");
+	CHECK(inner->line == 2 && strstr(profile_writer_string(w, inner->file), "l.c"));
+	middle = profile_writer_inline(w, inner->caller);
+	CHECK(middle && middle->line == 5 && !middle->caller);
+	if (middle)
+		CHECK_TEXT(profile_writer_string(w, middle->name), "middle");
+}
+
+static void inlined_functions_and_lines_come_from_dwarf_when_asked_for(void)
+{
+	struct symbolize_options with = options;
+	struct profile_writer *w = writer();
+	struct profile_module m = {0};
+	struct symbolize_stats stats;
+	uint32_t location;
+	uint64_t offset, nop, start;
+
+	if (!dwarf_supported() || !make_library()) {
+		SKIP("no libdw, or no C compiler");
+		return;
+	}
+	offset = offset_in(in_folder("l.so"), "shown", &m);
+	nop = strtoull(output_of("objdump -d l.so --disassemble=shown | sed -n 's/:.*nop$//p'"), NULL, 16);
+	start = strtoull(output_of("nm l.so | sed -n 's/ T shown$//p'"), NULL, 16);
+	location = add_location(
+		w, FRAME_USER, add_module(w, m, in_folder("l.so")), offset + nop - start + 1);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(stats.with_lines == 0 && !profile_writer_location(w, location)->line);
+	with.inlines = true;
+	with.dwarf_limit_ns = 10000000000;
+	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK(stats.with_lines == 1 && stats.dwarf_failed == 0 && stats.named == 0);
+	check_inlined(w, location);
+	profile_writer_abort(w);
+}
+
+static void damaged_dwarf_costs_the_lines_and_nothing_else(void)
+{
+	struct symbolize_options with = options;
+	struct symbolize_stats stats;
+	struct profile_module m = {0};
+	uint64_t offset;
+
+	if (!dwarf_supported() || !make_library()) {
+		SKIP("no libdw, or no C compiler");
+		return;
+	}
+	offset = offset_in(in_folder("l.so"), "shown", &m);
+	with.inlines = true;
+	with.dwarf_limit_ns = 10000000000;
+	for (int round = 0; round < 20; round++) {
+		struct profile_writer *w = writer();
+		uint32_t location = add_location(
+			w, FRAME_USER, add_module(w, m, in_folder("l.so")), offset + 5);
+		char command[300];
+
+		snprintf(command, sizeof(command),
+			"for s in info abbrev line str; do objcopy -O binary --only-section .debug_$s "
+			"l.so $s --set-section-flags .debug_$s=alloc; done; "
+			"head -c %d info >cut; head -c 40 /dev/urandom >>cut; "
+			"objcopy --update-section .debug_info=cut l.so",
+			30 + round * 4);
+		CHECK(shell(command));
+		CHECK(symbolize_profile(w, &with, &stats) == 0);
+		CHECK_TEXT(name_of(w, location), "shown");
+		profile_writer_abort(w);
+	}
+}
+
+static int crash(void *context, int out)
+{
+	CHECK(write(out, "abc", 3) == 3);
+	raise(SIGSEGV);
+	return 0;
+}
+
+static int hang(void *context, int out)
+{
+	pause();
+	return 0;
+}
+
+static long take_all(void *context, const char *data, size_t size)
+{
+	*(size_t *)context += size;
+	return (long)size;
+}
+
+static bool stop_at_once(void *context)
+{
+	return true;
+}
+
+static void a_worker_that_crashes_or_hangs_takes_nothing_with_it(void)
+{
+	size_t taken = 0;
+	struct worker w = {
+		.run = crash, .take = take_all, .context = &taken, .limit_ns = 10000000000};
+
+	CHECK(worker_run(&w) == -EIO && taken == 3);
+	w.run = hang;
+	w.limit_ns = 60000000;
+	CHECK(worker_run(&w) == -ETIME);
+	w.limit_ns = 10000000000;
+	w.stopped = stop_at_once;
+	CHECK(worker_run(&w) == -EINTR);
 }
 
 int main(void)
@@ -305,6 +640,14 @@ int main(void)
 	RUN(anonymous_memory_and_notes_are_left_alone);
 	RUN(an_empty_profile_needs_nothing);
 	RUN(kernel_code_gets_the_kernels_name);
+	RUN(a_file_that_was_kept_open_names_its_code_though_it_is_gone);
+	RUN(a_kept_file_that_was_written_to_is_not_used);
+	RUN(code_made_at_run_time_is_called_as_its_compiler_says);
+	RUN(a_map_that_may_be_another_processs_is_not_used);
+	RUN(a_debug_file_alone_is_enough_where_the_profile_knows_the_segments);
+	RUN(inlined_functions_and_lines_come_from_dwarf_when_asked_for);
+	RUN(damaged_dwarf_costs_the_lines_and_nothing_else);
+	RUN(a_worker_that_crashes_or_hangs_takes_nothing_with_it);
 	RUN(the_vdso_is_read_from_memory_when_it_is_the_same);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/* In the place of dwarf.c where libdw is missing. */
+#include "elf/dwarf.h"
+
+#include <errno.h>
+
+bool dwarf_supported(void)
+{
+	return false;
+}
+
+int dwarf_file_open(struct dwarf_file **ret, int fd)
+{
+	return -ENOENT;
+}
+
+void dwarf_file_close(struct dwarf_file *d)
+{
+}
+
+size_t dwarf_file_frames(
+	struct dwarf_file *d, uint64_t vaddr, struct dwarf_frame ret[DWARF_FRAMES_MAX])
+{
+	return 0;
+}

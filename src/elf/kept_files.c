@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Root folders are kept once for each distinct one. A perf map that is there already is opened at
+ * once (the compiler goes on adding to it), else its folder's root is kept.
+ */
+#include "elf/kept_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "elf/elf_internal.h"
+#include "elf/perf_map.h"
+
+#define ROOTS_MAX 64
+
+/* What makes a root folder another one: the folder, and the mounts below it. */
+struct root {
+	dev_t device;
+	ino_t inode, mounts;
+	int fd;
+};
+
+struct kept {
+	int fd;	  /* the file, or the map; -1: none */
+	int root; /* index, or -1 */
+	struct timespec modified;
+	off_t size;
+	uint32_t inner_pid; /* maps */
+	uid_t uid;
+};
+
+struct kept_files {
+	struct map by_module; /* -> index */
+	struct vec(struct kept) all;
+	struct vec(struct root) roots;
+	struct root own;
+};
+
+static bool identify_root(const char *process, struct root *ret)
+{
+	char path[64];
+	struct stat folder, mounts;
+
+	snprintf(path, sizeof(path), "/proc/%s/root", process);
+	if (stat(path, &folder))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
+	if (stat(path, &mounts))
+		return false;
+	*ret = (struct root){folder.st_dev, folder.st_ino, mounts.st_ino, -1};
+	return true;
+}
+
+static bool same_root(const struct root *a, const struct root *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->mounts == b->mounts;
+}
+
+struct kept_files *kept_files_new(void)
+{
+	struct kept_files *k = calloc(1, sizeof(*k));
+
+	if (k)
+		identify_root("self", &k->own);
+	return k;
+}
+
+void kept_files_free(struct kept_files *k)
+{
+	if (!k)
+		return;
+	vec_foreach (f, &k->all)
+		if (f->fd >= 0)
+			close(f->fd);
+	vec_foreach (r, &k->roots)
+		close(r->fd);
+	vec_release(&k->all);
+	vec_release(&k->roots);
+	map_release(&k->by_module);
+	free(k);
+}
+
+/* The index of the process's root folder; -1 when it is ours, or cannot be kept. */
+static int keep_root(struct kept_files *k, uint32_t pid)
+{
+	char process[16], path[64];
+	struct root root;
+
+	snprintf(process, sizeof(process), "%u", pid);
+	if (!identify_root(process, &root) || same_root(&root, &k->own))
+		return -1;
+	vec_foreach (r, &k->roots)
+		if (same_root(r, &root))
+			return (int)(r - k->roots.items);
+	if (k->roots.count == ROOTS_MAX)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	root.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root.fd < 0)
+		return -1;
+	if (vec_push(&k->roots, root)) {
+		close(root.fd);
+		return -1;
+	}
+	return (int)k->roots.count - 1;
+}
+
+static int add(struct kept_files *k, uint32_t module, struct kept kept)
+{
+	int error = k->all.count < KEPT_FILES_MAX ? vec_push(&k->all, kept) : -ENOSPC;
+
+	if (!error && map_put(&k->by_module, module, k->all.count - 1)) {
+		k->all.count--;
+		error = -ENOMEM;
+	}
+	if (error && kept.fd >= 0)
+		close(kept.fd);
+	return error;
+}
+
+int kept_files_add(struct kept_files *k, uint32_t module, const struct elf_file *f, uint32_t pid)
+{
+	struct kept kept = {.fd = -1};
+	struct stat st;
+
+	if (map_get(&k->by_module, module))
+		return 0;
+	kept.fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	if (kept.fd < 0)
+		return -errno;
+	if (fstat(kept.fd, &st)) {
+		close(kept.fd);
+		return -EIO;
+	}
+	kept.root = keep_root(k, pid);
+	kept.modified = st.st_mtim;
+	kept.size = st.st_size;
+	return add(k, module, kept);
+}
+
+/* What /proc/PID/status says of the user, and of the number in the innermost namespace. */
+static int read_status(uint32_t pid, struct kept *ret)
+{
+	struct buf status = BUF_INIT;
+	const char *line, *last;
+	char path[32];
+	unsigned int uid;
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	error = io_read_file(path, 65536, &status);
+	line = error ? NULL : strstr(buf_text(&status), "\nUid:");
+	if (!line || sscanf(line, " Uid: %u", &uid) != 1)
+		error = -ENOENT;
+	else
+		ret->uid = uid;
+	ret->inner_pid = pid;
+	line = error ? NULL : strstr(buf_text(&status), "\nNSpid:");
+	if (line) {
+		last = line + 7 + strcspn(line + 7, "\n");
+		while (last > line && last[-1] >= '0' && last[-1] <= '9')
+			last--;
+		ret->inner_pid = (uint32_t)strtoul(last, NULL, 10);
+	}
+	buf_release(&status);
+	return error;
+}
+
+static int open_map(const struct kept_files *k, const struct kept *f)
+{
+	int root = f->root >= 0 ? k->roots.items[f->root].fd
+				: open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = root < 0 ? -errno : perf_map_open(root, f->inner_pid, f->uid);
+
+	if (f->root < 0 && root >= 0)
+		close(root);
+	return fd;
+}
+
+int kept_files_add_process(struct kept_files *k, uint32_t module, uint32_t pid)
+{
+	struct kept kept = {.fd = -1};
+	int error;
+
+	if (map_get(&k->by_module, module))
+		return 0;
+	error = read_status(pid, &kept);
+	if (error)
+		return error;
+	kept.root = keep_root(k, pid);
+	kept.fd = open_map(k, &kept);
+	return add(k, module, kept);
+}
+
+static const struct kept *find(const struct kept_files *k, uint32_t module)
+{
+	const uint64_t *index = map_get(&k->by_module, module);
+
+	return index ? &k->all.items[*index] : NULL;
+}
+
+int kept_files_find(const struct kept_files *k, uint32_t module)
+{
+	const struct kept *f = find(k, module);
+	struct stat st;
+
+	if (!f || f->fd < 0 || fstat(f->fd, &st))
+		return -1;
+	if (st.st_size != f->size || st.st_mtim.tv_sec != f->modified.tv_sec ||
+		st.st_mtim.tv_nsec != f->modified.tv_nsec)
+		return -1;
+	return f->fd;
+}
+
+int kept_files_root(const struct kept_files *k, uint32_t module)
+{
+	const struct kept *f = find(k, module);
+
+	return f && f->root >= 0 ? k->roots.items[f->root].fd : -1;
+}
+
+int kept_files_open_map(const struct kept_files *k, uint32_t module)
+{
+	const struct kept *f = find(k, module);
+	int fd;
+
+	if (!f)
+		return -ENOENT;
+	if (f->fd < 0)
+		return open_map(k, f);
+	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}

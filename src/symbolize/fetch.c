@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A result in the pipe: u32 item's number, u32 size, the path with a NUL.
+ *
+ * The functions are those of debuginfod_find_debuginfo(3). The library brings a whole HTTP client
+ * with it, whose threads and locks stay in the worker; when its time is over the worker is killed,
+ * and a file that was half there is left to the library's own cleaning of its cache.
+ */
+#include "symbolize/fetch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define PATH_MAX_BYTES 8192
+
+struct debuginfod_client;
+typedef int (*find_function)(
+	struct debuginfod_client *client, const unsigned char *id, int id_size, char **path);
+
+struct library {
+	struct debuginfod_client *client;
+	find_function find_debuginfo, find_executable;
+};
+
+bool fetch_wanted(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && *urls;
+}
+
+static bool load(struct library *l)
+{
+	void *library = dlopen(FETCH_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	struct debuginfod_client *(*begin)(void);
+
+	if (!library)
+		return false;
+	begin = (struct debuginfod_client * (*)(void)) dlsym(library, "debuginfod_begin");
+	l->find_debuginfo = (find_function)dlsym(library, "debuginfod_find_debuginfo");
+	l->find_executable = (find_function)dlsym(library, "debuginfod_find_executable");
+	l->client = begin ? begin() : NULL;
+	return l->client && l->find_debuginfo && l->find_executable;
+}
+
+static int write_result(int out, uint32_t n, const char *path)
+{
+	uint32_t head[2] = {n, (uint32_t)strlen(path) + 1};
+	int error = head[1] > PATH_MAX_BYTES ? -ENAMETOOLONG : io_write_all(out, head, sizeof(head));
+
+	return error ? error : io_write_all(out, path, head[1]);
+}
+
+static int ask_all(void *context, int out)
+{
+	const struct fetch_request *r = context;
+	struct library l;
+	int error = 0;
+
+	if (!load(&l))
+		return write_result(out, UINT32_MAX, "");
+	for (size_t i = 0; !error && i < r->count; i++) {
+		const struct fetch_item *item = &r->items[i];
+		find_function find = item->program ? l.find_executable : l.find_debuginfo;
+		char *path = NULL;
+		int fd = find(l.client, item->build_id, (int)item->build_id_size, &path);
+
+		if (fd >= 0 && path)
+			error = write_result(out, (uint32_t)i, path);
+		if (fd >= 0)
+			close(fd);
+		free(path);
+	}
+	return error != 0;
+}
+
+static long take_results(void *context, const char *data, size_t size)
+{
+	const struct fetch_request *r = context;
+	size_t at = 0;
+	uint32_t head[2];
+
+	while (size - at >= sizeof(head)) {
+		const char *path = data + at + sizeof(head);
+		int error;
+
+		memcpy(head, data + at, sizeof(head));
+		if (!head[1] || head[1] > PATH_MAX_BYTES)
+			return -EIO;
+		if (size - at - sizeof(head) < head[1])
+			break;
+		if (path[head[1] - 1])
+			return -EIO;
+		if (head[0] >= r->count)
+			return head[0] == UINT32_MAX ? -ENOSYS : -EIO;
+		error = r->visit(r->context, head[0], path);
+		if (error)
+			return error;
+		at += sizeof(head) + head[1];
+	}
+	return (long)at;
+}
+
+int fetch_files(const struct fetch_request *r)
+{
+	struct worker w = {
+		.run = ask_all,
+		.take = take_results,
+		.stopped = r->stopped,
+		.context = (void *)(uintptr_t)r,
+		.stop_context = r->stop_context,
+		.limit_ns = r->limit_ns,
+	};
+
+	return worker_run(&w);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A result in the pipe:
+ *
+ *	u32 address's number, u32 functions, then for each: u32 line, text name, text file
+ *
+ * where a text is u32 size and the bytes with a NUL; size 0: not known. Numbers rise.
+ *
+ * libdw keeps what it has read of a unit until the file is closed, so that is done now and then.
+ */
+#include "symbolize/inlines.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+
+#define HAND_OVER_BYTES	  ((size_t)64 << 10)
+#define REOPEN_BYTES	  ((size_t)192 << 20)
+#define LOOK_EVERY	  64 /* addresses */
+#define TEXT_MAX_BYTES	  ((size_t)16 << 10) /* longer texts are left out */
+
+static void put_u32(struct buf *b, uint32_t x)
+{
+	buf_append(b, &x, sizeof(x));
+}
+
+static void put_text(struct buf *b, const char *text)
+{
+	size_t size = text ? strlen(text) + 1 : 0;
+
+	if (size > TEXT_MAX_BYTES)
+		size = 0;
+	put_u32(b, (uint32_t)size);
+	buf_append(b, text ? text : "", size);
+}
+
+static void put_result(
+	struct buf *b, uint32_t n, const struct dwarf_frame *frames, size_t count)
+{
+	put_u32(b, n);
+	put_u32(b, (uint32_t)count);
+	for (size_t i = 0; i < count; i++) {
+		put_u32(b, frames[i].line);
+		put_text(b, frames[i].name);
+		put_text(b, frames[i].file);
+	}
+}
+
+static size_t memory_in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* Opened anew when it has come to hold too much: 0 or -errno. */
+static int refresh(struct dwarf_file **d, int fd, size_t base_bytes)
+{
+	size_t used = memory_in_use();
+
+	if (used < base_bytes || used - base_bytes < REOPEN_BYTES)
+		return 0;
+	dwarf_file_close(*d);
+	*d = NULL;
+	malloc_trim(0);
+	return dwarf_file_open(d, fd);
+}
+
+static int hand_over(struct buf *b, int out, size_t at_least)
+{
+	int error;
+
+	if (b->failed)
+		return -ENOMEM;
+	if (b->size < at_least)
+		return 0;
+	error = io_write_all(out, b->data, b->size);
+	buf_reset(b);
+	return error;
+}
+
+static int read_all(void *context, int out)
+{
+	const struct inlines_request *r = context;
+	struct dwarf_frame frames[DWARF_FRAMES_MAX];
+	struct dwarf_file *d = NULL;
+	struct buf b = BUF_INIT;
+	int error = dwarf_file_open(&d, r->fd);
+	size_t base_bytes = memory_in_use();
+
+	for (size_t i = 0; !error && i < r->count; i++) {
+		size_t count = dwarf_file_frames(d, r->vaddrs[i], frames);
+
+		if (count)
+			put_result(&b, (uint32_t)i, frames, count);
+		error = hand_over(&b, out, HAND_OVER_BYTES);
+		if (!error && i % LOOK_EVERY == LOOK_EVERY - 1)
+			error = refresh(&d, r->fd, base_bytes);
+	}
+	if (!error)
+		error = hand_over(&b, out, 1);
+	return error != 0;
+}
+
+struct cursor {
+	const char *p, *end;
+};
+
+static bool take_u32(struct cursor *c, uint32_t *ret)
+{
+	if ((size_t)(c->end - c->p) < sizeof(*ret))
+		return false;
+	memcpy(ret, c->p, sizeof(*ret));
+	c->p += sizeof(*ret);
+	return true;
+}
+
+/* 1, 0 when it is not whole yet, or -EIO when it makes no sense. */
+static int take_text(struct cursor *c, const char **ret)
+{
+	uint32_t size;
+
+	if (!take_u32(c, &size))
+		return 0;
+	if (size > TEXT_MAX_BYTES)
+		return -EIO;
+	if (size > (size_t)(c->end - c->p))
+		return 0;
+	if (size && c->p[size - 1])
+		return -EIO;
+	*ret = size ? c->p : NULL;
+	c->p += size;
+	return 1;
+}
+
+static int take_frame(struct cursor *c, struct dwarf_frame *ret)
+{
+	int got;
+
+	if (!take_u32(c, &ret->line))
+		return 0;
+	got = take_text(c, &ret->name);
+	return got > 0 ? take_text(c, &ret->file) : got;
+}
+
+static int take_result(const struct inlines_request *r, struct cursor *c)
+{
+	struct dwarf_frame frames[DWARF_FRAMES_MAX];
+	uint32_t n, count;
+	int got = 1;
+
+	if (!take_u32(c, &n) || !take_u32(c, &count))
+		return 0;
+	if (n >= r->count || !count || count > DWARF_FRAMES_MAX)
+		return -EIO;
+	for (uint32_t i = 0; got > 0 && i < count; i++)
+		got = take_frame(c, &frames[i]);
+	if (got <= 0)
+		return got;
+	got = r->visit(r->context, n, frames, count);
+	return got ? got : 1;
+}
+
+static long take_results(void *context, const char *data, size_t size)
+{
+	struct cursor c = {data, data + size};
+	const char *whole = data;
+	int got;
+
+	while ((got = take_result(context, &c)) > 0)
+		whole = c.p;
+	return got < 0 ? got : whole - data;
+}
+
+int inlines_read(const struct inlines_request *r)
+{
+	struct worker w = {
+		.run = read_all,
+		.take = take_results,
+		.stopped = r->stopped,
+		.context = (void *)(uintptr_t)r,
+		.stop_context = r->stop_context,
+		.limit_ns = r->limit_ns,
+	};
+
+	return worker_run(&w);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Source lines and inlined functions of many addresses of one file, read by a worker. */
+#pragma once
+
+#include "elf/dwarf.h"
+#include "symbolize/worker.h"
+
+struct inlines_request {
+	int fd; /* of the file that has the DWARF */
+	const uint64_t *vaddrs; /* rising */
+	size_t count;
+	/* For each address something is known of: its functions, the one that was not inlined first.
+	 * 0 or -errno, which ends the reading. */
+	int (*visit)(void *context, size_t n, const struct dwarf_frame *frames, size_t count);
+	void *context;
+	bool (*stopped)(void *stop_context);
+	void *stop_context;
+	uint64_t limit_ns;
+};
+
+/* As worker_run. */
+int inlines_read(const struct inlines_request *r);
