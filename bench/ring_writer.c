@@ -5,13 +5,13 @@
  *
  *	xpuprof record --gpu-only -- ring_writer PAIRS [CPU [marker]]
  *
- * It connects as the library does, tells the stacks of STACKS paths of its own by the real launch
- * marker (that of $CUDA_INJECTION64_PATH, which has the probe), and from then on speaks of them by
- * number: three records a pair (launch, call, work), in batches, the work of a batch behind the
+ * It connects as the library does, tells the stacks of STACKS paths of its own, and from then on speaks of
+ * them by number: three records a pair (launch, call, work), in batches, the work of a batch behind the
  * calls of the next. Where the ring is full it waits, so nothing is ever lost, and the recorder's
  * CPU time is all there is to measure. CPU: where it works; give the recorder another. With `marker`
- * every launch fires the marker instead, as those do whose stack has no number, and batches come with
- * pauses: the kernel's ring cannot be waited for.
+ * every launch fires the launch marker instead (that of $CUDA_INJECTION64_PATH, which has the probe), as
+ * those do whose stack cannot be walked in the program, and batches come with pauses: the kernel's ring
+ * cannot be waited for.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -36,7 +36,7 @@
 
 enum { OP_KERNEL = 1 };
 
-typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t named);
+typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
 
 /* What is random about a pair. */
 struct shape {
@@ -86,9 +86,10 @@ static void put(const struct writer *w, const void *record)
 		wait_a_moment();
 }
 
-static void put_long(const struct writer *w, const void *head, size_t head_size, const char *body)
+static void put_long(const struct writer *w, const void *head, size_t head_size, const void *body,
+	size_t body_size)
 {
-	while (!ring_put_long(&w->ring, head, head_size, body, strlen(body)))
+	while (!ring_put_long(&w->ring, head, head_size, body, body_size))
 		wait_a_moment();
 }
 
@@ -97,7 +98,7 @@ static void tell_operations(const struct writer *w)
 	static const char device_name[] = "Simulated GPU of a benchmark";
 	struct wire_device device = {.type = WIRE_DEVICE, .name_size = sizeof(device_name) - 1};
 
-	put_long(w, &device, sizeof(device), device_name);
+	put_long(w, &device, sizeof(device), device_name, device.name_size);
 	for (uint32_t i = 1; i <= OPS; i++) {
 		struct wire_op op = {.type = WIRE_OP, .kind = OP_KERNEL, .id = i, .name = i,
 			.context = 1, .stream = 7 + i % 4, .grid = {i, 1, 1}, .block = {256, 1, 1}};
@@ -106,8 +107,8 @@ static void tell_operations(const struct writer *w)
 
 		name.size = (uint32_t)snprintf(text, sizeof(text),
 			"_ZN2at6native18elementwise_kernelILi%uEEEvi", i);
-		put_long(w, &name, sizeof(name), text);
-		put_long(w, &op, sizeof(op), "");
+		put_long(w, &name, sizeof(name), text, name.size);
+		put_long(w, &op, sizeof(op), NULL, 0);
 	}
 }
 
@@ -127,33 +128,41 @@ static struct wire_work make_work(const struct writer *w, uint32_t op, uint64_t 
 		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns};
 }
 
-/* Return addresses from this frame on, by frame pointers, as far as they lead upwards. */
-static uint32_t count_frames(const uintptr_t *frame)
+/* The stack that leads here, by frame pointers, as far as they lead upwards. */
+static __attribute__((noipa)) void tell_stack(struct writer *w, uint32_t number)
 {
-	uint32_t count = 1;
+	const uintptr_t *frame = __builtin_frame_address(0);
+	struct wire_stack stack = {.type = WIRE_STACK,
+		.walk_end = WALK_COMPLETE,
+		.number = number,
+		.time_ns = now_ns()};
+	uint64_t words[WALK_FRAMES_MAX];
 
-	for (; *frame > (uintptr_t)frame && *frame - (uintptr_t)frame < FRAME_BYTES; count++)
+	words[stack.user_depth++] = frame[1];
+	while (*frame > (uintptr_t)frame && *frame - (uintptr_t)frame < FRAME_BYTES &&
+		stack.user_depth < WALK_FRAMES_MAX) {
 		frame = (const uintptr_t *)*frame;
-	return count;
+		words[stack.user_depth++] = frame[1];
+	}
+	while (!words[stack.user_depth - 1])
+		stack.user_depth--;
+	put_long(w, &stack, sizeof(stack), words, stack.user_depth * sizeof(words[0]));
 }
 
-/* Number 0: none. */
-static __attribute__((noipa)) void fire_marker(struct writer *w, uint32_t number)
+/* Number 0: the marker fires. */
+static void tell_from_here(struct writer *w, uint32_t number)
 {
-	const struct wire_control *c = w->ring.control;
-	uint32_t depth = number ? count_frames(__builtin_frame_address(0)) : 0,
-		 generation = __atomic_load_n(&c->code_generation, __ATOMIC_ACQUIRE);
-
-	w->marker(c->instance, w->correlation,
-		wire_marker_argument(CUDA_CALL_LAUNCH, number, depth, generation));
-	__asm__ volatile(""); /* no jump in place of the call */
+	if (number)
+		tell_stack(w, number);
+	else
+		w->marker(w->ring.control->instance, w->correlation, CUDA_CALL_LAUNCH);
 }
 
 /* The bits of the path choose the calls on the way: each path has a stack of its own. */
 static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, int level, uint32_t number)
 {
 	if (level == DEPTH) {
-		fire_marker(w, number);
+		tell_from_here(w, number);
 		__asm__ volatile("");
 	} else if (level < LEVELS && path >> level & 1) {
 		fire_from(w, path, level + 1, number);
@@ -164,47 +173,10 @@ static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, in
 	}
 }
 
-/* A pair whose launch tells the stack of this number. */
-static void put_telling_pair(struct writer *w, uint32_t number)
+static void tell_stacks(struct writer *w)
 {
-	uint64_t now = now_ns();
-	struct wire_work work;
-
-	w->correlation++;
-	fire_from(w, number, 0, number);
-	put_call(w, now, now + 1000);
-	work = make_work(w, number % OPS, now + 2000, now + 5000);
-	put(w, &work);
-}
-
-/* How many stacks the recorder did not know yet. Like the library's launches, those fire the marker. */
-static uint32_t tell_unknown_stacks(struct writer *w)
-{
-	uint32_t told = 0;
-
 	for (uint32_t number = 1; number <= STACKS; number++)
-		if (!wire_stack_known(w->ring.control, number)) {
-			put_telling_pair(w, number);
-			told++;
-		}
-	return told;
-}
-
-/* How many pairs that made. */
-static uint64_t tell_stacks(struct writer *w)
-{
-	uint64_t pairs = 0;
-	uint32_t told;
-
-	for (int round = 0; (told = tell_unknown_stacks(w)); round++) {
-		struct timespec pause = {.tv_nsec = 100000000};
-
-		if (round == 100)
-			fail("the recorder does not learn the stacks");
-		pairs += told;
-		nanosleep(&pause, NULL);
-	}
-	return pairs;
+		fire_from(w, number, 0, number);
 }
 
 static void put_launch(struct writer *w, const struct shape *s)
@@ -302,10 +274,10 @@ static void stay_on(const char *cpu)
 int main(int argc, char **argv)
 {
 	static struct writer w;
-	uint64_t pairs = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, told;
+	uint64_t pairs = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 
-	if (pairs < STACKS || argc > 4) {
-		fprintf(stderr, "usage: ring_writer PAIRS [CPU [marker]]; at least %d pairs\n", STACKS);
+	if (!pairs || argc > 4) {
+		fprintf(stderr, "usage: ring_writer PAIRS [CPU [marker]]\n");
 		return 2;
 	}
 	if (argc > 2)
@@ -315,8 +287,8 @@ int main(int argc, char **argv)
 	draw_shapes(&w);
 	connect_to_recorder(&w);
 	tell_operations(&w);
-	told = w.marker_only ? 0 : tell_stacks(&w);
-	put_all(&w, pairs > told ? pairs - told : 0);
+	tell_stacks(&w);
+	put_all(&w, pairs);
 	__atomic_store_n(&w.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);
 	return 0;

@@ -28,7 +28,7 @@ NODE = "[graph node made at]"
 ASKS_FOR_WORK = ("launch", "copy", "set", "graph launch")
 LEAVES = {"Kernel": "kernel", "MemCopy": "copy", "MemSet": "set"}
 # Losses that are about stacks: whether a stack is the right one is checked at its end that matters.
-HARMLESS = ("stacks_incomplete",)
+HARMLESS = ("stacks_incomplete", "walk_", "python_", "tables_", "stacks_given_up")
 
 # A piece of GPU work: what it is, and the functions that called CUDA for it.
 Work = collections.namedtuple("Work", "type name function captured_by device bytes ns")
@@ -126,7 +126,7 @@ class Check:
     def whole(self):
         self.same(self.report["incomplete"], None, "the profile is incomplete")
         for name, count in self.report["losses"].items():
-            if name not in HARMLESS:
+            if not name.startswith(HARMLESS):
                 self.same(count, 0, f"lost, {name}")
         for name, count in self.report["works_without_stack"].items():
             self.same(count, 0, f"work without a stack, {name}")

@@ -364,21 +364,15 @@ struct {
 	__type(value, struct stack_buffer);
 } cpu_buffers SEC(".maps");
 
-/* One step each of the walks in these buffers; see walker.h. */
+/* One step each, verified once; see walker.h. Where there is task storage functions may take pointers. */
 
-__noinline int step_thread_native(void)
+__noinline int step_native(struct stack_buffer *b)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
-
 	return b && native_step(b);
 }
 
-__noinline int step_thread_python(void)
+__noinline int step_python(struct stack_buffer *b)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
-
 	return b && python_step(b);
 }
 
@@ -396,17 +390,16 @@ __noinline int step_cpu_python(uint32_t buffer)
 	return b && python_step(b);
 }
 
-/* Takes the stack that begins with the walker's registers. `buffer`: one of a CPU, or CPU_BUFFERS for the thread's. */
+/* Takes the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS. */
 static __always_inline void take_user_stack(struct stack_buffer *b, uint32_t buffer)
 {
 	if (python_begin(b, b->pid))
 		for (int i = 0; i < WALK_PYTHON_STEPS_MAX; i++)
-			if (!(buffer == CPU_BUFFERS ? step_thread_python()
-						    : step_cpu_python(buffer)))
+			if (!(buffer == CPU_BUFFERS ? step_python(b) : step_cpu_python(buffer)))
 				break;
 	native_begin(b);
 	for (int i = 0; i < WALK_FRAMES_MAX; i++)
-		if (!(buffer == CPU_BUFFERS ? step_thread_native() : step_cpu_native(buffer)))
+		if (!(buffer == CPU_BUFFERS ? step_native(b) : step_cpu_native(buffer)))
 			break;
 }
 
@@ -429,16 +422,12 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer
 {
 	struct bpf_launch_event *e = &b->record.launch;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
-	uint64_t size, named = PT_REGS_PARM3(ctx);
+	uint64_t size;
 
 	e->time_ns = bpf_ktime_get_ns();
 	e->instance = PT_REGS_PARM1(ctx);
 	e->correlation = PT_REGS_PARM2(ctx);
-	/* wire_marker_argument of inject/wire.h */
-	e->call_kind = (uint8_t)named;
-	e->stack_number = named >> 8 & 0xffffff;
-	e->chain_depth = named >> 32 & 0xff;
-	e->code_generation = named >> 40;
+	e->call_kind = PT_REGS_PARM3(ctx);
 	walker_begin(&b->walker, b->pid);
 	if (arch_begin_called(&b->walker.walk, ctx))
 		take_user_stack(b, buffer);
@@ -528,6 +517,8 @@ static __always_inline void take_sampled_stack(struct bpf_perf_event_data *ctx, 
 	walker_begin(&b->walker, b->pid);
 	if (!user_registers(ctx, &regs)) {
 		take_no_stack(b, WALK_UNKNOWN);
+	} else if (!arch_user_mode(&regs)) {
+		take_no_stack(b, WALK_NONE); /* a worker of the kernel within the process */
 	} else if (!arch_user_64bit(&regs)) {
 		take_no_stack(b, WALK_UNSUPPORTED);
 	} else {
@@ -579,7 +570,8 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		.cpu = bpf_get_smp_processor_id(),
 	};
 	bpf_get_current_comm(b->record.sample.comm, sizeof(b->record.sample.comm));
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+	/* A process that ends has given its memory away. */
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !BPF_CORE_READ(task, mm))
 		take_no_stack(b, WALK_NONE);
 	else
 		take_sampled_stack(ctx, b);

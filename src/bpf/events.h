@@ -74,10 +74,7 @@ struct bpf_launch_event {
 	uint32_t instance;
 	uint32_t correlation;
 	uint32_t call_kind;
-	/* The library's name for the innermost of these frames (inject/stacks.h): */
-	uint32_t stack_number;    /* 0: none */
-	uint32_t chain_depth;     /* frames behind the first one */
-	uint32_t code_generation; /* lowest bits */
+	uint32_t reserved;
 	struct bpf_stack stack;
 };
 

@@ -171,26 +171,6 @@ static bool is_plausible(const struct bpf_launch_event *e)
 	return e->instance && e->call_kind && e->call_kind < CALL_KINDS;
 }
 
-/* The part of the stack that the library's number stands for, if the walk came that far. */
-static int intern_chain(struct capture *c, const struct bpf_launch_event *e, struct raw_stack *raw,
-	struct gpu_launch *launch)
-{
-	struct gpu_chain *chain = &launch->chain;
-	uint32_t depth = e->chain_depth + 1; /* and the caller of the marker */
-
-	if (!e->stack_number || raw->user_depth < depth)
-		return 0;
-	*chain = (struct gpu_chain){.number = e->stack_number,
-		.stack = launch->stack,
-		.generation = e->code_generation,
-		.incomplete = launch->incomplete};
-	if (raw->user_depth == depth)
-		return 0;
-	raw->user_depth = depth;
-	raw->walk_end = WALK_ASTRAY;
-	return intern(c, e->pid, raw, &chain->stack, &chain->incomplete);
-}
-
 static int take_launch(struct capture *c, const struct bpf_launch_event *e, size_t size)
 {
 	struct raw_stack raw;
@@ -208,8 +188,6 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	if (!error)
 		error = intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
-	if (!error)
-		error = intern_chain(c, e, &raw, &launch);
 	return error ? error : c->sink.launch(c->sink.context, &launch);
 }
 

@@ -37,6 +37,7 @@ struct record {
 	unsigned long hz;
 	unsigned long pid;
 	double seconds;
+	enum session_stacks stacks;
 	bool whole_system, cpu_only, gpu_only, as_root, queue_times, quiet;
 };
 
@@ -103,6 +104,24 @@ static int add_output(void *target, const char *value)
 	return vec_push(&r->outputs, output) ? error_set(-1, "out of memory") : 0;
 }
 
+static int take_stack_source(void *target, const char *value)
+{
+	static const char *const names[] = {
+		[SESSION_STACKS_AUTO] = "auto",
+		[SESSION_STACKS_INPROCESS] = "inprocess",
+		[SESSION_STACKS_BPF] = "bpf",
+		[SESSION_STACKS_NONE] = "none",
+	};
+	struct record *r = target;
+
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		if (!strcmp(value, names[n])) {
+			r->stacks = (enum session_stacks)n;
+			return 0;
+		}
+	return error_set(-1, "takes auto, inprocess, bpf or none, not '%s'", value);
+}
+
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
 static bool take_mode(struct record *r, const char *word)
 {
@@ -132,6 +151,8 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
 		OPTION_FLAG(
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
+		OPTION_CALL(0, "stack-source", "SOURCE", take_stack_source, r,
+			"who takes the stacks of launches: auto, inprocess, bpf or none"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "as-root", &r->as_root,
@@ -344,6 +365,7 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.whole_system = r->whole_system,
 		.cpu = !r->gpu_only,
 		.gpu = !r->cpu_only && *command,
+		.stacks = r->stacks,
 		.queue_times = r->queue_times,
 		.quiet = r->quiet,
 		.sample_hz = (unsigned int)r->hz,

@@ -19,6 +19,14 @@
 
 struct session;
 
+/* Where the stacks of launches come from. */
+enum session_stacks {
+	SESSION_STACKS_AUTO = 0,  /* whatever costs the program least */
+	SESSION_STACKS_INPROCESS, /* walked by the library in the program; by BPF where it cannot */
+	SESSION_STACKS_BPF,       /* walked by BPF at every launch */
+	SESSION_STACKS_NONE,
+};
+
 struct session_options {
 	const char *profile_path;
 	struct target_user *user; /* borrowed; gets the environment that recording needs */
@@ -27,6 +35,7 @@ struct session_options {
 	bool whole_system;
 	bool cpu;       /* timer samples */
 	bool gpu;       /* GPU work and its launch stacks */
+	enum session_stacks stacks;
 	bool queue_times;
 	bool quiet;     /* no status line, no notes */
 	unsigned int sample_hz;

@@ -57,26 +57,18 @@ static int new_correlator(struct session *s, bool have_markers)
 	return correlator_new(&s->correlator, s->writer, &options);
 }
 
-/* A launch from the marker goes to the correlator, and its stack to the GPU side, which may then hear of
- * the same stack by number. */
+/* A launch that came through the marker. */
 static int take_launch(void *context, const struct gpu_launch *e)
 {
 	struct session *s = context;
 	struct gpu_sink sink = correlator_sink(s->correlator);
-	enum gpu_marker marker = GPU_MARKER_TAKEN;
-	struct gpu_launch launch = *e;
-	int error = s->gpu ? s->gpu_ops->take_marker(s->gpu, e, &marker) : 0;
+	int error;
 
 	s->stacks_taken++;
-	if (!error && marker == GPU_MARKER_FOREIGN)
+	if (s->gpu && !s->gpu_ops->is_ours(s->gpu, e))
 		return profile_count_loss(s->writer, LOSS_GPU_INVALID, 1);
-	if (marker == GPU_MARKER_LEARNT) {
-		launch.stack = e->chain.stack;
-		launch.incomplete = e->chain.incomplete;
-	}
-	if (!error)
-		error = profile_count_incomplete(s->writer, launch.incomplete);
-	return error ?: sink.launch(sink.context, &launch);
+	error = profile_count_incomplete(s->writer, e->incomplete);
+	return error ?: sink.launch(sink.context, e);
 }
 
 static int take_code_mapped(void *context, const struct gpu_code_change *change)
@@ -88,10 +80,39 @@ static int take_code_mapped(void *context, const struct gpu_code_change *change)
 	return 0;
 }
 
+static int take_space(void *context, const struct gpu_space *space)
+{
+	struct session *s = context;
+
+	return s->gpu ? s->gpu_ops->space(s->gpu, space) : 0;
+}
+
+static int take_table_chunk(void *context, uint32_t index, int fd)
+{
+	struct session *s = context;
+
+	return s->gpu ? s->gpu_ops->table_chunk(s->gpu, index, fd) : 0;
+}
+
+/* A stack that a library has walked. */
+static int take_stack(
+	void *context, const struct gpu_stack *stack, uint32_t *ret_stack, uint32_t *ret_incomplete)
+{
+	struct session *s = context;
+
+	s->stacks_taken++;
+	return capture_take_stack(s->capture, stack, ret_stack, ret_incomplete);
+}
+
 static struct gpu_sink capture_sink(struct session *s)
 {
 	return (struct gpu_sink){
-		.context = s, .launch = take_launch, .code_mapped = take_code_mapped};
+		.context = s,
+		.launch = take_launch,
+		.code_mapped = take_code_mapped,
+		.space = take_space,
+		.table_chunk = take_table_chunk,
+	};
 }
 
 /* The CPU side may be refused for want of rights; the GPU side then records without stacks. */
@@ -99,11 +120,11 @@ static int open_capture(struct session *s)
 {
 	struct capture_options options = {
 		.sample_hz = s->options.cpu ? s->options.sample_hz : 0,
-		.launches = s->options.gpu,
+		.launches = s->options.gpu && s->options.stacks != SESSION_STACKS_NONE,
 		.whole_system = s->options.whole_system,
 		.library = buf_text(&s->library),
 	};
-	int error = new_correlator(s, true);
+	int error = new_correlator(s, s->options.stacks != SESSION_STACKS_NONE);
 
 	if (error)
 		return error;
@@ -115,6 +136,27 @@ static int open_capture(struct session *s)
 		return error;
 	error = session_note(s, "no CPU samples and no launch stacks: %s", error_text());
 	return error ?: new_correlator(s, false);
+}
+
+/* Libraries walk unless somebody asked for BPF: a probe costs a launch more than a walk does. */
+static bool libraries_walk(const struct session *s)
+{
+	return s->capture && (s->options.stacks == SESSION_STACKS_AUTO ||
+				     s->options.stacks == SESSION_STACKS_INPROCESS);
+}
+
+static const char *stack_source(const struct session *s)
+{
+	if (!s->capture || s->options.stacks == SESSION_STACKS_NONE)
+		return "none";
+	return libraries_walk(s) ? "inprocess" : "bpf";
+}
+
+static enum launch_marker marker(const struct session *s)
+{
+	bool wanted = s->capture && s->options.stacks != SESSION_STACKS_NONE;
+
+	return wanted ? capture_marker(s->capture) : LAUNCH_MARKER_NONE;
 }
 
 static int add_environment(void *context, const char *name, const char *value)
@@ -132,8 +174,10 @@ static int open_gpu(struct session *s)
 		.library = buf_text(&s->library),
 		.target_uid = s->user->uid,
 		.target_gid = s->user->gid,
-		.marker = s->capture ? capture_marker(s->capture) : LAUNCH_MARKER_NONE,
+		.marker = marker(s),
 		.queue_times = s->options.queue_times,
+		.walk = libraries_walk(s),
+		.stacks = {.context = s, .take = take_stack},
 	};
 	int error;
 
@@ -197,7 +241,7 @@ static int describe_machine(struct session *s)
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	error = error ?: session_describe(s, META_SAMPLE_HZ,
 				 s->options.cpu && s->capture ? s->options.sample_hz : 0);
-	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, s->capture ? "bpf" : "none");
+	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));
 	return error ?: profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
 }
 

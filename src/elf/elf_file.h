@@ -41,6 +41,9 @@ void elf_file_search(struct elf_file *f, const struct debug_search *search);
 /* The GNU build id: its size in bytes (at most 20), or 0 when there is none. */
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);
 
+struct stat;
+/* What the system says of the open file: 0 or -errno with error_text. */
+int elf_file_stat(const struct elf_file *f, struct stat *ret);
 /* The e_machine of its header (elf.h). */
 uint16_t elf_file_machine(const struct elf_file *f);
 bool elf_file_is_64bit(const struct elf_file *f);

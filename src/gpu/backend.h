@@ -40,12 +40,6 @@ struct gpu_stats {
 	uint64_t reported_ns;        /* GPU time as the driver reported it, whatever became of it */
 };
 
-enum gpu_marker {
-	GPU_MARKER_FOREIGN = 1, /* of an instance that does not live in this process: to be dropped */
-	GPU_MARKER_TAKEN,
-	GPU_MARKER_LEARNT,
-};
-
 struct gpu_backend_ops {
 	const char *name; /* "nvidia" */
 	int (*open)(struct gpu_backend **ret, const struct gpu_options *options, struct profile_writer *w,
@@ -53,12 +47,10 @@ struct gpu_backend_ops {
 	/* Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
-	/* A launch whose stack was taken at the marker. With GPU_MARKER_LEARNT the number of its chain stands
-	 * for the chain's stack from now on, and the library may repeat the number instead of firing the
-	 * marker; the stack of this launch is then the chain's as well. */
-	int (*take_marker)(struct gpu_backend *b, const struct gpu_launch *e, enum gpu_marker *ret);
-	/* Code was mapped, perhaps over other code: libraries must look at their code again, and numbers of
-	 * stacks that were learnt before may be void. */
+	/* Whether a launch that came through the marker is of an instance that lives in its process; one that is
+	 * not is to be dropped. */
+	bool (*is_ours)(struct gpu_backend *b, const struct gpu_launch *e);
+	/* Code was mapped over other code: stacks from before may be void. */
 	void (*code_mapped)(struct gpu_backend *b, const struct gpu_code_change *change);
 	/* What walkers inside of processes need, told before libraries connect as well as after: as in
 	 * gpu_sink. */

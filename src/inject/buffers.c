@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "inject/library.h"
+#include "inject/space.h"
 
 #define BUFFERS	     256u
 #define BUFFER_BYTES (256u * 1024u)
@@ -130,7 +131,7 @@ void collector_sleep(uint64_t timeout_ns)
 	uint32_t seen = __atomic_load_n(wake, __ATOMIC_SEQ_CST);
 
 	__atomic_store_n(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&pool.completed, __ATOMIC_SEQ_CST) &&
+	if (!__atomic_load_n(&pool.completed, __ATOMIC_SEQ_CST) && !space_is_stale() &&
 		!__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) &&
 		!__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST))
 		futex_wait(wake, seen, timeout_ns);

@@ -20,7 +20,8 @@
 #include <signal.h>
 
 #include "inject/library.h"
-#include "inject/stacks.h"
+#include "inject/own_stack.h"
+#include "inject/space.h"
 
 #define TICK_NS	    100000000ull
 #define IDLE_NS	    1000000000ull
@@ -177,7 +178,8 @@ static bool work_on(void)
 	}
 	library.ring.control->echo =
 		__atomic_load_n(&library.ring.control->heartbeat, __ATOMIC_RELAXED);
-	stacks_answer();
+	space_update();
+	own_stack_answer();
 	flush_if_due();
 	buffers_drain(convert_buffer);
 	return true;

@@ -90,30 +90,64 @@ static int wait_readable(int fd, uint64_t deadline_ns)
 	}
 }
 
-/* The welcome, with the memfd in *ret_fd. */
-static int receive_welcome(int fd, int *ret_fd)
+/* A message of just this size with one descriptor: that, or -errno. */
+static int receive_descriptor(int fd, void *message, size_t size)
 {
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct wire_welcome welcome = {0};
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr message = {.msg_iov = &part,
+	struct iovec part = {message, size};
+	struct msghdr m = {.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *first = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	struct cmsghdr *first = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
+	int received;
 
 	if (n < 0)
 		return -errno;
 	if (!first || first->cmsg_type != SCM_RIGHTS || first->cmsg_len != CMSG_LEN(sizeof(int)))
 		return -EPROTO;
-	memcpy(ret_fd, CMSG_DATA(first), sizeof(int));
-	if (n == sizeof(welcome) && welcome.magic == WIRE_MAGIC && welcome.version == WIRE_VERSION)
+	memcpy(&received, CMSG_DATA(first), sizeof(int));
+	if ((size_t)n == size)
+		return received;
+	close(received);
+	return -EPROTO;
+}
+
+/* The welcome's memfd. */
+static int receive_welcome(int fd, int *ret_fd)
+{
+	struct wire_welcome welcome = {0};
+	int memfd = receive_descriptor(fd, &welcome, sizeof(welcome));
+
+	if (memfd < 0)
+		return memfd;
+	if (welcome.magic == WIRE_MAGIC && welcome.version == WIRE_VERSION) {
+		*ret_fd = memfd;
 		return 0;
-	close(*ret_fd);
+	}
+	close(memfd);
+	return -EPROTO;
+}
+
+int connection_take_chunk(struct connection *c, uint32_t *ret_index)
+{
+	struct wire_chunk chunk = {0};
+	int fd;
+
+	if (!is_ours(c))
+		return -ENOTCONN;
+	fd = receive_descriptor(c->fd, &chunk, sizeof(chunk));
+	if (fd < 0)
+		return fd;
+	if (chunk.magic == WIRE_MAGIC) {
+		*ret_index = chunk.index;
+		return fd;
+	}
+	close(fd);
 	return -EPROTO;
 }
 

@@ -19,13 +19,16 @@
 #include <unistd.h>
 
 #include "inject/library.h"
-#include "inject/stacks.h"
 #include "inject/marker.h"
+#include "inject/own_stack.h"
+#include "inject/space.h"
+#include "inject/stacks.h"
 
 /* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
  * context; its own limit of 250 would be most of a gigabyte. */
 #define DEVICE_BUFFERS	 64
 #define FORK_PATIENCE_NS 50000000
+#define TABLES_PATIENCE_NS 1000000000ull
 
 struct library library = {.connection.fd = -1, .in_cupti = PTHREAD_MUTEX_INITIALIZER};
 
@@ -166,6 +169,17 @@ static bool is_taken(int result)
 	return result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED;
 }
 
+/* So that already the first launches can be walked. All that they go through is mapped by now, and most of it
+ * was long before: its tables are there or nearly there. */
+static void prepare_walking(void)
+{
+	if (!library.walk)
+		return;
+	space_await(now_ns() + TABLES_PATIENCE_NS);
+	own_stack_end((uintptr_t)__builtin_frame_address(0));
+	own_stack_answer();
+}
+
 /* Everything after the connection; on failure the reason has been told. */
 static bool start_recording(void)
 {
@@ -188,6 +202,7 @@ static bool start_recording(void)
 	}
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
 	result = enable_activity();
+	prepare_walking();
 	if (result || !enable_callbacks(true) || collector_start()) {
 		c->Unsubscribe(c->subscriber);
 		go_quiet(WIRE_REASON_CUPTI, result);
@@ -209,6 +224,7 @@ static void take_configuration(void *memory, uint32_t slots)
 	library.instance = control->instance;
 	library.pid = getpid();
 	library.queue_times = control->queue_times;
+	library.walk = control->walk;
 	if (control->marker < LAUNCH_MARKER_KINDS)
 		library.marker = markers[control->marker];
 }

@@ -118,7 +118,7 @@ static bool is_empty_exec(const struct cupti_callback_data *d)
 
 static uint16_t flags_of(const struct call_info *info, const struct cupti_callback_data *d)
 {
-	uint16_t flags = library.marker ? 0 : UNMARKED;
+	uint16_t flags = library.marker || library.walk ? 0 : UNMARKED;
 
 	if (asks_for_nothing(info, d))
 		flags |= EMPTY;
@@ -128,27 +128,27 @@ static uint16_t flags_of(const struct call_info *info, const struct cupti_callba
 	return flags;
 }
 
-/* By number when the recorder knows this stack; else the marker fires, and the probe takes it. */
-static void tell_stack(const struct call_info *info, uint32_t correlation, uint64_t time_ns)
+/* By itself when it can; else the marker fires, and the probe takes the stack. */
+static void tell_stack(const struct call_info *info, uint32_t correlation, uint64_t time_ns,
+	const void *frame)
 {
-	struct stack_name name = stacks_find(__builtin_frame_address(0));
 	struct wire_launch record = {
 		.type = WIRE_LAUNCH,
 		.kind = info->kind,
 		.tid = thread_id(),
 		.correlation = correlation,
-		.stack = name.number,
 		.time_ns = time_ns,
 	};
 
-	if (name.known && ring_put(&library.ring, &record))
+	if (library.walk && stacks_tell(frame, &record))
 		return;
-	library.marker(library.instance, correlation,
-		wire_marker_argument(info->kind, name.number, name.depth, name.generation));
+	if (library.marker)
+		library.marker(library.instance, correlation, info->kind);
 	__asm__ volatile(""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
-static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d)
+static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d,
+	const void *frame)
 {
 	struct open_call *open;
 
@@ -166,8 +166,8 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	open->call = call;
 	open->flags = flags_of(info, d);
 	open->start_ns = now_ns();
-	if (library.marker)
-		tell_stack(info, d->correlation_id, open->start_ns);
+	if (!(open->flags & UNMARKED))
+		tell_stack(info, d->correlation_id, open->start_ns, frame);
 }
 
 static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,
@@ -326,7 +326,7 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 	if (!info->kind)
 		return;
 	if (d->site == CUPTI_SITE_ENTER)
-		enter(info, pack_call(domain, id), d);
+		enter(info, pack_call(domain, id), d, __builtin_frame_address(0));
 	else if (d->site == CUPTI_SITE_EXIT)
 		leave(info, domain, id, pack_call(domain, id), d);
 }

@@ -6,8 +6,10 @@
  *	connect.c     the socket to the recorder
  *	find_cupti.c  which libcupti
  *	launch.c      callbacks in the program's threads: the launch path
- *	stacks.c      which stacks the recorder knows already: the launch path, and our thread
- *	code_map.c    which addresses are code: the launch path, and our thread
+ *	stacks.c      stacks of launches, by number: the launch path
+ *	unwind.c      walks them: the launch path
+ *	own_stack.c   where they end: the launch path, and our thread
+ *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
  *	tables.c      strings and operations already told to the recorder: our thread
@@ -17,7 +19,7 @@
  * filled before the first callback can come and is constant from then on, but for what is marked.
  *
  * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal;
- * it allocates with mmap only; and on the launch path (launch.c, stacks_find, buffer_requested) it
+ * it allocates with mmap only; and on the launch path (launch.c, stacks_tell, buffer_requested) it
  * does not even that, nor lock, nor call the kernel.
  */
 #pragma once
@@ -71,6 +73,7 @@ struct library {
 	uint32_t instance;
 	pid_t pid;
 	bool queue_times;
+	bool walk; /* stacks are walked in here */
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	struct cupti cupti;
 	struct cuda_driver driver;
@@ -116,7 +119,9 @@ void connection_close(struct connection *c);
 /* True when the other side is gone. A socket the program closed behind our back is not a sign of
  * that. */
 bool connection_lost(struct connection *c);
-/* Tells the recorder that the ring fills. */
+/* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when there is none. */
+int connection_take_chunk(struct connection *c, uint32_t *ret_index);
+/* Wakes the recorder. */
 void connection_hurry(const struct connection *c);
 
 /* Finds and opens the libcupti that fits this process: 0, or -ENOENT. */

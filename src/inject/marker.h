@@ -24,8 +24,7 @@ enum launch_marker {
 	LAUNCH_MARKER_KINDS
 };
 
-/* instance and correlation as in profile/gpu_events.h; named: wire_marker_argument of inject/wire.h, or an
- * enum profile_call_kind alone. */
-void xpuprof_launch_marker_nop1(uint64_t instance, uint64_t correlation, uint64_t named);
-void xpuprof_launch_marker_nop5(uint64_t instance, uint64_t correlation, uint64_t named);
-void xpuprof_launch_marker_nop10(uint64_t instance, uint64_t correlation, uint64_t named);
+/* instance and correlation as in profile/gpu_events.h; kind: enum profile_call_kind. */
+void xpuprof_launch_marker_nop1(uint64_t instance, uint64_t correlation, uint64_t kind);
+void xpuprof_launch_marker_nop5(uint64_t instance, uint64_t correlation, uint64_t kind);
+void xpuprof_launch_marker_nop10(uint64_t instance, uint64_t correlation, uint64_t kind);

@@ -58,16 +58,21 @@ struct ring {
 
 static inline size_t ring_bytes(uint32_t slots)
 {
-	return WIRE_CONTROL_BYTES + (size_t)slots * WIRE_SLOT_BYTES;
+	return WIRE_CONTROL_BYTES + WIRE_SPACE_BYTES + (size_t)slots * WIRE_SLOT_BYTES;
 }
 
 static inline struct ring ring_at(void *memory, uint32_t slots)
 {
 	return (struct ring){
 		.control = memory,
-		.slots = (struct ring_slot *)((char *)memory + WIRE_CONTROL_BYTES),
+		.slots = (struct ring_slot *)((char *)memory + WIRE_CONTROL_BYTES + WIRE_SPACE_BYTES),
 		.mask = slots - 1,
 	};
+}
+
+static inline struct wire_space *ring_space(const struct ring *r)
+{
+	return (struct wire_space *)((char *)r->control + WIRE_CONTROL_BYTES);
 }
 
 static inline uint64_t ring_word(uint64_t position, uint64_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the injected library and the recorder say to each other. Standalone: both sides include it
- * and nothing else of each other's (ring.h, calls.h and marker.h belong to it).
+ * and nothing else of each other's (ring.h, calls.h and marker.h belong to it, and walk/).
  *
  * Connecting, over a SOCK_SEQPACKET socket whose path is in $XPUPROF_SOCKET:
  *
@@ -9,14 +9,17 @@
  *	   | ---- wire_hello ------------------> |  peer credentials checked
  *	   | <--- wire_welcome + memfd --------- |  or a refusal, without a memfd
  *	   |      ... recording ...              |
- *	   | ---- one byte: "the ring fills" --> |  at most one until the ring is drained again
+ *	   | <--- wire_chunk + descriptor ------ |  a chunk of the unwind tables (walk/table.h)
+ *	   | ---- one byte: "look at me" ------> |  the ring fills, or an answer is waited for; at most one
+ *	                                            until the recorder has looked
  *
- * From then on everything goes through the memfd; the socket is kept to notice that the other side
- * is gone. The memfd is sealed against changes of its size, so neither side can make the other
+ * From then on everything goes through the memfd; the socket is kept for chunks, and to notice that the other
+ * side is gone. The memfd is sealed against changes of its size, so neither side can make the other
  * fault:
  *
  *	0        control page: struct wire_control
- *	4096     slot 0 | slot 1 | ... | slot N-1       64 bytes each, N a power of two
+ *	4096     what is mapped where: struct wire_space, written by the recorder
+ *	         slot 0 | slot 1 | ... | slot N-1       64 bytes each, N a power of two
  *
  * How records lie in the slots is ring.h. What a record says is below. The library may be scribbled
  * over by the program it lives in, so the recorder checks everything it reads; the library trusts
@@ -29,11 +32,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "walk/python.h"
+
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    1u
+#define WIRE_VERSION    2u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
+#define WIRE_SPACE_BYTES   (65u * 4096u)
+#define WIRE_MAPPINGS      8192u
 #define WIRE_SLOT_BYTES    64u
 #define WIRE_PAYLOAD_BYTES 56u   /* of a slot: the rest is its commit word */
 #define WIRE_RECORD_SLOTS  1024u /* the longest record */
@@ -44,7 +51,7 @@
 #define WIRE_STRINGS 16384u
 #define WIRE_OPS     65536u
 #define WIRE_DEVICES 256u
-#define WIRE_STACKS  16384u
+#define WIRE_STACKS  32768u
 
 struct wire_hello {
 	uint32_t magic;
@@ -56,6 +63,12 @@ struct wire_hello {
 struct wire_welcome {
 	uint32_t magic;
 	uint32_t version; /* the recorder's; when it is not the library's, no memfd comes */
+};
+
+/* With the chunk's descriptor. */
+struct wire_chunk {
+	uint32_t magic;
+	uint32_t index;
 };
 
 enum wire_command {
@@ -98,7 +111,8 @@ struct wire_control {
 	uint32_t instance;
 	uint32_t marker; /* enum launch_marker */
 	uint32_t queue_times;
-	uint8_t pad0[40];
+	uint32_t walk; /* the library walks its stacks itself; the marker is for those that it cannot */
+	uint8_t pad0[36];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
 	uint8_t pad1[56];
@@ -108,24 +122,33 @@ struct wire_control {
 	/* Recorder to library. */
 	uint32_t command;   /* enum wire_command */
 	uint32_t heartbeat; /* changes while the recorder lives */
-	uint32_t code_generation; /* changes when code was mapped into this process */
-	uint32_t code_epoch;      /* and this when it was mapped over other code; it changes first */
+	uint32_t code_epoch; /* changes when code was mapped over other code: stacks from before are void */
+	uint32_t space_answered; /* the greatest space_asked whose answer is in wire_space; a futex */
 	uint8_t pad3[48];
 	/* Library to recorder. */
 	uint32_t state;  /* enum wire_state */
 	uint32_t reason; /* enum wire_reason */
 	uint32_t detail;
-	uint32_t fills; /* set by the library with its "the ring fills", cleared by the recorder */
+	uint32_t fills; /* set by the library with its "look at me", cleared by the recorder */
 	uint32_t wake;  /* futex: the recorder adds one and wakes the library's thread */
 	uint32_t echo;  /* the heartbeat as the library last saw it: it lives too */
-	uint8_t pad4[40];
+	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
+	uint8_t pad4[36];
 	uint64_t counts[WIRE_COUNTS];
 	/* The time of all work that CUPTI told of, added up before anything else is done with it:
 	 * what the profile's GPU time is compared with. */
 	uint64_t reported_ns;
-	/* Recorder to library: a bit for each stack number whose stack it has, never taken back.
-	 * Number n is bit n - 1. */
-	uint8_t known_stacks[WIRE_STACKS / 8];
+};
+
+/* What a walker has to know of this process. The library copies it, and believes a copy during which
+ * `sequence` was even and stayed the same. */
+struct wire_space {
+	uint32_t sequence; /* odd while the recorder writes; 0: nothing was written so far */
+	uint32_t count;
+	uint32_t pending; /* of the mappings: those whose table is being made */
+	uint32_t pad;
+	struct walk_python python; /* layout WALK_PYTHON_NONE: no interpreter, or none that can be walked */
+	struct walk_mapping mappings[WIRE_MAPPINGS];
 };
 
 enum wire_type {
@@ -139,6 +162,7 @@ enum wire_type {
 	WIRE_CUPTI,
 	WIRE_CLOCK,
 	WIRE_LAUNCH,
+	WIRE_STACK,
 	WIRE_TYPES
 };
 
@@ -156,16 +180,35 @@ struct wire_call {
 	uint8_t pad[20];
 };
 
-/* A call begins whose stack the recorder knows: said instead of firing the launch marker. */
+/* A call begins, and its stack was told before: said instead of firing the launch marker. */
 struct wire_launch {
 	uint8_t type;
 	uint8_t kind; /* enum profile_call_kind */
 	uint16_t pad;
 	uint32_t tid; /* as the process sees it */
 	uint32_t correlation;
-	uint32_t stack;
+	uint32_t stack; /* its number; 0: it has none */
 	uint64_t time_ns;
 	uint8_t pad2[32];
+};
+
+/*
+ * A stack, as the library walked it: once for each number, before any launch that names it. With number 0 it is
+ * that of one launch alone, and stands for the wire_launch as well. The frames follow, leaf first: user_depth
+ * words, then python_depth pairs of words (walk/frame.h). The first is the caller of the library.
+ */
+struct wire_stack {
+	uint8_t type;
+	uint8_t kind; /* with number 0 */
+	uint8_t walk_end; /* enum walk_end */
+	uint8_t python_incomplete;
+	uint32_t tid; /* with number 0 */
+	uint32_t correlation; /* with number 0 */
+	uint32_t number;
+	uint32_t epoch; /* code_epoch that it was walked in */
+	uint16_t user_depth;
+	uint16_t python_depth;
+	uint64_t time_ns;
 };
 
 /* A piece of GPU work ended. */
@@ -265,29 +308,8 @@ _Static_assert(sizeof(struct wire_launch) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_work) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
-
-/*
- * The marker's third argument, from which the recorder learns what a number stands for:
- *
- *	  63        40 39   32 31      8 7    0
- *	 +------------+-------+---------+------+
- *	 | generation | depth | number  | kind |    number 0: none
- *	 +------------+-------+---------+------+
- *
- * The number stands for the `depth` innermost return addresses above the caller of the marker, and is to be
- * learnt only if the library saw the code as the recorder does: by the lowest bits of code_generation.
- */
-#define WIRE_GENERATION_MASK 0xffffffu
-
-static inline uint64_t wire_marker_argument(
-	uint32_t kind, uint32_t number, uint32_t depth, uint32_t generation)
-{
-	return kind | (uint64_t)number << 8 | (uint64_t)depth << 32 | (uint64_t)generation << 40;
-}
-
-static inline bool wire_stack_known(const struct wire_control *c, uint32_t number)
-{
-	uint8_t byte = __atomic_load_n(&c->known_stacks[(number - 1) / 8], __ATOMIC_ACQUIRE);
-
-	return byte >> (number - 1) % 8 & 1;
-}
+_Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");
+_Static_assert(sizeof(struct wire_stack) % 8 == 0, "words follow");
+_Static_assert(sizeof(struct wire_stack) + WALK_FRAMES_MAX * 8 + WALK_PYTHON_FRAMES_MAX * 16 <=
+		       WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES,
+	"the longest stack fits into a record");

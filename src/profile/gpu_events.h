@@ -10,14 +10,6 @@
 
 #include "profile/model.h"
 
-/* The part of a launch's stack that the instance has a name for (inject/stacks.h). */
-struct gpu_chain {
-	uint32_t number; /* 0: none */
-	uint32_t stack;  /* profile id */
-	uint32_t generation; /* of the code as the instance saw it */
-	uint32_t incomplete; /* see gpu_launch */
-};
-
 /* A call that asks for work (or waits for it) began: the calling thread's stack at this moment. */
 struct gpu_launch {
 	uint32_t instance;
@@ -27,7 +19,6 @@ struct gpu_launch {
 	uint32_t thread; /* profile id */
 	uint32_t stack;  /* profile id; 0: could not be taken */
 	uint32_t incomplete; /* enum profile_loss: why it does not reach its root; 0: it does */
-	struct gpu_chain chain;
 	enum profile_call_kind kind;
 };
 
@@ -48,7 +39,7 @@ struct walk_python_frame;
  */
 struct gpu_space {
 	uint32_t pid;
-	uint32_t generation; /* of the code, as in gpu_chain */
+	uint32_t generation; /* changes with it */
 	const struct walk_mapping *mappings; /* sorted */
 	uint32_t mapping_count; /* 0: the process is gone, or runs another program now */
 	const struct walk_python *python; /* NULL: no interpreter */

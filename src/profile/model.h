@@ -325,7 +325,7 @@ enum profile_loss {
 #define META_END_NS       "end_ns"
 #define META_REALTIME_NS  "realtime_ns"  /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
 #define META_SAMPLE_HZ    "sample_hz"    /* 0 or absent: no CPU samples */
-#define META_STACK_SOURCE "stack_source" /* "bpf" or "none": where launch stacks came from */
+#define META_STACK_SOURCE "stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
 #define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was taken; the others repeated one */
 #define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
 #define META_CUPTI        "cupti"        /* version and path, one line for each distinct one */

@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All unwind tables of a recording, in memory that the walkers share: made in threads of our own, kept on disk by
- * build id, evicted under a budget of bytes.
+ * All unwind tables of a recording, in memory that the walkers share: made in threads of our own,
+ *kept on disk by build id, evicted under a budget of bytes.
  *
- * The space of words (walk/table.h) consists of chunks of WALK_CHUNK_BYTES, each a file descriptor that can be
- * mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are mapped one behind the other
- * from `words` on, so that a table is contiguous here.
+ * The space of words (walk/table.h) consists of chunks of WALK_CHUNK_BYTES, each a file descriptor
+ *that can be mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are
+ *mapped one behind the other from `words` on, so that a table is contiguous here. The first chunk
+ *is there from the start; there are never more than the budget has room for.
  *
- *	request -> PENDING -(thread)-> READY | NONE (no unwind information) | FAILED (unreadable, damaged)
- *	           READY -(budget)-> EVICTED -(request)-> PENDING
+ *	request -> PENDING -(thread)-> READY | NONE (no unwind information) | FAILED (unreadable,
+ *damaged) READY -(budget)-> EVICTED -(request)-> PENDING
  *
- * Called from one thread; what our own threads finished shows up at the next unwind_tables_poll. Functions
- * return 0 or -errno with error_text.
+ * When there is no room, tables that no process maps now go first, then those whose use was said or
+ *asked for longest ago, at least UNWIND_KEEP_NS; if there still is none the new table is EVICTED at
+ *once, and may be asked for again later. The words of an evicted table stay as they are until a
+ *poll has said EVICTED, and for UNWIND_REUSE_NS more: as long, walks that had begun may still read
+ *them. So room that was made for a table may come only after the next poll.
+ *
+ * Called from one thread; what our own threads finished shows up at the next unwind_tables_poll.
+ *Functions return 0 or -errno with error_text.
  */
 #pragma once
 
@@ -20,6 +27,10 @@
 #include <stdint.h>
 
 #include "elf/elf_file.h"
+
+#define UNWIND_REUSE_NS	      1000000000ull
+#define UNWIND_KEEP_NS	      10000000000ull
+#define UNWIND_DEFAULT_BUDGET ((size_t)128 << 20)
 
 enum unwind_state {
 	UNWIND_PENDING = 1,
@@ -32,11 +43,13 @@ enum unwind_state {
 struct unwind_tables;
 
 struct unwind_tables_options {
-	size_t budget_bytes;   /* for all tables; 0: a default of 128 MiB */
-	const char *cache_dir; /* on disk; made when it is missing; NULL: none is kept */
+	size_t budget_bytes;   /* for all tables; 0: UNWIND_DEFAULT_BUDGET */
+	const char *cache_dir; /* on disk (unwind/cache.h); made when it is missing; NULL: none is
+				  kept */
 	unsigned int threads;  /* 0: one less than there are CPUs, 1 to 4 */
-	/* Makes chunk `index` of the shared space: a descriptor that can be mapped for WALK_CHUNK_BYTES. NULL:
-	 * memfds. Called from our threads. */
+	/* Makes chunk `index` of the shared space: a descriptor that can be mapped for
+	 * WALK_CHUNK_BYTES, and that is ours from then on. NULL: memfds. Called from our threads,
+	 * one at a time. */
 	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
 	void *context;
 };
@@ -44,11 +57,15 @@ struct unwind_tables_options {
 int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_options *options);
 /* Waits for what our threads are at. */
 void unwind_tables_free(struct unwind_tables *t);
+/* Why no tables are kept on disk though options.cache_dir was given; NULL: they are. */
+const char *unwind_tables_cache_problem(const struct unwind_tables *t);
 
 /*
- * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or /proc/PID/root; opened before
- * this returns). The same build id is the same table. *ret_id counts from 1. Requests of files that cannot be opened
- * get an id too, FAILED.
+ * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or
+ * /proc/PID/root; opened before this returns). The same build id is the same table; build_id_size
+ * 0: the file's own is taken. *ret_id counts from
+ * 1. Requests of files that cannot be opened get an id too, FAILED, as do those of a file with
+ * another build id; such ones are tried anew when asked for again.
  */
 int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
 	size_t build_id_size, uint32_t *ret_id);
@@ -58,25 +75,36 @@ int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id);
 bool unwind_tables_poll(struct unwind_tables *t);
 /* Readable when a poll is due. */
 int unwind_tables_fd(const struct unwind_tables *t);
-/* READY: *ret_word is where it begins. */
-enum unwind_state unwind_tables_state(const struct unwind_tables *t, uint32_t id, uint32_t *ret_word);
-/* Waits until none of these is pending or the time is over: true when none is. */
-bool unwind_tables_wait(struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns);
-/* What is used is evicted last: says that processes map this one now (+1), or one does no longer (-1). */
+/* READY: *ret_word (may be NULL) is where it begins. */
+enum unwind_state unwind_tables_state(
+	const struct unwind_tables *t, uint32_t id, uint32_t *ret_word);
+/* Waits until none of these is pending or the time is over: true when none is. Takes in what was
+ * finished. */
+bool unwind_tables_wait(
+	struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns);
+/* What is used is evicted last: says that processes map this one now (+1), or one does no longer
+ * (-1). */
 void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change);
 
-/* The whole space, as the recorder sees it; constant. Words of tables that are not READY may change. */
+/* The whole space, as the recorder sees it, WALK_CHUNKS_MAX chunks; constant. Only words of tables
+ * that are READY may be read: chunks that are not there yet cannot be, and others change. */
 const uint32_t *unwind_tables_words(const struct unwind_tables *t);
-/* Calls visit for every chunk from `first` on, in order, to hand them to another process; how many there are. */
+/* How many words there are by now. */
+uint64_t unwind_tables_word_count(const struct unwind_tables *t);
+/* Calls visit for every chunk from `first` on, in order, to hand them to another process (until it
+ * returns something else than 0); how many chunks there are. */
 uint32_t unwind_tables_chunks(const struct unwind_tables *t, uint32_t first,
 	int (*visit)(void *context, uint32_t index, int fd), void *context);
 
 struct unwind_totals {
-	uint64_t tables;
-	uint64_t bytes;
-	uint64_t built;   /* made from the file */
-	uint64_t cached;  /* found on disk */
+	uint64_t tables; /* that are READY */
+	uint64_t bytes;	 /* of these */
+	uint64_t built;	 /* made from the file */
+	uint64_t cached; /* found on disk */
 	uint64_t failed;
-	uint64_t evicted;
+	uint64_t evicted;   /* also for want of room */
+	uint64_t unsaved;   /* built, and could not be kept on disk */
+	uint64_t functions; /* in the files that were built from, and of these */
+	uint64_t damaged;   /* those whose unwind information could not be read */
 };
 struct unwind_totals unwind_tables_totals(const struct unwind_tables *t);

@@ -32,7 +32,7 @@ told() {
 }
 
 pending='sum(r["launches_without_work"].values())'
-losses='sum(n for k, n in r["losses"].items() if k != "stacks_incomplete")'
+losses='sum(n for k, n in r["losses"].items() if not k.startswith(("stacks_incomplete", "walk_")))'
 reported='int(r["meta"]["gpu_reported_ns"])'
 
 for form in "" _runtime; do

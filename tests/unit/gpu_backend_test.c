@@ -591,79 +591,131 @@ static void put_launch(struct client *c, uint32_t correlation, uint32_t stack)
 	ring_put(&c->ring, &launch);
 }
 
-static struct gpu_launch marker_of(uint32_t number)
+/* What the taker below was given last, and how often. */
+static struct gpu_stack taken;
+static uint64_t taken_user[WALK_FRAMES_MAX];
+static struct walk_python_frame taken_python[WALK_PYTHON_FRAMES_MAX];
+static int taken_count;
+
+static int take_stack(
+	void *context, const struct gpu_stack *s, uint32_t *ret_stack, uint32_t *ret_incomplete)
 {
-	return (struct gpu_launch){.instance = 1,
-		.pid = (uint32_t)getpid(),
-		.stack = 1234,
-		.chain = {.number = number, .stack = 4711}};
+	taken = *s;
+	memcpy(taken_user, s->user, s->user_depth * sizeof(taken_user[0]));
+	memcpy(taken_python, s->python, s->python_depth * sizeof(taken_python[0]));
+	taken_count++;
+	*ret_stack = (uint32_t)(4700 + s->user[0]);
+	*ret_incomplete = s->walk_end == WALK_COMPLETE ? 0 : LOSS_WALK_NO_RULE;
+	return 0;
 }
 
-static enum gpu_marker take_marker(struct test_recorder *r, const struct gpu_launch *e)
+static struct test_recorder *open_walking(void)
 {
-	enum gpu_marker marker = 0;
+	const struct gpu_options options = {.target_uid = getuid(),
+		.ring_bytes = 1 << 20,
+		.walk = true,
+		.stacks = {.take = take_stack}};
 
-	CHECK(nvidia_backend.take_marker(r->backend, e, &marker) == 0);
-	return marker;
+	taken_count = 0;
+	return test_recorder_open(NULL, &options);
 }
 
-static void a_stack_that_was_learnt_may_be_told_by_its_number(void)
+/* A stack of one native frame, `frame`, and two of Python. */
+static struct wire_stack stack_of(uint32_t number)
 {
-	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	struct gpu_launch e = marker_of(9);
+	return (struct wire_stack){.type = WIRE_STACK,
+		.walk_end = WALK_COMPLETE,
+		.number = number,
+		.user_depth = 1,
+		.python_depth = 2,
+		.time_ns = clock_now_ns()};
+}
+
+static void put_stack(struct client *c, const struct wire_stack *head, uint64_t frame)
+{
+	const uint64_t words[] = {frame, 21, 22, 31, 32};
+
+	ring_put_long(&c->ring, head, sizeof(*head), words, sizeof(words));
+}
+
+static void a_stack_is_told_once_and_named_by_its_number_from_then_on(void)
+{
+	struct test_recorder *r = open_walking();
+	struct wire_stack stack = stack_of(9);
 	struct client c;
 
 	CHECK(join(&c, r));
-	CHECK(!wire_stack_known(c.ring.control, 9));
-	CHECK(take_marker(r, &e) == GPU_MARKER_LEARNT);
-	CHECK(wire_stack_known(c.ring.control, 9));
-	CHECK(!wire_stack_known(c.ring.control, 8) && !wire_stack_known(c.ring.control, 10));
+	CHECK(c.ring.control->walk == 1);
+	put_stack(&c, &stack, 11);
 	put_launch(&c, 5, 9);
 	put_launch(&c, 6, 10);
+	put_launch(&c, 7, 9);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->launches.count == 2);
+	CHECK(taken_count == 1 && taken.pid == (uint32_t)getpid());
+	CHECK(taken.user_depth == 1 && taken.python_depth == 2 && taken.walk_end == WALK_COMPLETE);
+	CHECK(taken_user[0] == 11 && taken_python[0].code == 21 && taken_python[1].at == 32);
+	CHECK(r->launches.count == 3);
 	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 5);
 	CHECK(r->launches.items[1].stack == 0);
+	CHECK(r->launches.items[2].stack == 4711);
+	CHECK(test_recorder_loss(r, LOSS_STACKS_INCOMPLETE) == 0);
 	leave(&c);
 	test_recorder_close(r);
 }
 
-/* The library says so by a generation of the code that is not ours. */
-static void a_stack_is_not_learnt_when_the_library_saw_other_code(void)
+static void an_incomplete_stack_is_counted_for_each_launch_that_names_it(void)
 {
-	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	const struct gpu_code_change change = {.pid = (uint32_t)getpid(), .time_ns = clock_now_ns()};
-	struct gpu_launch e = marker_of(9);
+	struct test_recorder *r = open_walking();
+	struct wire_stack stack = stack_of(1);
 	struct client c;
 
 	CHECK(join(&c, r));
-	nvidia_backend.code_mapped(r->backend, &change);
-	CHECK(c.ring.control->code_generation == 1 && c.ring.control->code_epoch == 0);
-	CHECK(take_marker(r, &e) == GPU_MARKER_TAKEN);
-	CHECK(!wire_stack_known(c.ring.control, 9));
-	e.chain.generation = 1;
-	CHECK(take_marker(r, &e) == GPU_MARKER_LEARNT);
+	stack.walk_end = WALK_NO_RULE;
+	put_stack(&c, &stack, 11);
+	put_launch(&c, 5, 1);
+	put_launch(&c, 6, 1);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->launches.items[1].incomplete == LOSS_WALK_NO_RULE);
+	CHECK(test_recorder_loss(r, LOSS_WALK_NO_RULE) == 2);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_stack_without_number_is_that_of_one_launch(void)
+{
+	struct test_recorder *r = open_walking();
+	struct wire_stack stack = stack_of(0);
+	struct client c;
+
+	CHECK(join(&c, r));
+	stack.kind = CALL_COPY;
+	stack.tid = (uint32_t)getpid();
+	stack.correlation = 77;
+	put_stack(&c, &stack, 11);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->launches.count == 1);
+	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 77);
+	CHECK(r->launches.items[0].kind == CALL_COPY && r->launches.items[0].thread);
 	leave(&c);
 	test_recorder_close(r);
 }
 
 static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
 {
-	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct test_recorder *r = open_walking();
 	struct gpu_code_change change = {.pid = (uint32_t)getpid(), .replaced = true};
-	struct gpu_launch e = marker_of(9);
+	struct wire_stack stack = stack_of(9);
 	struct client c;
 
 	CHECK(join(&c, r));
-	CHECK(take_marker(r, &e) == GPU_MARKER_LEARNT);
+	put_stack(&c, &stack, 11);
+	CHECK(test_recorder_pump(r) == 0);
 	put_launch(&c, 5, 9);
 	change.time_ns = clock_now_ns() + 1;
 	usleep(1);
 	put_launch(&c, 6, 9);
 	nvidia_backend.code_mapped(r->backend, &change);
 	CHECK(c.ring.control->code_epoch == 1);
-	e.chain.generation = 1;
-	CHECK(take_marker(r, &e) == GPU_MARKER_TAKEN);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(r->launches.count == 2);
 	CHECK(r->launches.items[0].stack == 4711);
@@ -672,36 +724,216 @@ static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
 	test_recorder_close(r);
 }
 
-static void a_marker_counts_only_in_the_process_of_its_instance(void)
+static void a_stack_that_was_walked_before_its_code_was_replaced_is_not_looked_up(void)
 {
-	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	struct gpu_launch e = marker_of(9);
+	struct test_recorder *r = open_walking();
+	struct gpu_code_change change = {
+		.pid = (uint32_t)getpid(), .replaced = true, .time_ns = clock_now_ns()};
+	struct wire_stack stack = stack_of(9);
 	struct client c;
 
 	CHECK(join(&c, r));
-	e.pid++;
-	CHECK(take_marker(r, &e) == GPU_MARKER_FOREIGN);
-	CHECK(!wire_stack_known(c.ring.control, 9));
-	e.pid--;
-	e.instance = 2;
-	CHECK(take_marker(r, &e) == GPU_MARKER_FOREIGN);
+	put_stack(&c, &stack, 11);
+	put_launch(&c, 5, 9);
+	nvidia_backend.code_mapped(r->backend, &change);
+	change.replaced = false;
+	nvidia_backend.code_mapped(r->backend, &change);
+	CHECK(c.ring.control->code_epoch == 1);
+	stack = stack_of(10);
+	stack.epoch = 1;
+	put_stack(&c, &stack, 12);
+	put_launch(&c, 6, 10);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(taken_count == 1 && r->launches.count == 2);
+	CHECK(r->launches.items[0].stack == 0);
+	CHECK(r->launches.items[1].stack == 4712);
 	leave(&c);
 	test_recorder_close(r);
 }
 
-static void a_stack_number_out_of_range_is_counted_as_invalid(void)
+static void a_marker_counts_only_in_the_process_of_its_instance(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	struct gpu_launch e = marker_of(WIRE_STACKS + 1);
+	struct gpu_launch e = {.instance = 1, .pid = (uint32_t)getpid()};
 	struct client c;
 
 	CHECK(join(&c, r));
-	CHECK(take_marker(r, &e) == GPU_MARKER_TAKEN);
+	CHECK(nvidia_backend.is_ours(r->backend, &e));
+	e.pid++;
+	CHECK(!nvidia_backend.is_ours(r->backend, &e));
+	e.pid--;
+	e.instance = 2;
+	CHECK(!nvidia_backend.is_ours(r->backend, &e));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_launch_by_a_number_out_of_range_is_counted_as_invalid(void)
+{
+	struct test_recorder *r = open_walking();
+	struct client c;
+
+	CHECK(join(&c, r));
 	put_launch(&c, 5, WIRE_STACKS + 1);
-	put_launch(&c, 6, 0);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(r->launches.count == 0);
-	CHECK(test_recorder_loss(r, LOSS_GPU_INVALID) == 2);
+	CHECK(test_recorder_loss(r, LOSS_GPU_INVALID) == 1);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* Each in a ring of its own, since it ends with it. */
+static void stacks_that_no_library_would_send_end_the_ring(void)
+{
+	for (int n = 0; n < 6; n++) {
+		struct test_recorder *r = open_walking();
+		struct wire_stack stack = stack_of(1);
+		struct client c;
+
+		stack.number = n == 0 ? WIRE_STACKS + 1 : 1;
+		stack.user_depth = n == 1 ? 0 : n == 2 ? WALK_FRAMES_MAX + 1 : 1;
+		stack.python_depth = n == 3 ? WALK_PYTHON_FRAMES_MAX : 2;
+		stack.walk_end = n == 4 ? WALK_ENDS : WALK_COMPLETE;
+		CHECK(join(&c, r));
+		put_stack(&c, &stack, 11);
+		if (n == 5)
+			put_stack(&c, &stack, 11);
+		CHECK(test_recorder_pump(r) == 0);
+		CHECK(taken_count == (n == 5));
+		CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1);
+		leave(&c);
+		test_recorder_close(r);
+	}
+}
+
+static void tell_space(struct test_recorder *r, uint32_t count, enum walk_mapping_kind kind)
+{
+	const struct walk_mapping mappings[] = {
+		{.start = 4096, .end = 8192, .table = 16, .kind = kind},
+		{.start = 12288, .end = 16384, .kind = WALK_MAPPING_FRAME_POINTERS},
+	};
+	const struct walk_python python = {.layout = WALK_PYTHON_CURRENT, .version = 0x30e};
+	const struct gpu_space space = {.pid = (uint32_t)getpid(),
+		.mappings = mappings,
+		.mapping_count = count,
+		.python = &python};
+
+	CHECK(nvidia_backend.space(r->backend, &space) == 0);
+}
+
+static void a_library_is_told_what_its_process_maps(void)
+{
+	struct test_recorder *r = open_walking();
+	const struct wire_space *space;
+	struct client c;
+
+	tell_space(r, 2, WALK_MAPPING_PENDING);
+	CHECK(join(&c, r));
+	space = ring_space(&c.ring);
+	CHECK(space->sequence == 2 && space->count == 2 && space->pending == 1);
+	CHECK(space->mappings[1].start == 12288 && space->python.version == 0x30e);
+	tell_space(r, 1, WALK_MAPPING_TABLE);
+	CHECK(space->sequence == 4 && space->count == 1 && space->pending == 0);
+	CHECK(space->mappings[0].table == 16);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_process_maps_nothing_once_it_is_gone(void)
+{
+	struct test_recorder *r = open_walking();
+	struct client c;
+
+	tell_space(r, 2, WALK_MAPPING_TABLE);
+	tell_space(r, 0, WALK_MAPPING_TABLE);
+	CHECK(join(&c, r));
+	CHECK(ring_space(&c.ring)->sequence == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void of_too_many_mappings_those_at_the_highest_addresses_are_told(void)
+{
+	struct walk_mapping *mappings = calloc(WIRE_MAPPINGS + 5, sizeof(*mappings));
+	struct gpu_space space = {.pid = (uint32_t)getpid(),
+		.mappings = mappings,
+		.mapping_count = WIRE_MAPPINGS + 5};
+	struct test_recorder *r = open_walking();
+	struct client c;
+
+	for (uint32_t n = 0; n < space.mapping_count; n++)
+		mappings[n] = (struct walk_mapping){.start = n * 4096, .end = n * 4096 + 1};
+	CHECK(nvidia_backend.space(r->backend, &space) == 0);
+	CHECK(join(&c, r));
+	CHECK(ring_space(&c.ring)->count == WIRE_MAPPINGS);
+	CHECK(ring_space(&c.ring)->mappings[0].start == 5 * 4096);
+	leave(&c);
+	test_recorder_close(r);
+	free(mappings);
+}
+
+static void a_library_that_asks_has_its_answer_after_the_drain(void)
+{
+	struct test_recorder *r = open_walking();
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(c.ring.control->space_answered == 0);
+	c.ring.control->space_asked = 1;
+	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	CHECK(c.ring.control->space_answered == 0);
+	tell_space(r, 1, WALK_MAPPING_TABLE);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(c.ring.control->space_answered == 1 && ring_space(&c.ring)->sequence == 2);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* The index of the chunk that has come, and a byte of it; -1: none has. */
+static int receive_chunk(const struct client *c, char *ret_byte)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct wire_chunk chunk;
+	struct iovec part = {&chunk, sizeof(chunk)};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	int fd;
+
+	if (recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != sizeof(chunk) ||
+		chunk.magic != WIRE_MAGIC || !CMSG_FIRSTHDR(&m))
+		return -1;
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(fd));
+	if (pread(fd, ret_byte, 1, 0) != 1)
+		return -1;
+	close(fd);
+	return (int)chunk.index;
+}
+
+static void libraries_get_the_chunks_of_tables_that_are_there_and_those_that_come(void)
+{
+	struct test_recorder *r = open_walking();
+	int first = memfd_create("first", 0), second = memfd_create("second", 0);
+	struct client c;
+	char byte = 0;
+
+	CHECK(write(first, "a", 1) == 1 && write(second, "b", 1) == 1);
+	CHECK(nvidia_backend.table_chunk(r->backend, 0, first) == 0);
+	CHECK(join(&c, r));
+	CHECK(receive_chunk(&c, &byte) == 0 && byte == 'a');
+	CHECK(receive_chunk(&c, &byte) == -1);
+	CHECK(nvidia_backend.table_chunk(r->backend, 1, second) == 0);
+	CHECK(nvidia_backend.table_chunk(r->backend, WALK_CHUNKS_MAX, second) == 0);
+	CHECK(receive_chunk(&c, &byte) == 1 && byte == 'b');
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(receive_chunk(&c, &byte) == -1);
+	close(first);
+	close(second);
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -778,11 +1010,19 @@ int main(void)
 	RUN(one_scribbled_ring_does_not_disturb_the_others);
 	RUN(work_with_impossible_times_is_counted_and_left_out);
 	RUN(ids_start_anew_after_the_library_forgot);
-	RUN(a_stack_that_was_learnt_may_be_told_by_its_number);
-	RUN(a_stack_is_not_learnt_when_the_library_saw_other_code);
+	RUN(a_stack_is_told_once_and_named_by_its_number_from_then_on);
+	RUN(an_incomplete_stack_is_counted_for_each_launch_that_names_it);
+	RUN(a_stack_without_number_is_that_of_one_launch);
 	RUN(launches_have_no_stack_from_the_moment_its_code_was_replaced);
+	RUN(a_stack_that_was_walked_before_its_code_was_replaced_is_not_looked_up);
 	RUN(a_marker_counts_only_in_the_process_of_its_instance);
-	RUN(a_stack_number_out_of_range_is_counted_as_invalid);
+	RUN(a_launch_by_a_number_out_of_range_is_counted_as_invalid);
+	RUN(stacks_that_no_library_would_send_end_the_ring);
+	RUN(a_library_is_told_what_its_process_maps);
+	RUN(a_process_maps_nothing_once_it_is_gone);
+	RUN(of_too_many_mappings_those_at_the_highest_addresses_are_told);
+	RUN(a_library_that_asks_has_its_answer_after_the_drain);
+	RUN(libraries_get_the_chunks_of_tables_that_are_there_and_those_that_come);
 	RUN(stop_asks_every_library_and_finish_waits_for_none);
 	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);
 	RUN(a_process_image_that_connected_is_known);

@@ -53,6 +53,9 @@ static void nvidia_close(struct gpu_backend *b)
 	buf_release(&b->session.cupti_lines);
 	map_release(&b->session.connected);
 	map_release(&b->session.by_number);
+	spaces_release(&b->session);
+	for (uint32_t n = 0; n < b->session.chunk_count; n++)
+		close(b->session.chunks[n]);
 	free(b->library);
 	free(b);
 }
@@ -124,23 +127,12 @@ static int nvidia_environment(
 }
 
 /* One whose instance has ended (its ring was given up) is still a launch. */
-static int nvidia_take_marker(
-	struct gpu_backend *b, const struct gpu_launch *e, enum gpu_marker *ret)
+static bool nvidia_is_ours(struct gpu_backend *b, const struct gpu_launch *e)
 {
 	uint64_t *found = map_get(&b->session.by_number, e->instance);
 	struct instance *i = found ? (struct instance *)(uintptr_t)*found : NULL;
-	bool learnt = false;
-	int error = 0;
 
-	if (i ? i->pid != e->pid : e->instance > b->session.last_number) {
-		*ret = GPU_MARKER_FOREIGN;
-		return 0;
-	}
-	if (i && e->chain.number)
-		error = instance_learn_stack(i, &e->chain, &learnt);
-	if (!error)
-		*ret = learnt ? GPU_MARKER_LEARNT : GPU_MARKER_TAKEN;
-	return error;
+	return i ? i->pid == e->pid : e->instance <= b->session.last_number;
 }
 
 static void nvidia_code_mapped(struct gpu_backend *b, const struct gpu_code_change *change)
@@ -148,6 +140,34 @@ static void nvidia_code_mapped(struct gpu_backend *b, const struct gpu_code_chan
 	vec_foreach (it, &b->instances)
 		if (!change->pid || (*it)->pid == change->pid)
 			instance_code_mapped(*it, change);
+}
+
+static int nvidia_space(struct gpu_backend *b, const struct gpu_space *space)
+{
+	const struct nvidia_space *kept;
+	int error = b->session.options.walk ? spaces_keep(&b->session, space) : 0;
+
+	kept = error ? NULL : spaces_of(&b->session, space->pid);
+	vec_foreach (it, &b->instances)
+		if ((*it)->pid == space->pid)
+			instance_tell_space(*it, kept);
+	return error;
+}
+
+/* In their order, which is also that in which libraries get them. */
+static int nvidia_table_chunk(struct gpu_backend *b, uint32_t index, int fd)
+{
+	struct nvidia_session *s = &b->session;
+
+	if (!s->options.walk || index != s->chunk_count || index >= WALK_CHUNKS_MAX)
+		return 0;
+	s->chunks[index] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (s->chunks[index] < 0)
+		return error_errno(-errno, "cannot keep the unwind tables");
+	s->chunk_count++;
+	vec_foreach (it, &b->instances)
+		instance_send_chunks(*it);
+	return 0;
 }
 
 static int nvidia_poll_fd(struct gpu_backend *b)
@@ -289,8 +309,10 @@ const struct gpu_backend_ops nvidia_backend = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.environment = nvidia_environment,
-	.take_marker = nvidia_take_marker,
+	.is_ours = nvidia_is_ours,
 	.code_mapped = nvidia_code_mapped,
+	.space = nvidia_space,
+	.table_chunk = nvidia_table_chunk,
 	.poll_fd = nvidia_poll_fd,
 	.snapshot = nvidia_snapshot,
 	.drain = nvidia_drain,

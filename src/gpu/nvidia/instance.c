@@ -114,6 +114,7 @@ static void write_control(struct instance *i)
 	c->instance = i->number;
 	c->marker = o->marker;
 	c->queue_times = o->queue_times;
+	c->walk = o->walk;
 	c->command = i->session->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
 }
 
@@ -138,28 +139,35 @@ static int create_ring(struct instance *i)
 	return fd;
 }
 
-/* memfd -1: a refusal. False when the client is gone. */
-static bool send_welcome(struct instance *i, int memfd)
+/* fd -1: none. False when the client is gone, or does not take what it was sent. */
+static bool send_with_descriptor(int socket, const void *message, size_t size, int fd)
 {
-	struct wire_welcome welcome = {.magic = WIRE_MAGIC, .version = WIRE_VERSION};
-	struct iovec part = {&welcome, sizeof(welcome)};
+	struct iovec part = {(void *)(uintptr_t)message, size};
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (memfd >= 0) {
+	if (fd >= 0) {
 		struct cmsghdr *first = &control.header;
 
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
 		first->cmsg_level = SOL_SOCKET;
 		first->cmsg_type = SCM_RIGHTS;
 		first->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(first), &memfd, sizeof(int));
+		memcpy(CMSG_DATA(first), &fd, sizeof(int));
 	}
-	return sendmsg(i->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(welcome);
+	return sendmsg(socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
+}
+
+/* memfd -1: a refusal. */
+static bool send_welcome(const struct instance *i, int memfd)
+{
+	struct wire_welcome welcome = {.magic = WIRE_MAGIC, .version = WIRE_VERSION};
+
+	return send_with_descriptor(i->fd, &welcome, sizeof(welcome), memfd);
 }
 
 static void give_up(struct instance *i)
@@ -201,6 +209,8 @@ static int welcome(struct instance *i)
 	if (!send_welcome(i, memfd))
 		hang_up(i);
 	close(memfd);
+	instance_send_chunks(i);
+	instance_tell_space(i, spaces_of(s, i->pid));
 	return 0;
 }
 
@@ -282,6 +292,7 @@ void instance_snapshot(struct instance *i, bool force)
 	if (force || is_over(i))
 		i->phase = INSTANCE_LAST;
 	__atomic_fetch_add(&i->reader.ring.control->heartbeat, 1, __ATOMIC_RELAXED);
+	i->space_asked = __atomic_load_n(&i->reader.ring.control->space_asked, __ATOMIC_ACQUIRE);
 	if (ring_snapshot(&i->reader))
 		i->corrupt = true;
 }
@@ -378,6 +389,56 @@ static int end(struct instance *i)
 	return sink->instance_end(sink->context, i->number);
 }
 
+/* The library's thread sleeps on this, or its first one while it begins. */
+static void wake(struct instance *i)
+{
+	struct wire_control *c = i->reader.ring.control;
+
+	__atomic_fetch_add(&c->wake, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &c->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void instance_tell_space(struct instance *i, const struct nvidia_space *space)
+{
+	struct wire_space *w;
+
+	if (i->phase != INSTANCE_LIVE || !i->session->options.walk || !space)
+		return;
+	w = ring_space(&i->reader.ring);
+	__atomic_store_n(&w->sequence, ++i->space_sequence, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* odd before anything of it changes */
+	w->count = space->count;
+	w->pending = space->pending;
+	w->python = space->python;
+	memcpy(w->mappings, space->mappings, space->count * sizeof(w->mappings[0]));
+	__atomic_store_n(&w->sequence, ++i->space_sequence, __ATOMIC_RELEASE);
+	wake(i);
+}
+
+void instance_send_chunks(struct instance *i)
+{
+	const struct nvidia_session *s = i->session;
+	struct wire_chunk chunk = {.magic = WIRE_MAGIC};
+
+	while (i->phase == INSTANCE_LIVE && i->fd >= 0 && i->chunks_sent < s->chunk_count) {
+		chunk.index = i->chunks_sent;
+		if (!send_with_descriptor(i->fd, &chunk, sizeof(chunk), s->chunks[chunk.index]))
+			return; /* no room now: at the next drain */
+		i->chunks_sent++;
+	}
+}
+
+/* A library that asked before the snapshot has its answer: what happened until then has been told. */
+static void answer_space(struct instance *i)
+{
+	struct wire_control *c = i->reader.ring.control;
+
+	if (i->space_asked == __atomic_load_n(&c->space_answered, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&c->space_answered, i->space_asked, __ATOMIC_RELEASE);
+	wake(i);
+}
+
 /* True when much has come since the last drain, or would come until the next one at this rate: a drain
  * soon after another finds little, however fast the ring fills. */
 static bool is_busy(struct instance *i, uint64_t waiting, uint64_t now_ns)
@@ -407,6 +468,8 @@ int instance_drain(struct instance *i, bool *ret_busy)
 		return error;
 	ring_release(&i->reader);
 	__atomic_store_n(&i->reader.ring.control->fills, 0, __ATOMIC_RELAXED);
+	instance_send_chunks(i);
+	answer_space(i);
 	if (!i->corrupt)
 		count_counters(i);
 	if (!i->corrupt)
@@ -416,44 +479,16 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
 }
 
-int instance_learn_stack(struct instance *i, const struct gpu_chain *chain, bool *ret_learnt)
-{
-	struct wire_control *c = i->reader.ring.control;
-	uint32_t at = chain->number - 1;
-
-	*ret_learnt = false;
-	if (at >= WIRE_STACKS || !chain->stack || !instance_is_live(i) || !c ||
-		(chain->generation ^ i->code_generation) & WIRE_GENERATION_MASK)
-		return 0;
-	if (!i->stacks)
-		i->stacks = calloc(WIRE_STACKS, sizeof(*i->stacks));
-	if (!i->stacks)
-		return error_set(-ENOMEM, "out of memory");
-	/* One that is void cannot come again from a library in its right mind. */
-	if (i->stacks[at].stack && i->stacks[at].until_ns != UINT64_MAX)
-		return 0;
-	i->stacks[at] = (struct learnt_stack){
-		.until_ns = UINT64_MAX, .stack = chain->stack, .incomplete = chain->incomplete};
-	if (i->stack_count < chain->number)
-		i->stack_count = chain->number;
-	__atomic_fetch_or(&c->known_stacks[at / 8], (uint8_t)(1 << at % 8), __ATOMIC_RELEASE);
-	*ret_learnt = true;
-	return 0;
-}
-
 void instance_code_mapped(struct instance *i, const struct gpu_code_change *change)
 {
 	struct wire_control *c = i->reader.ring.control;
 
-	if (!c)
+	if (!c || !change->replaced)
 		return;
-	if (change->replaced) {
-		for (uint32_t n = 0; n < i->stack_count; n++)
-			if (i->stacks[n].until_ns > change->time_ns)
-				i->stacks[n].until_ns = change->time_ns;
-		__atomic_fetch_add(&c->code_epoch, 1, __ATOMIC_RELEASE);
-	}
-	__atomic_store_n(&c->code_generation, ++i->code_generation, __ATOMIC_RELEASE);
+	for (uint32_t n = 0; n < i->stack_count; n++)
+		if (i->stacks[n].until_ns > change->time_ns)
+			i->stacks[n].until_ns = change->time_ns;
+	__atomic_store_n(&c->code_epoch, ++i->code_epoch, __ATOMIC_RELEASE);
 }
 
 void instance_ask_to_stop(struct instance *i)
@@ -463,8 +498,7 @@ void instance_ask_to_stop(struct instance *i)
 	if (i->phase != INSTANCE_LIVE)
 		return;
 	__atomic_store_n(&c->command, WIRE_COMMAND_STOP, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&c->wake, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &c->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	wake(i);
 }
 
 bool instance_is_live(const struct instance *i)

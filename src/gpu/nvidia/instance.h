@@ -39,15 +39,27 @@ struct nvidia_session {
 	struct buf cupti_lines; /* of META_CUPTI */
 	struct map connected;	/* processes (profile ids) that have connected */
 	struct map by_number; /* instances: number -> struct instance * */
+	struct map spaces;    /* what processes map: pid -> struct nvidia_space * */
+	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
+	uint32_t chunk_count;
 	uint32_t api_names
 		[3][CUDA_CALL_NUMBERS]; /* string ids by domain and number, as they are used */
 };
 
+/* A copy of a gpu_space. */
+struct nvidia_space {
+	struct walk_python python;
+	uint32_t count;
+	uint32_t pending;
+	struct walk_mapping mappings[];
+};
+
 /* What a stack number of the library's stands for. */
-struct learnt_stack {
+struct told_stack {
 	uint64_t until_ns; /* from then on the code at its addresses was other code; UINT64_MAX: it is not */
-	uint32_t stack; /* profile id; 0: not learnt */
+	uint32_t stack;    /* profile id; 0: none */
 	uint32_t incomplete; /* as in gpu_launch */
+	bool told;
 };
 
 struct nvidia_op {
@@ -86,9 +98,12 @@ struct instance {
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct nvidia_op) ops;
 	uint32_t devices[WIRE_DEVICES];
-	struct learnt_stack *stacks; /* WIRE_STACKS of them, by the number less one; or NULL */
-	uint32_t stack_count;        /* the greatest number that was learnt */
-	uint32_t code_generation;    /* as we have told it */
+	struct told_stack *stacks;   /* WIRE_STACKS of them, by the number less one; or NULL */
+	uint32_t stack_count;        /* the greatest number that was told */
+	uint32_t code_epoch;         /* as we have told it */
+	uint32_t space_sequence;
+	uint32_t space_asked;        /* at the snapshot */
+	uint32_t chunks_sent;
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };
@@ -105,11 +120,12 @@ void instance_snapshot(struct instance *i, bool force);
 /* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink,
  * or because something of ours is short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
-/* The number stands for this stack from now on, unless its code was another generation's (*ret_learnt false).
- * 0 or -errno. */
-int instance_learn_stack(struct instance *i, const struct gpu_chain *chain, bool *ret_learnt);
-/* Tells the library to look at its code again. When code was replaced, numbers mean nothing in launches from
- * that time on; the library will not use them again once it knows. */
+/* Tells the library what its process maps now; `space` may be NULL. */
+void instance_tell_space(struct instance *i, const struct nvidia_space *space);
+/* Hands over the chunks of the unwind tables that it has not got yet. */
+void instance_send_chunks(struct instance *i);
+/* Code was mapped over other code: numbers mean nothing in launches from that time on; the library will not use
+ * them again once it knows. */
 void instance_code_mapped(struct instance *i, const struct gpu_code_change *change);
 /* Tells the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
@@ -119,7 +135,22 @@ bool instance_is_live(const struct instance *i);
 /* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
  * trusted), or -errno of the sink. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
+/* stacks.c: the same, of these two kinds. */
+int stacks_decode_stack(struct instance *i, const void *record, size_t size, uint64_t now_ns);
+int stacks_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
+/* Whether these times can be, in this recording. */
+bool record_is_plausible(
+	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);
+/* The profile id of a thread; 0 when it cannot be told. */
+int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread);
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
+
+/* spaces.c: keeps what a process maps, for the libraries in it that are there or will come. 0 or -ENOMEM with
+ * error_text. */
+int spaces_keep(struct nvidia_session *s, const struct gpu_space *space);
+/* NULL: nothing is known. */
+const struct nvidia_space *spaces_of(const struct nvidia_session *s, uint32_t pid);
+void spaces_release(struct nvidia_session *s);
 
 /* namespace.c: the tid as we see it of the thread that sees itself as `inner` in the process `pid`;
  * 0 when it is not found. */

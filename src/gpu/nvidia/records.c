@@ -47,15 +47,14 @@ static int invalid(struct instance *i)
 	return 0;
 }
 
-static bool is_plausible(
+bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns)
 {
 	return start_ns && start_ns <= end_ns && start_ns + SLACK_NS >= i->session->start_ns &&
 	       end_ns <= now_ns + SLACK_NS;
 }
 
-/* The profile id of a thread; 0 when it cannot be told. */
-static int find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
+int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 {
 	uint64_t *known;
 	uint32_t outer = tid, thread = 0;
@@ -121,45 +120,11 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 	int error = find_api(s, c->api, &event.api);
 
 	if (!error && (!event.api || !c->kind || c->kind >= CALL_KINDS ||
-			      !is_plausible(i, c->start_ns, c->end_ns, now_ns)))
+			      !record_is_plausible(i, c->start_ns, c->end_ns, now_ns)))
 		return invalid(i);
 	if (!error)
-		error = find_thread(i, c->tid, &event.thread);
+		error = record_find_thread(i, c->tid, &event.thread);
 	return error ? error : s->sink.call(s->sink.context, &event);
-}
-
-/* By its number: a launch from before the code at its addresses became other code has a stack. */
-static const struct learnt_stack *find_stack(const struct instance *i, const struct wire_launch *l)
-{
-	const struct learnt_stack *s = i->stacks ? &i->stacks[l->stack - 1] : NULL;
-
-	return s && s->stack && l->time_ns < s->until_ns ? s : NULL;
-}
-
-static int decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
-{
-	struct gpu_sink *sink = &i->session->sink;
-	struct gpu_launch event = {
-		.instance = i->number,
-		.correlation = l->correlation,
-		.time_ns = l->time_ns,
-		.pid = i->pid,
-		.kind = l->kind,
-	};
-	const struct learnt_stack *known;
-	int error;
-
-	if (!l->kind || l->kind >= CALL_KINDS || !l->stack || l->stack > WIRE_STACKS ||
-		!is_plausible(i, l->time_ns, l->time_ns, now_ns))
-		return invalid(i);
-	known = find_stack(i, l);
-	if (known) {
-		event.stack = known->stack;
-		event.incomplete = known->incomplete;
-		(void)profile_count_incomplete(i->session->writer, known->incomplete); /* errors stay */
-	}
-	error = find_thread(i, l->tid, &event.thread);
-	return error ? error : sink->launch(sink->context, &event);
 }
 
 static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
@@ -179,7 +144,7 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 	op = &i->ops.items[w->op - 1];
 	if (op->kind != w->kind)
 		return -EPROTO;
-	if (!is_plausible(i, w->start_ns, w->end_ns, now_ns))
+	if (!record_is_plausible(i, w->start_ns, w->end_ns, now_ns))
 		return invalid(i);
 	event.op = op->id;
 	if (op->kind == OP_KERNEL) {
@@ -366,7 +331,9 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 	case WIRE_CLOCK:
 		return decode_clock(i, record);
 	case WIRE_LAUNCH:
-		return decode_launch(i, record, now_ns);
+		return stacks_decode_launch(i, record, now_ns);
+	case WIRE_STACK:
+		return stacks_decode_stack(i, record, size, now_ns);
 	default:
 		return -EPROTO;
 	}

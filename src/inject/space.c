@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The recorder's list is copied under its sequence number. The library trusts the recorder, yet whatever is wrong
+ * in a list or a table gives wrong stacks and nothing worse: see unwind.c.
+ *
+ * The walk over Python's frames begins with two words of the interpreter's, wherever it is mapped. So an interpreter
+ * that is a library is kept from being unloaded, by a reference of ours.
+ */
+#include "inject/space.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/library.h"
+
+#define ATTEMPTS 8
+
+struct space *space;
+
+static uint64_t pinned; /* _PyRuntime of the interpreter that has a reference of ours */
+
+int space_init(void)
+{
+	void *memory = mmap(NULL, sizeof(struct space), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	madvise(memory, sizeof(struct space), MADV_DONTFORK);
+	space = memory;
+	return 0;
+}
+
+static void map_chunk(uint32_t index, int fd)
+{
+	void *chunk;
+
+	if (index >= WALK_CHUNKS_MAX || space->chunks[index])
+		return;
+	chunk = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	if (chunk == MAP_FAILED)
+		return;
+	madvise(chunk, WALK_CHUNK_BYTES, MADV_DONTFORK);
+	__atomic_store_n(&space->chunks[index], chunk, __ATOMIC_RELEASE);
+}
+
+static void take_chunks(void)
+{
+	uint32_t index;
+	int fd;
+
+	while ((fd = connection_take_chunk(&library.connection, &index)) >= 0) {
+		map_chunk(index, fd);
+		close(fd);
+	}
+}
+
+/* False: the recorder was writing. */
+static bool copy_list(struct space_copy *copy, uint32_t *ret_sequence)
+{
+	const struct wire_space *list = ring_space(&library.ring);
+	uint32_t sequence = __atomic_load_n(&list->sequence, __ATOMIC_ACQUIRE);
+
+	if (sequence & 1)
+		return false;
+	copy->count = list->count < WIRE_MAPPINGS ? list->count : WIRE_MAPPINGS;
+	copy->pending = list->pending;
+	copy->python = list->python;
+	memcpy(copy->mappings, list->mappings, copy->count * sizeof(copy->mappings[0]));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	*ret_sequence = sequence;
+	return __atomic_load_n(&list->sequence, __ATOMIC_RELAXED) == sequence;
+}
+
+static void pin_python(struct space_copy *copy)
+{
+	uint64_t address = copy->python.runtime;
+	Dl_info info;
+
+	if (copy->python.layout == WALK_PYTHON_NONE || address == pinned)
+		return;
+	if (dladdr((void *)(uintptr_t)address, &info)) {
+		/* The program itself is not to be had that way, nor will it be unloaded. */
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+		pinned = address;
+	} else {
+		copy->python.layout = WALK_PYTHON_NONE;
+	}
+}
+
+/* What the rules of the turn before were is forgotten after the turn: readers tell them apart by it. */
+static void begin_turn(uint32_t sequence)
+{
+	space->sequence = sequence;
+	__atomic_store_n(&space->turn, space->turn + 1, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < SPACE_RULE_SLOTS; i++)
+		__atomic_store_n(&space->rules[i], 0, __ATOMIC_RELAXED);
+}
+
+bool space_is_stale(void)
+{
+	const struct wire_space *list = ring_space(&library.ring);
+
+	return space && library.walk &&
+	       __atomic_load_n(&list->sequence, __ATOMIC_RELAXED) != space->sequence;
+}
+
+void space_update(void)
+{
+	struct space_copy *copy = &space->copies[(space->turn + 1) & 1];
+	uint32_t sequence;
+
+	take_chunks();
+	for (int i = 0; i < ATTEMPTS && space_is_stale(); i++) {
+		if (!copy_list(copy, &sequence))
+			continue;
+		pin_python(copy);
+		begin_turn(sequence);
+		return;
+	}
+}
+
+static bool is_ready(uint32_t asked)
+{
+	const struct wire_control *c = library.ring.control;
+
+	return __atomic_load_n(&c->space_answered, __ATOMIC_ACQUIRE) >= asked && !space_is_stale() &&
+	       (!space->turn || !space->copies[space->turn & 1].pending);
+}
+
+void space_await(uint64_t deadline_ns)
+{
+	struct wire_control *c = library.ring.control;
+	uint32_t asked = __atomic_add_fetch(&c->space_asked, 1, __ATOMIC_SEQ_CST);
+
+	connection_hurry(&library.connection);
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&c->wake, __ATOMIC_SEQ_CST);
+		uint64_t now = now_ns();
+
+		space_update();
+		if (is_ready(asked) || now >= deadline_ns || connection_lost(&library.connection))
+			return;
+		futex_wait(&c->wake, seen, deadline_ns - now);
+	}
+}

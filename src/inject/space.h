@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the walker has to know of this process: its mappings, the unwind tables of their files, and its Python. The
+ * recorder tells it (wire.h); our own thread copies it here, since the recorder may write at any time.
+ *
+ * There are two copies, one to read and one to fill. `turn` tells which, and counts: who has read from a copy
+ * believes it only if the turn is still the same afterwards. Chunks of tables only ever come.
+ *
+ * Read from any thread, without locks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/wire.h"
+
+/* Rules by address (unwind.c): the high bits of the key are the place, the low ones are in the entry. */
+#define SPACE_RULE_SLOTS (1u << 15)
+
+struct space_copy {
+	uint32_t count;
+	uint32_t pending;
+	struct walk_python python;
+	struct walk_mapping mappings[WIRE_MAPPINGS];
+};
+
+struct space {
+	uint32_t turn;     /* copies[turn & 1] is to be read; 0: nothing is known */
+	uint32_t sequence; /* of the recorder's, that the readable copy has */
+	const uint32_t *chunks[WALK_CHUNKS_MAX];
+	uint64_t rules[SPACE_RULE_SLOTS];
+	struct space_copy copies[2];
+};
+
+extern struct space *space;
+
+/* Reserves address space: 0 or -errno. */
+int space_init(void);
+
+/* Takes what the recorder has told since. From our own thread, every round, and from the one that begins before
+ * there is ours. */
+void space_update(void);
+/* Whether there is something to take. */
+bool space_is_stale(void);
+/* Asks the recorder what is mapped now, and waits until it has answered and no table is being made any more, but
+ * not longer than until deadline_ns. Before our own thread begins. */
+void space_await(uint64_t deadline_ns);
+
+/* `count` words of the tables; NULL: there are none at `at`. */
+static inline const uint32_t *space_words(uint32_t at, uint32_t count)
+{
+	const uint32_t *chunk = NULL;
+
+	if (at / WALK_CHUNK_WORDS < WALK_CHUNKS_MAX && at % WALK_CHUNK_WORDS + count <= WALK_CHUNK_WORDS)
+		chunk = __atomic_load_n(&space->chunks[at / WALK_CHUNK_WORDS], __ATOMIC_ACQUIRE);
+	return chunk ? chunk + at % WALK_CHUNK_WORDS : NULL;
+}

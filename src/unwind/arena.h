@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of the unwind tables: chunks mapped one behind the other into a range of addresses
+ * that was reserved for all of them, and which of their words are free.
+ *
+ * What is given back while walkers may still read it is retired first: it is kept until its owner
+ * has told everybody (arena_publish), and for UNWIND_REUSE_NS more.
+ *
+ * The owner sees to it that one thread at a time is here, except in arena_make_chunk.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "unwind/space.h"
+#include "walk/table.h"
+
+struct retired {
+	struct space_range range;
+	uint64_t since_ns; /* 0: not published */
+};
+
+struct arena {
+	uint32_t *words;
+	uint32_t chunk_count;
+	uint32_t chunks_max;
+	int fds[WALK_CHUNKS_MAX];
+	struct space space;
+	struct vec(
+		struct retired) retired; /* in the order of their times, those without at the end */
+	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
+	void *context;
+};
+
+/* `new_chunk` may be NULL. The arena begins without chunks. */
+int arena_init(struct arena *a, uint32_t chunks_max,
+	int (*new_chunk)(void *context, uint32_t index, int *ret_fd), void *context);
+void arena_release(struct arena *a);
+
+/* Makes chunk `index`, which may take long. */
+int arena_make_chunk(const struct arena *a, uint32_t index, int *ret_fd);
+/* Takes in the next chunk, in any case its descriptor. */
+int arena_attach(struct arena *a, int fd);
+
+bool arena_take(struct arena *a, uint32_t words, uint32_t *ret_at);
+/* Gives back what nobody was told of. */
+void arena_give(struct arena *a, uint32_t at, uint32_t words);
+/* 0 or -ENOMEM, which loses the words. */
+int arena_retire(struct arena *a, uint32_t at, uint32_t words);
+void arena_publish(struct arena *a, uint64_t now_ns);
+/* Frees what was retired long enough. Returns when there will be more: UINT64_MAX: after the next
+ * arena_publish; 0: nothing is retired. */
+uint64_t arena_reclaim(struct arena *a, uint64_t now_ns);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unwind tables on disk, so that a library's table is made once and not at every recording.
+ *
+ * One file for each build id, in a folder of our own that nobody else may write to:
+ *
+ *	DIR/<build id in hex>.xwt    struct cache_header (cache.c), then the words of the table
+ *
+ * A file is written under another name and then renamed, so that a reader sees whole ones only.
+ *What is damaged, or of another version, is as good as not there and is removed. Beyond the limit
+ *the files that were not used for longest are removed.
+ *
+ * Whoever can make files that we profile can give one a build id that is not its own. The table
+ *kept under that build id is then wrong, and so are stacks; nothing else is.
+ *
+ * Any thread; functions return 0 or -errno with error_text.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define UNWIND_CACHE_LIMIT ((uint64_t)1 << 30)
+
+struct unwind_cache;
+
+/* A file that was found; to be loaded or dropped. */
+struct unwind_cached {
+	int fd;
+	uint32_t words;
+	uint64_t check;
+	char name[64];
+};
+
+/* Makes the folder where it is missing. -EPERM: it is not ours alone. */
+int unwind_cache_open(struct unwind_cache **ret, const char *path, uint64_t limit_bytes);
+void unwind_cache_close(struct unwind_cache *c);
+
+/* Opens what is kept under a build id; -ENOENT: nothing that can be used. */
+int unwind_cache_find(
+	struct unwind_cache *c, const uint8_t *id, size_t id_size, struct unwind_cached *ret);
+/* Reads ret->words words and looks whether they are a sound table; -EINVAL: they are not, and the
+ * file is removed. Closes it in any case. */
+int unwind_cache_load(struct unwind_cache *c, struct unwind_cached *found, uint32_t *words);
+void unwind_cache_drop(struct unwind_cached *found);
+int unwind_cache_store(
+	struct unwind_cache *c, const uint8_t *id, size_t id_size, const uint32_t *words);
+
+/*
+ * Where tables are kept when nobody says otherwise: $XPUPROF_CACHE_DIR; for root /var/cache/xpuprof
+ * (sudo may leave the caller's HOME in place); else $XDG_CACHE_HOME/xpuprof or
+ * $HOME/.cache/xpuprof. NULL: none of them can be told.
+ */
+const char *unwind_cache_default(struct buf *text);

@@ -1,0 +1,831 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One lock guards everything, and is held for moments only: files are read, tables made and chunks
+ * created without it.
+ *
+ * A table has two states: the one that callers see, which only their own thread changes (poll), and
+ * the next one, where the threads have got with it. Whatever has a next state to be seen is in the
+ *list `changed`.
+ *
+ *	caller's thread           ours
+ *	request: queue  --------> take_job, make, finish: next = READY, changed, eventfd
+ *	poll: state = next <-----'      `-- take_room: evicts others: next = EVICTED, changed
+ */
+#include "unwind/tables.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "elf/vdso.h"
+#include "unwind/arena.h"
+#include "unwind/cache.h"
+#include "unwind/cfi.h"
+
+#define THREADS_MAX   4
+#define PROBLEM_BYTES 256
+
+/* What tells a file from others: a build id, or the place and times of the file. */
+struct key {
+	uint32_t id_size; /* 0: it has no build id */
+	uint8_t id[ELF_BUILD_ID_MAX];
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size;
+	int64_t modified_ns;
+};
+
+struct table {
+	struct key key;
+	uint32_t same_hash; /* id of the next one with a key of equal hash */
+	enum unwind_state state;
+	enum unwind_state next;
+	bool changed;	/* is in that list */
+	bool try_again; /* FAILED, but its file was never looked at: it could not be opened, or was
+			   another */
+	uint32_t word;
+	uint32_t words;
+	uint32_t shown_word; /* belongs to `state` */
+	int64_t uses;
+	uint64_t touched_ns;
+	struct elf_file *file; /* while it is in the queue */
+};
+
+struct unwind_tables {
+	pthread_mutex_t lock;
+	pthread_cond_t work;  /* there is a job, or it is time to stop */
+	pthread_cond_t moved; /* a table has got on, room has changed */
+	pthread_t threads[THREADS_MAX];
+	unsigned int thread_count;
+	bool stopping;
+	bool growing; /* a thread is making a chunk */
+	bool shown;   /* states have changed since the caller's last poll */
+	int event;
+
+	struct arena arena;
+	uint64_t budget_words;
+	uint64_t used_words; /* by tables that are ready or being filled in */
+	struct unwind_cache *cache;
+	char cache_problem[PROBLEM_BYTES];
+
+	struct vec(struct table *) tables; /* by id - 1 */
+	struct map by_key;		   /* hash of a key -> id of the first one */
+	struct vec(struct table *) queue;
+	size_t queue_head;
+	struct vec(struct table *) changed;
+	uint32_t unreadable; /* the id of all files that could not be opened and have no build id */
+	struct unwind_totals totals;
+};
+
+/* What became of a job. */
+struct outcome {
+	enum unwind_state state;
+	uint32_t word;
+	uint32_t words;
+	bool cached;
+	bool unsaved;
+	struct unwind_stats stats;
+};
+
+static void lock(const struct unwind_tables *t)
+{
+	pthread_mutex_lock((pthread_mutex_t *)&t->lock);
+}
+
+static void unlock(const struct unwind_tables *t)
+{
+	pthread_mutex_unlock((pthread_mutex_t *)&t->lock);
+}
+
+/* Waits for `moved` until a time; the lock is held before and after. */
+static void wait_until(struct unwind_tables *t, uint64_t until_ns)
+{
+	struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
+		.tv_nsec = (long)(until_ns % NS_PER_SECOND)};
+
+	if (until_ns == UINT64_MAX)
+		pthread_cond_wait(&t->moved, &t->lock);
+	else
+		pthread_cond_timedwait(&t->moved, &t->lock, &until);
+}
+
+/* A table has a next state. The list has room for all tables (see new_table). */
+static void set_next(struct unwind_tables *t, struct table *table, enum unwind_state next)
+{
+	const uint64_t one = 1;
+
+	table->next = next;
+	if (!table->changed)
+		t->changed.items[t->changed.count++] = table;
+	table->changed = true;
+	pthread_cond_broadcast(&t->moved);
+	/* It cannot block: the counter would have to be full. */
+	(void)!write(t->event, &one, sizeof(one));
+}
+
+/* ------------------------------------------------------------------ room */
+
+static struct table *find_victim(const struct unwind_tables *t)
+{
+	struct table *victim = NULL;
+	uint64_t now = clock_now_ns();
+
+	vec_foreach (item, &t->tables) {
+		struct table *x = *item;
+		bool better =
+			!victim || (x->uses ? victim->uses && x->touched_ns < victim->touched_ns
+					    : victim->uses || x->touched_ns < victim->touched_ns);
+
+		if (x->next == UNWIND_READY && better &&
+			(!x->uses || now - x->touched_ns >= UNWIND_KEEP_NS))
+			victim = x;
+	}
+	return victim;
+}
+
+static bool evict_one(struct unwind_tables *t)
+{
+	struct table *victim = find_victim(t);
+
+	if (!victim || arena_retire(&t->arena, victim->word, victim->words))
+		return false;
+	t->used_words -= victim->words;
+	t->totals.tables--;
+	t->totals.bytes -= victim->words * 4ull;
+	t->totals.evicted++;
+	set_next(t, victim, UNWIND_EVICTED);
+	return true;
+}
+
+/* One chunk more, made without the lock. */
+static int grow(struct unwind_tables *t)
+{
+	uint32_t index = t->arena.chunk_count;
+	int fd, error;
+
+	t->growing = true;
+	unlock(t);
+	error = arena_make_chunk(&t->arena, index, &fd);
+	lock(t);
+	t->growing = false;
+	if (!error)
+		error = arena_attach(&t->arena, fd);
+	pthread_cond_broadcast(&t->moved);
+	return error;
+}
+
+/* Room for a table: 0; -ENOSPC: there is none now; -EFBIG: there never is; -ECANCELED: it is time
+ * to stop; or another -errno.
+ */
+static int take_room(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
+{
+	uint64_t more_ns;
+	int error;
+
+	if (words > t->budget_words)
+		return -EFBIG;
+	while (!t->stopping) {
+		more_ns = arena_reclaim(&t->arena, clock_now_ns());
+		if (t->used_words + words > t->budget_words) {
+			if (!evict_one(t))
+				return -ENOSPC;
+		} else if (arena_take(&t->arena, words, ret_at)) {
+			t->used_words += words;
+			return 0;
+		} else if (t->growing) {
+			wait_until(t, UINT64_MAX);
+		} else if (t->arena.chunk_count < t->arena.chunks_max) {
+			error = grow(t);
+			if (error)
+				return error;
+		} else if (more_ns) {
+			wait_until(t, more_ns);
+		} else if (!evict_one(t)) {
+			return -ENOSPC;
+		}
+	}
+	return -ECANCELED;
+}
+
+static int take_room_locked(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
+{
+	int error;
+
+	lock(t);
+	error = take_room(t, words, ret_at);
+	unlock(t);
+	return error;
+}
+
+static void give_room(struct unwind_tables *t, uint32_t at, uint32_t words)
+{
+	lock(t);
+	arena_give(&t->arena, at, words);
+	t->used_words -= words;
+	pthread_cond_broadcast(&t->moved);
+	unlock(t);
+}
+
+/* ------------------------------------------------------------------ our threads */
+
+/* No room is a matter of the moment, everything else one of the file. */
+static void note_error(struct outcome *o, int error)
+{
+	o->state = error == -ENOSPC || error == -ECANCELED ? UNWIND_EVICTED
+		   : error == -ENODATA			   ? UNWIND_NONE
+							   : UNWIND_FAILED;
+}
+
+/* Takes a table that is on disk; false: there is none that is good. */
+static bool load(struct unwind_tables *t, const struct key *key, struct outcome *o)
+{
+	struct unwind_cached found;
+	int error;
+
+	if (!t->cache || unwind_cache_find(t->cache, key->id, key->id_size, &found))
+		return false;
+	o->words = found.words;
+	error = take_room_locked(t, found.words, &o->word);
+	if (error) {
+		unwind_cache_drop(&found);
+		note_error(o, error);
+		return true;
+	}
+	if (unwind_cache_load(t->cache, &found, t->arena.words + o->word)) {
+		give_room(t, o->word, o->words);
+		return false;
+	}
+	o->state = UNWIND_READY;
+	o->cached = true;
+	return true;
+}
+
+static void build(
+	struct unwind_tables *t, const struct key *key, struct elf_file *file, struct outcome *o)
+{
+	uint32_t *words;
+	int error = unwind_build(file, &words, &o->stats);
+
+	if (!error) {
+		o->words = ((const struct walk_table_header *)words)->words;
+		error = take_room_locked(t, o->words, &o->word);
+		if (!error) {
+			memcpy(t->arena.words + o->word, words, (size_t)o->words * 4);
+			o->state = UNWIND_READY;
+		}
+		if (t->cache && unwind_cache_store(t->cache, key->id, key->id_size, words))
+			o->unsaved = true;
+		free(words);
+	}
+	if (error)
+		note_error(o, error);
+}
+
+static void finish(struct unwind_tables *t, struct table *table, const struct outcome *o)
+{
+	struct unwind_totals *totals = &t->totals;
+
+	table->word = o->word;
+	table->words = o->words;
+	table->touched_ns = clock_now_ns();
+	totals->unsaved += o->unsaved;
+	totals->functions += o->stats.functions;
+	totals->damaged += o->stats.damaged;
+	totals->failed += o->state == UNWIND_FAILED;
+	totals->evicted += o->state == UNWIND_EVICTED;
+	if (o->state == UNWIND_READY) {
+		totals->tables++;
+		totals->bytes += o->words * 4ull;
+		totals->cached += o->cached;
+		totals->built += !o->cached;
+	}
+	set_next(t, table, o->state);
+}
+
+static struct table *take_job(struct unwind_tables *t)
+{
+	struct table *job;
+
+	while (!t->stopping && t->queue_head == t->queue.count)
+		pthread_cond_wait(&t->work, &t->lock);
+	if (t->stopping)
+		return NULL;
+	job = t->queue.items[t->queue_head++];
+	if (t->queue_head == t->queue.count)
+		t->queue_head = t->queue.count = 0;
+	return job;
+}
+
+static void *work(void *context)
+{
+	struct unwind_tables *t = context;
+	struct table *job;
+
+	lock(t);
+	while ((job = take_job(t))) {
+		struct elf_file *file = job->file;
+		struct key key = job->key;
+		struct outcome o = {0};
+
+		job->file = NULL;
+		unlock(t);
+		if (!load(t, &key, &o))
+			build(t, &key, file, &o);
+		elf_file_close(file);
+		lock(t);
+		finish(t, job, &o);
+	}
+	unlock(t);
+	return NULL;
+}
+
+/* Signals are for the threads that expect them. */
+static int start_threads(struct unwind_tables *t, unsigned int count)
+{
+	sigset_t all, before;
+	int error = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (!error && t->thread_count < count) {
+		error = pthread_create(&t->threads[t->thread_count], NULL, work, t);
+		t->thread_count += !error;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error && !t->thread_count
+		       ? error_errno(-error, "cannot start a thread for unwind tables")
+		       : 0;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static int init_sync(struct unwind_tables *t)
+{
+	pthread_condattr_t monotonic;
+	int error = pthread_condattr_init(&monotonic);
+
+	if (error)
+		return error_errno(-error, "cannot prepare unwind tables");
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->work, NULL);
+	pthread_cond_init(&t->moved, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	t->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return t->event < 0 ? error_errno(-errno, "cannot prepare unwind tables") : 0;
+}
+
+static int init_memory(struct unwind_tables *t, const struct unwind_tables_options *options)
+{
+	size_t budget = options->budget_bytes ? options->budget_bytes : UNWIND_DEFAULT_BUDGET;
+	size_t chunks = (budget + WALK_CHUNK_BYTES - 1) / WALK_CHUNK_BYTES;
+	int error, fd;
+
+	if (chunks > WALK_CHUNKS_MAX)
+		chunks = WALK_CHUNKS_MAX;
+	t->budget_words = budget / 4;
+	error = arena_init(&t->arena, (uint32_t)chunks, options->new_chunk, options->context);
+	if (!error)
+		error = arena_make_chunk(&t->arena, 0, &fd);
+	return error ? error : arena_attach(&t->arena, fd);
+}
+
+/* A folder that cannot be used is no reason not to record. */
+static void init_cache(struct unwind_tables *t, const char *path)
+{
+	if (path && unwind_cache_open(&t->cache, path, UNWIND_CACHE_LIMIT))
+		snprintf(t->cache_problem, sizeof(t->cache_problem), "%s", error_text());
+}
+
+static unsigned int thread_count(const struct unwind_tables_options *options)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned int count = options->threads ? options->threads
+			     : cpus > 1	      ? (unsigned int)cpus - 1
+					      : 1;
+
+	return count < THREADS_MAX ? count : THREADS_MAX;
+}
+
+int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_options *options)
+{
+	struct unwind_tables *t = calloc(1, sizeof(*t));
+	int error;
+
+	if (!t)
+		return error_errno(-ENOMEM, "cannot prepare unwind tables");
+	t->event = -1;
+	error = init_sync(t);
+	if (!error)
+		error = init_memory(t, options);
+	if (!error) {
+		init_cache(t, options->cache_dir);
+		error = start_threads(t, thread_count(options));
+	}
+	if (error) {
+		unwind_tables_free(t);
+		return error;
+	}
+	*ret = t;
+	return 0;
+}
+
+void unwind_tables_free(struct unwind_tables *t)
+{
+	if (!t)
+		return;
+	lock(t);
+	t->stopping = true;
+	pthread_cond_broadcast(&t->work);
+	pthread_cond_broadcast(&t->moved);
+	unlock(t);
+	for (unsigned int i = 0; i < t->thread_count; i++)
+		pthread_join(t->threads[i], NULL);
+	vec_foreach (item, &t->tables) {
+		elf_file_close((*item)->file);
+		free(*item);
+	}
+	vec_release(&t->tables);
+	vec_release(&t->queue);
+	vec_release(&t->changed);
+	map_release(&t->by_key);
+	unwind_cache_close(t->cache);
+	arena_release(&t->arena);
+	if (t->event >= 0)
+		close(t->event);
+	pthread_cond_destroy(&t->work);
+	pthread_cond_destroy(&t->moved);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+const char *unwind_tables_cache_problem(const struct unwind_tables *t)
+{
+	return t->cache_problem[0] ? t->cache_problem : NULL;
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static struct key key_of_id(const uint8_t *id, size_t size)
+{
+	struct key key = {.id_size = (uint32_t)size};
+
+	if (size)
+		memcpy(key.id, id, size);
+	return key;
+}
+
+static int key_of_file(struct elf_file *file, struct key *ret)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t size = elf_file_build_id(file, id);
+	struct stat st;
+	int error;
+
+	if (size) {
+		*ret = key_of_id(id, size);
+		return 0;
+	}
+	error = elf_file_stat(file, &st);
+	if (error)
+		return error;
+	*ret = (struct key){
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.modified_ns = st.st_mtim.tv_sec * (int64_t)NS_PER_SECOND + st.st_mtim.tv_nsec,
+	};
+	return 0;
+}
+
+static bool same_key(const struct key *a, const struct key *b)
+{
+	return a->id_size == b->id_size && !memcmp(a->id, b->id, sizeof(a->id)) &&
+	       a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->modified_ns == b->modified_ns;
+}
+
+static uint64_t hash_key(const struct key *key)
+{
+	uint64_t hash = hash_bytes(key->id, sizeof(key->id));
+
+	hash = hash_combine(hash, key->device);
+	hash = hash_combine(hash, key->inode);
+	hash = hash_combine(hash, key->size);
+	return hash_combine(hash, (uint64_t)key->modified_ns);
+}
+
+/* The id that a key has; 0: none. */
+static uint32_t find_table(const struct unwind_tables *t, const struct key *key)
+{
+	const uint64_t *first = map_get(&t->by_key, hash_key(key));
+	uint32_t id = first ? (uint32_t)*first : 0;
+
+	while (id && !same_key(&t->tables.items[id - 1]->key, key))
+		id = t->tables.items[id - 1]->same_hash;
+	return id;
+}
+
+/* A new table; `key` may be NULL. The lists of all tables have room for one more afterwards. */
+static int new_table(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+{
+	struct table *table = calloc(1, sizeof(*table));
+	uint32_t id = (uint32_t)t->tables.count + 1;
+	uint64_t hash = key ? hash_key(key) : 0, *first = key ? map_get(&t->by_key, hash) : NULL;
+	int error;
+
+	if (!table)
+		return -ENOMEM;
+	table->state = table->next = UNWIND_FAILED;
+	table->try_again = true;
+	table->same_hash = first ? (uint32_t)*first : 0;
+	if (key)
+		table->key = *key;
+	error = vec_reserve(&t->changed, id - t->changed.count);
+	if (!error)
+		error = vec_push(&t->tables, table);
+	if (error) {
+		free(table);
+		return error;
+	}
+	error = key ? map_put(&t->by_key, hash, id) : 0;
+	if (error) {
+		t->tables.count--;
+		free(table);
+		return error;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+/* Whether a request has to do anything for a table that is known. */
+static bool is_needed(const struct table *table)
+{
+	return table->state == UNWIND_EVICTED ||
+	       (table->state == UNWIND_FAILED && table->try_again);
+}
+
+static int find_or_new(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+{
+	*ret_id = find_table(t, key);
+	return *ret_id ? 0 : new_table(t, key, ret_id);
+}
+
+/* The id for a request that cannot be fulfilled. `key` NULL: nobody knows of which file. */
+static int refuse(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+{
+	int error = 0;
+
+	if (!key && !t->unreadable)
+		error = new_table(t, NULL, &t->unreadable);
+	if (!error && key)
+		error = find_or_new(t, key, ret_id);
+	if (error)
+		return error;
+	if (!key)
+		*ret_id = t->unreadable;
+	t->totals.failed++;
+	return 0;
+}
+
+/* Puts the file into the queue, which has room; or closes it, when its table is there or coming. */
+static void enqueue(struct unwind_tables *t, struct table *table, struct elf_file *file)
+{
+	if (!is_needed(table)) {
+		elf_file_close(file);
+		return;
+	}
+	t->queue.items[t->queue.count++] = table;
+	table->state = table->next = UNWIND_PENDING;
+	table->try_again = false;
+	table->file = file;
+	pthread_cond_signal(&t->work);
+}
+
+/* Takes the file in any case. */
+static int take_file(
+	struct unwind_tables *t, const struct key *key, struct elf_file *file, uint32_t *ret_id)
+{
+	int error = vec_reserve(&t->queue, 1);
+
+	if (!error)
+		error = find_or_new(t, key, ret_id);
+	if (error) {
+		elf_file_close(file);
+		return error;
+	}
+	t->tables.items[*ret_id - 1]->touched_ns = clock_now_ns();
+	enqueue(t, t->tables.items[*ret_id - 1], file);
+	return 0;
+}
+
+/* A request that needs no file. */
+static bool is_known(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+{
+	uint32_t id = find_table(t, key);
+
+	if (!id || is_needed(t->tables.items[id - 1]))
+		return false;
+	t->tables.items[id - 1]->touched_ns = clock_now_ns();
+	*ret_id = id;
+	return true;
+}
+
+/* `wanted` NULL: whatever the file is. */
+static int request_file(
+	struct unwind_tables *t, struct elf_file *file, const struct key *wanted, uint32_t *ret_id)
+{
+	struct key key;
+	bool right = !key_of_file(file, &key) && (!wanted || same_key(&key, wanted));
+	int error;
+
+	lock(t);
+	if (right) {
+		error = take_file(t, &key, file, ret_id);
+	} else {
+		elf_file_close(file);
+		error = refuse(t, wanted, ret_id);
+	}
+	unlock(t);
+	return error ? error_errno(error, "cannot ask for an unwind table") : 0;
+}
+
+int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
+	size_t build_id_size, uint32_t *ret_id)
+{
+	bool has_id = build_id_size && build_id_size <= ELF_BUILD_ID_MAX;
+	struct key key = key_of_id(build_id, has_id ? build_id_size : 0);
+	struct elf_file *file;
+	bool known;
+	int error;
+
+	lock(t);
+	known = has_id && is_known(t, &key, ret_id);
+	unlock(t);
+	if (known)
+		return 0;
+	if (!elf_file_open(&file, path))
+		return request_file(t, file, has_id ? &key : NULL, ret_id);
+	lock(t);
+	error = refuse(t, has_id ? &key : NULL, ret_id);
+	unlock(t);
+	return error ? error_errno(error, "cannot ask for an unwind table") : 0;
+}
+
+int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id)
+{
+	struct elf_file *file;
+	int error = vdso_open(&file);
+
+	return error ? error : request_file(t, file, NULL, ret_id);
+}
+
+/* ------------------------------------------------------------------ states */
+
+/* The lock is held. */
+static void show(struct unwind_tables *t)
+{
+	vec_foreach (item, &t->changed) {
+		struct table *table = *item;
+
+		t->shown |= table->state != table->next;
+		table->state = table->next;
+		table->shown_word = table->word;
+		table->changed = false;
+	}
+	t->changed.count = 0;
+	arena_publish(&t->arena, clock_now_ns());
+	pthread_cond_broadcast(&t->moved);
+}
+
+bool unwind_tables_poll(struct unwind_tables *t)
+{
+	uint64_t events;
+	bool changed;
+
+	(void)!read(t->event, &events, sizeof(events));
+	lock(t);
+	if (t->changed.count)
+		show(t);
+	changed = t->shown;
+	t->shown = false;
+	unlock(t);
+	return changed;
+}
+
+int unwind_tables_fd(const struct unwind_tables *t)
+{
+	return t->event;
+}
+
+enum unwind_state unwind_tables_state(
+	const struct unwind_tables *t, uint32_t id, uint32_t *ret_word)
+{
+	enum unwind_state state = UNWIND_FAILED;
+
+	lock(t);
+	if (id && id <= t->tables.count) {
+		state = t->tables.items[id - 1]->state;
+		if (state == UNWIND_READY && ret_word)
+			*ret_word = t->tables.items[id - 1]->shown_word;
+	}
+	unlock(t);
+	return state;
+}
+
+static bool any_pending(const struct unwind_tables *t, const uint32_t *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ids[i] && ids[i] <= t->tables.count &&
+			t->tables.items[ids[i] - 1]->state == UNWIND_PENDING)
+			return true;
+	return false;
+}
+
+bool unwind_tables_wait(
+	struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns)
+{
+	uint64_t now = clock_now_ns();
+	uint64_t until = timeout_ns > UINT64_MAX / 2 ? UINT64_MAX / 2 : now + timeout_ns;
+	bool pending;
+
+	lock(t);
+	for (;;) {
+		if (t->changed.count)
+			show(t);
+		pending = any_pending(t, ids, count);
+		if (!pending || clock_now_ns() >= until)
+			break;
+		wait_until(t, until);
+	}
+	unlock(t);
+	return !pending;
+}
+
+void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change)
+{
+	lock(t);
+	if (id && id <= t->tables.count) {
+		struct table *table = t->tables.items[id - 1];
+
+		table->uses += change;
+		if (table->uses < 0)
+			table->uses = 0;
+		table->touched_ns = clock_now_ns();
+	}
+	unlock(t);
+}
+
+/* ------------------------------------------------------------------ the memory */
+
+const uint32_t *unwind_tables_words(const struct unwind_tables *t)
+{
+	return t->arena.words;
+}
+
+static uint32_t chunk_count(const struct unwind_tables *t)
+{
+	uint32_t count;
+
+	lock(t);
+	count = t->arena.chunk_count;
+	unlock(t);
+	return count;
+}
+
+uint64_t unwind_tables_word_count(const struct unwind_tables *t)
+{
+	return (uint64_t)chunk_count(t) * WALK_CHUNK_WORDS;
+}
+
+uint32_t unwind_tables_chunks(const struct unwind_tables *t, uint32_t first,
+	int (*visit)(void *context, uint32_t index, int fd), void *context)
+{
+	uint32_t count = chunk_count(t);
+
+	for (uint32_t i = first; i < count; i++)
+		if (visit(context, i, t->arena.fds[i]))
+			break;
+	return count;
+}
+
+struct unwind_totals unwind_tables_totals(const struct unwind_tables *t)
+{
+	struct unwind_totals totals;
+
+	lock(t);
+	totals = t->totals;
+	unlock(t);
+	return totals;
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Compares recorded stacks with what the program said of itself (truth.h).
+
+    differences, counts = check(xpuprof, recording, truth)
+
+Every stack must be a known one, frame by frame, by the names of functions. A launch, known by its kernel, must have
+exactly its list of functions. A CPU sample may also be anywhere on the way there: with the first functions of a list,
+and behind the last of them nothing, the operating system's kernel, what notes down the truth, or, where that
+function calls others (name!), functions of others. Functions of others are nowhere else, and all must have a name
+where the program has symbols. Stacks without any function of the program (loader, exit, threads of the
+driver) have to be complete."""
+
+import collections
+import re
+import subprocess
+
+GLUE_MAX = 30
+
+LIBC = r"libc\.so\.6\+0x\w+|ld-linux-x86-64\.so\.2\+0x\w+"
+# What stands in for functions of others: how the first of them is called, and how all are.
+GLUE = {
+    "~start": (r"_start|" + LIBC,
+               r"_start|__libc_start_\w+|__libc_csu_init|call_init(\.\w+)*|_GLOBAL__sub_I_\w+|_dl_call_fini|_dl_fini|"
+               r"__static_initialization_and_destruction_0.*|global constructors keyed to .*|(__)?(GI_)?exit|"
+               r"__run_exit_handlers|__cxa_finalize|__do_global_dtors_aux|__cxx_global_var_init.*|" + LIBC),
+    "~thread": (r"(__)?clone3?|" + LIBC, r"(__)?clone3?|start_thread|" + LIBC),
+    "~context": (r"__start_context|" + LIBC, r"__start_context|" + LIBC),
+    "~signal": (r"__restore_rt|" + LIBC + r"|\S+\+0x\w+", r"__restore_rt|" + LIBC + r"|\S+\+0x\w+"),
+    "~glue": (r".*", r".*"),
+}
+HELPERS = {"truth_enter", "truth_leave", "truth_calls", "truth_depth", "truth_unwind", "number_of", "join_names",
+           "__tls_get_addr"}
+
+
+def plain(name):
+    """A function's name without what the compiler added to it."""
+    name = re.sub(r"(\s*\[clone [^\]]*\])+$", "", name)
+    name = re.sub(r"\.(cold|constprop|isra|part|lto_priv|llvm)(\.\d+)*(\.cold)?$", "", name)
+    return re.sub(r"::h[0-9a-f]{16}$", "", name)
+
+
+def is_kernel(frame):
+    return frame.endswith("_[k]")
+
+
+class Truth:
+    def __init__(self, path):
+        self.launches = {}
+        self.chains = set()
+        with open(path) as lines:
+            for line in lines:
+                kind, rest = line.rstrip("\n").split(" ", 1)
+                if kind == "launch":
+                    kernel, rest = rest.split(" ", 1)
+                    self.launches[kernel] = rest.split(";")
+                self.chains.add(tuple(rest.split(";")))
+        self.known = {t.lstrip("?").rstrip("!") for c in self.chains for t in c if t[0] != "~"}
+        self.memory = {}
+
+    def foreign(self, frames):
+        return not any(plain(f) in self.known or f.startswith("[incomplete") for f in frames)
+
+    def may_end(self, last, frames):
+        """Whether a sample may have these frames behind the function (or "~glue") `last`."""
+        if not frames or all(is_kernel(f) for f in frames):
+            return True
+        if not self.foreign(frames):
+            return False
+        return last.endswith("!") or last[0] == "~" or plain(frames[0]) in HELPERS
+
+    def matches(self, chain, frames, whole):
+        """Whether frames are the chain, or (not whole) begin like it and then may end."""
+        if not chain:
+            return not frames
+        token, rest = chain[0], chain[1:]
+        if token[0] == "~":
+            return self.matches_glue(token, rest, frames, whole)
+        name = token.lstrip("?").rstrip("!")
+        if token[0] == "?" and self.matches(rest, frames, whole):
+            return True
+        if not frames or plain(frames[0]) != name:
+            return False
+        if not whole and self.may_end(token, frames[1:]):
+            return True
+        return self.matches(rest, frames[1:], whole)
+
+    def matches_glue(self, token, rest, frames, whole):
+        first, others = GLUE[token]
+        least = 0 if token == "~glue" else 1
+        most = 1 if token == "~signal" else GLUE_MAX
+        for n in range(0, min(most, len(frames)) + 1):
+            if n and (not re.fullmatch(first if n == 1 else others, frames[n - 1]) or
+                      not self.foreign(frames[n - 1:n])):
+                break
+            if n >= least and self.matches(rest, frames[n:], whole):
+                return True
+        return not whole and least <= len(frames) and self.may_end(token, frames)
+
+    def has_sample(self, frames):
+        key = tuple(frames)
+        if key not in self.memory:
+            self.memory[key] = any(self.matches(c, frames, False) for c in self.chains)
+        return self.memory[key]
+
+
+def events(xpuprof, recording, *options):
+    out = subprocess.run([xpuprof, "export", "--to", "extended-folded", *options, recording], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    for line in out.splitlines():
+        _, comm, pid, tid, cpu, frames = line.split(" ", 5)
+        yield comm, int(cpu), [f for f in frames.split(";") if f != "[simulated GPU]"]
+
+
+def check(xpuprof, recording, truth_path, options=()):
+    truth = Truth(truth_path)
+    counts = collections.Counter()
+    differences = collections.Counter()
+    seen = set()
+    for comm, cpu, frames in events(xpuprof, recording, *options):
+        kernel = frames[-1][len("[GPU_Kernel]"):] if frames[-1].startswith("[GPU_Kernel]") else None
+        if kernel:
+            counts["launches"] += 1
+            seen.add(kernel)
+            if not truth.matches(truth.launches[kernel], frames[:-2], True):
+                differences["launch", ";".join(truth.launches[kernel]), ";".join(frames[:-2])] += 1
+        elif cpu >= 0 and any(plain(f) in truth.known for f in frames):
+            counts["samples"] += 1
+            if not truth.has_sample(frames):
+                differences["sample", "", ";".join(frames)] += 1
+        elif cpu >= 0:
+            counts["others"] += 1
+            if frames[0].startswith("[incomplete"):
+                differences["other", "", ";".join(frames)] += 1
+    for kernel in set(truth.launches) - seen:
+        differences["launch", ";".join(truth.launches[kernel]), "(never recorded)"] += 1
+    return differences, counts

@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Launches on this kernel, on the simulated CUDA and with each way to take their stacks: all of them, with whole
+# stacks, under the functions that made them.
+. "$(dirname "$0")/tap.sh"
+command -v python3 >/dev/null || skip_all "there is no python3"
+
+for source in $(stack_sources); do
+	for program in launches launches_runtime; do
+		recorded $source -- "$build/tests/programs/$program"
+		describe
+		is "$status $err" "0 " "$program runs as alone ($source)"
+		printf '%s\n' "$out" >expected
+		run "$here/../check_launches.py" p.xpu expected
+		is "$status" 0 "$program: every call and its work, under the function that made it ($source)"
+		printf '%s\n' "$out" "$err" | sed '/./!d; s/^/# /'
+		is "$(told 's["launches"] > 100, s["launches_without"], s["launches_incomplete"], s["works_incomplete"]')" \
+			"True 0 0 0" "$program: each with a whole stack ($source)"
+		[ $source = default ] || is "$(told 's["source"]')" $source "which were taken as asked for"
+	done
+	recorded $source -- "$build/demo/train" --steps 5
+	is "$status $err" "0 " "the demo runs as alone ($source)"
+	is "$(told 's["launches"] > 100, s["launches_without"], s["launches_incomplete"]')" "True 0 0" \
+		"the demo: every launch has a whole stack ($source)"
+	has "$(xpuprof export --to folded --view gpu p.xpu)" \
+		"main;train;train_step;model_forward;transformer_block;attention;softmax;launch;cuLaunchKernel;[GPU_Kernel]softmax_rows" \
+		"the demo: GPU work stands under the functions that asked for it ($source)"
+	recorded $source -- "$build/tests/programs/fork_after_cuda"
+	printf '%s\n' "$out" >expected
+	run "$here/../check_launches.py" p.xpu expected
+	is "$status" 0 "workers forked after CUDA began harm nothing ($source)"
+done
+done_testing

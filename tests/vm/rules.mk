@@ -1,0 +1,20 @@
+# The kernel matrix: tests in virtual machines with kernels of Debian's.
+
+KERNELS := $(wildcard tests/vm/kernels/*)
+VM_PROGRAMS := $(B)/tests/vm/busy $(B)/tests/vm/busy_frameless \
+	$(if $(filter 1,$(BPF)),$(B)/tests/vm/load_programs)
+
+.PHONY: check-kernels
+tests: $(VM_PROGRAMS)
+
+$(B)/tests/vm/load_programs: tests/vm/load_programs.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -o $@ $< $(LIBS)
+
+$(B)/tests/vm/busy $(B)/tests/vm/busy_frameless: tests/vm/busy.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls $(if $(findstring frameless,$@),-fomit-frame-pointer) \
+		-o $@ $< -pthread
+
+check-kernels: all tests
+	XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run $(KERNELS)
