@@ -3,6 +3,8 @@
 
     differences, counts = check(xpuprof, recording, truth)
 
+A recording of a Python program is looked at twice, with the frames of the interpreter and without.
+
 Every stack must be a known one, frame by frame, by the names of functions. A launch, known by its kernel, must have
 exactly its list of functions. A CPU sample may also be anywhere on the way there: with the first functions of a list,
 and behind the last of them nothing, the operating system's kernel, what notes down the truth, or, where that
@@ -28,8 +30,17 @@ GLUE = {
     "~signal": (r"__restore_rt|" + LIBC + r"|\S+\+0x\w+", r"__restore_rt|" + LIBC + r"|\S+\+0x\w+"),
     "~glue": (r".*", r".*"),
 }
+# The same where Python runs: how the interpreter's own frames are shown, and how they are hidden.
+PYTHON_THREAD = r"(Thread\.)?(_bootstrap|_bootstrap_inner|run) \(threading\.py\)"
+NOTHING = (r"(?!)", r"(?!)")
+GLUE_NATIVE = dict(GLUE, **{"~pystart": GLUE["~glue"], "~py": GLUE["~glue"],
+                            "~pythread": (GLUE["~thread"][0], r".*")})
+GLUE_HIDDEN = dict(GLUE, **{"~pystart": NOTHING, "~py": NOTHING, "~pythread": (PYTHON_THREAD, PYTHON_THREAD)})
+INTERPRETER = r"_?Py[A-Z_]\w*(\.cold)?|(lib)?python3[\d.]*(\.so[\d.]*)?\+0x\w+"
 HELPERS = {"truth_enter", "truth_leave", "truth_calls", "truth_depth", "truth_unwind", "number_of", "join_names",
            "__tls_get_addr"}
+HELPERS |= {f"{c}{f} (pychains.py)" for c in ("", "Known.") for f in ("__init__", "__enter__", "__exit__")}
+HELPERS.add("enter_lambda (pychains.py)")
 
 
 def plain(name):
@@ -44,7 +55,8 @@ def is_kernel(frame):
 
 
 class Truth:
-    def __init__(self, path):
+    def __init__(self, path, glue=None):
+        self.glue = glue or GLUE
         self.launches = {}
         self.chains = set()
         with open(path) as lines:
@@ -85,8 +97,8 @@ class Truth:
         return self.matches(rest, frames[1:], whole)
 
     def matches_glue(self, token, rest, frames, whole):
-        first, others = GLUE[token]
-        least = 0 if token == "~glue" else 1
+        first, others = self.glue[token]
+        least = 1 if token in ("~start", "~thread", "~context", "~signal", "~pythread") else 0
         most = 1 if token == "~signal" else GLUE_MAX
         for n in range(0, min(most, len(frames)) + 1):
             if n and (not re.fullmatch(first if n == 1 else others, frames[n - 1]) or
@@ -111,26 +123,49 @@ def events(xpuprof, recording, *options):
         yield comm, int(cpu), [f for f in frames.split(";") if f != "[simulated GPU]"]
 
 
-def check(xpuprof, recording, truth_path, options=()):
-    truth = Truth(truth_path)
-    counts = collections.Counter()
-    differences = collections.Counter()
+def is_python(frame):
+    return frame.endswith(")") and (".py)" in frame or " (<" in frame)
+
+
+def is_misplaced(frames, native):
+    """Whether Python's frames are not where they belong: on the root's side of each group stands the interpreter's
+    loop when that is shown; and else nothing of the interpreter."""
+    if not any(is_python(f) for f in frames):
+        return False
+    if not native:
+        return any(re.fullmatch(INTERPRETER, f) for f in frames)
+    return any(is_python(f) and not (i and (is_python(frames[i - 1]) or "EvalFrame" in frames[i - 1]))
+               for i, f in enumerate(frames))
+
+
+def compare(truth, xpuprof, recording, native, counts, differences):
     seen = set()
-    for comm, cpu, frames in events(xpuprof, recording, *options):
+    for comm, cpu, frames in events(xpuprof, recording, *(["--native-python"] if native else [])):
         kernel = frames[-1][len("[GPU_Kernel]"):] if frames[-1].startswith("[GPU_Kernel]") else None
+        misplaced = is_misplaced(frames, native)
+        text = ";".join(frames[:-2] if kernel else frames)
         if kernel:
             counts["launches"] += 1
             seen.add(kernel)
-            if not truth.matches(truth.launches[kernel], frames[:-2], True):
-                differences["launch", ";".join(truth.launches[kernel]), ";".join(frames[:-2])] += 1
+            if misplaced or not truth.matches(truth.launches[kernel], frames[:-2], True):
+                differences["launch", ";".join(truth.launches[kernel]), text] += 1
         elif cpu >= 0 and any(plain(f) in truth.known for f in frames):
             counts["samples"] += 1
-            if not truth.has_sample(frames):
-                differences["sample", "", ";".join(frames)] += 1
+            if misplaced or not truth.has_sample(frames):
+                differences["sample", "", text] += 1
         elif cpu >= 0:
             counts["others"] += 1
-            if frames[0].startswith("[incomplete"):
-                differences["other", "", ";".join(frames)] += 1
+            if misplaced or frames[0].startswith("[incomplete"):
+                differences["other", "", text] += 1
     for kernel in set(truth.launches) - seen:
         differences["launch", ";".join(truth.launches[kernel]), "(never recorded)"] += 1
+
+
+def check(xpuprof, recording, truth_path):
+    counts, differences = collections.Counter(), collections.Counter()
+    truth = Truth(truth_path)
+    if any(c[0].startswith("~py") for c in truth.chains):
+        truth = Truth(truth_path, GLUE_NATIVE)
+        compare(Truth(truth_path, GLUE_HIDDEN), xpuprof, recording, False, collections.Counter(), differences)
+    compare(truth, xpuprof, recording, True, counts, differences)
     return differences, counts

@@ -3,3 +3,4 @@
 .PHONY: check-truth
 check-truth: all
 	XPUPROF_BUILD=$(abspath $(B)) tests/truth/truth.t all
+	XPUPROF_BUILD=$(abspath $(B)) tests/truth/python.t all

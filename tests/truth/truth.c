@@ -93,10 +93,15 @@ static int number_of(struct chains *c, const char *kind)
 	return n;
 }
 
+void truth_here(void)
+{
+	number_of(&spins, "spin");
+}
+
 void truth_calls(const char *name)
 {
 	truth_enter(name);
-	number_of(&spins, "spin");
+	truth_here();
 	truth_leave();
 }
 

@@ -31,6 +31,8 @@ extern "C" {
 void truth_begin(void);
 void truth_enter(const char *name);
 void truth_leave(void);
+/* Writes down where the program is. */
+void truth_here(void);
 /* Writes down that this function is called here, though it does not say so itself. */
 void truth_calls(const char *name);
 /* For jumps out of functions: how many there are, and back to so many. */

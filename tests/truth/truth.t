@@ -11,14 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-import check
+import harness
+from harness import HERE, KEEP, ROOT, SOURCES, run, source
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BUILD = os.environ.get("XPUPROF_BUILD", os.path.join(ROOT, "build"))
-XPUPROF = os.path.join(BUILD, "xpuprof")
-
-FREQUENCY = "997"
 FRAME_POINTERS = ["-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]
 STATIC = ["-static", "-DTRUTH_STATIC", "-DTRUTH_NO_CUDA"]
 
@@ -66,33 +61,8 @@ BUILDS = [
     build("rust-O2-debuglink", "rust", "-C opt-level=2 -g", stripped=True),
 ]
 
-# Differences that are as they have to be: what a recorded stack looks like, and why. Each is of some builds only.
+# Differences that are as they have to be: of which builds, what the stack has in it, and why.
 ALLOWED = []
-
-tests = failed = 0
-
-
-def result(good, name, notes=()):
-    global tests, failed
-    tests += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {tests} - {name}")
-    for note in notes:
-        print(f"# {note}")
-    sys.stdout.flush()
-
-
-def skip(name, reason):
-    global tests
-    tests += 1
-    print(f"ok {tests} - {name} # SKIP {reason}")
-
-
-def run(command, **more):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **more)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stdout.strip()[-800:]}")
-    return done.stdout
 
 
 def compiler_of(b):
@@ -111,15 +81,6 @@ def why_not(b):
     if platform.machine() != "x86_64" and any(f.startswith(("-m", "-fcf")) for f in b["flags"]):
         return "not on this kind of machine"
     return None
-
-
-def source(name):
-    return os.path.join(HERE, name)
-
-
-# No jumps in the place of calls: a function that has a name is on the stack until it says that it is not.
-KEEP = ["-fno-optimize-sibling-calls", "-I", HERE, "-I", os.path.join(ROOT, "sim/include"), "-I",
-        os.path.join(ROOT, "demo")]
 
 
 def compile_c(b, folder, c, flags):
@@ -171,56 +132,20 @@ def make(b, folder):
     return program
 
 
-def record(program, folder, stack_source):
-    out, recording = os.path.join(folder, "truth"), os.path.join(folder, "p.xpu")
-    for old in (out, recording):
-        if os.path.exists(old):
-            os.unlink(old)
-    environment = dict(os.environ, TRUTH_OUT=out, LD_LIBRARY_PATH=os.path.join(os.path.abspath(BUILD), "sim"))
-    said = run([XPUPROF, "record", "-q", "-F", FREQUENCY, "--stack-source", stack_source, "-o", recording, "--",
-                program], env=environment, timeout=120)
-    if "done" not in said.split():
-        raise RuntimeError("the program did not come to its end: " + said)
-    return recording, out
 
-
-def allowed(b, kind, known, stack):
-    return any(b["name"] in names and kind == k and part in stack for names, k, part, _ in ALLOWED)
-
-
-def compare(b, recording, out):
-    differences, counts = check.check(XPUPROF, recording, out)
-    wrong = {d: n for d, n in differences.items() if not allowed(b, *d)}
-    notes = []
-    for (kind, known, stack), n in sorted(wrong.items(), key=lambda d: -d[1])[:12]:
-        notes.append(f"{n} {kind}: {stack[-600:]}")
-        if known:
-            notes.append(f"   known: {known}")
-    return counts, sum(wrong.values()), notes
-
-
-def try_build(b, sources):
+def try_build(b):
+    static = "-DTRUTH_NO_CUDA" in b["flags"]
+    may = [lambda kind, known, stack, part=part: part in stack for names, part, _ in ALLOWED if b["name"] in names]
     with tempfile.TemporaryDirectory() as folder:
         program = make(b, folder)
-        for s in sources:
-            if "-DTRUTH_NO_CUDA" in b["flags"] and s != sources[0]:
-                continue # no launches
-            recording, out = record(program, folder, s)
-            counts, wrong, notes = compare(b, recording, out)
-            launches = "" if "-DTRUTH_NO_CUDA" in b["flags"] else f", launches by {s}"
-            result(not wrong and counts["samples"] >= 20, f"{b['name']}{launches}: all stacks are the known ones",
-                   [f"{counts['samples']} samples, {counts['launches']} launches, {counts['others']} other samples, "
-                    f"{wrong} differ", *notes])
-
-
-def can_record():
-    with tempfile.TemporaryDirectory() as folder:
-        return not subprocess.run([XPUPROF, "record", "-q", "--cpu-only", "-o", os.path.join(folder, "p.xpu"), "true"],
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        for s in SOURCES[:1] if static else SOURCES:
+            recording, truth = harness.record([program], folder, s)
+            launches = "" if static else f", launches by {s}"
+            harness.compare(f"{b['name']}{launches}: all stacks are the known ones", recording, truth, may)
 
 
 def main(names):
-    if not can_record():
+    if not harness.can_record():
         print("1..0 # SKIP CPU stacks cannot be had here")
         return 0
     for b in BUILDS:
@@ -228,14 +153,13 @@ def main(names):
             continue
         reason = why_not(b)
         if reason:
-            skip(b["name"], reason)
+            harness.skip(b["name"], reason)
             continue
         try:
-            try_build(b, ["bpf", "inprocess"])
+            try_build(b)
         except (RuntimeError, subprocess.SubprocessError) as e:
-            result(False, f"{b['name']} is built and recorded", str(e).splitlines())
-    print(f"1..{tests}")
-    return failed != 0
+            harness.result(False, f"{b['name']} is built and recorded", str(e).splitlines())
+    return harness.done()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""What truth.t and python.t have in common: results, compiling, recording, comparing."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import check
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(ROOT, "build")))
+XPUPROF = os.path.join(BUILD, "xpuprof")
+
+SOURCES = ["bpf", "inprocess"] # who takes the stacks of launches
+FREQUENCY = "997"
+# No jumps in the place of calls: a function that has a name is on the stack until it says that it is not.
+KEEP = ["-fno-optimize-sibling-calls", "-I", HERE, "-I", os.path.join(ROOT, "sim/include"), "-I",
+        os.path.join(ROOT, "demo")]
+
+tests = failed = 0
+
+
+def result(good, name, notes=()):
+    global tests, failed
+    tests += 1
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {tests} - {name}")
+    for note in notes:
+        print(f"# {note}")
+    sys.stdout.flush()
+
+
+def skip(name, reason):
+    global tests
+    tests += 1
+    print(f"ok {tests} - {name} # SKIP {reason}")
+
+
+def done():
+    print(f"1..{tests}")
+    return failed != 0
+
+
+def run(command, **more):
+    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                           **more)
+    if ended.returncode:
+        raise RuntimeError(f"{' '.join(command)}: status {ended.returncode}: {ended.stdout.strip()[-800:]}")
+    return ended.stdout
+
+
+def source(name):
+    return os.path.join(HERE, name)
+
+
+def record(command, folder, stack_source):
+    out, recording = os.path.join(folder, "truth"), os.path.join(folder, "p.xpu")
+    for old in (out, recording):
+        if os.path.exists(old):
+            os.unlink(old)
+    environment = dict(os.environ, TRUTH_OUT=out, LD_LIBRARY_PATH=os.path.join(BUILD, "sim"))
+    said = run([XPUPROF, "record", "-q", "-F", FREQUENCY, "--stack-source", stack_source, "-o", recording, "--",
+                *command], env=environment, timeout=120)
+    if "done" not in said.split():
+        raise RuntimeError("the program did not come to its end: " + said)
+    return recording, out
+
+
+def compare(name, recording, truth, allowed=()):
+    """`allowed`: functions that say of a difference whether it is as it has to be."""
+    differences, counts = check.check(XPUPROF, recording, truth)
+    wrong = {d: n for d, n in differences.items() if not any(may(*d) for may in allowed)}
+    notes = [f"{counts['samples']} samples, {counts['launches']} launches, {counts['others']} other samples, "
+             f"{sum(wrong.values())} differ"]
+    for (kind, known, stack), n in sorted(wrong.items(), key=lambda d: -d[1])[:12]:
+        notes.append(f"{n} {kind}: {stack[-600:]}")
+        if known:
+            notes.append(f"   known: {known[-600:]}")
+    result(not wrong and counts["samples"] >= 20, name, notes)
+
+
+def can_record():
+    with tempfile.TemporaryDirectory() as folder:
+        return not subprocess.run([XPUPROF, "record", "-q", "--cpu-only", "-o", os.path.join(folder, "p.xpu"), "true"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
