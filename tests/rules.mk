@@ -29,6 +29,10 @@ $(B)/tests/targets/%.o: tests/targets/%.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -Isim/include -Idemo -MMD -MP -c -o $@ $<
 
+# As hard to unwind as real programs are.
+$(B)/tests/targets/unwind_target.o: COMMON += -fomit-frame-pointer
+$(B)/obj/tests/unit/unwind_truth_test.o: COMMON += $(if $(LIBDW),-DHAVE_LIBDW)
+
 # Real CUDA headers, where there are some, for the one test that compares ours with them.
 CUDA_INCLUDE := $(or $(CUDA_HOME),/usr/local/cuda)/include
 $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_INCLUDE='"$(CUDA_INCLUDE)"'

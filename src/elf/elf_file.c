@@ -116,6 +116,7 @@ static int load_headers(struct elf_file *f)
 			-ENOEXEC, "'%s' has another byte order than this machine", f->path);
 	f->is_64bit = h.e_ident[EI_CLASS] == ELFCLASS64;
 	f->machine = h.e_machine;
+	f->entry = h.e_entry;
 	error = load_segments(f);
 	if (!error)
 		error = load_sections(f);
@@ -248,6 +249,11 @@ uint16_t elf_file_machine(const struct elf_file *f)
 bool elf_file_is_64bit(const struct elf_file *f)
 {
 	return f->is_64bit;
+}
+
+uint64_t elf_file_entry(const struct elf_file *f)
+{
+	return f->entry;
 }
 
 /* Segments may share a page of the file; what is executed is what callers ask for. */

@@ -47,6 +47,8 @@ int elf_file_stat(const struct elf_file *f, struct stat *ret);
 /* The e_machine of its header (elf.h). */
 uint16_t elf_file_machine(const struct elf_file *f);
 bool elf_file_is_64bit(const struct elf_file *f);
+/* The vaddr that execution begins at; 0: none. */
+uint64_t elf_file_entry(const struct elf_file *f);
 
 /* A section, read whole: a copy of our own, which lasts longer than the file. */
 struct elf_contents {

@@ -59,6 +59,7 @@ struct elf_file {
 	uint64_t size;
 	bool is_64bit;
 	uint16_t machine;
+	uint64_t entry;
 	size_t section_names; /* section index */
 	struct vec(struct elf_segment) segments;
 	struct vec(struct elf_section) sections;

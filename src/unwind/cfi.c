@@ -17,6 +17,7 @@
 
 #define SECTION_MAX_BYTES ((size_t)512 << 20)
 #define DAMAGED_COMMON	  UINT64_MAX
+#define ENTRY_BYTES	  128 /* at most; glibc's is 61 */
 
 /* Encodings of addresses (LSB Core, "DWARF Exception Header Encoding"). */
 enum {
@@ -406,6 +407,23 @@ static int add_sections(struct builder *b, const struct cfi_machine *machine)
 	return error;
 }
 
+/*
+ * The code at a program's entry point is called by nobody. Where it has no unwind information (that
+ * of glibc's dynamic linker, musl's) it gets some, up to the next function that has; what it really
+ * has holds.
+ */
+static void add_entry_point(struct builder *b)
+{
+	const struct walk_rule rule = {.cfa = WALK_CFA_END};
+	uint64_t entry = elf_file_entry(b->f);
+
+	if (!entry || !is_code(b, entry) || builder_covers(&b->rows, entry))
+		return;
+	builder_begin(&b->rows, entry, ENTRY_BYTES);
+	builder_row(&b->rows, 0, &rule);
+	builder_end(&b->rows);
+}
+
 int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *ret_stats)
 {
 	const struct cfi_machine *machine = find_machine(f);
@@ -417,6 +435,7 @@ int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *
 	builder_init(&b.rows);
 	error = add_sections(&b, machine);
 	if (!error) {
+		add_entry_point(&b);
 		error = builder_finish(&b.rows, ret_words);
 		if (error)
 			error_errno(error, "cannot make an unwind table");

@@ -124,6 +124,14 @@ void builder_drop(struct table_builder *b)
 	b->rows.count = b->open.first_row;
 }
 
+bool builder_covers(const struct table_builder *b, uint64_t vaddr)
+{
+	vec_foreach (f, &b->functions)
+		if (vaddr - f->start < f->size)
+			return true;
+	return false;
+}
+
 static int by_start(const void *a, const void *b)
 {
 	const struct table_function *x = a, *y = b;

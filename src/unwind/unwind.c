@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define WALK_INLINE static inline
+#define WALK_HOME_REGISTERS
 #include "walk/walk.h"
 
 struct home {
@@ -40,6 +41,16 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	if (start->stack_size < sizeof(*ret) || place > start->stack_size - sizeof(*ret))
 		return false;
 	memcpy(ret, start->stack + place, sizeof(*ret));
+	return true;
+}
+
+static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
+{
+	const struct unwind_start *start = ((struct home *)w)->start;
+
+	if (!start->registers || number >= start->register_count)
+		return false;
+	*ret = start->registers[number];
 	return true;
 }
 

@@ -16,6 +16,8 @@ struct unwind_start {
 	uint64_t fp;
 	uint64_t lr;
 	bool exact; /* pc is an interrupted instruction, not a return address */
+	const uint64_t *registers; /* by their DWARF numbers; NULL: not known */
+	uint32_t register_count;
 	const uint8_t *stack; /* the bytes from sp on */
 	size_t stack_size;
 	const struct walk_mapping *mappings; /* sorted */

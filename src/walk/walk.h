@@ -14,6 +14,9 @@
  *	static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
  *		One word of the program's memory; false: cannot be read.
  *	WALK_INLINE: how its functions are declared ("static inline", or always inlined).
+ *	WALK_HOME_REGISTERS, if it has them:
+ *	static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
+ *		A register of the innermost frame, by its DWARF number.
  */
 #pragma once
 
@@ -32,6 +35,7 @@ struct walk {
 	uint32_t exact; /* pc was interrupted there; else it is a return address */
 	uint32_t end;   /* enum walk_end, once a step has failed */
 	uint32_t signal_frames;
+	uint32_t outer; /* not 0: the innermost frame has been left */
 	uint32_t mapping_count;
 	struct walk_mapping mapping;    /* of the latest address; end 0: none */
 	struct walk_table_header table; /* of that mapping */
@@ -40,6 +44,9 @@ struct walk {
 static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
 static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t count);
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
+#ifdef WALK_HOME_REGISTERS
+static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
+#endif
 
 /* Where the kernel puts registers in a signal frame, from the stack pointer in the trampoline on. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
@@ -158,6 +165,7 @@ WALK_INLINE bool walk_signal_step(struct walk *w)
 		!walk_home_read(w, sp + WALK_SIGNAL_SP, &w->sp))
 		return walk_fail(w, WALK_FAULT);
 	w->exact = 1;
+	w->outer = 1;
 	return w->pc ? true : walk_fail(w, WALK_ZERO);
 }
 
@@ -176,6 +184,13 @@ WALK_INLINE bool walk_cfa(struct walk *w, const struct walk_rule *rule, uint64_t
 			return walk_fail(w, WALK_FAULT);
 		cfa += (int64_t)rule->cfa_add;
 		break;
+#ifdef WALK_HOME_REGISTERS
+	case WALK_CFA_REGISTER:
+		if (w->outer || !walk_home_register(w, rule->cfa_register, &cfa))
+			return walk_fail(w, WALK_UNSUPPORTED);
+		cfa += (int64_t)rule->cfa_offset;
+		break;
+#endif
 	case WALK_CFA_PLT:
 		cfa += 8 + ((uint64_t)((w->pc & 15) >= (uint64_t)rule->cfa_offset) << 3);
 		break;
@@ -208,14 +223,19 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 		return walk_fail(w, WALK_ASTRAY);
 	if (rule->ra == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->ra_offset, &ra))
 		return walk_fail(w, WALK_FAULT);
-	if (rule->fp == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->fp_offset, &fp))
-		return walk_fail(w, WALK_FAULT);
+	if (rule->fp == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->fp_offset, &fp)) {
+		/* A slot below sp was popped: compilers do not say so in a function's last instructions. */
+		if (cfa + (int64_t)rule->fp_offset >= w->sp)
+			return walk_fail(w, WALK_FAULT);
+		fp = w->fp;
+	}
 	if (rule->fp == WALK_SAVED_FP && !walk_home_read(w, w->fp + (int64_t)rule->fp_offset, &fp))
 		return walk_fail(w, WALK_FAULT);
 	w->pc = ra;
-	w->fp = fp;
+	w->fp = rule->fp == WALK_SAVED_UNKNOWN ? 0 : fp;
 	w->sp = cfa;
 	w->exact = 0;
+	w->outer = 1;
 	return ra ? true : walk_fail(w, WALK_ZERO);
 }
 
@@ -233,8 +253,11 @@ WALK_INLINE bool walk_step_by(struct walk *w, const struct walk_rule *rule, uint
 	*ret_frame = walk_frame(w);
 	if (rule->cfa == WALK_CFA_END)
 		return walk_fail(w, WALK_COMPLETE);
-	if (rule->cfa == WALK_CFA_SIGNAL)
+	if (rule->cfa == WALK_CFA_SIGNAL) {
+		/* Nobody called the trampoline: its address is where it begins. */
+		*ret_frame |= WALK_FRAME_EXACT;
 		return walk_signal_step(w);
+	}
 	if (!walk_cfa(w, rule, &cfa))
 		return false;
 	if (walk_is_loop(w, cfa)) {
