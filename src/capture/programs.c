@@ -156,6 +156,7 @@ static int explain_refusal(
 	struct buf why = BUF_INIT;
 
 	capture_bpf__destroy(p->bpf);
+	p->bpf = NULL;
 	if (error != -EPERM && !open_programs(p, options, multi))
 		refusal_find(p->bpf->obj, &why);
 	error = why.size ? error_set(error, "cannot load BPF programs: the kernel does not take %s",
