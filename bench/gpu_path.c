@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a launch costs in our own code, without CUDA: the callbacks on the launch path, the
- * conversion of activity records in the library's thread, and the recorder's reading of the ring.
- * Prints a table: the median of the runs, the fastest and the slowest, in nanoseconds.
+ * What a launch costs in our own code, without CUDA: the callbacks on the launch path, the walk of
+ * the stack in them, the conversion of activity records in the library's thread, and the recorder's reading of
+ * the ring. Prints a table: the median of the runs, the fastest and the slowest, in nanoseconds.
  *
- * A launch is a runtime call with a driver call inside, so four callbacks. "stack by number" means
- * that the launch path reads the chain of frame pointers and finds it among the stacks the recorder
- * knows; "marker" that it calls the marker, without a probe on it.
+ * A launch is a runtime call with a driver call inside, so four callbacks. "marker" means that the launch path
+ * calls the marker, without a probe on it; "stack" that it walks its own stack, by the unwind tables of the
+ * files that are mapped here, and tells it: whole, when it is the first time, later by number. "Cold" means that
+ * no rule of its frames was met before.
+ *
+ * Python's frames are made up, in the layout of 3.13: a loop for every frame.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +21,15 @@
 #include "inject/library.h"
 #include "inject/marker.h"
 #include "inject/stacks.h"
+#include "inprocess.h"
 
 #define RUNS	21
 #define BATCH	20000
-#define SLOTS	65536u
+#define FIRSTS	100 /* all that are measured have room in the library */
 #define RECORDS 1000
 
 static struct cupti_kernel records[RECORDS];
+static struct inprocess in;
 static uint32_t correlation;
 
 struct figure {
@@ -62,17 +67,86 @@ static __attribute__((noinline)) void launch(void)
 	on_callback(NULL, CUPTI_DOMAIN_RUNTIME, 211, &d);
 }
 
-/* A stack of some depth, as programs have it. */
-static __attribute__((noinline)) void launches_from(int depth)
+/* ---- Python ---- */
+
+struct python_frame {
+	const void *code;
+	struct python_frame *previous;
+	uint64_t unused[5];
+	const void *at;
+	uint16_t stack_top;
+	uint8_t return_offset[4];
+	uint8_t owner;
+	uint8_t pad;
+};
+
+#define ENTRY 3 /* owner of a frame that is a loop's, on the machine's stack */
+
+static struct {
+	struct python_frame *frame;
+} python_thread;
+static struct {
+	uint32_t is_initialized;
+	pthread_key_t key;
+} python_key;
+
+static const struct walk_python python = {
+	.layout = WALK_PYTHON_CURRENT,
+	.version = 0x030d,
+	.frame_size = sizeof(struct python_frame),
+	.frame_code = offsetof(struct python_frame, code),
+	.frame_at = offsetof(struct python_frame, at),
+	.frame_at_size = 8,
+	.frame_previous = offsetof(struct python_frame, previous),
+	.frame_owner = offsetof(struct python_frame, owner),
+	.owner_entry = ENTRY,
+};
+
+static void begin_python(void)
+{
+	struct wire_space *list = ring_space(&library.ring);
+
+	python_key.is_initialized = 1;
+	if (pthread_key_create(&python_key.key, NULL) ||
+		pthread_setspecific(python_key.key, &python_thread))
+		exit(1);
+	list->python = python;
+	list->python.runtime = list->python.tss_address = (uintptr_t)&python_key;
+	inprocess_tell(&in);
+}
+
+static __attribute__((noinline)) void call_from_python(int depth, void (*call)(void))
+{
+	static const uint64_t code[32];
+	struct python_frame entry = {.owner = ENTRY, .previous = python_thread.frame},
+			    frame = {.code = code, .at = code, .previous = &entry};
+
+	python_thread.frame = &frame;
+	if (depth > 1)
+		call_from_python(depth - 1, call);
+	else
+		call();
+	python_thread.frame = entry.previous;
+}
+
+/* ---- the launch path ---- */
+
+/* So many return addresses above the caller of the library, in a stack of some depth. */
+static __attribute__((noinline)) void call_from(int depth, void (*call)(void))
 {
 	if (depth) {
-		launches_from(depth - 1);
+		call_from(depth - 1, call);
 		__asm__ volatile(""); /* no tail call */
 		return;
 	}
+	call();
+	__asm__ volatile("");
+}
+
+static void launch_a_batch(void)
+{
 	for (int n = 0; n < BATCH; n++)
 		launch();
-	__asm__ volatile("");
 }
 
 static void measure_launches(const char *name, int depth)
@@ -82,11 +156,70 @@ static void measure_launches(const char *name, int depth)
 	for (int run = 0; run < RUNS; run++) {
 		uint64_t begin_ns = now_ns();
 
-		launches_from(depth);
+		call_from(depth, launch_a_batch);
 		f.ns[run] = (double)(now_ns() - begin_ns) / BATCH;
 		empty_ring();
 	}
 	print_figure(name, &f);
+}
+
+static __attribute__((noinline)) bool tell(void)
+{
+	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = CUDA_CALL_LAUNCH};
+
+	return stacks_tell(__builtin_frame_address(0), &record);
+}
+
+static void must_tell(void)
+{
+	if (!tell())
+		exit(1);
+}
+
+static void tell_a_batch(void)
+{
+	for (int n = 0; n < BATCH; n++)
+		must_tell();
+}
+
+static uint64_t firsts_ns;
+static bool is_cold;
+
+/* In a new epoch every stack is a new one. */
+static void tell_firsts(void)
+{
+	must_tell();
+	firsts_ns = 0;
+	for (int n = 0; n < FIRSTS; n++) {
+		uint64_t begin_ns;
+
+		library.ring.control->code_epoch++;
+		if (is_cold)
+			inprocess_tell(&in);
+		begin_ns = now_ns();
+		must_tell();
+		firsts_ns += now_ns() - begin_ns;
+		empty_ring();
+	}
+}
+
+static void measure_stacks(const char *name, void (*from)(int depth, void (*call)(void)), int depth,
+	bool first, bool cold)
+{
+	char line[80];
+	struct figure f;
+
+	is_cold = cold;
+	for (int run = 0; run < RUNS; run++) {
+		uint64_t begin_ns = now_ns();
+
+		from(depth, first ? tell_firsts : tell_a_batch);
+		f.ns[run] = first ? (double)firsts_ns / FIRSTS : (double)(now_ns() - begin_ns) / BATCH;
+		empty_ring();
+	}
+	snprintf(line, sizeof(line), "stack of %s%s", name,
+		first ? cold ? ": the first time, cold" : ": the first time" : ": again");
+	print_figure(line, &f);
 }
 
 static int next_record(uint8_t *buffer, size_t valid_size, struct cupti_record **record)
@@ -175,7 +308,7 @@ static void measure_reading(struct instance *i)
 		while (taken < 1000000) {
 			uint64_t begin_ns;
 
-			launches_from(0);
+			launch_a_batch();
 			for (int n = 0; n < 20; n++)
 				convert_buffer((uint8_t *)records, sizeof(records));
 			begin_ns = now_ns();
@@ -203,26 +336,26 @@ static struct instance *make_instance(struct nvidia_session *s)
 		instance_open(&i, s, -1, (uint32_t)getpid()) ||
 		tasks_process(s->tasks, i->pid, &i->process))
 		exit(1);
-	i->slots = SLOTS;
+	i->slots = INPROCESS_SLOTS;
 	i->memory = library.ring.control;
 	i->phase = INSTANCE_LIVE;
 	i->echo_ns = now_ns();
-	ring_reader_init(&i->reader, i->memory, SLOTS);
+	ring_reader_init(&i->reader, i->memory, INPROCESS_SLOTS);
 	return i;
 }
 
 static void make_library(void)
 {
-	void *memory = mmap(NULL, ring_bytes(SLOTS), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	library.guard = calloc(1, sizeof(*library.guard));
-	if (memory == MAP_FAILED || !library.guard || tables_init() || stacks_init())
+	if (!inprocess_begin(&in) || tables_init())
 		exit(1);
-	library.guard->alive = library.guard->recording = 1;
-	library.ring = ring_at(memory, SLOTS);
-	library.ring.control->slots = SLOTS;
 	library.cupti.ActivityGetNextRecord = next_record;
+}
+
+static void measure_walks(const char *name, void (*from)(int depth, void (*call)(void)), int depth)
+{
+	measure_stacks(name, from, depth, true, true);
+	measure_stacks(name, from, depth, true, false);
+	measure_stacks(name, from, depth, false, false);
 }
 
 int main(void)
@@ -232,15 +365,18 @@ int main(void)
 	make_library();
 	make_records();
 	printf("%-52s %8s %8s %8s\n", "ns", "median", "fastest", "slowest");
+	library.walk = false;
 	measure_reading(make_instance(&session));
 	empty_ring();
 	measure_conversion();
 	measure_launches("launch: callbacks and call record", 0);
 	library.marker = xpuprof_launch_marker_nop5;
-	measure_launches("launch: the same and marker, 25 frames", 20);
-	stacks_answer();
-	memset(library.ring.control->known_stacks, 0xff,
-		sizeof(library.ring.control->known_stacks));
-	measure_launches("launch: the same and stack by number, 25 frames", 20);
+	measure_launches("launch: the same and marker", 0);
+	library.walk = true;
+	measure_launches("launch: the same and stack of 30 frames instead", 24);
+	measure_walks("30 frames", call_from, 24);
+	measure_walks("100 frames", call_from, 94);
+	begin_python();
+	measure_walks("20 native and 20 Python frames", call_from_python, 14);
 	return 0;
 }

@@ -8,6 +8,8 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(B)/obj/bench/%.o: COMMON += -Itests
+
 # The injected library's code, called directly. It comes before the archive, which has names like its own.
 $(B)/bench/gpu_path: $(B)/obj/bench/gpu_path.o $(INJECT_OBJECTS) $(B)/libxpuprof.a
 	@mkdir -p $(@D)

@@ -10,6 +10,13 @@ $(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The injected library's code, called directly. It comes before the archive, which has names like its own.
+$(B)/tests/unit/inject_%.t: $(B)/obj/tests/unit/inject_%.o $(INJECT_OBJECTS) $(B)/libxpuprof.a
+	@mkdir -p $(@D)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/obj/tests/unit/inject_stacks_test.o: COMMON += -fomit-frame-pointer
+
 # Programs that command-line tests need.
 HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/helpers/%,$(wildcard tests/helpers/*.c))
 

@@ -2,14 +2,19 @@
 /*
  * The in-process home of the walkers.
  *
- * Nearly all frames have been met before, so the rule for an address is remembered: where it is in the tables (0: by
- * frame pointer), in one word, so that nobody needs a lock to read or write it. Addresses have 47 bits; times an
- * odd number, modulo 2^47, they are spread and still distinct: 15 bits are the slot, the others are in it.
+ * Nearly all frames have been met before, so the rule for an address is remembered, in one word, so that nobody
+ * needs a lock to read or write it. Addresses have 47 bits; times an odd number, modulo 2^47, they are spread and
+ * still distinct: 15 bits are the slot, the others are in it.
  *
- *	  63                    32 31     26 25             0
- *	 +------------------------+---------+----------------+
- *	 |  32 bits of the key    |  turn   |  word address  |    turn as 1 to 63; 0: nothing is here
- *	 +------------------------+---------+----------------+
+ *	  63                    32 31     26  25 24 23    18 17        0
+ *	 +------------------------+---------+---+---+--------+----------+
+ *	 |  32 bits of the key    |  turn   | 1 |fp?| fp at  |   size   |   CFA: sp or fp + 8 * size; the return
+ *	 +------------------------+---------+---+---+--------+----------+   address below it; fp saved at
+ *	 |  32 bits of the key    |  turn   | 0 |     word address      |   CFA - 8 * (fp at), or (0) unchanged
+ *	 +------------------------+---------+---+-----------------------+
+ *
+ * The first is what nearly all rules are; the others are looked at where they are in the tables. The turn is one from
+ * 1 to 63; 0: nothing is here.
  *
  * Python's frames are walked first: where their evaluation loops are on the stack marks the native frames that
  * run Python code.
@@ -29,19 +34,26 @@
 
 #define ADDRESS_BITS 47
 #define SLOT_SHIFT   32
-#define WORD_BITS    26
-#define WORD_MASK    ((1u << WORD_BITS) - 1)
+#define RULE_BITS    26
+#define RULE_MASK    ((1u << RULE_BITS) - 1)
 #define TURNS	     63u
 
+#define RULE_SIMPLE  (1u << 25)
+#define RULE_FP	     (1u << 24)
+#define SAVED_SHIFT  18
+#define SAVED_MASK   63u
+#define SIZE_MASK    ((1u << SAVED_SHIFT) - 1)
+
 _Static_assert(SPACE_RULE_SLOTS == 1u << (ADDRESS_BITS - SLOT_SHIFT), "the rest of the key is the slot");
-_Static_assert((uint64_t)WALK_CHUNKS_MAX * WALK_CHUNK_WORDS == 1ull << WORD_BITS, "word addresses");
 
 /* The walk, and what it may read. */
 struct home {
 	struct walk walk; /* first: the walker knows this part only */
 	const struct space_copy *copy;
+	const struct walk_python_stack *python;
+	uint32_t loop; /* the next one of Python's entries */
+	uint32_t turn; /* as in rules */
 	uintptr_t start, end; /* of the stack */
-	uint32_t turn;
 };
 
 static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
@@ -82,9 +94,13 @@ static bool is_pointer(uint64_t address)
 static bool walk_python_home_read(
 	struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size)
 {
+	const uint64_t *from = (const uint64_t *)(uintptr_t)address;
+	uint64_t *to = ret;
+
 	if (!is_pointer(address) || size > sizeof(s->words))
 		return false;
-	memcpy(ret, (const void *)(uintptr_t)address, size);
+	for (uint32_t i = 0; i < size / sizeof(*to); i++)
+		memcpy(to + i, from + i, sizeof(*to));
 	return true;
 }
 
@@ -104,71 +120,195 @@ static bool walk_python_home_state(
 	return *ret;
 }
 
-static const struct walk_rule *rule_at(struct walk *w, uint32_t at)
-{
-	static const struct walk_rule frame_pointer = WALK_RULE_FRAME_POINTER;
-	const struct walk_rule *rule = &frame_pointer;
+/* ---- rules ---- */
 
-	if (at)
-		rule = (const struct walk_rule *)space_words(at, sizeof(*rule) / sizeof(at));
-	if (!rule)
-		walk_fail(w, WALK_NO_RULE);
-	return rule;
+/* A rule in RULE_BITS; 0: it does not fit, and `at` has to do. */
+static uint32_t pack_rule(const struct walk_rule *r)
+{
+	uint32_t packed = RULE_SIMPLE | (r->cfa == WALK_CFA_FP ? RULE_FP : 0) | (uint32_t)r->cfa_offset / 8;
+
+	if ((r->cfa != WALK_CFA_SP && r->cfa != WALK_CFA_FP) || r->ra != WALK_SAVED_CFA ||
+		r->ra_offset != -8 || r->cfa_offset < 8 || r->cfa_offset % 8 ||
+		(uint32_t)r->cfa_offset / 8 > SIZE_MASK)
+		return 0;
+	if (r->fp == WALK_SAVED_SAME)
+		return packed;
+	if (r->fp != WALK_SAVED_CFA || r->fp_offset > -8 || r->fp_offset % 8 ||
+		(uint32_t)-r->fp_offset / 8 > SAVED_MASK)
+		return 0;
+	return packed | ((uint32_t)-r->fp_offset / 8) << SAVED_SHIFT;
 }
 
-/* The rule for the code that the walk is in; NULL: w->end says why there is none. */
-static const struct walk_rule *find_rule(struct home *h)
+static struct walk_rule unpack_rule(uint32_t packed)
 {
-	struct walk *w = &h->walk;
-	uint64_t address = w->pc - !w->exact, key, entry, head;
-	uint64_t *slot;
+	uint32_t saved = packed >> SAVED_SHIFT & SAVED_MASK;
+
+	return (struct walk_rule){
+		.cfa = packed & RULE_FP ? WALK_CFA_FP : WALK_CFA_SP,
+		.fp = saved ? WALK_SAVED_CFA : WALK_SAVED_SAME,
+		.ra = WALK_SAVED_CFA,
+		.cfa_offset = (int32_t)(packed & SIZE_MASK) * 8,
+		.fp_offset = -(int32_t)saved * 8,
+		.ra_offset = -8,
+	};
+}
+
+static bool read_rule(uint32_t at, struct walk_rule *ret)
+{
+	const uint32_t *words = space_words(at, sizeof(*ret) / sizeof(at));
+
+	if (words)
+		memcpy(ret, words, sizeof(*ret));
+	return words;
+}
+
+/* From the tables: enum walk_end when there is none, else WALK_NONE; and what may be put into a slot, or 0. */
+static __attribute__((noinline)) uint32_t look_up(
+	const struct space_copy *copy, uint64_t address, struct walk_rule *ret, uint32_t *ret_packed)
+{
+	struct home h = {.copy = copy};
 	uint32_t at;
 
-	key = address * 0x9e3779b97f4a7c15ull & ((1ull << ADDRESS_BITS) - 1);
-	slot = &space->rules[key >> SLOT_SHIFT];
-	head = key << 32 | (1 + h->turn % TURNS) << WORD_BITS;
-	entry = __atomic_load_n(slot, __ATOMIC_RELAXED);
-	if (address >> ADDRESS_BITS) {
-		walk_fail(w, WALK_NO_MAPPING);
-		return NULL;
-	}
-	if (!((entry ^ head) >> WORD_BITS))
-		return rule_at(w, entry & WORD_MASK);
-	if (!walk_locate_rule(w, address, &at))
-		return NULL;
-	if (at <= WORD_MASK)
-		__atomic_store_n(slot, head | at, __ATOMIC_RELAXED);
-	return rule_at(w, at);
+	h.walk.mapping_count = copy->count < WIRE_MAPPINGS ? copy->count : WIRE_MAPPINGS;
+	if (!walk_locate_rule(&h.walk, address, &at))
+		return h.walk.end;
+	if (!at)
+		*ret = WALK_RULE_FRAME_POINTER;
+	else if (!read_rule(at, ret))
+		return WALK_NO_RULE;
+	*ret_packed = pack_rule(ret);
+	if (!*ret_packed && at < RULE_SIMPLE)
+		*ret_packed = at;
+	return WALK_NONE;
 }
 
+/* The slot of an address, and what its upper bits are when the rule there is that of the address. */
+static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_head)
+{
+	uint64_t key = address * 0x9e3779b97f4a7c15ull & ((1ull << ADDRESS_BITS) - 1);
+
+	*ret_head = (key << 32 | (uint64_t)turn << RULE_BITS) >> RULE_BITS;
+	return &space->rules[key >> SLOT_SHIFT];
+}
+
+/* The rule for the code that the walk is in; false: its end says why there is none. */
+static bool find_rule(struct home *h, struct walk_rule *ret)
+{
+	uint64_t address = h->walk.pc - !h->walk.exact, entry, head, *slot;
+	uint32_t end, packed;
+
+	if (address >> ADDRESS_BITS)
+		return walk_fail(&h->walk, WALK_NO_MAPPING);
+	slot = slot_of(address, h->turn, &head);
+	entry = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	packed = entry & RULE_MASK;
+	if (entry >> RULE_BITS == head) {
+		if (!(packed & RULE_SIMPLE))
+			return read_rule(packed, ret) || walk_fail(&h->walk, WALK_NO_RULE);
+		*ret = unpack_rule(packed);
+		return true;
+	}
+	end = look_up(h->copy, address, ret, &packed);
+	if (end != WALK_NONE)
+		return walk_fail(&h->walk, end);
+	if (packed)
+		__atomic_store_n(slot, head << RULE_BITS | packed, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* ---- the walks ---- */
+
+/* A thread that runs no Python has all of its frames. */
 static void walk_python_frames(const struct walk_python *p, struct walk_python_stack *s)
 {
 	s->depth = s->entry_count = 0;
 	s->complete = 1;
-	if (p->layout != WALK_PYTHON_NONE)
-		walk_python(s, p);
+	if (p->layout == WALK_PYTHON_NONE || !walk_python_begin(s, p)) {
+		s->complete = 1;
+		return;
+	}
+	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(s, p); i++)
+		;
 }
 
-static void walk_native_frames(struct home *h, const struct walk_python_stack *s, struct unwound *ret)
+/* 0 is below every stack: no frame has it. */
+static inline void next_loop(struct home *h)
+{
+	h->walk.entry = h->loop < h->python->entry_count ? h->python->entries[h->loop++] : 0;
+}
+
+/* One step, whatever the rule. */
+static __attribute__((noinline)) bool step(struct home *h, uint64_t *ret_frame)
+{
+	struct walk_rule rule;
+	bool go_on;
+
+	*ret_frame = walk_frame(&h->walk);
+	go_on = find_rule(h, &rule) && walk_step_by(&h->walk, &rule, ret_frame);
+	if (*ret_frame & WALK_FRAME_PYTHON)
+		next_loop(h);
+	return go_on;
+}
+
+/*
+ * Steps by rules of the simple kind, to frames on this stack; how many. The walker does the same by every rule, but a step at a time through memory, which takes three times as long;
+ * and what is checked here and fails, it says the reason of.
+ */
+static uint32_t simple_steps(struct home *h, uint64_t *frames, uint32_t room)
 {
 	struct walk *w = &h->walk;
-	const struct walk_rule *rule;
-	uint32_t entry = 0, depth = 0;
+	uint64_t pc = w->pc, sp = w->sp, fp = w->fp;
+	const uint64_t start = h->start, end = h->end;
+	uint32_t n = 0;
 
-	w->entry = s->entry_count ? s->entries[0] : 0;
-	w->end = WALK_DEPTH;
-	while (depth < WALK_FRAMES_MAX) {
-		uint64_t *frame = &ret->words[depth++];
+	while (n < room) {
+		uint64_t head, rule, cfa, saved;
 
-		*frame = walk_frame(w);
-		rule = find_rule(h);
-		if (!rule || !walk_step_by(w, rule, frame))
+		rule = __atomic_load_n(slot_of(pc - 1, h->turn, &head), __ATOMIC_RELAXED);
+		if (rule >> RULE_BITS != head || !(rule & RULE_SIMPLE))
 			break;
-		if (*frame & WALK_FRAME_PYTHON)
-			w->entry = ++entry < s->entry_count ? s->entries[entry] : 0;
+		cfa = (rule & RULE_FP ? fp : sp) + 8 * (rule & SIZE_MASK);
+		saved = rule >> SAVED_SHIFT & SAVED_MASK;
+		if (cfa <= sp || cfa > end || cfa - 8 * saved < start || !*(const uint64_t *)(cfa - 8))
+			break;
+		frames[n] = pc;
+		if (w->entry - sp < cfa - sp) {
+			frames[n] |= WALK_FRAME_PYTHON;
+			next_loop(h);
+		}
+		n++;
+		if (saved)
+			fp = *(const uint64_t *)(cfa - 8 * saved);
+		pc = *(const uint64_t *)(cfa - 8);
+		sp = cfa;
+	}
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	return n;
+}
+
+/* Before Python 3.11 loops are known by their code. */
+static bool may_be_simple(const struct walk *w)
+{
+	return !w->exact && (w->entry || !w->loops[0].end);
+}
+
+static void walk_native_frames(struct home *h, struct unwound *ret)
+{
+	uint32_t depth = 0;
+	bool go_on = true;
+
+	next_loop(h);
+	h->walk.end = WALK_DEPTH;
+	while (go_on && depth < WALK_FRAMES_MAX) {
+		if (may_be_simple(&h->walk))
+			depth += simple_steps(h, ret->words + depth, WALK_FRAMES_MAX - depth);
+		if (depth < WALK_FRAMES_MAX)
+			go_on = step(h, &ret->words[depth++]);
 	}
 	ret->user_depth = depth;
-	ret->walk_end = w->end;
+	ret->walk_end = h->walk.end;
 }
 
 /*
@@ -179,24 +319,23 @@ static void walk_native_frames(struct home *h, const struct walk_python_stack *s
 void unwind_stack(uintptr_t frame, uintptr_t end, struct unwound *ret)
 {
 	const uint64_t *slots = (const uint64_t *)frame;
+	uint32_t turn = __atomic_load_n(&space->turn, __ATOMIC_ACQUIRE);
 	struct walk_python_stack python;
-	struct home h;
+	struct home h = {.copy = &space->copies[turn & 1],
+		.start = frame,
+		.end = end,
+		.turn = 1 + turn % TURNS,
+		.python = &python,
+		.walk = {.pc = slots[1], .sp = frame + 16, .fp = slots[0]}};
 
-	h.turn = __atomic_load_n(&space->turn, __ATOMIC_ACQUIRE);
-	h.copy = &space->copies[h.turn & 1];
-	h.start = frame;
-	h.end = end;
-	h.walk = (struct walk){.pc = slots[1],
-		.sp = frame + 16,
-		.fp = slots[0],
-		.mapping_count = h.copy->count < WIRE_MAPPINGS ? h.copy->count : WIRE_MAPPINGS};
-	memcpy(h.walk.loops, h.copy->python.loops, sizeof(h.walk.loops));
 	walk_python_frames(&h.copy->python, &python);
-	walk_native_frames(&h, &python, ret);
+	if (python.depth)
+		memcpy(h.walk.loops, h.copy->python.loops, sizeof(h.walk.loops));
+	walk_native_frames(&h, ret);
 	ret->python_depth = python.depth;
 	ret->python_incomplete = !python.complete;
 	memcpy(ret->words + ret->user_depth, python.frames, python.depth * sizeof(python.frames[0]));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read comes before the second look */
-	if (__atomic_load_n(&space->turn, __ATOMIC_RELAXED) != h.turn)
+	if (__atomic_load_n(&space->turn, __ATOMIC_RELAXED) != turn)
 		ret->walk_end = WALK_STALE;
 }

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The library walks its own stacks: against libgcc's unwinder, from code without frame pointers, whatever happens
+ * around it.
+ */
+#include <execinfo.h>
+#include <pthread.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include "inprocess.h"
+#include "tap.h"
+
+#define THREADS 4
+#define DEPTHS  200
+
+static struct inprocess in;
+static uint32_t correlation;
+
+/* What a launch left in the ring. */
+struct told {
+	struct wire_launch launch;
+	struct wire_stack stack; /* type 0: it was not told with this launch */
+	uint64_t words[WALK_FRAMES_MAX + 2 * WALK_PYTHON_FRAMES_MAX];
+};
+
+/* And what libgcc says of the same moment. */
+struct moment {
+	void *frames[WALK_FRAMES_MAX];
+	int depth;
+	bool told;
+	uint32_t correlation; /* of the launch; 0: the next one */
+};
+
+static struct told take_told(void)
+{
+	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
+	struct told t = {0};
+	int size;
+
+	CHECK(ring_snapshot(&in.reader) == 0);
+	while ((size = ring_read(&in.reader, record)) > 0) {
+		if (*(const uint8_t *)record == WIRE_LAUNCH) {
+			memcpy(&t.launch, record, sizeof(t.launch));
+		} else {
+			memcpy(&t.stack, record, sizeof(t.stack));
+			memcpy(t.words, (const char *)record + sizeof(t.stack),
+				(size_t)size - sizeof(t.stack));
+		}
+	}
+	CHECK(size == 0);
+	ring_release(&in.reader);
+	return t;
+}
+
+/* A launch from here, as on_callback makes it. */
+static __attribute__((noinline)) void launch(struct moment *m)
+{
+	struct wire_launch record = {.type = WIRE_LAUNCH,
+		.kind = 1,
+		.tid = 1,
+		.correlation = m->correlation ? m->correlation : ++correlation,
+		.time_ns = now_ns()};
+
+	m->depth = backtrace(m->frames, WALK_FRAMES_MAX);
+	m->told = stacks_tell(__builtin_frame_address(0), &record);
+}
+
+/* The first of libgcc's frames is in `launch`, where the library's begins with the caller. */
+static bool is_told_as(const uint64_t *words, uint32_t depth, const struct moment *m)
+{
+	if (depth != (uint32_t)m->depth - 1)
+		return false;
+	for (uint32_t i = 0; i < depth; i++)
+		if ((words[i] & WALK_FRAME_ADDRESS) != (uintptr_t)m->frames[i + 1])
+			return false;
+	return true;
+}
+
+static __attribute__((noinline)) int descend(int depth, struct moment *m)
+{
+	volatile char room[8 + depth % 5 * 16];
+
+	room[0] = 0;
+	if (depth)
+		return descend(depth - 1, m) + room[0] + 1;
+	launch(m);
+	return room[0];
+}
+
+static struct moment *comparing;
+
+static int compare_and_launch(const void *a, const void *b)
+{
+	launch(comparing);
+	return *(const int *)a - *(const int *)b;
+}
+
+static void a_stack_without_frame_pointers_is_what_libgcc_says(void)
+{
+	int numbers[] = {2, 1};
+	struct moment m = {0};
+	struct told t;
+
+	CHECK(descend(20, &m) == 20);
+	t = take_told();
+	CHECK(m.told && t.stack.walk_end == WALK_COMPLETE && t.stack.python_depth == 0);
+	CHECK(is_told_as(t.words, t.stack.user_depth, &m));
+	CHECK(t.launch.stack == t.stack.number && t.launch.correlation == correlation);
+	comparing = &m;
+	qsort(numbers, 2, sizeof(numbers[0]), compare_and_launch);
+	t = take_told();
+	CHECK(m.told && t.stack.walk_end == WALK_COMPLETE);
+	CHECK(is_told_as(t.words, t.stack.user_depth, &m));
+}
+
+static void a_stack_is_told_once_and_then_named(void)
+{
+	struct moment m = {0};
+	struct told t[3];
+
+	for (int n = 0; n < 3; n++) {
+		CHECK(descend(n == 1 ? 8 : 7, &m) > 0 && m.told);
+		t[n] = take_told();
+	}
+	CHECK(t[0].stack.number && t[1].stack.number && !t[2].stack.type);
+	CHECK(t[0].launch.stack == t[2].launch.stack && t[0].launch.stack != t[1].launch.stack);
+}
+
+static void after_code_was_replaced_stacks_have_other_numbers(void)
+{
+	struct moment m = {0};
+	struct told t[2];
+
+	for (int n = 0; n < 2; n++) {
+		descend(9, &m);
+		t[n] = take_told();
+		library.ring.control->code_epoch++;
+	}
+	CHECK(t[0].stack.number && t[1].stack.number && t[0].stack.number != t[1].stack.number);
+	CHECK(t[1].stack.epoch == t[0].stack.epoch + 1);
+}
+
+static void a_stack_for_which_there_was_no_room_is_told_the_next_time(void)
+{
+	struct wire_control *c = library.ring.control;
+	uint64_t head = c->head;
+	struct moment m = {0};
+	struct told t;
+
+	c->head = c->tail + INPROCESS_SLOTS - 1; /* room for a launch, not for its stack */
+	descend(11, &m);
+	CHECK(!m.told && c->head == c->tail + INPROCESS_SLOTS - 1);
+	c->head = head;
+	descend(11, &m);
+	t = take_told();
+	CHECK(m.told && t.stack.number && t.launch.stack == t.stack.number);
+}
+
+static void set_kinds(enum walk_mapping_kind from, enum walk_mapping_kind to)
+{
+	for (uint32_t n = 0; n < in.image.mapping_count; n++)
+		if (in.image.mappings[n].kind == from)
+			in.image.mappings[n].kind = to;
+	inprocess_tell(&in);
+}
+
+static void any_marker(uint64_t instance, uint64_t number, uint64_t kind)
+{
+}
+
+static void what_cannot_be_walked_is_left_to_the_marker(void)
+{
+	struct moment m = {0};
+
+	library.marker = any_marker;
+	set_kinds(WALK_MAPPING_TABLE, WALK_MAPPING_PENDING);
+	descend(12, &m);
+	CHECK(!m.told && !take_told().stack.type);
+	set_kinds(WALK_MAPPING_PENDING, WALK_MAPPING_TABLE);
+	descend(12, &m);
+	CHECK(m.told && take_told().stack.walk_end == WALK_COMPLETE);
+	library.marker = NULL;
+}
+
+static void without_a_marker_it_is_told_as_far_as_it_goes(void)
+{
+	struct moment m = {0};
+	struct told t;
+
+	set_kinds(WALK_MAPPING_TABLE, WALK_MAPPING_PENDING);
+	descend(13, &m);
+	t = take_told();
+	CHECK(m.told && t.stack.walk_end == WALK_PENDING && t.stack.user_depth == 1);
+	CHECK((t.words[0] & WALK_FRAME_ADDRESS) == (uintptr_t)m.frames[1]);
+	set_kinds(WALK_MAPPING_PENDING, WALK_MAPPING_TABLE);
+}
+
+static struct moment in_signal;
+
+static void on_signal(int number)
+{
+	launch(&in_signal);
+}
+
+static void a_signal_frame_is_passed_as_libgcc_passes_it(void)
+{
+	struct told t;
+
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	t = take_told();
+	CHECK(in_signal.told && t.stack.walk_end == WALK_COMPLETE);
+	CHECK(is_told_as(t.words, t.stack.user_depth, &in_signal));
+}
+
+static ucontext_t outside, elsewhere;
+static struct moment in_coroutine;
+
+static void coroutine(void)
+{
+	launch(&in_coroutine);
+}
+
+static void a_stack_that_is_not_the_threads_own_is_left_alone(void)
+{
+	static char stack[65536];
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+	stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
+
+	getcontext(&elsewhere);
+	elsewhere.uc_stack = alternate;
+	elsewhere.uc_link = &outside;
+	makecontext(&elsewhere, coroutine, 0);
+	swapcontext(&outside, &elsewhere);
+	CHECK(!in_coroutine.told && in_coroutine.depth > 1);
+	CHECK(sigaltstack(&alternate, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
+	raise(SIGUSR1);
+	CHECK(!in_signal.told);
+	CHECK(!take_told().launch.type);
+}
+
+/* ---- threads ---- */
+
+static struct moment moments[THREADS][DEPTHS + 1]; /* by depth */
+static bool go_on;
+
+static void *launch_from_many_depths(void *context)
+{
+	struct moment *mine = context;
+
+	for (int n = 0; n < 1000 && !mine[0].told; n++) {
+		launch(&mine[0]);
+		usleep(1000);
+	}
+	for (int round = 0; round < 20; round++)
+		for (int n = 1; n < DEPTHS; n++)
+			descend(n, &mine[n]);
+	return NULL;
+}
+
+/* As our own thread does it, but all the time. */
+static void *change_everything(void *unused)
+{
+	while (__atomic_load_n(&go_on, __ATOMIC_RELAXED)) {
+		own_stack_answer();
+		inprocess_tell(&in);
+	}
+	return NULL;
+}
+
+struct told_words {
+	uint32_t depth;
+	uint64_t words[WALK_FRAMES_MAX];
+};
+
+/* Takes what has come: false when a launch names a stack that is not its own, or was not told before. */
+static bool check_told(struct told_words *stacks, uint32_t *ret_launches)
+{
+	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
+	const struct wire_stack *stack = (const struct wire_stack *)record;
+	const struct wire_launch *told = (const struct wire_launch *)record;
+
+	*ret_launches = 0;
+	while (ring_read(&in.reader, record) > 0) {
+		uint32_t number = told->type == WIRE_LAUNCH ? told->stack : stack->number;
+		struct told_words *words = &stacks[number];
+
+		if (!number || (told->type == WIRE_LAUNCH) != !!words->depth)
+			return false;
+		if (told->type == WIRE_LAUNCH) {
+			++*ret_launches;
+			if (!is_told_as(words->words, words->depth,
+				    &moments[told->correlation >> 16][told->correlation & 0xffff]))
+				return false;
+			continue;
+		}
+		words->depth = stack->user_depth;
+		memcpy(words->words, stack + 1, stack->user_depth * sizeof(uint64_t));
+	}
+	return true;
+}
+
+static void threads_are_told_apart_while_everything_changes(void)
+{
+	static struct told_words stacks[WIRE_STACKS + 1];
+	pthread_t threads[THREADS], changer;
+	uint32_t launches;
+
+	CHECK(!take_told().launch.type);
+	go_on = true;
+	library.marker = any_marker;
+	pthread_create(&changer, NULL, change_everything, NULL);
+	for (uint32_t t = 0; t < THREADS; t++) {
+		for (uint32_t n = 0; n < DEPTHS; n++)
+			moments[t][n].correlation = t << 16 | n;
+		moments[t][0].correlation = t << 16 | DEPTHS;
+		pthread_create(&threads[t], NULL, launch_from_many_depths, moments[t]);
+	}
+	for (int t = 0; t < THREADS; t++)
+		pthread_join(threads[t], NULL);
+	__atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
+	pthread_join(changer, NULL);
+	for (int t = 0; t < THREADS; t++)
+		moments[t][DEPTHS] = moments[t][0];
+	CHECK(ring_snapshot(&in.reader) == 0);
+	CHECK(check_told(stacks, &launches));
+	CHECK(launches > DEPTHS);
+	ring_release(&in.reader);
+	library.marker = NULL;
+}
+
+/* ---- what must not happen, whatever the recorder tells ---- */
+
+static uint64_t next_random(void)
+{
+	static uint64_t state = 88172645463325252ull;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+/* Last, since it leaves nothing whole. */
+static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
+{
+	struct moment m = {0};
+	uint32_t *words;
+
+	for (uint32_t i = 0; i < OWN_WORDS_MAX / WALK_CHUNK_WORDS; i++) {
+		words = (uint32_t *)(uintptr_t)space->chunks[i];
+		CHECK(mprotect(words, WALK_CHUNK_BYTES, PROT_READ | PROT_WRITE) == 0);
+		for (uint32_t n = 0; n < WALK_CHUNK_WORDS; n++)
+			if (next_random() % 4)
+				words[n] = in.image.words[i * WALK_CHUNK_WORDS + n] ^
+					   (uint32_t)(next_random() % 3 ? 1u << next_random() % 32
+									: next_random());
+	}
+	for (int round = 0; round < 200; round++) {
+		struct walk_mapping *mapping =
+			&in.image.mappings[next_random() % in.image.mapping_count];
+
+		mapping->table ^= (uint32_t)(next_random() >> next_random() % 40);
+		mapping->bias ^= 1ull << next_random() % 64;
+		inprocess_tell(&in);
+		for (int n = 1; n < 50; n++)
+			descend(n, &m);
+		CHECK(ring_snapshot(&in.reader) == 0);
+		in.reader.tail = in.reader.limit;
+		ring_release(&in.reader);
+	}
+}
+
+int main(void)
+{
+	if (!inprocess_begin(&in)) {
+		printf("1..0 # SKIP the library's memory cannot be set up here\n");
+		return 0;
+	}
+	RUN(a_stack_without_frame_pointers_is_what_libgcc_says);
+	RUN(a_stack_is_told_once_and_then_named);
+	RUN(after_code_was_replaced_stacks_have_other_numbers);
+	RUN(a_stack_for_which_there_was_no_room_is_told_the_next_time);
+	RUN(what_cannot_be_walked_is_left_to_the_marker);
+	RUN(without_a_marker_it_is_told_as_far_as_it_goes);
+	RUN(a_signal_frame_is_passed_as_libgcc_passes_it);
+	RUN(a_stack_that_is_not_the_threads_own_is_left_alone);
+	RUN(threads_are_told_apart_while_everything_changes);
+	RUN(whatever_is_in_the_tables_nothing_is_read_but_the_stack);
+	return tap_end();
+}
