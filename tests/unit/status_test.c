@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/* What `xpuprof record` says at its end. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cmd/status.h"
+#include "tap.h"
+
+static char path[] = "/tmp/status_test.XXXXXX";
+
+static const char *summary(const struct profile_totals *t)
+{
+	static struct buf text;
+	int saved = dup(STDERR_FILENO), fd = open(path, O_WRONLY | O_TRUNC);
+
+	dup2(fd, STDERR_FILENO);
+	status_summary(t, 1000000000, "p.xpu");
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(fd);
+	buf_reset(&text);
+	CHECK(io_read_file(path, 1 << 20, &text) == 0);
+	return buf_text(&text);
+}
+
+static void the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent(void)
+{
+	struct profile_totals t = {.samples = 700, .calls = 500, .stacks = 1000};
+
+	t.losses[LOSS_STACKS_INCOMPLETE] = 6;
+	CHECK(strstr(summary(&t), "only 99.4 % of the stacks are complete: 'xpuprof report' says why\n"));
+	t.losses[LOSS_STACKS_INCOMPLETE] = 5;
+	CHECK(!strstr(summary(&t), "are complete"));
+	t.losses[LOSS_STACKS_INCOMPLETE] = 0;
+	CHECK(!strstr(summary(&t), "are complete"));
+}
+
+static void nothing_is_said_of_stacks_where_there_are_none(void)
+{
+	struct profile_totals t = {.samples = 0};
+
+	CHECK(!strstr(summary(&t), "are complete"));
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	RUN(the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent);
+	RUN(nothing_is_said_of_stacks_where_there_are_none);
+	unlink(path);
+	return tap_end();
+}
