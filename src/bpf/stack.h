@@ -200,7 +200,7 @@ static __always_inline uint64_t finish_stack(
 	*head = (struct bpf_stack){.user_depth = native_depth,
 		.kernel_depth = kernel_depth,
 		.python_depth = python_depth,
-		.walk_end = walker_end(&b->walker),
+		.walk_end = b->walker.walk.end,
 		.python_incomplete = !b->python.complete,
 		.space = b->walker.generation};
 	return words + 2 * python_depth;

@@ -189,7 +189,7 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 {
 	const struct bpf_space *space = bpf_map_lookup_elem(&spaces, &pid);
 
-	k->walk.end = 0;
+	k->walk.end = WALK_DEPTH; /* unless a step says otherwise */
 	k->walk.entry = 0;
 	k->walk.signal_frames = 0;
 	k->walk.mapping.start = 0;
@@ -212,9 +212,4 @@ static __always_inline uint64_t walker_depth(const struct walker *k)
 
 	asm volatile("" : "+r"(depth));
 	return depth > WALK_FRAMES_MAX ? WALK_FRAMES_MAX : depth;
-}
-
-static __always_inline uint32_t walker_end(const struct walker *k)
-{
-	return k->walk.end ? k->walk.end : WALK_DEPTH;
 }
