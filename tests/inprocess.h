@@ -118,6 +118,7 @@ static inline bool inprocess_begin(struct inprocess *p)
 	library.ring = ring_at(memory, INPROCESS_SLOTS);
 	library.ring.control->slots = INPROCESS_SLOTS;
 	library.walk = true;
+	library.pid = getpid();
 	ring_reader_init(&p->reader, memory, INPROCESS_SLOTS);
 	inprocess_tell(p);
 	inprocess_settle();

@@ -119,10 +119,14 @@ void buffer_completed(
 		__atomic_store_n(&pool.next[number], head, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(
 		&pool.completed, &head, number, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-	if (__atomic_exchange_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST)) {
-		__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
-		futex_wake(&library.ring.control->wake);
-	}
+	if (__atomic_exchange_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST))
+		collector_wake();
+}
+
+void collector_wake(void)
+{
+	__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&library.ring.control->wake);
 }
 
 void collector_sleep(uint64_t timeout_ns)

@@ -223,8 +223,7 @@ void collector_finish(void)
 	uint64_t deadline_ns = now_ns() + FINISH_NS;
 
 	__atomic_store_n(&library.finish, 1, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&library.ring.control->wake);
+	collector_wake();
 	while (!__atomic_load_n(&library.finished, __ATOMIC_SEQ_CST) && now_ns() < deadline_ns)
 		futex_wait(&library.finished, 0, deadline_ns - now_ns());
 }

@@ -20,7 +20,7 @@
  *
  * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal;
  * it allocates with mmap only; and on the launch path (launch.c, stacks_tell, buffer_requested) it
- * does not even that, nor lock, nor call the kernel.
+ * does not even that, nor lock, nor (but for a call or two at a thread's first launch) call the kernel.
  */
 #pragma once
 
@@ -141,6 +141,7 @@ void buffer_completed(
 void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size));
 /* Our thread sleeps until buffers fill up, somebody wakes it, or timeout_ns have passed. */
 void collector_sleep(uint64_t timeout_ns);
+void collector_wake(void);
 
 /* Switches the kinds of activity records we want on: 0 or CUPTI's result. */
 int enable_records(void);

@@ -4,7 +4,7 @@
  *
  *	thread                          our thread
  *	free -> CLAIMED, sp, tls
- *	        ASKED                -> finds the mapping that holds sp; it counts as this thread's stack
+ *	        ASKED, wakes it      -> finds the mapping that holds sp; it counts as this thread's stack
  *	                                when it also holds the thread's control block (glibc puts that at
  *	                                the top of every thread's stack) or is the main thread's [stack]
  *	                                (which grows: the kernel keeps other mappings 128 MB away, see
@@ -79,6 +79,7 @@ static void ask(uintptr_t sp)
 		q->rounds = 0;
 		__atomic_store_n(&q->state, QUESTION_ASKED, __ATOMIC_RELEASE);
 		self.asked = (uint16_t)(i + 1);
+		collector_wake();
 		return;
 	}
 }

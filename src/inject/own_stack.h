@@ -3,7 +3,8 @@
  * Where the stack of the present thread ends. Our own thread finds out in /proc/self/maps; until then, and on other
  * stacks (coroutines, fibers, signal stacks), nothing is known.
  *
- * Asked from any thread of the program: no locks to wait for, no allocation, no system call.
+ * Asked from any thread of the program: no locks to wait for, no allocation, and one system call in each thread's
+ * life, which wakes ours.
  */
 #pragma once
 

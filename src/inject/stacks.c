@@ -224,7 +224,7 @@ bool stacks_tell(const void *frame, struct wire_launch *launch)
 	struct chain_kind kind;
 	struct unwound u;
 
-	if (!end || !__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE))
+	if (library.marker && (!end || !__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE)))
 		return false;
 	kind.epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
 	unwind_stack((uintptr_t)frame, end, &u);

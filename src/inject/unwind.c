@@ -21,9 +21,11 @@
  */
 #include "inject/unwind.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "inject/library.h"
 #include "inject/space.h"
@@ -53,7 +55,7 @@ struct home {
 	const struct walk_python_stack *python;
 	uint32_t loop; /* the next one of Python's entries */
 	uint32_t turn; /* as in rules */
-	uintptr_t start, end; /* of the stack */
+	uintptr_t start, end; /* of the stack; end 0: not known */
 };
 
 static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
@@ -75,10 +77,23 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 	return words;
 }
 
+/* What may not be there at all is read by the kernel. */
+static bool read_carefully(uint64_t address, uint64_t *ret)
+{
+	struct iovec here = {ret, sizeof(*ret)}, there = {(void *)(uintptr_t)address, sizeof(*ret)};
+	int before = errno;
+	bool read = process_vm_readv(library.pid, &here, 1, &there, 1, 0) == sizeof(*ret);
+
+	errno = before;
+	return read;
+}
+
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	const struct home *h = (const struct home *)w;
 
+	if (!h->end)
+		return read_carefully(address, ret);
 	if (address < h->start || address > h->end - sizeof(*ret))
 		return false;
 	memcpy(ret, (const void *)(uintptr_t)address, sizeof(*ret));
@@ -289,9 +304,9 @@ static uint32_t simple_steps(struct home *h, uint64_t *frames, uint32_t room)
 }
 
 /* Before Python 3.11 loops are known by their code. */
-static bool may_be_simple(const struct walk *w)
+static bool may_be_simple(const struct home *h)
 {
-	return !w->exact && (w->entry || !w->loops[0].end);
+	return h->end && !h->walk.exact && (h->walk.entry || !h->walk.loops[0].end);
 }
 
 static void walk_native_frames(struct home *h, struct unwound *ret)
@@ -302,7 +317,7 @@ static void walk_native_frames(struct home *h, struct unwound *ret)
 	next_loop(h);
 	h->walk.end = WALK_DEPTH;
 	while (go_on && depth < WALK_FRAMES_MAX) {
-		if (may_be_simple(&h->walk))
+		if (may_be_simple(h))
 			depth += simple_steps(h, ret->words + depth, WALK_FRAMES_MAX - depth);
 		if (depth < WALK_FRAMES_MAX)
 			go_on = step(h, &ret->words[depth++]);

@@ -4,7 +4,8 @@
  *
  * It reads no memory but the unwind tables, the thread's own stack between that frame and the stack's end, and
  * (from an interpreter whose layout the recorder has checked in this process) the present thread's Python
- * frames, which cannot go while the thread is in a call. No locks, no allocation, no system call.
+ * frames, which cannot go while the thread is in a call. No locks, no allocation, and no system call, unless the
+ * stack's end is not known: then the kernel is asked for each word of it.
  */
 #pragma once
 
@@ -28,5 +29,5 @@ static inline uint32_t unwound_words(const struct unwound *u)
 }
 
 /* The stack from the caller of the function with this frame (__builtin_frame_address) outwards, in the stack that ends
- * at `end`. */
+ * at `end` (0: it is not known where). */
 void unwind_stack(uintptr_t frame, uintptr_t end, struct unwound *ret);

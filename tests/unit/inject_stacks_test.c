@@ -228,6 +228,7 @@ static void a_stack_that_is_not_the_threads_own_is_left_alone(void)
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
 	stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
 
+	library.marker = any_marker;
 	getcontext(&elsewhere);
 	elsewhere.uc_stack = alternate;
 	elsewhere.uc_link = &outside;
@@ -238,6 +239,19 @@ static void a_stack_that_is_not_the_threads_own_is_left_alone(void)
 	raise(SIGUSR1);
 	CHECK(!in_signal.told);
 	CHECK(!take_told().launch.type);
+	library.marker = NULL;
+}
+
+static void without_a_marker_it_is_read_by_the_kernel(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+	struct told t;
+
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
+	raise(SIGUSR1);
+	t = take_told();
+	CHECK(in_signal.told && t.stack.walk_end == WALK_COMPLETE);
+	CHECK(is_told_as(t.words, t.stack.user_depth, &in_signal));
 }
 
 /* ---- threads ---- */
@@ -386,6 +400,7 @@ int main(void)
 	RUN(without_a_marker_it_is_told_as_far_as_it_goes);
 	RUN(a_signal_frame_is_passed_as_libgcc_passes_it);
 	RUN(a_stack_that_is_not_the_threads_own_is_left_alone);
+	RUN(without_a_marker_it_is_read_by_the_kernel);
 	RUN(threads_are_told_apart_while_everything_changes);
 	RUN(whatever_is_in_the_tables_nothing_is_read_but_the_stack);
 	return tap_end();
