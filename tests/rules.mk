@@ -49,6 +49,12 @@ tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 check: all tests check-style
 	XPUPROF_BUILD=$(abspath $(B)) prove --timer $(UNIT_TESTS) $(CLI_TESTS)
 
+# Python's stacks in the interpreters of other Debian releases and in free-threaded ones too.
+.PHONY: check-pythons
+check-pythons: all tests
+	XPUPROF_BUILD=$(abspath $(B)) tests/python/fetch
+	XPUPROF_BUILD=$(abspath $(B)) prove -v tests/cli/python.t
+
 check-style:
 	tools/check-includes
 
