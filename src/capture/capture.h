@@ -19,6 +19,7 @@
 #include "profile/tasks.h"
 
 struct capture;
+struct kept_files;
 
 struct capture_options {
 	unsigned int sample_hz; /* 0: no timer samples */
@@ -51,6 +52,9 @@ int capture_drain(struct capture *c, bool *ret_busy);
 /* No new samples or launches from now on; what is in the rings is still to be drained. */
 int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
+
+/* The files of the profile's modules, for symbolization; good until capture_close. */
+const struct kept_files *capture_kept_files(const struct capture *c);
 
 /* The profile's stack (0: it has no frames, or makes no sense, which is counted) for one that was walked inside a
  * process we know or that lives, up to the latest drain. See gpu_stack_taker. */

@@ -11,12 +11,15 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "capture/keep.h"
 #include "elf/elf_file.h"
+#include "elf/kept_files.h"
 #include "elf/vdso.h"
 
 struct modules {
 	struct profile_writer *w;
 	char *own_library;
+	struct kept_files *kept;
 	struct interner *keys; /* id - 1 is the index */
 	struct vec(struct module) all;
 };
@@ -28,9 +31,10 @@ int modules_new(struct modules **ret, struct profile_writer *w, const char *own_
 	if (!m)
 		return error_errno(-ENOMEM, "cannot keep modules");
 	m->w = w;
+	m->kept = kept_files_new();
 	if (own_library)
 		m->own_library = strdup(own_library);
-	if ((own_library && !m->own_library) || interner_new(&m->keys) < 0) {
+	if ((own_library && !m->own_library) || !m->kept || interner_new(&m->keys) < 0) {
 		modules_free(m);
 		return error_errno(-ENOMEM, "cannot keep modules");
 	}
@@ -46,6 +50,7 @@ void modules_free(struct modules *m)
 		free(module->path);
 	vec_release(&m->all);
 	interner_free(m->keys);
+	kept_files_free(m->kept);
 	free(m->own_library);
 	free(m);
 }
@@ -60,13 +65,15 @@ static bool begins_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous.
- */
-static enum profile_module_kind kind_of(const char *path)
+/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous,
+ * but for a memfd with an ELF file in it. */
+static enum profile_module_kind kind_of(
+	const char *path, uint32_t pid, const struct mapped_file *f)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MODULE_VDSO;
-	if (path[0] != '/' || begins_with(path, "//anon") || begins_with(path, "/memfd:") ||
+	if (path[0] != '/' || begins_with(path, "//anon") ||
+		(begins_with(path, "/memfd:") && !keep_is_elf(pid, f)) ||
 		begins_with(path, "/SYSV") || begins_with(path, "/dev/zero"))
 		return MODULE_ANON;
 	return MODULE_FILE;
@@ -169,7 +176,7 @@ static void make_key(struct buf *key, const char *path, enum profile_module_kind
 int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
 	uint32_t *ret_index)
 {
-	enum profile_module_kind kind = kind_of(path);
+	enum profile_module_kind kind = kind_of(path, pid, f);
 	struct buf key = BUF_INIT;
 	char anonymous[32];
 	int error, added = 0;
@@ -187,6 +194,8 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 		error = new_module(m, pid, path, kind, f);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
+	m->all.items[id - 1].pid = pid;
+	m->all.items[id - 1].mapped = *f;
 	*ret_index = id - 1;
 	return 0;
 }
@@ -205,9 +214,15 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 			error = profile_add_module(m->w, &entry, &module->profile_id);
 		if (error)
 			return error;
+		keep_module(m->kept, module);
 	}
 	*ret_id = module->profile_id;
 	return 0;
+}
+
+const struct kept_files *modules_kept(const struct modules *m)
+{
+	return m->kept;
 }
 
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f)

@@ -31,9 +31,12 @@ struct module {
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
 	char *path;
+	uint32_t pid; /* that mapped it last, */
+	struct mapped_file mapped; /* and how */
 };
 
 struct modules;
+struct kept_files;
 
 /* `own_library` (may be NULL) is the path of the injected library. */
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library);
@@ -46,5 +49,7 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 const struct module *modules_at(const struct modules *m, uint32_t index);
 /* Its id in the profile: 0 or a writer's error. */
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id);
+/* The files of modules that are in the profile, kept open for their names. */
+const struct kept_files *modules_kept(const struct modules *m);
 /* What to subtract from an address in this mapping (profile_location.address). */
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f);
