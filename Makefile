@@ -3,6 +3,7 @@
 #	make                       everything that users run
 #	make check                 all tests (./test.sh installs what they need first)
 #	make check-kernels         the tests on other kernels, in virtual machines
+#	make check-pythons         Python stacks in other interpreters, which it fetches or builds (minutes)
 #	make fuzz FUZZ_SECONDS=30  each fuzzer of tests/fuzz/ for so long
 #	make install DESTDIR= PREFIX=
 #	make bench                 the benchmarks of bench/
@@ -63,7 +64,7 @@ $(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf i
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
-NEEDS_BPF := capture capture_changes programs uprobe marker_cost refusal
+NEEDS_BPF := capture capture_changes capture_stacks capture_spaces programs uprobe marker_cost refusal
 WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c
 

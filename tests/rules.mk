@@ -38,7 +38,7 @@ $(B)/tests/targets/%.o: tests/targets/%.c $(B)/built-with
 
 # As hard to unwind as real programs are.
 $(B)/tests/targets/unwind_target.o: COMMON += -fomit-frame-pointer
-$(B)/obj/tests/unit/unwind_truth_test.o: COMMON += $(if $(LIBDW),-DHAVE_LIBDW)
+$(B)/obj/tests/unit/unwind_truth_test.o $(B)/obj/tests/unit/unwind_libraries_test.o: COMMON += $(if $(LIBDW),-DHAVE_LIBDW)
 
 # Real CUDA headers, where there are some, for the one test that compares ours with them.
 CUDA_INCLUDE := $(or $(CUDA_HOME),/usr/local/cuda)/include
@@ -48,6 +48,12 @@ tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 
 check: all tests check-style
 	XPUPROF_BUILD=$(abspath $(B)) prove --timer $(UNIT_TESTS) $(CLI_TESTS)
+
+# Python's stacks in the interpreters of other Debian releases and in free-threaded ones too.
+.PHONY: check-pythons
+check-pythons: all tests
+	XPUPROF_BUILD=$(abspath $(B)) tests/python/fetch
+	XPUPROF_BUILD=$(abspath $(B)) prove -v tests/cli/python.t
 
 check-style:
 	tools/check-includes

@@ -199,10 +199,6 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->generation = space ? space->generation : 0;
 	k->depth = 0;
 	k->window_size = 0;
-	if (!space) { /* all its code keeps frame pointers, as far as we know */
-		k->walk.mapping.end = ~0ull;
-		k->walk.mapping.kind = WALK_MAPPING_FRAME_POINTERS;
-	}
 }
 
 /* How many frames were found; never more than fit, as the verifier can see. */

@@ -63,15 +63,15 @@ void capture_close(struct capture *c)
 {
 }
 
-int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
-	uint32_t *ret_incomplete)
+int capture_prepare(struct capture *c, uint32_t pid)
 {
 	return not_built();
 }
 
-const struct kept_files *capture_kept_files(const struct capture *c)
+int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
 {
-	return NULL;
+	return not_built();
 }
 
 int capture_check(void)

@@ -7,6 +7,8 @@
  *	3. take samples and launches up to the snapshot, the earlier first, and before each one
  *	   apply the changes up to its time
  *	4. apply the changes from before the snapshot that are left
+ *	5. see which unwind tables are ready, walk the stacks that waited for them, and tell the
+ *	   walkers of both and of the changes
  *
  * A change is in its buffer before any code runs that depends on it. So what 1 finds needs nothing
  * that 2 does not find, and every address is looked up in the mappings of its moment, in whatever
@@ -31,77 +33,6 @@
 #define BUSY_BYTES ((size_t)256 << 10)
 
 /* ------------------------------------------------------------------ samples and launches */
-
-/* The process a stack was taken in. One that no event told of is older than the recording, or its
- * event was lost: what /proc says is the best there is. */
-static int process_of(struct capture *c, uint32_t pid, struct process **ret)
-{
-	struct process *process = processes_find(c->processes, pid);
-	int error = 0;
-
-	if (!process) {
-		process = processes_get(c->processes, pid);
-		if (!process)
-			return error_errno(-ENOMEM, "cannot keep process %u", pid);
-		error = processes_read_maps(c->processes, process, clock_now_ns());
-	}
-	if (!error)
-		*ret = process;
-	return error;
-}
-
-static int count_python(struct capture *c, const struct stack_result *result)
-{
-	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
-
-	return error ? error
-		     : profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
-}
-
-static int intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack,
-	uint32_t *ret_incomplete)
-{
-	struct process *process = NULL;
-	struct stack_place place = {.pid = pid};
-	struct stack_result result;
-	int error = raw->user_depth || raw->python_depth ? process_of(c, pid, &process) : 0;
-
-	/* In the middle of exec the registers are still those of a program that is gone. */
-	if (!error && process && process->exec_begun)
-		raw->user_depth = raw->python_depth = 0;
-	place.process = process;
-	place.space = process ? process->space : NULL;
-	if (!error)
-		error = stacks_intern(c->stacks, &place, raw, &result);
-	/* What no event has told, but /proc; it may be as old as the latest drain. */
-	if (!error && process && process->space->replaced != process->replaced_told)
-		error = capture_tell_code_change(c, process, c->drained_ns);
-	if (!error)
-		error = count_python(c, &result);
-	if (error)
-		return error;
-	*ret_stack = result.stack;
-	*ret_incomplete = result.incomplete;
-	return 0;
-}
-
-int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
-	uint32_t *ret_incomplete)
-{
-	struct raw_stack raw = {.user = stack->user,
-		.user_depth = stack->user_depth,
-		.python = stack->python,
-		.python_depth = stack->python_depth,
-		.walk_end = stack->walk_end,
-		.launch = true};
-
-	if (raw.user_depth > WALK_FRAMES_MAX || raw.python_depth > WALK_PYTHON_FRAMES_MAX ||
-		stack->walk_end >= WALK_ENDS) {
-		*ret_stack = *ret_incomplete = 0;
-		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
-	}
-	return intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
-}
 
 /* What the parts of a stack take, in bytes; SIZE_MAX: no stack looks like this. */
 static size_t stack_size(const struct bpf_stack *s)
@@ -151,18 +82,13 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 	struct profile_sample sample = {
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	char comm[BPF_COMM_SIZE + 1] = {0};
-	uint32_t incomplete = 0;
 	int error;
 
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
 		return profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, 1);
 	memcpy(comm, e->comm, sizeof(e->comm));
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
-	if (!error)
-		error = intern(c, e->pid, &raw, &sample.stack, &incomplete);
-	if (!error)
-		error = profile_count_incomplete(c->w, incomplete);
-	return error ? error : profile_write_sample(c->w, &sample);
+	return error ? error : capture_take_sample(c, e->pid, &raw, &sample);
 }
 
 /* The arguments of the marker come from the profiled program, which may call it with anything. */
@@ -187,7 +113,7 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	raw.launch = true;
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	if (!error)
-		error = intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
+		error = capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
 	return error ? error : c->sink.launch(c->sink.context, &launch);
 }
 
@@ -260,6 +186,12 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	if (!error)
 		error = capture_apply_until(c, snapshot_ns);
 	if (!error)
+		error = capture_take_tables(c);
+	if (!error)
+		error = capture_walk_pending(c);
+	if (!error)
+		error = capture_publish(c);
+	if (!error)
 		error = count_losses(c);
 	if (!error)
 		*ret_busy = waiting >= BUSY_BYTES;
@@ -287,6 +219,8 @@ static int open_poll(struct capture *c)
 	if (c->poll_fd < 0)
 		return error_errno(-errno, "cannot wait for events");
 	error = programs_each_fd(c->programs, add_poll_fd, c);
+	if (!error)
+		error = add_poll_fd(c, unwind_tables_fd(c->tables));
 	return error ? error : perf_maps_each_fd(c->perf_maps, add_poll_fd, c);
 }
 
@@ -302,12 +236,16 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	if (!error)
 		error = perf_maps_open(&c->perf_maps);
 	if (!error)
-		error = modules_new(&c->modules, c->w, options->library);
+		error = capture_open_tables(c);
+	if (!error)
+		error = modules_new(&c->modules, c->w, options->library, c->tables);
 	if (!error)
 		error = processes_new(&c->processes, c->modules);
 	if (!error)
 		error = stacks_new(&c->stacks, c->w, c->modules, c->processes,
-			(struct python_namer){0});
+			(struct python_namer){.line = capture_name_python});
+	if (!error)
+		error = capture_open_spaces(c);
 	return error ? error : open_poll(c);
 }
 
@@ -320,6 +258,7 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	if (!c)
 		return error_errno(-ENOMEM, "cannot record CPU stacks");
 	c->whole_system = options->whole_system;
+	c->walks = options->sample_hz || options->launches;
 	c->w = w;
 	c->tasks = tasks;
 	c->sink = sink;
@@ -333,11 +272,6 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	return 0;
 }
 
-const struct kept_files *capture_kept_files(const struct capture *c)
-{
-	return modules_kept(c->modules);
-}
-
 void capture_close(struct capture *c)
 {
 	if (!c)
@@ -345,9 +279,12 @@ void capture_close(struct capture *c)
 	if (c->poll_fd >= 0)
 		close(c->poll_fd);
 	changes_release(&c->changes);
+	pending_release(&c->pending);
 	stacks_free(c->stacks);
+	spaces_free(c->spaces);
 	processes_free(c->processes);
 	modules_free(c->modules);
+	unwind_tables_free(c->tables); /* its threads make chunks by the programs */
 	perf_maps_close(c->perf_maps);
 	programs_close(c->programs);
 	vec_release(&c->ended);
@@ -424,18 +361,21 @@ static int read_process(void *context, uint32_t pid)
 {
 	struct process *process;
 
-	return process_of(context, pid, &process);
+	return capture_process(context, pid, &process);
 }
 
 int capture_start(struct capture *c)
 {
 	int error = c->whole_system ? running_each(read_process, c) : 0;
 
+	if (!error)
+		error = capture_publish(c);
 	return error ? error : programs_start(c->programs);
 }
 
 int capture_stop(struct capture *c)
 {
+	c->stopped = true;
 	return programs_stop(c->programs);
 }
 

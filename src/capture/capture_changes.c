@@ -31,6 +31,8 @@ static int apply_exit(struct capture *c, uint32_t pid)
 	int error = note_end(c, pid);
 
 	processes_exit(c->processes, pid);
+	if (!error)
+		error = spaces_forget(c->spaces, pid, clock_now_ns());
 	return error ? error : tasks_exit(c->tasks, pid);
 }
 

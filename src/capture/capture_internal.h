@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What capture.c (samples, launches, the session) and capture_changes.c (changes to processes) share. */
+/*
+ * What the parts of the CPU side share: capture.c (the session, a drain), capture_changes.c (changes to processes),
+ * capture_stacks.c (from a stack as it was taken to one of the profile) and capture_spaces.c (what walkers are told).
+ */
 #pragma once
 
 #include "base/vec.h"
 #include "capture/capture.h"
 #include "capture/changes.h"
 #include "capture/modules.h"
+#include "capture/pending.h"
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
 #include "capture/programs.h"
+#include "capture/spaces.h"
 #include "capture/stacks.h"
+#include "unwind/tables.h"
 
 /* A process that is gone and had mapped a watched file. */
 struct ended_process {
@@ -19,6 +25,8 @@ struct ended_process {
 
 struct capture {
 	bool whole_system;
+	bool walks;   /* there are stacks to take */
+	bool stopped; /* nothing new will come */
 	enum launch_marker marker;
 	struct profile_writer *w;
 	struct tasks *tasks;
@@ -28,6 +36,14 @@ struct capture {
 	struct modules *modules;
 	struct processes *processes;
 	struct stacks *stacks;
+	struct unwind_tables *tables;
+	struct spaces *spaces;
+	struct pending pending;
+	uint32_t chunks; /* of the tables' words, how many were told */
+	struct unwind_totals table_totals; /* what of these is in the profile */
+	bool tables_evicted;               /* by the latest of these */
+	uint64_t spaces_failed;            /* in the profile as well */
+	uint64_t waited_ns;                /* for tables, in the course of the recording */
 	struct changes changes;
 	struct bpf_losses counted; /* what of the kernel's counts is in the profile */
 	struct vec(struct ended_process) ended;
@@ -43,3 +59,24 @@ int capture_apply_until(struct capture *c, uint64_t until_ns);
 int capture_count_lost_changes(struct capture *c, uint64_t lost);
 /* Tells the sink that code was mapped, and whether over other code. */
 int capture_tell_code_change(struct capture *c, struct process *process, uint64_t time_ns);
+
+/* The process a stack was taken in. */
+int capture_process(struct capture *c, uint32_t pid, struct process **ret);
+/* The profile's stack for one of a launch, which may wait for tables. */
+int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack,
+	uint32_t *ret_incomplete);
+/* Writes a sample with its stack, now or when its tables are ready. */
+int capture_take_sample(struct capture *c, uint32_t pid, struct raw_stack *raw,
+	const struct profile_sample *sample);
+/* Writes samples that waited for tables: those that need not, or may not, wait longer. */
+int capture_walk_pending(struct capture *c);
+
+int capture_open_tables(struct capture *c);
+int capture_open_spaces(struct capture *c);
+/* Takes in which tables are ready, or are not any more. */
+int capture_take_tables(struct capture *c);
+/* Tells walkers what has changed since the last time. */
+int capture_publish(struct capture *c);
+/* A python_namer. */
+int capture_name_python(void *context, struct process *process, const struct walk_python_frame *frame,
+	struct python_line *ret);

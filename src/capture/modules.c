@@ -11,30 +11,38 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
-#include "capture/keep.h"
 #include "elf/elf_file.h"
-#include "elf/kept_files.h"
 #include "elf/vdso.h"
+
+#define NO_MODULE UINT32_MAX
 
 struct modules {
 	struct profile_writer *w;
+	struct unwind_tables *tables; /* NULL: nobody walks */
 	char *own_library;
-	struct kept_files *kept;
-	struct interner *keys; /* id - 1 is the index */
+	struct interner *keys;
+	struct vec(uint32_t) by_key; /* a key's id - 1 -> index, or NO_MODULE */
 	struct vec(struct module) all;
 };
 
-int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library)
+static void release_module(struct module *module)
+{
+	free(module->path);
+	vec_release(&module->code);
+}
+
+int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
+	struct unwind_tables *tables)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return error_errno(-ENOMEM, "cannot keep modules");
 	m->w = w;
-	m->kept = kept_files_new();
+	m->tables = tables;
 	if (own_library)
 		m->own_library = strdup(own_library);
-	if ((own_library && !m->own_library) || !m->kept || interner_new(&m->keys) < 0) {
+	if ((own_library && !m->own_library) || interner_new(&m->keys) < 0) {
 		modules_free(m);
 		return error_errno(-ENOMEM, "cannot keep modules");
 	}
@@ -47,10 +55,10 @@ void modules_free(struct modules *m)
 	if (!m)
 		return;
 	vec_foreach (module, &m->all)
-		free(module->path);
+		release_module(module);
 	vec_release(&m->all);
+	vec_release(&m->by_key);
 	interner_free(m->keys);
-	kept_files_free(m->kept);
 	free(m->own_library);
 	free(m);
 }
@@ -65,15 +73,13 @@ static bool begins_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous,
- * but for a memfd with an ELF file in it. */
-static enum profile_module_kind kind_of(
-	const char *path, uint32_t pid, const struct mapped_file *f)
+/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous.
+ */
+static enum profile_module_kind kind_of(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MODULE_VDSO;
-	if (path[0] != '/' || begins_with(path, "//anon") ||
-		(begins_with(path, "/memfd:") && !keep_is_elf(pid, f)) ||
+	if (path[0] != '/' || begins_with(path, "//anon") || begins_with(path, "/memfd:") ||
 		begins_with(path, "/SYSV") || begins_with(path, "/dev/zero"))
 		return MODULE_ANON;
 	return MODULE_FILE;
@@ -96,63 +102,136 @@ static bool same_file(const char *path, const struct mapped_file *f)
 	return !stat(path, &st) && st.st_ino == f->inode && st.st_dev == f->device;
 }
 
-/*
- * The build id out of the file, for kernels that do not send it (before 5.12) or could not read it.
- * Only a file with the right inode is asked: under the mapping itself, as the process sees it, or
- * as we do.
- */
-static void read_build_id(struct module *module, uint32_t pid, const struct mapped_file *f)
+static bool has_build_id(struct elf_file *elf, const uint8_t *id, size_t size)
 {
-	struct buf path = BUF_INIT;
+	uint8_t its[ELF_BUILD_ID_MAX];
+
+	return size && elf_file_build_id(elf, its) == size && !memcmp(its, id, size);
+}
+
+/* Opens the file at `path` when it is the one that is mapped. */
+static struct elf_file *open_if_same(const char *path, const struct mapped_file *f)
+{
 	struct elf_file *elf = NULL;
 
-	buf_printf(&path, "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)f->start,
-		(unsigned long long)f->end);
-	if (!same_file(buf_text(&path), f)) {
-		buf_reset(&path);
-		buf_printf(&path, "/proc/%u/root%s", pid, module->path);
-	}
-	if (!same_file(buf_text(&path), f)) {
-		buf_reset(&path);
-		buf_puts(&path, module->path);
-	}
-	if (!path.failed && same_file(buf_text(&path), f) && !elf_file_open(&elf, buf_text(&path)))
-		module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
+	if (f->inode && !same_file(path, f))
+		return NULL;
+	if (elf_file_open(&elf, path))
+		return NULL;
+	if (f->build_id_size ? has_build_id(elf, f->build_id, f->build_id_size) : f->inode != 0)
+		return elf;
 	elf_file_close(elf);
-	buf_release(&path);
+	return NULL;
+}
+
+/* The file of a mapping: under the mapping itself (when `f` has one), as the process sees it, or as we do. *at
+ * becomes where it was found. NULL: nowhere. */
+static struct elf_file *open_mapped(
+	const char *path, uint32_t pid, const struct mapped_file *f, struct buf *at)
+{
+	struct elf_file *elf = NULL;
+
+	for (int place = 0; !elf && place < 3; place++) {
+		buf_reset(at);
+		if (place == 0)
+			buf_printf(at, "/proc/%u/map_files/%llx-%llx", pid,
+				(unsigned long long)f->start, (unsigned long long)f->end);
+		else if (place == 1)
+			buf_printf(at, "/proc/%u/root%s", pid, path);
+		else
+			buf_puts(at, path);
+		if (!at->failed && (place || f->end))
+			elf = open_if_same(buf_text(at), f);
+	}
+	return elf;
+}
+
+static int note_code(struct module *module, struct elf_file *elf)
+{
+	struct elf_code code;
+
+	for (size_t n = 0; elf_file_code_at(elf, n, &code); n++)
+		if (vec_push(&module->code, code) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* What the file says of itself. */
+static int inspect(struct modules *m, struct module *module, struct elf_file *elf)
+{
+	module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
+	if (!m->tables)
+		return 0;
+	/* One that cannot be looked into is taken for one of the many that are none. */
+	if (python_file_inspect(elf, &module->python))
+		module->python = (struct python_file){0};
+	return note_code(module, elf);
+}
+
+static int ask_for_table(struct modules *m, struct module *module, const char *path)
+{
+	return m->tables ? unwind_tables_request(m->tables, path, module->build_id,
+				   module->build_id_size, &module->table)
+			 : 0;
 }
 
 /* Every 64-bit process has the vdso that we have. */
-static void read_vdso_build_id(struct module *module)
+static int inspect_vdso(struct modules *m, struct module *module)
 {
 	struct elf_file *elf = NULL;
+	int error = 0;
 
-	if (!vdso_open(&elf))
-		module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
+	if (vdso_open(&elf))
+		return 0;
+	module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
+	if (m->tables) {
+		error = note_code(module, elf);
+		if (!error)
+			error = unwind_tables_request_vdso(m->tables, &module->table);
+	}
 	elf_file_close(elf);
+	return error;
 }
 
-static int new_module(struct modules *m, uint32_t pid, const char *path,
-	enum profile_module_kind kind, const struct mapped_file *f)
-{
-	struct module module = {.kind = kind, .path = strdup(path)};
+/* A mapping and its file, `elf`, which was found at `at` (NULL: nowhere). */
+struct found {
+	uint32_t pid;
+	const char *path;
+	enum profile_module_kind kind;
+	const struct mapped_file *f;
+	struct elf_file *elf;
+	struct buf at;
+};
 
-	if (!module.path)
-		return -ENOMEM;
-	if (kind == MODULE_FILE) {
-		module.instrument = is_instrument(m, path);
-		module.build_id_size = f->build_id_size;
-		memcpy(module.build_id, f->build_id, sizeof(module.build_id));
-		if (!f->build_id_size && f->inode)
-			read_build_id(&module, pid, f);
-	} else if (kind == MODULE_VDSO && vdso_is_64bit(f->start)) {
-		read_vdso_build_id(&module);
-	}
-	if (vec_push(&m->all, module) < 0) {
-		free(module.path);
-		return -ENOMEM;
-	}
-	return 0;
+static int describe(struct modules *m, const struct found *found, struct module *module)
+{
+	int error;
+
+	if (found->kind == MODULE_VDSO && vdso_is_64bit(found->f->start))
+		return inspect_vdso(m, module);
+	if (found->kind != MODULE_FILE)
+		return 0;
+	module->instrument = is_instrument(m, found->path);
+	module->build_id_size = found->f->build_id_size;
+	memcpy(module->build_id, found->f->build_id, sizeof(module->build_id));
+	if (!found->elf)
+		return 0;
+	error = inspect(m, module, found->elf);
+	return error ? error : ask_for_table(m, module, buf_text(&found->at));
+}
+
+static int new_module(struct modules *m, const struct found *found, uint32_t *ret_index)
+{
+	struct module module = {.kind = found->kind, .path = strdup(found->path)};
+	int error = module.path ? describe(m, found, &module) : -ENOMEM;
+
+	if (!error && vec_push(&m->all, module) < 0)
+		error = -ENOMEM;
+	if (error)
+		release_module(&module);
+	else
+		*ret_index = (uint32_t)m->all.count - 1;
+	return error;
 }
 
 /* What makes a module another one: name, NUL, and the build id or the inode, or the kind of vdso.
@@ -173,38 +252,96 @@ static void make_key(struct buf *key, const char *path, enum profile_module_kind
 	buf_append(key, &f->inode, sizeof(f->inode));
 }
 
+/* The place for the index that a key stands for: good until the next key. */
+static int place_of(struct modules *m, const char *path, enum profile_module_kind kind,
+	const struct mapped_file *f, uint32_t **ret)
+{
+	struct buf key = BUF_INIT;
+	int error, added = 0;
+	uint32_t id = 0;
+
+	make_key(&key, path, kind, f);
+	error = key.failed ? -ENOMEM : interner_add(m->keys, key.data, key.size, &id, &added);
+	buf_release(&key);
+	while (!error && m->by_key.count < id)
+		error = vec_push(&m->by_key, NO_MODULE);
+	if (!error)
+		*ret = &m->by_key.items[id - 1];
+	return error;
+}
+
+/* A module that was known by its inode alone is the same as that with its build id. */
+static int find_by_build_id(struct modules *m, const struct found *found, uint32_t *ret_index)
+{
+	struct mapped_file f = *found->f;
+	uint32_t *place, index;
+	int error;
+
+	f.build_id_size = found->elf ? (uint8_t)elf_file_build_id(found->elf, f.build_id) : 0;
+	if (!f.build_id_size)
+		return new_module(m, found, ret_index);
+	error = place_of(m, found->path, found->kind, &f, &place);
+	if (error)
+		return error;
+	if (*place == NO_MODULE) {
+		error = new_module(m, found, &index);
+		if (error)
+			return error;
+		*place = index;
+	}
+	*ret_index = *place;
+	return 0;
+}
+
+static int find_or_new(struct modules *m, uint32_t pid, const char *path,
+	enum profile_module_kind kind, const struct mapped_file *f, uint32_t *ret_index)
+{
+	struct found found = {.pid = pid, .path = path, .kind = kind, .f = f, .at = BUF_INIT};
+	int error;
+
+	if (kind == MODULE_FILE)
+		found.elf = open_mapped(path, pid, f, &found.at);
+	error = f->build_id_size ? new_module(m, &found, ret_index)
+				 : find_by_build_id(m, &found, ret_index);
+	elf_file_close(found.elf);
+	buf_release(&found.at);
+	return error;
+}
+
 int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
 	uint32_t *ret_index)
 {
-	enum profile_module_kind kind = kind_of(path, pid, f);
-	struct buf key = BUF_INIT;
+	enum profile_module_kind kind = kind_of(path);
+	uint32_t *place, index;
 	char anonymous[32];
-	int error, added = 0;
-	uint32_t id = 0;
+	int error;
 
 	/* Code made at run time has meaning in its own process only. */
 	if (kind == MODULE_ANON) {
 		snprintf(anonymous, sizeof(anonymous), "[anon:%u]", pid);
 		path = anonymous;
 	}
-	make_key(&key, path, kind, f);
-	error = key.failed ? -ENOMEM : interner_add(m->keys, key.data, key.size, &id, &added);
-	buf_release(&key);
-	if (!error && added)
-		error = new_module(m, pid, path, kind, f);
+	error = place_of(m, path, kind, f, &place);
+	if (!error && *place != NO_MODULE) {
+		*ret_index = *place;
+		return 0;
+	}
+	if (!error)
+		error = find_or_new(m, pid, path, kind, f, &index);
+	if (!error)
+		error = place_of(m, path, kind, f, &place);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
-	m->all.items[id - 1].pid = pid;
-	m->all.items[id - 1].mapped = *f;
-	*ret_index = id - 1;
+	*ret_index = *place = index;
 	return 0;
 }
 
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 {
 	struct module *module = &m->all.items[index];
-	struct profile_module entry = {
-		.kind = module->kind, .build_id_size = module->build_id_size};
+	struct profile_module entry = {.kind = module->kind,
+		.build_id_size = module->build_id_size,
+		.flags = module->python.runtime ? MODULE_PYTHON : 0};
 	int error;
 
 	if (!module->profile_id) {
@@ -214,15 +351,9 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 			error = profile_add_module(m->w, &entry, &module->profile_id);
 		if (error)
 			return error;
-		keep_module(m->kept, module);
 	}
 	*ret_id = module->profile_id;
 	return 0;
-}
-
-const struct kept_files *modules_kept(const struct modules *m)
-{
-	return m->kept;
 }
 
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f)
@@ -235,4 +366,36 @@ uint64_t modules_mapping_base(const struct module *module, const struct mapped_f
 	default:
 		return 0;
 	}
+}
+
+bool modules_bias(const struct module *module, uint64_t start, uint64_t end, uint64_t base,
+	uint64_t *ret_bias)
+{
+	vec_foreach (code, &module->code) {
+		if (code->offset >= end - base || code->offset + code->size <= start - base)
+			continue;
+		*ret_bias = base + code->offset - code->vaddr;
+		return true;
+	}
+	return false;
+}
+
+int modules_want_table(struct modules *m, uint32_t index, uint32_t pid)
+{
+	struct module *module = &m->all.items[index];
+	struct mapped_file f = {.build_id_size = module->build_id_size};
+	struct buf at = BUF_INIT;
+	struct elf_file *elf;
+	uint32_t word;
+	int error = 0;
+
+	if (!module->table || unwind_tables_state(m->tables, module->table, &word) != UNWIND_EVICTED)
+		return 0;
+	memcpy(f.build_id, module->build_id, sizeof(f.build_id));
+	elf = open_mapped(module->path, pid, &f, &at);
+	if (elf)
+		error = ask_for_table(m, module, buf_text(&at));
+	elf_file_close(elf);
+	buf_release(&at);
+	return error;
 }

@@ -4,6 +4,12 @@
  * vDSO, and the nameless executable memory of each process. A module gets into the profile when its
  * first location does, not when it is mapped.
  *
+ * Mapping events tell a file by its build id, /proc/PID/maps by its inode; it is one module all the same.
+ *
+ * A file is opened once, when it is first mapped, if that can be done by a path that surely is the file: under the
+ * mapping itself, as the process sees it, or as we do, with the build id or inode that the mapping has. It then
+ * says where its code is, whether it is a Python interpreter, and its unwind table is asked for.
+ *
  * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
  * number of distinct files.
  */
@@ -11,7 +17,11 @@
 
 #include <stdbool.h>
 
+#include "base/vec.h"
+#include "elf/elf_file.h"
 #include "profile/writer.h"
+#include "python/interpreter.h"
+#include "unwind/tables.h"
 
 /* A mapping as perf or /proc/PID/maps tell it. */
 struct mapped_file {
@@ -31,15 +41,16 @@ struct module {
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
 	char *path;
-	uint32_t pid; /* that mapped it last, */
-	struct mapped_file mapped; /* and how */
+	uint32_t table; /* id in unwind/tables.h; 0: there is none */
+	struct vec(struct elf_code) code;
+	struct python_file python; /* `runtime` is 0 when it is no interpreter */
 };
 
 struct modules;
-struct kept_files;
 
-/* `own_library` (may be NULL) is the path of the injected library. */
-int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library);
+/* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: nobody walks. */
+int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
+	struct unwind_tables *tables);
 void modules_free(struct modules *m);
 /* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` the file is
  * asked. */
@@ -49,7 +60,11 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 const struct module *modules_at(const struct modules *m, uint32_t index);
 /* Its id in the profile: 0 or a writer's error. */
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id);
-/* The files of modules that are in the profile, kept open for their names. */
-const struct kept_files *modules_kept(const struct modules *m);
 /* What to subtract from an address in this mapping (profile_location.address). */
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f);
+/* What to subtract from an address of [start, end), whose base is `base`, to have the file's virtual address: false
+ * when none of its code is there. */
+bool modules_bias(const struct module *module, uint64_t start, uint64_t end, uint64_t base,
+	uint64_t *ret_bias);
+/* Asks once more for a table that had to make room; `pid` has the module mapped, if it still lives. */
+int modules_want_table(struct modules *m, uint32_t index, uint32_t pid);

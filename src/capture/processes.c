@@ -37,6 +37,7 @@ int processes_new(struct processes **ret, struct modules *modules)
 static void free_process(struct process *process)
 {
 	address_space_unref(process->space);
+	interpreter_release(&process->python);
 	free(process);
 }
 
@@ -108,6 +109,7 @@ int processes_fork(struct processes *p, uint32_t parent, uint32_t pid)
 		return 0;
 	address_space_unref(process->space);
 	process->space = address_space_ref(from->space);
+	process->python = interpreter_fork(&from->python);
 	process->replaced_told = from->replaced_told;
 	process->image_known = from->image_known;
 	return 0;
@@ -125,6 +127,7 @@ int processes_image(struct processes *p, uint32_t pid)
 		return error_errno(-ENOMEM, "cannot keep process %u", pid);
 	address_space_unref(process->space);
 	process->space = space;
+	interpreter_release(&process->python);
 	process->image_known = true;
 	process->exec_begun = true;
 	process->watched = false;
@@ -146,11 +149,16 @@ static int add_mapping(
 {
 	struct mapping m = {.start = f->start, .end = f->end};
 	int error = modules_add(p->modules, process->pid, path, f, &m.module);
+	const struct module *module;
+	uint64_t bias;
 
 	if (error)
 		return error;
-	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
+	module = modules_at(p->modules, m.module);
+	m.base = modules_mapping_base(module, f);
 	process->watched |= is_watched(path);
+	if (module->python.runtime && modules_bias(module, m.start, m.end, m.base, &bias))
+		interpreter_map(&process->python, &module->python, bias);
 	error = address_space_add(&process->space, &m, &p->generations);
 	/* With that many mappings already the new one goes without; its frames will say [unknown].
 	 */

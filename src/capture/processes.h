@@ -11,6 +11,7 @@
 
 #include "capture/address_space.h"
 #include "capture/changes.h"
+#include "capture/interpreters.h"
 #include "capture/modules.h"
 
 /* Who maps a file whose name begins like this is asked for later: the CUDA driver. */
@@ -22,6 +23,7 @@ struct process {
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
 	bool watched;     /* its image mapped a watched file (not its parent before fork) */
 	struct address_space *space;
+	struct interpreter python;
 	uint64_t replaced_told; /* of space->replaced, what the sink has heard of */
 	uint64_t maps_read_ns;  /* when /proc/PID/maps was last read; 0: never */
 	uint64_t maps_pause_ns; /* and how long not to read it again */

@@ -3,15 +3,15 @@
  * What stands behind the call in the functions that begin a thread:
  *
  *	_start               call __libc_start_main; hlt
+ *	_start (ld.so's)     mov %rsp,%rdi; call _dl_start; mov %rax,%r12
  *	__libc_start_main    call main; mov %eax,%edi; call exit
  *	 (or the function it calls for that; glibc and musl, shared and static)
  *	start_thread         call routine; [cltq;] [jmp ->] mov %rax,%fs:(result)
  *	clone, clone3        call function; mov %rax,%rdi or %eax,%edi; mov $SYS_exit,%eax; syscall
- *	__start_context      mov %rbx,%rsp; mov (%rsp),%rdi: where makecontext's functions return to
  *	runtime.goexit       nop; call runtime.goexit1    (by its name: Go programs keep theirs)
  *
  * Seen in glibc 2.31, 2.36 and 2.39; the sources are csu/libc-start.c, sysdeps/x86_64/start.S,
- * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S and __start_context.S.
+ * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S.
  */
 #include "capture/roots.h"
 
@@ -86,6 +86,18 @@ static bool is_start(const struct code *c)
 	return c->bytes[0] == 0xf4;
 }
 
+/* The dynamic linker's beginning, for as long as it has not come to that of the program. */
+static bool is_linker_start(const struct code *c, uint64_t offset)
+{
+	static const uint8_t before[] = {0x48, 0x89, 0xe7, 0xe8}, after[] = {0x49, 0x89, 0xc4};
+	uint8_t call[8];
+
+	return !memcmp(c->bytes, after, sizeof(after)) && offset >= sizeof(call) &&
+	       io_pread_full(c->fd, call, sizeof(call), (off_t)(offset - sizeof(call))) ==
+		       sizeof(call) &&
+	       !memcmp(call, before, sizeof(before));
+}
+
 /* exit(main(...)); the call must be one to exit itself. Code and data of a libc are mapped so that
  * differences of file offsets within its text are those of addresses. */
 static bool is_main_caller(const struct code *c, uint64_t offset)
@@ -105,15 +117,6 @@ static bool is_clone(const struct code *c)
 	const uint8_t *p = c->bytes + (c->bytes[0] == 0x48);
 
 	return !memcmp(p, pattern, sizeof(pattern));
-}
-
-/* Nothing calls it: its very beginning is the return address. */
-static bool is_context_start(const struct code *c)
-{
-	static const uint8_t pattern[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24}, endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	size_t skip = memcmp(c->bytes, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
-
-	return !memcmp(c->bytes + skip, pattern, sizeof(pattern));
 }
 
 /* Follows one jump: the compiler shares the tail between the two kinds of thread routines. */
@@ -151,8 +154,9 @@ static bool examine(const char *path, uint64_t offset)
 
 	if (c.fd < 0)
 		return false;
-	root = load(&c, offset) && (is_start(&c) || is_main_caller(&c, offset) || is_clone(&c) ||
-					   is_context_start(&c) || is_goexit(&c, offset) || is_thread_start(&c, offset));
+	root = load(&c, offset) && (is_start(&c) || is_linker_start(&c, offset) ||
+					   is_main_caller(&c, offset) || is_clone(&c) ||
+					   is_goexit(&c, offset) || is_thread_start(&c, offset));
 	close(c.fd);
 	return root;
 }

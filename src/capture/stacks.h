@@ -32,6 +32,7 @@ struct raw_stack {
 	bool launch;            /* it begins with frames of the measurement itself */
 	enum walk_end walk_end;
 	uint32_t space; /* the mappings it was walked by: bpf_space.generation; 0: none */
+	const struct walk_range *loops; /* NULL, or code of the evaluation loop (Pythons before 3.11) */
 	const uint32_t *python_locations; /* NULL, or what stacks_name_python said of `python` */
 	/* What a walk can be begun with again, kept when the tables were not ready: */
 	uint32_t entry_count;

@@ -4,7 +4,8 @@
  * the snapshot. A launch marker fires before its call or its work can be in a GPU ring, so whatever the
  * snapshot covers finds its stack already taken: the join needs no waiting and no guessing.
  *
- * How often: every 50 ms at most, every 5 ms while there is much. Nothing wakes the recorder on the
+ * How often: every 50 ms at most, every 5 ms while there is much, and at once when code was mapped, so that
+ * walkers know of it before it runs for long; but never without a pause. Nothing wakes the recorder on the
  * launch path of the program.
  *
  * Signals. The program shares our process group, so what the terminal sends (Ctrl-C, Ctrl-\) reaches it
@@ -31,14 +32,12 @@
 
 #define ROUND_IDLE_MS   50
 #define ROUND_BUSY_MS   5
+#define ROUND_PAUSE_NS  (2 * NS_PER_MS)
 #define FLUSH_PERIOD_NS NS_PER_SECOND
 #define STATUS_PERIOD_NS (NS_PER_SECOND / 2)
 #define SAME_SIGNAL_NS  (100 * NS_PER_MS)
 #define STOP_TIMEOUT_MS 3000
 #define STOP_POLL_US    2000
-/* How long the end of a recording may wait for debug files from servers, and for one module's DWARF. */
-#define SERVERS_LIMIT_NS (30 * NS_PER_SECOND)
-#define DWARF_LIMIT_NS   (60 * NS_PER_SECOND)
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -279,15 +278,27 @@ static int housekeeping(struct session *s)
 	return profile_writer_push(s->writer);
 }
 
+/* A system that starts program after program should not keep us running all the time. */
+static void pause_between_rounds(uint64_t round_ns)
+{
+	uint64_t passed_ns = clock_now_ns() - round_ns;
+
+	if (passed_ns < ROUND_PAUSE_NS)
+		usleep((useconds_t)((ROUND_PAUSE_NS - passed_ns) / 1000));
+}
+
 int session_wait(struct session *s, enum session_end *ret_end)
 {
 	struct epoll_event events[8];
+	uint64_t round_ns = 0;
 	bool busy = false;
 	int error = 0;
 
 	while (!error && !is_over(s, ret_end)) {
 		if (epoll_wait(s->epoll, events, 8, next_timeout_ms(s, busy)) < 0 && errno != EINTR)
 			return error_errno(-errno, "cannot wait for events");
+		pause_between_rounds(round_ns);
+		round_ns = clock_now_ns();
 		handle_signals(s);
 		error = drain(s, &busy);
 		error = error ?: housekeeping(s);
@@ -364,53 +375,13 @@ static int describe_gpu(struct session *s)
 	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
 }
 
-/* A signal while names are looked up wants that to be over. */
-static bool naming_stopped(void *context)
-{
-	struct session *s = context;
-	bool alone, any = false;
-	int number;
-
-	while ((number = signals_next(&s->signals, &alone))) {
-		handle_signal(s, number, alone);
-		any |= number != SIGCHLD;
-	}
-	return any;
-}
-
-static void show_naming(void *context, const char *what)
-{
-	struct session *s = context;
-
-	if (s->status_line)
-		status_text(what);
-}
-
-static int name_code(struct session *s)
-{
-	const struct symbolize_options options = {
-		.kept = s->capture ? capture_kept_files(s->capture) : NULL,
-		.inlines = s->options.inlines,
-		.same_boot = true,
-		.servers_limit_ns = SERVERS_LIMIT_NS,
-		.dwarf_limit_ns = DWARF_LIMIT_NS,
-		.stopped = naming_stopped,
-		.progress = show_naming,
-		.context = s,
-	};
-	struct symbolize_stats stats;
-	int error = symbolize_profile(s->writer, &options, &stats);
-
-	if (s->status_line)
-		status_clear();
-	return error;
-}
-
 static int finish_profile(struct session *s)
 {
+	struct symbolize_options options = {.same_boot = true};
+	struct symbolize_stats names;
 	int error = correlator_finish(s->correlator);
 
-	error = error ?: name_code(s);
+	error = error ?: symbolize_profile(s->writer, &options, &names);
 	error = error ?: session_describe(s, META_END_NS, s->end_ns);
 	error = error ?: describe_gpu(s);
 	if (!error && s->program_ended)

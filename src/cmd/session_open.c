@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/locate.h"
-#include "elf/kernel_id.h"
 
 int session_note(struct session *s, const char *format, ...)
 {
@@ -105,6 +104,13 @@ static int take_stack(
 	return capture_take_stack(s->capture, stack, ret_stack, ret_incomplete);
 }
 
+static int prepare_stacks(void *context, uint32_t pid)
+{
+	struct session *s = context;
+
+	return s->capture ? capture_prepare(s->capture, pid) : 0;
+}
+
 static struct gpu_sink capture_sink(struct session *s)
 {
 	return (struct gpu_sink){
@@ -178,7 +184,7 @@ static int open_gpu(struct session *s)
 		.marker = marker(s),
 		.queue_times = s->options.queue_times,
 		.walk = libraries_walk(s),
-		.stacks = {.context = s, .take = take_stack},
+		.stacks = {.context = s, .prepare = prepare_stacks, .take = take_stack},
 	};
 	int error;
 
@@ -232,15 +238,12 @@ static uint64_t realtime_of_zero_ns(void)
 static int describe_machine(struct session *s)
 {
 	struct utsname name;
-	char boot_id[40];
 	int error = 0;
 
 	if (!uname(&name)) {
 		error = profile_set_meta(s->writer, META_HOSTNAME, name.nodename);
 		error = error ?: profile_set_meta(s->writer, META_KERNEL, name.release);
 	}
-	kernel_boot_id(boot_id);
-	error = error ?: profile_set_meta(s->writer, META_BOOT_ID, boot_id);
 	error = error ?: session_describe(s, META_REALTIME_NS, realtime_of_zero_ns());
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	error = error ?: session_describe(s, META_SAMPLE_HZ,

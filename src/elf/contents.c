@@ -131,7 +131,7 @@ void elf_contents_release(struct elf_contents *c)
 }
 
 int elf_file_section_range(
-	struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end)
+	const struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end)
 {
 	vec_foreach (s, &f->sections) {
 		const char *found = elf_strptr(f->elf, f->section_names, s->name);

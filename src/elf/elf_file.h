@@ -67,7 +67,7 @@ int elf_file_read_section(
 void elf_contents_release(struct elf_contents *c);
 /* Where a section is in memory: 0 or -ENOENT. */
 int elf_file_section_range(
-	struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end);
+	const struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end);
 /* The bounds of the executable segment that covers `vaddr`: 0 or -ENOENT. */
 int elf_file_code_range(
 	const struct elf_file *f, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);

@@ -29,7 +29,7 @@ struct gpu_options {
 	bool queue_times;    /* also ask for queued and submitted times */
 	size_t ring_bytes;   /* of each process's ring; 0: the default */
 	bool walk;           /* libraries are to walk their own stacks (stacks.take is then there); the marker, if
-			      * there is one, is for those they cannot */
+			      * there is one, is for those they cannot. stacks.prepare may be there without. */
 	struct gpu_stack_taker stacks;
 };
 

@@ -169,13 +169,13 @@ static bool is_taken(int result)
 	return result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED;
 }
 
-/* So that already the first launches can be walked. All that they go through is mapped by now, and most of it
- * was long before: its tables are there or nearly there. */
+/* So that already the first launches can be walked, by us or at the marker. All that they go through is mapped by
+ * now, and most of it was long before: its tables are there or nearly there. */
 static void prepare_walking(void)
 {
+	space_await(now_ns() + TABLES_PATIENCE_NS);
 	if (!library.walk)
 		return;
-	space_await(now_ns() + TABLES_PATIENCE_NS);
 	own_stack_end((uintptr_t)__builtin_frame_address(0));
 	own_stack_answer();
 }

@@ -127,8 +127,10 @@ static bool is_ready(uint32_t asked)
 {
 	const struct wire_control *c = library.ring.control;
 
-	return __atomic_load_n(&c->space_answered, __ATOMIC_ACQUIRE) >= asked && !space_is_stale() &&
-	       (!space->turn || !space->copies[space->turn & 1].pending);
+	if (__atomic_load_n(&c->space_answered, __ATOMIC_ACQUIRE) < asked)
+		return false;
+	return !library.walk || (!space_is_stale() &&
+					(!space->turn || !space->copies[space->turn & 1].pending));
 }
 
 void space_await(uint64_t deadline_ns)

@@ -61,6 +61,9 @@ struct gpu_stack {
  * counts it, for each use (profile_count_incomplete). */
 struct gpu_stack_taker {
 	void *context;
+	/* The library in this process is ready to report calls, and waits for us: what their stacks need is to be
+	 * made ready, as far as that takes no time that a program would mind. NULL: nothing is. */
+	int (*prepare)(void *context, uint32_t pid);
 	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack,
 		uint32_t *ret_incomplete);
 };

@@ -407,6 +407,16 @@ static int add_sections(struct builder *b, const struct cfi_machine *machine)
 	return error;
 }
 
+/* Linkers give shared libraries the start of their code as entry point, for want of another. */
+static bool has_entry_point(const struct elf_file *f)
+{
+	uint64_t start, end;
+
+	return elf_file_entry(f) && (!elf_file_section_range(f, ".interp", &start, &end) ||
+					    elf_file_section_range(f, ".text", &start, &end) ||
+					    start != elf_file_entry(f));
+}
+
 /*
  * The code at a program's entry point is called by nobody. Where it has no unwind information (that
  * of glibc's dynamic linker, musl's) it gets some, up to the next function that has; what it really
@@ -417,7 +427,7 @@ static void add_entry_point(struct builder *b)
 	const struct walk_rule rule = {.cfa = WALK_CFA_END};
 	uint64_t entry = elf_file_entry(b->f);
 
-	if (!entry || !is_code(b, entry) || builder_covers(&b->rows, entry))
+	if (!has_entry_point(b->f) || !is_code(b, entry) || builder_covers(&b->rows, entry))
 		return;
 	builder_begin(&b->rows, entry, ENTRY_BYTES);
 	builder_row(&b->rows, 0, &rule);

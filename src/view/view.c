@@ -55,8 +55,7 @@ const struct view *view_of(const struct view_options *o)
 
 bool view_options_any(const struct view_options *o)
 {
-	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines ||
-	       o->inlines;
+	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines;
 }
 
 static unsigned int grouping_bit(const char *name, size_t size)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * python_stack PID          the Python stacks of all threads of a process, as src/python/ and the
- *walk see them python_stack --file FILE  what src/python/ finds in a file
+ * python_stack PID                    the Python stacks of all threads of a process, as src/python/
+ *and the walk see them python_stack --file FILE  what src/python/ finds in a file
  *
  * Each thread is stopped while it is looked at. Lines of output, fields separated by tabs:
  *
- *	interpreter  version  free-threaded  file
+ *	interpreter  version  free-threaded  file  how a thread's state is found
  *	thread       tid  complete  entries ascend on the thread's stack
  *	frame        function  file  line  the group ends here
- *	loops        start end start end
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +20,7 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
-#include "elf/elf_file.h"
+#include "elf/named.h"
 #include "python/code.h"
 #include "python/cold.h"
 #include "python/interpreter.h"
@@ -143,6 +142,13 @@ static bool try_file(struct process *p, const char *path, uint64_t start, uint64
 	return is;
 }
 
+static const char *state_by(const struct walk_python *p)
+{
+	if (p->tss_address)
+		return p->tsd_first ? "key" : "key, by blocks";
+	return p->tls_module ? "module's variable" : "variable";
+}
+
 static bool find_interpreter(struct process *p)
 {
 	char path[64], line[4200], file[4096], last[4096] = "";
@@ -160,32 +166,37 @@ static bool find_interpreter(struct process *p)
 		strcpy(last, file);
 		found = try_file(p, file, start, offset);
 		if (found)
-			printf("interpreter\t%u.%u\t%u\t%s\n", p->python.version >> 8,
-				p->python.version & 255, p->python.free_threaded, file);
+			printf("interpreter\t%u.%u\t%u\t%s\t%s\n", p->python.version >> 8,
+				p->python.version & 255, p->python.free_threaded, file,
+				state_by(&p->python));
 	}
 	if (f)
 		fclose(f);
 	return found;
 }
 
-static int show_file(const char *path)
+/* The body and the unlikely part of an exported function, as they are found without a symbol table.
+ */
+static int show_parts(const char *path, const char *function)
 {
-	struct walk_range cold = {0};
-	struct python_file file;
+	struct walk_range body, cold;
+	struct elf_named found;
 	struct elf_file *elf;
+	int error;
 
-	if (elf_file_open(&elf, path) || python_file_inspect(elf, &file)) {
+	if (elf_file_open(&elf, path)) {
 		fprintf(stderr, "%s\n", error_text());
 		return 1;
 	}
-	printf("file\t%#" PRIx64 "\t%#x\n", file.runtime, file.version_hint);
-	for (int i = 0; i < WALK_LOOP_RANGES; i++)
-		printf("loop\t%#" PRIx64 "\t%#" PRIx64 "\n", file.loops[i].start,
-			file.loops[i].end);
-	if (file.loops[0].start && !python_cold_part(elf, &file.loops[0], &cold))
-		printf("cold\t%#" PRIx64 "\t%#" PRIx64 "\n", cold.start, cold.end);
+	error = elf_find_exported(elf, function, &found);
+	body = (struct walk_range){found.vaddr, found.vaddr + found.size};
+	if (!error)
+		error = python_cold_part(elf, &body, &cold);
+	if (!error)
+		printf("body\t%" PRIx64 "\t%" PRIx64 "\ncold\t%" PRIx64 "\t%" PRIx64 "\n",
+			body.start, body.end, cold.start, cold.end);
 	elf_file_close(elf);
-	return 0;
+	return error ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -193,10 +204,10 @@ int main(int argc, char **argv)
 	struct process p = {0};
 	int result;
 
-	if (argc == 3 && !strcmp(argv[1], "--file"))
-		return show_file(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "--parts"))
+		return show_parts(argv[2], argv[3]);
 	if (argc != 2) {
-		fprintf(stderr, "usage: python_stack PID | --file FILE\n");
+		fprintf(stderr, "usage: python_stack PID | --parts FILE FUNCTION\n");
 		return 2;
 	}
 	p.pid = (uint32_t)atoi(argv[1]);

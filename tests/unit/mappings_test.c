@@ -47,7 +47,7 @@ static void begin(void)
 	named = 0;
 	changes = (struct changes){0};
 	CHECK(!profile_writer_open(&w, "/dev/null"));
-	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so"));
+	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so", NULL));
 	CHECK(!processes_new(&processes, modules));
 	CHECK(!stacks_new(&stacks, w, modules, processes, namer));
 }

@@ -428,15 +428,22 @@ void instance_send_chunks(struct instance *i)
 	}
 }
 
-/* A library that asked before the snapshot has its answer: what happened until then has been told. */
-static void answer_space(struct instance *i)
+/* A library that asked before the snapshot has its answer: what happened until then has been told, and what it
+ * is walked by, here or there, is ready. */
+static int answer_space(struct instance *i)
 {
+	const struct gpu_stack_taker *stacks = &i->session->options.stacks;
 	struct wire_control *c = i->reader.ring.control;
+	int error;
 
 	if (i->space_asked == __atomic_load_n(&c->space_answered, __ATOMIC_RELAXED))
-		return;
+		return 0;
+	error = stacks->prepare ? stacks->prepare(stacks->context, i->pid) : 0;
+	if (error)
+		return error;
 	__atomic_store_n(&c->space_answered, i->space_asked, __ATOMIC_RELEASE);
 	wake(i);
+	return 0;
 }
 
 /* True when much has come since the last drain, or would come until the next one at this rate: a drain
@@ -469,7 +476,9 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	ring_release(&i->reader);
 	__atomic_store_n(&i->reader.ring.control->fills, 0, __ATOMIC_RELAXED);
 	instance_send_chunks(i);
-	answer_space(i);
+	error = answer_space(i);
+	if (error)
+		return error;
 	if (!i->corrupt)
 		count_counters(i);
 	if (!i->corrupt)

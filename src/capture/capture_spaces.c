@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What walkers must know, from where it becomes known: unwind tables, mappings, interpreters.
+ */
+#include "capture/capture_internal.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "unwind/cache.h"
+
+#define PREPARE_MAX_NS (500 * NS_PER_MS)
+
+struct table_list vec(uint32_t);
+
+static int new_chunk(void *context, uint32_t index, int *ret_fd)
+{
+	const struct capture *c = context;
+
+	return programs_new_chunk(c->programs, index, ret_fd);
+}
+
+int capture_open_tables(struct capture *c)
+{
+	struct buf dir = BUF_INIT;
+	struct unwind_tables_options options = {
+		.cache_dir = unwind_cache_default(&dir), .new_chunk = new_chunk, .context = c};
+	int error = unwind_tables_new(&c->tables, &options);
+
+	buf_release(&dir);
+	return error;
+}
+
+static int put_space(void *context, uint32_t pid, const struct bpf_space *space)
+{
+	const struct capture *c = context;
+
+	return programs_put_space(c->programs, pid, space);
+}
+
+static int put_python(void *context, uint32_t pid, const struct walk_python *python)
+{
+	const struct capture *c = context;
+
+	return programs_put_python(c->programs, pid, python);
+}
+
+static void drop_space(void *context, uint32_t pid)
+{
+	const struct capture *c = context;
+
+	programs_drop_space(c->programs, pid);
+}
+
+static int tell_space(void *context, const struct gpu_space *space)
+{
+	const struct capture *c = context;
+
+	return c->sink.space ? c->sink.space(c->sink.context, space) : 0;
+}
+
+int capture_open_spaces(struct capture *c)
+{
+	const struct spaces_target target = {.context = c,
+		.mappings = programs_mappings(c->programs),
+		.mapping_count = BPF_MAPPINGS_MAX,
+		.put = put_space,
+		.put_python = put_python,
+		.drop = drop_space,
+		.tell = tell_space};
+
+	return spaces_new(&c->spaces, c->modules, c->tables, &target);
+}
+
+struct chunk_visit {
+	struct capture *c;
+	int error;
+};
+
+/* A chunk that cannot be had for reading only is not handed out: what needs it is walked by the kernel's side. */
+static int tell_chunk(void *context, uint32_t index, int fd)
+{
+	struct chunk_visit *v = context;
+	const struct gpu_sink *sink = &v->c->sink;
+	int reading = programs_open_for_reading(fd);
+
+	if (reading < 0)
+		return 0;
+	v->error = sink->table_chunk(sink->context, index, reading);
+	close(reading);
+	return v->error;
+}
+
+static int tell_chunks(struct capture *c)
+{
+	struct chunk_visit v = {.c = c};
+
+	if (c->sink.table_chunk)
+		c->chunks = unwind_tables_chunks(c->tables, c->chunks, tell_chunk, &v);
+	return v.error;
+}
+
+static int count_tables(struct capture *c, const struct unwind_totals *now)
+{
+	const struct unwind_totals *before = &c->table_totals;
+	int error = profile_count_loss(c->w, LOSS_TABLES_FAILED, now->failed - before->failed);
+
+	return error ? error
+		     : profile_count_loss(
+			       c->w, LOSS_TABLES_EVICTED, now->evicted - before->evicted);
+}
+
+/* What was evicted since may be counted already, and be seen next time only. */
+int capture_take_tables(struct capture *c)
+{
+	struct unwind_totals totals;
+	bool evicted;
+	int error;
+
+	if (!unwind_tables_poll(c->tables))
+		return 0;
+	totals = unwind_tables_totals(c->tables);
+	evicted = totals.evicted != c->table_totals.evicted;
+	spaces_tables_changed(c->spaces, evicted || c->tables_evicted);
+	c->tables_evicted = evicted;
+	error = count_tables(c, &totals);
+	c->table_totals = totals;
+	return error ? error : tell_chunks(c);
+}
+
+struct publishing {
+	struct capture *c;
+	uint64_t now_ns;
+	int error;
+};
+
+static void publish_process(void *context, struct process *process)
+{
+	struct publishing *p = context;
+
+	if (p->error)
+		return;
+	(void)interpreter_look(&process->python, process->pid, p->now_ns);
+	p->error = spaces_publish(p->c->spaces, process, p->now_ns);
+}
+
+/* Exec drops what walkers were told, but does not know what they are told in this moment: that is of the image
+ * before, and has to go as well. */
+static int take_back(struct capture *c, uint64_t now_ns)
+{
+	int error = capture_gather_changes(c);
+
+	for (size_t i = c->changes.next; i < c->changes.queue.count; i++) {
+		const struct change *change = &c->changes.queue.items[i];
+
+		if (change->kind == TASK_EXEC || change->kind == CHANGE_IMAGE)
+			spaces_take_back(c->spaces, change->pid, now_ns);
+	}
+	return error;
+}
+
+int capture_publish(struct capture *c)
+{
+	struct publishing p = {.c = c, .now_ns = clock_now_ns()};
+	uint64_t failed;
+
+	if (!c->walks || c->stopped)
+		return 0;
+	processes_each(c->processes, publish_process, &p);
+	if (!p.error)
+		p.error = take_back(c, p.now_ns);
+	if (p.error)
+		return p.error;
+	failed = spaces_failed(c->spaces) - c->spaces_failed;
+	c->spaces_failed += failed;
+	return profile_count_loss(c->w, LOSS_SPACES_FULL, failed);
+}
+
+/* The tables of this process that are still being made. */
+static int list_pending(struct capture *c, const struct process *process, struct table_list *ret)
+{
+	vec_foreach (m, &process->space->mappings) {
+		uint32_t table = modules_at(c->modules, m->module)->table;
+
+		if (table && unwind_tables_state(c->tables, table, NULL) == UNWIND_PENDING &&
+			vec_push(ret, table) < 0)
+			return error_errno(-ENOMEM, "cannot wait for unwind tables");
+	}
+	return 0;
+}
+
+int capture_prepare(struct capture *c, uint32_t pid)
+{
+	struct table_list pending = {0};
+	const struct process *process;
+	bool busy;
+	int error = capture_drain(c, &busy);
+
+	process = processes_find(c->processes, pid);
+	if (error || !process)
+		return error;
+	error = list_pending(c, process, &pending);
+	if (!error && pending.count) {
+		unwind_tables_wait(c->tables, pending.items, pending.count, PREPARE_MAX_NS);
+		error = capture_take_tables(c);
+	}
+	if (!error && pending.count)
+		error = capture_publish(c);
+	vec_release(&pending);
+	return error;
+}
+
+int capture_name_python(void *context, struct process *process, const struct walk_python_frame *frame,
+	struct python_line *ret)
+{
+	return interpreter_line(&process->python, process->pid, frame, ret);
+}

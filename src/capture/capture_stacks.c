@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A stack that came with raw material is walked again, as most often what its walk did not know is known by now. If
+ * it needs a table that is still being made, a sample waits for it beside the others, and a launch in place: its
+ * stack must be there before what the GPU side has of the launch is taken. How long launches wait is bounded for
+ * the whole recording.
+ */
+#include "capture/capture_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "capture/raw_walk.h"
+
+#define WAIT_MAX_NS (3 * NS_PER_SECOND) /* in all */
+
+/* One that no event told of is older than the recording, or its event was lost: what /proc says is the best there
+ * is. */
+int capture_process(struct capture *c, uint32_t pid, struct process **ret)
+{
+	struct process *process = processes_find(c->processes, pid);
+	int error = 0;
+
+	if (!process) {
+		process = processes_get(c->processes, pid);
+		if (!process)
+			return error_errno(-ENOMEM, "cannot keep process %u", pid);
+		error = processes_read_maps(c->processes, process, clock_now_ns());
+	}
+	if (!error)
+		*ret = process;
+	return error;
+}
+
+/* ------------------------------------------------------------------ walking again */
+
+/* Whether this module's table is being made; one that had to make room is asked for again. */
+static int table_is_coming(struct capture *c, uint32_t module, uint32_t pid, bool *ret)
+{
+	int error = modules_want_table(c->modules, module, pid);
+	uint32_t table = modules_at(c->modules, module)->table;
+
+	*ret = !error && table &&
+	       unwind_tables_state(c->tables, table, NULL) == UNWIND_PENDING;
+	return error;
+}
+
+/* *ret_blocked: a table that it needs is being made. */
+static int walk_again(struct capture *c, struct process *process, const struct raw_stack *raw,
+	struct raw_walk *walk, bool *ret_blocked)
+{
+	bool read = false;
+	int error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
+
+	if (!error && walk->end == WALK_NO_MAPPING)
+		error = processes_refresh(c->processes, process, clock_now_ns(), &read);
+	if (!error && read)
+		error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
+	*ret_blocked = false;
+	if (!error && walk->end == WALK_PENDING)
+		error = table_is_coming(c, walk->blocked_module, process->pid, ret_blocked);
+	return error;
+}
+
+/* Waits for a table, as long as there is time for that. *ret_ready: it is worth another try. */
+static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
+{
+	uint32_t table = modules_at(c->modules, module)->table;
+	uint64_t before_ns = clock_now_ns();
+
+	*ret_ready = false;
+	if (c->waited_ns >= WAIT_MAX_NS)
+		return 0;
+	*ret_ready = unwind_tables_wait(c->tables, &table, 1, WAIT_MAX_NS - c->waited_ns);
+	c->waited_ns += clock_now_ns() - before_ns;
+	return capture_take_tables(c);
+}
+
+/* ------------------------------------------------------------------ into the profile */
+
+static int count_python(struct capture *c, const struct stack_result *result)
+{
+	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
+
+	return error ? error
+		     : profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+}
+
+/* The process that a stack is of, NULL when it has no user side. */
+static int find_process(struct capture *c, uint32_t pid, struct raw_stack *raw, struct process **ret)
+{
+	int error = 0;
+
+	*ret = NULL;
+	if (raw->user_depth || raw->python_depth || raw->start)
+		error = capture_process(c, pid, ret);
+	if (error || !*ret)
+		return error;
+	/* In the middle of exec the registers are still those of a program that is gone. */
+	if ((*ret)->exec_begun) {
+		raw->user_depth = raw->python_depth = 0;
+		raw->start = NULL;
+	}
+	if ((*ret)->python.state == PYTHON_FOUND && raw->python_depth)
+		raw->loops = (*ret)->python.python.loops;
+	return 0;
+}
+
+static int intern_now(struct capture *c, uint32_t pid, struct process *process,
+	const struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete)
+{
+	struct stack_place place = {
+		.pid = pid, .process = process, .space = process ? process->space : NULL};
+	struct stack_result result;
+	int error = stacks_intern(c->stacks, &place, raw, &result);
+
+	/* What no event has told, but /proc; it may be as old as the latest drain. */
+	if (!error && process && process->space->replaced != process->replaced_told)
+		error = capture_tell_code_change(c, process, c->drained_ns);
+	if (!error)
+		error = count_python(c, &result);
+	if (error)
+		return error;
+	*ret_stack = result.stack;
+	*ret_incomplete = result.incomplete;
+	return 0;
+}
+
+int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
+{
+	struct process *process;
+	struct raw_walk walk;
+	bool blocked = false, ready = true;
+	int error = find_process(c, pid, raw, &process);
+
+	if (!error && raw_walk_is_worth_it(raw)) {
+		error = walk_again(c, process, raw, &walk, &blocked);
+		while (!error && blocked && ready) {
+			error = wait_for_table(c, walk.blocked_module, &ready);
+			if (!error && ready)
+				error = walk_again(c, process, raw, &walk, &blocked);
+		}
+		if (!error)
+			raw_walk_apply(&walk, raw);
+	}
+	if (!error)
+		error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, blocked);
+	return error ? error : intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
+}
+
+int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
+{
+	struct raw_stack raw = {.user = stack->user,
+		.user_depth = stack->user_depth,
+		.python = stack->python,
+		.python_depth = stack->python_depth,
+		.python_incomplete = stack->python_incomplete,
+		.walk_end = stack->walk_end,
+		.launch = true};
+
+	if (raw.user_depth > WALK_FRAMES_MAX || raw.python_depth > WALK_PYTHON_FRAMES_MAX ||
+		stack->walk_end >= WALK_ENDS) {
+		*ret_stack = *ret_incomplete = 0;
+		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+	}
+	return capture_intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
+}
+
+/* ------------------------------------------------------------------ samples that wait */
+
+/* Keeps a sample until the table of `module` is there. *ret_kept: there was room for it. */
+static int keep_sample(struct capture *c, struct process *process, const struct raw_stack *raw,
+	const struct profile_sample *sample, uint32_t module, bool *ret_kept)
+{
+	uint32_t *locations;
+	struct pending_sample *kept = pending_add(&c->pending, raw, process->space, &locations);
+
+	*ret_kept = kept;
+	if (!kept)
+		return profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, 1);
+	kept->sample = *sample;
+	kept->pid = process->pid;
+	kept->module = module;
+	kept->until_ns = clock_now_ns() + PENDING_AGE_NS;
+	return stacks_name_python(c->stacks, process, raw->python, raw->python_depth, locations);
+}
+
+int capture_take_sample(struct capture *c, uint32_t pid, struct raw_stack *raw,
+	const struct profile_sample *sample)
+{
+	struct profile_sample complete = *sample;
+	struct process *process;
+	struct raw_walk walk;
+	uint32_t incomplete;
+	bool blocked = false, kept = false;
+	int error = find_process(c, pid, raw, &process);
+
+	if (!error && raw_walk_is_worth_it(raw)) {
+		error = walk_again(c, process, raw, &walk, &blocked);
+		if (!error && blocked)
+			error = keep_sample(c, process, raw, sample, walk.blocked_module, &kept);
+		if (error || kept)
+			return error;
+		raw_walk_apply(&walk, raw);
+	}
+	if (!error)
+		error = intern_now(c, pid, process, raw, &complete.stack, &incomplete);
+	if (!error)
+		error = profile_count_incomplete(c->w, incomplete);
+	return error ? error : profile_write_sample(c->w, &complete);
+}
+
+static int write_late(struct capture *c, struct pending_sample *s, const struct raw_walk *walk)
+{
+	struct raw_stack raw = s->stack;
+	struct process *process = processes_find(c->processes, s->pid);
+	struct stack_place place = {.pid = s->pid, .space = s->space};
+	struct stack_result result;
+	int error;
+
+	if (process && process->space == s->space)
+		place.process = process;
+	raw_walk_apply(walk, &raw);
+	error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, walk->end == WALK_PENDING);
+	if (!error)
+		error = stacks_intern(c->stacks, &place, &raw, &result);
+	if (!error)
+		error = count_python(c, &result);
+	if (!error)
+		error = profile_count_incomplete(c->w, result.incomplete);
+	s->sample.stack = result.stack;
+	return error ? error : profile_write_sample(c->w, &s->sample);
+}
+
+struct late {
+	struct capture *c;
+	uint64_t now_ns;
+};
+
+static int look_at_late(void *context, struct pending_sample *s, bool *ret_done)
+{
+	const struct late *late = context;
+	struct capture *c = late->c;
+	bool may_wait = late->now_ns < s->until_ns, coming = false;
+	struct raw_walk walk;
+	int error = may_wait ? table_is_coming(c, s->module, s->pid, &coming) : 0;
+
+	if (error || coming)
+		return error;
+	error = raw_walk(c->spaces, c->tables, s->space, &s->stack, &walk);
+	if (!error && walk.end == WALK_PENDING && may_wait) {
+		s->module = walk.blocked_module;
+		error = table_is_coming(c, s->module, s->pid, &coming);
+	}
+	if (error || coming)
+		return error;
+	*ret_done = true;
+	return write_late(c, s, &walk);
+}
+
+/* At the end: those that wait do so together, for the table that the first of them needs. */
+static int wait_for_the_last(struct capture *c)
+{
+	struct late late = {.c = c};
+	bool ready = true;
+	int error = 0;
+
+	while (!error && ready && c->pending.samples.count) {
+		error = wait_for_table(c, c->pending.samples.items[0]->module, &ready);
+		late.now_ns = clock_now_ns();
+		if (!error)
+			error = pending_each(&c->pending, look_at_late, &late);
+	}
+	late.now_ns = UINT64_MAX;
+	return error ? error : pending_each(&c->pending, look_at_late, &late);
+}
+
+int capture_walk_pending(struct capture *c)
+{
+	struct late late = {.c = c, .now_ns = clock_now_ns()};
+	int error = pending_each(&c->pending, look_at_late, &late);
+
+	return error || !c->stopped ? error : wait_for_the_last(c);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Python interpreter in one process image: from the moment that a file which is one is mapped, until it has
+ * been set up and is found, and then for the names of its code. Belongs to struct process.
+ */
+#pragma once
+
+#include "python/code.h"
+#include "python/interpreter.h"
+
+struct interpreter {
+	enum python_found state; /* 0: nothing is mapped that is an interpreter */
+	uint64_t bias;		 /* of its file */
+	struct python_file file;
+	uint64_t next_ns; /* PYTHON_NOT_YET: when to look again */
+	uint64_t pause_ns;
+	struct walk_python python; /* PYTHON_FOUND */
+	struct python_code *code;  /* made when the first name is asked for */
+};
+
+/* A file was mapped that is an interpreter. The first one is taken, unless it proves unusable. */
+void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias);
+/* Looks whether it is set up by now, when it is time to; true when it was found just now. */
+bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns);
+/* What a forked child has of its parent's. */
+struct interpreter interpreter_fork(const struct interpreter *parent);
+/* As python_code_line. */
+int interpreter_line(struct interpreter *i, uint32_t pid, const struct walk_python_frame *frame,
+	struct python_line *ret);
+/* The image is gone. */
+void interpreter_release(struct interpreter *i);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "capture/pending.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/events.h"
+
+static void free_sample(struct pending *p, struct pending_sample *s)
+{
+	p->bytes -= s->bytes;
+	address_space_unref(s->space);
+	free(s);
+}
+
+void pending_release(struct pending *p)
+{
+	vec_foreach (s, &p->samples)
+		free_sample(p, *s);
+	vec_release(&p->samples);
+}
+
+/* Copies to *at, moves it behind and rounds it up; returns where the copy is. */
+static void *keep(uint8_t **at, const void *from, size_t size)
+{
+	void *copy = *at;
+
+	if (size)
+		memcpy(copy, from, size);
+	*at += (size + 7) & ~(size_t)7;
+	return copy;
+}
+
+static size_t size_of(const struct raw_stack *s)
+{
+	size_t words = (size_t)s->kernel_depth + s->user_depth + s->entry_count;
+
+	return sizeof(struct pending_sample) + words * sizeof(uint64_t) +
+	       s->python_depth * (sizeof(*s->python) + sizeof(uint32_t)) + sizeof(*s->start) +
+	       s->memory_size + 64;
+}
+
+static void copy_stack(struct pending_sample *to, const struct raw_stack *from, uint32_t **ret_locations)
+{
+	struct raw_stack *s = &to->stack;
+	uint8_t *at = (uint8_t *)to->words;
+
+	*s = *from;
+	s->kernel = keep(&at, from->kernel, from->kernel_depth * sizeof(*from->kernel));
+	s->user = keep(&at, from->user, from->user_depth * sizeof(*from->user));
+	s->python = keep(&at, from->python, from->python_depth * sizeof(*from->python));
+	s->entries = keep(&at, from->entries, from->entry_count * sizeof(*from->entries));
+	s->start = keep(&at, from->start, sizeof(*from->start));
+	s->memory = keep(&at, from->memory, from->memory_size);
+	*ret_locations = (uint32_t *)at;
+	s->python_locations = *ret_locations;
+	if (!from->loops)
+		return;
+	memcpy(to->loops, from->loops, sizeof(to->loops));
+	s->loops = to->loops;
+}
+
+struct pending_sample *pending_add(struct pending *p, const struct raw_stack *stack,
+	struct address_space *space, uint32_t **ret_python_locations)
+{
+	size_t bytes = size_of(stack);
+	struct pending_sample *s;
+
+	if (p->bytes + bytes > PENDING_BYTES || vec_reserve(&p->samples, 1) < 0)
+		return NULL;
+	s = malloc(bytes);
+	if (!s)
+		return NULL;
+	*s = (struct pending_sample){.space = address_space_ref(space), .bytes = bytes};
+	copy_stack(s, stack, ret_python_locations);
+	p->bytes += bytes;
+	p->samples.items[p->samples.count++] = s;
+	return s;
+}
+
+int pending_each(struct pending *p,
+	int (*look)(void *context, struct pending_sample *s, bool *ret_done), void *context)
+{
+	size_t kept = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < p->samples.count; i++) {
+		struct pending_sample *s = p->samples.items[i];
+		bool done = false;
+
+		if (!error)
+			error = look(context, s, &done);
+		if (done)
+			free_sample(p, s);
+		else
+			p->samples.items[kept++] = s;
+	}
+	p->samples.count = kept;
+	return error;
+}

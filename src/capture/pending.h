@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples that wait for an unwind table, with all that their stack can be walked from later: how many, and how
+ * long, is bounded.
+ *
+ * Each has copies of its words and a reference to the address space of its time; what is asked of the process
+ * itself (the names of Python frames) is asked before. They are kept in the order they came.
+ */
+#pragma once
+
+#include "capture/stacks.h"
+#include "profile/model.h"
+
+#define PENDING_BYTES  ((size_t)32 << 20)
+#define PENDING_AGE_NS (3 * NS_PER_SECOND)
+
+struct pending_sample {
+	struct profile_sample sample;
+	uint32_t pid;
+	uint32_t module; /* whose table it waits for */
+	uint64_t until_ns;
+	struct address_space *space;
+	struct raw_stack stack; /* its pointers are to what follows here */
+	size_t bytes;
+	struct walk_range loops[WALK_LOOP_RANGES];
+	uint64_t words[];
+};
+
+struct pending {
+	struct vec(struct pending_sample *) samples;
+	size_t bytes;
+};
+
+/* Drops what is left. */
+void pending_release(struct pending *p);
+/* Copies a stack, of a process whose address space is `space` now. NULL: there is no room for it. Its
+ * python_locations are to be filled in by the caller. */
+struct pending_sample *pending_add(struct pending *p, const struct raw_stack *stack,
+	struct address_space *space, uint32_t **ret_python_locations);
+/* Calls `look` for each; those for which it says so are dropped. Ends at the first error (< 0), and returns it. */
+int pending_each(struct pending *p,
+	int (*look)(void *context, struct pending_sample *s, bool *ret_done), void *context);

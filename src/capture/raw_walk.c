@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "capture/raw_walk.h"
+
+#include <string.h>
+
+#include "bpf/events.h"
+#include "unwind/unwind.h"
+
+bool raw_walk_is_worth_it(const struct raw_stack *raw)
+{
+	return raw->start && (raw->walk_end == WALK_PENDING || raw->walk_end == WALK_NO_MAPPING);
+}
+
+/* The module of the frame that a walk ended in. */
+static uint32_t module_of_last(const struct raw_walk *w, const struct address_space *space)
+{
+	uint64_t frame = w->depth ? w->frames[w->depth - 1] : 0;
+	const struct mapping *m = address_space_find(
+		space, (frame & WALK_FRAME_ADDRESS) - !(frame & WALK_FRAME_EXACT));
+
+	return m ? m->module : 0;
+}
+
+int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
+	const struct address_space *space, const struct raw_stack *raw, struct raw_walk *ret)
+{
+	struct unwind_start start = {.pc = raw->start->pc,
+		.sp = raw->start->sp,
+		.fp = raw->start->fp,
+		.lr = raw->start->lr,
+		.exact = raw->start->exact,
+		.stack = raw->memory,
+		.stack_size = raw->memory_size,
+		.words = unwind_tables_words(tables),
+		.word_count = unwind_tables_word_count(tables),
+		.entries = raw->entries,
+		.entry_count = raw->entry_count};
+	int error = spaces_mappings(spaces, space, &start.mappings, &start.mapping_count);
+
+	if (error)
+		return error;
+	if (raw->loops)
+		memcpy(start.loops, raw->loops, sizeof(start.loops));
+	ret->depth = unwind_walk(&start, ret->frames, &ret->end);
+	ret->blocked_module = ret->end == WALK_PENDING ? module_of_last(ret, space) : 0;
+	return 0;
+}
+
+void raw_walk_apply(const struct raw_walk *w, struct raw_stack *raw)
+{
+	if (w->depth < raw->user_depth && w->end != WALK_COMPLETE)
+		return;
+	raw->user = w->frames;
+	raw->user_depth = w->depth;
+	raw->walk_end = w->end;
+	raw->space = 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks whose walk came to code that the BPF programs had no table for: walked again here, from the registers and
+ * the copy of the stack that came with them, by the mappings of their time and the tables of now.
+ */
+#pragma once
+
+#include "capture/spaces.h"
+#include "capture/stacks.h"
+
+struct raw_walk {
+	uint32_t depth;
+	enum walk_end end;
+	uint32_t blocked_module; /* WALK_PENDING: which module's table is not ready */
+	uint64_t frames[WALK_FRAMES_MAX];
+};
+
+/* Whether a walk anew may come further. */
+bool raw_walk_is_worth_it(const struct raw_stack *raw);
+/* 0 or -ENOMEM with error_text. */
+int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
+	const struct address_space *space, const struct raw_stack *raw, struct raw_walk *ret);
+/* Makes what was found the stack's native side, if it is no less than what is there: it points into `w`. */
+void raw_walk_apply(const struct raw_walk *w, struct raw_stack *raw);

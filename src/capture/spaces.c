@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MIT
+/*
+ *	pid -> published -> snapshot <- generation of the address space
+ *
+ * A snapshot is made anew when the mappings changed, or when a table it waits for, or has, may have changed
+ * state. If the same comes out, it stays.
+ */
+#include "capture/spaces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "bpf/events.h"
+#include "capture/ranges.h"
+
+#define RETRY_NS (100 * NS_PER_MS)
+#define WAIT_FOR_MORE_NS (250 * NS_PER_MS) /* tables, before a snapshot for some of them is made */
+
+struct mapping_list vec(struct walk_mapping);
+
+struct snapshot {
+	unsigned int references; /* of `published` */
+	uint64_t generation;
+	uint64_t changes; /* the mappings were compared at this state of the address space, */
+	uint64_t epoch;	  /* and at this one of the tables */
+	uint64_t made_ns;
+	uint32_t first;
+	uint32_t count;
+	struct vec(uint32_t) tables; /* ids that it holds in use */
+};
+
+struct published {
+	struct snapshot *snapshot; /* NULL: nothing is told yet */
+	uint64_t image_generation;
+	bool python; /* and its Python */
+	uint64_t failed_changes;
+	uint64_t retry_ns;
+};
+
+struct spaces {
+	struct modules *modules;
+	struct unwind_tables *tables;
+	struct spaces_target target;
+	struct ranges ranges;
+	struct map by_pid;	  /* -> struct published * */
+	struct map by_generation; /* -> struct snapshot *, the latest one */
+	uint64_t epoch;
+	uint64_t evicted_epoch; /* the first one in which no older snapshot is right */
+	uint64_t failed;
+	struct mapping_list scratch;
+	struct mapping_list walk; /* of spaces_mappings */
+	uint64_t walk_generation, walk_changes, walk_epoch;
+};
+
+int spaces_new(struct spaces **ret, struct modules *modules, struct unwind_tables *tables,
+	const struct spaces_target *target)
+{
+	struct spaces *s = calloc(1, sizeof(*s));
+
+	if (!s || ranges_init(&s->ranges, target->mapping_count) < 0) {
+		free(s);
+		return error_errno(-ENOMEM, "cannot keep mappings");
+	}
+	s->modules = modules;
+	s->tables = tables;
+	s->target = *target;
+	s->epoch = 1;
+	*ret = s;
+	return 0;
+}
+
+static void free_snapshot(struct spaces *s, struct snapshot *snapshot)
+{
+	vec_foreach (table, &snapshot->tables)
+		unwind_tables_use(s->tables, *table, -1);
+	vec_release(&snapshot->tables);
+	free(snapshot);
+}
+
+void spaces_free(struct spaces *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; s->by_pid.slots && i <= s->by_pid.mask; i++) {
+		struct published *p = (struct published *)(uintptr_t)s->by_pid.slots[i].value;
+
+		if (!s->by_pid.slots[i].used)
+			continue;
+		if (p->snapshot && !--p->snapshot->references)
+			free_snapshot(s, p->snapshot);
+		free(p);
+	}
+	map_release(&s->by_pid);
+	map_release(&s->by_generation);
+	ranges_release(&s->ranges);
+	vec_release(&s->scratch);
+	vec_release(&s->walk);
+	free(s);
+}
+
+void spaces_tables_changed(struct spaces *s, bool evicted)
+{
+	s->epoch++;
+	if (evicted)
+		s->evicted_epoch = s->epoch;
+}
+
+uint64_t spaces_failed(const struct spaces *s)
+{
+	return s->failed;
+}
+
+/* ------------------------------------------------------------------ from mappings to walkers' mappings */
+
+static struct walk_mapping describe(const struct spaces *s, const struct mapping *m)
+{
+	const struct module *module = modules_at(s->modules, m->module);
+	struct walk_mapping w = {.start = m->start, .end = m->end};
+	enum unwind_state state = UNWIND_NONE;
+
+	if (module->table && modules_bias(module, m->start, m->end, m->base, &w.bias))
+		state = unwind_tables_state(s->tables, module->table, &w.table);
+	if (state == UNWIND_READY)
+		w.kind = WALK_MAPPING_TABLE;
+	else if (state == UNWIND_PENDING || state == UNWIND_EVICTED)
+		w.kind = WALK_MAPPING_PENDING;
+	if (w.kind != WALK_MAPPING_TABLE)
+		w.bias = w.table = 0;
+	return w;
+}
+
+/* Neighbours that are walked alike are one. */
+static bool extend(struct mapping_list *list, const struct walk_mapping *next)
+{
+	struct walk_mapping *last = list->count ? &list->items[list->count - 1] : NULL;
+
+	if (!last || last->end != next->start || last->kind != next->kind ||
+		last->bias != next->bias || last->table != next->table)
+		return false;
+	last->end = next->end;
+	return true;
+}
+
+static int describe_all(const struct spaces *s, const struct address_space *space,
+	struct mapping_list *ret)
+{
+	ret->count = 0;
+	if (vec_reserve(ret, space->mappings.count) < 0)
+		return error_errno(-ENOMEM, "cannot keep mappings");
+	vec_foreach (m, &space->mappings) {
+		const struct walk_mapping next = describe(s, m);
+
+		if (!extend(ret, &next))
+			ret->items[ret->count++] = next;
+	}
+	return 0;
+}
+
+int spaces_mappings(struct spaces *s, const struct address_space *space,
+	const struct walk_mapping **ret, uint32_t *ret_count)
+{
+	int error = 0;
+
+	if (s->walk_generation != space->generation || s->walk_changes != space->changes ||
+		s->walk_epoch != s->epoch)
+		error = describe_all(s, space, &s->walk);
+	if (error)
+		return error;
+	s->walk_generation = space->generation;
+	s->walk_changes = space->changes;
+	s->walk_epoch = s->epoch;
+	*ret = s->walk.items;
+	*ret_count = (uint32_t)s->walk.count;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ snapshots */
+
+static void unref_snapshot(struct spaces *s, struct snapshot *snapshot, uint64_t now_ns)
+{
+	const uint64_t *latest;
+
+	if (!snapshot || --snapshot->references)
+		return;
+	latest = map_get(&s->by_generation, snapshot->generation);
+	if (latest && *latest == (uintptr_t)snapshot)
+		map_remove(&s->by_generation, snapshot->generation, NULL);
+	/* Without memory the range is lost, and there is less room. */
+	(void)ranges_give_back(&s->ranges, snapshot->first, snapshot->count, now_ns);
+	free_snapshot(s, snapshot);
+}
+
+static struct snapshot *latest_of(const struct spaces *s, const struct address_space *space)
+{
+	const uint64_t *latest = map_get(&s->by_generation, space->generation);
+
+	return latest ? (struct snapshot *)(uintptr_t)*latest : NULL;
+}
+
+static bool is_current(const struct spaces *s, const struct snapshot *snapshot,
+	const struct address_space *space)
+{
+	return snapshot && snapshot->generation == space->generation &&
+	       snapshot->changes == space->changes && snapshot->epoch == s->epoch;
+}
+
+/* Whether a snapshot will do until more of the tables are there that the scratch waits for. */
+static bool may_wait(const struct spaces *s, const struct snapshot *snapshot,
+	const struct address_space *space, uint64_t now_ns)
+{
+	if (!snapshot || snapshot->changes != space->changes ||
+		snapshot->epoch < s->evicted_epoch ||
+		now_ns - snapshot->made_ns >= WAIT_FOR_MORE_NS)
+		return false;
+	vec_foreach (m, &s->scratch)
+		if (m->kind == WALK_MAPPING_PENDING)
+			return true;
+	return false;
+}
+
+/* Whether the array already says what the scratch says. */
+static bool says_the_same(const struct spaces *s, const struct snapshot *snapshot)
+{
+	return snapshot && snapshot->count == s->scratch.count &&
+	       (!snapshot->count ||
+		       !memcmp(s->target.mappings + snapshot->first, s->scratch.items,
+			       snapshot->count * sizeof(*s->scratch.items)));
+}
+
+static int hold_tables(struct spaces *s, struct snapshot *snapshot, const struct address_space *space)
+{
+	vec_foreach (m, &space->mappings) {
+		uint32_t table = modules_at(s->modules, m->module)->table;
+
+		if (!table)
+			continue;
+		if (vec_push(&snapshot->tables, table) < 0)
+			return -ENOMEM;
+		unwind_tables_use(s->tables, table, 1);
+	}
+	return 0;
+}
+
+/* A snapshot of what the scratch says. -ENOSPC: there is no room in the array. */
+static int make_snapshot(struct spaces *s, const struct address_space *space, uint64_t now_ns,
+	struct snapshot **ret)
+{
+	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	int error;
+
+	if (!snapshot)
+		return error_errno(-ENOMEM, "cannot keep mappings");
+	error = hold_tables(s, snapshot, space);
+	snapshot->generation = space->generation;
+	snapshot->count = (uint32_t)s->scratch.count;
+	if (!error)
+		error = ranges_take(&s->ranges, snapshot->count, now_ns, &snapshot->first);
+	if (!error && map_put(&s->by_generation, space->generation, (uintptr_t)snapshot) < 0) {
+		(void)ranges_give_back(&s->ranges, snapshot->first, snapshot->count, now_ns);
+		error = -ENOMEM;
+	}
+	if (error) {
+		free_snapshot(s, snapshot);
+		return error_errno(error, "cannot keep mappings");
+	}
+	if (snapshot->count)
+		memcpy(s->target.mappings + snapshot->first, s->scratch.items,
+			snapshot->count * sizeof(*s->scratch.items));
+	snapshot->made_ns = now_ns;
+	*ret = snapshot;
+	return 0;
+}
+
+/* The snapshot for an address space as it is now, perhaps without references yet. */
+static int find_snapshot(struct spaces *s, const struct address_space *space, uint64_t now_ns,
+	struct snapshot **ret)
+{
+	struct snapshot *snapshot = latest_of(s, space);
+	int error = 0;
+
+	if (!is_current(s, snapshot, space)) {
+		error = describe_all(s, space, &s->scratch);
+		if (!error && !says_the_same(s, snapshot)) {
+			if (may_wait(s, snapshot, space, now_ns)) {
+				*ret = snapshot;
+				return 0;
+			}
+			error = make_snapshot(s, space, now_ns, &snapshot);
+		}
+		if (error)
+			return error;
+		snapshot->changes = space->changes;
+		snapshot->epoch = s->epoch;
+	}
+	*ret = snapshot;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ telling */
+
+static int tell_gpu(struct spaces *s, const struct process *process, const struct snapshot *snapshot)
+{
+	const struct gpu_space space = {.pid = process->pid,
+		.generation = (uint32_t)snapshot->generation,
+		.mappings = s->target.mappings + snapshot->first,
+		.mapping_count = snapshot->count,
+		.python = process->python.state == PYTHON_FOUND ? &process->python.python : NULL};
+
+	return s->target.tell && snapshot->count ? s->target.tell(s->target.context, &space) : 0;
+}
+
+static int tell_gpu_gone(struct spaces *s, uint32_t pid)
+{
+	const struct gpu_space gone = {.pid = pid};
+
+	return s->target.tell ? s->target.tell(s->target.context, &gone) : 0;
+}
+
+/* What was told of the process is of another image. */
+static int begin_anew(struct spaces *s, struct published *p, const struct process *process,
+	uint64_t now_ns)
+{
+	bool told = p->snapshot;
+
+	s->target.drop(s->target.context, process->pid);
+	unref_snapshot(s, p->snapshot, now_ns);
+	*p = (struct published){.image_generation = process->space->image_generation};
+	return told ? tell_gpu_gone(s, process->pid) : 0;
+}
+
+static void note_failure(struct spaces *s, struct published *p, const struct process *process,
+	uint64_t now_ns)
+{
+	if (p->failed_changes != process->space->changes || !p->retry_ns)
+		s->failed++;
+	p->failed_changes = process->space->changes;
+	p->retry_ns = now_ns + RETRY_NS;
+}
+
+static int put_space(const struct spaces *s, uint32_t pid, const struct snapshot *snapshot)
+{
+	const struct bpf_space space = {.first = snapshot->first,
+		.count = snapshot->count,
+		.generation = (uint32_t)snapshot->generation};
+
+	return s->target.put(s->target.context, pid, &space);
+}
+
+/* Puts `snapshot` in the place of what was told; it has a reference of its own meanwhile. */
+static int replace(struct spaces *s, struct published *p, const struct process *process,
+	struct snapshot *snapshot, uint64_t now_ns)
+{
+	bool found = process->python.state == PYTHON_FOUND;
+	int error = 0;
+
+	snapshot->references++;
+	if (snapshot != p->snapshot)
+		error = put_space(s, process->pid, snapshot);
+	if (!error && found && !p->python)
+		error = s->target.put_python(
+			s->target.context, process->pid, &process->python.python);
+	if (error) {
+		unref_snapshot(s, snapshot, now_ns);
+		note_failure(s, p, process, now_ns);
+		return 0;
+	}
+	unref_snapshot(s, p->snapshot, now_ns);
+	p->snapshot = snapshot;
+	p->python = found;
+	p->retry_ns = 0;
+	return tell_gpu(s, process, snapshot);
+}
+
+static int published_of(struct spaces *s, const struct process *process, struct published **ret)
+{
+	const uint64_t *known = map_get(&s->by_pid, process->pid);
+	struct published *p = known ? (struct published *)(uintptr_t)*known
+				    : calloc(1, sizeof(*p));
+
+	if (!p || (!known && map_put(&s->by_pid, process->pid, (uintptr_t)p) < 0)) {
+		free(p);
+		return error_errno(-ENOMEM, "cannot keep process %u", process->pid);
+	}
+	if (!known)
+		p->image_generation = process->space->image_generation;
+	*ret = p;
+	return 0;
+}
+
+int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
+{
+	struct snapshot *snapshot;
+	struct published *p = NULL;
+	int error = published_of(s, process, &p);
+
+	if (error)
+		return error;
+	if (p->image_generation != process->space->image_generation)
+		error = begin_anew(s, p, process, now_ns);
+	if (error)
+		return error;
+	if (is_current(s, p->snapshot, process->space) &&
+		p->python == (process->python.state == PYTHON_FOUND))
+		return 0;
+	if (now_ns < p->retry_ns || (!process->space->mappings.count && !p->snapshot))
+		return 0;
+	error = find_snapshot(s, process->space, now_ns, &snapshot);
+	if (error) {
+		note_failure(s, p, process, now_ns);
+		return error == -ENOSPC ? 0 : error;
+	}
+	if (snapshot == p->snapshot && p->python == (process->python.state == PYTHON_FOUND))
+		return 0;
+	return replace(s, p, process, snapshot, now_ns);
+}
+
+void spaces_take_back(struct spaces *s, uint32_t pid, uint64_t now_ns)
+{
+	const uint64_t *known = map_get(&s->by_pid, pid);
+	struct published *p = known ? (struct published *)(uintptr_t)*known : NULL;
+
+	if (!p || !p->snapshot)
+		return;
+	s->target.drop(s->target.context, pid);
+	unref_snapshot(s, p->snapshot, now_ns);
+	p->snapshot = NULL;
+	p->python = false;
+}
+
+int spaces_forget(struct spaces *s, uint32_t pid, uint64_t now_ns)
+{
+	struct published *p;
+	uint64_t value;
+	bool told;
+
+	if (!map_remove(&s->by_pid, pid, &value))
+		return 0;
+	p = (struct published *)(uintptr_t)value;
+	told = p->snapshot;
+	s->target.drop(s->target.context, pid);
+	unref_snapshot(s, p->snapshot, now_ns);
+	free(p);
+	return told ? tell_gpu_gone(s, pid) : 0;
+}

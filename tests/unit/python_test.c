@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "elf/elf_file.h"
+#include "elf/named.h"
+#include "python/code.h"
+#include "python/interpreter.h"
+#include "python/line_table.h"
+#include "python/remote.h"
+#include "tap.h"
+
+/* A process of our making: one piece of memory that begins at BASE. */
+#define BASE 0x7f0000000000ull
+
+static uint8_t image[1 << 16];
+
+static bool read_image(const struct python_memory *m, uint64_t address, void *ret, size_t size)
+{
+	if (address < BASE || address - BASE > sizeof(image) ||
+		size > sizeof(image) - (address - BASE))
+		return false;
+	memcpy(ret, image + (address - BASE), size);
+	return true;
+}
+
+static const struct python_memory memory = {.read = read_image};
+
+static void put(uint64_t address, uint64_t word)
+{
+	memcpy(image + (address - BASE), &word, sizeof(word));
+}
+
+static void put_half(uint64_t address, uint32_t half)
+{
+	memcpy(image + (address - BASE), &half, sizeof(half));
+}
+
+static void put_bytes(uint64_t address, const void *bytes, size_t size)
+{
+	memcpy(image + (address - BASE), bytes, size);
+}
+
+/* Where things are in it. Objects have the layout of a 3.14 without GIL: headers of 32 bytes,
+ * ob_type at 24. */
+enum {
+	RUNTIME = 0,
+	TYPE_CODE = 0x1000,
+	TYPE_STR = 0x1100,
+	TYPE_BYTES = 0x1200,
+	FILE_NAME = 0x1300,
+	FUNCTION = 0x1400,
+	LINES = 0x1500,
+	CODE = 0x1800,
+	COPIES = 0x1a00,
+	COPY = 0x1b00,
+	TYPE_NAMES = 0x1c00,
+};
+
+enum {
+	OBJECT_TYPE = 24,
+	TYPE_NAME = 40,
+	TEXT_LENGTH = 32,
+	TEXT_STATE = 48,
+	TEXT_ASCII = 56,
+	TEXT_COMPACT = 72,
+	BYTES_SIZE = 32,
+	BYTES_DATA = 48,
+	CODE_SIZE = 32,
+	CODE_FIRST_LINE = 84,
+	CODE_FILE = 128,
+	CODE_NAME = 136,
+	CODE_QUALNAME = 144,
+	CODE_LINES = 152,
+	CODE_TRACEABLE = 200,
+	CODE_COPIES = 216,
+	CODE_BYTECODE = 224,
+};
+
+#define KIND(width, compact, ascii) ((uint32_t)((width) | (compact) << 3 | (ascii) << 4) << 8)
+
+/* _Py_DebugOffsets of that build, as far as it is read. */
+static void describe(void)
+{
+	static const struct {
+		int word;
+		uint64_t value;
+	} words[] = {{1, 0x030e00f0}, {2, 1}, {3, 4096}, {4, 800}, {5, 808}, {6, 4096}, {8, 8},
+		{9, 16}, {22, 512}, {24, 8}, {25, 16}, {26, 72}, {27, 152}, {31, 88}, {32, 8},
+		{33, 0}, {34, 56}, {36, 78}, {39, 256}, {40, CODE_FILE}, {41, CODE_NAME},
+		{42, CODE_QUALNAME}, {43, CODE_LINES}, {44, CODE_FIRST_LINE}, {48, CODE_BYTECODE},
+		{49, CODE_COPIES}, {50, 32}, {51, OBJECT_TYPE}, {52, 512}, {53, TYPE_NAME},
+		{74, 56}, {75, BYTES_SIZE}, {76, BYTES_DATA}, {77, 88}, {78, TEXT_STATE},
+		{79, TEXT_LENGTH}, {80, TEXT_ASCII}};
+
+	put_bytes(BASE + RUNTIME, "xdebugpy", 8);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		put(BASE + RUNTIME + 8 * (uint64_t)words[i].word, words[i].value);
+}
+
+static void put_type(uint64_t at, uint64_t name_at, const char *name)
+{
+	put(BASE + at + TYPE_NAME, BASE + name_at);
+	put_bytes(BASE + name_at, name, strlen(name) + 1);
+}
+
+static void put_text(
+	uint64_t at, const void *characters, size_t count, unsigned int width, bool ascii)
+{
+	put(BASE + at + OBJECT_TYPE, BASE + TYPE_STR);
+	put(BASE + at + TEXT_LENGTH, count);
+	put_half(BASE + at + TEXT_STATE, KIND(width, 1u, ascii));
+	put_bytes(BASE + at + (ascii ? TEXT_ASCII : TEXT_COMPACT), characters, count * width);
+}
+
+/* Line 10, 2 units; line 12, 1 unit; no line, 1 unit. */
+static const uint8_t locations[] = {0x80 | 1, 0x00, 0x80 | 12 << 3 | 0, 0, 0, 0x80 | 15 << 3 | 0};
+
+static void build(void)
+{
+	memset(image, 0, sizeof(image));
+	describe();
+	put_type(TYPE_CODE, TYPE_NAMES, "code");
+	put_type(TYPE_STR, TYPE_NAMES + 16, "str");
+	put_type(TYPE_BYTES, TYPE_NAMES + 32, "bytes");
+	put_text(FILE_NAME, "a.py", 4, 1, true);
+	put_text(FUNCTION, "f", 1, 1, true);
+	put(BASE + LINES + OBJECT_TYPE, BASE + TYPE_BYTES);
+	put(BASE + LINES + BYTES_SIZE, sizeof(locations));
+	put_bytes(BASE + LINES + BYTES_DATA, locations, sizeof(locations));
+	put(BASE + CODE + OBJECT_TYPE, BASE + TYPE_CODE);
+	put(BASE + CODE + CODE_SIZE, 4);
+	put_half(BASE + CODE + CODE_FIRST_LINE, 10);
+	put(BASE + CODE + CODE_FILE, BASE + FILE_NAME);
+	put(BASE + CODE + CODE_NAME, BASE + FUNCTION);
+	put(BASE + CODE + CODE_QUALNAME, BASE + FUNCTION);
+	put(BASE + CODE + CODE_LINES, BASE + LINES);
+	put_half(BASE + CODE + CODE_TRACEABLE, 1);
+	put(BASE + CODE + CODE_COPIES, BASE + COPIES);
+	put(BASE + COPIES, 2);
+	put(BASE + COPIES + 8, BASE + CODE + CODE_BYTECODE);
+	put(BASE + COPIES + 16, BASE + COPY);
+}
+
+static uint64_t frame_code(void)
+{
+	uint64_t words[4];
+
+	memcpy(words, image + CODE + CODE_FILE, sizeof(words));
+	return (BASE + CODE) | walk_python_check(words) << 48;
+}
+
+static struct python_code *open_code(void)
+{
+	struct walk_python p = {
+		.version = 0x030e, .runtime = BASE + RUNTIME, .code_check = CODE_FILE};
+	struct python_code *c = NULL;
+
+	return python_code_new_in(&c, &memory, &p) ? NULL : c;
+}
+
+/* Asks for the line at an address, in a new struct python_code. */
+static int look_up(uint64_t at, struct python_line *ret, struct python_code **ret_code)
+{
+	struct walk_python_frame frame = {frame_code(), at};
+
+	*ret_code = open_code();
+	return *ret_code ? python_code_line(*ret_code, &frame, ret) : -1;
+}
+
+static uint32_t lnotab(uint64_t offset)
+{
+	static const uint8_t table[] = {4, 1, 6, 2, 2, 0xff, 0xff, 0, 1, 10};
+
+	return python_line_at(PYTHON_LINES_LNOTAB, table, sizeof(table), 100, offset);
+}
+
+static void the_table_of_3_9_gives_lines_that_go_back_too(void)
+{
+	CHECK(lnotab(0) == 100 && lnotab(3) == 100);
+	CHECK(lnotab(4) == 101 && lnotab(9) == 101);
+	CHECK(lnotab(10) == 103 && lnotab(11) == 103);
+	CHECK(lnotab(12) == 102 && lnotab(12 + 255) == 102);
+	CHECK(lnotab(12 + 256) == 112 && lnotab(10000) == 112);
+}
+
+static uint32_t ranges(uint64_t offset)
+{
+	static const uint8_t table[] = {4, 0, 2, 0x80, 6, 0xfe, 0, 100, 2, 1};
+
+	return python_line_at(PYTHON_LINES_RANGES, table, sizeof(table), 50, offset);
+}
+
+static void the_table_of_3_10_has_code_without_a_line(void)
+{
+	CHECK(ranges(0) == 50 && ranges(3) == 50);
+	CHECK(ranges(4) == 0 && ranges(5) == 0);
+	CHECK(ranges(6) == 48 && ranges(11) == 48);
+	CHECK(ranges(12) == 149 && ranges(14) == 0);
+}
+
+static uint32_t located(uint64_t offset)
+{
+	/* Short; one line, 1 later; long, -3 lines; no columns, 100 later; none; short. */
+	static const uint8_t table[] = {0x80 | 0 << 3 | 0, 0x23, 0x80 | 11 << 3 | 1, 1, 2,
+		0x80 | 14 << 3 | 0, 7, 0, 1, 1, 0x80 | 13 << 3 | 0, 0x48, 0x03, 0x80 | 15 << 3 | 7,
+		0x80 | 9 << 3 | 0, 0};
+
+	return python_line_at(PYTHON_LINES_LOCATIONS, table, sizeof(table), 20, offset);
+}
+
+static void the_table_of_3_11_has_entries_of_five_kinds(void)
+{
+	CHECK(located(0) == 20);
+	CHECK(located(2) == 21 && located(5) == 21);
+	CHECK(located(6) == 18);
+	CHECK(located(8) == 118);
+	CHECK(located(10) == 0 && located(25) == 0);
+	CHECK(located(26) == 118);
+	CHECK(located(28) == 0);
+}
+
+static void a_line_is_found_in_the_bytecode_and_in_each_copy_of_it(void)
+{
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE + 2, &line, &c) == 0);
+	CHECK(line.line == 10 && line.first_line == 10 && !line.incomplete);
+	CHECK_TEXT(line.function, "f");
+	CHECK_TEXT(line.file, "a.py");
+	python_code_free(c);
+	CHECK(look_up(BASE + COPY + 4, &line, &c) == 0);
+	CHECK(line.line == 12);
+	python_code_free(c);
+	CHECK(look_up(BASE + COPY + 8, &line, &c) == 0);
+	CHECK(line.line == 0);
+	python_code_free(c);
+}
+
+static void a_frame_before_its_first_traceable_instruction_is_incomplete(void)
+{
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == 0);
+	CHECK(line.incomplete);
+	python_code_free(c);
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE - 2, &line, &c) == 0);
+	CHECK(line.incomplete && line.line == 10);
+	python_code_free(c);
+}
+
+static void names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_later_code_object(
+	void)
+{
+	struct walk_python_frame frame;
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	frame = (struct walk_python_frame){frame_code(), BASE + CODE + CODE_BYTECODE + 2};
+	CHECK(look_up(frame.at, &line, &c) == 0);
+	put(BASE + CODE + CODE_QUALNAME, BASE + FILE_NAME);
+	CHECK(python_code_line(c, &frame, &line) == 0);
+	CHECK_TEXT(line.function, "f");
+	frame.code = frame_code();
+	CHECK(python_code_line(c, &frame, &line) == 0);
+	CHECK_TEXT(line.function, "a.py");
+	memset(image, 0, sizeof(image));
+	CHECK(python_code_line(c, &frame, &line) == 0);
+	python_code_free(c);
+}
+
+static void a_code_object_that_was_replaced_is_not_taken_for_the_one_that_ran(void)
+{
+	struct walk_python_frame frame;
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	frame = (struct walk_python_frame){frame_code(), BASE + CODE + CODE_BYTECODE + 2};
+	put(BASE + CODE + CODE_QUALNAME, BASE + FILE_NAME);
+	c = open_code();
+	CHECK(python_code_line(c, &frame, &line) == -ENOENT);
+	frame.code &= WALK_PYTHON_ADDRESS; /* its check could not be read */
+	CHECK(python_code_line(c, &frame, &line) == 0);
+	python_code_free(c);
+}
+
+static void objects_of_other_types_have_no_names(void)
+{
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	put(BASE + CODE + OBJECT_TYPE, BASE + TYPE_STR);
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == -ENOENT);
+	python_code_free(c);
+	build();
+	put(BASE + FUNCTION + OBJECT_TYPE, BASE + TYPE_BYTES);
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == -ENOENT);
+	python_code_free(c);
+}
+
+static void text_of_all_widths_becomes_valid_utf_8(void)
+{
+	static const uint16_t pairs[] = {'g', 0xf6, 0x65e5, 0xdc80};
+	static const uint32_t wide[] = {0x1f600, 'x', 0, 0x110000};
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	put_text(FUNCTION, pairs, 4, 2, false);
+	put_text(FILE_NAME, wide, 4, 4, false);
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == 0);
+	CHECK_TEXT(line.function, "gö日\xef\xbf\xbd");
+	CHECK_TEXT(line.file, "\xf0\x9f\x98\x80x\xef\xbf\xbd\xef\xbf\xbd");
+	python_code_free(c);
+	put_text(FUNCTION,
+		"gr\xf6\xdf"
+		"e",
+		5, 1, false);
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == 0);
+	CHECK_TEXT(line.function, "größe");
+	python_code_free(c);
+}
+
+static void a_damaged_line_table_costs_the_line_and_not_the_name(void)
+{
+	struct python_code *c;
+	struct python_line line;
+
+	build();
+	put(BASE + LINES + BYTES_SIZE, UINT64_MAX);
+	CHECK(look_up(BASE + CODE + CODE_BYTECODE + 2, &line, &c) == 0);
+	CHECK_TEXT(line.function, "f");
+	CHECK(line.line == 0 && line.first_line == 10);
+	python_code_free(c);
+}
+
+static void
+a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_is_not_ready(void)
+{
+	struct python_file file = {.runtime = RUNTIME};
+	struct walk_python p = {0};
+
+	build();
+	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_NOT_YET);
+	put(BASE + RUNTIME + 8, 0x031000f0);
+	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
+	CHECK(p.version == 0x0310);
+	put(BASE + RUNTIME + 8, 0x030e00f0);
+	put(BASE + RUNTIME + 8 * 22, 16); /* PyThreadState is smaller than its members */
+	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
+}
+
+static void a_chain_that_leads_into_itself_ends(void)
+{
+	struct walk_python p = {.layout = WALK_PYTHON_CURRENT,
+		.state_frame = 72,
+		.frame_size = 80,
+		.frame_at = 56,
+		.frame_at_size = 8,
+		.frame_previous = 8,
+		.frame_owner = 78,
+		.owner_entry = 3,
+		.code_check = CODE_FILE};
+	struct python_stack s;
+
+	build();
+	put(BASE + 0x4000 + 72, BASE + 0x5000);
+	put(BASE + 0x5000, BASE + CODE);
+	put(BASE + 0x5000 + 8, BASE + 0x5000);
+	python_remote_walk(&s, &memory, &p, BASE + 0x4000);
+	CHECK(s.depth == WALK_PYTHON_FRAMES_MAX && !s.complete);
+	put(BASE + 0x5000 + 72, 3ull << 48);
+	python_remote_walk(&s, &memory, &p, BASE + 0x4000);
+	CHECK(s.depth == 0 && s.entry_count == 0 && !s.complete);
+	put(BASE + 0x5000 + 8, 0);
+	python_remote_walk(&s, &memory, &p, BASE + 0x4000);
+	CHECK(s.depth == 0 && s.complete);
+}
+
+static void exported_symbols_are_found_by_name(void)
+{
+	struct elf_named fopen_at, section;
+	struct elf_file *f;
+	Dl_info where;
+
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "fopen"), &where) && where.dli_fname);
+	CHECK(elf_file_open(&f, where.dli_fname) == 0);
+	CHECK(elf_find_exported(f, "fopen", &fopen_at) == 0);
+	CHECK(dlsym(RTLD_DEFAULT, "fopen") == (char *)where.dli_fbase + fopen_at.vaddr);
+	CHECK(fopen_at.size > 0);
+	CHECK(elf_find_exported(f, "no_such_function", &fopen_at) == -ENOENT);
+	CHECK(elf_section_named(f, ".text", &section) == 0 && section.size > 0);
+	CHECK(elf_section_named(f, ".no-such", &section) == -ENOENT);
+	elf_file_close(f);
+}
+
+static void a_file_without_python_is_no_interpreter(void)
+{
+	struct python_file file = {.runtime = 1};
+	struct elf_file *f;
+
+	CHECK(elf_file_open(&f, "/proc/self/exe") == 0);
+	CHECK(python_file_inspect(f, &file) == 0 && file.runtime == 0);
+	elf_file_close(f);
+}
+
+int main(void)
+{
+	RUN(the_table_of_3_9_gives_lines_that_go_back_too);
+	RUN(the_table_of_3_10_has_code_without_a_line);
+	RUN(the_table_of_3_11_has_entries_of_five_kinds);
+	RUN(a_line_is_found_in_the_bytecode_and_in_each_copy_of_it);
+	RUN(a_frame_before_its_first_traceable_instruction_is_incomplete);
+	RUN(names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_later_code_object);
+	RUN(a_code_object_that_was_replaced_is_not_taken_for_the_one_that_ran);
+	RUN(objects_of_other_types_have_no_names);
+	RUN(text_of_all_widths_becomes_valid_utf_8);
+	RUN(a_damaged_line_table_costs_the_line_and_not_the_name);
+	RUN(a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_is_not_ready);
+	RUN(a_chain_that_leads_into_itself_ends);
+	RUN(exported_symbols_are_found_by_name);
+	RUN(a_file_without_python_is_no_interpreter);
+	return tap_end();
+}
