@@ -18,7 +18,8 @@
 #include "bpf/walker.h"
 #include "walk/python_walk.h"
 
-#define RECORD_WORDS	(WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
+#define MORE_WORDS	(BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
+#define RECORD_WORDS	(WALK_FRAMES_MAX + WINDOW_BYTES / sizeof(uint64_t))
 #define RAW_BYTES	32768
 #define RAW_PAGES	(RAW_BYTES / PAGE_BYTES)
 #define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
@@ -26,7 +27,7 @@
 #define CODE_OBJECTS	16384
 #define WAKE_PAUSE_NS	1000000
 
-/* A record before it is sent. Both kinds of heads end where the words begin. */
+/* A record before it is sent. Both kinds of heads end where the words begin, the native ones. */
 struct record {
 	union {
 		struct bpf_sample_event sample;
@@ -36,27 +37,42 @@ struct record {
 			struct bpf_launch_event launch;
 		};
 	};
-	uint64_t words[RECORD_WORDS];
+	uint64_t words[WALK_FRAMES_MAX];
 };
 
 struct raw_record {
 	struct record record;
+	uint64_t more[MORE_WORDS];
 	uint64_t entries[WALK_PYTHON_ENTRIES_MAX];
 	struct bpf_raw_stack start;
 	uint8_t stack[RAW_BYTES];
 };
 
+/*
+ * When the walk is done its window is not needed, and the words of the kernel and of Python spread over it:
+ *
+ *	record [ head | native words ] walker [ window | state ] python
+ *	                      [ kernel | Python ]
+ *
+ * for this has to be small: task storage of Linux 7.2 gives out less than 8 KiB (6.18's more).
+ */
 struct stack_buffer {
 	uint32_t pid;
 	uint32_t hits;
-	struct bpf_raw_stack start; /* pc 0: no walk can begin there */
-	struct walker walker;
-	struct walk_python interpreter;
-	struct walk_python_stack python;
 	uint32_t next_entry; /* of python.entries */
 	uint32_t new_code;
+	struct bpf_raw_stack start; /* pc 0: no walk can begin there */
 	struct record record;
+	struct walker walker; /* behind the record */
+	struct walk_python interpreter;
+	struct walk_python_stack python;
 };
+
+_Static_assert(sizeof(struct stack_buffer) <= 7680, "task storage has to hold it");
+_Static_assert(__builtin_offsetof(struct stack_buffer, walker.window) ==
+		       __builtin_offsetof(struct stack_buffer, record.words) +
+			       WALK_FRAMES_MAX * sizeof(uint64_t),
+	"the window is where the words go on");
 
 /* How often raw material was sent, by the generation of mappings and the page of the unknown code, or by process. */
 struct {
@@ -182,18 +198,23 @@ static __always_inline void native_begin(struct stack_buffer *b)
 
 /* ------------------------------------------------------------------ records */
 
-/* Puts Python's frames behind the words that are there, fills in the head and returns how many words there are. */
+/* Puts Python's frames behind the words that are there, as far as there is room, fills in the head and returns how
+ * many words there are. */
 static __always_inline uint64_t finish_stack(
 	struct stack_buffer *b, struct bpf_stack *head, uint64_t kernel_depth)
 {
 	uint64_t python_depth = b->python.depth, native_depth = walker_depth(&b->walker), words;
 
-	asm volatile("" : "+r"(python_depth));
-	if (python_depth > WALK_PYTHON_FRAMES_MAX)
-		python_depth = WALK_PYTHON_FRAMES_MAX;
 	words = native_depth + kernel_depth;
 	asm volatile("" : "+r"(words));
 	if (words > WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX)
+		return 0;
+	if (python_depth > (RECORD_WORDS - words) / 2) {
+		python_depth = (RECORD_WORDS - words) / 2;
+		b->python.complete = 0;
+	}
+	asm volatile("" : "+r"(python_depth));
+	if (python_depth > WALK_PYTHON_FRAMES_MAX)
 		return 0;
 	bpf_probe_read_kernel(b->record.words + words, python_depth * sizeof(*b->python.frames),
 		b->python.frames);

@@ -31,15 +31,21 @@
 #define RULES	     8192
 
 struct walker {
-	struct walk walk; /* first: the home's functions are given its address */
+	uint8_t window[WINDOW_BYTES]; /* first: see struct stack_buffer */
+	struct walk walk;
 	uint32_t first_mapping;
 	uint32_t generation; /* of the mappings; 0: there are none */
 	uint32_t depth;      /* frames so far */
 	uint32_t word;       /* see walk_home_words */
 	uint64_t window_base;
 	uint64_t window_size; /* how much was there to read */
-	uint8_t window[WINDOW_BYTES];
 };
+
+/* The home's functions are given the walk. */
+static __always_inline struct walker *walker_of(struct walk *w)
+{
+	return (struct walker *)((uint8_t *)w - __builtin_offsetof(struct walker, walk));
+}
 
 struct known_rule {
 	uint64_t check[2];
@@ -61,7 +67,7 @@ static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *r
 {
 	const struct walk_mapping *m;
 
-	i += ((struct walker *)w)->first_mapping;
+	i += walker_of(w)->first_mapping;
 	m = bpf_map_lookup_elem(&mappings, &i);
 	if (!m)
 		return false;
@@ -73,7 +79,7 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 {
 	uint32_t chunk = at / WALK_CHUNK_WORDS, line = at % WALK_CHUNK_WORDS / WALK_TABLE_ALIGN;
 	void *words = bpf_map_lookup_elem(&table_chunks, &chunk);
-	volatile uint32_t *place = &((struct walker *)w)->word;
+	volatile uint32_t *place = &walker_of(w)->word;
 	const struct table_line *l;
 
 	if (!words)
@@ -113,7 +119,7 @@ static __always_inline bool move_window(struct walker *k, uint64_t address)
 
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
-	struct walker *k = (struct walker *)w;
+	struct walker *k = walker_of(w);
 	uint64_t offset = address - k->window_base;
 
 	if (offset >= k->window_size || k->window_size - offset < sizeof(*ret)) {

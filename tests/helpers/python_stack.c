@@ -3,10 +3,13 @@
  * python_stack PID                    the Python stacks of all threads of a process, as src/python/
  *and the walk see them python_stack --file FILE  what src/python/ finds in a file
  *
- * Each thread is stopped while it is looked at. Lines of output, fields separated by tabs:
+ * Unwind tables are kept in the folder $PYTHON_STACK_CACHE. Each thread is stopped while it is
+ *looked at. Lines of output, fields separated by tabs:
  *
  *	interpreter  version  free-threaded  file  how a thread's state is found
- *	thread       tid  complete  entries ascend on the thread's stack
+ *	thread       tid  complete  entries ascend on the thread's stack  groups  native frames that
+ *run Python
+ *	             how the native walk ended (enum walk_end)
  *	frame        function  file  line  the group ends here
  */
 #include <errno.h>
@@ -25,9 +28,20 @@
 #include "python/cold.h"
 #include "python/interpreter.h"
 #include "python/remote.h"
+#include "unwind/tables.h"
+#include "unwind/unwind.h"
+
+#define MODULES_MAX 512
+#define STACK_MAX   ((size_t)4 << 20)
+#define PAGE_BYTES  4096
+#define TABLES_NS   30000000000ull
 
 struct process {
 	uint32_t pid;
+	struct unwind_tables *tables;
+	struct walk_mapping mappings[MODULES_MAX];
+	uint32_t ids[MODULES_MAX]; /* of their tables */
+	uint32_t mapping_count;
 	struct python_memory memory;
 	struct walk_python python;
 	struct python_code *code;
@@ -63,6 +77,102 @@ static bool entries_ascend(const struct process *p, const struct python_stack *s
 	return true;
 }
 
+/* The executable mapping of a file, when it has an unwind table. */
+static void add_mapping(
+	struct process *p, const char *path, uint64_t start, uint64_t end, uint64_t offset)
+{
+	struct walk_mapping *m = &p->mappings[p->mapping_count];
+	struct elf_file *elf;
+	uint64_t vaddr;
+
+	if (p->mapping_count == MODULES_MAX || elf_file_open(&elf, path))
+		return;
+	if (!elf_file_offset_to_vaddr(elf, offset, &vaddr) &&
+		!unwind_tables_request(p->tables, path, NULL, 0, &p->ids[p->mapping_count])) {
+		*m = (struct walk_mapping){.start = start, .end = end, .bias = start - vaddr};
+		p->mapping_count++;
+	}
+	elf_file_close(elf);
+}
+
+static void load_mappings(struct process *p)
+{
+	char path[64], line[4200], permissions[5], file[4096];
+	uint64_t start, end, offset;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", p->pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %4095[^\n]",
+			    &start, &end, permissions, &offset, file) == 5 &&
+			permissions[2] == 'x' && file[0] == '/')
+			add_mapping(p, file, start, end, offset);
+	if (f)
+		fclose(f);
+	unwind_tables_wait(p->tables, p->ids, p->mapping_count, TABLES_NS);
+	for (uint32_t i = 0; i < p->mapping_count; i++)
+		if (unwind_tables_state(p->tables, p->ids[i], &p->mappings[i].table) ==
+			UNWIND_READY)
+			p->mappings[i].kind = WALK_MAPPING_TABLE;
+}
+
+/* Copies what can be read from `address` on: how much that is. Guard pages of other threads may lie
+ * in the same mapping. */
+static size_t read_stack(const struct process *p, uint64_t address, size_t size, uint8_t *ret)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		size_t piece = PAGE_BYTES - (address + have) % PAGE_BYTES;
+
+		if (piece > size - have)
+			piece = size - have;
+		if (!python_read(&p->memory, address + have, ret + have, piece))
+			break;
+		have += piece;
+	}
+	return have;
+}
+
+/* How many native frames run Python; these are all when the walk ended well. */
+static int count_loops(const struct process *p, const struct python_stack *s,
+	const struct user_regs_struct *r, enum walk_end *ret_end)
+{
+	uint64_t frames[WALK_FRAMES_MAX], size = mapping_end(p, r->rsp) - r->rsp;
+	const uint64_t registers[17] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp,
+		r->rsp, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+	uint8_t *stack = malloc(STACK_MAX);
+	struct unwind_start start = {.pc = r->rip,
+		.sp = r->rsp,
+		.fp = r->rbp,
+		.exact = true,
+		.registers = registers,
+		.register_count = 17,
+		.stack = stack,
+		.mappings = p->mappings,
+		.mapping_count = p->mapping_count,
+		.words = unwind_tables_words(p->tables),
+		.word_count = unwind_tables_word_count(p->tables),
+		.entries = s->entries,
+		.entry_count = s->entry_count,
+		.loops = {p->python.loops[0], p->python.loops[1]}};
+	enum walk_end end = WALK_FAULT;
+	uint32_t depth = 0;
+	int count = 0;
+
+	if (stack) {
+		start.stack_size =
+			read_stack(p, r->rsp, size < STACK_MAX ? size : STACK_MAX, stack);
+		depth = unwind_walk(&start, frames, &end);
+	}
+	for (uint32_t i = 0; i < depth; i++)
+		count += (frames[i] & WALK_FRAME_PYTHON) != 0;
+	free(stack);
+	*ret_end = end;
+	return count;
+}
+
 static void print_frame(struct process *p, const struct walk_python_frame *frame)
 {
 	struct python_line line;
@@ -79,11 +189,18 @@ static void print_stack(struct process *p, uint32_t tid, const struct user_regs_
 {
 	uint64_t state = python_remote_state(&p->memory, &p->python, r->fs_base);
 	struct python_stack s;
+	uint32_t groups = 0;
+	enum walk_end end;
+	int loops;
 
 	if (!state)
 		return;
 	python_remote_walk(&s, &p->memory, &p->python, state);
-	printf("thread\t%u\t%d\t%d\n", tid, s.complete, entries_ascend(p, &s, r->rsp));
+	for (uint32_t i = 0; i < s.depth; i++)
+		groups += (s.frames[i].at & WALK_PYTHON_LAST) != 0;
+	loops = count_loops(p, &s, r, &end);
+	printf("thread\t%u\t%d\t%d\t%u\t%d\t%d\n", tid, s.complete, entries_ascend(p, &s, r->rsp),
+		groups, loops, end);
 	for (uint32_t i = 0; i < s.depth; i++)
 		print_frame(p, &s.frames[i]);
 }
@@ -201,7 +318,8 @@ static int show_parts(const char *path, const char *function)
 
 int main(int argc, char **argv)
 {
-	struct process p = {0};
+	const struct unwind_tables_options options = {.cache_dir = getenv("PYTHON_STACK_CACHE")};
+	static struct process p;
 	int result;
 
 	if (argc == 4 && !strcmp(argv[1], "--parts"))
@@ -216,7 +334,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no interpreter in process %u\n", p.pid);
 		return 1;
 	}
+	if (unwind_tables_new(&p.tables, &options)) {
+		fprintf(stderr, "%s\n", error_text());
+		return 1;
+	}
+	load_mappings(&p);
 	result = look_at_threads(&p);
+	unwind_tables_free(p.tables);
 	python_code_free(p.code);
 	return result;
 }

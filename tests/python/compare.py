@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """compare.py PYTHON...: runs stacks.py with an interpreter and compares, at each of its stops, each thread's stack as
-our walk finds it with what Python said. Prints one TAP line a spot, without plan.
+our walk finds it with what Python said, and that as many native frames run Python as there are groups. Prints one TAP line a spot, without plan.
 
 XPUPROF_BUILD is where the helper python_stack was built.
 """
@@ -9,10 +9,12 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HELPER = os.path.join(os.environ["XPUPROF_BUILD"], "tests/helpers/python_stack")
 FRAMES_MAX = 128  # WALK_PYTHON_FRAMES_MAX
+WALK_COMPLETE, WALK_ZERO, WALK_DEPTH = 1, 2, 9
 
 
 def walked(pid):
@@ -24,11 +26,11 @@ def walked(pid):
         if kind == "interpreter":
             interpreter = fields
         elif kind == "thread":
-            current = {"complete": fields[1] == "1", "ascending": fields[2] == "1", "frames": [], "groups": 0}
+            current = {"complete": fields[1] == "1", "ascending": fields[2] == "1", "frames": [],
+                       "groups": int(fields[3]), "loops": int(fields[4]), "end": int(fields[5])}
             threads[fields[0]] = current
         elif kind == "frame":
             current["frames"].append([fields[0], fields[1], int(fields[2])])
-            current["groups"] += int(fields[3])
     return interpreter, threads
 
 
@@ -50,7 +52,11 @@ def difference(expected, found):
         return "not complete"
     if not found["ascending"]:
         return "the entries do not ascend on the thread's stack"
-    return None if found["groups"] or cut else "no group"
+    if found["end"] not in (WALK_COMPLETE, WALK_ZERO) and not (found["end"] == WALK_DEPTH and len(frames) > 20):
+        return "the native walk ended with %d" % found["end"]
+    if found["end"] != WALK_DEPTH and not cut and found["loops"] != found["groups"]:
+        return "%d native frames run Python, not %d" % (found["loops"], found["groups"])
+    return None
 
 
 def check_spot(process, told):
@@ -91,13 +97,20 @@ def check(command, name):
     """One interpreter as one TAP line (without its number)."""
     interpreter, spots, failed, seen_end = run(command, name)
     known = isinstance(interpreter, list)
-    text = "%s%s: the walk equals what Python says at all %d spots" % (
+    text = "%s%s: frames, groups and lines are as Python says at all %d spots" % (
         name, " (state by %s)" % interpreter[3] if known else "", spots)
     return known and not failed and seen_end and spots >= 40, text
 
 
+def with_cache(work):
+    """Runs work with a folder for unwind tables, which are made once."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PYTHON_STACK_CACHE"] = folder
+        return work()
+
+
 if __name__ == "__main__":
-    results = [check([path], path) for path in sys.argv[1:]]
+    results = with_cache(lambda: [check([path], path) for path in sys.argv[1:]])
     for i, (good, text) in enumerate(results):
         print("%s %d - %s" % ("ok" if good else "not ok", i + 1, text))
     print("1..%d" % len(results))

@@ -119,7 +119,7 @@ KNOWN void run_lambda()
 	Truth t("run_lambda()!");
 	int n = 3;
 	auto lambda = [&](int x) KNOWN {
-		Truth inner("run_lambda()::{lambda(int)#1}::operator()(int) const!");
+		Truth inner("run_lambda()::{lambda(int)#1}::operator()(int) const|run_lambda()::$_0::operator()(int) const!");
 		n += x;
 		truth_point();
 	};

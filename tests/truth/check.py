@@ -22,7 +22,7 @@ LIBC = r"libc\.so\.6\+0x\w+|ld-linux-x86-64\.so\.2\+0x\w+"
 # What stands in for functions of others: how the first of them is called, and how all are.
 GLUE = {
     "~start": (r"_start|" + LIBC,
-               r"_start|__libc_start_\w+|__libc_csu_init|call_init(\.\w+)*|_GLOBAL__sub_I_\w+|_dl_call_fini|_dl_fini|"
+               r"_start|__libc_start_\w+|__libc_csu_init|call_init(\.\w+)*|_GLOBAL__sub_I_[\w.]+|_dl_call_fini|_dl_fini|"
                r"__static_initialization_and_destruction_0.*|global constructors keyed to .*|(__)?(GI_)?exit|"
                r"__run_exit_handlers|__cxa_finalize|__do_global_dtors_aux|__cxx_global_var_init.*|" + LIBC),
     "~thread": (r"(__)?clone3?|" + LIBC, r"(__)?clone3?|start_thread|" + LIBC),
@@ -46,12 +46,16 @@ HELPERS.add("enter_lambda (pychains.py)")
 def plain(name):
     """A function's name without what the compiler added to it."""
     name = re.sub(r"(\s*\[clone [^\]]*\])+$", "", name)
-    name = re.sub(r"\.(cold|constprop|isra|part|lto_priv|llvm)(\.\d+)*(\.cold)?$", "", name)
+    name = re.sub(r"(\.(cold|constprop|isra|part|lto_priv|llvm)(\.\d+)*)+$", "", name)
     return re.sub(r"::h[0-9a-f]{16}$", "", name)
 
 
 def is_kernel(frame):
     return frame.endswith("_[k]")
+
+
+def names_of(token):
+    return token.lstrip("?").rstrip("!").split("|")
 
 
 class Truth:
@@ -66,7 +70,7 @@ class Truth:
                     kernel, rest = rest.split(" ", 1)
                     self.launches[kernel] = rest.split(";")
                 self.chains.add(tuple(rest.split(";")))
-        self.known = {t.lstrip("?").rstrip("!") for c in self.chains for t in c if t[0] != "~"}
+        self.known = {n for c in self.chains for t in c if t[0] != "~" for n in names_of(t)}
         self.memory = {}
 
     def foreign(self, frames):
@@ -87,10 +91,9 @@ class Truth:
         token, rest = chain[0], chain[1:]
         if token[0] == "~":
             return self.matches_glue(token, rest, frames, whole)
-        name = token.lstrip("?").rstrip("!")
         if token[0] == "?" and self.matches(rest, frames, whole):
             return True
-        if not frames or plain(frames[0]) != name:
+        if not frames or plain(frames[0]) not in names_of(token):
             return False
         if not whole and self.may_end(token, frames[1:]):
             return True

@@ -10,7 +10,8 @@
  *	launch truth_7 ~start;main;outer;inner;truth_launch
  *
  * What stands in for functions that are not ours begins with '~': "~start" the way to main, "~thread" to a thread's
- * function, "~signal" to a handler, "~glue" of libraries. "?name" may be there or not. A name with '!' behind it is
+ * function, "~signal" to a handler, "~glue" of libraries. "?name" may be there or not; "one|other" are two names
+ * of one function. A name with '!' behind it is
  * that of a function that also calls functions that are not ours.
  *
  * No inlining, cloning or tail calls for functions that have a name here, or the truth would be another one.
