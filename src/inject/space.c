@@ -68,6 +68,7 @@ static bool copy_list(struct space_copy *copy, uint32_t *ret_sequence)
 		return false;
 	copy->count = list->count < WIRE_MAPPINGS ? list->count : WIRE_MAPPINGS;
 	copy->pending = list->pending;
+	copy->generation = list->generation;
 	copy->python = list->python;
 	memcpy(copy->mappings, list->mappings, copy->count * sizeof(copy->mappings[0]));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

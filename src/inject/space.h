@@ -22,6 +22,7 @@
 struct space_copy {
 	uint32_t count;
 	uint32_t pending;
+	uint32_t generation;
 	struct walk_python python;
 	struct walk_mapping mappings[WIRE_MAPPINGS];
 };

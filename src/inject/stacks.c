@@ -166,7 +166,8 @@ static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *
 
 /* ---- telling ---- */
 
-static struct wire_stack record_of(const struct chain_kind *kind, const struct wire_launch *launch)
+static struct wire_stack record_of(
+	const struct chain_kind *kind, const struct unwound *u, const struct wire_launch *launch)
 {
 	return (struct wire_stack){
 		.type = WIRE_STACK,
@@ -175,12 +176,13 @@ static struct wire_stack record_of(const struct chain_kind *kind, const struct w
 		.epoch = kind->epoch,
 		.user_depth = kind->user_depth,
 		.python_depth = kind->python_depth,
+		.generation = u->generation,
 		.time_ns = launch->time_ns,
 	};
 }
 
 /* Whether the chain's record is in the ring. */
-static bool tell_chain(struct chain *c, const struct wire_launch *launch)
+static bool tell_chain(struct chain *c, const struct unwound *u, const struct wire_launch *launch)
 {
 	uint64_t told = __atomic_load_n(&c->told, __ATOMIC_ACQUIRE);
 	struct wire_stack record;
@@ -191,10 +193,10 @@ static bool tell_chain(struct chain *c, const struct wire_launch *launch)
 	if (told == TELLING || !__atomic_compare_exchange_n(&c->told, &told, TELLING, false,
 				       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
-	record = record_of(&c->kind, launch);
+	record = record_of(&c->kind, u, launch);
 	record.number = launch->stack;
-	put = ring_put_long(&library.ring, &record, sizeof(record), c->words,
-		(c->kind.user_depth + 2 * (size_t)c->kind.python_depth) * sizeof(uint64_t));
+	put = ring_put_long(&library.ring, &record, sizeof(record), u->words,
+		unwound_words(u) * sizeof(u->words[0]));
 	__atomic_store_n(&c->told, put ? TOLD : NOT_TOLD, __ATOMIC_RELEASE);
 	return put;
 }
@@ -203,7 +205,7 @@ static bool tell_chain(struct chain *c, const struct wire_launch *launch)
 static bool tell_alone(
 	const struct chain_kind *kind, const struct unwound *u, const struct wire_launch *launch)
 {
-	struct wire_stack record = record_of(kind, launch);
+	struct wire_stack record = record_of(kind, u, launch);
 
 	record.kind = launch->kind;
 	record.tid = launch->tid;
@@ -232,7 +234,7 @@ bool stacks_tell(const void *frame, struct wire_launch *launch)
 		return false;
 	kind = kind_of(&u, kind.epoch);
 	launch->stack = find_chain(&kind, &u);
-	if (launch->stack && tell_chain(chain_of(launch->stack), launch))
+	if (launch->stack && tell_chain(chain_of(launch->stack), &u, launch))
 		return ring_put(&library.ring, launch);
 	return !library.marker && tell_alone(&kind, &u, launch);
 }

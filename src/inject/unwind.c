@@ -347,6 +347,7 @@ void unwind_stack(uintptr_t frame, uintptr_t end, struct unwound *ret)
 	if (python.depth)
 		memcpy(h.walk.loops, h.copy->python.loops, sizeof(h.walk.loops));
 	walk_native_frames(&h, ret);
+	ret->generation = h.copy->generation;
 	ret->python_depth = python.depth;
 	ret->python_incomplete = !python.complete;
 	memcpy(ret->words + ret->user_depth, python.frames, python.depth * sizeof(python.frames[0]));

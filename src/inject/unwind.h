@@ -18,6 +18,7 @@ struct unwound {
 	uint32_t user_depth;
 	uint32_t python_depth;
 	uint32_t walk_end; /* enum walk_end */
+	uint32_t generation; /* of the recorder's list of mappings */
 	bool python_incomplete;
 	/* The native frames, and behind them the Python ones in two words each. */
 	uint64_t words[WALK_FRAMES_MAX + 2 * WALK_PYTHON_FRAMES_MAX];

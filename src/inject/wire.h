@@ -146,7 +146,7 @@ struct wire_space {
 	uint32_t sequence; /* odd while the recorder writes; 0: nothing was written so far */
 	uint32_t count;
 	uint32_t pending; /* of the mappings: those whose table is being made */
-	uint32_t pad;
+	uint32_t generation; /* of the code: comes back with stacks */
 	struct walk_python python; /* layout WALK_PYTHON_NONE: no interpreter, or none that can be walked */
 	struct walk_mapping mappings[WIRE_MAPPINGS];
 };
@@ -208,6 +208,8 @@ struct wire_stack {
 	uint32_t epoch; /* code_epoch that it was walked in */
 	uint16_t user_depth;
 	uint16_t python_depth;
+	uint32_t generation; /* of the wire_space that it was walked by */
+	uint32_t pad;
 	uint64_t time_ns;
 };
 

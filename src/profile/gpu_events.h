@@ -49,6 +49,7 @@ struct gpu_space {
 struct gpu_stack {
 	uint32_t pid;
 	uint32_t walk_end; /* enum walk_end */
+	uint32_t generation; /* of the gpu_space that it was walked by; 0: not known */
 	uint64_t time_ns;
 	const uint64_t *user;
 	const struct walk_python_frame *python;

@@ -69,7 +69,7 @@ void instance_free(struct instance *i)
 	hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
-	free(i->stacks);
+	stacks_release(i);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);
@@ -409,6 +409,7 @@ void instance_tell_space(struct instance *i, const struct nvidia_space *space)
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* odd before anything of it changes */
 	w->count = space->count;
 	w->pending = space->pending;
+	w->generation = space->generation;
 	w->python = space->python;
 	memcpy(w->mappings, space->mappings, space->count * sizeof(w->mappings[0]));
 	__atomic_store_n(&w->sequence, ++i->space_sequence, __ATOMIC_RELEASE);
@@ -497,6 +498,7 @@ void instance_code_mapped(struct instance *i, const struct gpu_code_change *chan
 	for (uint32_t n = 0; n < i->stack_count; n++)
 		if (i->stacks[n].until_ns > change->time_ns)
 			i->stacks[n].until_ns = change->time_ns;
+	i->code_epoch_ns = change->time_ns;
 	__atomic_store_n(&c->code_epoch, ++i->code_epoch, __ATOMIC_RELEASE);
 }
 

@@ -49,6 +49,7 @@ struct nvidia_session {
 /* A copy of a gpu_space. */
 struct nvidia_space {
 	struct walk_python python;
+	uint32_t generation;
 	uint32_t count;
 	uint32_t pending;
 	struct walk_mapping mappings[];
@@ -60,6 +61,7 @@ struct told_stack {
 	uint32_t stack;    /* profile id; 0: none */
 	uint32_t incomplete; /* as in gpu_launch */
 	bool told;
+	struct wire_stack *record; /* with its frames, for launches from after until_ns; NULL: not kept */
 };
 
 struct nvidia_op {
@@ -100,7 +102,9 @@ struct instance {
 	uint32_t devices[WIRE_DEVICES];
 	struct told_stack *stacks;   /* WIRE_STACKS of them, by the number less one; or NULL */
 	uint32_t stack_count;        /* the greatest number that was told */
+	size_t stack_bytes;          /* of all records that are kept */
 	uint32_t code_epoch;         /* as we have told it */
+	uint64_t code_epoch_ns;      /* when it began; 0: with the process */
 	uint32_t space_sequence;
 	uint32_t space_asked;        /* at the snapshot */
 	uint32_t chunks_sent;
@@ -124,8 +128,8 @@ int instance_drain(struct instance *i, bool *ret_busy);
 void instance_tell_space(struct instance *i, const struct nvidia_space *space);
 /* Hands over the chunks of the unwind tables that it has not got yet. */
 void instance_send_chunks(struct instance *i);
-/* Code was mapped over other code: numbers mean nothing in launches from that time on; the library will not use
- * them again once it knows. */
+/* Code was mapped over other code: numbers do not mean the same in launches from that time on; the library will not
+ * use them again once it knows. */
 void instance_code_mapped(struct instance *i, const struct gpu_code_change *change);
 /* Tells the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
@@ -136,8 +140,9 @@ bool instance_is_live(const struct instance *i);
  * trusted), or -errno of the sink. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
 /* stacks.c: the same, of these two kinds. */
-int stacks_decode_stack(struct instance *i, const void *record, size_t size, uint64_t now_ns);
+int stacks_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
 int stacks_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
+void stacks_release(struct instance *i);
 /* Whether these times can be, in this recording. */
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);

@@ -28,7 +28,7 @@ static struct nvidia_space *copy_of(const struct gpu_space *space)
 
 	if (!copy)
 		return NULL;
-	*copy = (struct nvidia_space){.count = count};
+	*copy = (struct nvidia_space){.generation = space->generation, .count = count};
 	if (space->python)
 		copy->python = *space->python;
 	memcpy(copy->mappings, space->mappings + (space->mapping_count - count),

@@ -2,8 +2,9 @@
 /*
  * Stacks that libraries walk themselves: the frames come once, under a number, and launches name the number.
  *
- * Addresses mean what is mapped now. So frames count only if they were walked in the present epoch, and a number
- * only in launches from before the moment at which the epoch ended; others have no stack.
+ * A number means the same until code is mapped over other code. What a library tells after that, before it heard of
+ * it, was walked by what was mapped before: such a stack is made anew from its frames, which are therefore kept, and
+ * whoever makes it of them cuts it off where the code was another (gpu_stack.generation).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,14 +13,18 @@
 #include "base/error.h"
 #include "gpu/nvidia/instance.h"
 
-/* What the frames are in the profile: told.stack stays 0 when they are of code that is gone. */
-static int resolve(struct instance *i, const struct wire_stack *w, const uint64_t *frames,
-	struct told_stack *told)
+#define KEPT_BYTES_MAX ((size_t)16 << 20) /* for each instance */
+
+/* What the frames behind the record are in the profile: told.stack stays 0 when nothing can be said, as they are
+ * older than what is mapped now. */
+static int resolve(struct instance *i, const struct wire_stack *w, struct told_stack *told)
 {
 	const struct gpu_stack_taker *taker = &i->session->options.stacks;
+	const uint64_t *frames = (const uint64_t *)(w + 1);
 	struct gpu_stack stack = {
 		.pid = i->pid,
 		.walk_end = w->walk_end,
+		.generation = w->generation,
 		.time_ns = w->time_ns,
 		.user = frames,
 		.python = (const struct walk_python_frame *)(frames + w->user_depth),
@@ -28,18 +33,22 @@ static int resolve(struct instance *i, const struct wire_stack *w, const uint64_
 		.python_incomplete = w->python_incomplete,
 	};
 
-	if (w->epoch != i->code_epoch || !taker->take)
+	if (!taker->take || (w->epoch != i->code_epoch && w->time_ns < i->code_epoch_ns))
 		return 0;
 	return taker->take(taker->context, &stack, &told->stack, &told->incomplete);
+}
+
+static size_t size_of(const struct wire_stack *w)
+{
+	return sizeof(*w) + w->user_depth * sizeof(uint64_t) +
+	       w->python_depth * sizeof(struct walk_python_frame);
 }
 
 static bool is_sound(const struct wire_stack *w, size_t size)
 {
 	return w->user_depth && w->user_depth <= WALK_FRAMES_MAX &&
 	       w->python_depth <= WALK_PYTHON_FRAMES_MAX && w->walk_end < WALK_ENDS &&
-	       w->number <= WIRE_STACKS &&
-	       size >= sizeof(*w) + w->user_depth * sizeof(uint64_t) +
-			       w->python_depth * sizeof(struct walk_python_frame);
+	       w->number <= WIRE_STACKS && size >= size_of(w);
 }
 
 static int pass_on(struct instance *i, const struct wire_launch *l, const struct told_stack *told)
@@ -73,8 +82,7 @@ static int invalid(struct instance *i)
 }
 
 /* With a stack that no other launch will name. */
-static int take_alone(struct instance *i, const struct wire_stack *w, const uint64_t *frames,
-	uint64_t now_ns)
+static int take_alone(struct instance *i, const struct wire_stack *w, uint64_t now_ns)
 {
 	struct told_stack told = {0};
 	struct wire_launch launch = {
@@ -87,46 +95,69 @@ static int take_alone(struct instance *i, const struct wire_stack *w, const uint
 
 	if (!is_valid_launch(i, &launch, now_ns))
 		return invalid(i);
-	error = resolve(i, w, frames, &told);
+	error = resolve(i, w, &told);
 	return error ? error : pass_on(i, &launch, told.stack ? &told : NULL);
 }
 
-int stacks_decode_stack(struct instance *i, const void *record, size_t size, uint64_t now_ns)
+/* Without memory, or much of it, launches from after a change have no stack. */
+static struct wire_stack *keep(struct instance *i, const struct wire_stack *w)
 {
-	const uint64_t *frames = (const uint64_t *)((const char *)record + sizeof(struct wire_stack));
+	size_t size = size_of(w);
+	struct wire_stack *copy = i->stack_bytes + size <= KEPT_BYTES_MAX ? malloc(size) : NULL;
+
+	if (!copy)
+		return NULL;
+	i->stack_bytes += size;
+	return memcpy(copy, w, size);
+}
+
+int stacks_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
+{
 	struct told_stack told = {.until_ns = UINT64_MAX, .told = true};
-	struct wire_stack w;
 	int error;
 
-	memcpy(&w, record, sizeof(w));
-	if (!is_sound(&w, size))
+	if (!is_sound(w, size))
 		return -EPROTO;
-	if (!w.number)
-		return take_alone(i, &w, frames, now_ns);
+	if (!w->number)
+		return take_alone(i, w, now_ns);
 	if (!i->stacks)
 		i->stacks = calloc(WIRE_STACKS, sizeof(*i->stacks));
 	if (!i->stacks)
 		return error_set(-ENOMEM, "out of memory");
-	if (i->stacks[w.number - 1].told)
+	if (i->stacks[w->number - 1].told)
 		return -EPROTO;
-	error = resolve(i, &w, frames, &told);
+	error = resolve(i, w, &told);
 	if (error)
 		return error;
-	i->stacks[w.number - 1] = told;
-	if (i->stack_count < w.number)
-		i->stack_count = w.number;
+	told.record = keep(i, w);
+	i->stacks[w->number - 1] = told;
+	if (i->stack_count < w->number)
+		i->stack_count = w->number;
 	return 0;
+}
+
+void stacks_release(struct instance *i)
+{
+	for (uint32_t n = 0; n < i->stack_count; n++)
+		free(i->stacks[n].record);
+	free(i->stacks);
 }
 
 int stacks_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
 {
-	const struct told_stack *told = NULL;
+	struct told_stack told = {0};
+	int error = 0;
 
 	if (!is_valid_launch(i, l, now_ns))
 		return invalid(i);
 	if (l->stack && i->stacks)
-		told = &i->stacks[l->stack - 1];
-	if (told && (!told->stack || l->time_ns >= told->until_ns))
-		told = NULL;
-	return pass_on(i, l, told);
+		told = i->stacks[l->stack - 1];
+	if (told.told && l->time_ns >= told.until_ns) {
+		told.stack = told.incomplete = 0;
+		if (told.record) {
+			told.record->time_ns = l->time_ns;
+			error = resolve(i, told.record, &told);
+		}
+	}
+	return error ? error : pass_on(i, l, told.stack ? &told : NULL);
 }
