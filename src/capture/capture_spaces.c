@@ -79,17 +79,12 @@ struct chunk_visit {
 	int error;
 };
 
-/* A chunk that cannot be had for reading only is not handed out: what needs it is walked by the kernel's side. */
 static int tell_chunk(void *context, uint32_t index, int fd)
 {
 	struct chunk_visit *v = context;
 	const struct gpu_sink *sink = &v->c->sink;
-	int reading = programs_open_for_reading(fd);
 
-	if (reading < 0)
-		return 0;
-	v->error = sink->table_chunk(sink->context, index, reading);
-	close(reading);
+	v->error = sink->table_chunk(sink->context, index, fd);
 	return v->error;
 }
 

@@ -160,6 +160,7 @@ int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_
 		.python_depth = stack->python_depth,
 		.python_incomplete = stack->python_incomplete,
 		.walk_end = stack->walk_end,
+		.space = stack->generation,
 		.launch = true};
 
 	if (raw.user_depth > WALK_FRAMES_MAX || raw.python_depth > WALK_PYTHON_FRAMES_MAX ||

@@ -427,17 +427,6 @@ int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
 	return error;
 }
 
-int programs_open_for_reading(int chunk_fd)
-{
-	LIBBPF_OPTS(bpf_get_fd_by_id_opts, options, .open_flags = BPF_F_RDONLY);
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(chunk_fd, &info, &size))
-		return -errno;
-	return bpf_map_get_fd_by_id_opts(info.id, &options);
-}
-
 struct walk_mapping *programs_mappings(struct programs *p)
 {
 	return p->mappings;

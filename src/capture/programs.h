@@ -39,8 +39,6 @@ void programs_close(struct programs *p);
  * called from any thread; waits for a grace period.
  */
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd);
-/* A descriptor of the same chunk through which it cannot be written: or -errno (this needs CAP_SYS_ADMIN). */
-int programs_open_for_reading(int chunk_fd);
 /* The array that the programs read mappings from, BPF_MAPPINGS_MAX of them, ours to fill. */
 struct walk_mapping *programs_mappings(struct programs *p);
 /* Puts in place of what was told of the process before. 0 or -errno. */

@@ -65,7 +65,11 @@ struct wire_welcome {
 	uint32_t version; /* the recorder's; when it is not the library's, no memfd comes */
 };
 
-/* With the chunk's descriptor. */
+/*
+ * With the chunk's descriptor. It may be a BPF map's, and Linux maps those into memory only through descriptors that
+ * allow writing, too (bpf_map_mmap wants VM_SHARED). All programs that get it are of one user, so what they might do to
+ * each other's stacks they could do anyway.
+ */
 struct wire_chunk {
 	uint32_t magic;
 	uint32_t index;

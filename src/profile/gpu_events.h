@@ -125,8 +125,7 @@ struct gpu_sink {
 	int (*node)(void *context, const struct gpu_node *e);
 	/* NULL: the sink does not care. */
 	int (*code_mapped)(void *context, const struct gpu_code_change *change);
-	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's, and that
-	 * does not let others write. */
+	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's. */
 	int (*space)(void *context, const struct gpu_space *space);
 	int (*table_chunk)(void *context, uint32_t index, int fd);
 	/* The instance is over: nothing more will come from it. */

@@ -49,6 +49,19 @@ done
 record sh -c "'$programs/launches' & '$programs/launches_runtime' & '$programs/fork_after_cuda' & wait"
 as_expected "several CUDA processes at once"
 
+# Who takes the stacks makes no difference.
+for source in inprocess bpf; do
+	run timeout 60 "$build/xpuprof" record -q --stack-source=$source -o p.xpu -- "$programs/launches"
+	as_expected "by $source: every call and its work, under the function that made it"
+	is "$(told 'r["meta"]["stack_source"]')" $source "which the recording tells"
+	xpuprof export --to folded --view gpu -o $source.folded p.xpu
+done
+is "$(diff inprocess.folded bpf.folded && wc -l <bpf.folded)" "$(wc -l <inprocess.folded)" \
+	"the stacks that the library walks are those that BPF walks"
+run timeout 60 "$build/xpuprof" record -q --stack-source=none -o p.xpu -- "$programs/launches"
+is "$(told 'r["meta"]["stack_source"], r["works"] - sum(r["works_without_stack"].values())')" "none 0" \
+	"and without a source there are none"
+
 export XPUPROF_SIM_DEVICES=2
 for form in "" _runtime; do
 	record "$programs/devices$form"

@@ -12,7 +12,7 @@ cpu_side || skip_all "CPU stacks cannot be had here"
 
 # record WHAT [COUNT] -> $status, $out, and each kernel with its stack in $folded
 record() {
-	run timeout 60 "$build/xpuprof" record -q -o p.xpu -- "$target" "$@"
+	run timeout 60 "$build/xpuprof" record -q --gpu-only --stack-source=$source -o p.xpu -- "$target" "$@"
 	folded=$(xpuprof export --to folded --view gpu -o - p.xpu | sed 's/ [0-9]*$//')
 }
 
@@ -20,35 +20,37 @@ losses() { # NAME -> how many, as the report counts
 	xpuprof report --json p.xpu | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-record reload 8
-is "$status $(printf '%s\n' "$out" | tail -1)" "0 done" "libraries come and go while a program launches"
-has "$out" "the same addresses" "one after the other at the same addresses"
-has "$folded" "plugin_a;launch;cuLaunchKernel;[GPU_Kernel]axpy" "launches are told under the one that made them"
-has "$folded" "plugin_b;launch;cuLaunchKernel;[GPU_Kernel]scale" "and those of the other under the other"
-is "$(printf '%s\n' "$folded" | grep -c -e 'plugin_a;.*scale' -e 'plugin_b;.*axpy')" 0 "and never mixed up"
+for source in inprocess bpf; do
+	record reload 8
+	is "$status $(printf '%s\n' "$out" | tail -1)" "0 done" "$source: libraries come and go while a program launches"
+	has "$out" "the same addresses" "$source: one after the other at the same addresses"
+	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_a;.*axpy')" 1 "$source: launches are told under the one that made them"
+	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_b;.*scale')" 1 "$source: and those of the other under the other"
+	is "$(printf '%s\n' "$folded" | grep -c -e 'plugin_a;.*scale' -e 'plugin_b;.*axpy')" 0 "$source: and never mixed up"
 
-for what in beyond garbage; do
-	record $what
-	is "$status $out" "0 done" "rbp may lead astray ($what)"
-	is "$(printf '%s\n' "$folded" | grep -c -e 'impostor_a;.*scale' -e 'impostor_b;.*axpy')" 0 \
-		"and what lies there is not taken from one launch for another"
-	is "$(printf '%s\n' "$folded" | grep -v 'incomplete stack' | grep -c .)" 0 "such stacks are marked"
-	is "$(losses stacks_incomplete)" 80 "and each of them counted"
+	for what in beyond garbage; do
+		record $what
+		is "$status $out" "0 done" "$source: rbp may lead astray ($what)"
+		is "$(printf '%s\n' "$folded" | grep -c -e 'impostor_a;.*scale' -e 'impostor_b;.*axpy')" 0 \
+			"$source: and what lies there is not taken from one launch for another"
+		is "$(printf '%s\n' "$folded" | grep -v 'incomplete stack' | grep -c .)" 0 "$source: such stacks are marked"
+		is "$(losses stacks_incomplete)" 80 "$source: and each of them counted"
+	done
+
+	record fiber
+	is "$status $out" "0 done" "$source: launches from a stack of the program's own, just below the thread's, do no harm"
+	is "$(printf '%s\n' "$folded" | grep -c 'fiber;.*axpy')" 0 "$source: what rbp does not tell is not made up"
+	has "$folded" "start_thread;launch_in_fibers;launch;cuLaunchKernel;[GPU_Kernel]scale" \
+		"$source: and the thread's own launches have their stacks"
+
+	record deep
+	is "$status $out" "0 done" "$source: deep stacks do no harm"
+	is "$(losses works_incomplete)" 40 "$source: only those deeper than can be taken are incomplete"
+
+	record threads 300
+	is "$status $out" "0 done" "$source: threads may come and go on the same stacks"
+	is "$(printf '%s\n' "$folded" | sed 's/.*GPU\];//; s/^clone3*;//')" "start_thread;launch_a_few;launch;cuLaunchKernel;[GPU_Kernel]axpy" \
+		"$source: and all launches have their stack"
 done
-
-record fiber
-is "$status $out" "0 done" "launches from a stack of the program's own, just below the thread's, do no harm"
-is "$(printf '%s\n' "$folded" | grep -c 'fiber;.*axpy')" 0 "what rbp does not tell is not made up"
-has "$folded" "start_thread;launch_in_fibers;launch;cuLaunchKernel;[GPU_Kernel]scale" \
-	"and the thread's own launches have their stacks"
-
-record deep
-is "$status $out" "0 done" "deep stacks do no harm"
-is "$(losses works_incomplete)" 40 "only those deeper than can be taken are incomplete"
-
-record threads 300
-is "$status $out" "0 done" "threads may come and go on the same stacks"
-is "$(printf '%s\n' "$folded" | sed 's/.*GPU\];//')" "clone3;start_thread;launch_a_few;launch;cuLaunchKernel;[GPU_Kernel]axpy" \
-	"and all launches have their stack"
 
 done_testing

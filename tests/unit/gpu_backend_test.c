@@ -700,7 +700,8 @@ static void a_stack_without_number_is_that_of_one_launch(void)
 	test_recorder_close(r);
 }
 
-static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
+/* They say by which code they were walked, and are made anew by what is mapped now. */
+static void stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_again(void)
 {
 	struct test_recorder *r = open_walking();
 	struct gpu_code_change change = {.pid = (uint32_t)getpid(), .replaced = true};
@@ -708,8 +709,10 @@ static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
 	struct client c;
 
 	CHECK(join(&c, r));
+	stack.generation = 33;
 	put_stack(&c, &stack, 11);
 	CHECK(test_recorder_pump(r) == 0);
+	CHECK(taken_count == 1);
 	put_launch(&c, 5, 9);
 	change.time_ns = clock_now_ns() + 1;
 	usleep(1);
@@ -717,9 +720,10 @@ static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
 	nvidia_backend.code_mapped(r->backend, &change);
 	CHECK(c.ring.control->code_epoch == 1);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->launches.count == 2);
+	CHECK(r->launches.count == 2 && taken_count == 2);
+	CHECK(taken.generation == 33 && taken.time_ns >= change.time_ns && taken_user[0] == 11);
 	CHECK(r->launches.items[0].stack == 4711);
-	CHECK(r->launches.items[1].stack == 0);
+	CHECK(r->launches.items[1].stack == 4711);
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -727,9 +731,9 @@ static void launches_have_no_stack_from_the_moment_its_code_was_replaced(void)
 static void a_stack_that_was_walked_before_its_code_was_replaced_is_not_looked_up(void)
 {
 	struct test_recorder *r = open_walking();
-	struct gpu_code_change change = {
-		.pid = (uint32_t)getpid(), .replaced = true, .time_ns = clock_now_ns()};
 	struct wire_stack stack = stack_of(9);
+	struct gpu_code_change change = {
+		.pid = (uint32_t)getpid(), .replaced = true, .time_ns = stack.time_ns + 1};
 	struct client c;
 
 	CHECK(join(&c, r));
@@ -1013,7 +1017,7 @@ int main(void)
 	RUN(a_stack_is_told_once_and_named_by_its_number_from_then_on);
 	RUN(an_incomplete_stack_is_counted_for_each_launch_that_names_it);
 	RUN(a_stack_without_number_is_that_of_one_launch);
-	RUN(launches_have_no_stack_from_the_moment_its_code_was_replaced);
+	RUN(stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_again);
 	RUN(a_stack_that_was_walked_before_its_code_was_replaced_is_not_looked_up);
 	RUN(a_marker_counts_only_in_the_process_of_its_instance);
 	RUN(a_launch_by_a_number_out_of_range_is_counted_as_invalid);

@@ -69,7 +69,7 @@ void instance_free(struct instance *i)
 	hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
-	stacks_release(i);
+	told_release(i);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);

@@ -139,10 +139,10 @@ bool instance_is_live(const struct instance *i);
 /* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
  * trusted), or -errno of the sink. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
-/* stacks.c: the same, of these two kinds. */
-int stacks_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
-int stacks_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
-void stacks_release(struct instance *i);
+/* told.c: the same, of these two kinds. */
+int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
+int told_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
+void told_release(struct instance *i);
 /* Whether these times can be, in this recording. */
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);

@@ -331,9 +331,9 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 	case WIRE_CLOCK:
 		return decode_clock(i, record);
 	case WIRE_LAUNCH:
-		return stacks_decode_launch(i, record, now_ns);
+		return told_decode_launch(i, record, now_ns);
 	case WIRE_STACK:
-		return stacks_decode_stack(i, record, size, now_ns);
+		return told_decode_stack(i, record, size, now_ns);
 	default:
 		return -EPROTO;
 	}

@@ -111,7 +111,7 @@ static struct wire_stack *keep(struct instance *i, const struct wire_stack *w)
 	return memcpy(copy, w, size);
 }
 
-int stacks_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
+int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
 {
 	struct told_stack told = {.until_ns = UINT64_MAX, .told = true};
 	int error;
@@ -136,14 +136,14 @@ int stacks_decode_stack(struct instance *i, const struct wire_stack *w, size_t s
 	return 0;
 }
 
-void stacks_release(struct instance *i)
+void told_release(struct instance *i)
 {
 	for (uint32_t n = 0; n < i->stack_count; n++)
 		free(i->stacks[n].record);
 	free(i->stacks);
 }
 
-int stacks_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
+int told_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
 {
 	struct told_stack told = {0};
 	int error = 0;
