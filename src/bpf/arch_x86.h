@@ -13,13 +13,27 @@ static __always_inline bool arch_user_mode(const struct pt_regs *regs)
 	return regs->cs & 3;
 }
 
-/* Those of them that a walk begins with. */
+/* By member, as the verifier wants it of a context. */
 static __always_inline void arch_copy_registers(struct pt_regs *to, const struct pt_regs *from)
 {
 	to->cs = from->cs;
+	to->r15 = from->r15;
+	to->r14 = from->r14;
+	to->r13 = from->r13;
+	to->r12 = from->r12;
+	to->rbp = from->rbp;
+	to->rbx = from->rbx;
+	to->r11 = from->r11;
+	to->r10 = from->r10;
+	to->r9 = from->r9;
+	to->r8 = from->r8;
+	to->rax = from->rax;
+	to->rcx = from->rcx;
+	to->rdx = from->rdx;
+	to->rsi = from->rsi;
+	to->rdi = from->rdi;
 	to->rip = from->rip;
 	to->rsp = from->rsp;
-	to->rbp = from->rbp;
 }
 
 /* A 64-bit program, which is what the walker knows. */
@@ -53,6 +67,28 @@ static __always_inline void arch_begin_interrupted(struct walk *w, const struct 
 	w->fp = regs->rbp;
 	w->lr = 0;
 	w->exact = 1;
+	w->outer = 0;
+}
+
+/* All of them, by DWARF's numbers (the x86-64 psABI, figure 3.36). */
+static __always_inline void arch_number_registers(uint64_t *ret, const struct pt_regs *regs)
+{
+	ret[0] = regs->rax;
+	ret[1] = regs->rdx;
+	ret[2] = regs->rcx;
+	ret[3] = regs->rbx;
+	ret[4] = regs->rsi;
+	ret[5] = regs->rdi;
+	ret[6] = regs->rbp;
+	ret[7] = regs->rsp;
+	ret[8] = regs->r8;
+	ret[9] = regs->r9;
+	ret[10] = regs->r10;
+	ret[11] = regs->r11;
+	ret[12] = regs->r12;
+	ret[13] = regs->r13;
+	ret[14] = regs->r14;
+	ret[15] = regs->r15;
 }
 
 /* A walk from the caller of a function whose first instruction has not run yet: the return address is still on top
@@ -64,6 +100,7 @@ static __always_inline bool arch_begin_called(struct walk *w, const struct pt_re
 	w->fp = regs->rbp;
 	w->lr = 0;
 	w->exact = 0;
+	w->outer = 1; /* the caller's other registers may be the callee's */
 	if (!walk_home_read(w, w->sp, &w->pc))
 		return false;
 	w->sp += 8;

@@ -364,55 +364,81 @@ struct {
 	__type(value, struct stack_buffer);
 } cpu_buffers SEC(".maps");
 
+/* The same for the Python side. */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct python_buffer);
+} thread_pythons SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CPU_BUFFERS);
+	__type(key, uint32_t);
+	__type(value, struct python_buffer);
+} cpu_pythons SEC(".maps");
+
 /* One step each, verified once; see walker.h. Where there is task storage functions may take pointers. */
 
 __noinline int step_native(struct stack_buffer *b)
 {
-	return b && native_step(b);
+	return b && native_steps(b);
 }
 
-__noinline int step_python(struct stack_buffer *b)
+__noinline int step_python(struct python_buffer *p)
 {
-	return b && python_step(b);
+	return p && python_step(p);
 }
 
 __noinline int step_cpu_native(uint32_t buffer)
 {
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
 
-	return b && native_step(b);
+	return b && native_steps(b);
 }
 
 __noinline int step_cpu_python(uint32_t buffer)
 {
-	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	struct python_buffer *p = bpf_map_lookup_elem(&cpu_pythons, &buffer);
 
-	return b && python_step(b);
+	return p && python_step(p);
 }
 
-/* Takes the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS. */
-static __always_inline void take_user_stack(struct stack_buffer *b, uint32_t buffer)
+static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
 {
-	if (python_begin(b, b->pid))
+	if (buffer == CPU_BUFFERS)
+		return bpf_task_storage_get(&thread_pythons, bpf_get_current_task_btf(), NULL,
+			BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return bpf_map_lookup_elem(&cpu_pythons, &buffer);
+}
+
+/* Takes Python's frames; NULL when the process is not known to run Python. */
+static __always_inline struct python_buffer *take_python_stack(uint32_t pid, uint32_t buffer)
+{
+	const struct walk_python *interpreter = bpf_map_lookup_elem(&pythons, &pid);
+	struct python_buffer *p = interpreter ? find_python_buffer(buffer) : NULL;
+
+	if (p && python_begin(p, pid, interpreter))
 		for (int i = 0; i < WALK_PYTHON_STEPS_MAX; i++)
-			if (!(buffer == CPU_BUFFERS ? step_python(b) : step_cpu_python(buffer)))
+			if (!(buffer == CPU_BUFFERS ? step_python(p) : step_cpu_python(buffer)))
 				break;
-	native_begin(b);
+	return p;
+}
+
+/* Takes the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS.
+ * Returns what take_python_stack returns. */
+static __always_inline struct python_buffer *take_user_stack(struct stack_buffer *b, uint32_t buffer)
+{
+	struct python_buffer *p = take_python_stack(b->pid, buffer);
+
+	native_begin(b, p);
 	for (int i = 0; i < WALK_FRAMES_MAX; i++)
 		if (!(buffer == CPU_BUFFERS ? step_native(b) : step_cpu_native(buffer)))
 			break;
-}
-
-/* There is no stack, for this reason. */
-static __always_inline void take_no_stack(struct stack_buffer *b, uint32_t end)
-{
-	b->start.pc = 0;
-	b->python.depth = 0;
-	b->python.complete = 1;
-	b->new_code = 0;
-	b->walker.depth = 0;
-	b->walker.generation = 0;
-	b->walker.walk.end = end;
+	walker_finish(&b->walker);
+	return p;
 }
 
 /* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
@@ -421,6 +447,7 @@ static __always_inline void take_no_stack(struct stack_buffer *b, uint32_t end)
 static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
 {
 	struct bpf_launch_event *e = &b->record.launch;
+	const struct python_buffer *p = NULL;
 	uint64_t flags = BPF_RB_NO_WAKEUP;
 	uint64_t size;
 
@@ -430,11 +457,11 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer
 	e->call_kind = PT_REGS_PARM3(ctx);
 	walker_begin(&b->walker, b->pid);
 	if (arch_begin_called(&b->walker.walk, ctx))
-		take_user_stack(b, buffer);
+		p = take_user_stack(b, buffer);
 	else
-		take_no_stack(b, WALK_FAULT);
-	size = sizeof(*e) + finish_stack(b, &e->stack, 0) * sizeof(uint64_t);
-	if (wakes_for_code(b, e->time_ns))
+		no_stack(b, WALK_FAULT);
+	size = sizeof(*e) + finish_stack(b, p, &e->stack, 0) * sizeof(uint64_t);
+	if (wakes_for_code(p, e->time_ns))
 		flags = BPF_RB_FORCE_WAKEUP;
 	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
@@ -510,21 +537,24 @@ static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
 }
 
 /* The user side of the current thread, from where it entered the kernel or was interrupted. */
-static __always_inline void take_sampled_stack(struct bpf_perf_event_data *ctx, struct stack_buffer *b)
+static __always_inline const struct python_buffer *take_sampled_stack(
+	struct bpf_perf_event_data *ctx, struct stack_buffer *b)
 {
 	struct pt_regs regs = {};
+	uint32_t end = WALK_UNKNOWN;
 
 	walker_begin(&b->walker, b->pid);
-	if (!user_registers(ctx, &regs)) {
-		take_no_stack(b, WALK_UNKNOWN);
-	} else if (!arch_user_mode(&regs)) {
-		take_no_stack(b, WALK_NONE); /* a worker of the kernel within the process */
-	} else if (!arch_user_64bit(&regs)) {
-		take_no_stack(b, WALK_UNSUPPORTED);
-	} else {
-		arch_begin_interrupted(&b->walker.walk, &regs);
-		take_user_stack(b, SAMPLE_BUFFER);
+	if (user_registers(ctx, &regs)) {
+		if (arch_user_64bit(&regs)) {
+			arch_begin_interrupted(&b->walker.walk, &regs);
+			arch_number_registers(b->walker.registers, &regs);
+			return take_user_stack(b, SAMPLE_BUFFER);
+		}
+		/* Without a program's registers it is a worker of the kernel within a process. */
+		end = arch_user_mode(&regs) ? WALK_UNSUPPORTED : WALK_NONE;
 	}
+	no_stack(b, end);
+	return NULL;
 }
 
 static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ctx, uint64_t *frames)
@@ -536,11 +566,12 @@ static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ct
 	return size > 0 ? (uint64_t)size / sizeof(uint64_t) : 0;
 }
 
-static __always_inline void send_sample(struct stack_buffer *b, uint64_t kernel_depth)
+static __always_inline void send_sample(
+	struct stack_buffer *b, const struct python_buffer *p, uint64_t kernel_depth)
 {
 	struct bpf_sample_event *e = &b->record.sample;
-	uint64_t size = sizeof(*e) + finish_stack(b, &e->stack, kernel_depth) * sizeof(uint64_t);
-	uint64_t flags = wakes_for_code(b, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
+	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
+	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
 
 	if (wants_raw(b, &samples, SAMPLE_RING_BYTES) &&
 		send_raw(b, &samples, e, size, offsetof(struct bpf_sample_event, stack), flags))
@@ -554,6 +585,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	uint32_t buffer = SAMPLE_BUFFER, pid = recorded_pid(task);
+	const struct python_buffer *p = NULL;
 	struct stack_buffer *b;
 
 	if (!pid)
@@ -572,9 +604,9 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	bpf_get_current_comm(b->record.sample.comm, sizeof(b->record.sample.comm));
 	/* A process that ends has given its memory away. */
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !BPF_CORE_READ(task, mm))
-		take_no_stack(b, WALK_NONE);
+		no_stack(b, WALK_NONE);
 	else
-		take_sampled_stack(ctx, b);
-	send_sample(b, take_kernel_stack(ctx, b->record.words + walker_depth(&b->walker)));
+		p = take_sampled_stack(ctx, b);
+	send_sample(b, p, take_kernel_stack(ctx, b->record.words + walker_depth(&b->walker)));
 	return 0;
 }

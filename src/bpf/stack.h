@@ -18,8 +18,9 @@
 #include "bpf/walker.h"
 #include "walk/python_walk.h"
 
-#define MORE_WORDS	(BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
-#define RECORD_WORDS	(WALK_FRAMES_MAX + WINDOW_BYTES / sizeof(uint64_t))
+#define RECORD_WORDS	(WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
+#define MORE_WORDS	(RECORD_WORDS - WALK_FRAMES_MAX)
+#define PLAIN_STEPS	8 /* between two that need the whole walker */
 #define RAW_BYTES	32768
 #define RAW_PAGES	(RAW_BYTES / PAGE_BYTES)
 #define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
@@ -48,10 +49,18 @@ struct raw_record {
 	uint8_t stack[RAW_BYTES];
 };
 
+/* The Python side, which most threads need not have. */
+struct python_buffer {
+	uint32_t pid;
+	uint32_t new_code; /* there is a code object that was not seen lately */
+	struct walk_python interpreter;
+	struct walk_python_stack stack;
+};
+
 /*
  * When the walk is done its window is not needed, and the words of the kernel and of Python spread over it:
  *
- *	record [ head | native words ] walker [ window | state ] python
+ *	record [ head | native words ] walker [ window         | state ]
  *	                      [ kernel | Python ]
  *
  * for this has to be small: task storage of Linux 7.2 gives out less than 8 KiB (6.18's more).
@@ -59,13 +68,12 @@ struct raw_record {
 struct stack_buffer {
 	uint32_t pid;
 	uint32_t hits;
-	uint32_t next_entry; /* of python.entries */
-	uint32_t new_code;
+	uint32_t next_entry;
+	uint32_t entry_count;
+	uint64_t entries[WALK_PYTHON_ENTRIES_MAX];
 	struct bpf_raw_stack start; /* pc 0: no walk can begin there */
 	struct record record;
 	struct walker walker; /* behind the record */
-	struct walk_python interpreter;
-	struct walk_python_stack python;
 };
 
 _Static_assert(sizeof(struct stack_buffer) <= 7680, "task storage has to hold it");
@@ -73,6 +81,7 @@ _Static_assert(__builtin_offsetof(struct stack_buffer, walker.window) ==
 		       __builtin_offsetof(struct stack_buffer, record.words) +
 			       WALK_FRAMES_MAX * sizeof(uint64_t),
 	"the window is where the words go on");
+_Static_assert(WINDOW_BYTES >= MORE_WORDS * sizeof(uint64_t), "the words end in the window");
 
 /* How often raw material was sent, by the generation of mappings and the page of the unknown code, or by process. */
 struct {
@@ -115,49 +124,41 @@ static bool walk_python_home_state(
 }
 
 /* Notes a frame's code object. */
-static __always_inline void note_code(struct stack_buffer *b, uint64_t code)
+static __always_inline void note_code(struct python_buffer *p, uint64_t code)
 {
-	uint32_t index = ((code ^ (uint64_t)b->pid << 32) * 0x9e3779b97f4a7c15ull) >> 50;
+	uint32_t index = ((code ^ (uint64_t)p->pid << 32) * 0x9e3779b97f4a7c15ull) >> 50;
 	uint64_t *slot = bpf_map_lookup_elem(&code_objects, &index);
 
 	_Static_assert(CODE_OBJECTS == 1 << (64 - 50), "the hash gives an index");
-	if (!slot || *slot == (code ^ b->pid))
+	if (!slot || *slot == (code ^ p->pid))
 		return;
-	*slot = code ^ b->pid;
-	b->new_code = 1;
+	*slot = code ^ p->pid;
+	p->new_code = 1;
 }
 
 /* Takes one Python frame: false when there is no further one. */
-static __always_inline bool python_step(struct stack_buffer *b)
+static __always_inline bool python_step(struct python_buffer *p)
 {
-	struct walk_python_stack *s = &b->python;
+	struct walk_python_stack *s = &p->stack;
 	uint64_t depth = s->depth;
-	bool on = walk_python_step(s, &b->interpreter);
+	bool on = walk_python_step(s, &p->interpreter);
 
 	asm volatile("" : "+r"(depth));
 	if (s->depth > depth && depth < WALK_PYTHON_FRAMES_MAX)
-		note_code(b, s->frames[depth].code);
+		note_code(p, s->frames[depth].code);
 	return on;
 }
 
 /* Whether there are Python frames to take. */
-static __always_inline bool python_begin(struct stack_buffer *b, uint32_t pid)
+static __always_inline bool python_begin(struct python_buffer *p, uint32_t pid, const struct walk_python *interpreter)
 {
-	const struct walk_python *p = bpf_map_lookup_elem(&pythons, &pid);
-
-	b->new_code = 0;
-	b->python.depth = 0;
-	b->python.entry_count = 0;
-	b->python.complete = 1;
-	__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
-	if (!p)
-		return false;
-	b->interpreter = *p;
-	if (!walk_python_begin(&b->python, &b->interpreter)) {
-		b->python.complete = 1; /* the thread runs no Python */
-		return false;
-	}
-	return true;
+	p->pid = pid;
+	p->new_code = 0;
+	p->interpreter = *interpreter;
+	if (walk_python_begin(&p->stack, &p->interpreter))
+		return true;
+	p->stack.complete = 1; /* the thread runs no Python */
+	return false;
 }
 
 /* ------------------------------------------------------------------ native frames */
@@ -168,69 +169,94 @@ static __always_inline void next_entry(struct stack_buffer *b)
 
 	asm volatile("" : "+r"(i));
 	b->walker.walk.entry =
-		i < WALK_PYTHON_ENTRIES_MAX && i < b->python.entry_count ? b->python.entries[i] : 0;
+		i < WALK_PYTHON_ENTRIES_MAX && i < b->entry_count ? b->entries[i] : 0;
 }
 
-/* Takes one native frame: false when there is no further one. */
-static __always_inline bool native_step(struct stack_buffer *b)
+/* Takes native frames, at least one: false when there is no further one. */
+static __always_inline bool native_steps(struct stack_buffer *b)
 {
+	struct walker *k = &b->walker;
 	uint64_t frame;
-	bool on = walker_step(&b->walker, b->record.words, &frame);
+	bool on;
 
+	for (int i = 0; i < PLAIN_STEPS; i++) {
+		if (k->walk.loops[0].end || !plain_step(k, b->record.words, &frame))
+			break;
+		if (frame & WALK_FRAME_PYTHON)
+			next_entry(b);
+	}
+	on = walker_step(k, b->record.words, &frame);
 	if (frame & WALK_FRAME_PYTHON)
 		next_entry(b);
 	return on;
 }
 
-/* The walker's registers are set, and Python's frames are there. */
-static __always_inline void native_begin(struct stack_buffer *b)
+/* The walker's registers are set, and Python's frames, if there may be any, are taken. */
+static __always_inline void native_begin(struct stack_buffer *b, const struct python_buffer *p)
 {
 	const struct walk *w = &b->walker.walk;
+	uint64_t entries = p ? p->stack.entry_count : 0;
 
 	b->start = (struct bpf_raw_stack){
 		.pc = w->pc, .sp = w->sp, .fp = w->fp, .lr = w->lr, .exact = w->exact};
+	b->walker.begin = w->sp;
+	asm volatile("" : "+r"(entries));
+	if (entries > WALK_PYTHON_ENTRIES_MAX)
+		entries = WALK_PYTHON_ENTRIES_MAX;
+	if (entries)
+		bpf_probe_read_kernel(b->entries, entries * sizeof(*b->entries), p->stack.entries);
+	b->entry_count = entries;
 	b->next_entry = 0;
 	next_entry(b);
-	if (b->python.depth && b->interpreter.layout == WALK_PYTHON_OBJECTS)
-		__builtin_memcpy(b->walker.walk.loops, b->interpreter.loops,
-			sizeof(b->interpreter.loops));
+	if (p && p->stack.depth && p->interpreter.layout == WALK_PYTHON_OBJECTS)
+		__builtin_memcpy(b->walker.walk.loops, p->interpreter.loops,
+			sizeof(p->interpreter.loops));
+	else
+		__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
+}
+
+/* There is no stack, for this reason. */
+static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
+{
+	b->start.pc = 0;
+	b->entry_count = 0;
+	b->walker.depth = 0;
+	b->walker.generation = 0;
+	b->walker.walk.end = end;
 }
 
 /* ------------------------------------------------------------------ records */
 
-/* Puts Python's frames behind the words that are there, as far as there is room, fills in the head and returns how
- * many words there are. */
-static __always_inline uint64_t finish_stack(
-	struct stack_buffer *b, struct bpf_stack *head, uint64_t kernel_depth)
+/* Puts Python's frames behind the words that are there, fills in the head and returns how many words there are. */
+static __always_inline uint64_t finish_stack(struct stack_buffer *b, const struct python_buffer *p,
+	struct bpf_stack *head, uint64_t kernel_depth)
 {
-	uint64_t python_depth = b->python.depth, native_depth = walker_depth(&b->walker), words;
+	uint64_t native_depth = walker_depth(&b->walker), words = native_depth + kernel_depth;
+	uint64_t python_depth = p ? p->stack.depth : 0;
 
-	words = native_depth + kernel_depth;
 	asm volatile("" : "+r"(words));
 	if (words > WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX)
 		return 0;
-	if (python_depth > (RECORD_WORDS - words) / 2) {
-		python_depth = (RECORD_WORDS - words) / 2;
-		b->python.complete = 0;
-	}
 	asm volatile("" : "+r"(python_depth));
 	if (python_depth > WALK_PYTHON_FRAMES_MAX)
-		return 0;
-	bpf_probe_read_kernel(b->record.words + words, python_depth * sizeof(*b->python.frames),
-		b->python.frames);
+		python_depth = WALK_PYTHON_FRAMES_MAX;
+	if (python_depth)
+		bpf_probe_read_kernel((uint8_t *)b + __builtin_offsetof(struct stack_buffer, record.words) +
+					      words * sizeof(uint64_t),
+			python_depth * sizeof(*p->stack.frames), p->stack.frames);
 	*head = (struct bpf_stack){.user_depth = native_depth,
 		.kernel_depth = kernel_depth,
 		.python_depth = python_depth,
 		.walk_end = b->walker.walk.end,
-		.python_incomplete = !b->python.complete,
+		.python_incomplete = p && !p->stack.complete,
 		.space = b->walker.generation};
 	return words + 2 * python_depth;
 }
 
 /* Whether the reader should hear at once of code objects that are new. */
-static __always_inline bool wakes_for_code(struct stack_buffer *b, uint64_t now_ns)
+static __always_inline bool wakes_for_code(const struct python_buffer *p, uint64_t now_ns)
 {
-	if (!b->new_code || now_ns - woken_ns < WAKE_PAUSE_NS)
+	if (!p || !p->new_code || now_ns - woken_ns < WAKE_PAUSE_NS)
 		return false;
 	woken_ns = now_ns;
 	return true;
@@ -281,7 +307,7 @@ static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const v
 	uint64_t size, uint64_t stack, uint64_t flags)
 {
 	struct raw_record *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
-	uint64_t entries = b->python.entry_count, begin;
+	uint64_t entries = b->entry_count, begin;
 	struct bpf_stack *s;
 
 	if (!r)
@@ -291,7 +317,7 @@ static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const v
 		entries = WALK_PYTHON_ENTRIES_MAX;
 	s = (struct bpf_stack *)((uint8_t *)r + stack);
 	bpf_probe_read_kernel(r, size, head);
-	bpf_probe_read_kernel((uint8_t *)r + size, entries * sizeof(uint64_t), b->python.entries);
+	bpf_probe_read_kernel((uint8_t *)r + size, entries * sizeof(uint64_t), b->entries);
 	begin = size + entries * sizeof(uint64_t);
 	*(struct bpf_raw_stack *)((uint8_t *)r + begin) = b->start;
 	s->entry_count = entries;

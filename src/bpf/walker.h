@@ -8,14 +8,14 @@
  * no history for the verifier either, which is why a few values make a detour through the state.
  *
  * Reading the program's memory costs by the call far more than by the byte: a window of the stack is copied at
- * once, and what lies in it costs a few instructions.
+ * once, as large as the latest walk needed, and what lies in it costs a few instructions.
  *
  *	sp ->	[ window ................ ]
  *		   ^slot  ^slot  ^slot        ^slot: the next window begins a little below here
  *
- * Rules that were found are kept, for all processes, by the address and the generation of the mappings. Nothing is
- * locked: an entry that was read while it was being written is recognized, as each of its checks depends on all of
- * its words.
+ * Rules that were found are kept, for all processes, by the address and the generation of the mappings: those that
+ * fit into one word, which are nearly all. Steps by such rules to slots in the window are made in a short loop
+ * of their own (plain_step); it leaves to the walker what it cannot do, and the reasons why a walk ends.
  */
 #pragma once
 
@@ -23,12 +23,16 @@
 #include "bpf/spaces.h"
 
 #define WALK_INLINE static __always_inline
+#define WALK_HOME_REGISTERS
 #include "walk/walk.h"
 
-#define WINDOW_BYTES 2048
-#define WINDOW_BELOW 64 /* the slots of a frame are not read from below */
-#define PAGE_BYTES   4096
-#define RULES	     8192
+#define WINDOW_BYTES  4096
+#define WINDOW_LEAST  1024
+#define WINDOW_BELOW  64 /* the slots of a frame are not read from below */
+#define WINDOW_SPARE  512 /* more than the latest walk needed */
+#define PAGE_BYTES    4096
+#define RULES	      8192
+#define REGISTERS_MAX 16 /* that rules may speak of, by DWARF's numbers */
 
 struct walker {
 	uint8_t window[WINDOW_BYTES]; /* first: see struct stack_buffer */
@@ -37,8 +41,12 @@ struct walker {
 	uint32_t generation; /* of the mappings; 0: there are none */
 	uint32_t depth;      /* frames so far */
 	uint32_t word;       /* see walk_home_words */
+	uint64_t begin;      /* the stack pointer of the innermost frame */
 	uint64_t window_base;
-	uint64_t window_size; /* how much was there to read */
+	uint64_t window_room; /* where the last word in it is */
+	uint64_t window_wanted;
+	uint64_t unreadable; /* a page that could not be read */
+	uint64_t registers[REGISTERS_MAX];
 };
 
 /* The home's functions are given the walk. */
@@ -47,9 +55,34 @@ static __always_inline struct walker *walker_of(struct walk *w)
 	return (struct walker *)((uint8_t *)w - __builtin_offsetof(struct walker, walk));
 }
 
+/*
+ *	check	 63         47 46                 0	and all of it xor rule, so that what was read while it was
+ *		| generation  |     address        |	being written is no entry
+ *	rule	 63         49 46      39 38        27 26        3  2    1   0
+ *		| generation  |  -ra / 8 |  -fp / 8   | cfa offset | fp | kind |
+ *
+ * `fp`: the frame pointer is saved.
+ */
 struct known_rule {
-	uint64_t check[2];
-	uint64_t rule[2];
+	uint64_t check;
+	uint64_t rule;
+};
+
+enum {
+	PLAIN_SP = 1,
+	PLAIN_FP,
+	PLAIN_END,
+	PLAIN_KIND = 3,
+	PLAIN_SAVED_FP = 4,
+	PLAIN_CFA_SHIFT = 3,
+	PLAIN_CFA_MAX = (1 << 24) - 1,
+	PLAIN_SLOT_FP_SHIFT = 27,
+	PLAIN_SLOT_FP_MAX = (1 << 12) - 1,
+	PLAIN_SLOT_RA_SHIFT = 39,
+	PLAIN_SLOT_RA_MAX = (1 << 8) - 1,
+	PLAIN_ADDRESS_BITS = 47,
+	PLAIN_GENERATION_SHIFT = 49,
+	PLAIN_GENERATION_LOW_BITS = 17,
 };
 
 struct {
@@ -58,8 +91,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct known_rule);
 } rules SEC(".maps");
-
-_Static_assert(sizeof(struct walk_rule) == sizeof(((struct known_rule *)0)->rule), "a rule is two words");
 
 /* ------------------------------------------------------------------ the walker's home */
 
@@ -95,40 +126,76 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 	return true;
 }
 
-/* Moves the window so that it holds the word at `address`. Before the end of what can be read it is a smaller one,
- * up to the end of a page. */
+static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
+{
+	uint64_t i = number;
+
+	asm volatile("" : "+r"(i));
+	if (i >= REGISTERS_MAX)
+		return false;
+	*ret = walker_of(w)->registers[i];
+	return true;
+}
+
+static __always_inline void close_window(struct walker *k)
+{
+	k->window_base = 1; /* no slot is there */
+	k->window_room = 0;
+}
+
+static __always_inline bool read_window(struct walker *k, uint64_t base, uint64_t size)
+{
+	asm volatile("" : "+r"(size));
+	if (size < sizeof(uint64_t) || size > WINDOW_BYTES ||
+		bpf_probe_read_user(k->window, size, (const void *)base)) {
+		close_window(k);
+		return false;
+	}
+	k->window_base = base;
+	k->window_room = size - sizeof(uint64_t);
+	return true;
+}
+
+/* Behind `address` comes something that cannot be read: the rest of its page is, and perhaps one more. */
+static __always_inline bool read_to_the_end(struct walker *k, uint64_t address)
+{
+	uint64_t end = address - address % PAGE_BYTES + PAGE_BYTES, word;
+
+	if (!bpf_probe_read_user(&word, sizeof(word), (const void *)end))
+		end += PAGE_BYTES;
+	k->unreadable = end;
+	if (read_window(k, address, end - address))
+		return true;
+	return read_window(k, address, sizeof(uint64_t));
+}
+
+/* Moves the window so that it holds the word at `address`. */
 static __always_inline bool move_window(struct walker *k, uint64_t address)
 {
-	uint64_t base = address - WINDOW_BELOW, size;
+	uint64_t base = address - WINDOW_BELOW, size = k->window_wanted;
 
-	if (address < k->walk.sp)
-		base = address;
-	else if (base < k->walk.sp)
+	if (!size)
+		size = WINDOW_LEAST;
+	if (base < k->walk.sp)
 		base = k->walk.sp;
-	k->window_base = base;
-	k->window_size = WINDOW_BYTES;
-	if (!bpf_probe_read_user(k->window, WINDOW_BYTES, (const void *)base))
+	if (k->unreadable - base < size)
+		size = k->unreadable - base;
+	if (size >= address - base + sizeof(uint64_t) && read_window(k, base, size))
 		return true;
-	size = PAGE_BYTES - address % PAGE_BYTES;
-	if (size > WINDOW_BYTES)
-		size = WINDOW_BYTES;
-	k->window_base = address;
-	k->window_size = size;
-	return !bpf_probe_read_user(k->window, size, (const void *)address);
+	return read_to_the_end(k, address);
 }
 
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	struct walker *k = walker_of(w);
-	uint64_t offset = address - k->window_base;
+	uint64_t offset;
 
-	if (offset >= k->window_size || k->window_size - offset < sizeof(*ret)) {
-		if (!move_window(k, address)) {
-			k->window_size = 0;
-			return false;
-		}
-		offset = address - k->window_base;
-	}
+	/* What lies below the stack pointer is no longer, or never was, the program's. */
+	if (address < w->sp)
+		return false;
+	if (address - k->window_base > k->window_room && !move_window(k, address))
+		return false;
+	offset = address - k->window_base;
 	/* The bound has to be on the register that is used, not on a copy of it. */
 	asm volatile("" : "+r"(offset));
 	if (offset > WINDOW_BYTES - sizeof(*ret))
@@ -137,39 +204,117 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-/* ------------------------------------------------------------------ a walk */
+/* ------------------------------------------------------------------ rules */
 
-static __always_inline void rule_checks(uint64_t address, uint32_t generation, const uint64_t rule[2],
-	uint64_t ret[2])
+/* Where the rule for an address is kept, and how its entry begins. */
+static __always_inline struct known_rule *find_known(struct walker *k, uint64_t address, uint64_t *ret_check)
 {
-	ret[0] = address ^ rule[0] ^ (rule[1] << 17 | rule[1] >> 47);
-	ret[1] = generation ^ rule[1] ^ (rule[0] << 29 | rule[0] >> 35);
+	uint64_t hash = (address ^ (uint64_t)k->generation << 32) * 0x9e3779b97f4a7c15ull;
+	uint32_t index = hash >> 51;
+
+	_Static_assert(RULES == 1 << (64 - 51), "the hash gives an index");
+	*ret_check = address ^ (uint64_t)k->generation << PLAIN_ADDRESS_BITS;
+	return bpf_map_lookup_elem(&rules, &index);
+}
+
+/* The rule that is kept there, if it is the one of the address; else 0. */
+static __always_inline uint64_t read_known(const struct walker *k, const struct known_rule *known, uint64_t check)
+{
+	uint64_t rule = *(const volatile uint64_t *)&known->rule;
+
+	if ((*(const volatile uint64_t *)&known->check ^ rule) != check ||
+		rule >> PLAIN_GENERATION_SHIFT != k->generation >> PLAIN_GENERATION_LOW_BITS)
+		return 0;
+	return rule;
+}
+
+static __always_inline uint64_t slot_of(uint64_t rule, uint32_t shift, uint64_t max)
+{
+	return (rule >> shift & max) * sizeof(uint64_t);
+}
+
+/* How many words below the CFA a slot is; 0: it is not, or too far. */
+static __always_inline uint64_t words_below(int64_t offset, uint64_t max)
+{
+	uint64_t below = -(uint64_t)offset;
+
+	return offset >= 0 || below % sizeof(uint64_t) || below / sizeof(uint64_t) > max
+		       ? 0
+		       : below / sizeof(uint64_t);
+}
+
+/* The rule in one word, or 0 when it does not fit. */
+static __always_inline uint64_t pack_rule(const struct walk_rule *r)
+{
+	uint64_t ra = words_below(r->ra_offset, PLAIN_SLOT_RA_MAX);
+	uint64_t fp = words_below(r->fp_offset, PLAIN_SLOT_FP_MAX);
+	uint64_t packed = (r->cfa == WALK_CFA_FP ? PLAIN_FP : PLAIN_SP) |
+			  (uint64_t)(uint32_t)r->cfa_offset << PLAIN_CFA_SHIFT |
+			  ra << PLAIN_SLOT_RA_SHIFT;
+
+	if (r->cfa == WALK_CFA_END)
+		return PLAIN_END;
+	if ((r->cfa != WALK_CFA_SP && r->cfa != WALK_CFA_FP) || r->ra != WALK_SAVED_CFA || !ra ||
+		(uint32_t)r->cfa_offset > PLAIN_CFA_MAX)
+		return 0;
+	if (r->fp == WALK_SAVED_SAME)
+		return packed;
+	if (r->fp != WALK_SAVED_CFA || !fp)
+		return 0;
+	return packed | PLAIN_SAVED_FP | fp << PLAIN_SLOT_FP_SHIFT;
+}
+
+static __always_inline void unpack_rule(uint64_t packed, struct walk_rule *ret)
+{
+	uint32_t kind = packed & PLAIN_KIND;
+
+	*ret = (struct walk_rule){
+		.cfa = kind == PLAIN_END ? WALK_CFA_END : kind == PLAIN_FP ? WALK_CFA_FP : WALK_CFA_SP,
+		.fp = packed & PLAIN_SAVED_FP ? WALK_SAVED_CFA : WALK_SAVED_SAME,
+		.ra = WALK_SAVED_CFA,
+		.cfa_offset = packed >> PLAIN_CFA_SHIFT & PLAIN_CFA_MAX,
+		.fp_offset = -(int32_t)slot_of(packed, PLAIN_SLOT_FP_SHIFT, PLAIN_SLOT_FP_MAX),
+		.ra_offset = -(int32_t)slot_of(packed, PLAIN_SLOT_RA_SHIFT, PLAIN_SLOT_RA_MAX),
+	};
 }
 
 /* The rule for the code that the walk is in. */
 static __always_inline bool walker_rule(struct walker *k, struct walk_rule *ret)
 {
-	uint64_t address = k->walk.pc - !k->walk.exact, words[2], check[2];
-	uint64_t hash = (address ^ (uint64_t)k->generation << 40) * 0x9e3779b97f4a7c15ull;
-	uint32_t index = hash >> 51;
-	struct known_rule *known = bpf_map_lookup_elem(&rules, &index);
+	uint64_t address = k->walk.pc - !k->walk.exact, check, packed;
+	struct known_rule *known = find_known(k, address, &check);
 
-	_Static_assert(RULES == 1 << (64 - 51), "the hash gives an index");
 	if (!known)
 		return false;
-	words[0] = known->rule[0];
-	words[1] = known->rule[1];
-	rule_checks(address, k->generation, words, check);
-	if (!k->generation || known->check[0] != check[0] || known->check[1] != check[1]) {
-		if (!walk_find_rule(&k->walk, address, (struct walk_rule *)words))
-			return false;
-		rule_checks(address, k->generation, words, check);
-		known->check[0] = check[0];
-		known->check[1] = check[1];
-		known->rule[0] = words[0];
-		known->rule[1] = words[1];
+	packed = read_known(k, known, check);
+	if (packed) {
+		unpack_rule(packed, ret);
+		return true;
 	}
-	__builtin_memcpy(ret, words, sizeof(*ret));
+	if (!walk_find_rule(&k->walk, address, ret))
+		return false;
+	packed = pack_rule(ret);
+	if (!packed || !k->generation || address >> PLAIN_ADDRESS_BITS)
+		return true;
+	packed |= (uint64_t)(k->generation >> PLAIN_GENERATION_LOW_BITS) << PLAIN_GENERATION_SHIFT;
+	*(volatile uint64_t *)&known->check = check ^ packed;
+	*(volatile uint64_t *)&known->rule = packed;
+	return true;
+}
+
+/* ------------------------------------------------------------------ steps */
+
+/* The word at an address in the window; false: it is not there. */
+static __always_inline bool peek(const struct walker *k, uint64_t address, uint64_t *ret)
+{
+	uint64_t offset = address - k->window_base;
+
+	if (offset > k->window_room)
+		return false;
+	asm volatile("" : "+r"(offset));
+	if (offset > WINDOW_BYTES - sizeof(*ret))
+		return false;
+	*ret = *(const uint64_t *)(k->window + offset);
 	return true;
 }
 
@@ -190,7 +335,48 @@ static __always_inline bool walker_step(struct walker *k, uint64_t *frames, uint
 	return on;
 }
 
-/* The walk's registers are set. */
+/*
+ * The same where it is simple: the rule is kept and in one word, its slots are in the window and in order. False:
+ * nothing was done.
+ */
+static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint64_t *ret_frame)
+{
+	struct walk *w = &k->walk;
+	uint64_t address = w->pc - !w->exact, sp = w->sp, fp = w->fp, depth = k->depth, check, rule, cfa, ra;
+	const struct known_rule *known = find_known(k, address, &check);
+
+	if (!known)
+		return false;
+	rule = read_known(k, known, check);
+	cfa = ((rule & PLAIN_KIND) == PLAIN_FP ? fp : sp) + (rule >> PLAIN_CFA_SHIFT & PLAIN_CFA_MAX);
+	if (!(rule & PLAIN_KIND) || (rule & PLAIN_KIND) == PLAIN_END || cfa <= sp ||
+		!peek(k, cfa - slot_of(rule, PLAIN_SLOT_RA_SHIFT, PLAIN_SLOT_RA_MAX), &ra) || !ra)
+		return false;
+	if (rule & PLAIN_SAVED_FP) {
+		uint64_t slot = cfa - slot_of(rule, PLAIN_SLOT_FP_SHIFT, PLAIN_SLOT_FP_MAX);
+
+		if (slot < sp || !peek(k, slot, &fp))
+			return false;
+	}
+	asm volatile("" : "+r"(depth));
+	if (depth >= WALK_FRAMES_MAX)
+		return false;
+	*ret_frame = walk_frame(w);
+	if (w->entry - sp < cfa - sp) {
+		*ret_frame |= WALK_FRAME_PYTHON;
+		w->entry = 0;
+	}
+	frames[depth] = *ret_frame;
+	k->depth = depth + 1;
+	w->pc = ra;
+	w->sp = cfa;
+	w->fp = fp;
+	w->exact = 0;
+	w->outer = 1;
+	return true;
+}
+
+/* Before the walk's registers are set. */
 static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 {
 	const struct bpf_space *space = bpf_map_lookup_elem(&spaces, &pid);
@@ -204,7 +390,17 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->first_mapping = space ? space->first : 0;
 	k->generation = space ? space->generation : 0;
 	k->depth = 0;
-	k->window_size = 0;
+	close_window(k);
+}
+
+/* After the walk: how much of the stack the next one will want at once. */
+static __always_inline void walker_finish(struct walker *k)
+{
+	uint64_t wanted = k->walk.sp - k->begin + WINDOW_SPARE;
+
+	if (wanted < WINDOW_LEAST)
+		wanted = WINDOW_LEAST;
+	k->window_wanted = wanted < WINDOW_BYTES ? wanted : WINDOW_BYTES;
 }
 
 /* How many frames were found; never more than fit, as the verifier can see. */

@@ -137,6 +137,7 @@ static void configure(struct programs *p, const struct capture_options *options,
 		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
 	}
 	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
+	bpf_map__set_autocreate(bpf->maps.thread_pythons, storage);
 }
 
 static int open_programs(struct programs *p, const struct capture_options *options, bool multi)
