@@ -17,6 +17,9 @@ $(B)/tests/unit/inject_%.t: $(B)/obj/tests/unit/inject_%.o $(INJECT_OBJECTS) $(B
 
 $(B)/obj/tests/unit/inject_stacks_test.o: COMMON += -fomit-frame-pointer
 
+# Its functions are walked by unwind tables.
+$(B)/obj/tests/unit/bpf_walk_test.o: COMMON += -fomit-frame-pointer -fno-optimize-sibling-calls
+
 # Programs that command-line tests need.
 HELPERS := $(patsubst tests/helpers/%.c,$(B)/tests/helpers/%,$(wildcard tests/helpers/*.c))
 
