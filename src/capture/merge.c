@@ -25,16 +25,35 @@ static void insert_rest(struct merged *m, uint32_t place, uint32_t next, uint32_
 		m->items[place++] = MERGED_PYTHON | next;
 }
 
-void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,
-	const struct walk_python_frame *python, uint32_t python_depth, struct merged *ret)
+/* How many more loops there are than groups. */
+static uint32_t count_surplus(const uint64_t *native, uint32_t first, uint32_t last,
+	const struct walk_python_frame *python, uint32_t depth)
 {
-	uint32_t next = 0, behind_loop = 0;
+	uint32_t loops = 0, groups = 0;
+
+	for (uint32_t i = first; i < last; i++)
+		loops += (native[i] & WALK_FRAME_PYTHON) != 0;
+	for (uint32_t i = 0; i < depth; i++)
+		groups += (python[i].at & WALK_PYTHON_LAST) != 0;
+	return loops > groups ? loops - groups : 0;
+}
+
+void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,
+	const struct walk_python_frame *python, uint32_t python_depth, bool python_whole,
+	struct merged *ret)
+{
+	uint32_t next = 0, behind_loop = 0, without = 0;
+
+	if (whole && python_whole)
+		without = count_surplus(native, first, last, python, python_depth);
 
 	ret->count = 0;
 	for (uint32_t i = first; i < last; i++) {
 		bool loop = native[i] & WALK_FRAME_PYTHON;
 
-		if (loop)
+		if (loop && without)
+			without--;
+		else if (loop)
 			add_group(ret, python, python_depth, &next);
 		ret->items[ret->count++] = i;
 		if (loop)

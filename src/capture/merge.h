@@ -6,6 +6,10 @@
  * that it runs comes on its leaf side (walk/frame.h). Groups for which no native frame is left are callers of all
  * that has its place: they come behind the outermost native frame when the native walk ended early, else behind
  * the outermost evaluation loop, and the result says so.
+ *
+ * Where both sides are whole and there are more loops than groups (before 3.11, where a loop is known by its code), the
+ * innermost loops have not put their frames into Python's chain yet, or have taken them out: a thread was
+ * interrupted at the beginning or the end of a call. They have no group.
  */
 #pragma once
 
@@ -20,6 +24,8 @@ struct merged {
 	uint32_t items[WALK_FRAMES_MAX + WALK_PYTHON_FRAMES_MAX];
 };
 
-/* Merges the native frames [first, last) with all Python frames. `whole`: the native ones reach their root. */
+/* Merges the native frames [first, last) with all Python frames. `whole`: the native ones reach their root;
+ * `python_whole`: Python's do. */
 void merge_frames(const uint64_t *native, uint32_t first, uint32_t last, bool whole,
-	const struct walk_python_frame *python, uint32_t python_depth, struct merged *ret);
+	const struct walk_python_frame *python, uint32_t python_depth, bool python_whole,
+	struct merged *ret);

@@ -473,7 +473,7 @@ static int make_stack(struct stacks *s, struct stack_place *place, const struct 
 	if (error)
 		return error;
 	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,
-		&r->merged);
+		!raw->python_incomplete, &r->merged);
 	ret->incomplete = r->incomplete;
 	ret->python_incomplete = raw->python_incomplete;
 	ret->python_unplaced = r->merged.unplaced;

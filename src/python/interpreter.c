@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "python/layout.h"
 #include "python/remote.h"
@@ -15,7 +16,8 @@
 
 #define INTERPRETERS_MAX 16
 #define ATTEMPTS	 5 /* to see frames of threads that run meanwhile */
-#define FRAMES_CHECKED	 4
+#define PAUSE_NS	 2000000
+#define FRAMES_CHECKED	 8
 
 static uint32_t version_of(
 	const struct python_memory *m, const struct python_file *file, uint64_t bias)
@@ -136,6 +138,8 @@ static bool is_code(const struct python_memory *m, const struct python_layout *l
 
 enum verdict { NOTHING_TO_SEE, GOOD, BAD };
 
+/* One code object where the layout has one is proof enough, and the innermost frames of a thread
+ * that runs can be half made. */
 static enum verdict check_frames(const struct python_memory *m, const struct python_layout *l,
 	const struct walk_python *p, const struct python_states *states)
 {
@@ -143,17 +147,27 @@ static enum verdict check_frames(const struct python_memory *m, const struct pyt
 	struct python_stack stack;
 
 	for (uint32_t i = 0; i < states->count; i++) {
-		uint32_t good = 0;
-
 		python_remote_walk(&stack, m, p, states->items[i].address);
-		if (!stack.depth)
-			continue;
-		while (good < stack.depth && good < FRAMES_CHECKED &&
-			is_code(m, l, stack.frames[good].code & WALK_PYTHON_ADDRESS))
-			good++;
-		if (good == stack.depth || good == FRAMES_CHECKED)
-			return GOOD;
-		verdict = BAD;
+		for (uint32_t k = 0; k < stack.depth && k < FRAMES_CHECKED; k++) {
+			if (is_code(m, l, stack.frames[k].code & WALK_PYTHON_ADDRESS))
+				return GOOD;
+			verdict = BAD;
+		}
+	}
+	return verdict;
+}
+
+/* A thread may have been put aside by the kernel in the middle of a call; so several looks, apart
+ * in time. */
+static enum verdict check_frames_patiently(const struct python_memory *m,
+	const struct python_layout *l, const struct walk_python *p,
+	const struct python_states *states)
+{
+	enum verdict verdict = check_frames(m, l, p, states);
+
+	for (int i = 1; i < ATTEMPTS && verdict == BAD; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+		verdict = check_frames(m, l, p, states);
 	}
 	return verdict;
 }
@@ -171,18 +185,12 @@ static enum python_found find_threads(struct walk_python *p, const struct python
 	const struct python_layout *l, const struct python_file *file, uint64_t bias)
 {
 	struct python_states states = {0};
-	enum verdict verdict = NOTHING_TO_SEE;
+	enum verdict verdict;
 
 	take_interpreters(&states, m, l, p->runtime);
 	if (!states.count)
 		return PYTHON_NOT_YET;
-	for (int i = 0; i < ATTEMPTS && verdict != GOOD; i++) {
-		enum verdict now = check_frames(m, l, p, &states);
-
-		if (now == NOTHING_TO_SEE)
-			break;
-		verdict = now;
-	}
+	verdict = check_frames_patiently(m, l, p, &states);
 	if (verdict == BAD)
 		return PYTHON_UNSUPPORTED;
 	if (find_own_state(p, m, l, file, bias, &states))

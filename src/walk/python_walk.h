@@ -174,18 +174,25 @@ WALK_INLINE bool walk_python_end_group(struct walk_python_stack *s, uint64_t ent
 	return true;
 }
 
-/* After the outermost frame of a loop of 3.11. */
+/*
+ * From the outermost frame of a loop of 3.11 to the innermost one of the loop around it, by the
+ * chain of _PyCFrames: the frame's own link is set later and cleared earlier than theirs. *previous
+ * is that frame, or 0.
+ */
 WALK_INLINE bool walk_python_next_cframe(
-	struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
+	struct walk_python_stack *s, const struct walk_python *p, uint64_t *previous)
 {
-	if (!walk_python_end_group(s, s->cframe))
+	if (!walk_python_end_group(s, s->cframe) ||
+		!walk_python_home_read(s, s->cframe + p->cframe_previous, &s->cframe, 8))
 		return false;
-	return !previous || walk_python_home_read(s, s->cframe + p->cframe_previous, &s->cframe, 8);
+	*previous = 0;
+	return !s->cframe || walk_python_home_read(s, s->cframe + p->cframe_frame, previous, 8);
 }
 
-/* What the frame in s->words is, by layout. */
+/* What the frame in s->words is, by layout; *previous is its link, and may be found to be another.
+ */
 WALK_INLINE bool walk_python_take(
-	struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
+	struct walk_python_stack *s, const struct walk_python *p, uint64_t *previous)
 {
 	bool entry = (walk_python_word(s, p, p->frame_owner) & 0xff) >= p->owner_entry;
 
@@ -197,8 +204,35 @@ WALK_INLINE bool walk_python_take(
 		s->frames[(s->depth - 1) & (WALK_PYTHON_FRAMES_MAX - 1)].at |= WALK_PYTHON_LAST;
 		s->open = 0;
 	}
-	return p->layout != WALK_PYTHON_CFRAMES || !entry ||
-	       walk_python_next_cframe(s, p, previous);
+	if (p->layout == WALK_PYTHON_CFRAMES && (entry || !*previous))
+		return walk_python_next_cframe(s, p, previous);
+	return true;
+}
+
+/*
+ * To the innermost frame through a _PyCFrame (3.11 and 3.12). The innermost loop may not have a
+ * frame of its own there: one that begins has not put it there yet (what is there cannot be read),
+ * and one that is being left has put there that of the loop around it. Then the walk begins with
+ * that loop.
+ */
+WALK_INLINE bool walk_python_enter(struct walk_python_stack *s, const struct walk_python *p)
+{
+	uint64_t outer, frame;
+
+	if (!s->cframe || !walk_python_home_read(s, s->cframe + p->cframe_frame, &s->frame, 8))
+		return false;
+	if (!walk_python_home_read(s, s->cframe + p->cframe_previous, &outer, 8))
+		return false;
+	if (!outer)
+		return true;
+	if (!walk_python_home_read(s, outer + p->cframe_frame, &frame, 8))
+		return false;
+	if (frame == s->frame ||
+		!walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size)) {
+		s->cframe = outer;
+		s->frame = frame;
+	}
+	return true;
 }
 
 /* To the innermost frame: false when there is no chain to walk, or it cannot be read. */
@@ -220,7 +254,7 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 		return true;
 	s->cframe = s->frame;
 	s->frame = 0;
-	return s->cframe && walk_python_home_read(s, s->cframe + p->cframe_frame, &s->frame, 8);
+	return walk_python_enter(s, p);
 }
 
 /* One frame outwards: false at the end of the chain (then s->complete) or where it cannot be
@@ -236,7 +270,7 @@ WALK_INLINE bool walk_python_step(struct walk_python_stack *s, const struct walk
 	if (!walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size))
 		return false;
 	previous = walk_python_word(s, p, p->frame_previous);
-	if (!walk_python_take(s, p, previous))
+	if (!walk_python_take(s, p, &previous))
 		return false;
 	s->frame = previous;
 	return true;

@@ -26,6 +26,7 @@ static struct stack parse(const char *native, const char *python)
 }
 
 static bool unplaced;
+static bool python_whole = true;
 
 /* Leaf first. */
 static const char *merge_part(const char *native, uint32_t first, uint32_t last, const char *python,
@@ -36,7 +37,7 @@ static const char *merge_part(const char *native, uint32_t first, uint32_t last,
 	struct stack s = parse(native, python);
 	uint32_t i;
 
-	merge_frames(s.native, first, last, whole, s.python, s.python_depth, &m);
+	merge_frames(s.native, first, last, whole, s.python, s.python_depth, python_whole, &m);
 	for (i = 0; i < m.count; i++)
 		text[i] = m.items[i] & MERGED_PYTHON
 				  ? (char)s.python[m.items[i] & ~MERGED_PYTHON].code
@@ -67,14 +68,24 @@ static void each_loop_has_its_own_group(void)
 
 static void loops_without_python_frames_stay(void)
 {
-	CHECK_TEXT(merge("cLxMm", "12.", true), "c12LxMm");
 	CHECK_TEXT(merge("cLxMm", "", true), "cLxMm");
 	CHECK(!unplaced);
 }
 
-static void an_unfinished_last_group_is_kept(void)
+static void the_innermost_loops_of_a_whole_stack_may_have_no_group_yet(void)
 {
+	CHECK_TEXT(merge("cLxMm", "12.", true), "cLx12Mm");
+	CHECK_TEXT(merge("LMN", "1.2.", true), "L1M2N");
+	CHECK(!unplaced);
+}
+
+static void groups_that_were_not_reached_are_those_of_the_outermost_loops(void)
+{
+	CHECK_TEXT(merge("cLxMm", "12.", false), "c12LxMm");
+	python_whole = false;
+	CHECK_TEXT(merge("cLxMm", "12.", true), "c12LxMm");
 	CHECK_TEXT(merge("cLxMm", "1.23", true), "c1Lx23Mm");
+	python_whole = true;
 }
 
 static void what_is_left_when_the_native_walk_ended_early_comes_at_the_root(void)
@@ -116,7 +127,8 @@ int main(void)
 	RUN(a_group_stands_on_the_leaf_side_of_the_loop_that_runs_it);
 	RUN(each_loop_has_its_own_group);
 	RUN(loops_without_python_frames_stay);
-	RUN(an_unfinished_last_group_is_kept);
+	RUN(the_innermost_loops_of_a_whole_stack_may_have_no_group_yet);
+	RUN(groups_that_were_not_reached_are_those_of_the_outermost_loops);
 	RUN(what_is_left_when_the_native_walk_ended_early_comes_at_the_root);
 	RUN(what_is_left_of_a_whole_stack_comes_behind_its_outermost_loop_and_is_told);
 	RUN(frames_that_are_left_out_do_not_count);
