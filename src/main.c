@@ -17,6 +17,7 @@ static const struct command commands[] = {
 	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
 	{"report", cmd_report, "print where the time of a recording went"},
 	{"export", cmd_export, "write a recording in another tool's format"},
+	{"symbolize", cmd_symbolize, "name the code of a recording that has no name yet"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
 };
 
@@ -28,7 +29,7 @@ static void print_help(FILE *to)
 		    "Shows which code asked for which GPU work, and where the time went.\n\n"
 		    "commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+		fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
 	fprintf(to, "\nTry 'xpuprof record -- COMMAND', then 'xpuprof flame -o out.svg'.\n"
 		    "'xpuprof COMMAND --help' and 'man xpuprof-COMMAND' tell more.\n");
 }

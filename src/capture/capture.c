@@ -272,6 +272,11 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	return 0;
 }
 
+const struct kept_files *capture_kept_files(const struct capture *c)
+{
+	return modules_kept(c->modules);
+}
+
 void capture_close(struct capture *c)
 {
 	if (!c)

@@ -19,6 +19,7 @@
 #include "profile/tasks.h"
 
 struct capture;
+struct kept_files;
 
 struct capture_options {
 	unsigned int sample_hz; /* 0: no timer samples */
@@ -54,6 +55,9 @@ void capture_close(struct capture *c);
 
 /* Drains, and waits a little until this process's stacks can be walked to their end: it may begin to launch. */
 int capture_prepare(struct capture *c, uint32_t pid);
+/* The files of the profile's modules, for symbolization; good until capture_close. */
+const struct kept_files *capture_kept_files(const struct capture *c);
+
 /* The profile's stack (0: it has no frames, or makes no sense, which is counted) for one that was walked inside a
  * process we know or that lives, up to the latest drain. See gpu_stack_taker. */
 int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,

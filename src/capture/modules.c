@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "capture/keep.h"
 #include "elf/elf_file.h"
+#include "elf/kept_files.h"
 #include "elf/vdso.h"
 
 #define NO_MODULE UINT32_MAX
@@ -20,6 +22,7 @@ struct modules {
 	struct profile_writer *w;
 	struct unwind_tables *tables; /* NULL: nobody walks */
 	char *own_library;
+	struct kept_files *kept;
 	struct interner *keys;
 	struct vec(uint32_t) by_key; /* a key's id - 1 -> index, or NO_MODULE */
 	struct vec(struct module) all;
@@ -40,9 +43,10 @@ int modules_new(struct modules **ret, struct profile_writer *w, const char *own_
 		return error_errno(-ENOMEM, "cannot keep modules");
 	m->w = w;
 	m->tables = tables;
+	m->kept = kept_files_new();
 	if (own_library)
 		m->own_library = strdup(own_library);
-	if ((own_library && !m->own_library) || interner_new(&m->keys) < 0) {
+	if ((own_library && !m->own_library) || !m->kept || interner_new(&m->keys) < 0) {
 		modules_free(m);
 		return error_errno(-ENOMEM, "cannot keep modules");
 	}
@@ -59,6 +63,7 @@ void modules_free(struct modules *m)
 	vec_release(&m->all);
 	vec_release(&m->by_key);
 	interner_free(m->keys);
+	kept_files_free(m->kept);
 	free(m->own_library);
 	free(m);
 }
@@ -73,13 +78,15 @@ static bool begins_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous.
- */
-static enum profile_module_kind kind_of(const char *path)
+/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous,
+ * but for a memfd with an ELF file in it. */
+static enum profile_module_kind kind_of(
+	const char *path, uint32_t pid, const struct mapped_file *f)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MODULE_VDSO;
-	if (path[0] != '/' || begins_with(path, "//anon") || begins_with(path, "/memfd:") ||
+	if (path[0] != '/' || begins_with(path, "//anon") ||
+		(begins_with(path, "/memfd:") && !keep_is_elf(pid, f)) ||
 		begins_with(path, "/SYSV") || begins_with(path, "/dev/zero"))
 		return MODULE_ANON;
 	return MODULE_FILE;
@@ -308,10 +315,16 @@ static int find_or_new(struct modules *m, uint32_t pid, const char *path,
 	return error;
 }
 
+static void mapped_by(struct modules *m, uint32_t index, uint32_t pid, const struct mapped_file *f)
+{
+	m->all.items[index].pid = pid;
+	m->all.items[index].mapped = *f;
+}
+
 int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
 	uint32_t *ret_index)
 {
-	enum profile_module_kind kind = kind_of(path);
+	enum profile_module_kind kind = kind_of(path, pid, f);
 	uint32_t *place, index;
 	char anonymous[32];
 	int error;
@@ -323,6 +336,7 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 	}
 	error = place_of(m, path, kind, f, &place);
 	if (!error && *place != NO_MODULE) {
+		mapped_by(m, *place, pid, f);
 		*ret_index = *place;
 		return 0;
 	}
@@ -332,7 +346,9 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 		error = place_of(m, path, kind, f, &place);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
-	*ret_index = *place = index;
+	*place = index;
+	mapped_by(m, index, pid, f);
+	*ret_index = index;
 	return 0;
 }
 
@@ -351,9 +367,15 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 			error = profile_add_module(m->w, &entry, &module->profile_id);
 		if (error)
 			return error;
+		keep_module(m->kept, module);
 	}
 	*ret_id = module->profile_id;
 	return 0;
+}
+
+const struct kept_files *modules_kept(const struct modules *m)
+{
+	return m->kept;
 }
 
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f)

@@ -44,9 +44,12 @@ struct module {
 	uint32_t table; /* id in unwind/tables.h; 0: there is none */
 	struct vec(struct elf_code) code;
 	struct python_file python; /* `runtime` is 0 when it is no interpreter */
+	uint32_t pid; /* that mapped it last, */
+	struct mapped_file mapped; /* and how */
 };
 
 struct modules;
+struct kept_files;
 
 /* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: nobody walks. */
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
@@ -60,6 +63,8 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 const struct module *modules_at(const struct modules *m, uint32_t index);
 /* Its id in the profile: 0 or a writer's error. */
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id);
+/* The files of modules that are in the profile, kept open for their names. */
+const struct kept_files *modules_kept(const struct modules *m);
 /* What to subtract from an address in this mapping (profile_location.address). */
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f);
 /* What to subtract from an address of [start, end), whose base is `base`, to have the file's virtual address: false

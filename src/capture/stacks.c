@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "capture/merge.h"
 #include "capture/roots.h"
+#include "elf/kernel_id.h"
 
 /* Sets of a few, so that two stacks that are often taken in turn do not evict each other. */
 #define CACHE_SETS 4096
@@ -98,8 +99,10 @@ static int add_fixed_entries(struct stacks *s)
 {
 	static const char kernel_path[] = "[kernel]";
 	struct profile_module kernel = {.kind = MODULE_KERNEL};
+	size_t id_size = kernel_build_id(kernel.build_id);
 	int error = profile_add_string(s->w, kernel_path, sizeof(kernel_path) - 1, &kernel.path);
 
+	kernel.build_id_size = (uint8_t)id_size;
 	if (!error)
 		error = profile_add_module(s->w, &kernel, &s->kernel_module);
 	return error ? error : add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);

@@ -40,6 +40,7 @@ static const struct check_row checks[] = {
 	{"probe", "launch probe", SIDE_CPU, check_probe},
 	{"tracefs", "tracefs", 0, check_tracefs},
 	{"kernel_symbols", "kernel names", 0, check_kernel_symbols},
+	{"names", "names", 0, check_names},
 	{"debug_files", "debug files", 0, check_debug_files},
 	{"library", "library", SIDE_GPU, check_library},
 	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},

@@ -61,6 +61,7 @@ void check_programs(struct doctor *d, struct finding *f);
 void check_probe(struct doctor *d, struct finding *f);
 void check_tracefs(struct doctor *d, struct finding *f);
 void check_kernel_symbols(struct doctor *d, struct finding *f);
+void check_names(struct doctor *d, struct finding *f);
 void check_debug_files(struct doctor *d, struct finding *f);
 
 /* doctor_gpu.c */

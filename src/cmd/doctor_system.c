@@ -13,6 +13,9 @@
 #include "base/io.h"
 #include "capture/capture.h"
 #include "cmd/doctor.h"
+#include "elf/dwarf.h"
+#include "elf/mini_debug.h"
+#include "symbolize/fetch.h"
 
 #define SMALL_FILE_BYTES ((size_t)64 << 10)
 
@@ -328,10 +331,34 @@ void check_kernel_symbols(struct doctor *d, struct finding *f)
 		finding_step(f, "run it with sudo");
 }
 
+/* What the libraries that a build may go without are for. */
+void check_names(struct doctor *d, struct finding *f)
+{
+	bool mini = mini_debug_supported(), lines = dwarf_supported();
+
+	if (mini && lines) {
+		finding_is(f, FINDING_OK, "mini debug info, source lines and inlined functions can be read");
+		return;
+	}
+	finding_is(f, FINDING_LIMITED, "built without%s%s%s",
+		mini ? "" : " liblzma (no mini debug info)", mini || lines ? "" : " and",
+		lines ? "" : " libdw (no source lines and inlined functions)");
+	finding_step(f, "install the missing (Debian: liblzma-dev, libdw-dev) and build again");
+}
+
 void check_debug_files(struct doctor *d, struct finding *f)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	const char *note = urls && *urls ? "; $DEBUGINFOD_URLS is set, and not used" : "";
+	const char *note = fetch_wanted() ? "; asked of $DEBUGINFOD_URLS" : "";
+	struct library_probe servers = {.loaded = true};
+
+	if (fetch_wanted())
+		library_probe(FETCH_LIBRARY, NULL, &servers);
+	if (!servers.loaded) {
+		finding_is(f, FINDING_LIMITED,
+			"$DEBUGINFOD_URLS is set, but " FETCH_LIBRARY " is missing: servers are not asked");
+		finding_step(f, "install libdebuginfod (Debian: libdebuginfod1)");
+		return;
+	}
 
 	if (doctor_exists(d, "/usr/lib/debug/.build-id")) {
 		finding_is(f, FINDING_OK, "looked up by build id in /usr/lib/debug%s", note);

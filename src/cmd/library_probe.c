@@ -36,7 +36,7 @@ static void look(const char *name, const char *version_function, struct library_
 	if (!dlinfo(library, RTLD_DI_LINKMAP, &map))
 		snprintf(ret->path, sizeof(ret->path), "%s", map->l_name);
 	ret->simulated = dlsym(library, SIMULATOR_SYMBOL) != NULL;
-	*(void **)&version = dlsym(library, version_function);
+	*(void **)&version = version_function ? dlsym(library, version_function) : NULL;
 	if (version && version(&ret->version))
 		ret->version = 0;
 }

@@ -17,5 +17,5 @@ struct library_probe {
 };
 
 /* Looks for `name` as the loader does and asks `version_function` (an `int f(int *)`, 0 for
- * success) of it. Always fills in *ret, within a few seconds. */
+ * success; NULL: none) of it. Always fills in *ret, within a few seconds. */
 void library_probe(const char *name, const char *version_function, struct library_probe *ret);

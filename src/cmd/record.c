@@ -38,7 +38,7 @@ struct record {
 	unsigned long pid;
 	double seconds;
 	enum session_stacks stacks;
-	bool whole_system, cpu_only, gpu_only, as_root, queue_times, quiet;
+	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
 };
 
 static const struct option_usage usage = {
@@ -155,6 +155,8 @@ static int parse(struct record *r, int argc, char **argv)
 			"who takes the stacks of launches: auto, inprocess, bpf or none"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
+		OPTION_FLAG(0, "inline", &r->inlines,
+			"also find source lines and inlined functions (takes longer at the end)"),
 		OPTION_FLAG(0, "as-root", &r->as_root,
 			"under sudo, run COMMAND as root and not as the calling user"),
 		OPTION_FLAG('q', "quiet", &r->quiet, "no status line and no summary"),
@@ -367,6 +369,7 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.gpu = !r->cpu_only && *command,
 		.stacks = r->stacks,
 		.queue_times = r->queue_times,
+		.inlines = r->inlines,
 		.quiet = r->quiet,
 		.sample_hz = (unsigned int)r->hz,
 		.duration_ns = (uint64_t)(r->seconds * 1e9) + (r->seconds > 0), /* 0: none */

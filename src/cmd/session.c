@@ -38,6 +38,9 @@
 #define SAME_SIGNAL_NS  (100 * NS_PER_MS)
 #define STOP_TIMEOUT_MS 3000
 #define STOP_POLL_US    2000
+/* How long the end of a recording may wait for debug files from servers, and for one module's DWARF. */
+#define SERVERS_LIMIT_NS (30 * NS_PER_SECOND)
+#define DWARF_LIMIT_NS   (60 * NS_PER_SECOND)
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -375,13 +378,53 @@ static int describe_gpu(struct session *s)
 	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
 }
 
+/* A signal while names are looked up wants that to be over. */
+static bool naming_stopped(void *context)
+{
+	struct session *s = context;
+	bool alone, any = false;
+	int number;
+
+	while ((number = signals_next(&s->signals, &alone))) {
+		handle_signal(s, number, alone);
+		any |= number != SIGCHLD;
+	}
+	return any;
+}
+
+static void show_naming(void *context, const char *what)
+{
+	struct session *s = context;
+
+	if (s->status_line)
+		status_text(what);
+}
+
+static int name_code(struct session *s)
+{
+	const struct symbolize_options options = {
+		.kept = s->capture ? capture_kept_files(s->capture) : NULL,
+		.inlines = s->options.inlines,
+		.same_boot = true,
+		.servers_limit_ns = SERVERS_LIMIT_NS,
+		.dwarf_limit_ns = DWARF_LIMIT_NS,
+		.stopped = naming_stopped,
+		.progress = show_naming,
+		.context = s,
+	};
+	struct symbolize_stats stats;
+	int error = symbolize_profile(s->writer, &options, &stats);
+
+	if (s->status_line)
+		status_clear();
+	return error;
+}
+
 static int finish_profile(struct session *s)
 {
-	struct symbolize_options options = {.same_boot = true};
-	struct symbolize_stats names;
 	int error = correlator_finish(s->correlator);
 
-	error = error ?: symbolize_profile(s->writer, &options, &names);
+	error = error ?: name_code(s);
 	error = error ?: session_describe(s, META_END_NS, s->end_ns);
 	error = error ?: describe_gpu(s);
 	if (!error && s->program_ended)

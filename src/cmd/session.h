@@ -37,6 +37,7 @@ struct session_options {
 	bool gpu;       /* GPU work and its launch stacks */
 	enum session_stacks stacks;
 	bool queue_times;
+	bool inlines; /* source lines and inlined functions, at the end */
 	bool quiet;     /* no status line, no notes */
 	unsigned int sample_hz;
 	uint64_t duration_ns; /* 0: until it ends by itself */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/locate.h"
+#include "elf/kernel_id.h"
 
 int session_note(struct session *s, const char *format, ...)
 {
@@ -238,12 +239,15 @@ static uint64_t realtime_of_zero_ns(void)
 static int describe_machine(struct session *s)
 {
 	struct utsname name;
+	char boot_id[40];
 	int error = 0;
 
 	if (!uname(&name)) {
 		error = profile_set_meta(s->writer, META_HOSTNAME, name.nodename);
 		error = error ?: profile_set_meta(s->writer, META_KERNEL, name.release);
 	}
+	kernel_boot_id(boot_id);
+	error = error ?: profile_set_meta(s->writer, META_BOOT_ID, boot_id);
 	error = error ?: session_describe(s, META_REALTIME_NS, realtime_of_zero_ns());
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	error = error ?: session_describe(s, META_SAMPLE_HZ,

@@ -39,11 +39,20 @@ static void write_stderr(const struct buf *b)
 		(void)io_write_all(STDERR_FILENO, buf_text(b), b->size);
 }
 
+void status_text(const char *text)
+{
+	struct buf shown = BUF_INIT;
+
+	buf_printf(&shown, "\r\033[K%.*s\r", (int)text_width(STDERR_FILENO, 80) - 1, text);
+	write_stderr(&shown);
+	buf_release(&shown);
+}
+
 void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding)
 {
 	char elapsed[TEXT_CELL], gpu[TEXT_CELL], samples[TEXT_CELL], calls[TEXT_CELL],
 		count[TEXT_CELL];
-	struct buf line = BUF_INIT, shown = BUF_INIT;
+	struct buf line = BUF_INIT;
 
 	buf_printf(&line, "xpuprof %s  %s CPU samples  %s CUDA calls  %s %s",
 		text_duration(elapsed, elapsed_ns), text_count(samples, t->samples),
@@ -51,11 +60,8 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
 	if (outstanding)
 		buf_printf(&line, "  %s running", text_count(count, outstanding));
-	buf_printf(
-		&shown, "\r\033[K%.*s\r", (int)text_width(STDERR_FILENO, 80) - 1, buf_text(&line));
-	write_stderr(&shown);
+	status_text(buf_text(&line));
 	buf_release(&line);
-	buf_release(&shown);
 }
 
 bool status_is_in_the_way(void)

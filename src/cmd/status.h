@@ -12,6 +12,8 @@
 void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding);
 /* Whether the program reads single keys from the terminal, as editors and shells do: it draws there itself. */
 bool status_is_in_the_way(void);
+/* Says something else there. */
+void status_text(const char *text);
 /* Removes it. */
 void status_clear(void);
 /* Prints the summary: totals, then every loss by cause. */

@@ -20,6 +20,8 @@
 		"keep the frames inside CUDA's own libraries"),                                    \
 	OPTION_FLAG(0, "native-python", &(o)->view.native_python,                                  \
 		"keep the frames inside Python's interpreter"),                                    \
+	OPTION_FLAG(0, "inline", &(o)->view.inlines,                                               \
+		"show inlined functions as frames (see record --inline)"),                          \
 	OPTION_FLAG(0, "lines", &(o)->view.lines, "tell the lines of a function apart")
 
 int view_arg_view(void *target, const char *value);

@@ -19,6 +19,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 #define DEPTH_MAX 256 /* of entries within one another */
@@ -46,6 +49,8 @@ struct dwarf_file {
 	struct ranges units;
 	Dwarf_Off unit; /* whose functions these are */
 	struct ranges functions;
+	struct map scoped; /* entries of functions within namespaces and classes -> name, in `names` */
+	struct interner *names;
 	Dwarf_Off function; /* whose pieces these are */
 	struct vec(struct piece) pieces;
 	struct vec(struct inlined) inlines;
@@ -124,7 +129,9 @@ int dwarf_file_open(struct dwarf_file **ret, int fd)
 	if (!d)
 		return -ENOMEM;
 	d->dwarf = dwarf_begin(fd, DWARF_C_READ);
-	error = d->dwarf ? read_units(d) : -ENOENT;
+	error = d->dwarf ? interner_new(&d->names) : -ENOENT;
+	if (!error)
+		error = read_units(d);
 	if (error) {
 		dwarf_file_close(d);
 		return error;
@@ -138,6 +145,8 @@ void dwarf_file_close(struct dwarf_file *d)
 	if (!d)
 		return;
 	dwarf_end(d->dwarf);
+	map_release(&d->scoped);
+	interner_free(d->names);
 	vec_release(&d->units);
 	vec_release(&d->functions);
 	vec_release(&d->pieces);
@@ -152,7 +161,45 @@ static bool holds_functions(int tag)
 	       tag == DW_TAG_enumeration_type;
 }
 
-static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, int depth)
+static bool has_linkage_name(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_linkage_name) ||
+	       dwarf_hasattr(die, DW_AT_MIPS_linkage_name);
+}
+
+/* Functions that no linker sees have no mangled name, which would tell their namespace. */
+static int note_scope(struct dwarf_file *d, Dwarf_Die *die, const struct buf *scope)
+{
+	const char *name = dwarf_diename(die);
+	struct buf whole = BUF_INIT;
+	uint32_t id;
+	int error;
+
+	if (!scope->size || !name || has_linkage_name(die))
+		return 0;
+	buf_printf(&whole, "%s%s", buf_text(scope), name);
+	error = whole.failed ? -ENOMEM : interner_add(d->names, whole.data, whole.size, &id, NULL);
+	buf_release(&whole);
+	return error ? error : map_put(&d->scoped, dwarf_dieoffset(die), id);
+}
+
+static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, struct buf *scope, int depth);
+
+static int add_scope(struct dwarf_file *d, Dwarf_Die *die, struct buf *scope, int depth)
+{
+	const char *name = dwarf_diename(die);
+	size_t size = scope->size;
+	int error;
+
+	buf_printf(scope, "%s::", name ? name : "(anonymous)");
+	error = scope->failed ? -ENOMEM : add_functions(d, die, scope, depth + 1);
+	scope->size = size;
+	if (scope->data)
+		scope->data[size] = '\0';
+	return error;
+}
+
+static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, struct buf *scope, int depth)
 {
 	Dwarf_Die die;
 	int error = 0, more = dwarf_child(parent, &die);
@@ -160,24 +207,30 @@ static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, int depth)
 	for (; !error && !more; more = dwarf_siblingof(&die, &die)) {
 		int tag = dwarf_tag(&die);
 
-		if (tag == DW_TAG_subprogram)
+		if (tag == DW_TAG_subprogram) {
 			error = add_ranges(&d->functions, &die);
-		else if (holds_functions(tag) && depth < DEPTH_MAX)
-			error = add_functions(d, &die, depth + 1);
+			error = error ? error : note_scope(d, &die, scope);
+		} else if (holds_functions(tag) && depth < DEPTH_MAX) {
+			error = add_scope(d, &die, scope, depth);
+		}
 	}
 	return error;
 }
 
 static void enter_unit(struct dwarf_file *d, Dwarf_Off unit)
 {
+	struct buf scope = BUF_INIT;
 	Dwarf_Die die;
 
 	if (d->unit == unit)
 		return;
 	d->unit = unit;
 	d->functions.count = 0;
+	map_release(&d->scoped);
+	d->scoped = MAP_INIT;
 	if (dwarf_offdie(d->dwarf, unit, &die))
-		(void)add_functions(d, &die, 0);
+		(void)add_functions(d, &die, &scope, 0);
+	buf_release(&scope);
 	sort_ranges(&d->functions);
 }
 
@@ -238,7 +291,33 @@ static int32_t deepest_inline(const struct dwarf_file *d, uint64_t vaddr)
 	return best ? (int32_t)best->inlined : -1;
 }
 
-static const char *name_of(Dwarf_Die *die)
+/* To the entry that an attribute refers to, where there is one; false when that is damaged. */
+static bool follow(Dwarf_Die *die, unsigned int attribute)
+{
+	Dwarf_Attribute a;
+	Dwarf_Die to;
+
+	if (!dwarf_attr(die, attribute, &a))
+		return true;
+	if (!dwarf_formref_die(&a, &to))
+		return false;
+	*die = to;
+	return true;
+}
+
+/* The name with its namespaces, of the function that was inlined or whose copy this is; or NULL. */
+static const char *scoped_name(const struct dwarf_file *d, Dwarf_Die *die)
+{
+	Dwarf_Die origin = *die;
+	const uint64_t *id;
+
+	if (!follow(&origin, DW_AT_abstract_origin) || !follow(&origin, DW_AT_specification))
+		return NULL;
+	id = map_get(&d->scoped, dwarf_dieoffset(&origin));
+	return id ? interner_get(d->names, (uint32_t)*id, NULL) : NULL;
+}
+
+static const char *name_of(const struct dwarf_file *d, Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
 	const char *name = NULL;
@@ -246,6 +325,8 @@ static const char *name_of(Dwarf_Die *die)
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &a) ||
 		dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
 		name = dwarf_formstring(&a);
+	if (!name)
+		name = scoped_name(d, die);
 	if (!name && dwarf_attr_integrate(die, DW_AT_name, &a))
 		name = dwarf_formstring(&a);
 	return name;
@@ -301,7 +382,7 @@ static size_t put_inlines(struct dwarf_file *d, Dwarf_Die *unit, int32_t inlined
 		if (!dwarf_offdie(d->dwarf, d->inlines.items[chain[depth]].die, &die))
 			break;
 		put_call_line(unit, &die, &ret[count - 1]);
-		ret[count++] = (struct dwarf_frame){.name = name_of(&die)};
+		ret[count++] = (struct dwarf_frame){.name = name_of(d, &die)};
 	}
 	return count;
 }
@@ -319,7 +400,7 @@ size_t dwarf_file_frames(
 	ret[0] = (struct dwarf_frame){0};
 	function = find_range(&d->functions, vaddr);
 	if (function && dwarf_offdie(d->dwarf, function->die, &die)) {
-		ret[0].name = name_of(&die);
+		ret[0].name = name_of(d, &die);
 		enter_function(d, function->die);
 		count = put_inlines(d, &unit_die, deepest_inline(d, vaddr), ret);
 	}

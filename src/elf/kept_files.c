@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,9 +115,19 @@ static int keep_root(struct kept_files *k, uint32_t pid)
 	return (int)k->roots.count - 1;
 }
 
+/* Half of the descriptors are for others. */
+static size_t room(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > KEPT_FILES_MAX)
+		return KEPT_FILES_MAX;
+	return limit.rlim_cur / 2;
+}
+
 static int add(struct kept_files *k, uint32_t module, struct kept kept)
 {
-	int error = k->all.count < KEPT_FILES_MAX ? vec_push(&k->all, kept) : -ENOSPC;
+	int error = k->all.count < room() ? vec_push(&k->all, kept) : -ENOSPC;
 
 	if (!error && map_put(&k->by_module, module, k->all.count - 1)) {
 		k->all.count--;

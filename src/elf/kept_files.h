@@ -5,7 +5,8 @@
  * or their process and its mount namespace are gone. And where the names of code made at run time
  * will be (perf_map.h).
  *
- * By the module's id in the profile. Bounded: beyond KEPT_FILES_MAX nothing more is kept. One thread.
+ * By the module's id in the profile. Bounded: beyond KEPT_FILES_MAX, or half the descriptors
+ * that a process may have, nothing more is kept. One thread.
  */
 #pragma once
 

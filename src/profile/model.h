@@ -320,6 +320,7 @@ enum profile_loss {
 #define META_COMMAND      "command"      /* the recorded command line */
 #define META_HOSTNAME     "hostname"
 #define META_KERNEL       "kernel"       /* uname -r */
+#define META_BOOT_ID      "boot_id"      /* of the kernel: its addresses hold as long */
 #define META_CPUS         "cpus"         /* online CPUs, decimal */
 #define META_START_NS     "start_ns"     /* of the recording */
 #define META_END_NS       "end_ns"

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -287,6 +288,8 @@ static int open_file(struct profile_writer *w)
 	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (w->fd < 0)
 		return error_errno(-errno, "cannot create '%s'", w->path);
+	/* For whoever would put another in its place; where locks do not work there is none. */
+	(void)flock(w->fd, LOCK_EX | LOCK_NB);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 int placer_init(struct placer *p, const struct profile_reader *r, const struct view_options *o,
 	struct tree *t)
 {
-	struct stacks_options stacks = {.lines = o->lines, .native_python = o->native_python};
+	struct stacks_options stacks = {.lines = o->lines, .inlines = o->inlines, .native_python = o->native_python};
 	int error;
 
 	*p = (struct placer){.reader = r, .options = o, .tree = t};

@@ -10,6 +10,8 @@
 
 /* A call's own name is looked for in this many frames at the leaf end. */
 #define CALL_SEARCH_DEPTH 16
+/* Functions inlined into one another; more are left out at the root side. */
+#define INLINES_MAX 256
 
 static int short_of_memory(void)
 {
@@ -30,12 +32,18 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 		return error;
 	s->frame_of_location = calloc((size_t)counts.locations + 1, sizeof(*s->frame_of_location));
 	s->cuda_module = calloc((size_t)counts.modules + 1, 1);
+	if (o->inlines) {
+		s->frame_of_inline = calloc((size_t)counts.inlines + 1, sizeof(*s->frame_of_inline));
+		if (!s->frame_of_inline)
+			return short_of_memory();
+	}
 	return s->frame_of_location && s->cuda_module ? 0 : short_of_memory();
 }
 
 void stacks_release(struct stacks *s)
 {
 	free(s->frame_of_location);
+	free(s->frame_of_inline);
 	free(s->cuda_module);
 	free(s->path);
 	map_release(&s->placed);
@@ -45,11 +53,10 @@ void stacks_release(struct stacks *s)
 	*s = (struct stacks){0};
 }
 
-static int location_frame(struct stacks *s, uint32_t location, uint32_t *ret_frame)
+/* The frame of a location's text, kept in *known. */
+static int frame_of(
+	struct stacks *s, const struct profile_location *l, uint32_t *known, uint32_t *ret_frame)
 {
-	const struct profile_location *l = profile_location(s->reader, location);
-	uint32_t *known = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
-
 	if (!*known) {
 		enum tree_kind kind;
 		uint32_t frame;
@@ -66,6 +73,46 @@ static int location_frame(struct stacks *s, uint32_t location, uint32_t *ret_fra
 	}
 	*ret_frame = *known - 1;
 	return 0;
+}
+
+static int add_location(struct stacks *s, uint32_t location, uint32_t *node)
+{
+	const struct profile_location *l = profile_location(s->reader, location);
+	uint32_t *known = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
+	uint32_t frame = 0;
+	int error = frame_of(s, l, known, &frame);
+
+	return error ? error : tree_add_child(s->tree, *node, frame, node);
+}
+
+static int add_inlined(struct stacks *s, uint32_t inlined, uint32_t *node)
+{
+	const struct profile_inline *i = profile_inline(s->reader, inlined);
+	const struct profile_location l = {
+		.kind = FRAME_USER, .name = i->name, .file = i->file, .line = i->line};
+	uint32_t frame = 0;
+	int error = frame_of(s, &l, &s->frame_of_inline[inlined], &frame);
+
+	return error ? error : tree_add_child(s->tree, *node, frame, node);
+}
+
+/* The functions inlined at a location, from its own function inwards. */
+static int add_inlines(struct stacks *s, uint32_t location, uint32_t *node)
+{
+	const struct profile_location *l = profile_location(s->reader, location);
+	uint32_t chain[INLINES_MAX];
+	const struct profile_inline *i;
+	size_t depth = 0;
+	int error = 0;
+
+	if (!l || !s->frame_of_inline)
+		return 0;
+	for (uint32_t id = l->inlined; (i = profile_inline(s->reader, id)) && depth < INLINES_MAX;
+		id = i->caller)
+		chain[depth++] = id;
+	while (!error && depth--)
+		error = add_inlined(s, chain[depth], node);
+	return error;
 }
 
 /* The parent of a stack node; 0 for the root's and where a damaged file would lead in circles. */
@@ -94,10 +141,9 @@ static int push_path(struct stacks *s, size_t depth, uint32_t stack)
 static int place_one(struct stacks *s, uint32_t stack, uint32_t *node)
 {
 	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
-	uint32_t frame = 0;
-	int error = location_frame(s, n ? n->location : 0, &frame);
+	int error = add_location(s, n ? n->location : 0, node);
 
-	return error ? error : tree_add_child(s->tree, *node, frame, node);
+	return error || !n ? error : add_inlines(s, n->location, node);
 }
 
 /* Whether the place of `at` is the same for `stack`, whose path leads through it: what is hidden on the root's side

@@ -21,6 +21,7 @@
 
 struct stacks_options {
 	bool lines;         /* tell lines of one function apart */
+	bool inlines;       /* frames of inlined functions, too */
 	bool native_python; /* keep the inside of Python's interpreter */
 };
 
@@ -30,6 +31,7 @@ struct stacks {
 	struct location_texts texts;
 	struct internals internals;
 	uint32_t *frame_of_location; /* frame + 1 */
+	uint32_t *frame_of_inline;   /* the same; NULL: inlined functions are no frames */
 	uint8_t *cuda_module;        /* by module: 0 not known yet, 1 no, 2 yes */
 	struct map placed;           /* base node << 32 | stack -> node */
 	uint32_t *path;

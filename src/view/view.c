@@ -55,7 +55,8 @@ const struct view *view_of(const struct view_options *o)
 
 bool view_options_any(const struct view_options *o)
 {
-	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines;
+	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines ||
+	       o->inlines;
 }
 
 static unsigned int grouping_bit(const char *name, size_t size)

@@ -35,6 +35,7 @@ struct view_options {
 	unsigned int by;         /* VIEW_BY_* */
 	enum view_graph_stack graph_stack;
 	bool cuda_frames;   /* keep the frames inside CUDA's own libraries */
+	bool inlines;	    /* show inlined functions as frames, where the profile has them */
 	bool native_python; /* keep the frames inside Python's interpreter */
 	bool lines;         /* tell the lines of a function apart */
 };

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+/*
+ * xpuprof symbolize: names for a recording that is finished, or was cut short.
+ *
+ * The names go behind what is there, in a copy beside the file, which takes its place when it is
+ * whole.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/signals.h"
+#include "elf/kernel_id.h"
+#include "profile/reader.h"
+#include "symbolize/symbolize.h"
+
+#define DEFAULT_FILE	 "profile.xpu"
+#define SERVERS_LIMIT_NS (1800 * NS_PER_SECOND)
+#define DWARF_LIMIT_NS	 (600 * NS_PER_SECOND)
+/* Maps are written a little behind the code they tell of. */
+#define MAP_DELAY_NS	 (2 * NS_PER_SECOND)
+#define ABSENT_SHOWN_MAX 20
+
+struct absent {
+	char *path;
+	uint64_t locations;
+};
+
+struct symbolizing {
+	const char *path, *output;
+	struct vec(const char *) folders;
+	bool inlines;
+	struct signals signals;
+	bool progress; /* to a terminal */
+	struct vec(struct absent) absent;
+	struct profile_reader *reader;
+	uint64_t last_ns; /* of the events */
+	char *temporary;
+};
+
+static const struct option_usage usage = {
+	.command = "symbolize",
+	.synopsis = "[options] [FILE]",
+	.summary = "Names the code of a recording that has no name yet: later, on another machine, with\n"
+		   "debug files that were not there, or after a recording was cut short. FILE is\n"
+		   DEFAULT_FILE " unless given; it is replaced by a named one.",
+};
+
+static int add_folder(void *target, const char *value)
+{
+	struct symbolizing *s = target;
+
+	return vec_push(&s->folders, value) ? error_set(-1, "out of memory") : 0;
+}
+
+static bool was_stopped(void *context)
+{
+	struct symbolizing *s = context;
+	bool alone;
+	int number;
+
+	while ((number = signals_next(&s->signals, &alone)))
+		if (number != SIGCHLD)
+			return true;
+	return false;
+}
+
+static void show_progress(void *context, const char *what)
+{
+	struct symbolizing *s = context;
+
+	if (s->progress)
+		fprintf(stderr, "\r\033[K%s\r", what);
+}
+
+static void note_absent(void *context, const char *path, uint64_t locations)
+{
+	struct symbolizing *s = context;
+	struct absent a = {.path = strdup(path), .locations = locations};
+
+	/* Without memory it is missing from a list. */
+	if (!a.path || vec_push(&s->absent, a))
+		free(a.path);
+}
+
+static uint64_t time_of(const struct profile_event *e)
+{
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		return e->sample.time_ns;
+	case EVENT_CALL:
+		return e->call.start_ns + e->call.duration_ns;
+	case EVENT_WORK:
+		return e->work.start_ns + e->work.duration_ns;
+	case EVENT_PENDING:
+		return e->pending.start_ns;
+	}
+	return 0;
+}
+
+/* A recorder keeps a lock on what it writes. */
+static int check_idle(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return error_errno(-errno, "cannot open '%s'", path);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		error = error_set(-EINVAL, "cannot name '%s': it is not a regular file", path);
+	else if (flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
+		error = error_set(-EBUSY, "cannot name '%s': it is still being recorded", path);
+	close(fd);
+	return error;
+}
+
+static int read_profile(struct symbolizing *s)
+{
+	struct profile_event e;
+	int error = check_idle(s->path), got = 0;
+
+	error = error ? error : profile_reader_open(&s->reader, s->path);
+	while (!error && (got = profile_reader_next(s->reader, &e)) > 0)
+		if (time_of(&e) > s->last_ns)
+			s->last_ns = time_of(&e);
+	return error ? error : got;
+}
+
+static bool is_of_this_boot(const struct profile_reader *r)
+{
+	const char *recorded = profile_meta(r, META_BOOT_ID);
+	char present[40];
+
+	kernel_boot_id(present);
+	return recorded && *present && !strcmp(recorded, present);
+}
+
+static struct symbolize_options options_of(struct symbolizing *s)
+{
+	uint64_t real_ns = profile_meta_number(s->reader, META_REALTIME_NS, 0);
+	uint64_t start_ns = profile_meta_number(s->reader, META_START_NS, 0);
+	struct symbolize_options o = {
+		.folders = s->folders.items,
+		.folder_count = s->folders.count,
+		.inlines = s->inlines,
+		.servers_limit_ns = SERVERS_LIMIT_NS,
+		.dwarf_limit_ns = DWARF_LIMIT_NS,
+		.stopped = was_stopped,
+		.progress = show_progress,
+		.absent = note_absent,
+		.context = s,
+	};
+
+	if (!real_ns || !start_ns || !is_of_this_boot(s->reader))
+		return o;
+	o.same_boot = true;
+	o.unchanged_since_ns = o.maps_from_ns = real_ns + start_ns;
+	o.maps_to_ns = real_ns + s->last_ns + MAP_DELAY_NS;
+	return o;
+}
+
+/* The copy is beside what it replaces, a link followed. */
+static int make_temporary(struct symbolizing *s, char **ret_target)
+{
+	char *resolved = realpath(s->output, NULL), *target = resolved ? resolved : strdup(s->output);
+	const char *slash = target ? strrchr(target, '/') : NULL;
+	struct stat st;
+	int fd, error;
+
+	if (!target || asprintf(&s->temporary, "%.*s.xpuprof.XXXXXX",
+			       slash ? (int)(slash - target + 1) : 0, target) < 0) {
+		s->temporary = NULL;
+		free(target);
+		return error_set(-ENOMEM, "out of memory");
+	}
+	fd = mkostemp(s->temporary, O_CLOEXEC);
+	if (fd < 0) {
+		error = error_errno(-errno, "cannot write '%s'", s->output);
+		free(s->temporary);
+		s->temporary = NULL;
+		free(target);
+		return error;
+	}
+	/* When these fail the file stays private, and is still written. */
+	if (!stat(s->path, &st)) {
+		(void)!fchown(fd, st.st_uid, st.st_gid);
+		(void)fchmod(fd, st.st_mode & 0777);
+	}
+	close(fd);
+	*ret_target = target;
+	return 0;
+}
+
+/* Names it, and has the copy on the disk before it takes the place of what was there. */
+static int write_copy(struct symbolizing *s, struct symbolize_stats *stats)
+{
+	const struct symbolize_options o = options_of(s);
+	struct profile_writer *w;
+	int error = profile_writer_continue(&w, s->temporary, s->reader);
+
+	if (error)
+		return error;
+	error = symbolize_profile(w, &o, stats);
+	show_progress(s, "");
+	if (!error && stats->stopped)
+		error = error_set(-EINTR, "interrupted: '%s' is as it was", s->path);
+	if (error) {
+		profile_writer_abort(w);
+		return error;
+	}
+	return profile_writer_close(w);
+}
+
+static int sync_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
+		error = error_errno(-errno, "cannot write '%s'", path);
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+static int replace(struct symbolizing *s, struct symbolize_stats *stats)
+{
+	char *target = NULL;
+	int error = make_temporary(s, &target);
+
+	if (error)
+		return error;
+	error = write_copy(s, stats);
+	error = error ? error : sync_file(s->temporary);
+	if (!error && rename(s->temporary, target))
+		error = error_errno(-errno, "cannot write '%s'", s->output);
+	if (error)
+		unlink(s->temporary);
+	free(target);
+	return error;
+}
+
+static int by_locations(const void *left, const void *right)
+{
+	const struct absent *a = left, *b = right;
+
+	return a->locations < b->locations ? 1 : a->locations > b->locations ? -1
+									     : strcmp(a->path, b->path);
+}
+
+static void print_absent(struct symbolizing *s)
+{
+	size_t shown = s->absent.count < ABSENT_SHOWN_MAX ? s->absent.count : ABSENT_SHOWN_MAX;
+
+	if (!s->absent.count)
+		return;
+	qsort(s->absent.items, s->absent.count, sizeof(*s->absent.items), by_locations);
+	printf("not found, or not the same any more:\n");
+	for (size_t i = 0; i < shown; i++)
+		printf("  %8" PRIu64 "  %s\n", s->absent.items[i].locations,
+			s->absent.items[i].path);
+	if (shown < s->absent.count)
+		printf("  and %zu more\n", s->absent.count - shown);
+}
+
+static void print_result(struct symbolizing *s, const struct symbolize_stats *stats)
+{
+	printf("%s: named %" PRIu64 " of %" PRIu64 " places in code\n", s->output, stats->named,
+		stats->locations);
+	if (s->inlines)
+		printf("found the source lines of %" PRIu64 "\n", stats->with_lines);
+	if (stats->fetched)
+		printf("servers had %" PRIu64 " debug files\n", stats->fetched);
+	if (stats->dwarf_failed)
+		printf("gave up reading the lines of %" PRIu64 " modules: damaged, or too large\n",
+			stats->dwarf_failed);
+	print_absent(s);
+	if (profile_reader_incomplete(s->reader))
+		cmd_error("warning: '%s' is not whole: it %s", s->path,
+			profile_reader_incomplete(s->reader));
+}
+
+static int run(struct symbolizing *s)
+{
+	struct symbolize_stats stats = {0};
+	int error = signals_open(&s->signals);
+
+	error = error ? error : read_profile(s);
+	error = error ? error : replace(s, &stats);
+	if (!error)
+		print_result(s, &stats);
+	profile_reader_close(s->reader);
+	vec_foreach (a, &s->absent)
+		free(a->path);
+	vec_release(&s->absent);
+	signals_close(&s->signals);
+	free(s->temporary);
+	return error;
+}
+
+int cmd_symbolize(int argc, char **argv)
+{
+	struct symbolizing s = {.signals = SIGNALS_INIT, .progress = isatty(STDERR_FILENO)};
+	const struct option_spec specs[] = {
+		OPTION_STRING('o', "output", "FILE", &s.output, "write to FILE, and leave the other as it is"),
+		OPTION_FLAG(0, "inline", &s.inlines,
+			"also find source lines and inlined functions (takes longer)"),
+		OPTION_CALL(0, "debug-dir", "DIR", add_folder, &s,
+			"look for programs and debug files in DIR, too (any number)"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv), status = EXIT_OK;
+
+	if (first < 0)
+		status = options_status(first);
+	else if (argc - first > 1)
+		status = options_wrong(&usage, "one file at a time, not '%s' too", argv[first + 1]);
+	if (first >= 0 && !status) {
+		s.path = first < argc ? argv[first] : DEFAULT_FILE;
+		s.output = s.output ? s.output : s.path;
+		status = run(&s) ? cmd_failed() : EXIT_OK;
+	}
+	vec_release(&s.folders);
+	return status;
+}
