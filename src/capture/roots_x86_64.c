@@ -8,10 +8,11 @@
  *	 (or the function it calls for that; glibc and musl, shared and static)
  *	start_thread         call routine; [cltq;] [jmp ->] mov %rax,%fs:(result)
  *	clone, clone3        call function; mov %rax,%rdi or %eax,%edi; mov $SYS_exit,%eax; syscall
+ *	__start_context      mov %rbx,%rsp; mov (%rsp),%rdi: where makecontext's functions return to
  *	runtime.goexit       nop; call runtime.goexit1    (by its name: Go programs keep theirs)
  *
  * Seen in glibc 2.31, 2.36 and 2.39; the sources are csu/libc-start.c, sysdeps/x86_64/start.S,
- * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S.
+ * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S and __start_context.S.
  */
 #include "capture/roots.h"
 
@@ -119,6 +120,15 @@ static bool is_clone(const struct code *c)
 	return !memcmp(p, pattern, sizeof(pattern));
 }
 
+/* Nothing calls it: its very beginning is the return address. */
+static bool is_context_start(const struct code *c)
+{
+	static const uint8_t pattern[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24}, endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	size_t skip = memcmp(c->bytes, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
+
+	return !memcmp(c->bytes + skip, pattern, sizeof(pattern));
+}
+
 /* Follows one jump: the compiler shares the tail between the two kinds of thread routines. */
 static bool is_thread_start(struct code *c, uint64_t offset)
 {
@@ -156,7 +166,8 @@ static bool examine(const char *path, uint64_t offset)
 		return false;
 	root = load(&c, offset) && (is_start(&c) || is_linker_start(&c, offset) ||
 					   is_main_caller(&c, offset) || is_clone(&c) ||
-					   is_goexit(&c, offset) || is_thread_start(&c, offset));
+					   is_context_start(&c) || is_goexit(&c, offset) ||
+					   is_thread_start(&c, offset));
 	close(c.fd);
 	return root;
 }
