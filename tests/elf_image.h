@@ -6,7 +6,9 @@
 #pragma once
 
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

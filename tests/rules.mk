@@ -71,6 +71,7 @@ FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
 # theirs in tests/fuzz/seeds/NAME/.
 FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so
+FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
 
 .PHONY: fuzzers $(FUZZERS:$(FB)/%=fuzz-%)
 
@@ -87,6 +88,12 @@ $(FB)/libxpuprof.a: $(FUZZ_OBJECTS) $(B)/made-of
 
 $(FB)/%_fuzz: $(FB)/obj/tests/fuzz/%_fuzz.o $(FB)/libxpuprof.a
 	$(CLANG) $(FUZZFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+$(FB)/eh_frame: $(B)/libxpuprof-inject.so
+	@mkdir -p $(@D)
+	objcopy -O binary --only-section=.eh_frame $< $@
+
+fuzz-unwind_cfi_fuzz: $(FB)/eh_frame
 
 fuzzers: $(FUZZERS)
 

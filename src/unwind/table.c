@@ -94,7 +94,7 @@ void builder_begin(struct table_builder *b, uint64_t start, uint32_t size)
 /* A rule for the place of the row before replaces that row; one equal to it adds nothing. */
 void builder_row(struct table_builder *b, uint32_t place, const struct walk_rule *rule)
 {
-	struct table_row *last = b->rows.items + b->rows.count - 1, row = {.place = place};
+	struct table_row row = {.place = place}, *last = NULL;
 
 	if (b->failed || place >= b->open.size)
 		return;
@@ -102,9 +102,11 @@ void builder_row(struct table_builder *b, uint32_t place, const struct walk_rule
 		b->failed = true;
 		return;
 	}
-	if (b->rows.count > b->open.first_row && last->place == place)
+	if (b->rows.count > b->open.first_row)
+		last = &b->rows.items[b->rows.count - 1];
+	if (last && last->place == place)
 		last->rule = row.rule;
-	else if (b->rows.count > b->open.first_row && last->rule == row.rule)
+	else if (last && last->rule == row.rule)
 		return;
 	else if (b->rows.count >= UINT32_MAX / 2 || vec_push(&b->rows, row))
 		b->failed = true;

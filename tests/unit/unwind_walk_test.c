@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* The walker over our own stack, with the tables of the files that are mapped here. */
-#include <execinfo.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/uio.h>
 #include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
 
 #include "elf/vdso.h"
 #include "tap.h"
@@ -27,7 +29,7 @@ struct moment {
 	ucontext_t context;
 	uint8_t stack[STACK_BYTES];
 	size_t stack_size;
-	void *expected[WALK_FRAMES_MAX];
+	uintptr_t expected[WALK_FRAMES_MAX]; /* as libgcc's unwinder says */
 	int expected_count;
 };
 
@@ -87,19 +89,32 @@ static bool load_image(struct image *i)
 	return i->mapping_count > 0;
 }
 
-/* Takes registers, the stack, and what libgcc's unwinder says of them. */
+static _Unwind_Reason_Code add_expected(struct _Unwind_Context *context, void *unused)
+{
+	/* It tells of _start's caller as well, at 0. */
+	if (_Unwind_GetIP(context) && moment.expected_count < WALK_FRAMES_MAX)
+		moment.expected[moment.expected_count++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
+/* Not backtrace(): sanitizers put frames of their own in its place. */
 static __attribute__((noinline)) void take(void)
 {
 	extern void *__libc_stack_end;
+	struct iovec here, there;
 	uintptr_t sp;
 
-	moment.expected_count = backtrace(moment.expected, WALK_FRAMES_MAX);
+	moment.expected_count = 0;
+	_Unwind_Backtrace(add_expected, NULL);
 	getcontext(&moment.context);
 	sp = (uintptr_t)moment.context.uc_mcontext.gregs[REG_RSP];
 	moment.stack_size = (uintptr_t)__libc_stack_end - sp;
 	if (moment.stack_size > STACK_BYTES)
 		moment.stack_size = STACK_BYTES;
-	memcpy(moment.stack, (void *)sp, moment.stack_size);
+	/* Not by memcpy: sanitizers have parts of the stack that nobody may read. */
+	here = (struct iovec){moment.stack, moment.stack_size};
+	there = (struct iovec){(void *)sp, moment.stack_size};
+	CHECK(process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)moment.stack_size);
 }
 
 static struct unwind_start start_of(const struct moment *m)
@@ -131,7 +146,7 @@ static void check_frames(void)
 	CHECK(depth == (uint32_t)moment.expected_count);
 	CHECK(frames[0] & WALK_FRAME_EXACT);
 	for (uint32_t i = 1; i < depth && i < (uint32_t)moment.expected_count; i++)
-		CHECK((frames[i] & WALK_FRAME_ADDRESS) == (uintptr_t)moment.expected[i]);
+		CHECK((frames[i] & WALK_FRAME_ADDRESS) == moment.expected[i]);
 }
 
 static int compare_and_take(const void *a, const void *b)
