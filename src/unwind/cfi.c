@@ -46,6 +46,7 @@ struct section {
 	uint64_t text; /* what text and data relative addresses count from */
 	uint64_t data;
 	const struct cfi_machine *machine;
+	bool follows_bx;
 	struct map commons; /* place of a CIE in the section -> its number, or DAMAGED_COMMON */
 	struct vec(struct cfi_common) common;
 };
@@ -54,6 +55,7 @@ struct builder {
 	struct elf_file *f; /* whose code it is */
 	struct table_builder rows;
 	struct unwind_stats stats;
+	bool follows_bx;
 	uint64_t code_start; /* the segment of the function before */
 	uint64_t code_end;
 };
@@ -68,9 +70,9 @@ struct entry {
 
 static const struct cfi_machine machines[] = {
 	/* System V ABI, AMD64 supplement, figure 3.36 */
-	{.elf_machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16},
+	{.elf_machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .bx = WALK_BX},
 	/* DWARF for the Arm 64-bit Architecture, section 4.1 */
-	{.elf_machine = EM_AARCH64, .sp = 31, .fp = 29, .ra = 30},
+	{.elf_machine = EM_AARCH64, .sp = 31, .fp = 29, .ra = 30, .bx = NO_BX},
 };
 
 static const struct cfi_machine *find_machine(const struct elf_file *f)
@@ -257,7 +259,7 @@ static bool parse_common(struct section *s, uint64_t at, struct cfi_common *ret)
 	if (!reader_take(&r, at) || !read_entry(s, &r, &entry) || entry.body.failed ||
 		!entry.is_common)
 		return false;
-	*ret = (struct cfi_common){.machine = s->machine};
+	*ret = (struct cfi_common){.machine = s->machine, .follows_bx = s->follows_bx};
 	if (!read_common_fields(s, &entry.body, ret))
 		return false;
 	program.instructions = entry.body;
@@ -375,7 +377,8 @@ static int add_entries(struct builder *b, struct section *s)
 static int add_section(struct builder *b, struct elf_file *from, const char *name,
 	const struct cfi_machine *machine)
 {
-	struct section s = {.is_eh = name[1] == 'e', .machine = machine};
+	struct section s = {
+		.is_eh = name[1] == 'e', .machine = machine, .follows_bx = b->follows_bx};
 	uint64_t end;
 	int error = elf_file_read_section(from, name, SECTION_MAX_BYTES, &s.contents);
 
@@ -434,6 +437,30 @@ static void add_entry_point(struct builder *b)
 	builder_end(&b->rows);
 }
 
+/* Whether some code keeps the CFA in a register that must be followed for it. */
+static bool needs_bx(const struct builder *b, const struct cfi_machine *machine)
+{
+	vec_foreach (rule, &b->rows.rules)
+		if (rule->cfa == WALK_CFA_REGISTER && rule->cfa_register == machine->bx)
+			return true;
+	return false;
+}
+
+static int add_all(struct builder *b, const struct cfi_machine *machine)
+{
+	int error = add_sections(b, machine);
+
+	if (!error && !b->follows_bx && needs_bx(b, machine)) {
+		builder_release(&b->rows);
+		*b = (struct builder){.f = b->f, .follows_bx = true};
+		builder_init(&b->rows);
+		error = add_sections(b, machine);
+	}
+	if (!error)
+		add_entry_point(b);
+	return error;
+}
+
 int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *ret_stats)
 {
 	const struct cfi_machine *machine = find_machine(f);
@@ -443,9 +470,8 @@ int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *
 	if (!machine)
 		return error_set(-ENODATA, "the file is for another machine");
 	builder_init(&b.rows);
-	error = add_sections(&b, machine);
+	error = add_all(&b, machine);
 	if (!error) {
-		add_entry_point(&b);
 		error = builder_finish(&b.rows, ret_words);
 		if (error)
 			error_errno(error, "cannot make an unwind table");

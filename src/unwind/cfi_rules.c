@@ -107,7 +107,7 @@ static struct walk_rule deref_cfa(const struct cfi_machine *m, const struct base
 {
 	struct walk_rule rule = {.cfa = WALK_CFA_SP_DEREF,
 		.cfa_offset = (int32_t)b->offset,
-		.cfa_add = (short)b->add};
+		.cfa_add = (int16_t)b->add};
 
 	if ((b->base != m->sp && b->base != m->fp) || !fits_int32(b->offset) || !fits_short(b->add))
 		return unsupported;
@@ -140,13 +140,13 @@ static void add_fp(const struct cfi_machine *m, const struct cfi_place *p, struc
 	rule->fp = WALK_SAVED_UNKNOWN;
 	if (p->kind == CFI_UNSPECIFIED || p->kind == CFI_SAME) {
 		rule->fp = WALK_SAVED_SAME;
-	} else if (p->kind == CFI_OFFSET && fits_int32(p->value)) {
+	} else if (p->kind == CFI_OFFSET && fits_short(p->value)) {
 		rule->fp = WALK_SAVED_CFA;
-		rule->fp_offset = (int32_t)p->value;
+		rule->fp_offset = (int16_t)p->value;
 	} else if (p->kind == CFI_EXPRESSION && read_based(p->expression, p->expression_size, &b) &&
-		   !b.deref && b.base == m->fp && fits_int32(b.offset)) {
+		   !b.deref && b.base == m->fp && fits_short(b.offset)) {
 		rule->fp = WALK_SAVED_FP;
-		rule->fp_offset = (int32_t)b.offset;
+		rule->fp_offset = (int16_t)b.offset;
 	}
 }
 
@@ -155,13 +155,21 @@ static bool add_ra(const struct cfi_common *c, const struct cfi_place *p, struct
 {
 	if (p->kind == CFI_OFFSET && fits_short(p->value)) {
 		rule->ra = WALK_SAVED_CFA;
-		rule->ra_offset = (short)p->value;
+		rule->ra_offset = (int16_t)p->value;
 		return true;
 	}
 	/* In the link register, on machines with one. */
 	rule->ra = WALK_SAVED_SAME;
 	return (p->kind == CFI_SAME || p->kind == CFI_UNSPECIFIED) &&
 	       c->machine->elf_machine != EM_X86_64 && c->ra_column == c->machine->ra;
+}
+
+static void add_bx(const struct cfi_place *p, struct walk_rule *rule)
+{
+	if (p->kind == CFI_UNSPECIFIED || p->kind == CFI_SAME)
+		rule->bx_offset = WALK_BX_SAME;
+	else if (p->kind == CFI_OFFSET && fits_short(p->value) && p->value != WALK_BX_SAME)
+		rule->bx_offset = (int16_t)p->value;
 }
 
 static struct walk_rule signal_rule(const struct cfi_common *c, const struct cfi_state *s)
@@ -196,5 +204,7 @@ struct walk_rule cfi_rule(const struct cfi_common *c, const struct cfi_state *s)
 	if (rule.cfa == WALK_CFA_UNSUPPORTED || !sp_is_cfa(&s->sp) || !add_ra(c, &s->ra, &rule))
 		return unsupported;
 	add_fp(c->machine, &s->fp, &rule);
+	if (c->follows_bx)
+		add_bx(&s->bx, &rule);
 	return rule;
 }

@@ -14,7 +14,11 @@ struct cfi_machine {
 	uint8_t sp;
 	uint8_t fp;
 	uint8_t ra;
+	uint8_t bx; /* a callee-saved one that code may keep the CFA in (walk/table.h); NO_BX: none
+		     */
 };
+
+#define NO_BX UINT8_MAX
 
 enum cfi_kind {
 	CFI_UNSPECIFIED = 0,
@@ -44,6 +48,7 @@ struct cfi_state {
 	struct cfi_place sp;
 	struct cfi_place fp;
 	struct cfi_place ra;
+	struct cfi_place bx;
 };
 
 /* What the functions of one CIE have in common. */
@@ -55,6 +60,7 @@ struct cfi_common {
 	uint8_t encoding; /* of addresses */
 	bool augmented;
 	bool signal_frame;
+	bool follows_bx;
 	struct cfi_state initial;
 };
 

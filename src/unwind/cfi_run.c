@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Runs the instructions of call frame information. Only three registers matter to a walk (the stack
- * pointer, the frame pointer, the return address); what is said of others is read over.
+ * Runs the instructions of call frame information. Few registers matter to a walk (the stack
+ * pointer, the frame pointer, the return address, sometimes rbx); what is said of others is read
+ * over.
  */
 #include "unwind/cfi_rules.h"
 
@@ -60,6 +61,8 @@ static struct cfi_place *place_of(const struct cfi_common *c, struct cfi_state *
 		return &s->fp;
 	if (number == c->machine->sp)
 		return &s->sp;
+	if (number == c->machine->bx)
+		return &s->bx;
 	return NULL;
 }
 

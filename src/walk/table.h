@@ -44,7 +44,7 @@ typedef __s64 int64_t;
 #include <stdint.h>
 #endif
 
-#define WALK_TABLE_MAGIC   0x31545758u /* "XWT1" in memory */
+#define WALK_TABLE_MAGIC   0x32545758u /* "XWT2" in memory */
 #define WALK_PAGE_SHIFT    12
 #define WALK_PAGE_BYTES    (1u << WALK_PAGE_SHIFT)
 #define WALK_RULES_MAX     (1u << (32 - WALK_PAGE_SHIFT))
@@ -88,6 +88,13 @@ enum walk_saved {
 	WALK_SAVED_UNKNOWN,  /* lost */
 };
 
+/*
+ * rbx is followed for the sake of one function, in which the dynamic linker binds a call when it is first made: it
+ * realigns its stack and keeps the CFA there. Only files with such code say anything of rbx.
+ */
+#define WALK_BX	     3 /* its DWARF number */
+#define WALK_BX_SAME 1
+
 /* 16 bytes, never across a multiple of 16 words. */
 struct walk_rule {
 	uint8_t cfa;         /* enum walk_cfa */
@@ -95,9 +102,10 @@ struct walk_rule {
 	uint8_t ra;          /* enum walk_saved: the return address; SAME: in the link register */
 	uint8_t cfa_register; /* DWARF number, for WALK_CFA_REGISTER */
 	int32_t cfa_offset;
-	int32_t fp_offset;
-	short cfa_add;       /* for the DEREF kinds */
-	short ra_offset;     /* -8 on x86-64 */
+	int16_t fp_offset;
+	int16_t cfa_add;     /* for the DEREF kinds */
+	int16_t ra_offset;   /* -8 on x86-64 */
+	int16_t bx_offset;   /* where rbx is saved, from the CFA; 0: lost or not said; or WALK_BX_SAME */
 };
 
 /* What stands in for a table where code has none: generated code, and files without unwind information. */

@@ -32,6 +32,7 @@ struct walk {
 	uint64_t entry; /* where on the stack the innermost evaluation loop not yet met keeps its entry frame; 0:
 			   none is left, or not known */
 	struct walk_range loops[WALK_LOOP_RANGES];
+	uint64_t bx_slot; /* where rbx, as this frame had it, is saved; 0: it is still in the register */
 	uint32_t exact; /* pc was interrupted there; else it is a return address */
 	uint32_t end;   /* enum walk_end, once a step has failed */
 	uint32_t signal_frames;
@@ -51,13 +52,17 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
 /* Where the kernel puts registers in a signal frame, from the stack pointer in the trampoline on. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 #define WALK_SIGNAL_FP 120 /* ucontext: 40 bytes of header, then gregs in the order of sys/ucontext.h */
+#define WALK_SIGNAL_BX 128
 #define WALK_SIGNAL_SP 160
 #define WALK_SIGNAL_PC 168
 #else
 #define WALK_SIGNAL_FP 544 /* siginfo of 128 bytes, then ucontext with x0 at 184 (asm/ucontext.h) */
 #define WALK_SIGNAL_SP 560
 #define WALK_SIGNAL_PC 568
+#define WALK_SIGNAL_BX 0 /* there is none */
 #endif
+
+#define WALK_BX_LOST 1 /* in place of its slot */
 
 WALK_INLINE bool walk_fail(struct walk *w, uint32_t end)
 {
@@ -164,9 +169,24 @@ WALK_INLINE bool walk_signal_step(struct walk *w)
 		!walk_home_read(w, sp + WALK_SIGNAL_PC, &w->pc) ||
 		!walk_home_read(w, sp + WALK_SIGNAL_SP, &w->sp))
 		return walk_fail(w, WALK_FAULT);
+	w->bx_slot = WALK_SIGNAL_BX ? sp + WALK_SIGNAL_BX : WALK_BX_LOST;
 	w->exact = 1;
 	w->outer = 1;
 	return w->pc ? true : walk_fail(w, WALK_ZERO);
+}
+
+/* A register as the present frame had it. */
+WALK_INLINE bool walk_register(struct walk *w, uint32_t number, uint64_t *ret)
+{
+	bool bx = number == WALK_BX;
+
+	if (bx && w->bx_slot)
+		return w->bx_slot != WALK_BX_LOST && walk_home_read(w, w->bx_slot, ret);
+#ifdef WALK_HOME_REGISTERS
+	return (bx || !w->outer) && walk_home_register(w, number, ret);
+#else
+	return false;
+#endif
 }
 
 WALK_INLINE bool walk_cfa(struct walk *w, const struct walk_rule *rule, uint64_t *ret)
@@ -184,13 +204,11 @@ WALK_INLINE bool walk_cfa(struct walk *w, const struct walk_rule *rule, uint64_t
 			return walk_fail(w, WALK_FAULT);
 		cfa += (int64_t)rule->cfa_add;
 		break;
-#ifdef WALK_HOME_REGISTERS
 	case WALK_CFA_REGISTER:
-		if (w->outer || !walk_home_register(w, rule->cfa_register, &cfa))
+		if (!walk_register(w, rule->cfa_register, &cfa))
 			return walk_fail(w, WALK_UNSUPPORTED);
 		cfa += (int64_t)rule->cfa_offset;
 		break;
-#endif
 	case WALK_CFA_PLT:
 		cfa += 8 + ((uint64_t)((w->pc & 15) >= (uint64_t)rule->cfa_offset) << 3);
 		break;
@@ -234,6 +252,8 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	w->pc = ra;
 	w->fp = rule->fp == WALK_SAVED_UNKNOWN ? 0 : fp;
 	w->sp = cfa;
+	if (rule->bx_offset != WALK_BX_SAME)
+		w->bx_slot = rule->bx_offset ? cfa + (int64_t)rule->bx_offset : WALK_BX_LOST;
 	w->exact = 0;
 	w->outer = 1;
 	return ra ? true : walk_fail(w, WALK_ZERO);

@@ -719,6 +719,22 @@ static void another_machine_has_its_own_registers(void)
 	buf_release(&f.bytes);
 }
 
+/* As the dynamic linker's code that binds a call; only there rbx is worth its rules. */
+static void rbx_is_followed_in_files_that_keep_the_cfa_in_it(void)
+{
+	for (int needed = 0; needed < 2; needed++) {
+		struct frames f = {0};
+
+		add_common(&f);
+		add_function_at(&f, START, SIZE, PROGRAM(ADVANCE(1), 0x0e, 16, OFFSET(RBX), 2));
+		add_function_at(&f, START + SIZE, SIZE, PROGRAM(0x0d, needed ? RBX : 10));
+		CHECK(!build(&f));
+		CHECK(rule_at(START).bx_offset == (needed ? WALK_BX_SAME : 0));
+		CHECK(rule_at(START + 1).bx_offset == (needed ? -16 : 0));
+		CHECK(rule_at(START + SIZE).cfa == WALK_CFA_REGISTER);
+	}
+}
+
 static void a_table_whose_indices_leave_it_is_not_sound(void)
 {
 	struct walk_table_header *h;
@@ -786,6 +802,7 @@ int main(void)
 	RUN(a_function_reaches_over_many_pages);
 	RUN(the_entry_point_ends_a_stack_where_nothing_else_is_said);
 	RUN(another_machine_has_its_own_registers);
+	RUN(rbx_is_followed_in_files_that_keep_the_cfa_in_it);
 	RUN(a_table_whose_indices_leave_it_is_not_sound);
 	free(words);
 	return tap_end();

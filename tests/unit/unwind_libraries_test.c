@@ -124,7 +124,7 @@ static struct walk_rule cfa_rule(const Dwarf_Op *ops, size_t count)
 	if (deref && number != DWARF_SP && number != DWARF_FP)
 		return rule;
 	rule.cfa_offset = (int32_t)offset;
-	rule.cfa_add = count == 3 ? (short)ops[2].number : 0;
+	rule.cfa_add = count == 3 ? (int16_t)ops[2].number : 0;
 	if (number == DWARF_SP)
 		rule.cfa = deref ? WALK_CFA_SP_DEREF : WALK_CFA_SP;
 	else if (number == DWARF_FP)
@@ -187,8 +187,9 @@ static struct walk_rule their_rule(const struct library *l, uint64_t vaddr)
 	else
 		rule = cfa_rule(ops, count);
 	rule.ra = (uint8_t)saved(frame, DWARF_RA, &offset);
-	rule.ra_offset = (short)offset;
-	rule.fp = (uint8_t)saved(frame, DWARF_FP, &rule.fp_offset);
+	rule.ra_offset = (int16_t)offset;
+	rule.fp = (uint8_t)saved(frame, DWARF_FP, &offset);
+	rule.fp_offset = (int16_t)offset;
 	if (is_signal)
 		rule = (struct walk_rule){.cfa = WALK_CFA_SIGNAL};
 	else if (rule.ra == WALK_SAVED_UNKNOWN)
