@@ -260,6 +260,8 @@ static int add_string(struct profile_writer *w, const char *text, uint32_t *ret)
 	return text && *text ? profile_add_string(w, text, strlen(text), ret) : 0;
 }
 
+#define NOT_SHOWN 0 /* a location: of frames that Python's own tracebacks leave out */
+
 static int name_unknown_python(struct stacks *s, uint32_t *ret)
 {
 	int error = profile_count_loss(s->w, LOSS_PYTHON_UNNAMED, 1);
@@ -281,8 +283,12 @@ static int name_python_frame(struct stacks *s, struct process *process,
 			    ? s->namer.line(s->namer.context, process, frame, &line)
 			    : -ENOENT;
 
-	if (error == -ENOENT)
+	if (error && error != -ENOMEM)
 		return name_unknown_python(s, ret);
+	if (!error && line.incomplete) {
+		*ret = NOT_SHOWN;
+		return 0;
+	}
 	if (!error)
 		error = add_string(s->w, line.function, &location.name);
 	if (!error)
@@ -437,6 +443,12 @@ static int begin_stack(struct stacks *s, enum profile_loss incomplete, uint32_t 
 	return error;
 }
 
+static int push_python_frame(
+	struct stacks *s, const struct resolution *r, uint32_t i, uint32_t *stack)
+{
+	return r->python[i] == NOT_SHOWN ? 0 : push(s, stack, r->python[i]);
+}
+
 static int push_frames(struct stacks *s, const struct raw_stack *raw, const struct resolution *r,
 	uint32_t *ret_stack)
 {
@@ -447,7 +459,7 @@ static int push_frames(struct stacks *s, const struct raw_stack *raw, const stru
 		uint32_t item = r->merged.items[i];
 
 		error = item & MERGED_PYTHON
-				? push(s, &stack, r->python[item & ~MERGED_PYTHON])
+				? push_python_frame(s, r, item & ~MERGED_PYTHON, &stack)
 				: push_user_frame(s, raw, r, item, &stack);
 	}
 	for (uint32_t i = raw->kernel_depth; !error && i--;)

@@ -71,6 +71,7 @@ void stacks_free(struct stacks *s);
 /* 0 or -errno with error_text. */
 int stacks_intern(struct stacks *s, const struct stack_place *place, const struct raw_stack *raw,
 	struct stack_result *ret);
-/* Where Python frames are, while their process can still be asked: fills ret_locations[depth]. */
+/* Where Python frames are, while their process can still be asked: fills ret_locations[depth]; 0: not to be
+ * shown. */
 int stacks_name_python(struct stacks *s, struct process *process, const struct walk_python_frame *frames,
 	uint32_t depth, uint32_t *ret_locations);

@@ -26,6 +26,8 @@ static struct changes changes;
 static uint64_t lost;
 static int named; /* how often a Python frame's name was asked for */
 
+#define CODE_TOO_MANY 99
+
 static int name_line(void *context, struct process *process, const struct walk_python_frame *frame,
 	struct python_line *ret)
 {
@@ -35,8 +37,11 @@ static int name_line(void *context, struct process *process, const struct walk_p
 	if (!frame->code)
 		return -ENOENT;
 	snprintf(name, sizeof(name), "f%llu", (unsigned long long)frame->code);
-	*ret = (struct python_line){.function = name, .file = "train.py", .line = (uint32_t)frame->at};
-	return 0;
+	*ret = (struct python_line){.function = name,
+		.file = "train.py",
+		.line = (uint32_t)frame->at,
+		.incomplete = !(uint32_t)frame->at};
+	return frame->code == CODE_TOO_MANY ? -ENOSPC : 0;
 }
 
 static void begin(void)
@@ -499,10 +504,29 @@ static void stacks_that_differ_in_their_python_frames_alone_are_different(void)
 	end();
 }
 
+static void python_frames_that_have_not_begun_are_left_out(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
+	const struct walk_python_frame python[] = {{1, 0}, {2, 12 | WALK_PYTHON_LAST}};
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = 2,
+		.walk_end = WALK_COMPLETE,
+		.python = python,
+		.python_depth = 2};
+	struct stack_result result;
+
+	begin_with_a_program();
+	result = intern_raw(PARENT, &raw);
+	CHECK_TEXT(frame_text(result.stack, 1), "f2 train.py:12");
+	CHECK_TEXT(frame_text(result.stack, 2), "0x20");
+	end();
+}
+
 static void python_code_that_cannot_be_read_is_counted_and_unknown(void)
 {
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
-	const struct walk_python_frame python = {0, WALK_PYTHON_LAST};
+	struct walk_python_frame python = {0, WALK_PYTHON_LAST};
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
 		.user_depth = 2,
@@ -517,6 +541,9 @@ static void python_code_that_cannot_be_read_is_counted_and_unknown(void)
 	CHECK_TEXT(frame_text(result.stack, 1), "[unknown Python function] :0");
 	profile_writer_totals(w, &totals);
 	CHECK(totals.losses[LOSS_PYTHON_UNNAMED] == 1);
+	python.code = CODE_TOO_MANY;
+	result = intern_raw(PARENT, &raw);
+	CHECK_TEXT(frame_text(result.stack, 1), "[unknown Python function] :0");
 	end();
 }
 
@@ -573,6 +600,7 @@ int main(void)
 	RUN(a_stack_walked_by_mappings_that_were_replaced_ends_there);
 	RUN(python_frames_stand_between_the_native_ones);
 	RUN(stacks_that_differ_in_their_python_frames_alone_are_different);
+	RUN(python_frames_that_have_not_begun_are_left_out);
 	RUN(python_code_that_cannot_be_read_is_counted_and_unknown);
 	RUN(python_frames_named_earlier_are_not_asked_for_again);
 	RUN(this_programs_own_mappings_are_read_from_proc);
