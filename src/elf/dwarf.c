@@ -48,6 +48,7 @@ struct dwarf_file {
 	Dwarf *dwarf;
 	struct ranges units;
 	Dwarf_Off unit; /* whose functions these are */
+	unsigned int units_used;
 	struct ranges functions;
 	struct map scoped; /* entries of functions within namespaces and classes -> name, in `names` */
 	struct interner *names;
@@ -161,6 +162,11 @@ static bool holds_functions(int tag)
 	       tag == DW_TAG_enumeration_type;
 }
 
+unsigned int dwarf_file_units_used(const struct dwarf_file *d)
+{
+	return d->units_used;
+}
+
 static bool has_linkage_name(Dwarf_Die *die)
 {
 	return dwarf_hasattr(die, DW_AT_linkage_name) ||
@@ -225,6 +231,7 @@ static void enter_unit(struct dwarf_file *d, Dwarf_Off unit)
 	if (d->unit == unit)
 		return;
 	d->unit = unit;
+	d->units_used++;
 	d->functions.count = 0;
 	map_release(&d->scoped);
 	d->scoped = MAP_INIT;

@@ -29,6 +29,8 @@ bool dwarf_supported(void);
 /* `fd` must stay open: 0, or -errno without text (-ENOENT: no DWARF). */
 int dwarf_file_open(struct dwarf_file **ret, int fd);
 void dwarf_file_close(struct dwarf_file *d);
+/* How many compilation units were gone into since open: each leaves memory behind. */
+unsigned int dwarf_file_units_used(const struct dwarf_file *d);
 /* Fills in the functions at `vaddr`, the one that was not inlined first: how many, 0 when nothing
  * is known of the address. */
 size_t dwarf_file_frames(

@@ -19,7 +19,7 @@
 
 #define HAND_OVER_BYTES	  ((size_t)64 << 10)
 #define REOPEN_BYTES	  ((size_t)192 << 20)
-#define LOOK_EVERY	  64 /* addresses */
+#define LOOK_EVERY	  8 /* compilation units; asking takes long */
 #define TEXT_MAX_BYTES	  ((size_t)16 << 10) /* longer texts are left out */
 
 static void put_u32(struct buf *b, uint32_t x)
@@ -56,17 +56,28 @@ static size_t memory_in_use(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* Opened anew when it has come to hold too much: 0 or -errno. */
-static int refresh(struct dwarf_file **d, int fd, size_t base_bytes)
-{
-	size_t used = memory_in_use();
+struct reading {
+	struct dwarf_file *d;
+	size_t base_bytes; /* in use before */
+	unsigned int looked; /* at how many units of d */
+};
 
-	if (used < base_bytes || used - base_bytes < REOPEN_BYTES)
+/* Opened anew when it has come to hold too much: 0 or -errno. */
+static int refresh(struct reading *g, int fd)
+{
+	unsigned int units = dwarf_file_units_used(g->d);
+	size_t used;
+
+	if (units - g->looked < LOOK_EVERY)
 		return 0;
-	dwarf_file_close(*d);
-	*d = NULL;
+	g->looked = units;
+	used = memory_in_use();
+	if (used < g->base_bytes || used - g->base_bytes < REOPEN_BYTES)
+		return 0;
+	dwarf_file_close(g->d);
+	*g = (struct reading){.base_bytes = g->base_bytes};
 	malloc_trim(0);
-	return dwarf_file_open(d, fd);
+	return dwarf_file_open(&g->d, fd);
 }
 
 static int hand_over(struct buf *b, int out, size_t at_least)
@@ -86,19 +97,18 @@ static int read_all(void *context, int out)
 {
 	const struct inlines_request *r = context;
 	struct dwarf_frame frames[DWARF_FRAMES_MAX];
-	struct dwarf_file *d = NULL;
+	struct reading g = {.base_bytes = memory_in_use()};
 	struct buf b = BUF_INIT;
-	int error = dwarf_file_open(&d, r->fd);
-	size_t base_bytes = memory_in_use();
+	int error = dwarf_file_open(&g.d, r->fd);
 
 	for (size_t i = 0; !error && i < r->count; i++) {
-		size_t count = dwarf_file_frames(d, r->vaddrs[i], frames);
+		size_t count = dwarf_file_frames(g.d, r->vaddrs[i], frames);
 
 		if (count)
 			put_result(&b, (uint32_t)i, frames, count);
 		error = hand_over(&b, out, HAND_OVER_BYTES);
-		if (!error && i % LOOK_EVERY == LOOK_EVERY - 1)
-			error = refresh(&d, r->fd, base_bytes);
+		if (!error)
+			error = refresh(&g, r->fd);
 	}
 	if (!error)
 		error = hand_over(&b, out, 1);
