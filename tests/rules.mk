@@ -70,8 +70,17 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(FB)/%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
 # theirs in tests/fuzz/seeds/NAME/.
-FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so
+FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
 FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
+
+# A program with stubs, and with mini debug info where xz is there.
+$(FB)/mini.so: $(B)/libxpuprof-inject.so
+	@mkdir -p $(@D)
+	strip -o $@ $<
+	nm --defined-only $< | awk '$$2 == "t" {print $$3}' >$(FB)/mini.keep
+	objcopy --only-keep-debug $< $(FB)/mini.debug
+	objcopy -S --keep-symbols=$(FB)/mini.keep $(FB)/mini.debug $(FB)/mini
+	! command -v xz >/dev/null || { xz -9f $(FB)/mini && objcopy --add-section .gnu_debugdata=$(FB)/mini.xz $@; }
 
 .PHONY: fuzzers $(FUZZERS:$(FB)/%=fuzz-%)
 
@@ -99,7 +108,7 @@ fuzzers: $(FUZZERS)
 
 fuzz: $(FUZZERS:$(FB)/%=fuzz-%)
 
-$(FUZZERS:$(FB)/%=fuzz-%): fuzz-%: $(FB)/% $(B)/obj/src/main.o $(B)/libxpuprof-inject.so
+$(FUZZERS:$(FB)/%=fuzz-%): fuzz-%: $(FB)/% $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
 	@mkdir -p $(FB)/corpus/$*
 	@$(if $(FUZZ_SEEDS_$*),cp $(FUZZ_SEEDS_$*) $(FB)/corpus/$*/)
 	@$(FB)/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

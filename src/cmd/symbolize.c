@@ -280,10 +280,11 @@ static void print_result(struct symbolizing *s, const struct symbolize_stats *st
 	if (s->inlines)
 		printf("found the source lines of %" PRIu64 "\n", stats->with_lines);
 	if (stats->fetched)
-		printf("servers had %" PRIu64 " debug files\n", stats->fetched);
+		printf("servers had %" PRIu64 " debug file%s\n", stats->fetched,
+			stats->fetched == 1 ? "" : "s");
 	if (stats->dwarf_failed)
-		printf("gave up reading the lines of %" PRIu64 " modules: damaged, or too large\n",
-			stats->dwarf_failed);
+		printf("gave up reading the lines of %" PRIu64 " file%s: damaged, or too large\n",
+			stats->dwarf_failed, stats->dwarf_failed == 1 ? "" : "s");
 	print_absent(s);
 	if (profile_reader_incomplete(s->reader))
 		cmd_error("warning: '%s' is not whole: it %s", s->path,

@@ -86,6 +86,17 @@ if unshare -m true 2>/dev/null; then
 	else
 		skip "and one in a root folder of its own" "no static libc"
 	fi
+	# Stripped there, with its debug file in the same root folder only.
+	if [ -x root/bin/spin ]; then
+		cc -O1 -g -static -Wl,--build-id -o static spin.c 2>/dev/null && {
+			id=$(readelf -n static | sed -n 's/.*Build ID: //p')
+			mkdir -p root/usr/lib/debug/.build-id/"${id%"${id#??}"}"
+			objcopy --only-keep-debug static root/usr/lib/debug/.build-id/"${id%"${id#??}"}"/"${id#??}".debug
+			strip -o root/bin/spin static
+			record chroot root /bin/spin
+			is "$(leaf_of p.xpu)" "spin_here" "by the debug files that are in there"
+		}
+	fi
 else
 	skip "a program that only its own mount namespace has is named" "mount namespaces cannot be made"
 fi
@@ -189,6 +200,29 @@ has "$err" "is not whole" "with a warning"
 is "$(leaf_of cut.xpu 2>/dev/null)" spin_here "so that it has them"
 run xpuprof export --to folded cut.xpu
 has "$err" "cut short" "and it is still marked as cut short"
+
+# --- servers of debug files
+
+strip -o stripped spin
+record ./stripped
+mkdir -p "server/buildid/$id" cache
+cp debug "server/buildid/$id/debuginfo"
+if python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null; then
+	export DEBUGINFOD_CACHE_PATH="$work/cache" DEBUGINFOD_URLS="file://$work/server"
+	run xpuprof symbolize -o asked.xpu p.xpu
+	is "$status $(leaf_of asked.xpu)" "0 spin_here" "servers that the user names are asked for debug files"
+	has "$out" "servers had 1 debug file" "and it is said what they had"
+	rm -rf cache
+	record ./stripped
+	is "$(leaf_of p.xpu)" "spin_here" "also at the end of a recording"
+	DEBUGINFOD_URLS="file://$work/nowhere"
+	DEBUGINFOD_CACHE_PATH="$work/cache2"
+	record ./stripped
+	is "$status $(leaf_of p.xpu | sed 's/+.*//')" "0 stripped" "a server that has nothing does no harm"
+	unset DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
+else
+	skip "servers that the user names are asked for debug files" "no libdebuginfod"
+fi
 
 # --- inlined functions and lines
 

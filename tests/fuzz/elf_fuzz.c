@@ -16,6 +16,9 @@ static void use(struct elf_file *f)
 	uint64_t vaddr, back, start;
 
 	(void)elf_file_build_id(f, id);
+	(void)elf_file_has_symtab(f);
+	(void)elf_file_dwarf_fd(f);
+	(void)elf_file_is_debug_file(f);
 	(void)elf_file_find_function(f, "main", &start);
 	for (uint64_t offset = 0; offset < 65536; offset += 257) {
 		if (elf_file_offset_to_vaddr(f, offset, &vaddr))
