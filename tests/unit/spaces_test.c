@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+/* What walkers are told of mappings and unwind tables, and when. The walkers are functions of this file. */
+#include "capture/spaces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "bpf/events.h"
+#include "capture/ranges.h"
+#include "tap.h"
+
+#define ROOM   400
+#define PARENT 5000000u
+#define CHILD  5000001u
+
+static struct walk_mapping room[ROOM];
+static struct {
+	struct bpf_space spaces[2]; /* of PARENT and CHILD; generation 0: none */
+	int puts, pythons, drops, tells, gone;
+	uint32_t told_count;
+	int answer; /* of put */
+} seen;
+
+static struct profile_writer *w;
+static struct unwind_tables *tables;
+static struct modules *modules;
+static struct processes *processes;
+static struct spaces *spaces;
+static uint64_t now_ns;
+
+static int put(void *context, uint32_t pid, const struct bpf_space *space)
+{
+	if (seen.answer)
+		return seen.answer;
+	seen.puts++;
+	seen.spaces[pid == CHILD] = *space;
+	return 0;
+}
+
+static int put_python(void *context, uint32_t pid, const struct walk_python *python)
+{
+	seen.pythons++;
+	return 0;
+}
+
+static void drop(void *context, uint32_t pid)
+{
+	seen.drops++;
+	seen.spaces[pid == CHILD] = (struct bpf_space){0};
+}
+
+static int tell(void *context, const struct gpu_space *space)
+{
+	if (space->mapping_count)
+		seen.tells++;
+	else
+		seen.gone++;
+	seen.told_count = space->mapping_count;
+	return 0;
+}
+
+static void begin_with_room(uint32_t size)
+{
+	const struct unwind_tables_options options = {.threads = 1};
+	const struct spaces_target target = {.mappings = room,
+		.mapping_count = size,
+		.put = put,
+		.put_python = put_python,
+		.drop = drop,
+		.tell = tell};
+
+	memset(&seen, 0, sizeof(seen));
+	now_ns = 1000 * NS_PER_SECOND;
+	CHECK(!profile_writer_open(&w, "/dev/null"));
+	CHECK(!unwind_tables_new(&tables, &options));
+	CHECK(!modules_new(&modules, w, NULL, tables));
+	CHECK(!processes_new(&processes, modules));
+	CHECK(!spaces_new(&spaces, modules, tables, &target));
+}
+
+static void begin(void)
+{
+	begin_with_room(ROOM);
+}
+
+static void end(void)
+{
+	spaces_free(spaces);
+	processes_free(processes);
+	modules_free(modules);
+	unwind_tables_free(tables);
+	profile_writer_abort(w);
+}
+
+/* Code that a program generated: it needs no table. */
+static void map(uint32_t pid, uint64_t start, uint64_t size)
+{
+	struct change c = {.kind = CHANGE_MAP,
+		.pid = pid,
+		.text = "//anon",
+		.map = {.start = start, .end = start + size}};
+
+	CHECK(processes_get(processes, pid) && !processes_map(processes, &c));
+}
+
+static void publish(uint32_t pid)
+{
+	CHECK(!spaces_publish(spaces, processes_find(processes, pid), now_ns));
+}
+
+static const struct walk_mapping *told(uint32_t pid)
+{
+	return room + seen.spaces[pid == CHILD].first;
+}
+
+static void mappings_are_told_by_address_and_once(void)
+{
+	begin();
+	map(PARENT, 0x9000, 0x1000);
+	map(PARENT, 0x1000, 0x1000);
+	publish(PARENT);
+	publish(PARENT);
+	CHECK(seen.puts == 1 && seen.tells == 1 && seen.told_count == 2);
+	CHECK(seen.spaces[0].count == 2 && seen.spaces[0].generation);
+	CHECK(told(PARENT)[0].start == 0x1000 && told(PARENT)[1].start == 0x9000);
+	CHECK(told(PARENT)[0].kind == WALK_MAPPING_FRAME_POINTERS);
+	end();
+}
+
+static void what_was_told_stays_as_it_was_for_a_while(void)
+{
+	struct walk_mapping before[2];
+	uint32_t first;
+
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	map(PARENT, 0x9000, 0x1000);
+	publish(PARENT);
+	first = seen.spaces[0].first;
+	memcpy(before, room + first, sizeof(before));
+	for (uint64_t at = 0x10000; at < 0x20000; at += 0x2000) {
+		map(PARENT, at, 0x1000);
+		publish(PARENT);
+		CHECK(seen.spaces[0].first != first);
+	}
+	CHECK(!memcmp(before, room + first, sizeof(before)));
+	now_ns += RANGES_REST_NS;
+	map(CHILD, 0x5000, 0x1000);
+	map(CHILD, 0x7000, 0x1000);
+	publish(CHILD);
+	CHECK(seen.spaces[1].first == first && told(CHILD)->start == 0x5000);
+	end();
+}
+
+static void a_forked_child_shares_what_its_parent_has(void)
+{
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	publish(PARENT);
+	CHECK(!processes_fork(processes, PARENT, CHILD));
+	publish(CHILD);
+	CHECK(seen.puts == 2 && seen.spaces[1].first == seen.spaces[0].first);
+	CHECK(seen.spaces[1].generation == seen.spaces[0].generation);
+	map(CHILD, 0x9000, 0x1000);
+	publish(CHILD);
+	publish(PARENT);
+	CHECK(seen.puts == 3 && seen.spaces[1].first != seen.spaces[0].first);
+	processes_exit(processes, PARENT);
+	CHECK(!spaces_forget(spaces, PARENT, now_ns));
+	CHECK(seen.drops == 1 && seen.gone == 1 && !seen.spaces[0].generation);
+	end();
+}
+
+static void after_exec_nothing_of_before_is_told(void)
+{
+	struct process *process;
+
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	process = processes_find(processes, PARENT);
+	process->python.state = PYTHON_FOUND;
+	publish(PARENT);
+	publish(PARENT);
+	CHECK(seen.pythons == 1);
+	CHECK(!processes_image(processes, PARENT));
+	publish(PARENT);
+	CHECK(seen.drops == 1 && seen.gone == 1 && !seen.spaces[0].generation);
+	map(PARENT, 0x5000, 0x1000);
+	publish(PARENT);
+	CHECK(seen.spaces[0].count == 1 && told(PARENT)->start == 0x5000 && seen.pythons == 1);
+	end();
+}
+
+static void what_was_taken_back_is_told_again(void)
+{
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	publish(PARENT);
+	spaces_take_back(spaces, PARENT, now_ns);
+	CHECK(seen.drops == 1 && !seen.spaces[0].generation);
+	publish(PARENT);
+	CHECK(seen.puts == 2 && seen.spaces[0].count == 1);
+	end();
+}
+
+static void without_room_the_last_word_stands_and_is_counted(void)
+{
+	begin_with_room(3);
+	map(PARENT, 0x1000, 0x1000);
+	map(PARENT, 0x3000, 0x1000);
+	publish(PARENT);
+	map(PARENT, 0x5000, 0x1000);
+	publish(PARENT);
+	CHECK(seen.puts == 1 && spaces_failed(spaces) == 1);
+	publish(PARENT);
+	CHECK(spaces_failed(spaces) == 1);
+	now_ns += RANGES_REST_NS;
+	publish(PARENT);
+	CHECK(seen.puts == 1);
+	processes_exit(processes, PARENT);
+	CHECK(!spaces_forget(spaces, PARENT, now_ns));
+	now_ns += RANGES_REST_NS;
+	map(CHILD, 0x1000, 0x1000);
+	map(CHILD, 0x3000, 0x1000);
+	map(CHILD, 0x5000, 0x1000);
+	publish(CHILD);
+	CHECK(seen.puts == 2 && seen.spaces[1].count == 3);
+	end();
+}
+
+static void a_kernel_that_takes_nothing_is_no_reason_to_stop(void)
+{
+	begin();
+	seen.answer = -E2BIG;
+	map(PARENT, 0x1000, 0x1000);
+	publish(PARENT);
+	CHECK(seen.puts == 0 && spaces_failed(spaces) == 1);
+	seen.answer = 0;
+	now_ns += NS_PER_SECOND;
+	publish(PARENT);
+	CHECK(seen.puts == 1);
+	end();
+}
+
+static int count_kind(uint32_t kind)
+{
+	int count = 0;
+
+	for (uint32_t i = 0; i < seen.spaces[0].count; i++)
+		count += told(PARENT)[i].kind == kind;
+	return count;
+}
+
+/* This program's own libraries, under the number of PARENT. */
+static void files_are_walked_by_their_tables_as_soon_as_these_are_there(void)
+{
+	struct process *process;
+
+	begin();
+	process = processes_get(processes, (uint32_t)getpid());
+	CHECK(process && !processes_read_maps(processes, process, now_ns));
+	CHECK(!spaces_publish(spaces, process, now_ns));
+	CHECK(count_kind(WALK_MAPPING_PENDING) > 1 && count_kind(WALK_MAPPING_TABLE) == 0);
+	for (uint32_t id = 1; id < 20; id++)
+		unwind_tables_wait(tables, &id, 1, 10 * NS_PER_SECOND);
+	unwind_tables_poll(tables);
+	spaces_tables_changed(spaces, false);
+	now_ns += NS_PER_SECOND;
+	CHECK(!spaces_publish(spaces, process, now_ns));
+	CHECK(count_kind(WALK_MAPPING_PENDING) == 0 && count_kind(WALK_MAPPING_TABLE) > 1);
+	for (uint32_t i = 0; i < seen.spaces[0].count; i++)
+		CHECK(told(PARENT)[i].kind != WALK_MAPPING_TABLE ||
+			unwind_tables_words(tables)[told(PARENT)[i].table] == WALK_TABLE_MAGIC);
+	end();
+}
+
+int main(void)
+{
+	RUN(mappings_are_told_by_address_and_once);
+	RUN(what_was_told_stays_as_it_was_for_a_while);
+	RUN(a_forked_child_shares_what_its_parent_has);
+	RUN(after_exec_nothing_of_before_is_told);
+	RUN(what_was_taken_back_is_told_again);
+	RUN(without_room_the_last_word_stands_and_is_counted);
+	RUN(a_kernel_that_takes_nothing_is_no_reason_to_stop);
+	RUN(files_are_walked_by_their_tables_as_soon_as_these_are_there);
+	return tap_end();
+}
