@@ -20,8 +20,8 @@ struct roots;
 /* NULL when memory is short. */
 struct roots *roots_new(void);
 void roots_free(struct roots *r);
-/* True when the call before `return_offset` (in this file) was made by a function that begins a
- * thread. `pid` is a process that has the module mapped, if it still lives. Files that cannot be
- * read: false. */
+/* True when the call before `offset` (in this file; a return address) was made by a function that begins a
+ * thread, or when a thread that is interrupted at `offset` is just about to begin. `pid` is a process that has the
+ * module mapped, if it still lives. Files that cannot be read: false. */
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t return_offset);
+	uint64_t offset, bool is_return_address);

@@ -99,6 +99,12 @@ static bool is_linker_start(const struct code *c, uint64_t offset)
 	       !memcmp(call, before, sizeof(before));
 }
 
+/* At its first instruction. */
+static bool is_at_linker_start(struct code *c, uint64_t offset)
+{
+	return load(c, offset + 8) && is_linker_start(c, offset + 8);
+}
+
 /* exit(main(...)); the call must be one to exit itself. Code and data of a libc are mapped so that
  * differences of file offsets within its text are those of addresses. */
 static bool is_main_caller(const struct code *c, uint64_t offset)
@@ -157,23 +163,29 @@ static bool is_goexit(const struct code *c, uint64_t offset)
 	return start && offset - start < GOEXIT_BYTES;
 }
 
-static bool examine(const char *path, uint64_t offset)
+static bool begins_thread(struct code *c, uint64_t offset)
+{
+	return load(c, offset) && (is_start(c) || is_linker_start(c, offset) ||
+					  is_main_caller(c, offset) || is_clone(c) ||
+					  is_context_start(c) || is_goexit(c, offset) ||
+					  is_thread_start(c, offset));
+}
+
+static bool examine(const char *path, uint64_t offset, bool is_return_address)
 {
 	struct code c = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
 	bool root;
 
 	if (c.fd < 0)
 		return false;
-	root = load(&c, offset) && (is_start(&c) || is_linker_start(&c, offset) ||
-					   is_main_caller(&c, offset) || is_clone(&c) ||
-					   is_context_start(&c) || is_goexit(&c, offset) ||
-					   is_thread_start(&c, offset));
+	root = is_return_address ? begins_thread(&c, offset) : is_at_linker_start(&c, offset);
 	close(c.fd);
 	return root;
 }
 
 /* The file as the process sees it, or as we do. */
-static bool examine_module(const struct module *module, uint32_t pid, uint64_t offset)
+static bool examine_module(
+	const struct module *module, uint32_t pid, uint64_t offset, bool is_return_address)
 {
 	struct buf path = BUF_INIT;
 	bool root;
@@ -183,15 +195,16 @@ static bool examine_module(const struct module *module, uint32_t pid, uint64_t o
 		buf_reset(&path);
 		buf_puts(&path, module->path);
 	}
-	root = !path.failed && examine(buf_text(&path), offset);
+	root = !path.failed && examine(buf_text(&path), offset, is_return_address);
 	buf_release(&path);
 	return root;
 }
 
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t return_offset)
+	uint64_t offset, bool is_return_address)
 {
-	uint64_t key = (uint64_t)index << 40 ^ return_offset; /* files end before 2^40 */
+	/* Files end before 2^39. */
+	uint64_t key = (uint64_t)index << 40 ^ (uint64_t)is_return_address << 39 ^ offset;
 	const uint64_t *known;
 	bool root;
 
@@ -200,7 +213,7 @@ bool roots_reached(struct roots *r, const struct module *module, uint32_t index,
 	known = map_get(&r->answers, key);
 	if (known)
 		return *known;
-	root = examine_module(module, pid, return_offset);
+	root = examine_module(module, pid, offset, is_return_address);
 	if (r->answers.count >= ANSWERS_MAX)
 		map_release(&r->answers);
 	/* Not kept when memory is short: the next time it is found out again. */

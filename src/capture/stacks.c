@@ -338,10 +338,11 @@ static bool reaches_root(struct stacks *s, const struct stack_place *place,
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
 
-	if (!m || !is_return_address(raw, last) || raw->walk_end == WALK_DEPTH)
+	if (!m || raw->walk_end == WALK_DEPTH)
 		return false;
 	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, place->pid,
-		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS));
+		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS),
+		is_return_address(raw, last));
 }
 
 /* The caller of code that had been replaced was found by what was there before. */
@@ -362,8 +363,10 @@ static enum profile_loss why_incomplete(struct stacks *s, const struct stack_pla
 {
 	if (r->outdated)
 		return LOSS_WALK_STALE;
-	if (r->count == raw->user_depth &&
-		(raw->walk_end == WALK_COMPLETE || reaches_root(s, place, raw, r)))
+	if (r->count == raw->user_depth && raw->walk_end == WALK_COMPLETE)
+		return 0;
+	/* What lies behind a root, and was cut off, is no frame. */
+	if (reaches_root(s, place, raw, r))
 		return 0;
 	return reasons[raw->walk_end];
 }
