@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Nearly all CPU samples have a stack up to main or a thread's start, without any preparation: of code without frame
+# pointers, of Python, of programs that end soon after they began.
+. "$(dirname "$0")/tap.sh"
+
+cpu_side || skip_all "CPU stacks cannot be had here"
+
+cat >work.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+
+static volatile unsigned long sink;
+
+__attribute__((noinline)) static unsigned long leaf(unsigned long x)
+{
+	for (int i = 0; i < 20000; i++)
+		sink = x = x * 6364136223846793005ul + 1;
+	return x;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return (int)(leaf(*(const unsigned *)a) >> 60) - (int)(leaf(*(const unsigned *)b) >> 60);
+}
+
+static void *run(void *rounds)
+{
+	unsigned numbers[64];
+
+	for (long r = (long)rounds; r; r--) {
+		for (int i = 0; i < 64; i++)
+			numbers[i] = (unsigned)rand();
+		qsort(numbers, 64, sizeof(*numbers), compare);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	void *rounds = (void *)strtol(argv[1], NULL, 10);
+	pthread_t threads[3];
+
+	for (int i = 0; argc > 2 && i < 3; i++)
+		pthread_create(&threads[i], NULL, run, rounds);
+	run(rounds);
+	for (int i = 0; argc > 2 && i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+
+cat >work.py <<'END'
+import threading
+
+def leaf(n):
+    return sum(i * i for i in range(n))
+
+def middle(n):
+    return sum(map(leaf, [n] * 4))
+
+def outer():
+    for _ in range(60):
+        middle(5000)
+
+threads = [threading.Thread(target=outer) for _ in range(3)]
+for t in threads:
+    t.start()
+outer()
+for t in threads:
+    t.join()
+END
+
+# record COMMAND... -> $folded: stacks with how many samples they are of, $complete: in per mille
+record() {
+	xpuprof record -q --cpu-only -F 499 -o p.xpu -- "$@" || return
+	folded=$(xpuprof export --to folded --native-python -o - p.xpu)
+	complete=$(printf '%s\n' "$folded" |
+		awk '{ n = $NF; all += n } !/^\[incomplete stack/ { whole += n }
+			END { printf "%d", all ? 1000 * whole / all : 0 }')
+}
+
+# at_least PER_MILLE NAME
+at_least() {
+	[ "$complete" -ge "$1" ]
+	result $? "$2"
+	[ "$complete" -ge "$1" ] || printf '%s\n' "$folded" | grep '^\[incomplete' | head -5 | sed 's/^/# /'
+}
+
+# others PART PATTERN -> how many stacks with this part do not match
+others() {
+	printf '%s\n' "$folded" | grep -F "$1" | grep -v '^\[incomplete' | grep -vcE "$2"
+}
+
+if cc -O2 -fomit-frame-pointer -o work work.c -pthread 2>/dev/null; then
+	record ./work 30 threads
+	has "$folded" ";leaf" "its samples are there"
+	at_least 990 "stacks of code without frame pointers are whole"
+	is "$(others ';leaf' '^(_start;.*;main;|(clone3?;)?start_thread;)')" 0 "and begin with main or a thread's start"
+	has "$folded" ";run;qsort_r;" "and go through the C library"
+
+	record sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do ./work 1; done'
+	at_least 980 "so are those of programs that end at once"
+	is "$(others ';leaf' '^_start;.*;main;')" 0 "from their first samples on"
+else
+	skip "stacks of code without frame pointers" "no compiler"
+fi
+
+if python3 -c 'import threading' 2>/dev/null; then
+	record python3 work.py
+	at_least 990 "stacks of Python are whole"
+	is "$(others 'leaf (' '^(_start;.*;[Mm]ain;|_start;.*main.*;|(clone3?;)?start_thread;)')" 0 \
+		"and begin with main or a thread's start"
+	is "$(others 'leaf (' 'outer \([^;]*\);.*middle \([^;]*\);.*leaf \(')" 0 "and have all Python functions in order"
+else
+	skip "stacks of Python" "no python3"
+fi
+
+done_testing
