@@ -44,7 +44,7 @@ void report_reason(const struct report *r, uint32_t note, struct buf *b)
 }
 
 struct wanted {
-	bool json, wide;
+	bool json, wide, inlines;
 	unsigned long top;
 };
 
@@ -57,6 +57,7 @@ static int read_and_print(const char *path, struct profile_reader *reader, struc
 		.reader = reader,
 		.summary = s,
 		.texts = &texts,
+		.inlines = w->inlines,
 		.top = w->top ? w->top : w->json ? 0 : DEFAULT_TOP,
 		.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
 	};
@@ -100,6 +101,8 @@ int cmd_report(int argc, char **argv)
 		OPTION_FLAG(0, "json", &wanted.json, "print JSON"),
 		OPTION_NUMBER(0, "top", "N", &wanted.top, 1, 1000000000,
 			"rows of each table (10; with --json all)"),
+		OPTION_FLAG(0, "inline", &wanted.inlines,
+			"name inlined functions in the ways to kernels (see record --inline)"),
 		OPTION_FLAG('w', "wide", &wanted.wide, "print names whole, however long"),
 		OPTION_END,
 	};

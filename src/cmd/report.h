@@ -11,6 +11,7 @@ struct report {
 	const struct profile_reader *reader;
 	const struct summary *summary;
 	const struct location_texts *texts;
+	bool inlines;       /* functions that were inlined, too */
 	size_t top;         /* rows of each table; 0: all */
 	unsigned int width; /* columns; 0: no limit */
 };

@@ -95,14 +95,27 @@ static void demangled(struct json *j, const char *name, uint32_t id)
 	buf_release(&b);
 }
 
-static void put_function(struct json *j, uint32_t location)
+static void put_one(struct json *j, const struct profile_location *l)
 {
 	struct buf b = BUF_INIT;
 
-	(void)location_text(j->r->texts, profile_location(j->r->reader, location), &b);
+	(void)location_text(j->r->texts, l, &b);
 	text(j, NULL, buf_text(&b));
 	j->out->failed |= b.failed;
 	buf_release(&b);
+}
+
+static void put_function(struct json *j, uint32_t location)
+{
+	uint32_t chain[INLINES_MAX];
+	size_t count = j->r->inlines ? location_inlines(j->r->reader, location, chain) : 0;
+
+	put_one(j, profile_location(j->r->reader, location));
+	for (size_t n = 0; n < count; n++) {
+		const struct profile_location l = location_of_inline(j->r->reader, chain[n]);
+
+		put_one(j, &l);
+	}
 }
 
 static double ratio(uint64_t part, uint64_t whole)

@@ -170,10 +170,10 @@ static void put_devices(const struct report *r, struct buf *out)
 	}
 }
 
-static void put_function(const struct report *r, struct buf *b, uint32_t location)
+static void put_one(const struct report *r, struct buf *b, const struct profile_location *l)
 {
 	struct buf readable = BUF_INIT;
-	enum tree_kind kind = location_text(r->texts, profile_location(r->reader, location), &readable);
+	enum tree_kind kind = location_text(r->texts, l, &readable);
 
 	if (r->width && kind != TREE_PYTHON)
 		name_plain(b, buf_text(&readable));
@@ -181,6 +181,20 @@ static void put_function(const struct report *r, struct buf *b, uint32_t locatio
 		text_fit(b, buf_text(&readable), 0);
 	b->failed |= readable.failed;
 	buf_release(&readable);
+}
+
+static void put_function(const struct report *r, struct buf *b, uint32_t location)
+{
+	uint32_t chain[INLINES_MAX];
+	size_t count = r->inlines ? location_inlines(r->reader, location, chain) : 0;
+
+	put_one(r, b, profile_location(r->reader, location));
+	for (size_t n = 0; n < count; n++) {
+		const struct profile_location l = location_of_inline(r->reader, chain[n]);
+
+		buf_puts(b, " > ");
+		put_one(r, b, &l);
+	}
 }
 
 /* The last functions of a path that have room, at least one, with " > " between them. */

@@ -10,8 +10,6 @@
 
 /* A call's own name is looked for in this many frames at the leaf end. */
 #define CALL_SEARCH_DEPTH 16
-/* Functions inlined into one another; more are left out at the root side. */
-#define INLINES_MAX 256
 
 static int short_of_memory(void)
 {
@@ -85,33 +83,20 @@ static int add_location(struct stacks *s, uint32_t location, uint32_t *node)
 	return error ? error : tree_add_child(s->tree, *node, frame, node);
 }
 
-static int add_inlined(struct stacks *s, uint32_t inlined, uint32_t *node)
-{
-	const struct profile_inline *i = profile_inline(s->reader, inlined);
-	const struct profile_location l = {
-		.kind = FRAME_USER, .name = i->name, .file = i->file, .line = i->line};
-	uint32_t frame = 0;
-	int error = frame_of(s, &l, &s->frame_of_inline[inlined], &frame);
-
-	return error ? error : tree_add_child(s->tree, *node, frame, node);
-}
-
 /* The functions inlined at a location, from its own function inwards. */
 static int add_inlines(struct stacks *s, uint32_t location, uint32_t *node)
 {
-	const struct profile_location *l = profile_location(s->reader, location);
 	uint32_t chain[INLINES_MAX];
-	const struct profile_inline *i;
-	size_t depth = 0;
+	size_t count = s->frame_of_inline ? location_inlines(s->reader, location, chain) : 0;
 	int error = 0;
 
-	if (!l || !s->frame_of_inline)
-		return 0;
-	for (uint32_t id = l->inlined; (i = profile_inline(s->reader, id)) && depth < INLINES_MAX;
-		id = i->caller)
-		chain[depth++] = id;
-	while (!error && depth--)
-		error = add_inlined(s, chain[depth], node);
+	for (size_t n = 0; !error && n < count; n++) {
+		const struct profile_location l = location_of_inline(s->reader, chain[n]);
+		uint32_t frame = 0;
+
+		error = frame_of(s, &l, &s->frame_of_inline[chain[n]], &frame);
+		error = error ? error : tree_add_child(s->tree, *node, frame, node);
+	}
 	return error;
 }
 

@@ -94,6 +94,18 @@ static void make_stacks(struct made *m)
 	m->python_stack = stack(m, stack(m, 0, why), python_location(m, "step", "/a/train.py", 3));
 }
 
+/* main has setup inlined, which has prepare inlined. */
+static void make_inlines(struct made *m)
+{
+	struct profile_inline i = {.name = string(m, "setup")};
+	uint32_t id = 0;
+
+	CHECK(profile_add_inline(m->w, &i, &id) == 0);
+	i = (struct profile_inline){.caller = id, .name = string(m, "prepare")};
+	CHECK(profile_add_inline(m->w, &i, &id) == 0);
+	CHECK(profile_add_symbol_inlined(m->w, 1, string(m, "main"), 0, 0, id) == 0);
+}
+
 static void make_tasks(struct made *m)
 {
 	struct profile_process p = {.pid = 4711, .comm = string(m, "train"),
@@ -207,6 +219,7 @@ static void a_profile_of_known_contents_can_be_written(void)
 
 	CHECK(profile_writer_open(&m.w, profile_path) == 0);
 	make_stacks(&m);
+	make_inlines(&m);
 	make_tasks(&m);
 	make_ops(&m);
 	write_works(&m);
@@ -376,6 +389,18 @@ static void wide_gives_names_whole(void)
 	CHECK(status == EXIT_OK);
 	CHECK(strstr(text, "       max  kernel\n") && strstr(text, "  vector_add(float*, float*, int)\n"));
 	CHECK(strstr(text, " from main > train(float*, int)\n"));
+}
+
+static void inlined_functions_are_named_when_asked_for(void)
+{
+	int status;
+
+	CHECK(strstr(report(&status, "--inline", "--wide", profile_path),
+		" from main > setup > prepare > train(float*, int)\n"));
+	CHECK(status == EXIT_OK);
+	CHECK(strstr(report(&status, "--json", "--inline", profile_path),
+		"\"path\":[\"main\",\"setup\",\"prepare\",\"train(float*, int)\"]"));
+	CHECK(!strstr(report(&status, "--json", profile_path, NULL), "prepare"));
 }
 
 static void a_narrow_terminal_cuts_names_and_leaves_out_extremes(void)
@@ -552,6 +577,7 @@ int main(void)
 	RUN(a_profile_of_known_contents_can_be_written);
 	RUN(the_text_is_what_it_always_was);
 	RUN(json_holds_the_same_sums);
+	RUN(inlined_functions_are_named_when_asked_for);
 	RUN(a_narrow_terminal_cuts_names_and_leaves_out_extremes);
 	RUN(wide_gives_names_whole);
 	RUN(gpus_stand_in_the_order_of_their_numbers);
