@@ -255,7 +255,7 @@ static __always_inline uint64_t pack_rule(const struct walk_rule *r)
 	if (r->cfa == WALK_CFA_END)
 		return PLAIN_END;
 	if ((r->cfa != WALK_CFA_SP && r->cfa != WALK_CFA_FP) || r->ra != WALK_SAVED_CFA || !ra ||
-		(uint32_t)r->cfa_offset > PLAIN_CFA_MAX)
+		(uint32_t)r->cfa_offset > PLAIN_CFA_MAX || r->bx_offset)
 		return 0;
 	if (r->fp == WALK_SAVED_SAME)
 		return packed;
@@ -371,6 +371,7 @@ static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint6
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
+	w->bx_slot = WALK_BX_LOST; /* rules in one word say nothing of it */
 	w->exact = 0;
 	w->outer = 1;
 	return true;
@@ -384,6 +385,7 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->walk.end = WALK_DEPTH; /* unless a step says otherwise */
 	k->walk.entry = 0;
 	k->walk.signal_frames = 0;
+	k->walk.bx_slot = 0;
 	k->walk.mapping.start = 0;
 	k->walk.mapping.end = 0;
 	k->walk.mapping_count = space ? space->count : 0;

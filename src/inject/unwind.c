@@ -300,6 +300,8 @@ static uint32_t simple_steps(struct home *h, uint64_t *frames, uint32_t room)
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
+	if (n)
+		w->bx_slot = WALK_BX_LOST; /* simple rules say nothing of it */
 	return n;
 }
 
