@@ -60,7 +60,7 @@ def middle(n):
     return sum(map(leaf, [n] * 4))
 
 def outer():
-    for _ in range(60):
+    for _ in range(150):
         middle(5000)
 
 threads = [threading.Thread(target=outer) for _ in range(3)]
@@ -106,8 +106,10 @@ else
 	skip "stacks of code without frame pointers" "no compiler"
 fi
 
-if python3 -c 'import threading' 2>/dev/null; then
-	record python3 work.py
+# The interpreter itself, not a script that looks for it.
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
+if [ "$python" ]; then
+	record "$python" work.py
 	at_least 990 "stacks of Python are whole"
 	is "$(others 'leaf (' '^(_start;.*;[Mm]ain;|_start;.*main.*;|(clone3?;)?start_thread;)')" 0 \
 		"and begin with main or a thread's start"
