@@ -143,6 +143,14 @@ if [ "$(uname -m)" = x86_64 ] && cc -o jit jit.c; then
 	record ./jit
 	has "$(stacks p.xpu)" "Lexer::scan (jitted)" "code made at run time is called as its map says"
 	rm -f "$out"
+	if unshare -fp true 2>/dev/null && [ ! -e /tmp/perf-1.map ]; then
+		record unshare -fp ./jit
+		is "$out" /tmp/perf-1.map "a process with another number in its own namespace"
+		has "$(stacks p.xpu)" "Lexer::scan (jitted)" "writes its map under that, and it is found"
+		rm -f /tmp/perf-1.map
+	else
+		skip "a process with another number in its own namespace" "no such namespaces"
+	fi
 else
 	skip "code made at run time is called as its map says" "not x86-64"
 fi
