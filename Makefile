@@ -39,8 +39,6 @@ SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitiz
 has_header = $(if $(shell $(CC) -E -include $(1) -x c -o /dev/null /dev/null 2>/dev/null && echo 1),1)
 LZMA := $(and $(call has_header,lzma.h),$(if $(filter 1,$(PORTABLE)),$(wildcard /usr/lib/*/liblzma.a),1))
 LIBDW := $(if $(filter 1,$(PORTABLE)),,$(call has_header,elfutils/libdw.h))
-$(if $(LZMA),,$(info this build cannot read mini debug info (liblzma is missing)))
-$(if $(LIBDW),,$(info this build cannot read source lines and inlined functions (libdw is missing, or PORTABLE=1)))
 
 # A static libelf needs the compressors it was built with.
 ifeq ($(PORTABLE),1)
@@ -66,8 +64,8 @@ $(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf i
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
-NEEDS_BPF := capture capture_changes capture_stacks capture_spaces programs uprobe marker_cost refusal
-WITHOUT := $(if $(filter 1,$(BPF)),src/capture/capture-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
+NEEDS_BPF := programs uprobe marker_cost refusal
+WITHOUT := $(if $(filter 1,$(BPF)),src/capture/programs-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c
 
 ROOMS := base profile elf symbolize correlate gpu gpu/nvidia unwind python capture view export cmd

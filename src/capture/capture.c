@@ -172,19 +172,31 @@ static void acknowledge_wakeups(const struct capture *c)
 		;
 }
 
-int capture_drain(struct capture *c, bool *ret_busy)
+/* What the kernel has for us, up to the snapshot. */
+static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_busy)
 {
-	uint64_t snapshot_ns = clock_now_ns();
 	size_t waiting = ring_snapshot(programs_samples(c->programs)) +
 			 ring_snapshot(programs_launches(c->programs));
-	int error;
+	int error = capture_gather_changes(c);
 
-	acknowledge_wakeups(c);
-	error = capture_gather_changes(c);
 	if (!error)
 		error = take_events(c);
 	if (!error)
 		error = capture_apply_until(c, snapshot_ns);
+	if (!error)
+		error = count_losses(c);
+	*ret_busy = waiting >= BUSY_BYTES;
+	return error;
+}
+
+int capture_drain(struct capture *c, bool *ret_busy)
+{
+	uint64_t snapshot_ns = clock_now_ns();
+	bool busy = false;
+	int error;
+
+	acknowledge_wakeups(c);
+	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
 	if (!error)
 		error = capture_take_tables(c);
 	if (!error)
@@ -192,9 +204,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	if (!error)
 		error = capture_publish(c);
 	if (!error)
-		error = count_losses(c);
-	if (!error)
-		*ret_busy = waiting >= BUSY_BYTES;
+		*ret_busy = busy;
 	c->drained_ns = snapshot_ns;
 	return error;
 }
@@ -218,13 +228,15 @@ static int open_poll(struct capture *c)
 	c->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (c->poll_fd < 0)
 		return error_errno(-errno, "cannot wait for events");
-	error = programs_each_fd(c->programs, add_poll_fd, c);
-	if (!error)
-		error = add_poll_fd(c, unwind_tables_fd(c->tables));
-	return error ? error : perf_maps_each_fd(c->perf_maps, add_poll_fd, c);
+	error = add_poll_fd(c, unwind_tables_fd(c->tables));
+	if (!error && c->programs)
+		error = programs_each_fd(c->programs, add_poll_fd, c);
+	if (!error && c->programs)
+		error = perf_maps_each_fd(c->perf_maps, add_poll_fd, c);
+	return error;
 }
 
-static int open_parts(struct capture *c, const struct capture_options *options)
+static int open_programs(struct capture *c, const struct capture_options *options)
 {
 	struct marker_costs markers = {0};
 	int error;
@@ -235,6 +247,19 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	error = programs_open(&c->programs, options, &markers);
 	if (!error)
 		error = perf_maps_open(&c->perf_maps);
+	if (!error || !options->libraries_walk)
+		return error;
+	programs_close(c->programs);
+	c->programs = NULL;
+	c->marker = LAUNCH_MARKER_NONE;
+	c->refusal = strdup(error_text());
+	return c->refusal ? 0 : error_errno(-ENOMEM, "cannot record CPU stacks");
+}
+
+static int open_parts(struct capture *c, const struct capture_options *options)
+{
+	int error = open_programs(c, options);
+
 	if (!error)
 		error = capture_open_tables(c);
 	if (!error)
@@ -293,15 +318,25 @@ void capture_close(struct capture *c)
 	perf_maps_close(c->perf_maps);
 	programs_close(c->programs);
 	vec_release(&c->ended);
+	free(c->own_mappings);
+	free(c->refusal);
 	free(c);
+}
+
+const char *capture_refusal(const struct capture *c)
+{
+	return c->refusal;
 }
 
 int capture_track(struct capture *c, pid_t pid)
 {
-	struct process *process = processes_get(c->processes, (uint32_t)pid);
+	struct process *process;
 	uint32_t profile_id;
 	int error;
 
+	if (!c->programs)
+		return 0;
+	process = processes_get(c->processes, (uint32_t)pid);
 	if (!process)
 		return error_errno(-ENOMEM, "cannot keep process %d", pid);
 	error = programs_track(c->programs, pid);
@@ -314,12 +349,13 @@ int capture_track(struct capture *c, pid_t pid)
 
 void capture_note_signals(struct capture *c, pid_t pid)
 {
-	programs_note_signals(c->programs, pid);
+	if (c->programs)
+		programs_note_signals(c->programs, pid);
 }
 
 bool capture_signal_came_to_both(const struct capture *c, int number, uint64_t within_ns)
 {
-	return programs_signal_came_to_both(c->programs, number, within_ns);
+	return c->programs && programs_signal_came_to_both(c->programs, number, within_ns);
 }
 
 struct tree {
@@ -375,13 +411,13 @@ int capture_start(struct capture *c)
 
 	if (!error)
 		error = capture_publish(c);
-	return error ? error : programs_start(c->programs);
+	return error || !c->programs ? error : programs_start(c->programs);
 }
 
 int capture_stop(struct capture *c)
 {
 	c->stopped = true;
-	return programs_stop(c->programs);
+	return c->programs ? programs_stop(c->programs) : 0;
 }
 
 int capture_poll_fd(const struct capture *c)

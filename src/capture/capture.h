@@ -25,6 +25,8 @@ struct capture_options {
 	unsigned int sample_hz; /* 0: no timer samples */
 	bool launches;          /* put the probe on the launch marker */
 	bool whole_system;      /* samples of every process, not of the tracked trees only */
+	bool libraries_walk;    /* go on where BPF programs cannot be had: libraries that walk by themselves still
+				 * get what they need, and there is nothing else */
 	const char *library;    /* libxpuprof-inject.so, where the marker is */
 };
 
@@ -34,6 +36,8 @@ struct capture_options {
  */
 int capture_open(struct capture **ret, const struct capture_options *options,
 	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink);
+/* Why there are no BPF programs; NULL: there are. */
+const char *capture_refusal(const struct capture *c);
 /* Follow this process and everything it starts. For one that runs already its mappings are read
  * now. */
 int capture_track(struct capture *c, pid_t pid);
@@ -53,8 +57,9 @@ int capture_drain(struct capture *c, bool *ret_busy);
 int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
-/* Drains, and waits a little until this process's stacks can be walked to their end: it may begin to launch. */
-int capture_prepare(struct capture *c, uint32_t pid);
+/* Drains; when the process `begins` to launch, waits a little until its stacks can be walked to their end. See
+ * gpu_stack_taker. */
+int capture_prepare(struct capture *c, uint32_t pid, bool begins);
 /* The files of the profile's modules, for symbolization; good until capture_close. */
 const struct kept_files *capture_kept_files(const struct capture *c);
 

@@ -181,8 +181,11 @@ int capture_count_lost_changes(struct capture *c, uint64_t lost)
 int capture_gather_changes(struct capture *c)
 {
 	uint64_t lost = 0;
-	int error = gather_task_events(c);
+	int error;
 
+	if (!c->programs)
+		return 0;
+	error = gather_task_events(c);
 	if (!error)
 		error = perf_maps_read(c->perf_maps, &c->changes, &lost);
 	return error ? error : capture_count_lost_changes(c, lost);

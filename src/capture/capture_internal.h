@@ -31,8 +31,10 @@ struct capture {
 	struct profile_writer *w;
 	struct tasks *tasks;
 	struct gpu_sink sink;
-	struct programs *programs;
+	struct programs *programs; /* NULL: without BPF; mappings are then known from /proc, when libraries ask */
 	struct perf_maps *perf_maps;
+	char *refusal;                    /* why there are no programs */
+	struct walk_mapping *own_mappings; /* in place of the array that is shared with them */
 	struct modules *modules;
 	struct processes *processes;
 	struct stacks *stacks;
@@ -75,6 +77,8 @@ int capture_open_tables(struct capture *c);
 int capture_open_spaces(struct capture *c);
 /* Takes in which tables are ready, or are not any more. */
 int capture_take_tables(struct capture *c);
+/* Without programs: reads the process's mappings, unless that was done since this time. */
+int capture_look_again(struct capture *c, uint32_t pid, uint64_t time_ns);
 /* Tells walkers what has changed since the last time. */
 int capture_publish(struct capture *c);
 /* A python_namer. */

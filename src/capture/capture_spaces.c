@@ -5,6 +5,7 @@
 #include "capture/capture_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -25,8 +26,9 @@ static int new_chunk(void *context, uint32_t index, int *ret_fd)
 int capture_open_tables(struct capture *c)
 {
 	struct buf dir = BUF_INIT;
-	struct unwind_tables_options options = {
-		.cache_dir = unwind_cache_default(&dir), .new_chunk = new_chunk, .context = c};
+	struct unwind_tables_options options = {.cache_dir = unwind_cache_default(&dir),
+		.new_chunk = c->programs ? new_chunk : NULL,
+		.context = c};
 	int error = unwind_tables_new(&c->tables, &options);
 
 	buf_release(&dir);
@@ -37,21 +39,22 @@ static int put_space(void *context, uint32_t pid, const struct bpf_space *space)
 {
 	const struct capture *c = context;
 
-	return programs_put_space(c->programs, pid, space);
+	return !c->programs ? 0 : programs_put_space(c->programs, pid, space);
 }
 
 static int put_python(void *context, uint32_t pid, const struct walk_python *python)
 {
 	const struct capture *c = context;
 
-	return programs_put_python(c->programs, pid, python);
+	return !c->programs ? 0 : programs_put_python(c->programs, pid, python);
 }
 
 static void drop_space(void *context, uint32_t pid)
 {
 	const struct capture *c = context;
 
-	programs_drop_space(c->programs, pid);
+	if (c->programs)
+		programs_drop_space(c->programs, pid);
 }
 
 static int tell_space(void *context, const struct gpu_space *space)
@@ -63,14 +66,18 @@ static int tell_space(void *context, const struct gpu_space *space)
 
 int capture_open_spaces(struct capture *c)
 {
-	const struct spaces_target target = {.context = c,
-		.mappings = programs_mappings(c->programs),
+	struct spaces_target target = {.context = c,
 		.mapping_count = BPF_MAPPINGS_MAX,
 		.put = put_space,
 		.put_python = put_python,
 		.drop = drop_space,
 		.tell = tell_space};
 
+	if (!c->programs)
+		c->own_mappings = calloc(BPF_MAPPINGS_MAX, sizeof(*c->own_mappings));
+	target.mappings = c->programs ? programs_mappings(c->programs) : c->own_mappings;
+	if (!target.mappings)
+		return error_errno(-ENOMEM, "cannot keep mappings");
 	return spaces_new(&c->spaces, c->modules, c->tables, &target);
 }
 
@@ -137,11 +144,8 @@ static void publish_process(void *context, struct process *process)
 
 	if (p->error)
 		return;
-	if (interpreter_look(&process->python, process->pid, p->now_ns) &&
-		process->python.state == PYTHON_UNSUPPORTED)
-		p->error = profile_count_loss(p->c->w, LOSS_PYTHON_UNSUPPORTED, 1);
-	if (!p->error)
-		p->error = spaces_publish(p->c->spaces, process, p->now_ns);
+	(void)interpreter_look(&process->python, process->pid, p->now_ns);
+	p->error = spaces_publish(p->c->spaces, process, p->now_ns);
 }
 
 /* Exec drops what walkers were told, but does not know what they are told in this moment: that is of the image
@@ -189,17 +193,39 @@ static int list_pending(struct capture *c, const struct process *process, struct
 	return 0;
 }
 
-int capture_prepare(struct capture *c, uint32_t pid)
+/* Without events: what a process maps now. Changes came after it was looked at the last time. */
+static int look_at(struct capture *c, uint32_t pid, bool begins)
+{
+	struct process *process = processes_get(c->processes, pid);
+	uint64_t before_ns;
+	int error;
+
+	if (!process)
+		return error_errno(-ENOMEM, "cannot keep process %u", pid);
+	/* It may run another program than the one that had this pid and was looked at. */
+	error = begins ? processes_image(c->processes, pid) : 0;
+	if (error)
+		return error;
+	process->exec_begun = false;
+	before_ns = process->maps_read_ns;
+	error = processes_read_maps(c->processes, process, clock_now_ns());
+	if (!error && process->space->replaced != process->replaced_told)
+		error = capture_tell_code_change(c, process, before_ns);
+	return error;
+}
+
+int capture_look_again(struct capture *c, uint32_t pid, uint64_t time_ns)
+{
+	const struct process *process = processes_find(c->processes, pid);
+
+	return c->programs || (process && process->maps_read_ns > time_ns) ? 0 : look_at(c, pid, false);
+}
+
+static int wait_for_tables(struct capture *c, const struct process *process)
 {
 	struct table_list pending = {0};
-	const struct process *process;
-	bool busy;
-	int error = capture_drain(c, &busy);
+	int error = list_pending(c, process, &pending);
 
-	process = processes_find(c->processes, pid);
-	if (error || !process)
-		return error;
-	error = list_pending(c, process, &pending);
 	if (!error && pending.count) {
 		unwind_tables_wait(c->tables, pending.items, pending.count, PREPARE_MAX_NS);
 		error = capture_take_tables(c);
@@ -208,6 +234,18 @@ int capture_prepare(struct capture *c, uint32_t pid)
 		error = capture_publish(c);
 	vec_release(&pending);
 	return error;
+}
+
+int capture_prepare(struct capture *c, uint32_t pid, bool begins)
+{
+	const struct process *process;
+	bool busy;
+	int error = c->programs ? 0 : look_at(c, pid, begins);
+
+	if (!error)
+		error = capture_drain(c, &busy);
+	process = processes_find(c->processes, pid);
+	return error || !process || !begins ? error : wait_for_tables(c, process);
 }
 
 int capture_name_python(void *context, struct process *process, const struct walk_python_frame *frame,

@@ -168,6 +168,25 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 	return error ? error : intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
 }
 
+/* Where nobody tells of mappings, a stack is worth what had been seen of them when it was walked. */
+static int cut_unseen(struct capture *c, const struct gpu_stack *stack, struct raw_stack *raw)
+{
+	const struct process *process;
+	int error = stack->doubtful ? capture_look_again(c, stack->pid, stack->time_ns) : 0;
+
+	process = processes_find(c->processes, stack->pid);
+	for (uint32_t i = 0; !error && process && i < raw->user_depth; i++) {
+		uint64_t address = (raw->user[i] & WALK_FRAME_ADDRESS) - !(raw->user[i] & WALK_FRAME_EXACT);
+		const struct mapping *m = address_space_find(process->space, address);
+
+		if (m && m->seen_ns <= stack->time_ns)
+			continue;
+		raw->user_depth = i;
+		raw->walk_end = m ? WALK_STALE : WALK_NO_MAPPING;
+	}
+	return error;
+}
+
 int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
 	uint32_t *ret_incomplete)
 {
@@ -179,13 +198,15 @@ int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_
 		.walk_end = stack->walk_end,
 		.space = stack->generation,
 		.launch = true};
+	int error;
 
 	if (raw.user_depth > WALK_FRAMES_MAX || raw.python_depth > WALK_PYTHON_FRAMES_MAX ||
 		stack->walk_end >= WALK_ENDS) {
 		*ret_stack = *ret_incomplete = 0;
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
 	}
-	return capture_intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
+	error = c->programs ? 0 : cut_unseen(c, stack, &raw);
+	return error ? error : capture_intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
 }
 
 /* ------------------------------------------------------------------ samples that wait */

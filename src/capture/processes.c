@@ -144,10 +144,10 @@ static bool is_watched(const char *path)
 	return name && !strncmp(name + 1, PROCESSES_WATCHED, strlen(PROCESSES_WATCHED));
 }
 
-static int add_mapping(
-	struct processes *p, struct process *process, const char *path, const struct mapped_file *f)
+static int add_mapping(struct processes *p, struct process *process, const char *path,
+	const struct mapped_file *f, uint64_t seen_ns)
 {
-	struct mapping m = {.start = f->start, .end = f->end};
+	struct mapping m = {.start = f->start, .end = f->end, .seen_ns = seen_ns};
 	int error = modules_add(p->modules, process->pid, path, f, &m.module);
 	const struct module *module;
 	uint64_t bias;
@@ -173,7 +173,7 @@ int processes_map(struct processes *p, const struct change *change)
 
 	if (!process)
 		return 0;
-	return add_mapping(p, process, change->text, &change->map);
+	return add_mapping(p, process, change->text, &change->map, 0);
 }
 
 /* Adds a line of /proc/PID/maps when it is executable. */
@@ -194,7 +194,8 @@ static int read_line(struct processes *p, struct process *process, char *line)
 		.offset = offset,
 		.device = makedev(major_number, minor_number),
 		.inode = inode};
-	return add_mapping(p, process, line[at] ? line + at : "//anon", &f);
+	return add_mapping(p, process, line[at] ? line + at : "//anon", &f,
+		process->maps_read_ns);
 }
 
 static int read_lines(struct processes *p, struct process *process, char *text)

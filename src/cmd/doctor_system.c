@@ -146,7 +146,7 @@ void check_rights(struct doctor *d, struct finding *f)
 		return;
 	}
 	finding_is(f, FINDING_MISSING,
-		"user %u may not load BPF programs: no CPU samples and no launch stacks, GPU work only",
+		"user %u may not load BPF programs: no CPU samples, but GPU work with its launch stacks",
 		d->uid);
 	finding_step(f, "run it with sudo, or give it CAP_BPF and CAP_PERFMON");
 }

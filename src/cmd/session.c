@@ -189,7 +189,7 @@ static int drain(struct session *s, bool *ret_busy)
 /* Whether the program has got (or gets, in a moment) this signal from whoever sent it to us. */
 static bool program_has_it_too(const struct session *s, int number)
 {
-	if (!s->capture)
+	if (!s->capture || capture_refusal(s->capture))
 		return false;
 	usleep(SAME_SIGNAL_NS / 1000);
 	return capture_signal_came_to_both(s->capture, number, SAME_SIGNAL_NS);

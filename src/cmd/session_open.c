@@ -105,11 +105,11 @@ static int take_stack(
 	return capture_take_stack(s->capture, stack, ret_stack, ret_incomplete);
 }
 
-static int prepare_stacks(void *context, uint32_t pid)
+static int prepare_stacks(void *context, uint32_t pid, bool begins)
 {
 	struct session *s = context;
 
-	return s->capture ? capture_prepare(s->capture, pid) : 0;
+	return s->capture ? capture_prepare(s->capture, pid, begins) : 0;
 }
 
 static struct gpu_sink capture_sink(struct session *s)
@@ -123,13 +123,26 @@ static struct gpu_sink capture_sink(struct session *s)
 	};
 }
 
-/* The CPU side may be refused for want of rights; the GPU side then records without stacks. */
+/* Libraries walk unless somebody asked for BPF: a probe costs a launch more than a walk does. */
+static bool want_libraries_to_walk(const struct session *s)
+{
+	return s->options.gpu && (s->options.stacks == SESSION_STACKS_AUTO ||
+					 s->options.stacks == SESSION_STACKS_INPROCESS);
+}
+
+static bool libraries_walk(const struct session *s)
+{
+	return s->capture && want_libraries_to_walk(s);
+}
+
+/* BPF may be refused for want of rights; then there are launches with stacks, if libraries walk. */
 static int open_capture(struct session *s)
 {
 	struct capture_options options = {
 		.sample_hz = s->options.cpu ? s->options.sample_hz : 0,
 		.launches = s->options.gpu && s->options.stacks != SESSION_STACKS_NONE,
 		.whole_system = s->options.whole_system,
+		.libraries_walk = want_libraries_to_walk(s),
 		.library = buf_text(&s->library),
 	};
 	int error = new_correlator(s, s->options.stacks != SESSION_STACKS_NONE);
@@ -138,19 +151,14 @@ static int open_capture(struct session *s)
 		return error;
 	error = capture_open(&s->capture, &options, s->writer, s->tasks, capture_sink(s));
 	if (!error)
-		return 0;
+		return s->options.cpu && capture_refusal(s->capture)
+			       ? session_note(s, "no CPU samples: %s", capture_refusal(s->capture))
+			       : 0;
 	s->capture = NULL;
 	if (!s->options.gpu)
 		return error;
 	error = session_note(s, "no CPU samples and no launch stacks: %s", error_text());
 	return error ?: new_correlator(s, false);
-}
-
-/* Libraries walk unless somebody asked for BPF: a probe costs a launch more than a walk does. */
-static bool libraries_walk(const struct session *s)
-{
-	return s->capture && (s->options.stacks == SESSION_STACKS_AUTO ||
-				     s->options.stacks == SESSION_STACKS_INPROCESS);
 }
 
 static const char *stack_source(const struct session *s)
@@ -236,6 +244,11 @@ static uint64_t realtime_of_zero_ns(void)
 	return (uint64_t)real.tv_sec * NS_PER_SECOND + (uint64_t)real.tv_nsec - clock_now_ns();
 }
 
+static bool takes_samples(const struct session *s)
+{
+	return s->options.cpu && s->capture && !capture_refusal(s->capture);
+}
+
 static int describe_machine(struct session *s)
 {
 	struct utsname name;
@@ -251,7 +264,7 @@ static int describe_machine(struct session *s)
 	error = error ?: session_describe(s, META_REALTIME_NS, realtime_of_zero_ns());
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	error = error ?: session_describe(s, META_SAMPLE_HZ,
-				 s->options.cpu && s->capture ? s->options.sample_hz : 0);
+				 takes_samples(s) ? s->options.sample_hz : 0);
 	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));
 	return error ?: profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
 }

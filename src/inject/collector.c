@@ -179,6 +179,7 @@ static bool work_on(void)
 	library.ring.control->echo =
 		__atomic_load_n(&library.ring.control->heartbeat, __ATOMIC_RELAXED);
 	space_update();
+	space_watch();
 	own_stack_answer();
 	flush_if_due();
 	buffers_drain(convert_buffer);

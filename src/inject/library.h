@@ -9,6 +9,7 @@
  *	stacks.c      stacks of launches, by number: the launch path
  *	unwind.c      walks them: the launch path
  *	own_stack.c   where they end: the launch path, and our thread
+ *	loads.c       whether libraries were loaded: the launch path, and our thread
  *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread

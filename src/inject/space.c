@@ -15,10 +15,20 @@
 #include <unistd.h>
 
 #include "inject/library.h"
+#include "inject/loads.h"
 
-#define ATTEMPTS 8
+#define ATTEMPTS     8
+#define PAUSE_MIN_NS 50000000ull
+#define PAUSE_MAX_NS 10000000000ull
 
 struct space *space;
+
+/* What the recorder was asked, and how many libraries had been loaded then. */
+static struct {
+	uint32_t number;
+	uint64_t loads;
+	uint64_t pause_ns, again_ns; /* for code in no mapping: how long not to ask again, and until when */
+} asked;
 
 static uint64_t pinned; /* _PyRuntime of the interpreter that has a reference of ours */
 
@@ -124,11 +134,62 @@ void space_update(void)
 	}
 }
 
-static bool is_ready(uint32_t asked)
+static bool is_answered(void)
 {
 	const struct wire_control *c = library.ring.control;
 
-	if (__atomic_load_n(&c->space_answered, __ATOMIC_ACQUIRE) < asked)
+	return __atomic_load_n(&c->space_answered, __ATOMIC_ACQUIRE) >= asked.number;
+}
+
+static void ask(void)
+{
+	asked.loads = library.marker ? 0 : loads_ask();
+	asked.number = __atomic_add_fetch(&library.ring.control->space_asked, 1, __ATOMIC_SEQ_CST);
+	connection_hurry(&library.connection);
+}
+
+/* What the answer says has been taken, so walks go by it. */
+static void take_answer(void)
+{
+	if (is_answered() && !space_is_stale())
+		__atomic_store_n(&space->loads, asked.loads, __ATOMIC_RELEASE);
+}
+
+/* Code that stays unknown is asked for ever more seldom. */
+static bool is_due(void)
+{
+	if (!__atomic_load_n(&space->unknown, __ATOMIC_RELAXED) || now_ns() < asked.again_ns)
+		return false;
+	asked.pause_ns = asked.pause_ns < PAUSE_MAX_NS / 2 ? asked.pause_ns * 2 + PAUSE_MIN_NS : PAUSE_MAX_NS;
+	asked.again_ns = now_ns() + asked.pause_ns;
+	return true;
+}
+
+void space_watch(void)
+{
+	if (library.marker || !library.walk)
+		return;
+	take_answer();
+	if (!is_answered() || (loads_ask() == asked.loads && !is_due()))
+		return;
+	__atomic_store_n(&space->unknown, 0, __ATOMIC_RELAXED);
+	ask();
+}
+
+bool space_is_doubtful(void)
+{
+	return !library.marker && loads_now() != __atomic_load_n(&space->loads, __ATOMIC_ACQUIRE);
+}
+
+void space_met_unknown(void)
+{
+	if (!__atomic_exchange_n(&space->unknown, 1, __ATOMIC_RELAXED))
+		collector_wake();
+}
+
+static bool is_ready(void)
+{
+	if (!is_answered())
 		return false;
 	return !library.walk || (!space_is_stale() &&
 					(!space->turn || !space->copies[space->turn & 1].pending));
@@ -137,15 +198,15 @@ static bool is_ready(uint32_t asked)
 void space_await(uint64_t deadline_ns)
 {
 	struct wire_control *c = library.ring.control;
-	uint32_t asked = __atomic_add_fetch(&c->space_asked, 1, __ATOMIC_SEQ_CST);
 
-	connection_hurry(&library.connection);
+	ask();
 	for (;;) {
 		uint32_t seen = __atomic_load_n(&c->wake, __ATOMIC_SEQ_CST);
 		uint64_t now = now_ns();
 
 		space_update();
-		if (is_ready(asked) || now >= deadline_ns || connection_lost(&library.connection))
+		take_answer();
+		if (is_ready() || now >= deadline_ns || connection_lost(&library.connection))
 			return;
 		futex_wait(&c->wake, seen, deadline_ns - now);
 	}

@@ -30,6 +30,8 @@ struct space_copy {
 struct space {
 	uint32_t turn;     /* copies[turn & 1] is to be read; 0: nothing is known */
 	uint32_t sequence; /* of the recorder's, that the readable copy has */
+	uint64_t loads;    /* without a marker: libraries loaded when the recorder last looked (loads.h) */
+	uint32_t unknown;  /* and: code was met that is in no mapping */
 	const uint32_t *chunks[WALK_CHUNKS_MAX];
 	uint64_t rules[SPACE_RULE_SLOTS];
 	struct space_copy copies[2];
@@ -45,6 +47,13 @@ int space_init(void);
 void space_update(void);
 /* Whether there is something to take. */
 bool space_is_stale(void);
+/* Without a marker, which is to say without BPF, the recorder hears of new code from us only: asks it to look, when
+ * there is some. From our own thread, every round. */
+void space_watch(void);
+/* Without a marker: whether code may have been mapped that the recorder does not know of. From any thread. */
+bool space_is_doubtful(void);
+/* Code was met that is in no mapping: from any thread. */
+void space_met_unknown(void);
 /* Asks the recorder what is mapped now, and waits until it has answered and no table is being made any more, but
  * not longer than until deadline_ns. Before our own thread begins. */
 void space_await(uint64_t deadline_ns);

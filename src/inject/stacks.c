@@ -202,14 +202,15 @@ static bool tell_chain(struct chain *c, const struct unwound *u, const struct wi
 }
 
 /* A launch that carries its stack itself. */
-static bool tell_alone(
-	const struct chain_kind *kind, const struct unwound *u, const struct wire_launch *launch)
+static bool tell_alone(const struct chain_kind *kind, const struct unwound *u,
+	const struct wire_launch *launch, bool doubtful)
 {
 	struct wire_stack record = record_of(kind, u, launch);
 
 	record.kind = launch->kind;
 	record.tid = launch->tid;
 	record.correlation = launch->correlation;
+	record.doubtful = doubtful;
 	return ring_put_long(&library.ring, &record, sizeof(record), u->words,
 		unwound_words(u) * sizeof(u->words[0]));
 }
@@ -220,21 +221,33 @@ static bool is_good_enough(const struct unwound *u)
 	return u->walk_end == WALK_COMPLETE || !library.marker;
 }
 
+/* By number, if it has one. */
+static bool tell_by_number(
+	const struct chain_kind *kind, const struct unwound *u, struct wire_launch *launch)
+{
+	launch->stack = find_chain(kind, u);
+	return launch->stack && tell_chain(chain_of(launch->stack), u, launch) &&
+	       ring_put(&library.ring, launch);
+}
+
 bool stacks_tell(const void *frame, struct wire_launch *launch)
 {
 	uintptr_t end = own_stack_end((uintptr_t)frame);
+	bool doubtful = space_is_doubtful();
 	struct chain_kind kind;
 	struct unwound u;
+	uint32_t epoch;
 
 	if (library.marker && (!end || !__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE)))
 		return false;
-	kind.epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
+	epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
 	unwind_stack((uintptr_t)frame, end, &u);
 	if (!is_good_enough(&u))
 		return false;
-	kind = kind_of(&u, kind.epoch);
-	launch->stack = find_chain(&kind, &u);
-	if (launch->stack && tell_chain(chain_of(launch->stack), &u, launch))
-		return ring_put(&library.ring, launch);
-	return !library.marker && tell_alone(&kind, &u, launch);
+	if (!library.marker && (doubtful || u.walk_end == WALK_NO_MAPPING))
+		space_met_unknown();
+	kind = kind_of(&u, epoch);
+	if (!doubtful && tell_by_number(&kind, &u, launch))
+		return true;
+	return !library.marker && tell_alone(&kind, &u, launch, doubtful);
 }

@@ -213,7 +213,7 @@ struct wire_stack {
 	uint16_t user_depth;
 	uint16_t python_depth;
 	uint32_t generation; /* of the wire_space that it was walked by */
-	uint32_t pad;
+	uint32_t doubtful;   /* code was mapped since that was told */
 	uint64_t time_ns;
 };
 

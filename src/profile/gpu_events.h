@@ -56,15 +56,17 @@ struct gpu_stack {
 	uint32_t user_depth;
 	uint32_t python_depth;
 	bool python_incomplete; /* Python's chain was not followed to its end */
+	bool doubtful; /* code may have been mapped that the walk did not know of */
 };
 
 /* Who makes stacks of the profile of those: 0 or -errno. *ret_incomplete: as in gpu_launch; whoever uses the stack
  * counts it, for each use (profile_count_incomplete). */
 struct gpu_stack_taker {
 	void *context;
-	/* The library in this process is ready to report calls, and waits for us: what their stacks need is to be
-	 * made ready, as far as that takes no time that a program would mind. NULL: nothing is. */
-	int (*prepare)(void *context, uint32_t pid);
+	/* The library in this process asks for what its stacks need, as the process maps it now. When it `begins` it is
+	 * ready to report calls, and waits for us: tables are to be made ready, as far as that takes no time that a
+	 * program would mind. NULL: nothing is. */
+	int (*prepare)(void *context, uint32_t pid, bool begins);
 	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack,
 		uint32_t *ret_incomplete);
 };

@@ -157,7 +157,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	run setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$work/xpuprof" doctor --json
 	is "$status" 1 "without rights it still answers"
 	is "$(check_of rights state)" missing "and says that rights are missing"
-	has "$(check_of rights text)" "no CPU samples and no launch stacks, GPU work only" "and what that changes"
+	has "$(check_of rights text)" "no CPU samples, but GPU work with its launch stacks" "and what that changes"
 	has "$(check_of rights step)" "sudo" "and the step"
 	is "$(check_of probe text)" "not measured: no rights" "no probe is tried"
 else

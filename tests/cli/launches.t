@@ -49,6 +49,19 @@ done
 record sh -c "'$programs/launches' & '$programs/launches_runtime' & '$programs/fork_after_cuda' & wait"
 as_expected "several CUDA processes at once"
 
+# As a user who may not load BPF programs.
+if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$build/sim/libcuda.so.1"; then
+	mkdir drop && chown nobody drop && chmod 755 .
+	as_nobody() {
+		HOME=$PWD/drop setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"
+	}
+else
+	as_nobody() {
+		"$@"
+	}
+	mkdir drop
+fi
+
 # Who takes the stacks makes no difference.
 for source in inprocess bpf; do
 	run timeout 60 "$build/xpuprof" record -q --stack-source=$source -o p.xpu -- "$programs/launches"
@@ -58,6 +71,12 @@ for source in inprocess bpf; do
 done
 is "$(diff inprocess.folded bpf.folded && wc -l <bpf.folded)" "$(wc -l <inprocess.folded)" \
 	"the stacks that the library walks are those that BPF walks"
+run as_nobody timeout 60 "$build/xpuprof" record -q --gpu-only -o drop/p.xpu -- "$programs/launches"
+cp drop/p.xpu p.xpu
+as_expected "without rights: every call and its work, under the function that made it"
+xpuprof export --to folded --view gpu -o without.folded p.xpu
+is "$(diff inprocess.folded without.folded && wc -l <without.folded)" "$(wc -l <inprocess.folded)" \
+	"with the same stacks"
 run timeout 60 "$build/xpuprof" record -q --stack-source=none -o p.xpu -- "$programs/launches"
 is "$(told 'r["meta"]["stack_source"], r["works"] - sum(r["works_without_stack"].values())')" "none 0" \
 	"and without a source there are none"

@@ -95,7 +95,7 @@ static void start_child(struct recording *r, void (*run)(void))
 	}
 	close(r->go[0]);
 	CHECK(!capture_track(r->capture, r->child));
-	CHECK(!capture_prepare(r->capture, (uint32_t)r->child)); /* as before a library may report */
+	CHECK(!capture_prepare(r->capture, (uint32_t)r->child, true)); /* as before a library may report */
 	close(r->go[1]);
 }
 

@@ -439,9 +439,10 @@ static int answer_space(struct instance *i)
 
 	if (i->space_asked == __atomic_load_n(&c->space_answered, __ATOMIC_RELAXED))
 		return 0;
-	error = stacks->prepare ? stacks->prepare(stacks->context, i->pid) : 0;
+	error = stacks->prepare ? stacks->prepare(stacks->context, i->pid, !i->space_given) : 0;
 	if (error)
 		return error;
+	i->space_given = true;
 	__atomic_store_n(&c->space_answered, i->space_asked, __ATOMIC_RELEASE);
 	wake(i);
 	return 0;

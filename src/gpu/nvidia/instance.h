@@ -107,6 +107,7 @@ struct instance {
 	uint64_t code_epoch_ns;      /* when it began; 0: with the process */
 	uint32_t space_sequence;
 	uint32_t space_asked;        /* at the snapshot */
+	bool space_given;            /* once at least */
 	uint32_t chunks_sent;
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;

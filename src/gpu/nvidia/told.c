@@ -31,6 +31,7 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct told_s
 		.user_depth = w->user_depth,
 		.python_depth = w->python_depth,
 		.python_incomplete = w->python_incomplete,
+		.doubtful = w->doubtful,
 	};
 
 	if (!taker->take || (w->epoch != i->code_epoch && w->time_ns < i->code_epoch_ns))
