@@ -55,6 +55,7 @@ struct profile_reader {
 	struct vec(char *) blocks; /* bytes of strings, one block a chunk */
 	struct entry_vec entries[TABLE_COUNT]; /* counted in bytes; all but TABLE_STRINGS */
 	uint32_t counts[TABLE_COUNT];
+	uint32_t counts_before[TABLE_COUNT]; /* the present chunk */
 
 	uint64_t losses[LOSS_KINDS];
 	struct vec(struct text) meta; /* key, value, key, value ... */
@@ -366,6 +367,7 @@ static int next_chunk(struct profile_reader *r)
 	int got = want(r, CHUNK_HEADER_BYTES);
 
 	r->start = r->next;
+	memcpy(r->counts_before, r->counts, sizeof(r->counts));
 	if (got <= 0)
 		return got < 0 ? got : stop_at_end(r, r->used - r->at);
 	size = get_u32((uint8_t *)r->buffer + r->at + 4);
@@ -620,6 +622,9 @@ int profile_reader_copy(struct profile_reader *r, int to)
 {
 	uint64_t at = 0;
 
+	if (memcmp(r->counts, r->counts_before, sizeof(r->counts)))
+		return error_set(-EINVAL, "cannot copy '%s': the chunk at byte %llu makes no sense",
+			r->path, (unsigned long long)r->start);
 	while (at < r->start) {
 		size_t piece = r->start - at < r->capacity ? (size_t)(r->start - at) : r->capacity;
 		ssize_t got = io_pread_full(r->fd, r->buffer, piece, (off_t)at);

@@ -69,5 +69,5 @@ struct profile_sums {
 
 struct profile_sums profile_reader_sums(const struct profile_reader *r);
 /* Copies the part of the file that made sense, byte by byte, once all was read: 0 or -errno with
- * error_text. */
+ * error_text (-EINVAL: it ends in a chunk that makes sense in its beginning only). */
 int profile_reader_copy(struct profile_reader *r, int to);

@@ -75,6 +75,12 @@ static void check_tables(const struct profile_reader *r)
 	for (uint32_t id = 1; id <= counts.locations; id++)
 		require(profile_location(r, id)->module <= counts.modules &&
 			profile_location(r, id)->name <= counts.strings);
+	for (uint32_t id = 1; id <= counts.locations; id++)
+		require(profile_location(r, id)->inlined <= counts.inlines);
+	for (uint32_t id = 1; id <= counts.inlines; id++)
+		require(profile_inline(r, id)->caller < id && profile_inline(r, id)->name <= counts.strings);
+	for (uint32_t id = 1; id <= counts.segments; id++)
+		require(profile_module(r, profile_segment(r, id)->module));
 	for (uint32_t id = 1; id <= counts.modules; id++)
 		require(profile_module(r, id)->build_id_size <= BUILD_ID_MAX);
 	for (uint32_t id = 1; id <= counts.processes; id++)
@@ -114,6 +120,34 @@ static void mend(uint8_t *file, size_t size)
 	}
 }
 
+/* Adds a name to a copy of what was read: it must be there, and all else as whole or cut as before. */
+static void check_continued(struct profile_reader *r)
+{
+	bool whole = !profile_reader_incomplete(r);
+	int fd = memfd_create("copy", MFD_CLOEXEC);
+	const struct profile_location *l;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t name = 0;
+	char path[64];
+	bool named;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (!profile_writer_continue(&w, path, r)) {
+		require(!profile_add_string(w, "a new name", 10, &name));
+		named = !profile_add_symbol(w, 1, name, 0, 3);
+		require(!profile_writer_close(w));
+		require(!profile_reader_open(&r, path));
+		while (profile_reader_next(r, &e) > 0)
+			;
+		l = profile_location(r, 1);
+		require(!profile_reader_incomplete(r) == whole);
+		require(!named || (l && l->line == 3 && l->name == name));
+		profile_reader_close(r);
+	}
+	close(fd);
+}
+
 static void read_all(const char *path)
 {
 	struct profile_reader *r;
@@ -124,6 +158,7 @@ static void read_all(const char *path)
 		check_event(r, &e);
 	check_tables(r);
 	check_meta(r);
+	check_continued(r);
 	profile_reader_close(r);
 }
 
@@ -153,6 +188,8 @@ static void write_tables(struct profile_writer *w)
 	struct profile_thread t = {.process = 1, .name = 2};
 	struct profile_device d = {.name = 3};
 	struct profile_op op = {.kind = OP_KERNEL, .process = 1, .device = 1, .name = 2};
+	struct profile_inline in = {.name = 2, .line = 5};
+	struct profile_segment segment = {.module = 1, .size = 100, .vaddr = 4096};
 	uint32_t id;
 
 	profile_add_string(w, "one", 3, &id);
@@ -164,6 +201,10 @@ static void write_tables(struct profile_writer *w)
 		profile_add_stack_node(w, id - 1, id, &id);
 	}
 	profile_add_symbol(w, 2, 3, 1, 12);
+	profile_add_inline(w, &in, &in.caller);
+	profile_add_inline(w, &in, &id);
+	profile_add_symbol_inlined(w, 3, 2, 1, 7, id);
+	profile_add_segment(w, &segment, &id);
 	for (p.pid = 1; p.pid <= 2; p.pid++) {
 		p.parent = p.pid - 1;
 		profile_add_process(w, &p, &id);
