@@ -415,12 +415,13 @@ static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
 }
 
 /* Takes Python's frames; NULL when the process is not known to run Python. */
-static __always_inline struct python_buffer *take_python_stack(uint32_t pid, uint32_t buffer)
+static __always_inline struct python_buffer *take_python_stack(
+	uint32_t pid, uint64_t sp, uint32_t buffer)
 {
 	const struct walk_python *interpreter = bpf_map_lookup_elem(&pythons, &pid);
 	struct python_buffer *p = interpreter ? find_python_buffer(buffer) : NULL;
 
-	if (p && python_begin(p, pid, interpreter))
+	if (p && python_begin(p, pid, sp, interpreter))
 		for (int i = 0; i < WALK_PYTHON_STEPS_MAX; i++)
 			if (!(buffer == CPU_BUFFERS ? step_python(p) : step_cpu_python(buffer)))
 				break;
@@ -431,7 +432,7 @@ static __always_inline struct python_buffer *take_python_stack(uint32_t pid, uin
  * Returns what take_python_stack returns. */
 static __always_inline struct python_buffer *take_user_stack(struct stack_buffer *b, uint32_t buffer)
 {
-	struct python_buffer *p = take_python_stack(b->pid, buffer);
+	struct python_buffer *p = take_python_stack(b->pid, b->walker.walk.sp, buffer);
 
 	native_begin(b, p);
 	for (int i = 0; i < WALK_FRAMES_MAX; i++)

@@ -25,6 +25,8 @@
 #define RAW_PAGES	(RAW_BYTES / PAGE_BYTES)
 #define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
 #define RAW_UNKNOWN_MAX 64   /* and while nobody knows it */
+#define PYTHON_WINDOW	1024
+#define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
 #define CODE_OBJECTS	16384
 #define WAKE_PAUSE_NS	1000000
 
@@ -55,6 +57,9 @@ struct python_buffer {
 	uint32_t new_code; /* there is a code object that was not seen lately */
 	struct walk_python interpreter;
 	struct walk_python_stack stack;
+	uint64_t sp; /* of the machine's stack */
+	uint64_t window_base;
+	uint8_t window[PYTHON_WINDOW];
 };
 
 /*
@@ -103,16 +108,42 @@ uint64_t woken_ns; /* when code objects last woke the reader */
 
 /* ------------------------------------------------------------------ Python */
 
-static bool walk_python_home_read(
+/*
+ * A frame. Those of a thread lie one behind the other, callers below, for the most part: a window is read that ends
+ * with this one. Entry frames on the machine's stack do not move it.
+ */
+static __always_inline bool read_python_frame(struct python_buffer *p, uint64_t address, uint64_t size)
+{
+	uint64_t offset = address - p->window_base;
+
+	if (offset > PYTHON_WINDOW - sizeof(p->stack.words)) {
+		offset = address % PAGE_BYTES; /* below the page there may be nothing */
+		if (offset > PYTHON_WINDOW - sizeof(p->stack.words))
+			offset = PYTHON_WINDOW - sizeof(p->stack.words);
+		if (address - p->sp < MACHINE_STACK_MAX ||
+			bpf_probe_read_user(p->window, sizeof(p->window),
+				(const void *)(address - offset))) {
+			asm volatile("" : "+r"(size));
+			size &= sizeof(p->stack.words) - 1;
+			return !bpf_probe_read_user(p->stack.words, size, (const void *)address);
+		}
+		p->window_base = address - offset;
+	}
+	asm volatile("" : "+r"(offset));
+	if (offset > PYTHON_WINDOW - sizeof(p->stack.words))
+		return false;
+	__builtin_memcpy(p->stack.words, p->window + offset, sizeof(p->stack.words));
+	return true;
+}
+
+static __always_inline bool walk_python_home_read(
 	struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size)
 {
-	uint64_t bytes = size;
-
-	if (!__builtin_constant_p(size)) {
-		asm volatile("" : "+r"(bytes));
-		bytes &= sizeof(s->words) - 1;
-	}
-	return !bpf_probe_read_user(ret, bytes, (const void *)address);
+	if (ret == (void *)s->words)
+		return read_python_frame((struct python_buffer *)((uint8_t *)s -
+						 __builtin_offsetof(struct python_buffer, stack)),
+			address, size);
+	return !bpf_probe_read_user(ret, size, (const void *)address);
 }
 
 static bool walk_python_home_state(
@@ -150,9 +181,12 @@ static __always_inline bool python_step(struct python_buffer *p)
 }
 
 /* Whether there are Python frames to take. */
-static __always_inline bool python_begin(struct python_buffer *p, uint32_t pid, const struct walk_python *interpreter)
+static __always_inline bool python_begin(
+	struct python_buffer *p, uint32_t pid, uint64_t sp, const struct walk_python *interpreter)
 {
 	p->pid = pid;
+	p->sp = sp;
+	p->window_base = 1; /* no frame is there */
 	p->new_code = 0;
 	p->interpreter = *interpreter;
 	if (walk_python_begin(&p->stack, &p->interpreter))
