@@ -40,6 +40,22 @@ static void add_locations(struct profile_writer *w, const char *path, unsigned i
 	free(whole);
 }
 
+static double seconds_of(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* Of all CPUs, workers included. */
+static double cpu_seconds(void)
+{
+	struct rusage own, workers;
+
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &workers);
+	return seconds_of(own.ru_utime) + seconds_of(own.ru_stime) + seconds_of(workers.ru_utime) +
+	       seconds_of(workers.ru_stime);
+}
+
 static uint64_t peak_bytes(void)
 {
 	struct rusage own, workers;
@@ -58,17 +74,20 @@ static int measure(const char *what, char **paths, unsigned int count, bool inli
 	struct symbolize_stats stats;
 	struct profile_writer *w;
 	uint64_t start_ns;
+	double cpu;
 
 	if (fd < 0 || profile_writer_open(&w, file))
 		return 1;
 	for (unsigned int i = 0; i < count; i++)
 		add_locations(w, paths[i], LOCATIONS / count);
+	cpu = cpu_seconds();
 	start_ns = clock_now_ns();
 	if (symbolize_profile(w, &options, &stats))
 		return 1;
 	start_ns = clock_now_ns() - start_ns;
-	printf("%-24.24s %9lu %9lu %9lu %9.3f %9.1f\n", what, stats.locations, stats.named, stats.with_lines,
-		(double)start_ns / NS_PER_SECOND, (double)peak_bytes() / (1 << 20));
+	cpu = cpu_seconds() - cpu;
+	printf("%-24.24s %9lu %9lu %9lu %9.3f %9.3f %9.1f\n", what, stats.locations, stats.named, stats.with_lines,
+		(double)start_ns / NS_PER_SECOND, cpu, (double)peak_bytes() / (1 << 20));
 	profile_writer_abort(w);
 	remove(file);
 	return 0;
@@ -82,8 +101,8 @@ int main(int argc, char **argv)
 
 	argc -= inlines;
 	argv += inlines;
-	printf("symbolize%s\n%-24s %9s %9s %9s %9s %9s\n", inlines ? " --inline" : "", "files", "locations",
-		"named", "lines", "seconds", "peak MiB");
+	printf("symbolize%s\n%-24s %9s %9s %9s %9s %9s %9s\n", inlines ? " --inline" : "", "files", "locations",
+		"named", "lines", "seconds", "CPU s", "peak MiB");
 	if (argc > 1 ? measure(basename(argv[1]), argv + 1, (unsigned int)argc - 1, inlines) :
 		       measure("this program", own, 1, inlines)) {
 		fprintf(stderr, "symbolize: %s\n", error_text());
