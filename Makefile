@@ -39,6 +39,8 @@ SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitiz
 has_header = $(if $(shell $(CC) -E -include $(1) -x c -o /dev/null /dev/null 2>/dev/null && echo 1),1)
 LZMA := $(and $(call has_header,lzma.h),$(if $(filter 1,$(PORTABLE)),$(wildcard /usr/lib/*/liblzma.a),1))
 LIBDW := $(if $(filter 1,$(PORTABLE)),,$(call has_header,elfutils/libdw.h))
+$(if $(LZMA),,$(info this build cannot read mini debug info (liblzma is missing)))
+$(if $(LIBDW),,$(info this build cannot read source lines and inlined functions (libdw is missing, or PORTABLE=1)))
 
 # A static libelf needs the compressors it was built with.
 ifeq ($(PORTABLE),1)

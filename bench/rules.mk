@@ -10,6 +10,9 @@ $(B)/bench/%: $(B)/obj/bench/%.o $(B)/libxpuprof.a
 
 $(B)/obj/bench/%.o: COMMON += -Itests
 
+# Their stacks are walked by unwind tables.
+$(B)/obj/bench/marker.o $(B)/obj/bench/sampling.o: COMMON += -fomit-frame-pointer -fno-optimize-sibling-calls
+
 # The injected library's code, called directly. It comes before the archive, which has names like its own.
 $(B)/bench/gpu_path: $(B)/obj/bench/gpu_path.o $(INJECT_OBJECTS) $(B)/libxpuprof.a
 	@mkdir -p $(@D)

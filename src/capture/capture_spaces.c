@@ -144,8 +144,11 @@ static void publish_process(void *context, struct process *process)
 
 	if (p->error)
 		return;
-	(void)interpreter_look(&process->python, process->pid, p->now_ns);
-	p->error = spaces_publish(p->c->spaces, process, p->now_ns);
+	if (interpreter_look(&process->python, process->pid, p->now_ns) &&
+		process->python.state == PYTHON_UNSUPPORTED)
+		p->error = profile_count_loss(p->c->w, LOSS_PYTHON_UNSUPPORTED, 1);
+	if (!p->error)
+		p->error = spaces_publish(p->c->spaces, process, p->now_ns);
 }
 
 /* Exec drops what walkers were told, but does not know what they are told in this moment: that is of the image

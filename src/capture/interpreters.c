@@ -29,7 +29,7 @@ bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns)
 	i->state = python_find(pid, &i->file, i->bias, &i->python);
 	i->next_ns = now_ns + i->pause_ns;
 	i->pause_ns = i->pause_ns * 2 < LONGEST_PAUSE_NS ? i->pause_ns * 2 : LONGEST_PAUSE_NS;
-	return i->state == PYTHON_FOUND;
+	return i->state != PYTHON_NOT_YET;
 }
 
 struct interpreter interpreter_fork(const struct interpreter *parent)

@@ -20,7 +20,7 @@ struct interpreter {
 
 /* A file was mapped that is an interpreter. The first one is taken, unless it proves unusable. */
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias);
-/* Looks whether it is set up by now, when it is time to; true when it was found just now. */
+/* Looks whether it is set up by now, when it is time to; true when that is known just now. */
 bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns);
 /* What a forked child has of its parent's. */
 struct interpreter interpreter_fork(const struct interpreter *parent);

@@ -58,6 +58,8 @@ static const struct loss losses[LOSS_KINDS] = {
 		LESSER("tables_evicted", "unwind tables that made room for others"),
 	[LOSS_SPACES_FULL] = LESSER("spaces_full",
 		"times that a process's mappings found no room in the kernel"),
+	[LOSS_PYTHON_UNSUPPORTED] = LESSER("python_unsupported",
+		"processes whose Python is of a version that is not known; its functions are not shown"),
 };
 
 const char *profile_loss_key(unsigned int loss)

@@ -313,6 +313,7 @@ enum profile_loss {
 	LOSS_TABLES_FAILED,     /* files whose unwind information is unreadable or damaged */
 	LOSS_TABLES_EVICTED,    /* unwind tables that had to make room for others */
 	LOSS_SPACES_FULL,       /* processes whose mappings did not fit into the kernel's table */
+	LOSS_PYTHON_UNSUPPORTED, /* processes whose Python is of no kind that is known */
 	LOSS_KINDS
 };
 

@@ -143,6 +143,14 @@ if [ "$(uname -m)" = x86_64 ] && cc -o jit jit.c; then
 	record ./jit
 	has "$(stacks p.xpu)" "Lexer::scan (jitted)" "code made at run time is called as its map says"
 	rm -f "$out"
+	if unshare -fp true 2>/dev/null && [ ! -e /tmp/perf-1.map ]; then
+		record unshare -fp ./jit
+		is "$out" /tmp/perf-1.map "a process with another number in its own namespace"
+		has "$(stacks p.xpu)" "Lexer::scan (jitted)" "writes its map under that, and it is found"
+		rm -f /tmp/perf-1.map
+	else
+		skip "a process with another number in its own namespace" "no such namespaces"
+	fi
 else
 	skip "code made at run time is called as its map says" "not x86-64"
 fi
@@ -219,6 +227,24 @@ if python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null; th
 	DEBUGINFOD_CACHE_PATH="$work/cache2"
 	record ./stripped
 	is "$status $(leaf_of p.xpu | sed 's/+.*//')" "0 stripped" "a server that has nothing does no harm"
+	# A server that takes the question and never answers.
+	python3 -c 'import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+print(s.getsockname()[1], flush=True); time.sleep(60)' >port &
+	server=$!
+	until [ -s port ]; do sleep 0.05; done
+	DEBUGINFOD_URLS="http://127.0.0.1:$(cat port)"
+	DEBUGINFOD_CACHE_PATH="$work/cache3"
+	cp p.xpu waiting.xpu
+	"$build/xpuprof" symbolize waiting.xpu >out 2>err &
+	symbolizer=$!
+	sleep 1
+	kill -INT $symbolizer
+	wait $symbolizer
+	is "$? $(cat err)" "1 xpuprof: interrupted: 'waiting.xpu' is as it was" "waiting for a server can be interrupted"
+	true_that "and the recording is as it was" cmp -s p.xpu waiting.xpu
+	is "$(ls -A | grep -c '^\.xpuprof')" 0 "without anything left behind"
+	kill $server
 	unset DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
 else
 	skip "servers that the user names are asked for debug files" "no libdebuginfod"

@@ -159,7 +159,7 @@ KNOWN __attribute__((noreturn)) static void c_ends_in_call(int depth)
 
 KNOWN static void c_jump(void)
 {
-	truth_enter("c_jump");
+	truth_enter("c_jump!");
 	if (!setjmp(after_noreturn))
 		c_ends_in_call(truth_depth());
 	truth_point();

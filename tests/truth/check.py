@@ -26,7 +26,8 @@ GLUE = {
                r"__static_initialization_and_destruction_0.*|global constructors keyed to .*|(__)?(GI_)?exit|"
                r"__run_exit_handlers|__cxa_finalize|__do_global_dtors_aux|__cxx_global_var_init.*|" + LIBC),
     "~thread": (r"(__)?clone3?|" + LIBC, r"(__)?clone3?|start_thread|" + LIBC),
-    "~context": (r"__start_context|" + LIBC, r"__start_context|" + LIBC),
+    # Its return address is its first one, so that a nameless one less is shown.
+    "~context": (r"__start_context|\S+\+0x\w+", r"(?!)"),
     "~signal": (r"__restore_rt|" + LIBC + r"|\S+\+0x\w+", r"__restore_rt|" + LIBC + r"|\S+\+0x\w+"),
     "~glue": (r".*", r".*"),
 }
@@ -36,7 +37,8 @@ NOTHING = (r"(?!)", r"(?!)")
 GLUE_NATIVE = dict(GLUE, **{"~pystart": GLUE["~glue"], "~py": GLUE["~glue"],
                             "~pythread": (GLUE["~thread"][0], r".*")})
 GLUE_HIDDEN = dict(GLUE, **{"~pystart": NOTHING, "~py": NOTHING, "~pythread": (PYTHON_THREAD, PYTHON_THREAD)})
-INTERPRETER = r"_?Py[A-Z_]\w*(\.cold)?|(lib)?python3[\d.]*(\.so[\d.]*)?\+0x\w+"
+INTERPRETER = (r"_?Py(Eval|Run|Object|Function)_\w+(\.cold)?|Py_\w*Main|"
+               r"(lib)?python3[\d.]*(\.so[\d.]*)?\+0x\w+")
 HELPERS = {"truth_enter", "truth_leave", "truth_calls", "truth_depth", "truth_unwind", "number_of", "join_names",
            "__tls_get_addr"}
 HELPERS |= {f"{c}{f} (pychains.py)" for c in ("", "Known.") for f in ("__init__", "__enter__", "__exit__")}
@@ -127,7 +129,7 @@ def events(xpuprof, recording, *options):
 
 
 def is_python(frame):
-    return frame.endswith(")") and (".py)" in frame or " (<" in frame)
+    return frame == "[unknown Python function]" or frame.endswith(")") and (".py)" in frame or " (<" in frame)
 
 
 def is_misplaced(frames, native):

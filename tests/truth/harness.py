@@ -26,7 +26,11 @@ ALLOWED = [
      "the kernel has taken the memory of the program that ends in favour of the next"),
     (r"\[incomplete stack: stack memory not readable\];(__)?clone3?;ret_from_fork.*_\[k\]",
      "a thread that has not begun: its stack is empty"),
-    (r"\[incomplete stack: unwind information of an unusual kind\];_dl_runtime_resolve_\w+(;.*)?",
+    (r"\[incomplete stack: no unwind information\];"
+     r"(_init|_fini|\S+\+0x\w+000|__do_global_dtors_aux|frame_dummy|register_tm_clones|deregister_tm_clones)(;.*)?",
+     "the start files of the C library and the compiler (crti.o, crtbegin.o) have no unwind information"),
+    (r"\[incomplete stack: unwind information of an unusual kind\];([^;]+\.py\);)*_dl_runtime_resolve_\w+"
+     r"(;.*)?",
      "the dynamic linker's way into a function that is called for the first time keeps its caller's frame in rbx, "
      "which a walk does not follow"),
 ]

@@ -7,6 +7,7 @@
 
 #include "elf/dwarf.h"
 #include "elf/elf_file.h"
+#include "elf/kernel_id.h"
 #include "elf/kept_files.h"
 #include "elf/vdso.h"
 #include "profile/writer.h"
@@ -260,6 +261,37 @@ static void kernel_code_gets_the_kernels_name(void)
 	} else {
 		SKIP("the kernel hides its symbols");
 	}
+	profile_writer_abort(w);
+}
+
+static void a_kernel_of_another_boot_or_build_names_nothing(void)
+{
+	struct profile_module m = {.kind = MODULE_KERNEL};
+	uint64_t address = kernel_address("vfs_read");
+	struct symbolize_options other_boot = {0};
+	struct profile_writer *w = writer();
+	struct symbolize_stats stats;
+	uint32_t location;
+
+	m.build_id_size = (uint8_t)kernel_build_id(m.build_id);
+	if (!address || !m.build_id_size) {
+		SKIP("the kernel hides its symbols or its build id");
+		profile_writer_abort(w);
+		return;
+	}
+	m.build_id[2] ^= 1;
+	location = add_location(w, FRAME_KERNEL, add_module(w, m, "[kernel]"), address + 9);
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK_TEXT(name_of(w, location), "");
+	CHECK(stats.modules_absent == 1);
+	profile_writer_abort(w);
+	w = writer();
+	m.build_id[2] ^= 1;
+	location = add_location(w, FRAME_KERNEL, add_module(w, m, "[kernel]"), address + 9);
+	CHECK(symbolize_profile(w, &other_boot, &stats) == 0);
+	CHECK_TEXT(name_of(w, location), "");
+	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK_TEXT(name_of(w, location), "vfs_read");
 	profile_writer_abort(w);
 }
 
@@ -648,6 +680,7 @@ int main(void)
 	RUN(inlined_functions_and_lines_come_from_dwarf_when_asked_for);
 	RUN(damaged_dwarf_costs_the_lines_and_nothing_else);
 	RUN(a_worker_that_crashes_or_hangs_takes_nothing_with_it);
+	RUN(a_kernel_of_another_boot_or_build_names_nothing);
 	RUN(the_vdso_is_read_from_memory_when_it_is_the_same);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
