@@ -54,9 +54,12 @@ struct walk_python_stack {
 	uint64_t entries[WALK_PYTHON_ENTRIES_MAX]; /* of each group's loop on the stack, innermost
 						      first */
 
-	uint32_t open;			   /* the latest frame's group has not ended */
-	uint64_t frame;			   /* the next one */
-	uint64_t cframe;		   /* the _PyCFrame of its group (3.11) */
+	uint32_t open;	 /* the latest frame's group has not ended */
+	uint64_t frame;	 /* the next one */
+	uint64_t mark;	 /* one that has been; to come upon it again is to go round in circles */
+	uint64_t cframe; /* the _PyCFrame of the group (3.11) */
+	uint64_t outer;	 /* in the innermost group, the _PyCFrame around it (3.11, 3.12); else 0 */
+	uint64_t outer_frame;		   /* and its frame */
 	uint64_t words[WALK_PYTHON_WORDS]; /* of the frame, from frame_first on */
 	uint64_t check[4];		   /* of its code object */
 };
@@ -171,6 +174,7 @@ WALK_INLINE bool walk_python_end_group(struct walk_python_stack *s, uint64_t ent
 	s->entries[count] = entry;
 	s->entry_count = count + 1;
 	s->open = 0;
+	s->outer = 0;
 	return true;
 }
 
@@ -189,21 +193,36 @@ WALK_INLINE bool walk_python_next_cframe(
 	return !s->cframe || walk_python_home_read(s, s->cframe + p->cframe_frame, previous, 8);
 }
 
+/*
+ * Whether the innermost group ends at the loop around it, as it does unless its first frame was
+ * what happened to be on the stack. The frame of a loop of 3.11 that begins may not have its link
+ * yet.
+ */
+WALK_INLINE bool walk_python_is_linked(
+	const struct walk_python_stack *s, const struct walk_python *p, uint64_t previous)
+{
+	return !s->outer || previous == s->outer_frame ||
+	       (p->layout == WALK_PYTHON_CFRAMES && s->depth == 1);
+}
+
 /* What the frame in s->words is, by layout; *previous is its link, and may be found to be another.
  */
 WALK_INLINE bool walk_python_take(
 	struct walk_python_stack *s, const struct walk_python *p, uint64_t *previous)
 {
 	bool entry = (walk_python_word(s, p, p->frame_owner) & 0xff) >= p->owner_entry;
+	bool apart = p->layout >= WALK_PYTHON_CSTACK && entry;
 
-	if (p->layout >= WALK_PYTHON_CSTACK && entry)
-		return walk_python_end_group(s, s->frame);
-	if (!walk_python_push(s, p))
+	if (!apart && !walk_python_push(s, p))
 		return false;
 	if (p->layout == WALK_PYTHON_OBJECTS && s->open) {
 		s->frames[(s->depth - 1) & (WALK_PYTHON_FRAMES_MAX - 1)].at |= WALK_PYTHON_LAST;
 		s->open = 0;
 	}
+	if ((entry || !*previous) && !walk_python_is_linked(s, p, *previous))
+		return false;
+	if (apart)
+		return walk_python_end_group(s, s->frame);
 	if (p->layout == WALK_PYTHON_CFRAMES && (entry || !*previous))
 		return walk_python_next_cframe(s, p, previous);
 	return true;
@@ -211,27 +230,34 @@ WALK_INLINE bool walk_python_take(
 
 /*
  * To the innermost frame through a _PyCFrame (3.11 and 3.12). The innermost loop may not have a
- * frame of its own there: one that begins has not put it there yet (what is there cannot be read),
- * and one that is being left has put there that of the loop around it. Then the walk begins with
- * that loop.
+ * frame of its own there: one that is being left has put there that of the loop around it, and the
+ * walk begins with that loop; one that begins has not put anything there yet (walk_python_retreat).
  */
 WALK_INLINE bool walk_python_enter(struct walk_python_stack *s, const struct walk_python *p)
 {
-	uint64_t outer, frame;
-
-	if (!s->cframe || !walk_python_home_read(s, s->cframe + p->cframe_frame, &s->frame, 8))
+	if (!s->cframe || !walk_python_home_read(s, s->cframe + p->cframe_frame, &s->frame, 8) ||
+		!walk_python_home_read(s, s->cframe + p->cframe_previous, &s->outer, 8))
 		return false;
-	if (!walk_python_home_read(s, s->cframe + p->cframe_previous, &outer, 8))
-		return false;
-	if (!outer)
+	if (!s->outer)
 		return true;
-	if (!walk_python_home_read(s, outer + p->cframe_frame, &frame, 8))
+	if (!walk_python_home_read(s, s->outer + p->cframe_frame, &s->outer_frame, 8))
 		return false;
-	if (frame == s->frame ||
-		!walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size)) {
-		s->cframe = outer;
-		s->frame = frame;
+	if (s->outer_frame == s->frame) {
+		s->cframe = s->outer;
+		s->outer = 0;
 	}
+	return true;
+}
+
+/* False: the chain leads into itself, so that none of it is true. */
+WALK_INLINE bool walk_python_goes_on(struct walk_python_stack *s, uint64_t previous)
+{
+	if (previous && (previous == s->frame || previous == s->mark)) {
+		s->depth = s->entry_count = s->open = 0;
+		return false;
+	}
+	if (!(s->depth & (s->depth - 1)))
+		s->mark = s->frame;
 	return true;
 }
 
@@ -241,7 +267,7 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 	uint64_t state, finalizing = 0;
 
 	s->depth = s->entry_count = s->complete = s->open = 0;
-	s->frame = s->cframe = 0;
+	s->frame = s->mark = s->cframe = s->outer = s->outer_frame = 0;
 	if (!walk_python_home_state(s, p, &state))
 		return false;
 	if (p->finalizing_address &&
@@ -257,20 +283,36 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 	return walk_python_enter(s, p);
 }
 
+/* After a step that failed: when the innermost group is none, *ret is the frame of the loop around
+ * it. */
+WALK_INLINE bool walk_python_retreat(struct walk_python_stack *s, uint64_t *ret)
+{
+	if (!s->outer || s->depth >= WALK_PYTHON_FRAMES_MAX)
+		return false;
+	s->depth = s->entry_count = s->open = 0;
+	s->cframe = s->outer;
+	s->mark = s->outer = 0;
+	*ret = s->outer_frame;
+	return true;
+}
+
 /* One frame outwards: false at the end of the chain (then s->complete) or where it cannot be
  * followed further. */
 WALK_INLINE bool walk_python_step(struct walk_python_stack *s, const struct walk_python *p)
 {
-	uint64_t previous;
+	uint64_t previous = 0;
+	bool good;
 
 	if (!s->frame) {
-		s->complete = 1;
+		s->complete = !s->open;
 		return false;
 	}
-	if (!walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size))
-		return false;
-	previous = walk_python_word(s, p, p->frame_previous);
-	if (!walk_python_take(s, p, &previous))
+	good = walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size);
+	if (good) {
+		previous = walk_python_word(s, p, p->frame_previous);
+		good = walk_python_take(s, p, &previous) && walk_python_goes_on(s, previous);
+	}
+	if (!good && !walk_python_retreat(s, &previous))
 		return false;
 	s->frame = previous;
 	return true;

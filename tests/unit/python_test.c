@@ -358,10 +358,21 @@ a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_
 	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
 }
 
-static void a_chain_that_leads_into_itself_ends(void)
+#define STATE	 (BASE + 0x4000)
+#define FRAME(n) (BASE + 0x5000 + 0x80 * (uint64_t)(n))
+
+static void put_frame(unsigned int n, uint64_t previous, bool entry)
 {
-	struct walk_python p = {.layout = WALK_PYTHON_CURRENT,
+	put(FRAME(n), entry ? 0 : BASE + CODE);
+	put(FRAME(n) + 8, previous);
+	put(FRAME(n) + 72, entry ? 3ull << 48 : 0);
+}
+
+static struct python_stack walk(uint32_t layout)
+{
+	struct walk_python p = {.layout = layout,
 		.state_frame = 72,
+		.cframe_previous = 8,
 		.frame_size = 80,
 		.frame_at = 56,
 		.frame_at_size = 8,
@@ -371,18 +382,91 @@ static void a_chain_that_leads_into_itself_ends(void)
 		.code_check = CODE_FILE};
 	struct python_stack s;
 
+	python_remote_walk(&s, &memory, &p, STATE);
+	return s;
+}
+
+static void a_chain_is_walked_in_groups_to_its_end(void)
+{
+	struct python_stack s;
+
 	build();
-	put(BASE + 0x4000 + 72, BASE + 0x5000);
-	put(BASE + 0x5000, BASE + CODE);
-	put(BASE + 0x5000 + 8, BASE + 0x5000);
-	python_remote_walk(&s, &memory, &p, BASE + 0x4000);
+	put(STATE + 72, FRAME(0));
+	put_frame(0, FRAME(1), false);
+	put_frame(1, FRAME(2), true);
+	put_frame(2, FRAME(3), false);
+	put_frame(3, FRAME(4), false);
+	put_frame(4, FRAME(5), true);
+	put_frame(5, 0, true);
+	s = walk(WALK_PYTHON_CURRENT);
+	CHECK(s.depth == 3 && s.entry_count == 2 && s.complete);
+	CHECK(s.entries[0] == FRAME(1) && s.entries[1] == FRAME(4));
+	CHECK(s.frames[0].at & WALK_PYTHON_LAST && s.frames[2].at & WALK_PYTHON_LAST);
+	CHECK(!(s.frames[1].at & WALK_PYTHON_LAST) && s.frames[1].code == frame_code());
+	put_frame(3, 0, false); /* its link was taken away, as when a generator is left */
+	s = walk(WALK_PYTHON_CURRENT);
+	CHECK(s.depth == 3 && s.entry_count == 1 && !s.complete);
+}
+
+static void a_chain_that_leads_into_itself_is_none(void)
+{
+	struct python_stack s;
+
+	build();
+	put(STATE + 72, FRAME(0));
+	put_frame(0, FRAME(0), false);
+	s = walk(WALK_PYTHON_CURRENT);
+	CHECK(!s.depth && !s.complete);
+	for (unsigned int i = 0; i < 7; i++)
+		put_frame(i, FRAME(i == 6 ? 2 : i + 1), false);
+	s = walk(WALK_PYTHON_CURRENT);
+	CHECK(!s.depth && !s.complete);
+}
+
+static void a_chain_that_cannot_be_followed_is_as_long_as_it_can_be(void)
+{
+	struct python_stack s;
+
+	build();
+	put(STATE + 72, FRAME(0));
+	put_frame(0, FRAME(1), false);
+	put_frame(1, 0x10, false);
+	s = walk(WALK_PYTHON_CURRENT);
+	CHECK(s.depth == 2 && !s.complete);
+	for (unsigned int i = 0; i < 150; i++)
+		put_frame(i, FRAME(i + 1), false);
+	s = walk(WALK_PYTHON_CURRENT);
 	CHECK(s.depth == WALK_PYTHON_FRAMES_MAX && !s.complete);
-	put(BASE + 0x5000 + 72, 3ull << 48);
-	python_remote_walk(&s, &memory, &p, BASE + 0x4000);
-	CHECK(s.depth == 0 && s.entry_count == 0 && !s.complete);
-	put(BASE + 0x5000 + 8, 0);
-	python_remote_walk(&s, &memory, &p, BASE + 0x4000);
-	CHECK(s.depth == 0 && s.complete);
+}
+
+static void check_one_frame(void)
+{
+	struct python_stack s = walk(WALK_PYTHON_CSTACK);
+
+	CHECK(s.depth == 1 && s.complete && s.entry_count == 1 && s.entries[0] == FRAME(1));
+}
+
+static void a_loop_without_a_frame_of_its_own_is_passed_over(void)
+{
+	uint64_t cframe = BASE + 0xa000, outer = BASE + 0xa100;
+
+	build();
+	put(STATE + 72, cframe);
+	put(cframe + 8, outer);
+	put(outer, FRAME(0));
+	put_frame(0, FRAME(1), false);
+	put_frame(1, 0, true);
+	put(cframe, 0x10); /* not there yet */
+	check_one_frame();
+	put(cframe, FRAME(5)); /* what was there before: a frame that leads into itself */
+	put_frame(5, FRAME(5), false);
+	check_one_frame();
+	put_frame(5, FRAME(6), false); /* or one of a loop that is gone */
+	put_frame(6, FRAME(7), true);
+	put_frame(7, 0, false);
+	check_one_frame();
+	put(cframe, FRAME(0)); /* not there any more */
+	check_one_frame();
 }
 
 static void exported_symbols_are_found_by_name(void)
@@ -425,7 +509,10 @@ int main(void)
 	RUN(text_of_all_widths_becomes_valid_utf_8);
 	RUN(a_damaged_line_table_costs_the_line_and_not_the_name);
 	RUN(a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_is_not_ready);
-	RUN(a_chain_that_leads_into_itself_ends);
+	RUN(a_chain_is_walked_in_groups_to_its_end);
+	RUN(a_chain_that_leads_into_itself_is_none);
+	RUN(a_chain_that_cannot_be_followed_is_as_long_as_it_can_be);
+	RUN(a_loop_without_a_frame_of_its_own_is_passed_over);
 	RUN(exported_symbols_are_found_by_name);
 	RUN(a_file_without_python_is_no_interpreter);
 	return tap_end();
