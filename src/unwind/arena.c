@@ -2,6 +2,7 @@
 /* The first words of the first chunk are never handed out: word address 0 means "no table". */
 #include "unwind/arena.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 
 static int new_memfd(void *context, uint32_t index, int *ret_fd)
 {
-	int fd = memfd_create("xpuprof-unwind", MFD_CLOEXEC), error;
+	int fd = memfd_create("xpuprof-unwind", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
 
 	if (fd < 0)
 		return error_errno(-errno, "cannot make room for unwind tables");
@@ -73,6 +74,10 @@ int arena_attach(struct arena *a, int fd)
 		close(fd);
 		return error;
 	}
+	/* Whom a memfd is handed to can only read it. For BPF maps there is no such thing: one that was opened
+	 * for reading alone cannot be mapped, so that a program could write there; walkers bound all they read. */
+	(void)fcntl(fd, F_ADD_SEALS,
+		F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	a->fds[a->chunk_count++] = fd;
 	return 0;
 }
