@@ -144,7 +144,7 @@ static jmp_buf after_noreturn;
 
 KNOWN __attribute__((noreturn)) static void c_noreturn(int depth)
 {
-	truth_enter("c_noreturn");
+	truth_enter("c_noreturn!");
 	truth_point();
 	truth_unwind(depth);
 	longjmp(after_noreturn, 1);

@@ -4,3 +4,5 @@
 check-truth: all
 	XPUPROF_BUILD=$(abspath $(B)) tests/truth/truth.t all
 	XPUPROF_BUILD=$(abspath $(B)) tests/truth/python.t all
+
+CLI_TESTS += tests/truth/truth.t tests/truth/python.t
