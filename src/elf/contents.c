@@ -144,3 +144,27 @@ int elf_file_section_range(
 	}
 	return -ENOENT;
 }
+
+bool elf_file_code_section(
+	const struct elf_file *f, size_t n, uint64_t *ret_start, uint64_t *ret_end)
+{
+	vec_foreach (s, &f->sections) {
+		if (!s->executable || !s->size || s->vaddr_end <= s->vaddr || n--)
+			continue;
+		*ret_start = s->vaddr;
+		*ret_end = s->vaddr_end;
+		return true;
+	}
+	return false;
+}
+
+int elf_file_read_code(struct elf_file *f, uint64_t vaddr, void *data, size_t size)
+{
+	const struct elf_segment *s = elf_find_code(f, vaddr);
+	ssize_t got;
+
+	if (!s || vaddr - s->vaddr > s->file_size || size > s->file_size - (vaddr - s->vaddr))
+		return -ENOENT;
+	got = io_pread_full(f->fd, data, size, (off_t)(s->offset + (vaddr - s->vaddr)));
+	return got < 0 ? (int)got : (size_t)got == size ? 0 : -EIO;
+}

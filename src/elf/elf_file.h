@@ -68,6 +68,11 @@ void elf_contents_release(struct elf_contents *c);
 /* Where a section is in memory: 0 or -ENOENT. */
 int elf_file_section_range(
 	const struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end);
+/* The n-th section of code, in their order; false past the last. */
+bool elf_file_code_section(
+	const struct elf_file *f, size_t n, uint64_t *ret_start, uint64_t *ret_end);
+/* Reads code as the file has it: 0 or -errno. */
+int elf_file_read_code(struct elf_file *f, uint64_t vaddr, void *data, size_t size);
 /* The bounds of the executable segment that covers `vaddr`: 0 or -ENOENT. */
 int elf_file_code_range(
 	const struct elf_file *f, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);

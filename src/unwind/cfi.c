@@ -14,10 +14,10 @@
 #include "base/map.h"
 #include "elf/debug_file.h"
 #include "unwind/cfi_rules.h"
+#include "unwind/uncovered.h"
 
 #define SECTION_MAX_BYTES ((size_t)512 << 20)
 #define DAMAGED_COMMON	  UINT64_MAX
-#define ENTRY_BYTES	  128 /* at most; glibc's is 61 */
 
 /* Encodings of addresses (LSB Core, "DWARF Exception Header Encoding"). */
 enum {
@@ -410,33 +410,6 @@ static int add_sections(struct builder *b, const struct cfi_machine *machine)
 	return error;
 }
 
-/* Linkers give shared libraries the start of their code as entry point, for want of another. */
-static bool has_entry_point(const struct elf_file *f)
-{
-	uint64_t start, end;
-
-	return elf_file_entry(f) && (!elf_file_section_range(f, ".interp", &start, &end) ||
-					    elf_file_section_range(f, ".text", &start, &end) ||
-					    start != elf_file_entry(f));
-}
-
-/*
- * The code at a program's entry point is called by nobody. Where it has no unwind information (that
- * of glibc's dynamic linker, musl's) it gets some, up to the next function that has; what it really
- * has holds.
- */
-static void add_entry_point(struct builder *b)
-{
-	const struct walk_rule rule = {.cfa = WALK_CFA_END};
-	uint64_t entry = elf_file_entry(b->f);
-
-	if (!has_entry_point(b->f) || !is_code(b, entry) || builder_covers(&b->rows, entry))
-		return;
-	builder_begin(&b->rows, entry, ENTRY_BYTES);
-	builder_row(&b->rows, 0, &rule);
-	builder_end(&b->rows);
-}
-
 /* Whether some code keeps the CFA in a register that must be followed for it. */
 static bool needs_bx(const struct builder *b, const struct cfi_machine *machine)
 {
@@ -456,9 +429,7 @@ static int add_all(struct builder *b, const struct cfi_machine *machine)
 		builder_init(&b->rows);
 		error = add_sections(b, machine);
 	}
-	if (!error)
-		add_entry_point(b);
-	return error;
+	return error ? error : uncovered_add(b->f, &b->rows);
 }
 
 int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *ret_stats)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the unwind table (walk/table.h) of an ELF file from its .eh_frame and .debug_frame (the
- * latter also from its separate debug file; where both speak of a function, .eh_frame holds). The
- * sections come from programs nobody vouches for: what is damaged is left out, what cannot be
- * expressed becomes WALK_CFA_UNSUPPORTED, and both are counted.
+ * latter also from its separate debug file; where both speak of a function, .eh_frame holds), and
+ * of some code that neither speaks of (uncovered.h). The sections come from programs nobody vouches
+ * for: what is damaged is left out, what cannot be expressed becomes WALK_CFA_UNSUPPORTED, and both
+ * are counted.
  *
  * Any thread, one at a time for each elf_file.
  */
@@ -20,8 +21,8 @@ struct unwind_stats {
 	uint64_t unsupported; /* rows of a kind that walkers do not follow */
 };
 
-/* *ret_words: the table, to be freed; its size is in its header. 0; -ENODATA: the file has no unwind
- * information; or another -errno; all with error_text. `ret_stats` may be NULL. */
+/* *ret_words: the table, to be freed; its size is in its header. 0; -ENODATA: the file has no
+ * unwind information; or another -errno; all with error_text. `ret_stats` may be NULL. */
 int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *ret_stats);
 /* Whether `count` words are a table whose every index lies within it. */
 bool unwind_table_is_sound(const uint32_t *words, uint64_t count);

@@ -144,7 +144,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* By address, of equals the first alone. */
-static void sort_functions(struct table_builder *b)
+void builder_sort(struct table_builder *b)
 {
 	size_t i = 1, kept = 1;
 
@@ -256,7 +256,7 @@ int builder_finish(struct table_builder *b, uint32_t **ret_words)
 		return -ENODATA;
 	if (b->failed || number_of(b, &no_rule, &none))
 		return -ENOMEM;
-	sort_functions(b);
+	builder_sort(b);
 	words = lay_out(b, &header);
 	if (!words || words > WORDS_MAX)
 		return -EFBIG;

@@ -47,6 +47,8 @@ void builder_begin(struct table_builder *b, uint64_t start, uint32_t size);
 void builder_row(struct table_builder *b, uint32_t place, const struct walk_rule *rule);
 void builder_end(struct table_builder *b);
 void builder_drop(struct table_builder *b);
+/* Sorts the functions by address. */
+void builder_sort(struct table_builder *b);
 /* Whether any function does. */
 bool builder_covers(const struct table_builder *b, uint64_t vaddr);
 /* 0; -ENODATA: there is no row; -EFBIG: the functions lie too far apart or are too many; -ENOMEM.

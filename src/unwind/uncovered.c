@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Frame pointers are looked for in the bytes of the code itself:
+ *
+ *	55              push %rbp             the CFA is sp + 8 before it, sp + 16 after it
+ *	48 89 e5        mov %rsp,%rbp         from here on fp + 16
+ *	...
+ *	5d              pop %rbp              sp + 8 again, until the function is left
+ *	c3 or e9 ...    ret, or jmp
+ *
+ * Few other places in code have the first four bytes, so a stretch with one for every 2 KiB is
+ *taken to be of this kind; in Chromium there is one for every 350 bytes.
+ */
+#include "unwind/uncovered.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define ENTRY_BYTES	   128	/* at most; glibc's is 61 */
+#define STRETCH_MIN	   4096 /* shorter ones are not looked at */
+#define STRETCH_MAX	   (1u << 30)
+#define BYTES_FOR_PROLOGUE 2048
+#define PIECE		   (256u << 10)
+#define LOOK_AHEAD	   8 /* bytes that a pattern needs */
+
+static const struct walk_rule at_entry = {
+	.cfa = WALK_CFA_SP, .ra = WALK_SAVED_CFA, .cfa_offset = 8, .ra_offset = -8};
+static const struct walk_rule pushed_once = {
+	.cfa = WALK_CFA_SP, .ra = WALK_SAVED_CFA, .cfa_offset = 16, .ra_offset = -8};
+static const struct walk_rule pushed_twice = {
+	.cfa = WALK_CFA_SP, .ra = WALK_SAVED_CFA, .cfa_offset = 24, .ra_offset = -8};
+static const struct walk_rule after_push = {.cfa = WALK_CFA_SP,
+	.fp = WALK_SAVED_CFA,
+	.ra = WALK_SAVED_CFA,
+	.cfa_offset = 16,
+	.fp_offset = -16,
+	.ra_offset = -8};
+static const struct walk_rule in_frame = WALK_RULE_FRAME_POINTER;
+
+/* ------------------------------------------------------------------ the entry point */
+
+/* Linkers give shared libraries the start of their code as entry point, for want of another. */
+static bool has_entry_point(const struct elf_file *f)
+{
+	uint64_t start, end;
+
+	return elf_file_entry(f) && (!elf_file_section_range(f, ".interp", &start, &end) ||
+					    elf_file_section_range(f, ".text", &start, &end) ||
+					    start != elf_file_entry(f));
+}
+
+static void add_entry_point(const struct elf_file *f, struct table_builder *b)
+{
+	const struct walk_rule rule = {.cfa = WALK_CFA_END};
+	uint64_t entry = elf_file_entry(f), start, end;
+
+	if (!has_entry_point(f) || elf_file_code_range(f, entry, &start, &end) ||
+		builder_covers(b, entry))
+		return;
+	builder_begin(b, entry, ENTRY_BYTES);
+	builder_row(b, 0, &rule);
+	builder_end(b);
+}
+
+/* ------------------------------------------------------------------ stubs */
+
+/*
+ * The first entry of .plt is jumped to with one word pushed and pushes another (ff 35). Where the
+ * others push is told by how they begin: with the jump (ff 25), or with endbr64 and the push (f3 0f
+ * 1e fa 68).
+ */
+static void add_plt(struct elf_file *f, struct table_builder *b, uint64_t start, uint64_t size)
+{
+	static const uint8_t first[] = {0xff, 0x35}, plain[] = {0xff, 0x25},
+			     marked[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x68};
+	struct walk_rule rule = at_entry;
+	uint8_t stubs[32];
+
+	if (start % 16 || size < sizeof(stubs) ||
+		elf_file_read_code(f, start, stubs, sizeof(stubs)) ||
+		memcmp(stubs, first, sizeof(first)))
+		return;
+	if (!memcmp(stubs + 16, plain, sizeof(plain)))
+		rule.cfa_offset = 11;
+	else if (!memcmp(stubs + 16, marked, sizeof(marked)))
+		rule.cfa_offset = 9;
+	else
+		return;
+	builder_begin(b, start, (uint32_t)size);
+	builder_row(b, 0, &pushed_once);
+	builder_row(b, 6, &pushed_twice);
+	rule.cfa = WALK_CFA_PLT;
+	builder_row(b, 16, &rule);
+	builder_end(b);
+}
+
+/* Stubs that only jump. */
+static void add_jumps(struct table_builder *b, uint64_t start, uint64_t size)
+{
+	builder_begin(b, start, (uint32_t)size);
+	builder_row(b, 0, &at_entry);
+	builder_end(b);
+}
+
+static void add_stubs(struct elf_file *f, struct table_builder *b)
+{
+	static const char *const names[] = {".plt", ".plt.got", ".plt.sec", ".iplt"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint64_t start, end, code_start, code_end;
+
+		if (elf_file_section_range(f, names[i], &start, &end) ||
+			elf_file_code_range(f, start, &code_start, &code_end) || end > code_end ||
+			end - start > STRETCH_MAX || builder_covers(b, start))
+			continue;
+		if (i == 0)
+			add_plt(f, b, start, end - start);
+		else
+			add_jumps(b, start, end - start);
+	}
+}
+
+/* ------------------------------------------------------------------ frame pointers */
+
+/* A stretch that is being looked at. */
+struct stretch {
+	struct table_builder *rows;
+	uint32_t prologues;
+	uint32_t done; /* places before this one are */
+};
+
+static bool is_prologue(const uint8_t *code)
+{
+	return code[0] == 0x55 && code[1] == 0x48 && code[2] == 0x89 && code[3] == 0xe5;
+}
+
+/* How many bytes follow pop %rbp until the function is left; 0: it is not left. */
+static uint32_t leaving_bytes(const uint8_t *code)
+{
+	if (code[0] != 0x5d)
+		return 0;
+	return code[1] == 0xc3 ? 1 : code[1] == 0xe9 ? 5 : 0;
+}
+
+static void look_at(struct stretch *s, uint32_t place, const uint8_t *code)
+{
+	uint32_t leaving;
+
+	if (is_prologue(code)) {
+		s->prologues++;
+		builder_row(s->rows, place, &at_entry);
+		builder_row(s->rows, place + 1, &after_push);
+		builder_row(s->rows, place + 4, &in_frame);
+		s->done = place + 4;
+		return;
+	}
+	leaving = leaving_bytes(code);
+	if (leaving) {
+		builder_row(s->rows, place + 1, &at_entry);
+		builder_row(s->rows, place + 1 + leaving, &in_frame);
+		s->done = place + 1 + leaving;
+	}
+}
+
+/* Pieces overlap by what a pattern may need of the next one. */
+static int look_through(
+	struct elf_file *f, struct stretch *s, uint64_t start, uint32_t size, uint8_t *piece)
+{
+	for (uint32_t at = 0; at < size; at += PIECE) {
+		uint32_t count = size - at < PIECE ? size - at : PIECE;
+		uint32_t more = size - at < PIECE + LOOK_AHEAD ? size - at : PIECE + LOOK_AHEAD;
+		int error;
+
+		memset(piece, 0, PIECE + LOOK_AHEAD);
+		error = elf_file_read_code(f, start + at, piece, more);
+		if (error)
+			return error;
+		for (uint32_t i = 0; i < count; i++)
+			if ((piece[i] == 0x55 || piece[i] == 0x5d) && at + i >= s->done)
+				look_at(s, at + i, piece + i);
+	}
+	return 0;
+}
+
+static int add_stretch(
+	struct elf_file *f, struct table_builder *b, uint64_t start, uint32_t size, uint8_t *piece)
+{
+	struct stretch s = {.rows = b};
+	int error;
+
+	builder_begin(b, start, size);
+	builder_row(b, 0, &in_frame);
+	error = look_through(f, &s, start, size, piece);
+	if (error || s.prologues < size / BYTES_FOR_PROLOGUE)
+		builder_drop(b);
+	else
+		builder_end(b);
+	return error;
+}
+
+/* The stretches between functions within one section. Functions are added behind those gone
+ * through. */
+static int add_stretches(
+	struct elf_file *f, struct table_builder *b, uint64_t start, uint64_t end, uint8_t *piece)
+{
+	size_t count = b->functions.count;
+	uint64_t at = start;
+	int error = 0;
+
+	for (size_t i = 0; !error && i <= count; i++) {
+		uint64_t next = i < count ? b->functions.items[i].start : end;
+
+		if (next > end)
+			next = end;
+		if (next > at && next - at >= STRETCH_MIN && next - at <= STRETCH_MAX)
+			error = add_stretch(f, b, at, (uint32_t)(next - at), piece);
+		if (i < count && b->functions.items[i].start + b->functions.items[i].size > at)
+			at = b->functions.items[i].start + b->functions.items[i].size;
+	}
+	return error;
+}
+
+static int add_frame_pointers(struct elf_file *f, struct table_builder *b)
+{
+	uint8_t *piece = malloc(PIECE + LOOK_AHEAD);
+	uint64_t start, end;
+	int error = piece ? 0 : -ENOMEM;
+
+	/* By sections, as segments may hold hundreds of megabytes of data beside the code. */
+	for (size_t i = 0; !error && elf_file_code_section(f, i, &start, &end); i++) {
+		builder_sort(b);
+		error = add_stretches(f, b, start, end, piece);
+	}
+	free(piece);
+	return error;
+}
+
+int uncovered_add(struct elf_file *f, struct table_builder *b)
+{
+	int error;
+
+	add_entry_point(f, b);
+	if (elf_file_machine(f) != EM_X86_64)
+		return 0;
+	add_stubs(f, b);
+	error = add_frame_pointers(f, b);
+	return error ? error_errno(error, "cannot read the code of a file") : 0;
+}

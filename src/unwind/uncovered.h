@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code that a file has no unwind information for, and that can be unwound all the same:
+ *
+ *	the entry point         nobody calls it: it ends a stack (the dynamic linker of glibc, musl)
+ *	stubs for calls         .plt and its like, which lld writes without information
+ *	frame pointers          wide stretches in which functions begin by `push %rbp; mov
+ *%rsp,%rbp` as often as only code with frame pointers does (Chromium, Node, the Go parts of
+ *programs)
+ *
+ * Of the last kind is known what every such function does. One that does nothing of it (a leaf
+ *without a frame) looks as if it were its caller, and that one's caller is missing, as with any
+ *walk by frame pointers.
+ *
+ * What the file does say always holds.
+ */
+#pragma once
+
+#include "elf/elf_file.h"
+#include "unwind/table.h"
+
+/* To be called when all that the file says has been added: 0 or -errno. */
+int uncovered_add(struct elf_file *f, struct table_builder *b);

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Code without unwind information: the compiler is run twice over one source, with and without it,
+ * and the rules that were found in the code itself are compared with those that the compiler gave.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf/elf_file.h"
+#include "tap.h"
+#include "unwind/cfi.h"
+
+#define CODE 0x100000ull
+
+static char folder[] = "/tmp/unwind-uncovered-test-XXXXXX";
+
+struct table {
+	uint32_t *words;
+	uint64_t text_start;
+	uint64_t text_end;
+	uint64_t plt_start;
+	uint64_t plt_end;
+};
+
+static void write_source(void)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/source.c", folder);
+	file = fopen(path, "we");
+	if (!file)
+		return;
+	fprintf(file, "int outside(int);\n");
+	for (int i = 0; i < 300; i++)
+		fprintf(file,
+			"int f%d(int *a, int b) { int s = %d; for (int i = 0; i < b; i++) { switch "
+			"(a[i] %% 7) { "
+			"case 1: s += a[i] * b; break; case 2: s ^= f%d(a + i, b / 2); break; case "
+			"3: "
+			"return outside(s); default: s -= i; } } return s; }\n",
+			i, i, i ? i - 1 : 0);
+	fclose(file);
+}
+
+static bool compile(const char *name, const char *flags)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		"cc -O2 -fPIC -fcf-protection=none -shared -nostdlib -Wl,-z,lazy -Wl,-Ttext=0x%llx "
+		"%s -o %s/%s "
+		"%s/source.c 2>/dev/null",
+		CODE, flags, folder, name, folder);
+	return !system(command);
+}
+
+static bool open_table(const char *name, struct table *ret)
+{
+	char path[256];
+	struct elf_file *f;
+	bool good;
+
+	*ret = (struct table){0};
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (elf_file_open(&f, path))
+		return false;
+	good = !unwind_build(f, &ret->words, NULL);
+	(void)elf_file_section_range(f, ".text", &ret->text_start, &ret->text_end);
+	(void)elf_file_section_range(f, ".plt", &ret->plt_start, &ret->plt_end);
+	elf_file_close(f);
+	return good;
+}
+
+static struct walk_rule rule_at(const struct table *t, uint64_t vaddr)
+{
+	const struct walk_table_header *h = (const struct walk_table_header *)t->words;
+	uint64_t page = (vaddr >> WALK_PAGE_SHIFT) - h->first_page;
+	uint32_t i;
+
+	if (page >= h->page_count)
+		return (struct walk_rule){0};
+	for (i = t->words[h->pages_at + page]; i < t->words[h->pages_at + page + 1]; i++)
+		if (t->words[h->rows_at + i] % WALK_PAGE_BYTES > vaddr % WALK_PAGE_BYTES)
+			break;
+	if (!i)
+		return (struct walk_rule){0};
+	return ((const struct walk_rule *)(t->words + h->rules_at))[t->words[h->rows_at + i - 1] >>
+								    WALK_PAGE_SHIFT];
+}
+
+static unsigned int differences(
+	const struct table *a, const struct table *b, uint64_t start, uint64_t end)
+{
+	unsigned int count = 0;
+
+	for (uint64_t vaddr = start; vaddr < end; vaddr++) {
+		struct walk_rule x = rule_at(a, vaddr), y = rule_at(b, vaddr);
+
+		count += memcmp(&x, &y, sizeof(x)) != 0;
+	}
+	return count;
+}
+
+/*
+ * Where the frame pointer was popped the compiler still calls it saved, which comes to the same.
+ * The padding behind a return, which is never run, has the return's rule there.
+ */
+static void code_with_frame_pointers_needs_no_information(void)
+{
+	struct table with, without;
+	unsigned int different = 0, size;
+
+	CHECK(open_table("with.so", &with));
+	CHECK(open_table("without.so", &without));
+	CHECK(with.text_start == without.text_start && with.text_end == without.text_end);
+	for (uint64_t vaddr = with.text_start; vaddr < with.text_end; vaddr++) {
+		struct walk_rule x = rule_at(&with, vaddr), y = rule_at(&without, vaddr);
+
+		different += x.cfa != y.cfa || x.cfa_offset != y.cfa_offset ||
+			     x.ra_offset != y.ra_offset;
+	}
+	size = (unsigned int)(with.text_end - with.text_start);
+	printf("# %u of %u addresses differ\n", different, size);
+	CHECK(size > 20000);
+	CHECK(different * 50 < size);
+	free(with.words);
+	free(without.words);
+}
+
+static void code_without_frame_pointers_is_left_alone(void)
+{
+	struct table t;
+
+	CHECK(!open_table("neither.so", &t) ||
+		rule_at(&t, (t.text_start + t.text_end) / 2).cfa == WALK_CFA_NONE);
+	free(t.words);
+}
+
+/* The linker gives its stubs information, or not. */
+static void stubs_need_no_information(void)
+{
+	struct table with, without;
+
+	CHECK(open_table("with.so", &with));
+	CHECK(open_table("bare-stubs.so", &without));
+	CHECK(with.plt_start && with.plt_start == without.plt_start &&
+		with.plt_end == without.plt_end);
+	CHECK(rule_at(&with, with.plt_end - 1).cfa == WALK_CFA_PLT);
+	CHECK(differences(&with, &without, with.plt_start, with.plt_end) == 0);
+	free(with.words);
+	free(without.words);
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(folder))
+		return 1;
+	write_source();
+	if (!compile("with.so", "-fno-omit-frame-pointer") ||
+		!compile("without.so", "-fno-omit-frame-pointer -fno-asynchronous-unwind-tables") ||
+		!compile("neither.so", "-fomit-frame-pointer -fno-asynchronous-unwind-tables") ||
+		!compile("bare-stubs.so",
+			"-fno-omit-frame-pointer -Wl,--no-ld-generated-unwind-info")) {
+		printf("1..0 # SKIP no compiler that makes such libraries\n");
+	} else {
+		RUN(code_with_frame_pointers_needs_no_information);
+		RUN(code_without_frame_pointers_is_left_alone);
+		RUN(stubs_need_no_information);
+		tap_end();
+	}
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command) || tap_failed;
+}
