@@ -10,7 +10,7 @@
 #	make SAN=1 ...             with address and undefined-behaviour sanitizers, in build/san
 #	make PORTABLE=1 ...        libbpf, libelf and their like linked in, for machines without them
 #	make WERROR=1 ...          a warning is an error
-#	make BPF=0 ...             without the CPU side, for machines without clang, bpftool or libbpf
+#	make BPF=0 ...             without CPU samples, for machines without clang, bpftool or libbpf
 #	make V=1 ...               show every command
 
 VERSION := 0.1.0
@@ -55,14 +55,14 @@ BPF_MACHINE := $(patsubst aarch64,arm64,$(patsubst x86_64,x86,$(MACHINE)))
 BPFFLAGS := -target bpf -mcpu=v2 -g -O2 -Wall $(if $(filter 1,$(WERROR)),-Werror) -Wno-missing-declarations -Isrc \
 	-D__TARGET_ARCH_$(BPF_MACHINE) $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu))
 
-# The CPU side needs clang, bpftool and libbpf. A build without one of them has a stub in its place, which
-# says so (make BPF=0 builds that).
+# BPF programs need clang, bpftool and libbpf. A build without one of them has a stub in their place, which
+# says so (make BPF=0 builds that); launches have stacks all the same, walked in the program.
 ifeq ($(origin BPF),undefined)
 BPF := $(if $(and $(shell command -v $(firstword $(CLANG))),$(shell command -v $(firstword $(BPFTOOL))),$(shell \
 	$(CC) -E -include bpf/libbpf.h -x c -o /dev/null /dev/null 2>/dev/null && echo 1)),1,0)
 endif
 ifneq ($(BPF),1)
-$(info this build cannot record CPU stacks (BPF=0, or clang, bpftool or libbpf is missing))
+$(info this build cannot take CPU samples (BPF=0, or clang, bpftool or libbpf is missing))
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 

@@ -9,8 +9,7 @@
 static int not_built(void)
 {
 	return error_set(-ENOTSUP,
-		"this xpuprof was built without clang, bpftool or libbpf, and cannot "
-		"record CPU stacks");
+		"this xpuprof was built without clang, bpftool or libbpf, and has no BPF programs");
 }
 
 int programs_open(struct programs **ret, const struct capture_options *options,

@@ -11,8 +11,8 @@
  * on a stack whose end is not known the kernel is asked for every word.
  *
  * A number is never used for another chain, nor for the same addresses once other code was mapped there: a chain
- * belongs to a code_epoch, and the recorder has the moment at which that ended, so that a launch we told
- * of by number after it, before we heard of it, goes without a stack.
+ * belongs to a code_epoch, and the recorder has the moment at which that ended, and by which list of mappings a stack
+ * was walked. So what we tell after such a change, before we hear of it, is cut off where the code was another.
  *
  * Called from any thread of the program: no locks to wait for, no allocation, and no system call but those that are
  * told here and in own_stack.h.

@@ -53,4 +53,20 @@ for source in inprocess bpf; do
 		"$source: and all launches have their stack"
 done
 
+# Where BPF may not be used the library alone knows of new code. What it tells around the moments in which libraries take
+# each other's place ends in front of them.
+if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$target"; then
+	mkdir drop && chown nobody drop && chmod 755 .
+	run env HOME="$PWD/drop" setpriv --reuid=nobody --regid=nogroup --clear-groups timeout 60 "$build/xpuprof" \
+		record -q --gpu-only -o drop/p.xpu -- "$target" reload 8
+	folded=$(xpuprof export --to folded --view gpu -o - drop/p.xpu)
+	has "$out" "the same addresses" "without rights: libraries come and go at the same addresses"
+	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c -e 'plugin_a;.*axpy' -e 'plugin_b;.*scale')" 2 \
+		"without rights: launches are told under the one that made them"
+	is "$(printf '%s\n' "$folded" | grep -c -e 'plugin_a;.*scale' -e 'plugin_b;.*axpy')" 0 \
+		"without rights: and never mixed up"
+else
+	skip "libraries that come and go, without rights" "needs root, and a build that nobody may read"
+fi
+
 done_testing

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/* The library knows at once when code is loaded, from the C library's own count. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "inject/loads.h"
+#include "tap.h"
+
+/* Of libraries that this program has not got, in their order: NULL when there are none left. */
+static void *load_another(void)
+{
+	static const char *const names[] = {"libm.so.6", "libresolv.so.2", "libnsl.so.1", "libutil.so.1",
+		"libanl.so.1", "libthread_db.so.1", "libBrokenLocale.so.1", "libnss_files.so.2",
+		"libnss_dns.so.2", "libnss_compat.so.2", "libmvec.so.1", "libcrypt.so.1"};
+	static size_t next;
+
+	while (next < sizeof(names) / sizeof(names[0])) {
+		const char *name = names[next++];
+		void *handle;
+
+		if (dlopen(name, RTLD_LAZY | RTLD_NOLOAD))
+			continue;
+		handle = dlopen(name, RTLD_LAZY);
+		if (handle)
+			return handle;
+	}
+	return NULL;
+}
+
+static void what_our_thread_is_told_counts_until_the_counter_is_found(void)
+{
+	uint64_t before = loads_ask();
+
+	CHECK(before > 0 && loads_now() == before);
+	CHECK(load_another() != NULL);
+	CHECK(loads_now() == before);
+	CHECK(loads_ask() > before);
+	CHECK(loads_now() == loads_ask());
+}
+
+static void a_library_that_is_loaded_counts_at_once(void)
+{
+	uint64_t before = loads_now();
+
+	CHECK(load_another() != NULL);
+	CHECK(loads_now() > before);
+	CHECK(loads_now() == loads_ask());
+}
+
+static void one_that_takes_the_place_of_another_counts_as_well(void)
+{
+	void *handle = load_another();
+	uint64_t before = loads_now();
+
+	CHECK(handle && !dlclose(handle));
+	CHECK(loads_now() == before);
+	CHECK(load_another() != NULL);
+	CHECK(loads_now() > before);
+	CHECK(loads_now() == loads_ask());
+}
+
+int main(void)
+{
+	RUN(what_our_thread_is_told_counts_until_the_counter_is_found);
+	RUN(a_library_that_is_loaded_counts_at_once);
+	RUN(one_that_takes_the_place_of_another_counts_as_well);
+	return tap_end();
+}
