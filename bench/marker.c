@@ -22,7 +22,7 @@
 #include "capture/capture.h"
 
 #define ROUNDS 41
-#define HITS   2000 /* in a round */
+#define HITS   500 /* in a round: less than a turn of the scheduler */
 
 typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
 

@@ -11,7 +11,7 @@ import time
 
 LEVELS = 20
 ROUNDS = 41
-HITS = 500
+HITS = 100
 
 marker = getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])
 marker.argtypes = [ctypes.c_uint64] * 3
