@@ -31,7 +31,7 @@ ALLOWED = [
     ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
     ("a page of the stack is just being made", UNREADABLE, r"[^;]+;asm_exc_page_fault_\[k\].*"),
     ("the start files of the C library and the compiler (crti.o, crtbegin.o) have no unwind information", NO_RULE,
-     r"(_init|_fini|__do_global_dtors_aux|frame_dummy|(de)?register_tm_clones)(;.*)?|[^;]+\+0x\w+(;\w[\w.]*_\[k\])*"),
+     r"(_init|_fini|__do_global_dtors_aux|frame_dummy|(de)?register_tm_clones)(;.*)?|[^;]+\+0x\w+(;__cxa_finalize.*|(;\w[\w.]*_\[k\])*)"),
     ("OpenSSL's library starts with assembler code", NO_RULE, r"libcrypto\.so\S*\+0x\w+;.*"),
     ("the dynamic linker's way into a function that is called for the first time keeps its caller's frame in rbx, "
      "which a walk does not follow", UNUSUAL, r"_dl_runtime_resolve_\w+(;.*)?"),
