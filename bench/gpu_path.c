@@ -21,6 +21,7 @@
 #include "inject/library.h"
 #include "inject/marker.h"
 #include "inject/stacks.h"
+#include "fake_python.h"
 #include "inprocess.h"
 
 #define RUNS	21
@@ -69,56 +70,10 @@ static __attribute__((noinline)) void launch(void)
 
 /* ---- Python ---- */
 
-struct python_frame {
-	const void *code;
-	struct python_frame *previous;
-	uint64_t unused[5];
-	const void *at;
-	uint16_t stack_top;
-	uint8_t return_offset[4];
-	uint8_t owner;
-	uint8_t pad;
-};
-
-#define ENTRY 3 /* owner of a frame that is a loop's, on the machine's stack */
-
-static struct {
-	struct python_frame *frame;
-} python_thread;
-static struct {
-	uint32_t is_initialized;
-	pthread_key_t key;
-} python_key;
-
-static const struct walk_python python = {
-	.layout = WALK_PYTHON_CURRENT,
-	.version = 0x030d,
-	.frame_size = sizeof(struct python_frame),
-	.frame_code = offsetof(struct python_frame, code),
-	.frame_at = offsetof(struct python_frame, at),
-	.frame_at_size = 8,
-	.frame_previous = offsetof(struct python_frame, previous),
-	.frame_owner = offsetof(struct python_frame, owner),
-	.owner_entry = ENTRY,
-};
-
-static void begin_python(void)
-{
-	struct wire_space *list = ring_space(&library.ring);
-
-	python_key.is_initialized = 1;
-	if (pthread_key_create(&python_key.key, NULL) ||
-		pthread_setspecific(python_key.key, &python_thread))
-		exit(1);
-	list->python = python;
-	list->python.runtime = list->python.tss_address = (uintptr_t)&python_key;
-	inprocess_tell(&in);
-}
-
 static __attribute__((noinline)) void call_from_python(int depth, void (*call)(void))
 {
 	static const uint64_t code[32];
-	struct python_frame entry = {.owner = ENTRY, .previous = python_thread.frame},
+	struct python_frame entry = {.owner = PYTHON_ENTRY, .previous = python_thread.frame},
 			    frame = {.code = code, .at = code, .previous = &entry};
 
 	python_thread.frame = &frame;
@@ -376,7 +331,8 @@ int main(void)
 	measure_launches("launch: the same and stack of 30 frames instead", 24);
 	measure_walks("30 frames", call_from, 24);
 	measure_walks("100 frames", call_from, 94);
-	begin_python();
+	if (!begin_python(&in))
+		exit(1);
 	measure_walks("20 native and 20 Python frames", call_from_python, 14);
 	return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "inject/library.h"
 #include "inject/own_stack.h"
+#include "inject/repeat.h"
 #include "inject/space.h"
 #include "inject/unwind.h"
 
@@ -44,21 +45,28 @@ struct chain_kind {
 struct chain {
 	struct chain_kind kind;
 	uint64_t told; /* enum told */
-	uint64_t words[];
+	uint64_t words[]; /* its frames, and then its struct repeat */
 };
 
 #define CHAIN_WORDS (sizeof(struct chain) / sizeof(uint64_t))
+
+/* Which chains came after a chain, in the same thread, the latest first; 0: none. */
+#define SUCCESSORS 2
 
 struct store {
 	uint64_t arena[ARENA_WORDS];
 	uint32_t index[INDEX_SLOTS];  /* numbers */
 	uint32_t places[WIRE_STACKS]; /* number - 1 -> word in the arena */
+	uint32_t successors[WIRE_STACKS + 1][SUCCESSORS];
 	uint32_t adding;              /* a thread is adding */
 	uint32_t count;
 	uint32_t used; /* words of the arena */
 };
 
 static struct store *store;
+
+/* The number of this thread's latest chain; 0: none. */
+static __thread uint32_t latest;
 
 int stacks_init(void)
 {
@@ -106,9 +114,9 @@ static struct chain_kind kind_of(const struct unwound *u, uint32_t epoch)
 		.hash = hash_words(epoch, u->words, unwound_words(u)),
 		.epoch = epoch,
 		.user_depth = (uint16_t)u->user_depth,
-		.python_depth = (uint16_t)u->python_depth,
+		.python_depth = (uint16_t)u->python.depth,
 		.walk_end = (uint8_t)u->walk_end,
-		.python_incomplete = u->python_incomplete,
+		.python_incomplete = !u->python.complete,
 	};
 }
 
@@ -126,7 +134,7 @@ static size_t arena_words(const struct unwound *u)
 
 static uint32_t add_chain(size_t slot, const struct chain_kind *kind, const struct unwound *u)
 {
-	size_t words = CHAIN_WORDS + unwound_words(u);
+	size_t words = CHAIN_WORDS + unwound_words(u) + repeat_words(u);
 	uint32_t number = store->count + 1;
 	struct chain *c = (struct chain *)&store->arena[store->used];
 
@@ -134,6 +142,7 @@ static uint32_t add_chain(size_t slot, const struct chain_kind *kind, const stru
 		return 0;
 	c->kind = *kind;
 	memcpy(c->words, u->words, unwound_words(u) * sizeof(u->words[0]));
+	repeat_note((struct repeat *)&c->words[unwound_words(u)], u);
 	store->places[number - 1] = store->used;
 	store->used += (uint32_t)words;
 	store->count = number;
@@ -162,6 +171,49 @@ static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *
 		number = add_chain(slot, kind, u);
 	__atomic_store_n(&store->adding, 0, __ATOMIC_RELEASE);
 	return number;
+}
+
+/* ---- chains that come again ---- */
+
+/*
+ * Programs launch in loops: what came after a chain the last times is likely to come after it again. Such a guess
+ * is then compared word by word.
+ */
+static bool is_again(uint32_t number, uintptr_t end, uint32_t epoch, const struct unwound *u)
+{
+	const struct chain *c = chain_of(number);
+	const struct chain_kind *k = &c->kind;
+	const uint64_t *noted = &c->words[k->user_depth + 2 * k->python_depth];
+
+	return k->epoch == epoch && __atomic_load_n(&c->told, __ATOMIC_ACQUIRE) == TOLD &&
+	       repeat_matches((const struct repeat *)noted, c->words, k->python_depth, u, end);
+}
+
+/* The number of the chain, if it is among the guesses, else 0. */
+static uint32_t recall(uintptr_t end, uint32_t epoch, const struct unwound *u)
+{
+	uint32_t *guesses = store->successors[latest];
+
+	for (int i = 0; end && i < SUCCESSORS; i++) {
+		uint32_t number = __atomic_load_n(&guesses[i], __ATOMIC_ACQUIRE);
+
+		if (number && is_again(number, end, epoch, u))
+			return number;
+	}
+	return 0;
+}
+
+/* Makes it the next guess after the latest chain. */
+static void remember(uint32_t number)
+{
+	uint32_t *guesses = store->successors[latest];
+	uint32_t first = __atomic_load_n(&guesses[0], __ATOMIC_RELAXED);
+
+	if (first != number) {
+		__atomic_store_n(&guesses[1], first, __ATOMIC_RELEASE);
+		__atomic_store_n(&guesses[0], number, __ATOMIC_RELEASE);
+	}
+	latest = number;
 }
 
 /* ---- telling ---- */
@@ -226,28 +278,43 @@ static bool tell_by_number(
 	const struct chain_kind *kind, const struct unwound *u, struct wire_launch *launch)
 {
 	launch->stack = find_chain(kind, u);
-	return launch->stack && tell_chain(chain_of(launch->stack), u, launch) &&
-	       ring_put(&library.ring, launch);
+	if (!launch->stack || !tell_chain(chain_of(launch->stack), u, launch))
+		return false;
+	remember(launch->stack);
+	return ring_put(&library.ring, launch);
+}
+
+/* Walks the stack, and tells the launch with it. */
+static bool tell_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unwound *u,
+	struct wire_launch *launch)
+{
+	struct chain_kind kind;
+
+	unwind_stack(u, end);
+	if (!is_good_enough(u))
+		return false;
+	if (!library.marker && (doubtful || u->walk_end == WALK_NO_MAPPING))
+		space_met_unknown();
+	kind = kind_of(u, epoch);
+	if (!doubtful && tell_by_number(&kind, u, launch))
+		return true;
+	return !library.marker && tell_alone(&kind, u, launch, doubtful);
 }
 
 bool stacks_tell(const void *frame, struct wire_launch *launch)
 {
 	uintptr_t end = own_stack_end((uintptr_t)frame);
 	bool doubtful = space_is_doubtful();
-	struct chain_kind kind;
 	struct unwound u;
 	uint32_t epoch;
 
 	if (library.marker && (!end || !__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE)))
 		return false;
 	epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
-	unwind_stack((uintptr_t)frame, end, &u);
-	if (!is_good_enough(&u))
-		return false;
-	if (!library.marker && (doubtful || u.walk_end == WALK_NO_MAPPING))
-		space_met_unknown();
-	kind = kind_of(&u, epoch);
-	if (!doubtful && tell_by_number(&kind, &u, launch))
-		return true;
-	return !library.marker && tell_alone(&kind, &u, launch, doubtful);
+	unwind_begin(&u, (uintptr_t)frame);
+	launch->stack = doubtful ? 0 : recall(end, epoch, &u);
+	if (!launch->stack)
+		return tell_walked(end, epoch, doubtful, &u, launch);
+	remember(launch->stack);
+	return ring_put(&library.ring, launch);
 }

@@ -17,7 +17,8 @@
  * 1 to 63; 0: nothing is here.
  *
  * Python's frames are walked first: where their evaluation loops are on the stack marks the native frames that
- * run Python code.
+ * run Python code. Which reads of the interpreter's memory are safe, and why, says walk/python_walk.h; each of them here
+ * follows a pointer that is held alive in the same way.
  */
 #include "inject/unwind.h"
 
@@ -48,11 +49,14 @@
 
 _Static_assert(SPACE_RULE_SLOTS == 1u << (ADDRESS_BITS - SLOT_SHIFT), "the rest of the key is the slot");
 
+#define NO_SLOT UINT64_MAX
+
 /* The walk, and what it may read. */
 struct home {
 	struct walk walk; /* first: the walker knows this part only */
 	const struct space_copy *copy;
-	const struct walk_python_stack *python;
+	struct unwound *out;
+	uint64_t fp_slot; /* where the frame pointer was read, or NO_SLOT */
 	uint32_t loop; /* the next one of Python's entries */
 	uint32_t turn; /* as in rules */
 	uintptr_t start, end; /* of the stack; end 0: not known */
@@ -231,52 +235,191 @@ static bool find_rule(struct home *h, struct walk_rule *ret)
 	return true;
 }
 
-/* ---- the walks ---- */
-
-/* A thread that runs no Python has all of its frames. */
-static void walk_python_frames(const struct walk_python *p, struct walk_python_stack *s)
+static inline const struct space_copy *readable_copy(void)
 {
-	s->depth = s->entry_count = 0;
-	s->complete = 1;
-	if (p->layout == WALK_PYTHON_NONE || !walk_python_begin(s, p)) {
-		s->complete = 1;
+	return &space->copies[__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE) & 1];
+}
+
+/* ---- what a walk reads (repeat.h) ---- */
+
+static inline uint16_t slot_at(struct home *h, uint64_t address)
+{
+	uint64_t offset = address - h->out->frame;
+
+	if (offset % 8 || offset / 8 >= UINT16_MAX)
+		h->out->repeatable = false;
+	return (uint16_t)(offset / 8);
+}
+
+/* A frame is found by this frame pointer. */
+static inline void note_base(struct home *h, uint64_t fp)
+{
+	struct unwound *out = h->out;
+	uint32_t n = out->base_count;
+
+	if (h->fp_slot == NO_SLOT || n == UNWOUND_BASES) {
+		out->repeatable = false;
 		return;
 	}
-	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(s, p); i++)
+	out->base_slots[n] = slot_at(h, h->fp_slot);
+	out->bases[n] = fp - out->frame;
+	out->base_count = n + 1;
+}
+
+/* Before a step by this rule, of any kind. */
+static void note_rule(struct home *h, const struct walk_rule *rule)
+{
+	bool by_fp = rule->cfa == WALK_CFA_FP || rule->fp == WALK_SAVED_FP;
+
+	if (rule->cfa != WALK_CFA_SP && rule->cfa != WALK_CFA_FP && rule->cfa != WALK_CFA_END)
+		h->out->repeatable = false;
+	if (rule->cfa != WALK_CFA_END && rule->ra != WALK_SAVED_CFA)
+		h->out->repeatable = false;
+	if (by_fp)
+		note_base(h, h->walk.fp);
+	if (rule->fp == WALK_SAVED_FP)
+		h->fp_slot = h->walk.fp + (int64_t)rule->fp_offset;
+	else if (rule->fp == WALK_SAVED_UNKNOWN)
+		h->fp_slot = NO_SLOT;
+}
+
+/* After it: where the caller's address and frame pointer came from. */
+static void note_step(struct home *h, const struct walk_rule *rule, uint32_t depth)
+{
+	if (depth < WALK_FRAMES_MAX)
+		h->out->slots[depth] = slot_at(h, h->walk.sp + (int64_t)rule->ra_offset);
+	if (rule->fp == WALK_SAVED_CFA)
+		h->fp_slot = h->walk.sp + (int64_t)rule->fp_offset;
+}
+
+/* ---- the walks ---- */
+
+static void walk_python_frames(struct unwound *u, const struct walk_python *p)
+{
+	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(&u->python, p); i++)
 		;
+	u->python_walked = true;
+}
+
+/* A thread that runs no Python has all of its frames. Before 3.12 they are walked at once: only later ones are
+ * recognized as they are. */
+void unwind_begin(struct unwound *ret, uintptr_t frame)
+{
+	const struct walk_python *p = &readable_copy()->python;
+
+	ret->frame = frame;
+	ret->python_walked = p->layout == WALK_PYTHON_NONE || !walk_python_begin(&ret->python, p);
+	if (ret->python_walked) {
+		ret->python.depth = ret->python.entry_count = 0;
+		ret->python.complete = 1;
+	} else if (p->layout < WALK_PYTHON_CSTACK) {
+		walk_python_frames(ret, p);
+	}
+}
+
+static inline uint64_t load(uint64_t address)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)(uintptr_t)address, sizeof(word));
+	return word;
+}
+
+static inline bool is_entry(const struct walk_python *p, uint64_t frame)
+{
+	return *(const uint8_t *)(uintptr_t)(frame + p->frame_owner) >= p->owner_entry;
+}
+
+/* Whether the interpreter's frame there would be walked as `f`. */
+static inline bool is_python_frame(const struct walk_python *p, uint64_t frame, const struct walk_python_frame *f)
+{
+	uint64_t code = f->code & WALK_PYTHON_ADDRESS, check[4];
+
+	if (!is_pointer(frame) || is_entry(p, frame) ||
+		(load(frame + p->frame_code) & WALK_PYTHON_ADDRESS & ~7ull) != code ||
+		(load(frame + p->frame_at) & WALK_PYTHON_ADDRESS) != (f->at & WALK_PYTHON_ADDRESS) ||
+		!is_pointer(code))
+		return false;
+	memcpy(check, (const void *)(uintptr_t)(code + p->code_check), sizeof(check));
+	return walk_python_check(check) == f->code >> 48;
+}
+
+/* The frames from 3.12 on: each group is followed by the frame of its loop, on this stack. */
+static bool follow_python(const struct unwound *u, const struct walk_python *p,
+	const struct walk_python_frame *frames, uint32_t depth, const uint64_t *entries, uint32_t entry_count)
+{
+	uint64_t frame = u->python.frame;
+	uint32_t entry = 0;
+
+	for (uint32_t i = 0; i < depth; i++) {
+		if (!is_python_frame(p, frame, &frames[i]))
+			return false;
+		frame = load(frame + p->frame_previous);
+		if (!(frames[i].at & WALK_PYTHON_LAST))
+			continue;
+		if (entry == entry_count || frame != u->frame + entries[entry++] || !is_entry(p, frame))
+			return false;
+		frame = load(frame + p->frame_previous);
+	}
+	return !frame && entry == entry_count;
+}
+
+bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
+	const uint64_t *entries, uint32_t entry_count)
+{
+	const struct walk_python_stack *s = &u->python;
+
+	if (!u->python_walked)
+		return follow_python(u, &readable_copy()->python, frames, depth, entries, entry_count);
+	if (s->depth != depth || s->entry_count != entry_count || !s->complete)
+		return false;
+	for (uint32_t i = 0; i < entry_count; i++)
+		if (s->entries[i] != u->frame + entries[i])
+			return false;
+	return !memcmp(s->frames, frames, depth * sizeof(*frames));
 }
 
 /* 0 is below every stack: no frame has it. */
 static inline void next_loop(struct home *h)
 {
-	h->walk.entry = h->loop < h->python->entry_count ? h->python->entries[h->loop++] : 0;
+	const struct walk_python_stack *python = &h->out->python;
+
+	h->walk.entry = h->loop < python->entry_count ? python->entries[h->loop++] : 0;
 }
 
-/* One step, whatever the rule. */
-static __attribute__((noinline)) bool step(struct home *h, uint64_t *ret_frame)
+/* One step from the frame at `depth`, whatever the rule. */
+static __attribute__((noinline)) bool step(struct home *h, uint32_t depth)
 {
+	uint64_t *ret_frame = &h->out->words[depth];
 	struct walk_rule rule;
-	bool go_on;
+	bool go_on = false;
 
 	*ret_frame = walk_frame(&h->walk);
-	go_on = find_rule(h, &rule) && walk_step_by(&h->walk, &rule, ret_frame);
+	if (find_rule(h, &rule)) {
+		note_rule(h, &rule);
+		go_on = walk_step_by(&h->walk, &rule, ret_frame);
+	}
+	if (go_on)
+		note_step(h, &rule, depth + 1);
 	if (*ret_frame & WALK_FRAME_PYTHON)
 		next_loop(h);
 	return go_on;
 }
 
 /*
- * Steps by rules of the simple kind, to frames on this stack; how many. The walker does the same by every rule, but a step at a time through memory, which takes three times as long;
- * and what is checked here and fails, it says the reason of.
+ * Steps by rules of the simple kind, from the frame at `depth` to others on this stack; at which depth it is then. The
+ * walker does the same by every rule, but a step at a time through memory, which takes three times as long; and what
+ * is checked here and fails, it says the reason of.
  */
-static uint32_t simple_steps(struct home *h, uint64_t *frames, uint32_t room)
+static uint32_t simple_steps(struct home *h, uint32_t depth)
 {
+	struct unwound *out = h->out;
 	struct walk *w = &h->walk;
 	uint64_t pc = w->pc, sp = w->sp, fp = w->fp;
 	const uint64_t start = h->start, end = h->end;
-	uint32_t n = 0;
+	uint32_t n = depth;
 
-	while (n < room) {
+	while (n < WALK_FRAMES_MAX) {
 		uint64_t head, rule, cfa, saved;
 
 		rule = __atomic_load_n(slot_of(pc - 1, h->turn, &head), __ATOMIC_RELAXED);
@@ -286,21 +429,26 @@ static uint32_t simple_steps(struct home *h, uint64_t *frames, uint32_t room)
 		saved = rule >> SAVED_SHIFT & SAVED_MASK;
 		if (cfa <= sp || cfa > end || cfa - 8 * saved < start || !*(const uint64_t *)(cfa - 8))
 			break;
-		frames[n] = pc;
+		out->words[n] = pc;
 		if (w->entry - sp < cfa - sp) {
-			frames[n] |= WALK_FRAME_PYTHON;
+			out->words[n] |= WALK_FRAME_PYTHON;
 			next_loop(h);
 		}
-		n++;
-		if (saved)
-			fp = *(const uint64_t *)(cfa - 8 * saved);
+		if (++n < WALK_FRAMES_MAX)
+			out->slots[n] = slot_at(h, cfa - 8);
+		if (rule & RULE_FP)
+			note_base(h, fp);
+		if (saved) {
+			h->fp_slot = cfa - 8 * saved;
+			fp = *(const uint64_t *)h->fp_slot;
+		}
 		pc = *(const uint64_t *)(cfa - 8);
 		sp = cfa;
 	}
 	w->pc = pc;
 	w->sp = sp;
 	w->fp = fp;
-	if (n)
+	if (n > depth)
 		w->bx_slot = WALK_BX_LOST; /* simple rules say nothing of it */
 	return n;
 }
@@ -311,7 +459,7 @@ static bool may_be_simple(const struct home *h)
 	return h->end && !h->walk.exact && (h->walk.entry || !h->walk.loops[0].end);
 }
 
-static void walk_native_frames(struct home *h, struct unwound *ret)
+static void walk_native_frames(struct home *h)
 {
 	uint32_t depth = 0;
 	bool go_on = true;
@@ -320,12 +468,12 @@ static void walk_native_frames(struct home *h, struct unwound *ret)
 	h->walk.end = WALK_DEPTH;
 	while (go_on && depth < WALK_FRAMES_MAX) {
 		if (may_be_simple(h))
-			depth += simple_steps(h, ret->words + depth, WALK_FRAMES_MAX - depth);
+			depth = simple_steps(h, depth);
 		if (depth < WALK_FRAMES_MAX)
-			go_on = step(h, &ret->words[depth++]);
+			go_on = step(h, depth++);
 	}
-	ret->user_depth = depth;
-	ret->walk_end = h->walk.end;
+	h->out->user_depth = depth;
+	h->out->walk_end = h->walk.end;
 }
 
 /*
@@ -333,26 +481,29 @@ static void walk_native_frames(struct home *h, struct unwound *ret)
  *	frame + 8:  return address
  *	frame + 16: the caller's stack
  */
-void unwind_stack(uintptr_t frame, uintptr_t end, struct unwound *ret)
+void unwind_stack(struct unwound *ret, uintptr_t end)
 {
-	const uint64_t *slots = (const uint64_t *)frame;
+	const uint64_t *slots = (const uint64_t *)ret->frame;
 	uint32_t turn = __atomic_load_n(&space->turn, __ATOMIC_ACQUIRE);
-	struct walk_python_stack python;
 	struct home h = {.copy = &space->copies[turn & 1],
-		.start = frame,
+		.start = ret->frame,
 		.end = end,
 		.turn = 1 + turn % TURNS,
-		.python = &python,
-		.walk = {.pc = slots[1], .sp = frame + 16, .fp = slots[0]}};
+		.out = ret,
+		.fp_slot = ret->frame,
+		.walk = {.pc = slots[1], .sp = ret->frame + 16, .fp = slots[0]}};
 
-	walk_python_frames(&h.copy->python, &python);
-	if (python.depth)
+	if (!ret->python_walked)
+		walk_python_frames(ret, &h.copy->python);
+	ret->base_count = 0;
+	ret->repeatable = true;
+	ret->slots[0] = 1;
+	if (ret->python.depth)
 		memcpy(h.walk.loops, h.copy->python.loops, sizeof(h.walk.loops));
-	walk_native_frames(&h, ret);
+	walk_native_frames(&h);
 	ret->generation = h.copy->generation;
-	ret->python_depth = python.depth;
-	ret->python_incomplete = !python.complete;
-	memcpy(ret->words + ret->user_depth, python.frames, python.depth * sizeof(python.frames[0]));
+	memcpy(ret->words + ret->user_depth, ret->python.frames,
+		ret->python.depth * sizeof(ret->python.frames[0]));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was read comes before the second look */
 	if (__atomic_load_n(&space->turn, __ATOMIC_RELAXED) != turn)
 		ret->walk_end = WALK_STALE;

@@ -12,23 +12,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "walk/frame.h"
+#include "walk/python.h"
+
+#define UNWOUND_BASES 128
 
 struct unwound {
+	uintptr_t frame; /* where the walk began */
 	uint32_t user_depth;
-	uint32_t python_depth;
 	uint32_t walk_end; /* enum walk_end */
 	uint32_t generation; /* of the recorder's list of mappings */
-	bool python_incomplete;
+	uint32_t base_count;
+	bool repeatable; /* the words noted below are all that the native walk read */
+	bool python_walked; /* `python` has its frames; before, it stands at the innermost one */
+	struct walk_python_stack python;
 	/* The native frames, and behind them the Python ones in two words each. */
 	uint64_t words[WALK_FRAMES_MAX + 2 * WALK_PYTHON_FRAMES_MAX];
+	/* Where the address of each native frame was, counted in words from `frame`. */
+	uint16_t slots[WALK_FRAMES_MAX];
+	/* Frame pointers that frames were found by: where they were, and what, less `frame`. */
+	uint16_t base_slots[UNWOUND_BASES];
+	uint64_t bases[UNWOUND_BASES];
 };
 
 static inline uint32_t unwound_words(const struct unwound *u)
 {
-	return u->user_depth + 2 * u->python_depth;
+	return u->user_depth + 2 * u->python.depth;
 }
 
-/* The stack from the caller of the function with this frame (__builtin_frame_address) outwards, in the stack that ends
- * at `end` (0: it is not known where). */
-void unwind_stack(uintptr_t frame, uintptr_t end, struct unwound *ret);
+/* Begins with the caller of the function with this frame (__builtin_frame_address), outwards: finds the present
+ * thread's Python frames, if it has any. */
+void unwind_begin(struct unwound *ret, uintptr_t frame);
+/* Whether these are the thread's Python frames, and its loops are at `entries` (less the frame). */
+bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
+	const uint64_t *entries, uint32_t entry_count);
+/* Walks, in the stack that ends at `end` (0: it is not known where). */
+void unwind_stack(struct unwound *ret, uintptr_t end);

@@ -45,25 +45,6 @@
 
 #include "walk/python.h"
 
-/* What a walk found, and, below, where it stands. */
-struct walk_python_stack {
-	uint32_t depth;
-	uint32_t entry_count;
-	uint32_t complete; /* the chain was followed to its end */
-	struct walk_python_frame frames[WALK_PYTHON_FRAMES_MAX];
-	uint64_t entries[WALK_PYTHON_ENTRIES_MAX]; /* of each group's loop on the stack, innermost
-						      first */
-
-	uint32_t open;	 /* the latest frame's group has not ended */
-	uint64_t frame;	 /* the next one */
-	uint64_t mark;	 /* one that has been; to come upon it again is to go round in circles */
-	uint64_t cframe; /* the _PyCFrame of the group (3.11) */
-	uint64_t outer;	 /* in the innermost group, the _PyCFrame around it (3.11, 3.12); else 0 */
-	uint64_t outer_frame;		   /* and its frame */
-	uint64_t words[WALK_PYTHON_WORDS]; /* of the frame, from frame_first on */
-	uint64_t check[4];		   /* of its code object */
-};
-
 /* Frames, entry frames, and a few that are neither. */
 #define WALK_PYTHON_STEPS_MAX (WALK_PYTHON_FRAMES_MAX + WALK_PYTHON_ENTRIES_MAX + 8)
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "fake_python.h"
 #include "inprocess.h"
 #include "tap.h"
 
@@ -254,6 +255,81 @@ static void without_a_marker_it_is_read_by_the_kernel(void)
 	CHECK(is_told_as(t.words, t.stack.user_depth, &in_signal));
 }
 
+/* ---- stacks that come again ---- */
+
+static __attribute__((noinline)) void one_caller(struct moment *m)
+{
+	descend(3, m);
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void another_caller(struct moment *m)
+{
+	descend(3, m);
+	__asm__ volatile(" # not one_caller");
+}
+
+/* The same inner frames at the same places, under one function or the other. */
+static void what_comes_again_in_turn_is_told_apart(void)
+{
+	uint32_t numbers[2] = {0};
+	struct moment m = {0};
+	struct told t;
+
+	for (int n = 0; n < 20; n++) {
+		(n % 2 ? one_caller : another_caller)(&m);
+		t = take_told();
+		CHECK(m.told && (n < 2) == !!t.stack.type);
+		CHECK(n < 2 ? is_told_as(t.words, t.stack.user_depth, &m)
+			    : t.launch.stack == numbers[n % 2]);
+		numbers[n % 2] = t.launch.stack;
+	}
+	CHECK(numbers[0] != numbers[1]);
+}
+
+/* A Python function, called from a loop of its own, and the number of a launch in it. */
+static __attribute__((noinline)) uint32_t launch_from_python(
+	const void *code, const void *at, struct python_frame *outer)
+{
+	struct python_frame entry = {.owner = PYTHON_ENTRY, .previous = outer},
+			    frame = {.code = code, .at = at, .previous = &entry};
+	struct moment m = {0};
+
+	python_thread.frame = &frame;
+	launch(&m);
+	python_thread.frame = NULL;
+	return m.told ? take_told().launch.stack : 0;
+}
+
+static void python_frames_that_differ_are_other_stacks(void)
+{
+	static uint64_t codes[2][32];
+	struct python_frame entry = {.owner = PYTHON_ENTRY},
+			    caller = {.code = codes[1], .at = codes, .previous = &entry};
+	uint32_t numbers[6];
+
+	CHECK(begin_python(&in));
+	for (int round = 0; round < 3; round++) {
+		uint32_t again[] = {launch_from_python(codes[0], &codes[0][1], NULL),
+			launch_from_python(codes[0], &codes[0][2], NULL),
+			launch_from_python(codes[1], &codes[0][1], NULL),
+			launch_from_python(codes[0], &codes[0][1], &caller), 0, 0};
+
+		codes[0][0] = 1; /* another function was made at its address */
+		again[4] = launch_from_python(codes[0], &codes[0][1], NULL);
+		codes[0][0] = 0;
+		caller.at = &codes[1][3];
+		again[5] = launch_from_python(codes[0], &codes[0][1], &caller);
+		caller.at = codes;
+		if (!round)
+			memcpy(numbers, again, sizeof(numbers));
+		CHECK(!memcmp(numbers, again, sizeof(numbers)));
+	}
+	for (int i = 0; i < 6; i++)
+		for (int j = 0; j < i; j++)
+			CHECK(numbers[i] && numbers[i] != numbers[j]);
+}
+
 /* ---- threads ---- */
 
 static struct moment moments[THREADS][DEPTHS + 1]; /* by depth */
@@ -395,6 +471,8 @@ int main(void)
 	RUN(a_stack_without_frame_pointers_is_what_libgcc_says);
 	RUN(a_stack_is_told_once_and_then_named);
 	RUN(after_code_was_replaced_stacks_have_other_numbers);
+	RUN(what_comes_again_in_turn_is_told_apart);
+	RUN(python_frames_that_differ_are_other_stacks);
 	RUN(a_stack_for_which_there_was_no_room_is_told_the_next_time);
 	RUN(what_cannot_be_walked_is_left_to_the_marker);
 	RUN(without_a_marker_it_is_told_as_far_as_it_goes);
