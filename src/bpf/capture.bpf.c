@@ -480,6 +480,21 @@ static __always_inline void name_thread(struct stack_buffer *b, struct task_stru
 	b->record.launch.tid = reported_id(task, BPF_CORE_READ(task, pid));
 }
 
+/*
+ * Since Linux 6.13 (bpf_enable_priv_stack in kernel/bpf/verifier.c) a program of a uprobe has its stack in memory
+ * that belongs to the CPU. It can be preempted all the same, by a thread whose launch then uses the same memory:
+ * seen on 7.2 as a fault in the kernel. A program with a tail call in it keeps the kernel's stack, even if the call
+ * is never made.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, sizeof(uint32_t));
+} no_programs SEC(".maps");
+
+const volatile bool calls_another; /* false */
+
 /* The launch marker is being called: kernels with task storage. */
 SEC("uprobe")
 int on_launch(struct pt_regs *ctx)
@@ -488,6 +503,8 @@ int on_launch(struct pt_regs *ctx)
 	struct stack_buffer *b = bpf_task_storage_get(&thread_buffers, task, NULL, 0);
 	uint32_t pid;
 
+	if (calls_another)
+		bpf_tail_call(ctx, &no_programs, 0);
 	if (!b) {
 		pid = recorded_pid(task);
 		if (!pid)
