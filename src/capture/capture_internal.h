@@ -77,8 +77,9 @@ int capture_open_tables(struct capture *c);
 int capture_open_spaces(struct capture *c);
 /* Takes in which tables are ready, or are not any more. */
 int capture_take_tables(struct capture *c);
-/* Without programs: reads the process's mappings, unless that was done since this time. */
-int capture_look_again(struct capture *c, uint32_t pid, uint64_t time_ns);
+/* Without programs: reads the process's mappings, unless that was done since the latest drain began, and with it
+ * since all that is being taken in was told. */
+int capture_look_again(struct capture *c, uint32_t pid);
 /* Tells walkers what has changed since the last time. */
 int capture_publish(struct capture *c);
 /* A python_namer. */

@@ -217,11 +217,12 @@ static int look_at(struct capture *c, uint32_t pid, bool begins)
 	return error;
 }
 
-int capture_look_again(struct capture *c, uint32_t pid, uint64_t time_ns)
+int capture_look_again(struct capture *c, uint32_t pid)
 {
 	const struct process *process = processes_find(c->processes, pid);
+	bool seen = process && process->maps_read_ns >= c->drained_ns;
 
-	return c->programs || (process && process->maps_read_ns > time_ns) ? 0 : look_at(c, pid, false);
+	return c->programs || seen ? 0 : look_at(c, pid, false);
 }
 
 static int wait_for_tables(struct capture *c, const struct process *process)

@@ -172,7 +172,7 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 static int cut_unseen(struct capture *c, const struct gpu_stack *stack, struct raw_stack *raw)
 {
 	const struct process *process;
-	int error = stack->doubtful ? capture_look_again(c, stack->pid, stack->time_ns) : 0;
+	int error = stack->doubtful ? capture_look_again(c, stack->pid) : 0;
 
 	process = processes_find(c->processes, stack->pid);
 	for (uint32_t i = 0; !error && process && i < raw->user_depth; i++) {

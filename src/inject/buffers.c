@@ -136,6 +136,7 @@ void collector_sleep(uint64_t timeout_ns)
 
 	__atomic_store_n(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
 	if (!__atomic_load_n(&pool.completed, __ATOMIC_SEQ_CST) && !space_is_stale() &&
+		!__atomic_load_n(&library.news, __ATOMIC_SEQ_CST) &&
 		!__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) &&
 		!__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST))
 		futex_wait(wake, seen, timeout_ns);

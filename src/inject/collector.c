@@ -178,6 +178,8 @@ static bool work_on(void)
 	}
 	library.ring.control->echo =
 		__atomic_load_n(&library.ring.control->heartbeat, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&library.news, 0, __ATOMIC_SEQ_CST))
+		connection_hurry(&library.connection);
 	space_update();
 	space_watch();
 	own_stack_answer();

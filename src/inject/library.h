@@ -79,6 +79,7 @@ struct library {
 	struct cupti cupti;
 	struct cuda_driver driver;
 	int64_t clock_offset_ns;  /* subtract from CUPTI's times */
+	uint32_t news;		  /* changes: the recorder is to look at the ring soon */
 	uint32_t finish;	  /* changes: the process ends */
 	uint32_t finished;	  /* changes: futex, our thread is done */
 	pthread_mutex_t in_cupti; /* our thread holds it while it is inside CUPTI */

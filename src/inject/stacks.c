@@ -233,6 +233,13 @@ static struct wire_stack record_of(
 	};
 }
 
+/* The recorder reads the names of Python's functions in our memory: before they, or we, are gone. */
+static void call_for_names(const struct wire_stack *record)
+{
+	if (record->python_depth && !__atomic_exchange_n(&library.news, 1, __ATOMIC_SEQ_CST))
+		collector_wake();
+}
+
 /* Whether the chain's record is in the ring. */
 static bool tell_chain(struct chain *c, const struct unwound *u, const struct wire_launch *launch)
 {
@@ -250,6 +257,7 @@ static bool tell_chain(struct chain *c, const struct unwound *u, const struct wi
 	put = ring_put_long(&library.ring, &record, sizeof(record), u->words,
 		unwound_words(u) * sizeof(u->words[0]));
 	__atomic_store_n(&c->told, put ? TOLD : NOT_TOLD, __ATOMIC_RELEASE);
+	call_for_names(&record);
 	return put;
 }
 
@@ -258,13 +266,16 @@ static bool tell_alone(const struct chain_kind *kind, const struct unwound *u,
 	const struct wire_launch *launch, bool doubtful)
 {
 	struct wire_stack record = record_of(kind, u, launch);
+	bool put;
 
 	record.kind = launch->kind;
 	record.tid = launch->tid;
 	record.correlation = launch->correlation;
 	record.doubtful = doubtful;
-	return ring_put_long(&library.ring, &record, sizeof(record), u->words,
+	put = ring_put_long(&library.ring, &record, sizeof(record), u->words,
 		unwound_words(u) * sizeof(u->words[0]));
+	call_for_names(&record);
+	return put;
 }
 
 /* Without a marker what there is will have to do. */

@@ -15,7 +15,7 @@
  * was walked. So what we tell after such a change, before we hear of it, is cut off where the code was another.
  *
  * Called from any thread of the program: no locks to wait for, no allocation, and no system call but those that are
- * told here and in own_stack.h.
+ * told here and in own_stack.h, and one that wakes our thread when a stack with new Python frames is told.
  */
 #pragma once
 

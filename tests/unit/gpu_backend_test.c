@@ -609,14 +609,24 @@ static int take_stack(
 	return 0;
 }
 
+static int prepared, prepared_beginning;
+
+static int prepare(void *context, uint32_t pid, bool begins)
+{
+	CHECK(pid == (uint32_t)getpid());
+	prepared++;
+	prepared_beginning += begins;
+	return 0;
+}
+
 static struct test_recorder *open_walking(void)
 {
 	const struct gpu_options options = {.target_uid = getuid(),
 		.ring_bytes = 1 << 20,
 		.walk = true,
-		.stacks = {.take = take_stack}};
+		.stacks = {.prepare = prepare, .take = take_stack}};
 
-	taken_count = 0;
+	taken_count = prepared = prepared_beginning = 0;
 	return test_recorder_open(NULL, &options);
 }
 
@@ -691,9 +701,10 @@ static void a_stack_without_number_is_that_of_one_launch(void)
 	stack.kind = CALL_COPY;
 	stack.tid = (uint32_t)getpid();
 	stack.correlation = 77;
+	stack.doubtful = true;
 	put_stack(&c, &stack, 11);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->launches.count == 1);
+	CHECK(r->launches.count == 1 && taken.doubtful);
 	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 77);
 	CHECK(r->launches.items[0].kind == CALL_COPY && r->launches.items[0].thread);
 	leave(&c);
@@ -890,6 +901,11 @@ static void a_library_that_asks_has_its_answer_after_the_drain(void)
 	tell_space(r, 1, WALK_MAPPING_TABLE);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(c.ring.control->space_answered == 1 && ring_space(&c.ring)->sequence == 2);
+	CHECK(prepared == 1 && prepared_beginning == 1);
+	c.ring.control->space_asked = 2;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(c.ring.control->space_answered == 2);
+	CHECK(prepared == 2 && prepared_beginning == 1);
 	leave(&c);
 	test_recorder_close(r);
 }
