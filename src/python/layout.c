@@ -63,13 +63,14 @@ struct sections {
 	uint8_t runtime, interpreter, thread, frame, code, object, type, bytes, text;
 	uint8_t thread_id;
 	bool has_tlbc;
+	uint16_t tss; /* autoTSSkey, which is not described: as in 3.13.0, 3.13.5 and 3.14.10 */
 };
 
 #define DESCRIBED_FROM 0x030d
 
 static const struct sections described[] = {
-	[0] = {3, 6, 19, 28, 34, 44, 46, 64, 67, .thread_id = 5},
-	[1] = {3, 6, 22, 31, 39, 50, 52, 74, 77, .thread_id = 5, .has_tlbc = true},
+	[0] = {3, 6, 19, 28, 34, 44, 46, 64, 67, .thread_id = 5, .tss = 2160},
+	[1] = {3, 6, 22, 31, 39, 50, 52, 74, 77, .thread_id = 5, .has_tlbc = true, .tss = 2336},
 	[2] = {3, 6, 22, 39, 47, 58, 60, 86, 89, .thread_id = 8, .has_tlbc = true},
 };
 
@@ -145,7 +146,7 @@ static int load_described(struct python_layout *ret, const struct python_memory 
 	uint64_t runtime, uint32_t version)
 {
 	const struct sections *s = &described[version - DESCRIBED_FROM];
-	struct python_layout l = {.lines = PYTHON_LINES_LOCATIONS};
+	struct python_layout l = {.lines = PYTHON_LINES_LOCATIONS, .tss = s->tss};
 	uint64_t words[WORDS];
 	bool bad = false;
 

@@ -2,14 +2,16 @@
 /*
  * All three go through the code from its beginning and say how the line changes.
  *
- *	lnotab (until 3.9)     pairs: bytes of code (unsigned), lines (signed). The line of an
- *offset is the sum of the pairs whose code begins at or before it. ranges (3.10)          pairs:
- *bytes of code (unsigned), lines (signed). The line changes first and then holds for so many bytes;
- *-128 lines: these bytes have no line. locations (from 3.11)  entries that begin with a byte 1cccc
- *nnn: kind c, (n + 1) units of 2 bytes of code. What follows has no highest bit. Kinds 0..9: the
- *same line. 10..12: kind - 10 lines later. 13, 14: so many lines later as a signed number says that
- *comes next. 15: no line. Numbers are in groups of 6 bits, lowest first, bit 6: more follows;
- *signed ones have the sign in the lowest bit.
+ *	lnotab     Until 3.9. Pairs: bytes of code (unsigned), lines (signed). The line of an
+ *	           offset is the sum of the pairs whose code begins at or before it.
+ *	ranges     3.10. Pairs: bytes of code (unsigned), lines (signed). The line changes first
+ *	           and then holds for so many bytes; -128 lines: these bytes have no line.
+ *	locations  From 3.11 on. Entries that begin with a byte 1 cccc nnn: kind c, and n + 1
+ *	           units of 2 bytes of code. What follows has no highest bit. Kinds 0 to 9: the
+ *	           same line. 10 to 12: kind - 10 lines later. 13, 14: so many lines later as a
+ *	           signed number says that comes next. 15: no line.
+ *	           Numbers are in groups of 6 bits, lowest first; bit 6: more follows. Signed
+ *	           ones have the sign in the lowest bit.
  *
  * Source: Objects/lnotab_notes.txt of 3.9 and 3.10, Objects/locations.md of 3.11.
  */

@@ -29,6 +29,7 @@
 #include "python/remote.h"
 
 #define KEY_MAX		 1024
+#define ODD_KEYS_MAX	 64	     /* are tried with any layout, which takes many reads */
 #define SCAN_MAX	 (64u << 10) /* bytes of _PyRuntime */
 #define DESCRIPTOR_BYTES 4096
 #define GLIBC_FIRST	 784
@@ -111,8 +112,9 @@ static size_t read_descriptor(const struct python_memory *m, uint64_t address, u
 	return size >= MUSL_FIELDS ? size / 8 : 0;
 }
 
-static bool search_layout(struct walk_python *p, const struct python_memory *m, uint32_t key,
-	const struct python_states *states)
+/* Tries the key at one address, with whatever layout leads from it to a thread's state. */
+static bool try_any_layout(struct walk_python *p, const struct python_memory *m, uint64_t address,
+	uint32_t key, const struct python_states *states)
 {
 	uint64_t words[DESCRIPTOR_BYTES / 8];
 	struct tsd_layout found;
@@ -124,41 +126,49 @@ static bool search_layout(struct walk_python *p, const struct python_memory *m, 
 		if (!count || (!search_glibc(words, count, key, s, &found) &&
 				      !search_musl(m, words, key, s, &found)))
 			continue;
+		p->tss_address = address;
 		use_layout(p, &found);
-		return true;
+		return finds_a_thread(p, m, states);
 	}
 	return false;
 }
 
-static bool is_key(uint64_t word)
-{
-	return (uint32_t)word == 1 && word >> 32 < KEY_MAX;
-}
-
-/* Tries the key at one address, with glibc's usual layout. */
-static bool try_key(struct walk_python *p, const struct python_memory *m, uint64_t address,
-	const struct python_states *states)
+/* With glibc's usual layout. */
+static bool try_glibc(struct walk_python *p, const struct python_memory *m, uint64_t address,
+	uint32_t key, const struct python_states *states)
 {
 	p->tss_address = address;
 	use_layout(p, &glibc);
 	return finds_a_thread(p, m, states);
 }
 
-/* The one key of _PyRuntime that leads to the thread state. */
+typedef bool (*key_try)(struct walk_python *p, const struct python_memory *m, uint64_t address,
+	uint32_t key, const struct python_states *states);
+
+static bool is_key(uint64_t word)
+{
+	return (uint32_t)word == 1 && word >> 32 < KEY_MAX;
+}
+
+/* The one key of _PyRuntime that leads to the thread state, of at most `keys_max` that could be. */
 static bool search_key(struct walk_python *p, const struct python_memory *m, uint64_t runtime_bytes,
-	const struct python_states *states)
+	const struct python_states *states, key_try try, uint32_t keys_max)
 {
 	uint64_t words[512],
 		size = runtime_bytes && runtime_bytes < SCAN_MAX ? runtime_bytes : SCAN_MAX;
 
-	for (uint64_t at = 0; at + 8 <= size; at += sizeof(words)) {
+	for (uint64_t at = 0; at + 8 <= size && keys_max; at += sizeof(words)) {
 		uint64_t piece = size - at < sizeof(words) ? (size - at) & ~7ull : sizeof(words);
 
 		if (!python_read(m, p->runtime + at, words, piece))
 			return false;
-		for (uint64_t i = 0; i < piece / 8; i++)
-			if (is_key(words[i]) && try_key(p, m, p->runtime + at + 8 * i, states))
+		for (uint64_t i = 0; i < piece / 8 && keys_max; i++) {
+			if (!is_key(words[i]))
+				continue;
+			if (try(p, m, p->runtime + at + 8 * i, (uint32_t)(words[i] >> 32), states))
 				return true;
+			keys_max--;
+		}
 	}
 	return false;
 }
@@ -166,16 +176,14 @@ static bool search_key(struct walk_python *p, const struct python_memory *m, uin
 bool python_find_key(struct walk_python *p, const struct python_memory *m,
 	const struct python_layout *l, uint64_t runtime_bytes, const struct python_states *states)
 {
-	uint64_t word;
-	bool known = l->tss && python_read_word(m, p->runtime + l->tss, &word) && is_key(word);
+	uint64_t address = p->runtime + l->tss, word;
 
-	if (known && try_key(p, m, p->runtime + l->tss, states))
+	if (l->tss && python_read_word(m, address, &word) && is_key(word) &&
+		(try_glibc(p, m, address, (uint32_t)(word >> 32), states) ||
+			try_any_layout(p, m, address, (uint32_t)(word >> 32), states)))
 		return true;
-	if (search_key(p, m, runtime_bytes, states))
-		return true;
-	p->tss_address = known ? p->runtime + l->tss : 0;
-	return known && search_layout(p, m, (uint32_t)(word >> 32), states) &&
-	       finds_a_thread(p, m, states);
+	return search_key(p, m, runtime_bytes, states, try_glibc, KEY_MAX) ||
+	       search_key(p, m, runtime_bytes, states, try_any_layout, ODD_KEYS_MAX);
 }
 
 #if defined(__x86_64__)
