@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: MIT
 /*
- * The key (up to 3.14): a Py_tss_t { int is_initialized; pthread_key_t key; } in _PyRuntime. Where,
- *the table or nothing says; either way it is the one whose key leads from a listed thread to that
- *thread's PyThreadState.
+ * The key (up to 3.14): a Py_tss_t { int is_initialized; pthread_key_t key; } in _PyRuntime, at the
+ * place where the layout has it, or else at the first place whose key leads from a listed thread to
+ * that thread's PyThreadState.
  *
  * Where pthread_getspecific looks, on x86-64, as offsets from the thread pointer:
  *
- *	glibc   784: the first 32 entries { sequence, value }; 1296: 32 addresses of blocks of 32
- *(the first is 784's) musl    an address of an array of 128 values
+ *	glibc  784   the first 32 entries { sequence, value }
+ *	       1296  32 addresses of blocks of 32 entries; the first block is the one above
+ *	musl   128   the address of an array of 128 values
  *
  * glibc's are tried first; when they do not lead to the PyThreadState, the thread's descriptor is
- *searched for it.
+ * searched for what does.
  *
  * The variable (from 3.15 on): what PyGILState_GetThisThreadState returns. Its code is one of
- *three:
+ * three:
  *
- *	mov %fs:offset, %rax                                               in programs
- *	mov slot(%rip), %rax; mov %fs:(%rax), %rax                         in libraries that are
- *loaded early lea slot(%rip), %rdi; call __tls_get_addr; mov offset(%rax), %rax  in other libraries
+ *	mov %fs:offset, %rax
+ *		in programs
+ *	mov slot(%rip), %rax; mov %fs:(%rax), %rax
+ *		in libraries that are loaded early
+ *	lea slot(%rip), %rdi; call __tls_get_addr; mov offset(%rax), %rax
+ *		in other libraries
  *
- * In the last one the variable is in the module's block, which for libraries loaded at start is at
- *a fixed distance from the thread pointer; for others each thread's dtv says where it is.
+ * In the last one the variable is in the module's block. For libraries loaded at start that is at a
+ * fixed distance from the thread pointer; for others each thread's dtv says where it is.
  */
 #include "python/thread_state.h"
 
