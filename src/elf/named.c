@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * The hash table of exported symbols (.gnu.hash), 32-bit words but for the filter's, which are
- *addresses:
+ * addresses:
  *
- *	bucket count | first symbol | filter words | filter shift | filter ... | buckets ... |
- *chains ...
+ *	buckets | first symbol | filter words | filter shift | filter... | bucket... | chain...
  *
  * A bucket names the first symbol of its chain in .dynsym. Chains have one word for each symbol
  *from `first symbol` on: the hash of its name without the lowest bit, which is set at the end of a
- *chain. The filter only saves work, and a few reads are not much work.
+ * chain. The filter only saves work, and a few reads are not much work.
  *
  * A file that has only the older .hash is searched from one end of .dynsym to the other.
  */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * A function's body jumps to its unlikely part, and nobody else does: jumps, unlike calls, do not
- *leave a function but for its own parts (and for the functions it ends with a call of). So the
- *piece of code outside of the body that most of the body's far jumps lead to is the one, when it
- *jumps back.
+ * leave a function but for its own parts (and for the functions it ends with a call of). So the
+ * piece of code outside of the body that most of the body's far jumps lead to is the one, when it
+ * jumps back.
  *
  * What is a piece of code, .eh_frame_hdr says: a sorted table of where each begins.
  *
- *	.eh_frame_hdr   version 1 | encodings | address of .eh_frame | count | (start, description)
- *... each number of the table 4 bytes, relative to the section's own address (0x3b)
+ *	version 1 | encodings | address of .eh_frame | count | (start, description)...
+ *
+ * Each number of the table has 4 bytes and is relative to the section's own address (0x3b).
  *
  * Source: Linux Standard Base 5.0, core specification, "The .eh_frame_hdr section".
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * The table's offsets are those that the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1 give
- *on a 64-bit machine (offsetof); tests/python/ checks them against running interpreters.
+ * on a 64-bit machine (offsetof); tests/python/ checks them against running interpreters.
  *
  * _Py_DebugOffsets is an array of 64-bit words in sections, each of which begins with the size of
- *the struct that its other words are offsets in. Sections grow from version to version, so for each
- *version there is where each begins:
+ * the struct that its other words are offsets in. Sections grow from version to version, so for
+ * each version there is where each begins:
  *
- *	words 0..2   cookie "xdebugpy", PY_VERSION_HEX, free-threaded
- *	words 3..    runtime_state, interpreter_state, thread_state, interpreter_frame, code_object,
- *pyobject, ...
+ *	words 0..2  cookie "xdebugpy", PY_VERSION_HEX, free-threaded
+ *	words 3..   runtime_state, interpreter_state, thread_state, interpreter_frame,
+ *	            code_object, pyobject, and more
  *
  * Source: Include/internal/pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14 and 3.15.
  */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * python_stack PID                    the Python stacks of all threads of a process, as src/python/
- *and the walk see them python_stack --file FILE  what src/python/ finds in a file
+ *	python_stack PID
+ *		the Python stacks of all threads of a process, as src/python/ and the walk see them
+ *	python_stack --parts FILE FUNCTION
+ *		where a function's body and its unlikely part are
  *
  * Unwind tables are kept in the folder $PYTHON_STACK_CACHE. Each thread is stopped while it is
- *looked at. Lines of output, fields separated by tabs:
+ * looked at. Lines of output, fields separated by tabs:
  *
  *	interpreter  version  free-threaded  file  how a thread's state is found
- *	thread       tid  complete  entries ascend on the thread's stack  groups  native frames that
- *run Python
- *	             how the native walk ended (enum walk_end)
+ *	thread       tid  complete  entries ascend on the thread's stack  groups
+ *	             native frames that run Python  how the native walk ended (enum walk_end)
  *	frame        function  file  line  the group ends here
  */
 #include <errno.h>
