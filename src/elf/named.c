@@ -6,8 +6,8 @@
  *	buckets | first symbol | filter words | filter shift | filter... | bucket... | chain...
  *
  * A bucket names the first symbol of its chain in .dynsym. Chains have one word for each symbol
- *from `first symbol` on: the hash of its name without the lowest bit, which is set at the end of a
- * chain. The filter only saves work, and a few reads are not much work.
+ * from `first symbol` on: the hash of its name without the lowest bit, which is set at the end of
+ * a chain. The filter only saves work, and a few reads are not much work.
  *
  * A file that has only the older .hash is searched from one end of .dynsym to the other.
  */
