@@ -67,7 +67,7 @@ KNOWN static void c_vla(int n)
 {
 	char bytes[n];
 
-	truth_enter("c_vla");
+	truth_enter("c_vla!");
 	memset(bytes, n, (size_t)n);
 	USE(bytes);
 	c_inner();

@@ -26,6 +26,7 @@ UNREADABLE = "[incomplete stack: stack memory not readable]"
 NO_RULE = "[incomplete stack: no unwind information]"
 UNUSUAL = "[incomplete stack: unwind information of an unusual kind]"
 PENDING = "[incomplete stack: unwind table not ready]"
+PYTHON = r"(;([^;]+ \([^;]+\)|\[unknown Python function\]))*"
 ALLOWED = [
     ("the kernel has taken the memory of the program that ends in favour of the next", UNREADABLE, r"execve;.*_\[k\]"),
     ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
@@ -91,7 +92,7 @@ def record(command, folder, stack_source):
 
 def is_allowed(kind, known, stack):
     return kind != "launch" and any(
-        re.fullmatch(re.escape(note) + r"(;[^;]+ \([^;]+\))*;(" + leaf + ")", stack) for _, note, leaf in ALLOWED)
+        re.fullmatch(re.escape(note) + PYTHON + ";(" + leaf + ")", stack) for _, note, leaf in ALLOWED)
 
 
 def compare(name, recording, truth):

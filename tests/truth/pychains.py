@@ -190,9 +190,12 @@ def signals():
         busy()
 
 
+MADE = compile("point()", __file__, "exec") # here for good: its name is read some time after it has run
+
+
 def made():
     with Known():
-        exec(compile("point()", __file__, "exec"), {"point": executed})
+        exec(MADE, {"point": executed})
 
 
 def executed():
