@@ -30,6 +30,8 @@ PYTHON = r"(;([^;]+ \([^;]+\)|\[unknown Python function\]))*"
 ALLOWED = [
     ("the kernel has taken the memory of the program that ends in favour of the next", UNREADABLE, r"execve;.*_\[k\]"),
     ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
+    ("Python 3.8 finds its libraries with more than 32 KiB of paths on the stack, which is what is copied for a walk "
+     "that has to wait for tables", UNREADABLE, r"calculate_path(;.*)?"),
     ("a page of the stack is just being made", UNREADABLE, r"[^;]+;asm_exc_page_fault_\[k\].*"),
     ("the start files of the C library and the compiler (crti.o, crtbegin.o) have no unwind information", NO_RULE,
      r"(_init|_fini|__do_global_dtors_aux|frame_dummy|(de)?register_tm_clones)(;.*)?|[^;]+\+0x\w+(;__cxa_finalize.*|(;\w[\w.]*_\[k\])*)"),
