@@ -301,17 +301,18 @@ static void walk_python_frames(struct unwound *u, const struct walk_python *p)
 	u->python_walked = true;
 }
 
-/* A thread that runs no Python has all of its frames. Before 3.12 they are walked at once: only later ones are
- * recognized as they are. */
+/* A thread that runs no Python has all of its frames; with tls_module nothing is known (walk/python_walk.h says why).
+ * Before 3.12 they are walked at once: only later ones are recognized as they are. */
 void unwind_begin(struct unwound *ret, uintptr_t frame)
 {
 	const struct walk_python *p = &readable_copy()->python;
 
 	ret->frame = frame;
-	ret->python_walked = p->layout == WALK_PYTHON_NONE || !walk_python_begin(&ret->python, p);
+	ret->python_walked = p->layout == WALK_PYTHON_NONE || p->tls_module ||
+			     !walk_python_begin(&ret->python, p);
 	if (ret->python_walked) {
 		ret->python.depth = ret->python.entry_count = 0;
-		ret->python.complete = 1;
+		ret->python.complete = !p->tls_module;
 	} else if (p->layout < WALK_PYTHON_CSTACK) {
 		walk_python_frames(ret, p);
 	}
