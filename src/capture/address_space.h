@@ -27,7 +27,7 @@ struct mapping {
 	uint64_t base;   /* what to subtract from an address; see mapping_offset */
 	uint32_t module; /* index in modules.h */
 	uint64_t since;  /* generation in which it took another one's place; 0: nothing was there */
-	uint64_t seen_ns; /* when it was seen first; 0: not by looking, but it was told when it came */
+	uint64_t since_ns; /* and when it came, or (where nobody tells that) was seen first; 0: not known, long ago */
 };
 
 /* What an address is called in its module (profile_location.address). */

@@ -265,7 +265,7 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	if (!error)
 		error = modules_new(&c->modules, c->w, options->library, c->tables);
 	if (!error)
-		error = processes_new(&c->processes, c->modules);
+		error = processes_new(&c->processes, c->modules, c->programs != NULL);
 	if (!error)
 		error = stacks_new(&c->stacks, c->w, c->modules, c->processes,
 			(struct python_namer){.line = capture_name_python});

@@ -168,8 +168,9 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 	return error ? error : intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
 }
 
-/* Where nobody tells of mappings, a stack is worth what had been seen of them when it was walked. */
-static int cut_unseen(struct capture *c, const struct gpu_stack *stack, struct raw_stack *raw)
+/* What is mapped now may have come after the stack was walked: such frames, and with them their callers, are not known.
+ * Where nobody tells of mappings, that is also what had not been seen then. */
+static int cut_later(struct capture *c, const struct gpu_stack *stack, struct raw_stack *raw)
 {
 	const struct process *process;
 	int error = stack->doubtful ? capture_look_again(c, stack->pid) : 0;
@@ -179,7 +180,7 @@ static int cut_unseen(struct capture *c, const struct gpu_stack *stack, struct r
 		uint64_t address = (raw->user[i] & WALK_FRAME_ADDRESS) - !(raw->user[i] & WALK_FRAME_EXACT);
 		const struct mapping *m = address_space_find(process->space, address);
 
-		if (m && m->seen_ns <= stack->time_ns)
+		if (m ? m->since_ns <= stack->time_ns : c->programs != NULL)
 			continue;
 		raw->user_depth = i;
 		raw->walk_end = m ? WALK_STALE : WALK_NO_MAPPING;
@@ -205,7 +206,7 @@ int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_
 		*ret_stack = *ret_incomplete = 0;
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
 	}
-	error = c->programs ? 0 : cut_unseen(c, stack, &raw);
+	error = cut_later(c, stack, &raw);
 	return error ? error : capture_intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
 }
 

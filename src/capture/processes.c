@@ -19,17 +19,19 @@
 
 struct processes {
 	struct modules *modules;
+	bool are_told;
 	struct map by_pid; /* -> struct process * */
 	uint64_t generations;
 };
 
-int processes_new(struct processes **ret, struct modules *modules)
+int processes_new(struct processes **ret, struct modules *modules, bool are_told)
 {
 	struct processes *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return error_errno(-ENOMEM, "cannot keep processes");
 	p->modules = modules;
+	p->are_told = are_told;
 	*ret = p;
 	return 0;
 }
@@ -145,9 +147,9 @@ static bool is_watched(const char *path)
 }
 
 static int add_mapping(struct processes *p, struct process *process, const char *path,
-	const struct mapped_file *f, uint64_t seen_ns)
+	const struct mapped_file *f, uint64_t since_ns)
 {
-	struct mapping m = {.start = f->start, .end = f->end, .seen_ns = seen_ns};
+	struct mapping m = {.start = f->start, .end = f->end, .since_ns = since_ns};
 	int error = modules_add(p->modules, process->pid, path, f, &m.module);
 	const struct module *module;
 	uint64_t bias;
@@ -173,7 +175,7 @@ int processes_map(struct processes *p, const struct change *change)
 
 	if (!process)
 		return 0;
-	return add_mapping(p, process, change->text, &change->map, 0);
+	return add_mapping(p, process, change->text, &change->map, change->time_ns);
 }
 
 /* Adds a line of /proc/PID/maps when it is executable. */
@@ -195,7 +197,7 @@ static int read_line(struct processes *p, struct process *process, char *line)
 		.device = makedev(major_number, minor_number),
 		.inode = inode};
 	return add_mapping(p, process, line[at] ? line + at : "//anon", &f,
-		process->maps_read_ns);
+		p->are_told ? 0 : process->maps_read_ns);
 }
 
 static int read_lines(struct processes *p, struct process *process, char *text)

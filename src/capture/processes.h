@@ -31,7 +31,8 @@ struct process {
 
 struct processes;
 
-int processes_new(struct processes **ret, struct modules *modules);
+/* `are_told`: of each mapping when it comes; what is read from /proc besides was there long before. */
+int processes_new(struct processes **ret, struct modules *modules, bool are_told);
 void processes_free(struct processes *p);
 /* NULL when it is not one of ours. Valid until the process is dropped. */
 struct process *processes_find(const struct processes *p, uint32_t pid);

@@ -224,8 +224,7 @@ static struct wire_stack record_of(
 	return (struct wire_stack){
 		.type = WIRE_STACK,
 		.walk_end = kind->walk_end,
-		.python_incomplete = kind->python_incomplete,
-		.epoch = kind->epoch,
+		.flags = kind->python_incomplete ? WIRE_STACK_PYTHON_INCOMPLETE : 0,
 		.user_depth = kind->user_depth,
 		.python_depth = kind->python_depth,
 		.generation = u->generation,
@@ -271,7 +270,7 @@ static bool tell_alone(const struct chain_kind *kind, const struct unwound *u,
 	record.kind = launch->kind;
 	record.tid = launch->tid;
 	record.correlation = launch->correlation;
-	record.doubtful = doubtful;
+	record.flags |= doubtful ? WIRE_STACK_DOUBTFUL : 0;
 	put = ring_put_long(&library.ring, &record, sizeof(record), u->words,
 		unwound_words(u) * sizeof(u->words[0]));
 	call_for_names(&record);

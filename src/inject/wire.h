@@ -196,6 +196,11 @@ struct wire_launch {
 	uint8_t pad2[32];
 };
 
+enum {
+	WIRE_STACK_PYTHON_INCOMPLETE = 1 << 0,
+	WIRE_STACK_DOUBTFUL = 1 << 1, /* code was mapped since we were told what is (space.h) */
+};
+
 /*
  * A stack, as the library walked it: once for each number, before any launch that names it. With number 0 it is
  * that of one launch alone, and stands for the wire_launch as well. The frames follow, leaf first: user_depth
@@ -205,15 +210,13 @@ struct wire_stack {
 	uint8_t type;
 	uint8_t kind; /* with number 0 */
 	uint8_t walk_end; /* enum walk_end */
-	uint8_t python_incomplete;
+	uint8_t flags; /* WIRE_STACK_* */
 	uint32_t tid; /* with number 0 */
 	uint32_t correlation; /* with number 0 */
 	uint32_t number;
-	uint32_t epoch; /* code_epoch that it was walked in */
+	uint32_t generation; /* of the wire_space that it was walked by */
 	uint16_t user_depth;
 	uint16_t python_depth;
-	uint32_t generation; /* of the wire_space that it was walked by */
-	uint32_t doubtful;   /* code was mapped since that was told */
 	uint64_t time_ns;
 };
 

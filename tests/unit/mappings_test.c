@@ -53,7 +53,7 @@ static void begin(void)
 	changes = (struct changes){0};
 	CHECK(!profile_writer_open(&w, "/dev/null"));
 	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so", NULL));
-	CHECK(!processes_new(&processes, modules));
+	CHECK(!processes_new(&processes, modules, true));
 	CHECK(!stacks_new(&stacks, w, modules, processes, namer));
 }
 

@@ -76,7 +76,7 @@ static void begin_with_room(uint32_t size)
 	CHECK(!profile_writer_open(&w, "/dev/null"));
 	CHECK(!unwind_tables_new(&tables, &options));
 	CHECK(!modules_new(&modules, w, NULL, tables));
-	CHECK(!processes_new(&processes, modules));
+	CHECK(!processes_new(&processes, modules, true));
 	CHECK(!spaces_new(&spaces, modules, tables, &target));
 }
 

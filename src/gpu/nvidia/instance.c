@@ -499,7 +499,6 @@ void instance_code_mapped(struct instance *i, const struct gpu_code_change *chan
 	for (uint32_t n = 0; n < i->stack_count; n++)
 		if (i->stacks[n].until_ns > change->time_ns)
 			i->stacks[n].until_ns = change->time_ns;
-	i->code_epoch_ns = change->time_ns;
 	__atomic_store_n(&c->code_epoch, ++i->code_epoch, __ATOMIC_RELEASE);
 }
 

@@ -104,7 +104,6 @@ struct instance {
 	uint32_t stack_count;        /* the greatest number that was told */
 	size_t stack_bytes;          /* of all records that are kept */
 	uint32_t code_epoch;         /* as we have told it */
-	uint64_t code_epoch_ns;      /* when it began; 0: with the process */
 	uint32_t space_sequence;
 	uint32_t space_asked;        /* at the snapshot */
 	bool space_given;            /* once at least */

@@ -15,8 +15,7 @@
 
 #define KEPT_BYTES_MAX ((size_t)16 << 20) /* for each instance */
 
-/* What the frames behind the record are in the profile: told.stack stays 0 when nothing can be said, as they are
- * older than what is mapped now. */
+/* What the frames behind the record are in the profile. */
 static int resolve(struct instance *i, const struct wire_stack *w, struct told_stack *told)
 {
 	const struct gpu_stack_taker *taker = &i->session->options.stacks;
@@ -30,13 +29,11 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct told_s
 		.python = (const struct walk_python_frame *)(frames + w->user_depth),
 		.user_depth = w->user_depth,
 		.python_depth = w->python_depth,
-		.python_incomplete = w->python_incomplete,
-		.doubtful = w->doubtful,
+		.python_incomplete = w->flags & WIRE_STACK_PYTHON_INCOMPLETE,
+		.doubtful = w->flags & WIRE_STACK_DOUBTFUL,
 	};
 
-	if (!taker->take || (w->epoch != i->code_epoch && w->time_ns < i->code_epoch_ns))
-		return 0;
-	return taker->take(taker->context, &stack, &told->stack, &told->incomplete);
+	return !taker->take ? 0 : taker->take(taker->context, &stack, &told->stack, &told->incomplete);
 }
 
 static size_t size_of(const struct wire_stack *w)
