@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What recording costs on a real GPU: the time of a workload under the profiler over its time alone.
 
-Beside the recording stand the floors under any such tool: CUPTI's activity records alone, received and
+The recording is tried with each source of launch stacks. Beside it stand the floors under any such tool: CUPTI's activity records alone, received and
 thrown away (tests/gpu/floor_tool.c), and the same with callbacks at launches.
 
 Every arm is a process that stays alive and runs a block of a workload when told to, so that blocks of the
@@ -71,7 +71,8 @@ def start_arms(command, options, folder, worker):
     record = [options.xpuprof, "record"]
     profile = os.path.join(folder, worker)
     arms["gpu-only"] = Worker([*record, "--gpu-only", "-o", profile + "-gpu.xpu", "--", *command], {})
-    arms["record"] = Worker([*record, "-o", profile + ".xpu", "--", *command], {})
+    for source in ("bpf", "inprocess"):
+        arms[source] = Worker([*record, "--stack-source=" + source, "-o", f"{profile}-{source}.xpu", "--", *command], {})
     for arm in arms.values():
         arm.wait_ready()
     return arms

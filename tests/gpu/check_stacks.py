@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """How many launches of a profile have a whole stack: complete from main or the thread's start, and with Python frames.
 
-usage: check_stacks.py PROFILE.xpu [FUNCTION]
+usage: check_stacks.py PROFILE.xpu [FUNCTION,...]
 
-Counts every piece of GPU work by the stack of its launch. With FUNCTION, work launched from the main program's
-threads must come from below that Python function; threads without any Python (PyTorch's backward pass) are counted
+Counts every piece of GPU work by the stack of its launch. With functions, work launched from the main program's
+threads must come from below one of those Python functions; threads without any Python (PyTorch's backward pass) are counted
 apart. Fails below 99.5 %. The program is $XPUPROF, or xpuprof in $XPUPROF_BUILD or in build/.
 """
 import collections
@@ -38,7 +38,7 @@ def share(part, whole):
 
 
 def main():
-    profile, function = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    profile, functions = sys.argv[1], sys.argv[2].split(",") if len(sys.argv) > 2 else []
     count = collections.Counter()
     examples = collections.Counter()
     for frames in launches(profile):
@@ -49,8 +49,8 @@ def main():
             count["complete"] += 1
         if any(".py:" in f or ".py)" in f for f in frames):
             count["python"] += 1
-            if function and not any(f.startswith(function) or f" {function} " in f for f in frames):
-                examples[("not under " + function, ";".join(frames[:6]))] += 1
+            if functions and not any(f.split(" ")[0] in functions for f in frames):
+                examples[("elsewhere", ";".join(frames[:6]))] += 1
             else:
                 count["under"] += 1
         elif any(NATIVE_THREADS.search(f) for f in frames):
@@ -61,11 +61,11 @@ def main():
     complete, python = share(count["complete"], count["launches"]), share(count["python"], of_python)
     print(f"{count['launches']} launches: {100 * complete:.2f} % complete; {count['native thread']} from threads "
           f"without Python, of the others {100 * python:.2f} % with Python frames"
-          + (f", {100 * share(count['under'], of_python):.2f} % below {function}" if function else ""))
+          + (f", {100 * share(count['under'], of_python):.2f} % below {' or '.join(functions)}" if functions else ""))
     for (what, path), n in examples.most_common(5):
         print(f"  {n} {what}: {path[:300]}")
     good = complete >= ENOUGH and python >= ENOUGH
-    if function:
+    if functions:
         good = good and share(count["under"], of_python) >= ENOUGH
     sys.exit(0 if good else 1)
 

@@ -19,7 +19,7 @@ for mode in ${*:-eager compile triton graph server}; do
 	for source in ${SOURCES:-inprocess bpf}; do
 		profile=$folder/$mode-$source.xpu
 		function=launch_$mode
-		[ "$mode" != server ] || function=serve
+		[ "$mode" != server ] || function=serve,launch_server
 		echo "== $mode, stacks taken by $source"
 		timeout 240 "$XPUPROF_BUILD/xpuprof" record -q --stack-source="$source" -o "$profile" -- \
 			"$python" "$here/torch_stacks.py" "$mode" >"$folder/out" 2>&1 ||
