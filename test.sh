@@ -5,7 +5,7 @@
 #	./test.sh            everything: the tests, the fuzzers for a while, the tests with sanitizers
 #	./test.sh --quick    the tests alone
 #
-# Tests that this machine cannot run (no rights for BPF, no browser) say so and are skipped.
+# Tests that this machine cannot run (no rights for BPF, no browser, no QEMU) say so and are skipped.
 # FUZZ_SECONDS=N fuzzes each reader for N seconds.
 set -e
 cd "$(dirname "$0")"
@@ -26,7 +26,7 @@ say() {
 }
 
 say "packages"
-tools/install-packages build test browser
+tools/install-packages build test browser vm
 tests/browser/install.sh build/browser ||
 	echo "the readers for the browser tests could not be fetched; those tests will be skipped"
 say "build"
@@ -34,6 +34,8 @@ make -j"$(nproc)" all tests
 say "tests"
 make check
 [ "$quick" ] && exit 0
+say "tests on another kernel" # make check-kernels: on all of them
+make check-kernels KERNELS=tests/vm/kernels/6.1
 say "fuzzers"
 make -j"$(nproc)" fuzzers
 make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-15}"
