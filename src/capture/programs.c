@@ -468,6 +468,26 @@ struct ring *programs_tasks(struct programs *p)
 	return &p->tasks;
 }
 
+/*
+ * What happened to tasks while the program for it was already running on that CPU: the kernel passes it over then.
+ * On Linux 7.2 these programs can be preempted, and it does happen.
+ */
+static uint64_t count_passed_over(const struct programs *p)
+{
+	const struct bpf_program *const programs[] = {p->bpf->progs.on_fork, p->bpf->progs.on_exec,
+		p->bpf->progs.on_rename, p->bpf->progs.on_free};
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+
+		if (!bpf_obj_get_info_by_fd(bpf_program__fd(programs[i]), &info, &size))
+			count += info.recursion_misses;
+	}
+	return count;
+}
+
 struct bpf_losses programs_losses(const struct programs *p)
 {
 	const struct bpf_losses *lost = &p->bpf->bss->lost;
@@ -475,7 +495,7 @@ struct bpf_losses programs_losses(const struct programs *p)
 	return (struct bpf_losses){
 		.samples = __atomic_load_n(&lost->samples, __ATOMIC_RELAXED),
 		.launches = __atomic_load_n(&lost->launches, __ATOMIC_RELAXED),
-		.tasks = __atomic_load_n(&lost->tasks, __ATOMIC_RELAXED),
+		.tasks = __atomic_load_n(&lost->tasks, __ATOMIC_RELAXED) + count_passed_over(p),
 	};
 }
 
