@@ -144,8 +144,8 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 # that are not).
 $(B)/libxpuprof-inject.so: $(INJECT_OBJECTS) $(B)/made-of
 	$(call say,LD,$@)
-	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,nodelete -o $@ $(INJECT_OBJECTS) \
-		-lpthread -ldl
+	$(CC) -shared -Wl,-soname,libxpuprof-inject.so -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,now -o $@ \
+		$(INJECT_OBJECTS) -lpthread -ldl
 
 $(B)/inject/%.o: %.c $(B)/built-with | $(B)/needs
 	$(call say,CC,$<)

@@ -50,6 +50,14 @@ struct chain {
 
 #define CHAIN_WORDS (sizeof(struct chain) / sizeof(uint64_t))
 
+/* Where a launch works: its thread's stack may be small. One that finds none free does without. */
+#define SCRATCHES 64
+
+struct scratch {
+	uint32_t taken;
+	struct unwound unwound;
+} __attribute__((aligned(64)));
+
 /* Which chains came after a chain, in the same thread, the latest first; 0: none. */
 #define SUCCESSORS 2
 
@@ -61,12 +69,16 @@ struct store {
 	uint32_t adding;              /* a thread is adding */
 	uint32_t count;
 	uint32_t used; /* words of the arena */
+	uint32_t threads;
+	struct scratch scratches[SCRATCHES];
 };
 
 static struct store *store;
 
-/* The number of this thread's latest chain; 0: none. */
-static __thread uint32_t latest;
+static __thread struct {
+	uint32_t latest;  /* the number of this thread's latest chain; 0: none */
+	uint32_t scratch; /* the one that it had last, plus one */
+} thread;
 
 int stacks_init(void)
 {
@@ -192,7 +204,7 @@ static bool is_again(uint32_t number, uintptr_t end, uint32_t epoch, const struc
 /* The number of the chain, if it is among the guesses, else 0. */
 static uint32_t recall(uintptr_t end, uint32_t epoch, const struct unwound *u)
 {
-	uint32_t *guesses = store->successors[latest];
+	uint32_t *guesses = store->successors[thread.latest];
 
 	for (int i = 0; end && i < SUCCESSORS; i++) {
 		uint32_t number = __atomic_load_n(&guesses[i], __ATOMIC_ACQUIRE);
@@ -206,14 +218,14 @@ static uint32_t recall(uintptr_t end, uint32_t epoch, const struct unwound *u)
 /* Makes it the next guess after the latest chain. */
 static void remember(uint32_t number)
 {
-	uint32_t *guesses = store->successors[latest];
+	uint32_t *guesses = store->successors[thread.latest];
 	uint32_t first = __atomic_load_n(&guesses[0], __ATOMIC_RELAXED);
 
 	if (first != number) {
 		__atomic_store_n(&guesses[1], first, __ATOMIC_RELEASE);
 		__atomic_store_n(&guesses[0], number, __ATOMIC_RELEASE);
 	}
-	latest = number;
+	thread.latest = number;
 }
 
 /* ---- telling ---- */
@@ -311,20 +323,47 @@ static bool tell_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unw
 	return !library.marker && tell_alone(&kind, u, launch, doubtful);
 }
 
+static bool tell(uintptr_t frame, uintptr_t end, struct unwound *u, struct wire_launch *launch)
+{
+	bool doubtful = space_is_doubtful();
+	uint32_t epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
+
+	unwind_begin(u, frame);
+	launch->stack = doubtful ? 0 : recall(end, epoch, u);
+	if (!launch->stack)
+		return tell_walked(end, epoch, doubtful, u, launch);
+	remember(launch->stack);
+	return ring_put(&library.ring, launch);
+}
+
+/* Another thread may be in it, or this one, when a signal has come in between. NULL: all are taken. */
+static struct scratch *take_scratch(void)
+{
+	if (!thread.scratch)
+		thread.scratch = 1 + __atomic_fetch_add(&store->threads, 1, __ATOMIC_RELAXED) % SCRATCHES;
+	for (uint32_t i = 0; i < SCRATCHES; i++) {
+		uint32_t place = (thread.scratch - 1 + i) % SCRATCHES;
+
+		if (__atomic_exchange_n(&store->scratches[place].taken, 1, __ATOMIC_ACQUIRE))
+			continue;
+		thread.scratch = place + 1;
+		return &store->scratches[place];
+	}
+	return NULL;
+}
+
 bool stacks_tell(const void *frame, struct wire_launch *launch)
 {
 	uintptr_t end = own_stack_end((uintptr_t)frame);
-	bool doubtful = space_is_doubtful();
-	struct unwound u;
-	uint32_t epoch;
+	struct scratch *s;
+	bool told;
 
 	if (library.marker && (!end || !__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE)))
 		return false;
-	epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
-	unwind_begin(&u, (uintptr_t)frame);
-	launch->stack = doubtful ? 0 : recall(end, epoch, &u);
-	if (!launch->stack)
-		return tell_walked(end, epoch, doubtful, &u, launch);
-	remember(launch->stack);
-	return ring_put(&library.ring, launch);
+	s = take_scratch();
+	if (!s)
+		return !library.marker && ring_put(&library.ring, launch);
+	told = tell((uintptr_t)frame, end, &s->unwound, launch);
+	__atomic_store_n(&s->taken, 0, __ATOMIC_RELEASE);
+	return told;
 }

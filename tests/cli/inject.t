@@ -23,6 +23,9 @@ is_whole() { # LAUNCHES NAME: every launch and its work is there, nothing is los
 		"$1 0, $1, 0, 0, " "$2"
 }
 
+run readelf -dW "$library"
+has "$out" "NOW" "all that the library calls is bound when it is loaded, not when a thread launches"
+
 record "$target" launch 1000
 is_whole 1000 "every launch and its work is seen, and they have the same id"
 is "$(field status)" 0 "the program's status is its own"

@@ -254,6 +254,42 @@ static void without_a_marker_it_is_read_by_the_kernel(void)
 	CHECK(is_told_as(t.words, t.stack.user_depth, &in_signal));
 }
 
+/* ---- what a launch takes of its thread's stack ---- */
+
+#define ROOM_WORDS 4096
+#define OWN_WORDS  128 /* of the function that measures */
+#define UNTOUCHED  0x5aa55aa55aa55aa5ull
+
+/* In bytes, from here on. */
+static __attribute__((noinline, no_sanitize("address"))) size_t stack_of_a_launch(void)
+{
+	struct wire_launch record = {
+		.type = WIRE_LAUNCH, .kind = 1, .correlation = ++correlation, .time_ns = now_ns()};
+	volatile uint64_t *end = __builtin_frame_address(0), *word;
+
+	for (word = end - ROOM_WORDS; word < end - OWN_WORDS; word++)
+		*word = UNTOUCHED;
+	CHECK(stacks_tell(__builtin_frame_address(0), &record));
+	for (word = end - ROOM_WORDS; *word == UNTOUCHED; word++)
+		;
+	return (size_t)(end - word) * sizeof(*word);
+}
+
+static void a_launch_takes_little_of_a_small_stack(void)
+{
+	struct moment m = {0};
+	size_t first, again;
+
+	descend(1, &m);
+	take_told();
+	first = stack_of_a_launch();
+	CHECK(take_told().stack.walk_end == WALK_COMPLETE);
+	again = stack_of_a_launch();
+	CHECK(take_told().launch.stack);
+	printf("# %zu bytes, and %zu when it comes again\n", first, again);
+	CHECK(first <= 2048 && again <= 2048);
+}
+
 /* ---- stacks that come again ---- */
 
 static __attribute__((noinline)) void one_caller(struct moment *m)
@@ -478,6 +514,7 @@ int main(void)
 	RUN(a_signal_frame_is_passed_as_libgcc_passes_it);
 	RUN(a_stack_that_is_not_the_threads_own_is_left_alone);
 	RUN(without_a_marker_it_is_read_by_the_kernel);
+	RUN(a_launch_takes_little_of_a_small_stack);
 	RUN(threads_are_told_apart_while_everything_changes);
 	RUN(whatever_is_in_the_tables_nothing_is_read_but_the_stack);
 	return tap_end();
