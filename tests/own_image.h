@@ -28,7 +28,7 @@ static inline void own_image_add_table(struct own_image *i, struct walk_mapping 
 	if (unwind_build(f, &words, NULL))
 		return;
 	memcpy(&header, words, sizeof(header));
-	if (i->word_count + header.words <= OWN_WORDS_MAX) {
+	if (unwind_table_is_sound(words, header.words) && i->word_count + header.words <= OWN_WORDS_MAX) {
 		memcpy(i->words + i->word_count, words, (size_t)header.words * 4);
 		m->kind = WALK_MAPPING_TABLE;
 		m->table = i->word_count;

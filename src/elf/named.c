@@ -243,15 +243,12 @@ int elf_find_exported(struct elf_file *f, const char *name, struct elf_named *re
 
 int elf_section_named(struct elf_file *f, const char *name, struct elf_named *ret)
 {
-	vec_foreach (s, &f->sections) {
-		const char *found = elf_strptr(f->elf, f->section_names, s->name);
+	uint64_t start, end;
+	int error = elf_file_section_range(f, name, &start, &end);
 
-		if (!found || strcmp(found, name) || s->vaddr_end <= s->vaddr)
-			continue;
-		*ret = (struct elf_named){s->vaddr, s->vaddr_end - s->vaddr};
-		return 0;
-	}
-	return -ENOENT;
+	if (!error)
+		*ret = (struct elf_named){start, end - start};
+	return error;
 }
 
 int elf_read_vaddr(struct elf_file *f, uint64_t vaddr, void *ret, size_t size)

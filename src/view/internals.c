@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "view/python_files.h"
 
 /* Of a stack node. */
 enum {
@@ -108,22 +109,12 @@ static uint8_t judge_node(const struct internals *i, uint32_t id)
 	return parent & FROM_START && is_start(i, l) ? FROM_START : 0;
 }
 
-static bool has_python(const struct profile_reader *r)
-{
-	uint32_t locations = profile_counts(r).locations;
-
-	for (uint32_t id = 1; id <= locations; id++)
-		if (profile_location(r, id)->kind == FRAME_PYTHON)
-			return true;
-	return false;
-}
-
 int internals_init(struct internals *i, const struct profile_reader *r)
 {
 	struct profile_counts counts = profile_counts(r);
 
 	*i = (struct internals){.reader = r};
-	if (!has_python(r))
+	if (!python_frames_exist(r))
 		return 0;
 	i->modules = calloc((size_t)counts.modules + 1, 1);
 	i->stacks = calloc((size_t)counts.stack_nodes + 1, 1);

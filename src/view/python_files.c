@@ -123,7 +123,7 @@ static int collect(struct python_files *f, struct files *files)
 	return 0;
 }
 
-static bool has_python(const struct profile_reader *r)
+bool python_frames_exist(const struct profile_reader *r)
 {
 	uint32_t locations = profile_counts(r).locations;
 
@@ -139,7 +139,7 @@ int python_files_init(struct python_files *f, const struct profile_reader *r)
 	int error;
 
 	*f = (struct python_files){.reader = r};
-	if (!has_python(r))
+	if (!python_frames_exist(r))
 		return 0;
 	f->start = calloc((size_t)profile_counts(r).strings + 1, sizeof(*f->start));
 	error = f->start ? collect(f, &files) : short_of_memory();

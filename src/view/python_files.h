@@ -19,6 +19,9 @@ struct python_files {
 	uint32_t *start; /* by string: where the short name begins in the path; NULL: there are no such files */
 };
 
+/* Whether a profile has any Python frames. */
+bool python_frames_exist(const struct profile_reader *r);
+
 /* 0 or -ENOMEM with error_text; release it in either case. */
 int python_files_init(struct python_files *f, const struct profile_reader *r);
 void python_files_release(struct python_files *f);

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "elf/elf_file.h"
 #include "elf/mini_debug.h"
+#include "folder.h"
 #include "tap.h"
 
 #define SELF "/proc/self/exe"
@@ -79,27 +80,6 @@ static uint64_t load_base(void)
 static uint64_t vaddr_of(const void *address)
 {
 	return (uint64_t)(uintptr_t)address - load_base();
-}
-
-static char folder[] = "/tmp/elf_test.XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-	static char paths[4][128];
-	static int next;
-	char *path = paths[next++ % 4];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-	return path;
-}
-
-/* Runs a shell command in the test's folder: true when it succeeded. */
-static bool shell(const char *command)
-{
-	char line[1024];
-
-	snprintf(line, sizeof(line), "cd %s && { %s; } >/dev/null 2>&1", folder, command);
-	return system(line) == 0;
 }
 
 static bool write_file(const char *path, const void *data, size_t size)
@@ -316,23 +296,6 @@ static void a_debug_file_of_another_build_is_not_used(void)
 	CHECK_TEXT(name_of_global(in_folder("crc")), "elf_test_global");
 	CHECK(shell("printf x >>crc.debug"));
 	CHECK_TEXT(name_of_global(in_folder("crc")), "");
-}
-
-/* The first line that a shell command prints. */
-static const char *output_of(const char *command)
-{
-	static char line[256];
-	char in_place[1024];
-	FILE *pipe;
-
-	line[0] = '\0';
-	snprintf(in_place, sizeof(in_place), "cd %s && { %s; } 2>/dev/null", folder, command);
-	pipe = popen(in_place, "r");
-	if (pipe && fgets(line, sizeof(line), pipe))
-		line[strcspn(line, "\n")] = '\0';
-	if (pipe)
-		pclose(pipe);
-	return line;
 }
 
 /* The name at an address that nm or objdump tell as hexadecimal text. */

@@ -11,6 +11,7 @@
 #include "export/exporter.h"
 #include "export/folded_frame.h"
 #include "export/text.h"
+#include "folder.h"
 #include "tap.h"
 
 static uint64_t sum(const uint64_t *times, size_t count)
@@ -173,16 +174,6 @@ static void every_exporter_is_found_by_name_and_suffix(void)
 	CHECK(!exporter_by_name("nothing"));
 	CHECK(!exporter_by_suffix("out.xpu") && !exporter_by_suffix(".svg") &&
 		!exporter_by_suffix(""));
-}
-
-static char folder[] = "/tmp/xpuprof-export-XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-	static char path[256];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
 }
 
 static void check_content(const char *path, const char *expected)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The walker over our own stack, with the tables of the files that are mapped here. */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/uio.h>
@@ -8,21 +7,11 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "elf/vdso.h"
+#include "own_image.h"
 #include "tap.h"
-#include "unwind/cfi.h"
 #include "unwind/unwind.h"
 
-#define MAPPINGS_MAX 64
-#define WORDS_MAX    (1u << 21)
-#define STACK_BYTES  (128u << 10)
-
-struct image {
-	struct walk_mapping mappings[MAPPINGS_MAX];
-	uint32_t mapping_count;
-	uint32_t *words;
-	uint32_t word_count;
-};
+#define STACK_BYTES (128u << 10)
 
 /* What was taken at one moment. */
 struct moment {
@@ -33,61 +22,8 @@ struct moment {
 	int expected_count;
 };
 
-static struct image image;
+static struct own_image image;
 static struct moment moment;
-
-static void add_table(struct image *i, struct walk_mapping *m, struct elf_file *f)
-{
-	struct walk_table_header header;
-	uint32_t *words;
-
-	if (unwind_build(f, &words, NULL))
-		return;
-	memcpy(&header, words, sizeof(header));
-	CHECK(unwind_table_is_sound(words, header.words));
-	CHECK(i->word_count + header.words <= WORDS_MAX);
-	memcpy(i->words + i->word_count, words, (size_t)header.words * 4);
-	m->kind = WALK_MAPPING_TABLE;
-	m->table = i->word_count;
-	i->word_count += header.words;
-	free(words);
-}
-
-static void add_mapping(struct image *i, const char *line)
-{
-	struct walk_mapping m = {0};
-	uint64_t offset, vaddr;
-	char permissions[5], path[512] = "";
-	struct elf_file *f;
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %511s", &m.start, &m.end,
-		    permissions, &offset, path) < 4 ||
-		permissions[2] != 'x' || i->mapping_count == MAPPINGS_MAX)
-		return;
-	if (!strcmp(path, "[vdso]") ? vdso_open(&f) : path[0] != '/' || elf_file_open(&f, path))
-		return;
-	if (!elf_file_offset_to_vaddr(f, path[0] == '[' ? 0 : offset, &vaddr)) {
-		m.bias = m.start - vaddr;
-		add_table(i, &m, f);
-		i->mappings[i->mapping_count++] = m;
-	}
-	elf_file_close(f);
-}
-
-static bool load_image(struct image *i)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[1024];
-
-	i->words = calloc(WORDS_MAX, 4);
-	i->word_count = WALK_TABLE_ALIGN;
-	if (!maps || !i->words)
-		return false;
-	while (fgets(line, sizeof(line), maps))
-		add_mapping(i, line);
-	fclose(maps);
-	return i->mapping_count > 0;
-}
 
 static _Unwind_Reason_Code add_expected(struct _Unwind_Context *context, void *unused)
 {
@@ -251,7 +187,7 @@ static void frames_that_run_python_are_marked_by_their_entries(void)
 
 int main(void)
 {
-	if (!load_image(&image)) {
+	if (!own_image_load(&image, calloc(OWN_WORDS_MAX, 4))) {
 		printf("1..0 # SKIP no executable mapping can be read\n");
 		return 0;
 	}
