@@ -328,6 +328,11 @@ const char *capture_refusal(const struct capture *c)
 	return c->refusal;
 }
 
+const char *capture_cache_problem(const struct capture *c)
+{
+	return unwind_tables_cache_problem(c->tables);
+}
+
 int capture_track(struct capture *c, pid_t pid)
 {
 	struct process *process;

@@ -38,6 +38,8 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink);
 /* Why there are no BPF programs; NULL: there are. */
 const char *capture_refusal(const struct capture *c);
+/* Why unwind tables are not kept for later recordings; NULL: they are, or nobody asked for it. */
+const char *capture_cache_problem(const struct capture *c);
 /* Follow this process and everything it starts. For one that runs already its mappings are read
  * now. */
 int capture_track(struct capture *c, pid_t pid);

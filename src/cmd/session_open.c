@@ -135,6 +135,16 @@ static bool libraries_walk(const struct session *s)
 	return s->capture && want_libraries_to_walk(s);
 }
 
+static int note_problems(struct session *s)
+{
+	const char *refusal = capture_refusal(s->capture), *cache = capture_cache_problem(s->capture);
+	int error = s->options.cpu && refusal ? session_note(s, "no CPU samples: %s", refusal) : 0;
+
+	if (!error && cache)
+		error = session_note(s, "unwind tables are not kept for the next recording: %s", cache);
+	return error;
+}
+
 /* BPF may be refused for want of rights; then there are launches with stacks, if libraries walk. */
 static int open_capture(struct session *s)
 {
@@ -151,9 +161,7 @@ static int open_capture(struct session *s)
 		return error;
 	error = capture_open(&s->capture, &options, s->writer, s->tasks, capture_sink(s));
 	if (!error)
-		return s->options.cpu && capture_refusal(s->capture)
-			       ? session_note(s, "no CPU samples: %s", capture_refusal(s->capture))
-			       : 0;
+		return note_problems(s);
 	s->capture = NULL;
 	if (!s->options.gpu)
 		return error;

@@ -16,6 +16,9 @@ else
 	has "$err" "no CPU samples:" "one line says what is missing here"
 fi
 true_that "it leaves the profile" test -s "$work/p.xpu"
+run env XPUPROF_CACHE_DIR=/proc/none "$build/xpuprof" record -q -o "$work/p.xpu" true
+is "$status" 0 "a folder in which no unwind tables can be kept is no reason not to record"
+has "$err" "unwind tables are not kept for the next recording: cannot make the folder '/proc/none'" "but is told of"
 run record sh -c 'exit 7'
 is "$status" 7 "a program's exit status is passed on"
 run record sh -c 'kill -SEGV $$'
