@@ -21,7 +21,6 @@ LAUNCH_RATE = BUILD + "/tests/programs/launch_rate"
 SIMULATED = dict(os.environ, LD_LIBRARY_PATH=BUILD + "/sim")
 SIMULATED.pop("CUDA_INJECTION64_PATH", None)
 CPUS = sorted(os.sched_getaffinity(0))
-MIB = 1024 * 1024
 
 
 def read_proc(pid, name):

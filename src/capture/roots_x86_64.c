@@ -129,7 +129,8 @@ static bool is_clone(const struct code *c)
 /* Nothing calls it: its very beginning is the return address. */
 static bool is_context_start(const struct code *c)
 {
-	static const uint8_t pattern[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24}, endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const uint8_t pattern[] = {0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24};
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t skip = memcmp(c->bytes, endbr64, sizeof(endbr64)) ? 0 : sizeof(endbr64);
 
 	return !memcmp(c->bytes + skip, pattern, sizeof(pattern));

@@ -86,13 +86,12 @@ static int make_guard(void)
 	return 0;
 }
 
-static void go_quiet(enum wire_reason reason, int detail)
+static void go_quiet(enum wire_reason reason)
 {
 	struct wire_control *control = library.ring.control;
 
 	library.guard->alive = library.guard->recording = 0;
 	control->reason = reason;
-	control->detail = (uint32_t)detail;
 	__atomic_store_n(&control->state, WIRE_QUIET, __ATOMIC_RELEASE);
 	connection_close(&library.connection);
 }
@@ -187,17 +186,17 @@ static bool start_recording(void)
 	int result;
 
 	if (find_cupti(c, &library.driver)) {
-		go_quiet(WIRE_REASON_NO_CUPTI, (int)library.driver.version);
+		go_quiet(WIRE_REASON_NO_CUPTI);
 		return false;
 	}
 	tell_cupti();
 	if (buffers_init() || tables_init() || stacks_init()) {
-		go_quiet(WIRE_REASON_MEMORY, 0);
+		go_quiet(WIRE_REASON_MEMORY);
 		return false;
 	}
 	result = c->Subscribe(&c->subscriber, on_callback, NULL);
 	if (result) {
-		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_CUPTI, result);
+		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_CUPTI);
 		return false;
 	}
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
@@ -205,7 +204,7 @@ static bool start_recording(void)
 	prepare_walking();
 	if (result || !enable_callbacks(true) || collector_start()) {
 		c->Unsubscribe(c->subscriber);
-		go_quiet(WIRE_REASON_CUPTI, result);
+		go_quiet(WIRE_REASON_CUPTI);
 		return false;
 	}
 	return true;
@@ -241,7 +240,7 @@ int InitializeInjection(void)
 		return 1;
 	take_configuration(memory, slots);
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
-		go_quiet(WIRE_REASON_MEMORY, 0);
+		go_quiet(WIRE_REASON_MEMORY);
 		return 1;
 	}
 	library.guard->alive = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The counter (_dl_load_adds) is one of the loader's own variables, in the object _rtld_global. Where in it differs from
- * one glibc to the next, so it is looked for: a word that has the value of the counter, and still has it after the
- * counter has changed. One other word does that as long as no library is unloaded, the number of those that are
+ * The counter (_dl_load_adds) is one of the loader's own variables, in the object _rtld_global. Where in it differs
+ * from one glibc to the next, so it is looked for: a word that has the value of the counter, and still has it after
+ * the counter has changed. One other word does that as long as no library is unloaded, the number of those that are
  * loaded, in front of it; if that was taken, it is dropped as soon as the two differ. Without glibc, or where none is
  * found, our own thread's answers have to do.
  */

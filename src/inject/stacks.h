@@ -7,8 +7,8 @@
  * whole, once; from then on a launch is told by that number.
  *
  * What cannot be walked to its end in here (a stack whose end is not known, code whose table is not ready) is left
- * to the launch marker, where the probe takes the stack. When there is no marker the stack is sent as far as it goes, and
- * on a stack whose end is not known the kernel is asked for every word.
+ * to the launch marker, where the probe takes the stack. When there is no marker the stack is sent as far as it goes,
+ * and on a stack whose end is not known the kernel is asked for every word.
  *
  * A number is never used for another chain, nor for the same addresses once other code was mapped there: a chain
  * belongs to a code_epoch, and the recorder has the moment at which that ended, and by which list of mappings a stack

@@ -17,8 +17,8 @@
  * 1 to 63; 0: nothing is here.
  *
  * Python's frames are walked first: where their evaluation loops are on the stack marks the native frames that
- * run Python code. Which reads of the interpreter's memory are safe, and why, says walk/python_walk.h; each of them here
- * follows a pointer that is held alive in the same way.
+ * run Python code. Which reads of the interpreter's memory are safe, and why, says walk/python_walk.h; each of them
+ * here follows a pointer that is held alive in the same way.
  */
 #include "inject/unwind.h"
 

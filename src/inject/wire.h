@@ -91,7 +91,7 @@ enum wire_reason {
 	WIRE_REASON_NONE = 0,
 	WIRE_REASON_TAKEN,    /* another profiler holds CUPTI */
 	WIRE_REASON_NO_CUPTI, /* no libcupti that fits the driver */
-	WIRE_REASON_CUPTI,    /* CUPTI refused; `detail` is its result code */
+	WIRE_REASON_CUPTI,    /* CUPTI refused */
 	WIRE_REASON_MEMORY,   /* memory or threads were short */
 	WIRE_REASONS
 };
@@ -132,12 +132,11 @@ struct wire_control {
 	/* Library to recorder. */
 	uint32_t state;  /* enum wire_state */
 	uint32_t reason; /* enum wire_reason */
-	uint32_t detail;
 	uint32_t fills; /* set by the library with its "look at me", cleared by the recorder */
 	uint32_t wake;  /* futex: the recorder adds one and wakes the library's thread */
 	uint32_t echo;  /* the heartbeat as the library last saw it: it lives too */
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
-	uint8_t pad4[36];
+	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
 	/* The time of all work that CUPTI told of, added up before anything else is done with it:
 	 * what the profile's GPU time is compared with. */

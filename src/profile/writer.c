@@ -589,13 +589,7 @@ int profile_update_thread(struct profile_writer *w, uint32_t id, const struct pr
 }
 
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
-	uint32_t line)
-{
-	return profile_add_symbol_inlined(w, location, name, file, line, 0);
-}
-
-int profile_add_symbol_inlined(struct profile_writer *w, uint32_t location, uint32_t name,
-	uint32_t file, uint32_t line, uint32_t inlined)
+	uint32_t line, uint32_t inlined)
 {
 	struct profile_location *l = table_get(&w->tables[TABLE_LOCATIONS], location);
 	uint32_t strings = w->counts[TABLE_STRINGS];
@@ -864,11 +858,6 @@ int profile_writer_continue(
 	else
 		*ret = w;
 	return error;
-}
-
-uint32_t profile_writer_module_count(const struct profile_writer *w)
-{
-	return w->counts[TABLE_MODULES];
 }
 
 const struct profile_inline *profile_writer_inline(const struct profile_writer *w, uint32_t id)

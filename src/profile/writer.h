@@ -65,12 +65,9 @@ int profile_update_process(struct profile_writer *w, uint32_t id, const struct p
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
 
 /* Names a native location; a later symbol replaces an earlier one. Strings 0 and line 0: not
- * known. */
+ * known. `inlined`: the innermost function inlined there (an inline id, or 0). */
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
-	uint32_t line);
-/* The same, with the innermost function inlined there (an inline id, or 0). */
-int profile_add_symbol_inlined(struct profile_writer *w, uint32_t location, uint32_t name,
-	uint32_t file, uint32_t line, uint32_t inlined);
+	uint32_t line, uint32_t inlined);
 
 int profile_write_sample(struct profile_writer *w, const struct profile_sample *s);
 int profile_write_call(struct profile_writer *w, const struct profile_call *c);
@@ -85,13 +82,11 @@ int profile_count_incomplete(struct profile_writer *w, enum profile_loss why);
 int profile_set_meta(struct profile_writer *w, const char *key, const char *value);
 
 /* What has been interned so far, for code that works on it before closing (symbolization,
- * tests). */
+ * tests). Ids count from 1. */
 uint32_t profile_writer_location_count(const struct profile_writer *w);
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id);
 const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id);
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
-/* All are counted from 1. */
-uint32_t profile_writer_module_count(const struct profile_writer *w);
 const struct profile_inline *profile_writer_inline(const struct profile_writer *w, uint32_t id);
 uint32_t profile_writer_segment_count(const struct profile_writer *w);
 const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id);

@@ -148,7 +148,7 @@ static int add_name(struct symbolizer *s, uint32_t location, const char *name, s
 	int error = profile_add_string(s->w, name, length, &id);
 
 	if (!error)
-		error = profile_add_symbol_inlined(
+		error = profile_add_symbol(
 			s->w, location, id, l->file, l->line, l->inlined);
 	if (!error)
 		s->stats.named++;
@@ -197,7 +197,7 @@ static int take_frames(void *context, size_t n, const struct dwarf_frame *frames
 	if (error)
 		return error;
 	s->stats.with_lines += frames->line || inlined;
-	return profile_add_symbol_inlined(s->w, location, name, file, frames->line, inlined);
+	return profile_add_symbol(s->w, location, name, file, frames->line, inlined);
 }
 
 static int ask_for_lines(struct symbolizer *s, const struct found_module *f, const struct run *run)

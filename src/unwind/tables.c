@@ -94,8 +94,6 @@ struct outcome {
 	uint32_t word;
 	uint32_t words;
 	bool cached;
-	bool unsaved;
-	struct unwind_stats stats;
 };
 
 static void lock(const struct unwind_tables *t)
@@ -275,7 +273,7 @@ static void build(
 	struct unwind_tables *t, const struct key *key, struct elf_file *file, struct outcome *o)
 {
 	uint32_t *words;
-	int error = unwind_build(file, &words, &o->stats);
+	int error = unwind_build(file, &words, NULL);
 
 	if (!error) {
 		o->words = ((const struct walk_table_header *)words)->words;
@@ -284,8 +282,8 @@ static void build(
 			memcpy(t->arena.words + o->word, words, (size_t)o->words * 4);
 			o->state = UNWIND_READY;
 		}
-		if (t->cache && unwind_cache_store(t->cache, key->id, key->id_size, words))
-			o->unsaved = true;
+		if (t->cache) /* what cannot be kept is made anew the next time */
+			(void)unwind_cache_store(t->cache, key->id, key->id_size, words);
 		free(words);
 	}
 	if (error)
@@ -299,9 +297,6 @@ static void finish(struct unwind_tables *t, struct table *table, const struct ou
 	table->word = o->word;
 	table->words = o->words;
 	table->touched_ns = clock_now_ns();
-	totals->unsaved += o->unsaved;
-	totals->functions += o->stats.functions;
-	totals->damaged += o->stats.damaged;
 	totals->failed += o->state == UNWIND_FAILED;
 	totals->evicted += o->state == UNWIND_EVICTED;
 	if (o->state == UNWIND_READY) {

@@ -102,9 +102,6 @@ struct unwind_totals {
 	uint64_t built;	 /* made from the file */
 	uint64_t cached; /* found on disk */
 	uint64_t failed;
-	uint64_t evicted;   /* also for want of room */
-	uint64_t unsaved;   /* built, and could not be kept on disk */
-	uint64_t functions; /* in the files that were built from, and of these */
-	uint64_t damaged;   /* those whose unwind information could not be read */
+	uint64_t evicted; /* also for want of room */
 };
 struct unwind_totals unwind_tables_totals(const struct unwind_tables *t);

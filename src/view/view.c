@@ -35,11 +35,6 @@ static const struct {
 
 #define GROUPINGS (sizeof(groupings) / sizeof(groupings[0]))
 
-const struct view *view_at(size_t n)
-{
-	return n < VIEWS ? &views[n] : NULL;
-}
-
 const struct view *view_by_name(const char *name)
 {
 	for (size_t i = 0; i < VIEWS; i++)

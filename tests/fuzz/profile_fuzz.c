@@ -135,7 +135,7 @@ static void check_continued(struct profile_reader *r)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!profile_writer_continue(&w, path, r)) {
 		require(!profile_add_string(w, "a new name", 10, &name));
-		named = !profile_add_symbol(w, 1, name, 0, 3);
+		named = !profile_add_symbol(w, 1, name, 0, 3, 0);
 		require(!profile_writer_close(w));
 		require(!profile_reader_open(&r, path));
 		while (profile_reader_next(r, &e) > 0)
@@ -200,10 +200,10 @@ static void write_tables(struct profile_writer *w)
 		profile_add_location(w, &l, &id);
 		profile_add_stack_node(w, id - 1, id, &id);
 	}
-	profile_add_symbol(w, 2, 3, 1, 12);
+	profile_add_symbol(w, 2, 3, 1, 12, 0);
 	profile_add_inline(w, &in, &in.caller);
 	profile_add_inline(w, &in, &id);
-	profile_add_symbol_inlined(w, 3, 2, 1, 7, id);
+	profile_add_symbol(w, 3, 2, 1, 7, id);
 	profile_add_segment(w, &segment, &id);
 	for (p.pid = 1; p.pid <= 2; p.pid++) {
 		p.parent = p.pid - 1;

@@ -79,7 +79,7 @@ static uint32_t native(struct sample *s, uint32_t module_id, uint64_t address, c
 
 	check(profile_add_location(s->w, &l, &id));
 	if (name)
-		check(profile_add_symbol(s->w, id, string(s, name), 0, 0));
+		check(profile_add_symbol(s->w, id, string(s, name), 0, 0, 0));
 	return id;
 }
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 import harness
-from harness import HERE, KEEP, ROOT, SOURCES, run, source
+from harness import KEEP, ROOT, SOURCES, run, source
 
 FRAME_POINTERS = ["-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]
 STATIC = ["-static", "-DTRUTH_STATIC", "-DTRUTH_NO_CUDA"]

@@ -27,7 +27,6 @@
 
 #define NOTES_MAX   1024
 #define SPACE       77 /* generation of what is told of a child */
-#define RECORDS_MAX 4096
 
 typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
 

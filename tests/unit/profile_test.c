@@ -395,8 +395,8 @@ static bool same_location(const struct profile_location *a, const struct profile
 
 static bool same_module(const struct profile_module *a, const struct profile_module *b)
 {
-	return a->kind == b->kind && a->path == b->path && a->flags == b->flags && a->build_id_size == b->build_id_size &&
-		!memcmp(a->build_id, b->build_id, BUILD_ID_MAX);
+	return a->kind == b->kind && a->path == b->path && a->flags == b->flags &&
+		a->build_id_size == b->build_id_size && !memcmp(a->build_id, b->build_id, BUILD_ID_MAX);
 }
 
 static bool same_process(const struct profile_process *a, const struct profile_process *b)
@@ -626,18 +626,18 @@ static void symbols_name_native_locations_and_the_last_one_wins(void)
 	forget_recording();
 	CHECK(!profile_writer_open(&w, path));
 	write_tables(w);
-	CHECK(!profile_add_symbol(w, 1, 1, 0, 0));
-	CHECK(!profile_add_symbol(w, 2, 5, 6, 77));
-	CHECK(!profile_add_symbol(w, 1, 3, 4, 12));
+	CHECK(!profile_add_symbol(w, 1, 1, 0, 0, 0));
+	CHECK(!profile_add_symbol(w, 2, 5, 6, 77, 0));
+	CHECK(!profile_add_symbol(w, 1, 3, 4, 12, 0));
 	CHECK(profile_writer_location_count(w) == LOCATIONS);
 	CHECK(profile_writer_location(w, 1)->line == 12);
 	CHECK(profile_writer_module(w, 1)->kind == MODULE_FILE);
 	CHECK_TEXT(profile_writer_string(w, 3), wrote.strings.items[2]);
 	/* An address is the same place before and after it has a name. */
 	CHECK(!profile_add_location(w, &wrote.locations.items[0], &id) && id == 1);
-	CHECK(profile_add_symbol(w, 3, 1, 0, 0) == -EINVAL); /* Python */
-	CHECK(profile_add_symbol(w, LOCATIONS + 1, 1, 0, 0) == -EINVAL);
-	CHECK(profile_add_symbol(w, 1, STRINGS + 1, 0, 0) == -EINVAL);
+	CHECK(profile_add_symbol(w, 3, 1, 0, 0, 0) == -EINVAL); /* Python */
+	CHECK(profile_add_symbol(w, LOCATIONS + 1, 1, 0, 0, 0) == -EINVAL);
+	CHECK(profile_add_symbol(w, 1, STRINGS + 1, 0, 0, 0) == -EINVAL);
 	CHECK(!profile_writer_close(w));
 	CHECK(!profile_reader_open(&r, path));
 	CHECK(profile_reader_next(r, &e) == 0);
@@ -1245,8 +1245,8 @@ static void name_location(uint32_t location)
 	CHECK(!profile_add_string(w, "outer", 5, &outer) && !profile_add_string(w, "inner", 5, &i.name));
 	CHECK(!profile_add_inline(w, &i, &i.caller) && !profile_add_inline(w, &i, &id));
 	CHECK(!profile_add_segment(w, &segment, &id) && id == 1);
-	CHECK(!profile_add_symbol_inlined(w, location, outer, 0, 9, 2));
-	CHECK(profile_add_symbol_inlined(w, location, outer, 0, 9, 3) == -EINVAL);
+	CHECK(!profile_add_symbol(w, location, outer, 0, 9, 2));
+	CHECK(profile_add_symbol(w, location, outer, 0, 9, 3) == -EINVAL);
 	CHECK(profile_add_stack_node(w, 0, location, &id) == -EINVAL);
 	late.inlined = 1;
 	CHECK(profile_add_location(w, &late, &id) == -EINVAL);

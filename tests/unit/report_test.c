@@ -45,7 +45,7 @@ static uint32_t location(struct made *m, enum profile_frame_kind kind, uint32_t 
 		l.name = string(m, name);
 	CHECK(profile_add_location(m->w, &l, &id) == 0);
 	if (kind != FRAME_NOTE)
-		CHECK(profile_add_symbol(m->w, id, string(m, name), 0, 0) == 0);
+		CHECK(profile_add_symbol(m->w, id, string(m, name), 0, 0, 0) == 0);
 	return id;
 }
 
@@ -103,7 +103,7 @@ static void make_inlines(struct made *m)
 	CHECK(profile_add_inline(m->w, &i, &id) == 0);
 	i = (struct profile_inline){.caller = id, .name = string(m, "prepare")};
 	CHECK(profile_add_inline(m->w, &i, &id) == 0);
-	CHECK(profile_add_symbol_inlined(m->w, 1, string(m, "main"), 0, 0, id) == 0);
+	CHECK(profile_add_symbol(m->w, 1, string(m, "main"), 0, 0, id) == 0);
 }
 
 static void make_tasks(struct made *m)

@@ -13,6 +13,7 @@
 #include "profile/writer.h"
 #include "symbolize/symbolize.h"
 #include "symbolize/worker.h"
+#include "folder.h"
 #include "tap.h"
 
 int symbolize_test_function(int x);
@@ -22,29 +23,10 @@ __attribute__((noinline)) int symbolize_test_function(int x)
 	return x * 7 + 3;
 }
 
-static char folder[] = "/tmp/symbolize_test.XXXXXX";
 static char self[512];
 
 /* As at the end of a recording. */
 static const struct symbolize_options options = {.same_boot = true};
-
-static const char *in_folder(const char *name)
-{
-	static char paths[4][128];
-	static int next;
-	char *path = paths[next++ % 4];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-	return path;
-}
-
-static bool shell(const char *command)
-{
-	char line[1024];
-
-	snprintf(line, sizeof(line), "cd %s && { %s; } >/dev/null 2>&1", folder, command);
-	return system(line) == 0;
-}
 
 /* The file offset of our function, and the build id of the file it is in. */
 static uint64_t function_offset(const char *path, struct profile_module *m)
@@ -196,7 +178,7 @@ static void a_name_that_is_there_stays(void)
 	struct symbolize_stats stats;
 
 	CHECK(profile_add_string(w, "given", 5, &name) == 0);
-	CHECK(profile_add_symbol(w, location, name, 0, 0) == 0);
+	CHECK(profile_add_symbol(w, location, name, 0, 0, 0) == 0);
 	CHECK(symbolize_profile(w, &options, &stats) == 0);
 	CHECK(stats.locations == 0);
 	CHECK_TEXT(name_of(w, location), "given");
@@ -321,23 +303,6 @@ static void the_vdso_is_read_from_memory_when_it_is_the_same(void)
 	CHECK_TEXT(name_of(w, other), "");
 	CHECK(stats.modules_absent == 1);
 	profile_writer_abort(w);
-}
-
-/* What a shell command prints, its first line. */
-static const char *output_of(const char *command)
-{
-	static char line[256];
-	char in_place[1024];
-	FILE *pipe;
-
-	line[0] = '\0';
-	snprintf(in_place, sizeof(in_place), "cd %s && { %s; } 2>/dev/null", folder, command);
-	pipe = popen(in_place, "r");
-	if (pipe && fgets(line, sizeof(line), pipe))
-		line[strcspn(line, "\n")] = '\0';
-	if (pipe)
-		pclose(pipe);
-	return line;
 }
 
 /* A library of one function, `shown`, into which two others were inlined: the nops are of the inner one. */
