@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,8 +30,6 @@ static struct {
 	uint64_t loads;
 	uint64_t pause_ns, again_ns; /* for code in no mapping: how long not to ask again, and until when */
 } asked;
-
-static uint64_t pinned; /* _PyRuntime of the interpreter that has a reference of ours */
 
 int space_init(void)
 {
@@ -69,7 +68,7 @@ static void take_chunks(void)
 }
 
 /* False: the recorder was writing. */
-static bool copy_list(struct space_copy *copy, uint32_t *ret_sequence)
+static bool copy_list(struct space_copy *copy, struct walk_python *python, uint32_t *ret_sequence)
 {
 	const struct wire_space *list = ring_space(&library.ring);
 	uint32_t sequence = __atomic_load_n(&list->sequence, __ATOMIC_ACQUIRE);
@@ -79,27 +78,48 @@ static bool copy_list(struct space_copy *copy, uint32_t *ret_sequence)
 	copy->count = list->count < WIRE_MAPPINGS ? list->count : WIRE_MAPPINGS;
 	copy->pending = list->pending;
 	copy->generation = list->generation;
-	copy->python = list->python;
+	memcpy(python, &list->python, sizeof(*python));
 	memcpy(copy->mappings, list->mappings, copy->count * sizeof(copy->mappings[0]));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	*ret_sequence = sequence;
 	return __atomic_load_n(&list->sequence, __ATOMIC_RELAXED) == sequence;
 }
 
-static void pin_python(struct space_copy *copy)
+/* Whether the address is in a library that will stay. That goes for the program itself, which has no name; a library in
+ * a namespace of its own (dlmopen) is not to be had, but perhaps another one by its name. */
+static bool pin(uint64_t address)
 {
-	uint64_t address = copy->python.runtime;
+	struct link_map *map, *found;
 	Dl_info info;
+	void *handle;
 
-	if (copy->python.layout == WALK_PYTHON_NONE || address == pinned)
-		return;
-	if (dladdr((void *)(uintptr_t)address, &info)) {
-		/* The program itself is not to be had that way, nor will it be unloaded. */
-		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-		pinned = address;
-	} else {
-		copy->python.layout = WALK_PYTHON_NONE;
-	}
+	if (!dladdr1((void *)(uintptr_t)address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+		return false;
+	if (!*map->l_name)
+		return true;
+	handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle && !dlinfo(handle, RTLD_DI_LINKMAP, &found) && found == map)
+		return true;
+	if (handle)
+		dlclose(handle);
+	return false;
+}
+
+static const struct walk_python not_to_be_walked = {.layout = WALK_PYTHON_NONE};
+
+static const struct walk_python *keep_python(const struct walk_python *python)
+{
+	struct walk_python *place = &space->pythons[space->python_count];
+
+	if (python->layout == WALK_PYTHON_NONE)
+		return NULL;
+	for (uint32_t i = 0; i < space->python_count; i++)
+		if (!memcmp(&space->pythons[i], python, sizeof(*python)))
+			return &space->pythons[i];
+	if (space->python_count == SPACE_PYTHONS || !pin(python->runtime))
+		return &not_to_be_walked;
+	space->python_count++;
+	return memcpy(place, python, sizeof(*python));
 }
 
 /* What the rules of the turn before were is forgotten after the turn: readers tell them apart by it. */
@@ -122,13 +142,14 @@ bool space_is_stale(void)
 void space_update(void)
 {
 	struct space_copy *copy = &space->copies[(space->turn + 1) & 1];
+	struct walk_python python;
 	uint32_t sequence;
 
 	take_chunks();
 	for (int i = 0; i < ATTEMPTS && space_is_stale(); i++) {
-		if (!copy_list(copy, &sequence))
+		if (!copy_list(copy, &python, &sequence))
 			continue;
-		pin_python(copy);
+		__atomic_store_n(&space->python, keep_python(&python), __ATOMIC_RELEASE);
 		begin_turn(sequence);
 		return;
 	}

@@ -4,7 +4,8 @@
  * recorder tells it (wire.h); our own thread copies it here, since the recorder may write at any time.
  *
  * There are two copies, one to read and one to fill. `turn` tells which, and counts: who has read from a copy
- * believes it only if the turn is still the same afterwards. Chunks of tables only ever come.
+ * believes it only if the turn is still the same afterwards. Chunks of tables only ever come, and so does what is known
+ * of interpreters, since a walk by something half written would follow pointers that are none.
  *
  * Read from any thread, without locks.
  */
@@ -19,11 +20,12 @@
 /* Rules by address (unwind.c): the high bits of the key are the place, the low ones are in the entry. */
 #define SPACE_RULE_SLOTS (1u << 15)
 
+#define SPACE_PYTHONS 16 /* a process that goes on to others is not walked by these */
+
 struct space_copy {
 	uint32_t count;
 	uint32_t pending;
 	uint32_t generation;
-	struct walk_python python;
 	struct walk_mapping mappings[WIRE_MAPPINGS];
 };
 
@@ -32,6 +34,9 @@ struct space {
 	uint32_t sequence; /* of the recorder's, that the readable copy has */
 	uint64_t loads;    /* without a marker: libraries loaded when the recorder last looked (loads.h) */
 	uint32_t unknown;  /* and: code was met that is in no mapping */
+	const struct walk_python *python; /* NULL: there is none; layout WALK_PYTHON_NONE: it cannot be walked */
+	uint32_t python_count;
+	struct walk_python pythons[SPACE_PYTHONS]; /* never changed once they are there */
 	const uint32_t *chunks[WALK_CHUNKS_MAX];
 	uint64_t rules[SPACE_RULE_SLOTS];
 	struct space_copy copies[2];

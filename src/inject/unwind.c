@@ -235,11 +235,6 @@ static bool find_rule(struct home *h, struct walk_rule *ret)
 	return true;
 }
 
-static inline const struct space_copy *readable_copy(void)
-{
-	return &space->copies[__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE) & 1];
-}
-
 /* ---- what a walk reads (repeat.h) ---- */
 
 static inline uint16_t slot_at(struct home *h, uint64_t address)
@@ -294,9 +289,9 @@ static void note_step(struct home *h, const struct walk_rule *rule, uint32_t dep
 
 /* ---- the walks ---- */
 
-static void walk_python_frames(struct unwound *u, const struct walk_python *p)
+static void walk_python_frames(struct unwound *u)
 {
-	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(&u->python, p); i++)
+	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(&u->python, u->interpreter); i++)
 		;
 	u->python_walked = true;
 }
@@ -305,16 +300,17 @@ static void walk_python_frames(struct unwound *u, const struct walk_python *p)
  * Before 3.12 they are walked at once: only later ones are recognized as they are. */
 void unwind_begin(struct unwound *ret, uintptr_t frame)
 {
-	const struct walk_python *p = &readable_copy()->python;
+	const struct walk_python *p = __atomic_load_n(&space->python, __ATOMIC_ACQUIRE);
+	bool can_walk = p && p->layout != WALK_PYTHON_NONE && !p->tls_module;
 
 	ret->frame = frame;
-	ret->python_walked = p->layout == WALK_PYTHON_NONE || p->tls_module ||
-			     !walk_python_begin(&ret->python, p);
+	ret->interpreter = p;
+	ret->python_walked = !can_walk || !walk_python_begin(&ret->python, p);
 	if (ret->python_walked) {
 		ret->python.depth = ret->python.entry_count = 0;
-		ret->python.complete = !p->tls_module;
+		ret->python.complete = !p || can_walk;
 	} else if (p->layout < WALK_PYTHON_CSTACK) {
-		walk_python_frames(ret, p);
+		walk_python_frames(ret);
 	}
 }
 
@@ -346,9 +342,10 @@ static inline bool is_python_frame(const struct walk_python *p, uint64_t frame, 
 }
 
 /* The frames from 3.12 on: each group is followed by the frame of its loop, on this stack. */
-static bool follow_python(const struct unwound *u, const struct walk_python *p,
-	const struct walk_python_frame *frames, uint32_t depth, const uint64_t *entries, uint32_t entry_count)
+static bool follow_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
+	const uint64_t *entries, uint32_t entry_count)
 {
+	const struct walk_python *p = u->interpreter;
 	uint64_t frame = u->python.frame;
 	uint32_t entry = 0;
 
@@ -371,7 +368,7 @@ bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *
 	const struct walk_python_stack *s = &u->python;
 
 	if (!u->python_walked)
-		return follow_python(u, &readable_copy()->python, frames, depth, entries, entry_count);
+		return follow_python(u, frames, depth, entries, entry_count);
 	if (s->depth != depth || s->entry_count != entry_count || !s->complete)
 		return false;
 	for (uint32_t i = 0; i < entry_count; i++)
@@ -495,12 +492,12 @@ void unwind_stack(struct unwound *ret, uintptr_t end)
 		.walk = {.pc = slots[1], .sp = ret->frame + 16, .fp = slots[0]}};
 
 	if (!ret->python_walked)
-		walk_python_frames(ret, &h.copy->python);
+		walk_python_frames(ret);
 	ret->base_count = 0;
 	ret->repeatable = true;
 	ret->slots[0] = 1;
 	if (ret->python.depth)
-		memcpy(h.walk.loops, h.copy->python.loops, sizeof(h.walk.loops));
+		memcpy(h.walk.loops, ret->interpreter->loops, sizeof(h.walk.loops));
 	walk_native_frames(&h);
 	ret->generation = h.copy->generation;
 	memcpy(ret->words + ret->user_depth, ret->python.frames,

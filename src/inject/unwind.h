@@ -18,6 +18,7 @@
 
 struct unwound {
 	uintptr_t frame; /* where the walk began */
+	const struct walk_python *interpreter; /* NULL: there is none */
 	uint32_t user_depth;
 	uint32_t walk_end; /* enum walk_end */
 	uint32_t generation; /* of the recorder's list of mappings */

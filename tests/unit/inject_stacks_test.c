@@ -3,7 +3,9 @@
  * The library walks its own stacks: against libgcc's unwinder, from code without frame pointers, whatever happens
  * around it.
  */
+#include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -365,6 +367,47 @@ static void python_frames_that_differ_are_other_stacks(void)
 			CHECK(numbers[i] && numbers[i] != numbers[j]);
 }
 
+/* As a recorder would tell of one whose _PyRuntime is there. */
+static const struct walk_python *tell_interpreter(const void *runtime, uint32_t version)
+{
+	struct wire_space *list = ring_space(&library.ring);
+
+	list->python.runtime = (uintptr_t)runtime;
+	list->python.version = version;
+	inprocess_tell(&in);
+	return space->python;
+}
+
+static void what_walks_go_by_is_not_changed_under_them(void)
+{
+	const struct walk_python *first = tell_interpreter(&python_key, 0x030d);
+	struct walk_python before = *first;
+
+	for (uint32_t version = 0x0401; version < 0x0404; version++)
+		CHECK(tell_interpreter(&python_key, version)->version == version);
+	CHECK(!memcmp(first, &before, sizeof(before)));
+	CHECK(tell_interpreter(&python_key, 0x030d) == first);
+}
+
+static void an_interpreter_that_may_be_unloaded_is_not_walked(void)
+{
+	static const char name[] = "libresolv.so.2";
+	struct link_map *shared = dlopen(name, RTLD_NOW), *apart = dlmopen(LM_ID_NEWLM, name, RTLD_NOW);
+	struct moment m = {0};
+
+	if (!shared || !apart) {
+		SKIP("no library to load here");
+		return;
+	}
+	CHECK(tell_interpreter(apart->l_ld, 0x0501)->layout == WALK_PYTHON_NONE);
+	descend(14, &m);
+	CHECK(m.told && take_told().stack.flags & WIRE_STACK_PYTHON_INCOMPLETE);
+	CHECK(tell_interpreter(shared->l_ld, 0x0501)->version == 0x0501);
+	dlclose(shared);
+	CHECK(dlopen(name, RTLD_NOW | RTLD_NOLOAD));
+	tell_interpreter(&python_key, 0x030d);
+}
+
 /* ---- threads ---- */
 
 static struct moment moments[THREADS][DEPTHS + 1]; /* by depth */
@@ -508,6 +551,8 @@ int main(void)
 	RUN(after_code_was_replaced_stacks_have_other_numbers);
 	RUN(what_comes_again_in_turn_is_told_apart);
 	RUN(python_frames_that_differ_are_other_stacks);
+	RUN(what_walks_go_by_is_not_changed_under_them);
+	RUN(an_interpreter_that_may_be_unloaded_is_not_walked);
 	RUN(a_stack_for_which_there_was_no_room_is_told_the_next_time);
 	RUN(what_cannot_be_walked_is_left_to_the_marker);
 	RUN(without_a_marker_it_is_told_as_far_as_it_goes);
