@@ -43,12 +43,31 @@ static int finish_output(int status)
 	return status ? status : EXIT_FAILED;
 }
 
+static int run_command(int argc, char **argv)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(argv[0], commands[i].name))
+			return commands[i].run(argc, argv);
+	cmd_error("unknown command '%s' (see 'xpuprof --help')", argv[0]);
+	return EXIT_USAGE;
+}
+
+/* "xpuprof help record", as other programs have it. */
+static int help_of(char *name)
+{
+	char option[] = "--help", *argv[] = {name, option, NULL};
+
+	return run_command(2, argv);
+}
+
 static int dispatch(int argc, char **argv)
 {
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return help_of(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		print_help(stdout);
 		return EXIT_OK;
@@ -57,11 +76,7 @@ static int dispatch(int argc, char **argv)
 		printf("xpuprof %s\n", XPUPROF_VERSION);
 		return EXIT_OK;
 	}
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
-	cmd_error("unknown command '%s' (see 'xpuprof --help')", argv[1]);
-	return EXIT_USAGE;
+	return run_command(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -332,14 +332,12 @@ static int finish(struct record *r, const struct target_user *u, struct session 
 	return status;
 }
 
-static int start(struct session *s, const char *profile_path)
+static int start(struct session *s)
 {
 	int error = session_start(s);
 
 	if (!error)
 		return EXIT_OK;
-	if (is_regular(profile_path))
-		unlink(profile_path);
 	if (session_interrupted(s))
 		return 128 + session_interrupted(s);
 	return session_exec_failed(s) ? exec_status(error) : cmd_failed();
@@ -381,7 +379,7 @@ static int run(struct record *r, struct target_user *u, char **command)
 	if (session_open(&s, &options))
 		return cmd_failed();
 	print_notes(u, s);
-	status = start(s, r->profile_path);
+	status = start(s);
 	if (status) {
 		failed = session_interrupted(s);
 		session_close(s);

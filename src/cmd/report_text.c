@@ -557,7 +557,7 @@ static void put_losses(const struct report *r, struct buf *out)
 		/* Why stacks are incomplete stands with the stacks. */
 		if (!count || profile_loss_is_reason(i))
 			continue;
-		buf_printf(out, "%10s %s\n", text_count(cell, count), profile_loss_text(i));
+		buf_printf(out, "%10s %s\n", text_count(cell, count), profile_loss_text(i, count));
 		any = true;
 	}
 	if (!any)

@@ -58,6 +58,7 @@ int session_open(struct session **ret, const struct session_options *options)
 	error = signals_open(&s->signals);
 	error = error ?: session_open_parts(s);
 	if (error) {
+		profile_writer_remove(s->writer);
 		session_close(s);
 		return error;
 	}
@@ -153,7 +154,7 @@ static int release(struct session *s)
 	return error;
 }
 
-int session_start(struct session *s)
+static int start(struct session *s)
 {
 	int error = spawn(s);
 
@@ -167,7 +168,18 @@ int session_start(struct session *s)
 	s->next_flush_ns = s->start_ns + FLUSH_PERIOD_NS;
 	s->next_status_ns = s->start_ns + STATUS_PERIOD_NS;
 	error = session_describe(s, META_START_NS, s->start_ns);
+	/* From here on an earlier profile of this name is lost. */
+	error = error ?: profile_writer_begin(s->writer);
 	return error || !s->options.command ? error : release(s);
+}
+
+int session_start(struct session *s)
+{
+	int error = start(s);
+
+	if (error)
+		profile_writer_remove(s->writer);
+	return error;
 }
 
 /* --- running ------------------------------------------------------------------------------------ */

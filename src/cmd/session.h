@@ -49,7 +49,8 @@ enum session_end {
 	SESSION_STOPPED, /* by a signal to us */
 };
 
-/* 0 or -errno with error_text. The profile file is created here. */
+/* 0 or -errno with error_text. The profile file is created here; one of before stays as it is until the
+ * recording can start, and when this or session_start fails none that was made stays. */
 int session_open(struct session **ret, const struct session_options *options);
 /* Starts the command, or attaches. */
 int session_start(struct session *s);

@@ -281,7 +281,7 @@ int session_open_parts(struct session *s)
 {
 	int error = locate_library(&s->library);
 
-	error = error ?: profile_writer_open(&s->writer, s->options.profile_path);
+	error = error ?: profile_writer_prepare(&s->writer, s->options.profile_path);
 	error = error ?: tasks_new(&s->tasks, s->writer);
 	error = error ?: open_capture(s);
 	if (!error && s->options.gpu)

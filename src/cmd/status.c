@@ -91,9 +91,24 @@ static void add_reasons(struct buf *b, const char *title, const uint64_t *counts
 {
 	if (!sum(counts + first, end - first))
 		return;
-	buf_printf(b, "%s\n", title);
+	buf_printf(b, "xpuprof: %s\n", title);
 	for (unsigned int i = first; i < end; i++)
 		add_count(b, counts[i], text(i));
+}
+
+/* Why stacks are incomplete is for the report: those are the same stacks. */
+static void add_losses(struct buf *b, const struct profile_totals *t)
+{
+	bool any = false;
+
+	for (unsigned int i = 1; i < LOSS_KINDS; i++) {
+		if (!t->losses[i] || profile_loss_is_reason(i))
+			continue;
+		if (!any)
+			buf_puts(b, "xpuprof: lost or incomplete:\n");
+		any = true;
+		add_count(b, t->losses[i], profile_loss_text(i, t->losses[i]));
+	}
 }
 
 static const char *plural(uint64_t count)
@@ -109,7 +124,7 @@ static void add_completeness(struct buf *b, const struct profile_totals *t)
 
 	if (!t->stacks || incomplete > t->stacks || incomplete * 200 <= t->stacks)
 		return;
-	buf_printf(b, "only %s of the stacks are complete: 'xpuprof report' says why\n",
+	buf_printf(b, "xpuprof: only %s of the stacks are complete: 'xpuprof report' says why\n",
 		text_percent(share, t->stacks - incomplete, t->stacks));
 }
 
@@ -132,7 +147,7 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		1, PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,
 		profile_join_text);
-	add_reasons(&b, "lost or incomplete:", t->losses, 1, LOSS_KINDS, profile_loss_text);
+	add_losses(&b, t);
 	if (profile_path)
 		buf_printf(&b, "xpuprof: wrote %s (recording, %s)\n", profile_path,
 			text_bytes(size, t->file_bytes));

@@ -60,7 +60,12 @@ static const struct option_usage usage = {
 static int add_folder(void *target, const char *value)
 {
 	struct symbolizing *s = target;
+	struct stat st;
 
+	if (stat(value, &st))
+		return error_set(-1, "cannot look in '%s': %s", value, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return error_set(-1, "takes a folder, not '%s'", value);
 	return vec_push(&s->folders, value) ? error_set(-1, "out of memory") : 0;
 }
 

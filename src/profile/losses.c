@@ -9,27 +9,33 @@ struct loss {
 	const char *text; /* for people; follows a number */
 	const char *note; /* of the stack, for reasons of LOSS_STACKS_INCOMPLETE */
 	bool lesser;      /* nothing is missing altogether */
+	const char *one;  /* the text behind 1, where it differs */
 };
 
 #define WALK(key, why) {(key), "incomplete stacks: " why, "[incomplete stack: " why "]", .lesser = true}
 #define LESSER(key, text) {(key), (text), .lesser = true}
+#define LESSER_ONE(key, text, text_of_one) {(key), (text), .lesser = true, .one = (text_of_one)}
 
 static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_SAMPLES_RING_FULL] = {"samples_ring_full",
 		"CPU samples lost: the kernel's ring was full"},
 	[LOSS_STACKS_RING_FULL] = {"stacks_ring_full",
 		"launch stacks lost: the kernel's ring was full"},
-	[LOSS_STACKS_INCOMPLETE] = LESSER("stacks_incomplete", "incomplete stacks"),
-	[LOSS_MAPS_LOST] = {"maps_lost", "mapping events dropped by the kernel"},
+	[LOSS_STACKS_INCOMPLETE] = LESSER_ONE("stacks_incomplete", "incomplete stacks", "incomplete stack"),
+	[LOSS_MAPS_LOST] = {"maps_lost", "mapping events dropped by the kernel",
+		.one = "mapping event dropped by the kernel"},
 	[LOSS_GPU_RING_FULL] = {"gpu_ring_full", "GPU records lost: the shared ring was full"},
 	[LOSS_GPU_DROPPED] = {"gpu_dropped", "GPU records dropped by CUPTI"},
 	[LOSS_GPU_INVALID] = {"gpu_invalid",
 		"GPU records without times (their work had not ended) or with impossible ones"},
 	[LOSS_GPU_UNKNOWN] = {"gpu_unknown", "GPU records newer than this xpuprof understands"},
-	[LOSS_GPU_TAKEN] = {"gpu_taken", "processes in which another profiler held CUPTI"},
-	[LOSS_GPU_NO_CUPTI] = {"gpu_no_cupti", "processes in which no usable CUPTI was found"},
+	[LOSS_GPU_TAKEN] = {"gpu_taken", "processes in which another profiler held CUPTI",
+		.one = "process in which another profiler held CUPTI"},
+	[LOSS_GPU_NO_CUPTI] = {"gpu_no_cupti", "processes in which no usable CUPTI was found",
+		.one = "process in which no usable CUPTI was found"},
 	[LOSS_GPU_NEVER_CONNECTED] = {"gpu_never_connected",
-		"processes that mapped the CUDA driver and never connected"},
+		"processes that mapped the CUDA driver and never connected",
+		.one = "process that mapped the CUDA driver and never connected"},
 	[LOSS_GPU_ABANDONED] = {"gpu_abandoned", "GPU records whose writer died in the middle"},
 	[LOSS_GPU_CORRUPT] = {"gpu_corrupt", "shared rings that were scribbled over and given up"},
 	[LOSS_GPU_NODES_FORGOTTEN] = {"gpu_nodes_forgotten",
@@ -45,21 +51,27 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_WALK_UNKNOWN] = WALK("walk_unknown", "walked by the kernel"),
 	[LOSS_WALK_STALE] = WALK("walk_stale", "code was replaced meanwhile"),
 	[LOSS_PYTHON_INCOMPLETE] =
-		LESSER("python_incomplete", "stacks without some of their Python frames"),
-	[LOSS_PYTHON_UNPLACED] = LESSER("python_unplaced",
-		"stacks in which some Python frames stand at the root, as their place is not known"),
+		LESSER_ONE("python_incomplete", "stacks without some of their Python frames",
+			"stack without some of its Python frames"),
+	[LOSS_PYTHON_UNPLACED] = LESSER_ONE("python_unplaced",
+		"stacks in which some Python frames stand at the root, as their place is not known",
+		"stack in which some Python frames stand at the root, as their place is not known"),
 	[LOSS_PYTHON_UNNAMED] =
-		LESSER("python_unnamed", "Python frames whose code could not be read any more"),
-	[LOSS_STACKS_GIVEN_UP] = LESSER("stacks_given_up",
-		"stacks that could not wait for the unwind tables they need"),
+		LESSER_ONE("python_unnamed", "Python frames whose code could not be read any more",
+			"Python frame whose code could not be read any more"),
+	[LOSS_STACKS_GIVEN_UP] = LESSER_ONE("stacks_given_up",
+		"stacks that could not wait for the unwind tables they need",
+		"stack that could not wait for the unwind tables it needs"),
 	[LOSS_TABLES_FAILED] =
-		LESSER("tables_failed", "files whose unwind information could not be read"),
+		LESSER_ONE("tables_failed", "files whose unwind information could not be read",
+			"file whose unwind information could not be read"),
 	[LOSS_TABLES_EVICTED] =
 		LESSER("tables_evicted", "unwind tables that made room for others"),
 	[LOSS_SPACES_FULL] = LESSER("spaces_full",
 		"times that a process's mappings found no room in the kernel"),
-	[LOSS_PYTHON_UNSUPPORTED] = LESSER("python_unsupported",
-		"processes whose Python is of a version that is not known; its functions are not shown"),
+	[LOSS_PYTHON_UNSUPPORTED] = LESSER_ONE("python_unsupported",
+		"processes whose Python is of a version that is not known; its functions are not shown",
+		"process whose Python is of a version that is not known; its functions are not shown"),
 };
 
 const char *profile_loss_key(unsigned int loss)
@@ -67,9 +79,11 @@ const char *profile_loss_key(unsigned int loss)
 	return loss < LOSS_KINDS ? losses[loss].key : NULL;
 }
 
-const char *profile_loss_text(unsigned int loss)
+const char *profile_loss_text(unsigned int loss, uint64_t count)
 {
-	return loss < LOSS_KINDS ? losses[loss].text : NULL;
+	if (loss >= LOSS_KINDS)
+		return NULL;
+	return count == 1 && losses[loss].one ? losses[loss].one : losses[loss].text;
 }
 
 bool profile_loss_is_reason(unsigned int loss)

@@ -350,6 +350,6 @@ const char *profile_incomplete_note(enum profile_loss why);
 bool profile_loss_is_reason(unsigned int loss);
 /* Whether something is missing altogether; otherwise it is there, with less known of it. */
 bool profile_loss_is_event(unsigned int loss);
-/* A stable key for machines ("gpu_ring_full") and a sentence for people; NULL past the table. */
+/* A stable key for machines ("gpu_ring_full"), and what people read behind the count; NULL past the table. */
 const char *profile_loss_key(unsigned int loss);
-const char *profile_loss_text(unsigned int loss);
+const char *profile_loss_text(unsigned int loss, uint64_t count);

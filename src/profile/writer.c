@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -64,6 +65,7 @@ struct profile_writer {
 
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
+	bool begun;  /* what the file held before is gone */
 	bool no_end; /* it continues a profile that was not whole */
 	struct profile_totals totals;
 };
@@ -99,8 +101,11 @@ static int fail_write(struct profile_writer *w, int error)
 
 static int write_bytes(struct profile_writer *w, const void *data, size_t size)
 {
-	int error = write_behind_put(w->file, data, size);
+	int error = profile_writer_begin(w);
 
+	if (error)
+		return error;
+	error = write_behind_put(w->file, data, size);
 	if (error)
 		return fail_write(w, error);
 	w->totals.file_bytes += size;
@@ -285,11 +290,20 @@ static int write_header(struct profile_writer *w)
 
 static int open_file(struct profile_writer *w)
 {
-	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (w->fd < 0)
 		return error_errno(-errno, "cannot create '%s'", w->path);
 	/* For whoever would put another in its place; where locks do not work there is none. */
 	(void)flock(w->fd, LOCK_EX | LOCK_NB);
+	return 0;
+}
+
+/* Pipes and devices have nothing to cut off. */
+static int empty_file(struct profile_writer *w)
+{
+	if (ftruncate(w->fd, 0) && errno != EINVAL)
+		return fail_write(w, -errno);
+	w->begun = true;
 	return 0;
 }
 
@@ -325,20 +339,55 @@ static int new_writer(struct profile_writer **ret, const char *path)
 	return 0;
 }
 
-int profile_writer_open(struct profile_writer **ret, const char *path)
+int profile_writer_prepare(struct profile_writer **ret, const char *path)
 {
 	struct profile_writer *w;
 	int error = new_writer(&w, path);
 
 	if (error)
 		return error;
-	error = write_header(w);
-	error = error ? error : start_file(w);
+	error = start_file(w);
 	if (error)
 		profile_writer_abort(w);
 	else
 		*ret = w;
 	return error;
+}
+
+int profile_writer_begin(struct profile_writer *w)
+{
+	int error;
+
+	if (w->begun)
+		return 0;
+	if (w->error)
+		return fail_sticky(w);
+	error = empty_file(w);
+	return error ? error : write_header(w);
+}
+
+int profile_writer_open(struct profile_writer **ret, const char *path)
+{
+	struct profile_writer *w;
+	int error = profile_writer_prepare(&w, path);
+
+	if (error)
+		return error;
+	error = profile_writer_begin(w);
+	if (error)
+		profile_writer_abort(w);
+	else
+		*ret = w;
+	return error;
+}
+
+/* Neither devices nor what a link leads to are ours to remove. */
+void profile_writer_remove(struct profile_writer *w)
+{
+	struct stat st;
+
+	if (w && !lstat(w->path, &st) && S_ISREG(st.st_mode) && (w->begun || !st.st_size))
+		unlink(w->path);
 }
 
 void profile_writer_abort(struct profile_writer *w)
@@ -849,7 +898,8 @@ int profile_writer_continue(
 
 	if (error)
 		return error;
-	error = profile_reader_copy(r, w->fd);
+	error = empty_file(w);
+	error = error ? error : profile_reader_copy(r, w->fd);
 	error = error ? error : take_tables(w, r);
 	error = error ? error : take_rest(w, r);
 	error = error ? error : start_file(w);

@@ -23,6 +23,12 @@ struct profile_writer;
 /* Creates (or truncates) the file; it is readable as an incomplete profile from the first flush
  * on. */
 int profile_writer_open(struct profile_writer **ret, const char *path);
+/* The same, but a file of before stays as it is until profile_writer_begin or the first chunk. */
+int profile_writer_prepare(struct profile_writer **ret, const char *path);
+int profile_writer_begin(struct profile_writer *w);
+/* Nothing came of it: removes the file, unless it is one of before that was not begun. The writer is then
+ * to be aborted. NULL is fine. */
+void profile_writer_remove(struct profile_writer *w);
 /* Writes what is left and the end mark, and frees `w`. NULL is fine. */
 int profile_writer_close(struct profile_writer *w);
 /* Frees without the end mark: the file stays what was flushed. */

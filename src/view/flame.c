@@ -102,7 +102,7 @@ static int add_remarks(struct flame *f)
 		if (profile_loss_count(f->reader, i) && !profile_loss_is_reason(i))
 			error = view_remark(v, "%llu %s",
 				(unsigned long long)profile_loss_count(f->reader, i),
-				profile_loss_text(i));
+				profile_loss_text(i, profile_loss_count(f->reader, i)));
 	return error;
 }
 

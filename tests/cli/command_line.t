@@ -60,6 +60,8 @@ for command in $commands; do
 	has "$command_help" "usage: xpuprof $command " "$command --help begins with how it is used"
 	run xpuprof "$command" -h
 	is "$out" "$command_help" "$command -h prints what --help prints"
+	run xpuprof help "$command"
+	is "$out" "$command_help" "help $command prints it, too"
 	run xpuprof "$command" --no-such-option
 	usage_error "unknown option '--no-such-option' (see 'xpuprof $command --help')" \
 		"$command with an unknown option"
@@ -114,6 +116,13 @@ run xpuprof record -o no/such/folder/x.svg -- touch started
 is "$status" 1 "a picture that cannot be written: exit status 1"
 is "$(ls)" "data" "a recording that cannot be written does not start the program"
 
+run xpuprof help no-such-command
+usage_error "unknown command 'no-such-command'" "help of an unknown command"
+run xpuprof symbolize --debug-dir no-such-folder
+usage_error "option '--debug-dir' cannot look in 'no-such-folder': No such file or directory" \
+	"symbolize with a folder that is not there"
+run xpuprof symbolize --debug-dir data
+usage_error "option '--debug-dir' takes a folder, not 'data'" "symbolize with a file for a folder"
 run xpuprof export "$here/tap.sh"
 usage_error "say which format with --to" "export without a format"
 for command in flame report "export --to folded"; do

@@ -38,6 +38,11 @@ run xpuprof record ./profile.xpu
 is "$status" 126 "a file that is not executable gives 126"
 is "$err" "xpuprof: cannot run './profile.xpu': Permission denied" "and one line"
 is "$(cat profile.xpu)" untouched "neither touches an earlier profile"
+run xpuprof record -q --cpu-only -p 4194304
+is "$status" 1 "a process that is not there fails"
+is "$(cat profile.xpu)" untouched "and an earlier profile stays as it was"
+run xpuprof record -q -o none.xpu --cpu-only -p 4194304
+true_that "and none is made" test ! -e none.xpu
 run xpuprof record -q -o /dev/full -- true
 is "$status" 1 "a full disk fails"
 has "$err" "No space left on device" "and says so"

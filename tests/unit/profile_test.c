@@ -1361,10 +1361,10 @@ static void every_kind_and_reason_has_a_name(void)
 	for (unsigned int i = 1; i < PENDING_REASONS; i++)
 		CHECK(strcmp(profile_pending_text(i), "unknown"));
 	for (unsigned int i = 1; i < LOSS_KINDS; i++)
-		CHECK(profile_loss_key(i) && profile_loss_text(i));
+		CHECK(profile_loss_key(i) && profile_loss_text(i, 1) && profile_loss_text(i, 2));
 	CHECK_TEXT(profile_copy_name(COPY_KINDS), "unknown");
 	CHECK_TEXT(profile_pending_text(12345), "unknown");
-	CHECK(!profile_loss_key(LOSS_KINDS) && !profile_loss_text(LOSS_KINDS));
+	CHECK(!profile_loss_key(LOSS_KINDS) && !profile_loss_text(LOSS_KINDS, 1));
 }
 
 static void notes_of_incomplete_stacks_are_known_whatever_the_reason(void)

@@ -31,11 +31,24 @@ static void the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent(v
 	struct profile_totals t = {.samples = 700, .calls = 500, .stacks = 1000};
 
 	t.losses[LOSS_STACKS_INCOMPLETE] = 6;
-	CHECK(strstr(summary(&t), "only 99.4 % of the stacks are complete: 'xpuprof report' says why\n"));
+	CHECK(strstr(summary(&t), "\nxpuprof: only 99.4 % of the stacks are complete: 'xpuprof report' says why\n"));
 	t.losses[LOSS_STACKS_INCOMPLETE] = 5;
 	CHECK(!strstr(summary(&t), "are complete"));
 	t.losses[LOSS_STACKS_INCOMPLETE] = 0;
 	CHECK(!strstr(summary(&t), "are complete"));
+}
+
+static void an_incomplete_stack_is_counted_once_and_not_by_reason(void)
+{
+	struct profile_totals t = {.samples = 70, .stacks = 1000};
+
+	t.losses[LOSS_STACKS_INCOMPLETE] = t.losses[LOSS_WALK_FAULT] = 1;
+	CHECK(strstr(summary(&t), "xpuprof: lost or incomplete:\n           1 incomplete stack\n"));
+	CHECK(!strstr(summary(&t), "not readable"));
+	t.losses[LOSS_STACKS_INCOMPLETE] = t.losses[LOSS_WALK_FAULT] = 2;
+	CHECK(strstr(summary(&t), " 2 incomplete stacks\n"));
+	t.losses[LOSS_STACKS_INCOMPLETE] = t.losses[LOSS_WALK_FAULT] = 0;
+	CHECK(!strstr(summary(&t), "lost or incomplete"));
 }
 
 static void nothing_is_said_of_stacks_where_there_are_none(void)
@@ -53,6 +66,7 @@ int main(void)
 		return 1;
 	close(fd);
 	RUN(the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent);
+	RUN(an_incomplete_stack_is_counted_once_and_not_by_reason);
 	RUN(nothing_is_said_of_stacks_where_there_are_none);
 	unlink(path);
 	return tap_end();
