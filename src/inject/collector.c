@@ -82,11 +82,11 @@ static void flush(uint32_t flag)
 {
 	size_t dropped = 0;
 
-	pthread_mutex_lock(&library.in_cupti);
+	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(flag);
 	if (!library.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		count(WIRE_DROPPED_BY_CUPTI, dropped);
-	pthread_mutex_unlock(&library.in_cupti);
+	pthread_mutex_unlock(&library.no_fork);
 	buffers_drain(convert_buffer);
 	collector.flushed_ns = now_ns();
 }
@@ -109,11 +109,11 @@ static void flush_if_due(void)
 
 static void stop_recording(void)
 {
-	pthread_mutex_lock(&library.in_cupti);
+	pthread_mutex_lock(&library.no_fork);
 	disable_records();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	enable_callbacks(false);
-	pthread_mutex_unlock(&library.in_cupti);
+	pthread_mutex_unlock(&library.no_fork);
 }
 
 /* Everything that CUPTI has, finished or not. */
@@ -134,9 +134,9 @@ static void say_done(void)
 static void leave_program(void)
 {
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&library.in_cupti);
+	pthread_mutex_lock(&library.no_fork);
 	library.cupti.Unsubscribe(library.cupti.subscriber);
-	pthread_mutex_unlock(&library.in_cupti);
+	pthread_mutex_unlock(&library.no_fork);
 	connection_close(&library.connection);
 }
 
@@ -153,9 +153,9 @@ static void stop(void)
 static void abandon(void)
 {
 	stop_recording();
-	pthread_mutex_lock(&library.in_cupti);
+	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-	pthread_mutex_unlock(&library.in_cupti);
+	pthread_mutex_unlock(&library.no_fork);
 	leave_program();
 }
 

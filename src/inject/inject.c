@@ -10,8 +10,8 @@
  * fork: the guard page is wiped by the kernel, so that the child's copy finds itself dead in every
  * callback, handler and at exit; the ring is not mapped there; the socket is closed by the handler
  * below (the recorder would else think that the instance lives on as long as the child). While the
- * parent forks our thread is kept out of CUPTI, for a moment at most: a lock of CUPTI's that is
- * held just then would be held in the child for ever.
+ * parent forks our thread is kept out of CUPTI and the loader, for a moment at most: a lock of theirs
+ * that is held just then would be held in the child for ever.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 #define FORK_PATIENCE_NS 50000000
 #define TABLES_PATIENCE_NS 1000000000ull
 
-struct library library = {.connection.fd = -1, .in_cupti = PTHREAD_MUTEX_INITIALIZER};
+struct library library = {.connection.fd = -1, .no_fork = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread bool fork_locked;
 
@@ -47,13 +47,13 @@ static void before_fork(void)
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
 	}
-	fork_locked = !pthread_mutex_timedlock(&library.in_cupti, &until);
+	fork_locked = !pthread_mutex_timedlock(&library.no_fork, &until);
 }
 
 static void after_fork_in_parent(void)
 {
 	if (fork_locked)
-		pthread_mutex_unlock(&library.in_cupti);
+		pthread_mutex_unlock(&library.no_fork);
 	fork_locked = false;
 }
 

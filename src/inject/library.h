@@ -82,7 +82,7 @@ struct library {
 	uint32_t news;		  /* changes: the recorder is to look at the ring soon */
 	uint32_t finish;	  /* changes: the process ends */
 	uint32_t finished;	  /* changes: futex, our thread is done */
-	pthread_mutex_t in_cupti; /* our thread holds it while it is inside CUPTI */
+	pthread_mutex_t no_fork; /* our thread holds it while it is inside CUPTI or the loader */
 };
 
 extern struct library library;

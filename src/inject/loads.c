@@ -77,7 +77,9 @@ uint64_t loads_ask(void)
 	const uint64_t *counter = loads.counter;
 	uint64_t now = 0;
 
+	pthread_mutex_lock(&library.no_fork);
 	dl_iterate_phdr(take_count, &now);
+	pthread_mutex_unlock(&library.no_fork);
 	if (counter && __atomic_load_n(counter, __ATOMIC_RELAXED) < now)
 		__atomic_store_n(&loads.counter, NULL, __ATOMIC_RELEASE);
 	look_for_counter(now);

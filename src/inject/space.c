@@ -110,13 +110,19 @@ static const struct walk_python not_to_be_walked = {.layout = WALK_PYTHON_NONE};
 static const struct walk_python *keep_python(const struct walk_python *python)
 {
 	struct walk_python *place = &space->pythons[space->python_count];
+	bool pinned;
 
 	if (python->layout == WALK_PYTHON_NONE)
 		return NULL;
 	for (uint32_t i = 0; i < space->python_count; i++)
 		if (!memcmp(&space->pythons[i], python, sizeof(*python)))
 			return &space->pythons[i];
-	if (space->python_count == SPACE_PYTHONS || !pin(python->runtime))
+	if (space->python_count == SPACE_PYTHONS)
+		return &not_to_be_walked;
+	pthread_mutex_lock(&library.no_fork);
+	pinned = pin(python->runtime);
+	pthread_mutex_unlock(&library.no_fork);
+	if (!pinned)
 		return &not_to_be_walked;
 	space->python_count++;
 	return memcpy(place, python, sizeof(*python));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The library knows at once when code is loaded, from the C library's own count. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 
+#include "inject/library.h"
 #include "inject/loads.h"
 #include "tap.h"
 
@@ -59,10 +61,35 @@ static void one_that_takes_the_place_of_another_counts_as_well(void)
 	CHECK(loads_now() == loads_ask());
 }
 
+static bool watched, forkable;
+
+/* In place of the C library's, by which the library asks: would a fork go on now? */
+int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+	int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	if (watched && !pthread_mutex_trylock(&library.no_fork)) {
+		forkable = true;
+		pthread_mutex_unlock(&library.no_fork);
+	}
+	return real(visit, context);
+}
+
+/* The C library does not give a child its lock on the list of libraries back. */
+static void the_program_does_not_fork_while_the_list_of_libraries_is_locked(void)
+{
+	watched = true;
+	CHECK(loads_ask() > 0);
+	watched = false;
+	CHECK(!forkable && !pthread_mutex_trylock(&library.no_fork));
+}
+
 int main(void)
 {
 	RUN(what_our_thread_is_told_counts_until_the_counter_is_found);
 	RUN(a_library_that_is_loaded_counts_at_once);
 	RUN(one_that_takes_the_place_of_another_counts_as_well);
+	RUN(the_program_does_not_fork_while_the_list_of_libraries_is_locked);
 	return tap_end();
 }
