@@ -256,6 +256,22 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
+/* What perf tells the recorder of begins here. There are kernels without probes; see bpf_space.unsteady. */
+SEC("kprobe/perf_event_mmap")
+int on_map(struct pt_regs *ctx)
+{
+	struct vm_area_struct *vma = (struct vm_area_struct *)PT_REGS_PARM1(ctx);
+	uint64_t now_ns = bpf_ktime_get_ns();
+	uint32_t pid;
+
+	if (!bpf_core_field_exists(vma->vm_flags) || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	pid = recorded_pid((struct task_struct *)bpf_get_current_task());
+	if (pid)
+		bpf_map_update_elem(&mapped, &pid, &now_ns, BPF_ANY);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {

@@ -17,8 +17,9 @@
  *	python_depth * 2 words   Python frames
  *	entry_count words        where the evaluation loops are on the stack; only with raw material
  *	raw_size bytes           struct bpf_raw_stack and the stack from its sp on: when the walk came to code
- *	                         whose table is not ready (WALK_PENDING, WALK_NO_MAPPING), so that the
- *	                         recorder can walk later. A multiple of 8.
+ *	                         whose table is not ready (WALK_PENDING, WALK_NO_MAPPING), or code was
+ *	                         mapped of which the recorder had not told yet, so that it can walk
+ *	                         later. A multiple of 8.
  *
  * The recorder says which code is mapped where in a process by its pid: an entry of `spaces` names a range of
  * `mappings`, an array that is shared with the recorder. What is published is never changed; a change is a new
@@ -83,7 +84,8 @@ struct bpf_space {
 	uint32_t first; /* in `mappings` */
 	uint32_t count;
 	uint32_t generation; /* lowest bits of address_space.generation (capture/address_space.h) */
-	uint32_t reserved;
+	uint32_t unsteady;   /* the kernel does not tell the programs of mappings, and they may be other ones by now */
+	uint64_t mapped_ns;  /* the latest mapping of code that it knows of */
 };
 
 enum bpf_task_event_kind {

@@ -37,6 +37,10 @@ struct task_struct {
 	char comm[16];
 };
 
+struct vm_area_struct {
+	unsigned long vm_flags;
+};
+
 struct kernel_siginfo;
 
 struct bpf_iter__task {
@@ -45,4 +49,5 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
+#define VM_EXEC	   0x00000004 /* include/linux/mm.h */
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, the same since 2.6.27 */

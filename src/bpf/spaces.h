@@ -53,10 +53,27 @@ struct {
 	__type(value, struct walk_python);
 } pythons SEC(".maps");
 
+/* When a process last mapped code: only what the recorder may not have told of yet matters, so the oldest may go. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} mapped SEC(".maps");
+
+/* Whether a process may have mapped code since what is told of it, which may stand in the place of other code. */
+static __always_inline bool is_outdated(const struct bpf_space *space, uint32_t pid)
+{
+	const uint64_t *mapped_ns = bpf_map_lookup_elem(&mapped, &pid);
+
+	return space->unsteady || (mapped_ns && *mapped_ns > space->mapped_ns);
+}
+
 static __always_inline void drop_space(uint32_t pid)
 {
 	bpf_map_delete_elem(&spaces, &pid);
 	bpf_map_delete_elem(&pythons, &pid);
+	bpf_map_delete_elem(&mapped, &pid);
 }
 
 /* A child's memory is like its parent's, before it has run. What may be left of an earlier process goes. */
@@ -64,9 +81,12 @@ static __always_inline void copy_space(uint32_t parent, uint32_t child)
 {
 	const struct bpf_space *space = bpf_map_lookup_elem(&spaces, &parent);
 	const struct walk_python *python = bpf_map_lookup_elem(&pythons, &parent);
+	const uint64_t *mapped_ns = bpf_map_lookup_elem(&mapped, &parent);
 
 	if (!space || bpf_map_update_elem(&spaces, &child, space, BPF_ANY))
 		bpf_map_delete_elem(&spaces, &child);
 	if (!python || bpf_map_update_elem(&pythons, &child, python, BPF_ANY))
 		bpf_map_delete_elem(&pythons, &child);
+	if (!mapped_ns || bpf_map_update_elem(&mapped, &child, mapped_ns, BPF_ANY))
+		bpf_map_delete_elem(&mapped, &child);
 }

@@ -6,6 +6,9 @@
  *	record	[ head | native | kernel | Python ]		as events.h says
  *		[ head | native | kernel | Python | entries | registers | stack ]
  *
+ * The same is done while code has been mapped of which the recorder has not told yet: the walk may have gone by the
+ * rules of other code, which was there before.
+ *
  * The second kind is rare and large: it is made in the ring, in a reservation of the largest size, and only as
  * long as half of the ring is free, so that it displaces no other records. Code that stays unknown stops being
  * sent.
@@ -25,6 +28,7 @@
 #define RAW_PAGES	(RAW_BYTES / PAGE_BYTES)
 #define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
 #define RAW_UNKNOWN_MAX 64   /* and while nobody knows it */
+#define RAW_OUTDATED_MAX 1024 /* and how often it is while mappings are not told yet that may be other ones */
 #define PYTHON_WINDOW	1024
 #define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
 #define CODE_OBJECTS	16384
@@ -256,6 +260,7 @@ static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
 	b->entry_count = 0;
 	b->walker.depth = 0;
 	b->walker.generation = 0;
+	b->walker.outdated = 0;
 	b->walker.walk.end = end;
 }
 
@@ -300,12 +305,14 @@ static __always_inline bool wakes_for_code(const struct python_buffer *p, uint64
 static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64_t ring_bytes)
 {
 	const struct walk *w = &b->walker.walk;
-	uint64_t key = b->walker.generation ? (uint64_t)b->walker.generation << 32 |
-						      (uint32_t)(w->pc / PAGE_BYTES)
-					    : b->pid;
-	uint32_t one = 1, *sent;
+	bool blocked = w->end == WALK_PENDING || w->end == WALK_NO_MAPPING;
+	uint32_t one = 1, page = blocked ? w->pc / PAGE_BYTES : 0, *sent;
+	uint64_t key = b->walker.generation ? (uint64_t)b->walker.generation << 32 | page : b->pid;
+	uint32_t most = !blocked		  ? RAW_OUTDATED_MAX
+			: w->end == WALK_PENDING ? RAW_PENDING_MAX
+						  : RAW_UNKNOWN_MAX;
 
-	if ((w->end != WALK_PENDING && w->end != WALK_NO_MAPPING) || !b->start.pc ||
+	if ((!blocked && !b->walker.outdated) || !b->start.pc ||
 		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
 		return false;
 	sent = bpf_map_lookup_elem(&raw_counts, &key);
@@ -313,7 +320,7 @@ static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64
 		bpf_map_update_elem(&raw_counts, &key, &one, BPF_ANY);
 		return true;
 	}
-	return (*sent)++ < (w->end == WALK_PENDING ? RAW_PENDING_MAX : RAW_UNKNOWN_MAX);
+	return (*sent)++ < most;
 }
 
 /* Copies the stack from `sp` on, as far as it can be read: to `end` in the record; how far that reaches. */

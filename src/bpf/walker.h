@@ -41,6 +41,8 @@ struct walker {
 	uint32_t generation; /* of the mappings; 0: there are none */
 	uint32_t depth;      /* frames so far */
 	uint32_t word;       /* see walk_home_words */
+	uint32_t outdated;   /* the mappings may not be those of now */
+	uint32_t reserved;
 	uint64_t begin;      /* the stack pointer of the innermost frame */
 	uint64_t window_base;
 	uint64_t window_room; /* where the last word in it is */
@@ -391,6 +393,7 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 	k->walk.mapping_count = space ? space->count : 0;
 	k->first_mapping = space ? space->first : 0;
 	k->generation = space ? space->generation : 0;
+	k->outdated = space && is_outdated(space, pid);
 	k->depth = 0;
 	close_window(k);
 }

@@ -173,7 +173,7 @@ int capture_count_lost_changes(struct capture *c, uint64_t lost)
 
 	if (!lost)
 		return 0;
-	processes_doubt_all(c->processes);
+	processes_doubt_all(c->processes, clock_now_ns());
 	error = c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &any) : 0;
 	return error ? error : profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
 }

@@ -68,6 +68,7 @@ int capture_open_spaces(struct capture *c)
 {
 	struct spaces_target target = {.context = c,
 		.mapping_count = BPF_MAPPINGS_MAX,
+		.sees_maps = c->programs && programs_see_maps(c->programs),
 		.put = put_space,
 		.put_python = put_python,
 		.drop = drop_space,

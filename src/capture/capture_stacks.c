@@ -120,6 +120,7 @@ static int find_process(struct capture *c, uint32_t pid, struct raw_stack *raw, 
 		raw->user_depth = raw->python_depth = 0;
 		raw->start = NULL;
 	}
+	raw_walk_cut((*ret)->space, raw);
 	if ((*ret)->python.state == PYTHON_FOUND && raw->python_depth)
 		raw->loops = (*ret)->python.python.loops;
 	return 0;

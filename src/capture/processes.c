@@ -113,6 +113,7 @@ int processes_fork(struct processes *p, uint32_t parent, uint32_t pid)
 	process->space = address_space_ref(from->space);
 	process->python = interpreter_fork(&from->python);
 	process->replaced_told = from->replaced_told;
+	process->mapped_ns = from->mapped_ns;
 	process->image_known = from->image_known;
 	return 0;
 }
@@ -175,6 +176,7 @@ int processes_map(struct processes *p, const struct change *change)
 
 	if (!process)
 		return 0;
+	process->mapped_ns = change->time_ns;
 	return add_mapping(p, process, change->text, &change->map, change->time_ns);
 }
 
@@ -263,13 +265,16 @@ int processes_refresh(struct processes *p, struct process *process, uint64_t now
 
 static void doubt(void *context, struct process *process)
 {
+	const uint64_t *now_ns = context;
+
+	process->mapped_ns = *now_ns;
 	process->space->changes++; /* what was not mapped may have been mapped unseen */
 	process->exec_begun = false; /* its end may have been what was lost */
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
 }
 
-void processes_doubt_all(struct processes *p)
+void processes_doubt_all(struct processes *p, uint64_t now_ns)
 {
-	processes_each(p, doubt, NULL);
+	processes_each(p, doubt, &now_ns);
 }

@@ -25,6 +25,7 @@ struct process {
 	struct address_space *space;
 	struct interpreter python;
 	uint64_t replaced_told; /* of space->replaced, what the sink has heard of */
+	uint64_t mapped_ns;     /* when it last mapped code, as far as changes were applied */
 	uint64_t maps_read_ns;  /* when /proc/PID/maps was last read; 0: never */
 	uint64_t maps_pause_ns; /* and how long not to read it again */
 };
@@ -57,5 +58,5 @@ int processes_read_maps(struct processes *p, struct process *process, uint64_t n
  * time, so that a program that runs through memory of its own making does not keep us reading. */
 int processes_refresh(
 	struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read);
-/* The kernel dropped mapping events: nothing that was read is certain any more. */
-void processes_doubt_all(struct processes *p);
+/* The kernel dropped mapping events, up to now: nothing that was read is certain any more. */
+void processes_doubt_all(struct processes *p, uint64_t now_ns);

@@ -56,6 +56,11 @@ int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
 	return not_built();
 }
 
+bool programs_see_maps(const struct programs *p)
+{
+	return false;
+}
+
 struct walk_mapping *programs_mappings(struct programs *p)
 {
 	return NULL;

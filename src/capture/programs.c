@@ -24,6 +24,7 @@
 #include "elf/elf_file.h"
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
+#define KPROBES_PATH  "/sys/bus/event_source/devices/kprobe"
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
@@ -37,6 +38,7 @@ struct programs {
 	unsigned int sample_hz;
 	bool launches;
 	bool pid_namespace; /* we are in one, and count pids as it does */
+	bool sees_maps;     /* the programs know when code is mapped */
 	char *library;
 	uint64_t marker_offset; /* in the library's file */
 	struct ring samples;
@@ -128,6 +130,8 @@ static void configure(struct programs *p, const struct capture_options *options,
 	bpf->rodata->wakeup_bytes = WAKEUP_BYTES;
 	bpf_program__set_autoload(bpf->progs.find_pid_ns_level, p->pid_namespace);
 	bpf_program__set_autoload(bpf->progs.track_wanted, p->pid_namespace);
+	bpf_program__set_autoload(bpf->progs.on_map, options->sample_hz || options->launches);
+	bpf_program__set_autoattach(bpf->progs.on_map, false);
 	bpf_program__set_autoload(bpf->progs.on_sample, options->sample_hz > 0);
 	bpf_program__set_autoload(bpf->progs.on_launch, options->launches && storage);
 	bpf_program__set_autoload(
@@ -167,6 +171,15 @@ static int explain_refusal(
 	return error;
 }
 
+/* Where the kernel has no such probes it goes without. */
+static void watch_maps(struct programs *p)
+{
+	if (!bpf_program__autoload(p->bpf->progs.on_map) || access(KPROBES_PATH, F_OK))
+		return;
+	p->bpf->links.on_map = bpf_program__attach(p->bpf->progs.on_map);
+	p->sees_maps = p->bpf->links.on_map;
+}
+
 static int load(struct programs *p, const struct capture_options *options, bool multi)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
@@ -182,6 +195,8 @@ static int load(struct programs *p, const struct capture_options *options, bool 
 			bpf_program__fd(p->bpf->progs.find_pid_ns_level), &run);
 	if (!error)
 		error = capture_bpf__attach(p->bpf);
+	if (!error)
+		watch_maps(p);
 	return error ? explain(error, "load BPF programs") : 0;
 }
 
@@ -426,6 +441,11 @@ int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
 	else
 		*ret_fd = fd;
 	return error;
+}
+
+bool programs_see_maps(const struct programs *p)
+{
+	return p->sees_maps;
 }
 
 struct walk_mapping *programs_mappings(struct programs *p)

@@ -39,6 +39,8 @@ void programs_close(struct programs *p);
  * called from any thread; waits for a grace period.
  */
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd);
+/* Whether they know when a process maps code, and not only what they are told. */
+bool programs_see_maps(const struct programs *p);
 /* The array that the programs read mappings from, BPF_MAPPINGS_MAX of them, ours to fill. */
 struct walk_mapping *programs_mappings(struct programs *p);
 /* Puts in place of what was told of the process before. 0 or -errno. */

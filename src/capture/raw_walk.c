@@ -6,17 +6,35 @@
 #include "bpf/events.h"
 #include "unwind/unwind.h"
 
+static const struct mapping *mapping_of(const struct address_space *space, uint64_t frame)
+{
+	return address_space_find(
+		space, (frame & WALK_FRAME_ADDRESS) - !(frame & WALK_FRAME_EXACT));
+}
+
+void raw_walk_cut(const struct address_space *space, struct raw_stack *raw)
+{
+	if (!raw->start || !raw->space || raw->space == (uint32_t)space->generation)
+		return;
+	for (uint32_t i = 0; i < raw->user_depth; i++) {
+		if (!address_space_outdated(space, mapping_of(space, raw->user[i]), raw->space))
+			continue;
+		raw->user_depth = i + 1;
+		raw->walk_end = WALK_STALE;
+		return;
+	}
+}
+
 bool raw_walk_is_worth_it(const struct raw_stack *raw)
 {
-	return raw->start && (raw->walk_end == WALK_PENDING || raw->walk_end == WALK_NO_MAPPING);
+	return raw->start && (raw->walk_end == WALK_PENDING || raw->walk_end == WALK_NO_MAPPING ||
+				     raw->walk_end == WALK_STALE);
 }
 
 /* The module of the frame that a walk ended in. */
 static uint32_t module_of_last(const struct raw_walk *w, const struct address_space *space)
 {
-	uint64_t frame = w->depth ? w->frames[w->depth - 1] : 0;
-	const struct mapping *m = address_space_find(
-		space, (frame & WALK_FRAME_ADDRESS) - !(frame & WALK_FRAME_EXACT));
+	const struct mapping *m = mapping_of(space, w->depth ? w->frames[w->depth - 1] : 0);
 
 	return m ? m->module : 0;
 }

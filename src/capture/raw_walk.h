@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks whose walk came to code that the BPF programs had no table for: walked again here, from the registers and
+ * Stacks whose walk came to code that the BPF programs had no table for, or did not know yet: walked again here, from the registers and
  * the copy of the stack that came with them, by the mappings of their time and the tables of now.
  */
 #pragma once
@@ -15,6 +15,8 @@ struct raw_walk {
 	uint64_t frames[WALK_FRAMES_MAX];
 };
 
+/* Cuts off what was found by code that has been replaced since, where the stack can be walked anew. */
+void raw_walk_cut(const struct address_space *space, struct raw_stack *raw);
 /* Whether a walk anew may come further. */
 bool raw_walk_is_worth_it(const struct raw_stack *raw);
 /* 0 or -ENOMEM with error_text. */

@@ -17,6 +17,7 @@
 #include "capture/ranges.h"
 
 #define RETRY_NS (100 * NS_PER_MS)
+#define UNSTEADY_NS (10 * NS_PER_SECOND)
 #define WAIT_FOR_MORE_NS (250 * NS_PER_MS) /* tables, before a snapshot for some of them is made */
 
 struct mapping_list vec(struct walk_mapping);
@@ -35,7 +36,11 @@ struct snapshot {
 struct published {
 	struct snapshot *snapshot; /* NULL: nothing is told yet */
 	uint64_t image_generation;
+	uint64_t mapped_ns; /* what was told with it */
+	bool unsteady;
 	bool python; /* and its Python */
+	uint64_t replaced; /* of the address space, what was seen, */
+	uint64_t replaced_ns; /* and when it was seen to change */
 	uint64_t failed_changes;
 	uint64_t retry_ns;
 };
@@ -327,7 +332,8 @@ static int begin_anew(struct spaces *s, struct published *p, const struct proces
 
 	s->target.drop(s->target.context, process->pid);
 	unref_snapshot(s, p->snapshot, now_ns);
-	*p = (struct published){.image_generation = process->space->image_generation};
+	*p = (struct published){.image_generation = process->space->image_generation,
+		.replaced = process->space->replaced};
 	return told ? tell_gpu_gone(s, process->pid) : 0;
 }
 
@@ -340,13 +346,21 @@ static void note_failure(struct spaces *s, struct published *p, const struct pro
 	p->retry_ns = now_ns + RETRY_NS;
 }
 
-static int put_space(const struct spaces *s, uint32_t pid, const struct snapshot *snapshot)
+static int put_space(const struct spaces *s, const struct process *process, const struct snapshot *snapshot,
+	bool unsteady)
 {
 	const struct bpf_space space = {.first = snapshot->first,
 		.count = snapshot->count,
-		.generation = (uint32_t)snapshot->generation};
+		.generation = (uint32_t)snapshot->generation,
+		.unsteady = unsteady,
+		.mapped_ns = process->mapped_ns};
 
-	return s->target.put(s->target.context, pid, &space);
+	return s->target.put(s->target.context, process->pid, &space);
+}
+
+static bool is_unsteady(const struct spaces *s, const struct published *p, uint64_t now_ns)
+{
+	return !s->target.sees_maps && p->replaced_ns && now_ns - p->replaced_ns < UNSTEADY_NS;
 }
 
 /* Puts `snapshot` in the place of what was told; it has a reference of its own meanwhile. */
@@ -354,11 +368,13 @@ static int replace(struct spaces *s, struct published *p, const struct process *
 	struct snapshot *snapshot, uint64_t now_ns)
 {
 	bool found = process->python.state == PYTHON_FOUND;
+	bool unsteady = is_unsteady(s, p, now_ns);
+	bool news = snapshot != p->snapshot || p->python != found;
 	int error = 0;
 
 	snapshot->references++;
-	if (snapshot != p->snapshot)
-		error = put_space(s, process->pid, snapshot);
+	if (snapshot != p->snapshot || p->mapped_ns != process->mapped_ns || p->unsteady != unsteady)
+		error = put_space(s, process, snapshot, unsteady);
 	if (!error && found && !p->python)
 		error = s->target.put_python(
 			s->target.context, process->pid, &process->python.python);
@@ -369,9 +385,11 @@ static int replace(struct spaces *s, struct published *p, const struct process *
 	}
 	unref_snapshot(s, p->snapshot, now_ns);
 	p->snapshot = snapshot;
+	p->mapped_ns = process->mapped_ns;
+	p->unsteady = unsteady;
 	p->python = found;
 	p->retry_ns = 0;
-	return tell_gpu(s, process, snapshot);
+	return news ? tell_gpu(s, process, snapshot) : 0;
 }
 
 static int published_of(struct spaces *s, const struct process *process, struct published **ret)
@@ -384,10 +402,28 @@ static int published_of(struct spaces *s, const struct process *process, struct 
 		free(p);
 		return error_errno(-ENOMEM, "cannot keep process %u", process->pid);
 	}
-	if (!known)
+	if (!known) {
 		p->image_generation = process->space->image_generation;
+		p->replaced = process->space->replaced;
+	}
 	*ret = p;
 	return 0;
+}
+
+/* Whether what is told beside the mappings is what is known. */
+static bool says_the_rest(const struct spaces *s, const struct published *p, const struct process *process,
+	uint64_t now_ns)
+{
+	return p->mapped_ns == process->mapped_ns && p->unsteady == is_unsteady(s, p, now_ns) &&
+	       p->python == (process->python.state == PYTHON_FOUND);
+}
+
+static void note_replaced(struct published *p, const struct process *process, uint64_t now_ns)
+{
+	if (p->replaced == process->space->replaced)
+		return;
+	p->replaced = process->space->replaced;
+	p->replaced_ns = now_ns;
 }
 
 int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
@@ -402,8 +438,8 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 		error = begin_anew(s, p, process, now_ns);
 	if (error)
 		return error;
-	if (is_current(s, p->snapshot, process->space) &&
-		p->python == (process->python.state == PYTHON_FOUND))
+	note_replaced(p, process, now_ns);
+	if (is_current(s, p->snapshot, process->space) && says_the_rest(s, p, process, now_ns))
 		return 0;
 	if (now_ns < p->retry_ns || (!process->space->mappings.count && !p->snapshot))
 		return 0;
@@ -412,7 +448,7 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 		note_failure(s, p, process, now_ns);
 		return error == -ENOSPC ? 0 : error;
 	}
-	if (snapshot == p->snapshot && p->python == (process->python.state == PYTHON_FOUND))
+	if (snapshot == p->snapshot && says_the_rest(s, p, process, now_ns))
 		return 0;
 	return replace(s, p, process, snapshot, now_ns);
 }
@@ -427,6 +463,8 @@ void spaces_take_back(struct spaces *s, uint32_t pid, uint64_t now_ns)
 	s->target.drop(s->target.context, pid);
 	unref_snapshot(s, p->snapshot, now_ns);
 	p->snapshot = NULL;
+	p->mapped_ns = 0;
+	p->unsteady = false;
 	p->python = false;
 }
 

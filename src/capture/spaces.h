@@ -10,7 +10,9 @@
  * itself.
  *
  * A walk may so begin with mappings that are some milliseconds old; the generation that is told with them says
- * which they were (address_space_outdated).
+ * which they were (address_space_outdated). A walker that hears of mappings by itself knows from `mapped_ns` that it
+ * does; to others it is said for a while after code was mapped over other code (`unsteady`), as most often that is not
+ * the last time.
  */
 #pragma once
 
@@ -25,6 +27,7 @@ struct spaces_target {
 	void *context;
 	struct walk_mapping *mappings; /* the array */
 	uint32_t mapping_count;	       /* and its size */
+	bool sees_maps; /* it hears by itself when code is mapped */
 	int (*put)(void *context, uint32_t pid, const struct bpf_space *space);
 	int (*put_python)(void *context, uint32_t pid, const struct walk_python *python);
 	void (*drop)(void *context, uint32_t pid);
