@@ -27,6 +27,8 @@ for source in inprocess bpf; do
 	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_a;.*axpy')" 1 "$source: launches are told under the one that made them"
 	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_b;.*scale')" 1 "$source: and those of the other under the other"
 	is "$(printf '%s\n' "$folded" | grep -c -e 'plugin_a;.*scale' -e 'plugin_b;.*axpy')" 0 "$source: and never mixed up"
+	# Walkers in the kernel cannot know of the first time where it has no probes.
+	[ $source = inprocess ] || is $(($(losses stacks_incomplete) <= 60)) 1 "$source: with their callers, also before walkers know of new code"
 
 	for what in beyond garbage; do
 		record $what

@@ -61,11 +61,12 @@ static int tell(void *context, const struct gpu_space *space)
 	return 0;
 }
 
-static void begin_with_room(uint32_t size)
+static void begin_where(uint32_t size, bool sees_maps)
 {
 	const struct unwind_tables_options options = {.threads = 1};
 	const struct spaces_target target = {.mappings = room,
 		.mapping_count = size,
+		.sees_maps = sees_maps,
 		.put = put,
 		.put_python = put_python,
 		.drop = drop,
@@ -78,6 +79,11 @@ static void begin_with_room(uint32_t size)
 	CHECK(!modules_new(&modules, w, NULL, tables));
 	CHECK(!processes_new(&processes, modules, true));
 	CHECK(!spaces_new(&spaces, modules, tables, &target));
+}
+
+static void begin_with_room(uint32_t size)
+{
+	begin_where(size, true);
 }
 
 static void begin(void)
@@ -94,15 +100,23 @@ static void end(void)
 	profile_writer_abort(w);
 }
 
-/* Code that a program generated: it needs no table. */
-static void map(uint32_t pid, uint64_t start, uint64_t size)
+static void map_file(uint32_t pid, uint64_t start, uint64_t size, char *name)
 {
 	struct change c = {.kind = CHANGE_MAP,
+		.time_ns = now_ns,
 		.pid = pid,
-		.text = "//anon",
+		.text = name,
 		.map = {.start = start, .end = start + size}};
 
 	CHECK(processes_get(processes, pid) && !processes_map(processes, &c));
+}
+
+/* Code that a program generated: it needs no table. */
+static void map(uint32_t pid, uint64_t start, uint64_t size)
+{
+	char name[] = "//anon";
+
+	map_file(pid, start, size, name);
 }
 
 static void publish(uint32_t pid)
@@ -244,6 +258,47 @@ static void a_kernel_that_takes_nothing_is_no_reason_to_stop(void)
 	end();
 }
 
+static void a_walker_that_hears_of_mappings_is_told_up_to_which(void)
+{
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	publish(PARENT);
+	CHECK(seen.puts == 1 && seen.spaces[0].mapped_ns == now_ns && !seen.spaces[0].unsteady);
+	now_ns++;
+	map(PARENT, 0x1000, 0x1000); /* what is there already is a mapping as well */
+	CHECK(!processes_fork(processes, PARENT, CHILD));
+	publish(PARENT);
+	publish(CHILD);
+	CHECK(seen.puts == 3 && seen.tells == 2 && seen.spaces[0].mapped_ns == now_ns);
+	CHECK(seen.spaces[1].mapped_ns == now_ns);
+	now_ns++;
+	map(PARENT, 0x9000, 0x1000);
+	processes_doubt_all(processes, now_ns + 5);
+	publish(PARENT);
+	CHECK(seen.spaces[0].mapped_ns == now_ns + 5 && seen.spaces[0].count == 2);
+	end();
+}
+
+static void other_walkers_are_told_of_code_that_comes_and_goes(void)
+{
+	char name[] = "/nowhere/plugin.so";
+
+	begin_where(ROOM, false);
+	map(PARENT, 0x1000, 0x1000);
+	publish(PARENT);
+	CHECK(!seen.spaces[0].unsteady);
+	map_file(PARENT, 0x1000, 0x1000, name);
+	publish(PARENT);
+	CHECK(seen.spaces[0].unsteady);
+	now_ns += 5 * NS_PER_SECOND;
+	publish(PARENT);
+	CHECK(seen.spaces[0].unsteady);
+	now_ns += 5 * NS_PER_SECOND;
+	publish(PARENT);
+	CHECK(!seen.spaces[0].unsteady);
+	end();
+}
+
 static int count_kind(uint32_t kind)
 {
 	int count = 0;
@@ -285,6 +340,8 @@ int main(void)
 	RUN(what_was_taken_back_is_told_again);
 	RUN(without_room_the_last_word_stands_and_is_counted);
 	RUN(a_kernel_that_takes_nothing_is_no_reason_to_stop);
+	RUN(a_walker_that_hears_of_mappings_is_told_up_to_which);
+	RUN(other_walkers_are_told_of_code_that_comes_and_goes);
 	RUN(files_are_walked_by_their_tables_as_soon_as_these_are_there);
 	return tap_end();
 }
