@@ -2,9 +2,9 @@
 /*
  * How fast launches and their work go through correlator and writer, and events through the reader.
  *
- *	pipeline [-n PAIRS] [-r RUNS]      a table: medians over RUNS runs, each in a process of its
- *own pipeline [-n PAIRS] FILE           leaves such a profile in FILE pipeline --read FILE decodes
- *FILE and prints how long that took
+ *	pipeline [-n PAIRS] [-r RUNS]   a table: medians over RUNS runs, each in a process of its own
+ *	pipeline [-n PAIRS] FILE        leaves such a profile in FILE
+ *	pipeline --read FILE            decodes FILE and prints how long that took
  *
  * A pair is what one launch makes: a marker with a stack, a call, a piece of work; two events of
  * the file. They come as a recorder sees them: in batches, markers first, then the calls, then the

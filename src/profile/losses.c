@@ -48,7 +48,7 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_WALK_FAULT] = WALK("walk_fault", "stack memory not readable"),
 	[LOSS_WALK_ASTRAY] = WALK("walk_astray", "the caller's frame is not above"),
 	[LOSS_WALK_DEPTH] = WALK("walk_depth", "too deep"),
-	[LOSS_WALK_UNKNOWN] = WALK("walk_unknown", "walked by the kernel"),
+	[LOSS_WALK_UNKNOWN] = WALK("walk_unknown", "registers not readable"),
 	[LOSS_WALK_STALE] = WALK("walk_stale", "code was replaced meanwhile"),
 	[LOSS_PYTHON_INCOMPLETE] =
 		LESSER_ONE("python_incomplete", "stacks without some of their Python frames",

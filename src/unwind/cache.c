@@ -11,8 +11,8 @@
  *	64  words
  *
  * The check finds damage, not malice: that is what unwind_table_is_sound and the walkers' own
- *bounds are for. All access goes through the folder's descriptor, which was looked at once, and
- *follows no links.
+ * bounds are for. All access goes through the folder's descriptor, which was looked at once, and
+ * follows no links.
  */
 #include "unwind/cache.h"
 

@@ -7,11 +7,11 @@
  *	DIR/<build id in hex>.xwt    struct cache_header (cache.c), then the words of the table
  *
  * A file is written under another name and then renamed, so that a reader sees whole ones only.
- *What is damaged, or of another version, is as good as not there and is removed. Beyond the limit
- *the files that were not used for longest are removed.
+ * What is damaged, or of another version, is as good as not there and is removed. Beyond the limit
+ * the files that were not used for longest are removed.
  *
  * Whoever can make files that we profile can give one a build id that is not its own. The table
- *kept under that build id is then wrong, and so are stacks; nothing else is.
+ * kept under that build id is then wrong, and so are stacks; nothing else is.
  *
  * Any thread; functions return 0 or -errno with error_text.
  */

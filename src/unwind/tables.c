@@ -5,7 +5,7 @@
  *
  * A table has two states: the one that callers see, which only their own thread changes (poll), and
  * the next one, where the threads have got with it. Whatever has a next state to be seen is in the
- *list `changed`.
+ * list `changed`.
  *
  *	caller's thread           ours
  *	request: queue  --------> take_job, make, finish: next = READY, changed, eventfd

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All unwind tables of a recording, in memory that the walkers share: made in threads of our own,
- *kept on disk by build id, evicted under a budget of bytes.
+ * kept on disk by build id, evicted under a budget of bytes.
  *
  * The space of words (walk/table.h) consists of chunks of WALK_CHUNK_BYTES, each a file descriptor
- *that can be mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are
- *mapped one behind the other from `words` on, so that a table is contiguous here. The first chunk
- *is there from the start; there are never more than the budget has room for.
+ * that can be mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are
+ * mapped one behind the other from `words` on, so that a table is contiguous here. The first chunk
+ * is there from the start; there are never more than the budget has room for.
  *
- *	request -> PENDING -(thread)-> READY | NONE (no unwind information) | FAILED (unreadable,
- *damaged) READY -(budget)-> EVICTED -(request)-> PENDING
+ *	request -> PENDING -(thread)-> READY | NONE (no unwind information) |
+ *	                               FAILED (unreadable, damaged)
+ *	READY -(budget)-> EVICTED -(request)-> PENDING
  *
  * When there is no room, tables that no process maps now go first, then those whose use was said or
- *asked for longest ago, at least UNWIND_KEEP_NS; if there still is none the new table is EVICTED at
- *once, and may be asked for again later. The words of an evicted table stay as they are until a
- *poll has said EVICTED, and for UNWIND_REUSE_NS more: as long, walks that had begun may still read
- *them. So room that was made for a table may come only after the next poll.
+ * asked for longest ago, at least UNWIND_KEEP_NS; if there still is none the new table is EVICTED at
+ * once, and may be asked for again later. The words of an evicted table stay as they are until a
+ * poll has said EVICTED, and for UNWIND_REUSE_NS more: as long, walks that had begun may still read
+ * them. So room that was made for a table may come only after the next poll.
  *
  * Called from one thread; what our own threads finished shows up at the next unwind_tables_poll.
- *Functions return 0 or -errno with error_text.
+ * Functions return 0 or -errno with error_text.
  */
 #pragma once
 
@@ -63,8 +64,7 @@ const char *unwind_tables_cache_problem(const struct unwind_tables *t);
 /*
  * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or
  * /proc/PID/root; opened before this returns). The same build id is the same table; build_id_size
- * 0: the file's own is taken. *ret_id counts from
- * 1. Requests of files that cannot be opened get an id too, FAILED, as do those of a file with
+ * 0: the file's own is taken. *ret_id counts from 1. Requests of files that cannot be opened get an id too, FAILED, as do those of a file with
  * another build id; such ones are tried anew when asked for again.
  */
 int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,

@@ -9,7 +9,7 @@
  *	c3 or e9 ...    ret, or jmp
  *
  * Few other places in code have the first four bytes, so a stretch with one for every 2 KiB is
- *taken to be of this kind; in Chromium there is one for every 350 bytes.
+ * taken to be of this kind; in Chromium there is one for every 350 bytes.
  */
 #include "unwind/uncovered.h"
 

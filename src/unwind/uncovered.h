@@ -4,13 +4,13 @@
  *
  *	the entry point         nobody calls it: it ends a stack (the dynamic linker of glibc, musl)
  *	stubs for calls         .plt and its like, which lld writes without information
- *	frame pointers          wide stretches in which functions begin by `push %rbp; mov
- *%rsp,%rbp` as often as only code with frame pointers does (Chromium, Node, the Go parts of
- *programs)
+ *	frame pointers          wide stretches in which functions begin by `push %rbp; mov %rsp,%rbp`
+ *	                        as often as only code with frame pointers does (Chromium, Node, the
+ *	                        Go parts of programs)
  *
  * Of the last kind is known what every such function does. One that does nothing of it (a leaf
- *without a frame) looks as if it were its caller, and that one's caller is missing, as with any
- *walk by frame pointers.
+ * without a frame) looks as if it were its caller, and that one's caller is missing, as with any
+ * walk by frame pointers.
  *
  * What the file does say always holds.
  */
