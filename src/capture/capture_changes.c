@@ -26,14 +26,29 @@ static int note_end(struct capture *c, uint32_t pid)
 	return error;
 }
 
+/* Stacks that were walked in it come from elsewhere. */
+static int tell_leaves(struct capture *c, uint32_t pid)
+{
+	return c->sink.leaves && processes_find(c->processes, pid) ? c->sink.leaves(c->sink.context, pid)
+								    : 0;
+}
+
 static int apply_exit(struct capture *c, uint32_t pid)
 {
-	int error = note_end(c, pid);
+	int error = tell_leaves(c, pid);
 
+	error = error ? error : note_end(c, pid);
 	processes_exit(c->processes, pid);
 	if (!error)
 		error = spaces_forget(c->spaces, pid, clock_now_ns());
 	return error ? error : tasks_exit(c->tasks, pid);
+}
+
+static int apply_image(struct capture *c, uint32_t pid)
+{
+	int error = tell_leaves(c, pid);
+
+	return error ? error : processes_image(c->processes, pid);
 }
 
 static int apply_exec(struct capture *c, const struct change *change)
@@ -97,7 +112,7 @@ static int apply(struct capture *c, const struct change *change)
 	case CHANGE_MAP:
 		return apply_map(c, change);
 	case CHANGE_IMAGE:
-		return processes_image(c->processes, change->pid);
+		return apply_image(c, change->pid);
 	default:
 		return 0;
 	}

@@ -95,6 +95,13 @@ static int take_table_chunk(void *context, uint32_t index, int fd)
 	return s->gpu ? s->gpu_ops->table_chunk(s->gpu, index, fd) : 0;
 }
 
+static int take_leaves(void *context, uint32_t pid)
+{
+	struct session *s = context;
+
+	return s->gpu ? s->gpu_ops->leaves(s->gpu, pid) : 0;
+}
+
 /* A stack that a library has walked. */
 static int take_stack(
 	void *context, const struct gpu_stack *stack, uint32_t *ret_stack, uint32_t *ret_incomplete)
@@ -120,6 +127,7 @@ static struct gpu_sink capture_sink(struct session *s)
 		.code_mapped = take_code_mapped,
 		.space = take_space,
 		.table_chunk = take_table_chunk,
+		.leaves = take_leaves,
 	};
 }
 

@@ -56,6 +56,8 @@ struct gpu_backend_ops {
 	 * gpu_sink. */
 	int (*space)(struct gpu_backend *b, const struct gpu_space *space);
 	int (*table_chunk)(struct gpu_backend *b, uint32_t index, int fd);
+	/* Takes all that libraries of this process have told: as in gpu_sink. */
+	int (*leaves)(struct gpu_backend *b, uint32_t pid);
 	/* Readable when a library wants something (connects, closes, or has much in its ring): then
 	 * the usual { snapshot; drain } is due. Otherwise rings are polled. */
 	int (*poll_fd)(struct gpu_backend *b);

@@ -130,6 +130,9 @@ struct gpu_sink {
 	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's. */
 	int (*space)(void *context, const struct gpu_space *space);
 	int (*table_chunk)(void *context, uint32_t index, int fd);
+	/* NULL: as above. The program that a process ran is over (exit, exec), and what it mapped is about to be
+	 * forgotten: stacks that were walked in it have to be taken now. */
+	int (*leaves)(void *context, uint32_t pid);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);
 };

@@ -55,6 +55,24 @@ for source in inprocess bpf; do
 		"$source: and all launches have their stack"
 done
 
+# A recorder that comes late, when the program has been gone for long: it is stopped while the program settles.
+"$build/xpuprof" record -q --gpu-only -o p.xpu -- sh -c "echo >begun; '$target' deep >out; echo >gone; sleep 0.3" &
+recorder=$!
+for _ in $(seq 300); do
+	[ -e begun ] && break
+	sleep 0.01
+done
+sleep 0.3
+kill -STOP $recorder
+for _ in $(seq 100); do
+	[ -e gone ] && break
+	sleep 0.1
+done
+kill -CONT $recorder
+wait $recorder
+is "$(cat out) $(losses works_incomplete)" "done 40" \
+	"a program that is gone before its stacks are looked at has them, but for those that are too deep"
+
 # Where BPF may not be used the library alone knows of new code. What it tells around the moments in which libraries take
 # each other's place ends in front of them.
 if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$target"; then

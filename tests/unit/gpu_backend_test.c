@@ -886,6 +886,25 @@ static void a_library_that_asks_has_its_answer_after_the_drain(void)
 	test_recorder_close(r);
 }
 
+static void what_a_library_has_told_is_taken_before_its_program_leaves(void)
+{
+	struct test_recorder *r = open_walking();
+	struct wire_stack stack = stack_of(1);
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_stack(&c, &stack, 11);
+	put_launch(&c, 5, 1);
+	c.ring.control->space_asked = 1; /* nobody is there to be answered */
+	CHECK(nvidia_backend.leaves(r->backend, (uint32_t)getpid() + 1) == 0);
+	CHECK(r->launches.count == 0);
+	CHECK(nvidia_backend.leaves(r->backend, (uint32_t)getpid()) == 0);
+	CHECK(r->launches.count == 1 && r->launches.items[0].stack == 4711);
+	CHECK(prepared == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
 /* The index of the chunk that has come, and a byte of it; -1: none has. */
 static int receive_chunk(const struct client *c, char *ret_byte)
 {
@@ -1017,6 +1036,7 @@ int main(void)
 	RUN(a_process_maps_nothing_once_it_is_gone);
 	RUN(of_too_many_mappings_those_at_the_highest_addresses_are_told);
 	RUN(a_library_that_asks_has_its_answer_after_the_drain);
+	RUN(what_a_library_has_told_is_taken_before_its_program_leaves);
 	RUN(libraries_get_the_chunks_of_tables_that_are_there_and_those_that_come);
 	RUN(stop_asks_every_library_and_finish_waits_for_none);
 	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);

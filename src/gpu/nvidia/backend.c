@@ -170,6 +170,24 @@ static int nvidia_table_chunk(struct gpu_backend *b, uint32_t index, int fd)
 	return 0;
 }
 
+/* Their launch markers, too, have been taken by now: all is before its end. */
+static int nvidia_leaves(struct gpu_backend *b, uint32_t pid)
+{
+	bool busy;
+	int error = 0;
+
+	for (size_t n = 0; !error && n < b->instances.count; n++) {
+		struct instance *i = b->instances.items[n];
+
+		if (i->pid != pid || (i->phase != INSTANCE_LIVE && i->phase != INSTANCE_LAST))
+			continue;
+		i->leaving = true;
+		instance_snapshot(i, false);
+		error = instance_drain(i, &busy);
+	}
+	return error;
+}
+
 static int nvidia_poll_fd(struct gpu_backend *b)
 {
 	return b->epoll;
@@ -313,6 +331,7 @@ const struct gpu_backend_ops nvidia_backend = {
 	.code_mapped = nvidia_code_mapped,
 	.space = nvidia_space,
 	.table_chunk = nvidia_table_chunk,
+	.leaves = nvidia_leaves,
 	.poll_fd = nvidia_poll_fd,
 	.snapshot = nvidia_snapshot,
 	.drain = nvidia_drain,

@@ -437,7 +437,7 @@ static int answer_space(struct instance *i)
 	struct wire_control *c = i->reader.ring.control;
 	int error;
 
-	if (i->space_asked == __atomic_load_n(&c->space_answered, __ATOMIC_RELAXED))
+	if (i->leaving || i->space_asked == __atomic_load_n(&c->space_answered, __ATOMIC_RELAXED))
 		return 0;
 	error = stacks->prepare ? stacks->prepare(stacks->context, i->pid, !i->space_given) : 0;
 	if (error)

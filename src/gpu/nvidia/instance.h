@@ -107,6 +107,7 @@ struct instance {
 	uint32_t space_sequence;
 	uint32_t space_asked;        /* at the snapshot */
 	bool space_given;            /* once at least */
+	bool leaving;                /* its program is over: it is told nothing any more */
 	uint32_t chunks_sent;
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
