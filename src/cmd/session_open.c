@@ -16,8 +16,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "cmd/locate.h"
 #include "elf/kernel_id.h"
+
+/* Of a process that is attached to. */
+#define COMMAND_LINE_MAX_BYTES 65536
 
 int session_note(struct session *s, const char *format, ...)
 {
@@ -225,6 +229,26 @@ static int open_gpu(struct session *s)
 	return error ?: s->gpu_ops->environment(s->gpu, add_environment, s);
 }
 
+/* "process 1234: python3 server.py", as far as it can be told. */
+static void describe_process(pid_t pid, struct buf *line)
+{
+	struct buf words = BUF_INIT;
+	char path[32];
+
+	buf_printf(line, "process %d", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	if (io_read_file(path, COMMAND_LINE_MAX_BYTES, &words))
+		buf_reset(&words);
+	for (size_t i = 0; i < words.size; i++)
+		if (!words.data[i])
+			words.data[i] = ' ';
+	while (words.size && words.data[words.size - 1] == ' ')
+		words.size--;
+	if (words.size)
+		buf_printf(line, ": %.*s", (int)words.size, words.data);
+	buf_release(&words);
+}
+
 static int describe_command(struct session *s)
 {
 	struct buf line = BUF_INIT;
@@ -234,7 +258,7 @@ static int describe_command(struct session *s)
 		for (char **word = s->options.command; *word; word++)
 			buf_printf(&line, "%s%s", line.size ? " " : "", *word);
 	else if (s->options.pid)
-		buf_printf(&line, "process %d", (int)s->options.pid);
+		describe_process(s->options.pid, &line);
 	else
 		buf_puts(&line, "the whole system");
 	error = line.failed ? error_set(-ENOMEM, "out of memory")

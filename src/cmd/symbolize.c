@@ -32,7 +32,8 @@
 #define MAP_DELAY_NS	 (2 * NS_PER_SECOND)
 #define ABSENT_SHOWN_MAX 20
 
-struct absent {
+/* A file, and how many places in its code have no name. */
+struct nameless {
 	char *path;
 	uint64_t locations;
 };
@@ -43,7 +44,7 @@ struct symbolizing {
 	bool inlines;
 	struct signals signals;
 	bool progress; /* to a terminal */
-	struct vec(struct absent) absent;
+	struct vec(struct nameless) absent, stripped;
 	struct profile_reader *reader;
 	uint64_t last_ns; /* of the events */
 	char *temporary;
@@ -89,10 +90,19 @@ static void show_progress(void *context, const char *what)
 		fprintf(stderr, "\r\033[K%s\r", what);
 }
 
+static void note_stripped(void *context, const char *path, uint64_t locations)
+{
+	struct symbolizing *s = context;
+	struct nameless a = {.path = strdup(path), .locations = locations};
+
+	if (!a.path || vec_push(&s->stripped, a))
+		free(a.path);
+}
+
 static void note_absent(void *context, const char *path, uint64_t locations)
 {
 	struct symbolizing *s = context;
-	struct absent a = {.path = strdup(path), .locations = locations};
+	struct nameless a = {.path = strdup(path), .locations = locations};
 
 	/* Without memory it is missing from a list. */
 	if (!a.path || vec_push(&s->absent, a))
@@ -164,6 +174,7 @@ static struct symbolize_options options_of(struct symbolizing *s)
 		.stopped = was_stopped,
 		.progress = show_progress,
 		.absent = note_absent,
+		.stripped = note_stripped,
 		.context = s,
 	};
 
@@ -257,25 +268,25 @@ static int replace(struct symbolizing *s, struct symbolize_stats *stats)
 
 static int by_locations(const void *left, const void *right)
 {
-	const struct absent *a = left, *b = right;
+	const struct nameless *a = left, *b = right;
 
 	return a->locations < b->locations ? 1 : a->locations > b->locations ? -1
 									     : strcmp(a->path, b->path);
 }
 
-static void print_absent(struct symbolizing *s)
+/* Places without a name by file, most first. */
+static void print_nameless(const char *title, struct nameless *files, size_t count)
 {
-	size_t shown = s->absent.count < ABSENT_SHOWN_MAX ? s->absent.count : ABSENT_SHOWN_MAX;
+	size_t shown = count < ABSENT_SHOWN_MAX ? count : ABSENT_SHOWN_MAX;
 
-	if (!s->absent.count)
+	if (!count)
 		return;
-	qsort(s->absent.items, s->absent.count, sizeof(*s->absent.items), by_locations);
-	printf("not found, or not the same any more:\n");
+	qsort(files, count, sizeof(*files), by_locations);
+	printf("%s:\n", title);
 	for (size_t i = 0; i < shown; i++)
-		printf("  %8" PRIu64 "  %s\n", s->absent.items[i].locations,
-			s->absent.items[i].path);
-	if (shown < s->absent.count)
-		printf("  and %zu more\n", s->absent.count - shown);
+		printf("  %8" PRIu64 "  %s\n", files[i].locations, files[i].path);
+	if (shown < count)
+		printf("  and %zu more\n", count - shown);
 }
 
 static void print_result(struct symbolizing *s, const struct symbolize_stats *stats)
@@ -290,7 +301,8 @@ static void print_result(struct symbolizing *s, const struct symbolize_stats *st
 	if (stats->dwarf_failed)
 		printf("gave up reading the lines of %" PRIu64 " file%s: damaged, or too large\n",
 			stats->dwarf_failed, stats->dwarf_failed == 1 ? "" : "s");
-	print_absent(s);
+	print_nameless("not found, or not the same any more", s->absent.items, s->absent.count);
+	print_nameless("without a table of symbols, and no debug file was found", s->stripped.items, s->stripped.count);
 	if (profile_reader_incomplete(s->reader))
 		cmd_error("warning: '%s' is not whole: it %s", s->path,
 			profile_reader_incomplete(s->reader));
@@ -308,7 +320,10 @@ static int run(struct symbolizing *s)
 	profile_reader_close(s->reader);
 	vec_foreach (a, &s->absent)
 		free(a->path);
+	vec_foreach (a, &s->stripped)
+		free(a->path);
 	vec_release(&s->absent);
+	vec_release(&s->stripped);
 	signals_close(&s->signals);
 	free(s->temporary);
 	return error;

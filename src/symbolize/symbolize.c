@@ -141,6 +141,16 @@ static void count_absent(struct symbolizer *s, const struct run *run)
 		s->o->absent(s->o->context, profile_writer_string(s->w, m->path), nameless);
 }
 
+/* A file that is there; its debug file may be had from somewhere. */
+static void tell_stripped(struct symbolizer *s, const struct found_module *f, const struct run *run)
+{
+	const struct profile_module *m = profile_writer_module(s->w, run->places->module);
+	size_t nameless = count_nameless(s, run);
+
+	if (nameless && s->o->stripped && f->file && !elf_file_has_symtab(f->file))
+		s->o->stripped(s->o->context, profile_writer_string(s->w, m->path), nameless);
+}
+
 static int add_name(struct symbolizer *s, uint32_t location, const char *name, size_t length)
 {
 	const struct profile_location *l = profile_writer_location(s->w, location);
@@ -326,6 +336,8 @@ static int name_module(struct symbolizer *s, struct run *run, const char *debug_
 		error = vec_push(&s->lacking, *run);
 	else if (!error && !f.file)
 		count_absent(s, run);
+	else if (!error && !debug_file)
+		tell_stripped(s, &f, run);
 	found_module_release(&f);
 	return error;
 }
@@ -388,6 +400,8 @@ static int name_lacking(struct symbolizer *s)
 
 		if (!error && found == -ENOENT)
 			count_absent(s, run);
+		else if (!error && !found)
+			tell_stripped(s, &f, run);
 		found_module_release(&f);
 	}
 	return error;

@@ -39,6 +39,8 @@ struct symbolize_options {
 	void (*progress)(void *context, const char *what);
 	/* A module nothing was found of, and how many locations stay without a name by that. */
 	void (*absent)(void *context, const char *path, uint64_t locations);
+	/* The same of one that was found, without a table of symbols and without a debug file. */
+	void (*stripped)(void *context, const char *path, uint64_t locations);
 	void *context;
 };
 

@@ -43,6 +43,14 @@ is "$status" 1 "a process that is not there fails"
 is "$(cat profile.xpu)" untouched "and an earlier profile stays as it was"
 run xpuprof record -q -o none.xpu --cpu-only -p 4194304
 true_that "and none is made" test ! -e none.xpu
+if cpu_side; then
+	sleep 30 &
+	run xpuprof record -q -d 0.2 -o p.xpu -p $!
+	has "$(xpuprof report --json p.xpu)" "\"command\":\"process $!: sleep 30\"" "a process that ran already is told by its command"
+	kill $!
+else
+	skip "a process that ran already is told by its command" "CPU samples cannot be had here"
+fi
 run xpuprof record -q -o /dev/full -- true
 is "$status" 1 "a full disk fails"
 has "$err" "No space left on device" "and says so"

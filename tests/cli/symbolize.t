@@ -164,12 +164,16 @@ lacks "$(stacks p.xpu)" "spin_here" "a stripped program has no names"
 cp p.xpu before.xpu
 run xpuprof symbolize p.xpu
 has "$status $out" "0 p.xpu: named 0 of " "without its debug file it stays so"
+has "$out" "without a table of symbols, and no debug file was found:
+" "and the file is listed"
+has "$out" "/stripped" "by its path"
 id=$(readelf -n spin | sed -n 's/.*Build ID: //p')
 mkdir -p symbols/.build-id/"${id%"${id#??}"}"
 cp debug symbols/.build-id/"${id%"${id#??}"}"/"${id#??}".debug
 run xpuprof symbolize --debug-dir symbols -o named.xpu p.xpu
 has "$status $out" "0 named.xpu: named " "a debug file that came later"
 is "$(leaf_of named.xpu)" "spin_here" "names it"
+lacks "$out" "/stripped" "and its program is listed no more"
 lacks "$(stacks p.xpu)" "spin_here" "and with -o the recording itself stays as it was"
 
 rm stripped
