@@ -120,7 +120,18 @@ static bool walk_python_home_read(
 		return false;
 	for (uint32_t i = 0; i < size / sizeof(*to); i++)
 		memcpy(to + i, from + i, sizeof(*to));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* in the order in which the walk asks for them */
 	return true;
+}
+
+/* Whether another thread has begun to end the interpreter: the state may be gone. */
+static bool is_given_up(struct walk_python_stack *s, const struct walk_python *p, uint64_t state)
+{
+	uint64_t finalizing = 0;
+
+	return p->finalizing_address &&
+	       (!walk_python_home_read(s, p->finalizing_address, &finalizing, sizeof(finalizing)) ||
+		       (finalizing && finalizing != state));
 }
 
 /* As PyThread_tss_get, which is pthread_getspecific: of a key that is gone it says NULL. */
@@ -131,12 +142,13 @@ static bool walk_python_home_state(
 
 	if (p->state_tls)
 		return walk_python_state_of(
-			s, p, (uint64_t)(uintptr_t)__builtin_thread_pointer(), ret);
+			       s, p, (uint64_t)(uintptr_t)__builtin_thread_pointer(), ret) &&
+		       !is_given_up(s, p, *ret);
 	if (!walk_python_home_read(s, p->tss_address, words, sizeof(words)) || !words[0] ||
 		words[1] >= PTHREAD_KEYS_MAX)
 		return false;
 	*ret = (uint64_t)(uintptr_t)pthread_getspecific(words[1]);
-	return *ret;
+	return *ret && !is_given_up(s, p, *ret);
 }
 
 /* ---- rules ---- */

@@ -21,8 +21,9 @@
  *  - The value is this thread's PyThreadState. It is freed by this thread, which is here and not
  * there, or when the interpreter is finalized by another thread, while this one must never run
  * Python again: then `finalizing_address` names another thread state, and no walk begins. It is set
- * long before any state is freed (in between are the atexit functions, the joining of threads, and
- * the flushing of files).
+ * before any state is freed, but (from 3.9 on) at once before. So it is looked at again when the
+ * state was read, and only then what was read is followed. Nothing but the state is freed there
+ * (3.9 to 3.13): the frames of the threads that are given up stay, and hold their code objects.
  *  - Nobody but this thread pushes or pops its frames, and it does neither in the middle of a call
  * into C. Thus the chain is whole: each frame is in the thread's own memory for frames, in a
  * generator or frame object which the running frame keeps alive, or on the machine's stack above
@@ -249,13 +250,12 @@ WALK_INLINE bool walk_python_begin(struct walk_python_stack *s, const struct wal
 
 	s->depth = s->entry_count = s->complete = s->open = 0;
 	s->frame = s->mark = s->cframe = s->outer = s->outer_frame = 0;
-	if (!walk_python_home_state(s, p, &state))
+	if (!walk_python_home_state(s, p, &state) ||
+		!walk_python_home_read(s, state + p->state_frame, &s->frame, 8))
 		return false;
 	if (p->finalizing_address &&
 		(!walk_python_home_read(s, p->finalizing_address, &finalizing, 8) ||
 			(finalizing && finalizing != state)))
-		return false;
-	if (!walk_python_home_read(s, state + p->state_frame, &s->frame, 8))
 		return false;
 	if (p->layout != WALK_PYTHON_CFRAMES && p->layout != WALK_PYTHON_CSTACK)
 		return true;

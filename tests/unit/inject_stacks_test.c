@@ -408,6 +408,22 @@ static void an_interpreter_that_may_be_unloaded_is_not_walked(void)
 	tell_interpreter(&python_key, 0x030d);
 }
 
+static void of_an_interpreter_that_was_ended_by_another_thread_nothing_is_read(void)
+{
+	static uint64_t finalizing = 0x2000;
+	struct wire_space *list = ring_space(&library.ring);
+	struct moment m = {0};
+
+	list->python.finalizing_address = (uintptr_t)&finalizing;
+	inprocess_tell(&in);
+	CHECK(pthread_setspecific(python_key.key, (void *)0x1000) == 0);
+	descend(15, &m);
+	CHECK(m.told && !take_told().stack.python_depth);
+	CHECK(pthread_setspecific(python_key.key, &python_thread) == 0);
+	list->python.finalizing_address = 0;
+	inprocess_tell(&in);
+}
+
 /* ---- threads ---- */
 
 static struct moment moments[THREADS][DEPTHS + 1]; /* by depth */
@@ -553,6 +569,7 @@ int main(void)
 	RUN(python_frames_that_differ_are_other_stacks);
 	RUN(what_walks_go_by_is_not_changed_under_them);
 	RUN(an_interpreter_that_may_be_unloaded_is_not_walked);
+	RUN(of_an_interpreter_that_was_ended_by_another_thread_nothing_is_read);
 	RUN(a_stack_for_which_there_was_no_room_is_told_the_next_time);
 	RUN(what_cannot_be_walked_is_left_to_the_marker);
 	RUN(without_a_marker_it_is_told_as_far_as_it_goes);

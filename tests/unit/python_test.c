@@ -359,6 +359,7 @@ a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_
 }
 
 #define STATE	 (BASE + 0x4000)
+#define ENDING	 (BASE + 0x4800) /* the state that ends the interpreter */
 #define FRAME(n) (BASE + 0x5000 + 0x80 * (uint64_t)(n))
 
 static void put_frame(unsigned int n, uint64_t previous, bool entry)
@@ -406,6 +407,43 @@ static void a_chain_is_walked_in_groups_to_its_end(void)
 	put_frame(3, 0, false); /* its link was taken away, as when a generator is left */
 	s = walk(WALK_PYTHON_CURRENT);
 	CHECK(s.depth == 3 && s.entry_count == 1 && !s.complete);
+}
+
+/* Another thread begins to end the interpreter when this one has just read its state. */
+static bool read_and_end(const struct python_memory *m, uint64_t address, void *ret, size_t size)
+{
+	bool good = read_image(m, address, ret, size);
+
+	if (address == STATE + 72)
+		put(ENDING, STATE + 8);
+	return good;
+}
+
+static void a_state_that_may_be_gone_by_now_is_not_followed(void)
+{
+	struct walk_python p = {.layout = WALK_PYTHON_CURRENT,
+		.state_frame = 72,
+		.frame_size = 80,
+		.frame_at = 56,
+		.frame_at_size = 8,
+		.frame_previous = 8,
+		.frame_owner = 78,
+		.owner_entry = 3,
+		.code_check = CODE_FILE,
+		.finalizing_address = ENDING};
+	struct python_memory ending = {.read = read_and_end};
+	struct python_stack s;
+
+	build();
+	put(STATE + 72, FRAME(0));
+	put_frame(0, 0, false);
+	python_remote_walk(&s, &memory, &p, STATE);
+	CHECK(s.depth == 1);
+	python_remote_walk(&s, &ending, &p, STATE);
+	CHECK(s.depth == 0);
+	put(ENDING, STATE); /* by this thread itself */
+	python_remote_walk(&s, &memory, &p, STATE);
+	CHECK(s.depth == 1);
 }
 
 static void a_chain_that_leads_into_itself_is_none(void)
@@ -510,6 +548,7 @@ int main(void)
 	RUN(a_damaged_line_table_costs_the_line_and_not_the_name);
 	RUN(a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_is_not_ready);
 	RUN(a_chain_is_walked_in_groups_to_its_end);
+	RUN(a_state_that_may_be_gone_by_now_is_not_followed);
 	RUN(a_chain_that_leads_into_itself_is_none);
 	RUN(a_chain_that_cannot_be_followed_is_as_long_as_it_can_be);
 	RUN(a_loop_without_a_frame_of_its_own_is_passed_over);
