@@ -8,7 +8,10 @@
 #include "capture/capture_internal.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -169,8 +172,25 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 	return error ? error : intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
 }
 
+/* The program itself, CUDA and CUPTI, and our library, which no program unloads while it launches. */
+static bool stays(const struct capture *c, const struct mapping *m, uint32_t pid)
+{
+	const struct module *module = modules_at(c->modules, m->module);
+	const char *name = strrchr(module->path, '/');
+	char link[32], path[PATH_MAX];
+	ssize_t size;
+
+	if (module->instrument ||
+		(name && !strncmp(name + 1, PROCESSES_WATCHED, strlen(PROCESSES_WATCHED))))
+		return true;
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	size = readlink(link, path, sizeof(path) - 1);
+	path[size > 0 ? size : 0] = '\0';
+	return !strcmp(module->path, path);
+}
+
 /* What is mapped now may have come after the stack was walked: such frames, and with them their callers, are not known.
- * Where nobody tells of mappings, that is also what had not been seen then. */
+ * Where nobody tells of mappings, that is also what had not been seen then, or may have been away when it was. */
 static int cut_later(struct capture *c, const struct gpu_stack *stack, struct raw_stack *raw)
 {
 	const struct process *process;
@@ -181,7 +201,8 @@ static int cut_later(struct capture *c, const struct gpu_stack *stack, struct ra
 		uint64_t address = (raw->user[i] & WALK_FRAME_ADDRESS) - !(raw->user[i] & WALK_FRAME_EXACT);
 		const struct mapping *m = address_space_find(process->space, address);
 
-		if (m ? m->since_ns <= stack->time_ns : c->programs != NULL)
+		if (m ? m->since_ns <= stack->time_ns && (!stack->unloaded || stays(c, m, stack->pid))
+		      : c->programs != NULL)
 			continue;
 		raw->user_depth = i;
 		raw->walk_end = m ? WALK_STALE : WALK_NO_MAPPING;

@@ -5,6 +5,10 @@
  * the counter has changed. One other word does that as long as no library is unloaded, the number of those that are
  * loaded, in front of it; if that was taken, it is dropped as soon as the two differ. Without glibc, or where none is
  * found, our own thread's answers have to do.
+ *
+ * How many are loaded stands at the object's beginning, behind a pointer (struct link_namespaces in glibc's
+ * sysdeps/generic/ldsodefs.h), and is believed as long as it agrees with the answers. What is not loaded any more of
+ * those that ever were has been unloaded.
  */
 #include "inject/loads.h"
 
@@ -24,15 +28,21 @@ static struct {
 	uint64_t before;	     /* the answer when they were copied; 0: they were not */
 	uint64_t copied[WORDS_MAX];
 	uint64_t asked;		     /* changes: the latest answer */
+	uint64_t undone;	     /* changes: of libraries unloaded, the latest answer */
+	const uint32_t *loaded;	     /* changes; NULL: it is not where it should be */
 	const uint64_t *counter;     /* changes; NULL: not found */
 } loads;
 
-static int take_count(struct dl_phdr_info *info, size_t size, void *context)
-{
-	uint64_t *count = context;
+struct counts {
+	uint64_t loads, undone;
+};
 
-	if (size >= offsetof(struct dl_phdr_info, dlpi_adds) + sizeof(info->dlpi_adds))
-		*count = info->dlpi_adds;
+static int take_counts(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct counts *counts = context;
+
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs))
+		*counts = (struct counts){.loads = info->dlpi_adds, .undone = info->dlpi_subs};
 	return 1;
 }
 
@@ -72,17 +82,30 @@ static void look_for_counter(uint64_t now)
 	}
 }
 
+static void look_at_loaded(const struct counts *now)
+{
+	const uint32_t *loaded = loads.words ? (const uint32_t *)&loads.words[1] : NULL;
+
+	if (loaded && now->loads - __atomic_load_n(loaded, __ATOMIC_RELAXED) != now->undone)
+		loaded = NULL;
+	__atomic_store_n(&loads.loaded, loaded, __ATOMIC_RELEASE);
+}
+
 uint64_t loads_ask(void)
 {
 	const uint64_t *counter = loads.counter;
-	uint64_t now = 0;
+	struct counts counts = {0};
+	uint64_t now;
 
 	pthread_mutex_lock(&library.no_fork);
-	dl_iterate_phdr(take_count, &now);
+	dl_iterate_phdr(take_counts, &counts);
 	pthread_mutex_unlock(&library.no_fork);
+	now = counts.loads;
 	if (counter && __atomic_load_n(counter, __ATOMIC_RELAXED) < now)
 		__atomic_store_n(&loads.counter, NULL, __ATOMIC_RELEASE);
 	look_for_counter(now);
+	look_at_loaded(&counts);
+	__atomic_store_n(&loads.undone, counts.undone, __ATOMIC_RELEASE);
 	__atomic_store_n(&loads.asked, now, __ATOMIC_RELEASE);
 	return now;
 }
@@ -92,4 +115,14 @@ uint64_t loads_now(void)
 	const uint64_t *counter = __atomic_load_n(&loads.counter, __ATOMIC_ACQUIRE);
 
 	return __atomic_load_n(counter ? counter : &loads.asked, __ATOMIC_RELAXED);
+}
+
+uint64_t loads_undone(void)
+{
+	const uint64_t *counter = __atomic_load_n(&loads.counter, __ATOMIC_ACQUIRE);
+	const uint32_t *loaded = __atomic_load_n(&loads.loaded, __ATOMIC_ACQUIRE);
+
+	if (!counter || !loaded)
+		return __atomic_load_n(&loads.undone, __ATOMIC_RELAXED);
+	return __atomic_load_n(counter, __ATOMIC_RELAXED) - __atomic_load_n(loaded, __ATOMIC_RELAXED);
 }

@@ -15,3 +15,5 @@ uint64_t loads_ask(void);
 /* The same, on the launch path: as it is now, or as it was asked for last. It has changed before any code of a new
  * library can run. */
 uint64_t loads_now(void);
+/* Libraries ever unloaded, as the C library says: as it is now, or as it was when loads_ask asked last. */
+uint64_t loads_undone(void);

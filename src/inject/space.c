@@ -27,7 +27,7 @@ struct space *space;
 /* What the recorder was asked, and how many libraries had been loaded then. */
 static struct {
 	uint32_t number;
-	uint64_t loads;
+	uint64_t loads, undone;
 	uint64_t pause_ns, again_ns; /* for code in no mapping: how long not to ask again, and until when */
 } asked;
 
@@ -171,6 +171,7 @@ static bool is_answered(void)
 static void ask(void)
 {
 	asked.loads = library.marker ? 0 : loads_ask();
+	asked.undone = library.marker ? 0 : loads_undone();
 	asked.number = __atomic_add_fetch(&library.ring.control->space_asked, 1, __ATOMIC_SEQ_CST);
 	connection_hurry(&library.connection);
 }
@@ -178,8 +179,10 @@ static void ask(void)
 /* What the answer says has been taken, so walks go by it. */
 static void take_answer(void)
 {
-	if (is_answered() && !space_is_stale())
-		__atomic_store_n(&space->loads, asked.loads, __ATOMIC_RELEASE);
+	if (!is_answered() || space_is_stale())
+		return;
+	__atomic_store_n(&space->undone, asked.undone, __ATOMIC_RELAXED);
+	__atomic_store_n(&space->loads, asked.loads, __ATOMIC_RELEASE);
 }
 
 /* Code that stays unknown is asked for ever more seldom. */
@@ -206,6 +209,11 @@ void space_watch(void)
 bool space_is_doubtful(void)
 {
 	return !library.marker && loads_now() != __atomic_load_n(&space->loads, __ATOMIC_ACQUIRE);
+}
+
+bool space_has_lost(void)
+{
+	return loads_undone() != __atomic_load_n(&space->undone, __ATOMIC_RELAXED);
 }
 
 void space_met_unknown(void)

@@ -32,7 +32,8 @@ struct space_copy {
 struct space {
 	uint32_t turn;     /* copies[turn & 1] is to be read; 0: nothing is known */
 	uint32_t sequence; /* of the recorder's, that the readable copy has */
-	uint64_t loads;    /* without a marker: libraries loaded when the recorder last looked (loads.h) */
+	uint64_t loads;    /* without a marker: libraries loaded when the recorder last looked (loads.h), */
+	uint64_t undone;   /* and unloaded */
 	uint32_t unknown;  /* and: code was met that is in no mapping */
 	const struct walk_python *python; /* NULL: there is none; layout WALK_PYTHON_NONE: it cannot be walked */
 	uint32_t python_count;
@@ -57,6 +58,8 @@ bool space_is_stale(void);
 void space_watch(void);
 /* Without a marker: whether code may have been mapped that the recorder does not know of. From any thread. */
 bool space_is_doubtful(void);
+/* Whether code may have been unmapped, too, that it did know. */
+bool space_has_lost(void);
 /* Code was met that is in no mapping: from any thread. */
 void space_met_unknown(void);
 /* Asks the recorder what is mapped now, and waits until it has answered and no table is being made any more, but

@@ -283,6 +283,7 @@ static bool tell_alone(const struct chain_kind *kind, const struct unwound *u,
 	record.tid = launch->tid;
 	record.correlation = launch->correlation;
 	record.flags |= doubtful ? WIRE_STACK_DOUBTFUL : 0;
+	record.flags |= doubtful && space_has_lost() ? WIRE_STACK_UNLOADED : 0;
 	put = ring_put_long(&library.ring, &record, sizeof(record), u->words,
 		unwound_words(u) * sizeof(u->words[0]));
 	call_for_names(&record);

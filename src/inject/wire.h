@@ -198,6 +198,7 @@ struct wire_launch {
 enum {
 	WIRE_STACK_PYTHON_INCOMPLETE = 1 << 0,
 	WIRE_STACK_DOUBTFUL = 1 << 1, /* code was mapped since we were told what is (space.h) */
+	WIRE_STACK_UNLOADED = 1 << 2, /* and some was unmapped */
 };
 
 /*

@@ -57,6 +57,7 @@ struct gpu_stack {
 	uint32_t python_depth;
 	bool python_incomplete; /* Python's chain was not followed to its end */
 	bool doubtful; /* code may have been mapped that the walk did not know of */
+	bool unloaded; /* and what it knew may have come and gone */
 };
 
 /* Who makes stacks of the profile of those: 0 or -errno. *ret_incomplete: as in gpu_launch; whoever uses the stack

@@ -61,6 +61,18 @@ static void one_that_takes_the_place_of_another_counts_as_well(void)
 	CHECK(loads_now() == loads_ask());
 }
 
+static void one_that_is_unloaded_counts_at_once(void)
+{
+	void *handle = load_another();
+	uint64_t before;
+
+	loads_ask();
+	before = loads_undone();
+	CHECK(handle && load_another() != NULL && loads_undone() == before);
+	CHECK(!dlclose(handle) && loads_undone() == before + 1);
+	CHECK(loads_ask() && loads_undone() == before + 1);
+}
+
 static bool watched, forkable;
 
 /* In place of the C library's, by which the library asks: would a fork go on now? */
@@ -90,6 +102,7 @@ int main(void)
 	RUN(what_our_thread_is_told_counts_until_the_counter_is_found);
 	RUN(a_library_that_is_loaded_counts_at_once);
 	RUN(one_that_takes_the_place_of_another_counts_as_well);
+	RUN(one_that_is_unloaded_counts_at_once);
 	RUN(the_program_does_not_fork_while_the_list_of_libraries_is_locked);
 	return tap_end();
 }

@@ -31,6 +31,7 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct told_s
 		.python_depth = w->python_depth,
 		.python_incomplete = w->flags & WIRE_STACK_PYTHON_INCOMPLETE,
 		.doubtful = w->flags & WIRE_STACK_DOUBTFUL,
+		.unloaded = w->flags & WIRE_STACK_UNLOADED,
 	};
 
 	return !taker->take ? 0 : taker->take(taker->context, &stack, &told->stack, &told->incomplete);
