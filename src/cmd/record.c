@@ -24,6 +24,9 @@
 #include "cmd/view_args.h"
 #include "export/exporter.h"
 
+/* Of those that sudo had changed. */
+#define VARIABLES_SHOWN_MAX 8
+
 struct output {
 	const char *path;
 	const struct exporter *exporter; /* NULL: the profile itself */
@@ -288,13 +291,30 @@ static int make_outputs(struct record *r, const struct target_user *u)
 	return status;
 }
 
+/* The first of "LD_LIBRARY_PATH, PATH": sudo takes dozens away where little is set up to be kept. */
+static void print_user(const struct target_user *u)
+{
+	const char *end = u->taken_by_sudo;
+	size_t shown = 0, more = 0;
+
+	for (; *end && (*end != ',' || ++shown < VARIABLES_SHOWN_MAX); end++)
+		;
+	for (const char *c = end; *c; c++)
+		more += *c == ',';
+	if (more)
+		cmd_error("the program runs as %s, with what sudo had changed put back: %.*s and %zu more",
+			u->name, (int)(end - u->taken_by_sudo), u->taken_by_sudo, more);
+	else
+		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
+			u->name, u->taken_by_sudo);
+}
+
 static void print_notes(const struct target_user *u, const struct session *s)
 {
 	char *text = strdup(buf_text(session_notes(s))), *rest = text, *line;
 
 	if (u->taken_by_sudo)
-		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
-			u->name, u->taken_by_sudo);
+		print_user(u);
 	while (text && (line = strsep(&rest, "\n")))
 		if (*line)
 			cmd_error("%s", line);

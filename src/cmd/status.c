@@ -134,14 +134,14 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b,
-		"xpuprof: %s, CPU time %s (%s sample%s), %s time %s (%s piece%s of work, "
-		"%s CUDA call%s)\n",
-		text_duration(elapsed, elapsed_ns), text_duration(cpu, t->cpu_ns),
-		text_count(samples, t->samples), plural(t->samples), gpu_name(t),
-		text_duration(gpu, t->gpu_ns),
-		text_count(works, t->works), plural(t->works), text_count(calls, t->calls),
-		plural(t->calls));
+	buf_printf(&b, "xpuprof: %s, CPU time %s (%s sample%s), ", text_duration(elapsed, elapsed_ns),
+		text_duration(cpu, t->cpu_ns), text_count(samples, t->samples), plural(t->samples));
+	if (t->works || t->calls)
+		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s)\n", gpu_name(t),
+			text_duration(gpu, t->gpu_ns), text_count(works, t->works), plural(t->works),
+			text_count(calls, t->calls), plural(t->calls));
+	else
+		buf_puts(&b, "no GPU work\n");
 	add_completeness(&b, t);
 	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);

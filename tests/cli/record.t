@@ -325,6 +325,10 @@ $(getent passwd nobody | cut -d: -f6) " "under sudo the program runs as the call
 		"$build/xpuprof"
 	is "$out" back "what sudo took from the environment is put back"
 	has "$err" "with what sudo had changed put back: HOME, SHELL, TAKEN" "and named"
+	run env HOME=/h SHELL=/s T1=1 T2=2 T3=3 T4=4 T5=5 T6=6 T7=7 T8=8 ./sudo -c 'unset T1 T2 T3 T4 T5 T6 T7 T8
+		SUDO_UID=$(id -u nobody) "$0" record -o drop/s.xpu -- sh -c "echo \$T8"; exit $?' "$build/xpuprof"
+	is "$out" 8 "however much that is"
+	has "$err" " and 2 more" "with the first of it named"
 	cp -r "$build/xpuprof" "$build/libxpuprof-inject.so" drop/ && chmod 755 drop/*
 	run setpriv --reuid=nobody --regid=nogroup --clear-groups drop/xpuprof record -q -o drop/u.xpu -- id -un
 	is "$out $status" "nobody 0" "without rights the program still runs"

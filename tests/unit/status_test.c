@@ -51,6 +51,16 @@ static void an_incomplete_stack_is_counted_once_and_not_by_reason(void)
 	CHECK(!strstr(summary(&t), "lost or incomplete"));
 }
 
+static void a_program_without_gpu_work_has_no_gpu_figures(void)
+{
+	struct profile_totals t = {.samples = 1, .cpu_ns = 10000000};
+
+	CHECK(!strcmp(summary(&t), "xpuprof: 1.00 s, CPU time 10.0 ms (1 sample), no GPU work\n"
+				   "xpuprof: wrote p.xpu (recording, 0 B)\n"));
+	t.calls = 2;
+	CHECK(strstr(summary(&t), ", GPU time 0 ns (0 pieces of work, 2 CUDA calls)\n"));
+}
+
 static void nothing_is_said_of_stacks_where_there_are_none(void)
 {
 	struct profile_totals t = {.samples = 0};
@@ -67,6 +77,7 @@ int main(void)
 	close(fd);
 	RUN(the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent);
 	RUN(an_incomplete_stack_is_counted_once_and_not_by_reason);
+	RUN(a_program_without_gpu_work_has_no_gpu_figures);
 	RUN(nothing_is_said_of_stacks_where_there_are_none);
 	unlink(path);
 	return tap_end();
