@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The CPU side of a recording: timer samples, launch stacks, and what happens to processes (fork,
- * exec, exit, mappings), all through BPF and perf events.
+ * exec, exit, mappings), all through BPF and perf events. Where BPF is refused and libraries walk, what is left is
+ * what their stacks need: mappings, from /proc, and unwind tables.
  *
  * Life: open -> track (roots, before they run) -> start -> any number of drain -> stop -> drain ->
  * close. One thread. Samples are written to the profile directly; launches go to the sink;

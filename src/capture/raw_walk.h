@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks whose walk came to code that the BPF programs had no table for, or did not know yet: walked again here, from the registers and
- * the copy of the stack that came with them, by the mappings of their time and the tables of now.
+ * Stacks whose walk came to code that the BPF programs had no table for, or did not know yet: walked again here, from
+ * the registers and the copy of the stack that came with them, by the mappings of their time and the tables of now.
  */
 #pragma once
 

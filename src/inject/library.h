@@ -8,6 +8,7 @@
  *	launch.c      callbacks in the program's threads: the launch path
  *	stacks.c      stacks of launches, by number: the launch path
  *	unwind.c      walks them: the launch path
+ *	repeat.c      recognizes them without a walk: the launch path
  *	own_stack.c   where they end: the launch path, and our thread
  *	loads.c       whether libraries were loaded: the launch path, and our thread
  *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
@@ -21,7 +22,8 @@
  *
  * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal;
  * it allocates with mmap only; and on the launch path (launch.c, stacks_tell, buffer_requested) it
- * does not even that, nor lock, nor (but for a call or two at a thread's first launch) call the kernel.
+ * does not even that, nor lock, nor (but for a call or two at a thread's first launch, and what stacks.h tells) call the
+ * kernel.
  */
 #pragma once
 

@@ -13,22 +13,23 @@ struct loss {
 };
 
 #define WALK(key, why) {(key), "incomplete stacks: " why, "[incomplete stack: " why "]", .lesser = true}
+#define LOSS(k, t) {.key = (k), .text = (t)}
 #define LESSER(key, text) {(key), (text), .lesser = true}
 #define LESSER_ONE(key, text, text_of_one) {(key), (text), .lesser = true, .one = (text_of_one)}
 
 static const struct loss losses[LOSS_KINDS] = {
-	[LOSS_SAMPLES_RING_FULL] = {"samples_ring_full",
-		"CPU samples lost: the kernel's ring was full"},
-	[LOSS_STACKS_RING_FULL] = {"stacks_ring_full",
-		"launch stacks lost: the kernel's ring was full"},
+	[LOSS_SAMPLES_RING_FULL] = LOSS("samples_ring_full",
+		"CPU samples lost: the kernel's ring was full"),
+	[LOSS_STACKS_RING_FULL] = LOSS("stacks_ring_full",
+		"launch stacks lost: the kernel's ring was full"),
 	[LOSS_STACKS_INCOMPLETE] = LESSER_ONE("stacks_incomplete", "incomplete stacks", "incomplete stack"),
 	[LOSS_MAPS_LOST] = {"maps_lost", "mapping events dropped by the kernel",
 		.one = "mapping event dropped by the kernel"},
-	[LOSS_GPU_RING_FULL] = {"gpu_ring_full", "GPU records lost: the shared ring was full"},
-	[LOSS_GPU_DROPPED] = {"gpu_dropped", "GPU records dropped by CUPTI"},
-	[LOSS_GPU_INVALID] = {"gpu_invalid",
-		"GPU records without times (their work had not ended) or with impossible ones"},
-	[LOSS_GPU_UNKNOWN] = {"gpu_unknown", "GPU records newer than this xpuprof understands"},
+	[LOSS_GPU_RING_FULL] = LOSS("gpu_ring_full", "GPU records lost: the shared ring was full"),
+	[LOSS_GPU_DROPPED] = LOSS("gpu_dropped", "GPU records dropped by CUPTI"),
+	[LOSS_GPU_INVALID] = LOSS("gpu_invalid",
+		"GPU records without times (their work had not ended) or with impossible ones"),
+	[LOSS_GPU_UNKNOWN] = LOSS("gpu_unknown", "GPU records newer than this xpuprof understands"),
 	[LOSS_GPU_TAKEN] = {"gpu_taken", "processes in which another profiler held CUPTI",
 		.one = "process in which another profiler held CUPTI"},
 	[LOSS_GPU_NO_CUPTI] = {"gpu_no_cupti", "processes in which no usable CUPTI was found",
@@ -36,10 +37,10 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_NEVER_CONNECTED] = {"gpu_never_connected",
 		"processes that mapped the CUDA driver and never connected",
 		.one = "process that mapped the CUDA driver and never connected"},
-	[LOSS_GPU_ABANDONED] = {"gpu_abandoned", "GPU records whose writer died in the middle"},
-	[LOSS_GPU_CORRUPT] = {"gpu_corrupt", "shared rings that were scribbled over and given up"},
-	[LOSS_GPU_NODES_FORGOTTEN] = {"gpu_nodes_forgotten",
-		"graph nodes, too many to remember where each was made"},
+	[LOSS_GPU_ABANDONED] = LOSS("gpu_abandoned", "GPU records whose writer died in the middle"),
+	[LOSS_GPU_CORRUPT] = LOSS("gpu_corrupt", "shared rings that were scribbled over and given up"),
+	[LOSS_GPU_NODES_FORGOTTEN] = LOSS("gpu_nodes_forgotten",
+		"graph nodes, too many to remember where each was made"),
 	[LOSS_WALK_NO_ROOT] = WALK("walk_no_root", "the caller is not known"),
 	[LOSS_WALK_NO_MAPPING] = WALK("walk_no_mapping", "code in no known mapping"),
 	[LOSS_WALK_PENDING] = WALK("walk_pending", "unwind table not ready"),

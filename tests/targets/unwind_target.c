@@ -15,7 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define HARD __attribute__((noinline))
+#else
 #define HARD __attribute__((noinline, noclone))
+#endif
 
 static volatile uint64_t sink;
 static jmp_buf back;

@@ -93,7 +93,7 @@ static void after_waiting_everything_is_in_the_file(void)
 
 static void a_full_disk_is_told_and_told_again(void)
 {
-	struct write_behind *wb;
+	struct write_behind *wb = NULL;
 	int fd = open("/dev/full", O_WRONLY);
 
 	CHECK(fd >= 0 && !write_behind_new(&wb, fd, LIMIT));
