@@ -40,7 +40,7 @@ static int make_runtime_dir(struct session *s)
 	snprintf(s->runtime_dir, sizeof(s->runtime_dir), "/tmp/xpuprof-XXXXXX");
 	if (!mkdtemp(s->runtime_dir)) {
 		s->runtime_dir[0] = '\0';
-		return error_errno(-errno, "cannot make a folder in /tmp for what the GPU side records (--cpu-only does without)");
+		return error_errno(-errno, "cannot make a folder in /tmp for the GPU side (--cpu-only needs none)");
 	}
 	return 0;
 }

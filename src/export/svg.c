@@ -20,7 +20,7 @@ static const struct {
 	[TREE_PROCESS] = {"group", "process, thread, device, stream"},
 	[TREE_THREAD] = {"group", "process, thread, device, stream"},
 	[TREE_PYTHON] = {"python", "Python"},
-	[TREE_CXX] = {"cxx", "C++"},
+	[TREE_CXX] = {"cxx", "C++, Rust"},
 	[TREE_C] = {"c", "C"},
 	[TREE_KERNEL] = {"kernel", "OS kernel"},
 	[TREE_API] = {"api", "CUDA call"},

@@ -41,7 +41,7 @@ static const struct {
 	[TREE_PROCESS] = {"process", false},
 	[TREE_THREAD] = {"thread", false},
 	[TREE_PYTHON] = {"Python", false},
-	[TREE_CXX] = {"C++", false},
+	[TREE_CXX] = {"C++, Rust", false},
 	[TREE_C] = {"C", false},
 	[TREE_KERNEL] = {"OS kernel", false},
 	[TREE_API] = {"CUDA call", false},

@@ -69,7 +69,7 @@ struct tree;
 
 /* Where `self` of such a frame counts. */
 bool tree_kind_is_gpu(enum tree_kind kind);
-/* A word for legends and tooltips ("C++", "kernel", "GPU kernel"). */
+/* A word for legends and tooltips ("C++, Rust", "kernel", "GPU kernel"). */
 const char *tree_kind_name(enum tree_kind kind);
 
 /* All functions that can fail return 0 or -errno with error_text. */
