@@ -66,6 +66,8 @@ int capture_prepare(struct capture *c, uint32_t pid, bool begins);
 /* The files of the profile's modules, for symbolization; good until capture_close. */
 const struct kept_files *capture_kept_files(const struct capture *c);
 
+/* No library is left in the process: without BPF nobody tells of its end otherwise. */
+int capture_done_with(struct capture *c, uint32_t pid);
 /* The profile's stack (0: it has no frames, or makes no sense, which is counted) for one that was walked inside a
  * process we know or that lives, up to the latest drain. See gpu_stack_taker. */
 int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,

@@ -253,6 +253,14 @@ int capture_prepare(struct capture *c, uint32_t pid, bool begins)
 	return error || !process || !begins ? error : wait_for_tables(c, process);
 }
 
+int capture_done_with(struct capture *c, uint32_t pid)
+{
+	if (c->programs)
+		return 0;
+	processes_exit(c->processes, pid);
+	return spaces_forget(c->spaces, pid, clock_now_ns());
+}
+
 int capture_name_python(void *context, struct process *process, const struct walk_python_frame *frame,
 	struct python_line *ret)
 {

@@ -123,6 +123,13 @@ static int prepare_stacks(void *context, uint32_t pid, bool begins)
 	return s->capture ? capture_prepare(s->capture, pid, begins) : 0;
 }
 
+static int done_with(void *context, uint32_t pid)
+{
+	struct session *s = context;
+
+	return s->capture ? capture_done_with(s->capture, pid) : 0;
+}
+
 static struct gpu_sink capture_sink(struct session *s)
 {
 	return (struct gpu_sink){
@@ -213,7 +220,10 @@ static int open_gpu(struct session *s)
 		.marker = marker(s),
 		.queue_times = s->options.queue_times,
 		.walk = libraries_walk(s),
-		.stacks = {.context = s, .prepare = prepare_stacks, .take = take_stack},
+		.stacks = {.context = s,
+			.prepare = prepare_stacks,
+			.take = take_stack,
+			.done = done_with},
 	};
 	int error;
 

@@ -70,6 +70,8 @@ struct gpu_stack_taker {
 	int (*prepare)(void *context, uint32_t pid, bool begins);
 	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack,
 		uint32_t *ret_incomplete);
+	/* No library is left in this process, unless a new one asks (prepare). NULL: that is of no interest. */
+	int (*done)(void *context, uint32_t pid);
 };
 
 enum {

@@ -619,14 +619,23 @@ static int prepare(void *context, uint32_t pid, bool begins)
 	return 0;
 }
 
+static int done_count;
+
+static int done(void *context, uint32_t pid)
+{
+	CHECK(pid == (uint32_t)getpid());
+	done_count++;
+	return 0;
+}
+
 static struct test_recorder *open_walking(void)
 {
 	const struct gpu_options options = {.target_uid = getuid(),
 		.ring_bytes = 1 << 20,
 		.walk = true,
-		.stacks = {.prepare = prepare, .take = take_stack}};
+		.stacks = {.prepare = prepare, .take = take_stack, .done = done}};
 
-	taken_count = prepared = prepared_beginning = 0;
+	taken_count = prepared = prepared_beginning = done_count = 0;
 	return test_recorder_open(NULL, &options);
 }
 
@@ -863,6 +872,23 @@ static void of_too_many_mappings_those_at_the_highest_addresses_are_told(void)
 	free(mappings);
 }
 
+static void a_process_is_done_with_when_its_last_library_is_over(void)
+{
+	struct test_recorder *r = open_walking();
+	struct client first, second;
+
+	CHECK(join(&first, r) && join(&second, r));
+	first.ring.control->state = WIRE_DONE;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->ended == 1 && done_count == 0);
+	second.ring.control->state = WIRE_DONE;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->ended == 2 && done_count == 1);
+	leave(&first);
+	leave(&second);
+	test_recorder_close(r);
+}
+
 static void a_library_that_asks_has_its_answer_after_the_drain(void)
 {
 	struct test_recorder *r = open_walking();
@@ -1035,6 +1061,7 @@ int main(void)
 	RUN(a_library_is_told_what_its_process_maps);
 	RUN(a_process_maps_nothing_once_it_is_gone);
 	RUN(of_too_many_mappings_those_at_the_highest_addresses_are_told);
+	RUN(a_process_is_done_with_when_its_last_library_is_over);
 	RUN(a_library_that_asks_has_its_answer_after_the_drain);
 	RUN(what_a_library_has_told_is_taken_before_its_program_leaves);
 	RUN(libraries_get_the_chunks_of_tables_that_are_there_and_those_that_come);

@@ -254,11 +254,23 @@ static int handle_sockets(struct gpu_backend *b)
 	return error;
 }
 
-/* Ended instances leave; the order of the others does not matter. */
-static void sweep(struct gpu_backend *b)
+static bool has_instance(const struct gpu_backend *b, uint32_t pid)
 {
-	for (size_t n = 0; n < b->instances.count;) {
+	vec_foreach (it, &b->instances)
+		if ((*it)->pid == pid)
+			return true;
+	return false;
+}
+
+/* Ended instances leave; the order of the others does not matter. */
+static int sweep(struct gpu_backend *b)
+{
+	const struct gpu_stack_taker *stacks = &b->session.options.stacks;
+	int error = 0;
+
+	for (size_t n = 0; !error && n < b->instances.count;) {
 		struct instance *i = b->instances.items[n];
+		uint32_t pid = i->pid;
 
 		if (i->phase != INSTANCE_ENDED) {
 			n++;
@@ -266,7 +278,10 @@ static void sweep(struct gpu_backend *b)
 		}
 		instance_free(i);
 		b->instances.items[n] = b->instances.items[--b->instances.count];
+		if (stacks->done && !has_instance(b, pid))
+			error = stacks->done(stacks->context, pid);
 	}
+	return error;
 }
 
 static int nvidia_snapshot(struct gpu_backend *b)
@@ -285,8 +300,7 @@ static int nvidia_drain(struct gpu_backend *b, bool *ret_busy)
 	*ret_busy = false;
 	for (size_t n = 0; !error && n < b->instances.count; n++)
 		error = instance_drain(b->instances.items[n], ret_busy);
-	sweep(b);
-	return error;
+	return error ? error : sweep(b);
 }
 
 static int nvidia_stop(struct gpu_backend *b)
