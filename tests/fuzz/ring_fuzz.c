@@ -2,18 +2,19 @@
 /*
  * The recorder's side of a shared ring against a library that does anything at all with the memory.
  * The input is a list of steps: well-formed records with any contents, pokes anywhere, holes,
- * drains.
+ * drains, and code that takes the place of other code.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "gpu/nvidia/instance.h"
 
 #define SLOTS	  WIRE_MIN_SLOTS
 #define RUNS_EACH 512 /* with one profile; its tables would else grow for ever */
 
-enum step { STEP_RECORD, STEP_POKE, STEP_HOLE, STEP_DRAIN, STEPS };
+enum step { STEP_RECORD, STEP_POKE, STEP_HOLE, STEP_DRAIN, STEP_CODE, STEPS };
 
 struct input {
 	const uint8_t *at;
@@ -50,13 +51,32 @@ static int take_end(void *context, uint32_t instance)
 	return 0;
 }
 
+/* All of the frames are there, whatever is in them. */
+static int take_stack(
+	void *context, const struct gpu_stack *s, uint32_t *ret_stack, uint32_t *ret_incomplete)
+{
+	uint64_t sum = 0;
+
+	if (s->user_depth > WALK_FRAMES_MAX || s->python_depth > WALK_PYTHON_FRAMES_MAX ||
+		s->walk_end >= WALK_ENDS)
+		abort();
+	for (uint32_t n = 0; n < s->user_depth; n++)
+		sum += s->user[n];
+	for (uint32_t n = 0; n < s->python_depth; n++)
+		sum += s->python[n].code ^ s->python[n].at;
+	*ret_stack = (uint32_t)sum;
+	*ret_incomplete = 0;
+	return 0;
+}
+
 static void open_session(void)
 {
 	session = (struct nvidia_session){.sink = {.launch = take_launch,
 						  .call = take_call,
 						  .work = take_work,
 						  .node = take_node,
-						  .instance_end = take_end}};
+						  .instance_end = take_end},
+		.options.stacks.take = take_stack};
 	if (profile_writer_open(&session.writer, "/dev/null") ||
 		tasks_new(&session.tasks, session.writer))
 		abort();
@@ -113,11 +133,12 @@ static void drain(struct instance *i, bool force)
 static void do_step(struct instance *i, struct input *in)
 {
 	struct ring ring = ring_at(i->memory, SLOTS);
+	struct gpu_code_change change = {.pid = i->pid, .replaced = true};
 	uint64_t position, offset, size;
 
 	switch (take(in, 1) % STEPS) {
 	case STEP_RECORD:
-		size = take(in, 1);
+		size = take(in, 2);
 		if (size > in->left)
 			size = in->left;
 		ring_put_long(&ring, in->at, size, NULL, 0);
@@ -134,6 +155,10 @@ static void do_step(struct instance *i, struct input *in)
 		break;
 	case STEP_DRAIN:
 		drain(i, false);
+		break;
+	case STEP_CODE:
+		change.time_ns = clock_now_ns();
+		instance_code_mapped(i, &change);
 		break;
 	}
 }
