@@ -337,13 +337,18 @@ static int begin_anew(struct spaces *s, struct published *p, const struct proces
 	return told ? tell_gpu_gone(s, process->pid) : 0;
 }
 
-static void note_failure(struct spaces *s, struct published *p, const struct process *process,
+/* What was told stays, unless it names tables whose memory is about to hold others. */
+static int note_failure(struct spaces *s, struct published *p, const struct process *process,
 	uint64_t now_ns)
 {
 	if (p->failed_changes != process->space->changes || !p->retry_ns)
 		s->failed++;
 	p->failed_changes = process->space->changes;
 	p->retry_ns = now_ns + RETRY_NS;
+	if (!p->snapshot || p->snapshot->epoch >= s->evicted_epoch)
+		return 0;
+	spaces_take_back(s, process->pid, now_ns);
+	return tell_gpu_gone(s, process->pid);
 }
 
 static int put_space(const struct spaces *s, const struct process *process, const struct snapshot *snapshot,
@@ -380,8 +385,7 @@ static int replace(struct spaces *s, struct published *p, const struct process *
 			s->target.context, process->pid, &process->python.python);
 	if (error) {
 		unref_snapshot(s, snapshot, now_ns);
-		note_failure(s, p, process, now_ns);
-		return 0;
+		return note_failure(s, p, process, now_ns);
 	}
 	unref_snapshot(s, p->snapshot, now_ns);
 	p->snapshot = snapshot;
@@ -444,10 +448,10 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 	if (now_ns < p->retry_ns || (!process->space->mappings.count && !p->snapshot))
 		return 0;
 	error = find_snapshot(s, process->space, now_ns, &snapshot);
-	if (error) {
-		note_failure(s, p, process, now_ns);
-		return error == -ENOSPC ? 0 : error;
-	}
+	if (error == -ENOSPC)
+		return note_failure(s, p, process, now_ns);
+	if (error)
+		return error;
 	if (snapshot == p->snapshot && says_the_rest(s, p, process, now_ns))
 		return 0;
 	return replace(s, p, process, snapshot, now_ns);

@@ -47,7 +47,7 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns);
 void spaces_take_back(struct spaces *s, uint32_t pid, uint64_t now_ns);
 /* The process is gone. */
 int spaces_forget(struct spaces *s, uint32_t pid, uint64_t now_ns);
-/* How often there was no room for a snapshot; walks then go on with the one before. */
+/* How often there was no room for a snapshot; walks then go on with the one before, if its tables are still there. */
 uint64_t spaces_failed(const struct spaces *s);
 /* The same for a walk of our own, as the tables are now: 0 or -ENOMEM with error_text. Valid until the next call. */
 int spaces_mappings(struct spaces *s, const struct address_space *space,

@@ -244,6 +244,22 @@ static void without_room_the_last_word_stands_and_is_counted(void)
 	end();
 }
 
+static void without_room_what_names_tables_that_are_gone_is_taken_back(void)
+{
+	begin_with_room(3);
+	map(PARENT, 0x1000, 0x1000);
+	map(PARENT, 0x3000, 0x1000);
+	publish(PARENT);
+	map(PARENT, 0x5000, 0x1000);
+	spaces_tables_changed(spaces, true);
+	publish(PARENT);
+	CHECK(seen.drops == 1 && seen.gone == 1 && !seen.spaces[0].generation);
+	now_ns += RANGES_REST_NS;
+	publish(PARENT);
+	CHECK(seen.puts == 2 && seen.spaces[0].count == 3);
+	end();
+}
+
 static void a_kernel_that_takes_nothing_is_no_reason_to_stop(void)
 {
 	begin();
@@ -339,6 +355,7 @@ int main(void)
 	RUN(after_exec_nothing_of_before_is_told);
 	RUN(what_was_taken_back_is_told_again);
 	RUN(without_room_the_last_word_stands_and_is_counted);
+	RUN(without_room_what_names_tables_that_are_gone_is_taken_back);
 	RUN(a_kernel_that_takes_nothing_is_no_reason_to_stop);
 	RUN(a_walker_that_hears_of_mappings_is_told_up_to_which);
 	RUN(other_walkers_are_told_of_code_that_comes_and_goes);
