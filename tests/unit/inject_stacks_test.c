@@ -122,7 +122,7 @@ static void a_stack_is_told_once_and_then_named(void)
 	struct moment m = {0};
 	struct told t[3];
 
-	for (int n = 0; n < 3; n++) {
+	for (volatile int n = 0; n < 3; n++) { /* one place in code: not unrolled */
 		CHECK(descend(n == 1 ? 8 : 7, &m) > 0 && m.told);
 		t[n] = take_told();
 	}
@@ -346,7 +346,7 @@ static void python_frames_that_differ_are_other_stacks(void)
 	uint32_t numbers[6];
 
 	CHECK(begin_python(&in));
-	for (int round = 0; round < 3; round++) {
+	for (volatile int round = 0; round < 3; round++) { /* not unrolled */
 		uint32_t again[] = {launch_from_python(codes[0], &codes[0][1], NULL),
 			launch_from_python(codes[0], &codes[0][2], NULL),
 			launch_from_python(codes[1], &codes[0][1], NULL),
