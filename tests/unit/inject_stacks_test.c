@@ -8,6 +8,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <ucontext.h>
 
 #include "fake_python.h"
@@ -514,6 +515,65 @@ static void threads_are_told_apart_while_everything_changes(void)
 	library.marker = NULL;
 }
 
+/* ---- launches in the middle of launches ---- */
+
+#define INTERRUPTIONS 2000
+
+static uint32_t interruptions;
+
+static void launch_in_between(int number)
+{
+	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = 1, .tid = 1, .correlation = UINT32_MAX};
+
+	interruptions += stacks_tell(__builtin_frame_address(0), &record);
+}
+
+/* Like check_told, but for the launches of handlers: they interrupt what no one else can tell. */
+static bool check_interrupted(struct told_words *stacks)
+{
+	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
+	const struct wire_stack *stack = (const struct wire_stack *)record;
+	const struct wire_launch *told = (const struct wire_launch *)record;
+	bool good = ring_snapshot(&in.reader) == 0;
+
+	while (good && ring_read(&in.reader, record) > 0) {
+		struct told_words *words = &stacks[told->type == WIRE_LAUNCH ? told->stack : stack->number];
+
+		if (told->type == WIRE_LAUNCH) {
+			good = words->depth && (told->correlation == UINT32_MAX ||
+						       is_told_as(words->words, words->depth,
+							       &moments[0][told->correlation]));
+			continue;
+		}
+		good = !words->depth;
+		words->depth = stack->user_depth;
+		memcpy(words->words, stack + 1, stack->user_depth * sizeof(uint64_t));
+	}
+	ring_release(&in.reader);
+	return good;
+}
+
+static void a_launch_in_the_middle_of_another_has_a_stack_of_its_own(void)
+{
+	static struct told_words stacks[WIRE_STACKS + 1];
+	struct itimerval often = {.it_interval.tv_usec = 50, .it_value.tv_usec = 50}, never = {0};
+	bool good = true;
+
+	library.ring.control->code_epoch++; /* none of those from before */
+	library.marker = any_marker;
+	CHECK(signal(SIGALRM, launch_in_between) != SIG_ERR && !setitimer(ITIMER_REAL, &often, NULL));
+	for (uint32_t round = 0; good && round < 5000 && interruptions < INTERRUPTIONS; round++) {
+		for (uint32_t n = 1; n < 40; n++) {
+			moments[0][n].correlation = n;
+			descend((int)n, &moments[0][n]);
+		}
+		good = check_interrupted(stacks);
+	}
+	CHECK(!setitimer(ITIMER_REAL, &never, NULL) && check_interrupted(stacks));
+	CHECK(good && interruptions);
+	library.marker = NULL;
+}
+
 /* ---- what must not happen, whatever the recorder tells ---- */
 
 static uint64_t next_random(void)
@@ -578,6 +638,7 @@ int main(void)
 	RUN(without_a_marker_it_is_read_by_the_kernel);
 	RUN(a_launch_takes_little_of_a_small_stack);
 	RUN(threads_are_told_apart_while_everything_changes);
+	RUN(a_launch_in_the_middle_of_another_has_a_stack_of_its_own);
 	RUN(whatever_is_in_the_tables_nothing_is_read_but_the_stack);
 	return tap_end();
 }
