@@ -163,12 +163,12 @@ static int count_losses(struct capture *c)
 	return error;
 }
 
-/* The poll descriptor reports wake-ups (edges): they are acknowledged by looking at them. */
-static void acknowledge_wakeups(const struct capture *c)
+/* The poll descriptors report wake-ups (edges): they are acknowledged by looking at them. */
+static void acknowledge_wakeups(int poll_fd)
 {
 	struct epoll_event events[16];
 
-	while (epoll_wait(c->poll_fd, events, 16, 0) == 16)
+	while (epoll_wait(poll_fd, events, 16, 0) == 16)
 		;
 }
 
@@ -195,7 +195,8 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	bool busy = false;
 	int error;
 
-	acknowledge_wakeups(c);
+	acknowledge_wakeups(c->poll_fd);
+	acknowledge_wakeups(c->maps_fd);
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
 	if (!error)
 		error = capture_take_tables(c);
@@ -211,14 +212,27 @@ int capture_drain(struct capture *c, bool *ret_busy)
 
 /* ------------------------------------------------------------------ the session */
 
-static int add_poll_fd(void *context, int fd)
+static int add_to_poll(int poll_fd, int fd)
 {
-	struct capture *c = context;
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
-	if (epoll_ctl(c->poll_fd, EPOLL_CTL_ADD, fd, &event))
+	if (epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event))
 		return error_errno(-errno, "cannot wait for events");
 	return 0;
+}
+
+static int add_poll_fd(void *context, int fd)
+{
+	const struct capture *c = context;
+
+	return add_to_poll(c->poll_fd, fd);
+}
+
+static int add_maps_fd(void *context, int fd)
+{
+	const struct capture *c = context;
+
+	return add_to_poll(c->maps_fd, fd);
 }
 
 static int open_poll(struct capture *c)
@@ -226,13 +240,14 @@ static int open_poll(struct capture *c)
 	int error;
 
 	c->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (c->poll_fd < 0)
+	c->maps_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->poll_fd < 0 || c->maps_fd < 0)
 		return error_errno(-errno, "cannot wait for events");
 	error = add_poll_fd(c, unwind_tables_fd(c->tables));
 	if (!error && c->programs)
 		error = programs_each_fd(c->programs, add_poll_fd, c);
 	if (!error && c->programs)
-		error = perf_maps_each_fd(c->perf_maps, add_poll_fd, c);
+		error = perf_maps_each_fd(c->perf_maps, add_maps_fd, c);
 	return error;
 }
 
@@ -287,7 +302,7 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	c->w = w;
 	c->tasks = tasks;
 	c->sink = sink;
-	c->poll_fd = -1;
+	c->poll_fd = c->maps_fd = -1;
 	error = open_parts(c, options);
 	if (error) {
 		capture_close(c);
@@ -308,6 +323,8 @@ void capture_close(struct capture *c)
 		return;
 	if (c->poll_fd >= 0)
 		close(c->poll_fd);
+	if (c->maps_fd >= 0)
+		close(c->maps_fd);
 	changes_release(&c->changes);
 	pending_release(&c->pending);
 	stacks_free(c->stacks);
@@ -428,6 +445,11 @@ int capture_stop(struct capture *c)
 int capture_poll_fd(const struct capture *c)
 {
 	return c->poll_fd;
+}
+
+int capture_maps_fd(const struct capture *c)
+{
+	return c->maps_fd;
 }
 
 int capture_check(void)

@@ -54,6 +54,10 @@ bool capture_signal_came_to_both(const struct capture *c, int number, uint64_t w
 int capture_start(struct capture *c);
 /* Readable when the kernel has something for us. */
 int capture_poll_fd(const struct capture *c);
+/* Readable when code was mapped somewhere on the machine, and nothing else may have happened: on a machine that
+ * starts programs all the time this comes with each of them, and can wait some milliseconds. Until it is drained,
+ * stacks of new code come with what it takes to walk them later. */
+int capture_maps_fd(const struct capture *c);
 /* Takes everything that is there now. *ret_busy: there was much, come back soon. */
 int capture_drain(struct capture *c, bool *ret_busy);
 /* No new samples or launches from now on; what is in the rings is still to be drained. */

@@ -51,6 +51,7 @@ struct capture {
 	struct vec(struct ended_process) ended;
 	uint64_t drained_ns; /* when the latest drain began: what it had not seen came after this */
 	int poll_fd;
+	int maps_fd; /* mapping events only */
 };
 
 /* Takes what the kernel has told of changes since the last time, in no order yet: 0 or -errno. */

@@ -127,6 +127,7 @@ int capture_take_tables(struct capture *c)
 	totals = unwind_tables_totals(c->tables);
 	evicted = totals.evicted != c->table_totals.evicted;
 	spaces_tables_changed(c->spaces, evicted || c->tables_evicted);
+	processes_touch(c->processes, NULL);
 	c->tables_evicted = evicted;
 	error = count_tables(c, &totals);
 	c->table_totals = totals;
@@ -139,17 +140,19 @@ struct publishing {
 	int error;
 };
 
-static void publish_process(void *context, struct process *process)
+/* Whether it has to be looked at again even if nothing happens to it. */
+static bool publish_process(void *context, struct process *process)
 {
 	struct publishing *p = context;
 
 	if (p->error)
-		return;
+		return true;
 	if (interpreter_look(&process->python, process->pid, p->now_ns) &&
 		process->python.state == PYTHON_UNSUPPORTED)
 		p->error = profile_count_loss(p->c->w, LOSS_PYTHON_UNSUPPORTED, 1);
 	if (!p->error)
 		p->error = spaces_publish(p->c->spaces, process, p->now_ns);
+	return process->python.state == PYTHON_NOT_YET || !spaces_is_settled(p->c->spaces, process, p->now_ns);
 }
 
 /* Exec drops what walkers were told, but does not know what they are told in this moment: that is of the image
@@ -161,8 +164,11 @@ static int take_back(struct capture *c, uint64_t now_ns)
 	for (size_t i = c->changes.next; i < c->changes.queue.count; i++) {
 		const struct change *change = &c->changes.queue.items[i];
 
-		if (change->kind == TASK_EXEC || change->kind == CHANGE_IMAGE)
-			spaces_take_back(c->spaces, change->pid, now_ns);
+		if (change->kind != TASK_EXEC && change->kind != CHANGE_IMAGE)
+			continue;
+		spaces_take_back(c->spaces, change->pid, now_ns);
+		if (processes_find(c->processes, change->pid))
+			processes_touch(c->processes, processes_find(c->processes, change->pid));
 	}
 	return error;
 }
@@ -174,7 +180,7 @@ int capture_publish(struct capture *c)
 
 	if (!c->walks || c->stopped)
 		return 0;
-	processes_each(c->processes, publish_process, &p);
+	processes_each_touched(c->processes, publish_process, &p);
 	if (!p.error)
 		p.error = take_back(c, p.now_ns);
 	if (p.error)

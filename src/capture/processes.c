@@ -17,11 +17,15 @@
 #define FIRST_PAUSE_NS	 (10 * NS_PER_MS)
 #define LONGEST_PAUSE_NS (10 * NS_PER_SECOND)
 
+struct pid_list vec(uint32_t);
+
 struct processes {
 	struct modules *modules;
 	bool are_told;
 	struct map by_pid; /* -> struct process * */
 	uint64_t generations;
+	struct pid_list touched; /* may hold some that have ended */
+	bool all_touched;	 /* whatever the list says */
 };
 
 int processes_new(struct processes **ret, struct modules *modules, bool are_told)
@@ -51,6 +55,52 @@ void processes_each(const struct processes *p,
 			visit(context, (struct process *)(uintptr_t)p->by_pid.slots[i].value);
 }
 
+void processes_touch(struct processes *p, struct process *process)
+{
+	if (process && process->touched)
+		return;
+	/* Without memory for one, all are looked at. */
+	if (!process || vec_push(&p->touched, process->pid) < 0)
+		p->all_touched = true;
+	else
+		process->touched = true;
+}
+
+struct touched_visit {
+	struct processes *p;
+	bool (*visit)(void *context, struct process *process);
+	void *context;
+};
+
+static void visit_touched(void *context, struct process *process)
+{
+	const struct touched_visit *v = context;
+
+	process->touched = false;
+	if (v->visit(v->context, process))
+		processes_touch(v->p, process);
+}
+
+void processes_each_touched(struct processes *p,
+	bool (*visit)(void *context, struct process *process), void *context)
+{
+	struct touched_visit v = {.p = p, .visit = visit, .context = context};
+	struct pid_list touched = p->touched;
+	bool all = p->all_touched;
+
+	p->touched = (struct pid_list){0};
+	p->all_touched = false;
+	if (all)
+		processes_each(p, visit_touched, &v);
+	for (size_t i = 0; !all && i < touched.count; i++) {
+		struct process *process = processes_find(p, touched.items[i]);
+
+		if (process)
+			visit_touched(&v, process);
+	}
+	vec_release(&touched);
+}
+
 static void free_visited(void *context, struct process *process)
 {
 	free_process(process);
@@ -62,6 +112,7 @@ void processes_free(struct processes *p)
 		return;
 	processes_each(p, free_visited, NULL);
 	map_release(&p->by_pid);
+	vec_release(&p->touched);
 	free(p);
 }
 
@@ -87,6 +138,7 @@ struct process *processes_get(struct processes *p, uint32_t pid)
 		free_process(process);
 		return NULL;
 	}
+	processes_touch(p, process);
 	return process;
 }
 
@@ -130,6 +182,7 @@ int processes_image(struct processes *p, uint32_t pid)
 		return error_errno(-ENOMEM, "cannot keep process %u", pid);
 	address_space_unref(process->space);
 	process->space = space;
+	processes_touch(p, process);
 	interpreter_release(&process->python);
 	process->image_known = true;
 	process->exec_begun = true;
@@ -162,6 +215,7 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 	process->watched |= is_watched(path);
 	if (module->python.runtime && modules_bias(module, m.start, m.end, m.base, &bias))
 		interpreter_map(&process->python, &module->python, bias);
+	processes_touch(p, process);
 	error = address_space_add(&process->space, &m, &p->generations);
 	/* With that many mappings already the new one goes without; its frames will say [unknown].
 	 */
@@ -277,4 +331,5 @@ static void doubt(void *context, struct process *process)
 void processes_doubt_all(struct processes *p, uint64_t now_ns)
 {
 	processes_each(p, doubt, &now_ns);
+	processes_touch(p, NULL);
 }

@@ -22,6 +22,7 @@ struct process {
 	bool image_known; /* its mappings are those of the present image */
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
 	bool watched;     /* its image mapped a watched file (not its parent before fork) */
+	bool touched;     /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
 	uint64_t replaced_told; /* of space->replaced, what the sink has heard of */
@@ -42,6 +43,12 @@ struct process *processes_get(struct processes *p, uint32_t pid);
 /* Calls visit for every living process. */
 void processes_each(const struct processes *p,
 	void (*visit)(void *context, struct process *process), void *context);
+/* Calls visit for every living process whose mappings or interpreter may have changed since it was called for it
+ * last; it is called for it again next time when it returns true. */
+void processes_each_touched(struct processes *p,
+	bool (*visit)(void *context, struct process *process), void *context);
+/* Calls it for this process next time; all of them: when it is NULL. */
+void processes_touch(struct processes *p, struct process *process);
 
 /* 0 or -ENOMEM with error_text; changes of processes that are not ours are ignored by map and
  * image. */

@@ -422,6 +422,24 @@ static bool says_the_rest(const struct spaces *s, const struct published *p, con
 	       p->python == (process->python.state == PYTHON_FOUND);
 }
 
+static bool says_all(const struct spaces *s, const struct published *p, const struct process *process,
+	uint64_t now_ns)
+{
+	return is_current(s, p->snapshot, process->space) && says_the_rest(s, p, process, now_ns);
+}
+
+bool spaces_is_settled(const struct spaces *s, const struct process *process, uint64_t now_ns)
+{
+	const uint64_t *known = map_get(&s->by_pid, process->pid);
+	const struct published *p = known ? (const struct published *)(uintptr_t)*known : NULL;
+
+	if (!p || p->image_generation != process->space->image_generation)
+		return false;
+	if (!process->space->mappings.count && !p->snapshot)
+		return true;
+	return !p->unsteady && says_all(s, p, process, now_ns);
+}
+
 static void note_replaced(struct published *p, const struct process *process, uint64_t now_ns)
 {
 	if (p->replaced == process->space->replaced)
@@ -443,7 +461,7 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 	if (error)
 		return error;
 	note_replaced(p, process, now_ns);
-	if (is_current(s, p->snapshot, process->space) && says_the_rest(s, p, process, now_ns))
+	if (says_all(s, p, process, now_ns))
 		return 0;
 	if (now_ns < p->retry_ns || (!process->space->mappings.count && !p->snapshot))
 		return 0;

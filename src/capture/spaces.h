@@ -43,6 +43,8 @@ void spaces_free(struct spaces *s);
 void spaces_tables_changed(struct spaces *s, bool evicted);
 /* Tells what is new of this process, if anything is: 0 or the target's error. */
 int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns);
+/* Whether publishing will tell nothing of it until its mappings, its interpreter or tables change. */
+bool spaces_is_settled(const struct spaces *s, const struct process *process, uint64_t now_ns);
 /* What was told of the process is of an image that is gone: until the next time, nothing is told. */
 void spaces_take_back(struct spaces *s, uint32_t pid, uint64_t now_ns);
 /* The process is gone. */

@@ -33,6 +33,7 @@
 #define ROUND_IDLE_MS   50
 #define ROUND_BUSY_MS   5
 #define ROUND_PAUSE_NS  NS_PER_MS
+#define ROUND_MAPS_MS   10 /* that new mappings alone are left to gather */
 #define FLUSH_PERIOD_NS NS_PER_SECOND
 #define STATUS_PERIOD_NS (NS_PER_SECOND / 2)
 #define SAME_SIGNAL_NS  (100 * NS_PER_MS)
@@ -68,15 +69,27 @@ int session_open(struct session **ret, const struct session_options *options)
 
 /* --- starting ----------------------------------------------------------------------------------- */
 
-static int watch(struct session *s, int fd)
+static int watch_as(struct session *s, int operation, int fd, uint32_t events)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+	struct epoll_event event = {.events = events, .data.fd = fd};
 
 	if (fd < 0)
 		return 0;
-	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event))
+	if (epoll_ctl(s->epoll, operation, fd, &event))
 		return error_errno(-errno, "cannot watch the recording's events");
 	return 0;
+}
+
+static int watch(struct session *s, int fd)
+{
+	return watch_as(s, EPOLL_CTL_ADD, fd, EPOLLIN);
+}
+
+/* Reports once, until it is armed again. */
+static int watch_maps(struct session *s, int operation)
+{
+	s->maps_fd_silent = false;
+	return watch_as(s, operation, capture_maps_fd(s->capture), EPOLLIN | EPOLLONESHOT);
 }
 
 static int watch_all(struct session *s)
@@ -90,7 +103,7 @@ static int watch_all(struct session *s)
 	error = error ?: watch(s, s->target.pidfd);
 	error = error ?: watch(s, s->attached);
 	if (!error && s->capture)
-		error = watch(s, capture_poll_fd(s->capture));
+		error = watch(s, capture_poll_fd(s->capture)) ?: watch_maps(s, EPOLL_CTL_ADD);
 	if (!error && s->gpu)
 		error = watch(s, s->gpu_ops->poll_fd(s->gpu));
 	return error;
@@ -302,16 +315,42 @@ static void pause_between_rounds(uint64_t round_ns)
 		usleep((useconds_t)((ROUND_PAUSE_NS - passed_ns) / 1000));
 }
 
-int session_wait(struct session *s, enum session_end *ret_end)
+static int wait_once(struct session *s, int timeout_ms, bool *ret_maps_only)
 {
 	struct epoll_event events[8];
+	int count = epoll_wait(s->epoll, events, 8, timeout_ms);
+
+	if (count < 0 && errno != EINTR)
+		return error_errno(-errno, "cannot wait for events");
+	for (int i = 0; s->capture && i < count; i++)
+		s->maps_fd_silent |= events[i].data.fd == capture_maps_fd(s->capture);
+	*ret_maps_only = count == 1 && s->maps_fd_silent;
+	return 0;
+}
+
+/* Until there is something to do. Libraries that walk stacks in their programs cannot keep any for later, so with
+ * them new mappings are taken at once. */
+static int wait_for_events(struct session *s, int timeout_ms)
+{
+	bool maps_only = false;
+	int error = s->maps_fd_silent ? watch_maps(s, EPOLL_CTL_MOD) : 0;
+
+	error = error ?: wait_once(s, timeout_ms, &maps_only);
+	if (!error && maps_only && !s->gpu)
+		error = wait_once(s, timeout_ms < ROUND_MAPS_MS ? timeout_ms : ROUND_MAPS_MS, &maps_only);
+	return error;
+}
+
+int session_wait(struct session *s, enum session_end *ret_end)
+{
 	uint64_t round_ns = 0;
 	bool busy = false;
 	int error = 0;
 
 	while (!error && !is_over(s, ret_end)) {
-		if (epoll_wait(s->epoll, events, 8, next_timeout_ms(s, busy)) < 0 && errno != EINTR)
-			return error_errno(-errno, "cannot wait for events");
+		error = wait_for_events(s, next_timeout_ms(s, busy));
+		if (error)
+			return error;
 		pause_between_rounds(round_ns);
 		round_ns = clock_now_ns();
 		handle_signals(s);

@@ -25,6 +25,7 @@ struct session {
 	int attached;         /* pidfd of -p, or -1 */
 	struct signals signals;
 	int epoll;
+	bool maps_fd_silent; /* it has reported, and does so again when it is armed */
 	uint64_t stacks_taken;
 	uint64_t start_ns;
 	uint64_t end_ns;

@@ -347,6 +347,68 @@ static void files_are_walked_by_their_tables_as_soon_as_these_are_there(void)
 	end();
 }
 
+static struct {
+	uint32_t pids[8];
+	size_t count;
+	bool again;
+} visited;
+
+static bool note_visit(void *context, struct process *process)
+{
+	if (visited.count < 8)
+		visited.pids[visited.count++] = process->pid;
+	return visited.again;
+}
+
+static size_t visit_touched(bool again)
+{
+	visited.count = 0;
+	visited.again = again;
+	processes_each_touched(processes, note_visit, NULL);
+	return visited.count;
+}
+
+static void only_processes_that_changed_are_looked_at(void)
+{
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	CHECK(!processes_fork(processes, PARENT, CHILD));
+	CHECK(visit_touched(false) == 2);
+	CHECK(visit_touched(false) == 0);
+	map(CHILD, 0x5000, 0x1000);
+	CHECK(visit_touched(true) == 1 && visited.pids[0] == CHILD);
+	CHECK(visit_touched(false) == 1); /* as it was asked for */
+	CHECK(!processes_image(processes, PARENT));
+	CHECK(visit_touched(false) == 1 && visited.pids[0] == PARENT);
+	map(CHILD, 0x7000, 0x1000);
+	processes_exit(processes, CHILD);
+	CHECK(visit_touched(false) == 0);
+	processes_doubt_all(processes, now_ns);
+	CHECK(visit_touched(false) == 1);
+	end();
+}
+
+static void a_process_is_settled_when_all_is_told(void)
+{
+	begin();
+	map(PARENT, 0x1000, 0x1000);
+	CHECK(!spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
+	publish(PARENT);
+	CHECK(spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
+	map(PARENT, 0x5000, 0x1000);
+	CHECK(!spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
+	seen.answer = -ENOSPC;
+	publish(PARENT);
+	CHECK(!spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
+	seen.answer = 0;
+	now_ns += NS_PER_SECOND;
+	publish(PARENT);
+	CHECK(spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
+	spaces_take_back(spaces, PARENT, now_ns);
+	CHECK(!spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
+	end();
+}
+
 int main(void)
 {
 	RUN(mappings_are_told_by_address_and_once);
@@ -359,6 +421,8 @@ int main(void)
 	RUN(a_kernel_that_takes_nothing_is_no_reason_to_stop);
 	RUN(a_walker_that_hears_of_mappings_is_told_up_to_which);
 	RUN(other_walkers_are_told_of_code_that_comes_and_goes);
+	RUN(only_processes_that_changed_are_looked_at);
+	RUN(a_process_is_settled_when_all_is_told);
 	RUN(files_are_walked_by_their_tables_as_soon_as_these_are_there);
 	return tap_end();
 }
