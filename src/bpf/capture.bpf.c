@@ -256,7 +256,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-/* What perf tells the recorder of begins here. There are kernels without probes; see bpf_space.unsteady. */
+/* What perf tells the recorder of begins here. There are kernels without probes, or (5.10, which has no traced functions in
+ * kernel/events/core.c) without this one; see bpf_space.unsteady. */
 SEC("kprobe/perf_event_mmap")
 int on_map(struct pt_regs *ctx)
 {
