@@ -4,7 +4,6 @@
  * around it.
  */
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +19,9 @@
 
 static struct inprocess in;
 static uint32_t correlation;
+
+/* The C library's own: a sanitizer's, which comes first, is a frame of its own. */
+static int (*libc_backtrace)(void **, int);
 
 /* What a launch left in the ring. */
 struct told {
@@ -66,7 +68,7 @@ static __attribute__((noinline)) void launch(struct moment *m)
 		.correlation = m->correlation ? m->correlation : ++correlation,
 		.time_ns = now_ns()};
 
-	m->depth = backtrace(m->frames, WALK_FRAMES_MAX);
+	m->depth = libc_backtrace(m->frames, WALK_FRAMES_MAX);
 	m->told = stacks_tell(__builtin_frame_address(0), &record);
 }
 
@@ -283,6 +285,10 @@ static void a_launch_takes_little_of_a_small_stack(void)
 	struct moment m = {0};
 	size_t first, again;
 
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("a sanitizer takes more than the library");
+	return;
+#endif
 	descend(1, &m);
 	take_told();
 	first = stack_of_a_launch();
@@ -618,7 +624,8 @@ static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
 
 int main(void)
 {
-	if (!inprocess_begin(&in)) {
+	*(void **)&libc_backtrace = dlsym(dlopen("libc.so.6", RTLD_NOW), "backtrace");
+	if (!libc_backtrace || !inprocess_begin(&in)) {
 		printf("1..0 # SKIP the library's memory cannot be set up here\n");
 		return 0;
 	}
