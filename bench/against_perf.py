@@ -13,7 +13,7 @@ with frame pointers, one after the other, each round beginning with another one.
   names     CPU and wall time from the end of the program until there are stacks with names: xpuprof's end of recording
             and `xpuprof flame`; perf's end of recording and `perf script --no-inline`, without drawing anything
   whole     samples with code of the program in their stack whose outermost frame is where a program or a thread begins,
-            by its name in the text that `xpuprof export --native-python` and `perf script` print
+            or what calls main, by its name in the text that `xpuprof export --native-python` and `perf script` print
   Python    samples with at least one Python function
 
 perf takes the same timer (cpu-clock). With --buildid-mmap it need not look for the build ids of all files at the end,
@@ -76,7 +76,8 @@ PERF_RECORD = ["perf", "record", "-q", "--buildid-mmap", "-e", "cpu-clock", "-F"
 TOOLS = {"alone": None, "xpuprof": XPUPROF_RECORD, "perf, DWARF": [*PERF_RECORD, "dwarf", "-o"],
          "perf, frame pointers": [*PERF_RECORD, "fp", "-o"]}
 
-BEGINNINGS = {"_start", "__libc_start_main", "clone", "clone3", "__clone", "__clone3", "__clone_internal"}
+BEGINNINGS = {"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone", "clone3", "__clone", "__clone3",
+              "__clone_internal"}
 
 
 class Run:
