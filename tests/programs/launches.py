@@ -4,6 +4,7 @@ C calls back (__call__), a generator, and in a thread. Each is made often."""
 
 import ctypes
 import threading
+import time
 
 PTX = b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry axpy(.param .u64 a) { ret; }\n"
 ROUNDS = 100
@@ -67,4 +68,5 @@ thread = threading.Thread(target=work)
 thread.start()
 thread.join()
 check(cuda.cuCtxSynchronize())
+time.sleep(0.5)  # names are read from the living process
 print("done")
