@@ -17,8 +17,8 @@ with frame pointers, one after the other, each round beginning with another one.
   Python    samples with at least one Python function
 
 perf takes the same timer (cpu-clock). With --buildid-mmap it need not look for the build ids of all files at the end,
-nor copy the files into its cache. (Without it, perf 6.1 aborts when any other program on the machine, such as
-`xpuprof record`, asks the kernel for build ids meanwhile: the kernel then marks perf's records as having them, too.)
+nor copy the files into its cache. (Without it, perf 6.1's script aborts on what was recorded beside `xpuprof record`, which
+asks the kernel for build ids of mappings; seen on Linux 6.18, the cause was not looked up.)
 """
 import getopt
 import os

@@ -583,7 +583,7 @@ static void put_notes(const struct report *r, struct buf *out)
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		field_lines(&lines, notes[i].title, meta(r, notes[i].key));
 	if (taken)
-		buf_printf(&launches, "%s stacks taken, the others repeat one of them", taken);
+		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them", taken);
 	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
 	if (error)
 		buf_printf(&clocks, "GPU times may be off by %s ns", error);
