@@ -192,8 +192,9 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	struct walker *k = walker_of(w);
 	uint64_t offset;
 
-	/* What lies below the stack pointer is no longer, or never was, the program's. */
-	if (address < w->sp)
+	/* What lies below the stack pointer is no longer, or never was, the program's; but a callee's frame, which is
+	 * left by then, has what it saved of rbx. */
+	if (address < w->sp && address != w->bx_slot)
 		return false;
 	if (address - k->window_base > k->window_room && !move_window(k, address))
 		return false;
