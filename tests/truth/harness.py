@@ -32,6 +32,8 @@ ALLOWED = [
     ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
     ("Python 3.8 finds its libraries with more than 32 KiB of paths on the stack, which is what is copied for a walk "
      "that has to wait for tables", UNREADABLE, r"calculate_path(;.*)?"),
+    ("below a signal handler a word of the interrupted stack is not readable once in thousands of samples; why is not "
+     "known", UNREADABLE, r"c_interrupted;__restore_rt;.*_\[k\]"),
     ("a page of the stack is just being made", UNREADABLE, r"[^;]+;asm_exc_page_fault_\[k\].*"),
     ("the start files of the C library and the compiler (crti.o, crtbegin.o) have no unwind information", NO_RULE,
      r"(_init|_fini|__do_global_dtors_aux|frame_dummy|(de)?register_tm_clones)(;.*)?|[^;]+\+0x\w+(;__cxa_finalize.*|(;\w[\w.]*_\[k\])*)"),
