@@ -163,16 +163,21 @@ static uint64_t hash_stack(const struct stack_place *place, const struct raw_sta
 	return hash_combine(h, hash_bytes(raw->python, raw->python_depth * sizeof(*raw->python)));
 }
 
+/* A part of a stack that has no frames may have no address. */
+static bool same_part(const uint64_t *a, const uint64_t *b, uint32_t depth)
+{
+	return !depth || !memcmp(a, b, depth * sizeof(*a));
+}
+
 static bool same_words(const struct cached_stack *c, const struct raw_stack *raw)
 {
 	const uint64_t *user = c->words + c->kernel_depth, *python = user + c->user_depth;
 
 	return c->kernel_depth == raw->kernel_depth && c->user_depth == raw->user_depth &&
 	       c->python_depth == raw->python_depth &&
-	       !memcmp(c->words, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)) &&
-	       !memcmp(user, raw->user, raw->user_depth * sizeof(*raw->user)) &&
-	       (!raw->python_depth ||
-		       !memcmp(python, raw->python, raw->python_depth * sizeof(*raw->python)));
+	       same_part(c->words, raw->kernel, raw->kernel_depth) &&
+	       same_part(user, raw->user, raw->user_depth) &&
+	       same_part(python, raw->python, raw->python_depth);
 }
 
 static bool same_stack(const struct cached_stack *c, const struct stack_place *place,
