@@ -164,9 +164,9 @@ static uint64_t hash_stack(const struct stack_place *place, const struct raw_sta
 }
 
 /* A part of a stack that has no frames may have no address. */
-static bool same_part(const uint64_t *a, const uint64_t *b, uint32_t depth)
+static bool same_part(const uint64_t *a, const void *b, size_t size)
 {
-	return !depth || !memcmp(a, b, depth * sizeof(*a));
+	return !size || !memcmp(a, b, size);
 }
 
 static bool same_words(const struct cached_stack *c, const struct raw_stack *raw)
@@ -175,9 +175,9 @@ static bool same_words(const struct cached_stack *c, const struct raw_stack *raw
 
 	return c->kernel_depth == raw->kernel_depth && c->user_depth == raw->user_depth &&
 	       c->python_depth == raw->python_depth &&
-	       same_part(c->words, raw->kernel, raw->kernel_depth) &&
-	       same_part(user, raw->user, raw->user_depth) &&
-	       same_part(python, raw->python, raw->python_depth);
+	       same_part(c->words, raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)) &&
+	       same_part(user, raw->user, raw->user_depth * sizeof(*raw->user)) &&
+	       same_part(python, raw->python, raw->python_depth * sizeof(*raw->python));
 }
 
 static bool same_stack(const struct cached_stack *c, const struct stack_place *place,

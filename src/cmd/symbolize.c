@@ -120,6 +120,10 @@ static uint64_t time_of(const struct profile_event *e)
 		return e->work.start_ns + e->work.duration_ns;
 	case EVENT_PENDING:
 		return e->pending.start_ns;
+	case EVENT_STALL:
+		break;
+	case EVENT_COUNT:
+		return e->count.start_ns + e->count.duration_ns;
 	}
 	return 0;
 }

@@ -161,6 +161,8 @@ static int write_event(struct extended *x, const struct profile_event *e)
 			return write_line(x, e, e->work.start_ns, e->work.thread, -1);
 		break;
 	case EVENT_PENDING:
+	case EVENT_STALL:
+	case EVENT_COUNT:
 		break;
 	}
 	return 0;

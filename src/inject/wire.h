@@ -10,6 +10,7 @@
  *	   | <--- wire_welcome + memfd --------- |  or a refusal, without a memfd
  *	   |      ... recording ...              |
  *	   | <--- wire_chunk + descriptor ------ |  a chunk of the unwind tables (walk/table.h)
+ *	   | ---- wire_image + descriptor -----> |  an image of GPU code (a memfd), when instructions are sampled
  *	   | ---- one byte: "look at me" ------> |  the ring fills, or an answer is waited for; at most one
  *	                                            until the recorder has looked
  *
@@ -35,7 +36,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    2u
+#define WIRE_VERSION    3u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -52,6 +53,8 @@
 #define WIRE_OPS     65536u
 #define WIRE_DEVICES 256u
 #define WIRE_STACKS  32768u
+#define WIRE_FUNCTIONS 65536u /* of GPU code */
+#define WIRE_STALL_REASONS 256u
 
 struct wire_hello {
 	uint32_t magic;
@@ -73,6 +76,20 @@ struct wire_welcome {
 struct wire_chunk {
 	uint32_t magic;
 	uint32_t index;
+};
+
+/* With the descriptor of an image of GPU code. */
+struct wire_image {
+	uint32_t magic;
+	uint32_t reserved;
+	uint64_t size;
+	uint64_t checksum; /* CUPTI's: what wire_function names images by */
+};
+
+enum wire_stalls {
+	WIRE_STALLS_NONE = 0,
+	WIRE_STALLS_CONTINUOUS,
+	WIRE_STALLS_EXACT, /* kernels run one at a time, and samples name their launch */
 };
 
 enum wire_command {
@@ -103,6 +120,8 @@ enum wire_count {
 	WIRE_LOST_NODES,       /* the ring was full: graph nodes */
 	WIRE_DROPPED_BY_CUPTI, /* CUPTI had no room for these */
 	WIRE_UNKNOWN,          /* activity records of kinds or sizes we do not understand */
+	WIRE_LOST_STALLS,      /* the ring was full: instruction samples */
+	WIRE_LOST_IMAGES,      /* images of GPU code that could not be handed over */
 	WIRE_COUNTS
 };
 
@@ -116,7 +135,9 @@ struct wire_control {
 	uint32_t marker; /* enum launch_marker */
 	uint32_t queue_times;
 	uint32_t walk; /* the library walks its stacks itself; the marker is for those that it cannot */
-	uint8_t pad0[36];
+	uint32_t stalls;        /* enum wire_stalls */
+	uint32_t stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
+	uint8_t pad0[28];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
 	uint8_t pad1[56];
@@ -166,6 +187,11 @@ enum wire_type {
 	WIRE_CLOCK,
 	WIRE_LAUNCH,
 	WIRE_STACK,
+	WIRE_STALL_REASON,
+	WIRE_FUNCTION,
+	WIRE_WINDOW,
+	WIRE_STALLS,
+	WIRE_STALLS_REFUSED,
 	WIRE_TYPES
 };
 
@@ -311,12 +337,88 @@ struct wire_clock {
 	uint8_t pad3[32];
 };
 
+/* Why warps wait, by CUPTI's index of it (which may differ between devices: told anew then). Followed by `name_size`
+ * bytes of its name. */
+struct wire_stall_reason {
+	uint8_t type;
+	uint8_t pad[3];
+	uint32_t device; /* ordinal in this process */
+	uint32_t index;  /* below WIRE_STALL_REASONS */
+	uint32_t name_size;
+};
+
+/* A function of GPU code; ids are counted from 1 up, in this order, and void after WIRE_FORGET. Followed by
+ * `name_size` bytes of its mangled name. */
+struct wire_function {
+	uint8_t type;
+	uint8_t pad[3];
+	uint32_t id;
+	uint64_t checksum; /* of its image */
+	uint32_t index;    /* of its symbol in the image */
+	uint32_t name_size;
+};
+
+/* A window (profile_window) of one context is over. What was seen in it follows in WIRE_STALLS, before the next
+ * window. */
+struct wire_window {
+	uint8_t type;
+	uint8_t exact;
+	uint8_t period; /* 2^period cycles */
+	uint8_t pad;
+	uint32_t device; /* ordinal in this process */
+	uint32_t context;
+	uint32_t pad2;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t samples;
+	uint64_t dropped;
+	uint64_t without_code;
+};
+
+/* `count` wire_stall rows follow, of the latest window. */
+struct wire_stalls_head {
+	uint8_t type;
+	uint8_t pad[3];
+	uint32_t count;
+};
+
+struct wire_stall {
+	uint32_t function;
+	uint32_t offset;
+	uint32_t reason; /* index */
+	uint32_t samples;
+	uint32_t correlation; /* in exact windows; else 0 */
+	uint32_t pad;
+};
+
+enum wire_stalls_refusal {
+	WIRE_STALLS_RIGHTS = 1,  /* the driver lets only administrators sample */
+	WIRE_STALLS_DEVICE,      /* the device or driver cannot */
+	WIRE_STALLS_BUSY,        /* something else in this or another process samples */
+	WIRE_STALLS_MEMORY,      /* no room on the device */
+	WIRE_STALLS_NO_FUNCTION, /* this CUPTI has not what is needed */
+	WIRE_STALLS_OTHER,
+};
+
+/* A context is not sampled, or not any longer. */
+struct wire_stalls_refused {
+	uint8_t type;
+	uint8_t refusal; /* enum wire_stalls_refusal */
+	uint16_t pad;
+	uint32_t device;
+	uint32_t context;
+	int32_t result; /* CUPTI's */
+	uint8_t pad2[40];
+};
+
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control page");
 _Static_assert(sizeof(struct wire_call) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_launch) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_work) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_window) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_stalls_refused) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");
 _Static_assert(sizeof(struct wire_stack) % 8 == 0, "words follow");
 _Static_assert(sizeof(struct wire_stack) + WALK_FRAMES_MAX * 8 + WALK_PYTHON_FRAMES_MAX * 16 <=

@@ -109,6 +109,9 @@ bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_C
 		return work_is_valid(&e->work, counts);
 	case EVENT_PENDING:
 		return pending_is_valid(&e->pending, counts);
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	return false;
 }

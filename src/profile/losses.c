@@ -73,6 +73,17 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_PYTHON_UNSUPPORTED] = LESSER_ONE("python_unsupported",
 		"processes whose Python is of a version that is not known; its functions are not shown",
 		"process whose Python is of a version that is not known; its functions are not shown"),
+	[LOSS_STALLS_DROPPED] = LOSS("stalls_dropped", "instruction samples dropped by the GPU or CUPTI"),
+	[LOSS_STALLS_RING_FULL] =
+		LOSS("stalls_ring_full", "instruction samples lost: the shared ring was full"),
+	[LOSS_STALLS_REFUSED] = {"stalls_refused", "processes whose GPU instructions could not be sampled",
+		.one = "process whose GPU instructions could not be sampled"},
+	[LOSS_IMAGES_LOST] = LESSER_ONE("images_lost",
+		"images of GPU code that could not be kept; their instructions have no source",
+		"image of GPU code that could not be kept; its instructions have no source"),
+	[LOSS_COUNTS_DROPPED] = LOSS("counts_dropped", "samples of hardware counters overwritten before they were read"),
+	[LOSS_COUNTS_REFUSED] = {"counts_refused", "devices whose hardware counters could not be sampled",
+		.one = "device whose hardware counters could not be sampled"},
 };
 
 const char *profile_loss_key(unsigned int loss)

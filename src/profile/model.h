@@ -7,11 +7,16 @@
  *	  segments --^       `----> inlines (a trie: caller + name and line)
  *	 processes <-- threads
  *	   devices <-- ops (what a piece of GPU work is: kernel + shape, kind of copy, ...)
+ *	           <-- windows (stretches of time in which instructions were sampled)
+ *	  counters (what hardware counters count)
+ *	   modules <-- GPU functions <-- instructions --> inlines
  *
  *	   sample  (thread, stack, period)                    a CPU was here
  *	   call    (thread, stack, API, duration, result)     the program called CUDA
  *	   work    (op, start, duration, launching stack)     the GPU did this
  *	   pending (thread, stack, API, reason)               a call that asked for work which never showed
+ *	   stall   (window, instruction, reason, samples)     warps were seen at a GPU instruction
+ *	   count   (device, counter, time, value)             what a hardware counter of a GPU said
  *
  * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events carry
  * ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
@@ -30,6 +35,7 @@ enum profile_module_kind {
 	MODULE_KERNEL,   /* the kernel and its modules; addresses are virtual */
 	MODULE_VDSO,
 	MODULE_ANON, /* executable memory without a file: JIT code; addresses are virtual */
+	MODULE_CUBIN, /* an image of GPU code; its build id is CUPTI's checksum of it, 8 bytes, the highest first */
 };
 
 #define BUILD_ID_MAX 20
@@ -185,6 +191,51 @@ struct profile_sample {
 	uint32_t cpu;
 };
 
+/* A function of GPU code: a kernel, or one that kernels call. */
+struct profile_gpu_function {
+	uint32_t module; /* MODULE_CUBIN */
+	uint32_t name;   /* string: mangled */
+	uint32_t index;  /* of its symbol in the image */
+};
+
+/*
+ * One instruction of a GPU function. Only its place is there at first; the rest comes later
+ * (profile_describe_instruction), when the image is read, and then also for instructions nobody was seen at: the
+ * whole function can be shown. File and line are where in the function itself the code is, as in a location.
+ */
+struct profile_instruction {
+	uint32_t function; /* GPU function id */
+	uint32_t offset;   /* in bytes, from where the function begins */
+	uint32_t text;     /* string: "@P0 LDG.E.64 R2, [R4.64]", or as much of it as is known; 0: not known */
+	uint32_t file;     /* string */
+	uint32_t line;
+	uint32_t inlined;  /* inline id: the innermost function inlined here */
+};
+
+/*
+ * A stretch of time for which the instruction samples of one context were collected. A sample says at which
+ * instruction a warp was and why it did not go on; each SM takes them in turn, one every `period_cycles` of its clock.
+ */
+struct profile_window {
+	uint32_t process;
+	uint32_t instance;
+	uint32_t device;        /* id */
+	uint32_t context;       /* as in profile_op */
+	uint64_t start_ns;
+	uint64_t end_ns;        /* samples may come a little late, and then count for the next window */
+	uint64_t period_cycles; /* 0: not known */
+	uint64_t samples;       /* all that were taken, those of the two next lines as well */
+	uint64_t dropped;       /* the GPU could not keep them */
+	uint64_t without_code;  /* they were in code that the driver tells no instructions of */
+	bool exact;             /* kernels ran one at a time, and stalls name the launch (correlation) */
+};
+
+/* What a hardware counter counts. */
+struct profile_counter {
+	uint32_t name; /* string: the vendor's, "dram__read_throughput.avg.pct_of_peak_sustained_elapsed" */
+	uint32_t unit; /* string: "%", "byte/s", ... */
+};
+
 /* What a CUDA call is for. */
 enum profile_call_kind {
 	CALL_LAUNCH = 1, /* kernel launch */
@@ -259,11 +310,31 @@ struct profile_pending {
 	enum profile_pending_reason reason;
 };
 
+/* Warps were seen at an instruction, for one reason, that often in a window. */
+struct profile_stall {
+	uint32_t window;
+	uint32_t instruction;
+	uint32_t reason;      /* string: the vendor's name of it, "smsp__pcsamp_warps_issue_stalled_barrier" */
+	uint32_t correlation; /* of the launch, in exact windows; else 0 */
+	uint64_t samples;
+};
+
+/* What a hardware counter said of a stretch of time, of a whole device. */
+struct profile_count {
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	uint32_t device;
+	uint32_t counter;
+	double value;
+};
+
 enum profile_event_kind {
 	EVENT_SAMPLE = 1,
 	EVENT_CALL,
 	EVENT_WORK,
 	EVENT_PENDING,
+	EVENT_STALL,
+	EVENT_COUNT,
 };
 
 struct profile_event {
@@ -273,6 +344,8 @@ struct profile_event {
 		struct profile_call call;
 		struct profile_work work;
 		struct profile_pending pending;
+		struct profile_stall stall;
+		struct profile_count count;
 	};
 };
 
@@ -314,6 +387,12 @@ enum profile_loss {
 	LOSS_TABLES_EVICTED,    /* unwind tables that had to make room for others */
 	LOSS_SPACES_FULL,       /* processes whose mappings did not fit into the kernel's table */
 	LOSS_PYTHON_UNSUPPORTED, /* processes whose Python is of no kind that is known */
+	LOSS_STALLS_DROPPED,     /* instruction samples that the GPU or CUPTI dropped */
+	LOSS_STALLS_RING_FULL,   /* instruction samples: the shared ring was full */
+	LOSS_STALLS_REFUSED,     /* processes whose instructions could not be sampled; META_STALLS_REFUSED says why */
+	LOSS_IMAGES_LOST,        /* images of GPU code that could not be kept: their instructions have no source */
+	LOSS_COUNTS_DROPPED,     /* samples of hardware counters that were overwritten before they were read */
+	LOSS_COUNTS_REFUSED,     /* devices whose hardware counters could not be sampled; META_COUNTERS_REFUSED */
 	LOSS_KINDS
 };
 
@@ -333,6 +412,11 @@ enum profile_loss {
 #define META_CUPTI        "cupti"        /* version and path, one line for each distinct one */
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */
+#define META_STALLS       "stalls"       /* "continuous" or "exact": how instructions were sampled; absent: not */
+#define META_STALLS_REFUSED "stalls_refused" /* why not, where that was wanted: lines of text */
+#define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: "nvdisasm" or "decoded" */
+#define META_COUNTERS     "counters"     /* nanoseconds between samples of hardware counters; absent: none */
+#define META_COUNTERS_REFUSED "counters_refused" /* why none, where they were wanted: lines of text */
 #define META_EXIT_STATUS  "exit_status"  /* of the command, as a shell would give it */
 #define META_VERSION      "xpuprof"      /* version that wrote it */
 

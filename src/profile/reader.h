@@ -43,10 +43,14 @@ const struct profile_device *profile_device(const struct profile_reader *r, uint
 const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id);
 const struct profile_inline *profile_inline(const struct profile_reader *r, uint32_t id);
 const struct profile_segment *profile_segment(const struct profile_reader *r, uint32_t id);
+const struct profile_gpu_function *profile_gpu_function(const struct profile_reader *r, uint32_t id);
+const struct profile_instruction *profile_instruction(const struct profile_reader *r, uint32_t id);
+const struct profile_window *profile_window(const struct profile_reader *r, uint32_t id);
+const struct profile_counter *profile_counter(const struct profile_reader *r, uint32_t id);
 
 struct profile_counts {
 	uint32_t strings, modules, locations, stack_nodes, processes, threads, devices, ops,
-		inlines, segments;
+		inlines, segments, gpu_functions, instructions, windows, counters;
 };
 
 struct profile_counts profile_counts(const struct profile_reader *r);
@@ -63,7 +67,7 @@ bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_
 
 /* What was read, in numbers. */
 struct profile_sums {
-	uint64_t samples, calls, works, pendings;
+	uint64_t samples, calls, works, pendings, stalls, counts;
 	uint64_t cpu_ns, gpu_ns; /* as in struct profile_totals */
 };
 

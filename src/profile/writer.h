@@ -66,6 +66,16 @@ int profile_add_inline(struct profile_writer *w, const struct profile_inline *i,
 int profile_add_segment(
 	struct profile_writer *w, const struct profile_segment *s, uint32_t *ret_id);
 
+/* Interns (function, offset); what describes it is not looked at (profile_describe_instruction). */
+int profile_add_gpu_function(
+	struct profile_writer *w, const struct profile_gpu_function *f, uint32_t *ret_id);
+int profile_add_instruction(
+	struct profile_writer *w, const struct profile_instruction *i, uint32_t *ret_id);
+/* Every one is new. */
+int profile_add_window(
+	struct profile_writer *w, const struct profile_window *window, uint32_t *ret_id);
+int profile_add_counter(struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id);
+
 /* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
@@ -75,10 +85,16 @@ int profile_update_thread(struct profile_writer *w, uint32_t id, const struct pr
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
 	uint32_t line, uint32_t inlined);
 
+/* Says what an instruction is: text, file, line and inlined function of `i`, which names it by its place. */
+int profile_describe_instruction(
+	struct profile_writer *w, uint32_t id, const struct profile_instruction *i);
+
 int profile_write_sample(struct profile_writer *w, const struct profile_sample *s);
 int profile_write_call(struct profile_writer *w, const struct profile_call *c);
 int profile_write_work(struct profile_writer *w, const struct profile_work *work);
 int profile_write_pending(struct profile_writer *w, const struct profile_pending *p);
+int profile_write_stall(struct profile_writer *w, const struct profile_stall *s);
+int profile_write_count(struct profile_writer *w, const struct profile_count *c);
 
 /* Adds to a loss counter; totals are written with each flush. */
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count);
@@ -96,11 +112,14 @@ const struct profile_module *profile_writer_module(const struct profile_writer *
 const struct profile_inline *profile_writer_inline(const struct profile_writer *w, uint32_t id);
 uint32_t profile_writer_segment_count(const struct profile_writer *w);
 const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id);
+uint32_t profile_writer_gpu_function_count(const struct profile_writer *w);
+const struct profile_gpu_function *profile_writer_gpu_function(const struct profile_writer *w, uint32_t id);
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 
 /* Totals for a status line. */
 struct profile_totals {
-	uint64_t samples, calls, works, pendings;
+	uint64_t samples, calls, works, pendings, stalls, counts; /* events */
+	uint64_t stall_samples; /* of all stalls */
 	uint64_t cpu_ns;  /* sum of sample periods */
 	uint64_t gpu_ns;  /* sum of work durations */
 	uint64_t stacks;  /* samples and calls that have one */

@@ -61,6 +61,8 @@ static int gather_event(struct flame *f, const struct profile_event *e)
 	case EVENT_PENDING:
 		return f->show & VIEW_SHOWS_GPU ? gather_pending(f, e) : 0;
 	case EVENT_CALL:
+	case EVENT_STALL:
+	case EVENT_COUNT:
 		break;
 	}
 	return 0;

@@ -73,6 +73,9 @@ struct gather_key place_key(const struct profile_event *e, const struct view_opt
 	case EVENT_PENDING:
 		key = key_of_pending(&e->pending);
 		break;
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	key.event = e->kind;
 	if (!(o->by & (VIEW_BY_PROCESS | VIEW_BY_THREAD)))

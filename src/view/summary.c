@@ -323,6 +323,9 @@ static int add_event(struct gathering *g, const struct profile_event *e)
 		return add_work(g, &e->work);
 	case EVENT_PENDING:
 		return add_pending(g, &e->pending);
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	return 0;
 }

@@ -309,6 +309,9 @@ static struct profile_event random_event(struct profile_call *last)
 	case EVENT_PENDING:
 		e.pending = random_pending();
 		break;
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	return e;
 }
@@ -324,6 +327,9 @@ static int write_event(struct profile_writer *w, const struct profile_event *e)
 		return profile_write_work(w, &e->work);
 	case EVENT_PENDING:
 		return profile_write_pending(w, &e->pending);
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	return -EINVAL;
 }
@@ -383,6 +389,9 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
 		       SAME(pending, api) && SAME(pending, instance) &&
 		       SAME(pending, correlation) && SAME(pending, reason);
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	return false;
 }
@@ -766,6 +775,9 @@ static void check_event(const struct profile_reader *r, const struct profile_eve
 		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
 		CHECK(e->pending.reason > 0 && e->pending.reason < PENDING_REASONS);
 		return;
+	case EVENT_STALL:
+	case EVENT_COUNT:
+		break;
 	}
 	CHECK(!"a known kind of event");
 }
