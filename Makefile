@@ -70,7 +70,7 @@ NEEDS_BPF := programs uprobe marker_cost refusal
 WITHOUT := $(if $(filter 1,$(BPF)),src/capture/programs-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c
 
-ROOMS := base profile elf symbolize correlate gpu gpu/nvidia unwind python capture view export cmd
+ROOMS := base profile elf cubin symbolize correlate gpu gpu/nvidia unwind python capture view export cmd
 SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o
 INJECT_SOURCES := $(wildcard src/inject/*.c) src/inject/marker.S

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of src/cubin/ know about an open cubin; nobody else includes this. */
+#pragma once
+
+#include <elf.h>
+
+#include "base/vec.h"
+#include "cubin/cubin.h"
+
+#define EM_CUDA_GPU 190 /* glibc's elf.h calls it EM_CUDA, in newer versions only */
+
+struct cubin_section {
+	uint64_t offset; /* in the image */
+	uint64_t size;	 /* as the header has it */
+	uint64_t stored; /* bytes that are in the image: the size or, of damaged ones and bss, 0 */
+	const char *name;
+	uint32_t type;
+	uint32_t link;
+	uint32_t info;
+	uint64_t flags;
+};
+
+struct cubin {
+	const uint8_t *image;
+	size_t size;
+	unsigned int sm;
+	struct vec(struct cubin_section) sections;
+	size_t symbol_table; /* section index; 0: none */
+	struct vec(struct cubin_function) functions;
+	/* Function indices in other orders, each of functions.count. */
+	uint32_t *by_name;
+	uint32_t *by_linkage_name;
+	uint32_t *by_symbol;
+	struct cubin_damage damage;
+};
+
+/* Some bytes of the image, inside it. */
+struct cubin_bytes {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Contents of a section, without any for an index that is not one. */
+struct cubin_bytes cubin_section_bytes(const struct cubin *c, size_t section);
+/* The text at `offset` of a string table, NUL-terminated inside it; NULL: there is none. */
+const char *cubin_string(struct cubin_bytes table, uint64_t offset);
+/* The section and offset in it that a symbol stands for: false when it is not defined here. */
+bool cubin_symbol_place(
+	const struct cubin *c, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset);
