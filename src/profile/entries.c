@@ -17,7 +17,7 @@
 #define REQUIRED_ID(type, member, table) {FIELD(type, member), .refers = (table), .minimum = 1}
 
 static const struct entry_field module_fields[] = {
-	LIMITED(profile_module, kind, MODULE_FILE, MODULE_ANON),
+	LIMITED(profile_module, kind, MODULE_FILE, MODULE_CUBIN),
 	ID(profile_module, path, TABLE_STRINGS),
 	LIMITED(profile_module, build_id_size, 0, BUILD_ID_MAX),
 	RAW(profile_module, build_id),
@@ -96,6 +96,41 @@ static const struct entry_field segment_fields[] = {
 	NUMBER(profile_segment, vaddr),
 };
 
+static const struct entry_field gpu_function_fields[] = {
+	REQUIRED_ID(profile_gpu_function, module, TABLE_MODULES),
+	ID(profile_gpu_function, name, TABLE_STRINGS),
+	NUMBER(profile_gpu_function, index),
+};
+
+/* Only the place is known when most of them are written. */
+static const struct entry_field instruction_fields[] = {
+	REQUIRED_ID(profile_instruction, function, TABLE_GPU_FUNCTIONS),
+	NUMBER(profile_instruction, offset),
+	ADDED_ID(profile_instruction, text, TABLE_STRINGS),
+	ADDED_ID(profile_instruction, file, TABLE_STRINGS),
+	ADDED(profile_instruction, line),
+	ADDED_ID(profile_instruction, inlined, TABLE_INLINES),
+};
+
+static const struct entry_field window_fields[] = {
+	ID(profile_window, process, TABLE_PROCESSES),
+	NUMBER(profile_window, instance),
+	ID(profile_window, device, TABLE_DEVICES),
+	NUMBER(profile_window, context),
+	NUMBER(profile_window, start_ns),
+	NUMBER(profile_window, end_ns),
+	NUMBER(profile_window, period_cycles),
+	NUMBER(profile_window, samples),
+	NUMBER(profile_window, dropped),
+	NUMBER(profile_window, without_code),
+	LIMITED(profile_window, exact, 0, 1),
+};
+
+static const struct entry_field counter_fields[] = {
+	REQUIRED_ID(profile_counter, name, TABLE_STRINGS),
+	ID(profile_counter, unit, TABLE_STRINGS),
+};
+
 #define FORMAT(text, type, may_update, struct_name, list)                                          \
 	{                                                                                          \
 		.name = (text), .chunk = (type), .updates = (may_update),                          \
@@ -118,10 +153,18 @@ const struct entry_format entry_formats[TABLE_COUNT] = {
 		FORMAT("inlined function", CHUNK_INLINES, false, profile_inline, inline_fields),
 	[TABLE_SEGMENTS] =
 		FORMAT("segment", CHUNK_SEGMENTS, false, profile_segment, segment_fields),
+	[TABLE_GPU_FUNCTIONS] = FORMAT("GPU function", CHUNK_GPU_FUNCTIONS, false,
+		profile_gpu_function, gpu_function_fields),
+	[TABLE_INSTRUCTIONS] = FORMAT("instruction", CHUNK_INSTRUCTIONS, true,
+		profile_instruction, instruction_fields),
+	[TABLE_WINDOWS] = FORMAT("window", CHUNK_WINDOWS, false, profile_window, window_fields),
+	[TABLE_COUNTERS] =
+		FORMAT("counter", CHUNK_COUNTERS, false, profile_counter, counter_fields),
 };
 
 _Static_assert(sizeof(op_fields) / sizeof(op_fields[0]) * 5 <= ENTRY_MAX_BYTES &&
-		sizeof(device_fields) / sizeof(device_fields[0]) * 10 + 16 <= ENTRY_MAX_BYTES,
+		sizeof(device_fields) / sizeof(device_fields[0]) * 10 + 16 <= ENTRY_MAX_BYTES &&
+		sizeof(window_fields) / sizeof(window_fields[0]) * 10 <= ENTRY_MAX_BYTES,
 	"an entry may be longer than ENTRY_MAX_BYTES");
 
 static uint64_t load(const void *entry, const struct entry_field *field)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profile/events.h"
 
+#include <math.h>
+
 #include "profile/varint.h"
 
 #define KIND_BITS 3
@@ -31,6 +33,17 @@ enum {
 	PENDING_INSTANCE = 1 << 0, /* the instance is given, else as before */
 };
 
+enum {
+	STALL_WINDOW = 1 << 0,      /* the window is given, else as before */
+	STALL_CORRELATION = 1 << 1, /* the correlation id is given, else as before */
+	STALL_SAMPLES = 1 << 2,     /* their number is given, else 1 */
+};
+
+enum {
+	COUNT_DEVICE = 1 << 0,   /* the device is given, else as before */
+	COUNT_DURATION = 1 << 1, /* the duration is given, else as before */
+};
+
 /* `api` and the kind of call share a number. */
 #define CALL_KIND_BITS 3
 _Static_assert(CALL_KINDS <= 1 << CALL_KIND_BITS, "call kinds need more bits");
@@ -47,6 +60,8 @@ void event_coder_reset(struct event_coder *c)
 	c->graph_node = 0;
 	memset(c->base_ns, 0, sizeof(c->base_ns));
 	memset(c->correlation, 0, sizeof(c->correlation));
+	c->stall = (struct profile_stall){0};
+	c->count = (struct profile_count){0};
 }
 
 static struct call_slot *slot_of(struct event_coder *c, uint32_t instance, uint32_t correlation)
@@ -98,6 +113,18 @@ bool pending_is_valid(const struct profile_pending *p, const uint32_t counts[TAB
 		p->api <= counts[TABLE_STRINGS] && p->reason >= 1 && p->reason < PENDING_REASONS;
 }
 
+bool stall_is_valid(const struct profile_stall *s, const uint32_t counts[TABLE_COUNT])
+{
+	return s->window >= 1 && s->window <= counts[TABLE_WINDOWS] && s->instruction >= 1 &&
+		s->instruction <= counts[TABLE_INSTRUCTIONS] && s->reason <= counts[TABLE_STRINGS];
+}
+
+bool count_is_valid(const struct profile_count *c, const uint32_t counts[TABLE_COUNT])
+{
+	return c->counter >= 1 && c->counter <= counts[TABLE_COUNTERS] &&
+		c->device <= counts[TABLE_DEVICES] && isfinite(c->value);
+}
+
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT])
 {
 	switch (e->kind) {
@@ -110,8 +137,9 @@ bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_C
 	case EVENT_PENDING:
 		return pending_is_valid(&e->pending, counts);
 	case EVENT_STALL:
+		return stall_is_valid(&e->stall, counts);
 	case EVENT_COUNT:
-		break;
+		return count_is_valid(&e->count, counts);
 	}
 	return false;
 }
@@ -155,12 +183,46 @@ static void get_id(struct event_coder *c, enum profile_event_kind kind, bool giv
 	*ret_correlation = c->correlation[kind];
 }
 
+/* An id minus the last one, as those of neighbours are close to each other. */
+static uint8_t *put_near(uint8_t *p, uint32_t id, uint32_t last)
+{
+	return varint_put(p, zigzag((int32_t)(id - last)));
+}
+
+static uint32_t get_near(const uint8_t **p, uint32_t last)
+{
+	return last + (uint32_t)unzigzag(varint_get(p));
+}
+
 /* An id; one that does not fit becomes one that no table holds. */
 static uint32_t get_table_id(const uint8_t **p)
 {
 	uint64_t id = varint_get(p);
 
 	return id <= UINT32_MAX ? (uint32_t)id : UINT32_MAX;
+}
+
+/* The 8 bytes that hold it, lowest first. */
+static uint8_t *put_double(uint8_t *p, double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, 8);
+	bits = htole64(bits);
+	memcpy(p, &bits, 8);
+	return p + 8;
+}
+
+static double get_double(const uint8_t **p)
+{
+	uint64_t bits;
+	double x;
+
+	memcpy(&bits, *p, 8);
+	bits = le64toh(bits);
+	memcpy(&x, &bits, 8);
+	*p += 8;
+	return x;
 }
 
 static uint8_t *begin(uint8_t *p, enum profile_event_kind kind, unsigned int flags)
@@ -376,6 +438,69 @@ static void decode_pending(struct event_coder *c, unsigned int flags, const uint
 	ret->reason = get_table_id(p);
 }
 
+/* Rows of one window come together, those of one function and reason close to each other. */
+uint8_t *event_encode_stall(struct event_coder *c, const struct profile_stall *s, uint8_t *start)
+{
+	unsigned int flags = (s->window != c->stall.window ? STALL_WINDOW : 0) |
+		(s->correlation != c->stall.correlation ? STALL_CORRELATION : 0) |
+		(s->samples != 1 ? STALL_SAMPLES : 0);
+	uint8_t *p = begin(start, EVENT_STALL, flags);
+
+	p = put_near(p, s->instruction, c->stall.instruction);
+	p = put_near(p, s->reason, c->stall.reason);
+	if (flags & STALL_SAMPLES)
+		p = varint_put(p, s->samples);
+	if (flags & STALL_WINDOW)
+		p = put_near(p, s->window, c->stall.window);
+	if (flags & STALL_CORRELATION)
+		p = put_near(p, s->correlation, c->stall.correlation);
+	c->stall = *s;
+	return finish(start, p);
+}
+
+static void decode_stall(struct event_coder *c, unsigned int flags, const uint8_t **p,
+	struct profile_stall *ret)
+{
+	ret->instruction = get_near(p, c->stall.instruction);
+	ret->reason = get_near(p, c->stall.reason);
+	ret->samples = flags & STALL_SAMPLES ? varint_get(p) : 1;
+	ret->window = c->stall.window;
+	if (flags & STALL_WINDOW)
+		ret->window = get_near(p, c->stall.window);
+	ret->correlation = c->stall.correlation;
+	if (flags & STALL_CORRELATION)
+		ret->correlation = get_near(p, c->stall.correlation);
+	c->stall = *ret;
+}
+
+uint8_t *event_encode_count(struct event_coder *c, const struct profile_count *count, uint8_t *start)
+{
+	unsigned int flags = (count->device != c->count.device ? COUNT_DEVICE : 0) |
+		(count->duration_ns != c->count.duration_ns ? COUNT_DURATION : 0);
+	uint8_t *p = begin(start, EVENT_COUNT, flags);
+
+	p = put_time(c, EVENT_COUNT, count->start_ns, p);
+	p = put_near(p, count->counter, c->count.counter);
+	p = put_double(p, count->value);
+	if (flags & COUNT_DEVICE)
+		p = varint_put(p, count->device);
+	if (flags & COUNT_DURATION)
+		p = varint_put(p, count->duration_ns);
+	c->count = *count;
+	return finish(start, p);
+}
+
+static void decode_count(struct event_coder *c, unsigned int flags, const uint8_t **p,
+	struct profile_count *ret)
+{
+	ret->start_ns = get_time(c, EVENT_COUNT, p);
+	ret->counter = get_near(p, c->count.counter);
+	ret->value = get_double(p);
+	ret->device = flags & COUNT_DEVICE ? get_table_id(p) : c->count.device;
+	ret->duration_ns = flags & COUNT_DURATION ? varint_get(p) : c->count.duration_ns;
+	c->count = *ret;
+}
+
 int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
 	struct profile_event *ret)
 {
@@ -401,6 +526,12 @@ int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
 		break;
 	case EVENT_PENDING:
 		decode_pending(c, (unsigned int)(head >> KIND_BITS), &at, &ret->pending);
+		break;
+	case EVENT_STALL:
+		decode_stall(c, (unsigned int)(head >> KIND_BITS), &at, &ret->stall);
+		break;
+	case EVENT_COUNT:
+		decode_count(c, (unsigned int)(head >> KIND_BITS), &at, &ret->count);
 		break;
 	default:
 		return at <= event_end ? 0 : -1;

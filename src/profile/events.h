@@ -26,6 +26,9 @@
 
 #define CALL_SLOTS 4096
 
+/* The last of enum profile_event_kind. */
+#define EVENT_LAST EVENT_COUNT
+
 struct call_slot {
 	uint64_t start_ns;
 	uint32_t thread, stack, api;
@@ -38,8 +41,10 @@ struct event_coder {
 	uint32_t instance;
 	uint64_t period_ns;
 	uint64_t graph_node;
-	uint64_t base_ns[EVENT_PENDING + 1];     /* start of the last event, by kind */
-	uint32_t correlation[EVENT_PENDING + 1]; /* of the last event, by kind */
+	uint64_t base_ns[EVENT_LAST + 1];     /* start of the last event, by kind */
+	uint32_t correlation[EVENT_LAST + 1]; /* of the last event, by kind */
+	struct profile_stall stall;           /* the last one */
+	struct profile_count count;           /* the last one */
 	struct call_slot slots[CALL_SLOTS];
 };
 
@@ -51,6 +56,9 @@ bool sample_is_valid(const struct profile_sample *s, const uint32_t counts[TABLE
 bool call_is_valid(const struct profile_call *c, const uint32_t counts[TABLE_COUNT]);
 bool work_is_valid(const struct profile_work *w, const uint32_t counts[TABLE_COUNT]);
 bool pending_is_valid(const struct profile_pending *p, const uint32_t counts[TABLE_COUNT]);
+bool stall_is_valid(const struct profile_stall *s, const uint32_t counts[TABLE_COUNT]);
+/* A value must be finite as well. */
+bool count_is_valid(const struct profile_count *c, const uint32_t counts[TABLE_COUNT]);
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT]);
 
 /* Writes at most EVENT_MAX_BYTES; returns the place behind them. */
@@ -59,6 +67,8 @@ uint8_t *event_encode_call(struct event_coder *c, const struct profile_call *cal
 uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, uint8_t *p);
 uint8_t *event_encode_pending(
 	struct event_coder *c, const struct profile_pending *pending, uint8_t *p);
+uint8_t *event_encode_stall(struct event_coder *c, const struct profile_stall *s, uint8_t *p);
+uint8_t *event_encode_count(struct event_coder *c, const struct profile_count *count, uint8_t *p);
 
 /* What event_decode may read beyond `end`. */
 #define EVENT_READ_PAST 192

@@ -23,7 +23,8 @@
 
 #define FILE_MAGIC        "XPUPROF"
 #define FILE_MAGIC_BYTES  8
-#define FILE_VERSION      1
+#define FILE_VERSION      2 /* is written */
+#define FILE_VERSION_MIN  1 /* and read from this on */
 #define FILE_HEADER_BYTES 16
 
 #define CHUNK_HEADER_BYTES 12
@@ -51,6 +52,11 @@
 #define CHUNK_LOSSES    CHUNK_TYPE('L', 'O', 'S', 'S')
 #define CHUNK_META      CHUNK_TYPE('M', 'E', 'T', 'A')
 #define CHUNK_END       CHUNK_TYPE('E', 'N', 'D', '!')
+
+#define CHUNK_GPU_FUNCTIONS CHUNK_TYPE('G', 'F', 'U', 'N')
+#define CHUNK_INSTRUCTIONS  CHUNK_TYPE('I', 'N', 'S', 'T')
+#define CHUNK_WINDOWS       CHUNK_TYPE('W', 'I', 'N', 'S')
+#define CHUNK_COUNTERS      CHUNK_TYPE('C', 'T', 'R', 'S')
 
 static inline void put_u32(uint8_t *p, uint32_t x)
 {

@@ -325,7 +325,7 @@ struct profile_count {
 	uint64_t duration_ns;
 	uint32_t device;
 	uint32_t counter;
-	double value;
+	double value; /* finite */
 };
 
 enum profile_event_kind {

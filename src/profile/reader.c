@@ -61,8 +61,8 @@ struct profile_reader {
 	struct vec(struct text) meta; /* key, value, key, value ... */
 	char *meta_block;
 
-	uint64_t events_of[EVENT_PENDING + 1]; /* read so far, by kind */
-	uint64_t cpu_ns, gpu_ns;
+	uint64_t events_of[EVENT_LAST + 1]; /* read so far, by kind */
+	uint64_t cpu_ns, gpu_ns, stall_samples;
 
 	bool ended;  /* the last chunk was an end mark */
 	bool done;   /* nothing more will be read */
@@ -210,6 +210,10 @@ union any_entry {
 	struct profile_op op;
 	struct profile_inline inlined;
 	struct profile_segment segment;
+	struct profile_gpu_function gpu_function;
+	struct profile_instruction instruction;
+	struct profile_window window;
+	struct profile_counter counter;
 };
 
 static int read_entries(struct profile_reader *r, enum profile_table table, const uint8_t *p,
@@ -296,6 +300,12 @@ static int read_meta(struct profile_reader *r, const uint8_t *p, const uint8_t *
 	return 0;
 }
 
+/* Numbers at the end of an end mark are left out where they are 0. */
+static uint64_t get_late(const uint8_t **p, const uint8_t *end)
+{
+	return *p < end ? varint_get(p) : 0;
+}
+
 /* The end mark tells what the file should hold. */
 static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
 {
@@ -306,7 +316,10 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	same &= varint_get(&p) == r->cpu_ns;
 	same &= varint_get(&p) == r->gpu_ns;
 	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
-		same &= (table > TABLE_OPS && p >= end ? 0 : varint_get(&p)) == r->counts[table];
+		same &= (table > TABLE_OPS ? get_late(&p, end) : varint_get(&p)) == r->counts[table];
+	same &= get_late(&p, end) == r->events_of[EVENT_STALL];
+	same &= get_late(&p, end) == r->stall_samples;
+	same &= get_late(&p, end) == r->events_of[EVENT_COUNT];
 	if (!same || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
@@ -395,6 +408,8 @@ static void count_event(struct profile_reader *r, const struct profile_event *e)
 		r->cpu_ns += e->sample.period_ns;
 	else if (e->kind == EVENT_WORK)
 		r->gpu_ns += e->work.duration_ns;
+	else if (e->kind == EVENT_STALL)
+		r->stall_samples += e->stall.samples;
 }
 
 int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
@@ -434,10 +449,10 @@ static int check_header(struct profile_reader *r)
 	version = get_u32(header + FILE_MAGIC_BYTES);
 	if (get_u32(header + 12) != crc32c(0, header, 12))
 		return error_set(-EINVAL, "cannot read '%s': its header is damaged", r->path);
-	if (version != FILE_VERSION)
+	if (version < FILE_VERSION_MIN || version > FILE_VERSION)
 		return error_set(-EINVAL,
-			"cannot read '%s': its format is version %u, this xpuprof reads %u",
-			r->path, version, FILE_VERSION);
+			"cannot read '%s': its format is version %u, this xpuprof reads %u to %u",
+			r->path, version, FILE_VERSION_MIN, FILE_VERSION);
 	r->at = r->next = FILE_HEADER_BYTES;
 	return 0;
 }
@@ -551,6 +566,26 @@ const struct profile_segment *profile_segment(const struct profile_reader *r, ui
 	return entry_at(r, TABLE_SEGMENTS, id);
 }
 
+const struct profile_gpu_function *profile_gpu_function(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_GPU_FUNCTIONS, id);
+}
+
+const struct profile_instruction *profile_instruction(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_INSTRUCTIONS, id);
+}
+
+const struct profile_window *profile_window(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_WINDOWS, id);
+}
+
+const struct profile_counter *profile_counter(const struct profile_reader *r, uint32_t id)
+{
+	return entry_at(r, TABLE_COUNTERS, id);
+}
+
 struct profile_counts profile_counts(const struct profile_reader *r)
 {
 	return (struct profile_counts){
@@ -564,6 +599,10 @@ struct profile_counts profile_counts(const struct profile_reader *r)
 		.ops = r->counts[TABLE_OPS],
 		.inlines = r->counts[TABLE_INLINES],
 		.segments = r->counts[TABLE_SEGMENTS],
+		.gpu_functions = r->counts[TABLE_GPU_FUNCTIONS],
+		.instructions = r->counts[TABLE_INSTRUCTIONS],
+		.windows = r->counts[TABLE_WINDOWS],
+		.counters = r->counts[TABLE_COUNTERS],
 	};
 }
 
@@ -612,6 +651,9 @@ struct profile_sums profile_reader_sums(const struct profile_reader *r)
 		.calls = r->events_of[EVENT_CALL],
 		.works = r->events_of[EVENT_WORK],
 		.pendings = r->events_of[EVENT_PENDING],
+		.stalls = r->events_of[EVENT_STALL],
+		.counts = r->events_of[EVENT_COUNT],
+		.stall_samples = r->stall_samples,
 		.cpu_ns = r->cpu_ns,
 		.gpu_ns = r->gpu_ns,
 	};

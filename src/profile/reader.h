@@ -68,7 +68,7 @@ bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_
 /* What was read, in numbers. */
 struct profile_sums {
 	uint64_t samples, calls, works, pendings, stalls, counts;
-	uint64_t cpu_ns, gpu_ns; /* as in struct profile_totals */
+	uint64_t stall_samples, cpu_ns, gpu_ns; /* as in struct profile_totals */
 };
 
 struct profile_sums profile_reader_sums(const struct profile_reader *r);

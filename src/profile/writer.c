@@ -66,7 +66,8 @@ struct profile_writer {
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
 	bool begun;  /* what the file held before is gone */
-	bool no_end; /* it continues a profile that was not whole */
+	bool continued; /* it holds more than its tables: see take_tables */
+	bool no_end;    /* it continues a profile that was not whole */
 	struct profile_totals totals;
 };
 
@@ -227,9 +228,12 @@ static int push_end(struct profile_writer *w)
 {
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
-	int tables = TABLE_COUNT, error;
+	uint64_t late[] = {t->stalls, t->stall_samples, t->counts};
+	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_COUNT, error;
 
-	while (tables > TABLE_OPS + 1 && !w->counts[tables - 1])
+	while (lates && !late[lates - 1])
+		lates--;
+	while (!lates && tables > TABLE_OPS + 1 && !w->counts[tables - 1])
 		tables--;
 	begin_chunk(&b);
 	put_number(&b, t->samples);
@@ -240,6 +244,8 @@ static int push_end(struct profile_writer *w)
 	put_number(&b, t->gpu_ns);
 	for (int table = TABLE_STRINGS; table < tables; table++)
 		put_number(&b, w->counts[table]);
+	for (int i = 0; i < lates; i++)
+		put_number(&b, late[i]);
 	error = push_buffer(w, CHUNK_END, &b);
 	buf_release(&b);
 	return error;
@@ -474,20 +480,35 @@ int profile_add_string(struct profile_writer *w, const char *text, size_t size, 
 	return check_buffer(w, b);
 }
 
+static int fail_continued(const struct profile_writer *w, enum profile_table table)
+{
+	return error_set(-EINVAL, "cannot add to '%s': it holds no %s but those it had", w->path,
+		entry_formats[table].name);
+}
+
+/* Writes the next entry of a table. */
+static int write_entry(struct profile_writer *w, enum profile_table table, const void *entry)
+{
+	struct buf *b = entry_buffer(w, table);
+	uint8_t bytes[ENTRY_MAX_BYTES];
+
+	put_text(b, (const char *)bytes, (size_t)(entry_encode(table, entry, bytes) - bytes));
+	w->counts[table]++;
+	return check_buffer(w, b);
+}
+
 /* Interns an entry whose first `key_bytes` make it what it is. */
 static int add_entry(struct profile_writer *w, enum profile_table table, const void *entry,
 	size_t key_bytes, uint32_t *ret_id)
 {
 	struct table *t = &w->tables[table];
-	uint8_t bytes[ENTRY_MAX_BYTES];
-	struct buf *b;
 	uint32_t hash, id;
+	int error;
 
 	if (w->error)
 		return fail_sticky(w);
 	if (t->count != w->counts[table])
-		return error_set(-EINVAL, "cannot add to '%s': it holds no %s but those it had",
-			w->path, entry_formats[table].name);
+		return fail_continued(w, table);
 	id = table_find(t, entry, key_bytes, &hash);
 	if (id) {
 		*ret_id = id;
@@ -497,11 +518,10 @@ static int add_entry(struct profile_writer *w, enum profile_table table, const v
 		return fail_invalid(w, entry_formats[table].name);
 	if (table_append(t, entry, hash, &id))
 		return fail_memory(w);
-	b = entry_buffer(w, table);
-	put_text(b, (const char *)bytes, (size_t)(entry_encode(table, entry, bytes) - bytes));
-	*ret_id = id;
-	w->counts[table]++;
-	return check_buffer(w, b);
+	error = write_entry(w, table, entry);
+	if (!error)
+		*ret_id = id; /* which may be a field of the entry */
+	return error;
 }
 
 static int write_update(struct profile_writer *w, enum profile_table table, uint32_t id)
@@ -627,6 +647,45 @@ int profile_add_segment(struct profile_writer *w, const struct profile_segment *
 	return add_entry(w, TABLE_SEGMENTS, &segment, sizeof(segment), ret_id);
 }
 
+int profile_add_gpu_function(
+	struct profile_writer *w, const struct profile_gpu_function *f, uint32_t *ret_id)
+{
+	return add_entry(w, TABLE_GPU_FUNCTIONS, f, sizeof(*f), ret_id);
+}
+
+int profile_add_instruction(
+	struct profile_writer *w, const struct profile_instruction *i, uint32_t *ret_id)
+{
+	return add_entry(
+		w, TABLE_INSTRUCTIONS, i, BYTES_THROUGH(profile_instruction, offset), ret_id);
+}
+
+/* Nothing asks for them again, so they are not kept. */
+int profile_add_window(
+	struct profile_writer *w, const struct profile_window *window, uint32_t *ret_id)
+{
+	uint32_t id = w->counts[TABLE_WINDOWS] + 1;
+	int error;
+
+	if (w->error)
+		return fail_sticky(w);
+	if (w->continued)
+		return fail_continued(w, TABLE_WINDOWS);
+	if (w->counts[TABLE_WINDOWS] == UINT32_MAX)
+		return fail_memory(w);
+	if (!entry_is_valid(TABLE_WINDOWS, window, id, w->counts))
+		return fail_invalid(w, entry_formats[TABLE_WINDOWS].name);
+	error = write_entry(w, TABLE_WINDOWS, window);
+	if (!error)
+		*ret_id = id;
+	return error;
+}
+
+int profile_add_counter(struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id)
+{
+	return add_entry(w, TABLE_COUNTERS, c, sizeof(*c), ret_id);
+}
+
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p)
 {
 	return update_entry(w, TABLE_PROCESSES, id, p, BYTES_THROUGH(profile_process, cmdline));
@@ -653,6 +712,22 @@ int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t nam
 	l->line = line;
 	l->inlined = inlined;
 	return write_update(w, TABLE_LOCATIONS, location);
+}
+
+int profile_describe_instruction(
+	struct profile_writer *w, uint32_t id, const struct profile_instruction *i)
+{
+	struct profile_instruction *present = table_get(&w->tables[TABLE_INSTRUCTIONS], id);
+
+	if (w->error)
+		return fail_sticky(w);
+	if (!present || present->function != i->function || present->offset != i->offset ||
+		!entry_is_valid(TABLE_INSTRUCTIONS, i, id, w->counts))
+		return fail_invalid(w, entry_formats[TABLE_INSTRUCTIONS].name);
+	if (!memcmp(present, i, sizeof(*i)))
+		return 0;
+	*present = *i;
+	return write_update(w, TABLE_INSTRUCTIONS, id);
 }
 
 /* Makes room for one more event. */
@@ -724,6 +799,33 @@ int profile_write_pending(struct profile_writer *w, const struct profile_pending
 	event_written(w, event_encode_pending(&w->coder, p, w->events + w->events_used));
 	w->totals.pendings++;
 	w->totals.pending_by_reason[p->reason]++;
+	return 0;
+}
+
+int profile_write_stall(struct profile_writer *w, const struct profile_stall *s)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!stall_is_valid(s, w->counts))
+		return fail_invalid(w, "instruction sample");
+	event_written(w, event_encode_stall(&w->coder, s, w->events + w->events_used));
+	w->totals.stalls++;
+	w->totals.stall_samples += s->samples;
+	return 0;
+}
+
+int profile_write_count(struct profile_writer *w, const struct profile_count *c)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!count_is_valid(c, w->counts))
+		return fail_invalid(w, "sample of a counter");
+	event_written(w, event_encode_count(&w->coder, c, w->events + w->events_used));
+	w->totals.counts++;
 	return 0;
 }
 
@@ -848,6 +950,16 @@ static const void *get_segment(const struct profile_reader *r, uint32_t id)
 	return profile_segment(r, id);
 }
 
+static const void *get_gpu_function(const struct profile_reader *r, uint32_t id)
+{
+	return profile_gpu_function(r, id);
+}
+
+static const void *get_instruction(const struct profile_reader *r, uint32_t id)
+{
+	return profile_instruction(r, id);
+}
+
 /* The tables that names are about; of the others the number of entries is all that is needed. */
 static int take_tables(struct profile_writer *w, const struct profile_reader *r)
 {
@@ -859,14 +971,21 @@ static int take_tables(struct profile_writer *w, const struct profile_reader *r)
 	w->counts[TABLE_THREADS] = counts.threads;
 	w->counts[TABLE_DEVICES] = counts.devices;
 	w->counts[TABLE_OPS] = counts.ops;
+	w->counts[TABLE_WINDOWS] = counts.windows;
+	w->counts[TABLE_COUNTERS] = counts.counters;
+	w->continued = true;
 	error = error ? error : take_entries(w, TABLE_MODULES, r, counts.modules, get_module,
 					BYTES_THROUGH(profile_module, build_id));
 	error = error ? error : take_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
 					BYTES_THROUGH(profile_location, address));
 	error = error ? error : take_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
 					sizeof(struct profile_inline));
-	return error ? error : take_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
-				       sizeof(struct profile_segment));
+	error = error ? error : take_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
+					sizeof(struct profile_segment));
+	error = error ? error : take_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
+					get_gpu_function, sizeof(struct profile_gpu_function));
+	return error ? error : take_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
+				       get_instruction, BYTES_THROUGH(profile_instruction, offset));
 }
 
 static int take_rest(struct profile_writer *w, const struct profile_reader *r)
@@ -879,6 +998,9 @@ static int take_rest(struct profile_writer *w, const struct profile_reader *r)
 	w->totals.calls = sums.calls;
 	w->totals.works = sums.works;
 	w->totals.pendings = sums.pendings;
+	w->totals.stalls = sums.stalls;
+	w->totals.stall_samples = sums.stall_samples;
+	w->totals.counts = sums.counts;
 	w->totals.cpu_ns = sums.cpu_ns;
 	w->totals.gpu_ns = sums.gpu_ns;
 	for (unsigned int loss = 1; loss < LOSS_KINDS; loss++)
@@ -943,6 +1065,28 @@ const struct profile_stack_node *profile_writer_stack_node(const struct profile_
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id)
 {
 	return table_get(&w->tables[TABLE_MODULES], id);
+}
+
+uint32_t profile_writer_gpu_function_count(const struct profile_writer *w)
+{
+	return w->counts[TABLE_GPU_FUNCTIONS];
+}
+
+const struct profile_gpu_function *profile_writer_gpu_function(
+	const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_GPU_FUNCTIONS], id);
+}
+
+uint32_t profile_writer_instruction_count(const struct profile_writer *w)
+{
+	return w->counts[TABLE_INSTRUCTIONS];
+}
+
+const struct profile_instruction *profile_writer_instruction(
+	const struct profile_writer *w, uint32_t id)
+{
+	return table_get(&w->tables[TABLE_INSTRUCTIONS], id);
 }
 
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id)

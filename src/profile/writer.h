@@ -42,7 +42,8 @@ struct profile_reader;
 
 /*
  * Creates the file as a copy of what `r` has read to its end, so that names can be added to it:
- * strings, inlined functions, segments, symbols and metadata (other additions are refused). What is
+ * strings, inlined functions, segments, GPU functions, instructions, symbols and metadata (other additions are
+ * refused). What is
  * there stays as it is, to the byte; a profile that was not whole does not get an end mark.
  */
 int profile_writer_continue(
@@ -66,9 +67,10 @@ int profile_add_inline(struct profile_writer *w, const struct profile_inline *i,
 int profile_add_segment(
 	struct profile_writer *w, const struct profile_segment *s, uint32_t *ret_id);
 
-/* Interns (function, offset); what describes it is not looked at (profile_describe_instruction). */
 int profile_add_gpu_function(
 	struct profile_writer *w, const struct profile_gpu_function *f, uint32_t *ret_id);
+/* Interns (function, offset). What else `i` says is kept when it is new; one that is there stays as it is
+ * (profile_describe_instruction). */
 int profile_add_instruction(
 	struct profile_writer *w, const struct profile_instruction *i, uint32_t *ret_id);
 /* Every one is new. */
@@ -114,6 +116,8 @@ uint32_t profile_writer_segment_count(const struct profile_writer *w);
 const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id);
 uint32_t profile_writer_gpu_function_count(const struct profile_writer *w);
 const struct profile_gpu_function *profile_writer_gpu_function(const struct profile_writer *w, uint32_t id);
+uint32_t profile_writer_instruction_count(const struct profile_writer *w);
+const struct profile_instruction *profile_writer_instruction(const struct profile_writer *w, uint32_t id);
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 
 /* Totals for a status line. */

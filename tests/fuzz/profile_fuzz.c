@@ -4,6 +4,7 @@
  * their checksums are made right, so that what they hold is looked at. Whatever the reader hands
  * out must stay within the tables.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,14 @@ static void check_event(const struct profile_reader *r, const struct profile_eve
 		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
 		require(e->pending.reason >= 1 && e->pending.reason < PENDING_REASONS);
 		return;
+	case EVENT_STALL:
+		check_ids(r, 0, 0, e->stall.reason);
+		require(profile_window(r, e->stall.window) && profile_instruction(r, e->stall.instruction));
+		return;
+	case EVENT_COUNT:
+		require(profile_counter(r, e->count.counter) && isfinite(e->count.value) &&
+			e->count.device <= profile_counts(r).devices);
+		return;
 	}
 	require(false);
 }
@@ -90,6 +99,27 @@ static void check_tables(const struct profile_reader *r)
 	for (uint32_t id = 1; id <= counts.ops; id++)
 		require(profile_op(r, id)->device <= counts.devices &&
 			profile_op(r, id)->copy_kind < COPY_KINDS);
+}
+
+static void check_gpu_tables(const struct profile_reader *r)
+{
+	struct profile_counts counts = profile_counts(r);
+
+	for (uint32_t id = 1; id <= counts.gpu_functions; id++)
+		require(profile_module(r, profile_gpu_function(r, id)->module) &&
+			profile_gpu_function(r, id)->name <= counts.strings);
+	for (uint32_t id = 1; id <= counts.instructions; id++) {
+		const struct profile_instruction *i = profile_instruction(r, id);
+
+		require(profile_gpu_function(r, i->function) && i->text <= counts.strings &&
+			i->file <= counts.strings && i->inlined <= counts.inlines);
+	}
+	for (uint32_t id = 1; id <= counts.windows; id++)
+		require(profile_window(r, id)->process <= counts.processes &&
+			profile_window(r, id)->device <= counts.devices);
+	for (uint32_t id = 1; id <= counts.counters; id++)
+		require(profile_counter(r, id)->name - 1 < counts.strings &&
+			profile_counter(r, id)->unit <= counts.strings);
 }
 
 static void check_meta(const struct profile_reader *r)
@@ -157,6 +187,7 @@ static void read_all(const char *path)
 	while (profile_reader_next(r, &e) > 0)
 		check_event(r, &e);
 	check_tables(r);
+	check_gpu_tables(r);
 	check_meta(r);
 	check_continued(r);
 	profile_reader_close(r);
@@ -218,6 +249,52 @@ static void write_tables(struct profile_writer *w)
 	profile_add_op(w, &op, &id);
 }
 
+static void write_gpu_tables(struct profile_writer *w)
+{
+	struct profile_module m = {.kind = MODULE_CUBIN, .path = 3, .build_id_size = 8};
+	struct profile_gpu_function f = {.name = 2, .index = 5};
+	struct profile_instruction i = {.offset = 16};
+	struct profile_window window = {.process = 1, .instance = 1, .device = 1, .context = 1,
+		.start_ns = 1000, .end_ns = 5000, .period_cycles = 4096, .samples = 70};
+	struct profile_counter c = {.name = 1, .unit = 2};
+	uint32_t id;
+
+	profile_add_module(w, &m, &f.module);
+	profile_add_gpu_function(w, &f, &i.function);
+	profile_add_instruction(w, &i, &id);
+	i.offset = 32;
+	profile_add_instruction(w, &i, &id);
+	i.text = 1;
+	i.file = 2;
+	i.line = 12;
+	i.inlined = 2;
+	profile_describe_instruction(w, id, &i);
+	profile_add_window(w, &window, &id);
+	window.exact = true;
+	profile_add_window(w, &window, &id);
+	profile_add_counter(w, &c, &id);
+	c.name = 2;
+	profile_add_counter(w, &c, &id);
+}
+
+static void write_gpu_events(struct profile_writer *w)
+{
+	struct profile_stall s = {.window = 1, .instruction = 1, .reason = 2, .samples = 300};
+	struct profile_count c = {.start_ns = 2000, .duration_ns = 1000, .device = 1, .counter = 1,
+		.value = 12.5};
+
+	profile_write_stall(w, &s);
+	s.instruction = 2;
+	s.samples = 1;
+	profile_write_stall(w, &s);
+	s.window = 2;
+	s.correlation = 5;
+	profile_write_stall(w, &s);
+	profile_write_count(w, &c);
+	c.counter = 2;
+	profile_write_count(w, &c);
+}
+
 /* Every kind of event, with and without what is optional in it. */
 static void write_events(struct profile_writer *w)
 {
@@ -269,9 +346,12 @@ static void write_seed(const char *folder)
 	if (profile_writer_open(&w, path))
 		return;
 	write_tables(w);
+	write_gpu_tables(w);
 	write_events(w);
+	write_gpu_events(w);
 	profile_writer_flush(w);
 	write_events(w);
+	write_gpu_events(w);
 	profile_writer_close(w);
 	if (!io_read_file(path, 1 << 20, &file) && (f = fopen(path, "w"))) {
 		fwrite(file.data + FILE_HEADER_BYTES, 1, file.size - FILE_HEADER_BYTES, f);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -61,6 +62,10 @@ static uint32_t random_id(uint32_t count)
 #define THREADS   15
 #define DEVICES   3
 #define OPS       30
+#define FUNCTIONS 12
+#define INSTRUCTIONS 70
+#define WINDOWS   20
+#define COUNTERS  9
 
 /* What was written, to be compared with what is read. */
 static struct recording {
@@ -72,6 +77,10 @@ static struct recording {
 	struct vec(struct profile_thread) threads;
 	struct vec(struct profile_device) devices;
 	struct vec(struct profile_op) ops;
+	struct vec(struct profile_gpu_function) functions;
+	struct vec(struct profile_instruction) instructions;
+	struct vec(struct profile_window) windows;
+	struct vec(struct profile_counter) counters;
 	struct vec(struct profile_event) events;
 } wrote;
 
@@ -87,6 +96,10 @@ static void forget_recording(void)
 	vec_release(&wrote.threads);
 	vec_release(&wrote.devices);
 	vec_release(&wrote.ops);
+	vec_release(&wrote.functions);
+	vec_release(&wrote.instructions);
+	vec_release(&wrote.windows);
+	vec_release(&wrote.counters);
 	vec_release(&wrote.events);
 }
 
@@ -111,7 +124,7 @@ static void write_modules(struct profile_writer *w)
 
 	for (uint32_t i = 0; i < MODULES; i++) {
 		struct profile_module m = {
-			.kind = 1 + i % 4, .path = i + 1, .flags = i % 3 ? 0 : i,
+			.kind = 1 + i % 5, .path = i + 1, .flags = i % 3 ? 0 : i,
 			.build_id_size = (uint8_t)(i % 21)};
 
 		for (int byte = 0; byte < m.build_id_size; byte++)
@@ -222,6 +235,59 @@ static void write_ops(struct profile_writer *w)
 	}
 }
 
+static void write_gpu_code(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		struct profile_gpu_function f = {.module = 1 + random_id(MODULES - 1),
+			.name = random_id(STRINGS), .index = i};
+
+		CHECK(!profile_add_gpu_function(w, &f, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.functions, f);
+	}
+	for (uint32_t i = 0; i < INSTRUCTIONS; i++) {
+		struct profile_instruction in = {.function = 1 + random_id(FUNCTIONS - 1), .offset = i * 16};
+
+		if (i % 3 == 0) {
+			in.text = random_id(STRINGS);
+			in.file = random_id(STRINGS);
+			in.line = random_u32();
+		}
+		CHECK(!profile_add_instruction(w, &in, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.instructions, in);
+	}
+}
+
+static void write_windows(struct profile_writer *w)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < WINDOWS; i++) {
+		struct profile_window window = {.process = random_id(PROCESSES), .instance = random_u32(),
+			.device = random_id(DEVICES), .context = random_u32(),
+			.start_ns = random_number(64), .end_ns = random_number(64),
+			.period_cycles = random_number(64), .samples = random_number(64),
+			.dropped = random_number(64), .without_code = random_number(64), .exact = i & 1};
+
+		/* Equal ones stay two. */
+		if (i == 1)
+			window = wrote.windows.items[0];
+		CHECK(!profile_add_window(w, &window, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.windows, window);
+	}
+	for (uint32_t i = 0; i < COUNTERS; i++) {
+		struct profile_counter c = {.name = i + 1, .unit = random_id(STRINGS)};
+
+		CHECK(!profile_add_counter(w, &c, &id));
+		CHECK(id == i + 1);
+		vec_push(&wrote.counters, c);
+	}
+}
+
 static void write_tables(struct profile_writer *w)
 {
 	write_strings(w);
@@ -231,6 +297,8 @@ static void write_tables(struct profile_writer *w)
 	write_tasks(w);
 	write_devices(w);
 	write_ops(w);
+	write_gpu_code(w);
+	write_windows(w);
 }
 
 static struct profile_sample random_sample(void)
@@ -292,9 +360,23 @@ static struct profile_pending random_pending(void)
 		.correlation = random_u32(), .reason = 1 + random_u64() % (PENDING_REASONS - 1)};
 }
 
+static struct profile_stall random_stall(void)
+{
+	return (struct profile_stall){.window = 1 + random_id(random_u64() % 4 ? 1 : WINDOWS - 1),
+		.instruction = 1 + random_id(INSTRUCTIONS - 1), .reason = random_id(STRINGS),
+		.correlation = random_u64() % 4 ? 0 : random_u32(), .samples = random_number(64)};
+}
+
+static struct profile_count random_count(void)
+{
+	return (struct profile_count){.start_ns = random_number(64), .duration_ns = random_number(2),
+		.device = random_id(DEVICES), .counter = 1 + random_id(COUNTERS - 1),
+		.value = (double)(int64_t)random_u64() / 3};
+}
+
 static struct profile_event random_event(struct profile_call *last)
 {
-	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % 4};
+	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % 6};
 
 	switch (e.kind) {
 	case EVENT_SAMPLE:
@@ -310,7 +392,10 @@ static struct profile_event random_event(struct profile_call *last)
 		e.pending = random_pending();
 		break;
 	case EVENT_STALL:
+		e.stall = random_stall();
+		break;
 	case EVENT_COUNT:
+		e.count = random_count();
 		break;
 	}
 	return e;
@@ -328,8 +413,9 @@ static int write_event(struct profile_writer *w, const struct profile_event *e)
 	case EVENT_PENDING:
 		return profile_write_pending(w, &e->pending);
 	case EVENT_STALL:
+		return profile_write_stall(w, &e->stall);
 	case EVENT_COUNT:
-		break;
+		return profile_write_count(w, &e->count);
 	}
 	return -EINVAL;
 }
@@ -390,8 +476,11 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(pending, api) && SAME(pending, instance) &&
 		       SAME(pending, correlation) && SAME(pending, reason);
 	case EVENT_STALL:
+		return SAME(stall, window) && SAME(stall, instruction) && SAME(stall, reason) &&
+			SAME(stall, correlation) && SAME(stall, samples);
 	case EVENT_COUNT:
-		break;
+		return SAME(count, start_ns) && SAME(count, duration_ns) && SAME(count, device) &&
+			SAME(count, counter) && SAME(count, value);
 	}
 	return false;
 }
@@ -437,6 +526,30 @@ static bool same_op(const struct profile_op *a, const struct profile_op *b)
 	       a->source_memory == b->source_memory && a->target_memory == b->target_memory;
 }
 
+static bool same_function(const struct profile_gpu_function *a, const struct profile_gpu_function *b)
+{
+	return a->module == b->module && a->name == b->name && a->index == b->index;
+}
+
+static bool same_instruction(const struct profile_instruction *a, const struct profile_instruction *b)
+{
+	return a->function == b->function && a->offset == b->offset && a->text == b->text &&
+		a->file == b->file && a->line == b->line && a->inlined == b->inlined;
+}
+
+static bool same_window(const struct profile_window *a, const struct profile_window *b)
+{
+	return a->process == b->process && a->instance == b->instance && a->device == b->device &&
+		a->context == b->context && a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
+		a->period_cycles == b->period_cycles && a->samples == b->samples &&
+		a->dropped == b->dropped && a->without_code == b->without_code && a->exact == b->exact;
+}
+
+static bool same_counter(const struct profile_counter *a, const struct profile_counter *b)
+{
+	return a->name == b->name && a->unit == b->unit;
+}
+
 static void check_tables(const struct profile_reader *r)
 {
 	struct profile_counts counts = profile_counts(r);
@@ -446,6 +559,8 @@ static void check_tables(const struct profile_reader *r)
 		counts.locations == LOCATIONS);
 	CHECK(counts.stack_nodes == STACKS && counts.processes == PROCESSES);
 	CHECK(counts.threads == THREADS && counts.devices == DEVICES && counts.ops == OPS);
+	CHECK(counts.gpu_functions == FUNCTIONS && counts.instructions == INSTRUCTIONS);
+	CHECK(counts.windows == WINDOWS && counts.counters == COUNTERS);
 	for (uint32_t i = 0; i < STRINGS; i++) {
 		CHECK_TEXT(profile_string(r, i + 1, &size), wrote.strings.items[i]);
 		CHECK(size == strlen(wrote.strings.items[i]));
@@ -460,6 +575,10 @@ static void check_tables(const struct profile_reader *r)
 	CHECK_TABLE(threads, profile_thread, same_thread);
 	CHECK_TABLE(devices, profile_device, same_device);
 	CHECK_TABLE(ops, profile_op, same_op);
+	CHECK_TABLE(functions, profile_gpu_function, same_function);
+	CHECK_TABLE(instructions, profile_instruction, same_instruction);
+	CHECK_TABLE(windows, profile_window, same_window);
+	CHECK_TABLE(counters, profile_counter, same_counter);
 	for (uint32_t i = 0; i < STACKS; i++) {
 		const struct profile_stack_node *node = profile_stack_node(r, i + 1);
 
@@ -540,6 +659,9 @@ static void equal_entries_get_the_id_they_have(void)
 	CHECK_AGAIN(threads, profile_add_thread);
 	CHECK_AGAIN(devices, profile_add_device);
 	CHECK_AGAIN(ops, profile_add_op);
+	CHECK_AGAIN(functions, profile_add_gpu_function);
+	CHECK_AGAIN(instructions, profile_add_instruction);
+	CHECK_AGAIN(counters, profile_add_counter);
 	for (uint32_t i = 0; i < STACKS; i++)
 		CHECK(!profile_add_stack_node(w, wrote.stacks.items[i].parent,
 			      wrote.stacks.items[i].location, &id) &&
@@ -657,6 +779,75 @@ static void symbols_name_native_locations_and_the_last_one_wins(void)
 	profile_reader_close(r);
 }
 
+static void an_instruction_is_its_place_and_can_be_described_later(void)
+{
+	struct profile_inline in = {.name = 7, .line = 4};
+	struct profile_instruction i;
+	struct profile_reader *r;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t id;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	CHECK(!profile_writer_flush(w));
+	CHECK(!profile_add_inline(w, &in, &id));
+	i = wrote.instructions.items[1];
+	i.inlined = id;
+	i.text = 2;
+	CHECK(!profile_add_instruction(w, &i, &id) && id == 2);
+	CHECK(!profile_writer_instruction(w, 2)->text);
+	CHECK(!profile_describe_instruction(w, 2, &i));
+	CHECK(!profile_add_instruction(w, &wrote.instructions.items[1], &id) && id == 2);
+	CHECK(profile_writer_instruction(w, 2)->text == 2);
+	CHECK(profile_writer_instruction_count(w) == INSTRUCTIONS);
+	CHECK(profile_writer_gpu_function_count(w) == FUNCTIONS);
+	CHECK(same_function(profile_writer_gpu_function(w, 3), &wrote.functions.items[2]));
+	CHECK(profile_describe_instruction(w, 3, &i) == -EINVAL); /* that is another place */
+	CHECK(profile_describe_instruction(w, INSTRUCTIONS + 1, &i) == -EINVAL);
+	i.text = STRINGS + 1;
+	CHECK(profile_describe_instruction(w, 2, &i) == -EINVAL);
+	CHECK(!profile_writer_close(w));
+	i.text = 2;
+	wrote.instructions.items[1] = i;
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	CHECK(!profile_reader_incomplete(r));
+	check_tables(r);
+	profile_reader_close(r);
+}
+
+/* As many rows as a window of a busy program has. */
+static void a_row_of_instruction_samples_takes_six_bytes_or_less(void)
+{
+	struct profile_totals before, after;
+	struct profile_writer *w;
+	uint32_t id;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct profile_instruction in = {.function = 1, .offset = (INSTRUCTIONS + i) * 16};
+
+		CHECK(!profile_add_instruction(w, &in, &id));
+	}
+	CHECK(!profile_writer_flush(w));
+	profile_writer_totals(w, &before);
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct profile_stall s = {.window = 1 + i / 10000,
+			.instruction = 1 + (i * 7 + (uint32_t)random_number(9)) % 20000,
+			.reason = 1 + (uint32_t)(random_u64() % 40), .samples = random_number(12)};
+
+		CHECK(!profile_write_stall(w, &s));
+	}
+	CHECK(!profile_writer_flush(w));
+	profile_writer_totals(w, &after);
+	CHECK(after.file_bytes - before.file_bytes <= 600000);
+	profile_writer_abort(w);
+}
+
 static void an_empty_recording_is_complete(void)
 {
 	struct profile_reader *r;
@@ -680,6 +871,12 @@ static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
 	struct profile_pending pending = {.reason = 0};
 	struct profile_module module = {.kind = MODULE_FILE, .path = STRINGS + 1};
 	struct profile_process process = {.pid = 99, .parent = PROCESSES + 1};
+	struct profile_stall stall = {.window = 1, .instruction = INSTRUCTIONS + 1};
+	struct profile_count count = {.counter = COUNTERS + 1};
+	struct profile_gpu_function function = {.name = 1};
+	struct profile_instruction instruction = {.function = FUNCTIONS + 1};
+	struct profile_window window = {.device = DEVICES + 1};
+	struct profile_counter counter = {.name = 0};
 	struct profile_writer *w;
 	uint32_t id = 7;
 
@@ -692,6 +889,16 @@ static void what_refers_to_nothing_is_refused_and_the_file_stays_good(void)
 	CHECK(profile_write_pending(w, &pending) == -EINVAL);
 	CHECK(profile_add_module(w, &module, &id) == -EINVAL);
 	CHECK(profile_add_process(w, &process, &id) == -EINVAL);
+	CHECK(profile_write_stall(w, &stall) == -EINVAL);
+	stall = (struct profile_stall){.window = WINDOWS + 1, .instruction = 1};
+	CHECK(profile_write_stall(w, &stall) == -EINVAL);
+	CHECK(profile_write_count(w, &count) == -EINVAL);
+	count = (struct profile_count){.counter = 1, .value = NAN};
+	CHECK(profile_write_count(w, &count) == -EINVAL);
+	CHECK(profile_add_gpu_function(w, &function, &id) == -EINVAL);
+	CHECK(profile_add_instruction(w, &instruction, &id) == -EINVAL);
+	CHECK(profile_add_window(w, &window, &id) == -EINVAL);
+	CHECK(profile_add_counter(w, &counter, &id) == -EINVAL);
 	CHECK(profile_add_stack_node(w, STACKS + 1, 1, &id) == -EINVAL);
 	CHECK(profile_add_stack_node(w, 0, 0, &id) == -EINVAL);
 	CHECK(profile_count_loss(w, LOSS_KINDS, 1) == -EINVAL);
@@ -712,6 +919,8 @@ static void totals_add_up_while_writing(void)
 	struct profile_work work = {.op = 1, .duration_ns = 7, .join = JOIN_LATE};
 	struct profile_call c = {.kind = CALL_SYNC};
 	struct profile_pending p = {.reason = PENDING_EMPTY};
+	struct profile_stall stall = {.window = 1, .instruction = 1, .samples = 30};
+	struct profile_count count = {.counter = 1};
 
 	forget_recording();
 	CHECK(!profile_writer_open(&w, path));
@@ -723,9 +932,12 @@ static void totals_add_up_while_writing(void)
 	CHECK(!profile_write_work(w, &work));
 	CHECK(!profile_write_call(w, &c));
 	CHECK(!profile_write_pending(w, &p));
+	CHECK(!profile_write_stall(w, &stall) && !profile_write_stall(w, &stall));
+	CHECK(!profile_write_count(w, &count));
 	CHECK(!profile_count_loss(w, LOSS_GPU_TAKEN, 3));
 	CHECK(!profile_writer_flush(w));
 	profile_writer_totals(w, &t);
+	CHECK(t.stalls == 2 && t.stall_samples == 60 && t.counts == 1);
 	CHECK(t.samples == 2 && t.cpu_ns == 20 && t.works == 2 && t.gpu_ns == 14);
 	CHECK(t.calls == 1 && t.pendings == 1 && t.works_without_stack == 1);
 	CHECK(t.join_by_reason[JOIN_LATE] == 1 && t.join_by_reason[JOIN_OK] == 1);
@@ -776,8 +988,13 @@ static void check_event(const struct profile_reader *r, const struct profile_eve
 		CHECK(e->pending.reason > 0 && e->pending.reason < PENDING_REASONS);
 		return;
 	case EVENT_STALL:
+		check_ids(r, 0, 0, e->stall.reason);
+		CHECK(profile_window(r, e->stall.window) && profile_instruction(r, e->stall.instruction));
+		return;
 	case EVENT_COUNT:
-		break;
+		CHECK(profile_counter(r, e->count.counter) && isfinite(e->count.value));
+		CHECK(e->count.device <= profile_counts(r).devices);
+		return;
 	}
 	CHECK(!"a known kind of event");
 }
@@ -799,6 +1016,15 @@ static void check_entries(const struct profile_reader *r)
 	for (uint32_t id = 1; id <= counts.ops; id++)
 		CHECK(profile_op(r, id)->device <= counts.devices &&
 			profile_op(r, id)->copy_kind < COPY_KINDS);
+	for (uint32_t id = 1; id <= counts.gpu_functions; id++)
+		CHECK(profile_module(r, profile_gpu_function(r, id)->module));
+	for (uint32_t id = 1; id <= counts.instructions; id++)
+		CHECK(profile_gpu_function(r, profile_instruction(r, id)->function) &&
+			profile_instruction(r, id)->inlined <= counts.inlines);
+	for (uint32_t id = 1; id <= counts.windows; id++)
+		CHECK(profile_window(r, id)->device <= counts.devices);
+	for (uint32_t id = 1; id <= counts.counters; id++)
+		CHECK(profile_counter(r, id)->name - 1 < counts.strings);
 }
 
 /* Reads whatever there is: the number of events, or -1 when it is not a profile at all. */
@@ -977,6 +1203,30 @@ static void check_refused(uint32_t type, const void *payload, size_t size)
 	buf_release(&file);
 }
 
+/* The last instruction's difference to none, in two bytes. */
+#define LAST_ROW (INSTRUCTIONS * 2 - 128)
+
+/* The same as some that are refused, but for what is wrong with those. */
+static void instruction_samples_and_counts_are_read_up_to_the_last_id(void)
+{
+	static const uint8_t events[] = {5, 5 | 1 << 3, 0x80 | LAST_ROW, 1, 0, WINDOWS * 2, 11, 6, 2,
+		COUNTERS * 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	begin_file(&file);
+	append_chunk(&file, CHUNK_EVENTS, events, sizeof(events));
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_STALL);
+	CHECK(e.stall.instruction == INSTRUCTIONS && e.stall.window == WINDOWS && e.stall.samples == 1);
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_COUNT);
+	CHECK(e.count.counter == COUNTERS && e.count.value == 1);
+	profile_reader_close(r);
+	buf_release(&file);
+}
+
 static void entries_and_events_that_make_no_sense_end_the_reading(void)
 {
 #define REFUSED(type, ...)                                                                         \
@@ -1004,13 +1254,33 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_EVENTS, 4, 1, 20, 1, 1);                   /* too short */
 	REFUSED(CHUNK_EVENTS, 0x7f, 1, 20, 1, 1);                /* longer than the chunk */
 	REFUSED(CHUNK_EVENTS, 6, 3 | 1 << 3, 2, 2, 2, 1, 1);     /* as a call that is not there */
+	REFUSED(CHUNK_EVENTS, 5, 5 | 1 << 3, 0x80 | (LAST_ROW + 2), 1, 0, 2);
+	REFUSED(CHUNK_EVENTS, 4, 5 | 1 << 3, 2, 2, (WINDOWS + 1) * 2);
+	REFUSED(CHUNK_EVENTS, 3, 5, 2, 2);                       /* in no window */
+	REFUSED(CHUNK_EVENTS, 11, 6, 2, 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f); /* infinite */
+	REFUSED(CHUNK_EVENTS, 11, 6, 2, (COUNTERS + 1) * 2, 0, 0, 0, 0, 0, 0, 0, 0);
+	REFUSED(CHUNK_EVENTS, 9, 6, 2, 2, 0, 0, 0, 0, 0, 0);     /* too short */
+	REFUSED(CHUNK_GPU_FUNCTIONS, FUNCTIONS + 1, 3, 0, 1, 1);
+	REFUSED(CHUNK_GPU_FUNCTIONS, FUNCTIONS + 1, 3, MODULES + 1, 1, 1);
+	REFUSED(CHUNK_INSTRUCTIONS, INSTRUCTIONS + 1, 2, FUNCTIONS + 1, 1);
+	REFUSED(CHUNK_INSTRUCTIONS, INSTRUCTIONS + 1, 6, 1, 1, STRINGS + 1, 1, 1, 0);
+	REFUSED(CHUNK_INSTRUCTIONS, INSTRUCTIONS + 1, 6, 1, 1, 1, 1, 1, 1); /* inlines are none */
+	REFUSED(CHUNK_WINDOWS, WINDOWS + 1, 11, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2);
+	REFUSED(CHUNK_WINDOWS, WINDOWS + 1, 10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+	REFUSED(CHUNK_COUNTERS, COUNTERS + 1, 2, 0, 1);
+	REFUSED(CHUNK_UPDATES, 12, 1, 2, FUNCTIONS + 1, 1);
+	REFUSED(CHUNK_UPDATES, 13, 1, 2, 1, 1);                  /* windows never change */
 	REFUSED(CHUNK_LOSSES, 1, 0xff);
 	REFUSED(CHUNK_META, 1, 'k', 4, 'v');
 	REFUSED(CHUNK_END, 1, 2, 3);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
-		THREADS, DEVICES, OPS + 1);
+		THREADS, DEVICES, OPS + 1, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
-		THREADS, DEVICES, OPS, 1);                       /* no inlined function is there */
+		THREADS, DEVICES, OPS, 1, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS,
+		COUNTERS);                                       /* no inlined function is there */
+	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
+		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0,
+		1);                                              /* nor a count of a counter */
 	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5);                /* its own caller */
 	REFUSED(CHUNK_SEGMENTS, 1, 4, MODULES + 1, 0, 1, 1);
 }
@@ -1018,7 +1288,7 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 static void more_after_an_end_mark_needs_another_end_mark(void)
 {
 	static const uint8_t end[] = {0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS,
-		PROCESSES, THREADS, DEVICES, OPS};
+		PROCESSES, THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS};
 	struct buf file = BUF_INIT;
 	bool complete;
 
@@ -1071,7 +1341,7 @@ static void what_is_not_a_profile_is_refused_with_a_reason(void)
 	put_u32((uint8_t *)file.data + 12, crc32c(0, file.data, 12));
 	write_file(file.data, file.size);
 	CHECK(profile_reader_open(&r, path) == -EINVAL);
-	CHECK(strstr(error_text(), "its format is version 2, this xpuprof reads 1"));
+	CHECK(strstr(error_text(), "its format is version 3, this xpuprof reads 1 to 2"));
 	CHECK(!r);
 	buf_release(&file);
 }
@@ -1161,8 +1431,8 @@ static void long_strings_are_cut_and_the_rest_is_kept(void)
 
 /* The example of docs/file-format.md. */
 static const uint8_t example[] = {
-	0x58, 0x50, 0x55, 0x50, 0x52, 0x4f, 0x46, 0x00, 0x01, 0x00, 0x00, 0x00, 0x3e, 0x37,
-	0xb3, 0x95, 0x53, 0x54, 0x52, 0x53, 0x0b, 0x00, 0x00, 0x00, 0x43, 0xb5, 0xec, 0x7c,
+	0x58, 0x50, 0x55, 0x50, 0x52, 0x4f, 0x46, 0x00, 0x02, 0x00, 0x00, 0x00, 0x07, 0xbe,
+	0x91, 0xf7, 0x53, 0x54, 0x52, 0x53, 0x0b, 0x00, 0x00, 0x00, 0x43, 0xb5, 0xec, 0x7c,
 	0x01, 0x02, 0x73, 0x68, 0x06, 0x63, 0x75, 0x49, 0x6e, 0x69, 0x74, 0x4c, 0x4f, 0x43,
 	0x53, 0x09, 0x00, 0x00, 0x00, 0xda, 0x33, 0x36, 0xe9, 0x01, 0x07, 0x02, 0x00, 0xb4,
 	0x24, 0x00, 0x00, 0x00, 0x53, 0x54, 0x4b, 0x53, 0x04, 0x00, 0x00, 0x00, 0xaa, 0x86,
@@ -1207,6 +1477,23 @@ static void the_format_is_still_that_of_the_documented_example(void)
 	read_file(&file);
 	CHECK(file.size == sizeof(example) && !memcmp(file.data, example, sizeof(example)));
 	buf_release(&file);
+}
+
+static void a_file_of_the_first_version_is_still_read(void)
+{
+	uint8_t file[sizeof(example)];
+	struct profile_reader *r;
+	struct profile_event e;
+
+	memcpy(file, example, sizeof(file));
+	put_u32(file + FILE_MAGIC_BYTES, 1);
+	put_u32(file + 12, crc32c(0, file, 12));
+	write_file(file, sizeof(file));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_CALL);
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_WORK);
+	CHECK(profile_reader_next(r, &e) == 0 && !profile_reader_incomplete(r));
+	profile_reader_close(r);
 }
 
 /* A profile with one user location, called "outer", and its END mark; its path. */
@@ -1305,6 +1592,35 @@ static void names_and_inlined_functions_can_be_added_to_a_finished_profile(void)
 	profile_reader_close(r);
 	buf_release(&before);
 	buf_release(&after);
+}
+
+static void instructions_of_a_finished_profile_can_be_described_and_windows_are_what_they_were(void)
+{
+	struct profile_instruction i;
+	struct profile_window window = {.instance = 1};
+	struct buf bytes = BUF_INIT;
+	struct profile_writer *w;
+	struct profile_reader *r;
+	char copy[64];
+	uint32_t id;
+	int fd = memfd_create("copy", MFD_CLOEXEC);
+
+	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
+	write_recording(500, 100);
+	r = read_all_of(path);
+	CHECK(!profile_writer_continue(&w, copy, r));
+	profile_reader_close(r);
+	i = *profile_writer_instruction(w, 2);
+	i.text = 4;
+	CHECK(!profile_describe_instruction(w, 2, &i));
+	wrote.instructions.items[1] = i;
+	CHECK(profile_add_window(w, &window, &id) == -EINVAL);
+	CHECK(!profile_writer_close(w));
+	CHECK(!io_read_file(copy, 1 << 20, &bytes));
+	write_file(bytes.data, bytes.size);
+	check_recording();
+	buf_release(&bytes);
+	close(fd);
 }
 
 static void a_profile_that_was_cut_short_can_be_named_and_stays_marked(void)
@@ -1422,8 +1738,10 @@ int main(void)
 	RUN(notes_of_incomplete_stacks_are_known_whatever_the_reason);
 	RUN(a_stack_that_is_incomplete_is_counted_in_all_and_by_reason);
 	RUN(names_and_inlined_functions_can_be_added_to_a_finished_profile);
+	RUN(instructions_of_a_finished_profile_can_be_described_and_windows_are_what_they_were);
 	RUN(a_profile_that_was_cut_short_can_be_named_and_stays_marked);
 	RUN(the_format_is_still_that_of_the_documented_example);
+	RUN(a_file_of_the_first_version_is_still_read);
 	RUN(every_event_and_table_entry_reads_back_as_it_was_written);
 	RUN(flushing_at_any_moment_changes_nothing_that_is_read);
 	RUN(an_entry_without_fields_that_were_added_later_has_them_as_0);
@@ -1432,6 +1750,8 @@ int main(void)
 	RUN(a_gpu_is_one_device_whatever_number_a_process_has_for_it);
 	RUN(updated_processes_and_threads_read_back_with_their_last_names);
 	RUN(symbols_name_native_locations_and_the_last_one_wins);
+	RUN(an_instruction_is_its_place_and_can_be_described_later);
+	RUN(a_row_of_instruction_samples_takes_six_bytes_or_less);
 	RUN(an_empty_recording_is_complete);
 	RUN(what_refers_to_nothing_is_refused_and_the_file_stays_good);
 	RUN(totals_add_up_while_writing);
@@ -1439,6 +1759,7 @@ int main(void)
 	RUN(no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables);
 	RUN(forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables);
 	RUN(unknown_chunks_events_and_trailing_fields_are_skipped);
+	RUN(instruction_samples_and_counts_are_read_up_to_the_last_id);
 	RUN(entries_and_events_that_make_no_sense_end_the_reading);
 	RUN(more_after_an_end_mark_needs_another_end_mark);
 	RUN(a_chunk_size_beyond_the_limit_is_damage);
