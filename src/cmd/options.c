@@ -23,9 +23,10 @@ static void print_spec(const struct option_spec *s)
 		n = snprintf(left, sizeof(left), "    ");
 	if (s->name)
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s%s", s->name,
-			s->argument ? " " : "");
+			s->argument && s->type != OPTION_TYPE_MAYBE ? " " : "");
 	if (s->argument)
-		snprintf(left + n, sizeof(left) - (size_t)n, "%s", s->argument);
+		snprintf(left + n, sizeof(left) - (size_t)n,
+			s->type == OPTION_TYPE_MAYBE ? "[=%s]" : "%s", s->argument);
 	if (strlen(left) > 26)
 		printf("  %s\n  %-26s %s\n", left, "", s->help);
 	else
@@ -113,6 +114,7 @@ static int store(const struct option_spec *s, const char *value)
 	case OPTION_TYPE_SECONDS:
 		return store_seconds(s, value);
 	case OPTION_TYPE_CALL:
+	case OPTION_TYPE_MAYBE:
 		return s->call(s->target, value);
 	case OPTION_TYPE_END:
 		break;
@@ -130,7 +132,7 @@ struct parser {
 /* Stores one option; `shown` is how the user wrote it, `value` what was attached to it or NULL. */
 static int take(struct parser *p, const struct option_spec *s, const char *shown, const char *value)
 {
-	if (s->argument && !value) {
+	if (s->argument && !value && s->type != OPTION_TYPE_MAYBE) {
 		if (p->next >= p->argc) {
 			options_wrong(
 				p->usage, "option '%s' needs a value: %s", shown, s->argument);

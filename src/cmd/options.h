@@ -11,7 +11,7 @@
  *	if (first < 0)
  *		return options_status(first);
  *
- * `--name value`, `--name=value`, `-x value`, `-xvalue` and clustered flags are understood, `--`
+ * `--name value`, `--name=value` (only this where the value is optional), `-x value`, `-xvalue` and clustered flags are understood, `--`
  * ends the options; with `stop_at_operand` so does the first operand (for commands that run a
  * command). Wrong input is reported on stderr with a hint at --help; --help prints the help on
  * stdout.
@@ -28,6 +28,7 @@ enum option_type {
 	OPTION_TYPE_NUMBER, /* unsigned long *, at least `minimum` */
 	OPTION_TYPE_SECONDS, /* double *, more than 0 */
 	OPTION_TYPE_CALL,   /* calls `call(target, value)`: 0, or -1 with error_text */
+	OPTION_TYPE_MAYBE,  /* the same; `value` is NULL when none is attached with "=" */
 };
 
 struct option_spec {
@@ -65,6 +66,11 @@ struct option_spec {
 	{                                                                                          \
 		.type = OPTION_TYPE_CALL, .letter = (l), .name = (n), .argument = (a),             \
 		.call = (f), .target = (t), .help = (h)                                            \
+	}
+#define OPTION_MAYBE(n, a, f, t, h)                                                                \
+	{                                                                                          \
+		.type = OPTION_TYPE_MAYBE, .name = (n), .argument = (a), .call = (f),              \
+		.target = (t), .help = (h)                                                         \
 	}
 #define OPTION_END                                                                                 \
 	{                                                                                          \

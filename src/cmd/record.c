@@ -6,6 +6,7 @@
  * every other form is made from it afterwards. When no profile is asked for, it lives in a
  * temporary file beside the first output that is a file.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include "cmd/status.h"
 #include "cmd/view_args.h"
 #include "export/exporter.h"
+#include "gpu/backend.h"
 
 /* Of those that sudo had changed. */
 #define VARIABLES_SHOWN_MAX 8
@@ -41,6 +43,8 @@ struct record {
 	unsigned long pid;
 	double seconds;
 	enum session_stacks stacks;
+	enum gpu_stalls stalls;
+	unsigned int stall_period;
 	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
 };
 
@@ -125,6 +129,48 @@ static int take_stack_source(void *target, const char *value)
 	return error_set(-1, "takes auto, inprocess, bpf or none, not '%s'", value);
 }
 
+/* "4096", "4k", "2m": the power of two that it is; 0: it is none, or no number. */
+static unsigned int power_of_two(const char *text)
+{
+	unsigned long long number;
+	unsigned int power = 0;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return 0;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (*end && strchr("kmgKMG", *end) && !errno && number < 1ull << 32) {
+		number <<= tolower((unsigned char)*end) == 'k' ? 10 : tolower((unsigned char)*end) == 'm' ? 20 : 30;
+		end++;
+	}
+	if (*end || errno || !number || number & (number - 1))
+		return 0;
+	while (number >>= 1)
+		power++;
+	return power;
+}
+
+/* The periods that GPUs know. */
+#define STALL_PERIOD_MIN 5
+#define STALL_PERIOD_MAX 31
+
+static int take_stalls(void *target, const char *value)
+{
+	struct record *r = target;
+	bool exact = value && !strcmp(value, "exact");
+	unsigned int period = value && !exact ? power_of_two(value) : 0;
+
+	if (value && !exact && (period < STALL_PERIOD_MIN || period > STALL_PERIOD_MAX))
+		return error_set(-1,
+			"takes 'exact' or a number of GPU clock cycles that is a power of two from 32 to 2048m, "
+			"not '%s'",
+			value);
+	r->stalls = exact ? GPU_STALLS_EXACT : GPU_STALLS_CONTINUOUS;
+	r->stall_period = period;
+	return 0;
+}
+
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
 static bool take_mode(struct record *r, const char *word)
 {
@@ -156,6 +202,8 @@ static int parse(struct record *r, int argc, char **argv)
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
 		OPTION_CALL(0, "stack-source", "SOURCE", take_stack_source, r,
 			"who takes the stacks of launches: auto, inprocess, bpf or none"),
+		OPTION_MAYBE("stalls", "PERIOD|exact", take_stalls, r,
+			"also sample which GPU instructions run or wait and why, every PERIOD cycles"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "inline", &r->inlines,
@@ -184,6 +232,10 @@ static int check(const struct record *r, char **command)
 		return options_wrong(&usage, "give one of COMMAND, -p and -a");
 	if (r->cpu_only && r->gpu_only)
 		return options_wrong(&usage, "--cpu-only and --gpu-only leave nothing to record");
+	if (r->stalls && r->cpu_only)
+		return options_wrong(&usage, "--stalls samples GPU work, and --cpu-only wants none");
+	if (r->stalls && !*command)
+		return options_wrong(&usage, "--stalls needs a command to start");
 	if (r->gpu_only && !*command)
 		return options_wrong(&usage, "--gpu-only needs a command to start");
 	return EXIT_OK;
@@ -309,16 +361,21 @@ static void print_user(const struct target_user *u)
 			u->name, u->taken_by_sudo);
 }
 
-static void print_notes(const struct target_user *u, const struct session *s)
+static void print_lines(const struct buf *lines)
 {
-	char *text = strdup(buf_text(session_notes(s))), *rest = text, *line;
+	char *text = strdup(buf_text(lines)), *rest = text, *line;
 
-	if (u->taken_by_sudo)
-		print_user(u);
 	while (text && (line = strsep(&rest, "\n")))
 		if (*line)
 			cmd_error("%s", line);
 	free(text);
+}
+
+static void print_notes(const struct target_user *u, const struct session *s)
+{
+	if (u->taken_by_sudo)
+		print_user(u);
+	print_lines(session_notes(s));
 }
 
 static void print_summary(const struct record *r, const struct session *s, bool whole)
@@ -345,6 +402,7 @@ static int finish(struct record *r, const struct target_user *u, struct session 
 
 	if (error && !failed)
 		status = cmd_failed();
+	print_lines(session_refusals(s));
 	if (!error || !r->temporary.size)
 		status = make_outputs(r, u) ?: status;
 	if (!r->quiet)
@@ -386,6 +444,8 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.cpu = !r->gpu_only,
 		.gpu = !r->cpu_only && *command,
 		.stacks = r->stacks,
+		.stalls = r->stalls,
+		.stall_period = r->stall_period,
 		.queue_times = r->queue_times,
 		.inlines = r->inlines,
 		.quiet = r->quiet,

@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -28,6 +29,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/status.h"
+#include "cubin/kept_images.h"
 #include "symbolize/symbolize.h"
 
 #define ROUND_IDLE_MS   50
@@ -417,6 +419,16 @@ static int stop_sources(struct session *s)
 	return error;
 }
 
+static void note_refusals(struct session *s, const char *lines)
+{
+	while (*lines) {
+		int size = (int)strcspn(lines, "\n");
+
+		buf_printf(&s->refusals, "%.*s; everything else was recorded\n", size, lines);
+		lines += size + (lines[size] == '\n');
+	}
+}
+
 static int describe_gpu(struct session *s)
 {
 	struct gpu_stats stats;
@@ -425,6 +437,7 @@ static int describe_gpu(struct session *s)
 	if (!s->gpu)
 		return 0;
 	s->gpu_ops->stats(s->gpu, &stats);
+	note_refusals(s, stats.stalls_refused);
 	error = session_describe(s, META_STACKS_TAKEN, s->stacks_taken);
 	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
 }
@@ -541,6 +554,7 @@ void session_close(struct session *s)
 		return;
 	target_close(&s->target);
 	close_sources(s);
+	kept_images_free(s->images);
 	correlator_free(s->correlator);
 	tasks_free(s->tasks);
 	if (s->writer)
@@ -554,6 +568,7 @@ void session_close(struct session *s)
 		close(s->epoll);
 	buf_release(&s->library);
 	buf_release(&s->notes);
+	buf_release(&s->refusals);
 	free(s);
 }
 
@@ -565,6 +580,11 @@ const struct profile_totals *session_totals(const struct session *s)
 uint64_t session_elapsed_ns(const struct session *s)
 {
 	return s->end_ns - s->start_ns;
+}
+
+const struct buf *session_refusals(const struct session *s)
+{
+	return &s->refusals;
 }
 
 const struct buf *session_notes(const struct session *s)

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "cmd/target.h"
+#include "gpu/backend.h"
 #include "profile/writer.h"
 
 struct session;
@@ -36,6 +37,8 @@ struct session_options {
 	bool cpu;       /* timer samples */
 	bool gpu;       /* GPU work and its launch stacks */
 	enum session_stacks stacks;
+	enum gpu_stalls stalls;
+	unsigned int stall_period; /* a sample every 2^stall_period cycles; 0: chosen from the device */
 	bool queue_times;
 	bool inlines; /* source lines and inlined functions, at the end */
 	bool quiet;     /* no status line, no notes */
@@ -73,3 +76,5 @@ const struct profile_totals *session_totals(const struct session *s);
 uint64_t session_elapsed_ns(const struct session *s);
 /* Things the user should know ("no CPU stacks: ..."), one line each. */
 const struct buf *session_notes(const struct session *s);
+/* After session_finish: what was refused in the end though all else was recorded, one line each. */
+const struct buf *session_refusals(const struct session *s);

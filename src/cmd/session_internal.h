@@ -20,6 +20,8 @@ struct session {
 	struct target target;
 	struct buf library;
 	struct buf notes;
+	struct buf refusals;
+	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;
 	char runtime_dir[64]; /* "" until made */
 	int attached;         /* pidfd of -p, or -1 */

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "cmd/locate.h"
+#include "cubin/kept_images.h"
 #include "elf/kernel_id.h"
 
 /* Of a process that is attached to. */
@@ -209,6 +210,14 @@ static int add_environment(void *context, const char *name, const char *value)
 	return target_user_setenv(s->user, name, value);
 }
 
+static int keep_images(struct session *s)
+{
+	if (!s->options.stalls)
+		return 0;
+	s->images = kept_images_new(KEPT_IMAGES_BUDGET_BYTES);
+	return s->images ? 0 : error_set(-ENOMEM, "out of memory");
+}
+
 static int open_gpu(struct session *s)
 {
 	const char *other = target_user_getenv(s->user, "CUDA_INJECTION64_PATH");
@@ -224,14 +233,18 @@ static int open_gpu(struct session *s)
 			.prepare = prepare_stacks,
 			.take = take_stack,
 			.done = done_with},
+		.stalls = s->options.stalls,
+		.stall_period = s->options.stall_period,
 	};
 	int error;
 
 	if (other && *other)
 		return session_note(s, "no GPU work is recorded: CUDA_INJECTION64_PATH already names '%s'", other);
-	error = make_runtime_dir(s);
+	error = keep_images(s);
+	error = error ?: make_runtime_dir(s);
 	if (error)
 		return error;
+	options.images = s->images;
 	s->gpu_ops = gpu_backends[0];
 	error = s->gpu_ops->open(&s->gpu, &options, s->writer, s->tasks,
 		correlator_sink(s->correlator));

@@ -131,17 +131,22 @@ static void add_completeness(struct buf *b, const struct profile_totals *t)
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path)
 {
 	char elapsed[TEXT_CELL], cpu[TEXT_CELL], gpu[TEXT_CELL], size[TEXT_CELL];
-	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL];
+	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL], stalls[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
 	buf_printf(&b, "xpuprof: %s, CPU time %s (%s sample%s), ", text_duration(elapsed, elapsed_ns),
 		text_duration(cpu, t->cpu_ns), text_count(samples, t->samples), plural(t->samples));
-	if (t->works || t->calls)
-		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s)\n", gpu_name(t),
+	if (t->works || t->calls) {
+		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s", gpu_name(t),
 			text_duration(gpu, t->gpu_ns), text_count(works, t->works), plural(t->works),
 			text_count(calls, t->calls), plural(t->calls));
-	else
+		if (t->stall_samples)
+			buf_printf(&b, ", %s instruction sample%s",
+				text_count(stalls, t->stall_samples), plural(t->stall_samples));
+		buf_puts(&b, ")\n");
+	} else {
 		buf_puts(&b, "no GPU work\n");
+	}
 	add_completeness(&b, t);
 	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);

@@ -19,6 +19,15 @@
 
 struct gpu_backend; /* each backend's own */
 
+struct kept_images;
+
+/* Samples of GPU instructions. */
+enum gpu_stalls {
+	GPU_STALLS_NONE = 0,
+	GPU_STALLS_CONTINUOUS,
+	GPU_STALLS_EXACT, /* kernels run one at a time, and samples name their launch */
+};
+
 struct gpu_options {
 	const char *runtime_dir; /* private folder of the recording (0700), ours until it is open, then the
 				  * target's user's */
@@ -31,6 +40,9 @@ struct gpu_options {
 	bool walk;           /* libraries are to walk their own stacks (stacks.take is then there); the marker, if
 			      * there is one, is for those they cannot. stacks.prepare may be there without. */
 	struct gpu_stack_taker stacks;
+	enum gpu_stalls stalls;
+	unsigned int stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
+	struct kept_images *images; /* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 };
 
 struct gpu_stats {
@@ -38,6 +50,8 @@ struct gpu_stats {
 	uint64_t instances_live;     /* that may still send something */
 	uint64_t records;            /* taken from rings */
 	uint64_t reported_ns;        /* GPU time as the driver reported it, whatever became of it */
+	const char *stalls_refused;  /* lines: why some instructions were not sampled, and what helps; valid until
+				      * the next call */
 };
 
 struct gpu_backend_ops {

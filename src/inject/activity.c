@@ -71,16 +71,16 @@ static void describe_device(uint32_t ordinal)
 	send_long(&record, sizeof(record), name, record.name_size);
 }
 
-/* Before the first operation of a device. */
-static void introduce_device(uint32_t ordinal)
+/* Before the first operation of a device, and before its samples, which another thread may send: that it is told twice
+ * then does no harm, and a lock might. */
+void introduce_device(uint32_t ordinal)
 {
-	static uint64_t introduced[WIRE_DEVICES / 64];
-	uint64_t bit = 1ull << (ordinal % 64);
+	static uint8_t introduced[WIRE_DEVICES];
 
-	if (ordinal >= WIRE_DEVICES || introduced[ordinal / 64] & bit)
+	if (ordinal >= WIRE_DEVICES || __atomic_load_n(&introduced[ordinal], __ATOMIC_ACQUIRE))
 		return;
-	introduced[ordinal / 64] |= bit;
 	describe_device(ordinal);
+	__atomic_store_n(&introduced[ordinal], 1, __ATOMIC_RELEASE);
 }
 
 /* Only our thread writes this. */

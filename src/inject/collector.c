@@ -19,8 +19,10 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "inject/images.h"
 #include "inject/library.h"
 #include "inject/own_stack.h"
+#include "inject/sampling.h"
 #include "inject/space.h"
 
 #define TICK_NS	    100000000ull
@@ -121,6 +123,10 @@ static void flush_all(void)
 {
 	flush(0);
 	flush(CUPTI_FLUSH_FORCED);
+	if (library.stalls) {
+		sampling_finish();
+		images_finish();
+	}
 }
 
 static void say_done(void)
@@ -153,6 +159,8 @@ static void stop(void)
 static void abandon(void)
 {
 	stop_recording();
+	if (library.stalls)
+		sampling_abandon();
 	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 	pthread_mutex_unlock(&library.no_fork);
@@ -183,6 +191,10 @@ static bool work_on(void)
 	space_update();
 	space_watch();
 	own_stack_answer();
+	if (library.stalls) {
+		images_send();
+		sampling_drain_if_due();
+	}
 	flush_if_due();
 	buffers_drain(convert_buffer);
 	return true;

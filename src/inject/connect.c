@@ -151,6 +151,32 @@ int connection_take_chunk(struct connection *c, uint32_t *ret_index)
 	return -EPROTO;
 }
 
+int connection_send_image(struct connection *c, const struct wire_image *image, int image_fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {(void *)(uintptr_t)image, sizeof(*image)};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+
+	if (!is_ours(c))
+		return -ENOTCONN;
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.header), &image_fd, sizeof(int));
+	if (sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*image))
+		return 0;
+	/* ETOOMANYREFS: more descriptors are on their way than the program's user may have open. */
+	return errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ETOOMANYREFS
+		       ? -EAGAIN
+		       : -errno;
+}
+
 static int map_ring(int memfd, void **ret_memory, uint32_t *ret_slots)
 {
 	struct wire_control *control;

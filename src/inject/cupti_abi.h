@@ -23,9 +23,20 @@
 
 enum cupti_result {
 	CUPTI_OK = 0,
+	CUPTI_INVALID_OPERATION = 7,
+	CUPTI_OUT_OF_MEMORY = 8,
 	CUPTI_MAX_LIMIT_REACHED = 12, /* also: a second subscriber, in old versions */
 	CUPTI_INVALID_KIND = 21,
+	CUPTI_HARDWARE_BUSY = 26,
+	CUPTI_NOT_SUPPORTED = 27,
+	CUPTI_VIRTUAL_DEVICE = 33,
+	CUPTI_RIGHTS = 35,
+	CUPTI_OTHER_PROFILER = 36, /* the older profiling interface is in use */
+	CUPTI_LEGACY_DEVICE = 38,
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
+	CUPTI_VIRTUAL_DEVICE_RIGHTS = 40,
+	CUPTI_CONFIDENTIAL = 41,
+	CUPTI_WSL_DEVICE = 45,
 };
 
 enum cupti_domain {
@@ -40,7 +51,9 @@ enum cupti_site {
 };
 
 enum cupti_resource {
+	CUPTI_RESOURCE_CONTEXT_CREATED = 1,
 	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
+	CUPTI_RESOURCE_MODULE_LOADED = 6,
 	CUPTI_RESOURCE_GRAPH_CLONED = 11,
 	CUPTI_RESOURCE_NODE_CREATED = 13,
 	CUPTI_RESOURCE_NODE_DESTROY_STARTING = 14,
@@ -80,7 +93,14 @@ struct cupti_callback_data {
 struct cupti_resource_data {
 	void *context;
 	void *handle;
-	void *descriptor; /* struct cupti_graph_data for graph callbacks */
+	void *descriptor; /* struct cupti_graph_data for graph callbacks, struct cupti_module_data for modules */
+};
+
+/* The image is valid during the callback. */
+struct cupti_module_data {
+	uint32_t module;
+	size_t image_size;
+	const char *image;
 };
 
 struct cupti_graph_data {
@@ -187,6 +207,117 @@ struct cupti_memset {
 	uint64_t graph_node;
 };
 
+/*
+ * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in says its size, up to and including its
+ * last member; records are packed to 8, and are told one behind the other at their full size.
+ */
+#define CUPTI_SIZE_UP_TO(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+#define CUPTI_STALL_NAME_BYTES	     128
+
+struct cupti_stall {
+	uint32_t reason; /* index */
+	uint32_t samples;
+};
+
+/* An instruction that warps were seen at. Without the correlation id until 12.3 (API version 21). */
+struct cupti_pc {
+	size_t size;
+	uint64_t image; /* its checksum */
+	uint64_t offset;
+	uint32_t function; /* index of its symbol in the image */
+	uint32_t pad;
+	char *name; /* of the function: the caller's, to be freed */
+	size_t stall_count;
+	struct cupti_stall *stalls;
+	uint32_t correlation; /* serialized mode */
+	uint32_t pad2;
+};
+
+#define CUPTI_PC_BYTES_OLD 56u
+
+struct cupti_pcs {
+	size_t size;
+	size_t room; /* records that fit behind `pcs` */
+	uint64_t samples; /* the two next included */
+	uint64_t dropped;
+	size_t count; /* records told */
+	size_t remaining; /* that did not fit */
+	uint64_t range;
+	struct cupti_pc *pcs;
+	uint64_t without_code; /* "non user kernels" */
+	uint8_t buffer_full;
+	uint8_t pad[7];
+};
+
+enum cupti_sampling_mode {
+	CUPTI_SAMPLING_CONTINUOUS = 1,
+	CUPTI_SAMPLING_SERIALIZED = 2,
+};
+
+enum cupti_sampling_attribute {
+	CUPTI_SAMPLING_PERIOD = 1,	  /* uint32_t: 5 to 31, 2^n cycles */
+	CUPTI_SAMPLING_MODE = 5,	  /* uint32_t: enum cupti_sampling_mode */
+	CUPTI_SAMPLING_START_STOP = 6,	  /* uint32_t: it is switched by Start and Stop */
+	CUPTI_SAMPLING_OUTPUT = 7,	  /* uint32_t: 1, parsed */
+	CUPTI_SAMPLING_BUFFER = 8,	  /* struct cupti_pcs *: for what Disable finds */
+	CUPTI_SAMPLING_SLEEP = 9,	  /* uint32_t: of CUPTI's threads, ms (100) */
+};
+
+struct cupti_sampling_setting {
+	uint32_t attribute; /* enum cupti_sampling_attribute */
+	int32_t status;     /* enum cupti_result */
+	union {
+		uint64_t words[3];
+		uint32_t number;
+		void *pointer;
+	};
+};
+
+struct cupti_sampling_settings {
+	size_t size;
+	void *reserved;
+	void *context;
+	size_t count;
+	struct cupti_sampling_setting *settings;
+};
+
+/* Of Enable, Disable, Start and Stop. */
+struct cupti_sampling_context {
+	size_t size;
+	void *reserved;
+	void *context;
+};
+
+struct cupti_sampling_data {
+	size_t size;
+	void *reserved;
+	void *context;
+	struct cupti_pcs *data;
+};
+
+struct cupti_stall_count {
+	size_t size;
+	void *reserved;
+	void *context;
+	size_t *count;
+};
+
+struct cupti_stall_names {
+	size_t size;
+	void *reserved;
+	void *context;
+	size_t count;
+	uint32_t *indexes;
+	char **names; /* room for CUPTI_STALL_NAME_BYTES each */
+};
+
+struct cupti_image_checksum {
+	size_t size;
+	size_t image_size;
+	const void *image;
+	uint64_t checksum;
+};
+
 typedef void (*cupti_callback)(void *userdata, uint32_t domain, uint32_t id, const void *data);
 typedef void (*cupti_buffer_requested)(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void (*cupti_buffer_completed)(
@@ -215,7 +346,17 @@ typedef uint64_t (*cupti_clock)(void);
 	OPTIONAL(ActivityRegisterTimestampCallback, (cupti_clock clock))                           \
 	OPTIONAL(ActivityEnableLatencyTimestamps, (uint8_t enable))                                \
 	OPTIONAL(GetTimestamp, (uint64_t * timestamp))                                             \
-	OPTIONAL(GetGraphNodeId, (void *node, uint64_t *id))
+	OPTIONAL(GetGraphNodeId, (void *node, uint64_t *id))                                       \
+	OPTIONAL(GetDeviceId, (void *context, uint32_t *device))                                   \
+	OPTIONAL(GetContextId, (void *context, uint32_t *id))                                      \
+	OPTIONAL(GetCubinCrc, (struct cupti_image_checksum * params))                              \
+	OPTIONAL(PCSamplingEnable, (struct cupti_sampling_context * params))                       \
+	OPTIONAL(PCSamplingDisable, (struct cupti_sampling_context * params))                      \
+	OPTIONAL(PCSamplingSetConfigurationAttribute, (struct cupti_sampling_settings * params))   \
+	OPTIONAL(PCSamplingGetConfigurationAttribute, (struct cupti_sampling_settings * params))   \
+	OPTIONAL(PCSamplingGetNumStallReasons, (struct cupti_stall_count * params))                \
+	OPTIONAL(PCSamplingGetStallReasons, (struct cupti_stall_names * params))                   \
+	OPTIONAL(PCSamplingGetData, (struct cupti_sampling_data * params))
 
 /* The driver's, by their exported names. All return a CUresult, an int. */
 #define CUDA_FUNCTIONS(OPTIONAL)                                                                   \
@@ -227,7 +368,9 @@ typedef uint64_t (*cupti_clock)(void);
 	OPTIONAL(cuDeviceGetAttribute, (int *value, int attribute, int device))                    \
 	OPTIONAL(cuDeviceTotalMem_v2, (size_t * bytes, int device))
 
-#define CUDA_ATTRIBUTE_SM_COUNT 16
+#define CUDA_ATTRIBUTE_CLOCK_KHZ 13
+#define CUDA_ATTRIBUTE_SM_COUNT	 16
+#define CUDA_ATTRIBUTE_MAJOR	 75 /* of the compute capability */
 
 /* The CUDA major version that a CUPTI API version belongs to (the list in cupti_version.h); 0:
  * older than 12. */

@@ -224,6 +224,8 @@ static void take_configuration(void *memory, uint32_t slots)
 	library.pid = getpid();
 	library.queue_times = control->queue_times;
 	library.walk = control->walk;
+	library.stalls = (uint8_t)control->stalls;
+	library.stall_period = (uint8_t)control->stall_period;
 	if (control->marker < LAUNCH_MARKER_KINDS)
 		library.marker = markers[control->marker];
 }

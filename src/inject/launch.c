@@ -25,7 +25,9 @@
 #include <unistd.h>
 
 #include "inject/calls.h"
+#include "inject/images.h"
 #include "inject/library.h"
+#include "inject/sampling.h"
 #include "inject/stacks.h"
 
 #define OPEN_CALLS  3
@@ -61,6 +63,13 @@ static const uint32_t resources[] = {
 	CUPTI_RESOURCE_EXEC_CREATE_STARTING,
 	CUPTI_RESOURCE_EXEC_CREATED,
 	CUPTI_RESOURCE_EXEC_DESTROY_STARTING,
+};
+
+/* Where instructions are sampled. */
+static const uint32_t sampling_resources[] = {
+	CUPTI_RESOURCE_CONTEXT_CREATED,
+	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
+	CUPTI_RESOURCE_MODULE_LOADED,
 };
 
 struct open_call {
@@ -275,12 +284,8 @@ static void exec_gone(void *exec)
 	}
 }
 
-static void on_resource(uint32_t id, const struct cupti_resource_data *d)
+static void on_graph(uint32_t id, const struct cupti_graph_data *g)
 {
-	const struct cupti_graph_data *g = d->descriptor;
-
-	if (!g)
-		return;
 	switch (id) {
 	case CUPTI_RESOURCE_NODE_CREATED:
 		node_appeared(g, false);
@@ -305,6 +310,25 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	case CUPTI_RESOURCE_EXEC_DESTROY_STARTING:
 		exec_gone(g->graph_exec);
 		break;
+	}
+}
+
+static void on_resource(uint32_t id, const struct cupti_resource_data *d)
+{
+	switch (id) {
+	case CUPTI_RESOURCE_CONTEXT_CREATED:
+		sampling_context_created(d->context);
+		break;
+	case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
+		sampling_context_ends(d->context);
+		break;
+	case CUPTI_RESOURCE_MODULE_LOADED:
+		if (d->descriptor)
+			images_module_loaded(d->descriptor);
+		break;
+	default:
+		if (d->descriptor)
+			on_graph(id, d->descriptor);
 	}
 }
 
@@ -344,5 +368,7 @@ unsigned int enable_callbacks(bool on)
 	}
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+	for (size_t i = 0; library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
+		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
 	return known;
 }

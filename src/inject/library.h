@@ -15,6 +15,8 @@
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
  *	tables.c      strings and operations already told to the recorder: our thread
+ *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed
+ *	images.c      images of GPU code: our thread, and where modules are loaded
  *	collector.c   our thread
  *
  * CUPTI's buffer and clock callbacks carry no user data, so there is one global `library`. It is
@@ -77,6 +79,8 @@ struct library {
 	pid_t pid;
 	bool queue_times;
 	bool walk; /* stacks are walked in here */
+	uint8_t stalls; /* enum wire_stalls */
+	uint8_t stall_period;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	struct cupti cupti;
 	struct cuda_driver driver;
@@ -125,6 +129,8 @@ void connection_close(struct connection *c);
 bool connection_lost(struct connection *c);
 /* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when there is none. */
 int connection_take_chunk(struct connection *c, uint32_t *ret_index);
+/* Hands an image over: 0, -EAGAIN when the recorder has to take others first, or -errno. */
+int connection_send_image(struct connection *c, const struct wire_image *image, int image_fd);
 /* Wakes the recorder. */
 void connection_hurry(const struct connection *c);
 
@@ -150,6 +156,8 @@ void collector_wake(void);
 /* Switches the kinds of activity records we want on: 0 or CUPTI's result. */
 int enable_records(void);
 void disable_records(void);
+/* Tells of a device, if that was not done. Any thread of ours or the program's. */
+void introduce_device(uint32_t ordinal);
 /* Sends the records of one buffer. */
 void convert_buffer(uint8_t *buffer, size_t valid_size);
 /* Memory for the tables below: 0 or -errno. */

@@ -347,8 +347,8 @@ struct wire_stall_reason {
 	uint32_t name_size;
 };
 
-/* A function of GPU code; ids are counted from 1 up, in this order, and void after WIRE_FORGET. Followed by
- * `name_size` bytes of its mangled name. */
+/* A function of GPU code; ids are counted from 1 up, in this order, and stay (WIRE_FORGET is not about them). Followed
+ * by `name_size` bytes of its mangled name. */
 struct wire_function {
 	uint8_t type;
 	uint8_t pad[3];

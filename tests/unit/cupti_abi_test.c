@@ -11,6 +11,7 @@
 #if __has_include(<cupti.h>)
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <stdlib.h>
 
 #define SAME(ours, theirs) _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
@@ -46,6 +47,23 @@ SAME(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_
 SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 SAME(CUDA_ATTRIBUTE_SM_COUNT, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 
+SAME(CUPTI_INVALID_OPERATION, CUPTI_ERROR_INVALID_OPERATION);
+SAME(CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
+SAME(CUPTI_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY);
+SAME(CUPTI_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
+SAME(CUPTI_VIRTUAL_DEVICE, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
+SAME(CUPTI_RIGHTS, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_OTHER_PROFILER, CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED);
+SAME(CUPTI_LEGACY_DEVICE, CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED);
+SAME(CUPTI_VIRTUAL_DEVICE_RIGHTS, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+SAME(CUPTI_WSL_DEVICE, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
+SAME(CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+SAME(CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+SAME(CUPTI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+SAME(CUDA_ATTRIBUTE_CLOCK_KHZ, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+SAME(CUDA_ATTRIBUTE_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+
 #define DATA(ours, theirs) SAME_FIELD(struct cupti_callback_data, ours, CUpti_CallbackData, theirs)
 DATA(site, callbackSite);
 DATA(function_name, functionName);
@@ -63,6 +81,86 @@ GRAPH(node_type, nodeType);
 GRAPH(graph_exec, graphExec);
 SAME_FIELD(struct cupti_resource_data, context, CUpti_ResourceData, context);
 SAME_FIELD(struct cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
+
+#define MODULE(ours, theirs)                                                                       \
+	SAME_FIELD(struct cupti_module_data, ours, CUpti_ModuleResourceData, theirs)
+MODULE(module, moduleId);
+MODULE(image_size, cubinSize);
+MODULE(image, pCubin);
+
+SAME(CUPTI_STALL_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE);
+SAME(CUPTI_SAMPLING_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+SAME(CUPTI_SAMPLING_SERIALIZED, CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED);
+#define ATTRIBUTE(ours, theirs) SAME(ours, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_##theirs)
+ATTRIBUTE(CUPTI_SAMPLING_PERIOD, SAMPLING_PERIOD);
+ATTRIBUTE(CUPTI_SAMPLING_MODE, COLLECTION_MODE);
+ATTRIBUTE(CUPTI_SAMPLING_START_STOP, ENABLE_START_STOP_CONTROL);
+ATTRIBUTE(CUPTI_SAMPLING_OUTPUT, OUTPUT_DATA_FORMAT);
+ATTRIBUTE(CUPTI_SAMPLING_BUFFER, SAMPLING_DATA_BUFFER);
+ATTRIBUTE(CUPTI_SAMPLING_SLEEP, WORKER_THREAD_PERIODIC_SLEEP_SPAN);
+
+#define STALL(ours, theirs) SAME_FIELD(struct cupti_stall, ours, CUpti_PCSamplingStallReason, theirs)
+STALL(reason, pcSamplingStallReasonIndex);
+STALL(samples, samples);
+SAME(sizeof(struct cupti_stall), sizeof(CUpti_PCSamplingStallReason));
+
+#define PC(ours, theirs) SAME_FIELD(struct cupti_pc, ours, CUpti_PCSamplingPCData, theirs)
+PC(size, size);
+PC(image, cubinCrc);
+PC(offset, pcOffset);
+PC(function, functionIndex);
+PC(name, functionName);
+PC(stall_count, stallReasonCount);
+PC(stalls, stallReason);
+#if CUPTI_API_VERSION >= 22
+PC(correlation, correlationId);
+SAME(sizeof(struct cupti_pc), sizeof(CUpti_PCSamplingPCData));
+#else
+SAME(CUPTI_PC_BYTES_OLD, sizeof(CUpti_PCSamplingPCData));
+#endif
+
+#define PCS(ours, theirs) SAME_FIELD(struct cupti_pcs, ours, CUpti_PCSamplingData, theirs)
+PCS(size, size);
+PCS(room, collectNumPcs);
+PCS(samples, totalSamples);
+PCS(dropped, droppedSamples);
+PCS(count, totalNumPcs);
+PCS(remaining, remainingNumPcs);
+PCS(range, rangeId);
+PCS(pcs, pPcData);
+PCS(without_code, nonUsrKernelsTotalSamples);
+PCS(buffer_full, hardwareBufferFull);
+SAME(sizeof(struct cupti_pcs), sizeof(CUpti_PCSamplingData));
+
+#define SETTING(ours, theirs)                                                                      \
+	SAME_FIELD(struct cupti_sampling_setting, ours, CUpti_PCSamplingConfigurationInfo, theirs)
+SETTING(attribute, attributeType);
+SETTING(status, attributeStatus);
+SETTING(number, attributeData.samplingPeriodData.samplingPeriod);
+SETTING(number, attributeData.collectionModeData.collectionMode);
+SETTING(number, attributeData.enableStartStopControlData.enableStartStopControl);
+SETTING(number, attributeData.outputDataFormatData.outputDataFormat);
+SETTING(number, attributeData.workerThreadPeriodicSleepSpanData.workerThreadPeriodicSleepSpan);
+SETTING(pointer, attributeData.samplingDataBufferData.samplingDataBuffer);
+SAME(sizeof(struct cupti_sampling_setting), sizeof(CUpti_PCSamplingConfigurationInfo));
+
+#define PARAMS(ours, last, theirs)                                                                 \
+	SAME_FIELD(ours, context, theirs, ctx);                                                    \
+	SAME(CUPTI_SIZE_UP_TO(ours, last), theirs##Size)
+PARAMS(struct cupti_sampling_settings, settings, CUpti_PCSamplingConfigurationInfoParams);
+PARAMS(struct cupti_sampling_context, context, CUpti_PCSamplingEnableParams);
+PARAMS(struct cupti_sampling_context, context, CUpti_PCSamplingDisableParams);
+PARAMS(struct cupti_sampling_data, data, CUpti_PCSamplingGetDataParams);
+PARAMS(struct cupti_stall_count, count, CUpti_PCSamplingGetNumStallReasonsParams);
+PARAMS(struct cupti_stall_names, names, CUpti_PCSamplingGetStallReasonsParams);
+SAME_FIELD(struct cupti_sampling_settings, count, CUpti_PCSamplingConfigurationInfoParams,
+	numAttributes);
+SAME_FIELD(struct cupti_stall_names, count, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+SAME_FIELD(struct cupti_stall_names, indexes, CUpti_PCSamplingGetStallReasonsParams,
+	stallReasonIndex);
+SAME_FIELD(struct cupti_image_checksum, image, CUpti_GetCubinCrcParams, cubin);
+SAME_FIELD(struct cupti_image_checksum, image_size, CUpti_GetCubinCrcParams, cubinSize);
+SAME(CUPTI_SIZE_UP_TO(struct cupti_image_checksum, checksum), CUpti_GetCubinCrcParamsSize);
 
 #define KERNEL(theirs)                                                                             \
 	SAME_FIELD(struct cupti_kernel, kind, theirs, kind);                                       \

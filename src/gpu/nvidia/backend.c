@@ -28,6 +28,10 @@
 #define EVENTS	      64
 #define ROUNDS	      16
 
+_Static_assert((int)GPU_STALLS_CONTINUOUS == (int)WIRE_STALLS_CONTINUOUS &&
+		       (int)GPU_STALLS_EXACT == (int)WIRE_STALLS_EXACT,
+	"kinds of sampling are numbered alike on both sides");
+
 struct gpu_backend {
 	struct nvidia_session session;
 	struct sockaddr_un address;
@@ -51,6 +55,7 @@ static void nvidia_close(struct gpu_backend *b)
 	if (b->epoll >= 0)
 		close(b->epoll);
 	buf_release(&b->session.cupti_lines);
+	buf_release(&b->session.refusal_lines);
 	map_release(&b->session.connected);
 	map_release(&b->session.by_number);
 	spaces_release(&b->session);
@@ -110,6 +115,9 @@ static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *optio
 			   : error_set(-ENOMEM, "out of memory");
 	if (!error)
 		error = listen_at(b, options);
+	if (!error && options->stalls)
+		error = profile_set_meta(w, META_STALLS,
+			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
 	if (error) {
 		nvidia_close(b);
 		return error;
@@ -246,10 +254,8 @@ static int handle_sockets(struct gpu_backend *b)
 	for (int round = 0; !error && n > 0 && round < ROUNDS; round++) {
 		n = epoll_wait(b->epoll, events, EVENTS, 0);
 		for (int e = 0; !error && e < n; e++)
-			if (events[e].data.ptr)
-				instance_handle_socket(events[e].data.ptr);
-			else
-				error = accept_all(b);
+			error = events[e].data.ptr ? instance_handle_socket(events[e].data.ptr)
+						   : accept_all(b);
 	}
 	return error;
 }
@@ -332,6 +338,7 @@ static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 		.instances = b->session.last_number,
 		.records = b->session.records,
 		.reported_ns = b->session.reported_ns,
+		.stalls_refused = buf_text(&b->session.refusal_lines),
 	};
 	vec_foreach (it, &b->instances)
 		ret->instances_live += instance_is_live(*it);

@@ -54,7 +54,7 @@ int instance_open(struct instance **ret, struct nvidia_session *s, int fd, uint3
 	return 0;
 }
 
-static void hang_up(struct instance *i)
+void instance_hang_up(struct instance *i)
 {
 	if (i->fd >= 0)
 		close(i->fd);
@@ -66,10 +66,11 @@ void instance_free(struct instance *i)
 	if (!i)
 		return;
 	map_remove(&i->session->by_number, i->number, NULL);
-	hang_up(i);
+	instance_hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
 	told_release(i);
+	stalls_release(i);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);
@@ -115,6 +116,8 @@ static void write_control(struct instance *i)
 	c->marker = o->marker;
 	c->queue_times = o->queue_times;
 	c->walk = o->walk;
+	c->stalls = o->stalls;
+	c->stall_period = o->stall_period;
 	c->command = i->session->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
 }
 
@@ -172,7 +175,7 @@ static bool send_welcome(const struct instance *i, int memfd)
 
 static void give_up(struct instance *i)
 {
-	hang_up(i);
+	instance_hang_up(i);
 	i->phase = INSTANCE_ENDED;
 }
 
@@ -207,7 +210,7 @@ static int welcome(struct instance *i)
 	i->phase = INSTANCE_LIVE;
 	i->echo_ns = clock_now_ns();
 	if (!send_welcome(i, memfd))
-		hang_up(i);
+		instance_hang_up(i);
 	close(memfd);
 	instance_send_chunks(i);
 	instance_tell_space(i, spaces_of(s, i->pid));
@@ -226,21 +229,30 @@ static void handle_hello(struct instance *i, const struct wire_hello *hello, siz
 	}
 }
 
-void instance_handle_socket(struct instance *i)
+static void greet(struct instance *i)
 {
 	struct wire_hello hello = {0};
-	ssize_t n = recv(i->fd, &hello, sizeof(hello), MSG_DONTWAIT);
+	int fd;
+	ssize_t n = message_receive(i->fd, &hello, sizeof(hello), &fd);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		hang_up(i);
-		if (i->phase == INSTANCE_GREETING || i->phase == INSTANCE_WAITING)
-			i->phase = INSTANCE_ENDED;
+		give_up(i);
 		return;
 	}
+	if (fd >= 0)
+		close(fd);
 	if (i->phase == INSTANCE_GREETING)
 		handle_hello(i, &hello, (size_t)n);
+}
+
+int instance_handle_socket(struct instance *i)
+{
+	if (i->phase != INSTANCE_GREETING && i->phase != INSTANCE_WAITING)
+		return messages_take(i);
+	greet(i);
+	return 0;
 }
 
 /* Also when nobody has reaped it yet. */
@@ -314,6 +326,8 @@ static void count_counters(struct instance *i)
 		[WIRE_LOST_NODES] = LOSS_GPU_RING_FULL,
 		[WIRE_DROPPED_BY_CUPTI] = LOSS_GPU_DROPPED,
 		[WIRE_UNKNOWN] = LOSS_GPU_UNKNOWN,
+		[WIRE_LOST_STALLS] = LOSS_STALLS_RING_FULL,
+		[WIRE_LOST_IMAGES] = LOSS_IMAGES_LOST,
 	};
 
 	for (int n = 0; n < WIRE_COUNTS; n++) {
@@ -487,6 +501,10 @@ int instance_drain(struct instance *i, bool *ret_busy)
 		add_reported(i);
 	if (is_busy(i, waiting, now_ns))
 		*ret_busy = true;
+	if (i->phase == INSTANCE_LAST)
+		error = messages_take_rest(i);
+	if (error)
+		return error;
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
 }
 

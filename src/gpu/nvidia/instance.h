@@ -17,6 +17,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/map.h"
 #include "base/vec.h"
 #include "gpu/backend.h"
@@ -37,6 +39,8 @@ struct nvidia_session {
 	bool simulated;
 	bool stopped;		/* libraries that come now are to stop at once */
 	struct buf cupti_lines; /* of META_CUPTI */
+	struct buf refusal_lines; /* of META_STALLS_REFUSED */
+	uint32_t refused; /* bits: enum wire_stalls_refusal */
 	struct map connected;	/* processes (profile ids) that have connected */
 	struct map by_number; /* instances: number -> struct instance * */
 	struct map spaces;    /* what processes map: pid -> struct nvidia_space * */
@@ -67,6 +71,21 @@ struct told_stack {
 struct nvidia_op {
 	uint32_t id; /* in the profile */
 	uint8_t kind;
+};
+
+/* A function of GPU code. */
+struct nvidia_function {
+	uint32_t id; /* in the profile */
+	uint32_t module;
+	bool needed; /* samples were taken in it */
+};
+
+/* The latest window of instruction samples. */
+struct nvidia_window {
+	bool told;
+	bool exact;
+	uint32_t id; /* 0: invalid, and so are its rows */
+	const uint32_t *reasons; /* of its device */
 };
 
 enum instance_phase {
@@ -109,6 +128,13 @@ struct instance {
 	bool space_given;            /* once at least */
 	bool leaving;                /* its program is over: it is told nothing any more */
 	uint32_t chunks_sent;
+	struct vec(struct nvidia_function) functions;
+	uint32_t *reasons[WIRE_DEVICES]; /* string ids by index; NULL: none told */
+	struct nvidia_window window;
+	struct {
+		uint32_t function, offset, id;
+	} last_instruction;
+	bool stalls_refused;
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };
@@ -118,8 +144,10 @@ int instance_open(struct instance **ret, struct nvidia_session *s, int fd, uint3
 /* NULL is fine. */
 void instance_free(struct instance *i);
 
-/* The socket is readable: a hello, a nudge, or the end. */
-void instance_handle_socket(struct instance *i);
+/* The socket is readable: a hello, a nudge, an image, or the end. 0 or -errno, of something of ours. */
+int instance_handle_socket(struct instance *i);
+/* Closes the socket. */
+void instance_hang_up(struct instance *i);
 /* Marks how far the next drain goes. `force`: nothing will be waited for. */
 void instance_snapshot(struct instance *i, bool force);
 /* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink,
@@ -144,6 +172,21 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
 int told_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
 void told_release(struct instance *i);
+/* stalls.c: the same, of samples of GPU instructions. */
+int stalls_decode_reason(struct instance *i, const void *record, size_t size);
+int stalls_decode_function(struct instance *i, const void *record, size_t size);
+int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64_t now_ns);
+int stalls_decode_rows(struct instance *i, const void *record, size_t size);
+int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r);
+void stalls_release(struct instance *i);
+/* The profile id of the image with this checksum. */
+int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
+/* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came with it, or -1. */
+ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd);
+/* Takes what a library that is live has sent: 0 or -errno, of something of ours. */
+int messages_take(struct instance *i);
+/* The same, of one that will send no more. */
+int messages_take_rest(struct instance *i);
 /* Whether these times can be, in this recording. */
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);

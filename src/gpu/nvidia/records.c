@@ -334,6 +334,16 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return told_decode_launch(i, record, now_ns);
 	case WIRE_STACK:
 		return told_decode_stack(i, record, size, now_ns);
+	case WIRE_STALL_REASON:
+		return stalls_decode_reason(i, record, size);
+	case WIRE_FUNCTION:
+		return stalls_decode_function(i, record, size);
+	case WIRE_WINDOW:
+		return stalls_decode_window(i, record, now_ns);
+	case WIRE_STALLS:
+		return stalls_decode_rows(i, record, size);
+	case WIRE_STALLS_REFUSED:
+		return stalls_decode_refusal(i, record);
 	default:
 		return -EPROTO;
 	}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What libraries send over the socket once they are welcome: that there is much in the ring, which needs no answer but to be
+ * read; and images of GPU code, as sealed memfds.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cubin/kept_images.h"
+#include "gpu/nvidia/instance.h"
+
+#define MESSAGES_AT_ONCE 64
+#define MESSAGES_AT_END	 8192
+
+/* The descriptor that came with a message; -1: none, or more than one, which are closed. */
+static int take_descriptor(struct msghdr *m)
+{
+	int taken = -1, count = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t size = c->cmsg_len - CMSG_LEN(0);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + at, sizeof(fd));
+			if (count++)
+				close(fd);
+			else
+				taken = fd;
+		}
+	}
+	if (count > 1) {
+		close(taken);
+		return -1;
+	}
+	return taken;
+}
+
+ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {message, size};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n >= 0)
+		*ret_fd = take_descriptor(&m);
+	return n;
+}
+
+/* An image that cannot be kept is counted; only our own being short is an error. */
+static int keep_image(struct instance *i, const struct wire_image *image, int fd)
+{
+	struct kept_images *images = i->session->options.images;
+	uint32_t module;
+	int error;
+
+	if (!images)
+		return 0;
+	error = stalls_module(i, image->checksum, &module);
+	if (error)
+		return error;
+	if (kept_images_add(images, module, fd, image->size))
+		record_count_loss(i, LOSS_IMAGES_LOST, 1);
+	return 0;
+}
+
+static int handle(struct instance *i, const struct wire_image *image, ssize_t size, int fd)
+{
+	int error = 0;
+
+	if (size == sizeof(*image) && image->magic == WIRE_MAGIC && fd >= 0)
+		error = keep_image(i, image, fd);
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+/* `limit` at most: somebody may go on talking. */
+static int take(struct instance *i, int limit)
+{
+	struct wire_image image;
+	int fd, error = 0;
+
+	for (int count = 0; !error && i->fd >= 0 && count < limit; count++) {
+		ssize_t n = message_receive(i->fd, &image, sizeof(image), &fd);
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (n <= 0)
+			instance_hang_up(i);
+		else
+			error = handle(i, &image, n, fd);
+	}
+	return error;
+}
+
+int messages_take(struct instance *i)
+{
+	return take(i, MESSAGES_AT_ONCE);
+}
+
+int messages_take_rest(struct instance *i)
+{
+	return take(i, MESSAGES_AT_END);
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Samples of GPU instructions: functions, reasons and windows come before the rows that name them, and rows belong to
+ * the latest window. A window that cannot be is left out with its rows; a row that names what was never told proves
+ * that the ring was scribbled over.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cubin/kept_images.h"
+#include "gpu/nvidia/instance.h"
+
+#define PERIOD_MAX  31
+#define SAMPLES_MAX (1ull << 48) /* no GPU takes more in a window */
+
+static const char *const refusals[] = {
+	[WIRE_STALLS_RIGHTS] = "the driver lets only administrators sample GPU instructions: run as root, or set "
+			       "NVreg_RestrictProfilingToAdminUsers=0 (see 'xpuprof doctor')",
+	[WIRE_STALLS_DEVICE] = "the GPU or its driver cannot sample instructions",
+	[WIRE_STALLS_BUSY] = "GPU instructions are being sampled by something else already: end other profilers",
+	[WIRE_STALLS_MEMORY] = "the GPU has no room for samples of instructions: use a longer period "
+			       "(--stalls=PERIOD), or leave more of its memory free",
+	[WIRE_STALLS_NO_FUNCTION] = "this CUPTI cannot sample instructions: use that of CUDA 12 or later",
+	[WIRE_STALLS_OTHER] = "CUPTI refuses to sample GPU instructions",
+};
+
+static int invalid(struct instance *i)
+{
+	record_count_loss(i, LOSS_GPU_INVALID, 1);
+	return 0;
+}
+
+int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
+{
+	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = sizeof(checksum)};
+	char name[32];
+	int error;
+
+	for (size_t n = 0; n < sizeof(checksum); n++)
+		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
+	snprintf(name, sizeof(name), "cubin:%016llx", (unsigned long long)checksum);
+	error = profile_add_string(i->session->writer, name, strlen(name), &m.path);
+	return error ? error : profile_add_module(i->session->writer, &m, ret_id);
+}
+
+int stalls_decode_reason(struct instance *i, const void *record, size_t size)
+{
+	struct wire_stall_reason r;
+	uint32_t **reasons;
+
+	memcpy(&r, record, sizeof(r));
+	if (r.device >= WIRE_DEVICES || r.index >= WIRE_STALL_REASONS || !r.name_size ||
+		r.name_size > size - sizeof(r))
+		return -EPROTO;
+	reasons = &i->reasons[r.device];
+	if (!*reasons)
+		*reasons = calloc(WIRE_STALL_REASONS, sizeof(**reasons));
+	if (!*reasons)
+		return error_set(-ENOMEM, "out of memory");
+	return profile_add_string(i->session->writer, (const char *)record + sizeof(r), r.name_size,
+		&(*reasons)[r.index]);
+}
+
+int stalls_decode_function(struct instance *i, const void *record, size_t size)
+{
+	struct profile_gpu_function function = {0};
+	struct nvidia_function mine;
+	struct wire_function f;
+	int error;
+
+	memcpy(&f, record, sizeof(f));
+	if (f.id != i->functions.count + 1 || f.id > WIRE_FUNCTIONS ||
+		f.name_size > size - sizeof(f))
+		return -EPROTO;
+	error = stalls_module(i, f.checksum, &mine.module);
+	if (!error)
+		error = profile_add_string(i->session->writer, (const char *)record + sizeof(f),
+			f.name_size, &function.name);
+	function.module = mine.module;
+	function.index = f.index;
+	if (!error)
+		error = profile_add_gpu_function(i->session->writer, &function, &mine.id);
+	if (error)
+		return error;
+	mine.needed = false;
+	return vec_push(&i->functions, mine) ? error_set(-ENOMEM, "out of memory") : 0;
+}
+
+static bool is_plausible(const struct instance *i, const struct wire_window *w, uint64_t now_ns)
+{
+	return w->device < WIRE_DEVICES && w->period <= PERIOD_MAX && w->samples < SAMPLES_MAX &&
+	       w->dropped < SAMPLES_MAX && w->without_code < SAMPLES_MAX &&
+	       record_is_plausible(i, w->start_ns, w->end_ns, now_ns);
+}
+
+int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64_t now_ns)
+{
+	struct profile_window window = {
+		.process = i->process,
+		.instance = i->number,
+		.context = w->context,
+		.start_ns = w->start_ns,
+		.end_ns = w->end_ns,
+		.period_cycles = w->period ? 1ull << (w->period & PERIOD_MAX) : 0,
+		.samples = w->samples,
+		.dropped = w->dropped,
+		.without_code = w->without_code,
+		.exact = w->exact,
+	};
+
+	i->window = (struct nvidia_window){.told = true};
+	if (!is_plausible(i, w, now_ns))
+		return invalid(i);
+	window.device = i->devices[w->device];
+	record_count_loss(i, LOSS_STALLS_DROPPED, w->dropped);
+	i->window.reasons = i->reasons[w->device];
+	i->window.exact = w->exact;
+	return profile_add_window(i->session->writer, &window, &i->window.id);
+}
+
+/* Rows of one instruction come one behind the other. */
+static int find_instruction(
+	struct instance *i, uint32_t function, uint32_t offset, uint32_t *ret_id)
+{
+	struct profile_instruction instruction = {.function = function, .offset = offset};
+	int error;
+
+	if (i->last_instruction.id && i->last_instruction.function == function &&
+		i->last_instruction.offset == offset) {
+		*ret_id = i->last_instruction.id;
+		return 0;
+	}
+	error = profile_add_instruction(i->session->writer, &instruction, ret_id);
+	if (error)
+		return error;
+	i->last_instruction.function = function;
+	i->last_instruction.offset = offset;
+	i->last_instruction.id = *ret_id;
+	return 0;
+}
+
+static int decode_row(struct instance *i, const struct wire_stall *row)
+{
+	struct profile_stall stall = {.window = i->window.id, .samples = row->samples};
+	struct nvidia_function *function;
+	int error;
+
+	if (!row->function || row->function > i->functions.count ||
+		row->reason >= WIRE_STALL_REASONS || !i->window.told)
+		return -EPROTO;
+	if (!i->window.id)
+		return 0; /* it was invalid as a whole */
+	if (!row->samples || !i->window.reasons || !i->window.reasons[row->reason])
+		return invalid(i);
+	function = &i->functions.items[row->function - 1];
+	if (!function->needed && i->session->options.images)
+		kept_images_need(i->session->options.images, function->module);
+	function->needed = true;
+	stall.reason = i->window.reasons[row->reason];
+	stall.correlation = i->window.exact ? row->correlation : 0;
+	error = find_instruction(i, function->id, row->offset, &stall.instruction);
+	return error ? error : profile_write_stall(i->session->writer, &stall);
+}
+
+int stalls_decode_rows(struct instance *i, const void *record, size_t size)
+{
+	const char *rows = (const char *)record + sizeof(struct wire_stalls_head);
+	struct wire_stalls_head head;
+	struct wire_stall row;
+	int error = 0;
+
+	memcpy(&head, record, sizeof(head));
+	if (!head.count || head.count > (size - sizeof(head)) / sizeof(row))
+		return -EPROTO;
+	for (uint32_t n = 0; !error && n < head.count; n++) {
+		memcpy(&row, rows + n * sizeof(row), sizeof(row));
+		error = decode_row(i, &row);
+	}
+	return error;
+}
+
+/* Once for each kind, whatever the process; the processes are counted. */
+int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r)
+{
+	struct nvidia_session *s = i->session;
+	uint32_t bit;
+
+	if (!r->refusal || r->refusal >= sizeof(refusals) / sizeof(refusals[0]))
+		return -EPROTO;
+	if (!i->stalls_refused)
+		record_count_loss(i, LOSS_STALLS_REFUSED, 1);
+	i->stalls_refused = true;
+	bit = 1u << r->refusal;
+	if (s->refused & bit)
+		return 0;
+	s->refused |= bit;
+	if (s->refusal_lines.size)
+		buf_putc(&s->refusal_lines, '\n');
+	buf_puts(&s->refusal_lines, refusals[r->refusal]);
+	if (r->result)
+		buf_printf(&s->refusal_lines, " (CUPTI error %d)", (int)r->result);
+	return profile_set_meta(s->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
+}
+
+void stalls_release(struct instance *i)
+{
+	for (uint32_t n = 0; n < WIRE_DEVICES; n++)
+		free(i->reasons[n]);
+	vec_release(&i->functions);
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/*
+ * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into memory of its own.
+ * Our thread has CUPTI compute the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
+ * over the socket: the descriptor exists for that moment only, where programs would close it or count it.
+ *
+ *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE
+ *
+ * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when too many do, the
+ * program waits a little, and then images are lost, which is counted.
+ */
+#include "inject/images.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inject/library.h"
+
+#define PLACES		256u
+#define BYTES_MAX	(256ull << 20) /* of all images that wait */
+#define SENT_SLOTS	16384u	       /* a power of two */
+#define PAUSE_NS	1000000
+#define LOADER_PAUSES	20  /* of a thread that loads modules faster than they can be sent */
+#define FINISH_PAUSES	2000
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
+#endif
+
+enum {
+	FREE = 0,
+	FILLING,
+	WAITING,
+};
+
+struct place {
+	uint32_t state;
+	bool has_checksum;
+	uint64_t checksum;
+	void *memory;
+	size_t size;
+};
+
+static struct {
+	struct place places[PLACES];
+	uint64_t bytes; /* in all places */
+	/* Only our thread. */
+	uint64_t sent[SENT_SLOTS]; /* checksums; 0: free */
+	uint32_t sent_count;
+} images;
+
+static void pause_briefly(void)
+{
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	nanosleep(&pause, NULL);
+}
+
+static struct place *claim(void)
+{
+	for (uint32_t n = 0; n < PLACES; n++) {
+		uint32_t expected = FREE;
+
+		if (__atomic_compare_exchange_n(&images.places[n].state, &expected, FILLING, false,
+			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return &images.places[n];
+	}
+	return NULL;
+}
+
+/* Room for a copy, or NULL. */
+static struct place *reserve(size_t size)
+{
+	struct place *p;
+
+	if (__atomic_add_fetch(&images.bytes, size, __ATOMIC_RELAXED) <= BYTES_MAX) {
+		p = claim();
+		if (p)
+			return p;
+	}
+	__atomic_fetch_sub(&images.bytes, size, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void release(struct place *p)
+{
+	if (p->memory)
+		munmap(p->memory, p->size);
+	__atomic_fetch_sub(&images.bytes, p->size, __ATOMIC_RELAXED);
+	p->memory = NULL;
+	__atomic_store_n(&p->state, FREE, __ATOMIC_RELEASE);
+}
+
+static bool copy(struct place *p, const struct cupti_module_data *module)
+{
+	void *memory = mmap(NULL, module->image_size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	p->size = module->image_size;
+	p->memory = memory == MAP_FAILED ? NULL : memory;
+	p->has_checksum = false;
+	if (!p->memory)
+		return false;
+	madvise(memory, p->size, MADV_DONTFORK);
+	memcpy(memory, module->image, p->size);
+	return true;
+}
+
+void images_module_loaded(const struct cupti_module_data *module)
+{
+	struct place *p = NULL;
+
+	if (!module->image || !module->image_size || module->image_size > BYTES_MAX) {
+		count(WIRE_LOST_IMAGES, 1);
+		return;
+	}
+	for (int n = 0; !p && n < LOADER_PAUSES; n++) {
+		p = reserve(module->image_size);
+		if (p)
+			break;
+		collector_wake();
+		pause_briefly();
+	}
+	if (!p) {
+		count(WIRE_LOST_IMAGES, 1);
+		return;
+	}
+	if (!copy(p, module)) {
+		release(p);
+		count(WIRE_LOST_IMAGES, 1);
+		return;
+	}
+	__atomic_store_n(&p->state, WAITING, __ATOMIC_RELEASE);
+	collector_wake();
+}
+
+static bool find_checksum(struct place *p)
+{
+	struct cupti_image_checksum params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_image_checksum, checksum),
+		.image_size = p->size,
+		.image = p->memory,
+	};
+	int result;
+
+	if (p->has_checksum)
+		return true;
+	if (!library.cupti.GetCubinCrc)
+		return false;
+	pthread_mutex_lock(&library.no_fork);
+	result = library.cupti.GetCubinCrc(&params);
+	pthread_mutex_unlock(&library.no_fork);
+	p->checksum = params.checksum;
+	p->has_checksum = !result;
+	return p->has_checksum;
+}
+
+/* Where this checksum is, or would go; NULL: it is not there, and there is no room. */
+static uint64_t *find_sent(uint64_t checksum)
+{
+	uint32_t slot = (uint32_t)(checksum * 0x9e3779b97f4a7c15ull >> 32) % SENT_SLOTS;
+
+	for (;; slot = (slot + 1) % SENT_SLOTS) {
+		if (images.sent[slot] == checksum)
+			return &images.sent[slot];
+		if (!images.sent[slot])
+			return images.sent_count < SENT_SLOTS / 2 ? &images.sent[slot] : NULL;
+	}
+}
+
+static bool write_all(int fd, const char *from, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, from, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		from += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* The image in a memfd that nobody can change any more; -1 when that is not to be had. */
+static int make_memfd(const struct place *p)
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("xpuprof-image", flags | MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("xpuprof-image", flags);
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, p->memory, p->size) &&
+		!fcntl(fd, F_ADD_SEALS,
+			F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* 0, -EAGAIN: the recorder is to take some first, or another error, and then it is lost. */
+static int hand_over(const struct place *p)
+{
+	struct wire_image image = {
+		.magic = WIRE_MAGIC,
+		.size = p->size,
+		.checksum = p->checksum,
+	};
+	int fd = make_memfd(p), error;
+
+	if (fd < 0)
+		return -ENOMEM;
+	error = connection_send_image(&library.connection, &image, fd);
+	close(fd);
+	return error;
+}
+
+/* False: it has to wait. */
+static bool send_one(struct place *p)
+{
+	uint64_t *sent;
+	int error;
+
+	if (!find_checksum(p)) {
+		count(WIRE_LOST_IMAGES, 1);
+		release(p);
+		return true;
+	}
+	sent = find_sent(p->checksum);
+	if (!sent || *sent != p->checksum) {
+		error = hand_over(p);
+		if (error == -EAGAIN)
+			return false;
+		if (error)
+			count(WIRE_LOST_IMAGES, 1);
+		else if (sent)
+			images.sent_count++, *sent = p->checksum;
+	}
+	release(p);
+	return true;
+}
+
+bool images_send(void)
+{
+	for (uint32_t n = 0; n < PLACES; n++)
+		if (__atomic_load_n(&images.places[n].state, __ATOMIC_ACQUIRE) == WAITING &&
+			!send_one(&images.places[n]))
+			return false;
+	return true;
+}
+
+void images_finish(void)
+{
+	for (int n = 0; !images_send() && n < FINISH_PAUSES; n++) {
+		if (connection_lost(&library.connection))
+			break;
+		connection_hurry(&library.connection);
+		pause_briefly();
+	}
+	for (uint32_t n = 0; n < PLACES; n++)
+		if (__atomic_load_n(&images.places[n].state, __ATOMIC_ACQUIRE) == WAITING)
+			count(WIRE_LOST_IMAGES, 1);
+}

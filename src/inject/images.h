@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Images of GPU code on their way to the recorder, which reads functions, source lines and instructions from them: each
+ * image once, by its checksum.
+ *
+ * Threads: modules are loaded in the program's threads, where their images are copied; ours sends them.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct cupti_module_data;
+
+/* A module was loaded: in the program's thread that did it. */
+void images_module_loaded(const struct cupti_module_data *module);
+/* Our thread: sends what waits, as far as the recorder takes it. True when nothing waits any more. */
+bool images_send(void);
+/* The same, waiting for the recorder for a bounded time; what it did not take is counted as lost. */
+void images_finish(void);

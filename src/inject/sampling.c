@@ -1,0 +1,741 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Instructions are sampled by context:
+ *
+ *	program's thread                         our thread
+ *	context created: enable, configure
+ *	                                         every tick: GetData until nothing remains -> a window
+ *	                                                                 and its rows, into the ring
+ *	context ends: GetData, disable, the rest
+ *	                                         the process ends, or we stop: the same
+ *
+ * It must be switched on where the context is made, in the program's thread: from another thread while the program
+ * launches, CUPTI (13.0) hangs, and of modules that were loaded before, it tells no instructions.
+ *
+ * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of their
+ * own, which the program's thread may hold when it calls us back and which our thread may be waiting for with the
+ * place's lock in its hand: so the program's thread waits for that lock only so long, and then leaves the context to
+ * CUPTI and our thread to itself. `telling` is held while a window is written to the ring, as its rows belong to the
+ * latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a place's lock.
+ */
+#include "inject/sampling.h"
+
+#include <sys/mman.h>
+
+#include "inject/library.h"
+
+#define CONTEXTS	 64u
+#define PCS		 4096u /* instructions fetched at once */
+#define ROUNDS		 64    /* at most, at a tick */
+#define FUNCTION_SLOTS	 (2 * WIRE_FUNCTIONS)
+#define BATCH		 256u /* rows in a record */
+#define LONGEST_NAME	 32768u
+#define TICK_NS		 100000000ull
+#define LOCK_PATIENCE_NS 1000000000ull
+#define RING_PATIENCE_NS 200000000ull /* of the program's thread with a full ring */
+#define PAUSE_NS	 200000
+/* A kernel with 1 % of 10 s is to get 1,000 samples, though it may run on one SM only. */
+#define SAMPLES_A_SECOND 10000u
+#define PERIOD_MIN	 5
+#define PERIOD_MAX	 31
+#define BLACKWELL	 10 /* compute capability: its period is not to be set */
+
+enum state {
+	FREE = 0,
+	SETUP,	   /* being made ready, in the program's thread */
+	SAMPLED,
+	ABANDONED, /* our thread was in it when its context ended */
+};
+
+/* Where CUPTI puts what it fetches. */
+struct buffer {
+	struct cupti_pcs data;
+	uint8_t *memory;
+	size_t size;
+	uint32_t reasons; /* room for each instruction */
+	uint32_t stride;
+};
+
+struct place {
+	pthread_mutex_t lock;
+	uint32_t state;
+	void *context;
+	uint32_t device; /* ordinal */
+	uint32_t id;	 /* of the context */
+	uint8_t period;
+	uint64_t since_ns;
+	struct buffer fetched;
+	struct buffer rest; /* what is left when sampling ends; CUPTI has its address */
+	size_t reason_count;
+	uint32_t *indexes; /* of the reasons, and their names */
+	char (*names)[CUPTI_STALL_NAME_BYTES];
+};
+
+struct function {
+	uint64_t image;
+	uint32_t index;
+	uint32_t id; /* 0: free */
+};
+
+static struct {
+	struct place places[CONTEXTS];
+	uint64_t drained_ns;
+	uint32_t refusals; /* bits: kinds that were told */
+	/* The rest under this lock. */
+	pthread_mutex_t telling;
+	uint64_t deadline_ns; /* for room in the ring; 0: our thread, which has its own patience */
+	uint8_t reasons_told[WIRE_DEVICES];
+	uint32_t function_count;
+	struct function *functions;
+	uint32_t batch_count;
+	struct {
+		struct wire_stalls_head head;
+		struct wire_stall rows[BATCH];
+	} batch;
+} sampling = {
+	.places = {[0 ... CONTEXTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}},
+	.telling = PTHREAD_MUTEX_INITIALIZER,
+};
+
+static bool lock_within(pthread_mutex_t *lock, uint64_t patience_ns)
+{
+	struct timespec until;
+
+	if (!pthread_mutex_trylock(lock))
+		return true;
+	if (clock_gettime(CLOCK_REALTIME, &until))
+		return false;
+	until.tv_nsec += (long)(patience_ns % 1000000000);
+	until.tv_sec += (time_t)(patience_ns / 1000000000 + (uint64_t)until.tv_nsec / 1000000000);
+	until.tv_nsec %= 1000000000;
+	return !pthread_mutex_timedlock(lock, &until);
+}
+
+static uint32_t state_of(const struct place *p)
+{
+	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+}
+
+static void set_state(struct place *p, enum state state)
+{
+	__atomic_store_n(&p->state, state, __ATOMIC_RELEASE);
+}
+
+/* ---- refusals ---- */
+
+static enum wire_stalls_refusal refusal_of(int result)
+{
+	switch (result) {
+	case CUPTI_RIGHTS:
+	case CUPTI_VIRTUAL_DEVICE_RIGHTS:
+		return WIRE_STALLS_RIGHTS;
+	case CUPTI_HARDWARE_BUSY:
+	case CUPTI_OTHER_PROFILER:
+	case CUPTI_INVALID_OPERATION: /* it is on already */
+		return WIRE_STALLS_BUSY;
+	case CUPTI_OUT_OF_MEMORY:
+		return WIRE_STALLS_MEMORY;
+	case CUPTI_NOT_SUPPORTED:
+	case CUPTI_VIRTUAL_DEVICE:
+	case CUPTI_LEGACY_DEVICE:
+		return WIRE_STALLS_DEVICE;
+	default:
+		return result >= CUPTI_CONFIDENTIAL && result <= CUPTI_WSL_DEVICE
+			       ? WIRE_STALLS_DEVICE
+			       : WIRE_STALLS_OTHER;
+	}
+}
+
+/* Once for each kind of them. */
+static void tell_refusal(const struct place *p, enum wire_stalls_refusal refusal, int result)
+{
+	struct wire_stalls_refused record = {
+		.type = WIRE_STALLS_REFUSED,
+		.refusal = (uint8_t)refusal,
+		.device = p->device,
+		.context = p->id,
+		.result = result,
+	};
+	uint32_t bit = 1u << refusal;
+
+	if (__atomic_fetch_or(&sampling.refusals, bit, __ATOMIC_RELAXED) & bit)
+		return;
+	if (!ring_put(&library.ring, &record))
+		__atomic_fetch_and(&sampling.refusals, ~bit, __ATOMIC_RELAXED);
+}
+
+/* ---- buffers ---- */
+
+static uint32_t pc_stride(void)
+{
+	const uint32_t with_correlation = 22; /* the API version of CUDA 12.4 */
+
+	return library.cupti.api_version < with_correlation ? CUPTI_PC_BYTES_OLD
+							     : (uint32_t)sizeof(struct cupti_pc);
+}
+
+static struct cupti_pc *pc_at(const struct buffer *b, size_t n)
+{
+	return (struct cupti_pc *)(b->memory + n * b->stride);
+}
+
+static struct cupti_stall *stalls_at(const struct buffer *b, size_t n)
+{
+	return (struct cupti_stall *)(b->memory + (size_t)PCS * b->stride) + n * b->reasons;
+}
+
+/* Each instruction has its place for reasons again. */
+static void reset(struct buffer *b, size_t used)
+{
+	struct cupti_pc *pcs = (struct cupti_pc *)b->memory;
+
+	for (size_t n = 0; n < used; n++) {
+		struct cupti_pc *pc = pc_at(b, n);
+
+		memset(pc, 0, b->stride);
+		pc->size = b->stride == CUPTI_PC_BYTES_OLD
+				   ? CUPTI_PC_BYTES_OLD
+				   : CUPTI_SIZE_UP_TO(struct cupti_pc, pad2);
+		pc->stalls = stalls_at(b, n);
+	}
+	b->data = (struct cupti_pcs){.size = sizeof(b->data), .room = PCS, .pcs = pcs};
+}
+
+static bool make_buffer(struct buffer *b, size_t reasons)
+{
+	void *memory;
+
+	b->stride = pc_stride();
+	b->reasons = (uint32_t)reasons;
+	b->size = PCS * (b->stride + reasons * sizeof(struct cupti_stall));
+	memory = mmap(NULL, b->size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	b->memory = memory;
+	reset(b, PCS);
+	return true;
+}
+
+static void free_buffer(struct buffer *b)
+{
+	if (b->memory)
+		munmap(b->memory, b->size);
+	*b = (struct buffer){0};
+}
+
+static size_t names_bytes(size_t count)
+{
+	return count * (CUPTI_STALL_NAME_BYTES + sizeof(uint32_t));
+}
+
+static void release(struct place *p)
+{
+	if (p->names)
+		munmap(p->names, names_bytes(p->reason_count));
+	free_buffer(&p->fetched);
+	free_buffer(&p->rest);
+	p->names = NULL;
+	p->context = NULL;
+	set_state(p, FREE);
+}
+
+/* ---- a window, on its way into the ring; `telling` is held ---- */
+
+static bool put(const void *head, size_t head_size, const void *body, size_t body_size)
+{
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (!sampling.deadline_ns)
+		return send_long(head, head_size, body, body_size);
+	while (!ring_put_long(&library.ring, head, head_size, body, body_size)) {
+		if (now_ns() > sampling.deadline_ns)
+			return false;
+		connection_hurry(&library.connection);
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+static void flush_rows(void)
+{
+	uint64_t samples = 0;
+
+	if (!sampling.batch_count)
+		return;
+	sampling.batch.head = (struct wire_stalls_head){
+		.type = WIRE_STALLS,
+		.count = sampling.batch_count,
+	};
+	if (!put(&sampling.batch.head, sizeof(sampling.batch.head), sampling.batch.rows,
+		    sampling.batch_count * sizeof(sampling.batch.rows[0]))) {
+		for (uint32_t n = 0; n < sampling.batch_count; n++)
+			samples += sampling.batch.rows[n].samples;
+		count(WIRE_LOST_STALLS, samples);
+	}
+	sampling.batch_count = 0;
+}
+
+static void tell_reasons(const struct place *p)
+{
+	if (sampling.reasons_told[p->device])
+		return;
+	sampling.reasons_told[p->device] = 1;
+	for (size_t n = 0; n < p->reason_count; n++) {
+		struct wire_stall_reason record = {
+			.type = WIRE_STALL_REASON,
+			.device = p->device,
+			.index = p->indexes[n],
+			.name_size = (uint32_t)strnlen(p->names[n], CUPTI_STALL_NAME_BYTES),
+		};
+
+		if (record.index < WIRE_STALL_REASONS &&
+			!put(&record, sizeof(record), p->names[n], record.name_size))
+			sampling.reasons_told[p->device] = 0;
+	}
+}
+
+/* Where this function is, or would go. */
+static struct function *find_function(uint64_t image, uint32_t index)
+{
+	uint64_t hash = (image ^ (uint64_t)index << 32 ^ index) * 0x9e3779b97f4a7c15ull;
+	uint32_t slot = (uint32_t)(hash >> 32) % FUNCTION_SLOTS;
+
+	for (;; slot = (slot + 1) % FUNCTION_SLOTS) {
+		struct function *f = &sampling.functions[slot];
+
+		if (!f->id || (f->image == image && f->index == index))
+			return f;
+	}
+}
+
+/* Its id; 0: it could not be told. */
+static uint32_t function_id(const struct cupti_pc *pc)
+{
+	struct wire_function record = {
+		.type = WIRE_FUNCTION,
+		.checksum = pc->image,
+		.index = pc->function,
+	};
+	struct function *f = find_function(pc->image, pc->function);
+
+	if (f->id)
+		return f->id;
+	if (sampling.function_count >= WIRE_FUNCTIONS)
+		return 0;
+	record.id = sampling.function_count + 1;
+	record.name_size = pc->name ? (uint32_t)strnlen(pc->name, LONGEST_NAME) : 0;
+	if (!put(&record, sizeof(record), pc->name, record.name_size))
+		return 0;
+	*f = (struct function){pc->image, pc->function, record.id};
+	return sampling.function_count = record.id;
+}
+
+static void add_rows(const struct buffer *b, const struct cupti_pc *pc)
+{
+	uint32_t function = pc->offset <= UINT32_MAX ? function_id(pc) : 0;
+	uint32_t correlation = 0;
+
+	if (library.stalls == WIRE_STALLS_EXACT && b->stride > CUPTI_PC_BYTES_OLD)
+		correlation = pc->correlation;
+	for (size_t n = 0; n < pc->stall_count; n++) {
+		const struct cupti_stall *s = &pc->stalls[n];
+
+		if (!s->samples)
+			continue;
+		if (!function) {
+			count(WIRE_LOST_STALLS, s->samples);
+			continue;
+		}
+		sampling.batch.rows[sampling.batch_count++] = (struct wire_stall){
+			.function = function,
+			.offset = (uint32_t)pc->offset,
+			.reason = s->reason,
+			.samples = s->samples,
+			.correlation = correlation,
+		};
+		if (sampling.batch_count == BATCH)
+			flush_rows();
+	}
+}
+
+static void send_window(const struct place *p, struct buffer *b, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct cupti_pcs *data = &b->data;
+	struct wire_window record = {
+		.type = WIRE_WINDOW,
+		.exact = library.stalls == WIRE_STALLS_EXACT,
+		.period = p->period,
+		.device = p->device,
+		.context = p->id,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.samples = data->samples,
+		.dropped = data->dropped,
+		.without_code = data->without_code,
+	};
+
+	introduce_device(p->device);
+	tell_reasons(p);
+	if (!put(&record, sizeof(record), NULL, 0)) {
+		count(WIRE_LOST_STALLS, data->samples);
+		return;
+	}
+	for (size_t n = 0; n < data->count && n < PCS; n++) {
+		const struct cupti_pc *pc = pc_at(b, n);
+
+		/* CUPTI fills in the places it was given, or it is not the layout that we know. */
+		if (pc->stalls == stalls_at(b, n) && pc->stall_count <= b->reasons)
+			add_rows(b, pc);
+		else
+			count(WIRE_UNKNOWN, 1);
+	}
+	flush_rows();
+}
+
+/* What CUPTI put into the buffer since the last time. */
+static void take(struct place *p, struct buffer *b, uint64_t end_ns, bool ours)
+{
+	size_t used = b->data.count < PCS ? b->data.count : PCS;
+
+	if (!b->data.samples && !b->data.dropped && !used)
+		return;
+	if (lock_within(&sampling.telling, LOCK_PATIENCE_NS)) {
+		sampling.deadline_ns = ours ? 0 : now_ns() + RING_PATIENCE_NS;
+		send_window(p, b, p->since_ns, end_ns);
+		pthread_mutex_unlock(&sampling.telling);
+	} else {
+		count(WIRE_LOST_STALLS, b->data.samples);
+	}
+	reset(b, used);
+}
+
+/* ---- CUPTI; the place's lock is held ---- */
+
+static int fetch_once(struct place *p, bool ours)
+{
+	struct cupti_sampling_data params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_data, data),
+		.context = p->context,
+		.data = &p->fetched.data,
+	};
+	int result;
+
+	if (ours)
+		pthread_mutex_lock(&library.no_fork);
+	result = library.cupti.PCSamplingGetData(&params);
+	if (ours)
+		pthread_mutex_unlock(&library.no_fork);
+	return result;
+}
+
+/* All there is, as one stretch of time: whether there was something. */
+static bool fetch(struct place *p, bool ours)
+{
+	uint64_t end_ns = 0;
+	bool some = false;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int result = fetch_once(p, ours);
+		size_t remaining = p->fetched.data.remaining;
+
+		end_ns = now_ns();
+		if (result && result != CUPTI_OUT_OF_MEMORY)
+			break;
+		if (result)
+			tell_refusal(p, WIRE_STALLS_MEMORY, result);
+		some |= p->fetched.data.samples || p->fetched.data.count;
+		take(p, &p->fetched, end_ns, ours);
+		if (!remaining || state_of(p) != SAMPLED)
+			break;
+	}
+	p->since_ns = end_ns;
+	return some;
+}
+
+static void disable(const struct place *p)
+{
+	struct cupti_sampling_context params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_context, context),
+		.context = p->context,
+	};
+
+	library.cupti.PCSamplingDisable(&params);
+}
+
+/* The last samples: those that CUPTI has not decoded yet come when it is switched off. */
+static void end(struct place *p, bool ours)
+{
+	fetch(p, ours);
+	if (ours)
+		pthread_mutex_lock(&library.no_fork);
+	disable(p);
+	if (ours)
+		pthread_mutex_unlock(&library.no_fork);
+	take(p, &p->rest, now_ns(), ours);
+	release(p);
+}
+
+/* ---- a context is made ---- */
+
+static int device_attribute(const struct place *p, int attribute)
+{
+	const struct cuda_driver *d = &library.driver;
+	int device, value = 0;
+
+	if (!d->cuDeviceGet || !d->cuDeviceGetAttribute || d->cuDeviceGet(&device, (int)p->device) ||
+		d->cuDeviceGetAttribute(&value, attribute, device))
+		return 0;
+	return value;
+}
+
+/* 0: CUPTI's own is to be left. */
+static uint8_t choose_period(const struct place *p)
+{
+	uint64_t cycles = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_CLOCK_KHZ) * 1000 /
+			  SAMPLES_A_SECOND;
+	uint8_t period = PERIOD_MIN;
+
+	if (device_attribute(p, CUDA_ATTRIBUTE_MAJOR) >= BLACKWELL)
+		return 0;
+	if (library.stall_period)
+		return library.stall_period;
+	if (!cycles)
+		return 0;
+	while (period < PERIOD_MAX && 2ull << period <= cycles)
+		period++;
+	return period;
+}
+
+static int configure(struct place *p)
+{
+	const struct cupti *c = &library.cupti;
+	uint8_t period = choose_period(p);
+	struct cupti_sampling_setting settings[] = {
+		{
+			.attribute = CUPTI_SAMPLING_MODE,
+			.number = library.stalls == WIRE_STALLS_EXACT ? CUPTI_SAMPLING_SERIALIZED
+								      : CUPTI_SAMPLING_CONTINUOUS,
+		},
+		{.attribute = CUPTI_SAMPLING_OUTPUT, .number = 1},
+		{.attribute = CUPTI_SAMPLING_BUFFER, .pointer = &p->rest.data},
+		{.attribute = CUPTI_SAMPLING_PERIOD, .number = period},
+	};
+	struct cupti_sampling_setting asked = {.attribute = CUPTI_SAMPLING_PERIOD};
+	struct cupti_sampling_settings params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_settings, settings),
+		.context = p->context,
+		.count = sizeof(settings) / sizeof(settings[0]) - !period,
+		.settings = settings,
+	};
+	int result = c->PCSamplingSetConfigurationAttribute(&params);
+
+	if (result)
+		return result;
+	params.count = 1;
+	params.settings = &asked;
+	if (c->PCSamplingGetConfigurationAttribute(&params) || asked.number > PERIOD_MAX)
+		asked.number = period;
+	p->period = (uint8_t)asked.number;
+	return 0;
+}
+
+/* The names of the reasons, and the buffers, whose size depends on how many there are: 0 or a result of CUPTI's. */
+static int prepare(struct place *p)
+{
+	const struct cupti *c = &library.cupti;
+	char *names[WIRE_STALL_REASONS];
+	struct cupti_stall_count counted = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_stall_count, count),
+		.context = p->context,
+		.count = &p->reason_count,
+	};
+	struct cupti_stall_names named = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_stall_names, names),
+		.context = p->context,
+		.names = names,
+	};
+	int result = c->PCSamplingGetNumStallReasons(&counted);
+	void *memory;
+
+	if (result)
+		return result;
+	if (!p->reason_count || p->reason_count > WIRE_STALL_REASONS)
+		return CUPTI_NOT_SUPPORTED;
+	memory = mmap(NULL, names_bytes(p->reason_count), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return CUPTI_OUT_OF_MEMORY;
+	p->names = memory;
+	p->indexes = (uint32_t *)(p->names + p->reason_count);
+	for (size_t n = 0; n < p->reason_count; n++)
+		names[n] = p->names[n];
+	named.count = p->reason_count;
+	named.indexes = p->indexes;
+	result = c->PCSamplingGetStallReasons(&named);
+	if (!result && (!make_buffer(&p->fetched, p->reason_count) ||
+			       !make_buffer(&p->rest, p->reason_count)))
+		result = CUPTI_OUT_OF_MEMORY;
+	return result;
+}
+
+static int enable(struct place *p)
+{
+	struct cupti_sampling_context params = {
+		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_context, context),
+		.context = p->context,
+	};
+	int result = library.cupti.PCSamplingEnable(&params);
+
+	if (result)
+		return result;
+	result = prepare(p);
+	if (!result)
+		result = configure(p);
+	if (result)
+		disable(p);
+	return result;
+}
+
+static bool has_functions(const struct cupti *c)
+{
+	return c->GetDeviceId && c->GetContextId && c->PCSamplingEnable && c->PCSamplingDisable &&
+	       c->PCSamplingSetConfigurationAttribute && c->PCSamplingGetConfigurationAttribute &&
+	       c->PCSamplingGetNumStallReasons && c->PCSamplingGetStallReasons &&
+	       c->PCSamplingGetData;
+}
+
+static bool make_functions(void)
+{
+	struct function *expected = NULL;
+	size_t size = FUNCTION_SLOTS * sizeof(struct function);
+	void *memory;
+
+	if (__atomic_load_n(&sampling.functions, __ATOMIC_ACQUIRE))
+		return true;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	if (!__atomic_compare_exchange_n(&sampling.functions, &expected, memory, false,
+		    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		munmap(memory, size);
+	return true;
+}
+
+static struct place *claim(void)
+{
+	for (uint32_t n = 0; n < CONTEXTS; n++) {
+		uint32_t expected = FREE;
+
+		if (__atomic_compare_exchange_n(&sampling.places[n].state, &expected, SETUP, false,
+			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return &sampling.places[n];
+	}
+	return NULL;
+}
+
+void sampling_context_created(void *context)
+{
+	const struct cupti *c = &library.cupti;
+	struct place none = {0}, *p;
+	int result;
+
+	if (!has_functions(c)) {
+		tell_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
+		return;
+	}
+	p = make_functions() ? claim() : NULL;
+	if (!p) {
+		tell_refusal(&none, WIRE_STALLS_OTHER, CUPTI_MAX_LIMIT_REACHED);
+		return;
+	}
+	p->context = context;
+	p->device = p->id = 0;
+	result = c->GetDeviceId(context, &p->device);
+	if (!result)
+		result = c->GetContextId(context, &p->id);
+	if (!result && p->device >= WIRE_DEVICES)
+		result = CUPTI_NOT_SUPPORTED;
+	if (!result)
+		result = enable(p);
+	if (result) {
+		tell_refusal(p, refusal_of(result), result);
+		release(p);
+		return;
+	}
+	p->since_ns = now_ns();
+	set_state(p, SAMPLED);
+}
+
+/* ---- and ends ---- */
+
+void sampling_context_ends(void *context)
+{
+	for (uint32_t n = 0; n < CONTEXTS; n++) {
+		struct place *p = &sampling.places[n];
+
+		if (state_of(p) != SAMPLED || p->context != context)
+			continue;
+		if (!lock_within(&p->lock, LOCK_PATIENCE_NS)) {
+			set_state(p, ABANDONED);
+			return;
+		}
+		end(p, false);
+		pthread_mutex_unlock(&p->lock);
+		return;
+	}
+}
+
+/* ---- our thread ---- */
+
+static void visit(void (*act)(struct place *p))
+{
+	for (uint32_t n = 0; n < CONTEXTS; n++) {
+		struct place *p = &sampling.places[n];
+
+		if (state_of(p) != SAMPLED || pthread_mutex_trylock(&p->lock))
+			continue;
+		if (state_of(p) == SAMPLED)
+			act(p);
+		pthread_mutex_unlock(&p->lock);
+	}
+}
+
+static void drain_place(struct place *p)
+{
+	fetch(p, true);
+}
+
+void sampling_drain_if_due(void)
+{
+	uint64_t now = now_ns();
+
+	if (now - sampling.drained_ns < TICK_NS)
+		return;
+	visit(drain_place);
+	sampling.drained_ns = now_ns();
+}
+
+static void end_place(struct place *p)
+{
+	end(p, true);
+}
+
+void sampling_finish(void)
+{
+	visit(end_place);
+}
+
+static void abandon_place(struct place *p)
+{
+	pthread_mutex_lock(&library.no_fork);
+	disable(p);
+	pthread_mutex_unlock(&library.no_fork);
+	release(p);
+}
+
+void sampling_abandon(void)
+{
+	visit(abandon_place);
+}
