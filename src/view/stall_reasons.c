@@ -22,7 +22,8 @@ static const char *const prefixes[] = {
 };
 
 static const struct stall_reason reasons[] = {
-	{"long_scoreboard", "waiting for a global, local or texture memory load", STALL_MEMORY, false},
+	/* Loads by the texture path as well, which few kernels have today. */
+	{"long_scoreboard", "waiting for a global or local memory load", STALL_MEMORY, false},
 	{"short_scoreboard", "waiting for shared memory or a special function", STALL_MEMORY, false},
 	{"lg_throttle", "queue of global and local memory accesses is full", STALL_MEMORY, false},
 	{"mio_throttle", "queue of shared memory and special function accesses is full", STALL_MEMORY, false},

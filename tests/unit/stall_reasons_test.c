@@ -11,7 +11,7 @@ static void a_reason_is_found_by_its_vendor_name(void)
 	struct stall_name n = stall_name_parse(LONG "long_scoreboard");
 
 	CHECK(n.reason && !strcmp(n.reason->name, "long_scoreboard"));
-	CHECK_TEXT(stall_words(&n), "waiting for a global, local or texture memory load");
+	CHECK_TEXT(stall_words(&n), "waiting for a global or local memory load");
 	CHECK(stall_class_of(&n) == STALL_MEMORY);
 	CHECK(!n.latency && !stall_is_issuing(&n));
 }

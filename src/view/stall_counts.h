@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples by row (an instruction, a source line, a kernel: whatever the caller counts) and reason.
+ *
+ * Added in any order, then settled once: each row's reasons lie side by side, the most frequent first. Memory is for
+ * what was added. The caller owns it and sees to it that no sum needs more than 64 bits. One thread.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct stall_count {
+	uint32_t row;
+	uint32_t reason;
+	uint64_t samples;
+	uint64_t latency; /* of these, those of cycles in which no warp was issued */
+};
+
+struct stall_counts {
+	struct stall_count *items;
+	size_t count, capacity;
+};
+
+#define STALL_COUNTS_INIT ((struct stall_counts){0})
+
+void stall_counts_release(struct stall_counts *c);
+/* 0 or -ENOMEM. */
+int stall_counts_add(struct stall_counts *c, const struct stall_count *more);
+void stall_counts_settle(struct stall_counts *c);
+/* The reasons of a row; *ret_count: how many. Settled only. */
+const struct stall_count *stall_counts_of(const struct stall_counts *c, uint32_t row, size_t *ret_count);
