@@ -20,15 +20,15 @@
 static int print(const struct report *r, bool json)
 {
 	struct buf out = BUF_INIT;
-	int error;
+	int error = json ? report_json(r, &out) : report_text(r, &out);
 
-	if (json)
-		report_json(r, &out);
-	else
-		report_text(r, &out);
-	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	if (!error) {
+		error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+		if (error)
+			error_errno(error, "cannot print the report");
+	}
 	buf_release(&out);
-	return error ? error_errno(error, "cannot print the report") : 0;
+	return error;
 }
 
 /* "[incomplete stack: no unwind information]" */
@@ -44,31 +44,56 @@ void report_reason(const struct report *r, uint32_t note, struct buf *b)
 }
 
 struct wanted {
-	bool json, wide, inlines;
+	bool json, wide, inlines, stalls;
 	unsigned long top;
 };
+
+static int print_with_texts(struct report *r, const struct wanted *w)
+{
+	struct location_texts texts = {0};
+	int error = location_texts_init(&texts, r->reader, false);
+
+	r->texts = &texts;
+	if (!error)
+		error = print(r, w->json);
+	location_texts_release(&texts);
+	return error;
+}
+
+/* Samples of instructions are read in a pass of their own, as only this wants them. */
+static int print_with_stalls(struct report *r, const struct wanted *w)
+{
+	struct kernel_stalls stalls = {0};
+	struct profile_reader *reader;
+	int error = profile_reader_open(&reader, r->path);
+
+	if (error)
+		return error;
+	r->stalls = &stalls;
+	error = kernel_stalls_read(&stalls, reader);
+	if (!error)
+		error = print_with_texts(r, w);
+	kernel_stalls_release(&stalls);
+	profile_reader_close(reader);
+	return error;
+}
 
 static int read_and_print(const char *path, struct profile_reader *reader, struct summary *s,
 	const struct wanted *w)
 {
-	struct location_texts texts = {0};
 	struct report r = {
 		.path = path,
 		.reader = reader,
 		.summary = s,
-		.texts = &texts,
 		.inlines = w->inlines,
 		.top = w->top ? w->top : w->json ? 0 : DEFAULT_TOP,
 		.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
 	};
 	int error = summary_read(s, reader);
 
-	if (!error)
-		error = location_texts_init(&texts, reader, false);
-	if (!error)
-		error = print(&r, w->json);
-	location_texts_release(&texts);
-	return error;
+	if (error)
+		return error;
+	return w->stalls ? print_with_stalls(&r, w) : print_with_texts(&r, w);
 }
 
 static int run(const char *path, const struct wanted *w)
@@ -103,6 +128,8 @@ int cmd_report(int argc, char **argv)
 			"rows of each table (10; with --json all)"),
 		OPTION_FLAG(0, "inline", &wanted.inlines,
 			"name inlined functions in the ways to kernels (see record --inline)"),
+		OPTION_FLAG(0, "stalls", &wanted.stalls,
+			"say why kernels wait, and at which lines (see record --stalls)"),
 		OPTION_FLAG('w', "wide", &wanted.wide, "print names whole, however long"),
 		OPTION_END,
 	};

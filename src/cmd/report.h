@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "view/kernel_stalls.h"
 #include "view/location_text.h"
 #include "view/summary.h"
 
@@ -11,13 +12,20 @@ struct report {
 	const struct profile_reader *reader;
 	const struct summary *summary;
 	const struct location_texts *texts;
+	const struct kernel_stalls *stalls; /* NULL: not wanted */
 	bool inlines;       /* functions that were inlined, too */
 	size_t top;         /* rows of each table; 0: all */
 	unsigned int width; /* columns; 0: no limit */
 };
 
-void report_text(const struct report *r, struct buf *out);
+struct json_writer;
+
+/* With stalls only the recording in short and why its kernels wait. Both: 0 or -errno with error_text. */
+int report_text(const struct report *r, struct buf *out);
 /* Appends what an incomplete stack's note says of the reason. */
 void report_reason(const struct report *r, uint32_t note, struct buf *b);
 /* The form is documented in xpuprof-report(1). */
-void report_json(const struct report *r, struct buf *out);
+int report_json(const struct report *r, struct buf *out);
+/* The part of stalls in each. */
+int report_stalls_text(const struct report *r, struct buf *out);
+int report_stalls_json(const struct report *r, struct json_writer *w);

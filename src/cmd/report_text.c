@@ -596,9 +596,11 @@ static void put_notes(const struct report *r, struct buf *out)
 	buf_release(&launches);
 }
 
-void report_text(const struct report *r, struct buf *out)
+int report_text(const struct report *r, struct buf *out)
 {
 	put_header(r, out);
+	if (r->stalls)
+		return report_stalls_text(r, out);
 	put_devices(r, out);
 	put_kernels(r, out);
 	put_copies(r, out);
@@ -612,4 +614,5 @@ void report_text(const struct report *r, struct buf *out)
 	put_joins(r, out);
 	put_losses(r, out);
 	put_notes(r, out);
+	return 0;
 }

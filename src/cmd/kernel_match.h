@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels by what people type: a name, or part of one, mangled or readable. Of these the first that any kernel fits
+ * decides:
+ *
+ *	1. the whole name, mangled or readable
+ *	2. the name without parameters and template arguments ("ns::reduce"), or the last part of that ("reduce")
+ *	3. part of the name, mangled or readable
+ *	4. the same, capital letters or not
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "view/kernel_stalls.h"
+
+/* The indices of the rows that fit, in their order, into `ret`, which has room for all: how many; -1 when memory is
+ * short. */
+ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *rows, size_t count, const char *text,
+	uint32_t *ret);
+/* Appends up to three names that differ little from what was typed: "'gemm', 'gemv'". */
+void kernel_match_near(const struct profile_reader *r, const struct kernel_sum *rows, size_t count,
+	const char *text, struct buf *b);
+/* Appends the readable name of a function of GPU code. One that a compiler made for one kernel alone, "$kernel$name",
+ * becomes "name (called by kernel)". */
+void kernel_readable(const struct profile_reader *r, uint32_t name, struct buf *b);
