@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source files, by the paths that line tables name them by: where they are here, and their lines.
+ *
+ * Paths come from untrusted files. Only regular files are read, of at most SOURCE_BYTES_MAX, and only text: what has
+ * NUL bytes is none. Lines are the bytes of the file; who shows them makes them harmless.
+ *
+ * A file is looked for
+ *
+ *	1. where the longest of the replacements (source_map_add) puts it,
+ *	2. under its own path,
+ *	3. in each folder of source_dir_add: its path there, then with one leading folder less, and so on to its name.
+ *
+ * One thread at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+#define SOURCE_BYTES_MAX ((size_t)16 << 20)
+
+struct source_replacement {
+	char *old, *new;
+};
+
+struct source_map {
+	struct vec(struct source_replacement) replacements;
+	struct vec(char *) folders;
+};
+
+void source_map_release(struct source_map *m);
+/* "OLD=NEW": 0 or -errno with error_text (-EINVAL: it is not of this form). */
+int source_map_add(struct source_map *m, const char *text);
+int source_dir_add(struct source_map *m, const char *folder);
+
+struct source_text {
+	char *path;  /* where it was found; NULL: it was not, and there are no lines */
+	char *why;   /* why it was not: "No such file or directory", of the path itself */
+	struct buf contents;
+	struct vec(uint32_t) starts; /* of lines, in the contents */
+	uint64_t changed_ns;         /* CLOCK_REALTIME */
+};
+
+/* Looks for a file and reads it: 0, also where there is none (`why` says so), or -ENOMEM with error_text. `t` comes
+ * zeroed and is to be released in either case. */
+int source_text_find(struct source_text *t, const struct source_map *m, const char *path);
+void source_text_release(struct source_text *t);
+/* A line, counted from 1, without its end: NULL and *ret_size 0 where there is none. */
+const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_size);
+uint32_t source_line_count(const struct source_text *t);
