@@ -70,7 +70,7 @@ void instance_free(struct instance *i)
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
 	told_release(i);
-	stalls_release(i);
+	stalls_decode_release(i);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);

@@ -178,7 +178,7 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size);
 int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64_t now_ns);
 int stalls_decode_rows(struct instance *i, const void *record, size_t size);
 int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r);
-void stalls_release(struct instance *i);
+void stalls_decode_release(struct instance *i);
 /* The profile id of the image with this checksum. */
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
 /* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came with it, or -1. */

@@ -205,7 +205,7 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 	return profile_set_meta(s->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
 }
 
-void stalls_release(struct instance *i)
+void stalls_decode_release(struct instance *i)
 {
 	for (uint32_t n = 0; n < WIRE_DEVICES; n++)
 		free(i->reasons[n]);
