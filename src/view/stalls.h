@@ -30,8 +30,7 @@
  * nothing ("..._not_issued", latency samples). The second are a part of the first. Both are one row here, with
  * two numbers, and time is divided by the first.
  *
- * Memory: rows as they come (24 bytes), and what each launch has in each window; works themselves are only kept
- * until a window is known that they lie in, and no more than STALLS_WORKS_MAX of them.
+ * Memory: stalls as they come (24 bytes), rows, and what each launch has in each window; not works (stall_windows.h).
  *
  * Holds on to the reader. One thread at a time.
  */
@@ -113,11 +112,9 @@ struct stalls {
 	struct vec(struct stalls_row) rows;	   /* by launch, function, offset and reason; only with samples */
 	struct vec(struct stalls_reason) reasons;  /* in the order of their names */
 	struct stalls_counts counts;
+	const struct profile_reader *reader;
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };
-
-/* Works that wait for their window; the oldest beyond that count in the whole recording only. */
-#define STALLS_WORKS_MAX ((size_t)8 << 20)
 
 /* `o` says what tells launches apart, and has to outlive `s`. All: 0 or -errno with error_text; release it in any
  * case. -EOVERFLOW: numbers that add up to more than 64 bits hold. */
