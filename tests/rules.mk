@@ -72,6 +72,7 @@ FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # theirs in tests/fuzz/seeds/NAME/.
 FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
 FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
+FUZZ_SEEDS_cubin_fuzz := $(wildcard tests/data/cubin/*.cubin)
 
 # A program with stubs, and with mini debug info where xz is there.
 $(FB)/mini.so: $(B)/libxpuprof-inject.so

@@ -43,14 +43,26 @@ struct cubin_bytes cubin_section_bytes(const struct cubin *c, size_t section)
 	return (struct cubin_bytes){s->stored ? c->image + s->offset : NULL, s->stored};
 }
 
-const char *cubin_string(struct cubin_bytes table, uint64_t offset)
+size_t cubin_section_named(const struct cubin *c, const char *name)
 {
-	/* All that begins at or before the last NUL ends inside the table. */
+	vec_foreach (s, &c->sections)
+		if (s->stored && !strcmp(s->name, name))
+			return (size_t)(s - c->sections.items);
+	return 0;
+}
+
+struct cubin_bytes cubin_string_table(const struct cubin *c, size_t section)
+{
+	struct cubin_bytes table = cubin_section_bytes(c, section);
 	const uint8_t *end = table.size ? memrchr(table.data, 0, table.size) : NULL;
 
-	if (!end || offset > (uint64_t)(end - table.data))
-		return NULL;
-	return (const char *)table.data + offset;
+	table.size = end ? (size_t)(end - table.data) + 1 : 0;
+	return table;
+}
+
+const char *cubin_string(struct cubin_bytes table, uint64_t offset)
+{
+	return offset < table.size ? (const char *)table.data + offset : NULL;
 }
 
 static int refuse(const struct cubin *c)
@@ -142,7 +154,7 @@ static int read_sections(struct cubin *c, const Elf64_Ehdr *h)
 		if (header.sh_type == SHT_SYMTAB && !c->symbol_table)
 			c->symbol_table = i;
 	}
-	table = cubin_section_bytes(c, names);
+	table = cubin_string_table(c, names);
 	for (uint64_t i = 0; i < count; i++) {
 		const char *name;
 
@@ -277,7 +289,7 @@ static int read_functions(struct cubin *c)
 
 	if (!c->symbol_table)
 		return 0;
-	names.table = cubin_section_bytes(c, c->sections.items[c->symbol_table].link);
+	names.table = cubin_string_table(c, c->sections.items[c->symbol_table].link);
 	names.room = names.table.size * NAMES_PER_TABLE_MAX;
 	for (uint32_t i = 1; read_symbol(c, i, &s); i++)
 		if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && add_function(c, i, &s, &names))
@@ -335,17 +347,21 @@ static void nest_functions(struct cubin *c)
 static int compare_names(const void *a_, const void *b_, void *functions)
 {
 	const struct cubin_function *a = functions, *b = a + *(const uint32_t *)b_;
+	int order;
 
 	a += *(const uint32_t *)a_;
-	return strcmp(a->name, b->name);
+	order = strcmp(a->name, b->name);
+	return order ? order : (a > b) - (a < b);
 }
 
 static int compare_linkage_names(const void *a_, const void *b_, void *functions)
 {
 	const struct cubin_function *a = functions, *b = a + *(const uint32_t *)b_;
+	int order;
 
 	a += *(const uint32_t *)a_;
-	return strcmp(a->linkage_name, b->linkage_name);
+	order = strcmp(a->linkage_name, b->linkage_name);
+	return order ? order : (a > b) - (a < b);
 }
 
 static int compare_symbols(const void *a_, const void *b_, void *functions)
@@ -411,6 +427,7 @@ void cubin_close(struct cubin *c)
 {
 	if (!c)
 		return;
+	line_tables_free(c->lines);
 	free(c->by_name);
 	free(c->by_linkage_name);
 	free(c->by_symbol);

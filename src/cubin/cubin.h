@@ -30,11 +30,21 @@ void cubin_close(struct cubin *c);
 struct cubin_damage {
 	size_t sections;
 	size_t symbols; /* of functions */
+	/* Of line tables, 0 before the first cubin_places. */
+	size_t programs; /* that make no sense somewhere; what is before is used */
+	size_t rows;	 /* that are for no code, or inlined at a row that is not there */
 };
 
 struct cubin_damage cubin_damage(const struct cubin *c);
 /* The compute capability of its code, times 10: 90 for sm_90 and sm_90a. */
 unsigned int cubin_sm(const struct cubin *c);
+
+/*
+ * The checksum by which CUPTI tells cubins apart (cubinCrc of its instruction samples, the result
+ * of cuptiGetCubinCrc). It looks at the size and at a few dozen bytes only: images of one size that
+ * differ elsewhere have the same, so it alone does not say which cubin a sample is of.
+ */
+uint32_t cubin_cupti_crc(const void *image, size_t size);
 
 struct cubin_function {
 	const char *name; /* of its symbol; never NULL */
@@ -56,7 +66,8 @@ struct cubin_function {
  * same code under two names) stand side by side. */
 size_t cubin_function_count(const struct cubin *c);
 const struct cubin_function *cubin_function(const struct cubin *c, size_t i);
-/* By the name of the symbol, else by the linkage name when only one function has it; or NULL. */
+/* By the name of the symbol (the first of several), else by the linkage name when only one function
+ * has it; or NULL. */
 const struct cubin_function *cubin_function_named(const struct cubin *c, const char *name);
 /* By index in the symbol table, or NULL. */
 const struct cubin_function *cubin_function_of_symbol(const struct cubin *c, uint32_t symbol);
@@ -66,3 +77,37 @@ const struct cubin_function *cubin_function_at(
 
 /* The code of a function, in the image. *ret_size may be less than its size in a damaged image. */
 const void *cubin_code(const struct cubin *c, const struct cubin_function *f, size_t *ret_size);
+
+/* Where lines are from. */
+enum cubin_line_kind {
+	CUBIN_LINES_NONE,
+	CUBIN_LINES_SOURCE, /* the program's source files */
+	CUBIN_LINES_PTX,    /* the PTX that the code was assembled from */
+};
+
+/* A place in the source, and the function that it is in. Texts are good until cubin_close, never
+ * NULL, and "" when not known. */
+struct cubin_place {
+	const char *function; /* linkage name, of an inlined function or of the symbol */
+	/* Directory and file as the compiler wrote them, or the section with the text of the PTX.
+	 */
+	const char *path;
+	uint32_t line; /* 0: not known */
+};
+
+#define CUBIN_PLACES_MAX 64
+
+/*
+ * Fills in what source the instruction at `offset` bytes into a function (and not into its section)
+ * was made from: ret[0] is the innermost, each further one has the place of the call that was
+ * inlined, and the last is the function that has the code, whichever symbol was asked with. Returns
+ * how many: at least 1 inside the function, 0 outside of it or when memory is short. Of a chain of
+ * more than CUBIN_PLACES_MAX the calls before the last are left out. *ret_kind (may be NULL) says
+ * what the lines are lines of. The first call reads the tables.
+ */
+size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t offset,
+	struct cubin_place ret[CUBIN_PLACES_MAX], enum cubin_line_kind *ret_kind);
+
+/* The text of a line of CUBIN_LINES_PTX, without a line end and not NUL-terminated; NULL: the image
+ * does not have it. */
+const char *cubin_ptx_line(struct cubin *c, const char *path, uint32_t line, size_t *ret_length);

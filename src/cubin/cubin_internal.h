@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "cubin/cubin.h"
 
-#define EM_CUDA_GPU 190 /* glibc's elf.h calls it EM_CUDA, in newer versions only */
+#define EM_CUDA_GPU 190 /* EM_CUDA, which only newer elf.h have */
 
 struct cubin_section {
 	uint64_t offset; /* in the image */
@@ -19,6 +19,8 @@ struct cubin_section {
 	uint32_t info;
 	uint64_t flags;
 };
+
+struct line_tables;
 
 struct cubin {
 	const uint8_t *image;
@@ -32,6 +34,7 @@ struct cubin {
 	uint32_t *by_linkage_name;
 	uint32_t *by_symbol;
 	struct cubin_damage damage;
+	struct line_tables *lines; /* NULL: not read yet */
 };
 
 /* Some bytes of the image, inside it. */
@@ -42,8 +45,15 @@ struct cubin_bytes {
 
 /* Contents of a section, without any for an index that is not one. */
 struct cubin_bytes cubin_section_bytes(const struct cubin *c, size_t section);
-/* The text at `offset` of a string table, NUL-terminated inside it; NULL: there is none. */
+/* The same, up to its last NUL. */
+struct cubin_bytes cubin_string_table(const struct cubin *c, size_t section);
+/* The first section of this name with contents; 0: there is none. */
+size_t cubin_section_named(const struct cubin *c, const char *name);
+/* The text at `offset` of a string table; NULL: there is none. */
 const char *cubin_string(struct cubin_bytes table, uint64_t offset);
 /* The section and offset in it that a symbol stands for: false when it is not defined here. */
 bool cubin_symbol_place(
 	const struct cubin *c, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset);
+
+/* Frees what cubin_places read. */
+void line_tables_free(struct line_tables *t);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Looks a place up in the line tables, best first: .debug_line has lines of source files and the
+ * calls that were inlined, .nv_debug_line_sass lines of PTX. Both are run at the first question.
+ *
+ * A row is valid up to the next one in its sequence, and a sequence covers a whole section. What
+ * stands behind a kernel without a row of its own (routines of the compiler's, like divisions)
+ * would so get the kernel's last line: a row does not count for a function that begins behind it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cubin/line_table.h"
+
+#define PTX_SECTION ".nv_debug_ptx_txt"
+
+struct line_tables {
+	struct interner *paths;
+	struct line_table source;
+	struct line_table ptx;
+	struct cubin_bytes strings; /* .debug_str */
+	/* Where each line of the PTX text of this section begins. */
+	size_t text_section;
+	struct vec(size_t) text_lines;
+};
+
+void line_tables_free(struct line_tables *t)
+{
+	if (!t)
+		return;
+	line_table_release(&t->source);
+	line_table_release(&t->ptx);
+	interner_free(t->paths);
+	vec_release(&t->text_lines);
+	free(t);
+}
+
+static struct line_tables *read_tables(struct cubin *c)
+{
+	struct line_tables *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->strings = cubin_string_table(c, cubin_section_named(c, ".debug_str"));
+	if (interner_new(&t->paths) || line_table_init(&t->source, c, ".debug_line", t->paths) ||
+		line_table_init(&t->ptx, c, ".nv_debug_line_sass", t->paths)) {
+		line_tables_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+/* A row for code of this function, not of what stands before it. */
+static const struct line_row *find_row(const struct line_table *table,
+	const struct cubin_function *f, uint64_t offset, const struct line_sequence **ret_sequence)
+{
+	const struct line_row *row = line_table_find(table, f->section, offset, ret_sequence);
+
+	return row && row->offset >= f->offset ? row : NULL;
+}
+
+static struct cubin_place place_of(
+	const struct line_tables *t, const struct line_row *row, const struct cubin_function *f)
+{
+	const char *name = NULL;
+
+	if (row->function != LINE_NO_NAME)
+		name = cubin_string(t->strings, row->function);
+	return (struct cubin_place){
+		.function = name	   ? name
+			    : row->context ? ""
+					   : f->linkage_name,
+		.path = interner_get(t->paths, row->path, NULL),
+		.line = row->line,
+	};
+}
+
+/* From a row outwards; each calling row stands before its callee's, so this ends. */
+static size_t add_places(const struct line_tables *t, const struct line_table *table,
+	const struct line_sequence *s, const struct line_row *row, const struct cubin_function *f,
+	struct cubin_place *ret)
+{
+	size_t n = 0;
+
+	for (; row->context && n < CUBIN_PLACES_MAX - 1; n++) {
+		ret[n] = place_of(t, row, f);
+		row = &table->rows.items[s->first + row->context - 1];
+	}
+	while (row->context)
+		row = &table->rows.items[s->first + row->context - 1];
+	ret[n++] = place_of(t, row, f);
+	return n;
+}
+
+size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t offset,
+	struct cubin_place ret[CUBIN_PLACES_MAX], enum cubin_line_kind *ret_kind)
+{
+	const struct line_sequence *s;
+	const struct line_row *row;
+	enum cubin_line_kind kind = CUBIN_LINES_NONE;
+	size_t n = 1;
+
+	if (!c->lines)
+		c->lines = read_tables(c);
+	if (!c->lines || offset >= f->size)
+		return 0;
+	offset += f->offset;
+	f = cubin_function_at(c, f->section, offset);
+	if ((row = find_row(&c->lines->source, f, offset, &s))) {
+		n = add_places(c->lines, &c->lines->source, s, row, f, ret);
+		kind = CUBIN_LINES_SOURCE;
+	} else if ((row = find_row(&c->lines->ptx, f, offset, &s))) {
+		ret[0] = place_of(c->lines, row, f);
+		if (!ret[0].path[0])
+			ret[0].path = PTX_SECTION;
+		kind = CUBIN_LINES_PTX;
+	} else {
+		ret[0] = (struct cubin_place){.function = f->linkage_name, .path = ""};
+	}
+	if (ret_kind)
+		*ret_kind = kind;
+	return n;
+}
+
+/* Each line of the text ends with a NUL. */
+static int index_text(struct line_tables *t, struct cubin_bytes text)
+{
+	int error = 0;
+
+	t->text_lines.count = 0;
+	for (size_t at = 0; at < text.size && !error;) {
+		const uint8_t *end = memchr(text.data + at, 0, text.size - at);
+
+		error = vec_push(&t->text_lines, at);
+		at = end ? (size_t)(end - text.data) + 1 : text.size;
+	}
+	return error;
+}
+
+const char *cubin_ptx_line(struct cubin *c, const char *path, uint32_t line, size_t *ret_length)
+{
+	size_t section = 0;
+	struct line_tables *t;
+	struct cubin_bytes text;
+	const char *start;
+
+	if (!strncmp(path, PTX_SECTION, sizeof(PTX_SECTION) - 1))
+		section = cubin_section_named(c, path);
+	if (!c->lines)
+		c->lines = read_tables(c);
+	t = c->lines;
+	if (!section || !t)
+		return NULL;
+	text = cubin_section_bytes(c, section);
+	if (t->text_section != section) {
+		t->text_section = index_text(t, text) ? 0 : section;
+		if (!t->text_section)
+			return NULL;
+	}
+	if (!line || line > t->text_lines.count)
+		return NULL;
+	start = (const char *)text.data + t->text_lines.items[line - 1];
+	*ret_length = strnlen(start, text.size - t->text_lines.items[line - 1]);
+	return start;
+}

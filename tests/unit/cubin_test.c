@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Cubins of tests/data/cubin beside what NVIDIA's tools say of them (the records there, see the
+ * script `make` beside them), and damaged ones.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "cubin/cubin.h"
+#include "tap.h"
+
+#define DATA	   "tests/data/cubin/"
+#define CODE_BYTES 16 /* of an instruction */
+#define FILE_MAX   (1u << 20)
+
+static const char *const names[] = {"abi7", "debug", "inline", "linked", "nvrtc", "plain", "ptx",
+	"shared_75", "shared_120", "triton"};
+
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+struct opened {
+	struct buf image;
+	struct cubin *c;
+};
+
+static bool read_data(const char *name, const char *suffix, struct buf *ret)
+{
+	char path[256];
+
+	*ret = BUF_INIT;
+	snprintf(path, sizeof(path), DATA "%s.%s", name, suffix);
+	if (!io_read_file(path, FILE_MAX, ret)) {
+		buf_putc(ret, 0);
+		ret->size--;
+		return true;
+	}
+	printf("# cannot read %s\n", path);
+	tap_ok = false;
+	return false;
+}
+
+static bool open_data(const char *name, struct opened *ret)
+{
+	*ret = (struct opened){0};
+	if (!read_data(name, "cubin", &ret->image))
+		return false;
+	CHECK(!cubin_open(ret->image.data, ret->image.size, &ret->c));
+	return ret->c;
+}
+
+static void close_data(struct opened *o)
+{
+	cubin_close(o->c);
+	buf_release(&o->image);
+}
+
+static void write_place(struct buf *b, const struct cubin_place *p)
+{
+	buf_printf(b, "%s:%u", p->path, p->line);
+}
+
+/* The chain of an instruction as nvdisasm has it. */
+static void write_chain(struct cubin *c, const struct cubin_function *f, uint64_t offset, bool all,
+	struct buf *b, enum cubin_line_kind *ret_kind)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	size_t n = cubin_places(c, f, offset, places, ret_kind);
+
+	buf_reset(b);
+	for (size_t i = 0; i < n && (all || !i) && *ret_kind != CUBIN_LINES_NONE; i++) {
+		buf_puts(b, i ? " <- " : "");
+		write_place(b, &places[i]);
+	}
+}
+
+/* A record's text for one instruction after the other. */
+struct record {
+	const char *at;
+	char text[8192];
+};
+
+/* Moves to the part that is about this function; false: there is none. */
+static bool begin_function(struct record *r, const char *whole, const char *name)
+{
+	char header[1024];
+
+	snprintf(header, sizeof(header), "function %s\n", name);
+	r->at = strstr(whole, header);
+	r->text[0] = 0;
+	if (!r->at)
+		return false;
+	r->at += strlen(header);
+	return true;
+}
+
+/* Takes what there is for this offset; otherwise what was said last stays. */
+static void next_instruction(struct record *r, uint64_t offset)
+{
+	char *end;
+
+	if (strtoull(r->at, &end, 16) != offset || end == r->at || *end != ' ')
+		return;
+	r->at = end + 1;
+	snprintf(r->text, sizeof(r->text), "%.*s", (int)strcspn(r->at, "\n"), r->at);
+	r->at += strcspn(r->at, "\n");
+	r->at += *r->at == '\n';
+}
+
+struct comparison {
+	const char *name; /* of the cubin */
+	const char *record;
+	bool all; /* the whole chain */
+	size_t instructions, differences;
+};
+
+static void compare_instruction(struct comparison *k, struct cubin *c,
+	const struct cubin_function *f, uint64_t offset, const char *expected)
+{
+	const struct cubin_function *inner = cubin_function_at(c, f->section, f->offset + offset);
+	enum cubin_line_kind kind = CUBIN_LINES_NONE;
+	struct buf got = BUF_INIT;
+
+	write_chain(c, f, offset, k->all, &got, &kind);
+	k->instructions++;
+	/* Both tools go on with the last line of the kernel in what the compiler put behind it. */
+	if (!strncmp(inner->linkage_name, "__cuda_", 7))
+		expected = "";
+	/* CUPTI has no lines of PTX, and nvdisasm was asked for them in one image only. */
+	if (kind == CUBIN_LINES_PTX && (!k->all || strcmp(k->name, "ptx")))
+		buf_reset(&got);
+	if (!k->all && !strcmp(expected, ":0"))
+		expected = "";
+	if (strcmp(buf_text(&got), expected) && !k->differences++)
+		printf("# %s, %s at %llx: '%s' and not '%s'\n", k->name, f->name,
+			(unsigned long long)offset, buf_text(&got), expected);
+	buf_release(&got);
+}
+
+static void compare_function(
+	struct comparison *k, struct cubin *c, const struct cubin_function *f, struct record *r)
+{
+	if (!begin_function(r, k->record, f->name)) {
+		k->differences++;
+		printf("# %s: nothing of %s\n", k->name, f->name);
+		return;
+	}
+	for (uint64_t offset = 0; offset < f->size; offset += CODE_BYTES) {
+		next_instruction(r, offset);
+		compare_instruction(k, c, f, offset, r->text);
+	}
+}
+
+static void compare_with(const char *tool, bool all)
+{
+	static struct record r;
+
+	for (size_t i = 0; i < NAMES; i++) {
+		struct comparison k = {.name = names[i], .all = all};
+		struct buf record = BUF_INIT;
+		struct opened o;
+
+		if (open_data(names[i], &o) && read_data(names[i], tool, &record)) {
+			k.record = record.data;
+			for (size_t n = 0; n < cubin_function_count(o.c); n++)
+				if (cubin_function(o.c, n)->outer == CUBIN_NONE)
+					compare_function(&k, o.c, cubin_function(o.c, n), &r);
+		}
+		CHECK(k.instructions >= 20 && !k.differences);
+		buf_release(&record);
+		close_data(&o);
+	}
+}
+
+static void the_innermost_place_of_each_instruction_is_the_one_that_CUPTI_gives(void)
+{
+	compare_with("cupti", false);
+}
+
+static void the_chain_of_inlined_calls_is_the_one_that_nvdisasm_prints(void)
+{
+	compare_with("nvdisasm", true);
+}
+
+/* Whether the record has this function for this place. */
+static bool is_named(const char *record, const struct cubin_place *p)
+{
+	struct buf line = BUF_INIT;
+	bool found;
+
+	write_place(&line, p);
+	buf_printf(&line, " %s\n", p->function);
+	found = strstr(record, buf_text(&line));
+	if (!found)
+		printf("# not so: %s", buf_text(&line));
+	buf_release(&line);
+	return found;
+}
+
+static void check_names(const char *name, size_t at_least)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct buf record = BUF_INIT;
+	struct opened o;
+	size_t inlined = 0;
+
+	if (!open_data(name, &o) || !read_data(name, "names", &record))
+		return close_data(&o);
+	for (size_t i = 0; i < cubin_function_count(o.c) && tap_ok; i++) {
+		const struct cubin_function *f = cubin_function(o.c, i);
+
+		for (uint64_t at = 0; at < f->size && tap_ok; at += CODE_BYTES) {
+			size_t n = cubin_places(o.c, f, at, places, NULL);
+			const struct cubin_function *inner =
+				cubin_function_at(o.c, f->section, f->offset + at);
+
+			CHECK(n && !strcmp(places[n - 1].function, inner->linkage_name));
+			for (size_t k = 0; k + 1 < n; k++, inlined++)
+				CHECK(is_named(record.data, &places[k]));
+		}
+	}
+	CHECK(inlined >= at_least);
+	buf_release(&record);
+	close_data(&o);
+}
+
+static void inlined_functions_have_the_names_that_the_PTX_has_for_their_lines(void)
+{
+	check_names("inline", 100);
+}
+
+static void in_a_linked_image_each_compilation_has_names_of_its_own(void)
+{
+	check_names("linked", 20);
+}
+
+static void calls_are_followed_to_eight_levels(void)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	const struct cubin_function *f;
+	struct opened o;
+	size_t deepest = 0;
+
+	if (!open_data("inline", &o))
+		return close_data(&o);
+	f = cubin_function_named(o.c, "_Z7climberPf");
+	for (uint64_t at = 0; f && at < f->size; at += CODE_BYTES) {
+		size_t n = cubin_places(o.c, f, at, places, NULL);
+
+		deepest = n > deepest ? n : deepest;
+	}
+	CHECK(deepest >= 9);
+	close_data(&o);
+}
+
+static void functions_are_found_by_name_symbol_and_place(void)
+{
+	for (size_t i = 0; i < NAMES; i++) {
+		struct opened o;
+
+		if (!open_data(names[i], &o))
+			return close_data(&o);
+		CHECK(cubin_function_count(o.c));
+		for (size_t n = 0; n < cubin_function_count(o.c); n++) {
+			const struct cubin_function *f = cubin_function(o.c, n);
+			const struct cubin_function *named = cubin_function_named(o.c, f->name);
+			size_t size;
+
+			/* Two compilations have brought the same routine. */
+			CHECK(named == f || (named && !strcmp(named->name, f->name) &&
+						    !strncmp(f->name, "__cuda_", 7)));
+			CHECK(cubin_function_of_symbol(o.c, f->symbol) == f);
+			CHECK(cubin_function_at(o.c, f->section, f->offset) == f);
+			CHECK(cubin_function_at(o.c, f->section, f->offset + f->size) != f);
+			CHECK(cubin_code(o.c, f, &size) && size == f->size && !(size % CODE_BYTES));
+		}
+		CHECK(!cubin_function(o.c, cubin_function_count(o.c)));
+		CHECK(!cubin_function_named(o.c, "no such function"));
+		CHECK(!cubin_function_of_symbol(o.c, 0));
+		close_data(&o);
+	}
+}
+
+static void device_functions_stand_inside_their_kernels(void)
+{
+	const struct cubin_function *kernel, *called, *division;
+	struct opened o;
+
+	if (!open_data("inline", &o))
+		return close_data(&o);
+	kernel = cubin_function_named(o.c, "plain_name");
+	called = cubin_function_named(o.c, "$plain_name$_Z6calledfi");
+	division = cubin_function_named(o.c, "__cuda_sm20_div_s64");
+	CHECK(kernel && kernel->kernel && kernel->outer == CUBIN_NONE);
+	CHECK(called && !called->kernel && cubin_function(o.c, called->outer) == kernel);
+	CHECK_TEXT(called ? called->linkage_name : "", "_Z6calledfi");
+	/* Two kernels call it, each its own copy. */
+	CHECK(!cubin_function_named(o.c, "_Z6calledfi"));
+	CHECK(division && !division->kernel);
+	close_data(&o);
+}
+
+static void the_compute_capability_is_read_from_both_layouts_of_the_flags(void)
+{
+	static const unsigned int expected[NAMES] = {80, 90, 90, 90, 90, 90, 90, 75, 120, 90};
+
+	for (size_t i = 0; i < NAMES; i++) {
+		struct opened o;
+
+		if (open_data(names[i], &o))
+			CHECK(cubin_sm(o.c) == expected[i]);
+		close_data(&o);
+	}
+}
+
+static void whole_images_have_no_damage(void)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+
+	for (size_t i = 0; i < NAMES; i++) {
+		struct cubin_damage d;
+		struct opened o;
+
+		if (!open_data(names[i], &o))
+			return close_data(&o);
+		CHECK(cubin_places(o.c, cubin_function(o.c, 0), 0, places, NULL));
+		d = cubin_damage(o.c);
+		CHECK(!d.sections && !d.symbols && !d.programs && !d.rows);
+		close_data(&o);
+	}
+}
+
+static void the_checksum_is_the_one_of_CUPTI(void)
+{
+	for (size_t i = 0; i < NAMES; i++) {
+		struct buf record = BUF_INIT;
+		struct opened o;
+
+		if (open_data(names[i], &o) && read_data(names[i], "cupti", &record))
+			CHECK(strtoul(record.data + strlen("crc "), NULL, 16) ==
+				cubin_cupti_crc(o.image.data, o.image.size));
+		buf_release(&record);
+		close_data(&o);
+	}
+	CHECK(cubin_cupti_crc("", 1) == 0x3e801244);
+}
+
+static void code_without_source_lines_has_lines_of_PTX_and_their_text(void)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	enum cubin_line_kind kind;
+	const struct cubin_function *f;
+	struct opened o;
+	const char *text = NULL;
+	size_t length = 0;
+
+	if (!open_data("ptx", &o))
+		return close_data(&o);
+	f = cubin_function_named(o.c, "_Z13shared_kernelPf");
+	CHECK(f && cubin_places(o.c, f, 0x30, places, &kind) == 1);
+	CHECK(kind == CUBIN_LINES_PTX);
+	CHECK_TEXT(places[0].function, "_Z13shared_kernelPf");
+	text = cubin_ptx_line(o.c, places[0].path, places[0].line, &length);
+	CHECK(text && length > 14 && !strncmp(text, "ld.global.f32 ", 14));
+	CHECK(!cubin_ptx_line(o.c, places[0].path, 0, &length));
+	CHECK(!cubin_ptx_line(o.c, places[0].path, 100000, &length));
+	CHECK(!cubin_ptx_line(o.c, ".text._Z13shared_kernelPf", 1, &length));
+	close_data(&o);
+}
+
+static void code_without_any_lines_still_has_its_function(void)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	enum cubin_line_kind kind;
+	const struct cubin_function *f;
+	struct opened o;
+
+	if (!open_data("plain", &o))
+		return close_data(&o);
+	f = cubin_function_named(o.c, "_Z13shared_kernelPf");
+	CHECK(f && cubin_places(o.c, f, f->size - 1, places, &kind) == 1);
+	CHECK(kind == CUBIN_LINES_NONE && !places[0].line);
+	CHECK_TEXT(places[0].function, "__cuda_sm3x_div_rn_noftz_f32_slowpath");
+	CHECK_TEXT(places[0].path, "");
+	CHECK(f && !cubin_places(o.c, f, f->size, places, &kind));
+	close_data(&o);
+}
+
+static void what_is_no_cubin_is_refused_with_a_reason(void)
+{
+	static const uint32_t fatbin[16] = {0xba55ed50};
+	Elf64_Ehdr other = {.e_ident = ELFMAG, .e_machine = EM_X86_64};
+	struct cubin *c = NULL;
+
+	other.e_ident[EI_CLASS] = ELFCLASS64;
+	other.e_ident[EI_DATA] = ELFDATA2LSB;
+	CHECK(cubin_open(fatbin, sizeof(fatbin), &c) == -ENOEXEC);
+	CHECK_TEXT(error_text(), "not a cubin but a fatbin, which holds some");
+	CHECK(cubin_open("// PTX", 6, &c) == -ENOEXEC);
+	CHECK_TEXT(error_text(), "not a cubin but PTX text");
+	CHECK(cubin_open("", 0, &c) == -ENOEXEC);
+	CHECK(cubin_open(&other, sizeof(other), &c) == -ENOEXEC);
+	CHECK_TEXT(error_text(), "not a cubin: an ELF image for machine 62");
+	CHECK(!c);
+}
+
+static void ask_everything(const void *image, size_t size)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin *c;
+
+	if (cubin_open(image, size, &c))
+		return;
+	for (size_t i = 0; i < cubin_function_count(c); i++)
+		for (uint64_t at = 0; at < cubin_function(c, i)->size && at < 4096; at += 512) {
+			size_t n = cubin_places(c, cubin_function(c, i), at, places, NULL);
+
+			CHECK(n && n <= CUBIN_PLACES_MAX);
+		}
+	cubin_close(c);
+}
+
+static void an_image_cut_off_anywhere_is_survived(void)
+{
+	struct opened o;
+
+	if (!open_data("linked", &o))
+		return close_data(&o);
+	for (size_t size = 0; size < o.image.size; size += 61) {
+		/* Memory of just that size, for the sanitizers. */
+		void *part = malloc(size + 1);
+
+		memcpy(part, o.image.data, size);
+		ask_everything(part, size);
+		free(part);
+	}
+	close_data(&o);
+}
+
+static void an_image_with_any_byte_changed_is_survived(void)
+{
+	struct opened o;
+
+	if (!open_data("linked", &o))
+		return close_data(&o);
+	for (size_t at = 0; at < o.image.size; at += 7) {
+		char kept = o.image.data[at];
+
+		o.image.data[at] = (char)(at % 3 ? 0xff : kept ^ 1 << at % 8);
+		ask_everything(o.image.data, o.image.size);
+		o.image.data[at] = kept;
+	}
+	close_data(&o);
+}
+
+int main(void)
+{
+	RUN(the_innermost_place_of_each_instruction_is_the_one_that_CUPTI_gives);
+	RUN(the_chain_of_inlined_calls_is_the_one_that_nvdisasm_prints);
+	RUN(inlined_functions_have_the_names_that_the_PTX_has_for_their_lines);
+	RUN(in_a_linked_image_each_compilation_has_names_of_its_own);
+	RUN(calls_are_followed_to_eight_levels);
+	RUN(functions_are_found_by_name_symbol_and_place);
+	RUN(device_functions_stand_inside_their_kernels);
+	RUN(the_compute_capability_is_read_from_both_layouts_of_the_flags);
+	RUN(whole_images_have_no_damage);
+	RUN(the_checksum_is_the_one_of_CUPTI);
+	RUN(code_without_source_lines_has_lines_of_PTX_and_their_text);
+	RUN(code_without_any_lines_still_has_its_function);
+	RUN(what_is_no_cubin_is_refused_with_a_reason);
+	RUN(an_image_cut_off_anywhere_is_survived);
+	RUN(an_image_with_any_byte_changed_is_survived);
+	return tap_end();
+}
