@@ -17,6 +17,7 @@
 #include "cmd/session_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include "base/error.h"
 #include "cmd/status.h"
 #include "cubin/kept_images.h"
+#include "symbolize/gpu_code.h"
 #include "symbolize/symbolize.h"
 
 #define ROUND_IDLE_MS   50
@@ -484,11 +486,34 @@ static int name_code(struct session *s)
 	return error;
 }
 
+static int describe_code(struct session *s)
+{
+	const struct gpu_code_options options = {
+		.images = s->images,
+		.stopped = naming_stopped,
+		.progress = show_naming,
+		.context = s,
+	};
+	struct gpu_code_stats stats = {0};
+	int error = s->images ? symbolize_gpu_code(s->writer, &options, &stats) : 0;
+	uint64_t unknown = stats.without_image + stats.not_found;
+
+	if (s->status_line)
+		status_clear();
+	if (!error && unknown)
+		buf_printf(&s->refusals,
+			"%" PRIu64 " of %" PRIu64 " GPU functions that were sampled have no source lines "
+			"and no instructions' names: their code was not to be had\n",
+			unknown, stats.functions);
+	return error;
+}
+
 static int finish_profile(struct session *s)
 {
 	int error = correlator_finish(s->correlator);
 
 	error = error ?: name_code(s);
+	error = error ?: describe_code(s);
 	error = error ?: session_describe(s, META_END_NS, s->end_ns);
 	error = error ?: describe_gpu(s);
 	if (!error && s->program_ended)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Says what the GPU instructions of a profile are: their source file and line, and the
+ * functions that were inlined there, as the images say that were kept while it was recorded.
+ *
+ * Of every GPU function that was seen in a sample all instructions are described, also those that
+ * no sample fell on, so that the whole function can be shown. Names are kept as they are in the
+ * image; views demangle. What is not in an image stays a module and an offset, and is counted.
+ *
+ * Runs at the end of a recording, on a writer's own tables: nobody has the images later.
+ */
+#pragma once
+
+#include "cubin/kept_images.h"
+#include "profile/writer.h"
+
+struct gpu_code_options {
+	const struct kept_images *images;
+	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
+	bool (*stopped)(void *context);
+	/* Something slow begins: "reading GPU code, 3 of 17 images". */
+	void (*progress)(void *context, const char *what);
+	void *context;
+};
+
+struct gpu_code_stats {
+	uint64_t functions;	/* GPU functions that were seen in samples */
+	uint64_t described;
+	uint64_t without_image; /* nobody handed their image over, or it could not be kept */
+	uint64_t not_found;	/* their image is damaged, or has no such function */
+	uint64_t without_lines; /* described, but no source is known of them */
+	uint64_t instructions;	/* described */
+	bool stopped;
+};
+
+/* 0 or -errno (short memory, writer failure). Images that could not be kept and are missed are
+ * counted as LOSS_IMAGES_LOST. */
+int symbolize_gpu_code(struct profile_writer *w, const struct gpu_code_options *o,
+	struct gpu_code_stats *ret);

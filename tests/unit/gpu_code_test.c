@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/* The instructions of a profile get what the kept images say of them. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "cubin/cubin.h"
+#include "profile/reader.h"
+#include "profile/writer.h"
+#include "symbolize/gpu_code.h"
+#include "folder.h"
+#include "tap.h"
+
+#define DATA "tests/data/cubin/"
+
+/* A recording, of which nothing is known but samples' places. */
+struct recording {
+	struct profile_writer *w;
+	struct kept_images *images;
+	struct gpu_code_stats stats;
+};
+
+static struct recording begin(void)
+{
+	struct recording r = {.images = kept_images_new(1 << 20)};
+
+	CHECK(!profile_writer_open(&r.w, in_folder("p.xpu")));
+	return r;
+}
+
+static void keep(struct recording *r, uint32_t module, const void *data, size_t size)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	CHECK(write(fd, data, size) == (ssize_t)size);
+	CHECK(!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE));
+	CHECK(!kept_images_add(r->images, module, fd, size));
+	close(fd);
+}
+
+static uint32_t add_module(struct recording *r)
+{
+	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
+	uint32_t id = 0;
+
+	CHECK(!profile_add_module(r->w, &m, &id));
+	return id;
+}
+
+static uint32_t add_image(struct recording *r, const char *name)
+{
+	uint32_t module = add_module(r);
+	struct buf image = BUF_INIT;
+	char path[256];
+
+	snprintf(path, sizeof(path), DATA "%s.cubin", name);
+	CHECK(!io_read_file(path, 1 << 20, &image));
+	keep(r, module, image.data, image.size);
+	buf_release(&image);
+	return module;
+}
+
+/* A sample at this offset of a function. */
+static uint32_t sample(struct recording *r, uint32_t module, const char *name, uint32_t index,
+	uint32_t offset)
+{
+	struct profile_gpu_function f = {.module = module, .index = index};
+	struct profile_instruction i = {.offset = offset};
+	uint32_t id = 0;
+
+	CHECK(!profile_add_string(r->w, name, strlen(name), &f.name));
+	CHECK(!profile_add_gpu_function(r->w, &f, &i.function));
+	CHECK(!profile_add_instruction(r->w, &i, &id));
+	return id;
+}
+
+static void describe(struct recording *r)
+{
+	const struct gpu_code_options options = {.images = r->images};
+
+	CHECK(!symbolize_gpu_code(r->w, &options, &r->stats));
+}
+
+/* Closes the recording and reads it. */
+static struct profile_reader *end(struct recording *r)
+{
+	struct profile_reader *reader = NULL;
+	struct profile_event e;
+
+	CHECK(!profile_writer_close(r->w));
+	kept_images_free(r->images);
+	CHECK(!profile_reader_open(&reader, in_folder("p.xpu")));
+	CHECK(!profile_reader_next(reader, &e) && !profile_reader_incomplete(reader));
+	return reader;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), end_size = strlen(end);
+
+	return size >= end_size && !strcmp(text + size - end_size, end);
+}
+
+/* The instruction at an offset of a function, or nothing. */
+static const struct profile_instruction *instruction_at(
+	const struct profile_reader *r, uint32_t function, uint32_t offset)
+{
+	static const struct profile_instruction none;
+
+	for (uint32_t id = 1; id <= profile_counts(r).instructions; id++) {
+		const struct profile_instruction *i = profile_instruction(r, id);
+
+		if (i->function == function && i->offset == offset)
+			return i;
+	}
+	return &none;
+}
+
+static const char *file_of(const struct profile_reader *r, const struct profile_instruction *i)
+{
+	return profile_string(r, i->file, NULL);
+}
+
+static size_t instructions_of(const struct profile_reader *r, uint32_t function)
+{
+	size_t count = 0;
+
+	for (uint32_t id = 1; id <= profile_counts(r).instructions; id++)
+		count += profile_instruction(r, id)->function == function;
+	return count;
+}
+
+static void every_instruction_of_a_function_that_was_sampled_gets_its_line(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline"), once, first;
+	struct profile_reader *reader;
+	size_t count;
+
+	once = sample(&r, image, "_Z7climberPf", 0, 0x20);
+	describe(&r);
+	CHECK(r.stats.functions == 1 && r.stats.described == 1 && !r.stats.without_lines);
+	reader = end(&r);
+	count = instructions_of(reader, 1);
+	CHECK(count == 768 / 16 && r.stats.instructions == count);
+	CHECK(profile_counts(reader).instructions == count);
+	CHECK(profile_instruction(reader, once)->offset == 0x20);
+	for (uint32_t id = 1; id <= count; id++) {
+		const struct profile_instruction *i = profile_instruction(reader, id);
+
+		CHECK(i->offset % 16 == 0 && i->offset < count * 16);
+		CHECK(!i->line || ends_with(file_of(reader, i), "/inline.cu"));
+	}
+	first = instruction_at(reader, 1, 0)->line;
+	CHECK(first == 43 || first == 44);
+	profile_reader_close(reader);
+}
+
+/* climber calls rung8, which calls rung7, and so on. */
+static void an_inlined_function_stands_in_what_it_was_put_into(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline"), deepest = 0;
+	struct profile_reader *reader;
+
+	(void)sample(&r, image, "_Z7climberPf", 0, 0);
+	describe(&r);
+	reader = end(&r);
+	for (uint32_t id = 1; id <= profile_counts(reader).instructions; id++) {
+		const struct profile_instruction *i = profile_instruction(reader, id);
+		uint32_t depth = 0;
+
+		for (uint32_t in = i->inlined; in; in = profile_inline(reader, in)->caller)
+			depth++;
+		for (uint32_t in = i->inlined, left = depth; in;
+			in = profile_inline(reader, in)->caller, left--) {
+			const struct profile_inline *inlined = profile_inline(reader, in);
+			char name[32];
+
+			snprintf(name, sizeof(name), "_Z5rung%ufPKf", 9 - left);
+			CHECK_TEXT(profile_string(reader, inlined->name, NULL), name);
+			CHECK(ends_with(profile_string(reader, inlined->file, NULL), "/inline.cu"));
+			CHECK(inlined->line == (left == 9 ? 17 : 27 - left));
+		}
+		if (depth > deepest)
+			deepest = depth;
+	}
+	CHECK(deepest == 9);
+	profile_reader_close(reader);
+}
+
+static void a_device_function_that_was_not_inlined_is_a_function_of_its_own(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline");
+	struct profile_reader *reader;
+
+	(void)sample(&r, image, "_Z7chooserPfi", 0, 0);
+	(void)sample(&r, image, "$_Z7chooserPfi$_Z6calledfi", 0, 0);
+	/* Whoever counts from the kernel's beginning is answered. */
+	(void)sample(&r, image, "_Z7chooserPfi", 0, 0x220);
+	describe(&r);
+	CHECK(r.stats.described == 2);
+	reader = end(&r);
+	CHECK(instruction_at(reader, 1, 0x220)->line);
+	CHECK(instructions_of(reader, 1) == 0x210 / 16 + 1 && instructions_of(reader, 2) == 3440 / 16);
+	CHECK(instruction_at(reader, 1, 0)->line == 62 && instruction_at(reader, 2, 0)->line == 28);
+	profile_reader_close(reader);
+}
+
+static void a_function_is_taken_by_its_name_when_its_index_is_another_one(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline");
+	struct profile_reader *reader;
+
+	(void)sample(&r, image, "plain_name", 1, 0);
+	(void)sample(&r, image, "no_such_function", 1, 0x10);
+	describe(&r);
+	CHECK(r.stats.functions == 2 && r.stats.described == 1 && r.stats.not_found == 1);
+	reader = end(&r);
+	CHECK(instruction_at(reader, 1, 0)->line && !instruction_at(reader, 2, 0x10)->line);
+	profile_reader_close(reader);
+}
+
+static void lines_of_triton_are_those_of_the_python_source(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "triton");
+	struct profile_reader *reader;
+	size_t python = 0;
+
+	(void)sample(&r, image, "softmax_rows", 0, 0);
+	describe(&r);
+	reader = end(&r);
+	for (uint32_t id = 1; id <= profile_counts(reader).instructions; id++)
+		python += ends_with(file_of(reader, profile_instruction(reader, id)), ".py");
+	CHECK(python > 10);
+	profile_reader_close(reader);
+}
+
+static void an_image_without_lines_tells_what_instructions_there_are(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "plain");
+	struct profile_reader *reader;
+
+	(void)sample(&r, image, "_Z13shared_kernelPf", 0, 0);
+	describe(&r);
+	CHECK(r.stats.described == 1 && r.stats.without_lines == 1);
+	reader = end(&r);
+	CHECK(instructions_of(reader, 1) == 0x180 / 16 && !instruction_at(reader, 1, 16)->file);
+	profile_reader_close(reader);
+}
+
+static void without_an_image_a_place_stays_a_place_and_is_counted(void)
+{
+	struct recording r = begin();
+	uint32_t id = sample(&r, add_module(&r), "_Z7climberPf", 0, 0x20);
+	struct profile_reader *reader;
+
+	describe(&r);
+	CHECK(r.stats.functions == 1 && r.stats.without_image == 1 && !r.stats.described);
+	reader = end(&r);
+	CHECK(!profile_instruction(reader, id)->line && profile_counts(reader).instructions == 1);
+	CHECK(!profile_loss_count(reader, LOSS_IMAGES_LOST));
+	profile_reader_close(reader);
+}
+
+static void an_image_that_could_not_be_kept_is_counted_when_it_is_missed(void)
+{
+	struct recording r = begin();
+	uint32_t module = add_module(&r);
+	struct profile_reader *reader;
+
+	CHECK(kept_images_add(r.images, module, 0, 77));
+	(void)sample(&r, module, "kernel", 0, 0);
+	(void)sample(&r, module, "other", 0, 0);
+	describe(&r);
+	CHECK(r.stats.without_image == 2);
+	reader = end(&r);
+	CHECK(profile_loss_count(reader, LOSS_IMAGES_LOST) == 1);
+	profile_reader_close(reader);
+}
+
+static void what_is_no_image_of_gpu_code_is_passed_over(void)
+{
+	struct recording r = begin();
+	uint32_t module = add_module(&r);
+	struct profile_reader *reader;
+
+	keep(&r, module, "\177ELF, but not much of it", 23);
+	(void)sample(&r, module, "kernel", 0, 0);
+	describe(&r);
+	CHECK(r.stats.not_found == 1 && !r.stats.described);
+	reader = end(&r);
+	profile_reader_close(reader);
+}
+
+static bool stop(void *context)
+{
+	(void)context;
+	return true;
+}
+
+static void whoever_waits_can_stop_it(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline");
+	const struct gpu_code_options options = {.images = r.images, .stopped = stop};
+
+	(void)sample(&r, image, "_Z7climberPf", 0, 0);
+	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
+	CHECK(r.stats.stopped && !r.stats.described);
+	profile_reader_close(end(&r));
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	RUN(every_instruction_of_a_function_that_was_sampled_gets_its_line);
+	RUN(an_inlined_function_stands_in_what_it_was_put_into);
+	RUN(a_device_function_that_was_not_inlined_is_a_function_of_its_own);
+	RUN(a_function_is_taken_by_its_name_when_its_index_is_another_one);
+	RUN(lines_of_triton_are_those_of_the_python_source);
+	RUN(an_image_without_lines_tells_what_instructions_there_are);
+	RUN(without_an_image_a_place_stays_a_place_and_is_counted);
+	RUN(an_image_that_could_not_be_kept_is_counted_when_it_is_missed);
+	RUN(what_is_no_image_of_gpu_code_is_passed_over);
+	RUN(whoever_waits_can_stop_it);
+	shell("rm -rf /tmp/${PWD##*/}");
+	return tap_end();
+}
