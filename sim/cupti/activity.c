@@ -264,6 +264,8 @@ void sim_cupti_work(CUstream s, const struct sim_work *work, const struct sim_ru
 {
 	struct queue_item *item;
 
+	if (work->type == CU_GRAPH_NODE_TYPE_KERNEL && xpuprof_sim_tools.sampled)
+		sim_cupti_sample(s, &work->kernel, run);
 	/* With graphs traced as a whole their nodes are not. */
 	if (!enabled(kind_of(work)) || (run->graph && enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)))
 		return;

@@ -2,7 +2,7 @@
 /*
  * The callback API: one subscriber in a process, and which callbacks it wants.
  */
-#include "cupti_sim.h"
+#include "code.h"
 
 #include <stdio.h>
 
@@ -46,7 +46,7 @@ static void told_of_call(struct sim_call *call, bool exit)
 		sim_cupti_api_record(call);
 }
 
-static void told_of_resource(
+static void tell_resource(
 	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
 {
 	CUpti_ResourceData data = { ctx, { stream }, descriptor };
@@ -54,6 +54,43 @@ static void told_of_resource(
 
 	cb.subscriber.callback(cb.subscriber.userdata, CUPTI_CB_DOMAIN_RESOURCE, what, &data);
 	xpuprof_sim_in_callback(before);
+}
+
+/* Modules of text are compiled: what they become is known of some. */
+static void tell_compiled(enum sim_resource what, CUcontext ctx, CUpti_ModuleResourceData *module)
+{
+	struct code_image *image = module->pCubin ? code_image_of(module->pCubin) : NULL;
+	CUpti_ModuleResourceData compiled = *module;
+
+	if (image) {
+		compiled.pCubin = image->bytes;
+		compiled.cubinSize = image->size;
+	}
+	tell_resource(what, ctx, NULL, &compiled);
+}
+
+static void told_of_resource(
+	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
+{
+	if (what == SIM_MODULE_LOADED) {
+		tell_compiled(what, ctx, descriptor);
+		return;
+	}
+	if (what == SIM_CONTEXT_DESTROY_STARTING)
+		sim_cupti_context_destroying(true);
+	tell_resource(what, ctx, stream, descriptor);
+	if (what != SIM_CONTEXT_DESTROY_STARTING)
+		return;
+	sim_cupti_context_destroying(false);
+	sim_cupti_context_gone(ctx);
+}
+
+void sim_cupti_tell_module(uint32_t id, const char *image, size_t size)
+{
+	CUpti_ModuleResourceData module = { id, size, image };
+
+	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][SIM_MODULE_LOADED])
+		tell_resource(SIM_MODULE_LOADED, xpuprof_sim_context(), NULL, &module);
 }
 
 static void told_of_synchronize(enum sim_synchronized what, CUcontext ctx, CUstream stream)

@@ -17,7 +17,13 @@ bool sim_cupti_api_wanted(enum sim_domain domain);
 void sim_cupti_stop_activity(void);
 uint64_t sim_cupti_clock(void);
 
+/* sampling.c: a kernel was submitted. Its stream is locked. */
+void sim_cupti_sample(CUstream stream, const struct sim_kernel *kernel, const struct sim_run *run);
+void sim_cupti_context_destroying(bool begins);
+void sim_cupti_context_gone(CUcontext context);
+
 /* callbacks.c */
+void sim_cupti_tell_module(uint32_t id, const char *image, size_t size);
 void sim_cupti_count_api_user(int change);    /* of correlation ids: a callback or API activity */
 void sim_cupti_watch(enum sim_domain domain); /* API records of a domain were switched on or off */
 bool sim_cupti_usable(CUptiResult *ret_why);

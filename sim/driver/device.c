@@ -38,6 +38,12 @@ static const struct {
 	{ "subscriber-before", offsetof(struct sim_faults, subscriber_before) },
 	{ "subscriber-after", offsetof(struct sim_faults, subscriber_after) },
 	{ "no-cupti", offsetof(struct sim_faults, no_cupti) },
+	{ "stalls-refused", offsetof(struct sim_faults, stalls_refused) },
+	{ "stalls-full", offsetof(struct sim_faults, stalls_full) },
+	{ "stalls-dropped", offsetof(struct sim_faults, stalls_dropped) },
+	{ "stalls-slow-ms", offsetof(struct sim_faults, stalls_slow_ms) },
+	{ "stalls-delay-ms", offsetof(struct sim_faults, stalls_delay_ms) },
+	{ "stalls-lock", offsetof(struct sim_faults, stalls_lock) },
 };
 
 /* "name=number" or "name" (1); a misspelt fault must not pass for a passed test. */

@@ -49,6 +49,8 @@ struct sim_faults {
 	uint64_t drop, zero_time, reversed_time, far_time, reorder;
 	uint64_t delay_ms, record_extra, cupti_version;
 	uint64_t subscriber_before, subscriber_after, no_cupti;
+	uint64_t stalls_refused, stalls_full, stalls_dropped, stalls_slow_ms, stalls_delay_ms,
+		stalls_lock;
 };
 
 struct sim_device {

@@ -154,7 +154,8 @@ void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run
 	struct sim_tools *tools = &xpuprof_sim_tools;
 
 	run->end_ns = run->start_ns + sim_work_duration(work, s->submitted);
-	if (!atomic_load_explicit(&tools->records, memory_order_relaxed))
+	if (!atomic_load_explicit(&tools->records, memory_order_relaxed) &&
+		!atomic_load_explicit(&tools->sampled, memory_order_relaxed))
 		return;
 	run->correlation = sim_thread.correlation;
 	run->submitted_ns = run->start_ns - SUBMIT_NS / 2;

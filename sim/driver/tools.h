@@ -76,6 +76,7 @@ struct sim_tools {
 		active; /* some API callback or API activity is on: correlation ids are made */
 	_Atomic uint8_t queued;	 /* queued and submitted times are wanted */
 	_Atomic uint8_t records; /* some kind of work is to be recorded */
+	_Atomic uint8_t sampled; /* some context's instructions are sampled */
 	_Atomic uint8_t callbacks[SIM_DOMAINS][SIM_CALLBACK_IDS];
 	_Atomic uint8_t kinds[SIM_ACTIVITY_KINDS];
 
