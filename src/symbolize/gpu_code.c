@@ -4,8 +4,8 @@
  * module, function and offset. One image after the other is opened, and its functions are gone
  * through from their first instruction to the last, beside what is there already.
  *
- * Images are parsed in this process: src/cubin/ checks every size, and is fuzzed. What they may cost is
- * bounded by EXTRA_MAX.
+ * Images are parsed in this process: src/cubin/ checks every size, and is fuzzed. What they may cost
+ * is bounded by WHOLE_MAX.
  */
 #include "symbolize/gpu_code.h"
 
@@ -21,8 +21,8 @@
 
 #define INSTRUCTION_BYTES 16
 
-/* Instructions that no sample fell on are described up to that many: some 20 MiB of profile. */
-#define EXTRA_MAX (1u << 21)
+/* Functions are gone through whole up to that many instructions in all: some 20 MiB of profile. */
+#define WHOLE_MAX (1u << 21)
 
 struct sampled {
 	uint32_t module, function, offset;
@@ -40,7 +40,7 @@ struct describer {
 	const struct gpu_code_options *o;
 	struct gpu_code_stats stats;
 	struct vec(struct sampled) sampled;
-	uint32_t extra; /* instructions described that no sample fell on */
+	uint64_t whole; /* instructions of the functions that were gone through whole */
 
 	struct cubin *cubin; /* the open one */
 	struct map strings;  /* ids of its texts, by where they are */
@@ -56,6 +56,11 @@ static bool is_stopped(struct describer *d)
 	if (!d->stats.stopped && d->o->stopped && d->o->stopped(d->o->context))
 		d->stats.stopped = true;
 	return d->stats.stopped;
+}
+
+static uint64_t whole_max(const struct describer *d)
+{
+	return d->o->whole_max ? d->o->whole_max : WHOLE_MAX;
 }
 
 /* --- which ------------------------------------------------------------------------------------- */
@@ -234,26 +239,49 @@ static bool is_own(const struct describer *d, const struct cubin_function *f, ui
 	return inner && inner->offset == f->offset;
 }
 
-static int describe_function(
-	struct describer *d, const struct cubin_function *f, const struct run *run)
+static int describe_whole(
+	struct describer *d, const struct cubin_function *f, const struct run *run, size_t size)
 {
 	const struct sampled *next = run->first, *end = next + run->count;
 	int error = 0;
 
-	d->has_lines = false;
-	for (uint64_t at = 0; !error && at < f->size && at <= UINT32_MAX; at += INSTRUCTION_BYTES) {
-		uint32_t id = 0;
+	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX; at += INSTRUCTION_BYTES) {
+		bool is_sampled;
 
 		while (next < end && next->offset < at)
 			next++;
-		if (next < end && next->offset == at)
-			id = next->id;
-		else if (d->extra >= EXTRA_MAX && next == end)
-			break;
-		else if (d->extra >= EXTRA_MAX || !is_own(d, f, at))
-			continue;
-		d->extra += !id;
-		error = describe_instruction(d, f, run->first->function, (uint32_t)at, id);
+		is_sampled = next < end && next->offset == at;
+		if (is_sampled || is_own(d, f, at))
+			error = describe_instruction(d, f, run->first->function, (uint32_t)at,
+				is_sampled ? next->id : 0);
+	}
+	return error;
+}
+
+static int describe_sampled(
+	struct describer *d, const struct cubin_function *f, const struct run *run, size_t size)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < run->count && run->first[n].offset < size; n++)
+		error = describe_instruction(
+			d, f, run->first->function, run->first[n].offset, run->first[n].id);
+	return error;
+}
+
+static int describe_function(
+	struct describer *d, const struct cubin_function *f, const struct run *run)
+{
+	size_t size = 0;
+	int error;
+
+	d->has_lines = false;
+	(void)cubin_code(d->cubin, f, &size);
+	if (d->whole + size / INSTRUCTION_BYTES <= whole_max(d)) {
+		d->whole += size / INSTRUCTION_BYTES;
+		error = describe_whole(d, f, run, size);
+	} else {
+		error = describe_sampled(d, f, run, size);
 	}
 	d->stats.described++;
 	d->stats.without_lines += !d->has_lines;

@@ -16,6 +16,9 @@
 
 struct gpu_code_options {
 	const struct kept_images *images;
+	/* How many instructions the functions may have in all that are described whole; of those beyond, only
+	 * the instructions that samples fell on are. 0: two million. */
+	uint32_t whole_max;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
 	/* Something slow begins: "reading GPU code, 3 of 17 images". */

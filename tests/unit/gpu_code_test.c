@@ -226,6 +226,25 @@ static void a_function_is_taken_by_its_name_when_its_index_is_another_one(void)
 	profile_reader_close(reader);
 }
 
+static void functions_beyond_the_limit_are_described_where_samples_fell(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline");
+	const struct gpu_code_options options = {.images = r.images, .whole_max = 768 / 16 + 20};
+	struct profile_reader *reader;
+
+	(void)sample(&r, image, "_Z7climberPf", 0, 0x20);
+	(void)sample(&r, image, "_Z7chooserPfi", 0, 0x10);
+	(void)sample(&r, image, "_Z7chooserPfi", 0, 0xfffffff0);
+	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
+	CHECK(r.stats.described == 2 && r.stats.instructions == 768 / 16 + 1);
+	reader = end(&r);
+	CHECK(instructions_of(reader, 1) == 768 / 16 && instructions_of(reader, 2) == 2);
+	CHECK(instruction_at(reader, 2, 0x10)->line == 64);
+	CHECK(!instruction_at(reader, 2, 0xfffffff0)->line);
+	profile_reader_close(reader);
+}
+
 static void lines_of_triton_are_those_of_the_python_source(void)
 {
 	struct recording r = begin();
@@ -326,6 +345,7 @@ int main(void)
 	RUN(an_inlined_function_stands_in_what_it_was_put_into);
 	RUN(a_device_function_that_was_not_inlined_is_a_function_of_its_own);
 	RUN(a_function_is_taken_by_its_name_when_its_index_is_another_one);
+	RUN(functions_beyond_the_limit_are_described_where_samples_fell);
 	RUN(lines_of_triton_are_those_of_the_python_source);
 	RUN(an_image_without_lines_tells_what_instructions_there_are);
 	RUN(without_an_image_a_place_stays_a_place_and_is_counted);
