@@ -192,7 +192,11 @@ static void make_gpu_code(struct made *m)
 
 static void make_windows(struct made *m, unsigned long rows)
 {
-	char text[64];
+	static const char *const names[ALL_REASONS / 2] = {"long_scoreboard", "short_scoreboard", "lg_throttle",
+		"mio_throttle", "tex_throttle", "imc_miss", "drain", "wait", "math_pipe_throttle", "gmma",
+		"dispatch_stall", "barrier", "membar", "warpgroup_arrive", "no_instructions",
+		"branch_resolving", "sleeping", "selected", "not_selected", "misc"};
+	char text[80];
 
 	for (uint32_t i = 0; i < WINDOWS; i++) {
 		struct profile_window window = {.process = m->process, .instance = 1,
@@ -203,7 +207,7 @@ static void make_windows(struct made *m, unsigned long rows)
 		(void)profile_add_window(m->w, &window, &m->windows[i]);
 	}
 	for (uint32_t i = 0; i < ALL_REASONS; i++) {
-		snprintf(text, sizeof(text), "smsp__pcsamp_warps_issue_stalled_reason%u%s", i / 2,
+		snprintf(text, sizeof(text), "smsp__pcsamp_warps_issue_stalled_%s%s", names[i / 2],
 			i % 2 ? "_not_issued" : "");
 		m->reasons[i] = string(m, text);
 	}
@@ -232,6 +236,7 @@ static void write_launches(struct made *m, unsigned long pairs)
 	}
 }
 
+/* Three reasons for each instruction, two of them with latency samples, which are some of the same. */
 static void write_stalls(struct made *m, unsigned long rows)
 {
 	unsigned long per_window = FUNCTIONS / WINDOWS * INSTRUCTIONS * REASONS;
@@ -241,8 +246,9 @@ static void write_stalls(struct made *m, unsigned long rows)
 		unsigned long row = i % (WINDOWS * per_window);
 		uint32_t instruction = (uint32_t)(row / REASONS);
 		struct profile_stall s = {.window = m->windows[row / per_window],
-			.instruction = m->instructions[instruction], .samples = 1 + rand_r(&seed) % 7u,
-			.reason = m->reasons[(instruction * 7 + row % REASONS) % ALL_REASONS]};
+			.instruction = m->instructions[instruction],
+			.samples = row % REASONS % 2 ? 1 : 1 + rand_r(&seed) % 7u,
+			.reason = m->reasons[(instruction * 6 + row % REASONS) % ALL_REASONS]};
 
 		(void)profile_write_stall(m->w, &s);
 	}
