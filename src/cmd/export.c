@@ -38,6 +38,10 @@ static int check_options(const struct exporter *e, const struct export_options *
 {
 	const struct view_options *v = &o->view;
 
+	if (!(e->heeds & EXPORT_HEEDS_TREE) && (v->weight || v->latency || v->reverse))
+		return options_wrong(&usage, "--weight, --latency and --reverse mean nothing to %s", e->name);
+	if (!(e->heeds & EXPORT_HEEDS_LAYOUT) && o->inverted)
+		return options_wrong(&usage, "--inverted means nothing to %s: it is how a picture looks", e->name);
 	if (!(e->heeds & EXPORT_HEEDS_FRAMES) && view_options_any(v))
 		return options_wrong(&usage,
 			"--by, --graph-stack, --cuda-frames, --native-python and --lines mean "
@@ -75,7 +79,7 @@ int cmd_export(int argc, char **argv)
 	if (!format)
 		return options_wrong(&usage,
 			"say which format with --to: folded, extended-folded, chrome, svg");
-	if (check_options(format, &options))
+	if (check_options(format, &options) || view_args_check(&usage, &options.view))
 		return EXIT_USAGE;
 	if (export_file(format, path, output ? output : "-", &options, &result))
 		return cmd_failed();

@@ -84,6 +84,8 @@ int cmd_flame(int argc, char **argv)
 
 	if (first < 0)
 		return options_status(first);
+	if (view_args_check(&usage, &options.view))
+		return EXIT_USAGE;
 	path = view_arg_file(&usage, argc, argv, first);
 	return path ? draw(path, output, &options) : EXIT_USAGE;
 }

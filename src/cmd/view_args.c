@@ -11,7 +11,7 @@ int view_arg_view(void *target, const char *value)
 	struct view_options *o = target;
 
 	o->view = view_by_name(value);
-	return o->view ? 0 : error_set(-1, "takes merge, gpu or cpu, not '%s'", value);
+	return o->view ? 0 : error_set(-1, "takes merge, gpu, cpu or stall, not '%s'", value);
 }
 
 int view_arg_by(void *target, const char *value)
@@ -26,6 +26,27 @@ int view_arg_graph_stack(void *target, const char *value)
 	struct view_options *o = target;
 
 	return view_parse_graph_stack(value, &o->graph_stack) ? -1 : 0;
+}
+
+int view_arg_weight(void *target, const char *value)
+{
+	struct view_options *o = target;
+
+	if (strcmp(value, "time") && strcmp(value, "samples"))
+		return error_set(-1, "takes time or samples, not '%s'", value);
+	o->weight = strcmp(value, "samples") ? VIEW_WEIGHT_TIME : VIEW_WEIGHT_SAMPLES;
+	return 0;
+}
+
+int view_args_check(const struct option_usage *usage, const struct view_options *o)
+{
+	if (view_of(o)->shows & VIEW_SHOWS_STALLS)
+		return EXIT_OK;
+	if (o->weight != VIEW_WEIGHT_TIME)
+		return options_wrong(usage, "--weight samples counts instruction samples: it needs --view stall");
+	if (o->latency)
+		return options_wrong(usage, "--latency is about instruction samples: it needs --view stall");
+	return EXIT_OK;
 }
 
 const char *view_arg_file(const struct option_usage *usage, int argc, char **argv, int first)

@@ -11,7 +11,7 @@
 /* Rows for a command's table; `o` is a struct export_options. */
 #define VIEW_ARGS(o)                                                                               \
 	OPTION_CALL(0, "view", "NAME", view_arg_view, &(o)->view,                                  \
-		"merge (CPU and GPU), gpu or cpu"),                                                \
+		"merge (CPU and GPU), gpu, cpu, or stall (why the GPU waits)"),                    \
 	OPTION_CALL(0, "by", "LIST", view_arg_by, &(o)->view,                                      \
 		"group by process, thread, device, stream"),                                       \
 	OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,                   \
@@ -22,11 +22,21 @@
 		"keep the frames inside Python's interpreter"),                                    \
 	OPTION_FLAG(0, "inline", &(o)->view.inlines,                                               \
 		"show inlined functions as frames (see record --inline)"),                          \
-	OPTION_FLAG(0, "lines", &(o)->view.lines, "tell the lines of a function apart")
+	OPTION_FLAG(0, "lines", &(o)->view.lines, "tell the lines of a function apart"),           \
+	OPTION_CALL(0, "weight", "WHAT", view_arg_weight, &(o)->view,                              \
+		"time, or samples: of instructions, with --view stall"),                           \
+	OPTION_FLAG(0, "latency", &(o)->view.latency,                                              \
+		"only samples of cycles without any issue, with --view stall"),                    \
+	OPTION_FLAG(0, "reverse", &(o)->view.reverse, "merge stacks from the leaf"),               \
+	OPTION_FLAG(0, "inverted", &(o)->inverted, "draw the root on top")
 
 int view_arg_view(void *target, const char *value);
 int view_arg_by(void *target, const char *value);
 int view_arg_graph_stack(void *target, const char *value);
+int view_arg_weight(void *target, const char *value);
+
+/* Options that do nothing together are a wrong use: EXIT_USAGE after reporting it. */
+int view_args_check(const struct option_usage *usage, const struct view_options *o);
 
 /* The one operand, or profile.xpu; NULL after reporting that there are more. */
 const char *view_arg_file(const struct option_usage *usage, int argc, char **argv, int first);

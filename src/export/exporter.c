@@ -6,9 +6,10 @@
 #include <string.h>
 
 static const struct exporter exporters[] = {
-	{"svg", ".svg", "an interactive flame graph", EXPORT_HEEDS_FRAMES, export_svg},
+	{"svg", ".svg", "an interactive flame graph",
+		EXPORT_HEEDS_FRAMES | EXPORT_HEEDS_TREE | EXPORT_HEEDS_LAYOUT, export_svg},
 	{"folded", ".folded", "folded stacks with their time, for flame graph programs",
-		EXPORT_HEEDS_FRAMES | EXPORT_HEEDS_UNIT, export_folded},
+		EXPORT_HEEDS_FRAMES | EXPORT_HEEDS_UNIT | EXPORT_HEEDS_TREE, export_folded},
 	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
 		EXPORT_HEEDS_FRAMES, export_extended_folded},
 	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", 0, export_chrome},

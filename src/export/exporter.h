@@ -14,6 +14,7 @@ struct export_options {
 	enum view_unit folded_unit; /* what the numbers of a folded text are */
 	const char *title;          /* of pictures; NULL: the recorded command */
 	unsigned long svg_node_max; /* frames a picture may hold; 0: SVG_NODE_MAX */
+	bool inverted;              /* pictures: the root on top */
 };
 
 #define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})
@@ -29,8 +30,10 @@ struct export_result {
 
 /* Options that mean something to an exporter, beside --view. */
 enum {
-	EXPORT_HEEDS_FRAMES = 1 << 0, /* all others of view_options */
+	EXPORT_HEEDS_FRAMES = 1 << 0, /* what stacks look like */
 	EXPORT_HEEDS_UNIT = 1 << 1,   /* exact_ns */
+	EXPORT_HEEDS_TREE = 1 << 2,   /* weight, latency and reverse of view_options */
+	EXPORT_HEEDS_LAYOUT = 1 << 3, /* inverted */
 };
 
 struct exporter {

@@ -32,6 +32,7 @@ const nameOf = new Uint32Array(count), parent = new Uint32Array(count), end = ne
 const depth = new Uint16Array(count);
 const start = new Float64Array(count), cpu = new Float64Array(count), gpu = new Float64Array(count);
 const isGpu = info.kinds.map(kind => kind.gpu);
+const onGpu = new Uint8Array(count); // by node: its time is GPU time
 const kindOf = new Uint8Array(lines.length);
 const labels = lines;
 
@@ -75,7 +76,8 @@ function decode() {
 			nameOf[node] = (head - (head & 3)) / 4;
 			depth[node] = node ? depth[at_node] + 1 : 0;
 			parent[node] = at_node;
-			if (isGpu[kindOf[nameOf[node]]])
+			onGpu[node] = (node && onGpu[at_node]) || isGpu[kindOf[nameOf[node]]] ? 1 : 0;
+			if (onGpu[node])
 				gpu[node] = self;
 			else
 				cpu[node] = self;
@@ -116,6 +118,8 @@ function grouped(value) {
 function exact(value) {
 	if (info.unit === "count")
 		return grouped(value);
+	if (info.unit === "samples")
+		return grouped(value) + (value === 1 ? " sample" : " samples");
 	const ns = info.unit === "us" ? value * 1000 : value;
 	for (const [unit, size, digits] of [["s", 1e9, 9], ["ms", 1e6, 6], ["\u00b5s", 1e3, 3]])
 		if (ns >= size) {
@@ -266,7 +270,7 @@ for (let i = 0; i < labels.length; i++) {
 
 let from = 0, to = total; // the range on show
 let rows = [];            // by depth: boxes {node or -1, x, w, from, to, frames}
-let flipped = false;
+let flipped = info.inverted;
 let viewWidth = 0, viewHeight = 0;
 
 // Runs of neighbours too narrow to draw become one box without a node.
@@ -484,7 +488,7 @@ function fillTip(box) {
 		return;
 	}
 	const kind = info.kinds[kindOf[nameOf[i]]], swatch = make("i", {}), p = parent[i];
-	const table = make("table", {}, make("tr", {}, ...["", info.unit === "count" ? "" : "time", "of all",
+	const table = make("table", {}, make("tr", {}, ...["", info.unit === "count" || info.unit === "samples" ? "" : "time", "of all",
 		"of parent"].map(cell => make("th", {}, cell))));
 	if (cpu[i])
 		table.append(timeRow(gpu[0] || info.unit !== "count" ? "CPU" : "count", cpu[i], cpu[0], cpu[p]));
@@ -495,8 +499,7 @@ function fillTip(box) {
 		make("div", {"class": "kind"}, swatch, kind.name), table);
 	const own = i + 1 < end[i] ? ownTime(i) : 0;
 	if (own)
-		table.append(timeRow("self", own, isGpu[kindOf[nameOf[i]]] ? gpu[0] : cpu[0],
-			isGpu[kindOf[nameOf[i]]] ? gpu[p] : cpu[p]));
+		table.append(timeRow("self", own, onGpu[i] ? gpu[0] : cpu[0], onGpu[i] ? gpu[p] : cpu[p]));
 }
 
 // Time of a frame that is in none of the frames on it.
@@ -638,7 +641,7 @@ function address(step) {
 		parts.push("z=" + from + "-" + to);
 	if (query.value)
 		parts.push("q=" + encodeURIComponent(query.value));
-	if (flipped)
+	if (flipped !== info.inverted)
 		parts.push("flip");
 	written = parts.length ? "#" + parts.join("&") : "";
 	if (location.hash === written)
@@ -650,7 +653,7 @@ function address(step) {
 }
 
 function readAddress() {
-	let a = 0, b = total, q = "", flip = false;
+	let a = 0, b = total, q = "", flip = info.inverted;
 	for (const part of location.hash.slice(1).split("&")) {
 		const range = /^z=([0-9.e+]+)-([0-9.e+]+)$/.exec(part);
 		if (range && Number(range[1]) < Number(range[2]) && Number(range[2]) <= total) {
@@ -663,7 +666,8 @@ function readAddress() {
 			} catch (e) {
 				q = part.slice(2);
 			}
-		flip = flip || part === "flip";
+		if (part === "flip")
+			flip = !info.inverted;
 	}
 	from = a;
 	to = b;

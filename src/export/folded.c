@@ -52,9 +52,8 @@ static int collect_times(struct folder *f)
 
 	while (tree_walk_next(&w)) {
 		uint64_t self = tree_nodes(t)[w.node].self;
-		bool gpu = tree_kind_is_gpu(frame_of(t, w.node)->kind);
 
-		if (self && vec_push(&f->times[gpu], self))
+		if (self && vec_push(&f->times[tree_nodes(t)[w.node].gpu], self))
 			return short_of_memory();
 	}
 	return 0;
@@ -96,7 +95,7 @@ static int write_lines(struct folder *f)
 
 	while (!error && tree_walk_next(&w)) {
 		const struct tree_frame *frame = frame_of(t, w.node);
-		bool gpu = tree_kind_is_gpu(frame->kind), timed = tree_nodes(t)[w.node].self;
+		bool gpu = tree_nodes(t)[w.node].gpu, timed = tree_nodes(t)[w.node].self;
 
 		error = enter(f, w.depth, frame);
 		if (error || (!timed && frame->kind != TREE_GPU_PENDING))

@@ -31,11 +31,14 @@ static void put_numbered(struct buf *b, const struct tree_frame *f)
 	buf_printf(b, "-%u", f->number);
 }
 
-static void put_kernel(struct buf *b, const struct tree_frame *f)
+/* With a mark behind the name. */
+static void put_marked(struct buf *b, const struct tree_frame *f, const char *mark)
 {
+	size_t size = strlen(mark);
+
 	put_name(b, f);
-	if (f->size < 4 || memcmp(f->name + f->size - 4, "_[k]", 4))
-		buf_puts(b, "_[k]");
+	if (f->size < size || memcmp(f->name + f->size - size, mark, size))
+		buf_puts(b, mark);
 }
 
 void folded_frame(struct buf *b, const struct tree_frame *f, uint32_t device)
@@ -49,7 +52,13 @@ void folded_frame(struct buf *b, const struct tree_frame *f, uint32_t device)
 		buf_printf(b, "stream %u", f->number);
 		break;
 	case TREE_KERNEL:
-		put_kernel(b, f);
+		put_marked(b, f, "_[k]");
+		break;
+	case TREE_GPU_SOURCE:
+		put_marked(b, f, "_[G]");
+		break;
+	case TREE_GPU_CODE:
+		put_marked(b, f, "_[g]");
 		break;
 	case TREE_GPU_KERNEL:
 		put_gpu(b, f, device, "_Kernel]");

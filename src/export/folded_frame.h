@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frames as folded text (docs/formats.md): "name_[k]" for the OS kernel, "[GPU_Kernel]name" for GPU
- * work, "[GPU0_Kernel]name" on a known device, "comm-pid" for processes.
+ * work, "[GPU0_Kernel]name" on a known device, "name_[G]" and "name_[g]" for GPU source and code, "comm-pid" for
+ * processes.
  */
 #pragma once
 

@@ -30,7 +30,8 @@ static const struct {
 	[TREE_GPU_COPY] = {"copy", "GPU copy"},
 	[TREE_GPU_SET] = {"set", "GPU memset"},
 	[TREE_GPU_PENDING] = {"note", "launch without work"},
-	[TREE_GPU_CODE] = {"code", "GPU code"},
+	[TREE_GPU_SOURCE] = {"source", "GPU source"},
+	[TREE_GPU_CODE] = {"code", "GPU instruction, stall"},
 	[TREE_NOTE] = {"note", "note"},
 };
 
@@ -56,8 +57,9 @@ void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit)
 {
 	uint64_t ns = unit == VIEW_US ? time * 1000 : time;
 
-	if (unit == VIEW_COUNT)
-		buf_printf(b, "%llu", (unsigned long long)time);
+	if (unit == VIEW_COUNT || unit == VIEW_SAMPLES)
+		buf_printf(b, "%llu%s", (unsigned long long)time,
+			unit == VIEW_COUNT ? "" : time == 1 ? " sample" : " samples");
 	else if (ns >= 1000000000)
 		buf_printf(b, "%llu.%03llu s", (unsigned long long)(ns / 1000000000),
 			(unsigned long long)(ns / 1000000 % 1000));
@@ -83,7 +85,8 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 	} facts[] = {
 		{plain ? (total.gpu ? "CPU" : "total") : "CPU time", total.cpu, s->unit,
 			total.cpu || !(total.gpu || only_gpu)},
-		{plain ? "GPU" : "GPU time", total.gpu, s->unit, total.gpu || only_gpu},
+		{plain ? "GPU" : s->unit == VIEW_SAMPLES ? "shown" : "GPU time", total.gpu, s->unit,
+			total.gpu || only_gpu},
 		{"elapsed", s->view->elapsed_ns, VIEW_NS, s->view->elapsed_ns},
 	};
 
@@ -94,9 +97,15 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 			svg_put_time(value, facts[i].time, facts[i].unit);
 			return true;
 		}
+	if (n < s->view->facts.count) {
+		*ret_name = s->view->facts.items[n].name;
+		buf_puts(value, s->view->facts.items[n].value);
+		return true;
+	}
 	*ret_name = "lost";
 	buf_puts(value, "nothing");
-	return !n && s->view->unit == VIEW_NS && !s->view->remarks.count && !s->view->incomplete;
+	return n == s->view->facts.count && s->view->unit != VIEW_COUNT && !s->view->remarks.count &&
+	       !s->view->incomplete;
 }
 
 bool svg_remark(const struct svg *s, size_t n, struct buf *text)
@@ -212,7 +221,7 @@ static int write_svg(struct svg *s)
 int export_svg(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret)
 {
-	struct svg s = {.output = o, .node_max = options->svg_node_max};
+	struct svg s = {.output = o, .node_max = options->svg_node_max, .inverted = options->inverted};
 	struct view_result view;
 	int error = view_read(path, &options->view, &view);
 

@@ -26,6 +26,7 @@ struct svg {
 	struct tree_time *totals; /* by node */
 	enum view_unit unit;
 	size_t node_max; /* SVG_NODE_MAX, or less to try what happens then */
+	bool inverted;   /* the root on top */
 	char *title;
 	/* Labels of all frames, behind each other. */
 	struct buf labels;

@@ -263,16 +263,16 @@ static void put_facts(const struct svg *s, struct buf *json)
 static int write_info(struct data *d)
 {
 	static const char *const units[] = {
-		[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count"};
+		[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count", [VIEW_SAMPLES] = "samples"};
 	const struct svg *s = d->svg;
 	struct buf json = BUF_INIT, xml = BUF_INIT, title = BUF_INIT;
 	int error = 0;
 
 	buf_puts(&title, s->title);
 	buf_printf(&json,
-		"{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"dropped\":%llu,\"title\":",
+		"{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"inverted\":%s,\"dropped\":%llu,\"title\":",
 		(unsigned long long)d->nodes, units[s->unit], s->view->simulated ? "true" : "false",
-		(unsigned long long)s->left_out);
+		s->inverted ? "true" : "false", (unsigned long long)s->left_out);
 	put_text(&json, &title);
 	put_facts(s, &json);
 	put_kinds(&json);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The picture without script: 1200 units wide, root at the bottom, frames of at least half a unit.
+ * The picture without script: 1200 units wide, root at the bottom unless inverted, frames of at least half a unit.
  * Labels are cut by an estimate of how wide letters are, on the generous side, because the font is
  * the viewer's.
  */
@@ -140,7 +140,7 @@ static void put_title(struct picture *p, uint32_t node, const char *label, size_
 
 static double row_top(const struct picture *p, uint32_t depth)
 {
-	return TOP + REMARK_ROW * p->remarks + (double)ROW * (p->rows - 1 - depth);
+	return TOP + REMARK_ROW * p->remarks + (double)ROW * (p->svg->inverted ? depth : p->rows - 1 - depth);
 }
 
 static void write_frame(struct picture *p, uint32_t node, uint32_t depth, uint64_t start)
@@ -245,7 +245,7 @@ static void write_legend(struct picture *p)
 
 static void write_begin(struct picture *p)
 {
-	int height = (int)row_top(p, 0) + ROW + MARGIN;
+	int height = (int)row_top(p, p->svg->inverted ? p->rows - 1 : 0) + ROW + MARGIN;
 	struct svg *s = p->svg;
 
 	output_printf(s->output,

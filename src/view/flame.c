@@ -6,6 +6,7 @@
  */
 #include "view/flame.h"
 
+#include "view/missing.h"
 #include "view/place.h"
 
 struct flame {
@@ -14,34 +15,22 @@ struct flame {
 	unsigned int show;
 	struct gather sums;
 	struct view_result *result;
-	uint64_t joins[JOIN_REASONS];
-	uint64_t pendings[PENDING_REASONS];
+	struct missing missing;
 };
 
 static int gather_work(struct flame *f, const struct profile_event *e)
 {
 	struct gather_key key = place_key(e, f->options);
 
-	if (!key.stack && !key.node_stack)
-		f->joins[key.reason]++;
+	missing_count_work(&f->missing, &key, 1);
 	return gather_add(&f->sums, &key, e->work.duration_ns);
-}
-
-/* Calls that turned into graph nodes or asked for nothing are as they should be. */
-static bool is_missing(enum profile_pending_reason reason)
-{
-	return reason != PENDING_CAPTURED && reason != PENDING_EMPTY;
 }
 
 static int gather_pending(struct flame *f, const struct profile_event *e)
 {
-	enum profile_pending_reason reason = e->pending.reason;
 	struct gather_key key = place_key(e, f->options);
 
-	if (!is_missing(reason))
-		return 0;
-	f->pendings[reason < PENDING_REASONS ? reason : PENDING_UNFINISHED]++;
-	return gather_add(&f->sums, &key, 0);
+	return missing_count_pending(&f->missing, e->pending.reason) ? gather_add(&f->sums, &key, 0) : 0;
 }
 
 static int gather_sample(struct flame *f, const struct profile_event *e)
@@ -87,27 +76,6 @@ static int place_all(struct flame *f)
 	return error;
 }
 
-static int add_remarks(struct flame *f)
-{
-	struct view_result *v = f->result;
-	int error = 0;
-
-	for (unsigned int i = 0; !error && i < PENDING_REASONS; i++)
-		if (f->pendings[i])
-			error = view_remark(v, "launches without work (%s): %llu",
-				profile_pending_text(i), (unsigned long long)f->pendings[i]);
-	for (unsigned int i = 0; !error && i < JOIN_REASONS; i++)
-		if (f->joins[i])
-			error = view_remark(v, "GPU work without a stack (%s): %llu",
-				profile_join_text(i), (unsigned long long)f->joins[i]);
-	for (unsigned int i = 1; !error && i < LOSS_KINDS; i++)
-		if (profile_loss_count(f->reader, i) && !profile_loss_is_reason(i))
-			error = view_remark(v, "%llu %s",
-				(unsigned long long)profile_loss_count(f->reader, i),
-				profile_loss_text(i, profile_loss_count(f->reader, i)));
-	return error;
-}
-
 int flame_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
 {
 	struct flame f = {.reader = r, .options = o, .show = view_of(o)->shows, .result = ret};
@@ -119,7 +87,7 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 	if (!error)
 		error = place_all(&f);
 	if (!error)
-		error = add_remarks(&f);
+		error = missing_remarks(&f.missing, r, ret);
 	gather_release(&f.sums);
 	return error;
 }

@@ -77,7 +77,9 @@ enum tree_kind folded_classify(const char *name, size_t size)
 		return classify_gpu(name, size);
 	if (ends(name, size, "_[k]"))
 		return TREE_KERNEL;
-	if (ends(name, size, "_[G]") || ends(name, size, "_[g]"))
+	if (ends(name, size, "_[G]"))
+		return TREE_GPU_SOURCE;
+	if (ends(name, size, "_[g]"))
 		return TREE_GPU_CODE;
 	if ((size && name[0] == '[' && name[size - 1] == ']') || (size == 1 && name[0] == '-'))
 		return TREE_NOTE;

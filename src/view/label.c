@@ -44,12 +44,13 @@ static void put_numbered(const struct tree_frame *f, struct buf *b)
 	buf_printf(b, " (%u)", f->number);
 }
 
-static void put_kernel(const struct tree_frame *f, struct buf *b)
+/* Without the mark behind the name that frames have in folded text. */
+static void put_marked(const struct tree_frame *f, const char *mark, struct buf *b)
 {
-	size_t size = f->size;
+	size_t size = f->size, mark_size = strlen(mark);
 
-	if (size > 4 && !memcmp(f->name + size - 4, "_[k]", 4))
-		size -= 4;
+	if (size > mark_size && !memcmp(f->name + size - mark_size, mark, mark_size))
+		size -= mark_size;
 	buf_append(b, f->name, size);
 }
 
@@ -70,7 +71,13 @@ void tree_label(const struct tree_frame *f, struct buf *b)
 		put_native(f->name, b);
 		break;
 	case TREE_KERNEL:
-		put_kernel(f, b);
+		put_marked(f, "_[k]", b);
+		break;
+	case TREE_GPU_SOURCE:
+		put_marked(f, "_[G]", b);
+		break;
+	case TREE_GPU_CODE:
+		put_marked(f, "_[g]", b);
 		break;
 	case TREE_GPU_KERNEL:
 		put_native(skip_gpu_mark(f->name, b), b);

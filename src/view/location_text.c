@@ -84,13 +84,12 @@ enum tree_kind location_text(const struct location_texts *t, const struct profil
 	return l->kind == FRAME_KERNEL ? TREE_KERNEL : l->kind == FRAME_PYTHON ? TREE_PYTHON : TREE_NOTE;
 }
 
-size_t location_inlines(const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX])
+size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t ret[INLINES_MAX])
 {
-	const struct profile_location *l = profile_location(r, location);
 	const struct profile_inline *i;
 	size_t count = 0;
 
-	for (uint32_t id = l ? l->inlined : 0; (i = profile_inline(r, id)) && count < INLINES_MAX; id = i->caller)
+	for (uint32_t id = innermost; (i = profile_inline(r, id)) && count < INLINES_MAX; id = i->caller)
 		ret[count++] = id;
 	for (size_t n = 0; n < count / 2; n++) {
 		uint32_t inner = ret[n];
@@ -99,6 +98,13 @@ size_t location_inlines(const struct profile_reader *r, uint32_t location, uint3
 		ret[count - 1 - n] = inner;
 	}
 	return count;
+}
+
+size_t location_inlines(const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX])
+{
+	const struct profile_location *l = profile_location(r, location);
+
+	return l ? inline_chain(r, l->inlined, ret) : 0;
 }
 
 struct profile_location location_of_inline(const struct profile_reader *r, uint32_t inlined)

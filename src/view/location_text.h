@@ -27,6 +27,8 @@ enum tree_kind location_text(const struct location_texts *t, const struct profil
 /* Functions inlined into one another at one place; more are left out at the root side. */
 #define INLINES_MAX 256
 
+/* An inlined function (an inline id) and those it was inlined into, the outermost first: how many. */
+size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t ret[INLINES_MAX]);
 /* The functions inlined at a location (an id), from its own function inwards, as inline ids: how many. */
 size_t location_inlines(const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX]);
 /* An inlined function as a place of its own, for location_text. */

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/map.h"
 #include "view/order.h"
 
 static int short_of_memory(void)
@@ -134,102 +133,4 @@ int stall_rows_sort(const struct profile_reader *r, struct stalls_row *rows, siz
 	free(copy);
 	free(rank);
 	return error;
-}
-
-static int compare_kernels(const void *a, const void *b)
-{
-	const struct stalls_kernel *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
-}
-
-static int add_kernels(const struct stalls *s, struct stalls_kernels *k, struct map *places)
-{
-	vec_foreach (l, &s->launches) {
-		const uint64_t *known = map_get(places, l->kernel);
-		struct stalls_kernel *kernel;
-
-		if (!known && (map_put(places, l->kernel, k->kernels.count) ||
-				      vec_push(&k->kernels, (struct stalls_kernel){.name = l->kernel})))
-			return short_of_memory();
-		kernel = &k->kernels.items[known ? *known : k->kernels.count - 1];
-		kernel->works += l->works;
-		kernel->time_ns += l->time_ns;
-		kernel->unsampled_ns += l->row_count ? 0 : l->time_ns;
-		kernel->samples += l->samples;
-		kernel->latency += l->latency;
-		kernel->apportioned += l->apportioned;
-	}
-	if (k->kernels.count)
-		qsort(k->kernels.items, k->kernels.count, sizeof(*k->kernels.items), compare_kernels);
-	for (size_t i = 0; i < k->kernels.count; i++)
-		if (map_put(places, k->kernels.items[i].name, i))
-			return short_of_memory();
-	return 0;
-}
-
-static int copy_rows(const struct stalls *s, struct stalls_kernels *k, const struct map *places)
-{
-	if (vec_reserve(&k->rows, s->rows.count))
-		return short_of_memory();
-	vec_foreach (row, &s->rows) {
-		struct stalls_row *copy = &k->rows.items[k->rows.count++];
-
-		*copy = *row;
-		copy->launch = (uint32_t)*map_get(places, s->launches.items[row->launch].kernel);
-	}
-	return stall_rows_sort(s->reader, k->rows.items, k->rows.count);
-}
-
-static bool is_same_row(const struct stalls_row *a, const struct stalls_row *b)
-{
-	return a->launch == b->launch && a->instruction == b->instruction && a->reason == b->reason;
-}
-
-/* Rows of several launches become one; kernels learn where theirs are. */
-static void merge_rows(const struct stalls *s, struct stalls_kernels *k)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < k->rows.count; i++) {
-		const struct stalls_row *row = &k->rows.items[i];
-		struct stalls_kernel *kernel = &k->kernels.items[row->launch];
-
-		if (stall_is_issuing(&s->reasons.items[row->reason].vendor))
-			kernel->issuing += row->samples;
-		if (kept && is_same_row(&k->rows.items[kept - 1], row)) {
-			k->rows.items[kept - 1].samples += row->samples;
-			k->rows.items[kept - 1].latency += row->latency;
-			k->rows.items[kept - 1].time_ns += row->time_ns;
-			continue;
-		}
-		if (!kernel->row_count++)
-			kernel->first_row = kept;
-		k->rows.items[kept++] = *row;
-	}
-	k->rows.count = kept;
-}
-
-int stalls_by_kernel(const struct stalls *s, struct stalls_kernels *ret)
-{
-	struct map places = MAP_INIT; /* name -> kernel */
-	int error;
-
-	*ret = (struct stalls_kernels){0};
-	error = add_kernels(s, ret, &places);
-	if (!error)
-		error = copy_rows(s, ret, &places);
-	if (!error)
-		merge_rows(s, ret);
-	map_release(&places);
-	return error;
-}
-
-void stalls_kernels_release(struct stalls_kernels *k)
-{
-	vec_release(&k->kernels);
-	vec_release(&k->rows);
-	*k = (struct stalls_kernels){0};
 }

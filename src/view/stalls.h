@@ -72,22 +72,6 @@ struct stalls_reason {
 	struct stall_name vendor; /* for the words: of a vendor's name of it, without the mark of latency samples */
 };
 
-/* A kernel by name, in all contexts and under all stacks. */
-struct stalls_kernel {
-	uint32_t name; /* string: mangled */
-	uint64_t works;
-	uint64_t time_ns;
-	uint64_t unsampled_ns; /* of it: launches without any sample */
-	uint64_t samples, latency, apportioned, issuing; /* in parts; `issuing`: the warp issued (selected) */
-	size_t first_row, row_count; /* of stalls_kernels.rows */
-};
-
-/* The rows of all launches of a kernel together; `launch` is the kernel's index. */
-struct stalls_kernels {
-	struct vec(struct stalls_kernel) kernels; /* by time, longest first; equals by name's id */
-	struct vec(struct stalls_row) rows; /* of each kernel, by function, offset and reason */
-};
-
 /* In samples, whole ones. */
 struct stalls_counts {
 	uint64_t taken;        /* as the windows say, those of the next two lines as well */
@@ -126,10 +110,6 @@ int stalls_finish(struct stalls *s);
 /* The three in one, for who needs no other events: reads the profile to its end. */
 int stalls_read(struct stalls *s, struct profile_reader *r, const struct view_options *o);
 void stalls_release(struct stalls *s);
-
-/* The same by kernel. 0 or -ENOMEM with error_text; release it in either case. */
-int stalls_by_kernel(const struct stalls *s, struct stalls_kernels *ret);
-void stalls_kernels_release(struct stalls_kernels *k);
 
 /* Whole samples, to the nearest. */
 uint64_t stalls_whole(uint64_t parts);

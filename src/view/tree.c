@@ -51,6 +51,7 @@ static const struct {
 	[TREE_GPU_COPY] = {"GPU copy", true},
 	[TREE_GPU_SET] = {"GPU memset", true},
 	[TREE_GPU_PENDING] = {"launch without work", true},
+	[TREE_GPU_SOURCE] = {"GPU source", true},
 	[TREE_GPU_CODE] = {"GPU code", true},
 	[TREE_NOTE] = {"note", false},
 };
@@ -105,6 +106,8 @@ static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint
 	struct tree_frame frame = {.kind = kind, .number = number};
 	size_t size;
 
+	if (t->frames.count >= INT32_MAX)
+		return -ENOMEM;
 	frame.name = interner_get(t->texts, text, &size);
 	frame.size = (uint32_t)size;
 	return vec_push(&t->frames, frame);
@@ -227,7 +230,8 @@ static int index_children(struct tree *t, uint32_t parent)
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	struct tree_node n = {.parent = parent, .frame = frame};
+	bool gpu = t->nodes.items[parent].gpu || kinds[t->frames.items[frame].kind].gpu;
+	struct tree_node n = {.parent = parent, .frame = frame & INT32_MAX, .gpu = gpu};
 
 	if (t->nodes.count >= UINT32_MAX)
 		return -ENOMEM;
@@ -271,8 +275,7 @@ int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *re
 int tree_add_time(struct tree *t, uint32_t node, uint64_t time)
 {
 	struct tree_node *n = &t->nodes.items[node];
-	bool gpu = kinds[t->frames.items[n->frame].kind].gpu;
-	uint64_t *total = gpu ? &t->total.gpu : &t->total.cpu, sum;
+	uint64_t *total = n->gpu ? &t->total.gpu : &t->total.cpu, sum;
 
 	if (__builtin_add_overflow(*total, time, total) ||
 		__builtin_add_overflow(t->total.cpu, t->total.gpu, &sum))
@@ -372,6 +375,53 @@ int tree_sort(struct tree *t)
 	return 0;
 }
 
+/* Puts the path of a node, turned round, into another tree of the same frames. */
+static int add_reversed(struct tree *reversed, const struct tree *t, uint32_t node)
+{
+	uint32_t at = TREE_ROOT_NODE;
+	uint64_t self = t->nodes.items[node].self;
+
+	for (; node != TREE_ROOT_NODE; node = t->nodes.items[node].parent) {
+		int error = tree_add_child(reversed, at, t->nodes.items[node].frame, &at);
+
+		if (error)
+			return error;
+	}
+	return tree_add_time(reversed, at, self);
+}
+
+/* The root's frame is there already, as the first of both. */
+static int copy_frames(struct tree *to, const struct tree *from)
+{
+	for (size_t i = 1; i < from->frames.count; i++) {
+		const struct tree_frame *f = &from->frames.items[i];
+		uint32_t frame;
+		int error = tree_add_frame(to, f->kind, f->number, f->name, f->size, &frame);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+int tree_reverse(const struct tree *t, struct tree **ret)
+{
+	struct tree *reversed;
+	int error = tree_new(&reversed);
+
+	if (error)
+		return error;
+	error = copy_frames(reversed, t);
+	for (uint32_t node = 1; !error && node < t->nodes.count; node++)
+		if (t->nodes.items[node].self)
+			error = add_reversed(reversed, t, node);
+	if (error)
+		tree_free(reversed);
+	else
+		*ret = reversed;
+	return error;
+}
+
 int tree_totals(const struct tree *t, struct tree_time **ret)
 {
 	struct tree_time *totals = calloc(t->nodes.count, sizeof(*totals));
@@ -381,7 +431,7 @@ int tree_totals(const struct tree *t, struct tree_time **ret)
 	for (size_t i = t->nodes.count; i-- > 0;) {
 		const struct tree_node *n = &t->nodes.items[i];
 
-		if (kinds[t->frames.items[n->frame].kind].gpu)
+		if (n->gpu)
 			totals[i].gpu += n->self;
 		else
 			totals[i].cpu += n->self;

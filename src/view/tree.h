@@ -8,8 +8,8 @@
  *
  * A node's id is always greater than its parent's, so a pass from the last node to the first sees
  * children before parents. `self` is the time spent in a node and in none of its children. It is
- * CPU time or GPU time depending on the kind of the frame, never a mixture: GPU time sits on frames
- * of GPU kinds only. The two are kept apart in all totals, because work on a GPU runs beside the
+ * CPU time or GPU time, never a mixture: GPU time where the frame of the node, or of one below it, is of
+ * a GPU kind. The two are kept apart in all totals, because work on a GPU runs beside the
  * CPU; only the *width* of a frame in a picture is their sum.
  *
  * Made for millions of nodes: 24 bytes each, and an index only for nodes with many children.
@@ -38,7 +38,8 @@ enum tree_kind {
 	TREE_GPU_COPY,
 	TREE_GPU_SET,
 	TREE_GPU_PENDING, /* a launch whose work never came; carries no time */
-	TREE_GPU_CODE,    /* source lines, instructions and stalls of GPU code */
+	TREE_GPU_SOURCE,  /* directories, files and functions of GPU code */
+	TREE_GPU_CODE,    /* its instructions, why they wait, where they are */
 	TREE_NOTE,        /* not code: says something about the stack */
 	TREE_KINDS
 };
@@ -54,7 +55,8 @@ struct tree_node {
 	uint32_t parent; /* the root's is itself */
 	uint32_t first_child;  /* 0: none */
 	uint32_t next_sibling; /* 0: none */
-	uint32_t frame;
+	uint32_t frame : 31;
+	uint32_t gpu : 1; /* `self` is GPU time */
 	uint64_t self;
 };
 
@@ -67,7 +69,7 @@ struct tree;
 
 #define TREE_ROOT_NODE 0u
 
-/* Where `self` of such a frame counts. */
+/* Whether time on such a frame, and on all that stands on it, is GPU time. */
 bool tree_kind_is_gpu(enum tree_kind kind);
 /* A word for legends and tooltips ("C++, Rust", "kernel", "GPU kernel"). */
 const char *tree_kind_name(enum tree_kind kind);
@@ -90,6 +92,10 @@ int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
 
 /* Orders siblings by name (bytes), then kind and number: equal inputs give equal pictures. */
 int tree_sort(struct tree *t);
+/* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf stands on the root.
+ * Equal leaves become one, so it says what most of the time was spent in, and above it what led there. Nodes
+ * without time of their own or above them are left out. Not to be added to with tree_add_texts. */
+int tree_reverse(const struct tree *t, struct tree **ret);
 /* Allocates the totals (self and everything above) of every node; free() them. */
 int tree_totals(const struct tree *t, struct tree_time **ret);
 

@@ -13,12 +13,15 @@
 
 #include "base/error.h"
 #include "view/flame.h"
+#include "view/stall_flame.h"
 
 static const struct view views[] = {
 	{"merge", "CPU time, and GPU work above the code that asked for it",
 		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU, flame_build},
 	{"gpu", "GPU work above the code that asked for it", VIEW_SHOWS_GPU, flame_build},
 	{"cpu", "CPU time", VIEW_SHOWS_CPU, flame_build},
+	{"stall", "GPU work, and below it source, instructions and why they wait",
+		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_flame_build},
 };
 
 #define VIEWS (sizeof(views) / sizeof(views[0]))
@@ -51,7 +54,7 @@ const struct view *view_of(const struct view_options *o)
 bool view_options_any(const struct view_options *o)
 {
 	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines ||
-	       o->inlines;
+	       o->inlines || o->weight || o->latency;
 }
 
 static unsigned int grouping_bit(const char *name, size_t size)
@@ -118,8 +121,31 @@ int view_remark(struct view_result *v, const char *format, ...)
 	return 0;
 }
 
+int view_fact(struct view_result *v, const char *name, const char *format, ...)
+{
+	struct view_fact fact = {.name = strdup(name)};
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&fact.value, format, args);
+	va_end(args);
+	if (length < 0)
+		fact.value = NULL;
+	if (fact.name && fact.value && !vec_push(&v->facts, fact))
+		return 0;
+	free(fact.name);
+	free(fact.value);
+	return error_set(-ENOMEM, "not enough memory for a fact");
+}
+
 void view_result_release(struct view_result *v)
 {
+	vec_foreach (fact, &v->facts) {
+		free(fact->name);
+		free(fact->value);
+	}
+	vec_release(&v->facts);
 	tree_free(v->tree);
 	free(v->title);
 	free(v->incomplete);
@@ -160,8 +186,11 @@ static int describe(const struct profile_reader *r, struct view_result *v)
 static int read_profile(struct profile_reader *r, const struct view_options *o,
 	struct view_result *v)
 {
-	int error = view_of(o)->build(r, o, v);
+	int error;
 
+	if ((o->weight || o->latency) && !(view_of(o)->shows & VIEW_SHOWS_STALLS))
+		return error_set(-EINVAL, "the view '%s' has no instruction samples to count", view_of(o)->name);
+	error = view_of(o)->build(r, o, v);
 	return error ? error : describe(r, v);
 }
 
@@ -210,6 +239,18 @@ static bool may_be_text(const char *path)
 	return n >= 0 && !memchr(begin, '\0', (size_t)n);
 }
 
+static int reverse(struct view_result *v)
+{
+	struct tree *reversed;
+	int error = tree_reverse(v->tree, &reversed);
+
+	if (error)
+		return error;
+	tree_free(v->tree);
+	v->tree = reversed;
+	return 0;
+}
+
 int view_read(const char *path, const struct view_options *o, struct view_result *ret)
 {
 	struct view_result v = {.shows = view_of(o)->shows};
@@ -224,6 +265,8 @@ int view_read(const char *path, const struct view_options *o, struct view_result
 	else if (error == -EINVAL && (!may_be_profile(path) || may_be_text(path)))
 		error = read_folded(path, o, &v);
 	profile_reader_close(r);
+	if (!error && o->reverse)
+		error = reverse(&v);
 	if (!error)
 		error = tree_sort(v.tree);
 	if (error) {

@@ -28,6 +28,12 @@ enum view_graph_stack {
 	VIEW_GRAPH_BOTH,       /* the second above the first */
 };
 
+/* What the width of a frame is. */
+enum view_weight {
+	VIEW_WEIGHT_TIME = 0,
+	VIEW_WEIGHT_SAMPLES, /* instruction samples */
+};
+
 struct view;
 
 struct view_options {
@@ -38,15 +44,25 @@ struct view_options {
 	bool inlines;	    /* show inlined functions as frames, where the profile has them */
 	bool native_python; /* keep the frames inside Python's interpreter */
 	bool lines;         /* tell the lines of a function apart */
+	enum view_weight weight; /* other than time: for views that show stalls */
+	bool latency;       /* of these only samples of cycles in which the scheduler issued nothing */
+	bool reverse;       /* from the leaf to the root, see tree_reverse */
 };
 
-/* Whether an option is set that needs to know more than a tree of frames does. */
+/* Whether an option is set that needs to know more than a tree of frames does (reverse does not). */
 bool view_options_any(const struct view_options *o);
 
 enum view_unit {
 	VIEW_NS = 0,
 	VIEW_US,
 	VIEW_COUNT, /* plain numbers: a folded text does not say what it counts */
+	VIEW_SAMPLES,
+	VIEW_UNITS
+};
+
+struct view_fact {
+	char *name;  /* "instruction samples" */
+	char *value; /* "1234" */
 };
 
 struct view_result {
@@ -59,6 +75,10 @@ struct view_result {
 	char *incomplete;    /* why the profile is not whole, or NULL */
 	struct folded_stats folded; /* of a folded text */
 	struct {
+		struct view_fact *items;
+		size_t count, capacity;
+	} facts; /* for the head of a picture */
+	struct {
 		char **items;
 		size_t count, capacity;
 	} remarks; /* sentences: everything lost, without a stack or without work */
@@ -68,6 +88,7 @@ struct view_result {
 enum {
 	VIEW_SHOWS_CPU = 1 << 0,
 	VIEW_SHOWS_GPU = 1 << 1,
+	VIEW_SHOWS_STALLS = 1 << 2, /* what GPU time was spent on: has `weight` and `latency` */
 };
 
 struct view {
@@ -97,3 +118,6 @@ void view_result_release(struct view_result *v);
 /* For views: adds a sentence; 0 or -ENOMEM with error_text. */
 int view_remark(struct view_result *v, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same with a fact; neither name nor value has characters that JSON or XML escape. */
+int view_fact(struct view_result *v, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

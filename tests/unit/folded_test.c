@@ -228,7 +228,8 @@ static void frames_show_their_kind_by_marks_and_form(void)
 	check_kind("[GPU0_MemSet]", TREE_GPU_SET);
 	check_kind("[GPU_Launch_Pending]", TREE_GPU_PENDING);
 	check_kind("[GPU", TREE_NOTE);
-	check_kind("kernel_[G]", TREE_GPU_CODE);
+	check_kind("kernel(float*)_[G]", TREE_GPU_SOURCE);
+	check_kind("LDG.E.64_[g]", TREE_GPU_CODE);
 	check_kind("[incomplete]", TREE_NOTE);
 	check_kind("-", TREE_NOTE);
 	check_kind("", TREE_C);

@@ -371,32 +371,6 @@ static void latency_samples_are_a_part_and_not_counted_twice(void)
 	finish();
 }
 
-static void kernels_have_the_rows_of_all_their_stacks_together(void)
-{
-	struct stalls_kernels k = {0};
-	uint32_t id;
-
-	begin();
-	work("m", 'A', 100, 20);
-	work("k", 'A', 100, 30);
-	work("k", 'B', 200, 10);
-	work_of(2, "k", 'B', 200, 5, 0);
-	id = window(0, 1000);
-	seen(id, "k", 16, WAIT, 101);
-	seen(id, "k", 0, ISSUE, 3);
-	CHECK(!read_all());
-	CHECK(!stalls_by_kernel(&stalls, &k));
-	CHECK(k.kernels.count == 2 && k.rows.count == 2);
-	CHECK_TEXT(profile_string(reader, k.kernels.items[0].name, NULL), "k");
-	CHECK(k.kernels.items[0].works == 3 && k.kernels.items[0].time_ns == 45);
-	CHECK(k.kernels.items[0].unsampled_ns == 5 && k.kernels.items[0].issuing == 3 * STALLS_SAMPLE);
-	CHECK(k.kernels.items[0].row_count == 2 && k.kernels.items[1].row_count == 0);
-	CHECK(k.rows.items[0].samples == 3 * STALLS_SAMPLE && k.rows.items[1].samples == 101 * STALLS_SAMPLE);
-	CHECK(k.rows.items[0].time_ns + k.rows.items[1].time_ns == 40);
-	stalls_kernels_release(&k);
-	finish();
-}
-
 /* So many works that they are put into their windows on the way, in an order that nothing relies on. */
 static void many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond(void)
 {
@@ -480,7 +454,6 @@ int main(void)
 	RUN(samples_of_kernels_that_never_showed_are_counted_and_in_no_row);
 	RUN(windows_of_several_contexts_may_overlap);
 	RUN(latency_samples_are_a_part_and_not_counted_twice);
-	RUN(kernels_have_the_rows_of_all_their_stacks_together);
 	RUN(many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond);
 	RUN(numbers_beyond_64_bits_are_refused);
 	RUN(works_that_took_no_time_and_reach_the_end_of_all_time_are_harmless);
