@@ -16,6 +16,7 @@ static const struct command commands[] = {
 	{"record", cmd_record, "run a command and record its CPU and GPU work"},
 	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
 	{"report", cmd_report, "print where the time of a recording went"},
+	{"annotate", cmd_annotate, "show where and why a kernel waits, by source line and instruction"},
 	{"export", cmd_export, "write a recording in another tool's format"},
 	{"symbolize", cmd_symbolize, "name the code of a recording that has no name yet"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},

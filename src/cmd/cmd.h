@@ -20,6 +20,7 @@ enum {
 int cmd_record(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_annotate(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

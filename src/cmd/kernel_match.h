@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "view/kernel_name.h"
 #include "view/kernel_stalls.h"
 
 /* The indices of the rows that fit, in their order, into `ret`, which has room for all: how many; -1 when memory is
@@ -20,6 +21,3 @@ ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *ro
 /* Appends up to three names that differ little from what was typed: "'gemm', 'gemv'". */
 void kernel_match_near(const struct profile_reader *r, const struct kernel_sum *rows, size_t count,
 	const char *text, struct buf *b);
-/* Appends the readable name of a function of GPU code. One that a compiler made for one kernel alone, "$kernel$name",
- * becomes "name (called by kernel)". */
-void kernel_readable(const struct profile_reader *r, uint32_t name, struct buf *b);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/kernel_match.h"
 #include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
 #include "cmd/text.h"
+#include "view/kernel_name.h"
 
 /* Rows below each kernel, and reasons in each of them. */
 #define DETAILS	       5
@@ -94,7 +94,7 @@ static void put_line(struct table *t, const struct annotation *a, uint32_t index
 	}
 	if (line->count > 1)
 		buf_printf(&where, " and %u other%s", line->count - 1, line->count > 2 ? "s" : "");
-	stall_text_leading(t->k, at, count, line->samples, DETAIL_REASONS, &reasons);
+	stall_text_leading(t->k, at, count, line->samples, DETAIL_REASONS, true, &reasons);
 	put_row(t, line->samples, a->samples, buf_text(&where), buf_text(&reasons));
 	t->out->failed |= where.failed || reasons.failed;
 	buf_release(&where);
@@ -117,7 +117,7 @@ static void put_instruction(struct table *t, const struct annotation *a, uint32_
 		buf_puts(&where, "  ");
 		stall_text_line(t->k->reader, line->file, line->line, &where);
 	}
-	stall_text_leading(t->k, at, count, row->samples, DETAIL_REASONS, &reasons);
+	stall_text_leading(t->k, at, count, row->samples, DETAIL_REASONS, true, &reasons);
 	put_row(t, row->samples, a->samples, buf_text(&where), buf_text(&reasons));
 	t->out->failed |= where.failed || reasons.failed;
 	buf_release(&where);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "cmd/json_writer.h"
-#include "cmd/kernel_match.h"
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
+#include "view/kernel_name.h"
 
 struct member {
 	const struct report *r;

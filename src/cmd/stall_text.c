@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "cmd/kernel_match.h"
 #include "cmd/name.h"
 #include "cmd/text.h"
+#include "view/kernel_name.h"
 
 void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, struct buf *b)
 {
@@ -18,7 +18,7 @@ void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, struct bu
 }
 
 void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts, size_t count,
-	uint64_t samples, size_t limit, struct buf *b)
+	uint64_t samples, size_t limit, bool words, struct buf *b)
 {
 	char share[TEXT_CELL];
 
@@ -26,7 +26,10 @@ void stall_text_leading(const struct kernel_stalls *k, const struct stall_count 
 		if (i && counts[i].samples < samples / 100)
 			break;
 		buf_printf(b, "%s%s ", i ? ", " : "", text_percent(share, counts[i].samples, samples));
-		stall_text_reason(k, counts[i].reason, b);
+		if (words || !k->reasons.items[counts[i].reason].name.reason)
+			stall_text_reason(k, counts[i].reason, b);
+		else
+			buf_puts(b, k->reasons.items[counts[i].reason].name.reason->name);
 	}
 }
 

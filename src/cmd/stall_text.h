@@ -8,9 +8,10 @@
 /* Appends "waiting for a memory load (long_scoreboard)", or the vendor's name where there are no words. */
 void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, struct buf *b);
 /* Appends the leading reasons of a row, at most `limit` and only those of at least 1 % after the first: "80.0 % waiting
- * for a memory load (long_scoreboard), 12.0 % ...". Shares are of the row's `samples`. */
+ * for a memory load (long_scoreboard), 12.0 % ..."; without `words` only the vendor's: "80.0 % long_scoreboard". Shares
+ * are of the row's `samples`. */
 void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts, size_t count,
-	uint64_t samples, size_t limit, struct buf *b);
+	uint64_t samples, size_t limit, bool words, struct buf *b);
 /* Appends "kernel.cu:12", without folders; "(line not known)". */
 void stall_text_line(const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b);
 /* Appends how a line came into the function: "load_tile, inlined at kernel.cu:40"; nothing where it is its own. */

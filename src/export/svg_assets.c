@@ -14,3 +14,5 @@
 ASSET("svg_style", "src/export/flame.css");
 ASSET("svg_app_style", "src/export/flame_app.css");
 ASSET("svg_script", "src/export/flame.js");
+ASSET("annotate_style", "src/export/annotate.css");
+ASSET("annotate_script", "src/export/annotate.js");

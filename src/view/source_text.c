@@ -193,3 +193,11 @@ const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_
 		--*ret_size;
 	return start;
 }
+
+bool source_is_newer(const struct source_text *t, const struct profile_reader *r)
+{
+	uint64_t start_ns = profile_meta_number(r, META_START_NS, 0);
+	uint64_t realtime_ns = profile_meta_number(r, META_REALTIME_NS, 0);
+
+	return t->path && realtime_ns && t->changed_ns > realtime_ns + start_ns;
+}

@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "profile/reader.h"
 
 #define SOURCE_BYTES_MAX ((size_t)16 << 20)
 
@@ -53,3 +54,5 @@ void source_text_release(struct source_text *t);
 /* A line, counted from 1, without its end: NULL and *ret_size 0 where there is none. */
 const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_size);
 uint32_t source_line_count(const struct source_text *t);
+/* Whether the file was changed after the recording began, so that its lines may not be those of the recorded code. */
+bool source_is_newer(const struct source_text *t, const struct profile_reader *r);

@@ -110,7 +110,7 @@ def missing_paths(path):
 
 def unknown_options(path, known):
     """Options typed to xpuprof in the examples of a document."""
-    for line in re.findall(r"^.*\bxpuprof (?:record|flame|report|export|doctor)\b.*$", read(path), re.M):
+    for line in re.findall(r"^.*\bxpuprof (?:record|flame|report|annotate|export|doctor)\b.*$", read(path), re.M):
         command = re.search(r"\bxpuprof ([a-z]+)\b([^`|#]*)", line)
         typed = command.group(2).split(" -- ")[0]
         for option in re.findall(r"(?<![\w-])(--[a-z][a-z0-9-]+|-[a-zA-Z])(?![\w-])", typed):

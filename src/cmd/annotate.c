@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+/* `xpuprof annotate`: one kernel, its source and its instructions, with the samples of each. */
+#include "cmd/annotate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/kernel_match.h"
+#include "cmd/options.h"
+#include "cmd/stall_text.h"
+#include "cmd/text.h"
+#include "export/annotate_html.h"
+
+#define DEFAULT_FILE  "profile.xpu"
+#define OTHERS_TOLD   4
+#define NAME_COLUMNS  100 /* of names in messages */
+#define REMARKS_MAX   8
+#define PIPE_COLUMNS  160 /* of lines where there is no terminal */
+
+static const struct option_usage usage = {
+	.command = "annotate",
+	.synopsis = "[options] KERNEL [FILE]",
+	.summary = "Shows a kernel's source and instructions with where and why its warps waited.\n"
+		   "KERNEL is its name or part of it; FILE is " DEFAULT_FILE " unless given, recorded\n"
+		   "with 'xpuprof record --stalls'.",
+};
+
+struct wanted {
+	const char *kernel, *path, *output;
+	bool source, sass, all, wide;
+	unsigned long image;
+	struct source_map map;
+};
+
+struct annotating {
+	const struct wanted *wanted;
+	struct profile_reader *reader;
+	struct kernel_stalls stalls;
+	struct annotation annotation;
+	struct source_text *sources; /* by file of the annotation */
+};
+
+static int take_map(void *target, const char *value)
+{
+	return source_map_add(target, value) ? -1 : 0;
+}
+
+static int take_dir(void *target, const char *value)
+{
+	return source_dir_add(target, value) ? -1 : 0;
+}
+
+/* What people read of a kernel in a message. */
+static void put_name(struct annotating *t, const struct kernel_sum *kernel, struct buf *b)
+{
+	struct buf readable = BUF_INIT;
+
+	kernel_readable(t->reader, kernel->name, &readable);
+	buf_putc(b, '\'');
+	text_fit(b, buf_text(&readable), NAME_COLUMNS);
+	buf_putc(b, '\'');
+	b->failed |= readable.failed;
+	buf_release(&readable);
+}
+
+static int no_samples(struct annotating *t)
+{
+	const char *refused = profile_meta(t->reader, META_STALLS_REFUSED);
+
+	if (refused && *refused)
+		return error_set(-ENOENT, "no samples of instructions in '%s': they were refused: %s", t->wanted->path,
+			refused);
+	return error_set(-ENOENT, "no samples of instructions in '%s': %s", t->wanted->path,
+		profile_meta(t->reader, META_STALLS) ? "none were taken" : "'xpuprof record --stalls' takes them");
+}
+
+/* It may have run without being sampled, or be mistyped. */
+static int not_found(struct annotating *t)
+{
+	const struct kernel_stalls *k = &t->stalls;
+	uint32_t *found = calloc(k->not_sampled.count + 1, sizeof(*found));
+	ssize_t count = found ? kernel_match(t->reader, k->not_sampled.items, k->not_sampled.count, t->wanted->kernel,
+					found)
+			      : 0;
+	struct buf names = BUF_INIT;
+	char time[TEXT_CELL];
+
+	if (count > 0) {
+		const struct kernel_sum *kernel = &k->not_sampled.items[found[0]];
+
+		put_name(t, kernel, &names);
+		error_set(-ENOENT, "kernel %s has no samples: it ran for %s in all", buf_text(&names),
+			text_duration(time, kernel->time_ns));
+	} else {
+		kernel_match_near(t->reader, k->kernels.items, k->kernels.count, t->wanted->kernel, &names);
+		if (names.size)
+			error_set(-ENOENT, "no kernel '%s' in '%s'; near it: %s", t->wanted->kernel, t->wanted->path,
+				buf_text(&names));
+		else
+			error_set(-ENOENT, "no kernel '%s' in '%s' ('xpuprof report --stalls' names them)",
+				t->wanted->kernel, t->wanted->path);
+	}
+	free(found);
+	buf_release(&names);
+	return -ENOENT;
+}
+
+/* Says what else fits. */
+static void tell_others(struct annotating *t, const uint32_t *found, size_t count)
+{
+	struct buf b = BUF_INIT;
+
+	buf_printf(&b, "%zu kernels fit '", count);
+	text_fit(&b, t->wanted->kernel, NAME_COLUMNS);
+	buf_puts(&b, "'; this is the hottest, ");
+	put_name(t, &t->stalls.kernels.items[found[0]], &b);
+	buf_puts(&b, "; not ");
+	for (size_t i = 1; i < count && i <= OTHERS_TOLD; i++) {
+		buf_puts(&b, i > 1 ? ", " : "");
+		put_name(t, &t->stalls.kernels.items[found[i]], &b);
+	}
+	if (count > OTHERS_TOLD + 1)
+		buf_printf(&b, " and %zu more", count - OTHERS_TOLD - 1);
+	cmd_error("%s", buf_text(&b));
+	buf_release(&b);
+}
+
+/* The kernel that was asked for: the hottest of those that fit. */
+static int find_kernel(struct annotating *t, size_t *ret)
+{
+	const struct kernel_stalls *k = &t->stalls;
+	uint32_t *found;
+	ssize_t count;
+
+	if (!k->kernels.count)
+		return no_samples(t);
+	found = calloc(k->kernels.count, sizeof(*found));
+	count = found ? kernel_match(t->reader, k->kernels.items, k->kernels.count, t->wanted->kernel, found) : -1;
+	if (count > 0)
+		*ret = found[0];
+	if (count > 1)
+		tell_others(t, found, (size_t)count);
+	free(found);
+	if (count < 0)
+		return error_errno(-ENOMEM, "cannot look for a kernel");
+	return count ? 0 : not_found(t);
+}
+
+static int find_sources(struct annotating *t)
+{
+	const struct annotation *a = &t->annotation;
+
+	t->sources = calloc(a->files.count + 1, sizeof(*t->sources));
+	if (!t->sources)
+		return error_errno(-ENOMEM, "cannot read sources");
+	for (size_t i = 0; i < a->files.count; i++) {
+		int error = a->files.items[i].file
+				    ? source_text_find(&t->sources[i], &t->wanted->map,
+					      profile_string(t->reader, a->files.items[i].file, NULL))
+				    : 0;
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+static int print(struct annotating *t)
+{
+	const struct wanted *w = t->wanted;
+	struct annotate page = {
+		.path = w->path,
+		.annotation = &t->annotation,
+		.sources = t->sources,
+		.source = w->source || !w->sass,
+		.sass = w->sass || !w->source,
+		.all = w->all,
+		.colour = wants_colour(),
+		.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
+	};
+	struct buf out = BUF_INIT;
+	int error;
+
+	annotate_text(&page, &out);
+	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	buf_release(&out);
+	return error ? error_errno(error, "cannot print the kernel") : 0;
+}
+
+struct remarks {
+	char *items[REMARKS_MAX + 1];
+	size_t count;
+};
+
+static void keep_remark(void *to, const char *sentence)
+{
+	struct remarks *r = to;
+
+	if (r->count < REMARKS_MAX && (r->items[r->count] = strdup(sentence)))
+		r->count++;
+}
+
+static int write_page(struct annotating *t)
+{
+	struct remarks remarks = {0};
+	const struct annotate_page page = {
+		.annotation = &t->annotation,
+		.sources = t->sources,
+		.all = t->wanted->all,
+		.remarks = (const char *const *)remarks.items,
+	};
+	struct output *o;
+	int error = output_open(&o, t->wanted->output);
+
+	if (error)
+		return error;
+	stall_text_remarks(&t->stalls, keep_remark, &remarks);
+	error = annotate_html(&page, o);
+	if (error)
+		output_abort(o);
+	else
+		error = output_commit(o);
+	for (size_t i = 0; i < remarks.count; i++)
+		free(remarks.items[i]);
+	return error;
+}
+
+static int annotate(struct annotating *t)
+{
+	const char *incomplete;
+	size_t kernel = 0;
+	int error = kernel_stalls_read(&t->stalls, t->reader);
+
+	if (error)
+		return error;
+	incomplete = profile_reader_incomplete(t->reader);
+	if (incomplete)
+		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names",
+			t->wanted->path, incomplete);
+	error = find_kernel(t, &kernel);
+	if (!error)
+		error = annotation_make(&t->annotation, &t->stalls, kernel,
+			t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
+	if (!error)
+		error = find_sources(t);
+	if (!error)
+		error = t->wanted->output ? write_page(t) : print(t);
+	return error;
+}
+
+static int run(const struct wanted *w)
+{
+	struct annotating t = {.wanted = w};
+	int error = profile_reader_open(&t.reader, w->path);
+
+	if (error)
+		return error;
+	error = annotate(&t);
+	for (size_t i = 0; t.sources && i < t.annotation.files.count; i++)
+		source_text_release(&t.sources[i]);
+	free(t.sources);
+	annotation_release(&t.annotation);
+	kernel_stalls_release(&t.stalls);
+	profile_reader_close(t.reader);
+	return error;
+}
+
+static int take_operands(struct wanted *w, int argc, char **argv, int first)
+{
+	if (first == argc)
+		return options_wrong(&usage, "which kernel? 'xpuprof report --stalls' names them");
+	if (argc - first > 2)
+		return options_wrong(&usage, "more than one file: '%s'", argv[first + 2]);
+	if (!*argv[first])
+		return options_wrong(&usage, "the name of the kernel is empty");
+	w->kernel = argv[first];
+	w->path = argc - first > 1 ? argv[first + 1] : DEFAULT_FILE;
+	return EXIT_OK;
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+	struct wanted w = {0};
+	const struct option_spec specs[] = {
+		OPTION_STRING('o', "output", "FILE", &w.output, "write a page (HTML) to FILE ('-': standard output)"),
+		OPTION_FLAG(0, "source", &w.source, "only source lines"),
+		OPTION_FLAG(0, "sass", &w.sass, "only instructions, in their order, with the line of each"),
+		OPTION_FLAG(0, "all", &w.all, "lines and instructions without samples, too"),
+		OPTION_CALL(0, "source-dir", "DIR", take_dir, &w.map, "look for source files below DIR, too"),
+		OPTION_CALL(0, "source-map", "OLD=NEW", take_map, &w.map,
+			"source files that were below OLD are below NEW"),
+		OPTION_NUMBER(0, "image", "N", &w.image, 1, 1000000000,
+			"the N-th image with a kernel of this name (1: the hottest)"),
+		OPTION_FLAG('w', "wide", &w.wide, "print lines whole, however long"),
+		OPTION_END,
+	};
+	int first = options_parse(&usage, specs, argc, argv);
+	int status = first < 0 ? options_status(first) : take_operands(&w, argc, argv, first);
+
+	if (first >= 0 && status == EXIT_OK && run(&w))
+		status = cmd_failed();
+	source_map_release(&w.map);
+	return status;
+}

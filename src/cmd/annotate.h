@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The two forms of `xpuprof annotate`: one kernel with its source, for terminals and (export/annotate_html.h) as HTML. */
+#pragma once
+
+#include "base/buf.h"
+#include "view/annotation.h"
+#include "view/source_text.h"
+
+struct annotate {
+	const char *path; /* of the recording */
+	const struct annotation *annotation;
+	const struct source_text *sources; /* one for each of its files */
+	bool source, sass;  /* what is wanted; both: instructions below their lines */
+	bool all;           /* lines and instructions without samples, too */
+	bool colour;
+	unsigned int width; /* columns; 0: no limit */
+};
+
+void annotate_text(const struct annotate *t, struct buf *out);

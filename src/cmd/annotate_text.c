@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+/*
+ *	 share  line  source                          source lines
+ *	72.3 %     5      float value = from[at];
+ *	              96.7 % waiting for ...           why, of the whole line
+ *	              in load_tile, inlined at k.cu:15 how these instructions came into the kernel
+ *	         48.2 %  0x0010  LDG.E R2, [R4.64]  95.2 % waiting for ...
+ *
+ * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that widths are those of
+ * the text.
+ */
+#include "cmd/annotate.h"
+
+#include <string.h>
+
+#include "cmd/name.h"
+#include "cmd/stall_text.h"
+#include "cmd/text.h"
+#include "view/kernel_name.h"
+
+#define CONTEXT_LINES	     2
+#define CONTEXT_INSTRUCTIONS 3
+#define REASONS_SHOWN	     6
+#define LINE_REASONS	     3
+#define INDENT		     18 /* of what stands below a line */
+#define WORDS_COLUMNS	     44 /* in less than that reasons are called as the vendor does */
+#define TAB_COLUMNS	     8
+
+/* In thousandths of all samples: what a line must have to be told more of, and an instruction to be shown below it. */
+#define HOT_LINE	1 * 10
+#define HOT_INSTRUCTION 5
+
+struct page {
+	const struct annotate *t;
+	const struct annotation *a;
+	const struct profile_reader *r;
+	struct buf *out;
+};
+
+static unsigned int left(const struct page *p, unsigned int used)
+{
+	if (!p->t->width)
+		return 0;
+	return p->t->width > used + 1 ? p->t->width - used : 1;
+}
+
+static bool is_at_least(const struct page *p, uint64_t samples, unsigned int thousandths)
+{
+	return samples && (double)samples * 1000 >= (double)p->a->samples * thousandths;
+}
+
+/* Right-aligned in `columns`; hot ones stand out. "-": there is code, and nobody was seen at it. */
+static void put_share(struct page *p, uint64_t samples, int columns)
+{
+	const char *on = "";
+	char share[TEXT_CELL];
+
+	if (p->t->colour && is_at_least(p, samples, 100))
+		on = "\033[1;31m";
+	else if (p->t->colour && is_at_least(p, samples, HOT_LINE))
+		on = "\033[33m";
+	buf_printf(p->out, "%s%*s%s", on, columns, samples ? text_percent(share, samples, p->a->samples) : "-",
+		*on ? "\033[0m" : "");
+}
+
+static void put_text(struct page *p, unsigned int used, const char *text)
+{
+	text_fit(p->out, text, left(p, used));
+	buf_putc(p->out, '\n');
+}
+
+static void field(struct page *p, const char *title, const char *text)
+{
+	buf_printf(p->out, "%-13s ", title);
+	put_text(p, 14, text);
+}
+
+static void put_reasons(struct page *p)
+{
+	size_t count;
+	const struct stall_count *at = stall_counts_of(&p->a->reasons, 0, &count);
+
+	for (size_t i = 0; i < count && i < REASONS_SHOWN && at[i].samples; i++) {
+		char share[TEXT_CELL];
+		struct buf reason = BUF_INIT;
+
+		stall_text_reason(p->a->stalls, at[i].reason, &reason);
+		buf_printf(p->out, "%22s  ", text_percent(share, at[i].samples, p->a->samples));
+		put_text(p, 24, buf_text(&reason));
+		p->out->failed |= reason.failed;
+		buf_release(&reason);
+	}
+}
+
+static void put_images(struct page *p)
+{
+	const struct annotation *a = p->a;
+	char share[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	if (a->images.count < 2 || a->image == ANNOTATION_ALL)
+		return;
+	buf_printf(&line, "%u of %zu with a kernel of this name, with %s of its samples (--image shows another)",
+		a->image + 1, a->images.count,
+		text_percent(share, a->samples, a->stalls->kernels.items[a->kernel].samples));
+	field(p, "image", buf_text(&line));
+	buf_release(&line);
+}
+
+static void put_header(struct page *p)
+{
+	const struct kernel_sum *sum = &p->a->stalls->kernels.items[p->a->kernel];
+	char count[TEXT_CELL], share[TEXT_CELL], time[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	kernel_readable(p->r, sum->name, &line);
+	buf_puts(p->out, "kernel        ");
+	name_fit(p->out, buf_text(&line), left(p, 14));
+	buf_putc(p->out, '\n');
+	buf_reset(&line);
+	if (sum->works) {
+		buf_printf(&line, "%s in %s launch%s, %s of all", text_duration(time, sum->time_ns),
+			text_count(count, sum->works), sum->works == 1 ? "" : "es",
+			text_percent(share, sum->time_ns, p->a->stalls->gpu_ns));
+		field(p, "GPU time", buf_text(&line));
+		buf_reset(&line);
+	}
+	put_images(p);
+	buf_printf(&line, "%s, %s of them issuing", text_count(count, p->a->samples),
+		text_percent(share, p->a->issuing, p->a->samples));
+	field(p, "samples", buf_text(&line));
+	put_reasons(p);
+	p->out->failed |= line.failed;
+	buf_release(&line);
+}
+
+/* A line of source with tabs made blanks. */
+static void expand(const char *text, size_t size, struct buf *b)
+{
+	size_t column = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		bool begins = ((unsigned char)text[i] & 0xc0) != 0x80;
+		size_t columns = text[i] == '\t' ? TAB_COLUMNS - column % TAB_COLUMNS : begins;
+
+		if (text[i] == '\t')
+			buf_printf(b, "%*s", (int)columns, "");
+		else
+			buf_putc(b, text[i]);
+		column += columns;
+	}
+}
+
+/* The leading reasons of a row, in what is left of the line; nothing where that is too little. */
+static void put_leading(struct page *p, const struct stall_counts *counts, uint32_t row, uint64_t samples, size_t limit,
+	unsigned int used)
+{
+	size_t count;
+	const struct stall_count *at = stall_counts_of(counts, row, &count);
+	bool words = !p->t->width || p->t->width >= used + WORDS_COLUMNS;
+	struct buf reasons = BUF_INIT;
+
+	stall_text_leading(p->a->stalls, at, count, samples, limit, words, &reasons);
+	text_fit(p->out, buf_text(&reasons), left(p, used));
+	p->out->failed |= reasons.failed;
+	buf_release(&reasons);
+}
+
+/* "  48.2 %  0x0010  LDG.E R2, [R4.64]        95.2 % waiting for ..." */
+static void put_instruction(struct page *p, uint32_t index, int share_columns, unsigned int text_columns_max)
+{
+	const struct annotation_instruction *row = &p->a->instructions.items[index];
+	unsigned int used = (unsigned int)share_columns + 10;
+	struct buf text = BUF_INIT;
+
+	put_share(p, row->samples, share_columns);
+	buf_printf(p->out, "  0x%04x  ", row->offset);
+	text_fit(&text, stall_text_instruction(p->r, row->instruction), text_columns_max);
+	buf_printf(p->out, "%s%*s", buf_text(&text),
+		(int)(text_columns_max - text_columns(buf_text(&text))), "");
+	if (row->samples) {
+		buf_puts(p->out, "  ");
+		put_leading(p, &p->a->instruction_reasons, index, row->samples, LINE_REASONS,
+			used + text_columns_max + 2);
+	}
+	p->out->failed |= text.failed;
+	buf_release(&text);
+}
+
+static unsigned int instruction_columns(const struct page *p)
+{
+	return p->t->width && p->t->width < 120 ? 30 : 40;
+}
+
+static void put_place(struct page *p, const struct annotation_place *place)
+{
+	struct buf way = BUF_INIT;
+	bool told = false;
+
+	for (uint32_t i = 0; i < place->count; i++) {
+		uint32_t index = p->a->by_place[place->first + i];
+
+		if (!p->t->all && !is_at_least(p, p->a->instructions.items[index].samples, HOT_INSTRUCTION))
+			continue;
+		if (!told && place->inlined) {
+			buf_puts(&way, "in ");
+			stall_text_place(p->a, place, &way);
+			buf_printf(p->out, "%*s", INDENT, "");
+			put_text(p, INDENT, buf_text(&way));
+		}
+		told = true;
+		put_instruction(p, index, INDENT, instruction_columns(p));
+		buf_putc(p->out, '\n');
+	}
+	p->out->failed |= way.failed;
+	buf_release(&way);
+}
+
+/* What stands below a line: why, and its instructions. */
+static void put_below(struct page *p, uint32_t index)
+{
+	const struct annotation_line *line = &p->a->lines.items[index];
+
+	if (!p->t->all && !is_at_least(p, line->samples, HOT_LINE))
+		return;
+	if (line->samples) {
+		buf_printf(p->out, "%*s", INDENT, "");
+		put_leading(p, &p->a->line_reasons, index, line->samples, LINE_REASONS, INDENT);
+		buf_putc(p->out, '\n');
+	}
+	for (uint32_t i = 0; p->t->sass && i < line->count; i++)
+		put_place(p, &p->a->places.items[line->first + i]);
+}
+
+static void put_source_line(struct page *p, const struct source_text *source, uint32_t number,
+	const struct annotation_line *line)
+{
+	struct buf text = BUF_INIT;
+	size_t size;
+	const char *bytes = source_line(source, number, &size);
+
+	if (line)
+		put_share(p, line->samples, 8);
+	else
+		buf_printf(p->out, "%8s", "");
+	buf_printf(p->out, " %6u  ", number);
+	expand(bytes ? bytes : "", bytes ? size : 0, &text);
+	put_text(p, 17, buf_text(&text));
+	p->out->failed |= text.failed;
+	buf_release(&text);
+}
+
+static bool is_shown(const struct page *p, const struct annotation_line *line)
+{
+	return p->t->all || line->samples;
+}
+
+/* Lines of the source up to, without, `next`: some behind the last one with code and some before that, "..." between. */
+static uint32_t put_gap(struct page *p, const struct source_text *source, uint32_t from, uint32_t next, bool first)
+{
+	uint32_t before = next > CONTEXT_LINES ? next - CONTEXT_LINES : 1;
+	uint32_t behind = first ? from : from + CONTEXT_LINES;
+
+	if (!source->path)
+		return next;
+	if (p->t->all && !first)
+		behind = next;
+	for (; from < next && from < behind && from <= source_line_count(source); from++)
+		put_source_line(p, source, from, NULL);
+	if (from < before) {
+		if (!first)
+			buf_printf(p->out, "%15s\n", "...");
+		from = before;
+	}
+	for (; from < next && from <= source_line_count(source); from++)
+		put_source_line(p, source, from, NULL);
+	return next;
+}
+
+static void put_file_head(struct page *p, const struct annotation_file *file, const struct source_text *source)
+{
+	const char *path = profile_string(p->r, file->file, NULL);
+	char share[TEXT_CELL];
+
+	buf_printf(p->out, "\n%s of the samples: ", text_percent(share, file->samples, p->a->samples));
+	text_fit(p->out, source->path ? source->path : path, 0);
+	buf_putc(p->out, '\n');
+	if (!source->path) {
+		buf_puts(p->out, "source not found: ");
+		text_fit(p->out, path, 0);
+		buf_printf(p->out, " (%s); --source-dir and --source-map say where it is\n", source->why);
+	}
+	if (source_is_newer(source, p->r))
+		buf_puts(p->out, "changed after the recording began: its lines may not be those of the code\n");
+	buf_printf(p->out, "%8s %6s  source\n", "share", "line");
+}
+
+static void put_file(struct page *p, const struct annotation_file *file, const struct source_text *source)
+{
+	uint32_t at = 1;
+	bool first = true;
+
+	if (!file->samples && !p->t->all)
+		return;
+	put_file_head(p, file, source);
+	for (uint32_t i = file->first; i < file->first + file->count; i++) {
+		const struct annotation_line *line = &p->a->lines.items[i];
+
+		if (!is_shown(p, line))
+			continue;
+		at = put_gap(p, source, at, line->line, first) + 1;
+		put_source_line(p, source, line->line, line);
+		put_below(p, i);
+		first = false;
+	}
+	if (!first && source->path)
+		for (uint32_t i = 0; i < CONTEXT_LINES && at <= source_line_count(source); i++)
+			put_source_line(p, source, at++, NULL);
+}
+
+/* Instructions of which no line is known. */
+static void put_unknown(struct page *p, const struct annotation_file *file)
+{
+	char share[TEXT_CELL];
+
+	if (!file->samples && !p->t->all)
+		return;
+	buf_printf(p->out, "\n%s of the samples: lines not known\n",
+		text_percent(share, file->samples, p->a->samples));
+	for (uint32_t i = file->first; i < file->first + file->count; i++)
+		put_below(p, i);
+}
+
+static void put_sources(struct page *p)
+{
+	for (size_t i = 0; i < p->a->files.count; i++)
+		if (p->a->files.items[i].file)
+			put_file(p, &p->a->files.items[i], &p->t->sources[i]);
+		else
+			put_unknown(p, &p->a->files.items[i]);
+}
+
+/* One instruction with the line it is of beside it. */
+static void put_sass_row(struct page *p, uint32_t index)
+{
+	const struct annotation_instruction *row = &p->a->instructions.items[index];
+	const struct annotation_place *place = &p->a->places.items[row->place];
+	const struct annotation_line *line = &p->a->lines.items[place->line];
+	unsigned int where_columns = p->t->width && p->t->width < 120 ? 18 : 40;
+	struct buf where = BUF_INIT, fitting = BUF_INIT;
+
+	if (line->file)
+		stall_text_line(p->r, line->file, line->line, &where);
+	if (place->inlined) {
+		buf_puts(&where, " in ");
+		stall_text_place(p->a, place, &where);
+	}
+	text_fit(&fitting, buf_text(&where), where_columns);
+	buf_printf(p->out, "%s%*s  ", buf_text(&fitting),
+		(int)(where_columns - text_columns(buf_text(&fitting))), "");
+	put_instruction(p, index, 8, instruction_columns(p));
+	buf_putc(p->out, '\n');
+	p->out->failed |= where.failed || fitting.failed;
+	buf_release(&where);
+	buf_release(&fitting);
+}
+
+/* Whether an instruction has samples, or stands near one that has. */
+static bool is_near(const struct page *p, uint32_t index)
+{
+	uint32_t from = index > CONTEXT_INSTRUCTIONS ? index - CONTEXT_INSTRUCTIONS : 0;
+
+	for (uint32_t i = from; i <= index + CONTEXT_INSTRUCTIONS && i < p->a->instructions.count; i++)
+		if (p->a->instructions.items[i].samples)
+			return true;
+	return false;
+}
+
+static void put_sass(struct page *p)
+{
+	unsigned int where_columns = p->t->width && p->t->width < 120 ? 18 : 40;
+	bool gap = false;
+
+	buf_printf(p->out, "\n%-*s  %8s  %-6s  instruction\n", (int)where_columns, "source", "share", "offset");
+	for (uint32_t i = 0; i < p->a->instructions.count; i++) {
+		if (!p->t->all && !is_near(p, i)) {
+			gap = true;
+			continue;
+		}
+		if (gap)
+			buf_printf(p->out, "%*s\n", (int)where_columns + 18, "...");
+		gap = false;
+		put_sass_row(p, i);
+	}
+	if (gap)
+		buf_printf(p->out, "%*s\n", (int)where_columns + 18, "...");
+}
+
+static void put_remark(void *to, const char *sentence)
+{
+	struct page *p = to;
+
+	buf_printf(p->out, "  %s\n", sentence);
+}
+
+void annotate_text(const struct annotate *t, struct buf *out)
+{
+	struct page p = {t, t->annotation, t->annotation->stalls->reader, out};
+
+	put_header(&p);
+	if (t->source)
+		put_sources(&p);
+	else
+		put_sass(&p);
+	buf_puts(out, "\nAbout the samples of all kernels\n");
+	stall_text_remarks(t->annotation->stalls, put_remark, &p);
+}
