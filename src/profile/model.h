@@ -201,7 +201,9 @@ struct profile_gpu_function {
 /*
  * One instruction of a GPU function. Only its place is there at first; the rest comes later
  * (profile_describe_instruction), when the image is read, and then also for instructions nobody was seen at: the
- * whole function can be shown. File and line are where in the function itself the code is, as in a location.
+ * whole function can be shown. File and line are where in the function itself the code is, as in a location. Code
+ * of device functions that were not inlined counts as the kernel's that they stand behind; it has them as if they
+ * were inlined, at line 0 of the kernel.
  */
 struct profile_instruction {
 	uint32_t function; /* GPU function id */

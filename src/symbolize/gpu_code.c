@@ -4,6 +4,10 @@
  * module, function and offset. One image after the other is opened, and its functions are gone
  * through from their first instruction to the last, beside what is there already.
  *
+ * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples in
+ * them are told as the kernel's (seen with CUPTI 13.0 on an H200). They become frames of their own below
+ * the kernel, as inlined ones do; from which line they were called nobody knows.
+ *
  * Images are parsed in this process: src/cubin/ checks every size, and is fuzzed. What they may cost
  * is bounded by WHOLE_MAX.
  */
@@ -47,8 +51,10 @@ struct describer {
 	/* What the last instruction was made from, as the next one often is, too. */
 	struct cubin_place places[CUBIN_PLACES_MAX];
 	size_t place_count;
+	bool place_called; /* in a device function that was not inlined */
 	uint32_t file, line, inlined;
-	bool has_lines; /* of the present function */
+	uint32_t own_file; /* of the present function */
+	bool has_lines;
 };
 
 static bool is_stopped(struct describer *d)
@@ -163,13 +169,13 @@ static int string_of(struct describer *d, const char *text, uint32_t *ret_id)
 	return error;
 }
 
-/* From the function that has the code to the innermost one. */
+/* From what is next to the function itself (the last of these places) to the innermost one. */
 static int add_inlines(struct describer *d, const struct cubin_place *places, size_t count)
 {
 	struct profile_inline in = {0};
 	int error = 0;
 
-	for (size_t n = count - 1; !error && n--;) {
+	for (size_t n = count; !error && n--;) {
 		in.line = places[n].line;
 		error = string_of(d, places[n].function, &in.name);
 		error = error ?: string_of(d, places[n].path, &in.file);
@@ -179,9 +185,10 @@ static int add_inlines(struct describer *d, const struct cubin_place *places, si
 	return error;
 }
 
-static bool is_as_last(const struct describer *d, const struct cubin_place *places, size_t count)
+static bool is_as_last(
+	const struct describer *d, const struct cubin_place *places, size_t count, bool called)
 {
-	if (count != d->place_count)
+	if (count != d->place_count || called != d->place_called)
 		return false;
 	for (size_t n = 0; n < count; n++)
 		if (places[n].function != d->places[n].function || places[n].path != d->places[n].path ||
@@ -190,24 +197,50 @@ static bool is_as_last(const struct describer *d, const struct cubin_place *plac
 	return true;
 }
 
+/* Whether the code there is that of a device function that stands inside this one. */
+static bool is_called(const struct describer *d, const struct cubin_function *f, uint64_t offset)
+{
+	const struct cubin_function *inner = cubin_function_at(d->cubin, f->section, f->offset + offset);
+
+	return inner && inner->offset != f->offset;
+}
+
+/* The source of an instruction of the function itself. */
+static int place_own(struct describer *d, const struct cubin_place *places, size_t count)
+{
+	int error = string_of(d, places[count - 1].path, &d->file);
+
+	d->line = places[count - 1].line;
+	if (!d->own_file)
+		d->own_file = d->file;
+	return error ?: add_inlines(d, places, count - 1);
+}
+
+static int place_called(struct describer *d, const struct cubin_place *places, size_t count)
+{
+	d->file = d->own_file;
+	d->line = 0;
+	return add_inlines(d, places, count);
+}
+
 /* Finds out what source an instruction is from, into d->file and so on. */
 static int find_places(struct describer *d, const struct cubin_function *f, uint64_t offset)
 {
 	struct cubin_place places[CUBIN_PLACES_MAX];
 	size_t count = cubin_places(d->cubin, f, offset, places, NULL);
+	bool called = is_called(d, f, offset);
 	int error;
 
-	if (count && is_as_last(d, places, count))
+	if (count && is_as_last(d, places, count, called))
 		return 0;
 	d->place_count = 0;
 	d->file = d->line = d->inlined = 0;
 	if (!count)
 		return 0;
-	d->line = places[count - 1].line;
-	error = string_of(d, places[count - 1].path, &d->file);
-	error = error ?: add_inlines(d, places, count);
+	error = called ? place_called(d, places, count) : place_own(d, places, count);
 	memcpy(d->places, places, count * sizeof(*places));
 	d->place_count = error ? 0 : count;
+	d->place_called = called;
 	return error;
 }
 
@@ -223,21 +256,13 @@ static int describe_instruction(struct describer *d, const struct cubin_function
 	i.file = d->file;
 	i.line = d->line;
 	i.inlined = d->inlined;
-	d->has_lines |= d->line || d->inlined;
+	d->has_lines |= d->place_count && d->places[0].line;
 	d->stats.instructions++;
 	return id ? profile_describe_instruction(d->w, id, &i)
 		  : profile_add_instruction(d->w, &i, &id);
 }
 
 /* --- functions and images ---------------------------------------------------------------------- */
-
-/* Device functions that were not inlined stand inside their kernel, but are functions of their own. */
-static bool is_own(const struct describer *d, const struct cubin_function *f, uint64_t offset)
-{
-	const struct cubin_function *inner = cubin_function_at(d->cubin, f->section, f->offset + offset);
-
-	return inner && inner->offset == f->offset;
-}
 
 static int describe_whole(
 	struct describer *d, const struct cubin_function *f, const struct run *run, size_t size)
@@ -246,14 +271,10 @@ static int describe_whole(
 	int error = 0;
 
 	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX; at += INSTRUCTION_BYTES) {
-		bool is_sampled;
-
 		while (next < end && next->offset < at)
 			next++;
-		is_sampled = next < end && next->offset == at;
-		if (is_sampled || is_own(d, f, at))
-			error = describe_instruction(d, f, run->first->function, (uint32_t)at,
-				is_sampled ? next->id : 0);
+		error = describe_instruction(d, f, run->first->function, (uint32_t)at,
+			next < end && next->offset == at ? next->id : 0);
 	}
 	return error;
 }
@@ -276,6 +297,8 @@ static int describe_function(
 	int error;
 
 	d->has_lines = false;
+	d->own_file = 0;
+	d->place_count = 0;
 	(void)cubin_code(d->cubin, f, &size);
 	if (d->whole + size / INSTRUCTION_BYTES <= whole_max(d)) {
 		d->whole += size / INSTRUCTION_BYTES;
