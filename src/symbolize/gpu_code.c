@@ -22,8 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cubin/cubin.h"
-
-#define INSTRUCTION_BYTES 16
+#include "cubin/sass.h"
 
 /* Functions are gone through whole up to that many instructions in all: some 20 MiB of profile. */
 #define WHOLE_MAX (1u << 21)
@@ -80,7 +79,7 @@ static int gather(struct describer *d)
 		struct sampled s = {.function = i->function, .offset = i->offset, .id = id,
 			.module = profile_writer_gpu_function(d->w, i->function)->module};
 
-		if (!i->text && !i->file && !i->line && vec_push(&d->sampled, s))
+		if (!i->text && vec_push(&d->sampled, s))
 			return -ENOMEM;
 	}
 	return 0;
@@ -244,6 +243,19 @@ static int find_places(struct describer *d, const struct cubin_function *f, uint
 	return error;
 }
 
+static int add_text(
+	struct describer *d, const struct cubin_function *f, uint64_t offset, uint32_t *ret_id)
+{
+	char text[SASS_TEXT_MAX];
+	size_t size;
+	const uint8_t *code = cubin_code(d->cubin, f, &size);
+
+	if (!code || size < SASS_INSTRUCTION_BYTES || offset > size - SASS_INSTRUCTION_BYTES)
+		return 0;
+	(void)sass_text(cubin_sm(d->cubin), code + offset, text, sizeof(text));
+	return profile_add_string(d->w, text, strlen(text), ret_id);
+}
+
 /* `id`: of the instruction, or 0 when no sample fell on it. */
 static int describe_instruction(struct describer *d, const struct cubin_function *f, uint32_t function,
 	uint32_t offset, uint32_t id)
@@ -251,6 +263,7 @@ static int describe_instruction(struct describer *d, const struct cubin_function
 	struct profile_instruction i = {.function = function, .offset = offset};
 	int error = find_places(d, f, offset);
 
+	error = error ?: add_text(d, f, offset, &i.text);
 	if (error)
 		return error;
 	i.file = d->file;
@@ -270,7 +283,7 @@ static int describe_whole(
 	const struct sampled *next = run->first, *end = next + run->count;
 	int error = 0;
 
-	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX; at += INSTRUCTION_BYTES) {
+	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX; at += SASS_INSTRUCTION_BYTES) {
 		while (next < end && next->offset < at)
 			next++;
 		error = describe_instruction(d, f, run->first->function, (uint32_t)at,
@@ -300,8 +313,8 @@ static int describe_function(
 	d->own_file = 0;
 	d->place_count = 0;
 	(void)cubin_code(d->cubin, f, &size);
-	if (d->whole + size / INSTRUCTION_BYTES <= whole_max(d)) {
-		d->whole += size / INSTRUCTION_BYTES;
+	if (d->whole + size / SASS_INSTRUCTION_BYTES <= whole_max(d)) {
+		d->whole += size / SASS_INSTRUCTION_BYTES;
 		error = describe_whole(d, f, run, size);
 	} else {
 		error = describe_sampled(d, f, run, size);
@@ -405,6 +418,8 @@ int symbolize_gpu_code(struct profile_writer *w, const struct gpu_code_options *
 	if (!error && d.sampled.count) {
 		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_place);
 		error = describe_all(&d);
+		if (!error && d.stats.instructions)
+			error = profile_set_meta(w, META_GPU_TEXT, "decoded");
 	}
 	vec_release(&d.sampled);
 	if (error == -ENOMEM)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says what the GPU instructions of a profile are: their source file and line, and the
+ * Says what the GPU instructions of a profile are: their text, source file and line, and the
  * functions that were inlined there, as the images say that were kept while it was recorded.
  *
  * Of every GPU function that was seen in a sample all instructions are described, also those that

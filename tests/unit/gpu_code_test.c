@@ -124,6 +124,11 @@ static const char *file_of(const struct profile_reader *r, const struct profile_
 	return profile_string(r, i->file, NULL);
 }
 
+static const char *text_at(const struct profile_reader *r, uint32_t function, uint32_t offset)
+{
+	return profile_string(r, instruction_at(r, function, offset)->text, NULL);
+}
+
 static size_t instructions_of(const struct profile_reader *r, uint32_t function)
 {
 	size_t count = 0;
@@ -133,7 +138,7 @@ static size_t instructions_of(const struct profile_reader *r, uint32_t function)
 	return count;
 }
 
-static void every_instruction_of_a_function_that_was_sampled_gets_its_line(void)
+static void every_instruction_of_a_function_that_was_sampled_gets_text_and_line(void)
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "inline"), once, first;
@@ -151,11 +156,13 @@ static void every_instruction_of_a_function_that_was_sampled_gets_its_line(void)
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct profile_instruction *i = profile_instruction(reader, id);
 
-		CHECK(i->offset % 16 == 0 && i->offset < count * 16);
+		CHECK(i->text && i->offset % 16 == 0 && i->offset < count * 16);
 		CHECK(!i->line || ends_with(file_of(reader, i), "/inline.cu"));
 	}
 	first = instruction_at(reader, 1, 0)->line;
 	CHECK(first == 43 || first == 44);
+	CHECK_TEXT(text_at(reader, 1, 0), "LDC");
+	CHECK_TEXT(profile_meta(reader, META_GPU_TEXT), "decoded");
 	profile_reader_close(reader);
 }
 
@@ -294,6 +301,7 @@ static void an_image_without_lines_tells_what_instructions_there_are(void)
 	describe(&r);
 	CHECK(r.stats.described == 1 && r.stats.without_lines == 1);
 	reader = end(&r);
+	CHECK_TEXT(text_at(reader, 1, 16), "LDC");
 	CHECK(instructions_of(reader, 1) == 2816 / 16 && !instruction_at(reader, 1, 16)->file);
 	profile_reader_close(reader);
 }
@@ -308,7 +316,7 @@ static void without_an_image_a_place_stays_a_place_and_is_counted(void)
 	CHECK(r.stats.functions == 1 && r.stats.without_image == 1 && !r.stats.described);
 	reader = end(&r);
 	CHECK(!profile_instruction(reader, id)->line && profile_counts(reader).instructions == 1);
-	CHECK(!profile_loss_count(reader, LOSS_IMAGES_LOST));
+	CHECK(!profile_loss_count(reader, LOSS_IMAGES_LOST) && !profile_meta(reader, META_GPU_TEXT));
 	profile_reader_close(reader);
 }
 
@@ -364,7 +372,7 @@ int main(void)
 {
 	if (!mkdtemp(folder))
 		return 1;
-	RUN(every_instruction_of_a_function_that_was_sampled_gets_its_line);
+	RUN(every_instruction_of_a_function_that_was_sampled_gets_text_and_line);
 	RUN(an_inlined_function_stands_in_what_it_was_put_into);
 	RUN(a_device_function_that_was_not_inlined_stands_below_its_kernel);
 	RUN(a_device_function_with_samples_of_its_own_is_a_function_of_its_own);
