@@ -32,6 +32,8 @@ struct line_sequence {
 struct line_table {
 	struct vec(struct line_row) rows;
 	struct vec(struct line_sequence) sequences; /* by section and start */
+	struct vec(uint32_t)
+		ends; /* by section: how many sequences there are up to and with its own */
 };
 
 /* Runs the programs of the first section of this name; without one the table is empty. What makes

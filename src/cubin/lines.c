@@ -94,6 +94,18 @@ static size_t add_places(const struct line_tables *t, const struct line_table *t
 	return n;
 }
 
+/* `f`, or the function that stands inside it at this offset in its section. */
+static const struct cubin_function *innermost(
+	const struct cubin *c, const struct cubin_function *f, uint64_t offset)
+{
+	const struct cubin_function *next = f + 1;
+
+	if (next == c->functions.items + c->functions.count || next->section != f->section ||
+		next->offset > offset)
+		return f;
+	return cubin_function_at(c, f->section, offset);
+}
+
 size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t offset,
 	struct cubin_place ret[CUBIN_PLACES_MAX], enum cubin_line_kind *ret_kind)
 {
@@ -107,7 +119,7 @@ size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t of
 	if (!c->lines || offset >= f->size)
 		return 0;
 	offset += f->offset;
-	f = cubin_function_at(c, f->section, offset);
+	f = innermost(c, f, offset);
 	if ((row = find_row(&c->lines->source, f, offset, &s))) {
 		n = add_places(c->lines, &c->lines->source, s, row, f, ret);
 		kind = CUBIN_LINES_SOURCE;

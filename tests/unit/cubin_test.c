@@ -237,6 +237,35 @@ static void in_a_linked_image_each_compilation_has_names_of_its_own(void)
 	check_names("linked", 20);
 }
 
+static void names_that_cannot_be_told_apart_are_left_out(void)
+{
+	static const char last[] = "_Z4stepIfET_S0_i";
+	struct cubin_place places[CUBIN_PLACES_MAX];
+	const struct cubin_function *f;
+	struct opened o;
+	size_t unnamed = 0, named = 0;
+	char *name = NULL;
+
+	if (!open_data("linked", &o))
+		return close_data(&o);
+	for (size_t at = 0; at + sizeof(last) <= o.image.size; at++)
+		if (!memcmp(o.image.data + at, last, sizeof(last)))
+			name = o.image.data + at;
+	CHECK(name);
+	if (name)
+		name[4] = 0; /* what follows might be a name of the first compilation */
+	f = cubin_function_named(o.c, "_Z12other_kernelPf");
+	for (uint64_t at = 0; f && at < f->size; at += CODE_BYTES)
+		if (cubin_places(o.c, f, at, places, NULL) > 1)
+			unnamed += !places[0].function[0] && places[0].line;
+	f = cubin_function_named(o.c, "_Z13shared_kernelPf");
+	for (uint64_t at = 0; f && at < f->size; at += CODE_BYTES)
+		if (cubin_places(o.c, f, at, places, NULL) > 1)
+			named += !strcmp(places[0].function, last);
+	CHECK(unnamed > 10 && named > 10);
+	close_data(&o);
+}
+
 static void calls_are_followed_to_eight_levels(void)
 {
 	struct cubin_place places[CUBIN_PLACES_MAX];
@@ -389,6 +418,147 @@ static void code_without_any_lines_still_has_its_function(void)
 	close_data(&o);
 }
 
+/* An image made for a test: a kernel of 256 bytes and a line table. */
+enum {
+	MADE_NAMES = 1,
+	MADE_SYMBOLS,
+	MADE_STRINGS,
+	MADE_CODE,
+	MADE_LINES,
+	MADE_LINE_STRINGS,
+	MADE_SECTIONS
+};
+
+struct made {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[MADE_SECTIONS];
+	Elf64_Sym symbols[2];
+	char names[96];
+	char strings[16];
+	char line_strings[32];
+	uint8_t code[256];
+	uint8_t lines[256];
+};
+
+static void make_section(
+	struct made *m, int i, uint32_t name, uint32_t type, const void *data, size_t size)
+{
+	m->sections[i] = (Elf64_Shdr){
+		.sh_name = name,
+		.sh_type = type,
+		.sh_offset = (uint64_t)((const char *)data - (const char *)m),
+		.sh_size = size,
+	};
+}
+
+static void make_image(struct made *m, const void *lines, size_t size)
+{
+	*m = (struct made){
+		.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
+				   0x33, 7},
+			.e_machine = 190,
+			.e_flags = 0x5a0d5a,
+			.e_shoff = offsetof(struct made, sections),
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = MADE_SECTIONS,
+			.e_shstrndx = MADE_NAMES},
+		.symbols[1] = {.st_name = 1,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			.st_other = 0x10,
+			.st_shndx = MADE_CODE,
+			.st_size = sizeof(m->code)},
+		.names = "\0.text.k\0.debug_line\0.debug_line_str",
+		.strings = "\0k",
+		.line_strings = "/home\0sub\0one.cu\0two.cuh",
+	};
+	memcpy(m->lines, lines, size);
+	make_section(m, MADE_NAMES, 0, SHT_STRTAB, m->names, sizeof(m->names));
+	make_section(m, MADE_SYMBOLS, 0, SHT_SYMTAB, m->symbols, sizeof(m->symbols));
+	m->sections[MADE_SYMBOLS].sh_link = MADE_STRINGS;
+	make_section(m, MADE_STRINGS, 0, SHT_STRTAB, m->strings, sizeof(m->strings));
+	make_section(m, MADE_CODE, 1, SHT_PROGBITS, m->code, sizeof(m->code));
+	m->sections[MADE_CODE].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+	make_section(m, MADE_LINES, 9, SHT_PROGBITS, m->lines, size);
+	make_section(
+		m, MADE_LINE_STRINGS, 21, SHT_PROGBITS, m->line_strings, sizeof(m->line_strings));
+}
+
+static void check_place(struct cubin *c, uint64_t offset, const char *path, uint32_t line)
+{
+	struct cubin_place places[CUBIN_PLACES_MAX];
+
+	CHECK(cubin_places(c, cubin_function(c, 0), offset, places, NULL) == 1);
+	CHECK_TEXT(places[0].path, path);
+	CHECK(places[0].line == line);
+}
+
+static void line_tables_of_version_5_are_read(void)
+{
+	/* clang-format off */
+	static const uint8_t lines[] = {
+		81, 0, 0, 0, 5, 0, 8, 0,		/* size, version, sizes of addresses */
+		47, 0, 0, 0,				/* bytes of header from here on */
+		1, 1, 1, 0xfb, 14, 10,			/* opcode_base 10 */
+		0, 1, 1, 1, 1, 0, 0, 0, 1,		/* operands */
+		1, 1, 0x1f, 2, 0, 0, 0, 0, 6, 0, 0, 0,	/* folders: line_strp; "/home", "sub" */
+		2, 1, 0x1f, 2, 0x0b, 2,			/* files: line_strp, data1 */
+		10, 0, 0, 0, 0, 17, 0, 0, 0, 1,		/* one.cu in /home, two.cuh in sub */
+		0, 0, 0, 0,				/* what is to be added to names */
+		0, 9, 2, 16, 0, 0, 0, 0, 0, 0, 0,	/* address 16 */
+		4, 0, 1,				/* file 0, row: line 1 */
+		2, 32, 4, 1, 3, 6, 1,			/* 48: file 1, line 7 */
+		2, 16, 0, 1, 1,				/* end at 64 */
+	};
+	/* clang-format on */
+	struct made m;
+	struct cubin *c;
+
+	make_image(&m, lines, sizeof(lines));
+	if (cubin_open(&m, sizeof(m), &c)) {
+		CHECK(!"opened");
+		return;
+	}
+	check_place(c, 0, "", 0);
+	check_place(c, 16, "/home/one.cu", 1);
+	check_place(c, 47, "/home/one.cu", 1);
+	check_place(c, 48, "sub/two.cuh", 7);
+	check_place(c, 64, "", 0);
+	CHECK(!cubin_damage(c).programs && !cubin_damage(c).rows);
+	cubin_close(c);
+}
+
+static void rows_that_cannot_be_are_counted_and_passed_over(void)
+{
+	/* clang-format off */
+	static const uint8_t lines[] = {
+		69, 0, 0, 0, 2, 0,			/* size, version */
+		24, 0, 0, 0,				/* bytes of header from here on */
+		1, 1, 0xfb, 14, 10,			/* opcode_base 10 */
+		0, 1, 1, 1, 1, 0, 0, 0, 1,		/* operands */
+		0, 'a', '.', 'c', 'u', 0, 0, 0, 0, 0,	/* no folders, one file */
+		0, 9, 2, 32, 0, 0, 0, 0, 0, 0, 0,	/* address 32 */
+		1,					/* row 1 */
+		0, 3, 0x90, 2, 0, 3, 1, 2, 16, 1,	/* row 2, inlined at itself */
+		0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0,	/* address 0 */
+		1, 2, 64, 0, 1, 1,			/* row 3, end at 64 */
+	};
+	/* clang-format on */
+	struct made m;
+	struct cubin *c;
+
+	make_image(&m, lines, sizeof(lines));
+	if (cubin_open(&m, sizeof(m), &c)) {
+		CHECK(!"opened");
+		return;
+	}
+	check_place(c, 0, "", 0);
+	check_place(c, 32, "a.cu", 1);
+	check_place(c, 63, "a.cu", 1);
+	CHECK(cubin_damage(c).rows == 2);
+	CHECK(cubin_sm(c) == 90);
+	cubin_close(c);
+}
+
 static void what_is_no_cubin_is_refused_with_a_reason(void)
 {
 	static const uint32_t fatbin[16] = {0xba55ed50};
@@ -462,6 +632,7 @@ int main(void)
 	RUN(the_chain_of_inlined_calls_is_the_one_that_nvdisasm_prints);
 	RUN(inlined_functions_have_the_names_that_the_PTX_has_for_their_lines);
 	RUN(in_a_linked_image_each_compilation_has_names_of_its_own);
+	RUN(names_that_cannot_be_told_apart_are_left_out);
 	RUN(calls_are_followed_to_eight_levels);
 	RUN(functions_are_found_by_name_symbol_and_place);
 	RUN(device_functions_stand_inside_their_kernels);
@@ -470,6 +641,8 @@ int main(void)
 	RUN(the_checksum_is_the_one_of_CUPTI);
 	RUN(code_without_source_lines_has_lines_of_PTX_and_their_text);
 	RUN(code_without_any_lines_still_has_its_function);
+	RUN(line_tables_of_version_5_are_read);
+	RUN(rows_that_cannot_be_are_counted_and_passed_over);
 	RUN(what_is_no_cubin_is_refused_with_a_reason);
 	RUN(an_image_cut_off_anywhere_is_survived);
 	RUN(an_image_with_any_byte_changed_is_survived);

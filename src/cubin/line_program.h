@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How line programs are run, shared by the files that do it: line_header.c reads the header of a
+ * program, line_program.c its instructions; line_table.c makes use of the rows.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "cubin/line_table.h"
+
+/* Bytes that are read from front to back; `bad` once there were too few. */
+struct line_cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static inline const uint8_t *take(struct line_cursor *r, uint64_t size)
+{
+	const uint8_t *at = r->at;
+
+	if (size > (uint64_t)(r->end - r->at)) {
+		r->bad = true;
+		r->at = r->end;
+		return NULL;
+	}
+	r->at += size;
+	return at;
+}
+
+static inline uint64_t take_number(struct line_cursor *r, size_t size)
+{
+	const uint8_t *bytes = take(r, size);
+	uint64_t value = 0;
+
+	if (bytes)
+		memcpy(&value, bytes, size);
+	return value;
+}
+
+static inline uint8_t take_byte(struct line_cursor *r)
+{
+	return (uint8_t)take_number(r, 1);
+}
+
+static inline uint64_t take_uleb(struct line_cursor *r)
+{
+	uint64_t value = 0;
+	uint8_t byte;
+	unsigned int shift = 0;
+
+	do {
+		byte = take_byte(r);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return value;
+}
+
+static inline int64_t take_sleb(struct line_cursor *r)
+{
+	uint64_t value = 0;
+	uint8_t byte;
+	unsigned int shift = 0;
+
+	do {
+		byte = take_byte(r);
+		if (shift < 64)
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (byte & 0x40 && shift < 64)
+		value |= ~0ull << shift;
+	return (int64_t)value;
+}
+
+/* Never NULL. */
+static inline const char *take_text(struct line_cursor *r)
+{
+	const uint8_t *nul = memchr(r->at, 0, (size_t)(r->end - r->at));
+	const char *text = (const char *)r->at;
+
+	if (!nul) {
+		r->bad = true;
+		r->at = r->end;
+		return "";
+	}
+	r->at = nul + 1;
+	return text;
+}
+
+struct line_relocation {
+	uint64_t offset;
+	uint64_t symbol;
+	uint64_t addend;
+	bool explicit_addend;
+};
+
+/* A program whose rows have names that are not settled yet. */
+struct line_naming {
+	uint32_t program;    /* counted from 0 */
+	uint32_t first, end; /* rows */
+	uint64_t base;
+	uint32_t last; /* the greatest offset that it names */
+};
+
+struct line_machine {
+	struct line_table *t;
+	struct cubin *c;
+	struct interner *paths;
+	size_t paths_room; /* for this many more bytes of paths */
+	struct cubin_bytes section;
+	struct cubin_bytes strings, line_strings; /* .debug_str, .debug_line_str */
+	struct vec(struct line_relocation) relocations;
+	struct vec(struct line_naming) names;
+	uint32_t only_code; /* the one section of code, or 0 */
+	int error;	    /* -ENOMEM */
+
+	/* Of the present program. */
+	uint32_t program;
+	bool wide; /* 64-bit DWARF */
+	uint16_t version;
+	uint8_t min_step;
+	int8_t line_base;
+	uint8_t line_range;
+	uint8_t opcode_base;
+	const uint8_t *operands; /* how many each standard opcode has */
+	uint64_t names_base;
+	struct vec(const char *) folders;
+	struct vec(uint32_t) files;
+
+	/* Of the present sequence. */
+	uint32_t code; /* section; 0: not known where */
+	uint64_t address;
+	uint64_t file;
+	uint64_t line;
+	uint32_t context;
+	uint32_t function;
+	uint32_t first;
+};
+
+/* Reads the relocations of the section that the programs are in. */
+void line_relocations_read(struct line_machine *m, size_t section);
+/* What the linker would put at `at`: true with a place that differs from the stored number. */
+bool line_relocate(struct line_machine *m, const uint8_t *at, uint64_t stored,
+	uint32_t *ret_section, uint64_t *ret_offset);
+/* Reads the header of a program and leaves `r` at the instructions; false: it makes no sense. */
+bool line_header_read(struct line_machine *m, struct line_cursor *r);
+/* Reads the rest of a file's entry, behind its name, and adds it to the program's. */
+void line_file_read(struct line_machine *m, struct line_cursor *r, const char *name);
+/* Runs all programs of the section; an error is in m->error. */
+void line_programs_run(struct line_machine *m);
