@@ -52,16 +52,17 @@ void stall_text_place(const struct annotation *a, const struct annotation_place 
 	size_t count = annotation_chain(r, p->inlined, chain);
 	struct buf readable = BUF_INIT;
 
-	/* From the innermost outwards, each with the place of its call. */
+	/* From the innermost outwards, each with the place of its call, which of functions that were not inlined is
+	 * not known. */
 	for (size_t i = count; i--;) {
 		buf_reset(&readable);
 		kernel_readable(r, chain[i]->name, &readable);
 		buf_puts(b, i + 1 < count ? ", in " : "");
 		name_plain(b, buf_text(&readable));
-		buf_puts(b, ", inlined at ");
+		buf_puts(b, i || p->call_line ? ", inlined at " : ", called");
 		if (i)
 			stall_text_line(r, chain[i - 1]->file, chain[i - 1]->line, b);
-		else
+		else if (p->call_line)
 			stall_text_line(r, p->call_file, p->call_line, b);
 	}
 	b->failed |= readable.failed;

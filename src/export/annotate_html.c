@@ -172,8 +172,12 @@ static void put_way(struct page *p, const struct annotation_place *place)
 	for (size_t i = count; i--;) {
 		put(p, i + 1 < count ? ", in " : "in ");
 		put_function(p, chain[i]->name);
-		put(p, ", inlined at ");
-		put_place_name(p, i ? chain[i - 1]->file : place->call_file, i ? chain[i - 1]->line : place->call_line);
+		/* Of functions that were not inlined the place of the call is not known. */
+		put(p, i || place->call_line ? ", inlined at " : ", called");
+		if (i)
+			put_place_name(p, chain[i - 1]->file, chain[i - 1]->line);
+		else if (place->call_line)
+			put_place_name(p, place->call_file, place->call_line);
 	}
 }
 

@@ -226,10 +226,14 @@ static int place_called(struct describer *d, const struct cubin_place *places, s
 static int find_places(struct describer *d, const struct cubin_function *f, uint64_t offset)
 {
 	struct cubin_place places[CUBIN_PLACES_MAX];
-	size_t count = cubin_places(d->cubin, f, offset, places, NULL);
+	enum cubin_line_kind kind = CUBIN_LINES_NONE;
+	size_t count = cubin_places(d->cubin, f, offset, places, &kind);
 	bool called = is_called(d, f, offset);
 	int error;
 
+	/* Instead of the section that has its text, of which the profile has nothing. */
+	for (size_t n = 0; kind == CUBIN_LINES_PTX && n < count; n++)
+		places[n].path = "[PTX]";
 	if (count && is_as_last(d, places, count, called))
 		return 0;
 	d->place_count = 0;

@@ -306,6 +306,20 @@ static void an_image_without_lines_tells_what_instructions_there_are(void)
 	profile_reader_close(reader);
 }
 
+static void lines_of_ptx_are_said_to_be_that(void)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "ptx");
+	struct profile_reader *reader;
+
+	(void)sample(&r, image, "_Z13shared_kernelPf", 0, 0);
+	describe(&r);
+	reader = end(&r);
+	CHECK_TEXT(file_of(reader, instruction_at(reader, 1, 0x10)), "[PTX]");
+	CHECK(instruction_at(reader, 1, 0x10)->line > 0);
+	profile_reader_close(reader);
+}
+
 static void without_an_image_a_place_stays_a_place_and_is_counted(void)
 {
 	struct recording r = begin();
@@ -380,6 +394,7 @@ int main(void)
 	RUN(functions_beyond_the_limit_are_described_where_samples_fell);
 	RUN(lines_of_triton_are_those_of_the_python_source);
 	RUN(an_image_without_lines_tells_what_instructions_there_are);
+	RUN(lines_of_ptx_are_said_to_be_that);
 	RUN(without_an_image_a_place_stays_a_place_and_is_counted);
 	RUN(an_image_that_could_not_be_kept_is_counted_when_it_is_missed);
 	RUN(what_is_no_image_of_gpu_code_is_passed_over);
