@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- *	 share  line  source                          source lines
- *	72.3 %     5      float value = from[at];
- *	              96.7 % waiting for ...           why, of the whole line
- *	              in load_tile, inlined at k.cu:15 how these instructions came into the kernel
+ *	 share   calls  line  source                   source lines; with samples in what was inlined at calls there
+ *	72.3 %             5      float value = from[at];
+ *	              96.7 % waiting for ...            why, of the whole line
+ *	              in load_tile, inlined at k.cu:15  how these instructions came into the kernel
  *	         48.2 %  0x0010  LDG.E R2, [R4.64]  95.2 % waiting for ...
  *
  * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that widths are those of
@@ -22,7 +22,7 @@
 #define CONTEXT_INSTRUCTIONS 3
 #define REASONS_SHOWN	     6
 #define LINE_REASONS	     3
-#define INDENT		     18 /* of what stands below a line */
+#define INDENT		     19 /* of what stands below a line */
 #define WORDS_COLUMNS	     44 /* in less than that reasons are called as the vendor does */
 #define TAB_COLUMNS	     8
 
@@ -239,20 +239,24 @@ static void put_source_line(struct page *p, const struct source_text *source, ui
 	size_t size;
 	const char *bytes = source_line(source, number, &size);
 
-	if (line)
+	if (line && line->count)
 		put_share(p, line->samples, 8);
 	else
 		buf_printf(p->out, "%8s", "");
+	if (p->a->calls.count && line && line->called)
+		put_share(p, line->called, 8);
+	else if (p->a->calls.count)
+		buf_printf(p->out, "%8s", "");
 	buf_printf(p->out, " %6u  ", number);
 	expand(bytes ? bytes : "", bytes ? size : 0, &text);
-	put_text(p, 17, buf_text(&text));
+	put_text(p, p->a->calls.count ? 25 : 17, buf_text(&text));
 	p->out->failed |= text.failed;
 	buf_release(&text);
 }
 
 static bool is_shown(const struct page *p, const struct annotation_line *line)
 {
-	return p->t->all || line->samples;
+	return p->t->all || line->samples || line->called;
 }
 
 /* Lines of the source up to, without, `next`: some behind the last one with code and some before that, "..." between. */
@@ -269,7 +273,7 @@ static uint32_t put_gap(struct page *p, const struct source_text *source, uint32
 		put_source_line(p, source, from, NULL);
 	if (from < before) {
 		if (!first)
-			buf_printf(p->out, "%15s\n", "...");
+			buf_printf(p->out, "%*s\n", p->a->calls.count ? 23 : 15, "...");
 		from = before;
 	}
 	for (; from < next && from <= source_line_count(source); from++)
@@ -292,7 +296,7 @@ static void put_file_head(struct page *p, const struct annotation_file *file, co
 	}
 	if (source_is_newer(source, p->r))
 		buf_puts(p->out, "changed after the recording began: its lines may not be those of the code\n");
-	buf_printf(p->out, "%8s %6s  source\n", "share", "line");
+	buf_printf(p->out, "%8s%s %6s  source\n", "share", p->a->calls.count ? "   calls" : "", "line");
 }
 
 static void put_file(struct page *p, const struct annotation_file *file, const struct source_text *source)
@@ -300,7 +304,7 @@ static void put_file(struct page *p, const struct annotation_file *file, const s
 	uint32_t at = 1;
 	bool first = true;
 
-	if (!file->samples && !p->t->all)
+	if (!file->samples && !file->called && !p->t->all)
 		return;
 	put_file_head(p, file, source);
 	for (uint32_t i = file->first; i < file->first + file->count; i++) {

@@ -83,6 +83,7 @@ static void put_line(struct member *m, const struct annotation *a, uint32_t inde
 	json_number(m->w, "samples", line->samples);
 	json_number(m->w, "latency", line->latency);
 	json_number(m->w, "issuing", line->issuing);
+	json_number(m->w, "called", line->called);
 	json_begin(m->w, "inlined", '[');
 	for (uint32_t i = 0; i < line->count; i++)
 		if (a->places.items[line->first + i].inlined)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Marks what belongs together: a source line and its instructions. A click or Enter keeps the marks and brings the
+// Marks what belongs together: a source line and its instructions, also those of what it calls. A click or Enter keeps the marks and brings the
 // other side to them; the pointer only shows them. Up and Down go from row to row, n and p to the next less and more
 // hot one, Escape takes the marks away.
 "use strict";
@@ -8,15 +8,22 @@
 	const groups = new Map(); // index of a line -> its rows on both sides
 	let at = null;
 
-	function lineOf(row) {
-		return row.id[0] === "L" ? row.id.slice(1) : row.dataset.l;
+	// The line itself, and those with calls that it was inlined at.
+	function linesOf(row) {
+		return row.id[0] === "L" ? [row.id.slice(1)] : row.dataset.l.split(" ");
 	}
 
-	for (const row of rows) {
-		const line = lineOf(row);
-		if (!groups.has(line))
-			groups.set(line, []);
-		groups.get(line).push(row);
+	for (const row of rows)
+		for (const line of linesOf(row)) {
+			if (!groups.has(line))
+				groups.set(line, []);
+			groups.get(line).push(row);
+		}
+
+	// What belongs to a row: of an instruction its lines, and what else there is of the first.
+	function related(row) {
+		const [first, ...calls] = linesOf(row);
+		return groups.get(first).concat(calls.map(line => document.getElementById("L" + line)).filter(Boolean));
 	}
 
 	function unmark(name) {
@@ -26,7 +33,7 @@
 
 	function mark(row, name) {
 		unmark(name);
-		for (const other of groups.get(lineOf(row)))
+		for (const other of related(row))
 			other.classList.add(name);
 	}
 
@@ -34,9 +41,9 @@
 		return parseFloat(row.cells[0].style.getPropertyValue("--h")) || 0;
 	}
 
-	// The hottest row of the other side.
+	// The hottest row of the other side; of an instruction its own line.
 	function partner(row) {
-		const others = groups.get(lineOf(row)).filter(other => other.id[0] !== row.id[0]);
+		const others = groups.get(linesOf(row)[0]).filter(other => other.id[0] !== row.id[0]);
 		return others.reduce((best, other) => best && heat(best) >= heat(other) ? best : other, null);
 	}
 

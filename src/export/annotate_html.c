@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rows are linked by ids: a source line is "L" and its index, an instruction "I" and its index; instructions name
- * their line in `data-l`. Links work by these without the script, which adds marking of all that belongs together,
+ * their line, and the lines with the calls they were inlined at, in `data-l`. Links work by these without the script, which adds marking of all that belongs together,
  * scrolling of the other side and the keyboard (annotate.js).
  */
 #include "export/annotate_html.h"
@@ -216,7 +216,8 @@ static void put_code(struct page *p, const struct source_text *source, uint32_t 
 /* A line without code. */
 static void put_plain_line(struct page *p, const struct source_text *source, uint32_t number)
 {
-	output_printf(p->o, "<tr class=\"plain\"><td></td><td></td><td class=\"l\">%u</td>", number);
+	output_printf(p->o, "<tr class=\"plain\"><td></td><td></td>%s<td class=\"l\">%u</td>",
+		p->a->calls.count ? "<td></td>" : "", number);
 	put_code(p, source, number);
 	put(p, "</td></tr>\n");
 }
@@ -236,16 +237,32 @@ static void put_ways(struct page *p, const struct annotation_line *line)
 	}
 }
 
+/* Samples in what was inlined at calls on the line; pages without such calls have no column for them. */
+static void put_called_cell(struct page *p, const struct annotation_line *line)
+{
+	if (!p->a->calls.count)
+		return;
+	put(p, "<td class=\"c\" title=\"in functions inlined at calls on this line\">");
+	if (line->called)
+		put_percent(p, line->called, p->a->samples);
+	put(p, "</td>");
+}
+
 static void put_line(struct page *p, const struct source_text *source, uint32_t index)
 {
 	const struct annotation_line *line = &p->a->lines.items[index];
-	const struct annotation_place *place = &p->a->places.items[line->first];
 
 	output_printf(p->o, "<tr id=\"L%u\">", index);
 	put_share_cell(p, line->samples, p->hottest_line);
-	put(p, "<td>");
+	put_called_cell(p, line);
+	put(p, "<td class=\"b\">");
 	put_bar(p, &p->a->line_reasons, index, line->samples);
-	output_printf(p->o, "</td><td class=\"l\"><a href=\"#I%u\" tabindex=\"-1\">", p->a->by_place[place->first]);
+	put(p, "</td><td class=\"l\"><a href=\"#");
+	if (line->count)
+		output_printf(p->o, "I%u", p->a->by_place[p->a->places.items[line->first].first]);
+	else
+		output_printf(p->o, "L%u", index);
+	put(p, "\" tabindex=\"-1\">");
 	if (line->line)
 		output_printf(p->o, "%u", line->line);
 	else
@@ -271,7 +288,7 @@ static void put_between(struct page *p, const struct source_text *source, uint32
 	for (; from < next && from < behind && from <= source_line_count(source); from++)
 		put_plain_line(p, source, from);
 	if (from < before && !first)
-		put(p, "<tr class=\"gap\"><td colspan=\"4\">\xe2\x8b\xae</td></tr>\n");
+		put(p, "<tr class=\"gap\"><td colspan=\"5\">\xe2\x8b\xae</td></tr>\n");
 	for (from = from < before ? before : from; from < next && from <= source_line_count(source); from++)
 		put_plain_line(p, source, from);
 }
@@ -305,8 +322,9 @@ static void put_file(struct page *p, size_t index)
 	uint32_t at = 1;
 
 	put_file_head(p, file, source);
-	put(p, "<table class=\"lines\" tabindex=\"0\" aria-label=\"source lines\">"
-	       "<thead><tr><th>samples</th><th>why</th><th>line</th><th>source</th></tr></thead>\n<tbody>\n");
+	output_printf(p->o, "<table class=\"lines\" tabindex=\"0\" aria-label=\"source lines\"><thead><tr><th>samples</th>"
+			    "%s<th>why</th><th>line</th><th>source</th></tr></thead>\n<tbody>\n",
+		p->a->calls.count ? "<th>calls</th>" : "");
 	for (uint32_t i = 0; i < file->count; i++) {
 		uint32_t line = p->a->lines.items[file->first + i].line;
 
@@ -326,9 +344,12 @@ static void put_instruction(struct page *p, uint32_t index)
 	const struct annotation_line *line = &p->a->lines.items[place->line];
 	const struct profile_instruction *i = profile_instruction(p->r, row->instruction);
 
-	output_printf(p->o, "<tr id=\"I%u\" data-l=\"%u\">", index, place->line);
+	output_printf(p->o, "<tr id=\"I%u\" data-l=\"%u", index, place->line);
+	for (uint32_t n = 0; n < place->calls; n++)
+		output_printf(p->o, " %u", p->a->calls.items[place->first_call + n]);
+	put(p, "\">");
 	put_share_cell(p, row->samples, p->hottest_instruction);
-	put(p, "<td>");
+	put(p, "<td class=\"b\">");
 	put_bar(p, &p->a->instruction_reasons, index, row->samples);
 	output_printf(p->o, "</td><td class=\"l\">%04x</td><td class=\"s\"><code>", row->offset);
 	if (i->text)

@@ -88,6 +88,39 @@ static int find_own_line(struct finding *f, const struct profile_instruction *i,
 	return known ? 0 : map_put(&f->owns, key, *ret);
 }
 
+/* Notes a line with a call that the latest place was inlined at, unless it is the place's own or noted already. */
+static int put_call(struct finding *f, struct annotation_place *place, uint32_t file, uint32_t line)
+{
+	struct annotation *a = f->a;
+	uint32_t index;
+	int error;
+
+	if (!file || !line)
+		return 0;
+	error = find_line(f, file, line, &index);
+	if (error || index == place->line)
+		return error;
+	for (uint32_t i = 0; i < place->calls; i++)
+		if (a->calls.items[place->first_call + i] == index)
+			return 0;
+	place->calls++;
+	return vec_push(&a->calls, index);
+}
+
+static int put_calls(struct finding *f, struct annotation_place *place)
+{
+	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
+	size_t count = annotation_chain(f->a->stalls->reader, place->inlined, chain);
+	int error = 0;
+
+	place->first_call = (uint32_t)f->a->calls.count;
+	if (count)
+		error = put_call(f, place, place->call_file, place->call_line);
+	for (size_t i = 0; !error && i + 1 < count; i++)
+		error = put_call(f, place, chain[i]->file, chain[i]->line);
+	return error;
+}
+
 static int find_place(struct finding *f, const struct profile_instruction *i, uint32_t *ret)
 {
 	const struct profile_inline *inner = profile_inline(f->a->stalls->reader, i->inlined);
@@ -109,7 +142,7 @@ static int find_place(struct finding *f, const struct profile_instruction *i, ui
 	*ret = known ? (uint32_t)*known : (uint32_t)f->a->places.count;
 	if (known)
 		return 0;
-	if (vec_push(&f->a->places, place))
+	if (put_calls(f, &place) || vec_push(&f->a->places, place))
 		return -ENOMEM;
 	return map_put(&f->places, key, *ret);
 }
@@ -117,7 +150,8 @@ static int find_place(struct finding *f, const struct profile_instruction *i, ui
 static int count_instruction(struct annotation *a, struct annotation_instruction *row, uint32_t index)
 {
 	const struct kernel_stalls *k = a->stalls;
-	uint32_t line = a->places.items[row->place].line;
+	struct annotation_place *place = &a->places.items[row->place];
+	uint32_t line = place->line;
 	size_t count;
 	const struct stall_count *at = stall_counts_of(&k->seen, row->instruction, &count);
 	int error = 0;
@@ -139,7 +173,9 @@ static int count_instruction(struct annotation *a, struct annotation_instruction
 		if (!error)
 			error = stall_counts_add(&a->reasons, &sum);
 	}
-	a->places.items[row->place].samples += row->samples;
+	place->samples += row->samples;
+	for (uint32_t i = 0; i < place->calls; i++)
+		a->lines.items[a->calls.items[place->first_call + i]].called += row->samples;
 	a->lines.items[line].samples += row->samples;
 	a->lines.items[line].latency += row->latency;
 	a->samples += row->samples;
@@ -209,6 +245,7 @@ static int put_files(struct annotation *a)
 		if (error)
 			break;
 		a->files.items[*known].samples += line->samples;
+		a->files.items[*known].called |= line->called != 0;
 		a->files.items[*known].count++;
 	}
 	map_release(&index);
@@ -356,6 +393,8 @@ static int sort_source(struct annotation *a)
 	if (!error) {
 		vec_foreach (place, &a->places)
 			place->line = line_at[place->line];
+		vec_foreach (line, &a->calls)
+			*line = line_at[*line];
 		for (size_t i = 0; i < a->line_reasons.count; i++)
 			a->line_reasons.items[i].row = line_at[a->line_reasons.items[i].row];
 		error = sort_places(a, place_at);
@@ -399,6 +438,7 @@ void annotation_release(struct annotation *a)
 	vec_release(&a->places);
 	vec_release(&a->lines);
 	vec_release(&a->files);
+	vec_release(&a->calls);
 	free(a->by_place);
 	stall_counts_release(&a->instruction_reasons);
 	stall_counts_release(&a->line_reasons);

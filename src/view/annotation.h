@@ -6,7 +6,8 @@
  *	files ---> lines ---> places (one way a line came into the function) ---> instructions
  *
  * The line of an instruction is that of the innermost function inlined there, in that function's file; from there the
- * chain of `inlined` leads to the function itself. Line 0 of file 0 holds the instructions of which no line is known.
+ * chain of `inlined` leads to the function itself, by lines with calls. These are lines as well, also without
+ * instructions of their own. Line 0 of file 0 holds the instructions of which no line is known.
  *
  * Numbers of samples are sums of what was seen, nothing is apportioned. Everything is by id of the profile; the
  * kernel_stalls it is made from must outlive it.
@@ -29,20 +30,23 @@ struct annotation_place {
 	uint32_t inlined; /* inline id; 0: in the function itself */
 	uint32_t call_file, call_line; /* of the outermost inlined call, in the function itself; 0 where inlined is */
 	uint32_t first, count;         /* in `by_place` */
+	uint32_t first_call, calls;    /* in `calls` */
 	uint64_t samples;
 };
 
 struct annotation_line {
 	uint32_t file; /* string */
 	uint32_t line;
-	uint32_t first, count; /* in `places`, the one with most samples first */
+	uint32_t first, count; /* in `places`, the one with most samples first; 0: it only has calls */
 	uint64_t samples, latency, issuing;
+	uint64_t called; /* samples of what was inlined at calls on this line; not in `samples` */
 };
 
 struct annotation_file {
 	uint32_t file;         /* string */
 	uint32_t first, count; /* in `lines`, by number */
 	uint64_t samples;
+	bool called; /* some line of it has samples in what it calls */
 };
 
 struct annotation_image {
@@ -59,6 +63,7 @@ struct annotation {
 	struct vec(struct annotation_place) places;
 	struct vec(struct annotation_line) lines;
 	struct vec(struct annotation_file) files; /* the one with most samples first, the unknown one last */
+	struct vec(uint32_t) calls; /* of places: lines with the calls they are inlined at, each line once, as indices */
 	uint32_t *by_place; /* indices of instructions, by place and in their order */
 	struct stall_counts instruction_reasons; /* row: index of instructions */
 	struct stall_counts line_reasons;        /* row: index of lines */

@@ -31,7 +31,7 @@ run xpuprof annotate --all matmul small.xpu
 has "$out" "NOP" "--all shows what has no samples"
 has "$out" "template <int N>" "and the lines between"
 run env COLUMNS=70 "$build/xpuprof" annotate matmul small.xpu
-is "$(sed '/^About/,$d; /^source not/d' .out | awk 'length > 70')" "" "no row is wider than the terminal"
+is "$(sed "/^About/,\$d; /^source not/d" .out | awk 'length > 70')" "" "no row is wider than the terminal"
 lacks "$out" "$(printf '\033')" "nothing is coloured where there is no terminal"
 if command -v script >/dev/null; then
 	script -qec "'$build/xpuprof' annotate matmul small.xpu" /dev/null >.tty </dev/null

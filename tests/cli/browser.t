@@ -50,6 +50,11 @@ else
 	if [ -x "$chromium" ]; then
 		take speedscope node "$here/../browser/speedscope.js" small.folded
 		mkdir pictures
+		"$build/tests/helpers/stall_profile" small stalls.xpu "$here/../data/stalls" &&
+			"$build/tests/helpers/stall_profile" hostile stalls_hostile.xpu "$here/../data/stalls" || exit 1
+		xpuprof annotate -o annotate.html matmul stalls.xpu
+		xpuprof annotate -o hostile.html script stalls_hostile.xpu 2>/dev/null
+		take page node "$here/../browser/annotate.js" annotate.html hostile.html pictures
 		take picture node "$here/../browser/svg.js" "$build/xpuprof" "$work/pictures" hostile.xpu
 	else
 		skip "speedscope and the picture in a browser" "no chromium"

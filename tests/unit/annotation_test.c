@@ -191,7 +191,7 @@ static void a_line_has_a_place_for_each_way_it_was_inlined(void)
 	seen(instruction(f, 48, "k.cu", 11, f_in), REASON "wait", 1);
 	CHECK(read_back() == 0);
 	CHECK(annotation_make(&a, &k, 0, 0) == 0);
-	CHECK(a.lines.count == 1 && a.files.count == 1);
+	CHECK(a.lines.count == 4 && a.files.count == 2);
 	line = &a.lines.items[0];
 	CHECK_TEXT(profile_string(r, line->file, NULL), "f.h");
 	CHECK(line->line == 5 && line->samples == 11 && line->count == 3);
@@ -199,6 +199,37 @@ static void a_line_has_a_place_for_each_way_it_was_inlined(void)
 	CHECK(a.places.items[line->first].count == 2);
 	CHECK(a.by_place[a.places.items[line->first].first] == 1);
 	CHECK(a.by_place[a.places.items[line->first].first + 1] == 3);
+	annotation_release(&a);
+	end();
+}
+
+/* kernel's line 10 calls f, whose line 6 calls g: both have g's samples as called; line 10 once, though f is there too. */
+static void a_line_with_calls_has_the_samples_of_what_was_inlined_there(void)
+{
+	struct annotation a = {0};
+	uint32_t f, f_in, g_in;
+
+	begin();
+	f = function("kernel", 1);
+	f_in = inlined(0, "f", "f.h", 6);
+	g_in = inlined(f_in, "g", "g.h", 2);
+	seen(instruction(f, 0, "k.cu", 10, f_in), REASON "wait", 1);
+	seen(instruction(f, 16, "k.cu", 10, g_in), REASON "wait", 7);
+	seen(instruction(f, 32, "k.cu", 10, 0), REASON "wait", 20);
+	/* A function that calls itself is not called by its own line. */
+	seen(instruction(f, 48, "k.cu", 12, inlined(f_in, "f", "f.h", 6)), REASON "wait", 40);
+	CHECK(read_back() == 0);
+	CHECK(annotation_make(&a, &k, 0, 0) == 0);
+	CHECK(a.lines.count == 4);
+	vec_foreach (line, &a.lines) {
+		switch (line->line) {
+		case 10: CHECK(line->samples == 20 && line->called == 8 && line->count == 1); break;
+		case 12: CHECK(line->samples == 0 && line->called == 40 && line->count == 0); break;
+		case 6: CHECK(line->samples == 41 && line->called == 7); break;
+		case 2: CHECK(line->samples == 7 && line->called == 0); break;
+		default: CHECK(false);
+		}
+	}
 	annotation_release(&a);
 	end();
 }
@@ -333,6 +364,7 @@ int main(void)
 	RUN(images_of_one_name_are_one_kernel_and_can_be_told_apart);
 	RUN(instructions_stand_by_offset_also_those_without_samples);
 	RUN(a_line_has_a_place_for_each_way_it_was_inlined);
+	RUN(a_line_with_calls_has_the_samples_of_what_was_inlined_there);
 	RUN(a_chain_of_inlined_functions_begins_with_the_outermost);
 	RUN(lines_and_files_are_in_order_and_the_unknown_last);
 	RUN(reasons_of_lines_and_instructions_are_sums_the_most_frequent_first);
