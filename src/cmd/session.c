@@ -502,8 +502,8 @@ static int describe_code(struct session *s)
 		status_clear();
 	if (!error && unknown)
 		buf_printf(&s->refusals,
-			"%" PRIu64 " of %" PRIu64 " GPU functions that were sampled have no source lines "
-			"and no instructions' names: their code was not to be had\n",
+			"the code of %" PRIu64 " of %" PRIu64 " sampled GPU functions was not available: "
+			"no source lines and no instructions' names\n",
 			unknown, stats.functions);
 	return error;
 }

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `xpuprof record --stalls`, from a program on the simulated CUDA to a profile that says of GPU instructions what they
+# are and where they come from, without the program and its images. What the simulated GPU says of the kernel
+# count_a_us5 is about functions of tests/data/cubin/inline.cubin; of the other kernels nobody has an image.
+. "$(dirname "$0")/tap.sh"
+build=$(cd "$build" && pwd)
+export XPUPROF_BUILD="$build" LD_LIBRARY_PATH="$build/sim" XPUPROF_SIM_STALLS="$PWD/said"
+unset CUDA_INJECTION64_PATH XPUPROF_SIM_FAULTS XPUPROF_SIM_DEVICES
+launches=$build/tests/programs/launches
+
+mkdir said
+cp "$here/../data/cubin/inline.cubin" said/ || exit 1
+cat >said/a.stalls <<'END'
+image inline.cubin
+kernel count_a_us5
+0x0010 wait 5
+function _Z7climberPf
+0x0020 long_scoreboard 120
+0x0020 long_scoreboard_not_issued 80
+0x0100 wait 40
+function _Z7chooserPfi
+0x0220 barrier 40
+END
+
+# folded: the stall frames of count_a_us5, without what launched it and without weights
+folded() {
+	xpuprof export --view stall --to folded p.xpu 2>/dev/null | sed -n 's/.*\[GPU_Kernel\]count_a_us5;//; T; s/ [0-9]*$//p' | sort -u
+}
+
+# holds TEXT NAME: one of the stacks of folded() is TEXT
+holds() {
+	folded | grep -Fqx -- "$1"
+	result $? "$2"
+}
+
+record() {
+	rm -f p.xpu
+	run timeout 60 "$build/xpuprof" record --stalls --gpu-only -o p.xpu -- "$@"
+}
+
+record "$launches" --repeat 20
+is "$status" 0 "a program whose instructions are sampled ends as alone"
+holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];LDC_[g];long_scoreboard_[g];0x20_[g]" \
+	"an instruction stands in its source file and function, with its name, its reason and its place"
+holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];rung8(float, float const*)_[G];FFMA_[g];wait_[g];0x100_[g]" \
+	"one of an inlined function stands in that"
+holds "-;/tmp/cubin-sources_[G];inline.cu_[G];chooser(float*, int)_[G];called(float, int)_[G];STL_[g];barrier_[g];0x220_[g]" \
+	"one of a function that is called stands in that, though the GPU says the kernel's"
+holds "-;count_a_us5_[G];wait_[g];0x10_[g]" "what is in no image is a function and an offset"
+printf '%s\n' "$err" | grep -q "the code of 4 of 6 sampled GPU functions was not available"
+result $? "and the recording says how many such functions there are"
+xpuprof report --stalls p.xpu | grep -q "0x0020 LDC.* inline.cu:45"
+result $? "the report has the line"
+xpuprof report --json p.xpu | grep -q '"gpu_text":"'
+result $? "the recording says who wrote the text of instructions"
+
+folded >before
+xpuprof symbolize p.xpu >/dev/null 2>&1
+[ -s before ] && folded | cmp -s - before
+result $? "naming the code of a finished recording leaves GPU code as it is"
+
+record sh -c "'$launches' --repeat 20 & '$launches' --repeat 20; wait"
+[ -s before ] && folded | cmp -s - before
+result $? "two processes that run the same code have the same"
+
+done_testing
