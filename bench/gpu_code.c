@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long it takes at the end of a recording to describe GPU code: `gpu_code CUBIN COPIES`, as of a program that
- * ran every function of so many images.
+ * How long it takes at the end of a recording to describe GPU code: `gpu_code CUBIN COPIES`, as of
+ * a program that ran every function of so many images.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +17,10 @@
 #include "cubin/cubin.h"
 #include "symbolize/gpu_code.h"
 
-/* A sample in every function of the image, which is another module each time. Errors are sticky and come back later. */
-static void add_image(struct profile_writer *w, struct kept_images *images, const struct buf *image, uint32_t n)
+/* A sample in every function of the image, which is another module each time. Errors are sticky and
+ * come back later. */
+static void add_image(
+	struct profile_writer *w, struct kept_images *images, const struct buf *image, uint32_t n)
 {
 	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
 	struct profile_gpu_function f = {0};
@@ -31,7 +33,8 @@ static void add_image(struct profile_writer *w, struct kept_images *images, cons
 	(void)profile_add_module(w, &m, &f.module);
 	if (fd < 0 || io_write_all(fd, image->data, image->size) ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ||
-		kept_images_add(images, f.module, fd, image->size) || cubin_open(image->data, image->size, &c))
+		kept_images_add(images, f.module, fd, image->size) ||
+		cubin_open(image->data, image->size, &c))
 		exit(1);
 	close(fd);
 	for (size_t k = 0; k < cubin_function_count(c); k++) {
@@ -45,14 +48,17 @@ static void add_image(struct profile_writer *w, struct kept_images *images, cons
 	cubin_close(c);
 }
 
-static void print(const struct profile_writer *w, const struct gpu_code_stats *s, uint64_t ns, uint64_t bytes_before)
+static void print(const struct profile_writer *w, const struct gpu_code_stats *s, uint64_t ns,
+	uint64_t bytes_before)
 {
 	struct profile_totals totals;
 
 	profile_writer_totals(w, &totals);
-	printf("%llu functions, %llu instructions: %.3f s (%.0f ns an instruction), %.1f MiB of profile\n",
-		(unsigned long long)s->described, (unsigned long long)s->instructions, (double)ns / NS_PER_SECOND,
-		(double)ns / (double)s->instructions, (double)(totals.file_bytes - bytes_before) / (1 << 20));
+	printf("%llu functions, %llu instructions: %.3f s (%.0f ns an instruction), %.1f MiB of "
+	       "profile\n",
+		(unsigned long long)s->described, (unsigned long long)s->instructions,
+		(double)ns / NS_PER_SECOND, (double)ns / (double)s->instructions,
+		(double)(totals.file_bytes - bytes_before) / (1 << 20));
 }
 
 int main(int argc, char **argv)

@@ -25,7 +25,7 @@ struct image {
 };
 
 struct kept_images {
-	struct map by_module; /* -> index */
+	struct map by_module;	      /* -> index */
 	struct vec(struct image) all; /* in the order in which they came or were needed */
 	size_t oldest;		      /* no image before this index can make room */
 	uint64_t bytes, budget_bytes;
@@ -98,7 +98,7 @@ static bool is_sealed(int fd, uint64_t size)
 	struct stat st;
 
 	return seals >= 0 && (seals & SEALS) == SEALS && !fstat(fd, &st) && size &&
-		st.st_size >= 0 && (uint64_t)st.st_size == size;
+	       st.st_size >= 0 && (uint64_t)st.st_size == size;
 }
 
 /* Drops images that nobody needs, the oldest first, until there is room. An image that is needed or

@@ -9,9 +9,9 @@
  * is mapped, not copied. What is in it is not looked at here; whoever opens it (cubin.h) trusts
  * nothing in it.
  *
- * Bounded by a budget in bytes. Beyond it the oldest images that nobody has needed so far make room,
- * as most of what a program loads never runs long enough to be seen in a sample; when there are
- * none, the new one is not kept. One thread.
+ * Bounded by a budget in bytes. Beyond it the oldest images that nobody has needed so far make
+ * room, as most of what a program loads never runs long enough to be seen in a sample; when there
+ * are none, the new one is not kept. One thread.
  */
 #pragma once
 
@@ -29,16 +29,17 @@ struct kept_images *kept_images_new(uint64_t budget_bytes);
 void kept_images_free(struct kept_images *k);
 
 /*
- * Keeps the image of a module: `size` bytes in a memfd, which stays the caller's. 0, also when it is
- * there already, or -errno without text: -EINVAL when it is not a memfd of that size or not sealed,
- * -ENOSPC when there is no room for it, -ENOMEM or what the system says.
+ * Keeps the image of a module: `size` bytes in a memfd, which stays the caller's. 0, also when it
+ * is there already, or -errno without text: -EINVAL when it is not a memfd of that size or not
+ * sealed, -ENOSPC when there is no room for it, -ENOMEM or what the system says.
  */
 int kept_images_add(struct kept_images *k, uint32_t module, int fd, uint64_t size);
-/* A sample was taken in this module's code, whose image may come later: it will not make room. Without
- * memory it may. */
+/* A sample was taken in this module's code, whose image may come later: it will not make room.
+ * Without memory it may. */
 void kept_images_need(struct kept_images *k, uint32_t module);
 
-/* The module's image, good until kept_images_free or the next kept_images_add; NULL when there is none. */
+/* The module's image, good until kept_images_free or the next kept_images_add; NULL when there is
+ * none. */
 const void *kept_images_find(const struct kept_images *k, uint32_t module, size_t *ret_size);
 /* Whether there was one that could not be kept, or had to make room. */
 bool kept_images_lost(const struct kept_images *k, uint32_t module);

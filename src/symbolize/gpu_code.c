@@ -4,12 +4,12 @@
  * module, function and offset. One image after the other is opened, and its functions are gone
  * through from their first instruction to the last, beside what is there already.
  *
- * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples in
- * them are told as the kernel's (seen with CUPTI 13.0 on an H200). They become frames of their own below
- * the kernel, as inlined ones do; from which line they were called nobody knows.
+ * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples
+ * in them are told as the kernel's (seen with CUPTI 13.0 on an H200). They become frames of their
+ * own below the kernel, as inlined ones do; from which line they were called nobody knows.
  *
- * Images are parsed in this process: src/cubin/ checks every size, and is fuzzed. What they may cost
- * is bounded by WHOLE_MAX.
+ * Images are parsed in this process: src/cubin/ checks every size, and is fuzzed. What they may
+ * cost is bounded by WHOLE_MAX.
  */
 #include "symbolize/gpu_code.h"
 
@@ -68,7 +68,7 @@ static uint64_t whole_max(const struct describer *d)
 	return d->o->whole_max ? d->o->whole_max : WHOLE_MAX;
 }
 
-/* --- which ------------------------------------------------------------------------------------- */
+/* --- which --- */
 
 static int gather(struct describer *d)
 {
@@ -76,7 +76,9 @@ static int gather(struct describer *d)
 
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct profile_instruction *i = profile_writer_instruction(d->w, id);
-		struct sampled s = {.function = i->function, .offset = i->offset, .id = id,
+		struct sampled s = {.function = i->function,
+			.offset = i->offset,
+			.id = id,
 			.module = profile_writer_gpu_function(d->w, i->function)->module};
 
 		if (!i->text && vec_push(&d->sampled, s))
@@ -149,7 +151,7 @@ static uint64_t count_images(struct run left)
 	return count;
 }
 
-/* --- what one is ------------------------------------------------------------------------------- */
+/* --- what one is --- */
 
 /* The id of a text of the image, which is looked up once. */
 static int string_of(struct describer *d, const char *text, uint32_t *ret_id)
@@ -190,8 +192,8 @@ static bool is_as_last(
 	if (count != d->place_count || called != d->place_called)
 		return false;
 	for (size_t n = 0; n < count; n++)
-		if (places[n].function != d->places[n].function || places[n].path != d->places[n].path ||
-			places[n].line != d->places[n].line)
+		if (places[n].function != d->places[n].function ||
+			places[n].path != d->places[n].path || places[n].line != d->places[n].line)
 			return false;
 	return true;
 }
@@ -199,7 +201,8 @@ static bool is_as_last(
 /* Whether the code there is that of a device function that stands inside this one. */
 static bool is_called(const struct describer *d, const struct cubin_function *f, uint64_t offset)
 {
-	const struct cubin_function *inner = cubin_function_at(d->cubin, f->section, f->offset + offset);
+	const struct cubin_function *inner =
+		cubin_function_at(d->cubin, f->section, f->offset + offset);
 
 	return inner && inner->offset != f->offset;
 }
@@ -261,8 +264,8 @@ static int add_text(
 }
 
 /* `id`: of the instruction, or 0 when no sample fell on it. */
-static int describe_instruction(struct describer *d, const struct cubin_function *f, uint32_t function,
-	uint32_t offset, uint32_t id)
+static int describe_instruction(struct describer *d, const struct cubin_function *f,
+	uint32_t function, uint32_t offset, uint32_t id)
 {
 	struct profile_instruction i = {.function = function, .offset = offset};
 	int error = find_places(d, f, offset);
@@ -279,7 +282,7 @@ static int describe_instruction(struct describer *d, const struct cubin_function
 		  : profile_add_instruction(d->w, &i, &id);
 }
 
-/* --- functions and images ---------------------------------------------------------------------- */
+/* --- functions and images --- */
 
 static int describe_whole(
 	struct describer *d, const struct cubin_function *f, const struct run *run, size_t size)
@@ -287,7 +290,8 @@ static int describe_whole(
 	const struct sampled *next = run->first, *end = next + run->count;
 	int error = 0;
 
-	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX; at += SASS_INSTRUCTION_BYTES) {
+	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX;
+		at += SASS_INSTRUCTION_BYTES) {
 		while (next < end && next->offset < at)
 			next++;
 		error = describe_instruction(d, f, run->first->function, (uint32_t)at,
@@ -380,7 +384,8 @@ static int describe_image(struct describer *d, const struct run *run)
 	if (!image) {
 		d->stats.without_image += count_functions(*run);
 		return d->o->images && kept_images_lost(d->o->images, module)
-			? profile_count_loss(d->w, LOSS_IMAGES_LOST, 1) : 0;
+			       ? profile_count_loss(d->w, LOSS_IMAGES_LOST, 1)
+			       : 0;
 	}
 	error = cubin_open(image, size, &d->cubin);
 	if (error) {
@@ -413,8 +418,8 @@ static int describe_all(struct describer *d)
 	return error;
 }
 
-int symbolize_gpu_code(struct profile_writer *w, const struct gpu_code_options *o,
-	struct gpu_code_stats *ret)
+int symbolize_gpu_code(
+	struct profile_writer *w, const struct gpu_code_options *o, struct gpu_code_stats *ret)
 {
 	struct describer d = {.w = w, .o = o};
 	int error = gather(&d);

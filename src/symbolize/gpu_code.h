@@ -16,8 +16,8 @@
 
 struct gpu_code_options {
 	const struct kept_images *images;
-	/* How many instructions the functions may have in all that are described whole; of those beyond, only
-	 * the instructions that samples fell on are. 0: two million. */
+	/* How many instructions the functions may have in all that are described whole; of those
+	 * beyond, only the instructions that samples fell on are. 0: two million. */
 	uint32_t whole_max;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
@@ -27,7 +27,7 @@ struct gpu_code_options {
 };
 
 struct gpu_code_stats {
-	uint64_t functions;	/* GPU functions that were seen in samples */
+	uint64_t functions; /* GPU functions that were seen in samples */
 	uint64_t described;
 	uint64_t without_image; /* nobody handed their image over, or it could not be kept */
 	uint64_t not_found;	/* their image is damaged, or has no such function */
@@ -38,5 +38,5 @@ struct gpu_code_stats {
 
 /* 0 or -errno (short memory, writer failure). Images that could not be kept and are missed are
  * counted as LOSS_IMAGES_LOST. */
-int symbolize_gpu_code(struct profile_writer *w, const struct gpu_code_options *o,
-	struct gpu_code_stats *ret);
+int symbolize_gpu_code(
+	struct profile_writer *w, const struct gpu_code_options *o, struct gpu_code_stats *ret);

@@ -64,8 +64,8 @@ static uint32_t add_image(struct recording *r, const char *name)
 }
 
 /* A sample at this offset of a function. */
-static uint32_t sample(struct recording *r, uint32_t module, const char *name, uint32_t index,
-	uint32_t offset)
+static uint32_t sample(
+	struct recording *r, uint32_t module, const char *name, uint32_t index, uint32_t offset)
 {
 	struct profile_gpu_function f = {.module = module, .index = index};
 	struct profile_instruction i = {.offset = offset};
@@ -221,7 +221,8 @@ static void a_device_function_that_was_not_inlined_stands_below_its_kernel(void)
 	CHECK_TEXT(profile_string(reader, called->name, NULL), "_Z6calledfi");
 	inner = profile_inline(reader, instruction_at(reader, 1, 0x2c0)->inlined);
 	CHECK(inner && inner->line == 14 && profile_inline(reader, inner->caller)->line == 30);
-	CHECK_TEXT(profile_string(reader, profile_inline(reader, inner->caller)->name, NULL), "_Z6calledfi");
+	CHECK_TEXT(profile_string(reader, profile_inline(reader, inner->caller)->name, NULL),
+		"_Z6calledfi");
 	profile_reader_close(reader);
 }
 
@@ -330,7 +331,8 @@ static void without_an_image_a_place_stays_a_place_and_is_counted(void)
 	CHECK(r.stats.functions == 1 && r.stats.without_image == 1 && !r.stats.described);
 	reader = end(&r);
 	CHECK(!profile_instruction(reader, id)->line && profile_counts(reader).instructions == 1);
-	CHECK(!profile_loss_count(reader, LOSS_IMAGES_LOST) && !profile_meta(reader, META_GPU_TEXT));
+	CHECK(!profile_loss_count(reader, LOSS_IMAGES_LOST) &&
+		!profile_meta(reader, META_GPU_TEXT));
 	profile_reader_close(reader);
 }
 
