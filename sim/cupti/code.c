@@ -8,17 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MADE_UP_PCS = 12, MADE_UP_STEP = 16, LINE_BYTES = 1024, NAME_BYTES = 512 };
+enum { FIRST_REASON = 2, MADE_UP_PCS = 12, MADE_UP_STEP = 16, LINE_BYTES = 1024, NAME_BYTES = 512 };
 
+/* As an H200 numbers them. */
 static const char *const names[SIM_REASONS] = {
 #define REASON(name)                                                                               \
 	"smsp__pcsamp_warps_issue_stalled_" #name,                                                 \
 		"smsp__pcsamp_warps_issue_stalled_" #name "_not_issued"
-	REASON(barrier), REASON(branch_resolving), REASON(dispatch_stall), REASON(drain),
-	REASON(gmma), REASON(imc_miss), REASON(lg_throttle), REASON(long_scoreboard),
-	REASON(math_pipe_throttle), REASON(membar), REASON(mio_throttle), REASON(misc),
-	REASON(no_instructions), REASON(not_selected), REASON(selected), REASON(short_scoreboard),
-	REASON(sleeping), REASON(tex_throttle), REASON(wait), REASON(warpgroup_arrive)
+	"smsp__pcsamp_sample_count", "smsp__pcsamp_samples_data_dropped", REASON(barrier),
+	REASON(branch_resolving), REASON(dispatch_stall), REASON(drain), REASON(imc_miss),
+	REASON(lg_throttle), REASON(long_scoreboard), REASON(math_pipe_throttle), REASON(membar),
+	REASON(mio_throttle), REASON(misc), REASON(no_instructions), REASON(not_selected),
+	REASON(selected), REASON(short_scoreboard), REASON(sleeping), REASON(tex_throttle),
+	REASON(wait), REASON(warpgroup_arrive)
 #undef REASON
 };
 
@@ -41,7 +43,7 @@ static int reason_of(const char *name)
 
 	if (!strncmp(name, known, prefix))
 		name += prefix;
-	for (int i = 0; i < SIM_REASONS; i++)
+	for (int i = FIRST_REASON; i < SIM_REASONS; i++)
 		if (!strcmp(names[i] + prefix, name))
 			return i;
 	return -1;

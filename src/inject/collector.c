@@ -123,10 +123,17 @@ static void flush_all(void)
 {
 	flush(0);
 	flush(CUPTI_FLUSH_FORCED);
-	if (library.stalls) {
-		sampling_finish();
-		images_finish();
-	}
+}
+
+/* The same of samples of instructions; callbacks must still be on. */
+static void finish_sampling(void)
+{
+	if (!library.stalls)
+		return;
+	launches_hold();
+	sampling_finish();
+	launches_release();
+	images_finish();
 }
 
 static void say_done(void)
@@ -149,6 +156,7 @@ static void leave_program(void)
 /* The program goes on without us. */
 static void stop(void)
 {
+	finish_sampling();
 	stop_recording();
 	flush_all();
 	say_done();
@@ -158,9 +166,12 @@ static void stop(void)
 /* So it does when nobody reads us any more. */
 static void abandon(void)
 {
-	stop_recording();
-	if (library.stalls)
+	if (library.stalls) {
+		launches_hold();
 		sampling_abandon();
+		launches_release();
+	}
+	stop_recording();
 	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 	pthread_mutex_unlock(&library.no_fork);
@@ -171,6 +182,7 @@ static void abandon(void)
 static bool work_on(void)
 {
 	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST)) {
+		finish_sampling();
 		flush_all();
 		say_done();
 		return false;

@@ -23,6 +23,7 @@
 
 enum cupti_result {
 	CUPTI_OK = 0,
+	CUPTI_INVALID_CONTEXT = 3,
 	CUPTI_INVALID_OPERATION = 7,
 	CUPTI_OUT_OF_MEMORY = 8,
 	CUPTI_MAX_LIMIT_REACHED = 12, /* also: a second subscriber, in old versions */
@@ -37,6 +38,7 @@ enum cupti_result {
 	CUPTI_VIRTUAL_DEVICE_RIGHTS = 40,
 	CUPTI_CONFIDENTIAL = 41,
 	CUPTI_WSL_DEVICE = 45,
+	CUPTI_UNKNOWN = 999,
 };
 
 enum cupti_domain {
@@ -226,7 +228,7 @@ struct cupti_pc {
 	uint64_t offset;
 	uint32_t function; /* index of its symbol in the image */
 	uint32_t pad;
-	char *name; /* of the function: the caller's, to be freed */
+	char *name; /* of the function: one for all of its instructions, as long as its module is there (13.0) */
 	size_t stall_count;
 	struct cupti_stall *stalls;
 	uint32_t correlation; /* serialized mode */
@@ -256,6 +258,7 @@ enum cupti_sampling_mode {
 
 enum cupti_sampling_attribute {
 	CUPTI_SAMPLING_PERIOD = 1,	  /* uint32_t: 5 to 31, 2^n cycles */
+	CUPTI_SAMPLING_MEMORY = 4,	  /* size_t: in which the GPU leaves samples, of the host's (512 MB) */
 	CUPTI_SAMPLING_MODE = 5,	  /* uint32_t: enum cupti_sampling_mode */
 	CUPTI_SAMPLING_START_STOP = 6,	  /* uint32_t: it is switched by Start and Stop */
 	CUPTI_SAMPLING_OUTPUT = 7,	  /* uint32_t: 1, parsed */
@@ -269,6 +272,7 @@ struct cupti_sampling_setting {
 	union {
 		uint64_t words[3];
 		uint32_t number;
+		size_t bytes;
 		void *pointer;
 	};
 };

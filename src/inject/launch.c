@@ -18,7 +18,7 @@
  * it asked for a node, not for work.
  *
  * All of this happens at every launch. There are no allocations, no locks and no system calls but
- * the thread's first gettid; the thread-local part is small because it must fit into the space that
+ * the thread's first gettid (and a bounded wait while the sampling of instructions is switched on or off); the thread-local part is small because it must fit into the space that
  * the loader keeps for libraries that come late.
  */
 #include <sys/syscall.h>
@@ -30,8 +30,11 @@
 #include "inject/sampling.h"
 #include "inject/stacks.h"
 
-#define OPEN_CALLS  3
-#define EMPTY_EXECS 64
+#define OPEN_CALLS	 3
+#define EMPTY_EXECS	 64
+#define HOLD_PATIENCE_NS 2000000000ull /* of a thread that is held */
+#define HOLD_PAUSE_NS	 2000000
+#define HOLD_PAUSES	 10
 
 /* As enum gpu_node_change and GPU_CALL_* of the recorder's profile/gpu_events.h. */
 enum {
@@ -156,6 +159,46 @@ static void tell_stack(const struct call_info *info, uint32_t correlation, uint6
 	__asm__ volatile(""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
+static void pause_briefly(void)
+{
+	struct timespec pause = {.tv_nsec = HOLD_PAUSE_NS};
+
+	nanosleep(&pause, NULL);
+}
+
+static bool is_held(void)
+{
+	return __atomic_load_n(&library.guard->held, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) static void wait_while_held(void)
+{
+	uint64_t deadline_ns = now_ns() + HOLD_PATIENCE_NS;
+
+	while (is_held() && now_ns() < deadline_ns)
+		pause_briefly();
+}
+
+/* Launches that are going on end in calls, which are told in the ring. */
+void launches_hold(void)
+{
+	uint64_t *place = &library.ring.control->head, head, before = 0;
+
+	__atomic_fetch_add(&library.guard->held, 1, __ATOMIC_SEQ_CST);
+	for (int n = 0; n < HOLD_PAUSES; n++) {
+		head = __atomic_load_n(place, __ATOMIC_RELAXED);
+		if (n && head == before)
+			return;
+		before = head;
+		pause_briefly();
+	}
+}
+
+void launches_release(void)
+{
+	__atomic_fetch_sub(&library.guard->held, 1, __ATOMIC_SEQ_CST);
+}
+
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d,
 	const void *frame)
 {
@@ -164,6 +207,10 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	for (int i = 0; i < thread.depth; i++)
 		if (thread.calls[i].correlation == d->correlation_id)
 			return;
+	if (is_held())
+		wait_while_held();
+	if (!is_recording())
+		return;
 	if (thread.depth == OPEN_CALLS) {
 		memmove(thread.calls, thread.calls + 1,
 			sizeof(thread.calls) - sizeof(thread.calls[0]));

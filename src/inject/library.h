@@ -45,6 +45,7 @@
 struct guard {
 	uint32_t alive;	    /* this is the process that connected, and it has not finished */
 	uint32_t recording; /* callbacks are to act */
+	uint32_t held;	    /* threads that want no launches to begin just now (launches_hold) */
 };
 
 /* The socket, under a number that the program may close or reuse behind our back. */
@@ -139,6 +140,13 @@ int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver);
 
 /* CUPTI's callback, given to cuptiSubscribe. */
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data);
+/*
+ * Threads that come to launch wait for a moment, but not for long, until launches_release; those that are launching
+ * have mostly left when it returns. May be called by several threads, each for itself. Sampling of instructions is
+ * switched on and off under it: CUPTI (13.0) hangs when it is while another thread launches.
+ */
+void launches_hold(void);
+void launches_release(void);
 /* Switches the callbacks we want on (or off): how many CUPTI knew. */
 unsigned int enable_callbacks(bool on);
 

@@ -9,8 +9,13 @@
  *	context ends: GetData, disable, the rest
  *	                                         the process ends, or we stop: the same
  *
- * It must be switched on where the context is made, in the program's thread: from another thread while the program
- * launches, CUPTI (13.0) hangs, and of modules that were loaded before, it tells no instructions.
+ * It must be switched on where the context is made, before there are modules: of those that were loaded before, CUPTI tells
+ * no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200) hangs for good, so
+ * launches are held for those 100 ms (launches_hold). Fetching may be done beside launches.
+ *
+ * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two or three
+ * of each multiprocessor stay behind until sampling ends. So the stretch of time that a window speaks of ends a little
+ * before it is fetched. Names of functions are CUPTI's, the same pointer for the same function, and are left to it.
  *
  * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of their
  * own, which the program's thread may hold when it calls us back and which our thread may be waiting for with the
@@ -34,11 +39,18 @@
 #define LOCK_PATIENCE_NS 1000000000ull
 #define RING_PATIENCE_NS 200000000ull /* of the program's thread with a full ring */
 #define PAUSE_NS	 200000
+#define SLEEP_MS	 10
+#define LATENCY_NS	 10000000ull /* of samples, with that: 5 to 20 ms */
 /* A kernel with 1 % of 10 s is to get 1,000 samples, though it may run on one SM only. */
 #define SAMPLES_A_SECOND 10000u
 #define PERIOD_MIN	 5
 #define PERIOD_MAX	 31
-#define BLACKWELL	 10 /* compute capability: its period is not to be set */
+#define BLACKWELL	 10 /* compute capability: its period and memory are not to be set */
+/* For CUPTI's threads to be late by so long: when it is full once, nothing more comes of the context. */
+#define MEMORY_SECONDS	 2
+#define MEMORY_MIN	 (64ull << 20)
+#define MEMORY_MAX	 (512ull << 20) /* CUPTI's own */
+#define SAMPLE_BYTES	 32
 
 enum state {
 	FREE = 0,
@@ -402,7 +414,7 @@ static void take(struct place *p, struct buffer *b, uint64_t end_ns, bool ours)
 		return;
 	if (lock_within(&sampling.telling, LOCK_PATIENCE_NS)) {
 		sampling.deadline_ns = ours ? 0 : now_ns() + RING_PATIENCE_NS;
-		send_window(p, b, p->since_ns, end_ns);
+		send_window(p, b, p->since_ns < end_ns ? p->since_ns : end_ns, end_ns);
 		pthread_mutex_unlock(&sampling.telling);
 	} else {
 		count(WIRE_LOST_STALLS, b->data.samples);
@@ -429,28 +441,34 @@ static int fetch_once(struct place *p, bool ours)
 	return result;
 }
 
-/* All there is, as one stretch of time: whether there was something. */
-static bool fetch(struct place *p, bool ours)
+/* What it means that samples cannot be fetched. CUPTI says so of a device that another process samples. */
+static void refused(const struct place *p, int result)
 {
-	uint64_t end_ns = 0;
-	bool some = false;
+	if (result == CUPTI_UNKNOWN)
+		tell_refusal(p, WIRE_STALLS_BUSY, result);
+	else if (result != CUPTI_INVALID_CONTEXT && result != CUPTI_INVALID_OPERATION)
+		tell_refusal(p, refusal_of(result), result);
+}
+
+/* All there is, as one stretch of time. */
+static void fetch(struct place *p, bool ours)
+{
+	uint64_t end_ns = now_ns() - LATENCY_NS;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		int result = fetch_once(p, ours);
 		size_t remaining = p->fetched.data.remaining;
 
-		end_ns = now_ns();
-		if (result && result != CUPTI_OUT_OF_MEMORY)
-			break;
-		if (result)
-			tell_refusal(p, WIRE_STALLS_MEMORY, result);
-		some |= p->fetched.data.samples || p->fetched.data.count;
+		if (result) {
+			refused(p, result);
+			return;
+		}
 		take(p, &p->fetched, end_ns, ours);
 		if (!remaining || state_of(p) != SAMPLED)
 			break;
 	}
-	p->since_ns = end_ns;
-	return some;
+	if (p->since_ns < end_ns)
+		p->since_ns = end_ns;
 }
 
 static void disable(const struct place *p)
@@ -463,15 +481,20 @@ static void disable(const struct place *p)
 	library.cupti.PCSamplingDisable(&params);
 }
 
-/* The last samples: those that CUPTI has not decoded yet come when it is switched off. */
+/* The last samples: those that CUPTI has not decoded yet come when it is switched off. Launches are held for our thread
+ * already, for all contexts at once. */
 static void end(struct place *p, bool ours)
 {
 	fetch(p, ours);
 	if (ours)
 		pthread_mutex_lock(&library.no_fork);
+	else
+		launches_hold();
 	disable(p);
 	if (ours)
 		pthread_mutex_unlock(&library.no_fork);
+	else
+		launches_release();
 	take(p, &p->rest, now_ns(), ours);
 	release(p);
 }
@@ -490,27 +513,36 @@ static int device_attribute(const struct place *p, int attribute)
 }
 
 /* 0: CUPTI's own is to be left. */
-static uint8_t choose_period(const struct place *p)
+static uint8_t choose_period(const struct place *p, uint64_t clock_hz)
 {
-	uint64_t cycles = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_CLOCK_KHZ) * 1000 /
-			  SAMPLES_A_SECOND;
+	uint64_t cycles = clock_hz / SAMPLES_A_SECOND;
 	uint8_t period = PERIOD_MIN;
 
 	if (device_attribute(p, CUDA_ATTRIBUTE_MAJOR) >= BLACKWELL)
 		return 0;
-	if (library.stall_period)
+	if (library.stall_period || !cycles)
 		return library.stall_period;
-	if (!cycles)
-		return 0;
 	while (period < PERIOD_MAX && 2ull << period <= cycles)
 		period++;
 	return period;
 }
 
+/* Each of the multiprocessors leaves a sample each period. */
+static size_t choose_memory(const struct place *p, uint64_t clock_hz, uint8_t period)
+{
+	uint64_t sms = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_SM_COUNT);
+	uint64_t bytes = (sms * clock_hz >> period) * SAMPLE_BYTES * MEMORY_SECONDS;
+
+	if (bytes > MEMORY_MAX)
+		return MEMORY_MAX;
+	return bytes < MEMORY_MIN ? MEMORY_MIN : bytes;
+}
+
 static int configure(struct place *p)
 {
 	const struct cupti *c = &library.cupti;
-	uint8_t period = choose_period(p);
+	uint64_t clock_hz = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_CLOCK_KHZ) * 1000;
+	uint8_t period = choose_period(p, clock_hz);
 	struct cupti_sampling_setting settings[] = {
 		{
 			.attribute = CUPTI_SAMPLING_MODE,
@@ -519,13 +551,19 @@ static int configure(struct place *p)
 		},
 		{.attribute = CUPTI_SAMPLING_OUTPUT, .number = 1},
 		{.attribute = CUPTI_SAMPLING_BUFFER, .pointer = &p->rest.data},
+		{.attribute = CUPTI_SAMPLING_SLEEP, .number = SLEEP_MS},
+		/* From here on only with a period of ours. */
 		{.attribute = CUPTI_SAMPLING_PERIOD, .number = period},
+		{
+			.attribute = CUPTI_SAMPLING_MEMORY,
+			.bytes = choose_memory(p, clock_hz, period),
+		},
 	};
 	struct cupti_sampling_setting asked = {.attribute = CUPTI_SAMPLING_PERIOD};
 	struct cupti_sampling_settings params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_settings, settings),
 		.context = p->context,
-		.count = sizeof(settings) / sizeof(settings[0]) - !period,
+		.count = sizeof(settings) / sizeof(settings[0]) - (period ? 0 : 2),
 		.settings = settings,
 	};
 	int result = c->PCSamplingSetConfigurationAttribute(&params);
@@ -657,8 +695,11 @@ void sampling_context_created(void *context)
 		result = c->GetContextId(context, &p->id);
 	if (!result && p->device >= WIRE_DEVICES)
 		result = CUPTI_NOT_SUPPORTED;
-	if (!result)
+	if (!result) {
+		launches_hold();
 		result = enable(p);
+		launches_release();
+	}
 	if (result) {
 		tell_refusal(p, refusal_of(result), result);
 		release(p);

@@ -20,9 +20,9 @@ static const char *const refusals[] = {
 	[WIRE_STALLS_RIGHTS] = "the driver lets only administrators sample GPU instructions: run as root, or set "
 			       "NVreg_RestrictProfilingToAdminUsers=0 (see 'xpuprof doctor')",
 	[WIRE_STALLS_DEVICE] = "the GPU or its driver cannot sample instructions",
-	[WIRE_STALLS_BUSY] = "GPU instructions are being sampled by something else already: end other profilers",
-	[WIRE_STALLS_MEMORY] = "the GPU has no room for samples of instructions: use a longer period "
-			       "(--stalls=PERIOD), or leave more of its memory free",
+	[WIRE_STALLS_BUSY] = "the GPU's instructions are being sampled by another profiler or process: end that",
+	[WIRE_STALLS_MEMORY] = "there was no room for samples of GPU instructions: use a longer period "
+			       "(--stalls=PERIOD)",
 	[WIRE_STALLS_NO_FUNCTION] = "this CUPTI cannot sample instructions: use that of CUDA 12 or later",
 	[WIRE_STALLS_OTHER] = "CUPTI refuses to sample GPU instructions",
 };
