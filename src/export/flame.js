@@ -345,6 +345,63 @@ function fit(label, room) {
 	return label;
 }
 
+// Without what stands in < > and ( ), and without the type that stands before the name, as label.c does it.
+const WHOLE = /^operator(?:\(\)| .*|[<>=!+\-*\/%&|^~,[\]]+)/s;
+
+function bare(label) {
+	let out = "", nested = 0, args = false;
+	for (let at = 0; at < label.length;) {
+		const c = label[at], rest = nested || c !== "o" ? null : WHOLE.exec(label.slice(at, at + 1000));
+		if (rest) {
+			out += rest[0];
+			at += rest[0].length;
+			continue;
+		}
+		if (!nested && label.startsWith("(anonymous namespace)::", at)) {
+			at += 23;
+			continue;
+		}
+		if (!nested && c === " " && (args || label[at + 1] === "("))
+			break;
+		if (!nested && c === " ")
+			out = "";
+		else if (c === "<" || c === "(")
+			nested++;
+		else if (nested && (c === ">" || c === ")"))
+			args = !--nested && c === ")";
+		else if (!nested)
+			out += c;
+		at++;
+	}
+	return out;
+}
+
+const LONG_NAMES = new Set(["cxx", "gpu", "source"]);
+const briefs = new Array(labels.length); // by name: what fits where the label does not
+
+function briefOf(name) {
+	if (!briefs[name]) {
+		const label = labels[name], slash = label.lastIndexOf("/");
+		const first = slash >= 0 && !label.includes("(") ? "..." + label.slice(slash) : bare(label);
+		const second = first.slice(first.lastIndexOf("::") + 1).replace(/^:/, "");
+		briefs[name] = [first, second].filter(text => text && text.length < label.length);
+	}
+	return briefs[name];
+}
+
+// The whole label, or a briefer one, or the beginning of that.
+function fitting(name, room) {
+	let text = fit(labels[name], room);
+	if (text === labels[name] || !LONG_NAMES.has(info.kinds[kindOf[name]]["class"]))
+		return text;
+	for (const brief of briefOf(name)) {
+		text = fit(brief, room);
+		if (text === brief)
+			break;
+	}
+	return text;
+}
+
 let hovered = null, selected = 0;
 let matches = null; // by name: 1 when the search finds it
 let drawn = 0;
@@ -361,7 +418,7 @@ function drawBox(box, y) {
 	context.fillStyle = box.node < 0 ? hazeFill : hit ? matchFill : fills[kindOf[name]];
 	context.fillRect(box.x, y, Math.max(box.w - gap, 0.6), ROW - 1);
 	if (box.node >= 0 && box.w >= TEXT_PX) {
-		const label = fit(labels[name], box.w - 2 * PAD - gap);
+		const label = fitting(name, box.w - 2 * PAD - gap);
 		if (label) {
 			context.globalAlpha = faded ? 0.7 : 1;
 			context.fillStyle = hit ? "#fff" : ink;
@@ -472,12 +529,19 @@ function boxAt(x, y) {
 }
 
 function describe(node) {
-	return labels[nameOf[node]] + " \u2014 " + times(cpu[node], gpu[node], cpu[0], gpu[0]);
+	return labels[nameOf[node]] + wordsOf(node) + " \u2014 " + times(cpu[node], gpu[node], cpu[0], gpu[0]);
 }
 
 function timeRow(what, part, whole, base) {
 	const cells = [what, exact(part), share(part, whole), share(part, base)];
 	return make("tr", {}, ...cells.map(cell => make("td", {}, cell)));
+}
+
+// Why warps wait, in words.
+function wordsOf(i) {
+	const name = labels[nameOf[i]];
+	const known = info.kinds[kindOf[nameOf[i]]]["class"] === "code" && Object.hasOwn(info.words, name);
+	return known ? ": " + info.words[name] : "";
 }
 
 function fillTip(box) {
@@ -496,7 +560,7 @@ function fillTip(box) {
 		table.append(timeRow("GPU", gpu[i], gpu[0], gpu[p]));
 	swatch.style.background = fills[kindOf[nameOf[i]]];
 	tip.replaceChildren(make("div", {"class": "name"}, labels[nameOf[i]]),
-		make("div", {"class": "kind"}, swatch, kind.name), table);
+		make("div", {"class": "kind"}, swatch, kind.name + wordsOf(i)), table);
 	const own = i + 1 < end[i] ? ownTime(i) : 0;
 	if (own)
 		table.append(timeRow("self", own, onGpu[i] ? gpu[0] : cpu[0], onGpu[i] ? gpu[p] : cpu[p]));

@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "export/svg.h"
 #include "export/text.h"
+#include "view/stall_reasons.h"
 
 #define ELEMENT_BYTES ((size_t)1 << 20)
 
@@ -260,6 +261,17 @@ static void put_facts(const struct svg *s, struct buf *json)
 	buf_release(&text);
 }
 
+/* What reasons mean, by the names of their frames. */
+static void put_words(struct buf *json)
+{
+	const struct stall_reason *reason;
+
+	buf_puts(json, "],\"words\":{");
+	for (size_t i = 0; (reason = stall_reason_at(i)); i++)
+		buf_printf(json, "%s\"%s\":\"%s\"", i ? "," : "", reason->name, reason->words);
+	buf_puts(json, "}");
+}
+
 static int write_info(struct data *d)
 {
 	static const char *const units[] = {
@@ -276,7 +288,8 @@ static int write_info(struct data *d)
 	put_text(&json, &title);
 	put_facts(s, &json);
 	put_kinds(&json);
-	buf_puts(&json, "]}");
+	put_words(&json);
+	buf_puts(&json, "}");
 	text_xml(&xml, json.data, json.size);
 	if (json.failed || xml.failed || title.failed)
 		error = short_of_memory();

@@ -13,6 +13,7 @@
 #include "export/svg.h"
 #include "export/svg_assets.h"
 #include "export/text.h"
+#include "view/label.h"
 
 #define WIDTH       1200
 #define MARGIN      12
@@ -21,6 +22,7 @@
 #define REMARK_ROW  17
 #define REMARKS_MAX 6
 #define LEAST_WIDTH 0.5
+#define LABEL_WIDTH 24 /* frames narrower than this have no label */
 #define ROWS_MAX    1500
 
 struct picture {
@@ -143,28 +145,55 @@ static double row_top(const struct picture *p, uint32_t depth)
 	return TOP + REMARK_ROW * p->remarks + (double)ROW * (p->svg->inverted ? depth : p->rows - 1 - depth);
 }
 
+static bool has_brief(enum tree_kind kind)
+{
+	return kind == TREE_CXX || kind == TREE_GPU_KERNEL || kind == TREE_GPU_SOURCE;
+}
+
+/* The whole label, or a briefer one, or the beginning of that. */
+static void put_fitting(struct picture *p, enum tree_kind kind, const char *label, size_t size, double room)
+{
+	struct buf brief = BUF_INIT;
+	bool cut;
+	size_t fits = fit(label, size, room, &cut);
+
+	for (int level = 1; level <= 2 && cut && has_brief(kind); level++) {
+		buf_reset(&brief);
+		label_brief(label, size, level, &brief);
+		if (brief.size)
+			fits = fit(brief.data, brief.size, room, &cut);
+		else
+			fits = fit(label, size, room, &cut);
+	}
+	if (fits) {
+		text_xml(&p->text, brief.size ? brief.data : label, fits);
+		buf_puts(&p->text, cut ? "\xe2\x80\xa6" : "");
+	}
+	p->text.failed |= brief.failed;
+	buf_release(&brief);
+}
+
 static void write_frame(struct picture *p, uint32_t node, uint32_t depth, uint64_t start)
 {
 	const struct svg *s = p->svg;
 	uint32_t frame = tree_nodes(s->tree)[node].frame;
 	double x = MARGIN + (double)start * p->scale, width = (double)svg_width(s, node) * p->scale;
 	double y = row_top(p, depth);
-	size_t size, fits;
+	enum tree_kind kind = tree_frames(s->tree)[frame].kind;
+	size_t size;
 	const char *label = svg_label(s, frame, &size);
-	bool cut;
 
 	buf_reset(&p->text);
 	buf_puts(&p->text, "<g>");
 	put_title(p, node, label, size);
 	buf_printf(&p->text,
 		"<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/>",
-		svg_kind_class(tree_frames(s->tree)[frame].kind), shade(label, size), x, y,
+		svg_kind_class(kind), shade(label, size), x, y,
 		width > 4 ? width - 0.8 : width, ROW - 1);
-	fits = fit(label, size, width - 8, &cut);
-	if (fits) {
+	if (width >= LABEL_WIDTH) {
 		buf_printf(&p->text, "<text x=\"%.1f\" y=\"%.0f\">", x + 4, y + 13);
-		text_xml(&p->text, label, fits);
-		buf_printf(&p->text, "%s</text>", cut ? "\xe2\x80\xa6" : "");
+		put_fitting(p, kind, label, size, width - 8);
+		buf_puts(&p->text, "</text>");
 	}
 	buf_puts(&p->text, "</g>\n");
 	output_write(s->output, p->text.data, p->text.size);

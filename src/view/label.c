@@ -96,6 +96,89 @@ void tree_label(const struct tree_frame *f, struct buf *b)
 		buf_puts(b, "(no name)");
 }
 
+static bool begins(const char *at, const char *end, const char *with)
+{
+	size_t size = strlen(with);
+
+	return (size_t)(end - at) >= size && !memcmp(at, with, size);
+}
+
+/* How much of a name to copy as it is: "operator<<" and the like, and nothing of another name. */
+static size_t operator_size(const char *at, const char *end)
+{
+	static const char word[] = "operator";
+	size_t size = sizeof(word) - 1;
+
+	if (!begins(at, end, word))
+		return 0;
+	if (begins(at + size, end, "()"))
+		return size + 2;
+	if (begins(at + size, end, " "))
+		return (size_t)(end - at); /* of a type, which may be anything */
+	while (at + size < end && memchr("<>=!+-*/%&|^~,[]", at[size], 16))
+		size++;
+	return size > sizeof(word) - 1 ? size : 0;
+}
+
+/* Without what stands in < > and ( ), and without the type that stands before the name. */
+static void put_bare(const char *at, const char *end, struct buf *b)
+{
+	static const char anonymous[] = "(anonymous namespace)::";
+	size_t start = b->size, nested = 0;
+	bool arguments = false;
+
+	for (size_t size; at < end; at += size) {
+		size = nested ? 0 : operator_size(at, end);
+		if (size)
+			buf_append(b, at, size);
+		else if (!nested && begins(at, end, anonymous))
+			size = sizeof(anonymous) - 1;
+		else if (!nested && *at == ' ' && (arguments || begins(at, end, " (")))
+			break; /* " const", a place, or " [clone .1]" */
+		else if (!nested && *at == ' ')
+			b->size = start;
+		else if (*at == '<' || *at == '(')
+			nested++;
+		else if (nested && (*at == '>' || *at == ')'))
+			arguments = !--nested && *at == ')';
+		else if (!nested)
+			buf_putc(b, *at);
+		size += !size;
+	}
+}
+
+/* What stands behind the last "::". */
+static const char *last_part(const char *text, size_t size)
+{
+	const char *end = text + size, *at;
+
+	while ((at = memmem(text, (size_t)(end - text), "::", 2)))
+		text = at + 2;
+	return text;
+}
+
+void label_brief(const char *label, size_t size, int level, struct buf *b)
+{
+	const char *slash = memrchr(label, '/', size), *part;
+	size_t start = b->size;
+
+	if (slash && !memchr(label, '(', size)) {
+		buf_puts(b, "...");
+		buf_append(b, slash, size - (size_t)(slash - label));
+	} else {
+		put_bare(label, label + size, b);
+	}
+	if (level == 2 && !b->failed) {
+		part = last_part(b->data + start, b->size - start);
+		b->size -= (size_t)(part - b->data) - start;
+		memmove(b->data + start, part, b->size - start);
+	}
+	if (b->size - start >= size)
+		b->size = start;
+	if (b->size < b->capacity)
+		b->data[b->size] = '\0';
+}
+
 bool label_is_cuda_call(const char *name, size_t size)
 {
 	size_t i = !strncmp(name, "cuda", size < 4 ? size : 4) ? 4 : 2;

@@ -10,6 +10,17 @@
 
 void tree_label(const struct tree_frame *f, struct buf *b);
 
+/*
+ * What a label is cut down to where there is little room: at level 1 without arguments and what comes before the
+ * name, at level 2 also without what it is qualified by. Appends nothing where that is not shorter.
+ *
+ *	void at::native::reduce_kernel<512, float>(float*)	1: at::native::reduce_kernel	2: reduce_kernel
+ *	/home/u/src/kernels					1 and 2: .../kernels
+ *
+ * For names of C++ and Rust, and of GPU kernels and source. flame.js does the same.
+ */
+void label_brief(const char *label, size_t size, int level, struct buf *b);
+
 /* Whether a function is called like one of the CUDA API: "cudaLaunchKernel", "cuMemcpyAsync". */
 bool label_is_cuda_call(const char *name, size_t size);
 /* Whether a path is that of a library between a program and its GPU work: CUDA's, or our own. */

@@ -48,9 +48,17 @@ static void put_place(const struct location_texts *t, const struct profile_locat
 		buf_printf(b, " (%s)", file);
 }
 
+/* The function of "$kernel$function", which is what the compiler calls one of GPU code that it made for a kernel. */
+static const char *skip_owner(const char *name)
+{
+	const char *second = *name == '$' ? strchr(name + 1, '$') : NULL;
+
+	return second && second[1] ? second + 1 : name;
+}
+
 static enum tree_kind put_native(const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
-	const char *name = profile_string(t->reader, l->name, NULL);
+	const char *name = skip_owner(profile_string(t->reader, l->name, NULL));
 	enum tree_kind kind;
 
 	if (!*name) {

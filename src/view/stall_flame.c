@@ -199,9 +199,13 @@ static int place_all(struct stall_flame *f)
 
 static int add_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole)
 {
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+
 	if (!whole)
 		return 0;
-	return view_fact(v, name, "%.*f %%", part && part != whole ? 1 : 0, 100.0 * (double)part / (double)whole);
+	if (part && percent < 0.1)
+		return view_fact(v, name, "under 0.1 %%");
+	return view_fact(v, name, "%.*f %%", part && part != whole ? 1 : 0, percent);
 }
 
 static int add_facts(struct stall_flame *f)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* What frames are called where there is little room. */
+#include "tap.h"
+#include "view/label.h"
+
+static const char *brief(const char *label, int level)
+{
+	static struct buf b;
+
+	buf_reset(&b);
+	label_brief(label, strlen(label), level, &b);
+	return buf_text(&b);
+}
+
+static void arguments_and_the_type_of_the_result_go_first(void)
+{
+	CHECK_TEXT(brief("void at::native::reduce_kernel<512, at::Op<float, (int)4> >(float*, int)", 1),
+		"at::native::reduce_kernel");
+	CHECK_TEXT(brief("at::native::(anonymous namespace)::softmax<float>(float*)", 1), "at::native::softmax");
+	CHECK_TEXT(brief("ns::vec<int>::at(unsigned long) const", 1), "ns::vec::at");
+	CHECK_TEXT(brief("f(int) [clone .1]", 1), "f");
+	CHECK_TEXT(brief("load(float const*, int) (kernel.cu:5)", 1), "load");
+	CHECK_TEXT(brief("<alloc::vec::Vec<T> as core::Drop>::drop", 1), "::drop");
+}
+
+static void then_what_a_name_is_qualified_by(void)
+{
+	CHECK_TEXT(brief("void at::native::reduce_kernel<512>(float*)", 2), "reduce_kernel");
+	CHECK_TEXT(brief("a::b::c", 2), "c");
+	CHECK_TEXT(brief("a::b::", 2), "");
+}
+
+static void operators_keep_their_signs(void)
+{
+	CHECK_TEXT(brief("ns::operator<<(std::ostream&, int)", 1), "ns::operator<<");
+	CHECK_TEXT(brief("ns::f::operator()(int) const", 1), "ns::f::operator()");
+	CHECK_TEXT(brief("ns::f<int>::operator->(int)", 2), "operator->");
+	CHECK_TEXT(brief("void ns::operator_of(int)", 1), "ns::operator_of");
+	CHECK_TEXT(brief("s<int>::operator bool() const", 1), "s::operator bool() const");
+}
+
+static void paths_keep_their_last_part(void)
+{
+	CHECK_TEXT(brief("/home/u/src/kernels", 1), ".../kernels");
+	CHECK_TEXT(brief("/home/u/src/kernels", 2), ".../kernels");
+	CHECK_TEXT(brief("/a", 1), "");
+}
+
+static void what_would_not_be_shorter_stays_as_it_is(void)
+{
+	CHECK_TEXT(brief("gemm", 1), "");
+	CHECK_TEXT(brief("gemm", 2), "");
+	CHECK_TEXT(brief("", 2), "");
+	CHECK_TEXT(brief("a::b", 1), "");
+	CHECK_TEXT(brief("f(", 1), "f");
+	CHECK_TEXT(brief("f)>", 1), "");
+}
+
+int main(void)
+{
+	RUN(arguments_and_the_type_of_the_result_go_first);
+	RUN(then_what_a_name_is_qualified_by);
+	RUN(operators_keep_their_signs);
+	RUN(paths_keep_their_last_part);
+	RUN(what_would_not_be_shorter_stays_as_it_is);
+	return tap_end();
+}
