@@ -140,9 +140,9 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s", gpu_name(t),
 			text_duration(gpu, t->gpu_ns), text_count(works, t->works), plural(t->works),
 			text_count(calls, t->calls), plural(t->calls));
-		if (t->stall_samples)
+		if (t->window_samples)
 			buf_printf(&b, ", %s instruction sample%s",
-				text_count(stalls, t->stall_samples), plural(t->stall_samples));
+				text_count(stalls, t->window_samples), plural(t->window_samples));
 		buf_puts(&b, ")\n");
 	} else {
 		buf_puts(&b, "no GPU work\n");

@@ -125,14 +125,12 @@ static void flush_all(void)
 	flush(CUPTI_FLUSH_FORCED);
 }
 
-/* The same of samples of instructions; callbacks must still be on. */
-static void finish_sampling(void)
+/* The same of samples of instructions. */
+static void finish_sampling(bool program_goes_on)
 {
 	if (!library.stalls)
 		return;
-	launches_hold();
-	sampling_finish();
-	launches_release();
+	sampling_finish(program_goes_on);
 	images_finish();
 }
 
@@ -156,8 +154,8 @@ static void leave_program(void)
 /* The program goes on without us. */
 static void stop(void)
 {
-	finish_sampling();
 	stop_recording();
+	finish_sampling(true);
 	flush_all();
 	say_done();
 	leave_program();
@@ -166,11 +164,6 @@ static void stop(void)
 /* So it does when nobody reads us any more. */
 static void abandon(void)
 {
-	if (library.stalls) {
-		launches_hold();
-		sampling_abandon();
-		launches_release();
-	}
 	stop_recording();
 	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
@@ -182,7 +175,7 @@ static void abandon(void)
 static bool work_on(void)
 {
 	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST)) {
-		finish_sampling();
+		finish_sampling(false);
 		flush_all();
 		say_done();
 		return false;

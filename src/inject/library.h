@@ -142,7 +142,7 @@ int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver);
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data);
 /*
  * Threads that come to launch wait for a moment, but not for long, until launches_release; those that are launching
- * have mostly left when it returns. May be called by several threads, each for itself. Sampling of instructions is
+ * have mostly left when it returns. For the program's own threads, several at a time. Sampling of instructions is
  * switched on and off under it: CUPTI (13.0) hangs when it is while another thread launches.
  */
 void launches_hold(void);

@@ -7,15 +7,18 @@
  *	                                         every tick: GetData until nothing remains -> a window
  *	                                                                 and its rows, into the ring
  *	context ends: GetData, disable, the rest
- *	                                         the process ends, or we stop: the same
+ *	                                         the process ends, or we stop: the same, until
+ *	                                         nothing comes any more
  *
  * It must be switched on where the context is made, before there are modules: of those that were loaded before, CUPTI tells
  * no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200) hangs for good, so
- * launches are held for those 100 ms (launches_hold). Fetching may be done beside launches.
+ * both are only done where the program makes or destroys a context, with launches held for those 100 ms (launches_hold).
+ * At the end of the process or of the recording sampling stays on. Fetching may be done beside launches.
  *
  * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two or three
- * of each multiprocessor stay behind until sampling ends. So the stretch of time that a window speaks of ends a little
- * before it is fetched. Names of functions are CUPTI's, the same pointer for the same function, and are left to it.
+ * of each multiprocessor stay behind until sampling is switched off. So the stretch of time that a window speaks of ends
+ * a little before it is fetched. Names of functions are CUPTI's, the same pointer for the same function, and are left
+ * to it.
  *
  * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of their
  * own, which the program's thread may hold when it calls us back and which our thread may be waiting for with the
@@ -41,6 +44,8 @@
 #define PAUSE_NS	 200000
 #define SLEEP_MS	 10
 #define LATENCY_NS	 10000000ull /* of samples, with that: 5 to 20 ms */
+#define QUIET_NS	 30000000ull /* so long nothing came: then nothing will */
+#define FINISH_NS	 300000000ull
 /* A kernel with 1 % of 10 s is to get 1,000 samples, though it may run on one SM only. */
 #define SAMPLES_A_SECOND 10000u
 #define PERIOD_MIN	 5
@@ -56,7 +61,7 @@ enum state {
 	FREE = 0,
 	SETUP,	   /* being made ready, in the program's thread */
 	SAMPLED,
-	ABANDONED, /* our thread was in it when its context ended */
+	ABANDONED, /* our thread was in it when its context ended, or CUPTI gives no samples of it any more */
 };
 
 /* Where CUPTI puts what it fetches. */
@@ -441,34 +446,39 @@ static int fetch_once(struct place *p, bool ours)
 	return result;
 }
 
-/* What it means that samples cannot be fetched. CUPTI says so of a device that another process samples. */
-static void refused(const struct place *p, int result)
+/*
+ * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why of a device that another
+ * process has begun to sample, and that memory is short when samples ran over.
+ */
+static void give_up(struct place *p, int result)
 {
-	if (result == CUPTI_UNKNOWN)
-		tell_refusal(p, WIRE_STALLS_BUSY, result);
-	else if (result != CUPTI_INVALID_CONTEXT && result != CUPTI_INVALID_OPERATION)
-		tell_refusal(p, refusal_of(result), result);
+	if (result != CUPTI_INVALID_CONTEXT && result != CUPTI_INVALID_OPERATION)
+		tell_refusal(p, result == CUPTI_UNKNOWN ? WIRE_STALLS_BUSY : refusal_of(result), result);
+	set_state(p, ABANDONED);
 }
 
-/* All there is, as one stretch of time. */
-static void fetch(struct place *p, bool ours)
+/* All there is, as one stretch of time: whether there was something. */
+static bool fetch(struct place *p, bool ours)
 {
 	uint64_t end_ns = now_ns() - LATENCY_NS;
+	bool some = false;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		int result = fetch_once(p, ours);
 		size_t remaining = p->fetched.data.remaining;
 
 		if (result) {
-			refused(p, result);
-			return;
+			give_up(p, result);
+			break;
 		}
+		some |= p->fetched.data.samples || p->fetched.data.count;
 		take(p, &p->fetched, end_ns, ours);
 		if (!remaining || state_of(p) != SAMPLED)
 			break;
 	}
 	if (p->since_ns < end_ns)
 		p->since_ns = end_ns;
+	return some;
 }
 
 static void disable(const struct place *p)
@@ -481,21 +491,14 @@ static void disable(const struct place *p)
 	library.cupti.PCSamplingDisable(&params);
 }
 
-/* The last samples: those that CUPTI has not decoded yet come when it is switched off. Launches are held for our thread
- * already, for all contexts at once. */
-static void end(struct place *p, bool ours)
+/* The last samples: those that CUPTI has not decoded yet come when it is switched off. In the program's thread. */
+static void end(struct place *p)
 {
-	fetch(p, ours);
-	if (ours)
-		pthread_mutex_lock(&library.no_fork);
-	else
-		launches_hold();
+	fetch(p, false);
+	launches_hold();
 	disable(p);
-	if (ours)
-		pthread_mutex_unlock(&library.no_fork);
-	else
-		launches_release();
-	take(p, &p->rest, now_ns(), ours);
+	launches_release();
+	take(p, &p->rest, now_ns(), false);
 	release(p);
 }
 
@@ -722,7 +725,7 @@ void sampling_context_ends(void *context)
 			set_state(p, ABANDONED);
 			return;
 		}
-		end(p, false);
+		end(p);
 		pthread_mutex_unlock(&p->lock);
 		return;
 	}
@@ -730,22 +733,21 @@ void sampling_context_ends(void *context)
 
 /* ---- our thread ---- */
 
-static void visit(void (*act)(struct place *p))
+/* True: some samples came. */
+static bool drain(void)
 {
+	bool some = false;
+
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
 		struct place *p = &sampling.places[n];
 
 		if (state_of(p) != SAMPLED || pthread_mutex_trylock(&p->lock))
 			continue;
 		if (state_of(p) == SAMPLED)
-			act(p);
+			some |= fetch(p, true);
 		pthread_mutex_unlock(&p->lock);
 	}
-}
-
-static void drain_place(struct place *p)
-{
-	fetch(p, true);
+	return some;
 }
 
 void sampling_drain_if_due(void)
@@ -754,29 +756,27 @@ void sampling_drain_if_due(void)
 
 	if (now - sampling.drained_ns < TICK_NS)
 		return;
-	visit(drain_place);
+	drain();
 	sampling.drained_ns = now_ns();
 }
 
-static void end_place(struct place *p)
+static bool is_any_sampled(void)
 {
-	end(p, true);
+	for (uint32_t n = 0; n < CONTEXTS; n++)
+		if (state_of(&sampling.places[n]) == SAMPLED)
+			return true;
+	return false;
 }
 
-void sampling_finish(void)
+void sampling_finish(bool program_goes_on)
 {
-	visit(end_place);
-}
+	struct timespec pause = {.tv_nsec = SLEEP_MS * 1000000 / 2};
+	uint64_t patience_ns = program_goes_on ? QUIET_NS : FINISH_NS;
+	uint64_t begin_ns = now_ns(), latest_ns = begin_ns;
 
-static void abandon_place(struct place *p)
-{
-	pthread_mutex_lock(&library.no_fork);
-	disable(p);
-	pthread_mutex_unlock(&library.no_fork);
-	release(p);
-}
-
-void sampling_abandon(void)
-{
-	visit(abandon_place);
+	while (is_any_sampled() && now_ns() - latest_ns < QUIET_NS && now_ns() - begin_ns < patience_ns) {
+		if (drain())
+			latest_ns = now_ns();
+		nanosleep(&pause, NULL);
+	}
 }

@@ -16,8 +16,6 @@ void sampling_context_ends(void *context);
 
 /* Our thread: fetches what there is, if it is time again. */
 void sampling_drain_if_due(void);
-/* Our thread: nothing is launched any more, or nothing of it is to be recorded: fetches the last samples, and ends the
- * sampling of all contexts. */
-void sampling_finish(void);
-/* The same, when nobody wants the samples. */
-void sampling_abandon(void);
+/* Our thread: what is launched from now on, if the program goes on, is not to be recorded. Fetches the last samples; CUPTI
+ * goes on taking more. */
+void sampling_finish(bool program_goes_on);

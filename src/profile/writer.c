@@ -676,9 +676,11 @@ int profile_add_window(
 	if (!entry_is_valid(TABLE_WINDOWS, window, id, w->counts))
 		return fail_invalid(w, entry_formats[TABLE_WINDOWS].name);
 	error = write_entry(w, TABLE_WINDOWS, window);
-	if (!error)
-		*ret_id = id;
-	return error;
+	if (error)
+		return error;
+	w->totals.window_samples += window->samples;
+	*ret_id = id;
+	return 0;
 }
 
 int profile_add_counter(struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id)

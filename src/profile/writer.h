@@ -124,6 +124,7 @@ const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 struct profile_totals {
 	uint64_t samples, calls, works, pendings, stalls, counts; /* events */
 	uint64_t stall_samples; /* of all stalls */
+	uint64_t window_samples; /* of all windows that were added here */
 	uint64_t cpu_ns;  /* sum of sample periods */
 	uint64_t gpu_ns;  /* sum of work durations */
 	uint64_t stacks;  /* samples and calls that have one */

@@ -35,6 +35,7 @@ KERNEL(matmul_tiled)
 	unsigned at = place(count);
 	float sum = out[at];
 
+#pragma unroll 1
 	for (unsigned i = 0; i < rounds; i++) {
 		tile[threadIdx.x & 255] = left[(at + i) & (count - 1)];
 		__syncthreads();
@@ -49,6 +50,7 @@ KERNEL(matmul_backward_weights)
 	unsigned at = place(count);
 	float sum = 0;
 
+#pragma unroll 1
 	for (unsigned i = 0; i < rounds; i++)
 		sum = dot_step(left, right, (at + i) & (count - 1), sum);
 	out[at] = sum;
@@ -59,6 +61,7 @@ KERNEL(matmul_backward_input)
 	unsigned at = place(count);
 	float sum = 0;
 
+#pragma unroll 1
 	for (unsigned i = 0; i < rounds; i++)
 		sum = dot_step(right, left, (at ^ i) & (count - 1), sum);
 	out[at] = sum;
