@@ -12,6 +12,18 @@ static int short_of_memory(void)
 	return error_set(-ENOMEM, "not enough memory for the instructions");
 }
 
+static void find_files(struct gpu_stacks *g)
+{
+	struct profile_counts counts = profile_counts(g->reader);
+
+	for (uint32_t id = 1; id <= counts.instructions; id++) {
+		const struct profile_instruction *i = profile_instruction(g->reader, id);
+
+		if (!g->function_files[i->function])
+			g->function_files[i->function] = i->file;
+	}
+}
+
 int gpu_stacks_init(struct gpu_stacks *g, const struct profile_reader *r, struct tree *t, bool lines)
 {
 	struct profile_counts counts = profile_counts(r);
@@ -24,15 +36,20 @@ int gpu_stacks_init(struct gpu_stacks *g, const struct profile_reader *r, struct
 	if (error)
 		return error;
 	g->sources = calloc((size_t)counts.strings + 1, sizeof(*g->sources));
+	g->function_files = calloc((size_t)counts.gpu_functions + 1, sizeof(*g->function_files));
 	g->function_frames = calloc((size_t)counts.gpu_functions + 1, sizeof(*g->function_frames));
 	g->inline_frames = calloc((size_t)counts.inlines + 1, sizeof(*g->inline_frames));
-	return g->sources && g->function_frames && g->inline_frames ? 0 : short_of_memory();
+	if (!g->sources || !g->function_files || !g->function_frames || !g->inline_frames)
+		return short_of_memory();
+	find_files(g);
+	return 0;
 }
 
 void gpu_stacks_release(struct gpu_stacks *g)
 {
 	location_texts_release(&g->texts);
 	free(g->sources);
+	free(g->function_files);
 	free(g->function_frames);
 	free(g->inline_frames);
 	map_release(&g->mnemonics);
@@ -64,9 +81,10 @@ static int learn_source(struct gpu_stacks *g, uint32_t file, struct gpu_source *
 }
 
 /* Directory and file. */
-static int add_source(struct gpu_stacks *g, uint32_t file, uint32_t *node)
+static int add_source(struct gpu_stacks *g, const struct profile_instruction *i, uint32_t *node)
 {
-	struct gpu_source *s = &g->sources[file <= profile_counts(g->reader).strings ? file : 0];
+	uint32_t file = i->file ? i->file : g->function_files[i->function];
+	struct gpu_source *s = &g->sources[file];
 	int error = 0;
 
 	if (!*profile_string(g->reader, file, NULL))
@@ -100,12 +118,10 @@ static int add_function(struct gpu_stacks *g, const struct profile_location *l, 
 
 static int add_functions(struct gpu_stacks *g, const struct profile_instruction *i, uint32_t *node)
 {
-	const struct profile_gpu_function *f = profile_gpu_function(g->reader, i->function);
-	struct profile_location own = {
-		.kind = FRAME_USER, .name = f ? f->name : 0, .file = i->file, .line = i->line};
+	struct profile_location own = {.kind = FRAME_USER, .file = i->file, .line = i->line,
+		.name = profile_gpu_function(g->reader, i->function)->name};
 	uint32_t chain[INLINES_MAX], with_line = 0;
-	bool fixed = f && !g->texts.lines;
-	int error = add_function(g, &own, fixed ? &g->function_frames[i->function] : &with_line, node);
+	int error = add_function(g, &own, g->texts.lines ? &with_line : &g->function_frames[i->function], node);
 	size_t count = inline_chain(g->reader, i->inlined, chain);
 
 	for (size_t n = 0; !error && n < count; n++) {
@@ -153,7 +169,7 @@ int gpu_stacks_place(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction
 	int error = tree_add_child(g->tree, node, g->boundary, &node);
 
 	if (!error && i)
-		error = add_source(g, i->file, &node);
+		error = add_source(g, i, &node);
 	if (!error && i)
 		error = add_functions(g, i, &node);
 	if (!error && i)

@@ -4,8 +4,9 @@
  *
  *	-  directory  file  function  inlined function ...  mnemonic  reason  offset
  *
- * Directory and file are those of the function itself; where the inlined ones come from is told with their names,
- * when lines are told apart. What is not known has no frame.
+ * Directory and file are those of the function itself, also for instructions of it whose own lines are not known;
+ * where the inlined functions come from is told with their names, when lines are told apart. What is not known has
+ * no frame.
  *
  * Use after the last event was read, when names are final. Owned by the caller; holds on to the reader and the
  * tree.
@@ -27,6 +28,7 @@ struct gpu_stacks {
 	struct location_texts texts;
 	uint32_t boundary;
 	struct gpu_source *sources;  /* by string */
+	uint32_t *function_files;    /* by GPU function: string; the first that an instruction names */
 	uint32_t *function_frames;   /* by GPU function; not with lines */
 	uint32_t *inline_frames;     /* by inline id */
 	struct map mnemonics;        /* string of the instruction's text -> frame */

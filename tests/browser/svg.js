@@ -14,10 +14,14 @@ const ROW = 19;
 const SMALL = "main;io 20\nmain;solve 30\n" +
 	"main;solve;ns::start<4>;cudaLaunchKernel;[GPU_Kernel]_Z4gemmPfS_i 50\n";
 
-function draw(name, text) {
+// 60 us CPU in main, and 40 us GPU: 30 at an instruction, 10 without samples.
+const STALLS = "main 60\nmain;cudaLaunchKernel;[GPU_Kernel]k;[not sampled] 10\n" +
+	"main;cudaLaunchKernel;[GPU_Kernel]k;-;/src/app_[G];k.cu_[G];k(float*)_[G];LDG_[g];long_scoreboard_[g];0x10_[g] 30\n";
+
+function draw(name, text, ...options) {
 	const folded = path.join(folder, name + ".folded"), svg = path.join(folder, name + ".svg");
 	fs.writeFileSync(folded, text);
-	execFileSync(xpuprof, ["flame", "--unit", "us", folded, "-o", svg]);
+	execFileSync(xpuprof, ["flame", "--unit", "us", folded, "-o", svg, ...options]);
 	return svg;
 }
 
@@ -26,6 +30,7 @@ class View {
 		this.page = page;
 		this.errors = [];
 		this.requests = [];
+		this.inverted = false;
 		page.on("pageerror", error => this.errors.push(error.message));
 		page.on("console", message => this.errors.push(message.text()));
 		page.on("request", request => this.requests.push(request.url().replace(/#.*/, "")));
@@ -42,10 +47,10 @@ class View {
 		return this.page.waitForTimeout(260);
 	}
 
-	// The place of a frame: `across` is a share of the width, `depth` 0 is the root, at the bottom.
+	// The place of a frame: `across` is a share of the width, `depth` 0 is the root, at the bottom unless inverted.
 	async at(across, depth) {
-		const box = await this.page.locator("canvas").boundingBox();
-		return [box.x + across * box.width, box.y + box.height - (depth + 0.5) * ROW];
+		const box = await this.page.locator("canvas").boundingBox(), y = (depth + 0.5) * ROW;
+		return [box.x + across * box.width, this.inverted ? box.y + y : box.y + box.height - y];
 	}
 
 	async hover(across, depth) {
@@ -232,6 +237,55 @@ async function leftOut(browser) {
 		"in frames of its own");
 }
 
+async function stalls(browser) {
+	const view = new View(await browser.newPage());
+	await view.open(draw("stalls", STALLS));
+	is(await view.text(".legend"), "C\nCUDA call\nGPU kernel\nGPU source\nGPU instruction, stall\nnote",
+		"source and instructions of GPU code are kinds of their own");
+	is(await view.hover(0.1, 9), "long_scoreboard GPU code: waiting for a global or local memory load " +
+		"time of all of parent GPU 30 \u00b5s 75.00 % 100 %", "the pointer on a reason says what it means");
+	is(await view.hover(0.35, 4), "[not sampled] note time of all of parent GPU 10 \u00b5s 25.00 % 25.00 %",
+		"what stands on a GPU frame is GPU time");
+	await view.shoot("stalls");
+	view.inverted = true;
+	await view.open(draw("inverted", STALLS, "--inverted"));
+	ok((await view.hover(0.5, 1)).startsWith("main"), "inverted, the root is on top");
+	ok((await view.hover(0.1, 9)).startsWith("long_scoreboard"), "and leaves are below");
+	is(view.hash(), "", "which is no state of the address");
+	await view.shoot("inverted");
+	await view.key("i");
+	view.inverted = false;
+	ok((await view.hover(0.5, 1)).startsWith("main"), "it can be turned");
+	is(view.hash(), "#flip", "which is one");
+	await view.open(draw("reversed", STALLS, "--reverse"));
+	is(await view.hover(0.1, 1), "0x10 GPU code time of all of parent GPU 30 \u00b5s 75.00 % 75.00 %",
+		"reversed, leaves stand on the root");
+	is(await view.hover(0.1, 10), "main C time of all of parent GPU 30 \u00b5s 75.00 % 100 %",
+		"and what called them on these, with their GPU time");
+	is(await view.hover(0.9, 1), "main C time of all of parent CPU 60 \u00b5s 100 % 100 %", "CPU time stays CPU time");
+	is(view.errors.join("\n"), "", "there was no error with stalls");
+}
+
+// As in tests/unit/label_test.c, which tries the same for pictures without script.
+function briefNames() {
+	const script = fs.readFileSync(path.join(__dirname, "../../src/export/flame.js"), "utf8");
+	const begin = script.indexOf("const WHOLE"), end = script.indexOf("const LONG_NAMES");
+	const bare = new Function(script.slice(begin, end) + "return bare;")();
+	const names = [
+		["void at::native::reduce_kernel<512, at::Op<float, (int)4> >(float*, int)", "at::native::reduce_kernel"],
+		["at::native::(anonymous namespace)::softmax<float>(float*)", "at::native::softmax"],
+		["ns::vec<int>::at(unsigned long) const", "ns::vec::at"],
+		["f(int) [clone .1]", "f"],
+		["load(float const*, int) (kernel.cu:5)", "load"],
+		["<alloc::vec::Vec<T> as core::Drop>::drop", "::drop"],
+		["ns::operator<<(std::ostream&, int)", "ns::operator<<"],
+		["ns::f::operator()(int) const", "ns::f::operator()"],
+		["void ns::operator_of(int)", "ns::operator_of"],
+		["s<int>::operator bool() const", "s::operator bool() const"]];
+	is(names.map(([name]) => bare(name)).join("\n"), names.map(([, brief]) => brief).join("\n"),
+		"where there is little room, names are cut down to what is called");
+}
+
 async function main() {
 	const browser = await launch();
 	try {
@@ -256,6 +310,8 @@ async function main() {
 		await withoutScript(browser, svg);
 		await asImage(browser, svg);
 		await leftOut(browser);
+		await stalls(browser);
+		briefNames();
 		await many(browser);
 	} finally {
 		await browser.close();

@@ -98,6 +98,47 @@ static void cpu_and_gpu_time_are_kept_apart_in_totals(void)
 	tree_free(t);
 }
 
+static void what_stands_on_a_gpu_frame_is_gpu_time(void)
+{
+	struct tree *t = new_tree();
+	uint32_t f = child(t, 0, TREE_C, 0, "f"), g = child(t, f, TREE_GPU_KERNEL, 0, "g");
+	uint32_t note = child(t, g, TREE_NOTE, 0, "[not sampled]");
+	struct tree_time *totals = NULL;
+
+	CHECK(!tree_add_time(t, f, 10));
+	CHECK(!tree_add_time(t, note, 7));
+	CHECK(tree_total(t).cpu == 10 && tree_total(t).gpu == 7);
+	CHECK(!tree_totals(t, &totals));
+	CHECK(totals[note].gpu == 7 && totals[g].gpu == 7 && totals[f].gpu == 7 && totals[f].cpu == 10);
+	free(totals);
+	tree_free(t);
+}
+
+static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
+{
+	struct tree *t = new_tree(), *reversed = NULL;
+	uint32_t a = child(t, 0, TREE_C, 0, "a"), b = child(t, 0, TREE_C, 0, "b"), root, leaf;
+	struct tree_time *totals = NULL;
+
+	CHECK(!tree_add_time(t, child(t, a, TREE_C, 0, "leaf"), 5));
+	CHECK(!tree_add_time(t, child(t, b, TREE_C, 0, "leaf"), 7));
+	CHECK(!tree_add_time(t, a, 1));
+	CHECK(!tree_add_time(t, child(t, b, TREE_GPU_KERNEL, 0, "k"), 20));
+	child(t, b, TREE_C, 0, "nothing");
+	CHECK(!tree_reverse(t, &reversed));
+	CHECK(tree_node_count(reversed) == 7 && tree_total(reversed).cpu == 13 && tree_total(reversed).gpu == 20);
+	leaf = child(reversed, 0, TREE_C, 0, "leaf");
+	CHECK(!tree_totals(reversed, &totals));
+	CHECK(totals[leaf].cpu == 12 && totals[child(reversed, leaf, TREE_C, 0, "b")].cpu == 7);
+	root = child(reversed, child(reversed, 0, TREE_GPU_KERNEL, 0, "k"), TREE_C, 0, "b");
+	CHECK(totals[root].gpu == 20 && totals[root].cpu == 0 && tree_nodes(reversed)[root].self == 20);
+	CHECK(totals[child(reversed, 0, TREE_C, 0, "a")].cpu == 1);
+	CHECK(tree_node_count(reversed) == 7);
+	free(totals);
+	tree_free(reversed);
+	tree_free(t);
+}
+
 static void a_sum_beyond_64_bits_is_refused(void)
 {
 	struct tree *t = new_tree();
@@ -173,6 +214,8 @@ int main(void)
 	RUN(a_node_with_many_children_finds_each_of_them_again);
 	RUN(two_wide_nodes_do_not_share_children);
 	RUN(cpu_and_gpu_time_are_kept_apart_in_totals);
+	RUN(what_stands_on_a_gpu_frame_is_gpu_time);
+	RUN(reversed_paths_begin_at_their_leaves_with_the_same_times);
 	RUN(a_sum_beyond_64_bits_is_refused);
 	RUN(sorting_orders_siblings_by_name_at_every_depth);
 	RUN(a_walk_can_leave_out_what_stands_on_a_node);
