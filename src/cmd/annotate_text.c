@@ -152,15 +152,12 @@ static void expand(const char *text, size_t size, struct buf *b)
 }
 
 /* The leading reasons of a row, in what is left of the line; nothing where that is too little. */
-static void put_leading(struct page *p, const struct stall_counts *counts, uint32_t row, uint64_t samples, size_t limit,
-	unsigned int used)
+static void put_leading(struct page *p, const struct stall_count *at, size_t count, uint64_t samples, unsigned int used)
 {
-	size_t count;
-	const struct stall_count *at = stall_counts_of(counts, row, &count);
 	bool words = !p->t->width || p->t->width >= used + WORDS_COLUMNS;
 	struct buf reasons = BUF_INIT;
 
-	stall_text_leading(p->a->stalls, at, count, samples, limit, words, &reasons);
+	stall_text_leading(p->a->stalls, at, count, samples, LINE_REASONS, words, &reasons);
 	text_fit(p->out, buf_text(&reasons), left(p, used));
 	p->out->failed |= reasons.failed;
 	buf_release(&reasons);
@@ -171,6 +168,8 @@ static void put_instruction(struct page *p, uint32_t index, int share_columns, u
 {
 	const struct annotation_instruction *row = &p->a->instructions.items[index];
 	unsigned int used = (unsigned int)share_columns + 10;
+	size_t count;
+	const struct stall_count *at = annotation_reasons(p->a, index, &count);
 	struct buf text = BUF_INIT;
 
 	put_share(p, row->samples, share_columns);
@@ -180,8 +179,7 @@ static void put_instruction(struct page *p, uint32_t index, int share_columns, u
 		(int)(text_columns_max - text_columns(buf_text(&text))), "");
 	if (row->samples) {
 		buf_puts(p->out, "  ");
-		put_leading(p, &p->a->instruction_reasons, index, row->samples, LINE_REASONS,
-			used + text_columns_max + 2);
+		put_leading(p, at, count, row->samples, used + text_columns_max + 2);
 	}
 	p->out->failed |= text.failed;
 	buf_release(&text);
@@ -220,12 +218,14 @@ static void put_place(struct page *p, const struct annotation_place *place)
 static void put_below(struct page *p, uint32_t index)
 {
 	const struct annotation_line *line = &p->a->lines.items[index];
+	size_t count;
+	const struct stall_count *at = stall_counts_of(&p->a->line_reasons, index, &count);
 
 	if (!p->t->all && !is_at_least(p, line->samples, HOT_LINE))
 		return;
 	if (line->samples) {
 		buf_printf(p->out, "%*s", INDENT, "");
-		put_leading(p, &p->a->line_reasons, index, line->samples, LINE_REASONS, INDENT);
+		put_leading(p, at, count, line->samples, INDENT);
 		buf_putc(p->out, '\n');
 	}
 	for (uint32_t i = 0; p->t->sass && i < line->count; i++)

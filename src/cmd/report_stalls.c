@@ -106,7 +106,7 @@ static void put_instruction(struct table *t, const struct annotation *a, uint32_
 	const struct annotation_instruction *row = &a->instructions.items[index];
 	const struct annotation_line *line = &a->lines.items[a->places.items[row->place].line];
 	size_t count;
-	const struct stall_count *at = stall_counts_of(&a->instruction_reasons, index, &count);
+	const struct stall_count *at = annotation_reasons(a, index, &count);
 	struct buf where = BUF_INIT, reasons = BUF_INIT;
 
 	buf_printf(&where, "0x%04x ", row->offset);

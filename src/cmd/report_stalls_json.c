@@ -33,11 +33,8 @@ static void readable(struct member *m, const char *name, uint32_t id)
 	buf_release(&b);
 }
 
-static void put_reasons(struct member *m, const struct stall_counts *counts, uint32_t row)
+static void put_reasons(struct member *m, const struct stall_count *at, size_t count)
 {
-	size_t count;
-	const struct stall_count *at = stall_counts_of(counts, row, &count);
-
 	json_begin(m->w, "reasons", '[');
 	for (size_t i = 0; i < count; i++) {
 		const struct kernel_reason *reason = &m->k->reasons.items[at[i].reason];
@@ -76,6 +73,8 @@ static void put_inlined(struct member *m, const struct annotation_place *p)
 static void put_line(struct member *m, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_line *line = &a->lines.items[index];
+	const struct stall_count *at;
+	size_t count;
 
 	json_begin(m->w, NULL, '{');
 	text_id(m, "file", line->file);
@@ -89,7 +88,8 @@ static void put_line(struct member *m, const struct annotation *a, uint32_t inde
 		if (a->places.items[line->first + i].inlined)
 			put_inlined(m, &a->places.items[line->first + i]);
 	json_end(m->w, ']');
-	put_reasons(m, &a->line_reasons, index);
+	at = stall_counts_of(&a->line_reasons, index, &count);
+	put_reasons(m, at, count);
 	json_end(m->w, '}');
 }
 
@@ -98,6 +98,8 @@ static void put_instruction(struct member *m, const struct annotation *a, uint32
 	const struct annotation_instruction *row = &a->instructions.items[index];
 	const struct profile_instruction *i = profile_instruction(m->k->reader, row->instruction);
 	const struct annotation_line *line = &a->lines.items[a->places.items[row->place].line];
+	const struct stall_count *at;
+	size_t count;
 
 	json_begin(m->w, NULL, '{');
 	json_number(m->w, "image", row->image);
@@ -107,7 +109,8 @@ static void put_instruction(struct member *m, const struct annotation *a, uint32
 	json_number(m->w, "line", line->line);
 	json_number(m->w, "samples", row->samples);
 	json_number(m->w, "latency", row->latency);
-	put_reasons(m, &a->instruction_reasons, index);
+	at = annotation_reasons(a, index, &count);
+	put_reasons(m, at, count);
 	json_end(m->w, '}');
 }
 
@@ -134,6 +137,8 @@ static int put_kernel(struct member *m, uint32_t kernel)
 	const struct kernel_sum *sum = &m->k->kernels.items[kernel];
 	struct annotation a = {0};
 	int error = annotation_make(&a, m->k, kernel, ANNOTATION_ALL);
+	const struct stall_count *at;
+	size_t count;
 
 	json_begin(m->w, NULL, '{');
 	readable(m, "name", sum->name);
@@ -144,7 +149,8 @@ static int put_kernel(struct member *m, uint32_t kernel)
 	json_number(m->w, "latency", sum->latency);
 	json_number(m->w, "issuing", sum->issuing);
 	json_number(m->w, "images", sum->images);
-	put_reasons(m, &m->k->by_kernel, kernel);
+	at = stall_counts_of(&m->k->by_kernel, kernel, &count);
+	put_reasons(m, at, count);
 	if (!error)
 		error = put_hottest(m, &a, "lines", annotation_hottest_lines, put_line);
 	if (!error)

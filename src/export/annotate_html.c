@@ -120,11 +120,8 @@ static void put_reasons_text(struct page *p, const struct stall_count *at, size_
 }
 
 /* The reasons of a row as stripes; `samples` of them are as wide as the bar is long. */
-static void put_bar(struct page *p, const struct stall_counts *counts, uint32_t row, uint64_t samples)
+static void put_bar(struct page *p, const struct stall_count *at, size_t count, uint64_t samples)
 {
-	size_t count;
-	const struct stall_count *at = stall_counts_of(counts, row, &count);
-
 	if (!samples)
 		return;
 	put(p, "<span class=\"bar\" role=\"img\" title=\"");
@@ -251,12 +248,14 @@ static void put_called_cell(struct page *p, const struct annotation_line *line)
 static void put_line(struct page *p, const struct source_text *source, uint32_t index)
 {
 	const struct annotation_line *line = &p->a->lines.items[index];
+	size_t count;
+	const struct stall_count *at = stall_counts_of(&p->a->line_reasons, index, &count);
 
 	output_printf(p->o, "<tr id=\"L%u\">", index);
 	put_share_cell(p, line->samples, p->hottest_line);
 	put_called_cell(p, line);
 	put(p, "<td class=\"b\">");
-	put_bar(p, &p->a->line_reasons, index, line->samples);
+	put_bar(p, at, count, line->samples);
 	put(p, "</td><td class=\"l\"><a href=\"#");
 	if (line->count)
 		output_printf(p->o, "I%u", p->a->by_place[p->a->places.items[line->first].first]);
@@ -343,6 +342,8 @@ static void put_instruction(struct page *p, uint32_t index)
 	const struct annotation_place *place = &p->a->places.items[row->place];
 	const struct annotation_line *line = &p->a->lines.items[place->line];
 	const struct profile_instruction *i = profile_instruction(p->r, row->instruction);
+	size_t count;
+	const struct stall_count *at = annotation_reasons(p->a, index, &count);
 
 	output_printf(p->o, "<tr id=\"I%u\" data-l=\"%u", index, place->line);
 	for (uint32_t n = 0; n < place->calls; n++)
@@ -350,7 +351,7 @@ static void put_instruction(struct page *p, uint32_t index)
 	put(p, "\">");
 	put_share_cell(p, row->samples, p->hottest_instruction);
 	put(p, "<td class=\"b\">");
-	put_bar(p, &p->a->instruction_reasons, index, row->samples);
+	put_bar(p, at, count, row->samples);
 	output_printf(p->o, "</td><td class=\"l\">%04x</td><td class=\"s\"><code>", row->offset);
 	if (i->text)
 		put_string(p, i->text);
@@ -403,7 +404,7 @@ static void put_legend(struct page *p)
 	size_t count;
 	const struct stall_count *at = stall_counts_of(&p->a->reasons, 0, &count);
 
-	put_bar(p, &p->a->reasons, 0, p->a->samples);
+	put_bar(p, at, count, p->a->samples);
 	put(p, "\n<ul class=\"legend\">");
 	for (size_t i = 0; i < count && at[i].samples; i++) {
 		output_printf(p->o, "<li><i class=\"%s\"></i><b>", class_of(p, at[i].reason));

@@ -147,7 +147,7 @@ static int find_place(struct finding *f, const struct profile_instruction *i, ui
 	return map_put(&f->places, key, *ret);
 }
 
-static int count_instruction(struct annotation *a, struct annotation_instruction *row, uint32_t index)
+static int count_instruction(struct annotation *a, struct annotation_instruction *row)
 {
 	const struct kernel_stalls *k = a->stalls;
 	struct annotation_place *place = &a->places.items[row->place];
@@ -164,11 +164,8 @@ static int count_instruction(struct annotation *a, struct annotation_instruction
 		row->latency += sum.latency;
 		a->lines.items[line].issuing += issuing ? sum.samples : 0;
 		a->issuing += issuing ? sum.samples : 0;
-		sum.row = index;
-		error = stall_counts_add(&a->instruction_reasons, &sum);
 		sum.row = line;
-		if (!error)
-			error = stall_counts_add(&a->line_reasons, &sum);
+		error = stall_counts_add(&a->line_reasons, &sum);
 		sum.row = 0;
 		if (!error)
 			error = stall_counts_add(&a->reasons, &sum);
@@ -197,7 +194,7 @@ static int take_image(struct finding *f, uint32_t image)
 
 		error = find_place(f, i, &row.place);
 		if (!error)
-			error = count_instruction(a, &row, (uint32_t)a->instructions.count);
+			error = count_instruction(a, &row);
 		if (!error)
 			error = vec_push(&a->instructions, row);
 	}
@@ -423,12 +420,11 @@ int annotation_make(struct annotation *a, const struct kernel_stalls *k, size_t 
 		error = take_images(a, image);
 	if (!error)
 		error = sort_source(a);
-	if (error)
-		return error_errno(error, "cannot put instructions and lines together");
-	stall_counts_settle(&a->instruction_reasons);
-	stall_counts_settle(&a->line_reasons);
-	stall_counts_settle(&a->reasons);
-	return 0;
+	if (!error)
+		error = stall_counts_settle(&a->line_reasons);
+	if (!error)
+		error = stall_counts_settle(&a->reasons);
+	return error ? error_errno(error, "cannot put instructions and lines together") : 0;
 }
 
 void annotation_release(struct annotation *a)
@@ -440,10 +436,14 @@ void annotation_release(struct annotation *a)
 	vec_release(&a->files);
 	vec_release(&a->calls);
 	free(a->by_place);
-	stall_counts_release(&a->instruction_reasons);
 	stall_counts_release(&a->line_reasons);
 	stall_counts_release(&a->reasons);
 	*a = (struct annotation){0};
+}
+
+const struct stall_count *annotation_reasons(const struct annotation *a, uint32_t index, size_t *ret_count)
+{
+	return stall_counts_of(&a->stalls->seen, a->instructions.items[index].instruction, ret_count);
 }
 
 size_t annotation_chain(

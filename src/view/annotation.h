@@ -65,10 +65,9 @@ struct annotation {
 	struct vec(struct annotation_file) files; /* the one with most samples first, the unknown one last */
 	struct vec(uint32_t) calls; /* of places: lines with the calls they are inlined at, each line once, as indices */
 	uint32_t *by_place; /* indices of instructions, by place and in their order */
-	struct stall_counts instruction_reasons; /* row: index of instructions */
-	struct stall_counts line_reasons;        /* row: index of lines */
-	struct stall_counts reasons;             /* row 0: all that is shown */
-	uint64_t samples, latency, issuing;      /* of what is shown */
+	struct stall_counts line_reasons;   /* row: index of lines */
+	struct stall_counts reasons;        /* row 0: all that is shown */
+	uint64_t samples, latency, issuing; /* of what is shown */
 };
 
 #define ANNOTATION_ALL UINT32_MAX
@@ -77,6 +76,9 @@ struct annotation {
  * error_text (-ENOENT: there is no such image). `a` comes zeroed, and is to be released in either case. */
 int annotation_make(struct annotation *a, const struct kernel_stalls *k, size_t kernel, uint32_t image);
 void annotation_release(struct annotation *a);
+
+/* The reasons of an instruction, by its index, the most frequent first. */
+const struct stall_count *annotation_reasons(const struct annotation *a, uint32_t index, size_t *ret_count);
 
 /* The functions that were inlined into one another down to `inlined`, the outermost first: how many. */
 #define ANNOTATION_CHAIN_MAX 64

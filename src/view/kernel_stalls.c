@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/map.h"
 
 struct op_time {
@@ -30,6 +31,7 @@ struct gathering {
 	struct map op_index;
 	struct vec(struct op_time) ops;
 	struct map reasons; /* string -> index of k->reasons << 1 | latency */
+	struct map reason_names; /* hash of a reason's own name -> index of k->reasons */
 	struct map names;   /* string -> index of k->kernels */
 	uint64_t all_samples;
 };
@@ -117,21 +119,34 @@ static bool same_reason(const struct stall_name *a, const struct stall_name *b)
 	return a->name_size == b->name_size && !memcmp(a->name, b->name, a->name_size);
 }
 
-/* The place of a vendor's name in the map of reasons, which has few. */
+/* The row of a reason's own name; another name of the same hash is under the next number. */
+static int find_reason_row(struct gathering *g, const struct stall_name *name, uint32_t text, size_t *ret)
+{
+	uint64_t hash = hash_bytes(name->name, name->name_size), *known;
+
+	while ((known = map_get(&g->reason_names, hash)) && !same_reason(&g->k->reasons.items[*known].name, name))
+		hash++;
+	*ret = known ? *known : g->k->reasons.count;
+	if (known)
+		return 0;
+	if (vec_push(&g->k->reasons, (struct kernel_reason){.name = *name, .text = text}))
+		return -ENOMEM;
+	return map_put(&g->reason_names, hash, *ret);
+}
+
+/* The place of a vendor's name in the map of reasons. */
 static int find_reason(struct gathering *g, uint32_t text, uint64_t *ret)
 {
-	struct stall_name name = stall_name_parse(profile_string(g->r, text, NULL));
+	struct stall_name name;
 	uint64_t *known = map_get(&g->reasons, text);
-	size_t at = 0;
+	size_t at;
 
 	if (known) {
 		*ret = *known;
 		return 0;
 	}
-	while (at < g->k->reasons.count && !same_reason(&g->k->reasons.items[at].name, &name))
-		at++;
-	if (at == g->k->reasons.count &&
-		vec_push(&g->k->reasons, (struct kernel_reason){.name = name, .text = text}))
+	name = stall_name_parse(profile_string(g->r, text, NULL));
+	if (find_reason_row(g, &name, text, &at))
 		return -ENOMEM;
 	if (!name.latency)
 		g->k->reasons.items[at] = (struct kernel_reason){.name = name, .text = text};
@@ -159,9 +174,7 @@ static int by_row_and_reason(struct gathering *g)
 		if (!error)
 			error = stall_counts_add(&g->k->seen, &count);
 	}
-	if (!error)
-		stall_counts_settle(&g->k->seen);
-	return error;
+	return error ? error : stall_counts_settle(&g->k->seen);
 }
 
 static int kernel_of_name(struct gathering *g, uint32_t name, size_t *ret)
@@ -272,16 +285,25 @@ static int by_offset(const void *left, const void *right, void *reader)
 	return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a > b) - (a < b);
 }
 
+static bool is_sorted(struct gathering *g, const uint32_t *ids, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (by_offset(&ids[i - 1], &ids[i], g->r) > 0)
+			return false;
+	return true;
+}
+
+/* Most often they come in order. */
 static void sort_by_offset(struct gathering *g)
 {
 	uint32_t functions = profile_counts(g->r).gpu_functions;
 
 	for (uint32_t f = 1; f <= functions; f++) {
+		uint32_t *ids = g->k->code.instructions + g->k->code.first[f];
 		size_t count = g->k->code.first[f + 1] - g->k->code.first[f];
 
-		if (count > 1)
-			qsort_r(g->k->code.instructions + g->k->code.first[f], count, sizeof(uint32_t), by_offset,
-				g->r);
+		if (!is_sorted(g, ids, count))
+			qsort_r(ids, count, sizeof(*ids), by_offset, g->r);
 	}
 }
 
@@ -374,9 +396,7 @@ static int put_kernels(struct gathering *g)
 	}
 	if (!error)
 		error = sort_kernels(g);
-	if (!error)
-		stall_counts_settle(&k->by_kernel);
-	return error;
+	return error ? error : stall_counts_settle(&k->by_kernel);
 }
 
 static void gathering_release(struct gathering *g)
@@ -384,6 +404,7 @@ static void gathering_release(struct gathering *g)
 	map_release(&g->stalls);
 	map_release(&g->op_index);
 	map_release(&g->reasons);
+	map_release(&g->reason_names);
 	map_release(&g->names);
 	vec_release(&g->ops);
 }

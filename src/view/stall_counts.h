@@ -2,8 +2,9 @@
 /*
  * Samples by row (an instruction, a source line, a kernel: whatever the caller counts) and reason.
  *
- * Added in any order, then settled once: each row's reasons lie side by side, the most frequent first. Memory is for
- * what was added. The caller owns it and sees to it that no sum needs more than 64 bits. One thread.
+ * Added in any order, then settled once, in a time that grows with their number alone: each row's reasons lie side by
+ * side, the most frequent first. Rows and reasons are counted from 0 without large gaps, as memory is also for the
+ * highest of each. The caller owns it and sees to it that no sum needs more than 64 bits. One thread.
  */
 #pragma once
 
@@ -20,6 +21,8 @@ struct stall_count {
 struct stall_counts {
 	struct stall_count *items;
 	size_t count, capacity;
+	uint32_t *first; /* by row: where it begins, once settled; one more for the end of the last */
+	size_t rows;
 };
 
 #define STALL_COUNTS_INIT ((struct stall_counts){0})
@@ -27,6 +30,6 @@ struct stall_counts {
 void stall_counts_release(struct stall_counts *c);
 /* 0 or -ENOMEM. */
 int stall_counts_add(struct stall_counts *c, const struct stall_count *more);
-void stall_counts_settle(struct stall_counts *c);
+int stall_counts_settle(struct stall_counts *c);
 /* The reasons of a row; *ret_count: how many. Settled only. */
 const struct stall_count *stall_counts_of(const struct stall_counts *c, uint32_t row, size_t *ret_count);
