@@ -289,7 +289,9 @@ static void put_file_head(struct page *p, const struct annotation_file *file, co
 	buf_printf(p->out, "\n%s of the samples: ", text_percent(share, file->samples, p->a->samples));
 	text_fit(p->out, source->path ? source->path : path, 0);
 	buf_putc(p->out, '\n');
-	if (!source->path) {
+	if (!source->path && *path == '[') {
+		buf_puts(p->out, "these are lines of text that the compiler made, which is not in the recording\n");
+	} else if (!source->path) {
 		buf_puts(p->out, "source not found: ");
 		text_fit(p->out, path, 0);
 		buf_printf(p->out, " (%s); --source-dir and --source-map say where it is\n", source->why);

@@ -302,7 +302,9 @@ static void put_file_head(struct page *p, const struct annotation_file *file, co
 	else
 		put_string(p, file->file);
 	put(p, "</h3>\n");
-	if (file->file && !source->path) {
+	if (*profile_string(p->r, file->file, NULL) == '[' && !source->path) {
+		put(p, "<p class=\"warn\">These are lines of text that the compiler made, which is not in the recording.</p>\n");
+	} else if (file->file && !source->path) {
 		put(p, "<p class=\"warn\">source not found: ");
 		put_string(p, file->file);
 		put(p, " (");
