@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: MIT
+/* Samples of GPU instructions and images of GPU code, as libraries tell the NVIDIA backend of them, well and badly. */
+#include <fcntl.h>
+
+#include "gpu_client.h"
+#include "base/clock.h"
+#include "cubin/kept_images.h"
+#include "profile/reader.h"
+#include "tap.h"
+
+static const char barrier[] = "smsp__pcsamp_warps_issue_stalled_barrier";
+
+static void put_reason(struct client *c, uint32_t index, const char *name)
+{
+	struct wire_stall_reason r = {
+		.type = WIRE_STALL_REASON, .index = index, .name_size = (uint32_t)strlen(name)};
+
+	ring_put_long(&c->ring, &r, sizeof(r), name, r.name_size);
+}
+
+static void put_function(struct client *c, uint32_t id, const char *name)
+{
+	struct wire_function f = {
+		.type = WIRE_FUNCTION,
+		.id = id,
+		.checksum = 0x1122334455667788,
+		.index = 10 + id,
+		.name_size = (uint32_t)strlen(name),
+	};
+
+	ring_put_long(&c->ring, &f, sizeof(f), name, f.name_size);
+}
+
+static struct wire_window a_window(void)
+{
+	uint64_t now = clock_now_ns();
+
+	return (struct wire_window){
+		.type = WIRE_WINDOW,
+		.period = 17,
+		.context = 3,
+		.start_ns = now - 1000,
+		.end_ns = now,
+		.samples = 100,
+		.dropped = 4,
+		.without_code = 6,
+	};
+}
+
+static void put_window(struct client *c, const struct wire_window *w)
+{
+	ring_put(&c->ring, w);
+}
+
+static void put_rows(struct client *c, const struct wire_stall *rows, uint32_t count)
+{
+	struct wire_stalls_head head = {.type = WIRE_STALLS, .count = count};
+
+	ring_put_long(&c->ring, &head, sizeof(head), rows, count * sizeof(rows[0]));
+}
+
+/* A device, two functions, a reason. */
+static void introduce(struct client *c)
+{
+	put_device(c, "Simulated GPU 0");
+	put_reason(c, 2, barrier);
+	put_function(c, 1, "_Z4axpyv");
+	put_function(c, 2, "_Z5scalev");
+}
+
+static struct test_recorder *open_recorder(struct kept_images *images)
+{
+	struct gpu_options o = {
+		.target_uid = getuid(),
+		.stalls = GPU_STALLS_CONTINUOUS,
+		.stall_period = 14,
+		.images = images,
+	};
+
+	return test_recorder_open(NULL, &o);
+}
+
+static struct profile_totals totals_of(const struct test_recorder *r)
+{
+	struct profile_totals totals;
+
+	profile_writer_totals(r->writer, &totals);
+	return totals;
+}
+
+static uint64_t invalid(const struct test_recorder *r)
+{
+	return test_recorder_loss(r, LOSS_GPU_INVALID);
+}
+
+/* What has been written so far, read to its end. */
+static struct profile_reader *read_back(const struct test_recorder *r, struct profile_stall *ret,
+	size_t room, size_t *ret_count)
+{
+	struct profile_reader *reader;
+	struct profile_event event;
+	char path[128];
+
+	*ret_count = 0;
+	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
+	if (profile_writer_flush(r->writer) || profile_reader_open(&reader, path))
+		return NULL;
+	while (profile_reader_next(reader, &event) == 1)
+		if (event.kind == EVENT_STALL && *ret_count < room)
+			ret[(*ret_count)++] = event.stall;
+	return reader;
+}
+
+static void samples_reach_the_profile_with_their_window_function_and_reason(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_window w = a_window();
+	const struct wire_stall rows[] = {
+		{.function = 1, .offset = 0x90, .reason = 2, .samples = 70},
+		{.function = 2, .offset = 0x20, .reason = 2, .samples = 20},
+	};
+	struct profile_stall stalls[4];
+	struct profile_reader *reader;
+	const struct profile_window *window;
+	const struct profile_instruction *at;
+	struct client c;
+	size_t count;
+
+	CHECK(join(&c, r));
+	CHECK(c.ring.control->stalls == WIRE_STALLS_CONTINUOUS && c.ring.control->stall_period == 14);
+	introduce(&c);
+	put_window(&c, &w);
+	put_rows(&c, rows, 2);
+	CHECK(test_recorder_pump(r) == 0);
+	reader = read_back(r, stalls, 4, &count);
+	CHECK(count == 2 && stalls[0].samples == 70 && stalls[1].samples == 20);
+	CHECK(stalls[0].correlation == 0);
+	CHECK_TEXT(profile_string(reader, stalls[0].reason, NULL), barrier);
+	at = profile_instruction(reader, stalls[0].instruction);
+	CHECK(at->offset == 0x90);
+	CHECK_TEXT(profile_string(reader, profile_gpu_function(reader, at->function)->name, NULL), "_Z4axpyv");
+	CHECK(profile_gpu_function(reader, at->function)->index == 11);
+	CHECK(profile_module(reader, profile_gpu_function(reader, at->function)->module)->kind ==
+		MODULE_CUBIN);
+	window = profile_window(reader, stalls[0].window);
+	CHECK(window->period_cycles == 1 << 17 && window->context == 3 && window->instance == 1);
+	CHECK(window->samples == 100 && window->dropped == 4 && window->without_code == 6);
+	CHECK(!window->exact && window->device == 1 && window->start_ns == w.start_ns);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_DROPPED) == 4 && invalid(r) == 0);
+	CHECK_TEXT(profile_meta(reader, META_STALLS), "continuous");
+	profile_reader_close(reader);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_launch_is_named_in_exact_windows_only(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_window w = a_window();
+	const struct wire_stall row = {
+		.function = 1, .reason = 2, .samples = 1, .correlation = 77};
+	struct profile_stall stalls[4];
+	struct client c;
+	size_t count;
+
+	CHECK(join(&c, r));
+	introduce(&c);
+	put_window(&c, &w);
+	put_rows(&c, &row, 1);
+	w.exact = 1;
+	put_window(&c, &w);
+	put_rows(&c, &row, 1);
+	CHECK(test_recorder_pump(r) == 0);
+	profile_reader_close(read_back(r, stalls, 4, &count));
+	CHECK(count == 2 && stalls[0].correlation == 0 && stalls[1].correlation == 77);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_window_that_cannot_be_is_counted_and_left_out_with_its_rows(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_window good = a_window(), bad[] = {good, good, good, good};
+	const struct wire_stall row = {.function = 1, .reason = 2, .samples = 5};
+	struct client c;
+
+	bad[0].end_ns = bad[0].start_ns - 1;
+	bad[1].end_ns += 3600 * NS_PER_SECOND;
+	bad[2].samples = UINT64_MAX;
+	bad[3].period = 32;
+	CHECK(join(&c, r));
+	introduce(&c);
+	for (int n = 0; n < 4; n++) {
+		put_window(&c, &bad[n]);
+		put_rows(&c, &row, 1);
+	}
+	put_window(&c, &good);
+	put_rows(&c, &row, 1);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(invalid(r) == 4 && totals_of(r).stall_samples == 5);
+	CHECK(totals_of(r).window_samples == 100);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void rows_for_a_reason_that_was_not_told_are_counted_and_left_out(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_window w = a_window();
+	const struct wire_stall rows[] = {
+		{.function = 1, .reason = 9, .samples = 5},
+		{.function = 1, .reason = 2, .samples = 0},
+		{.function = 1, .reason = 2, .samples = 8},
+	};
+	struct client c;
+
+	CHECK(join(&c, r));
+	introduce(&c);
+	put_window(&c, &w);
+	put_rows(&c, rows, 3);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(invalid(r) == 2 && totals_of(r).stall_samples == 8);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* `spoil` puts something that no library would. */
+static bool ends_the_ring(void (*spoil)(struct client *))
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct client c;
+	bool ended;
+
+	CHECK(join(&c, r));
+	introduce(&c);
+	spoil(&c);
+	CHECK(test_recorder_pump(r) == 0);
+	ended = test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1 && totals_of(r).stall_samples == 0;
+	leave(&c);
+	test_recorder_close(r);
+	return ended;
+}
+
+static void put_good_window(struct client *c)
+{
+	struct wire_window w = a_window();
+
+	put_window(c, &w);
+}
+
+static void rows_before_a_window(struct client *c)
+{
+	const struct wire_stall row = {.function = 1, .reason = 2, .samples = 1};
+
+	put_rows(c, &row, 1);
+}
+
+static void a_row_of_an_unknown_function(struct client *c)
+{
+	const struct wire_stall row = {.function = 3, .reason = 2, .samples = 1};
+
+	put_good_window(c);
+	put_rows(c, &row, 1);
+}
+
+static void a_row_of_no_function(struct client *c)
+{
+	const struct wire_stall row = {.reason = 2, .samples = 1};
+
+	put_good_window(c);
+	put_rows(c, &row, 1);
+}
+
+static void a_row_of_a_reason_out_of_range(struct client *c)
+{
+	const struct wire_stall row = {.function = 1, .reason = WIRE_STALL_REASONS, .samples = 1};
+
+	put_good_window(c);
+	put_rows(c, &row, 1);
+}
+
+static void more_rows_than_the_record_has(struct client *c)
+{
+	struct {
+		struct wire_stalls_head head;
+		struct wire_stall row;
+	} record = {{.type = WIRE_STALLS, .count = UINT32_MAX}, {.function = 1, .samples = 1}};
+
+	put_good_window(c);
+	ring_put_long(&c->ring, &record, sizeof(record), NULL, 0);
+}
+
+static void a_function_out_of_its_order(struct client *c)
+{
+	put_function(c, 7, "late");
+}
+
+static void a_function_whose_name_is_longer_than_its_record(struct client *c)
+{
+	struct wire_function f = {.type = WIRE_FUNCTION, .id = 3, .name_size = 4000};
+
+	ring_put_long(&c->ring, &f, sizeof(f), NULL, 0);
+}
+
+static void a_reason_of_a_device_out_of_range(struct client *c)
+{
+	struct wire_stall_reason s = {
+		.type = WIRE_STALL_REASON, .device = WIRE_DEVICES, .name_size = 1};
+
+	ring_put_long(&c->ring, &s, sizeof(s), "x", 1);
+}
+
+static void a_reason_whose_name_is_longer_than_its_record(struct client *c)
+{
+	struct wire_stall_reason s = {.type = WIRE_STALL_REASON, .index = 1, .name_size = 4000};
+
+	ring_put_long(&c->ring, &s, sizeof(s), NULL, 0);
+}
+
+static void a_refusal_of_no_kind(struct client *c)
+{
+	struct wire_stalls_refused s = {.type = WIRE_STALLS_REFUSED, .refusal = 99};
+
+	ring_put(&c->ring, &s);
+}
+
+static void what_no_library_would_send_ends_the_ring(void)
+{
+	CHECK(ends_the_ring(rows_before_a_window));
+	CHECK(ends_the_ring(a_row_of_an_unknown_function));
+	CHECK(ends_the_ring(a_row_of_no_function));
+	CHECK(ends_the_ring(a_row_of_a_reason_out_of_range));
+	CHECK(ends_the_ring(more_rows_than_the_record_has));
+	CHECK(ends_the_ring(a_function_out_of_its_order));
+	CHECK(ends_the_ring(a_function_whose_name_is_longer_than_its_record));
+	CHECK(ends_the_ring(a_reason_of_a_device_out_of_range));
+	CHECK(ends_the_ring(a_reason_whose_name_is_longer_than_its_record));
+	CHECK(ends_the_ring(a_refusal_of_no_kind));
+}
+
+static void functions_stay_when_the_library_forgets_its_strings(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	uint8_t forget[WIRE_PAYLOAD_BYTES] = {WIRE_FORGET};
+	const struct wire_stall row = {.function = 2, .reason = 2, .samples = 3};
+	struct client c;
+
+	CHECK(join(&c, r));
+	introduce(&c);
+	put_good_window(&c);
+	ring_put(&c.ring, forget);
+	put_rows(&c, &row, 1);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(totals_of(r).stall_samples == 3 && test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void a_refusal_is_counted_by_process_and_said_once_by_kind(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_stalls_refused s = {
+		.type = WIRE_STALLS_REFUSED, .refusal = WIRE_STALLS_RIGHTS, .result = 35};
+	struct client c[2];
+	struct gpu_stats stats;
+	const char *lines;
+
+	for (int n = 0; n < 2; n++) {
+		CHECK(join(&c[n], r));
+		ring_put(&c[n].ring, &s);
+		ring_put(&c[n].ring, &s);
+	}
+	s.refusal = WIRE_STALLS_BUSY;
+	ring_put(&c[1].ring, &s);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_REFUSED) == 2);
+	nvidia_backend.stats(r->backend, &stats);
+	lines = stats.stalls_refused;
+	CHECK(strstr(lines, "NVreg_RestrictProfilingToAdminUsers=0") && strstr(lines, "(CUPTI error 35)\n"));
+	CHECK(strchr(lines, '\n') == strrchr(lines, '\n'));
+	CHECK(strstr(strchr(lines, '\n'), "another profiler or process"));
+	for (int n = 0; n < 2; n++)
+		leave(&c[n]);
+	test_recorder_close(r);
+}
+
+static void what_the_library_could_not_send_becomes_losses(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	c.ring.control->counts[WIRE_LOST_STALLS] = 1000;
+	c.ring.control->counts[WIRE_LOST_IMAGES] = 2;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_RING_FULL) == 1000);
+	CHECK(test_recorder_loss(r, LOSS_IMAGES_LOST) == 2);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* ---- images ---- */
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
+
+static int make_image(const char *text, int seals)
+{
+	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	CHECK(!seals || !fcntl(fd, F_ADD_SEALS, seals));
+	return fd;
+}
+
+/* Closes the descriptors. */
+static void send_image(const struct client *c, uint64_t size, uint64_t checksum, int fd, int other)
+{
+	struct wire_image image = {.magic = WIRE_MAGIC, .size = size, .checksum = checksum};
+	int fds[2] = {fd, other}, count = (fd >= 0) + (other >= 0);
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = {0};
+	struct iovec part = {&image, sizeof(image)};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (count) {
+		m.msg_control = &control;
+		m.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, (size_t)count * sizeof(int));
+	}
+	CHECK(sendmsg(c->fd, &m, MSG_NOSIGNAL) == sizeof(image));
+	for (int n = 0; n < count; n++)
+		close(fds[n]);
+}
+
+static void an_image_is_kept_for_the_functions_that_name_its_checksum(void)
+{
+	struct kept_images *images = kept_images_new(1 << 20);
+	struct test_recorder *r = open_recorder(images);
+	const struct profile_gpu_function *f;
+	const void *kept;
+	struct client c;
+	size_t size = 0;
+
+	CHECK(join(&c, r));
+	send_image(&c, 5, 0x1122334455667788, make_image("cubin", SEALS), -1);
+	introduce(&c);
+	CHECK(test_recorder_pump(r) == 0);
+	f = profile_writer_gpu_function(r->writer, 1);
+	kept = kept_images_find(images, f->module, &size);
+	CHECK(kept && size == 5 && !memcmp(kept, "cubin", 5));
+	CHECK(profile_writer_gpu_function(r->writer, 2)->module == f->module);
+	CHECK(test_recorder_loss(r, LOSS_IMAGES_LOST) == 0);
+	leave(&c);
+	test_recorder_close(r);
+	kept_images_free(images);
+}
+
+static void an_image_that_can_still_change_or_is_of_another_size_is_not_kept(void)
+{
+	struct kept_images *images = kept_images_new(1 << 20);
+	struct test_recorder *r = open_recorder(images);
+	struct client c;
+	size_t size;
+
+	CHECK(join(&c, r));
+	send_image(&c, 5, 1, make_image("cubin", 0), -1);
+	send_image(&c, 5, 2, make_image("cubin", F_SEAL_GROW), -1);
+	send_image(&c, 6, 3, make_image("cubin", SEALS), -1);
+	send_image(&c, UINT64_MAX, 4, make_image("cubin", SEALS), -1);
+	send_image(&c, 5, 5, open("/dev/zero", O_RDONLY | O_CLOEXEC), -1);
+	send_image(&c, 5, 6, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), -1);
+	CHECK(test_recorder_pump(r) == 0);
+	for (uint32_t module = 1; module <= 6; module++)
+		CHECK(!kept_images_find(images, module, &size) && kept_images_lost(images, module));
+	leave(&c);
+	test_recorder_close(r);
+	kept_images_free(images);
+}
+
+static int open_descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void messages_that_are_no_images_are_nothing_and_leave_no_descriptors(void)
+{
+	struct kept_images *images = kept_images_new(1 << 20);
+	struct test_recorder *r = open_recorder(images);
+	struct client c;
+	int before;
+
+	CHECK(join(&c, r));
+	before = open_descriptors();
+	send_image(&c, 5, 1, -1, -1);
+	send_image(&c, 5, 1, make_image("cubin", SEALS), make_image("cubin", SEALS));
+	CHECK(send(c.fd, "", 1, 0) == 1 && send(c.fd, images, 100, 0) == 100);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(open_descriptors() == before);
+	CHECK(test_recorder_loss(r, LOSS_IMAGES_LOST) == 0);
+	leave(&c);
+	test_recorder_close(r);
+	kept_images_free(images);
+}
+
+static void images_that_were_sent_before_the_end_are_all_taken(void)
+{
+	enum { IMAGES = 200 };
+	struct kept_images *images = kept_images_new(1 << 20);
+	struct test_recorder *r = open_recorder(images);
+	struct client c;
+	size_t size;
+
+	CHECK(join(&c, r));
+	for (int n = 0; n < IMAGES; n++)
+		send_image(&c, 5, (uint64_t)n + 1, make_image("cubin", SEALS), -1);
+	c.ring.control->state = WIRE_DONE;
+	close(c.fd);
+	c.fd = -1;
+	CHECK(test_recorder_pump(r) == 0 && r->ended == 1);
+	for (uint32_t module = 1; module <= IMAGES; module++)
+		CHECK(kept_images_find(images, module, &size));
+	leave(&c);
+	test_recorder_close(r);
+	kept_images_free(images);
+}
+
+int main(void)
+{
+	RUN(samples_reach_the_profile_with_their_window_function_and_reason);
+	RUN(a_launch_is_named_in_exact_windows_only);
+	RUN(a_window_that_cannot_be_is_counted_and_left_out_with_its_rows);
+	RUN(rows_for_a_reason_that_was_not_told_are_counted_and_left_out);
+	RUN(what_no_library_would_send_ends_the_ring);
+	RUN(functions_stay_when_the_library_forgets_its_strings);
+	RUN(a_refusal_is_counted_by_process_and_said_once_by_kind);
+	RUN(what_the_library_could_not_send_becomes_losses);
+	RUN(an_image_is_kept_for_the_functions_that_name_its_checksum);
+	RUN(an_image_that_can_still_change_or_is_of_another_size_is_not_kept);
+	RUN(messages_that_are_no_images_are_nothing_and_leave_no_descriptors);
+	RUN(images_that_were_sent_before_the_end_are_all_taken);
+	return tap_end();
+}
