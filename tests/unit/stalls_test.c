@@ -409,6 +409,81 @@ static void many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond
 	finish();
 }
 
+#define TWIN_WORKS	3000
+#define TWIN_WINDOWS	40
+#define TWIN_STALLS	400
+#define TWIN_STACKS	7
+#define TWIN_KERNELS	5
+#define TWIN_WINDOW_NS	1000
+
+struct twin_work {
+	uint32_t kernel, stack;
+	uint64_t start_ns, end_ns;
+};
+
+/* How long a kernel launched by a stack ran in a window, the long way. */
+static double twin_time(const struct twin_work *works, uint32_t kernel, uint32_t stack, uint64_t window_number)
+{
+	uint64_t begin_ns = window_number * TWIN_WINDOW_NS, end_ns = begin_ns + TWIN_WINDOW_NS, sum_ns = 0;
+
+	for (uint32_t i = 0; i < TWIN_WORKS; i++) {
+		uint64_t from_ns = works[i].start_ns > begin_ns ? works[i].start_ns : begin_ns;
+		uint64_t to_ns = works[i].end_ns < end_ns ? works[i].end_ns : end_ns;
+
+		if (works[i].kernel == kernel && works[i].stack == stack && from_ns < to_ns)
+			sum_ns += to_ns - from_ns;
+	}
+	return (double)sum_ns;
+}
+
+static void twin_share(const struct twin_work *works, double (*samples)[TWIN_STACKS], uint32_t kernel,
+	uint64_t window_number, double count)
+{
+	double times[TWIN_STACKS], sum = 0;
+
+	for (uint32_t stack = 0; stack < TWIN_STACKS; stack++)
+		sum += times[stack] = twin_time(works, kernel, stack, window_number);
+	for (uint32_t stack = 0; sum > 0 && stack < TWIN_STACKS; stack++)
+		samples[kernel][stack] += count * times[stack] / sum;
+}
+
+static void samples_are_where_a_computation_that_looks_at_every_work_has_them(void)
+{
+	static struct twin_work works[TWIN_WORKS];
+	static double samples[TWIN_KERNELS][TWIN_STACKS];
+	uint32_t windows[TWIN_WINDOWS];
+	unsigned int seed = 7;
+
+	begin();
+	for (uint32_t i = 0; i < TWIN_WORKS; i++) {
+		struct twin_work *t = &works[i];
+
+		*t = (struct twin_work){.kernel = (uint32_t)rand_r(&seed) % TWIN_KERNELS,
+			.stack = (uint32_t)rand_r(&seed) % TWIN_STACKS,
+			.start_ns = (uint64_t)rand_r(&seed) % (TWIN_WINDOWS * TWIN_WINDOW_NS)};
+		t->end_ns = t->start_ns + 1 + (uint64_t)rand_r(&seed) % (2 * TWIN_WINDOW_NS);
+		work((char[]){(char)('a' + t->kernel), 0}, (char)('A' + t->stack), t->start_ns, t->end_ns - t->start_ns);
+	}
+	for (uint32_t i = 0; i < TWIN_WINDOWS; i++)
+		windows[i] = window(i * TWIN_WINDOW_NS, (i + 1) * TWIN_WINDOW_NS);
+	for (uint32_t i = 0; i < TWIN_STALLS; i++) {
+		uint32_t kernel = (uint32_t)rand_r(&seed) % TWIN_KERNELS, at = (uint32_t)rand_r(&seed) % TWIN_WINDOWS;
+		uint64_t count = (uint64_t)rand_r(&seed) % 100;
+
+		seen(windows[at], (char[]){(char)('a' + kernel), 0}, i % 10 * 16, WAIT, count);
+		twin_share(works, samples, kernel, at, (double)count);
+	}
+	CHECK(!read_all());
+	CHECK(stalls.launches.count == TWIN_KERNELS * TWIN_STACKS);
+	vec_foreach (l, &stalls.launches) {
+		double expected = samples[*profile_string(reader, l->kernel, NULL) - 'a'][l->key.stack - stacks[0]];
+		double off = (double)l->samples / (double)STALLS_SAMPLE - expected;
+
+		CHECK(off < 0.001 && off > -0.001);
+	}
+	finish();
+}
+
 static void numbers_beyond_64_bits_are_refused(void)
 {
 	uint32_t id;
@@ -455,6 +530,7 @@ int main(void)
 	RUN(windows_of_several_contexts_may_overlap);
 	RUN(latency_samples_are_a_part_and_not_counted_twice);
 	RUN(many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond);
+	RUN(samples_are_where_a_computation_that_looks_at_every_work_has_them);
 	RUN(numbers_beyond_64_bits_are_refused);
 	RUN(works_that_took_no_time_and_reach_the_end_of_all_time_are_harmless);
 	return tap_end();
