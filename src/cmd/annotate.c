@@ -16,17 +16,18 @@
 #include "cmd/text.h"
 #include "export/annotate_html.h"
 
-#define DEFAULT_FILE  "profile.xpu"
-#define OTHERS_TOLD   4
-#define NAME_COLUMNS  100 /* of names in messages */
-#define REMARKS_MAX   8
-#define PIPE_COLUMNS  160 /* of lines where there is no terminal */
+#define DEFAULT_FILE "profile.xpu"
+#define OTHERS_TOLD  4
+#define NAME_COLUMNS 100 /* of names in messages */
+#define REMARKS_MAX  8
+#define PIPE_COLUMNS 160 /* of lines where there is no terminal */
 
 static const struct option_usage usage = {
 	.command = "annotate",
 	.synopsis = "[options] KERNEL [FILE]",
 	.summary = "Shows a kernel's source and instructions with where and why its warps waited.\n"
-		   "KERNEL is its name or part of it; FILE is " DEFAULT_FILE " unless given, recorded\n"
+		   "KERNEL is its name or part of it; FILE is " DEFAULT_FILE
+		   " unless given, recorded\n"
 		   "with 'xpuprof record --stalls'.",
 };
 
@@ -73,10 +74,12 @@ static int no_samples(struct annotating *t)
 	const char *refused = profile_meta(t->reader, META_STALLS_REFUSED);
 
 	if (refused && *refused)
-		return error_set(-ENOENT, "no samples of instructions in '%s': they were refused: %s", t->wanted->path,
-			refused);
+		return error_set(-ENOENT,
+			"no samples of instructions in '%s': they were refused: %s",
+			t->wanted->path, refused);
 	return error_set(-ENOENT, "no samples of instructions in '%s': %s", t->wanted->path,
-		profile_meta(t->reader, META_STALLS) ? "none were taken" : "'xpuprof record --stalls' takes them");
+		profile_meta(t->reader, META_STALLS) ? "none were taken"
+						     : "'xpuprof record --stalls' takes them");
 }
 
 /* It may have run without being sampled, or be mistyped. */
@@ -84,8 +87,8 @@ static int not_found(struct annotating *t)
 {
 	const struct kernel_stalls *k = &t->stalls;
 	uint32_t *found = calloc(k->not_sampled.count + 1, sizeof(*found));
-	ssize_t count = found ? kernel_match(t->reader, k->not_sampled.items, k->not_sampled.count, t->wanted->kernel,
-					found)
+	ssize_t count = found ? kernel_match(t->reader, k->not_sampled.items, k->not_sampled.count,
+					t->wanted->kernel, found)
 			      : 0;
 	struct buf names = BUF_INIT;
 	char time[TEXT_CELL];
@@ -94,15 +97,17 @@ static int not_found(struct annotating *t)
 		const struct kernel_sum *kernel = &k->not_sampled.items[found[0]];
 
 		put_name(t, kernel, &names);
-		error_set(-ENOENT, "kernel %s has no samples: it ran for %s in all", buf_text(&names),
-			text_duration(time, kernel->time_ns));
+		error_set(-ENOENT, "kernel %s has no samples: it ran for %s in all",
+			buf_text(&names), text_duration(time, kernel->time_ns));
 	} else {
-		kernel_match_near(t->reader, k->kernels.items, k->kernels.count, t->wanted->kernel, &names);
+		kernel_match_near(
+			t->reader, k->kernels.items, k->kernels.count, t->wanted->kernel, &names);
 		if (names.size)
-			error_set(-ENOENT, "no kernel '%s' in '%s'; near it: %s", t->wanted->kernel, t->wanted->path,
-				buf_text(&names));
+			error_set(-ENOENT, "no kernel '%s' in '%s'; near it: %s", t->wanted->kernel,
+				t->wanted->path, buf_text(&names));
 		else
-			error_set(-ENOENT, "no kernel '%s' in '%s' ('xpuprof report --stalls' names them)",
+			error_set(-ENOENT,
+				"no kernel '%s' in '%s' ('xpuprof report --stalls' names them)",
 				t->wanted->kernel, t->wanted->path);
 	}
 	free(found);
@@ -140,7 +145,9 @@ static int find_kernel(struct annotating *t, size_t *ret)
 	if (!k->kernels.count)
 		return no_samples(t);
 	found = calloc(k->kernels.count, sizeof(*found));
-	count = found ? kernel_match(t->reader, k->kernels.items, k->kernels.count, t->wanted->kernel, found) : -1;
+	count = found ? kernel_match(t->reader, k->kernels.items, k->kernels.count,
+				t->wanted->kernel, found)
+		      : -1;
 	if (count > 0)
 		*ret = found[0];
 	if (count > 1)
@@ -159,10 +166,11 @@ static int find_sources(struct annotating *t)
 	if (!t->sources)
 		return error_errno(-ENOMEM, "cannot read sources");
 	for (size_t i = 0; i < a->files.count; i++) {
-		int error = a->files.items[i].file
-				    ? source_text_find(&t->sources[i], &t->wanted->map,
-					      profile_string(t->reader, a->files.items[i].file, NULL))
-				    : 0;
+		int error =
+			a->files.items[i].file
+				? source_text_find(&t->sources[i], &t->wanted->map,
+					  profile_string(t->reader, a->files.items[i].file, NULL))
+				: 0;
 
 		if (error)
 			return error;
@@ -247,7 +255,8 @@ static int annotate(struct annotating *t)
 		return error;
 	incomplete = profile_reader_incomplete(t->reader);
 	if (incomplete)
-		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names",
+		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe "
+			  "without names",
 			t->wanted->path, incomplete);
 	error = find_kernel(t, &kernel);
 	if (!error)
@@ -294,11 +303,14 @@ int cmd_annotate(int argc, char **argv)
 {
 	struct wanted w = {0};
 	const struct option_spec specs[] = {
-		OPTION_STRING('o', "output", "FILE", &w.output, "write a page (HTML) to FILE ('-': standard output)"),
+		OPTION_STRING('o', "output", "FILE", &w.output,
+			"write a page (HTML) to FILE ('-': standard output)"),
 		OPTION_FLAG(0, "source", &w.source, "only source lines"),
-		OPTION_FLAG(0, "sass", &w.sass, "only instructions, in their order, with the line of each"),
+		OPTION_FLAG(0, "sass", &w.sass,
+			"only instructions, in their order, with the line of each"),
 		OPTION_FLAG(0, "all", &w.all, "lines and instructions without samples, too"),
-		OPTION_CALL(0, "source-dir", "DIR", take_dir, &w.map, "look for source files below DIR, too"),
+		OPTION_CALL(0, "source-dir", "DIR", take_dir, &w.map,
+			"look for source files below DIR, too"),
 		OPTION_CALL(0, "source-map", "OLD=NEW", take_map, &w.map,
 			"source files that were below OLD are below NEW"),
 		OPTION_NUMBER(0, "image", "N", &w.image, 1, 1000000000,

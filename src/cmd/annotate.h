@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The two forms of `xpuprof annotate`: one kernel with its source, for terminals and (export/annotate_html.h) as HTML. */
+/* The two forms of `xpuprof annotate`: one kernel with its source, for terminals and
+ * (export/annotate_html.h) as HTML. */
 #pragma once
 
 #include "base/buf.h"

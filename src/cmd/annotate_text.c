@@ -6,8 +6,8 @@
  *	              in load_tile, inlined at k.cu:15  how these instructions came into the kernel
  *	         48.2 %  0x0010  LDG.E R2, [R4.64]  95.2 % waiting for ...
  *
- * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that widths are those of
- * the text.
+ * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that
+ * widths are those of the text.
  */
 #include "cmd/annotate.h"
 
@@ -26,7 +26,8 @@
 #define WORDS_COLUMNS	     44 /* in less than that reasons are called as the vendor does */
 #define TAB_COLUMNS	     8
 
-/* In thousandths of all samples: what a line must have to be told more of, and an instruction to be shown below it. */
+/* In thousandths of all samples: what a line must have to be told more of, and an instruction to
+ * be shown below it. */
 #define HOT_LINE	1 * 10
 #define HOT_INSTRUCTION 5
 
@@ -59,8 +60,8 @@ static void put_share(struct page *p, uint64_t samples, int columns)
 		on = "\033[1;31m";
 	else if (p->t->colour && is_at_least(p, samples, HOT_LINE))
 		on = "\033[33m";
-	buf_printf(p->out, "%s%*s%s", on, columns, samples ? text_percent(share, samples, p->a->samples) : "-",
-		*on ? "\033[0m" : "");
+	buf_printf(p->out, "%s%*s%s", on, columns,
+		samples ? text_percent(share, samples, p->a->samples) : "-", *on ? "\033[0m" : "");
 }
 
 static void put_text(struct page *p, unsigned int used, const char *text)
@@ -100,7 +101,9 @@ static void put_images(struct page *p)
 
 	if (a->images.count < 2 || a->image == ANNOTATION_ALL)
 		return;
-	buf_printf(&line, "%u of %zu with a kernel of this name, with %s of its samples (--image shows another)",
+	buf_printf(&line,
+		"%u of %zu with a kernel of this name, with %s of its samples (--image shows "
+		"another)",
 		a->image + 1, a->images.count,
 		text_percent(share, a->samples, a->stalls->kernels.items[a->kernel].samples));
 	field(p, "image", buf_text(&line));
@@ -152,7 +155,8 @@ static void expand(const char *text, size_t size, struct buf *b)
 }
 
 /* The leading reasons of a row, in what is left of the line; nothing where that is too little. */
-static void put_leading(struct page *p, const struct stall_count *at, size_t count, uint64_t samples, unsigned int used)
+static void put_leading(struct page *p, const struct stall_count *at, size_t count,
+	uint64_t samples, unsigned int used)
 {
 	bool words = !p->t->width || p->t->width >= used + WORDS_COLUMNS;
 	struct buf reasons = BUF_INIT;
@@ -164,7 +168,8 @@ static void put_leading(struct page *p, const struct stall_count *at, size_t cou
 }
 
 /* "  48.2 %  0x0010  LDG.E R2, [R4.64]        95.2 % waiting for ..." */
-static void put_instruction(struct page *p, uint32_t index, int share_columns, unsigned int text_columns_max)
+static void put_instruction(
+	struct page *p, uint32_t index, int share_columns, unsigned int text_columns_max)
 {
 	const struct annotation_instruction *row = &p->a->instructions.items[index];
 	unsigned int used = (unsigned int)share_columns + 10;
@@ -198,7 +203,8 @@ static void put_place(struct page *p, const struct annotation_place *place)
 	for (uint32_t i = 0; i < place->count; i++) {
 		uint32_t index = p->a->by_place[place->first + i];
 
-		if (!p->t->all && !is_at_least(p, p->a->instructions.items[index].samples, HOT_INSTRUCTION))
+		if (!p->t->all &&
+			!is_at_least(p, p->a->instructions.items[index].samples, HOT_INSTRUCTION))
 			continue;
 		if (!told && place->inlined) {
 			buf_puts(&way, "in ");
@@ -259,8 +265,10 @@ static bool is_shown(const struct page *p, const struct annotation_line *line)
 	return p->t->all || line->samples || line->called;
 }
 
-/* Lines of the source up to, without, `next`: some behind the last one with code and some before that, "..." between. */
-static uint32_t put_gap(struct page *p, const struct source_text *source, uint32_t from, uint32_t next, bool first)
+/* Lines of the source up to, without, `next`: some behind the last one with code and some before
+ * that, "..." between. */
+static uint32_t put_gap(
+	struct page *p, const struct source_text *source, uint32_t from, uint32_t next, bool first)
 {
 	uint32_t before = next > CONTEXT_LINES ? next - CONTEXT_LINES : 1;
 	uint32_t behind = first ? from : from + CONTEXT_LINES;
@@ -281,27 +289,34 @@ static uint32_t put_gap(struct page *p, const struct source_text *source, uint32
 	return next;
 }
 
-static void put_file_head(struct page *p, const struct annotation_file *file, const struct source_text *source)
+static void put_file_head(
+	struct page *p, const struct annotation_file *file, const struct source_text *source)
 {
 	const char *path = profile_string(p->r, file->file, NULL);
 	char share[TEXT_CELL];
 
-	buf_printf(p->out, "\n%s of the samples: ", text_percent(share, file->samples, p->a->samples));
+	buf_printf(
+		p->out, "\n%s of the samples: ", text_percent(share, file->samples, p->a->samples));
 	text_fit(p->out, source->path ? source->path : path, 0);
 	buf_putc(p->out, '\n');
 	if (!source->path && *path == '[') {
-		buf_puts(p->out, "these are lines of text that the compiler made, which is not in the recording\n");
+		buf_puts(p->out, "these are lines of text that the compiler made, which is not in "
+				 "the recording\n");
 	} else if (!source->path) {
 		buf_puts(p->out, "source not found: ");
 		text_fit(p->out, path, 0);
-		buf_printf(p->out, " (%s); --source-dir and --source-map say where it is\n", source->why);
+		buf_printf(p->out, " (%s); --source-dir and --source-map say where it is\n",
+			source->why);
 	}
 	if (source_is_newer(source, p->r))
-		buf_puts(p->out, "changed after the recording began: its lines may not be those of the code\n");
-	buf_printf(p->out, "%8s%s %6s  source\n", "share", p->a->calls.count ? "   calls" : "", "line");
+		buf_puts(p->out, "changed after the recording began: its lines may not be those of "
+				 "the code\n");
+	buf_printf(p->out, "%8s%s %6s  source\n", "share", p->a->calls.count ? "   calls" : "",
+		"line");
 }
 
-static void put_file(struct page *p, const struct annotation_file *file, const struct source_text *source)
+static void put_file(
+	struct page *p, const struct annotation_file *file, const struct source_text *source)
 {
 	uint32_t at = 1;
 	bool first = true;
@@ -376,7 +391,8 @@ static bool is_near(const struct page *p, uint32_t index)
 {
 	uint32_t from = index > CONTEXT_INSTRUCTIONS ? index - CONTEXT_INSTRUCTIONS : 0;
 
-	for (uint32_t i = from; i <= index + CONTEXT_INSTRUCTIONS && i < p->a->instructions.count; i++)
+	for (uint32_t i = from; i <= index + CONTEXT_INSTRUCTIONS && i < p->a->instructions.count;
+		i++)
 		if (p->a->instructions.items[i].samples)
 			return true;
 	return false;
@@ -387,7 +403,8 @@ static void put_sass(struct page *p)
 	unsigned int where_columns = p->t->width && p->t->width < 120 ? 18 : 40;
 	bool gap = false;
 
-	buf_printf(p->out, "\n%-*s  %8s  %-6s  instruction\n", (int)where_columns, "source", "share", "offset");
+	buf_printf(p->out, "\n%-*s  %8s  %-6s  instruction\n", (int)where_columns, "source",
+		"share", "offset");
 	for (uint32_t i = 0; i < p->a->instructions.count; i++) {
 		if (!p->t->all && !is_near(p, i)) {
 			gap = true;

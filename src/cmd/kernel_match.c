@@ -21,7 +21,8 @@ static const char *last_part(const char *plain)
 }
 
 /* Which rule of the header fits; 0: none. */
-static unsigned int rule_of(const char *mangled, const char *readable, const char *plain, const char *text)
+static unsigned int rule_of(
+	const char *mangled, const char *readable, const char *plain, const char *text)
 {
 	if (!strcmp(mangled, text) || !strcmp(readable, text))
 		return 1;
@@ -32,8 +33,8 @@ static unsigned int rule_of(const char *mangled, const char *readable, const cha
 	return strcasestr(mangled, text) || strcasestr(readable, text) ? 4 : 0;
 }
 
-ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *rows, size_t count, const char *text,
-	uint32_t *ret)
+ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *rows, size_t count,
+	const char *text, uint32_t *ret)
 {
 	struct buf readable = BUF_INIT, plain = BUF_INIT;
 	unsigned int best = UINT32_MAX;
@@ -48,7 +49,8 @@ ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *ro
 		kernel_readable(r, rows[i].name, &readable);
 		name_plain(&plain, buf_text(&readable));
 		failed |= readable.failed || plain.failed;
-		rule = rule_of(profile_string(r, rows[i].name, NULL), buf_text(&readable), buf_text(&plain), text);
+		rule = rule_of(profile_string(r, rows[i].name, NULL), buf_text(&readable),
+			buf_text(&plain), text);
 		if (!rule || rule > best)
 			continue;
 		if (rule < best)
@@ -83,7 +85,8 @@ static unsigned int distance(const char *a, const char *b)
 		for (unsigned int j = 1; j <= of_b; j++) {
 			unsigned int above = row[j];
 
-			row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] =
+				least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels by what people type: a name, or part of one, mangled or readable. Of these the first that any kernel fits
- * decides:
+ * Kernels by what people type: a name, or part of one, mangled or readable. Of these the first that
+ * any kernel fits decides:
  *
  *	1. the whole name, mangled or readable
  *	2. the name without parameters and template arguments ("ns::reduce"), or the last part of that ("reduce")
@@ -14,10 +14,10 @@
 #include "view/kernel_name.h"
 #include "view/kernel_stalls.h"
 
-/* The indices of the rows that fit, in their order, into `ret`, which has room for all: how many; -1 when memory is
- * short. */
-ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *rows, size_t count, const char *text,
-	uint32_t *ret);
+/* The indices of the rows that fit, in their order, into `ret`, which has room for all: how
+ * many; -1 when memory is short. */
+ssize_t kernel_match(const struct profile_reader *r, const struct kernel_sum *rows, size_t count,
+	const char *text, uint32_t *ret);
 /* Appends up to three names that differ little from what was typed: "'gemm', 'gemv'". */
 void kernel_match_near(const struct profile_reader *r, const struct kernel_sum *rows, size_t count,
 	const char *text, struct buf *b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * `xpuprof report --stalls`: kernels with why their warps waited, and the lines and instructions where. Shares stand
- * first, right-aligned; reasons last, so that they may be cut.
+ * `xpuprof report --stalls`: kernels with why their warps waited, and the lines and instructions
+ * where. Shares stand first, right-aligned; reasons last, so that they may be cut.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,10 @@ static void put_share(struct table *t, uint64_t samples, uint64_t of)
 	buf_printf(t->out, "%*s  ", INDENT - 2, text_percent(share, samples, of));
 }
 
-/* One row: the share, where, and the reasons; on a line of their own where there is no room beside each other. */
-static void put_row(struct table *t, uint64_t samples, uint64_t of, const char *where, const char *reasons)
+/* One row: the share, where, and the reasons; on a line of their own where there is no room
+ * beside each other. */
+static void put_row(
+	struct table *t, uint64_t samples, uint64_t of, const char *where, const char *reasons)
 {
 	bool beside = !t->r->width || t->r->width >= BESIDE_COLUMNS;
 	unsigned int used = (unsigned int)text_columns(where);
@@ -49,7 +51,8 @@ static void put_row(struct table *t, uint64_t samples, uint64_t of, const char *
 	put_share(t, samples, of);
 	text_fit(t->out, where, beside ? PLACE_COLUMNS : left(t, INDENT));
 	if (*reasons && beside)
-		buf_printf(t->out, "%*s  ", used < PLACE_COLUMNS ? (int)(PLACE_COLUMNS - used) : 0, "");
+		buf_printf(t->out, "%*s  ", used < PLACE_COLUMNS ? (int)(PLACE_COLUMNS - used) : 0,
+			"");
 	else if (*reasons)
 		buf_printf(t->out, "\n%*s", INDENT + 2, "");
 	if (*reasons)
@@ -154,7 +157,8 @@ static int put_code(struct table *t, size_t kernel)
 	if (!error && (a.files.count > 1 || (a.files.count && a.files.items[0].file)))
 		error = put_hottest(t, &a, "lines", annotation_hottest_lines, put_line);
 	if (!error)
-		error = put_hottest(t, &a, "instructions", annotation_hottest_instructions, put_instruction);
+		error = put_hottest(
+			t, &a, "instructions", annotation_hottest_instructions, put_instruction);
 	annotation_release(&a);
 	return error;
 }
@@ -166,9 +170,11 @@ static int put_kernel(struct table *t, size_t kernel)
 	struct buf name = BUF_INIT;
 
 	kernel_readable(t->k->reader, sum->name, &name);
-	buf_printf(t->out, "%10s %8s %11s %9s  ", sum->works ? text_duration(total, sum->time_ns) : "-",
+	buf_printf(t->out, "%10s %8s %11s %9s  ",
+		sum->works ? text_duration(total, sum->time_ns) : "-",
 		sum->works ? text_percent(share, sum->time_ns, t->k->gpu_ns) : "-",
-		text_count(samples, sum->samples), text_percent(issuing, sum->issuing, sum->samples));
+		text_count(samples, sum->samples),
+		text_percent(issuing, sum->issuing, sum->samples));
 	name_fit(t->out, buf_text(&name), left(t, 43));
 	buf_putc(t->out, '\n');
 	t->out->failed |= name.failed;
@@ -202,7 +208,8 @@ static void put_nothing(struct table *t)
 	} else if (meta(t->r, META_STALLS)) {
 		buf_puts(t->out, "\nNo samples of instructions were taken in this recording.\n");
 	} else {
-		buf_puts(t->out, "\nNo samples of instructions in this recording: 'xpuprof record --stalls' takes them.\n");
+		buf_puts(t->out, "\nNo samples of instructions in this recording: 'xpuprof record "
+				 "--stalls' takes them.\n");
 	}
 }
 

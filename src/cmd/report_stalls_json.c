@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The member "stalls" of `xpuprof report --stalls --json`; its form is documented in xpuprof-report(1). */
+/* The member "stalls" of `xpuprof report --stalls --json`; its form is documented in
+ * xpuprof-report(1). */
 #include <stdlib.h>
 
 #include "cmd/json_writer.h"
@@ -40,7 +41,8 @@ static void put_reasons(struct member *m, const struct stall_count *at, size_t c
 		const struct kernel_reason *reason = &m->k->reasons.items[at[i].reason];
 
 		json_begin(m->w, NULL, '{');
-		json_text(m->w, "reason", reason->name.reason ? reason->name.reason->name : reason->name.name);
+		json_text(m->w, "reason",
+			reason->name.reason ? reason->name.reason->name : reason->name.name);
 		json_text(m->w, "words", stall_words(&reason->name));
 		json_text(m->w, "class", stall_class_key(stall_class_of(&reason->name)));
 		json_number(m->w, "samples", at[i].samples);
@@ -154,7 +156,8 @@ static int put_kernel(struct member *m, uint32_t kernel)
 	if (!error)
 		error = put_hottest(m, &a, "lines", annotation_hottest_lines, put_line);
 	if (!error)
-		error = put_hottest(m, &a, "instructions", annotation_hottest_instructions, put_instruction);
+		error = put_hottest(
+			m, &a, "instructions", annotation_hottest_instructions, put_instruction);
 	json_end(m->w, '}');
 	annotation_release(&a);
 	return error;

@@ -17,15 +17,16 @@ void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, struct bu
 		text_fit(b, *r->name.name ? r->name.name : "(reason without a name)", 0);
 }
 
-void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts, size_t count,
-	uint64_t samples, size_t limit, bool words, struct buf *b)
+void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts,
+	size_t count, uint64_t samples, size_t limit, bool words, struct buf *b)
 {
 	char share[TEXT_CELL];
 
 	for (size_t i = 0; i < count && i < limit && counts[i].samples; i++) {
 		if (i && counts[i].samples < samples / 100)
 			break;
-		buf_printf(b, "%s%s ", i ? ", " : "", text_percent(share, counts[i].samples, samples));
+		buf_printf(
+			b, "%s%s ", i ? ", " : "", text_percent(share, counts[i].samples, samples));
 		if (words || !k->reasons.items[counts[i].reason].name.reason)
 			stall_text_reason(k, counts[i].reason, b);
 		else
@@ -52,8 +53,8 @@ void stall_text_place(const struct annotation *a, const struct annotation_place 
 	size_t count = annotation_chain(r, p->inlined, chain);
 	struct buf readable = BUF_INIT;
 
-	/* From the innermost outwards, each with the place of its call, which of functions that were not inlined is
-	 * not known. */
+	/* From the innermost outwards, each with the place of its call, which of functions that
+	 * were not inlined is not known. */
 	for (size_t i = count; i--;) {
 		buf_reset(&readable);
 		kernel_readable(r, chain[i]->name, &readable);
@@ -99,10 +100,12 @@ static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 		buf_puts(b, ", of kernels that ran one at a time");
 	buf_printf(b, "; %s dropped by the GPU", text_count(dropped, w->dropped));
 	if (w->without_code)
-		buf_printf(b, "; %s in code that the driver does not tell", text_percent(share, w->without_code, w->samples));
+		buf_printf(b, "; %s in code that the driver does not tell",
+			text_percent(share, w->without_code, w->samples));
 }
 
-void stall_text_remarks(const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to)
+void stall_text_remarks(
+	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to)
 {
 	char share[TEXT_CELL], time[TEXT_CELL], count[TEXT_CELL];
 	struct buf b = BUF_INIT;
@@ -117,15 +120,19 @@ void stall_text_remarks(const struct kernel_stalls *k, void (*put)(void *to, con
 	}
 	if (k->several_stacks) {
 		buf_reset(&b);
-		buf_printf(&b, "%s are of kernels launched from several places: not divided here, apportioned in "
-			       "flame graphs",
+		buf_printf(&b,
+			"%s are of kernels launched from several places: not divided here, "
+			"apportioned in "
+			"flame graphs",
 			text_percent(share, k->several_stacks, k->samples));
 		put(to, buf_text(&b));
 	}
 	if (k->not_sampled.count) {
 		buf_reset(&b);
-		buf_printf(&b, "no samples of %s other kernel%s, %s in all", text_count(count, k->not_sampled.count),
-			k->not_sampled.count == 1 ? "" : "s", text_duration(time, k->not_sampled_ns));
+		buf_printf(&b, "no samples of %s other kernel%s, %s in all",
+			text_count(count, k->not_sampled.count),
+			k->not_sampled.count == 1 ? "" : "s",
+			text_duration(time, k->not_sampled_ns));
 		put(to, buf_text(&b));
 	}
 	buf_release(&b);

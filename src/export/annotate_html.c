@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows are linked by ids: a source line is "L" and its index, an instruction "I" and its index; instructions name
- * their line, and the lines with the calls they were inlined at, in `data-l`. Links work by these without the script, which adds marking of all that belongs together,
+ * Rows are linked by ids: a source line is "L" and its index, an instruction "I" and its index;
+ * instructions name their line, and the lines with the calls they were inlined at, in `data-l`.
+ * Links work by these without the script, which adds marking of all that belongs together,
  * scrolling of the other side and the keyboard (annotate.js).
  */
 #include "export/annotate_html.h"
@@ -109,7 +110,8 @@ static const char *class_of(struct page *p, uint32_t reason)
 }
 
 /* "80.0 % waiting for a memory load (long_scoreboard)", one a line. */
-static void put_reasons_text(struct page *p, const struct stall_count *at, size_t count, uint64_t samples)
+static void put_reasons_text(
+	struct page *p, const struct stall_count *at, size_t count, uint64_t samples)
 {
 	for (size_t i = 0; i < count && at[i].samples; i++) {
 		put(p, i ? "&#10;" : "");
@@ -128,8 +130,8 @@ static void put_bar(struct page *p, const struct stall_count *at, size_t count, 
 	put_reasons_text(p, at, count, samples);
 	put(p, "\">");
 	for (size_t i = 0; i < count && at[i].samples; i++)
-		output_printf(p->o, "<i class=\"%s\" style=\"width:%.2f%%\"></i>", class_of(p, at[i].reason),
-			percent(at[i].samples, samples));
+		output_printf(p->o, "<i class=\"%s\" style=\"width:%.2f%%\"></i>",
+			class_of(p, at[i].reason), percent(at[i].samples, samples));
 	put(p, "</span>");
 }
 
@@ -234,7 +236,8 @@ static void put_ways(struct page *p, const struct annotation_line *line)
 	}
 }
 
-/* Samples in what was inlined at calls on the line; pages without such calls have no column for them. */
+/* Samples in what was inlined at calls on the line; pages without such calls have no column for
+ * them. */
 static void put_called_cell(struct page *p, const struct annotation_line *line)
 {
 	if (!p->a->calls.count)
@@ -274,8 +277,10 @@ static void put_line(struct page *p, const struct source_text *source, uint32_t 
 	put(p, "</td></tr>\n");
 }
 
-/* The lines up to, without, `next`, where a row with code is: those near it and near the one before. */
-static void put_between(struct page *p, const struct source_text *source, uint32_t from, uint32_t next, bool first)
+/* The lines up to, without, `next`, where a row with code is: those near it and near the one
+ * before. */
+static void put_between(
+	struct page *p, const struct source_text *source, uint32_t from, uint32_t next, bool first)
 {
 	uint32_t behind = first ? from : from + CONTEXT_LINES;
 	uint32_t before = next > CONTEXT_LINES ? next - CONTEXT_LINES : 1;
@@ -288,11 +293,13 @@ static void put_between(struct page *p, const struct source_text *source, uint32
 		put_plain_line(p, source, from);
 	if (from < before && !first)
 		put(p, "<tr class=\"gap\"><td colspan=\"5\">\xe2\x8b\xae</td></tr>\n");
-	for (from = from < before ? before : from; from < next && from <= source_line_count(source); from++)
+	for (from = from < before ? before : from; from < next && from <= source_line_count(source);
+		from++)
 		put_plain_line(p, source, from);
 }
 
-static void put_file_head(struct page *p, const struct annotation_file *file, const struct source_text *source)
+static void put_file_head(
+	struct page *p, const struct annotation_file *file, const struct source_text *source)
 {
 	put(p, "<h3><span>");
 	put_percent(p, file->samples, p->a->samples);
@@ -303,7 +310,8 @@ static void put_file_head(struct page *p, const struct annotation_file *file, co
 		put_string(p, file->file);
 	put(p, "</h3>\n");
 	if (*profile_string(p->r, file->file, NULL) == '[' && !source->path) {
-		put(p, "<p class=\"warn\">These are lines of text that the compiler made, which is not in the recording.</p>\n");
+		put(p, "<p class=\"warn\">These are lines of text that the compiler made, which is "
+		       "not in the recording.</p>\n");
 	} else if (file->file && !source->path) {
 		put(p, "<p class=\"warn\">source not found: ");
 		put_string(p, file->file);
@@ -312,7 +320,8 @@ static void put_file_head(struct page *p, const struct annotation_file *file, co
 		put(p, ")</p>\n");
 	}
 	if (source_is_newer(source, p->r))
-		put(p, "<p class=\"warn\">This file was changed after the recording began: its lines may not be those "
+		put(p, "<p class=\"warn\">This file was changed after the recording began: its "
+		       "lines may not be those "
 		       "of the code.</p>\n");
 }
 
@@ -323,8 +332,10 @@ static void put_file(struct page *p, size_t index)
 	uint32_t at = 1;
 
 	put_file_head(p, file, source);
-	output_printf(p->o, "<table class=\"lines\" tabindex=\"0\" aria-label=\"source lines\"><thead><tr><th>samples</th>"
-			    "%s<th>why</th><th>line</th><th>source</th></tr></thead>\n<tbody>\n",
+	output_printf(p->o,
+		"<table class=\"lines\" tabindex=\"0\" aria-label=\"source "
+		"lines\"><thead><tr><th>samples</th>"
+		"%s<th>why</th><th>line</th><th>source</th></tr></thead>\n<tbody>\n",
 		p->a->calls.count ? "<th>calls</th>" : "");
 	for (uint32_t i = 0; i < file->count; i++) {
 		uint32_t line = p->a->lines.items[file->first + i].line;
@@ -333,7 +344,8 @@ static void put_file(struct page *p, size_t index)
 		put_line(p, source, file->first + i);
 		at = line + 1;
 	}
-	for (uint32_t i = 0; file->file && i < CONTEXT_LINES && at <= source_line_count(source); i++)
+	for (uint32_t i = 0; file->file && i < CONTEXT_LINES && at <= source_line_count(source);
+		i++)
 		put_plain_line(p, source, at++);
 	put(p, "</tbody></table>\n");
 }
@@ -359,7 +371,8 @@ static void put_instruction(struct page *p, uint32_t index)
 		put_string(p, i->text);
 	else
 		put(p, "(not decoded)");
-	output_printf(p->o, "</code></td><td class=\"w\"><a href=\"#L%u\" tabindex=\"-1\" title=\"", place->line);
+	output_printf(p->o, "</code></td><td class=\"w\"><a href=\"#L%u\" tabindex=\"-1\" title=\"",
+		place->line);
 	put_way(p, place);
 	put(p, "\">");
 	if (line->file)
@@ -371,8 +384,10 @@ static void put_instruction(struct page *p, uint32_t index)
 
 static void put_instructions(struct page *p)
 {
-	put(p, "<table class=\"sass\" tabindex=\"0\" aria-label=\"instructions\"><thead><tr><th>samples</th>"
-	       "<th>why</th><th>offset</th><th>instruction</th><th>line</th></tr></thead>\n<tbody>\n");
+	put(p, "<table class=\"sass\" tabindex=\"0\" "
+	       "aria-label=\"instructions\"><thead><tr><th>samples</th>"
+	       "<th>why</th><th>offset</th><th>instruction</th><th>line</th></tr></"
+	       "thead>\n<tbody>\n");
 	for (uint32_t i = 0; i < p->a->instructions.count; i++)
 		put_instruction(p, i);
 	put(p, "</tbody></table>\n");
@@ -384,7 +399,8 @@ static void put_facts(struct page *p)
 
 	put(p, "<p class=\"facts\">");
 	if (sum->works) {
-		output_printf(p->o, "<b>%.3f\xc2\xa0ms</b> GPU time in <b>", (double)sum->time_ns / 1e6);
+		output_printf(
+			p->o, "<b>%.3f\xc2\xa0ms</b> GPU time in <b>", (double)sum->time_ns / 1e6);
 		put_count(p, sum->works);
 		put(p, sum->works == 1 ? "</b> launch (<b>" : "</b> launches (<b>");
 		put_percent(p, sum->time_ns, p->k->gpu_ns);
@@ -396,8 +412,8 @@ static void put_facts(struct page *p)
 	put_percent(p, p->a->issuing, p->a->samples);
 	put(p, "</b> of them issuing");
 	if (p->a->images.count > 1 && p->a->image != ANNOTATION_ALL)
-		output_printf(p->o, " \xc2\xb7 image %u of %zu with a kernel of this name", p->a->image + 1,
-			p->a->images.count);
+		output_printf(p->o, " \xc2\xb7 image %u of %zu with a kernel of this name",
+			p->a->image + 1, p->a->images.count);
 	put(p, "</p>\n");
 }
 
@@ -473,7 +489,8 @@ static void put_head(struct page *p)
 	       "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
 	put_function(p, name);
 	put(p, "</title>\n<style>\n");
-	output_write(p->o, annotate_style_start, (size_t)(annotate_style_end - annotate_style_start));
+	output_write(
+		p->o, annotate_style_start, (size_t)(annotate_style_end - annotate_style_start));
 	put(p, "</style>\n</head>\n<body>\n<header>\n<h1>");
 	put_function(p, name);
 	put(p, "</h1>\n");
@@ -502,7 +519,8 @@ int annotate_html(const struct annotate_page *page, struct output *o)
 	if (!p.error)
 		put_instructions(&p);
 	put(&p, "</section>\n</main>\n<script>\n");
-	output_write(o, annotate_script_start, (size_t)(annotate_script_end - annotate_script_start));
+	output_write(
+		o, annotate_script_start, (size_t)(annotate_script_end - annotate_script_start));
 	put(&p, "</script>\n</body>\n</html>\n");
 	buf_release(&p.text);
 	return p.error ? error_errno(p.error, "cannot write the page") : 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One kernel as a page: source and instructions side by side, linked by line. The page is one file that asks for
- * nothing else; without its script it still is two tables with links. All text of the profile and the sources is
- * escaped, and the page forbids itself to load anything (Content-Security-Policy).
+ * One kernel as a page: source and instructions side by side, linked by line. The page is one file
+ * that asks for nothing else; without its script it still is two tables with links. All text of the
+ * profile and the sources is escaped, and the page forbids itself to load anything
+ * (Content-Security-Policy).
  */
 #pragma once
 
@@ -13,8 +14,8 @@
 struct annotate_page {
 	const struct annotation *annotation;
 	const struct source_text *sources; /* one for each of its files */
-	bool all; /* lines without code between those with code, too */
-	const char *const *remarks; /* sentences on the samples, NULL behind the last */
+	bool all;			   /* lines without code between those with code, too */
+	const char *const *remarks;	   /* sentences on the samples, NULL behind the last */
 };
 
 /* 0 or -errno with error_text; write errors may be left to output_commit. */

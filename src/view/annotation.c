@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instructions are taken from the profile in their order, described or not. Each gets a place by (file, line, inline
- * id) from a map, then places are sorted, so that those of a line and lines of a file lie side by side, and what
- * refers to them is renumbered.
+ * Instructions are taken from the profile in their order, described or not. Each gets a place by
+ * (file, line, inline id) from a map, then places are sorted, so that those of a line and lines of
+ * a file lie side by side, and what refers to them is renumbered.
  */
 #include "view/annotation.h"
 
@@ -62,9 +62,10 @@ static int find_images(struct annotation *a)
 /* While places are found: what they are the same by, and where they are. */
 struct finding {
 	struct annotation *a;
-	struct map lines;  /* file << 32 | line -> index of a->lines */
-	struct map owns;   /* the same of lines in the function itself -> a number */
-	struct map places; /* inline id << 32 | number of the line in the function itself -> index of a->places */
+	struct map lines; /* file << 32 | line -> index of a->lines */
+	struct map owns;  /* the same of lines in the function itself -> a number */
+	struct map
+		places; /* inline id << 32 | number of the line in the function itself -> index of a->places */
 };
 
 static int find_line(struct finding *f, uint32_t file, uint32_t line, uint32_t *ret)
@@ -79,7 +80,8 @@ static int find_line(struct finding *f, uint32_t file, uint32_t line, uint32_t *
 	return map_put(&f->lines, key, *ret);
 }
 
-/* A number for the line in the function itself, which is where the outermost inlined function was called. */
+/* A number for the line in the function itself, which is where the outermost inlined function
+ * was called. */
 static int find_own_line(struct finding *f, const struct profile_instruction *i, uint64_t *ret)
 {
 	uint64_t key = (uint64_t)i->file << 32 | i->line, *known = map_get(&f->owns, key);
@@ -88,7 +90,8 @@ static int find_own_line(struct finding *f, const struct profile_instruction *i,
 	return known ? 0 : map_put(&f->owns, key, *ret);
 }
 
-/* Notes a line with a call that the latest place was inlined at, unless it is the place's own or noted already. */
+/* Notes a line with a call that the latest place was inlined at, unless it is the place's own or
+ * noted already. */
 static int put_call(struct finding *f, struct annotation_place *place, uint32_t file, uint32_t line)
 {
 	struct annotation *a = f->a;
@@ -184,11 +187,13 @@ static int take_image(struct finding *f, uint32_t image)
 {
 	struct annotation *a = f->a;
 	size_t count;
-	const uint32_t *ids = kernel_instructions(a->stalls, a->images.items[image].function, &count);
+	const uint32_t *ids =
+		kernel_instructions(a->stalls, a->images.items[image].function, &count);
 	int error = 0;
 
 	for (size_t n = 0; !error && n < count; n++) {
-		const struct profile_instruction *i = profile_instruction(a->stalls->reader, ids[n]);
+		const struct profile_instruction *i =
+			profile_instruction(a->stalls->reader, ids[n]);
 		struct annotation_instruction row = {
 			.instruction = ids[n], .offset = i->offset, .image = image};
 
@@ -222,7 +227,8 @@ static int hottest_file(const void *left, const void *right)
 
 	if (!a->file != !b->file)
 		return a->file ? -1 : 1;
-	return a->samples != b->samples ? compare_u64(b->samples, a->samples) : compare_u64(a->file, b->file);
+	return a->samples != b->samples ? compare_u64(b->samples, a->samples)
+					: compare_u64(a->file, b->file);
 }
 
 static int put_files(struct annotation *a)
@@ -276,11 +282,14 @@ static int by_line_and_samples(const void *left, const void *right, void *contex
 		return compare_u64(a->line, b->line);
 	if (a->samples != b->samples)
 		return compare_u64(b->samples, a->samples);
-	return a->inlined != b->inlined ? compare_u64(a->inlined, b->inlined) : compare_u64(a->call_line, b->call_line);
+	return a->inlined != b->inlined ? compare_u64(a->inlined, b->inlined)
+					: compare_u64(a->call_line, b->call_line);
 }
 
-/* The items at `order`, in that order: a new array; place[old index] is the new one. NULL when memory is short. */
-static void *reordered(const void *items, size_t size, const uint32_t *order, uint32_t count, uint32_t *place)
+/* The items at `order`, in that order: a new array; place[old index] is the new one. NULL when
+ * memory is short. */
+static void *reordered(
+	const void *items, size_t size, const uint32_t *order, uint32_t count, uint32_t *place)
 {
 	char *sorted = calloc((size_t)count + 1, size);
 
@@ -292,8 +301,8 @@ static void *reordered(const void *items, size_t size, const uint32_t *order, ui
 }
 
 /* Sorts an array and says in `place` where each item went. */
-static int sort_items(void **items, size_t size, uint32_t count, int (*compare)(const void *, const void *, void *),
-	struct ordering *o, uint32_t *place)
+static int sort_items(void **items, size_t size, uint32_t count,
+	int (*compare)(const void *, const void *, void *), struct ordering *o, uint32_t *place)
 {
 	uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
 	void *sorted = NULL;
@@ -328,8 +337,8 @@ static int sort_lines(struct annotation *a, uint32_t *place)
 	for (uint32_t i = 0; !error && i < count; i++)
 		rank[i] = (uint32_t)*map_get(&ranks, a->lines.items[i].file);
 	if (!error)
-		error = sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count, by_file_and_line, &o,
-			place);
+		error = sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count,
+			by_file_and_line, &o, place);
 	if (!error)
 		a->lines.capacity = count;
 	map_release(&ranks);
@@ -341,8 +350,8 @@ static int sort_places(struct annotation *a, uint32_t *place)
 {
 	uint32_t count = (uint32_t)a->places.count;
 	struct ordering o = {a, NULL};
-	int error = sort_items((void **)&a->places.items, sizeof(*a->places.items), count, by_line_and_samples, &o,
-		place);
+	int error = sort_items((void **)&a->places.items, sizeof(*a->places.items), count,
+		by_line_and_samples, &o, place);
 
 	if (error)
 		return error;
@@ -406,7 +415,8 @@ static int sort_source(struct annotation *a)
 	return error;
 }
 
-int annotation_make(struct annotation *a, const struct kernel_stalls *k, size_t kernel, uint32_t image)
+int annotation_make(
+	struct annotation *a, const struct kernel_stalls *k, size_t kernel, uint32_t image)
 {
 	int error;
 
@@ -415,7 +425,8 @@ int annotation_make(struct annotation *a, const struct kernel_stalls *k, size_t 
 	a->image = image;
 	error = find_images(a);
 	if (!error && image != ANNOTATION_ALL && image >= a->images.count)
-		return error_set(-ENOENT, "there is no image %u of this kernel, only %zu", image + 1, a->images.count);
+		return error_set(-ENOENT, "there is no image %u of this kernel, only %zu",
+			image + 1, a->images.count);
 	if (!error)
 		error = take_images(a, image);
 	if (!error)
@@ -441,18 +452,21 @@ void annotation_release(struct annotation *a)
 	*a = (struct annotation){0};
 }
 
-const struct stall_count *annotation_reasons(const struct annotation *a, uint32_t index, size_t *ret_count)
+const struct stall_count *annotation_reasons(
+	const struct annotation *a, uint32_t index, size_t *ret_count)
 {
-	return stall_counts_of(&a->stalls->seen, a->instructions.items[index].instruction, ret_count);
+	return stall_counts_of(
+		&a->stalls->seen, a->instructions.items[index].instruction, ret_count);
 }
 
-size_t annotation_chain(
-	const struct profile_reader *r, uint32_t inlined, const struct profile_inline *ret[ANNOTATION_CHAIN_MAX])
+size_t annotation_chain(const struct profile_reader *r, uint32_t inlined,
+	const struct profile_inline *ret[ANNOTATION_CHAIN_MAX])
 {
 	const struct profile_inline *at;
 	size_t count = 0;
 
-	/* The innermost ones are kept of a chain that is too long. Callers have lower ids, so that it ends. */
+	/* The innermost ones are kept of a chain that is too long. Callers have lower ids, so
+	 * that it ends. */
 	while (count < ANNOTATION_CHAIN_MAX && (at = profile_inline(r, inlined))) {
 		ret[count++] = at;
 		if (at->caller >= inlined)

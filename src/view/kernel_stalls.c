@@ -5,8 +5,8 @@
  *	stalls{instruction, reason}   samples
  *	ops[op]                       time of one kind of work, and whether its launching stack ever changed
  *
- * Then the vendor's reasons become rows, with and without the mark of latency samples the same; ops and functions of
- * one name become one kernel.
+ * Then the vendor's reasons become rows, with and without the mark of latency samples the same; ops
+ * and functions of one name become one kernel.
  */
 #include "view/kernel_stalls.h"
 
@@ -30,9 +30,9 @@ struct gathering {
 	struct map stalls; /* instruction << 32 | string of the reason -> samples */
 	struct map op_index;
 	struct vec(struct op_time) ops;
-	struct map reasons; /* string -> index of k->reasons << 1 | latency */
+	struct map reasons;	 /* string -> index of k->reasons << 1 | latency */
 	struct map reason_names; /* hash of a reason's own name -> index of k->reasons */
-	struct map names;   /* string -> index of k->kernels */
+	struct map names;	 /* string -> index of k->kernels */
 	uint64_t all_samples;
 };
 
@@ -83,7 +83,8 @@ static int read_events(struct gathering *g)
 		else if (e.kind == EVENT_WORK)
 			error = add_work(g, &e.work);
 		if (error == -EOVERFLOW)
-			return error_set(error, "the samples or times of the profile add up to more than 64 bits");
+			return error_set(error,
+				"the samples or times of the profile add up to more than 64 bits");
 		if (error)
 			return error_errno(error, "cannot sum up the samples of instructions");
 	}
@@ -104,8 +105,10 @@ static int add_windows(struct gathering *g)
 		sum->exact += w->exact;
 		if (__builtin_add_overflow(sum->samples, w->samples, &sum->samples) ||
 			__builtin_add_overflow(sum->dropped, w->dropped, &sum->dropped) ||
-			__builtin_add_overflow(sum->without_code, w->without_code, &sum->without_code))
-			return error_set(-EOVERFLOW, "the samples of the profile add up to more than 64 bits");
+			__builtin_add_overflow(
+				sum->without_code, w->without_code, &sum->without_code))
+			return error_set(-EOVERFLOW,
+				"the samples of the profile add up to more than 64 bits");
 		if (w->period_cycles && (!sum->period_min || w->period_cycles < sum->period_min))
 			sum->period_min = w->period_cycles;
 		if (w->period_cycles > sum->period_max)
@@ -120,11 +123,13 @@ static bool same_reason(const struct stall_name *a, const struct stall_name *b)
 }
 
 /* The row of a reason's own name; another name of the same hash is under the next number. */
-static int find_reason_row(struct gathering *g, const struct stall_name *name, uint32_t text, size_t *ret)
+static int find_reason_row(
+	struct gathering *g, const struct stall_name *name, uint32_t text, size_t *ret)
 {
 	uint64_t hash = hash_bytes(name->name, name->name_size), *known;
 
-	while ((known = map_get(&g->reason_names, hash)) && !same_reason(&g->k->reasons.items[*known].name, name))
+	while ((known = map_get(&g->reason_names, hash)) &&
+		!same_reason(&g->k->reasons.items[*known].name, name))
 		hash++;
 	*ret = known ? *known : g->k->reasons.count;
 	if (known)
@@ -196,7 +201,8 @@ static int put_ops(struct gathering *g)
 
 	for (size_t i = 0; !error && g->op_index.slots && i <= g->op_index.mask; i++) {
 		const struct map_slot *slot = &g->op_index.slots[i];
-		const struct profile_op *op = slot->used ? profile_op(g->r, (uint32_t)slot->key) : NULL;
+		const struct profile_op *op =
+			slot->used ? profile_op(g->r, (uint32_t)slot->key) : NULL;
 		const struct op_time *time;
 		uint64_t *stack;
 		size_t at;
@@ -210,7 +216,8 @@ static int put_ops(struct gathering *g)
 		stack = map_get(&stacks, at);
 		g->k->kernels.items[at].works += time->works;
 		g->k->kernels.items[at].time_ns += time->time_ns;
-		g->k->kernels.items[at].several_stacks |= time->several_stacks || (stack && *stack != time->stack);
+		g->k->kernels.items[at].several_stacks |=
+			time->several_stacks || (stack && *stack != time->stack);
 		if (!stack)
 			error = map_put(&stacks, at, time->stack);
 	}
@@ -244,7 +251,8 @@ static int put_instruction(struct gathering *g, const struct stall_count *count)
 	return stall_counts_add(&k->by_kernel, &sum);
 }
 
-/* Instructions by function, as counting sort has it; those of one function in the order of ids for now. */
+/* Instructions by function, as counting sort has it; those of one function in the order of ids
+ * for now. */
 static int sort_by_function(struct gathering *g)
 {
 	struct profile_counts counts = profile_counts(g->r);
@@ -280,7 +288,8 @@ static int sort_by_function(struct gathering *g)
 static int by_offset(const void *left, const void *right, void *reader)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t of_a = profile_instruction(reader, a)->offset, of_b = profile_instruction(reader, b)->offset;
+	uint32_t of_a = profile_instruction(reader, a)->offset,
+		 of_b = profile_instruction(reader, b)->offset;
 
 	return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a > b) - (a < b);
 }
@@ -329,7 +338,8 @@ static int by_heat(const void *left, const void *right, void *stalls)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Moves the rows to their places, those without samples to a list of their own; `order` is what they are now. */
+/* Moves the rows to their places, those without samples to a list of their own; `order` is what
+ * they are now. */
 static int place_rows(struct kernel_stalls *k, const uint32_t *order, uint32_t *place)
 {
 	struct kernel_sum *rows = k->kernels.items;
@@ -361,7 +371,8 @@ static int sort_kernels(struct gathering *g)
 {
 	struct kernel_stalls *k = g->k;
 	size_t count = k->kernels.count;
-	uint32_t *order = calloc(count + 1, sizeof(*order)), *place = calloc(count + 1, sizeof(*place));
+	uint32_t *order = calloc(count + 1, sizeof(*order)),
+		 *place = calloc(count + 1, sizeof(*place));
 	int error = order && place ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !error && i < count; i++)
@@ -447,7 +458,8 @@ void kernel_stalls_release(struct kernel_stalls *k)
 	*k = (struct kernel_stalls){0};
 }
 
-const uint32_t *kernel_instructions(const struct kernel_stalls *k, uint32_t function, size_t *ret_count)
+const uint32_t *kernel_instructions(
+	const struct kernel_stalls *k, uint32_t function, size_t *ret_count)
 {
 	if (!function || function > profile_counts(k->reader).gpu_functions) {
 		*ret_count = 0;

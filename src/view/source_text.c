@@ -108,7 +108,8 @@ static bool is_below(const char *path, const char *old)
 {
 	size_t size = strlen(old);
 
-	return !strncmp(path, old, size) && (old[size - 1] == '/' || path[size] == '/' || !path[size]);
+	return !strncmp(path, old, size) &&
+	       (old[size - 1] == '/' || path[size] == '/' || !path[size]);
 }
 
 static int try_replaced(struct source_text *t, const struct source_map *m, const char *path)
@@ -171,7 +172,9 @@ int source_text_find(struct source_text *t, const struct source_map *m, const ch
 	if (!error)
 		error = find_lines(t);
 	else if (error != -ENOMEM)
-		error = (t->why = strdup(own == -EINVAL ? "not a text file" : strerror(-own))) ? 0 : -ENOMEM;
+		error = (t->why = strdup(own == -EINVAL ? "not a text file" : strerror(-own)))
+				? 0
+				: -ENOMEM;
 	return error ? error_errno(error, "cannot read '%s'", path) : 0;
 }
 
@@ -188,7 +191,8 @@ const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_
 	if (!line || line > t->starts.count)
 		return NULL;
 	start = t->contents.data + t->starts.items[line - 1];
-	*ret_size = (line < t->starts.count ? t->starts.items[line] : t->contents.size) - t->starts.items[line - 1];
+	*ret_size = (line < t->starts.count ? t->starts.items[line] : t->contents.size) -
+		    t->starts.items[line - 1];
 	while (*ret_size && (start[*ret_size - 1] == '\n' || start[*ret_size - 1] == '\r'))
 		--*ret_size;
 	return start;

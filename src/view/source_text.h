@@ -2,8 +2,9 @@
 /*
  * Source files, by the paths that line tables name them by: where they are here, and their lines.
  *
- * Paths come from untrusted files. Only regular files are read, of at most SOURCE_BYTES_MAX, and only text: what has
- * NUL bytes is none. Lines are the bytes of the file; who shows them makes them harmless.
+ * Paths come from untrusted files. Only regular files are read, of at most SOURCE_BYTES_MAX, and
+ * only text: what has NUL bytes is none. Lines are the bytes of the file; who shows them makes them
+ * harmless.
  *
  * A file is looked for
  *
@@ -47,12 +48,13 @@ struct source_text {
 	uint64_t changed_ns;         /* CLOCK_REALTIME */
 };
 
-/* Looks for a file and reads it: 0, also where there is none (`why` says so), or -ENOMEM with error_text. `t` comes
- * zeroed and is to be released in either case. */
+/* Looks for a file and reads it: 0, also where there is none (`why` says so), or -ENOMEM with
+ * error_text. `t` comes zeroed and is to be released in either case. */
 int source_text_find(struct source_text *t, const struct source_map *m, const char *path);
 void source_text_release(struct source_text *t);
 /* A line, counted from 1, without its end: NULL and *ret_size 0 where there is none. */
 const char *source_line(const struct source_text *t, uint32_t line, size_t *ret_size);
 uint32_t source_line_count(const struct source_text *t);
-/* Whether the file was changed after the recording began, so that its lines may not be those of the recorded code. */
+/* Whether the file was changed after the recording began, so that its lines may not be those of
+ * the recorded code. */
 bool source_is_newer(const struct source_text *t, const struct profile_reader *r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Settling is a counting sort by row. Then, row by row, counts of the same reason are added up where the first of them
- * stands, which a table by reason remembers, and what is left is sorted.
+ * Settling is a counting sort by row. Then, row by row, counts of the same reason are added up
+ * where the first of them stands, which a table by reason remembers, and what is left is sorted.
  */
 #include "view/stall_counts.h"
 
@@ -28,7 +28,8 @@ static int by_samples(const void *left, const void *right)
 {
 	const struct stall_count *a = left, *b = right;
 
-	return a->samples != b->samples ? compare_u64(b->samples, a->samples) : compare_u64(a->reason, b->reason);
+	return a->samples != b->samples ? compare_u64(b->samples, a->samples)
+					: compare_u64(a->reason, b->reason);
 }
 
 /* Puts the items into the order of their rows: first[row] is where a row begins. */
@@ -65,9 +66,10 @@ static int sort_by_row(struct stall_counts *c)
 	return 0;
 }
 
-/* Moves a row, from `begin` to `end`, to `to` with each reason once: how many are left. `places` is by reason and all
- * zeros before and after. */
-static uint32_t merge_row(struct stall_counts *c, uint32_t begin, uint32_t end, uint32_t to, uint32_t *places)
+/* Moves a row, from `begin` to `end`, to `to` with each reason once: how many are left. `places`
+ * is by reason and all zeros before and after. */
+static uint32_t merge_row(
+	struct stall_counts *c, uint32_t begin, uint32_t end, uint32_t to, uint32_t *places)
 {
 	uint32_t kept = 0;
 
@@ -118,7 +120,8 @@ int stall_counts_settle(struct stall_counts *c)
 	return 0;
 }
 
-const struct stall_count *stall_counts_of(const struct stall_counts *c, uint32_t row, size_t *ret_count)
+const struct stall_count *stall_counts_of(
+	const struct stall_counts *c, uint32_t row, size_t *ret_count)
 {
 	*ret_count = row < c->rows ? c->first[row + 1] - c->first[row] : 0;
 	return *ret_count ? &c->items[c->first[row]] : NULL;

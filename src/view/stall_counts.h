@@ -2,9 +2,10 @@
 /*
  * Samples by row (an instruction, a source line, a kernel: whatever the caller counts) and reason.
  *
- * Added in any order, then settled once, in a time that grows with their number alone: each row's reasons lie side by
- * side, the most frequent first. Rows and reasons are counted from 0 without large gaps, as memory is also for the
- * highest of each. The caller owns it and sees to it that no sum needs more than 64 bits. One thread.
+ * Added in any order, then settled once, in a time that grows with their number alone: each row's
+ * reasons lie side by side, the most frequent first. Rows and reasons are counted from 0 without
+ * large gaps, as memory is also for the highest of each. The caller owns it and sees to it that no
+ * sum needs more than 64 bits. One thread.
  */
 #pragma once
 
@@ -32,4 +33,5 @@ void stall_counts_release(struct stall_counts *c);
 int stall_counts_add(struct stall_counts *c, const struct stall_count *more);
 int stall_counts_settle(struct stall_counts *c);
 /* The reasons of a row; *ret_count: how many. Settled only. */
-const struct stall_count *stall_counts_of(const struct stall_counts *c, uint32_t row, size_t *ret_count);
+const struct stall_count *stall_counts_of(
+	const struct stall_counts *c, uint32_t row, size_t *ret_count);

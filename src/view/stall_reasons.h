@@ -2,9 +2,10 @@
 /*
  * Why a GPU warp did not go on, in words of people who write kernels.
  *
- * A profile keeps the vendor's name of a reason ("smsp__pcsamp_warps_issue_stalled_long_scoreboard").
- * Here are the words for it and a class, by which reasons are grouped and coloured. A reason that is
- * not in the table is shown by the vendor's name, in class `other`. All of it is constant: any thread.
+ * A profile keeps the vendor's name of a reason
+ * ("smsp__pcsamp_warps_issue_stalled_long_scoreboard"). Here are the words for it and a class, by
+ * which reasons are grouped and coloured. A reason that is not in the table is shown by the
+ * vendor's name, in class `other`. All of it is constant: any thread.
  */
 #pragma once
 
@@ -34,14 +35,16 @@ struct stall_name {
 	const struct stall_reason *reason; /* NULL: not in the table */
 	const char *name;                  /* the reason's part of the name, `name_size` bytes of the vendor's own text */
 	size_t name_size;
-	/* The scheduler issued nothing at all in that cycle, from any warp: nothing hid the stall. These samples are
-	 * also told without this mark, under the same reason: they are a part of those, not more of them. */
+	/* The scheduler issued nothing at all in that cycle, from any warp: nothing hid the
+	 * stall. These samples are also told without this mark, under the same reason: they are
+	 * a part of those, not more of them. */
 	bool latency;
 };
 
 /* Never fails; `vendor` has to outlive the result. */
 struct stall_name stall_name_parse(const char *vendor);
-/* The words; of a reason that is not in the table what the vendor calls it, the mark of latency samples included. */
+/* The words; of a reason that is not in the table what the vendor calls it, the mark of latency
+ * samples included. */
 const char *stall_words(const struct stall_name *n);
 enum stall_class stall_class_of(const struct stall_name *n);
 bool stall_is_issuing(const struct stall_name *n);

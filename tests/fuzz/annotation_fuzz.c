@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fuzz target: profiles with instruction samples of all kinds, written as the bytes say. Sums by kernel, line and
- * instruction must agree, and both forms of `annotate` must be made of them.
+ * Fuzz target: profiles with instruction samples of all kinds, written as the bytes say. Sums by
+ * kernel, line and instruction must agree, and both forms of `annotate` must be made of them.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,9 +44,11 @@ static uint32_t take(struct input *in, uint32_t below)
 
 static uint32_t text(struct input *in)
 {
-	static const char *const names[] = {"", "$", "$a$b", "$$", "_Z1fi", "k.cu", "/a/../b.cu", "<&\">", "\xff\t\n",
-		"smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_wait_not_issued",
-		"smsp__pcsamp_warps_issue_stalled_selected", "_not_issued", "other", "other_not_issued", "[PTX]"};
+	static const char *const names[] = {"", "$", "$a$b", "$$", "_Z1fi", "k.cu", "/a/../b.cu",
+		"<&\">", "\xff\t\n", "smsp__pcsamp_warps_issue_stalled_wait",
+		"smsp__pcsamp_warps_issue_stalled_wait_not_issued",
+		"smsp__pcsamp_warps_issue_stalled_selected", "_not_issued", "other",
+		"other_not_issued", "[PTX]"};
 	const char *name = names[take(in, sizeof(names) / sizeof(names[0]))];
 	uint32_t id = 0;
 
@@ -56,7 +58,8 @@ static uint32_t text(struct input *in)
 
 static void add_code(struct input *in)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 1, .build_id = {(uint8_t)take(in, 3)}};
+	struct profile_module m = {
+		.kind = MODULE_CUBIN, .build_id_size = 1, .build_id = {(uint8_t)take(in, 3)}};
 	struct profile_gpu_function f = {.name = text(in), .index = take(in, 3)};
 	struct profile_inline i = {take(in, in->inlines + 1), text(in), text(in), take(in, 9)};
 	struct profile_instruction at = {0};
@@ -78,7 +81,8 @@ static void add_code(struct input *in)
 static void add_stall(struct input *in)
 {
 	struct profile_window w = {.samples = take(in, 200), .period_cycles = take(in, 9)};
-	struct profile_stall s = {.samples = take(in, 255), .instruction = take(in, in->instructions) + 1};
+	struct profile_stall s = {
+		.samples = take(in, 255), .instruction = take(in, in->instructions) + 1};
 
 	if (!in->instructions)
 		return;
@@ -166,7 +170,8 @@ static void show(const struct annotation *a, bool all)
 
 	require(sources);
 	for (size_t i = 0; i < a->files.count; i++)
-		require(!a->files.items[i].file || !source_text_find(&sources[i], &map, "/nowhere"));
+		require(!a->files.items[i].file ||
+			!source_text_find(&sources[i], &map, "/nowhere"));
 	annotate_text(&t, &out);
 	t.source = false;
 	annotate_text(&t, &out);
@@ -197,7 +202,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < k.kernels.count; i++) {
 		struct annotation all = {0}, one = {0};
 
-		require(!annotation_make(&all, &k, i, ANNOTATION_ALL) && !annotation_make(&one, &k, i, 0));
+		require(!annotation_make(&all, &k, i, ANNOTATION_ALL) &&
+			!annotation_make(&one, &k, i, 0));
 		require(all.samples == k.kernels.items[i].samples && one.samples <= all.samples);
 		check(&all);
 		check(&one);

@@ -66,8 +66,10 @@ static uint32_t string(struct stalls *s, const char *text)
 
 static uint32_t image(struct stalls *s, uint8_t checksum)
 {
-	struct profile_module m = {
-		.kind = MODULE_CUBIN, .path = string(s, "sm_90"), .build_id_size = 8, .build_id = {[7] = checksum}};
+	struct profile_module m = {.kind = MODULE_CUBIN,
+		.path = string(s, "sm_90"),
+		.build_id_size = 8,
+		.build_id = {[7] = checksum}};
 	uint32_t id;
 
 	check(profile_add_module(s->w, &m, &id));
@@ -83,7 +85,8 @@ static uint32_t function(struct stalls *s, uint32_t module, const char *name)
 	return id;
 }
 
-static uint32_t inlined(struct stalls *s, uint32_t caller, const char *name, const char *file, uint32_t line)
+static uint32_t inlined(
+	struct stalls *s, uint32_t caller, const char *name, const char *file, uint32_t line)
 {
 	struct profile_inline i = {caller, string(s, name), string(s, file), line};
 	uint32_t id;
@@ -110,7 +113,8 @@ static uint32_t instruction(struct stalls *s, uint32_t function_id, const struct
 }
 
 /* As the vendor counts: all of them, and once more those of cycles in which nothing was issued. */
-static void seen(struct stalls *s, uint32_t id, const char *reason, uint64_t samples, uint64_t latency)
+static void seen(
+	struct stalls *s, uint32_t id, const char *reason, uint64_t samples, uint64_t latency)
 {
 	struct profile_stall e = {.window = s->window, .instruction = id, .samples = samples};
 	char name[256];
@@ -126,8 +130,8 @@ static void seen(struct stalls *s, uint32_t id, const char *reason, uint64_t sam
 	check(profile_write_stall(s->w, &e));
 }
 
-static void ran(struct stalls *s, const char *name, uint32_t correlation, uint64_t start_ns, uint64_t duration_ns,
-	unsigned int stack)
+static void ran(struct stalls *s, const char *name, uint32_t correlation, uint64_t start_ns,
+	uint64_t duration_ns, unsigned int stack)
 {
 	struct profile_op op = {
 		.kind = OP_KERNEL,
@@ -167,10 +171,12 @@ static void begin(struct stalls *s)
 	check(profile_add_device(s->w, &d, &s->device));
 	check(profile_add_module(s->w, &m, &module));
 	for (unsigned int i = 0; i < 2; i++) {
-		struct profile_location l = {.kind = FRAME_USER, .module = module, .address = 0x1000 + i};
+		struct profile_location l = {
+			.kind = FRAME_USER, .module = module, .address = 0x1000 + i};
 
 		check(profile_add_location(s->w, &l, &location));
-		check(profile_add_symbol(s->w, location, string(s, i ? "second" : "first"), 0, 0, 0));
+		check(profile_add_symbol(
+			s->w, location, string(s, i ? "second" : "first"), 0, 0, 0));
 		check(profile_add_stack_node(s->w, 0, location, &s->stacks[i]));
 	}
 	check(profile_set_meta(s->w, META_COMMAND, "./app --size 4096"));
@@ -236,8 +242,10 @@ static void write_matmul(struct stalls *s)
 static void write_others(struct stalls *s)
 {
 	uint32_t module = image(s, 1);
-	uint32_t f = function(s, module, "_Z6reducePf"), g = function(s, module, "$_Z6reducePf$_Z4normf");
-	const struct code add = {0x100, "FADD R0, R0, R1", NULL, 0, 0}, ret = {0x20, "RET.REL.NODEC R20", NULL, 0, 0};
+	uint32_t f = function(s, module, "_Z6reducePf"),
+		 g = function(s, module, "$_Z6reducePf$_Z4normf");
+	const struct code add = {0x100, "FADD R0, R0, R1", NULL, 0, 0},
+			  ret = {0x20, "RET.REL.NODEC R20", NULL, 0, 0};
 	uint32_t id = instruction(s, f, &add);
 
 	seen(s, id, "short_scoreboard", 70, 0);
@@ -273,7 +281,8 @@ static void write_hostile(struct stalls *s)
 	module = image(s, 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		uint32_t f = function(s, module, bad[i]), in = inlined(s, 0, bad[i], bad[i], 3);
-		struct code at = {0, bad[i], bad[i], 7, 0}, below = {16, bad[i], s->kernel_cu, 5, in};
+		struct code at = {0, bad[i], bad[i], 7, 0},
+			    below = {16, bad[i], s->kernel_cu, 5, in};
 
 		seen(s, instruction(s, f, &at), bad[i], 60, 5);
 		seen(s, instruction(s, f, &below), bad[i], 40, 0);
@@ -286,7 +295,8 @@ static void write_refused(struct stalls *s)
 {
 	begin(s);
 	ran(s, matmul, 1, 1500000, 2000000, 0);
-	check(profile_set_meta(s->w, META_STALLS_REFUSED, "the driver lets only administrators sample"));
+	check(profile_set_meta(
+		s->w, META_STALLS_REFUSED, "the driver lets only administrators sample"));
 }
 
 static void write_none(struct stalls *s)
@@ -324,8 +334,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*write)(struct stalls *s);
 	} kinds[] = {
-		{"small", write_small},	    {"unfinished", write_small}, {"hostile", write_hostile},
-		{"refused", write_refused}, {"none", write_none},
+		{"small", write_small},
+		{"unfinished", write_small},
+		{"hostile", write_hostile},
+		{"refused", write_refused},
+		{"none", write_none},
 	};
 	struct stalls s = {0};
 

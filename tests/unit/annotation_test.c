@@ -57,10 +57,14 @@ static uint32_t function(const char *name, uint8_t image)
 	return id;
 }
 
-static uint32_t instruction(uint32_t f, uint32_t offset, const char *file, uint32_t line, uint32_t inlined)
+static uint32_t instruction(
+	uint32_t f, uint32_t offset, const char *file, uint32_t line, uint32_t inlined)
 {
-	struct profile_instruction i = {
-		.function = f, .offset = offset, .file = file ? string(file) : 0, .line = line, .inlined = inlined};
+	struct profile_instruction i = {.function = f,
+		.offset = offset,
+		.file = file ? string(file) : 0,
+		.line = line,
+		.inlined = inlined};
 	uint32_t id = 0;
 
 	CHECK(profile_add_instruction(w, &i, &id) == 0);
@@ -195,7 +199,8 @@ static void a_line_has_a_place_for_each_way_it_was_inlined(void)
 	line = &a.lines.items[0];
 	CHECK_TEXT(profile_string(r, line->file, NULL), "f.h");
 	CHECK(line->line == 5 && line->samples == 11 && line->count == 3);
-	CHECK(a.places.items[line->first].samples == 8 && a.places.items[line->first].call_line == 11);
+	CHECK(a.places.items[line->first].samples == 8 &&
+		a.places.items[line->first].call_line == 11);
 	CHECK(a.places.items[line->first].count == 2);
 	CHECK(a.by_place[a.places.items[line->first].first] == 1);
 	CHECK(a.by_place[a.places.items[line->first].first + 1] == 3);
@@ -203,7 +208,8 @@ static void a_line_has_a_place_for_each_way_it_was_inlined(void)
 	end();
 }
 
-/* kernel's line 10 calls f, whose line 6 calls g: both have g's samples as called; line 10 once, though f is there too. */
+/* kernel's line 10 calls f, whose line 6 calls g: both have g's samples as called; line 10 once,
+ * though f is there too. */
 static void a_line_with_calls_has_the_samples_of_what_was_inlined_there(void)
 {
 	struct annotation a = {0};
@@ -223,11 +229,20 @@ static void a_line_with_calls_has_the_samples_of_what_was_inlined_there(void)
 	CHECK(a.lines.count == 4);
 	vec_foreach (line, &a.lines) {
 		switch (line->line) {
-		case 10: CHECK(line->samples == 20 && line->called == 8 && line->count == 1); break;
-		case 12: CHECK(line->samples == 0 && line->called == 40 && line->count == 0); break;
-		case 6: CHECK(line->samples == 41 && line->called == 7); break;
-		case 2: CHECK(line->samples == 7 && line->called == 0); break;
-		default: CHECK(false);
+		case 10:
+			CHECK(line->samples == 20 && line->called == 8 && line->count == 1);
+			break;
+		case 12:
+			CHECK(line->samples == 0 && line->called == 40 && line->count == 0);
+			break;
+		case 6:
+			CHECK(line->samples == 41 && line->called == 7);
+			break;
+		case 2:
+			CHECK(line->samples == 7 && line->called == 0);
+			break;
+		default:
+			CHECK(false);
 		}
 	}
 	annotation_release(&a);
