@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Kernels that each stall for one known reason.
+ *
+ * Every kernel fills all multiprocessors, repeats one pattern until a given
+ * number of SM cycles has passed and keeps its result alive through `sink`.
+ * The table `stall_cases` names, for each, the stall reason that instruction
+ * sampling should report most, and the line of the pattern is marked STALL.
+ *
+ *	stall_kernels [--list] [--ms N] [NAME...]
+ *
+ * prints the number of multiprocessors and their clock in kHz, and then NAME, the expected reason and the
+ * measured duration of each case.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+
+#define MAX_BLOCK_THREADS 1024
+
+/* 256 MiB of links: four times the level 2 cache of an H200. */
+static const size_t chase_links = (size_t)64 << 20;
+
+struct stall_args {
+	const unsigned *chase; /* chase_links entries, one cycle through all */
+	unsigned *sink;
+	long long cycles;
+};
+
+/* The inner loops are long against one clock64(), which is checked once a round. */
+#define UNTIL_DEADLINE(args) for (long long begin_ = clock64(); clock64() - begin_ < (args).cycles;)
+
+__device__ static unsigned thread_id(void)
+{
+	return blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+/* Each load needs the one before it, and every one misses the caches. */
+__global__ void stall_long_scoreboard(stall_args args)
+{
+	unsigned at = thread_id() * 2654435761u % chase_links;
+
+	UNTIL_DEADLINE(args)
+	{
+		for (int i = 0; i < 64; i++)
+			at = args.chase[at]; /* STALL */
+	}
+	args.sink[thread_id()] = at;
+}
+
+/* All 32 lanes read the same bank, and each read needs the one before it. */
+__global__ void stall_short_scoreboard(stall_args args)
+{
+	__shared__ unsigned links[32 * 32];
+	unsigned at = threadIdx.x % 32 * 32;
+
+	for (unsigned i = threadIdx.x; i < 32 * 32; i += blockDim.x)
+		links[i] = (i + 32) % (32 * 32);
+	__syncthreads();
+	UNTIL_DEADLINE(args)
+	{
+		for (int i = 0; i < 256; i++)
+			at = links[at]; /* STALL */
+	}
+	args.sink[thread_id()] = at;
+}
+
+/* Special functions from many warps fill the queue of the shared memory and special function pipes. */
+__global__ void stall_mio_throttle(stall_args args)
+{
+	float x[8];
+
+	for (int i = 0; i < 8; i++)
+		x[i] = (float)(threadIdx.x + i) * 1e-3f;
+	UNTIL_DEADLINE(args)
+	{
+		for (int round = 0; round < 64; round++)
+#pragma unroll
+			for (int i = 0; i < 8; i++)
+				asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x[i])); /* STALL */
+	}
+	args.sink[thread_id()] = (unsigned)(x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7]);
+}
+
+/* One warp of each block works; the others wait for it. */
+__global__ void stall_barrier(stall_args args)
+{
+	float x = threadIdx.x;
+	/* One deadline for the whole block: a warp must not leave before the others. */
+	__shared__ int go_on;
+	long long begin = clock64();
+
+	do {
+		if (threadIdx.x < 32)
+			for (int i = 0; i < 2000; i++)
+				x = x * 0.999f + 1.0f;
+		__syncthreads(); /* STALL */
+		if (threadIdx.x == 0)
+			go_on = clock64() - begin < args.cycles;
+		__syncthreads(); /* STALL */
+	} while (go_on);
+	args.sink[thread_id()] = (unsigned)x;
+}
+
+/* Independent double precision operations of two warps a scheduler: the pipe takes one every other cycle. */
+__global__ void stall_math_pipe_throttle(stall_args args)
+{
+	double x[8];
+
+	for (int i = 0; i < 8; i++)
+		x[i] = threadIdx.x + i;
+	UNTIL_DEADLINE(args)
+	{
+		for (int round = 0; round < 64; round++)
+#pragma unroll
+			for (int i = 0; i < 8; i++)
+				x[i] = fma(x[i], 0.999, 1.0); /* STALL */
+	}
+	args.sink[thread_id()] = (unsigned)(x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7]);
+}
+
+#define REPEAT_8(text) text text text text text text text text
+
+/* Straight code of half a megabyte does not fit the instruction caches of a multiprocessor. */
+__global__ void stall_no_instruction(stall_args args)
+{
+	float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;
+
+	UNTIL_DEADLINE(args)
+	{
+		REPEAT_8(REPEAT_8(REPEAT_8(REPEAT_8( /* STALL */
+			asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(a));
+			asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(b));
+			asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(c));
+			asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(d));
+			asm volatile("add.f32 %0, %0, %0;" : "+f"(a));
+			asm volatile("add.f32 %0, %0, %0;" : "+f"(b));
+			asm volatile("add.f32 %0, %0, %0;" : "+f"(c));
+			asm volatile("add.f32 %0, %0, %0;" : "+f"(d));
+		))))
+	}
+	args.sink[thread_id()] = (unsigned)(a + b + c + d);
+}
+
+/* Hardly more than jumps: a call and a return each time. */
+__device__ static __noinline__ unsigned hop(unsigned x)
+{
+	return x ^ 1;
+}
+
+__global__ void stall_branch_resolve(stall_args args)
+{
+	unsigned x = thread_id();
+
+	UNTIL_DEADLINE(args)
+	{
+#pragma unroll
+		for (int i = 0; i < 64; i++)
+			x = hop(x); /* STALL */
+	}
+	args.sink[thread_id()] = x;
+}
+
+/* Uncoalesced stores from many warps fill the queue of the load and store unit. */
+__global__ void stall_lg_throttle(stall_args args)
+{
+	/* Each thread owns 32 bytes, so that a warp touches 32 sectors; blocks share the span. */
+	unsigned *own = args.sink + (threadIdx.x + blockIdx.x % 64 * blockDim.x) * 8;
+
+	UNTIL_DEADLINE(args)
+	{
+#pragma unroll 8
+		for (unsigned i = 0; i < 64; i++)
+			asm volatile("st.global.u32 [%0], %1;" ::"l"(own), "r"(i) : "memory"); /* STALL */
+	}
+}
+
+/* A fence after every store. */
+__global__ void stall_membar(stall_args args)
+{
+	volatile unsigned *own = args.sink + thread_id();
+
+	UNTIL_DEADLINE(args)
+	{
+		for (unsigned i = 0; i < 16; i++) {
+			*own = i;
+			__threadfence_system(); /* STALL */
+		}
+	}
+}
+
+/* Threads that sleep. */
+__global__ void stall_sleeping(stall_args args)
+{
+	UNTIL_DEADLINE(args)
+	{
+		__nanosleep(10000); /* STALL */
+	}
+	args.sink[thread_id()] = 1;
+}
+
+/* One warp on each scheduler, each operation needing the one before it: a fixed wait. */
+__global__ void stall_wait(stall_args args)
+{
+	float x = threadIdx.x;
+
+	UNTIL_DEADLINE(args)
+	{
+#pragma unroll 64
+		for (int i = 0; i < 1024; i++)
+			x = x * 0.999f + 1.0f; /* STALL */
+	}
+	args.sink[thread_id()] = (unsigned)x;
+}
+
+/* More warps are ready than a scheduler can issue from. */
+__global__ void stall_not_selected(stall_args args)
+{
+	float x[8];
+
+	for (int i = 0; i < 8; i++)
+		x[i] = threadIdx.x + i;
+	UNTIL_DEADLINE(args)
+	{
+		for (int round = 0; round < 64; round++)
+#pragma unroll
+			for (int i = 0; i < 8; i++)
+				x[i] = x[i] * 0.999f + 1.0f; /* STALL */
+	}
+	args.sink[thread_id()] = (unsigned)(x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7]);
+}
+
+struct stall_case {
+	const char *name;
+	void (*kernel)(stall_args args);
+	const char *reason; /* as in smsp__pcsamp_warps_issue_stalled_REASON */
+	unsigned blocks_per_sm;
+	unsigned block_threads;
+};
+
+static const struct stall_case stall_cases[] = {
+	{"stall_long_scoreboard", stall_long_scoreboard, "long_scoreboard", 1, 128},
+	{"stall_short_scoreboard", stall_short_scoreboard, "short_scoreboard", 1, 128},
+	{"stall_mio_throttle", stall_mio_throttle, "mio_throttle", 2, 1024},
+	{"stall_barrier", stall_barrier, "barrier", 1, 1024},
+	{"stall_math_pipe_throttle", stall_math_pipe_throttle, "math_pipe_throttle", 1, 256},
+	{"stall_no_instruction", stall_no_instruction, "no_instructions", 1, 128},
+	{"stall_branch_resolve", stall_branch_resolve, "branch_resolving", 1, 128},
+	{"stall_lg_throttle", stall_lg_throttle, "lg_throttle", 2, 1024},
+	{"stall_membar", stall_membar, "membar", 1, 128},
+	{"stall_sleeping", stall_sleeping, "sleeping", 1, 128},
+	{"stall_wait", stall_wait, "wait", 1, 128},
+	{"stall_not_selected", stall_not_selected, "not_selected", 2, 1024},
+};
+
+static void check(cudaError_t err, const char *what)
+{
+	if (err == cudaSuccess)
+		return;
+	fprintf(stderr, "stall_kernels: %s: %s\n", what, cudaGetErrorString(err));
+	exit(1);
+}
+
+/* One cycle through all links: an odd stride over a power of two, far apart. */
+__global__ void chase_fill(unsigned *links, unsigned count)
+{
+	for (unsigned i = thread_id(); i < count; i += gridDim.x * blockDim.x)
+		links[i] = (i + 40503u * 257u) & (count - 1);
+}
+
+static int stall_sm_count(void)
+{
+	int sm_count = 0;
+
+	check(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0),
+	      "count multiprocessors");
+	return sm_count;
+}
+
+static int stall_clock_khz(void)
+{
+	int clock_khz = 0;
+
+	check(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "read the clock rate");
+	return clock_khz;
+}
+
+static void stall_args_init(struct stall_args *args, double ms)
+{
+	size_t threads = (size_t)stall_sm_count() * 2 * MAX_BLOCK_THREADS;
+	unsigned *chase = NULL;
+
+	check(cudaMalloc((void **)&chase, chase_links * sizeof(*chase)), "allocate the links");
+	check(cudaMalloc((void **)&args->sink, threads * 8 * sizeof(*args->sink)),
+	      "allocate the sink");
+	chase_fill<<<1024, 256>>>(chase, (unsigned)chase_links);
+	check(cudaDeviceSynchronize(), "fill the links");
+	args->chase = chase;
+	args->cycles = (long long)(ms * stall_clock_khz());
+}
+
+/* Runs one case and returns how long it took, in milliseconds. */
+static float stall_case_run(const struct stall_case *c, const struct stall_args *args)
+{
+	cudaEvent_t begin, end;
+	float ms = 0;
+
+	check(cudaEventCreate(&begin), "create an event");
+	check(cudaEventCreate(&end), "create an event");
+	check(cudaEventRecord(begin), "record an event");
+	c->kernel<<<stall_sm_count() * c->blocks_per_sm, c->block_threads>>>(*args);
+	check(cudaGetLastError(), c->name);
+	check(cudaEventRecord(end), "record an event");
+	check(cudaEventSynchronize(end), c->name);
+	check(cudaEventElapsedTime(&ms, begin, end), "measure the kernel");
+	cudaEventDestroy(begin);
+	cudaEventDestroy(end);
+	return ms;
+}
+
+static bool is_chosen(const char *name, int argc, char **argv)
+{
+	bool any = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--ms") == 0) {
+			i++;
+			continue;
+		}
+		any = true;
+		if (strcmp(argv[i], name) == 0)
+			return true;
+	}
+	return !any;
+}
+
+int main(int argc, char **argv)
+{
+	struct stall_args args;
+	double ms = 50;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--list") == 0) {
+			for (const struct stall_case &c : stall_cases)
+				printf("%s %s\n", c.name, c.reason);
+			return 0;
+		}
+		if (strcmp(argv[i], "--ms") == 0 && i + 1 < argc)
+			ms = atof(argv[i + 1]);
+	}
+	stall_args_init(&args, ms);
+	printf("multiprocessors %d khz %d\n", stall_sm_count(), stall_clock_khz());
+	for (const struct stall_case &c : stall_cases)
+		if (is_chosen(c.name, argc, argv))
+			printf("%s %s %.3f\n", c.name, c.reason, stall_case_run(&c, &args));
+	return 0;
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Instruction sampling on a real NVIDIA GPU: does it say why the kernels of stall_kernels.cu wait, and where?
+
+    tests/gpu/stalls.py [--keep FOLDER]
+
+Each kernel stalls for one known reason, at a line that is marked STALL. With `xpuprof record --stalls` that reason and
+that line must lead, and the number of samples must be what the time, the clock and the period make it. Prints TAP.
+Needs nvcc ($CUDA_HOME/bin, the toolkit's usual place or PATH), $XPUPROF_BUILD as tests/gpu/run does.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(HERE, "../../build")))
+XPUPROF = os.path.join(BUILD, "xpuprof")
+SOURCE = os.path.join(HERE, "stall_kernels.cu")
+MS = 100
+
+tests = failed = 0
+
+
+def result(good, name, *notes):
+    global tests, failed
+    tests += 1
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {tests} - {name}", flush=True)
+    for note in notes:
+        print("# " + str(note), flush=True)
+
+
+def find_nvcc():
+    for folder in (os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"):
+        if folder and os.access(os.path.join(folder, "bin/nvcc"), os.X_OK):
+            return os.path.join(folder, "bin/nvcc")
+    return shutil.which("nvcc")
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def marked_lines():
+    """The lines that each kernel is to wait at."""
+    lines, kernel = {}, None
+    for number, text in enumerate(open(SOURCE), 1):
+        found = re.match(r"__global__ void (\w+)", text)
+        kernel = found.group(1) if found else kernel
+        if "/* STALL */" in text:
+            lines.setdefault(kernel, set()).add(number)
+    return lines
+
+
+def share(part, whole):
+    return f"{100 * part / whole:.1f} %" if whole else "none"
+
+
+def check_kernel(name, expected, kernel, lines, device):
+    reasons = sorted(kernel["reasons"], key=lambda r: -r["samples"])
+    told = ", ".join(f"{r['reason']} {share(r['samples'], kernel['samples'])}" for r in reasons[:4])
+    result(reasons and reasons[0]["reason"] == expected, f"{name} waits for {expected}", told)
+    top = max(kernel["lines"], key=lambda l: sum(r["samples"] for r in l["reasons"] if r["reason"] == expected))
+    result(os.path.basename(top["file"] or "") == "stall_kernels.cu" and top["line"] in lines,
+           f"{name} waits at the line that is marked", f"{top['file']}:{top['line']}, marked {sorted(lines)}")
+    due = device["multiprocessors"] * kernel["total_ns"] * 1e-6 * device["khz"] / device["period"]
+    result(abs(kernel["samples"] / due - 1) < 0.05, f"{name} has the samples its time makes, within 5 %",
+           f"{kernel['samples']} of {due:.0f}: {kernel['samples'] / due:.4f}")
+
+
+def check_all(program, folder):
+    profile = os.path.join(folder, "stalls.xpu")
+    recorded = run(XPUPROF, "record", "--stalls", "-o", profile, "--", program, "--ms", str(MS))
+    print("\n".join("# " + line for line in recorded.stderr.splitlines()))
+    result(recorded.returncode == 0, "the program ends as alone", recorded.returncode)
+    report = json.loads(run(XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)
+    stalls, lines = report["stalls"], marked_lines()
+    print("# " + json.dumps({k: v for k, v in stalls.items() if not isinstance(v, list)}))
+    result(stalls["dropped"] == 0, "no sample was dropped", stalls["dropped"])
+    result(stalls["period_cycles_min"] == stalls["period_cycles_max"], "one period for all",
+           stalls["period_cycles_max"])
+    words = recorded.stdout.splitlines()[0].split()
+    device = {"multiprocessors": int(words[1]), "khz": int(words[3]), "period": stalls["period_cycles_max"]}
+    for line in recorded.stdout.splitlines()[1:]:
+        name, expected = line.split()[:2]
+        kernel = [k for k in stalls["kernels"] if k["name"].startswith(name + "(")]
+        if not kernel:
+            result(False, f"{name} was sampled")
+            continue
+        check_kernel(name, expected, kernel[0], lines[name], device)
+
+
+def main():
+    nvcc = find_nvcc()
+    if not nvcc:
+        print("1..0 # SKIP no nvcc: the kernels cannot be compiled")
+        return 0
+    folder = sys.argv[2] if sys.argv[1:2] == ["--keep"] else tempfile.mkdtemp()
+    program = os.path.join(folder, "stall_kernels")
+    made = run(nvcc, "-std=c++17", "-O2", "-lineinfo", "-arch=native", "-o", program, SOURCE)
+    result(made.returncode == 0, "the kernels compile", made.stderr.strip())
+    if not made.returncode:
+        check_all(program, folder)
+    print(f"1..{tests}")
+    if sys.argv[1:2] != ["--keep"]:
+        shutil.rmtree(folder)
+    return failed > 0
+
+
+sys.exit(main())
