@@ -2,15 +2,15 @@
 /*
  * Kernels that each stall for one known reason.
  *
- * Every kernel fills all multiprocessors, repeats one pattern until a given
- * number of SM cycles has passed and keeps its result alive through `sink`.
- * The table `stall_cases` names, for each, the stall reason that instruction
- * sampling should report most, and the line of the pattern is marked STALL.
+ * Every kernel repeats one pattern until a given number of SM cycles has passed, on all multiprocessors (but for
+ * one kernel), and keeps its result alive through `sink`. The table `stall_cases` names, for each, the stall
+ * reason that instruction sampling should report most; the line of the pattern is marked STALL, outside of
+ * kernels with the names of those that come there.
  *
  *	stall_kernels [--list] [--ms N] [NAME...]
  *
- * prints the number of multiprocessors and their clock in kHz, and then NAME, the expected reason and the
- * measured duration of each case.
+ * prints the clock in kHz, and then NAME, the expected reason, the number of multiprocessors it runs on and the
+ * measured duration in milliseconds of each case.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -103,21 +103,26 @@ __global__ void stall_barrier(stall_args args)
 	args.sink[thread_id()] = (unsigned)x;
 }
 
-/* Independent double precision operations of two warps a scheduler: the pipe takes one every other cycle. */
+/* Matrix products of two warps a scheduler, each independent of the one before: the tensor pipe is busy for many cycles
+ * with each. */
 __global__ void stall_math_pipe_throttle(stall_args args)
 {
-	double x[8];
+	float sum[8][4] = {};
+	unsigned a = thread_id(), b = 0;
 
-	for (int i = 0; i < 8; i++)
-		x[i] = threadIdx.x + i;
 	UNTIL_DEADLINE(args)
 	{
 		for (int round = 0; round < 64; round++)
 #pragma unroll
 			for (int i = 0; i < 8; i++)
-				x[i] = fma(x[i], 0.999, 1.0); /* STALL */
+				asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " /* STALL */
+					     "{%0, %1, %2, %3}, {%4, %4, %4, %4}, {%5, %5}, {%0, %1, %2, %3};"
+					     : "+f"(sum[i][0]), "+f"(sum[i][1]), "+f"(sum[i][2]), "+f"(sum[i][3])
+					     : "r"(a), "r"(b));
 	}
-	args.sink[thread_id()] = (unsigned)(x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7]);
+	for (int i = 0; i < 8; i++)
+		sum[0][0] += sum[i][0] + sum[i][1] + sum[i][2] + sum[i][3];
+	args.sink[thread_id()] = (unsigned)sum[0][0];
 }
 
 #define REPEAT_8(text) text text text text text text text text
@@ -146,7 +151,7 @@ __global__ void stall_no_instruction(stall_args args)
 /* Hardly more than jumps: a call and a return each time. */
 __device__ static __noinline__ unsigned hop(unsigned x)
 {
-	return x ^ 1;
+	return x ^ 1; /* STALL stall_branch_resolve */
 }
 
 __global__ void stall_branch_resolve(stall_args args)
@@ -160,20 +165,6 @@ __global__ void stall_branch_resolve(stall_args args)
 			x = hop(x); /* STALL */
 	}
 	args.sink[thread_id()] = x;
-}
-
-/* Uncoalesced stores from many warps fill the queue of the load and store unit. */
-__global__ void stall_lg_throttle(stall_args args)
-{
-	/* Each thread owns 32 bytes, so that a warp touches 32 sectors; blocks share the span. */
-	unsigned *own = args.sink + (threadIdx.x + blockIdx.x % 64 * blockDim.x) * 8;
-
-	UNTIL_DEADLINE(args)
-	{
-#pragma unroll 8
-		for (unsigned i = 0; i < 64; i++)
-			asm volatile("st.global.u32 [%0], %1;" ::"l"(own), "r"(i) : "memory"); /* STALL */
-	}
 }
 
 /* A fence after every store. */
@@ -201,7 +192,7 @@ __global__ void stall_sleeping(stall_args args)
 }
 
 /* One warp on each scheduler, each operation needing the one before it: a fixed wait. */
-__global__ void stall_wait(stall_args args)
+__device__ static __forceinline__ void wait_for_each(stall_args args)
 {
 	float x = threadIdx.x;
 
@@ -209,9 +200,20 @@ __global__ void stall_wait(stall_args args)
 	{
 #pragma unroll 64
 		for (int i = 0; i < 1024; i++)
-			x = x * 0.999f + 1.0f; /* STALL */
+			x = x * 0.999f + 1.0f; /* STALL stall_wait stall_wait_on_a_few */
 	}
 	args.sink[thread_id()] = (unsigned)x;
+}
+
+__global__ void stall_wait(stall_args args)
+{
+	wait_for_each(args);
+}
+
+/* The same on some multiprocessors, with the others idle. */
+__global__ void stall_wait_on_a_few(stall_args args)
+{
+	wait_for_each(args);
 }
 
 /* More warps are ready than a scheduler can issue from. */
@@ -223,7 +225,8 @@ __global__ void stall_not_selected(stall_args args)
 		x[i] = threadIdx.x + i;
 	UNTIL_DEADLINE(args)
 	{
-		for (int round = 0; round < 64; round++)
+#pragma unroll 16
+		for (int round = 0; round < 2048; round++)
 #pragma unroll
 			for (int i = 0; i < 8; i++)
 				x[i] = x[i] * 0.999f + 1.0f; /* STALL */
@@ -237,6 +240,7 @@ struct stall_case {
 	const char *reason; /* as in smsp__pcsamp_warps_issue_stalled_REASON */
 	unsigned blocks_per_sm;
 	unsigned block_threads;
+	unsigned one_of_sms; /* only one of so many multiprocessors gets a block; 0: all do */
 };
 
 static const struct stall_case stall_cases[] = {
@@ -247,10 +251,10 @@ static const struct stall_case stall_cases[] = {
 	{"stall_math_pipe_throttle", stall_math_pipe_throttle, "math_pipe_throttle", 1, 256},
 	{"stall_no_instruction", stall_no_instruction, "no_instructions", 1, 128},
 	{"stall_branch_resolve", stall_branch_resolve, "branch_resolving", 1, 128},
-	{"stall_lg_throttle", stall_lg_throttle, "lg_throttle", 2, 1024},
 	{"stall_membar", stall_membar, "membar", 1, 128},
 	{"stall_sleeping", stall_sleeping, "sleeping", 1, 128},
 	{"stall_wait", stall_wait, "wait", 1, 128},
+	{"stall_wait_on_a_few", stall_wait_on_a_few, "wait", 1, 128, 6},
 	{"stall_not_selected", stall_not_selected, "not_selected", 2, 1024},
 };
 
@@ -300,6 +304,11 @@ static void stall_args_init(struct stall_args *args, double ms)
 	args->cycles = (long long)(ms * stall_clock_khz());
 }
 
+static int stall_case_sms(const struct stall_case *c)
+{
+	return stall_sm_count() / (c->one_of_sms ? c->one_of_sms : 1);
+}
+
 /* Runs one case and returns how long it took, in milliseconds. */
 static float stall_case_run(const struct stall_case *c, const struct stall_args *args)
 {
@@ -309,7 +318,7 @@ static float stall_case_run(const struct stall_case *c, const struct stall_args 
 	check(cudaEventCreate(&begin), "create an event");
 	check(cudaEventCreate(&end), "create an event");
 	check(cudaEventRecord(begin), "record an event");
-	c->kernel<<<stall_sm_count() * c->blocks_per_sm, c->block_threads>>>(*args);
+	c->kernel<<<stall_case_sms(c) * c->blocks_per_sm, c->block_threads>>>(*args);
 	check(cudaGetLastError(), c->name);
 	check(cudaEventRecord(end), "record an event");
 	check(cudaEventSynchronize(end), c->name);
@@ -350,9 +359,10 @@ int main(int argc, char **argv)
 			ms = atof(argv[i + 1]);
 	}
 	stall_args_init(&args, ms);
-	printf("multiprocessors %d khz %d\n", stall_sm_count(), stall_clock_khz());
+	printf("khz %d\n", stall_clock_khz());
 	for (const struct stall_case &c : stall_cases)
 		if (is_chosen(c.name, argc, argv))
-			printf("%s %s %.3f\n", c.name, c.reason, stall_case_run(&c, &args));
+			printf("%s %s %d %.3f\n", c.name, c.reason, stall_case_sms(&c),
+			       stall_case_run(&c, &args));
 	return 0;
 }

@@ -51,8 +51,9 @@ def marked_lines():
     for number, text in enumerate(open(SOURCE), 1):
         found = re.match(r"__global__ void (\w+)", text)
         kernel = found.group(1) if found else kernel
-        if "/* STALL */" in text:
-            lines.setdefault(kernel, set()).add(number)
+        mark = re.search(r"/\* STALL(.*?) \*/", text)
+        for name in mark.group(1).split() or [kernel] if mark else []:
+            lines.setdefault(name, set()).add(number)
     return lines
 
 
@@ -60,13 +61,19 @@ def share(part, whole):
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
 
+def is_marked(line, lines):
+    """Whether the line, or one that it was inlined at, is one of those."""
+    places = [line, *line["inlined"]]
+    return any(os.path.basename(p["file"] or "") == "stall_kernels.cu" and p["line"] in lines for p in places)
+
+
 def check_kernel(name, expected, kernel, lines, device):
     reasons = sorted(kernel["reasons"], key=lambda r: -r["samples"])
     told = ", ".join(f"{r['reason']} {share(r['samples'], kernel['samples'])}" for r in reasons[:4])
     result(reasons and reasons[0]["reason"] == expected, f"{name} waits for {expected}", told)
     top = max(kernel["lines"], key=lambda l: sum(r["samples"] for r in l["reasons"] if r["reason"] == expected))
-    result(os.path.basename(top["file"] or "") == "stall_kernels.cu" and top["line"] in lines,
-           f"{name} waits at the line that is marked", f"{top['file']}:{top['line']}, marked {sorted(lines)}")
+    result(is_marked(top, lines), f"{name} waits at the line that is marked",
+           f"{top['file']}:{top['line']} {top['inlined']}, marked {sorted(lines)}")
     due = device["multiprocessors"] * kernel["total_ns"] * 1e-6 * device["khz"] / device["period"]
     result(abs(kernel["samples"] / due - 1) < 0.05, f"{name} has the samples its time makes, within 5 %",
            f"{kernel['samples']} of {due:.0f}: {kernel['samples'] / due:.4f}")
@@ -83,10 +90,10 @@ def check_all(program, folder):
     result(stalls["dropped"] == 0, "no sample was dropped", stalls["dropped"])
     result(stalls["period_cycles_min"] == stalls["period_cycles_max"], "one period for all",
            stalls["period_cycles_max"])
-    words = recorded.stdout.splitlines()[0].split()
-    device = {"multiprocessors": int(words[1]), "khz": int(words[3]), "period": stalls["period_cycles_max"]}
+    khz = int(recorded.stdout.splitlines()[0].split()[1])
     for line in recorded.stdout.splitlines()[1:]:
-        name, expected = line.split()[:2]
+        name, expected, multiprocessors = line.split()[:3]
+        device = {"multiprocessors": int(multiprocessors), "khz": khz, "period": stalls["period_cycles_max"]}
         kernel = [k for k in stalls["kernels"] if k["name"].startswith(name + "(")]
         if not kernel:
             result(False, f"{name} was sampled")
