@@ -43,8 +43,9 @@ $(B)/tests/targets/%.o: tests/targets/%.c $(B)/built-with
 $(B)/tests/targets/unwind_target.o: COMMON += -fomit-frame-pointer
 $(B)/obj/tests/unit/unwind_truth_test.o $(B)/obj/tests/unit/unwind_libraries_test.o: COMMON += $(if $(LIBDW),-DHAVE_LIBDW)
 
-# Real CUDA headers, where there are some, for the one test that compares ours with them.
+# Real CUDA headers, where there are some, for the tests that compare ours with them.
 CUDA_INCLUDE := $(or $(CUDA_HOME),/usr/local/cuda)/include
+$(B)/obj/tests/unit/pm_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -isystem tests/cxx
 $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_INCLUDE='"$(CUDA_INCLUDE)"'
 
 tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)

@@ -6,6 +6,7 @@
  * all work of blocking streams ends, when all work ends. They only grow, so each is an atomic
  * maximum and no launch takes a lock but its stream's.
  */
+#include "board.h"
 #include "sim.h"
 
 #include <sched.h>
@@ -154,6 +155,7 @@ void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run
 	struct sim_tools *tools = &xpuprof_sim_tools;
 
 	run->end_ns = run->start_ns + sim_work_duration(work, s->submitted);
+	sim_board_note(s->context->device, work, run);
 	if (!atomic_load_explicit(&tools->records, memory_order_relaxed) &&
 		!atomic_load_explicit(&tools->sampled, memory_order_relaxed))
 		return;

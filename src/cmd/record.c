@@ -45,6 +45,7 @@ struct record {
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;
+	uint64_t counter_interval_ns;
 	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
 };
 
@@ -171,6 +172,40 @@ static int take_stalls(void *target, const char *value)
 	return 0;
 }
 
+#define COUNTER_INTERVAL_DEFAULT_NS NS_PER_MS
+#define COUNTER_INTERVAL_MIN_NS	    (NS_PER_MS / 10)
+#define COUNTER_INTERVAL_MAX_NS	    NS_PER_SECOND
+
+/* "100us", "1ms", "1s": nanoseconds; 0: it is none. */
+static uint64_t time_with_unit(const char *text)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", NS_PER_MS}, {"s", NS_PER_SECOND}};
+	unsigned long number;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return 0;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	for (size_t n = 0; !errno && n < sizeof(units) / sizeof(units[0]); n++)
+		if (!strcmp(end, units[n].name) && number <= COUNTER_INTERVAL_MAX_NS / units[n].ns)
+			return number * units[n].ns;
+	return 0;
+}
+
+static int take_counters(void *target, const char *value)
+{
+	struct record *r = target;
+
+	r->counter_interval_ns = value ? time_with_unit(value) : COUNTER_INTERVAL_DEFAULT_NS;
+	if (r->counter_interval_ns < COUNTER_INTERVAL_MIN_NS)
+		return error_set(-1, "takes a time from 100us to 1s with its unit (us, ms or s), not '%s'", value);
+	return 0;
+}
+
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
 static bool take_mode(struct record *r, const char *word)
 {
@@ -204,6 +239,8 @@ static int parse(struct record *r, int argc, char **argv)
 			"who takes the stacks of launches: auto, inprocess, bpf or none"),
 		OPTION_MAYBE("stalls", "PERIOD|exact", take_stalls, r,
 			"also sample which GPU instructions run or wait and why, every PERIOD cycles"),
+		OPTION_MAYBE("counters", "INTERVAL", take_counters, r,
+			"also sample hardware counters of the GPUs, every INTERVAL (default 1ms)"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "inline", &r->inlines,
@@ -234,6 +271,10 @@ static int check(const struct record *r, char **command)
 		return options_wrong(&usage, "--cpu-only and --gpu-only leave nothing to record");
 	if (r->stalls && r->cpu_only)
 		return options_wrong(&usage, "--stalls samples GPU work, and --cpu-only wants none");
+	if (r->counter_interval_ns && r->cpu_only)
+		return options_wrong(&usage, "--counters samples GPUs, and --cpu-only wants none");
+	if (r->counter_interval_ns && !*command)
+		return options_wrong(&usage, "--counters needs a command to start");
 	if (r->stalls && !*command)
 		return options_wrong(&usage, "--stalls needs a command to start");
 	if (r->gpu_only && !*command)
@@ -446,6 +487,7 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.stacks = r->stacks,
 		.stalls = r->stalls,
 		.stall_period = r->stall_period,
+		.counter_interval_ns = r->counter_interval_ns,
 		.queue_times = r->queue_times,
 		.inlines = r->inlines,
 		.quiet = r->quiet,

@@ -440,6 +440,7 @@ static int describe_gpu(struct session *s)
 		return 0;
 	s->gpu_ops->stats(s->gpu, &stats);
 	note_refusals(s, stats.stalls_refused);
+	note_refusals(s, stats.counters_refused);
 	error = session_describe(s, META_STACKS_TAKEN, s->stacks_taken);
 	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
 }

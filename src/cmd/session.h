@@ -39,6 +39,7 @@ struct session_options {
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period; /* a sample every 2^stall_period cycles; 0: chosen from the device */
+	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken */
 	bool queue_times;
 	bool inlines; /* source lines and inlined functions, at the end */
 	bool quiet;     /* no status line, no notes */

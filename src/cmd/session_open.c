@@ -235,6 +235,8 @@ static int open_gpu(struct session *s)
 			.done = done_with},
 		.stalls = s->options.stalls,
 		.stall_period = s->options.stall_period,
+		.counter_interval_ns = s->options.counter_interval_ns,
+		.environment = s->user->environment,
 	};
 	int error;
 

@@ -42,6 +42,8 @@ struct gpu_options {
 	struct gpu_stack_taker stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
+	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken */
+	char **environment;         /* the program's; used by open only. NULL: ours */
 	struct kept_images *images; /* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 };
 
@@ -52,6 +54,7 @@ struct gpu_stats {
 	uint64_t reported_ns;        /* GPU time as the driver reported it, whatever became of it */
 	const char *stalls_refused;  /* lines: why some instructions were not sampled, and what helps; valid until
 				      * the next call */
+	const char *counters_refused; /* the same of hardware counters */
 };
 
 struct gpu_backend_ops {

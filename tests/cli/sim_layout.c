@@ -6,6 +6,10 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <cupti.h>
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -40,6 +44,32 @@ static void runtime_structs(void)
 	AT(struct cudaMemsetParams, height) SIZE(cudaGraphExecUpdateResultInfo)
 	AT(struct cudaDeviceProp, totalGlobalMem) AT(struct cudaDeviceProp, totalConstMem)
 	AT(struct cudaDeviceProp, multiProcessorCount)
+}
+
+static void pm_sampling_structs(void)
+{
+	SIZE(CUpti_Device_GetChipName_Params) SIZE(CUpti_Profiler_Initialize_Params)
+	SIZE(CUpti_Profiler_DeviceSupported_Params) AT(CUpti_Profiler_DeviceSupported_Params, api)
+	SIZE(CUpti_Profiler_Host_Initialize_Params) AT(CUpti_Profiler_Host_Initialize_Params, pHostObject)
+	SIZE(CUpti_Profiler_Host_EvaluateToGpuValues_Params)
+	AT(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues)
+	SIZE(CUpti_Profiler_Host_ConfigAddMetrics_Params) SIZE(CUpti_Profiler_Host_GetConfigImage_Params)
+	SIZE(CUpti_Profiler_Host_GetConfigImageSize_Params) SIZE(CUpti_Profiler_Host_GetNumOfPasses_Params)
+	AT(CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses)
+	SIZE(CUpti_PmSampling_SetConfig_Params) AT(CUpti_PmSampling_SetConfig_Params, samplingInterval)
+	AT(CUpti_PmSampling_SetConfig_Params, triggerMode) SIZE(CUpti_PmSampling_Enable_Params)
+	SIZE(CUpti_PmSampling_Start_Params) SIZE(CUpti_PmSampling_DecodeData_Params)
+	AT(CUpti_PmSampling_DecodeData_Params, overflow)
+	SIZE(CUpti_PmSampling_GetCounterAvailability_Params)
+	SIZE(CUpti_PmSampling_GetCounterDataSize_Params)
+	AT(CUpti_PmSampling_GetCounterDataSize_Params, counterDataSize)
+	SIZE(CUpti_PmSampling_CounterDataImage_Initialize_Params)
+	SIZE(CUpti_PmSampling_GetCounterDataInfo_Params)
+	SIZE(CUpti_PmSampling_CounterData_GetSampleInfo_Params)
+	AT(CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp)
+	VALUE(CUPTI_PROFILER_PM_SAMPLING) VALUE(CUPTI_PROFILER_TYPE_PM_SAMPLING)
+	VALUE(CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
+	VALUE(CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS) VALUE(CUPTI_ERROR_HARDWARE_BUSY)
 }
 
 static void cupti_structs(void)
@@ -98,6 +128,7 @@ int main(void)
 	driver_structs();
 	runtime_structs();
 	cupti_structs();
+	pm_sampling_structs();
 	constants();
 	return 0;
 }

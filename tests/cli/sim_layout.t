@@ -9,7 +9,7 @@ grep -q 'define CUDA_VERSION 13000' "$cuda/cuda.h" ||
 	skip_all "the headers in $cuda are not CUDA 13.0's"
 
 layout() { # FOLDER OF HEADERS, OUTPUT
-	cc -w -I"$1" -o layout "$here/sim_layout.c" && ./layout >"$2"
+	cc -w -I"$1" -isystem "$here/../cxx" -o layout "$here/sim_layout.c" && ./layout >"$2"
 }
 
 # "name number" of every function in a table of the simulator

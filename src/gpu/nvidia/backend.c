@@ -39,6 +39,7 @@ struct gpu_backend {
 	int epoll;
 	struct vec(struct instance *) instances;
 	char *library;
+	char *counters_refused; /* NULL: they were not, or not by us */
 };
 
 static void nvidia_close(struct gpu_backend *b)
@@ -54,6 +55,8 @@ static void nvidia_close(struct gpu_backend *b)
 	}
 	if (b->epoll >= 0)
 		close(b->epoll);
+	counters_close(b->session.counters);
+	free(b->counters_refused);
 	buf_release(&b->session.cupti_lines);
 	buf_release(&b->session.refusal_lines);
 	map_release(&b->session.connected);
@@ -96,6 +99,37 @@ static int listen_at(struct gpu_backend *b, const struct gpu_options *o)
 	return 0;
 }
 
+/* A GPU whose counters are sampled takes no samples of instructions: CUPTI 13.0 on an H200 switched both on, and then
+ * gave counters only. */
+static int refuse_counters(struct gpu_backend *b)
+{
+	static const char line[] = "hardware counters are not sampled beside --stalls, as the GPU can do one of the "
+				   "two: record them by themselves";
+
+	b->counters_refused = strdup(line);
+	if (!b->counters_refused)
+		return error_set(-ENOMEM, "out of memory");
+	return profile_set_meta(b->session.writer, META_COUNTERS_REFUSED, line);
+}
+
+static int open_counters(struct gpu_backend *b, const struct gpu_options *o)
+{
+	struct counters_options options = {
+		.interval_ns = o->counter_interval_ns, .environment = o->environment};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = b};
+	int error;
+
+	if (!o->counter_interval_ns)
+		return 0;
+	if (o->stalls)
+		return refuse_counters(b);
+	error = counters_open(&b->session.counters, &options, b->session.writer);
+	if (!error && counters_fd(b->session.counters) >= 0 &&
+		epoll_ctl(b->epoll, EPOLL_CTL_ADD, counters_fd(b->session.counters), &event))
+		error = error_errno(-errno, "cannot watch hardware counters");
+	return error;
+}
+
 static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *options,
 	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink)
 {
@@ -118,6 +152,8 @@ static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *optio
 	if (!error && options->stalls)
 		error = profile_set_meta(w, META_STALLS,
 			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
+	if (!error)
+		error = open_counters(b, options);
 	if (error) {
 		nvidia_close(b);
 		return error;
@@ -244,6 +280,14 @@ static int accept_all(struct gpu_backend *b)
 	return error;
 }
 
+/* Hardware counters (ourselves) are drained with the rest. */
+static int handle_event(struct gpu_backend *b, void *what)
+{
+	if (what == b)
+		return counters_drain(b->session.counters);
+	return what ? instance_handle_socket(what) : accept_all(b);
+}
+
 /* Whoever has just connected has usually said hello as well: hence the rounds. Bounded, since
  * somebody may go on talking. */
 static int handle_sockets(struct gpu_backend *b)
@@ -254,8 +298,7 @@ static int handle_sockets(struct gpu_backend *b)
 	for (int round = 0; !error && n > 0 && round < ROUNDS; round++) {
 		n = epoll_wait(b->epoll, events, EVENTS, 0);
 		for (int e = 0; !error && e < n; e++)
-			error = events[e].data.ptr ? instance_handle_socket(events[e].data.ptr)
-						   : accept_all(b);
+			error = handle_event(b, events[e].data.ptr);
 	}
 	return error;
 }
@@ -306,12 +349,16 @@ static int nvidia_drain(struct gpu_backend *b, bool *ret_busy)
 	*ret_busy = false;
 	for (size_t n = 0; !error && n < b->instances.count; n++)
 		error = instance_drain(b->instances.items[n], ret_busy);
+	if (!error && b->session.counters)
+		error = counters_drain(b->session.counters);
 	return error ? error : sweep(b);
 }
 
 static int nvidia_stop(struct gpu_backend *b)
 {
 	b->session.stopped = true;
+	if (b->session.counters)
+		counters_stop(b->session.counters);
 	vec_foreach (it, &b->instances)
 		instance_ask_to_stop(*it);
 	return 0;
@@ -339,7 +386,13 @@ static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 		.records = b->session.records,
 		.reported_ns = b->session.reported_ns,
 		.stalls_refused = buf_text(&b->session.refusal_lines),
+		.counters_refused = b->counters_refused ? b->counters_refused : "",
 	};
+
+	if (b->session.counters) {
+		ret->counters_refused = counters_refusals(b->session.counters);
+		ret->instances_live += counters_are_live(b->session.counters);
+	}
 	vec_foreach (it, &b->instances)
 		ret->instances_live += instance_is_live(*it);
 }

@@ -22,6 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "gpu/backend.h"
+#include "gpu/nvidia/counters.h"
 #include "inject/calls.h"
 #include "inject/ring.h"
 
@@ -41,6 +42,7 @@ struct nvidia_session {
 	struct buf cupti_lines; /* of META_CUPTI */
 	struct buf refusal_lines; /* of META_STALLS_REFUSED */
 	uint32_t refused; /* bits: enum wire_stalls_refusal */
+	struct counters *counters; /* NULL: hardware counters are not sampled */
 	struct map connected;	/* processes (profile ids) that have connected */
 	struct map by_number; /* instances: number -> struct instance * */
 	struct map spaces;    /* what processes map: pid -> struct nvidia_space * */

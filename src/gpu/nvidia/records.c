@@ -240,6 +240,8 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	error = profile_add_string(i->session->writer, name, d.name_size, &device.name);
 	if (!error)
 		error = profile_add_device(i->session->writer, &device, &i->devices[d.ordinal]);
+	if (!error && i->session->counters)
+		error = counters_use(i->session->counters, d.uuid, i->devices[d.ordinal]);
 	if (error || i->session->simulated || d.name_size < sizeof(simulated) - 1 ||
 		memcmp(name, simulated, sizeof(simulated) - 1))
 		return error;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the process that samples hardware counters tells the recorder, over a SOCK_SEQPACKET socket
+ * of theirs: each message whole, in this process's byte order. The sampler tells of each device it
+ * samples, then of each of its counters in order, then COUNTER_STARTED, then samples. The recorder
+ * says one thing, that it is over, by shutting its side down; the sampler then sends what is left
+ * and ends.
+ *
+ * The sampler runs NVIDIA's libraries in its memory, so that the recorder trusts none of what it
+ * says.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "profile/counter_kinds.h"
+
+#define COUNTER_DEVICES	      64
+#define COUNTER_MESSAGE_BYTES 32768
+
+enum counter_message_kind {
+	COUNTER_DEVICE = 1, /* struct counter_device */
+	COUNTER_METRIC,	    /* struct counter_metric */
+	COUNTER_REFUSED,    /* struct counter_refused */
+	COUNTER_STARTED, /* struct counter_head: every device is sampled by now, or was refused */
+	COUNTER_SAMPLES, /* struct counter_samples, then `count` times: start_ns, end_ns, a double
+			    each metric */
+	COUNTER_LOST,	 /* struct counter_lost */
+};
+
+struct counter_head {
+	uint32_t kind;
+	uint32_t device; /* as the sampler counts them */
+};
+
+struct counter_device {
+	struct counter_head head;
+	uint8_t uuid[16];
+};
+
+struct counter_metric {
+	struct counter_head head;
+	uint32_t kind;	    /* row of counter_kind_at */
+	uint32_t candidate; /* which of its names */
+};
+
+enum counter_refusal {
+	COUNTERS_RIGHTS = 1,
+	COUNTERS_DEVICE,
+	COUNTERS_BUSY,
+	COUNTERS_MEMORY,
+	COUNTERS_NO_DRIVER,
+	COUNTERS_NO_CUPTI,
+	COUNTERS_NOT_OURS, /* the only CUPTI belongs to somebody else, and would be loaded as root
+			    */
+	COUNTERS_OTHER,
+	COUNTERS_REFUSALS
+};
+
+/* Of one device, or of all: COUNTER_DEVICES. */
+struct counter_refused {
+	struct counter_head head;
+	uint32_t refusal; /* enum counter_refusal */
+	int32_t result;	  /* CUPTI's; 0: none */
+};
+
+struct counter_samples {
+	struct counter_head head;
+	uint32_t count;
+	uint32_t metrics;
+};
+
+struct counter_lost {
+	struct counter_head head;
+	uint64_t samples;
+};

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Metrics are NVIDIA's, by names as CUPTI 13.0 has them. All rows were counted together on an H200
+ *(GH100), apart from NVLink, which that one did not have. Of the other chips CUPTI was only asked,
+ *without a GPU, what it would count in one pass; by that, these rows cannot be had there beside
+ *those before them:
+ *
+ *	TU102   tensor_active l2_hit_rate instructions fma fp64
+ *	TU116   l2_hit_rate fp64 nvlink
+ *	GA100   l2_hit_rate l1_hit_rate
+ *	GA102   l1_hit_rate fma
+ *	AD102   l1_hit_rate fma nvlink
+ *	GB100   fma
+ *	GB110   fma fp64
+ *	GB202   occupancy instructions fma fp64 nvlink
+ *
+ * Of metrics that say the same, those for PM sampling ("Triage", "realtime") come first: others use
+ *up a pass sooner. tpc__warps_active_realtime is not among them: on an H200 whose SMs were full it
+ *said 3 %.
+ */
+#include "profile/counter_kinds.h"
+
+#include <string.h>
+
+static const struct counter_kind kinds[] = {
+	{"sm_active", "SM active", "SM act", COUNTER_PERCENT,
+		{"TPC.TriageCompute.sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+			"sm__cycles_active.avg.pct_of_peak_sustained_elapsed"}},
+	{"tensor_active", "tensor pipes active", "tensor", COUNTER_PERCENT,
+		{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_"
+		 "sustained_elapsed",
+			"sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed",
+			"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"}},
+	{"dram_read", "DRAM read", "DRAM rd", COUNTER_BYTES_PER_SECOND,
+		{"dram__bytes_read.sum.per_second", "fbpa__dram_read_bytes.sum.per_second"}},
+	{"dram_write", "DRAM written", "DRAM wr", COUNTER_BYTES_PER_SECOND,
+		{"dram__bytes_write.sum.per_second", "fbpa__dram_write_bytes.sum.per_second"}},
+	{"l2_hit_rate", "L2 hit rate", "L2 hit", COUNTER_PERCENT,
+		{"LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct",
+			"lts__average_t_sector_hit_rate_realtime.pct",
+			"lts__t_sector_hit_rate.pct"}},
+	{"occupancy", "occupancy of active SMs", "occupancy", COUNTER_PERCENT,
+		{"sm__warps_active_realtime.avg.pct_of_peak_sustained_active",
+			"sm__warps_active.avg.pct_of_peak_sustained_active"}},
+	{"l1_hit_rate", "L1 hit rate", "L1 hit", COUNTER_PERCENT,
+		{"SM_B.TriageCompute.l1tex__t_sector_hit_rate.pct",
+			"SM_B.TriageAC.l1tex__t_sector_hit_rate.pct",
+			"l1tex__t_sector_hit_rate.pct",
+			"TriageA.l1tex__t_sector_hit_rate_realtime.pct"}},
+	{"dram_read_share", "DRAM read, of what it can", "DRAM rd%", COUNTER_PERCENT,
+		{"dram__read_throughput.avg.pct_of_peak_sustained_elapsed",
+			"FBPA.TriageA.fbpa__dram_read_throughput.avg.pct_of_peak_sustained_"
+			"elapsed"}},
+	{"dram_write_share", "DRAM written, of what it can", "DRAM wr%", COUNTER_PERCENT,
+		{"dram__write_throughput.avg.pct_of_peak_sustained_elapsed",
+			"FBPA.TriageA.fbpa__dram_write_throughput.avg.pct_of_peak_sustained_"
+			"elapsed"}},
+	{"instructions", "instructions a cycle of an active SM", "inst/cyc", COUNTER_RATIO,
+		{"TPC.TriageCompute.sm__inst_executed_realtime.avg.per_cycle_active",
+			"sm__inst_executed_realtime.avg.per_cycle_active",
+			"sm__inst_executed.avg.per_cycle_active"}},
+	{"fma", "FMA pipes, of what they can", "FMA", COUNTER_PERCENT,
+		{"TPC.TriageCompute.sm__inst_executed_pipe_fma_realtime.avg.pct_of_peak_sustained_"
+		 "elapsed",
+			"sm__inst_executed_pipe_fma_realtime.avg.pct_of_peak_sustained_elapsed",
+			"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed"}},
+	{"fp64", "FP64 pipes active", "FP64", COUNTER_PERCENT,
+		{"TPC.TriageCompute.sm__pipe_fp64_cycles_active_realtime.avg.pct_of_peak_sustained_"
+		 "elapsed",
+			"sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed",
+			"sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_elapsed"}},
+	{"pcie_read", "PCIe read", "PCIe rd", COUNTER_BYTES_PER_SECOND,
+		{"pcie__read_bytes.sum.per_second",
+			"PCI.TriageCompute.pcie__read_bytes.sum.per_second"}},
+	{"pcie_write", "PCIe written", "PCIe wr", COUNTER_BYTES_PER_SECOND,
+		{"pcie__write_bytes.sum.per_second",
+			"PCI.TriageCompute.pcie__write_bytes.sum.per_second"}},
+	{"nvlink_received", "NVLink received", "NVLink rx", COUNTER_BYTES_PER_SECOND,
+		{"nvlrx__bytes.sum.per_second"}},
+	{"nvlink_sent", "NVLink sent", "NVLink tx", COUNTER_BYTES_PER_SECOND,
+		{"nvltx__bytes.sum.per_second"}},
+};
+
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) <= COUNTER_KINDS_MAX, "a bit or a place for each");
+
+const struct counter_kind *counter_kind_at(size_t n)
+{
+	return n < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[n] : NULL;
+}
+
+int counter_kind_of(const char *metric)
+{
+	for (size_t n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++)
+		for (const char *const *name = kinds[n].candidates; *name; name++)
+			if (!strcmp(*name, metric))
+				return (int)n;
+	return -1;
+}
+
+const char *counter_unit_name(enum counter_unit unit)
+{
+	static const char *const names[] = {
+		[COUNTER_PERCENT] = "%",
+		[COUNTER_BYTES_PER_SECOND] = "byte/s",
+		[COUNTER_RATIO] = "",
+	};
+
+	return unit <= COUNTER_RATIO ? names[unit] : "";
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hardware counters that are recorded: one row each, in the order in which they are wanted,
+ * with what they are called here and the vendor's metrics that tell them. A profile has the
+ * vendor's name (profile_counter), so that what exactly was measured stays known.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COUNTER_KINDS_MAX      32
+#define COUNTER_CANDIDATES_MAX 4
+
+enum counter_unit {
+	COUNTER_PERCENT = 0,
+	COUNTER_BYTES_PER_SECOND,
+	COUNTER_RATIO, /* a plain number */
+};
+
+struct counter_kind {
+	const char *key;     /* for machines: "dram_read" */
+	const char *words;   /* for people: "DRAM read" */
+	const char *heading; /* the same in at most 9 columns */
+	enum counter_unit unit;
+	/* Metrics of NVIDIA's by preference, up to the first NULL. Which of them a GPU has, and
+	 * which it can count at the same time, it is asked when it is recorded. */
+	const char *candidates[COUNTER_CANDIDATES_MAX + 1];
+};
+
+/* The rows; NULL past the last. */
+const struct counter_kind *counter_kind_at(size_t n);
+/* The row that a metric of the vendor's belongs to: its number, or -1. */
+int counter_kind_of(const char *metric);
+/* "%", "byte/s", "": as in profile_counter. */
+const char *counter_unit_name(enum counter_unit unit);
