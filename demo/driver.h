@@ -13,7 +13,7 @@
 #define DRIVER_FUNCTIONS(X) \
 	X(cuInit) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuGetErrorName) \
 	X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) \
-	X(cuCtxEnablePeerAccess) \
+	X(cuCtxEnablePeerAccess) X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuDevicePrimaryCtxReset_v2) \
 	X(cuDeviceCanAccessPeer) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) \
 	X(cuMemAlloc_v2) X(cuMemFree_v2) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemAllocManaged) \
 	X(cuMemcpyHtoD_v2) X(cuMemcpyDtoH_v2) X(cuMemcpyDtoD_v2) X(cuMemcpyHtoDAsync_v2) \

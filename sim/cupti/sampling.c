@@ -75,6 +75,8 @@ static struct {
 	struct made *made;
 } pc = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
+static _Thread_local int destroying; /* of them, in this thread */
+
 static const struct sim_faults *faults(void)
 {
 	return &xpuprof_sim_driver()->faults;
@@ -388,6 +390,7 @@ static void clear(struct sampler *s)
 
 void sim_cupti_context_destroying(bool begins)
 {
+	destroying += begins ? 1 : -1;
 	pc.destroying += begins ? 1 : -1;
 }
 
@@ -565,11 +568,11 @@ SIM_EXPORT CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallRe
 	return result;
 }
 
-/* As if it needed a lock that a thread holds which is just told that a context ends. */
+/* As if it needed a lock that another thread holds while it is told that a context ends. */
 static void be_slow(void)
 {
 	usleep((useconds_t)faults()->stalls_slow_ms * 1000);
-	while (faults()->stalls_lock && pc.destroying)
+	while (faults()->stalls_lock && pc.destroying > destroying)
 		usleep(1000);
 }
 
@@ -618,12 +621,15 @@ SIM_EXPORT CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
 	return CUPTI_SUCCESS;
 }
 
-/* Appended in one piece, as several processes may do so. */
+/* Appended in one piece, as several processes may do so; not by one that was forked. */
 __attribute__((destructor)) static void say_what_was_made(void)
 {
 	const char *path = getenv("XPUPROF_SIM_STALLS_MADE");
-	FILE *file = path && (pc.made || pc.dropped) ? fopen(path, "ae") : NULL;
+	CUptiResult why;
+	FILE *file = NULL;
 
+	if (path && (pc.made || pc.dropped) && sim_cupti_usable(&why))
+		file = fopen(path, "ae");
 	if (!file)
 		return;
 	for (const struct made *m = pc.made; m; m = m->next)

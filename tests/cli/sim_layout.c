@@ -10,6 +10,7 @@
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
+#include <cupti_pcsampling.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -74,6 +75,22 @@ static void pm_sampling_structs(void)
 
 static void cupti_structs(void)
 {
+	SIZE(CUpti_PCSamplingStallReason) SIZE(CUpti_PCSamplingPCData) SIZE(CUpti_PCSamplingData)
+	AT(CUpti_PCSamplingPCData, functionIndex) AT(CUpti_PCSamplingPCData, stallReason)
+	AT(CUpti_PCSamplingPCData, correlationId) AT(CUpti_PCSamplingData, totalNumPcs)
+	AT(CUpti_PCSamplingData, nonUsrKernelsTotalSamples) AT(CUpti_PCSamplingData, hardwareBufferFull)
+	SIZE(CUpti_PCSamplingConfigurationInfo) AT(CUpti_PCSamplingConfigurationInfo, attributeData)
+	SIZE(CUpti_PCSamplingConfigurationInfoParams) SIZE(CUpti_PCSamplingGetDataParams)
+	SIZE(CUpti_PCSamplingEnableParams) SIZE(CUpti_PCSamplingGetNumStallReasonsParams)
+	SIZE(CUpti_PCSamplingGetStallReasonsParams) SIZE(CUpti_GetCubinCrcParams)
+	AT(CUpti_GetCubinCrcParams, cubinCrc)
+	VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
+	VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE)
+	VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE)
+	VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
+	VALUE(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN)
+	VALUE(CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED)
+	VALUE(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
 	SIZE(CUpti_CallbackData) AT(CUpti_CallbackData, symbolName) AT(CUpti_CallbackData, correlationId)
 	SIZE(CUpti_ResourceData) SIZE(CUpti_ModuleResourceData) SIZE(CUpti_GraphData)
 	AT(CUpti_GraphData, nodeType) AT(CUpti_GraphData, graphExec) SIZE(CUpti_SynchronizeData)

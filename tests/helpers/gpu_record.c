@@ -10,13 +10,19 @@
  *	unmatched COUNT			works whose id no call had
  *	waiting COUNT			successful launches, copies and sets with neither work nor a reason
  *	nodes created COUNT cloned COUNT destroyed COUNT
+ *	windows COUNT contexts COUNT	of instruction samples, where there are any
+ *	taken, dropped, without_code	samples, by the windows
+ *	rows				by the rows, without those of latency
+ *	named				launches that samples name and that have work
+ *	images COUNT			of GPU code that came
  *	loss NAME COUNT			where there is any
  *	instances COUNT ended COUNT
  *	status STATUS			of the command, as a shell gives it
  *
- * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] [-k] [-z] COMMAND ...
+ * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] [-k] [-z] [-t PERIOD] [-x] COMMAND ...
  *	-q queue times, -r bytes of the ring, -s stop after MS milliseconds, -k kill -9 ourselves
- *	then instead, -z sleep from when the library is connected until the command has ended
+ *	then instead, -t sample instructions every 2^PERIOD cycles, -x exactly,
+ *	-z sleep from when the library is connected until the command has ended
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +34,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "cubin/kept_images.h"
 #include "gpu_recorder.h"
+#include "profile/reader.h"
+
+#define MODULES_MAX 4096 /* that are looked at */
 
 struct settings {
 	const char *library;
@@ -49,7 +59,7 @@ static int parse(int argc, char **argv, struct settings *s)
 	s->library = argv[1];
 	argv++;
 	argc--;
-	while ((option = getopt(argc, argv, "+m:qr:s:kz")) != -1) {
+	while ((option = getopt(argc, argv, "+m:qr:s:kzt:x")) != -1) {
 		if (option == 'm')
 			s->options.marker = (unsigned int)atoi(optarg);
 		else if (option == 'q')
@@ -62,9 +72,17 @@ static int parse(int argc, char **argv, struct settings *s)
 			s->kill_self = true;
 		else if (option == 'z')
 			s->sleeps = true;
+		else if (option == 't')
+			s->options.stall_period = (unsigned int)atoi(optarg);
+		else if (option == 'x')
+			s->options.stalls = GPU_STALLS_EXACT;
 		else
 			return -EINVAL;
 	}
+	if (s->options.stall_period && !s->options.stalls)
+		s->options.stalls = GPU_STALLS_CONTINUOUS;
+	if (s->options.stalls)
+		s->options.images = kept_images_new(KEPT_IMAGES_BUDGET_BYTES);
 	s->command = argv + optind;
 	return *s->command ? 0 : -EINVAL;
 }
@@ -208,6 +226,72 @@ static void print_works(const struct test_recorder *r)
 		(unsigned long long)in_graphs, (unsigned long long)queued);
 }
 
+static void print_windows(const struct profile_reader *p)
+{
+	struct profile_counts counts = profile_counts(p);
+	uint64_t taken = 0, dropped = 0, without_code = 0;
+	struct map contexts = MAP_INIT;
+
+	for (uint32_t id = 1; id <= counts.windows; id++) {
+		const struct profile_window *w = profile_window(p, id);
+
+		taken += w->samples;
+		dropped += w->dropped;
+		without_code += w->without_code;
+		map_put(&contexts, w->context, 1);
+	}
+	printf("windows %u contexts %zu\ntaken %llu\ndropped %llu\nwithout_code %llu\n",
+		counts.windows, contexts.count, (unsigned long long)taken,
+		(unsigned long long)dropped, (unsigned long long)without_code);
+	map_release(&contexts);
+}
+
+static bool is_latency(const char *reason)
+{
+	static const char mark[] = "_not_issued";
+	size_t size = strlen(reason);
+
+	return size >= sizeof(mark) - 1 && !strcmp(reason + size - (sizeof(mark) - 1), mark);
+}
+
+static void print_rows(const struct test_recorder *r, struct profile_reader *p)
+{
+	struct map works = MAP_INIT, named = MAP_INIT;
+	struct profile_event e;
+	uint64_t rows = 0;
+
+	vec_foreach (w, &r->works)
+		map_put(&works, w->correlation, 1);
+	while (profile_reader_next(p, &e) == 1) {
+		if (e.kind != EVENT_STALL)
+			continue;
+		if (!is_latency(profile_string(p, e.stall.reason, NULL)))
+			rows += e.stall.samples;
+		if (map_get(&works, e.stall.correlation))
+			map_put(&named, e.stall.correlation, 1);
+	}
+	printf("rows %llu\nnamed %zu\n", (unsigned long long)rows, named.count);
+	map_release(&works);
+	map_release(&named);
+}
+
+static void print_sampling(const struct test_recorder *r, const struct kept_images *images)
+{
+	struct profile_reader *p;
+	size_t count = 0, size;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
+	if (!images || profile_writer_flush(r->writer) || profile_reader_open(&p, path))
+		return;
+	print_rows(r, p);
+	print_windows(p);
+	profile_reader_close(p);
+	for (uint32_t module = 1; module < MODULES_MAX; module++)
+		count += kept_images_find(images, module, &size) != NULL;
+	printf("images %zu\n", count);
+}
+
 static void print_rest(const struct test_recorder *r)
 {
 	size_t nodes[GPU_NODE_DESTROYED + 1] = {0};
@@ -248,8 +332,10 @@ int main(int argc, char **argv)
 	print_threads(r);
 	print_works(r);
 	print_joins(r);
+	print_sampling(r, s.options.images);
 	print_rest(r);
 	printf("status %d\n", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 	test_recorder_close(r);
+	kept_images_free(s.options.images);
 	return 0;
 }
