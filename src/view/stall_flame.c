@@ -239,6 +239,9 @@ static int add_remarks(struct stall_flame *f)
 		error = view_remark(f->result, "instructions were not sampled: %s", refused);
 	else if (!c->windows)
 		error = view_remark(f->result, "instructions were not sampled: see xpuprof record --stalls");
+	if (!error && c->windows_joined > 1)
+		error = view_remark(f->result, "samples of %llu stretches of time that follow one another were shared out "
+			"together, to save memory", (unsigned long long)c->windows_joined);
 	for (size_t i = 0; !error && i < sizeof(remarks) / sizeof(remarks[0]); i++)
 		if (remarks[i].count)
 			error = view_remark(f->result, "%llu %s", (unsigned long long)remarks[i].count,

@@ -26,10 +26,13 @@ void stall_windows_init(struct stall_windows *w, const struct profile_reader *r)
 
 void stall_windows_release(struct stall_windows *w)
 {
-	vec_foreach (c, &w->contexts)
+	vec_foreach (c, &w->contexts) {
 		vec_release(&c->spans);
+		vec_release(&c->windows);
+	}
 	vec_release(&w->contexts);
 	vec_release(&w->context_of);
+	vec_release(&w->number_of);
 	vec_release(&w->works);
 	vec_release(&w->exact);
 	map_release(&w->devices);
@@ -74,7 +77,10 @@ static int add_window(struct stall_windows *w, uint32_t id)
 	c = &w->contexts.items[context];
 	c->exact |= window->exact;
 	c->unsorted = true;
-	return vec_push(&c->spans, span) || vec_push(&w->context_of, context) ? short_of_memory() : 0;
+	if (vec_push(&w->context_of, context) || vec_push(&w->number_of, (uint32_t)c->windows.count) ||
+		vec_push(&c->windows, id) || vec_push(&c->spans, span))
+		return short_of_memory();
+	return 0;
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -107,13 +113,24 @@ static void sort_spans(struct stall_context *c)
 	c->unsorted = false;
 }
 
-/* The windows that the profile has by now. */
-static int learn_windows(struct stall_windows *w)
+uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window)
+{
+	const struct stall_context *c;
+	uint32_t first;
+
+	if (!w->level || !window)
+		return window;
+	c = &w->contexts.items[w->context_of.items[window]];
+	first = c->windows.items[w->number_of.items[window] >> w->level << w->level];
+	return profile_window(w->reader, window)->exact || profile_window(w->reader, first)->exact ? window : first;
+}
+
+int stall_windows_learn(struct stall_windows *w)
 {
 	uint32_t count = profile_counts(w->reader).windows;
 	int error = 0;
 
-	if (!w->context_of.count && vec_push(&w->context_of, 0))
+	if (!w->context_of.count && (vec_push(&w->context_of, 0) || vec_push(&w->number_of, 0)))
 		return short_of_memory();
 	for (uint32_t id = (uint32_t)w->context_of.count; !error && id <= count; id++)
 		error = add_window(w, id);
@@ -191,7 +208,7 @@ static int spread_work(struct stall_windows *w, const struct stall_work *work)
 static int spread_works(struct stall_windows *w, size_t at_least)
 {
 	size_t kept = 0;
-	int error = learn_windows(w);
+	int error = stall_windows_learn(w);
 
 	for (size_t i = 0; !error && i < w->works.count; i++) {
 		const struct stall_work *work = &w->works.items[i];
@@ -250,8 +267,8 @@ static void fill_cells(struct stall_windows *w, struct stall_cell *cells, const 
 		uint32_t launch = (uint32_t)slot->key;
 
 		if (slot->used)
-			cells[n++] = (struct stall_cell){.window = (uint32_t)(slot->key >> 32),
-				.launch = launch, .kernel = kernels[launch], .time_ns = slot->value};
+			cells[n++] = (struct stall_cell){
+				.window = stall_windows_joined(w, (uint32_t)(slot->key >> 32)), .launch = launch, .kernel = kernels[launch], .time_ns = slot->value};
 	}
 }
 
@@ -268,6 +285,27 @@ static void sort_cells(struct stall_cell *cells, struct order *o)
 	order_sort(o);
 }
 
+static bool is_same_cell(const struct stall_cell *a, const struct stall_cell *b)
+{
+	return a->window == b->window && a->launch == b->launch;
+}
+
+/* In order, and those of joined windows as one. */
+static size_t merge_cells(const struct stall_cell *cells, const struct order *o, struct stall_cell *sorted)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < o->count; i++) {
+		const struct stall_cell *cell = &cells[o->items[i]];
+
+		if (kept && is_same_cell(&sorted[kept - 1], cell))
+			sorted[kept - 1].time_ns += cell->time_ns;
+		else
+			sorted[kept++] = *cell;
+	}
+	return kept;
+}
+
 static int make_cells(struct stall_windows *w, const uint32_t *kernels)
 {
 	size_t count = w->time.count;
@@ -279,10 +317,8 @@ static int make_cells(struct stall_windows *w, const uint32_t *kernels)
 	if (!error) {
 		fill_cells(w, cells, kernels);
 		sort_cells(cells, &o);
-		for (size_t i = 0; i < count; i++)
-			sorted[i] = cells[o.items[i]];
+		w->cell_count = merge_cells(cells, &o, sorted);
 		w->cells = sorted;
-		w->cell_count = count;
 		sorted = NULL;
 		map_release(&w->time);
 	}
@@ -389,18 +425,24 @@ size_t stall_windows_exact(const struct stall_windows *w, uint32_t instance, uin
 	return end - low;
 }
 
-uint32_t stall_windows_before(const struct stall_windows *w, uint32_t window)
+/* The first window in this direction that is not joined with it. */
+static uint32_t find_other(const struct stall_windows *w, uint32_t window, size_t step)
 {
 	const struct stall_context *c = &w->contexts.items[w->context_of.items[window]];
-	uint32_t place = w->place[window];
+	uint32_t other = window;
 
-	return place ? c->spans.items[place - 1].window : 0;
+	/* Before the first comes a place that is greater than the last. */
+	for (size_t i = w->place[window]; i < c->spans.count && other == window; i += step)
+		other = stall_windows_joined(w, c->spans.items[i].window);
+	return other != window ? other : 0;
+}
+
+uint32_t stall_windows_before(const struct stall_windows *w, uint32_t window)
+{
+	return find_other(w, window, SIZE_MAX);
 }
 
 uint32_t stall_windows_after(const struct stall_windows *w, uint32_t window)
 {
-	const struct stall_context *c = &w->contexts.items[w->context_of.items[window]];
-	uint32_t place = w->place[window];
-
-	return place + 1 < c->spans.count ? c->spans.items[place + 1].window : 0;
+	return find_other(w, window, 1);
 }

@@ -7,6 +7,9 @@
  * windows are known that wholly cover them, and then only count in cells, one for each (window, launch). Windows
  * are stretches of time [start, end); those of one context may overlap.
  *
+ * To save memory windows can be joined: 2^level of a context that became known one after the other then count as one
+ * window, and are called by the first of them. Exact windows never are.
+ *
  * Owned by the caller. One thread at a time.
  */
 #pragma once
@@ -40,6 +43,7 @@ struct stall_span {
 
 struct stall_context {
 	struct vec(struct stall_span) spans; /* by start, once sorted */
+	struct vec(uint32_t) windows;        /* ids, in the order in which they became known */
 	bool unsorted;
 	bool exact; /* some window of it is */
 };
@@ -57,6 +61,8 @@ struct stall_windows {
 	struct map context_ids; /* that number << 32 | CUDA's context -> number of the context */
 	struct vec(struct stall_context) contexts;
 	struct vec(uint32_t) context_of; /* by window id: its context; [0] is nothing */
+	struct vec(uint32_t) number_of;  /* by window id: where in its context's windows */
+	unsigned int level;
 	struct vec(struct stall_work) works;
 	size_t work_limit; /* more than that many are looked at again */
 	struct map time;   /* window << 32 | launch -> ns */
@@ -73,6 +79,10 @@ struct stall_windows {
 void stall_windows_init(struct stall_windows *w, const struct profile_reader *r);
 void stall_windows_release(struct stall_windows *w);
 /* All: 0 or -ENOMEM with error_text. */
+/* Takes notice of the windows that the profile has by now. */
+int stall_windows_learn(struct stall_windows *w);
+/* What a window that is known is called, joined with others. */
+uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window);
 /* The number of a context of a process. */
 int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t device, uint32_t context,
 	uint32_t *ret);
@@ -81,6 +91,7 @@ int stall_windows_add_work(struct stall_windows *w, uint32_t context, uint32_t l
 /* After the last event; `kernels`: by launch. */
 int stall_windows_finish(struct stall_windows *w, const uint32_t *kernels);
 
+/* Windows are as they are joined from here on. */
 /* The cells of a kernel in a window: how many. */
 size_t stall_windows_cells(const struct stall_windows *w, uint32_t window, uint32_t kernel,
 	const struct stall_cell **ret);

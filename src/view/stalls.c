@@ -15,11 +15,7 @@
 #include "view/place.h"
 #include "view/stall_owners.h"
 #include "view/stall_rows.h"
-
-struct seen {
-	uint32_t window, instruction, reason, correlation;
-	uint64_t samples;
-};
+#include "view/stall_seen.h"
 
 struct stalls_reading {
 	const struct view_options *options;
@@ -27,7 +23,7 @@ struct stalls_reading {
 	struct stall_rows rows;
 	struct map launch_ids;          /* hash -> newest launch + 1 */
 	struct vec(uint32_t) same_hash; /* by launch: next launch + 1 of the same hash */
-	struct vec(struct seen) seen;
+	struct stall_seen_list seen;
 	struct map reason_ids; /* vendor's name (string) -> reason << 1 | latency */
 };
 
@@ -59,7 +55,7 @@ uint64_t stalls_part(struct stalls_division *d, uint64_t share)
 
 int stalls_init(struct stalls *s, const struct profile_reader *r, const struct view_options *o)
 {
-	*s = (struct stalls){.reader = r};
+	*s = (struct stalls){.reader = r, .seen_max = STALLS_SEEN_MAX};
 	s->reading = calloc(1, sizeof(*s->reading));
 	if (!s->reading)
 		return short_of_memory();
@@ -76,7 +72,7 @@ static void reading_free(struct stalls_reading *g)
 	stall_rows_release(&g->rows);
 	map_release(&g->launch_ids);
 	vec_release(&g->same_hash);
-	vec_release(&g->seen);
+	stall_seen_release(&g->seen);
 	map_release(&g->reason_ids);
 	free(g);
 }
@@ -147,11 +143,13 @@ static int take_work(struct stalls *s, const struct profile_event *e)
 	return stall_owners_add_work(&g->owners, launch, &e->work);
 }
 
-static int take_stall(struct stalls_reading *g, const struct profile_stall *stall)
+static int take_stall(struct stalls *s, const struct profile_stall *stall)
 {
-	struct seen seen = {stall->window, stall->instruction, stall->reason, stall->correlation, stall->samples};
+	struct stalls_reading *g = s->reading;
 
-	return vec_push(&g->seen, seen) ? short_of_memory() : 0;
+	if (!g->seen.most)
+		g->seen.most = s->seen_max;
+	return stall_seen_add(&g->seen, &g->owners.windows, stall);
 }
 
 int stalls_event(struct stalls *s, const struct profile_event *e)
@@ -160,7 +158,7 @@ int stalls_event(struct stalls *s, const struct profile_event *e)
 	case EVENT_WORK:
 		return take_work(s, e);
 	case EVENT_STALL:
-		return take_stall(s->reading, &e->stall);
+		return take_stall(s, &e->stall);
 	case EVENT_SAMPLE:
 	case EVENT_CALL:
 	case EVENT_PENDING:
@@ -292,16 +290,17 @@ static int count_samples(struct stalls *s, uint32_t reason, uint64_t samples, bo
 	return 0;
 }
 
-static int hand_out(struct stalls *s, const struct seen *seen)
+static int hand_out(struct stalls *s, const struct stall_seen *seen)
 {
+	struct stall_owners *o = &s->reading->owners;
+	uint32_t window = stall_windows_joined(&o->windows, seen->window);
 	const struct profile_instruction *i = profile_instruction(s->reader, seen->instruction);
 	struct stalls_row row = {.instruction = seen->instruction};
 	bool latency = false;
 	int error = number_reason(s, seen->reason, &row.reason, &latency);
 
 	if (!error)
-		error = stall_owners_choose(&s->reading->owners, seen->window, i ? i->function : 0,
-			seen->correlation);
+		error = stall_owners_choose(o, window, i ? i->function : 0, seen->correlation);
 	if (!error)
 		error = count_samples(s, row.reason, seen->samples, latency);
 	return error ? error : share_out(s, row, seen->samples, latency);
@@ -368,6 +367,7 @@ int stalls_finish(struct stalls *s)
 	add_up_rows(s);
 	divide_time(s);
 	count_windows(s);
+	s->counts.windows_joined = 1ull << g->owners.windows.level;
 	reading_free(g);
 	s->reading = NULL;
 	return 0;

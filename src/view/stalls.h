@@ -30,7 +30,8 @@
  * nothing ("..._not_issued", latency samples). The second are a part of the first. Both are one row here, with
  * two numbers, and time is divided by the first.
  *
- * Memory: stalls as they come (24 bytes), rows, and what each launch has in each window; not works (stall_windows.h).
+ * Memory: rows, what each launch has in each window, and stalls as they come; when these are many, windows are joined
+ * (stall_seen.h), which counts.windows_joined says. Works are not kept (stall_windows.h).
  *
  * Holds on to the reader. One thread at a time.
  */
@@ -43,6 +44,9 @@
 
 /* Samples are counted in parts of this. */
 #define STALLS_SAMPLE ((uint64_t)1 << 20)
+
+/* 192 MiB of them. */
+#define STALLS_SEEN_MAX ((size_t)8 << 20)
 
 /* A kernel in one context under one gather_key: the smallest thing with GPU time of its own. `key.op` is the first
  * operation of this kind: launches of other shapes are told apart only where options ask for it (streams). */
@@ -84,6 +88,7 @@ struct stalls_counts {
 	uint64_t apportioned;  /* of them: more than one launch may have had them */
 	uint64_t elsewhere;    /* of them: no work of their kernel was seen in their window */
 	uint64_t windows, exact_windows;
+	uint64_t windows_joined; /* so many were looked at as one, to save memory; 1: each for itself */
 	uint64_t period_cycles; /* of the windows: the least; 0: not known */
 	uint64_t kernel_ns;    /* GPU time of kernels */
 	uint64_t unsampled_ns; /* of it: launches without any sample */
@@ -96,6 +101,7 @@ struct stalls {
 	struct vec(struct stalls_row) rows;	   /* by launch, function, offset and reason; only with samples */
 	struct vec(struct stalls_reason) reasons;  /* in the order of their names */
 	struct stalls_counts counts;
+	size_t seen_max; /* stalls kept apart: STALLS_SEEN_MAX, or less to try what happens then */
 	const struct profile_reader *reader;
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };

@@ -484,6 +484,36 @@ static void samples_are_where_a_computation_that_looks_at_every_work_has_them(vo
 	finish();
 }
 
+static void windows_are_joined_when_there_are_too_many_stalls_and_no_sample_is_lost(void)
+{
+	static const struct view_options options;
+	struct profile_event event;
+	uint32_t windows[64];
+
+	begin();
+	work_of(2, "m", 'C', 0, 10, 0);
+	for (uint32_t i = 0; i < 64; i++) {
+		windows[i] = window(i * 100, i * 100 + 100);
+		work("k", i % 4 < 3 ? 'A' : 'B', i * 100, 100);
+		seen(windows[i], "k", 0, LONG, 4);
+		seen(windows[i], "k", 16, WAIT, i % 2);
+	}
+	seen(window_of(2, 0, 100, false), "m", 0, WAIT, 3);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&reader, path));
+	CHECK(!stalls_init(&stalls, reader, &options));
+	stalls.seen_max = 64;
+	while (profile_reader_next(reader, &event) > 0)
+		CHECK(!stalls_event(&stalls, &event));
+	CHECK(!stalls_finish(&stalls));
+	CHECK(stalls.counts.windows_joined == 4);
+	CHECK_TEXT(launches(), "C m 10: 0 wait 3 =10|"
+			       "A k 4800: 0 long_scoreboard 192 =4266, 16 wait 24 =534|"
+			       "B k 1600: 0 long_scoreboard 64 =1422, 16 wait 8 =178|");
+	CHECK(stalls.counts.samples == 291 && stalls.counts.apportioned == 288);
+	finish();
+}
+
 static void numbers_beyond_64_bits_are_refused(void)
 {
 	uint32_t id;
@@ -531,6 +561,7 @@ int main(void)
 	RUN(latency_samples_are_a_part_and_not_counted_twice);
 	RUN(many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond);
 	RUN(samples_are_where_a_computation_that_looks_at_every_work_has_them);
+	RUN(windows_are_joined_when_there_are_too_many_stalls_and_no_sample_is_lost);
 	RUN(numbers_beyond_64_bits_are_refused);
 	RUN(works_that_took_no_time_and_reach_the_end_of_all_time_are_harmless);
 	return tap_end();
