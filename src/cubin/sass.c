@@ -17,6 +17,13 @@
 #define GUARD_BIT   12
 #define NO_GUARD    7
 
+/* The SYNCS that read and write a barrier as a word, from uniform registers. */
+#define SYNCS_ON_WORDS 0x1b2
+
+/* Of a matrix, in the instructions of a warpgroup. */
+#define COLUMNS_BIT  53
+#define COLUMNS_BITS 5
+
 static const uint8_t known_sms[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 
 static const char *const class_words[SASS_CLASS_COUNT] = {
@@ -91,7 +98,8 @@ static const struct sass_row *find_row(unsigned int sm, const uint8_t *bytes)
 
 	if (!sass_has_sm(sm))
 		return NULL;
-	for (size_t i = first_row(opcode); i < sass_row_count && sass_rows[i].opcode == opcode; i++) {
+	for (size_t i = first_row(opcode); i < sass_row_count && sass_rows[i].opcode == opcode;
+		i++) {
 		const struct sass_row *r = &sass_rows[i];
 
 		if (r->first <= sm && sm <= r->last && r->forms >> form & 1 &&
@@ -101,14 +109,18 @@ static const struct sass_row *find_row(unsigned int sm, const uint8_t *bytes)
 	return NULL;
 }
 
-/* Their names begin with U, but for these. */
-static bool is_uniform(const char *mnemonic)
+/* Whether its guard is a uniform predicate. Nearly all of these have names that begin with U. */
+static bool has_uniform_guard(const struct sass_row *r)
 {
-	return *mnemonic == 'U' || !strcmp(mnemonic, "LDCU") || !strcmp(mnemonic, "S2UR");
+	static const char *const others[] = {"LDCU", "S2UR", "CS2UR", "LDTM", "STTM"};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(r->mnemonic, others[i]))
+			return true;
+	return *r->mnemonic == 'U' || r->opcode == SYNCS_ON_WORDS;
 }
 
-static void describe(
-	const struct sass_row *r, const uint8_t *bytes, struct sass_instruction *ret)
+static void describe(const struct sass_row *r, const uint8_t *bytes, struct sass_instruction *ret)
 {
 	*ret = (struct sass_instruction){
 		.opcode = (uint16_t)bits_at(bytes, 0, OPCODE_BITS + FORM_BITS),
@@ -116,12 +128,12 @@ static void describe(
 		.class = r ? (enum sass_class)r->class : SASS_OTHER,
 		.guard = (uint8_t)bits_at(bytes, GUARD_BIT, 3),
 		.guard_negated = bits_at(bytes, GUARD_BIT + 3, 1),
-		.guard_uniform = r && is_uniform(r->mnemonic),
+		.guard_uniform = r && has_uniform_guard(r),
 	};
 }
 
-bool sass_decode(unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES],
-	struct sass_instruction *ret)
+bool sass_decode(
+	unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], struct sass_instruction *ret)
 {
 	const struct sass_row *r = find_row(sm, bytes);
 
@@ -163,19 +175,29 @@ static void put_guard(struct cut_text *t, const struct sass_instruction *in)
 		put(t, "@!%sPT ", uniform);
 }
 
+static void put_name(struct cut_text *t, const char *name, const uint8_t *bytes)
+{
+	if (!*name || *name == '|')
+		return;
+	put(t, ".");
+	for (; *name && *name != '|'; name++)
+		if (*name == '#')
+			put(t, "%u", 8 * (1 + bits_at(bytes, COLUMNS_BIT, COLUMNS_BITS)));
+		else
+			put(t, "%c", *name);
+}
+
 static void put_field(struct cut_text *t, const struct sass_field *f, const uint8_t *bytes)
 {
 	const char *name = f->names;
-	size_t length;
 
 	for (unsigned int n = bits_at(bytes, f->bit, f->bits); name && n; n--) {
 		name = strchr(name, '|');
 		if (name)
 			name++;
 	}
-	length = name ? strcspn(name, "|") : 0;
-	if (length)
-		put(t, ".%.*s", (int)length, name);
+	if (name)
+		put_name(t, name, bytes);
 }
 
 bool sass_text(unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], char *ret, size_t size)
@@ -214,5 +236,6 @@ enum sass_class sass_class_of_text(const char *text)
 
 const char *sass_class_words(enum sass_class class)
 {
-	return (unsigned int)class < SASS_CLASS_COUNT ? class_words[class] : class_words[SASS_OTHER];
+	return (unsigned int)class < SASS_CLASS_COUNT ? class_words[class]
+						      : class_words[SASS_OTHER];
 }

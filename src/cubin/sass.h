@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one instruction of NVIDIA GPU code is: its mnemonic, the modifiers that tell how much it moves
- * and where, its guard predicate, and a class for grouping. For the 128-bit encoding of compute
- * capability 7.5 and later; the tables (sass_table.c) are facts observed from NVIDIA's disassembler.
+ * What one instruction of NVIDIA GPU code is: its mnemonic, the modifiers that tell how much it
+ * moves and where, its guard predicate, and a class for grouping. For the 128-bit encoding of
+ * compute capability 7.5 and later; the tables (sass_table.c) are facts observed from NVIDIA's
+ * disassembler.
  *
- * Operands are not decoded, and a modifier that is not certain is left out: "LDG.E.128", not a guess
- * of more. Full text comes from nvdisasm where it is installed (nvdisasm.h).
+ * Operands are not decoded, and a modifier that is not certain is left out: "LDG.E.128", not a
+ * guess of more. Full text comes from nvdisasm where it is installed (nvdisasm.h).
  *
  * Pure functions over the bytes given; any thread. The bytes are untrusted: whatever they are, the
  * answer is a text.
@@ -62,10 +63,11 @@ struct sass_instruction {
 /* Whether there is a table for it: `sm` is 10 * major + minor of the compute capability. */
 bool sass_has_sm(unsigned int sm);
 /* Always fills in *ret; false when the instruction, or the SM, is not known. */
-bool sass_decode(unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES],
-	struct sass_instruction *ret);
+bool sass_decode(
+	unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], struct sass_instruction *ret);
 /* The text, "@!P0 LDG.E.128" or "[unknown 0x981]", cut to fit `size`; the same bool. */
-bool sass_text(unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], char *ret, size_t size);
+bool sass_text(
+	unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], char *ret, size_t size);
 /* The class of an instruction by its text, ours or nvdisasm's. */
 enum sass_class sass_class_of_text(const char *text);
 /* In words: "global memory load". */

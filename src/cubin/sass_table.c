@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Observed with nvdisasm of CUDA 13.0: every opcode in every form was tried with several fillings of
- * the other bits, and compared with the code of NVIDIA's own libraries.
- *
- * Not here, because only fillings that no compiler makes were seen to give them: IADD.XOR and
- * IMUL.XOR of SM 100 and 103, which are called IADD3 and IMAD.
+ * Observed with nvdisasm of CUDA 13.0: every opcode in every form was tried with several fillings
+ * of the other bits, then with each bit that may stand for a modifier changed, and compared with
+ * the code of NVIDIA's own libraries. A modifier stands here when it was a function of its bits
+ * throughout.
  */
 #include "cubin/sass_table.h"
 
@@ -14,47 +13,135 @@
 		.class = SASS_##class_, .mnemonic = mnemonic_, __VA_ARGS__                         \
 	}
 
+/* A modifier that all have: whatever that bit is. */
+#define ALWAYS(text) 0, 1, text "|" text
+#define SIZES	     73, 3, "U8|S8|U16|S16||64|128"
+#define WIDE_ADDRESS 72, 1, "|E"
+
+static const struct sass_field global_75[] = {{WIDE_ADDRESS}, {SIZES}, {0}};
+static const struct sass_field global[] = {
+	{WIDE_ADDRESS}, {SIZES}, {77, 4, "|||||STRONG.SM||STRONG.GPU|||STRONG.SYS"}, {0}};
+static const struct sass_field global_load[] = {
+	{WIDE_ADDRESS}, {SIZES}, {77, 4, "||||CONSTANT|STRONG.SM||STRONG.GPU|||STRONG.SYS"}, {0}};
+static const struct sass_field global_256[] = {{WIDE_ADDRESS}, {ALWAYS("256")}, {0}};
+static const struct sass_field sized[] = {{SIZES}, {0}};
+static const struct sass_field matrices[] = {{72, 2, "|2|4"}, {0}};
+static const struct sass_field global_to_shared[] = {{WIDE_ADDRESS}, {81, 1, "BYPASS|"}, {0}};
+static const struct sass_field tensor_copy[] = {{79, 3, "1D|2D|3D|4D|5D"}, {0}};
+static const struct sass_field tensor_memory[] = {{83, 3, "|x2|x4|x8|x16|x32|x64|x128"}, {0}};
+
+#define ATOMIC_OPERATION 87, 4, "ADD|MIN|MAX|INC|DEC|AND|OR|XOR|EXCH"
+static const struct sass_field atomic[] = {{WIDE_ADDRESS}, {ATOMIC_OPERATION}, {0}};
+static const struct sass_field atomic_shared[] = {{ATOMIC_OPERATION}, {0}};
+static const struct sass_field atomic_cas[] = {{WIDE_ADDRESS}, {87, 1, "CAS|CAST"}, {0}};
+static const struct sass_field swap[] = {{WIDE_ADDRESS}, {ALWAYS("CAS")}, {0}};
+static const struct sass_field atomic_shared_cas[] = {{87, 1, "CAS|CAST"}, {0}};
+static const struct sass_field reduction[] = {
+	{WIDE_ADDRESS}, {87, 3, "ADD|MIN|MAX|INC|DEC|AND|OR|XOR"}, {0}};
+
+static const struct sass_field special_function[] = {
+	{74, 4, "COS|SIN|EX2|LG2|RCP|RSQ|RCP64H|RSQ64H|SQRT|TANH"}, {0}};
+static const struct sass_field barrier[] = {
+	{77, 2, "SYNC|ARV|RED"}, {80, 1, "|DEFER_BLOCKING"}, {0}};
+static const struct sass_field fence[] = {{79, 2, "SC|ALL"}, {76, 3, "CTA|SM|GPU|SYS"}, {0}};
+static const struct sass_field cache_control[] = {{87, 3, "PF1|PF2|||IVALL|||WBALL"}, {0}};
+static const struct sass_field phase_check[] = {
+	{ALWAYS("PHASECHK.TRANS64")}, {72, 1, "|TRYWAIT"}, {0}};
+static const struct sass_field arrive[] = {{ALWAYS("ARRIVE.TRANS64")}, {0}};
+
+static const struct sass_field shuffle[] = {{58, 2, "IDX|UP|DOWN|BFLY"}, {0}};
+static const struct sass_field vote[] = {{72, 2, "ALL|ANY"}, {0}};
+static const struct sass_field match[] = {{79, 1, "ALL|ANY"}, {0}};
+static const struct sass_field warp_reduction[] = {
+	{78, 3, "|OR|XOR|SUM|MIN|MAX"}, {73, 1, "|S32"}, {0}};
+static const struct sass_field branch[] = {{32, 2, "|U|DIV|CONV"}, {0}};
+static const struct sass_field absolute[] = {{ALWAYS("ABS")}, {0}};
+static const struct sass_field relative[] = {{ALWAYS("REL")}, {0}};
+static const struct sass_field ret[] = {{85, 1, "REL|ABS"}, {0}};
+
+#define COMBINE 74, 2, "AND|OR|XOR"
+static const struct sass_field compare_integers[] = {
+	{76, 3, "F|LT|EQ|LE|GT|NE|GE"}, {COMBINE}, {0}};
+static const struct sass_field compare_floats[] = {
+	{76, 4, "F|LT|EQ|LE|GT|NE|GE|NUM|NAN|LTU|EQU|LEU|GTU|NEU|GEU"}, {COMBINE}, {0}};
+static const struct sass_field compare_doubles[] = {
+	{76, 4, "MIN|LT|EQ|LE|GT|NE|GE|NUM|NAN|LTU||LEU|GTU|NEU|GEU|MAX"}, {COMBINE}, {0}};
+static const struct sass_field compare_halves[] = {
+	{76, 4, "F|LT|EQ||GT|NE|GE||NAN||||GTU|NEU|GEU"}, {0}};
+static const struct sass_field shift[] = {
+	{76, 1, "L|R"}, {75, 1, "|W"}, {73, 2, "S64|U64|S32|U32"}, {80, 1, "|HI"}, {0}};
+static const struct sass_field load_address[] = {{80, 1, "|HI"}, {74, 1, "|X"}, {0}};
+static const struct sass_field add[] = {{74, 1, "|X"}, {0}};
+#define SIGNED 73, 1, "U32|"
+static const struct sass_field multiply_wide[] = {{ALWAYS("WIDE")}, {SIGNED}, {0}};
+static const struct sass_field multiply_high[] = {{ALWAYS("HI")}, {SIGNED}, {0}};
+static const struct sass_field dot_product[] = {{76, 1, "4A|2A"}, {0}};
+static const struct sass_field truth_table[] = {{ALWAYS("LUT")}, {0}};
+static const struct sass_field convert_float[] = {
+	{75, 2, "BF16|F16|F32|F64"}, {84, 2, "|F16|F32|F64"}, {0}};
+static const struct sass_field round_to[] = {{78, 2, "|FLOOR|CEIL|TRUNC"}, {0}};
+
+/* '#' is the number of columns: 8 for each from one on, in bits 53 to 57. */
+#define TENSOR_TYPES                                                                               \
+	{76, 1, "F16|F32"},                                                                        \
+	{                                                                                          \
+		82, 2, "|BF16|TF32"                                                                \
+	}
+static const struct sass_field tensor_halves[] = {{73, 3, "1688||||16816"}, TENSOR_TYPES, {0}};
+static const struct sass_field tensor_halves_2[] = {
+	{73, 3, "1684|||||SP.16832"}, TENSOR_TYPES, {0}};
+static const struct sass_field warpgroup_halves[] = {
+	{58, 1, "64x#x16|64x#x8"}, {75, 1, "F16|F32"}, {76, 2, "|BF16|TF32"}, {0}};
+
+static const struct sass_field warpgroup_quarters[] = {{75, 1, "F16|F32"}, {0}};
+static const struct sass_field two_blocks[] = {{85, 1, "|2CTA"}, {0}};
+
 const struct sass_row sass_rows[] = {
 	ROW(0x001, 0x10, 75, 121, OTHER, "PMTRIG"),
 	ROW(0x002, 0x76, 75, 121, MOVE, "MOV"),
 	ROW(0x003, 0x72, 75, 121, MOVE, "P2R"),
 	ROW(0x004, 0x72, 75, 121, MOVE, "R2P"),
 	ROW(0x005, 0x10, 75, 121, MOVE, "CS2R"),
-	ROW(0x006, 0x10, 75, 121, WARP, "VOTE"),
+	ROW(0x006, 0x10, 75, 121, WARP, "VOTE", .fields = vote),
 	ROW(0x007, 0xfe, 75, 121, MOVE, "SEL"),
 	ROW(0x008, 0x72, 75, 121, FP32, "FSEL"),
 	ROW(0x009, 0x72, 75, 121, FP32, "FMNMX"),
 	ROW(0x00a, 0x72, 75, 121, FP32, "FSET"),
-	ROW(0x00b, 0x72, 75, 121, FP32, "FSETP"),
-	ROW(0x00c, 0x72, 75, 121, INTEGER, "ISETP"),
+	ROW(0x00b, 0x72, 75, 121, FP32, "FSETP", .fields = compare_floats),
+	ROW(0x00c, 0x72, 75, 121, INTEGER, "ISETP", .fields = compare_integers),
 	ROW(0x00d, 0x10, 75, 121, OTHER, "CSMTEST"),
 	ROW(0x00f, 0x72, 90, 103, INTEGER, "VIMNMX3"),
-	ROW(0x010, 0x72, 75, 121, INTEGER, "IADD3"),
-	ROW(0x011, 0x76, 75, 121, INTEGER, "LEA"),
-	ROW(0x012, 0x72, 75, 121, INTEGER, "LOP3"),
+	ROW(0x010, 0x72, 100, 103, INTEGER, "IADD", .when = {76, 1, 1}),
+	ROW(0x010, 0x72, 75, 121, INTEGER, "IADD3", .fields = add),
+	ROW(0x011, 0x76, 75, 121, INTEGER, "LEA", .fields = load_address),
+	ROW(0x012, 0x72, 75, 121, INTEGER, "LOP3", .fields = truth_table),
 	ROW(0x013, 0x72, 75, 121, INTEGER, "IABS"),
 	ROW(0x014, 0xfe, 75, 110, INTEGER, "VABSDIFF"),
 	ROW(0x015, 0xfe, 75, 110, INTEGER, "VABSDIFF4"),
 	ROW(0x016, 0xfe, 75, 121, MOVE, "PRMT"),
 	ROW(0x017, 0x72, 75, 121, INTEGER, "IMNMX"),
-	ROW(0x019, 0xfe, 75, 121, INTEGER, "SHF"),
+	ROW(0x019, 0xfe, 75, 121, INTEGER, "SHF", .fields = shift),
 	ROW(0x01a, 0x72, 75, 121, INTEGER, "SGXT"),
 	ROW(0x01b, 0x72, 75, 121, INTEGER, "BMSK"),
-	ROW(0x01c, 0x10, 75, 121, MOVE, "PLOP3"),
-	ROW(0x01d, 0x62, 75, 121, MOVE, "PLOP3"),
-	ROW(0x01e, 0x62, 75, 121, MOVE, "PLOP3"),
-	ROW(0x01f, 0x62, 75, 121, MOVE, "PLOP3"),
+	ROW(0x01c, 0x10, 75, 121, MOVE, "PLOP3", .fields = truth_table),
+	ROW(0x01d, 0x62, 75, 121, MOVE, "PLOP3", .fields = truth_table),
+	ROW(0x01e, 0x62, 75, 121, MOVE, "PLOP3", .fields = truth_table),
+	ROW(0x01f, 0x62, 75, 121, MOVE, "PLOP3", .fields = truth_table),
 	ROW(0x020, 0x72, 75, 121, FP32, "FMUL"),
+	ROW(0x021, 0x82, 100, 121, FP32, "FHADD", .when = {81, 1, 1}),
 	ROW(0x021, 0x8e, 75, 121, FP32, "FADD"),
 	ROW(0x022, 0x10, 75, 121, FP32, "FSWZADD"),
+	ROW(0x023, 0xc2, 100, 121, FP32, "FHFMA", .when = {81, 1, 1}),
 	ROW(0x023, 0xfe, 75, 121, FP32, "FFMA"),
+	ROW(0x024, 0xfe, 100, 103, INTEGER, "IMUL", .when = {76, 1, 1}),
 	ROW(0x024, 0xfe, 75, 121, INTEGER, "IMAD"),
-	ROW(0x025, 0xfa, 75, 121, INTEGER, "IMAD"),
-	ROW(0x026, 0x62, 75, 121, INTEGER, "IDP"),
-	ROW(0x027, 0xfa, 75, 121, INTEGER, "IMAD"),
+	ROW(0x025, 0xfa, 100, 103, INTEGER, "IMUL", .fields = multiply_wide, .when = {76, 1, 1}),
+	ROW(0x025, 0xfa, 75, 121, INTEGER, "IMAD", .fields = multiply_wide),
+	ROW(0x026, 0x62, 75, 121, INTEGER, "IDP", .fields = dot_product),
+	ROW(0x027, 0xfa, 75, 121, INTEGER, "IMAD", .fields = multiply_high),
 	ROW(0x028, 0x72, 75, 121, FP64, "DMUL"),
 	ROW(0x029, 0x8e, 75, 121, FP64, "DADD"),
-	ROW(0x02a, 0x8e, 75, 121, FP64, "DSETP"),
+	ROW(0x02a, 0x8e, 75, 121, FP64, "DSETP", .fields = compare_doubles),
 	ROW(0x02b, 0xfe, 75, 121, FP64, "DFMA"),
 	ROW(0x02d, 0x10, 90, 121, BRANCH, "PREEXIT"),
 	ROW(0x02e, 0x10, 90, 121, BARRIER, "ACQBULK"),
@@ -63,7 +150,7 @@ const struct sass_row sass_rows[] = {
 	ROW(0x031, 0xfe, 75, 121, FP16, "HFMA2"),
 	ROW(0x032, 0x72, 75, 121, FP16, "HMUL2"),
 	ROW(0x033, 0x8e, 75, 121, FP16, "HSET2"),
-	ROW(0x034, 0x8e, 75, 121, FP16, "HSETP2"),
+	ROW(0x034, 0x8e, 75, 121, FP16, "HSETP2", .fields = compare_halves),
 	ROW(0x035, 0xfe, 80, 90, FP16, "HFMA2"),
 	ROW(0x035, 0x52, 120, 121, INTEGER, "IADD"),
 	ROW(0x036, 0x02, 75, 75, TENSOR, "HMMA"),
@@ -73,14 +160,15 @@ const struct sass_row sass_rows[] = {
 	ROW(0x038, 0x72, 75, 121, CONVERT, "I2I"),
 	ROW(0x039, 0x72, 75, 121, CONVERT, "I2IP"),
 	ROW(0x03a, 0x02, 75, 121, MOVE, "MOVM"),
-	ROW(0x03b, 0x10, 75, 121, SHARED_LOAD, "LDSM"),
-	ROW(0x03c, 0x02, 75, 121, TENSOR, "HMMA"),
+	ROW(0x03b, 0x10, 75, 121, SHARED_LOAD, "LDSM", .fields = matrices),
+	ROW(0x03c, 0x02, 75, 121, TENSOR, "HMMA", .fields = tensor_halves_2, .when = {78, 1, 1}),
+	ROW(0x03c, 0x02, 75, 121, TENSOR, "HMMA", .fields = tensor_halves),
 	ROW(0x03d, 0x02, 75, 90, TENSOR, "BMMA"),
 	ROW(0x03e, 0xfe, 80, 121, CONVERT, "F2FP"),
 	ROW(0x03f, 0x02, 80, 121, TENSOR, "DMMA"),
 	ROW(0x040, 0x72, 80, 121, FP16, "HMNMX2"),
 	ROW(0x043, 0xfe, 86, 121, CONVERT, "F2IP"),
-	ROW(0x044, 0x10, 90, 121, SHARED_STORE, "STSM"),
+	ROW(0x044, 0x10, 90, 121, SHARED_STORE, "STSM", .fields = matrices),
 	ROW(0x045, 0xe6, 86, 121, CONVERT, "I2FP"),
 	ROW(0x046, 0xfe, 90, 103, INTEGER, "VIADDMNMX"),
 	ROW(0x047, 0x72, 90, 103, FP16, "VHMNMX"),
@@ -99,7 +187,9 @@ const struct sass_row sass_rows[] = {
 	ROW(0x051, 0x12, 120, 121, UNIFORM, "UFSEL"),
 	ROW(0x052, 0x12, 120, 121, UNIFORM, "UFSET"),
 	ROW(0x053, 0x12, 120, 121, UNIFORM, "UFSETP"),
+	ROW(0x054, 0x02, 120, 121, UNIFORM, "UFHADD", .when = {81, 1, 1}),
 	ROW(0x054, 0x06, 120, 121, UNIFORM, "UFADD"),
+	ROW(0x055, 0x02, 120, 121, UNIFORM, "UFHFMA", .when = {81, 1, 1}),
 	ROW(0x055, 0x16, 120, 121, UNIFORM, "UFFMA"),
 	ROW(0x056, 0x12, 120, 121, UNIFORM, "UFMUL"),
 	ROW(0x059, 0x16, 120, 121, UNIFORM, "UF2IP"),
@@ -118,28 +208,28 @@ const struct sass_row sass_rows[] = {
 	ROW(0x083, 0x50, 75, 121, UNIFORM, "UP2UR"),
 	ROW(0x084, 0x50, 75, 121, UNIFORM, "UR2UP"),
 	ROW(0x085, 0x12, 120, 121, UNIFORM, "UIMNMX"),
-	ROW(0x086, 0x10, 75, 121, WARP, "VOTEU"),
+	ROW(0x086, 0x10, 75, 121, WARP, "VOTEU", .fields = vote),
 	ROW(0x087, 0x56, 75, 121, UNIFORM, "USEL"),
-	ROW(0x08c, 0x12, 75, 121, UNIFORM, "UISETP"),
-	ROW(0x090, 0x12, 75, 121, UNIFORM, "UIADD3"),
-	ROW(0x091, 0x16, 75, 121, UNIFORM, "ULEA"),
-	ROW(0x092, 0x12, 75, 121, UNIFORM, "ULOP3"),
+	ROW(0x08c, 0x12, 75, 121, UNIFORM, "UISETP", .fields = compare_integers),
+	ROW(0x090, 0x12, 75, 121, UNIFORM, "UIADD3", .fields = add),
+	ROW(0x091, 0x16, 75, 121, UNIFORM, "ULEA", .fields = load_address),
+	ROW(0x092, 0x12, 75, 121, UNIFORM, "ULOP3", .fields = truth_table),
 	ROW(0x096, 0x12, 75, 121, UNIFORM, "UPRMT"),
 	ROW(0x097, 0x12, 75, 121, UNIFORM, "UIADD3"),
-	ROW(0x099, 0x16, 75, 121, UNIFORM, "USHF"),
+	ROW(0x099, 0x16, 75, 121, UNIFORM, "USHF", .fields = shift),
 	ROW(0x09a, 0x12, 75, 121, UNIFORM, "USGXT"),
 	ROW(0x09b, 0x12, 75, 121, UNIFORM, "UBMSK"),
-	ROW(0x09c, 0x10, 75, 121, UNIFORM, "UPLOP3"),
-	ROW(0x09d, 0x02, 75, 121, UNIFORM, "UPLOP3"),
-	ROW(0x09e, 0x02, 75, 121, UNIFORM, "UPLOP3"),
-	ROW(0x09f, 0x02, 75, 121, UNIFORM, "UPLOP3"),
+	ROW(0x09c, 0x10, 75, 121, UNIFORM, "UPLOP3", .fields = truth_table),
+	ROW(0x09d, 0x02, 75, 121, UNIFORM, "UPLOP3", .fields = truth_table),
+	ROW(0x09e, 0x02, 75, 121, UNIFORM, "UPLOP3", .fields = truth_table),
+	ROW(0x09f, 0x02, 75, 121, UNIFORM, "UPLOP3", .fields = truth_table),
 	ROW(0x0a4, 0x16, 75, 121, UNIFORM, "UIMAD"),
-	ROW(0x0a5, 0x12, 75, 121, UNIFORM, "UIMAD"),
+	ROW(0x0a5, 0x12, 75, 121, UNIFORM, "UIMAD", .fields = multiply_wide),
 	ROW(0x0a6, 0x12, 120, 121, UNIFORM, "UIMAD"),
-	ROW(0x0b8, 0x10, 75, 90, CONSTANT_LOAD, "ULDC"),
-	ROW(0x0b9, 0x20, 75, 90, CONSTANT_LOAD, "ULDC"),
+	ROW(0x0b8, 0x10, 75, 90, CONSTANT_LOAD, "ULDC", .fields = sized),
+	ROW(0x0b9, 0x20, 75, 90, CONSTANT_LOAD, "ULDC", .fields = sized),
 	ROW(0x0ba, 0x16, 86, 120, UNIFORM, "UF2FP"),
-	ROW(0x0bb, 0x20, 75, 90, CONSTANT_LOAD, "ULDC"),
+	ROW(0x0bb, 0x20, 75, 90, CONSTANT_LOAD, "ULDC", .fields = sized),
 	ROW(0x0bc, 0x50, 75, 121, UNIFORM, "UCLEA"),
 	ROW(0x0bd, 0x12, 75, 121, UNIFORM, "UFLO"),
 	ROW(0x0be, 0x12, 75, 121, UNIFORM, "UBREV"),
@@ -150,22 +240,22 @@ const struct sass_row sass_rows[] = {
 	ROW(0x100, 0x72, 75, 121, INTEGER, "FLO"),
 	ROW(0x101, 0x72, 75, 121, INTEGER, "BREV"),
 	ROW(0x102, 0x72, 75, 121, FP32, "FCHK"),
-	ROW(0x104, 0x22, 75, 121, CONVERT, "F2F"),
-	ROW(0x105, 0x72, 75, 121, CONVERT, "F2I"),
+	ROW(0x104, 0x22, 75, 121, CONVERT, "F2F", .fields = convert_float),
+	ROW(0x105, 0x72, 75, 121, CONVERT, "F2I", .fields = round_to),
 	ROW(0x106, 0x72, 75, 121, CONVERT, "I2F"),
-	ROW(0x107, 0x02, 75, 121, CONVERT, "FRND"),
-	ROW(0x108, 0x72, 75, 121, SPECIAL_FUNCTION, "MUFU"),
+	ROW(0x107, 0x02, 75, 121, CONVERT, "FRND", .fields = round_to),
+	ROW(0x108, 0x72, 75, 121, SPECIAL_FUNCTION, "MUFU", .fields = special_function),
 	ROW(0x109, 0x72, 75, 121, INTEGER, "POPC"),
-	ROW(0x110, 0x72, 75, 121, CONVERT, "F2F"),
-	ROW(0x111, 0x72, 75, 121, CONVERT, "F2I"),
+	ROW(0x110, 0x72, 75, 121, CONVERT, "F2F", .fields = convert_float),
+	ROW(0x111, 0x72, 75, 121, CONVERT, "F2I", .fields = round_to),
 	ROW(0x112, 0x72, 75, 121, CONVERT, "I2F"),
-	ROW(0x113, 0x72, 75, 121, CONVERT, "FRND"),
+	ROW(0x113, 0x72, 75, 121, CONVERT, "FRND", .fields = round_to),
 	ROW(0x118, 0x10, 75, 121, OTHER, "NOP"),
 	ROW(0x119, 0x10, 75, 121, MOVE, "S2R"),
 	ROW(0x11a, 0x50, 75, 121, BARRIER, "DEPBAR"),
 	ROW(0x11b, 0x10, 90, 121, BRANCH, "ENDCOLLECTIVE"),
 	ROW(0x11c, 0x02, 75, 121, MOVE, "B2R"),
-	ROW(0x11d, 0x36, 75, 121, BARRIER, "BAR"),
+	ROW(0x11d, 0x36, 75, 121, BARRIER, "BAR", .fields = barrier),
 	ROW(0x11f, 0x02, 75, 121, OTHER, "SETCTAID"),
 	ROW(0x120, 0x10, 75, 121, OTHER, "AL2P"),
 	ROW(0x121, 0x06, 75, 121, OTHER, "ALD"),
@@ -179,18 +269,18 @@ const struct sass_row sass_rows[] = {
 	ROW(0x140, 0x2e, 100, 121, CACHE, "CCTL"),
 	ROW(0x141, 0x10, 75, 121, BRANCH, "BSYNC"),
 	ROW(0x142, 0x10, 75, 121, BRANCH, "BREAK"),
-	ROW(0x143, 0x32, 75, 121, BRANCH, "CALL"),
-	ROW(0x144, 0x12, 75, 121, BRANCH, "CALL"),
+	ROW(0x143, 0x32, 75, 121, BRANCH, "CALL", .fields = absolute),
+	ROW(0x144, 0x12, 75, 121, BRANCH, "CALL", .fields = relative),
 	ROW(0x145, 0x10, 75, 121, BRANCH, "BSSY"),
 	ROW(0x146, 0x10, 75, 121, BRANCH, "YIELD"),
-	ROW(0x147, 0x14, 75, 121, BRANCH, "BRA"),
+	ROW(0x147, 0x14, 75, 121, BRANCH, "BRA", .fields = branch),
 	ROW(0x148, 0x72, 75, 121, BARRIER, "WARPSYNC"),
 	ROW(0x149, 0x10, 75, 121, BRANCH, "BRX"),
 	ROW(0x14a, 0x3c, 75, 121, BRANCH, "JMP"),
 	ROW(0x14c, 0x10, 75, 121, BRANCH, "JMX"),
 	ROW(0x14d, 0x10, 75, 121, BRANCH, "EXIT"),
 	ROW(0x14e, 0x12, 75, 121, MOVE, "LEPC"),
-	ROW(0x150, 0x10, 75, 121, BRANCH, "RET"),
+	ROW(0x150, 0x10, 75, 121, BRANCH, "RET", .fields = ret),
 	ROW(0x152, 0x72, 75, 121, BRANCH, "RPCMOV"),
 	ROW(0x153, 0x02, 75, 121, BRANCH, "RPCMOV"),
 	ROW(0x154, 0x84, 120, 121, MOVE, "MOV64IUR"),
@@ -227,30 +317,34 @@ const struct sass_row sass_rows[] = {
 	ROW(0x174, 0xa0, 75, 121, TEXTURE, "FOOTPRINT"),
 	ROW(0x177, 0x02, 100, 110, GLOBAL_STORE, "USTGR"),
 	ROW(0x178, 0x02, 100, 110, ATOMIC, "UREDGR"),
-	ROW(0x17e, 0x10, 89, 89, GLOBAL_LOAD, "LDG"),
-	ROW(0x17e, 0x10, 100, 121, GLOBAL_LOAD, "LDG"),
-	ROW(0x17f, 0x10, 89, 89, GLOBAL_STORE, "STG"),
-	ROW(0x17f, 0x10, 100, 121, GLOBAL_STORE, "STG"),
-	ROW(0x180, 0x10, 75, 121, GENERIC_LOAD, "LD"),
-	ROW(0x181, 0x12, 75, 121, GLOBAL_LOAD, "LDG"),
-	ROW(0x182, 0x24, 75, 121, CONSTANT_LOAD, "LDC"),
-	ROW(0x183, 0x10, 75, 121, LOCAL_LOAD, "LDL"),
-	ROW(0x184, 0x10, 75, 121, SHARED_LOAD, "LDS"),
-	ROW(0x185, 0x12, 75, 121, GENERIC_STORE, "ST"),
-	ROW(0x186, 0x12, 75, 121, GLOBAL_STORE, "STG"),
-	ROW(0x187, 0x12, 75, 121, LOCAL_STORE, "STL"),
-	ROW(0x188, 0x12, 75, 121, SHARED_STORE, "STS"),
-	ROW(0x189, 0x96, 75, 121, WARP, "SHFL"),
-	ROW(0x18a, 0x12, 75, 121, ATOMIC, "ATOM"),
-	ROW(0x18b, 0x02, 75, 121, ATOMIC, "ATOM"),
-	ROW(0x18c, 0x92, 75, 121, ATOMIC, "ATOMS"),
-	ROW(0x18d, 0x06, 75, 121, ATOMIC, "ATOMS"),
-	ROW(0x18e, 0x10, 75, 89, ATOMIC, "RED"),
-	ROW(0x18e, 0x10, 90, 121, ATOMIC, "REDG"),
-	ROW(0x18f, 0x50, 75, 121, CACHE, "CCTL"),
+	ROW(0x17e, 0x10, 89, 89, GLOBAL_LOAD, "LDG", .fields = global_256),
+	ROW(0x17e, 0x10, 100, 121, GLOBAL_LOAD, "LDG", .fields = global_256),
+	ROW(0x17f, 0x10, 89, 89, GLOBAL_STORE, "STG", .fields = global_256),
+	ROW(0x17f, 0x10, 100, 121, GLOBAL_STORE, "STG", .fields = global_256),
+	ROW(0x180, 0x10, 75, 75, GENERIC_LOAD, "LD", .fields = global_75),
+	ROW(0x180, 0x10, 80, 121, GENERIC_LOAD, "LD", .fields = global),
+	ROW(0x181, 0x12, 75, 75, GLOBAL_LOAD, "LDG", .fields = global_75),
+	ROW(0x181, 0x12, 80, 121, GLOBAL_LOAD, "LDG", .fields = global_load),
+	ROW(0x182, 0x24, 75, 121, CONSTANT_LOAD, "LDC", .fields = sized),
+	ROW(0x183, 0x10, 75, 121, LOCAL_LOAD, "LDL", .fields = sized),
+	ROW(0x184, 0x10, 75, 121, SHARED_LOAD, "LDS", .fields = sized),
+	ROW(0x185, 0x12, 75, 75, GENERIC_STORE, "ST", .fields = global_75),
+	ROW(0x185, 0x12, 80, 121, GENERIC_STORE, "ST", .fields = global),
+	ROW(0x186, 0x12, 75, 75, GLOBAL_STORE, "STG", .fields = global_75),
+	ROW(0x186, 0x12, 80, 121, GLOBAL_STORE, "STG", .fields = global),
+	ROW(0x187, 0x12, 75, 121, LOCAL_STORE, "STL", .fields = sized),
+	ROW(0x188, 0x12, 75, 121, SHARED_STORE, "STS", .fields = sized),
+	ROW(0x189, 0x96, 75, 121, WARP, "SHFL", .fields = shuffle),
+	ROW(0x18a, 0x12, 75, 121, ATOMIC, "ATOM", .fields = atomic),
+	ROW(0x18b, 0x02, 75, 121, ATOMIC, "ATOM", .fields = atomic_cas),
+	ROW(0x18c, 0x92, 75, 121, ATOMIC, "ATOMS", .fields = atomic_shared),
+	ROW(0x18d, 0x06, 75, 121, ATOMIC, "ATOMS", .fields = atomic_shared_cas),
+	ROW(0x18e, 0x10, 75, 89, ATOMIC, "RED", .fields = reduction),
+	ROW(0x18e, 0x10, 90, 121, ATOMIC, "REDG", .fields = reduction),
+	ROW(0x18f, 0x50, 75, 121, CACHE, "CCTL", .fields = cache_control),
 	ROW(0x190, 0x50, 75, 121, CACHE, "CCTLL"),
 	ROW(0x191, 0x60, 80, 121, CACHE, "CCTLT"),
-	ROW(0x192, 0x10, 75, 121, CACHE, "MEMBAR"),
+	ROW(0x192, 0x10, 75, 121, CACHE, "MEMBAR", .fields = fence),
 	ROW(0x193, 0x8c, 75, 121, SURFACE, "SUATOM"),
 	ROW(0x194, 0x82, 75, 121, SURFACE, "SUATOM"),
 	ROW(0x195, 0x8c, 75, 121, SURFACE, "SUATOM"),
@@ -265,28 +359,30 @@ const struct sass_row sass_rows[] = {
 	ROW(0x19e, 0x90, 75, 121, SURFACE, "SUST"),
 	ROW(0x19f, 0x8c, 75, 121, SURFACE, "SURED"),
 	ROW(0x1a0, 0x82, 75, 121, SURFACE, "SURED"),
-	ROW(0x1a1, 0x02, 75, 121, WARP, "MATCH"),
+	ROW(0x1a1, 0x02, 75, 121, WARP, "MATCH", .fields = match),
 	ROW(0x1a2, 0x12, 90, 121, ATOMIC, "ATOM"),
 	ROW(0x1a3, 0x12, 90, 121, ATOMIC, "ATOMG"),
 	ROW(0x1a4, 0x10, 90, 120, GLOBAL_LOAD, "LDGMC"),
 	ROW(0x1a5, 0x10, 90, 120, GLOBAL_LOAD, "LDGMC"),
 	ROW(0x1a6, 0x10, 90, 121, ATOMIC, "REDG"),
-	ROW(0x1a7, 0x16, 90, 121, BARRIER, "SYNCS"),
-	ROW(0x1a8, 0x12, 75, 121, ATOMIC, "ATOMG"),
-	ROW(0x1a9, 0x02, 75, 121, ATOMIC, "ATOMG"),
+	ROW(0x1a7, 0x04, 90, 121, BARRIER, "SYNCS", .fields = phase_check),
+	ROW(0x1a7, 0x10, 90, 121, BARRIER, "SYNCS", .fields = arrive),
+	ROW(0x1a7, 0x02, 90, 121, BARRIER, "SYNCS"),
+	ROW(0x1a8, 0x12, 75, 121, ATOMIC, "ATOMG", .fields = atomic),
+	ROW(0x1a9, 0x02, 75, 121, ATOMIC, "ATOMG", .fields = swap),
 	ROW(0x1aa, 0x12, 75, 121, OTHER, "QSPC"),
 	ROW(0x1ab, 0x04, 90, 121, CACHE, "CGAERRBAR"),
 	ROW(0x1ab, 0x10, 75, 121, CACHE, "ERRBAR"),
 	ROW(0x1ac, 0x7e, 100, 121, CONSTANT_LOAD, "LDCU"),
 	ROW(0x1ad, 0x02, 75, 121, OTHER, "LDTRAM"),
-	ROW(0x1ae, 0xc0, 80, 121, ASYNC_COPY, "LDGSTS"),
+	ROW(0x1ae, 0xc0, 80, 121, ASYNC_COPY, "LDGSTS", .fields = global_to_shared),
 	ROW(0x1af, 0x10, 80, 121, BARRIER, "LDGDEPBAR"),
 	ROW(0x1b0, 0x10, 80, 121, BARRIER, "ARRIVES"),
 	ROW(0x1b1, 0x14, 90, 121, BARRIER, "SYNCS"),
 	ROW(0x1b2, 0x16, 90, 121, BARRIER, "SYNCS"),
 	ROW(0x1b3, 0xf8, 86, 121, SURFACE, "SUQUERY"),
-	ROW(0x1b4, 0x06, 90, 121, ASYNC_COPY, "UTMALDG"),
-	ROW(0x1b5, 0x02, 90, 121, ASYNC_COPY, "UTMASTG"),
+	ROW(0x1b4, 0x06, 90, 121, ASYNC_COPY, "UTMALDG", .fields = tensor_copy),
+	ROW(0x1b5, 0x02, 90, 121, ASYNC_COPY, "UTMASTG", .fields = tensor_copy),
 	ROW(0x1b6, 0x02, 90, 121, ASYNC_COPY, "UTMAREDG"),
 	ROW(0x1b7, 0x10, 90, 121, BARRIER, "UTMACMDFLUSH"),
 	ROW(0x1b8, 0x06, 90, 121, ASYNC_COPY, "UTMAPF"),
@@ -300,7 +396,7 @@ const struct sass_row sass_rows[] = {
 	ROW(0x1c1, 0x02, 75, 121, MOVE, "SETLMEMBASE"),
 	ROW(0x1c2, 0x02, 75, 89, MOVE, "R2UR"),
 	ROW(0x1c3, 0x10, 75, 121, MOVE, "S2UR"),
-	ROW(0x1c4, 0x02, 80, 121, WARP, "REDUX"),
+	ROW(0x1c4, 0x02, 80, 121, WARP, "REDUX", .fields = warp_reduction),
 	ROW(0x1c5, 0x10, 90, 90, BARRIER, "WARPGROUP"),
 	ROW(0x1c6, 0x02, 90, 121, CACHE, "FENCE"),
 	ROW(0x1c7, 0x10, 90, 121, BARRIER, "UCGABAR_ARV"),
@@ -314,17 +410,17 @@ const struct sass_row sass_rows[] = {
 	ROW(0x1e6, 0x10, 100, 110, TENSOR_MEMORY, "UTCSHIFT"),
 	ROW(0x1e7, 0x10, 100, 110, TENSOR_MEMORY, "UTCCP"),
 	ROW(0x1e9, 0x12, 100, 110, BARRIER, "UTCBAR"),
-	ROW(0x1ea, 0xc0, 100, 110, TENSOR, "UTCQMMA"),
-	ROW(0x1ea, 0x14, 100, 110, TENSOR, "UTCQMMA", .when = {72, 2, 3}),
-	ROW(0x1ea, 0x14, 100, 110, TENSOR, "UTCIMMA", .when = {72, 2, 1}),
-	ROW(0x1ea, 0x04, 100, 110, TENSOR, "UTCOMMA", .when = {63, 1, 1}),
-	ROW(0x1ea, 0x14, 100, 110, TENSOR, "UTCHMMA", .when = {72, 2, 0}),
-	ROW(0x1ed, 0x10, 100, 110, TENSOR_MEMORY, "STTM"),
-	ROW(0x1ee, 0x14, 100, 110, TENSOR_MEMORY, "LDTM"),
-	ROW(0x1f0, 0x50, 90, 90, TENSOR, "HGMMA"),
+	ROW(0x1ea, 0xc0, 100, 110, TENSOR, "UTCQMMA", .fields = two_blocks),
+	ROW(0x1ea, 0x14, 100, 110, TENSOR, "UTCQMMA", .fields = two_blocks, .when = {72, 2, 3}),
+	ROW(0x1ea, 0x14, 100, 110, TENSOR, "UTCIMMA", .fields = two_blocks, .when = {72, 2, 1}),
+	ROW(0x1ea, 0x04, 100, 110, TENSOR, "UTCOMMA", .fields = two_blocks, .when = {63, 1, 1}),
+	ROW(0x1ea, 0x14, 100, 110, TENSOR, "UTCHMMA", .fields = two_blocks, .when = {72, 2, 0}),
+	ROW(0x1ed, 0x10, 100, 110, TENSOR_MEMORY, "STTM", .fields = tensor_memory),
+	ROW(0x1ee, 0x14, 100, 110, TENSOR_MEMORY, "LDTM", .fields = tensor_memory),
+	ROW(0x1f0, 0x50, 90, 90, TENSOR, "HGMMA", .fields = warpgroup_halves),
 	ROW(0x1f1, 0x50, 90, 90, TENSOR, "IGMMA"),
 	ROW(0x1f2, 0x50, 90, 90, TENSOR, "BGMMA"),
-	ROW(0x1f3, 0x50, 90, 90, TENSOR, "QGMMA"),
+	ROW(0x1f3, 0x50, 90, 90, TENSOR, "QGMMA", .fields = warpgroup_quarters),
 };
 
 const size_t sass_row_count = sizeof(sass_rows) / sizeof(sass_rows[0]);

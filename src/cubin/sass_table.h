@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions of NVIDIA GPU code by their opcodes: a table of facts for sass.c, which tells how
- * to read it.
+ * The instructions of NVIDIA GPU code by their opcodes: a table of facts for sass.c, which tells
+ *how to read it.
  *
- * An instruction is 128 bits, counted from the lowest of its first byte. Bits 0 to 8 are the opcode,
- * bits 9 to 11 its form, which says where the second and third source operands are:
+ * An instruction is 128 bits, counted from the lowest of its first byte. Bits 0 to 8 are the
+ *opcode, bits 9 to 11 its form, which says where the second and third source operands are:
  *
  *	1  both in registers                  5  second in constant memory
  *	2  third in the instruction           6  second in a uniform register
  *	3  third in constant memory           7  third in a uniform register
  *	4  second in the instruction
  *
- * Where an instruction has no such operands, a form may mean something else (the kind of address, or
- * another mnemonic altogether).
+ * Where an instruction has no such operands, a form may mean something else (the kind of address,
+ *or another mnemonic altogether).
  */
 #pragma once
 

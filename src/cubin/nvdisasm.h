@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The full text of instructions, from NVIDIA's nvdisasm where it is installed.
+ *
+ * It is given the bare code of the functions asked for, and not the image they are in: what it
+ * costs then depends on them alone, where a large image takes it minutes however little is asked.
+ * So branches go to offsets instead of labels, and what the driver fills in when it loads the code
+ * (addresses of functions and variables) reads as the image has it.
+ *
+ * It runs as a child process with our rights, without a shell; the code is handed over in memory,
+ * no file is written. Its output is untrusted, and neither a child that hangs nor one that writes
+ * without end holds us up.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define NVDISASM_CODE_MAX ((size_t)256 << 20)
+
+/* The code of one function; a part of an instruction at its end is left out. */
+struct nvdisasm_code {
+	const void *bytes;
+	size_t size;
+};
+
+struct nvdisasm_request {
+	const char *program; /* a path, from nvdisasm_find */
+	unsigned int sm;     /* 10 * major + minor of the compute capability */
+	const struct nvdisasm_code *functions;
+	size_t count;
+	/* The text of the instruction at this offset of a function, without ';', good for the call;
+	 * each at most once and in their order. 0, or -errno to stop with it. */
+	int (*visit)(void *context, size_t function, uint64_t offset, const char *text);
+	void *context;
+	bool (*stopped)(void *stop_context); /* NULL: never; asked several times a second */
+	void *stop_context;
+	uint64_t limit_ns; /* for all of it */
+};
+
+/* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("" says that there is to be
+ * none), else the first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
+ * /usr/local/cuda-VERSION, the highest first. 0, or -ENOENT with error_text. */
+int nvdisasm_find(struct buf *ret_path);
+
+/*
+ * 0, or -errno with error_text: -EIO (it failed, or what it says makes no sense), -ETIME, -EINTR
+ * (stopped), -EFBIG (more than NVDISASM_CODE_MAX in all), or what visit returned. Whatever was
+ * visited before is right. A function with an instruction that nvdisasm does not know is given up
+ * from there on, and is no error.
+ */
+int nvdisasm_run(const struct nvdisasm_request *r);
