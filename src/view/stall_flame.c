@@ -105,7 +105,7 @@ static int place_row(struct stall_flame *f, const struct stalls_row *row, uint32
 	struct tree *t = f->result->tree;
 	int error = tree_add_child(t, node, f->reason_frames[row->reason], &node);
 
-	if (!error)
+	if (!error && !f->options->reverse)
 		error = tree_add_child(t, node, offset, &node);
 	return error ? error : tree_add_time(t, node, width);
 }
@@ -215,10 +215,10 @@ static int add_facts(struct stall_flame *f)
 	int error = view_fact(v, "instruction samples", "%llu", (unsigned long long)c->samples);
 
 	if (!error)
-		error = add_share(v, "of them issuing", c->issuing, c->samples);
+		error = add_share(v, "issuing", c->issuing, c->samples);
 	if (!error)
-		error = add_share(v, "apportioned among launches", c->apportioned, c->samples);
-	return error ? error : add_share(v, "kernel time not sampled", c->unsampled_ns, c->kernel_ns);
+		error = add_share(v, "apportioned", c->apportioned, c->samples);
+	return error ? error : add_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
 }
 
 static int add_remarks(struct stall_flame *f)

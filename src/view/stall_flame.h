@@ -7,6 +7,7 @@
  * A kernel that a place launched without any sample of it has its time in the note [not sampled]. With latency
  * samples only, the time of the others stands in the note [issuing cycles]. With samples as weight nothing has a
  * width but what was sampled, and there the parts of samples (stalls.h) are rounded, so that their sum is right.
+ * Where paths are to be reversed offsets are left out: equal ones of all functions would come together.
  */
 #pragma once
 
