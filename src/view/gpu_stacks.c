@@ -24,7 +24,8 @@ static void find_files(struct gpu_stacks *g)
 	}
 }
 
-int gpu_stacks_init(struct gpu_stacks *g, const struct profile_reader *r, struct tree *t, bool lines)
+int gpu_stacks_init(
+	struct gpu_stacks *g, const struct profile_reader *r, struct tree *t, bool lines)
 {
 	struct profile_counts counts = profile_counts(r);
 	int error;
@@ -76,7 +77,8 @@ static int learn_source(struct gpu_stacks *g, uint32_t file, struct gpu_source *
 	int error = 0;
 
 	if (slash)
-		error = source_frame(g, path, slash > path ? (size_t)(slash - path) : 1, &s->directory);
+		error = source_frame(
+			g, path, slash > path ? (size_t)(slash - path) : 1, &s->directory);
 	return error ? error : source_frame(g, name, size - (size_t)(name - path), &s->file);
 }
 
@@ -97,7 +99,8 @@ static int add_source(struct gpu_stacks *g, const struct profile_instruction *i,
 }
 
 /* The frame of a function, the kernel or one that is called or inlined; *known is it plus 1 (0: not yet). */
-static int add_function(struct gpu_stacks *g, const struct profile_location *l, uint32_t *known, uint32_t *node)
+static int add_function(
+	struct gpu_stacks *g, const struct profile_location *l, uint32_t *known, uint32_t *node)
 {
 	int error;
 
@@ -118,10 +121,13 @@ static int add_function(struct gpu_stacks *g, const struct profile_location *l, 
 
 static int add_functions(struct gpu_stacks *g, const struct profile_instruction *i, uint32_t *node)
 {
-	struct profile_location own = {.kind = FRAME_USER, .file = i->file, .line = i->line,
+	struct profile_location own = {.kind = FRAME_USER,
+		.file = i->file,
+		.line = i->line,
 		.name = profile_gpu_function(g->reader, i->function)->name};
 	uint32_t chain[INLINES_MAX], with_line = 0;
-	int error = add_function(g, &own, g->texts.lines ? &with_line : &g->function_frames[i->function], node);
+	int error = add_function(
+		g, &own, g->texts.lines ? &with_line : &g->function_frames[i->function], node);
 	size_t count = inline_chain(g->reader, i->inlined, chain);
 
 	for (size_t n = 0; !error && n < count; n++) {
@@ -162,7 +168,8 @@ static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 	return error ? error : tree_add_child(g->tree, *node, frame, node);
 }
 
-int gpu_stacks_place(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node)
+int gpu_stacks_place(
+	struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node)
 {
 	const struct profile_instruction *i = profile_instruction(g->reader, instruction);
 	uint32_t node = kernel;
@@ -192,5 +199,6 @@ int gpu_stacks_offset(struct gpu_stacks *g, uint32_t instruction, uint32_t *ret_
 	buf_printf(&g->text, "0x%x", i ? i->offset : 0);
 	if (g->text.failed)
 		return short_of_memory();
-	return tree_add_frame(g->tree, TREE_GPU_CODE, 0, buf_text(&g->text), g->text.size, ret_frame);
+	return tree_add_frame(
+		g->tree, TREE_GPU_CODE, 0, buf_text(&g->text), g->text.size, ret_frame);
 }

@@ -29,7 +29,8 @@ int missing_remarks(const struct missing *m, const struct profile_reader *r, str
 				profile_join_text(i), (unsigned long long)m->joins[i]);
 	for (unsigned int i = 1; !error && i < LOSS_KINDS; i++)
 		if (profile_loss_count(r, i) && !profile_loss_is_reason(i))
-			error = view_remark(v, "%llu %s", (unsigned long long)profile_loss_count(r, i),
+			error = view_remark(v, "%llu %s",
+				(unsigned long long)profile_loss_count(r, i),
 				profile_loss_text(i, profile_loss_count(r, i)));
 	return error;
 }

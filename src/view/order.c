@@ -8,7 +8,7 @@
 #include "base/error.h"
 
 #define DIGIT_BITS 11
-#define DIGITS     ((size_t)1 << DIGIT_BITS)
+#define DIGITS	   ((size_t)1 << DIGIT_BITS)
 
 int order_init(struct order *o, size_t count)
 {

@@ -25,7 +25,7 @@ struct stall_flame {
 	struct missing missing;
 	struct placer placer;
 	struct gpu_stacks gpu;
-	uint32_t *reason_frames;         /* by reason */
+	uint32_t *reason_frames;	/* by reason */
 	struct stalls_division samples; /* with samples as weight: whole ones, over all rows */
 };
 
@@ -48,7 +48,9 @@ static int gather_pending(struct stall_flame *f, const struct profile_event *e)
 {
 	struct gather_key key = place_key(e, f->options);
 
-	return missing_count_pending(&f->missing, e->pending.reason) ? gather_add(&f->others, &key, 0) : 0;
+	return missing_count_pending(&f->missing, e->pending.reason)
+		       ? gather_add(&f->others, &key, 0)
+		       : 0;
 }
 
 static int gather_event(struct stall_flame *f, const struct profile_event *e)
@@ -99,8 +101,8 @@ static uint64_t width_of(struct stall_flame *f, const struct stalls_row *row)
 	return (uint64_t)((unsigned __int128)row->time_ns * row->latency / row->samples);
 }
 
-static int place_row(struct stall_flame *f, const struct stalls_row *row, uint32_t node, uint32_t offset,
-	uint64_t width)
+static int place_row(struct stall_flame *f, const struct stalls_row *row, uint32_t node,
+	uint32_t offset, uint64_t width)
 {
 	struct tree *t = f->result->tree;
 	int error = tree_add_child(t, node, f->reason_frames[row->reason], &node);
@@ -164,7 +166,8 @@ static int make_reason_frames(struct stall_flame *f)
 	if (!f->reason_frames)
 		return error_set(-ENOMEM, "not enough memory for the reasons");
 	for (size_t i = 0; !error && i < f->stalls.reasons.count; i++)
-		error = gpu_stacks_reason(&f->gpu, f->stalls.reasons.items[i].name, &f->reason_frames[i]);
+		error = gpu_stacks_reason(
+			&f->gpu, f->stalls.reasons.items[i].name, &f->reason_frames[i]);
 	return error;
 }
 
@@ -230,26 +233,32 @@ static int add_remarks(struct stall_flame *f)
 		const char *text;
 	} remarks[] = {
 		{c->without_kernel, "instruction samples of code of which no kernel was recorded"},
-		{c->without_code, "instruction samples in code that the driver tells no instructions of"},
-		{c->elsewhere, "instruction samples without a launch of their kernel at that time: given to others of it"},
+		{c->without_code,
+			"instruction samples in code that the driver tells no instructions of"},
+		{c->elsewhere, "instruction samples without a launch of their kernel at that time: "
+			       "given to others of it"},
 	};
 	int error = 0;
 
 	if (refused)
 		error = view_remark(f->result, "instructions were not sampled: %s", refused);
 	else if (!c->windows)
-		error = view_remark(f->result, "instructions were not sampled: see xpuprof record --stalls");
+		error = view_remark(
+			f->result, "instructions were not sampled: see xpuprof record --stalls");
 	if (!error && c->windows_joined > 1)
-		error = view_remark(f->result, "samples of %llu stretches of time that follow one another were shared out "
-			"together, to save memory", (unsigned long long)c->windows_joined);
+		error = view_remark(f->result,
+			"samples of %llu stretches of time that follow one another were shared out "
+			"together, to save memory",
+			(unsigned long long)c->windows_joined);
 	for (size_t i = 0; !error && i < sizeof(remarks) / sizeof(remarks[0]); i++)
 		if (remarks[i].count)
-			error = view_remark(f->result, "%llu %s", (unsigned long long)remarks[i].count,
-				remarks[i].text);
+			error = view_remark(f->result, "%llu %s",
+				(unsigned long long)remarks[i].count, remarks[i].text);
 	return error ? error : missing_remarks(&f->missing, f->reader, f->result);
 }
 
-int stall_flame_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
+int stall_flame_build(
+	struct profile_reader *r, const struct view_options *o, struct view_result *ret)
 {
 	struct stall_flame f = {.reader = r, .options = o, .result = ret};
 	struct profile_event event;

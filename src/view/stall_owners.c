@@ -52,11 +52,13 @@ static int number_kernel(struct stall_owners *o, uint32_t context, uint32_t name
 	return 0;
 }
 
-static int learn_op(struct stall_owners *o, uint32_t id, const struct profile_op *op, struct stall_op *k)
+static int learn_op(
+	struct stall_owners *o, uint32_t id, const struct profile_op *op, struct stall_op *k)
 {
 	const uint64_t *first;
 	uint64_t key;
-	int error = stall_windows_context(&o->windows, op->process, op->device, op->context, &k->context);
+	int error = stall_windows_context(
+		&o->windows, op->process, op->device, op->context, &k->context);
 
 	if (!error)
 		error = number_kernel(o, k->context, op->name, &k->kernel);
@@ -71,7 +73,8 @@ static int learn_op(struct stall_owners *o, uint32_t id, const struct profile_op
 	return 0;
 }
 
-int stall_owners_op(struct stall_owners *o, uint32_t id, const struct profile_op *op, const struct stall_op **ret)
+int stall_owners_op(struct stall_owners *o, uint32_t id, const struct profile_op *op,
+	const struct stall_op **ret)
 {
 	int error = 0;
 
@@ -96,7 +99,8 @@ int stall_owners_add_work(struct stall_owners *o, uint32_t launch, const struct 
 	struct stall_launch *l = &o->launches.items[launch];
 
 	l->time_ns += work->duration_ns;
-	return stall_windows_add_work(&o->windows, o->kernels.items[l->kernel].context, launch, work);
+	return stall_windows_add_work(
+		&o->windows, o->kernels.items[l->kernel].context, launch, work);
 }
 
 static int sort_launches(struct stall_owners *o)
@@ -147,7 +151,8 @@ static int list_namesake(struct stall_owners *o, uint32_t context, const char *n
 		size_t length;
 		const char *kernel = profile_string(o->reader, o->kernels.items[i].name, &length);
 
-		if (o->kernels.items[i].context == context && length == size && !memcmp(kernel, name + 1, size))
+		if (o->kernels.items[i].context == context && length == size &&
+			!memcmp(kernel, name + 1, size))
 			return vec_push(&o->lists, i) ? short_of_memory() : 0;
 	}
 	return 0;
@@ -159,7 +164,8 @@ static int list_image(struct stall_owners *o, uint32_t context, uint32_t module)
 
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct profile_gpu_function *f = profile_gpu_function(o->reader, id);
-		const uint64_t *kernel = f->module == module ? find_kernel(o, context, f->name) : NULL;
+		const uint64_t *kernel =
+			f->module == module ? find_kernel(o, context, f->name) : NULL;
 
 		if (kernel && vec_push(&o->lists, (uint32_t)*kernel))
 			return short_of_memory();
@@ -168,7 +174,8 @@ static int list_image(struct stall_owners *o, uint32_t context, uint32_t module)
 }
 
 /* Appends the list of the kernels that samples of a function may be of. */
-static int list_kernels(struct stall_owners *o, uint32_t context, const struct profile_gpu_function *f)
+static int list_kernels(
+	struct stall_owners *o, uint32_t context, const struct profile_gpu_function *f)
 {
 	size_t begin = o->lists.count;
 	const uint64_t *itself = f ? find_kernel(o, context, f->name) : NULL;
@@ -185,7 +192,8 @@ static int list_kernels(struct stall_owners *o, uint32_t context, const struct p
 }
 
 /* A count, then that many kernels. */
-static int kernels_of(struct stall_owners *o, uint32_t context, uint32_t function, const uint32_t **ret)
+static int kernels_of(
+	struct stall_owners *o, uint32_t context, uint32_t function, const uint32_t **ret)
 {
 	uint64_t key = (uint64_t)context << 32 | function;
 	const uint64_t *known = map_get(&o->function_kernels, key);
@@ -250,7 +258,8 @@ static int choose_all(struct stall_owners *o, const uint32_t *kernels)
 	int error = 0;
 
 	for (uint32_t k = 1; k <= kernels[0]; k++)
-		for (uint32_t i = o->first_launch[kernels[k]]; !error && i < o->first_launch[kernels[k] + 1]; i++) {
+		for (uint32_t i = o->first_launch[kernels[k]];
+			!error && i < o->first_launch[kernels[k] + 1]; i++) {
 			uint32_t launch = o->by_kernel.items[i];
 			uint64_t time_ns = o->launches.items[launch].time_ns;
 
@@ -272,7 +281,8 @@ static int choose_elsewhere(struct stall_owners *o, const uint32_t *kernels)
 	return error;
 }
 
-int stall_owners_choose(struct stall_owners *o, uint32_t window, uint32_t function, uint32_t correlation)
+int stall_owners_choose(
+	struct stall_owners *o, uint32_t window, uint32_t function, uint32_t correlation)
 {
 	const struct profile_window *w = profile_window(o->reader, window);
 	const uint32_t *kernels = NULL;

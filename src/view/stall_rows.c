@@ -21,14 +21,17 @@ void stall_rows_release(struct stall_rows *t)
 }
 
 /* Where the row is, or would be. */
-static size_t slot_of(const struct stall_rows *t, const struct stalls *s, const struct stalls_row *row)
+static size_t slot_of(
+	const struct stall_rows *t, const struct stalls *s, const struct stalls_row *row)
 {
-	size_t i = hash_combine((uint64_t)row->launch << 32 | row->instruction, row->reason) & t->mask;
+	size_t i =
+		hash_combine((uint64_t)row->launch << 32 | row->instruction, row->reason) & t->mask;
 
 	for (; t->index[i]; i = (i + 1) & t->mask) {
 		const struct stalls_row *r = &s->rows.items[t->index[i] - 1];
 
-		if (r->instruction == row->instruction && r->launch == row->launch && r->reason == row->reason)
+		if (r->instruction == row->instruction && r->launch == row->launch &&
+			r->reason == row->reason)
 			break;
 	}
 	return i;

@@ -23,16 +23,17 @@ void stall_seen_release(struct stall_seen_list *l)
 
 static bool is_same(const struct stall_seen *a, const struct stall_seen *b)
 {
-	return a->instruction == b->instruction && a->window == b->window && a->reason == b->reason &&
-	       a->correlation == b->correlation;
+	return a->instruction == b->instruction && a->window == b->window &&
+	       a->reason == b->reason && a->correlation == b->correlation;
 }
 
 /* The first one that is the same, or the one itself. */
-static struct stall_seen *find_same(const struct stall_seen_list *l, uint32_t *index, size_t mask,
-	struct stall_seen *one)
+static struct stall_seen *find_same(
+	const struct stall_seen_list *l, uint32_t *index, size_t mask, struct stall_seen *one)
 {
 	size_t i = hash_combine((uint64_t)one->window << 32 | one->instruction,
-		(uint64_t)one->reason << 32 | one->correlation) & mask;
+			   (uint64_t)one->reason << 32 | one->correlation) &
+		   mask;
 
 	for (; index[i]; i = (i + 1) & mask)
 		if (is_same(&l->items[index[i] - 1], one))
@@ -85,10 +86,11 @@ static int make_room(struct stall_seen_list *l, struct stall_windows *w)
 	return error;
 }
 
-int stall_seen_add(struct stall_seen_list *l, struct stall_windows *w, const struct profile_stall *stall)
+int stall_seen_add(
+	struct stall_seen_list *l, struct stall_windows *w, const struct profile_stall *stall)
 {
-	struct stall_seen seen = {
-		stall->window, stall->instruction, stall->reason, stall->correlation, stall->samples};
+	struct stall_seen seen = {stall->window, stall->instruction, stall->reason,
+		stall->correlation, stall->samples};
 
 	if (vec_push(l, seen) || l->count >= UINT32_MAX)
 		return short_of_memory();

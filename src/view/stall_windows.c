@@ -43,8 +43,8 @@ void stall_windows_release(struct stall_windows *w)
 	*w = (struct stall_windows){0};
 }
 
-int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t device, uint32_t context,
-	uint32_t *ret)
+int stall_windows_context(
+	struct stall_windows *w, uint32_t process, uint32_t device, uint32_t context, uint32_t *ret)
 {
 	uint64_t key = (uint64_t)process << 32 | device;
 	const uint64_t *known = map_get(&w->devices, key);
@@ -67,18 +67,21 @@ int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t de
 static int add_window(struct stall_windows *w, uint32_t id)
 {
 	const struct profile_window *window = profile_window(w->reader, id);
-	struct stall_span span = {.window = id, .start_ns = window->start_ns, .end_ns = window->end_ns};
+	struct stall_span span = {
+		.window = id, .start_ns = window->start_ns, .end_ns = window->end_ns};
 	struct stall_context *c;
 	uint32_t context = 0;
-	int error = stall_windows_context(w, window->process, window->device, window->context, &context);
+	int error = stall_windows_context(
+		w, window->process, window->device, window->context, &context);
 
 	if (error)
 		return error;
 	c = &w->contexts.items[context];
 	c->exact |= window->exact;
 	c->unsorted = true;
-	if (vec_push(&w->context_of, context) || vec_push(&w->number_of, (uint32_t)c->windows.count) ||
-		vec_push(&c->windows, id) || vec_push(&c->spans, span))
+	if (vec_push(&w->context_of, context) ||
+		vec_push(&w->number_of, (uint32_t)c->windows.count) || vec_push(&c->windows, id) ||
+		vec_push(&c->spans, span))
 		return short_of_memory();
 	return 0;
 }
@@ -122,7 +125,9 @@ uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window)
 		return window;
 	c = &w->contexts.items[w->context_of.items[window]];
 	first = c->windows.items[w->number_of.items[window] >> w->level << w->level];
-	return profile_window(w->reader, window)->exact || profile_window(w->reader, first)->exact ? window : first;
+	return profile_window(w->reader, window)->exact || profile_window(w->reader, first)->exact
+		       ? window
+		       : first;
 }
 
 int stall_windows_learn(struct stall_windows *w)
@@ -160,7 +165,8 @@ static bool is_covered(const struct stall_context *c, const struct stall_work *w
 {
 	uint64_t covered_ns = work->start_ns;
 
-	for (size_t i = first_span(c, work->start_ns); i < c->spans.count && covered_ns < work->end_ns; i++) {
+	for (size_t i = first_span(c, work->start_ns);
+		i < c->spans.count && covered_ns < work->end_ns; i++) {
 		const struct stall_span *s = &c->spans.items[i];
 
 		if (s->start_ns > covered_ns)
@@ -238,8 +244,8 @@ static int make_room(struct stall_windows *w)
 	return error;
 }
 
-int stall_windows_add_work(struct stall_windows *w, uint32_t context, uint32_t launch,
-	const struct profile_work *work)
+int stall_windows_add_work(
+	struct stall_windows *w, uint32_t context, uint32_t launch, const struct profile_work *work)
 {
 	uint64_t duration_ns = work->duration_ns ? work->duration_ns : 1;
 	struct stall_work waiting = {
@@ -268,7 +274,10 @@ static void fill_cells(struct stall_windows *w, struct stall_cell *cells, const 
 
 		if (slot->used)
 			cells[n++] = (struct stall_cell){
-				.window = stall_windows_joined(w, (uint32_t)(slot->key >> 32)), .launch = launch, .kernel = kernels[launch], .time_ns = slot->value};
+				.window = stall_windows_joined(w, (uint32_t)(slot->key >> 32)),
+				.launch = launch,
+				.kernel = kernels[launch],
+				.time_ns = slot->value};
 	}
 }
 
@@ -291,7 +300,8 @@ static bool is_same_cell(const struct stall_cell *a, const struct stall_cell *b)
 }
 
 /* In order, and those of joined windows as one. */
-static size_t merge_cells(const struct stall_cell *cells, const struct order *o, struct stall_cell *sorted)
+static size_t merge_cells(
+	const struct stall_cell *cells, const struct order *o, struct stall_cell *sorted)
 {
 	size_t kept = 0;
 

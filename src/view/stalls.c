@@ -21,7 +21,7 @@ struct stalls_reading {
 	const struct view_options *options;
 	struct stall_owners owners;
 	struct stall_rows rows;
-	struct map launch_ids;          /* hash -> newest launch + 1 */
+	struct map launch_ids;		/* hash -> newest launch + 1 */
 	struct vec(uint32_t) same_hash; /* by launch: next launch + 1 of the same hash */
 	struct stall_seen_list seen;
 	struct map reason_ids; /* vendor's name (string) -> reason << 1 | latency */
@@ -34,7 +34,8 @@ static int short_of_memory(void)
 
 static int too_much(void)
 {
-	return error_set(-EOVERFLOW, "the instruction samples or the times of kernels do not fit 64 bits");
+	return error_set(
+		-EOVERFLOW, "the instruction samples or the times of kernels do not fit 64 bits");
 }
 
 uint64_t stalls_whole(uint64_t parts)
@@ -92,15 +93,17 @@ static int add_launch(struct stalls *s, const struct gather_key *key, uint64_t h
 	const struct stall_op *op)
 {
 	struct stalls_reading *g = s->reading;
-	struct stalls_launch launch = {.key = *key, .kernel = g->owners.kernels.items[op->kernel].name};
+	struct stalls_launch launch = {
+		.key = *key, .kernel = g->owners.kernels.items[op->kernel].name};
 
-	if (s->launches.count >= UINT32_MAX - 1 || vec_push(&s->launches, launch) || vec_push(&g->same_hash, next) ||
-		map_put(&g->launch_ids, hash, s->launches.count))
+	if (s->launches.count >= UINT32_MAX - 1 || vec_push(&s->launches, launch) ||
+		vec_push(&g->same_hash, next) || map_put(&g->launch_ids, hash, s->launches.count))
 		return short_of_memory();
 	return stall_owners_add_launch(&g->owners, op->kernel);
 }
 
-static int find_launch(struct stalls *s, const struct gather_key *key, const struct stall_op *op, uint32_t *ret)
+static int find_launch(
+	struct stalls *s, const struct gather_key *key, const struct stall_op *op, uint32_t *ret)
 {
 	struct stalls_reading *g = s->reading;
 	uint64_t hash = gather_hash(key);
@@ -137,7 +140,8 @@ static int take_work(struct stalls *s, const struct profile_event *e)
 	s->launches.items[launch].works++;
 	s->launches.items[launch].time_ns += e->work.duration_ns;
 	/* Half, because no weight is 0: work that took no time weighs 1. */
-	if (__builtin_add_overflow(s->counts.kernel_ns, e->work.duration_ns, &s->counts.kernel_ns) ||
+	if (__builtin_add_overflow(
+		    s->counts.kernel_ns, e->work.duration_ns, &s->counts.kernel_ns) ||
 		s->counts.kernel_ns > UINT64_MAX / 2)
 		return too_much();
 	return stall_owners_add_work(&g->owners, launch, &e->work);
@@ -211,7 +215,8 @@ static int learn_reasons(struct stalls *s)
 			error = short_of_memory();
 	}
 	if (s->reasons.count)
-		qsort(s->reasons.items, s->reasons.count, sizeof(*s->reasons.items), compare_reasons);
+		qsort(s->reasons.items, s->reasons.count, sizeof(*s->reasons.items),
+			compare_reasons);
 	interner_free(names);
 	map_release(&g->reason_ids);
 	return error;

@@ -14,9 +14,11 @@ static const char *brief(const char *label, int level)
 
 static void arguments_and_the_type_of_the_result_go_first(void)
 {
-	CHECK_TEXT(brief("void at::native::reduce_kernel<512, at::Op<float, (int)4> >(float*, int)", 1),
+	CHECK_TEXT(brief("void at::native::reduce_kernel<512, at::Op<float, (int)4> >(float*, int)",
+			   1),
 		"at::native::reduce_kernel");
-	CHECK_TEXT(brief("at::native::(anonymous namespace)::softmax<float>(float*)", 1), "at::native::softmax");
+	CHECK_TEXT(brief("at::native::(anonymous namespace)::softmax<float>(float*)", 1),
+		"at::native::softmax");
 	CHECK_TEXT(brief("ns::vec<int>::at(unsigned long) const", 1), "ns::vec::at");
 	CHECK_TEXT(brief("f(int) [clone .1]", 1), "f");
 	CHECK_TEXT(brief("load(float const*, int) (kernel.cu:5)", 1), "load");

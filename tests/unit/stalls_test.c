@@ -10,8 +10,8 @@
 #include "tap.h"
 #include "view/stalls.h"
 
-#define LONG "smsp__pcsamp_warps_issue_stalled_long_scoreboard"
-#define WAIT "smsp__pcsamp_warps_issue_stalled_wait"
+#define LONG  "smsp__pcsamp_warps_issue_stalled_long_scoreboard"
+#define WAIT  "smsp__pcsamp_warps_issue_stalled_wait"
 #define ISSUE "smsp__pcsamp_warps_issue_stalled_selected"
 
 static char path[] = "/tmp/stalls_test.XXXXXX";
@@ -39,7 +39,8 @@ static void begin(void)
 	CHECK(!profile_add_device(w, &d, &device));
 	CHECK(!profile_add_module(w, &m, &module));
 	for (uint32_t i = 0; i < 26; i++) {
-		struct profile_location l = {.kind = FRAME_NOTE, .name = string((char[]){(char)('A' + i), 0})};
+		struct profile_location l = {
+			.kind = FRAME_NOTE, .name = string((char[]){(char)('A' + i), 0})};
 		uint32_t location;
 
 		CHECK(!profile_add_location(w, &l, &location));
@@ -48,13 +49,21 @@ static void begin(void)
 }
 
 /* Works of this kernel, launched by one of the stacks A to Z. */
-static void work_of(uint32_t context, const char *kernel, char stack, uint64_t start_ns, uint64_t duration_ns,
-	uint32_t correlation)
+static void work_of(uint32_t context, const char *kernel, char stack, uint64_t start_ns,
+	uint64_t duration_ns, uint32_t correlation)
 {
-	struct profile_op op = {.kind = OP_KERNEL, .process = process, .device = device, .context = context,
-		.stream = 7, .name = string(kernel), .grid = {(uint32_t)duration_ns + 1, 1, 1}};
-	struct profile_work work = {.start_ns = start_ns, .duration_ns = duration_ns, .stack = stacks[stack - 'A'],
-		.instance = 1, .correlation = correlation};
+	struct profile_op op = {.kind = OP_KERNEL,
+		.process = process,
+		.device = device,
+		.context = context,
+		.stream = 7,
+		.name = string(kernel),
+		.grid = {(uint32_t)duration_ns + 1, 1, 1}};
+	struct profile_work work = {.start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.stack = stacks[stack - 'A'],
+		.instance = 1,
+		.correlation = correlation};
 
 	CHECK(!profile_add_op(w, &op, &work.op));
 	CHECK(!profile_write_work(w, &work));
@@ -67,9 +76,17 @@ static void work(const char *kernel, char stack, uint64_t start_ns, uint64_t dur
 
 static uint32_t window_of(uint32_t context, uint64_t start_ns, uint64_t end_ns, bool exact)
 {
-	struct profile_window window = {.process = process, .instance = 1, .device = device, .context = context,
-		.start_ns = start_ns, .end_ns = end_ns, .period_cycles = 4096, .samples = 1000, .dropped = 3,
-		.without_code = 2, .exact = exact};
+	struct profile_window window = {.process = process,
+		.instance = 1,
+		.device = device,
+		.context = context,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.period_cycles = 4096,
+		.samples = 1000,
+		.dropped = 3,
+		.without_code = 2,
+		.exact = exact};
 	uint32_t id = 0;
 
 	CHECK(!profile_add_window(w, &window, &id));
@@ -81,20 +98,23 @@ static uint32_t window(uint64_t start_ns, uint64_t end_ns)
 	return window_of(1, start_ns, end_ns, false);
 }
 
-static void seen_in(uint32_t image, uint32_t window_id, const char *function, uint32_t offset, const char *reason,
-	uint64_t samples, uint32_t correlation)
+static void seen_in(uint32_t image, uint32_t window_id, const char *function, uint32_t offset,
+	const char *reason, uint64_t samples, uint32_t correlation)
 {
 	struct profile_gpu_function f = {.module = image, .name = string(function)};
 	struct profile_instruction i = {.offset = offset};
-	struct profile_stall stall = {
-		.window = window_id, .reason = string(reason), .samples = samples, .correlation = correlation};
+	struct profile_stall stall = {.window = window_id,
+		.reason = string(reason),
+		.samples = samples,
+		.correlation = correlation};
 
 	CHECK(!profile_add_gpu_function(w, &f, &i.function));
 	CHECK(!profile_add_instruction(w, &i, &stall.instruction));
 	CHECK(!profile_write_stall(w, &stall));
 }
 
-static void seen(uint32_t window_id, const char *function, uint32_t offset, const char *reason, uint64_t samples)
+static void seen(uint32_t window_id, const char *function, uint32_t offset, const char *reason,
+	uint64_t samples)
 {
 	seen_in(module, window_id, function, offset, reason, samples, 0);
 }
@@ -123,7 +143,8 @@ static void put_samples(struct buf *b, uint64_t parts)
 {
 	buf_printf(b, "%llu", (unsigned long long)(parts / STALLS_SAMPLE));
 	if (parts % STALLS_SAMPLE)
-		buf_printf(b, ".%03llu", (unsigned long long)(parts % STALLS_SAMPLE * 1000 / STALLS_SAMPLE));
+		buf_printf(b, ".%03llu",
+			(unsigned long long)(parts % STALLS_SAMPLE * 1000 / STALLS_SAMPLE));
 }
 
 /* "A k 40: 0 wait 3 =40, 16 long_scoreboard 1 =0|": stack, kernel and its time, then offset, reason, samples and
@@ -139,7 +160,8 @@ static const char *launches(void)
 		for (size_t i = 0; i < l->row_count; i++) {
 			const struct stalls_row *r = &stalls.rows.items[l->first_row + i];
 
-			buf_printf(&b, "%s %u %s ", i ? "," : "", profile_instruction(reader, r->instruction)->offset,
+			buf_printf(&b, "%s %u %s ", i ? "," : "",
+				profile_instruction(reader, r->instruction)->offset,
 				stalls.reasons.items[r->reason].name);
 			put_samples(&b, r->samples);
 			buf_printf(&b, " =%llu", (unsigned long long)r->time_ns);
@@ -174,9 +196,11 @@ static void the_time_of_one_stack_is_divided_by_its_samples_without_a_rest(void)
 	seen(id, "k", 0, WAIT, 3);
 	CHECK(!read_all());
 	CHECK_TEXT(launches(), "A k 101: 0 wait 3 =50, 16 long_scoreboard 2 =34, 16 wait 1 =17|");
-	CHECK(stalls.counts.samples == 6 && stalls.counts.apportioned == 0 && stalls.counts.elsewhere == 0);
+	CHECK(stalls.counts.samples == 6 && stalls.counts.apportioned == 0 &&
+		stalls.counts.elsewhere == 0);
 	CHECK(stalls.counts.kernel_ns == 101 && stalls.counts.unsampled_ns == 0);
-	CHECK(stalls.counts.taken == 1000 && stalls.counts.dropped == 3 && stalls.counts.without_code == 2);
+	CHECK(stalls.counts.taken == 1000 && stalls.counts.dropped == 3 &&
+		stalls.counts.without_code == 2);
 	CHECK(stalls.counts.windows == 1 && stalls.counts.period_cycles == 4096);
 	finish();
 }
@@ -195,7 +219,8 @@ static void two_stacks_share_the_samples_by_their_time_in_the_window(void)
 	CHECK_TEXT(launches(), "A k 30: 0 long_scoreboard 225 =22, 16 wait 75.750 =8|"
 			       "B k 10: 0 long_scoreboard 75 =7, 16 wait 25.250 =3|");
 	CHECK(stalls.counts.samples == 401 && stalls.counts.apportioned == 401);
-	CHECK(stalls.launches.items[0].apportioned + stalls.launches.items[1].apportioned == 401 * STALLS_SAMPLE);
+	CHECK(stalls.launches.items[0].apportioned + stalls.launches.items[1].apportioned ==
+		401 * STALLS_SAMPLE);
 	finish();
 }
 
@@ -251,7 +276,8 @@ static void late_samples_go_to_the_window_before_then_after_then_to_the_whole_re
 	work("n", 'D', 110, 10);
 	seen(windows[5], "n", 0, WAIT, 4);
 	CHECK(!read_all());
-	CHECK_TEXT(launches(), "A k 10: 0 wait 1 =10|B m 10: 0 wait 2 =10|C n 30: 0 wait 3 =30|D n 10: 0 wait 1 =10|");
+	CHECK_TEXT(launches(), "A k 10: 0 wait 1 =10|B m 10: 0 wait 2 =10|C n 30: 0 wait 3 =30|D n "
+			       "10: 0 wait 1 =10|");
 	CHECK(stalls.counts.elsewhere == 7 && stalls.counts.apportioned == 4);
 	finish();
 }
@@ -310,9 +336,10 @@ static void samples_of_a_function_go_to_the_kernels_of_its_image_or_the_one_of_i
 	seen(id, "$m$sqrt", 8, LONG, 2);
 	seen_in(image, id, "nobody", 8, LONG, 6, 0);
 	CHECK(!read_all());
-	CHECK_TEXT(launches(), "A k 30: 0 wait 1 =7, 8 long_scoreboard 3 =23|"
-			       "A m 10: 0 wait 1 =2, 8 long_scoreboard 1 =3, 8 long_scoreboard 2 =5|"
-			       "A n 100: 0 wait 1 =14, 8 long_scoreboard 6 =86|");
+	CHECK_TEXT(launches(),
+		"A k 30: 0 wait 1 =7, 8 long_scoreboard 3 =23|"
+		"A m 10: 0 wait 1 =2, 8 long_scoreboard 1 =3, 8 long_scoreboard 2 =5|"
+		"A n 100: 0 wait 1 =14, 8 long_scoreboard 6 =86|");
 	CHECK(stalls.counts.apportioned == 4 && stalls.counts.without_kernel == 0);
 	finish();
 }
@@ -365,8 +392,10 @@ static void latency_samples_are_a_part_and_not_counted_twice(void)
 	seen(id, "k", 8, ISSUE, 2);
 	CHECK(!read_all());
 	CHECK_TEXT(launches(), "A k 100: 0 long_scoreboard 8 =80, 8 selected 2 =20|");
-	CHECK(stalls.counts.samples == 10 && stalls.counts.latency == 6 && stalls.counts.issuing == 2);
-	CHECK(stalls.rows.items[0].latency == 6 * STALLS_SAMPLE && stalls.launches.items[0].latency == 6 * STALLS_SAMPLE);
+	CHECK(stalls.counts.samples == 10 && stalls.counts.latency == 6 &&
+		stalls.counts.issuing == 2);
+	CHECK(stalls.rows.items[0].latency == 6 * STALLS_SAMPLE &&
+		stalls.launches.items[0].latency == 6 * STALLS_SAMPLE);
 	CHECK(stalls.reasons.count == 2);
 	finish();
 }
@@ -409,12 +438,12 @@ static void many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond
 	finish();
 }
 
-#define TWIN_WORKS	3000
-#define TWIN_WINDOWS	40
-#define TWIN_STALLS	400
-#define TWIN_STACKS	7
-#define TWIN_KERNELS	5
-#define TWIN_WINDOW_NS	1000
+#define TWIN_WORKS     3000
+#define TWIN_WINDOWS   40
+#define TWIN_STALLS    400
+#define TWIN_STACKS    7
+#define TWIN_KERNELS   5
+#define TWIN_WINDOW_NS 1000
 
 struct twin_work {
 	uint32_t kernel, stack;
@@ -422,9 +451,11 @@ struct twin_work {
 };
 
 /* How long a kernel launched by a stack ran in a window, the long way. */
-static double twin_time(const struct twin_work *works, uint32_t kernel, uint32_t stack, uint64_t window_number)
+static double twin_time(
+	const struct twin_work *works, uint32_t kernel, uint32_t stack, uint64_t window_number)
 {
-	uint64_t begin_ns = window_number * TWIN_WINDOW_NS, end_ns = begin_ns + TWIN_WINDOW_NS, sum_ns = 0;
+	uint64_t begin_ns = window_number * TWIN_WINDOW_NS, end_ns = begin_ns + TWIN_WINDOW_NS,
+		 sum_ns = 0;
 
 	for (uint32_t i = 0; i < TWIN_WORKS; i++) {
 		uint64_t from_ns = works[i].start_ns > begin_ns ? works[i].start_ns : begin_ns;
@@ -436,8 +467,8 @@ static double twin_time(const struct twin_work *works, uint32_t kernel, uint32_t
 	return (double)sum_ns;
 }
 
-static void twin_share(const struct twin_work *works, double (*samples)[TWIN_STACKS], uint32_t kernel,
-	uint64_t window_number, double count)
+static void twin_share(const struct twin_work *works, double (*samples)[TWIN_STACKS],
+	uint32_t kernel, uint64_t window_number, double count)
 {
 	double times[TWIN_STACKS], sum = 0;
 
@@ -462,12 +493,14 @@ static void samples_are_where_a_computation_that_looks_at_every_work_has_them(vo
 			.stack = (uint32_t)rand_r(&seed) % TWIN_STACKS,
 			.start_ns = (uint64_t)rand_r(&seed) % (TWIN_WINDOWS * TWIN_WINDOW_NS)};
 		t->end_ns = t->start_ns + 1 + (uint64_t)rand_r(&seed) % (2 * TWIN_WINDOW_NS);
-		work((char[]){(char)('a' + t->kernel), 0}, (char)('A' + t->stack), t->start_ns, t->end_ns - t->start_ns);
+		work((char[]){(char)('a' + t->kernel), 0}, (char)('A' + t->stack), t->start_ns,
+			t->end_ns - t->start_ns);
 	}
 	for (uint32_t i = 0; i < TWIN_WINDOWS; i++)
 		windows[i] = window(i * TWIN_WINDOW_NS, (i + 1) * TWIN_WINDOW_NS);
 	for (uint32_t i = 0; i < TWIN_STALLS; i++) {
-		uint32_t kernel = (uint32_t)rand_r(&seed) % TWIN_KERNELS, at = (uint32_t)rand_r(&seed) % TWIN_WINDOWS;
+		uint32_t kernel = (uint32_t)rand_r(&seed) % TWIN_KERNELS,
+			 at = (uint32_t)rand_r(&seed) % TWIN_WINDOWS;
 		uint64_t count = (uint64_t)rand_r(&seed) % 100;
 
 		seen(windows[at], (char[]){(char)('a' + kernel), 0}, i % 10 * 16, WAIT, count);
@@ -476,7 +509,8 @@ static void samples_are_where_a_computation_that_looks_at_every_work_has_them(vo
 	CHECK(!read_all());
 	CHECK(stalls.launches.count == TWIN_KERNELS * TWIN_STACKS);
 	vec_foreach (l, &stalls.launches) {
-		double expected = samples[*profile_string(reader, l->kernel, NULL) - 'a'][l->key.stack - stacks[0]];
+		double expected = samples[*profile_string(reader, l->kernel, NULL) - 'a']
+					 [l->key.stack - stacks[0]];
 		double off = (double)l->samples / (double)STALLS_SAMPLE - expected;
 
 		CHECK(off < 0.001 && off > -0.001);
