@@ -3,13 +3,12 @@
  * One row a reason, in no order; a vendor's name is that of a row behind one of the prefixes, with
  * or without the mark of latency samples.
  *
- * Sources. The names: what libcupti and libnvperf_host of CUDA 13.0 know, for all GPUs from sm_75
- * to sm_120 (an H200 tells 40: these 20, each also with the mark); `gmma` is a state of warps that
- * newer counters have. The shorter prefix is that of GPUs before Ampere in the same library. What
- * each means: "Warp Stall Reasons" in the metrics reference of NVIDIA's Nsight Compute profiling
- * guide. That counts with the mark are part of those without it: the same guide on "Warp Samples
- * (Not Issued)", and the sample output of CUPTI's range profiling of PC samples (long_scoreboard
- * 42, of them 39 not issued).
+ * Sources. The names: libnvperf_host of CUDA 13.0 has these, with either prefix (an H200 tells 40: 20
+ * of them, each also with the mark); gmma is only among its counters. What each means: "Warp Stall
+ * Reasons" in the metrics reference of NVIDIA's Nsight Compute profiling guide. That counts with the
+ * mark are part of those without it: CUPTI's documentation of CUpti_ActivityPCSampling3 (samples
+ * include latencySamples), and its sample output of PC sampling (long_scoreboard 42 times, of them 39
+ * not issued).
  */
 #include "view/stall_reasons.h"
 

@@ -16,7 +16,7 @@ static void a_reason_is_found_by_its_vendor_name(void)
 	CHECK(!n.latency && !stall_is_issuing(&n));
 }
 
-static void older_gpus_names_are_understood(void)
+static void names_with_the_shorter_prefix_are_understood(void)
 {
 	struct stall_name n = stall_name_parse("smsp__pcsamp_warp_stall_barrier");
 
@@ -90,7 +90,7 @@ static void every_class_has_a_key_and_words(void)
 int main(void)
 {
 	RUN(a_reason_is_found_by_its_vendor_name);
-	RUN(older_gpus_names_are_understood);
+	RUN(names_with_the_shorter_prefix_are_understood);
 	RUN(latency_samples_are_told_by_the_mark_and_have_the_same_reason);
 	RUN(only_a_selected_warp_issues);
 	RUN(an_unknown_reason_keeps_the_vendor_name);
