@@ -217,6 +217,8 @@ static int add_facts(struct stall_flame *f)
 	struct view_result *v = f->result;
 	int error = view_fact(v, "instruction samples", "%llu", (unsigned long long)c->samples);
 
+	if (!error && f->options->latency)
+		error = add_share(v, "latency", c->latency, c->samples);
 	if (!error)
 		error = add_share(v, "issuing", c->issuing, c->samples);
 	if (!error)

@@ -38,11 +38,6 @@ static int too_much(void)
 		-EOVERFLOW, "the instruction samples or the times of kernels do not fit 64 bits");
 }
 
-uint64_t stalls_whole(uint64_t parts)
-{
-	return parts / STALLS_SAMPLE + (parts % STALLS_SAMPLE >= STALLS_SAMPLE / 2);
-}
-
 uint64_t stalls_part(struct stalls_division *d, uint64_t share)
 {
 	uint64_t given, part;
@@ -266,8 +261,6 @@ static int share_out(struct stalls *s, struct stalls_row row, uint64_t samples, 
 		row.launch = o->owners.items[i].launch;
 		row.samples = latency ? 0 : part;
 		row.latency = latency ? part : 0;
-		if (!latency && o->owners.count > 1)
-			s->launches.items[row.launch].apportioned += part;
 		if (part)
 			error = stall_rows_add(&s->reading->rows, s, &row);
 	}
@@ -319,7 +312,6 @@ static void add_up_rows(struct stalls *s)
 		if (!l->row_count++)
 			l->first_row = i;
 		l->samples += s->rows.items[i].samples;
-		l->latency += s->rows.items[i].latency;
 	}
 }
 
@@ -343,15 +335,8 @@ static void count_windows(struct stalls *s)
 	struct stalls_counts *c = &s->counts;
 
 	for (uint32_t id = 1; id <= count; id++) {
-		const struct profile_window *w = profile_window(s->reader, id);
-
 		c->windows++;
-		c->exact_windows += w->exact;
-		c->taken += w->samples;
-		c->dropped += w->dropped;
-		c->without_code += w->without_code;
-		if (w->period_cycles && (!c->period_cycles || w->period_cycles < c->period_cycles))
-			c->period_cycles = w->period_cycles;
+		c->without_code += profile_window(s->reader, id)->without_code;
 	}
 }
 

@@ -56,8 +56,6 @@ struct stalls_launch {
 	uint64_t works;
 	uint64_t time_ns;
 	uint64_t samples;  /* in parts */
-	uint64_t latency;  /* in parts: of them */
-	uint64_t apportioned; /* in parts: of them */
 	size_t first_row, row_count; /* of stalls.rows; 0 rows: [not sampled] */
 };
 
@@ -78,18 +76,15 @@ struct stalls_reason {
 
 /* In samples, whole ones. */
 struct stalls_counts {
-	uint64_t taken;        /* as the windows say, those of the next two lines as well */
-	uint64_t dropped;      /* the GPU could not keep them */
-	uint64_t without_code; /* in code that the driver tells no instructions of */
+	uint64_t windows;      /* of the profile */
+	uint64_t without_code; /* in code that the driver tells no instructions of; they are no stalls */
 	uint64_t samples;      /* of all stalls of the profile */
 	uint64_t latency;      /* of them */
 	uint64_t issuing;      /* of them: the warp issued the instruction */
 	uint64_t without_kernel; /* of them: of no kernel that ran */
 	uint64_t apportioned;  /* of them: more than one launch may have had them */
 	uint64_t elsewhere;    /* of them: no work of their kernel was seen in their window */
-	uint64_t windows, exact_windows;
 	uint64_t windows_joined; /* so many were looked at as one, to save memory; 1: each for itself */
-	uint64_t period_cycles; /* of the windows: the least; 0: not known */
 	uint64_t kernel_ns;    /* GPU time of kernels */
 	uint64_t unsampled_ns; /* of it: launches without any sample */
 };
@@ -116,9 +111,6 @@ int stalls_finish(struct stalls *s);
 /* The three in one, for who needs no other events: reads the profile to its end. */
 int stalls_read(struct stalls *s, struct profile_reader *r, const struct view_options *o);
 void stalls_release(struct stalls *s);
-
-/* Whole samples, to the nearest. */
-uint64_t stalls_whole(uint64_t parts);
 
 /*
  * Divides `total` by shares, one after the other, so that nothing is left in the end:
