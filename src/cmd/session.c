@@ -46,6 +46,7 @@
 /* How long the end of a recording may wait for debug files from servers, and for one module's DWARF. */
 #define SERVERS_LIMIT_NS (30 * NS_PER_SECOND)
 #define DWARF_LIMIT_NS   (60 * NS_PER_SECOND)
+#define NVDISASM_LIMIT_NS (10 * NS_PER_SECOND)
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -491,6 +492,7 @@ static int describe_code(struct session *s)
 {
 	const struct gpu_code_options options = {
 		.images = s->images,
+		.nvdisasm_limit_ns = NVDISASM_LIMIT_NS,
 		.stopped = naming_stopped,
 		.progress = show_naming,
 		.context = s,
@@ -501,6 +503,9 @@ static int describe_code(struct session *s)
 
 	if (s->status_line)
 		status_clear();
+	if (!error && stats.nvdisasm_failure[0])
+		buf_printf(&s->refusals, "instructions are told by their names only: %s\n",
+			stats.nvdisasm_failure);
 	if (!error && unknown)
 		buf_printf(&s->refusals,
 			"the code of %" PRIu64 " of %" PRIu64 " sampled GPU functions was not available: "

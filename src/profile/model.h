@@ -416,7 +416,7 @@ enum profile_loss {
 #define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */
 #define META_STALLS       "stalls"       /* "continuous" or "exact": how instructions were sampled; absent: not */
 #define META_STALLS_REFUSED "stalls_refused" /* why not, where that was wanted: lines of text */
-#define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: "nvdisasm" or "decoded" */
+#define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: "nvdisasm", "decoded", or both */
 #define META_COUNTERS     "counters"     /* nanoseconds between samples of hardware counters; absent: none */
 #define META_COUNTERS_REFUSED "counters_refused" /* why none, where they were wanted: lines of text */
 #define META_EXIT_STATUS  "exit_status"  /* of the command, as a shell would give it */

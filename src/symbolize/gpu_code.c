@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The instructions of the profile are those that samples fell on; they are put in the order of
- * module, function and offset. One image after the other is opened, and its functions are gone
- * through from their first instruction to the last, beside what is there already.
+ * module, function and offset. All images are opened, nvdisasm is asked for the text of all
+ * functions, and then each is gone through from its first instruction to the last, beside what is
+ * there already.
  *
  * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples
  * in them are told as the kernel's (seen with CUPTI 13.0 on an H200). They become frames of their
@@ -23,6 +24,7 @@
 #include "base/vec.h"
 #include "cubin/cubin.h"
 #include "cubin/sass.h"
+#include "symbolize/gpu_text.h"
 
 /* Functions are gone through whole up to that many instructions in all: some 20 MiB of profile. */
 #define WHOLE_MAX (1u << 21)
@@ -38,14 +40,26 @@ struct run {
 	size_t count;
 };
 
+/* A function of the profile, found in its image. */
+struct function {
+	struct run run;
+	struct cubin *cubin;
+	const struct cubin_function *found;
+	struct gpu_text
+		*text; /* its code; without weight only its sampled instructions are described */
+};
+
 struct describer {
 	struct profile_writer *w;
 	const struct gpu_code_options *o;
 	struct gpu_code_stats stats;
 	struct vec(struct sampled) sampled;
-	uint64_t whole; /* instructions of the functions that were gone through whole */
+	struct vec(struct cubin *) cubins;
+	struct vec(struct function) functions; /* those of one image next to each other */
+	struct vec(struct gpu_text) texts;     /* of the same */
+	uint64_t whole; /* instructions of the functions that are gone through whole */
 
-	struct cubin *cubin; /* the open one */
+	struct cubin *cubin; /* the present one */
 	struct map strings;  /* ids of its texts, by where they are */
 	/* What the last instruction was made from, as the next one often is, too. */
 	struct cubin_place places[CUBIN_PLACES_MAX];
@@ -61,11 +75,6 @@ static bool is_stopped(struct describer *d)
 	if (!d->stats.stopped && d->o->stopped && d->o->stopped(d->o->context))
 		d->stats.stopped = true;
 	return d->stats.stopped;
-}
-
-static uint64_t whole_max(const struct describer *d)
-{
-	return d->o->whole_max ? d->o->whole_max : WHOLE_MAX;
 }
 
 /* --- which --- */
@@ -131,19 +140,6 @@ static uint64_t count_functions(struct run left)
 
 	while (left.count) {
 		struct run run = function_of(&left);
-
-		skip(&left, &run);
-		count++;
-	}
-	return count;
-}
-
-static uint64_t count_images(struct run left)
-{
-	uint64_t count = 0;
-
-	while (left.count) {
-		struct run run = image_of(&left);
 
 		skip(&left, &run);
 		count++;
@@ -250,27 +246,15 @@ static int find_places(struct describer *d, const struct cubin_function *f, uint
 	return error;
 }
 
-static int add_text(
-	struct describer *d, const struct cubin_function *f, uint64_t offset, uint32_t *ret_id)
-{
-	char text[SASS_TEXT_MAX];
-	size_t size;
-	const uint8_t *code = cubin_code(d->cubin, f, &size);
-
-	if (!code || size < SASS_INSTRUCTION_BYTES || offset > size - SASS_INSTRUCTION_BYTES)
-		return 0;
-	(void)sass_text(cubin_sm(d->cubin), code + offset, text, sizeof(text));
-	return profile_add_string(d->w, text, strlen(text), ret_id);
-}
-
 /* `id`: of the instruction, or 0 when no sample fell on it. */
-static int describe_instruction(struct describer *d, const struct cubin_function *f,
-	uint32_t function, uint32_t offset, uint32_t id)
+static int describe_instruction(
+	struct describer *d, const struct function *f, uint32_t offset, uint32_t id)
 {
-	struct profile_instruction i = {.function = function, .offset = offset};
-	int error = find_places(d, f, offset);
+	struct profile_instruction i = {.function = f->run.first->function, .offset = offset};
+	int error = find_places(d, f->found, offset);
+	bool decoded;
 
-	error = error ?: add_text(d, f, offset, &i.text);
+	error = error ?: gpu_text_add(d->w, f->text, offset, &i.text, &decoded);
 	if (error)
 		return error;
 	i.file = d->file;
@@ -278,144 +262,237 @@ static int describe_instruction(struct describer *d, const struct cubin_function
 	i.inlined = d->inlined;
 	d->has_lines |= d->place_count && d->places[0].line;
 	d->stats.instructions++;
+	d->stats.decoded += decoded;
 	return id ? profile_describe_instruction(d->w, id, &i)
 		  : profile_add_instruction(d->w, &i, &id);
 }
 
-/* --- functions and images --- */
-
-static int describe_whole(
-	struct describer *d, const struct cubin_function *f, const struct run *run, size_t size)
+static int describe_whole(struct describer *d, const struct function *f)
 {
-	const struct sampled *next = run->first, *end = next + run->count;
+	const struct sampled *next = f->run.first, *end = next + f->run.count;
 	int error = 0;
 
-	for (uint64_t at = 0; !error && at < size && at <= UINT32_MAX;
-		at += SASS_INSTRUCTION_BYTES) {
+	for (size_t at = 0; !error && at < f->text->size; at += SASS_INSTRUCTION_BYTES) {
 		while (next < end && next->offset < at)
 			next++;
-		error = describe_instruction(d, f, run->first->function, (uint32_t)at,
-			next < end && next->offset == at ? next->id : 0);
+		error = describe_instruction(
+			d, f, (uint32_t)at, next < end && next->offset == at ? next->id : 0);
 	}
 	return error;
 }
 
-static int describe_sampled(
-	struct describer *d, const struct cubin_function *f, const struct run *run, size_t size)
+static int describe_sampled(struct describer *d, const struct function *f)
 {
+	const struct run *run = &f->run;
 	int error = 0;
 
-	for (size_t n = 0; !error && n < run->count && run->first[n].offset < size; n++)
-		error = describe_instruction(
-			d, f, run->first->function, run->first[n].offset, run->first[n].id);
+	for (size_t n = 0; !error && n < run->count && run->first[n].offset < f->text->size; n++)
+		if (run->first[n].offset % SASS_INSTRUCTION_BYTES == 0)
+			error = describe_instruction(d, f, run->first[n].offset, run->first[n].id);
 	return error;
 }
 
-static int describe_function(
-	struct describer *d, const struct cubin_function *f, const struct run *run)
+static int describe_function(struct describer *d, const struct function *f)
 {
-	size_t size = 0;
 	int error;
 
 	d->has_lines = false;
 	d->own_file = 0;
 	d->place_count = 0;
-	(void)cubin_code(d->cubin, f, &size);
-	if (d->whole + size / SASS_INSTRUCTION_BYTES <= whole_max(d)) {
-		d->whole += size / SASS_INSTRUCTION_BYTES;
-		error = describe_whole(d, f, run, size);
-	} else {
-		error = describe_sampled(d, f, run, size);
-	}
+	error = f->text->weight ? describe_whole(d, f) : describe_sampled(d, f);
 	d->stats.described++;
 	d->stats.without_lines += !d->has_lines;
 	return error;
 }
 
+/* --- finding functions in images --- */
+
 /* Names are compared, too, since whoever told them is not trusted. */
 static const struct cubin_function *find_function(
-	const struct describer *d, const struct profile_gpu_function *g)
+	const struct cubin *c, const char *name, uint32_t index)
 {
-	const struct cubin_function *f = cubin_function_of_symbol(d->cubin, g->index);
-	const char *name = profile_writer_string(d->w, g->name);
+	const struct cubin_function *f = cubin_function_of_symbol(c, index);
 
 	if (!name)
 		return f;
 	if (f && (!strcmp(f->name, name) || !strcmp(f->linkage_name, name)))
 		return f;
-	return cubin_function_named(d->cubin, name);
+	return cubin_function_named(c, name);
 }
 
-static int describe_functions(struct describer *d, struct run left)
+static int add_function(struct describer *d, struct cubin *c, const struct run *run)
+{
+	const struct profile_gpu_function *g =
+		profile_writer_gpu_function(d->w, run->first->function);
+	struct function f = {.run = *run, .cubin = c};
+	struct gpu_text text = {.sm = cubin_sm(c)};
+	uint64_t count;
+
+	f.found = find_function(c, profile_writer_string(d->w, g->name), g->index);
+	if (!f.found) {
+		d->stats.not_found++;
+		return 0;
+	}
+	text.code = cubin_code(c, f.found, &text.size);
+	if (text.size > UINT32_MAX)
+		text.size = UINT32_MAX;
+	text.size -= text.size % SASS_INSTRUCTION_BYTES;
+	count = text.size / SASS_INSTRUCTION_BYTES;
+	if (d->whole + count <= (d->o->whole_max ? d->o->whole_max : WHOLE_MAX)) {
+		d->whole += count;
+		text.weight = run->count;
+	}
+	if (vec_push(&d->functions, f) || vec_push(&d->texts, text))
+		return -ENOMEM;
+	return 0;
+}
+
+static int add_functions(struct describer *d, struct cubin *c, struct run left)
 {
 	int error = 0;
 
-	while (!error && left.count && !is_stopped(d)) {
+	while (!error && left.count) {
 		struct run run = function_of(&left);
-		const struct profile_gpu_function *g =
-			profile_writer_gpu_function(d->w, run.first->function);
-		const struct cubin_function *f = find_function(d, g);
 
+		error = add_function(d, c, &run);
 		skip(&left, &run);
-		if (f)
-			error = describe_function(d, f, &run);
-		else
-			d->stats.not_found++;
 	}
 	return error;
 }
 
-static int describe_open_image(struct describer *d, const struct run *run)
-{
-	int error = describe_functions(d, *run);
-
-	d->place_count = 0;
-	map_release(&d->strings);
-	return error;
-}
-
-static int describe_image(struct describer *d, const struct run *run)
+/* The cubin of a run's module; NULL when there is none, which is counted. 0 or -errno. */
+static int open_image(struct describer *d, const struct run *run, struct cubin **ret)
 {
 	uint32_t module = run->first->module;
 	size_t size = 0;
 	const void *image = d->o->images ? kept_images_find(d->o->images, module, &size) : NULL;
 	int error;
 
+	*ret = NULL;
 	if (!image) {
 		d->stats.without_image += count_functions(*run);
 		return d->o->images && kept_images_lost(d->o->images, module)
 			       ? profile_count_loss(d->w, LOSS_IMAGES_LOST, 1)
 			       : 0;
 	}
-	error = cubin_open(image, size, &d->cubin);
+	error = cubin_open(image, size, ret);
 	if (error) {
+		*ret = NULL;
 		d->stats.not_found += count_functions(*run);
 		return error == -ENOMEM ? error : 0;
 	}
-	error = describe_open_image(d, run);
-	cubin_close(d->cubin);
+	error = vec_push(&d->cubins, *ret);
+	if (error)
+		cubin_close(*ret);
 	return error;
+}
+
+static int find_all(struct describer *d)
+{
+	struct run left = {.first = d->sampled.items, .count = d->sampled.count};
+	int error = 0;
+
+	d->stats.functions = count_functions(left);
+	while (!error && left.count) {
+		struct run run = image_of(&left);
+		struct cubin *c;
+
+		error = open_image(d, &run, &c);
+		if (!error && c)
+			error = add_functions(d, c, run);
+		skip(&left, &run);
+	}
+	return error;
+}
+
+/* --- all of them --- */
+
+static void show(const struct describer *d, const char *what)
+{
+	if (d->o->progress)
+		d->o->progress(d->o->context, what);
+}
+
+/* Whoever does not want to wait for nvdisasm gets what else there is. */
+static int disassemble(struct describer *d)
+{
+	const struct gpu_text_options options = {
+		.limit_ns = d->o->nvdisasm_limit_ns,
+		.stopped = d->o->stopped,
+		.context = d->o->context,
+	};
+	struct buf failure = BUF_INIT;
+	int error;
+
+	if (!d->functions.count)
+		return 0;
+	show(d, "reading GPU code");
+	error = gpu_text_disassemble(d->w, d->texts.items, d->texts.count, &options, &failure);
+	snprintf(d->stats.nvdisasm_failure, sizeof(d->stats.nvdisasm_failure), "%s",
+		buf_text(&failure));
+	buf_release(&failure);
+	return error;
+}
+
+/* Of the present image nothing more is needed: its line tables may be large. */
+static void end_image(struct describer *d)
+{
+	map_release(&d->strings);
+	vec_foreach (c, &d->cubins) {
+		if (*c != d->cubin)
+			continue;
+		cubin_close(*c);
+		*c = NULL;
+	}
+	d->cubin = NULL;
 }
 
 static int describe_all(struct describer *d)
 {
-	struct run left = {.first = d->sampled.items, .count = d->sampled.count};
-	uint64_t images = count_images(left), n = 0;
 	char what[80];
 	int error = 0;
 
-	d->stats.functions = count_functions(left);
-	while (!error && left.count && !is_stopped(d)) {
-		struct run run = image_of(&left);
+	for (size_t n = 0; !error && n < d->functions.count && !is_stopped(d); n++) {
+		struct function *f = &d->functions.items[n];
 
-		snprintf(what, sizeof(what), "reading GPU code, %llu of %llu images",
-			(unsigned long long)++n, (unsigned long long)images);
-		if (d->o->progress)
-			d->o->progress(d->o->context, what);
-		error = describe_image(d, &run);
-		skip(&left, &run);
+		f->text = &d->texts.items[n];
+		if (d->cubin != f->cubin)
+			end_image(d);
+		d->cubin = f->cubin;
+		if (n % 64 == 0) {
+			snprintf(what, sizeof(what), "reading GPU code, function %zu of %zu", n + 1,
+				d->functions.count);
+			show(d, what);
+		}
+		error = describe_function(d, f);
 	}
 	return error;
+}
+
+static int note_text(const struct describer *d)
+{
+	const char *writer = "nvdisasm, decoded";
+
+	if (!d->stats.instructions)
+		return 0;
+	if (!d->stats.decoded)
+		writer = "nvdisasm";
+	else if (d->stats.decoded == d->stats.instructions)
+		writer = "decoded";
+	return profile_set_meta(d->w, META_GPU_TEXT, writer);
+}
+
+static void release(struct describer *d)
+{
+	map_release(&d->strings);
+	vec_foreach (t, &d->texts)
+		gpu_text_release(t);
+	vec_foreach (c, &d->cubins)
+		cubin_close(*c);
+	vec_release(&d->texts);
+	vec_release(&d->functions);
+	vec_release(&d->cubins);
+	vec_release(&d->sampled);
 }
 
 int symbolize_gpu_code(
@@ -424,13 +501,13 @@ int symbolize_gpu_code(
 	struct describer d = {.w = w, .o = o};
 	int error = gather(&d);
 
-	if (!error && d.sampled.count) {
+	if (!error && d.sampled.count)
 		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_place);
-		error = describe_all(&d);
-		if (!error && d.stats.instructions)
-			error = profile_set_meta(w, META_GPU_TEXT, "decoded");
-	}
-	vec_release(&d.sampled);
+	error = error ?: find_all(&d);
+	error = error ?: disassemble(&d);
+	error = error ?: describe_all(&d);
+	error = error ?: note_text(&d);
+	release(&d);
 	if (error == -ENOMEM)
 		return error_errno(error, "cannot describe the GPU code of the profile");
 	if (error)

@@ -16,12 +16,15 @@
 
 struct gpu_code_options {
 	const struct kept_images *images;
+	/* How long nvdisasm may take for all functions, where it is installed; 0: it is not asked.
+	 * Without its text, an instruction's is its name. */
+	uint64_t nvdisasm_limit_ns;
 	/* How many instructions the functions may have in all that are described whole; of those
 	 * beyond, only the instructions that samples fell on are. 0: two million. */
 	uint32_t whole_max;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
-	/* Something slow begins: "reading GPU code, 3 of 17 images". */
+	/* Something slow begins: "reading GPU code, function 65 of 200". */
 	void (*progress)(void *context, const char *what);
 	void *context;
 };
@@ -29,10 +32,12 @@ struct gpu_code_options {
 struct gpu_code_stats {
 	uint64_t functions; /* GPU functions that were seen in samples */
 	uint64_t described;
-	uint64_t without_image; /* nobody handed their image over, or it could not be kept */
-	uint64_t not_found;	/* their image is damaged, or has no such function */
-	uint64_t without_lines; /* described, but no source is known of them */
-	uint64_t instructions;	/* described */
+	uint64_t without_image;	    /* nobody handed their image over, or it could not be kept */
+	uint64_t not_found;	    /* their image is damaged, or has no such function */
+	uint64_t without_lines;	    /* described, but no source is known of them */
+	uint64_t instructions;	    /* described */
+	uint64_t decoded;	    /* of these, without nvdisasm's text */
+	char nvdisasm_failure[200]; /* what it failed with; "": it did not, or is not there */
 	bool stopped;
 };
 

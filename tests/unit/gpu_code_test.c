@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "cubin/cubin.h"
 #include "profile/reader.h"
@@ -302,7 +303,7 @@ static void an_image_without_lines_tells_what_instructions_there_are(void)
 	describe(&r);
 	CHECK(r.stats.described == 1 && r.stats.without_lines == 1);
 	reader = end(&r);
-	CHECK_TEXT(text_at(reader, 1, 16), "LDC");
+	CHECK_TEXT(text_at(reader, 1, 16), "LDC.64");
 	CHECK(instructions_of(reader, 1) == 2816 / 16 && !instruction_at(reader, 1, 16)->file);
 	profile_reader_close(reader);
 }
@@ -366,6 +367,81 @@ static void what_is_no_image_of_gpu_code_is_passed_over(void)
 	profile_reader_close(reader);
 }
 
+/* A disassembler that is this shell script: its input is open as number 0. */
+static void install(const char *script)
+{
+	FILE *f = fopen(in_folder("nvdisasm"), "w");
+
+	fprintf(f, "#!/bin/sh\nsize=$(stat -Lc %%s /proc/self/fd/0)\n%s\n", script);
+	fclose(f);
+	shell("chmod +x nvdisasm");
+	setenv("XPUPROF_NVDISASM", in_folder("nvdisasm"), 1);
+}
+
+#define PRINT_UP_TO(end)                                                                           \
+	"awk -v end=$((" end ")) 'BEGIN { for (i = 0; i < end; i += 16)"                           \
+	" printf \"        /*%04x*/   FAKE R%d ;\\n\", i, i / 16 }'"
+
+/* The texts of climber's instructions by that script, and of a function after it. */
+static struct profile_reader *disassemble(
+	const char *script, uint64_t limit_ns, struct gpu_code_stats *ret)
+{
+	struct recording r = begin();
+	uint32_t image = add_image(&r, "inline");
+	const struct gpu_code_options options = {.images = r.images, .nvdisasm_limit_ns = limit_ns};
+
+	install(script);
+	(void)sample(&r, image, "_Z7climberPf", 0, 0x20);
+	(void)sample(&r, image, "_Z7climberPf", 0, 0x40);
+	(void)sample(&r, image, "_Z7chooserPfi", 0, 0x10);
+	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
+	*ret = r.stats;
+	return end(&r);
+}
+
+static void where_nvdisasm_is_installed_the_text_is_its(void)
+{
+	struct gpu_code_stats stats;
+	struct profile_reader *r = disassemble(PRINT_UP_TO("size"), 10 * NS_PER_SECOND, &stats);
+
+	CHECK(!stats.decoded && !*stats.nvdisasm_failure);
+	CHECK_TEXT(text_at(r, 1, 0), "FAKE R0");
+	CHECK_TEXT(text_at(r, 1, 0x2f0), "FAKE R47");
+	/* The one with more samples was first in what it was given. */
+	CHECK_TEXT(text_at(r, 2, 0), "FAKE R48");
+	CHECK_TEXT(text_at(r, 2, 0x10), "FAKE R49");
+	CHECK(instruction_at(r, 2, 0x10)->line == 64);
+	CHECK_TEXT(profile_meta(r, META_GPU_TEXT), "nvdisasm");
+	profile_reader_close(r);
+}
+
+static void what_nvdisasm_has_not_said_in_time_is_decoded(void)
+{
+	struct gpu_code_stats stats;
+	struct profile_reader *r =
+		disassemble(PRINT_UP_TO("64") "; exec sleep 100", 3 * NS_PER_SECOND, &stats);
+
+	CHECK(stats.decoded == stats.instructions - 4);
+	CHECK_TEXT(text_at(r, 1, 0x30), "FAKE R3");
+	CHECK(*text_at(r, 1, 0x40) && strncmp(text_at(r, 1, 0x40), "FAKE", 4));
+	CHECK(instruction_at(r, 2, 0x10)->line == 64);
+	CHECK_TEXT(profile_meta(r, META_GPU_TEXT), "nvdisasm, decoded");
+	profile_reader_close(r);
+}
+
+static void an_nvdisasm_that_fails_costs_its_text_and_is_told(void)
+{
+	struct gpu_code_stats stats;
+	struct profile_reader *r =
+		disassemble("echo 'not today' >&2; exit 3", 10 * NS_PER_SECOND, &stats);
+
+	CHECK(stats.decoded == stats.instructions && stats.instructions > 100);
+	CHECK(*stats.nvdisasm_failure);
+	CHECK_TEXT(text_at(r, 1, 0), "LDC");
+	CHECK_TEXT(profile_meta(r, META_GPU_TEXT), "decoded");
+	profile_reader_close(r);
+}
+
 static bool stop(void *context)
 {
 	(void)context;
@@ -400,6 +476,9 @@ int main(void)
 	RUN(without_an_image_a_place_stays_a_place_and_is_counted);
 	RUN(an_image_that_could_not_be_kept_is_counted_when_it_is_missed);
 	RUN(what_is_no_image_of_gpu_code_is_passed_over);
+	RUN(where_nvdisasm_is_installed_the_text_is_its);
+	RUN(what_nvdisasm_has_not_said_in_time_is_decoded);
+	RUN(an_nvdisasm_that_fails_costs_its_text_and_is_told);
 	RUN(whoever_waits_can_stop_it);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
