@@ -41,7 +41,7 @@ record() {
 
 record "$launches" --repeat 20
 is "$status" 0 "a program whose instructions are sampled ends as alone"
-holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];LDC_[g];long_scoreboard_[g];0x20_[g]" \
+holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];LDC.64_[g];long_scoreboard_[g];0x20_[g]" \
 	"an instruction stands in its source file and function, with its name, its reason and its place"
 holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];rung8(float, float const*)_[G];FFMA_[g];wait_[g];0x100_[g]" \
 	"one of an inlined function stands in that"
