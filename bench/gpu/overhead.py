@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """What recording costs on a real GPU: the time of a workload under the profiler over its time alone.
 
-The recording is tried with each source of launch stacks. Beside it stand the floors under any such tool: CUPTI's activity records alone, received and
+The recording is tried with each source of launch stacks, and with GPU instructions sampled as well. Beside it stand the floors under any such tool: CUPTI's activity records alone, received and
 thrown away (tests/gpu/floor_tool.c), and the same with callbacks at launches.
 
 Every arm is a process that stays alive and runs a block of a workload when told to, so that blocks of the
 arms alternate within a second and a drifting machine moves all of them. Printed per workload and arm: the
-median ratio to the plain program over the pairs, its 95 % interval (order statistics), and the plain time.
+median ratio to the plain program over the pairs, its 95 % interval (order statistics), and the plain time. Last, for
+the sampling of instructions, the same over the recording without it.
 
-usage: overhead.py [--pairs N] [--xpuprof PATH] [--floor LIB] [--tiny PROGRAM] [--only WORKLOAD,...]
+usage: overhead.py [--pairs N] [--xpuprof PATH] [--floor LIB] [--tiny PROGRAM] [--only WORKLOAD,...] [--arms ARM,...]
 """
 import argparse
 import math
@@ -27,6 +28,7 @@ WORKLOADS = {
     "fused": ("torch", 200),
     "graph": ("torch", 100),
     "gemm": ("torch", 100),
+    "naive": ("torch", 200),
     "tiny": ("tiny", 100000),
 }
 
@@ -63,16 +65,25 @@ def interval(values):
     return ordered[low], ordered[high]
 
 
-def start_arms(command, options, folder, worker):
-    arms = {"plain": Worker(command, {})}
+def commands_of_arms(command, options, folder, worker):
+    """Per arm: its command, and what it finds in its environment."""
+    def record(name, *arguments):
+        return [options.xpuprof, "record", *arguments, "-o", os.path.join(folder, f"{worker}-{name}.xpu"), "--", *command]
+
+    arms = {"plain": (command, {})}
     for kinds in ("activity", "activity,callbacks") if options.floor else ():
-        arms[kinds] = Worker(command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor),
-                                       "XPUPROF_FLOOR": kinds})
-    record = [options.xpuprof, "record"]
-    profile = os.path.join(folder, worker)
-    arms["gpu-only"] = Worker([*record, "--gpu-only", "-o", profile + "-gpu.xpu", "--", *command], {})
+        arms[kinds] = (command, {"CUDA_INJECTION64_PATH": os.path.abspath(options.floor), "XPUPROF_FLOOR": kinds})
+    arms["gpu-only"] = (record("gpu-only", "--gpu-only"), {})
     for source in ("bpf", "inprocess"):
-        arms[source] = Worker([*record, "--stack-source=" + source, "-o", f"{profile}-{source}.xpu", "--", *command], {})
+        arms[source] = (record(source, "--stack-source=" + source), {})
+    arms["stalls"] = (record("stalls", "--stalls"), {})
+    return arms
+
+
+def start_arms(command, options, folder, worker):
+    chosen = options.arms and ["plain", *options.arms.split(",")]
+    arms = {name: Worker(*how) for name, how in commands_of_arms(command, options, folder, worker).items()
+            if not chosen or name in chosen}
     for arm in arms.values():
         arm.wait_ready()
     return arms
@@ -90,15 +101,20 @@ def measure(arms, workload, count, pairs):
     return times
 
 
-def report(workload, times, count):
-    plain = times["plain"]
+def report(workload, name, values, base, count):
+    ratios = [a / b for a, b in zip(values, base)]
+    extra = [(a - b) / count * 1e6 for a, b in zip(values, base)]
+    low, high = interval(ratios)
+    print(f"{workload:6} {name:18} {statistics.median(ratios):6.3f}  [{low:.3f}, {high:.3f}]  "
+          f"{statistics.median(values) / count * 1e6:10.2f} us each  "
+          f"{statistics.median(extra):+8.2f} us  {len(values)} pairs", flush=True)
+
+
+def report_all(workload, times, count):
     for name, values in times.items():
-        ratios = [a / b for a, b in zip(values, plain)]
-        extra = [(a - b) / count * 1e6 for a, b in zip(values, plain)]
-        low, high = interval(ratios)
-        print(f"{workload:6} {name:18} {statistics.median(ratios):6.3f}  [{low:.3f}, {high:.3f}]  "
-              f"{statistics.median(values) / count * 1e6:10.2f} us each  "
-              f"{statistics.median(extra):+8.2f} us  {len(values)} pairs", flush=True)
+        report(workload, name, values, times["plain"], count)
+    if "stalls" in times and "inprocess" in times:
+        report(workload, "stalls/inprocess", times["stalls"], times["inprocess"], count)
 
 
 def main():
@@ -108,6 +124,7 @@ def main():
     parser.add_argument("--floor")
     parser.add_argument("--tiny", default=os.path.join(HERE, "../../build/bench/tiny_worker"))
     parser.add_argument("--only", default=",".join(WORKLOADS))
+    parser.add_argument("--arms", help="only these, beside the plain program")
     options = parser.parse_args()
     commands = {"torch": [sys.executable, os.path.join(HERE, "torch_worker.py")], "tiny": [options.tiny]}
     chosen = options.only.split(",")
@@ -118,7 +135,7 @@ def main():
             for workload in chosen:
                 if WORKLOADS[workload][0] == worker:
                     count = WORKLOADS[workload][1]
-                    report(workload, measure(arms, workload, count, options.pairs), count)
+                    report_all(workload, measure(arms, workload, count, options.pairs), count)
             for name, arm in arms.items():
                 if arm.close():
                     sys.exit(f"overhead.py: {name} ended with an error")
