@@ -17,6 +17,7 @@
 #pragma once
 
 #include "cupti_sim.h"
+#include "cupti_pcsampling.h"
 
 enum { SIM_REASONS = 40 };
 
@@ -59,3 +60,5 @@ struct code_kernel *code_kernel_find(const char *name);
 /* The image that a module with this source text has; NULL: no file speaks of it. */
 struct code_image *code_image_of(const char *ptx);
 uint64_t code_checksum(const void *image, size_t size);
+/* What the tool computes instead, of images that are read from then on; NULL: it does not. */
+extern CUpti_ComputeCrcCallbackFunc code_compute_checksum;

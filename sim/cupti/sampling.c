@@ -621,6 +621,14 @@ SIM_EXPORT CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
 	return CUPTI_SUCCESS;
 }
 
+SIM_EXPORT CUptiResult cuptiRegisterComputeCrcCallback(CUpti_ComputeCrcCallbackFunc compute)
+{
+	if (!compute)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	code_compute_checksum = compute;
+	return CUPTI_SUCCESS;
+}
+
 /* Appended in one piece, as several processes may do so; not by one that was forked. */
 __attribute__((destructor)) static void say_what_was_made(void)
 {

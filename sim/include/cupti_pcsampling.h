@@ -146,6 +146,9 @@ typedef struct {
 	CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_PCSamplingGetStallReasonsParams, stallReasons)
 #define CUpti_GetCubinCrcParamsSize CUPTI_PCSAMPLING_STRUCT_SIZE(CUpti_GetCubinCrcParams, cubinCrc)
 
+typedef void (*CUpti_ComputeCrcCallbackFunc)(
+	const void *cubin, size_t cubinSize, uint64_t *cubinCrc);
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -159,6 +162,7 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *pParams);
 CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *pParams);
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *pParams);
 CUptiResult cuptiGetCubinCrc(CUpti_GetCubinCrcParams *pParams);
+CUptiResult cuptiRegisterComputeCrcCallback(CUpti_ComputeCrcCallbackFunc funcComputeCubinCrc);
 #ifdef __cplusplus
 }
 #endif

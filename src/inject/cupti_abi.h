@@ -327,6 +327,7 @@ typedef void (*cupti_buffer_requested)(uint8_t **buffer, size_t *size, size_t *m
 typedef void (*cupti_buffer_completed)(
 	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size);
 typedef uint64_t (*cupti_clock)(void);
+typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t *checksum);
 
 /*
  * CUPTI's functions, each with its name after "cupti" and its parameters. All return a CUptiResult,
@@ -354,6 +355,7 @@ typedef uint64_t (*cupti_clock)(void);
 	OPTIONAL(GetDeviceId, (void *context, uint32_t *device))                                   \
 	OPTIONAL(GetContextId, (void *context, uint32_t *id))                                      \
 	OPTIONAL(GetCubinCrc, (struct cupti_image_checksum * params))                              \
+	OPTIONAL(RegisterComputeCrcCallback, (cupti_compute_checksum compute))                     \
 	OPTIONAL(PCSamplingEnable, (struct cupti_sampling_context * params))                       \
 	OPTIONAL(PCSamplingDisable, (struct cupti_sampling_context * params))                      \
 	OPTIONAL(PCSamplingSetConfigurationAttribute, (struct cupti_sampling_settings * params))   \

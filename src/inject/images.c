@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into memory of its own.
- * Our thread has CUPTI compute the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
+ * Our thread computes the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
  * over the socket: the descriptor exists for that moment only, where programs would close it or count it.
+ *
+ * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (cubin/cubin.h), and variants of a kernel
+ * that was compiled while the program runs have the same one: so CUPTI is given another, of all bytes.
  *
  *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE
  *
@@ -13,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,6 +50,7 @@ struct place {
 static struct {
 	struct place places[PLACES];
 	uint64_t bytes; /* in all places */
+	bool ours;	/* CUPTI takes our checksum */
 	/* Only our thread. */
 	uint64_t sent[SENT_SLOTS]; /* checksums; 0: free */
 	uint32_t sent_count;
@@ -136,7 +141,37 @@ void images_module_loaded(const struct cupti_module_data *module)
 	collector_wake();
 }
 
-static bool find_checksum(struct place *p)
+/* Of all bytes: four words at a time, each multiplied into a sum of its own. */
+static void compute_checksum(const void *image, size_t size, uint64_t *ret)
+{
+	static const uint64_t factor = 0x9e3779b97f4a7c15ull;
+	uint64_t sums[4] = {size, 1, 2, 3}, words[4], h = 0;
+	const uint8_t *at = image;
+
+	for (; size; at += sizeof(words)) {
+		size_t n = size < sizeof(words) ? size : sizeof(words);
+
+		if (n < sizeof(words))
+			memset(words, 0, sizeof(words));
+		memcpy(words, at, n);
+		for (int i = 0; i < 4; i++) {
+			sums[i] = (sums[i] ^ words[i]) * factor;
+			sums[i] ^= sums[i] >> 32;
+		}
+		size -= n;
+	}
+	for (int i = 0; i < 4; i++)
+		h = (h ^ sums[i]) * factor ^ h >> 29;
+	*ret = h ? h : 1;
+}
+
+void images_init(void)
+{
+	images.ours = library.cupti.RegisterComputeCrcCallback &&
+		      !library.cupti.RegisterComputeCrcCallback(compute_checksum);
+}
+
+static bool ask_checksum(struct place *p)
 {
 	struct cupti_image_checksum params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_image_checksum, checksum),
@@ -145,15 +180,23 @@ static bool find_checksum(struct place *p)
 	};
 	int result;
 
-	if (p->has_checksum)
-		return true;
 	if (!library.cupti.GetCubinCrc)
 		return false;
 	pthread_mutex_lock(&library.no_fork);
 	result = library.cupti.GetCubinCrc(&params);
 	pthread_mutex_unlock(&library.no_fork);
 	p->checksum = params.checksum;
-	p->has_checksum = !result;
+	return !result;
+}
+
+static bool find_checksum(struct place *p)
+{
+	if (!p->has_checksum && images.ours) {
+		compute_checksum(p->memory, p->size, &p->checksum);
+		p->has_checksum = true;
+	} else if (!p->has_checksum) {
+		p->has_checksum = ask_checksum(p);
+	}
 	return p->has_checksum;
 }
 

@@ -11,6 +11,9 @@
 
 struct cupti_module_data;
 
+/* Gives CUPTI our checksum of images to name them by; before it sees any. */
+void images_init(void);
+
 /* A module was loaded: in the program's thread that did it. */
 void images_module_loaded(const struct cupti_module_data *module);
 /* Our thread: sends what waits, as far as the recorder takes it. True when nothing waits any more. */

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/images.h"
 #include "inject/library.h"
 #include "inject/marker.h"
 #include "inject/own_stack.h"
@@ -200,6 +201,8 @@ static bool start_recording(void)
 		return false;
 	}
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
+	if (library.stalls)
+		images_init();
 	result = enable_activity();
 	prepare_walking();
 	if (result || !enable_callbacks(true) || collector_start()) {

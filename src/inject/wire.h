@@ -83,7 +83,7 @@ struct wire_image {
 	uint32_t magic;
 	uint32_t reserved;
 	uint64_t size;
-	uint64_t checksum; /* CUPTI's: what wire_function names images by */
+	uint64_t checksum; /* what wire_function names images by */
 };
 
 enum wire_stalls {

@@ -35,7 +35,7 @@ enum profile_module_kind {
 	MODULE_KERNEL,   /* the kernel and its modules; addresses are virtual */
 	MODULE_VDSO,
 	MODULE_ANON, /* executable memory without a file: JIT code; addresses are virtual */
-	MODULE_CUBIN, /* an image of GPU code; its build id is CUPTI's checksum of it, 8 bytes, the highest first */
+	MODULE_CUBIN, /* an image of GPU code; its build id is a checksum of it, 8 bytes, the highest first */
 };
 
 #define BUILD_ID_MAX 20
