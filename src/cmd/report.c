@@ -44,7 +44,7 @@ void report_reason(const struct report *r, uint32_t note, struct buf *b)
 }
 
 struct wanted {
-	bool json, wide, inlines, stalls;
+	bool json, wide, inlines, stalls, counters;
 	unsigned long top;
 };
 
@@ -60,6 +60,22 @@ static int print_with_texts(struct report *r, const struct wanted *w)
 	return error;
 }
 
+/* Hardware counters are read in passes of their own, as only this wants them. */
+static int print_with_counters(struct report *r, const struct wanted *w)
+{
+	struct counter_sums counters = {0};
+	int error;
+
+	if (!w->counters)
+		return print_with_texts(r, w);
+	r->counters = &counters;
+	error = counter_sums_read(&counters, r->path);
+	if (!error)
+		error = print_with_texts(r, w);
+	counter_sums_release(&counters);
+	return error;
+}
+
 /* Samples of instructions are read in a pass of their own, as only this wants them. */
 static int print_with_stalls(struct report *r, const struct wanted *w)
 {
@@ -72,7 +88,7 @@ static int print_with_stalls(struct report *r, const struct wanted *w)
 	r->stalls = &stalls;
 	error = kernel_stalls_read(&stalls, reader);
 	if (!error)
-		error = print_with_texts(r, w);
+		error = print_with_counters(r, w);
 	kernel_stalls_release(&stalls);
 	profile_reader_close(reader);
 	return error;
@@ -93,7 +109,7 @@ static int read_and_print(const char *path, struct profile_reader *reader, struc
 
 	if (error)
 		return error;
-	return w->stalls ? print_with_stalls(&r, w) : print_with_texts(&r, w);
+	return w->stalls ? print_with_stalls(&r, w) : print_with_counters(&r, w);
 }
 
 static int run(const char *path, const struct wanted *w)
@@ -130,6 +146,8 @@ int cmd_report(int argc, char **argv)
 			"name inlined functions in the ways to kernels (see record --inline)"),
 		OPTION_FLAG(0, "stalls", &wanted.stalls,
 			"say why kernels wait, and at which lines (see record --stalls)"),
+		OPTION_FLAG(0, "counters", &wanted.counters,
+			"say what hardware counters said (see record --counters)"),
 		OPTION_FLAG('w', "wide", &wanted.wide, "print names whole, however long"),
 		OPTION_END,
 	};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "view/counter_sums.h"
 #include "view/kernel_stalls.h"
 #include "view/location_text.h"
 #include "view/summary.h"
@@ -13,6 +14,7 @@ struct report {
 	const struct summary *summary;
 	const struct location_texts *texts;
 	const struct kernel_stalls *stalls; /* NULL: not wanted */
+	const struct counter_sums *counters; /* NULL: not wanted */
 	bool inlines;       /* functions that were inlined, too */
 	size_t top;         /* rows of each table; 0: all */
 	unsigned int width; /* columns; 0: no limit */
@@ -20,7 +22,7 @@ struct report {
 
 struct json_writer;
 
-/* With stalls only the recording in short and why its kernels wait. Both: 0 or -errno with error_text. */
+/* With stalls or counters only the recording in short, and these. Both: 0 or -errno with error_text. */
 int report_text(const struct report *r, struct buf *out);
 /* Appends what an incomplete stack's note says of the reason. */
 void report_reason(const struct report *r, uint32_t note, struct buf *b);
@@ -29,3 +31,6 @@ int report_json(const struct report *r, struct buf *out);
 /* The part of stalls in each. */
 int report_stalls_text(const struct report *r, struct buf *out);
 int report_stalls_json(const struct report *r, struct json_writer *w);
+/* And that of hardware counters. */
+int report_counters_text(const struct report *r, struct buf *out);
+void report_counters_json(const struct report *r, struct json_writer *w);

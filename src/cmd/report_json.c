@@ -369,6 +369,8 @@ int report_json(const struct report *r, struct buf *out)
 	put_losses(&j);
 	if (r->stalls)
 		error = report_stalls_json(r, &j.w);
+	if (r->counters)
+		report_counters_json(r, &j.w);
 	json_end(&j.w, '}');
 	buf_putc(out, '\n');
 	return error;

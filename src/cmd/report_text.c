@@ -596,11 +596,19 @@ static void put_notes(const struct report *r, struct buf *out)
 	buf_release(&launches);
 }
 
+/* Instead of all tables. */
+static int put_wanted(const struct report *r, struct buf *out)
+{
+	int error = r->stalls ? report_stalls_text(r, out) : 0;
+
+	return error || !r->counters ? error : report_counters_text(r, out);
+}
+
 int report_text(const struct report *r, struct buf *out)
 {
 	put_header(r, out);
-	if (r->stalls)
-		return report_stalls_text(r, out);
+	if (r->stalls || r->counters)
+		return put_wanted(r, out);
 	put_devices(r, out);
 	put_kernels(r, out);
 	put_copies(r, out);

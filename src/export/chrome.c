@@ -9,6 +9,9 @@
  * thread to nest, but work on one stream may overlap (branches of a CUDA graph), so a stream gets
  * as many lanes as it needs: a piece of work goes to the first lane that is free when it starts.
  *
+ * Hardware counters are counter events ("ph": "C") of their device's process, one track each, with the unit in its name.
+ * Such a value holds until the next, so one that is as before is not written again.
+ *
  * Format: Trace Event Format (Google), the parts that both Perfetto and chrome://tracing read.
  */
 #include <errno.h>
@@ -23,6 +26,7 @@
 #include "base/map.h"
 #include "export/exporter.h"
 #include "export/text.h"
+#include "profile/counter_kinds.h"
 #include "view/device.h"
 
 /* Ids of rows that cannot be pids or tids: those end at 2^22. */
@@ -48,6 +52,12 @@ struct op_text {
 	uint32_t row;
 };
 
+/* What a counter of a device said last. */
+struct track {
+	double value;
+	uint64_t end_ns;
+};
+
 struct chrome {
 	struct output *output;
 	struct profile_reader *reader;
@@ -57,6 +67,9 @@ struct chrome {
 	struct interner *row_ids; /* process, device, context, stream: the place in `rows`, plus 1 */
 	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
 	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
+	struct vec(struct track) tracks;
+	struct map track_of; /* device << 32 | counter: the place in `tracks` */
+	struct map counted;  /* devices (ids) with tracks */
 	uint32_t lanes;
 	bool any;
 	struct buf text;
@@ -329,6 +342,67 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 	return 0;
 }
 
+/* Hardware counters. */
+
+static int find_track(struct chrome *c, const struct profile_count *count, struct track **ret, bool *ret_new)
+{
+	uint64_t key = (uint64_t)count->device << 32 | count->counter;
+	uint64_t *known = map_get(&c->track_of, key);
+
+	*ret_new = !known;
+	if (!known) {
+		if (map_put(&c->track_of, key, c->tracks.count) || map_put(&c->counted, count->device, 1) ||
+			vec_push(&c->tracks, (struct track){0}))
+			return short_of_memory();
+		known = map_get(&c->track_of, key);
+	}
+	*ret = &c->tracks.items[*known];
+	return 0;
+}
+
+/* "DRAM read (byte/s)"; one that is not known here keeps the vendor's name. */
+static void put_counter_name(struct chrome *c, uint32_t id, struct buf *b)
+{
+	const struct profile_counter *counter = profile_counter(c->reader, id);
+	const char *name = counter ? profile_string(c->reader, counter->name, NULL) : "?";
+	const char *unit = counter ? profile_string(c->reader, counter->unit, NULL) : "";
+	int kind = counter_kind_of(name);
+	struct buf text = BUF_INIT;
+
+	buf_puts(&text, kind >= 0 ? counter_kind_at((size_t)kind)->words : name);
+	if (*unit)
+		buf_printf(&text, " (%s)", unit);
+	put_string(b, buf_text(&text), text.size);
+	b->failed |= text.failed;
+	buf_release(&text);
+}
+
+static int write_count(struct chrome *c, const struct profile_count *count)
+{
+	struct track *track = NULL;
+	bool first;
+	int error = find_track(c, count, &track, &first);
+
+	if (error)
+		return error;
+	if (!first && track->value == count->value && track->end_ns + count->duration_ns >= count->start_ns) {
+		track->end_ns = count->start_ns + count->duration_ns;
+		return 0;
+	}
+	track->value = count->value;
+	track->end_ns = count->start_ns + count->duration_ns;
+	buf_reset(&c->text);
+	put_counter_name(c, count->counter, &c->text);
+	if (c->text.failed)
+		return short_of_memory();
+	separate(c);
+	output_printf(c->output, "{\"ph\":\"C\",\"name\":%s,\"pid\":%u,\"ts\":", c->text.data,
+		DEVICE_PID_BASE + count->device);
+	output_us(c->output, count->start_ns);
+	output_printf(c->output, ",\"args\":{\"value\":%.6g}}", count->value);
+	return 0;
+}
+
 /* Names. */
 
 static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
@@ -410,6 +484,9 @@ static int name_rows(struct chrome *c)
 		if (!error)
 			error = name_lanes(c, row);
 	}
+	for (uint32_t id = 0; !error && id <= profile_counts(c->reader).devices; id++)
+		if (map_get(&c->counted, id) && !map_get(&named, id))
+			error = name_device(c, &numbers, id);
 	map_release(&named);
 	return error;
 }
@@ -447,6 +524,8 @@ static int write_event(struct chrome *c, const struct profile_event *e)
 		return write_work(c, &e->work);
 	if (e->kind == EVENT_CALL && c->shows & VIEW_SHOWS_CPU)
 		return write_call(c, &e->call);
+	if (e->kind == EVENT_COUNT && c->shows & VIEW_SHOWS_GPU)
+		return write_count(c, &e->count);
 	return 0;
 }
 
@@ -483,6 +562,9 @@ static void release(struct chrome *c)
 	interner_free(c->row_ids);
 	vec_release(&c->calls);
 	vec_release(&c->threads);
+	vec_release(&c->tracks);
+	map_release(&c->track_of);
+	map_release(&c->counted);
 	buf_release(&c->text);
 }
 

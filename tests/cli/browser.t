@@ -47,6 +47,8 @@ elif ! "$here/../browser/install.sh" "$readers" >"$work/.install" 2>&1; then
 else
 	export NODE_PATH="$readers/node_modules"
 	take Perfetto node "$here/../browser/perfetto.js" small.json
+	"$build/tests/helpers/counter_profile" small counters.xpu && xpuprof export counters.xpu -o counters.json || exit 1
+	take Perfetto node "$here/../browser/perfetto_counters.js" counters.json
 	if [ -x "$chromium" ]; then
 		take speedscope node "$here/../browser/speedscope.js" small.folded
 		mkdir pictures

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Hardware counters: what is shown of known ones (tests/helpers/counter_profile.c), and recordings on the simulated GPU.
+. "$(dirname "$0")/tap.sh"
+for kind in small hostile refused none; do
+	"$build/tests/helpers/counter_profile" $kind $kind.xpu || exit 1
+done
+
+json() { # FILE PYTHON: prints an expression over the report `r` and its counters `c`, kernels `k` and devices `d`
+	xpuprof report --counters --json "$1" | python3 -c "import json, sys; r = json.load(sys.stdin)
+c = r['counters']; k = {x['linker_name']: x for x in c['kernels']}; d = c['devices']; print($2)"
+}
+
+run env COLUMNS=120 "$build/xpuprof" report --counters small.xpu
+is "$status:$err" "0:" "a report of hardware counters is printed"
+if cmp -s .out "$here/../golden/counters.report"; then
+	result 0 "with each GPU, and the kernels that ran alone"
+else
+	result 1 "with each GPU, and the kernels that ran alone"
+	diff "$here/../golden/counters.report" .out | sed 's/^/# /'
+fi
+run env COLUMNS=60 "$build/xpuprof" report --counters small.xpu
+has "$out" "no room here: 1 (--wide" "what a terminal has no room for is said"
+
+is "$(json small.xpu '[x["key"] for x in c["counters"]]')" "['sm_active', 'dram_read', 'l2_hit_rate']" \
+	"counters come in their order, not the file's"
+is "$(json small.xpu '[k["_Z9copy_rowsPKfPf"][x] for x in ("total_ns", "alone_ns", "samples")]')" "[5100000, 5000000, 5]" \
+	"a kernel's intervals are those in which it ran alone"
+is "$(json small.xpu 'k["_Z9copy_rowsPKfPf"]["average"]')" \
+	"{'sm_active': 100, 'dram_read': 2000000000000.0, 'l2_hit_rate': 25}" "and its values theirs"
+is "$(json small.xpu '[k["gemm"][x] for x in ("total_ns", "alone_ns", "samples")], k["gemm"]["average"]["sm_active"]')" \
+	"[4200000, 1900000, 2] 80" "one that ran in less than nine tenths of an interval, or beside a copy, does not count there"
+is "$(json small.xpu '[(x["device"], x["samples"], x["busy_samples"]) for x in d]')" "[(0, 12, 10), (1, 3, 0)]" \
+	"every GPU's samples are counted, and those with work"
+is "$(json small.xpu 'd[0]["average"]["sm_active"], d[0]["average_with_work"]["sm_active"], d[0]["highest"]["sm_active"]')" \
+	"69.1667 83 100" "with averages of all, of those with work, and the highest"
+is "$(json small.xpu 'c["dropped"], c["interval_ns"], c["refused"]')" "1 1000000 None" "and what was lost"
+
+run xpuprof report --counters refused.xpu
+has "$out" "they were refused
+  the driver lets only administrators" "a recording whose counters were refused says why"
+run xpuprof report --counters none.xpu
+has "$out" "'xpuprof record --counters' samples them" "one without counters says how to get them"
+run xpuprof report --counters hostile.xpu
+is "$status" 0 "values and names of all kinds are reported"
+lacks "$out" "$(printf '\033')" "and nothing of them reaches the terminal"
+true_that "as JSON, too" [ "$(json hostile.xpu 'len(d)')" = 1 ]
+xpuprof export --to chrome hostile.xpu -o hostile.json
+true_that "and as a timeline" python3 -c "import json; json.load(open('hostile.json'))"
+xpuprof export --to chrome small.xpu -o small.json
+is "$(python3 -c "import json
+for e in json.load(open('small.json'))['traceEvents']:
+    if e['ph'] == 'C' and e['name'].startswith('SM') and e['pid'] == 1000000001: print(e['name'], int(e['ts']), e['args']['value'])")" \
+	"SM active (%) 10000 100
+SM active (%) 15000 0
+SM active (%) 17000 80
+SM active (%) 18000 90
+SM active (%) 19000 70
+SM active (%) 20000 50
+SM active (%) 22000 40" "the timeline has a value where it changes"
+
+# Recordings. The board is where a process sees what another's device does.
+export LD_LIBRARY_PATH="$build/sim" XPUPROF_SIM_BOARD="$work/board"
+program="$build/demo/train"
+run xpuprof record -q --counters -o run.xpu "$program" --seconds 1.2
+is "$err" "" "counters are recorded, without a word"
+is "$(json run.xpu 'len(c["counters"]), [x["key"] for x in c["counters"]][:3]')" "14 ['sm_active', 'tensor_active', 'dram_read']" \
+	"all that the GPU has"
+true_that "as often as they should" [ "$(json run.xpu 'd[0]["samples"] > 800 and c["dropped"] == 0')" = True ]
+true_that "and they see the work of the program" [ "$(json run.xpu '0 < d[0]["average_with_work"]["sm_active"] <= 100')" = True ]
+XPUPROF_SIM_KERNEL_NS=20000000 xpuprof record -q --counters -o long.xpu "$program" --seconds 0.8 >/dev/null 2>&1
+true_that "kernels of many intervals are alone in most" [ "$(json long.xpu 'max(x["alone_ns"] / x["total_ns"] for x in c["kernels"] if x["total_ns"] > 1e8) > 0.5')" = True ]
+is "$(json long.xpu 'set(round(x["average"]["sm_active"]) for x in c["kernels"] if x["samples"])')" "{100}" \
+	"and keep the GPU busy then"
+run xpuprof record -q --counters=200us -o fast.xpu "$program" --seconds 0.5
+is "$(json fast.xpu 'c["interval_ns"], len(c["counters"])')" "200000 10" "short intervals have fewer counters"
+XPUPROF_SIM_DEVICES=2 xpuprof record -q --counters -o two.xpu "$program" --seconds 0.5 >/dev/null 2>&1
+is "$(json two.xpu '[x["device"] for x in d]')" "[0]" "of two GPUs only the one that is used is recorded"
+run env XPUPROF_SIM_FAULTS=counters-full=4 "$build/xpuprof" record -q --counters -o full.xpu "$program" --seconds 1
+true_that "what is lost is counted" [ "$(json full.xpu 'c["dropped"] > 0 and d[0]["samples"] + c["dropped"] > 700')" = True ]
+
+for fault in "counters-refused|NVreg_RestrictProfilingToAdminUsers=0|without rights the remedy is told" \
+	"counters-unsupported|cannot sample hardware counters|as is a GPU that cannot" \
+	"counters-busy|end other profilers|and one that is sampled already" \
+	"counters-crash|ended before the recording did|a sampler that crashes is told"; do
+	what=${fault#*|}
+	run env XPUPROF_SIM_FAULTS="${fault%%|*}" "$build/xpuprof" record -q --counters -o f.xpu "$program" --seconds 0.4
+	has "$status $err" "${what%|*}" "${what#*|}"
+done
+is "$(json f.xpu 'r["works"] > 0')" "True" "and the rest is recorded all the same"
+run xpuprof record -q --counters --stalls -o f.xpu "$program" --seconds 0.4
+has "$err" "hardware counters are not sampled beside --stalls" "beside instructions counters are given up, which is said"
+for wrong in 1 99us 2s x; do
+	run xpuprof record --counters=$wrong true
+	has "$status $err" "2 xpuprof: option '--counters' takes a time" "an interval of $wrong is refused"
+done
+done_testing
