@@ -49,9 +49,9 @@ static int reason_of(const char *name)
 	return -1;
 }
 
-/* FNV-1a: NVIDIA's own is another, and nothing depends on which. */
 CUpti_ComputeCrcCallbackFunc code_compute_checksum;
 
+/* FNV-1a: NVIDIA's own is another, and nothing depends on which. */
 uint64_t code_checksum(const void *image, size_t size)
 {
 	const unsigned char *p = image;
