@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the instructions of simulated kernels are, and where and why their warps wait: recorded from real GPUs or made up.
+ * What the instructions of simulated kernels are, and where and why their warps wait: recorded from real GPUs or
+ * made up.
  *
- * $XPUPROF_SIM_STALLS names a folder; each of its .stalls files says it of the kernels of one image, a file beside it:
+ * $XPUPROF_SIM_STALLS names a folder; each of its .stalls files says it of the kernels of one image, a file beside
+ * it:
  *
  *	# a comment
  *	image axpy.cubin

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PC sampling API. A kernel's run is noted when it is submitted, and gives its samples once it has ended: as many as
- * its multiprocessors would take in its time, at the instructions that code.h says, in turn, so that the same runs always
- * give the same samples. What has been taken waits in tallies, one for each kernel (or launch, in serialized mode), until
- * it is fetched.
+ * The PC sampling API. A kernel's run is noted when it is submitted, and gives its samples once it has ended: as
+ * many as its multiprocessors would take in its time, at the instructions that code.h says, in turn, so that the
+ * same runs always give the same samples. What has been taken waits in tallies, one for each kernel (or launch, in
+ * serialized mode), until it is fetched.
  *
- * Kernels are not really serialized in serialized mode. $XPUPROF_SIM_STALLS_MADE names a file to which, at the end of the
- * process, the number of samples that were made of each kernel is appended, and of those dropped.
+ * Kernels are not really serialized in serialized mode. $XPUPROF_SIM_STALLS_MADE names a file to which, at the end
+ * of the process, the number of samples that were made of each kernel is appended, and of those dropped.
  */
 #include "code.h"
 

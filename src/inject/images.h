@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images of GPU code on their way to the recorder, which reads functions, source lines and instructions from them: each
- * image once, by its checksum.
+ * Images of GPU code on their way to the recorder, which reads functions, source lines and instructions from them:
+ * each image once, by its checksum.
  *
  * Threads: modules are loaded in the program's threads, where their images are copied; ours sends them.
  */

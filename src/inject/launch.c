@@ -18,8 +18,9 @@
  * it asked for a node, not for work.
  *
  * All of this happens at every launch. There are no allocations, no locks and no system calls but
- * the thread's first gettid (and a bounded wait while the sampling of instructions is switched on or off); the thread-local part is small because it must fit into the space that
- * the loader keeps for libraries that come late.
+ * the thread's first gettid (and a bounded wait while the sampling of instructions is switched on or
+ * off); the thread-local part is small because it must fit into the space that the loader keeps for
+ * libraries that come late.
  */
 #include <sys/syscall.h>
 #include <unistd.h>

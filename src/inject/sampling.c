@@ -10,21 +10,23 @@
  *	                                         the process ends, or we stop: the same, until
  *	                                         nothing comes any more
  *
- * It must be switched on where the context is made, before there are modules: of those that were loaded before, CUPTI tells
- * no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200) hangs for good, so
- * both are only done where the program makes or destroys a context, with launches held for those 100 ms (launches_hold).
- * At the end of the process or of the recording sampling stays on. Fetching may be done beside launches.
+ * It must be switched on where the context is made, before there are modules: of those that were loaded before,
+ * CUPTI tells no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200)
+ * hangs for good, so both are only done where the program makes or destroys a context, with launches held for those
+ * 100 ms (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be done
+ * beside launches.
  *
- * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two or three
- * of each multiprocessor stay behind until sampling is switched off. So the stretch of time that a window speaks of ends
- * a little before it is fetched. Names of functions are CUPTI's, the same pointer for the same function, and are left
- * to it.
+ * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two
+ * or three of each multiprocessor stay behind until sampling is switched off. So the stretch of time that a window
+ * speaks of ends a little before it is fetched. Names of functions are CUPTI's, the same pointer for the same
+ * function, and are left to it.
  *
- * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of their
- * own, which the program's thread may hold when it calls us back and which our thread may be waiting for with the
- * place's lock in its hand: so the program's thread waits for that lock only so long, and then leaves the context to
- * CUPTI and our thread to itself. `telling` is held while a window is written to the ring, as its rows belong to the
- * latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a place's lock.
+ * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of
+ * their own, which the program's thread may hold when it calls us back and which our thread may be waiting for with
+ * the place's lock in its hand: so the program's thread waits for that lock only so long, and then leaves the
+ * context to CUPTI and our thread to itself. `telling` is held while a window is written to the ring, as its rows
+ * belong to the latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a
+ * place's lock.
  */
 #include "inject/sampling.h"
 
@@ -392,7 +394,6 @@ static void send_window(const struct place *p, struct buffer *b, uint64_t start_
 		.without_code = data->without_code,
 	};
 
-	introduce_device(p->device);
 	tell_reasons(p);
 	if (!put(&record, sizeof(record), NULL, 0)) {
 		count(WIRE_LOST_STALLS, data->samples);
@@ -417,6 +418,7 @@ static void take(struct place *p, struct buffer *b, uint64_t end_ns, bool ours)
 
 	if (!b->data.samples && !b->data.dropped && !used)
 		return;
+	introduce_device(p->device);
 	if (lock_within(&sampling.telling, LOCK_PATIENCE_NS)) {
 		sampling.deadline_ns = ours ? 0 : now_ns() + RING_PATIENCE_NS;
 		send_window(p, b, p->since_ns < end_ns ? p->since_ns : end_ns, end_ns);
@@ -447,8 +449,8 @@ static int fetch_once(struct place *p, bool ours)
 }
 
 /*
- * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why of a device that another
- * process has begun to sample, and that memory is short when samples ran over.
+ * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why of a device that
+ * another process has begun to sample, and that memory is short when samples ran over.
  */
 static void give_up(struct place *p, int result)
 {

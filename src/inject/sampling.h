@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of GPU instructions, where the recorder wants them (wire_control.stalls): of every context, from its creation
- * to its end.
+ * Samples of GPU instructions, where the recorder wants them (wire_control.stalls): of every context, from its
+ * creation to its end.
  *
  * Threads: contexts come and go in the program's threads; in between ours fetches the samples. Nothing here is on the
  * launch path.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libraries send over the socket once they are welcome: that there is much in the ring, which needs no answer but to be
- * read; and images of GPU code, as sealed memfds.
+ * What libraries send over the socket once they are welcome: that there is much in the ring, which needs no answer
+ * but to be read; and images of GPU code, as sealed memfds.
  */
 #include <errno.h>
 #include <string.h>
