@@ -42,7 +42,7 @@ struct gpu_options {
 	struct gpu_stack_taker stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken */
+	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken. Not beside stalls */
 	char **environment;         /* the program's; used by open only. NULL: ours */
 	struct kept_images *images; /* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 };

@@ -39,7 +39,6 @@ struct gpu_backend {
 	int epoll;
 	struct vec(struct instance *) instances;
 	char *library;
-	char *counters_refused; /* NULL: they were not, or not by us */
 };
 
 static void nvidia_close(struct gpu_backend *b)
@@ -56,7 +55,6 @@ static void nvidia_close(struct gpu_backend *b)
 	if (b->epoll >= 0)
 		close(b->epoll);
 	counters_close(b->session.counters);
-	free(b->counters_refused);
 	buf_release(&b->session.cupti_lines);
 	buf_release(&b->session.refusal_lines);
 	map_release(&b->session.connected);
@@ -99,19 +97,6 @@ static int listen_at(struct gpu_backend *b, const struct gpu_options *o)
 	return 0;
 }
 
-/* A GPU whose counters are sampled takes no samples of instructions: CUPTI 13.0 on an H200 switched both on, and then
- * gave counters only. */
-static int refuse_counters(struct gpu_backend *b)
-{
-	static const char line[] = "hardware counters are not sampled beside --stalls, as the GPU can do one of the "
-				   "two: record them by themselves";
-
-	b->counters_refused = strdup(line);
-	if (!b->counters_refused)
-		return error_set(-ENOMEM, "out of memory");
-	return profile_set_meta(b->session.writer, META_COUNTERS_REFUSED, line);
-}
-
 static int open_counters(struct gpu_backend *b, const struct gpu_options *o)
 {
 	struct counters_options options = {
@@ -121,8 +106,6 @@ static int open_counters(struct gpu_backend *b, const struct gpu_options *o)
 
 	if (!o->counter_interval_ns)
 		return 0;
-	if (o->stalls)
-		return refuse_counters(b);
 	error = counters_open(&b->session.counters, &options, b->session.writer);
 	if (!error && counters_fd(b->session.counters) >= 0 &&
 		epoll_ctl(b->epoll, EPOLL_CTL_ADD, counters_fd(b->session.counters), &event))
@@ -386,7 +369,7 @@ static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 		.records = b->session.records,
 		.reported_ns = b->session.reported_ns,
 		.stalls_refused = buf_text(&b->session.refusal_lines),
-		.counters_refused = b->counters_refused ? b->counters_refused : "",
+		.counters_refused = "",
 	};
 
 	if (b->session.counters) {
