@@ -110,9 +110,12 @@ is "$(field works) $(field 'loss stalls_refused') $(printf '%s\n' "$out" | grep 
 faulty stalls-slow-ms=300 record -t 12 "$target" contexts 500
 is_whole 1500 "a context that ends while its samples are being fetched waits for them"
 
-faulty stalls-slow-ms=20,stalls-lock record -t 12 "$target" churn 300
-is "$(field works) $(field status) $(printf '%s\n' "$out" | grep -c done)" "336 0 1" \
+faulty stalls-slow-ms=300,stalls-lock record -t 12 "$target" contexts 600
+is "$(field works) $(field status) $(printf '%s\n' "$out" | grep -c done)" "1800 0 1" \
 	"but not for ever: CUPTI may be waiting for it"
+
+faulty stalls-delay-ms=50 record -t 12 "$target" contexts 20
+is_whole 60 "what the GPU has not told yet when a context ends comes with its end"
 
 faulty cupti-version=21 record -t 12 "$target" one 50
 is_whole 50 "CUPTI from before CUDA 12.4, whose records are shorter, is understood"
