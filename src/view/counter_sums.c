@@ -50,8 +50,7 @@ double counter_sum_average(const struct counter_sum *s)
 	return s->ns ? s->weighted / (double)s->ns : 0;
 }
 
-/* --- intervals ----------------------------------------------------------------------------------
- */
+/* --- intervals ----------------------------------------------------------------------------- */
 
 static struct timeline *timeline_of(struct reading *r, uint32_t device)
 {
@@ -136,8 +135,7 @@ static size_t first_after(const struct timeline *t, uint64_t ns)
 	return low;
 }
 
-/* --- works --------------------------------------------------------------------------------------
- */
+/* --- works --------------------------------------------------------------------------------- */
 
 static int find_kernel(struct reading *r, uint32_t name, uint32_t *ret)
 {
@@ -196,8 +194,7 @@ static int note_work(struct reading *r, const struct profile_work *w)
 	return 0;
 }
 
-/* --- columns ------------------------------------------------------------------------------------
- */
+/* --- columns ------------------------------------------------------------------------------- */
 
 static int kind_of_counter(const struct reading *r, uint32_t id)
 {
@@ -270,8 +267,7 @@ static int make_devices(struct reading *r)
 	return 0;
 }
 
-/* --- values -------------------------------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------------------------- */
 
 static void add_value(struct counter_sum *s, const struct profile_count *count)
 {
@@ -343,8 +339,7 @@ static void sum_intervals(struct reading *r)
 	}
 }
 
-/* --- the passes ---------------------------------------------------------------------------------
- */
+/* --- the passes ---------------------------------------------------------------------------- */
 
 static int pass_intervals(struct reading *r)
 {

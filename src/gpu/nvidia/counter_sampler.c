@@ -73,8 +73,7 @@ unsigned int counter_sampler_limit(uint64_t interval_ns)
 					   : (unsigned int)limit;
 }
 
-/* --- what is told -------------------------------------------------------------------------------
- */
+/* --- what is told -------------------------------------------------------------------------- */
 
 /* Without a recorder there is nothing to do here any more. */
 static void tell(struct sampler *s, const void *message, size_t size)
@@ -127,7 +126,7 @@ static void tell_device(struct sampler *s, const struct sampled *d)
 	struct counter_device m = {.head = {COUNTER_DEVICE, d->number}};
 	int device;
 
-	if (s->pm.cuDeviceGet(&device, (int)d->number) || s->pm.cuDeviceGetUuid(m.uuid, device))
+	if (s->pm.cuDeviceGet(&device, (int)d->number) || s->pm.cuDeviceGetUuid_v2(m.uuid, device))
 		memset(m.uuid, 0, sizeof(m.uuid));
 	tell(s, &m, sizeof(m));
 }
@@ -149,8 +148,7 @@ static void tell_lost(struct sampler *s, const struct sampled *d, uint64_t sampl
 	tell(s, &m, sizeof(m));
 }
 
-/* --- starting -----------------------------------------------------------------------------------
- */
+/* --- starting ------------------------------------------------------------------------------ */
 
 /* What the driver has to say against it; unknown is no objection. */
 static int check_support(struct sampler *s, const struct sampled *d)
@@ -288,8 +286,7 @@ static void open_device(struct sampler *s, struct sampled *d)
 	tell_refusal(s, d->number, refusal_of(result), result);
 }
 
-/* --- sampling -----------------------------------------------------------------------------------
- */
+/* --- sampling ------------------------------------------------------------------------------ */
 
 /* The best of some tries to read both clocks at once. */
 static void compare_clocks(struct sampler *s)
@@ -469,8 +466,7 @@ static void sample(struct sampler *s)
 	}
 }
 
-/* --- the process --------------------------------------------------------------------------------
- */
+/* --- the process --------------------------------------------------------------------------- */
 
 static int open_all(struct sampler *s)
 {

@@ -83,8 +83,7 @@ struct counters {
 	uint8_t message[COUNTER_MESSAGE_BYTES];
 };
 
-/* --- what is refused ----------------------------------------------------------------------------
- */
+/* --- what is refused ----------------------------------------------------------------------- */
 
 static int add_line(struct counters *c, const char *line, int32_t result)
 {
@@ -131,8 +130,7 @@ static int ended_early(struct counters *c, const char *why)
 	return error ? error : add_line(c, line, 0);
 }
 
-/* --- samples ------------------------------------------------------------------------------------
- */
+/* --- samples ------------------------------------------------------------------------------- */
 
 static int write_sample(
 	struct counters *c, const struct source *s, const uint64_t times[2], const double *values)
@@ -226,8 +224,7 @@ static int begin_use(struct counters *c, struct source *s, uint32_t device)
 	return error ? error : profile_count_loss(c->writer, LOSS_COUNTS_DROPPED, s->lost);
 }
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------------------------ */
 
 static int take_device(struct counters *c, struct source *s, const void *message)
 {
@@ -396,8 +393,7 @@ int counters_use(struct counters *c, const uint8_t uuid[16], uint32_t device)
 	return error;
 }
 
-/* --- the process --------------------------------------------------------------------------------
- */
+/* --- the process --------------------------------------------------------------------------- */
 
 static int launch(struct counters *c, const struct counters_options *o)
 {

@@ -256,4 +256,4 @@ struct pm_sample {
 	X(cuDriverGetVersion, (int *version))                                                      \
 	X(cuDeviceGetCount, (int *count))                                                          \
 	X(cuDeviceGet, (int *device, int ordinal))                                                 \
-	X(cuDeviceGetUuid, (uint8_t * uuid, int device))
+	X(cuDeviceGetUuid_v2, (uint8_t * uuid, int device))
