@@ -55,7 +55,9 @@ static bool is_safe(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	if (stat(path, &st) || st.st_uid || st.st_mode & S_IWOTH)
+		return false;
+	return !st.st_gid || !(st.st_mode & S_IWGRP);
 }
 
 /* Whether nobody but root can have put it there. */
