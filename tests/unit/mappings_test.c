@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "capture/changes.h"
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
@@ -504,6 +505,35 @@ static void stacks_that_differ_in_their_python_frames_alone_are_different(void)
 	end();
 }
 
+/* As hash_bytes does with one word. */
+static uint64_t hash_word(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+static void stacks_with_one_hash_are_told_apart_by_all_of_their_words(void)
+{
+	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
+	struct walk_python_frame a[] = {{1, 11}, {2, 12 | WALK_PYTHON_LAST}}, b[] = {a[0], {3, 0}};
+	uint64_t h = hash_word(hash_word(sizeof(a) * 0xff51afd7ed558ccdull + 1, a[0].code), a[0].at);
+	struct raw_stack raw = {.user = frames,
+		.kernel = frames,
+		.user_depth = 2,
+		.walk_end = WALK_COMPLETE,
+		.python = a,
+		.python_depth = 2};
+	uint32_t stack;
+
+	b[1].at = a[1].at ^ hash_word(h, a[1].code) ^ hash_word(h, b[1].code);
+	CHECK(hash_bytes(a, sizeof(a)) == hash_bytes(b, sizeof(b)));
+	begin_with_a_program();
+	stack = intern_raw(PARENT, &raw).stack;
+	raw.python = b;
+	CHECK(intern_raw(PARENT, &raw).stack != stack);
+	end();
+}
+
 static void python_frames_that_have_not_begun_are_left_out(void)
 {
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
@@ -600,6 +630,7 @@ int main(void)
 	RUN(a_stack_walked_by_mappings_that_were_replaced_ends_there);
 	RUN(python_frames_stand_between_the_native_ones);
 	RUN(stacks_that_differ_in_their_python_frames_alone_are_different);
+	RUN(stacks_with_one_hash_are_told_apart_by_all_of_their_words);
 	RUN(python_frames_that_have_not_begun_are_left_out);
 	RUN(python_code_that_cannot_be_read_is_counted_and_unknown);
 	RUN(python_frames_named_earlier_are_not_asked_for_again);
