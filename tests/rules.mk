@@ -50,8 +50,8 @@ $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_
 
 tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 
-check: all tests check-style
-	XPUPROF_BUILD=$(abspath $(B)) prove --timer $(UNIT_TESTS) $(CLI_TESTS)
+check: all tests check-style # failures with all they have to say
+	XPUPROF_BUILD=$(abspath $(B)) prove --timer --failures --comments $(UNIT_TESTS) $(CLI_TESTS)
 
 # Python's stacks in the interpreters of other Debian releases and in free-threaded ones too.
 .PHONY: check-pythons

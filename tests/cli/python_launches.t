@@ -23,11 +23,12 @@ fi
 # stacks OPTION... -> $folded: the frames of Python and the kernel, and how often, of complete stacks; $all: as they are
 stacks() {
 	run timeout 60 $as "$build/xpuprof" record -q --gpu-only "$@" -o "$out_dir/p.xpu" -- "$python" "$program"
-	is "$out" "done" "$*: the program runs as alone"
+	is "$status $out" "0 done" "$*: the program runs as alone"
 	all=$(xpuprof export --to folded --view gpu -o - "$out_dir/p.xpu" | sed 's/ [0-9]*$//')
 	folded=$(printf '%s\n' "$all" | grep -v incomplete |
 		sed -e 's/^[^;]*;//' -e 's/;[^(;]*;[^;]*\(;\[GPU_Kernel\]axpy\)$/\1/' | tr ';' '\n' |
 		sed -n -e 's/ (.*\.py)$//p' -e 's/^\[GPU_Kernel\]/kernel /p' | tr '\n' ';' | sed 's/;kernel axpy;/\n/g' | sort)
+	context=$all
 }
 
 expected=$(for thread in "" "Thread._bootstrap;Thread._bootstrap_inner;Thread.run;work;"; do

@@ -193,9 +193,10 @@ else
 fi
 
 cat >terminal.py <<'E2'
-import os, pty, sys, time
+import os, pty, signal, sys
 pid, fd = pty.fork()
 if not pid:
+    signal.signal(signal.SIGINT, signal.SIG_DFL) # we may run in the background, where it is ignored
     os.execv(sys.argv[1], sys.argv[1:])
 seen = b""
 while b"ready" not in seen:

@@ -13,7 +13,12 @@ cpu_side || skip_all "CPU stacks cannot be had here"
 # record WHAT [COUNT] -> $status, $out, and each kernel with its stack in $folded
 record() {
 	run timeout 60 "$build/xpuprof" record -q --gpu-only --stack-source=$source -o p.xpu -- "$target" "$@"
-	folded=$(xpuprof export --to folded --view gpu -o - p.xpu | sed 's/ [0-9]*$//')
+	take_folded p.xpu
+}
+
+take_folded() { # PROFILE
+	folded=$(xpuprof export --to folded --view gpu -o - "$1" 2>&1 | sed 's/ [0-9]*$//')
+	context=$folded
 }
 
 losses() { # NAME -> how many, as the report counts
@@ -55,14 +60,16 @@ for source in inprocess bpf; do
 		"$source: and all launches have their stack"
 done
 
-# A recorder that comes late, when the program has been gone for long: it is stopped while the program settles.
-"$build/xpuprof" record -q --gpu-only -o p.xpu -- sh -c "echo >begun; '$target' deep >out; echo >gone; sleep 0.3" &
+# A recorder that comes late, when the program has been gone for long: it is stopped while the program settles, which
+# it does once it has our library.
+"$build/xpuprof" record -q --gpu-only -o p.xpu -- \
+	sh -c "'$target' deep >out & echo \$! >begun; wait; echo >gone; sleep 0.3" &
 recorder=$!
-for _ in $(seq 300); do
-	[ -e begun ] && break
+for _ in $(seq 1000); do
+	[ -s begun ] && grep -q libxpuprof-inject "/proc/$(cat begun)/maps" 2>/dev/null && break
 	sleep 0.01
 done
-sleep 0.3
+sleep 0.2
 kill -STOP $recorder
 for _ in $(seq 100); do
 	[ -e gone ] && break
@@ -70,6 +77,9 @@ for _ in $(seq 100); do
 done
 kill -CONT $recorder
 wait $recorder
+status=$?
+is "$status" 0 "a recorder that was stopped for a while records on"
+take_folded p.xpu
 is "$(cat out) $(losses works_incomplete)" "done 40" \
 	"a program that is gone before its stacks are looked at has them, but for those that are too deep"
 
@@ -79,7 +89,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$target"
 	mkdir drop && chown nobody drop && chmod 755 .
 	run env HOME="$PWD/drop" setpriv --reuid=nobody --regid=nogroup --clear-groups timeout 60 "$build/xpuprof" \
 		record -q --gpu-only -o drop/p.xpu -- "$target" reload 8
-	folded=$(xpuprof export --to folded --view gpu -o - drop/p.xpu)
+	take_folded drop/p.xpu
+	is "$status $(printf '%s\n' "$out" | tail -1)" "0 done" "without rights: a program whose libraries come and go runs as alone"
 	has "$out" "the same addresses" "without rights: libraries come and go at the same addresses"
 	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c -e 'plugin_a;.*axpy' -e 'plugin_b;.*scale')" 2 \
 		"without rights: launches are told under the one that made them"

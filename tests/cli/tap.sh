@@ -9,6 +9,10 @@
 #
 # Every test works in a fresh folder ($work), removed at the end. $build is the build folder, $here the
 # folder of the tests, xpuprof the program.
+#
+# What fails must be understood from the output alone: with the first failure behind a `run` comes what that command
+# was, how it ended and what it said, and with every failure $context, where a test puts what its comparisons
+# are made from.
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${XPUPROF_BUILD:-$here/../../build}
@@ -19,6 +23,8 @@ exec 3>&1 # for results, so that a test may send its command's output elsewhere
 tests=0
 failed=0
 cpu_side=
+ran=     # by run, and not told yet
+context=
 
 xpuprof() {
 	"$build/xpuprof" "$@"
@@ -34,10 +40,22 @@ cpu_side() {
 }
 
 run() {
+	ran=$*
+	context=
 	"$@" >"$work/.out" 2>"$work/.err" </dev/null
 	status=$?
 	out=$(cat "$work/.out")
 	err=$(cat "$work/.err")
+}
+
+comment() { # TEXT...: the first of its lines
+	printf '%s\n' "$@" | sed -e '61{s/.*/.../;q;}' -e 's/^/# /' >&3
+}
+
+explain() {
+	[ "$ran" ] && comment "ran: $ran" "status: $status" "stderr: $err" "stdout: $out"
+	ran=
+	[ "$context" ] && comment "from: $context"
 }
 
 result() { # 0|1 NAME
@@ -47,6 +65,7 @@ result() { # 0|1 NAME
 	else
 		failed=$((failed + 1))
 		echo "not ok $tests - $2" >&3
+		explain
 	fi
 }
 
@@ -55,7 +74,7 @@ is() { # GOT EXPECTED NAME
 		result 0 "$3"
 	else
 		result 1 "$3"
-		printf '%s\n' "got:      $1" "expected: $2" | sed 's/^/# /'
+		comment "got:      $1" "expected: $2"
 	fi
 }
 
@@ -64,7 +83,7 @@ has() { # TEXT PART NAME
 	*"$2"*) result 0 "$3" ;;
 	*)
 		result 1 "$3"
-		printf '%s\n' "no '$2' in:" "$1" | sed 's/^/# /'
+		comment "no '$2' in:" "$1"
 		;;
 	esac
 }
@@ -73,7 +92,7 @@ lacks() { # TEXT PART NAME
 	case $1 in
 	*"$2"*)
 		result 1 "$3"
-		printf '%s\n' "'$2' is in:" "$1" | sed 's/^/# /'
+		comment "'$2' is in:" "$1"
 		;;
 	*) result 0 "$3" ;;
 	esac
