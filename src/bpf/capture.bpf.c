@@ -582,7 +582,7 @@ static __always_inline const struct python_buffer *take_sampled_stack(
 	if (user_registers(ctx, &regs)) {
 		if (arch_user_64bit(&regs)) {
 			arch_begin_interrupted(&b->walker.walk, &regs);
-			arch_number_registers(b->walker.registers, &regs);
+			arch_number_registers(b->walker.start.registers, &regs);
 			return take_user_stack(b, SAMPLE_BUFFER);
 		}
 		/* Without a program's registers it is a worker of the kernel within a process. */

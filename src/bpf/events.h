@@ -47,6 +47,8 @@ struct bpf_stack {
 	uint32_t reserved;
 };
 
+#define BPF_REGISTERS 16
+
 /* The registers that a walk begins with; bytes of the stack, from sp on, follow. */
 struct bpf_raw_stack {
 	uint64_t pc;
@@ -54,6 +56,7 @@ struct bpf_raw_stack {
 	uint64_t fp;
 	uint64_t lr;
 	uint64_t exact; /* 1: pc was interrupted there; 0: it is a return address */
+	uint64_t registers[BPF_REGISTERS]; /* all of them, by DWARF's numbers; only with an interrupted pc */
 };
 
 struct bpf_sample_event {

@@ -80,7 +80,6 @@ struct stack_buffer {
 	uint32_t next_entry;
 	uint32_t entry_count;
 	uint64_t entries[WALK_PYTHON_ENTRIES_MAX];
-	struct bpf_raw_stack start; /* pc 0: no walk can begin there */
 	struct record record;
 	struct walker walker; /* behind the record */
 };
@@ -233,11 +232,14 @@ static __always_inline bool native_steps(struct stack_buffer *b)
 static __always_inline void native_begin(struct stack_buffer *b, const struct python_buffer *p)
 {
 	const struct walk *w = &b->walker.walk;
+	struct bpf_raw_stack *start = &b->walker.start;
 	uint64_t entries = p ? p->stack.entry_count : 0;
 
-	b->start = (struct bpf_raw_stack){
-		.pc = w->pc, .sp = w->sp, .fp = w->fp, .lr = w->lr, .exact = w->exact};
-	b->walker.begin = w->sp;
+	start->pc = w->pc;
+	start->sp = w->sp;
+	start->fp = w->fp;
+	start->lr = w->lr;
+	start->exact = w->exact;
 	asm volatile("" : "+r"(entries));
 	if (entries > WALK_PYTHON_ENTRIES_MAX)
 		entries = WALK_PYTHON_ENTRIES_MAX;
@@ -256,7 +258,7 @@ static __always_inline void native_begin(struct stack_buffer *b, const struct py
 /* There is no stack, for this reason. */
 static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
 {
-	b->start.pc = 0;
+	b->walker.start.pc = 0;
 	b->entry_count = 0;
 	b->walker.depth = 0;
 	b->walker.generation = 0;
@@ -312,7 +314,7 @@ static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64
 			: w->end == WALK_PENDING ? RAW_PENDING_MAX
 						  : RAW_UNKNOWN_MAX;
 
-	if ((!blocked && !b->walker.outdated) || !b->start.pc ||
+	if ((!blocked && !b->walker.outdated) || !b->walker.start.pc ||
 		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
 		return false;
 	sent = bpf_map_lookup_elem(&raw_counts, &key);
@@ -348,6 +350,7 @@ static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const v
 	uint64_t size, uint64_t stack, uint64_t flags)
 {
 	struct raw_record *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
+	const struct bpf_raw_stack *start = &b->walker.start;
 	uint64_t entries = b->entry_count, begin;
 	struct bpf_stack *s;
 
@@ -360,9 +363,9 @@ static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const v
 	bpf_probe_read_kernel(r, size, head);
 	bpf_probe_read_kernel((uint8_t *)r + size, entries * sizeof(uint64_t), b->entries);
 	begin = size + entries * sizeof(uint64_t);
-	*(struct bpf_raw_stack *)((uint8_t *)r + begin) = b->start;
+	bpf_probe_read_kernel((uint8_t *)r + begin, sizeof(*start), start);
 	s->entry_count = entries;
-	s->raw_size = (add_stack(r, begin + sizeof(b->start), b->start.sp) - begin) & ~7u;
+	s->raw_size = (add_stack(r, begin + sizeof(*start), start->sp) - begin) & ~7u;
 	bpf_ringbuf_submit(r, flags);
 	return true;
 }

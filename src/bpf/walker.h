@@ -32,7 +32,6 @@
 #define WINDOW_SPARE  512 /* more than the latest walk needed */
 #define PAGE_BYTES    4096
 #define RULES	      8192
-#define REGISTERS_MAX 16 /* that rules may speak of, by DWARF's numbers */
 
 struct walker {
 	uint8_t window[WINDOW_BYTES]; /* first: see struct stack_buffer */
@@ -43,12 +42,11 @@ struct walker {
 	uint32_t word;       /* see walk_home_words */
 	uint32_t outdated;   /* the mappings may not be those of now */
 	uint32_t reserved;
-	uint64_t begin;      /* the stack pointer of the innermost frame */
 	uint64_t window_base;
 	uint64_t window_room; /* where the last word in it is */
 	uint64_t window_wanted;
 	uint64_t unreadable; /* a page that could not be read */
-	uint64_t registers[REGISTERS_MAX];
+	struct bpf_raw_stack start; /* what the walk began with; pc 0: none can begin there */
 };
 
 /* The home's functions are given the walk. */
@@ -133,9 +131,9 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret)
 	uint64_t i = number;
 
 	asm volatile("" : "+r"(i));
-	if (i >= REGISTERS_MAX)
+	if (i >= BPF_REGISTERS)
 		return false;
-	*ret = walker_of(w)->registers[i];
+	*ret = walker_of(w)->start.registers[i];
 	return true;
 }
 
@@ -178,8 +176,9 @@ static __always_inline bool move_window(struct walker *k, uint64_t address)
 
 	if (!size)
 		size = WINDOW_LEAST;
+	/* Only what a callee saved is asked for from below the stack pointer. */
 	if (base < k->walk.sp)
-		base = k->walk.sp;
+		base = address < k->walk.sp ? address : k->walk.sp;
 	if (k->unreadable - base < size)
 		size = k->unreadable - base;
 	if (size >= address - base + sizeof(uint64_t) && read_window(k, base, size))
@@ -402,7 +401,7 @@ static __always_inline void walker_begin(struct walker *k, uint32_t pid)
 /* After the walk: how much of the stack the next one will want at once. */
 static __always_inline void walker_finish(struct walker *k)
 {
-	uint64_t wanted = k->walk.sp - k->begin + WINDOW_SPARE;
+	uint64_t wanted = k->walk.sp - k->start.sp + WINDOW_SPARE;
 
 	if (wanted < WINDOW_LEAST)
 		wanted = WINDOW_LEAST;

@@ -158,6 +158,11 @@ static bool add_ra(const struct cfi_common *c, const struct cfi_place *p, struct
 		rule->ra_offset = (int16_t)p->value;
 		return true;
 	}
+	if (p->kind == CFI_REGISTER && p->value >= 0 && p->value <= UINT8_MAX) {
+		rule->ra = WALK_SAVED_REGISTER;
+		rule->ra_offset = (int16_t)p->value;
+		return true;
+	}
 	/* In the link register, on machines with one. */
 	rule->ra = WALK_SAVED_SAME;
 	return (p->kind == CFI_SAME || p->kind == CFI_UNSPECIFIED) &&

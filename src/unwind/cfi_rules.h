@@ -26,7 +26,8 @@ enum cfi_kind {
 	CFI_UNDEFINED,
 	CFI_OFFSET,	/* saved at CFA + value */
 	CFI_VAL_OFFSET, /* is CFA + value */
-	CFI_OTHER,	/* a register, or an expression for the value */
+	CFI_REGISTER,	/* in the register with the number `value` */
+	CFI_OTHER,	/* an expression for the value */
 	CFI_EXPRESSION, /* saved where the expression says */
 };
 

@@ -242,7 +242,7 @@ static bool run_register(struct run *run, uint8_t op)
 		set_offset(run, number, CFI_VAL_OFFSET, factored(run, (uint64_t)reader_sleb(r)));
 		return true;
 	case CFA_REGISTER:
-		set_offset(run, number, CFI_OTHER, (int64_t)reader_uleb(r));
+		set_offset(run, number, CFI_REGISTER, (int64_t)reader_uleb(r));
 		return true;
 	case CFA_UNDEFINED:
 		set_offset(run, number, CFI_UNDEFINED, 0);

@@ -275,7 +275,7 @@ static bool rules_are_sound(const struct walk_rule *rules, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (rules[i].cfa > WALK_CFA_UNSUPPORTED || rules[i].fp > WALK_SAVED_UNKNOWN ||
-			rules[i].ra > WALK_SAVED_UNKNOWN)
+			(rules[i].ra > WALK_SAVED_UNKNOWN && rules[i].ra != WALK_SAVED_REGISTER))
 			return false;
 	return true;
 }

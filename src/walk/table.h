@@ -86,6 +86,7 @@ enum walk_saved {
 	WALK_SAVED_CFA,      /* *(cfa + offset) */
 	WALK_SAVED_FP,       /* *(fp + offset) */
 	WALK_SAVED_UNKNOWN,  /* lost */
+	WALK_SAVED_REGISTER, /* in the register with the DWARF number `offset`: known in the innermost frame only */
 };
 
 /*

@@ -237,8 +237,11 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 {
 	uint64_t ra = w->lr, fp = w->fp;
 
-	if (cfa <= w->sp && !(w->exact && rule->ra == WALK_SAVED_SAME && cfa == w->sp))
+	/* A function may have nothing on the stack while its return address is in a register. */
+	if (cfa <= w->sp && !(w->exact && rule->ra != WALK_SAVED_CFA && cfa == w->sp))
 		return walk_fail(w, WALK_ASTRAY);
+	if (rule->ra == WALK_SAVED_REGISTER && !walk_register(w, (uint32_t)rule->ra_offset, &ra))
+		return walk_fail(w, WALK_UNSUPPORTED);
 	if (rule->ra == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->ra_offset, &ra))
 		return walk_fail(w, WALK_FAULT);
 	if (rule->fp == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->fp_offset, &fp)) {

@@ -24,7 +24,6 @@ KEEP = ["-fno-optimize-sibling-calls", "-I", HERE, "-I", os.path.join(ROOT, "sim
 # without a walk.
 UNREADABLE = "[incomplete stack: stack memory not readable]"
 NO_RULE = "[incomplete stack: no unwind information]"
-UNUSUAL = "[incomplete stack: unwind information of an unusual kind]"
 PENDING = "[incomplete stack: unwind table not ready]"
 PYTHON = r"(;([^;]+ \([^;]+\)|\[unknown Python function\]))*"
 ALLOWED = [
@@ -38,11 +37,8 @@ ALLOWED = [
     ("the start files of the C library and the compiler (crti.o, crtbegin.o) have no unwind information", NO_RULE,
      r"(_init|_fini|__do_global_dtors_aux|frame_dummy|(de)?register_tm_clones)(;.*)?|[^;]+\+0x\w+(;__cxa_finalize.*|(;\w[\w.]*_\[k\])*)"),
     ("OpenSSL's library starts with assembler code", NO_RULE, r"libcrypto\.so\S*\+0x\w+;.*"),
-    ("the dynamic linker's way into a function that is called for the first time keeps its caller's frame in rbx, "
-     "which a walk does not follow", UNUSUAL, r"_dl_runtime_resolve_\w+(;.*)?"),
-    ("and a walk that has to wait for tables does not have rbx", PENDING, r"([^;]+;)?_dl_runtime_resolve_\w+"),
-    ("nor the stack, when pages of it are not there yet and cannot be copied", PENDING,
-     r"([^;]+;)*asm_exc_page_fault_\[k\].*"),
+    ("a walk that has to wait for tables does not have the stack, when pages of it are not there yet and cannot be "
+     "copied", PENDING, r"([^;]+;)*asm_exc_page_fault_\[k\].*"),
 ]
 
 tests = failed = 0

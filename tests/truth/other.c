@@ -10,7 +10,7 @@ KNOWN int other_nothing(int x)
 
 KNOWN void other_call(void (*callback)(void))
 {
-	truth_enter("other_call");
+	truth_enter("other_call!"); /* also the dynamic linker, at its first call of ours */
 	callback();
 	truth_leave();
 }

@@ -512,6 +512,24 @@ static void without_mappings_the_stack_itself_is_sent(void)
 		check_raw(t);
 }
 
+static void the_registers_of_a_sample_are_sent_with_its_stack(void)
+{
+	const struct capture_options options = {.sample_hz = 999};
+	uint32_t raw = 0;
+
+	record(&options, spin, false);
+	vec_foreach (t, &all) {
+		size_t before = t->stack.kernel_depth * sizeof(uint64_t);
+		const struct bpf_raw_stack *start = (const struct bpf_raw_stack *)(t->rest + before);
+
+		if (t->stack.raw_size < sizeof(*start) || before + t->stack.raw_size > t->rest_size)
+			continue;
+		raw++;
+		CHECK(start->exact && start->registers[6] == start->fp && start->registers[7] == start->sp);
+	}
+	CHECK(raw > 10);
+}
+
 static void exec_ends_what_was_told_of_the_image_before(void)
 {
 	const struct taken *t;
@@ -604,6 +622,7 @@ int main(int argc, char **argv)
 	RUN(a_realigned_stack_is_walked);
 	RUN(a_forked_child_has_its_parents_mappings_at_once);
 	RUN(without_mappings_the_stack_itself_is_sent);
+	RUN(the_registers_of_a_sample_are_sent_with_its_stack);
 	RUN(exec_ends_what_was_told_of_the_image_before);
 	RUN(code_that_stays_unknown_stops_being_sent);
 	RUN(samples_of_the_vdso_and_of_system_calls_are_whole);

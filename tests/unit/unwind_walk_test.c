@@ -139,6 +139,31 @@ static void a_stack_that_was_cut_ends_with_a_fault(void)
 	CHECK(end == WALK_FAULT);
 }
 
+/* The C library's vfork has its return address in rdi, because the child would overwrite it on the stack. */
+static void a_return_address_in_a_register_is_found_there(void)
+{
+	const uint8_t *code = (const uint8_t *)vfork;
+	uint64_t registers[16] = {0}, frames[WALK_FRAMES_MAX];
+	struct unwind_start start;
+	enum walk_end end;
+	int popped = 0;
+
+	while (popped < 16 && code[popped] != 0x5f)
+		popped++;
+	if (popped == 16)
+		return (void)SKIP("this C library's vfork does not pop rdi");
+	take();
+	start = start_of(&moment);
+	registers[5] = moment.expected[1];
+	start.pc = (uint64_t)code + (uint64_t)popped + 1;
+	start.registers = registers;
+	start.register_count = 16;
+	CHECK(unwind_walk(&start, frames, &end) >= 2);
+	CHECK(frames[1] == moment.expected[1]);
+	start.registers = NULL;
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_UNSUPPORTED);
+}
+
 static void a_pending_table_and_an_unknown_address_are_told_apart(void)
 {
 	struct walk_mapping pending = {
@@ -194,6 +219,7 @@ int main(void)
 	RUN(a_stack_through_the_c_library_is_walked_to_its_end);
 	RUN(a_stack_through_a_signal_handler_is_walked_to_its_end);
 	RUN(a_stack_that_was_cut_ends_with_a_fault);
+	RUN(a_return_address_in_a_register_is_found_there);
 	RUN(a_pending_table_and_an_unknown_address_are_told_apart);
 	RUN(frames_that_run_python_are_marked_by_their_entries);
 	free(image.words);
