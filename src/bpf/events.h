@@ -47,9 +47,13 @@ struct bpf_stack {
 	uint32_t reserved;
 };
 
-#define BPF_REGISTERS 16
+#define BPF_REGISTERS	   16
+#define BPF_RAW_PAGE_BYTES 4096
 
-/* The registers that a walk begins with; bytes of the stack, from sp on, follow. */
+/*
+ * The registers that a walk begins with; bytes of the stack, from sp on, follow. Pages that could not be read are left
+ * out: a program with a large array on its stack need not have touched all of them.
+ */
 struct bpf_raw_stack {
 	uint64_t pc;
 	uint64_t sp;
@@ -57,6 +61,7 @@ struct bpf_raw_stack {
 	uint64_t lr;
 	uint64_t exact; /* 1: pc was interrupted there; 0: it is a return address */
 	uint64_t registers[BPF_REGISTERS]; /* all of them, by DWARF's numbers; only with an interrupted pc */
+	uint64_t pages;      /* bit i: the i-th, counted from the one that sp is in, is there */
 };
 
 struct bpf_sample_event {

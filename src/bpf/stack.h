@@ -25,7 +25,7 @@
 #define MORE_WORDS	(RECORD_WORDS - WALK_FRAMES_MAX)
 #define PLAIN_STEPS	8 /* between two that need the whole walker */
 #define RAW_BYTES	32768
-#define RAW_PAGES	(RAW_BYTES / PAGE_BYTES)
+#define RAW_PAGES	16 /* that are looked at, for so many bytes */
 #define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
 #define RAW_UNKNOWN_MAX 64   /* and while nobody knows it */
 #define RAW_OUTDATED_MAX 1024 /* and how often it is while mappings are not told yet that may be other ones */
@@ -325,17 +325,22 @@ static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64
 	return (*sent)++ < most;
 }
 
-/* Copies the stack from `sp` on, as far as it can be read: to `end` in the record; how far that reaches. */
-static __always_inline uint64_t add_stack(struct raw_record *r, uint64_t end, uint64_t sp)
+/* Copies what can be read of the stack from start->sp on: to `end` in the record; how far that reaches. */
+static __always_inline uint64_t add_stack(struct raw_record *r, uint64_t end, struct bpf_raw_stack *start)
 {
-	uint64_t size = PAGE_BYTES - sp % PAGE_BYTES;
+	uint64_t sp = start->sp, size = PAGE_BYTES - sp % PAGE_BYTES;
+
+	_Static_assert(PAGE_BYTES == BPF_RAW_PAGE_BYTES, "the reader counts as we do");
+	start->pages = 0;
 
 	for (int i = 0; i < RAW_PAGES; i++) {
 		asm volatile("" : "+r"(end));
-		if (end > sizeof(*r) - PAGE_BYTES ||
-			bpf_probe_read_user((uint8_t *)r + end, size, (const void *)sp))
+		if (end > sizeof(*r) - PAGE_BYTES)
 			break;
-		end += size;
+		if (!bpf_probe_read_user((uint8_t *)r + end, size, (const void *)sp)) {
+			start->pages |= 1ull << i;
+			end += size;
+		}
 		sp += size;
 		size = PAGE_BYTES;
 	}
@@ -350,7 +355,7 @@ static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const v
 	uint64_t size, uint64_t stack, uint64_t flags)
 {
 	struct raw_record *r = bpf_ringbuf_reserve(ring, sizeof(*r), 0);
-	const struct bpf_raw_stack *start = &b->walker.start;
+	struct bpf_raw_stack *start = &b->walker.start;
 	uint64_t entries = b->entry_count, begin;
 	struct bpf_stack *s;
 
@@ -363,9 +368,9 @@ static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const v
 	bpf_probe_read_kernel(r, size, head);
 	bpf_probe_read_kernel((uint8_t *)r + size, entries * sizeof(uint64_t), b->entries);
 	begin = size + entries * sizeof(uint64_t);
-	bpf_probe_read_kernel((uint8_t *)r + begin, sizeof(*start), start);
 	s->entry_count = entries;
-	s->raw_size = (add_stack(r, begin + sizeof(*start), start->sp) - begin) & ~7u;
+	s->raw_size = (add_stack(r, begin + sizeof(*start), start) - begin) & ~7u;
+	bpf_probe_read_kernel((uint8_t *)r + begin, sizeof(*start), start);
 	bpf_ringbuf_submit(r, flags);
 	return true;
 }

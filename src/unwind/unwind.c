@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define PAGE_BYTES 4096
+
 #define WALK_INLINE static inline
 #define WALK_HOME_REGISTERS
 #include "walk/walk.h"
@@ -33,12 +35,28 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 	return true;
 }
 
+/* Where a byte of the stack is in what was copied; false: on a page that is not there. */
+static bool find_byte(const struct unwind_start *start, uint64_t address, uint64_t *ret_place)
+{
+	uint64_t page = address / PAGE_BYTES - start->sp / PAGE_BYTES, absent = start->absent;
+
+	if (address < start->sp || (page < 64 && absent >> page & 1))
+		return false;
+	if (page < 64)
+		absent &= (1ull << page) - 1;
+	*ret_place = address - start->sp - (uint64_t)__builtin_popcountll(absent) * PAGE_BYTES;
+	if (absent & 1)
+		*ret_place += start->sp % PAGE_BYTES;
+	return true;
+}
+
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	const struct unwind_start *start = ((struct home *)w)->start;
-	uint64_t place = address - start->sp;
+	uint64_t place, end;
 
-	if (start->stack_size < sizeof(*ret) || place > start->stack_size - sizeof(*ret))
+	if (!find_byte(start, address, &place) || !find_byte(start, address + sizeof(*ret) - 1, &end) ||
+		end - place != sizeof(*ret) - 1 || end >= start->stack_size)
 		return false;
 	memcpy(ret, start->stack + place, sizeof(*ret));
 	return true;

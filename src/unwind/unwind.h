@@ -20,6 +20,7 @@ struct unwind_start {
 	uint32_t register_count;
 	const uint8_t *stack; /* the bytes from sp on */
 	size_t stack_size;
+	uint64_t absent; /* pages of 4 KiB that are left out of `stack`: bit i is the i-th, counted from sp's */
 	const struct walk_mapping *mappings; /* sorted */
 	uint32_t mapping_count;
 	const uint32_t *words; /* unwind_tables_words */

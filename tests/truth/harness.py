@@ -29,8 +29,6 @@ PYTHON = r"(;([^;]+ \([^;]+\)|\[unknown Python function\]))*"
 ALLOWED = [
     ("the kernel has taken the memory of the program that ends in favour of the next", UNREADABLE, r"execve;.*_\[k\]"),
     ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
-    ("Python 3.8 finds its libraries with more than 32 KiB of paths on the stack, which is what is copied for a walk "
-     "that has to wait for tables", UNREADABLE, r"calculate_path(;.*)?"),
     ("below a signal handler a word of the interrupted stack is not readable once in thousands of samples; why is not "
      "known", UNREADABLE, r"c_interrupted;__restore_rt;.*_\[k\]"),
     ("a page of the stack is just being made", UNREADABLE, r"[^;]+;asm_exc_page_fault_\[k\].*"),

@@ -105,13 +105,34 @@ static void *thread_body(void *unused)
 	return NULL;
 }
 
-static void launch_in_a_thread(void)
+static void launch_in_a_new_thread(void *(*body)(void *))
 {
 	pthread_t thread;
 
 	notes->count = 0;
-	pthread_create(&thread, NULL, thread_body, NULL);
+	pthread_create(&thread, NULL, body, NULL);
 	pthread_join(thread, NULL);
+}
+
+static void launch_in_a_thread(void)
+{
+	launch_in_a_new_thread(thread_body);
+}
+
+/* Of most of the array no page is ever touched: a new stack has none of them. */
+static void *body_with_a_large_array(void *unused)
+{
+	volatile char array[6 * 4096];
+
+	NOTE_CALLER();
+	array[sizeof(array) - 1] = 1;
+	launch(1);
+	return (void *)(uintptr_t)array[0];
+}
+
+static void launch_over_untouched_pages(void)
+{
+	launch_in_a_new_thread(body_with_a_large_array);
 }
 
 static void handler(int number)
@@ -512,6 +533,20 @@ static void without_mappings_the_stack_itself_is_sent(void)
 		check_raw(t);
 }
 
+static void untouched_pages_of_the_stack_are_left_out_of_what_is_sent(void)
+{
+	const struct bpf_raw_stack *start;
+	const struct taken *t;
+
+	record(&launches_only, launch_over_untouched_pages, false);
+	t = only_one();
+	if (!t)
+		return;
+	check_raw(t);
+	start = (const struct bpf_raw_stack *)t->rest;
+	CHECK(start->pages & 1 && (start->pages & (start->pages + 1))); /* there is a gap */
+}
+
 static void the_registers_of_a_sample_are_sent_with_its_stack(void)
 {
 	const struct capture_options options = {.sample_hz = 999};
@@ -622,6 +657,7 @@ int main(int argc, char **argv)
 	RUN(a_realigned_stack_is_walked);
 	RUN(a_forked_child_has_its_parents_mappings_at_once);
 	RUN(without_mappings_the_stack_itself_is_sent);
+	RUN(untouched_pages_of_the_stack_are_left_out_of_what_is_sent);
 	RUN(the_registers_of_a_sample_are_sent_with_its_stack);
 	RUN(exec_ends_what_was_told_of_the_image_before);
 	RUN(code_that_stays_unknown_stops_being_sent);

@@ -39,7 +39,6 @@ struct recording {
 	struct capture *capture;
 	struct vec(struct gpu_launch) launches;
 	struct profile_totals totals;
-	int go[2]; /* closing the writing end lets the child run */
 	pid_t child;
 };
 
@@ -79,24 +78,36 @@ __attribute__((noinline)) static void run_child(void (*run)(void))
 	_exit(0);
 }
 
-/* Starts `run` in a child that is tracked from before its first step. */
-static void start_child(struct recording *r, void (*run)(void))
+/* A child that begins with `run` when *ret_go is closed. */
+__attribute__((noinline)) static pid_t fork_child(void (*run)(void), int *ret_go)
 {
 	char byte;
+	int go[2];
+	pid_t child;
 
-	CHECK(!pipe(r->go));
+	CHECK(!pipe(go));
 	fflush(stdout);
-	r->child = fork();
-	if (!r->child) {
-		close(r->go[1]);
-		if (read(r->go[0], &byte, 1) == 0)
+	child = fork();
+	if (!child) {
+		close(go[1]);
+		if (read(go[0], &byte, 1) == 0)
 			run_child(run);
 		_exit(1);
 	}
-	close(r->go[0]);
+	close(go[0]);
+	*ret_go = go[1];
+	return child;
+}
+
+/* Starts `run` in a child that is tracked from before its first step. */
+static void start_child(struct recording *r, void (*run)(void))
+{
+	int go;
+
+	r->child = fork_child(run, &go);
 	CHECK(!capture_track(r->capture, r->child));
 	CHECK(!capture_prepare(r->capture, (uint32_t)r->child, true)); /* as before a library may report */
-	close(r->go[1]);
+	close(go);
 }
 
 static void drain(struct recording *r)
@@ -224,7 +235,7 @@ __attribute__((noinline)) static void spin_outer(void)
 static void check_spin_callers(const struct profile_reader *p, uint32_t stack)
 {
 	static const char *const callers[] = {
-		"spin_middle", "spin_outer", "run_child", "start_child"};
+		"spin_middle", "spin_outer", "run_child", "fork_child"};
 
 	for (size_t i = 0; i < 4; i++) {
 		stack = parent_of(p, stack);
@@ -712,15 +723,15 @@ static void a_process_that_runs_already_can_be_tracked(void)
 	const struct capture_options options = {.sample_hz = 999};
 	struct profile_reader *p;
 	struct recording r;
-	pid_t child = fork();
 	bool found = false;
+	int go;
+	pid_t child = fork_child(spin_outer, &go);
 
-	if (!child)
-		run_child(spin_outer);
 	if (!begin(&r, &options))
 		return;
 	r.child = child;
 	CHECK(!capture_track(r.capture, child));
+	close(go);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -736,14 +747,14 @@ static void the_whole_system_is_sampled_when_asked_for(void)
 	const struct capture_options options = {.sample_hz = 999, .whole_system = true};
 	struct profile_reader *p;
 	struct recording r;
-	pid_t child = fork();
 	bool found = false;
+	int go;
+	pid_t child = fork_child(spin_outer, &go);
 
-	if (!child)
-		run_child(spin_outer);
 	if (!begin(&r, &options))
 		return;
 	r.child = child;
+	close(go);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);

@@ -179,6 +179,45 @@ static void a_pending_table_and_an_unknown_address_are_told_apart(void)
 }
 
 /*
+ * A large array lies in between, of which three pages were never touched:
+ *
+ *	0x1f00  0x5010, 0x1200   of the innermost
+ *	0x2000 to 0x5000         not there
+ *	0x5010  0x3010, 0x1300   of its caller; the next one's frame would be in what is not there
+ */
+static void pages_that_are_left_out_of_the_copy_are_passed_over_and_not_read(void)
+{
+	static uint64_t stack[(0x100 + 0x100) / 8] = {0x5010, 0x1200};
+	struct walk_mapping code = {.start = 0x1000, .end = 0x2000};
+	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_start start = {
+		.pc = 0x1100,
+		.sp = 0x1f00,
+		.fp = 0x1f00,
+		.exact = true,
+		.stack = (const uint8_t *)stack,
+		.stack_size = sizeof(stack),
+		.absent = 0xe,
+		.mappings = &code,
+		.mapping_count = 1,
+	};
+	enum walk_end end;
+
+	stack[(0x100 + 0x10) / 8] = 0x5080;
+	stack[(0x100 + 0x18) / 8] = 0x1300;
+	CHECK(unwind_walk(&start, frames, &end) == 3 && frames[1] == 0x1200 && frames[2] == 0x1300);
+	stack[0] = 0x3010;
+	CHECK(unwind_walk(&start, frames, &end) == 2 && end == WALK_FAULT);
+	stack[0] = 0x4ff8; /* from the last byte that is not there */
+	CHECK(unwind_walk(&start, frames, &end) == 2 && end == WALK_FAULT);
+	start.fp = 0x5010;
+	start.absent |= 1;
+	start.stack = (const uint8_t *)(stack + 0x100 / 8);
+	start.stack_size -= 0x100;
+	CHECK(unwind_walk(&start, frames, &end) == 2 && frames[1] == 0x1300);
+}
+
+/*
  * Code without a table keeps frame pointers; two frames:
  *
  *	0x1f00  0x1f18, 0x2000   of the innermost
@@ -221,6 +260,7 @@ int main(void)
 	RUN(a_stack_that_was_cut_ends_with_a_fault);
 	RUN(a_return_address_in_a_register_is_found_there);
 	RUN(a_pending_table_and_an_unknown_address_are_told_apart);
+	RUN(pages_that_are_left_out_of_the_copy_are_passed_over_and_not_read);
 	RUN(frames_that_run_python_are_marked_by_their_entries);
 	free(image.words);
 	return tap_end();
