@@ -10,11 +10,19 @@
 #define FIRST_PAUSE_NS	 (5 * NS_PER_MS)
 #define LONGEST_PAUSE_NS NS_PER_SECOND
 
+/*
+ * What is seen of a program that runs can be wrong for a while: its file was mapped, but not yet all parts of it where
+ * they belong, or the thread was put aside in the middle of a call, for long on a busy machine. An interpreter is
+ * unusable when so many looks, over a third of a second, say so.
+ */
+#define DOUBTS_MAX 7
+
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias)
 {
-	if (i->state == PYTHON_FOUND || i->state == PYTHON_NOT_YET)
+	if (i->state == PYTHON_FOUND || (i->state == PYTHON_NOT_YET && !i->doubts))
 		return;
 	i->state = PYTHON_NOT_YET;
+	i->doubts = 0;
 	i->file = *file;
 	i->bias = bias;
 	i->next_ns = 0;
@@ -27,6 +35,8 @@ bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns)
 		return false;
 	memset(&i->python, 0, sizeof(i->python));
 	i->state = python_find(pid, &i->file, i->bias, &i->python);
+	if (i->state == PYTHON_UNSUPPORTED && ++i->doubts < DOUBTS_MAX)
+		i->state = PYTHON_NOT_YET;
 	i->next_ns = now_ns + i->pause_ns;
 	i->pause_ns = i->pause_ns * 2 < LONGEST_PAUSE_NS ? i->pause_ns * 2 : LONGEST_PAUSE_NS;
 	return i->state != PYTHON_NOT_YET;

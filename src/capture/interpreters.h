@@ -14,13 +14,17 @@ struct interpreter {
 	struct python_file file;
 	uint64_t next_ns; /* PYTHON_NOT_YET: when to look again */
 	uint64_t pause_ns;
+	uint32_t doubts;	   /* how many looks found it unusable */
 	struct walk_python python; /* PYTHON_FOUND */
 	struct python_code *code;  /* made when the first name is asked for */
 };
 
-/* A file was mapped that is an interpreter. The first one is taken, unless it proves unusable. */
+/* A file was mapped that is an interpreter. The first one is taken, unless it is found unusable. */
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias);
-/* Looks whether it is set up by now, when it is time to; true when that is known just now. */
+/*
+ * Looks whether it is set up by now, when it is time to; true when that is known just now. A look that finds it
+ * unusable need not be the last one: see interpreters.c.
+ */
 bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns);
 /* What a forked child has of its parent's. */
 struct interpreter interpreter_fork(const struct interpreter *parent);

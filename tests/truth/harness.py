@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What truth.t and python.t have in common: results, compiling, recording, comparing."""
 
+import json
 import os
 import re
 import subprocess
@@ -93,6 +94,12 @@ def is_allowed(kind, known, stack):
         re.fullmatch(re.escape(note) + PYTHON + ";(" + leaf + ")", stack) for _, note, leaf in ALLOWED)
 
 
+def losses(recording):
+    report = json.loads(subprocess.run([XPUPROF, "report", "--json", recording], check=True,
+                                       stdout=subprocess.PIPE, text=True).stdout)
+    return {name: n for name, n in report["losses"].items() if n}
+
+
 def compare(name, recording, truth):
     differences, counts = check.check(XPUPROF, recording, truth)
     wrong = {d: n for d, n in differences.items() if not is_allowed(*d)}
@@ -102,6 +109,8 @@ def compare(name, recording, truth):
         notes.append(f"{n} {kind}: {stack[-600:]}")
         if known:
             notes.append(f"   known: {known[-600:]}")
+    if wrong:
+        notes.append(f"counted: {losses(recording)}")
     result(not wrong and counts["samples"] >= 20, name, notes)
 
 
