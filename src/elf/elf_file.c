@@ -166,6 +166,7 @@ void elf_file_close(struct elf_file *f)
 	if (!f)
 		return;
 	elf_symbols_release(f);
+	elf_extents_free(f->extents);
 	elf_end(f->elf);
 	vec_release(&f->segments);
 	vec_release(&f->sections);

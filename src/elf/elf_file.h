@@ -95,6 +95,12 @@ int elf_file_find_function(struct elf_file *f, const char *name, uint64_t *ret_o
  */
 const char *elf_file_function_at(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start);
 
+/*
+ * Where the function that covers `vaddr` begins by the file's unwind information (.eh_frame), which is there also
+ * when symbols are not; parts that a compiler put elsewhere begin on their own. 0 or -ENOENT.
+ */
+int elf_file_function_start(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start);
+
 /* Whether all functions have symbols, here or in a separate debug file; not only the exported ones. */
 bool elf_file_has_symtab(struct elf_file *f);
 /* A descriptor of the file that has the DWARF (this one, or its separate debug file), which stays

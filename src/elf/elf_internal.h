@@ -35,6 +35,7 @@ struct elf_section {
 };
 
 struct plt;
+struct extents;
 
 /* A place where names are: in this file, in its separate debug file or its mini debug info. */
 struct elf_strings {
@@ -71,6 +72,7 @@ struct elf_file {
 	struct elf_file *mini;	/* mini debug info, opened with the index */
 	struct plt *plt;
 	bool plt_read;
+	struct extents *extents; /* read when it is first asked for */
 	struct vec(struct elf_strings) strings;
 	struct vec(struct elf_symbol) symbols; /* by address, the best of equals last */
 	struct interner *names;
@@ -89,5 +91,7 @@ bool elf_section_name_begins(struct elf_file *f, const struct elf_section *s, co
 /* The executable segment that covers `vaddr`, or NULL. */
 const struct elf_segment *elf_find_code(const struct elf_file *f, uint64_t vaddr);
 
+/* What elf_file_function_start has read. */
+void elf_extents_free(struct extents *e);
 /* Frees what elf_file_function_at built. */
 void elf_symbols_release(struct elf_file *f);

@@ -32,6 +32,7 @@ static const struct entry_field location_fields[] = {
 	ID(profile_location, file, TABLE_STRINGS),
 	NUMBER(profile_location, line),
 	ADDED_ID(profile_location, inlined, TABLE_INLINES),
+	ADDED(profile_location, function),
 };
 
 static const struct entry_field stack_fields[] = {

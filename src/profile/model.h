@@ -80,6 +80,7 @@ struct profile_location {
 	uint32_t file; /* string: where in the function called `name` it is */
 	uint32_t line;
 	uint32_t inlined; /* inline id: the innermost function inlined here; comes with a symbol */
+	uint64_t function; /* where a function without a name begins, counted as `address`; 0: not known */
 };
 
 /*

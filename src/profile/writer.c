@@ -582,7 +582,7 @@ int profile_add_location(
 	size_t key_bytes = is_native(l) ? BYTES_THROUGH(profile_location, address)
 					: BYTES_THROUGH(profile_location, line);
 
-	if (l->inlined)
+	if (l->inlined || l->function)
 		return fail_invalid(w, "location");
 	return add_entry(w, TABLE_LOCATIONS, l, key_bytes, ret_id);
 }
@@ -713,6 +713,18 @@ int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t nam
 	l->file = file;
 	l->line = line;
 	l->inlined = inlined;
+	return write_update(w, TABLE_LOCATIONS, location);
+}
+
+int profile_add_function_start(struct profile_writer *w, uint32_t location, uint64_t start)
+{
+	struct profile_location *l = table_get(&w->tables[TABLE_LOCATIONS], location);
+
+	if (w->error)
+		return fail_sticky(w);
+	if (!l || !is_native(l))
+		return fail_invalid(w, "function");
+	l->function = start;
 	return write_update(w, TABLE_LOCATIONS, location);
 }
 

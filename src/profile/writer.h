@@ -87,6 +87,9 @@ int profile_update_thread(struct profile_writer *w, uint32_t id, const struct pr
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
 	uint32_t line, uint32_t inlined);
 
+/* Says where the function of a native location begins (profile_location.function), when it has no name. */
+int profile_add_function_start(struct profile_writer *w, uint32_t location, uint64_t start);
+
 /* Says what an instruction is: text, file, line and inlined function of `i`, which names it by its place. */
 int profile_describe_instruction(
 	struct profile_writer *w, uint32_t id, const struct profile_instruction *i);

@@ -260,6 +260,18 @@ static int add_lines(
 
 /* --- files -------------------------------------------------------------------------------------- */
 
+/* Places of a function without a name are at least shown as one. */
+static int note_function(struct symbolizer *s, const struct found_module *f, uint32_t location, uint64_t vaddr)
+{
+	uint64_t start;
+
+	if (f->is_debug_file || elf_file_function_start(f->file, vaddr, &start) ||
+		elf_file_vaddr_to_offset(f->file, start, &start) ||
+		profile_writer_location(s->w, location)->function == start)
+		return 0;
+	return profile_add_function_start(s->w, location, start);
+}
+
 static int name_places(struct symbolizer *s, const struct found_module *f, const struct run *run)
 {
 	int error = 0;
@@ -272,8 +284,8 @@ static int name_places(struct symbolizer *s, const struct found_module *f, const
 		if (has_name(s, p->location) || found_module_vaddr(f, p->address, &vaddr))
 			continue;
 		name = elf_file_function_at(f->file, vaddr, &start);
-		if (name)
-			error = add_name(s, p->location, name, strlen(name));
+		error = name ? add_name(s, p->location, name, strlen(name))
+			     : note_function(s, f, p->location, vaddr);
 	}
 	return error;
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "unwind/reader.h"
+#include "base/reader.h"
 #include "unwind/table.h"
 
 /* The DWARF numbers of the registers that a walk follows. */

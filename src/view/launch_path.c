@@ -67,6 +67,7 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 struct functions {
 	struct map named, nameless; /* by the path to the caller, and name or location */
 	struct map python;          /* name and file -> a number */
+	struct map extents;         /* module and start of a function without a name -> its first location */
 };
 
 static uint64_t python_number(struct functions *f, const struct profile_location *l, int *error)
@@ -82,12 +83,29 @@ static uint64_t python_number(struct functions *f, const struct profile_location
 	return number;
 }
 
+/* Of code without a name: its function's first location, or it is told apart by its own. */
+static uint64_t nameless_number(struct functions *f, const struct profile_location *l, uint32_t location, int *error)
+{
+	uint64_t key = (uint64_t)l->module << 44 | l->function;
+	const uint64_t *known;
+
+	if (!l->function || l->function >> 44 || l->module >> 20)
+		return location;
+	known = map_get(&f->extents, key);
+	if (known)
+		return *known;
+	*error = map_put(&f->extents, key, location);
+	return location;
+}
+
 /* The first stack that goes on from `caller` by the same function; `id`, when it is that. */
 static uint32_t same_function(struct functions *f, uint32_t caller, const struct profile_stack_node *n,
 	const struct profile_location *l, uint32_t id, int *error)
 {
 	struct map *known = l->name ? &f->named : &f->nameless;
-	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error) : l->name ? l->name : n->location;
+	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
+			    : l->name		    ? l->name
+						    : nameless_number(f, l, n->location, error);
 	uint64_t key = (uint64_t)caller << 32 | function;
 	const uint64_t *same = map_get(known, key);
 
@@ -106,7 +124,7 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 {
 	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
-	struct functions f = {.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT};
+	struct functions f = {.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT, .extents = MAP_INIT};
 	int error = first ? 0 : -ENOMEM;
 
 	for (uint32_t id = 1; !error && id <= count; id++) {
@@ -121,6 +139,7 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 	map_release(&f.named);
 	map_release(&f.nameless);
 	map_release(&f.python);
+	map_release(&f.extents);
 	if (error)
 		free(first);
 	else

@@ -24,7 +24,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "module+0xoffset" for code without a name. */
+/* "module+0xoffset" for code without a name: one for a function, where it is known which code that is. */
 static void put_address(const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
 	const struct profile_module *m = profile_module(t->reader, l->module);
@@ -36,7 +36,7 @@ static void put_address(const struct location_texts *t, const struct profile_loc
 		name = m->kind == MODULE_KERNEL ? "[kernel]"
 		       : m->kind == MODULE_VDSO ? "[vdso]"
 						: "[anon]";
-	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)l->address);
+	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)(l->function ? l->function : l->address));
 }
 
 static void put_place(const struct location_texts *t, const struct profile_location *l, const char *file,

@@ -161,6 +161,10 @@ strip -o stripped spin
 objcopy --only-keep-debug spin debug
 record ./stripped
 lacks "$(stacks p.xpu)" "spin_here" "a stripped program has no names"
+is "$(leaf_of p.xpu)" "stripped+0x$(nm spin | sed -n 's/^0*\([0-9a-f]*\) t spin_here/\1/p')" \
+	"and its functions are told by where they begin"
+is "$(stacks p.xpu | grep -v '_\[k\]' | grep -o 'stripped+0x[0-9a-f]*;stripped.*' | sort -u | wc -l)" 1 \
+	"each as one frame, wherever in it its samples are"
 cp p.xpu before.xpu
 run xpuprof symbolize p.xpu
 has "$status $out" "0 p.xpu: named 0 of " "without its debug file it stays so"

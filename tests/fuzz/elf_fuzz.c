@@ -26,6 +26,8 @@ static void use(struct elf_file *f)
 		(void)elf_file_vaddr_to_offset(f, vaddr, &back);
 		if (elf_file_function_at(f, vaddr, &start) && start > vaddr)
 			__builtin_trap();
+		if (!elf_file_function_start(f, vaddr, &start) && start > vaddr)
+			__builtin_trap();
 	}
 }
 

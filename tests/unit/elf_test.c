@@ -285,6 +285,33 @@ static void a_stripped_file_borrows_names_from_its_debug_file(void)
 	CHECK_TEXT(name_of_global(in_folder("linked")), "elf_test_global");
 }
 
+static void where_functions_begin_is_known_also_of_a_stripped_file(void)
+{
+	uint64_t place = vaddr_of(copy_self), start = 0, end;
+	struct elf_file *f;
+
+	if (!copy_self() || !shell("strip -o bare copy")) {
+		SKIP("no binutils");
+		return;
+	}
+	CHECK(elf_file_open(&f, in_folder("bare")) == 0);
+	CHECK(elf_file_function_start(f, place + 9, &start) == 0 && start == place);
+	CHECK(elf_file_function_start(f, place, &start) == 0 && start == place);
+	place = vaddr_of(name_of_global);
+	CHECK(elf_file_function_start(f, place + 9, &start) == 0 && start == place);
+	/* No function, and none that speaks of unwinding. */
+	CHECK(elf_file_section_range(f, ".data", &start, &end) == 0);
+	CHECK(elf_file_function_start(f, start, &start) == -ENOENT);
+	CHECK(elf_file_function_start(f, vaddr_of(elf_test_label) + 1, &start) == -ENOENT);
+	CHECK(elf_file_function_start(f, 0, &start) == -ENOENT);
+	CHECK(elf_file_function_start(f, UINT64_MAX, &start) == -ENOENT);
+	elf_file_close(f);
+	CHECK(shell("objcopy -R .eh_frame_hdr bare none"));
+	CHECK(elf_file_open(&f, in_folder("none")) == 0);
+	CHECK(elf_file_function_start(f, place, &start) == -ENOENT);
+	elf_file_close(f);
+}
+
 static void a_debug_file_of_another_build_is_not_used(void)
 {
 	if (!copy_self() ||
@@ -442,8 +469,10 @@ static void read_all(const char *path)
 	(void)elf_file_offset_to_vaddr(f, 4096, &out);
 	(void)elf_file_vaddr_to_offset(f, 4096, &out);
 	(void)elf_file_find_function(f, "main", &out);
-	for (uint64_t vaddr = 0; vaddr < 0x20000; vaddr += 0x401)
+	for (uint64_t vaddr = 0; vaddr < 0x20000; vaddr += 0x401) {
 		(void)elf_file_function_at(f, vaddr, &out);
+		(void)elf_file_function_start(f, vaddr, &out);
+	}
 	elf_file_close(f);
 }
 
@@ -495,6 +524,7 @@ int main(void)
 	RUN(the_build_id_is_the_one_in_memory);
 	RUN(what_is_no_elf_file_is_refused);
 	RUN(a_stripped_file_borrows_names_from_its_debug_file);
+	RUN(where_functions_begin_is_known_also_of_a_stripped_file);
 	RUN(a_debug_file_of_another_build_is_not_used);
 	RUN(mini_debug_info_adds_to_the_exported_names);
 	RUN(damaged_mini_debug_info_is_none);

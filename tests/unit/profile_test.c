@@ -769,10 +769,14 @@ static void symbols_name_native_locations_and_the_last_one_wins(void)
 	CHECK(profile_add_symbol(w, 3, 1, 0, 0, 0) == -EINVAL); /* Python */
 	CHECK(profile_add_symbol(w, LOCATIONS + 1, 1, 0, 0, 0) == -EINVAL);
 	CHECK(profile_add_symbol(w, 1, STRINGS + 1, 0, 0, 0) == -EINVAL);
+	CHECK(!profile_add_function_start(w, 2, 0x1234));
+	CHECK(profile_add_function_start(w, 3, 0x1234) == -EINVAL);
+	CHECK(profile_add_function_start(w, LOCATIONS + 1, 0x1234) == -EINVAL);
 	CHECK(!profile_writer_close(w));
 	CHECK(!profile_reader_open(&r, path));
 	CHECK(profile_reader_next(r, &e) == 0);
 	CHECK(!profile_reader_incomplete(r));
+	CHECK(profile_location(r, 2)->function == 0x1234 && !profile_location(r, 1)->function);
 	CHECK(profile_location(r, 1)->name == 3 && profile_location(r, 1)->file == 4);
 	CHECK(profile_location(r, 1)->line == 12 && profile_location(r, 2)->line == 77);
 	CHECK(profile_location(r, 1)->address == wrote.locations.items[0].address);

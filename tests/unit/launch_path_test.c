@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/* Which stacks of launches are one path, where functions have no names. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "profile/writer.h"
+#include "tap.h"
+#include "view/launch_path.h"
+#include "view/location_text.h"
+
+static char path[] = "/tmp/launch_path_test.XXXXXX";
+
+/* A stack of one frame: code without a name, whose function begins at `function`. */
+static uint32_t stack(struct profile_writer *w, uint32_t module, uint64_t address, uint64_t function)
+{
+	struct profile_location l = {.kind = FRAME_USER, .module = module, .address = address};
+	uint32_t id, node = 0;
+
+	CHECK(!profile_add_location(w, &l, &id));
+	if (function)
+		CHECK(!profile_add_function_start(w, id, function));
+	CHECK(!profile_add_stack_node(w, 0, id, &node));
+	return node;
+}
+
+static struct profile_reader *write_stacks(uint32_t ret_stacks[6])
+{
+	struct profile_module module = {.kind = MODULE_FILE};
+	struct profile_reader *r = NULL;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t a, b;
+
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_add_string(w, "/lib/a.so", 9, &module.path));
+	CHECK(!profile_add_module(w, &module, &a));
+	CHECK(!profile_add_string(w, "/lib/b.so", 9, &module.path));
+	CHECK(!profile_add_module(w, &module, &b));
+	ret_stacks[0] = stack(w, a, 0x110, 0x100);
+	ret_stacks[1] = stack(w, a, 0x150, 0x100);
+	ret_stacks[2] = stack(w, a, 0x250, 0x200);
+	ret_stacks[3] = stack(w, b, 0x110, 0x100);
+	ret_stacks[4] = stack(w, b, 0x510, 0);
+	ret_stacks[5] = stack(w, b, 0x520, 0);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	return r;
+}
+
+static void calls_in_one_function_without_a_name_are_one_path(void)
+{
+	uint32_t stacks[6], *first = NULL;
+	struct profile_reader *r = write_stacks(stacks);
+	struct internals i;
+
+	CHECK(!internals_init(&i, r));
+	CHECK(!launch_path_merge(&i, &first));
+	CHECK(first && first[stacks[1]] == stacks[0]);
+	for (int n = 2; first && n < 6; n++)
+		CHECK(first[stacks[n]] == stacks[n]);
+	free(first);
+	internals_release(&i);
+	profile_reader_close(r);
+}
+
+static void a_function_without_a_name_is_called_by_where_it_begins(void)
+{
+	static const char *const texts[] = {
+		"a.so+0x100", "a.so+0x100", "a.so+0x200", "b.so+0x100", "b.so+0x510", "b.so+0x520"};
+	uint32_t stacks[6];
+	struct profile_reader *r = write_stacks(stacks);
+	struct location_texts texts_of;
+
+	CHECK(!location_texts_init(&texts_of, r, false));
+	for (int n = 0; n < 6; n++) {
+		struct buf b = BUF_INIT;
+
+		location_text(&texts_of, profile_location(r, profile_stack_node(r, stacks[n])->location), &b);
+		CHECK_TEXT(buf_text(&b), texts[n]);
+		buf_release(&b);
+	}
+	location_texts_release(&texts_of);
+	profile_reader_close(r);
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	RUN(calls_in_one_function_without_a_name_are_one_path);
+	RUN(a_function_without_a_name_is_called_by_where_it_begins);
+	unlink(path);
+	return tap_end();
+}
