@@ -185,10 +185,13 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* Sample number n of a kernel hits the row at place n * step of all weights laid out in a line. */
+/*
+ * Sample number n of a kernel hits the row at place n * step of all weights laid out in a line. By the golden ratio any
+ * number of samples is spread evenly.
+ */
 static uint64_t step_of(uint64_t weight)
 {
-	uint64_t step = weight * 618 / 1000 + 1;
+	uint64_t step = weight * 618033989 / 1000000000 + 1;
 
 	while (common_divisor(step, weight) != 1)
 		step++;
