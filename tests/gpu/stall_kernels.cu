@@ -9,8 +9,8 @@
  *
  *	stall_kernels [--list] [--ms N] [NAME...]
  *
- * prints the clock in kHz, and then NAME, the expected reason, the number of multiprocessors it runs on and the
- * measured duration in milliseconds of each case.
+ * prints NAME, the expected reason, the number of multiprocessors it runs on and their clock meanwhile, in kHz, of
+ * each case.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -103,22 +103,27 @@ __global__ void stall_barrier(stall_args args)
 	args.sink[thread_id()] = (unsigned)x;
 }
 
+__device__ static __forceinline__ void multiply_matrices(float sum[4], unsigned a)
+{
+	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+		     "{%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+		     : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+		     : "r"(a));
+}
+
 /* Matrix products of two warps a scheduler, each independent of the one before: the tensor pipe is busy for many cycles
  * with each. */
 __global__ void stall_math_pipe_throttle(stall_args args)
 {
 	float sum[8][4] = {};
-	unsigned a = thread_id(), b = 0;
+	unsigned a = thread_id();
 
 	UNTIL_DEADLINE(args)
 	{
 		for (int round = 0; round < 64; round++)
 #pragma unroll
 			for (int i = 0; i < 8; i++)
-				asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " /* STALL */
-					     "{%0, %1, %2, %3}, {%4, %4, %4, %4}, {%5, %5}, {%0, %1, %2, %3};"
-					     : "+f"(sum[i][0]), "+f"(sum[i][1]), "+f"(sum[i][2]), "+f"(sum[i][3])
-					     : "r"(a), "r"(b));
+				multiply_matrices(sum[i], a); /* STALL */
 	}
 	for (int i = 0; i < 8; i++)
 		sum[0][0] += sum[i][0] + sum[i][1] + sum[i][2] + sum[i][3];
@@ -328,6 +333,13 @@ static float stall_case_run(const struct stall_case *c, const struct stall_args 
 	return ms;
 }
 
+static void stall_case_print(const struct stall_case *c, const struct stall_args *args)
+{
+	float ms = stall_case_run(c, args);
+
+	printf("%s %s %d %.0f\n", c->name, c->reason, stall_case_sms(c), args->cycles / ms);
+}
+
 static bool is_chosen(const char *name, int argc, char **argv)
 {
 	bool any = false;
@@ -359,10 +371,8 @@ int main(int argc, char **argv)
 			ms = atof(argv[i + 1]);
 	}
 	stall_args_init(&args, ms);
-	printf("khz %d\n", stall_clock_khz());
 	for (const struct stall_case &c : stall_cases)
 		if (is_chosen(c.name, argc, argv))
-			printf("%s %s %d %.3f\n", c.name, c.reason, stall_case_sms(&c),
-			       stall_case_run(&c, &args));
+			stall_case_print(&c, &args);
 	return 0;
 }

@@ -90,10 +90,9 @@ def check_all(program, folder):
     result(stalls["dropped"] == 0, "no sample was dropped", stalls["dropped"])
     result(stalls["period_cycles_min"] == stalls["period_cycles_max"], "one period for all",
            stalls["period_cycles_max"])
-    khz = int(recorded.stdout.splitlines()[0].split()[1])
-    for line in recorded.stdout.splitlines()[1:]:
-        name, expected, multiprocessors = line.split()[:3]
-        device = {"multiprocessors": int(multiprocessors), "khz": khz, "period": stalls["period_cycles_max"]}
+    for line in recorded.stdout.splitlines():
+        name, expected, multiprocessors, khz = line.split()
+        device = {"multiprocessors": int(multiprocessors), "khz": int(khz), "period": stalls["period_cycles_max"]}
         kernel = [k for k in stalls["kernels"] if k["name"].startswith(name + "(")]
         if not kernel:
             result(False, f"{name} was sampled")
