@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Launches kernels of any names, all in one module, so that the simulated GPU shows of them what was recorded on a real
- * one (sim/cupti/code.h). Kernels take turns, so that those of different names are between each other.
+ * Launches kernels of any names, all in one module, so that the simulated GPU shows of them what
+ *was recorded on a real one (sim/cupti/code.h). Kernels take turns, so that those of different
+ *names are between each other.
  *
  *	replay_target KERNEL=LAUNCHESxBLOCKS...
  */
@@ -13,7 +14,7 @@
 
 enum { MAX_KERNELS = 64, NAME_BYTES = 256, BLOCK_THREADS = 128 };
 
-#define PTX_HEAD ".version 6.0\n.target sm_52\n.address_size 64\n"
+#define PTX_HEAD  ".version 6.0\n.target sm_52\n.address_size 64\n"
 #define PTX_ENTRY ".visible .entry %s()\n{\n\tret;\n}\n"
 
 struct replayed {
@@ -28,7 +29,7 @@ static struct driver driver;
 
 static bool parse(const char *argument, struct replayed *ret)
 {
-	struct replayed k = { 0 };
+	struct replayed k = {0};
 
 	if (sscanf(argument, "%255[A-Za-z0-9_$]=%ux%u", k.name, &k.launches, &k.blocks) != 3)
 		return false;
@@ -57,7 +58,8 @@ __attribute__((noinline))
 #else
 __attribute__((noinline, noclone))
 #endif
-static void launch_kernel(const struct replayed *k)
+static void
+launch_kernel(const struct replayed *k)
 {
 	CHECK(cuLaunchKernel(
 		k->function, k->blocks, 1, 1, BLOCK_THREADS, 1, 1, 0, NULL, NULL, NULL));
