@@ -108,10 +108,10 @@ def replay(folder, launches, profile, period, kernel_ns, made=""):
                        XPUPROF_SIM_STALLS_MADE=made, XPUPROF_SIM_KERNEL_NS=str(kernel_ns))
     for name in ("CUDA_INJECTION64_PATH", "XPUPROF_SIM_FAULTS", "XPUPROF_SIM_DEVICES"):
         environment.pop(name, None)
-    ran = subprocess.run([XPUPROF, "record", f"--stalls={period}", "-o", profile, "--",
-                          os.path.join(BUILD, "tests/targets/replay_target"),
-                          *(f"{kernel}={times}x{blocks}" for kernel, (times, blocks) in launches.items())],
-                         env=environment, capture_output=True, text=True, timeout=60)
+    kernels = [f"{kernel}={times}x{blocks}" for kernel, (times, blocks) in launches.items()]
+    ran = subprocess.run(["timeout", "60", XPUPROF, "record", f"--stalls={period}", "-o", profile, "--",
+                          os.path.join(BUILD, "tests/targets/replay_target"), *kernels],
+                         env=environment, capture_output=True, text=True)
     return ran.returncode, ran.stderr
 
 
