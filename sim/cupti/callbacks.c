@@ -78,7 +78,8 @@ static void told_of_resource(
 	}
 	if (what == SIM_CONTEXT_DESTROY_STARTING)
 		sim_cupti_context_destroying(true);
-	tell_resource(what, ctx, stream, descriptor);
+	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what])
+		tell_resource(what, ctx, stream, descriptor);
 	if (what != SIM_CONTEXT_DESTROY_STARTING)
 		return;
 	sim_cupti_context_destroying(false);

@@ -72,6 +72,7 @@ static struct {
 	_Atomic int destroying; /* contexts whose end is being told */
 	uint64_t taken; /* for the fault that drops every nth */
 	uint64_t dropped;
+	_Atomic uint64_t enabled; /* times, for the fault that hangs */
 	struct made *made;
 } pc = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
@@ -404,6 +405,8 @@ void sim_cupti_context_gone(CUcontext context)
 
 	pthread_mutex_lock(&pc.lock);
 	s = find(context);
+	if (s && s->users && faults()->stalls_strict)
+		abort();
 	while (s && s->users)
 		pthread_cond_wait(&pc.idle, &pc.lock);
 	if (s && s->context == context)
@@ -453,6 +456,9 @@ SIM_EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 							 (CUptiResult)faults()->stalls_refused;
 	if (result)
 		return result;
+	if (++pc.enabled == faults()->stalls_hang)
+		while (true)
+			pause();
 	pthread_mutex_lock(&pc.lock);
 	result = enable(p->ctx);
 	pthread_mutex_unlock(&pc.lock);
@@ -581,9 +587,12 @@ static void be_slow(void)
 
 static CUptiResult get_data(struct sampler *s, CUpti_PCSamplingData *data)
 {
-	uint64_t nth = faults()->stalls_full;
+	uint64_t nth = faults()->stalls_full, taken = faults()->stalls_taken;
 
-	if (nth && ++s->fetches % nth == 0) {
+	s->fetches++;
+	if (taken && s->fetches >= taken)
+		return CUPTI_ERROR_UNKNOWN;
+	if (nth && s->fetches % nth == 0) {
 		data->totalNumPcs = data->remainingNumPcs = 0;
 		data->totalSamples = data->droppedSamples = data->nonUsrKernelsTotalSamples = 0;
 		data->hardwareBufferFull = 1;

@@ -35,9 +35,11 @@ static CUcontext context_new(CUdevice dev, unsigned int flags, bool primary)
 	return ctx;
 }
 
+/* The sampling of a context is torn down with it, whether anybody wants to know or not. */
 static void tell(enum sim_resource what, CUcontext ctx)
 {
-	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what])
+	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what] ||
+	    (what == SIM_CONTEXT_DESTROY_STARTING && xpuprof_sim_tools.sampled))
 		xpuprof_sim_tools.resource(what, ctx, NULL, NULL);
 }
 

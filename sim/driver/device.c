@@ -49,6 +49,9 @@ static const struct {
 	{ "stalls-slow-ms", offsetof(struct sim_faults, stalls_slow_ms) },
 	{ "stalls-delay-ms", offsetof(struct sim_faults, stalls_delay_ms) },
 	{ "stalls-lock", offsetof(struct sim_faults, stalls_lock) },
+	{ "stalls-taken", offsetof(struct sim_faults, stalls_taken) },
+	{ "stalls-hang", offsetof(struct sim_faults, stalls_hang) },
+	{ "stalls-strict", offsetof(struct sim_faults, stalls_strict) },
 };
 
 /* "name=number" or "name" (1); a misspelt fault must not pass for a passed test. */

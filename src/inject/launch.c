@@ -33,7 +33,7 @@
 
 #define OPEN_CALLS	 3
 #define EMPTY_EXECS	 64
-#define HOLD_PATIENCE_NS 2000000000ull /* of a thread that is held */
+#define HOLD_PATIENCE_NS 2000000000ull /* of threads that are held, with all holds that overlap */
 #define HOLD_PAUSE_NS	 2000000
 #define HOLD_PAUSES	 10
 
@@ -76,6 +76,12 @@ static const uint32_t sampling_resources[] = {
 	CUPTI_RESOURCE_MODULE_LOADED,
 };
 
+/* What a thread of the program's is to find again as it was. */
+struct undisturbed {
+	int cancel_state;
+	int error; /* errno */
+};
+
 struct open_call {
 	uint64_t start_ns;
 	uint32_t correlation;
@@ -87,6 +93,7 @@ static __thread struct {
 	uint32_t tid;
 	uint16_t depth;
 	uint16_t making_exec; /* inside the instantiation of a graph */
+	uint16_t holds;	      /* it holds launches: its own, which CUPTI may make, are not */
 	uint32_t clones;      /* nodes cloned for the copy or executable graph that is being made */
 	struct open_call calls[OPEN_CALLS];
 } thread;
@@ -167,25 +174,53 @@ static void pause_briefly(void)
 	nanosleep(&pause, NULL);
 }
 
+/* Where we may wait: nothing of ours, CUPTI's or the driver's is to stay locked because the program cancels the thread. */
+static void begin_slow(struct undisturbed *ret)
+{
+	ret->error = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret->cancel_state);
+}
+
+static void end_slow(const struct undisturbed *u)
+{
+	int unused;
+
+	pthread_setcancelstate(u->cancel_state, &unused);
+	errno = u->error;
+}
+
 static bool is_held(void)
 {
 	return __atomic_load_n(&library.guard->held, __ATOMIC_RELAXED);
 }
 
-__attribute__((noinline)) static void wait_while_held(void)
+static bool is_patient(void)
 {
-	uint64_t deadline_ns = now_ns() + HOLD_PATIENCE_NS;
-
-	while (is_held() && now_ns() < deadline_ns)
-		pause_briefly();
+	return now_ns() < __atomic_load_n(&library.guard->held_until_ns, __ATOMIC_RELAXED);
 }
 
-/* Launches that are going on end in calls, which are told in the ring. */
+__attribute__((noinline)) static void wait_while_held(void)
+{
+	struct undisturbed u;
+
+	begin_slow(&u);
+	while (is_held() && is_patient())
+		pause_briefly();
+	end_slow(&u);
+}
+
+/*
+ * Launches that are going on end in calls, which are told in the ring. Patience begins with the first of several holds,
+ * so that launches are not stopped for good by contexts that come and go, nor by one that CUPTI never comes back from.
+ */
 void launches_hold(void)
 {
 	uint64_t *place = &library.ring.control->head, head, before = 0;
 
+	if (!is_held())
+		__atomic_store_n(&library.guard->held_until_ns, now_ns() + HOLD_PATIENCE_NS, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&library.guard->held, 1, __ATOMIC_SEQ_CST);
+	thread.holds++;
 	for (int n = 0; n < HOLD_PAUSES; n++) {
 		head = __atomic_load_n(place, __ATOMIC_RELAXED);
 		if (n && head == before)
@@ -197,6 +232,7 @@ void launches_hold(void)
 
 void launches_release(void)
 {
+	thread.holds--;
 	__atomic_fetch_sub(&library.guard->held, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -208,7 +244,7 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	for (int i = 0; i < thread.depth; i++)
 		if (thread.calls[i].correlation == d->correlation_id)
 			return;
-	if (is_held())
+	if (is_held() && !thread.holds)
 		wait_while_held();
 	if (!is_recording())
 		return;
@@ -361,18 +397,27 @@ static void on_graph(uint32_t id, const struct cupti_graph_data *g)
 	}
 }
 
+static void on_context_or_module(uint32_t id, const struct cupti_resource_data *d)
+{
+	struct undisturbed u;
+
+	begin_slow(&u);
+	if (id == CUPTI_RESOURCE_CONTEXT_CREATED)
+		sampling_context_created(d->context);
+	else if (id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING)
+		sampling_context_ends(d->context);
+	else if (d->descriptor)
+		images_module_loaded(d->descriptor);
+	end_slow(&u);
+}
+
 static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 {
 	switch (id) {
 	case CUPTI_RESOURCE_CONTEXT_CREATED:
-		sampling_context_created(d->context);
-		break;
 	case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
-		sampling_context_ends(d->context);
-		break;
 	case CUPTI_RESOURCE_MODULE_LOADED:
-		if (d->descriptor)
-			images_module_loaded(d->descriptor);
+		on_context_or_module(id, d);
 		break;
 	default:
 		if (d->descriptor)
@@ -380,12 +425,19 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	}
 }
 
+/* A context that ends must not do so under our thread, which fetches its last samples when recording has just stopped. */
+static bool is_wanted(uint32_t domain, uint32_t id)
+{
+	return is_recording() || (domain == CUPTI_DOMAIN_RESOURCE && is_alive() &&
+					 id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING);
+}
+
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 {
 	const struct cupti_callback_data *d = data;
 	const struct call_info *info;
 
-	if (!is_recording() || !data)
+	if (!data || !is_wanted(domain, id))
 		return;
 	if (domain == CUPTI_DOMAIN_RESOURCE) {
 		on_resource(id, data);
@@ -416,7 +468,8 @@ unsigned int enable_callbacks(bool on)
 	}
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
-	for (size_t i = 0; library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
-		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
+	/* Contexts end while our thread fetches their last samples: that is told until we unsubscribe. */
+	for (size_t i = 0; on && library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
+		c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
 	return known;
 }

@@ -46,6 +46,7 @@ struct guard {
 	uint32_t alive;	    /* this is the process that connected, and it has not finished */
 	uint32_t recording; /* callbacks are to act */
 	uint32_t held;	    /* threads that want no launches to begin just now (launches_hold) */
+	uint64_t held_until_ns; /* the others' patience */
 };
 
 /* The socket, under a number that the program may close or reuse behind our back. */

@@ -117,6 +117,17 @@ is "$(field works) $(field status) $(printf '%s\n' "$out" | grep -c done)" "1800
 faulty stalls-delay-ms=50 record -t 12 "$target" contexts 20
 is_whole 60 "what the GPU has not told yet when a context ends comes with its end"
 
+faulty stalls-strict,stalls-slow-ms=300 record -t 12 -s 200 "$target" reset 2500
+is "$(field status) $(printf '%s\n' "$out" | grep -c done)" "0 1" \
+	"a context that ends when recording stops does not do so under our thread"
+
+record -t 12 "$target" cancel 50
+is_whole 50 "a thread that is cancelled while sampling is switched on leaves no launches held"
+
+faulty stalls-hang=2 record -t 12 "$target" beside 50
+is "$(field works) $(field status) $(field rows) $(printf '%s\n' "$out" | grep -c done)" "50 0 $(made) 1" \
+	"nor does CUPTI that never comes back from that"
+
 faulty cupti-version=21 record -t 12 "$target" one 50
 is_whole 50 "CUPTI from before CUDA 12.4, whose records are shorter, is understood"
 

@@ -11,6 +11,8 @@
  *	reset        COUNT launches, a reset of the device, COUNT launches
  *	churn        contexts are made and destroyed in one thread while another launches COUNT times
  *	modules      COUNT modules, no two alike, loaded as fast as it goes
+ *	cancel       a thread that is cancelled makes a context, then COUNT launches
+ *	beside       while a thread makes a context, or waits for it for ever, COUNT launches
  *
  * Says "done" at the end, so that a test sees it got there.
  */
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "driver.h"
 
@@ -139,6 +142,46 @@ static void modules(int count)
 	launch(10);
 }
 
+/* A request to end that comes before or in the call is heeded at the first point where it can be. */
+static void *cancelled(void *unused)
+{
+	CUcontext context;
+
+	pthread_cancel(pthread_self());
+	CHECK(cuda.cuCtxCreate_v2(&context, 0, 0));
+	pthread_testcancel();
+	return NULL;
+}
+
+static void cancel(int count)
+{
+	pthread_t thread;
+
+	begin_primary();
+	pthread_create(&thread, NULL, cancelled, NULL);
+	pthread_join(thread, NULL);
+	launch(count);
+}
+
+static void *making(void *unused)
+{
+	CUcontext context;
+
+	CHECK(cuda.cuCtxCreate_v2(&context, 0, 0));
+	return NULL;
+}
+
+static void beside(int count)
+{
+	const struct timespec begun = {.tv_nsec = 100000000};
+	pthread_t thread;
+
+	begin_primary();
+	pthread_create(&thread, NULL, making, NULL);
+	nanosleep(&begun, NULL);
+	launch(count);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int count);
@@ -149,6 +192,8 @@ static const struct {
 	{"reset", reset},
 	{"churn", churn},
 	{"modules", modules},
+	{"cancel", cancel},
+	{"beside", beside},
 };
 
 int main(int argc, char **argv)
