@@ -96,6 +96,18 @@ def report(profile):
     return json.loads(xpuprof("report", "--stalls", "--json", profile))
 
 
+def marked_lines(source):
+    """{kernel: lines that it is to wait at} of a source that marks them STALL."""
+    lines, kernel = {}, None
+    for number, text in enumerate(open(source), 1):
+        found = re.match(r"__global__ void (\w+)", text)
+        kernel = found.group(1) if found else kernel
+        mark = re.search(r"/\* STALL(.*?) \*/", text)
+        for name in mark.group(1).split() or [kernel] if mark else []:
+            lines.setdefault(name, set()).add(number)
+    return lines
+
+
 def is_at(line, file, lines):
     """Whether a line of a report, or one that it was inlined at, is one of those."""
     places = [line, *(function for chain in line["inlined"] for function in chain["functions"])]

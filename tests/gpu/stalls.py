@@ -10,15 +10,15 @@ Needs nvcc ($CUDA_HOME/bin, the toolkit's usual place or PATH), $XPUPROF_BUILD a
 """
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(HERE, "../../build")))
-XPUPROF = os.path.join(BUILD, "xpuprof")
+sys.path.insert(0, os.path.join(HERE, ".."))
+import stall_streams as streams  # noqa: E402
+
 SOURCE = os.path.join(HERE, "stall_kernels.cu")
 MS = 100
 
@@ -45,26 +45,8 @@ def run(*command):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def marked_lines():
-    """The lines that each kernel is to wait at."""
-    lines, kernel = {}, None
-    for number, text in enumerate(open(SOURCE), 1):
-        found = re.match(r"__global__ void (\w+)", text)
-        kernel = found.group(1) if found else kernel
-        mark = re.search(r"/\* STALL(.*?) \*/", text)
-        for name in mark.group(1).split() or [kernel] if mark else []:
-            lines.setdefault(name, set()).add(number)
-    return lines
-
-
 def share(part, whole):
     return f"{100 * part / whole:.1f} %" if whole else "none"
-
-
-def is_marked(line, lines):
-    """Whether the line, or one that it was inlined at, is one of those."""
-    places = [line, *(place for chain in line["inlined"] for place in chain["functions"])]
-    return any(os.path.basename(p["file"] or "") == "stall_kernels.cu" and p["line"] in lines for p in places)
 
 
 def check_kernel(name, expected, kernel, lines, device):
@@ -72,7 +54,7 @@ def check_kernel(name, expected, kernel, lines, device):
     told = ", ".join(f"{r['reason']} {share(r['samples'], kernel['samples'])}" for r in reasons[:4])
     result(reasons and reasons[0]["reason"] == expected, f"{name} waits for {expected}", told)
     top = max(kernel["lines"], key=lambda l: sum(r["samples"] for r in l["reasons"] if r["reason"] == expected))
-    result(is_marked(top, lines), f"{name} waits at the line that is marked",
+    result(streams.is_at(top, os.path.basename(SOURCE), lines), f"{name} waits at the line that is marked",
            f"{top['file']}:{top['line']}, marked {sorted(lines)}")
     due = device["multiprocessors"] * kernel["total_ns"] * 1e-6 * device["khz"] / device["period"]
     result(abs(kernel["samples"] / due - 1) < 0.05, f"{name} has the samples its time makes, within 5 %",
@@ -81,11 +63,11 @@ def check_kernel(name, expected, kernel, lines, device):
 
 def check_all(program, folder):
     profile = os.path.join(folder, "stalls.xpu")
-    recorded = run(XPUPROF, "record", "--stalls", "-o", profile, "--", program, "--ms", str(MS))
+    recorded = run(streams.XPUPROF, "record", "--stalls", "-o", profile, "--", program, "--ms", str(MS))
     print("\n".join("# " + line for line in recorded.stderr.splitlines()))
     result(recorded.returncode == 0, "the program ends as alone", recorded.returncode)
-    report = json.loads(run(XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)
-    stalls, lines = report["stalls"], marked_lines()
+    report = json.loads(run(streams.XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)
+    stalls, lines = report["stalls"], streams.marked_lines(SOURCE)
     print("# " + json.dumps({k: v for k, v in stalls.items() if not isinstance(v, list)}))
     result(stalls["dropped"] == 0, "no sample was dropped", stalls["dropped"])
     result(stalls["period_cycles_min"] == stalls["period_cycles_max"], "one period for all",
