@@ -111,7 +111,7 @@ __device__ static __forceinline__ void multiply_matrices(float sum[4], unsigned 
 		     : "r"(a));
 }
 
-/* Matrix products of two warps a scheduler, each independent of the one before: the tensor pipe is busy for many cycles
+/* Matrix products of four warps a scheduler, each independent of the one before: the tensor pipe is busy for many cycles
  * with each. */
 __global__ void stall_math_pipe_throttle(stall_args args)
 {
@@ -253,7 +253,7 @@ static const struct stall_case stall_cases[] = {
 	{"stall_short_scoreboard", stall_short_scoreboard, "short_scoreboard", 1, 128},
 	{"stall_mio_throttle", stall_mio_throttle, "mio_throttle", 2, 1024},
 	{"stall_barrier", stall_barrier, "barrier", 1, 1024},
-	{"stall_math_pipe_throttle", stall_math_pipe_throttle, "math_pipe_throttle", 1, 256},
+	{"stall_math_pipe_throttle", stall_math_pipe_throttle, "math_pipe_throttle", 1, 512},
 	{"stall_no_instruction", stall_no_instruction, "no_instructions", 1, 128},
 	{"stall_branch_resolve", stall_branch_resolve, "branch_resolving", 1, 128},
 	{"stall_membar", stall_membar, "membar", 1, 128},
