@@ -60,12 +60,56 @@ static bool append_readable(const char *name, struct demangling *d)
 	return readable;
 }
 
+/* Behind "_INTERNAL_2b7ad4f0_9_kernel_cu_d9852886", as nvcc calls what is local to a file of GPU code (a checksum, the
+ * length of the file's name, the name, more checksums): 0 if `at` does not begin so. */
+static size_t local_size(const char *at, size_t size)
+{
+	static const char mark[] = "_INTERNAL_";
+	const char *end = memmem(at, size, "::", 2);
+	size_t mark_size = sizeof(mark) - 1, digits;
+
+	if (!end || memcmp(at, mark, mark_size))
+		return 0;
+	digits = strspn(at + mark_size, "0123456789abcdef");
+	return digits == 8 && at[mark_size + digits] == '_' ? (size_t)(end - at) : 0;
+}
+
+/* Such names become what they are in C++. */
+static void name_local(struct buf *b, size_t start)
+{
+	static const char instead[] = "(anonymous namespace)";
+	const char *found;
+	struct buf text = BUF_INIT;
+	size_t done = start;
+
+	if (b->failed || !memmem(b->data + start, b->size - start, "_INTERNAL_", 10))
+		return;
+	while ((found = memmem(b->data + done, b->size - done, "_INTERNAL_", 10))) {
+		size_t before = (size_t)(found - (b->data + done));
+		size_t size = local_size(found, b->size - done - before);
+
+		buf_append(&text, b->data + done, before);
+		if (size)
+			buf_puts(&text, instead);
+		else
+			buf_append(&text, found, 1);
+		done += before + (size ? size : 1);
+	}
+	buf_append(&text, b->data + done, b->size - done);
+	b->size = start;
+	buf_append(b, text.data, text.size);
+	b->failed |= text.failed;
+	buf_release(&text);
+}
+
 void demangle(const char *name, struct buf *b)
 {
 	struct demangling d = {.b = b, .start = b->size};
 
-	if (append_readable(name, &d))
+	if (append_readable(name, &d)) {
+		name_local(b, d.start);
 		return;
+	}
 	b->size = d.start;
 	buf_puts(b, name);
 }

@@ -559,6 +559,12 @@ static void cpp_and_rust_names_are_demangled_and_others_left_alone(void)
 	check_demangled("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	check_demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	check_demangled("_Z9transposePfi@plt", "transpose(float*, int)@plt");
+	check_demangled("_ZN47_INTERNAL_2b7ad4f0_16_stall_kernels_cu_d98528863hopEj",
+		"(anonymous namespace)::hop(unsigned int)");
+	check_demangled("_Z1fIN35_INTERNAL_0123abcd_5_ab_cu_deadbeef1AEEvT_",
+		"void f<(anonymous namespace)::A>((anonymous namespace)::A)");
+	check_demangled("_ZN9_INTERNAL1fEv", "_INTERNAL::f()");
+	check_demangled("_ZN13_INTERNAL_2b71fEv", "_INTERNAL_2b7::f()");
 	check_demangled("malloc@plt", "malloc@plt");
 	check_demangled("_Znope@plt", "_Znope@plt");
 	check_demangled("main", "main");
