@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cmd/text.h"
+#include "view/label.h"
 
 #define NO_LIMIT UINT_MAX
 #define CUT	 "<...>"
@@ -152,10 +153,10 @@ void name_fit(struct buf *b, const char *name, unsigned int columns)
 
 void name_plain(struct buf *b, const char *name)
 {
-	struct buf plain = BUF_INIT;
+	struct buf brief = BUF_INIT;
 
-	shorten(&plain, name, 0, "");
-	text_fit(b, buf_text(&plain), 0);
-	b->failed |= plain.failed;
-	buf_release(&plain);
+	label_brief(name, strlen(name), 1, &brief);
+	text_fit(b, brief.size ? buf_text(&brief) : name, 0);
+	b->failed |= brief.failed;
+	buf_release(&brief);
 }

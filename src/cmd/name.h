@@ -21,5 +21,5 @@
  */
 void name_fit(struct buf *b, const char *name, unsigned int columns);
 
-/* Appends "a::reduce": no parameters, no arguments. */
+/* Appends "a::reduce": no parameters, no arguments, no type of the result (label_brief). */
 void name_plain(struct buf *b, const char *name);

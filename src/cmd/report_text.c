@@ -175,7 +175,7 @@ static void put_one(const struct report *r, struct buf *b, const struct profile_
 	struct buf readable = BUF_INIT;
 	enum tree_kind kind = location_text(r->texts, l, &readable);
 
-	if (r->width && kind != TREE_PYTHON)
+	if (r->width && kind == TREE_CXX)
 		name_plain(b, buf_text(&readable));
 	else
 		text_fit(b, buf_text(&readable), 0);

@@ -364,10 +364,10 @@ function bare(label) {
 		if (!nested && c === " " && (args || label[at + 1] === "("))
 			break;
 		if (!nested && c === " ")
-			out = "";
+			out = label[at - 1] === "<" ? out : ""; // "operator< <int>"
 		else if (c === "<" || c === "(")
 			nested++;
-		else if (nested && (c === ">" || c === ")"))
+		else if (nested && ((c === ">" && label[at - 1] !== "-") || c === ")"))
 			args = !--nested && c === ")";
 		else if (!nested)
 			out += c;
@@ -382,7 +382,8 @@ const briefs = new Array(labels.length); // by name: what fits where the label d
 function briefOf(name) {
 	if (!briefs[name]) {
 		const label = labels[name], slash = label.lastIndexOf("/");
-		const first = slash >= 0 && !label.includes("(") ? "..." + label.slice(slash) : bare(label);
+		const first = label.startsWith("<") ? label : // "<T as Trait>::f" of Rust
+			slash >= 0 && !label.includes("(") ? "..." + label.slice(slash) : bare(label);
 		const second = first.slice(first.lastIndexOf("::") + 1).replace(/^:/, "");
 		briefs[name] = [first, second].filter(text => text && text.length < label.length);
 	}

@@ -124,6 +124,7 @@ static size_t operator_size(const char *at, const char *end)
 static void put_bare(const char *at, const char *end, struct buf *b)
 {
 	static const char anonymous[] = "(anonymous namespace)::";
+	const char *begin = at;
 	size_t start = b->size, nested = 0;
 	bool arguments = false;
 
@@ -136,10 +137,10 @@ static void put_bare(const char *at, const char *end, struct buf *b)
 		else if (!nested && *at == ' ' && (arguments || begins(at, end, " (")))
 			break; /* " const", a place, or " [clone .1]" */
 		else if (!nested && *at == ' ')
-			b->size = start;
+			b->size = at > begin && at[-1] == '<' ? b->size : start; /* "operator< <int>" */
 		else if (*at == '<' || *at == '(')
 			nested++;
-		else if (nested && (*at == '>' || *at == ')'))
+		else if (nested && ((*at == '>' && at[-1] != '-') || *at == ')'))
 			arguments = !--nested && *at == ')';
 		else if (!nested)
 			buf_putc(b, *at);
@@ -162,7 +163,9 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 	const char *slash = memrchr(label, '/', size), *part;
 	size_t start = b->size;
 
-	if (slash && !memchr(label, '(', size)) {
+	if (size && *label == '<') {
+		buf_append(b, label, size); /* "<T as Trait>::f" of Rust says nothing without that */
+	} else if (slash && !memchr(label, '(', size)) {
 		buf_puts(b, "...");
 		buf_append(b, slash, size - (size_t)(slash - label));
 	} else {

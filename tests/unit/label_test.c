@@ -22,7 +22,9 @@ static void arguments_and_the_type_of_the_result_go_first(void)
 	CHECK_TEXT(brief("ns::vec<int>::at(unsigned long) const", 1), "ns::vec::at");
 	CHECK_TEXT(brief("f(int) [clone .1]", 1), "f");
 	CHECK_TEXT(brief("load(float const*, int) (kernel.cu:5)", 1), "load");
-	CHECK_TEXT(brief("<alloc::vec::Vec<T> as core::Drop>::drop", 1), "::drop");
+	CHECK_TEXT(brief("<alloc::vec::Vec<T> as core::Drop>::drop", 1), "");
+	CHECK_TEXT(brief("<alloc::vec::Vec<T> as core::Drop>::drop", 2), "drop");
+	CHECK_TEXT(brief("auto_f<decltype(a->b)>(int)", 1), "auto_f");
 }
 
 static void then_what_a_name_is_qualified_by(void)
@@ -37,6 +39,7 @@ static void operators_keep_their_signs(void)
 	CHECK_TEXT(brief("ns::operator<<(std::ostream&, int)", 1), "ns::operator<<");
 	CHECK_TEXT(brief("ns::f::operator()(int) const", 1), "ns::f::operator()");
 	CHECK_TEXT(brief("ns::f<int>::operator->(int)", 2), "operator->");
+	CHECK_TEXT(brief("bool operator< <int>(A<int> const&)", 1), "operator<");
 	CHECK_TEXT(brief("void ns::operator_of(int)", 1), "ns::operator_of");
 	CHECK_TEXT(brief("s<int>::operator bool() const", 1), "s::operator bool() const");
 }
