@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "base/json.h"
 
 struct unit {
@@ -60,16 +61,9 @@ const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns)
 
 const char *text_count(char cell[TEXT_CELL], uint64_t count)
 {
-	char digits[TEXT_CELL];
-	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count), at = 0;
+	_Static_assert(TEXT_CELL >= DIGITS_SIZE, "a cell holds any number");
 
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			cell[at++] = ',';
-		cell[at++] = digits[i];
-	}
-	cell[at] = '\0';
-	return cell;
+	return digits_group(cell, count);
 }
 
 const char *text_percent(char cell[TEXT_CELL], uint64_t part, uint64_t whole)

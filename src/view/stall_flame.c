@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "view/gpu_stacks.h"
 #include "view/missing.h"
@@ -215,7 +216,8 @@ static int add_facts(struct stall_flame *f)
 {
 	const struct stalls_counts *c = &f->stalls.counts;
 	struct view_result *v = f->result;
-	int error = view_fact(v, "instruction samples", "%llu", (unsigned long long)c->samples);
+	char digits[DIGITS_SIZE];
+	int error = view_fact(v, "instruction samples", "%s", digits_group(digits, c->samples));
 
 	if (!error && f->options->latency)
 		error = add_share(v, "latency", c->latency, c->samples);
@@ -237,9 +239,10 @@ static int add_remarks(struct stall_flame *f)
 		{c->without_kernel, "instruction samples of code of which no kernel was recorded"},
 		{c->without_code,
 			"instruction samples in code that the driver tells no instructions of"},
-		{c->elsewhere, "instruction samples without a launch of their kernel at that time: "
-			       "given to others of it"},
+		{c->elsewhere, "instruction samples told when no launch of their kernel ran: "
+			       "given to the ones next in time"},
 	};
+	char digits[DIGITS_SIZE];
 	int error = 0;
 
 	if (refused)
@@ -254,8 +257,8 @@ static int add_remarks(struct stall_flame *f)
 			(unsigned long long)c->windows_joined);
 	for (size_t i = 0; !error && i < sizeof(remarks) / sizeof(remarks[0]); i++)
 		if (remarks[i].count)
-			error = view_remark(f->result, "%llu %s",
-				(unsigned long long)remarks[i].count, remarks[i].text);
+			error = view_remark(f->result, "%s %s", digits_group(digits, remarks[i].count),
+				remarks[i].text);
 	return error ? error : missing_remarks(&f->missing, f->reader, f->result);
 }
 
