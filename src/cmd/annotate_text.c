@@ -16,6 +16,7 @@
 #include "cmd/name.h"
 #include "cmd/stall_text.h"
 #include "cmd/text.h"
+#include "view/annotation_text.h"
 #include "view/kernel_name.h"
 
 #define CONTEXT_LINES	     2
@@ -23,7 +24,6 @@
 #define REASONS_SHOWN	     6
 #define LINE_REASONS	     3
 #define INDENT		     19 /* of what stands below a line */
-#define WORDS_COLUMNS	     44 /* in less than that reasons are called as the vendor does */
 #define TAB_COLUMNS	     8
 
 /* In thousandths of all samples: what a line must have to be told more of, and an instruction to
@@ -83,13 +83,10 @@ static void put_reasons(struct page *p)
 
 	for (size_t i = 0; i < count && i < REASONS_SHOWN && at[i].samples; i++) {
 		char share[TEXT_CELL];
-		struct buf reason = BUF_INIT;
 
-		stall_text_reason(p->a->stalls, at[i].reason, &reason);
 		buf_printf(p->out, "%22s  ", text_percent(share, at[i].samples, p->a->samples));
-		put_text(p, 24, buf_text(&reason));
-		p->out->failed |= reason.failed;
-		buf_release(&reason);
+		stall_text_reason(p->a->stalls, at[i].reason, left(p, 24), p->out);
+		buf_putc(p->out, '\n');
 	}
 }
 
@@ -154,17 +151,11 @@ static void expand(const char *text, size_t size, struct buf *b)
 	}
 }
 
-/* The leading reasons of a row, in what is left of the line; nothing where that is too little. */
+/* The leading reasons of a row, in what is left of the line. */
 static void put_leading(struct page *p, const struct stall_count *at, size_t count,
 	uint64_t samples, unsigned int used)
 {
-	bool words = !p->t->width || p->t->width >= used + WORDS_COLUMNS;
-	struct buf reasons = BUF_INIT;
-
-	stall_text_leading(p->a->stalls, at, count, samples, LINE_REASONS, words, &reasons);
-	text_fit(p->out, buf_text(&reasons), left(p, used));
-	p->out->failed |= reasons.failed;
-	buf_release(&reasons);
+	stall_text_leading(p->a->stalls, at, count, samples, LINE_REASONS, left(p, used), p->out);
 }
 
 /* "  48.2 %  0x0010  LDG.E R2, [R4.64]        95.2 % waiting for ..." */
@@ -178,7 +169,8 @@ static void put_instruction(
 	struct buf text = BUF_INIT;
 
 	put_share(p, row->samples, share_columns);
-	buf_printf(p->out, "  0x%04x  ", row->offset);
+	buf_puts(p->out, "  ");
+	stall_text_offset(row->offset, p->out);
 	text_fit(&text, stall_text_instruction(p->r, row->instruction), text_columns_max);
 	buf_printf(p->out, "%s%*s", buf_text(&text),
 		(int)(text_columns_max - text_columns(buf_text(&text))), "");
@@ -208,7 +200,7 @@ static void put_place(struct page *p, const struct annotation_place *place)
 			continue;
 		if (!told && place->inlined) {
 			buf_puts(&way, "in ");
-			stall_text_place(p->a, place, &way);
+			annotation_way_text(p->a, place, p->a->lines.items[place->line].file, &way);
 			buf_printf(p->out, "%*s", INDENT, "");
 			put_text(p, INDENT, buf_text(&way));
 		}
@@ -371,10 +363,10 @@ static void put_sass_row(struct page *p, uint32_t index)
 	struct buf where = BUF_INIT, fitting = BUF_INIT;
 
 	if (line->file)
-		stall_text_line(p->r, line->file, line->line, &where);
+		annotation_line_text(p->r, line->file, line->line, &where);
 	if (place->inlined) {
 		buf_puts(&where, " in ");
-		stall_text_place(p->a, place, &where);
+		annotation_way_text(p->a, place, line->file, &where);
 	}
 	text_fit(&fitting, buf_text(&where), where_columns);
 	buf_printf(p->out, "%s%*s  ", buf_text(&fitting),

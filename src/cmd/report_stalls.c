@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * `xpuprof report --stalls`: kernels with why their warps waited, and the lines and instructions
- * where. Shares stand first, right-aligned; reasons last, so that they may be cut.
+ * where. Shares stand first, right-aligned; reasons last, as many as have room.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
 #include "cmd/text.h"
+#include "view/annotation_text.h"
 #include "view/kernel_name.h"
 
 /* Rows below each kernel, and reasons in each of them. */
@@ -17,6 +18,7 @@
 #define DETAIL_REASONS 2
 #define INDENT	       20
 #define PLACE_COLUMNS  52
+#define TEXT_COLUMNS   18 /* of an instruction's text, so that lines begin below each other where these are short */
 #define BESIDE_COLUMNS 120
 #define NAME_MIN       14
 
@@ -40,23 +42,29 @@ static void put_share(struct table *t, uint64_t samples, uint64_t of)
 	buf_printf(t->out, "%*s  ", INDENT - 2, text_percent(share, samples, of));
 }
 
+/* What a row of code has seen. */
+struct seen {
+	uint64_t samples, of;
+	const struct stall_count *reasons;
+	size_t count;
+};
+
 /* One row: the share, where, and the reasons; on a line of their own where there is no room
  * beside each other. */
-static void put_row(
-	struct table *t, uint64_t samples, uint64_t of, const char *where, const char *reasons)
+static void put_row(struct table *t, const struct seen *seen, const char *where)
 {
 	bool beside = !t->r->width || t->r->width >= BESIDE_COLUMNS;
 	unsigned int used = (unsigned int)text_columns(where);
 
-	put_share(t, samples, of);
+	put_share(t, seen->samples, seen->of);
 	text_fit(t->out, where, beside ? PLACE_COLUMNS : left(t, INDENT));
-	if (*reasons && beside)
+	if (beside)
 		buf_printf(t->out, "%*s  ", used < PLACE_COLUMNS ? (int)(PLACE_COLUMNS - used) : 0,
 			"");
-	else if (*reasons)
+	else
 		buf_printf(t->out, "\n%*s", INDENT + 2, "");
-	if (*reasons)
-		text_fit(t->out, reasons, left(t, INDENT + 2 + (beside ? PLACE_COLUMNS : 0)));
+	stall_text_leading(t->k, seen->reasons, seen->count, seen->samples, DETAIL_REASONS,
+		left(t, INDENT + 2 + (beside ? PLACE_COLUMNS : 0)), t->out);
 	buf_putc(t->out, '\n');
 }
 
@@ -67,64 +75,57 @@ static void put_reasons(struct table *t, size_t kernel)
 	const struct stall_count *at = stall_counts_of(&t->k->by_kernel, (uint32_t)kernel, &count);
 
 	for (size_t i = 0; i < count && shown < DETAILS; i++) {
-		struct buf reason = BUF_INIT;
-
 		/* What issues is no stall, and has a column of its own. */
 		if (!at[i].samples || stall_is_issuing(&t->k->reasons.items[at[i].reason].name))
 			continue;
 		if (shown++ && at[i].samples < sum->samples / 100)
 			break;
-		stall_text_reason(t->k, at[i].reason, &reason);
 		put_share(t, at[i].samples, sum->samples);
-		text_fit(t->out, buf_text(&reason), left(t, INDENT));
+		stall_text_reason(t->k, at[i].reason, left(t, INDENT), t->out);
 		buf_putc(t->out, '\n');
-		t->out->failed |= reason.failed;
-		buf_release(&reason);
 	}
 }
 
 static void put_line(struct table *t, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_line *line = &a->lines.items[index];
-	size_t count;
-	const struct stall_count *at = stall_counts_of(&a->line_reasons, index, &count);
-	struct buf where = BUF_INIT, reasons = BUF_INIT;
+	struct seen seen = {line->samples, a->samples, NULL, 0};
+	struct buf where = BUF_INIT;
 
-	stall_text_line(t->k->reader, line->file, line->line, &where);
+	seen.reasons = stall_counts_of(&a->line_reasons, index, &seen.count);
+	annotation_line_text(t->k->reader, line->file, line->line, &where);
 	if (a->places.items[line->first].inlined) {
 		buf_puts(&where, " in ");
-		stall_text_place(a, &a->places.items[line->first], &where);
+		annotation_way_text(a, &a->places.items[line->first], line->file, &where);
 	}
 	if (line->count > 1)
 		buf_printf(&where, " and %u other%s", line->count - 1, line->count > 2 ? "s" : "");
-	stall_text_leading(t->k, at, count, line->samples, DETAIL_REASONS, true, &reasons);
-	put_row(t, line->samples, a->samples, buf_text(&where), buf_text(&reasons));
-	t->out->failed |= where.failed || reasons.failed;
+	put_row(t, &seen, buf_text(&where));
+	t->out->failed |= where.failed;
 	buf_release(&where);
-	buf_release(&reasons);
 }
 
 static void put_instruction(struct table *t, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_instruction *row = &a->instructions.items[index];
 	const struct annotation_line *line = &a->lines.items[a->places.items[row->place].line];
-	size_t count;
-	const struct stall_count *at = annotation_reasons(a, index, &count);
-	struct buf where = BUF_INIT, reasons = BUF_INIT;
+	struct seen seen = {row->samples, a->samples, NULL, 0};
+	struct buf where = BUF_INIT, text = BUF_INIT;
 
-	buf_printf(&where, "0x%04x ", row->offset);
+	seen.reasons = annotation_reasons(a, index, &seen.count);
+	stall_text_offset(row->offset, &where);
 	if (a->images.count > 1)
 		buf_printf(&where, "(image %u) ", row->image + 1);
-	text_fit(&where, stall_text_instruction(t->k->reader, row->instruction), 0);
+	text_fit(&text, stall_text_instruction(t->k->reader, row->instruction), 0);
+	buf_printf(&where, "%-*s", line->file ? TEXT_COLUMNS : 0, buf_text(&text));
 	if (line->file) {
 		buf_puts(&where, "  ");
-		stall_text_line(t->k->reader, line->file, line->line, &where);
+		annotation_line_text(t->k->reader, line->file, line->line, &where);
 	}
-	stall_text_leading(t->k, at, count, row->samples, DETAIL_REASONS, true, &reasons);
-	put_row(t, row->samples, a->samples, buf_text(&where), buf_text(&reasons));
-	t->out->failed |= where.failed || reasons.failed;
+	put_row(t, &seen, buf_text(&where));
+	t->out->failed |= where.failed || text.failed;
 	buf_release(&where);
-	buf_release(&reasons);
+	buf_release(&text);
 }
 
 /* The hottest rows of one kind, under their title. */
@@ -154,7 +155,7 @@ static int put_code(struct table *t, size_t kernel)
 	int error = annotation_make(&a, t->k, kernel, ANNOTATION_ALL);
 
 	/* Where nothing is known of the lines one row would say so of everything. */
-	if (!error && (a.files.count > 1 || (a.files.count && a.files.items[0].file)))
+	if (!error && annotation_knows_lines(&a))
 		error = put_hottest(t, &a, "lines", annotation_hottest_lines, put_line);
 	if (!error)
 		error = put_hottest(

@@ -186,7 +186,7 @@ int report_stalls_json(const struct report *r, struct json_writer *w)
 	json_number(w, "samples", m.k->samples);
 	json_number(w, "latency", m.k->latency);
 	json_number(w, "issuing", m.k->issuing);
-	json_number(w, "several_stacks", m.k->several_stacks);
+	json_number(w, "apportioned", m.k->apportioned);
 	json_number(w, "not_sampled", m.k->not_sampled.count);
 	json_number(w, "not_sampled_ns", m.k->not_sampled_ns);
 	json_begin(w, "kernels", '[');

@@ -1,73 +1,99 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/stall_text.h"
 
-#include <string.h>
+#include <stdio.h>
 
-#include "cmd/name.h"
 #include "cmd/text.h"
-#include "view/kernel_name.h"
 
-void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, struct buf *b)
+static void put_reason(const struct kernel_stalls *k, uint32_t reason, bool words, struct buf *b)
 {
-	const struct kernel_reason *r = &k->reasons.items[reason];
+	const struct stall_name *name = &k->reasons.items[reason].name;
 
-	if (r->name.reason)
-		buf_printf(b, "%s (%s)", r->name.reason->words, r->name.reason->name);
+	if (name->reason && words)
+		buf_printf(b, "%s (%s)", name->reason->words, name->reason->name);
+	else if (name->reason)
+		buf_puts(b, name->reason->name);
 	else
-		text_fit(b, *r->name.name ? r->name.name : "(reason without a name)", 0);
+		text_fit(b, *name->name ? name->name : "(reason without a name)", 0);
 }
 
-void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts,
-	size_t count, uint64_t samples, size_t limit, bool words, struct buf *b)
+static bool fits(const struct buf *b, unsigned int columns)
+{
+	return !columns || text_columns(buf_text(b)) <= columns;
+}
+
+void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, unsigned int columns, struct buf *b)
+{
+	struct buf text = BUF_INIT;
+
+	put_reason(k, reason, true, &text);
+	if (!fits(&text, columns)) {
+		buf_reset(&text);
+		put_reason(k, reason, false, &text);
+	}
+	text_fit(b, buf_text(&text), columns);
+	b->failed |= text.failed;
+	buf_release(&text);
+}
+
+static void put_leading(const struct kernel_stalls *k, const struct stall_count *at, uint64_t samples,
+	bool words, struct buf *b)
 {
 	char share[TEXT_CELL];
 
-	for (size_t i = 0; i < count && i < limit && counts[i].samples; i++) {
-		if (i && counts[i].samples < samples / 100)
-			break;
-		buf_printf(
-			b, "%s%s ", i ? ", " : "", text_percent(share, counts[i].samples, samples));
-		if (words || !k->reasons.items[counts[i].reason].name.reason)
-			stall_text_reason(k, counts[i].reason, b);
-		else
-			buf_puts(b, k->reasons.items[counts[i].reason].name.reason->name);
-	}
+	buf_printf(b, "%s ", text_percent(share, at->samples, samples));
+	put_reason(k, at->reason, words, b);
 }
 
-void stall_text_line(const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b)
+/* The first in words or not, and those after it that fit: how many in all. */
+static size_t put_fitting(const struct kernel_stalls *k, const struct stall_count *counts, size_t count,
+	uint64_t samples, bool words, unsigned int columns, struct buf *b)
 {
-	const char *path = profile_string(r, file, NULL), *slash = strrchr(path, '/');
+	size_t shown = 1;
 
-	if (!file || !line) {
-		buf_puts(b, "(line not known)");
+	put_leading(k, counts, samples, words, b);
+	for (; shown < count && fits(b, columns); shown++) {
+		size_t whole = b->size;
+
+		buf_puts(b, ", ");
+		put_leading(k, &counts[shown], samples, words && !columns, b);
+		if (fits(b, columns))
+			continue;
+		b->data[b->size = whole] = '\0';
+		break;
+	}
+	return shown;
+}
+
+void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts,
+	size_t count, uint64_t samples, size_t limit, unsigned int columns, struct buf *b)
+{
+	struct buf text = BUF_INIT;
+	size_t worthwhile = 0, shown;
+
+	while (worthwhile < count && worthwhile < limit && counts[worthwhile].samples &&
+		(!worthwhile || counts[worthwhile].samples >= samples / 100))
+		worthwhile++;
+	if (!worthwhile)
 		return;
+	shown = put_fitting(k, counts, worthwhile, samples, true, columns, &text);
+	/* Words are worth less than a second reason of weight. */
+	if (!fits(&text, columns) ||
+		(shown == 1 && worthwhile > 1 && counts[1].samples >= samples / 10)) {
+		buf_reset(&text);
+		put_fitting(k, counts, worthwhile, samples, false, columns, &text);
 	}
-	text_fit(b, slash && slash[1] ? slash + 1 : path, 0);
-	buf_printf(b, ":%u", line);
+	text_fit(b, buf_text(&text), columns);
+	b->failed |= text.failed;
+	buf_release(&text);
 }
 
-void stall_text_place(const struct annotation *a, const struct annotation_place *p, struct buf *b)
+void stall_text_offset(uint32_t offset, struct buf *b)
 {
-	const struct profile_reader *r = a->stalls->reader;
-	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
-	size_t count = annotation_chain(r, p->inlined, chain);
-	struct buf readable = BUF_INIT;
+	char text[16];
 
-	/* From the innermost outwards, each with the place of its call, which of functions that
-	 * were not inlined is not known. */
-	for (size_t i = count; i--;) {
-		buf_reset(&readable);
-		kernel_readable(r, chain[i]->name, &readable);
-		buf_puts(b, i + 1 < count ? ", in " : "");
-		name_plain(b, buf_text(&readable));
-		buf_puts(b, i || p->call_line ? ", inlined at " : ", called");
-		if (i)
-			stall_text_line(r, chain[i - 1]->file, chain[i - 1]->line, b);
-		else if (p->call_line)
-			stall_text_line(r, p->call_file, p->call_line, b);
-	}
-	b->failed |= readable.failed;
-	buf_release(&readable);
+	snprintf(text, sizeof(text), "0x%04x", offset);
+	buf_printf(b, "%-7s ", text);
 }
 
 const char *stall_text_instruction(const struct profile_reader *r, uint32_t instruction)
@@ -118,13 +144,12 @@ void stall_text_remarks(
 			text_percent(share, k->latency, k->samples));
 		put(to, buf_text(&b));
 	}
-	if (k->several_stacks) {
+	if (k->apportioned) {
 		buf_reset(&b);
 		buf_printf(&b,
-			"%s are of kernels launched from several places: not divided here, "
-			"apportioned in "
-			"flame graphs",
-			text_percent(share, k->several_stacks, k->samples));
+			"%s may be of more than one launch stack of their kernel: flame graphs apportion "
+			"them, sums by kernel need not",
+			text_percent(share, k->apportioned, k->samples));
 		put(to, buf_text(&b));
 	}
 	if (k->not_sampled.count) {

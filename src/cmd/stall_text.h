@@ -5,19 +5,16 @@
 #include "base/buf.h"
 #include "view/annotation.h"
 
-/* Appends "waiting for a memory load (long_scoreboard)", or the vendor's name where there are no
- * words. */
-void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, struct buf *b);
-/* Appends the leading reasons of a row, at most `limit` and only those of at least 1 % after the
- * first: "80.0 % waiting for a memory load (long_scoreboard), 12.0 % ..."; without `words` only
- * the vendor's: "80.0 % long_scoreboard". Shares are of the row's `samples`. */
+/* Appends "waiting for a memory load (long_scoreboard)", or the vendor's name where there are no words or they do not
+ * fit `columns` (0: no limit). */
+void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, unsigned int columns, struct buf *b);
+/* Appends the leading reasons of a row, at most `limit` and only those of at least 1 % after the first, as many as fit
+ * `columns` whole: "80.0 % waiting for a memory load (long_scoreboard), 12.0 % wait". The first is in words where
+ * these leave room for a second of at least 10 %; 0 columns: all are. Shares are of the row's `samples`. */
 void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts,
-	size_t count, uint64_t samples, size_t limit, bool words, struct buf *b);
-/* Appends "kernel.cu:12", without folders; "(line not known)". */
-void stall_text_line(const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b);
-/* Appends how a line came into the function: "load_tile, inlined at kernel.cu:40"; nothing where
- * it is its own. */
-void stall_text_place(const struct annotation *a, const struct annotation_place *p, struct buf *b);
+	size_t count, uint64_t samples, size_t limit, unsigned int columns, struct buf *b);
+/* Appends "0x0010  ", 8 columns. */
+void stall_text_offset(uint32_t offset, struct buf *b);
 /* The text of an instruction, "(not decoded)" where it is not known. */
 const char *stall_text_instruction(const struct profile_reader *r, uint32_t instruction);
 

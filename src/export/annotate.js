@@ -115,7 +115,7 @@
 	document.addEventListener("click", event => {
 		const link = event.target.closest("a[href^='#']");
 		const row = link ? document.getElementById(link.hash.slice(1)) : event.target.closest("tr[id]");
-		if (!row || (!link && String(getSelection())))
+		if (!row || event.target.closest("summary") || (!link && String(getSelection())))
 			return;
 		event.preventDefault();
 		select(row);

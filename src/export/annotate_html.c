@@ -8,18 +8,20 @@
 #include "export/annotate_html.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "export/svg_assets.h"
 #include "export/text.h"
+#include "view/annotation_text.h"
 #include "view/kernel_name.h"
 
 #define CONTEXT_LINES 4
 #define TAB_COLUMNS   8
 #define HOTTEST	      5
+#define WAYS	      3 /* of a line into the kernel, that are shown at once */
 /* A gap of less is not worth a row that says so. */
 #define GAP_LINES 3
 
@@ -61,15 +63,21 @@ static void put_string(struct page *p, uint32_t id)
 	put_escaped(p, text, size);
 }
 
+/* Writes and releases it. */
+static void put_buf(struct page *p, struct buf *text)
+{
+	if (text->failed)
+		p->error = -ENOMEM;
+	put_escaped(p, buf_text(text), text->size);
+	buf_release(text);
+}
+
 static void put_function(struct page *p, uint32_t name)
 {
 	struct buf readable = BUF_INIT;
 
 	kernel_readable(p->r, name, &readable);
-	if (readable.failed)
-		p->error = -ENOMEM;
-	put_text(p, buf_text(&readable));
-	buf_release(&readable);
+	put_buf(p, &readable);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -82,17 +90,11 @@ static void put_percent(struct page *p, uint64_t part, uint64_t whole)
 	output_printf(p->o, "%.1f\xc2\xa0%%", percent(part, whole));
 }
 
-/* "12,345" */
 static void put_count(struct page *p, uint64_t count)
 {
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
+	char digits[DIGITS_SIZE];
 
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			output_putc(p->o, ',');
-		output_putc(p->o, digits[i]);
-	}
+	put(p, digits_group(digits, count));
 }
 
 static void put_words(struct page *p, uint32_t reason)
@@ -156,28 +158,21 @@ static void put_share_cell(struct page *p, uint64_t samples, uint64_t hottest)
 /* "kernel.cu:12" */
 static void put_place_name(struct page *p, uint32_t file, uint32_t line)
 {
-	const char *path = profile_string(p->r, file, NULL), *slash = strrchr(path, '/');
+	struct buf text = BUF_INIT;
 
-	put_text(p, slash && slash[1] ? slash + 1 : path);
-	output_printf(p->o, ":%u", line);
+	annotation_line_text(p->r, file, line, &text);
+	put_buf(p, &text);
 }
 
-/* "in load_tile(...), inlined at kernel.cu:15", from the innermost function outwards. */
+/* "in load_tile, inlined at :15", from the innermost function outwards. */
 static void put_way(struct page *p, const struct annotation_place *place)
 {
-	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
-	size_t count = annotation_chain(p->r, place->inlined, chain);
+	struct buf text = BUF_INIT;
 
-	for (size_t i = count; i--;) {
-		put(p, i + 1 < count ? ", in " : "in ");
-		put_function(p, chain[i]->name);
-		/* Of functions that were not inlined the place of the call is not known. */
-		put(p, i || place->call_line ? ", inlined at " : ", called");
-		if (i)
-			put_place_name(p, chain[i - 1]->file, chain[i - 1]->line);
-		else if (place->call_line)
-			put_place_name(p, place->call_file, place->call_line);
-	}
+	if (place->inlined)
+		buf_puts(&text, "in ");
+	annotation_way_text(p->a, place, p->a->lines.items[place->line].file, &text);
+	put_buf(p, &text);
 }
 
 static void put_source_text(struct page *p, const char *text, size_t size)
@@ -221,19 +216,26 @@ static void put_plain_line(struct page *p, const struct source_text *source, uin
 	put(p, "</td></tr>\n");
 }
 
+/* How the line came into the kernel: the hottest ways, the others on demand. */
 static void put_ways(struct page *p, const struct annotation_line *line)
 {
+	bool fold = line->count > WAYS + 1;
+	uint32_t shown = 0;
+
 	for (uint32_t i = 0; i < line->count; i++) {
 		const struct annotation_place *place = &p->a->places.items[line->first + i];
 
 		if (!place->inlined)
 			continue;
+		if (fold && shown++ == WAYS)
+			put(p, "<details><summary>other ways</summary>");
 		put(p, "<small>");
 		put_percent(p, place->samples, p->a->samples);
 		output_putc(p->o, ' ');
 		put_way(p, place);
 		put(p, "</small>");
 	}
+	put(p, shown > WAYS ? "</details>" : "");
 }
 
 /* Samples in what was inlined at calls on the line; pages without such calls have no column for
@@ -439,23 +441,21 @@ static int put_hottest(struct page *p)
 	uint32_t *rows;
 	size_t count;
 	int error = annotation_hottest_lines(p->a, &rows, &count);
+	bool told = !error && count && annotation_knows_lines(p->a);
 
 	if (error)
 		return error;
-	if (count)
+	if (told)
 		put(p, "<p class=\"hottest\">hottest lines:");
-	for (size_t i = 0; i < count && i < HOTTEST; i++) {
+	for (size_t i = 0; told && i < count && i < HOTTEST; i++) {
 		const struct annotation_line *line = &p->a->lines.items[rows[i]];
 
 		output_printf(p->o, "%s<a href=\"#L%u\">", i ? " \xc2\xb7 " : " ", rows[i]);
-		if (line->file)
-			put_place_name(p, line->file, line->line);
-		else
-			put(p, "not known");
+		put_place_name(p, line->file, line->line);
 		put(p, "</a> ");
 		put_percent(p, line->samples, p->a->samples);
 	}
-	put(p, count ? "</p>\n" : "");
+	put(p, told ? "</p>\n" : "");
 	if (count)
 		p->hottest_line = p->a->lines.items[rows[0]].samples;
 	free(rows);
@@ -512,7 +512,9 @@ int annotate_html(const struct annotate_page *page, struct output *o)
 	put_legend(&p);
 	p.error = put_hottest(&p);
 	put_remarks(&p);
-	put(&p, "</header>\n<main>\n<section id=\"source\">\n<h2>Source</h2>\n");
+	put(&p, "</header>\n");
+	put(&p, annotation_knows_lines(p.a) ? "<main>\n" : "<main class=\"nolines\">\n");
+	put(&p, "<section id=\"source\">\n<h2>Source</h2>\n");
 	for (size_t i = 0; !p.error && i < p.a->files.count; i++)
 		put_file(&p, i);
 	put(&p, "</section>\n<section id=\"sass\">\n<h2>Instructions</h2>\n");

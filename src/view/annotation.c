@@ -459,6 +459,11 @@ const struct stall_count *annotation_reasons(
 		&a->stalls->seen, a->instructions.items[index].instruction, ret_count);
 }
 
+bool annotation_knows_lines(const struct annotation *a)
+{
+	return a->files.count > 1 || (a->files.count && a->files.items[0].file);
+}
+
 size_t annotation_chain(const struct profile_reader *r, uint32_t inlined,
 	const struct profile_inline *ret[ANNOTATION_CHAIN_MAX])
 {

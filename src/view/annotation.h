@@ -81,6 +81,9 @@ int annotation_make(
 	struct annotation *a, const struct kernel_stalls *k, size_t kernel, uint32_t image);
 void annotation_release(struct annotation *a);
 
+/* Whether the line of any instruction is known. */
+bool annotation_knows_lines(const struct annotation *a);
+
 /* The reasons of an instruction, by its index, the most frequent first. */
 const struct stall_count *annotation_reasons(
 	const struct annotation *a, uint32_t index, size_t *ret_count);

@@ -3,10 +3,11 @@
  * Events are gathered by ids alone, as names are final after the last one only:
  *
  *	stalls{instruction, reason}   samples
- *	ops[op]                       time of one kind of work, and whether its launching stack ever changed
+ *	ops[op]                       time of one kind of work
  *
  * Then the vendor's reasons become rows, with and without the mark of latency samples the same; ops
- * and functions of one name become one kernel.
+ * and functions of one name become one kernel. Beside that stalls.h takes the same events, and says how many samples
+ * a view by launches has to apportion.
  */
 #include "view/kernel_stalls.h"
 
@@ -17,11 +18,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "view/stalls.h"
 
 struct op_time {
 	uint64_t works, time_ns;
-	uint32_t stack;
-	bool several_stacks;
 };
 
 struct gathering {
@@ -34,6 +34,7 @@ struct gathering {
 	struct map reason_names; /* hash of a reason's own name -> index of k->reasons */
 	struct map names;	 /* string -> index of k->kernels */
 	uint64_t all_samples;
+	struct stalls launches;
 };
 
 static int add_stall(struct gathering *g, const struct profile_stall *e)
@@ -57,7 +58,7 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	if (__builtin_add_overflow(g->k->gpu_ns, e->duration_ns, &g->k->gpu_ns))
 		return -EOVERFLOW;
 	if (!index) {
-		if (vec_push(&g->ops, (struct op_time){.stack = e->stack}) ||
+		if (vec_push(&g->ops, (struct op_time){0}) ||
 			map_put(&g->op_index, e->op, g->ops.count - 1))
 			return -ENOMEM;
 		op = &g->ops.items[g->ops.count - 1];
@@ -66,18 +67,18 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	}
 	op->works++;
 	op->time_ns += e->duration_ns;
-	op->several_stacks |= op->stack != e->stack;
 	return 0;
 }
 
 static int read_events(struct gathering *g)
 {
+	static const struct view_options options;
 	struct profile_event e;
-	int result;
+	int result, error = stalls_init(&g->launches, g->r, &options);
 
+	if (error)
+		return error;
 	while ((result = profile_reader_next(g->r, &e)) > 0) {
-		int error = 0;
-
 		if (e.kind == EVENT_STALL)
 			error = add_stall(g, &e.stall);
 		else if (e.kind == EVENT_WORK)
@@ -87,7 +88,13 @@ static int read_events(struct gathering *g)
 				"the samples or times of the profile add up to more than 64 bits");
 		if (error)
 			return error_errno(error, "cannot sum up the samples of instructions");
+		error = stalls_event(&g->launches, &e);
+		if (error)
+			return error;
 	}
+	if (!result)
+		result = stalls_finish(&g->launches);
+	g->k->apportioned = g->launches.counts.apportioned;
 	return result;
 }
 
@@ -196,7 +203,6 @@ static int kernel_of_name(struct gathering *g, uint32_t name, size_t *ret)
 
 static int put_ops(struct gathering *g)
 {
-	struct map stacks = MAP_INIT; /* kernel -> the stack of its first op */
 	int error = 0;
 
 	for (size_t i = 0; !error && g->op_index.slots && i <= g->op_index.mask; i++) {
@@ -204,7 +210,6 @@ static int put_ops(struct gathering *g)
 		const struct profile_op *op =
 			slot->used ? profile_op(g->r, (uint32_t)slot->key) : NULL;
 		const struct op_time *time;
-		uint64_t *stack;
 		size_t at;
 
 		if (!op || op->kind != OP_KERNEL)
@@ -213,15 +218,9 @@ static int put_ops(struct gathering *g)
 		error = kernel_of_name(g, op->name, &at);
 		if (error)
 			break;
-		stack = map_get(&stacks, at);
 		g->k->kernels.items[at].works += time->works;
 		g->k->kernels.items[at].time_ns += time->time_ns;
-		g->k->kernels.items[at].several_stacks |=
-			time->several_stacks || (stack && *stack != time->stack);
-		if (!stack)
-			error = map_put(&stacks, at, time->stack);
 	}
-	map_release(&stacks);
 	return error;
 }
 
@@ -402,8 +401,6 @@ static int put_kernels(struct gathering *g)
 		k->samples += kernel->samples;
 		k->latency += kernel->latency;
 		k->issuing += kernel->issuing;
-		if (kernel->several_stacks)
-			k->several_stacks += kernel->samples;
 	}
 	if (!error)
 		error = sort_kernels(g);
@@ -418,6 +415,7 @@ static void gathering_release(struct gathering *g)
 	map_release(&g->reason_names);
 	map_release(&g->names);
 	vec_release(&g->ops);
+	stalls_release(&g->launches);
 }
 
 int kernel_stalls_read(struct kernel_stalls *k, struct profile_reader *r)

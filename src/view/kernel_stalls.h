@@ -33,7 +33,6 @@ struct kernel_sum {
 	uint64_t latency; /* of these, those of cycles in which no warp was issued */
 	uint64_t issuing; /* of these, those of warps that were not held up */
 	uint32_t images;  /* that have this function, and samples in it */
-	bool several_stacks; /* it was launched from more than one place */
 };
 
 /* Of all windows of the profile. */
@@ -60,7 +59,7 @@ struct kernel_stalls {
 	} code;
 	struct kernel_windows windows;
 	uint64_t samples, latency, issuing; /* sums of kernels */
-	uint64_t several_stacks; /* of the samples: of kernels launched from several places */
+	uint64_t apportioned; /* of the samples: stalls.h has more than one launch that may have had them */
 	uint64_t gpu_ns;                    /* of all GPU work */
 	uint64_t not_sampled_ns;
 };

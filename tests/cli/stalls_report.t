@@ -27,6 +27,8 @@ is "$status:$err" "0:" "a report of samples is printed"
 same stalls.report "with kernels, reasons, lines, instructions and how far they can be relied on"
 run env COLUMNS=80 "$build/xpuprof" report --stalls small.xpu
 is "$(sed '/^About/,$d' .out | awk 'length > 80')" "" "no row is wider than the terminal"
+has "$out" "95.2 % long_scoreboard" "where words have no room reasons go by their names"
+lacks "$(sed -n 's/.*  *[0-9.]* %  *\([a-z_]*\.\.\.\)$/\1/p' .out)" "..." "and none of them is cut"
 lacks "$out" "$(printf '\033')" "nothing is coloured"
 run xpuprof report --stalls --top 1 small.xpu
 has "$out" "Why kernels wait (1 of 3)" "--top limits the kernels, and says so"
@@ -43,7 +45,7 @@ is "$(json '[(i["samples"], [(f["name"], f["line"]) for f in i["functions"]]) fo
 	"a line that was inlined in two places has both"
 is "$(json '[(x["reason"], x["class"], x["samples"], x["latency"]) for x in s["kernels"][0]["reasons"]][:2]')" \
 	"[('long_scoreboard', 'memory', 290, 180), ('barrier', 'sync', 60, 50)]" "reasons have the vendor's name and a class"
-is "$(json 's["several_stacks"]')" "440" "samples of kernels launched from two places are told"
+is "$(json 's["apportioned"]')" "440" "samples that several launches may have had are told"
 run xpuprof report --json small.xpu
 lacks "$out" '"stalls":{' "without --stalls there is no such member"
 

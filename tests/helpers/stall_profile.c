@@ -8,7 +8,6 @@
  *	stall_profile hostile FILE SOURCE   names, reasons and texts that try to break out of every format
  *	stall_profile refused FILE ...      kernels, and why no samples were taken
  *	stall_profile none FILE ...         kernels, nobody asked for samples
- *	stall_profile many FILE N           one kernel of N instructions, each with two reasons, for benchmarks
  *
  * The lines of "small" (kernel.cu is tests/data/stalls/kernel.cu):
  *
@@ -305,23 +304,6 @@ static void write_none(struct stalls *s)
 	ran(s, matmul, 1, 1500000, 2000000, 0);
 }
 
-static void write_many(struct stalls *s, uint32_t count)
-{
-	uint32_t f;
-
-	begin(s);
-	begin_window(s, (uint64_t)count * 3);
-	f = function(s, image(s, 1), "many");
-	for (uint32_t i = 0; i < count; i++) {
-		struct code c = {i * 16, "FADD R0, R0, R1", "/src/many.cu", i / 8 + 1, 0};
-		uint32_t id = instruction(s, f, &c);
-
-		seen(s, id, "long_scoreboard", 2, 0);
-		seen(s, id, "wait", 1, 0);
-	}
-	ran(s, "many", 1, 1500000, 2000000, 0);
-}
-
 static void stop_halfway(struct stalls *s)
 {
 	check(profile_writer_flush(s->w));
@@ -349,8 +331,6 @@ int main(int argc, char **argv)
 	snprintf(s.kernel_cu, sizeof(s.kernel_cu), "%s/kernel.cu", argv[3]);
 	snprintf(s.math_h, sizeof(s.math_h), "%s/math.h", argv[3]);
 	check(profile_writer_open(&s.w, argv[2]));
-	if (!strcmp(argv[1], "many"))
-		write_many(&s, (uint32_t)strtoul(argv[3], NULL, 10));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(argv[1], kinds[i].name))
 			kinds[i].write(&s);

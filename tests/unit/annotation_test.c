@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Samples of instructions by kernel, line and instruction, on profiles made by hand. */
-#include "view/annotation.h"
+#include "view/annotation_text.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -265,6 +265,38 @@ static void a_chain_of_inlined_functions_begins_with_the_outermost(void)
 	end();
 }
 
+static void the_way_of_a_place_names_files_where_they_change(void)
+{
+	struct annotation a = {0};
+	struct buf b = BUF_INIT;
+	uint32_t f, outer;
+
+	begin();
+	f = function("kernel", 1);
+	outer = inlined(0, "_Z5outerIfET_i", "/src/a.h", 6);
+	seen(instruction(f, 0, "/src/k.cu", 10, inlined(outer, "_Z5innerv", "/src/a.h", 2)), REASON "wait", 1);
+	seen(instruction(f, 16, NULL, 0, inlined(0, "norm", "/src/b.h", 3)), REASON "wait", 1);
+	seen(instruction(f, 32, "/src/k.cu", 11, 0), REASON "wait", 1);
+	CHECK(read_back() == 0);
+	CHECK(annotation_make(&a, &k, 0, 0) == 0 && a.instructions.count == 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct annotation_place *p = &a.places.items[a.instructions.items[i].place];
+		static const char *const ways[] = {"inner, inlined at :6 in outer, at k.cu:10", "norm, called", ""};
+
+		buf_reset(&b);
+		annotation_way_text(&a, p, a.lines.items[p->line].file, &b);
+		CHECK_TEXT(buf_text(&b), ways[i]);
+		if (i)
+			continue;
+		buf_reset(&b);
+		annotation_way_text(&a, p, 0, &b);
+		CHECK_TEXT(buf_text(&b), "inner, inlined at a.h:6 in outer, at k.cu:10");
+	}
+	annotation_release(&a);
+	buf_release(&b);
+	end();
+}
+
 static void lines_and_files_are_in_order_and_the_unknown_last(void)
 {
 	struct annotation a = {0};
@@ -381,6 +413,7 @@ int main(void)
 	RUN(a_line_has_a_place_for_each_way_it_was_inlined);
 	RUN(a_line_with_calls_has_the_samples_of_what_was_inlined_there);
 	RUN(a_chain_of_inlined_functions_begins_with_the_outermost);
+	RUN(the_way_of_a_place_names_files_where_they_change);
 	RUN(lines_and_files_are_in_order_and_the_unknown_last);
 	RUN(reasons_of_lines_and_instructions_are_sums_the_most_frequent_first);
 	RUN(samples_beyond_64_bits_are_refused);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
+#include "view/kernel_stalls.h"
 #include "view/stalls.h"
 
 #define LONG  "smsp__pcsamp_warps_issue_stalled_long_scoreboard"
@@ -568,6 +569,28 @@ static void works_that_took_no_time_and_reach_the_end_of_all_time_are_harmless(v
 	finish();
 }
 
+/* In the first window only A ran, in the second only B, in the third both. */
+static void sums_by_kernel_say_how_many_samples_would_be_apportioned(void)
+{
+	struct kernel_stalls k = {0};
+
+	begin();
+	work("k", 'A', 0, 50);
+	work("k", 'B', 100, 50);
+	work("k", 'A', 200, 10);
+	work("k", 'B', 210, 30);
+	seen(window(0, 90), "k", 0, WAIT, 1);
+	seen(window(100, 190), "k", 0, WAIT, 20);
+	seen(window(200, 290), "k", 0, WAIT, 300);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&reader, path));
+	CHECK(!kernel_stalls_read(&k, reader));
+	CHECK(k.samples == 321 && k.apportioned == 300);
+	kernel_stalls_release(&k);
+	profile_reader_close(reader);
+	unlink(path);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -592,5 +615,6 @@ int main(void)
 	RUN(windows_are_joined_when_there_are_too_many_stalls_and_no_sample_is_lost);
 	RUN(numbers_beyond_64_bits_are_refused);
 	RUN(works_that_took_no_time_and_reach_the_end_of_all_time_are_harmless);
+	RUN(sums_by_kernel_say_how_many_samples_would_be_apportioned);
 	return tap_end();
 }
