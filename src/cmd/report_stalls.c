@@ -18,7 +18,9 @@
 #define DETAIL_REASONS 2
 #define INDENT	       20
 #define PLACE_COLUMNS  52
-#define TEXT_COLUMNS   18 /* of an instruction's text, so that lines begin below each other where these are short */
+#define TEXT_COLUMNS                                                                               \
+	18 /* of an instruction's text, so that lines begin below each other where these are short \
+	    */
 #define BESIDE_COLUMNS 120
 #define NAME_MIN       14
 

@@ -22,7 +22,8 @@ static bool fits(const struct buf *b, unsigned int columns)
 	return !columns || text_columns(buf_text(b)) <= columns;
 }
 
-void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, unsigned int columns, struct buf *b)
+void stall_text_reason(
+	const struct kernel_stalls *k, uint32_t reason, unsigned int columns, struct buf *b)
 {
 	struct buf text = BUF_INIT;
 
@@ -36,8 +37,8 @@ void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, unsigned 
 	buf_release(&text);
 }
 
-static void put_leading(const struct kernel_stalls *k, const struct stall_count *at, uint64_t samples,
-	bool words, struct buf *b)
+static void put_leading(const struct kernel_stalls *k, const struct stall_count *at,
+	uint64_t samples, bool words, struct buf *b)
 {
 	char share[TEXT_CELL];
 
@@ -46,8 +47,8 @@ static void put_leading(const struct kernel_stalls *k, const struct stall_count 
 }
 
 /* The first in words or not, and those after it that fit: how many in all. */
-static size_t put_fitting(const struct kernel_stalls *k, const struct stall_count *counts, size_t count,
-	uint64_t samples, bool words, unsigned int columns, struct buf *b)
+static size_t put_fitting(const struct kernel_stalls *k, const struct stall_count *counts,
+	size_t count, uint64_t samples, bool words, unsigned int columns, struct buf *b)
 {
 	size_t shown = 1;
 
@@ -147,7 +148,8 @@ void stall_text_remarks(
 	if (k->apportioned) {
 		buf_reset(&b);
 		buf_printf(&b,
-			"%s may be of more than one launch stack of their kernel: flame graphs apportion "
+			"%s may be of more than one launch stack of their kernel: flame graphs "
+			"apportion "
 			"them, sums by kernel need not",
 			text_percent(share, k->apportioned, k->samples));
 		put(to, buf_text(&b));

@@ -6,7 +6,8 @@
 #include "view/kernel_name.h"
 #include "view/label.h"
 
-void annotation_line_text(const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b)
+void annotation_line_text(
+	const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b)
 {
 	const char *path = profile_string(r, file, NULL), *slash = strrchr(path, '/');
 

@@ -6,8 +6,8 @@
  *	ops[op]                       time of one kind of work
  *
  * Then the vendor's reasons become rows, with and without the mark of latency samples the same; ops
- * and functions of one name become one kernel. Beside that stalls.h takes the same events, and says how many samples
- * a view by launches has to apportion.
+ * and functions of one name become one kernel. Beside that stalls.h takes the same events, and says
+ *how many samples a view by launches has to apportion.
  */
 #include "view/kernel_stalls.h"
 

@@ -137,7 +137,8 @@ static void put_bare(const char *at, const char *end, struct buf *b)
 		else if (!nested && *at == ' ' && (arguments || begins(at, end, " (")))
 			break; /* " const", a place, or " [clone .1]" */
 		else if (!nested && *at == ' ')
-			b->size = at > begin && at[-1] == '<' ? b->size : start; /* "operator< <int>" */
+			b->size = at > begin && at[-1] == '<' ? b->size
+							      : start; /* "operator< <int>" */
 		else if (*at == '<' || *at == '(')
 			nested++;
 		else if (nested && ((*at == '>' && at[-1] != '-') || *at == ')'))
@@ -164,7 +165,8 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 	size_t start = b->size;
 
 	if (size && *label == '<') {
-		buf_append(b, label, size); /* "<T as Trait>::f" of Rust says nothing without that */
+		buf_append(
+			b, label, size); /* "<T as Trait>::f" of Rust says nothing without that */
 	} else if (slash && !memchr(label, '(', size)) {
 		buf_puts(b, "...");
 		buf_append(b, slash, size - (size_t)(slash - label));

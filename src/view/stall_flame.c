@@ -257,8 +257,8 @@ static int add_remarks(struct stall_flame *f)
 			(unsigned long long)c->windows_joined);
 	for (size_t i = 0; !error && i < sizeof(remarks) / sizeof(remarks[0]); i++)
 		if (remarks[i].count)
-			error = view_remark(f->result, "%s %s", digits_group(digits, remarks[i].count),
-				remarks[i].text);
+			error = view_remark(f->result, "%s %s",
+				digits_group(digits, remarks[i].count), remarks[i].text);
 	return error ? error : missing_remarks(&f->missing, f->reader, f->result);
 }
 

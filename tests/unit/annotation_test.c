@@ -274,14 +274,16 @@ static void the_way_of_a_place_names_files_where_they_change(void)
 	begin();
 	f = function("kernel", 1);
 	outer = inlined(0, "_Z5outerIfET_i", "/src/a.h", 6);
-	seen(instruction(f, 0, "/src/k.cu", 10, inlined(outer, "_Z5innerv", "/src/a.h", 2)), REASON "wait", 1);
+	seen(instruction(f, 0, "/src/k.cu", 10, inlined(outer, "_Z5innerv", "/src/a.h", 2)),
+		REASON "wait", 1);
 	seen(instruction(f, 16, NULL, 0, inlined(0, "norm", "/src/b.h", 3)), REASON "wait", 1);
 	seen(instruction(f, 32, "/src/k.cu", 11, 0), REASON "wait", 1);
 	CHECK(read_back() == 0);
 	CHECK(annotation_make(&a, &k, 0, 0) == 0 && a.instructions.count == 3);
 	for (size_t i = 0; i < 3; i++) {
 		const struct annotation_place *p = &a.places.items[a.instructions.items[i].place];
-		static const char *const ways[] = {"inner, inlined at :6 in outer, at k.cu:10", "norm, called", ""};
+		static const char *const ways[] = {
+			"inner, inlined at :6 in outer, at k.cu:10", "norm, called", ""};
 
 		buf_reset(&b);
 		annotation_way_text(&a, p, a.lines.items[p->line].file, &b);

@@ -56,7 +56,8 @@ static void parameters_and_arguments_are_told_from_other_brackets(void)
 {
 	CHECK_TEXT(plain(reduce), "a::reduce");
 	CHECK_TEXT(plain("a::(anonymous namespace)::f(int)"), "a::f");
-	CHECK_TEXT(plain("f(int)::{lambda(int)#1}::operator()(int) const"), "f::{lambda#1}::operator()");
+	CHECK_TEXT(plain("f(int)::{lambda(int)#1}::operator()(int) const"),
+		"f::{lambda#1}::operator()");
 	CHECK_TEXT(plain("S<int>::operator<<(char)"), "S::operator<<");
 	CHECK_TEXT(plain("bool operator< <int>(A<int> const&)"), "operator<");
 	CHECK_TEXT(plain("P<int>::operator->()"), "P::operator->");
