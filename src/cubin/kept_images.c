@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each image is mapped when it comes, and its descriptor is not needed any more: mappings are not
- * bounded by the number of descriptors, and take no memory of their own before they are read. The
- * seals see to it that nobody can change what is mapped or cut it off below us.
+ * Each image is mapped when it comes, and its descriptor is not needed any more: a process may have
+ * many more mappings than descriptors (65,530, vm.max_map_count, of which ours are to leave most to
+ * the rest of the recorder), and they take no memory of their own before they are read. The seals see
+ * to it that nobody can change what is mapped or cut it off below us.
  */
 #include "cubin/kept_images.h"
 
@@ -29,6 +30,7 @@ struct kept_images {
 	struct vec(struct image) all; /* in the order in which they came or were needed */
 	size_t oldest;		      /* no image before this index can make room */
 	uint64_t bytes, budget_bytes;
+	size_t mapped; /* images */
 };
 
 struct kept_images *kept_images_new(uint64_t budget_bytes)
@@ -47,6 +49,7 @@ static void drop(struct kept_images *k, struct image *i)
 	munmap((void *)i->data, i->size);
 	i->data = NULL;
 	k->bytes -= i->size;
+	k->mapped--;
 }
 
 void kept_images_free(struct kept_images *k)
@@ -101,13 +104,18 @@ static bool is_sealed(int fd, uint64_t size)
 	       st.st_size >= 0 && (uint64_t)st.st_size == size;
 }
 
+static bool has_room(const struct kept_images *k, uint64_t size)
+{
+	return k->mapped < KEPT_IMAGES_MAX && k->bytes <= k->budget_bytes - size;
+}
+
 /* Drops images that nobody needs, the oldest first, until there is room. An image that is needed or
  * gone stays so, hence those before `oldest` need no second look. */
 static bool make_room(struct kept_images *k, uint64_t size)
 {
 	if (size > k->budget_bytes)
 		return false;
-	for (; k->bytes > k->budget_bytes - size && k->oldest < k->all.count; k->oldest++) {
+	for (; !has_room(k, size) && k->oldest < k->all.count; k->oldest++) {
 		struct image *i = &k->all.items[k->oldest];
 
 		if (!i->data || i->needed)
@@ -115,7 +123,7 @@ static bool make_room(struct kept_images *k, uint64_t size)
 		drop(k, i);
 		i->lost = true;
 	}
-	return k->bytes <= k->budget_bytes - size;
+	return has_room(k, size);
 }
 
 static int map_image(struct kept_images *k, struct image *i, int fd, uint64_t size)
@@ -133,6 +141,7 @@ static int map_image(struct kept_images *k, struct image *i, int fd, uint64_t si
 	if (k->oldest > (size_t)(i - k->all.items))
 		k->oldest = (size_t)(i - k->all.items);
 	k->bytes += size;
+	k->mapped++;
 	return 0;
 }
 

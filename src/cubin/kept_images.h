@@ -9,7 +9,7 @@
  * is mapped, not copied. What is in it is not looked at here; whoever opens it (cubin.h) trusts
  * nothing in it.
  *
- * Bounded by a budget in bytes. Beyond it the oldest images that nobody has needed so far make
+ * Bounded by a budget in bytes, and in number. Beyond it the oldest images that nobody has needed so far make
  * room, as most of what a program loads never runs long enough to be seen in a sample; when there
  * are none, the new one is not kept. One thread.
  */
@@ -21,6 +21,7 @@
 
 /* Images of libraries such as cuBLAS have tens of MiB each. */
 #define KEPT_IMAGES_BUDGET_BYTES ((uint64_t)512 << 20)
+#define KEPT_IMAGES_MAX		 16384u
 
 struct kept_images;
 

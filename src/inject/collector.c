@@ -168,6 +168,7 @@ static void abandon(void)
 	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 	pthread_mutex_unlock(&library.no_fork);
+	images_drop();
 	leave_program();
 }
 

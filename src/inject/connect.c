@@ -151,6 +151,13 @@ int connection_take_chunk(struct connection *c, uint32_t *ret_index)
 	return -EPROTO;
 }
 
+bool connection_has_room(const struct connection *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLOUT};
+
+	return !is_ours(c) || poll(&p, 1, 0) != 0;
+}
+
 int connection_send_image(struct connection *c, const struct wire_image *image, int image_fd)
 {
 	union {

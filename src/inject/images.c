@@ -10,7 +10,7 @@
  *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE
  *
  * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when too many do, the
- * program waits a little, and then images are lost, which is counted.
+ * program waits a little with each, but not when there was no room for long, and then images are lost, which is counted.
  */
 #include "inject/images.h"
 
@@ -27,6 +27,7 @@
 #define SENT_SLOTS	16384u	       /* a power of two */
 #define PAUSE_NS	1000000
 #define LOADER_PAUSES	20  /* of a thread that loads modules faster than they can be sent */
+#define LOADER_NS	1000000000ull /* and of the whole program, until there is room again */
 #define FINISH_PAUSES	2000
 
 #ifndef MFD_NOEXEC_SEAL
@@ -51,6 +52,7 @@ static struct {
 	struct place places[PLACES];
 	uint64_t bytes; /* in all places */
 	bool ours;	/* CUPTI takes our checksum */
+	uint64_t full_ns; /* since when there is no room; 0: there was some */
 	/* Only our thread. */
 	uint64_t sent[SENT_SLOTS]; /* checksums; 0: free */
 	uint32_t sent_count;
@@ -113,32 +115,53 @@ static bool copy(struct place *p, const struct cupti_module_data *module)
 	return true;
 }
 
-void images_module_loaded(const struct cupti_module_data *module)
+/* Whether it is worth waiting for the recorder. */
+static bool is_patient(void)
 {
-	struct place *p = NULL;
+	uint64_t since_ns = __atomic_load_n(&images.full_ns, __ATOMIC_RELAXED), now = now_ns();
 
-	if (!module->image || !module->image_size || module->image_size > BYTES_MAX) {
-		count(WIRE_LOST_IMAGES, 1);
-		return;
-	}
-	for (int n = 0; !p && n < LOADER_PAUSES; n++) {
-		p = reserve(module->image_size);
-		if (p)
-			break;
+	if (!since_ns)
+		__atomic_store_n(&images.full_ns, now, __ATOMIC_RELAXED);
+	return !since_ns || now - since_ns < LOADER_NS;
+}
+
+static struct place *reserve_patiently(size_t size)
+{
+	struct place *p = reserve(size);
+
+	for (int n = 0; !p && n < LOADER_PAUSES && is_patient(); n++) {
 		collector_wake();
 		pause_briefly();
+		p = reserve(size);
 	}
-	if (!p) {
-		count(WIRE_LOST_IMAGES, 1);
-		return;
-	}
+	if (p)
+		__atomic_store_n(&images.full_ns, 0, __ATOMIC_RELAXED);
+	return p;
+}
+
+static bool keep(const struct cupti_module_data *module)
+{
+	struct place *p;
+
+	if (!module->image || !module->image_size || module->image_size > BYTES_MAX)
+		return false;
+	p = reserve_patiently(module->image_size);
+	if (!p)
+		return false;
 	if (!copy(p, module)) {
 		release(p);
-		count(WIRE_LOST_IMAGES, 1);
-		return;
+		return false;
 	}
 	__atomic_store_n(&p->state, WAITING, __ATOMIC_RELEASE);
-	collector_wake();
+	return true;
+}
+
+void images_module_loaded(const struct cupti_module_data *module)
+{
+	if (keep(module))
+		collector_wake();
+	else
+		count(WIRE_LOST_IMAGES, 1);
 }
 
 /* Of all bytes: four words at a time, each multiplied into a sum of its own. */
@@ -254,8 +277,11 @@ static int hand_over(const struct place *p)
 		.size = p->size,
 		.checksum = p->checksum,
 	};
-	int fd = make_memfd(p), error;
+	int fd, error;
 
+	if (!connection_has_room(&library.connection))
+		return -EAGAIN;
+	fd = make_memfd(p);
 	if (fd < 0)
 		return -ENOMEM;
 	error = connection_send_image(&library.connection, &image, fd);
@@ -297,6 +323,18 @@ bool images_send(void)
 	return true;
 }
 
+void images_drop(void)
+{
+	for (uint32_t n = 0; n < PLACES; n++) {
+		struct place *p = &images.places[n];
+
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != WAITING)
+			continue;
+		count(WIRE_LOST_IMAGES, 1);
+		release(p);
+	}
+}
+
 void images_finish(void)
 {
 	for (int n = 0; !images_send() && n < FINISH_PAUSES; n++) {
@@ -305,7 +343,5 @@ void images_finish(void)
 		connection_hurry(&library.connection);
 		pause_briefly();
 	}
-	for (uint32_t n = 0; n < PLACES; n++)
-		if (__atomic_load_n(&images.places[n].state, __ATOMIC_ACQUIRE) == WAITING)
-			count(WIRE_LOST_IMAGES, 1);
+	images_drop();
 }

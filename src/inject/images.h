@@ -18,5 +18,7 @@ void images_init(void);
 void images_module_loaded(const struct cupti_module_data *module);
 /* Our thread: sends what waits, as far as the recorder takes it. True when nothing waits any more. */
 bool images_send(void);
-/* The same, waiting for the recorder for a bounded time; what it did not take is counted as lost. */
+/* The same, waiting for the recorder for a bounded time; what it did not take is dropped. */
 void images_finish(void);
+/* Our thread: gives up what waits, and counts it as lost. */
+void images_drop(void);

@@ -131,6 +131,8 @@ void connection_close(struct connection *c);
 bool connection_lost(struct connection *c);
 /* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when there is none. */
 int connection_take_chunk(struct connection *c, uint32_t *ret_index);
+/* Whether an image would be taken just now; also when nobody would ever take it. */
+bool connection_has_room(const struct connection *c);
 /* Hands an image over: 0, -EAGAIN when the recorder has to take others first, or -errno. */
 int connection_send_image(struct connection *c, const struct wire_image *image, int image_fd);
 /* Wakes the recorder. */

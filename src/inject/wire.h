@@ -55,6 +55,7 @@
 #define WIRE_STACKS  32768u
 #define WIRE_FUNCTIONS 65536u /* of GPU code */
 #define WIRE_STALL_REASONS 256u
+#define WIRE_SAMPLES_MAX (1ull << 48) /* of instructions: no GPU takes more in a window */
 
 struct wire_hello {
 	uint32_t magic;

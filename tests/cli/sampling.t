@@ -72,6 +72,10 @@ record -t 12 "$target" modules 700
 is_whole 10 "nor one that loads modules as fast as it goes"
 is "$(field images)" 701 "and the images of all of them come"
 
+record -t 12 -z "$target" modules 3000
+is "$(field status) $(printf '%s\n' "$out" | grep -c done)" "0 1" "with a recorder that sleeps it waits for a second, and not with each of them"
+is "$(($(field images) + $(field 'loss images_lost')))" 3001 "and the images that it did not take are counted"
+
 record -t 12 "$other" fork 200
 is "$(field works) $(field 'loss .*') $(field rows)" "200  $(made)" \
 	"a child forked after sampling began leaves by exit, and neither it nor its parent is disturbed"

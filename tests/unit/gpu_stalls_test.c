@@ -400,6 +400,44 @@ static void what_the_library_could_not_send_becomes_losses(void)
 	test_recorder_close(r);
 }
 
+static void more_samples_may_be_lost_at_once_than_fit_into_32_bits(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	c.ring.control->counts[WIRE_LOST_STALLS] = 1ull << 40;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_RING_FULL) == 1ull << 40);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* A thread that dies while it writes leaves a record that never comes. */
+static void rows_behind_a_record_that_never_came_belong_to_no_window(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	const struct wire_stall row = {.function = 1, .reason = 2, .samples = 3};
+	uint64_t position;
+	struct client c;
+
+	CHECK(join(&c, r));
+	introduce(&c);
+	put_good_window(&c);
+	put_rows(&c, &row, 1);
+	CHECK(ring_reserve(&c.ring, 1, &position));
+	put_rows(&c, &row, 1);
+	put_good_window(&c);
+	put_rows(&c, &row, 1);
+	leave(&c);
+	CHECK(test_recorder_pump(r) == 0 && nvidia_backend.finish(r->backend) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_ABANDONED) == 1 && totals_of(r).stall_samples == 6);
+	CHECK(test_recorder_loss(r, LOSS_STALLS_RING_FULL) == 3);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 0);
+	test_recorder_close(r);
+}
+
 /* ---- images ---- */
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
@@ -544,6 +582,8 @@ int main(void)
 	RUN(functions_stay_when_the_library_forgets_its_strings);
 	RUN(a_refusal_is_counted_by_process_and_said_once_by_kind);
 	RUN(what_the_library_could_not_send_becomes_losses);
+	RUN(more_samples_may_be_lost_at_once_than_fit_into_32_bits);
+	RUN(rows_behind_a_record_that_never_came_belong_to_no_window);
 	RUN(an_image_is_kept_for_the_functions_that_name_its_checksum);
 	RUN(an_image_that_can_still_change_or_is_of_another_size_is_not_kept);
 	RUN(messages_that_are_no_images_are_nothing_and_leave_no_descriptors);

@@ -115,8 +115,27 @@ static void when_all_are_needed_a_new_one_is_not_kept(void)
 	kept_images_free(k);
 }
 
+static void there_are_no_more_mappings_than_the_recorder_can_spare(void)
+{
+	struct kept_images *k = kept_images_new(UINT64_MAX);
+	int fd = make_image('a', SEALS), failed = 0;
+	uint32_t held = 0;
+	size_t size;
+
+	kept_images_need(k, 1);
+	for (uint32_t m = 1; m <= KEPT_IMAGES_MAX + 100; m++)
+		failed += kept_images_add(k, m, fd, SIZE) != 0;
+	for (uint32_t m = 1; m <= KEPT_IMAGES_MAX + 100; m++)
+		held += kept_images_find(k, m, &size) != NULL;
+	CHECK(!failed && held == KEPT_IMAGES_MAX);
+	CHECK(kept_images_find(k, 1, &size) && kept_images_lost(k, 2));
+	close(fd);
+	kept_images_free(k);
+}
+
 int main(void)
 {
+	RUN(there_are_no_more_mappings_than_the_recorder_can_spare);
 	RUN(an_image_is_there_when_its_descriptor_is_closed);
 	RUN(of_one_module_the_first_image_is_kept);
 	RUN(what_is_not_sealed_or_not_of_the_size_told_is_refused);

@@ -318,6 +318,12 @@ static void add_reported(struct instance *i)
 	i->reported_ns = now_ns;
 }
 
+/* At once, of each kind. A GPU that is sampled at the shortest periods takes thousands of millions of samples a second. */
+static uint64_t lost_max(enum wire_count what)
+{
+	return what == WIRE_LOST_STALLS ? WIRE_SAMPLES_MAX : UINT32_MAX;
+}
+
 static void count_counters(struct instance *i)
 {
 	static const enum profile_loss losses[WIRE_COUNTS] = {
@@ -330,11 +336,11 @@ static void count_counters(struct instance *i)
 		[WIRE_LOST_IMAGES] = LOSS_IMAGES_LOST,
 	};
 
-	for (int n = 0; n < WIRE_COUNTS; n++) {
+	for (enum wire_count n = 0; n < WIRE_COUNTS; n++) {
 		uint64_t now =
 			__atomic_load_n(&i->reader.ring.control->counts[n], __ATOMIC_RELAXED);
 
-		if (now < i->counted[n] || now - i->counted[n] > UINT32_MAX) {
+		if (now < i->counted[n] || now - i->counted[n] > lost_max(n)) {
 			i->corrupt = true;
 			return;
 		}
@@ -353,6 +359,7 @@ static bool pass_hole(struct instance *i, uint64_t now_ns)
 	if (i->phase != INSTANCE_LAST && now_ns - i->hole_ns < HOLE_NS)
 		return false;
 	ring_skip_hole(&i->reader);
+	stalls_window_lost(i);
 	record_count_loss(i, LOSS_GPU_ABANDONED, 1);
 	return true;
 }

@@ -86,7 +86,8 @@ struct nvidia_function {
 struct nvidia_window {
 	bool told;
 	bool exact;
-	uint32_t id; /* 0: invalid, and so are its rows */
+	uint32_t id; /* 0: invalid or lost, and so are its rows */
+	bool lost;
 	const uint32_t *reasons; /* of its device */
 };
 
@@ -180,6 +181,8 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size);
 int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64_t now_ns);
 int stalls_decode_rows(struct instance *i, const void *record, size_t size);
 int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r);
+/* Something was skipped: what comes next may be of a window that was in it. */
+void stalls_window_lost(struct instance *i);
 void stalls_decode_release(struct instance *i);
 /* The profile id of the image with this checksum. */
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);

@@ -13,8 +13,7 @@
 #include "cubin/kept_images.h"
 #include "gpu/nvidia/instance.h"
 
-#define PERIOD_MAX  31
-#define SAMPLES_MAX (1ull << 48) /* no GPU takes more in a window */
+#define PERIOD_MAX 31
 
 static const char *const refusals[] = {
 	[WIRE_STALLS_RIGHTS] = "the driver lets only administrators sample GPU instructions: run as root, or set "
@@ -91,8 +90,8 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 
 static bool is_plausible(const struct instance *i, const struct wire_window *w, uint64_t now_ns)
 {
-	return w->device < WIRE_DEVICES && w->period <= PERIOD_MAX && w->samples < SAMPLES_MAX &&
-	       w->dropped < SAMPLES_MAX && w->without_code < SAMPLES_MAX &&
+	return w->device < WIRE_DEVICES && w->period <= PERIOD_MAX && w->samples < WIRE_SAMPLES_MAX &&
+	       w->dropped < WIRE_SAMPLES_MAX && w->without_code < WIRE_SAMPLES_MAX &&
 	       record_is_plausible(i, w->start_ns, w->end_ns, now_ns);
 }
 
@@ -151,8 +150,10 @@ static int decode_row(struct instance *i, const struct wire_stall *row)
 	if (!row->function || row->function > i->functions.count ||
 		row->reason >= WIRE_STALL_REASONS || !i->window.told)
 		return -EPROTO;
+	if (i->window.lost)
+		record_count_loss(i, LOSS_STALLS_RING_FULL, row->samples);
 	if (!i->window.id)
-		return 0; /* it was invalid as a whole */
+		return 0; /* it was counted as a whole, or this row just now */
 	if (!row->samples || !i->window.reasons || !i->window.reasons[row->reason])
 		return invalid(i);
 	function = &i->functions.items[row->function - 1];
@@ -180,6 +181,11 @@ int stalls_decode_rows(struct instance *i, const void *record, size_t size)
 		error = decode_row(i, &row);
 	}
 	return error;
+}
+
+void stalls_window_lost(struct instance *i)
+{
+	i->window = (struct nvidia_window){.told = true, .lost = true};
 }
 
 /* Once for each kind, whatever the process; the processes are counted. */
