@@ -200,14 +200,32 @@ static const char *meta(const struct report *r, const char *key)
 	return text && *text ? text : NULL;
 }
 
+/* Why some or all were not sampled, and what helps. */
+static void put_refusals(struct table *t, const char *lines)
+{
+	struct buf line = BUF_INIT;
+
+	while (lines && *lines) {
+		size_t length = strcspn(lines, "\n");
+
+		buf_reset(&line);
+		buf_append(&line, lines, length);
+		buf_puts(t->out, "  ");
+		text_fit(t->out, buf_text(&line), 0);
+		buf_putc(t->out, '\n');
+		lines += length + (lines[length] != '\0');
+	}
+	t->out->failed |= line.failed;
+	buf_release(&line);
+}
+
 static void put_nothing(struct table *t)
 {
 	const char *refused = meta(t->r, META_STALLS_REFUSED);
 
 	if (refused) {
-		buf_puts(t->out, "\nNo samples of instructions: they were refused\n  ");
-		text_fit(t->out, refused, 0);
-		buf_putc(t->out, '\n');
+		buf_puts(t->out, "\nNo samples of instructions: they were refused\n");
+		put_refusals(t, refused);
 	} else if (meta(t->r, META_STALLS)) {
 		buf_puts(t->out, "\nNo samples of instructions were taken in this recording.\n");
 	} else {
@@ -235,5 +253,9 @@ int report_stalls_text(const struct report *r, struct buf *out)
 		error = put_kernel(&t, i);
 	buf_puts(out, "\nAbout these samples\n");
 	stall_text_remarks(k, put_remark, &t);
+	if (meta(r, META_STALLS_REFUSED)) {
+		buf_puts(out, "\nNot all was sampled\n");
+		put_refusals(&t, meta(r, META_STALLS_REFUSED));
+	}
 	return error;
 }

@@ -189,6 +189,7 @@ int report_stalls_json(const struct report *r, struct json_writer *w)
 	json_number(w, "apportioned", m.k->apportioned);
 	json_number(w, "not_sampled", m.k->not_sampled.count);
 	json_number(w, "not_sampled_ns", m.k->not_sampled_ns);
+	json_text(w, "refused", profile_meta(r->reader, META_STALLS_REFUSED));
 	json_begin(w, "kernels", '[');
 	for (uint32_t i = 0; !error && i < shown(&m, m.k->kernels.count); i++)
 		error = put_kernel(&m, i);

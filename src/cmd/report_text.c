@@ -571,6 +571,8 @@ static void put_notes(const struct report *r, struct buf *out)
 		const char *key, *title;
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
+		{META_STALLS_REFUSED, "not sampled"},
+		{META_COUNTERS_REFUSED, "no counters"},
 		{META_CUPTI, "CUPTI"},
 		{META_HOSTNAME, "machine"},
 		{META_KERNEL, "kernel"},

@@ -44,8 +44,8 @@ static uint64_t our_time(uint64_t cupti_ns)
 	return cupti_ns ? cupti_ns - (uint64_t)library.clock_offset_ns : 0;
 }
 
-/* Name, size and identity of a device, as far as the driver tells. */
-static void describe_device(uint32_t ordinal)
+/* Name, size and identity of a device, as far as the driver tells: false when the recorder could not be told. */
+static bool describe_device(uint32_t ordinal)
 {
 	const struct cuda_driver *d = &library.driver;
 	struct wire_device record = {.type = WIRE_DEVICE, .ordinal = ordinal};
@@ -68,7 +68,7 @@ static void describe_device(uint32_t ordinal)
 	record.sm_count = (uint32_t)sms;
 	record.memory_bytes = bytes;
 	record.name_size = (uint32_t)strnlen(name, sizeof(name));
-	send_long(&record, sizeof(record), name, record.name_size);
+	return send_long(&record, sizeof(record), name, record.name_size);
 }
 
 /* Before the first operation of a device, and before its samples, which another thread may send: that it is told twice
@@ -79,8 +79,8 @@ void introduce_device(uint32_t ordinal)
 
 	if (ordinal >= WIRE_DEVICES || __atomic_load_n(&introduced[ordinal], __ATOMIC_ACQUIRE))
 		return;
-	describe_device(ordinal);
-	__atomic_store_n(&introduced[ordinal], 1, __ATOMIC_RELEASE);
+	if (describe_device(ordinal))
+		__atomic_store_n(&introduced[ordinal], 1, __ATOMIC_RELEASE);
 }
 
 /* Only our thread writes this. */

@@ -165,6 +165,20 @@ static enum wire_stalls_refusal refusal_of(int result)
 	}
 }
 
+static bool put_patiently(const void *head, size_t head_size, const void *body, size_t body_size,
+	uint64_t deadline_ns)
+{
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	while (!ring_put_long(&library.ring, head, head_size, body, body_size)) {
+		if (now_ns() > deadline_ns)
+			return false;
+		connection_hurry(&library.connection);
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 /* Once for each kind of them. */
 static void tell_refusal(const struct place *p, enum wire_stalls_refusal refusal, int result)
 {
@@ -179,7 +193,7 @@ static void tell_refusal(const struct place *p, enum wire_stalls_refusal refusal
 
 	if (__atomic_fetch_or(&sampling.refusals, bit, __ATOMIC_RELAXED) & bit)
 		return;
-	if (!ring_put(&library.ring, &record))
+	if (!put_patiently(&record, sizeof(record), NULL, 0, now_ns() + RING_PATIENCE_NS))
 		__atomic_fetch_and(&sampling.refusals, ~bit, __ATOMIC_RELAXED);
 }
 
@@ -263,17 +277,9 @@ static void release(struct place *p)
 
 static bool put(const void *head, size_t head_size, const void *body, size_t body_size)
 {
-	struct timespec pause = {.tv_nsec = PAUSE_NS};
-
 	if (!sampling.deadline_ns)
 		return send_long(head, head_size, body, body_size);
-	while (!ring_put_long(&library.ring, head, head_size, body, body_size)) {
-		if (now_ns() > sampling.deadline_ns)
-			return false;
-		connection_hurry(&library.connection);
-		nanosleep(&pause, NULL);
-	}
-	return true;
+	return put_patiently(head, head_size, body, body_size, sampling.deadline_ns);
 }
 
 static void flush_rows(void)
@@ -308,7 +314,7 @@ static void tell_reasons(const struct place *p)
 			.name_size = (uint32_t)strnlen(p->names[n], CUPTI_STALL_NAME_BYTES),
 		};
 
-		if (record.index < WIRE_STALL_REASONS &&
+		if (record.index < WIRE_STALL_REASONS && record.name_size &&
 			!put(&record, sizeof(record), p->names[n], record.name_size))
 			sampling.reasons_told[p->device] = 0;
 	}
@@ -450,12 +456,13 @@ static int fetch_once(struct place *p, bool ours)
 
 /*
  * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why of a device that
- * another process has begun to sample, and that memory is short when samples ran over.
+ * another process has begun to sample, and that memory is short when samples ran over. Of a context that ended meanwhile
+ * that has been told.
  */
 static void give_up(struct place *p, int result)
 {
-	if (result != CUPTI_INVALID_CONTEXT && result != CUPTI_INVALID_OPERATION)
-		tell_refusal(p, result == CUPTI_UNKNOWN ? WIRE_STALLS_BUSY : refusal_of(result), result);
+	if (state_of(p) == SAMPLED && result != CUPTI_INVALID_CONTEXT)
+		tell_refusal(p, result == CUPTI_UNKNOWN ? WIRE_STALLS_TAKEN : refusal_of(result), result);
 	set_state(p, ABANDONED);
 }
 
@@ -500,6 +507,7 @@ static void end(struct place *p)
 	launches_hold();
 	disable(p);
 	launches_release();
+	count(WIRE_LOST_STALLS, p->rest.data.remaining); /* instructions: of each one sample at least */
 	take(p, &p->rest, now_ns(), false);
 	release(p);
 }
@@ -690,7 +698,7 @@ void sampling_context_created(void *context)
 	}
 	p = make_functions() ? claim() : NULL;
 	if (!p) {
-		tell_refusal(&none, WIRE_STALLS_OTHER, CUPTI_MAX_LIMIT_REACHED);
+		tell_refusal(&none, WIRE_STALLS_CONTEXTS, 0);
 		return;
 	}
 	p->context = context;
@@ -725,6 +733,7 @@ void sampling_context_ends(void *context)
 			continue;
 		if (!lock_within(&p->lock, LOCK_PATIENCE_NS)) {
 			set_state(p, ABANDONED);
+			tell_refusal(p, WIRE_STALLS_LATE, 0);
 			return;
 		}
 		end(p);

@@ -399,6 +399,9 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_MEMORY,      /* no room on the device */
 	WIRE_STALLS_NO_FUNCTION, /* this CUPTI has not what is needed */
 	WIRE_STALLS_OTHER,
+	WIRE_STALLS_TAKEN,    /* another process has begun to sample the device, which ends ours */
+	WIRE_STALLS_CONTEXTS, /* there are more than we have places for */
+	WIRE_STALLS_LATE,     /* a context ended, and its last samples could not be waited for */
 };
 
 /* A context is not sampled, or not any longer. */

@@ -228,6 +228,21 @@ static int add_facts(struct stall_flame *f)
 	return error ? error : add_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
 }
 
+/* One for each line. */
+static int add_refusals(struct stall_flame *f, const char *lines)
+{
+	const char *what = f->stalls.counts.windows ? "not all instructions were" : "instructions were not";
+	int error = 0;
+
+	while (!error && *lines) {
+		int size = (int)strcspn(lines, "\n");
+
+		error = view_remark(f->result, "%s sampled: %.*s", what, size, lines);
+		lines += size + (lines[size] == '\n');
+	}
+	return error;
+}
+
 static int add_remarks(struct stall_flame *f)
 {
 	const struct stalls_counts *c = &f->stalls.counts;
@@ -246,7 +261,7 @@ static int add_remarks(struct stall_flame *f)
 	int error = 0;
 
 	if (refused)
-		error = view_remark(f->result, "instructions were not sampled: %s", refused);
+		error = add_refusals(f, refused);
 	else if (!c->windows)
 		error = view_remark(
 			f->result, "instructions were not sampled: see xpuprof record --stalls");

@@ -157,6 +157,19 @@ is "$(printf '%s\n' "$err" | grep -c 'only administrators sample GPU instruction
 	1 "one line says why, and what helps"
 has "$err" "50 pieces of work" "and all else is there"
 
+faulty stalls-taken=3 run xpuprof record --stalls=4k --gpu-only -o p.xpu -- "$other" slow 400
+is "$status" 0 "so it does when another process takes the sampling of the GPU over"
+taken="another process or profiler has begun to sample the GPU's instructions, which ended ours: let only one process"
+has "$err" "$taken" "which is said at the end"
+run xpuprof report p.xpu
+has "$out" "not sampled   $taken" "and in reports"
+run xpuprof report --stalls p.xpu
+has "$out" "Not all was sampled
+  $taken" "with those samples that there are"
+has "$out" "Why kernels wait" "from before"
+is "$(xpuprof report --stalls --json p.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["stalls"]["refused"])' | cut -c1-15)" \
+	"another process" "in JSON, too"
+
 for wrong in 4095 31 0 16 4294967296 4g 4k8 -4096 exactly "" 1e4; do
 	run xpuprof record --stalls="$wrong" -o none.xpu -- true
 	is "$status" 2 "--stalls=$wrong is refused"
