@@ -2,6 +2,7 @@
 #include "cmd/stall_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/text.h"
 
@@ -134,6 +135,7 @@ static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 void stall_text_remarks(
 	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to)
 {
+	const char *decoded = profile_meta(k->reader, META_GPU_TEXT);
 	char share[TEXT_CELL], time[TEXT_CELL], count[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
@@ -152,6 +154,15 @@ void stall_text_remarks(
 			"apportion "
 			"them, sums by kernel need not",
 			text_percent(share, k->apportioned, k->samples));
+		put(to, buf_text(&b));
+	}
+	if (decoded && strstr(decoded, "decoded")) {
+		buf_reset(&b);
+		buf_printf(&b,
+			"%sinstructions are without operands: nvdisasm, which tells them, was not "
+			"there "
+			"or did not know them",
+			strcmp(decoded, "decoded") ? "some " : "");
 		put(to, buf_text(&b));
 	}
 	if (k->not_sampled.count) {

@@ -20,7 +20,8 @@ const char *stall_text_instruction(const struct profile_reader *r, uint32_t inst
 
 /*
  * Sentences on how far the samples can be relied on, each handed to `put`: how many and how often,
- * what was dropped or had no code, launches from several places, kernels without samples.
+ * what was dropped or had no code, what is apportioned, instructions without operands, kernels
+ * without samples.
  */
 void stall_text_remarks(
 	const struct kernel_stalls *k, void (*put)(void *to, const char *sentence), void *to);

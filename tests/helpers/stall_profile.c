@@ -179,6 +179,7 @@ static void begin(struct stalls *s)
 		check(profile_add_stack_node(s->w, 0, location, &s->stacks[i]));
 	}
 	check(profile_set_meta(s->w, META_COMMAND, "./app --size 4096"));
+	check(profile_set_meta(s->w, META_GPU_TEXT, "nvdisasm, decoded"));
 	check(profile_set_meta(s->w, META_START_NS, "0"));
 	check(profile_set_meta(s->w, META_END_NS, "10000000"));
 	/* As if recorded in 2100, so that sources are older. */
