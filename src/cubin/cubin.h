@@ -39,13 +39,6 @@ struct cubin_damage cubin_damage(const struct cubin *c);
 /* The compute capability of its code, times 10: 90 for sm_90 and sm_90a. */
 unsigned int cubin_sm(const struct cubin *c);
 
-/*
- * The checksum by which CUPTI tells cubins apart (cubinCrc of its instruction samples, the result
- * of cuptiGetCubinCrc). It looks at the size and at a few dozen bytes only: images of one size that
- * differ elsewhere have the same, so it alone does not say which cubin a sample is of.
- */
-uint32_t cubin_cupti_crc(const void *image, size_t size);
-
 struct cubin_function {
 	const char *name; /* of its symbol; never NULL */
 	/* Its name in the source, mangled: `name` without the "$KERNEL$" or "$__internal_N_$" that
@@ -107,7 +100,3 @@ struct cubin_place {
  */
 size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t offset,
 	struct cubin_place ret[CUBIN_PLACES_MAX], enum cubin_line_kind *ret_kind);
-
-/* The text of a line of CUBIN_LINES_PTX, without a line end and not NUL-terminated; NULL: the image
- * does not have it. */
-const char *cubin_ptx_line(struct cubin *c, const char *path, uint32_t line, size_t *ret_length);

@@ -43,7 +43,8 @@ static inline uint8_t take_byte(struct line_cursor *r)
 	return (uint8_t)take_number(r, 1);
 }
 
-static inline uint64_t take_uleb(struct line_cursor *r)
+/* A number of LEB128, whose sign is not looked at: *ret_bits is how many bits of it were told. */
+static inline uint64_t take_leb(struct line_cursor *r, unsigned int *ret_bits, uint8_t *ret_last)
 {
 	uint64_t value = 0;
 	uint8_t byte;
@@ -55,23 +56,27 @@ static inline uint64_t take_uleb(struct line_cursor *r)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	*ret_bits = shift;
+	*ret_last = byte;
 	return value;
+}
+
+static inline uint64_t take_uleb(struct line_cursor *r)
+{
+	unsigned int bits;
+	uint8_t last;
+
+	return take_leb(r, &bits, &last);
 }
 
 static inline int64_t take_sleb(struct line_cursor *r)
 {
-	uint64_t value = 0;
-	uint8_t byte;
-	unsigned int shift = 0;
+	unsigned int bits;
+	uint8_t last;
+	uint64_t value = take_leb(r, &bits, &last);
 
-	do {
-		byte = take_byte(r);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (byte & 0x40 && shift < 64)
-		value |= ~0ull << shift;
+	if (last & 0x40 && bits < 64)
+		value |= ~0ull << bits;
 	return (int64_t)value;
 }
 

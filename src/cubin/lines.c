@@ -21,9 +21,6 @@ struct line_tables {
 	struct line_table source;
 	struct line_table ptx;
 	struct cubin_bytes strings; /* .debug_str */
-	/* Where each line of the PTX text of this section begins. */
-	size_t text_section;
-	struct vec(size_t) text_lines;
 };
 
 void line_tables_free(struct line_tables *t)
@@ -33,7 +30,6 @@ void line_tables_free(struct line_tables *t)
 	line_table_release(&t->source);
 	line_table_release(&t->ptx);
 	interner_free(t->paths);
-	vec_release(&t->text_lines);
 	free(t);
 }
 
@@ -134,46 +130,4 @@ size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t of
 	if (ret_kind)
 		*ret_kind = kind;
 	return n;
-}
-
-/* Each line of the text ends with a NUL. */
-static int index_text(struct line_tables *t, struct cubin_bytes text)
-{
-	int error = 0;
-
-	t->text_lines.count = 0;
-	for (size_t at = 0; at < text.size && !error;) {
-		const uint8_t *end = memchr(text.data + at, 0, text.size - at);
-
-		error = vec_push(&t->text_lines, at);
-		at = end ? (size_t)(end - text.data) + 1 : text.size;
-	}
-	return error;
-}
-
-const char *cubin_ptx_line(struct cubin *c, const char *path, uint32_t line, size_t *ret_length)
-{
-	size_t section = 0;
-	struct line_tables *t;
-	struct cubin_bytes text;
-	const char *start;
-
-	if (!strncmp(path, PTX_SECTION, sizeof(PTX_SECTION) - 1))
-		section = cubin_section_named(c, path);
-	if (!c->lines)
-		c->lines = read_tables(c);
-	t = c->lines;
-	if (!section || !t)
-		return NULL;
-	text = cubin_section_bytes(c, section);
-	if (t->text_section != section) {
-		t->text_section = index_text(t, text) ? 0 : section;
-		if (!t->text_section)
-			return NULL;
-	}
-	if (!line || line > t->text_lines.count)
-		return NULL;
-	start = (const char *)text.data + t->text_lines.items[line - 1];
-	*ret_length = strnlen(start, text.size - t->text_lines.items[line - 1]);
-	return start;
 }

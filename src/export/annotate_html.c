@@ -427,7 +427,10 @@ static void put_legend(struct page *p)
 	put_bar(p, at, count, p->a->samples);
 	put(p, "\n<ul class=\"legend\">");
 	for (size_t i = 0; i < count && at[i].samples; i++) {
-		output_printf(p->o, "<li><i class=\"%s\"></i><b>", class_of(p, at[i].reason));
+		enum stall_class class = stall_class_of(&p->k->reasons.items[at[i].reason].name);
+
+		output_printf(p->o, "<li title=\"%s\"><i class=\"%s\"></i><b>",
+			stall_class_words(class), stall_class_key(class));
 		put_percent(p, at[i].samples, p->a->samples);
 		put(p, "</b> ");
 		put_words(p, at[i].reason);

@@ -362,13 +362,3 @@ int stalls_finish(struct stalls *s)
 	s->reading = NULL;
 	return 0;
 }
-
-int stalls_read(struct stalls *s, struct profile_reader *r, const struct view_options *o)
-{
-	struct profile_event event;
-	int more, error = stalls_init(s, r, o);
-
-	while (!error && (more = profile_reader_next(r, &event)))
-		error = more < 0 ? more : stalls_event(s, &event);
-	return error ? error : stalls_finish(s);
-}

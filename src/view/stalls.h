@@ -108,8 +108,6 @@ int stalls_init(struct stalls *s, const struct profile_reader *r, const struct v
 int stalls_event(struct stalls *s, const struct profile_event *e);
 /* After the last event: launches, rows, reasons and counts are there. */
 int stalls_finish(struct stalls *s);
-/* The three in one, for who needs no other events: reads the profile to its end. */
-int stalls_read(struct stalls *s, struct profile_reader *r, const struct view_options *o);
 void stalls_release(struct stalls *s);
 
 /*

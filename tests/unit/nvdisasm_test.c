@@ -14,7 +14,6 @@
 #include "cubin/nvdisasm.h"
 #include "cubin/nvdisasm_output.h"
 #include "cubin/sass.h"
-#include "cubin/sass_listing.h"
 #include "folder.h"
 #include "tap.h"
 
@@ -316,65 +315,6 @@ static void it_is_found_by_variable_and_path_and_toolkit(void)
 		CHECK(finds(in_folder("home/bin/nvdisasm")));
 }
 
-static struct sass_listing *list(const char *program)
-{
-	struct sass_listing_request r = {
-		.sm = 90,
-		.functions = functions,
-		.count = 2,
-		.limit_ns = 20 * NS_PER_SECOND,
-	};
-	struct sass_listing *l = NULL;
-
-	setenv("XPUPROF_NVDISASM", program, 1);
-	CHECK(!sass_listing_new(&r, &l));
-	return l;
-}
-
-static void a_listing_has_nvdisasms_text(void)
-{
-	struct sass_listing *l = list(script("good", LINES));
-	bool full = false;
-
-	CHECK_TEXT(sass_listing_text(l, 0, 0x10, &full), "@!P0 LDG.E R0, desc[UR6][R2.64]");
-	CHECK(full);
-	CHECK_TEXT(sass_listing_text(l, 1, 0, NULL), "RET.REL.NODEC R4 0x0");
-	CHECK_TEXT(sass_listing_note(l), "nvdisasm");
-	CHECK_TEXT(sass_listing_text(l, 0, 8, NULL), "");
-	CHECK_TEXT(sass_listing_text(l, 0, 0x30, NULL), "");
-	CHECK_TEXT(sass_listing_text(l, 1, 0x10, &full), "");
-	CHECK(!full);
-	CHECK_TEXT(sass_listing_text(l, 2, 0, NULL), "");
-	CHECK_TEXT(sass_listing_text(l, 0, UINT64_MAX - 15, NULL), "");
-	sass_listing_free(l);
-}
-
-static void a_listing_without_nvdisasm_has_our_own_text_and_says_so(void)
-{
-	struct sass_listing *l = list("");
-	bool full = true;
-
-	CHECK_TEXT(sass_listing_text(l, 0, 0x20, &full), "EXIT");
-	CHECK(!full);
-	CHECK_TEXT(sass_listing_note(l), "our own decoding, without operands: "
-					 "XPUPROF_NVDISASM says to do without");
-	sass_listing_free(l);
-}
-
-static void a_listing_is_filled_up_where_nvdisasm_fails(void)
-{
-	struct sass_listing *l = list(script("dies",
-		"echo '/*0000*/ NOP.FULL ;'\necho 'nvdisasm fatal   : no more' >&2\nexit 1"));
-	bool full = true;
-
-	CHECK_TEXT(sass_listing_text(l, 0, 0, NULL), "NOP.FULL");
-	CHECK_TEXT(sass_listing_text(l, 0, 0x10, &full), "NOP");
-	CHECK(!full);
-	CHECK_TEXT(sass_listing_note(l), "nvdisasm, but 3 of 4 instructions are our own decoding, "
-					 "without operands: nvdisasm fatal   : no more");
-	sass_listing_free(l);
-}
-
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -392,9 +332,6 @@ int main(void)
 	RUN(it_can_be_stopped);
 	RUN(one_that_cannot_be_run_is_an_error);
 	RUN(it_is_found_by_variable_and_path_and_toolkit);
-	RUN(a_listing_has_nvdisasms_text);
-	RUN(a_listing_without_nvdisasm_has_our_own_text_and_says_so);
-	RUN(a_listing_is_filled_up_where_nvdisasm_fails);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
 }

@@ -123,11 +123,16 @@ static void seen(uint32_t window_id, const char *function, uint32_t offset, cons
 static int read_all(void)
 {
 	static const struct view_options options;
-	int error;
+	struct profile_event event;
+	int more, error;
 
 	CHECK(!profile_writer_close(w));
 	CHECK(!profile_reader_open(&reader, path));
-	error = stalls_read(&stalls, reader, &options);
+	error = stalls_init(&stalls, reader, &options);
+	while (!error && (more = profile_reader_next(reader, &event)))
+		error = more < 0 ? more : stalls_event(&stalls, &event);
+	if (!error)
+		error = stalls_finish(&stalls);
 	if (error)
 		printf("# %s\n", error_text());
 	return error;
