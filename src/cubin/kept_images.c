@@ -2,8 +2,8 @@
 /*
  * Each image is mapped when it comes, and its descriptor is not needed any more: a process may have
  * many more mappings than descriptors (65,530, vm.max_map_count, of which ours are to leave most to
- * the rest of the recorder), and they take no memory of their own before they are read. The seals see
- * to it that nobody can change what is mapped or cut it off below us.
+ * the rest of the recorder), and they take no memory of their own before they are read. The seals
+ * see to it that nobody can change what is mapped or cut it off below us.
  */
 #include "cubin/kept_images.h"
 

@@ -264,7 +264,8 @@ bool connection_lost(struct connection *c)
 
 	if (!is_ours(c))
 		return is_silent(c);
-	n = recv(c->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK); /* should it be the program's after all */
+	n = recv(c->fd, &byte, 1,
+		MSG_DONTWAIT | MSG_PEEK); /* should it be the program's after all */
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 

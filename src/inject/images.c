@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into memory of its own.
- * Our thread computes the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
- * over the socket: the descriptor exists for that moment only, where programs would close it or count it.
+ * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into
+ *memory of its own. Our thread computes the checksum, makes a sealed memfd of those that the
+ *recorder has not got yet, and sends it over the socket: the descriptor exists for that moment
+ *only, where programs would close it or count it.
  *
- * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (cubin/cubin.h), and variants of a
- * kernel that was compiled while the program runs have the same one: so CUPTI is given another, of all bytes.
+ * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (cubin/cubin.h),
+ *and variants of a kernel that was compiled while the program runs have the same one: so CUPTI is
+ *given another, of all bytes.
  *
- *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE
+ *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had
+ *before--> FREE
  *
- * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when too many do, the
- * program waits a little with each, but not when there was no room for long, and then images are lost, which is counted.
+ * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when
+ *too many do, the program waits a little with each, but not when there was no room for long, and
+ *then images are lost, which is counted.
  */
 #include "inject/images.h"
 
@@ -22,13 +26,13 @@
 
 #include "inject/library.h"
 
-#define PLACES		256u
-#define BYTES_MAX	(256ull << 20) /* of all images that wait */
-#define SENT_SLOTS	16384u	       /* a power of two */
-#define PAUSE_NS	1000000
-#define LOADER_PAUSES	20  /* of a thread that loads modules faster than they can be sent */
-#define LOADER_NS	1000000000ull /* and of the whole program, until there is room again */
-#define FINISH_PAUSES	2000
+#define PLACES	      256u
+#define BYTES_MAX     (256ull << 20) /* of all images that wait */
+#define SENT_SLOTS    16384u	     /* a power of two */
+#define PAUSE_NS      1000000
+#define LOADER_PAUSES 20 /* of a thread that loads modules faster than they can be sent */
+#define LOADER_NS     1000000000ull /* and of the whole program, until there is room again */
+#define FINISH_PAUSES 2000
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -50,8 +54,8 @@ struct place {
 
 static struct {
 	struct place places[PLACES];
-	uint64_t bytes; /* in all places */
-	bool ours;	/* CUPTI takes our checksum */
+	uint64_t bytes;	  /* in all places */
+	bool ours;	  /* CUPTI takes our checksum */
 	uint64_t full_ns; /* since when there is no room; 0: there was some */
 	/* Only our thread. */
 	uint64_t sent[SENT_SLOTS]; /* checksums; 0: free */
@@ -262,8 +266,7 @@ static int make_memfd(const struct place *p)
 	if (fd < 0)
 		return -1;
 	if (write_all(fd, p->memory, p->size) &&
-		!fcntl(fd, F_ADD_SEALS,
-			F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
 		return fd;
 	close(fd);
 	return -1;

@@ -18,9 +18,9 @@
  * it asked for a node, not for work.
  *
  * All of this happens at every launch. There are no allocations, no locks and no system calls but
- * the thread's first gettid (and a bounded wait while the sampling of instructions is switched on or
- * off); the thread-local part is small because it must fit into the space that the loader keeps for
- * libraries that come late.
+ * the thread's first gettid (and a bounded wait while the sampling of instructions is switched on
+ *or off); the thread-local part is small because it must fit into the space that the loader keeps
+ *for libraries that come late.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -149,8 +149,8 @@ static uint16_t flags_of(const struct call_info *info, const struct cupti_callba
 }
 
 /* By itself when it can; else the marker fires, and the probe takes the stack. */
-static void tell_stack(const struct call_info *info, uint32_t correlation, uint64_t time_ns,
-	const void *frame)
+static void tell_stack(
+	const struct call_info *info, uint32_t correlation, uint64_t time_ns, const void *frame)
 {
 	struct wire_launch record = {
 		.type = WIRE_LAUNCH,
@@ -164,7 +164,8 @@ static void tell_stack(const struct call_info *info, uint32_t correlation, uint6
 		return;
 	if (library.marker)
 		library.marker(library.instance, correlation, info->kind);
-	__asm__ volatile(""); /* no jump in place of the call: the marker's stack begins where ours does */
+	__asm__ volatile(
+		""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
 static void pause_briefly(void)
@@ -174,7 +175,8 @@ static void pause_briefly(void)
 	nanosleep(&pause, NULL);
 }
 
-/* Where we may wait: nothing of ours, CUPTI's or the driver's is to stay locked because the program cancels the thread. */
+/* Where we may wait: nothing of ours, CUPTI's or the driver's is to stay locked because the program
+ * cancels the thread. */
 static void begin_slow(struct undisturbed *ret)
 {
 	ret->error = errno;
@@ -210,15 +212,17 @@ __attribute__((noinline)) static void wait_while_held(void)
 }
 
 /*
- * Launches that are going on end in calls, which are told in the ring. Patience begins with the first of several holds,
- * so that launches are not stopped for good by contexts that come and go, nor by one that CUPTI never comes back from.
+ * Launches that are going on end in calls, which are told in the ring. Patience begins with the
+ * first of several holds, so that launches are not stopped for good by contexts that come and go,
+ * nor by one that CUPTI never comes back from.
  */
 void launches_hold(void)
 {
 	uint64_t *place = &library.ring.control->head, head, before = 0;
 
 	if (!is_held())
-		__atomic_store_n(&library.guard->held_until_ns, now_ns() + HOLD_PATIENCE_NS, __ATOMIC_RELAXED);
+		__atomic_store_n(&library.guard->held_until_ns, now_ns() + HOLD_PATIENCE_NS,
+			__ATOMIC_RELAXED);
 	__atomic_fetch_add(&library.guard->held, 1, __ATOMIC_SEQ_CST);
 	thread.holds++;
 	for (int n = 0; n < HOLD_PAUSES; n++) {
@@ -330,9 +334,9 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
 }
 
 /*
- * Remembers the new executable graph if launching it asks for nothing: if no node was cloned for it.
- * The driver (580) says so before it says that the instantiation begins, of every node alike, and
- * without its type; so graphs of nothing but empty nodes are not known.
+ * Remembers the new executable graph if launching it asks for nothing: if no node was cloned for
+ * it. The driver (580) says so before it says that the instantiation begins, of every node alike,
+ * and without its type; so graphs of nothing but empty nodes are not known.
  */
 static void exec_appeared(void *exec)
 {
@@ -381,7 +385,8 @@ static void on_graph(uint32_t id, const struct cupti_graph_data *g)
 		thread.clones = 0;
 		break;
 	case CUPTI_RESOURCE_NODE_DESTROY_STARTING:
-		/* To instantiate, the driver (580) replaces nodes, whose ids work goes on to name. */
+		/* To instantiate, the driver (580) replaces nodes, whose ids work goes on to name.
+		 */
 		if (!thread.making_exec)
 			send_node(NODE_DESTROYED, 0, g->node, NULL);
 		break;
@@ -425,7 +430,8 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	}
 }
 
-/* A context that ends must not do so under our thread, which fetches its last samples when recording has just stopped. */
+/* A context that ends must not do so under our thread, which fetches its last samples when
+ * recording has just stopped. */
 static bool is_wanted(uint32_t domain, uint32_t id)
 {
 	return is_recording() || (domain == CUPTI_DOMAIN_RESOURCE && is_alive() &&
@@ -468,8 +474,11 @@ unsigned int enable_callbacks(bool on)
 	}
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
-	/* Contexts end while our thread fetches their last samples: that is told until we unsubscribe. */
-	for (size_t i = 0; on && library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
-		c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
+	/* Contexts end while our thread fetches their last samples: that is told until we
+	 * unsubscribe. */
+	for (size_t i = 0;
+		on && library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
+		c->EnableCallback(
+			true, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
 	return known;
 }

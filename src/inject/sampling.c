@@ -4,29 +4,27 @@
  *
  *	program's thread                         our thread
  *	context created: enable, configure
- *	                                         every tick: GetData until nothing remains -> a window
- *	                                                                 and its rows, into the ring
- *	context ends: GetData, disable, the rest
- *	                                         the process ends, or we stop: the same, until
- *	                                         nothing comes any more
+ *	                                         every tick: GetData until nothing remains -> a
+ *window and its rows, into the ring context ends: GetData, disable, the rest the process ends, or
+ *we stop: the same, until nothing comes any more
  *
- * It must be switched on where the context is made, before there are modules: of those that were loaded before,
- * CUPTI tells no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200)
- * hangs for good, so both are only done where the program makes or destroys a context, with launches held for those
- * 100 ms (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be done
- * beside launches.
+ * It must be switched on where the context is made, before there are modules: of those that were
+ *loaded before, CUPTI tells no instructions. Switched on or off from a thread while another
+ *launches, CUPTI (13.0 on an H200) hangs for good, so both are only done where the program makes or
+ *destroys a context, with launches held for those 100 ms (launches_hold). At the end of the process
+ *or of the recording sampling stays on. Fetching may be done beside launches.
  *
- * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two
- * or three of each multiprocessor stay behind until sampling is switched off. So the stretch of time that a window
- * speaks of ends a little before it is fetched. Names of functions are CUPTI's, the same pointer for the same
- * function, and are left to it.
+ * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often
+ *(SLEEP_MS), and two or three of each multiprocessor stay behind until sampling is switched off. So
+ *the stretch of time that a window speaks of ends a little before it is fetched. Names of functions
+ *are CUPTI's, the same pointer for the same function, and are left to it.
  *
- * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of
- * their own, which the program's thread may hold when it calls us back and which our thread may be waiting for with
- * the place's lock in its hand: so the program's thread waits for that lock only so long, and then leaves the
- * context to CUPTI and our thread to itself. `telling` is held while a window is written to the ring, as its rows
- * belong to the latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a
- * place's lock.
+ * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver
+ *have locks of their own, which the program's thread may hold when it calls us back and which our
+ *thread may be waiting for with the place's lock in its hand: so the program's thread waits for
+ *that lock only so long, and then leaves the context to CUPTI and our thread to itself. `telling`
+ *is held while a window is written to the ring, as its rows belong to the latest one; nothing of
+ *CUPTI's or the driver's is asked under it. Our thread only ever tries a place's lock.
  */
 #include "inject/sampling.h"
 
@@ -53,17 +51,19 @@
 #define PERIOD_MIN	 5
 #define PERIOD_MAX	 31
 #define BLACKWELL	 10 /* compute capability: its period and memory are not to be set */
-/* For CUPTI's threads to be late by so long: when it is full once, nothing more comes of the context. */
-#define MEMORY_SECONDS	 2
-#define MEMORY_MIN	 (64ull << 20)
-#define MEMORY_MAX	 (512ull << 20) /* CUPTI's own */
-#define SAMPLE_BYTES	 32
+/* For CUPTI's threads to be late by so long: when it is full once, nothing more comes of the
+ * context. */
+#define MEMORY_SECONDS 2
+#define MEMORY_MIN     (64ull << 20)
+#define MEMORY_MAX     (512ull << 20) /* CUPTI's own */
+#define SAMPLE_BYTES   32
 
 enum state {
 	FREE = 0,
-	SETUP,	   /* being made ready, in the program's thread */
+	SETUP, /* being made ready, in the program's thread */
 	SAMPLED,
-	ABANDONED, /* our thread was in it when its context ended, or CUPTI gives no samples of it any more */
+	ABANDONED, /* our thread was in it when its context ended, or CUPTI gives no samples of it
+		      any more */
 };
 
 /* Where CUPTI puts what it fetches. */
@@ -204,7 +204,7 @@ static uint32_t pc_stride(void)
 	const uint32_t with_correlation = 22; /* the API version of CUDA 12.4 */
 
 	return library.cupti.api_version < with_correlation ? CUPTI_PC_BYTES_OLD
-							     : (uint32_t)sizeof(struct cupti_pc);
+							    : (uint32_t)sizeof(struct cupti_pc);
 }
 
 static struct cupti_pc *pc_at(const struct buffer *b, size_t n)
@@ -356,13 +356,17 @@ static uint32_t function_id(const struct cupti_pc *pc)
 	return sampling.function_count = record.id;
 }
 
+/* Before CUDA 12.4 kernels are serialized, but samples do not say which they are of. */
+static bool names_launches(const struct buffer *b)
+{
+	return library.stalls == WIRE_STALLS_EXACT && b->stride > CUPTI_PC_BYTES_OLD;
+}
+
 static void add_rows(const struct buffer *b, const struct cupti_pc *pc)
 {
 	uint32_t function = pc->offset <= UINT32_MAX ? function_id(pc) : 0;
-	uint32_t correlation = 0;
+	uint32_t correlation = names_launches(b) ? pc->correlation : 0;
 
-	if (library.stalls == WIRE_STALLS_EXACT && b->stride > CUPTI_PC_BYTES_OLD)
-		correlation = pc->correlation;
 	for (size_t n = 0; n < pc->stall_count; n++) {
 		const struct cupti_stall *s = &pc->stalls[n];
 
@@ -389,7 +393,7 @@ static void send_window(const struct place *p, struct buffer *b, uint64_t start_
 	const struct cupti_pcs *data = &b->data;
 	struct wire_window record = {
 		.type = WIRE_WINDOW,
-		.exact = library.stalls == WIRE_STALLS_EXACT,
+		.exact = names_launches(b),
 		.period = p->period,
 		.device = p->device,
 		.context = p->id,
@@ -455,14 +459,15 @@ static int fetch_once(struct place *p, bool ours)
 }
 
 /*
- * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why of a device that
- * another process has begun to sample, and that memory is short when samples ran over. Of a context that ended meanwhile
- * that has been told.
+ * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why
+ * of a device that another process has begun to sample, and that memory is short when samples ran
+ * over. Of a context that ended meanwhile that has been told.
  */
 static void give_up(struct place *p, int result)
 {
 	if (state_of(p) == SAMPLED && result != CUPTI_INVALID_CONTEXT)
-		tell_refusal(p, result == CUPTI_UNKNOWN ? WIRE_STALLS_TAKEN : refusal_of(result), result);
+		tell_refusal(p, result == CUPTI_UNKNOWN ? WIRE_STALLS_TAKEN : refusal_of(result),
+			result);
 	set_state(p, ABANDONED);
 }
 
@@ -500,14 +505,16 @@ static void disable(const struct place *p)
 	library.cupti.PCSamplingDisable(&params);
 }
 
-/* The last samples: those that CUPTI has not decoded yet come when it is switched off. In the program's thread. */
+/* The last samples: those that CUPTI has not decoded yet come when it is switched off. In the
+ * program's thread. */
 static void end(struct place *p)
 {
 	fetch(p, false);
 	launches_hold();
 	disable(p);
 	launches_release();
-	count(WIRE_LOST_STALLS, p->rest.data.remaining); /* instructions: of each one sample at least */
+	count(WIRE_LOST_STALLS,
+		p->rest.data.remaining); /* instructions: of each one sample at least */
 	take(p, &p->rest, now_ns(), false);
 	release(p);
 }
@@ -519,7 +526,8 @@ static int device_attribute(const struct place *p, int attribute)
 	const struct cuda_driver *d = &library.driver;
 	int device, value = 0;
 
-	if (!d->cuDeviceGet || !d->cuDeviceGetAttribute || d->cuDeviceGet(&device, (int)p->device) ||
+	if (!d->cuDeviceGet || !d->cuDeviceGetAttribute ||
+		d->cuDeviceGet(&device, (int)p->device) ||
 		d->cuDeviceGetAttribute(&value, attribute, device))
 		return 0;
 	return value;
@@ -591,7 +599,8 @@ static int configure(struct place *p)
 	return 0;
 }
 
-/* The names of the reasons, and the buffers, whose size depends on how many there are: 0 or a result of CUPTI's. */
+/* The names of the reasons, and the buffers, whose size depends on how many there are: 0 or a
+ * result of CUPTI's. */
 static int prepare(struct place *p)
 {
 	const struct cupti *c = &library.cupti;
@@ -785,7 +794,8 @@ void sampling_finish(bool program_goes_on)
 	uint64_t patience_ns = program_goes_on ? QUIET_NS : FINISH_NS;
 	uint64_t begin_ns = now_ns(), latest_ns = begin_ns;
 
-	while (is_any_sampled() && now_ns() - latest_ns < QUIET_NS && now_ns() - begin_ns < patience_ns) {
+	while (is_any_sampled() && now_ns() - latest_ns < QUIET_NS &&
+		now_ns() - begin_ns < patience_ns) {
 		if (drain())
 			latest_ns = now_ns();
 		nanosleep(&pause, NULL);

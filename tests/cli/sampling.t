@@ -170,6 +170,10 @@ has "$out" "Why kernels wait" "from before"
 is "$(xpuprof report --stalls --json p.xpu | python3 -c 'import json, sys; print(json.load(sys.stdin)["stalls"]["refused"])' | cut -c1-15)" \
 	"another process" "in JSON, too"
 
+faulty cupti-version=21 run xpuprof record --stalls=exact -q --gpu-only -o p.xpu -- "$target" one 50
+is "$(xpuprof report --stalls --json p.xpu | python3 -c 'import json, sys; s = json.load(sys.stdin)["stalls"]; print(s["windows"] > 0, s["windows_exact"])')" \
+	"True 0" "samples from before CUDA 12.4, which do not name their launch, are not taken for exact"
+
 for wrong in 4095 31 0 16 4294967296 4g 4k8 -4096 exactly "" 1e4; do
 	run xpuprof record --stalls="$wrong" -o none.xpu -- true
 	is "$status" 2 "--stalls=$wrong is refused"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples of GPU instructions: functions, reasons and windows come before the rows that name them, and rows belong to
- * the latest window. A window that cannot be is left out with its rows; a row that names what was never told proves
- * that the ring was scribbled over.
+ * Samples of GPU instructions: functions, reasons and windows come before the rows that name them,
+ * and rows belong to the latest window. A window that cannot be is left out with its rows; a row
+ * that names what was never told proves that the ring was scribbled over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,20 +17,29 @@
 
 /* Each with what helps. */
 static const char *const refusals[] = {
-	[WIRE_STALLS_RIGHTS] = "the driver lets only administrators sample GPU instructions: run as root, or set "
-			       "NVreg_RestrictProfilingToAdminUsers=0 (see 'xpuprof doctor')",
-	[WIRE_STALLS_DEVICE] = "the GPU or its driver cannot sample instructions: use another GPU, outside of "
-			       "confidential computing, WSL and shared virtual GPUs, or record without --stalls",
-	[WIRE_STALLS_BUSY] = "the GPU's instructions are being sampled by another profiler or process: end that",
-	[WIRE_STALLS_MEMORY] = "there was no room for samples of GPU instructions: use a longer period "
-			       "(--stalls=PERIOD)",
-	[WIRE_STALLS_NO_FUNCTION] = "this CUPTI cannot sample instructions: use that of CUDA 12 or later",
-	[WIRE_STALLS_OTHER] = "CUPTI refuses to sample GPU instructions: try a newer driver and CUPTI "
-			      "('xpuprof doctor' shows which are in use)",
-	[WIRE_STALLS_TAKEN] = "another process or profiler has begun to sample the GPU's instructions, which ended ours: "
+	[WIRE_STALLS_RIGHTS] =
+		"the driver lets only administrators sample GPU instructions: run as root, or set "
+		"NVreg_RestrictProfilingToAdminUsers=0 (see 'xpuprof doctor')",
+	[WIRE_STALLS_DEVICE] =
+		"the GPU or its driver cannot sample instructions: use another GPU, outside of "
+		"confidential computing, WSL and shared virtual GPUs, or record without --stalls",
+	[WIRE_STALLS_BUSY] =
+		"the GPU's instructions are being sampled by another profiler or process: end that",
+	[WIRE_STALLS_MEMORY] =
+		"there was no room for samples of GPU instructions: use a longer period "
+		"(--stalls=PERIOD)",
+	[WIRE_STALLS_NO_FUNCTION] =
+		"this CUPTI cannot sample instructions: use that of CUDA 12 or later",
+	[WIRE_STALLS_OTHER] =
+		"CUPTI refuses to sample GPU instructions: try a newer driver and CUPTI "
+		"('xpuprof doctor' shows which are in use)",
+	[WIRE_STALLS_TAKEN] = "another process or profiler has begun to sample the GPU's "
+			      "instructions, which ended ours: "
 			      "let only one process use a GPU while it is sampled",
-	[WIRE_STALLS_CONTEXTS] = "a process had more GPU contexts than can be sampled at once (64): use fewer",
-	[WIRE_STALLS_LATE] = "a GPU context ended without its last instruction samples, as CUPTI was busy: use a longer "
+	[WIRE_STALLS_CONTEXTS] =
+		"a process had more GPU contexts than can be sampled at once (64): use fewer",
+	[WIRE_STALLS_LATE] = "a GPU context ended without its last instruction samples, as CUPTI "
+			     "was busy: use a longer "
 			     "period (--stalls=PERIOD)",
 };
 
@@ -98,8 +107,9 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 
 static bool is_plausible(const struct instance *i, const struct wire_window *w, uint64_t now_ns)
 {
-	return w->device < WIRE_DEVICES && w->period <= PERIOD_MAX && w->samples < WIRE_SAMPLES_MAX &&
-	       w->dropped < WIRE_SAMPLES_MAX && w->without_code < WIRE_SAMPLES_MAX &&
+	return w->device < WIRE_DEVICES && w->period <= PERIOD_MAX &&
+	       w->samples < WIRE_SAMPLES_MAX && w->dropped < WIRE_SAMPLES_MAX &&
+	       w->without_code < WIRE_SAMPLES_MAX &&
 	       record_is_plausible(i, w->start_ns, w->end_ns, now_ns);
 }
 
