@@ -230,8 +230,10 @@ static int write_page(struct annotating *t)
 		.remarks = (const char *const *)remarks.items,
 	};
 	struct output *o;
-	int error = output_open(&o, t->wanted->output);
+	int error = output_not_source(t->wanted->output, t->wanted->path);
 
+	if (!error)
+		error = output_open(&o, t->wanted->output);
 	if (error)
 		return error;
 	stall_text_remarks(&t->stalls, keep_remark, &remarks);
@@ -294,6 +296,9 @@ static int take_operands(struct wanted *w, int argc, char **argv, int first)
 		return options_wrong(&usage, "more than one file: '%s'", argv[first + 2]);
 	if (!*argv[first])
 		return options_wrong(&usage, "the name of the kernel is empty");
+	if (w->output && (w->source || w->sass || w->wide))
+		return options_wrong(&usage, "a page has source and instructions, and whole lines: "
+					     "--source, --sass and --wide mean nothing to -o");
 	w->kernel = argv[first];
 	w->path = argc - first > 1 ? argv[first + 1] : DEFAULT_FILE;
 	return EXIT_OK;

@@ -67,6 +67,8 @@ void view_warn(const struct exporter *e, const char *path, const struct export_r
 	if (r->empty)
 		cmd_error("warning: the %s output is empty: nothing it shows was recorded",
 			e->name);
+	if (r->unsampled)
+		cmd_error("warning: no samples of instructions in '%s': %s", path, r->unsampled);
 	if (*r->incomplete)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names", path,
 			r->incomplete);

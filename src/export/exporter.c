@@ -46,6 +46,7 @@ const struct exporter *exporter_by_suffix(const char *path)
 void export_note_view(struct export_result *r, const struct view_result *v)
 {
 	r->empty = tree_node_count(v->tree) <= 1;
+	r->unsampled = v->unsampled;
 	snprintf(r->incomplete, sizeof(r->incomplete), "%s", v->incomplete ? v->incomplete : "");
 	r->lines_left_out = v->folded.left_out;
 	r->first_left_out = v->folded.first_left_out;
@@ -64,8 +65,10 @@ int export_file(const struct exporter *e, const char *path, const char *out_path
 {
 	struct export_result result = {0};
 	struct output *o;
-	int error = output_open(&o, out_path);
+	int error = output_not_source(out_path, path);
 
+	if (!error)
+		error = output_open(&o, out_path);
 	if (error)
 		return error;
 	error = e->write(path, options, o, &result);

@@ -43,6 +43,16 @@ bool output_is_file(const char *path)
 	return strcmp(path, "-") && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
+int output_not_source(const char *path, const char *source)
+{
+	struct stat a, b;
+
+	if (!output_is_file(path) || stat(path, &a) || stat(source, &b) || a.st_dev != b.st_dev ||
+		a.st_ino != b.st_ino)
+		return 0;
+	return error_set(-EINVAL, "'%s' is what is read: give what is written another name", path);
+}
+
 static int open_direct(struct output *o, int flags)
 {
 	o->fd = open(o->path, O_WRONLY | O_CLOEXEC | flags, 0666);

@@ -260,6 +260,10 @@ static int add_remarks(struct stall_flame *f)
 	char digits[DIGITS_SIZE];
 	int error = 0;
 
+	if (!c->samples)
+		f->result->unsampled = refused || profile_meta(f->reader, META_STALLS)
+					       ? "'xpuprof report --stalls' says why"
+					       : "'xpuprof record --stalls' takes them";
 	if (refused)
 		error = add_refusals(f, refused);
 	else if (!c->windows)

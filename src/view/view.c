@@ -201,7 +201,7 @@ static int read_folded(const char *path, const struct view_options *o, struct vi
 
 	if (view_of(o) != &views[0] || view_options_any(o))
 		return error_set(-EINVAL,
-			"'%s' is folded text, which has no views and groups: give a recording",
+			"'%s' is no recording, and folded text has no views and groups",
 			standard ? "standard input" : path);
 	fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

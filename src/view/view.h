@@ -70,6 +70,7 @@ struct view_result {
 	enum view_unit unit;
 	unsigned int shows;  /* VIEW_SHOWS_* */
 	uint64_t elapsed_ns; /* of the recording; 0: not known */
+	const char *unsampled; /* what helps, where a view that shows stalls has no samples; NULL */
 	bool simulated;      /* some GPU in it was simulated */
 	char *title;         /* the recorded command, or NULL */
 	char *incomplete;    /* why the profile is not whole, or NULL */

@@ -32,6 +32,8 @@ has "$out" "NOP" "--all shows what has no samples"
 has "$out" "template <int N>" "and the lines between"
 run env COLUMNS=70 "$build/xpuprof" annotate matmul small.xpu
 is "$(sed "/^About/,\$d; /^source not/d" .out | awk 'length > 70')" "" "no row is wider than the terminal"
+run env COLUMNS=40 "$build/xpuprof" annotate matmul small.xpu
+is "$(sed "/^About/,\$d; /source/d; /changed after/d" .out | awk 'length > 40')" "" "also where there is no room for reasons"
 lacks "$out" "$(printf '\033')" "nothing is coloured where there is no terminal"
 if command -v script >/dev/null; then
 	script -qec "'$build/xpuprof' annotate matmul small.xpu" /dev/null >.tty </dev/null
@@ -135,6 +137,15 @@ has "$page" 'waiting for a global or local memory load (long_scoreboard)' "and r
 is "$(grep -cE '(src|href)="?[^#"]' page.html)" 0 "it refers to nothing outside"
 xpuprof annotate -o - matmul small.xpu | cmp -s - page.html
 true_that "the same goes to standard output" [ $? = 0 ]
+cp small.xpu copy.xpu
+run xpuprof annotate -o copy.xpu matmul copy.xpu
+is "$status:$err" "1:xpuprof: 'copy.xpu' is what is read: give what is written another name" \
+	"a recording is not replaced by its page"
+true_that "and stays as it is" cmp small.xpu copy.xpu
+for option in --source --sass --wide; do
+	run xpuprof annotate -o page.html $option matmul small.xpu
+	is "$status" 2 "$option means nothing to a page"
+done
 run xpuprof annotate -o nowhere/page.html matmul small.xpu
 is "$status" 1 "a page that cannot be written fails"
 for part in script img; do

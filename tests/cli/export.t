@@ -116,7 +116,7 @@ run xpuprof export --to chrome --by device small.xpu
 has "$err" "--by, --graph-stack, --cuda-frames, --native-python and --lines mean nothing to chrome" "with the reason"
 run xpuprof export --to folded --view gpu "$golden/small.folded"
 is "$status" 1 "folded text has no views"
-has "$err" "small.folded' is folded text, which has no views and groups: give a recording" "and that is said"
+has "$err" "small.folded' is no recording, and folded text has no views and groups" "and that is said"
 run xpuprof export --to folded missing.xpu
 is "$status" 1 "a missing file fails"
 has "$err" "cannot open 'missing.xpu': No such file or directory" "and is named"
@@ -130,6 +130,15 @@ is "$status" 1 "garbage fails"
 has "$err" "garbage" "and is named"
 true_that "and leaves no picture" test ! -e garbage.svg
 
+cp small.xpu copy.xpu && ln -s copy.xpu link.xpu
+for output in copy.xpu ./copy.xpu link.xpu; do
+	run xpuprof flame -o $output copy.xpu
+	is "$status" 1 "a recording is not replaced by its picture ($output)"
+done
+has "$err" "'link.xpu' is what is read: give what is written another name" "which is said"
+run xpuprof export --to folded -o copy.xpu copy.xpu
+is "$status" 1 "nor by its stacks"
+true_that "and stays as it is" cmp small.xpu copy.xpu
 run xpuprof export --to folded small.xpu -o /dev/full
 is "$status" 1 "a full disk fails"
 has "$err" "cannot write '/dev/full': No space left on device" "and says so"

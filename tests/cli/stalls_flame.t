@@ -102,10 +102,12 @@ true_that "and else at the bottom" [ "$root" -gt "$leaf" ]
 
 run xpuprof flame --view stall -o - refused.xpu
 has "$out" "instructions were not sampled: the driver lets only administrators sample" "why there are no samples is said"
+has "$err" "no samples of instructions in 'refused.xpu': 'xpuprof report --stalls' says why" "also beside the picture"
 stall --unit ns refused.xpu
 is "$(total ''):$(total -v 'not sampled')" "2000000:0" "and all time of kernels is not sampled"
 run xpuprof flame --view stall -o - none.xpu
 has "$out" "see xpuprof record --stalls" "a recording without samples says how to take them"
+has "$err" "no samples of instructions in 'none.xpu': 'xpuprof record --stalls' takes them" "also beside the picture"
 stall unfinished.xpu
 is "$status" 0 "a recording that was cut short is shown"
 same stalls.folded "with what is there"
