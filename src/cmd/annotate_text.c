@@ -31,6 +31,8 @@
 #define HOT_LINE	1 * 10
 #define HOT_INSTRUCTION 5
 
+#define REASON_COLUMNS_MIN 16
+
 struct page {
 	const struct annotate *t;
 	const struct annotation *a;
@@ -158,6 +160,12 @@ static void put_leading(struct page *p, const struct stall_count *at, size_t cou
 	stall_text_leading(p->a->stalls, at, count, samples, LINE_REASONS, left(p, used), p->out);
 }
 
+/* Fewer columns say no reason; without a terminal there are as many as it takes. */
+static bool has_room(const struct page *p, unsigned int used)
+{
+	return !p->t->width || left(p, used) >= REASON_COLUMNS_MIN;
+}
+
 /* "  48.2 %  0x0010  LDG.E R2, [R4.64]        95.2 % waiting for ..." */
 static void put_instruction(
 	struct page *p, uint32_t index, int share_columns, unsigned int text_columns_max)
@@ -168,14 +176,15 @@ static void put_instruction(
 	const struct stall_count *at = annotation_reasons(p->a, index, &count);
 	struct buf text = BUF_INIT;
 
+	if (p->t->width && text_columns_max > left(p, used))
+		text_columns_max = left(p, used);
 	put_share(p, row->samples, share_columns);
 	buf_puts(p->out, "  ");
 	stall_text_offset(row->offset, p->out);
 	text_fit(&text, stall_text_instruction(p->r, row->instruction), text_columns_max);
-	buf_printf(p->out, "%s%*s", buf_text(&text),
-		(int)(text_columns_max - text_columns(buf_text(&text))), "");
-	if (row->samples) {
-		buf_puts(p->out, "  ");
+	buf_puts(p->out, buf_text(&text));
+	if (row->samples && has_room(p, used + text_columns_max + 2)) {
+		buf_printf(p->out, "%*s", (int)(text_columns_max - text_columns(buf_text(&text))) + 2, "");
 		put_leading(p, at, count, row->samples, used + text_columns_max + 2);
 	}
 	p->out->failed |= text.failed;
