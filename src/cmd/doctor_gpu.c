@@ -269,7 +269,10 @@ void check_instruction_sampling(struct doctor *d, struct finding *f)
 	const char *line;
 
 	if (doctor_read(d, "/proc/driver/nvidia/params", &text)) {
-		finding_is(f, FINDING_LIMITED, "no NVIDIA driver to ask");
+		if (d->cuda.simulated)
+			finding_is(f, FINDING_OK, "of the simulated GPU, by every user");
+		else
+			finding_is(f, FINDING_LIMITED, "no NVIDIA driver to ask");
 		buf_release(&text);
 		return;
 	}
