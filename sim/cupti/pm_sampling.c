@@ -461,6 +461,7 @@ SIM_EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Par
 	if (o->overflown)
 		return CUPTI_ERROR_OUT_OF_MEMORY;
 	make_intervals(o, d);
+	p->overflow = d->count == d->capacity; /* as on an H200, and nothing is lost by that */
 	p->decodeStopReason = d->count == d->capacity
 				      ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
 				      : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;

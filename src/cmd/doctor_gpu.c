@@ -262,7 +262,8 @@ void check_injection(struct doctor *d, struct finding *f)
 	finding_step(f, "unset " INJECTION_ENV);
 }
 
-/* "RmProfilingAdminOnly: 1" keeps instruction sampling from users; kernels and copies are not affected. */
+/* "RmProfilingAdminOnly: 1" keeps sampling of instructions and hardware counters from users; kernels and copies are not
+ * affected. */
 void check_instruction_sampling(struct doctor *d, struct finding *f)
 {
 	struct buf text = BUF_INIT;
@@ -278,12 +279,14 @@ void check_instruction_sampling(struct doctor *d, struct finding *f)
 	}
 	line = strstr(buf_text(&text), "RmProfilingAdminOnly:");
 	if (!line) {
-		finding_is(f, FINDING_LIMITED, "the driver does not say who may sample instructions");
+		finding_is(f, FINDING_LIMITED,
+			"the driver does not say who may sample instructions and hardware counters");
 	} else if (atoi(line + strlen("RmProfilingAdminOnly:")) == 0) {
-		finding_is(f, FINDING_OK, "every user may sample instructions");
+		finding_is(f, FINDING_OK, "every user may sample instructions and hardware counters");
 	} else {
 		finding_is(f, FINDING_LIMITED,
-			"only root may sample instructions (kernels and copies need no rights)");
+			"only root may sample instructions and hardware counters (kernels and copies need no "
+			"rights)");
 		finding_step(f, "load the driver with NVreg_RestrictProfilingToAdminUsers=0");
 	}
 	buf_release(&text);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Metrics are NVIDIA's, by names as CUPTI 13.0 has them. All rows were counted together on an H200
- *(GH100), apart from NVLink, which that one did not have. Of the other chips CUPTI was only asked,
- *without a GPU, what it would count in one pass; by that, these rows cannot be had there beside
- *those before them:
+ * (GH100), apart from NVLink, which that one did not have. Of the other chips CUPTI was only asked,
+ * without a GPU, what it would count in one pass; by that, these rows cannot be had there beside
+ * those before them:
  *
  *	TU102   tensor_active l2_hit_rate instructions fma fp64
  *	TU116   l2_hit_rate fp64 nvlink
@@ -15,8 +15,13 @@
  *	GB202   occupancy instructions fma fp64 nvlink
  *
  * Of metrics that say the same, those for PM sampling ("Triage", "realtime") come first: others use
- *up a pass sooner. tpc__warps_active_realtime is not among them: on an H200 whose SMs were full it
- *said 3 %.
+ * up a pass sooner. tpc__warps_active_realtime is not among them: on an H200 whose SMs were full it
+ * said 3 %.
+ *
+ * L2 hit rates are left out where the L2 cache has two partitions, each with copies of lines of the
+ * other. On an H200 the metric for PM sampling said 50.0 % where all reads hit, 25.5 % for a copy,
+ * whose reads miss and whose writes hit, and never more than 50.0 %: half of the truth, it seems.
+ * The other metrics need two passes. GB100 and GB110 are built alike, and not checked.
  */
 #include "profile/counter_kinds.h"
 
@@ -86,6 +91,19 @@ _Static_assert(sizeof(kinds) / sizeof(kinds[0]) <= COUNTER_KINDS_MAX, "a bit or 
 const struct counter_kind *counter_kind_at(size_t n)
 {
 	return n < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[n] : NULL;
+}
+
+bool counter_kind_is_good_on(const struct counter_kind *kind, const char *chip)
+{
+	static const struct {
+		const char *key, *chip;
+	} doubtful[] = {
+		{"l2_hit_rate", "GH100"}, {"l2_hit_rate", "GB100"}, {"l2_hit_rate", "GB110"}};
+
+	for (size_t n = 0; n < sizeof(doubtful) / sizeof(doubtful[0]); n++)
+		if (!strcmp(doubtful[n].key, kind->key) && !strcmp(doubtful[n].chip, chip))
+			return false;
+	return true;
 }
 
 int counter_kind_of(const char *metric)

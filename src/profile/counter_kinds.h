@@ -29,6 +29,8 @@ struct counter_kind {
 	const char *candidates[COUNTER_CANDIDATES_MAX + 1];
 };
 
+/* Whether what this chip ("GH100") says of this row can be trusted. */
+bool counter_kind_is_good_on(const struct counter_kind *kind, const char *chip);
 /* The rows; NULL past the last. */
 const struct counter_kind *counter_kind_at(size_t n);
 /* The row that a metric of the vendor's belongs to: its number, or -1. */

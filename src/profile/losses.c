@@ -81,7 +81,7 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_IMAGES_LOST] = LESSER_ONE("images_lost",
 		"images of GPU code that could not be kept; their instructions have no source",
 		"image of GPU code that could not be kept; its instructions have no source"),
-	[LOSS_COUNTS_DROPPED] = LOSS("counts_dropped", "samples of hardware counters overwritten before they were read"),
+	[LOSS_COUNTS_DROPPED] = LOSS("counts_dropped", "samples of hardware counters missing, as they came faster than they were read"),
 	[LOSS_COUNTS_REFUSED] = {"counts_refused", "devices whose hardware counters could not be sampled",
 		.one = "device whose hardware counters could not be sampled"},
 };

@@ -394,7 +394,7 @@ enum profile_loss {
 	LOSS_STALLS_RING_FULL,   /* instruction samples: the shared ring was full */
 	LOSS_STALLS_REFUSED,     /* processes whose instructions could not be sampled; META_STALLS_REFUSED says why */
 	LOSS_IMAGES_LOST,        /* images of GPU code that could not be kept: their instructions have no source */
-	LOSS_COUNTS_DROPPED,     /* samples of hardware counters that were overwritten before they were read */
+	LOSS_COUNTS_DROPPED,     /* samples of hardware counters that came faster than they were read */
 	LOSS_COUNTS_REFUSED,     /* devices whose hardware counters could not be sampled; META_COUNTERS_REFUSED */
 	LOSS_KINDS
 };

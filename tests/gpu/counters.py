@@ -29,9 +29,9 @@ for _ in range(300):
 torch.cuda.synchronize()
 """
 
-# Of each kernel: a counter, and the least and the most that it may say.
+# Of each kernel: a counter, and the least and the most that it may say. Some GPUs have no L2 hit rate.
 EXPECTED = {
-    "copy_rows": [("sm_active", 90, 100), ("tensor_active", 0, 0.1), ("l1_hit_rate", 0, 5)],
+    "copy_rows": [("sm_active", 90, 100), ("tensor_active", 0, 0.1), ("l1_hit_rate", 0, 5), ("l2_hit_rate", 40, 60)],
     "full_occupancy": [("occupancy", 95, 101), ("sm_active", 90, 100), ("dram_read", 0, 1e9)],
     "quarter_occupancy": [("occupancy", 23, 27), ("sm_active", 90, 100)],
     "read_l2": [("l2_hit_rate", 90, 100), ("dram_read", 0, 1e11)],
@@ -93,6 +93,9 @@ def check_kernel(name, kernel):
            f"{kernel['alone_ns'] / kernel['total_ns']:.3f} in {kernel['samples']} samples")
     for key, least, most in EXPECTED[name]:
         value = kernel["average"].get(key)
+        if value is None and key == "l2_hit_rate":
+            print(f"# {name}: no {key}")
+            continue
         result(value is not None and least <= value <= most, f"{name}: {key} is from {least:g} to {most:g}", value)
 
 

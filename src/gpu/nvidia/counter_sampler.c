@@ -9,9 +9,12 @@
  * down. So short intervals must do with fewer metrics, and images are small.
  *
  * The first sample after a start reaches back to before it and is left out. When the buffer was
- * full (it keeps the oldest samples, and then no more), sampling is started anew, and what is
- * missing counted by the time between samples. Times come on CUPTI's clock, which is
- * CLOCK_REALTIME, and are sent on CLOCK_MONOTONIC.
+ * full (it keeps the oldest samples, and then no more), decoding fails until sampling is started
+ * anew, and what is missing is counted by the time between samples. CUPTI's overflow flag alone
+ * does not mean that: on the H200 samples went missing, by starting anew, whenever a tick came so
+ * late that the image was full. So images have room for late ticks, and what does not fit comes
+ * with the next round. Times come on CUPTI's clock, which is CLOCK_REALTIME, and are sent on
+ * CLOCK_MONOTONIC.
  */
 #include "gpu/nvidia/counter_sampler.h"
 
@@ -32,10 +35,10 @@
 #include "gpu/nvidia/pm_metrics.h"
 
 #define BUFFER_BYTES	((size_t)64 << 20) /* of a device, for raw samples */
-#define IMAGE_SAMPLES	96
+#define IMAGE_SAMPLES	512
 #define IMAGE_MAX_BYTES ((size_t)256 << 20)
 #define TICK_SAMPLES	64
-#define TICK_MIN_MS	10
+#define TICK_MIN_MS	20
 #define TICK_MAX_MS	200
 #define ROUNDS_MAX	64
 #define CLOCK_TRIES	9
@@ -387,7 +390,8 @@ static void take_samples(struct sampler *s, struct sampled *d, size_t count)
 	tell(s, s->message, size);
 }
 
-static int decode(struct sampler *s, struct sampled *d, size_t *ret_count, bool *ret_overflow)
+/* *ret_ended: nothing will come any more without a new start. */
+static int decode(struct sampler *s, struct sampled *d, size_t *ret_count, bool *ret_ended)
 {
 	struct pm_decode p = {.size = PM_SIZE(pm_decode, overflow),
 		.object = d->object,
@@ -397,27 +401,28 @@ static int decode(struct sampler *s, struct sampled *d, size_t *ret_count, bool 
 		.size = PM_SIZE(pm_info, completed), .data = d->data, .data_size = d->data_size};
 	int result = s->pm.PmSamplingDecodeData(&p);
 
-	*ret_overflow = result == PM_OUT_OF_MEMORY || p.overflow;
-	if (result && !*ret_overflow)
+	*ret_ended = result == PM_OUT_OF_MEMORY;
+	if (result && !*ret_ended)
 		return result;
 	result = s->pm.PmSamplingGetCounterDataInfo(&info);
 	*ret_count = info.completed < IMAGE_SAMPLES ? info.completed : IMAGE_SAMPLES;
+	*ret_ended = *ret_ended || (p.overflow && !*ret_count);
 	return result;
 }
 
 /* Takes what a full image can hold: 1 when there may be more, 0, or CUPTI's negative result. */
 static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 {
-	bool overflow = false;
+	bool ended = false;
 	size_t count = 0;
-	int result = decode(s, d, &count, &overflow);
+	int result = decode(s, d, &count, &ended);
 
 	if (result)
 		return -result;
 	take_samples(s, d, count);
 	if (count)
 		result = begin_data(s, d);
-	if (!result && overflow && restart) {
+	if (!result && ended && restart) {
 		result = stop(s, d);
 		result = result ? result : start(s, d);
 	}

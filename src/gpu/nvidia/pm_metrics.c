@@ -106,7 +106,8 @@ int pm_metrics_choose(struct pm_metrics *ret, const struct pm *pm, const char *c
 	int result;
 
 	for (size_t row = 0; counter_kind_at(row) && m.count < limit; row++)
-		add_row(&m, pm, chip, availability, row);
+		if (counter_kind_is_good_on(counter_kind_at(row), chip))
+			add_row(&m, pm, chip, availability, row);
 	result = m.count ? make(&m, pm, chip, availability) : PM_NOT_SUPPORTED;
 	if (result)
 		drop(&m, pm);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which metrics a chip counts in one pass: of each row of counter_kinds.h the first candidate that
- * it has and that goes together with those of the rows before. CUPTI answers that on the host; it
+ * it has and that goes together with those of the rows before; rows whose values are not to be
+ * trusted on it are left out. CUPTI answers that on the host; it
  * needs no device.
  */
 #pragma once
