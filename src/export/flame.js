@@ -111,7 +111,7 @@ function width(i) {
 const THIN = "\u202f";
 
 function grouped(value) {
-	return String(value).replace(/\B(?=(\d{3})+$)/g, THIN);
+	return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 // To the last nanosecond: "1.234 567 891 s".

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "export/exporter.h"
 #include "export/svg_assets.h"
@@ -56,9 +57,10 @@ const char *svg_label(const struct svg *s, uint32_t frame, size_t *ret_size)
 void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit)
 {
 	uint64_t ns = unit == VIEW_US ? time * 1000 : time;
+	char digits[DIGITS_SIZE];
 
 	if (unit == VIEW_COUNT || unit == VIEW_SAMPLES)
-		buf_printf(b, "%llu%s", (unsigned long long)time,
+		buf_printf(b, "%s%s", digits_group(digits, time),
 			unit == VIEW_COUNT ? "" : time == 1 ? " sample" : " samples");
 	else if (ns >= 1000000000)
 		buf_printf(b, "%llu.%03llu s", (unsigned long long)(ns / 1000000000),
