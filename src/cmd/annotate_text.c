@@ -120,6 +120,8 @@ static void put_header(struct page *p)
 	name_fit(p->out, buf_text(&line), left(p, 14));
 	buf_putc(p->out, '\n');
 	buf_reset(&line);
+	if (profile_meta(p->r, META_SIMULATED))
+		field(p, "GPU", "simulated GPU");
 	if (sum->works) {
 		buf_printf(&line, "%s in %s launch%s, %s of all", text_duration(time, sum->time_ns),
 			text_count(count, sum->works), sum->works == 1 ? "" : "es",

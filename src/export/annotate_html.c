@@ -496,6 +496,8 @@ static void put_head(struct page *p)
 		p->o, annotate_style_start, (size_t)(annotate_style_end - annotate_style_start));
 	put(p, "</style>\n</head>\n<body>\n<header>\n<h1>");
 	put_function(p, name);
+	if (profile_meta(p->r, META_SIMULATED))
+		put(p, " <span class=\"badge\">simulated GPU</span>");
 	put(p, "</h1>\n");
 }
 

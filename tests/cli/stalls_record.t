@@ -52,6 +52,10 @@ printf '%s\n' "$err" | grep -q "the code of 4 of 6 sampled GPU functions was not
 result $? "and the recording says how many such functions there are"
 xpuprof report --stalls p.xpu | grep -q "0x0020 LDC.* inline.cu:45"
 result $? "the report has the line"
+xpuprof annotate count_a_us5 p.xpu | grep -q "simulated GPU"
+result $? "an annotated kernel says that the GPU is simulated"
+xpuprof annotate -o - count_a_us5 p.xpu | grep -q "<h1>.*simulated GPU"
+result $? "and so does its page"
 xpuprof report --json p.xpu | grep -q '"gpu_text":"'
 result $? "the recording says who wrote the text of instructions"
 
