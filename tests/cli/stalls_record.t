@@ -50,7 +50,7 @@ holds "-;/tmp/cubin-sources_[G];inline.cu_[G];chooser(float*, int)_[G];called(fl
 holds "-;count_a_us5_[G];wait_[g];0x10_[g]" "what is in no image is a function and an offset"
 printf '%s\n' "$err" | grep -q "the code of 4 of 6 sampled GPU functions was not available"
 result $? "and the recording says how many such functions there are"
-xpuprof report --stalls p.xpu | grep -q "0x0020 LDC.* inline.cu:45"
+xpuprof report --stalls p.xpu | grep -q "0x0020  *LDC.* inline.cu:45"
 result $? "the report has the line"
 xpuprof annotate count_a_us5 p.xpu | grep -q "simulated GPU"
 result $? "an annotated kernel says that the GPU is simulated"
