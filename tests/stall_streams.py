@@ -57,9 +57,9 @@ def stacks(profile, *options):
 
 
 def place(stack):
-    """Where an instruction comes from, without what another compilation in another folder changes: folders, and the
-    checksum that nvcc puts into the names of static functions."""
-    return ";".join([stack.file or "", *(re.sub(r"_INTERNAL_\w+?::", "", f) for f in stack.functions)])
+    """Where an instruction comes from, as the recorded places tell it: without folders, which another compilation changes,
+    and without the namespace that nvcc puts static functions into."""
+    return ";".join([stack.file or "", *(f.replace("(anonymous namespace)::", "") for f in stack.functions)])
 
 
 def opcode(stack):
