@@ -364,14 +364,24 @@ static void give_away(const struct target_user *u, const char *path)
 		close(fd);
 }
 
-static int make_outputs(struct record *r, const struct target_user *u)
+/* Samples of instructions are there to be seen, where there are any and the form can show them. */
+static const struct view *view_for(const struct record *r, const struct session *s,
+	const struct exporter *e)
 {
-	const struct export_options options = EXPORT_OPTIONS_INIT;
+	bool sampled = r->stalls && session_totals(s)->window_samples;
+
+	return sampled && e->heeds & EXPORT_HEEDS_TREE ? view_by_name("stall") : NULL;
+}
+
+static int make_outputs(struct record *r, const struct target_user *u, const struct session *s)
+{
+	struct export_options options = EXPORT_OPTIONS_INIT;
 	struct export_result result;
 	int status = EXIT_OK;
 
 	vec_foreach (output, &r->outputs) {
 		if (output->exporter) {
+			options.view.view = view_for(r, s, output->exporter);
 			if (export_file(output->exporter, r->profile_path, output->path, &options,
 				    &result)) {
 				status = cmd_failed();
@@ -448,7 +458,7 @@ static int finish(struct record *r, const struct target_user *u, struct session 
 		status = cmd_failed();
 	print_lines(session_refusals(s));
 	if (!error || !r->temporary.size)
-		status = make_outputs(r, u) ?: status;
+		status = make_outputs(r, u, s) ?: status;
 	if (!r->quiet)
 		print_summary(r, s, !error && !failed);
 	return status;

@@ -50,6 +50,12 @@ holds "-;/tmp/cubin-sources_[G];inline.cu_[G];chooser(float*, int)_[G];called(fl
 holds "-;count_a_us5_[G];wait_[g];0x10_[g]" "what is in no image is a function and an offset"
 printf '%s\n' "$err" | grep -q "the code of 4 of 6 sampled GPU functions was not available"
 result $? "and the recording says how many such functions there are"
+run "$build/xpuprof" record -q --stalls --gpu-only -o folded:all.folded -o all.svg -- "$launches" --repeat 20
+is "$status" 0 "other forms are made at once"
+grep -q '\[GPU_Kernel\]count_a_us5;-;.*_\[g\]' all.folded
+result $? "folded stacks go down to instructions"
+grep -q "instruction samples" all.svg
+result $? "and so does the picture"
 xpuprof report --stalls p.xpu | grep -q "0x0020  *LDC.* inline.cu:45"
 result $? "the report has the line"
 xpuprof annotate count_a_us5 p.xpu | grep -q "simulated GPU"
