@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs what is missing (Debian, with apt), builds, records the demo program of demo/, prints the report and
-# draws demo.svg. Without an NVIDIA driver the program runs on the simulated one of sim/, and all output
+# draws demo.svg and demo-stalls.svg. Without an NVIDIA driver the program runs on the simulated one of sim/, and all output
 # says so.
 set -e
 cd "$(dirname "$0")"
@@ -23,7 +23,7 @@ make -j"$(nproc)" >build/demo.log 2>&1 || {
 gpu=
 if [ ! -e /proc/driver/nvidia/version ]; then
 	say "no NVIDIA driver here: the demo runs on a simulated GPU"
-	gpu="env LD_LIBRARY_PATH=$PWD/build/sim"
+	gpu="env LD_LIBRARY_PATH=$PWD/build/sim XPUPROF_SIM_STALLS=$PWD/tests/data/pcsampling"
 fi
 
 # CPU samples and stacks need the right to load BPF programs.
@@ -33,10 +33,14 @@ if [ "$(id -u)" != 0 ] && command -v sudo >/dev/null; then
 	sudo -v && as_root=sudo
 fi
 
-say "record: ${as_root:+$as_root }build/xpuprof record -o demo.xpu -- ${gpu:+$gpu }build/demo/train"
-$as_root build/xpuprof record -o demo.xpu -- $gpu build/demo/train
+say "record: ${as_root:+$as_root }build/xpuprof record --stalls -o demo.xpu -- ${gpu:+$gpu }build/demo/train"
+$as_root build/xpuprof record --stalls -o demo.xpu -- $gpu build/demo/train
 say "report: build/xpuprof report demo.xpu"
 build/xpuprof report demo.xpu
 say "picture: build/xpuprof flame -o demo.svg demo.xpu"
 build/xpuprof flame -o demo.svg demo.xpu
-echo "The flame graph is $PWD/demo.svg: open it in a browser."
+say "why its kernels wait: build/xpuprof report --stalls --top 2 demo.xpu"
+build/xpuprof report --stalls --top 2 demo.xpu
+say "picture: build/xpuprof flame --view stall -o demo-stalls.svg demo.xpu"
+build/xpuprof flame --view stall -o demo-stalls.svg demo.xpu
+echo "The flame graphs are $PWD/demo.svg and demo-stalls.svg: open them in a browser."
