@@ -380,7 +380,7 @@ enum profile_loss {
 	LOSS_WALK_FAULT,       /* the stack could not be read, or not far enough */
 	LOSS_WALK_ASTRAY,      /* the caller's frame would lie below its callee's */
 	LOSS_WALK_DEPTH,       /* more frames than are taken */
-	LOSS_WALK_UNKNOWN,     /* the registers that a walk begins with could not be read */
+	LOSS_WALK_UNKNOWN,     /* registers that a walk needs could not be read, or were just being exchanged */
 	LOSS_WALK_STALE,       /* the code was replaced meanwhile */
 	LOSS_PYTHON_INCOMPLETE, /* stacks whose Python frames are not all there */
 	LOSS_PYTHON_UNPLACED,   /* stacks whose Python frames do not fit the native ones */

@@ -34,7 +34,7 @@ enum walk_end {
 	WALK_FAULT,        /* a slot of the stack could not be read */
 	WALK_ASTRAY,       /* the caller's frame would lie below its callee's */
 	WALK_DEPTH,        /* WALK_FRAMES_MAX frames and no end */
-	WALK_UNKNOWN,      /* the registers that it begins with could not be read */
+	WALK_UNKNOWN,      /* registers that it needs could not be read, or are just being exchanged */
 	WALK_STALE,        /* walked by mappings that had changed meanwhile */
 	WALK_ENDS
 };

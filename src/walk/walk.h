@@ -55,11 +55,15 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
 #define WALK_SIGNAL_BX 128
 #define WALK_SIGNAL_SP 160
 #define WALK_SIGNAL_PC 168
+#define WALK_SIGNAL_CS 184 /* and other segments */
+#define WALK_USER_CS   0x33 /* of 64-bit programs, asm/segment.h */
 #else
 #define WALK_SIGNAL_FP 544 /* siginfo of 128 bytes, then ucontext with x0 at 184 (asm/ucontext.h) */
 #define WALK_SIGNAL_SP 560
 #define WALK_SIGNAL_PC 568
-#define WALK_SIGNAL_BX 0 /* there is none */
+#define WALK_SIGNAL_BX 0 /* there is none, */
+#define WALK_SIGNAL_CS 0 /* nor this */
+#define WALK_USER_CS   0
 #endif
 
 #define WALK_BX_LOST 1 /* in place of its slot */
@@ -161,10 +165,15 @@ WALK_INLINE bool walk_find_rule(struct walk *w, uint64_t address, struct walk_ru
 /* From a signal frame to the interrupted one. Its stack may be another, so only their number bounds these. */
 WALK_INLINE bool walk_signal_step(struct walk *w)
 {
-	uint64_t sp = w->sp;
+	uint64_t sp = w->sp, cs = WALK_USER_CS;
 
 	if (w->signal_frames++ >= WALK_SIGNAL_FRAMES_MAX)
 		return walk_fail(w, WALK_ASTRAY);
+	/* While the kernel leaves a handler, the trampoline can be seen with the stack pointer of what was interrupted. */
+	if (WALK_SIGNAL_CS && !walk_home_read(w, sp + WALK_SIGNAL_CS, &cs))
+		return walk_fail(w, WALK_FAULT);
+	if ((uint16_t)cs != WALK_USER_CS)
+		return walk_fail(w, WALK_UNKNOWN);
 	if (!walk_home_read(w, sp + WALK_SIGNAL_FP, &w->fp) ||
 		!walk_home_read(w, sp + WALK_SIGNAL_PC, &w->pc) ||
 		!walk_home_read(w, sp + WALK_SIGNAL_SP, &w->sp))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What truth.t and python.t have in common: results, compiling, recording, comparing."""
 
+import collections
 import json
 import os
 import re
@@ -25,13 +26,16 @@ KEEP = ["-fno-optimize-sibling-calls", "-I", HERE, "-I", os.path.join(ROOT, "sim
 # without a walk.
 UNREADABLE = "[incomplete stack: stack memory not readable]"
 NO_RULE = "[incomplete stack: no unwind information]"
+EXCHANGED = "[incomplete stack: registers not readable]"
+NO_CALLER = "[incomplete stack: the caller is not known]"
 PENDING = "[incomplete stack: unwind table not ready]"
 PYTHON = r"(;([^;]+ \([^;]+\)|\[unknown Python function\]))*"
 ALLOWED = [
     ("the kernel has taken the memory of the program that ends in favour of the next", UNREADABLE, r"execve;.*_\[k\]"),
     ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
-    ("below a signal handler a word of the interrupted stack is not readable once in thousands of samples; why is not "
-     "known", UNREADABLE, r"c_interrupted;__restore_rt;.*_\[k\]"),
+    ("the kernel is leaving a signal handler, and has exchanged the stack pointer, but not the pc", EXCHANGED,
+     r"__restore_rt;.*;restore_sigcontext_\[k\]"),
+    ("the kernel is about to enter one, and has exchanged one of them", NO_CALLER, r"[^;]+;.*;x64_setup_rt_frame_\[k\]"),
     ("a page of the stack is just being made", UNREADABLE, r"[^;]+;asm_exc_page_fault_\[k\].*"),
     ("the start files of the C library and the compiler (crti.o, crtbegin.o) have no unwind information", NO_RULE,
      r"(_init|_fini|__do_global_dtors_aux|frame_dummy|(de)?register_tm_clones)(;.*)?|[^;]+\+0x\w+(;__cxa_finalize.*|(;\w[\w.]*_\[k\])*)"),
@@ -89,9 +93,10 @@ def record(command, folder, stack_source):
     return recording, out
 
 
-def is_allowed(kind, known, stack):
-    return kind != "launch" and any(
-        re.fullmatch(re.escape(note) + PYTHON + ";(" + leaf + ")", stack) for _, note, leaf in ALLOWED)
+def reason(kind, known, stack):
+    """Why the stack may differ; None: it may not."""
+    return next((why for why, note, leaf in ALLOWED if kind != "launch" and
+                 re.fullmatch(re.escape(note) + PYTHON + ";(" + leaf + ")", stack)), None)
 
 
 def losses(recording):
@@ -102,9 +107,13 @@ def losses(recording):
 
 def compare(name, recording, truth):
     differences, counts = check.check(XPUPROF, recording, truth)
-    wrong = {d: n for d, n in differences.items() if not is_allowed(*d)}
+    wrong = {d: n for d, n in differences.items() if not reason(*d)}
     notes = [f"{counts['samples']} samples, {counts['launches']} launches, {counts['others']} other samples: "
              f"{sum(wrong.values())} differ, {sum(differences.values()) - sum(wrong.values())} more have a reason"]
+    reasons = collections.Counter()
+    for d, n in differences.items():
+        reasons[reason(*d)] += n
+    notes += [f"{n}: {why}" for why, n in reasons.most_common() if why]
     for (kind, known, stack), n in sorted(wrong.items(), key=lambda d: -d[1])[:12]:
         notes.append(f"{n} {kind}: {stack[-600:]}")
         if known:

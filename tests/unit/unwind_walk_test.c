@@ -126,6 +126,27 @@ static void a_stack_through_a_signal_handler_is_walked_to_its_end(void)
 	CHECK(exact == 2); /* the trampoline, and what it interrupted */
 }
 
+/* As it is for a moment, when a handler is left: the trampoline's pc, with the stack of what was interrupted. */
+static void a_trampoline_without_its_frame_ends_the_walk(void)
+{
+	uint64_t frames[WALK_FRAMES_MAX];
+	struct unwind_start start;
+	enum walk_end end;
+	uint32_t depth;
+
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	start = start_of(&moment);
+	depth = unwind_walk(&start, frames, &end);
+	for (uint32_t i = 1; i < depth; i++)
+		if (frames[i] & WALK_FRAME_EXACT) {
+			start.pc = frames[i] & WALK_FRAME_ADDRESS;
+			break;
+		}
+	CHECK(start.pc != (uint64_t)moment.context.uc_mcontext.gregs[REG_RIP]);
+	CHECK(unwind_walk(&start, frames, &end) == 1 && end == WALK_UNKNOWN);
+}
+
 static void a_stack_that_was_cut_ends_with_a_fault(void)
 {
 	struct unwind_start start;
@@ -257,6 +278,7 @@ int main(void)
 	}
 	RUN(a_stack_through_the_c_library_is_walked_to_its_end);
 	RUN(a_stack_through_a_signal_handler_is_walked_to_its_end);
+	RUN(a_trampoline_without_its_frame_ends_the_walk);
 	RUN(a_stack_that_was_cut_ends_with_a_fault);
 	RUN(a_return_address_in_a_register_is_found_there);
 	RUN(a_pending_table_and_an_unknown_address_are_told_apart);
