@@ -328,22 +328,22 @@ static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64
 /* Copies what can be read of the stack from start->sp on: to `end` in the record; how far that reaches. */
 static __always_inline uint64_t add_stack(struct raw_record *r, uint64_t end, struct bpf_raw_stack *start)
 {
-	uint64_t sp = start->sp, size = PAGE_BYTES - sp % PAGE_BYTES;
+	uint64_t sp = start->sp, size = PAGE_BYTES - sp % PAGE_BYTES, pages = 0, got;
 
 	_Static_assert(PAGE_BYTES == BPF_RAW_PAGE_BYTES, "the reader counts as we do");
-	start->pages = 0;
-
 	for (int i = 0; i < RAW_PAGES; i++) {
 		asm volatile("" : "+r"(end));
 		if (end > sizeof(*r) - PAGE_BYTES)
 			break;
-		if (!bpf_probe_read_user((uint8_t *)r + end, size, (const void *)sp)) {
-			start->pages |= 1ull << i;
-			end += size;
-		}
+		/* Without a branch, which the verifier would follow to both sides on each page. */
+		got = ~(bpf_probe_read_user((uint8_t *)r + end, size, (const void *)sp) >> 63);
+		asm volatile("" : "+r"(got));
+		pages |= (got & 1) << i;
+		end += size & got;
 		sp += size;
 		size = PAGE_BYTES;
 	}
+	start->pages = pages;
 	return end;
 }
 
