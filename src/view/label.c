@@ -173,7 +173,7 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 	} else {
 		put_bare(label, label + size, b);
 	}
-	if (level == 2 && !b->failed) {
+	if (level == 2 && !b->failed && b->size > start) {
 		part = last_part(b->data + start, b->size - start);
 		b->size -= (size_t)(part - b->data) - start;
 		memmove(b->data + start, part, b->size - start);

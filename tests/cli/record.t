@@ -262,11 +262,15 @@ else
 	skip "$name" "no pseudo-terminals here"
 fi
 
-start=$(date +%s%N)
-"$build/xpuprof" record -q -d 0.3 -o d.xpu -- sh -c 'sleep 1.5; exit 9' &
+"$build/xpuprof" record -q -d 0.3 -o d.xpu -- sh -c 'while [ ! -e seen ]; do sleep 0.05; done; exit 9' &
 pid=$!
-sleep 1
-true_that "-d writes the profile while the program goes on" "$build/xpuprof" report d.xpu >/dev/null
+for _ in $(seq 300); do
+	run xpuprof report --json d.xpu
+	[ "$(echo "$out" | grep -c '"incomplete":null')" = 1 ] && break
+	sleep 0.1
+done
+has "$out" '"incomplete":null' "-d writes the profile while the program goes on"
+: >seen
 wait $pid
 is $? 9 "and its exit status is still passed on"
 

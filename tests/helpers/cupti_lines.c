@@ -123,10 +123,12 @@ int main(int argc, char **argv)
 
 	if (argc != 2 || io_read_file(argv[1], IMAGE_MAX, &image)) {
 		fprintf(stderr, "usage: cupti_lines CUBIN\n");
+		buf_release(&image);
 		return 2;
 	}
 	if (cubin_open(image.data, image.size, &c)) {
 		fprintf(stderr, "%s\n", error_text());
+		buf_release(&image);
 		return 1;
 	}
 	library = open_cupti();
