@@ -26,37 +26,6 @@
 
 static const uint8_t known_sms[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 
-static const char *const class_words[SASS_CLASS_COUNT] = {
-	[SASS_OTHER] = "other",
-	[SASS_GLOBAL_LOAD] = "global memory load",
-	[SASS_GLOBAL_STORE] = "global memory store",
-	[SASS_SHARED_LOAD] = "shared memory load",
-	[SASS_SHARED_STORE] = "shared memory store",
-	[SASS_LOCAL_LOAD] = "local memory load",
-	[SASS_LOCAL_STORE] = "local memory store",
-	[SASS_GENERIC_LOAD] = "generic memory load",
-	[SASS_GENERIC_STORE] = "generic memory store",
-	[SASS_CONSTANT_LOAD] = "constant memory load",
-	[SASS_TEXTURE] = "texture",
-	[SASS_SURFACE] = "surface",
-	[SASS_TENSOR_MEMORY] = "tensor memory",
-	[SASS_ASYNC_COPY] = "asynchronous copy",
-	[SASS_ATOMIC] = "atomic",
-	[SASS_CACHE] = "fence or cache control",
-	[SASS_TENSOR] = "tensor core",
-	[SASS_FP32] = "32-bit floating point",
-	[SASS_FP64] = "64-bit floating point",
-	[SASS_FP16] = "16-bit floating point",
-	[SASS_INTEGER] = "integer",
-	[SASS_SPECIAL_FUNCTION] = "special function",
-	[SASS_CONVERT] = "conversion",
-	[SASS_MOVE] = "move or select",
-	[SASS_WARP] = "exchange within the warp",
-	[SASS_BRANCH] = "control flow",
-	[SASS_BARRIER] = "barrier",
-	[SASS_UNIFORM] = "uniform datapath",
-};
-
 /* `count` bits from `bit`, at most 32 of the 128. */
 static unsigned int bits_at(const uint8_t *bytes, unsigned int bit, unsigned int count)
 {
@@ -120,27 +89,6 @@ static bool has_uniform_guard(const struct sass_row *r)
 	return *r->mnemonic == 'U' || r->opcode == SYNCS_ON_WORDS;
 }
 
-static void describe(const struct sass_row *r, const uint8_t *bytes, struct sass_instruction *ret)
-{
-	*ret = (struct sass_instruction){
-		.opcode = (uint16_t)bits_at(bytes, 0, OPCODE_BITS + FORM_BITS),
-		.mnemonic = r ? r->mnemonic : NULL,
-		.class = r ? (enum sass_class)r->class : SASS_OTHER,
-		.guard = (uint8_t)bits_at(bytes, GUARD_BIT, 3),
-		.guard_negated = bits_at(bytes, GUARD_BIT + 3, 1),
-		.guard_uniform = r && has_uniform_guard(r),
-	};
-}
-
-bool sass_decode(
-	unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], struct sass_instruction *ret)
-{
-	const struct sass_row *r = find_row(sm, bytes);
-
-	describe(r, bytes, ret);
-	return r;
-}
-
 /* A text of fixed room that is cut rather than overrun. */
 struct cut_text {
 	char *at;
@@ -165,13 +113,16 @@ __attribute__((format(printf, 2, 3))) static void put(struct cut_text *t, const 
 	t->left -= (size_t)wrote;
 }
 
-static void put_guard(struct cut_text *t, const struct sass_instruction *in)
+/* `r`: NULL where it is not known. */
+static void put_guard(struct cut_text *t, const struct sass_row *r, const uint8_t *bytes)
 {
-	const char *negated = in->guard_negated ? "!" : "", *uniform = in->guard_uniform ? "U" : "";
+	unsigned int guard = bits_at(bytes, GUARD_BIT, 3);
+	const char *negated = bits_at(bytes, GUARD_BIT + 3, 1) ? "!" : "";
+	const char *uniform = r && has_uniform_guard(r) ? "U" : "";
 
-	if (in->guard != NO_GUARD)
-		put(t, "@%s%sP%u ", negated, uniform, in->guard);
-	else if (in->guard_negated)
+	if (guard != NO_GUARD)
+		put(t, "@%s%sP%u ", negated, uniform, guard);
+	else if (*negated)
 		put(t, "@!%sPT ", uniform);
 }
 
@@ -204,38 +155,16 @@ bool sass_text(unsigned int sm, const uint8_t bytes[SASS_INSTRUCTION_BYTES], cha
 {
 	const struct sass_row *r = find_row(sm, bytes);
 	struct cut_text t = {ret, size};
-	struct sass_instruction in;
 
 	if (size)
 		*ret = 0;
-	describe(r, bytes, &in);
-	put_guard(&t, &in);
+	put_guard(&t, r, bytes);
 	if (!r) {
-		put(&t, "[unknown 0x%03x]", in.opcode);
+		put(&t, "[unknown 0x%03x]", bits_at(bytes, 0, OPCODE_BITS + FORM_BITS));
 		return false;
 	}
 	put(&t, "%s", r->mnemonic);
 	for (const struct sass_field *f = r->fields; f && f->bits; f++)
 		put_field(&t, f, bytes);
 	return true;
-}
-
-enum sass_class sass_class_of_text(const char *text)
-{
-	size_t length;
-
-	if (*text == '@')
-		text += strcspn(text, " ");
-	text += strspn(text, " ");
-	length = strcspn(text, ". ;");
-	for (size_t i = 0; i < sass_row_count; i++)
-		if (!strncmp(sass_rows[i].mnemonic, text, length) && !sass_rows[i].mnemonic[length])
-			return (enum sass_class)sass_rows[i].class;
-	return SASS_OTHER;
-}
-
-const char *sass_class_words(enum sass_class class)
-{
-	return (unsigned int)class < SASS_CLASS_COUNT ? class_words[class]
-						      : class_words[SASS_OTHER];
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The instructions of NVIDIA GPU code by their opcodes: a table of facts for sass.c, which tells
- *how to read it.
+ * how to read it.
  *
  * An instruction is 128 bits, counted from the lowest of its first byte. Bits 0 to 8 are the
- *opcode, bits 9 to 11 its form, which says where the second and third source operands are:
+ * opcode, bits 9 to 11 its form, which says where the second and third source operands are:
  *
  *	1  both in registers                  5  second in constant memory
  *	2  third in the instruction           6  second in a uniform register
@@ -12,7 +12,7 @@
  *	4  second in the instruction
  *
  * Where an instruction has no such operands, a form may mean something else (the kind of address,
- *or another mnemonic altogether).
+ * or another mnemonic altogether).
  */
 #pragma once
 
@@ -34,7 +34,6 @@ struct sass_row {
 	uint16_t opcode;
 	uint8_t forms;	     /* bit n: form n is known */
 	uint8_t first, last; /* of the SMs that have it */
-	uint8_t class;	     /* enum sass_class */
 	const char *mnemonic;
 	const struct sass_field *fields; /* in the order of their text; NULL: none */
 	struct sass_condition when;

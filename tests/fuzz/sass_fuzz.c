@@ -26,7 +26,7 @@ static void read_lines(const uint8_t *data, size_t size)
 		for (const char *c = instruction; *c; c++)
 			if (*c < ' ' || *c > '~')
 				__builtin_trap();
-		if (!*instruction || sass_class_of_text(instruction) >= SASS_CLASS_COUNT)
+		if (!*instruction)
 			__builtin_trap();
 	}
 	free(text);
@@ -34,15 +34,10 @@ static void read_lines(const uint8_t *data, size_t size)
 
 static void decode(unsigned int sm, const uint8_t *bytes)
 {
-	struct sass_instruction in;
 	char text[SASS_TEXT_MAX];
-	bool known = sass_decode(sm, bytes, &in);
+	bool known = sass_text(sm, bytes, text, sizeof(text));
 
-	if (known != sass_text(sm, bytes, text, sizeof(text)) || known != !!in.mnemonic)
-		__builtin_trap();
-	if (strlen(text) >= SASS_TEXT_MAX - 1 || in.class >= SASS_CLASS_COUNT)
-		__builtin_trap();
-	if (known && sass_class_of_text(text) != in.class)
+	if (!*text || strlen(text) >= SASS_TEXT_MAX - 1 || known != !strstr(text, "[unknown "))
 		__builtin_trap();
 }
 

@@ -123,50 +123,49 @@ static void no_modifier_is_told_that_nvdisasm_does_not_tell(void)
 struct known {
 	unsigned int sm;
 	const char *bytes, *text;
-	enum sass_class class;
 };
 
 /* From compiled code. */
 static const struct known knowns[] = {
-	{90, "8179182008300000001d1e0c00a21e00", "LDG.E.128", SASS_GLOBAL_LOAD},
-	{100, "817910b41000000000fd1e0c00a60200", "LDG.E.128.STRONG.GPU", SASS_GLOBAL_LOAD},
-	{80, "8179000e0ac0000000991e0c00a80e00", "LDG.E.CONSTANT", SASS_GLOBAL_LOAD},
-	{75, "817306020008010000eb1e0000a80e00", "LDG.E.64", SASS_GLOBAL_LOAD},
-	{120, "8679000608d002000a1b100c00e24f00", "STG.E.64", SASS_GLOBAL_STORE},
-	{90, "8479040604000000000c000800a80e00", "LDS.128", SASS_SHARED_LOAD},
-	{86, "887300000d0000000000000000e20f00", "STS.U8", SASS_SHARED_STORE},
-	{80, "8379040204400000000a100800a80e00", "LDL.64", SASS_LOCAL_LOAD},
-	{90, "8773001904c00000000c100000e20100", "STL.128", SASS_LOCAL_STORE},
-	{90, "807907040a0900000011100c00e80e00", "LD.E.U8", SASS_GENERIC_LOAD},
-	{90, "827b04ff008a0000000a000000220e00", "LDC.64", SASS_CONSTANT_LOAD},
-	{80, "ae7fff0ef40f00004a1d900b00e80500", "LDGSTS.E.BYPASS", SASS_ASYNC_COPY},
-	{89, "08731900190000000014000000240e00", "MUFU.RSQ", SASS_SPECIAL_FUNCTION},
-	{75, "087315001c0000000008000000620e00", "MUFU.EX2", SASS_SPECIAL_FUNCTION},
-	{90, "1d7b0000000000000000010000ec0f00", "BAR.SYNC.DEFER_BLOCKING", SASS_BARRIER},
-	{80, "1d7b0000000082000020000000ec0f00", "BAR.ARV", SASS_BARRIER},
-	{90, "a7750009080000007f01000800240e00", "SYNCS.PHASECHK.TRANS64.TRYWAIT", SASS_BARRIER},
-	{120, "23780514da0fc9bf0700000000c80f00", "FFMA", SASS_FP32},
-	{90, "2b740a140000f03f0801000000e21f00", "DFMA", SASS_FP64},
-	{90, "317205000b0000000000200000e24f0c", "HFMA2", SASS_FP16},
-	{103, "25780a08040000000a008e0700e22f00", "IMAD.WIDE.U32", SASS_INTEGER},
-	{90, "0c780006030000007060f40300e20f00", "ISETP.GE.AND", SASS_INTEGER},
-	{80, "197804ff170000000316010000e20f00", "SHF.R.U32.HI", SASS_INTEGER},
-	{90, "f079180c0000e063ff18700c00e20f00", "HGMMA.64x256x16.F32.BF16", SASS_TENSOR},
-	{90, "f07d58ac0c00e0055828700800e20f00", "HGMMA.64x128x8.F32.TF32", SASS_TENSOR},
-	{80, "3c72080408000000ff18040000f04f04", "HMMA.16816.F32.BF16", SASS_TENSOR},
-	{100, "ea7900254442ff000500a00f00e20900", "UTCHMMA.2CTA", SASS_TENSOR},
-	{100, "ea750012141842802e00a00f00e20500", "UTCOMMA.2CTA", SASS_TENSOR},
-	{100, "ee7964000a00000000002c0800620e00", "LDTM.x32", SASS_TENSOR_MEMORY},
-	{90, "b4750014200600000090000800e20f00", "UTMALDG.2D", SASS_ASYNC_COPY},
-	{90, "a6790002050000008cf3100c00e80300", "REDG", SASS_ATOMIC},
-	{86, "a973220e1608000017e11e0000a20e00", "ATOMG.E.CAS", SASS_ATOMIC},
-	{80, "8c7310ff202000000002000100e80f00", "ATOMS.MAX", SASS_ATOMIC},
-	{90, "897312151600000c1700080000e40400", "SHFL.BFLY", SASS_WARP},
-	{80, "92790000000000000020000000ec0f00", "MEMBAR.SC.GPU", SASS_CACHE},
-	{90, "10730600050000000018200000e20f00", "F2F.F64.F32", SASS_CONVERT},
-	{90, "90780504640000003fe0ff0f00e40f00", "UIADD3", SASS_UNIFORM},
-	{120, "44794000480000000000c00300ea0f00", "CALL.REL", SASS_BRANCH},
-	{90, "4d790000000000000000800300ea0f00", "EXIT", SASS_BRANCH},
+	{90, "8179182008300000001d1e0c00a21e00", "LDG.E.128"},
+	{100, "817910b41000000000fd1e0c00a60200", "LDG.E.128.STRONG.GPU"},
+	{80, "8179000e0ac0000000991e0c00a80e00", "LDG.E.CONSTANT"},
+	{75, "817306020008010000eb1e0000a80e00", "LDG.E.64"},
+	{120, "8679000608d002000a1b100c00e24f00", "STG.E.64"},
+	{90, "8479040604000000000c000800a80e00", "LDS.128"},
+	{86, "887300000d0000000000000000e20f00", "STS.U8"},
+	{80, "8379040204400000000a100800a80e00", "LDL.64"},
+	{90, "8773001904c00000000c100000e20100", "STL.128"},
+	{90, "807907040a0900000011100c00e80e00", "LD.E.U8"},
+	{90, "827b04ff008a0000000a000000220e00", "LDC.64"},
+	{80, "ae7fff0ef40f00004a1d900b00e80500", "LDGSTS.E.BYPASS"},
+	{89, "08731900190000000014000000240e00", "MUFU.RSQ"},
+	{75, "087315001c0000000008000000620e00", "MUFU.EX2"},
+	{90, "1d7b0000000000000000010000ec0f00", "BAR.SYNC.DEFER_BLOCKING"},
+	{80, "1d7b0000000082000020000000ec0f00", "BAR.ARV"},
+	{90, "a7750009080000007f01000800240e00", "SYNCS.PHASECHK.TRANS64.TRYWAIT"},
+	{120, "23780514da0fc9bf0700000000c80f00", "FFMA"},
+	{90, "2b740a140000f03f0801000000e21f00", "DFMA"},
+	{90, "317205000b0000000000200000e24f0c", "HFMA2"},
+	{103, "25780a08040000000a008e0700e22f00", "IMAD.WIDE.U32"},
+	{90, "0c780006030000007060f40300e20f00", "ISETP.GE.AND"},
+	{80, "197804ff170000000316010000e20f00", "SHF.R.U32.HI"},
+	{90, "f079180c0000e063ff18700c00e20f00", "HGMMA.64x256x16.F32.BF16"},
+	{90, "f07d58ac0c00e0055828700800e20f00", "HGMMA.64x128x8.F32.TF32"},
+	{80, "3c72080408000000ff18040000f04f04", "HMMA.16816.F32.BF16"},
+	{100, "ea7900254442ff000500a00f00e20900", "UTCHMMA.2CTA"},
+	{100, "ea750012141842802e00a00f00e20500", "UTCOMMA.2CTA"},
+	{100, "ee7964000a00000000002c0800620e00", "LDTM.x32"},
+	{90, "b4750014200600000090000800e20f00", "UTMALDG.2D"},
+	{90, "a6790002050000008cf3100c00e80300", "REDG"},
+	{86, "a973220e1608000017e11e0000a20e00", "ATOMG.E.CAS"},
+	{80, "8c7310ff202000000002000100e80f00", "ATOMS.MAX"},
+	{90, "897312151600000c1700080000e40400", "SHFL.BFLY"},
+	{80, "92790000000000000020000000ec0f00", "MEMBAR.SC.GPU"},
+	{90, "10730600050000000018200000e20f00", "F2F.F64.F32"},
+	{90, "90780504640000003fe0ff0f00e40f00", "UIADD3"},
+	{120, "44794000480000000000c00300ea0f00", "CALL.REL"},
+	{90, "4d790000000000000000800300ea0f00", "EXIT"},
 };
 
 static void what_matters_in_a_profile_is_told(void)
@@ -174,28 +173,22 @@ static void what_matters_in_a_profile_is_told(void)
 	CHECK(sizeof(knowns) / sizeof(knowns[0]) > 20);
 	for (size_t i = 0; i < sizeof(knowns) / sizeof(knowns[0]); i++) {
 		const struct known *k = &knowns[i];
-		struct sass_instruction in;
 		uint8_t bytes[SASS_INSTRUCTION_BYTES];
 		char text[SASS_TEXT_MAX];
 
 		CHECK(read_bytes(k->bytes, bytes));
 		CHECK(sass_text(k->sm, bytes, text, sizeof(text)));
 		CHECK_TEXT(text, k->text);
-		CHECK(sass_decode(k->sm, bytes, &in));
-		CHECK_TEXT(sass_class_words(in.class), sass_class_words(k->class));
-		CHECK(sass_class_of_text(k->text) == k->class);
 	}
 }
 
 static void an_opcode_that_nobody_knows_is_called_so_by_its_number(void)
 {
 	uint8_t bytes[SASS_INSTRUCTION_BYTES] = {0xff, 0x7f};
-	struct sass_instruction in;
 	char text[SASS_TEXT_MAX];
 
 	CHECK(!sass_text(90, bytes, text, sizeof(text)));
 	CHECK_TEXT(text, "[unknown 0xfff]");
-	CHECK(!sass_decode(90, bytes, &in) && !in.mnemonic && in.class == SASS_OTHER);
 	bytes[1] = 0x0f;
 	CHECK(!sass_text(90, bytes, text, sizeof(text)));
 	CHECK_TEXT(text, "@P0 [unknown 0xfff]");
@@ -206,11 +199,10 @@ static const uint8_t hgmma[SASS_INSTRUCTION_BYTES] = {0xf0, 0x79, [14] = 0xe2};
 
 static void an_instruction_is_known_only_where_the_hardware_has_it(void)
 {
-	struct sass_instruction in;
+	char text[SASS_TEXT_MAX];
 
-	CHECK(sass_decode(90, hgmma, &in) && in.class == SASS_TENSOR);
 	for (size_t i = 0; i < SMS; i++)
-		CHECK(sass_decode(sms[i], hgmma, &in) == (sms[i] == 90));
+		CHECK(sass_text(sms[i], hgmma, text, sizeof(text)) == (sms[i] == 90));
 }
 
 static void other_architectures_are_not_guessed_at(void)
@@ -277,25 +269,6 @@ static void the_table_is_sorted_and_no_row_hides_another(void)
 	}
 }
 
-static void a_class_is_found_by_the_text_of_nvdisasm(void)
-{
-	CHECK(sass_class_of_text("@!P0 LDG.E.128 R4, desc[UR6][R2.64]") == SASS_GLOBAL_LOAD);
-	CHECK(sass_class_of_text("EXIT ;") == SASS_BRANCH);
-	CHECK(sass_class_of_text("EXIT") == SASS_BRANCH);
-	CHECK(sass_class_of_text("") == SASS_OTHER);
-	CHECK(sass_class_of_text("@P0") == SASS_OTHER);
-	CHECK(sass_class_of_text("LDGX R1") == SASS_OTHER);
-	CHECK(sass_class_of_text("LD") == SASS_GENERIC_LOAD);
-	CHECK(sass_class_of_text("[unknown 0xfff]") == SASS_OTHER);
-}
-
-static void every_class_has_words(void)
-{
-	for (int c = 0; c < SASS_CLASS_COUNT; c++)
-		CHECK(strlen(sass_class_words((enum sass_class)c)) > 4);
-	CHECK_TEXT(sass_class_words(SASS_CLASS_COUNT), "other");
-}
-
 int main(void)
 {
 	RUN(guard_and_mnemonic_are_those_of_nvdisasm);
@@ -307,7 +280,5 @@ int main(void)
 	RUN(a_text_is_cut_to_the_room_there_is);
 	RUN(any_bytes_have_a_text_that_fits);
 	RUN(the_table_is_sorted_and_no_row_hides_another);
-	RUN(a_class_is_found_by_the_text_of_nvdisasm);
-	RUN(every_class_has_words);
 	return tap_end();
 }
