@@ -204,8 +204,3 @@ const char *interner_get(const struct interner *in, uint32_t id, size_t *ret_siz
 		*ret_size = e->size;
 	return e->data;
 }
-
-uint32_t interner_count(const struct interner *in)
-{
-	return (uint32_t)in->entries.count;
-}

@@ -32,5 +32,3 @@ uint32_t interner_find(const struct interner *in, const void *data, size_t size)
 /* The bytes of an id, *ret_size (may be NULL) their length; "" for 0 and for ids never given
  * out. */
 const char *interner_get(const struct interner *in, uint32_t id, size_t *ret_size);
-/* How many ids were given out; the highest id. */
-uint32_t interner_count(const struct interner *in);

@@ -1046,11 +1046,6 @@ int profile_writer_continue(
 	return error;
 }
 
-const struct profile_inline *profile_writer_inline(const struct profile_writer *w, uint32_t id)
-{
-	return table_get(&w->tables[TABLE_INLINES], id);
-}
-
 uint32_t profile_writer_segment_count(const struct profile_writer *w)
 {
 	return w->counts[TABLE_SEGMENTS];
@@ -1079,11 +1074,6 @@ const struct profile_stack_node *profile_writer_stack_node(const struct profile_
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id)
 {
 	return table_get(&w->tables[TABLE_MODULES], id);
-}
-
-uint32_t profile_writer_gpu_function_count(const struct profile_writer *w)
-{
-	return w->counts[TABLE_GPU_FUNCTIONS];
 }
 
 const struct profile_gpu_function *profile_writer_gpu_function(

@@ -10,6 +10,7 @@
 #include "elf/kernel_id.h"
 #include "elf/kept_files.h"
 #include "elf/vdso.h"
+#include "profile/reader.h"
 #include "profile/writer.h"
 #include "symbolize/symbolize.h"
 #include "symbolize/worker.h"
@@ -497,22 +498,22 @@ static void a_debug_file_alone_is_enough_where_the_profile_knows_the_segments(vo
 	profile_writer_abort(w);
 }
 
-static void check_inlined(struct profile_writer *w, uint32_t location)
+static void check_inlined(const struct profile_reader *r, uint32_t location)
 {
-	const struct profile_location *l = profile_writer_location(w, location);
-	const struct profile_inline *inner = profile_writer_inline(w, l->inlined), *middle;
+	const struct profile_location *l = profile_location(r, location);
+	const struct profile_inline *inner = profile_inline(r, l ? l->inlined : 0), *middle;
 
-	CHECK_TEXT(profile_writer_string(w, l->name), "shown");
-	CHECK(l->line == 8);
-	CHECK(inner);
-	if (!inner)
+	CHECK(l && inner);
+	if (!l || !inner)
 		return;
-	CHECK_TEXT(profile_writer_string(w, inner->name), "inner");
-	CHECK(inner->line == 2 && strstr(profile_writer_string(w, inner->file), "l.c"));
-	middle = profile_writer_inline(w, inner->caller);
+	CHECK_TEXT(profile_string(r, l->name, NULL), "shown");
+	CHECK(l->line == 8);
+	CHECK_TEXT(profile_string(r, inner->name, NULL), "inner");
+	CHECK(inner->line == 2 && strstr(profile_string(r, inner->file, NULL), "l.c"));
+	middle = profile_inline(r, inner->caller);
 	CHECK(middle && middle->line == 5 && !middle->caller);
 	if (middle)
-		CHECK_TEXT(profile_writer_string(w, middle->name), "middle");
+		CHECK_TEXT(profile_string(r, middle->name, NULL), "middle");
 }
 
 static void inlined_functions_and_lines_come_from_dwarf_when_asked_for(void)
@@ -521,6 +522,8 @@ static void inlined_functions_and_lines_come_from_dwarf_when_asked_for(void)
 	struct profile_writer *w = writer();
 	struct profile_module m = {0};
 	struct symbolize_stats stats;
+	struct profile_reader *r;
+	struct profile_event e;
 	uint32_t location;
 	uint64_t offset, nop, start;
 
@@ -539,8 +542,11 @@ static void inlined_functions_and_lines_come_from_dwarf_when_asked_for(void)
 	with.dwarf_limit_ns = 10000000000;
 	CHECK(symbolize_profile(w, &with, &stats) == 0);
 	CHECK(stats.with_lines == 1 && stats.dwarf_failed == 0 && stats.named == 0);
-	check_inlined(w, location);
-	profile_writer_abort(w);
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, in_folder("p.xpu")));
+	CHECK(!profile_reader_next(r, &e));
+	check_inlined(r, location);
+	profile_reader_close(r);
 }
 
 static void damaged_dwarf_costs_the_lines_and_nothing_else(void)
