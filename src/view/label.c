@@ -2,6 +2,7 @@
 #include "view/label.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
@@ -194,6 +195,40 @@ bool label_is_cuda_call(const char *name, size_t size)
 		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
 			return false;
 	return true;
+}
+
+/* "_Z16cudaLaunchKernelIcE9cudaErrorPT_...", with an L where it is static, and with a Z where it is
+ * a function inside: cudaLaunchKernelEx calls through one. */
+static bool is_cuda_template(const char *name)
+{
+	unsigned long size;
+	char *at;
+
+	if (strncmp(name, "_Z", 2))
+		return false;
+	name += name[2] == 'Z' ? 3 : 2;
+	name += *name == 'L';
+	if (!isdigit((unsigned char)*name))
+		return false;
+	size = strtoul(name, &at, 10);
+	return size < strlen(at) && at[size] == 'I' && label_is_cuda_call(at, size);
+}
+
+/* As crt/host_runtime.h of CUDA 13.0 and code of its nvcc have them. Nothing else may have such
+ * names: two underscores are the compiler's. They stand at the beginning, or behind a length
+ * ("_ZL23__device_stub__Z4gemmPfPf"). */
+bool label_is_launch_stub(const char *name)
+{
+	static const char *const stubs[] = {
+		"__device_stub__", "__wrapper__device_stub_", "__cudaLaunchKernel_helper"};
+
+	for (size_t i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++) {
+		const char *at = strstr(name, stubs[i]);
+
+		if (at && (at == name || isdigit((unsigned char)at[-1])))
+			return true;
+	}
+	return is_cuda_template(name);
 }
 
 /* Python packages ship the runtime as "libcudart-d0da41ae.so.11.0". */

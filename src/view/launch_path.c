@@ -47,8 +47,15 @@ static uint32_t parent_of(const struct profile_reader *r, uint32_t stack)
 	return n ? n->parent : 0;
 }
 
+static bool is_stub(const struct profile_reader *r, uint32_t stack)
+{
+	const struct profile_location *l = location_of(r, stack);
+
+	return l && l->kind == FRAME_USER && label_is_launch_stub(profile_string(r, l->name, NULL));
+}
+
 /* The stack without the launching call and what lies inside it: another call (of the driver, by a
- * runtime that is linked in) among them. */
+ * runtime that is linked in) among them; and without what nvcc put before it. */
 uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 {
 	uint32_t callers = stack, at = stack;
@@ -60,6 +67,8 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 		if (l && (is_launching_call(r, l) || is_of_cuda(r, l)))
 			callers = at;
 	}
+	while (callers && is_stub(r, callers))
+		callers = parent_of(r, callers);
 	return callers;
 }
 

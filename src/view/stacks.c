@@ -235,6 +235,14 @@ static uint32_t cut_named(const struct stacks *s, uint32_t stack, uint32_t api, 
 	return stack;
 }
 
+static bool is_launch_stub(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_location *l = location_of(s, stack);
+
+	return l && l->kind == FRAME_USER &&
+	       label_is_launch_stub(profile_string(s->reader, l->name, NULL));
+}
+
 uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call)
 {
 	uint32_t at = skip_kernel(s, stack), kept = stack, call = 0;
@@ -247,6 +255,8 @@ uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_
 		kept = at;
 	}
 	kept = cut_named(s, kept, api, &call);
+	while (kept && is_launch_stub(s, kept))
+		kept = parent_of(s, kept);
 	*ret_call = call;
 	return kept;
 }

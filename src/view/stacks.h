@@ -51,7 +51,8 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
  * The part of a launching stack that is the program's own: without the frames at the leaf end that
  * lie in CUDA's libraries (and kernel frames below them), and without a frame named as the call
  * itself (`api`, a string; 0: not known) and what lies below that (a program with the CUDA runtime
- * linked in). *ret_call is the
- * location of the last frame cut off, seen from the leaf; 0 when none was.
+ * linked in), and without what nvcc put between the program and the call (label_is_launch_stub).
+ * *ret_call is the location of the last frame of the call cut off, seen from the leaf; 0 when none
+ * was.
  */
 uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* Which stacks of launches are one path, where functions have no names. */
+/* The part of a launching stack that is the program's, and which stacks are one path. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "profile/writer.h"
 #include "tap.h"
 #include "view/launch_path.h"
 #include "view/location_text.h"
+#include "view/stacks.h"
 
 static char path[] = "/tmp/launch_path_test.XXXXXX";
 
@@ -84,6 +86,60 @@ static void a_function_without_a_name_is_called_by_where_it_begins(void)
 	profile_reader_close(r);
 }
 
+/* Main, nvcc's stub, a template of CUDA's headers and the call, in a library or in the program. */
+static struct profile_reader *write_launch(bool linked_in, uint32_t ret_stacks[4], uint32_t *ret_api)
+{
+	static const char *const names[] = {"main", "_ZL23__device_stub__Z4gemmPfPf",
+		"_ZL16cudaLaunchKernelIcE9cudaErrorPT_", "cudaLaunchKernel"};
+	struct profile_module module = {.kind = MODULE_FILE};
+	struct profile_reader *r = NULL;
+	struct profile_writer *w;
+	struct profile_event e;
+	uint32_t program, runtime;
+
+	CHECK(!profile_writer_open(&w, path));
+	CHECK(!profile_add_string(w, "/bin/gemm", 9, &module.path));
+	CHECK(!profile_add_module(w, &module, &program));
+	CHECK(!profile_add_string(w, "/lib/libcudart.so.13", 20, &module.path));
+	CHECK(!profile_add_module(w, &module, &runtime));
+	for (uint32_t i = 0, parent = 0; i < 4; parent = ret_stacks[i++]) {
+		struct profile_location l = {.kind = FRAME_USER, .address = 0x1000 + i};
+		uint32_t id;
+
+		l.module = i == 3 && !linked_in ? runtime : program;
+		CHECK(!profile_add_string(w, names[i], strlen(names[i]), &l.name));
+		CHECK(!profile_add_location(w, &l, &id));
+		CHECK(!profile_add_stack_node(w, parent, id, &ret_stacks[i]));
+		*ret_api = l.name;
+	}
+	CHECK(!profile_writer_close(w));
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 0);
+	return r;
+}
+
+static void what_nvcc_puts_before_a_launch_is_cut_off_with_the_call(void)
+{
+	for (int linked_in = 0; linked_in < 2; linked_in++) {
+		uint32_t stack[4], api, call = 0;
+		struct profile_reader *r = write_launch(linked_in, stack, &api);
+		const struct profile_location *l;
+		struct stacks stacks;
+		struct tree *t;
+
+		CHECK(!tree_new(&t));
+		CHECK(!stacks_init(&stacks, r, t, &(struct stacks_options){0}));
+		CHECK(stacks_cut_cuda(&stacks, stack[3], api, &call) == stack[0]);
+		l = profile_location(r, call);
+		CHECK(l && l->name == api);
+		CHECK(stacks_cut_cuda(&stacks, stack[0], api, &call) == stack[0]);
+		CHECK(launch_path_of(r, stack[3]) == stack[0]);
+		stacks_release(&stacks);
+		tree_free(t);
+		profile_reader_close(r);
+	}
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -93,6 +149,7 @@ int main(void)
 	close(fd);
 	RUN(calls_in_one_function_without_a_name_are_one_path);
 	RUN(a_function_without_a_name_is_called_by_where_it_begins);
+	RUN(what_nvcc_puts_before_a_launch_is_cut_off_with_the_call);
 	unlink(path);
 	return tap_end();
 }
