@@ -31,6 +31,7 @@
 #include "base/error.h"
 #include "cmd/status.h"
 #include "cubin/kept_images.h"
+#include "cubin/nvdisasm.h"
 #include "symbolize/gpu_code.h"
 #include "symbolize/symbolize.h"
 
@@ -490,9 +491,11 @@ static int name_code(struct session *s)
 
 static int describe_code(struct session *s)
 {
+	const struct nvdisasm_user user = {.uid = s->user->uid, .gid = s->user->gid};
 	const struct gpu_code_options options = {
 		.images = s->images,
 		.nvdisasm_limit_ns = NVDISASM_LIMIT_NS,
+		.nvdisasm_user = s->user->switched ? &user : NULL,
 		.stopped = naming_stopped,
 		.progress = show_naming,
 		.context = s,

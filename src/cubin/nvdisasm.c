@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -36,6 +37,9 @@
 #define PIECE_BYTES   65536
 #define ASK_PERIOD_MS 50
 #define TRIES_MAX     16
+
+/* Which we may have blocked or ignore, and the child does not. */
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 /* The bytes of NOP, the same for every SM. */
 static const uint8_t nop[SASS_INSTRUCTION_BYTES] = {0x18, 0x79, [13] = 0xc0, [14] = 0x0f};
@@ -172,14 +176,13 @@ static int give_up_rest(struct run *run, struct part *p, uint64_t where)
 static int set_up(
 	posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int code, int output)
 {
-	static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	sigset_t none, defaults;
 	int error;
 
 	sigemptyset(&none);
 	sigemptyset(&defaults);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		sigaddset(&defaults, ending[i]);
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++)
+		sigaddset(&defaults, ending_signals[i]);
 	error = posix_spawn_file_actions_adddup2(actions, code, STDIN_FILENO);
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
@@ -195,30 +198,79 @@ static int set_up(
 	return error;
 }
 
+static int spawn_as_we_are(struct run *run, char **args, int output)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int error;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	error = set_up(&actions, &attributes, run->code, output);
+	if (!error)
+		error = posix_spawn(&run->child, args[0], &actions, &attributes, args, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return -error;
+}
+
+/* The child's side; whatever goes wrong goes into `failed`, which a successful exec closes. */
+__attribute__((noreturn)) static void exec_as(
+	const struct nvdisasm_user *u, char **args, int code, int output, int failed)
+{
+	sigset_t none;
+	int error;
+
+	sigemptyset(&none);
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++)
+		signal(ending_signals[i], SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(code, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+		dup2(output, STDERR_FILENO) >= 0 && !setgroups(0, NULL) &&
+		!setresgid(u->gid, u->gid, u->gid) && !setresuid(u->uid, u->uid, u->uid))
+		execv(args[0], args);
+	error = errno;
+	(void)!io_write_all(failed, &error, sizeof(error));
+	_exit(1);
+}
+
+/* posix_spawn cannot change ids. */
+static int spawn_as_user(struct run *run, char **args, int output)
+{
+	int failed[2], why = 0;
+
+	if (pipe2(failed, O_CLOEXEC))
+		return -errno;
+	run->child = fork();
+	if (!run->child)
+		exec_as(run->request->user, args, run->code, output, failed[1]);
+	if (run->child < 0)
+		why = errno;
+	close(failed[1]);
+	if (run->child > 0 && io_read_full(failed[0], &why, sizeof(why)) == sizeof(why))
+		while (waitpid(run->child, NULL, 0) < 0 && errno == EINTR)
+			;
+	close(failed[0]);
+	return -why;
+}
+
 static int spawn(struct run *run)
 {
 	const char *program = run->request->program;
 	char sm[16], *args[] = {(char *)(uintptr_t)program, "-b", sm, CODE_PATH, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
 	int ends[2], error;
 
 	snprintf(sm, sizeof(sm), "SM%u", run->request->sm);
 	if (pipe2(ends, O_CLOEXEC))
 		return error_errno(-errno, "cannot run '%s'", program);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	error = set_up(&actions, &attributes, run->code, ends[1]);
-	if (!error)
-		error = posix_spawn(&run->child, program, &actions, &attributes, args, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
+	error = run->request->user ? spawn_as_user(run, args, ends[1])
+				   : spawn_as_we_are(run, args, ends[1]);
 	close(ends[1]);
 	run->output = ends[0];
 	if (!error)
 		return 0;
 	run->child = 0;
-	return error_errno(-error, "cannot run '%s'", program);
+	return error_errno(error, "cannot run '%s'", program);
 }
 
 static int nonsense(const char *what)

@@ -7,15 +7,17 @@
  * So branches go to offsets instead of labels, and what the driver fills in when it loads the code
  * (addresses of functions and variables) reads as the image has it.
  *
- * It runs as a child process with our rights, without a shell; the code is handed over in memory,
- * no file is written. Its output is untrusted, and neither a child that hangs nor one that writes
- * without end holds us up.
+ * It runs as a child process without a shell, with our rights or those of a lesser user: what it
+ * reads comes from the profiled program, and so should not be read by root. The code is handed over
+ * in memory, no file is written. Its output is untrusted, and neither a child that hangs nor one
+ * that writes without end holds us up.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -27,9 +29,16 @@ struct nvdisasm_code {
 	size_t size;
 };
 
+/* A user to run it as, for root: with these ids and no other groups. */
+struct nvdisasm_user {
+	uid_t uid;
+	gid_t gid;
+};
+
 struct nvdisasm_request {
-	const char *program; /* a path, from nvdisasm_find */
-	unsigned int sm;     /* 10 * major + minor of the compute capability */
+	const char *program;		  /* a path, from nvdisasm_find */
+	const struct nvdisasm_user *user; /* NULL: the one we run as */
+	unsigned int sm;		  /* 10 * major + minor of the compute capability */
 	const struct nvdisasm_code *functions;
 	size_t count;
 	/* The text of the instruction at this offset of a function, without ';', good for the call;
@@ -48,7 +57,8 @@ int nvdisasm_find(struct buf *ret_path);
 
 /*
  * 0, or -errno with error_text: -EIO (it failed, or what it says makes no sense), -ETIME, -EINTR
- * (stopped), -EFBIG (more than NVDISASM_CODE_MAX in all), or what visit returned. Whatever was
+ * (stopped), -EFBIG (more than NVDISASM_CODE_MAX in all), why it cannot be run (-EACCES: not by
+ * that user), or what visit returned. Whatever was
  * visited before is right. A function with an instruction that nvdisasm does not know is given up
  * from there on, and is no error.
  */

@@ -418,6 +418,7 @@ static int disassemble(struct describer *d)
 {
 	const struct gpu_text_options options = {
 		.limit_ns = d->o->nvdisasm_limit_ns,
+		.user = d->o->nvdisasm_user,
 		.stopped = d->o->stopped,
 		.context = d->o->context,
 	};

@@ -14,11 +14,14 @@
 #include "cubin/kept_images.h"
 #include "profile/writer.h"
 
+struct nvdisasm_user; /* cubin/nvdisasm.h */
+
 struct gpu_code_options {
 	const struct kept_images *images;
 	/* How long nvdisasm may take for all functions, where it is installed; 0: it is not asked.
 	 * Without its text, an instruction's is its name. */
 	uint64_t nvdisasm_limit_ns;
+	const struct nvdisasm_user *nvdisasm_user; /* it runs as; NULL: the one we run as */
 	/* How many instructions the functions may have in all that are described whole; of those
 	 * beyond, only the instructions that samples fell on are. 0: two million. */
 	uint32_t whole_max;

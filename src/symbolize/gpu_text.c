@@ -54,6 +54,7 @@ static int run_batch(struct disassembly *d)
 	uint64_t now_ns = clock_now_ns();
 	const struct nvdisasm_request request = {
 		.program = d->program,
+		.user = d->o->user,
 		.sm = d->batch.items[0]->sm,
 		.functions = d->code.items,
 		.count = d->code.count,
@@ -105,10 +106,16 @@ static int disassemble(struct disassembly *d, struct gpu_text *const *texts, siz
 	return error;
 }
 
+/* A user may not reach what root has found, and not all of root's rights are everywhere. */
+static bool cannot_be_run(int error)
+{
+	return error == -EACCES || error == -EPERM || error == -ENOENT || error == -ENOEXEC;
+}
+
 /* Whether it is nvdisasm's alone, and the rest of the work can go on. */
 static bool is_harmless(int error)
 {
-	return error == -EIO || error == -ETIME || error == -EINTR;
+	return error == -EIO || error == -ETIME || error == -EINTR || cannot_be_run(error);
 }
 
 int gpu_text_disassemble(struct profile_writer *w, struct gpu_text *texts, size_t count,
@@ -129,7 +136,7 @@ int gpu_text_disassemble(struct profile_writer *w, struct gpu_text *texts, size_
 		error = disassemble(&d, wanted, wanted_count);
 	}
 	if (is_harmless(error)) {
-		if (error == -EIO)
+		if (error == -EIO || cannot_be_run(error))
 			buf_puts(failure, error_text());
 		error = 0;
 	}

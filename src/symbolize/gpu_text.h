@@ -24,14 +24,17 @@ struct gpu_text {
 
 void gpu_text_release(struct gpu_text *t);
 
+struct nvdisasm_user; /* cubin/nvdisasm.h */
+
 struct gpu_text_options {
 	uint64_t limit_ns;
-	bool (*stopped)(void *context); /* may be NULL */
+	const struct nvdisasm_user *user; /* that nvdisasm runs as; NULL: the one we run as */
+	bool (*stopped)(void *context);	  /* may be NULL */
 	void *context;
 };
 
-/* Asks nvdisasm for all of them. That it is not installed, fails, or is late costs its text and is
- * no error; what it failed with is appended to `failure`. 0 or -errno. */
+/* Asks nvdisasm for all of them. That it is not installed, cannot be run, fails, or is late costs
+ * its text and is no error; what it failed with is appended to `failure`. 0 or -errno. */
 int gpu_text_disassemble(struct profile_writer *w, struct gpu_text *texts, size_t count,
 	const struct gpu_text_options *o, struct buf *failure);
 /* The text of the instruction at `offset`, which lies in the code, as a string id; *ret_decoded:

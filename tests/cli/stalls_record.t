@@ -77,4 +77,29 @@ same_as_before "naming the code of a finished recording leaves GPU code as it is
 record sh -c "'$launches' --repeat 20 & '$launches' --repeat 20; wait"
 same_as_before "two processes that run the same code have the same"
 
+# What reads the code of the program's images has no more rights than the program.
+cat >nvdisasm <<'END'
+#!/bin/sh
+size=$(stat -Lc %s "$3")
+awk -v size="$size" -v user="$(id -un)" \
+	'BEGIN { for (i = 0; i < size; i += 16) printf "        /*%04x*/   BY_%s ;\n", i, user }'
+END
+chmod 755 nvdisasm
+export XPUPROF_NVDISASM="$PWD/nvdisasm"
+record "$launches" --repeat 20
+holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];BY_$(id -un)_[g];long_scoreboard_[g];0x20_[g]" \
+	"an installed nvdisasm writes the text of instructions"
+name="under sudo nvdisasm runs as the caller"
+if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$build/sim/libcuda.so.1"; then
+	chmod 755 "$PWD" said && chmod 644 said/*
+	SUDO_UID=$(id -u nobody) record "$launches" --repeat 20
+	holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];BY_nobody_[g];long_scoreboard_[g];0x20_[g]" "$name"
+	chmod 700 nvdisasm
+	SUDO_UID=$(id -u nobody) record "$launches" --repeat 20
+	is "$status" 0 "one that the caller must not run does not end a recording"
+	has "$err" "told by their names only: cannot run '$PWD/nvdisasm': Permission denied" "and is named"
+else
+	skip "$name" "not root, or nobody cannot read the build"
+fi
+
 done_testing

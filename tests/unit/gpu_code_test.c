@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "cubin/cubin.h"
+#include "cubin/nvdisasm.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
 #include "symbolize/gpu_code.h"
@@ -442,6 +443,24 @@ static void an_nvdisasm_that_fails_costs_its_text_and_is_told(void)
 	profile_reader_close(r);
 }
 
+static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_told(void)
+{
+	const struct nvdisasm_user user = {.uid = 65534, .gid = 65534};
+	struct recording r = begin();
+	const struct gpu_code_options options = {
+		.images = r.images, .nvdisasm_limit_ns = 10 * NS_PER_SECOND, .nvdisasm_user = &user};
+
+	(void)sample(&r, add_image(&r, "inline"), "_Z7climberPf", 0, 0x20);
+	install(PRINT_UP_TO("size"));
+	shell("chmod 700 nvdisasm");
+	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
+	CHECK(r.stats.decoded == r.stats.instructions && r.stats.instructions);
+	/* Whoever is not root cannot become another user. */
+	CHECK(strstr(r.stats.nvdisasm_failure,
+		geteuid() ? "Operation not permitted" : "Permission denied"));
+	profile_reader_close(end(&r));
+}
+
 static bool stop(void *context)
 {
 	(void)context;
@@ -479,6 +498,7 @@ int main(void)
 	RUN(where_nvdisasm_is_installed_the_text_is_its);
 	RUN(what_nvdisasm_has_not_said_in_time_is_decoded);
 	RUN(an_nvdisasm_that_fails_costs_its_text_and_is_told);
+	RUN(an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_told);
 	RUN(whoever_waits_can_stop_it);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();

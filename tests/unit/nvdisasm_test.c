@@ -276,6 +276,64 @@ static void one_that_cannot_be_run_is_an_error(void)
 	CHECK(no_child_is_left());
 }
 
+static int run_as(const struct nvdisasm_user *user, const char *program, struct seen *s)
+{
+	struct nvdisasm_request r = {
+		.program = program,
+		.user = user,
+		.sm = 90,
+		.functions = functions,
+		.count = 2,
+		.visit = note,
+		.context = s,
+		.limit_ns = 20 * NS_PER_SECOND,
+	};
+
+	return nvdisasm_run(&r);
+}
+
+static void as_another_user_it_has_no_rights_but_theirs(void)
+{
+	const struct nvdisasm_user user = {.uid = 65534, .gid = 65533};
+	struct seen s = {0};
+
+	if (geteuid()) {
+		SKIP("not root");
+		return;
+	}
+	CHECK(!chmod(folder, 0755));
+	CHECK(run_as(&user,
+		      script("who", "echo nvdisasm: $(id -ru) $(id -u) $(id -g) $(id -G); exit 1"),
+		      &s) == -EIO);
+	CHECK_TEXT(error_text(), "nvdisasm: 65534 65534 65533 65533");
+	CHECK(run_as(&user,
+		      script("caps", "echo nvdisasm: $(grep -c '^Cap[PE].*:[[:space:]]*0*$' "
+				     "/proc/self/status); "
+				     "exit 1"),
+		      &s) == -EIO);
+	CHECK_TEXT(error_text(), "nvdisasm: 2");
+	CHECK(!run_as(&user,
+		script("reads", "[ $(head -c 16 <\"$3\" | wc -c) = 16 ] || exit 1\n" LINES), &s));
+	CHECK(s.count == 4);
+	CHECK(no_child_is_left());
+}
+
+static void one_that_this_user_must_not_run_is_an_error(void)
+{
+	const struct nvdisasm_user user = {.uid = 65534, .gid = 65534};
+	const char *program = script("closed", LINES);
+	struct seen s = {0};
+
+	if (geteuid()) {
+		SKIP("not root");
+		return;
+	}
+	CHECK(!chmod(program, 0700));
+	CHECK(run_as(&user, program, &s) == -EACCES);
+	CHECK(strstr(error_text(), "closed': Permission denied"));
+	CHECK(!s.count && no_child_is_left());
+}
+
 static bool finds(const char *expected)
 {
 	struct buf path = BUF_INIT;
@@ -331,6 +389,8 @@ int main(void)
 	RUN(one_that_hangs_is_ended);
 	RUN(it_can_be_stopped);
 	RUN(one_that_cannot_be_run_is_an_error);
+	RUN(as_another_user_it_has_no_rights_but_theirs);
+	RUN(one_that_this_user_must_not_run_is_an_error);
 	RUN(it_is_found_by_variable_and_path_and_toolkit);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
