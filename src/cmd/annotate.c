@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -178,6 +179,21 @@ static int find_sources(struct annotating *t)
 	return 0;
 }
 
+/* One that is mistyped would be as silent as one without the sources. */
+static void check_folders(const struct source_map *m)
+{
+	for (size_t i = 0; i < m->folders.count; i++) {
+		struct stat st;
+		int error = stat(m->folders.items[i], &st) ? errno
+			    : S_ISDIR(st.st_mode)          ? 0
+							   : ENOTDIR;
+
+		if (error)
+			cmd_error("warning: no sources below '%s' (--source-dir): %s",
+				m->folders.items[i], strerror(error));
+	}
+}
+
 static bool wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -260,6 +276,7 @@ static int annotate(struct annotating *t)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe "
 			  "without names",
 			t->wanted->path, incomplete);
+	check_folders(&t->wanted->map);
 	error = find_kernel(t, &kernel);
 	if (!error)
 		error = annotation_make(&t->annotation, &t->stalls, kernel,

@@ -308,8 +308,9 @@ static void put_file_head(
 	} else if (!source->path) {
 		buf_puts(p->out, "source not found: ");
 		text_fit(p->out, path, 0);
-		buf_printf(p->out, " (%s); --source-dir and --source-map say where it is\n",
-			source->why);
+		buf_puts(p->out, " (");
+		text_fit(p->out, source->why, 0);
+		buf_puts(p->out, "); --source-dir and --source-map say where it is\n");
 	}
 	if (source_is_newer(source, p->r))
 		buf_puts(p->out, "changed after the recording began: its lines may not be those of "

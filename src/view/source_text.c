@@ -112,19 +112,26 @@ static bool is_below(const char *path, const char *old)
 	       (old[size - 1] == '/' || path[size] == '/' || !path[size]);
 }
 
-static int try_replaced(struct source_text *t, const struct source_map *m, const char *path)
+/* Appends what the longest of the replacements makes of a path, if there is one for it. */
+static bool replace(const struct source_map *m, const char *path, struct buf *ret)
 {
 	const struct source_replacement *best = NULL;
-	struct buf other = BUF_INIT;
-	int error;
 
 	vec_foreach (r, &m->replacements)
 		if (is_below(path, r->old) && (!best || strlen(r->old) >= strlen(best->old)))
 			best = r;
-	if (!best)
-		return -ENOENT;
-	buf_printf(&other, "%s%s", best->new, path + strlen(best->old));
-	error = other.failed ? -ENOMEM : try(t, buf_text(&other));
+	if (best)
+		buf_printf(ret, "%s%s", best->new, path + strlen(best->old));
+	return best;
+}
+
+static int try_replaced(struct source_text *t, const struct source_map *m, const char *path)
+{
+	struct buf other = BUF_INIT;
+	int error = -ENOENT;
+
+	if (replace(m, path, &other))
+		error = other.failed ? -ENOMEM : try(t, buf_text(&other));
 	buf_release(&other);
 	return error;
 }
@@ -161,6 +168,23 @@ static int find_lines(struct source_text *t)
 	return 0;
 }
 
+/* `own`: why the path itself is none. */
+static int say_why(struct source_text *t, const struct source_map *m, const char *path, int own)
+{
+	struct buf why = BUF_INIT, other = BUF_INIT;
+
+	buf_puts(&why, own == -EINVAL ? "not a text file" : strerror(-own));
+	if (replace(m, path, &other))
+		buf_printf(&why, "; nor is it %s", buf_text(&other));
+	for (size_t i = 0; i < m->folders.count; i++)
+		buf_printf(&why, "%s %s", i ? "," : "; nor is it below", m->folders.items[i]);
+	if (!why.failed && !other.failed)
+		t->why = strdup(buf_text(&why));
+	buf_release(&why);
+	buf_release(&other);
+	return t->why ? 0 : -ENOMEM;
+}
+
 int source_text_find(struct source_text *t, const struct source_map *m, const char *path)
 {
 	int error = try_replaced(t, m, path), own = 0;
@@ -172,9 +196,7 @@ int source_text_find(struct source_text *t, const struct source_map *m, const ch
 	if (!error)
 		error = find_lines(t);
 	else if (error != -ENOMEM)
-		error = (t->why = strdup(own == -EINVAL ? "not a text file" : strerror(-own)))
-				? 0
-				: -ENOMEM;
+		error = say_why(t, m, path, own);
 	return error ? error_errno(error, "cannot read '%s'", path) : 0;
 }
 

@@ -91,6 +91,14 @@ run xpuprof annotate --source-map sr=elsewhere matmul small.xpu
 lacks "$out" "return x * x;" "for whole names only"
 run xpuprof annotate --source-map nonsense matmul small.xpu
 is "$status" 2 "a replacement needs both sides"
+run xpuprof annotate --source-dir elswhere --source-dir src/kernel.cu matmul small.xpu
+is "$status" 0 "a folder that does not exist ends nothing"
+is "$err" "xpuprof: warning: no sources below 'elswhere' (--source-dir): No such file or directory
+xpuprof: warning: no sources below 'src/kernel.cu' (--source-dir): Not a directory" "and is told, once, as is what is no folder"
+has "$out" "math.h (No such file or directory; nor is it below elswhere, src/kernel.cu)" "a missing source says below which folders it is not"
+run xpuprof annotate --source-map "src/math.h=$(printf 'n\033ew')" matmul small.xpu
+has "$out" "math.h (No such file or directory; nor is it n" "and what it was replaced by"
+is "$(tr -d '\n\t -~' <.out | iconv -f UTF-8 -t UTF-8 2>&1)" "" "without control characters"
 mkfifo src/math.h
 run timeout 10 "$build/xpuprof" annotate matmul small.xpu
 is "$status" 0 "a source that is a pipe is not waited for"
