@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/digits.h"
 #include "base/error.h"
 #include "export/svg_assets.h"
@@ -395,6 +397,38 @@ static void put_instructions(struct page *p)
 	put(p, "</tbody></table>\n");
 }
 
+/* Where the recording says when it began. */
+static void put_time(struct page *p)
+{
+	uint64_t realtime_ns = profile_meta_number(p->r, META_REALTIME_NS, 0);
+	uint64_t start_ns = profile_meta_number(p->r, META_START_NS, 0);
+	time_t began = (time_t)((realtime_ns + start_ns) / NS_PER_SECOND);
+	char text[32];
+	struct tm at;
+
+	if (!realtime_ns || !gmtime_r(&began, &at) ||
+		!strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &at))
+		return;
+	output_printf(p->o, "<span>recorded %s</span>", text);
+}
+
+/* What was recorded, and when. */
+static void put_recording(struct page *p)
+{
+	const char *command = profile_meta(p->r, META_COMMAND);
+
+	put(p, "<p class=\"recording\">");
+	if (command) {
+		put(p, "<code title=\"");
+		put_text(p, command);
+		put(p, "\">");
+		put_text(p, command);
+		put(p, "</code>");
+	}
+	put_time(p);
+	put(p, "</p>\n");
+}
+
 static void put_facts(struct page *p)
 {
 	const struct kernel_sum *sum = &p->k->kernels.items[p->a->kernel];
@@ -513,6 +547,7 @@ int annotate_html(const struct annotate_page *page, struct output *o)
 	};
 
 	put_head(&p);
+	put_recording(&p);
 	put_facts(&p);
 	put_legend(&p);
 	p.error = put_hottest(&p);
