@@ -185,7 +185,7 @@ static void check_folders(const struct source_map *m)
 	for (size_t i = 0; i < m->folders.count; i++) {
 		struct stat st;
 		int error = stat(m->folders.items[i], &st) ? errno
-			    : S_ISDIR(st.st_mode)          ? 0
+			    : S_ISDIR(st.st_mode)	   ? 0
 							   : ENOTDIR;
 
 		if (error)
