@@ -17,6 +17,14 @@
 
 struct roots;
 
+/* What is known of a stack's outermost frame. */
+enum root_place {
+	ROOT_RETURN_ADDRESS,
+	ROOT_INTERRUPTED,	   /* at the very instruction */
+	ROOT_INTERRUPTED_NO_STACK, /* and nothing can be read where the caller should be: a new thread has not used its
+				      stack yet */
+};
+
 /* NULL when memory is short. */
 struct roots *roots_new(void);
 void roots_free(struct roots *r);
@@ -24,4 +32,4 @@ void roots_free(struct roots *r);
  * thread, or when a thread that is interrupted at `offset` is just about to begin. `pid` is a process that has the
  * module mapped, if it still lives. Files that cannot be read: false. */
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t offset, bool is_return_address);
+	uint64_t offset, enum root_place place);

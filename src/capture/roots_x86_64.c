@@ -8,6 +8,8 @@
  *	 (or the function it calls for that; glibc and musl, shared and static)
  *	start_thread         call routine; [cltq;] [jmp ->] mov %rax,%fs:(result)
  *	clone, clone3        call function; mov %rax,%rdi or %eax,%edi; mov $SYS_exit,%eax; syscall
+ *	 (in a new thread    syscall; test %rax,%rax; jl error; je new; ret; new: xor %ebp,%ebp
+ *	 before that, where the unwind information is still that of the old one)
  *	__start_context      mov %rbx,%rsp; mov (%rsp),%rdi: where makecontext's functions return to
  *	runtime.goexit       nop; call runtime.goexit1    (by its name: Go programs keep theirs)
  *
@@ -105,6 +107,19 @@ static bool is_at_linker_start(struct code *c, uint64_t offset)
 	return load(c, offset + 8) && is_linker_start(c, offset + 8);
 }
 
+/* At one of the three instructions between the system call that made the thread and the thread's own code. */
+static bool is_at_new_thread(struct code *c, uint64_t offset)
+{
+	static const uint8_t before[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c}, after[] = {0x74, 0x01, 0xc3, 0x31, 0xed};
+	static const uint64_t places[] = {2, 5, 7};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (offset >= places[i] && load(c, offset - places[i]) && !memcmp(c->bytes, before, sizeof(before)) &&
+			!memcmp(c->bytes + sizeof(before) + 1, after, sizeof(after)))
+			return true;
+	return false;
+}
+
 /* exit(main(...)); the call must be one to exit itself. Code and data of a libc are mapped so that
  * differences of file offsets within its text are those of addresses. */
 static bool is_main_caller(const struct code *c, uint64_t offset)
@@ -172,21 +187,24 @@ static bool begins_thread(struct code *c, uint64_t offset)
 					  is_thread_start(c, offset));
 }
 
-static bool examine(const char *path, uint64_t offset, bool is_return_address)
+static bool examine(const char *path, uint64_t offset, enum root_place place)
 {
 	struct code c = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
 	bool root;
 
 	if (c.fd < 0)
 		return false;
-	root = is_return_address ? begins_thread(&c, offset) : is_at_linker_start(&c, offset);
+	root = place == ROOT_RETURN_ADDRESS
+		       ? begins_thread(&c, offset)
+		       : is_at_linker_start(&c, offset) ||
+				 (place == ROOT_INTERRUPTED_NO_STACK && is_at_new_thread(&c, offset));
 	close(c.fd);
 	return root;
 }
 
 /* The file as the process sees it, or as we do. */
 static bool examine_module(
-	const struct module *module, uint32_t pid, uint64_t offset, bool is_return_address)
+	const struct module *module, uint32_t pid, uint64_t offset, enum root_place place)
 {
 	struct buf path = BUF_INIT;
 	bool root;
@@ -196,16 +214,16 @@ static bool examine_module(
 		buf_reset(&path);
 		buf_puts(&path, module->path);
 	}
-	root = !path.failed && examine(buf_text(&path), offset, is_return_address);
+	root = !path.failed && examine(buf_text(&path), offset, place);
 	buf_release(&path);
 	return root;
 }
 
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t offset, bool is_return_address)
+	uint64_t offset, enum root_place place)
 {
 	/* Files end before 2^39. */
-	uint64_t key = (uint64_t)index << 40 ^ (uint64_t)is_return_address << 39 ^ offset;
+	uint64_t key = (uint64_t)index << 41 ^ (uint64_t)place << 39 ^ offset;
 	const uint64_t *known;
 	bool root;
 
@@ -214,7 +232,7 @@ bool roots_reached(struct roots *r, const struct module *module, uint32_t index,
 	known = map_get(&r->answers, key);
 	if (known)
 		return *known;
-	root = examine_module(module, pid, offset, is_return_address);
+	root = examine_module(module, pid, offset, place);
 	if (r->answers.count >= ANSWERS_MAX)
 		map_release(&r->answers);
 	/* Not kept when memory is short: the next time it is found out again. */

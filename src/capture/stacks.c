@@ -342,12 +342,14 @@ static bool reaches_root(struct stacks *s, const struct stack_place *place,
 {
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
+	enum root_place at = is_return_address(raw, last)   ? ROOT_RETURN_ADDRESS
+			     : raw->walk_end == WALK_FAULT ? ROOT_INTERRUPTED_NO_STACK
+							   : ROOT_INTERRUPTED;
 
 	if (!m || raw->walk_end == WALK_DEPTH)
 		return false;
 	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, place->pid,
-		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS),
-		is_return_address(raw, last));
+		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS), at);
 }
 
 /* The caller of code that had been replaced was found by what was there before. */

@@ -32,7 +32,6 @@ PENDING = "[incomplete stack: unwind table not ready]"
 PYTHON = r"(;([^;]+ \([^;]+\)|\[unknown Python function\]))*"
 ALLOWED = [
     ("the kernel has taken the memory of the program that ends in favour of the next", UNREADABLE, r"execve;.*_\[k\]"),
-    ("a thread that has not begun: its stack is empty", UNREADABLE, r"(__)?clone3?;ret_from_fork.*_\[k\]"),
     ("the kernel is leaving a signal handler, and has exchanged the stack pointer, but not the pc", EXCHANGED,
      r"__restore_rt;.*;restore_sigcontext_\[k\]"),
     ("the kernel is about to enter one, and has exchanged one of them", NO_CALLER, r"[^;]+;.*;x64_setup_rt_frame_\[k\]"),

@@ -15,7 +15,7 @@
 static struct roots *roots;
 
 /* Asks for an address of this program. */
-static bool reached(uint64_t address, bool is_return_address)
+static bool reached(uint64_t address, enum root_place place)
 {
 	struct module module = {.kind = MODULE_FILE};
 	struct elf_file *elf = NULL;
@@ -29,7 +29,7 @@ static bool reached(uint64_t address, bool is_return_address)
 	if (module.path && !elf_file_open(&elf, module.path) &&
 		!elf_file_vaddr_to_offset(elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
 		root = roots_reached(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
-			(uint32_t)getpid(), offset, is_return_address);
+			(uint32_t)getpid(), offset, place);
 	elf_file_close(elf);
 	free(module.path);
 	return root;
@@ -48,9 +48,10 @@ static void the_dynamic_linkers_beginning_is_a_root(void)
 		SKIP("this is not the dynamic linker of glibc");
 		return;
 	}
-	CHECK(reached(start, false));
-	CHECK(reached(start + 8, true));
-	CHECK(!reached(start, true) && !reached(start + 8, false) && !reached(start + 11, true));
+	CHECK(reached(start, ROOT_INTERRUPTED));
+	CHECK(reached(start + 8, ROOT_RETURN_ADDRESS));
+	CHECK(!reached(start, ROOT_RETURN_ADDRESS) && !reached(start + 8, ROOT_INTERRUPTED));
+	CHECK(!reached(start + 11, ROOT_RETURN_ADDRESS));
 }
 
 static void *caller_of_thread(void *ret)
@@ -66,14 +67,33 @@ static void the_function_that_runs_a_thread_is_a_root(void)
 
 	CHECK(!pthread_create(&thread, NULL, caller_of_thread, &caller));
 	CHECK(!pthread_join(thread, NULL));
-	CHECK(reached(caller, true));
-	CHECK(!reached(caller, false));
+	CHECK(reached(caller, ROOT_RETURN_ADDRESS));
+	CHECK(!reached(caller, ROOT_INTERRUPTED));
+}
+
+static void a_thread_that_has_not_used_its_stack_is_at_its_root(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	const uint8_t *code = libc ? dlsym(libc, "clone") : NULL;
+	uint64_t at;
+	int call = 0;
+
+	while (code && call < 96 && (code[call] != 0x0f || code[call + 1] != 0x05))
+		call++;
+	if (!code || call == 96) {
+		SKIP("this C library's clone is another one");
+		return;
+	}
+	at = (uint64_t)(uintptr_t)code + (uint64_t)call;
+	for (int i = 0; i < 9; i++)
+		CHECK(reached(at + (uint64_t)i, ROOT_INTERRUPTED_NO_STACK) == (i == 2 || i == 5 || i == 7));
+	CHECK(!reached(at + 2, ROOT_INTERRUPTED) && !reached(at + 2, ROOT_RETURN_ADDRESS));
 }
 
 static void any_other_caller_is_none(void)
 {
-	CHECK(!reached((uint64_t)(uintptr_t)&any_other_caller_is_none + 8, true));
-	CHECK(!reached((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort") + 8, true));
+	CHECK(!reached((uint64_t)(uintptr_t)&any_other_caller_is_none + 8, ROOT_RETURN_ADDRESS));
+	CHECK(!reached((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort") + 8, ROOT_RETURN_ADDRESS));
 }
 
 int main(void)
@@ -81,6 +101,7 @@ int main(void)
 	roots = roots_new();
 	RUN(the_dynamic_linkers_beginning_is_a_root);
 	RUN(the_function_that_runs_a_thread_is_a_root);
+	RUN(a_thread_that_has_not_used_its_stack_is_at_its_root);
 	RUN(any_other_caller_is_none);
 	roots_free(roots);
 	return tap_end();
