@@ -87,6 +87,7 @@ static void close_session(void)
 	tasks_free(session.tasks);
 	profile_writer_abort(session.writer);
 	buf_release(&session.cupti_lines);
+	buf_release(&session.refusal_lines);
 	map_release(&session.connected);
 	map_release(&session.by_number);
 }
