@@ -109,6 +109,10 @@ static void a_limit_keeps_the_rows_that_come_first(void)
 
 int main(void)
 {
+#ifdef __SANITIZE_ADDRESS__
+	printf("1..0 # SKIP CUPTI loads libraries in a way (RTLD_DEEPBIND) that sanitizers end a program for\n");
+	return 0;
+#endif
 	RUN(an_h100_counts_all_rows_at_once_but_l2_hit_rates);
 	RUN(other_chips_count_what_the_table_says);
 	RUN(a_limit_keeps_the_rows_that_come_first);
