@@ -250,8 +250,7 @@ static int put_instruction(struct gathering *g, const struct stall_count *count)
 	return stall_counts_add(&k->by_kernel, &sum);
 }
 
-/* Instructions by function, as counting sort has it; those of one function in the order of ids
- * for now. */
+/* Instructions by function, as counting sort has it; those of one function in the order of ids. */
 static int sort_by_function(struct gathering *g)
 {
 	struct profile_counts counts = profile_counts(g->r);
