@@ -29,7 +29,7 @@ CFLAGS ?= -O2 -g
 B := $(if $(filter 1,$(SAN)),build/san,build)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
-	-Wno-unused-parameter -Werror=implicit-function-declaration $(if $(filter 1,$(WERROR)),-Werror)
+	-Wno-unused-parameter -Wno-missing-field-initializers -Werror=implicit-function-declaration $(if $(filter 1,$(WERROR)),-Werror)
 COMMON := -std=gnu11 -D_GNU_SOURCE -DXPUPROF_VERSION='"$(VERSION)"' -Isrc -I$(B) $(WARNINGS) \
 	-fno-omit-frame-pointer
 , := ,
@@ -39,15 +39,22 @@ SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitiz
 has_header = $(if $(shell $(CC) -E -include $(1) -x c -o /dev/null /dev/null 2>/dev/null && echo 1),1)
 LZMA := $(and $(call has_header,lzma.h),$(if $(filter 1,$(PORTABLE)),$(wildcard /usr/lib/*/liblzma.a),1))
 LIBDW := $(if $(filter 1,$(PORTABLE)),,$(call has_header,elfutils/libdw.h))
+# A static libmicrohttpd serves where it needs no further libraries (Debian's needs gnutls).
+static_links = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -o /dev/null - -Wl,--whole-archive \
+	-Wl,-Bstatic $(1) -Wl,-Bdynamic -Wl,--no-whole-archive -lpthread 2>/dev/null && echo 1),1)
+MICROHTTPD := $(and $(call has_header,microhttpd.h),$(if $(filter 1,$(PORTABLE)),$(call static_links,-lmicrohttpd),1))
 $(if $(LZMA),,$(info this build cannot read mini debug info (liblzma is missing)))
 $(if $(LIBDW),,$(info this build cannot read source lines and inlined functions (libdw is missing, or PORTABLE=1)))
+$(if $(MICROHTTPD),,$(info this build cannot serve metrics (libmicrohttpd is missing, or not to be had with PORTABLE=1)))
 
 # A static libelf needs the compressors it was built with.
 ifeq ($(PORTABLE),1)
 LIBS := -Wl,-Bstatic -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(wildcard /usr/lib/*/libzstd.a),-lzstd) -liberty \
+	$(if $(MICROHTTPD),-lmicrohttpd) \
 	-Wl,-Bdynamic -lpthread -ldl
 else
-LIBS := -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty -lpthread -ldl
+LIBS := -lbpf -lelf -lz $(if $(LZMA),-llzma) $(if $(LIBDW),-ldw) -liberty $(if $(MICROHTTPD),-lmicrohttpd) \
+	-lpthread -ldl
 endif
 
 MACHINE := $(shell uname -m)
@@ -66,11 +73,15 @@ $(info this build cannot take CPU samples (BPF=0, or clang, bpftool or libbpf is
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
-NEEDS_BPF := programs uprobe marker_cost refusal
-WITHOUT := $(if $(filter 1,$(BPF)),src/capture/programs-fallback.c,$(NEEDS_BPF:%=src/capture/%.c)) \
-	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c
+NEEDS_BPF := $(addprefix src/capture/,programs.c uprobe.c marker_cost.c refusal.c) \
+	$(addprefix src/monitor/,types.c watch.c)
+BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/types-fallback.c \
+	src/monitor/watch-fallback.c
+WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
+	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
+	src/cmd/metrics_server$(if $(MICROHTTPD),-fallback).c
 
-ROOMS := base profile elf cubin symbolize correlate gpu gpu/nvidia unwind python capture view export cmd
+ROOMS := base profile elf cubin symbolize correlate gpu gpu/nvidia unwind python capture monitor monitor/tables view export cmd
 SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o
 INJECT_SOURCES := $(wildcard src/inject/*.c) src/inject/marker.S
@@ -128,7 +139,7 @@ $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 $(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard src/export/*.js src/export/*.css)
 
 # The in-kernel half: compiled for the BPF machine, embedded as a skeleton.
-$(filter $(B)/obj/src/capture/%,$(OBJECTS)): | $(BPF_SKELETONS)
+$(filter $(B)/obj/src/capture/% $(B)/obj/src/monitor/%,$(OBJECTS)): | $(BPF_SKELETONS)
 
 $(B)/bpf/%.bpf.o: src/bpf/%.bpf.c $(B)/built-with | $(B)/needs
 	$(call say,BPF,$<)
@@ -171,4 +182,5 @@ install: $(PROGRAMS)
 clean:
 	rm -rf build
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+# build/vm has other machines' files
+-include $(shell find $(B) -path $(B)/vm -prune -o -name '*.d' -print 2>/dev/null)

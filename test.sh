@@ -29,6 +29,8 @@ say "packages"
 tools/install-packages build test browser vm
 tests/browser/install.sh build/browser ||
 	echo "the readers for the browser tests could not be fetched; those tests will be skipped"
+tests/prometheus/fetch build/prometheus ||
+	echo "Prometheus could not be fetched; the tests that need it will be skipped"
 say "build"
 make -j"$(nproc)" all tests
 say "tests"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The command table and the dispatch. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 
@@ -19,6 +21,7 @@ static const struct command commands[] = {
 	{"annotate", cmd_annotate, "show where and why a kernel waits, by source line and instruction"},
 	{"export", cmd_export, "write a recording in another tool's format"},
 	{"symbolize", cmd_symbolize, "name the code of a recording that has no name yet"},
+	{"monitor", cmd_monitor, "watch what the kernel's GPU drivers do, live and in numbers"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
 };
 
@@ -80,7 +83,21 @@ static int dispatch(int argc, char **argv)
 	return run_command(argc - 1, argv + 1);
 }
 
+/* Where a standard stream is closed, its number must not become that of something else we open: what is written
+ * there fails, as it should. */
+static void keep_standard_numbers(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	keep_standard_numbers();
 	return finish_output(dispatch(argc, argv));
 }

@@ -21,7 +21,10 @@ struct test_recorder {
 	struct vec(struct gpu_call) calls;
 	struct vec(struct gpu_work) works;
 	struct vec(struct gpu_node) nodes;
+	struct vec(struct gpu_sync) syncs;
+	struct vec(struct gpu_event_record) event_records;
 	size_t ended;
+	size_t broken; /* and had not ended then */
 	char socket_path[108];
 	char injection[256]; /* what CUDA_INJECTION64_PATH is to be; empty: left alone */
 };
@@ -54,11 +57,33 @@ static int keep_node(void *context, const struct gpu_node *e)
 	return vec_push(&r->nodes, *e);
 }
 
+static int keep_sync(void *context, const struct gpu_sync *e)
+{
+	struct test_recorder *r = context;
+
+	return vec_push(&r->syncs, *e);
+}
+
+static int keep_event_record(void *context, const struct gpu_event_record *e)
+{
+	struct test_recorder *r = context;
+
+	return vec_push(&r->event_records, *e);
+}
+
 static int keep_end(void *context, uint32_t instance)
 {
 	struct test_recorder *r = context;
 
 	r->ended++;
+	return 0;
+}
+
+static int keep_break(void *context, uint32_t instance)
+{
+	struct test_recorder *r = context;
+
+	r->broken += !r->ended;
 	return 0;
 }
 
@@ -95,6 +120,9 @@ static inline struct test_recorder *test_recorder_open(
 				.call = keep_call,
 				.work = keep_work,
 				.node = keep_node,
+				.sync = keep_sync,
+				.event_record = keep_event_record,
+				.instance_broken = keep_break,
 				.instance_end = keep_end}))
 		return NULL;
 	nvidia_backend.environment(r->backend, keep_variable, r);
@@ -132,5 +160,7 @@ static inline void test_recorder_close(struct test_recorder *r)
 	vec_release(&r->calls);
 	vec_release(&r->works);
 	vec_release(&r->nodes);
+	vec_release(&r->syncs);
+	vec_release(&r->event_records);
 	free(r);
 }

@@ -1,7 +1,7 @@
 # Tests: every tests/unit/*.c is a TAP program, every tests/cli/*.t a TAP script, every tests/fuzz/*_fuzz.c a
 # libFuzzer target.
 
-NEEDS_BPF_TESTS := bpf_walk refusal
+NEEDS_BPF_TESTS := bpf_walk monitor_types refusal
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
 	$(if $(filter 1,$(BPF)),,$(NEEDS_BPF_TESTS:%=tests/unit/%_test.c)),$(wildcard tests/unit/*.c)))
 CLI_TESTS := $(wildcard tests/cli/*.t)
@@ -91,7 +91,7 @@ $(FB)/obj/%.o: %.c $(B)/built-with | $(B)/needs
 	@mkdir -p $(@D)
 	$(CLANG) $(COMMON) $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(filter $(FB)/obj/src/capture/%,$(FUZZ_OBJECTS)): | $(BPF_SKELETONS)
+$(filter $(FB)/obj/src/capture/% $(FB)/obj/src/monitor/%,$(FUZZ_OBJECTS)): | $(BPF_SKELETONS)
 
 $(FB)/libxpuprof.a: $(FUZZ_OBJECTS) $(B)/made-of
 	@rm -f $@

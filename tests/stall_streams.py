@@ -117,7 +117,8 @@ def is_at(line, file, lines):
 def replay(folder, launches, profile, period, kernel_ns, made=""):
     """Records a program that launches {kernel: (times, blocks)} on the simulated GPU; (status, stderr)."""
     environment = dict(os.environ, LD_LIBRARY_PATH=os.path.join(BUILD, "sim"), XPUPROF_SIM_STALLS=folder,
-                       XPUPROF_SIM_STALLS_MADE=made, XPUPROF_SIM_KERNEL_NS=str(kernel_ns))
+                       XPUPROF_SIM_STALLS_MADE=made, XPUPROF_SIM_KERNEL_NS=str(kernel_ns),
+                       XPUPROF_SIM_MACHINE=f"replay {os.getpid()}")
     for name in ("CUDA_INJECTION64_PATH", "XPUPROF_SIM_FAULTS", "XPUPROF_SIM_DEVICES"):
         environment.pop(name, None)
     kernels = [f"{kernel}={times}x{blocks}" for kernel, (times, blocks) in launches.items()]

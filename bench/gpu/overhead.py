@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What recording costs on a real GPU: the time of a workload under the profiler over its time alone.
 
-The recording is tried with each source of launch stacks, and with GPU instructions sampled as well. Beside it stand the floors under any such tool: CUPTI's activity records alone, received and
-thrown away (tests/gpu/floor_tool.c), and the same with callbacks at launches.
+The recording is tried with each source of launch stacks, with GPU instructions sampled as well, and with waits. Beside
+it stand the floors under any such tool: CUPTI's activity records alone, received and thrown away
+(tests/gpu/floor_tool.c), and the same with callbacks at launches.
 
 Every arm is a process that stays alive and runs a block of a workload when told to, so that blocks of the
 arms alternate within a second and a drifting machine moves all of them. Printed per workload and arm: the
 median ratio to the plain program over the pairs, its 95 % interval (order statistics), and the plain time. Last, for
-the sampling of instructions, the same over the recording without it.
+the sampling of instructions and for waits, the same over the recording without them.
 
 usage: overhead.py [--pairs N] [--xpuprof PATH] [--floor LIB] [--tiny PROGRAM] [--only WORKLOAD,...] [--arms ARM,...]
 """
@@ -77,6 +78,7 @@ def commands_of_arms(command, options, folder, worker):
     for source in ("bpf", "inprocess"):
         arms[source] = (record(source, "--stack-source=" + source), {})
     arms["stalls"] = (record("stalls", "--stalls"), {})
+    arms["off-cpu"] = (record("off-cpu", "--off-cpu"), {})
     return arms
 
 
@@ -113,8 +115,9 @@ def report(workload, name, values, base, count):
 def report_all(workload, times, count):
     for name, values in times.items():
         report(workload, name, values, times["plain"], count)
-    if "stalls" in times and "inprocess" in times:
-        report(workload, "stalls/inprocess", times["stalls"], times["inprocess"], count)
+    for name in ("stalls", "off-cpu"):
+        if name in times and "inprocess" in times:
+            report(workload, name + "/inprocess", times[name], times["inprocess"], count)
 
 
 def main():

@@ -15,6 +15,8 @@ static struct {
 	struct CUpti_Subscriber_st subscriber;
 	_Atomic bool taken;
 	_Atomic bool forked; /* this is a child of a process that used CUPTI */
+	_Atomic bool ended;
+	_Atomic uint64_t calls; /* told */
 	_Atomic int api_users;
 	pthread_mutex_t lock;
 	uint8_t wanted[SIM_DOMAINS][SIM_CALLBACK_IDS];
@@ -38,6 +40,8 @@ static void told_of_call(struct sim_call *call, bool exit)
 
 	if (!exit)
 		call->start_ns = sim_now();
+	if (!exit && ++cb.calls == xpuprof_sim_driver()->faults.cupti_ends)
+		sim_cupti_end("an error that was made up");
 	if (cb.wanted[call->domain][call->cbid])
 		cb.subscriber.callback(cb.subscriber.userdata, (CUpti_CallbackDomain)call->domain,
 			call->cbid, &data);
@@ -130,6 +134,8 @@ __attribute__((constructor)) static void connect_to_driver(void)
 	tools->work = sim_cupti_work;
 	tools->graph_run = sim_cupti_graph_run;
 	tools->stream_gone = sim_cupti_stream_gone;
+	tools->waited = sim_cupti_waited;
+	tools->event_recorded = sim_cupti_event_recorded;
 	tools->first_launch = later_subscriber;
 	pthread_atfork(NULL, NULL, forked);
 }
@@ -138,6 +144,11 @@ bool sim_cupti_usable(CUptiResult *ret_why)
 {
 	*ret_why = CUPTI_ERROR_NOT_INITIALIZED;
 	return !cb.forked && !xpuprof_sim_driver()->faults.no_cupti;
+}
+
+bool sim_cupti_has_ended(void)
+{
+	return cb.ended;
 }
 
 void sim_cupti_count_api_user(int change)
@@ -229,7 +240,7 @@ static CUptiResult want_range(CUpti_SubscriberHandle subscriber, CUpti_CallbackD
 
 	if (!sim_cupti_usable(&why))
 		return why;
-	if (!ours(subscriber) || !ids_of(domain) || to > ids_of(domain))
+	if (cb.ended || !ours(subscriber) || !ids_of(domain) || to > ids_of(domain))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&cb.lock);
 	for (uint32_t id = from; id < to; id++)
@@ -277,12 +288,28 @@ static void want_nothing(void)
 	pthread_mutex_unlock(&cb.lock);
 }
 
+void sim_cupti_end(const char *message)
+{
+	CUpti_StateData data = { { { CUPTI_ERROR_UNKNOWN, message } } };
+
+	if (atomic_exchange(&cb.ended, true))
+		return;
+	if (message && cb.wanted[SIM_STATE][CUPTI_CBID_STATE_FATAL_ERROR])
+		cb.subscriber.callback(cb.subscriber.userdata, CUPTI_CB_DOMAIN_STATE,
+			CUPTI_CBID_STATE_FATAL_ERROR, &data);
+	want_nothing();
+	sim_cupti_lose_activity();
+	cb.taken = false;
+}
+
 SIM_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
 	CUptiResult why;
 
 	if (!sim_cupti_usable(&why))
 		return why;
+	if (cb.ended)
+		return CUPTI_SUCCESS;
 	if (!ours(subscriber))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	want_nothing();

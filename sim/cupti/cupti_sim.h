@@ -13,8 +13,12 @@ void sim_cupti_work(CUstream stream, const struct sim_work *work, const struct s
 void sim_cupti_graph_run(CUstream stream, CUgraphExec exec, const struct sim_run *run);
 void sim_cupti_stream_gone(CUstream stream);
 void sim_cupti_api_record(const struct sim_call *call);
+void sim_cupti_waited(enum sim_wait what, CUcontext ctx, CUstream stream, CUevent event,
+	uint64_t start_ns, CUresult result);
+void sim_cupti_event_recorded(CUevent event, CUstream stream);
 bool sim_cupti_api_wanted(enum sim_domain domain);
 void sim_cupti_stop_activity(void);
+void sim_cupti_lose_activity(void); /* the same, and what was not handed over is lost */
 uint64_t sim_cupti_clock(void);
 
 /* sampling.c: a kernel was submitted. Its stream is locked. */
@@ -27,3 +31,6 @@ void sim_cupti_tell_module(uint32_t id, const char *image, size_t size);
 void sim_cupti_count_api_user(int change);    /* of correlation ids: a callback or API activity */
 void sim_cupti_watch(enum sim_domain domain); /* API records of a domain were switched on or off */
 bool sim_cupti_usable(CUptiResult *ret_why);
+/* CUPTI ends itself, as NVIDIA's does when it meets an error that it cannot mend. It says so, or (NULL) does not. */
+void sim_cupti_end(const char *message);
+bool sim_cupti_has_ended(void);

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -55,6 +57,7 @@ struct sampler {
 	uint64_t cycles; /* not yet worth a sample */
 	uint64_t samples, dropped, unknown; /* since they were fetched */
 	uint64_t fetches;
+	int hardware; /* the device's, for the fault of one sampler; -1: another process has it */
 	int users; /* threads inside of GetData */
 };
 
@@ -73,6 +76,7 @@ static struct {
 	uint64_t taken; /* for the fault that drops every nth */
 	uint64_t dropped;
 	_Atomic uint64_t enabled; /* times, for the fault that hangs */
+	bool doomed; /* a device was sampled by two: CUPTI will end */
 	struct made *made;
 } pc = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
 
@@ -380,6 +384,8 @@ static void fetch(struct sampler *s, CUpti_PCSamplingData *data)
 
 static void clear(struct sampler *s)
 {
+	if (s->hardware > 0)
+		close(s->hardware);
 	for (struct run *r = s->runs, *next; r; r = next) {
 		next = r->next;
 		free(r);
@@ -428,6 +434,47 @@ static CUptiResult check(size_t size, size_t needed, CUcontext context)
 							  CUPTI_ERROR_INVALID_PARAMETER;
 }
 
+/* A descriptor that one process can have at a time, until it ends; -1 when another has it. */
+static int take_hardware(CUdevice device)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const char *machine = getenv("XPUPROF_SIM_MACHINE");
+
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "simulated GPU %d of '%s'", device,
+		machine ? machine : "");
+	if (!bind(fd, (struct sockaddr *)&name, sizeof(name)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* NVIDIA's CUPTI switches it on as well, and then ends. The lock is held. */
+static void sample_alone(struct sampler *s)
+{
+	for (int i = 0; i < CONTEXTS; i++)
+		if (&pc.samplers[i] != s && pc.samplers[i].context &&
+			pc.samplers[i].context->device == s->context->device)
+			pc.doomed = true;
+	if (!pc.doomed)
+		s->hardware = take_hardware(s->context->device);
+	if (s->hardware < 0)
+		pc.doomed = true;
+}
+
+/* This child of a process that samples does not. */
+static void forked(void)
+{
+	for (int i = 0; i < CONTEXTS; i++)
+		if (pc.samplers[i].hardware > 0)
+			close(pc.samplers[i].hardware);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forked);
+}
+
 static CUptiResult enable(CUcontext context)
 {
 	struct sampler *s;
@@ -444,6 +491,8 @@ static CUptiResult enable(CUcontext context)
 	};
 	s->last_run = &s->runs;
 	xpuprof_sim_tools.sampled = ++pc.sampled > 0;
+	if (faults()->one_sampler)
+		sample_alone(s);
 	return CUPTI_SUCCESS;
 }
 
@@ -590,7 +639,9 @@ static CUptiResult get_data(struct sampler *s, CUpti_PCSamplingData *data)
 	uint64_t nth = faults()->stalls_full, taken = faults()->stalls_taken;
 
 	s->fetches++;
-	if (taken && s->fetches >= taken)
+	if (pc.doomed || s->fetches == faults()->stalls_end)
+		sim_cupti_end(NULL);
+	if (sim_cupti_has_ended() || (taken && s->fetches >= taken))
 		return CUPTI_ERROR_UNKNOWN;
 	if (nth && s->fetches % nth == 0) {
 		data->totalNumPcs = data->remainingNumPcs = 0;

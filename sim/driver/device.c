@@ -52,6 +52,9 @@ static const struct {
 	{ "stalls-taken", offsetof(struct sim_faults, stalls_taken) },
 	{ "stalls-hang", offsetof(struct sim_faults, stalls_hang) },
 	{ "stalls-strict", offsetof(struct sim_faults, stalls_strict) },
+	{ "stalls-end", offsetof(struct sim_faults, stalls_end) },
+	{ "one-sampler", offsetof(struct sim_faults, one_sampler) },
+	{ "cupti-ends", offsetof(struct sim_faults, cupti_ends) },
 };
 
 /* "name=number" or "name" (1); a misspelt fault must not pass for a passed test. */
@@ -244,11 +247,25 @@ CUresult sim_device_attribute(int *ret, CUdevice_attribute attribute, CUdevice d
 	return CUDA_SUCCESS;
 }
 
+/* Of the machine's name, so that GPUs of machines with other names are others. */
+static uint32_t machine_hash(void)
+{
+	const char *name = getenv("XPUPROF_SIM_MACHINE");
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (; name && *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
 CUresult sim_device_uuid(CUuuid *ret, CUdevice dev)
 {
+	uint32_t machine = machine_hash();
+
 	if (!sim_device_valid(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	memcpy(ret->bytes, "simulated GPU", 14);
+	memcpy(ret->bytes, "simulated", 10);
+	memcpy(ret->bytes + 10, &machine, sizeof(machine));
 	ret->bytes[14] = 0;
 	ret->bytes[15] = (char)dev;
 	return CUDA_SUCCESS;

@@ -50,7 +50,8 @@ struct sim_faults {
 	uint64_t delay_ms, record_extra, cupti_version;
 	uint64_t subscriber_before, subscriber_after, no_cupti;
 	uint64_t stalls_refused, stalls_full, stalls_dropped, stalls_slow_ms, stalls_delay_ms,
-		stalls_lock, stalls_taken, stalls_hang, stalls_strict;
+		stalls_lock, stalls_taken, stalls_hang, stalls_strict, stalls_end, one_sampler,
+		cupti_ends;
 	uint64_t counters_refused, counters_unsupported, counters_busy, counters_full,
 		counters_crash;
 };
@@ -71,8 +72,9 @@ struct sim_driver {
 	struct sim_faults faults;
 	uint64_t kernel_ns; /* XPUPROF_SIM_KERNEL_NS: every kernel runs this long; 0: each its own
 			       time */
-	_Atomic uint32_t next_context, next_stream, next_module, next_graph, next_correlation;
-	_Atomic uint64_t launches, copies, capture_ids;
+	_Atomic uint32_t next_context, next_stream, next_module, next_graph, next_correlation,
+		next_event;
+	_Atomic uint64_t launches, copies, capture_ids, event_serials;
 };
 
 extern struct sim_driver sim;
@@ -131,6 +133,9 @@ struct CUctx_st {
 
 struct CUevent_st {
 	enum sim_magic magic;
+	uint32_t id;
+	CUcontext context;
+	_Atomic uint64_t serial; /* of its last record */
 	unsigned int flags;
 	_Atomic uint64_t time_ns; /* 0: never recorded */
 	uint64_t capture; /* recorded into this capture (its id), with these tips; 0: none */
@@ -409,6 +414,8 @@ CUresult sim_stream_flags(CUstream s, unsigned int *ret);
 CUresult sim_stream_context(CUstream s, CUcontext *ret);
 CUresult sim_stream_id(CUstream s, unsigned long long *ret);
 CUresult sim_stream_priority_range(int *ret_least, int *ret_greatest);
+void sim_tell_wait(enum sim_wait what, CUcontext ctx, CUstream s, CUevent event, uint64_t start_ns,
+	CUresult result);
 CUresult sim_event_create(CUevent *ret, unsigned int flags);
 CUresult sim_event_record(CUevent event, CUstream s);
 CUresult sim_event_query(CUevent event);

@@ -51,12 +51,39 @@ static __always_inline uint64_t arch_thread_pointer(struct task_struct *task)
  * The registers with which a task entered the kernel, where the kernel does not tell (before 5.15): at the upper
  * end of the task's stack. False when what is there does not look like it.
  */
+static __always_inline const struct pt_regs *arch_entry_place(struct task_struct *task)
+{
+	return (const struct pt_regs *)((uint64_t)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES) - 1;
+}
+
 static __always_inline bool arch_entry_registers(struct task_struct *task, struct pt_regs *ret)
 {
-	uint64_t top = (uint64_t)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES;
+	return !bpf_probe_read_kernel(ret, sizeof(*ret), arch_entry_place(task)) && arch_user_mode(ret);
+}
 
-	return !bpf_probe_read_kernel(ret, sizeof(*ret), (const void *)(top - sizeof(*ret))) &&
-	       arch_user_mode(ret);
+/* The first argument of the system call that a program entered the kernel by, of numbered registers. */
+static __always_inline uint64_t arch_call_argument(const uint64_t *registers)
+{
+	return registers[5];
+}
+
+/* Where a task entered the kernel, as it is kept in its entry registers from `orig_rax` on. */
+struct arch_entry {
+	uint64_t call; /* number of the system call; -1: it was interrupted */
+	uint64_t ip;
+	uint64_t cs;
+	uint64_t flags;
+	uint64_t sp;
+};
+
+static __always_inline bool arch_entry_64bit(const struct arch_entry *entry)
+{
+	return entry->cs == USER_CS64;
+}
+
+static __always_inline bool arch_read_entry(const struct pt_regs *regs, struct arch_entry *ret)
+{
+	return !bpf_probe_read_kernel(ret, sizeof(*ret), &regs->orig_rax) && ret->cs & 3;
 }
 
 /* A walk from where the program was interrupted, or entered the kernel. */

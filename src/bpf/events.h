@@ -6,8 +6,9 @@
  *	samples   struct bpf_sample_event, stack
  *	launches  struct bpf_launch_event, stack
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
+ *	waits     struct bpf_wait_begin_event, stack; struct bpf_wait_event; struct bpf_life_event
  *
- * Three rings, so that a flood of one kind cannot displace another. Times are CLOCK_MONOTONIC. Pids
+ * Rings of their own, so that a flood of one kind cannot displace another. Times are CLOCK_MONOTONIC. Pids
  * are thread group ids and tids thread ids, both as the recorder's pid namespace counts them.
  *
  * A stack, as its struct bpf_stack counts it (walk/frame.h; all leaf first):
@@ -75,6 +76,70 @@ struct bpf_sample_event {
 	struct bpf_stack stack;
 };
 
+/* Why a thread does not run; as enum profile_wait_reason. */
+enum bpf_wait_reason {
+	BPF_REASON_OTHER = 1,
+	BPF_REASON_RUN_QUEUE,
+	BPF_REASON_LOCK,
+	BPF_REASON_SLEEP,
+	BPF_REASON_IO,
+	BPF_REASON_EVENTS,
+	BPF_REASON_PROCESS,
+	BPF_REASON_FAULT,
+	BPF_REASON_GPU,
+	BPF_REASON_STOPPED,
+	BPF_REASON_DEVICE, /* not sent: a control call, which is for the GPU when the file is its driver's */
+};
+
+#define BPF_SYSTEM_CALLS 1024 /* whose numbers are below have a reason */
+
+enum bpf_wait_kind {
+	BPF_WAIT_BEGIN = 1,
+	BPF_WAIT_END,
+	BPF_WAIT_LIFE,
+};
+
+/* A thread stops running. It goes on at the next BPF_WAIT_END of the thread. */
+struct bpf_wait_begin_event {
+	uint64_t time_ns;
+	uint32_t kind;
+	uint32_t reason;
+	uint32_t pid;
+	uint32_t tid;
+	char comm[BPF_COMM_SIZE];
+	struct bpf_stack stack;
+};
+
+/* It runs again. Without a BEGIN the wait had no stack, or (duration 0) only the others count: of a site that is
+ * forgotten, or of a thread that ends. */
+struct bpf_wait_event {
+	uint64_t time_ns; /* when the wait ended */
+	uint32_t kind;
+	uint32_t reason;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t duration_ns;
+	uint64_t queued_ns;
+	uint64_t others;
+	uint64_t others_ns;
+	uint32_t waker_pid;
+	uint32_t waker_tid;
+};
+
+/* A thread ends, or the recording does. */
+struct bpf_life_event {
+	uint64_t time_ns; /* its place among all records; no later than until_ns */
+	uint32_t kind;
+	uint32_t reason; /* of its waiting */
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t since_ns;
+	uint64_t until_ns;
+	uint64_t run_ns;
+	uint64_t waiting_since_ns; /* 0: it runs */
+	uint64_t queued_since_ns;  /* 0: it sleeps */
+};
+
 /* The frames begin with the caller of the marker. */
 struct bpf_launch_event {
 	uint64_t time_ns;
@@ -122,4 +187,5 @@ struct bpf_losses {
 	uint64_t samples;
 	uint64_t launches;
 	uint64_t tasks;
+	uint64_t waits;
 };

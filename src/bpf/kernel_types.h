@@ -33,8 +33,42 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct mm_struct *mm;
 	void *stack;
+	unsigned int __state;
+	int on_cpu;
+	struct files_struct *files;
 	struct thread_struct thread;
 	char comm[16];
+};
+
+/* Before Linux 5.14 (commit 2f064a59a11f). */
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct module {
+	char name[56];
+};
+
+struct cdev {
+	struct module *owner;
+};
+
+struct inode {
+	unsigned int i_rdev;
+	struct cdev *i_cdev;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
 };
 
 struct vm_area_struct {
@@ -49,5 +83,10 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
+/* include/linux/sched.h, the same since 4.14 */
+#define TASK_STOPPED_OR_TRACED 0x0000000c
+#define TASK_DEAD	       0x00000080
+
 #define VM_EXEC	   0x00000004 /* include/linux/mm.h */
+#define PF_EXITING 0x00000004 /* include/linux/sched.h, the same since 2.6.12 */
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h, the same since 2.6.27 */

@@ -34,7 +34,7 @@
 #define CODE_OBJECTS	16384
 #define WAKE_PAUSE_NS	1000000
 
-/* A record before it is sent. Both kinds of heads end where the words begin, the native ones. */
+/* A record before it is sent. All kinds of heads end where the words begin, the native ones. */
 struct record {
 	union {
 		struct bpf_sample_event sample;
@@ -42,6 +42,11 @@ struct record {
 			uint8_t unused[sizeof(struct bpf_sample_event) -
 				       sizeof(struct bpf_launch_event)];
 			struct bpf_launch_event launch;
+		};
+		struct {
+			uint8_t before[sizeof(struct bpf_sample_event) -
+				       sizeof(struct bpf_wait_begin_event)];
+			struct bpf_wait_begin_event wait;
 		};
 	};
 	uint64_t words[WALK_FRAMES_MAX];

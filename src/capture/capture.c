@@ -117,35 +117,111 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	return error ? error : c->sink.launch(c->sink.context, &launch);
 }
 
+/* ------------------------------------------------------------------ waits */
+
+/* Where the stack of a wait that begins is: false: the record makes no sense. */
+static bool find_wait_stack(const struct bpf_wait_begin_event *e, size_t size, struct raw_stack *ret)
+{
+	return size >= sizeof(*e) && e->reason && e->reason < WAIT_REASONS &&
+	       find_stack(&e->stack, e + 1, size - sizeof(*e), ret);
+}
+
+static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event *e, size_t size)
+{
+	struct wait_begin begin;
+	struct raw_stack raw;
+	char comm[BPF_COMM_SIZE + 1] = {0};
+	int error;
+
+	if (!find_wait_stack(e, size, &raw))
+		return profile_count_loss(c->w, LOSS_WAITS_RING_FULL, 1);
+	memcpy(comm, e->comm, sizeof(e->comm));
+	begin = (struct wait_begin){.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason};
+	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &begin.thread);
+	return error ? error : capture_take_wait(c, e->pid, e->tid, &raw, &begin);
+}
+
+static int take_wait(struct capture *c, const void *record, size_t size)
+{
+	const struct bpf_wait_event *end = record;
+	const struct bpf_life_event *life = record;
+
+	if (size >= sizeof(*end) && end->kind == BPF_WAIT_END)
+		return waits_end(c->waits, end);
+	if (size >= sizeof(*life) && life->kind == BPF_WAIT_LIFE)
+		return waits_life(c->waits, life);
+	return take_wait_begin(c, record, size);
+}
+
+static int take_any_sample(struct capture *c, const void *record, size_t size)
+{
+	return take_sample(c, record, size);
+}
+
+static int take_any_launch(struct capture *c, const void *record, size_t size)
+{
+	return take_launch(c, record, size);
+}
+
+/* What is taken by time. Each kind of record begins with its time. */
+#define TIMED_RINGS 3
+
+struct timed_ring {
+	struct ring *ring;
+	int (*take)(struct capture *c, const void *record, size_t size);
+};
+
+static void timed_rings(const struct capture *c, struct timed_ring ret[TIMED_RINGS])
+{
+	ret[0] = (struct timed_ring){programs_samples(c->programs), take_any_sample};
+	ret[1] = (struct timed_ring){programs_launches(c->programs), take_any_launch};
+	ret[2] = (struct timed_ring){programs_waits(c->programs), take_wait};
+}
+
+/* The ring whose next record is the earliest; NULL: there is none. */
+static const struct timed_ring *earliest(
+	const struct timed_ring *rings, const void **ret_record, uint64_t *ret_ns, size_t *ret_size)
+{
+	const struct timed_ring *first = NULL;
+
+	for (int n = 0; n < TIMED_RINGS; n++) {
+		size_t size;
+		const void *record = ring_peek(rings[n].ring, &size);
+		uint64_t time_ns = 0;
+
+		if (!record)
+			continue;
+		if (size >= sizeof(time_ns))
+			memcpy(&time_ns, record, sizeof(time_ns));
+		if (first && time_ns >= *ret_ns)
+			continue;
+		first = &rings[n];
+		*ret_record = record;
+		*ret_ns = time_ns;
+		*ret_size = size;
+	}
+	return first;
+}
+
 /* Takes everything up to the snapshots, by time. */
 static int take_events(struct capture *c)
 {
-	struct ring *samples = programs_samples(c->programs),
-		    *launches = programs_launches(c->programs);
-	const struct bpf_sample_event *sample;
-	const struct bpf_launch_event *launch;
-	size_t sample_size = 0, launch_size = 0;
+	struct timed_ring rings[TIMED_RINGS];
+	const struct timed_ring *next;
+	const void *record = NULL;
+	uint64_t time_ns = 0;
+	size_t size = 0;
 	int error = 0;
 
-	while (!error) {
-		sample = ring_peek(samples, &sample_size);
-		launch = ring_peek(launches, &launch_size);
-		if (sample && (!launch || sample->time_ns <= launch->time_ns)) {
-			error = capture_apply_until(c, sample->time_ns);
-			if (!error)
-				error = take_sample(c, sample, sample_size);
-			ring_take(samples);
-		} else if (launch) {
-			error = capture_apply_until(c, launch->time_ns);
-			if (!error)
-				error = take_launch(c, launch, launch_size);
-			ring_take(launches);
-		} else {
-			break;
-		}
+	timed_rings(c, rings);
+	while (!error && (next = earliest(rings, &record, &time_ns, &size))) {
+		error = capture_apply_until(c, time_ns);
+		if (!error)
+			error = next->take(c, record, size);
+		ring_take(next->ring);
 	}
-	ring_release(samples);
-	ring_release(launches);
+	for (int n = 0; n < TIMED_RINGS; n++)
+		ring_release(rings[n].ring);
 	return error;
 }
 
@@ -159,6 +235,8 @@ static int count_losses(struct capture *c)
 			c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
 	if (!error)
 		error = capture_count_lost_changes(c, now.tasks - before->tasks);
+	if (!error)
+		error = profile_count_loss(c->w, LOSS_WAITS_RING_FULL, now.waits - before->waits);
 	*before = now;
 	return error;
 }
@@ -176,7 +254,8 @@ static void acknowledge_wakeups(int poll_fd)
 static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_busy)
 {
 	size_t waiting = ring_snapshot(programs_samples(c->programs)) +
-			 ring_snapshot(programs_launches(c->programs));
+			 ring_snapshot(programs_launches(c->programs)) +
+			 ring_snapshot(programs_waits(c->programs));
 	int error = capture_gather_changes(c);
 
 	if (!error)
@@ -185,6 +264,8 @@ static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_bus
 		error = capture_apply_until(c, snapshot_ns);
 	if (!error)
 		error = count_losses(c);
+	if (!error && c->stopped)
+		error = waits_finish(c->waits);
 	*ret_busy = waiting >= BUSY_BYTES;
 	return error;
 }
@@ -251,6 +332,22 @@ static int open_poll(struct capture *c)
 	return error;
 }
 
+/* The kernel may be too old for some of it. */
+static int open_what_there_is(
+	struct capture *c, const struct capture_options *options, const struct marker_costs *markers)
+{
+	struct capture_options fewer = *options;
+	int error = options->waits ? programs_can_tell_waits() : 0;
+
+	if (error) {
+		fewer.waits = false;
+		c->waits_refusal = strdup(error_text());
+		if (!c->waits_refusal)
+			return error_errno(-ENOMEM, "cannot record CPU stacks");
+	}
+	return programs_open(&c->programs, &fewer, markers);
+}
+
 static int open_programs(struct capture *c, const struct capture_options *options)
 {
 	struct marker_costs markers = {0};
@@ -259,7 +356,7 @@ static int open_programs(struct capture *c, const struct capture_options *option
 	if (options->launches)
 		markers = marker_costs_measure();
 	c->marker = markers.best;
-	error = programs_open(&c->programs, options, &markers);
+	error = open_what_there_is(c, options, &markers);
 	if (!error)
 		error = perf_maps_open(&c->perf_maps);
 	if (!error || !options->libraries_walk)
@@ -286,6 +383,8 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 			(struct python_namer){.line = capture_name_python});
 	if (!error)
 		error = capture_open_spaces(c);
+	if (!error)
+		error = waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
 	return error ? error : open_poll(c);
 }
 
@@ -298,7 +397,7 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	if (!c)
 		return error_errno(-ENOMEM, "cannot record CPU stacks");
 	c->whole_system = options->whole_system;
-	c->walks = options->sample_hz || options->launches;
+	c->walks = options->sample_hz || options->launches || options->waits;
 	c->w = w;
 	c->tasks = tasks;
 	c->sink = sink;
@@ -327,6 +426,7 @@ void capture_close(struct capture *c)
 		close(c->maps_fd);
 	changes_release(&c->changes);
 	pending_release(&c->pending);
+	waits_free(c->waits);
 	stacks_free(c->stacks);
 	spaces_free(c->spaces);
 	processes_free(c->processes);
@@ -337,12 +437,18 @@ void capture_close(struct capture *c)
 	vec_release(&c->ended);
 	free(c->own_mappings);
 	free(c->refusal);
+	free(c->waits_refusal);
 	free(c);
 }
 
 const char *capture_refusal(const struct capture *c)
 {
 	return c->refusal;
+}
+
+const char *capture_waits_refusal(const struct capture *c)
+{
+	return c->waits_refusal;
 }
 
 const char *capture_cache_problem(const struct capture *c)

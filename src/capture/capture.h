@@ -25,6 +25,8 @@ struct kept_files;
 struct capture_options {
 	unsigned int sample_hz; /* 0: no timer samples */
 	bool launches;          /* put the probe on the launch marker */
+	bool waits;             /* and when threads do not run */
+	uint64_t wait_min_ns;   /* with stacks where they last at least so long */
 	bool whole_system;      /* samples of every process, not of the tracked trees only */
 	bool libraries_walk;    /* go on where BPF programs cannot be had: libraries that walk by themselves still
 				 * get what they need, and there is nothing else */
@@ -39,6 +41,8 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink);
 /* Why there are no BPF programs; NULL: there are. */
 const char *capture_refusal(const struct capture *c);
+/* Why waits are not recorded though that was asked for; NULL: they are. */
+const char *capture_waits_refusal(const struct capture *c);
 /* Why unwind tables are not kept for later recordings; NULL: they are, or nobody asked for it. */
 const char *capture_cache_problem(const struct capture *c);
 /* Follow this process and everything it starts. For one that runs already its mappings are read

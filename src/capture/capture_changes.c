@@ -33,7 +33,7 @@ static int tell_leaves(struct capture *c, uint32_t pid)
 								    : 0;
 }
 
-static int apply_exit(struct capture *c, uint32_t pid)
+static int apply_exit(struct capture *c, uint32_t pid, uint64_t time_ns)
 {
 	int error = tell_leaves(c, pid);
 
@@ -41,7 +41,7 @@ static int apply_exit(struct capture *c, uint32_t pid)
 	processes_exit(c->processes, pid);
 	if (!error)
 		error = spaces_forget(c->spaces, pid, clock_now_ns());
-	return error ? error : tasks_exit(c->tasks, pid);
+	return error ? error : tasks_exit(c->tasks, pid, time_ns);
 }
 
 static int apply_image(struct capture *c, uint32_t pid)
@@ -108,7 +108,7 @@ static int apply(struct capture *c, const struct change *change)
 	case TASK_RENAME:
 		return tasks_rename(c->tasks, change->pid, change->tid, change->comm);
 	case TASK_EXIT:
-		return apply_exit(c, change->pid);
+		return apply_exit(c, change->pid, change->time_ns);
 	case CHANGE_MAP:
 		return apply_map(c, change);
 	case CHANGE_IMAGE:

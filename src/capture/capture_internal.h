@@ -15,6 +15,7 @@
 #include "capture/programs.h"
 #include "capture/spaces.h"
 #include "capture/stacks.h"
+#include "capture/waits.h"
 #include "unwind/tables.h"
 
 /* A process that is gone and had mapped a watched file. */
@@ -34,6 +35,7 @@ struct capture {
 	struct programs *programs; /* NULL: without BPF; mappings are then known from /proc, when libraries ask */
 	struct perf_maps *perf_maps;
 	char *refusal;                    /* why there are no programs */
+	char *waits_refusal;              /* why they tell of no waits */
 	struct walk_mapping *own_mappings; /* in place of the array that is shared with them */
 	struct modules *modules;
 	struct processes *processes;
@@ -41,6 +43,8 @@ struct capture {
 	struct unwind_tables *tables;
 	struct spaces *spaces;
 	struct pending pending;
+	struct waits *waits;
+	uint64_t tickets; /* for stacks of waits */
 	uint32_t chunks; /* of the tables' words, how many were told */
 	struct unwind_totals table_totals; /* what of these is in the profile */
 	bool tables_evicted;               /* by the latest of these */
@@ -71,6 +75,9 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 /* Writes a sample with its stack, now or when its tables are ready. */
 int capture_take_sample(struct capture *c, uint32_t pid, struct raw_stack *raw,
 	const struct profile_sample *sample);
+/* Tells of a wait that begins, with its stack or, when its tables are not ready, without: it is told when they are. */
+int capture_take_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_stack *raw,
+	const struct wait_begin *begin);
 /* Writes samples that waited for tables: those that need not, or may not, wait longer. */
 int capture_walk_pending(struct capture *c);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A stack that came with raw material is walked again, as most often what its walk did not know is known by now. If
- * it needs a table that is still being made, a sample waits for it beside the others, and a launch in place: its
+ * it needs a table that is still being made, a sample (or the beginning of a thread's wait) waits for it beside the others, and a launch in place: its
  * stack must be there before what the GPU side has of the launch is taken. How long launches wait is bounded for
  * the whole recording.
  */
@@ -234,9 +234,9 @@ int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_
 
 /* ------------------------------------------------------------------ samples that wait */
 
-/* Keeps a sample until the table of `module` is there. *ret_kept: there was room for it. */
-static int keep_sample(struct capture *c, struct process *process, const struct raw_stack *raw,
-	const struct profile_sample *sample, uint32_t module, bool *ret_kept)
+/* Keeps a stack until the table of `module` is there; `what` it is for. *ret_kept: there was room for it. */
+static int keep_stack(struct capture *c, struct process *process, const struct raw_stack *raw,
+	const struct pending_sample *what, uint32_t module, bool *ret_kept)
 {
 	uint32_t *locations;
 	struct pending_sample *kept = pending_add(&c->pending, raw, process->space, &locations);
@@ -244,36 +244,70 @@ static int keep_sample(struct capture *c, struct process *process, const struct 
 	*ret_kept = kept;
 	if (!kept)
 		return profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, 1);
-	kept->sample = *sample;
+	kept->sample = what->sample;
+	kept->ticket = what->ticket;
 	kept->pid = process->pid;
+	kept->tid = what->tid;
 	kept->module = module;
 	kept->until_ns = clock_now_ns() + PENDING_AGE_NS;
 	return stacks_name_python(c->stacks, process, raw->python, raw->python_depth, locations);
 }
 
-int capture_take_sample(struct capture *c, uint32_t pid, struct raw_stack *raw,
-	const struct profile_sample *sample)
+/* The profile's stack, unless it has to wait for a table (*ret_kept). */
+static int intern_or_keep(struct capture *c, struct raw_stack *raw,
+	const struct pending_sample *what, bool *ret_kept, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
 {
-	struct profile_sample complete = *sample;
 	struct process *process;
 	struct raw_walk walk;
-	uint32_t incomplete;
-	bool blocked = false, kept = false;
-	int error = find_process(c, pid, raw, &process);
+	bool blocked = false;
+	int error = find_process(c, what->pid, raw, &process);
 
+	*ret_kept = false;
 	if (!error && raw_walk_is_worth_it(raw)) {
 		error = walk_again(c, process, raw, &walk, &blocked);
 		if (!error && blocked)
-			error = keep_sample(c, process, raw, sample, walk.blocked_module, &kept);
-		if (error || kept)
+			error = keep_stack(c, process, raw, what, walk.blocked_module, ret_kept);
+		if (error || *ret_kept)
 			return error;
 		raw_walk_apply(&walk, raw);
 	}
-	if (!error)
-		error = intern_now(c, pid, process, raw, &complete.stack, &incomplete);
-	if (!error)
-		error = profile_count_incomplete(c->w, incomplete);
+	return error ? error : intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
+}
+
+/* Its stack is known. */
+static int write_sample(
+	struct capture *c, const struct profile_sample *sample, uint32_t stack, uint32_t incomplete)
+{
+	struct profile_sample complete = *sample;
+	int error = profile_count_incomplete(c->w, incomplete);
+
+	complete.stack = stack;
 	return error ? error : profile_write_sample(c->w, &complete);
+}
+
+int capture_take_sample(
+	struct capture *c, uint32_t pid, struct raw_stack *raw, const struct profile_sample *sample)
+{
+	const struct pending_sample what = {.sample = *sample, .pid = pid};
+	uint32_t stack, incomplete;
+	bool kept;
+	int error = intern_or_keep(c, raw, &what, &kept, &stack, &incomplete);
+
+	return error || kept ? error : write_sample(c, sample, stack, incomplete);
+}
+
+int capture_take_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_stack *raw,
+	const struct wait_begin *begin)
+{
+	const struct pending_sample what = {.ticket = ++c->tickets, .pid = pid, .tid = tid};
+	struct wait_begin begun = *begin;
+	bool kept;
+	int error = intern_or_keep(c, raw, &what, &kept, &begun.stack, &begun.incomplete);
+
+	if (!error && kept)
+		begun.ticket = what.ticket;
+	return error ? error : waits_begin(c->waits, pid, tid, &begun);
 }
 
 static int write_late(struct capture *c, struct pending_sample *s, const struct raw_walk *walk)
@@ -292,10 +326,11 @@ static int write_late(struct capture *c, struct pending_sample *s, const struct 
 		error = stacks_intern(c->stacks, &place, &raw, &result);
 	if (!error)
 		error = count_python(c, &result);
-	if (!error)
-		error = profile_count_incomplete(c->w, result.incomplete);
-	s->sample.stack = result.stack;
-	return error ? error : profile_write_sample(c->w, &s->sample);
+	if (error)
+		return error;
+	return s->ticket ? waits_stack(c->waits, s->pid, s->tid, s->ticket, result.stack,
+				   result.incomplete)
+			 : write_sample(c, &s->sample, result.stack, result.incomplete);
 }
 
 struct late {

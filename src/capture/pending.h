@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that wait for an unwind table, with all that their stack can be walked from later: how many, and how
- * long, is bounded.
+ * long, is bounded. Beginnings of waits (capture/waits.h) are among them.
  *
  * Each has copies of its words and a reference to the address space of its time; what is asked of the process
  * itself (the names of Python frames) is asked before. They are kept in the order they came.
@@ -16,7 +16,9 @@
 
 struct pending_sample {
 	struct profile_sample sample;
+	uint64_t ticket; /* of the wait that the stack is for; 0: for the sample */
 	uint32_t pid;
+	uint32_t tid;	 /* of the wait */
 	uint32_t module; /* whose table it waits for */
 	uint64_t until_ns;
 	struct address_space *space;

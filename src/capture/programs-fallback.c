@@ -18,6 +18,11 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	return not_built();
 }
 
+int programs_can_tell_waits(void)
+{
+	return 0;
+}
+
 int programs_check(const struct capture_options *options, bool multi)
 {
 	return not_built();
@@ -91,6 +96,11 @@ struct ring *programs_launches(struct programs *p)
 }
 
 struct ring *programs_tasks(struct programs *p)
+{
+	return NULL;
+}
+
+struct ring *programs_waits(struct programs *p)
 {
 	return NULL;
 }

@@ -25,7 +25,6 @@
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define KPROBES_PATH  "/sys/bus/event_source/devices/kprobe"
-#define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 #define INITIAL_PID_NS "pid:[4026531836]"
@@ -33,10 +32,14 @@
 /* A ring this full is worth waking the reader for. */
 #define WAKEUP_BYTES (512 << 10)
 
+/* on_switch, on_wakeup, on_fork_waits, on_exec_waits */
+#define WAIT_PROGRAMS 4
+
 struct programs {
 	struct capture_bpf *bpf;
 	unsigned int sample_hz;
 	bool launches;
+	bool waits;
 	bool pid_namespace; /* we are in one, and count pids as it does */
 	bool sees_maps;     /* the programs know when code is mapped */
 	char *library;
@@ -44,9 +47,85 @@ struct programs {
 	struct ring samples;
 	struct ring launch_ring;
 	struct ring tasks;
+	struct ring wait_ring;
 	struct walk_mapping *mappings;
 	struct uprobe launch_probe;
 	struct vec(struct bpf_link *) sample_links;
+	struct bpf_link *wait_links[WAIT_PROGRAMS];
+};
+
+/* What a thread waits for that sleeps in a system call. */
+static const struct {
+	long call;
+	enum bpf_wait_reason reason;
+} call_reasons[] = {
+#define CALL(name, what) {SYS_##name, BPF_REASON_##what}
+	CALL(futex, LOCK),
+#ifdef SYS_futex_waitv
+	CALL(futex_waitv, LOCK),
+#endif
+	CALL(flock, LOCK),
+	CALL(semop, LOCK),
+	CALL(semtimedop, LOCK),
+	CALL(nanosleep, SLEEP),
+	CALL(clock_nanosleep, SLEEP),
+	CALL(read, IO),
+	CALL(write, IO),
+	CALL(readv, IO),
+	CALL(writev, IO),
+	CALL(pread64, IO),
+	CALL(pwrite64, IO),
+	CALL(preadv, IO),
+	CALL(pwritev, IO),
+	CALL(preadv2, IO),
+	CALL(pwritev2, IO),
+	CALL(recvfrom, IO),
+	CALL(recvmsg, IO),
+	CALL(recvmmsg, IO),
+	CALL(sendto, IO),
+	CALL(sendmsg, IO),
+	CALL(sendmmsg, IO),
+	CALL(accept, IO),
+	CALL(accept4, IO),
+	CALL(connect, IO),
+	CALL(splice, IO),
+	CALL(tee, IO),
+	CALL(vmsplice, IO),
+	CALL(sendfile, IO),
+	CALL(copy_file_range, IO),
+	CALL(fsync, IO),
+	CALL(fdatasync, IO),
+	CALL(sync, IO),
+	CALL(syncfs, IO),
+	CALL(sync_file_range, IO),
+	CALL(msync, IO),
+	CALL(open, IO),
+	CALL(openat, IO),
+	CALL(close, IO),
+	CALL(getdents64, IO),
+	CALL(io_getevents, IO),
+	CALL(io_uring_enter, IO),
+	CALL(msgrcv, IO),
+	CALL(msgsnd, IO),
+	CALL(mq_timedreceive, IO),
+	CALL(mq_timedsend, IO),
+	CALL(poll, EVENTS),
+	CALL(ppoll, EVENTS),
+	CALL(select, EVENTS),
+	CALL(pselect6, EVENTS),
+	CALL(epoll_wait, EVENTS),
+	CALL(epoll_pwait, EVENTS),
+#ifdef SYS_epoll_pwait2
+	CALL(epoll_pwait2, EVENTS),
+#endif
+	CALL(pause, EVENTS),
+	CALL(rt_sigtimedwait, EVENTS),
+	CALL(rt_sigsuspend, EVENTS),
+	CALL(wait4, PROCESS),
+	CALL(waitid, PROCESS),
+	CALL(vfork, PROCESS),
+	CALL(ioctl, DEVICE),
+#undef CALL
 };
 
 static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
@@ -55,30 +134,7 @@ static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
 	[LAUNCH_MARKER_NOP10] = "xpuprof_launch_marker_nop10",
 };
 
-/* ------------------------------------------------------------------ errors */
-
-static bool locked_down(void)
-{
-	struct buf text = BUF_INIT;
-	bool locked = !io_read_file(LOCKDOWN_PATH, 4096, &text);
-
-	buf_puts(&text, "");
-	locked = locked && strstr(buf_text(&text), "[confidentiality]");
-	buf_release(&text);
-	return locked;
-}
-
-static int explain(int error, const char *what)
-{
-	if (error != -EPERM && error != -EACCES)
-		return error_errno(error, "cannot %s", what);
-	if (locked_down())
-		return error_set(error,
-			"cannot %s: the kernel is locked down ('%s' says confidentiality)", what,
-			LOCKDOWN_PATH);
-	return error_set(error,
-		"cannot %s: this needs root, or the capabilities CAP_BPF and CAP_PERFMON", what);
-}
+/* ------------------------------------------------------------------ the kernel */
 
 /* What can be seen without trying. */
 static int check_kernel(void)
@@ -121,6 +177,30 @@ static bool has_task_storage(void)
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_task_storage_get, NULL) == 1;
 }
 
+static void wait_programs(const struct programs *p, struct bpf_program *ret[WAIT_PROGRAMS])
+{
+	ret[0] = p->bpf->progs.on_new_thread;
+	ret[1] = p->bpf->progs.on_exec_waits;
+	ret[2] = p->bpf->progs.on_switch;
+	ret[3] = p->bpf->progs.on_waking;
+}
+
+static void configure_waits(struct programs *p, bool wanted)
+{
+	struct bpf_program *programs[WAIT_PROGRAMS];
+
+	wait_programs(p, programs);
+	for (int n = 0; n < WAIT_PROGRAMS; n++) {
+		bpf_program__set_autoload(programs[n], wanted);
+		bpf_program__set_autoattach(programs[n], false);
+	}
+	bpf_program__set_autoload(p->bpf->progs.each_thread, wanted);
+	bpf_map__set_autocreate(p->bpf->maps.waits, wanted);
+	bpf_map__set_autocreate(p->bpf->maps.waiting_threads, wanted);
+	bpf_map__set_autocreate(p->bpf->maps.wait_prices, wanted);
+	bpf_map__set_autocreate(p->bpf->maps.call_reasons, wanted);
+}
+
 static void configure(struct programs *p, const struct capture_options *options, bool multi)
 {
 	struct capture_bpf *bpf = p->bpf;
@@ -130,7 +210,8 @@ static void configure(struct programs *p, const struct capture_options *options,
 	bpf->rodata->wakeup_bytes = WAKEUP_BYTES;
 	bpf_program__set_autoload(bpf->progs.find_pid_ns_level, p->pid_namespace);
 	bpf_program__set_autoload(bpf->progs.track_wanted, p->pid_namespace);
-	bpf_program__set_autoload(bpf->progs.on_map, options->sample_hz || options->launches);
+	bpf_program__set_autoload(
+		bpf->progs.on_map, options->sample_hz || options->launches || options->waits);
 	bpf_program__set_autoattach(bpf->progs.on_map, false);
 	bpf_program__set_autoload(bpf->progs.on_sample, options->sample_hz > 0);
 	bpf_program__set_autoload(bpf->progs.on_launch, options->launches && storage);
@@ -140,6 +221,7 @@ static void configure(struct programs *p, const struct capture_options *options,
 		uprobe_prepare_multi(bpf->progs.on_launch);
 		uprobe_prepare_multi(bpf->progs.on_launch_without_storage);
 	}
+	configure_waits(p, options->waits);
 	bpf_map__set_autocreate(bpf->maps.thread_buffers, storage);
 	bpf_map__set_autocreate(bpf->maps.thread_pythons, storage);
 }
@@ -166,7 +248,7 @@ static int explain_refusal(
 		refusal_find(p->bpf->obj, &why);
 	error = why.size ? error_set(error, "cannot load BPF programs: the kernel does not take %s",
 				   buf_text(&why))
-			 : explain(error, "load BPF programs");
+			 : refusal_explain(error, "load BPF programs");
 	buf_release(&why);
 	return error;
 }
@@ -197,7 +279,7 @@ static int load(struct programs *p, const struct capture_options *options, bool 
 		error = capture_bpf__attach(p->bpf);
 	if (!error)
 		watch_maps(p);
-	return error ? explain(error, "load BPF programs") : 0;
+	return error ? refusal_explain(error, "load BPF programs") : 0;
 }
 
 static int open_ring(struct ring *r, const struct bpf_map *map)
@@ -213,6 +295,8 @@ static int open_rings(struct programs *p)
 		error = open_ring(&p->samples, p->bpf->maps.samples);
 	if (!error && p->launches)
 		error = open_ring(&p->launch_ring, p->bpf->maps.launches);
+	if (!error && p->waits)
+		error = open_ring(&p->wait_ring, p->bpf->maps.waits);
 	return error;
 }
 
@@ -248,6 +332,25 @@ static int find_marker(struct programs *p, const char *library, enum launch_mark
 	return error;
 }
 
+static int tell_call_reasons(const struct programs *p)
+{
+	int map = bpf_map__fd(p->bpf->maps.call_reasons);
+
+	for (size_t n = 0; n < sizeof(call_reasons) / sizeof(call_reasons[0]); n++) {
+		uint32_t call = (uint32_t)call_reasons[n].call;
+		uint8_t reason = (uint8_t)call_reasons[n].reason;
+
+		if (call < BPF_SYSTEM_CALLS && bpf_map_update_elem(map, &call, &reason, BPF_ANY))
+			return error_errno(-errno, "cannot tell what system calls wait for");
+	}
+	return 0;
+}
+
+int programs_can_tell_waits(void)
+{
+	return has_task_storage() ? 0 : error_set(-ENOTSUP, "this takes Linux 5.12 or later");
+}
+
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers)
 {
@@ -259,6 +362,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	p->launch_probe = UPROBE_INIT;
 	p->sample_hz = options->sample_hz;
 	p->launches = options->launches;
+	p->waits = options->waits;
 	p->pid_namespace = in_pid_namespace();
 	error = check_kernel();
 	if (!error)
@@ -269,6 +373,8 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 		error = open_rings(p);
 	if (!error)
 		error = map_mappings(p);
+	if (!error && options->waits)
+		error = tell_call_reasons(p);
 	if (error) {
 		programs_close(p);
 		return error;
@@ -296,7 +402,7 @@ static int track_within_namespace(struct programs *p, pid_t pid)
 	ssize_t n;
 
 	if (fd < 0)
-		return explain(fd, "look through the processes");
+		return refusal_explain(fd, "look through the processes");
 	p->bpf->bss->wanted_pid = (uint32_t)pid;
 	n = io_read_full(fd, nothing, sizeof(nothing));
 	close(fd);
@@ -359,13 +465,13 @@ static int start_samples(void *context, int cpu)
 	struct bpf_link *link;
 
 	if (fd < 0)
-		return explain(-errno, "sample the CPUs");
+		return refusal_explain(-errno, "sample the CPUs");
 	link = bpf_program__attach_perf_event(p->bpf->progs.on_sample, fd);
 	if (!link) {
 		int error = -errno;
 
 		close(fd);
-		return explain(error, "sample the CPUs");
+		return refusal_explain(error, "sample the CPUs");
 	}
 	if (vec_push(&p->sample_links, link) < 0) {
 		bpf_link__destroy(link);
@@ -381,7 +487,52 @@ static int start_launches(struct programs *p)
 					      : p->bpf->progs.on_launch_without_storage;
 	int error = uprobe_attach(&p->launch_probe, program, p->library, &p->marker_offset, 1);
 
-	return error ? explain(error, "put a probe on the launch marker") : 0;
+	return error ? refusal_explain(error, "put a probe on the launch marker") : 0;
+}
+
+/* Reading an iterator to its end runs the program for every task. */
+static int run_iterator(struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -errno;
+	char nothing[64];
+	ssize_t n = fd < 0 ? fd : io_read_full(fd, nothing, sizeof(nothing));
+
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return n < 0 ? (int)n : 0;
+}
+
+static int start_waits(struct programs *p)
+{
+	struct bpf_program *programs[WAIT_PROGRAMS];
+	int error;
+
+	wait_programs(p, programs);
+	for (int n = 0; n < WAIT_PROGRAMS; n++) {
+		p->wait_links[n] = bpf_program__attach(programs[n]);
+		if (!p->wait_links[n])
+			return refusal_explain(-errno, "watch threads wait");
+	}
+	error = run_iterator(p->bpf->progs.each_thread);
+	return error ? refusal_explain(error, "look through the threads") : 0;
+}
+
+/* What goes on is told up to now. */
+static int stop_waits(struct programs *p)
+{
+	int error = 0;
+
+	if (!p->wait_links[0])
+		return 0;
+	for (int n = 0; n < WAIT_PROGRAMS; n++) {
+		bpf_link__destroy(p->wait_links[n]);
+		p->wait_links[n] = NULL;
+	}
+	p->bpf->bss->ending = 1;
+	error = run_iterator(p->bpf->progs.each_thread);
+	return error ? refusal_explain(error, "look through the threads") : 0;
 }
 
 int programs_start(struct programs *p)
@@ -390,12 +541,14 @@ int programs_start(struct programs *p)
 
 	if (!error && p->sample_hz)
 		error = cpus_each_online(start_samples, p);
+	if (!error && p->waits)
+		error = start_waits(p);
 	return error;
 }
 
 int programs_stop(struct programs *p)
 {
-	int error = 0, failed;
+	int error = stop_waits(p), failed;
 
 	vec_foreach (link, &p->sample_links) {
 		failed = bpf_link__destroy(*link);
@@ -415,6 +568,7 @@ void programs_close(struct programs *p)
 	ring_close(&p->samples);
 	ring_close(&p->launch_ring);
 	ring_close(&p->tasks);
+	ring_close(&p->wait_ring);
 	if (p->mappings)
 		munmap(p->mappings, MAPPINGS_BYTES);
 	capture_bpf__destroy(p->bpf);
@@ -488,6 +642,11 @@ struct ring *programs_tasks(struct programs *p)
 	return &p->tasks;
 }
 
+struct ring *programs_waits(struct programs *p)
+{
+	return &p->wait_ring;
+}
+
 /*
  * What happened to tasks while the program for it was already running on that CPU: the kernel passes it over then.
  * On Linux 7.2 these programs can be preempted, and it does happen.
@@ -516,6 +675,7 @@ struct bpf_losses programs_losses(const struct programs *p)
 		.samples = __atomic_load_n(&lost->samples, __ATOMIC_RELAXED),
 		.launches = __atomic_load_n(&lost->launches, __ATOMIC_RELAXED),
 		.tasks = __atomic_load_n(&lost->tasks, __ATOMIC_RELAXED) + count_passed_over(p),
+		.waits = __atomic_load_n(&lost->waits, __ATOMIC_RELAXED),
 	};
 }
 
@@ -527,5 +687,7 @@ int programs_each_fd(const struct programs *p, int (*add)(void *context, int fd)
 		error = add(context, bpf_map__fd(p->bpf->maps.samples));
 	if (!error && p->launches)
 		error = add(context, bpf_map__fd(p->bpf->maps.launches));
+	if (!error && p->waits)
+		error = add(context, bpf_map__fd(p->bpf->maps.waits));
 	return error;
 }

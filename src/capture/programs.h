@@ -21,6 +21,8 @@ struct programs;
  * point to probe, and how, when launches are wanted. */
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers);
+/* Whether this kernel has what telling waits takes: 0 or -ENOTSUP with error_text. */
+int programs_can_tell_waits(void);
 /* Whether they can be loaded. */
 int programs_check(const struct capture_options *options, bool multi);
 int programs_track(struct programs *p, pid_t pid);
@@ -52,6 +54,7 @@ void programs_drop_space(struct programs *p, uint32_t pid);
 struct ring *programs_samples(struct programs *p);
 struct ring *programs_launches(struct programs *p);
 struct ring *programs_tasks(struct programs *p);
+struct ring *programs_waits(struct programs *p);
 /* Totals since programs_open. */
 struct bpf_losses programs_losses(const struct programs *p);
 /* Calls add for every file descriptor to wait on. */

@@ -8,11 +8,16 @@
 #include "capture/refusal.h"
 
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/buf.h"
+#include "base/error.h"
+#include "base/io.h"
+
+#define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
 #define LOG_BYTES ((size_t)16 << 20) /* the log of 20,000 instructions has 2 MiB */
 
@@ -81,4 +86,27 @@ void refusal_find(struct bpf_object *object, struct buf *ret)
 			log += LOG_BYTES;
 		}
 	munmap(logs, size);
+}
+
+static bool locked_down(void)
+{
+	struct buf text = BUF_INIT;
+	bool locked = !io_read_file(LOCKDOWN_PATH, 4096, &text);
+
+	buf_puts(&text, "");
+	locked = locked && strstr(buf_text(&text), "[confidentiality]");
+	buf_release(&text);
+	return locked;
+}
+
+int refusal_explain(int error, const char *what)
+{
+	if (error != -EPERM && error != -EACCES)
+		return error_errno(error, "cannot %s", what);
+	if (locked_down())
+		return error_set(error,
+			"cannot %s: the kernel is locked down ('%s' says confidentiality)", what,
+			LOCKDOWN_PATH);
+	return error_set(error,
+		"cannot %s: this needs root, or the capabilities CAP_BPF and CAP_PERFMON", what);
 }

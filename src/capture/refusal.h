@@ -10,3 +10,5 @@ struct buf;
  * nothing when it was no program that was refused (but a map, say), or the object loads.
  */
 void refusal_find(struct bpf_object *object, struct buf *ret);
+/* Error text for "cannot WHAT": where rights are missing, which; returns the error. */
+int refusal_explain(int error, const char *what);

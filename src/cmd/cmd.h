@@ -23,6 +23,7 @@ int cmd_report(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /* Prints "xpuprof: <text>" on stderr, in one write. */

@@ -42,6 +42,7 @@ static const struct check_row checks[] = {
 	{"kernel_symbols", "kernel names", 0, check_kernel_symbols},
 	{"names", "names", 0, check_names},
 	{"debug_files", "debug files", 0, check_debug_files},
+	{"metrics", "metrics", 0, check_metrics},
 	{"library", "library", SIDE_GPU, check_library},
 	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},
 	{"libcuda", "libcuda", SIDE_GPU, check_libcuda},

@@ -63,6 +63,7 @@ void check_tracefs(struct doctor *d, struct finding *f);
 void check_kernel_symbols(struct doctor *d, struct finding *f);
 void check_names(struct doctor *d, struct finding *f);
 void check_debug_files(struct doctor *d, struct finding *f);
+void check_metrics(struct doctor *d, struct finding *f);
 
 /* doctor_gpu.c */
 void check_library(struct doctor *d, struct finding *f);

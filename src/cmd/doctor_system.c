@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "capture/capture.h"
 #include "cmd/doctor.h"
+#include "cmd/metrics_server.h"
 #include "elf/dwarf.h"
 #include "elf/mini_debug.h"
 #include "symbolize/fetch.h"
@@ -367,4 +368,14 @@ void check_debug_files(struct doctor *d, struct finding *f)
 	finding_is(f, FINDING_LIMITED,
 		"none in /usr/lib/debug: stripped programs show exported functions only%s", note);
 	finding_step(f, "install the debug packages (-dbgsym, -dbg or -debuginfo) of what you profile");
+}
+
+void check_metrics(struct doctor *d, struct finding *f)
+{
+	if (metrics_server_supported()) {
+		finding_is(f, FINDING_OK, "monitors can be served to Prometheus");
+		return;
+	}
+	finding_is(f, FINDING_LIMITED, "built without libmicrohttpd: monitors cannot be served to Prometheus");
+	finding_step(f, "install it (Debian: libmicrohttpd-dev) and build again");
 }

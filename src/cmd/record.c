@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/drivers.h"
 #include "cmd/options.h"
 #include "cmd/session.h"
 #include "cmd/status.h"
@@ -45,7 +46,9 @@ struct record {
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;
-	uint64_t counter_interval_ns;
+	uint64_t counter_interval_ns, wait_min_ns;
+	const char *drivers; /* NULL: not wanted; "": all */
+	bool off_cpu;
 	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
 };
 
@@ -206,6 +209,25 @@ static int take_counters(void *target, const char *value)
 	return 0;
 }
 
+static int take_drivers(void *target, const char *value)
+{
+	struct record *r = target;
+
+	r->drivers = value ? value : "";
+	return value && drivers_check_names(value) ? -1 : 0;
+}
+
+static int take_off_cpu(void *target, const char *value)
+{
+	struct record *r = target;
+
+	r->off_cpu = true;
+	r->wait_min_ns = value ? time_with_unit(value) : 0;
+	if (value && !r->wait_min_ns)
+		return error_set(-1, "takes a time up to 1s with its unit (ns, us, ms or s), not '%s'", value);
+	return 0;
+}
+
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
 static bool take_mode(struct record *r, const char *word)
 {
@@ -241,6 +263,10 @@ static int parse(struct record *r, int argc, char **argv)
 			"also sample which GPU instructions run or wait and why, every PERIOD cycles"),
 		OPTION_MAYBE("counters", "INTERVAL", take_counters, r,
 			"also sample hardware counters of the GPUs, every INTERVAL (default 1ms)"),
+		OPTION_MAYBE("drivers", "MONITOR,...", take_drivers, r,
+			"also record what the kernel's GPU drivers do (default: those that suit the machine)"),
+		OPTION_MAYBE("off-cpu", "MIN", take_off_cpu, r,
+			"also record when threads do not run, and why; with stacks if it lasts MIN"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "inline", &r->inlines,
@@ -500,7 +526,10 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.stacks = r->stacks,
 		.stalls = r->stalls,
 		.stall_period = r->stall_period,
+		.drivers = r->drivers,
 		.counter_interval_ns = r->counter_interval_ns,
+		.waits = r->off_cpu,
+		.wait_min_ns = r->wait_min_ns,
 		.queue_times = r->queue_times,
 		.inlines = r->inlines,
 		.quiet = r->quiet,

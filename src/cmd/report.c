@@ -76,6 +76,24 @@ static int print_with_counters(struct report *r, const struct wanted *w)
 	return error;
 }
 
+/* So are gaps in GPU work, where the tables are wanted. */
+static int print_with_gaps(struct report *r, const struct wanted *w)
+{
+	struct gaps gaps = {0};
+	struct sync_waits waits = {0};
+	int error = gaps_read(&gaps, r->path, &r->summary->internals);
+
+	r->gaps = &gaps;
+	r->sync_waits = &waits;
+	if (!error)
+		error = sync_waits_find(&waits, &gaps.events, &r->summary->internals);
+	if (!error)
+		error = print_with_texts(r, w);
+	sync_waits_release(&waits);
+	gaps_release(&gaps);
+	return error;
+}
+
 /* Samples of instructions are read in a pass of their own, as only this wants them. */
 static int print_with_stalls(struct report *r, const struct wanted *w)
 {
@@ -109,7 +127,9 @@ static int read_and_print(const char *path, struct profile_reader *reader, struc
 
 	if (error)
 		return error;
-	return w->stalls ? print_with_stalls(&r, w) : print_with_counters(&r, w);
+	if (w->stalls)
+		return print_with_stalls(&r, w);
+	return w->counters ? print_with_counters(&r, w) : print_with_gaps(&r, w);
 }
 
 static int run(const char *path, const struct wanted *w)

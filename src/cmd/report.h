@@ -4,9 +4,11 @@
 
 #include "base/buf.h"
 #include "view/counter_sums.h"
+#include "view/gaps.h"
 #include "view/kernel_stalls.h"
 #include "view/location_text.h"
 #include "view/summary.h"
+#include "view/sync_waits.h"
 
 struct report {
 	const char *path;
@@ -15,6 +17,8 @@ struct report {
 	const struct location_texts *texts;
 	const struct kernel_stalls *stalls; /* NULL: not wanted */
 	const struct counter_sums *counters; /* NULL: not wanted */
+	const struct gaps *gaps;	     /* NULL: not wanted */
+	const struct sync_waits *sync_waits; /* so too, together */
 	bool inlines;       /* functions that were inlined, too */
 	size_t top;         /* rows of each table; 0: all */
 	unsigned int width; /* columns; 0: no limit */
@@ -31,6 +35,15 @@ int report_json(const struct report *r, struct buf *out);
 /* The part of stalls in each. */
 int report_stalls_text(const struct report *r, struct buf *out);
 int report_stalls_json(const struct report *r, struct json_writer *w);
+/* That of events of GPU drivers; nothing where there are none. */
+void report_drivers_text(const struct report *r, struct buf *out);
+void report_drivers_json(const struct report *r, struct json_writer *w);
+/* Why GPUs were idle, in short, and then the gaps one by one. */
+void report_idle_text(const struct report *r, struct buf *out);
+void report_gaps_text(const struct report *r, struct buf *out);
+/* Which work threads waited for. */
+void report_sync_waits_text(const struct report *r, struct buf *out);
+void report_gaps_json(const struct report *r, struct json_writer *w);
 /* And that of hardware counters. */
 int report_counters_text(const struct report *r, struct buf *out);
 void report_counters_json(const struct report *r, struct json_writer *w);

@@ -22,6 +22,7 @@ static const char *const pending_keys[PENDING_REASONS] = {
 	[PENDING_UNFINISHED] = "unfinished",
 	[PENDING_NO_EXIT] = "no_exit",
 	[PENDING_FORGOTTEN] = "forgotten",
+	[PENDING_LOST] = "lost",
 };
 
 static const char *const join_keys[JOIN_REASONS] = {
@@ -364,6 +365,9 @@ int report_json(const struct report *r, struct buf *out)
 	put_calls(&j);
 	put_devices(&j);
 	put_latency(&j);
+	if (r->gaps)
+		report_gaps_json(r, &j.w);
+	report_drivers_json(r, &j.w);
 	put_processes(&j);
 	put_threads(&j);
 	put_losses(&j);

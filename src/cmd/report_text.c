@@ -571,8 +571,11 @@ static void put_notes(const struct report *r, struct buf *out)
 		const char *key, *title;
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
+		{META_CUPTI_ENDED, "not recorded"},
 		{META_STALLS_REFUSED, "not sampled"},
 		{META_COUNTERS_REFUSED, "no counters"},
+		{META_DRIVERS, "drivers"},
+		{META_DRIVERS_REFUSED, "not watched"},
 		{META_CUPTI, "CUPTI"},
 		{META_HOSTNAME, "machine"},
 		{META_KERNEL, "kernel"},
@@ -612,12 +615,16 @@ int report_text(const struct report *r, struct buf *out)
 	if (r->stalls || r->counters)
 		return put_wanted(r, out);
 	put_devices(r, out);
+	report_idle_text(r, out);
 	put_kernels(r, out);
 	put_copies(r, out);
 	put_sets(r, out);
 	put_calls(r, out, "Calls that wait for the GPU", true);
 	put_calls(r, out, "Calls that ask for GPU work", false);
 	put_latency(r, out);
+	report_gaps_text(r, out);
+	report_sync_waits_text(r, out);
+	report_drivers_text(r, out);
 	put_processes(r, out);
 	put_threads(r, out);
 	put_stacks(r, out);

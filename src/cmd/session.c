@@ -4,6 +4,9 @@
  * the snapshot. A launch marker fires before its call or its work can be in a GPU ring, so whatever the
  * snapshot covers finds its stack already taken: the join needs no waiting and no guessing.
  *
+ * Events of GPU drivers are taken before that and written after it: by then the kernel's rings have told of the
+ * processes that they are about.
+ *
  * How often: every 50 ms at most, every 5 ms while there is much, and at once when code was mapped, so that
  * walkers know of it before it runs for long; but never without a pause. Nothing wakes the recorder on the
  * launch path of the program.
@@ -112,6 +115,8 @@ static int watch_all(struct session *s)
 		error = watch(s, capture_poll_fd(s->capture)) ?: watch_maps(s, EPOLL_CTL_ADD);
 	if (!error && s->gpu)
 		error = watch(s, s->gpu_ops->poll_fd(s->gpu));
+	for (size_t n = 0; !error && s->drivers && drivers_poll_fd(s->drivers, n) >= 0; n++)
+		error = watch(s, drivers_poll_fd(s->drivers, n));
 	return error;
 }
 
@@ -184,6 +189,8 @@ static int start(struct session *s)
 	if (error)
 		return error;
 	s->start_ns = clock_now_ns();
+	if (s->drivers)
+		drivers_begin(s->drivers, s->start_ns);
 	s->next_flush_ns = s->start_ns + FLUSH_PERIOD_NS;
 	s->next_status_ns = s->start_ns + STATUS_PERIOD_NS;
 	error = session_describe(s, META_START_NS, s->start_ns);
@@ -206,12 +213,16 @@ int session_start(struct session *s)
 static int drain(struct session *s, bool *ret_busy)
 {
 	bool cpu_busy = false, gpu_busy = false;
-	int error = s->gpu ? s->gpu_ops->snapshot(s->gpu) : 0;
+	int error = s->drivers ? drivers_take(s->drivers) : 0;
 
+	if (!error && s->gpu)
+		error = s->gpu_ops->snapshot(s->gpu);
 	if (!error && s->capture)
 		error = capture_drain(s->capture, &cpu_busy);
 	if (!error && s->gpu)
 		error = s->gpu_ops->drain(s->gpu, &gpu_busy);
+	if (!error && s->drivers)
+		error = drivers_write(s->drivers);
 	if (!error)
 		*ret_busy = cpu_busy || gpu_busy;
 	return error;
@@ -414,21 +425,25 @@ static int stop_sources(struct session *s)
 	bool busy = true;
 	int error = s->gpu ? stop_gpu(s) : 0;
 
+	if (!error && s->drivers)
+		error = drivers_stop(s->drivers);
 	if (!error && s->capture)
 		error = capture_stop(s->capture);
 	while (!error && busy)
 		error = drain(s, &busy);
+	if (!error && s->drivers)
+		error = drivers_finish(s->drivers, s->end_ns);
 	if (!error && s->gpu)
 		error = s->gpu_ops->finish(s->gpu);
 	return error;
 }
 
-static void note_refusals(struct session *s, const char *lines)
+static void note_lines(struct session *s, const char *lines, const char *rest)
 {
 	while (*lines) {
 		int size = (int)strcspn(lines, "\n");
 
-		buf_printf(&s->refusals, "%.*s; everything else was recorded\n", size, lines);
+		buf_printf(&s->refusals, "%.*s%s\n", size, lines, rest);
 		lines += size + (lines[size] == '\n');
 	}
 }
@@ -436,13 +451,16 @@ static void note_refusals(struct session *s, const char *lines)
 static int describe_gpu(struct session *s)
 {
 	struct gpu_stats stats;
+	const char *rest;
 	int error;
 
 	if (!s->gpu)
 		return 0;
 	s->gpu_ops->stats(s->gpu, &stats);
-	note_refusals(s, stats.stalls_refused);
-	note_refusals(s, stats.counters_refused);
+	rest = *stats.ended ? "" : "; everything else was recorded";
+	note_lines(s, stats.ended, "");
+	note_lines(s, stats.stalls_refused, rest);
+	note_lines(s, stats.counters_refused, rest);
 	error = session_describe(s, META_STACKS_TAKEN, s->stacks_taken);
 	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
 }
@@ -537,6 +555,8 @@ static void close_sources(struct session *s)
 	if (s->gpu)
 		s->gpu_ops->close(s->gpu);
 	s->gpu = NULL;
+	drivers_close(s->drivers);
+	s->drivers = NULL;
 	capture_close(s->capture);
 	s->capture = NULL;
 }

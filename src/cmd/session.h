@@ -39,7 +39,10 @@ struct session_options {
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period; /* a sample every 2^stall_period cycles; 0: chosen from the device */
+	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
 	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken */
+	bool waits;     /* of threads; with stacks those that last as long as this */
+	uint64_t wait_min_ns;
 	bool queue_times;
 	bool inlines; /* source lines and inlined functions, at the end */
 	bool quiet;     /* no status line, no notes */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/capture.h"
+#include "cmd/drivers.h"
 #include "cmd/session.h"
 #include "cmd/signals.h"
 #include "correlate/correlate.h"
@@ -16,6 +17,7 @@ struct session {
 	struct capture *capture; /* NULL: no rights, or not wanted */
 	const struct gpu_backend_ops *gpu_ops;
 	struct gpu_backend *gpu; /* NULL: not wanted */
+	struct drivers *drivers; /* NULL: not wanted */
 	struct target_user *user;
 	struct target target;
 	struct buf library;

@@ -56,7 +56,7 @@ static int give_runtime_dir_away(struct session *s)
 
 static int new_correlator(struct session *s, bool have_markers)
 {
-	struct correlator_options options = {.have_markers = have_markers};
+	struct correlator_options options = {.have_markers = have_markers, .have_syncs = s->options.waits};
 
 	correlator_free(s->correlator);
 	s->correlator = NULL;
@@ -160,6 +160,8 @@ static int note_problems(struct session *s)
 	const char *refusal = capture_refusal(s->capture), *cache = capture_cache_problem(s->capture);
 	int error = s->options.cpu && refusal ? session_note(s, "no CPU samples: %s", refusal) : 0;
 
+	if (!error && s->options.waits && (refusal || capture_waits_refusal(s->capture)))
+		error = session_note(s, "no waits: %s", refusal ? refusal : capture_waits_refusal(s->capture));
 	if (!error && cache)
 		error = session_note(s, "unwind tables are not kept for the next recording: %s", cache);
 	return error;
@@ -171,6 +173,8 @@ static int open_capture(struct session *s)
 	struct capture_options options = {
 		.sample_hz = s->options.cpu ? s->options.sample_hz : 0,
 		.launches = s->options.gpu && s->options.stacks != SESSION_STACKS_NONE,
+		.waits = s->options.waits,
+		.wait_min_ns = s->options.wait_min_ns,
 		.whole_system = s->options.whole_system,
 		.libraries_walk = want_libraries_to_walk(s),
 		.library = buf_text(&s->library),
@@ -228,6 +232,7 @@ static int open_gpu(struct session *s)
 		.target_gid = s->user->gid,
 		.marker = marker(s),
 		.queue_times = s->options.queue_times,
+		.syncs = s->options.waits,
 		.walk = libraries_walk(s),
 		.stacks = {.context = s,
 			.prepare = prepare_stacks,
@@ -252,6 +257,15 @@ static int open_gpu(struct session *s)
 		correlator_sink(s->correlator));
 	error = error ?: give_runtime_dir_away(s);
 	return error ?: s->gpu_ops->environment(s->gpu, add_environment, s);
+}
+
+static int open_drivers(struct session *s)
+{
+	const struct drivers_options options = {.monitors = s->options.drivers,
+		.whole_system = s->options.whole_system,
+		.notes = &s->notes};
+
+	return drivers_open(&s->drivers, &options, s->writer, s->tasks);
 }
 
 /* "process 1234: python3 server.py", as far as it can be told. */
@@ -314,6 +328,12 @@ static bool takes_samples(const struct session *s)
 	return s->options.cpu && s->capture && !capture_refusal(s->capture);
 }
 
+static bool takes_waits(const struct session *s)
+{
+	return s->options.waits && s->capture && !capture_refusal(s->capture) &&
+	       !capture_waits_refusal(s->capture);
+}
+
 static int describe_machine(struct session *s)
 {
 	struct utsname name;
@@ -330,6 +350,8 @@ static int describe_machine(struct session *s)
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	error = error ?: session_describe(s, META_SAMPLE_HZ,
 				 takes_samples(s) ? s->options.sample_hz : 0);
+	if (takes_waits(s))
+		error = error ?: session_describe(s, META_OFF_CPU, s->options.wait_min_ns);
 	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));
 	return error ?: profile_set_meta(s->writer, META_VERSION, XPUPROF_VERSION);
 }
@@ -343,6 +365,8 @@ int session_open_parts(struct session *s)
 	error = error ?: open_capture(s);
 	if (!error && s->options.gpu)
 		error = open_gpu(s);
+	if (!error && s->options.drivers)
+		error = open_drivers(s);
 	error = error ?: describe_command(s);
 	return error ?: describe_machine(s);
 }

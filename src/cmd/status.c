@@ -143,10 +143,13 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		if (t->window_samples)
 			buf_printf(&b, ", %s instruction sample%s",
 				text_count(stalls, t->window_samples), plural(t->window_samples));
-		buf_puts(&b, ")\n");
+		buf_putc(&b, ')');
 	} else {
-		buf_puts(&b, "no GPU work\n");
+		buf_puts(&b, "no GPU work");
 	}
+	if (t->drivers)
+		buf_printf(&b, ", %s driver event%s", text_count(works, t->drivers), plural(t->drivers));
+	buf_putc(&b, '\n');
 	add_completeness(&b, t);
 	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
 		1, PENDING_REASONS, profile_pending_text);

@@ -124,6 +124,14 @@ static uint64_t time_of(const struct profile_event *e)
 		break;
 	case EVENT_COUNT:
 		return e->count.start_ns + e->count.duration_ns;
+	case EVENT_DRIVER:
+		return e->driver.start_ns + e->driver.duration_ns;
+	case EVENT_WAIT:
+		return e->wait.start_ns + e->wait.duration_ns;
+	case EVENT_LIFE:
+		return e->life.start_ns + e->life.duration_ns;
+	case EVENT_SYNC:
+		return e->sync.start_ns + e->sync.duration_ns;
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@ int view_arg_view(void *target, const char *value)
 	struct view_options *o = target;
 
 	o->view = view_by_name(value);
-	return o->view ? 0 : error_set(-1, "takes merge, gpu, cpu or stall, not '%s'", value);
+	return o->view ? 0 : error_set(-1, "takes merge, gpu, cpu, stall, off-cpu or wall, not '%s'", value);
 }
 
 int view_arg_by(void *target, const char *value)
@@ -67,8 +67,8 @@ void view_warn(const struct exporter *e, const char *path, const struct export_r
 	if (r->empty)
 		cmd_error("warning: the %s output is empty: nothing it shows was recorded",
 			e->name);
-	if (r->unsampled)
-		cmd_error("warning: no samples of instructions in '%s': %s", path, r->unsampled);
+	if (r->lacking)
+		cmd_error("warning: no %s in '%s': %s", r->lacking, path, r->help);
 	if (*r->incomplete)
 		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names", path,
 			r->incomplete);

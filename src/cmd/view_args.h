@@ -11,7 +11,7 @@
 /* Rows for a command's table; `o` is a struct export_options. */
 #define VIEW_ARGS(o)                                                                               \
 	OPTION_CALL(0, "view", "NAME", view_arg_view, &(o)->view,                                  \
-		"merge (CPU and GPU), gpu, cpu, or stall (why the GPU waits)"),                    \
+		"merge (CPU and GPU), gpu, cpu, stall (why the GPU waits), off-cpu, wall"),                    \
 	OPTION_CALL(0, "by", "LIST", view_arg_by, &(o)->view,                                      \
 		"group by process, thread, device, stream"),                                       \
 	OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,                   \

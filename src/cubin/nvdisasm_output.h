@@ -2,8 +2,8 @@
 /*
  * The lines that nvdisasm writes when it is given bare code (-b):
  *
- *	        /0090/                   @!P0 LDG.E R0, desc[UR6][R2.64] ;      (its slashes have
- *stars) nvdisasm error   : Unrecognized operation for functional unit 'uC' at address 0x00000010
+ *	        /0090/                   @!P0 LDG.E R0, desc[UR6][R2.64] ;      (its slashes have stars)
+ *	nvdisasm error   : Unrecognized operation for functional unit 'uC' at address 0x00000010
  *
  * Pure functions over one line each, for nvdisasm.c. Lines are untrusted.
  */

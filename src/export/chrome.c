@@ -9,6 +9,12 @@
  * thread to nest, but work on one stream may overlap (branches of a CUDA graph), so a stream gets
  * as many lanes as it needs: a piece of work goes to the first lane that is free when it starts.
  *
+ * What the kernel's GPU drivers did is a "process" of its own, with rows for each ring: jobs in its queue, jobs that run,
+ * waits, whatever else has a duration (in lanes as well), and moments as instants ("ph": "i").
+ *
+ * Arrows lead from calls to their work (chrome_flows.h), and when threads did not run stands in rows beside their calls
+ * (chrome_waits.h).
+ *
  * Hardware counters are counter events ("ph": "C") of their device's process, one track each, with the unit in its name.
  * Such a value holds until the next, so one that is as before is not written again.
  *
@@ -24,6 +30,8 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "export/chrome_flows.h"
+#include "export/chrome_waits.h"
 #include "export/exporter.h"
 #include "export/text.h"
 #include "profile/counter_kinds.h"
@@ -31,18 +39,30 @@
 
 /* Ids of rows that cannot be pids or tids: those end at 2^22. */
 #define DEVICE_PID_BASE 1000000000u
+#define DRIVERS_PID	(DEVICE_PID_BASE - 1)
 #define LANE_TID_BASE   1000000000u
 #define LANES_MAX       64
+#define RINGS_MAX	4096 /* more have the last one's rows; no machine has as many */
 
 struct lane {
 	uint64_t end_ns;
 	uint32_t tid;
 };
 
+struct lanes {
+	struct lane lane[LANES_MAX];
+	unsigned int count;
+};
+
 struct row {
 	uint32_t process, device, context, stream;
-	struct lane lanes[LANES_MAX];
-	unsigned int lane_count;
+	struct lanes lanes;
+};
+
+/* Of the events of drivers. */
+struct ring_row {
+	uint32_t source, ring, kind;
+	struct lanes lanes;
 };
 
 /* An operation as it looks in every one of its events. */
@@ -65,12 +85,15 @@ struct chrome {
 	struct vec(struct op_text) ops; /* by op id */
 	struct vec(struct row *) rows;
 	struct interner *row_ids; /* process, device, context, stream: the place in `rows`, plus 1 */
+	struct vec(struct ring_row *) rings;
+	struct interner *ring_ids; /* source, ring, kind: the place in `rings`, plus 1 */
 	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
 	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
 	struct vec(struct track) tracks;
 	struct map track_of; /* device << 32 | counter: the place in `tracks` */
 	struct map counted;  /* devices (ids) with tracks */
-	uint32_t lanes;
+	struct flows flows;
+	uint32_t lane_count; /* of all */
 	bool any;
 	struct buf text;
 };
@@ -86,17 +109,6 @@ static void separate(struct chrome *c)
 	c->any = true;
 }
 
-/* A JSON string of text nobody vouches for. */
-static void put_string(struct buf *b, const char *text, size_t size)
-{
-	struct buf clean = BUF_INIT;
-
-	text_clean(&clean, text, size);
-	json_string(b, clean.data, clean.size);
-	b->failed |= clean.failed;
-	buf_release(&clean);
-}
-
 static void put_name(struct buf *b, const char *prefix, const char *name)
 {
 	struct buf text = BUF_INIT;
@@ -106,7 +118,7 @@ static void put_name(struct buf *b, const char *prefix, const char *name)
 		demangle(name, &text);
 	else
 		buf_puts(&text, name);
-	put_string(b, text.data, text.size);
+	text_json(b, text.data, text.size);
 	b->failed |= text.failed;
 	buf_release(&text);
 }
@@ -137,20 +149,20 @@ static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret
 	return 0;
 }
 
-static uint32_t take_lane(struct chrome *c, struct row *row, uint64_t start_ns, uint64_t end_ns)
+static uint32_t take_lane(struct chrome *c, struct lanes *lanes, uint64_t start_ns, uint64_t end_ns)
 {
 	unsigned int i = 0;
 
-	while (i < row->lane_count && row->lanes[i].end_ns > start_ns)
+	while (i < lanes->count && lanes->lane[i].end_ns > start_ns)
 		i++;
 	if (i == LANES_MAX)
 		i = LANES_MAX - 1;
-	if (i == row->lane_count) {
-		row->lanes[i].tid = LANE_TID_BASE + ++c->lanes;
-		row->lane_count++;
+	if (i == lanes->count) {
+		lanes->lane[i].tid = LANE_TID_BASE + ++c->lane_count;
+		lanes->count++;
 	}
-	row->lanes[i].end_ns = end_ns;
-	return row->lanes[i].tid;
+	lanes->lane[i].end_ns = end_ns;
+	return lanes->lane[i].tid;
 }
 
 static const char *kernel_name(const struct chrome *c, const struct profile_op *op)
@@ -183,7 +195,7 @@ static void put_kernel_args(struct chrome *c, const struct profile_op *op, struc
 	buf_printf(b,
 		"\"sharedStatic\":%u,\"sharedDynamic\":%u,\"linkerName\":", op->shared_static_bytes,
 		op->shared_dynamic_bytes);
-	put_string(b, kernel_name(c, op), strlen(kernel_name(c, op)));
+	text_json(b, kernel_name(c, op), strlen(kernel_name(c, op)));
 	buf_putc(b, ',');
 }
 
@@ -258,8 +270,28 @@ static void put_moment(struct output *o, const char *name, uint64_t time_ns)
 	output_us(o, time_ns);
 }
 
+static uint64_t launch_key(uint32_t instance, uint32_t correlation)
+{
+	return (uint64_t)instance << 32 | correlation;
+}
+
+/* The end of an arrow; there is none where only one side is shown. */
+static int add_flow(struct chrome *c, uint64_t key, const struct flow_end *end)
+{
+	if (!(c->shows & VIEW_SHOWS_GPU) || !(c->shows & VIEW_SHOWS_CPU))
+		return 0;
+	return flows_add(&c->flows, key, end, c->output) ? short_of_memory() : 0;
+}
+
 static int write_work(struct chrome *c, const struct profile_work *w)
 {
+	const struct profile_op *op = profile_op(c->reader, w->op);
+	struct flow_end end = {
+		.time_ns = w->start_ns,
+		.pid = DEVICE_PID_BASE + (op ? op->device : 0),
+		.is_work = true,
+		.is_graph = w->graph_node,
+	};
 	struct output *o = c->output;
 	struct op_text *t = NULL;
 	int error = text_of_op(c, w->op, &t);
@@ -268,8 +300,8 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 		return error;
 	separate(c);
 	output_puts(o, t->head);
-	output_u64(o, take_lane(c, c->rows.items[t->row], w->start_ns,
-		w->start_ns + w->duration_ns));
+	end.tid = take_lane(c, &c->rows.items[t->row]->lanes, w->start_ns, w->start_ns + w->duration_ns);
+	output_u64(o, end.tid);
 	put_times(o, w->start_ns, w->duration_ns);
 	output_puts(o, ",\"args\":{");
 	output_puts(o, t->args);
@@ -281,7 +313,7 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 	put_moment(o, "queued", w->queued_ns);
 	put_moment(o, "submitted", w->submitted_ns);
 	output_puts(o, "}}");
-	return 0;
+	return add_flow(c, launch_key(w->instance, w->correlation), &end);
 }
 
 /* Calls. */
@@ -320,6 +352,7 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 {
 	const struct profile_thread *t = profile_thread(c->reader, call->thread);
 	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
+	struct flow_end end = {.time_ns = call->start_ns, .pid = p ? p->pid : 0, .tid = t ? t->tid : 0};
 	struct output *o = c->output;
 	const char *head = NULL;
 	int error = text_of_call(c, call->api, &head);
@@ -339,7 +372,9 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 	output_puts(o, ",\"kind\":\"");
 	output_puts(o, profile_call_kind_name(call->kind));
 	output_printf(o, "\",\"result\":%d}}", call->result);
-	return 0;
+	if (call->kind == CALL_SYNC || call->kind == CALL_NODE)
+		return 0;
+	return add_flow(c, launch_key(call->instance, call->correlation), &end);
 }
 
 /* Hardware counters. */
@@ -372,7 +407,7 @@ static void put_counter_name(struct chrome *c, uint32_t id, struct buf *b)
 	buf_puts(&text, kind >= 0 ? counter_kind_at((size_t)kind)->words : name);
 	if (*unit)
 		buf_printf(&text, " (%s)", unit);
-	put_string(b, buf_text(&text), text.size);
+	text_json(b, buf_text(&text), text.size);
 	b->failed |= text.failed;
 	buf_release(&text);
 }
@@ -403,13 +438,101 @@ static int write_count(struct chrome *c, const struct profile_count *count)
 	return 0;
 }
 
+/* Drivers. */
+
+static int find_ring_row(struct chrome *c, const struct profile_driver *e, struct ring_row **ret)
+{
+	const uint32_t key[] = {e->source, e->ring, e->kind};
+	struct ring_row *row;
+	uint32_t id;
+	int added;
+
+	if (interner_add(c->ring_ids, key, sizeof(key), &id, &added))
+		return short_of_memory();
+	if (!added || id > RINGS_MAX) {
+		*ret = c->rings.items[id <= RINGS_MAX ? id - 1 : RINGS_MAX - 1];
+		return 0;
+	}
+	row = calloc(1, sizeof(*row));
+	if (!row || vec_push(&c->rings, row)) {
+		free(row);
+		return short_of_memory();
+	}
+	row->source = e->source;
+	row->ring = e->ring;
+	row->kind = e->kind;
+	*ret = row;
+	return 0;
+}
+
+static void put_text_member(struct buf *b, const char *name, const char *text)
+{
+	buf_printf(b, ",\"%s\":", name);
+	text_json(b, text, strlen(text));
+}
+
+/* Whose it is, and what more is known. */
+static void put_driver_args(struct chrome *c, const struct profile_driver *e, struct buf *b)
+{
+	const struct profile_thread *t = profile_thread(c->reader, e->thread);
+	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
+
+	buf_puts(b, "\"args\":{\"source\":");
+	text_json(b, profile_string(c->reader, e->source, NULL), strlen(profile_string(c->reader, e->source, NULL)));
+	if (e->ring)
+		put_text_member(b, "ring", profile_string(c->reader, e->ring, NULL));
+	if (e->job)
+		buf_printf(b, ",\"job\":%llu", (unsigned long long)e->job);
+	if (e->bytes)
+		buf_printf(b, ",\"bytes\":%llu", (unsigned long long)e->bytes);
+	if (p) {
+		buf_printf(b, ",\"pid\":%u,\"tid\":%u", p->pid, t->tid);
+		put_text_member(b, "comm", profile_string(c->reader, p->comm, NULL));
+	}
+	if (e->foreign)
+		buf_puts(b, ",\"recorded\":false");
+	if (e->unfinished)
+		buf_puts(b, ",\"ended\":false");
+	buf_putc(b, '}');
+}
+
+static int write_driver(struct chrome *c, const struct profile_driver *e)
+{
+	const char *name = profile_string(c->reader, e->name, NULL);
+	bool moment = e->kind == DRIVER_MOMENT;
+	struct ring_row *row = NULL;
+	uint32_t tid;
+	int error = find_ring_row(c, e, &row);
+
+	if (error)
+		return error;
+	tid = take_lane(c, &row->lanes, moment ? UINT64_MAX : e->start_ns, moment ? 0 : e->start_ns + e->duration_ns);
+	buf_reset(&c->text);
+	buf_puts(&c->text, moment ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
+	text_json(&c->text, name, strlen(name));
+	buf_printf(&c->text, ",\"cat\":\"GPU_Driver\",\"pid\":%u,\"tid\":%u,", DRIVERS_PID, tid);
+	put_driver_args(c, e, &c->text);
+	if (c->text.failed)
+		return short_of_memory();
+	separate(c);
+	output_write(c->output, c->text.data, c->text.size);
+	output_puts(c->output, ",\"ts\":");
+	output_us(c->output, e->start_ns);
+	if (!moment) {
+		output_puts(c->output, ",\"dur\":");
+		output_us(c->output, e->duration_ns);
+	}
+	output_puts(c->output, "}");
+	return 0;
+}
+
 /* Names. */
 
 static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
 	const char *name)
 {
 	buf_reset(&c->text);
-	put_string(&c->text, name, strlen(name));
+	text_json(&c->text, name, strlen(name));
 	if (c->text.failed)
 		return short_of_memory();
 	separate(c);
@@ -443,7 +566,7 @@ static int name_lanes(struct chrome *c, const struct row *row)
 	const struct profile_process *p = profile_process(c->reader, row->process);
 	int error = 0;
 
-	for (unsigned int i = 0; !error && i < row->lane_count; i++) {
+	for (unsigned int i = 0; !error && i < row->lanes.count; i++) {
 		char name[96];
 		int n = snprintf(name, sizeof(name), "stream %u (pid %u, context %u)", row->stream,
 			p ? p->pid : 0, row->context);
@@ -451,7 +574,7 @@ static int name_lanes(struct chrome *c, const struct row *row)
 		if (i)
 			snprintf(name + n, sizeof(name) - (size_t)n, " overlap %u", i);
 		error = write_name(c, "thread_name", DEVICE_PID_BASE + row->device,
-			row->lanes[i].tid, name);
+			row->lanes.lane[i].tid, name);
 	}
 	return error;
 }
@@ -491,6 +614,35 @@ static int name_rows(struct chrome *c)
 	return error;
 }
 
+/* "drm gfx_0.0.0 queued"; moments have nothing behind the ring. */
+static int name_ring_lane(struct chrome *c, const struct ring_row *row, unsigned int lane)
+{
+	struct buf name = BUF_INIT;
+	int error;
+
+	buf_puts(&name, profile_string(c->reader, row->source, NULL));
+	if (row->ring)
+		buf_printf(&name, " %s", profile_string(c->reader, row->ring, NULL));
+	if (row->kind != DRIVER_MOMENT)
+		buf_printf(&name, " %s", profile_driver_kind_name(row->kind));
+	if (lane)
+		buf_printf(&name, " overlap %u", lane);
+	error = name.failed ? short_of_memory()
+			    : write_name(c, "thread_name", DRIVERS_PID, row->lanes.lane[lane].tid, name.data);
+	buf_release(&name);
+	return error;
+}
+
+static int name_rings(struct chrome *c)
+{
+	int error = c->rings.count ? write_name(c, "process_name", DRIVERS_PID, 0, "GPU drivers") : 0;
+
+	for (size_t i = 0; !error && i < c->rings.count; i++)
+		for (unsigned int lane = 0; !error && lane < c->rings.items[i]->lanes.count; lane++)
+			error = name_ring_lane(c, c->rings.items[i], lane);
+	return error;
+}
+
 /* Everything the recording says of itself, and what it lost. */
 static int write_other(struct chrome *c)
 {
@@ -503,9 +655,9 @@ static int write_other(struct chrome *c)
 		buf_puts(b, ",\"gpu\":\"simulated GPU\"");
 	for (size_t i = 0; profile_meta_at(c->reader, i, &key, &value); i++) {
 		buf_putc(b, ',');
-		put_string(b, key, strlen(key));
+		text_json(b, key, strlen(key));
 		buf_putc(b, ':');
-		put_string(b, value, strlen(value));
+		text_json(b, value, strlen(value));
 	}
 	for (unsigned int i = 1; i < LOSS_KINDS; i++)
 		if (profile_loss_count(c->reader, i))
@@ -524,8 +676,12 @@ static int write_event(struct chrome *c, const struct profile_event *e)
 		return write_work(c, &e->work);
 	if (e->kind == EVENT_CALL && c->shows & VIEW_SHOWS_CPU)
 		return write_call(c, &e->call);
+	if (e->kind == EVENT_PENDING)
+		flows_forget(&c->flows, launch_key(e->pending.instance, e->pending.correlation));
 	if (e->kind == EVENT_COUNT && c->shows & VIEW_SHOWS_GPU)
 		return write_count(c, &e->count);
+	if (e->kind == EVENT_DRIVER && c->shows & VIEW_SHOWS_GPU)
+		return write_driver(c, &e->driver);
 	return 0;
 }
 
@@ -544,6 +700,10 @@ static int write_all(struct chrome *c)
 		error = name_threads(c);
 	if (!error)
 		error = name_rows(c);
+	if (!error)
+		error = name_rings(c);
+	if (!error && c->shows & (VIEW_SHOWS_CPU | VIEW_SHOWS_WAITS))
+		error = chrome_waits(c->reader, c->output, &c->any);
 	return error ? error : write_other(c);
 }
 
@@ -555,16 +715,21 @@ static void release(struct chrome *c)
 	}
 	vec_foreach (row, &c->rows)
 		free(*row);
+	vec_foreach (ring, &c->rings)
+		free(*ring);
 	vec_foreach (call, &c->calls)
 		free(*call);
 	vec_release(&c->ops);
 	vec_release(&c->rows);
 	interner_free(c->row_ids);
+	vec_release(&c->rings);
+	interner_free(c->ring_ids);
 	vec_release(&c->calls);
 	vec_release(&c->threads);
 	vec_release(&c->tracks);
 	map_release(&c->track_of);
 	map_release(&c->counted);
+	flows_release(&c->flows);
 	buf_release(&c->text);
 }
 
@@ -576,7 +741,7 @@ int export_chrome(const char *path, const struct export_options *options, struct
 
 	if (error)
 		return error;
-	error = interner_new(&c.row_ids) ? short_of_memory() : write_all(&c);
+	error = interner_new(&c.row_ids) || interner_new(&c.ring_ids) ? short_of_memory() : write_all(&c);
 	export_note_profile(ret, c.reader);
 	ret->empty = !c.any;
 	profile_reader_close(c.reader);

@@ -46,7 +46,8 @@ const struct exporter *exporter_by_suffix(const char *path)
 void export_note_view(struct export_result *r, const struct view_result *v)
 {
 	r->empty = tree_node_count(v->tree) <= 1;
-	r->unsampled = v->unsampled;
+	r->lacking = v->lacking;
+	r->help = v->help;
 	snprintf(r->incomplete, sizeof(r->incomplete), "%s", v->incomplete ? v->incomplete : "");
 	r->lines_left_out = v->folded.left_out;
 	r->first_left_out = v->folded.first_left_out;

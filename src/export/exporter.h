@@ -22,7 +22,7 @@ struct export_options {
 /* What a caller should tell the user about a conversion that went well. */
 struct export_result {
 	bool empty;              /* nothing of the recording is in what was written */
-	const char *unsampled;   /* as in view_result */
+	const char *lacking, *help; /* as in view_result */
 	char incomplete[256];    /* why the profile is not whole; "" when it is */
 	uint64_t lines_left_out; /* of a folded text */
 	uint64_t first_left_out; /* line number */

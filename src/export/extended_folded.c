@@ -163,6 +163,10 @@ static int write_event(struct extended *x, const struct profile_event *e)
 	case EVENT_PENDING:
 	case EVENT_STALL:
 	case EVENT_COUNT:
+	case EVENT_DRIVER:
+	case EVENT_WAIT:
+	case EVENT_LIFE:
+	case EVENT_SYNC:
 		break;
 	}
 	return 0;

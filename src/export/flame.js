@@ -143,7 +143,7 @@ function share(part, whole) {
 function times(c, g, whole_cpu, whole_gpu) {
 	const parts = [];
 	if (c || !g)
-		parts.push((gpu[0] || info.unit !== "count" ? "CPU " : "") + exact(c) + " (" +
+		parts.push((info.time ? "" : gpu[0] || info.unit !== "count" ? "CPU " : "") + exact(c) + " (" +
 			share(c, whole_cpu) + ")");
 	if (g)
 		parts.push("GPU " + exact(g) + " (" + share(g, whole_gpu) + ")");
@@ -376,13 +376,14 @@ function bare(label) {
 	return out;
 }
 
-const LONG_NAMES = new Set(["cxx", "gpu", "source"]);
+const LONG_NAMES = new Set(["cxx", "gpu", "source", "wait"]);
 const briefs = new Array(labels.length); // by name: what fits where the label does not
 
 function briefOf(name) {
 	if (!briefs[name]) {
 		const label = labels[name], slash = label.lastIndexOf("/");
-		const first = label.startsWith("<") ? label : // "<T as Trait>::f" of Rust
+		const first = /^\[waiting(:| for the) /.test(label) ? label.replace(/^\[waiting(:| for the) /, "").slice(0, -1) :
+			label.startsWith("<") ? label : // "<T as Trait>::f" of Rust
 			slash >= 0 && !label.includes("(") ? "..." + label.slice(slash) : bare(label);
 		const second = first.slice(first.lastIndexOf("::") + 1).replace(/^:/, "");
 		briefs[name] = [first, second].filter(text => text && text.length < label.length);
@@ -556,7 +557,7 @@ function fillTip(box) {
 	const table = make("table", {}, make("tr", {}, ...["", info.unit === "count" || info.unit === "samples" ? "" : "time", "of all",
 		"of parent"].map(cell => make("th", {}, cell))));
 	if (cpu[i])
-		table.append(timeRow(gpu[0] || info.unit !== "count" ? "CPU" : "count", cpu[i], cpu[0], cpu[p]));
+		table.append(timeRow(info.time || (gpu[0] || info.unit !== "count" ? "CPU" : "count"), cpu[i], cpu[0], cpu[p]));
 	if (gpu[i])
 		table.append(timeRow("GPU", gpu[i], gpu[0], gpu[p]));
 	swatch.style.background = fills[kindOf[nameOf[i]]];
@@ -926,9 +927,10 @@ function fillHelp() {
 		table.append(make("tr", {}, cell, make("td", {}, what)));
 	}
 	help.append(make("div", {"class": "card"}, make("h2", {}, "Reading this graph"), table,
-		make("p", {}, "Each box is a function; what stands on it was called by it. Width is time. GPU work " +
-			"stands on the CUDA call that asked for it. CPU time and GPU time pass side by side: " +
-			"only the width of a box adds them up, and never as elapsed time.")));
+		make("p", {}, "Each box is a function; what stands on it was called by it. Width is time" + (info.time ?
+			" that passed for threads: " + info.time + "." :
+			". GPU work stands on the CUDA call that asked for it. CPU time and GPU time pass side by side: " +
+			"only the width of a box adds them up, and never as elapsed time."))));
 	help.addEventListener("click", () => { help.hidden = true; });
 }
 

@@ -33,6 +33,7 @@ static const struct {
 	[TREE_GPU_PENDING] = {"note", "launch without work"},
 	[TREE_GPU_SOURCE] = {"source", "GPU source"},
 	[TREE_GPU_CODE] = {"code", "GPU instruction, stall"},
+	[TREE_WAIT] = {"wait", "waiting"},
 	[TREE_NOTE] = {"note", "note"},
 };
 
@@ -78,14 +79,15 @@ void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit)
 bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *value)
 {
 	struct tree_time total = tree_total(s->tree);
-	bool plain = s->unit == VIEW_COUNT, only_gpu = !(s->view->shows & VIEW_SHOWS_CPU);
+	const char *one = s->view->time;
+	bool plain = s->unit == VIEW_COUNT, only_gpu = !one && !(s->view->shows & VIEW_SHOWS_CPU);
 	const struct {
 		const char *name;
 		uint64_t time;
 		enum view_unit unit;
 		bool shown;
 	} facts[] = {
-		{plain ? (total.gpu ? "CPU" : "total") : "CPU time", total.cpu, s->unit,
+		{plain ? (total.gpu ? "CPU" : "total") : one ? one : "CPU time", total.cpu, s->unit,
 			total.cpu || !(total.gpu || only_gpu)},
 		{plain ? "GPU" : s->unit == VIEW_SAMPLES ? "shown" : "GPU time", total.gpu, s->unit,
 			total.gpu || only_gpu},

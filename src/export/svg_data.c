@@ -229,7 +229,7 @@ static void put_text(struct buf *json, const struct buf *text)
 	buf_release(&clean);
 }
 
-static void put_kinds(struct buf *json)
+static void put_kinds(struct buf *json, bool joined)
 {
 	for (int kind = 0; kind < TREE_KINDS; kind++) {
 		const char *legend = svg_kind_legend(kind);
@@ -237,7 +237,7 @@ static void put_kinds(struct buf *json)
 		buf_printf(json,
 			"%s{\"name\":\"%s\",\"class\":\"%s\",\"legend\":\"%s\",\"gpu\":%s}",
 			kind ? "," : "", tree_kind_name(kind), svg_kind_class(kind),
-			legend ? legend : "", tree_kind_is_gpu(kind) ? "true" : "false");
+			legend ? legend : "", tree_kind_is_gpu(kind) && !joined ? "true" : "false");
 	}
 	buf_puts(json, ",{\"name\":\"note\",\"class\":\"note\",\"legend\":\"\",\"gpu\":true}");
 }
@@ -282,12 +282,12 @@ static int write_info(struct data *d)
 
 	buf_puts(&title, s->title);
 	buf_printf(&json,
-		"{\"nodes\":%llu,\"unit\":\"%s\",\"simulated\":%s,\"inverted\":%s,\"dropped\":%llu,\"title\":",
-		(unsigned long long)d->nodes, units[s->unit], s->view->simulated ? "true" : "false",
+		"{\"nodes\":%llu,\"unit\":\"%s\",\"time\":\"%s\",\"simulated\":%s,\"inverted\":%s,\"dropped\":%llu,\"title\":",
+		(unsigned long long)d->nodes, units[s->unit], s->view->time ? s->view->time : "", s->view->simulated ? "true" : "false",
 		s->inverted ? "true" : "false", (unsigned long long)s->left_out);
 	put_text(&json, &title);
 	put_facts(s, &json);
-	put_kinds(&json);
+	put_kinds(&json, s->view->time);
 	put_words(&json);
 	buf_puts(&json, "}");
 	text_xml(&xml, json.data, json.size);

@@ -135,7 +135,7 @@ static void put_title(struct picture *p, uint32_t node, const char *label, size_
 
 	buf_puts(&p->text, "<title>");
 	text_xml(&p->text, label, size);
-	put_share(&p->text, "CPU ", t->cpu, total.cpu, p->svg->unit);
+	put_share(&p->text, p->svg->view->time ? "" : "CPU ", t->cpu, total.cpu, p->svg->unit);
 	put_share(&p->text, "GPU ", t->gpu, total.gpu, p->svg->unit);
 	buf_puts(&p->text, "</title>");
 }
@@ -147,7 +147,8 @@ static double row_top(const struct picture *p, uint32_t depth)
 
 static bool has_brief(enum tree_kind kind)
 {
-	return kind == TREE_CXX || kind == TREE_GPU_KERNEL || kind == TREE_GPU_SOURCE;
+	return kind == TREE_CXX || kind == TREE_GPU_KERNEL || kind == TREE_GPU_SOURCE ||
+	       kind == TREE_WAIT;
 }
 
 /* The whole label, or a briefer one, or the beginning of that. */

@@ -60,6 +60,16 @@ void text_clean(struct buf *b, const char *text, size_t size)
 	put_clean(b, text, size, false);
 }
 
+void text_json(struct buf *b, const char *text, size_t size)
+{
+	struct buf clean = BUF_INIT;
+
+	text_clean(&clean, text, size);
+	json_string(b, clean.data, clean.size);
+	b->failed |= clean.failed;
+	buf_release(&clean);
+}
+
 static void put_folded(struct buf *b, const char *text, size_t size, char blank)
 {
 	if (!size)

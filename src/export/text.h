@@ -15,6 +15,8 @@
 void text_xml(struct buf *b, const char *text, size_t size);
 /* The same replacements without the references. */
 void text_clean(struct buf *b, const char *text, size_t size);
+/* A JSON string of text nobody vouches for, in quotes, with the same replacements. */
+void text_json(struct buf *b, const char *text, size_t size);
 /* A frame of folded text: ';' becomes ':', control characters (line ends too) become '?', and no
  * name at all "(no name)". */
 void text_folded(struct buf *b, const char *text, size_t size);

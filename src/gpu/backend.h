@@ -36,6 +36,7 @@ struct gpu_options {
 	uint32_t target_gid;
 	unsigned int marker; /* enum launch_marker: which entry point the library shall call; 0: none */
 	bool queue_times;    /* also ask for queued and submitted times */
+	bool syncs;          /* also tell what calls waited for the GPU, and how long */
 	size_t ring_bytes;   /* of each process's ring; 0: the default */
 	bool walk;           /* libraries are to walk their own stacks (stacks.take is then there); the marker, if
 			      * there is one, is for those they cannot. stacks.prepare may be there without. */
@@ -55,6 +56,7 @@ struct gpu_stats {
 	const char *stalls_refused;  /* lines: why some instructions were not sampled, and what helps; valid until
 				      * the next call */
 	const char *counters_refused; /* the same of hardware counters */
+	const char *ended; /* the same: which processes' GPU work is missing from some time on, and why */
 };
 
 struct gpu_backend_ops {

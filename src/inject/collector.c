@@ -11,6 +11,8 @@
  *	                                        +--> stop: disable, flush all, DONE, end
  *	                                        +--> the recorder is gone: disable, end
  *
+ * Once CUPTI has ended itself (health.h) it is not called any more, and all else goes on.
+ *
  * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. It is called at short
  * intervals while the ring moves, since CUPTI by itself only gives back full buffers, seldom when the
  * program does nothing, and not at all before its first call: we are started in the middle of cuInit,
@@ -19,6 +21,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "inject/claims.h"
+#include "inject/health.h"
 #include "inject/images.h"
 #include "inject/library.h"
 #include "inject/own_stack.h"
@@ -80,15 +84,22 @@ bool send_long(const void *head, size_t head_size, const void *body, size_t body
 	return true;
 }
 
-static void flush(uint32_t flag)
+static void ask_for_records(uint32_t flag)
 {
 	size_t dropped = 0;
 
+	if (health_has_ended())
+		return;
 	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(flag);
 	if (!library.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
 		count(WIRE_DROPPED_BY_CUPTI, dropped);
 	pthread_mutex_unlock(&library.no_fork);
+}
+
+static void flush(uint32_t flag)
+{
+	ask_for_records(flag);
 	buffers_drain(convert_buffer);
 	collector.flushed_ns = now_ns();
 }
@@ -111,10 +122,14 @@ static void flush_if_due(void)
 
 static void stop_recording(void)
 {
+	bool works = health_ask(0);
+
 	pthread_mutex_lock(&library.no_fork);
-	disable_records();
+	if (works)
+		disable_records();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
-	enable_callbacks(false);
+	if (works)
+		enable_callbacks(false);
 	pthread_mutex_unlock(&library.no_fork);
 }
 
@@ -134,8 +149,19 @@ static void finish_sampling(bool program_goes_on)
 	images_finish();
 }
 
+/* Where CUPTI has ended, what it had handed over before that is all there is. */
+static void tell_of_end(void)
+{
+	if (!health_has_ended())
+		return;
+	buffers_drain(convert_buffer);
+	health_tell();
+	claims_drop_all();
+}
+
 static void say_done(void)
 {
+	tell_of_end();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);
@@ -145,9 +171,11 @@ static void say_done(void)
 static void leave_program(void)
 {
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&library.no_fork);
-	library.cupti.Unsubscribe(library.cupti.subscriber);
-	pthread_mutex_unlock(&library.no_fork);
+	if (!health_has_ended()) {
+		pthread_mutex_lock(&library.no_fork);
+		library.cupti.Unsubscribe(library.cupti.subscriber);
+		pthread_mutex_unlock(&library.no_fork);
+	}
 	connection_close(&library.connection);
 }
 
@@ -165,9 +193,7 @@ static void stop(void)
 static void abandon(void)
 {
 	stop_recording();
-	pthread_mutex_lock(&library.no_fork);
-	library.cupti.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-	pthread_mutex_unlock(&library.no_fork);
+	ask_for_records(CUPTI_FLUSH_FORCED);
 	images_drop();
 	leave_program();
 }
@@ -176,6 +202,7 @@ static void abandon(void)
 static bool work_on(void)
 {
 	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST)) {
+		health_ask(0);
 		finish_sampling(false);
 		flush_all();
 		say_done();
@@ -197,6 +224,8 @@ static bool work_on(void)
 	space_update();
 	space_watch();
 	own_stack_answer();
+	health_ask_if_due();
+	tell_of_end();
 	if (library.stalls) {
 		images_send();
 		sampling_drain_if_due();

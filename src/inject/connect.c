@@ -37,21 +37,20 @@ void connection_close(struct connection *c)
 	c->fd = -1;
 }
 
-static int adopt(struct connection *c, int fd)
+int connection_adopt(struct connection *c, int fd)
 {
-	struct stat st;
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD), error;
+	struct stat st = {0};
 
 	if (high >= 0) {
 		close(fd);
 		fd = high;
 	}
-	c->fd = fd;
-	if (fstat(fd, &st))
-		return -errno;
+	error = fstat(fd, &st) ? -errno : 0;
 	c->dev = st.st_dev;
 	c->ino = st.st_ino;
-	return 0;
+	c->fd = fd;
+	return error;
 }
 
 /* A full backlog says EAGAIN: the recorder is busy, for a moment. */
@@ -232,7 +231,7 @@ int connection_open(struct connection *c, const char *path, void **ret_memory, u
 
 	if (fd < 0)
 		return -errno;
-	error = adopt(c, fd);
+	error = connection_adopt(c, fd);
 	if (!error)
 		error = shake_hands(c, path, &memfd);
 	if (!error) {

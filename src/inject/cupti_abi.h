@@ -11,10 +11,13 @@
  *	memcpy   Memcpy4 (11.1), Memcpy5 (11.6), Memcpy6 (12.8)
  *	peer     MemcpyPtoP3 (11.1), MemcpyPtoP4 (11.6)
  *	memset   Memset3 (11.1), Memset4 (11.6)
+ *	sync     Synchronization, Synchronization2 (12.8)
+ *	event    CudaEvent, CudaEvent2 (12.8)
  *
  * Within a row all are equal up to and including graphNodeId, so the prefixes below hold for all of
- * them, and what follows is never looked at. Records lie on 8-byte boundaries and their structs are
- * packed to 8, which is the natural layout here.
+ * them, and what follows is never looked at. Of the last two rows the newer form is given, and how
+ * long the older is. Records lie on 8-byte boundaries and their structs are packed to 8, which is
+ * the natural layout here.
  */
 #pragma once
 
@@ -45,6 +48,7 @@ enum cupti_domain {
 	CUPTI_DOMAIN_DRIVER = 1,
 	CUPTI_DOMAIN_RUNTIME = 2,
 	CUPTI_DOMAIN_RESOURCE = 3,
+	CUPTI_DOMAIN_STATE = 6,
 };
 
 enum cupti_site {
@@ -65,12 +69,18 @@ enum cupti_resource {
 	CUPTI_RESOURCE_NODE_CLONED = 20,
 };
 
+enum cupti_state {
+	CUPTI_STATE_FATAL_ERROR = 1, /* CUPTI finalizes itself then */
+};
+
 enum cupti_activity_kind {
 	CUPTI_KIND_MEMCPY = 1,
 	CUPTI_KIND_MEMSET = 2,
 	CUPTI_KIND_KERNEL = 3,
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_KIND_MEMCPY_PEER = 22, /* CUPTI calls it MEMCPY2 */
+	CUPTI_KIND_CUDA_EVENT = 36,
+	CUPTI_KIND_SYNCHRONIZATION = 38,
 };
 
 enum cupti_attribute {
@@ -113,6 +123,11 @@ struct cupti_graph_data {
 	uint32_t node_type; /* always 0, of driver 580 at least */
 	void *dependency;
 	void *graph_exec;
+};
+
+struct cupti_state_data {
+	int32_t result;
+	const char *message; /* may be NULL; valid during the callback */
 };
 
 struct cupti_record {
@@ -208,6 +223,50 @@ struct cupti_memset {
 	void *reserved;
 	uint64_t graph_node;
 };
+
+enum cupti_sync_type {
+	CUPTI_SYNC_EVENT = 1,
+	CUPTI_SYNC_STREAM_WAIT_EVENT = 2, /* on the GPU: no thread waits */
+	CUPTI_SYNC_STREAM = 3,
+	CUPTI_SYNC_CONTEXT = 4,
+};
+
+#define CUPTI_SYNC_NONE UINT32_MAX /* in a field that does not apply */
+#define CUPTI_API_12_8	26	   /* since then records of syncs and events have a serial */
+
+/* A call that waited for the GPU, or asked whether it would have to. */
+struct cupti_sync {
+	uint32_t kind;
+	uint32_t type; /* enum cupti_sync_type */
+	uint64_t start;
+	uint64_t end;
+	uint32_t correlation;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t event;
+	uint64_t event_serial; /* of the event's last record; from here on: since 12.8 */
+	uint32_t result;
+	uint32_t pad;
+};
+
+#define CUPTI_SYNC_BYTES_OLD 40u
+
+/* An event was recorded in a stream. */
+struct cupti_event_record {
+	uint32_t kind;
+	uint32_t correlation;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t event;
+	uint32_t pad;
+	uint32_t device; /* from here on: since 12.8 */
+	uint32_t pad2;
+	void *reserved;
+	uint64_t device_time;
+	uint64_t event_serial;
+};
+
+#define CUPTI_EVENT_RECORD_BYTES_OLD 24u
 
 /*
  * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in says its size, up to and including its
@@ -350,6 +409,7 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))           \
 	OPTIONAL(ActivityRegisterTimestampCallback, (cupti_clock clock))                           \
 	OPTIONAL(ActivityEnableLatencyTimestamps, (uint8_t enable))                                \
+	OPTIONAL(ActivityEnableAllSyncRecords, (uint8_t enable))                                   \
 	OPTIONAL(GetTimestamp, (uint64_t * timestamp))                                             \
 	OPTIONAL(GetGraphNodeId, (void *node, uint64_t *id))                                       \
 	OPTIONAL(GetDeviceId, (void *context, uint32_t *device))                                   \
@@ -373,6 +433,8 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(cuDeviceGetUuid, (uint8_t * uuid, int device))                                    \
 	OPTIONAL(cuDeviceGetAttribute, (int *value, int attribute, int device))                    \
 	OPTIONAL(cuDeviceTotalMem_v2, (size_t * bytes, int device))
+
+#define CUDA_NOT_READY 600
 
 #define CUDA_ATTRIBUTE_CLOCK_KHZ 13
 #define CUDA_ATTRIBUTE_SM_COUNT	 16

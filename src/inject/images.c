@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into
- *memory of its own. Our thread computes the checksum, makes a sealed memfd of those that the
- *recorder has not got yet, and sends it over the socket: the descriptor exists for that moment
- *only, where programs would close it or count it.
+ * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into memory of its own.
+ * Our thread computes the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
+ * over the socket: the descriptor exists for that moment only, where programs would close it or count it.
  *
- * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (cubin/cubin.h),
- *and variants of a kernel that was compiled while the program runs have the same one: so CUPTI is
- *given another, of all bytes.
+ * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (cubin/cubin.h), and variants of a
+ * kernel that was compiled while the program runs have the same one: so CUPTI is given another, of all bytes.
  *
- *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had
- *before--> FREE
+ *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE
  *
- * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when
- *too many do, the program waits a little with each, but not when there was no room for long, and
- *then images are lost, which is counted.
+ * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when too many do, the
+ * program waits a little with each, but not when there was no room for long, and then images are lost, which is counted.
  */
 #include "inject/images.h"
 

@@ -8,7 +8,7 @@
  * there is a connection, and the library stays quiet for good.
  *
  * fork: the guard page is wiped by the kernel, so that the child's copy finds itself dead in every
- * callback, handler and at exit; the ring is not mapped there; the socket is closed by the handler
+ * callback, handler and at exit; the ring is not mapped there; the sockets are closed by the handler
  * below (the recorder would else think that the instance lives on as long as the child). While the
  * parent forks our thread is kept out of CUPTI and the loader, for a moment at most: a lock of theirs
  * that is held just then would be held in the child for ever.
@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/claims.h"
+#include "inject/health.h"
 #include "inject/images.h"
 #include "inject/library.h"
 #include "inject/marker.h"
@@ -63,6 +65,7 @@ static void after_fork_in_child(void)
 	library.guard->alive = library.guard->recording =
 		0; /* for kernels that did not wipe the page */
 	connection_close(&library.connection);
+	claims_forget();
 }
 
 /* A child of vfork that calls exit() shares our memory, the guard page too: it is not our end. */
@@ -227,6 +230,7 @@ static void take_configuration(void *memory, uint32_t slots)
 	library.pid = getpid();
 	library.queue_times = control->queue_times;
 	library.walk = control->walk;
+	library.syncs = control->syncs;
 	library.stalls = (uint8_t)control->stalls;
 	library.stall_period = (uint8_t)control->stall_period;
 	if (control->marker < LAUNCH_MARKER_KINDS)

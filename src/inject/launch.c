@@ -19,13 +19,14 @@
  *
  * All of this happens at every launch. There are no allocations, no locks and no system calls but
  * the thread's first gettid (and a bounded wait while the sampling of instructions is switched on
- *or off); the thread-local part is small because it must fit into the space that the loader keeps
- *for libraries that come late.
+ * or off); the thread-local part is small because it must fit into the space that the loader keeps
+ * for libraries that come late.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/calls.h"
+#include "inject/health.h"
 #include "inject/images.h"
 #include "inject/library.h"
 #include "inject/sampling.h"
@@ -443,6 +444,8 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 	const struct cupti_callback_data *d = data;
 	const struct call_info *info;
 
+	if (domain == CUPTI_DOMAIN_STATE && data && is_alive())
+		health_on_state(id, data);
 	if (!data || !is_wanted(domain, id))
 		return;
 	if (domain == CUPTI_DOMAIN_RESOURCE) {
@@ -480,5 +483,7 @@ unsigned int enable_callbacks(bool on)
 		on && library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
 		c->EnableCallback(
 			true, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
+	if (on)
+		health_begin();
 	return known;
 }

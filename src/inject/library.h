@@ -16,7 +16,9 @@
  *	activity.c    activity records to ring records: our thread
  *	tables.c      strings and operations already told to the recorder: our thread
  *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed
+ *	claims.c      which process and context may sample a device: where contexts are made and destroyed
  *	images.c      images of GPU code: our thread, and where modules are loaded
+ *	health.c      whether CUPTI still works: our thread, and where CUPTI says that it does not
  *	collector.c   our thread
  *
  * CUPTI's buffer and clock callbacks carry no user data, so there is one global `library`. It is
@@ -81,6 +83,7 @@ struct library {
 	pid_t pid;
 	bool queue_times;
 	bool walk; /* stacks are walked in here */
+	bool syncs; /* waits for the GPU are told */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
@@ -124,6 +127,8 @@ void futex_wake(uint32_t *word);
 
 /* Connects to the recorder within two seconds and maps the ring: 0 or -errno. */
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
+/* Takes a socket over, under a number of its own: 0 or -errno, and then it is taken over, too. */
+int connection_adopt(struct connection *c, int fd);
 /* Closes the socket, if the number still is ours. */
 void connection_close(struct connection *c);
 /* True when the other side is gone. A socket the program closed behind our back is not a sign of
@@ -169,6 +174,8 @@ int enable_records(void);
 void disable_records(void);
 /* Tells of a device, if that was not done. Any thread of ours or the program's. */
 void introduce_device(uint32_t ordinal);
+/* All zero when it is not known. */
+void device_uuid(uint32_t ordinal, uint8_t ret[16]);
 /* Sends the records of one buffer. */
 void convert_buffer(uint8_t *buffer, size_t valid_size);
 /* Memory for the tables below: 0 or -errno. */

@@ -4,32 +4,38 @@
  *
  *	program's thread                         our thread
  *	context created: enable, configure
- *	                                         every tick: GetData until nothing remains -> a
- *window and its rows, into the ring context ends: GetData, disable, the rest the process ends, or
- *we stop: the same, until nothing comes any more
+ *	                                         every tick: GetData until nothing remains -> a window
+ *	                                                                 and its rows, into the ring
+ *	context ends: GetData, disable, the rest
+ *	                                         the process ends, or we stop: the same, until
+ *	                                         nothing comes any more
  *
- * It must be switched on where the context is made, before there are modules: of those that were
- *loaded before, CUPTI tells no instructions. Switched on or off from a thread while another
- *launches, CUPTI (13.0 on an H200) hangs for good, so both are only done where the program makes or
- *destroys a context, with launches held for those 100 ms (launches_hold). At the end of the process
- *or of the recording sampling stays on. Fetching may be done beside launches.
+ * A device lets itself be sampled in one context at a time (claims.h); the others are refused.
  *
- * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often
- *(SLEEP_MS), and two or three of each multiprocessor stay behind until sampling is switched off. So
- *the stretch of time that a window speaks of ends a little before it is fetched. Names of functions
- *are CUPTI's, the same pointer for the same function, and are left to it.
+ * It must be switched on where the context is made, before there are modules: of those that were loaded before,
+ * CUPTI tells no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200)
+ * hangs for good, so both are only done where the program makes or destroys a context, with launches held for those
+ * 100 ms (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be done
+ * beside launches.
  *
- * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver
- *have locks of their own, which the program's thread may hold when it calls us back and which our
- *thread may be waiting for with the place's lock in its hand: so the program's thread waits for
- *that lock only so long, and then leaves the context to CUPTI and our thread to itself. `telling`
- *is held while a window is written to the ring, as its rows belong to the latest one; nothing of
- *CUPTI's or the driver's is asked under it. Our thread only ever tries a place's lock.
+ * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two
+ * or three of each multiprocessor stay behind until sampling is switched off. So the stretch of time that a window
+ * speaks of ends a little before it is fetched. Names of functions are CUPTI's, the same pointer for the same
+ * function, and are left to it.
+ *
+ * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of
+ * their own, which the program's thread may hold when it calls us back and which our thread may be waiting for with
+ * the place's lock in its hand: so the program's thread waits for that lock only so long, and then leaves the
+ * context to CUPTI and our thread to itself. `telling` is held while a window is written to the ring, as its rows
+ * belong to the latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a
+ * place's lock.
  */
 #include "inject/sampling.h"
 
 #include <sys/mman.h>
 
+#include "inject/claims.h"
+#include "inject/health.h"
 #include "inject/library.h"
 
 #define CONTEXTS	 64u
@@ -62,8 +68,9 @@ enum state {
 	FREE = 0,
 	SETUP, /* being made ready, in the program's thread */
 	SAMPLED,
-	ABANDONED, /* our thread was in it when its context ended, or CUPTI gives no samples of it
-		      any more */
+	GIVEN_UP,  /* CUPTI gives no samples of it any more, but samples */
+	ABANDONED, /* our thread was in it when its context ended: CUPTI has it, and the device stays
+		      claimed */
 };
 
 /* Where CUPTI puts what it fetches. */
@@ -460,15 +467,21 @@ static int fetch_once(struct place *p, bool ours)
 
 /*
  * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why
- * of a device that another process has begun to sample, and that memory is short when samples ran
- * over. Of a context that ended meanwhile that has been told.
+ * of a device that another process has begun to sample, when it has not ended altogether, and that
+ * memory is short when samples ran over. Of a context that ended meanwhile that has been told.
  */
-static void give_up(struct place *p, int result)
+static void give_up(struct place *p, int result, bool ours)
 {
-	if (state_of(p) == SAMPLED && result != CUPTI_INVALID_CONTEXT)
-		tell_refusal(p, result == CUPTI_UNKNOWN ? WIRE_STALLS_TAKEN : refusal_of(result),
-			result);
-	set_state(p, ABANDONED);
+	uint32_t sampled = SAMPLED;
+
+	if (!__atomic_compare_exchange_n(
+		    &p->state, &sampled, GIVEN_UP, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+		result == CUPTI_INVALID_CONTEXT)
+		return;
+	if (result != CUPTI_UNKNOWN)
+		tell_refusal(p, refusal_of(result), result);
+	else if (!ours || health_ask(result))
+		tell_refusal(p, WIRE_STALLS_TAKEN, result);
 }
 
 /* All there is, as one stretch of time: whether there was something. */
@@ -482,9 +495,11 @@ static bool fetch(struct place *p, bool ours)
 		size_t remaining = p->fetched.data.remaining;
 
 		if (result) {
-			give_up(p, result);
+			give_up(p, result, ours);
 			break;
 		}
+		if (ours)
+			health_worked();
 		some |= p->fetched.data.samples || p->fetched.data.count;
 		take(p, &p->fetched, end_ns, ours);
 		if (!remaining || state_of(p) != SAMPLED)
@@ -509,7 +524,10 @@ static void disable(const struct place *p)
  * program's thread. */
 static void end(struct place *p)
 {
-	fetch(p, false);
+	uint32_t device = p->device;
+
+	if (state_of(p) == SAMPLED)
+		fetch(p, false);
 	launches_hold();
 	disable(p);
 	launches_release();
@@ -517,6 +535,7 @@ static void end(struct place *p)
 		p->rest.data.remaining); /* instructions: of each one sample at least */
 	take(p, &p->rest, now_ns(), false);
 	release(p);
+	claim_drop(device);
 }
 
 /* ---- a context is made ---- */
@@ -657,6 +676,19 @@ static int enable(struct place *p)
 	return result;
 }
 
+/* With launches held, and the device claimed. */
+static int enable_held(struct place *p)
+{
+	int result;
+
+	launches_hold();
+	result = enable(p);
+	launches_release();
+	if (result)
+		claim_drop(p->device);
+	return result;
+}
+
 static bool has_functions(const struct cupti *c)
 {
 	return c->GetDeviceId && c->GetContextId && c->PCSamplingEnable && c->PCSamplingDisable &&
@@ -683,7 +715,7 @@ static bool make_functions(void)
 	return true;
 }
 
-static struct place *claim(void)
+static struct place *free_place(void)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
 		uint32_t expected = FREE;
@@ -699,13 +731,14 @@ void sampling_context_created(void *context)
 {
 	const struct cupti *c = &library.cupti;
 	struct place none = {0}, *p;
+	unsigned int refusal;
 	int result;
 
 	if (!has_functions(c)) {
 		tell_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
 		return;
 	}
-	p = make_functions() ? claim() : NULL;
+	p = make_functions() ? free_place() : NULL;
 	if (!p) {
 		tell_refusal(&none, WIRE_STALLS_CONTEXTS, 0);
 		return;
@@ -717,13 +750,13 @@ void sampling_context_created(void *context)
 		result = c->GetContextId(context, &p->id);
 	if (!result && p->device >= WIRE_DEVICES)
 		result = CUPTI_NOT_SUPPORTED;
-	if (!result) {
-		launches_hold();
-		result = enable(p);
-		launches_release();
+	refusal = result ? refusal_of(result) : claim_take(p->device);
+	if (!refusal) {
+		result = enable_held(p);
+		refusal = result ? refusal_of(result) : 0;
 	}
-	if (result) {
-		tell_refusal(p, refusal_of(result), result);
+	if (refusal) {
+		tell_refusal(p, refusal, result);
 		release(p);
 		return;
 	}
@@ -733,12 +766,17 @@ void sampling_context_created(void *context)
 
 /* ---- and ends ---- */
 
+static bool is_on(const struct place *p)
+{
+	return state_of(p) == SAMPLED || state_of(p) == GIVEN_UP;
+}
+
 void sampling_context_ends(void *context)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
 		struct place *p = &sampling.places[n];
 
-		if (state_of(p) != SAMPLED || p->context != context)
+		if (!is_on(p) || p->context != context)
 			continue;
 		if (!lock_within(&p->lock, LOCK_PATIENCE_NS)) {
 			set_state(p, ABANDONED);
@@ -774,7 +812,7 @@ void sampling_drain_if_due(void)
 {
 	uint64_t now = now_ns();
 
-	if (now - sampling.drained_ns < TICK_NS)
+	if (now - sampling.drained_ns < TICK_NS || health_has_ended())
 		return;
 	drain();
 	sampling.drained_ns = now_ns();
@@ -794,7 +832,7 @@ void sampling_finish(bool program_goes_on)
 	uint64_t patience_ns = program_goes_on ? QUIET_NS : FINISH_NS;
 	uint64_t begin_ns = now_ns(), latest_ns = begin_ns;
 
-	while (is_any_sampled() && now_ns() - latest_ns < QUIET_NS &&
+	while (!health_has_ended() && is_any_sampled() && now_ns() - latest_ns < QUIET_NS &&
 		now_ns() - begin_ns < patience_ns) {
 		if (drain())
 			latest_ns = now_ns();

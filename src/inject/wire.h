@@ -36,7 +36,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    3u
+#define WIRE_VERSION    5u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -123,6 +123,7 @@ enum wire_count {
 	WIRE_UNKNOWN,          /* activity records of kinds or sizes we do not understand */
 	WIRE_LOST_STALLS,      /* the ring was full: instruction samples */
 	WIRE_LOST_IMAGES,      /* images of GPU code that could not be handed over */
+	WIRE_LOST_SYNCS,       /* the ring was full: waits for the GPU, and events that are waited for */
 	WIRE_COUNTS
 };
 
@@ -138,7 +139,8 @@ struct wire_control {
 	uint32_t walk; /* the library walks its stacks itself; the marker is for those that it cannot */
 	uint32_t stalls;        /* enum wire_stalls */
 	uint32_t stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint8_t pad0[28];
+	uint32_t syncs;         /* waits for the GPU are to be told (WIRE_SYNC, WIRE_EVENT_RECORD) */
+	uint8_t pad0[24];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
 	uint8_t pad1[56];
@@ -193,6 +195,9 @@ enum wire_type {
 	WIRE_WINDOW,
 	WIRE_STALLS,
 	WIRE_STALLS_REFUSED,
+	WIRE_CUPTI_ENDED,
+	WIRE_SYNC,
+	WIRE_EVENT_RECORD,
 	WIRE_TYPES
 };
 
@@ -402,6 +407,8 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_TAKEN,    /* another process has begun to sample the device, which ends ours */
 	WIRE_STALLS_CONTEXTS, /* there are more than we have places for */
 	WIRE_STALLS_LATE,     /* a context ended, and its last samples could not be waited for */
+	WIRE_STALLS_CONTEXT,  /* another context of the process on this device is sampled */
+	WIRE_STALLS_PROCESS,  /* another process samples this device */
 };
 
 /* A context is not sampled, or not any longer. */
@@ -415,6 +422,46 @@ struct wire_stalls_refused {
 	uint8_t pad2[40];
 };
 
+/*
+ * CUPTI has stopped working in this process: of what happens from now on nothing will be told, and of what was launched
+ * shortly before some is lost. Followed by `message_size` bytes of what CUPTI said.
+ */
+struct wire_cupti_ended {
+	uint8_t type;
+	uint8_t pad[3];
+	int32_t result; /* CUPTI's */
+	uint64_t since_ns; /* until then it worked */
+	uint32_t message_size;
+	uint32_t pad2;
+};
+
+/* A call waited for the GPU: while it was inside that wait. Some calls are told here that are no wire_call. */
+struct wire_sync {
+	uint8_t type;
+	uint8_t kind; /* enum profile_sync_kind */
+	uint16_t pad;
+	uint32_t correlation; /* of the call */
+	uint32_t context;
+	uint32_t stream; /* of WIRE_SYNC's kind SYNC_STREAM only */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t event_serial; /* which record of the event is waited for; 0: the last before the call */
+	uint32_t event;	       /* its number; of kind SYNC_EVENT only */
+	uint8_t pad2[12];
+};
+
+/* An event was recorded in a stream, whether or not anybody will wait for it. */
+struct wire_event_record {
+	uint8_t type;
+	uint8_t pad[3];
+	uint32_t correlation; /* of the recording call, which is no wire_call */
+	uint32_t context;
+	uint32_t stream;
+	uint64_t event_serial; /* 0: not told */
+	uint32_t event;
+	uint8_t pad2[28];
+};
+
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control page");
 _Static_assert(sizeof(struct wire_call) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_launch) == WIRE_PAYLOAD_BYTES, "one slot");
@@ -423,6 +470,8 @@ _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_window) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_stalls_refused) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_sync) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_event_record) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");
 _Static_assert(sizeof(struct wire_stack) % 8 == 0, "words follow");
 _Static_assert(sizeof(struct wire_stack) + WALK_FRAMES_MAX * 8 + WALK_PYTHON_FRAMES_MAX * 16 <=

@@ -19,9 +19,9 @@
  * said 3 %.
  *
  * L2 hit rates are left out where the L2 cache has two partitions, each with copies of lines of the
- * other. On an H200 the metric for PM sampling said 50.0 % where all reads hit, 25.5 % for a copy,
- * whose reads miss and whose writes hit, and never more than 50.0 %: half of the truth, it seems.
- * The other metrics need two passes. GB100 and GB110 are built alike, and not checked.
+ * other. On an H200 the metrics for PM sampling (of all sectors, and of those that the SMs ask for) said
+ * 50.0 % where all reads hit, 25 % for a copy, whose reads miss and whose writes hit, and never more than
+ * 50.0 %: half of the truth, it seems. The other metrics need two passes. GB100 and GB110 are built alike, and not checked.
  */
 #include "profile/counter_kinds.h"
 

@@ -7,6 +7,9 @@
 
 #define KIND_BITS 3
 #define KIND_MASK 7
+/* Later kinds have 0 there, and their number above it: old readers skip them. */
+#define KIND_LATER      8
+#define LATER_KIND_BITS (2 * KIND_BITS)
 
 enum {
 	SAMPLE_PERIOD = 1 << 0, /* the period is given, else as before */
@@ -44,9 +47,38 @@ enum {
 	COUNT_DURATION = 1 << 1, /* the duration is given, else as before */
 };
 
-/* `api` and the kind of call share a number. */
+enum {
+	DRIVER_SOURCE = 1 << 0,	  /* source is given, else as before */
+	DRIVER_RING = 1 << 1,	  /* ring is given, else as before */
+	DRIVER_THREAD = 1 << 2,	  /* thread is given, else as before */
+	DRIVER_DURATION = 1 << 3, /* the duration is given, else 0 */
+	DRIVER_JOB = 1 << 4,	  /* the job is given, else 0 */
+	DRIVER_BYTES = 1 << 5,	  /* bytes are given, else 0 */
+	DRIVER_FOREIGN = 1 << 6,  /* it is foreign */
+	DRIVER_UNFINISHED = 1 << 7,
+};
+
+enum {
+	WAIT_THREAD = 1 << 0, /* the thread is given, else as before */
+	WAIT_QUEUED = 1 << 1, /* queued_ns is given, else 0 */
+	WAIT_OTHERS = 1 << 2, /* others and others_ns are given, else 0 */
+	WAIT_WAKER = 1 << 3,  /* the waker is given, else 0 */
+};
+
+enum {
+	SYNC_INSTANCE = 1 << 0, /* the instance is given, else as before */
+	SYNC_AS_CALL = 1 << 1,	/* thread, stack and api are those of its call */
+	SYNC_RECORDED = 1 << 2, /* recorded_ns is given, else 0 */
+};
+
+/* `api` and the kind of call share a number; `name` and the kind of a driver's event, too. */
 #define CALL_KIND_BITS 3
 _Static_assert(CALL_KINDS <= 1 << CALL_KIND_BITS, "call kinds need more bits");
+#define DRIVER_KIND_BITS 3
+_Static_assert(DRIVER_KINDS <= 1 << DRIVER_KIND_BITS, "kinds of driver events need more bits");
+#define WAIT_REASON_BITS 4
+_Static_assert(WAIT_REASONS <= 1 << WAIT_REASON_BITS, "reasons of waits need more bits");
+_Static_assert(EVENT_LAST < KIND_LATER + (1 << KIND_BITS), "event kinds need more bits");
 
 /* A reader may come that far past the end of an event before it notices: size, head and 14
  * fields. */
@@ -62,6 +94,9 @@ void event_coder_reset(struct event_coder *c)
 	memset(c->correlation, 0, sizeof(c->correlation));
 	c->stall = (struct profile_stall){0};
 	c->count = (struct profile_count){0};
+	c->driver = (struct profile_driver){0};
+	c->job = 0;
+	c->waiting = 0;
 }
 
 static struct call_slot *slot_of(struct event_coder *c, uint32_t instance, uint32_t correlation)
@@ -125,6 +160,33 @@ bool count_is_valid(const struct profile_count *c, const uint32_t counts[TABLE_C
 		c->device <= counts[TABLE_DEVICES] && isfinite(c->value);
 }
 
+bool driver_is_valid(const struct profile_driver *d, const uint32_t counts[TABLE_COUNT])
+{
+	return d->thread <= counts[TABLE_THREADS] && d->source <= counts[TABLE_STRINGS] &&
+		d->ring <= counts[TABLE_STRINGS] && d->name <= counts[TABLE_STRINGS] &&
+		d->kind >= 1 && d->kind < DRIVER_KINDS &&
+		(d->kind != DRIVER_MOMENT || !d->duration_ns);
+}
+
+bool wait_is_valid(const struct profile_wait *w, const uint32_t counts[TABLE_COUNT])
+{
+	return w->thread <= counts[TABLE_THREADS] && w->waker <= counts[TABLE_THREADS] &&
+		w->stack <= counts[TABLE_STACKS] && w->reason >= 1 && w->reason < WAIT_REASONS &&
+		w->queued_ns <= w->duration_ns;
+}
+
+bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COUNT])
+{
+	return l->thread >= 1 && l->thread <= counts[TABLE_THREADS] && l->run_ns <= l->duration_ns;
+}
+
+bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COUNT])
+{
+	return s->thread <= counts[TABLE_THREADS] && s->stack <= counts[TABLE_STACKS] &&
+		s->api <= counts[TABLE_STRINGS] && s->device <= counts[TABLE_DEVICES] &&
+		s->kind >= 1 && s->kind < SYNC_KINDS;
+}
+
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT])
 {
 	switch (e->kind) {
@@ -140,6 +202,14 @@ bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_C
 		return stall_is_valid(&e->stall, counts);
 	case EVENT_COUNT:
 		return count_is_valid(&e->count, counts);
+	case EVENT_DRIVER:
+		return driver_is_valid(&e->driver, counts);
+	case EVENT_WAIT:
+		return wait_is_valid(&e->wait, counts);
+	case EVENT_LIFE:
+		return life_is_valid(&e->life, counts);
+	case EVENT_SYNC:
+		return sync_is_valid(&e->sync, counts);
 	}
 	return false;
 }
@@ -227,7 +297,9 @@ static double get_double(const uint8_t **p)
 
 static uint8_t *begin(uint8_t *p, enum profile_event_kind kind, unsigned int flags)
 {
-	return varint_put(p + 1, kind | flags << KIND_BITS);
+	if (kind < KIND_LATER)
+		return varint_put(p + 1, kind | flags << KIND_BITS);
+	return varint_put(p + 1, (kind - KIND_LATER) << KIND_BITS | flags << LATER_KIND_BITS);
 }
 
 /* Fills in the size of the event that began at `start`: below 128, hence one byte. */
@@ -501,11 +573,209 @@ static void decode_count(struct event_coder *c, unsigned int flags, const uint8_
 	c->count = *ret;
 }
 
+static unsigned int driver_flags(const struct event_coder *c, const struct profile_driver *d)
+{
+	return (d->source != c->driver.source ? DRIVER_SOURCE : 0) |
+		(d->ring != c->driver.ring ? DRIVER_RING : 0) |
+		(d->thread != c->driver.thread ? DRIVER_THREAD : 0) |
+		(d->duration_ns ? DRIVER_DURATION : 0) | (d->job ? DRIVER_JOB : 0) |
+		(d->bytes ? DRIVER_BYTES : 0) | (d->foreign ? DRIVER_FOREIGN : 0) |
+		(d->unfinished ? DRIVER_UNFINISHED : 0);
+}
+
+/* The times of stretches are near each other at their ends, as they are written when they have ended; jobs are
+ * numbered in turn. */
+uint8_t *event_encode_driver(struct event_coder *c, const struct profile_driver *d, uint8_t *start)
+{
+	unsigned int flags = driver_flags(c, d);
+	uint8_t *p = begin(start, EVENT_DRIVER, flags);
+
+	p = put_time(c, EVENT_DRIVER, d->start_ns + d->duration_ns, p);
+	p = varint_put(p, (uint64_t)d->name << DRIVER_KIND_BITS | d->kind);
+	if (flags & DRIVER_SOURCE)
+		p = varint_put(p, d->source);
+	if (flags & DRIVER_RING)
+		p = varint_put(p, d->ring);
+	if (flags & DRIVER_THREAD)
+		p = varint_put(p, d->thread);
+	if (flags & DRIVER_DURATION)
+		p = varint_put(p, d->duration_ns);
+	if (flags & DRIVER_JOB) {
+		p = varint_put(p, zigzag((int64_t)(d->job - c->job)));
+		c->job = d->job;
+	}
+	if (flags & DRIVER_BYTES)
+		p = varint_put(p, d->bytes);
+	c->driver = *d;
+	return finish(start, p);
+}
+
+static void decode_driver(struct event_coder *c, unsigned int flags, const uint8_t **p,
+	struct profile_driver *ret)
+{
+	uint64_t end_ns = get_time(c, EVENT_DRIVER, p), name_and_kind = varint_get(p);
+
+	ret->kind = name_and_kind & ((1 << DRIVER_KIND_BITS) - 1);
+	name_and_kind >>= DRIVER_KIND_BITS;
+	ret->name = name_and_kind <= UINT32_MAX ? (uint32_t)name_and_kind : UINT32_MAX;
+	ret->source = flags & DRIVER_SOURCE ? get_table_id(p) : c->driver.source;
+	ret->ring = flags & DRIVER_RING ? get_table_id(p) : c->driver.ring;
+	ret->thread = flags & DRIVER_THREAD ? get_table_id(p) : c->driver.thread;
+	ret->duration_ns = flags & DRIVER_DURATION ? varint_get(p) : 0;
+	ret->start_ns = end_ns - ret->duration_ns;
+	ret->job = 0;
+	if (flags & DRIVER_JOB)
+		ret->job = c->job += (uint64_t)unzigzag(varint_get(p));
+	ret->bytes = flags & DRIVER_BYTES ? varint_get(p) : 0;
+	ret->foreign = flags & DRIVER_FOREIGN;
+	ret->unfinished = flags & DRIVER_UNFINISHED;
+	c->driver = *ret;
+}
+
+uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, uint8_t *start)
+{
+	unsigned int flags = (w->thread != c->waiting ? WAIT_THREAD : 0) |
+		(w->queued_ns ? WAIT_QUEUED : 0) | (w->others || w->others_ns ? WAIT_OTHERS : 0) |
+		(w->waker ? WAIT_WAKER : 0);
+	uint8_t *p = begin(start, EVENT_WAIT, flags);
+
+	p = put_time(c, EVENT_WAIT, w->start_ns, p);
+	p = varint_put(p, w->duration_ns);
+	p = varint_put(p, (uint64_t)w->stack << WAIT_REASON_BITS | w->reason);
+	if (flags & WAIT_THREAD)
+		p = varint_put(p, w->thread);
+	if (flags & WAIT_QUEUED)
+		p = varint_put(p, w->queued_ns);
+	if (flags & WAIT_OTHERS) {
+		p = varint_put(p, w->others);
+		p = varint_put(p, w->others_ns);
+	}
+	if (flags & WAIT_WAKER)
+		p = varint_put(p, w->waker);
+	c->waiting = w->thread;
+	return finish(start, p);
+}
+
+static void decode_wait(struct event_coder *c, unsigned int flags, const uint8_t **p,
+	struct profile_wait *ret)
+{
+	uint64_t stack_and_reason;
+
+	ret->start_ns = get_time(c, EVENT_WAIT, p);
+	ret->duration_ns = varint_get(p);
+	stack_and_reason = varint_get(p);
+	ret->reason = stack_and_reason & ((1 << WAIT_REASON_BITS) - 1);
+	stack_and_reason >>= WAIT_REASON_BITS;
+	ret->stack = stack_and_reason <= UINT32_MAX ? (uint32_t)stack_and_reason : UINT32_MAX;
+	if (flags & WAIT_THREAD)
+		c->waiting = get_table_id(p);
+	ret->thread = c->waiting;
+	ret->queued_ns = flags & WAIT_QUEUED ? varint_get(p) : 0;
+	ret->others = flags & WAIT_OTHERS ? varint_get(p) : 0;
+	ret->others_ns = flags & WAIT_OTHERS ? varint_get(p) : 0;
+	ret->waker = flags & WAIT_WAKER ? get_table_id(p) : 0;
+}
+
+uint8_t *event_encode_life(struct event_coder *c, const struct profile_life *l, uint8_t *start)
+{
+	uint8_t *p = begin(start, EVENT_LIFE, 0);
+
+	p = put_time(c, EVENT_LIFE, l->start_ns, p);
+	p = varint_put(p, l->duration_ns);
+	p = varint_put(p, l->run_ns);
+	p = varint_put(p, l->thread);
+	return finish(start, p);
+}
+
+static void decode_life(struct event_coder *c, const uint8_t **p, struct profile_life *ret)
+{
+	ret->start_ns = get_time(c, EVENT_LIFE, p);
+	ret->duration_ns = varint_get(p);
+	ret->run_ns = varint_get(p);
+	ret->thread = get_table_id(p);
+}
+
+static bool is_sync_of_call(struct event_coder *c, const struct profile_sync *s)
+{
+	const struct call_slot *slot = slot_of(c, s->instance, s->correlation);
+
+	return slot_holds(c, slot, s->instance, s->correlation) && slot->thread == s->thread &&
+		slot->stack == s->stack && slot->api == s->api;
+}
+
+uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, uint8_t *start)
+{
+	unsigned int flags = (s->instance != c->instance ? SYNC_INSTANCE : 0) |
+		(is_sync_of_call(c, s) ? SYNC_AS_CALL : 0) |
+		(s->recorded_ns ? SYNC_RECORDED : 0);
+	uint8_t *p = begin(start, EVENT_SYNC, flags);
+
+	p = put_id(c, EVENT_SYNC, flags & SYNC_INSTANCE, s->instance, s->correlation, p);
+	p = put_time(c, EVENT_SYNC, s->start_ns, p);
+	p = varint_put(p, s->duration_ns);
+	p = varint_put(p, s->kind);
+	p = varint_put(p, s->device);
+	p = varint_put(p, s->context);
+	p = varint_put(p, s->stream);
+	if (!(flags & SYNC_AS_CALL)) {
+		p = varint_put(p, s->thread);
+		p = varint_put(p, s->stack);
+		p = varint_put(p, s->api);
+	}
+	if (flags & SYNC_RECORDED)
+		p = varint_put(p, zigzag((int64_t)(s->start_ns - s->recorded_ns)));
+	return finish(start, p);
+}
+
+/* False when it refers to a call that is not there. */
+static bool decode_sync(struct event_coder *c, unsigned int flags, const uint8_t **p,
+	struct profile_sync *ret)
+{
+	const struct call_slot *slot;
+
+	get_id(c, EVENT_SYNC, flags & SYNC_INSTANCE, p, &ret->instance, &ret->correlation);
+	ret->start_ns = get_time(c, EVENT_SYNC, p);
+	ret->duration_ns = varint_get(p);
+	ret->kind = get_table_id(p);
+	ret->device = get_table_id(p);
+	ret->context = (uint32_t)varint_get(p);
+	ret->stream = (uint32_t)varint_get(p);
+	if (flags & SYNC_AS_CALL) {
+		slot = slot_of(c, ret->instance, ret->correlation);
+		if (!slot_holds(c, slot, ret->instance, ret->correlation))
+			return false;
+		ret->thread = slot->thread;
+		ret->stack = slot->stack;
+		ret->api = slot->api;
+	} else {
+		ret->thread = get_table_id(p);
+		ret->stack = get_table_id(p);
+		ret->api = get_table_id(p);
+	}
+	ret->recorded_ns =
+		flags & SYNC_RECORDED ? ret->start_ns - (uint64_t)unzigzag(varint_get(p)) : 0;
+	return true;
+}
+
+/* Takes the kind out of an event's head, which leaves the flags. */
+static enum profile_event_kind take_kind(uint64_t *head)
+{
+	unsigned int kind = *head & KIND_MASK;
+
+	*head >>= KIND_BITS;
+	if (kind)
+		return kind;
+	kind = KIND_LATER + (*head & KIND_MASK);
+	*head >>= KIND_BITS;
+	return kind;
+}
+
 int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
 	struct profile_event *ret)
 {
 	const uint8_t *at = *p, *event_end;
 	uint64_t size = varint_get(&at), head;
+	unsigned int flags;
 	bool sound = true;
 
 	if (at > end || size > (uint64_t)(end - at))
@@ -513,25 +783,38 @@ int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
 	event_end = at + size;
 	*p = event_end;
 	head = varint_get(&at);
-	ret->kind = head & KIND_MASK;
+	ret->kind = take_kind(&head);
+	flags = (unsigned int)head;
 	switch (ret->kind) {
 	case EVENT_SAMPLE:
-		decode_sample(c, (unsigned int)(head >> KIND_BITS), &at, &ret->sample);
+		decode_sample(c, flags, &at, &ret->sample);
 		break;
 	case EVENT_CALL:
-		decode_call(c, (unsigned int)(head >> KIND_BITS), &at, &ret->call);
+		decode_call(c, flags, &at, &ret->call);
 		break;
 	case EVENT_WORK:
-		sound = decode_work(c, (unsigned int)(head >> KIND_BITS), &at, &ret->work);
+		sound = decode_work(c, flags, &at, &ret->work);
 		break;
 	case EVENT_PENDING:
-		decode_pending(c, (unsigned int)(head >> KIND_BITS), &at, &ret->pending);
+		decode_pending(c, flags, &at, &ret->pending);
 		break;
 	case EVENT_STALL:
-		decode_stall(c, (unsigned int)(head >> KIND_BITS), &at, &ret->stall);
+		decode_stall(c, flags, &at, &ret->stall);
 		break;
 	case EVENT_COUNT:
-		decode_count(c, (unsigned int)(head >> KIND_BITS), &at, &ret->count);
+		decode_count(c, flags, &at, &ret->count);
+		break;
+	case EVENT_DRIVER:
+		decode_driver(c, flags, &at, &ret->driver);
+		break;
+	case EVENT_WAIT:
+		decode_wait(c, flags, &at, &ret->wait);
+		break;
+	case EVENT_LIFE:
+		decode_life(c, &at, &ret->life);
+		break;
+	case EVENT_SYNC:
+		sound = decode_sync(c, flags, &at, &ret->sync);
 		break;
 	default:
 		return at <= event_end ? 0 : -1;

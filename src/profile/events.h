@@ -27,7 +27,7 @@
 #define CALL_SLOTS 4096
 
 /* The last of enum profile_event_kind. */
-#define EVENT_LAST EVENT_COUNT
+#define EVENT_LAST EVENT_SYNC
 
 struct call_slot {
 	uint64_t start_ns;
@@ -41,10 +41,13 @@ struct event_coder {
 	uint32_t instance;
 	uint64_t period_ns;
 	uint64_t graph_node;
+	uint64_t job; /* the last that was given */
 	uint64_t base_ns[EVENT_LAST + 1];     /* start of the last event, by kind */
 	uint32_t correlation[EVENT_LAST + 1]; /* of the last event, by kind */
 	struct profile_stall stall;           /* the last one */
 	struct profile_count count;           /* the last one */
+	struct profile_driver driver;         /* the last one */
+	uint32_t waiting;                     /* thread of the last wait */
 	struct call_slot slots[CALL_SLOTS];
 };
 
@@ -59,6 +62,11 @@ bool pending_is_valid(const struct profile_pending *p, const uint32_t counts[TAB
 bool stall_is_valid(const struct profile_stall *s, const uint32_t counts[TABLE_COUNT]);
 /* A value must be finite as well. */
 bool count_is_valid(const struct profile_count *c, const uint32_t counts[TABLE_COUNT]);
+/* A moment must have no duration. */
+bool driver_is_valid(const struct profile_driver *d, const uint32_t counts[TABLE_COUNT]);
+bool wait_is_valid(const struct profile_wait *w, const uint32_t counts[TABLE_COUNT]);
+bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COUNT]);
+bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COUNT]);
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT]);
 
 /* Writes at most EVENT_MAX_BYTES; returns the place behind them. */
@@ -69,6 +77,10 @@ uint8_t *event_encode_pending(
 	struct event_coder *c, const struct profile_pending *pending, uint8_t *p);
 uint8_t *event_encode_stall(struct event_coder *c, const struct profile_stall *s, uint8_t *p);
 uint8_t *event_encode_count(struct event_coder *c, const struct profile_count *count, uint8_t *p);
+uint8_t *event_encode_driver(struct event_coder *c, const struct profile_driver *d, uint8_t *p);
+uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, uint8_t *p);
+uint8_t *event_encode_life(struct event_coder *c, const struct profile_life *l, uint8_t *p);
+uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, uint8_t *p);
 
 /* What event_decode may read beyond `end`. */
 #define EVENT_READ_PAST 192

@@ -121,6 +121,31 @@ struct gpu_node {
 	uint64_t original;
 };
 
+/* A call waited for the GPU, so long. Asking whether it would have to counts, too. */
+struct gpu_sync {
+	uint32_t instance;
+	uint32_t correlation; /* of the call */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t event_serial; /* SYNC_EVENT: which gpu_event_record; 0: the event's last before the call */
+	uint32_t event;	       /* SYNC_EVENT */
+	uint32_t device;       /* profile id; 0: not known */
+	uint32_t context;
+	uint32_t stream; /* SYNC_STREAM */
+	enum profile_sync_kind kind;
+};
+
+/* An event was recorded in a stream. */
+struct gpu_event_record {
+	uint32_t instance;
+	uint32_t correlation; /* of the recording call; there is no gpu_call of it */
+	uint64_t event_serial; /* never comes twice; 0: not told */
+	uint32_t event;	       /* recorded anew it keeps its number */
+	uint32_t device;       /* profile id; 0: not known */
+	uint32_t context;
+	uint32_t stream;
+};
+
 /* Where a source hands its events; each returns 0 or -errno, which stops the recording. */
 struct gpu_sink {
 	void *context;
@@ -128,7 +153,10 @@ struct gpu_sink {
 	int (*call)(void *context, const struct gpu_call *e);
 	int (*work)(void *context, const struct gpu_work *e);
 	int (*node)(void *context, const struct gpu_node *e);
-	/* NULL: the sink does not care. */
+	/* NULL, both: the sink does not care. */
+	int (*sync)(void *context, const struct gpu_sync *e);
+	int (*event_record)(void *context, const struct gpu_event_record *e);
+	/* NULL: as above. */
 	int (*code_mapped)(void *context, const struct gpu_code_change *change);
 	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's. */
 	int (*space)(void *context, const struct gpu_space *space);
@@ -136,6 +164,9 @@ struct gpu_sink {
 	/* NULL: as above. The program that a process ran is over (exit, exec), and what it mapped is about to be
 	 * forgotten: stacks that were walked in it have to be taken now. */
 	int (*leaves)(void *context, uint32_t pid);
+	/* NULL: as above. The driver stopped telling of this instance before its process was over: what still waits does so
+	 * for nothing. Its end follows. */
+	int (*instance_broken)(void *context, uint32_t instance);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);
 };

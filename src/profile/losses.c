@@ -76,14 +76,31 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_STALLS_DROPPED] = LOSS("stalls_dropped", "instruction samples dropped by the GPU or CUPTI"),
 	[LOSS_STALLS_RING_FULL] =
 		LOSS("stalls_ring_full", "instruction samples lost: the shared ring was full"),
-	[LOSS_STALLS_REFUSED] = {"stalls_refused", "processes whose GPU instructions could not be sampled",
-		.one = "process whose GPU instructions could not be sampled"},
+	[LOSS_STALLS_REFUSED] = {"stalls_refused", "processes not all of whose GPU instructions could be sampled",
+		.one = "process not all of whose GPU instructions could be sampled"},
 	[LOSS_IMAGES_LOST] = LESSER_ONE("images_lost",
 		"images of GPU code that could not be kept; their instructions have no source",
 		"image of GPU code that could not be kept; its instructions have no source"),
 	[LOSS_COUNTS_DROPPED] = LOSS("counts_dropped", "samples of hardware counters missing, as they came faster than they were read"),
 	[LOSS_COUNTS_REFUSED] = {"counts_refused", "devices whose hardware counters could not be sampled",
 		.one = "device whose hardware counters could not be sampled"},
+	[LOSS_DRIVER_RING_FULL] = LOSS("driver_ring_full", "driver events lost: the kernel's ring was full"),
+	[LOSS_DRIVER_MISSED] = LOSS("driver_missed",
+		"driver events missed, as the kernel was busy with another of its tracing programs"),
+	[LOSS_DRIVER_OBJECTS] = LOSS("driver_objects",
+		"driver jobs without durations: too many at once to remember"),
+	[LOSS_DRIVER_UNREAD] =
+		LESSER("driver_unread", "fields of driver events that could not be read"),
+	[LOSS_DRIVER_VANISHED] = {"driver_vanished",
+		"driver events that were gone before the end, with their module",
+		.one = "driver event that was gone before the end, with its module"},
+	[LOSS_WAITS_RING_FULL] = LOSS("waits_ring_full", "waits of threads lost: the kernel's ring was full"),
+	[LOSS_WAITS_UNTOLD] = {"waits_untold", "threads whose time running and waiting is not known",
+		.one = "thread whose time running and waiting is not known"},
+	[LOSS_GPU_CUPTI_ENDED] = {"gpu_cupti_ended", "processes in which CUPTI ended before they did",
+		.one = "process in which CUPTI ended before it did"},
+	[LOSS_SYNCS_NO_CALL] = LESSER_ONE("syncs_no_call", "waits for the GPU by unknown threads",
+		"wait for the GPU by an unknown thread"),
 };
 
 const char *profile_loss_key(unsigned int loss)

@@ -17,6 +17,10 @@
  *	   pending (thread, stack, API, reason)               a call that asked for work which never showed
  *	   stall   (window, instruction, reason, samples)     warps were seen at a GPU instruction
  *	   count   (device, counter, time, value)             what a hardware counter of a GPU said
+ *	   driver  (source, ring, name, thread, duration)     the kernel's GPU driver did this
+ *	   wait    (thread, stack, reason, duration)          a thread did not run
+ *	   life    (thread, duration, time on a CPU)          a thread was there
+ *	   sync    (thread, stack, API, stream, duration)     a CUDA call waited for the GPU
  *
  * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events carry
  * ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
@@ -300,6 +304,7 @@ enum profile_pending_reason {
 	PENDING_UNFINISHED, /* its work was not reported by the end of the recording */
 	PENDING_NO_EXIT,    /* the call itself never returned */
 	PENDING_FORGOTTEN,  /* it waited longer than the correlator can remember */
+	PENDING_LOST,       /* the driver's tools interface ended before it told (LOSS_GPU_CUPTI_ENDED) */
 	PENDING_REASONS
 };
 
@@ -331,6 +336,97 @@ struct profile_count {
 	double value; /* finite */
 };
 
+/* What an event of a driver is. Names: profile_driver_kind_name. */
+enum profile_driver_kind {
+	DRIVER_MOMENT = 1, /* something happened; it has no duration */
+	DRIVER_QUEUED,	   /* a job was in a ring's queue */
+	DRIVER_RUN,	   /* the hardware ran it */
+	DRIVER_WAIT,	   /* it had to wait for another */
+	DRIVER_OTHER,	   /* something else lasted so long */
+	DRIVER_KINDS
+};
+
+/* What the kernel's GPU driver did, for whatever process. Stretches of time come when they have ended. */
+struct profile_driver {
+	uint64_t start_ns;
+	uint64_t duration_ns; /* 0 in moments */
+	uint64_t bytes;	      /* of a buffer, moved, ...; 0: not known, or nothing of the kind */
+	uint64_t job;	      /* the same in all events of one job of a source; 0: not known */
+	uint32_t thread;      /* whose it is; 0: not known */
+	uint32_t source;      /* string: what watched it, "drm" */
+	uint32_t ring;	      /* string: "gfx_0.0.0"; 0: it has none */
+	uint32_t name;	      /* string: "queued", "run", "wait for sdma0", "VMA_BIND" */
+	enum profile_driver_kind kind;
+	bool foreign;	 /* of a process that was not recorded, but used the same GPU */
+	bool unfinished; /* it went on when the recording ended: so long until then */
+};
+
+/* Why a thread did not run. Names: profile_wait_reason_name. */
+enum profile_wait_reason {
+	WAIT_OTHER = 1, /* asleep in the kernel, for something that has no name here */
+	WAIT_RUN_QUEUE, /* it could have run all the time: its CPU was another's */
+	WAIT_LOCK,	/* futex: a mutex, a condition variable, the end of a thread */
+	WAIT_SLEEP,	/* for time to pass */
+	WAIT_IO,	/* to read or write: files, pipes, sockets */
+	WAIT_EVENTS,	/* poll, select, epoll */
+	WAIT_PROCESS,	/* for another process to end */
+	WAIT_FAULT,	/* for a page */
+	WAIT_GPU,	/* in the driver of a GPU */
+	WAIT_STOPPED,	/* stopped by a signal or a debugger */
+	WAIT_REASONS
+};
+
+/*
+ * A thread did not run for a while. Where threads sleep and wake up very often, only some of these waits have a
+ * stack; the time of the others, at the same place in the same thread, is added to the next one that has (`others`).
+ * So the times of a thread are all there, and only which of several stacks of that place they are of is sampled. With
+ * stack 0 and duration 0 only `others` counts: waits too short for a stack, or after the last one that has.
+ */
+struct profile_wait {
+	uint64_t start_ns;
+	uint64_t duration_ns; /* until it ran again */
+	uint64_t queued_ns;   /* at its end: it could have run, but had no CPU yet */
+	uint64_t others_ns;   /* how long the others were, altogether */
+	uint64_t others;
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t waker; /* thread that ended it; 0: not known, or none */
+	enum profile_wait_reason reason;
+};
+
+/* A thread's stay in the recording, told when it ends: duration = run + all its waits. */
+struct profile_life {
+	uint64_t start_ns; /* of the thread, or of the recording */
+	uint64_t duration_ns;
+	uint64_t run_ns; /* on a CPU */
+	uint32_t thread;
+};
+
+/* What a CUDA call waited for. */
+enum profile_sync_kind {
+	SYNC_STREAM = 1, /* everything in a stream */
+	SYNC_EVENT,	 /* what was in a stream when an event was recorded there */
+	SYNC_CONTEXT,	 /* everything in a context */
+	SYNC_KINDS
+};
+
+/* A thread waited for the GPU inside a CUDA call, asleep or spinning. (Copies that wait for themselves are no such
+ * calls: they and their work have one correlation id.) */
+struct profile_sync {
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	uint64_t recorded_ns; /* SYNC_EVENT: only work that was launched before; 0: not known */
+	uint32_t instance;
+	uint32_t correlation; /* of the call */
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t api;	  /* string */
+	uint32_t device;  /* device id; 0: not known */
+	uint32_t context; /* as in profile_op */
+	uint32_t stream;  /* so too; SYNC_CONTEXT: 0 */
+	enum profile_sync_kind kind;
+};
+
 enum profile_event_kind {
 	EVENT_SAMPLE = 1,
 	EVENT_CALL,
@@ -338,6 +434,10 @@ enum profile_event_kind {
 	EVENT_PENDING,
 	EVENT_STALL,
 	EVENT_COUNT,
+	EVENT_DRIVER,
+	EVENT_WAIT,
+	EVENT_LIFE,
+	EVENT_SYNC,
 };
 
 struct profile_event {
@@ -349,6 +449,10 @@ struct profile_event {
 		struct profile_pending pending;
 		struct profile_stall stall;
 		struct profile_count count;
+		struct profile_driver driver;
+		struct profile_wait wait;
+		struct profile_life life;
+		struct profile_sync sync;
 	};
 };
 
@@ -392,10 +496,19 @@ enum profile_loss {
 	LOSS_PYTHON_UNSUPPORTED, /* processes whose Python is of no kind that is known */
 	LOSS_STALLS_DROPPED,     /* instruction samples that the GPU or CUPTI dropped */
 	LOSS_STALLS_RING_FULL,   /* instruction samples: the shared ring was full */
-	LOSS_STALLS_REFUSED,     /* processes whose instructions could not be sampled; META_STALLS_REFUSED says why */
+	LOSS_STALLS_REFUSED,     /* processes whose instructions, or some, could not be sampled; META_STALLS_REFUSED says why */
 	LOSS_IMAGES_LOST,        /* images of GPU code that could not be kept: their instructions have no source */
 	LOSS_COUNTS_DROPPED,     /* samples of hardware counters that came faster than they were read */
 	LOSS_COUNTS_REFUSED,     /* devices whose hardware counters could not be sampled; META_COUNTERS_REFUSED */
+	LOSS_DRIVER_RING_FULL,   /* events of drivers */
+	LOSS_DRIVER_MISSED,      /* so too: the kernel did not run the program that takes them */
+	LOSS_DRIVER_OBJECTS,     /* jobs, buffers: too many at once to remember when each began */
+	LOSS_DRIVER_UNREAD,      /* fields of events of drivers that could not be read */
+	LOSS_DRIVER_VANISHED,    /* events of drivers that went away meanwhile, with their module */
+	LOSS_WAITS_RING_FULL,    /* waits of threads */
+	LOSS_WAITS_UNTOLD,       /* threads of which it is not known how long they ran and waited */
+	LOSS_GPU_CUPTI_ENDED,    /* processes whose GPU work is missing from some time on; META_CUPTI_ENDED says when */
+	LOSS_SYNCS_NO_CALL,      /* waits for the GPU whose call is not known: they have no thread and no stack */
 	LOSS_KINDS
 };
 
@@ -413,13 +526,17 @@ enum profile_loss {
 #define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was taken; the others repeated one */
 #define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
 #define META_CUPTI        "cupti"        /* version and path, one line for each distinct one */
+#define META_CUPTI_ENDED  "cupti_ended"  /* in which processes it ended, and when: lines of text */
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */
 #define META_STALLS       "stalls"       /* "continuous" or "exact": how instructions were sampled; absent: not */
+#define META_OFF_CPU      "off_cpu"      /* waits were recorded, those that last so many nanoseconds with stacks; absent: not */
 #define META_STALLS_REFUSED "stalls_refused" /* why not, where that was wanted: lines of text */
 #define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: "nvdisasm", "decoded", or both */
 #define META_COUNTERS     "counters"     /* nanoseconds between samples of hardware counters; absent: none */
 #define META_COUNTERS_REFUSED "counters_refused" /* why none, where they were wanted: lines of text */
+#define META_DRIVERS      "drivers"      /* the monitors that watched GPU drivers: "drm,amdgpu"; absent: none */
+#define META_DRIVERS_REFUSED "drivers_refused" /* why none or not all, where they were wanted: lines of text */
 #define META_EXIT_STATUS  "exit_status"  /* of the command, as a shell would give it */
 #define META_VERSION      "xpuprof"      /* version that wrote it */
 
@@ -427,6 +544,8 @@ enum profile_loss {
 const char *profile_copy_name(unsigned int kind);
 const char *profile_memory_name(unsigned int kind);
 const char *profile_call_kind_name(unsigned int kind);
+const char *profile_driver_kind_name(unsigned int kind);
+const char *profile_wait_reason_name(unsigned int reason);
 const char *profile_join_text(unsigned int join);
 const char *profile_pending_text(unsigned int reason);
 /* Whether a note (NULL: none) says that its stack is incomplete, whatever the reason. */

@@ -55,6 +55,28 @@ static const char *const pending_texts[PENDING_REASONS] = {
 	[PENDING_UNFINISHED] = "not finished",
 	[PENDING_NO_EXIT] = "call did not return",
 	[PENDING_FORGOTTEN] = "waited too long",
+	[PENDING_LOST] = "lost when CUPTI ended",
+};
+
+static const char *const driver_kind_names[] = {
+	[DRIVER_MOMENT] = "moment",
+	[DRIVER_QUEUED] = "queued",
+	[DRIVER_RUN] = "run",
+	[DRIVER_WAIT] = "wait",
+	[DRIVER_OTHER] = "other",
+};
+
+static const char *const wait_reason_names[WAIT_REASONS] = {
+	[WAIT_OTHER] = "other",
+	[WAIT_RUN_QUEUE] = "run queue",
+	[WAIT_LOCK] = "lock",
+	[WAIT_SLEEP] = "sleep",
+	[WAIT_IO] = "I/O",
+	[WAIT_EVENTS] = "events",
+	[WAIT_PROCESS] = "process",
+	[WAIT_FAULT] = "page fault",
+	[WAIT_GPU] = "GPU",
+	[WAIT_STOPPED] = "stopped",
 };
 
 const char *profile_copy_name(unsigned int kind)
@@ -70,6 +92,16 @@ const char *profile_memory_name(unsigned int kind)
 const char *profile_call_kind_name(unsigned int kind)
 {
 	return NAME_OF(call_kind_names, kind);
+}
+
+const char *profile_driver_kind_name(unsigned int kind)
+{
+	return NAME_OF(driver_kind_names, kind);
+}
+
+const char *profile_wait_reason_name(unsigned int reason)
+{
+	return NAME_OF(wait_reason_names, reason);
 }
 
 const char *profile_join_text(unsigned int join)

@@ -320,6 +320,8 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	same &= get_late(&p, end) == r->events_of[EVENT_STALL];
 	same &= get_late(&p, end) == r->stall_samples;
 	same &= get_late(&p, end) == r->events_of[EVENT_COUNT];
+	for (int kind = EVENT_DRIVER; kind <= EVENT_SYNC; kind++)
+		same &= get_late(&p, end) == r->events_of[kind];
 	if (!same || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
@@ -653,6 +655,10 @@ struct profile_sums profile_reader_sums(const struct profile_reader *r)
 		.pendings = r->events_of[EVENT_PENDING],
 		.stalls = r->events_of[EVENT_STALL],
 		.counts = r->events_of[EVENT_COUNT],
+		.drivers = r->events_of[EVENT_DRIVER],
+		.waits = r->events_of[EVENT_WAIT],
+		.lives = r->events_of[EVENT_LIFE],
+		.syncs = r->events_of[EVENT_SYNC],
 		.stall_samples = r->stall_samples,
 		.cpu_ns = r->cpu_ns,
 		.gpu_ns = r->gpu_ns,
@@ -680,4 +686,9 @@ int profile_reader_copy(struct profile_reader *r, int to)
 		at += piece;
 	}
 	return 0;
+}
+
+const char *profile_reader_path(const struct profile_reader *r)
+{
+	return r->path;
 }

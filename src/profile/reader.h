@@ -65,9 +65,12 @@ uint64_t profile_meta_number(const struct profile_reader *r, const char *key, ui
 bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
 	const char **ret_value);
 
+/* The file as it was opened, for those who read it once more. */
+const char *profile_reader_path(const struct profile_reader *r);
+
 /* What was read, in numbers. */
 struct profile_sums {
-	uint64_t samples, calls, works, pendings, stalls, counts;
+	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs;
 	uint64_t stall_samples, cpu_ns, gpu_ns; /* as in struct profile_totals */
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Every process image ever seen has a place, by its process id of the profile, as work may arrive
- * for one that is long gone; a map from pid to process id holds those that are there now.
+ * for one that is long gone; a map from pid to process id holds those that are there now, and another the
+ * latest ones, from which each image names the one before of its pid.
  *
  * An image that a look-up found in /proc may be told of again by its own fork or exec, which were
  * under way to us: events from before the look-up are about the image that was found. And where no
@@ -34,8 +35,10 @@ struct identity {
 
 struct image {
 	struct profile_process process;
+	uint32_t before; /* the process that this pid was last, of a lower id; 0: none */
 	bool looked_up; /* made from /proc, not from an event */
 	uint64_t known_ns; /* when that was */
+	uint64_t ended_ns; /* 0: it has not, as far as is known */
 	struct identity identity;
 };
 
@@ -43,6 +46,7 @@ struct tasks {
 	struct profile_writer *writer;
 	struct vec(struct image) images; /* by process id, less 1 */
 	struct map present;              /* pid -> process id */
+	struct map latest;               /* pid -> process id, also when it has ended */
 	struct map threads;              /* process id << 32 | tid -> thread id */
 };
 
@@ -63,6 +67,7 @@ void tasks_free(struct tasks *t)
 		return;
 	vec_release(&t->images);
 	map_release(&t->present);
+	map_release(&t->latest);
 	map_release(&t->threads);
 	free(t);
 }
@@ -189,7 +194,8 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 /* Makes `image` what its pid is now. */
 static int add_image(struct tasks *t, const struct image *image, uint32_t *ret_process)
 {
-	uint32_t process;
+	const uint64_t *known;
+	uint32_t process, before;
 	int error = profile_add_process(t->writer, &image->process, &process);
 
 	if (error)
@@ -202,8 +208,11 @@ static int add_image(struct tasks *t, const struct image *image, uint32_t *ret_p
 		memset(t->images.items + t->images.count, 0, more * sizeof(*image));
 		t->images.count = process;
 	}
+	known = map_get(&t->latest, image->process.pid);
+	before = known && *known < process ? (uint32_t)*known : t->images.items[process - 1].before;
 	t->images.items[process - 1] = *image;
-	if (map_put(&t->present, image->process.pid, process))
+	t->images.items[process - 1].before = before;
+	if (map_put(&t->present, image->process.pid, process) || map_put(&t->latest, image->process.pid, process))
 		return fail_memory();
 	*ret_process = process;
 	return 0;
@@ -281,8 +290,12 @@ int tasks_exec(
 	return error ? error : add_image(t, &image, &process);
 }
 
-int tasks_exit(struct tasks *t, uint32_t pid)
+int tasks_exit(struct tasks *t, uint32_t pid, uint64_t time_ns)
 {
+	struct image *image = image_of(t, present_process(t, pid));
+
+	if (image)
+		image->ended_ns = time_ns;
 	map_remove(&t->present, pid, NULL);
 	return 0;
 }
@@ -367,6 +380,33 @@ int tasks_thread(
 	int error = process ? 0 : look_up_image(t, pid, &process);
 
 	return error ? error : tasks_thread_of(t, process, tid, name, ret_thread);
+}
+
+/* One that was looked up when it had ended began before that, nobody knows when. */
+static uint32_t process_at(const struct tasks *t, uint32_t pid, uint64_t time_ns)
+{
+	const uint64_t *latest = map_get(&t->latest, pid);
+	uint32_t process = latest ? (uint32_t)*latest : 0;
+	const struct image *image;
+
+	while ((image = image_of(t, process)) && image->process.start_ns > time_ns) {
+		if (!image->before)
+			return image->looked_up ? process : 0;
+		process = image->before;
+	}
+	return process;
+}
+
+int tasks_thread_at(struct tasks *t, uint32_t pid, uint32_t tid, uint64_t time_ns, const char *name,
+	uint32_t *ret_thread)
+{
+	uint32_t process = process_at(t, pid, time_ns);
+	const struct image *image = image_of(t, process);
+
+	/* Later it is another process's pid, of which nothing else is known. */
+	if (!image || (image->ended_ns && time_ns > image->ended_ns + TASKS_AFTER_EXIT_NS))
+		return -ENOENT;
+	return tasks_thread_of(t, process, tid, name, ret_thread);
 }
 
 int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name)

@@ -228,7 +228,7 @@ static int push_end(struct profile_writer *w)
 {
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
-	uint64_t late[] = {t->stalls, t->stall_samples, t->counts};
+	uint64_t late[] = {t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives, t->syncs};
 	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_COUNT, error;
 
 	while (lates && !late[lates - 1])
@@ -843,6 +843,58 @@ int profile_write_count(struct profile_writer *w, const struct profile_count *c)
 	return 0;
 }
 
+int profile_write_driver(struct profile_writer *w, const struct profile_driver *d)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!driver_is_valid(d, w->counts))
+		return fail_invalid(w, "event of a driver");
+	event_written(w, event_encode_driver(&w->coder, d, w->events + w->events_used));
+	w->totals.drivers++;
+	return 0;
+}
+
+int profile_write_wait(struct profile_writer *w, const struct profile_wait *wait)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!wait_is_valid(wait, w->counts))
+		return fail_invalid(w, "wait");
+	event_written(w, event_encode_wait(&w->coder, wait, w->events + w->events_used));
+	w->totals.waits++;
+	return 0;
+}
+
+int profile_write_life(struct profile_writer *w, const struct profile_life *l)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!life_is_valid(l, w->counts))
+		return fail_invalid(w, "life");
+	event_written(w, event_encode_life(&w->coder, l, w->events + w->events_used));
+	w->totals.lives++;
+	return 0;
+}
+
+int profile_write_sync(struct profile_writer *w, const struct profile_sync *s)
+{
+	int error = reserve_event(w);
+
+	if (error)
+		return error;
+	if (!sync_is_valid(s, w->counts))
+		return fail_invalid(w, "sync");
+	event_written(w, event_encode_sync(&w->coder, s, w->events + w->events_used));
+	w->totals.syncs++;
+	return 0;
+}
+
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count)
 {
 	if (w->error)
@@ -1015,6 +1067,10 @@ static int take_rest(struct profile_writer *w, const struct profile_reader *r)
 	w->totals.stalls = sums.stalls;
 	w->totals.stall_samples = sums.stall_samples;
 	w->totals.counts = sums.counts;
+	w->totals.drivers = sums.drivers;
+	w->totals.waits = sums.waits;
+	w->totals.lives = sums.lives;
+	w->totals.syncs = sums.syncs;
 	w->totals.cpu_ns = sums.cpu_ns;
 	w->totals.gpu_ns = sums.gpu_ns;
 	for (unsigned int loss = 1; loss < LOSS_KINDS; loss++)

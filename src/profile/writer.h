@@ -100,6 +100,10 @@ int profile_write_work(struct profile_writer *w, const struct profile_work *work
 int profile_write_pending(struct profile_writer *w, const struct profile_pending *p);
 int profile_write_stall(struct profile_writer *w, const struct profile_stall *s);
 int profile_write_count(struct profile_writer *w, const struct profile_count *c);
+int profile_write_driver(struct profile_writer *w, const struct profile_driver *d);
+int profile_write_wait(struct profile_writer *w, const struct profile_wait *wait);
+int profile_write_life(struct profile_writer *w, const struct profile_life *l);
+int profile_write_sync(struct profile_writer *w, const struct profile_sync *s);
 
 /* Adds to a loss counter; totals are written with each flush. */
 int profile_count_loss(struct profile_writer *w, enum profile_loss loss, uint64_t count);
@@ -123,7 +127,7 @@ const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 
 /* Totals for a status line. */
 struct profile_totals {
-	uint64_t samples, calls, works, pendings, stalls, counts; /* events */
+	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs; /* events */
 	uint64_t stall_samples; /* of all stalls */
 	uint64_t window_samples; /* of all windows that were added here */
 	uint64_t cpu_ns;  /* sum of sample periods */

@@ -52,6 +52,10 @@ static int gather_event(struct flame *f, const struct profile_event *e)
 	case EVENT_CALL:
 	case EVENT_STALL:
 	case EVENT_COUNT:
+	case EVENT_DRIVER:
+	case EVENT_WAIT:
+	case EVENT_LIFE:
+	case EVENT_SYNC:
 		break;
 	}
 	return 0;

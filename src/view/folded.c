@@ -81,6 +81,8 @@ enum tree_kind folded_classify(const char *name, size_t size)
 		return TREE_GPU_SOURCE;
 	if (ends(name, size, "_[g]"))
 		return TREE_GPU_CODE;
+	if (starts(name, size, "[waiting"))
+		return TREE_WAIT;
 	if ((size && name[0] == '[' && name[size - 1] == ']') || (size == 1 && name[0] == '-'))
 		return TREE_NOTE;
 	if (label_is_cuda_call(name, size))

@@ -11,7 +11,7 @@
 /* What decides where an event stands in the tree; what does not matter to a view stays 0. */
 struct gather_key {
 	uint32_t event;  /* enum profile_event_kind */
-	uint32_t reason; /* enum profile_join or profile_pending_reason */
+	uint32_t reason; /* enum profile_join, profile_pending_reason or profile_wait_reason */
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t node_stack;

@@ -7,7 +7,7 @@
  *
  * Then the vendor's reasons become rows, with and without the mark of latency samples the same; ops
  * and functions of one name become one kernel. Beside that stalls.h takes the same events, and says
- *how many samples a view by launches has to apportion.
+ * how many samples a view by launches has to apportion.
  */
 #include "view/kernel_stalls.h"
 

@@ -160,12 +160,26 @@ static const char *last_part(const char *text, size_t size)
 	return text;
 }
 
+/* How much stands before the reason in "[waiting: lock]", "[waiting for the GPU]"; 0: it is none of these. */
+static size_t waiting_size(const char *label, size_t size)
+{
+	static const char *const words[] = {"[waiting: ", "[waiting for the "};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (size > strlen(words[i]) && begins(label, label + size, words[i]))
+			return strlen(words[i]);
+	return 0;
+}
+
 void label_brief(const char *label, size_t size, int level, struct buf *b)
 {
+	size_t before_reason = waiting_size(label, size);
 	const char *slash = memrchr(label, '/', size), *part;
 	size_t start = b->size;
 
-	if (size && *label == '<') {
+	if (before_reason) {
+		buf_append(b, label + before_reason, size - before_reason - 1);
+	} else if (size && *label == '<') {
 		buf_append(
 			b, label, size); /* "<T as Trait>::f" of Rust says nothing without that */
 	} else if (slash && !memchr(label, '(', size)) {

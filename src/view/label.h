@@ -17,7 +17,8 @@ void tree_label(const struct tree_frame *f, struct buf *b);
  *	void at::native::reduce_kernel<512, float>(float*)	1: at::native::reduce_kernel	2: reduce_kernel
  *	/home/u/src/kernels					1 and 2: .../kernels
  *
- * For names of C++ and Rust, and of GPU kernels and source. flame.js does the same.
+ * Of "[waiting: lock]" it is "lock", of "[waiting for the GPU]" it is "GPU". For names of C++ and Rust, of GPU kernels and source, and for why threads wait.
+ * flame.js does the same.
  */
 void label_brief(const char *label, size_t size, int level, struct buf *b);
 

@@ -75,6 +75,18 @@ struct gather_key place_key(const struct profile_event *e, const struct view_opt
 		break;
 	case EVENT_STALL:
 	case EVENT_COUNT:
+	case EVENT_WAIT:
+		key.reason = e->wait.reason;
+		key.thread = e->wait.thread;
+		key.stack = e->wait.stack;
+		break;
+	case EVENT_SYNC:
+		key.thread = e->sync.thread;
+		key.stack = e->sync.stack;
+		key.api = e->sync.api;
+		break;
+	case EVENT_DRIVER:
+	case EVENT_LIFE:
 		break;
 	}
 	key.event = e->kind;
@@ -166,12 +178,10 @@ static int add_launch(struct placer *p, uint32_t *node, const struct gather_key 
 	return error ? error : add_call(p, node, key->api);
 }
 
-static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_code(struct placer *p, uint32_t *node, const struct gather_key *key)
 {
-	int error = add_task(p, node, key);
+	int error;
 
-	if (error)
-		return error;
 	if (key->node_stack && p->options->graph_stack == VIEW_GRAPH_CAPTURE)
 		return add_caller(p, node, key->node_stack, 0);
 	error = add_launch(p, node, key);
@@ -181,6 +191,13 @@ static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 			error = add_caller(p, node, key->node_stack, 0);
 	}
 	return error;
+}
+
+static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	int error = add_task(p, node, key);
+
+	return error ? error : add_code(p, node, key);
 }
 
 static int add_op(struct placer *p, uint32_t *node, const struct profile_op *op)
@@ -216,6 +233,20 @@ static int add_gpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 	return error ? error : add_op(p, node, op);
 }
 
+/* Where it went to sleep, and why. */
+static int place_wait(struct placer *p, const struct gather_key *key, uint32_t *node)
+{
+	char reason[64];
+	int error = add_task(p, node, key);
+
+	if (!error && key->stack)
+		error = stacks_place(&p->stacks, *node, stacks_cut_scheduler(&p->stacks, key->stack), node);
+	else if (!error)
+		error = add_note(p, node, "short or unsampled waits");
+	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
+	return error ? error : add_frame(p, node, TREE_WAIT, 0, reason);
+}
+
 static int place_sample(struct placer *p, const struct gather_key *key, uint32_t *node)
 {
 	int error = add_task(p, node, key);
@@ -233,6 +264,8 @@ int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node)
 
 	if (key->event == EVENT_SAMPLE) {
 		error = place_sample(p, key, &node);
+	} else if (key->event == EVENT_WAIT) {
+		error = place_wait(p, key, &node);
 	} else {
 		error = add_cpu_side(p, &node, key);
 		if (!error && key->event == EVENT_WORK)
@@ -243,5 +276,39 @@ int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node)
 	}
 	if (!error)
 		*ret_node = node;
+	return error;
+}
+
+int place_task(struct placer *p, uint32_t thread, uint32_t *ret_node)
+{
+	const struct gather_key key = {.thread = thread};
+	uint32_t node = TREE_ROOT_NODE;
+	int error = add_task(p, &node, &key);
+
+	if (!error)
+		*ret_node = node;
+	return error;
+}
+
+int place_note(struct placer *p, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node)
+{
+	char note[256];
+	int error;
+
+	snprintf(note, sizeof(note), "[%s]", text);
+	error = add_frame(p, &base, kind, 0, note);
+	if (!error)
+		*ret_node = base;
+	return error;
+}
+
+int place_work_on(struct placer *p, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node)
+{
+	int error = code ? add_code(p, &base, key) : 0;
+
+	if (!error)
+		error = add_gpu_side(p, &base, key);
+	if (!error)
+		*ret_node = base;
 	return error;
 }

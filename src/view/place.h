@@ -29,3 +29,11 @@ struct gather_key place_key(const struct profile_event *e, const struct view_opt
 
 /* The node of this key, added with its parents when new: 0 or -errno with error_text. */
 int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node);
+
+/* For views that put something else there; all as place. */
+/* The node of a thread, or its process, as the options have it. */
+int place_task(struct placer *p, uint32_t thread, uint32_t *ret_node);
+/* "[text]" on a node. */
+int place_note(struct placer *p, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node);
+/* The node of GPU work, with the code that asked for it (or without), on a node: without process and thread. */
+int place_work_on(struct placer *p, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node);

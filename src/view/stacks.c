@@ -260,3 +260,32 @@ uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_
 	*ret_call = call;
 	return kept;
 }
+
+/* Functions of the kernel that do nothing but give the CPU away, of any version (schedule, __schedule, schedule_timeout,
+ * schedule_hrtimeout_range_clock, io_schedule, __cond_resched, ...), or lead there when a thread is interrupted for another
+ * (asm_sysvec_apic_timer_interrupt, irqentry_exit_to_user_mode, exit_to_user_mode_loop, preempt_schedule_irq). */
+static bool is_scheduler(const char *name)
+{
+	static const char *const names[] = {"schedule", "io_schedule", "preempt_schedule", "cond_resched", "asm_sysvec_",
+		"sysvec_", "asm_common_interrupt", "raw_irqentry_exit", "irqentry_exit", "irq_exit", "exit_to_user_mode"};
+
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_location *l;
+	uint32_t kept = stack;
+
+	for (uint32_t at = stack; at && (l = location_of(s, at)) && l->kind == FRAME_KERNEL; at = parent_of(s, at)) {
+		if (is_scheduler(profile_string(s->reader, l->name, NULL)))
+			kept = parent_of(s, at);
+		else if (kept != stack)
+			break;
+	}
+	return kept;
+}

@@ -56,3 +56,7 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
  * was.
  */
 uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);
+
+/* The stack of a thread that did not run, without the kernel frames at its leaf end that every such stack has: the
+ * scheduler (schedule_timeout, schedule, __schedule, ...) and what it was recorded by. */
+uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack);

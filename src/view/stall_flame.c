@@ -7,15 +7,13 @@
 #include "view/stall_flame.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/digits.h"
 #include "base/error.h"
-#include "view/gpu_stacks.h"
 #include "view/missing.h"
 #include "view/place.h"
-#include "view/stalls.h"
+#include "view/stall_tree.h"
 
 struct stall_flame {
 	const struct profile_reader *reader;
@@ -25,8 +23,7 @@ struct stall_flame {
 	struct gather others;
 	struct missing missing;
 	struct placer placer;
-	struct gpu_stacks gpu;
-	uint32_t *reason_frames;	/* by reason */
+	struct stall_tree rows;
 	struct stalls_division samples; /* with samples as weight: whole ones, over all rows */
 };
 
@@ -102,21 +99,9 @@ static uint64_t width_of(struct stall_flame *f, const struct stalls_row *row)
 	return (uint64_t)((unsigned __int128)row->time_ns * row->latency / row->samples);
 }
 
-static int place_row(struct stall_flame *f, const struct stalls_row *row, uint32_t node,
-	uint32_t offset, uint64_t width)
-{
-	struct tree *t = f->result->tree;
-	int error = tree_add_child(t, node, f->reason_frames[row->reason], &node);
-
-	if (!error && !f->options->reverse)
-		error = tree_add_child(t, node, offset, &node);
-	return error ? error : tree_add_time(t, node, width);
-}
-
 static int place_rows(struct stall_flame *f, const struct stalls_launch *l, uint32_t kernel)
 {
 	const struct stalls_row *rows = l->row_count ? &f->stalls.rows.items[l->first_row] : NULL;
-	uint32_t instruction = 0, node = 0, offset = 0;
 	uint64_t rest_ns = 0;
 	int error = 0;
 
@@ -124,16 +109,8 @@ static int place_rows(struct stall_flame *f, const struct stalls_launch *l, uint
 		uint64_t width = width_of(f, &rows[i]);
 
 		rest_ns += rows[i].time_ns - (f->options->latency ? width : rows[i].time_ns);
-		if (!width)
-			continue;
-		if (rows[i].instruction != instruction) {
-			instruction = rows[i].instruction;
-			error = gpu_stacks_place(&f->gpu, kernel, instruction, &node);
-			if (!error)
-				error = gpu_stacks_offset(&f->gpu, instruction, &offset);
-		}
-		if (!error)
-			error = place_row(f, &rows[i], node, offset, width);
+		if (width)
+			error = stall_tree_add(&f->rows, kernel, &rows[i], width);
 	}
 	if (error || f->options->weight != VIEW_WEIGHT_TIME)
 		return error;
@@ -159,19 +136,6 @@ static int place_launches(struct stall_flame *f)
 	return error;
 }
 
-static int make_reason_frames(struct stall_flame *f)
-{
-	int error = 0;
-
-	f->reason_frames = calloc(f->stalls.reasons.count + 1, sizeof(*f->reason_frames));
-	if (!f->reason_frames)
-		return error_set(-ENOMEM, "not enough memory for the reasons");
-	for (size_t i = 0; !error && i < f->stalls.reasons.count; i++)
-		error = gpu_stacks_reason(
-			&f->gpu, f->stalls.reasons.items[i].name, &f->reason_frames[i]);
-	return error;
-}
-
 /* The rows' samples are parts that add up to whole ones. */
 static void begin_samples(struct stall_flame *f)
 {
@@ -187,29 +151,15 @@ static int place_all(struct stall_flame *f)
 	int error = placer_init(&f->placer, f->reader, f->options, t);
 
 	if (!error)
-		error = gpu_stacks_init(&f->gpu, f->reader, t, f->options->lines);
-	if (!error)
-		error = make_reason_frames(f);
+		error = stall_tree_init(&f->rows, &f->stalls, t, f->options);
 	begin_samples(f);
 	if (!error)
 		error = place_others(f);
 	if (!error)
 		error = place_launches(f);
-	gpu_stacks_release(&f->gpu);
+	stall_tree_release(&f->rows);
 	placer_release(&f->placer);
-	free(f->reason_frames);
 	return error;
-}
-
-static int add_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole)
-{
-	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
-
-	if (!whole)
-		return 0;
-	if (part && percent < 0.1)
-		return view_fact(v, name, "under 0.1 %%");
-	return view_fact(v, name, "%.*f %%", part && part != whole ? 1 : 0, percent);
 }
 
 static int add_facts(struct stall_flame *f)
@@ -220,12 +170,12 @@ static int add_facts(struct stall_flame *f)
 	int error = view_fact(v, "instruction samples", "%s", digits_group(digits, c->samples));
 
 	if (!error && f->options->latency)
-		error = add_share(v, "latency", c->latency, c->samples);
+		error = view_share(v, "latency", c->latency, c->samples);
 	if (!error)
-		error = add_share(v, "issuing", c->issuing, c->samples);
+		error = view_share(v, "issuing", c->issuing, c->samples);
 	if (!error)
-		error = add_share(v, "apportioned", c->apportioned, c->samples);
-	return error ? error : add_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
+		error = view_share(v, "apportioned", c->apportioned, c->samples);
+	return error ? error : view_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
 }
 
 /* One for each line. */
@@ -260,10 +210,12 @@ static int add_remarks(struct stall_flame *f)
 	char digits[DIGITS_SIZE];
 	int error = 0;
 
-	if (!c->samples)
-		f->result->unsampled = refused || profile_meta(f->reader, META_STALLS)
-					       ? "'xpuprof report --stalls' says why"
-					       : "'xpuprof record --stalls' takes them";
+	if (!c->samples) {
+		f->result->lacking = "samples of instructions";
+		f->result->help = refused || profile_meta(f->reader, META_STALLS)
+					  ? "'xpuprof report --stalls' says why"
+					  : "'xpuprof record --stalls' takes them";
+	}
 	if (refused)
 		error = add_refusals(f, refused);
 	else if (!c->windows)

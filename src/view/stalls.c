@@ -132,6 +132,7 @@ static int take_work(struct stalls *s, const struct profile_event *e)
 	error = find_launch(s, &key, known, &launch);
 	if (error)
 		return error;
+	s->latest = launch;
 	s->launches.items[launch].works++;
 	s->launches.items[launch].time_ns += e->work.duration_ns;
 	/* Half, because no weight is 0: work that took no time weighs 1. */
@@ -162,6 +163,10 @@ int stalls_event(struct stalls *s, const struct profile_event *e)
 	case EVENT_CALL:
 	case EVENT_PENDING:
 	case EVENT_COUNT:
+	case EVENT_DRIVER:
+	case EVENT_WAIT:
+	case EVENT_LIFE:
+	case EVENT_SYNC:
 		break;
 	}
 	return 0;

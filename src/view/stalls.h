@@ -97,6 +97,7 @@ struct stalls {
 	struct vec(struct stalls_reason) reasons;  /* in the order of their names */
 	struct stalls_counts counts;
 	size_t seen_max; /* stalls kept apart: STALLS_SEEN_MAX, or less to try what happens then */
+	uint32_t latest; /* while it reads: launch of the last work that was a kernel's */
 	const struct profile_reader *reader;
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };

@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "view/busy.h"
+#include "base/busy.h"
 #include "view/device.h"
 #include "view/launch_path.h"
 
@@ -312,6 +312,12 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 	return 0;
 }
 
+static int add_driver(struct gathering *g, const struct profile_driver *e)
+{
+	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
+	return driver_sums_add(&g->s->drivers, e);
+}
+
 static int add_event(struct gathering *g, const struct profile_event *e)
 {
 	switch (e->kind) {
@@ -323,8 +329,13 @@ static int add_event(struct gathering *g, const struct profile_event *e)
 		return add_work(g, &e->work);
 	case EVENT_PENDING:
 		return add_pending(g, &e->pending);
+	case EVENT_DRIVER:
+		return add_driver(g, &e->driver);
 	case EVENT_STALL:
 	case EVENT_COUNT:
+	case EVENT_WAIT:
+	case EVENT_LIFE:
+	case EVENT_SYNC:
 		break;
 	}
 	return 0;
@@ -705,6 +716,8 @@ static int put_tables(struct gathering *g)
 		error = put_tasks(g);
 	if (!error)
 		error = judge_stacks(g);
+	if (!error)
+		error = driver_sums_finish(&g->s->drivers);
 	if (error)
 		return error_errno(error, "cannot sum up the profile");
 	g->s->start_ns = profile_meta_number(g->r, META_START_NS, g->first_ns);
@@ -752,4 +765,5 @@ void summary_release(struct summary *s)
 	vec_release(&s->devices);
 	vec_release(&s->processes);
 	vec_release(&s->threads);
+	driver_sums_release(&s->drivers);
 }

@@ -13,6 +13,7 @@
 
 #include "base/vec.h"
 #include "profile/reader.h"
+#include "view/driver_sums.h"
 #include "view/histogram.h"
 #include "view/internals.h"
 
@@ -112,6 +113,7 @@ struct summary {
 	struct vec(struct summary_device) devices;
 	struct vec(struct summary_task) processes;
 	struct vec(struct summary_task) threads;
+	struct driver_sums drivers; /* not in any of the others */
 };
 
 /* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more

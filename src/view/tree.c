@@ -31,6 +31,7 @@ struct tree {
 	size_t index_mask;
 	size_t index_count;
 	struct tree_time total;
+	bool joined; /* one time */
 };
 
 static const struct {
@@ -53,6 +54,7 @@ static const struct {
 	[TREE_GPU_PENDING] = {"launch without work", true},
 	[TREE_GPU_SOURCE] = {"GPU source", true},
 	[TREE_GPU_CODE] = {"GPU code", true},
+	[TREE_WAIT] = {"waiting", false},
 	[TREE_NOTE] = {"note", false},
 };
 
@@ -99,6 +101,16 @@ void tree_free(struct tree *t)
 	interner_free(t->texts);
 	free(t->index);
 	free(t);
+}
+
+void tree_join_times(struct tree *t)
+{
+	t->joined = true;
+}
+
+bool tree_times_joined(const struct tree *t)
+{
+	return t->joined;
 }
 
 static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint32_t text)
@@ -230,7 +242,7 @@ static int index_children(struct tree *t, uint32_t parent)
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	bool gpu = t->nodes.items[parent].gpu || kinds[t->frames.items[frame].kind].gpu;
+	bool gpu = !t->joined && (t->nodes.items[parent].gpu || kinds[t->frames.items[frame].kind].gpu);
 	struct tree_node n = {.parent = parent, .frame = frame & INT32_MAX, .gpu = gpu};
 
 	if (t->nodes.count >= UINT32_MAX)
@@ -411,6 +423,7 @@ int tree_reverse(const struct tree *t, struct tree **ret)
 
 	if (error)
 		return error;
+	reversed->joined = t->joined;
 	error = copy_frames(reversed, t);
 	for (uint32_t node = 1; !error && node < t->nodes.count; node++)
 		if (t->nodes.items[node].self)

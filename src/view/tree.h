@@ -10,7 +10,8 @@
  * children before parents. `self` is the time spent in a node and in none of its children. It is
  * CPU time or GPU time, never a mixture: GPU time where the frame of the node, or of one below it, is of
  * a GPU kind. The two are kept apart in all totals, because work on a GPU runs beside the
- * CPU; only the *width* of a frame in a picture is their sum.
+ * CPU; only the *width* of a frame in a picture is their sum. In a tree of what passed by the clocks of threads
+ * there is one time only, and all of it counts as CPU time (tree_join_times).
  *
  * Made for millions of nodes: 24 bytes each, and an index only for nodes with many children.
  * Owned by whoever called tree_new; one thread at a time.
@@ -40,6 +41,7 @@ enum tree_kind {
 	TREE_GPU_PENDING, /* a launch whose work never came; carries no time */
 	TREE_GPU_SOURCE,  /* directories, files and functions of GPU code */
 	TREE_GPU_CODE,    /* its instructions, why they wait, where they are */
+	TREE_WAIT,        /* why a thread did not go on */
 	TREE_NOTE,        /* not code: says something about the stack */
 	TREE_KINDS
 };
@@ -77,6 +79,9 @@ const char *tree_kind_name(enum tree_kind kind);
 /* All functions that can fail return 0 or -errno with error_text. */
 int tree_new(struct tree **ret);
 void tree_free(struct tree *t);
+/* Time on GPU frames is no other than that on the rest. Before the first node is added. */
+void tree_join_times(struct tree *t);
+bool tree_times_joined(const struct tree *t);
 
 /* The frame's id, added when new. */
 int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,

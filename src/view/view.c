@@ -13,7 +13,9 @@
 
 #include "base/error.h"
 #include "view/flame.h"
+#include "view/off_cpu.h"
 #include "view/stall_flame.h"
+#include "view/wall.h"
 
 static const struct view views[] = {
 	{"merge", "CPU time, and GPU work above the code that asked for it",
@@ -22,6 +24,9 @@ static const struct view views[] = {
 	{"cpu", "CPU time", VIEW_SHOWS_CPU, flame_build},
 	{"stall", "GPU work, and below it source, instructions and why they wait",
 		VIEW_SHOWS_GPU | VIEW_SHOWS_STALLS, stall_flame_build},
+	{"off-cpu", "time that threads did not run, by where and why they waited", VIEW_SHOWS_WAITS, off_cpu_build},
+	{"wall", "all time of each thread: running, waiting, and waiting for GPU work",
+		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU | VIEW_SHOWS_WAITS, wall_build},
 };
 
 #define VIEWS (sizeof(views) / sizeof(views[0]))
@@ -137,6 +142,30 @@ int view_fact(struct view_result *v, const char *name, const char *format, ...)
 	free(fact.name);
 	free(fact.value);
 	return error_set(-ENOMEM, "not enough memory for a fact");
+}
+
+int view_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole)
+{
+	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+
+	if (!whole)
+		return 0;
+	if (part && percent < 0.1)
+		return view_fact(v, name, "under 0.1 %%");
+	return view_fact(v, name, "%.*f %%", part && part != whole ? 1 : 0, percent);
+}
+
+void view_one_time(struct view_result *v, const char *name)
+{
+	v->time = name;
+	tree_join_times(v->tree);
+}
+
+unsigned int view_by_task(const struct view_options *o)
+{
+	const unsigned int task = VIEW_BY_PROCESS | VIEW_BY_THREAD;
+
+	return o->by & task ? o->by : o->by | task;
 }
 
 void view_result_release(struct view_result *v)

@@ -70,7 +70,9 @@ struct view_result {
 	enum view_unit unit;
 	unsigned int shows;  /* VIEW_SHOWS_* */
 	uint64_t elapsed_ns; /* of the recording; 0: not known */
-	const char *unsampled; /* what helps, where a view that shows stalls has no samples; NULL */
+	const char *time;    /* what the one time of the tree is called (view_one_time); NULL: it has CPU and GPU time */
+	const char *lacking; /* what the view is about and the recording does not have: "samples of instructions"; NULL */
+	const char *help;    /* then: what helps */
 	bool simulated;      /* some GPU in it was simulated */
 	char *title;         /* the recorded command, or NULL */
 	char *incomplete;    /* why the profile is not whole, or NULL */
@@ -90,6 +92,7 @@ enum {
 	VIEW_SHOWS_CPU = 1 << 0,
 	VIEW_SHOWS_GPU = 1 << 1,
 	VIEW_SHOWS_STALLS = 1 << 2, /* what GPU time was spent on: has `weight` and `latency` */
+	VIEW_SHOWS_WAITS = 1 << 3,
 };
 
 struct view {
@@ -122,3 +125,9 @@ int view_remark(struct view_result *v, const char *format, ...)
 /* The same with a fact; neither name nor value has characters that JSON or XML escape. */
 int view_fact(struct view_result *v, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same with "12.3 %"; nothing where there is no whole. */
+int view_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole);
+/* For views of what passed by the clocks of threads: there is one time, and this is its name. */
+void view_one_time(struct view_result *v, const char *name);
+/* For views by thread: the groups of the options, or processes and threads where these name none of the two. */
+unsigned int view_by_task(const struct view_options *o);

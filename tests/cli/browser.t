@@ -49,6 +49,10 @@ else
 	take Perfetto node "$here/../browser/perfetto.js" small.json
 	"$build/tests/helpers/counter_profile" small counters.xpu && xpuprof export counters.xpu -o counters.json || exit 1
 	take Perfetto node "$here/../browser/perfetto_counters.js" counters.json
+	"$build/tests/helpers/driver_profile" small drivers.xpu && xpuprof export drivers.xpu -o drivers.json || exit 1
+	take Perfetto node "$here/../browser/perfetto_drivers.js" drivers.json
+	"$build/tests/helpers/wait_profile" gpu waits.xpu && xpuprof export waits.xpu -o waits.json || exit 1
+	take Perfetto node "$here/../browser/perfetto_waits.js" waits.json
 	if [ -x "$chromium" ]; then
 		take speedscope node "$here/../browser/speedscope.js" small.folded
 		mkdir pictures

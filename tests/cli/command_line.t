@@ -116,6 +116,12 @@ run xpuprof record -o no/such/folder/x.svg -- touch started
 is "$status" 1 "a picture that cannot be written: exit status 1"
 is "$(ls)" "data" "a recording that cannot be written does not start the program"
 
+timeout 20 "$build/xpuprof" --version >&- 2>err
+is "$?" 1 "standard output that is closed: exit status 1"
+timeout 20 "$build/xpuprof" monitor list >&- 2>>err
+is "$?" 1 "and a command that opens something of its own does not write to that"
+is "$(grep -c 'Bad file descriptor' err)" 2 "both say so"
+
 run xpuprof help no-such-command
 usage_error "unknown command 'no-such-command'" "help of an unknown command"
 run xpuprof symbolize --debug-dir no-such-folder

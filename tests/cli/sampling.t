@@ -55,6 +55,13 @@ record -t 12 "$target" contexts 20
 is_whole 60 "contexts that are made and destroyed one after the other have all of theirs"
 is "$(field windows | sed 's/.*contexts //')" 3 "each by its own number"
 
+on_two() { # COMMAND ...: with two GPUs
+	XPUPROF_SIM_DEVICES=2
+	export XPUPROF_SIM_DEVICES
+	"$@"
+	unset XPUPROF_SIM_DEVICES
+}
+
 XPUPROF_SIM_DEVICES=3
 export XPUPROF_SIM_DEVICES
 record -t 12 "$target" devices 30
@@ -65,7 +72,7 @@ unset XPUPROF_SIM_DEVICES
 record -t 12 "$target" reset 20
 is_whole 40 "a program that resets its device loses none"
 
-record -t 12 "$target" churn 300
+on_two record -t 12 "$target" churn 300
 is_whole 336 "nor one whose contexts come and go while another thread launches"
 
 record -t 12 "$target" modules 700
@@ -125,10 +132,10 @@ faulty stalls-strict,stalls-slow-ms=300 record -t 12 -s 200 "$target" reset 2500
 is "$(field status) $(printf '%s\n' "$out" | grep -c done)" "0 1" \
 	"a context that ends when recording stops does not do so under our thread"
 
-record -t 12 "$target" cancel 50
+on_two record -t 12 "$target" cancel 50
 is_whole 50 "a thread that is cancelled while sampling is switched on leaves no launches held"
 
-faulty stalls-hang=2 record -t 12 "$target" beside 50
+on_two faulty stalls-hang=2 record -t 12 "$target" beside 50
 is "$(field works) $(field status) $(field rows) $(printf '%s\n' "$out" | grep -c done)" "50 0 $(made) 1" \
 	"nor does CUPTI that never comes back from that"
 
@@ -143,6 +150,7 @@ is "$(printf '%s\n' "$out" | grep -c done) $(field status)" "1 0" "a program goe
 
 record -t 12 -k -s 300 "$other" slow 700
 is "$status" 137 "and when its recorder is killed"
+XPUPROF_SIM_MACHINE="another $$" # that program goes on, and its GPU goes on taking samples
 
 # ---- the command ----
 

@@ -74,8 +74,8 @@ folded >before
 xpuprof symbolize p.xpu >/dev/null 2>&1
 same_as_before "naming the code of a finished recording leaves GPU code as it is"
 
-record sh -c "'$launches' --repeat 20 & '$launches' --repeat 20; wait"
-same_as_before "two processes that run the same code have the same"
+record sh -c "XPUPROF_SIM_MACHINE='another $$' '$launches' --repeat 20 & '$launches' --repeat 20; wait"
+same_as_before "two processes that run the same code, each on a GPU of its own, have the same"
 
 # What reads the code of the program's images has no more rights than the program.
 cat >nvdisasm <<'END'

@@ -19,6 +19,7 @@ build=${XPUPROF_BUILD:-$here/../../build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
+export XPUPROF_SIM_MACHINE="test $$" # simulated GPUs of its own
 exec 3>&1 # for results, so that a test may send its command's output elsewhere
 tests=0
 failed=0

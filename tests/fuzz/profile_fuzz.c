@@ -63,6 +63,26 @@ static void check_event(const struct profile_reader *r, const struct profile_eve
 		require(profile_counter(r, e->count.counter) && isfinite(e->count.value) &&
 			e->count.device <= profile_counts(r).devices);
 		return;
+	case EVENT_DRIVER:
+		check_ids(r, e->driver.thread, 0, e->driver.source);
+		check_ids(r, 0, 0, e->driver.ring);
+		check_ids(r, 0, 0, e->driver.name);
+		require(e->driver.kind >= 1 && e->driver.kind < DRIVER_KINDS);
+		require(e->driver.kind != DRIVER_MOMENT || !e->driver.duration_ns);
+		return;
+	case EVENT_WAIT:
+		check_ids(r, e->wait.thread, e->wait.stack, 0);
+		check_ids(r, e->wait.waker, 0, 0);
+		require(e->wait.reason >= 1 && e->wait.reason < WAIT_REASONS);
+		return;
+	case EVENT_LIFE:
+		check_ids(r, e->life.thread, 0, 0);
+		require(e->life.thread && e->life.run_ns <= e->life.duration_ns);
+		return;
+	case EVENT_SYNC:
+		check_ids(r, e->sync.thread, e->sync.stack, e->sync.api);
+		require(e->sync.kind >= 1 && e->sync.kind < SYNC_KINDS);
+		return;
 	}
 	require(false);
 }
@@ -295,6 +315,37 @@ static void write_gpu_events(struct profile_writer *w)
 	profile_write_count(w, &c);
 }
 
+static void write_wait_events(struct profile_writer *w)
+{
+	struct profile_wait wait = {.start_ns = 4000, .duration_ns = 300, .queued_ns = 20, .others = 3,
+		.others_ns = 40, .thread = 1, .stack = 1, .waker = 1, .reason = WAIT_LOCK};
+	struct profile_life life = {.start_ns = 100, .duration_ns = 9000, .run_ns = 5000, .thread = 1};
+	struct profile_sync sync = {.start_ns = 4000, .duration_ns = 250, .recorded_ns = 3000, .instance = 1,
+		.correlation = 7, .thread = 1, .stack = 1, .api = 1, .device = 1, .context = 1,
+		.stream = 7, .kind = SYNC_EVENT};
+
+	profile_write_wait(w, &wait);
+	profile_write_wait(w, &(struct profile_wait){.start_ns = 4400, .duration_ns = 5, .thread = 1,
+				.reason = WAIT_RUN_QUEUE});
+	profile_write_life(w, &life);
+	profile_write_sync(w, &sync);
+}
+
+static void write_driver_events(struct profile_writer *w)
+{
+	struct profile_driver d = {.start_ns = 3000, .duration_ns = 400, .job = 7, .thread = 1, .source = 1,
+		.ring = 2, .name = 3, .kind = DRIVER_QUEUED};
+
+	profile_write_driver(w, &d);
+	d.start_ns = 3400;
+	d.kind = DRIVER_RUN;
+	d.unfinished = true;
+	profile_write_driver(w, &d);
+	d = (struct profile_driver){.start_ns = 3500, .bytes = 4096, .source = 1, .name = 2,
+		.kind = DRIVER_MOMENT, .foreign = true};
+	profile_write_driver(w, &d);
+}
+
 /* Every kind of event, with and without what is optional in it. */
 static void write_events(struct profile_writer *w)
 {
@@ -349,9 +400,13 @@ static void write_seed(const char *folder)
 	write_gpu_tables(w);
 	write_events(w);
 	write_gpu_events(w);
+	write_driver_events(w);
+	write_wait_events(w);
 	profile_writer_flush(w);
 	write_events(w);
 	write_gpu_events(w);
+	write_driver_events(w);
+	write_wait_events(w);
 	profile_writer_close(w);
 	if (!io_read_file(path, 1 << 20, &file) && (f = fopen(path, "w"))) {
 		fwrite(file.data + FILE_HEADER_BYTES, 1, file.size - FILE_HEADER_BYTES, f);

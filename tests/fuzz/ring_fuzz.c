@@ -88,6 +88,7 @@ static void close_session(void)
 	profile_writer_abort(session.writer);
 	buf_release(&session.cupti_lines);
 	buf_release(&session.refusal_lines);
+	buf_release(&session.ended_lines);
 	map_release(&session.connected);
 	map_release(&session.by_number);
 }

@@ -10,16 +10,12 @@ TAP. Needs nvcc ($CUDA_HOME/bin, the toolkit's usual place or PATH), $XPUPROF_BU
 """
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(HERE, "../../build")))
-XPUPROF = os.path.join(BUILD, "xpuprof")
-SOURCE = os.path.join(HERE, "counter_kernels.cu")
-PYTHON = os.environ.get("PYTHON", "python3")
+import gpu_tap
+from gpu_tap import PYTHON, XPUPROF, note, result, run
+
+SOURCE = os.path.join(gpu_tap.HERE, "counter_kernels.cu")
 GEMM = """
 import torch
 a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
@@ -41,37 +37,15 @@ EXPECTED = {
     "tensor_only": [("tensor_active", 20, 101)],
 }
 
-tests = failed = 0
-
-
-def result(good, name, *notes):
-    global tests, failed
-    tests += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {tests} - {name}", flush=True)
-    for note in notes:
-        print("# " + str(note), flush=True)
-
-
-def find_nvcc():
-    for folder in (os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"):
-        if folder and os.access(os.path.join(folder, "bin/nvcc"), os.X_OK):
-            return os.path.join(folder, "bin/nvcc")
-    return shutil.which("nvcc")
-
-
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True)
-
 
 def record(profile, *command):
     recorded = run(XPUPROF, "record", "--counters", "-o", profile, "--", *command)
-    print("\n".join("# " + line for line in recorded.stderr.splitlines()))
+    note(recorded.stderr)
     result(recorded.returncode == 0, "the program ends as alone", recorded.returncode)
     counters = json.loads(run(XPUPROF, "report", "--counters", "--json", profile).stdout)["counters"]
     result(not counters["refused"] and not counters["dropped"], "no sample was refused or lost",
            counters["refused"], counters["dropped"])
-    print("# " + ", ".join(f"{c['key']}={c['name']}" for c in counters["counters"]))
+    note(", ".join(f"{c['key']}={c['name']}" for c in counters["counters"]))
     return recorded.stdout, counters
 
 
@@ -88,13 +62,13 @@ def check_bytes(name, kernel, launches, read, written):
 
 
 def check_kernel(name, kernel):
-    print("# " + name + ": " + ", ".join(f"{k} {v:.5g}" for k, v in kernel["average"].items()))
+    note(name + ": " + ", ".join(f"{k} {v:.5g}" for k, v in kernel["average"].items()))
     result(kernel["alone_ns"] > 0.7 * kernel["total_ns"], f"{name} ran alone",
            f"{kernel['alone_ns'] / kernel['total_ns']:.3f} in {kernel['samples']} samples")
     for key, least, most in EXPECTED[name]:
         value = kernel["average"].get(key)
         if value is None and key == "l2_hit_rate":
-            print(f"# {name}: no {key}")
+            note(f"{name}: no {key}")
             continue
         result(value is not None and least <= value <= most, f"{name}: {key} is from {least:g} to {most:g}", value)
 
@@ -125,31 +99,18 @@ def check_kernels(folder, program):
 
 def check_gemm(folder):
     if run(PYTHON, "-c", "import torch; torch.cuda.init()").returncode:
-        print("# no PyTorch: no matrix product of cuBLAS")
+        note("no PyTorch: no matrix product of cuBLAS")
         return
     _, counters = record(os.path.join(folder, "gemm.xpu"), PYTHON, "-c", GEMM)
     kernel = counters["kernels"][0]
-    print("# " + kernel["name"][:90] + ": " + ", ".join(f"{k} {v:.5g}" for k, v in kernel["average"].items()))
+    note(kernel["name"][:90] + ": " + ", ".join(f"{k} {v:.5g}" for k, v in kernel["average"].items()))
     result(kernel["average"].get("tensor_active", 0) > 50, "a matrix product keeps the tensor pipes active",
            kernel["average"].get("tensor_active"))
 
 
-def main():
-    nvcc = find_nvcc()
-    if not nvcc:
-        print("1..0 # SKIP no nvcc: the kernels cannot be compiled")
-        return 0
-    folder = sys.argv[2] if sys.argv[1:2] == ["--keep"] else tempfile.mkdtemp()
-    program = os.path.join(folder, "counter_kernels")
-    made = run(nvcc, "-std=c++17", "-O2", "-arch=native", "-o", program, SOURCE)
-    result(made.returncode == 0, "the kernels compile", made.stderr.strip())
-    if not made.returncode:
-        check_kernels(folder, program)
+def check_all(program, folder):
+    check_kernels(folder, program)
     check_gemm(folder)
-    print(f"1..{tests}")
-    if sys.argv[1:2] != ["--keep"]:
-        shutil.rmtree(folder)
-    return failed > 0
 
 
-sys.exit(main())
+sys.exit(gpu_tap.main(check_all, SOURCE))

@@ -10,39 +10,16 @@ Needs nvcc ($CUDA_HOME/bin, the toolkit's usual place or PATH), $XPUPROF_BUILD a
 """
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
+import gpu_tap  # noqa: E402
 import stall_streams as streams  # noqa: E402
+from gpu_tap import XPUPROF, note, result, run  # noqa: E402
 
 SOURCE = os.path.join(HERE, "stall_kernels.cu")
 MS = 100
-
-tests = failed = 0
-
-
-def result(good, name, *notes):
-    global tests, failed
-    tests += 1
-    failed += not good
-    print(f"{'ok' if good else 'not ok'} {tests} - {name}", flush=True)
-    for note in notes:
-        print("# " + str(note), flush=True)
-
-
-def find_nvcc():
-    for folder in (os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"):
-        if folder and os.access(os.path.join(folder, "bin/nvcc"), os.X_OK):
-            return os.path.join(folder, "bin/nvcc")
-    return shutil.which("nvcc")
-
-
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True)
 
 
 def share(part, whole):
@@ -63,12 +40,12 @@ def check_kernel(name, expected, kernel, lines, device):
 
 def check_all(program, folder):
     profile = os.path.join(folder, "stalls.xpu")
-    recorded = run(streams.XPUPROF, "record", "--stalls", "-o", profile, "--", program, "--ms", str(MS))
-    print("\n".join("# " + line for line in recorded.stderr.splitlines()))
+    recorded = run(XPUPROF, "record", "--stalls", "-o", profile, "--", program, "--ms", str(MS))
+    note(recorded.stderr)
     result(recorded.returncode == 0, "the program ends as alone", recorded.returncode)
-    report = json.loads(run(streams.XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)
+    report = json.loads(run(XPUPROF, "report", "--stalls", "--json", "--top", "100", profile).stdout)
     stalls, lines = report["stalls"], streams.marked_lines(SOURCE)
-    print("# " + json.dumps({k: v for k, v in stalls.items() if not isinstance(v, list)}))
+    note(json.dumps({k: v for k, v in stalls.items() if not isinstance(v, list)}))
     result(stalls["dropped"] == 0, "no sample was dropped", stalls["dropped"])
     result(stalls["period_cycles_min"] == stalls["period_cycles_max"], "one period for all",
            stalls["period_cycles_max"])
@@ -82,21 +59,4 @@ def check_all(program, folder):
         check_kernel(name, expected, kernel[0], lines[name], device)
 
 
-def main():
-    nvcc = find_nvcc()
-    if not nvcc:
-        print("1..0 # SKIP no nvcc: the kernels cannot be compiled")
-        return 0
-    folder = sys.argv[2] if sys.argv[1:2] == ["--keep"] else tempfile.mkdtemp()
-    program = os.path.join(folder, "stall_kernels")
-    made = run(nvcc, "-std=c++17", "-O2", "-lineinfo", "-arch=native", "-o", program, SOURCE)
-    result(made.returncode == 0, "the kernels compile", made.stderr.strip())
-    if not made.returncode:
-        check_all(program, folder)
-    print(f"1..{tests}")
-    if sys.argv[1:2] != ["--keep"]:
-        shutil.rmtree(folder)
-    return failed > 0
-
-
-sys.exit(main())
+sys.exit(gpu_tap.main(check_all, SOURCE, "-lineinfo"))

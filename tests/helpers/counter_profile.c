@@ -3,12 +3,13 @@
  * Writes profiles with hardware counters, for tests of what shows them.
  *
  *	counter_profile small FILE     below
- *	counter_profile hostile FILE   names that try to break out, counts of nothing, values and
- *times of all sizes counter_profile refused FILE   a kernel, and why no counters were sampled
+ *	counter_profile hostile FILE   names that try to break out, counts of nothing, values and times
+ *	                               of all sizes
+ *	counter_profile refused FILE   a kernel, and why no counters were sampled
  *	counter_profile none FILE      a kernel, nobody asked for counters
  *
  * "small": samples every ms, from 10 ms on, two GPUs (the second is sampled for 3 ms and has no
- *work):
+ * work):
  *
  *	10 .. 14 ms   copy_rows runs all the time   SM 100 %   DRAM read 2 TB/s   L2 hit rate 25 %
  *	15 .. 16 ms   nothing                       0          0                  0

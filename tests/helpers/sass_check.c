@@ -7,7 +7,7 @@
  *	                                 hexadecimal) and nothing else; of those that nvdisasm knows
  *
  * Guard and mnemonic are to be equal, and each modifier of ours among nvdisasm's, in its order.
- *Says what differs and how much was compared. Exits with 77 where there is no nvdisasm.
+ * Says what differs and how much was compared. Exits with 77 where there is no nvdisasm.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -54,6 +54,11 @@ enum gpu_copy_kind { GPU_HTOD, GPU_DTOH, GPU_DTOD, GPU_UNIFIED };
 	"\tret;\n"                                                                                 \
 	"}\n"
 
+/* A program's own kernels, by a macro like that, as far as it has some. */
+#ifndef GPU_OWN_KERNELS
+#define GPU_OWN_KERNELS ""
+#endif
+
 /* clang-format off */
 static const char gpu_ptx[] =
 	".version 6.0\n.target sm_52\n.address_size 64\n"
@@ -61,7 +66,8 @@ static const char gpu_ptx[] =
 	GPU_KERNEL("count_b_us3")
 	GPU_KERNEL("count_c_us8")
 	GPU_KERNEL("count_cooperative_us4")
-	GPU_KERNEL("count_tiny_ns100");
+	GPU_KERNEL("count_tiny_ns100")
+	GPU_OWN_KERNELS;
 /* clang-format on */
 
 #ifdef GPU_RUNTIME

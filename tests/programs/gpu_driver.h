@@ -88,6 +88,16 @@ GPU void gpu_launch(gpu_kernel k, gpu_stream s)
 	GPU_CHECK(cuLaunchKernel(k, GPU_GRID, 1, 1, GPU_BLOCK, 1, 1, 0, s, arguments, NULL));
 }
 
+/* A program's own kernel, of so many rounds: true when it was taken. */
+GPU bool gpu_try_launch_at(gpu_kernel k, void *at, unsigned int rounds, gpu_stream s)
+{
+	CUdeviceptr out = (CUdeviceptr)(uintptr_t)at;
+	void *arguments[] = { &out, &rounds };
+
+	return gpu.driver.cuLaunchKernel(k, GPU_GRID, 1, 1, GPU_BLOCK, 1, 1, 0, s, arguments,
+		       NULL) == CUDA_SUCCESS;
+}
+
 GPU void gpu_launch_ptsz(gpu_kernel k)
 {
 	GPU_ARGUMENTS;
@@ -249,6 +259,11 @@ GPU void gpu_event_free(gpu_event e)
 GPU void gpu_event_record(gpu_event e, gpu_stream s)
 {
 	GPU_CHECK(cuEventRecord(e, s));
+}
+
+GPU void gpu_event_wait(gpu_event e)
+{
+	GPU_CHECK(cuEventSynchronize(e));
 }
 
 GPU void gpu_stream_wait_event(gpu_stream s, gpu_event e)

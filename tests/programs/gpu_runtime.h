@@ -104,6 +104,15 @@ GPU void gpu_launch(gpu_kernel k, gpu_stream s)
 	GPU_CHECK(cudaLaunchKernel((const void *)k, grid, block, arguments, 0, s));
 }
 
+/* A program's own kernel, of so many rounds: true when it was taken. */
+GPU bool gpu_try_launch_at(gpu_kernel k, void *at, unsigned int rounds, gpu_stream s)
+{
+	void *arguments[] = { &at, &rounds };
+	dim3 grid = { GPU_GRID, 1, 1 }, block = { GPU_BLOCK, 1, 1 };
+
+	return cudaLaunchKernel((const void *)k, grid, block, arguments, 0, s) == cudaSuccess;
+}
+
 GPU void gpu_launch_ptsz(gpu_kernel k)
 {
 	GPU_ARGUMENTS;
@@ -236,6 +245,11 @@ GPU void gpu_event_free(gpu_event e)
 GPU void gpu_event_record(gpu_event e, gpu_stream s)
 {
 	GPU_CHECK(cudaEventRecord(e, s));
+}
+
+GPU void gpu_event_wait(gpu_event e)
+{
+	GPU_CHECK(cudaEventSynchronize(e));
 }
 
 GPU void gpu_stream_wait_event(gpu_stream s, gpu_event e)

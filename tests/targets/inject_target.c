@@ -11,6 +11,7 @@
  *	shapes       COUNT launches, no two of the same grid
  *	fork         half; a child that uses CUDA and leaves through exit(); the other half
  *	forks        as fork, children forked from several threads while others launch
+ *	orphan       COUNT launches; a child that lives for two seconds, and does not use CUDA
  *	spawn        half; /bin/true by posix_spawn and by vfork; the other half
  *	exec         half; then this program again, launching the other half
  *	close        half; every descriptor above 2 closed and opened again as something else; half
@@ -150,6 +151,17 @@ static void with_fork(int count)
 	launch(count / 2);
 	fork_child();
 	launch(count - count / 2);
+}
+
+static void with_orphan(int count)
+{
+	launch(count);
+	if (fork())
+		return;
+	for (int fd = 0; fd < 3; fd++)
+		close(fd); /* nobody is to wait for it */
+	pause_ms(2000);
+	_exit(0);
 }
 
 static void *fork_in_thread(void *count)
@@ -382,6 +394,7 @@ static const struct {
 	{"slow", slowly},
 	{"fork", with_fork},
 	{"forks", with_forks},
+	{"orphan", with_orphan},
 	{"spawn", with_spawn},
 	{"exec", with_exec},
 	{"close", with_close},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Launches kernels of any names, all in one module, so that the simulated GPU shows of them what
- *was recorded on a real one (sim/cupti/code.h). Kernels take turns, so that those of different
- *names are between each other.
+ * was recorded on a real one (sim/cupti/code.h). Kernels take turns, so that those of different
+ * names are between each other.
  *
  *	replay_target KERNEL=LAUNCHESxBLOCKS...
  */

@@ -9,10 +9,12 @@
  *	contexts     COUNT launches in each of three contexts, made and destroyed one after the other
  *	devices      a thread for each device with a context of its own: COUNT launches, and its destruction
  *	reset        COUNT launches, a reset of the device, COUNT launches
- *	churn        contexts are made and destroyed in one thread while another launches COUNT times
+ *	both         two contexts at once, and a third when the first has ended: COUNT launches in each
+ *	churn        contexts of the second device are made and destroyed in one thread while another launches COUNT times
+ *	             in the first
  *	modules      COUNT modules, no two alike, loaded as fast as it goes
- *	cancel       a thread that is cancelled makes a context, then COUNT launches
- *	beside       while a thread makes a context, or waits for it for ever, COUNT launches
+ *	cancel       a thread that is cancelled makes a context of the second device, then COUNT launches
+ *	beside       while a thread makes one, or waits for it for ever, COUNT launches
  *
  * Says "done" at the end, so that a test sees it got there.
  */
@@ -112,10 +114,23 @@ static void reset(int count)
 	launch(count);
 }
 
+static void both(int count)
+{
+	CUcontext first, second;
+
+	CHECK(cuda.cuCtxCreate_v2(&first, 0, 0));
+	launch(count);
+	CHECK(cuda.cuCtxCreate_v2(&second, 0, 0));
+	launch(count);
+	CHECK(cuda.cuCtxDestroy_v2(first));
+	in_a_context(0, count);
+	CHECK(cuda.cuCtxDestroy_v2(second));
+}
+
 static void *churning(void *unused)
 {
 	for (int n = 0; n < CHURNS; n++)
-		in_a_context(0, 3);
+		in_a_context(1, 3);
 	return NULL;
 }
 
@@ -148,7 +163,7 @@ static void *cancelled(void *unused)
 	CUcontext context;
 
 	pthread_cancel(pthread_self());
-	CHECK(cuda.cuCtxCreate_v2(&context, 0, 0));
+	CHECK(cuda.cuCtxCreate_v2(&context, 0, 1));
 	pthread_testcancel();
 	return NULL;
 }
@@ -167,7 +182,7 @@ static void *making(void *unused)
 {
 	CUcontext context;
 
-	CHECK(cuda.cuCtxCreate_v2(&context, 0, 0));
+	CHECK(cuda.cuCtxCreate_v2(&context, 0, 1));
 	return NULL;
 }
 
@@ -190,6 +205,7 @@ static const struct {
 	{"contexts", contexts},
 	{"devices", devices},
 	{"reset", reset},
+	{"both", both},
 	{"churn", churn},
 	{"modules", modules},
 	{"cancel", cancel},

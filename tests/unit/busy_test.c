@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tap.h"
-#include "view/busy.h"
+#include "base/busy.h"
 #include "view/histogram.h"
 
 #define SPAN 20000

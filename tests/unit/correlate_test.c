@@ -16,7 +16,7 @@ static struct gpu_sink sink;
 
 struct event_vec vec(struct profile_event);
 static struct event_vec got;
-static uint64_t invalid, nodes_forgotten;
+static uint64_t invalid, nodes_forgotten, no_call;
 
 #define THREADS 4
 #define STACKS  50
@@ -46,15 +46,18 @@ static void add_tables(void)
 		CHECK(!profile_add_op(w, &op, &id));
 }
 
-static void begin(bool have_markers, size_t max_launches)
+static void begin_with(struct correlator_options options)
 {
-	struct correlator_options options = {
-		.have_markers = have_markers, .max_launches = max_launches};
-
 	CHECK(!profile_writer_open(&w, path));
 	add_tables();
 	CHECK(!correlator_new(&c, w, &options));
 	sink = correlator_sink(c);
+}
+
+static void begin(bool have_markers, size_t max_launches)
+{
+	begin_with((struct correlator_options){
+		.have_markers = have_markers, .max_launches = max_launches});
 }
 
 /* Finishes and reads what was written into `got`. */
@@ -74,6 +77,7 @@ static void finish(void)
 	CHECK(!profile_reader_incomplete(r));
 	invalid = profile_loss_count(r, LOSS_GPU_INVALID);
 	nodes_forgotten = profile_loss_count(r, LOSS_GPU_NODES_FORGOTTEN);
+	no_call = profile_loss_count(r, LOSS_SYNCS_NO_CALL);
 	profile_reader_close(r);
 }
 
@@ -166,6 +170,14 @@ static const struct profile_pending *pending_at(size_t i)
 
 	CHECK(i < got.count && got.items[i].kind == EVENT_PENDING);
 	return i < got.count && got.items[i].kind == EVENT_PENDING ? &got.items[i].pending : &none;
+}
+
+static const struct profile_sync *sync_at(size_t i)
+{
+	static const struct profile_sync none;
+
+	CHECK(i < got.count && got.items[i].kind == EVENT_SYNC);
+	return i < got.count && got.items[i].kind == EVENT_SYNC ? &got.items[i].sync : &none;
 }
 
 static void work_gets_the_stack_thread_and_api_of_its_call(void)
@@ -298,6 +310,24 @@ static void the_end_of_an_instance_ends_its_launches_only(void)
 	finish();
 	CHECK(got.count == 3 && pending_at(0)->correlation == 1 && pending_at(1)->correlation == 2);
 	CHECK(pending_at(2)->instance == 2);
+}
+
+static void what_waits_when_an_instance_breaks_is_lost(void)
+{
+	begin(true, 0);
+	launch(CALL_LAUNCH, 1, 20);
+	launch(CALL_LAUNCH, 2, 21);
+	call(CALL_LAUNCH, 2);
+	launch(CALL_LAUNCH, 3, 22);
+	work(3);
+	CHECK(!sink.instance_broken(sink.context, 2));
+	CHECK(correlator_outstanding(c) == 2);
+	CHECK(!sink.instance_broken(sink.context, 1));
+	CHECK(correlator_outstanding(c) == 0);
+	CHECK(!sink.instance_end(sink.context, 1));
+	finish();
+	CHECK(got.count == 4 && pending_at(2)->correlation == 1 && pending_at(3)->correlation == 2);
+	CHECK(pending_at(2)->reason == PENDING_LOST && pending_at(3)->reason == PENDING_LOST);
 }
 
 static void calls_that_ask_for_no_work_are_never_pending(void)
@@ -1021,6 +1051,202 @@ static void the_dumb_twin_agrees_when_there_is_room_for_all(void)
 	compare_with_twin(false, 4000, 200, 10000);
 }
 
+/* Waits for the GPU. Events: number 9. */
+
+static void sync_with(struct gpu_sync e)
+{
+	e.instance = e.instance ? e.instance : 1;
+	e.start_ns = e.start_ns ? e.start_ns : 1006;
+	e.end_ns = e.end_ns ? e.end_ns : 1006 + 50000;
+	e.context = 1;
+	CHECK(!sink.sync(sink.context, &e));
+}
+
+static void stream_sync(uint32_t correlation)
+{
+	sync_with((struct gpu_sync){.correlation = correlation, .kind = SYNC_STREAM, .stream = 13});
+}
+
+static void event_sync(uint32_t correlation, uint64_t serial)
+{
+	sync_with((struct gpu_sync){.correlation = correlation,
+		.kind = SYNC_EVENT,
+		.event = 9,
+		.event_serial = serial});
+}
+
+static void event_record(uint32_t correlation, uint32_t stream, uint64_t serial)
+{
+	struct gpu_event_record e = {.instance = 1,
+		.correlation = correlation,
+		.event_serial = serial,
+		.event = 9,
+		.context = 1,
+		.stream = stream};
+
+	CHECK(!sink.event_record(sink.context, &e));
+}
+
+static void begin_syncs(void)
+{
+	begin_with((struct correlator_options){.have_markers = true, .have_syncs = true});
+}
+
+static void sync_call(uint32_t correlation, uint32_t stack)
+{
+	launch(CALL_SYNC, correlation, stack);
+	call(CALL_SYNC, correlation);
+}
+
+static void a_wait_has_the_thread_stack_and_api_of_its_call(void)
+{
+	begin_syncs();
+	sync_call(7, 20);
+	stream_sync(7);
+	finish();
+	CHECK(got.count == 2 && call_at(0)->stack == 20);
+	CHECK(sync_at(1)->thread == 2 && sync_at(1)->stack == 20 && sync_at(1)->api == 3);
+	CHECK(sync_at(1)->start_ns == 1006 && sync_at(1)->duration_ns == 50000);
+	CHECK(sync_at(1)->kind == SYNC_STREAM && sync_at(1)->stream == 13 &&
+		sync_at(1)->context == 1);
+	CHECK(sync_at(1)->instance == 1 && sync_at(1)->correlation == 7 && !no_call);
+}
+
+static void a_wait_may_come_before_its_call_or_its_marker(void)
+{
+	begin_syncs();
+	stream_sync(6);
+	launch(CALL_SYNC, 6, 21);
+	launch(CALL_SYNC, 7, 20);
+	stream_sync(7);
+	stream_sync(7);
+	call(CALL_SYNC, 7);
+	call(CALL_SYNC, 6);
+	finish();
+	CHECK(got.count == 5 && !no_call);
+	CHECK(sync_at(1)->stack == 20 && sync_at(1)->api == 3 && sync_at(2)->stack == 20);
+	CHECK(sync_at(4)->stack == 21 && sync_at(4)->correlation == 6);
+}
+
+static void calls_that_wait_are_remembered_without_markers(void)
+{
+	begin_with((struct correlator_options){.have_syncs = true});
+	call(CALL_SYNC, 7);
+	stream_sync(7);
+	finish();
+	CHECK(got.count == 2 && sync_at(1)->thread == 2 && sync_at(1)->api == 3 && !no_call);
+}
+
+static void a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded(void)
+{
+	begin_syncs();
+	launch(CALL_LAUNCH, 1, 20);
+	call(CALL_LAUNCH, 1);
+	work(1);
+	event_record(3, 14, 0);
+	launch(CALL_LAUNCH, 5, 20);
+	call(CALL_LAUNCH, 5);
+	work(5);
+	sync_call(7, 21);
+	event_record(9, 15, 0); /* later: another wait's */
+	event_sync(7, 0);
+	finish();
+	CHECK(sync_at(got.count - 1)->stream == 14 && sync_at(got.count - 1)->stack == 21);
+	CHECK(sync_at(got.count - 1)->recorded_ns == 1006 + 1); /* launch 1 counts, launch 5 does not */
+}
+
+static void the_serial_of_an_event_tells_which_record_of_it(void)
+{
+	begin_syncs();
+	event_record(2, 14, 100);
+	event_record(3, 15, 101);
+	event_record(4, 16, 102);
+	sync_call(7, 21);
+	event_sync(7, 101);
+	sync_call(8, 21);
+	event_sync(8, 103);
+	event_record(5, 17, 104);
+	event_record(6, 18, 103);
+	finish();
+	CHECK(sync_at(1)->stream == 15);
+	CHECK(sync_at(3)->stream == 18 && sync_at(3)->stack == 21);
+	CHECK(got.count == 4);
+}
+
+static void a_wait_for_an_event_that_is_never_told_is_written_at_the_end(void)
+{
+	begin_syncs();
+	sync_call(7, 21);
+	event_sync(7, 0);
+	finish();
+	CHECK(got.count == 2 && sync_at(1)->stack == 21 && sync_at(1)->stream == 0 &&
+		sync_at(1)->recorded_ns == 0 && !no_call);
+}
+
+static void a_wait_whose_call_never_comes_is_written_without_and_counted(void)
+{
+	begin_syncs();
+	stream_sync(7);
+	sync_with((struct gpu_sync){
+		.correlation = 8, .kind = SYNC_CONTEXT, .start_ns = 1000, .end_ns = 3000});
+	CHECK(!sink.instance_end(sink.context, 2));
+	CHECK(!sink.instance_end(sink.context, 1));
+	finish();
+	CHECK(got.count == 1 && sync_at(0)->thread == 0 && sync_at(0)->stack == 0);
+	CHECK(no_call == 1); /* the other one was as short as a question */
+}
+
+static void what_a_copy_waits_for_is_told_by_the_copy(void)
+{
+	begin_syncs();
+	stream_sync(7);
+	launch(CALL_COPY, 7, 20);
+	stream_sync(7);
+	call(CALL_COPY, 7);
+	stream_sync(7);
+	work(7);
+	finish();
+	CHECK(got.count == 2 && call_at(0)->kind == CALL_COPY && work_at(1)->stack == 20 &&
+		!no_call);
+}
+
+static void impossible_waits_are_counted_and_left_out(void)
+{
+	begin_syncs();
+	sync_with((struct gpu_sync){.kind = SYNC_KINDS});
+	sync_with((struct gpu_sync){.kind = SYNC_CONTEXT, .start_ns = 500, .end_ns = 400});
+	finish();
+	CHECK(got.count == 0 && invalid == 2);
+}
+
+/* Memory is bounded, whatever comes. */
+static void of_too_many_waits_the_oldest_go_first_and_none_is_lost(void)
+{
+	enum { MANY = 100000 };
+	size_t alone = 0, with_call = 0, elsewhere = 0;
+
+	begin_syncs();
+	for (uint32_t n = 1; n <= MANY; n++) {
+		event_record(3 * n, 14, n);
+		event_sync(3 * n + 1, n % 5 ? n : MANY + n);
+		stream_sync(3 * n + 2);
+		if (n % 3)
+			sync_call(3 * n + 1, 20);
+	}
+	finish();
+	for (size_t i = 0; i < got.count; i++) {
+		const struct profile_event *e = &got.items[i];
+
+		alone += e->kind == EVENT_SYNC && !e->sync.thread;
+		with_call += e->kind == EVENT_SYNC && e->sync.thread && e->sync.stack == 20;
+		elsewhere += e->kind == EVENT_SYNC && e->sync.kind == SYNC_EVENT && e->sync.thread &&
+			!e->sync.stream;
+	}
+	CHECK(with_call == MANY - MANY / 3);
+	CHECK(alone == MANY + MANY / 3 && no_call == alone);
+	CHECK(elsewhere == MANY / 5 - MANY / 15);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -1028,6 +1254,16 @@ int main(void)
 	if (fd < 0)
 		return 1;
 	close(fd);
+	RUN(a_wait_has_the_thread_stack_and_api_of_its_call);
+	RUN(a_wait_may_come_before_its_call_or_its_marker);
+	RUN(calls_that_wait_are_remembered_without_markers);
+	RUN(a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded);
+	RUN(the_serial_of_an_event_tells_which_record_of_it);
+	RUN(a_wait_for_an_event_that_is_never_told_is_written_at_the_end);
+	RUN(a_wait_whose_call_never_comes_is_written_without_and_counted);
+	RUN(what_a_copy_waits_for_is_told_by_the_copy);
+	RUN(impossible_waits_are_counted_and_left_out);
+	RUN(of_too_many_waits_the_oldest_go_first_and_none_is_lost);
 	RUN(work_gets_the_stack_thread_and_api_of_its_call);
 	RUN(work_of_a_waiting_copy_may_come_before_its_call);
 	RUN(equal_ids_of_two_instances_do_not_meet);
@@ -1036,6 +1272,7 @@ int main(void)
 	RUN(work_of_a_failed_call_is_still_joined);
 	RUN(what_is_left_at_the_end_says_whether_its_call_returned);
 	RUN(the_end_of_an_instance_ends_its_launches_only);
+	RUN(what_waits_when_an_instance_breaks_is_lost);
 	RUN(calls_that_ask_for_no_work_are_never_pending);
 	RUN(work_without_a_stack_says_why);
 	RUN(without_markers_work_is_joined_with_its_call);

@@ -26,6 +26,8 @@ SAME(CUPTI_MULTIPLE_SUBSCRIBERS, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 SAME(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
 SAME(CUPTI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
 SAME(CUPTI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+SAME(CUPTI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
+SAME(CUPTI_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR);
 SAME(CUDA_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
 SAME(CUDA_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
 SAME(CUPTI_SITE_ENTER, CUPTI_API_ENTER);
@@ -42,6 +44,13 @@ SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 SAME(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 SAME(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 SAME(CUPTI_KIND_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(CUPTI_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+SAME(CUPTI_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+SAME(CUPTI_SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
+SAME(CUPTI_SYNC_STREAM_WAIT_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+SAME(CUPTI_SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
+SAME(CUPTI_SYNC_CONTEXT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+SAME(CUPTI_SYNC_NONE, CUPTI_SYNCHRONIZATION_INVALID_VALUE);
 SAME(CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT);
 SAME(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
 SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -63,6 +72,7 @@ SAME(CUPTI_WSL_DEVICE, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
 SAME(CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 SAME(CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 SAME(CUPTI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+SAME(CUDA_NOT_READY, CUDA_ERROR_NOT_READY);
 SAME(CUDA_ATTRIBUTE_CLOCK_KHZ, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 SAME(CUDA_ATTRIBUTE_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 
@@ -81,6 +91,8 @@ GRAPH(node, node);
 GRAPH(original_node, originalNode);
 GRAPH(node_type, nodeType);
 GRAPH(graph_exec, graphExec);
+SAME_FIELD(struct cupti_state_data, result, CUpti_StateData, notification.result);
+SAME_FIELD(struct cupti_state_data, message, CUpti_StateData, notification.message);
 SAME_FIELD(struct cupti_resource_data, context, CUpti_ResourceData, context);
 SAME_FIELD(struct cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
 
@@ -237,6 +249,35 @@ KERNEL(CUpti_ActivityKernel9);
 MEMCPY(CUpti_ActivityMemcpy5);
 PEER(CUpti_ActivityMemcpyPtoP4);
 MEMSET(CUpti_ActivityMemset4);
+#endif
+
+#define SYNC_PREFIX(theirs)                                                                        \
+	SAME_FIELD(struct cupti_sync, type, theirs, type);                                         \
+	SAME_FIELD(struct cupti_sync, start, theirs, start);                                       \
+	SAME_FIELD(struct cupti_sync, end, theirs, end);                                           \
+	SAME_FIELD(struct cupti_sync, correlation, theirs, correlationId);                         \
+	SAME_FIELD(struct cupti_sync, context, theirs, contextId);                                 \
+	SAME_FIELD(struct cupti_sync, stream, theirs, streamId);                                   \
+	SAME_FIELD(struct cupti_sync, event, theirs, cudaEventId)
+#define EVENT_PREFIX(theirs)                                                                       \
+	SAME_FIELD(struct cupti_event_record, correlation, theirs, correlationId);                 \
+	SAME_FIELD(struct cupti_event_record, context, theirs, contextId);                         \
+	SAME_FIELD(struct cupti_event_record, stream, theirs, streamId);                           \
+	SAME_FIELD(struct cupti_event_record, event, theirs, eventId)
+
+SYNC_PREFIX(CUpti_ActivitySynchronization);
+EVENT_PREFIX(CUpti_ActivityCudaEvent);
+SAME(CUPTI_SYNC_BYTES_OLD, sizeof(CUpti_ActivitySynchronization));
+SAME(CUPTI_EVENT_RECORD_BYTES_OLD, sizeof(CUpti_ActivityCudaEvent));
+#if CUPTI_API_VERSION >= 26
+SYNC_PREFIX(CUpti_ActivitySynchronization2);
+SAME_FIELD(struct cupti_sync, event_serial, CUpti_ActivitySynchronization2, cudaEventSyncId);
+SAME_FIELD(struct cupti_sync, result, CUpti_ActivitySynchronization2, returnValue);
+SAME(sizeof(struct cupti_sync), sizeof(CUpti_ActivitySynchronization2));
+EVENT_PREFIX(CUpti_ActivityCudaEvent2);
+SAME_FIELD(struct cupti_event_record, device, CUpti_ActivityCudaEvent2, deviceId);
+SAME_FIELD(struct cupti_event_record, event_serial, CUpti_ActivityCudaEvent2, cudaEventSyncId);
+SAME(sizeof(struct cupti_event_record), sizeof(CUpti_ActivityCudaEvent2));
 #endif
 
 /* Callback ids. Headers older than a call lack it, so only the newest known is compared. */

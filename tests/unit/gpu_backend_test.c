@@ -100,14 +100,157 @@ static void every_connection_gets_its_own_number(void)
 static void the_configuration_reaches_the_library(void)
 {
 	struct gpu_options o = {
-		.target_uid = getuid(), .marker = 2, .queue_times = true, .ring_bytes = 1 << 20};
+		.target_uid = getuid(), .marker = 2, .queue_times = true, .syncs = true, .ring_bytes = 1 << 20};
 	struct test_recorder *r = test_recorder_open(NULL, &o);
 	struct client c;
 
 	CHECK(join(&c, r));
 	CHECK(c.ring.control->marker == 2 && c.ring.control->queue_times == 1);
+	CHECK(c.ring.control->syncs == 1);
 	CHECK(c.ring.control->slots == (1 << 20) / WIRE_SLOT_BYTES);
 	CHECK_TEXT(r->injection, "/nowhere/libxpuprof-inject.so");
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void put_sync(struct client *c, uint8_t kind, uint64_t start_ns, uint64_t end_ns)
+{
+	struct wire_sync s = {.type = WIRE_SYNC,
+		.kind = kind,
+		.correlation = 7,
+		.context = 2,
+		.stream = kind == SYNC_STREAM ? 13 : 0,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
+		.event = 4,
+		.event_serial = 1ull << 40};
+
+	ring_put(&c->ring, &s);
+}
+
+static void waits_for_the_gpu_and_events_reach_the_sink(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct wire_op op = {
+		.type = WIRE_OP, .kind = OP_KERNEL, .id = 1, .context = 2, .grid = {1, 1, 1}};
+	struct wire_event_record e = {.type = WIRE_EVENT_RECORD,
+		.correlation = 6,
+		.context = 2,
+		.stream = 13,
+		.event = 4,
+		.event_serial = 1ull << 40};
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK(c.ring.control->syncs == 0);
+	put_device(&c, "Simulated GPU 0");
+	ring_put_long(&c.ring, &op, sizeof(op), NULL, 0);
+	ring_put(&c.ring, &e);
+	put_sync(&c, SYNC_STREAM, now, now + 500);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->syncs.count == 1 && r->event_records.count == 1);
+	CHECK(r->syncs.items[0].instance == 1 && r->syncs.items[0].correlation == 7);
+	CHECK(r->syncs.items[0].start_ns == now && r->syncs.items[0].end_ns == now + 500);
+	CHECK(r->syncs.items[0].kind == SYNC_STREAM && r->syncs.items[0].context == 2 &&
+		r->syncs.items[0].stream == 13);
+	CHECK(r->syncs.items[0].event == 4 && r->syncs.items[0].event_serial == 1ull << 40);
+	CHECK(r->syncs.items[0].device == 1 && r->event_records.items[0].device == 1);
+	CHECK(r->event_records.items[0].stream == 13 && r->event_records.items[0].event == 4 &&
+		r->event_records.items[0].correlation == 6);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void impossible_waits_are_counted(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	uint64_t now = clock_now_ns();
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_sync(&c, 0, now, now);
+	put_sync(&c, SYNC_KINDS, now, now);
+	put_sync(&c, SYNC_CONTEXT, now, now - 1);
+	put_sync(&c, SYNC_CONTEXT, 0, now);
+	put_sync(&c, SYNC_CONTEXT, now, now + 3600 * NS_PER_SECOND);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->syncs.count == 0 && test_recorder_loss(r, LOSS_GPU_INVALID) == 5);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void put_end(struct client *c, const char *message, uint32_t size)
+{
+	struct wire_cupti_ended e = {
+		.type = WIRE_CUPTI_ENDED,
+		.result = 999,
+		.since_ns = clock_now_ns() + 2 * NS_PER_SECOND,
+		.message_size = size,
+	};
+
+	ring_put_long(&c->ring, &e, sizeof(e), message, strlen(message));
+}
+
+static const char *ended_lines(struct test_recorder *r)
+{
+	struct gpu_stats stats;
+
+	nvidia_backend.stats(r->backend, &stats);
+	return stats.ended;
+}
+
+static void a_library_whose_cupti_ended_is_counted_once_and_said(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	CHECK_TEXT(ended_lines(r), "");
+	put_end(&c, "bad\nluck", 8);
+	put_end(&c, "", 0);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CUPTI_ENDED) == 1);
+	CHECK(strstr(ended_lines(r), ", 2.") &&
+		strstr(ended_lines(r), "(CUPTI error 999: bad?luck)"));
+	CHECK(!strchr(ended_lines(r), '\n') && !r->broken);
+	c.ring.control->state = WIRE_DONE;
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->broken == 1 && r->ended == 1 && !test_recorder_loss(r, LOSS_GPU_CORRUPT));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void of_many_libraries_whose_cupti_ended_some_are_named(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c[12];
+	size_t lines = 1;
+
+	for (int n = 0; n < 12; n++) {
+		CHECK(join(&c[n], r));
+		put_end(&c[n], "", 0);
+	}
+	CHECK(test_recorder_pump(r) == 0);
+	for (const char *at = ended_lines(r); (at = strchr(at, '\n')); at++)
+		lines++;
+	CHECK(lines == 9 && strstr(ended_lines(r), "\nCUPTI ended in more processes"));
+	CHECK(test_recorder_loss(r, LOSS_GPU_CUPTI_ENDED) == 12);
+	for (int n = 0; n < 12; n++)
+		leave(&c[n]);
+	test_recorder_close(r);
+}
+
+static void an_end_whose_message_is_longer_than_its_record_ends_the_ring(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_end(&c, "short", 4000);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1);
+	CHECK(!test_recorder_loss(r, LOSS_GPU_CUPTI_ENDED));
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -944,7 +1087,12 @@ int main(void)
 	RUN(a_library_connects_and_its_records_reach_the_sink);
 	RUN(every_connection_gets_its_own_number);
 	RUN(the_configuration_reaches_the_library);
+	RUN(waits_for_the_gpu_and_events_reach_the_sink);
+	RUN(impossible_waits_are_counted);
 	RUN(the_ring_cannot_be_truncated_or_grown);
+	RUN(a_library_whose_cupti_ended_is_counted_once_and_said);
+	RUN(of_many_libraries_whose_cupti_ended_some_are_named);
+	RUN(an_end_whose_message_is_longer_than_its_record_ends_the_ring);
 	RUN(a_library_of_another_version_is_told_and_refused);
 	RUN(a_client_that_does_not_speak_the_protocol_is_dropped);
 	RUN(another_user_is_refused);

@@ -22,6 +22,8 @@ static void arguments_and_the_type_of_the_result_go_first(void)
 	CHECK_TEXT(brief("ns::vec<int>::at(unsigned long) const", 1), "ns::vec::at");
 	CHECK_TEXT(brief("f(int) [clone .1]", 1), "f");
 	CHECK_TEXT(brief("load(float const*, int) (kernel.cu:5)", 1), "load");
+	CHECK_TEXT(brief("[waiting: I/O]", 1), "I/O");
+	CHECK_TEXT(brief("[waiting for the GPU]", 1), "GPU");
 	CHECK_TEXT(brief("<alloc::vec::Vec<T> as core::Drop>::drop", 1), "");
 	CHECK_TEXT(brief("<alloc::vec::Vec<T> as core::Drop>::drop", 2), "drop");
 	CHECK_TEXT(brief("auto_f<decltype(a->b)>(int)", 1), "auto_f");

@@ -374,9 +374,61 @@ static struct profile_count random_count(void)
 		.value = (double)(int64_t)random_u64() / 3};
 }
 
+static struct profile_driver random_driver(void)
+{
+	struct profile_driver d = {.start_ns = random_number(64), .duration_ns = random_number(64),
+		.bytes = random_u64() % 2 ? 0 : random_number(64), .job = random_u64() % 2 ? 0 : random_number(64),
+		.thread = random_id(THREADS), .source = random_id(1), .ring = random_id(STRINGS),
+		.name = random_id(STRINGS), .kind = 1 + random_u64() % (DRIVER_KINDS - 1),
+		.foreign = random_u64() % 2, .unfinished = random_u64() % 2};
+
+	if (d.kind == DRIVER_MOMENT)
+		d.duration_ns = 0;
+	return d;
+}
+
+static struct profile_wait random_wait(void)
+{
+	uint64_t duration_ns = random_number(64);
+
+	return (struct profile_wait){.start_ns = random_number(64), .duration_ns = duration_ns,
+		.queued_ns = random_u64() % 2 ? 0 : duration_ns / 3,
+		.others_ns = random_u64() % 2 ? 0 : random_number(64),
+		.others = random_u64() % 2 ? 0 : random_number(64), .thread = random_id(THREADS),
+		.stack = random_id(STACKS), .waker = random_u64() % 2 ? 0 : random_id(THREADS),
+		.reason = 1 + random_u64() % (WAIT_REASONS - 1)};
+}
+
+static struct profile_life random_life(void)
+{
+	uint64_t duration_ns = random_number(64);
+
+	return (struct profile_life){.start_ns = random_number(64), .duration_ns = duration_ns,
+		.run_ns = duration_ns / 2, .thread = 1 + random_id(THREADS - 1)};
+}
+
+/* Half of them are of the last call. */
+static struct profile_sync random_sync(const struct profile_call *last)
+{
+	struct profile_sync s = {.start_ns = random_number(64), .duration_ns = random_number(64),
+		.recorded_ns = random_u64() % 2 ? 0 : random_number(64), .instance = random_id(3),
+		.correlation = random_u32(), .thread = random_id(THREADS), .stack = random_id(STACKS),
+		.api = random_id(STRINGS), .device = random_id(DEVICES), .context = random_u32(),
+		.stream = random_u32(), .kind = 1 + random_u64() % (SYNC_KINDS - 1)};
+
+	if (random_u64() % 2) {
+		s.instance = last->instance;
+		s.correlation = last->correlation;
+		s.thread = last->thread;
+		s.stack = last->stack;
+		s.api = last->api;
+	}
+	return s;
+}
+
 static struct profile_event random_event(struct profile_call *last)
 {
-	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % 6};
+	struct profile_event e = {.kind = EVENT_SAMPLE + random_u64() % EVENT_SYNC};
 
 	switch (e.kind) {
 	case EVENT_SAMPLE:
@@ -397,6 +449,18 @@ static struct profile_event random_event(struct profile_call *last)
 	case EVENT_COUNT:
 		e.count = random_count();
 		break;
+	case EVENT_DRIVER:
+		e.driver = random_driver();
+		break;
+	case EVENT_WAIT:
+		e.wait = random_wait();
+		break;
+	case EVENT_LIFE:
+		e.life = random_life();
+		break;
+	case EVENT_SYNC:
+		e.sync = random_sync(last);
+		break;
 	}
 	return e;
 }
@@ -416,6 +480,14 @@ static int write_event(struct profile_writer *w, const struct profile_event *e)
 		return profile_write_stall(w, &e->stall);
 	case EVENT_COUNT:
 		return profile_write_count(w, &e->count);
+	case EVENT_DRIVER:
+		return profile_write_driver(w, &e->driver);
+	case EVENT_WAIT:
+		return profile_write_wait(w, &e->wait);
+	case EVENT_LIFE:
+		return profile_write_life(w, &e->life);
+	case EVENT_SYNC:
+		return profile_write_sync(w, &e->sync);
 	}
 	return -EINVAL;
 }
@@ -481,6 +553,23 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 	case EVENT_COUNT:
 		return SAME(count, start_ns) && SAME(count, duration_ns) && SAME(count, device) &&
 			SAME(count, counter) && SAME(count, value);
+	case EVENT_DRIVER:
+		return SAME(driver, start_ns) && SAME(driver, duration_ns) && SAME(driver, bytes) &&
+			SAME(driver, job) && SAME(driver, thread) && SAME(driver, source) &&
+			SAME(driver, ring) && SAME(driver, name) && SAME(driver, kind) &&
+			SAME(driver, foreign) && SAME(driver, unfinished);
+	case EVENT_WAIT:
+		return SAME(wait, start_ns) && SAME(wait, duration_ns) && SAME(wait, queued_ns) &&
+			SAME(wait, others_ns) && SAME(wait, others) && SAME(wait, thread) &&
+			SAME(wait, stack) && SAME(wait, waker) && SAME(wait, reason);
+	case EVENT_LIFE:
+		return SAME(life, start_ns) && SAME(life, duration_ns) && SAME(life, run_ns) &&
+			SAME(life, thread);
+	case EVENT_SYNC:
+		return SAME(sync, start_ns) && SAME(sync, duration_ns) && SAME(sync, recorded_ns) &&
+			SAME(sync, instance) && SAME(sync, correlation) && SAME(sync, thread) &&
+			SAME(sync, stack) && SAME(sync, api) && SAME(sync, device) &&
+			SAME(sync, context) && SAME(sync, stream) && SAME(sync, kind);
 	}
 	return false;
 }
@@ -998,6 +1087,27 @@ static void check_event(const struct profile_reader *r, const struct profile_eve
 		CHECK(profile_counter(r, e->count.counter) && isfinite(e->count.value));
 		CHECK(e->count.device <= profile_counts(r).devices);
 		return;
+	case EVENT_DRIVER:
+		check_ids(r, e->driver.thread, 0, e->driver.source);
+		check_ids(r, 0, 0, e->driver.ring);
+		check_ids(r, 0, 0, e->driver.name);
+		CHECK(e->driver.kind > 0 && e->driver.kind < DRIVER_KINDS);
+		return;
+	case EVENT_WAIT:
+		check_ids(r, e->wait.thread, e->wait.stack, 0);
+		check_ids(r, e->wait.waker, 0, 0);
+		CHECK(e->wait.reason > 0 && e->wait.reason < WAIT_REASONS);
+		CHECK(e->wait.queued_ns <= e->wait.duration_ns);
+		return;
+	case EVENT_LIFE:
+		check_ids(r, e->life.thread, 0, 0);
+		CHECK(e->life.thread && e->life.run_ns <= e->life.duration_ns);
+		return;
+	case EVENT_SYNC:
+		check_ids(r, e->sync.thread, e->sync.stack, e->sync.api);
+		CHECK(e->sync.device <= profile_counts(r).devices);
+		CHECK(e->sync.kind > 0 && e->sync.kind < SYNC_KINDS);
+		return;
 	}
 	CHECK(!"a known kind of event");
 }
@@ -1167,7 +1277,7 @@ static void unknown_chunks_events_and_trailing_fields_are_skipped(void)
 {
 	/* Two samples (one with two bytes more than known), around an event of an unknown kind. */
 	static const uint8_t events[] = {
-		5, 1, 20, 1, 1, 3, 4, 7, 0xff, 0xff, 0xff, 7, 1, 2, 1, 1, 3, 9, 9};
+		5, 1, 20, 1, 1, 3, 4, 7 << 3, 0xff, 0xff, 0xff, 7, 1, 2, 1, 1, 3, 9, 9};
 	struct buf file = BUF_INIT;
 	struct profile_reader *r;
 	struct profile_event e;
@@ -1230,6 +1340,47 @@ static void instruction_samples_and_counts_are_read_up_to_the_last_id(void)
 	buf_release(&file);
 }
 
+static void events_of_drivers_are_read_up_to_the_last_id(void)
+{
+	static const uint8_t events[] = {7, 7 | 15 << 3, 40, 1 << 3 | DRIVER_RUN, STRINGS, 1, THREADS, 5};
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	begin_file(&file);
+	append_chunk(&file, CHUNK_EVENTS, events, sizeof(events));
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_DRIVER);
+	CHECK(e.driver.source == STRINGS && e.driver.ring == 1 && e.driver.name == 1);
+	CHECK(e.driver.thread == THREADS && e.driver.kind == DRIVER_RUN && !e.driver.foreign);
+	CHECK(e.driver.start_ns == 15 && e.driver.duration_ns == 5);
+	profile_reader_close(r);
+	buf_release(&file);
+}
+
+static void waits_and_syncs_are_read_up_to_the_last_id(void)
+{
+	static const uint8_t events[] = {6, 1 << 6, 20, 5, WAIT_LOCK, THREADS, 0, 5, 1 << 3, 2, 5, 5, THREADS, 11,
+		2 << 3, 2, 2, 5, SYNC_STREAM, DEVICES, 3, 7, THREADS, 1, 1};
+	struct buf file = BUF_INIT;
+	struct profile_reader *r;
+	struct profile_event e;
+
+	begin_file(&file);
+	append_chunk(&file, CHUNK_EVENTS, events, sizeof(events));
+	write_file(file.data, file.size);
+	CHECK(!profile_reader_open(&r, path));
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_WAIT && e.wait.thread == THREADS);
+	CHECK(e.wait.start_ns == 10 && e.wait.duration_ns == 5 && e.wait.reason == WAIT_LOCK);
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_LIFE && e.life.thread == THREADS);
+	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_SYNC && e.sync.thread == THREADS);
+	CHECK(e.sync.device == DEVICES && e.sync.context == 3 && e.sync.stream == 7);
+	CHECK(profile_reader_next(r, &e) == 0);
+	profile_reader_close(r);
+	buf_release(&file);
+}
+
 static void entries_and_events_that_make_no_sense_end_the_reading(void)
 {
 #define REFUSED(type, ...)                                                                         \
@@ -1263,6 +1414,22 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_EVENTS, 11, 6, 2, 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f); /* infinite */
 	REFUSED(CHUNK_EVENTS, 11, 6, 2, (COUNTERS + 1) * 2, 0, 0, 0, 0, 0, 0, 0, 0);
 	REFUSED(CHUNK_EVENTS, 9, 6, 2, 2, 0, 0, 0, 0, 0, 0);     /* too short */
+	REFUSED(CHUNK_EVENTS, 4, 0, 2, 5, 0);                    /* a wait for no reason */
+	REFUSED(CHUNK_EVENTS, 5, 0, 2, 5, 0x80 | WAIT_LOCK, 0x7f); /* at a stack that is not there */
+	REFUSED(CHUNK_EVENTS, 5, 1 << 6, 2, 5, WAIT_LOCK, THREADS + 1);
+	REFUSED(CHUNK_EVENTS, 6, 2 << 6, 1, 2, 5, WAIT_LOCK, 6); /* longer in the queue than it waited */
+	REFUSED(CHUNK_EVENTS, 5, 1 << 3, 2, 5, 5, 0);            /* a life of no thread */
+	REFUSED(CHUNK_EVENTS, 5, 1 << 3, 2, 5, 6, 1);            /* that ran longer than it lasted */
+	REFUSED(CHUNK_EVENTS, 11, 2 << 3, 2, 2, 5, 0, 0, 0, 0, 0, 0, 0); /* a sync of no kind */
+	REFUSED(CHUNK_EVENTS, 11, 2 << 3, 2, 2, 5, SYNC_STREAM, DEVICES + 1, 0, 0, 0, 0, 0);
+	REFUSED(CHUNK_EVENTS, 9, 2 << 3 | 2 << 6, 1, 2, 2, 5, SYNC_STREAM, 0, 0, 0); /* of no call */
+	REFUSED(CHUNK_EVENTS, 3, 7, 2, 1 << 3);                  /* of no kind */
+	REFUSED(CHUNK_EVENTS, 3, 7, 2, 1 << 3 | DRIVER_KINDS);
+	REFUSED(CHUNK_EVENTS, 4, 7, 2, 0x80 | DRIVER_RUN, 8);    /* a name that is not there */
+	REFUSED(CHUNK_EVENTS, 4, 7 | 1 << 3, 2, 1 << 3 | DRIVER_RUN, STRINGS + 1);
+	REFUSED(CHUNK_EVENTS, 4, 7 | 2 << 3, 2, 1 << 3 | DRIVER_RUN, STRINGS + 1);
+	REFUSED(CHUNK_EVENTS, 4, 7 | 4 << 3, 2, 1 << 3 | DRIVER_RUN, THREADS + 1);
+	REFUSED(CHUNK_EVENTS, 4, 7 | 8 << 3, 2, 1 << 3 | DRIVER_MOMENT, 1); /* a moment that lasts */
 	REFUSED(CHUNK_GPU_FUNCTIONS, FUNCTIONS + 1, 3, 0, 1, 1);
 	REFUSED(CHUNK_GPU_FUNCTIONS, FUNCTIONS + 1, 3, MODULES + 1, 1, 1);
 	REFUSED(CHUNK_INSTRUCTIONS, INSTRUCTIONS + 1, 2, FUNCTIONS + 1, 1);
@@ -1284,6 +1451,9 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0,
 		1);                                              /* nor a count of a counter */
+	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
+		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0,
+		1);                                              /* nor an event of a driver */
 	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5);                /* its own caller */
 	REFUSED(CHUNK_SEGMENTS, 1, 4, MODULES + 1, 0, 1, 1);
 }
@@ -1763,6 +1933,8 @@ int main(void)
 	RUN(forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables);
 	RUN(unknown_chunks_events_and_trailing_fields_are_skipped);
 	RUN(instruction_samples_and_counts_are_read_up_to_the_last_id);
+	RUN(events_of_drivers_are_read_up_to_the_last_id);
+	RUN(waits_and_syncs_are_read_up_to_the_last_id);
 	RUN(entries_and_events_that_make_no_sense_end_the_reading);
 	RUN(more_after_an_end_mark_needs_another_end_mark);
 	RUN(a_chunk_size_beyond_the_limit_is_damage);

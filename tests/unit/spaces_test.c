@@ -334,7 +334,7 @@ static void files_are_walked_by_their_tables_as_soon_as_these_are_there(void)
 	CHECK(process && !processes_read_maps(processes, process, now_ns));
 	CHECK(!spaces_publish(spaces, process, now_ns));
 	CHECK(count_kind(WALK_MAPPING_PENDING) > 1 && count_kind(WALK_MAPPING_TABLE) == 0);
-	for (uint32_t id = 1; id < 20; id++)
+	for (uint32_t id = 1; id < 200; id++)
 		unwind_tables_wait(tables, &id, 1, 10 * NS_PER_SECOND);
 	unwind_tables_poll(tables);
 	spaces_tables_changed(spaces, false);

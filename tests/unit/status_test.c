@@ -61,6 +61,16 @@ static void a_program_without_gpu_work_has_no_gpu_figures(void)
 	CHECK(strstr(summary(&t), ", GPU time 0 ns (0 pieces of work, 2 CUDA calls)\n"));
 }
 
+static void events_of_drivers_are_counted_beside_gpu_work(void)
+{
+	struct profile_totals t = {.drivers = 1};
+
+	CHECK(strstr(summary(&t), ", no GPU work, 1 driver event\n"));
+	t.calls = 2;
+	t.drivers = 1200;
+	CHECK(strstr(summary(&t), "2 CUDA calls), 1,200 driver events\n"));
+}
+
 static void nothing_is_said_of_stacks_where_there_are_none(void)
 {
 	struct profile_totals t = {.samples = 0};
@@ -78,6 +88,7 @@ int main(void)
 	RUN(the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent);
 	RUN(an_incomplete_stack_is_counted_once_and_not_by_reason);
 	RUN(a_program_without_gpu_work_has_no_gpu_figures);
+	RUN(events_of_drivers_are_counted_beside_gpu_work);
 	RUN(nothing_is_said_of_stacks_where_there_are_none);
 	unlink(path);
 	return tap_end();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Which process and thread a pid and a tid mean, as events come and go. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -119,6 +120,55 @@ static void exec_begins_a_new_process_image_under_the_same_pid(void)
 	end();
 }
 
+static uint32_t thread_at(uint32_t pid, uint64_t time_ns)
+{
+	uint32_t thread = 0;
+
+	CHECK(!tasks_thread_at(tasks, pid, pid, time_ns, "name", &thread));
+	return thread;
+}
+
+static void a_thread_of_the_past_is_that_of_the_process_which_the_pid_was_then(void)
+{
+	uint32_t forked, executed, reused, none = 77;
+
+	begin();
+	CHECK(!tasks_fork(tasks, 0, PID, 200));
+	CHECK(!tasks_exec(tasks, PID, 300, "one", ""));
+	CHECK(!tasks_exit(tasks, PID, 400));
+	executed = thread_at(PID, 300);
+	CHECK(thread_at(PID, 1000) == executed);
+	CHECK(!tasks_fork(tasks, 0, PID, 500));
+	forked = thread_at(PID, 299);
+	reused = thread_at(PID, 500);
+	CHECK(thread_at(PID, 499) == executed);
+	CHECK(tasks_thread_at(tasks, PID, PID, 199, NULL, &none) == -ENOENT && none == 77);
+	CHECK(tasks_thread_at(tasks, PID + 1, PID + 1, 500, NULL, &none) == -ENOENT && none == 77);
+	look();
+	CHECK(profile_process(r, profile_thread(r, forked)->process)->start_ns == 200);
+	CHECK(profile_process(r, profile_thread(r, executed)->process)->start_ns == 300);
+	CHECK(profile_process(r, profile_thread(r, reused)->process)->start_ns == 500);
+	CHECK_TEXT(name_of(executed), "name");
+	end();
+}
+
+static void what_comes_long_after_a_process_ended_is_not_its_own(void)
+{
+	const uint64_t last_ns = 400 + TASKS_AFTER_EXIT_NS;
+	uint32_t thread = 77;
+
+	begin();
+	CHECK(!tasks_fork(tasks, 0, PID, 200));
+	CHECK(!tasks_exit(tasks, PID, 400));
+	CHECK(thread_at(PID, last_ns) == thread_at(PID, 300));
+	CHECK(tasks_thread_at(tasks, PID, PID, last_ns + 1, NULL, &thread) == -ENOENT && thread == 77);
+	CHECK(!tasks_fork(tasks, 0, PID, last_ns + 100));
+	CHECK(tasks_thread_at(tasks, PID, PID, last_ns + 1, NULL, &thread) == -ENOENT && thread == 77);
+	CHECK(thread_at(PID, last_ns + 100) != thread_at(PID, 300));
+	look();
+	end();
+}
+
 static void a_pid_that_is_reused_is_another_process(void)
 {
 	uint32_t first, second, third, thread, late;
@@ -127,7 +177,7 @@ static void a_pid_that_is_reused_is_another_process(void)
 	CHECK(!tasks_exec(tasks, PID, 100, "one", ""));
 	first = process_of(PID);
 	thread = thread_of(PID, PID);
-	CHECK(!tasks_exit(tasks, PID));
+	CHECK(!tasks_exit(tasks, PID, 200));
 	CHECK(!tasks_fork(tasks, 0, PID, 300));
 	second = process_of(PID);
 	CHECK(first != second && thread_of(PID, PID) != thread);
@@ -135,7 +185,7 @@ static void a_pid_that_is_reused_is_another_process(void)
 	CHECK(!tasks_fork(tasks, 0, PID, 400));
 	third = process_of(PID);
 	CHECK(third != second && third != first);
-	CHECK(!tasks_exit(tasks, PID) && !tasks_exit(tasks, PID));
+	CHECK(!tasks_exit(tasks, PID, 200) && !tasks_exit(tasks, PID, 200));
 	CHECK(process_of(PID) != third);
 	CHECK(!tasks_thread_of(tasks, first, PID, NULL, &late) && late == thread);
 	look();
@@ -377,6 +427,8 @@ int main(void)
 	close(fd);
 	RUN(a_forked_process_is_a_new_one_with_its_parents_name);
 	RUN(exec_begins_a_new_process_image_under_the_same_pid);
+	RUN(a_thread_of_the_past_is_that_of_the_process_which_the_pid_was_then);
+	RUN(what_comes_long_after_a_process_ended_is_not_its_own);
 	RUN(a_pid_that_is_reused_is_another_process);
 	RUN(the_same_thread_is_found_again);
 	RUN(a_new_name_replaces_the_old_one);

@@ -28,3 +28,4 @@ told() {
 describe() {
 	told 's, {k: v for k, v in r["losses"].items() if v}' | sed 's/^/# /'
 }
+. "$here/modules.sh"

@@ -57,6 +57,7 @@ static void nvidia_close(struct gpu_backend *b)
 	counters_close(b->session.counters);
 	buf_release(&b->session.cupti_lines);
 	buf_release(&b->session.refusal_lines);
+	buf_release(&b->session.ended_lines);
 	map_release(&b->session.connected);
 	map_release(&b->session.by_number);
 	spaces_release(&b->session);
@@ -370,6 +371,7 @@ static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 		.reported_ns = b->session.reported_ns,
 		.stalls_refused = buf_text(&b->session.refusal_lines),
 		.counters_refused = "",
+		.ended = buf_text(&b->session.ended_lines),
 	};
 
 	if (b->session.counters) {

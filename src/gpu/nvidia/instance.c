@@ -74,6 +74,7 @@ void instance_free(struct instance *i)
 	vec_release(&i->strings);
 	vec_release(&i->ops);
 	map_release(&i->threads);
+	map_release(&i->contexts);
 	free(i);
 }
 
@@ -116,6 +117,7 @@ static void write_control(struct instance *i)
 	c->marker = o->marker;
 	c->queue_times = o->queue_times;
 	c->walk = o->walk;
+	c->syncs = o->syncs;
 	c->stalls = o->stalls;
 	c->stall_period = o->stall_period;
 	c->command = i->session->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
@@ -334,6 +336,7 @@ static void count_counters(struct instance *i)
 		[WIRE_UNKNOWN] = LOSS_GPU_UNKNOWN,
 		[WIRE_LOST_STALLS] = LOSS_STALLS_RING_FULL,
 		[WIRE_LOST_IMAGES] = LOSS_IMAGES_LOST,
+		[WIRE_LOST_SYNCS] = LOSS_GPU_RING_FULL,
 	};
 
 	for (enum wire_count n = 0; n < WIRE_COUNTS; n++) {
@@ -401,13 +404,16 @@ static void count_reason(struct instance *i)
 static int end(struct instance *i)
 {
 	struct gpu_sink *sink = &i->session->sink;
+	int error = 0;
 
 	if (i->corrupt)
 		record_count_loss(i, LOSS_GPU_CORRUPT, 1);
 	else
 		count_reason(i);
 	i->phase = INSTANCE_ENDED;
-	return sink->instance_end(sink->context, i->number);
+	if (i->broken && sink->instance_broken)
+		error = sink->instance_broken(sink->context, i->number);
+	return error ? error : sink->instance_end(sink->context, i->number);
 }
 
 /* The library's thread sleeps on this, or its first one while it begins. */

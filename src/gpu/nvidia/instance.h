@@ -42,6 +42,8 @@ struct nvidia_session {
 	struct buf cupti_lines; /* of META_CUPTI */
 	struct buf refusal_lines; /* of META_STALLS_REFUSED */
 	uint32_t refused; /* bits: enum wire_stalls_refusal */
+	struct buf ended_lines; /* of META_CUPTI_ENDED */
+	uint32_t ended; /* instances in which CUPTI ended */
 	struct counters *counters; /* NULL: hardware counters are not sampled */
 	struct map connected;	/* processes (profile ids) that have connected */
 	struct map by_number; /* instances: number -> struct instance * */
@@ -107,6 +109,7 @@ struct instance {
 	uint32_t pid;	 /* as we see it */
 	bool namespaced; /* the process sees other numbers */
 	bool corrupt;
+	bool broken; /* CUPTI ended in it */
 	uint64_t opened_ns;
 	uint32_t process; /* profile id */
 	void *memory;
@@ -138,6 +141,7 @@ struct instance {
 		uint32_t function, offset, id;
 	} last_instruction;
 	bool stalls_refused;
+	struct map contexts; /* -> device (profile id), of those that had work */
 	struct map threads; /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };

@@ -17,8 +17,11 @@
 #include "base/error.h"
 #include "gpu/nvidia/instance.h"
 
-#define THREADS_MAX 65536u
-#define SLACK_NS    NS_PER_SECOND /* of times against the recording's own */
+#define THREADS_MAX    65536u
+#define CONTEXTS_MAX   4096u
+#define ENDS_DESCRIBED 8 /* processes; of more it is only said that there are */
+#define MESSAGE_MAX    4096u
+#define SLACK_NS       NS_PER_SECOND /* of times against the recording's own */
 
 #define RUNTIME(id, kind, name, version, word0, word1) [id] = #name,
 #define DRIVER(id, kind, name, word0, word1)	       [id] = #name,
@@ -172,6 +175,59 @@ static int decode_node(struct instance *i, const struct wire_node *n)
 	return sink->node(sink->context, &event);
 }
 
+/* Of a context that has had work; else 0. */
+static uint32_t device_of_context(const struct instance *i, uint32_t context)
+{
+	const uint64_t *device = map_get(&i->contexts, context);
+
+	return device ? (uint32_t)*device : 0;
+}
+
+static int note_context(struct instance *i, uint32_t context, uint32_t device)
+{
+	if (!device || i->contexts.count >= CONTEXTS_MAX)
+		return 0;
+	return map_put(&i->contexts, context, device) ? error_set(-ENOMEM, "out of memory") : 0;
+}
+
+static int decode_sync(struct instance *i, const struct wire_sync *s, uint64_t now_ns)
+{
+	struct gpu_sink *sink = &i->session->sink;
+	struct gpu_sync event = {
+		.instance = i->number,
+		.correlation = s->correlation,
+		.start_ns = s->start_ns,
+		.end_ns = s->end_ns,
+		.event_serial = s->event_serial,
+		.event = s->event,
+		.device = device_of_context(i, s->context),
+		.context = s->context,
+		.stream = s->stream,
+		.kind = s->kind,
+	};
+
+	if (!s->kind || s->kind >= SYNC_KINDS ||
+		!record_is_plausible(i, s->start_ns, s->end_ns, now_ns))
+		return invalid(i);
+	return sink->sync ? sink->sync(sink->context, &event) : 0;
+}
+
+static int decode_event_record(struct instance *i, const struct wire_event_record *e)
+{
+	struct gpu_sink *sink = &i->session->sink;
+	struct gpu_event_record event = {
+		.instance = i->number,
+		.correlation = e->correlation,
+		.event_serial = e->event_serial,
+		.event = e->event,
+		.device = device_of_context(i, e->context),
+		.context = e->context,
+		.stream = e->stream,
+	};
+
+	return sink->event_record ? sink->event_record(sink->context, &event) : 0;
+}
+
 static int decode_string(struct instance *i, const void *record, size_t size)
 {
 	struct wire_string s;
@@ -216,6 +272,7 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
 	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
 	error = profile_add_op(i->session->writer, &op, &mine.id);
+	error = error ? error : note_context(i, op.context, op.device);
 	if (error)
 		return error;
 	mine.kind = w.kind;
@@ -303,6 +360,56 @@ static int decode_clock(struct instance *i, const struct wire_clock *c)
 	return profile_set_meta(i->session->writer, META_CLOCK_ERROR, text);
 }
 
+/* What CUPTI said of its end, as far as that can be shown. */
+static void put_message(struct buf *b, const char *message, size_t size)
+{
+	buf_puts(b, ": ");
+	for (size_t n = 0; n < size; n++)
+		buf_putc(b, message[n] >= ' ' && message[n] <= '~' ? message[n] : '?');
+}
+
+static void describe_end(struct instance *i, const struct wire_cupti_ended *e, const char *message)
+{
+	uint64_t start_ns = i->session->start_ns,
+		 after_ns = e->since_ns > start_ns ? e->since_ns - start_ns : 0;
+	struct buf *lines = &i->session->ended_lines;
+
+	if (lines->size)
+		buf_putc(lines, '\n');
+	if (i->session->ended > ENDS_DESCRIBED) {
+		buf_puts(lines, "CUPTI ended in more processes");
+		return;
+	}
+	buf_printf(lines,
+		"CUPTI ended in process %u, %llu.%02llu s after the recording began: its GPU work "
+		"from then on is missing, and some from shortly before (CUPTI error %d",
+		i->pid, (unsigned long long)(after_ns / NS_PER_SECOND),
+		(unsigned long long)(after_ns % NS_PER_SECOND / (NS_PER_SECOND / 100)),
+		(int)e->result);
+	if (e->message_size)
+		put_message(lines, message, e->message_size);
+	buf_putc(lines, ')');
+}
+
+/* Once for each instance. */
+static int decode_end(struct instance *i, const void *record, size_t size)
+{
+	struct nvidia_session *s = i->session;
+	struct wire_cupti_ended e;
+
+	memcpy(&e, record, sizeof(e));
+	if (e.message_size > size - sizeof(e) || e.message_size > MESSAGE_MAX)
+		return -EPROTO;
+	if (i->broken)
+		return 0;
+	i->broken = true;
+	record_count_loss(i, LOSS_GPU_CUPTI_ENDED, 1);
+	if (++s->ended > ENDS_DESCRIBED + 1)
+		return 0;
+	describe_end(i, &e, (const char *)record + sizeof(e));
+	return profile_set_meta(s->writer, META_CUPTI_ENDED, buf_text(&s->ended_lines));
+}
+
 static int forget(struct instance *i)
 {
 	i->strings.count = 0;
@@ -346,6 +453,12 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return stalls_decode_rows(i, record, size);
 	case WIRE_STALLS_REFUSED:
 		return stalls_decode_refusal(i, record);
+	case WIRE_CUPTI_ENDED:
+		return decode_end(i, record, size);
+	case WIRE_SYNC:
+		return decode_sync(i, record, now_ns);
+	case WIRE_EVENT_RECORD:
+		return decode_event_record(i, record);
 	default:
 		return -EPROTO;
 	}

@@ -41,6 +41,12 @@ static const char *const refusals[] = {
 	[WIRE_STALLS_LATE] = "a GPU context ended without its last instruction samples, as CUPTI "
 			     "was busy: use a longer "
 			     "period (--stalls=PERIOD)",
+	[WIRE_STALLS_CONTEXT] =
+		"a process had more than one context on a GPU, which samples the instructions of "
+		"one at a time: only those of the first were sampled",
+	[WIRE_STALLS_PROCESS] =
+		"another process samples the GPU's instructions, and only one can at a time: "
+		"record one alone to have its samples",
 };
 
 static int invalid(struct instance *i)

@@ -7,7 +7,7 @@
  * The late ones are sorted and merged in when there are many of them. When there are more runs than
  * the window holds, the older half is settled.
  */
-#include "view/busy.h"
+#include "base/busy.h"
 
 #include <errno.h>
 #include <stdbool.h>

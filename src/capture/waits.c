@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+#include "capture/waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#define SAME_REASON(kernel, profile)                                                               \
+	_Static_assert((int)BPF_REASON_##kernel == (int)WAIT_##profile,                            \
+		"the kernel's reasons are the profile's")
+SAME_REASON(OTHER, OTHER);
+SAME_REASON(RUN_QUEUE, RUN_QUEUE);
+SAME_REASON(LOCK, LOCK);
+SAME_REASON(SLEEP, SLEEP);
+SAME_REASON(IO, IO);
+SAME_REASON(EVENTS, EVENTS);
+SAME_REASON(PROCESS, PROCESS);
+SAME_REASON(FAULT, FAULT);
+SAME_REASON(GPU, GPU);
+SAME_REASON(STOPPED, STOPPED);
+
+/* Of a thread. */
+struct waiting {
+	uint64_t key; /* 0: a free place */
+	uint32_t thread;
+	bool begun;
+	struct wait_begin begin;
+	uint64_t rest_ns[WAIT_REASONS]; /* without a stack */
+	uint64_t rests[WAIT_REASONS];
+};
+
+/* A wait that has ended and is told when its stack is known. */
+struct late_wait {
+	uint64_t ticket;
+	struct profile_wait wait;
+};
+
+struct waits {
+	struct profile_writer *w;
+	struct tasks *tasks;
+	uint64_t min_ns;
+	struct vec(struct waiting) threads;
+	struct map places; /* by pid and tid */
+	struct vec(size_t) free;
+	struct vec(struct late_wait) late;
+};
+
+int waits_new(struct waits **ret, struct profile_writer *w, struct tasks *tasks, uint64_t min_ns)
+{
+	struct waits *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return error_errno(-ENOMEM, "cannot record waits");
+	s->w = w;
+	s->tasks = tasks;
+	s->min_ns = min_ns;
+	*ret = s;
+	return 0;
+}
+
+void waits_free(struct waits *s)
+{
+	if (!s)
+		return;
+	vec_release(&s->threads);
+	vec_release(&s->free);
+	vec_release(&s->late);
+	map_release(&s->places);
+	free(s);
+}
+
+static uint64_t key_of(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+static struct waiting *find(struct waits *s, uint64_t key)
+{
+	const uint64_t *place = map_get(&s->places, key);
+
+	return place ? &s->threads.items[*place] : NULL;
+}
+
+static int add(struct waits *s, uint64_t key, struct waiting **ret)
+{
+	size_t place = s->threads.count;
+	int error = 0;
+
+	if (s->free.count)
+		place = s->free.items[--s->free.count];
+	else
+		error = vec_push(&s->threads, (struct waiting){0});
+	if (!error)
+		error = map_put(&s->places, key, place);
+	if (error)
+		return error_errno(error, "cannot keep a thread that waits");
+	s->threads.items[place] = (struct waiting){.key = key};
+	*ret = &s->threads.items[place];
+	return 0;
+}
+
+/* The thread, which is made known when it is new. */
+static int get(struct waits *s, uint32_t pid, uint32_t tid, struct waiting **ret)
+{
+	struct waiting *t = find(s, key_of(pid, tid));
+	uint32_t thread;
+	int error = 0;
+
+	if (!t) {
+		error = tasks_thread(s->tasks, pid, tid, NULL, &thread);
+		if (!error)
+			error = add(s, key_of(pid, tid), &t);
+		if (!error)
+			t->thread = thread;
+	}
+	if (!error)
+		*ret = t;
+	return error;
+}
+
+static int forget(struct waits *s, struct waiting *t)
+{
+	size_t place = (size_t)(t - s->threads.items);
+
+	map_remove(&s->places, t->key, NULL);
+	t->key = 0;
+	return vec_push(&s->free, place) ? error_errno(-ENOMEM, "cannot keep a thread that waits")
+					 : 0;
+}
+
+static void add_rest(struct waiting *t, uint32_t reason, uint64_t count, uint64_t ns)
+{
+	t->rests[reason] += count;
+	t->rest_ns[reason] += ns;
+}
+
+static int tell_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
+{
+	int error = 0;
+
+	for (int reason = 1; !error && reason < WAIT_REASONS; reason++) {
+		struct profile_wait rest = {.start_ns = now_ns,
+			.thread = t->thread,
+			.reason = (enum profile_wait_reason)reason,
+			.others = t->rests[reason],
+			.others_ns = t->rest_ns[reason]};
+
+		if (rest.others)
+			error = profile_write_wait(s->w, &rest);
+		t->rests[reason] = t->rest_ns[reason] = 0;
+	}
+	return error;
+}
+
+int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_begin *begin)
+{
+	struct waiting *t;
+	int error = get(s, pid, tid, &t);
+
+	if (error)
+		return error;
+	t->thread = begin->thread;
+	t->begin = *begin;
+	t->begun = true;
+	return 0;
+}
+
+static int write_walked(
+	struct waits *s, const struct profile_wait *wait, uint32_t stack, uint32_t incomplete)
+{
+	struct profile_wait whole = *wait;
+	int error = profile_count_incomplete(s->w, incomplete);
+
+	whole.stack = stack;
+	return error ? error : profile_write_wait(s->w, &whole);
+}
+
+static int write_later(struct waits *s, uint64_t ticket, const struct profile_wait *wait)
+{
+	if (vec_push(&s->late, (struct late_wait){.ticket = ticket, .wait = *wait}) < 0)
+		return error_errno(-ENOMEM, "cannot keep a wait");
+	return 0;
+}
+
+/* A wait of this thread that has ended, or goes on when the recording ends. */
+static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *wait)
+{
+	if (!t->begun)
+		return profile_write_wait(s->w, wait);
+	t->begun = false;
+	wait->start_ns = t->begin.start_ns;
+	wait->reason = t->begin.reason;
+	return t->begin.ticket ? write_later(s, t->begin.ticket, wait)
+			       : write_walked(s, wait, t->begin.stack, t->begin.incomplete);
+}
+
+int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack,
+	uint32_t incomplete)
+{
+	struct waiting *t = find(s, key_of(pid, tid));
+
+	if (t && t->begun && t->begin.ticket == ticket) {
+		t->begin.ticket = 0;
+		t->begin.stack = stack;
+		t->begin.incomplete = incomplete;
+		return 0;
+	}
+	for (size_t n = 0; n < s->late.count; n++) {
+		struct profile_wait wait = s->late.items[n].wait;
+
+		if (s->late.items[n].ticket != ticket)
+			continue;
+		s->late.items[n] = s->late.items[--s->late.count];
+		return write_walked(s, &wait, stack, incomplete);
+	}
+	return 0; /* the wait was too short to be told by itself */
+}
+
+static bool is_sound(const struct bpf_wait_event *e)
+{
+	return e->reason && e->reason < WAIT_REASONS && e->queued_ns <= e->duration_ns &&
+	       e->duration_ns <= e->time_ns;
+}
+
+/* Whether its others are told with it: it has a stack, and they too are long enough for one. */
+static bool carries(const struct waits *s, const struct waiting *t, const struct bpf_wait_event *e)
+{
+	return t->begun && e->duration_ns && e->duration_ns >= s->min_ns && e->others &&
+	       e->others_ns / e->others >= s->min_ns;
+}
+
+/* Without its stack, if it has one. */
+static int add_short(struct waiting *t, uint32_t reason, uint64_t duration_ns)
+{
+	add_rest(t, reason, 1, duration_ns);
+	t->begun = false;
+	return 0;
+}
+
+int waits_end(struct waits *s, const struct bpf_wait_event *e)
+{
+	struct profile_wait wait = {.start_ns = e->time_ns - e->duration_ns,
+		.duration_ns = e->duration_ns,
+		.queued_ns = e->queued_ns,
+		.others = e->others,
+		.others_ns = e->others_ns,
+		.reason = (enum profile_wait_reason)e->reason};
+	struct waiting *t;
+	int error;
+
+	if (!is_sound(e))
+		return profile_count_loss(s->w, LOSS_WAITS_RING_FULL, 1);
+	error = get(s, e->pid, e->tid, &t);
+	if (error)
+		return error;
+	wait.thread = t->thread;
+	if (!carries(s, t, e)) {
+		add_rest(t, e->reason, e->others, e->others_ns);
+		wait.others = wait.others_ns = 0;
+	}
+	if (!e->duration_ns)
+		return 0;
+	if (e->duration_ns < s->min_ns)
+		return add_short(t, e->reason, e->duration_ns);
+	if (e->waker_tid)
+		error = tasks_thread(s->tasks, e->waker_pid, e->waker_tid, NULL, &wait.waker);
+	return error ? error : write_wait(s, t, &wait);
+}
+
+/* A wait that goes on. */
+static int tell_waiting(struct waits *s, struct waiting *t, const struct bpf_life_event *e)
+{
+	struct profile_wait wait = {
+		.start_ns = e->waiting_since_ns, .thread = t->thread, .reason = WAIT_OTHER};
+
+	if (!e->waiting_since_ns || e->waiting_since_ns > e->until_ns)
+		return 0;
+	wait.duration_ns = e->until_ns - e->waiting_since_ns;
+	if (e->queued_since_ns >= e->waiting_since_ns && e->queued_since_ns <= e->until_ns)
+		wait.queued_ns = e->until_ns - e->queued_since_ns;
+	if (e->reason && e->reason < WAIT_REASONS)
+		wait.reason = (enum profile_wait_reason)e->reason;
+	if (wait.duration_ns < s->min_ns)
+		return add_short(t, wait.reason, wait.duration_ns);
+	return write_wait(s, t, &wait);
+}
+
+int waits_life(struct waits *s, const struct bpf_life_event *e)
+{
+	struct profile_life life = {.start_ns = e->since_ns, .run_ns = e->run_ns};
+	struct waiting *t;
+	int error;
+
+	if (e->since_ns > e->until_ns || e->run_ns > e->until_ns - e->since_ns)
+		return profile_count_loss(s->w, LOSS_WAITS_UNTOLD, 1);
+	life.duration_ns = e->until_ns - e->since_ns;
+	error = get(s, e->pid, e->tid, &t);
+	if (error)
+		return error;
+	life.thread = t->thread;
+	error = tell_waiting(s, t, e);
+	if (!error)
+		error = tell_rests(s, t, e->until_ns);
+	if (!error)
+		error = profile_write_life(s->w, &life);
+	return error ? error : forget(s, t);
+}
+
+int waits_finish(struct waits *s)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < s->threads.count; n++) {
+		struct waiting *t = &s->threads.items[n];
+
+		if (!t->key)
+			continue;
+		error = tell_rests(s, t, t->begun ? t->begin.start_ns : 0);
+		if (!error)
+			error = profile_count_loss(s->w, LOSS_WAITS_UNTOLD, 1);
+		if (!error)
+			error = forget(s, t);
+	}
+	return error;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits of threads, put together: a wait's stack comes when it begins and its length when it ends (bpf/events.h).
+ *
+ * Waits shorter than a minimum are summed up by thread and reason, and told without a stack when the thread ends, as is the
+ * time of those that no wait with a stack carries. A stack may come later than the end of its wait. One thread.
+ */
+#pragma once
+
+#include "bpf/events.h"
+#include "profile/tasks.h"
+
+struct waits;
+
+/* A wait that has begun. */
+struct wait_begin {
+	uint64_t start_ns;
+	uint32_t thread; /* profile ids */
+	uint32_t stack;
+	uint32_t incomplete; /* enum profile_loss: why the stack does not reach its root; 0: it does */
+	uint64_t ticket; /* the stack is told later by this number (waits_stack); 0: this is it */
+	enum profile_wait_reason reason;
+};
+
+/* Functions return 0 or -errno with error_text. */
+int waits_new(struct waits **ret, struct profile_writer *w, struct tasks *tasks, uint64_t min_ns);
+void waits_free(struct waits *s);
+int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_begin *begin);
+/* The stack for a ticket, which is not used again. */
+int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack, uint32_t incomplete);
+int waits_end(struct waits *s, const struct bpf_wait_event *e);
+int waits_life(struct waits *s, const struct bpf_life_event *e);
+/* Nothing more comes but stacks: threads whose end was not told are counted, and what is known of their waits is told. */
+int waits_finish(struct waits *s);

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libmicrohttpd without threads of its own: its epoll descriptor is polled by the caller, and what is to be done is done
+ * in metrics_server_run. The socket is made here, so that what is wrong with an address can be said, and so that
+ * nothing but the address that was told is taken ("[::]:9100" is not IPv4 as well).
+ *
+ * Limits keep a client from holding on to us: connections, time and memory.
+ */
+#include "cmd/metrics_server.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "monitor/exposition.h"
+#include "monitor/metrics.h"
+
+#define CONNECTIONS_MAX 32
+#define IDLE_SECONDS	15
+#define HOUSEKEEPING_NS (10 * NS_PER_SECOND)
+
+struct metrics_server {
+	int fd; /* listening; -1: the daemon has it */
+	char address[NI_MAXHOST + NI_MAXSERV + 4];
+	struct MHD_Daemon *daemon; /* NULL before start */
+	struct metrics_source source;
+	struct accounts accounts;
+	struct vec(struct watch_event_status) events;
+	uint64_t start_ns;
+	uint64_t updated_ns;
+	int error; /* of a request, for the caller of metrics_server_run */
+};
+
+/* What this is compiled with is 0.9.71 or later: MHD_Result has been an enum since. */
+#if MHD_VERSION < 0x00097002
+typedef int answer;
+#else
+typedef enum MHD_Result answer;
+#endif
+
+bool metrics_server_supported(void)
+{
+	return true;
+}
+
+/* ------------------------------------------------------------------ the address */
+
+static int bad_address(const char *address)
+{
+	return error_set(-EINVAL,
+		"'%s' is no address to serve metrics at: give ADDRESS:PORT, as in 127.0.0.1:9100 "
+		"or "
+		"[::1]:9100",
+		address);
+}
+
+/* "[::1]:9100" and "127.0.0.1:9100" taken apart. */
+static int split_address(const char *address, char host[NI_MAXHOST], char port[NI_MAXSERV])
+{
+	const char *colon = strrchr(address, ':'), *start = address, *end = colon;
+	char *rest;
+
+	if (!colon)
+		return bad_address(address);
+	if (*address == '[') {
+		start++;
+		end--;
+		if (end < start || *end != ']')
+			return bad_address(address);
+	} else if (memchr(address, ':', (size_t)(colon - address))) {
+		return bad_address(address);
+	}
+	if (end == start || end - start >= NI_MAXHOST || strlen(colon + 1) >= NI_MAXSERV)
+		return bad_address(address);
+	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || !colon[1] ||
+		strtoul(colon + 1, &rest, 10) > 65535)
+		return bad_address(address);
+	snprintf(host, NI_MAXHOST, "%.*s", (int)(end - start), start);
+	snprintf(port, NI_MAXSERV, "%s", colon + 1);
+	return 0;
+}
+
+static int make_socket(const struct addrinfo *a)
+{
+	int fd =
+		socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+	int on = 1, error;
+
+	if (fd < 0)
+		return -errno;
+	/* Connections of an earlier run that linger do not keep us from the port; a server that listens does. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (a->ai_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, CONNECTIONS_MAX))
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+static int take_address(
+	struct metrics_server *s, const char *address, const char *host, const char *port)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+				.ai_flags = AI_PASSIVE | AI_NUMERICSERV},
+			*found;
+	int error = getaddrinfo(host, port, &hints, &found);
+
+	if (error)
+		return error_set(
+			-EINVAL, "cannot serve metrics at '%s': %s", address, gai_strerror(error));
+	s->fd = make_socket(found);
+	freeaddrinfo(found);
+	if (s->fd >= 0)
+		return 0;
+	error = s->fd;
+	s->fd = -1;
+	if (error == -EACCES)
+		return error_set(error,
+			"cannot serve metrics at '%s': ports below 1024 need root or "
+			"CAP_NET_BIND_SERVICE",
+			address);
+	return error_errno(error, "cannot serve metrics at '%s'", address);
+}
+
+/* What the socket has come to be bound to: with the port that is free, and the address of a name. */
+static int note_address(struct metrics_server *s)
+{
+	struct sockaddr_storage storage;
+	socklen_t size = sizeof(storage);
+	char host[NI_MAXHOST], port[NI_MAXSERV];
+
+	if (getsockname(s->fd, (struct sockaddr *)&storage, &size) < 0)
+		return error_errno(-errno, "cannot tell the address of the metrics");
+	if (getnameinfo((struct sockaddr *)&storage, size, host, sizeof(host), port, sizeof(port),
+		    NI_NUMERICHOST | NI_NUMERICSERV))
+		return error_set(-EINVAL, "cannot tell the address of the metrics");
+	snprintf(s->address, sizeof(s->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
+		port);
+	return 0;
+}
+
+int metrics_server_open(const char *address, struct metrics_server **ret)
+{
+	char host[NI_MAXHOST], port[NI_MAXSERV];
+	struct metrics_server *s;
+	int error = split_address(address, host, port);
+
+	if (error)
+		return error;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return error_set(-ENOMEM, "out of memory");
+	s->fd = -1;
+	error = take_address(s, address, host, port);
+	error = error ? error : note_address(s);
+	error = error ? error : accounts_init(&s->accounts, "");
+	if (error) {
+		metrics_server_close(s);
+		return error;
+	}
+	*ret = s;
+	return 0;
+}
+
+void metrics_server_close(struct metrics_server *s)
+{
+	if (!s)
+		return;
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon); /* closes the socket */
+	if (s->fd >= 0)
+		close(s->fd);
+	accounts_release(&s->accounts);
+	vec_release(&s->events);
+	free(s);
+}
+
+const char *metrics_server_address(const struct metrics_server *s)
+{
+	return s->address;
+}
+
+/* ------------------------------------------------------------------ the text */
+
+static int fetch(struct metrics_server *s, struct totals *ret)
+{
+	struct totals t = TOTALS_INIT;
+	uint64_t now_ns = clock_now_ns();
+	int error = s->source.fetch(s->source.context, &t);
+
+	error = error ? error
+		      : accounts_update(&s->accounts, &t, s->source.watch, s->source.busy, now_ns,
+				s->source.quiet_ns);
+	if (error) {
+		totals_release(&t);
+		return error;
+	}
+	s->updated_ns = now_ns;
+	*ret = t;
+	return 0;
+}
+
+static int fetch_events(struct metrics_server *s)
+{
+	size_t count = monitor_event_count(s->source.monitor);
+	int error = 0;
+
+	s->events.count = 0;
+	for (size_t e = 0; e < count && !error; e++) {
+		struct watch_event_status status = {0};
+
+		error = watch_status(s->source.watch, e, &status);
+		error = error ? error : vec_push(&s->events, status);
+	}
+	return error;
+}
+
+static int write_fetched(struct metrics_server *s, const struct totals *t, struct buf *out)
+{
+	const struct metrics_source *from = &s->source;
+	struct held_list held = HELD_LIST_INIT;
+	int error = fetch_events(s);
+
+	error = error ? error
+		      : held_fetch(from->monitor, from->watch, s->events.items, from->pid,
+				from->ring, &held);
+	if (!error) {
+		struct metrics_input in = {
+			.monitor = from->monitor,
+			.totals = t,
+			.accounts = &s->accounts,
+			.held = &held,
+			.events = s->events.items,
+			.watched_ns = clock_now_ns() - s->start_ns,
+		};
+
+		error = metrics_write(&in, out);
+	}
+	held_list_release(&held);
+	return error;
+}
+
+static int write_metrics(struct metrics_server *s, struct buf *out)
+{
+	struct totals t = TOTALS_INIT;
+	int error = fetch(s, &t);
+
+	error = error ? error : write_fetched(s, &t, out);
+	totals_release(&t);
+	return error;
+}
+
+/* ------------------------------------------------------------------ requests */
+
+/* Takes the text over. */
+static answer reply(
+	struct MHD_Connection *c, unsigned int status, const char *type, struct buf *text)
+{
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer(text->size, text->data, MHD_RESPMEM_MUST_FREE);
+	answer a;
+
+	if (!r) {
+		buf_release(text);
+		return MHD_NO;
+	}
+	*text = BUF_INIT;
+	(void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	(void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	(void)MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		(void)MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	a = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return a;
+}
+
+static answer reply_line(struct MHD_Connection *c, unsigned int status, const char *line)
+{
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text, "%s\n", line);
+	return reply(c, status, "text/plain; charset=utf-8", &text);
+}
+
+static answer reply_metrics(struct metrics_server *s, struct MHD_Connection *c)
+{
+	struct buf text = BUF_INIT;
+	int error = write_metrics(s, &text);
+
+	if (!error)
+		return reply(c, MHD_HTTP_OK, EXPOSITION_CONTENT_TYPE, &text);
+	buf_release(&text);
+	s->error = error;
+	return reply_line(c, MHD_HTTP_INTERNAL_SERVER_ERROR, error_text());
+}
+
+static answer reply_page(struct metrics_server *s, struct MHD_Connection *c)
+{
+	struct buf page = BUF_INIT;
+
+	buf_printf(&page,
+		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xpuprof "
+		"monitor %s</title>"
+		"</head>\n<body><h1>xpuprof monitor %s</h1>\n<p><a "
+		"href=\"/metrics\">Metrics</a></p></body></html>\n",
+		s->source.monitor->name, s->source.monitor->name);
+	return reply(c, MHD_HTTP_OK, "text/html; charset=utf-8", &page);
+}
+
+/* A body that somebody sends with a GET is read and dropped, in the calls before the last. */
+static answer answer_request(void *context, struct MHD_Connection *c, const char *url,
+	const char *method, const char *version, const char *upload, size_t *upload_size,
+	void **request)
+{
+	struct metrics_server *s = context;
+
+	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		return reply_line(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered");
+	if (!*request) {
+		*request = s;
+		return MHD_YES;
+	}
+	if (*upload_size) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	if (!strcmp(url, "/metrics"))
+		return reply_metrics(s, c);
+	if (!strcmp(url, "/"))
+		return reply_page(s, c);
+	return reply_line(c, MHD_HTTP_NOT_FOUND, "not found: there is /metrics");
+}
+
+int metrics_server_start(struct metrics_server *s, const struct metrics_source *source)
+{
+	s->source = *source;
+	s->start_ns = s->updated_ns = clock_now_ns();
+	s->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer_request, s,
+		MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)IDLE_SECONDS, MHD_OPTION_END);
+	if (!s->daemon)
+		return error_set(-EIO, "libmicrohttpd cannot serve metrics at '%s'", s->address);
+	s->fd = -1;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the caller's loop */
+
+int metrics_server_fd(const struct metrics_server *s)
+{
+	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+int metrics_server_timeout_ms(const struct metrics_server *s)
+{
+	uint64_t passed_ns = clock_now_ns() - s->updated_ns;
+	MHD_UNSIGNED_LONG_LONG wanted_ms;
+	uint64_t ms =
+		passed_ns < HOUSEKEEPING_NS ? (HOUSEKEEPING_NS - passed_ns) / NS_PER_MS + 1 : 0;
+
+	if (MHD_get_timeout(s->daemon, &wanted_ms) == MHD_YES && wanted_ms < ms)
+		ms = wanted_ms;
+	return (int)ms;
+}
+
+/* Also when nobody asks: ended processes are let go, and containers get their names while they are there. */
+static int keep_house(struct metrics_server *s)
+{
+	struct totals t = TOTALS_INIT;
+	int error;
+
+	if (clock_now_ns() - s->updated_ns < HOUSEKEEPING_NS)
+		return 0;
+	error = fetch(s, &t);
+	totals_release(&t);
+	return error;
+}
+
+int metrics_server_run(struct metrics_server *s)
+{
+	int error;
+
+	s->error = 0;
+	if (MHD_run(s->daemon) != MHD_YES)
+		return error_set(-EIO, "libmicrohttpd stopped serving metrics at '%s'", s->address);
+	error = s->error;
+	return error ? error : keep_house(s);
+}
+
+int metrics_server_add_ended(const struct metrics_server *s, struct totals *t)
+{
+	return accounts_add_ended(&s->accounts, t);
+}

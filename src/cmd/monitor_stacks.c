@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The list of the kernel's symbols is read once. Files are opened by the way that the process has to them
+ * (/proc/PID/root), one after the other: the few stacks that are shown have few files.
+ */
+#include "cmd/monitor_stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/demangle.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "elf/elf_file.h"
+#include "symbolize/kallsyms.h"
+
+#define KALLSYMS_MAX_BYTES ((size_t)256 << 20)
+#define MAPS_MAX_BYTES	   ((size_t)16 << 20)
+/* A process begins at a tick, of which there are a hundred a second. */
+#define START_SLACK_NS (20 * NS_PER_MS)
+
+struct stack_names {
+	struct watch *watch;
+	struct buf kallsyms;
+	struct buf maps; /* of maps_pid */
+	uint32_t maps_pid;
+	struct elf_file *file; /* the last one */
+	char *path;
+};
+
+int stack_names_new(struct watch *w, struct stack_names **ret)
+{
+	struct stack_names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return error_set(-ENOMEM, "out of memory");
+	n->watch = w;
+	/* Without it kernel frames are addresses. */
+	if (io_read_file("/proc/kallsyms", KALLSYMS_MAX_BYTES, &n->kallsyms))
+		buf_reset(&n->kallsyms);
+	*ret = n;
+	return 0;
+}
+
+void stack_names_free(struct stack_names *n)
+{
+	if (!n)
+		return;
+	buf_release(&n->kallsyms);
+	buf_release(&n->maps);
+	elf_file_close(n->file);
+	free(n->path);
+	free(n);
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct kallsyms_match *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static void put_kernel_frame(
+	uint64_t address, const struct kallsyms_match *matches, size_t count, struct buf *out)
+{
+	const struct kallsyms_match *m = matches;
+
+	while (m < matches + count && m->address != address)
+		m++;
+	if (m < matches + count && m->name)
+		buf_printf(out, "%.*s+0x%" PRIx64 " [kernel]\n", (int)m->name_length, m->name,
+			address - m->start);
+	else
+		buf_printf(out, "0x%" PRIx64 " [kernel]\n", address);
+}
+
+static void put_kernel(
+	struct stack_names *n, const uint64_t *addresses, size_t count, struct buf *out)
+{
+	struct kallsyms_match matches[MONITOR_STACK_DEPTH] = {0};
+
+	for (size_t i = 0; i < count; i++)
+		matches[i].address = addresses[i];
+	qsort(matches, count, sizeof(matches[0]), by_address);
+	kallsyms_match(buf_text(&n->kallsyms), n->kallsyms.size, matches, count);
+	for (size_t i = 0; i < count; i++)
+		put_kernel_frame(addresses[i], matches, count, out);
+}
+
+/* ------------------------------------------------------------------ user code */
+
+/* When a process began, by CLOCK_MONOTONIC; 0: it is gone. Field 22 of proc_pid_stat(5) counts ticks from boot. */
+static uint64_t start_of(uint32_t pid)
+{
+	struct buf text = BUF_INIT;
+	struct timespec boot;
+	uint64_t now_ns = clock_now_ns(), asleep_ns, start_ns = 0;
+	const char *at = NULL;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (!io_read_file(path, 4096, &text))
+		at = strrchr(buf_text(&text), ')');
+	for (int field = 2; at && field < 22; field++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	if (at)
+		start_ns =
+			strtoull(at, NULL, 10) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+	buf_release(&text);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	asleep_ns = (uint64_t)boot.tv_sec * NS_PER_SECOND + (uint64_t)boot.tv_nsec - now_ns;
+	return start_ns > asleep_ns ? start_ns - asleep_ns : start_ns ? 1 : 0;
+}
+
+static void read_maps(struct stack_names *n, uint32_t pid, uint64_t time_ns)
+{
+	uint64_t start_ns = start_of(pid);
+	char path[32];
+
+	buf_reset(&n->maps);
+	n->maps_pid = pid;
+	if (!start_ns || start_ns > time_ns + START_SLACK_NS)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	if (io_read_file(path, MAPS_MAX_BYTES, &n->maps))
+		buf_reset(&n->maps);
+}
+
+struct mapped {
+	uint64_t start, end, offset;
+	char path[4096];
+};
+
+/* One line of /proc/PID/maps: "start-end rwxp offset major:minor inode   path". */
+static bool parse_mapping(const char *line, size_t length, struct mapped *ret)
+{
+	char text[4096 + 128], rights[5];
+	int path = 0;
+
+	if (length >= sizeof(text))
+		return false;
+	memcpy(text, line, length);
+	text[length] = '\0';
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &ret->start,
+		    &ret->end, rights, &ret->offset, &path) < 4 ||
+		!path || rights[2] != 'x')
+		return false;
+	snprintf(ret->path, sizeof(ret->path), "%s", text + path);
+	return true;
+}
+
+static bool find_mapping(const struct buf *maps, uint64_t address, struct mapped *ret)
+{
+	for (const char *line = buf_text(maps); *line;) {
+		size_t length = strcspn(line, "\n");
+
+		if (parse_mapping(line, length, ret) && address >= ret->start && address < ret->end)
+			return true;
+		line += length + (line[length] != '\0');
+	}
+	return false;
+}
+
+static struct elf_file *open_file(struct stack_names *n, uint32_t pid, const char *path)
+{
+	char *full;
+
+	if (asprintf(&full, "/proc/%u/root%s", pid, path) < 0)
+		return NULL;
+	if (n->path && !strcmp(n->path, full)) {
+		free(full);
+		return n->file;
+	}
+	elf_file_close(n->file);
+	free(n->path);
+	n->path = full;
+	if (elf_file_open(&n->file, full))
+		n->file = NULL;
+	return n->file;
+}
+
+static const char *function_of(struct stack_names *n, uint32_t pid, const struct mapped *m,
+	uint64_t address, uint64_t *ret_offset)
+{
+	struct elf_file *f = m->path[0] == '/' ? open_file(n, pid, m->path) : NULL;
+	uint64_t vaddr, start;
+	const char *name;
+
+	if (!f || elf_file_offset_to_vaddr(f, address - m->start + m->offset, &vaddr))
+		return NULL;
+	name = elf_file_function_at(f, vaddr, &start);
+	*ret_offset = name ? vaddr - start : 0;
+	return name;
+}
+
+/* `called`: the address is where a call returns to, so the call is before it. */
+static void put_user_frame(
+	struct stack_names *n, uint32_t pid, uint64_t address, bool called, struct buf *out)
+{
+	struct mapped m;
+	uint64_t at = address - called, offset;
+	const char *name, *slash;
+
+	if (!find_mapping(&n->maps, at, &m)) {
+		buf_printf(out, "0x%" PRIx64 "\n", address);
+		return;
+	}
+	slash = strrchr(m.path, '/');
+	slash = slash && m.path[0] == '/' ? slash + 1 : m.path[0] ? m.path : "anonymous";
+	name = function_of(n, pid, &m, at, &offset);
+	if (name) {
+		demangle(name, out);
+		buf_printf(out, "+0x%" PRIx64 " [%s]\n", offset + called, slash);
+	} else {
+		buf_printf(out, "%s+0x%" PRIx64 "\n", slash, address - m.start + m.offset);
+	}
+}
+
+void stack_names_write(struct stack_names *n, int32_t kernel_stack, int32_t user_stack,
+	uint32_t pid, uint64_t time_ns, struct buf *out)
+{
+	uint64_t addresses[MONITOR_STACK_DEPTH];
+	size_t count = kernel_stack < 0 ? 0 : watch_stack(n->watch, kernel_stack, addresses);
+
+	put_kernel(n, addresses, count, out);
+	count = user_stack < 0 ? 0 : watch_stack(n->watch, user_stack, addresses);
+	if (count && n->maps_pid != pid)
+		read_maps(n, pid, time_ns);
+	for (size_t i = 0; i < count; i++)
+		put_user_frame(n, pid, addresses[i], i > 0, out);
+}

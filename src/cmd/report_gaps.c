@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+/* When GPUs had nothing to do, and why (gaps.h has the rules): the causes first, then the longest gaps. */
+#include <string.h>
+
+#include "base/demangle.h"
+#include "cmd/name.h"
+#include "cmd/report.h"
+#include "cmd/text.h"
+#include "view/device.h"
+#include "view/gaps.h"
+#include "view/launch_path.h"
+
+#define FUNCTIONS     2
+#define THREADS_SHOWN 4
+
+/* The innermost Python function of a stack: its location's id, 0 where there is none. */
+static uint32_t find_python(const struct report *r, uint32_t stack)
+{
+	const struct profile_stack_node *n;
+
+	for (uint32_t at = stack; (n = profile_stack_node(r->reader, at)); at = n->parent) {
+		const struct profile_location *l = profile_location(r->reader, n->location);
+
+		if (l && l->kind == FRAME_PYTHON)
+			return n->location;
+	}
+	return 0;
+}
+
+static bool has(const uint32_t *locations, unsigned int count, uint32_t location)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (locations[i] == location)
+			return true;
+	return false;
+}
+
+/* Appends the functions of a stack, the innermost last, and the Python function that called them; nothing where none is
+ * known. */
+static void put_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
+{
+	uint32_t locations[LAUNCH_PATH_MAX];
+	unsigned int count = launch_path_functions(&r->summary->internals, stack, functions, locations);
+	uint32_t python = find_python(r, stack);
+	struct buf name = BUF_INIT;
+
+	if (python && count && functions > 1 && !has(locations, count, python)) {
+		memmove(locations + 1, locations, --count * sizeof(*locations));
+		locations[0] = python;
+		count++;
+	}
+
+	for (unsigned int i = 0; i < count; i++) {
+		enum tree_kind kind;
+
+		buf_reset(&name);
+		kind = location_text(r->texts, profile_location(r->reader, locations[i]), &name);
+		buf_puts(out, i ? " > " : before);
+		if (kind == TREE_CXX)
+			name_plain(out, buf_text(&name));
+		else
+			text_fit(out, buf_text(&name), 0);
+	}
+	out->failed |= name.failed;
+	buf_release(&name);
+}
+
+static void end_line(const struct report *r, struct buf *out, const struct buf *line)
+{
+	text_fit(out, buf_text(line), r->width);
+	buf_putc(out, '\n');
+	out->failed |= line->failed;
+}
+
+/* A sentence, on as many lines as it needs. */
+static void put_sentence(const struct report *r, struct buf *out, const struct buf *sentence)
+{
+	struct buf clean = BUF_INIT;
+	size_t column = 0;
+
+	text_fit(&clean, buf_text(sentence), 0);
+	for (const char *word = buf_text(&clean); *word;) {
+		size_t size = strcspn(word, " ");
+
+		if (column && r->width && column + 1 + size > r->width) {
+			buf_puts(out, "\n  ");
+			column = 2;
+		} else if (column) {
+			buf_putc(out, ' ');
+			column++;
+		}
+		buf_append(out, word, size);
+		column += size;
+		word += size + (word[size] == ' ');
+	}
+	buf_putc(out, '\n');
+	out->failed |= clean.failed || sentence->failed;
+	buf_release(&clean);
+}
+
+static uint64_t total_of(const struct gap_sum *sums)
+{
+	uint64_t total_ns = 0;
+
+	for (unsigned int i = 0; i < GAP_CAUSES; i++)
+		total_ns += sums[i].total_ns;
+	return total_ns;
+}
+
+/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. */
+static unsigned int next_cause(const struct gap_sum *sums, unsigned int *done)
+{
+	unsigned int best = GAP_CAUSES;
+
+	for (unsigned int i = 0; i < GAP_CAUSES; i++)
+		if (sums[i].total_ns && !(*done & 1u << i) && (best == GAP_CAUSES || sums[i].total_ns > sums[best].total_ns))
+			best = i;
+	*done |= 1u << best;
+	return best;
+}
+
+static const char *word_before(unsigned int cause)
+{
+	return cause == GAP_INPUT ? "; waits in " : cause == GAP_PYTHON ? "; in " : "; at ";
+}
+
+static void put_causes(const struct report *r, struct buf *out, const char *title, const struct gap_sum *sums)
+{
+	uint64_t total_ns = total_of(sums);
+	unsigned int done = 0, cause;
+	char time[TEXT_CELL], share[TEXT_CELL], count[TEXT_CELL];
+
+	if (!total_ns)
+		return;
+	buf_printf(out, "  %s: %s\n", title, text_duration(time, total_ns));
+	while ((cause = next_cause(sums, &done)) < GAP_CAUSES) {
+		const struct gap_sum *s = &sums[cause];
+		struct buf line = BUF_INIT;
+
+		buf_printf(&line, "%10s %8s %9s  %s", text_duration(time, s->total_ns),
+			text_percent(share, s->total_ns, total_ns), text_count(count, s->count), gap_cause_text(cause));
+		if (s->stack)
+			put_place(r, &line, word_before(cause), s->stack, FUNCTIONS);
+		end_line(r, out, &line);
+		buf_release(&line);
+	}
+}
+
+static void put_device_name(const struct report *r, struct buf *out, const struct device_numbers *numbers, uint32_t id)
+{
+	const struct profile_device *d = profile_device(r->reader, id);
+
+	if (d)
+		buf_printf(out, "GPU %u", device_number(numbers, r->reader, id));
+	else
+		buf_puts(out, "GPU not known");
+}
+
+static void put_device(const struct report *r, struct buf *out, const struct device_numbers *numbers,
+	const struct gap_device *d)
+{
+	char share[TEXT_CELL], idle[TEXT_CELL], span[TEXT_CELL], count[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	put_device_name(r, &line, numbers, d->device);
+	buf_printf(&line, ": idle %s of the time between its first and last work: %s of %s, in %s gap%s",
+		text_percent(share, d->idle_ns, d->last_ns - d->first_ns), text_duration(idle, d->idle_ns),
+		text_duration(span, d->last_ns - d->first_ns), text_count(count, d->count), d->count == 1 ? "" : "s");
+	put_sentence(r, out, &line);
+	buf_release(&line);
+	put_causes(r, out, "again and again", d->many);
+	put_causes(r, out, "once", d->once);
+}
+
+static uint64_t launching_ns(const struct gap_process *p)
+{
+	return p->causes_ns[GAP_LAUNCH] + p->causes_ns[GAP_PYTHON] + p->causes_ns[GAP_SYNC] + p->causes_ns[GAP_CPU] +
+	       p->causes_ns[GAP_QUEUED];
+}
+
+static const char *word_for(const struct gap_process *p)
+{
+	const struct {
+		uint64_t ns;
+		const char *word;
+	} words[] = {
+		{p->kernels_ns, "compute-bound"},
+		{p->transfers_ns, "transfer-bound"},
+		{launching_ns(p), "launch-bound"},
+		{p->causes_ns[GAP_INPUT], "input-bound"},
+	};
+	size_t best = 0;
+
+	for (size_t i = 1; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].ns > words[best].ns)
+			best = i;
+	return words[best].word;
+}
+
+/* Gaps that happened once are no part of these shares: how long they are says more of when the program was stopped. */
+static void put_process(const struct report *r, struct buf *out, const struct gap_process *p)
+{
+	const struct profile_process *process = profile_process(r->reader, p->process);
+	uint64_t whole_ns = p->span_ns > p->once_ns ? p->span_ns - p->once_ns : 0;
+	char cells[5][TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%s (%u) is mostly %s: of %s", process ? profile_string(r->reader, process->comm, NULL) : "?",
+		process ? process->pid : 0, word_for(p), text_duration(cells[0], whole_ns));
+	buf_printf(&line, " kernels ran for %s, only copies for %s; the GPU waited for launches for %s, for input for %s",
+		text_percent(cells[1], p->kernels_ns, whole_ns), text_percent(cells[2], p->transfers_ns, whole_ns),
+		text_percent(cells[3], launching_ns(p), whole_ns), text_percent(cells[4], p->causes_ns[GAP_INPUT], whole_ns));
+	if (p->once_ns)
+		buf_printf(&line, " (and for %s once)", text_duration(cells[0], p->once_ns));
+	put_sentence(r, out, &line);
+	buf_release(&line);
+}
+
+void report_idle_text(const struct report *r, struct buf *out)
+{
+	struct device_numbers numbers;
+	char cell[TEXT_CELL];
+
+	if (!r->gaps->gaps.count || device_numbers_init(&numbers, r->reader))
+		return;
+	buf_puts(out, "\nWhy GPUs were idle\n");
+	vec_foreach (p, &r->gaps->processes)
+		if (p < r->gaps->processes.items + (r->top ? r->top : SIZE_MAX))
+			put_process(r, out, p);
+	vec_foreach (d, &r->gaps->devices)
+		if (d->count)
+			put_device(r, out, &numbers, d);
+	if (!r->gaps->events.has_waits)
+		buf_puts(out, "  whether threads waited is not known: see xpuprof record --off-cpu\n");
+	if (r->gaps->events.cut_ns)
+		buf_printf(out, "  only of the first %s: there are too many events\n",
+			text_duration(cell, r->gaps->events.cut_ns - r->summary->start_ns));
+}
+
+/* ------------------------------------------------------------------ the longest gaps */
+
+static unsigned int longest_wait(const struct gap_doing *d)
+{
+	unsigned int best = 0;
+
+	for (unsigned int i = 1; i < WAIT_REASONS; i++)
+		if (d->wait_ns[i] > d->wait_ns[best])
+			best = i;
+	return best;
+}
+
+static uint64_t active_ns(const struct gap_doing *d, bool has_waits)
+{
+	return d->sync_ns + d->call_ns + (has_waits ? d->run_ns : d->sampled_ns);
+}
+
+/* "ran 12 %, waited 88 % (lock), in cond_wait" */
+static void put_doing(const struct report *r, struct buf *line, const struct gap_doing *d, uint64_t length_ns)
+{
+	bool has_waits = r->gaps->events.has_waits;
+	uint64_t waits_ns = 0;
+	char share[TEXT_CELL];
+	const char *comma = "";
+
+	for (unsigned int i = 0; i < WAIT_REASONS; i++)
+		waits_ns += d->wait_ns[i];
+	if (has_waits && d->run_ns) {
+		buf_printf(line, "ran %s", text_percent(share, d->run_ns, length_ns));
+		comma = ", ";
+	} else if (!has_waits && d->sampled_ns) {
+		buf_printf(line, "sampled for %s",
+			text_percent(share, d->sampled_ns < length_ns ? d->sampled_ns : length_ns, length_ns));
+		comma = ", ";
+	}
+	if (d->call_ns) {
+		buf_printf(line, "%sin CUDA calls %s", comma, text_percent(share, d->call_ns, length_ns));
+		comma = ", ";
+	}
+	if (d->sync_ns) {
+		buf_printf(line, "%ssynchronizing %s", comma, text_percent(share, d->sync_ns, length_ns));
+		comma = ", ";
+	}
+	if (waits_ns)
+		buf_printf(line, "%swaited %s (mostly %s)", comma, text_percent(share, waits_ns, length_ns),
+			profile_wait_reason_name(longest_wait(d)));
+	if (!has_waits && !active_ns(d, false))
+		buf_puts(line, "not seen");
+	put_place(r, line, ": ", d->stack, 1);
+}
+
+struct thread_doing {
+	uint32_t thread;
+	struct gap_doing doing;
+};
+
+/* The launching thread, then those that did most. Returns how many of the others there are. */
+static size_t find_busiest(const struct report *r, const struct gap_device *d, const struct gap *gap,
+	struct thread_doing ret[THREADS_SHOWN], size_t *ret_count)
+{
+	const struct gap_events *e = &r->gaps->events;
+	uint32_t launcher = e->works.items[gap->next].thread;
+	size_t count = 0, all = 0;
+
+	for (uint32_t id = 1; id < e->threads.count; id++) {
+		struct thread_doing one = {.thread = id};
+		size_t at;
+
+		if (!gaps_concerns(r->gaps, r->reader, d->device, id))
+			continue;
+		gap_events_doing(e, id, gap->start_ns, gap->end_ns, &one.doing);
+		all++;
+		for (at = count; at > 0; at--)
+			if (ret[at - 1].thread == launcher || (id != launcher &&
+				active_ns(&ret[at - 1].doing, e->has_waits) >= active_ns(&one.doing, e->has_waits)))
+				break;
+		if (at == THREADS_SHOWN || (id != launcher && !active_ns(&one.doing, e->has_waits)))
+			continue;
+		count += count < THREADS_SHOWN;
+		memmove(&ret[at + 1], &ret[at], (count - at - 1) * sizeof(*ret));
+		ret[at] = one;
+	}
+	*ret_count = count;
+	return all - count;
+}
+
+static void put_threads(const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
+{
+	struct thread_doing threads[THREADS_SHOWN];
+	size_t count, others = find_busiest(r, d, gap, threads, &count);
+	char cell[TEXT_CELL];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_thread *t = profile_thread(r->reader, threads[i].thread);
+		struct buf line = BUF_INIT;
+
+		buf_printf(&line, "%21s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
+		put_doing(r, &line, &threads[i].doing, gap->end_ns - gap->start_ns);
+		end_line(r, out, &line);
+		buf_release(&line);
+	}
+	if (others)
+		buf_printf(out, "%21s%s other thread%s: %s\n", "", text_count(cell, others), others == 1 ? "" : "s",
+			count == THREADS_SHOWN	  ? "less" :
+			r->gaps->events.has_waits ? "waiting all the time" :
+						    "not seen");
+}
+
+static void put_gap(const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
+{
+	char length[TEXT_CELL], at[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%10s %9s  %s", text_duration(length, gap->end_ns - gap->start_ns),
+		text_duration(at, gap->start_ns > r->summary->start_ns ? gap->start_ns - r->summary->start_ns : 0),
+		gap_cause_text(gap->cause));
+	if (gap->stack)
+		put_place(r, &line, word_before(gap->cause), gap->stack, FUNCTIONS);
+	end_line(r, out, &line);
+	buf_release(&line);
+	put_threads(r, out, d, gap);
+}
+
+void report_gaps_text(const struct report *r, struct buf *out)
+{
+	struct device_numbers numbers;
+	char count[TEXT_CELL];
+
+	if (!r->gaps->gaps.count || device_numbers_init(&numbers, r->reader))
+		return;
+	vec_foreach (d, &r->gaps->devices) {
+		size_t shown = r->top && r->top < d->count ? r->top : d->count;
+
+		if (!shown)
+			continue;
+		buf_puts(out, "\nLongest gaps of ");
+		put_device_name(r, out, &numbers, d->device);
+		if (shown < d->count)
+			buf_printf(out, " (%zu of %s)", shown, text_count(count, d->count));
+		buf_printf(out, "\n%10s %9s  likely cause, and what threads did meanwhile\n", "length", "at");
+		for (size_t i = 0; i < shown; i++)
+			put_gap(r, out, d, &r->gaps->gaps.items[d->first + i]);
+	}
+}
+
+/* ------------------------------------------------------------------ who waited for which work */
+
+static void put_work(const struct report *r, struct buf *line, const struct sync_wait *w)
+{
+	const struct profile_op *op = profile_op(r->reader, w->op);
+	struct buf name = BUF_INIT;
+
+	if (!op) {
+		buf_puts(line, "nothing that is known");
+	} else if (op->kind == OP_KERNEL) {
+		demangle(profile_string(r->reader, op->name, NULL), &name);
+		name_plain(line, buf_text(&name));
+	} else {
+		buf_printf(line, "%s", op->kind == OP_SET ? "a memory set" : "copy ");
+		buf_puts(line, op->kind == OP_SET ? "" : profile_copy_name(op->copy_kind));
+	}
+	line->failed |= name.failed;
+	buf_release(&name);
+}
+
+static void put_sync_wait(const struct report *r, struct buf *out, const struct sync_wait *w)
+{
+	const struct profile_thread *t = profile_thread(r->reader, w->thread);
+	char total[TEXT_CELL], count[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	buf_printf(&line, "%10s %11s  %s %u in %s", text_duration(total, w->total_ns), text_count(count, w->count),
+		t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0, profile_string(r->reader, w->api, NULL));
+	put_place(r, &line, " at ", w->stack, FUNCTIONS);
+	end_line(r, out, &line);
+	buf_reset(&line);
+	buf_printf(&line, "%24sfor ", "");
+	put_work(r, &line, w);
+	put_place(r, &line, " launched at ", w->launch_stack, FUNCTIONS);
+	end_line(r, out, &line);
+	buf_release(&line);
+}
+
+void report_sync_waits_text(const struct report *r, struct buf *out)
+{
+	size_t count = r->sync_waits->waits.count, shown = r->top && r->top < count ? r->top : count;
+
+	if (!shown)
+		return;
+	buf_puts(out, "\nWaits for GPU work");
+	if (shown < count)
+		buf_printf(out, " (%zu of %zu)", shown, count);
+	buf_printf(out, "\n%10s %11s  thread and call, and what it waited for\n", "total", "count");
+	for (size_t i = 0; i < shown; i++)
+		put_sync_wait(r, out, &r->sync_waits->waits.items[i]);
+}

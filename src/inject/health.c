@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/*
+ * CUPTI is asked by enabling a callback that is enabled: of those that it took in the beginning, one that is far from
+ * the launch path.
+ */
+#include "inject/health.h"
+
+#include "inject/library.h"
+
+#define ASK_NS	      1000000000ull
+#define MESSAGE_BYTES 256
+
+enum state {
+	WORKS = 0,
+	ENDING, /* somebody writes down how */
+	ENDED,
+};
+
+static struct {
+	bool can_ask; /* it took that callback */
+	uint64_t worked_ns;
+	bool told;
+	uint32_t state;
+	/* How it ended. */
+	int32_t result;
+	uint64_t since_ns;
+	char message[MESSAGE_BYTES];
+} health;
+
+static int enable_once_more(void)
+{
+	const struct cupti *c = &library.cupti;
+
+	return c->EnableCallback(
+		true, c->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_NODE_CREATED);
+}
+
+void health_begin(void)
+{
+	const struct cupti *c = &library.cupti;
+
+	health.can_ask = !enable_once_more();
+	health.worked_ns = now_ns();
+	c->EnableCallback(true, c->subscriber, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR);
+}
+
+bool health_has_ended(void)
+{
+	return __atomic_load_n(&health.state, __ATOMIC_ACQUIRE) != WORKS;
+}
+
+static void note_end(int32_t result, const char *message, uint64_t since_ns)
+{
+	uint32_t works = WORKS;
+
+	if (!__atomic_compare_exchange_n(
+		    &health.state, &works, ENDING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	health.result = result;
+	health.since_ns = since_ns;
+	for (size_t n = 0; message && message[n] && n < MESSAGE_BYTES - 1; n++)
+		health.message[n] = message[n];
+	__atomic_store_n(&health.state, ENDED, __ATOMIC_RELEASE);
+}
+
+void health_on_state(uint32_t id, const struct cupti_state_data *d)
+{
+	if (id != CUPTI_STATE_FATAL_ERROR)
+		return;
+	note_end(d->result, d->message, now_ns());
+	collector_wake();
+}
+
+void health_worked(void)
+{
+	health.worked_ns = now_ns();
+}
+
+bool health_ask(int result)
+{
+	uint64_t asked_ns = now_ns();
+	int failed;
+
+	if (!health.can_ask || health_has_ended())
+		return !health_has_ended();
+	pthread_mutex_lock(&library.no_fork);
+	failed = enable_once_more();
+	pthread_mutex_unlock(&library.no_fork);
+	if (failed)
+		note_end(result ? result : failed, NULL, health.worked_ns);
+	else
+		health.worked_ns = asked_ns;
+	return !failed;
+}
+
+void health_ask_if_due(void)
+{
+	if (now_ns() - health.worked_ns >= ASK_NS)
+		health_ask(0);
+}
+
+void health_tell(void)
+{
+	struct wire_cupti_ended record = {.type = WIRE_CUPTI_ENDED};
+
+	if (health.told || __atomic_load_n(&health.state, __ATOMIC_ACQUIRE) != ENDED)
+		return;
+	record.result = health.result;
+	record.since_ns = health.since_ns;
+	record.message_size = (uint32_t)strnlen(health.message, MESSAGE_BYTES);
+	health.told = send_long(&record, sizeof(record), health.message, record.message_size);
+	connection_hurry(&library.connection);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether CUPTI still works in this process. It may end while the program goes on: by itself, when it meets an error that
+ * it cannot mend, or because the program says so (cuptiFinalize). From then on no callbacks and no records come.
+ *
+ * It may tell so, but need not: when a second context of a device was sampled, CUPTI 13.0 on an H200 fell silent
+ * without a word, and only said CUPTI_ERROR_UNKNOWN when it was asked for samples, and CUPTI_ERROR_INVALID_PARAMETER
+ * when a callback was enabled that it had taken before. So our thread does that now and then.
+ *
+ * It is the end: a new subscription seemed to be taken there, callbacks of calls were refused, and
+ * cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of it is called any more.
+ *
+ * Threads: ours, but for what is marked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inject/cupti_abi.h"
+
+/* Callbacks have just been enabled. Before our thread begins. */
+void health_begin(void);
+/* CUPTI tells of its state: any thread. */
+void health_on_state(uint32_t id, const struct cupti_state_data *d);
+/* CUPTI is not to be called any more. Any thread. */
+bool health_has_ended(void);
+/* CUPTI has just worked. */
+void health_worked(void);
+/* Asks CUPTI, while callbacks are enabled: whether it works. `result`: what it said that made us ask, or 0. */
+bool health_ask(int result);
+/* The same every now and then. */
+void health_ask_if_due(void);
+/* Tells the recorder that CUPTI has ended, if that was not done. */
+void health_tell(void);

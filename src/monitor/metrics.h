@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Totals as Prometheus reads them: counters and histograms in base units, seconds and bytes. docs/metrics.md tells
+ * users of each name.
+ *
+ * A series is told three times, under three names, so that in none anything is counted twice:
+ *
+ *	xpuprof_...            by its own labels: everything since the watch began
+ *	xpuprof_container_...  by container as well: of containers that are there, with their ended processes
+ *	xpuprof_process_...    by process as well: of processes that are there
+ *
+ * Were ended processes one more row among the containers' others, a rate would see all that they used a second time,
+ * at the moment when they ended.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "monitor/accounts.h"
+#include "monitor/held.h"
+#include "monitor/totals.h"
+
+struct metrics_input {
+	const struct monitor *monitor;
+	const struct totals *totals; /* after accounts_update */
+	uint64_t watched_ns;	     /* since the watch began */
+	const struct accounts *accounts;
+	const struct held_list *held;
+	const struct watch_event_status *events; /* one for each of the monitor's */
+};
+
+/* Appends all of it: 0 or -ENOMEM with error_text. One monitor to a text. */
+int metrics_write(const struct metrics_input *in, struct buf *out);
+/* Whether a table's names are names to Prometheus and each is there once: 0, or -EINVAL with error_text; for tests. */
+int metrics_check(const struct monitor *m);

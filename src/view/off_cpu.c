@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "view/off_cpu.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "view/missing.h"
+#include "view/place.h"
+
+struct off_cpu {
+	struct view_options options;
+	struct gather sums;
+	uint64_t total_ns;
+	uint64_t apportioned_ns; /* of it */
+	uint64_t stackless_ns;	 /* of it */
+};
+
+static int add(struct off_cpu *v, const struct gather_key *key, uint64_t time_ns)
+{
+	return time_ns ? gather_add(&v->sums, key, time_ns) : 0;
+}
+
+/* How the others of a wait ended is not known: all of their time goes to the reason. */
+static int take_wait(struct off_cpu *v, const struct profile_event *e)
+{
+	const struct profile_wait *w = &e->wait;
+	struct gather_key key = place_key(e, &v->options);
+	uint64_t time_ns;
+	int error;
+
+	if (__builtin_add_overflow(w->duration_ns, w->others_ns, &time_ns) ||
+		__builtin_add_overflow(v->total_ns, time_ns, &v->total_ns))
+		return error_set(-EOVERFLOW, "the sum of all waits does not fit 64 bits");
+	if (w->stack)
+		v->apportioned_ns += w->others_ns;
+	else
+		v->stackless_ns += time_ns;
+	error = add(v, &key, time_ns - w->queued_ns);
+	key.reason = WAIT_RUN_QUEUE;
+	return error ? error : add(v, &key, w->queued_ns);
+}
+
+static int place_all(struct off_cpu *v, const struct profile_reader *r, struct tree *tree)
+{
+	const struct gather_sum *sum;
+	struct placer placer;
+	size_t n = 0;
+	int error = placer_init(&placer, r, &v->options, tree);
+
+	while (!error && (sum = gather_next(&v->sums, &n))) {
+		uint32_t node = 0;
+
+		error = place(&placer, &sum->key, &node);
+		if (!error)
+			error = tree_add_time(tree, node, sum->time_ns);
+	}
+	placer_release(&placer);
+	return error;
+}
+
+static int describe(
+	const struct off_cpu *v, const struct profile_reader *r, struct view_result *ret)
+{
+	const struct missing none = {0};
+	int error = view_share(ret, "apportioned", v->apportioned_ns, v->total_ns);
+
+	if (!error)
+		error = view_share(ret, "without stack", v->stackless_ns, v->total_ns);
+	if (!error && !profile_meta(r, META_OFF_CPU) && !v->total_ns) {
+		ret->lacking = "waits of threads";
+		ret->help = "'xpuprof record --off-cpu' takes them";
+		error = view_remark(
+			ret, "waits of threads were not recorded: see xpuprof record --off-cpu");
+	}
+	return error ? error : missing_remarks(&none, r, ret);
+}
+
+int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
+{
+	struct off_cpu v = {.options = *o};
+	struct profile_event event;
+	int more, error = 0;
+
+	v.options.by = view_by_task(o);
+	view_one_time(ret, "waiting");
+	while (!error && (more = profile_reader_next(r, &event)))
+		if (more < 0)
+			error = more;
+		else if (event.kind == EVENT_WAIT)
+			error = take_wait(&v, &event);
+	if (!error)
+		error = place_all(&v, r, ret->tree);
+	if (!error)
+		error = describe(&v, r, ret);
+	gather_release(&v.sums);
+	return error;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The time that threads did not run, under the stack where each went to sleep:
+ *
+ *	process - thread - code ... code - why it waited
+ *
+ * At its end a wait may be over while no CPU is free: that part of it is the run queue's, beside the reason. Waits
+ * without a stack stand, by reason, under a note. What is carried over to a stack from waits that have none
+ * (profile_wait.others) is stated as apportioned.
+ */
+#pragma once
+
+#include "view/view.h"
+
+int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The elapsed time of each thread, all of it:
+ *
+ *	process - thread - code ...                                  it ran here
+ *	process - thread - code ... - [waiting: lock]                it slept here
+ *	process - thread - code ... - CUDA call - [waiting for the GPU] - code ... - CUDA call - kernel - ...
+ *	                                                             it waited until this was done, with its
+ *	                                                             instructions where these were sampled; or
+ *	                                                             [GPU idle], [other streams]
+ *	process - thread - [running, not sampled]                    and what else no event tells
+ *
+ * The time of a GPU wait belongs to the call that waits, spinning or asleep (wall_events.h says which calls these
+ * are), and to the work that ran meanwhile (gpu_waits.h). The rest of a thread's life are its waits and the time it
+ * ran (wall_thread.h), which its CPU samples share. Of each thread this adds up to its life, to the nanosecond.
+ */
+#pragma once
+
+#include "view/view.h"
+
+int wall_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret);
+/* The same, with no more than about so many events in memory at a time. */
+int wall_build_within(struct profile_reader *r, const struct view_options *o,
+	struct view_result *ret, size_t most);

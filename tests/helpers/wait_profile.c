@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Writes profiles of threads that wait, for tests of what shows them.
+ *
+ *	wait_profile small FILE    one process with two threads, recorded for 100 ms
+ *	wait_profile hostile FILE  the same, with names that try to break out of every format
+ *	wait_profile none FILE     CPU samples only: nobody asked for waits
+ *	wait_profile idle FILE     waits were asked for, and there are none
+ *	wait_profile gpu FILE      one thread that waits for a GPU
+ *	wait_profile untold FILE   the same, without what its synchronizing call waited for
+ *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
+ *
+ * "small", in ms:
+ *
+ *	main        life 100, on a CPU 78
+ *	  main;nap;nanosleep         asleep 10 to 20, of which 1 in the run queue
+ *	  main;work;lock             lock 30 to 32 and for 3 more, in 5 waits without stack
+ *	  main;work                  preempted 50 to 54
+ *	  without stack              lock, 3 in 100 waits
+ *	worker      life 60 from 40 on, on a CPU 0
+ *	  read                       I/O 40 to 100
+ *
+ * "gpu", in ms; kernels were launched by main;step:
+ *
+ *	stream 7    gemm 10 to 40, norm 45 to 50, copy 63 to 69, copy 80 to 85
+ *	stream 8    side 52 to 56
+ *	main        life 100, on a CPU 89
+ *	  main;step                  runs at 5 and 15
+ *	  main;loss                  cudaStreamSynchronize of stream 7, 20 to 60; asleep 30 to 35; sampled at 40
+ *	  main;fetch                 cudaMemcpy 60 to 70: the first copy
+ *	  main;send                  cudaMemcpyAsync 70 to 71: the second
+ *	  main;nap                   asleep 72 to 78
+ *	  main;think                 runs at 90
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "profile/writer.h"
+
+#define MS 1000000ull
+
+struct waits {
+	struct profile_writer *w;
+	uint32_t process, threads[2];
+	bool hostile;
+};
+
+static void check(int error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "wait_profile: %s\n", error_text());
+	exit(1);
+}
+
+static uint32_t string(struct waits *s, const char *text)
+{
+	uint32_t id = 0;
+
+	if (s->hostile)
+		text = "a;b\n<&\"']]>";
+	check(profile_add_string(s->w, text, strlen(text), &id));
+	return id;
+}
+
+/* "main;nap;_schedule": root first, with _ before names of the kernel. */
+static uint32_t stack(struct waits *s, const char *path)
+{
+	uint32_t id = 0, location;
+
+	for (char text[64]; *path; path += strcspn(path, ";"), path += *path == ';') {
+		bool kernel = *path == '_';
+		struct profile_location l = {.kind = kernel ? FRAME_KERNEL : FRAME_PYTHON};
+		uint32_t name;
+
+		snprintf(text, sizeof(text), "%.*s", (int)strcspn(path, ";"), path);
+		name = string(s, text + kernel);
+		if (kernel)
+			l.address = 0x1000ull * name;
+		else
+			l.name = name;
+		l.file = kernel ? 0 : string(s, "app.py");
+		check(profile_add_location(s->w, &l, &location));
+		if (kernel)
+			check(profile_add_symbol(s->w, location, name, 0, 0, 0));
+		check(profile_add_stack_node(s->w, id, location, &id));
+	}
+	return id;
+}
+
+static void begin(struct waits *s, const char *path)
+{
+	struct profile_process p = {.pid = 10};
+
+	check(profile_writer_open(&s->w, path));
+	p.comm = string(s, "app");
+	check(profile_add_process(s->w, &p, &s->process));
+	for (uint32_t n = 0; n < 2; n++) {
+		struct profile_thread t = {.process = s->process,
+			.tid = 10 + n,
+			.name = string(s, n ? "worker" : "main")};
+
+		check(profile_add_thread(s->w, &t, &s->threads[n]));
+	}
+	check(profile_set_meta(s->w, META_START_NS, "0"));
+	check(profile_set_meta(s->w, META_END_NS, "100000000"));
+}
+
+static void waited(struct waits *s, uint32_t thread, const char *path,
+	enum profile_wait_reason reason, uint64_t start_ms, uint64_t duration_ms,
+	uint64_t queued_ms, uint64_t others, uint64_t others_ms)
+{
+	struct profile_wait w = {
+		.start_ns = start_ms * MS,
+		.duration_ns = duration_ms * MS,
+		.queued_ns = queued_ms * MS,
+		.others_ns = others_ms * MS,
+		.others = others,
+		.thread = s->threads[thread],
+		.stack = stack(s, path),
+		.reason = reason,
+	};
+
+	check(profile_write_wait(s->w, &w));
+}
+
+static void lived(
+	struct waits *s, uint32_t thread, uint64_t start_ms, uint64_t duration_ms, uint64_t run_ms)
+{
+	struct profile_life l = {start_ms * MS, duration_ms * MS, run_ms * MS, s->threads[thread]};
+
+	check(profile_write_life(s->w, &l));
+}
+
+static void sampled(struct waits *s, uint32_t thread, const char *path, uint64_t time_ms)
+{
+	struct profile_sample e = {time_ms * MS, 10 * MS, s->threads[thread], stack(s, path), 0};
+
+	check(profile_write_sample(s->w, &e));
+}
+
+static void write_small(struct waits *s)
+{
+	check(profile_set_meta(s->w, META_OFF_CPU, "1000"));
+	waited(s, 0,
+		"main;nap;nanosleep;_do_syscall_64;_do_nanosleep;_schedule;___schedule;_on_switch",
+		WAIT_SLEEP, 10, 10, 1, 0, 0);
+	sampled(s, 0, "main;work", 25);
+	waited(s, 0, "main;work;lock;_do_syscall_64;_futex_wait;_schedule_timeout;___schedule",
+		WAIT_LOCK, 30, 2, 0, 5, 3);
+	waited(s, 0, "main;work;_asm_sysvec_apic_timer_interrupt;_irqentry_exit;___schedule",
+		WAIT_RUN_QUEUE, 50, 4, 4, 0, 0);
+	sampled(s, 0, "main;work", 60);
+	sampled(s, 0, "main;think", 70);
+	waited(s, 1, "read;_do_syscall_64;_pipe_read", WAIT_IO, 40, 60, 0, 0, 0);
+	waited(s, 0, "", WAIT_LOCK, 100, 0, 0, 100, 3);
+	lived(s, 0, 0, 100, 78);
+	lived(s, 1, 40, 60, 0);
+}
+
+static void work(struct waits *s, enum profile_op_kind kind, const char *name, uint32_t stream,
+	uint64_t start_ms, uint64_t duration_ms, uint64_t launch_ms, uint32_t correlation,
+	const char *path)
+{
+	struct profile_device d = {.uuid = {1}, .name = string(s, "GPU")};
+	struct profile_op op = {.kind = kind,
+		.process = s->process,
+		.context = 1,
+		.stream = stream,
+		.name = string(s, name),
+		.copy_kind = COPY_DTOH};
+	struct profile_work e = {
+		.start_ns = start_ms * MS,
+		.duration_ns = duration_ms * MS,
+		.launch_ns = launch_ms * MS,
+		.thread = s->threads[0],
+		.stack = stack(s, path),
+		.api = string(s, kind == OP_COPY ? "cudaMemcpyAsync" : "cudaLaunchKernel"),
+		.instance = 1,
+		.correlation = correlation,
+	};
+
+	check(profile_add_device(s->w, &d, &op.device));
+	check(profile_add_op(s->w, &op, &e.op));
+	check(profile_write_work(s->w, &e));
+}
+
+static void called(struct waits *s, const char *path, const char *api, enum profile_call_kind kind,
+	uint64_t start_ms, uint64_t duration_ms, uint32_t correlation)
+{
+	struct profile_call c = {start_ms * MS, duration_ms * MS, s->threads[0], stack(s, path),
+		string(s, api), kind, 0, 1, correlation};
+
+	check(profile_write_call(s->w, &c));
+}
+
+static void write_gpu(struct waits *s, bool told)
+{
+	struct profile_sync sync = {.start_ns = 20 * MS,
+		.duration_ns = 40 * MS,
+		.instance = 1,
+		.correlation = 4,
+		.thread = s->threads[0],
+		.stack = stack(s, "main;loss"),
+		.api = string(s, "cudaStreamSynchronize"),
+		.device = 1,
+		.context = 1,
+		.stream = 7,
+		.kind = SYNC_STREAM};
+
+	check(profile_set_meta(s->w, META_OFF_CPU, "1000"));
+	sampled(s, 0, "main;step", 5);
+	sampled(s, 0, "main;step", 15);
+	waited(s, 0, "main;loss;_do_syscall_64;_futex_wait;___schedule", WAIT_LOCK, 30, 5, 0, 0, 0);
+	sampled(s, 0, "main;loss", 40);
+	called(s, "main;loss", "cudaStreamSynchronize", CALL_SYNC, 20, 40, 4);
+	called(s, "main;fetch", "cudaMemcpy", CALL_COPY, 60, 10, 5);
+	called(s, "main;send", "cudaMemcpyAsync", CALL_COPY, 70, 1, 6);
+	waited(s, 0, "main;nap;_do_syscall_64;_do_nanosleep;___schedule", WAIT_SLEEP, 72, 6, 0, 0,
+		0);
+	sampled(s, 0, "main;think", 90);
+	work(s, OP_KERNEL, "gemm", 7, 10, 30, 5, 1, "main;step");
+	work(s, OP_KERNEL, "norm", 7, 45, 5, 6, 2, "main;step");
+	work(s, OP_KERNEL, "side", 8, 52, 4, 7, 3, "main;step");
+	work(s, OP_COPY, "", 7, 63, 6, 60, 5, "main;fetch");
+	work(s, OP_COPY, "", 7, 80, 5, 70, 6, "main;send");
+	if (told)
+		check(profile_write_sync(s->w, &sync));
+	lived(s, 0, 0, 100, 89);
+}
+
+static void stalled(
+	struct waits *s, uint32_t window, uint32_t offset, const char *reason, uint64_t samples)
+{
+	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
+	struct profile_gpu_function f = {.name = string(s, "gemm"), .index = 1};
+	struct profile_instruction i = {.offset = offset};
+	struct profile_stall e = {
+		.window = window, .reason = string(s, reason), .samples = samples};
+
+	check(profile_add_module(s->w, &m, &f.module));
+	check(profile_add_gpu_function(s->w, &f, &i.function));
+	check(profile_add_instruction(s->w, &i, &e.instruction));
+	check(profile_write_stall(s->w, &e));
+}
+
+static void write_stalls(struct waits *s)
+{
+	struct profile_window window = {.process = s->process,
+		.instance = 1,
+		.device = 1,
+		.context = 1,
+		.end_ns = 100 * MS,
+		.samples = 40};
+	uint32_t id;
+
+	check(profile_add_window(s->w, &window, &id));
+	stalled(s, id, 16, "smsp__pcsamp_warps_issue_stalled_long_scoreboard", 30);
+	stalled(s, id, 32, "smsp__pcsamp_warps_issue_stalled_wait", 10);
+}
+
+int main(int argc, char **argv)
+{
+	struct waits s = {.hostile = argc == 3 && !strcmp(argv[1], "hostile")};
+
+	if (argc != 3) {
+		fprintf(stderr,
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|stalls FILE\n");
+		return 2;
+	}
+	begin(&s, argv[2]);
+	if (!strcmp(argv[1], "none"))
+		sampled(&s, 0, "main;work", 25);
+	else if (!strcmp(argv[1], "idle"))
+		check(profile_set_meta(s.w, META_OFF_CPU, "1000"));
+	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "untold") ||
+		 !strcmp(argv[1], "stalls"))
+		write_gpu(&s, strcmp(argv[1], "untold"));
+	else
+		write_small(&s);
+	if (!strcmp(argv[1], "stalls"))
+		write_stalls(&s);
+	check(profile_writer_close(s.w));
+	return 0;
+}

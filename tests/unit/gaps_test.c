@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+/* Causes of gaps in GPU work, on profiles made by hand. Times are microseconds. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "profile/writer.h"
+#include "tap.h"
+#include "view/gaps.h"
+#include "view/sync_waits.h"
+
+#define US 1000ull
+
+enum { MAIN = 1, OTHER, HELPER };
+
+static char path[] = "/tmp/gaps_test.XXXXXX";
+static struct profile_writer *w;
+static uint32_t app, kernel_op, copy_op, correlation;
+
+static uint32_t string(const char *text)
+{
+	uint32_t id = 0;
+
+	CHECK(profile_add_string(w, text, strlen(text), &id) == 0);
+	return id;
+}
+
+/* A stack of one function; Python's where the name has a blank in front. */
+static uint32_t stack(const char *name)
+{
+	bool python = *name == ' ';
+	struct profile_location l = {.kind = python ? FRAME_PYTHON : FRAME_USER, .module = python ? 0 : app};
+	uint32_t location = 0, id = 0, text = string(name);
+
+	if (python)
+		l.name = text;
+	else
+		l.address = 0x1000ull * text;
+	CHECK(profile_add_location(w, &l, &location) == 0);
+	if (!python)
+		CHECK(profile_add_symbol(w, location, text, 0, 0, 0) == 0);
+	CHECK(profile_add_stack_node(w, 0, location, &id) == 0);
+	return id;
+}
+
+static void begin(bool off_cpu)
+{
+	struct profile_process p = {.pid = 10};
+	struct profile_module m = {.kind = MODULE_FILE};
+	struct profile_device d = {.uuid = {1}};
+	struct profile_op op = {.kind = OP_KERNEL, .context = 1, .stream = 7};
+
+	CHECK(profile_writer_open(&w, path) == 0);
+	m.path = string("/opt/app");
+	CHECK(profile_add_module(w, &m, &app) == 0);
+	CHECK(profile_add_process(w, &p, &op.process) == 0);
+	for (uint32_t tid = 10; tid < 13; tid++) {
+		struct profile_thread t = {.process = op.process, .tid = tid};
+		uint32_t id = 0;
+
+		CHECK(profile_add_thread(w, &t, &id) == 0);
+	}
+	CHECK(profile_add_device(w, &d, &op.device) == 0);
+	op.name = string("kernel");
+	CHECK(profile_add_op(w, &op, &kernel_op) == 0);
+	op.kind = OP_COPY;
+	op.name = 0;
+	CHECK(profile_add_op(w, &op, &copy_op) == 0);
+	if (off_cpu)
+		CHECK(profile_set_meta(w, META_OFF_CPU, "1000") == 0);
+	correlation = 0;
+}
+
+static void work(uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
+{
+	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
+		.op = kernel_op, .thread = thread, .stack = stack("launch"), .instance = 1, .correlation = ++correlation};
+
+	CHECK(profile_write_work(w, &e) == 0);
+}
+
+static void waited(uint32_t thread, enum profile_wait_reason reason, uint64_t start, uint64_t end, uint32_t waker)
+{
+	struct profile_wait e = {.start_ns = start * US, .duration_ns = (end - start) * US, .thread = thread,
+		.stack = stack("wait"), .reason = reason, .waker = waker};
+
+	CHECK(profile_write_wait(w, &e) == 0);
+}
+
+static void called(uint32_t thread, enum profile_call_kind kind, uint64_t start, uint64_t end)
+{
+	struct profile_call e = {.start_ns = start * US, .duration_ns = (end - start) * US, .thread = thread,
+		.stack = stack("call"), .api = string("cudaCall"), .kind = kind, .instance = 1, .correlation = ++correlation};
+
+	CHECK(profile_write_call(w, &e) == 0);
+}
+
+static void sampled(uint32_t thread, const char *function, uint64_t first, uint64_t end, uint64_t every)
+{
+	for (uint64_t at = first; at < end; at += every) {
+		struct profile_sample e = {at * US, every * US, thread, stack(function), 0};
+
+		CHECK(profile_write_sample(w, &e) == 0);
+	}
+}
+
+static void finish(struct gaps *g)
+{
+	struct profile_event e;
+	struct profile_reader *r;
+	struct internals internals = {0};
+
+	CHECK(profile_writer_close(w) == 0);
+	CHECK(profile_reader_open(&r, path) == 0);
+	while (profile_reader_next(r, &e) > 0)
+		;
+	CHECK(internals_init(&internals, r) == 0);
+	*g = (struct gaps){0};
+	CHECK(gaps_read(g, path, &internals) == 0);
+	internals_release(&internals);
+	profile_reader_close(r);
+}
+
+/* The causes of all gaps in the order of time: "input queued". */
+static const char *causes(void)
+{
+	static char text[256];
+	struct gaps g;
+	uint64_t after_ns = 0;
+
+	finish(&g);
+	text[0] = '\0';
+	for (size_t i = 0; i < g.gaps.count; i++) {
+		const struct gap *next = NULL;
+
+		vec_foreach (gap, &g.gaps)
+			if (gap->end_ns > after_ns && (!next || gap->end_ns < next->end_ns))
+				next = gap;
+		after_ns = next->end_ns;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", gap_cause_name(next->cause));
+	}
+	gaps_release(&g);
+	return text;
+}
+
+static void a_thread_that_waited_for_most_of_the_gap_waited_for_input(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	waited(MAIN, WAIT_SLEEP, 110, 480, 0);
+	work(MAIN, 490, 500, 600);
+	waited(MAIN, WAIT_IO, 610, 700, 0);
+	work(MAIN, 990, 1000, 1100);
+	CHECK_TEXT(causes(), "input launch_rate");
+}
+
+static void work_that_was_launched_before_the_gap_was_queued(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	work(MAIN, 90, 120, 200);
+	CHECK_TEXT(causes(), "queued");
+}
+
+static void after_a_synchronizing_call_gaps_are_its_until_work_is_queued_again(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	called(MAIN, CALL_SYNC, 50, 105);
+	work(MAIN, 130, 140, 200);
+	work(MAIN, 220, 230, 300);
+	work(MAIN, 290, 310, 400);
+	work(MAIN, 420, 430, 500);
+	CHECK_TEXT(causes(), "synchronization synchronization queued launch_rate");
+}
+
+static void a_synchronizing_call_does_not_explain_what_comes_long_after(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	called(MAIN, CALL_SYNC, 50, 105);
+	work(MAIN, 2000, 2010, 2020);
+	CHECK_TEXT(causes(), "launch_rate");
+}
+
+static void waiting_in_a_synchronizing_call_is_not_for_input(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	called(MAIN, CALL_SYNC, 50, 500);
+	waited(MAIN, WAIT_EVENTS, 60, 499, 0);
+	work(MAIN, 510, 520, 600);
+	CHECK_TEXT(causes(), "synchronization");
+}
+
+static void a_copy_that_its_call_waits_for_synchronizes(void)
+{
+	struct profile_work copy = {.start_ns = 60 * US, .duration_ns = 40 * US, .launch_ns = 50 * US, .thread = MAIN,
+		.instance = 1, .correlation = 1};
+
+	begin(true);
+	called(MAIN, CALL_COPY, 50, 105);
+	copy.op = copy_op;
+	CHECK(profile_write_work(w, &copy) == 0);
+	work(MAIN, 130, 140, 200);
+	CHECK_TEXT(causes(), "synchronization");
+}
+
+static void samples_tell_python_from_native_code(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	sampled(MAIN, " forward", 100, 1000, 100);
+	work(MAIN, 1000, 1010, 1100);
+	sampled(MAIN, "gemm_setup", 1100, 2000, 100);
+	work(MAIN, 2000, 2010, 2100);
+	sampled(MAIN, " forward", 2100, 3000, 100);
+	called(MAIN, CALL_LAUNCH, 2110, 2990);
+	work(MAIN, 3000, 3010, 3100);
+	CHECK_TEXT(causes(), "python launch_rate launch_rate");
+}
+
+static void a_thread_that_could_have_run_had_no_cpu(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	waited(MAIN, WAIT_RUN_QUEUE, 110, 480, 0);
+	work(MAIN, 490, 500, 600);
+	CHECK_TEXT(causes(), "cpu");
+}
+
+static void waiting_for_another_launching_thread_is_what_that_one_does(void)
+{
+	begin(true);
+	work(OTHER, 1, 2, 100);
+	waited(MAIN, WAIT_LOCK, 50, 480, OTHER);
+	work(MAIN, 490, 500, 600);
+	waited(OTHER, WAIT_LOCK, 590, 980, HELPER);
+	work(OTHER, 990, 1000, 1100);
+	waited(MAIN, WAIT_LOCK, 1000, 1480, OTHER);
+	waited(OTHER, WAIT_SLEEP, 1100, 1450, 0);
+	work(MAIN, 1490, 1500, 1600);
+	waited(OTHER, WAIT_LOCK, 1500, 1980, 0);
+	work(OTHER, 1990, 2000, 2100);
+	CHECK_TEXT(causes(), "launch_rate input input launch_rate");
+}
+
+static void without_waits_a_thread_that_is_never_seen_to_run_is_not_known_to(void)
+{
+	begin(false);
+	sampled(MAIN, "work", 0, 100, 10);
+	work(MAIN, 1, 2, 100);
+	work(MAIN, 490, 500, 600);
+	sampled(MAIN, "work", 600, 990, 10);
+	work(MAIN, 990, 1000, 1100);
+	work(0, 0, 1200, 1300);
+	CHECK_TEXT(causes(), "unknown launch_rate unknown");
+}
+
+static void gaps_that_come_again_are_told_from_those_that_happen_once(void)
+{
+	struct gaps g;
+
+	begin(true);
+	for (uint64_t at = 0; at < 10; at++)
+		work(MAIN, at * 100 + 89, at * 100 + 90, at * 100 + 100);
+	work(MAIN, 5000, 5001, 5010);
+	finish(&g);
+	CHECK(g.devices.count == 1 && g.gaps.count == 10);
+	CHECK(g.devices.items[0].many[GAP_LAUNCH].count == 9 && g.devices.items[0].many[GAP_LAUNCH].total_ns == 810 * US);
+	CHECK(g.devices.items[0].once[GAP_LAUNCH].count == 1 && g.devices.items[0].once[GAP_LAUNCH].total_ns == 4001 * US);
+	CHECK(g.devices.items[0].idle_ns == 4811 * US && g.gaps.items[0].once);
+	CHECK(g.devices.items[0].many[GAP_LAUNCH].stack && g.devices.items[0].many[GAP_LAUNCH].stack_ns == 810 * US);
+	gaps_release(&g);
+}
+
+static void a_process_has_its_time_divided_to_the_end(void)
+{
+	struct profile_work copy = {.start_ns = 200 * US, .duration_ns = 100 * US, .launch_ns = 150 * US, .thread = MAIN,
+		.instance = 1, .correlation = 77};
+	struct gaps g;
+	const struct gap_process *p;
+
+	begin(true);
+	work(MAIN, 1, 100, 250);
+	copy.op = copy_op;
+	CHECK(profile_write_work(w, &copy) == 0);
+	waited(MAIN, WAIT_SLEEP, 300, 700, 0);
+	work(MAIN, 700, 700, 800);
+	finish(&g);
+	p = g.processes.items;
+	CHECK(g.processes.count == 1 && p->span_ns == 700 * US);
+	CHECK(p->kernels_ns == 250 * US && p->transfers_ns == 50 * US && p->once_ns == 400 * US);
+	gaps_release(&g);
+}
+
+static void what_a_thread_did_adds_up(void)
+{
+	struct gap_doing d;
+	struct gaps g;
+
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	called(MAIN, CALL_LAUNCH, 110, 150);
+	waited(MAIN, WAIT_LOCK, 140, 200, 0);
+	called(MAIN, CALL_SYNC, 250, 300);
+	waited(MAIN, WAIT_EVENTS, 260, 290, 0);
+	work(MAIN, 400, 500, 600);
+	finish(&g);
+	gap_events_doing(&g.events, MAIN, 100 * US, 500 * US, &d);
+	CHECK(d.call_ns == 30 * US && d.wait_ns[WAIT_LOCK] == 60 * US && d.sync_ns == 50 * US);
+	CHECK(d.run_ns == 260 * US && d.is_wait);
+	gap_events_doing(&g.events, 4711, 100 * US, 500 * US, &d);
+	CHECK(!d.run_ns);
+	gaps_release(&g);
+}
+
+static void more_events_than_fit_are_left_out_and_said(void)
+{
+	struct profile_reader *r;
+	struct gap_events e = {0};
+
+	begin(true);
+	for (uint64_t at = 0; at < 10; at++)
+		work(MAIN, at * 100 + 89, at * 100 + 90, at * 100 + 100);
+	CHECK(profile_writer_close(w) == 0);
+	CHECK(profile_reader_open(&r, path) == 0);
+	CHECK(gap_events_read(&e, r, 4) == 0 && e.works.count == 4 && e.cut_ns == 490 * US);
+	gap_events_release(&e);
+	profile_reader_close(r);
+}
+
+static void synced(uint32_t kind, uint32_t stream, uint64_t recorded, uint64_t start, uint64_t end)
+{
+	struct profile_sync e = {.start_ns = start * US, .duration_ns = (end - start) * US, .recorded_ns = recorded * US,
+		.thread = MAIN, .context = 1, .stream = stream, .kind = kind};
+
+	CHECK(profile_write_sync(w, &e) == 0);
+}
+
+static bool waited_for(const struct sync_wait *wait, uint64_t us, uint64_t count, bool work_is_known)
+{
+	return wait->total_ns == us * US && wait->count == count && !wait->op == !work_is_known;
+}
+
+static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
+{
+	struct profile_event event;
+	struct profile_reader *r;
+	struct internals internals = {0};
+	struct gap_events e = {0};
+	struct sync_waits s = {0};
+
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	called(MAIN, CALL_SYNC, 50, 150);
+	work(OTHER, 220, 230, 240);
+	called(MAIN, CALL_SYNC, 210, 250);
+	synced(SYNC_STREAM, 7, 0, 301, 399);
+	work(MAIN, 299, 310, 390);
+	called(MAIN, CALL_SYNC, 300, 400);
+	synced(SYNC_STREAM, 8, 0, 501, 599);
+	work(MAIN, 499, 510, 590);
+	called(MAIN, CALL_SYNC, 500, 600);
+	CHECK(profile_writer_close(w) == 0);
+	CHECK(profile_reader_open(&r, path) == 0);
+	CHECK(gap_events_read(&e, r, GAP_EVENTS_MAX) == 0);
+	while (profile_reader_next(r, &event) > 0)
+		;
+	CHECK(internals_init(&internals, r) == 0);
+	CHECK(sync_waits_find(&s, &e, &internals) == 0 && s.waits.count == 2);
+	/* The first and the third; the second began before any work was launched, the fourth was for another stream. */
+	CHECK(waited_for(&s.waits.items[0], 200, 2, true));
+	CHECK(waited_for(&s.waits.items[1], 140, 2, false));
+	CHECK(s.waits.items[0].launch_stack && !s.waits.items[1].launch_stack);
+	sync_waits_release(&s);
+	gap_events_release(&e);
+	internals_release(&internals);
+	profile_reader_close(r);
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	RUN(a_thread_that_waited_for_most_of_the_gap_waited_for_input);
+	RUN(work_that_was_launched_before_the_gap_was_queued);
+	RUN(after_a_synchronizing_call_gaps_are_its_until_work_is_queued_again);
+	RUN(a_synchronizing_call_does_not_explain_what_comes_long_after);
+	RUN(waiting_in_a_synchronizing_call_is_not_for_input);
+	RUN(a_copy_that_its_call_waits_for_synchronizes);
+	RUN(samples_tell_python_from_native_code);
+	RUN(a_thread_that_could_have_run_had_no_cpu);
+	RUN(waiting_for_another_launching_thread_is_what_that_one_does);
+	RUN(without_waits_a_thread_that_is_never_seen_to_run_is_not_known_to);
+	RUN(gaps_that_come_again_are_told_from_those_that_happen_once);
+	RUN(a_process_has_its_time_divided_to_the_end);
+	RUN(what_a_thread_did_adds_up);
+	RUN(more_events_than_fit_are_left_out_and_said);
+	RUN(a_call_waits_for_the_work_that_ended_last_before_it_did);
+	unlink(path);
+	return tap_end();
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Waits of threads on this kernel: tests/cli/off_cpu.t, or where it is too old one line that says so.
+. "$(dirname "$0")/tap.sh"
+command -v python3 >/dev/null || skip_all "there is no python3"
+
+recorded default --cpu-only --off-cpu -- "$build/tests/vm/busy" 500
+case $err in
+*"no waits"*) ;;
+*) XPUPROF_BUILD=$build exec "$here/../cli/off_cpu.t" ;;
+esac
+is "$status" 0 "without waits everything else is recorded"
+has "$err" "Linux 5.12 or later" "a line says why there are none"
+is "$(printf '%s\n' "$err" | wc -l)" 1 "and nothing more"
+is "$(told 's["samples"] > 0')" True "CPU samples are there"
+done_testing
