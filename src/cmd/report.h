@@ -44,6 +44,7 @@ void report_gaps_text(const struct report *r, struct buf *out);
 /* Which work threads waited for. */
 void report_sync_waits_text(const struct report *r, struct buf *out);
 void report_gaps_json(const struct report *r, struct json_writer *w);
+void report_sync_waits_json(const struct report *r, struct json_writer *w);
 /* And that of hardware counters. */
 int report_counters_text(const struct report *r, struct buf *out);
 void report_counters_json(const struct report *r, struct json_writer *w);

@@ -405,15 +405,16 @@ static void put_work(const struct report *r, struct buf *line, const struct sync
 static void put_sync_wait(const struct report *r, struct buf *out, const struct sync_wait *w)
 {
 	const struct profile_thread *t = profile_thread(r->reader, w->thread);
-	char total[TEXT_CELL], count[TEXT_CELL];
+	char total[TEXT_CELL], count[TEXT_CELL], longest[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "%10s %11s  %s %u in %s", text_duration(total, w->total_ns), text_count(count, w->count),
-		t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0, profile_string(r->reader, w->api, NULL));
+	buf_printf(&line, "%10s %11s %9s  %s %u in %s", text_duration(total, w->total_ns), text_count(count, w->count),
+		text_duration(longest, w->max_ns), t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0,
+		profile_string(r->reader, w->api, NULL));
 	put_place(r, &line, " at ", w->stack, FUNCTIONS);
 	end_line(r, out, &line);
 	buf_reset(&line);
-	buf_printf(&line, "%24sfor ", "");
+	buf_printf(&line, "%34sfor ", "");
 	put_work(r, &line, w);
 	put_place(r, &line, " launched at ", w->launch_stack, FUNCTIONS);
 	end_line(r, out, &line);
@@ -429,7 +430,7 @@ void report_sync_waits_text(const struct report *r, struct buf *out)
 	buf_puts(out, "\nWaits for GPU work");
 	if (shown < count)
 		buf_printf(out, " (%zu of %zu)", shown, count);
-	buf_printf(out, "\n%10s %11s  thread and call, and what it waited for\n", "total", "count");
+	buf_printf(out, "\n%10s %11s %9s  thread and call, and what it waited for\n", "total", "count", "longest");
 	for (size_t i = 0; i < shown; i++)
 		put_sync_wait(r, out, &r->sync_waits->waits.items[i]);
 }

@@ -329,6 +329,10 @@ static void put_stacks(struct json *j)
 	put_reasons(j, "launches_reasons", &s->launch_stacks);
 	json_number(&j->w, "works", s->work_stacks.taken);
 	json_number(&j->w, "works_incomplete", s->work_stacks.incomplete);
+	json_number(&j->w, "waits", s->wait_stacks.taken);
+	json_number(&j->w, "waits_incomplete", s->wait_stacks.incomplete);
+	json_number(&j->w, "waits_python", s->wait_stacks.python);
+	put_reasons(j, "waits_reasons", &s->wait_stacks);
 	json_end(&j->w, '}');
 }
 
@@ -365,8 +369,10 @@ int report_json(const struct report *r, struct buf *out)
 	put_calls(&j);
 	put_devices(&j);
 	put_latency(&j);
-	if (r->gaps)
+	if (r->gaps) {
 		report_gaps_json(r, &j.w);
+		report_sync_waits_json(r, &j.w);
+	}
 	report_drivers_json(r, &j.w);
 	put_processes(&j);
 	put_threads(&j);

@@ -499,7 +499,7 @@ static void put_stacks(const struct report *r, struct buf *out)
 	const char *source = meta(r, META_STACK_SOURCE);
 	struct buf launches = BUF_INIT;
 
-	if (!s->sample_stacks.taken && !s->launch_stacks.taken && !s->work_stacks.taken)
+	if (!s->sample_stacks.taken && !s->launch_stacks.taken && !s->work_stacks.taken && !s->wait_stacks.taken)
 		return;
 	buf_puts(&launches, "launches");
 	if (source) {
@@ -513,6 +513,7 @@ static void put_stacks(const struct report *r, struct buf *out)
 	/* Where the calls themselves are not in the recording. */
 	if (!s->launch_stacks.taken)
 		put_complete(r, out, &s->work_stacks, "GPU work");
+	put_complete(r, out, &s->wait_stacks, "waits");
 	out->failed |= launches.failed;
 	buf_release(&launches);
 }

@@ -54,7 +54,8 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 {
 	const struct profile_op *op = profile_op(r, w->op);
 	struct gap_work work = {.start_ns = w->start_ns, .end_ns = end_of(w->start_ns, w->duration_ns),
-		.launch_ns = w->launch_ns, .thread = w->thread, .stack = w->stack, .op = w->op};
+		.launch_ns = w->launch_ns, .thread = w->thread, .stack = w->stack, .op = w->op,
+		.graph = w->graph_node != 0};
 	struct gap_life *t;
 	int error;
 

@@ -21,6 +21,7 @@ struct gap_work {
 	uint32_t device, process;
 	uint32_t thread, stack; /* that launched it; 0: not known */
 	uint32_t op;
+	bool graph;
 };
 
 /* A wait, a call, or what a call waited for. */

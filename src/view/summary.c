@@ -49,7 +49,7 @@ struct device_sum {
 };
 
 /* What stacks are of. */
-enum stack_use { OF_SAMPLE, OF_LAUNCH, OF_WORK, STACK_USES };
+enum stack_use { OF_SAMPLE, OF_LAUNCH, OF_WORK, OF_WAIT, STACK_USES };
 
 struct stack_uses {
 	uint64_t counts[STACK_USES];
@@ -122,7 +122,14 @@ static void see_times(struct gathering *g, uint64_t start_ns, uint64_t end_ns)
 
 static struct summary_stacks *stacks_of(struct summary *s, enum stack_use use)
 {
-	return use == OF_SAMPLE ? &s->sample_stacks : use == OF_LAUNCH ? &s->launch_stacks : &s->work_stacks;
+	struct summary_stacks *const stacks[STACK_USES] = {
+		[OF_SAMPLE] = &s->sample_stacks,
+		[OF_LAUNCH] = &s->launch_stacks,
+		[OF_WORK] = &s->work_stacks,
+		[OF_WAIT] = &s->wait_stacks,
+	};
+
+	return stacks[use];
 }
 
 static int count_stack(struct gathering *g, uint32_t stack, enum stack_use use)
@@ -312,6 +319,12 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 	return 0;
 }
 
+/* Waits of which only the time is told were not to have a stack. */
+static int add_wait(struct gathering *g, const struct profile_wait *e)
+{
+	return e->duration_ns ? count_stack(g, e->stack, OF_WAIT) : 0;
+}
+
 static int add_driver(struct gathering *g, const struct profile_driver *e)
 {
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
@@ -331,9 +344,10 @@ static int add_event(struct gathering *g, const struct profile_event *e)
 		return add_pending(g, &e->pending);
 	case EVENT_DRIVER:
 		return add_driver(g, &e->driver);
+	case EVENT_WAIT:
+		return add_wait(g, &e->wait);
 	case EVENT_STALL:
 	case EVENT_COUNT:
-	case EVENT_WAIT:
 	case EVENT_LIFE:
 	case EVENT_SYNC:
 		break;

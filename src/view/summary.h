@@ -85,7 +85,7 @@ struct summary_reason {
 	uint64_t count;
 };
 
-/* How whole the stacks are of all samples, launches or works. */
+/* How whole the stacks are of all samples, launches, works or waits. */
 struct summary_stacks {
 	uint64_t count;
 	uint64_t taken;      /* that many have a stack */
@@ -104,6 +104,7 @@ struct summary {
 	struct summary_stacks sample_stacks;
 	struct summary_stacks launch_stacks; /* calls, but for those that only wait */
 	struct summary_stacks work_stacks;
+	struct summary_stacks wait_stacks; /* off-CPU waits, but for those whose time others carry */
 	struct internals internals; /* what the paths to kernels leave out */
 	struct summary_latency latency;
 	struct vec(struct summary_kernel) kernels;

@@ -46,7 +46,7 @@ static bool is_waited_for(const struct finding *f, const struct gap_work *w, con
 		return false;
 	if (!told)
 		return true;
-	return op->context == told->context && (told->kind == SYNC_CONTEXT || op->stream == told->stream);
+	return op->context == told->context && (told->kind == SYNC_CONTEXT || w->graph || op->stream == told->stream);
 }
 
 static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_span *call)
@@ -88,13 +88,17 @@ static int add(struct sync_waits *s, struct finding *f, const struct gap_span *c
 		.op = w ? w->op : 0, .launch_stack = w ? merged(f, w->stack) : 0};
 	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack, op ? op->kind : 0, op ? op->name : 0,
 		op ? op->copy_kind : 0};
+	uint64_t ns = call->end_ns - call->start_ns;
+	struct sync_wait *row;
 	uint32_t id;
 	int added;
 
 	if (interner_add(f->rows, key, sizeof(key), &id, &added) || (added && vec_push(&s->waits, wait)))
 		return -ENOMEM;
-	s->waits.items[id - 1].count++;
-	s->waits.items[id - 1].total_ns += call->end_ns - call->start_ns;
+	row = &s->waits.items[id - 1];
+	row->count++;
+	row->total_ns += ns;
+	row->max_ns = ns > row->max_ns ? ns : row->max_ns;
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * Which work threads waited for in calls that wait for the GPU.
  *
  * The whole time of a call goes to one piece of work of its process: of what was launched before the call began, and ran in
- * the stream or context that it waited for (where the recording tells), that which ended last before the call did.
+ * the stream or context that it waited for (where the recording tells), that which ended last before the call did. Work of
+ * graphs counts for every stream of its context, as in gpu_waits.h.
  */
 #pragma once
 
@@ -15,7 +16,7 @@ struct sync_wait {
 	uint32_t stack;	      /* of the call: one for all through the same functions, as the next */
 	uint32_t op;	      /* 0: none was running */
 	uint32_t launch_stack;
-	uint64_t count, total_ns;
+	uint64_t count, total_ns, max_ns;
 };
 
 struct sync_waits {

@@ -8,6 +8,7 @@
  *	wait_profile idle FILE     waits were asked for, and there are none
  *	wait_profile gpu FILE      one thread that waits for a GPU
  *	wait_profile untold FILE   the same, without what its synchronizing call waited for
+ *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
  *
  * "small", in ms:
@@ -65,14 +66,15 @@ static uint32_t string(struct waits *s, const char *text)
 	return id;
 }
 
-/* "main;nap;_schedule": root first, with _ before names of the kernel. */
+/* "main;nap;_schedule": root first, with _ before names of the kernel, and notes in brackets. */
 static uint32_t stack(struct waits *s, const char *path)
 {
 	uint32_t id = 0, location;
 
 	for (char text[64]; *path; path += strcspn(path, ";"), path += *path == ';') {
 		bool kernel = *path == '_';
-		struct profile_location l = {.kind = kernel ? FRAME_KERNEL : FRAME_PYTHON};
+		struct profile_location l = {
+			.kind = kernel ? FRAME_KERNEL : *path == '[' ? FRAME_NOTE : FRAME_PYTHON};
 		uint32_t name;
 
 		snprintf(text, sizeof(text), "%.*s", (int)strcspn(path, ";"), path);
@@ -158,6 +160,17 @@ static void write_small(struct waits *s)
 	waited(s, 0, "", WAIT_LOCK, 100, 0, 0, 100, 3);
 	lived(s, 0, 0, 100, 78);
 	lived(s, 1, 40, 60, 0);
+}
+
+static void write_cut(struct waits *s)
+{
+	check(profile_set_meta(s->w, META_OFF_CPU, "1000"));
+	waited(s, 0, "main;nap", WAIT_SLEEP, 10, 10, 0, 0, 0);
+	waited(s, 0, "main;lock;_futex_wait", WAIT_LOCK, 30, 2, 0, 5, 3);
+	waited(s, 0, "[incomplete stack: too deep];_pipe_read", WAIT_IO, 40, 1, 0, 0, 0);
+	waited(s, 0, "", WAIT_IO, 50, 1, 0, 0, 0);
+	waited(s, 0, "", WAIT_LOCK, 100, 0, 0, 100, 3);
+	lived(s, 0, 0, 100, 80);
 }
 
 static void work(struct waits *s, enum profile_op_kind kind, const char *name, uint32_t stream,
@@ -267,7 +280,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|stalls FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|stalls FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -275,6 +288,8 @@ int main(int argc, char **argv)
 		sampled(&s, 0, "main;work", 25);
 	else if (!strcmp(argv[1], "idle"))
 		check(profile_set_meta(s.w, META_OFF_CPU, "1000"));
+	else if (!strcmp(argv[1], "cut"))
+		write_cut(&s);
 	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "untold") ||
 		 !strcmp(argv[1], "stalls"))
 		write_gpu(&s, strcmp(argv[1], "untold"));

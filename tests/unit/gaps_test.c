@@ -79,6 +79,15 @@ static void work(uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
 	CHECK(profile_write_work(w, &e) == 0);
 }
 
+static void of_graph(uint64_t launch, uint64_t start, uint64_t end)
+{
+	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
+		.op = kernel_op, .thread = MAIN, .stack = stack("launch"), .graph_node = 1, .instance = 1,
+		.correlation = ++correlation};
+
+	CHECK(profile_write_work(w, &e) == 0);
+}
+
 static void waited(uint32_t thread, enum profile_wait_reason reason, uint64_t start, uint64_t end, uint32_t waker)
 {
 	struct profile_wait e = {.start_ns = start * US, .duration_ns = (end - start) * US, .thread = thread,
@@ -362,6 +371,10 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 	synced(SYNC_STREAM, 8, 0, 501, 599);
 	work(MAIN, 499, 510, 590);
 	called(MAIN, CALL_SYNC, 500, 600);
+	/* The same in a graph, which the driver runs on streams of its own. */
+	synced(SYNC_STREAM, 8, 0, 701, 729);
+	of_graph(700, 710, 720);
+	called(MAIN, CALL_SYNC, 700, 730);
 	CHECK(profile_writer_close(w) == 0);
 	CHECK(profile_reader_open(&r, path) == 0);
 	CHECK(gap_events_read(&e, r, GAP_EVENTS_MAX) == 0);
@@ -369,8 +382,8 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 		;
 	CHECK(internals_init(&internals, r) == 0);
 	CHECK(sync_waits_find(&s, &e, &internals) == 0 && s.waits.count == 2);
-	/* The first and the third; the second began before any work was launched, the fourth was for another stream. */
-	CHECK(waited_for(&s.waits.items[0], 200, 2, true));
+	/* The first, the third and the last; the second began before any work was launched, the fourth was for another stream. */
+	CHECK(waited_for(&s.waits.items[0], 230, 3, true) && s.waits.items[0].max_ns == 100 * US);
 	CHECK(waited_for(&s.waits.items[1], 140, 2, false));
 	CHECK(s.waits.items[0].launch_stack && !s.waits.items[1].launch_stack);
 	sync_waits_release(&s);

@@ -313,9 +313,9 @@ static const char golden[] =
 	"                     1 other thread: not seen\n"
 	"\n"
 	"Waits for GPU work\n"
-	"     total       count  thread and call, and what it waited for\n"
-	"   7.00 ms           2  train 4711 in cudaDeviceSynchronize\n"
-	"                        for nothing that is known\n"
+	"     total       count   longest  thread and call, and what it waited for\n"
+	"   7.00 ms           2   7.00 ms  train 4711 in cudaDeviceSynchronize\n"
+	"                                  for nothing that is known\n"
 	"\n"
 	"Processes\n"
 	"  CPU time  GPU time    launches        work  process\n"
@@ -390,7 +390,7 @@ static void json_holds_the_same_sums(void)
 		 "\"samples_reasons\":[{\"reason\":\"reason not known\",\"count\":1}],"
 		 "\"launches\":4,\"launches_incomplete\":3,\"launches_python\":2,\"launches_without\":1,"
 		 "\"launches_reasons\":[{\"reason\":\"no unwind information\",\"count\":2},"
-		 "{\"reason\":\"reason not known\",\"count\":1}],\"works\":4,\"works_incomplete\":1}"),
+		 "{\"reason\":\"reason not known\",\"count\":1}],\"works\":4,\"works_incomplete\":1,"),
 		"\"gpu_dropped\":1234",
 		"\"command\":\"./train --fast\\u001b[31m\"",
 		"\"incomplete\":null",
