@@ -74,7 +74,7 @@ LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
 NEEDS_BPF := $(addprefix src/capture/,programs.c uprobe.c marker_cost.c refusal.c) \
-	$(addprefix src/monitor/,types.c watch.c)
+	$(addprefix src/monitor/,types.c watch.c watch_load.c watch_maps.c watch_plan.c)
 BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/types-fallback.c \
 	src/monitor/watch-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \

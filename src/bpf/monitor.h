@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the generic program of monitors (monitor.bpf.c) and its loader (src/monitor/watch.c): what the
+ * Between the generic program of monitors (monitor.bpf.c) and its loader (src/monitor/watch_load.c): what the
  * program is told to do with an event, what it keeps, and what it sends. Included by both sides.
  *
  * The program is loaded once for each event, with a plan of its own in read-only data: the verifier knows the

@@ -2,7 +2,7 @@
 /*
  * What --ring asks for: the first label of events and objects. It is a text, and where it is a number, or the name of one
  * in the monitor's ring_list, that number too; labels that are texts are compared with the one, numbers with the other.
- * The program in the kernel does the same (has_label, bpf/monitor.bpf.c).
+ * The program in the kernel does the same (has_label, bpf/monitor_records.h).
  */
 #pragma once
 
