@@ -10,6 +10,7 @@
 
 #include "base/intern.h"
 #include "base/vec.h"
+#include "monitor/busy_times.h"
 #include "monitor/watch.h"
 
 #define TOTAL_LABEL_BYTES (MONITOR_LABEL_BYTES + 64) /* numbers have names in lists */
@@ -54,19 +55,6 @@ struct totals {
 #define TOTALS_INIT ((struct totals){0})
 
 void totals_release(struct totals *t);
-
-/* Busy time, collected from spans, and from records where those are asked for, as they come. */
-struct busy_times;
-
-int busy_times_new(const struct monitor *m, struct busy_times **ret);
-void busy_times_free(struct busy_times *b);
-/* 0 or -ENOMEM. A span that names no count of the table's that asks for busy time is not counted. */
-int busy_times_add(struct busy_times *b, const struct monitor_span *s);
-/* The spans that a record has: with records there are no spans (monitor.h). 0 or -ENOMEM. */
-int busy_times_add_record(struct busy_times *b, const struct monitor_record *r);
-
-/* Forgets what is known of a process that is gone. */
-void busy_times_forget(struct busy_times *b, uint32_t pid);
 
 /* Everything up to now: 0 or -errno with error_text. `busy`: NULL where no series asks for it. */
 int totals_fetch(
