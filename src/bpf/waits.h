@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long threads run and wait: what the program at each switch (capture.bpf.c) keeps of a thread.
+ * How long threads run and wait: what the program at each switch (wait_programs.h) keeps of a thread.
  *
  *	       out          woken     in                     out
  *	 runs   |   asleep    | queued |   runs               |

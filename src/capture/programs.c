@@ -32,7 +32,7 @@
 /* A ring this full is worth waking the reader for. */
 #define WAKEUP_BYTES (512 << 10)
 
-/* on_switch, on_wakeup, on_fork_waits, on_exec_waits */
+/* Of wait_programs.h, but for each_thread, which is run and not attached. */
 #define WAIT_PROGRAMS 4
 
 struct programs {

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The programs that follow how threads run and wait (record --off-cpu): at switches, wake-ups, new threads and exec.
+ * What they keep of a thread, and which waits have their stacks taken, is in waits.h.
+ *
+ * Included once, by capture.bpf.c: the programs here are its.
+ */
+#pragma once
+
+#include "bpf/buffers.h"
+#include "bpf/tracking.h"
+#include "bpf/waits.h"
+
+#define WAIT_RING_BYTES (8 << 20)
+#define DRM_MAJOR	226 /* include/drm/drm_drv.h */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, WAIT_RING_BYTES);
+} waits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_waits);
+} waiting_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct wait_price);
+} wait_prices SEC(".maps");
+
+/* enum bpf_wait_reason, by the number of the system call; the recorder knows these. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BPF_SYSTEM_CALLS);
+	__type(key, uint32_t);
+	__type(value, uint8_t);
+} call_reasons SEC(".maps");
+
+enum { NO_SITE = WAIT_SITES };
+
+static __always_inline bool send_wait_event(const void *e, uint64_t size)
+{
+	if (!bpf_ringbuf_output(&waits, (void *)e, size, BPF_RB_NO_WAKEUP))
+		return true;
+	count(&lost.waits);
+	return false;
+}
+
+/* Tells what a site carries, before it is forgotten. */
+static __always_inline void send_others(
+	struct thread_waits *t, uint64_t now_ns, struct wait_site *s)
+{
+	struct bpf_wait_event *e = &t->event.wait;
+
+	if (!s->others)
+		return;
+	*e = (struct bpf_wait_event){.time_ns = now_ns,
+		.kind = BPF_WAIT_END,
+		.reason = s->reason,
+		.pid = t->pid,
+		.tid = t->tid,
+		.others = s->others,
+		.others_ns = s->others_ns};
+	if (send_wait_event(e, sizeof(*e)))
+		s->others = s->others_ns = 0;
+}
+
+static __always_inline void send_life(struct thread_waits *t, uint64_t time_ns, uint64_t now_ns)
+{
+	struct bpf_life_event *e = &t->event.life;
+
+	/* Linux 6.1 does not take every loop. */
+#pragma unroll
+	for (int i = 0; i < WAIT_SITES; i++)
+		send_others(t, time_ns, &t->sites[i]);
+	*e = (struct bpf_life_event){.time_ns = time_ns,
+		.kind = BPF_WAIT_LIFE,
+		.reason = t->reason,
+		.pid = t->pid,
+		.tid = t->tid,
+		.since_ns = t->since_ns,
+		.until_ns = now_ns,
+		.run_ns = t->run_ns + (t->running ? now_ns - t->at_ns : 0),
+		.waiting_since_ns = t->running ? 0 : t->at_ns,
+		.queued_since_ns = t->running ? 0 : t->woken_ns};
+	send_wait_event(e, sizeof(*e));
+}
+
+/* A thread of the recording that is not known yet. */
+static __always_inline void enter_thread(
+	struct task_struct *task, uint32_t pid, bool running, uint32_t reason, uint64_t now_ns)
+{
+	struct thread_waits *t;
+
+	t = bpf_task_storage_get(&waiting_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		count(&lost.waits);
+		return;
+	}
+	t->since_ns = now_ns;
+	t->pid = pid;
+	t->tid = reported_id(task, task->pid);
+	t->running = running;
+	t->reason = reason;
+	t->woken_ns = reason == BPF_REASON_RUN_QUEUE ? now_ns : 0;
+	t->site = NO_SITE;
+	barrier();
+	t->at_ns = now_ns;
+}
+
+/* NULL: it is none of the recording, or is just being entered. */
+static __always_inline struct thread_waits *find_thread(struct task_struct *task)
+{
+	struct thread_waits *t = bpf_task_storage_get(&waiting_threads, task, NULL, 0);
+
+	return t && t->at_ns ? t : NULL;
+}
+
+/* A new thread, also one that the kernel makes within a process (io_uring), of which no fork tells.
+ * It is in the run queue until it first runs. */
+SEC("tp_btf/task_newtask")
+int on_new_thread(uint64_t *ctx)
+{
+	struct task_struct *parent = bpf_get_current_task_btf(),
+			   *child = (struct task_struct *)ctx[0];
+	uint32_t pid = recorded_pid(parent);
+
+	if (pid)
+		enter_thread(child,
+			child->tgid == parent->tgid ? pid : reported_id(child, child->tgid), false,
+			BPF_REASON_RUN_QUEUE, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* In the profile what runs from now on is another process. Also, the thread that lives on may have
+ * been another than the leader, whose id it has now. */
+SEC("tp_btf/sched_process_exec")
+int on_exec_waits(uint64_t *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct thread_waits *t = find_thread(task);
+	uint64_t now_ns = bpf_ktime_get_ns();
+
+	if (!t)
+		return 0;
+	/* It belongs before exec itself, of which another program tells. */
+	send_life(t, t->at_ns, now_ns);
+	t->since_ns = t->at_ns = now_ns;
+	t->run_ns = 0;
+	t->tid = reported_id(task, task->pid);
+	return 0;
+}
+
+/* Of one that the kernel gave the program as such: reading it costs no call. */
+static __always_inline uint32_t task_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return ((struct task_struct___before_5_14 *)task)->state;
+}
+
+/* Whether the file that a control call of the current thread is for belongs to the driver of a GPU. */
+static __always_inline bool is_gpu_file(struct task_struct *task, uint64_t number)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **place, *file = NULL;
+	char owner[8] = {};
+	struct inode *inode;
+
+	if (!table || number >= BPF_CORE_READ(table, max_fds))
+		return false;
+	place = BPF_CORE_READ(table, fd) + number;
+	if (bpf_probe_read_kernel(&file, sizeof(file), place) || !file)
+		return false;
+	inode = BPF_CORE_READ(file, f_inode);
+	if (BPF_CORE_READ(inode, i_rdev) >> 20 == DRM_MAJOR)
+		return true;
+	bpf_probe_read_kernel(owner, sizeof(owner), BPF_CORE_READ(inode, i_cdev, owner, name));
+	return owner[0] == 'n' && owner[1] == 'v' && owner[2] == 'i' && owner[3] == 'd' &&
+	       owner[4] == 'i' && owner[5] == 'a';
+}
+
+/* ------------------------------------------------------------------ a wait begins */
+
+/* Where a thread entered the kernel; NULL: nowhere, it is a worker of the kernel or has given its
+ * memory away. */
+static __always_inline const struct pt_regs *find_entry(
+	struct task_struct *task, struct arch_entry *ret)
+{
+	const struct pt_regs *regs;
+
+	if (!task->mm || task->flags & PF_KTHREAD)
+		return NULL;
+	/* Since 5.15. */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	else
+		regs = arch_entry_place(task);
+	return arch_read_entry(regs, ret) ? regs : NULL;
+}
+
+static __always_inline uint32_t reason_of(struct task_struct *task, bool preempted,
+	const struct pt_regs *regs, const struct arch_entry *entry)
+{
+	uint32_t state = task_state(task), call = entry->call;
+	const uint8_t *reason;
+
+	if (preempted || !state)
+		return BPF_REASON_RUN_QUEUE;
+	if (state & TASK_STOPPED_OR_TRACED)
+		return BPF_REASON_STOPPED;
+	if (!regs)
+		return BPF_REASON_OTHER;
+	if (entry->call == (uint64_t)-1)
+		return BPF_REASON_FAULT;
+	/* The numbers of others are not these. */
+	if (!arch_entry_64bit(entry))
+		return BPF_REASON_OTHER;
+	reason = bpf_map_lookup_elem(&call_reasons, &call);
+	return reason && *reason ? *reason : BPF_REASON_OTHER;
+}
+
+/* NULL: NO_SITE. */
+static __always_inline struct wait_site *site_at(struct thread_waits *t, uint64_t index)
+{
+	/* The bound has to be on the register used, and known before it is used. */
+	asm volatile("" : "+r"(index));
+	if (index >= WAIT_SITES)
+		return NULL;
+	asm volatile("" : "+r"(index));
+	return &t->sites[index];
+}
+
+/* The site that the thread waits at now. */
+static __always_inline struct wait_site *visit_site(
+	struct thread_waits *t, const struct arch_entry *entry, uint64_t now_ns)
+{
+	bool anywhere = t->reason ==
+			BPF_REASON_RUN_QUEUE; /* a thread may be interrupted at every instruction */
+	uint64_t key = site_key(
+		anywhere ? 0 : entry->ip, anywhere ? 0 : entry->sp, entry->call, t->reason);
+	uint32_t index = site_index(key);
+	struct wait_site *s = site_at(t, index);
+
+	if (!s)
+		return NULL;
+	if (s->key == key) {
+		site_visit(s, now_ns);
+	} else {
+		send_others(t, now_ns, s);
+		site_begin(s, key, now_ns);
+	}
+	s->reason = t->reason == BPF_REASON_DEVICE ? BPF_REASON_OTHER : t->reason;
+	t->site = index;
+	return s;
+}
+
+/* Takes the stack of the current thread. `entry`: its registers. */
+static __always_inline const struct python_buffer *take_waiting_stack(
+	struct stack_buffer *b, const struct pt_regs *entry)
+{
+	/* Not on our stack, which is small: where no frame is yet. */
+	struct pt_regs *regs = (struct pt_regs *)b->record.words;
+	uint32_t end = WALK_NONE;
+
+	walker_begin(&b->walker, b->pid);
+	if (entry && !bpf_probe_read_kernel(regs, sizeof(*regs), entry)) {
+		if (arch_user_64bit(regs)) {
+			arch_begin_interrupted(&b->walker.walk, regs);
+			arch_number_registers(b->walker.start.registers, regs);
+			return take_user_stack(b, WAIT_BUFFER);
+		}
+		end = WALK_UNSUPPORTED;
+	}
+	no_stack(b, end);
+	return NULL;
+}
+
+/* The recorder has not told of the code, or not made its table yet, as when a program begins, and
+ * there is no room for what it could walk later. */
+static __always_inline bool is_too_early(const struct stack_buffer *b)
+{
+	const struct walker *k = &b->walker;
+
+	if (k->walk.end == WALK_PENDING)
+		return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) > WAIT_RING_BYTES / 2;
+	return k->outdated || (k->walk.end == WALK_NO_MAPPING && !k->generation);
+}
+
+/* Sends the record, with kernel frames: false when there is no room, or a later wait will have a
+ * better stack. */
+static __always_inline bool send_wait_begin(
+	void *ctx, struct stack_buffer *b, const struct python_buffer *p)
+{
+	struct bpf_wait_begin_event *e = &b->record.wait;
+	long bytes = bpf_get_stack(ctx, b->record.words + walker_depth(&b->walker),
+		BPF_KERNEL_DEPTH_MAX * sizeof(uint64_t), 0);
+	uint64_t kernel_depth = bytes > 0 ? (uint64_t)bytes / sizeof(uint64_t) : 0;
+	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
+	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+
+	if (wants_raw(b, &waits, WAIT_RING_BYTES) &&
+		send_raw(b, &waits, e, size, offsetof(struct bpf_wait_begin_event, stack), flags))
+		return true;
+	return !is_too_early(b) && !bpf_ringbuf_output(&waits, e, size, flags);
+}
+
+/* Takes and sends the stack with which the current thread begins to wait; when that does not
+ * succeed, the wait is carried by the next one of its site. */
+static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struct thread_waits *t,
+	const struct pt_regs *entry, uint64_t now_ns)
+{
+	uint32_t buffer = WAIT_BUFFER;
+	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
+	const struct python_buffer *p;
+
+	if (!b)
+		return false;
+	b->pid = t->pid;
+	p = take_waiting_stack(b, entry);
+	if (t->reason == BPF_REASON_DEVICE)
+		t->reason =
+			b->walker.start.pc && is_gpu_file(task,
+						      arch_call_argument(b->walker.start.registers))
+				? BPF_REASON_GPU
+				: BPF_REASON_OTHER;
+	b->record.wait = (struct bpf_wait_begin_event){.time_ns = now_ns,
+		.kind = BPF_WAIT_BEGIN,
+		.reason = t->reason,
+		.pid = t->pid,
+		.tid = t->tid};
+	bpf_get_current_comm(b->record.wait.comm, sizeof(b->record.wait.comm));
+	return send_wait_begin(ctx, b, p);
+}
+
+static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struct thread_waits *t,
+	bool preempted, uint64_t now_ns)
+{
+	struct arch_entry entry = {};
+	const struct pt_regs *regs;
+	struct wait_price *price;
+	struct wait_site *s;
+	uint32_t zero = 0;
+
+	t->run_ns += now_ns - t->at_ns;
+	t->at_ns = now_ns;
+	if (task_state(task) & TASK_DEAD) {
+		send_life(t, now_ns, now_ns);
+		return;
+	}
+	regs = find_entry(task, &entry);
+	t->reason = reason_of(task, preempted, regs, &entry);
+	if (t->reason == BPF_REASON_RUN_QUEUE)
+		t->woken_ns = now_ns;
+	t->walked = t->running = 0;
+	s = visit_site(t, &entry, now_ns);
+	price = bpf_map_lookup_elem(&wait_prices, &zero);
+	if (!s || !price || !price_is_paid(price, s, now_ns))
+		return;
+	s->due = 0;
+	t->walked = walk_wait(ctx, task, t, regs, now_ns);
+	if (t->walked)
+		s->reason = t->reason;
+}
+
+/* ------------------------------------------------------------------ and ends */
+
+static __always_inline void send_wait_end(
+	struct thread_waits *t, uint64_t now_ns, uint64_t queued_ns, struct wait_site *s)
+{
+	struct bpf_wait_event *e = &t->event.wait;
+
+	*e = (struct bpf_wait_event){.time_ns = now_ns,
+		.kind = BPF_WAIT_END,
+		.reason = t->reason,
+		.pid = t->pid,
+		.tid = t->tid,
+		.duration_ns = now_ns - t->at_ns,
+		.queued_ns = queued_ns,
+		.waker_pid = t->waker_pid,
+		.waker_tid = t->waker_tid};
+	if (s) {
+		e->others = s->others;
+		e->others_ns = s->others_ns;
+	}
+	if (send_wait_event(e, sizeof(*e)) && s)
+		s->others = s->others_ns = 0;
+}
+
+static __always_inline void tell_wait(struct thread_waits *t, uint64_t now_ns)
+{
+	uint64_t duration_ns = now_ns - t->at_ns;
+	uint64_t queued_ns = t->woken_ns ? now_ns - t->woken_ns : 0;
+	struct wait_site *s = site_at(t, t->site);
+
+	if (queued_ns > duration_ns)
+		queued_ns = duration_ns;
+	if (s && !t->walked)
+		site_carry(s, duration_ns);
+	else
+		send_wait_end(t, now_ns, queued_ns, s);
+}
+
+static __always_inline void come_to_cpu(struct thread_waits *t, uint64_t now_ns)
+{
+	tell_wait(t, now_ns);
+	t->at_ns = now_ns;
+	t->woken_ns = 0;
+	t->waker_pid = t->waker_tid = 0;
+	t->running = 1;
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(uint64_t *ctx)
+{
+	struct task_struct *prev = (struct task_struct *)ctx[1],
+			   *next = (struct task_struct *)ctx[2];
+	struct thread_waits *leaving = find_thread(prev);
+	struct thread_waits *coming = find_thread(next);
+	uint64_t now_ns = bpf_ktime_get_ns();
+
+	if (coming)
+		come_to_cpu(coming, now_ns);
+	if (leaving)
+		leave_cpu(ctx, prev, leaving, ctx[0], now_ns);
+	return 0;
+}
+
+/* Whether the current thread wakes another that waits for this reason, or only an interrupt that
+ * came while it ran, as of a timer. */
+static __always_inline bool wakes_itself(struct task_struct *task, uint32_t reason)
+{
+	const uint8_t *call_reason;
+	struct arch_entry entry;
+	uint32_t call;
+
+	if (task->flags & PF_EXITING)
+		return true;
+	if (!find_entry(task, &entry) || !arch_entry_64bit(&entry) || entry.call == (uint64_t)-1)
+		return false;
+	call = entry.call;
+	call_reason = bpf_map_lookup_elem(&call_reasons, &call);
+	return reason == BPF_REASON_PROCESS || (call_reason && *call_reason == reason);
+}
+
+/*
+ * Of all events of a wake-up this is the one that comes in the thread that wakes another, and not
+ * where the other will run. It may come while the other is just leaving its CPU (`running`): then
+ * that wait, which is short, has no waker, and no time in the run queue.
+ */
+SEC("tp_btf/sched_waking")
+int on_waking(uint64_t *ctx)
+{
+	struct thread_waits *t = find_thread((struct task_struct *)ctx[0]), *waker;
+	struct task_struct *current;
+
+	if (!t || t->running || t->woken_ns)
+		return 0;
+	t->woken_ns = bpf_ktime_get_ns();
+	if (!t->walked || (t->reason != BPF_REASON_LOCK && t->reason != BPF_REASON_PROCESS))
+		return 0;
+	current = bpf_get_current_task_btf();
+	waker = wakes_itself(current, t->reason) ? find_thread(current) : NULL;
+	if (waker) {
+		t->waker_pid = waker->pid;
+		t->waker_tid = waker->tid;
+	}
+	return 0;
+}
+
+/* What each_thread is for: 0: those that are there are entered, 1: all are told to the end. */
+uint32_t ending;
+
+/* One that is about to leave its CPU does not run. Where the kernel does not say who has one (7.2), those that could run
+ * are taken to; the next switch tells. */
+static __always_inline bool is_running(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ(task, on_cpu))
+		return false;
+	return !task_state(task);
+}
+
+/* The recorder runs this for all tasks, when it begins and when it has stopped. */
+SEC("iter/task")
+int each_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_waits *t;
+	uint32_t pid;
+
+	if (!task)
+		return 0;
+	t = find_thread(task);
+	if (ending) {
+		uint64_t now_ns = bpf_ktime_get_ns();
+
+		if (t)
+			send_life(t, now_ns, now_ns);
+		return 0;
+	}
+	pid = t ? 0 : recorded_pid(task);
+	if (pid)
+		enter_thread(task, pid, is_running(task), BPF_REASON_OTHER, bpf_ktime_get_ns());
+	return 0;
+}
