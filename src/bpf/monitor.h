@@ -262,6 +262,7 @@ struct monitor_losses {
 	uint64_t cells;	   /* no room for one more cell */
 	uint64_t strangers; /* MARK, CLOSE, not optional: there was no such object (it began before us) */
 	uint64_t unread;   /* a field could not be read */
+	uint64_t stacks;   /* an object without one of its stacks: in its place of the map was another */
 };
 
 /* ------------------------------------------------------------------ what is sent */

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <linux/errno.h>
+
 #include "bpf/monitor_state.h"
 
 /* ------------------------------------------------------------------ labels and owners */
@@ -113,6 +115,16 @@ static __always_inline void set_owner(struct monitor_object *o, const struct mon
 	bpf_get_current_comm(o->comm, sizeof(o->comm));
 }
 
+/* The map has one place for all stacks of a hash. Who has no such stack, as threads of the kernel have none of a user,
+ * lost none (bpf_get_stackid, kernel/bpf/stackmap.c). */
+static __always_inline int32_t keep_stack(struct state *s, void *ctx, uint64_t flags)
+{
+	int64_t id = bpf_get_stackid(ctx, &stacks, flags);
+
+	s->lost.stacks += id < 0 && id != -EFAULT;
+	return (int32_t)id;
+}
+
 static __always_inline void begin(
 	struct monitor_object *o, struct state *s, const struct event *e, uint32_t i)
 {
@@ -127,8 +139,8 @@ static __always_inline void begin(
 		set_owner(o, owner);
 	o->kernel_stack = o->user_stack = -1;
 	if (plan.act[i].stacks) {
-		o->kernel_stack = bpf_get_stackid(e->ctx, &stacks, 0);
-		o->user_stack = bpf_get_stackid(e->ctx, &stacks, BPF_F_USER_STACK);
+		o->kernel_stack = keep_stack(s, e->ctx, 0);
+		o->user_stack = keep_stack(s, e->ctx, BPF_F_USER_STACK);
 	}
 	unrolled for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
 		if (plan.act[i].label[l].from == LABEL_EMPTY)

@@ -44,6 +44,7 @@ void monitor_losses_since(struct monitor_stats *s, const struct watch_event_stat
 		subtract(&now->totals.cells, before[e].totals.cells);
 		subtract(&now->totals.strangers, before[e].totals.strangers);
 		subtract(&now->totals.unread, before[e].totals.unread);
+		subtract(&now->totals.stacks, before[e].totals.stacks);
 		subtract(&now->missed, before[e].missed);
 	}
 }

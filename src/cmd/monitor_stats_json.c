@@ -146,6 +146,7 @@ static void json_event(struct json_writer *w, const struct monitor_stats *st, si
 	json_number(w, "lost_records", l->records);
 	json_number(w, "lost_objects", l->objects);
 	json_number(w, "lost_cells", l->cells);
+	json_number(w, "lost_stacks", l->stacks);
 	json_number(w, "unread", l->unread);
 	json_number(w, "began_before", l->strangers);
 	if (s->missed_known)
@@ -347,6 +348,7 @@ void monitor_stats_csv(const struct monitor_stats *s, struct buf *out)
 		csv_event(s, "lost_records", e, l->records, false, out);
 		csv_event(s, "lost_objects", e, l->objects, false, out);
 		csv_event(s, "lost_cells", e, l->cells, false, out);
+		csv_event(s, "lost_stacks", e, l->stacks, false, out);
 		csv_event(s, "unread", e, l->unread, false, out);
 		csv_event(s, "began_before", e, l->strangers, false, out);
 	}

@@ -548,6 +548,7 @@ static void put_losses(const struct text *t)
 		{OF(totals.records), "records lost, because they came faster than they were read"},
 		{OF(totals.objects), "not followed, because there was no room for more at a time"},
 		{OF(totals.cells), "not counted, because there was no room for more rows"},
+		{OF(totals.stacks), "without one of its stacks, because another has its place"},
 		{OF(totals.unread), "with a field that could not be read"},
 		{OF(missed),
 			"missed, because the kernel was running another program at that moment"},

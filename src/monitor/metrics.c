@@ -224,6 +224,7 @@ static void write_losses(struct writer *w)
 		write_event(w, name, e, "ring_full", s->totals.records);
 		write_event(w, name, e, "too_many_cells", s->totals.cells);
 		write_event(w, name, e, "too_many_objects", s->totals.objects);
+		write_event(w, name, e, "too_many_stacks", s->totals.stacks);
 	}
 }
 

@@ -255,6 +255,7 @@ static int add_losses(const struct watched *e, struct monitor_losses *ret)
 		ret->cells += l->cells;
 		ret->strangers += l->strangers;
 		ret->unread += l->unread;
+		ret->stacks += l->stacks;
 	}
 	free(values);
 	return error ? error_errno(error, "cannot read what was lost") : 0;

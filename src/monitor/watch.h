@@ -23,7 +23,7 @@ struct watch_options {
 	uint64_t above;	  /* ... where its duration is at least this, in nanoseconds */
 	/* How much there is room for; 0: a default. Beyond that is counted in struct monitor_losses. */
 	size_t ring_bytes; /* a power of two, of whole pages */
-	size_t objects_max, cells_max;
+	size_t objects_max, cells_max, stacks_max;
 };
 
 /* Nobody is woken up for a record: watch_fd is readable only when the ring fills, and the ring has to be read so often

@@ -31,7 +31,7 @@
 #define CELLS_DEFAULT	8192
 #define CELLS_PER_CPU	512 /* where there are many CPUs */
 #define CELLS_MAX	32768
-#define STACKS		16384
+#define STACKS_DEFAULT	16384
 #define RING_BYTES	(8 << 20)
 
 #define MAX_STACK_PATH "/proc/sys/kernel/perf_event_max_stack"
@@ -162,7 +162,8 @@ static int size_maps(struct watch *w, const struct watch_options *options)
 		error = bpf_map__set_max_entries(w->first->maps.objects,
 			(uint32_t)(options->objects_max ? options->objects_max : OBJECTS_DEFAULT));
 	if (!error && stacks)
-		error = bpf_map__set_max_entries(w->first->maps.stacks, STACKS);
+		error = bpf_map__set_max_entries(w->first->maps.stacks,
+			(uint32_t)(options->stacks_max ? options->stacks_max : STACKS_DEFAULT));
 	if (!error)
 		error = bpf_map__set_value_size(
 			w->first->maps.stacks, stack_depth() * (uint32_t)sizeof(uint64_t));

@@ -169,7 +169,7 @@ static void a_watch_without_events_tells_of_itself(void)
 
 	begin(&s);
 	s.events[0] = (struct watch_event_status){.attached = true, .missed_known = true, .missed = 6,
-		.totals = {.seen = 9, .records = 1, .objects = 2, .cells = 3, .strangers = 4, .unread = 5}};
+		.totals = {.seen = 9, .records = 1, .objects = 2, .cells = 3, .strangers = 4, .unread = 5, .stacks = 8}};
 	s.events[1] = (struct watch_event_status){.attached = true, .vanished = true, .totals = {.seen = 7}};
 	s.accounts.ended = 2;
 	s.accounts.forgotten = 1;
@@ -204,11 +204,13 @@ static void a_watch_without_events_tells_of_itself(void)
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"ring_full\"} 1\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_cells\"} 3\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_objects\"} 2\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_stacks\"} 8\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"began_before\"} 0\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"field_unreadable\"} 0\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"ring_full\"} 0\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_cells\"} 0\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_objects\"} 0\n");
+		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_objects\"} 0\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_stacks\"} 0\n");
 	end(&s);
 }
 

@@ -502,6 +502,23 @@ static void no_room_for_an_object_is_counted(void)
 	end(&s);
 }
 
+static void a_stack_whose_place_another_has_is_counted(void)
+{
+	const struct watch_options options = {
+		.monitor = &jobs, .pid = (uint32_t)getpid(), .above_event = -1, .stacks_max = 1};
+	struct seen s;
+	struct objects all;
+
+	if (!begin_with(&s, &options))
+		return;
+	call_begin(77, 4096, 9);
+	all = objects_of(&s, 0);
+	/* One of both, or none, if another process was faster. */
+	CHECK(all.count == 1 && (all.last.user_stack < 0 || all.last.kernel_stack < 0));
+	CHECK(losses(&s, 0).stacks > 0);
+	end(&s);
+}
+
 static void no_room_for_a_cell_is_counted_and_forgetting_makes_room(void)
 {
 	const struct watch_options options = {
@@ -1523,6 +1540,7 @@ int main(void)
 	RUN(what_did_not_end_is_there_with_its_owner_and_stacks);
 	RUN(what_began_before_us_is_a_stranger);
 	RUN(no_room_for_an_object_is_counted);
+	RUN(a_stack_whose_place_another_has_is_counted);
 	RUN(no_room_for_a_cell_is_counted_and_forgetting_makes_room);
 	RUN(what_is_reopened_ends_with_its_own_labels);
 	RUN(a_label_comes_from_an_object_that_is_looked_at);
