@@ -200,8 +200,8 @@ static int fetch(struct metrics_server *s, struct totals *ret)
 	int error = s->source.fetch(s->source.context, &t);
 
 	error = error ? error
-		      : accounts_update(&s->accounts, &t, s->source.watch, s->source.busy, now_ns,
-				s->source.quiet_ns);
+		      : accounts_update(&s->accounts, &t, s->source.monitor, s->source.watch,
+				s->source.busy, now_ns, s->source.quiet_ns);
 	if (error) {
 		totals_release(&t);
 		return error;

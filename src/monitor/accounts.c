@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The order matters when a process is let go: its cells are deleted only after they were fetched, and its rows are
- * taken over from that same fetch, so that nothing is counted twice. What is counted between the fetch and the
- * deletion would be lost: that is why a process has to be gone, and quiet for a while, before.
+ * When a process is let go, its cells are taken from the watch first, and what they held then is taken over: so nothing
+ * is counted twice, or lost because it was counted after the rows were fetched.
  */
 #include "monitor/accounts.h"
 
@@ -16,9 +15,12 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/io.h"
 
 /* The first pid namespace, by its inode number: PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
+
+#define STAT_MAX_BYTES 4096
 
 /* ------------------------------------------------------------------ sums */
 
@@ -60,6 +62,7 @@ static bool is_of(const struct account *s, const struct total *t, const char *co
 static void clear(struct account *s)
 {
 	free(s->container);
+	s->container = NULL;
 }
 
 /* Sums with the same hash have keys that follow one another. */
@@ -126,40 +129,61 @@ static bool is_old(const struct accounts *a, const struct account *s, uint64_t n
 	       !containers_present(a->containers, s->container);
 }
 
-static int by_change(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
+struct candidate {
+	unsigned int worth;
+	uint64_t changed_ns;
+	size_t at;
+};
 
-	return (*a > *b) - (*a < *b);
+static int by_worth(const void *left, const void *right)
+{
+	const struct candidate *a = left, *b = right;
+	int order = (a->worth > b->worth) - (a->worth < b->worth);
+
+	return order ? order : (a->changed_ns > b->changed_ns) - (a->changed_ns < b->changed_ns);
 }
 
-/* When there are too many: the time before which they go, so that a quarter of the room becomes free. */
-static int limit_of_age(const struct accounts *a, uint64_t *ret)
+/* A counter that goes down looks as if it had begun anew: so first what nobody will ask for again. */
+static unsigned int worth_of(const struct accounts *a, const struct account *s)
 {
-	size_t excess = a->sums.count - ACCOUNTS_MAX * 3 / 4;
-	uint64_t *times = malloc(a->sums.count * sizeof(*times));
+	if (!s->container)
+		return 2;
+	return containers_present(a->containers, s->container);
+}
 
-	if (!times)
+/* When there are too many, until a quarter of the room is free. */
+static int mark_excess(struct accounts *a)
+{
+	size_t count = a->sums.count, excess;
+	struct candidate *c;
+
+	if (count <= ACCOUNTS_MAX)
+		return 0;
+	c = malloc(count * sizeof(*c));
+	if (!c)
 		return -ENOMEM;
-	for (size_t i = 0; i < a->sums.count; i++)
-		times[i] = a->sums.items[i].changed_ns;
-	qsort(times, a->sums.count, sizeof(*times), by_change);
-	*ret = times[excess];
-	free(times);
+	for (size_t i = 0; i < count; i++)
+		c[i] = (struct candidate){
+			worth_of(a, &a->sums.items[i]), a->sums.items[i].changed_ns, i};
+	qsort(c, count, sizeof(*c), by_worth);
+	excess = count - ACCOUNTS_MAX * 3 / 4;
+	for (size_t i = 0; i < excess; i++)
+		a->sums.items[c[i].at].excess = true;
+	free(c);
 	return 0;
 }
 
 static int forget_old(struct accounts *a, uint64_t now_ns)
 {
-	uint64_t limit = 0;
 	size_t kept = 0;
+	int error = mark_excess(a);
 
-	if (a->sums.count > ACCOUNTS_MAX && limit_of_age(a, &limit) < 0)
-		return -ENOMEM;
+	if (error)
+		return error;
 	for (size_t i = 0; i < a->sums.count; i++) {
 		struct account *s = &a->sums.items[i];
 
-		if (s->changed_ns < limit || is_old(a, s, now_ns))
+		if (s->excess || is_old(a, s, now_ns))
 			clear(s);
 		else
 			a->sums.items[kept++] = *s;
@@ -199,20 +223,47 @@ static bool is_running(const struct accounts *a, uint32_t pid)
 	return !access(path, F_OK) || errno != ENOENT;
 }
 
+/* When the process began that has this number now, in ticks: field 22 of proc_pid_stat(5), counted from behind the name,
+ * which may hold anything. 0: not known. */
+static uint64_t start_of(const struct accounts *a, uint32_t pid)
+{
+	struct buf text = BUF_INIT;
+	uint64_t start = 0;
+	const char *at = NULL;
+	char path[PATH_MAX];
+
+	if (!a->sees_processes)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%u/stat", a->proc, pid);
+	if (!io_read_file(path, STAT_MAX_BYTES, &text)) {
+		buf_puts(&text, "");
+		at = strrchr(buf_text(&text), ')');
+	}
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		start = strtoull(at, NULL, 10);
+	buf_release(&text);
+	return start;
+}
+
 static void judge(
 	const struct accounts *a, struct account_process *p, uint64_t now_ns, uint64_t quiet_ns)
 {
 	const struct account_process *before = accounts_process(a, p->pid);
+	bool replaced = false;
 
 	p->changed_ns = now_ns;
+	p->start = start_of(a, p->pid);
 	if (before && !before->ended) {
+		replaced = before->start && p->start && before->start != p->start;
 		if (before->count == p->count)
 			p->changed_ns = before->changed_ns;
 		if (before->cgroup)
 			p->cgroup = before->cgroup;
 		memcpy(p->comm, before->comm, sizeof(p->comm));
 	}
-	p->ended = now_ns - p->changed_ns >= quiet_ns && !is_running(a, p->pid);
+	p->ended = replaced || (now_ns - p->changed_ns >= quiet_ns && !is_running(a, p->pid));
 }
 
 static int add_process(struct accounts *a, const struct total *row)
@@ -223,14 +274,32 @@ static int add_process(struct accounts *a, const struct total *row)
 	return vec_push(&a->processes, p);
 }
 
-/* One for each that has rows, by pid. */
+/* Where there was no room for a process's cells, its busy time is known all the same. */
+static int add_busy_process(struct accounts *a, const struct total_busy *b)
+{
+	const struct account_process p = {.pid = b->pid, .count = b->busy_ns};
+
+	return vec_push(&a->processes, p);
+}
+
+static int add_processes(const struct totals *t, struct accounts *ret)
+{
+	vec_foreach (row, &t->rows)
+		if (row->pid && add_process(ret, row) < 0)
+			return -ENOMEM;
+	vec_foreach (b, &t->busy)
+		if (b->pid && add_busy_process(ret, b) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* One for each that has rows or busy time, by pid. */
 static int list_processes(const struct totals *t, struct accounts *ret)
 {
 	size_t kept = 0;
 
-	vec_foreach (row, &t->rows)
-		if (row->pid && add_process(ret, row) < 0)
-			return -ENOMEM;
+	if (add_processes(t, ret) < 0)
+		return -ENOMEM;
 	if (!ret->processes.count)
 		return 0;
 	qsort(ret->processes.items, ret->processes.count, sizeof(*ret->processes.items), by_pid);
@@ -245,6 +314,8 @@ static int list_processes(const struct totals *t, struct accounts *ret)
 		last->count += p->count;
 		if (!last->cgroup)
 			last->cgroup = p->cgroup;
+		if (!last->comm[0])
+			memcpy(last->comm, p->comm, sizeof(last->comm));
 	}
 	ret->processes.count = kept + 1;
 	return 0;
@@ -301,18 +372,22 @@ static int visit_cell(
 	return has_ended(c->accounts, key->pid) ? vec_push(&c->keys, *key) : 0;
 }
 
-static int forget_cells(const struct accounts *a, struct watch *w)
+/* Takes the cells of those that have ended from the watch: *ret has what they held in the end. */
+static int forget_cells(
+	const struct accounts *a, const struct monitor *m, struct watch *w, struct totals *ret)
 {
 	struct cells c = {.accounts = a};
 	int error = watch_cells(w, visit_cell, &c);
 
 	vec_foreach (key, &c.keys) {
-		error = error ? error : watch_forget(w, key);
-		if (error == -ENOENT)
-			error = 0;
+		struct monitor_cell last = {0};
+
+		error = error ? error : watch_forget(w, key, &last);
+		if (!error && last.count)
+			error = totals_add(ret, m, key, &last);
 	}
 	vec_release(&c.keys);
-	return error;
+	return error ? error : totals_finish(ret, m, NULL);
 }
 
 /* As a row, so that it is summed up like the others. Not for the sum of all: a ring's busy time is a union, which the
@@ -349,46 +424,57 @@ static int take_over_all_busy(struct accounts *a, struct totals *t, uint64_t now
 	return error;
 }
 
-static int take_over_all_rows(struct accounts *a, struct totals *t, uint64_t now_ns)
+static int take_over_rows(struct accounts *a, const struct totals *last, uint64_t now_ns)
 {
-	size_t kept = 0;
 	int error = 0;
 
-	for (size_t i = 0; i < t->rows.count; i++) {
-		struct total *row = &t->rows.items[i];
-
-		if (!has_ended(a, row->pid)) {
-			t->rows.items[kept++] = *row;
-			continue;
-		}
-		row->busy_ns = row->busy_uncertain_ns =
-			0; /* taken over from t->busy, where all of it is */
+	vec_foreach (row, &last->rows) {
 		error = error ? error : take_over(a, row, NULL, now_ns);
 		error = error ? error : take_over(a, row, container_of(a, row->pid), now_ns);
 	}
-	t->rows.count = kept;
 	return error;
 }
 
-static int let_go(struct accounts *a, struct totals *t, struct watch *w, struct busy_times *busy,
-	uint64_t now_ns)
+static void drop_rows(const struct accounts *a, struct totals *t)
 {
-	int error = forget_cells(a, w);
+	size_t kept = 0;
 
+	for (size_t i = 0; i < t->rows.count; i++)
+		if (!has_ended(a, t->rows.items[i].pid))
+			t->rows.items[kept++] = t->rows.items[i];
+	t->rows.count = kept;
+}
+
+static int take_over_ended(
+	struct accounts *a, struct totals *t, const struct totals *last, uint64_t now_ns)
+{
+	int error = take_over_all_busy(a, t, now_ns);
+
+	error = error ? error : take_over_rows(a, last, now_ns);
+	drop_rows(a, t);
+	return error ? error_set(error, "out of memory") : 0;
+}
+
+static int let_go(struct accounts *a, struct totals *t, const struct monitor *m, struct watch *w,
+	struct busy_times *busy, uint64_t now_ns)
+{
+	struct totals last = TOTALS_INIT;
+	int error = forget_cells(a, m, w, &last);
+
+	error = error ? error : take_over_ended(a, t, &last, now_ns);
+	totals_release(&last);
 	if (error)
 		return error;
-	error = take_over_all_busy(a, t, now_ns);
-	error = error ? error : take_over_all_rows(a, t, now_ns);
 	vec_foreach (p, &a->processes) {
 		if (p->ended && busy)
 			busy_times_forget(busy, p->pid);
 		a->ended += p->ended;
 	}
-	return error ? error_set(error, "out of memory") : 0;
+	return 0;
 }
 
-int accounts_update(struct accounts *a, struct totals *t, struct watch *w, struct busy_times *busy,
-	uint64_t now_ns, uint64_t quiet_ns)
+int accounts_update(struct accounts *a, struct totals *t, const struct monitor *m, struct watch *w,
+	struct busy_times *busy, uint64_t now_ns, uint64_t quiet_ns)
 {
 	uint64_t least_ns = a->sees_processes ? ACCOUNTS_QUIET_NS : ACCOUNTS_QUIET_BLIND_NS;
 	size_t ended;
@@ -401,8 +487,10 @@ int accounts_update(struct accounts *a, struct totals *t, struct watch *w, struc
 	/* Names are looked up while they can be: a container may be gone with its last process. */
 	vec_foreach (p, &a->processes)
 		(void)containers_name(a->containers, p->cgroup);
-	error = ended ? let_go(a, t, w, busy, now_ns) : 0;
-	return error ? error : forget_old(a, now_ns);
+	error = ended ? let_go(a, t, m, w, busy, now_ns) : 0;
+	if (error)
+		return error;
+	return forget_old(a, now_ns) ? error_set(-ENOMEM, "out of memory") : 0;
 }
 
 int accounts_add_ended(const struct accounts *a, struct totals *t)

@@ -7,10 +7,12 @@
  * A process is let go when it is not in /proc any more and nothing has been counted for it for ACCOUNTS_QUIET_NS (or
  * longer, where asked): work that it left behind may still end after it. Where /proc does not show the processes
  * that the kernel counts (we are in a pid namespace), it is when nothing was counted for ACCOUNTS_QUIET_BLIND_NS.
- * What is counted later all the same begins a new row, with nothing lost.
+ * What is counted later all the same begins a new row, with nothing lost. A process whose number another has by now, as
+ * its start in /proc says, is let go at once; what the other one did since the last look goes with it.
  *
  * Memory is bounded by ACCOUNTS_MAX sums; a container's are kept as long as its cgroup is there, and for
- * ACCOUNTS_KEPT_NS after that, so that whoever looks now and then sees what came last. Those forgotten are counted.
+ * ACCOUNTS_KEPT_NS after that, so that whoever looks now and then sees what came last. Where there are too many, those of
+ * containers that are gone go first, those of all processes last. Those forgotten are counted.
  * One thread.
  */
 #pragma once
@@ -29,6 +31,7 @@ struct account {
 	struct total sum; /* of no process: pid, client, cgroup 0, comm "" */
 	char *container;  /* NULL: of all */
 	uint64_t changed_ns;
+	bool excess; /* there are too many, and it is about to go */
 };
 
 /* A process that has rows. Where it was and what it was called when it was first seen is what all its rows say, also when
@@ -38,7 +41,8 @@ struct account_process {
 	bool ended;
 	char comm[MONITOR_COMM_BYTES];
 	uint64_t cgroup;
-	uint64_t count; /* of all its rows */
+	uint64_t start; /* in ticks of the kernel's; 0: not known */
+	uint64_t count; /* of all its rows, with its busy time: whether anything came */
 	uint64_t changed_ns;
 };
 
@@ -57,11 +61,11 @@ struct accounts {
 int accounts_init(struct accounts *a, const char *root);
 void accounts_release(struct accounts *a);
 /*
- * To be called with what was just fetched, at `now_ns`: takes over processes that have ended; their rows are taken out
- * of *t, and their cells from the watch. `busy` may be NULL. 0 or -errno with error_text.
+ * To be called with what was just fetched of a monitor, at `now_ns`: takes over processes that have ended; their rows are
+ * taken out of *t, and their cells from the watch. `busy` may be NULL. 0 or -errno with error_text.
  */
-int accounts_update(struct accounts *a, struct totals *t, struct watch *w, struct busy_times *busy,
-	uint64_t now_ns, uint64_t quiet_ns);
+int accounts_update(struct accounts *a, struct totals *t, const struct monitor *m, struct watch *w,
+	struct busy_times *busy, uint64_t now_ns, uint64_t quiet_ns);
 /* NULL: it has no rows. */
 const struct account_process *accounts_process(const struct accounts *a, uint32_t pid);
 /* Adds what ended processes used, as rows of no process: 0 or -ENOMEM. */

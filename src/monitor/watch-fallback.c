@@ -63,7 +63,7 @@ int watch_objects(struct watch *w, uint8_t kind,
 	return not_built();
 }
 
-int watch_forget(struct watch *w, const struct monitor_cell_key *key)
+int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct monitor_cell *ret_last)
 {
 	return not_built();
 }

@@ -76,7 +76,7 @@ int watch_cells(struct watch *w, int (*visit)(void *context, const struct monito
 int watch_objects(struct watch *w, uint8_t kind,
 	int (*visit)(void *context, const struct monitor_object_key *key, const struct monitor_object *object),
 	void *context);
-/* Forgets the cells of a process that is gone (after they were fetched). */
-int watch_forget(struct watch *w, const struct monitor_cell_key *key);
+/* Forgets a cell, of a process that is gone. *ret_last: what it held in the end; count 0 when there was none. */
+int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct monitor_cell *ret_last);
 /* The addresses of a kept stack, leaf first: how many (0: not there). */
 size_t watch_stack(struct watch *w, int32_t id, uint64_t ret_addresses[MONITOR_STACK_DEPTH]);

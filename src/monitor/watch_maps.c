@@ -62,19 +62,21 @@ static int reuse_places(struct watch *w)
 	return error;
 }
 
-int watch_forget(struct watch *w, const struct monitor_cell_key *key)
+int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct monitor_cell *ret_last)
 {
 	int places = bpf_map__fd(w->first->maps.cell_places), error = reuse_places(w);
 	struct forgotten f = {.since_ns = clock_now_ns()};
 
 	if (error)
 		return error_errno(error, "cannot forget what was counted");
+	*ret_last = (struct monitor_cell){0};
 	if (bpf_map_lookup_elem(places, key, &f.place) || f.place >= w->cell_count)
 		return 0;
 	if (vec_push(&w->forgotten, f))
 		return error_errno(-ENOMEM, "cannot forget what was counted");
 	error = bpf_map_delete_elem(places, key);
-	__atomic_store_n(&w->cells[f.place].key.series, MONITOR_SERIES_FREE, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->cells[f.place].key.series, MONITOR_SERIES_FREE, __ATOMIC_SEQ_CST);
+	*ret_last = w->cells[f.place].cell;
 	return error ? error_errno(error, "cannot forget what was counted") : 0;
 }
 

@@ -48,12 +48,13 @@ int watch_cells(struct watch *w,
 	return error;
 }
 
-int watch_forget(struct watch *w, const struct monitor_cell_key *key)
+int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct monitor_cell *ret_last)
 {
 	if (w->refusal)
 		return error_set(w->refusal, "cannot forget");
 	for (size_t i = 0; i < w->count; i++)
 		if (!memcmp(&w->key[i], key, sizeof(*key))) {
+			*ret_last = w->cell[i];
 			w->count--;
 			w->key[i] = w->key[w->count];
 			w->cell[i] = w->cell[w->count];
@@ -103,7 +104,7 @@ static void begin(struct accounts *a)
 static int update(struct accounts *a, struct watch *w, struct busy_times *busy, uint64_t now_ns, struct totals *ret)
 {
 	CHECK(totals_fetch(&table, w, busy, ret) == 0);
-	return accounts_update(a, ret, w, busy, now_ns, 0);
+	return accounts_update(a, ret, &table, w, busy, now_ns, 0);
 }
 
 static void update_at(struct accounts *a, struct watch *w, uint64_t now_ns)
@@ -251,6 +252,60 @@ static void a_process_that_moves_stays_where_it_was_seen_first(void)
 	accounts_release(&a);
 }
 
+static void set_start(unsigned int ticks)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		"echo '10 (a ) (b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 20 21' >root/proc/10/stat", ticks);
+	CHECK(shell(command));
+}
+
+static void a_number_that_another_process_has_by_now_is_not_the_same_process(void)
+{
+	uint64_t in_a, in_b;
+	struct watch w = {.count = 0};
+	struct totals t = TOTALS_INIT;
+	struct accounts a;
+
+	begin(&a);
+	in_a = cgroup_of("root/sys/fs/cgroup/a");
+	in_b = cgroup_of("root/sys/fs/cgroup/b");
+	set_start(1000);
+	count(&w, RUNS, 0, 10, "gfx", in_a, 5);
+	update_at(&a, &w, SECOND_NS);
+	update_at(&a, &w, 2 * SECOND_NS);
+	CHECK(w.count == 1 && a.ended == 0);
+	set_start(2000);
+	update_at(&a, &w, 3 * SECOND_NS);
+	CHECK(w.count == 0 && a.ended == 1);
+	count(&w, RUNS, 0, 10, "gfx", in_b, 100);
+	CHECK(update(&a, &w, NULL, 4 * SECOND_NS, &t) == 0);
+	CHECK(w.count == 1 && t.rows.count == 1 && t.rows.items[0].cgroup == in_b);
+	CHECK(taken(&a, RUNS, "gfx", "/a")->sum == 5 && taken(&a, RUNS, "gfx", NULL)->sum == 5);
+	CHECK(!taken(&a, RUNS, "gfx", "/b"));
+	totals_release(&t);
+	accounts_release(&a);
+}
+
+static void what_was_counted_since_the_fetch_is_taken_over_too(void)
+{
+	struct watch w = {.count = 0};
+	struct totals t = TOTALS_INIT;
+	struct accounts a;
+
+	begin(&a);
+	count(&w, RUNS, 0, 99, "gfx", 0, 5);
+	update_at(&a, &w, SECOND_NS);
+	CHECK(totals_fetch(&table, &w, NULL, &t) == 0);
+	count(&w, RUNS, 0, 99, "gfx", 0, 6);
+	CHECK(accounts_update(&a, &t, &table, &w, NULL, SECOND_NS + QUIET_NS, 0) == 0);
+	CHECK(w.count == 0 && t.rows.count == 0);
+	CHECK(taken(&a, RUNS, "gfx", NULL)->sum == 11 && taken(&a, RUNS, "gfx", "")->count == 2);
+	totals_release(&t);
+	accounts_release(&a);
+}
+
 static void a_longer_wait_can_be_asked_for(void)
 {
 	struct watch w = {.count = 0};
@@ -263,7 +318,7 @@ static void a_longer_wait_can_be_asked_for(void)
 
 		CHECK(w.count == 1);
 		CHECK(totals_fetch(&table, &w, NULL, &t) == 0);
-		CHECK(accounts_update(&a, &t, &w, NULL, now_ns, 3 * QUIET_NS) == 0);
+		CHECK(accounts_update(&a, &t, &table, &w, NULL, now_ns, 3 * QUIET_NS) == 0);
 		totals_release(&t);
 	}
 	CHECK(w.count == 0);
@@ -318,6 +373,29 @@ static void busy_time_of_an_ended_process_goes_to_its_container(void)
 	accounts_release(&a);
 }
 
+static void busy_time_of_a_process_without_cells_is_let_go_too(void)
+{
+	const struct monitor_span span = {.event = 0, .count = 0, .end_ns = 500, .duration_ns = 200, .pid = 99,
+		.label = {"gfx"}};
+	struct watch w = {.count = 0};
+	struct totals t = TOTALS_INIT;
+	struct busy_times *busy = NULL;
+	struct accounts a;
+
+	begin(&a);
+	CHECK(busy_times_new(&table, &busy) == 0);
+	CHECK(busy_times_add(busy, &span) == 0);
+	for (uint64_t n = 0; n < 3; n++) {
+		totals_release(&t);
+		CHECK(update(&a, &w, busy, SECOND_NS + n * QUIET_NS, &t) == 0);
+	}
+	CHECK(t.busy.count == 1 && t.busy.items[0].pid == 0 && t.busy.items[0].busy_ns == 200);
+	CHECK(taken(&a, RUNS, "gfx", "")->busy_ns == 200);
+	totals_release(&t);
+	busy_times_free(busy);
+	accounts_release(&a);
+}
+
 static void a_container_is_kept_while_it_is_there_and_an_hour_longer(void)
 {
 	struct watch w = {.count = 0};
@@ -345,7 +423,7 @@ static void a_container_is_kept_while_it_is_there_and_an_hour_longer(void)
 
 static void sums_are_bounded_and_the_oldest_go(void)
 {
-	size_t rounds = ACCOUNTS_MAX / CELLS_MAX + 2;
+	size_t rounds = ACCOUNTS_MAX * 5 / 8 / CELLS_MAX;
 	struct watch w = {.count = 0};
 	uint64_t now_ns = 0;
 	struct accounts a;
@@ -364,8 +442,9 @@ static void sums_are_bounded_and_the_oldest_go(void)
 	}
 	CHECK(a.forgotten > 0);
 	CHECK(a.sums.count + a.forgotten == 2 * rounds * CELLS_MAX);
-	CHECK(!taken(&a, RUNS, "r0", NULL));
-	CHECK(taken(&a, RUNS, label, NULL) && taken(&a, RUNS, label, ""));
+	/* Those of a container that is not there, and of them the oldest. */
+	CHECK(!taken(&a, RUNS, "r0", "") && taken(&a, RUNS, label, ""));
+	CHECK(taken(&a, RUNS, "r0", NULL) && taken(&a, RUNS, label, NULL));
 	accounts_release(&a);
 }
 
@@ -414,9 +493,12 @@ int main(void)
 	RUN(what_is_still_counted_for_an_ended_process_keeps_it);
 	RUN(what_comes_after_it_was_let_go_is_added_too);
 	RUN(a_process_that_moves_stays_where_it_was_seen_first);
+	RUN(a_number_that_another_process_has_by_now_is_not_the_same_process);
+	RUN(what_was_counted_since_the_fetch_is_taken_over_too);
 	RUN(a_longer_wait_can_be_asked_for);
 	RUN(in_another_pid_namespace_a_process_is_let_go_only_after_an_hour);
 	RUN(busy_time_of_an_ended_process_goes_to_its_container);
+	RUN(busy_time_of_a_process_without_cells_is_let_go_too);
 	RUN(a_container_is_kept_while_it_is_there_and_an_hour_longer);
 	RUN(sums_are_bounded_and_the_oldest_go);
 	RUN(a_watch_that_cannot_forget_is_an_error_and_nothing_is_taken_over);

@@ -66,7 +66,7 @@ int watch_cells(struct watch *w,
 	return 0;
 }
 
-int watch_forget(struct watch *w, const struct monitor_cell_key *key)
+int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct monitor_cell *ret_last)
 {
 	return 0;
 }

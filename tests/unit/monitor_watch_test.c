@@ -524,6 +524,7 @@ static void no_room_for_a_cell_is_counted_and_forgetting_makes_room(void)
 	const struct watch_options options = {
 		.monitor = &jobs, .pid = (uint32_t)getpid(), .above_event = -1, .cells_max = 16};
 	struct monitor_cell_key key = {.series = VALUES, .pid = (uint32_t)getpid()};
+	struct monitor_cell forgotten = {0}, last;
 	struct seen s;
 
 	if (!begin_with(&s, &options))
@@ -535,12 +536,15 @@ static void no_room_for_a_cell_is_counted_and_forgetting_makes_room(void)
 	for (unsigned long i = 0; i < 40; i++)
 		for (key.cpu = 0; key.cpu < sysconf(_SC_NPROCESSORS_CONF); key.cpu++) {
 			memcpy(key.label[0], number_label(i), sizeof(key.label[0]));
-			CHECK(!watch_forget(s.w, &key));
+			CHECK(!watch_forget(s.w, &key, &last));
+			forgotten.count += last.count;
+			forgotten.sum += last.sum;
 		}
+	CHECK(forgotten.count + losses(&s, 0).cells == 40 && forgotten.sum == forgotten.count * 3);
 	CHECK(cells_of(&s, VALUES, NULL).count == 0);
 	pause_ms(999);
 	pause_ms(200);
-	CHECK(!watch_forget(s.w, &key));
+	CHECK(!watch_forget(s.w, &key, &last) && !last.count);
 	for (unsigned long i = 0; i < 5; i++)
 		call_begin(i, 3, 1000 + i);
 	CHECK(cells_of(&s, VALUES, NULL).count == 5 && cells_of(&s, VALUES, NULL).sum == 15);
