@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A walk makes every entry absent, goes through the folders, and makes present what it meets. It is made at most once
- * between two calls of containers_refresh: all numbers that are asked about in between had been given out before, so
- * that a second walk could not find what the first did not.
+ * between two calls of containers_refresh: nearly all numbers that are asked about in between had been given out before,
+ * so that a second walk could not find what the first did not. One that was just being made is looked for once more
+ * after the next call.
  */
 #include "monitor/containers.h"
 
@@ -28,6 +29,7 @@ struct cgroup {
 	uint64_t id;
 	char *name; /* "": not found */
 	bool present;
+	bool searched_again; /* "": in a later walk than the first */
 	uint64_t asked_ns;
 };
 
@@ -123,6 +125,17 @@ static struct cgroup *add(struct containers *c, uint64_t id, const char *path)
 	return &c->cgroups.items[c->cgroups.count - 1];
 }
 
+/* It was asked for before a walk met it. Without memory for that it stays without a name. */
+static void name_late(struct cgroup *g, const char *path)
+{
+	char *name = name_of_path(path);
+
+	if (!name)
+		return;
+	free(g->name);
+	g->name = name;
+}
+
 static void drop(struct containers *c, size_t at)
 {
 	struct cgroup *last = &c->cgroups.items[c->cgroups.count - 1];
@@ -186,6 +199,8 @@ static void walk_folder(struct walk *w, int parent, const char *name, unsigned i
 		return;
 	}
 	known = find(w->c, st.st_ino);
+	if (known && !*known->name)
+		name_late(known, buf_text(&w->path));
 	if (!known)
 		known = add(w->c, st.st_ino, buf_text(&w->path));
 	if (known) {
@@ -275,14 +290,16 @@ void containers_refresh(struct containers *c, uint64_t now_ns)
 const char *containers_name(struct containers *c, uint64_t cgroup)
 {
 	struct cgroup *g = find(c, cgroup);
+	bool again = g && !*g->name && !g->searched_again;
 
-	if (!g && cgroup) {
-		if (!c->walked)
-			walk(c);
+	if (cgroup && (!g || again) && !c->walked) {
+		walk(c);
 		g = find(c, cgroup);
-		if (!g)
-			g = add(c, cgroup, NULL);
+		if (g)
+			g->searched_again = again;
 	}
+	if (!g && cgroup)
+		g = add(c, cgroup, NULL);
 	if (!g)
 		return "";
 	g->asked_ns = c->now_ns;

@@ -146,6 +146,43 @@ static void links_and_files_are_not_followed(void)
 	containers_free(c);
 }
 
+static void a_cgroup_that_was_asked_for_too_early_gets_its_name_later(void)
+{
+	struct containers *c;
+	uint64_t id;
+
+	CHECK(shell("mkdir -p early/slice apart/late && touch early/cgroup.controllers"));
+	id = inode("apart/late");
+	c = open_tree("early");
+	CHECK_TEXT(containers_name(c, inode("early/slice")), "/slice");
+	CHECK_TEXT(containers_name(c, id), "");
+	CHECK(shell("mv apart/late early/slice/late"));
+	CHECK_TEXT(containers_name(c, id), "");
+	containers_refresh(c, HOUR_NS + 1);
+	CHECK_TEXT(containers_name(c, id), "/slice/late");
+	CHECK(containers_present(c, "/slice/late"));
+	containers_free(c);
+}
+
+static void what_is_not_found_twice_is_found_by_a_later_walk(void)
+{
+	struct containers *c;
+	uint64_t id;
+
+	CHECK(shell("mkdir -p much/slice apart/later && touch much/cgroup.controllers"));
+	id = inode("apart/later");
+	c = open_tree("much");
+	CHECK_TEXT(containers_name(c, id), "");
+	containers_refresh(c, HOUR_NS + 1);
+	CHECK_TEXT(containers_name(c, id), "");
+	CHECK(shell("mv apart/later much/later"));
+	containers_refresh(c, HOUR_NS + 2);
+	CHECK_TEXT(containers_name(c, id), "");
+	containers_refresh(c, HOUR_NS + 2 + 60ull * 1000000000);
+	CHECK_TEXT(containers_name(c, id), "/later");
+	containers_free(c);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -158,6 +195,8 @@ int main(void)
 	RUN(a_new_cgroup_is_found_when_it_is_asked_for);
 	RUN(a_cgroup_that_is_gone_keeps_its_name_until_nobody_asks_for_an_hour);
 	RUN(links_and_files_are_not_followed);
+	RUN(a_cgroup_that_was_asked_for_too_early_gets_its_name_later);
+	RUN(what_is_not_found_twice_is_found_by_a_later_walk);
 	shell("rm -rf one two three four five old elsewhere");
 	rmdir(folder);
 	return tap_end();
