@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* When GPUs had nothing to do, and why (gaps.h has the rules): the causes first, then the longest gaps. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
@@ -8,6 +9,7 @@
 #include "cmd/text.h"
 #include "view/device.h"
 #include "view/gaps.h"
+#include "view/label.h"
 #include "view/launch_path.h"
 
 #define FUNCTIONS     2
@@ -35,12 +37,36 @@ static bool has(const uint32_t *locations, unsigned int count, uint32_t location
 	return false;
 }
 
+static bool is_of_c_library(const struct report *r, uint32_t location)
+{
+	const struct profile_location *l = profile_location(r->reader, location);
+	const struct profile_module *m = l ? profile_module(r->reader, l->module) : NULL;
+
+	return m && label_is_c_library(profile_string(r->reader, m->path, NULL));
+}
+
+/* The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left out.
+ */
+static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
+	uint32_t ret_locations[LAUNCH_PATH_MAX])
+{
+	unsigned int all = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations), count = all;
+
+	while (count && is_of_c_library(r, ret_locations[count - 1]))
+		count--;
+	count = count ? count : all;
+	if (count <= functions)
+		return count;
+	memmove(ret_locations, ret_locations + count - functions, functions * sizeof(*ret_locations));
+	return functions;
+}
+
 /* Appends the functions of a stack, the innermost last, and the Python function that called them; nothing where none is
  * known. */
 static void put_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
 {
 	uint32_t locations[LAUNCH_PATH_MAX];
-	unsigned int count = launch_path_functions(&r->summary->internals, stack, functions, locations);
+	unsigned int count = find_functions(r, stack, functions, locations);
 	uint32_t python = find_python(r, stack);
 	struct buf name = BUF_INIT;
 
@@ -107,14 +133,18 @@ static uint64_t total_of(const struct gap_sum *sums)
 	return total_ns;
 }
 
-/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. */
+/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. What the GPU takes between queued
+ * work comes last: nobody let it starve. */
 static unsigned int next_cause(const struct gap_sum *sums, unsigned int *done)
 {
 	unsigned int best = GAP_CAUSES;
 
 	for (unsigned int i = 0; i < GAP_CAUSES; i++)
-		if (sums[i].total_ns && !(*done & 1u << i) && (best == GAP_CAUSES || sums[i].total_ns > sums[best].total_ns))
+		if (sums[i].total_ns && !(*done & 1u << i) && i != GAP_QUEUED &&
+			(best == GAP_CAUSES || sums[i].total_ns > sums[best].total_ns))
 			best = i;
+	if (best == GAP_CAUSES && sums[GAP_QUEUED].total_ns && !(*done & 1u << GAP_QUEUED))
+		best = GAP_QUEUED;
 	*done |= 1u << best;
 	return best;
 }
@@ -169,32 +199,46 @@ static void put_device(const struct report *r, struct buf *out, const struct dev
 	put_sentence(r, out, &line);
 	buf_release(&line);
 	put_causes(r, out, "again and again", d->many);
-	put_causes(r, out, "once", d->once);
+	put_causes(r, out, "once, or unusually long", d->once);
 }
 
-static uint64_t launching_ns(const struct gap_process *p)
+/* What GPUs were idle for, in the words of people who tune programs. */
+struct shortage {
+	uint64_t ns;
+	const char *bound, *why;
+};
+
+#define SHORTAGES 5
+
+static int by_time(const void *left, const void *right)
 {
-	return p->causes_ns[GAP_LAUNCH] + p->causes_ns[GAP_PYTHON] + p->causes_ns[GAP_SYNC] + p->causes_ns[GAP_CPU] +
-	       p->causes_ns[GAP_QUEUED];
+	const struct shortage *a = left, *b = right;
+
+	return a->ns > b->ns ? -1 : a->ns < b->ns;
 }
 
-static const char *word_for(const struct gap_process *p)
+/* The largest first. */
+static void find_shortages(const struct gap_process *p, struct shortage ret[SHORTAGES])
 {
-	const struct {
-		uint64_t ns;
-		const char *word;
-	} words[] = {
-		{p->kernels_ns, "compute-bound"},
-		{p->transfers_ns, "transfer-bound"},
-		{launching_ns(p), "launch-bound"},
-		{p->causes_ns[GAP_INPUT], "input-bound"},
+	const uint64_t *ns = p->causes_ns;
+	const struct shortage all[SHORTAGES] = {
+		{ns[GAP_LAUNCH] + ns[GAP_PYTHON] + ns[GAP_CPU], "launch-bound", "for lack of launches"},
+		{ns[GAP_SYNC], "bound by synchronization", "because of synchronization"},
+		{ns[GAP_INPUT], "input-bound", "for lack of input"},
+		{ns[GAP_QUEUED], "idle between queued work", "between queued work"},
+		{ns[GAP_UNKNOWN], "idle, for reasons that are not known", "for reasons that are not known"},
 	};
-	size_t best = 0;
 
-	for (size_t i = 1; i < sizeof(words) / sizeof(words[0]); i++)
-		if (words[i].ns > words[best].ns)
-			best = i;
-	return words[best].word;
+	memcpy(ret, all, sizeof(all));
+	qsort(ret, SHORTAGES, sizeof(*ret), by_time);
+}
+
+/* What it has to do where GPUs are busy for half of the time, or else what they lack. */
+static const char *word_for(const struct gap_process *p, uint64_t whole_ns, const struct shortage *shortages)
+{
+	if (p->kernels_ns + p->transfers_ns >= whole_ns - whole_ns / 2)
+		return p->transfers_ns > p->kernels_ns ? "transfer-bound" : "compute-bound";
+	return shortages[0].bound;
 }
 
 /* Gaps that happened once are no part of these shares: how long they are says more of when the program was stopped. */
@@ -202,16 +246,22 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 {
 	const struct profile_process *process = profile_process(r->reader, p->process);
 	uint64_t whole_ns = p->span_ns > p->once_ns ? p->span_ns - p->once_ns : 0;
-	char cells[5][TEXT_CELL];
+	struct shortage shortages[SHORTAGES];
+	char cells[3][TEXT_CELL];
+	const char *between = "; the GPU was idle for ";
 	struct buf line = BUF_INIT;
 
+	find_shortages(p, shortages);
 	buf_printf(&line, "%s (%u) is mostly %s: of %s", process ? profile_string(r->reader, process->comm, NULL) : "?",
-		process ? process->pid : 0, word_for(p), text_duration(cells[0], whole_ns));
-	buf_printf(&line, " kernels ran for %s, only copies for %s; the GPU waited for launches for %s, for input for %s",
-		text_percent(cells[1], p->kernels_ns, whole_ns), text_percent(cells[2], p->transfers_ns, whole_ns),
-		text_percent(cells[3], launching_ns(p), whole_ns), text_percent(cells[4], p->causes_ns[GAP_INPUT], whole_ns));
+		process ? process->pid : 0, word_for(p, whole_ns, shortages), text_duration(cells[0], whole_ns));
+	buf_printf(&line, " kernels ran for %s, only copies for %s", text_percent(cells[1], p->kernels_ns, whole_ns),
+		text_percent(cells[2], p->transfers_ns, whole_ns));
+	for (size_t i = 0; i < SHORTAGES && shortages[i].ns; i++) {
+		buf_printf(&line, "%s%s %s", between, text_percent(cells[0], shortages[i].ns, whole_ns), shortages[i].why);
+		between = ", ";
+	}
 	if (p->once_ns)
-		buf_printf(&line, " (and for %s once)", text_duration(cells[0], p->once_ns));
+		buf_printf(&line, "%s%s in gaps that happened once or were unusually long", between, text_duration(cells[0], p->once_ns));
 	put_sentence(r, out, &line);
 	buf_release(&line);
 }
@@ -249,9 +299,16 @@ static unsigned int longest_wait(const struct gap_doing *d)
 	return best;
 }
 
+/* It did something, or would have if there had been a CPU. */
 static uint64_t active_ns(const struct gap_doing *d, bool has_waits)
 {
-	return d->sync_ns + d->call_ns + (has_waits ? d->run_ns : d->sampled_ns);
+	return d->sync_ns + d->call_ns + d->wait_ns[WAIT_RUN_QUEUE] + (has_waits ? d->run_ns : d->sampled_ns);
+}
+
+/* What a thread did for less is not told. */
+static bool is_worth_telling(uint64_t ns, uint64_t length_ns)
+{
+	return ns && ns >= length_ns / 1000;
 }
 
 /* "ran 12 %, waited 88 % (lock), in cond_wait" */
@@ -264,7 +321,7 @@ static void put_doing(const struct report *r, struct buf *line, const struct gap
 
 	for (unsigned int i = 0; i < WAIT_REASONS; i++)
 		waits_ns += d->wait_ns[i];
-	if (has_waits && d->run_ns) {
+	if (has_waits && is_worth_telling(d->run_ns, length_ns)) {
 		buf_printf(line, "ran %s", text_percent(share, d->run_ns, length_ns));
 		comma = ", ";
 	} else if (!has_waits && d->sampled_ns) {
@@ -272,15 +329,15 @@ static void put_doing(const struct report *r, struct buf *line, const struct gap
 			text_percent(share, d->sampled_ns < length_ns ? d->sampled_ns : length_ns, length_ns));
 		comma = ", ";
 	}
-	if (d->call_ns) {
+	if (is_worth_telling(d->call_ns, length_ns)) {
 		buf_printf(line, "%sin CUDA calls %s", comma, text_percent(share, d->call_ns, length_ns));
 		comma = ", ";
 	}
-	if (d->sync_ns) {
+	if (is_worth_telling(d->sync_ns, length_ns)) {
 		buf_printf(line, "%ssynchronizing %s", comma, text_percent(share, d->sync_ns, length_ns));
 		comma = ", ";
 	}
-	if (waits_ns)
+	if (is_worth_telling(waits_ns, length_ns))
 		buf_printf(line, "%swaited %s (mostly %s)", comma, text_percent(share, waits_ns, length_ns),
 			profile_wait_reason_name(longest_wait(d)));
 	if (!has_waits && !active_ns(d, false))
@@ -313,7 +370,7 @@ static size_t find_busiest(const struct report *r, const struct gap_device *d, c
 			if (ret[at - 1].thread == launcher || (id != launcher &&
 				active_ns(&ret[at - 1].doing, e->has_waits) >= active_ns(&one.doing, e->has_waits)))
 				break;
-		if (at == THREADS_SHOWN || (id != launcher && !active_ns(&one.doing, e->has_waits)))
+		if (at == THREADS_SHOWN || (id != launcher && active_ns(&one.doing, e->has_waits) <= (gap->end_ns - gap->start_ns) / 100))
 			continue;
 		count += count < THREADS_SHOWN;
 		memmove(&ret[at + 1], &ret[at], (count - at - 1) * sizeof(*ret));
@@ -333,15 +390,15 @@ static void put_threads(const struct report *r, struct buf *out, const struct ga
 		const struct profile_thread *t = profile_thread(r->reader, threads[i].thread);
 		struct buf line = BUF_INIT;
 
-		buf_printf(&line, "%21s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
+		buf_printf(&line, "%24s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
 		put_doing(r, &line, &threads[i].doing, gap->end_ns - gap->start_ns);
 		end_line(r, out, &line);
 		buf_release(&line);
 	}
 	if (others)
-		buf_printf(out, "%21s%s other thread%s: %s\n", "", text_count(cell, others), others == 1 ? "" : "s",
+		buf_printf(out, "%24s%s other thread%s: %s\n", "", text_count(cell, others), others == 1 ? "" : "s",
 			count == THREADS_SHOWN	  ? "less" :
-			r->gaps->events.has_waits ? "waiting all the time" :
+			r->gaps->events.has_waits ? "waiting (nearly) all the time" :
 						    "not seen");
 }
 
@@ -357,7 +414,8 @@ static void put_gap(const struct report *r, struct buf *out, const struct gap_de
 		put_place(r, &line, word_before(gap->cause), gap->stack, FUNCTIONS);
 	end_line(r, out, &line);
 	buf_release(&line);
-	put_threads(r, out, d, gap);
+	if (gap_needs_threads(gap->start_ns, &r->gaps->events.works.items[gap->next], d->latency_ns))
+		put_threads(r, out, d, gap);
 }
 
 void report_gaps_text(const struct report *r, struct buf *out)
@@ -378,7 +436,7 @@ void report_gaps_text(const struct report *r, struct buf *out)
 			buf_printf(out, " (%zu of %s)", shown, text_count(count, d->count));
 		buf_printf(out, "\n%10s %9s  likely cause, and what threads did meanwhile\n", "length", "at");
 		for (size_t i = 0; i < shown; i++)
-			put_gap(r, out, d, &r->gaps->gaps.items[d->first + i]);
+			put_gap(r, out, d, gaps_longest(r->gaps, d, i));
 	}
 }
 

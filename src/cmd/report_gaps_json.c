@@ -67,7 +67,7 @@ static void put_thread(const struct report *r, struct json_writer *w, uint32_t i
 
 static void put_gap(const struct report *r, struct json_writer *w, const struct gap_device *d, size_t n)
 {
-	const struct gap *gap = &r->gaps->gaps.items[d->first + n];
+	const struct gap *gap = gaps_longest(r->gaps, d, n);
 	const struct gap_work *next = &r->gaps->events.works.items[gap->next];
 	const struct profile_thread *t = profile_thread(r->reader, next->thread);
 
@@ -80,7 +80,7 @@ static void put_gap(const struct report *r, struct json_writer *w, const struct 
 	if (t)
 		json_number(w, "launching_tid", t->tid);
 	put_place(r, w, "path", gap->stack);
-	if (n < WITH_THREADS) {
+	if (n < WITH_THREADS && gap_needs_threads(gap->start_ns, next, d->latency_ns)) {
 		json_begin(w, "threads", '[');
 		for (uint32_t id = 1; id < r->gaps->events.threads.count; id++)
 			if (gaps_concerns(r->gaps, r->reader, d->device, id))

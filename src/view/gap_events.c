@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
+ * Events are kept if a window overlaps them; of copies it turns out only with their work whether their call waited, so that
+ * those are kept until then.
+ *
  * Waits of one thread do not overlap, nor do its calls; in recordings where they do (damaged ones) later ones are cut, so
  * that both starts and ends of a list rise and can be searched.
  */
@@ -18,6 +21,7 @@ static int short_of_memory(void)
 void gap_events_release(struct gap_events *e)
 {
 	vec_release(&e->works);
+	vec_release(&e->windows);
 	vec_release(&e->waits);
 	vec_release(&e->calls);
 	vec_release(&e->syncs);
@@ -41,14 +45,32 @@ static int get_thread(struct gap_events *e, uint32_t id, struct gap_life **ret)
 	return 0;
 }
 
-/* A copy that is over when its call is: the call waited for it. */
-static void mark_blocking(struct gap_events *e, uint64_t key, uint64_t end_ns)
+/* Whether what happened at this time has to be left out. */
+static bool is_full(struct gap_events *e, uint64_t time_ns)
 {
-	uint64_t call;
-
-	if (map_remove(&e->copies, key, &call) && end_ns <= e->calls.items[call].end_ns)
-		e->calls.items[call].is_sync = true;
+	if (e->works.count + e->waits.count + e->calls.count + e->syncs.count + e->samples.count < e->most)
+		return false;
+	if (!e->cut_ns || time_ns < e->cut_ns)
+		e->cut_ns = time_ns;
+	return true;
 }
+
+static int order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Most recordings come sorted, and qsort takes as much memory again. */
+static void sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+	for (size_t i = 1; i < count; i++)
+		if (compare((char *)items + (i - 1) * size, (char *)items + i * size) > 0) {
+			qsort(items, count, size, compare);
+			return;
+		}
+}
+
+/* ------------------------------------------------------------------ the first reading: GPU work */
 
 static int take_work(struct gap_events *e, const struct profile_reader *r, const struct profile_work *w)
 {
@@ -59,12 +81,10 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 	struct gap_life *t;
 	int error;
 
-	if (!op)
+	if (!op || is_full(e, w->start_ns))
 		return 0;
 	work.device = op->device;
 	work.process = op->process;
-	if (op->kind == OP_COPY && !w->graph_node)
-		mark_blocking(e, (uint64_t)w->instance << 32 | w->correlation, work.end_ns);
 	error = get_thread(e, w->thread, &t);
 	if (error)
 		return error;
@@ -72,38 +92,134 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 	return vec_push(&e->works, work) ? short_of_memory() : 0;
 }
 
-static int take_wait(struct gap_events *e, const struct profile_wait *w)
+static int by_device(const void *left, const void *right)
 {
-	struct gap_span span = {.start_ns = w->start_ns, .end_ns = end_of(w->start_ns, w->duration_ns), .thread = w->thread,
-		.stack = w->stack, .waker = w->waker, .reason = w->reason < WAIT_REASONS ? (uint8_t)w->reason : WAIT_OTHER};
-	struct gap_span queued = span;
-	uint64_t queued_ns = w->queued_ns < w->duration_ns ? w->queued_ns : w->duration_ns;
+	const struct gap_work *a = left, *b = right;
 
-	queued.start_ns = span.end_ns = span.end_ns - queued_ns;
-	queued.reason = WAIT_RUN_QUEUE;
-	if (span.end_ns > span.start_ns && vec_push(&e->waits, span))
-		return short_of_memory();
-	return queued_ns && vec_push(&e->waits, queued) ? short_of_memory() : 0;
+	return a->device != b->device ? order(a->device, b->device) : order(a->start_ns, b->start_ns);
 }
 
+int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most)
+{
+	struct profile_event event;
+	int more, error = 0;
+
+	e->most = most;
+	while (!error && (more = profile_reader_next(r, &event)))
+		if (more < 0)
+			error = more;
+		else if (event.kind == EVENT_WORK)
+			error = take_work(e, r, &event.work);
+	if (!error)
+		sort(e->works.items, e->works.count, sizeof(*e->works.items), by_device);
+	return error;
+}
+
+/* ------------------------------------------------------------------ windows */
+
+int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
+{
+	struct gap_window *last = e->windows.count ? &e->windows.items[e->windows.count - 1] : NULL;
+
+	if (last && start_ns >= last->start_ns && start_ns <= last->end_ns) {
+		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+		return 0;
+	}
+	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? short_of_memory() : 0;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct gap_window *a = left, *b = right;
+
+	return order(a->start_ns, b->start_ns);
+}
+
+static void join_windows(struct gap_events *e)
+{
+	struct gap_window *windows = e->windows.items;
+	size_t kept = 0;
+
+	if (!e->windows.count)
+		return;
+	sort(windows, e->windows.count, sizeof(*windows), by_start);
+	for (size_t i = 1; i < e->windows.count; i++)
+		if (windows[i].start_ns > windows[kept].end_ns)
+			windows[++kept] = windows[i];
+		else if (windows[i].end_ns > windows[kept].end_ns)
+			windows[kept].end_ns = windows[i].end_ns;
+	e->windows.count = kept + 1;
+}
+
+static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
+{
+	size_t low = 0, high = e->windows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (e->windows.items[middle].end_ns < start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < e->windows.count && e->windows.items[low].start_ns <= end_ns;
+}
+
+/* ------------------------------------------------------------------ the second reading: what threads did */
+
+static struct gap_span span_of(uint64_t start_ns, uint64_t duration_ns, uint32_t thread)
+{
+	return (struct gap_span){start_ns, end_of(start_ns, duration_ns), thread};
+}
+
+/* A copy that is over when its call is: the call waited for it. */
+static void mark_blocking(struct gap_events *e, const struct profile_work *w)
+{
+	uint64_t key = (uint64_t)w->instance << 32 | w->correlation, call;
+
+	if (!w->graph_node && map_remove(&e->copies, key, &call) &&
+		end_of(w->start_ns, w->duration_ns) <= e->calls.items[call].span.end_ns)
+		e->calls.items[call].is_sync = true;
+}
+
+static int take_wait(struct gap_events *e, const struct profile_wait *w)
+{
+	struct gap_wait wait = {.span = span_of(w->start_ns, w->duration_ns, w->thread), .stack = w->stack, .waker = w->waker,
+		.reason = w->reason < WAIT_REASONS ? (uint8_t)w->reason : WAIT_OTHER};
+
+	e->has_waits = true;
+	wait.queued_from_ns = wait.span.end_ns - (w->queued_ns < w->duration_ns ? w->queued_ns : w->duration_ns);
+	if (!w->duration_ns || !is_wanted(e, wait.span.start_ns, wait.span.end_ns) || is_full(e, w->start_ns))
+		return 0;
+	return vec_push(&e->waits, wait) ? short_of_memory() : 0;
+}
+
+/* Whether a call of a copy waits for it is not known before its work comes. */
 static int take_call(struct gap_events *e, const struct profile_call *c)
 {
-	struct gap_span span = {.start_ns = c->start_ns, .end_ns = end_of(c->start_ns, c->duration_ns), .thread = c->thread,
-		.stack = c->stack, .api = c->api, .is_sync = c->kind == CALL_SYNC};
+	struct gap_call call = {.span = span_of(c->start_ns, c->duration_ns, c->thread), .stack = c->stack, .api = c->api,
+		.is_sync = c->kind == CALL_SYNC};
 
 	if (!c->duration_ns)
 		return 0;
+	if (c->kind != CALL_SYNC && c->kind != CALL_COPY && !is_wanted(e, call.span.start_ns, call.span.end_ns))
+		return 0;
+	if (is_full(e, c->start_ns))
+		return 0;
 	if (c->kind == CALL_COPY && map_put(&e->copies, (uint64_t)c->instance << 32 | c->correlation, e->calls.count))
 		return short_of_memory();
-	return vec_push(&e->calls, span) ? short_of_memory() : 0;
+	return vec_push(&e->calls, call) ? short_of_memory() : 0;
 }
 
 static int take_sync(struct gap_events *e, const struct profile_sync *y)
 {
-	struct gap_span span = {.start_ns = y->start_ns, .end_ns = end_of(y->start_ns, y->duration_ns), .thread = y->thread,
-		.context = y->context, .stream = y->stream, .kind = (uint8_t)y->kind, .launched_ns = y->recorded_ns};
+	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread), .context = y->context,
+		.stream = y->stream, .kind = (uint8_t)y->kind, .launched_ns = y->recorded_ns};
 
-	return y->duration_ns && vec_push(&e->syncs, span) ? short_of_memory() : 0;
+	if (!y->duration_ns || is_full(e, y->start_ns))
+		return 0;
+	return vec_push(&e->syncs, sync) ? short_of_memory() : 0;
 }
 
 static int take_life(struct gap_events *e, const struct profile_life *l)
@@ -123,15 +239,27 @@ static int take_life(struct gap_events *e, const struct profile_life *l)
 static int take_sample(struct gap_events *e, const struct profile_sample *s)
 {
 	struct gap_sample sample = {s->time_ns, s->period_ns, s->thread, s->stack};
+	struct gap_life *t;
+	int error = get_thread(e, s->thread, &t);
 
+	if (error)
+		return error;
+	t->period_ns = t->period_ns ? t->period_ns : s->period_ns;
+	if (!is_wanted(e, s->time_ns, s->time_ns) || is_full(e, s->time_ns))
+		return 0;
 	return vec_push(&e->samples, sample) ? short_of_memory() : 0;
 }
 
 static int take_event(struct gap_events *e, const struct profile_reader *r, const struct profile_event *event)
 {
+	const struct profile_op *op;
+
 	switch (event->kind) {
 	case EVENT_WORK:
-		return take_work(e, r, &event->work);
+		op = profile_op(r, event->work.op);
+		if (op && op->kind == OP_COPY)
+			mark_blocking(e, &event->work);
+		return 0;
 	case EVENT_WAIT:
 		return take_wait(e, &event->wait);
 	case EVENT_CALL:
@@ -147,22 +275,28 @@ static int take_event(struct gap_events *e, const struct profile_reader *r, cons
 	}
 }
 
-static uint64_t time_of(const struct profile_event *e)
+/* Copies that did not wait are needed in windows only. */
+static void drop_unwanted_calls(struct gap_events *e)
 {
-	return e->kind == EVENT_WORK ? e->work.start_ns : e->kind == EVENT_CALL ? e->call.start_ns :
-	       e->kind == EVENT_WAIT ? e->wait.start_ns : e->kind == EVENT_SAMPLE ? e->sample.time_ns : 0;
+	size_t kept = 0;
+
+	map_release(&e->copies);
+	e->copies = MAP_INIT;
+	vec_foreach (c, &e->calls)
+		if (c->is_sync || is_wanted(e, c->span.start_ns, c->span.end_ns))
+			e->calls.items[kept++] = *c;
+	e->calls.count = kept;
 }
 
-static int order(uint64_t a, uint64_t b)
+/* Work of a time in which it is not known what threads did. */
+static void drop_later_works(struct gap_events *e)
 {
-	return a < b ? -1 : a > b;
-}
+	size_t kept = 0;
 
-static int by_device(const void *left, const void *right)
-{
-	const struct gap_work *a = left, *b = right;
-
-	return a->device != b->device ? order(a->device, b->device) : order(a->start_ns, b->start_ns);
+	vec_foreach (w, &e->works)
+		if (w->start_ns < e->cut_ns)
+			e->works.items[kept++] = *w;
+	e->works.count = kept;
 }
 
 static int by_thread(const void *left, const void *right)
@@ -179,28 +313,41 @@ static int by_sample(const void *left, const void *right)
 	return a->thread != b->thread ? order(a->thread, b->thread) : order(a->time_ns, b->time_ns);
 }
 
-static void sort_spans(struct gap_span *spans, size_t count)
+/* Of structs that begin with a gap_span. */
+static void sort_spans(void *spans, size_t count, size_t size)
 {
-	if (!count)
-		return;
-	qsort(spans, count, sizeof(*spans), by_thread);
+	sort(spans, count, size, by_thread);
 	for (size_t i = 1; i < count; i++) {
-		if (spans[i].thread != spans[i - 1].thread)
+		struct gap_span *at = (struct gap_span *)((char *)spans + i * size);
+		const struct gap_span *before = (const struct gap_span *)((char *)spans + (i - 1) * size);
+
+		if (at->thread != before->thread)
 			continue;
-		if (spans[i].start_ns < spans[i - 1].end_ns)
-			spans[i].start_ns = spans[i - 1].end_ns;
-		if (spans[i].end_ns < spans[i].start_ns)
-			spans[i].end_ns = spans[i].start_ns;
+		if (at->start_ns < before->end_ns)
+			at->start_ns = before->end_ns;
+		if (at->end_ns < at->start_ns)
+			at->end_ns = at->start_ns;
+	}
+}
+
+/* Waits that were cut have less of the queue, too. */
+static void cut_queues(struct gap_events *e)
+{
+	vec_foreach (w, &e->waits) {
+		if (w->queued_from_ns < w->span.start_ns)
+			w->queued_from_ns = w->span.start_ns;
+		if (w->queued_from_ns > w->span.end_ns)
+			w->queued_from_ns = w->span.end_ns;
 	}
 }
 
 /* Where the entries of each thread are in a sorted list. */
-#define find_ranges(e, list)                                                       \
+#define find_ranges(e, list, thread_of_item)                                       \
 	({                                                                         \
 		int error_ = 0;                                                    \
 		for (size_t i = 0; !error_ && i < (e)->list.count; i++) {          \
 			struct gap_life *t = NULL;                                 \
-			error_ = get_thread((e), (e)->list.items[i].thread, &t);   \
+			error_ = get_thread((e), (e)->list.items[i].thread_of_item, &t); \
 			if (error_)                                                \
 				break;                                             \
 			if (!t->list.end)                                          \
@@ -214,46 +361,47 @@ static int sort_all(struct gap_events *e)
 {
 	int error;
 
-	if (e->works.count)
-		qsort(e->works.items, e->works.count, sizeof(*e->works.items), by_device);
-	if (e->samples.count)
-		qsort(e->samples.items, e->samples.count, sizeof(*e->samples.items), by_sample);
-	sort_spans(e->waits.items, e->waits.count);
-	sort_spans(e->calls.items, e->calls.count);
-	sort_spans(e->syncs.items, e->syncs.count);
-	error = find_ranges(e, waits);
+	sort(e->samples.items, e->samples.count, sizeof(*e->samples.items), by_sample);
+	sort_spans(e->waits.items, e->waits.count, sizeof(*e->waits.items));
+	cut_queues(e);
+	sort_spans(e->calls.items, e->calls.count, sizeof(*e->calls.items));
+	sort_spans(e->syncs.items, e->syncs.count, sizeof(*e->syncs.items));
+	error = find_ranges(e, waits, span.thread);
 	if (!error)
-		error = find_ranges(e, calls);
+		error = find_ranges(e, calls, span.thread);
 	if (!error)
-		error = find_ranges(e, syncs);
+		error = find_ranges(e, syncs, span.thread);
 	if (!error)
-		error = find_ranges(e, samples);
+		error = find_ranges(e, samples, thread);
 	return error;
 }
 
-int gap_events_read(struct gap_events *e, struct profile_reader *r, size_t most)
+int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
 {
 	struct profile_event event;
 	int more, error = 0;
 
-	while (!error && (more = profile_reader_next(r, &event))) {
-		if (more < 0)
-			return more;
-		if (e->works.count + e->waits.count + e->calls.count + e->syncs.count + e->samples.count < most)
-			error = take_event(e, r, &event);
-		else if (!e->cut_ns)
-			e->cut_ns = time_of(&event);
-	}
-	e->has_waits = profile_meta(r, META_OFF_CPU) || e->waits.count;
-	return error ? error : sort_all(e);
+	join_windows(e);
+	while (!error && (more = profile_reader_next(r, &event)))
+		error = more < 0 ? more : take_event(e, r, &event);
+	if (error)
+		return error;
+	e->has_waits |= profile_meta(r, META_OFF_CPU) != NULL;
+	drop_unwanted_calls(e);
+	if (e->cut_ns)
+		drop_later_works(e);
+	return sort_all(e);
 }
 
-static size_t search(const struct gap_span *spans, struct gap_range range, uint64_t time_ns)
+/* ------------------------------------------------------------------ what a thread did */
+
+/* The first in the range that ends behind the time. */
+static size_t search(const void *spans, size_t size, struct gap_range range, uint64_t time_ns)
 {
 	while (range.first < range.end) {
 		size_t middle = range.first + (range.end - range.first) / 2;
 
-		if (spans[middle].end_ns <= time_ns)
+		if (((const struct gap_span *)((const char *)spans + middle * size))->end_ns <= time_ns)
 			range.first = middle + 1;
 		else
 			range.end = middle;
@@ -263,20 +411,20 @@ static size_t search(const struct gap_span *spans, struct gap_range range, uint6
 
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	return search(e->waits.items, e->threads.items[thread].waits, time_ns);
+	return search(e->waits.items, sizeof(*e->waits.items), e->threads.items[thread].waits, time_ns);
 }
 
 size_t gap_events_call(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	return search(e->calls.items, e->threads.items[thread].calls, time_ns);
+	return search(e->calls.items, sizeof(*e->calls.items), e->threads.items[thread].calls, time_ns);
 }
 
-const struct gap_span *gap_events_sync(const struct gap_events *e, const struct gap_span *call)
+const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct gap_call *call)
 {
-	const struct gap_range *range = &e->threads.items[call->thread].syncs;
-	size_t at = search(e->syncs.items, *range, call->start_ns);
+	struct gap_range range = e->threads.items[call->span.thread].syncs;
+	size_t at = search(e->syncs.items, sizeof(*e->syncs.items), range, call->span.start_ns);
 
-	return at < range->end && e->syncs.items[at].start_ns < call->end_ns ? &e->syncs.items[at] : NULL;
+	return at < range.end && e->syncs.items[at].span.start_ns < call->span.end_ns ? &e->syncs.items[at] : NULL;
 }
 
 size_t gap_events_sample(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
@@ -307,14 +455,16 @@ static uint64_t waited(const struct gap_events *e, uint32_t thread, uint64_t sta
 	size_t end = e->threads.items[thread].waits.end;
 	uint64_t sum_ns = 0;
 
-	for (size_t i = gap_events_wait(e, thread, start_ns); i < end && e->waits.items[i].start_ns < end_ns; i++) {
-		const struct gap_span *w = &e->waits.items[i];
-		uint64_t ns = overlap(w->start_ns, w->end_ns, start_ns, end_ns);
+	for (size_t i = gap_events_wait(e, thread, start_ns); i < end && e->waits.items[i].span.start_ns < end_ns; i++) {
+		const struct gap_wait *w = &e->waits.items[i];
+		uint64_t asleep_ns = overlap(w->span.start_ns, w->queued_from_ns, start_ns, end_ns);
+		uint64_t queued_ns = overlap(w->queued_from_ns, w->span.end_ns, start_ns, end_ns);
+		uint64_t ns = asleep_ns > queued_ns ? asleep_ns : queued_ns;
 
-		sum_ns += ns;
-		if (ret)
-			ret->wait_ns[w->reason] += ns;
-		if (ret && ns > *longest_ns && w->stack) {
+		sum_ns += asleep_ns + queued_ns;
+		ret->wait_ns[w->reason] += asleep_ns;
+		ret->wait_ns[WAIT_RUN_QUEUE] += queued_ns;
+		if (ns > *longest_ns && w->stack) {
 			*longest_ns = ns;
 			ret->stack = w->stack;
 			ret->is_wait = true;
@@ -330,10 +480,10 @@ static void add_calls(const struct gap_events *e, uint32_t thread, uint64_t star
 	size_t end = e->threads.items[thread].calls.end;
 	uint64_t at_ns = start_ns;
 
-	for (size_t i = gap_events_call(e, thread, start_ns); i < end && e->calls.items[i].start_ns < end_ns; i++) {
-		const struct gap_span *c = &e->calls.items[i];
-		uint64_t from_ns = c->start_ns > start_ns ? c->start_ns : start_ns;
-		uint64_t until_ns = c->end_ns < end_ns ? c->end_ns : end_ns;
+	for (size_t i = gap_events_call(e, thread, start_ns); i < end && e->calls.items[i].span.start_ns < end_ns; i++) {
+		const struct gap_call *c = &e->calls.items[i];
+		uint64_t from_ns = c->span.start_ns > start_ns ? c->span.start_ns : start_ns;
+		uint64_t until_ns = c->span.end_ns < end_ns ? c->span.end_ns : end_ns;
 
 		if (from_ns > at_ns)
 			ret->run_ns += from_ns - at_ns - waited(e, thread, at_ns, from_ns, ret, longest_ns);

@@ -3,7 +3,11 @@
  * The events that gaps in GPU work are explained by, in lists by thread and time: what a thread did in a stretch of time is
  * looked up, not swept.
  *
- * Memory is bounded: of recordings with more than `most` events what comes later is left out, and cut_ns says from where on.
+ * The file is read twice. The first reading keeps all GPU work, and from that follows which stretches of time have to be
+ * explained (windows); the second keeps what threads did in these, and all calls that wait for the GPU.
+ *
+ * Memory is bounded: of recordings with more than `most` such events what comes later is left out, and cut_ns says from where
+ * on.
  */
 #pragma once
 
@@ -13,27 +17,44 @@
 #include "base/vec.h"
 #include "profile/reader.h"
 
-#define GAP_EVENTS_MAX ((size_t)16 << 20) /* about 700 MiB of them */
+#define GAP_EVENTS_MAX ((size_t)16 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
 
 struct gap_work {
 	uint64_t start_ns, end_ns;
 	uint64_t launch_ns; /* 0: not known */
-	uint32_t device, process;
 	uint32_t thread, stack; /* that launched it; 0: not known */
-	uint32_t op;
-	bool graph;
+	uint32_t op, process;
+	uint32_t device : 31;
+	bool graph : 1;
 };
 
-/* A wait, a call, or what a call waited for. */
+/* When a thread did something; those of one thread and list do not overlap. */
 struct gap_span {
 	uint64_t start_ns, end_ns;
-	uint32_t thread, stack;
-	uint32_t waker;	 /* of waits: thread; 0: not known */
-	uint32_t api;	 /* of calls: string */
-	uint8_t reason;	 /* of waits */
-	bool is_sync;	 /* of calls: it waits for the GPU */
-	uint8_t kind;	 /* of what calls waited for: enum profile_sync_kind */
+	uint32_t thread;
+};
+
+/* It did not run; in the part from queued_from_ns on it was in the run queue. */
+struct gap_wait {
+	struct gap_span span;
+	uint32_t stack;
+	uint64_t queued_from_ns;
+	uint32_t waker; /* thread; 0: not known */
+	uint8_t reason;
+};
+
+struct gap_call {
+	struct gap_span span;
+	uint32_t stack;
+	uint32_t api; /* string */
+	bool is_sync; /* it waits for the GPU */
+};
+
+/* What the driver told of a synchronizing call. */
+struct gap_sync {
+	struct gap_span span;
 	uint32_t context, stream;
+	uint8_t kind; /* enum profile_sync_kind */
 	uint64_t launched_ns; /* only work that was launched until then; 0: not known */
 };
 
@@ -42,30 +63,43 @@ struct gap_sample {
 	uint32_t thread, stack;
 };
 
+/* A stretch of time. */
+struct gap_window {
+	uint64_t start_ns, end_ns;
+};
+
 struct gap_range {
 	size_t first, end;
 };
 
 struct gap_life {
 	uint64_t start_ns, end_ns; /* 0, 0: not told */
+	uint64_t period_ns;	   /* of its CPU samples; 0: it has none */
 	bool launches;		   /* it asked for GPU work */
 	struct gap_range waits, calls, syncs, samples;
 };
 
 struct gap_events {
-	struct vec(struct gap_work) works;	/* by device and start */
-	struct vec(struct gap_span) waits;	/* these by thread and start */
-	struct vec(struct gap_span) calls;
-	struct vec(struct gap_span) syncs; /* what the driver told of synchronizing calls */
+	struct vec(struct gap_work) works;     /* by device and start */
+	struct vec(struct gap_window) windows; /* apart from each other, by time */
+	struct vec(struct gap_wait) waits;     /* these by thread and start */
+	struct vec(struct gap_call) calls;
+	struct vec(struct gap_sync) syncs;
 	struct vec(struct gap_sample) samples;
 	struct vec(struct gap_life) threads; /* by id */
 	struct map copies; /* instance << 32 | correlation of calls whose copy has not come: index in calls */
-	bool has_waits;	  /* they were recorded */
-	uint64_t cut_ns;  /* 0: all events are here */
+	size_t most;
+	bool has_waits;	 /* they were recorded */
+	uint64_t cut_ns; /* 0: all events are here */
 };
 
-/* Reads from a reader that has read no event: 0 or -errno with error_text. Comes zeroed; release it in either case. */
-int gap_events_read(struct gap_events *e, struct profile_reader *r, size_t most);
+/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed; release it in either
+ * case. */
+int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most);
+/* Then: what is to be explained. Windows may come in any order and overlap. 0 or -ENOMEM with error_text. */
+int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns);
+/* Then what threads did, of another such reader of the file. Drops work of the time that does not fit. As the first. */
+int gap_events_read_threads(struct gap_events *e, struct profile_reader *r);
 void gap_events_release(struct gap_events *e);
 
 /* What a thread did in a stretch of time. The times add up to its length, as far as the thread was there. */
@@ -79,11 +113,12 @@ struct gap_doing {
 	bool is_wait;			/* that is of a wait */
 };
 
+/* Of a stretch inside a window. */
 void gap_events_doing(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
 	struct gap_doing *ret);
-/* The first index of the thread's waits (calls) that ends behind a time. */
+/* The first index of the thread's waits (calls, samples) that ends behind a time. */
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
 size_t gap_events_call(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
-/* What the driver told of a synchronizing call; NULL: nothing. */
-const struct gap_span *gap_events_sync(const struct gap_events *e, const struct gap_span *call);
 size_t gap_events_sample(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
+/* What the driver told of a synchronizing call; NULL: nothing. */
+const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct gap_call *call);

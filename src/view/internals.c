@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "view/label.h"
 #include "view/python_files.h"
 
 /* Of a stack node. */
@@ -41,18 +42,14 @@ static bool begins(const char *text, const char *with)
 
 static uint8_t judge_module(const struct profile_reader *r, const struct profile_module *m)
 {
-	static const char *const launchers[] = {"libc.so", "libc-2.", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
-	const char *name = base_name(profile_string(r, m->path, NULL));
+	const char *path = profile_string(r, m->path, NULL), *name = base_name(path);
 	bool is_python = begins(name, "python") || begins(name, "libpython");
 
 	if (m->flags & MODULE_PYTHON)
 		return is_python ? INTERPRETER : EMBEDDER;
 	if (m->kind != MODULE_FILE)
 		return 0;
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
-		if (begins(name, launchers[i]))
-			return LAUNCHER;
-	return is_python ? LAUNCHER : 0;
+	return is_python || label_is_c_library(path) ? LAUNCHER : 0;
 }
 
 /* "PyObject_Call", "_PyEval_EvalFrameDefault", "Py_BytesMain". */

@@ -246,14 +246,26 @@ bool label_is_launch_stub(const char *name)
 }
 
 /* Python packages ship the runtime as "libcudart-d0da41ae.so.11.0". */
-bool label_is_cuda_library(const char *path)
+static bool is_called(const char *path, const char *const *beginnings, size_t count)
 {
-	static const char *const libraries[] = {
-		"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
 			return true;
 	return false;
+}
+
+bool label_is_cuda_library(const char *path)
+{
+	static const char *const libraries[] = {"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
+
+	return is_called(path, libraries, sizeof(libraries) / sizeof(libraries[0]));
+}
+
+bool label_is_c_library(const char *path)
+{
+	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
+
+	return is_called(path, libraries, sizeof(libraries) / sizeof(libraries[0]));
 }

@@ -32,3 +32,5 @@ bool label_is_cuda_call(const char *name, size_t size);
 bool label_is_launch_stub(const char *name);
 /* Whether a path is that of a library between a program and its GPU work: CUDA's, or our own. */
 bool label_is_cuda_library(const char *path);
+/* Whether a path is that of the C library, its threads or its loader. */
+bool label_is_c_library(const char *path);

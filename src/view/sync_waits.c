@@ -14,7 +14,7 @@
 struct finding {
 	const struct gap_events *events;
 	const struct profile_reader *reader;
-	const struct gap_work **ended; /* all work, by process and end */
+	uint32_t *ended; /* indices of works, by process and end */
 	uint32_t *merged;
 	struct interner *rows;
 };
@@ -29,18 +29,19 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int by_end(const void *left, const void *right)
+static int by_end(const void *left, const void *right, void *works)
 {
-	const struct gap_work *a = *(const struct gap_work *const *)left, *b = *(const struct gap_work *const *)right;
+	const struct gap_work *a = (const struct gap_work *)works + *(const uint32_t *)left;
+	const struct gap_work *b = (const struct gap_work *)works + *(const uint32_t *)right;
 
 	return a->process != b->process ? order(a->process, b->process) : order(a->end_ns, b->end_ns);
 }
 
-static bool is_waited_for(const struct finding *f, const struct gap_work *w, const struct gap_span *call,
-	const struct gap_span *told)
+static bool is_waited_for(const struct finding *f, const struct gap_work *w, const struct gap_call *call,
+	const struct gap_sync *told)
 {
 	const struct profile_op *op = profile_op(f->reader, w->op);
-	uint64_t launched_ns = told && told->launched_ns ? told->launched_ns : call->start_ns;
+	uint64_t launched_ns = told && told->launched_ns ? told->launched_ns : call->span.start_ns;
 
 	if (!op || !w->launch_ns || w->launch_ns > launched_ns)
 		return false;
@@ -49,24 +50,24 @@ static bool is_waited_for(const struct finding *f, const struct gap_work *w, con
 	return op->context == told->context && (told->kind == SYNC_CONTEXT || w->graph || op->stream == told->stream);
 }
 
-static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_span *call)
+static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_call *call)
 {
-	const struct gap_span *told = gap_events_sync(f->events, call);
+	const struct gap_sync *told = gap_events_sync(f->events, call);
 	size_t low = 0, high = f->events->works.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct gap_work *w = f->ended[middle];
+		const struct gap_work *w = &f->events->works.items[f->ended[middle]];
 
-		if (w->process < process || (w->process == process && w->end_ns <= call->end_ns))
+		if (w->process < process || (w->process == process && w->end_ns <= call->span.end_ns))
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (size_t n = 0; n < LOOK_BACK && low > n; n++) {
-		const struct gap_work *w = f->ended[low - 1 - n];
+		const struct gap_work *w = &f->events->works.items[f->ended[low - 1 - n]];
 
-		if (w->process != process || w->end_ns <= call->start_ns)
+		if (w->process != process || w->end_ns <= call->span.start_ns)
 			break;
 		if (is_waited_for(f, w, call, told))
 			return w;
@@ -79,16 +80,16 @@ static uint32_t merged(const struct finding *f, uint32_t stack)
 	return stack ? f->merged[stack] : 0;
 }
 
-static int add(struct sync_waits *s, struct finding *f, const struct gap_span *call)
+static int add(struct sync_waits *s, struct finding *f, const struct gap_call *call)
 {
-	const struct profile_thread *t = profile_thread(f->reader, call->thread);
+	const struct profile_thread *t = profile_thread(f->reader, call->span.thread);
 	const struct gap_work *w = t ? find_work(f, t->process, call) : NULL;
 	const struct profile_op *op = w ? profile_op(f->reader, w->op) : NULL;
-	struct sync_wait wait = {.thread = call->thread, .api = call->api, .stack = merged(f, call->stack),
+	struct sync_wait wait = {.thread = call->span.thread, .api = call->api, .stack = merged(f, call->stack),
 		.op = w ? w->op : 0, .launch_stack = w ? merged(f, w->stack) : 0};
 	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack, op ? op->kind : 0, op ? op->name : 0,
 		op ? op->copy_kind : 0};
-	uint64_t ns = call->end_ns - call->start_ns;
+	uint64_t ns = call->span.end_ns - call->span.start_ns;
 	struct sync_wait *row;
 	uint32_t id;
 	int added;
@@ -120,9 +121,9 @@ int sync_waits_find(struct sync_waits *s, const struct gap_events *e, const stru
 	if (!error && (!f.ended || interner_new(&f.rows)))
 		error = -ENOMEM;
 	for (size_t i = 0; !error && i < e->works.count; i++)
-		f.ended[i] = &e->works.items[i];
-	if (!error)
-		qsort(f.ended, e->works.count, sizeof(*f.ended), by_end);
+		f.ended[i] = (uint32_t)i;
+	if (!error && e->works.count)
+		qsort_r(f.ended, e->works.count, sizeof(*f.ended), by_end, e->works.items);
 	for (size_t i = 0; !error && i < e->calls.count; i++)
 		if (e->calls.items[i].is_sync)
 			error = add(s, &f, &e->calls.items[i]);
