@@ -21,7 +21,6 @@ struct test_recorder {
 	struct vec(struct gpu_call) calls;
 	struct vec(struct gpu_work) works;
 	struct vec(struct gpu_node) nodes;
-	struct vec(struct gpu_sync) syncs;
 	struct vec(struct gpu_event_record) event_records;
 	size_t ended;
 	size_t broken; /* and had not ended then */
@@ -55,13 +54,6 @@ static int keep_node(void *context, const struct gpu_node *e)
 	struct test_recorder *r = context;
 
 	return vec_push(&r->nodes, *e);
-}
-
-static int keep_sync(void *context, const struct gpu_sync *e)
-{
-	struct test_recorder *r = context;
-
-	return vec_push(&r->syncs, *e);
 }
 
 static int keep_event_record(void *context, const struct gpu_event_record *e)
@@ -120,7 +112,6 @@ static inline struct test_recorder *test_recorder_open(
 				.call = keep_call,
 				.work = keep_work,
 				.node = keep_node,
-				.sync = keep_sync,
 				.event_record = keep_event_record,
 				.instance_broken = keep_break,
 				.instance_end = keep_end}))
@@ -160,7 +151,6 @@ static inline void test_recorder_close(struct test_recorder *r)
 	vec_release(&r->calls);
 	vec_release(&r->works);
 	vec_release(&r->nodes);
-	vec_release(&r->syncs);
 	vec_release(&r->event_records);
 	free(r);
 }

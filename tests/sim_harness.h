@@ -44,8 +44,6 @@ union record {
 	CUpti_ActivityMemcpyPtoP4 peer;
 	CUpti_ActivityMemset4 set;
 	CUpti_ActivityAPI api;
-	CUpti_ActivitySynchronization2 sync;
-	CUpti_ActivityCudaEvent2 event;
 	char bytes[RECORD_BYTES];
 };
 

@@ -24,7 +24,6 @@ static struct {
 	CUpti_BuffersCallbackCompleteFunc complete;
 	CUpti_TimestampCallbackFunc clock;
 	bool latency;
-	bool successful_syncs; /* no records of questions that were answered with no */
 	_Atomic bool forked;
 	bool worker;
 	uint8_t *buffer;
@@ -94,10 +93,6 @@ static size_t record_bytes(CUpti_ActivityKind kind)
 	case CUPTI_ACTIVITY_KIND_DRIVER:
 	case CUPTI_ACTIVITY_KIND_RUNTIME:
 		return sizeof(CUpti_ActivityAPI) + extra;
-	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		return sizeof(CUpti_ActivitySynchronization2) + extra;
-	case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-		return sizeof(CUpti_ActivityCudaEvent2) + extra;
 	default:
 		return 0;
 	}
@@ -323,8 +318,7 @@ bool sim_cupti_api_wanted(enum sim_domain domain)
 		domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
 }
 
-/* A record that is of no stream's work: it is ready at once. NULL when it is lost; else submit_unlock. */
-static struct queue_item *submit_lock(void)
+void sim_cupti_api_record(const struct sim_call *call)
 {
 	struct queue_item *item = NULL;
 
@@ -335,80 +329,22 @@ static struct queue_item *submit_lock(void)
 		item = queue_reserve(act.api);
 	if (item) {
 		item->ready_ns = sim_now();
-		return item;
+		item->api = (CUpti_ActivityAPI){
+			.kind = call->domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER :
+							     CUPTI_ACTIVITY_KIND_RUNTIME,
+			.cbid = call->cbid,
+			.start = call->start_ns,
+			.end = item->ready_ns,
+			.processId = (uint32_t)getpid(),
+			.threadId = (uint32_t)syscall(SYS_gettid),
+			.correlationId = call->correlation,
+			.returnValue = (uint32_t)*call->result,
+		};
+		queue_commit(act.api);
+	} else {
+		act.dropped++;
 	}
-	act.dropped++;
 	pthread_mutex_unlock(&act.api_lock);
-	return NULL;
-}
-
-static void submit_unlock(void)
-{
-	queue_commit(act.api);
-	pthread_mutex_unlock(&act.api_lock);
-}
-
-void sim_cupti_api_record(const struct sim_call *call)
-{
-	struct queue_item *item = submit_lock();
-
-	if (!item)
-		return;
-	item->api = (CUpti_ActivityAPI){
-		.kind = call->domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER :
-						     CUPTI_ACTIVITY_KIND_RUNTIME,
-		.cbid = call->cbid,
-		.start = call->start_ns,
-		.end = item->ready_ns,
-		.processId = (uint32_t)getpid(),
-		.threadId = (uint32_t)syscall(SYS_gettid),
-		.correlationId = call->correlation,
-		.returnValue = (uint32_t)*call->result,
-	};
-	submit_unlock();
-}
-
-void sim_cupti_waited(enum sim_wait what, CUcontext ctx, CUstream stream, CUevent event,
-	uint64_t start_ns, CUresult result)
-{
-	struct queue_item *item;
-
-	if (result && act.successful_syncs)
-		return;
-	item = submit_lock();
-	if (!item)
-		return;
-	item->sync = (CUpti_ActivitySynchronization2){
-		.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-		.type = (CUpti_ActivitySynchronizationType)what,
-		.start = start_ns,
-		.end = item->ready_ns,
-		.correlationId = xpuprof_sim_correlation(),
-		.contextId = ctx->id,
-		.streamId = stream ? stream->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
-		.cudaEventId = event ? event->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
-		.cudaEventSyncId = event ? event->serial : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
-		.returnValue = (uint32_t)result,
-	};
-	submit_unlock();
-}
-
-void sim_cupti_event_recorded(CUevent event, CUstream stream)
-{
-	struct queue_item *item = submit_lock();
-
-	if (!item)
-		return;
-	item->event = (CUpti_ActivityCudaEvent2){
-		.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT,
-		.correlationId = xpuprof_sim_correlation(),
-		.contextId = stream->context->id,
-		.streamId = stream->id,
-		.eventId = event->id,
-		.deviceId = (uint32_t)stream->context->device,
-		.cudaEventSyncId = event->serial,
-	};
-	submit_unlock();
 }
 
 /* From here to deliver: records are handed over. The delivery lock is held. */
@@ -443,11 +379,6 @@ static struct times times_of(struct queue_item *item, uint64_t *none)
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 		PLACE(item->graph);
 		break;
-	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-		PLACE(item->sync);
-		break;
-	case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
-		break; /* has none */
 	default:
 		PLACE(item->api);
 	}
@@ -690,7 +621,6 @@ void sim_cupti_lose_activity(void)
 	act.complete = NULL;
 	act.clock = NULL;
 	act.latency = false;
-	act.successful_syncs = false;
 	pthread_mutex_unlock(&act.lock);
 }
 
@@ -797,16 +727,6 @@ SIM_EXPORT CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable)
 		return why;
 	act.latency = enable;
 	xpuprof_sim_tools.queued = enable;
-	return CUPTI_SUCCESS;
-}
-
-SIM_EXPORT CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
-{
-	CUptiResult why;
-
-	if (!sim_cupti_usable(&why))
-		return why;
-	act.successful_syncs = !enable;
 	return CUPTI_SUCCESS;
 }
 

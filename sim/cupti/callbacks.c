@@ -134,8 +134,6 @@ __attribute__((constructor)) static void connect_to_driver(void)
 	tools->work = sim_cupti_work;
 	tools->graph_run = sim_cupti_graph_run;
 	tools->stream_gone = sim_cupti_stream_gone;
-	tools->waited = sim_cupti_waited;
-	tools->event_recorded = sim_cupti_event_recorded;
 	tools->first_launch = later_subscriber;
 	pthread_atfork(NULL, NULL, forked);
 }

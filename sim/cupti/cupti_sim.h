@@ -13,9 +13,6 @@ void sim_cupti_work(CUstream stream, const struct sim_work *work, const struct s
 void sim_cupti_graph_run(CUstream stream, CUgraphExec exec, const struct sim_run *run);
 void sim_cupti_stream_gone(CUstream stream);
 void sim_cupti_api_record(const struct sim_call *call);
-void sim_cupti_waited(enum sim_wait what, CUcontext ctx, CUstream stream, CUevent event,
-	uint64_t start_ns, CUresult result);
-void sim_cupti_event_recorded(CUevent event, CUstream stream);
 bool sim_cupti_api_wanted(enum sim_domain domain);
 void sim_cupti_stop_activity(void);
 void sim_cupti_lose_activity(void); /* the same, and what was not handed over is lost */

@@ -20,8 +20,6 @@ struct queue_item {
 		CUpti_ActivityMemcpyPtoP4 peer;
 		CUpti_ActivityMemset4 set;
 		CUpti_ActivityAPI api;
-		CUpti_ActivitySynchronization2 sync;
-		CUpti_ActivityCudaEvent2 event;
 		CUpti_ActivityGraphTrace2 graph;
 	};
 };

@@ -63,11 +63,6 @@ CUcontext xpuprof_sim_context(void)
 	return sim_current();
 }
 
-uint32_t xpuprof_sim_correlation(void)
-{
-	return sim_thread.correlation;
-}
-
 CUstream xpuprof_sim_stream(CUstream handle, bool per_thread)
 {
 	return sim_stream_of(handle, per_thread);

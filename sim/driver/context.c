@@ -210,14 +210,12 @@ CUresult sim_context_device(CUdevice *ret)
 CUresult sim_context_synchronize(void)
 {
 	CUcontext ctx = sim_current();
-	uint64_t start_ns = sim_now();
 
 	if (!ctx)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_wait_until(ctx->idle_ns);
 	while (atomic_load(&ctx->host_functions))
 		sim_wait_until(sim_now() + 20000);
-	sim_tell_wait(SIM_WAIT_CONTEXT, ctx, NULL, NULL, start_ns, CUDA_SUCCESS);
 	if (xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_CONTEXT_SYNCHRONIZED])
 		xpuprof_sim_tools.synchronized(SIM_CONTEXT_SYNCHRONIZED, ctx, NULL);
 	return CUDA_SUCCESS;

@@ -72,9 +72,8 @@ struct sim_driver {
 	struct sim_faults faults;
 	uint64_t kernel_ns; /* XPUPROF_SIM_KERNEL_NS: every kernel runs this long; 0: each its own
 			       time */
-	_Atomic uint32_t next_context, next_stream, next_module, next_graph, next_correlation,
-		next_event;
-	_Atomic uint64_t launches, copies, capture_ids, event_serials;
+	_Atomic uint32_t next_context, next_stream, next_module, next_graph, next_correlation;
+	_Atomic uint64_t launches, copies, capture_ids;
 };
 
 extern struct sim_driver sim;
@@ -133,9 +132,6 @@ struct CUctx_st {
 
 struct CUevent_st {
 	enum sim_magic magic;
-	uint32_t id;
-	CUcontext context;
-	_Atomic uint64_t serial; /* of its last record */
 	unsigned int flags;
 	_Atomic uint64_t time_ns; /* 0: never recorded */
 	uint64_t capture; /* recorded into this capture (its id), with these tips; 0: none */
@@ -414,8 +410,6 @@ CUresult sim_stream_flags(CUstream s, unsigned int *ret);
 CUresult sim_stream_context(CUstream s, CUcontext *ret);
 CUresult sim_stream_id(CUstream s, unsigned long long *ret);
 CUresult sim_stream_priority_range(int *ret_least, int *ret_greatest);
-void sim_tell_wait(enum sim_wait what, CUcontext ctx, CUstream s, CUevent event, uint64_t start_ns,
-	CUresult result);
 CUresult sim_event_create(CUevent *ret, unsigned int flags);
 CUresult sim_event_record(CUevent event, CUstream s);
 CUresult sim_event_query(CUevent event);

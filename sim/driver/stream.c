@@ -245,32 +245,18 @@ static uint64_t stream_idle(CUstream s)
 	return ns;
 }
 
-void sim_tell_wait(enum sim_wait what, CUcontext ctx, CUstream s, CUevent event, uint64_t start_ns,
-	CUresult result)
-{
-	if (xpuprof_sim_tools.kinds[SIM_RECORD_SYNC])
-		xpuprof_sim_tools.waited(what, ctx, s, event, start_ns, result);
-}
-
 CUresult sim_stream_query(CUstream s)
 {
-	uint64_t start_ns = sim_now();
-	CUresult result;
-
 	if (!s)
 		return sim_stream_error();
 	if (s->capture)
 		return sim_capture_forbid(s);
-	result = stream_idle(s) > sim_now() || s->host_functions ? CUDA_ERROR_NOT_READY :
-								   CUDA_SUCCESS;
-	sim_tell_wait(SIM_WAIT_STREAM, s->context, s, NULL, start_ns, result);
-	return result;
+	return stream_idle(s) > sim_now() || s->host_functions ? CUDA_ERROR_NOT_READY :
+								 CUDA_SUCCESS;
 }
 
 CUresult sim_stream_synchronize(CUstream s)
 {
-	uint64_t start_ns = sim_now();
-
 	if (!s)
 		return sim_stream_error();
 	if (s->capture)
@@ -278,7 +264,6 @@ CUresult sim_stream_synchronize(CUstream s)
 	sim_wait_until(stream_idle(s));
 	while (atomic_load(&s->host_functions))
 		sim_wait_until(sim_now() + HOST_FUNCTION_NS);
-	sim_tell_wait(SIM_WAIT_STREAM, s->context, s, NULL, start_ns, CUDA_SUCCESS);
 	/* NVIDIA's driver does not tell of a thread's own default stream. */
 	if (!s->per_thread &&
 		xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_STREAM_SYNCHRONIZED])
@@ -345,8 +330,6 @@ CUresult sim_event_create(CUevent *ret, unsigned int flags)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	event->magic = SIM_EVENT;
 	event->flags = flags;
-	event->id = atomic_fetch_add(&sim.next_event, 1) + 1;
-	event->context = sim_current();
 	*ret = event;
 	return CUDA_SUCCESS;
 }
@@ -362,37 +345,26 @@ CUresult sim_event_record(CUevent event, CUstream s)
 	pthread_mutex_lock(&s->lock);
 	event->capture = 0;
 	event->time_ns = later(idle_time(s), sim_now());
-	event->serial = atomic_fetch_add(&sim.event_serials, 1) + 1;
 	pthread_mutex_unlock(&s->lock);
-	if (xpuprof_sim_tools.kinds[SIM_RECORD_EVENT])
-		xpuprof_sim_tools.event_recorded(event, s);
 	return CUDA_SUCCESS;
 }
 
 CUresult sim_event_query(CUevent event)
 {
-	uint64_t start_ns = sim_now();
-	CUresult result;
-
 	if (!event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (event->capture)
 		return CUDA_ERROR_CAPTURED_EVENT;
-	result = event->time_ns > sim_now() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-	sim_tell_wait(SIM_WAIT_EVENT, event->context, NULL, event, start_ns, result);
-	return result;
+	return event->time_ns > sim_now() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 CUresult sim_event_synchronize(CUevent event)
 {
-	uint64_t start_ns = sim_now();
-
 	if (!event_valid(event))
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (event->capture)
 		return CUDA_ERROR_CAPTURED_EVENT;
 	sim_wait_until(event->time_ns);
-	sim_tell_wait(SIM_WAIT_EVENT, event->context, NULL, event, start_ns, CUDA_SUCCESS);
 	return CUDA_SUCCESS;
 }
 
@@ -436,6 +408,5 @@ CUresult sim_stream_wait_event(CUstream s, CUevent event)
 	pthread_mutex_lock(&s->lock);
 	s->idle_ns = later(s->idle_ns, event->time_ns);
 	pthread_mutex_unlock(&s->lock);
-	sim_tell_wait(SIM_WAIT_ON_DEVICE, s->context, s, event, sim_now(), CUDA_SUCCESS);
 	return CUDA_SUCCESS;
 }

@@ -52,10 +52,6 @@ enum sim_resource { /* CUpti_CallbackIdResource */
 	SIM_NODE_SET_PARAMS,
 };
 
-/* CUpti_ActivityKind and CUpti_ActivitySynchronizationType */
-enum { SIM_RECORD_EVENT = 36, SIM_RECORD_SYNC = 38 };
-enum sim_wait { SIM_WAIT_EVENT = 1, SIM_WAIT_ON_DEVICE, SIM_WAIT_STREAM, SIM_WAIT_CONTEXT };
-
 enum sim_synchronized { SIM_STREAM_SYNCHRONIZED = 1, SIM_CONTEXT_SYNCHRONIZED };
 
 /* An API call on its way; on the caller's stack. */
@@ -90,10 +86,6 @@ struct sim_tools {
 	void (*work)(CUstream stream, const struct sim_work *work, const struct sim_run *run);
 	void (*graph_run)(CUstream stream, CUgraphExec exec, const struct sim_run *run);
 	void (*stream_gone)(CUstream stream);
-	/* A wait, or a question whether one would have to wait, is over. `stream` and `event` may be NULL. */
-	void (*waited)(enum sim_wait what, CUcontext ctx, CUstream stream, CUevent event,
-		uint64_t start_ns, CUresult result);
-	void (*event_recorded)(CUevent event, CUstream stream);
 	/* The first launch of the process: where the fault of a later subscriber happens. */
 	void (*first_launch)(void);
 };
@@ -106,8 +98,6 @@ SIM_EXPORT void xpuprof_sim_exit(struct sim_call *call);
 SIM_EXPORT CUresult xpuprof_sim_start(void);
 /* What is current to the calling thread, for CUPTI. */
 SIM_EXPORT CUcontext xpuprof_sim_context(void);
-/* The correlation id of the call that this thread is in. */
-SIM_EXPORT uint32_t xpuprof_sim_correlation(void);
 SIM_EXPORT CUstream xpuprof_sim_stream(CUstream handle, bool per_thread);
 SIM_EXPORT struct sim_driver *xpuprof_sim_driver(void);
 /* The thread is (no longer) inside a subscriber's callback; returns the state before. */

@@ -155,7 +155,6 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_ACTIVITY_KIND_MEMCPY2 = 22,
-	CUPTI_ACTIVITY_KIND_CUDA_EVENT = 36,
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51,
 	CUPTI_ACTIVITY_KIND_COUNT = 56
@@ -167,16 +166,6 @@ enum {
 	CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC = 1,
 	CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1
 };
-
-typedef enum {
-	CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN = 0,
-	CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE = 1,
-	CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT = 2,
-	CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE = 3,
-	CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE = 4
-} CUpti_ActivitySynchronizationType;
-
-#define CUPTI_SYNCHRONIZATION_INVALID_VALUE ((uint32_t)0xFFFFFFFFU)
 
 typedef enum {
 	CUPTI_ACTIVITY_MEMCPY_KIND_UNKNOWN = 0,
@@ -356,34 +345,6 @@ typedef struct CUPTI_RECORD {
 	uint32_t returnValue;
 } CUpti_ActivityAPI;
 
-typedef struct CUPTI_RECORD {
-	CUpti_ActivityKind kind;
-	CUpti_ActivitySynchronizationType type;
-	uint64_t start;
-	uint64_t end;
-	uint32_t correlationId;
-	uint32_t contextId;
-	uint32_t streamId;
-	uint32_t cudaEventId;
-	uint64_t cudaEventSyncId;
-	uint32_t returnValue;
-	uint32_t pad;
-} CUpti_ActivitySynchronization2;
-
-typedef struct CUPTI_RECORD {
-	CUpti_ActivityKind kind;
-	uint32_t correlationId;
-	uint32_t contextId;
-	uint32_t streamId;
-	uint32_t eventId;
-	uint32_t pad;
-	uint32_t deviceId;
-	uint32_t pad2;
-	void *reserved0;
-	uint64_t deviceTimestamp;
-	uint64_t cudaEventSyncId;
-} CUpti_ActivityCudaEvent2;
-
 typedef struct {
 	CUpti_ActivityKind kind;
 	uint32_t correlationId;
@@ -443,7 +404,6 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp);
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t enable);
 CUptiResult cuptiActivityEnableHWTrace(uint8_t enable);
-CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable);
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp);
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t *contextId);
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *deviceId);

@@ -56,7 +56,7 @@ static int give_runtime_dir_away(struct session *s)
 
 static int new_correlator(struct session *s, bool have_markers)
 {
-	struct correlator_options options = {.have_markers = have_markers, .have_syncs = s->options.waits};
+	struct correlator_options options = {.have_markers = have_markers};
 
 	correlator_free(s->correlator);
 	s->correlator = NULL;

@@ -11,7 +11,7 @@
  * call makes a launch too, one that is done from the start, so that a call which comes after it (of
  * a copy that waits, for example) is not taken for one without work. Calls that ask for no work
  * wait for their return only; those that add a node to a graph stay then for its sake, those that
- * wait for the GPU go, unless it will be told what they waited for.
+ * wait for the GPU go.
  *
  * When there is no more room the oldest of the done ones goes; but where most are waiting (for work
  * that was lost, say) it is the oldest of those, or else the work that follows work would find
@@ -23,20 +23,18 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "correlate/event_records.h"
 #include "correlate/instances.h"
 #include "correlate/launches.h"
-#include "correlate/syncs.h"
 
 #define DEFAULT_MAX_LAUNCHES ((size_t)256 << 10)
-#define CALLS_BETWEEN	     256   /* a launch and the record of an event behind it, at most */
-#define QUERY_NS	     20000 /* what lasts less and has no call may be a question (cuEventQuery) */
 
 struct correlator {
 	struct profile_writer *writer;
-	bool have_markers, have_syncs;
+	bool have_markers;
 	struct launches launches;
 	struct instances instances;
-	struct syncs syncs;
+	struct event_records event_records;
 	uint64_t outstanding;
 };
 
@@ -52,7 +50,6 @@ int correlator_new(struct correlator **ret, struct profile_writer *w,
 	}
 	c->writer = w;
 	c->have_markers = options->have_markers;
-	c->have_syncs = options->have_syncs;
 	*ret = c;
 	return 0;
 }
@@ -63,7 +60,7 @@ void correlator_free(struct correlator *c)
 		return;
 	launches_release(&c->launches);
 	instances_release(&c->instances);
-	syncs_release(&c->syncs);
+	event_records_release(&c->event_records);
 	free(c);
 }
 
@@ -216,7 +213,7 @@ static int launch_of_call(struct correlator *c, const struct gpu_call *e, struct
 		l = NULL;
 	}
 	*ret = l;
-	if (l || (e->kind == CALL_SYNC && !c->have_syncs))
+	if (l || e->kind == CALL_SYNC)
 		return 0;
 	/* Where there are no markers every call is new; else this one's launch may be forgotten. */
 	if (c->have_markers && instances_has_forgotten(&c->instances, e->instance, e->correlation))
@@ -249,7 +246,7 @@ static int settle(struct correlator *c, struct launch *l, unsigned int reason)
 {
 	int error = 0;
 
-	if (l->kind == CALL_SYNC && !c->have_syncs)
+	if (l->kind == CALL_SYNC)
 		return drop(c, l, PENDING_UNFINISHED);
 	if (asks_for_work(l) && !reason)
 		return 0;
@@ -263,144 +260,42 @@ static int settle(struct correlator *c, struct launch *l, unsigned int reason)
 	return error;
 }
 
-/* When the last piece of work before the record of an event was launched, and a moment more: calls are numbered in the
- * order in which they begin, and the recording call itself is not told of. 0: not known. */
-static uint64_t recorded_ns(const struct correlator *c, const struct gpu_event_record *e)
-{
-	for (uint32_t n = 1; n <= CALLS_BETWEEN; n++) {
-		const struct launch *l =
-			launches_find(&c->launches, e->instance, e->correlation - n);
-
-		if (l && asks_for_work(l) && l->start_ns)
-			return l->start_ns + 1;
-	}
-	return 0;
-}
-
-static void note_record(struct correlator *c, struct waiting_sync *w,
-	const struct gpu_event_record *e)
-{
-	w->sync.context = e->context;
-	w->sync.stream = e->stream;
-	w->sync.recorded_ns = recorded_ns(c, e);
-	if (e->device)
-		w->sync.device = e->device;
-}
-
-/* The rest will not be known any more. */
-static int write_sync_as_it_is(struct correlator *c, const struct waiting_sync *w)
-{
-	int error = 0;
-
-	if (!w->called && w->sync.duration_ns < QUERY_NS)
-		return 0;
-	if (!w->called)
-		error = profile_count_loss(c->writer, LOSS_SYNCS_NO_CALL, 1);
-	return error ? error : profile_write_sync(c->writer, &w->sync);
-}
-
-static int wait_for_more(struct correlator *c, const struct waiting_sync *w)
-{
-	struct waiting_sync oldest;
-	int error = 0;
-
-	if (syncs_are_full(&c->syncs) && syncs_take_oldest(&c->syncs, &oldest))
-		error = write_sync_as_it_is(c, &oldest);
-	if (!error && syncs_add(&c->syncs, w))
-		error = fail_memory();
-	return error;
-}
-
-/* Its call is known: writes it, or waits for its event's record. */
-static int finish_sync(struct correlator *c, struct waiting_sync *w)
-{
-	const struct gpu_event_record *e;
-
-	if (w->sync.kind == SYNC_EVENT) {
-		e = syncs_find_record(&c->syncs, w);
-		if (!e)
-			return wait_for_more(c, w);
-		note_record(c, w, e);
-	}
-	return profile_write_sync(c->writer, &w->sync);
-}
-
-static void note_caller(struct waiting_sync *w, uint32_t thread, uint32_t stack, uint32_t api)
-{
-	w->called = true;
-	w->sync.thread = thread;
-	w->sync.stack = stack;
-	w->sync.api = api;
-}
-
-/* The waits inside of this call that were told before it. What launches or copies waits for its own work, if for
- * anything, and is told by that. */
-static int sync_call_returned(
+/* What a call waited for, if that was told. */
+static int write_sync(
 	struct correlator *c, const struct gpu_call *e, uint32_t thread, uint32_t stack)
 {
-	struct waiting_sync w;
-	int error = 0;
+	const struct gpu_wait_target *target = &e->waits_for;
+	const struct gpu_event_record *recorded = NULL;
+	struct profile_sync sync = {.start_ns = e->start_ns,
+		.duration_ns = e->end_ns - e->start_ns,
+		.instance = e->instance,
+		.correlation = e->correlation,
+		.thread = thread,
+		.stack = stack,
+		.api = e->api,
+		.device = target->device,
+		.context = target->context,
+		.stream = target->stream,
+		.kind = target->kind};
 
-	while (!error && syncs_take_called(&c->syncs, e->instance, e->correlation, &w)) {
-		if (e->kind != CALL_SYNC)
-			continue;
-		note_caller(&w, thread, stack, e->api);
-		error = finish_sync(c, &w);
-	}
-	return error;
-}
-
-static int on_sync(void *context, const struct gpu_sync *e)
-{
-	struct correlator *c = context;
-	const struct launch *l = launches_find(&c->launches, e->instance, e->correlation);
-	struct waiting_sync w = {
-		.sync = {.start_ns = e->start_ns,
-			.duration_ns = e->end_ns - e->start_ns,
-			.instance = e->instance,
-			.correlation = e->correlation,
-			.device = e->device,
-			.context = e->context,
-			.stream = e->kind == SYNC_STREAM ? e->stream : 0,
-			.kind = e->kind},
-		.event_serial = e->event_serial,
-		.event = e->event,
-	};
-
-	if (e->kind < 1 || e->kind >= SYNC_KINDS || !e->start_ns || e->start_ns > e->end_ns)
-		return profile_count_loss(c->writer, LOSS_GPU_INVALID, 1);
-	if (l && l->kind && l->kind != CALL_SYNC)
+	if (!target->kind)
 		return 0;
-	if (!l || !(l->flags & LAUNCH_CALLED))
-		return wait_for_more(c, &w);
-	note_caller(&w, l->thread, l->stack, l->api);
-	return finish_sync(c, &w);
+	if (target->kind == SYNC_EVENT)
+		recorded = event_records_find(
+			&c->event_records, e->instance, target->event, e->start_ns);
+	if (recorded) {
+		sync.context = recorded->context;
+		sync.stream = recorded->stream;
+		sync.recorded_ns = recorded->time_ns;
+	}
+	return profile_write_sync(c->writer, &sync);
 }
 
 static int on_event_record(void *context, const struct gpu_event_record *e)
 {
 	struct correlator *c = context;
-	struct waiting_sync w;
-	int error = 0;
 
-	if (syncs_add_record(&c->syncs, e))
-		return fail_memory();
-	while (!error && syncs_take_recorded(&c->syncs, e, &w)) {
-		note_record(c, &w, e);
-		error = profile_write_sync(c->writer, &w.sync);
-	}
-	return error;
-}
-
-/* Of one instance or (0) of all. */
-static int end_syncs(struct correlator *c, uint32_t instance)
-{
-	struct waiting_sync w;
-	int error = 0;
-
-	while (!error && syncs_take_of(&c->syncs, instance, &w))
-		error = write_sync_as_it_is(c, &w);
-	return error;
+	return event_records_add(&c->event_records, e) ? fail_memory() : 0;
 }
 
 static int on_call(void *context, const struct gpu_call *e)
@@ -416,13 +311,13 @@ static int on_call(void *context, const struct gpu_call *e)
 		return error;
 	if (!l) {
 		error = write_call(c, e, e->thread, 0);
-		return error ? error : sync_call_returned(c, e, e->thread, 0);
+		return error ? error : write_sync(c, e, e->thread, 0);
 	}
 	count_out(c, l);
 	note_call(l, e);
 	count_in(c, l);
 	error = write_call(c, e, l->thread, l->stack);
-	error = error ? error : sync_call_returned(c, e, l->thread, l->stack);
+	error = error ? error : write_sync(c, e, l->thread, l->stack);
 	return error ? error : settle(c, l, decide(e));
 }
 
@@ -548,10 +443,8 @@ static int on_instance_broken(void *context, uint32_t instance)
 static int on_instance_end(void *context, uint32_t instance)
 {
 	struct correlator *c = context;
-	int error = instance ? end_syncs(c, instance) : 0;
-
 	instances_end(&c->instances, instance);
-	return instance && !error ? end_waiting(c, instance, end_launch) : error;
+	return instance ? end_waiting(c, instance, end_launch) : 0;
 }
 
 struct gpu_sink correlator_sink(struct correlator *c)
@@ -562,7 +455,6 @@ struct gpu_sink correlator_sink(struct correlator *c)
 		.call = on_call,
 		.work = on_work,
 		.node = on_node,
-		.sync = on_sync,
 		.event_record = on_event_record,
 		.instance_broken = on_instance_broken,
 		.instance_end = on_instance_end,
@@ -571,9 +463,7 @@ struct gpu_sink correlator_sink(struct correlator *c)
 
 int correlator_finish(struct correlator *c)
 {
-	int error = end_syncs(c, 0);
-
-	return error ? error : end_waiting(c, 0, end_launch);
+	return end_waiting(c, 0, end_launch);
 }
 
 uint64_t correlator_outstanding(const struct correlator *c)

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Joins launches with the GPU work they asked for, by (instance, correlation id), graph work with
- * the stack that made its node, and waits for the GPU with their calls and with what was waited
- * for, and writes the joined events to the profile as they become whole.
+ * the stack that made its node, and waits for events with where these were recorded, and writes the joined events to the profile as they become whole.
  *
- * The caller promises one order: a launch is handed in before the call and the work with its id,
- * when it is handed in at all (the recorder drains markers first; see docs/architecture.md). Call
- * and work may come in either order and any number of works may follow one call.
+ * The caller promises an order: a launch is handed in before the call and the work with its id,
+ * when it is handed in at all (the recorder drains markers first; see docs/architecture.md), and the
+ * record of an event before calls that wait for it. Call and work may come in either order and any
+ * number of works may follow one call.
  *
  * Memory is bounded: finished launches are kept for a while in case more work follows, then
  * forgotten oldest first; work that comes for a forgotten one is written with JOIN_LATE, a
  * forgotten launch without work as PENDING_FORGOTTEN. Nothing is dropped without an event or a
  * count: records with impossible times or kinds are LOSS_GPU_INVALID, graph nodes beyond what can
- * be remembered LOSS_GPU_NODES_FORGOTTEN. A wait whose call never comes is written without thread
- * and stack, and LOSS_SYNCS_NO_CALL; short ones are left out, as they may be questions (cuEventQuery),
- * whose calls are not followed. One thread at a time.
+ * be remembered LOSS_GPU_NODES_FORGOTTEN. One thread at a time.
  */
 #pragma once
 
@@ -25,7 +23,6 @@ struct correlator;
 
 struct correlator_options {
 	bool have_markers;   /* launch stacks are being recorded; else joins say JOIN_NO_CPU_SIDE */
-	bool have_syncs;     /* it will be told what calls waited for */
 	size_t max_launches; /* remembered at once; 0: the default */
 };
 

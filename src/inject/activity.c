@@ -24,39 +24,12 @@ static const uint32_t kinds[] = {
 	CUPTI_KIND_MEMSET,
 };
 
-/* In this order: an event is recorded before it is waited for. */
-static const uint32_t sync_kinds[] = {
-	CUPTI_KIND_CUDA_EVENT,
-	CUPTI_KIND_SYNCHRONIZATION,
-};
-
-/* As enum profile_sync_kind. */
-enum {
-	SYNC_STREAM = 1,
-	SYNC_EVENT = 2,
-	SYNC_CONTEXT = 3,
-};
-
-/* A CUPTI that cannot tell of waits tells of all else. Of questions whether work has ended (cuEventQuery) it would tell
- * each time; only those that were answered with yes remain. */
-static void enable_sync_records(void)
-{
-	struct cupti *c = &library.cupti;
-
-	if (c->ActivityEnableAllSyncRecords)
-		c->ActivityEnableAllSyncRecords(0);
-	for (size_t i = 0; i < sizeof(sync_kinds) / sizeof(sync_kinds[0]); i++)
-		c->ActivityEnable(sync_kinds[i]);
-}
-
 int enable_records(void)
 {
 	int result = 0;
 
 	for (size_t i = 0; !result && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		result = library.cupti.ActivityEnable(kinds[i]);
-	if (!result && library.syncs)
-		enable_sync_records();
 	return result;
 }
 
@@ -64,8 +37,6 @@ void disable_records(void)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		library.cupti.ActivityDisable(kinds[i]);
-	for (size_t i = 0; library.syncs && i < sizeof(sync_kinds) / sizeof(sync_kinds[0]); i++)
-		library.cupti.ActivityDisable(sync_kinds[i]);
 }
 
 static uint64_t our_time(uint64_t cupti_ns)
@@ -242,95 +213,6 @@ static void convert_memset(const struct cupti_memset *m)
 	send_work(&op, NULL, &work);
 }
 
-static uint32_t where_it_applies(uint32_t field)
-{
-	return field == CUPTI_SYNC_NONE ? 0 : field;
-}
-
-/* What does not apply was seen as 32 bits of ones in these 64. */
-static uint64_t serial_of(uint64_t field)
-{
-	return field == CUPTI_SYNC_NONE || field == UINT64_MAX ? 0 : field;
-}
-
-static uint8_t sync_kind(uint32_t type)
-{
-	switch (type) {
-	case CUPTI_SYNC_EVENT:
-		return SYNC_EVENT;
-	case CUPTI_SYNC_STREAM:
-		return SYNC_STREAM;
-	case CUPTI_SYNC_CONTEXT:
-		return SYNC_CONTEXT;
-	default:
-		return 0;
-	}
-}
-
-/* Whether records have what was added in 12.8. */
-static bool has_serials(void)
-{
-	return library.cupti.api_version >= CUPTI_API_12_8;
-}
-
-static void convert_sync(const struct cupti_sync *s)
-{
-	struct wire_sync record = {
-		.type = WIRE_SYNC,
-		.kind = sync_kind(s->type),
-		.correlation = s->correlation,
-		.context = s->context,
-		.start_ns = our_time(s->start),
-		.end_ns = our_time(s->end),
-	};
-
-	if (!record.kind || (has_serials() && s->result == CUDA_NOT_READY))
-		return; /* the GPU waits, or nobody does: it was only asked */
-	if (record.kind == SYNC_STREAM)
-		record.stream = where_it_applies(s->stream);
-	if (record.kind == SYNC_EVENT) {
-		record.event = where_it_applies(s->event);
-		record.event_serial = has_serials() ? serial_of(s->event_serial) : 0;
-	}
-	if (!send_slot(&record))
-		count(WIRE_LOST_SYNCS, 1);
-}
-
-static void convert_event_record(const struct cupti_event_record *e)
-{
-	struct wire_event_record record = {
-		.type = WIRE_EVENT_RECORD,
-		.correlation = e->correlation,
-		.context = e->context,
-		.stream = e->stream,
-		.event = e->event,
-		.event_serial = has_serials() ? serial_of(e->event_serial) : 0,
-	};
-
-	if (!send_slot(&record))
-		count(WIRE_LOST_SYNCS, 1);
-}
-
-/* The kinds of sync_kinds, as below. */
-static bool convert_sync_record(const struct cupti_record *record, size_t room)
-{
-	switch (record->kind) {
-	case CUPTI_KIND_SYNCHRONIZATION:
-		if (room < (has_serials() ? sizeof(struct cupti_sync) : CUPTI_SYNC_BYTES_OLD))
-			return false;
-		convert_sync((const struct cupti_sync *)record);
-		return true;
-	case CUPTI_KIND_CUDA_EVENT:
-		if (room < (has_serials() ? sizeof(struct cupti_event_record)
-					  : CUPTI_EVENT_RECORD_BYTES_OLD))
-			return false;
-		convert_event_record((const struct cupti_event_record *)record);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* `room` bytes of the buffer begin at the record. False: of no kind or size that we know. */
 static bool convert_record(const struct cupti_record *record, size_t room)
 {
@@ -357,7 +239,7 @@ static bool convert_record(const struct cupti_record *record, size_t room)
 		convert_memset((const struct cupti_memset *)record);
 		return true;
 	default:
-		return convert_sync_record(record, room);
+		return false;
 	}
 }
 

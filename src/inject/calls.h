@@ -3,15 +3,22 @@
  * The CUDA calls we follow: those that launch, copy, set, wait or add nodes to graphs. One row
  * each; the library subscribes to exactly these, and the recorder takes their names from here.
  *
- *	RUNTIME(callback id, kind, name, the version in the id's own name, size word, size word)
- *	DRIVER(callback id, kind, name, size word, size word)
+ *	RUNTIME(callback id, kind, name, the version in the id's own name, detail, detail)
+ *	DRIVER(callback id, kind, name, detail, detail)
  *
  * The ids are CUPTI's (cupti_runtime_cbid.h, cupti_driver_cbid.h); they never change once given
- * out. A size word is the index, in 8-byte words, of a size_t in the call's parameter struct
- * (generated_cuda_runtime_api_meta.h, generated_cuda_meta.h): when one of them is zero the call
- * asks for nothing. 0 means there is none that is easy to tell. tests/unit/cupti_abi_test.c
- * compares all of it with the real headers where those are installed, and finds calls that are
- * missing here.
+ * out. What the details say depends on the kind:
+ *
+ *	COPY, SET  the indices, in 8-byte words, of size_ts in the call's parameter struct
+ *	           (generated_cuda_runtime_api_meta.h, generated_cuda_meta.h): when one of them is zero the
+ *	           call asks for nothing. 0: there is none that is easy to tell
+ *	SYNC       what it waits for (enum profile_sync_kind): 1 the stream, 2 the event that is its first
+ *	           parameter, 3 a context; and 1 where stream 0 is the thread's own, or the context the
+ *	           first parameter
+ *	EVENT      0, as the parameters are an event and a stream; and 1 where stream 0 is the thread's own
+ *
+ * tests/unit/cupti_abi_test.c compares all of it with the real headers where those are installed,
+ * and finds calls that are missing here.
  */
 #pragma once
 
@@ -30,6 +37,7 @@ enum cuda_call_kind {
 	CUDA_CALL_GRAPH,
 	CUDA_CALL_SYNC,
 	CUDA_CALL_NODE,
+	CUDA_CALL_EVENT, /* records an event: followed where it is told what calls wait for, and never told itself */
 };
 
 #define CUDA_CALL_ID(domain, id)  ((uint32_t)(domain) << 16 | (id))
@@ -63,9 +71,10 @@ enum cuda_call_kind {
 	RUNTIME(50, SET, cudaMemset2D, v3020, 3, 4)                                             \
 	RUNTIME(51, SET, cudaMemsetAsync, v3020, 2, 0)                                          \
 	RUNTIME(52, SET, cudaMemset2DAsync, v3020, 3, 4)                                        \
-	RUNTIME(126, SYNC, cudaThreadSynchronize, v3020, 0, 0)                                  \
-	RUNTIME(131, SYNC, cudaStreamSynchronize, v3020, 0, 0)                                  \
-	RUNTIME(137, SYNC, cudaEventSynchronize, v3020, 0, 0)                                   \
+	RUNTIME(126, SYNC, cudaThreadSynchronize, v3020, 3, 0)                                  \
+	RUNTIME(131, SYNC, cudaStreamSynchronize, v3020, 1, 0)                                  \
+	RUNTIME(135, EVENT, cudaEventRecord, v3020, 0, 0)                                       \
+	RUNTIME(137, SYNC, cudaEventSynchronize, v3020, 2, 0)                                   \
 	RUNTIME(142, SET, cudaMemset3D, v3020, 5, 6)                                            \
 	RUNTIME(143, SET, cudaMemset3DAsync, v3020, 5, 6)                                       \
 	RUNTIME(144, COPY, cudaMemcpy3D, v3020, 0, 0)                                           \
@@ -74,7 +83,7 @@ enum cuda_call_kind {
 	RUNTIME(161, COPY, cudaMemcpyPeerAsync, v4000, 4, 0)                                    \
 	RUNTIME(162, COPY, cudaMemcpy3DPeer, v4000, 0, 0)                                       \
 	RUNTIME(163, COPY, cudaMemcpy3DPeerAsync, v4000, 0, 0)                                  \
-	RUNTIME(165, SYNC, cudaDeviceSynchronize, v3020, 0, 0)                                  \
+	RUNTIME(165, SYNC, cudaDeviceSynchronize, v3020, 3, 0)                                  \
 	RUNTIME(211, LAUNCH, cudaLaunchKernel, v7000, 0, 0)                                     \
 	RUNTIME(213, LAUNCH, cudaLaunch_ptsz, v7000, 0, 0)                                      \
 	RUNTIME(214, LAUNCH, cudaLaunchKernel_ptsz, v7000, 0, 0)                                \
@@ -100,7 +109,8 @@ enum cuda_call_kind {
 	RUNTIME(234, SET, cudaMemset2D_ptds, v7000, 3, 4)                                       \
 	RUNTIME(235, SET, cudaMemsetAsync_ptsz, v7000, 2, 0)                                    \
 	RUNTIME(236, SET, cudaMemset2DAsync_ptsz, v7000, 3, 4)                                  \
-	RUNTIME(239, SYNC, cudaStreamSynchronize_ptsz, v7000, 0, 0)                             \
+	RUNTIME(239, SYNC, cudaStreamSynchronize_ptsz, v7000, 1, 1)                             \
+	RUNTIME(242, EVENT, cudaEventRecord_ptsz, v7000, 0, 1)                                  \
 	RUNTIME(243, SET, cudaMemset3D_ptds, v7000, 5, 6)                                       \
 	RUNTIME(244, SET, cudaMemset3DAsync_ptsz, v7000, 5, 6)                                  \
 	RUNTIME(245, COPY, cudaMemcpy3D_ptds, v7000, 0, 0)                                      \
@@ -119,6 +129,8 @@ enum cuda_call_kind {
 	RUNTIME(350, NODE, cudaGraphAddMemcpyNodeToSymbol, v11010, 0, 0)                        \
 	RUNTIME(351, NODE, cudaGraphAddMemcpyNodeFromSymbol, v11010, 0, 0)                      \
 	RUNTIME(352, NODE, cudaGraphAddMemcpyNode1D, v11010, 0, 0)                              \
+	RUNTIME(370, EVENT, cudaEventRecordWithFlags, v11010, 0, 0)                             \
+	RUNTIME(371, EVENT, cudaEventRecordWithFlags_ptsz, v11010, 0, 1)                        \
 	RUNTIME(430, LAUNCH, cudaLaunchKernelExC, v11060, 0, 0)                                 \
 	RUNTIME(431, LAUNCH, cudaLaunchKernelExC_ptsz, v11060, 0, 0)                            \
 	RUNTIME(445, NODE, cudaGraphAddNode, v12020, 0, 0)                                      \
@@ -135,7 +147,7 @@ enum cuda_call_kind {
 	RUNTIME(512, COPY, cudaMemcpy3DBatchAsync_ptsz, v13000, 0, 0)
 
 #define CUDA_DRIVER_CALLS(DRIVER)                                                               \
-	DRIVER(17, SYNC, cuCtxSynchronize, 0, 0)                                                \
+	DRIVER(17, SYNC, cuCtxSynchronize, 3, 0)                                                \
 	DRIVER(43, COPY, cuMemcpyHtoD, 0, 0)                                                    \
 	DRIVER(45, COPY, cuMemcpyDtoH, 0, 0)                                                    \
 	DRIVER(47, COPY, cuMemcpyDtoD, 0, 0)                                                    \
@@ -163,8 +175,9 @@ enum cuda_call_kind {
 	DRIVER(115, LAUNCH, cuLaunch, 0, 0)                                                     \
 	DRIVER(116, LAUNCH, cuLaunchGrid, 0, 0)                                                 \
 	DRIVER(117, LAUNCH, cuLaunchGridAsync, 0, 0)                                            \
-	DRIVER(121, SYNC, cuEventSynchronize, 0, 0)                                             \
-	DRIVER(126, SYNC, cuStreamSynchronize, 0, 0)                                            \
+	DRIVER(119, EVENT, cuEventRecord, 0, 0)                                                 \
+	DRIVER(121, SYNC, cuEventSynchronize, 2, 0)                                             \
+	DRIVER(126, SYNC, cuStreamSynchronize, 1, 0)                                            \
 	DRIVER(216, SET, cuMemsetD8Async, 2, 0)                                                 \
 	DRIVER(218, SET, cuMemsetD16Async, 2, 0)                                                \
 	DRIVER(220, SET, cuMemsetD32Async, 2, 0)                                                \
@@ -239,7 +252,8 @@ enum cuda_call_kind {
 	DRIVER(431, SET, cuMemsetD2D8Async_ptsz, 3, 4)                                          \
 	DRIVER(432, SET, cuMemsetD2D16Async_ptsz, 3, 4)                                         \
 	DRIVER(433, SET, cuMemsetD2D32Async_ptsz, 3, 4)                                         \
-	DRIVER(440, SYNC, cuStreamSynchronize_ptsz, 0, 0)                                       \
+	DRIVER(440, SYNC, cuStreamSynchronize_ptsz, 1, 1)                                       \
+	DRIVER(441, EVENT, cuEventRecord_ptsz, 0, 1)                                            \
 	DRIVER(442, LAUNCH, cuLaunchKernel_ptsz, 0, 0)                                          \
 	DRIVER(477, LAUNCH, cuLaunchCooperativeKernel, 0, 0)                                    \
 	DRIVER(478, LAUNCH, cuLaunchCooperativeKernel_ptsz, 0, 0)                               \
@@ -250,6 +264,8 @@ enum cuda_call_kind {
 	DRIVER(514, GRAPH, cuGraphLaunch, 0, 0)                                                 \
 	DRIVER(515, GRAPH, cuGraphLaunch_ptsz, 0, 0)                                            \
 	DRIVER(525, NODE, cuGraphAddChildGraphNode, 0, 0)                                       \
+	DRIVER(587, EVENT, cuEventRecordWithFlags, 0, 0)                                        \
+	DRIVER(588, EVENT, cuEventRecordWithFlags_ptsz, 0, 1)                                   \
 	DRIVER(652, LAUNCH, cuLaunchKernelEx, 0, 0)                                             \
 	DRIVER(653, LAUNCH, cuLaunchKernelEx_ptsz, 0, 0)                                        \
 	DRIVER(689, NODE, cuGraphAddKernelNode_v2, 0, 0)                                        \
@@ -263,4 +279,4 @@ enum cuda_call_kind {
 	DRIVER(797, COPY, cuMemcpyBatchAsync_v2_ptsz, 0, 0)                                     \
 	DRIVER(798, COPY, cuMemcpy3DBatchAsync_v2, 0, 0)                                        \
 	DRIVER(799, COPY, cuMemcpy3DBatchAsync_v2_ptsz, 0, 0)                                   \
-	DRIVER(800, SYNC, cuCtxSynchronize_v2, 0, 0)
+	DRIVER(800, SYNC, cuCtxSynchronize_v2, 3, 1)

@@ -79,8 +79,6 @@ enum cupti_activity_kind {
 	CUPTI_KIND_KERNEL = 3,
 	CUPTI_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_KIND_MEMCPY_PEER = 22, /* CUPTI calls it MEMCPY2 */
-	CUPTI_KIND_CUDA_EVENT = 36,
-	CUPTI_KIND_SYNCHRONIZATION = 38,
 };
 
 enum cupti_attribute {
@@ -224,50 +222,6 @@ struct cupti_memset {
 	uint64_t graph_node;
 };
 
-enum cupti_sync_type {
-	CUPTI_SYNC_EVENT = 1,
-	CUPTI_SYNC_STREAM_WAIT_EVENT = 2, /* on the GPU: no thread waits */
-	CUPTI_SYNC_STREAM = 3,
-	CUPTI_SYNC_CONTEXT = 4,
-};
-
-#define CUPTI_SYNC_NONE UINT32_MAX /* in a field that does not apply */
-#define CUPTI_API_12_8	26	   /* since then records of syncs and events have a serial */
-
-/* A call that waited for the GPU, or asked whether it would have to. */
-struct cupti_sync {
-	uint32_t kind;
-	uint32_t type; /* enum cupti_sync_type */
-	uint64_t start;
-	uint64_t end;
-	uint32_t correlation;
-	uint32_t context;
-	uint32_t stream;
-	uint32_t event;
-	uint64_t event_serial; /* of the event's last record; from here on: since 12.8 */
-	uint32_t result;
-	uint32_t pad;
-};
-
-#define CUPTI_SYNC_BYTES_OLD 40u
-
-/* An event was recorded in a stream. */
-struct cupti_event_record {
-	uint32_t kind;
-	uint32_t correlation;
-	uint32_t context;
-	uint32_t stream;
-	uint32_t event;
-	uint32_t pad;
-	uint32_t device; /* from here on: since 12.8 */
-	uint32_t pad2;
-	void *reserved;
-	uint64_t device_time;
-	uint64_t event_serial;
-};
-
-#define CUPTI_EVENT_RECORD_BYTES_OLD 24u
-
 /*
  * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in says its size, up to and including its
  * last member; records are packed to 8, and are told one behind the other at their full size.
@@ -409,11 +363,12 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))           \
 	OPTIONAL(ActivityRegisterTimestampCallback, (cupti_clock clock))                           \
 	OPTIONAL(ActivityEnableLatencyTimestamps, (uint8_t enable))                                \
-	OPTIONAL(ActivityEnableAllSyncRecords, (uint8_t enable))                                   \
 	OPTIONAL(GetTimestamp, (uint64_t * timestamp))                                             \
 	OPTIONAL(GetGraphNodeId, (void *node, uint64_t *id))                                       \
 	OPTIONAL(GetDeviceId, (void *context, uint32_t *device))                                   \
 	OPTIONAL(GetContextId, (void *context, uint32_t *id))                                      \
+	OPTIONAL(GetStreamIdEx,                                                                    \
+		(void *context, void *stream, uint8_t per_thread, uint32_t *id))                   \
 	OPTIONAL(GetCubinCrc, (struct cupti_image_checksum * params))                              \
 	OPTIONAL(RegisterComputeCrcCallback, (cupti_compute_checksum compute))                     \
 	OPTIONAL(PCSamplingEnable, (struct cupti_sampling_context * params))                       \

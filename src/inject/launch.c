@@ -31,6 +31,7 @@
 #include "inject/library.h"
 #include "inject/sampling.h"
 #include "inject/stacks.h"
+#include "inject/syncs.h"
 
 #define OPEN_CALLS	 3
 #define EMPTY_EXECS	 64
@@ -50,11 +51,11 @@ enum {
 
 struct call_info {
 	uint8_t kind; /* enum cuda_call_kind; 0: not followed */
-	uint8_t size_word[2];
+	uint8_t detail[2];
 };
 
-#define RUNTIME(id, kind, name, version, word0, word1) [id] = {CUDA_CALL_##kind, {word0, word1}},
-#define DRIVER(id, kind, name, word0, word1)	       [id] = {CUDA_CALL_##kind, {word0, word1}},
+#define RUNTIME(id, kind, name, version, first, second) [id] = {CUDA_CALL_##kind, {first, second}},
+#define DRIVER(id, kind, name, first, second)	       [id] = {CUDA_CALL_##kind, {first, second}},
 static const struct call_info runtime_calls[CUDA_CALL_NUMBERS] = {CUDA_RUNTIME_CALLS(RUNTIME)};
 static const struct call_info driver_calls[CUDA_CALL_NUMBERS] = {CUDA_DRIVER_CALLS(DRIVER)};
 #undef RUNTIME
@@ -88,6 +89,7 @@ struct open_call {
 	uint32_t correlation;
 	uint16_t call; /* CUDA_CALL_ID without the gap: domain in the top bits */
 	uint16_t flags;
+	struct sync_place place; /* of one that waits, or records an event */
 };
 
 static __thread struct {
@@ -122,9 +124,9 @@ static bool asks_for_nothing(const struct call_info *info, const struct cupti_ca
 {
 	const size_t *words = d->params;
 
-	if (!info->size_word[0] || !words)
+	if ((info->kind != CUDA_CALL_COPY && info->kind != CUDA_CALL_SET) || !info->detail[0] || !words)
 		return false;
-	return !words[info->size_word[0]] || (info->size_word[1] && !words[info->size_word[1]]);
+	return !words[info->detail[0]] || (info->detail[1] && !words[info->detail[1]]);
 }
 
 static bool is_empty_exec(const struct cupti_callback_data *d)
@@ -241,6 +243,18 @@ void launches_release(void)
 	__atomic_fetch_sub(&library.guard->held, 1, __ATOMIC_SEQ_CST);
 }
 
+/* As long as its parameters are known to be good: where other threads may not destroy them yet. */
+static void find_place(
+	const struct call_info *info, const struct cupti_callback_data *d, struct open_call *open)
+{
+	if (!library.syncs)
+		return;
+	if (info->kind == CUDA_CALL_SYNC)
+		syncs_find_place(info->detail[0], info->detail[1], d, &open->place);
+	if (info->kind == CUDA_CALL_EVENT)
+		syncs_find_place_of_record(info->detail[1], d, &open->place);
+}
+
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d,
 	const void *frame)
 {
@@ -263,16 +277,39 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	open->correlation = d->correlation_id;
 	open->call = call;
 	open->flags = flags_of(info, d);
+	open->place = (struct sync_place){0};
 	open->start_ns = now_ns();
-	if (!(open->flags & UNMARKED))
+	find_place(info, d, open);
+	if (!(open->flags & UNMARKED) && info->kind != CUDA_CALL_EVENT)
 		tell_stack(info, d->correlation_id, open->start_ns, frame);
+}
+
+static void tell_call(const struct call_info *info, uint32_t call_id, const struct cupti_callback_data *d,
+	const struct open_call *open)
+{
+	struct wire_call record = {
+		.type = WIRE_CALL,
+		.kind = info->kind,
+		.flags = open->flags,
+		.tid = thread_id(),
+		.correlation = d->correlation_id,
+		.result = d->return_value ? *(const int32_t *)d->return_value : 0,
+		.start_ns = open->start_ns,
+		.end_ns = now_ns(),
+		.api = call_id,
+	};
+
+	if (info->kind == CUDA_CALL_SYNC && open->place.context)
+		syncs_tell(info->detail[0], d, &open->place, &record);
+	if (!ring_put(&library.ring, &record))
+		count(WIRE_LOST_CALLS, 1);
 }
 
 static void leave(const struct call_info *info, uint32_t domain, uint32_t id, uint16_t call,
 	const struct cupti_callback_data *d)
 {
 	int i = thread.depth - 1;
-	struct wire_call record;
+	struct open_call *open;
 
 	while (i >= 0 &&
 		(thread.calls[i].correlation != d->correlation_id || thread.calls[i].call != call))
@@ -280,19 +317,13 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 	if (i < 0)
 		return;
 	thread.depth = (uint16_t)i;
-	record = (struct wire_call){
-		.type = WIRE_CALL,
-		.kind = info->kind,
-		.flags = thread.calls[i].flags,
-		.tid = thread_id(),
-		.correlation = d->correlation_id,
-		.result = d->return_value ? *(const int32_t *)d->return_value : 0,
-		.start_ns = thread.calls[i].start_ns,
-		.end_ns = now_ns(),
-		.api = CUDA_CALL_ID(domain, id),
-	};
-	if (!ring_put(&library.ring, &record))
-		count(WIRE_LOST_CALLS, 1);
+	open = &thread.calls[i];
+	if (!open->place.context)
+		find_place(info, d, open); /* the call itself made the thread's context */
+	if (info->kind == CUDA_CALL_EVENT)
+		syncs_tell_record(d, &open->place, open->start_ns);
+	else
+		tell_call(info, CUDA_CALL_ID(domain, id), d, open);
 }
 
 static uint64_t node_id(void *node)
@@ -464,15 +495,20 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 		leave(info, domain, id, pack_call(domain, id), d);
 }
 
+static bool is_followed(const struct call_info *info)
+{
+	return info->kind && (info->kind != CUDA_CALL_EVENT || library.syncs);
+}
+
 unsigned int enable_callbacks(bool on)
 {
 	struct cupti *c = &library.cupti;
 	unsigned int known = 0;
 
 	for (uint32_t id = 0; id < CUDA_CALL_NUMBERS; id++) {
-		if (runtime_calls[id].kind)
+		if (is_followed(&runtime_calls[id]))
 			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RUNTIME, id);
-		if (driver_calls[id].kind)
+		if (is_followed(&driver_calls[id]))
 			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
 	}
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)

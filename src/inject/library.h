@@ -7,6 +7,7 @@
  *	find_cupti.c  which libcupti
  *	launch.c      callbacks in the program's threads: the launch path
  *	stacks.c      stacks of launches, by number: the launch path
+ *	syncs.c       what calls wait for: the launch path
  *	unwind.c      walks them: the launch path
  *	repeat.c      recognizes them without a walk: the launch path
  *	own_stack.c   where they end: the launch path, and our thread
@@ -83,7 +84,7 @@ struct library {
 	pid_t pid;
 	bool queue_times;
 	bool walk; /* stacks are walked in here */
-	bool syncs; /* waits for the GPU are told */
+	bool syncs; /* what calls wait for is told */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */

@@ -36,7 +36,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    5u
+#define WIRE_VERSION    6u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -123,7 +123,7 @@ enum wire_count {
 	WIRE_UNKNOWN,          /* activity records of kinds or sizes we do not understand */
 	WIRE_LOST_STALLS,      /* the ring was full: instruction samples */
 	WIRE_LOST_IMAGES,      /* images of GPU code that could not be handed over */
-	WIRE_LOST_SYNCS,       /* the ring was full: waits for the GPU, and events that are waited for */
+	WIRE_LOST_EVENT_RECORDS, /* the ring was full: records of events that may be waited for */
 	WIRE_COUNTS
 };
 
@@ -139,7 +139,7 @@ struct wire_control {
 	uint32_t walk; /* the library walks its stacks itself; the marker is for those that it cannot */
 	uint32_t stalls;        /* enum wire_stalls */
 	uint32_t stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint32_t syncs;         /* waits for the GPU are to be told (WIRE_SYNC, WIRE_EVENT_RECORD) */
+	uint32_t syncs;         /* what calls wait for is to be told (wire_call, WIRE_EVENT_RECORD) */
 	uint8_t pad0[24];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
@@ -196,7 +196,6 @@ enum wire_type {
 	WIRE_STALLS,
 	WIRE_STALLS_REFUSED,
 	WIRE_CUPTI_ENDED,
-	WIRE_SYNC,
 	WIRE_EVENT_RECORD,
 	WIRE_TYPES
 };
@@ -211,8 +210,12 @@ struct wire_call {
 	int32_t result;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t api; /* CUDA_CALL_ID of calls.h */
-	uint8_t pad[20];
+	uint32_t api;	   /* CUDA_CALL_ID of calls.h */
+	uint32_t context;  /* from here on: of a call that waits for the GPU, when that is to be told */
+	uint64_t event;	   /* its handle, of SYNC_EVENT only */
+	uint32_t stream;   /* of SYNC_STREAM only */
+	uint8_t waits_for; /* enum profile_sync_kind; 0: nothing, or it is not known */
+	uint8_t pad[3];
 };
 
 /* A call begins, and its stack was told before: said instead of firing the launch marker. */
@@ -435,31 +438,17 @@ struct wire_cupti_ended {
 	uint32_t pad2;
 };
 
-/* A call waited for the GPU: while it was inside that wait. Some calls are told here that are no wire_call. */
-struct wire_sync {
-	uint8_t type;
-	uint8_t kind; /* enum profile_sync_kind */
-	uint16_t pad;
-	uint32_t correlation; /* of the call */
-	uint32_t context;
-	uint32_t stream; /* of WIRE_SYNC's kind SYNC_STREAM only */
-	uint64_t start_ns;
-	uint64_t end_ns;
-	uint64_t event_serial; /* which record of the event is waited for; 0: the last before the call */
-	uint32_t event;	       /* its number; of kind SYNC_EVENT only */
-	uint8_t pad2[12];
-};
-
-/* An event was recorded in a stream, whether or not anybody will wait for it. */
+/* An event is recorded in a stream, whether or not anybody will wait for it: told before the call that does so returns,
+ * and so before any call that waits for it. */
 struct wire_event_record {
 	uint8_t type;
 	uint8_t pad[3];
-	uint32_t correlation; /* of the recording call, which is no wire_call */
 	uint32_t context;
 	uint32_t stream;
-	uint64_t event_serial; /* 0: not told */
-	uint32_t event;
-	uint8_t pad2[28];
+	uint32_t pad2;
+	uint64_t event; /* its handle */
+	uint64_t time_ns;
+	uint8_t pad3[24];
 };
 
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control page");
@@ -470,7 +459,6 @@ _Static_assert(sizeof(struct wire_node) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_window) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_stalls_refused) == WIRE_PAYLOAD_BYTES, "one slot");
-_Static_assert(sizeof(struct wire_sync) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_event_record) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");
 _Static_assert(sizeof(struct wire_stack) % 8 == 0, "words follow");

@@ -80,6 +80,15 @@ enum {
 	GPU_CALL_UNMARKED = 1 << 2, /* its marker was not called (no stacks wanted) */
 };
 
+/* What a call waited for. */
+struct gpu_wait_target {
+	enum profile_sync_kind kind; /* 0: nothing, or it is not known */
+	uint32_t device;	     /* profile id; 0: not known */
+	uint32_t context;
+	uint32_t stream; /* SYNC_STREAM */
+	uint64_t event;	 /* SYNC_EVENT: what was recorded last before the call */
+};
+
 /* An outermost CUDA call returned. */
 struct gpu_call {
 	uint32_t instance;
@@ -91,6 +100,7 @@ struct gpu_call {
 	enum profile_call_kind kind;
 	int32_t result;
 	uint32_t flags;
+	struct gpu_wait_target waits_for; /* of kind CALL_SYNC only */
 };
 
 /* A piece of GPU work ended. */
@@ -121,29 +131,13 @@ struct gpu_node {
 	uint64_t original;
 };
 
-/* A call waited for the GPU, so long. Asking whether it would have to counts, too. */
-struct gpu_sync {
-	uint32_t instance;
-	uint32_t correlation; /* of the call */
-	uint64_t start_ns;
-	uint64_t end_ns;
-	uint64_t event_serial; /* SYNC_EVENT: which gpu_event_record; 0: the event's last before the call */
-	uint32_t event;	       /* SYNC_EVENT */
-	uint32_t device;       /* profile id; 0: not known */
-	uint32_t context;
-	uint32_t stream; /* SYNC_STREAM */
-	enum profile_sync_kind kind;
-};
-
-/* An event was recorded in a stream. */
+/* An event was recorded in a stream; told before any call that waits for it. */
 struct gpu_event_record {
 	uint32_t instance;
-	uint32_t correlation; /* of the recording call; there is no gpu_call of it */
-	uint64_t event_serial; /* never comes twice; 0: not told */
-	uint32_t event;	       /* recorded anew it keeps its number */
-	uint32_t device;       /* profile id; 0: not known */
 	uint32_t context;
 	uint32_t stream;
+	uint64_t event; /* which; recorded anew it is the same */
+	uint64_t time_ns;
 };
 
 /* Where a source hands its events; each returns 0 or -errno, which stops the recording. */
@@ -153,8 +147,7 @@ struct gpu_sink {
 	int (*call)(void *context, const struct gpu_call *e);
 	int (*work)(void *context, const struct gpu_work *e);
 	int (*node)(void *context, const struct gpu_node *e);
-	/* NULL, both: the sink does not care. */
-	int (*sync)(void *context, const struct gpu_sync *e);
+	/* NULL: the sink does not care. */
 	int (*event_record)(void *context, const struct gpu_event_record *e);
 	/* NULL: as above. */
 	int (*code_mapped)(void *context, const struct gpu_code_change *change);

@@ -99,8 +99,6 @@ static const struct loss losses[LOSS_KINDS] = {
 		.one = "thread whose time running and waiting is not known"},
 	[LOSS_GPU_CUPTI_ENDED] = {"gpu_cupti_ended", "processes in which CUPTI ended before they did",
 		.one = "process in which CUPTI ended before it did"},
-	[LOSS_SYNCS_NO_CALL] = LESSER_ONE("syncs_no_call", "waits for the GPU by unknown threads",
-		"wait for the GPU by an unknown thread"),
 };
 
 const char *profile_loss_key(unsigned int loss)

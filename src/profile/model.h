@@ -415,7 +415,7 @@ enum profile_sync_kind {
 struct profile_sync {
 	uint64_t start_ns;
 	uint64_t duration_ns;
-	uint64_t recorded_ns; /* SYNC_EVENT: only work that was launched before; 0: not known */
+	uint64_t recorded_ns; /* SYNC_EVENT: when it was recorded, so only work that was launched before; 0: not known */
 	uint32_t instance;
 	uint32_t correlation; /* of the call */
 	uint32_t thread;
@@ -508,7 +508,6 @@ enum profile_loss {
 	LOSS_WAITS_RING_FULL,    /* waits of threads */
 	LOSS_WAITS_UNTOLD,       /* threads of which it is not known how long they ran and waited */
 	LOSS_GPU_CUPTI_ENDED,    /* processes whose GPU work is missing from some time on; META_CUPTI_ENDED says when */
-	LOSS_SYNCS_NO_CALL,      /* waits for the GPU whose call is not known: they have no thread and no stack */
 	LOSS_KINDS
 };
 

@@ -472,6 +472,17 @@ static int clip(struct wall_events *e, uint32_t thread, uint64_t behind_ns, uint
 	return 0;
 }
 
+/* A wait may be told before any work of its context, and then it was not known where that is. */
+static uint32_t device_of(const struct wall_events *e, const struct gpu_wait *w)
+{
+	if (w->device || !w->context)
+		return w->device;
+	vec_foreach (l, &e->lanes)
+		if (l->process == w->process && l->context == w->context)
+			return l->device;
+	return 0;
+}
+
 static int clip_gpu_waits(struct wall_events *e)
 {
 	struct gpu_wait *waits = e->gpu_waits.items;
@@ -486,6 +497,7 @@ static int clip_gpu_waits(struct wall_events *e)
 
 		if (error)
 			return error;
+		waits[n].device = device_of(e, &waits[n]);
 		if (waits[n].end_ns > waits[n].start_ns)
 			waits[kept++] = waits[n];
 	}

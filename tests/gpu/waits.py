@@ -87,7 +87,7 @@ def check_program(program, folder):
     syncs = [t for t in told if t["type"] == "sync"]
     works = [t for t in told if t["type"] == "work"]
     waits = lines(recorded.stdout)
-    result(read.returncode == 0 and len(waits) == 4, f"{name} waits in four ways", read.stderr)
+    result(read.returncode == 0 and len(waits) == 5, f"{name} waits in five ways", read.stderr)
     for wait in waits:
         check_wait(name, wait, syncs, works, simulated)
     result(all(s["thread"] for s in syncs), f"{name}: each wait has a thread",

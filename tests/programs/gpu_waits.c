@@ -14,10 +14,12 @@
 	GPU_KERNEL("for_event_us7000")                                                             \
 	GPU_KERNEL("for_default_stream_us5000")                                                    \
 	GPU_KERNEL("for_context_us8000")                                                           \
+	GPU_KERNEL("for_thread_us6000")                                                            \
 	GPU_KERNEL("behind_us15000")
 
 #include "gpu.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #ifdef GPU_RUNTIME
@@ -59,7 +61,8 @@ static void launch(const char *kernel, gpu_stream s, unsigned int thousand_round
 static void load_kernels(void)
 {
 	static const char *const names[] = {"for_stream_us9000", "for_event_us7000",
-		"for_default_stream_us5000", "for_context_us8000", "behind_us15000"};
+		"for_default_stream_us5000", "for_context_us8000", "for_thread_us6000",
+		"behind_us15000"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		launch(names[i], NULL, 1);
@@ -117,6 +120,31 @@ STAGE void wait_for_context(gpu_stream s)
 		start_ns, false);
 }
 
+/* The wait is the first thing that this thread asks of CUDA (in the driver's form it has to name its context before). */
+static void *thread(void *stream)
+{
+	uint64_t start_ns;
+
+#ifndef GPU_RUNTIME
+	gpu_enter_thread();
+#endif
+	start_ns = now_ns();
+	gpu_stream_wait(stream);
+	told(CALL("cuStreamSynchronize", "cudaStreamSynchronize"), "stream", "for_thread_us6000",
+		start_ns, false);
+	return NULL;
+}
+
+STAGE void wait_in_new_thread(gpu_stream s)
+{
+	pthread_t waiter;
+
+	launch("for_thread_us6000", s, 3000);
+	if (pthread_create(&waiter, NULL, thread, s))
+		exit(1);
+	pthread_join(waiter, NULL);
+}
+
 int main(void)
 {
 	gpu_stream s, other;
@@ -132,5 +160,6 @@ int main(void)
 	wait_for_event(s, other, e);
 	wait_for_default_stream();
 	wait_for_context(s);
+	wait_in_new_thread(s);
 	return 0;
 }

@@ -16,7 +16,7 @@ static struct gpu_sink sink;
 
 struct event_vec vec(struct profile_event);
 static struct event_vec got;
-static uint64_t invalid, nodes_forgotten, no_call;
+static uint64_t invalid, nodes_forgotten;
 
 #define THREADS 4
 #define STACKS  50
@@ -77,7 +77,6 @@ static void finish(void)
 	CHECK(!profile_reader_incomplete(r));
 	invalid = profile_loss_count(r, LOSS_GPU_INVALID);
 	nodes_forgotten = profile_loss_count(r, LOSS_GPU_NODES_FORGOTTEN);
-	no_call = profile_loss_count(r, LOSS_SYNCS_NO_CALL);
 	profile_reader_close(r);
 }
 
@@ -1051,200 +1050,123 @@ static void the_dumb_twin_agrees_when_there_is_room_for_all(void)
 	compare_with_twin(false, 4000, 200, 10000);
 }
 
-/* Waits for the GPU. Events: number 9. */
+/* Waits for the GPU. */
 
-static void sync_with(struct gpu_sync e)
-{
-	e.instance = e.instance ? e.instance : 1;
-	e.start_ns = e.start_ns ? e.start_ns : 1006;
-	e.end_ns = e.end_ns ? e.end_ns : 1006 + 50000;
-	e.context = 1;
-	CHECK(!sink.sync(sink.context, &e));
-}
+#define EVENT 0x7f0000001000ull /* a handle */
 
-static void stream_sync(uint32_t correlation)
+static void wait_call(uint32_t correlation, struct gpu_wait_target target)
 {
-	sync_with((struct gpu_sync){.correlation = correlation, .kind = SYNC_STREAM, .stream = 13});
-}
-
-static void event_sync(uint32_t correlation, uint64_t serial)
-{
-	sync_with((struct gpu_sync){.correlation = correlation,
-		.kind = SYNC_EVENT,
-		.event = 9,
-		.event_serial = serial});
-}
-
-static void event_record(uint32_t correlation, uint32_t stream, uint64_t serial)
-{
-	struct gpu_event_record e = {.instance = 1,
+	struct gpu_call e = {.instance = 1,
 		.correlation = correlation,
-		.event_serial = serial,
-		.event = 9,
+		.start_ns = 1005 + correlation,
+		.end_ns = 51005 + correlation,
+		.thread = 2,
+		.api = 3,
+		.kind = CALL_SYNC,
+		.waits_for = target};
+
+	CHECK(!sink.call(sink.context, &e));
+}
+
+static void wait_for_event(uint32_t correlation, uint64_t event)
+{
+	wait_call(correlation,
+		(struct gpu_wait_target){.kind = SYNC_EVENT, .context = 7, .event = event});
+}
+
+static void record_event(uint32_t instance, uint64_t event, uint32_t stream, uint64_t time_ns)
+{
+	struct gpu_event_record e = {.instance = instance,
+		.event = event,
 		.context = 1,
-		.stream = stream};
+		.stream = stream,
+		.time_ns = time_ns};
 
 	CHECK(!sink.event_record(sink.context, &e));
 }
 
-static void begin_syncs(void)
+static void a_wait_has_the_time_thread_stack_and_api_of_its_call(void)
 {
-	begin_with((struct correlator_options){.have_markers = true, .have_syncs = true});
-}
-
-static void sync_call(uint32_t correlation, uint32_t stack)
-{
-	launch(CALL_SYNC, correlation, stack);
-	call(CALL_SYNC, correlation);
-}
-
-static void a_wait_has_the_thread_stack_and_api_of_its_call(void)
-{
-	begin_syncs();
-	sync_call(7, 20);
-	stream_sync(7);
+	begin(true, 0);
+	launch(CALL_SYNC, 7, 20);
+	wait_call(7, (struct gpu_wait_target){.kind = SYNC_STREAM, .context = 1, .stream = 13});
 	finish();
 	CHECK(got.count == 2 && call_at(0)->stack == 20);
 	CHECK(sync_at(1)->thread == 2 && sync_at(1)->stack == 20 && sync_at(1)->api == 3);
-	CHECK(sync_at(1)->start_ns == 1006 && sync_at(1)->duration_ns == 50000);
+	CHECK(sync_at(1)->start_ns == 1012 && sync_at(1)->duration_ns == 50000);
 	CHECK(sync_at(1)->kind == SYNC_STREAM && sync_at(1)->stream == 13 &&
 		sync_at(1)->context == 1);
-	CHECK(sync_at(1)->instance == 1 && sync_at(1)->correlation == 7 && !no_call);
+	CHECK(sync_at(1)->instance == 1 && sync_at(1)->correlation == 7);
 }
 
-static void a_wait_may_come_before_its_call_or_its_marker(void)
+static void without_markers_a_wait_has_all_but_a_stack(void)
 {
-	begin_syncs();
-	stream_sync(6);
-	launch(CALL_SYNC, 6, 21);
+	begin(false, 0);
+	wait_call(7, (struct gpu_wait_target){.kind = SYNC_CONTEXT, .context = 1});
+	finish();
+	CHECK(got.count == 2 && sync_at(1)->thread == 2 && sync_at(1)->api == 3 && !sync_at(1)->stack);
+}
+
+static void a_call_of_which_it_is_not_known_what_it_waits_for_is_a_call_only(void)
+{
+	begin(true, 0);
 	launch(CALL_SYNC, 7, 20);
-	stream_sync(7);
-	stream_sync(7);
-	call(CALL_SYNC, 7);
-	call(CALL_SYNC, 6);
+	wait_call(7, (struct gpu_wait_target){0});
 	finish();
-	CHECK(got.count == 5 && !no_call);
-	CHECK(sync_at(1)->stack == 20 && sync_at(1)->api == 3 && sync_at(2)->stack == 20);
-	CHECK(sync_at(4)->stack == 21 && sync_at(4)->correlation == 6);
+	CHECK(got.count == 1 && call_at(0)->stack == 20);
 }
 
-static void calls_that_wait_are_remembered_without_markers(void)
+static void a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded_last(void)
 {
-	begin_with((struct correlator_options){.have_syncs = true});
-	call(CALL_SYNC, 7);
-	stream_sync(7);
+	begin(true, 0);
+	record_event(1, EVENT, 14, 1001);
+	record_event(1, EVENT, 15, 1005);
+	record_event(1, EVENT + 8, 16, 1006);
+	record_event(2, EVENT, 17, 1007);
+	record_event(1, EVENT, 18, 1013); /* when the call had begun */
+	wait_for_event(7, EVENT);
 	finish();
-	CHECK(got.count == 2 && sync_at(1)->thread == 2 && sync_at(1)->api == 3 && !no_call);
+	CHECK(got.count == 2 && sync_at(1)->kind == SYNC_EVENT);
+	CHECK(sync_at(1)->stream == 15 && sync_at(1)->context == 1 && sync_at(1)->recorded_ns == 1005);
 }
 
-static void a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded(void)
+static void a_wait_for_an_event_whose_record_was_not_told_is_one_all_the_same(void)
 {
-	begin_syncs();
-	launch(CALL_LAUNCH, 1, 20);
-	call(CALL_LAUNCH, 1);
-	work(1);
-	event_record(3, 14, 0);
-	launch(CALL_LAUNCH, 5, 20);
-	call(CALL_LAUNCH, 5);
-	work(5);
-	sync_call(7, 21);
-	event_record(9, 15, 0); /* later: another wait's */
-	event_sync(7, 0);
+	begin(true, 0);
+	record_event(2, EVENT, 14, 1001);
+	wait_for_event(7, EVENT);
 	finish();
-	CHECK(sync_at(got.count - 1)->stream == 14 && sync_at(got.count - 1)->stack == 21);
-	CHECK(sync_at(got.count - 1)->recorded_ns == 1006 + 1); /* launch 1 counts, launch 5 does not */
-}
-
-static void the_serial_of_an_event_tells_which_record_of_it(void)
-{
-	begin_syncs();
-	event_record(2, 14, 100);
-	event_record(3, 15, 101);
-	event_record(4, 16, 102);
-	sync_call(7, 21);
-	event_sync(7, 101);
-	sync_call(8, 21);
-	event_sync(8, 103);
-	event_record(5, 17, 104);
-	event_record(6, 18, 103);
-	finish();
-	CHECK(sync_at(1)->stream == 15);
-	CHECK(sync_at(3)->stream == 18 && sync_at(3)->stack == 21);
-	CHECK(got.count == 4);
-}
-
-static void a_wait_for_an_event_that_is_never_told_is_written_at_the_end(void)
-{
-	begin_syncs();
-	sync_call(7, 21);
-	event_sync(7, 0);
-	finish();
-	CHECK(got.count == 2 && sync_at(1)->stack == 21 && sync_at(1)->stream == 0 &&
-		sync_at(1)->recorded_ns == 0 && !no_call);
-}
-
-static void a_wait_whose_call_never_comes_is_written_without_and_counted(void)
-{
-	begin_syncs();
-	stream_sync(7);
-	sync_with((struct gpu_sync){
-		.correlation = 8, .kind = SYNC_CONTEXT, .start_ns = 1000, .end_ns = 3000});
-	CHECK(!sink.instance_end(sink.context, 2));
-	CHECK(!sink.instance_end(sink.context, 1));
-	finish();
-	CHECK(got.count == 1 && sync_at(0)->thread == 0 && sync_at(0)->stack == 0);
-	CHECK(no_call == 1); /* the other one was as short as a question */
-}
-
-static void what_a_copy_waits_for_is_told_by_the_copy(void)
-{
-	begin_syncs();
-	stream_sync(7);
-	launch(CALL_COPY, 7, 20);
-	stream_sync(7);
-	call(CALL_COPY, 7);
-	stream_sync(7);
-	work(7);
-	finish();
-	CHECK(got.count == 2 && call_at(0)->kind == CALL_COPY && work_at(1)->stack == 20 &&
-		!no_call);
-}
-
-static void impossible_waits_are_counted_and_left_out(void)
-{
-	begin_syncs();
-	sync_with((struct gpu_sync){.kind = SYNC_KINDS});
-	sync_with((struct gpu_sync){.kind = SYNC_CONTEXT, .start_ns = 500, .end_ns = 400});
-	finish();
-	CHECK(got.count == 0 && invalid == 2);
+	CHECK(got.count == 2 && sync_at(1)->context == 7 && sync_at(1)->stream == 0 &&
+		sync_at(1)->recorded_ns == 0);
 }
 
 /* Memory is bounded, whatever comes. */
-static void of_too_many_waits_the_oldest_go_first_and_none_is_lost(void)
+static void of_too_many_recorded_events_the_oldest_are_forgotten(void)
 {
-	enum { MANY = 100000 };
-	size_t alone = 0, with_call = 0, elsewhere = 0;
+	enum { MANY = 100000, KEPT = 16384 };
+	size_t known = 0;
 
-	begin_syncs();
-	for (uint32_t n = 1; n <= MANY; n++) {
-		event_record(3 * n, 14, n);
-		event_sync(3 * n + 1, n % 5 ? n : MANY + n);
-		stream_sync(3 * n + 2);
-		if (n % 3)
-			sync_call(3 * n + 1, 20);
-	}
+	begin(false, 0);
+	for (uint32_t n = 0; n < MANY; n++)
+		record_event(1, EVENT + n, 14, 1000);
+	for (uint32_t n = 0; n < MANY; n++)
+		wait_for_event(n + 1, EVENT + n);
 	finish();
-	for (size_t i = 0; i < got.count; i++) {
-		const struct profile_event *e = &got.items[i];
+	for (size_t i = 0; i < got.count; i++)
+		known += got.items[i].kind == EVENT_SYNC && got.items[i].sync.stream == 14;
+	CHECK(got.count == 2 * MANY && known == KEPT);
+	CHECK(sync_at(got.count - 1)->stream == 14 && sync_at(1)->stream == 0);
+}
 
-		alone += e->kind == EVENT_SYNC && !e->sync.thread;
-		with_call += e->kind == EVENT_SYNC && e->sync.thread && e->sync.stack == 20;
-		elsewhere += e->kind == EVENT_SYNC && e->sync.kind == SYNC_EVENT && e->sync.thread &&
-			!e->sync.stream;
-	}
-	CHECK(with_call == MANY - MANY / 3);
-	CHECK(alone == MANY + MANY / 3 && no_call == alone);
-	CHECK(elsewhere == MANY / 5 - MANY / 15);
+static void an_event_recorded_very_often_is_found_in_bounded_time(void)
+{
+	begin(false, 0);
+	for (uint32_t n = 0; n < 50000; n++)
+		record_event(1, EVENT, n + 1, 2000 + n);
+	wait_for_event(60000, EVENT);
+	wait_for_event(1, EVENT); /* before all of them */
+	finish();
+	CHECK(got.count == 4 && sync_at(1)->stream == 50000 && sync_at(3)->stream == 0);
 }
 
 int main(void)
@@ -1254,16 +1176,13 @@ int main(void)
 	if (fd < 0)
 		return 1;
 	close(fd);
-	RUN(a_wait_has_the_thread_stack_and_api_of_its_call);
-	RUN(a_wait_may_come_before_its_call_or_its_marker);
-	RUN(calls_that_wait_are_remembered_without_markers);
-	RUN(a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded);
-	RUN(the_serial_of_an_event_tells_which_record_of_it);
-	RUN(a_wait_for_an_event_that_is_never_told_is_written_at_the_end);
-	RUN(a_wait_whose_call_never_comes_is_written_without_and_counted);
-	RUN(what_a_copy_waits_for_is_told_by_the_copy);
-	RUN(impossible_waits_are_counted_and_left_out);
-	RUN(of_too_many_waits_the_oldest_go_first_and_none_is_lost);
+	RUN(a_wait_has_the_time_thread_stack_and_api_of_its_call);
+	RUN(without_markers_a_wait_has_all_but_a_stack);
+	RUN(a_call_of_which_it_is_not_known_what_it_waits_for_is_a_call_only);
+	RUN(a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded_last);
+	RUN(a_wait_for_an_event_whose_record_was_not_told_is_one_all_the_same);
+	RUN(of_too_many_recorded_events_the_oldest_are_forgotten);
+	RUN(an_event_recorded_very_often_is_found_in_bounded_time);
 	RUN(work_gets_the_stack_thread_and_api_of_its_call);
 	RUN(work_of_a_waiting_copy_may_come_before_its_call);
 	RUN(equal_ids_of_two_instances_do_not_meet);

@@ -44,13 +44,6 @@ SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 SAME(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
 SAME(CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 SAME(CUPTI_KIND_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
-SAME(CUPTI_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
-SAME(CUPTI_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
-SAME(CUPTI_SYNC_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
-SAME(CUPTI_SYNC_STREAM_WAIT_EVENT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
-SAME(CUPTI_SYNC_STREAM, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
-SAME(CUPTI_SYNC_CONTEXT, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
-SAME(CUPTI_SYNC_NONE, CUPTI_SYNCHRONIZATION_INVALID_VALUE);
 SAME(CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT);
 SAME(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
 SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -251,40 +244,11 @@ PEER(CUpti_ActivityMemcpyPtoP4);
 MEMSET(CUpti_ActivityMemset4);
 #endif
 
-#define SYNC_PREFIX(theirs)                                                                        \
-	SAME_FIELD(struct cupti_sync, type, theirs, type);                                         \
-	SAME_FIELD(struct cupti_sync, start, theirs, start);                                       \
-	SAME_FIELD(struct cupti_sync, end, theirs, end);                                           \
-	SAME_FIELD(struct cupti_sync, correlation, theirs, correlationId);                         \
-	SAME_FIELD(struct cupti_sync, context, theirs, contextId);                                 \
-	SAME_FIELD(struct cupti_sync, stream, theirs, streamId);                                   \
-	SAME_FIELD(struct cupti_sync, event, theirs, cudaEventId)
-#define EVENT_PREFIX(theirs)                                                                       \
-	SAME_FIELD(struct cupti_event_record, correlation, theirs, correlationId);                 \
-	SAME_FIELD(struct cupti_event_record, context, theirs, contextId);                         \
-	SAME_FIELD(struct cupti_event_record, stream, theirs, streamId);                           \
-	SAME_FIELD(struct cupti_event_record, event, theirs, eventId)
-
-SYNC_PREFIX(CUpti_ActivitySynchronization);
-EVENT_PREFIX(CUpti_ActivityCudaEvent);
-SAME(CUPTI_SYNC_BYTES_OLD, sizeof(CUpti_ActivitySynchronization));
-SAME(CUPTI_EVENT_RECORD_BYTES_OLD, sizeof(CUpti_ActivityCudaEvent));
-#if CUPTI_API_VERSION >= 26
-SYNC_PREFIX(CUpti_ActivitySynchronization2);
-SAME_FIELD(struct cupti_sync, event_serial, CUpti_ActivitySynchronization2, cudaEventSyncId);
-SAME_FIELD(struct cupti_sync, result, CUpti_ActivitySynchronization2, returnValue);
-SAME(sizeof(struct cupti_sync), sizeof(CUpti_ActivitySynchronization2));
-EVENT_PREFIX(CUpti_ActivityCudaEvent2);
-SAME_FIELD(struct cupti_event_record, device, CUpti_ActivityCudaEvent2, deviceId);
-SAME_FIELD(struct cupti_event_record, event_serial, CUpti_ActivityCudaEvent2, cudaEventSyncId);
-SAME(sizeof(struct cupti_event_record), sizeof(CUpti_ActivityCudaEvent2));
-#endif
-
 /* Callback ids. Headers older than a call lack it, so only the newest known is compared. */
 #if CUPTI_API_VERSION >= 130000
-#define RUNTIME(id, kind, name, version, word0, word1)                                             \
+#define RUNTIME(id, kind, name, version, first, second)                                             \
 	SAME(id, CUPTI_RUNTIME_TRACE_CBID_##name##_##version);
-#define DRIVER(id, kind, name, word0, word1) SAME(id, CUPTI_DRIVER_TRACE_CBID_##name);
+#define DRIVER(id, kind, name, first, second) SAME(id, CUPTI_DRIVER_TRACE_CBID_##name);
 CUDA_RUNTIME_CALLS(RUNTIME)
 CUDA_DRIVER_CALLS(DRIVER)
 #undef RUNTIME
@@ -307,6 +271,23 @@ SAME(WORD(cuMemcpyPeer_params, ByteCount), 4);
 SAME(WORD(cuMemsetD8_v2_params, N), 2);
 SAME(WORD(cuMemsetD2D32_v2_params, Width), 3);
 SAME(WORD(cuMemsetD2D32_v2_params, Height), 4);
+/* And what is waited for, or recorded. */
+SAME(offsetof(cudaStreamSynchronize_v3020_params, stream), 0);
+SAME(offsetof(cudaStreamSynchronize_ptsz_v7000_params, stream), 0);
+SAME(offsetof(cudaEventSynchronize_v3020_params, event), 0);
+SAME(offsetof(cuStreamSynchronize_params, hStream), 0);
+SAME(offsetof(cuEventSynchronize_params, hEvent), 0);
+SAME(WORD(cudaEventRecord_v3020_params, event), 0);
+SAME(WORD(cudaEventRecord_v3020_params, stream), 1);
+SAME(WORD(cudaEventRecordWithFlags_ptsz_v11010_params, event), 0);
+SAME(WORD(cudaEventRecordWithFlags_ptsz_v11010_params, stream), 1);
+SAME(WORD(cuEventRecord_params, hEvent), 0);
+SAME(WORD(cuEventRecord_params, hStream), 1);
+SAME(WORD(cuEventRecordWithFlags_params, hEvent), 0);
+SAME(WORD(cuEventRecordWithFlags_params, hStream), 1);
+#if CUPTI_API_VERSION >= 130000
+SAME(offsetof(cuCtxSynchronize_v2_params, ctx), 0);
+#endif
 SAME(offsetof(cudaGraphLaunch_v10000_params, graphExec), 0);
 SAME(offsetof(cuGraphLaunch_params, hGraph), 0);
 
@@ -316,9 +297,9 @@ static void our_structs_ids_and_values_are_those_of_the_installed_headers(void)
 	CHECK(cupti_cuda_major(CUPTI_API_VERSION) >= 12);
 }
 
-#define RUNTIME(id, kind, name, version, word0, word1)                                             \
+#define RUNTIME(id, kind, name, version, first, second)                                             \
 	"CUPTI_RUNTIME_TRACE_CBID_" #name "_" #version,
-#define DRIVER(id, kind, name, word0, word1) "CUPTI_DRIVER_TRACE_CBID_" #name,
+#define DRIVER(id, kind, name, first, second) "CUPTI_DRIVER_TRACE_CBID_" #name,
 static const char *const known[] = {CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
 #undef RUNTIME
 #undef DRIVER
@@ -331,12 +312,14 @@ static bool is_known(const char *name, size_t size)
 	return false;
 }
 
-/* Launches, copies, sets and graph launches by their names. */
-static bool asks_for_work(const char *name)
+/* Launches, copies, sets, graph launches, waits and records of events by their names. */
+static bool is_to_be_followed(const char *name)
 {
 	static const char *const beginnings[] = {"cudaLaunch", "__cudaLaunch", "cudaMemcpy",
 		"cudaMemset", "cudaGraphLaunch", "cuLaunch", "cuMemcpy", "cuMemset",
-		"cuGraphLaunch"};
+		"cuGraphLaunch", "cudaEventRecord", "cuEventRecord", "cudaStreamSynchronize",
+		"cuStreamSynchronize", "cudaEventSynchronize", "cuEventSynchronize",
+		"cudaDeviceSynchronize", "cuCtxSynchronize"};
 
 	if (strstr(name, "HostFunc") || strstr(name, "Attribute"))
 		return false;
@@ -344,6 +327,38 @@ static bool asks_for_work(const char *name)
 		if (!strncmp(name, beginnings[n], strlen(beginnings[n])))
 			return true;
 	return false;
+}
+
+/* Stream 0 is the thread's own where the name says so, or else the second detail is about a context. */
+static void the_details_of_waits_say_whose_stream_0_is(void)
+{
+#define RUNTIME(id, kind, name, version, first, second) {CUDA_CALL_##kind, #name, first, second},
+#define DRIVER(id, kind, name, first, second)		{CUDA_CALL_##kind, #name, first, second},
+	static const struct {
+		int kind;
+		const char *name;
+		int first, second;
+	} calls[] = {CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
+#undef RUNTIME
+#undef DRIVER
+	int checked = 0;
+
+	for (size_t n = 0; n < sizeof(calls) / sizeof(calls[0]); n++) {
+		bool own = strstr(calls[n].name, "_ptsz") != NULL;
+
+		if (calls[n].kind != CUDA_CALL_SYNC && calls[n].kind != CUDA_CALL_EVENT)
+			continue;
+		checked++;
+		if (calls[n].kind == CUDA_CALL_EVENT)
+			CHECK(calls[n].first == 0 && calls[n].second == own);
+		else if (strstr(calls[n].name, "Stream"))
+			CHECK(calls[n].first == 1 && calls[n].second == own);
+		else if (strstr(calls[n].name, "Event"))
+			CHECK(calls[n].first == 2 && calls[n].second == 0);
+		else
+			CHECK(calls[n].first == 3 && calls[n].second == !strcmp(calls[n].name, "cuCtxSynchronize_v2"));
+	}
+	CHECK(checked == 18);
 }
 
 static void check_header(const char *path)
@@ -356,7 +371,7 @@ static void check_header(const char *path)
 		char *name = strstr(line, "CUPTI_"), *call;
 
 		call = name ? strstr(name, "_CBID_") : NULL;
-		if (!call || !asks_for_work(call + 6))
+		if (!call || !is_to_be_followed(call + 6))
 			continue;
 		name[strcspn(name, " =,")] = '\0';
 		if (!is_known(name, strlen(name))) {
@@ -368,7 +383,7 @@ static void check_header(const char *path)
 		fclose(file);
 }
 
-static void every_call_of_the_headers_that_asks_for_work_is_followed(void)
+static void every_call_of_the_headers_that_matters_is_followed(void)
 {
 	check_header(CUDA_INCLUDE "/cupti_runtime_cbid.h");
 	check_header(CUDA_INCLUDE "/cupti_driver_cbid.h");
@@ -377,7 +392,8 @@ static void every_call_of_the_headers_that_asks_for_work_is_followed(void)
 int main(void)
 {
 	RUN(our_structs_ids_and_values_are_those_of_the_installed_headers);
-	RUN(every_call_of_the_headers_that_asks_for_work_is_followed);
+	RUN(the_details_of_waits_say_whose_stream_0_is);
+	RUN(every_call_of_the_headers_that_matters_is_followed);
 	return tap_end();
 }
 

@@ -113,19 +113,22 @@ static void the_configuration_reaches_the_library(void)
 	test_recorder_close(r);
 }
 
-static void put_sync(struct client *c, uint8_t kind, uint64_t start_ns, uint64_t end_ns)
+static void put_wait(struct client *c, uint8_t kind, uint8_t waits_for)
 {
-	struct wire_sync s = {.type = WIRE_SYNC,
+	uint64_t now = clock_now_ns();
+	struct wire_call call = {.type = WIRE_CALL,
 		.kind = kind,
+		.tid = (uint32_t)gettid(),
 		.correlation = 7,
+		.start_ns = now,
+		.end_ns = now,
+		.api = CUDA_CALL_ID(CUDA_DRIVER, 126),
 		.context = 2,
-		.stream = kind == SYNC_STREAM ? 13 : 0,
-		.start_ns = start_ns,
-		.end_ns = end_ns,
-		.event = 4,
-		.event_serial = 1ull << 40};
+		.stream = 13,
+		.event = 1ull << 40,
+		.waits_for = waits_for};
 
-	ring_put(&c->ring, &s);
+	ring_put(&c->ring, &call);
 }
 
 static void waits_for_the_gpu_and_events_reach_the_sink(void)
@@ -134,12 +137,11 @@ static void waits_for_the_gpu_and_events_reach_the_sink(void)
 	struct wire_op op = {
 		.type = WIRE_OP, .kind = OP_KERNEL, .id = 1, .context = 2, .grid = {1, 1, 1}};
 	struct wire_event_record e = {.type = WIRE_EVENT_RECORD,
-		.correlation = 6,
 		.context = 2,
 		.stream = 13,
-		.event = 4,
-		.event_serial = 1ull << 40};
-	uint64_t now = clock_now_ns();
+		.event = 1ull << 40,
+		.time_ns = clock_now_ns()};
+	const struct gpu_wait_target *target;
 	struct client c;
 
 	CHECK(join(&c, r));
@@ -147,17 +149,17 @@ static void waits_for_the_gpu_and_events_reach_the_sink(void)
 	put_device(&c, "Simulated GPU 0");
 	ring_put_long(&c.ring, &op, sizeof(op), NULL, 0);
 	ring_put(&c.ring, &e);
-	put_sync(&c, SYNC_STREAM, now, now + 500);
+	put_wait(&c, CALL_SYNC, SYNC_STREAM);
+	put_wait(&c, CALL_SYNC, 0);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->syncs.count == 1 && r->event_records.count == 1);
-	CHECK(r->syncs.items[0].instance == 1 && r->syncs.items[0].correlation == 7);
-	CHECK(r->syncs.items[0].start_ns == now && r->syncs.items[0].end_ns == now + 500);
-	CHECK(r->syncs.items[0].kind == SYNC_STREAM && r->syncs.items[0].context == 2 &&
-		r->syncs.items[0].stream == 13);
-	CHECK(r->syncs.items[0].event == 4 && r->syncs.items[0].event_serial == 1ull << 40);
-	CHECK(r->syncs.items[0].device == 1 && r->event_records.items[0].device == 1);
-	CHECK(r->event_records.items[0].stream == 13 && r->event_records.items[0].event == 4 &&
-		r->event_records.items[0].correlation == 6);
+	CHECK(r->calls.count == 2 && r->event_records.count == 1);
+	target = &r->calls.items[0].waits_for;
+	CHECK(target->kind == SYNC_STREAM && target->context == 2 && target->stream == 13);
+	CHECK(target->event == 1ull << 40 && target->device == 1);
+	CHECK(!r->calls.items[1].waits_for.kind && !r->calls.items[1].waits_for.context);
+	CHECK(r->event_records.items[0].instance == 1 && r->event_records.items[0].context == 2);
+	CHECK(r->event_records.items[0].stream == 13 && r->event_records.items[0].event == 1ull << 40 &&
+		r->event_records.items[0].time_ns == e.time_ns);
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -165,17 +167,16 @@ static void waits_for_the_gpu_and_events_reach_the_sink(void)
 static void impossible_waits_are_counted(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
-	uint64_t now = clock_now_ns();
+	struct wire_event_record never = {.type = WIRE_EVENT_RECORD, .event = 1};
 	struct client c;
 
 	CHECK(join(&c, r));
-	put_sync(&c, 0, now, now);
-	put_sync(&c, SYNC_KINDS, now, now);
-	put_sync(&c, SYNC_CONTEXT, now, now - 1);
-	put_sync(&c, SYNC_CONTEXT, 0, now);
-	put_sync(&c, SYNC_CONTEXT, now, now + 3600 * NS_PER_SECOND);
+	put_wait(&c, CALL_SYNC, SYNC_KINDS);
+	put_wait(&c, CALL_LAUNCH, SYNC_STREAM);
+	ring_put(&c.ring, &never);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->syncs.count == 0 && test_recorder_loss(r, LOSS_GPU_INVALID) == 5);
+	CHECK(r->calls.count == 0 && r->event_records.count == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_INVALID) == 3);
 	leave(&c);
 	test_recorder_close(r);
 }

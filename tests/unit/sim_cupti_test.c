@@ -127,61 +127,6 @@ SIM_TEST(api_activity_gives_correlation_ids_too, "", "1")
 	CHECK(apis == 1);
 }
 
-static const union record *record_of(CUpti_ActivityKind kind, int n)
-{
-	for (int i = 0; i < record_count; i++)
-		if (records[i].any.kind == kind && !n--)
-			return &records[i];
-	return NULL;
-}
-
-SIM_TEST(waits_and_recorded_events_have_records, "", "1")
-{
-	const union record *r;
-	CUstream s;
-	CUevent e;
-
-	subscribe();
-	OK(c.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 307));
-	collect();
-	OK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
-	OK(c.ActivityEnable(CUPTI_ACTIVITY_KIND_CUDA_EVENT));
-	start();
-	OK(d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-	OK(d.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
-	OK(launch(function("slow_us20000"), s));
-	OK(d.cuEventRecord(e, s));
-	OK(d.cuEventSynchronize(e));
-	OK(d.cuStreamWaitEvent(NULL, e, 0));
-	OK(d.cuStreamSynchronize(s));
-	OK(d.cuCtxSynchronize());
-	OK(c.ActivityFlushAll(0));
-	r = record_of(CUPTI_ACTIVITY_KIND_CUDA_EVENT, 0);
-	CHECK(r && r->event.streamId == 13 && r->event.correlationId && r->event.cudaEventSyncId);
-	for (int n = 0; n < 4; n++) {
-		static const CUpti_ActivitySynchronizationType types[] = {
-			CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE,
-			CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT,
-			CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE,
-			CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE,
-		};
-		const union record *w = record_of(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, n);
-		const union record *k = record_of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 0);
-
-		CHECK(w && w->sync.type == types[n] && w->sync.start <= w->sync.end);
-		CHECK(w && r && w->sync.correlationId > r->event.correlationId);
-		if (n == 0 && w && r)
-			CHECK(w->sync.cudaEventId == r->event.eventId &&
-				w->sync.cudaEventSyncId == r->event.cudaEventSyncId);
-		if (n == 0 && w && k)
-			CHECK(w->sync.end >= k->kernel.end);
-		if (n == 2 && w)
-			CHECK(w->sync.streamId == 13 &&
-				w->sync.cudaEventId == CUPTI_SYNCHRONIZATION_INVALID_VALUE);
-	}
-	CHECK(!record_of(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, 4));
-}
-
 SIM_TEST(a_record_comes_only_after_its_work_has_ended, "", "1")
 {
 	collect();
@@ -434,7 +379,6 @@ int main(void)
 	RUN(the_result_of_a_failed_launch_is_told);
 	RUN(without_api_callbacks_there_are_no_correlation_ids);
 	RUN(api_activity_gives_correlation_ids_too);
-	RUN(waits_and_recorded_events_have_records);
 	RUN(a_record_comes_only_after_its_work_has_ended);
 	RUN(full_buffers_are_handed_over_without_a_flush);
 	RUN(graph_work_names_the_node_that_was_cloned_from_the_captured_one);

@@ -336,7 +336,7 @@ static void count_counters(struct instance *i)
 		[WIRE_UNKNOWN] = LOSS_GPU_UNKNOWN,
 		[WIRE_LOST_STALLS] = LOSS_STALLS_RING_FULL,
 		[WIRE_LOST_IMAGES] = LOSS_IMAGES_LOST,
-		[WIRE_LOST_SYNCS] = LOSS_GPU_RING_FULL,
+		[WIRE_LOST_EVENT_RECORDS] = LOSS_GPU_RING_FULL,
 	};
 
 	for (enum wire_count n = 0; n < WIRE_COUNTS; n++) {

@@ -23,8 +23,8 @@
 #define MESSAGE_MAX    4096u
 #define SLACK_NS       NS_PER_SECOND /* of times against the recording's own */
 
-#define RUNTIME(id, kind, name, version, word0, word1) [id] = #name,
-#define DRIVER(id, kind, name, word0, word1)	       [id] = #name,
+#define RUNTIME(id, kind, name, version, first, second) [id] = #name,
+#define DRIVER(id, kind, name, first, second)	       [id] = #name,
 static const char *const call_names[3][CUDA_CALL_NUMBERS] = {
 	[CUDA_RUNTIME] = {CUDA_RUNTIME_CALLS(RUNTIME)},
 	[CUDA_DRIVER] = {CUDA_DRIVER_CALLS(DRIVER)},
@@ -108,6 +108,27 @@ static int find_api(struct nvidia_session *s, uint32_t call, uint32_t *ret_id)
 	return 0;
 }
 
+/* Of a context that has had work; else 0. */
+static uint32_t device_of_context(const struct instance *i, uint32_t context)
+{
+	const uint64_t *device = map_get(&i->contexts, context);
+
+	return device ? (uint32_t)*device : 0;
+}
+
+static struct gpu_wait_target waits_for(const struct instance *i, const struct wire_call *c)
+{
+	struct gpu_wait_target target = {.kind = c->waits_for};
+
+	if (!target.kind)
+		return target;
+	target.device = device_of_context(i, c->context);
+	target.context = c->context;
+	target.stream = c->stream;
+	target.event = c->event;
+	return target;
+}
+
 static int decode_call(struct instance *i, const struct wire_call *c, uint64_t now_ns)
 {
 	struct nvidia_session *s = i->session;
@@ -119,10 +140,12 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 		.kind = c->kind,
 		.result = c->result,
 		.flags = c->flags,
+		.waits_for = waits_for(i, c),
 	};
 	int error = find_api(s, c->api, &event.api);
 
-	if (!error && (!event.api || !c->kind || c->kind >= CALL_KINDS ||
+	if (!error && (!event.api || !c->kind || c->kind >= CALL_KINDS || c->waits_for >= SYNC_KINDS ||
+			      (c->waits_for && c->kind != CALL_SYNC) ||
 			      !record_is_plausible(i, c->start_ns, c->end_ns, now_ns)))
 		return invalid(i);
 	if (!error)
@@ -175,14 +198,6 @@ static int decode_node(struct instance *i, const struct wire_node *n)
 	return sink->node(sink->context, &event);
 }
 
-/* Of a context that has had work; else 0. */
-static uint32_t device_of_context(const struct instance *i, uint32_t context)
-{
-	const uint64_t *device = map_get(&i->contexts, context);
-
-	return device ? (uint32_t)*device : 0;
-}
-
 static int note_context(struct instance *i, uint32_t context, uint32_t device)
 {
 	if (!device || i->contexts.count >= CONTEXTS_MAX)
@@ -190,41 +205,19 @@ static int note_context(struct instance *i, uint32_t context, uint32_t device)
 	return map_put(&i->contexts, context, device) ? error_set(-ENOMEM, "out of memory") : 0;
 }
 
-static int decode_sync(struct instance *i, const struct wire_sync *s, uint64_t now_ns)
-{
-	struct gpu_sink *sink = &i->session->sink;
-	struct gpu_sync event = {
-		.instance = i->number,
-		.correlation = s->correlation,
-		.start_ns = s->start_ns,
-		.end_ns = s->end_ns,
-		.event_serial = s->event_serial,
-		.event = s->event,
-		.device = device_of_context(i, s->context),
-		.context = s->context,
-		.stream = s->stream,
-		.kind = s->kind,
-	};
-
-	if (!s->kind || s->kind >= SYNC_KINDS ||
-		!record_is_plausible(i, s->start_ns, s->end_ns, now_ns))
-		return invalid(i);
-	return sink->sync ? sink->sync(sink->context, &event) : 0;
-}
-
-static int decode_event_record(struct instance *i, const struct wire_event_record *e)
+static int decode_event_record(struct instance *i, const struct wire_event_record *e, uint64_t now_ns)
 {
 	struct gpu_sink *sink = &i->session->sink;
 	struct gpu_event_record event = {
 		.instance = i->number,
-		.correlation = e->correlation,
-		.event_serial = e->event_serial,
-		.event = e->event,
-		.device = device_of_context(i, e->context),
 		.context = e->context,
 		.stream = e->stream,
+		.event = e->event,
+		.time_ns = e->time_ns,
 	};
 
+	if (!record_is_plausible(i, e->time_ns, e->time_ns, now_ns))
+		return invalid(i);
 	return sink->event_record ? sink->event_record(sink->context, &event) : 0;
 }
 
@@ -455,10 +448,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return stalls_decode_refusal(i, record);
 	case WIRE_CUPTI_ENDED:
 		return decode_end(i, record, size);
-	case WIRE_SYNC:
-		return decode_sync(i, record, now_ns);
 	case WIRE_EVENT_RECORD:
-		return decode_event_record(i, record);
+		return decode_event_record(i, record, now_ns);
 	default:
 		return -EPROTO;
 	}
