@@ -129,7 +129,7 @@ static void *thread(void *stream)
 	gpu_enter_thread();
 #endif
 	start_ns = now_ns();
-	gpu_stream_wait(stream);
+	gpu_stream_wait((gpu_stream)stream);
 	told(CALL("cuStreamSynchronize", "cudaStreamSynchronize"), "stream", "for_thread_us6000",
 		start_ns, false);
 	return NULL;
