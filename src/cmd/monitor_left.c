@@ -36,6 +36,13 @@ static bool is_asked_for(const struct gathering *g, const struct monitor_object 
 	return ring_filter_passes(&g->ring, o->label[0]);
 }
 
+/* The kernel keeps one stack in each place of the map, and where another has it, says so (bpf_get_stackid). Anything
+ * else that is not a stack is none: threads of the kernel have no code of a program. */
+static int32_t stack_key(int32_t id)
+{
+	return id >= 0 || id == -EEXIST ? id : -1;
+}
+
 static int find_row(struct gathering *g, const struct monitor_object *o, const char *label,
 	struct left_row **ret)
 {
@@ -45,8 +52,8 @@ static int find_row(struct gathering *g, const struct monitor_object *o, const c
 	int added, error;
 
 	if (g->object->by_stack) {
-		key.kernel_stack = o->kernel_stack < 0 ? -1 : o->kernel_stack;
-		key.user_stack = o->user_stack < 0 ? -1 : o->user_stack;
+		key.kernel_stack = stack_key(o->kernel_stack);
+		key.user_stack = stack_key(o->user_stack);
 	}
 	memcpy(key.label, o->label[0], sizeof(key.label));
 	error = interner_add(g->keys, &key, sizeof(key), &id, &added);
@@ -135,8 +142,10 @@ static int name_stacks(struct watch *w, struct left *l)
 		struct left_row *r = &l->rows.items[i];
 		struct buf text = BUF_INIT;
 
-		stack_names_write(
+		r->unnamed = stack_names_write(
 			names, r->kernel_stack, r->user_stack, r->pid, r->first_ns, &text);
+		if (r->kernel_stack == -EEXIST || r->user_stack == -EEXIST)
+			r->not_kept = true;
 		r->stack = text.failed || !text.size ? NULL : strdup(text.data);
 		buf_release(&text);
 	}

@@ -30,6 +30,7 @@ struct stack_names {
 	struct buf kallsyms;
 	struct buf maps; /* of maps_pid */
 	uint32_t maps_pid;
+	const char *no_maps; /* why they are not there; NULL: they are */
 	struct elf_file *file; /* the last one */
 	char *path;
 };
@@ -127,11 +128,16 @@ static void read_maps(struct stack_names *n, uint32_t pid, uint64_t time_ns)
 
 	buf_reset(&n->maps);
 	n->maps_pid = pid;
+	n->no_maps = "the process has ended";
 	if (!start_ns || start_ns > time_ns + START_SLACK_NS)
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	if (io_read_file(path, MAPS_MAX_BYTES, &n->maps))
+	if (io_read_file(path, MAPS_MAX_BYTES, &n->maps)) {
 		buf_reset(&n->maps);
+		n->no_maps = "what the process maps cannot be read";
+	} else if (n->maps.size) { /* a process that has ended and is not waited for maps nothing */
+		n->no_maps = NULL;
+	}
 }
 
 struct mapped {
@@ -201,6 +207,17 @@ static const char *function_of(struct stack_names *n, uint32_t pid, const struct
 	return name;
 }
 
+static const char *why_not_named(struct stack_names *n, uint32_t pid, uint64_t time_ns, uint64_t leaf)
+{
+	struct mapped m;
+
+	if (n->maps_pid != pid)
+		read_maps(n, pid, time_ns);
+	if (n->no_maps || find_mapping(&n->maps, leaf, &m))
+		return n->no_maps;
+	return "this code is not there any more: another program now?";
+}
+
 /* `called`: the address is where a call returns to, so the call is before it. */
 static void put_user_frame(
 	struct stack_names *n, uint32_t pid, uint64_t address, bool called, struct buf *out)
@@ -224,16 +241,21 @@ static void put_user_frame(
 	}
 }
 
-void stack_names_write(struct stack_names *n, int32_t kernel_stack, int32_t user_stack,
+const char *stack_names_write(struct stack_names *n, int32_t kernel_stack, int32_t user_stack,
 	uint32_t pid, uint64_t time_ns, struct buf *out)
 {
 	uint64_t addresses[MONITOR_STACK_DEPTH];
 	size_t count = kernel_stack < 0 ? 0 : watch_stack(n->watch, kernel_stack, addresses);
+	const char *why_not;
 
 	put_kernel(n, addresses, count, out);
 	count = user_stack < 0 ? 0 : watch_stack(n->watch, user_stack, addresses);
-	if (count && n->maps_pid != pid)
-		read_maps(n, pid, time_ns);
-	for (size_t i = 0; i < count; i++)
-		put_user_frame(n, pid, addresses[i], i > 0, out);
+	why_not = count ? why_not_named(n, pid, time_ns, addresses[0]) : NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (why_not)
+			buf_printf(out, "0x%" PRIx64 "\n", addresses[i]);
+		else
+			put_user_frame(n, pid, addresses[i], i > 0, out);
+	}
+	return why_not;
 }

@@ -23,6 +23,8 @@ struct left_row {
 	uint64_t sum;	   /* of their values */
 	uint64_t first_ns; /* when the first of them began */
 	char *stack; /* one frame a line, leaf first; NULL: none. Only in the rows that are shown. */
+	bool not_kept; /* there was no room for a part of it, or for all */
+	const char *unnamed; /* why frames of the process are only addresses; NULL: they have names */
 };
 
 struct left {

@@ -197,6 +197,10 @@ static void json_left(struct json_writer *w, const struct monitor_stats *st, con
 		json_number(w, "first_ns", r->first_ns);
 		if (r->stack)
 			json_stack(w, r->stack);
+		if (r->not_kept)
+			json_bool(w, "stack_lost", true);
+		if (r->unnamed)
+			json_text(w, "unnamed", r->unnamed);
 		json_end(w, '}');
 	}
 	json_end(w, ']');

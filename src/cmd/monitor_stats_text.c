@@ -489,6 +489,10 @@ static void put_left_row(const struct text *t, const struct left_row *r, bool si
 	buf_printf(&name, "%s (%u)%s%s", r->comm, r->pid, r->label[0] ? ", " : "", r->label);
 	put_name(t, sizes ? 22 : 11, buf_text(&name));
 	put_stack(t, r->stack);
+	if (r->not_kept)
+		buf_printf(t->out, "%26s(there was no room to keep all of the stack)\n", "");
+	if (r->unnamed)
+		buf_printf(t->out, "%26s(addresses only: %s)\n", "", r->unnamed);
 	t->out->failed |= name.failed;
 	buf_release(&name);
 }

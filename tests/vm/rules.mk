@@ -1,7 +1,7 @@
 # The kernel matrix: tests in virtual machines with kernels of Debian's.
 
 KERNELS := $(wildcard tests/vm/kernels/*)
-VM_PROGRAMS := $(B)/tests/vm/busy $(B)/tests/vm/busy_frameless \
+VM_PROGRAMS := $(B)/tests/vm/busy $(B)/tests/vm/busy_frameless $(B)/tests/vm/leaks \
 	$(if $(filter 1,$(BPF)),$(B)/tests/vm/load_programs)
 
 .PHONY: check-kernels
@@ -15,6 +15,10 @@ $(B)/tests/vm/busy $(B)/tests/vm/busy_frameless: tests/vm/busy.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls $(if $(findstring frameless,$@),-fomit-frame-pointer) \
 		-o $@ $< -pthread
+
+$(B)/tests/vm/leaks: tests/vm/leaks.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls -o $@ $<
 
 check-kernels: all tests
 	XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run $(KERNELS)
