@@ -122,11 +122,11 @@ static bool is_known(
 	int event = object->freed_by ? monitor_event_find(s->monitor, object->freed_by) : -1;
 	const struct watch_event_status *status = event < 0 ? NULL : &s->status[event];
 
-	if (!status || (status->attached && !status->vanished))
+	const char *why_not = status ? monitor_why_not_watched(status) : NULL;
+
+	if (!why_not)
 		return true;
-	snprintf(ret->unknown, sizeof(ret->unknown), "%s is not watched%s%s", object->freed_by,
-		status->plan && status->plan->reason[0] ? ": " : "",
-		status->plan ? status->plan->reason : "");
+	snprintf(ret->unknown, sizeof(ret->unknown), "%s is not watched: %s", object->freed_by, why_not);
 	return false;
 }
 

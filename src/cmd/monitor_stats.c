@@ -28,6 +28,17 @@ void monitor_stats_release(struct monitor_stats *s)
 	vec_release(&s->left);
 }
 
+const char *monitor_why_not_watched(const struct watch_event_status *status)
+{
+	if (status->vanished)
+		return "its module was unloaded meanwhile";
+	if (status->attached)
+		return NULL;
+	if (status->late)
+		return "its module was loaded after the watch began";
+	return status->plan && status->plan->reason[0] ? status->plan->reason : "not attached";
+}
+
 static void subtract(uint64_t *from, uint64_t what)
 {
 	*from -= what < *from ? what : *from;

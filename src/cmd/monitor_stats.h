@@ -53,6 +53,8 @@ int monitor_stats_gather(struct watch *w, struct monitor_stats *s);
 int monitor_stats_left(struct watch *w, struct monitor_stats *s);
 void monitor_stats_release(struct monitor_stats *s);
 
+/* NULL when it is. */
+const char *monitor_why_not_watched(const struct watch_event_status *status);
 /* What was counted since an earlier gathering. */
 void monitor_losses_since(struct monitor_stats *s, const struct watch_event_status *before);
 

@@ -132,14 +132,13 @@ static void json_event(struct json_writer *w, const struct monitor_stats *st, si
 {
 	const struct watch_event_status *s = &st->status[event];
 	const struct monitor_losses *l = &s->totals;
+	const char *why_not = monitor_why_not_watched(s);
 
 	json_begin(w, NULL, '{');
 	json_text(w, "event", st->monitor->events[event].name);
-	json_bool(w, "watched", s->attached && !s->vanished);
-	if (s->vanished)
-		json_text(w, "reason", "its module was unloaded meanwhile");
-	else if (!s->attached && s->plan)
-		json_text(w, "reason", s->plan->reason);
+	json_bool(w, "watched", !why_not);
+	if (why_not)
+		json_text(w, "reason", why_not);
 	if (s->attached && s->plan && s->plan->source)
 		json_text(w, "source", s->plan->source->name);
 	json_number(w, "seen", l->seen);

@@ -575,15 +575,6 @@ static void put_losses(const struct text *t)
 	put_loss(t, OF(totals.strangers), "of what began before, and so without a duration");
 }
 
-static const char *why_not_watched(const struct watch_event_status *status)
-{
-	if (status->vanished)
-		return "its module was unloaded meanwhile";
-	if (status->attached)
-		return NULL;
-	return status->plan && status->plan->reason[0] ? status->plan->reason : "not attached";
-}
-
 static void put_not_watched(const struct text *t)
 {
 	const struct monitor_stats *s = t->stats;
@@ -591,7 +582,7 @@ static void put_not_watched(const struct text *t)
 	bool any = false;
 
 	for (size_t e = 0; e < s->event_count; e++) {
-		reasons[e] = why_not_watched(&s->status[e]);
+		reasons[e] = monitor_why_not_watched(&s->status[e]);
 		any |= reasons[e] != NULL;
 	}
 	buf_puts(t->out, any ? "\n" : "");

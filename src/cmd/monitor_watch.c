@@ -262,6 +262,22 @@ static uint64_t lost_records(const struct watch_event_status *status, size_t cou
 	return lost;
 }
 
+/* One line for all that vanished since then: their module takes them along. */
+static void tell_vanished(const struct watching *w, const struct monitor_stats *now)
+{
+	struct buf names = BUF_INIT;
+	size_t count = 0;
+
+	for (size_t e = 0; e < now->event_count; e++)
+		if (now->status[e].vanished && !w->status[e].vanished)
+			buf_printf(&names, "%s%s", count++ ? ", " : "",
+				w->args->monitor->events[e].name);
+	if (count)
+		cmd_error("not watched any more, as %s module was unloaded: %s", count > 1 ? "their" : "its",
+			buf_text(&names));
+	buf_release(&names);
+}
+
 /* Losses and events that vanished since they were told last; where there are no lines, only statistics tell them. */
 static int tell_losses(struct watching *w)
 {
@@ -277,10 +293,8 @@ static int tell_losses(struct watching *w)
 	if (w->args->lines && lost > told)
 		cmd_error("%s events are missing here: they come faster than they are printed",
 			text_count(cell, lost - told));
-	for (size_t e = 0; e < now.event_count; e++)
-		if (w->args->lines && now.status[e].vanished && !w->status[e].vanished)
-			cmd_error("%s is not watched any more: its module was unloaded",
-				w->args->monitor->events[e].name);
+	if (w->args->lines)
+		tell_vanished(w, &now);
 	memcpy(w->status, now.status, sizeof(w->status));
 	return 0;
 }

@@ -286,6 +286,8 @@ int watch_status(struct watch *w, size_t event, struct watch_event_status *ret)
 		status.vanished = e->vanished;
 		status.missed = count_misses(e);
 		status.missed_known = w->misses_counted;
+	} else if (e->plan.presence == ABSENT_MODULE) {
+		status.late = watch_module_folder(w, e);
 	}
 	*ret = status;
 	return 0;

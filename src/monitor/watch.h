@@ -42,6 +42,7 @@ struct watch_event_status {
 	struct monitor_event_plan *plan; /* the watch's */
 	bool attached;
 	bool vanished; /* its module was unloaded meanwhile */
+	bool late; /* it is not watched, as its module was loaded after the watch began */
 	struct monitor_losses totals;
 	uint64_t missed; /* the kernel did not run the program (another was running) */
 	bool missed_known; /* it counts them (Linux 6.7) */
