@@ -36,11 +36,13 @@ static bool is_asked_for(const struct gathering *g, const struct monitor_object 
 	return ring_filter_passes(&g->ring, o->label[0]);
 }
 
-/* The kernel keeps one stack in each place of the map, and where another has it, says so (bpf_get_stackid). Anything
- * else that is not a stack is none: threads of the kernel have no code of a program. */
+/* A stack that found its place in the map taken is lost (bpf_get_stackid); anything else that is no stack is none:
+ * threads of the kernel have no code of a program. */
 static int32_t stack_key(int32_t id)
 {
-	return id >= 0 || id == -EEXIST ? id : -1;
+	if (id == -EEXIST || id == -ENOMEM)
+		return -EEXIST;
+	return id >= 0 ? id : -1;
 }
 
 static int find_row(struct gathering *g, const struct monitor_object *o, const char *label,

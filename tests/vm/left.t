@@ -125,11 +125,13 @@ def check_crowd(driver):
     """More stacks than the kernel finds places for: none is told as another's."""
     watched = vm.Monitor(driver)
     leaks = Leaks(driver, 1, 11)
-    rows = watched.done().statistics["left"]["buffer"]["rows"]
+    statistics = watched.done().statistics
+    rows = statistics["left"]["buffer"]["rows"]
     leaks.end()
     vm.same(sum(row["count"] for row in rows), 2048, f"{driver}: what was left, from 2048 places")
     vm.result(rows[0]["count"] > 1 and rows[0].get("stack_lost") and not user_frames(rows[0]),
               f"{driver}: those whose stacks were not kept are told as such", rows[0])
+    vm.same(rows[0]["count"], sum(event["lost_stacks"] for event in statistics["events"]), f"{driver}: and counted")
     vm.result(not any(row["count"] > 1 or row.get("stack_lost") for row in rows[1:10]) and "go" in map(function_of, rows[1]["stack"]),
               f"{driver}: all others have their own", rows[1:10])
 
