@@ -8,8 +8,8 @@
  *	wait_target storm MS      two threads that wake each other through pipes, as often as they can
  *	wait_target long MS       one sleep
  *
- * Lines of output: function, thread id, waits asked for, ns elapsed in it, ns of these on a CPU; and after "lock"
- * who let it go.
+ * Lines of output: function and thread id of each call, when it began and ended (CLOCK_MONOTONIC), and the ns that the
+ * thread was off its CPU there, at least and at most; and after "lock" who let it go.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +30,12 @@
 #include <unistd.h>
 
 #define ROUNDS	   10
+#define FEW_ROUNDS 5
 #define PAGES	   64
 #define PAGE_BYTES 4096
 #define STRIDE	   32 /* pages between two that are touched: behind what is read ahead */
 #define HOGS	   3
-#define HOG_NS	   60000000
+#define HOG_NS	   20000000
 
 #define WAY __attribute__((noinline, noclone))
 
@@ -127,24 +128,21 @@ static WAY void hog(void)
 
 /* ------------------------------------------------------------------ measuring them */
 
-struct measured {
-	uint64_t waits, elapsed_ns, cpu_ns;
-};
-
-static void measure(struct measured *m, void (*way)(void))
+/*
+ * The time off its CPU is that which elapsed, less that on it. Two clocks cannot be read at one moment, and any time
+ * may pass between: that on the CPU is of more than the call, and of less than what elapsed around all of it.
+ */
+static void measure(const char *name, void (*way)(void))
 {
-	uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), start_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t before_ns = now_ns(CLOCK_MONOTONIC), cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin_ns = now_ns(CLOCK_MONOTONIC), end_ns, after_ns;
 
 	way();
-	m->elapsed_ns += now_ns(CLOCK_MONOTONIC) - start_ns;
-	m->cpu_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-	m->waits++;
-}
-
-static void say(const char *function, const struct measured *m)
-{
-	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", function, gettid(), m->waits,
-		m->elapsed_ns, m->cpu_ns);
+	end_ns = now_ns(CLOCK_MONOTONIC);
+	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	after_ns = now_ns(CLOCK_MONOTONIC);
+	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n", name, gettid(), begin_ns, end_ns,
+		(int64_t)(end_ns - begin_ns - cpu_ns), (int64_t)(after_ns - before_ns - cpu_ns));
 }
 
 static void *hold_lock(void *unused)
@@ -162,19 +160,17 @@ static void *hold_lock(void *unused)
 
 static void wait_for_lock(void)
 {
-	struct measured m = {0};
 	pthread_t holder;
 
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&holder, NULL, hold_lock, NULL);
 	for (int n = 0; n < ROUNDS; n++) {
 		pthread_barrier_wait(&barrier);
-		measure(&m, take_lock);
+		measure("take_lock", take_lock);
 		pthread_mutex_unlock(&mutex);
 		pthread_barrier_wait(&barrier);
 	}
 	pthread_join(holder, NULL);
-	say("take_lock", &m);
 }
 
 static void *feed_pipe(void *unused)
@@ -189,41 +185,32 @@ static void *feed_pipe(void *unused)
 
 static void wait_for_pipe(void)
 {
-	struct measured m = {0};
 	pthread_t feeder;
 
 	pthread_create(&feeder, NULL, feed_pipe, NULL);
 	for (int n = 0; n < ROUNDS; n++)
-		measure(&m, read_pipe);
+		measure("read_pipe", read_pipe);
 	pthread_join(feeder, NULL);
-	say("read_pipe", &m);
 }
 
 static void wait_for_time(void)
 {
-	struct measured slept = {0}, polled = {0};
-
 	for (int n = 0; n < ROUNDS; n++) {
-		measure(&slept, sleep_a_while);
-		measure(&polled, poll_pipe);
+		measure("sleep_a_while", sleep_a_while);
+		measure("poll_pipe", poll_pipe);
 	}
-	say("sleep_a_while", &slept);
-	say("poll_pipe", &polled);
 }
 
 static void wait_for_processes(void)
 {
-	struct measured m = {0};
-
-	for (int n = 0; n < 3; n++) {
+	for (int n = 0; n < FEW_ROUNDS; n++) {
 		child = fork();
 		if (!child) {
 			sleep_us(20000);
 			_exit(0);
 		}
-		measure(&m, wait_for_child);
+		measure("wait_for_child", wait_for_child);
 	}
-	say("wait_for_child", &m);
 }
 
 /* The state of a process is the first letter behind its name in brackets (proc_pid_stat(5)). */
@@ -244,7 +231,6 @@ static bool is_stopped(pid_t pid)
 
 static void be_stopped_by_child(void)
 {
-	struct measured m = {0};
 	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
@@ -254,9 +240,8 @@ static void be_stopped_by_child(void)
 		kill(parent, SIGCONT);
 		_exit(0);
 	}
-	measure(&m, be_stopped);
+	measure("be_stopped", be_stopped);
 	waitpid(pid, NULL, 0);
-	say("be_stopped", &m);
 }
 
 /* Puts a file on disk and out of memory. */
@@ -290,7 +275,6 @@ static int count_absent(void *map, size_t size)
 static void read_in(const char *path)
 {
 	size_t size = (size_t)PAGES * STRIDE * PAGE_BYTES;
-	struct measured m = {0};
 	int fd = make_file(path, size);
 	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
@@ -298,8 +282,7 @@ static void read_in(const char *path)
 		fail(path);
 	pages = map;
 	printf("absent %d\n", count_absent(map, size));
-	measure(&m, touch_pages);
-	say("touch_pages", &m);
+	measure("touch_pages", touch_pages);
 	munmap(map, size);
 	close(fd);
 	unlink(path);
@@ -307,13 +290,11 @@ static void read_in(const char *path)
 
 static void *be_hog(void *cpu)
 {
-	struct measured m = {0};
-
 	if (pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t), cpu))
 		fail("cannot choose a CPU");
 	pthread_barrier_wait(&barrier);
-	measure(&m, hog);
-	say("hog", &m);
+	for (int n = 0; n < FEW_ROUNDS; n++)
+		measure("hog", hog);
 	return NULL;
 }
 
@@ -403,7 +384,8 @@ int main(int argc, char **argv)
 		wait_for_pipe();
 		wait_for_time();
 		wait_for_processes();
-		be_stopped_by_child();
+		for (int n = 0; n < FEW_ROUNDS; n++)
+			be_stopped_by_child();
 		read_in(argument);
 		wait_for_cpu();
 	} else if (!strcmp(way, "lengths")) {
