@@ -526,11 +526,8 @@ static void forked(void)
 
 static bool start_worker(void)
 {
-	pthread_t thread;
-
 	pthread_mutex_lock(&act.lock);
-	if (!act.worker && !pthread_create(&thread, NULL, work, NULL)) {
-		pthread_detach(thread);
+	if (!act.worker && xpuprof_sim_start_thread(work)) {
 		pthread_atfork(NULL, NULL, forked);
 		act.worker = true;
 	}

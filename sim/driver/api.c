@@ -6,6 +6,7 @@
  */
 #include "sim.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,21 @@ CUresult xpuprof_sim_start(void)
 CUcontext xpuprof_sim_context(void)
 {
 	return sim_current();
+}
+
+bool xpuprof_sim_start_thread(void *(*run)(void *))
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!error)
+		pthread_detach(thread);
+	return !error;
 }
 
 CUstream xpuprof_sim_stream(CUstream handle, bool per_thread)

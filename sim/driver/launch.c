@@ -201,12 +201,8 @@ static void *run_host_functions(void *unused)
 
 static bool start_host_thread(void)
 {
-	pthread_t thread;
-
-	if (!host.started && !pthread_create(&thread, NULL, run_host_functions, NULL)) {
-		pthread_detach(thread);
-		host.started = true;
-	}
+	if (!host.started)
+		host.started = xpuprof_sim_start_thread(run_host_functions);
 	return host.started;
 }
 

@@ -100,6 +100,8 @@ SIM_EXPORT CUresult xpuprof_sim_start(void);
 SIM_EXPORT CUcontext xpuprof_sim_context(void);
 SIM_EXPORT CUstream xpuprof_sim_stream(CUstream handle, bool per_thread);
 SIM_EXPORT struct sim_driver *xpuprof_sim_driver(void);
+/* Starts a thread of the simulator's own, which ends with the process and takes no signal of the program. */
+SIM_EXPORT bool xpuprof_sim_start_thread(void *(*run)(void *));
 /* The thread is (no longer) inside a subscriber's callback; returns the state before. */
 SIM_EXPORT bool xpuprof_sim_in_callback(bool inside);
 /* A function by its name in no module, for programs whose kernels came by registration. */

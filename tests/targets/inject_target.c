@@ -11,7 +11,7 @@
  *	shapes       COUNT launches, no two of the same grid
  *	fork         half; a child that uses CUDA and leaves through exit(); the other half
  *	forks        as fork, children forked from several threads while others launch
- *	orphan       COUNT launches; a child that lives for two seconds, and does not use CUDA
+ *	orphan       COUNT launches; a child that lives for two seconds, and does not use CUDA. It lives when its parent ends
  *	spawn        half; /bin/true by posix_spawn and by vfork; the other half
  *	exec         half; then this program again, launching the other half
  *	close        half; every descriptor above 2 closed and opened again as something else; half
@@ -155,9 +155,20 @@ static void with_fork(int count)
 
 static void with_orphan(int count)
 {
+	int started[2];
+	char byte = 0;
+
 	launch(count);
-	if (fork())
+	if (pipe(started))
+		exit(1);
+	if (fork()) {
+		close(started[1]);
+		if (read(started[0], &byte, 1) != 1)
+			exit(1);
 		return;
+	}
+	if (write(started[1], &byte, 1) != 1)
+		_exit(1);
 	for (int fd = 0; fd < 3; fd++)
 		close(fd); /* nobody is to wait for it */
 	pause_ms(2000);
