@@ -181,7 +181,7 @@ static struct monitor_stats stats_of(const struct watching *w, const struct tota
 
 static int print_interval(struct watching *w)
 {
-	struct totals now, since;
+	struct totals now, since = TOTALS_INIT;
 	struct watch_event_status status[MONITOR_EVENTS];
 	struct monitor_stats s;
 	int error = fetch(w, &now);
@@ -197,9 +197,9 @@ static int print_interval(struct watching *w)
 		monitor_losses_since(&s, w->before);
 		memcpy(w->before, status, sizeof(status));
 		print_stats(w, &s);
-		totals_release(&since);
 		w->interval_from_ns = now.until_ns;
 	}
+	totals_release(&since);
 	totals_release(&w->totals);
 	w->totals = now;
 	return error;

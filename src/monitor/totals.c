@@ -324,10 +324,52 @@ static void set_busy_of_rows(struct totals *t, const struct monitor *m)
 	}
 }
 
+/* What a row is told apart by from the others, as bytes. */
+struct row_key {
+	uint64_t client;
+	uint32_t pid;
+	uint32_t series;
+	char label[MONITOR_LABELS][TOTAL_LABEL_BYTES];
+};
+
+static struct row_key key_of(const struct total *row)
+{
+	struct row_key key = {.client = row->client, .pid = row->pid, .series = row->series};
+
+	memcpy(key.label, row->label, sizeof(key.label));
+	return key;
+}
+
+/* Labels that differ may be the same as text, where that has something else for what cannot be printed. */
+static int join_same_rows(struct totals *t)
+{
+	struct interner *index = NULL;
+	size_t kept = 0;
+	int error = interner_new(&index), added;
+	uint32_t id;
+
+	for (size_t i = 0; !error && i < t->rows.count; i++) {
+		const struct total *row = &t->rows.items[i];
+		struct row_key key = key_of(row);
+
+		error = interner_add(index, &key, sizeof(key), &id, &added);
+		if (!error && added)
+			t->rows.items[kept++] = *row;
+		else if (!error)
+			add_counts(&t->rows.items[id - 1], row->count, row->sum, row->min, row->max,
+				row->buckets);
+	}
+	if (!error)
+		t->rows.count = kept;
+	interner_free(index);
+	return error ? error_set(error, "out of memory") : 0;
+}
+
 int totals_finish(struct totals *t, const struct monitor *m, struct busy_times *busy)
 {
-	int error = busy ? take_busy(t, m, busy) : 0;
+	int error = join_same_rows(t);
 
+	error = error || !busy ? error : take_busy(t, m, busy);
 	if (error)
 		return error;
 	vec_foreach (row, &t->rows) {
@@ -373,22 +415,6 @@ int totals_fetch(
 }
 
 /* ------------------------------------------------------------------ differences */
-
-/* What a row is told apart by from the others, as bytes. */
-struct row_key {
-	uint64_t client;
-	uint32_t pid;
-	uint32_t series;
-	char label[MONITOR_LABELS][TOTAL_LABEL_BYTES];
-};
-
-static struct row_key key_of(const struct total *row)
-{
-	struct row_key key = {.client = row->client, .pid = row->pid, .series = row->series};
-
-	memcpy(key.label, row->label, sizeof(key.label));
-	return key;
-}
 
 static int index_rows(const struct totals *t, struct interner **ret)
 {

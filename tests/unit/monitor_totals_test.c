@@ -461,6 +461,33 @@ static void a_row_that_began_anew_is_new(void)
 	totals_release(&now);
 }
 
+/* As bytes they differ, as text they do not. */
+static void labels_of_the_same_text_are_one_row_and_leave_the_others_alone(void)
+{
+	struct monitor_cell_key number = key_of(RUN_TIME, 0, 7, ""),
+				string = key_of(RUN_TIME, 1, 7, "3"),
+				other = key_of(RUN_TIME, 0, 7, "gfx");
+	struct monitor_cell small = cell_of("a", 5, 5, 1), large = cell_of("a", 100, 104, 1);
+	struct totals now = TOTALS_INIT, before = TOTALS_INIT, since;
+
+	number.label[0][0] = 3;
+	number.label[0][MONITOR_LABEL_BYTES - 1] = MONITOR_LABEL_NUMBER;
+	for (int i = 0; i < 2; i++) {
+		feed(i ? &now : &before, &number, &large);
+		feed(i ? &now : &before, &string, &large);
+		feed(i ? &now : &before, &other, &small);
+	}
+	feed(&now, &other, &small);
+	CHECK(!totals_finish(&before, &table, NULL) && !totals_finish(&now, &table, NULL));
+	CHECK(now.rows.count == 2 && row_of(&now, RUN_TIME, "3", 7)->count == 10);
+	CHECK(row_of(&now, RUN_TIME, "3", 7)->min == 100);
+	CHECK(!totals_since(&now, &before, &since));
+	CHECK(since.rows.count == 1 && row_of(&since, RUN_TIME, "gfx", 7)->count == 1);
+	totals_release(&since);
+	totals_release(&now);
+	totals_release(&before);
+}
+
 static void rows_are_summed_by_what_is_asked(void)
 {
 	struct totals t = TOTALS_INIT, sum;
@@ -533,6 +560,7 @@ int main(void)
 	RUN(records_have_the_spans_that_are_not_sent_with_them);
 	RUN(a_difference_has_what_came_in_between);
 	RUN(a_row_that_began_anew_is_new);
+	RUN(labels_of_the_same_text_are_one_row_and_leave_the_others_alone);
 	RUN(rows_are_summed_by_what_is_asked);
 	RUN(everything_is_fetched_from_a_watch);
 	return tap_end();
