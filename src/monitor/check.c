@@ -218,6 +218,24 @@ static int check_event(const struct place *p)
 	return err;
 }
 
+/* A series has values, or is only counted: of both its smallest would be that of what has none. */
+static int check_series(const struct monitor *m, size_t series)
+{
+	bool counted = false, valued = false;
+
+	for (size_t e = 0; e < monitor_event_count(m); e++)
+		for (size_t n = 0; n < MONITOR_COUNTS; n++) {
+			const struct monitor_count *c = &m->events[e].counts[n];
+
+			counted |= c->series == series && c->value == VALUE_ONE;
+			valued |= c->series == series && c->value > VALUE_ONE;
+		}
+	return counted && valued ? error_set(-EINVAL,
+					   "monitor %s, series %s: has values and mere counts",
+					   m->name, m->series[series].name)
+				 : 0;
+}
+
 int monitor_check(const struct monitor *m)
 {
 	size_t count = monitor_event_count(m);
@@ -236,5 +254,7 @@ int monitor_check(const struct monitor *m)
 		if (!err && monitor_event_find(m, p.e->name) != (int)i)
 			err = WRONG(&p, "two events of that name");
 	}
+	for (size_t i = 0; i < row_count(m, true) && !err; i++)
+		err = check_series(m, i);
 	return err;
 }

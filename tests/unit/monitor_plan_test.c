@@ -710,6 +710,8 @@ static void mistakes_in_tables_are_found(void)
 		"monitor table, event E: label '@0.0' names what is not an act's label");
 	CHECK_TEXT(MISTAKE(.counts = {{99, VALUE_ONE}}),
 		"monitor table, event E: count 0 is of a series that is not in the table");
+	CHECK_TEXT(MISTAKE(.counts = {{0, VALUE_ONE}, {0, VALUE_FIELD, .field = "a"}}),
+		"monitor table, series queued: has values and mere counts");
 	CHECK_TEXT(MISTAKE(.counts = {{0, VALUE_FIELD}}),
 		"monitor table, event E: count 0 does not say of which field");
 	CHECK_TEXT(MISTAKE(.counts = {{0, VALUE_DURATION}}),
