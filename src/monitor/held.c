@@ -49,7 +49,7 @@ static int visit(
 	int error;
 
 	/* An entry that is kept to be used again has no beginning (bpf/monitor.h). */
-	if (!o->stage_ns[0] || (f->pid && o->pid != f->pid) || 
+	if (!o->stage_ns[0] || (f->pid && o->pid != f->pid) ||
 		!ring_filter_passes(&f->ring, o->label[0]))
 		return 0;
 	error = find_row(f, o, &row);
