@@ -4,9 +4,8 @@
  * they began, and the process and thread of the profile. Labels are remembered by object, as its number is. Processes
  * are looked up when an event is written: one may have begun after the recorder last heard of any.
  *
- * What a stretch is called comes from its series: the few that all monitors share have kinds of their own, others
- * have the name of the series. A duration over several stages of an object is no stretch where its parts are told:
- * it would only stand above them once more.
+ * A duration over several stages of an object is no stretch where its parts are told: it would only stand above them once
+ * more.
  */
 #include "monitor/driver_events.h"
 
@@ -19,7 +18,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "monitor/line.h"
+#include "monitor/driver_names.h"
 
 /* That are remembered; with more than that, ends were lost, and it begins anew. */
 #define OBJECTS_MAX ((size_t)1 << 18)
@@ -42,6 +41,7 @@ struct taken {
 
 struct driver_events {
 	struct driver_events_options options;
+	struct driver_names names;
 	struct profile_writer *writer;
 	struct tasks *tasks;
 	uint32_t source;
@@ -72,29 +72,6 @@ static int short_of_memory(void)
 }
 
 /* --- the tables ----------------------------------------------------------------------------- */
-
-static const struct {
-	const char *series;
-	enum profile_driver_kind kind;
-	const char *name;
-} kinds[] = {
-	{"queue_delay", DRIVER_QUEUED, "queued"},
-	{"submit_latency", DRIVER_QUEUED, "queued"},
-	{"run_time", DRIVER_RUN, "run"},
-	{"wait_time", DRIVER_WAIT, "wait"},
-};
-
-/* What becomes of a second label, by what its series calls it: a part of the ring's name unless this says otherwise. */
-static const struct second_label {
-	const char *label;
-	const char *before; /* stands between it and the first, or the name */
-	bool of_name;	    /* of the event, not of the ring */
-} second_labels[] = {
-	{"waits_for", " for ", true},
-	{"code", " ", true},
-	{"to", " -> ", false},
-	{NULL, " ", false},
-};
 
 static const struct monitor_act_plan *act_of(
 	const struct monitor_plan *p, const struct monitor_count_plan *c)
@@ -185,6 +162,7 @@ int driver_events_new(const struct driver_events_options *options, struct profil
 		return short_of_memory();
 	d->options = *options;
 	d->writer = w;
+	d->names = (struct driver_names){options->monitor, w};
 	d->tasks = t;
 	look_at_plans(d);
 	error = profile_add_string(w, name, strlen(name), &d->source);
@@ -205,93 +183,6 @@ void driver_events_free(struct driver_events *d)
 	map_release(&d->places);
 	map_release(&d->foreign);
 	free(d);
-}
-
-/* --- names ---------------------------------------------------------------------------------- */
-
-static int add_text(struct driver_events *d, struct buf *text, uint32_t *ret)
-{
-	int error = 0;
-
-	*ret = 0;
-	if (text->failed)
-		error = short_of_memory();
-	else if (text->size)
-		error = profile_add_string(d->writer, text->data, text->size, ret);
-	buf_release(text);
-	return error;
-}
-
-/* A number that is not named by a list says what it is the number of: "CRTC 0". */
-static void put_label(const struct driver_events *d, const struct monitor_series *s, size_t which,
-	const char label[MONITOR_LABEL_BYTES], struct buf *out)
-{
-	const struct monitor *m = d->options.monitor;
-	const char *list = s ? s->list[which] : NULL, *what = s ? s->label[which] : m->ring;
-	uint64_t number;
-
-	if (line_label_number(label, &number) && what &&
-		!(list && monitor_list_name(m, list, number)))
-		buf_printf(out, "%s ", what);
-	line_label(m, list, label, out);
-}
-
-static bool is_empty(const char label[MONITOR_LABEL_BYTES])
-{
-	uint64_t number;
-
-	return !*label && !line_label_number(label, &number);
-}
-
-static const struct second_label *second_label_of(const struct monitor_series *s)
-{
-	const struct second_label *l = second_labels;
-
-	while (l->label && strcmp(l->label, s->label[1]))
-		l++;
-	return l;
-}
-
-/* Appends the second label, where it is of the name, or of the ring. */
-static void put_second(const struct driver_events *d, const struct monitor_series *s, bool of_name,
-	const char label[MONITOR_LABEL_BYTES], struct buf *out)
-{
-	const struct second_label *l = s && s->label[1] ? second_label_of(s) : NULL;
-
-	if (!l || l->of_name != of_name || is_empty(label))
-		return;
-	if (out->size)
-		buf_puts(out, l->before);
-	put_label(d, s, 1, label, out);
-}
-
-/* "gfx_0.0.0", "gfx_0.0.0 0000:03:00.0", "VRAM -> GTT". */
-static int name_ring(struct driver_events *d, const struct monitor_series *s,
-	const char label[MONITOR_LABELS][MONITOR_LABEL_BYTES], uint32_t *ret)
-{
-	struct buf text = BUF_INIT;
-
-	put_label(d, s, 0, label[0], &text);
-	put_second(d, s, false, label[1], &text);
-	return add_text(d, &text, ret);
-}
-
-static int name_stretch(struct driver_events *d, const struct monitor_series *s,
-	const char label[MONITOR_LABELS][MONITOR_LABEL_BYTES], struct profile_driver *ret)
-{
-	struct buf text = BUF_INIT;
-
-	ret->kind = s->busy ? DRIVER_RUN : DRIVER_OTHER;
-	for (size_t n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++)
-		if (!strcmp(s->name, kinds[n].series)) {
-			ret->kind = kinds[n].kind;
-			buf_puts(&text, kinds[n].name);
-		}
-	if (!text.size)
-		for (const char *c = s->name; *c; c++)
-			buf_putc(&text, *c == '_' ? ' ' : *c);
-	put_second(d, s, true, label[1], &text);
-	return add_text(d, &text, &ret->name);
 }
 
 /* --- labels --------------------------------------------------------------------------------- */
@@ -536,15 +427,12 @@ static int take_moment(
 	struct driver_events *d, const struct reading *in, const char *name, struct taken *t)
 {
 	const struct monitor_series *s = series_of_labels(d->options.monitor, in->plan);
-	struct buf text = BUF_INIT;
-	int error = name_ring(d, s, in->r->label, &t->event.ring);
+	int error = driver_names_ring(&d->names, s, in->r->label, &t->event.ring);
 
 	if (error || is_empty_moment(in->plan, t))
 		return error;
 	t->event.kind = DRIVER_MOMENT;
-	buf_puts(&text, name);
-	put_second(d, s, true, in->r->label[1], &text);
-	error = add_text(d, &text, &t->event.name);
+	error = driver_names_moment(&d->names, name, s, in->r->label, &t->event.name);
 	return error ? error : push(d, t);
 }
 
@@ -556,8 +444,8 @@ static int take_stretch(struct driver_events *d, const struct monitor_count_plan
 	int error;
 
 	find_labels(in, c->label, label);
-	error = name_ring(d, s, label, &t.event.ring);
-	error = error ? error : name_stretch(d, s, label, &t.event);
+	error = driver_names_ring(&d->names, s, label, &t.event.ring);
+	error = error ? error : driver_names_stretch(&d->names, s, label, &t.event);
 	t.event.start_ns = in->r->time_ns - duration_ns;
 	t.event.duration_ns = duration_ns;
 	return error ? error : push(d, &t);
@@ -682,8 +570,8 @@ int driver_events_take_left(struct driver_events *d, const struct monitor_object
 	t.event.duration_ns = end_ns - o->stage_ns[stage];
 	t.event.job = find_object(d, hash_of_object(key->kind, key->word)).job;
 	s = &d->options.monitor->series[c->series];
-	error = name_ring(d, s, o->label, &t.event.ring);
-	error = error ? error : name_stretch(d, s, o->label, &t.event);
+	error = driver_names_ring(&d->names, s, o->label, &t.event.ring);
+	error = error ? error : driver_names_stretch(&d->names, s, o->label, &t.event);
 	return error ? error : push(d, &t);
 }
 
