@@ -10,7 +10,6 @@
 #include "monitor/driver_events.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +18,6 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "monitor/driver_names.h"
-
-/* That are remembered; with more than that, ends were lost, and it begins anew. */
-#define OBJECTS_MAX ((size_t)1 << 18)
 
 /* Of an object that has begun. */
 struct object {
@@ -290,19 +286,29 @@ static void find_objects(const struct driver_events *d, struct reading *in)
 	}
 }
 
+/* Ends were lost, as the kernel keeps fewer: what is known of all is given up, and counted. */
+static int begin_anew(struct driver_events *d)
+{
+	uint64_t lost = d->places.count;
+
+	map_release(&d->places);
+	d->objects.count = d->unused.count = 0;
+	return profile_count_loss(d->writer, LOSS_DRIVER_OBJECTS, lost);
+}
+
 static int keep_object(struct driver_events *d, uint64_t hash, const struct object *o)
 {
 	const uint64_t *known = map_get(&d->places, hash);
 	uint32_t place;
+	int error;
 
 	if (known) {
 		d->objects.items[*known] = *o;
 		return 0;
 	}
-	if (d->places.count >= OBJECTS_MAX) {
-		map_release(&d->places);
-		d->objects.count = d->unused.count = 0;
-	}
+	error = d->places.count >= DRIVER_OBJECTS_MAX ? begin_anew(d) : 0;
+	if (error)
+		return error;
 	if (d->unused.count) {
 		place = d->unused.items[--d->unused.count];
 		d->objects.items[place] = *o;

@@ -24,6 +24,10 @@ struct driver_events_options {
 	bool whole_system; /* every process is recorded: none is foreign */
 };
 
+/* Objects that are remembered. With more than that, what is known of all is given up, which is counted as
+ * LOSS_DRIVER_OBJECTS. */
+#define DRIVER_OBJECTS_MAX ((size_t)1 << 18)
+
 struct driver_events;
 
 /* All: 0 or -errno with error_text. */

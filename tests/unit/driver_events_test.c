@@ -659,6 +659,23 @@ static void a_queue_event_is_a_moment_where_nobody_says_when_the_job_runs(void)
 	end();
 }
 
+static void objects_that_are_given_up_are_counted(void)
+{
+	struct monitor_record record = record_of(QUEUE, OURS, 1000);
+	struct profile_totals totals;
+
+	begin();
+	for (size_t n = 0; n <= DRIVER_OBJECTS_MAX; n++) {
+		record.field[0] = n;
+		if (driver_events_take(d, &record))
+			break;
+	}
+	profile_writer_totals(w, &totals);
+	CHECK(totals.losses[LOSS_DRIVER_OBJECTS] == DRIVER_OBJECTS_MAX);
+	look();
+	end();
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -687,6 +704,7 @@ int main(void)
 	RUN(nobody_is_foreign_where_the_whole_system_is_recorded);
 	RUN(a_job_that_does_not_end_is_shown_up_to_the_end);
 	RUN(a_queue_event_is_a_moment_where_nobody_says_when_the_job_runs);
+	RUN(objects_that_are_given_up_are_counted);
 	unlink(path);
 	return tap_end();
 }
