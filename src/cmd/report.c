@@ -81,7 +81,7 @@ static int print_with_gaps(struct report *r, const struct wanted *w)
 {
 	struct gaps gaps = {0};
 	struct sync_waits waits = {0};
-	int error = gaps_read(&gaps, r->path, &r->summary->internals);
+	int error = gaps_read(&gaps, r->path, &r->summary->internals, r->summary);
 
 	r->gaps = &gaps;
 	r->sync_waits = &waits;

@@ -194,12 +194,18 @@ static void put_device(const struct report *r, struct buf *out, const struct dev
 
 	put_device_name(r, &line, numbers, d->device);
 	buf_printf(&line, ": idle %s of the time between its first and last work: %s of %s, in %s gap%s",
-		text_percent(share, d->idle_ns, d->last_ns - d->first_ns), text_duration(idle, d->idle_ns),
-		text_duration(span, d->last_ns - d->first_ns), text_count(count, d->count), d->count == 1 ? "" : "s");
+		text_percent(share, d->idle_ns, d->span_ns), text_duration(idle, d->idle_ns),
+		text_duration(span, d->span_ns), text_count(count, d->count), d->count == 1 ? "" : "s");
 	put_sentence(r, out, &line);
 	buf_release(&line);
 	put_causes(r, out, "again and again", d->many);
 	put_causes(r, out, "once, or unusually long", d->once);
+}
+
+/* Less would be 0.0 %. */
+static bool is_worth_telling(uint64_t ns, uint64_t whole_ns)
+{
+	return ns && ns >= whole_ns / 2000;
 }
 
 /* What GPUs were idle for, in the words of people who tune programs. */
@@ -256,7 +262,7 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 		process ? process->pid : 0, word_for(p, whole_ns, shortages), text_duration(cells[0], whole_ns));
 	buf_printf(&line, " kernels ran for %s, only copies for %s", text_percent(cells[1], p->kernels_ns, whole_ns),
 		text_percent(cells[2], p->transfers_ns, whole_ns));
-	for (size_t i = 0; i < SHORTAGES && shortages[i].ns; i++) {
+	for (size_t i = 0; i < SHORTAGES && is_worth_telling(shortages[i].ns, whole_ns); i++) {
 		buf_printf(&line, "%s%s %s", between, text_percent(cells[0], shortages[i].ns, whole_ns), shortages[i].why);
 		between = ", ";
 	}
@@ -264,6 +270,16 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 		buf_printf(&line, "%s%s in gaps that happened once or were unusually long", between, text_duration(cells[0], p->once_ns));
 	put_sentence(r, out, &line);
 	buf_release(&line);
+}
+
+static void put_parts(struct buf *out, const struct gap_parts *p)
+{
+	char share[TEXT_CELL];
+
+	if (p->period_ns)
+		buf_printf(out,
+			"  this, the gaps and the waits for GPU work are of %s of the time, in %d parts of it: there are too many events\n",
+			text_percent(share, p->length_ns, p->period_ns), GAP_PARTS_COUNT);
 }
 
 void report_idle_text(const struct report *r, struct buf *out)
@@ -282,6 +298,7 @@ void report_idle_text(const struct report *r, struct buf *out)
 			put_device(r, out, &numbers, d);
 	if (!r->gaps->events.has_waits)
 		buf_puts(out, "  whether threads waited is not known: see xpuprof record --off-cpu\n");
+	put_parts(out, &r->gaps->events.parts);
 	if (r->gaps->events.cut_ns)
 		buf_printf(out, "  only of the first %s: there are too many events\n",
 			text_duration(cell, r->gaps->events.cut_ns - r->summary->start_ns));
@@ -303,12 +320,6 @@ static unsigned int longest_wait(const struct gap_doing *d)
 static uint64_t active_ns(const struct gap_doing *d, bool has_waits)
 {
 	return d->sync_ns + d->call_ns + d->wait_ns[WAIT_RUN_QUEUE] + (has_waits ? d->run_ns : d->sampled_ns);
-}
-
-/* What a thread did for less is not told. */
-static bool is_worth_telling(uint64_t ns, uint64_t length_ns)
-{
-	return ns && ns >= length_ns / 1000;
 }
 
 /* "ran 12 %, waited 88 % (lock), in cond_wait" */

@@ -115,7 +115,9 @@ static void put_device(const struct report *r, struct json_writer *w, const stru
 	json_number(w, "device", d->device);
 	json_number(w, "first_ns", d->first_ns);
 	json_number(w, "last_ns", d->last_ns);
+	json_number(w, "span_ns", d->span_ns);
 	json_number(w, "idle_ns", d->idle_ns);
+	json_number(w, "launch_latency_ns", d->latency_ns);
 	json_number(w, "count", d->count);
 	put_sums(r, w, "many", d->many);
 	put_sums(r, w, "once", d->once);
@@ -128,9 +130,12 @@ static void put_device(const struct report *r, struct json_writer *w, const stru
 
 void report_gaps_json(const struct report *r, struct json_writer *w)
 {
+	const struct gap_parts *parts = &r->gaps->events.parts;
+
 	json_begin(w, "idle", '{');
 	json_key(w, "waits_recorded");
 	buf_puts(w->out, r->gaps->events.has_waits ? "true" : "false");
+	json_real(w, "share", parts->period_ns ? (double)parts->length_ns / (double)parts->period_ns : 1);
 	if (r->gaps->events.cut_ns)
 		json_number(w, "until_ns", r->gaps->events.cut_ns);
 	json_begin(w, "processes", '[');

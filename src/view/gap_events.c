@@ -45,6 +45,31 @@ static int get_thread(struct gap_events *e, uint32_t id, struct gap_life **ret)
 	return 0;
 }
 
+/* ------------------------------------------------------------------ parts */
+
+struct gap_parts gap_parts_of(uint64_t start_ns, uint64_t end_ns, uint64_t events, size_t most)
+{
+	struct gap_parts p = {.start_ns = start_ns};
+	uint64_t period_ns = end_ns > start_ns ? (end_ns - start_ns) / GAP_PARTS_COUNT + 1 : 0;
+
+	if (events <= most || !period_ns)
+		return p;
+	p.period_ns = period_ns;
+	p.length_ns = (uint64_t)((double)period_ns * ((double)most / (double)events));
+	return p;
+}
+
+int gap_part(const struct gap_parts *p, uint64_t time_ns)
+{
+	uint64_t since_ns = time_ns - p->start_ns;
+
+	if (!p->period_ns)
+		return 0;
+	if (time_ns < p->start_ns || since_ns / p->period_ns >= GAP_PARTS_COUNT)
+		return -1;
+	return since_ns % p->period_ns < p->length_ns ? (int)(since_ns / p->period_ns) : -1;
+}
+
 /* Whether what happened at this time has to be left out. */
 static bool is_full(struct gap_events *e, uint64_t time_ns)
 {
@@ -81,7 +106,7 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 	struct gap_life *t;
 	int error;
 
-	if (!op || is_full(e, w->start_ns))
+	if (!op || gap_part(&e->parts, w->start_ns) < 0 || is_full(e, w->start_ns))
 		return 0;
 	work.device = op->device;
 	work.process = op->process;
@@ -137,7 +162,7 @@ static int by_start(const void *left, const void *right)
 
 static void join_windows(struct gap_events *e)
 {
-	struct gap_window *windows = e->windows.items;
+	struct gap_window *windows = e->windows.items, *fit;
 	size_t kept = 0;
 
 	if (!e->windows.count)
@@ -148,7 +173,9 @@ static void join_windows(struct gap_events *e)
 			windows[++kept] = windows[i];
 		else if (windows[i].end_ns > windows[kept].end_ns)
 			windows[kept].end_ns = windows[i].end_ns;
-	e->windows.count = kept + 1;
+	e->windows.count = e->windows.capacity = kept + 1;
+	fit = realloc(windows, e->windows.count * sizeof(*windows));
+	e->windows.items = fit ? fit : windows;
 }
 
 static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
@@ -203,7 +230,8 @@ static int take_call(struct gap_events *e, const struct profile_call *c)
 
 	if (!c->duration_ns)
 		return 0;
-	if (c->kind != CALL_SYNC && c->kind != CALL_COPY && !is_wanted(e, call.span.start_ns, call.span.end_ns))
+	if (!((c->kind == CALL_SYNC || c->kind == CALL_COPY) && gap_part(&e->parts, c->start_ns) >= 0) &&
+		!is_wanted(e, call.span.start_ns, call.span.end_ns))
 		return 0;
 	if (is_full(e, c->start_ns))
 		return 0;
@@ -217,7 +245,7 @@ static int take_sync(struct gap_events *e, const struct profile_sync *y)
 	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread), .context = y->context,
 		.stream = y->stream, .kind = (uint8_t)y->kind, .launched_ns = y->recorded_ns};
 
-	if (!y->duration_ns || is_full(e, y->start_ns))
+	if (!y->duration_ns || gap_part(&e->parts, y->start_ns) < 0 || is_full(e, y->start_ns))
 		return 0;
 	return vec_push(&e->syncs, sync) ? short_of_memory() : 0;
 }
@@ -388,6 +416,7 @@ int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
 		return error;
 	e->has_waits |= profile_meta(r, META_OFF_CPU) != NULL;
 	drop_unwanted_calls(e);
+	vec_release(&e->windows);
 	if (e->cut_ns)
 		drop_later_works(e);
 	return sort_all(e);

@@ -6,8 +6,13 @@
  * The file is read twice. The first reading keeps all GPU work, and from that follows which stretches of time have to be
  * explained (windows); the second keeps what threads did in these, and all calls that wait for the GPU.
  *
- * Memory is bounded: of recordings with more than `most` such events what comes later is left out, and cut_ns says from where
- * on.
+ * Memory is bounded: of recordings with more than `most` events not all of the time is looked at, but PARTS parts of it,
+ * of equal length and distance:
+ *
+ *	recording  |-----------------------------------------------|
+ *	parts      |==|        |==|        |==|        |==|
+ *
+ * Should these have more events all the same, what comes later is left out, and cut_ns says from where on.
  */
 #pragma once
 
@@ -17,7 +22,15 @@
 #include "base/vec.h"
 #include "profile/reader.h"
 
-#define GAP_EVENTS_MAX ((size_t)16 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
+#define GAP_EVENTS_MAX	((size_t)3 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
+#define GAP_PARTS_COUNT 16
+
+/* Which part of the time is looked at. All zero: everything. */
+struct gap_parts {
+	uint64_t start_ns;  /* of the recording */
+	uint64_t period_ns; /* from the begin of a part to that of the next; 0: there is one, of all the time */
+	uint64_t length_ns; /* of a part */
+};
 
 struct gap_work {
 	uint64_t start_ns, end_ns;
@@ -80,6 +93,7 @@ struct gap_life {
 };
 
 struct gap_events {
+	struct gap_parts parts;
 	struct vec(struct gap_work) works;     /* by device and start */
 	struct vec(struct gap_window) windows; /* apart from each other, by time */
 	struct vec(struct gap_wait) waits;     /* these by thread and start */
@@ -93,8 +107,12 @@ struct gap_events {
 	uint64_t cut_ns; /* 0: all events are here */
 };
 
-/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed; release it in either
- * case. */
+/* The parts of a recording with so many events in which about `most` are. */
+struct gap_parts gap_parts_of(uint64_t start_ns, uint64_t end_ns, uint64_t events, size_t most);
+/* The number of the part (below GAP_PARTS_COUNT) that a time is in; -1: none. */
+int gap_part(const struct gap_parts *p, uint64_t time_ns);
+/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed but for the parts; release it
+ * in either case. */
 int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most);
 /* Then: what is to be explained. Windows may come in any order and overlap. 0 or -ENOMEM with error_text. */
 int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns);

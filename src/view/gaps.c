@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/busy.h"
 #include "base/error.h"
@@ -49,13 +50,19 @@ static int add_gap(struct gaps *g, const struct gap *gap)
 	return vec_push(&g->gaps, *gap) ? short_of_memory() : 0;
 }
 
+/* Whether a piece of work is in another part of the time than the one before. */
+static bool begins_part(const struct gap_events *e, size_t work)
+{
+	return gap_part(&e->parts, e->works.items[work].start_ns) != gap_part(&e->parts, e->works.items[work - 1].start_ns);
+}
+
 static int add_device(struct gaps *g, size_t first, size_t end, const struct internals *in)
 {
 	const struct gap_work *works = g->events.works.items;
 	struct gap_device d = {.device = works[first].device, .first_ns = works[first].start_ns, .first = g->gaps.count};
 	struct gap_search search = {.events = &g->events, .internals = in,
 		.latency_ns = gap_latency(works + first, end - first)};
-	uint64_t at_ns = works[first].end_ns;
+	uint64_t at_ns = works[first].end_ns, part_ns = works[first].start_ns;
 	struct map last = MAP_INIT;
 	uint32_t before;
 	int error = note_launch(&last, &works[first], &before);
@@ -64,6 +71,13 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct int
 		struct gap gap = {.start_ns = at_ns, .end_ns = works[i].start_ns, .next = i};
 
 		error = note_launch(&last, &works[i], &before);
+		if (begins_part(&g->events, i)) {
+			d.span_ns += at_ns - part_ns;
+			part_ns = works[i].start_ns;
+			at_ns = works[i].end_ns;
+			gap_search_queued(&search);
+			continue;
+		}
 		if (gap.end_ns > gap.start_ns) {
 			gap_find_cause(&search, before, &gap);
 			d.idle_ns += gap.end_ns - gap.start_ns;
@@ -75,6 +89,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct int
 	}
 	map_release(&last);
 	d.last_ns = at_ns;
+	d.span_ns += at_ns - part_ns;
 	d.latency_ns = search.latency_ns;
 	d.count = g->gaps.count - d.first;
 	if (!error && vec_push(&g->devices, d))
@@ -237,7 +252,9 @@ static int add_windows(struct gap_events *e, size_t first, size_t end)
 	for (size_t i = first + 1; !error && i < end; i++) {
 		uint64_t from_ns = at_ns > GAP_LATENCY_MAX_NS ? at_ns - GAP_LATENCY_MAX_NS : 0;
 
-		if (works[i].start_ns > at_ns && gap_needs_threads(at_ns, &works[i], latency_ns))
+		if (begins_part(e, i))
+			at_ns = works[i].end_ns;
+		else if (works[i].start_ns > at_ns && gap_needs_threads(at_ns, &works[i], latency_ns))
 			error = gap_events_add_window(e, from_ns, works[i].start_ns);
 		at_ns = works[i].end_ns > at_ns ? works[i].end_ns : at_ns;
 	}
@@ -263,14 +280,18 @@ static struct gap_process *find_process(struct gaps *g, uint32_t process)
 static int add_times(struct gaps *g, const struct profile_reader *r, struct gap_process *p)
 {
 	struct busy all = BUSY_INIT, kernels = BUSY_INIT;
-	uint64_t first_ns = UINT64_MAX, last_ns = 0, all_ns = 0, uncertain_ns = 0;
+	uint64_t first_ns[GAP_PARTS_COUNT], last_ns[GAP_PARTS_COUNT] = {0}, all_ns = 0, uncertain_ns = 0;
 	int error = 0;
 
+	memset(first_ns, 0xff, sizeof(first_ns));
+
 	vec_foreach (w, &g->events.works) {
+		int part = gap_part(&g->events.parts, w->start_ns);
+
 		if (w->process != p->process || error)
 			continue;
-		first_ns = w->start_ns < first_ns ? w->start_ns : first_ns;
-		last_ns = w->end_ns > last_ns ? w->end_ns : last_ns;
+		first_ns[part] = w->start_ns < first_ns[part] ? w->start_ns : first_ns[part];
+		last_ns[part] = w->end_ns > last_ns[part] ? w->end_ns : last_ns[part];
 		error = busy_add(&all, w->start_ns, w->end_ns);
 		if (!error && profile_op(r, w->op)->kind == OP_KERNEL)
 			error = busy_add(&kernels, w->start_ns, w->end_ns);
@@ -281,7 +302,8 @@ static int add_times(struct gaps *g, const struct profile_reader *r, struct gap_
 		error = busy_total(&kernels, &p->kernels_ns, &uncertain_ns);
 	busy_release(&all);
 	busy_release(&kernels);
-	p->span_ns = length(first_ns, last_ns);
+	for (size_t i = 0; i < GAP_PARTS_COUNT; i++)
+		p->span_ns += length(first_ns[i], last_ns[i]);
 	p->transfers_ns = length(p->kernels_ns, all_ns);
 	return error ? short_of_memory() : 0;
 }
@@ -374,7 +396,10 @@ int gaps_read_within(struct gaps *g, const char *path, const struct internals *i
 	return error;
 }
 
-int gaps_read(struct gaps *g, const char *path, const struct internals *internals)
+int gaps_read(struct gaps *g, const char *path, const struct internals *internals, const struct summary *s)
 {
-	return gaps_read_within(g, path, internals, GAP_EVENTS_MAX);
+	uint64_t events = s->works + s->calls + s->samples + s->wait_stacks.count;
+
+	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
+	return gaps_read_within(g, path, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);
 }

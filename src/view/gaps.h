@@ -11,6 +11,7 @@
 #pragma once
 
 #include "view/gap_causes.h"
+#include "view/summary.h"
 
 /* The sum of gaps with one cause. */
 struct gap_sum {
@@ -22,6 +23,7 @@ struct gap_sum {
 struct gap_device {
 	uint32_t device;
 	uint64_t first_ns, last_ns; /* of its work */
+	uint64_t span_ns;	    /* between these, of the parts that are looked at */
 	uint64_t idle_ns;
 	uint64_t latency_ns;		   /* of launches: see gap_latency */
 	size_t first, count;		   /* its gaps: from this index on, of gaps and of longest */
@@ -29,7 +31,7 @@ struct gap_device {
 	struct gap_sum once[GAP_CAUSES];
 };
 
-/* What a process had the GPUs do from its first to its last work. */
+/* What a process had the GPUs do from its first to its last work, of the parts that are looked at. */
 struct gap_process {
 	uint32_t process;
 	uint64_t span_ns;
@@ -48,9 +50,10 @@ struct gaps {
 	struct map users;			  /* device << 32 | process: it had work there */
 };
 
-/* Reads the file twice more: 0 or -errno with error_text. `internals` (may be of another reader of the same file)
- * serves to tell Python code. Comes zeroed; release it in either case. */
-int gaps_read(struct gaps *g, const char *path, const struct internals *internals);
+/* Reads the file twice more: 0 or -errno with error_text. `internals` (may be of another reader of the same file) serves
+ * to tell Python code, the summary to tell how much there is. Comes zeroed; release it in either case. */
+int gaps_read(struct gaps *g, const char *path, const struct internals *internals, const struct summary *s);
+/* The same with the parts that were set, and the most events that are kept. */
 int gaps_read_within(struct gaps *g, const char *path, const struct internals *internals, size_t most);
 void gaps_release(struct gaps *g);
 

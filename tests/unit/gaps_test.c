@@ -457,6 +457,47 @@ static void a_call_that_synchronizes_an_idle_gpu_is_not_why_it_is(void)
 	CHECK_TEXT(causes(), "launch_rate");
 }
 
+static void of_more_events_parts_of_the_time_are_looked_at(void)
+{
+	static struct summary summary;
+	struct gap_parts parts = gap_parts_of(1600, 1600 + 16 * 100 - 1, 1000, 250);
+	struct gaps g = {0};
+	struct profile_reader *r;
+	struct internals internals = {0};
+	struct profile_event e;
+
+	CHECK(parts.period_ns == 100 && parts.length_ns == 25);
+	CHECK(gap_part(&parts, 1599) == -1 && gap_part(&parts, 1600) == 0 && gap_part(&parts, 1624) == 0);
+	CHECK(gap_part(&parts, 1625) == -1 && gap_part(&parts, 1700) == 1 && gap_part(&parts, 3100) == 15);
+	CHECK(gap_part(&parts, 3200) == -1 && gap_part(&parts, UINT64_MAX) == -1);
+	parts = gap_parts_of(0, 1000, 250, 250);
+	CHECK(!parts.period_ns && gap_part(&parts, 4711) == 0);
+	begin(true);
+	for (uint64_t at = 0; at < 1600; at += 10)
+		work(MAIN, at + 3, at + 4, at + 8);
+	CHECK(profile_writer_close(w) == 0);
+	CHECK(profile_reader_open(&r, path) == 0);
+	while (profile_reader_next(r, &e) > 0)
+		;
+	CHECK(internals_init(&internals, r) == 0);
+	g.events.parts = (struct gap_parts){0, 100 * US, 50 * US};
+	CHECK(gaps_read_within(&g, path, &internals, GAP_EVENTS_MAX) == 0);
+	/* Five pieces of work in each, with four gaps between them; none from one part to the next. */
+	CHECK(g.events.works.count == 80 && g.gaps.count == 64 && g.devices.items[0].idle_ns == 64 * 6 * US);
+	CHECK(g.devices.items[0].span_ns == 16 * 44 * US && g.processes.items[0].span_ns == 16 * 44 * US);
+	CHECK(g.processes.items[0].kernels_ns == 80 * 4 * US && g.processes.items[0].causes_ns[GAP_LAUNCH] == 64 * 6 * US);
+	gaps_release(&g);
+	g = (struct gaps){0};
+	summary.end_ns = 1600 * US;
+	summary.works = 2 * GAP_EVENTS_MAX;
+	summary.calls = 2 * GAP_EVENTS_MAX;
+	CHECK(gaps_read(&g, path, &internals, &summary) == 0 && g.gaps.count == 32);
+	CHECK(g.events.parts.length_ns / 1000 == 25);
+	gaps_release(&g);
+	internals_release(&internals);
+	profile_reader_close(r);
+}
+
 static void synced(uint32_t kind, uint32_t stream, uint64_t recorded, uint64_t start, uint64_t end)
 {
 	struct profile_sync e = {.start_ns = start * US, .duration_ns = (end - start) * US, .recorded_ns = recorded * US,
@@ -537,6 +578,7 @@ int main(void)
 	RUN(work_that_was_launched_just_before_the_gap_was_launched_too_late);
 	RUN(a_launch_that_takes_long_itself_is_no_queue);
 	RUN(a_call_that_synchronizes_an_idle_gpu_is_not_why_it_is);
+	RUN(of_more_events_parts_of_the_time_are_looked_at);
 	RUN(a_call_waits_for_the_work_that_ended_last_before_it_did);
 	unlink(path);
 	return tap_end();
