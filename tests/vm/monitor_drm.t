@@ -33,14 +33,18 @@ def by_ring(jobs):
     return rings
 
 
+def after(queued, lines):
+    """The first that is of the same job: before Linux 6.17 its number is an address, which may be another's later."""
+    return next((line for line in lines if job_key(line) == job_key(queued) and line["t_ns"] >= queued["t_ns"]), None)
+
+
 def match(watched, jobs):
     """[(job, its QUEUE, RUN and COMPLETE)]; jobs of a ring are queued in their order."""
-    runs = {job_key(line): line for line in watched.of("RUN")}
-    done = {job_key(line): line for line in watched.of("COMPLETE")}
+    runs, done = watched.of("RUN"), watched.of("COMPLETE")
     found = []
     for ring, mine in by_ring(jobs).items():
         for job, queued in zip(mine, watched.of("QUEUE", ring=ring)):
-            found.append((job, queued, runs.get(job_key(queued)), done.get(job_key(queued))))
+            found.append((job, queued, after(queued, runs), after(queued, done)))
     return found
 
 
