@@ -72,7 +72,7 @@ struct arch_entry {
 	uint64_t call; /* number of the system call; -1: it was interrupted */
 	uint64_t ip;
 	uint64_t cs;
-	uint64_t flags;
+	uint64_t flags; /* unused */
 	uint64_t sp;
 };
 
@@ -81,9 +81,20 @@ static __always_inline bool arch_entry_64bit(const struct arch_entry *entry)
 	return entry->cs == USER_CS64;
 }
 
+/* By probe, which costs as much as all else at a switch. */
 static __always_inline bool arch_read_entry(const struct pt_regs *regs, struct arch_entry *ret)
 {
 	return !bpf_probe_read_kernel(ret, sizeof(*ret), &regs->orig_rax) && ret->cs & 3;
+}
+
+/* Of registers that the kernel gave the program as such. Since 6.9 (commit cd19bab825bd) `cs` has 16 bits there. */
+static __always_inline bool arch_copy_entry(const struct pt_regs *regs, struct arch_entry *ret)
+{
+	ret->call = regs->orig_rax;
+	ret->ip = regs->rip;
+	ret->cs = *(const volatile uint16_t *)&regs->cs;
+	ret->sp = regs->rsp;
+	return ret->cs & 3;
 }
 
 /* A walk from where the program was interrupted, or entered the kernel. */

@@ -26,6 +26,17 @@ struct {
 	__type(value, struct thread_waits);
 } waiting_threads SEC(".maps");
 
+/*
+ * How many threads are followed, by a hash of the thread, and of how many it matters who wakes them and when. What
+ * happens to others, and most wake-ups in a storm, costs no more than a look here.
+ */
+#define THREAD_GROUPS 16384
+
+static struct thread_group {
+	uint32_t followed;
+	uint32_t awaited;
+} thread_groups[THREAD_GROUPS];
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -91,6 +102,25 @@ static __always_inline void send_life(struct thread_waits *t, uint64_t time_ns, 
 	send_wait_event(e, sizeof(*e));
 }
 
+/* By its address, since exec may give a task another id. The verifier takes the difference of two for a number. */
+static __always_inline struct thread_group *thread_group(struct task_struct *task)
+{
+	uint64_t address = (uint64_t)task - (uint64_t)thread_groups;
+
+	_Static_assert(THREAD_GROUPS == 1 << (64 - 50), "the hash gives an index");
+	asm volatile("" : "+r"(address));
+	return &thread_groups[address * 0x9e3779b97f4a7c15ull >> 50];
+}
+
+/* Whether the wake-up that ends the wait is noted. */
+static __always_inline void await(struct task_struct *task, struct thread_waits *t, bool awaited)
+{
+	if (t->awaited == awaited)
+		return;
+	__sync_fetch_and_add(&thread_group(task)->awaited, awaited ? 1 : -1);
+	t->awaited = awaited;
+}
+
 /* A thread of the recording that is not known yet. */
 static __always_inline void enter_thread(
 	struct task_struct *task, uint32_t pid, bool running, uint32_t reason, uint64_t now_ns)
@@ -109,15 +139,27 @@ static __always_inline void enter_thread(
 	t->reason = reason;
 	t->woken_ns = reason == BPF_REASON_RUN_QUEUE ? now_ns : 0;
 	t->site = NO_SITE;
+	await(task, t, !running);
+	__sync_fetch_and_add(&thread_group(task)->followed, 1);
 	barrier();
 	t->at_ns = now_ns;
+}
+
+/* It ends. */
+static __always_inline void leave_thread(struct task_struct *task, struct thread_waits *t)
+{
+	t->at_ns = 0;
+	__sync_fetch_and_add(&thread_group(task)->followed, -1);
 }
 
 /* NULL: it is none of the recording, or is just being entered. */
 static __always_inline struct thread_waits *find_thread(struct task_struct *task)
 {
-	struct thread_waits *t = bpf_task_storage_get(&waiting_threads, task, NULL, 0);
+	struct thread_waits *t;
 
+	if (!thread_group(task)->followed)
+		return NULL;
+	t = bpf_task_storage_get(&waiting_threads, task, NULL, 0);
 	return t && t->at_ns ? t : NULL;
 }
 
@@ -197,10 +239,11 @@ static __always_inline const struct pt_regs *find_entry(
 	if (!task->mm || task->flags & PF_KTHREAD)
 		return NULL;
 	/* Since 5.15. */
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-	else
-		regs = arch_entry_place(task);
+		return arch_copy_entry(regs, ret) ? regs : NULL;
+	}
+	regs = arch_entry_place(task);
 	return arch_read_entry(regs, ret) ? regs : NULL;
 }
 
@@ -351,6 +394,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 	t->at_ns = now_ns;
 	if (task_state(task) & TASK_DEAD) {
 		send_life(t, now_ns, now_ns);
+		leave_thread(task, t);
 		return;
 	}
 	regs = find_entry(task, &entry);
@@ -363,9 +407,13 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 	if (!s || !price || !price_is_paid(price, s, now_ns))
 		return;
 	s->due = 0;
+	await(task, t, true);
 	t->walked = walk_wait(ctx, task, t, regs, now_ns);
 	if (t->walked)
 		s->reason = t->reason;
+	else
+		await(task, t, false);
+	price_pay(price, now_ns, bpf_ktime_get_ns() - now_ns);
 }
 
 /* ------------------------------------------------------------------ and ends */
@@ -406,9 +454,11 @@ static __always_inline void tell_wait(struct thread_waits *t, uint64_t now_ns)
 		send_wait_end(t, now_ns, queued_ns, s);
 }
 
-static __always_inline void come_to_cpu(struct thread_waits *t, uint64_t now_ns)
+static __always_inline void come_to_cpu(
+	struct task_struct *task, struct thread_waits *t, uint64_t now_ns)
 {
 	tell_wait(t, now_ns);
+	await(task, t, false);
 	t->at_ns = now_ns;
 	t->woken_ns = 0;
 	t->waker_pid = t->waker_tid = 0;
@@ -422,10 +472,13 @@ int on_switch(uint64_t *ctx)
 			   *next = (struct task_struct *)ctx[2];
 	struct thread_waits *leaving = find_thread(prev);
 	struct thread_waits *coming = find_thread(next);
-	uint64_t now_ns = bpf_ktime_get_ns();
+	uint64_t now_ns;
 
+	if (!leaving && !coming)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
 	if (coming)
-		come_to_cpu(coming, now_ns);
+		come_to_cpu(next, coming, now_ns);
 	if (leaving)
 		leave_cpu(ctx, prev, leaving, ctx[0], now_ns);
 	return 0;
@@ -456,10 +509,13 @@ static __always_inline bool wakes_itself(struct task_struct *task, uint32_t reas
 SEC("tp_btf/sched_waking")
 int on_waking(uint64_t *ctx)
 {
-	struct thread_waits *t = find_thread((struct task_struct *)ctx[0]), *waker;
-	struct task_struct *current;
+	struct task_struct *task = (struct task_struct *)ctx[0], *current;
+	struct thread_waits *t, *waker;
 
-	if (!t || t->running || t->woken_ns)
+	if (!thread_group(task)->awaited)
+		return 0;
+	t = find_thread(task);
+	if (!t || !t->awaited || t->running || t->woken_ns)
 		return 0;
 	t->woken_ns = bpf_ktime_get_ns();
 	if (!t->walked || (t->reason != BPF_REASON_LOCK && t->reason != BPF_REASON_PROCESS))

@@ -13,9 +13,11 @@
  *
  *	chance = time between waits of the site / price of the CPU
  *
- * The price goes up while too many are walked on a CPU, and down again to 0, where all are. So waits of rare
- * sites have stacks even in a storm, and of frequent ones about as many as time passes in them. The length of a wait
- * without stack is added to the next of its site that has one (profile_wait.others_ns).
+ * The price is that of the CPU. It doubles again and again while walks take more than their share of the CPU's time, and
+ * halves as that time passes, to 0, where all are walked. So waits of rare sites have stacks even in a storm, and of
+ * frequent ones about as many as time passes in them. Where all sites are rare the price does not help, and from some
+ * point on nothing is walked until the walks have come back to their share. The length of a wait without stack is added
+ * to the next of its site that has one (profile_wait.others_ns).
  *
  * A stack is sent when the wait begins, its length when it ends.
  *
@@ -29,13 +31,13 @@
 #define WAIT_SITES	8
 #define RARE_NS		(1ull << 40) /* between waits of a site that is new; more than any price */
 #define SITE_SHIFT	3	     /* a new interval counts for 1 / 8 of the mean */
-#define PRICE_WINDOW_NS 10000000
+#define WALKS_SHARE	256	     /* one part of a CPU's time goes into walks: about 100 a second of 40 us */
+#define WALK_MOST_NS	100000	     /* more, with interrupts off, was somebody else's: a hypervisor's */
+#define AHEAD_FREE_NS	1280000000   /* a burst, of 5 ms of walks, costs nothing */
+#define AHEAD_DOUBLES_NS 40000000    /* the price: with each of so many ns more */
+#define AHEAD_MOST_NS	3000000000ll /* from there on nothing is walked */
 #define PRICE_LEAST_NS	1000
-#define PRICE_MOST_NS	(1u << 30)
-#define WALKS_MANY	12 /* in a window, on a CPU */
-#define WALKS_FEW	6
-#define RISE_MOST	64
-#define WINDOWS_QUIET	32 /* that make it half as dear */
+#define DOUBLINGS_MOST	20
 #define LONG_NS		1000000 /* a wait without a stack that was so long: the next of its site has one */
 
 struct wait_site {
@@ -60,6 +62,7 @@ struct thread_waits {
 	uint8_t walked; /* the wait that is going on has a stack */
 	uint8_t reason;
 	uint8_t site; /* of it */
+	uint8_t awaited; /* its end is told by itself, and the wake-up with it */
 	struct wait_site sites[WAIT_SITES];
 	union { /* while it is sent */
 		struct bpf_wait_event wait;
@@ -69,10 +72,8 @@ struct thread_waits {
 
 /* Of a CPU. */
 struct wait_price {
-	uint64_t window_ns; /* when it began */
-	uint64_t price_ns;
-	uint32_t walks; /* in it */
-	uint32_t reserved;
+	uint64_t paid_ns; /* by then the walks so far have taken their share of the time, and no more */
+	uint64_t random;
 };
 
 /* ------------------------------------------------------------------ sites */
@@ -122,54 +123,51 @@ static __always_inline void site_carry(struct wait_site *s, uint64_t duration_ns
 
 /* ------------------------------------------------------------------ price */
 
-/* How much dearer it gets: by as much as walks came too fast. */
-static __always_inline uint64_t price_rise(uint64_t price_ns, uint64_t elapsed_ns)
+/* By how much the walks on this CPU are ahead of their share of its time. */
+static __always_inline uint64_t price_ahead(const struct wait_price *p, uint64_t now_ns)
 {
-	uint64_t factor = PRICE_WINDOW_NS / (elapsed_ns + 1);
-
-	if (!price_ns)
-		return PRICE_LEAST_NS;
-	if (factor > RISE_MOST)
-		factor = RISE_MOST;
-	price_ns *= factor > 2 ? factor : 2;
-	return price_ns < PRICE_MOST_NS ? price_ns : PRICE_MOST_NS;
+	return p->paid_ns > now_ns ? p->paid_ns - now_ns : 0;
 }
 
-/* And cheaper: not much by a short time without any switch, in which something else may have had the CPU. What comes
- * rarely is walked at a high price, too. */
-static __always_inline uint64_t price_fall(uint64_t price_ns, uint64_t windows)
+/* What a stack costs. */
+static __always_inline uint64_t price_at(uint64_t ahead_ns)
 {
-	uint64_t halvings = 1 + windows / WINDOWS_QUIET;
+	uint64_t doublings;
 
-	price_ns = halvings > 30 ? 0 : price_ns >> halvings;
-	return price_ns < PRICE_LEAST_NS ? 0 : price_ns;
+	if (ahead_ns < AHEAD_FREE_NS)
+		return 0;
+	doublings = (ahead_ns - AHEAD_FREE_NS) / AHEAD_DOUBLES_NS;
+	return (uint64_t)PRICE_LEAST_NS << (doublings < DOUBLINGS_MOST ? doublings : DOUBLINGS_MOST);
 }
 
-/* What a stack costs on this CPU now; a walk is paid for by price_is_paid. */
-static __always_inline uint64_t price_now(struct wait_price *p, uint64_t now_ns)
+/* A number below the limit, all with the same chance (xorshift64*, by G. Marsaglia and S. Vigna): a helper's call would
+ * take longer than all the rest of it. */
+static __always_inline uint64_t random_below(struct wait_price *p, uint64_t limit)
 {
-	uint64_t elapsed_ns = now_ns - p->window_ns;
+	uint64_t x = p->random ? p->random : (uint64_t)bpf_get_prandom_u32() << 1 | 1;
 
-	/* A burst need not be waited out. */
-	if (elapsed_ns < PRICE_WINDOW_NS && p->walks < WALKS_MANY)
-		return p->price_ns;
-	if (p->walks >= WALKS_MANY)
-		p->price_ns = price_rise(p->price_ns, elapsed_ns);
-	else if (p->walks < WALKS_FEW)
-		p->price_ns = price_fall(p->price_ns, elapsed_ns / PRICE_WINDOW_NS);
-	p->window_ns = now_ns;
-	p->walks = 0;
-	return p->price_ns;
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	p->random = x;
+	return ((x * 0x2545f4914f6cdd1dull >> 32) * limit) >> 32;
 }
 
-/* Whether a wait of this site is walked. */
+/* Whether a wait of this site is walked; if so price_pay follows. */
 static __always_inline bool price_is_paid(
 	struct wait_price *p, const struct wait_site *s, uint64_t now_ns)
 {
-	uint64_t interval_ns = s->due ? RARE_NS : s->mean_ns, price_ns = price_now(p, now_ns);
+	uint64_t interval_ns = s->due ? RARE_NS : s->mean_ns;
+	uint64_t ahead_ns = price_ahead(p, now_ns), price_ns = price_at(ahead_ns);
 
-	if (price_ns > interval_ns && bpf_get_prandom_u32() % (uint32_t)price_ns >= interval_ns)
+	if (price_ns > interval_ns && random_below(p, price_ns) >= interval_ns)
 		return false;
-	p->walks++;
-	return true;
+	return ahead_ns < AHEAD_MOST_NS;
+}
+
+static __always_inline void price_pay(struct wait_price *p, uint64_t now_ns, uint64_t walk_ns)
+{
+	if (walk_ns > WALK_MOST_NS)
+		walk_ns = WALK_MOST_NS;
+	p->paid_ns = now_ns + price_ahead(p, now_ns) + walk_ns * WALKS_SHARE;
 }
