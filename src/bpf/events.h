@@ -106,11 +106,12 @@ struct bpf_wait_begin_event {
 	uint32_t reason;
 	uint32_t pid;
 	uint32_t tid;
+	uint64_t site; /* the place it waits at: the same number when the thread does so again; not 0 */
 	char comm[BPF_COMM_SIZE];
 	struct bpf_stack stack;
 };
 
-/* It runs again. Without a BEGIN the wait had no stack, or (duration 0) only the others count: of a site that is
+/* It runs again. Without a BEGIN no stack was taken of the wait, or (duration 0) only the others count: of a site that is
  * forgotten, or of a thread that ends. */
 struct bpf_wait_event {
 	uint64_t time_ns; /* when the wait ended */
@@ -124,6 +125,7 @@ struct bpf_wait_event {
 	uint64_t others_ns;
 	uint32_t waker_pid;
 	uint32_t waker_tid;
+	uint64_t site; /* of a wait that has one */
 };
 
 /* A thread ends, or the recording does. */
@@ -138,6 +140,7 @@ struct bpf_life_event {
 	uint64_t run_ns;
 	uint64_t waiting_since_ns; /* 0: it runs */
 	uint64_t queued_since_ns;  /* 0: it sleeps */
+	uint64_t site; /* of its waiting; 0: it runs, or has none */
 };
 
 /* The frames begin with the caller of the marker. */

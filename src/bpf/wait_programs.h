@@ -81,9 +81,21 @@ static __always_inline void send_others(
 		s->others = s->others_ns = 0;
 }
 
+/* NULL: NO_SITE. */
+static __always_inline struct wait_site *site_at(struct thread_waits *t, uint64_t index)
+{
+	/* The bound has to be on the register used, and known before it is used. */
+	asm volatile("" : "+r"(index));
+	if (index >= WAIT_SITES)
+		return NULL;
+	asm volatile("" : "+r"(index));
+	return &t->sites[index];
+}
+
 static __always_inline void send_life(struct thread_waits *t, uint64_t time_ns, uint64_t now_ns)
 {
 	struct bpf_life_event *e = &t->event.life;
+	const struct wait_site *s;
 
 	/* Linux 6.1 does not take every loop. */
 #pragma unroll
@@ -99,6 +111,9 @@ static __always_inline void send_life(struct thread_waits *t, uint64_t time_ns, 
 		.run_ns = t->run_ns + (t->running ? now_ns - t->at_ns : 0),
 		.waiting_since_ns = t->running ? 0 : t->at_ns,
 		.queued_since_ns = t->running ? 0 : t->woken_ns};
+	s = t->running ? NULL : site_at(t, t->site);
+	if (s)
+		e->site = s->key;
 	send_wait_event(e, sizeof(*e));
 }
 
@@ -268,17 +283,6 @@ static __always_inline uint32_t reason_of(struct task_struct *task, bool preempt
 	return reason && *reason ? *reason : BPF_REASON_OTHER;
 }
 
-/* NULL: NO_SITE. */
-static __always_inline struct wait_site *site_at(struct thread_waits *t, uint64_t index)
-{
-	/* The bound has to be on the register used, and known before it is used. */
-	asm volatile("" : "+r"(index));
-	if (index >= WAIT_SITES)
-		return NULL;
-	asm volatile("" : "+r"(index));
-	return &t->sites[index];
-}
-
 /* The site that the thread waits at now. */
 static __always_inline struct wait_site *visit_site(
 	struct thread_waits *t, const struct arch_entry *entry, uint64_t now_ns)
@@ -356,7 +360,7 @@ static __always_inline bool send_wait_begin(
 /* Takes and sends the stack with which the current thread begins to wait; when that does not
  * succeed, the wait is carried by the next one of its site. */
 static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struct thread_waits *t,
-	const struct pt_regs *entry, uint64_t now_ns)
+	const struct pt_regs *entry, uint64_t site, uint64_t now_ns)
 {
 	uint32_t buffer = WAIT_BUFFER;
 	struct stack_buffer *b = bpf_map_lookup_elem(&cpu_buffers, &buffer);
@@ -376,7 +380,8 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 		.kind = BPF_WAIT_BEGIN,
 		.reason = t->reason,
 		.pid = t->pid,
-		.tid = t->tid};
+		.tid = t->tid,
+		.site = site};
 	bpf_get_current_comm(b->record.wait.comm, sizeof(b->record.wait.comm));
 	return send_wait_begin(ctx, b, p);
 }
@@ -408,7 +413,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 		return;
 	s->due = 0;
 	await(task, t, true);
-	t->walked = walk_wait(ctx, task, t, regs, now_ns);
+	t->walked = walk_wait(ctx, task, t, regs, s->key, now_ns);
 	if (t->walked)
 		s->reason = t->reason;
 	else
@@ -433,6 +438,7 @@ static __always_inline void send_wait_end(
 		.waker_pid = t->waker_pid,
 		.waker_tid = t->waker_tid};
 	if (s) {
+		e->site = s->key;
 		e->others = s->others;
 		e->others_ns = s->others_ns;
 	}
@@ -445,13 +451,20 @@ static __always_inline void tell_wait(struct thread_waits *t, uint64_t now_ns)
 	uint64_t duration_ns = now_ns - t->at_ns;
 	uint64_t queued_ns = t->woken_ns ? now_ns - t->woken_ns : 0;
 	struct wait_site *s = site_at(t, t->site);
+	struct wait_price *price;
+	uint32_t zero = 0;
 
 	if (queued_ns > duration_ns)
 		queued_ns = duration_ns;
-	if (s && !t->walked)
-		site_carry(s, duration_ns);
-	else
-		send_wait_end(t, now_ns, queued_ns, s);
+	if (s && !t->walked) {
+		price = bpf_map_lookup_elem(&wait_prices, &zero);
+		s->due |= duration_ns > LONG_NS;
+		if (!price || !price_tells(price, duration_ns, now_ns)) {
+			site_carry(s, duration_ns);
+			return;
+		}
+	}
+	send_wait_end(t, now_ns, queued_ns, s);
 }
 
 static __always_inline void come_to_cpu(

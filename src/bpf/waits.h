@@ -16,8 +16,11 @@
  * The price is that of the CPU. It doubles again and again while walks take more than their share of the CPU's time, and
  * halves as that time passes, to 0, where all are walked. So waits of rare sites have stacks even in a storm, and of
  * frequent ones about as many as time passes in them. Where all sites are rare the price does not help, and from some
- * point on nothing is walked until the walks have come back to their share. The length of a wait without stack is added
- * to the next of its site that has one (profile_wait.others_ns).
+ * point on nothing is walked until the walks have come back to their share.
+ *
+ * A wait without stack that was long is told when it ends, with its site, whose last stack it is taken to have; where such
+ * waits come too fast, too, and of short ones, the length is added to the next of its site that is told
+ * (profile_wait.others_ns).
  *
  * A stack is sent when the wait begins, its length when it ends.
  *
@@ -31,14 +34,17 @@
 #define WAIT_SITES	8
 #define RARE_NS		(1ull << 40) /* between waits of a site that is new; more than any price */
 #define SITE_SHIFT	3	     /* a new interval counts for 1 / 8 of the mean */
-#define WALKS_SHARE	256	     /* one part of a CPU's time goes into walks: about 100 a second of 40 us */
+#define WALKS_SHARE	128	     /* one part of a CPU's time goes into walks: about 200 a second of 40 us */
 #define WALK_MOST_NS	100000	     /* more, with interrupts off, was somebody else's: a hypervisor's */
-#define AHEAD_FREE_NS	1280000000   /* a burst, of 5 ms of walks, costs nothing */
+#define AHEAD_FREE_NS	1280000000   /* a burst, of 10 ms of walks, costs nothing */
 #define AHEAD_DOUBLES_NS 40000000    /* the price: with each of so many ns more */
 #define AHEAD_MOST_NS	3000000000ll /* from there on nothing is walked */
 #define PRICE_LEAST_NS	1000
 #define DOUBLINGS_MOST	20
 #define LONG_NS		1000000 /* a wait without a stack that was so long: the next of its site has one */
+#define TOLD_NS		200000  /* and one of so much is told */
+#define TOLD_PRICE_NS	32000   /* as that takes 250 ns, with each so much of a CPU's time they take 1 / 128 */
+#define TOLD_AHEAD_NS	10000000
 
 struct wait_site {
 	uint64_t key; /* 0: free */
@@ -73,6 +79,7 @@ struct thread_waits {
 /* Of a CPU. */
 struct wait_price {
 	uint64_t paid_ns; /* by then the walks so far have taken their share of the time, and no more */
+	uint64_t told_ns; /* so too, of waits that were told without a stack */
 	uint64_t random;
 };
 
@@ -118,7 +125,6 @@ static __always_inline void site_carry(struct wait_site *s, uint64_t duration_ns
 {
 	s->others++;
 	s->others_ns += duration_ns;
-	s->due |= duration_ns > LONG_NS;
 }
 
 /* ------------------------------------------------------------------ price */
@@ -170,4 +176,15 @@ static __always_inline void price_pay(struct wait_price *p, uint64_t now_ns, uin
 	if (walk_ns > WALK_MOST_NS)
 		walk_ns = WALK_MOST_NS;
 	p->paid_ns = now_ns + price_ahead(p, now_ns) + walk_ns * WALKS_SHARE;
+}
+
+/* Whether a wait that has no stack is told by itself. */
+static __always_inline bool price_tells(struct wait_price *p, uint64_t duration_ns, uint64_t now_ns)
+{
+	uint64_t ahead_ns = p->told_ns > now_ns ? p->told_ns - now_ns : 0;
+
+	if (duration_ns < TOLD_NS || ahead_ns > TOLD_AHEAD_NS)
+		return false;
+	p->told_ns = now_ns + ahead_ns + TOLD_PRICE_NS;
+	return true;
 }

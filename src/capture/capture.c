@@ -136,7 +136,8 @@ static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event 
 	if (!find_wait_stack(e, size, &raw))
 		return profile_count_loss(c->w, LOSS_WAITS_RING_FULL, 1);
 	memcpy(comm, e->comm, sizeof(e->comm));
-	begin = (struct wait_begin){.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason};
+	begin = (struct wait_begin){
+		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &begin.thread);
 	return error ? error : capture_take_wait(c, e->pid, e->tid, &raw, &begin);
 }

@@ -22,12 +22,16 @@ SAME_REASON(FAULT, FAULT);
 SAME_REASON(GPU, GPU);
 SAME_REASON(STOPPED, STOPPED);
 
+/* Places of a thread that are known, by a hash: as many as the kernel's side knows. */
+#define SITES 8
+
 /* Of a thread. */
 struct waiting {
 	uint64_t key; /* 0: a free place */
 	uint32_t thread;
 	bool begun;
 	struct wait_begin begin;
+	struct wait_begin sites[SITES]; /* what began last at a place */
 	uint64_t rest_ns[WAIT_REASONS]; /* without a stack */
 	uint64_t rests[WAIT_REASONS];
 };
@@ -155,6 +159,11 @@ static int tell_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
 	return error;
 }
 
+static struct wait_begin *site_of(struct waiting *t, uint64_t site)
+{
+	return &t->sites[site >> 61];
+}
+
 int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_begin *begin)
 {
 	struct waiting *t;
@@ -165,6 +174,7 @@ int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_b
 	t->thread = begin->thread;
 	t->begin = *begin;
 	t->begun = true;
+	*site_of(t, begin->site) = *begin;
 	return 0;
 }
 
@@ -185,11 +195,24 @@ static int write_later(struct waits *s, uint64_t ticket, const struct profile_wa
 	return 0;
 }
 
+/* Its stack was not taken: it is that of the last wait at this place, if there is one. */
+static int write_assumed(struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
+{
+	const struct wait_begin *last = site_of(t, site);
+
+	if (!site || last->site != site)
+		return profile_write_wait(s->w, wait);
+	wait->reason = last->reason;
+	wait->assumed = true;
+	wait->stack = last->stack;
+	return last->ticket ? write_later(s, last->ticket, wait) : profile_write_wait(s->w, wait);
+}
+
 /* A wait of this thread that has ended, or goes on when the recording ends. */
-static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *wait)
+static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
 {
 	if (!t->begun)
-		return profile_write_wait(s->w, wait);
+		return write_assumed(s, t, wait, site);
 	t->begun = false;
 	wait->start_ns = t->begin.start_ns;
 	wait->reason = t->begin.reason;
@@ -197,26 +220,38 @@ static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *w
 			       : write_walked(s, wait, t->begin.stack, t->begin.incomplete);
 }
 
+/* One that began, and is going on or was the last at its place. */
+static void know_stack(struct wait_begin *begin, uint64_t ticket, uint32_t stack, uint32_t incomplete)
+{
+	if (begin->ticket != ticket)
+		return;
+	begin->ticket = 0;
+	begin->stack = stack;
+	begin->incomplete = incomplete;
+}
+
 int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack,
 	uint32_t incomplete)
 {
 	struct waiting *t = find(s, key_of(pid, tid));
+	size_t kept = 0;
+	int error = 0;
 
-	if (t && t->begun && t->begin.ticket == ticket) {
-		t->begin.ticket = 0;
-		t->begin.stack = stack;
-		t->begin.incomplete = incomplete;
-		return 0;
+	if (t) {
+		know_stack(&t->begin, ticket, stack, incomplete);
+		for (int n = 0; n < SITES; n++)
+			know_stack(&t->sites[n], ticket, stack, incomplete);
 	}
 	for (size_t n = 0; n < s->late.count; n++) {
 		struct profile_wait wait = s->late.items[n].wait;
 
 		if (s->late.items[n].ticket != ticket)
-			continue;
-		s->late.items[n] = s->late.items[--s->late.count];
-		return write_walked(s, &wait, stack, incomplete);
+			s->late.items[kept++] = s->late.items[n];
+		else if (!error)
+			error = write_walked(s, &wait, stack, wait.assumed ? 0 : incomplete);
 	}
-	return 0; /* the wait was too short to be told by itself */
+	s->late.count = kept;
+	return error;
 }
 
 static bool is_sound(const struct bpf_wait_event *e)
@@ -226,9 +261,9 @@ static bool is_sound(const struct bpf_wait_event *e)
 }
 
 /* Whether its others are told with it: it has a stack, and they too are long enough for one. */
-static bool carries(const struct waits *s, const struct waiting *t, const struct bpf_wait_event *e)
+static bool carries(const struct waits *s, struct waiting *t, const struct bpf_wait_event *e)
 {
-	return t->begun && e->duration_ns && e->duration_ns >= s->min_ns && e->others &&
+	return (t->begun || (e->site && site_of(t, e->site)->site == e->site)) && e->duration_ns && e->duration_ns >= s->min_ns && e->others &&
 	       e->others_ns / e->others >= s->min_ns;
 }
 
@@ -267,7 +302,7 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 		return add_short(t, e->reason, e->duration_ns);
 	if (e->waker_tid)
 		error = tasks_thread(s->tasks, e->waker_pid, e->waker_tid, NULL, &wait.waker);
-	return error ? error : write_wait(s, t, &wait);
+	return error ? error : write_wait(s, t, &wait, e->site);
 }
 
 /* A wait that goes on. */
@@ -285,7 +320,7 @@ static int tell_waiting(struct waits *s, struct waiting *t, const struct bpf_lif
 		wait.reason = (enum profile_wait_reason)e->reason;
 	if (wait.duration_ns < s->min_ns)
 		return add_short(t, wait.reason, wait.duration_ns);
-	return write_wait(s, t, &wait);
+	return write_wait(s, t, &wait, e->site);
 }
 
 int waits_life(struct waits *s, const struct bpf_life_event *e)

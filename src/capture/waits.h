@@ -20,6 +20,7 @@ struct wait_begin {
 	uint32_t incomplete; /* enum profile_loss: why the stack does not reach its root; 0: it does */
 	uint64_t ticket; /* the stack is told later by this number (waits_stack); 0: this is it */
 	enum profile_wait_reason reason;
+	uint64_t site; /* bpf_wait_begin_event.site */
 };
 
 /* Functions return 0 or -errno with error_text. */

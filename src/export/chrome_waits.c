@@ -125,6 +125,8 @@ static int write_wait(struct waits *w, const struct profile_wait *e)
 	buf_reset(&w->text);
 	put_function(w, e->stack);
 	put_waker(w, e->waker);
+	if (e->assumed)
+		buf_puts(&w->text, ",\"assumed\":true");
 	if (queued_ns)
 		put_microseconds(&w->text, "queued", queued_ns);
 	if (e->others) {

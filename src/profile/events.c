@@ -63,6 +63,7 @@ enum {
 	WAIT_QUEUED = 1 << 1, /* queued_ns is given, else 0 */
 	WAIT_OTHERS = 1 << 2, /* others and others_ns are given, else 0 */
 	WAIT_WAKER = 1 << 3,  /* the waker is given, else 0 */
+	WAIT_ASSUMED = 1 << 4, /* the stack is assumed */
 };
 
 enum {
@@ -636,7 +637,7 @@ uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, 
 {
 	unsigned int flags = (w->thread != c->waiting ? WAIT_THREAD : 0) |
 		(w->queued_ns ? WAIT_QUEUED : 0) | (w->others || w->others_ns ? WAIT_OTHERS : 0) |
-		(w->waker ? WAIT_WAKER : 0);
+		(w->waker ? WAIT_WAKER : 0) | (w->assumed ? WAIT_ASSUMED : 0);
 	uint8_t *p = begin(start, EVENT_WAIT, flags);
 
 	p = put_time(c, EVENT_WAIT, w->start_ns, p);
@@ -674,6 +675,7 @@ static void decode_wait(struct event_coder *c, unsigned int flags, const uint8_t
 	ret->others = flags & WAIT_OTHERS ? varint_get(p) : 0;
 	ret->others_ns = flags & WAIT_OTHERS ? varint_get(p) : 0;
 	ret->waker = flags & WAIT_WAKER ? get_table_id(p) : 0;
+	ret->assumed = flags & WAIT_ASSUMED;
 }
 
 uint8_t *event_encode_life(struct event_coder *c, const struct profile_life *l, uint8_t *start)

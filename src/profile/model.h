@@ -392,6 +392,7 @@ struct profile_wait {
 	uint32_t stack;
 	uint32_t waker; /* thread that ended it; 0: not known, or none */
 	enum profile_wait_reason reason;
+	bool assumed; /* the stack was not taken: it is that of the thread's last wait at the same place */
 };
 
 /* A thread's stay in the recording, told when it ends: duration = run + all its waits. */

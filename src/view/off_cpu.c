@@ -32,7 +32,7 @@ static int take_wait(struct off_cpu *v, const struct profile_event *e)
 		__builtin_add_overflow(v->total_ns, time_ns, &v->total_ns))
 		return error_set(-EOVERFLOW, "the sum of all waits does not fit 64 bits");
 	if (w->stack)
-		v->apportioned_ns += w->others_ns;
+		v->apportioned_ns += w->others_ns + (w->assumed ? w->duration_ns : 0);
 	else
 		v->stackless_ns += time_ns;
 	error = add(v, &key, time_ns - w->queued_ns);

@@ -322,7 +322,7 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 /* Waits of which only the time is told were not to have a stack. */
 static int add_wait(struct gathering *g, const struct profile_wait *e)
 {
-	return e->duration_ns ? count_stack(g, e->stack, OF_WAIT) : 0;
+	return e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT) : 0;
 }
 
 static int add_driver(struct gathering *g, const struct profile_driver *e)

@@ -20,7 +20,7 @@ struct wall_divisions {
 };
 
 struct wall_totals {
-	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, unsampled_ns, unknown_ns;
+	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, assumed_ns, unsampled_ns, unknown_ns;
 	uint64_t lives;		/* threads that are known to the end */
 	uint64_t unknown_lives; /* others of which something was seen */
 };
@@ -81,6 +81,8 @@ static int sum_wait(struct wall *v, const struct wall_wait *w)
 	int error;
 
 	queue.reason = WAIT_RUN_QUEUE;
+	if (w->assumed)
+		v->totals.assumed_ns += length - asleep_in - queued_in;
 	if (length)
 		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
 				       length);
@@ -361,7 +363,7 @@ static int describe(const struct wall *v)
 		{"running", t->running_ns},
 		{"waiting", t->waiting_ns},
 		{"waiting for the GPU", t->gpu_ns},
-		{"apportioned waits", t->others_ns},
+		{"apportioned waits", t->others_ns + t->assumed_ns},
 		{"running, not sampled", t->unsampled_ns},
 		{"not recorded", t->unknown_ns},
 	};

@@ -161,6 +161,7 @@ static int take_wait(struct wall_events *e, const struct profile_event *event)
 		.start_ns = w->start_ns,
 		.end_ns = end_of(w->start_ns, w->duration_ns),
 		.others_ns = w->start_ns >= e->from_ns ? w->others_ns : 0,
+		.assumed = w->assumed,
 		.thread = w->thread,
 	};
 	int error;

@@ -34,6 +34,7 @@ struct wall_wait {
 	uint64_t others_ns; /* of other waits of its place */
 	uint32_t thread;
 	uint32_t key;
+	bool assumed; /* its stack was that of another one */
 };
 
 struct wall_sample {

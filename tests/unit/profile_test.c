@@ -395,7 +395,7 @@ static struct profile_wait random_wait(void)
 		.queued_ns = random_u64() % 2 ? 0 : duration_ns / 3,
 		.others_ns = random_u64() % 2 ? 0 : random_number(64),
 		.others = random_u64() % 2 ? 0 : random_number(64), .thread = random_id(THREADS),
-		.stack = random_id(STACKS), .waker = random_u64() % 2 ? 0 : random_id(THREADS),
+		.stack = random_id(STACKS), .waker = random_u64() % 2 ? 0 : random_id(THREADS), .assumed = random_u64() % 2,
 		.reason = 1 + random_u64() % (WAIT_REASONS - 1)};
 }
 
@@ -561,7 +561,7 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 	case EVENT_WAIT:
 		return SAME(wait, start_ns) && SAME(wait, duration_ns) && SAME(wait, queued_ns) &&
 			SAME(wait, others_ns) && SAME(wait, others) && SAME(wait, thread) &&
-			SAME(wait, stack) && SAME(wait, waker) && SAME(wait, reason);
+			SAME(wait, stack) && SAME(wait, waker) && SAME(wait, reason) && SAME(wait, assumed);
 	case EVENT_LIFE:
 		return SAME(life, start_ns) && SAME(life, duration_ns) && SAME(life, run_ns) &&
 			SAME(life, thread);

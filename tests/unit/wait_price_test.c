@@ -86,11 +86,26 @@ static void a_rare_site_is_walked_in_a_storm_and_all_are_when_it_is_over(void)
 	CHECK(wait_for(&p, &now_ns, SECOND_NS / 10, SECOND_NS / 1000, false) == 100);
 }
 
+static void long_waits_are_told_but_not_too_many(void)
+{
+	struct wait_price p = {0};
+	uint64_t now_ns = SECOND_NS, told = 0;
+
+	CHECK(!price_tells(&p, TOLD_NS - 1, now_ns) && price_tells(&p, TOLD_NS, now_ns));
+	for (int n = 0; n < 200000; n++, now_ns += 5000)
+		told += price_tells(&p, SECOND_NS, now_ns);
+	CHECK(told > SECOND_NS / TOLD_PRICE_NS && told < 12 * (SECOND_NS / TOLD_PRICE_NS) / 10);
+	now_ns += SECOND_NS;
+	for (int n = 0; n < 1000; n++, now_ns += 100000)
+		CHECK(price_tells(&p, TOLD_NS, now_ns));
+}
+
 int main(void)
 {
 	RUN(all_waits_of_a_quiet_program_are_walked);
 	RUN(in_a_storm_walks_take_their_share_of_the_time);
 	RUN(what_is_not_known_yet_is_walked_no_more_than_that);
 	RUN(a_rare_site_is_walked_in_a_storm_and_all_are_when_it_is_over);
+	RUN(long_waits_are_told_but_not_too_many);
 	return tap_end();
 }

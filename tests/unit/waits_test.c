@@ -194,6 +194,61 @@ static void a_stack_may_come_before_its_wait_ends_or_after(void)
 	end();
 }
 
+static void a_wait_without_a_stack_has_that_of_the_last_at_its_place(void)
+{
+	struct wait_begin b = {.start_ns = 3000, .site = 5ull << 61 | 1, .reason = WAIT_GPU};
+	struct bpf_wait_event e = an_end(4000, 1000);
+
+	begin(0);
+	CHECK(!tasks_thread(tasks, PID, TID, NULL, &b.thread));
+	b.stack = stack_called("here");
+	CHECK(!waits_begin(waits, PID, TID, &b));
+	e.site = b.site;
+	it_ends(e);
+	e = an_end(6000, 1500);
+	e.site = b.site;
+	e.others = 1;
+	e.others_ns = 10;
+	it_ends(e);
+	e = an_end(7000, 500);
+	e.site = b.site + 2; /* another place, with the same index */
+	it_ends(e);
+	the_thread_ends(1000, 9000, 5000 - 10, 0);
+	look();
+	CHECK(event_count == 4 && !wait_at(0)->assumed && wait_at(1)->assumed && !wait_at(2)->assumed);
+	CHECK_TEXT(leaf_of(wait_at(0)), "here");
+	CHECK_TEXT(leaf_of(wait_at(1)), "here");
+	CHECK(wait_at(1)->start_ns == 4500 && wait_at(1)->duration_ns == 1500 &&
+		wait_at(1)->others_ns == 10 && wait_at(1)->reason == WAIT_GPU);
+	CHECK(!wait_at(2)->stack && wait_at(2)->duration_ns == 500 && wait_at(2)->reason == WAIT_LOCK);
+	end();
+}
+
+static void a_stack_that_comes_late_is_that_of_all_waits_that_have_it(void)
+{
+	struct wait_begin b = {
+		.start_ns = 3000, .site = 5ull << 61 | 1, .ticket = 7, .reason = WAIT_LOCK};
+	struct bpf_wait_event e = an_end(4000, 1000);
+
+	begin(0);
+	CHECK(!tasks_thread(tasks, PID, TID, NULL, &b.thread));
+	CHECK(!waits_begin(waits, PID, TID, &b));
+	e.site = b.site;
+	it_ends(e);
+	e.time_ns = 6000;
+	it_ends(e);
+	CHECK(!waits_stack(waits, PID, TID, 7, stack_called("late"), LOSS_WALK_FAULT));
+	e.time_ns = 8000;
+	it_ends(e);
+	the_thread_ends(1000, 9000, 5000, 0);
+	look();
+	CHECK(event_count == 4 && !wait_at(0)->assumed && wait_at(1)->assumed && wait_at(2)->assumed);
+	for (size_t n = 0; n < 3; n++)
+		CHECK_TEXT(leaf_of(wait_at(n)), "late");
+	CHECK(profile_loss_count(r, LOSS_STACKS_INCOMPLETE) == 1);
+	end();
+}
+
 static void a_stack_for_a_wait_that_was_too_short_is_none_of_the_next(void)
 {
 	begin(MIN);
@@ -261,6 +316,8 @@ int main(void)
 	RUN(a_wait_without_a_stack_is_told_and_others_come_when_the_thread_ends);
 	RUN(what_is_shorter_than_the_minimum_is_only_added_up);
 	RUN(a_stack_may_come_before_its_wait_ends_or_after);
+	RUN(a_wait_without_a_stack_has_that_of_the_last_at_its_place);
+	RUN(a_stack_that_comes_late_is_that_of_all_waits_that_have_it);
 	RUN(a_stack_for_a_wait_that_was_too_short_is_none_of_the_next);
 	RUN(a_wait_that_goes_on_when_the_recording_ends_is_told_up_to_there);
 	RUN(a_thread_whose_end_is_not_told_is_counted);
