@@ -263,7 +263,9 @@ static bool is_sound(const struct bpf_wait_event *e)
 /* Whether its others are told with it: it has a stack, and they too are long enough for one. */
 static bool carries(const struct waits *s, struct waiting *t, const struct bpf_wait_event *e)
 {
-	return (t->begun || (e->site && site_of(t, e->site)->site == e->site)) && e->duration_ns && e->duration_ns >= s->min_ns && e->others &&
+	bool has_stack = t->begun || (e->site && site_of(t, e->site)->site == e->site);
+
+	return has_stack && e->duration_ns && e->duration_ns >= s->min_ns && e->others &&
 	       e->others_ns / e->others >= s->min_ns;
 }
 

@@ -284,8 +284,8 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 		tell_stack(info, d->correlation_id, open->start_ns, frame);
 }
 
-static void tell_call(const struct call_info *info, uint32_t call_id, const struct cupti_callback_data *d,
-	const struct open_call *open)
+static void tell_call(const struct call_info *info, uint32_t call_id,
+	const struct cupti_callback_data *d, const struct open_call *open)
 {
 	struct wire_call record = {
 		.type = WIRE_CALL,
