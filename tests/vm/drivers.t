@@ -121,7 +121,7 @@ vm.same({(e["args"]["pid"], e["args"]["recorded"]) for e in slices(events, "", "
 
 # Who waits for whom.
 jobs, report, events = record("--drivers=drm", "-o", "p.xpu", "--", *program(
-    "-", "job name=a ring=sdma0 run_us=50000", "job name=b ring=gfx run_us=20000 after=a"))
+    "-", "job name=a ring=sdma0 run_us=2000000", "job name=b ring=gfx run_us=20000 after=a"))
 waits = slices(events, "wait", "gfx")
 b = next(iter(job for job in jobs if job["name"] == "b"), None)
 if vm.same([e["name"].split(" ")[:3] for e in waits], [["wait", "for", "sdma0"]], "a wait names the ring"):
