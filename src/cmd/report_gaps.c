@@ -151,7 +151,7 @@ static unsigned int next_cause(const struct gap_sum *sums, unsigned int *done)
 
 static const char *word_before(unsigned int cause)
 {
-	return cause == GAP_INPUT ? "; waits in " : cause == GAP_PYTHON ? "; in " : "; at ";
+	return cause == GAP_INPUT || cause == GAP_PYTHON ? "; in " : "; at ";
 }
 
 static void put_causes(const struct report *r, struct buf *out, const char *title, const struct gap_sum *sums)
@@ -228,7 +228,7 @@ static void find_shortages(const struct gap_process *p, struct shortage ret[SHOR
 {
 	const uint64_t *ns = p->causes_ns;
 	const struct shortage all[SHORTAGES] = {
-		{ns[GAP_LAUNCH] + ns[GAP_PYTHON] + ns[GAP_CPU], "launch-bound", "for lack of launches"},
+		{ns[GAP_LAUNCH] + ns[GAP_PYTHON] + ns[GAP_WORK] + ns[GAP_CPU], "launch-bound", "for lack of launches"},
 		{ns[GAP_SYNC], "bound by synchronization", "because of synchronization"},
 		{ns[GAP_INPUT], "input-bound", "for lack of input"},
 		{ns[GAP_QUEUED], "idle between queued work", "between queued work"},

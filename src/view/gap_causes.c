@@ -16,6 +16,7 @@ static const struct {
 	[GAP_CPU] = {"cpu", "no free CPU"},
 	[GAP_SYNC] = {"synchronization", "synchronization"},
 	[GAP_PYTHON] = {"python", "Python"},
+	[GAP_WORK] = {"cpu_work", "other CPU work"},
 	[GAP_LAUNCH] = {"launch_rate", "launch rate"},
 };
 
@@ -128,50 +129,8 @@ static const struct gap_call *find_sync(const struct gap_events *e, uint32_t thr
 	return found;
 }
 
-static bool is_python(const struct internals *in, uint32_t stack)
-{
-	for (uint32_t at = stack; at;) {
-		const struct profile_stack_node *n = profile_stack_node(in->reader, at);
-		const struct profile_location *l = n ? profile_location(in->reader, n->location) : NULL;
-
-		if (!l)
-			return false;
-		if (l->kind != FRAME_KERNEL && !internals_hide(in, stack, at))
-			return l->kind == FRAME_PYTHON;
-		at = n->parent;
-	}
-	return false;
-}
-
-/* CPU samples: how many, how many of them of Python code, and the first of the majority. */
-struct seen {
-	uint64_t count, python, period_ns;
-	uint32_t python_stack, native_stack;
-};
-
-static struct seen look(const struct gap_events *e, const struct internals *in, uint32_t thread, uint64_t from_ns,
-	uint64_t until_ns)
-{
-	struct seen s = {0};
-	size_t end = e->threads.items[thread].samples.end;
-
-	for (size_t i = gap_events_sample(e, thread, from_ns); i < end && e->samples.items[i].time_ns < until_ns; i++) {
-		const struct gap_sample *sample = &e->samples.items[i];
-		bool python = is_python(in, sample->stack);
-
-		s.count++;
-		s.python += python;
-		s.period_ns = sample->period_ns;
-		if (python)
-			s.python_stack = sample->stack;
-		else
-			s.native_stack = sample->stack;
-	}
-	return s;
-}
-
 /* Nothing is known of waits, but for that a thread that is never seen to run does not. */
-static bool was_not_seen(const struct gap_events *e, const struct gap_work *w, const struct seen *s, uint64_t time_ns)
+static bool was_not_seen(const struct gap_events *e, const struct gap_work *w, const struct gap_seen *s, uint64_t time_ns)
 {
 	uint64_t period_ns = e->threads.items[w->thread].period_ns;
 
@@ -221,7 +180,7 @@ static uint64_t launched_ns(const struct gap_events *e, const struct gap_work *w
 struct look {
 	uint64_t from_ns, until_ns, time_ns;
 	struct doings doings;
-	struct seen seen;
+	struct gap_seen seen;
 };
 
 /* Whether the gap is the queue's that ran dry in a synchronizing call, now or before. */
@@ -236,6 +195,44 @@ static bool is_for_sync(struct gap_search *s, const struct gap *gap, const struc
 	s->dry = sync;
 	s->lead_ns = sync->span.end_ns - sync->span.start_ns;
 	return l->time_ns - l->doings.sync_ns <= later(s->lead_ns, SYNC_LATER_NS);
+}
+
+/* In none of its calls, and not asleep. */
+static uint64_t own_ns(const struct look *l)
+{
+	const struct doings *d = &l->doings;
+
+	return length(d->input_ns + d->cpu_ns + d->call_ns + d->sync_ns, l->time_ns);
+}
+
+/* The most frequent activity in its samples. */
+static enum gap_cause cause_of_samples(struct gap *gap, const struct look *l)
+{
+	static const uint8_t causes_of[ACTIVITIES] = {[ACTIVITY_INPUT] = GAP_INPUT, [ACTIVITY_PYTHON] = GAP_PYTHON,
+		[ACTIVITY_CALLED] = GAP_PYTHON, [ACTIVITY_NATIVE] = GAP_WORK, [ACTIVITY_LAUNCH] = GAP_LAUNCH};
+	unsigned int best = ACTIVITY_LAUNCH;
+
+	for (unsigned int i = ACTIVITIES; i-- > 0;)
+		if (l->seen.of[i] >= l->seen.of[best])
+			best = i;
+	if (best == ACTIVITY_LAUNCH || (best >= ACTIVITY_CALLED && own_ns(l) <= GAP_LAUNCH_MAX_NS))
+		return GAP_LAUNCH;
+	gap->stack = l->seen.stacks[best];
+	return causes_of[best];
+}
+
+/* That of a thread that ran. */
+static enum gap_cause cause_of_running(struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)
+{
+	if (was_not_seen(s->events, w, &l->seen, l->time_ns))
+		return GAP_UNKNOWN;
+	if (l->doings.call_ns >= l->time_ns - l->time_ns / 2)
+		return GAP_LAUNCH;
+	gap->samples = (uint8_t)earlier(l->seen.count, UINT8_MAX);
+	if (gap->samples)
+		return cause_of_samples(gap, l);
+	gap->untold = own_ns(l) > GAP_LAUNCH_MAX_NS;
+	return gap->untold ? GAP_UNKNOWN : GAP_LAUNCH;
 }
 
 static enum gap_cause cause_of(struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)
@@ -254,15 +251,7 @@ static enum gap_cause cause_of(struct gap_search *s, struct gap *gap, const stru
 		gap->stack = s->dry->stack;
 		return GAP_SYNC;
 	}
-	if (was_not_seen(s->events, w, &l->seen, l->time_ns))
-		return GAP_UNKNOWN;
-	if (l->seen.python * 2 > l->seen.count && d->call_ns < half_ns) {
-		gap->stack = l->seen.python_stack;
-		return GAP_PYTHON;
-	}
-	if (l->seen.count >= SAMPLES_WANTED)
-		gap->stack = l->seen.native_stack ? l->seen.native_stack : l->seen.python_stack;
-	return GAP_LAUNCH;
+	return cause_of_running(s, gap, w, l);
 }
 
 void gap_find_cause(struct gap_search *s, uint32_t before, struct gap *gap)
@@ -284,7 +273,7 @@ void gap_find_cause(struct gap_search *s, uint32_t before, struct gap *gap)
 	l.until_ns = earlier(w->launch_ns > l.from_ns ? w->launch_ns : done_ns, gap->end_ns);
 	l.time_ns = length(l.from_ns, l.until_ns);
 	add_calls(s->events, w->thread, before, l.from_ns, l.until_ns, &l.doings);
-	l.seen = look(s->events, s->internals, w->thread, l.from_ns, l.until_ns);
+	l.seen = gap_samples_look(s->stacks, s->events, w->thread, w->stack, l.from_ns, l.until_ns);
 	gap->cause = (uint8_t)cause_of(s, gap, w, &l);
 	s->lead_ns -= earlier(s->lead_ns, gap->end_ns - gap->start_ns);
 }

@@ -18,9 +18,15 @@
  *	CPU		for at least half of the time it could have run, and had no CPU
  *	synchronization	it was in a call that waits for the GPU when the queue ran dry (or for at least half of the time), and launched
  *			the next work within 50 us outside of that call, or within as long as the call took
- *	Python		most of its CPU samples have Python code at their leaf, and it was in CUDA calls for less than half of
- *			the time
+ *	launch rate	it was in CUDA calls for at least half of the time
+ *	input		its CPU samples are mostly of code that loads data (gap_samples.c has which)
+ *	Python		they are of Python code; or of native code that Python functions called which the launch is not in
+ *	other CPU work	they are of native functions that the launch is not in
  *	launch rate	else: it ran, in native code and CUDA calls, from one launch to the next
+ *
+ * Up to 1 ms of native code (outside CUDA calls) is launch rate, whatever it is of: a launch takes some 10 us, so that a thread
+ * that takes longer does something else. Samples come 100 times a second: a longer gap without any is told as those of
+ * its site are (gap_sites.h).
  *
  * A synchronizing call also costs the lead that the thread had: it could have launched that much earlier. So gaps after the
  * first are synchronization, too, until work is queued again, but together no longer than the call: a program with tiny
@@ -31,11 +37,12 @@
  */
 #pragma once
 
-#include "view/gap_events.h"
-#include "view/internals.h"
+#include "view/gap_samples.h"
 
 /* Launches that take longer to begin have something before them. */
 #define GAP_LATENCY_MAX_NS 20000
+/* A thread that takes longer to get to its next launch does something else. */
+#define GAP_LAUNCH_MAX_NS 1000000
 
 enum gap_cause {
 	GAP_UNKNOWN = 0,
@@ -44,6 +51,7 @@ enum gap_cause {
 	GAP_CPU,
 	GAP_SYNC,
 	GAP_PYTHON,
+	GAP_WORK,
 	GAP_LAUNCH,
 	GAP_CAUSES
 };
@@ -53,13 +61,15 @@ struct gap {
 	size_t next;	/* the work after it: index of events.works */
 	uint32_t stack; /* that shows the cause: of the wait, the synchronizing call, the sample, the launch; 0: none */
 	uint8_t cause;	/* enum gap_cause */
+	uint8_t samples; /* that its cause was found by (or more) */
+	bool untold;	 /* the thread ran or was not seen to wait, too long for a launch, and was not sampled */
 	bool once;
 };
 
 /* For the gaps of one device, in the order of time. */
 struct gap_search {
 	const struct gap_events *events;
-	const struct internals *internals; /* serve to tell Python code */
+	const struct gap_stacks *stacks;
 	uint64_t latency_ns;
 	const struct gap_call *dry; /* the call in which the queue ran dry, while none was queued since; NULL: none */
 	uint64_t lead_ns;	    /* how much earlier the thread could have launched without it, less the gaps since */

@@ -8,10 +8,8 @@
 #include "base/busy.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "view/gap_sites.h"
 #include "view/launch_path.h"
-
-#define SITE_GAPS_MIN 3
-#define SITE_LONGER   10
 
 static int short_of_memory(void)
 {
@@ -56,11 +54,11 @@ static bool begins_part(const struct gap_events *e, size_t work)
 	return gap_part(&e->parts, e->works.items[work].start_ns) != gap_part(&e->parts, e->works.items[work - 1].start_ns);
 }
 
-static int add_device(struct gaps *g, size_t first, size_t end, const struct internals *in)
+static int add_device(struct gaps *g, size_t first, size_t end, const struct gap_stacks *stacks)
 {
 	const struct gap_work *works = g->events.works.items;
 	struct gap_device d = {.device = works[first].device, .first_ns = works[first].start_ns, .first = g->gaps.count};
-	struct gap_search search = {.events = &g->events, .internals = in,
+	struct gap_search search = {.events = &g->events, .stacks = stacks,
 		.latency_ns = gap_latency(works + first, end - first)};
 	uint64_t at_ns = works[first].end_ns, part_ns = works[first].start_ns;
 	struct map last = MAP_INIT;
@@ -102,77 +100,37 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Indices of gaps, to be sorted: they are a fraction of the size of gaps. */
-struct sorting {
-	const struct gaps *gaps;
-	const uint32_t *merged;
-	uint32_t *order;
-};
-
 static uint64_t length_of(const struct gap *gap)
 {
 	return gap->end_ns - gap->start_ns;
 }
 
-/* By what was launched after a gap, from where. */
-static uint64_t site_of(const struct sorting *s, const struct gap *gap)
+static int by_length(const void *left, const void *right, void *gaps)
 {
-	const struct gap_work *w = &s->gaps->events.works.items[gap->next];
-
-	return w->stack ? s->merged[w->stack] : (uint64_t)1 << 32 | w->op;
-}
-
-static int by_site(const void *left, const void *right, void *sorting)
-{
-	const struct sorting *s = sorting;
-	const struct gap *a = &s->gaps->gaps.items[*(const uint32_t *)left], *b = &s->gaps->gaps.items[*(const uint32_t *)right];
-	int sites = order(site_of(s, a), site_of(s, b));
-
-	return sites ? sites : order(length_of(a), length_of(b));
-}
-
-static int by_length(const void *left, const void *right, void *sorting)
-{
-	const struct sorting *s = sorting;
-	const struct gap *a = &s->gaps->gaps.items[*(const uint32_t *)left], *b = &s->gaps->gaps.items[*(const uint32_t *)right];
+	const struct gap *all = gaps;
+	const struct gap *a = &all[*(const uint32_t *)left], *b = &all[*(const uint32_t *)right];
 	int longer = order(length_of(b), length_of(a));
 
 	return longer ? longer : order(a->start_ns, b->start_ns);
 }
 
-/* Which gaps are one of many; they are sorted by site. */
-static void tell_once(struct gaps *g, const struct gap_device *d, const struct sorting *s)
+/* By index: they are a fraction of the size of gaps. */
+static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, const uint32_t *merged)
 {
-	struct gap *gaps = g->gaps.items;
-	size_t first = 0;
-
-	for (size_t i = 1; i <= d->count; i++) {
-		uint64_t median_ns;
-
-		if (i < d->count && site_of(s, &gaps[s->order[i]]) == site_of(s, &gaps[s->order[first]]))
-			continue;
-		median_ns = length_of(&gaps[s->order[first + (i - first) / 2]]);
-		for (size_t k = first; k < i; k++)
-			gaps[s->order[k]].once = i - first < SITE_GAPS_MIN || length_of(&gaps[s->order[k]]) / SITE_LONGER > median_ns;
-		first = i;
-	}
-}
-
-static int sort_gaps(struct gaps *g, const struct gap_device *d, const uint32_t *merged)
-{
-	struct sorting s = {.gaps = g, .merged = merged};
+	struct gap_sites s = {.events = &g->events, .merged = merged, .gaps = g->gaps.items,
+		.span_ns = d->last_ns - d->first_ns, .works = works};
+	uint32_t *indices;
 
 	if (vec_reserve(&g->longest, d->count))
 		return short_of_memory();
 	if (!d->count)
 		return 0;
-	s.order = g->longest.items + g->longest.count;
+	indices = g->longest.items + g->longest.count;
 	for (size_t i = 0; i < d->count; i++)
-		s.order[i] = (uint32_t)(d->first + i);
+		indices[i] = (uint32_t)(d->first + i);
 	g->longest.count += d->count;
-	qsort_r(s.order, d->count, sizeof(*s.order), by_site, &s);
-	tell_once(g, d, &s);
-	qsort_r(s.order, d->count, sizeof(*s.order), by_length, &s);
+	gap_sites_tell(&s, indices, d->count);
+	qsort_r(indices, d->count, sizeof(*indices), by_length, g->gaps.items);
 	return 0;
 }
 
@@ -218,27 +176,42 @@ static size_t end_of_device(const struct gap_events *e, size_t first)
 	return end;
 }
 
-static int add_devices(struct gaps *g, const struct internals *in)
+static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
 {
-	size_t first, end, count = g->events.works.count;
-	uint32_t *merged = NULL;
-	int error = count && launch_path_merge(in, &merged) ? short_of_memory() : 0;
+	size_t first, end;
+	int error = 0;
 
-	for (first = 0; !error && first < count; first = end) {
+	for (first = 0; !error && first < g->events.works.count; first = end) {
 		struct gap_device *d;
 
 		end = end_of_device(&g->events, first);
-		error = add_device(g, first, end, in);
+		error = add_device(g, first, end, stacks);
 		if (error)
 			break;
 		d = &g->devices.items[g->devices.count - 1];
-		error = sort_gaps(g, d, merged);
+		error = sort_gaps(g, d, end - first, stacks->merged);
 		if (!error)
-			error = sum_up(g, d, merged);
+			error = sum_up(g, d, stacks->merged);
 	}
-	free(merged);
 	if (g->devices.count)
 		qsort(g->devices.items, g->devices.count, sizeof(*g->devices.items), by_idle);
+	return error;
+}
+
+static int find_gaps(struct gaps *g, const struct internals *in)
+{
+	struct gap_stacks stacks = {0};
+	uint32_t *merged = NULL;
+	int error = 0;
+
+	if (!g->events.works.count)
+		return 0;
+	if (launch_path_merge(in, &merged) || gap_stacks_init(&stacks, in, merged))
+		error = short_of_memory();
+	if (!error)
+		error = add_devices(g, &stacks);
+	gap_stacks_release(&stacks);
+	free(merged);
 	return error;
 }
 
@@ -389,7 +362,7 @@ int gaps_read_within(struct gaps *g, const char *path, const struct internals *i
 		return error;
 	error = gap_events_read_threads(&g->events, r);
 	if (!error)
-		error = add_devices(g, internals);
+		error = find_gaps(g, internals);
 	if (!error)
 		error = add_processes(g, r);
 	profile_reader_close(r);

@@ -3,10 +3,7 @@
  * When GPUs had nothing to do, and why.
  *
  * A gap lies between the end of all work of a device so far and the next piece of work, of whatever process or stream.
- * gap_causes.h says how its cause is found.
- *
- * A gap happened once, or is one of many: many if there are at least three before work that was launched from the same
- * stack, and it is not more than ten times as long as their median. Programs start slowly; what is once is told apart.
+ * gap_causes.h says how its cause is found, gap_sites.h what it has in common with others: whether it is one of many.
  */
 #pragma once
 

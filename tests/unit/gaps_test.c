@@ -25,21 +25,40 @@ static uint32_t string(const char *text)
 	return id;
 }
 
-/* A stack of one function; Python's where the name has a blank in front. */
-static uint32_t stack(const char *name)
+/* A function; Python's where the name has a blank in front: " fetch@/lib/torch/utils/data/fetch.py". */
+static uint32_t function(const char *text, size_t size)
 {
-	bool python = *name == ' ';
+	bool python = *text == ' ';
 	struct profile_location l = {.kind = python ? FRAME_PYTHON : FRAME_USER, .module = python ? 0 : app};
-	uint32_t location = 0, id = 0, text = string(name);
+	size_t name_size = strcspn(text, "@;");
+	char name[32], file[64] = "";
+	uint32_t id = 0, name_id;
 
-	if (python)
-		l.name = text;
-	else
-		l.address = 0x1000ull * text;
-	CHECK(profile_add_location(w, &l, &location) == 0);
+	snprintf(name, sizeof(name), "%.*s", (int)(name_size < size ? name_size : size), text);
+	if (name_size < size)
+		snprintf(file, sizeof(file), "%.*s", (int)(size - name_size - 1), text + name_size + 1);
+	name_id = string(name);
+	if (python) {
+		l.name = name_id;
+		l.file = *file ? string(file) : 0;
+	} else {
+		l.address = 0x1000ull * name_id;
+	}
+	CHECK(profile_add_location(w, &l, &id) == 0);
 	if (!python)
-		CHECK(profile_add_symbol(w, location, text, 0, 0, 0) == 0);
-	CHECK(profile_add_stack_node(w, 0, location, &id) == 0);
+		CHECK(profile_add_symbol(w, id, name_id, 0, 0, 0) == 0);
+	return id;
+}
+
+/* "main;launch": functions, root first. */
+static uint32_t stack(const char *functions)
+{
+	uint32_t id = 0;
+
+	for (size_t size; *functions; functions += size + (functions[size] == ';')) {
+		size = strcspn(functions, ";");
+		CHECK(profile_add_stack_node(w, id, function(functions, size), &id) == 0);
+	}
 	return id;
 }
 
@@ -71,12 +90,17 @@ static void begin(bool off_cpu)
 	correlation = 0;
 }
 
-static void work(uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
+static void work_from(const char *place, uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
 {
 	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
-		.op = kernel_op, .thread = thread, .stack = stack("launch"), .instance = 1, .correlation = ++correlation};
+		.op = kernel_op, .thread = thread, .stack = stack(place), .instance = 1, .correlation = ++correlation};
 
 	CHECK(profile_write_work(w, &e) == 0);
+}
+
+static void work(uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
+{
+	work_from("launch", thread, launch, start, end);
 }
 
 static void of_graph(uint64_t launch, uint64_t start, uint64_t end)
@@ -193,7 +217,7 @@ static void a_synchronizing_call_does_not_explain_what_comes_long_after(void)
 	begin(true);
 	work(MAIN, 1, 2, 100);
 	called(MAIN, CALL_SYNC, 50, 105);
-	work(MAIN, 2000, 2010, 2020);
+	work(MAIN, 1000, 1010, 1020);
 	CHECK_TEXT(causes(), "launch_rate");
 }
 
@@ -282,10 +306,182 @@ static void gaps_that_come_again_are_told_from_those_that_happen_once(void)
 	finish(&g);
 	CHECK(g.devices.count == 1 && g.gaps.count == 10);
 	CHECK(g.devices.items[0].many[GAP_LAUNCH].count == 9 && g.devices.items[0].many[GAP_LAUNCH].total_ns == 810 * US);
-	CHECK(g.devices.items[0].once[GAP_LAUNCH].count == 1 && g.devices.items[0].once[GAP_LAUNCH].total_ns == 4001 * US);
+	CHECK(g.devices.items[0].once[GAP_WORK].count == 1 && g.devices.items[0].once[GAP_WORK].total_ns == 4001 * US);
 	CHECK(g.devices.items[0].idle_ns == 4811 * US);
 	CHECK(gaps_longest(&g, g.devices.items, 0)->once && !gaps_longest(&g, g.devices.items, 1)->once);
 	CHECK(g.devices.items[0].many[GAP_LAUNCH].stack && g.devices.items[0].many[GAP_LAUNCH].stack_ns == 810 * US);
+	gaps_release(&g);
+}
+
+/* Whether the first cause of what happens again and again, but for the GPU's own, is this one, and shows in this function. */
+static bool is_first(const struct gaps *g, enum gap_cause cause, const char *name)
+{
+	const struct gap_sum *many = g->devices.items[0].many;
+	struct profile_reader *r;
+	struct profile_event e;
+	unsigned int best = GAP_UNKNOWN;
+	bool same;
+
+	for (unsigned int i = 0; i < GAP_CAUSES; i++)
+		if (i != GAP_QUEUED && many[i].total_ns > many[best].total_ns)
+			best = i;
+	CHECK(profile_reader_open(&r, path) == 0);
+	while (profile_reader_next(r, &e) > 0)
+		;
+	same = best == cause && many[best].stack &&
+	       !strcmp(name, profile_string(r, profile_location(r, profile_stack_node(r, many[best].stack)->location)->name, NULL));
+	profile_reader_close(r);
+	return same;
+}
+
+#define FETCH " train; fetch@/lib/torch/utils/data/_utils/fetch.py"
+
+/* Steps of 17 ms, of which work for the GPU takes one; a sample each 10 ms, of one function and the other in turn. */
+static void run_steps(unsigned int steps, const char *one, const char *other)
+{
+	for (uint64_t step = 0; step < steps; step++)
+		for (uint64_t k = 0, at = step * 17000 + 16000; k < 4; k++)
+			work_from(k ? " train; forward;launch" : " train;copy", MAIN, at + k * 200, at + k * 200 + 8, at + k * 200 + 10);
+	for (uint64_t at = 5000; one && at < steps * 17000; at += 10000)
+		sampled(MAIN, at % 20000 < 10000 ? one : other, at, at + 1, 10000);
+}
+
+static void data_that_the_launching_thread_makes_itself_is_input(void)
+{
+	struct gaps g;
+
+	begin(true);
+	run_steps(40, FETCH "; getitem@/home/me/train.py", FETCH "; getitem@/home/me/train.py;clock");
+	finish(&g);
+	CHECK(is_first(&g, GAP_INPUT, " getitem"));
+	/* The time to the first work is no gap; the gaps between the four pieces of work of a step are launches. */
+	CHECK(g.devices.items[0].many[GAP_INPUT].count == 39 && g.devices.items[0].many[GAP_LAUNCH].count == 120);
+	CHECK(g.devices.items[0].many[GAP_INPUT].stack_ns == g.devices.items[0].many[GAP_INPUT].total_ns);
+	gaps_release(&g);
+}
+
+static void other_work_in_long_gaps_is_told_by_what_does_it(void)
+{
+	struct gaps g;
+
+	begin(true);
+	run_steps(40, " train; log; encode", " train; log; encode;sort");
+	finish(&g);
+	CHECK(is_first(&g, GAP_PYTHON, " encode") || is_first(&g, GAP_PYTHON, "sort"));
+	gaps_release(&g);
+	begin(true);
+	run_steps(40, " train;sort", " train;sort");
+	finish(&g);
+	CHECK(is_first(&g, GAP_WORK, "sort"));
+	gaps_release(&g);
+	begin(true);
+	run_steps(40, " train;copy", " train;copy");
+	finish(&g);
+	CHECK(is_first(&g, GAP_LAUNCH, "copy"));
+	gaps_release(&g);
+}
+
+static void code_that_loads_data_does_not_make_its_launches_input(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	sampled(MAIN, FETCH "; getitem", 105, 900, 100);
+	work_from(FETCH "; getitem;launch", MAIN, 990, 1000, 1100);
+	CHECK_TEXT(causes(), "python");
+}
+
+static void long_gaps_without_samples_are_not_for_launches(void)
+{
+	begin(true);
+	work(MAIN, 1, 2, 100);
+	work(MAIN, 5000, 5010, 5100);
+	called(MAIN, CALL_LAUNCH, 5200, 8000);
+	work(MAIN, 9000, 9010, 9100);
+	CHECK_TEXT(causes(), "cpu_work launch_rate");
+	begin(false);
+	work(MAIN, 1, 2, 100);
+	work(MAIN, 5000, 5010, 5100);
+	CHECK_TEXT(causes(), "unknown");
+}
+
+/* Steps as above in which the thread waits for 15 ms, of which not every time is recorded. */
+static void run_waiting_steps(unsigned int steps, unsigned int recorded_of_3)
+{
+	begin(true);
+	run_steps(steps, NULL, NULL);
+	for (uint64_t step = 0; step < steps; step++)
+		if (step % 3 < recorded_of_3)
+			waited(MAIN, WAIT_EVENTS, step * 17000 + 800, step * 17000 + 15800, 0);
+	/* By chance two of its steps have a sample. */
+	for (uint64_t step = 4; step < 10; step += 4)
+		sampled(MAIN, " train; log", step * 17000 + 15900, step * 17000 + 15901, 10000);
+}
+
+static void where_waits_are_not_all_recorded_the_site_tells_the_cause(void)
+{
+	struct gaps g;
+
+	run_waiting_steps(42, 2);
+	finish(&g);
+	CHECK(is_first(&g, GAP_INPUT, "wait") && g.devices.items[0].many[GAP_INPUT].count >= 39);
+	gaps_release(&g);
+	run_waiting_steps(42, 0);
+	finish(&g);
+	CHECK(g.devices.items[0].many[GAP_UNKNOWN].count == 39 && !g.devices.items[0].many[GAP_WORK].count);
+	CHECK(g.devices.items[0].many[GAP_LAUNCH].count == 126);
+	gaps_release(&g);
+}
+
+/*
+ * A start: 50 gaps of 300 us within 20 ms and one of 4 s. Then 300 steps: 50 kernels that are queued, and the value that is
+ * read at the end.
+ */
+static void a_value_that_is_read_in_each_step_is_told_before_the_start(void)
+{
+	struct gaps g;
+	uint64_t host, gpu;
+
+	begin(true);
+	for (uint64_t k = 0; k < 50; k++)
+		work_from(" train; to_gpu", MAIN, k * 400 + 1, k * 400 + 10, k * 400 + 100);
+	host = gpu = 4000000;
+	for (unsigned int step = 0; step < 300; step++, host = gpu + 40) {
+		for (uint64_t k = 0; k < 50; k++, host += 10) {
+			uint64_t start = host + 8 > gpu + 2 ? host + 8 : gpu + 2;
+
+			/* A step begins as its kernels go on: from the same place. */
+			work_from(" train; forward", MAIN, host, start, start + 200);
+			gpu = start + 200;
+		}
+		called(MAIN, CALL_SYNC, host, gpu + 5);
+	}
+	finish(&g);
+	CHECK(is_first(&g, GAP_SYNC, "call") && g.devices.items[0].many[GAP_SYNC].count == 299);
+	CHECK(g.devices.items[0].once[GAP_LAUNCH].count == 49 && !g.devices.items[0].many[GAP_LAUNCH].count);
+	CHECK(g.devices.items[0].once[GAP_WORK].count == 1);
+	gaps_release(&g);
+}
+
+static void large_kernels_leave_no_gaps_to_speak_of(void)
+{
+	struct gaps g;
+	const struct gap_process *p;
+	uint64_t host = 1, gpu = 0;
+
+	begin(true);
+	for (unsigned int step = 0; step < 20; step++, host = gpu + 10) {
+		for (uint64_t k = 0; k < 50; k++, host += 10) {
+			uint64_t start = host + 8 > gpu + 2 ? host + 8 : gpu + 2;
+
+			work(MAIN, host, start, start + 2500);
+			gpu = start + 2500;
+		}
+		called(MAIN, CALL_SYNC, host, gpu + 5);
+	}
+	finish(&g);
+	p = g.processes.items;
+	CHECK(p->kernels_ns > (p->span_ns - p->once_ns) / 100 * 99 && !p->once_ns);
+	CHECK(is_first(&g, GAP_SYNC, "call"));
 	gaps_release(&g);
 }
 
@@ -569,6 +765,13 @@ int main(void)
 	RUN(waiting_for_another_launching_thread_is_what_that_one_does);
 	RUN(without_waits_a_thread_that_is_never_seen_to_run_is_not_known_to);
 	RUN(gaps_that_come_again_are_told_from_those_that_happen_once);
+	RUN(data_that_the_launching_thread_makes_itself_is_input);
+	RUN(other_work_in_long_gaps_is_told_by_what_does_it);
+	RUN(code_that_loads_data_does_not_make_its_launches_input);
+	RUN(long_gaps_without_samples_are_not_for_launches);
+	RUN(where_waits_are_not_all_recorded_the_site_tells_the_cause);
+	RUN(a_value_that_is_read_in_each_step_is_told_before_the_start);
+	RUN(large_kernels_leave_no_gaps_to_speak_of);
 	RUN(a_process_has_its_time_divided_to_the_end);
 	RUN(what_a_thread_did_adds_up);
 	RUN(more_events_than_fit_are_left_out_and_said);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What gaps in GPU work have in common with others of their site: before work that was launched through the same functions.
+ *
+ * Their cause. The thread ran in a gap, too long for a launch, and no CPU sample was taken: it did what it does in most of
+ * the time of such gaps of the site of which that is known. Their samples count only if they are at least half as many as there
+ * would be had the thread run; else it waited, and it was not recorded when. Where that leaves nothing:
+ *
+ *	not known	no waits were recorded; or they were, but the thread was sampled too rarely to have run
+ *	other CPU work	it ran, and not more is known
+ *
+ * Whether they happen again and again, or once: programs start slowly. Looked at are those of one site and then, of what these
+ * leave over, those of one cause and place (the stack that shows it):
+ *
+ *	1 2 2 3 3 4 4 9 | 60 70 90 | 4000	in ms, by length: none of a group is more than ten times as long as its median
+ *
+ * A group comes again if it has at least three gaps, and they lie apart by more than a tenth of the device's time or of its
+ * work: what happens only within less is the start of something. The longer ones of a site are looked at by cause and
+ * place, since they often have one of their own (a synchronizing call); the longer ones of these are a group again.
+ */
+#pragma once
+
+#include "view/gap_causes.h"
+
+struct gap_sites {
+	const struct gap_events *events;
+	const uint32_t *merged; /* by stack, see launch_path_merge */
+	struct gap *gaps;	/* all */
+	uint64_t span_ns;	/* of the device */
+	size_t works;
+};
+
+/* Sets cause and stack of untold gaps, and `once` of all, of one device: `order` has their indices, and is sorted. */
+void gap_sites_tell(const struct gap_sites *s, uint32_t *order, size_t count);
