@@ -71,6 +71,7 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(FB)/%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
 # theirs in tests/fuzz/seeds/NAME/.
+FUZZ_FOLDER_trace_format_fuzz := tests/data/formats
 FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
 FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
 FUZZ_SEEDS_cubin_fuzz := $(wildcard tests/data/cubin/*.cubin)
@@ -114,6 +115,6 @@ $(FUZZERS:$(FB)/%=fuzz-%): fuzz-%: $(FB)/% $(B)/obj/src/main.o $(B)/libxpuprof-i
 	@mkdir -p $(FB)/corpus/$*
 	@$(if $(FUZZ_SEEDS_$*),cp $(FUZZ_SEEDS_$*) $(FB)/corpus/$*/)
 	@$(FB)/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-		-artifact_prefix=$(FB)/$*- $(FB)/corpus/$* $(wildcard tests/fuzz/seeds/$*) \
+		-artifact_prefix=$(FB)/$*- $(FB)/corpus/$* $(wildcard tests/fuzz/seeds/$*) $(FUZZ_FOLDER_$*) \
 		>$(FB)/$*.log 2>&1 || { cat $(FB)/$*.log; exit 1; }
 	@sed -n 's/^stat::number_of_executed_units: */$*, $(FUZZ_SECONDS) s, inputs tried: /p' $(FB)/$*.log

@@ -1,4 +1,4 @@
-# The kernel matrix: tests in virtual machines with kernels of Debian's.
+# The kernel matrix: tests in virtual machines with kernels of Debian's. KERNEL_TESTS: these of them only.
 
 KERNELS := $(wildcard tests/vm/kernels/*)
 VM_PROGRAMS := $(B)/tests/vm/busy $(B)/tests/vm/busy_frameless $(B)/tests/vm/leaks \
@@ -21,4 +21,4 @@ $(B)/tests/vm/leaks: tests/vm/leaks.c $(B)/built-with
 	$(CC) $(COMMON) $(CFLAGS) -fno-optimize-sibling-calls -o $@ $<
 
 check-kernels: all tests
-	XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run $(KERNELS)
+	XPUPROF_BUILD=$(abspath $(B)) prove --timer --exec tests/vm/run $(KERNELS) $(if $(KERNEL_TESTS),:: $(KERNEL_TESTS))
