@@ -4,6 +4,7 @@
  */
 #include "cupti_sim.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 SIM_EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
@@ -111,6 +112,8 @@ SIM_EXPORT CUptiResult cuptiGetStreamIdEx(
 
 	if (!s || !streamId)
 		return CUPTI_ERROR_INVALID_STREAM;
+	if (s->capture)
+		abort(); /* the driver does not permit queries of a stream's id then, and may end the capture */
 	*streamId = s->id;
 	return CUPTI_SUCCESS;
 }

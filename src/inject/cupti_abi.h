@@ -387,9 +387,8 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(cuDeviceGetUuid_v2, (uint8_t * uuid, int device))                                 \
 	OPTIONAL(cuDeviceGetUuid, (uint8_t * uuid, int device))                                    \
 	OPTIONAL(cuDeviceGetAttribute, (int *value, int attribute, int device))                    \
-	OPTIONAL(cuDeviceTotalMem_v2, (size_t * bytes, int device))
-
-#define CUDA_NOT_READY 600
+	OPTIONAL(cuDeviceTotalMem_v2, (size_t * bytes, int device))                                \
+	OPTIONAL(cuStreamIsCapturing, (void *stream, int *status))
 
 #define CUDA_ATTRIBUTE_CLOCK_KHZ 13
 #define CUDA_ATTRIBUTE_SM_COUNT	 16

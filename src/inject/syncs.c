@@ -21,6 +21,18 @@ static void *handle(const struct cupti_callback_data *d, int n)
 	return d->params ? ((void *const *)d->params)[n] : NULL;
 }
 
+/* Also when that is not known. A stream that is captured is not asked for its number, as queries may end a capture (asking
+ * whether it is captured does not); what is recorded there is not recorded for any wait. */
+static bool is_captured(void *stream, bool own)
+{
+	int status = 0;
+
+	if (!stream && own)
+		stream = OWN_STREAM;
+	return !library.driver.cuStreamIsCapturing ||
+	       library.driver.cuStreamIsCapturing(stream, &status) || status;
+}
+
 static bool find_stream(void *context, void *stream, bool own, uint32_t *ret)
 {
 	bool per_thread = stream == OWN_STREAM || (!stream && own);
@@ -59,7 +71,9 @@ void syncs_find_place_of_record(
 {
 	struct sync_place place = {.context = d->context_uid};
 
-	if (d->context && find_stream(d->context, handle(d, 1), other, &place.stream))
+	if (!d->context || is_captured(handle(d, 1), other))
+		return;
+	if (find_stream(d->context, handle(d, 1), other, &place.stream))
 		*ret = place;
 }
 

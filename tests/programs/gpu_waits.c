@@ -145,6 +145,22 @@ STAGE void wait_in_new_thread(gpu_stream s)
 	pthread_join(waiter, NULL);
 }
 
+/* A capture that forks and joins by events is whole. */
+STAGE void capture(gpu_stream s, gpu_stream other)
+{
+	gpu_event fork = gpu_event_new(), join = gpu_event_new();
+
+	gpu_capture_begin(s);
+	gpu_event_record(fork, s);
+	gpu_stream_wait_event(other, fork);
+	launch("behind_us15000", other, 1);
+	gpu_event_record(join, other);
+	gpu_stream_wait_event(s, join);
+	gpu_graph_free(gpu_capture_end(s));
+	gpu_event_free(fork);
+	gpu_event_free(join);
+}
+
 int main(void)
 {
 	gpu_stream s, other;
@@ -156,6 +172,7 @@ int main(void)
 	other = gpu_stream_new(false);
 	e = gpu_event_new();
 	load_kernels();
+	capture(s, other);
 	wait_for_stream(s, other);
 	wait_for_event(s, other, e);
 	wait_for_default_stream();
