@@ -4,7 +4,8 @@
 NEEDS_BPF_TESTS := bpf_walk monitor_types refusal
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
 	$(if $(filter 1,$(BPF)),,$(NEEDS_BPF_TESTS:%=tests/unit/%_test.c)),$(wildcard tests/unit/*.c)))
-CLI_TESTS := $(wildcard tests/cli/*.t)
+# What a browser makes of our files is the same with sanitizers.
+CLI_TESTS := $(filter-out $(if $(filter 1,$(SAN)),tests/cli/browser.t),$(wildcard tests/cli/*.t))
 
 $(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libxpuprof.a
 	@mkdir -p $(@D)
