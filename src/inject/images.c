@@ -28,7 +28,7 @@
 #define PAUSE_NS      1000000
 #define LOADER_PAUSES 20 /* of a thread that loads modules faster than they can be sent */
 #define LOADER_NS     1000000000ull /* and of the whole program, until there is room again */
-#define FINISH_PAUSES 2000
+#define FINISH_NS     2000000000ull /* less than the ending process has for all of our end (collector.c) */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -336,7 +336,9 @@ void images_drop(void)
 
 void images_finish(void)
 {
-	for (int n = 0; !images_send() && n < FINISH_PAUSES; n++) {
+	uint64_t deadline_ns = now_ns() + FINISH_NS;
+
+	while (!images_send() && now_ns() < deadline_ns) {
 		if (connection_lost(&library.connection))
 			break;
 		connection_hurry(&library.connection);
