@@ -419,13 +419,15 @@ static bool wait_until_asleep(pid_t pid)
 	char path[64], state = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	for (int i = 0; i < 100000 && state != 'S'; i++) {
+	for (int i = 0; i < 60000 && state != 'S'; i++) {
 		FILE *stat = fopen(path, "r");
 
 		if (!stat || fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
 			state = 0;
 		if (stat)
 			fclose(stat);
+		if (state != 'S')
+			usleep(1000);
 	}
 	return state == 'S';
 }
