@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -294,28 +295,39 @@ static void fork_a_short_life(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Two generations that leave: the grandchild belongs to init and goes on. */
-static void become_a_daemon(void)
+/* Two generations that leave: the grandchild belongs to init and goes on. It has `alive` open until its end. */
+static void become_a_daemon(int alive)
 {
 	char *const arguments[] = {"/bin/sh", "-c", "exec /bin/echo one two >/dev/null", NULL};
+	pid_t parent;
 
 	if (fork())
 		return;
 	setsid();
+	parent = getpid();
 	if (fork())
 		_exit(0);
-	usleep(50000);
+	while (getppid() == parent)
+		usleep(1000);
+	fcntl(alive, F_SETFD, 0);
 	execv(arguments[0], arguments);
 	_exit(127);
 }
 
 static void raise_a_family(void)
 {
+	int alive[2];
+	char byte;
+
 	fork_a_short_life();
-	become_a_daemon();
+	if (pipe2(alive, O_CLOEXEC))
+		_exit(1);
+	become_a_daemon(alive[1]);
+	close(alive[1]);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
-	usleep(300000); /* the daemon's turn */
+	if (read(alive[0], &byte, 1)) /* returns when the daemon has ended */
+		_exit(1);
 }
 
 /* The first process of this name, and how many there are. */
