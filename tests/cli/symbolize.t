@@ -61,7 +61,7 @@ cat >replace.sh <<'END'
 #!/bin/sh
 cp spin taken
 ./taken &
-sleep 0.1
+until [ "$(readlink /proc/$!/exe)" = "$PWD/taken" ]; do sleep 0.01; done
 mv "$1" taken
 wait
 END
@@ -201,14 +201,18 @@ cp p.xpu later.xpu
 lacks "$(xpuprof symbolize later.xpu)" "error" "a recording with all its names can be named again"
 
 # Cut short: the recorder was killed.
-"$build/xpuprof" record -q --cpu-only -F 499 -o cut.xpu sh -c 'exec 2>/dev/null; ./spin; ./spin; ./spin; ./spin; ./spin; ./spin; ./spin; ./spin' &
+"$build/xpuprof" record -q --cpu-only -F 499 -o cut.xpu sh -c 'exec 2>/dev/null; until [ -e enough ]; do ./spin; done' &
 recorder=$!
-sleep 2.5
+for _ in $(seq 600); do # until some samples of it are in the file
+	[ "$(stacks cut.xpu 2>/dev/null | grep -c ';spin+0x')" = 0 ] || break
+	sleep 0.1
+done
 run xpuprof symbolize cut.xpu
 has "$status $err" "1 xpuprof: cannot name 'cut.xpu': it is still being recorded" \
 	"a recording under way is left alone"
 kill -9 $recorder
 wait $recorder 2>/dev/null
+: >enough
 lacks "$(stacks cut.xpu 2>/dev/null)" "spin_here" "a recording whose recorder was killed has no names"
 run xpuprof symbolize cut.xpu
 is "$status" 0 "and can be named"
@@ -238,7 +242,8 @@ if python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null; th
 	# A server that takes the question and never answers.
 	python3 -c 'import socket, time
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
-print(s.getsockname()[1], flush=True); time.sleep(60)' >port &
+print(s.getsockname()[1], flush=True)
+asked = s.accept(); asked[0].recv(1); open("asked", "w"); time.sleep(600)' >port &
 	server=$!
 	until [ -s port ]; do sleep 0.05; done
 	DEBUGINFOD_URLS="http://127.0.0.1:$(cat port)"
@@ -246,7 +251,10 @@ print(s.getsockname()[1], flush=True); time.sleep(60)' >port &
 	cp p.xpu waiting.xpu
 	"$build/xpuprof" symbolize waiting.xpu >out 2>err &
 	symbolizer=$!
-	sleep 1
+	for _ in $(seq 1200); do
+		[ ! -e asked ] || break
+		sleep 0.05
+	done
 	kill -INT $symbolizer
 	wait $symbolizer
 	is "$? $(cat err)" "1 xpuprof: interrupted: 'waiting.xpu' is as it was" "waiting for a server can be interrupted"
