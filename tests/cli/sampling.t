@@ -15,7 +15,7 @@ unset CUDA_INJECTION64_PATH XPUPROF_SIM_FAULTS XPUPROF_SIM_DEVICES XPUPROF_SIM_S
 # record [gpu_record's options] WHAT COUNT
 record() {
 	rm -f made
-	run timeout 30 "$build/tests/helpers/gpu_record" "$library" "$@"
+	run timeout 120 "$build/tests/helpers/gpu_record" "$library" "$@"
 }
 
 field() { # NAME -> its number in $out
@@ -114,8 +114,8 @@ is "$(field works) $(field 'loss stalls_refused') $(field taken) $(printf '%s\n'
 faulty stalls-refused=26 record -t 12 "$target" contexts 20
 is "$(field works) $(field 'loss stalls_refused')" "60 1" "a process counts once, however many of its contexts are refused"
 
-faulty stalls-full=2 record -t 12 "$other" slow 400
-is "$(field works) $(field 'loss stalls_refused') $(printf '%s\n' "$out" | grep -c done)" "400 1 1" \
+faulty stalls-full=2 record -t 12 "$other" slow 1500
+is "$(field works) $(field 'loss stalls_refused') $(printf '%s\n' "$out" | grep -c done)" "1500 1 1" \
 	"when samples run over, that is told and the program goes on"
 
 faulty stalls-slow-ms=300 record -t 12 "$target" contexts 500
@@ -148,7 +148,7 @@ is_whole 2000 "a ring that is small makes samples wait, not vanish"
 record -t 12 -s 300 "$other" slow 1000
 is "$(printf '%s\n' "$out" | grep -c done) $(field status)" "1 0" "a program goes on when its recording stops"
 
-record -t 12 -k -s 300 "$other" slow 700
+record -t 12 -k -s 300 "$other" slow 2000
 is "$status" 137 "and when its recorder is killed"
 XPUPROF_SIM_MACHINE="another $$" # that program goes on, and its GPU goes on taking samples
 
@@ -165,7 +165,7 @@ is "$(printf '%s\n' "$err" | grep -c 'only administrators sample GPU instruction
 	1 "one line says why, and what helps"
 has "$err" "50 pieces of work" "and all else is there"
 
-faulty stalls-taken=3 run xpuprof record --stalls=4k --gpu-only -o p.xpu -- "$other" slow 400
+faulty stalls-taken=3 run xpuprof record --stalls=4k --gpu-only -o p.xpu -- "$other" slow 1500
 is "$status" 0 "so it does when another process takes the sampling of the GPU over"
 taken="another process or profiler has begun to sample the GPU's instructions, which ended ours: let only one process"
 has "$err" "$taken" "which is said at the end"

@@ -20,8 +20,8 @@
  *	status STATUS			of the command, as a shell gives it
  *
  * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] [-k] [-z] [-t PERIOD] [-x] COMMAND ...
- *	-q queue times, -r bytes of the ring, -s stop after MS milliseconds, -k kill -9 ourselves
- *	then instead, -t sample instructions every 2^PERIOD cycles, -x exactly,
+ *	-q queue times, -r bytes of the ring, -s stop MS milliseconds after the first call came, -k kill -9
+ *	ourselves then instead, -t sample instructions every 2^PERIOD cycles, -x exactly,
  *	-z sleep from when the library is connected until the command has ended
  */
 #include <errno.h>
@@ -119,7 +119,7 @@ static uint64_t live(const struct test_recorder *r)
 /* Until the command has ended (or its time is over) and its libraries are done: its wait status. */
 static int follow(struct test_recorder *r, const struct settings *s, pid_t pid)
 {
-	uint64_t begin_ns = clock_now_ns(), patience_ns = 0;
+	uint64_t begin_ns = 0, patience_ns = 0;
 	bool ended = false, stopped = false;
 	int status = 0, error = 0;
 
@@ -128,7 +128,9 @@ static int follow(struct test_recorder *r, const struct settings *s, pid_t pid)
 			ended = true;
 			patience_ns = clock_now_ns() + 2 * NS_PER_SECOND;
 		}
-		if (s->stop_after_ms && !stopped &&
+		if (!begin_ns && r->calls.count)
+			begin_ns = clock_now_ns();
+		if (s->stop_after_ms && !stopped && begin_ns &&
 			clock_now_ns() - begin_ns > s->stop_after_ms * NS_PER_MS) {
 			stopped = true;
 			if (s->kill_self)

@@ -8,6 +8,7 @@
  *	launch       COUNT launches, then a synchronization
  *	threads      the same in each of four threads
  *	slow         a millisecond between launches
+ *	hold         COUNT launches, then "held"; ends when its input does
  *	shapes       COUNT launches, no two of the same grid
  *	fork         half; a child that uses CUDA and leaves through exit(); the other half
  *	forks        as fork, children forked from several threads while others launch
@@ -17,12 +18,12 @@
  *	close        half; every descriptor above 2 closed and opened again as something else; half
  *	empty        copies and sets of no bytes, and launches of a graph without nodes
  *	graph        a captured graph of three kernels, launched COUNT times
- *	_exit, kill  COUNT launches, 300 ms for them to get through, and an end without exit handlers
+ *	_exit, kill  COUNT launches, time for them to get through, and an end without exit handlers
  *	scribble     COUNT launches, then everything shared with the recorder overwritten; COUNT launches
  *	truncate     COUNT launches, an attempt to truncate what is shared; COUNT launches
  *	signals      COUNT launches under a timer signal that must only come to the program's own thread
  *	descriptors  prints the descriptors that are open below 100
- *	abandoned    launches for a second; then whether the library's thread is gone
+ *	abandoned    whether the library's thread is there; then launches until it is gone, for a minute at most
  *
  * Says "done" at the end, so that a test sees it got there.
  */
@@ -130,6 +131,23 @@ static void slowly(int count)
 	CHECK(cuda.cuCtxSynchronize());
 }
 
+static void hold(int count)
+{
+	char byte;
+
+	launch(count);
+	puts("held");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
+/* For what was launched to get through to the recorder, which nobody is told. */
+static void pause_for_records(void)
+{
+	pause_ms(1500);
+}
+
 /* The child of a forking program: CUDA says no, and it leaves in the orderly way. */
 static void fork_child(void)
 {
@@ -217,7 +235,7 @@ static void with_exec(int count)
 	char rest[16];
 
 	launch(count / 2);
-	pause_ms(300);
+	pause_for_records();
 	snprintf(rest, sizeof(rest), "%d", count - count / 2);
 	execl(arguments[0], arguments[0], "launch", rest, NULL);
 }
@@ -274,7 +292,7 @@ static void with_nothing(int count)
 static void then_leave(int count)
 {
 	launch(count);
-	pause_ms(300);
+	pause_for_records();
 	puts("done");
 	fflush(stdout);
 	_exit(0);
@@ -283,7 +301,7 @@ static void then_leave(int count)
 static void then_kill(int count)
 {
 	launch(count);
-	pause_ms(300);
+	pause_for_records();
 	puts("done");
 	fflush(stdout);
 	kill(getpid(), SIGKILL);
@@ -313,7 +331,7 @@ static void harm(int count, void (*how)(unsigned long start, unsigned long end))
 	char line[512];
 
 	launch(count);
-	pause_ms(300);
+	pause_for_records();
 	while (maps && fgets(line, sizeof(line), maps))
 		if (strstr(line, "xpuprof-ring") && sscanf(line, "%lx-%lx", &start, &end) == 2)
 			how(start, end);
@@ -388,10 +406,10 @@ static bool has_our_thread(void)
 
 static void abandoned(int count)
 {
-	pause_ms(50);
 	printf("%s\n", has_our_thread() ? "a thread" : "no thread");
 	fflush(stdout);
-	slowly(1000);
+	for (int n = 0; n < 600 && has_our_thread(); n++)
+		slowly(100);
 	printf("%s\n", has_our_thread() ? "a thread" : "no thread");
 }
 
@@ -403,6 +421,7 @@ static const struct {
 	{"shapes", shapes},
 	{"threads", in_threads},
 	{"slow", slowly},
+	{"hold", hold},
 	{"fork", with_fork},
 	{"forks", with_forks},
 	{"orphan", with_orphan},
