@@ -43,6 +43,9 @@ void report_idle_text(const struct report *r, struct buf *out);
 void report_gaps_text(const struct report *r, struct buf *out);
 /* Which work threads waited for. */
 void report_sync_waits_text(const struct report *r, struct buf *out);
+/* And where threads waited at all; nothing where that was not recorded. */
+void report_waits_text(const struct report *r, struct buf *out);
+void report_waits_json(const struct report *r, struct json_writer *w);
 void report_gaps_json(const struct report *r, struct json_writer *w);
 void report_sync_waits_json(const struct report *r, struct json_writer *w);
 /* And that of hardware counters. */

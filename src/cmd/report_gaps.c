@@ -6,97 +6,14 @@
 #include "base/demangle.h"
 #include "cmd/name.h"
 #include "cmd/report.h"
+#include "cmd/report_place.h"
 #include "cmd/text.h"
 #include "view/device.h"
 #include "view/gaps.h"
 #include "view/label.h"
 #include "view/launch_path.h"
 
-#define FUNCTIONS     2
 #define THREADS_SHOWN 4
-
-/* The innermost Python function of a stack: its location's id, 0 where there is none. */
-static uint32_t find_python(const struct report *r, uint32_t stack)
-{
-	const struct profile_stack_node *n;
-
-	for (uint32_t at = stack; (n = profile_stack_node(r->reader, at)); at = n->parent) {
-		const struct profile_location *l = profile_location(r->reader, n->location);
-
-		if (l && l->kind == FRAME_PYTHON)
-			return n->location;
-	}
-	return 0;
-}
-
-static bool has(const uint32_t *locations, unsigned int count, uint32_t location)
-{
-	for (unsigned int i = 0; i < count; i++)
-		if (locations[i] == location)
-			return true;
-	return false;
-}
-
-static bool is_of_c_library(const struct report *r, uint32_t location)
-{
-	const struct profile_location *l = profile_location(r->reader, location);
-	const struct profile_module *m = l ? profile_module(r->reader, l->module) : NULL;
-
-	return m && label_is_c_library(profile_string(r->reader, m->path, NULL));
-}
-
-/* The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left out.
- */
-static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
-	uint32_t ret_locations[LAUNCH_PATH_MAX])
-{
-	unsigned int all = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations), count = all;
-
-	while (count && is_of_c_library(r, ret_locations[count - 1]))
-		count--;
-	count = count ? count : all;
-	if (count <= functions)
-		return count;
-	memmove(ret_locations, ret_locations + count - functions, functions * sizeof(*ret_locations));
-	return functions;
-}
-
-/* Appends the functions of a stack, the innermost last, and the Python function that called them; nothing where none is
- * known. */
-static void put_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
-{
-	uint32_t locations[LAUNCH_PATH_MAX];
-	unsigned int count = find_functions(r, stack, functions, locations);
-	uint32_t python = find_python(r, stack);
-	struct buf name = BUF_INIT;
-
-	if (python && count && functions > 1 && !has(locations, count, python)) {
-		memmove(locations + 1, locations, --count * sizeof(*locations));
-		locations[0] = python;
-		count++;
-	}
-
-	for (unsigned int i = 0; i < count; i++) {
-		enum tree_kind kind;
-
-		buf_reset(&name);
-		kind = location_text(r->texts, profile_location(r->reader, locations[i]), &name);
-		buf_puts(out, i ? " > " : before);
-		if (kind == TREE_CXX)
-			name_plain(out, buf_text(&name));
-		else
-			text_fit(out, buf_text(&name), 0);
-	}
-	out->failed |= name.failed;
-	buf_release(&name);
-}
-
-static void end_line(const struct report *r, struct buf *out, const struct buf *line)
-{
-	text_fit(out, buf_text(line), r->width);
-	buf_putc(out, '\n');
-	out->failed |= line->failed;
-}
 
 /* A sentence, on as many lines as it needs. */
 static void put_sentence(const struct report *r, struct buf *out, const struct buf *sentence)
@@ -170,8 +87,8 @@ static void put_causes(const struct report *r, struct buf *out, const char *titl
 		buf_printf(&line, "%10s %8s %9s  %s", text_duration(time, s->total_ns),
 			text_percent(share, s->total_ns, total_ns), text_count(count, s->count), gap_cause_text(cause));
 		if (s->stack)
-			put_place(r, &line, word_before(cause), s->stack, FUNCTIONS);
-		end_line(r, out, &line);
+			report_place(r, &line, word_before(cause), s->stack, REPORT_FUNCTIONS);
+		report_line(r, out, &line);
 		buf_release(&line);
 	}
 }
@@ -353,7 +270,7 @@ static void put_doing(const struct report *r, struct buf *line, const struct gap
 			profile_wait_reason_name(longest_wait(d)));
 	if (!has_waits && !active_ns(d, false))
 		buf_puts(line, "not seen");
-	put_place(r, line, ": ", d->stack, 1);
+	report_place(r, line, ": ", d->stack, 1);
 }
 
 struct thread_doing {
@@ -403,7 +320,7 @@ static void put_threads(const struct report *r, struct buf *out, const struct ga
 
 		buf_printf(&line, "%24s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
 		put_doing(r, &line, &threads[i].doing, gap->end_ns - gap->start_ns);
-		end_line(r, out, &line);
+		report_line(r, out, &line);
 		buf_release(&line);
 	}
 	if (others)
@@ -422,8 +339,8 @@ static void put_gap(const struct report *r, struct buf *out, const struct gap_de
 		text_duration(at, gap->start_ns > r->summary->start_ns ? gap->start_ns - r->summary->start_ns : 0),
 		gap_cause_text(gap->cause));
 	if (gap->stack)
-		put_place(r, &line, word_before(gap->cause), gap->stack, FUNCTIONS);
-	end_line(r, out, &line);
+		report_place(r, &line, word_before(gap->cause), gap->stack, REPORT_FUNCTIONS);
+	report_line(r, out, &line);
 	buf_release(&line);
 	if (gap_needs_threads(gap->start_ns, &r->gaps->events.works.items[gap->next], d->latency_ns))
 		put_threads(r, out, d, gap);
@@ -449,57 +366,4 @@ void report_gaps_text(const struct report *r, struct buf *out)
 		for (size_t i = 0; i < shown; i++)
 			put_gap(r, out, d, gaps_longest(r->gaps, d, i));
 	}
-}
-
-/* ------------------------------------------------------------------ who waited for which work */
-
-static void put_work(const struct report *r, struct buf *line, const struct sync_wait *w)
-{
-	const struct profile_op *op = profile_op(r->reader, w->op);
-	struct buf name = BUF_INIT;
-
-	if (!op) {
-		buf_puts(line, "nothing that is known");
-	} else if (op->kind == OP_KERNEL) {
-		demangle(profile_string(r->reader, op->name, NULL), &name);
-		name_plain(line, buf_text(&name));
-	} else {
-		buf_printf(line, "%s", op->kind == OP_SET ? "a memory set" : "copy ");
-		buf_puts(line, op->kind == OP_SET ? "" : profile_copy_name(op->copy_kind));
-	}
-	line->failed |= name.failed;
-	buf_release(&name);
-}
-
-static void put_sync_wait(const struct report *r, struct buf *out, const struct sync_wait *w)
-{
-	const struct profile_thread *t = profile_thread(r->reader, w->thread);
-	char total[TEXT_CELL], count[TEXT_CELL], longest[TEXT_CELL];
-	struct buf line = BUF_INIT;
-
-	buf_printf(&line, "%10s %11s %9s  %s %u in %s", text_duration(total, w->total_ns), text_count(count, w->count),
-		text_duration(longest, w->max_ns), t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0,
-		profile_string(r->reader, w->api, NULL));
-	put_place(r, &line, " at ", w->stack, FUNCTIONS);
-	end_line(r, out, &line);
-	buf_reset(&line);
-	buf_printf(&line, "%34sfor ", "");
-	put_work(r, &line, w);
-	put_place(r, &line, " launched at ", w->launch_stack, FUNCTIONS);
-	end_line(r, out, &line);
-	buf_release(&line);
-}
-
-void report_sync_waits_text(const struct report *r, struct buf *out)
-{
-	size_t count = r->sync_waits->waits.count, shown = r->top && r->top < count ? r->top : count;
-
-	if (!shown)
-		return;
-	buf_puts(out, "\nWaits for GPU work");
-	if (shown < count)
-		buf_printf(out, " (%zu of %zu)", shown, count);
-	buf_printf(out, "\n%10s %11s %9s  thread and call, and what it waited for\n", "total", "count", "longest");
-	for (size_t i = 0; i < shown; i++)
-		put_sync_wait(r, out, &r->sync_waits->waits.items[i]);
 }

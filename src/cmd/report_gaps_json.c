@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: MIT
-/* The members "idle" and "gpu_waits": documented in xpuprof-report(1). */
+/* The member "idle": documented in xpuprof-report(1). */
 #include "base/demangle.h"
 #include "cmd/json_writer.h"
 #include "cmd/report.h"
+#include "cmd/report_place.h"
 #include "view/gaps.h"
 #include "view/launch_path.h"
 
 /* That many of the longest gaps of a device have threads. */
 #define WITH_THREADS 100
-
-static void put_place(const struct report *r, struct json_writer *w, const char *name, uint32_t stack)
-{
-	uint32_t locations[LAUNCH_PATH_MAX];
-	unsigned int count = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);
-
-	json_begin(w, name, '[');
-	for (unsigned int i = 0; i < count; i++) {
-		struct buf b = BUF_INIT;
-
-		(void)location_text(r->texts, profile_location(r->reader, locations[i]), &b);
-		json_text(w, NULL, buf_text(&b));
-		w->out->failed |= b.failed;
-		buf_release(&b);
-	}
-	json_end(w, ']');
-}
 
 static void put_sums(const struct report *r, struct json_writer *w, const char *name, const struct gap_sum *sums)
 {
@@ -36,7 +20,7 @@ static void put_sums(const struct report *r, struct json_writer *w, const char *
 		json_text(w, "cause", gap_cause_name(i));
 		json_number(w, "count", sums[i].count);
 		json_number(w, "total_ns", sums[i].total_ns);
-		put_place(r, w, "path", sums[i].stack);
+		report_place_json(r, w, "path", sums[i].stack);
 		json_number(w, "path_ns", sums[i].stack_ns);
 		json_end(w, '}');
 	}
@@ -61,7 +45,7 @@ static void put_thread(const struct report *r, struct json_writer *w, uint32_t i
 		if (d.wait_ns[i])
 			json_number(w, profile_wait_reason_name(i), d.wait_ns[i]);
 	json_end(w, '}');
-	put_place(r, w, "path", d.stack);
+	report_place_json(r, w, "path", d.stack);
 	json_end(w, '}');
 }
 
@@ -79,7 +63,7 @@ static void put_gap(const struct report *r, struct json_writer *w, const struct 
 	buf_puts(w->out, gap->once ? "true" : "false");
 	if (t)
 		json_number(w, "launching_tid", t->tid);
-	put_place(r, w, "path", gap->stack);
+	report_place_json(r, w, "path", gap->stack);
 	if (n < WITH_THREADS && gap_needs_threads(gap->start_ns, next, d->latency_ns)) {
 		json_begin(w, "threads", '[');
 		for (uint32_t id = 1; id < r->gaps->events.threads.count; id++)
@@ -147,54 +131,4 @@ void report_gaps_json(const struct report *r, struct json_writer *w)
 		put_device(r, w, d);
 	json_end(w, ']');
 	json_end(w, '}');
-}
-
-/* ------------------------------------------------------------------ who waited for which work */
-
-static void put_work(const struct report *r, struct json_writer *w, const struct sync_wait *wait)
-{
-	static const char *const kinds[] = {[OP_KERNEL] = "kernel", [OP_COPY] = "copy", [OP_SET] = "set"};
-	const struct profile_op *op = profile_op(r->reader, wait->op);
-	struct buf name = BUF_INIT;
-
-	json_text(w, "work", op ? kinds[op->kind] : NULL);
-	if (op && op->kind == OP_KERNEL) {
-		demangle(profile_string(r->reader, op->name, NULL), &name);
-		json_text(w, "name", buf_text(&name));
-		json_text(w, "linker_name", profile_string(r->reader, op->name, NULL));
-	} else if (op && op->kind == OP_COPY) {
-		json_text(w, "name", profile_copy_name(op->copy_kind));
-	}
-	w->out->failed |= name.failed;
-	buf_release(&name);
-}
-
-static void put_sync_wait(const struct report *r, struct json_writer *w, const struct sync_wait *wait)
-{
-	const struct profile_thread *t = profile_thread(r->reader, wait->thread);
-
-	json_begin(w, NULL, '{');
-	if (t) {
-		json_number(w, "process", t->process);
-		json_number(w, "tid", t->tid);
-		json_text(w, "thread", profile_string(r->reader, t->name, NULL));
-	}
-	json_text(w, "api", profile_string(r->reader, wait->api, NULL));
-	put_place(r, w, "path", wait->stack);
-	put_work(r, w, wait);
-	put_place(r, w, "launch_path", wait->launch_stack);
-	json_number(w, "count", wait->count);
-	json_number(w, "total_ns", wait->total_ns);
-	json_number(w, "max_ns", wait->max_ns);
-	json_end(w, '}');
-}
-
-void report_sync_waits_json(const struct report *r, struct json_writer *w)
-{
-	size_t count = r->sync_waits->waits.count;
-
-	json_begin(w, "gpu_waits", '[');
-	for (size_t i = 0; i < count && (!r->top || i < r->top); i++)
-		put_sync_wait(r, w, &r->sync_waits->waits.items[i]);
-	json_end(w, ']');
 }

@@ -373,6 +373,7 @@ int report_json(const struct report *r, struct buf *out)
 		report_gaps_json(r, &j.w);
 		report_sync_waits_json(r, &j.w);
 	}
+	report_waits_json(r, &j.w);
 	report_drivers_json(r, &j.w);
 	put_processes(&j);
 	put_threads(&j);

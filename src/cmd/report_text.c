@@ -625,6 +625,7 @@ int report_text(const struct report *r, struct buf *out)
 	put_latency(r, out);
 	report_gaps_text(r, out);
 	report_sync_waits_text(r, out);
+	report_waits_text(r, out);
 	report_drivers_text(r, out);
 	put_processes(r, out);
 	put_threads(r, out);

@@ -464,7 +464,7 @@ struct profile_event {
 enum profile_loss {
 	LOSS_SAMPLES_RING_FULL = 1, /* CPU samples */
 	LOSS_STACKS_RING_FULL,      /* launch stacks */
-	LOSS_STACKS_INCOMPLETE,     /* stacks (samples and launches) that do not reach their root, in all */
+	LOSS_STACKS_INCOMPLETE,     /* stacks (samples, launches, waits) that do not reach their root, in all */
 	LOSS_MAPS_LOST,             /* mapping events the kernel dropped */
 	LOSS_GPU_RING_FULL,         /* GPU-side records: the shared ring was full */
 	LOSS_GPU_DROPPED,           /* GPU-side records CUPTI dropped */

@@ -866,6 +866,7 @@ int profile_write_wait(struct profile_writer *w, const struct profile_wait *wait
 		return fail_invalid(w, "wait");
 	event_written(w, event_encode_wait(&w->coder, wait, w->events + w->events_used));
 	w->totals.waits++;
+	w->totals.stacks += wait->stack && wait->duration_ns && !wait->assumed;
 	return 0;
 }
 

@@ -132,7 +132,7 @@ struct profile_totals {
 	uint64_t window_samples; /* of all windows that were added here */
 	uint64_t cpu_ns;  /* sum of sample periods */
 	uint64_t gpu_ns;  /* sum of work durations */
-	uint64_t stacks;  /* samples and calls that have one */
+	uint64_t stacks;  /* samples, calls and waits that have one of their own */
 	uint64_t works_without_stack;
 	uint64_t pending_by_reason[PENDING_REASONS];
 	uint64_t join_by_reason[JOIN_REASONS];

@@ -322,7 +322,9 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 /* Waits of which only the time is told were not to have a stack. */
 static int add_wait(struct gathering *g, const struct profile_wait *e)
 {
-	return e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT) : 0;
+	int error = e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT) : 0;
+
+	return error ? error : wait_sums_add(&g->s->waits, e);
 }
 
 static int add_driver(struct gathering *g, const struct profile_driver *e)
@@ -732,6 +734,8 @@ static int put_tables(struct gathering *g)
 		error = judge_stacks(g);
 	if (!error)
 		error = driver_sums_finish(&g->s->drivers);
+	if (!error)
+		error = wait_sums_finish(&g->s->waits, &g->s->internals);
 	if (error)
 		return error_errno(error, "cannot sum up the profile");
 	g->s->start_ns = profile_meta_number(g->r, META_START_NS, g->first_ns);
@@ -780,4 +784,5 @@ void summary_release(struct summary *s)
 	vec_release(&s->processes);
 	vec_release(&s->threads);
 	driver_sums_release(&s->drivers);
+	wait_sums_release(&s->waits);
 }

@@ -16,6 +16,7 @@
 #include "view/driver_sums.h"
 #include "view/histogram.h"
 #include "view/internals.h"
+#include "view/wait_sums.h"
 
 struct summary_time {
 	uint64_t count;
@@ -115,6 +116,7 @@ struct summary {
 	struct vec(struct summary_task) processes;
 	struct vec(struct summary_task) threads;
 	struct driver_sums drivers; /* not in any of the others */
+	struct wait_sums waits;
 };
 
 /* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more

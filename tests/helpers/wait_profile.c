@@ -9,6 +9,8 @@
  *	wait_profile gpu FILE      one thread that waits for a GPU
  *	wait_profile untold FILE   the same, without what its synchronizing call waited for
  *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
+ *	wait_profile ways FILE     one function that waits for one reason in two functions of the kernel, and for another
+ *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
  *
  * "small", in ms:
@@ -173,6 +175,20 @@ static void write_cut(struct waits *s)
 	lived(s, 0, 0, 100, 80);
 }
 
+static void write_ways(struct waits *s)
+{
+	waited(s, 0, "main;save;_do_syscall_64;_ksys_write", WAIT_IO, 10, 3, 1, 0, 0);
+	waited(s, 0, "main;save;_do_syscall_64;_ksys_fsync", WAIT_IO, 20, 4, 0, 0, 0);
+	waited(s, 0, "main;save;_do_syscall_64;_ksys_write", WAIT_RUN_QUEUE, 30, 2, 2, 0, 0);
+	waited(s, 1, "main;save;_do_syscall_64;_ksys_write", WAIT_IO, 30, 5, 0, 0, 0);
+}
+
+static void write_endless(struct waits *s)
+{
+	waited(s, 0, "main;nap", WAIT_SLEEP, 10, UINT64_MAX / MS - 10, 0, 0, 0);
+	waited(s, 0, "main;nap", WAIT_SLEEP, 10, 0, 0, 3, UINT64_MAX / MS - 10);
+}
+
 static void work(struct waits *s, enum profile_op_kind kind, const char *name, uint32_t stream,
 	uint64_t start_ms, uint64_t duration_ms, uint64_t launch_ms, uint32_t correlation,
 	const char *path)
@@ -280,7 +296,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|stalls FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|endless|stalls FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -290,6 +306,10 @@ int main(int argc, char **argv)
 		check(profile_set_meta(s.w, META_OFF_CPU, "1000"));
 	else if (!strcmp(argv[1], "cut"))
 		write_cut(&s);
+	else if (!strcmp(argv[1], "ways"))
+		write_ways(&s);
+	else if (!strcmp(argv[1], "endless"))
+		write_endless(&s);
 	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "untold") ||
 		 !strcmp(argv[1], "stalls"))
 		write_gpu(&s, strcmp(argv[1], "untold"));

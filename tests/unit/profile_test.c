@@ -1013,11 +1013,15 @@ static void totals_add_up_while_writing(void)
 	struct profile_pending p = {.reason = PENDING_EMPTY};
 	struct profile_stall stall = {.window = 1, .instruction = 1, .samples = 30};
 	struct profile_count count = {.counter = 1};
+	struct profile_wait wait = {.stack = 1, .reason = WAIT_LOCK, .duration_ns = 5};
 
 	forget_recording();
 	CHECK(!profile_writer_open(&w, path));
 	write_tables(w);
 	CHECK(!profile_write_sample(w, &s) && !profile_write_sample(w, &s));
+	CHECK(!profile_write_wait(w, &wait));
+	wait.assumed = true; /* a stack that is counted with its own wait */
+	CHECK(!profile_write_wait(w, &wait));
 	CHECK(!profile_write_work(w, &work));
 	work.stack = 1;
 	work.join = JOIN_OK;
@@ -1030,6 +1034,7 @@ static void totals_add_up_while_writing(void)
 	CHECK(!profile_writer_flush(w));
 	profile_writer_totals(w, &t);
 	CHECK(t.stalls == 2 && t.stall_samples == 60 && t.counts == 1);
+	CHECK(t.waits == 2 && t.stacks == 1);
 	CHECK(t.samples == 2 && t.cpu_ns == 20 && t.works == 2 && t.gpu_ns == 14);
 	CHECK(t.calls == 1 && t.pendings == 1 && t.works_without_stack == 1);
 	CHECK(t.join_by_reason[JOIN_LATE] == 1 && t.join_by_reason[JOIN_OK] == 1);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/report_place.h"
+
+#include <string.h>
+
+#include "cmd/json_writer.h"
+#include "cmd/name.h"
+#include "cmd/text.h"
+#include "view/label.h"
+#include "view/launch_path.h"
+
+/* The innermost Python function of a stack: its location's id, 0 where there is none. */
+static uint32_t find_python(const struct report *r, uint32_t stack)
+{
+	const struct profile_stack_node *n;
+
+	for (uint32_t at = stack; (n = profile_stack_node(r->reader, at)); at = n->parent) {
+		const struct profile_location *l = profile_location(r->reader, n->location);
+
+		if (l && l->kind == FRAME_PYTHON)
+			return n->location;
+	}
+	return 0;
+}
+
+static bool has(const uint32_t *locations, unsigned int count, uint32_t location)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (locations[i] == location)
+			return true;
+	return false;
+}
+
+static bool is_of_c_library(const struct report *r, uint32_t location)
+{
+	const struct profile_location *l = profile_location(r->reader, location);
+	const struct profile_module *m = l ? profile_module(r->reader, l->module) : NULL;
+
+	return m && label_is_c_library(profile_string(r->reader, m->path, NULL));
+}
+
+/* The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left out.
+ */
+static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
+	uint32_t ret_locations[LAUNCH_PATH_MAX])
+{
+	unsigned int all = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations), count = all;
+
+	while (count && is_of_c_library(r, ret_locations[count - 1]))
+		count--;
+	count = count ? count : all;
+	if (count <= functions)
+		return count;
+	memmove(ret_locations, ret_locations + count - functions, functions * sizeof(*ret_locations));
+	return functions;
+}
+
+void report_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
+{
+	uint32_t locations[LAUNCH_PATH_MAX];
+	unsigned int count = find_functions(r, stack, functions, locations);
+	uint32_t python = find_python(r, stack);
+	struct buf name = BUF_INIT;
+
+	if (python && count && functions > 1 && !has(locations, count, python)) {
+		memmove(locations + 1, locations, --count * sizeof(*locations));
+		locations[0] = python;
+		count++;
+	}
+
+	for (unsigned int i = 0; i < count; i++) {
+		enum tree_kind kind;
+
+		buf_reset(&name);
+		kind = location_text(r->texts, profile_location(r->reader, locations[i]), &name);
+		buf_puts(out, i ? " > " : before);
+		if (kind == TREE_CXX)
+			name_plain(out, buf_text(&name));
+		else
+			text_fit(out, buf_text(&name), 0);
+	}
+	out->failed |= name.failed;
+	buf_release(&name);
+}
+
+void report_line(const struct report *r, struct buf *out, const struct buf *line)
+{
+	text_fit(out, buf_text(line), r->width);
+	buf_putc(out, '\n');
+	out->failed |= line->failed;
+}
+
+void report_place_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack)
+{
+	uint32_t locations[LAUNCH_PATH_MAX];
+	unsigned int count = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);
+
+	json_begin(w, name, '[');
+	for (unsigned int i = 0; i < count; i++) {
+		struct buf b = BUF_INIT;
+
+		(void)location_text(r->texts, profile_location(r->reader, locations[i]), &b);
+		json_text(w, NULL, buf_text(&b));
+		w->out->failed |= b.failed;
+		buf_release(&b);
+	}
+	json_end(w, ']');
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Where threads waited, in `xpuprof report`, on profiles with known waits (tests/helpers/wait_profile.c).
+. "$(dirname "$0")/tap.sh"
+for kind in small hostile ways endless none idle; do
+	"$build/tests/helpers/wait_profile" $kind $kind.xpu || exit 1
+done
+
+run xpuprof report small.xpu
+has "$out" "
+Waits of threads: I/O 60.0 ms, sleep 9.00 ms, lock 8.00 ms, run queue 5.00 ms
+     total       count   longest run queue  reason      thread, and where
+   60.0 ms           1   60.0 ms     0.0 %  I/O         worker 11 at read (app.py)
+   10.0 ms           1   10.0 ms    10.0 %  sleep       main 10 at nap (app.py) > nanosleep (app.py)
+   5.00 ms           6   2.00 ms     0.0 %  lock        main 10 at work (app.py) > lock (app.py)
+   4.00 ms           1   4.00 ms   100.0 %  run queue   main 10 at main (app.py) > work (app.py)
+   3.00 ms         100         -     0.0 %  lock        main 10, without a stack
+" "all waiting time by reason, and the places with the most of it"
+run xpuprof report --top 2 small.xpu
+has "$out" "Waits of threads (2 of 5): I/O 60.0 ms" "as many as are wanted"
+run xpuprof report ways.xpu
+has "$out" "   7.00 ms           2   4.00 ms    14.3 %  I/O         main 10 at main (app.py) > save (app.py)
+   5.00 ms           1   5.00 ms     0.0 %  I/O         worker 11 at main (app.py) > save (app.py)
+   2.00 ms           1   2.00 ms   100.0 %  run queue   main 10 at main (app.py) > save (app.py)" \
+	"a row for each thread, reason and way through the program, whatever the kernel does there"
+for kind in none idle; do
+	run xpuprof report $kind.xpu
+	lacks "$out" "Waits of threads" "nothing where there are no waits: $kind"
+done
+run xpuprof report hostile.xpu
+has "$out" "Waits of threads: I/O 60.0 ms" "hostile names do no harm"
+run xpuprof report endless.xpu
+is "$status" 1 "times that 64 bits do not hold are refused"
+has "$err" "add up to more than 64 bits" "and it is said why"
+xpuprof report --json --top 1 small.xpu >small.json
+is "$(python3 -c '
+import json
+waits = json.load(open("small.json"))["waits"]
+print({reason: ns for reason, ns in waits["reasons_ns"].items() if ns})
+print(*[list(row.values()) for row in waits["rows"]])')" \
+	"{'run queue': 5000000, 'lock': 8000000, 'sleep': 9000000, 'I/O': 60000000}
+[1, 11, 'worker', 'I/O', ['read (app.py)'], 1, 60000000, 0, 60000000]" "JSON has the same"
+done_testing
