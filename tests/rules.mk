@@ -51,8 +51,12 @@ $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_
 
 tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 
-check: all tests check-style # failures with all they have to say
-	XPUPROF_BUILD=$(abspath $(B)) prove --timer --failures --comments $(UNIT_TESTS) $(CLI_TESTS)
+# Failures with all they have to say. A test that hangs fails after some time, much longer than any takes.
+TEST_SECONDS ?= 1200
+
+check: all tests check-style
+	XPUPROF_BUILD=$(abspath $(B)) prove --timer --failures --comments --exec "timeout -k 10 $(TEST_SECONDS)" \
+		$(UNIT_TESTS) $(CLI_TESTS)
 
 # Python's stacks in the interpreters of other Debian releases and in free-threaded ones too.
 .PHONY: check-pythons

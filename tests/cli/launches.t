@@ -154,7 +154,7 @@ for how in segfault:139 kill:137 term:143 abort:134 _exit:3 exit:3; do
 	is "$(told "$pending + r['works'], $losses - r['losses']['gpu_invalid']")" "100 0" \
 		"with work or a reason for each launch"
 done
-record timeout -s KILL 1 "$target" slow 100000
+record sh -c '"$0" slow 1000000 & until grep -q libxpuprof-inject /proc/$!/maps; do sleep 0.05; done; sleep 2; kill -KILL $!' "$target"
 is "$(told 'r["calls"][0]["count"] == r["works"] + r["launches_without_work"]["unfinished"]')" True \
 	"a program killed in the middle: each launch has its work, or is told as unfinished"
 
@@ -170,21 +170,25 @@ is "$(told "r['works'], $losses")" "400 0" "and nothing is lost by the attempt"
 
 # What may happen to us.
 rm -f p.xpu
-"$build/xpuprof" record -q -o p.xpu -- sh -c "echo \$XPUPROF_SOCKET; '$target' slow 2500; echo status \$?" \
+mkfifo go
+"$build/xpuprof" record -q -o p.xpu -- sh -c "echo \$XPUPROF_SOCKET; '$target' hold 2000 <go; echo status \$?" \
 	>out &
 recorder=$!
-for _ in $(seq 100); do
+exec 4>go
+for _ in $(seq 600); do
 	[ "$(told 'r["works"] > 0' 2>/dev/null)" = True ] && break
 	sleep 0.1
 done
 kill -9 $recorder
 wait $recorder 2>/dev/null
-for _ in $(seq 200); do
+exec 4>&-
+for _ in $(seq 600); do
 	grep -q status out && break
 	sleep 0.1
 done
 rm -rf "$(dirname "$(head -1 out)")"
-is "$(sed 1d out)" "done
+is "$(sed 1d out)" "held
+done
 status 0" "when the recorder is killed the program goes on to its end"
 is "$(told 'r["incomplete"] is not None, r["works"] > 0')" "True True" \
 	"the profile is readable as far as it goes, and says that it is not whole"

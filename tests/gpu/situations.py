@@ -103,9 +103,11 @@ def kept_to_administrators(r):
 
 
 def nothing_lost(what, r, started, cut=False, allowed=()):
-    """cut: it ended before the program, whose last launches then have no work."""
+    """cut: it ended before the program, whose last launches then have no work. On a simulated GPU, which runs where others do,
+    the recorder may be kept from its CPU for as long as the ring has room."""
     without = {k: r["launches_without_work"][k] for k in ("forgotten", *(() if cut else ("unfinished", "no_exit")), "lost")}
-    allowed = [*allowed, *(["stalls_refused"] if kept_to_administrators(r) else [])]
+    allowed = [*allowed, *(["stalls_refused"] if kept_to_administrators(r) else []),
+               *(["gpu_ring_full"] if r["simulated"] else [])]
     lost = {k: n for k, n in r["losses"].items()
             if n and not k.startswith(INCOMPLETE_STACKS) and k not in allowed}
     amiss = [text for text, bad in (
@@ -134,9 +136,11 @@ def as_many_kernels(what, r, launched):
 
 
 def stacks_whole(what, r):
+    """Where the GPU is simulated the machine may be slow: then unwind tables take their time."""
     s = r["stacks"]
+    late = sum(why["count"] for why in s["launches_reasons"] if why["reason"] == "unwind table not ready")
     good = s["source"] == "inprocess" and s["launches"] and \
-        s["launches_incomplete"] + s["launches_without"] <= s["launches"] / 200
+        s["launches_incomplete"] - (late if r["simulated"] else 0) + s["launches_without"] <= s["launches"] / 200
     result(good, f"{what}: at least 99.5 % of the launches have whole stacks, taken in the process",
            {k: v for k, v in s.items() if k == "source" or "launches" in k})
 
@@ -322,8 +326,9 @@ def says_who_was_not_sampled(what, why, *reports):
 def processes(place):
     """Two processes on one GPU, below one recorder."""
     profile = place.file("processes.xpu")
-    two = ["sh", "-c", '"$0" threads --seconds 3 & first=$!; sleep 1; "$0" threads --seconds 1; second=$?; '
-           "wait $first; exit $((second + $?))", PROGRAM]
+    two = ["sh", "-c", '"$0" threads --seconds 60 >"$1" & first=$!; until grep -q launching "$1"; do sleep 0.1; done; '
+           '"$0" threads --seconds 1; second=$?; kill -INT $first; wait $first; status=$?; cat "$1"; '
+           "exit $((second + status))", PROGRAM, place.file("first")]
     ran = place.record(profile, *two).wait()
     launched = ends_as_alone("processes", ran, count=2)
     r = launched and report_of("processes", profile, ran)
@@ -336,10 +341,11 @@ def processes(place):
 def recorders(place):
     """A second recorder beside the first."""
     profiles = [place.file(name) for name in ("first.xpu", "second.xpu")]
-    first = place.record(profiles[0], *program("threads", seconds=5))
+    first = place.record(profiles[0], *program("threads", seconds=60))
     first.says("launching")
     time.sleep(1)
     second = place.record(profiles[1], *program("threads", seconds=1)).wait()
+    os.kill(first.process.pid, signal.SIGINT)
     first.wait()
     reports = []
     for what, profile, ran in (("recorders, first", profiles[0], first), ("recorders, second", profiles[1], second)):
@@ -406,11 +412,11 @@ def killed(place):
 def interrupted(place):
     """SIGINT to the recorder, which passes it on, while threads launch."""
     profile = place.file("interrupted.xpu")
-    ran = place.record(profile, *program("threads", seconds=25))
+    ran = place.record(profile, *program("threads", seconds=2 * HANG_S))
     ran.says("launching")
     time.sleep(1.5)
     os.kill(ran.process.pid, signal.SIGINT)
-    ran.wait(HANG_S / 2)
+    ran.wait()
     launched = ends_as_alone("interrupted", ran)
     r = launched and report_of("interrupted", profile, ran)
     if r:

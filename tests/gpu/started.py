@@ -9,7 +9,7 @@ import struct
 import subprocess
 import time
 
-HANG_S = 30
+HANG_S = 60
 STACK_BYTES = 8192
 FRAMES = 16
 

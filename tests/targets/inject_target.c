@@ -8,7 +8,7 @@
  *	launch       COUNT launches, then a synchronization
  *	threads      the same in each of four threads
  *	slow         a millisecond between launches
- *	hold         COUNT launches, then "held"; ends when its input does
+ *	hold         half; says "held" and waits for the end of its input; the other half
  *	shapes       COUNT launches, no two of the same grid
  *	fork         half; a child that uses CUDA and leaves through exit(); the other half
  *	forks        as fork, children forked from several threads while others launch
@@ -135,11 +135,12 @@ static void hold(int count)
 {
 	char byte;
 
-	launch(count);
+	launch(count / 2);
 	puts("held");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
+	launch(count - count / 2);
 }
 
 /* For what was launched to get through to the recorder, which nobody is told. */
