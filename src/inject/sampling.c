@@ -46,6 +46,7 @@
 #define LONGEST_NAME	 32768u
 #define TICK_NS		 100000000ull
 #define LOCK_PATIENCE_NS 1000000000ull
+#define LOCK_WAIT_NS	 50000000ull
 #define RING_PATIENCE_NS 200000000ull /* of the program's thread with a full ring */
 #define PAUSE_NS	 200000
 #define SLEEP_MS	 10
@@ -123,18 +124,23 @@ static struct {
 	.telling = PTHREAD_MUTEX_INITIALIZER,
 };
 
-static bool lock_within(pthread_mutex_t *lock, uint64_t patience_ns)
+/* In many short waits: where the machine stood still or its clock was set, no more than one of them is over too early. */
+static bool lock_patiently(pthread_mutex_t *lock)
 {
 	struct timespec until;
 
 	if (!pthread_mutex_trylock(lock))
 		return true;
-	if (clock_gettime(CLOCK_REALTIME, &until))
-		return false;
-	until.tv_nsec += (long)(patience_ns % 1000000000);
-	until.tv_sec += (time_t)(patience_ns / 1000000000 + (uint64_t)until.tv_nsec / 1000000000);
-	until.tv_nsec %= 1000000000;
-	return !pthread_mutex_timedlock(lock, &until);
+	for (uint64_t waited_ns = 0; waited_ns < LOCK_PATIENCE_NS; waited_ns += LOCK_WAIT_NS) {
+		if (clock_gettime(CLOCK_REALTIME, &until))
+			return false;
+		until.tv_nsec += (long)LOCK_WAIT_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (!pthread_mutex_timedlock(lock, &until))
+			return true;
+	}
+	return false;
 }
 
 static uint32_t state_of(const struct place *p)
@@ -436,7 +442,7 @@ static void take(struct place *p, struct buffer *b, uint64_t end_ns, bool ours)
 	if (!b->data.samples && !b->data.dropped && !used)
 		return;
 	introduce_device(p->device);
-	if (lock_within(&sampling.telling, LOCK_PATIENCE_NS)) {
+	if (lock_patiently(&sampling.telling)) {
 		sampling.deadline_ns = ours ? 0 : now_ns() + RING_PATIENCE_NS;
 		send_window(p, b, p->since_ns < end_ns ? p->since_ns : end_ns, end_ns);
 		pthread_mutex_unlock(&sampling.telling);
@@ -778,7 +784,7 @@ void sampling_context_ends(void *context)
 
 		if (!is_on(p) || p->context != context)
 			continue;
-		if (!lock_within(&p->lock, LOCK_PATIENCE_NS)) {
+		if (!lock_patiently(&p->lock)) {
 			set_state(p, ABANDONED);
 			tell_refusal(p, WIRE_STALLS_LATE, 0);
 			return;
