@@ -194,9 +194,18 @@ def unfinished():
     r.check_sums("at the end")
 
 
+def wait_until_asleep(pid):
+    """In nanosleep; a second where the kernel does not say."""
+    for _ in range(100):
+        with open(f"/proc/{pid}/wchan") as file:
+            if "nanosleep" in file.read():
+                return
+        time.sleep(0.01)
+
+
 def attached():
-    program = subprocess.Popen([TARGET, "long", "60000"])
-    time.sleep(0.1)
+    program = subprocess.Popen([TARGET, "long", "600000"])
+    wait_until_asleep(program.pid)
     done = subprocess.run([PROGRAM, "record", "-q", "-o", "p.xpu", "--off-cpu", "-p", str(program.pid), "-d", "0.5"],
                           stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
     program.send_signal(signal.SIGKILL)

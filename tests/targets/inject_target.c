@@ -407,6 +407,8 @@ static bool has_our_thread(void)
 
 static void abandoned(int count)
 {
+	for (int n = 0; n < 6000 && !has_our_thread(); n++)
+		pause_ms(10); /* it takes its name when it begins */
 	printf("%s\n", has_our_thread() ? "a thread" : "no thread");
 	fflush(stdout);
 	for (int n = 0; n < 600 && has_our_thread(); n++)
