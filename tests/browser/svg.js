@@ -42,9 +42,10 @@ class View {
 		await this.settle();
 	}
 
-	// Animations take 180 ms.
-	settle() {
-		return this.page.waitForTimeout(260);
+	// Animations take 180 ms and end with the first frame behind that, whenever it is drawn.
+	async settle() {
+		await this.page.waitForTimeout(200);
+		await this.page.evaluate(() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn))));
 	}
 
 	// The place of a frame: `across` is a share of the width, `depth` 0 is the root, at the bottom unless inverted.

@@ -26,6 +26,7 @@ function done() {
 // A browser that asks nobody for anything.
 function launch() {
 	return require("playwright-core").chromium.launch({
+		timeout: 120000,
 		executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
 		args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 			"--disable-background-networking", "--disable-component-update", "--disable-sync"],

@@ -10,7 +10,7 @@ readers=$here/../../build/browser
 take() { # WHAT COMMAND...
 	what=$1
 	shift
-	timeout 120 "$@" >"$work/.tap" 2>"$work/.err"
+	timeout 600 "$@" >"$work/.tap" 2>"$work/.err"
 	grep -q '^1\.\.' "$work/.tap" || echo "not ok 0 - $what ended early" >>"$work/.tap"
 	while IFS= read -r line; do
 		case $line in
