@@ -77,11 +77,19 @@ struct vm_area_struct {
 
 struct kernel_siginfo;
 
+/* Since Linux 6.4: where it is there is bpf_rdonly_cast, too. */
+struct bpf_iter_num___since_6_4 {
+	unsigned long long opaque[1];
+};
+
 struct bpf_iter__task {
 	struct task_struct *task;
 };
 
 #pragma clang attribute pop
+
+/* An address becomes a pointer that the verifier lets the program read through; no call is left of it. Since Linux 6.2. */
+extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
 /* include/linux/sched.h, the same since 4.14 */
 #define TASK_STOPPED_OR_TRACED 0x0000000c

@@ -19,23 +19,31 @@ struct {
 	__uint(max_entries, WAIT_RING_BYTES);
 } waits SEC(".maps");
 
+/*
+ * How many threads are followed, by a hash of the thread, and of how many it matters who wakes them and when. What
+ * happens to others, and most wake-ups in a storm, costs no more than a look here.
+ */
+#define THREAD_GROUPS 4096
+
+static struct thread_group {
+	uint32_t followed;
+	uint32_t awaited;
+} thread_groups[THREAD_GROUPS];
+
+/* What is kept of one thread in each group. Of others it is in waiting_threads, where it takes longer to find. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, THREAD_GROUPS);
+	__type(key, uint32_t);
+	__type(value, struct thread_waits);
+} group_threads SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct thread_waits);
 } waiting_threads SEC(".maps");
-
-/*
- * How many threads are followed, by a hash of the thread, and of how many it matters who wakes them and when. What
- * happens to others, and most wake-ups in a storm, costs no more than a look here.
- */
-#define THREAD_GROUPS 16384
-
-static struct thread_group {
-	uint32_t followed;
-	uint32_t awaited;
-} thread_groups[THREAD_GROUPS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -117,14 +125,24 @@ static __always_inline void send_life(struct thread_waits *t, uint64_t time_ns, 
 	send_wait_event(e, sizeof(*e));
 }
 
-/* By its address, since exec may give a task another id. The verifier takes the difference of two for a number. */
+/* A task, by its address, since exec may give it another id. The verifier takes the difference of two for a number. */
+static __always_inline uint64_t task_number(struct task_struct *task)
+{
+	uint64_t number = (uint64_t)task - (uint64_t)thread_groups;
+
+	asm volatile("" : "+r"(number));
+	return number;
+}
+
+static __always_inline uint32_t group_index(uint64_t number)
+{
+	_Static_assert(THREAD_GROUPS == 1 << (64 - 52), "the hash gives an index");
+	return number * 0x9e3779b97f4a7c15ull >> 52;
+}
+
 static __always_inline struct thread_group *thread_group(struct task_struct *task)
 {
-	uint64_t address = (uint64_t)task - (uint64_t)thread_groups;
-
-	_Static_assert(THREAD_GROUPS == 1 << (64 - 50), "the hash gives an index");
-	asm volatile("" : "+r"(address));
-	return &thread_groups[address * 0x9e3779b97f4a7c15ull >> 50];
+	return &thread_groups[group_index(task_number(task))];
 }
 
 /* Whether the wake-up that ends the wait is noted. */
@@ -136,13 +154,44 @@ static __always_inline void await(struct task_struct *task, struct thread_waits 
 	t->awaited = awaited;
 }
 
+/* Its place in the group, if it has that. */
+static __always_inline struct thread_waits *find_group_thread(uint64_t number)
+{
+	uint32_t index = group_index(number);
+	struct thread_waits *t = bpf_map_lookup_elem(&group_threads, &index);
+
+	return t && t->task == number ? t : NULL;
+}
+
+/* Room for what is kept of a thread. The group's place is that of a thread that finds itself alone in the group: as each
+ * is counted before it looks, and until it has left, there is no other. */
+static __always_inline struct thread_waits *make_room(struct task_struct *task)
+{
+	uint64_t number = task_number(task);
+	uint32_t index = group_index(number);
+	struct thread_group *group = &thread_groups[index];
+	struct thread_waits *t;
+
+	__sync_fetch_and_add(&group->followed, 1);
+	if (*(volatile uint32_t *)&group->followed == 1) {
+		t = bpf_map_lookup_elem(&group_threads, &index);
+		if (t)
+			*t = (struct thread_waits){.task = number};
+	} else {
+		t = bpf_task_storage_get(
+			&waiting_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
+	if (!t)
+		__sync_fetch_and_add(&group->followed, -1);
+	return t;
+}
+
 /* A thread of the recording that is not known yet. */
 static __always_inline void enter_thread(
 	struct task_struct *task, uint32_t pid, bool running, uint32_t reason, uint64_t now_ns)
 {
-	struct thread_waits *t;
+	struct thread_waits *t = make_room(task);
 
-	t = bpf_task_storage_get(&waiting_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
 		count(&lost.waits);
 		return;
@@ -155,15 +204,17 @@ static __always_inline void enter_thread(
 	t->woken_ns = reason == BPF_REASON_RUN_QUEUE ? now_ns : 0;
 	t->site = NO_SITE;
 	await(task, t, !running);
-	__sync_fetch_and_add(&thread_group(task)->followed, 1);
 	barrier();
 	t->at_ns = now_ns;
 }
 
-/* It ends. */
+/* It ends. A wake-up that was slow on another CPU may still note when it came, for the next thread at this place then,
+ * which forgets it when it leaves its CPU. */
 static __always_inline void leave_thread(struct task_struct *task, struct thread_waits *t)
 {
 	t->at_ns = 0;
+	t->task = 0;
+	barrier();
 	__sync_fetch_and_add(&thread_group(task)->followed, -1);
 }
 
@@ -174,7 +225,9 @@ static __always_inline struct thread_waits *find_thread(struct task_struct *task
 
 	if (!thread_group(task)->followed)
 		return NULL;
-	t = bpf_task_storage_get(&waiting_threads, task, NULL, 0);
+	t = find_group_thread(task_number(task));
+	if (!t)
+		t = bpf_task_storage_get(&waiting_threads, task, NULL, 0);
 	return t && t->at_ns ? t : NULL;
 }
 
@@ -186,7 +239,11 @@ int on_new_thread(uint64_t *ctx)
 	struct task_struct *parent = bpf_get_current_task_btf(),
 			   *child = (struct task_struct *)ctx[0];
 	uint32_t pid = recorded_pid(parent);
+	struct thread_waits *earlier = find_group_thread(task_number(child));
 
+	/* Of one that ended just while it was entered: the new one has its address now. */
+	if (earlier)
+		leave_thread(child, earlier);
 	if (pid)
 		enter_thread(child,
 			child->tgid == parent->tgid ? pid : reported_id(child, child->tgid), false,
@@ -244,15 +301,23 @@ static __always_inline bool is_gpu_file(struct task_struct *task, uint64_t numbe
 
 /* ------------------------------------------------------------------ a wait begins */
 
-/* Where a thread entered the kernel; NULL: nowhere, it is a worker of the kernel or has given its
+/* Where a thread, whose `t` is, entered the kernel; NULL: nowhere, it is a worker of the kernel or has given its
  * memory away. */
 static __always_inline const struct pt_regs *find_entry(
-	struct task_struct *task, struct arch_entry *ret)
+	struct task_struct *task, struct thread_waits *t, struct arch_entry *ret)
 {
 	const struct pt_regs *regs;
 
 	if (!task->mm || task->flags & PF_KTHREAD)
 		return NULL;
+	/* Since 6.4. They stay where they are, and asking again would be a call. */
+	if (bpf_core_type_exists(struct bpf_iter_num___since_6_4)) {
+		if (!t->entry)
+			t->entry = (uint64_t)bpf_task_pt_regs(task);
+		regs = bpf_rdonly_cast(
+			(const void *)t->entry, bpf_core_type_id_kernel(struct pt_regs));
+		return arch_copy_entry(regs, ret) ? regs : NULL;
+	}
 	/* Since 5.15. */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
 		regs = (const struct pt_regs *)bpf_task_pt_regs(task);
@@ -402,10 +467,9 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, struc
 		leave_thread(task, t);
 		return;
 	}
-	regs = find_entry(task, &entry);
+	regs = find_entry(task, t, &entry);
 	t->reason = reason_of(task, preempted, regs, &entry);
-	if (t->reason == BPF_REASON_RUN_QUEUE)
-		t->woken_ns = now_ns;
+	t->woken_ns = t->reason == BPF_REASON_RUN_QUEUE ? now_ns : 0;
 	t->walked = t->running = 0;
 	s = visit_site(t, &entry, now_ns);
 	price = bpf_map_lookup_elem(&wait_prices, &zero);
@@ -483,23 +547,25 @@ int on_switch(uint64_t *ctx)
 {
 	struct task_struct *prev = (struct task_struct *)ctx[1],
 			   *next = (struct task_struct *)ctx[2];
-	struct thread_waits *leaving = find_thread(prev);
-	struct thread_waits *coming = find_thread(next);
+	struct thread_waits *t;
 	uint64_t now_ns;
 
-	if (!leaving && !coming)
+	if (!thread_group(prev)->followed && !thread_group(next)->followed)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
-	if (coming)
-		come_to_cpu(next, coming, now_ns);
-	if (leaving)
-		leave_cpu(ctx, prev, leaving, ctx[0], now_ns);
+	t = find_thread(next);
+	if (t)
+		come_to_cpu(next, t, now_ns);
+	t = find_thread(prev);
+	if (t)
+		leave_cpu(ctx, prev, t, ctx[0], now_ns);
 	return 0;
 }
 
 /* Whether the current thread wakes another that waits for this reason, or only an interrupt that
  * came while it ran, as of a timer. */
-static __always_inline bool wakes_itself(struct task_struct *task, uint32_t reason)
+static __always_inline bool wakes_itself(
+	struct task_struct *task, struct thread_waits *t, uint32_t reason)
 {
 	const uint8_t *call_reason;
 	struct arch_entry entry;
@@ -507,7 +573,7 @@ static __always_inline bool wakes_itself(struct task_struct *task, uint32_t reas
 
 	if (task->flags & PF_EXITING)
 		return true;
-	if (!find_entry(task, &entry) || !arch_entry_64bit(&entry) || entry.call == (uint64_t)-1)
+	if (!find_entry(task, t, &entry) || !arch_entry_64bit(&entry) || entry.call == (uint64_t)-1)
 		return false;
 	call = entry.call;
 	call_reason = bpf_map_lookup_elem(&call_reasons, &call);
@@ -534,8 +600,8 @@ int on_waking(uint64_t *ctx)
 	if (!t->walked || (t->reason != BPF_REASON_LOCK && t->reason != BPF_REASON_PROCESS))
 		return 0;
 	current = bpf_get_current_task_btf();
-	waker = wakes_itself(current, t->reason) ? find_thread(current) : NULL;
-	if (waker) {
+	waker = find_thread(current);
+	if (waker && wakes_itself(current, waker, t->reason)) {
 		t->waker_pid = waker->pid;
 		t->waker_tid = waker->tid;
 	}

@@ -58,6 +58,8 @@ struct wait_site {
 
 /* A thread. */
 struct thread_waits {
+	uint64_t task;	   /* which one, in group_threads; 0: none */
+	uint64_t entry;	   /* address of the registers with which it entered the kernel; 0: not asked for yet */
 	uint64_t since_ns; /* it is known */
 	uint64_t run_ns;
 	uint64_t at_ns;	   /* it runs since, or waits since */

@@ -196,6 +196,7 @@ static void configure_waits(struct programs *p, bool wanted)
 	}
 	bpf_program__set_autoload(p->bpf->progs.each_thread, wanted);
 	bpf_map__set_autocreate(p->bpf->maps.waits, wanted);
+	bpf_map__set_autocreate(p->bpf->maps.group_threads, wanted);
 	bpf_map__set_autocreate(p->bpf->maps.waiting_threads, wanted);
 	bpf_map__set_autocreate(p->bpf->maps.wait_prices, wanted);
 	bpf_map__set_autocreate(p->bpf->maps.call_reasons, wanted);

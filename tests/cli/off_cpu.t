@@ -168,6 +168,19 @@ def threads():
     r.check_sums("short threads")
 
 
+def crowd():
+    """More threads at once than have a place of their own in the programs' table: a few of them share one."""
+    r = record(TARGET, "crowd")
+    lives = [life for life in r.lives if life.thread == "wait_target" and life.pid != life.tid]
+    slept = collections.Counter()
+    for w in r.waits:
+        slept[w.tid] += w.duration + w.others_ns
+    result(len(lives) == 600, "every thread of a crowd has its life", len(lives), r.lost, r.said)
+    result(all(life.duration >= 1000000 for life in lives) and all(slept[life.tid] >= 1000000 for life in lives),
+           "and its waits", [life for life in lives if slept[life.tid] < 1000000])
+    r.check_sums("crowd")
+
+
 def storm():
     r = record(TARGET, "storm", "400")
     carried = sum(w.others for w in r.waits)
@@ -227,7 +240,7 @@ def main():
         if done.returncode or "no waits" in done.stderr:
             print(f"1..0 # SKIP waits cannot be recorded here: {' '.join(done.stderr.split())}")
             return 0
-        for test in (known_waits, least_length, threads, storm, other_programs, unfinished, attached):
+        for test in (known_waits, least_length, threads, crowd, storm, other_programs, unfinished, attached):
             try_test(test)
     finally:
         os.chdir("/")

@@ -5,6 +5,7 @@
  *	wait_target known FILE    one way after the other; FILE is made for page faults
  *	wait_target lengths       20 sleeps of 1 ms and 5 of 20 ms
  *	wait_target threads       200 threads, a few at a time, which sleep and end
+ *	wait_target crowd         600 threads at once, which sleep several times and end
  *	wait_target storm MS      two threads that wake each other through pipes, as often as they can
  *	wait_target long MS       one sleep
  *
@@ -344,6 +345,31 @@ static void make_threads(void)
 	}
 }
 
+#define CROWD 600
+
+static pthread_barrier_t everybody;
+
+static void *be_one_of_many(void *unused)
+{
+	pthread_barrier_wait(&everybody);
+	for (int n = 0; n < 5; n++)
+		sleep_us(200);
+	pthread_barrier_wait(&everybody);
+	return NULL;
+}
+
+static void make_crowd(void)
+{
+	static pthread_t threads[CROWD];
+
+	pthread_barrier_init(&everybody, NULL, CROWD);
+	for (int i = 0; i < CROWD; i++)
+		if (pthread_create(&threads[i], NULL, be_one_of_many, NULL))
+			fail("pthread_create");
+	for (int i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static int back_fds[2];
 
 static WAY void *answer(void *unused)
@@ -392,12 +418,14 @@ int main(int argc, char **argv)
 		sleep_in_lengths();
 	} else if (!strcmp(way, "threads")) {
 		make_threads();
+	} else if (!strcmp(way, "crowd")) {
+		make_crowd();
 	} else if (!strcmp(way, "storm")) {
 		storm(strtoull(argument, NULL, 10));
 	} else if (!strcmp(way, "long")) {
 		sleep_us((unsigned)strtoul(argument, NULL, 10) * 1000);
 	} else {
-		fprintf(stderr, "usage: wait_target known FILE|lengths|threads|storm MS|long MS\n");
+		fprintf(stderr, "usage: wait_target known FILE|lengths|threads|crowd|storm MS|long MS\n");
 		return 2;
 	}
 	return 0;
