@@ -4,7 +4,8 @@
  *	        ^ settled_end
  *	late: intervals that began before the newest run, unsorted
  *
- * The late ones are sorted and merged in when there are many of them. When there are more runs than
+ * Most of these began before a few runs only, and are put there at once. The other late ones are sorted and merged in when there
+ * are many of them. When there are more runs than
  * the window holds, the older half is settled.
  */
 #include "base/busy.h"
@@ -18,6 +19,8 @@
 
 /* Merging costs a pass over all runs, so it waits for this many late intervals. */
 #define LATE_MAX ((size_t)32 << 10)
+/* That many runs are tried before an interval waits for that. */
+#define NEAR_MAX 16
 
 void busy_release(struct busy *b)
 {
@@ -107,17 +110,53 @@ static int add_late(struct busy *b, struct busy_interval i)
 	return b->late_count < LATE_MAX ? 0 : merge_late(b);
 }
 
+/* The run that began last before (or with) a late interval; false: it is too far back, or there is no room for one more. */
+static bool find_near(const struct busy *b, size_t window, uint64_t start_ns, size_t *ret)
+{
+	size_t at = b->run_count, last = at > NEAR_MAX ? at - NEAR_MAX : 0;
+
+	while (at > last && b->runs[at - 1].start_ns > start_ns)
+		at--;
+	*ret = at - 1;
+	return at > last && b->run_count < window;
+}
+
+/* Puts an interval into a run or behind it, and joins what follows and now touches. */
+static int add_near(struct busy *b, size_t at, struct busy_interval i)
+{
+	size_t next = at + 1;
+	int error = vec_grow((void **)&b->runs, &b->run_capacity, b->run_count, 1, sizeof(*b->runs));
+
+	if (error)
+		return error;
+	if (i.start_ns > b->runs[at].end_ns) {
+		at++;
+		memmove(&b->runs[at + 1], &b->runs[at], (b->run_count++ - at) * sizeof(i));
+		b->runs[at] = i;
+		next++;
+	}
+	if (i.end_ns > b->runs[at].end_ns)
+		b->runs[at].end_ns = i.end_ns;
+	for (; next < b->run_count && b->runs[next].start_ns <= b->runs[at].end_ns; next++)
+		if (b->runs[next].end_ns > b->runs[at].end_ns)
+			b->runs[at].end_ns = b->runs[next].end_ns;
+	memmove(&b->runs[at + 1], &b->runs[next], (b->run_count - next) * sizeof(i));
+	b->run_count -= next - at - 1;
+	return 0;
+}
+
 int busy_add(struct busy *b, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t window = b->window ? b->window : BUSY_WINDOW;
 	struct busy_interval i = {start_ns, end_ns};
+	size_t near;
 	int error;
 
 	if (end_ns <= start_ns)
 		return 0;
 	if (b->run_count ? start_ns < b->runs[b->run_count - 1].start_ns
 			 : start_ns < b->settled_end)
-		return add_late(b, i);
+		return find_near(b, window, start_ns, &near) ? add_near(b, near, i) : add_late(b, i);
 	if (b->run_count >= window) {
 		error = merge_late(b);
 		if (error)

@@ -32,6 +32,12 @@ uint64_t *map_get(const struct map *m, uint64_t key)
 	return slot->used ? &slot->value : NULL;
 }
 
+void map_prefetch(const struct map *m, uint64_t key)
+{
+	if (m->slots)
+		__builtin_prefetch(&m->slots[hash_u64(key) & m->mask], 1);
+}
+
 static int grow(struct map *m)
 {
 	size_t capacity = m->slots ? (m->mask + 1) * 2 : 16;

@@ -9,6 +9,8 @@
 
 /* That many of the longest gaps of a device have threads. */
 #define WITH_THREADS 100
+/* So many are listed of a device of which not all gaps are known, where nobody says how many. */
+#define OF_PARTS 10000
 
 static void put_sums(const struct report *r, struct json_writer *w, const char *name, const struct gap_sum *sums)
 {
@@ -93,8 +95,17 @@ static void put_process(const struct report *r, struct json_writer *w, const str
 	json_end(w, '}');
 }
 
+static size_t gaps_shown(const struct report *r, const struct gap_device *d)
+{
+	size_t most = r->top ? r->top : r->gaps->events.parts.period_ns ? OF_PARTS : d->count;
+
+	return most < d->count ? most : d->count;
+}
+
 static void put_device(const struct report *r, struct json_writer *w, const struct gap_device *d)
 {
+	size_t shown = gaps_shown(r, d);
+
 	json_begin(w, NULL, '{');
 	json_number(w, "device", d->device);
 	json_number(w, "first_ns", d->first_ns);
@@ -106,7 +117,7 @@ static void put_device(const struct report *r, struct json_writer *w, const stru
 	put_sums(r, w, "many", d->many);
 	put_sums(r, w, "once", d->once);
 	json_begin(w, "gaps", '[');
-	for (size_t i = 0; i < d->count && (!r->top || i < r->top); i++)
+	for (size_t i = 0; i < shown; i++)
 		put_gap(r, w, d, i);
 	json_end(w, ']');
 	json_end(w, '}');

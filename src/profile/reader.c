@@ -64,6 +64,10 @@ struct profile_reader {
 	uint64_t events_of[EVENT_LAST + 1]; /* read so far, by kind */
 	uint64_t cpu_ns, gpu_ns, stall_samples;
 
+	bool (*skips)(const void *arg, uint64_t chunk); /* NULL: all is read */
+	const void *skips_arg;
+	bool skipped; /* some events were left out */
+
 	bool ended;  /* the last chunk was an end mark */
 	bool done;   /* nothing more will be read */
 	char incomplete[200];
@@ -109,9 +113,11 @@ static int grow_buffer(struct profile_reader *r, size_t need)
 	return 0;
 }
 
-/* Makes `need` bytes from r->at on available: 1, or 0 when the file ends before, or -errno. */
+/* Makes `need` bytes from r->at on available: 1, or 0 when the file ends before, or -errno. More is read with them where all is
+ * wanted. */
 static int want(struct profile_reader *r, size_t need)
 {
+	size_t most;
 	ssize_t n;
 
 	if (r->used - r->at >= need)
@@ -121,7 +127,8 @@ static int want(struct profile_reader *r, size_t need)
 	r->at = 0;
 	if (grow_buffer(r, need))
 		return fail_memory(r);
-	n = io_read_full(r->fd, r->buffer + r->used, r->capacity - r->used);
+	most = r->skips ? need : r->capacity;
+	n = io_read_full(r->fd, r->buffer + r->used, most - r->used);
 	if (n < 0) {
 		r->done = true;
 		return error_errno((int)n, "cannot read '%s'", r->path);
@@ -306,23 +313,23 @@ static uint64_t get_late(const uint8_t **p, const uint8_t *end)
 	return *p < end ? varint_get(p) : 0;
 }
 
-/* The end mark tells what the file should hold. */
+/* The end mark tells what the file should hold; its events can be compared with what was read if none were left out. */
 static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
 {
-	bool same = true;
+	bool same = true, same_events = true;
 
 	for (int kind = EVENT_SAMPLE; kind <= EVENT_PENDING; kind++)
-		same &= varint_get(&p) == r->events_of[kind];
-	same &= varint_get(&p) == r->cpu_ns;
-	same &= varint_get(&p) == r->gpu_ns;
+		same_events &= varint_get(&p) == r->events_of[kind];
+	same_events &= varint_get(&p) == r->cpu_ns;
+	same_events &= varint_get(&p) == r->gpu_ns;
 	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
 		same &= (table > TABLE_OPS ? get_late(&p, end) : varint_get(&p)) == r->counts[table];
-	same &= get_late(&p, end) == r->events_of[EVENT_STALL];
-	same &= get_late(&p, end) == r->stall_samples;
-	same &= get_late(&p, end) == r->events_of[EVENT_COUNT];
+	same_events &= get_late(&p, end) == r->events_of[EVENT_STALL];
+	same_events &= get_late(&p, end) == r->stall_samples;
+	same_events &= get_late(&p, end) == r->events_of[EVENT_COUNT];
 	for (int kind = EVENT_DRIVER; kind <= EVENT_SYNC; kind++)
-		same &= get_late(&p, end) == r->events_of[kind];
-	if (!same || p > end)
+		same_events &= get_late(&p, end) == r->events_of[kind];
+	if (!same || (!same_events && !r->skipped) || p > end)
 		return stop_damaged(r, "is an end mark that does not agree with what was read");
 	r->ended = true;
 	return 0;
@@ -374,6 +381,25 @@ static int stop_at_end(struct profile_reader *r, size_t left)
 	return 0;
 }
 
+/* Goes on behind the present chunk without looking into it: 0 or -errno. */
+static int pass_over(struct profile_reader *r, size_t size)
+{
+	size_t here = r->used - r->at;
+
+	r->skipped = true;
+	r->ended = false;
+	r->next = r->start + size;
+	if (here >= size) {
+		r->at += size;
+		return 0;
+	}
+	r->at = r->used = 0;
+	if (lseek(r->fd, (off_t)(size - here), SEEK_CUR) >= 0)
+		return 0;
+	r->done = true;
+	return error_errno(-errno, "cannot read '%s'", r->path);
+}
+
 /* Takes the next chunk, whatever it is: 0 or -errno. */
 static int next_chunk(struct profile_reader *r)
 {
@@ -385,14 +411,16 @@ static int next_chunk(struct profile_reader *r)
 	memcpy(r->counts_before, r->counts, sizeof(r->counts));
 	if (got <= 0)
 		return got < 0 ? got : stop_at_end(r, r->used - r->at);
+	type = get_u32((uint8_t *)r->buffer + r->at);
 	size = get_u32((uint8_t *)r->buffer + r->at + 4);
 	if (size > CHUNK_MAX_BYTES)
 		return stop_damaged(r, "is too large to be one");
+	if (type == CHUNK_EVENTS && r->skips && r->skips(r->skips_arg, r->start))
+		return pass_over(r, CHUNK_HEADER_BYTES + (size_t)size);
 	got = want(r, CHUNK_HEADER_BYTES + (size_t)size);
 	if (got <= 0)
 		return got < 0 ? got : stop_at_end(r, r->used - r->at);
 	header = (uint8_t *)r->buffer + r->at;
-	type = get_u32(header);
 	crc = crc32c(crc32c(0, header, 8), header + CHUNK_HEADER_BYTES, size);
 	if (crc != get_u32(header + 8))
 		return stop_damaged(r, "does not match its checksum");
@@ -434,6 +462,17 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret)
 		if (got < 0)
 			return got;
 	}
+}
+
+uint64_t profile_reader_chunk(const struct profile_reader *r)
+{
+	return r->start;
+}
+
+void profile_reader_skip(struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg)
+{
+	r->skips = skips;
+	r->skips_arg = arg;
 }
 
 static int check_header(struct profile_reader *r)

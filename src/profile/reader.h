@@ -26,6 +26,14 @@ void profile_reader_close(struct profile_reader *r);
  */
 int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
 
+/* Where in the file the chunk begins that the last event is of. */
+uint64_t profile_reader_chunk(const struct profile_reader *r);
+/*
+ * Leaves out the events of chunks for which `skips` says so, by where they begin, unread and unchecked: for those who know from
+ * an earlier reading that they need none of them. To be said before the first event; tables are read all the same.
+ */
+void profile_reader_skip(struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg);
+
 /* NULL for a complete profile; else one line: "ends in the middle of a chunk at byte 4096". Final
  * after profile_reader_next returned 0. */
 const char *profile_reader_incomplete(const struct profile_reader *r);
@@ -68,7 +76,7 @@ bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_
 /* The file as it was opened, for those who read it once more. */
 const char *profile_reader_path(const struct profile_reader *r);
 
-/* What was read, in numbers. */
+/* What was read, in numbers; without what was left out. */
 struct profile_sums {
 	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs;
 	uint64_t stall_samples, cpu_ns, gpu_ns; /* as in struct profile_totals */

@@ -85,9 +85,9 @@ static void add_waits(const struct gap_events *e, uint32_t thread, uint32_t befo
 			add_waits(e, leads_to(e, w, before), 0, first, last, depth + 1, d);
 		} else if (is_for_input(w->reason)) {
 			d->input_ns += length(first, last);
-			if (length(first, last) > d->longest_ns && w->stack) {
+			if (length(first, last) > d->longest_ns && w->span.stack) {
 				d->longest_ns = length(first, last);
-				d->longest_stack = w->stack;
+				d->longest_stack = w->span.stack;
 			}
 		}
 	}
@@ -248,7 +248,7 @@ static enum gap_cause cause_of(struct gap_search *s, struct gap *gap, const stru
 	if (d->cpu_ns >= half_ns)
 		return GAP_CPU;
 	if (for_sync) {
-		gap->stack = s->dry->stack;
+		gap->stack = s->dry->span.stack;
 		return GAP_SYNC;
 	}
 	return cause_of_running(s, gap, w, l);

@@ -58,7 +58,7 @@ enum gap_cause {
 
 struct gap {
 	uint64_t start_ns, end_ns;
-	size_t next;	/* the work after it: index of events.works */
+	uint32_t next;	/* the work after it: index of events.works */
 	uint32_t stack; /* that shows the cause: of the wait, the synchronizing call, the sample, the launch; 0: none */
 	uint8_t cause;	/* enum gap_cause */
 	uint8_t samples; /* that its cause was found by (or more) */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -70,6 +71,18 @@ int gap_part(const struct gap_parts *p, uint64_t time_ns)
 	return since_ns % p->period_ns < p->length_ns ? (int)(since_ns / p->period_ns) : -1;
 }
 
+bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t last_ns)
+{
+	uint64_t next;
+
+	if (first_ns > last_ns || !p->period_ns)
+		return first_ns <= last_ns;
+	if (gap_part(p, first_ns) >= 0)
+		return true;
+	next = first_ns < p->start_ns ? 0 : (first_ns - p->start_ns) / p->period_ns + 1;
+	return next < GAP_PARTS_COUNT && p->length_ns && last_ns >= p->start_ns + next * p->period_ns;
+}
+
 /* Whether what happened at this time has to be left out. */
 static bool is_full(struct gap_events *e, uint64_t time_ns)
 {
@@ -85,15 +98,100 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Most recordings come sorted, and qsort takes as much memory again. */
-static void sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+/* ------------------------------------------------------------------ sorting what comes nearly sorted, by device or thread */
+
+#define ITEM_BYTES_MAX 64
+#define MOVES_MAX      8 /* an item, on average */
+
+_Static_assert(sizeof(struct gap_work) <= ITEM_BYTES_MAX && sizeof(struct gap_wait) <= ITEM_BYTES_MAX &&
+	sizeof(struct gap_call) <= ITEM_BYTES_MAX && sizeof(struct gap_sync) <= ITEM_BYTES_MAX, "items are larger");
+
+static bool is_sorted(const char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
 	for (size_t i = 1; i < count; i++)
-		if (compare((char *)items + (i - 1) * size, (char *)items + i * size) > 0) {
-			qsort(items, count, size, compare);
-			return;
-		}
+		if (compare(items + (i - 1) * size, items + i * size) > 0)
+			return false;
+	return true;
 }
+
+struct group_counts vec(size_t);
+
+static int count_groups(const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *), struct group_counts *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t group = group_of(items + i * size);
+
+		while (ret->count <= group)
+			if (vec_push(ret, 0))
+				return -ENOMEM;
+		ret->items[group]++;
+	}
+	return 0;
+}
+
+/* Returns a copy in which items of the same group are beside each other, in the order in which they came, the lowest group first;
+ * NULL where that is not needed, or there is no memory for it. */
+static char *put_together(const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *))
+{
+	struct group_counts next = {0};
+	bool one = count_groups(items, count, size, group_of, &next) || next.items[group_of(items)] == count;
+	char *together = one ? NULL : calloc(count, size);
+	size_t sum = 0;
+
+	vec_foreach (n, &next) {
+		sum += *n;
+		*n = sum - *n;
+	}
+	for (size_t i = 0; together && i < count; i++)
+		memcpy(together + next.items[group_of(items + i * size)]++ * size, items + i * size, size);
+	vec_release(&next);
+	return together;
+}
+
+/* Moves each item back to its place; false if they are too far from there. */
+static bool move_back(char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+	size_t moves = MOVES_MAX * count;
+	char item[ITEM_BYTES_MAX];
+
+	for (size_t i = 1; i < count; i++) {
+		size_t at = i;
+
+		while (at && compare(items + (at - 1) * size, items + i * size) > 0 && moves) {
+			at--;
+			moves--;
+		}
+		if (!moves)
+			return false;
+		if (at == i)
+			continue;
+		memcpy(item, items + i * size, size);
+		memmove(items + (at + 1) * size, items + at * size, (i - at) * size);
+		memcpy(items + at * size, item, size);
+	}
+	return true;
+}
+
+/* Of a list; `compare` is by group first. */
+static void sort_items(void **items, size_t *capacity, size_t count, size_t size, uint32_t (*group_of)(const void *),
+	int (*compare)(const void *, const void *))
+{
+	char *together;
+
+	if (is_sorted(*items, count, size, compare))
+		return;
+	together = put_together(*items, count, size, group_of);
+	if (together) {
+		free(*items);
+		*items = together;
+		*capacity = count;
+	}
+	if (!move_back(*items, count, size, compare))
+		qsort(*items, count, size, compare);
+}
+
+#define sort(list, group_of, compare)                                                                                  \
+	sort_items((void **)&(list)->items, &(list)->capacity, (list)->count, sizeof(*(list)->items), group_of, compare)
 
 /* ------------------------------------------------------------------ the first reading: GPU work */
 
@@ -117,11 +215,25 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 	return vec_push(&e->works, work) ? short_of_memory() : 0;
 }
 
+static uint32_t device_of(const void *work)
+{
+	return ((const struct gap_work *)work)->device;
+}
+
 static int by_device(const void *left, const void *right)
 {
 	const struct gap_work *a = left, *b = right;
 
 	return a->device != b->device ? order(a->device, b->device) : order(a->start_ns, b->start_ns);
+}
+
+/* Of the chunk that begins there: none of its GPU work is wanted. */
+static bool has_no_works(const void *events, uint64_t chunk)
+{
+	const struct gap_events *e = events;
+	const struct chunk_time *t = chunk_times_find(e->chunks, chunk);
+
+	return t && !gap_parts_overlap(&e->parts, t->first_work_ns, t->last_work_ns);
 }
 
 int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most)
@@ -130,13 +242,15 @@ int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t
 	int more, error = 0;
 
 	e->most = most;
+	if (e->chunks)
+		profile_reader_skip(r, has_no_works, e);
 	while (!error && (more = profile_reader_next(r, &event)))
 		if (more < 0)
 			error = more;
 		else if (event.kind == EVENT_WORK)
 			error = take_work(e, r, &event.work);
 	if (!error)
-		sort(e->works.items, e->works.count, sizeof(*e->works.items), by_device);
+		sort(&e->works, device_of, by_device);
 	return error;
 }
 
@@ -167,7 +281,8 @@ static void join_windows(struct gap_events *e)
 
 	if (!e->windows.count)
 		return;
-	sort(windows, e->windows.count, sizeof(*windows), by_start);
+	if (!is_sorted((char *)windows, e->windows.count, sizeof(*windows), by_start))
+		qsort(windows, e->windows.count, sizeof(*windows), by_start);
 	for (size_t i = 1; i < e->windows.count; i++)
 		if (windows[i].start_ns > windows[kept].end_ns)
 			windows[++kept] = windows[i];
@@ -195,9 +310,9 @@ static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t en
 
 /* ------------------------------------------------------------------ the second reading: what threads did */
 
-static struct gap_span span_of(uint64_t start_ns, uint64_t duration_ns, uint32_t thread)
+static struct gap_span span_of(uint64_t start_ns, uint64_t duration_ns, uint32_t thread, uint32_t stack)
 {
-	return (struct gap_span){start_ns, end_of(start_ns, duration_ns), thread};
+	return (struct gap_span){start_ns, end_of(start_ns, duration_ns), thread, stack};
 }
 
 /* A copy that is over when its call is: the call waited for it. */
@@ -212,7 +327,7 @@ static void mark_blocking(struct gap_events *e, const struct profile_work *w)
 
 static int take_wait(struct gap_events *e, const struct profile_wait *w)
 {
-	struct gap_wait wait = {.span = span_of(w->start_ns, w->duration_ns, w->thread), .stack = w->stack, .waker = w->waker,
+	struct gap_wait wait = {.span = span_of(w->start_ns, w->duration_ns, w->thread, w->stack), .waker = w->waker,
 		.reason = w->reason < WAIT_REASONS ? (uint8_t)w->reason : WAIT_OTHER};
 
 	e->has_waits = true;
@@ -225,7 +340,7 @@ static int take_wait(struct gap_events *e, const struct profile_wait *w)
 /* Whether a call of a copy waits for it is not known before its work comes. */
 static int take_call(struct gap_events *e, const struct profile_call *c)
 {
-	struct gap_call call = {.span = span_of(c->start_ns, c->duration_ns, c->thread), .stack = c->stack, .api = c->api,
+	struct gap_call call = {.span = span_of(c->start_ns, c->duration_ns, c->thread, c->stack), .api = c->api,
 		.is_sync = c->kind == CALL_SYNC};
 
 	if (!c->duration_ns)
@@ -242,7 +357,7 @@ static int take_call(struct gap_events *e, const struct profile_call *c)
 
 static int take_sync(struct gap_events *e, const struct profile_sync *y)
 {
-	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread), .context = y->context,
+	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread, y->stack), .context = y->context,
 		.stream = y->stream, .kind = (uint8_t)y->kind, .launched_ns = y->recorded_ns};
 
 	if (!y->duration_ns || gap_part(&e->parts, y->start_ns) < 0 || is_full(e, y->start_ns))
@@ -276,6 +391,16 @@ static int take_sample(struct gap_events *e, const struct profile_sample *s)
 	if (!is_wanted(e, s->time_ns, s->time_ns) || is_full(e, s->time_ns))
 		return 0;
 	return vec_push(&e->samples, sample) ? short_of_memory() : 0;
+}
+
+int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period_ns)
+{
+	struct gap_life *t;
+	int error = get_thread(e, thread, &t);
+
+	if (!error)
+		t->period_ns = period_ns;
+	return error;
 }
 
 static int take_event(struct gap_events *e, const struct profile_reader *r, const struct profile_event *event)
@@ -327,6 +452,16 @@ static void drop_later_works(struct gap_events *e)
 	e->works.count = kept;
 }
 
+static uint32_t thread_of(const void *span)
+{
+	return ((const struct gap_span *)span)->thread;
+}
+
+static uint32_t thread_of_sample(const void *sample)
+{
+	return ((const struct gap_sample *)sample)->thread;
+}
+
 static int by_thread(const void *left, const void *right)
 {
 	const struct gap_span *a = left, *b = right;
@@ -341,10 +476,9 @@ static int by_sample(const void *left, const void *right)
 	return a->thread != b->thread ? order(a->thread, b->thread) : order(a->time_ns, b->time_ns);
 }
 
-/* Of structs that begin with a gap_span. */
-static void sort_spans(void *spans, size_t count, size_t size)
+/* Cuts what overlaps the one before; of sorted structs that begin with a gap_span. */
+static void cut_spans(void *spans, size_t count, size_t size)
 {
-	sort(spans, count, size, by_thread);
 	for (size_t i = 1; i < count; i++) {
 		struct gap_span *at = (struct gap_span *)((char *)spans + i * size);
 		const struct gap_span *before = (const struct gap_span *)((char *)spans + (i - 1) * size);
@@ -389,11 +523,14 @@ static int sort_all(struct gap_events *e)
 {
 	int error;
 
-	sort(e->samples.items, e->samples.count, sizeof(*e->samples.items), by_sample);
-	sort_spans(e->waits.items, e->waits.count, sizeof(*e->waits.items));
+	sort(&e->samples, thread_of_sample, by_sample);
+	sort(&e->waits, thread_of, by_thread);
+	cut_spans(e->waits.items, e->waits.count, sizeof(*e->waits.items));
 	cut_queues(e);
-	sort_spans(e->calls.items, e->calls.count, sizeof(*e->calls.items));
-	sort_spans(e->syncs.items, e->syncs.count, sizeof(*e->syncs.items));
+	sort(&e->calls, thread_of, by_thread);
+	cut_spans(e->calls.items, e->calls.count, sizeof(*e->calls.items));
+	sort(&e->syncs, thread_of, by_thread);
+	cut_spans(e->syncs.items, e->syncs.count, sizeof(*e->syncs.items));
 	error = find_ranges(e, waits, span.thread);
 	if (!error)
 		error = find_ranges(e, calls, span.thread);
@@ -404,12 +541,24 @@ static int sort_all(struct gap_events *e)
 	return error;
 }
 
+/* Of the chunk that begins there: nothing of it is wanted. A copy that ends behind its part and has its work in such a chunk is not
+ * known to have been waited for. */
+static bool is_elsewhere(const void *events, uint64_t chunk)
+{
+	const struct gap_events *e = events;
+	const struct chunk_time *t = chunk_times_find(e->chunks, chunk);
+
+	return t && !gap_parts_overlap(&e->parts, t->first_ns, t->last_ns) && !is_wanted(e, t->first_ns, t->last_ns);
+}
+
 int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
 {
 	struct profile_event event;
 	int more, error = 0;
 
 	join_windows(e);
+	if (e->chunks)
+		profile_reader_skip(r, is_elsewhere, e);
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : take_event(e, r, &event);
 	if (error)
@@ -424,36 +573,67 @@ int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
 
 /* ------------------------------------------------------------------ what a thread did */
 
-/* The first in the range that ends behind the time. */
-static size_t search(const void *spans, size_t size, struct gap_range range, uint64_t time_ns)
+static bool ends_until(const void *spans, size_t size, size_t at, uint64_t time_ns)
 {
-	while (range.first < range.end) {
-		size_t middle = range.first + (range.end - range.first) / 2;
+	return ((const struct gap_span *)((const char *)spans + at * size))->end_ns <= time_ns;
+}
 
-		if (((const struct gap_span *)((const char *)spans + middle * size))->end_ns <= time_ns)
-			range.first = middle + 1;
-		else
-			range.end = middle;
+/* Narrows a search (which may also end at *high) to what lies around `near`, in steps that double. */
+static void narrow(const void *spans, size_t size, size_t near, uint64_t time_ns, size_t *low, size_t *high)
+{
+	size_t step = 1;
+
+	if (near < *low || near >= *high)
+		return;
+	if (ends_until(spans, size, near, time_ns)) {
+		*low = near + 1;
+		for (; step < *high - *low && ends_until(spans, size, *low + step, time_ns); step *= 2)
+			*low += step + 1;
+		if (step < *high - *low)
+			*high = *low + step;
+	} else {
+		*high = near;
+		for (; step < *high - *low && !ends_until(spans, size, *high - step, time_ns); step *= 2)
+			*high -= step;
+		if (step < *high - *low)
+			*low = *high - step + 1;
 	}
-	return range.first;
+}
+
+/* The first in the range that ends behind the time. */
+static size_t search(const void *spans, size_t size, struct gap_range *range, uint64_t time_ns)
+{
+	size_t low = range->first, high = range->end;
+
+	narrow(spans, size, range->near, time_ns, &low, &high);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ends_until(spans, size, middle, time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	range->near = low;
+	return low;
 }
 
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	return search(e->waits.items, sizeof(*e->waits.items), e->threads.items[thread].waits, time_ns);
+	return search(e->waits.items, sizeof(*e->waits.items), &e->threads.items[thread].waits, time_ns);
 }
 
 size_t gap_events_call(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	return search(e->calls.items, sizeof(*e->calls.items), e->threads.items[thread].calls, time_ns);
+	return search(e->calls.items, sizeof(*e->calls.items), &e->threads.items[thread].calls, time_ns);
 }
 
 const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct gap_call *call)
 {
-	struct gap_range range = e->threads.items[call->span.thread].syncs;
+	struct gap_range *range = &e->threads.items[call->span.thread].syncs;
 	size_t at = search(e->syncs.items, sizeof(*e->syncs.items), range, call->span.start_ns);
 
-	return at < range.end && e->syncs.items[at].span.start_ns < call->span.end_ns ? &e->syncs.items[at] : NULL;
+	return at < range->end && e->syncs.items[at].span.start_ns < call->span.end_ns ? &e->syncs.items[at] : NULL;
 }
 
 size_t gap_events_sample(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
@@ -493,9 +673,9 @@ static uint64_t waited(const struct gap_events *e, uint32_t thread, uint64_t sta
 		sum_ns += asleep_ns + queued_ns;
 		ret->wait_ns[w->reason] += asleep_ns;
 		ret->wait_ns[WAIT_RUN_QUEUE] += queued_ns;
-		if (ns > *longest_ns && w->stack) {
+		if (ns > *longest_ns && w->span.stack) {
 			*longest_ns = ns;
-			ret->stack = w->stack;
+			ret->stack = w->span.stack;
 			ret->is_wait = true;
 		}
 	}

@@ -12,7 +12,8 @@
  *	recording  |-----------------------------------------------|
  *	parts      |==|        |==|        |==|        |==|
  *
- * Should these have more events all the same, what comes later is left out, and cut_ns says from where on.
+ * Where the file has nothing of these it is passed over (chunk_times.h). Should they have more events all the same, what comes
+ * later is left out, and cut_ns says from where on.
  */
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "profile/reader.h"
+#include "view/chunk_times.h"
 
 #define GAP_EVENTS_MAX	((size_t)3 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
 #define GAP_PARTS_COUNT 16
@@ -44,13 +46,12 @@ struct gap_work {
 /* When a thread did something; those of one thread and list do not overlap. */
 struct gap_span {
 	uint64_t start_ns, end_ns;
-	uint32_t thread;
+	uint32_t thread, stack; /* 0: not known */
 };
 
 /* It did not run; in the part from queued_from_ns on it was in the run queue. */
 struct gap_wait {
 	struct gap_span span;
-	uint32_t stack;
 	uint64_t queued_from_ns;
 	uint32_t waker; /* thread; 0: not known */
 	uint8_t reason;
@@ -58,7 +59,6 @@ struct gap_wait {
 
 struct gap_call {
 	struct gap_span span;
-	uint32_t stack;
 	uint32_t api; /* string */
 	bool is_sync; /* it waits for the GPU */
 };
@@ -83,6 +83,7 @@ struct gap_window {
 
 struct gap_range {
 	size_t first, end;
+	size_t near; /* where the last search ended: the next is mostly for a time soon after */
 };
 
 struct gap_life {
@@ -94,6 +95,7 @@ struct gap_life {
 
 struct gap_events {
 	struct gap_parts parts;
+	const struct chunk_times *chunks; /* of the file: what is outside of the parts is passed over; NULL: all is read */
 	struct vec(struct gap_work) works;     /* by device and start */
 	struct vec(struct gap_window) windows; /* apart from each other, by time */
 	struct vec(struct gap_wait) waits;     /* these by thread and start */
@@ -111,11 +113,16 @@ struct gap_events {
 struct gap_parts gap_parts_of(uint64_t start_ns, uint64_t end_ns, uint64_t events, size_t most);
 /* The number of the part (below GAP_PARTS_COUNT) that a time is in; -1: none. */
 int gap_part(const struct gap_parts *p, uint64_t time_ns);
-/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed but for the parts; release it
- * in either case. */
+/* Whether some part has times from the first to the last of these. */
+bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t last_ns);
+/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed but for parts and chunks;
+ * release it in either case. */
 int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most);
 /* Then: what is to be explained. Windows may come in any order and overlap. 0 or -ENOMEM with error_text. */
 int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns);
+/* Says what time a CPU sample of a thread stands for: before the next, where it may have samples in what is passed over only. As
+ * the one before. */
+int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period_ns);
 /* Then what threads did, of another such reader of the file. Drops work of the time that does not fit. As the first. */
 int gap_events_read_threads(struct gap_events *e, struct profile_reader *r);
 void gap_events_release(struct gap_events *e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "view/gap_sites.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #define GROUP_MIN    3
@@ -9,11 +10,6 @@
 
 /* In these a sample would be due for the thread to have run. */
 #define SAMPLES_DUE 4
-
-static int order_of(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
 
 static uint64_t length_of(const struct gap *gap)
 {
@@ -34,31 +30,75 @@ static uint64_t place_of(const struct gap_sites *s, const struct gap *gap)
 	return (uint64_t)gap->cause << 32 | s->merged[gap->stack];
 }
 
-static int by_site(const void *left, const void *right, void *sites)
-{
-	const struct gap_sites *s = sites;
-	const struct gap *a = &s->gaps[*(const uint32_t *)left], *b = &s->gaps[*(const uint32_t *)right];
-	int different = order_of(site_of(s, a), site_of(s, b));
+/* ------------------------------------------------------------------ sorting */
 
-	return different ? different : order_of(length_of(a), length_of(b));
+#define NUMBER_BYTES 8
+
+static unsigned int byte_of(const struct gap_row *row, bool by_key, unsigned int byte)
+{
+	return (by_key ? row->key : row->ns) >> 8 * byte & 0xff;
 }
 
-static int by_place(const void *left, const void *right, void *sites)
+/* The bits in which not all of some numbers are the same. */
+static uint64_t find_differences(const struct gap_row *rows, size_t count, bool by_key)
 {
-	const struct gap_sites *s = sites;
-	const struct gap *a = &s->gaps[*(const uint32_t *)left], *b = &s->gaps[*(const uint32_t *)right];
-	int different = order_of(place_of(s, a), place_of(s, b));
+	uint64_t different = 0;
 
-	return different ? different : order_of(length_of(a), length_of(b));
+	for (size_t i = 1; i < count; i++)
+		different |= by_key ? rows[i].key ^ rows[0].key : rows[i].ns ^ rows[0].ns;
+	return different;
+}
+
+/* By key or length, the shortest first; equal ones stay as they are: a byte after the other from the lowest on, as far as there
+ * are differences. */
+static void sort_rows(struct gap_rows *r, bool by_key)
+{
+	uint64_t different = find_differences(r->rows, r->count, by_key);
+
+	for (unsigned int byte = 0; byte < NUMBER_BYTES; byte++) {
+		size_t at[256] = {0}, sum = 0;
+		struct gap_row *sorted = r->spare;
+
+		if (!(different >> 8 * byte & 0xff))
+			continue;
+		for (size_t i = 0; i < r->count; i++)
+			at[byte_of(&r->rows[i], by_key, byte)]++;
+		for (unsigned int n = 0; n < 256; n++) {
+			sum += at[n];
+			at[n] = sum - at[n];
+		}
+		for (size_t i = 0; i < r->count; i++)
+			sorted[at[byte_of(&r->rows[i], by_key, byte)]++] = r->rows[i];
+		r->spare = r->rows;
+		r->rows = sorted;
+	}
+}
+
+int gap_rows_init(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count)
+{
+	*r = (struct gap_rows){.rows = calloc(count + 1, sizeof(*r->rows)), .spare = calloc(count + 1, sizeof(*r->spare)),
+		.count = count};
+	if (!r->rows || !r->spare)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		r->rows[i] = (struct gap_row){.ns = length_of(&gaps[first + i]), .gap = (uint32_t)(first + i)};
+	sort_rows(r, false);
+	return 0;
+}
+
+void gap_rows_release(struct gap_rows *r)
+{
+	free(r->rows);
+	free(r->spare);
+	*r = (struct gap_rows){0};
 }
 
 /* Where the next site (place) begins. */
-static size_t end_of(const struct gap_sites *s, const uint32_t *order, size_t first, size_t count,
-	uint64_t (*key_of)(const struct gap_sites *, const struct gap *))
+static size_t end_of(const struct gap_row *rows, size_t first, size_t count)
 {
 	size_t end = first;
 
-	while (end < count && key_of(s, &s->gaps[order[end]]) == key_of(s, &s->gaps[order[first]]))
+	while (end < count && rows[end].key == rows[first].key)
 		end++;
 	return end;
 }
@@ -116,13 +156,13 @@ static enum gap_cause likely_cause(const struct gap_sites *s, const struct told 
 
 /* The place of most of the gaps of a cause, if there is such a one; 0: of none. Each gap speaks for its place, or takes a
  * voice from another. */
-static uint32_t likely_stack(const struct gap_sites *s, const uint32_t *order, size_t count, enum gap_cause cause)
+static uint32_t likely_stack(const struct gap_sites *s, const struct gap_row *rows, size_t count, enum gap_cause cause)
 {
 	uint32_t best = 0;
 	size_t votes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct gap *gap = &s->gaps[order[i]];
+		const struct gap *gap = &s->gaps[rows[i].gap];
 
 		if (gap->cause != cause || gap->untold || length_of(gap) <= GAP_LAUNCH_MAX_NS)
 			continue;
@@ -137,21 +177,21 @@ static uint32_t likely_stack(const struct gap_sites *s, const uint32_t *order, s
 }
 
 /* Of one site. */
-static void tell_untold(const struct gap_sites *s, const uint32_t *order, size_t count)
+static void tell_untold(const struct gap_sites *s, const struct gap_row *rows, size_t count)
 {
 	struct told t = {0};
 	enum gap_cause cause;
 	uint32_t stack;
 
 	for (size_t i = 0; i < count; i++)
-		if (length_of(&s->gaps[order[i]]) > GAP_LAUNCH_MAX_NS)
-			add_told(s, &s->gaps[order[i]], &t);
+		if (length_of(&s->gaps[rows[i].gap]) > GAP_LAUNCH_MAX_NS)
+			add_told(s, &s->gaps[rows[i].gap], &t);
 	if (!t.untold)
 		return;
 	cause = likely_cause(s, &t);
-	stack = likely_stack(s, order, count, cause);
+	stack = likely_stack(s, rows, count, cause);
 	for (size_t i = 0; i < count; i++) {
-		struct gap *gap = &s->gaps[order[i]];
+		struct gap *gap = &s->gaps[rows[i].gap];
 
 		if (!gap->untold)
 			continue;
@@ -163,23 +203,23 @@ static void tell_untold(const struct gap_sites *s, const uint32_t *order, size_t
 /* ------------------------------------------------------------------ what happens again */
 
 /* How many of some gaps, by length, belong together. */
-static size_t alike(const struct gap_sites *s, const uint32_t *order, size_t count)
+static size_t alike(const struct gap_row *rows, size_t count)
 {
-	uint64_t median_ns = length_of(&s->gaps[order[count / 2]]);
+	uint64_t median_ns = rows[count / 2].ns;
 
-	while (length_of(&s->gaps[order[count - 1]]) / GROUP_LONGER > median_ns)
+	while (rows[count - 1].ns / GROUP_LONGER > median_ns)
 		count--;
 	return count;
 }
 
-static bool comes_again(const struct gap_sites *s, const uint32_t *order, size_t count)
+static bool comes_again(const struct gap_sites *s, const struct gap_row *rows, size_t count)
 {
-	const struct gap *first = &s->gaps[order[0]], *last = first;
+	const struct gap *first = &s->gaps[rows[0].gap], *last = first;
 
 	if (count < GROUP_MIN)
 		return false;
 	for (size_t i = 1; i < count; i++) {
-		const struct gap *gap = &s->gaps[order[i]];
+		const struct gap *gap = &s->gaps[rows[i].gap];
 
 		first = gap->next < first->next ? gap : first;
 		last = gap->next > last->next ? gap : last;
@@ -188,44 +228,45 @@ static bool comes_again(const struct gap_sites *s, const uint32_t *order, size_t
 }
 
 /* Says so of those that are alike, and returns how many they are. */
-static size_t judge(const struct gap_sites *s, const uint32_t *order, size_t count)
+static size_t judge(const struct gap_sites *s, const struct gap_row *rows, size_t count)
 {
-	size_t group = alike(s, order, count);
-	bool again = comes_again(s, order, group);
+	size_t group = alike(rows, count);
+	bool again = comes_again(s, rows, group);
 
 	for (size_t i = 0; i < count; i++)
-		s->gaps[order[i]].once = i >= group || !again;
+		s->gaps[rows[i].gap].once = i >= group || !again;
 	return group;
 }
 
-/* Moves those that happened once (so far) to the front; returns how many. */
-static size_t part_once(const struct gap_sites *s, uint32_t *order, size_t count)
+/* Leaves those that happened once (so far), with their places. */
+static void keep_once(const struct gap_sites *s, struct gap_rows *r)
 {
 	size_t once = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (s->gaps[order[i]].once) {
-			uint32_t index = order[i];
-
-			order[i] = order[once];
-			order[once++] = index;
+	for (size_t i = 0; i < r->count; i++)
+		if (s->gaps[r->rows[i].gap].once) {
+			r->rows[once] = r->rows[i];
+			r->rows[once++].key = place_of(s, &s->gaps[r->rows[i].gap]);
 		}
-	return once;
+	r->count = once;
+	sort_rows(r, false);
+	sort_rows(r, true);
 }
 
-void gap_sites_tell(const struct gap_sites *s, uint32_t *order, size_t count)
+void gap_sites_tell(const struct gap_sites *s, struct gap_rows *r)
 {
-	qsort_r(order, count, sizeof(*order), by_site, (void *)s);
-	for (size_t first = 0, end; first < count; first = end) {
-		end = end_of(s, order, first, count, site_of);
-		tell_untold(s, order + first, end - first);
-		judge(s, order + first, end - first);
+	for (size_t i = 0; i < r->count; i++)
+		r->rows[i].key = site_of(s, &s->gaps[r->rows[i].gap]);
+	sort_rows(r, true);
+	for (size_t first = 0, end; first < r->count; first = end) {
+		end = end_of(r->rows, first, r->count);
+		tell_untold(s, r->rows + first, end - first);
+		judge(s, r->rows + first, end - first);
 	}
-	count = part_once(s, order, count);
-	qsort_r(order, count, sizeof(*order), by_place, (void *)s);
-	for (size_t first = 0, end; first < count; first = end) {
-		end = end_of(s, order, first, count, place_of);
+	keep_once(s, r);
+	for (size_t first = 0, end; first < r->count; first = end) {
+		end = end_of(r->rows, first, r->count);
 		while (first < end)
-			first += judge(s, order + first, end - first);
+			first += judge(s, r->rows + first, end - first);
 	}
 }

@@ -30,5 +30,21 @@ struct gap_sites {
 	size_t works;
 };
 
-/* Sets cause and stack of untold gaps, and `once` of all, of one device: `order` has their indices, and is sorted. */
-void gap_sites_tell(const struct gap_sites *s, uint32_t *order, size_t count);
+/* A gap as it is sorted. */
+struct gap_row {
+	uint64_t key; /* site or place */
+	uint64_t ns;  /* length */
+	uint32_t gap; /* index */
+};
+
+struct gap_rows {
+	struct gap_row *rows; /* by length, the shortest first; equal ones by index */
+	struct gap_row *spare;
+	size_t count;
+};
+
+/* Of `count` gaps from `first` on: 0 or -ENOMEM; release it in either case. */
+int gap_rows_init(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count);
+void gap_rows_release(struct gap_rows *r);
+/* Sets cause and stack of untold gaps, and `once` of all, of one device: of these rows, which are used up. */
+void gap_sites_tell(const struct gap_sites *s, struct gap_rows *r);

@@ -66,7 +66,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 	int error = note_launch(&last, &works[first], &before);
 
 	for (size_t i = first + 1; !error && i < end; i++) {
-		struct gap gap = {.start_ns = at_ns, .end_ns = works[i].start_ns, .next = i};
+		struct gap gap = {.start_ns = at_ns, .end_ns = works[i].start_ns, .next = (uint32_t)i};
 
 		error = note_launch(&last, &works[i], &before);
 		if (begins_part(&g->events, i)) {
@@ -100,38 +100,35 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-static uint64_t length_of(const struct gap *gap)
+/* The longest first, of equal ones the earliest. */
+static int list_longest(struct gaps *g, const struct gap_rows *r)
 {
-	return gap->end_ns - gap->start_ns;
+	size_t first, end;
+
+	if (vec_reserve(&g->longest, r->count))
+		return short_of_memory();
+	for (end = r->count; end; end = first) {
+		for (first = end - 1; first && r->rows[first - 1].ns == r->rows[first].ns;)
+			first--;
+		for (size_t i = first; i < end; i++)
+			g->longest.items[g->longest.count++] = r->rows[i].gap;
+	}
+	return 0;
 }
 
-static int by_length(const void *left, const void *right, void *gaps)
-{
-	const struct gap *all = gaps;
-	const struct gap *a = &all[*(const uint32_t *)left], *b = &all[*(const uint32_t *)right];
-	int longer = order(length_of(b), length_of(a));
-
-	return longer ? longer : order(a->start_ns, b->start_ns);
-}
-
-/* By index: they are a fraction of the size of gaps. */
 static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, const uint32_t *merged)
 {
 	struct gap_sites s = {.events = &g->events, .merged = merged, .gaps = g->gaps.items,
 		.span_ns = d->last_ns - d->first_ns, .works = works};
-	uint32_t *indices;
+	struct gap_rows rows;
+	int error = gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? short_of_memory() : 0;
 
-	if (vec_reserve(&g->longest, d->count))
-		return short_of_memory();
-	if (!d->count)
-		return 0;
-	indices = g->longest.items + g->longest.count;
-	for (size_t i = 0; i < d->count; i++)
-		indices[i] = (uint32_t)(d->first + i);
-	g->longest.count += d->count;
-	gap_sites_tell(&s, indices, d->count);
-	qsort_r(indices, d->count, sizeof(*indices), by_length, g->gaps.items);
-	return 0;
+	if (!error)
+		error = list_longest(g, &rows);
+	if (!error)
+		gap_sites_tell(&s, &rows);
+	gap_rows_release(&rows);
+	return error;
 }
 
 static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
@@ -144,16 +141,19 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 		struct gap_sum *sum = &(gap->once ? d->once : d->many)[gap->cause];
 		uint32_t stack = gap->stack ? merged[gap->stack] : 0;
 		uint64_t key = (uint64_t)stack << 8 | (uint64_t)gap->cause << 1 | gap->once, ns = gap->end_ns - gap->start_ns;
-		const uint64_t *known = map_get(&sums, key);
+		uint64_t *known = map_get(&sums, key);
 		uint64_t total_ns = ns + (known ? *known : 0);
 
+		if (known)
+			*known = total_ns;
+		else if (map_put(&sums, key, total_ns))
+			error = short_of_memory();
 		sum->count++;
 		sum->total_ns += ns;
 		if (stack && total_ns > sum->stack_ns) {
 			sum->stack_ns = total_ns;
 			sum->stack = stack;
 		}
-		error = map_put(&sums, key, total_ns) ? short_of_memory() : 0;
 	}
 	map_release(&sums);
 	return error;
@@ -369,10 +369,26 @@ int gaps_read_within(struct gaps *g, const char *path, const struct internals *i
 	return error;
 }
 
+/* Says what is outside of the parts, so that it need not be read. */
+static int pass_over(struct gap_events *e, const struct summary *s)
+{
+	int error = 0;
+
+	e->chunks = &s->chunks;
+	vec_foreach (t, &s->threads)
+		if (t->samples && !error)
+			error = gap_events_set_period(e, t->id, t->cpu_ns / t->samples);
+	return error;
+}
+
 int gaps_read(struct gaps *g, const char *path, const struct internals *internals, const struct summary *s)
 {
 	uint64_t events = s->works + s->calls + s->samples + s->wait_stacks.count;
+	int error;
 
 	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
+	error = g->events.parts.period_ns ? pass_over(&g->events, s) : 0;
+	if (error)
+		return error;
 	return gaps_read_within(g, path, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);
 }

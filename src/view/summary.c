@@ -25,6 +25,9 @@
 /* Launches of graphs that are remembered, to count each once: two generations of this many. */
 #define GRAPH_LAUNCHES ((size_t)64 << 10)
 
+/* What is added to places all over memory waits for this many others, so that these come from there at the same time. */
+#define WAITING 64
+
 /* An array by id that grows with zeros. */
 struct by_id {
 	void *items;
@@ -55,32 +58,51 @@ struct stack_uses {
 	uint64_t counts[STACK_USES];
 };
 
+/* One to be counted. */
+struct waiting_use {
+	uint32_t stack;
+	enum stack_use use;
+};
+
+/* Time to be added to a pair. */
+struct waiting_pair {
+	uint64_t key, ns;
+};
+
 struct gathering {
 	struct summary *s;
 	struct profile_reader *r;
 	struct by_id ops, threads, devices, stacks;
 	struct map pairs;      /* op << 32 | stack -> nanoseconds */
+	struct waiting_use uses_waiting[WAITING];
+	struct waiting_pair pairs_waiting[WAITING];
+	size_t use_count, pair_count; /* of these */
 	struct map call_index; /* api << 32 | kind -> index of call_times */
 	struct map graph_launches[2];
 	uint64_t first_ns, last_ns;
 	uint64_t bytes, calls_ns; /* grand totals, watched for overflow */
 };
 
-static void *at_id(struct by_id *a, uint32_t id, size_t size)
+static bool grow_to(struct by_id *a, uint32_t id, size_t size)
 {
-	if (id >= a->count) {
-		size_t count = a->count ? a->count : 64;
-		char *items;
+	size_t count = a->count ? a->count : 64;
+	char *items;
 
-		while (count <= id)
-			count *= 2;
-		items = realloc(a->items, count * size);
-		if (!items)
-			return NULL;
-		memset(items + a->count * size, 0, (count - a->count) * size);
-		a->items = items;
-		a->count = count;
-	}
+	while (count <= id)
+		count *= 2;
+	items = realloc(a->items, count * size);
+	if (!items)
+		return false;
+	memset(items + a->count * size, 0, (count - a->count) * size);
+	a->items = items;
+	a->count = count;
+	return true;
+}
+
+static inline void *at_id(struct by_id *a, uint32_t id, size_t size)
+{
+	if (id >= a->count && !grow_to(a, id, size))
+		return NULL;
 	return (char *)a->items + id * size;
 }
 
@@ -132,6 +154,16 @@ static struct summary_stacks *stacks_of(struct summary *s, enum stack_use use)
 	return stacks[use];
 }
 
+static void count_uses(struct gathering *g)
+{
+	for (size_t i = 0; i < g->use_count; i++) {
+		const struct waiting_use *w = &g->uses_waiting[i];
+
+		((struct stack_uses *)g->stacks.items)[w->stack].counts[w->use]++;
+	}
+	g->use_count = 0;
+}
+
 static int count_stack(struct gathering *g, uint32_t stack, enum stack_use use)
 {
 	struct stack_uses *uses;
@@ -142,7 +174,10 @@ static int count_stack(struct gathering *g, uint32_t stack, enum stack_use use)
 	uses = at_id(&g->stacks, stack, sizeof(*uses));
 	if (!uses)
 		return -ENOMEM;
-	uses->counts[use]++;
+	__builtin_prefetch(&uses->counts[use], 1);
+	g->uses_waiting[g->use_count++] = (struct waiting_use){stack, use};
+	if (g->use_count == WAITING)
+		count_uses(g);
 	return 0;
 }
 
@@ -192,15 +227,30 @@ static int add_call(struct gathering *g, const struct profile_call *e)
 	return add_total(&g->calls_ns, e->duration_ns);
 }
 
+static int add_pairs(struct gathering *g)
+{
+	size_t count = g->pair_count;
+
+	g->pair_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct waiting_pair *w = &g->pairs_waiting[i];
+		uint64_t *sum = map_get(&g->pairs, w->key);
+
+		if (sum)
+			*sum += w->ns;
+		else if (map_put(&g->pairs, w->key, w->ns))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int add_to_pairs(struct gathering *g, uint32_t op, uint32_t stack, uint64_t ns)
 {
 	uint64_t key = (uint64_t)op << 32 | stack;
-	uint64_t *sum = map_get(&g->pairs, key);
 
-	if (!sum)
-		return map_put(&g->pairs, key, ns);
-	*sum += ns;
-	return 0;
+	map_prefetch(&g->pairs, key);
+	g->pairs_waiting[g->pair_count++] = (struct waiting_pair){key, ns};
+	return g->pair_count < WAITING ? 0 : add_pairs(g);
 }
 
 /* The same stack mostly launches the same work again, so that the pairs are looked up when it
@@ -365,6 +415,8 @@ static int read_events(struct gathering *g)
 	while ((result = profile_reader_next(g->r, &e)) > 0) {
 		int error = add_event(g, &e);
 
+		if (!error)
+			error = chunk_times_add(&g->s->chunks, g->r, &e);
 		if (error == -EOVERFLOW)
 			return error_set(
 				error, "the times of the profile add up to more than 64 bits");
@@ -504,6 +556,8 @@ static int put_ops(struct gathering *g)
 		else if (!error)
 			error = put_set(g, &sets, op, sum);
 	}
+	if (!error)
+		error = add_pairs(g);
 	if (!error && g->s->kernels.count)
 		error = put_paths(g, &kernels);
 	map_release(&kernels);
@@ -629,6 +683,7 @@ static int judge_stacks(struct gathering *g)
 	uint32_t *notes = calloc((size_t)count + 1, sizeof(*notes));
 	int error = notes ? 0 : -ENOMEM;
 
+	count_uses(g);
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(g->r, id);
 
@@ -785,4 +840,5 @@ void summary_release(struct summary *s)
 	vec_release(&s->threads);
 	driver_sums_release(&s->drivers);
 	wait_sums_release(&s->waits);
+	chunk_times_release(&s->chunks);
 }

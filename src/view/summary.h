@@ -13,6 +13,7 @@
 
 #include "base/vec.h"
 #include "profile/reader.h"
+#include "view/chunk_times.h"
 #include "view/driver_sums.h"
 #include "view/histogram.h"
 #include "view/internals.h"
@@ -117,6 +118,7 @@ struct summary {
 	struct vec(struct summary_task) threads;
 	struct driver_sums drivers; /* not in any of the others */
 	struct wait_sums waits;
+	struct chunk_times chunks;  /* of this file */
 };
 
 /* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more

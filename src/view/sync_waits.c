@@ -85,7 +85,7 @@ static int add(struct sync_waits *s, struct finding *f, const struct gap_call *c
 	const struct profile_thread *t = profile_thread(f->reader, call->span.thread);
 	const struct gap_work *w = t ? find_work(f, t->process, call) : NULL;
 	const struct profile_op *op = w ? profile_op(f->reader, w->op) : NULL;
-	struct sync_wait wait = {.thread = call->span.thread, .api = call->api, .stack = merged(f, call->stack),
+	struct sync_wait wait = {.thread = call->span.thread, .api = call->api, .stack = merged(f, call->span.stack),
 		.op = w ? w->op : 0, .launch_stack = w ? merged(f, w->stack) : 0};
 	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack, op ? op->kind : 0, op ? op->name : 0,
 		op ? op->copy_kind : 0};
@@ -112,11 +112,22 @@ static int by_time(const void *left, const void *right)
 	return a->thread != b->thread ? order(a->thread, b->thread) : order(a->stack, b->stack);
 }
 
+static bool has_syncs(const struct gap_events *e)
+{
+	vec_foreach (c, &e->calls)
+		if (c->is_sync)
+			return true;
+	return false;
+}
+
 int sync_waits_find(struct sync_waits *s, const struct gap_events *e, const struct internals *internals)
 {
 	struct finding f = {.events = e, .reader = internals->reader};
-	int error = launch_path_merge(internals, &f.merged);
+	int error;
 
+	if (!has_syncs(e))
+		return 0;
+	error = launch_path_merge(internals, &f.merged);
 	f.ended = calloc(e->works.count + 1, sizeof(*f.ended));
 	if (!error && (!f.ended || interner_new(&f.rows)))
 		error = -ENOMEM;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Causes of gaps in GPU work, on profiles made by hand. Times are microseconds. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -694,6 +695,141 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	profile_reader_close(r);
 }
 
+static void copied(uint64_t start, uint64_t end)
+{
+	struct profile_work copy = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = start * US,
+		.op = copy_op, .thread = MAIN, .instance = 1};
+
+	called(MAIN, CALL_COPY, start, end + 1);
+	copy.correlation = correlation;
+	CHECK(profile_write_work(w, &copy) == 0);
+}
+
+/* 16 times 100 ms, in which a GPU works for 4 us of every 10 us; a thread waits for 5 ms again and again. A chunk has 5 ms.
+ * HELPER has a wait from 50 to 110 ms, told at 50 ms, a life, told at 70 ms, and a sample at 85 ms: behind the first part. */
+static void write_long_recording(void)
+{
+	begin(true);
+	for (uint64_t at = 10; at < 1600000; at += 10) {
+		if (at % 100)
+			work(MAIN, at + 3, at + 4, at + 8);
+		else
+			copied(at + 3, at + 7);
+		if (at % 20000 == 0)
+			waited(OTHER, WAIT_LOCK, at - 5000 + 1, at - 1, 0);
+		if (at == 50000)
+			waited(HELPER, WAIT_IO, at, 110000, 0);
+		if (at % 1000 == 0)
+			sampled(MAIN, "work", at, at + 1, 1000);
+		if (at % 5000 == 0)
+			CHECK(profile_writer_push(w) == 0);
+		if (at == 85000)
+			sampled(HELPER, "work", at, at + 1, 77);
+		if (at == 70000)
+			CHECK(profile_write_life(w, &(struct profile_life){.duration_ns = 110000 * US, .thread = HELPER}) == 0);
+	}
+	CHECK(profile_writer_close(w) == 0);
+}
+
+static bool same_threads(const struct gap_events *a, const struct gap_events *b)
+{
+	bool same = a->threads.count == b->threads.count;
+
+	for (size_t i = 0; same && i < a->threads.count; i++)
+		same = a->threads.items[i].period_ns == b->threads.items[i].period_ns &&
+		       a->threads.items[i].end_ns == b->threads.items[i].end_ns;
+	return same;
+}
+
+static bool same_gaps(const struct gaps *a, const struct gaps *b)
+{
+	bool same = a->gaps.count == b->gaps.count && a->events.works.count == b->events.works.count &&
+		    a->events.calls.count == b->events.calls.count && a->events.waits.count == b->events.waits.count &&
+		    a->events.samples.count == b->events.samples.count && same_threads(&a->events, &b->events);
+
+	for (size_t i = 0; same && i < a->gaps.count; i++) {
+		const struct gap *x = &a->gaps.items[i], *y = &b->gaps.items[i];
+
+		same = x->start_ns == y->start_ns && x->end_ns == y->end_ns && x->next == y->next && x->stack == y->stack &&
+		       x->cause == y->cause && x->once == y->once && a->longest.items[i] == b->longest.items[i];
+	}
+	return same;
+}
+
+/* Reads the parts of the recording, and passes over what is known to be outside of them or not. */
+static void read_parts(struct gaps *g, const struct summary *s, bool pass_over)
+{
+	*g = (struct gaps){0};
+	if (pass_over) {
+		CHECK(gaps_read(g, path, &s->internals, s) == 0);
+		return;
+	}
+	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, s->works, GAP_EVENTS_MAX);
+	CHECK(gaps_read_within(g, path, &s->internals, GAP_EVENTS_MAX) == 0);
+}
+
+/* Damages all chunks of events that are outside of the parts, and not just before one. Returns how many stretches of them there are. */
+static size_t damage_outside(const struct summary *s, const struct gap_parts *parts)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t count = 0;
+
+	CHECK(fd >= 0);
+	for (size_t i = 0; i + 1 < s->chunks.items.count; i++) {
+		const struct chunk_time *t = &s->chunks.items.items[i];
+
+		if (gap_parts_overlap(parts, t->first_ns, t->last_ns) || gap_part(parts, t->last_ns + 100 * US) >= 0)
+			continue;
+		CHECK(pwrite(fd, "damage", 6, (off_t)t->begin + 1000) == 6);
+		count++;
+	}
+	close(fd);
+	return count;
+}
+
+static void what_is_outside_of_the_parts_is_not_even_read(void)
+{
+	static struct summary s;
+	struct profile_reader *r;
+	struct gaps all, some;
+
+	write_long_recording();
+	CHECK(profile_reader_open(&r, path) == 0);
+	CHECK(summary_read(&s, r) == 0);
+	/* As if it were so long that a quarter of it is looked at. */
+	s.works = 4 * GAP_EVENTS_MAX;
+	s.calls = s.samples = s.wait_stacks.count = 0;
+	read_parts(&all, &s, false);
+	read_parts(&some, &s, true);
+	CHECK(some.events.parts.period_ns / 1000000 == 99 && some.gaps.count > 35000 && same_gaps(&all, &some));
+	CHECK(some.events.threads.items[HELPER].period_ns == 77 * US && some.events.threads.items[HELPER].end_ns == 110000 * US);
+	CHECK(chunk_times_find(&s.chunks, s.chunks.items.items[1].begin) == &s.chunks.items.items[1]);
+	CHECK(!chunk_times_find(&s.chunks, s.chunks.last) && chunk_times_find(&s.chunks, s.chunks.last - 1));
+	gaps_release(&some);
+	CHECK(damage_outside(&s, &all.events.parts) >= 8);
+	read_parts(&some, &s, true);
+	CHECK(same_gaps(&all, &some));
+	gaps_release(&some);
+	read_parts(&some, &s, false);
+	CHECK(!same_gaps(&all, &some));
+	gaps_release(&some);
+	gaps_release(&all);
+	summary_release(&s);
+	profile_reader_close(r);
+}
+
+static void parts_are_found_in_a_stretch_of_time(void)
+{
+	struct gap_parts all = {0}, parts = {.start_ns = 1600, .period_ns = 100, .length_ns = 25};
+
+	CHECK(gap_parts_overlap(&all, 5, 5) && !gap_parts_overlap(&all, UINT64_MAX, 0));
+	CHECK(!gap_parts_overlap(&parts, 0, 1599) && gap_parts_overlap(&parts, 0, 1600) && gap_parts_overlap(&parts, 0, UINT64_MAX));
+	CHECK(gap_parts_overlap(&parts, 1624, 1630) && !gap_parts_overlap(&parts, 1625, 1699));
+	CHECK(gap_parts_overlap(&parts, 1625, 1700) && gap_parts_overlap(&parts, 1690, 9999));
+	CHECK(gap_parts_overlap(&parts, 3100, 3100) && !gap_parts_overlap(&parts, 3125, UINT64_MAX));
+	CHECK(!gap_parts_overlap(&parts, UINT64_MAX, 0));
+}
+
 static void synced(uint32_t kind, uint32_t stream, uint64_t recorded, uint64_t start, uint64_t end)
 {
 	struct profile_sync e = {.start_ns = start * US, .duration_ns = (end - start) * US, .recorded_ns = recorded * US,
@@ -782,6 +918,8 @@ int main(void)
 	RUN(a_launch_that_takes_long_itself_is_no_queue);
 	RUN(a_call_that_synchronizes_an_idle_gpu_is_not_why_it_is);
 	RUN(of_more_events_parts_of_the_time_are_looked_at);
+	RUN(parts_are_found_in_a_stretch_of_time);
+	RUN(what_is_outside_of_the_parts_is_not_even_read);
 	RUN(a_call_waits_for_the_work_that_ended_last_before_it_did);
 	unlink(path);
 	return tap_end();

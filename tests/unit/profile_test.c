@@ -1214,6 +1214,96 @@ static void no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables(vo
 	buf_release(&file);
 }
 
+/* About half of all chunks, told by where they begin. */
+static bool is_left_out(const void *count, uint64_t chunk)
+{
+	++*(size_t *)count;
+	return chunk * 0x9e3779b97f4a7c15ull >> 63;
+}
+
+static void events_that_are_left_out_change_nothing_about_the_others(void)
+{
+	struct profile_reader *r;
+	struct profile_event e, same;
+	struct vec(struct profile_event) wanted = {0};
+	size_t chunks = 0, count = 0;
+
+	write_recording(100000, 2500);
+	CHECK(!profile_reader_open(&r, path));
+	while (profile_reader_next(r, &e) > 0)
+		if (!is_left_out(&chunks, profile_reader_chunk(r)))
+			CHECK(!vec_push(&wanted, e));
+	profile_reader_close(r);
+	CHECK(wanted.count > 20000 && wanted.count < 80000);
+	chunks = 0;
+	CHECK(!profile_reader_open(&r, path));
+	profile_reader_skip(r, is_left_out, &chunks);
+	for (; profile_reader_next(r, &same) > 0; count++)
+		CHECK(count < wanted.count && same_event(&same, &wanted.items[count]));
+	CHECK(count == wanted.count && chunks >= 40);
+	CHECK(!profile_reader_incomplete(r));
+	check_tables(r);
+	CHECK_TEXT(profile_meta(r, META_COMMAND), "./train --fast");
+	profile_reader_close(r);
+	vec_release(&wanted);
+}
+
+static bool is_events(const void *none, uint64_t chunk)
+{
+	return true;
+}
+
+/* Returns whether it is complete. */
+static bool read_tables(void)
+{
+	struct profile_reader *r;
+	struct profile_event e;
+	bool complete;
+
+	if (profile_reader_open(&r, path))
+		return false;
+	profile_reader_skip(r, is_events, NULL);
+	CHECK(profile_reader_next(r, &e) == 0);
+	check_entries(r);
+	complete = !profile_reader_incomplete(r);
+	profile_reader_close(r);
+	return complete;
+}
+
+static void a_file_that_is_cut_is_incomplete_with_its_events_left_out_too(void)
+{
+	struct buf file = BUF_INIT;
+
+	write_recording(60, 10);
+	read_file(&file);
+	for (size_t size = 0; size < file.size; size++) {
+		write_file(file.data, size);
+		CHECK(!read_tables());
+	}
+	write_file(file.data, file.size);
+	CHECK(read_tables());
+	buf_release(&file);
+}
+
+static void damage_in_what_is_left_out_is_not_looked_for(void)
+{
+	struct buf file = BUF_INIT;
+	size_t unnoticed = 0;
+
+	write_recording(30, 10);
+	read_file(&file);
+	for (size_t at = 0; at < file.size; at++) {
+		char byte = file.data[at];
+
+		file.data[at] = (char)(byte ^ (1 + random_u64() % 255));
+		write_file(file.data, file.size);
+		unnoticed += read_tables();
+		file.data[at] = byte;
+	}
+	CHECK(unnoticed > 30 * 4 && unnoticed < file.size / 2);
+	buf_release(&file);
+}
+
 /* Makes the checksums right, so that what they protect is put to the test. */
 static void mend_checksums(char *data, size_t size)
 {
@@ -1935,6 +2025,9 @@ int main(void)
 	RUN(totals_add_up_while_writing);
 	RUN(a_file_cut_anywhere_reads_back_to_its_last_whole_chunk);
 	RUN(no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables);
+	RUN(events_that_are_left_out_change_nothing_about_the_others);
+	RUN(a_file_that_is_cut_is_incomplete_with_its_events_left_out_too);
+	RUN(damage_in_what_is_left_out_is_not_looked_for);
 	RUN(forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables);
 	RUN(unknown_chunks_events_and_trailing_fields_are_skipped);
 	RUN(instruction_samples_and_counts_are_read_up_to_the_last_id);

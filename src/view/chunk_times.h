@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Of which times the events in each stretch of a file are: for those who read it once more, and need some of the time only.
+ *
+ * Events come nearly in the order of their times. So those of one hundredth of a recording are in little more than one
+ * hundredth of its file, and the rest can be passed over (profile_reader_skip).
+ *
+ *	file     | EVTS  EVTS  EVTS | EVTS  EVTS | EVTS  EVTS ...
+ *	stretch    0                  1            2
+ *
+ * Lives of threads count for all times; samples of instructions have none.
+ *
+ * A stretch has 64 KiB of the file or more, so that memory is a thousandth of the file at most.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "profile/reader.h"
+
+struct chunk_time {
+	uint64_t begin;			      /* in the file: of the stretch's first chunk */
+	uint64_t first_ns, last_ns;	      /* from the first begin to the last end of its events; UINT64_MAX to 0: none */
+	uint64_t first_work_ns, last_work_ns; /* from the first begin to the last begin of its GPU work; likewise */
+};
+
+struct chunk_times {
+	struct vec(struct chunk_time) items; /* by begin */
+	uint64_t last;			     /* where the last chunk of all begins that has events */
+};
+
+void chunk_times_release(struct chunk_times *c);
+/* Takes the event that the reader returned last: 0 or -ENOMEM. */
+int chunk_times_add(struct chunk_times *c, const struct profile_reader *r, const struct profile_event *e);
+/*
+ * The stretch that the chunk is in which begins there. NULL where what is in the chunk is not known, as it may not have been
+ * read to its end: of the last one, and what comes behind it.
+ */
+const struct chunk_time *chunk_times_find(const struct chunk_times *c, uint64_t chunk);
