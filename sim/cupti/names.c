@@ -110,7 +110,7 @@ SIM_EXPORT CUptiResult cuptiGetStreamIdEx(
 {
 	CUstream s = xpuprof_sim_stream(stream, perThreadStream);
 
-	if (!s || !streamId)
+	if (!s || !streamId || (context && s->context != context))
 		return CUPTI_ERROR_INVALID_STREAM;
 	if (s->capture)
 		abort(); /* the driver does not permit queries of a stream's id then, and may end the capture */

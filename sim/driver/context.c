@@ -54,6 +54,7 @@ static void context_free(CUcontext ctx)
 		if (t->contexts[i] != ctx)
 			t->contexts[kept++] = t->contexts[i];
 	t->context_count = kept;
+	sim_streams_end(ctx);
 	sim_stream_release(&ctx->legacy);
 	ctx->magic = 0;
 	free(ctx);

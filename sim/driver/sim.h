@@ -100,7 +100,7 @@ struct CUstream_st {
 	int priority;
 	bool legacy;
 	bool per_thread;
-	struct CUstream_st *next; /* in the thread's list of per-thread streams */
+	struct CUstream_st *next; /* in the thread's list of per-thread streams, or a list of the program's */
 
 	pthread_mutex_t lock;
 	uint64_t idle_ns; /* when everything submitted so far will have ended */
@@ -395,6 +395,7 @@ CUstream sim_stream_of(CUstream handle, bool per_thread); /* NULL: no such strea
 CUresult sim_stream_error(void);			  /* why it was NULL */
 void sim_stream_init(CUstream s, CUcontext ctx, unsigned int flags, int priority);
 void sim_stream_release(CUstream s);
+void sim_streams_end(CUcontext ctx); /* that the program made in it */
 CUresult sim_submit(CUstream s, const struct sim_work *work, enum sim_sync sync);
 uint64_t sim_stream_begin(CUstream s); /* locks; when the next piece of work could start */
 void sim_stream_run(CUstream s, const struct sim_work *work, struct sim_run *run);

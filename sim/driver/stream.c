@@ -5,18 +5,27 @@
  * The rules of the legacy default stream are three times per context: when its own work ends, when
  * all work of blocking streams ends, when all work ends. They only grow, so each is an atomic
  * maximum and no launch takes a lock but its stream's.
+ *
+ * The handle of a stream that was destroyed is the next that is given out, as NVIDIA's driver uses handles again, too.
  */
 #include "board.h"
 #include "sim.h"
 
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	SUBMIT_NS = 1000, /* from the call to the earliest start on an idle device */
 	SPIN_NS = 60000,  /* the last part of a wait is not slept: timers are late by this much */
 	HOST_FUNCTION_NS = 10000,
 };
+
+/* What programs made. */
+static struct {
+	pthread_mutex_t lock;
+	CUstream used, free;
+} made = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void raise_to(_Atomic uint64_t *time_ns, uint64_t ns)
 {
@@ -75,13 +84,51 @@ void sim_stream_release(CUstream s)
 	s->magic = 0;
 }
 
+/* Takes the place of one that was destroyed. */
 static CUstream stream_new(CUcontext ctx, unsigned int flags, int priority)
 {
-	CUstream s = calloc(1, sizeof(*s));
+	CUstream s;
 
-	if (s)
+	pthread_mutex_lock(&made.lock);
+	s = made.free;
+	if (s) {
+		made.free = s->next;
+		memset(s, 0, sizeof(*s));
+	} else {
+		s = calloc(1, sizeof(*s));
+	}
+	if (s) {
 		sim_stream_init(s, ctx, flags, priority);
+		s->next = made.used;
+		made.used = s;
+	}
+	pthread_mutex_unlock(&made.lock);
 	return s;
+}
+
+/* Moves a stream, or all of a context, to those that are free. */
+static void free_streams(CUstream stream, CUcontext ctx)
+{
+	CUstream *link = &made.used, s;
+
+	pthread_mutex_lock(&made.lock);
+	while ((s = *link)) {
+		if (s != stream && s->context != ctx) {
+			link = &s->next;
+			continue;
+		}
+		*link = s->next;
+		sim_stream_release(s);
+		s->next = made.free;
+		made.free = s;
+	}
+	pthread_mutex_unlock(&made.lock);
+}
+
+/* Whether NVIDIA's driver tells tools of each is not known: this one does not. */
+void sim_streams_end(CUcontext ctx)
+{
+	free_streams(NULL, ctx);
 }
 
 /* This thread's default stream in the current context. They stay until the process ends. */
@@ -93,9 +140,10 @@ static CUstream per_thread_stream(CUcontext ctx)
 	for (s = t->per_thread; s; s = s->next)
 		if (s->context == ctx)
 			return s;
-	s = stream_new(ctx, CU_STREAM_DEFAULT, 0);
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
+	sim_stream_init(s, ctx, CU_STREAM_DEFAULT, 0);
 	s->per_thread = true;
 	s->next = t->per_thread;
 	t->per_thread = s;
@@ -230,8 +278,7 @@ CUresult sim_stream_destroy(CUstream s)
 	if (s->capture)
 		sim_capture_leave(s);
 	tell(SIM_STREAM_DESTROY_STARTING, s);
-	sim_stream_release(s);
-	free(s);
+	free_streams(s, NULL);
 	return CUDA_SUCCESS;
 }
 

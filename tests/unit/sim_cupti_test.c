@@ -193,6 +193,21 @@ SIM_TEST(graph_work_names_the_node_that_was_cloned_from_the_captured_one, "", "1
 	CHECK(records[0].kernel.correlationId == calls[call_count - 1].correlation);
 }
 
+SIM_TEST(the_number_of_a_stream_is_told_for_its_own_context_only, "", "1")
+{
+	uint32_t number = 0, same = 0;
+	CUcontext second;
+	CUstream s;
+
+	start();
+	OK(d.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(d.cuCtxCreate_v2(&second, 0, 0));
+	OK(c.GetStreamIdEx(context, s, 0, &number));
+	OK(c.GetStreamIdEx(NULL, s, 0, &same));
+	CHECK(number && same == number);
+	CHECK(c.GetStreamIdEx(second, s, 0, &number) == CUPTI_ERROR_INVALID_STREAM);
+}
+
 SIM_TEST(latency_times_are_in_order_and_only_when_asked_for, "", "1")
 {
 	collect();
@@ -382,6 +397,7 @@ int main(void)
 	RUN(a_record_comes_only_after_its_work_has_ended);
 	RUN(full_buffers_are_handed_over_without_a_flush);
 	RUN(graph_work_names_the_node_that_was_cloned_from_the_captured_one);
+	RUN(the_number_of_a_stream_is_told_for_its_own_context_only);
 	RUN(latency_times_are_in_order_and_only_when_asked_for);
 	RUN(times_are_in_the_realtime_clock_unless_another_is_registered);
 	RUN(finalize_ends_callbacks_and_records);

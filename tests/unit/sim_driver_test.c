@@ -162,6 +162,31 @@ SIM_TEST(each_thread_has_a_default_stream_of_its_own, "", "1")
 	CHECK(records[0].kernel.streamId != records[2].kernel.streamId);
 }
 
+SIM_TEST(the_handle_of_a_stream_that_is_gone_is_the_next_one_given_out, "", "1")
+{
+	CUstream one, other, next;
+	CUcontext second;
+
+	start();
+	OK(d.cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+	OK(d.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	CHECK(one != other);
+	OK(d.cuStreamDestroy_v2(one));
+	CHECK(d.cuStreamSynchronize(one) == CUDA_ERROR_INVALID_HANDLE);
+	OK(d.cuCtxCreate_v2(&second, 0, 0));
+	OK(d.cuStreamCreate(&next, CU_STREAM_NON_BLOCKING));
+	CHECK(next == one);
+	/* A context takes its streams along. */
+	OK(d.cuCtxDestroy_v2(second));
+	CHECK(d.cuStreamSynchronize(next) == CUDA_ERROR_INVALID_HANDLE);
+	OK(d.cuStreamSynchronize(other));
+	OK(d.cuCtxSetCurrent(context));
+	OK(d.cuStreamCreate(&next, CU_STREAM_NON_BLOCKING));
+	CHECK(next == one);
+	OK(launch(function("quick_ns500"), next));
+	OK(d.cuStreamSynchronize(next));
+}
+
 SIM_TEST(copies_and_sets_move_their_bytes, "", "1")
 {
 	char out[64] = "what is copied", in[64] = { 0 };
@@ -372,6 +397,7 @@ int main(void)
 	RUN(the_default_stream_waits_for_blocking_streams_and_they_for_it);
 	RUN(a_stream_waits_for_an_event_of_another);
 	RUN(each_thread_has_a_default_stream_of_its_own);
+	RUN(the_handle_of_a_stream_that_is_gone_is_the_next_one_given_out);
 	RUN(copies_and_sets_move_their_bytes);
 	RUN(a_copy_past_the_end_of_memory_is_refused);
 	RUN(impossible_launches_are_refused_and_leave_no_work);
