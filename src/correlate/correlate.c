@@ -236,6 +236,8 @@ static void note_call(struct launch *l, const struct gpu_call *e)
 	l->start_ns = e->start_ns;
 	l->api = e->api;
 	l->kind = (uint8_t)e->kind;
+	l->graph_context = e->graph_context;
+	l->graph_stream = e->graph_stream;
 	if (e->thread)
 		l->thread = e->thread;
 	l->flags |= LAUNCH_CALLED | (e->flags & GPU_CALL_UNMARKED ? LAUNCH_UNMARKED : 0);
@@ -284,6 +286,7 @@ static int write_sync(
 		recorded = event_records_find(
 			&c->event_records, e->instance, target->event, e->start_ns);
 	if (recorded) {
+		sync.device = recorded->device;
 		sync.context = recorded->context;
 		sync.stream = recorded->stream;
 		sync.recorded_ns = recorded->time_ns;
@@ -357,6 +360,10 @@ static int join(struct correlator *c, struct profile_work *work)
 	work->api = l->api;
 	work->launch_ns = l->start_ns;
 	work->join = join_of(c, l);
+	if (work->graph_node) {
+		work->graph_context = l->graph_context;
+		work->graph_stream = l->graph_stream;
+	}
 	count_out(c, l);
 	l->flags |= LAUNCH_WORKED;
 	if (asks_for_work(l) && l->list == LAUNCH_WAITING)

@@ -34,6 +34,7 @@ struct launch {
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t api;
+	uint32_t graph_context, graph_stream; /* what it launched a graph into; 0: not known */
 	uint32_t older, newer; /* neighbours in its list; place + 1, 0: none */
 	uint8_t kind;          /* enum profile_call_kind; 0: not known */
 	uint8_t flags;

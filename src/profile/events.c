@@ -30,6 +30,7 @@ enum {
 	WORK_JOIN = 1 << 5,      /* join is given, else JOIN_OK */
 	WORK_QUEUED = 1 << 6,    /* queued_ns is given, else 0 */
 	WORK_SUBMITTED = 1 << 7, /* submitted_ns is given, else 0 */
+	WORK_STREAM = 1 << 8,    /* graph_context and graph_stream are given, else 0 */
 };
 
 enum {
@@ -81,9 +82,9 @@ _Static_assert(DRIVER_KINDS <= 1 << DRIVER_KIND_BITS, "kinds of driver events ne
 _Static_assert(WAIT_REASONS <= 1 << WAIT_REASON_BITS, "reasons of waits need more bits");
 _Static_assert(EVENT_LAST < KIND_LATER + (1 << KIND_BITS), "event kinds need more bits");
 
-/* A reader may come that far past the end of an event before it notices: size, head and 14
+/* A reader may come that far past the end of an event before it notices: size, head and 17
  * fields. */
-_Static_assert(EVENT_READ_PAST >= 16 * VARINT_MAX_BYTES, "EVENT_READ_PAST is too small");
+_Static_assert(EVENT_READ_PAST >= 19 * VARINT_MAX_BYTES, "EVENT_READ_PAST is too small");
 
 void event_coder_reset(struct event_coder *c)
 {
@@ -401,6 +402,8 @@ static unsigned int work_flags(struct event_coder *c, const struct profile_work 
 		flags |= WORK_QUEUED;
 	if (w->submitted_ns)
 		flags |= WORK_SUBMITTED;
+	if (w->graph_context || w->graph_stream)
+		flags |= WORK_STREAM;
 	return flags;
 }
 
@@ -432,6 +435,10 @@ uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, 
 		p = varint_put(p, zigzag((int64_t)(w->start_ns - w->queued_ns)));
 	if (flags & WORK_SUBMITTED)
 		p = varint_put(p, zigzag((int64_t)(w->start_ns - w->submitted_ns)));
+	if (flags & WORK_STREAM) {
+		p = varint_put(p, w->graph_context);
+		p = varint_put(p, w->graph_stream);
+	}
 	return finish(start, p);
 }
 
@@ -482,6 +489,8 @@ static bool decode_work(struct event_coder *c, unsigned int flags, const uint8_t
 		flags & WORK_QUEUED ? ret->start_ns - (uint64_t)unzigzag(varint_get(p)) : 0;
 	ret->submitted_ns =
 		flags & WORK_SUBMITTED ? ret->start_ns - (uint64_t)unzigzag(varint_get(p)) : 0;
+	ret->graph_context = flags & WORK_STREAM ? (uint32_t)varint_get(p) : 0;
+	ret->graph_stream = flags & WORK_STREAM ? (uint32_t)varint_get(p) : 0;
 	return true;
 }
 

@@ -101,6 +101,7 @@ struct gpu_call {
 	int32_t result;
 	uint32_t flags;
 	struct gpu_wait_target waits_for; /* of kind CALL_SYNC only */
+	uint32_t graph_context, graph_stream; /* of kind CALL_GRAPH: what the graph was launched into; 0: not known */
 };
 
 /* A piece of GPU work ended. */
@@ -134,6 +135,7 @@ struct gpu_node {
 /* An event was recorded in a stream; told before any call that waits for it. */
 struct gpu_event_record {
 	uint32_t instance;
+	uint32_t device; /* profile id; 0: not known */
 	uint32_t context;
 	uint32_t stream;
 	uint64_t event; /* which; recorded anew it is the same */

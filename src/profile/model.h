@@ -290,6 +290,8 @@ struct profile_work {
 	uint32_t thread;       /* that launched it; 0: not known */
 	uint32_t stack;        /* of the launching call; 0: see join */
 	uint32_t node_stack;   /* where the graph node was made; 0: none or not known */
+	uint32_t graph_context; /* into which its graph was launched; 0: it is not of one, or not known */
+	uint32_t graph_stream;  /* so too: the op's may be one of the driver's own */
 	uint32_t api;          /* string: the launching call; 0: not known */
 	uint32_t instance;
 	uint32_t correlation;

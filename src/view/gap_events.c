@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "view/gpu_waits.h"
 
 static int short_of_memory(void)
 {
@@ -208,6 +209,7 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 		return 0;
 	work.device = op->device;
 	work.process = op->process;
+	work.stream = gpu_waits_stream(w, op);
 	error = get_thread(e, w->thread, &t);
 	if (error)
 		return error;

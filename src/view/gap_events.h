@@ -39,6 +39,7 @@ struct gap_work {
 	uint64_t launch_ns; /* 0: not known */
 	uint32_t thread, stack; /* that launched it; 0: not known */
 	uint32_t op, process;
+	uint32_t stream; /* that it is waited for in; 0: it is of a graph, and that is not known */
 	uint32_t device : 31;
 	bool graph : 1;
 };

@@ -34,12 +34,20 @@ static int short_of_memory(void)
 	return error_set(-ENOMEM, "not enough memory for what threads waited for");
 }
 
+/* Work of a graph may be of another context than the stream, and numbers of streams count in theirs. */
+uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op)
+{
+	if (!w->graph_node)
+		return op->stream;
+	return w->graph_context == op->context ? w->graph_stream : 0;
+}
+
 static bool is_waited_for(const struct gpu_wait *w, const struct gpu_lane *l, uint64_t launch_ns)
 {
 	if (l->process != w->process || (w->context && l->context != w->context))
 		return false;
 	if ((w->kind == SYNC_STREAM || w->kind == SYNC_EVENT) && l->stream != w->stream &&
-		!l->graph)
+		!l->any_stream)
 		return false;
 	return !w->launched_ns || launch_ns <= w->launched_ns;
 }

@@ -12,7 +12,8 @@
  * the same device (or process, where the device is not known) ran: GPU_WAIT_OTHERS, or it was idle: GPU_WAIT_IDLE. The
  * parts of a wait add up to its length.
  *
- * Work of graphs counts for every stream of its context: the driver runs it on streams of its own.
+ * The driver may run work of graphs on streams of its own: it is waited for in the stream that the graph was launched
+ * into. Where that is not known it counts for every stream of its context.
  */
 #pragma once
 
@@ -35,10 +36,11 @@ struct gpu_wait {
 	uint32_t key;  /* the caller's */
 };
 
-/* What runs in order, so that of what is launched later nothing ends earlier: a stream, or the graphs' part of it. */
+/* What runs in order, so that of what is launched later nothing ends earlier: a stream, or the part of it that is of
+ * graphs of which it is not known where they were launched. */
 struct gpu_lane {
 	uint32_t process, device, context, stream;
-	bool graph;
+	bool any_stream; /* it is waited for in every stream of its context */
 };
 
 struct gpu_run {
@@ -54,6 +56,9 @@ enum {
 	GPU_WAIT_OTHERS,
 	GPU_WAIT_WORK,
 };
+
+/* The stream of the op's context in which its work is waited for; 0: that is not known, it is of a graph. */
+uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op);
 
 /*
  * Adds the parts of all waits to `sums`: by key of the wait << 32 | what it is of, nanoseconds. Sorts the runs by start.

@@ -47,7 +47,8 @@ static bool is_waited_for(const struct finding *f, const struct gap_work *w, con
 		return false;
 	if (!told)
 		return true;
-	return op->context == told->context && (told->kind == SYNC_CONTEXT || w->graph || op->stream == told->stream);
+	return op->context == told->context &&
+		(told->kind == SYNC_CONTEXT || w->stream == told->stream || (w->graph && !w->stream));
 }
 
 static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_call *call)

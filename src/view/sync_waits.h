@@ -4,7 +4,7 @@
  *
  * The whole time of a call goes to one piece of work of its process: of what was launched before the call began, and ran in
  * the stream or context that it waited for (where the recording tells), that which ended last before the call did. Work of
- * graphs counts for every stream of its context, as in gpu_waits.h.
+ * graphs is in the stream that gpu_waits.h says.
  */
 #pragma once
 

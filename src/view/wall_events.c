@@ -198,13 +198,13 @@ static int take_sample(struct wall_events *e, const struct profile_event *event)
 static bool is_same_lane(const struct gpu_lane *a, const struct gpu_lane *b)
 {
 	return a->process == b->process && a->device == b->device && a->context == b->context &&
-	       a->stream == b->stream && a->graph == b->graph;
+	       a->stream == b->stream && a->any_stream == b->any_stream;
 }
 
 static int find_lane(struct wall_events *e, const struct gpu_lane *lane, uint32_t *ret)
 {
 	uint64_t hash = hash_combine((uint64_t)lane->process << 32 | lane->device,
-		((uint64_t)lane->context << 32 | lane->stream) * 2 + lane->graph);
+		((uint64_t)lane->context << 32 | lane->stream) * 2 + lane->any_stream);
 	const uint64_t *known;
 
 	while ((known = map_get(&e->lane_ids, hash)) &&
@@ -216,14 +216,20 @@ static int find_lane(struct wall_events *e, const struct gpu_lane *lane, uint32_
 	return 0;
 }
 
-static int lane_of(struct wall_events *e, uint32_t op_id, const struct profile_op *op, bool graph,
+static int lane_of(struct wall_events *e, const struct profile_work *w, const struct profile_op *op,
 	uint32_t *ret)
 {
-	uint64_t key = (uint64_t)op_id << 1 | graph;
-	const uint64_t *known = map_get(&e->lane_of_op, key);
-	struct gpu_lane lane = {op->process, op->device, op->context, op->stream, graph};
+	uint32_t stream = gpu_waits_stream(w, op);
+	bool any_stream = w->graph_node && !stream;
+	struct gpu_lane lane = {op->process, op->device, op->context,
+		any_stream ? op->stream : stream, any_stream};
+	uint64_t key = (uint64_t)w->op << 1 | any_stream;
+	const uint64_t *known;
 	int error;
 
+	if (lane.stream != op->stream)
+		return find_lane(e, &lane, ret);
+	known = map_get(&e->lane_of_op, key);
 	if (known) {
 		*ret = (uint32_t)*known;
 		return 0;
@@ -260,7 +266,7 @@ static int take_run(
 		return error;
 	error = keys_add(&e->keys, &key, &run.key);
 	if (!error)
-		error = lane_of(e, w->op, op, w->graph_node, &run.lane);
+		error = lane_of(e, w, op, &run.lane);
 	if (!error && vec_push(&e->runs, run))
 		error = short_of_memory();
 	return error;

@@ -77,7 +77,7 @@ struct wall_events {
 	struct vec(struct gpu_run) runs;
 	struct vec(struct gpu_wait) gpu_waits; /* by thread and start, apart from each other */
 	struct vec(struct gpu_lane) lanes;
-	struct map lane_of_op; /* op << 1 | graph -> lane */
+	struct map lane_of_op; /* op << 1 | any_stream -> lane, of work on its op's stream */
 	struct map lane_ids;   /* hash -> lane */
 	struct vec(struct wall_call) calls;
 	struct vec(struct wall_copy) copies;

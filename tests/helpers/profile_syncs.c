@@ -3,8 +3,9 @@
  * Prints what is in a profile about waits for the GPU, as one JSON object a line:
  *
  *	{"type": "sync", "kind": "stream", "api": ..., "thread": tid, "start_ns": ..., "duration_ns": ..., "recorded_ns": ...,
- *		"stack": id, "call_start_ns": ..., "call_end_ns": ..., "context": ..., "stream": ...}
- *	{"type": "work", "name": ..., "start_ns": ..., "end_ns": ..., "launch_ns": ..., "context": ..., "stream": ...}
+ *		"stack": id, "call_start_ns": ..., "call_end_ns": ..., "device": id, "context": ..., "stream": ...}
+ *	{"type": "work", "name": ..., "start_ns": ..., "end_ns": ..., "launch_ns": ..., "device": id, "context": ...,
+ *		"stream": ..., "in_graph": ..., "graph_context": ..., "graph_stream": ...}
  *	{"type": "loss", "name": ..., "count": ...}
  *
  * The call's times are those of its CALL event; 0 where there is none.
@@ -45,10 +46,10 @@ static void print_sync(const struct profile_reader *r, const struct profile_sync
 	printf("{\"type\": \"sync\", \"kind\": \"%s\", \"api\": \"%s\", \"thread\": %u, \"start_ns\": %" PRIu64
 	       ", \"duration_ns\": %" PRIu64 ", \"recorded_ns\": %" PRIu64 ", \"stack\": %u"
 	       ", \"call_start_ns\": %" PRIu64 ", \"call_end_ns\": %" PRIu64
-	       ", \"context\": %u, \"stream\": %u}\n",
+	       ", \"device\": %u, \"context\": %u, \"stream\": %u}\n",
 		kinds[s->kind], profile_string(r, s->api, NULL), t ? t->tid : 0, s->start_ns, s->duration_ns,
-		s->recorded_ns, s->stack, number(&calls->starts, key), number(&calls->ends, key), s->context,
-		s->stream);
+		s->recorded_ns, s->stack, number(&calls->starts, key), number(&calls->ends, key), s->device,
+		s->context, s->stream);
 }
 
 static void print_work(const struct profile_reader *r, const struct profile_work *w)
@@ -56,9 +57,11 @@ static void print_work(const struct profile_reader *r, const struct profile_work
 	const struct profile_op *op = profile_op(r, w->op);
 
 	printf("{\"type\": \"work\", \"name\": \"%s\", \"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
-	       ", \"launch_ns\": %" PRIu64 ", \"context\": %u, \"stream\": %u}\n",
+	       ", \"launch_ns\": %" PRIu64 ", \"device\": %u, \"context\": %u, \"stream\": %u"
+	       ", \"in_graph\": %s, \"graph_context\": %u, \"graph_stream\": %u}\n",
 		profile_string(r, op->name, NULL), w->start_ns, w->start_ns + w->duration_ns, w->launch_ns,
-		op->context, op->stream);
+		op->device, op->context, op->stream, w->graph_node ? "true" : "false", w->graph_context,
+		w->graph_stream);
 }
 
 /* Calls first, as waits may be written before theirs. */

@@ -29,6 +29,7 @@ static void add_tables(void)
 	struct profile_process p = {.pid = 1};
 	struct profile_thread t = {.process = 1};
 	struct profile_op op = {.kind = OP_KERNEL};
+	struct profile_device device = {.uuid = {1}};
 	char text[16];
 	uint32_t id;
 
@@ -42,6 +43,7 @@ static void add_tables(void)
 	CHECK(!profile_add_process(w, &p, &id));
 	for (t.tid = 1; t.tid <= THREADS; t.tid++)
 		CHECK(!profile_add_thread(w, &t, &id));
+	CHECK(!profile_add_device(w, &device, &id));
 	for (op.stream = 1; op.stream <= OPS; op.stream++)
 		CHECK(!profile_add_op(w, &op, &id));
 }
@@ -92,6 +94,21 @@ static void launch(enum profile_call_kind kind, uint32_t correlation, uint32_t s
 		.kind = kind};
 
 	CHECK(!sink.launch(sink.context, &e));
+}
+
+static void graph_call(uint32_t correlation, uint32_t context, uint32_t stream)
+{
+	struct gpu_call e = {.instance = 1,
+		.correlation = correlation,
+		.start_ns = 1005 + correlation,
+		.end_ns = 1100 + correlation,
+		.thread = 2,
+		.api = 3,
+		.kind = CALL_GRAPH,
+		.graph_context = context,
+		.graph_stream = stream};
+
+	CHECK(!sink.call(sink.context, &e));
 }
 
 static void call_with(
@@ -241,6 +258,26 @@ static void a_graph_launch_may_have_any_number_of_works(void)
 	CHECK(got.count == 1001);
 	for (size_t i = 1; i < got.count; i++)
 		CHECK(work_at(i)->stack == 20 && work_at(i)->join == JOIN_OK);
+}
+
+static void graph_work_is_told_what_its_graph_was_launched_into(void)
+{
+	begin(true, 0);
+	launch(CALL_GRAPH, 7, 20);
+	work_of_node(7, 300);
+	graph_call(7, 2, 13);
+	work_of_node(7, 301);
+	work(7);
+	launch(CALL_GRAPH, 8, 20);
+	graph_call(8, 0, 0);
+	work_of_node(8, 300);
+	finish();
+	CHECK(got.count == 6);
+	/* The first came before that was known, the third is none of a graph's. */
+	CHECK(!work_at(0)->graph_context && !work_at(0)->graph_stream);
+	CHECK(work_at(2)->graph_context == 2 && work_at(2)->graph_stream == 13);
+	CHECK(!work_at(3)->graph_context && !work_at(3)->graph_stream);
+	CHECK(!work_at(5)->graph_context && !work_at(5)->graph_stream && work_at(5)->stack == 20);
 }
 
 static void failed_captured_and_empty_calls_are_told_as_soon_as_they_return(void)
@@ -643,7 +680,7 @@ static void nodes_beyond_what_can_be_remembered_are_counted(void)
 /* The twin: lists in plain arrays, searched from end to end. */
 
 struct twin_launch {
-	uint32_t instance, correlation, thread, stack, api;
+	uint32_t instance, correlation, thread, stack, api, graph_context, graph_stream;
 	uint64_t start_ns;
 	enum profile_call_kind kind;
 	bool marked, called, unmarked, worked, decided;
@@ -799,6 +836,8 @@ static void twin_on_call(const struct gpu_call *e)
 	l->api = e->api;
 	l->kind = e->kind;
 	l->start_ns = e->start_ns;
+	l->graph_context = e->graph_context;
+	l->graph_stream = e->graph_stream;
 	l->thread = e->thread ? e->thread : l->thread;
 	twin_write_call(e, l->thread, l->stack);
 	if (l->kind == CALL_SYNC) {
@@ -846,6 +885,8 @@ static void twin_write_work(
 		event.work.thread = l->thread;
 		event.work.stack = l->stack;
 		event.work.api = l->api;
+		event.work.graph_context = e->graph_node ? l->graph_context : 0;
+		event.work.graph_stream = e->graph_node ? l->graph_stream : 0;
 	}
 	vec_push(&twin.events, event);
 }
@@ -938,6 +979,10 @@ static void feed_call(uint32_t instance, uint32_t correlation, uint32_t step)
 		.end_ns = step + random_below(100), .thread = random_below(THREADS + 1),
 		.api = random_below(STRINGS + 1), .kind = 1 + random_below(CALL_KINDS - 1)};
 
+	if (e.kind == CALL_GRAPH && random_below(4)) {
+		e.graph_context = 1 + random_below(2);
+		e.graph_stream = 7 + random_below(3);
+	}
 	if (!random_below(4))
 		e.flags = random_below(8);
 	if (!random_below(8))
@@ -1008,7 +1053,7 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 			SAME(work, graph_node) && SAME(work, launch_ns) && SAME(work, op) &&
 			SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
 			SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
-			SAME(work, join);
+			SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join);
 	return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
 		SAME(pending, api) && SAME(pending, instance) && SAME(pending, correlation) &&
 		SAME(pending, reason);
@@ -1078,6 +1123,7 @@ static void record_event(uint32_t instance, uint64_t event, uint32_t stream, uin
 {
 	struct gpu_event_record e = {.instance = instance,
 		.event = event,
+		.device = 1,
 		.context = 1,
 		.stream = stream,
 		.time_ns = time_ns};
@@ -1127,7 +1173,8 @@ static void a_wait_for_an_event_is_one_for_where_and_when_it_was_recorded_last(v
 	wait_for_event(7, EVENT);
 	finish();
 	CHECK(got.count == 2 && sync_at(1)->kind == SYNC_EVENT);
-	CHECK(sync_at(1)->stream == 15 && sync_at(1)->context == 1 && sync_at(1)->recorded_ns == 1005);
+	CHECK(sync_at(1)->stream == 15 && sync_at(1)->context == 1 && sync_at(1)->device == 1 &&
+		sync_at(1)->recorded_ns == 1005);
 }
 
 static void a_wait_for_an_event_whose_record_was_not_told_is_one_all_the_same(void)
@@ -1187,6 +1234,7 @@ int main(void)
 	RUN(work_of_a_waiting_copy_may_come_before_its_call);
 	RUN(equal_ids_of_two_instances_do_not_meet);
 	RUN(a_graph_launch_may_have_any_number_of_works);
+	RUN(graph_work_is_told_what_its_graph_was_launched_into);
 	RUN(failed_captured_and_empty_calls_are_told_as_soon_as_they_return);
 	RUN(work_of_a_failed_call_is_still_joined);
 	RUN(what_is_left_at_the_end_says_whether_its_call_returned);

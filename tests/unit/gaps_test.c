@@ -104,13 +104,18 @@ static void work(uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
 	work_from("launch", thread, launch, start, end);
 }
 
-static void of_graph(uint64_t launch, uint64_t start, uint64_t end)
+static void of_graph_into(uint32_t context, uint32_t stream, uint64_t launch, uint64_t start, uint64_t end)
 {
 	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
-		.op = kernel_op, .thread = MAIN, .stack = stack("launch"), .graph_node = 1, .instance = 1,
-		.correlation = ++correlation};
+		.op = kernel_op, .thread = MAIN, .stack = stack("launch"), .graph_node = 1, .graph_context = context,
+		.graph_stream = stream, .instance = 1, .correlation = ++correlation};
 
 	CHECK(profile_write_work(w, &e) == 0);
+}
+
+static void of_graph(uint64_t launch, uint64_t start, uint64_t end)
+{
+	of_graph_into(0, 0, launch, start, end);
 }
 
 static void waited(uint32_t thread, enum profile_wait_reason reason, uint64_t start, uint64_t end, uint32_t waker)
@@ -865,6 +870,16 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 	synced(SYNC_STREAM, 8, 0, 701, 729);
 	of_graph(700, 710, 720);
 	called(MAIN, CALL_SYNC, 700, 730);
+	/* Where it was launched is known: into this stream, into another one, and into this one of another context. */
+	synced(SYNC_STREAM, 8, 0, 801, 803);
+	of_graph_into(1, 8, 800, 801, 802);
+	called(MAIN, CALL_SYNC, 800, 804);
+	synced(SYNC_STREAM, 8, 0, 901, 907);
+	of_graph_into(1, 7, 900, 901, 906);
+	called(MAIN, CALL_SYNC, 900, 908);
+	synced(SYNC_STREAM, 9, 0, 1001, 1015);
+	of_graph_into(2, 8, 1000, 1001, 1014);
+	called(MAIN, CALL_SYNC, 1000, 1016);
 	CHECK(profile_writer_close(w) == 0);
 	CHECK(profile_reader_open(&r, path) == 0);
 	CHECK(gap_events_read_works(&e, r, GAP_EVENTS_MAX) == 0);
@@ -873,9 +888,10 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 	CHECK(gap_events_read_threads(&e, r) == 0);
 	CHECK(internals_init(&internals, r) == 0);
 	CHECK(sync_waits_find(&s, &e, &internals) == 0 && s.waits.count == 2);
-	/* The first, the third and the last; the second began before any work was launched, the fourth was for another stream. */
-	CHECK(waited_for(&s.waits.items[0], 230, 3, true) && s.waits.items[0].max_ns == 100 * US);
-	CHECK(waited_for(&s.waits.items[1], 140, 2, false));
+	/* The first, the third, the graphs but the third; the second began before any work was launched, the fourth was for another
+	 * stream. */
+	CHECK(waited_for(&s.waits.items[0], 230 + 4 + 16, 5, true) && s.waits.items[0].max_ns == 100 * US);
+	CHECK(waited_for(&s.waits.items[1], 140 + 8, 3, false));
 	CHECK(s.waits.items[0].launch_stack && !s.waits.items[1].launch_stack);
 	sync_waits_release(&s);
 	gap_events_release(&e);

@@ -131,7 +131,7 @@ static void put_wait(struct client *c, uint8_t kind, uint8_t waits_for)
 	ring_put(&c->ring, &call);
 }
 
-static void waits_for_the_gpu_and_events_reach_the_sink(void)
+static void waits_for_the_gpu_events_and_launches_of_graphs_reach_the_sink(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
 	struct wire_op op = {
@@ -151,12 +151,16 @@ static void waits_for_the_gpu_and_events_reach_the_sink(void)
 	ring_put(&c.ring, &e);
 	put_wait(&c, CALL_SYNC, SYNC_STREAM);
 	put_wait(&c, CALL_SYNC, 0);
+	put_wait(&c, CALL_GRAPH, 0);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->calls.count == 2 && r->event_records.count == 1);
+	CHECK(r->calls.count == 3 && r->event_records.count == 1);
 	target = &r->calls.items[0].waits_for;
 	CHECK(target->kind == SYNC_STREAM && target->context == 2 && target->stream == 13);
 	CHECK(target->event == 1ull << 40 && target->device == 1);
 	CHECK(!r->calls.items[1].waits_for.kind && !r->calls.items[1].waits_for.context);
+	CHECK(!r->calls.items[1].graph_context && !r->calls.items[1].graph_stream);
+	CHECK(r->calls.items[2].graph_context == 2 && r->calls.items[2].graph_stream == 13);
+	CHECK(!r->calls.items[2].waits_for.kind && r->event_records.items[0].device == 1);
 	CHECK(r->event_records.items[0].instance == 1 && r->event_records.items[0].context == 2);
 	CHECK(r->event_records.items[0].stream == 13 && r->event_records.items[0].event == 1ull << 40 &&
 		r->event_records.items[0].time_ns == e.time_ns);
@@ -1088,7 +1092,7 @@ int main(void)
 	RUN(a_library_connects_and_its_records_reach_the_sink);
 	RUN(every_connection_gets_its_own_number);
 	RUN(the_configuration_reaches_the_library);
-	RUN(waits_for_the_gpu_and_events_reach_the_sink);
+	RUN(waits_for_the_gpu_events_and_launches_of_graphs_reach_the_sink);
 	RUN(impossible_waits_are_counted);
 	RUN(the_ring_cannot_be_truncated_or_grown);
 	RUN(a_library_whose_cupti_ended_is_counted_once_and_said);

@@ -337,6 +337,10 @@ static struct profile_work random_work(const struct profile_call *last)
 		w.graph_node = random_number(64);
 	if (random_u64() % 2)
 		w.node_stack = random_id(STACKS);
+	if (random_u64() % 2)
+		w.graph_context = random_u32();
+	if (random_u64() % 2)
+		w.graph_stream = random_u32();
 	if (random_u64() % 2) {
 		w.launch_ns = random_number(64);
 		w.thread = random_id(THREADS);
@@ -542,7 +546,7 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(work, graph_node) && SAME(work, launch_ns) && SAME(work, op) &&
 		       SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
 		       SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
-		       SAME(work, join);
+		       SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join);
 	case EVENT_PENDING:
 		return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
 		       SAME(pending, api) && SAME(pending, instance) &&

@@ -24,7 +24,7 @@ static uint64_t random_below(uint64_t limit)
 static const struct gpu_lane lanes[] = {
 	{.process = 1, .device = 1, .context = 1, .stream = 7},
 	{.process = 1, .device = 1, .context = 1, .stream = 8},
-	{.process = 1, .device = 1, .context = 1, .stream = 9, .graph = true},
+	{.process = 1, .device = 1, .context = 1, .stream = 9, .any_stream = true},
 	{.process = 1, .device = 2, .context = 2, .stream = 7},
 	{.process = 2, .device = 1, .context = 1, .stream = 7},
 };
@@ -93,7 +93,7 @@ static void work_of_other_streams_is_told_apart(void)
 	CHECK_TEXT(divided(&w, 1, runs, 4), "B10 i40 -50");
 }
 
-static void work_of_graphs_is_of_every_stream_of_the_context(void)
+static void work_of_a_graph_that_was_launched_anywhere_is_of_every_stream_of_the_context(void)
 {
 	struct gpu_wait w = wait_for(SYNC_STREAM, 100, 200);
 	struct gpu_run runs[] = {{100, 150, 0, 2, 0}};
@@ -129,7 +129,7 @@ static uint32_t naively(
 	for (size_t n = 0; n < count; n++) {
 		const struct gpu_lane *l = &lanes[runs[n].lane];
 		bool mine = l->process == w->process && (!w->context || l->context == w->context) &&
-			    (!w->kind || w->kind == SYNC_CONTEXT || l->graph ||
+			    (!w->kind || w->kind == SYNC_CONTEXT || l->any_stream ||
 				    l->stream == w->stream) &&
 			    runs[n].launch_ns <= w->launched_ns;
 
@@ -505,13 +505,87 @@ static void reading_in_stretches_changes_nothing(void)
 	view_result_release(&v);
 }
 
+static void write_graph_work(struct made *m, uint32_t stack, uint32_t context, uint32_t stream,
+	uint64_t start_ns, uint64_t duration_ns)
+{
+	struct profile_work work = {.start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.launch_ns = start_ns / 1000 * 1000 + 10,
+		.op = m->ops[1],
+		.thread = m->threads[0],
+		.stack = m->stacks[stack],
+		.api = m->api,
+		.graph_node = 1,
+		.graph_context = context,
+		.graph_stream = stream};
+
+	CHECK(!profile_write_work(m->w, &work));
+}
+
+static void write_stream_wait(struct made *m, uint32_t stream, uint64_t start_ns, uint64_t duration_ns)
+{
+	struct profile_sync sync = {.start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.thread = m->threads[1],
+		.stack = m->stacks[0],
+		.api = m->api,
+		.context = 1,
+		.stream = stream,
+		.kind = SYNC_STREAM};
+
+	CHECK(!profile_write_sync(m->w, &sync));
+}
+
+/* Of kernels that were launched at this stack. */
+static uint64_t time_waited_for(const struct view_result *v, const char *stack)
+{
+	struct tree_walk w = tree_walk_begin(v->tree);
+	uint32_t below = UINT32_MAX;
+	uint64_t ns = 0;
+
+	while (tree_walk_next(&w)) {
+		const struct tree_node *n = &tree_nodes(v->tree)[w.node];
+		const struct tree_frame *f = &tree_frames(v->tree)[n->frame];
+
+		if (below != UINT32_MAX && w.depth <= below)
+			below = UINT32_MAX;
+		if (!strcmp(f->name, stack))
+			below = w.depth;
+		if (below != UINT32_MAX && !strcmp(f->name, "kernel"))
+			ns += n->self;
+	}
+	return ns;
+}
+
+/* The driver says of all of it that it ran in stream 8. */
+static void work_of_graphs_is_waited_for_where_they_were_launched(void)
+{
+	struct made m = {0};
+	struct view_result v;
+
+	CHECK(!profile_writer_open(&m.w, path));
+	add_tables(&m);
+	write_graph_work(&m, 1, 1, 20, 100, 400);
+	write_graph_work(&m, 2, 1, 21, 100, 800);
+	write_stream_wait(&m, 20, 200, 700);
+	/* Into a stream of another context, of which this number says nothing here; and into an unknown one. */
+	write_graph_work(&m, 3, 2, 21, 1100, 400);
+	write_graph_work(&m, 4, 0, 0, 1500, 100);
+	write_stream_wait(&m, 20, 1200, 400);
+	CHECK(!profile_writer_close(m.w));
+	build(&v, SIZE_MAX);
+	CHECK(time_waited_for(&v, "B") == 300 && time_waited_for(&v, "C") == 0);
+	CHECK(time_waited_for(&v, "D") == 300 && time_waited_for(&v, "E") == 100);
+	view_result_release(&v);
+}
+
 int main(void)
 {
 	close(mkstemp(path));
 	RUN(a_wait_belongs_to_what_ran_and_the_rest_is_idle);
 	RUN(where_several_ran_it_is_the_one_that_ends_last);
 	RUN(work_of_other_streams_is_told_apart);
-	RUN(work_of_graphs_is_of_every_stream_of_the_context);
+	RUN(work_of_a_graph_that_was_launched_anywhere_is_of_every_stream_of_the_context);
 	RUN(what_was_launched_later_is_not_waited_for);
 	RUN(without_a_stream_all_work_of_the_process_is_waited_for);
 	RUN(random_waits_are_divided_as_a_look_at_every_moment_says);
@@ -521,6 +595,7 @@ int main(void)
 	RUN(whatever_is_told_the_parts_are_the_whole);
 	RUN(of_random_profiles_each_thread_has_its_life_to_the_nanosecond);
 	RUN(reading_in_stretches_changes_nothing);
+	RUN(work_of_graphs_is_waited_for_where_they_were_launched);
 	unlink(path);
 	return tap_end();
 }

@@ -148,6 +148,10 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 			      (c->waits_for && c->kind != CALL_SYNC) ||
 			      !record_is_plausible(i, c->start_ns, c->end_ns, now_ns)))
 		return invalid(i);
+	if (c->kind == CALL_GRAPH) {
+		event.graph_context = c->context;
+		event.graph_stream = c->stream;
+	}
 	if (!error)
 		error = record_find_thread(i, c->tid, &event.thread);
 	return error ? error : s->sink.call(s->sink.context, &event);
@@ -210,6 +214,7 @@ static int decode_event_record(struct instance *i, const struct wire_event_recor
 	struct gpu_sink *sink = &i->session->sink;
 	struct gpu_event_record event = {
 		.instance = i->number,
+		.device = device_of_context(i, e->context),
 		.context = e->context,
 		.stream = e->stream,
 		.event = e->event,
