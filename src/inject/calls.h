@@ -16,6 +16,7 @@
  *	           parameter, 3 a context; and 1 where stream 0 is the thread's own, or the context the
  *	           first parameter
  *	EVENT      0, as the parameters are an event and a stream; and 1 where stream 0 is the thread's own
+ *	GRAPH      so too, of a graph and a stream
  *
  * tests/unit/cupti_abi_test.c compares all of it with the real headers where those are installed,
  * and finds calls that are missing here.
@@ -125,7 +126,7 @@ enum cuda_call_kind {
 	RUNTIME(293, NODE, cudaGraphAddMemsetNode, v10000, 0, 0)                                \
 	RUNTIME(298, NODE, cudaGraphAddChildGraphNode, v10000, 0, 0)                            \
 	RUNTIME(311, GRAPH, cudaGraphLaunch, v10000, 0, 0)                                      \
-	RUNTIME(312, GRAPH, cudaGraphLaunch_ptsz, v10000, 0, 0)                                 \
+	RUNTIME(312, GRAPH, cudaGraphLaunch_ptsz, v10000, 0, 1)                                 \
 	RUNTIME(350, NODE, cudaGraphAddMemcpyNodeToSymbol, v11010, 0, 0)                        \
 	RUNTIME(351, NODE, cudaGraphAddMemcpyNodeFromSymbol, v11010, 0, 0)                      \
 	RUNTIME(352, NODE, cudaGraphAddMemcpyNode1D, v11010, 0, 0)                              \
@@ -262,7 +263,7 @@ enum cuda_call_kind {
 	DRIVER(504, NODE, cuGraphAddMemcpyNode, 0, 0)                                           \
 	DRIVER(506, NODE, cuGraphAddMemsetNode, 0, 0)                                           \
 	DRIVER(514, GRAPH, cuGraphLaunch, 0, 0)                                                 \
-	DRIVER(515, GRAPH, cuGraphLaunch_ptsz, 0, 0)                                            \
+	DRIVER(515, GRAPH, cuGraphLaunch_ptsz, 0, 1)                                            \
 	DRIVER(525, NODE, cuGraphAddChildGraphNode, 0, 0)                                       \
 	DRIVER(587, EVENT, cuEventRecordWithFlags, 0, 0)                                        \
 	DRIVER(588, EVENT, cuEventRecordWithFlags_ptsz, 0, 1)                                   \

@@ -59,6 +59,8 @@ enum cupti_site {
 enum cupti_resource {
 	CUPTI_RESOURCE_CONTEXT_CREATED = 1,
 	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
+	CUPTI_RESOURCE_STREAM_CREATED = 3,
+	CUPTI_RESOURCE_STREAM_DESTROY_STARTING = 4,
 	CUPTI_RESOURCE_MODULE_LOADED = 6,
 	CUPTI_RESOURCE_GRAPH_CLONED = 11,
 	CUPTI_RESOURCE_NODE_CREATED = 13,
@@ -102,7 +104,7 @@ struct cupti_callback_data {
 
 struct cupti_resource_data {
 	void *context;
-	void *handle;
+	void *handle;	  /* the stream, for stream callbacks */
 	void *descriptor; /* struct cupti_graph_data for graph callbacks, struct cupti_module_data for modules */
 };
 

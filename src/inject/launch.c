@@ -31,6 +31,7 @@
 #include "inject/library.h"
 #include "inject/sampling.h"
 #include "inject/stacks.h"
+#include "inject/streams.h"
 #include "inject/syncs.h"
 
 #define OPEN_CALLS	 3
@@ -71,6 +72,13 @@ static const uint32_t resources[] = {
 	CUPTI_RESOURCE_EXEC_DESTROY_STARTING,
 };
 
+/* Where what calls wait for is told. */
+static const uint32_t stream_resources[] = {
+	CUPTI_RESOURCE_STREAM_CREATED,
+	CUPTI_RESOURCE_STREAM_DESTROY_STARTING,
+	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
+};
+
 /* Where instructions are sampled. */
 static const uint32_t sampling_resources[] = {
 	CUPTI_RESOURCE_CONTEXT_CREATED,
@@ -89,7 +97,7 @@ struct open_call {
 	uint32_t correlation;
 	uint16_t call; /* CUDA_CALL_ID without the gap: domain in the top bits */
 	uint16_t flags;
-	struct sync_place place; /* of one that waits, or records an event */
+	struct sync_place place; /* of one that waits, records an event or launches a graph */
 };
 
 static __thread struct {
@@ -253,6 +261,8 @@ static void find_place(
 		syncs_find_place(info->detail[0], info->detail[1], d, &open->place);
 	if (info->kind == CUDA_CALL_EVENT)
 		syncs_find_place_of_record(info->detail[1], d, &open->place);
+	if (info->kind == CUDA_CALL_GRAPH)
+		syncs_find_place_of_graph(info->detail[1], d, &open->place);
 }
 
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d,
@@ -299,8 +309,9 @@ static void tell_call(const struct call_info *info, uint32_t call_id,
 		.api = call_id,
 	};
 
-	if (info->kind == CUDA_CALL_SYNC && open->place.context)
-		syncs_tell(info->detail[0], d, &open->place, &record);
+	if (open->place.context)
+		syncs_tell(info->kind == CUDA_CALL_SYNC ? info->detail[0] : 0, d, &open->place,
+			&record);
 	if (!ring_put(&library.ring, &record))
 		count(WIRE_LOST_CALLS, 1);
 }
@@ -434,6 +445,14 @@ static void on_graph(uint32_t id, const struct cupti_graph_data *g)
 	}
 }
 
+static void context_ends(void *context)
+{
+	if (library.syncs)
+		streams_end_all(context);
+	if (library.stalls)
+		sampling_context_ends(context);
+}
+
 static void on_context_or_module(uint32_t id, const struct cupti_resource_data *d)
 {
 	struct undisturbed u;
@@ -442,7 +461,7 @@ static void on_context_or_module(uint32_t id, const struct cupti_resource_data *
 	if (id == CUPTI_RESOURCE_CONTEXT_CREATED)
 		sampling_context_created(d->context);
 	else if (id == CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING)
-		sampling_context_ends(d->context);
+		context_ends(d->context);
 	else if (d->descriptor)
 		images_module_loaded(d->descriptor);
 	end_slow(&u);
@@ -455,6 +474,12 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *d)
 	case CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING:
 	case CUPTI_RESOURCE_MODULE_LOADED:
 		on_context_or_module(id, d);
+		break;
+	case CUPTI_RESOURCE_STREAM_CREATED:
+		streams_made(d->context, d->handle);
+		break;
+	case CUPTI_RESOURCE_STREAM_DESTROY_STARTING:
+		streams_end(d->handle);
 		break;
 	default:
 		if (d->descriptor)
@@ -500,6 +525,14 @@ static bool is_followed(const struct call_info *info)
 	return info->kind && (info->kind != CUDA_CALL_EVENT || library.syncs);
 }
 
+static void enable_resources(bool on, const uint32_t *ids, size_t count)
+{
+	struct cupti *c = &library.cupti;
+
+	for (size_t n = 0; n < count; n++)
+		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, ids[n]);
+}
+
 unsigned int enable_callbacks(bool on)
 {
 	struct cupti *c = &library.cupti;
@@ -511,14 +544,15 @@ unsigned int enable_callbacks(bool on)
 		if (is_followed(&driver_calls[id]))
 			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
 	}
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
+	enable_resources(on, resources, sizeof(resources) / sizeof(resources[0]));
 	/* Contexts end while our thread fetches their last samples: that is told until we
 	 * unsubscribe. */
-	for (size_t i = 0;
-		on && library.stalls && i < sizeof(sampling_resources) / sizeof(uint32_t); i++)
-		c->EnableCallback(
-			true, c->subscriber, CUPTI_DOMAIN_RESOURCE, sampling_resources[i]);
+	if (on && library.stalls)
+		enable_resources(true, sampling_resources,
+			sizeof(sampling_resources) / sizeof(sampling_resources[0]));
+	if (on && library.syncs)
+		enable_resources(true, stream_resources,
+			sizeof(stream_resources) / sizeof(stream_resources[0]));
 	if (on)
 		health_begin();
 	return known;

@@ -7,7 +7,8 @@
  *	find_cupti.c  which libcupti
  *	launch.c      callbacks in the program's threads: the launch path
  *	stacks.c      stacks of launches, by number: the launch path
- *	syncs.c       what calls wait for: the launch path
+ *	syncs.c       what calls wait for, and where graphs are launched: the launch path
+ *	streams.c     which context a stream is of, and its number: the launch path, and where streams are made
  *	unwind.c      walks them: the launch path
  *	repeat.c      recognizes them without a walk: the launch path
  *	own_stack.c   where they end: the launch path, and our thread

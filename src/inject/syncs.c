@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parameters are handles. A stream's is turned into the number that work names it by, which only CUPTI can do; an
- * event's stays as it is, since nothing but other calls with that event is compared with it.
+ * The parameters are handles. A stream's is turned into the number that work names it by: from what is kept of each
+ * stream (streams.h), or, for default streams and those that are not kept, by CUPTI, as one of the thread's current
+ * context. An event's stays as it is, since nothing but other calls with that event is compared with it.
  */
 #include "inject/syncs.h"
+
+#include "inject/streams.h"
 
 #define OWN_STREAM ((void *)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
 #define LEGACY_STREAM ((void *)1)
@@ -33,7 +36,7 @@ static bool is_captured(void *stream, bool own)
 	       library.driver.cuStreamIsCapturing(stream, &status) || status;
 }
 
-static bool find_stream(void *context, void *stream, bool own, uint32_t *ret)
+static bool ask_for_stream(void *context, void *stream, bool own, uint32_t *ret)
 {
 	bool per_thread = stream == OWN_STREAM || (!stream && own);
 
@@ -42,39 +45,44 @@ static bool find_stream(void *context, void *stream, bool own, uint32_t *ret)
 	return library.cupti.GetStreamIdEx && !library.cupti.GetStreamIdEx(context, stream, per_thread, ret);
 }
 
-/* The context that is waited for when it is not the thread's. */
-static uint32_t number_of_context(void *context)
+/* Of a stream that is not kept: it is taken for one of the current context. */
+static void ask_for_place(
+	void *stream, bool own, const struct cupti_callback_data *d, struct sync_place *ret)
 {
-	uint32_t number = 0;
+	struct sync_place place = {.context = d->context_uid};
 
-	if (!context || !library.cupti.GetContextId || library.cupti.GetContextId(context, &number))
-		return 0;
-	return number;
+	if (d->context && ask_for_stream(d->context, stream, own, &place.stream))
+		*ret = place;
 }
 
 void syncs_find_place(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
 	struct sync_place *ret)
 {
-	struct sync_place place = {.context = d->context_uid};
-
-	if (!d->context)
-		return;
-	if (waits_for == SYNC_CONTEXT && other)
-		place.context = number_of_context(handle(d, 0));
-	if (waits_for == SYNC_STREAM && !find_stream(d->context, handle(d, 0), other, &place.stream))
-		return;
-	*ret = place;
+	if (waits_for == SYNC_STREAM) {
+		if (!streams_find(handle(d, 0), &ret->context, &ret->stream))
+			ask_for_place(handle(d, 0), other, d, ret);
+	} else if (d->context) {
+		ret->context = waits_for == SYNC_CONTEXT && other ? streams_context(handle(d, 0))
+								  : d->context_uid;
+	}
 }
 
 void syncs_find_place_of_record(
-	uint8_t other, const struct cupti_callback_data *d, struct sync_place *ret)
+	uint8_t own, const struct cupti_callback_data *d, struct sync_place *ret)
 {
-	struct sync_place place = {.context = d->context_uid};
+	void *stream = handle(d, 1);
 
-	if (!d->context || is_captured(handle(d, 1), other))
-		return;
-	if (find_stream(d->context, handle(d, 1), other, &place.stream))
-		*ret = place;
+	if (!is_captured(stream, own) && !streams_find(stream, &ret->context, &ret->stream))
+		ask_for_place(stream, own, d, ret);
+}
+
+void syncs_find_place_of_graph(
+	uint8_t own, const struct cupti_callback_data *d, struct sync_place *ret)
+{
+	void *stream = handle(d, 1);
+
+	if (!streams_find(stream, &ret->context, &ret->stream) && !is_captured(stream, own))
+		ask_for_place(stream, own, d, ret);
 }
 
 void syncs_tell(uint8_t waits_for, const struct cupti_callback_data *d, const struct sync_place *place,

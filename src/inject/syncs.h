@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What calls that wait for the GPU wait for, and in which streams events are recorded: the launch path.
+ * What calls that wait for the GPU wait for, and in which streams events are recorded and graphs are launched: the
+ * launch path.
  *
  * CUPTI has records of both, but while it makes them every CUDA call of the program is slower, those that wait for
  * nothing too (an eager PyTorch loop by a fifth: docs/performance.md). The parameters of the few calls that matter say
@@ -12,9 +13,9 @@
 
 #include "inject/library.h"
 
-/* Where a call waits, or records. */
+/* Where a call waits, records or launches. */
 struct sync_place {
-	uint32_t context; /* 0: not known */
+	uint32_t context; /* the stream's own, where there is one; 0: not known */
 	uint32_t stream;  /* 0: none, or not known */
 };
 
@@ -24,10 +25,13 @@ struct sync_place {
  */
 void syncs_find_place(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
 	struct sync_place *ret);
+/* `own`: stream 0 is the thread's. */
 void syncs_find_place_of_record(
-	uint8_t other, const struct cupti_callback_data *d, struct sync_place *ret);
+	uint8_t own, const struct cupti_callback_data *d, struct sync_place *ret);
+void syncs_find_place_of_graph(
+	uint8_t own, const struct cupti_callback_data *d, struct sync_place *ret);
 
-/* Puts it into the record of the call. */
+/* Puts it into the record of the call; waits_for is 0 where that does not wait. */
 void syncs_tell(uint8_t waits_for, const struct cupti_callback_data *d, const struct sync_place *place,
 	struct wire_call *ret);
 /* Tells of an event's record, unless the call has failed. */

@@ -36,7 +36,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    6u
+#define WIRE_VERSION    7u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -211,9 +211,9 @@ struct wire_call {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t api;	   /* CUDA_CALL_ID of calls.h */
-	uint32_t context;  /* from here on: of a call that waits for the GPU, when that is to be told */
+	uint32_t context;  /* from here on: of a call that waits for the GPU or launches a graph, when that is to be told */
 	uint64_t event;	   /* its handle, of SYNC_EVENT only */
-	uint32_t stream;   /* of SYNC_STREAM only */
+	uint32_t stream;   /* of SYNC_STREAM, and of launches of graphs; 0: not known */
 	uint8_t waits_for; /* enum profile_sync_kind; 0: nothing, or it is not known */
 	uint8_t pad[3];
 };

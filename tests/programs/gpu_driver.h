@@ -13,7 +13,9 @@ typedef CUgraphNode gpu_node;
 
 static const char gpu_form[] = "driver";
 
-static struct {
+#define GPU_OWN_STREAM CU_STREAM_PER_THREAD
+
+static struct gpu {
 	struct driver driver;
 	CUmodule module;
 	CUcontext context;
@@ -22,6 +24,12 @@ static struct {
 } gpu;
 
 #define GPU_CHECK(call) driver_check(&gpu.driver, gpu.driver.call, #call, __FILE__, __LINE__)
+
+GPU void gpu_load(void)
+{
+	GPU_CHECK(cuModuleLoadData(&gpu.module, gpu_ptx));
+	GPU_CHECK(cuMemAlloc_v2(&gpu.nowhere, 256));
+}
 
 /* From now on, also for kernels, which are to be got anew. */
 GPU void gpu_use_device(int ordinal)
@@ -32,8 +40,7 @@ GPU void gpu_use_device(int ordinal)
 	GPU_CHECK(cuDeviceGetName(gpu.name, sizeof(gpu.name), dev));
 	GPU_CHECK(cuDevicePrimaryCtxRetain(&gpu.context, dev));
 	GPU_CHECK(cuCtxSetCurrent(gpu.context));
-	GPU_CHECK(cuModuleLoadData(&gpu.module, gpu_ptx));
-	GPU_CHECK(cuMemAlloc_v2(&gpu.nowhere, 256));
+	gpu_load();
 }
 
 GPU int gpu_device_count(void)
@@ -42,6 +49,21 @@ GPU int gpu_device_count(void)
 
 	GPU_CHECK(cuDeviceGetCount(&count));
 	return count;
+}
+
+/* The same for a second context: of device 1, or where there is none another one of device 0. false: there is none. */
+GPU bool gpu_use_second_context(void)
+{
+	CUdevice dev;
+
+	if (gpu_device_count() > 1) {
+		gpu_use_device(1);
+		return true;
+	}
+	GPU_CHECK(cuDeviceGet(&dev, 0));
+	GPU_CHECK(cuCtxCreate_v2(&gpu.context, 0, dev));
+	gpu_load();
+	return true;
 }
 
 /* On device 0. false: there is no CUDA, and it was said. */
@@ -58,6 +80,13 @@ GPU bool gpu_open(const char *program)
 GPU void gpu_enter_thread(void)
 {
 	GPU_CHECK(cuCtxSetCurrent(gpu.context));
+}
+
+/* Back to what `gpu` was. */
+GPU void gpu_use_again(const struct gpu *before)
+{
+	gpu = *before;
+	gpu_enter_thread();
 }
 
 GPU gpu_kernel gpu_get_kernel(const char *name)
@@ -284,6 +313,15 @@ GPU gpu_graph gpu_capture_end(gpu_stream s)
 	return g;
 }
 
+/* Whether it succeeded or not. */
+GPU void gpu_capture_give_up(gpu_stream s)
+{
+	CUgraph g;
+
+	if (gpu.driver.cuStreamEndCapture(s, &g) == CUDA_SUCCESS)
+		GPU_CHECK(cuGraphDestroy(g));
+}
+
 GPU gpu_graph gpu_graph_new(void)
 {
 	CUgraph g;
@@ -372,6 +410,12 @@ GPU void gpu_exec_update(gpu_exec e, gpu_graph g)
 GPU void gpu_exec_launch(gpu_exec e, gpu_stream s)
 {
 	GPU_CHECK(cuGraphLaunch(e, s));
+}
+
+/* True when it was taken. */
+GPU bool gpu_try_exec_launch(gpu_exec e, gpu_stream s)
+{
+	return gpu.driver.cuGraphLaunch(e, s) == CUDA_SUCCESS;
 }
 
 GPU void gpu_exec_free(gpu_exec e)

@@ -16,9 +16,12 @@ typedef cudaGraphNode_t gpu_node;
 
 static const char gpu_form[] = "runtime";
 
-static struct {
+#define GPU_OWN_STREAM cudaStreamPerThread
+
+static struct gpu {
 	cudaLibrary_t library;
 	void *nowhere;
+	int ordinal;
 	char name[256];
 } gpu;
 
@@ -50,6 +53,7 @@ GPU void gpu_use_device(int ordinal)
 	GPU_CHECK(cudaGetDeviceProperties(&properties, ordinal));
 	snprintf(gpu.name, sizeof(gpu.name), "%s", properties.name);
 	GPU_CHECK(cudaSetDevice(ordinal));
+	gpu.ordinal = ordinal;
 	GPU_CHECK(cudaLibraryLoadData(&gpu.library, gpu_ptx, NULL, NULL, 0, NULL, NULL, 0));
 	GPU_CHECK(cudaMalloc((void **)&gpu.nowhere, 256));
 }
@@ -70,7 +74,23 @@ GPU bool gpu_open(const char *program)
 
 GPU void gpu_enter_thread(void)
 {
-	GPU_CHECK(cudaSetDevice(0));
+	GPU_CHECK(cudaSetDevice(gpu.ordinal));
+}
+
+/* Of device 1; false: there is none. */
+GPU bool gpu_use_second_context(void)
+{
+	if (gpu_device_count() < 2)
+		return false;
+	gpu_use_device(1);
+	return true;
+}
+
+/* Back to what `gpu` was. */
+GPU void gpu_use_again(const struct gpu *before)
+{
+	gpu = *before;
+	gpu_enter_thread();
 }
 
 GPU gpu_kernel gpu_get_kernel(const char *name)
@@ -270,6 +290,16 @@ GPU gpu_graph gpu_capture_end(gpu_stream s)
 	return g;
 }
 
+/* Whether it succeeded or not. */
+GPU void gpu_capture_give_up(gpu_stream s)
+{
+	cudaGraph_t g;
+
+	if (cudaStreamEndCapture(s, &g) == cudaSuccess)
+		GPU_CHECK(cudaGraphDestroy(g));
+	(void)cudaGetLastError();
+}
+
 GPU gpu_graph gpu_graph_new(void)
 {
 	cudaGraph_t g;
@@ -344,6 +374,15 @@ GPU void gpu_exec_update(gpu_exec e, gpu_graph g)
 GPU void gpu_exec_launch(gpu_exec e, gpu_stream s)
 {
 	GPU_CHECK(cudaGraphLaunch(e, s));
+}
+
+/* True when it was taken. */
+GPU bool gpu_try_exec_launch(gpu_exec e, gpu_stream s)
+{
+	bool taken = cudaGraphLaunch(e, s) == cudaSuccess;
+
+	(void)cudaGetLastError();
+	return taken;
 }
 
 GPU void gpu_exec_free(gpu_exec e)

@@ -64,6 +64,8 @@ SAME(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
 SAME(CUPTI_WSL_DEVICE, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
 SAME(CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 SAME(CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+SAME(CUPTI_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_CREATED);
+SAME(CUPTI_RESOURCE_STREAM_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
 SAME(CUPTI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 SAME(CUDA_ATTRIBUTE_CLOCK_KHZ, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 SAME(CUDA_ATTRIBUTE_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
@@ -86,6 +88,7 @@ GRAPH(graph_exec, graphExec);
 SAME_FIELD(struct cupti_state_data, result, CUpti_StateData, notification.result);
 SAME_FIELD(struct cupti_state_data, message, CUpti_StateData, notification.message);
 SAME_FIELD(struct cupti_resource_data, context, CUpti_ResourceData, context);
+SAME_FIELD(struct cupti_resource_data, handle, CUpti_ResourceData, resourceHandle.stream);
 SAME_FIELD(struct cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
 
 #define MODULE(ours, theirs)                                                                       \
@@ -329,7 +332,7 @@ static bool is_to_be_followed(const char *name)
 }
 
 /* Stream 0 is the thread's own where the name says so, or else the second detail is about a context. */
-static void the_details_of_waits_say_whose_stream_0_is(void)
+static void the_details_of_calls_say_whose_stream_0_is(void)
 {
 #define RUNTIME(id, kind, name, version, first, second) {CUDA_CALL_##kind, #name, first, second},
 #define DRIVER(id, kind, name, first, second)		{CUDA_CALL_##kind, #name, first, second},
@@ -345,10 +348,11 @@ static void the_details_of_waits_say_whose_stream_0_is(void)
 	for (size_t n = 0; n < sizeof(calls) / sizeof(calls[0]); n++) {
 		bool own = strstr(calls[n].name, "_ptsz") != NULL;
 
-		if (calls[n].kind != CUDA_CALL_SYNC && calls[n].kind != CUDA_CALL_EVENT)
+		if (calls[n].kind != CUDA_CALL_SYNC && calls[n].kind != CUDA_CALL_EVENT &&
+			calls[n].kind != CUDA_CALL_GRAPH)
 			continue;
 		checked++;
-		if (calls[n].kind == CUDA_CALL_EVENT)
+		if (calls[n].kind != CUDA_CALL_SYNC)
 			CHECK(calls[n].first == 0 && calls[n].second == own);
 		else if (strstr(calls[n].name, "Stream"))
 			CHECK(calls[n].first == 1 && calls[n].second == own);
@@ -357,7 +361,7 @@ static void the_details_of_waits_say_whose_stream_0_is(void)
 		else
 			CHECK(calls[n].first == 3 && calls[n].second == !strcmp(calls[n].name, "cuCtxSynchronize_v2"));
 	}
-	CHECK(checked == 18);
+	CHECK(checked == 22);
 }
 
 static void check_header(const char *path)
@@ -391,7 +395,7 @@ static void every_call_of_the_headers_that_matters_is_followed(void)
 int main(void)
 {
 	RUN(our_structs_ids_and_values_are_those_of_the_installed_headers);
-	RUN(the_details_of_waits_say_whose_stream_0_is);
+	RUN(the_details_of_calls_say_whose_stream_0_is);
 	RUN(every_call_of_the_headers_that_matters_is_followed);
 	return tap_end();
 }

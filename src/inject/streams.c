@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A hash table of fixed size. A stream may be in any of the WINDOW places from the one on that its handle's hash names,
+ * and all of them are looked at; so a place can be freed at any time, and a stream that finds no free one is not kept.
+ *
+ *	handle    FREE --made--> BUSY --number is written--> the stream's --end--> FREE
+ *
+ * A program uses a handle between the end of its creation and the begin of its destruction, and during that time the
+ * stream's place does not change. Where a program does otherwise, a look-up may be about a stream that goes just then:
+ * it looks at the handle again after the number.
+ */
+#include "inject/streams.h"
+
+#include <stddef.h>
+
+#include "inject/library.h"
+
+#define PLACES_BITS 12
+#define PLACES	    ((size_t)1 << PLACES_BITS)
+#define WINDOW	    16
+
+/* What stands in a place of no stream's. These handles are default streams. */
+enum {
+	FREE = 0,
+	BUSY = 1,
+	LAST_DEFAULT = 2,
+};
+
+struct place {
+	uintptr_t stream; /* handle */
+	uint64_t numbers; /* of the context << 32 | of the stream */
+};
+
+static struct place places[PLACES];
+
+static struct place *place_of(uintptr_t stream, size_t n)
+{
+	uint64_t hash = (uint64_t)stream * 0x9e3779b97f4a7c15ull >> (64 - PLACES_BITS);
+
+	return &places[(hash + n) % PLACES];
+}
+
+static uintptr_t stream_at(const struct place *p)
+{
+	return __atomic_load_n(&p->stream, __ATOMIC_ACQUIRE);
+}
+
+static bool exchange(struct place *p, uintptr_t from, uintptr_t to)
+{
+	return __atomic_compare_exchange_n(
+		&p->stream, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+uint32_t streams_context(void *context)
+{
+	uint32_t number = 0;
+
+	if (!context || !library.cupti.GetContextId || library.cupti.GetContextId(context, &number))
+		return 0;
+	return number;
+}
+
+static uint32_t number_of(void *context, void *stream)
+{
+	uint32_t number = 0;
+
+	if (!library.cupti.GetStreamIdEx || library.cupti.GetStreamIdEx(context, stream, 0, &number))
+		return 0;
+	return number;
+}
+
+static void keep(uintptr_t stream, uint64_t numbers)
+{
+	for (size_t n = 0; n < WINDOW; n++) {
+		struct place *p = place_of(stream, n);
+
+		if (!exchange(p, FREE, BUSY))
+			continue;
+		__atomic_store_n(&p->numbers, numbers, __ATOMIC_RELEASE);
+		__atomic_store_n(&p->stream, stream, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+/* The handle may still be kept for one whose end was not told. */
+void streams_made(void *context, void *stream)
+{
+	uint32_t of_context, number;
+
+	if ((uintptr_t)stream <= LAST_DEFAULT)
+		return;
+	streams_end(stream);
+	of_context = streams_context(context);
+	number = number_of(context, stream);
+	if (of_context && number)
+		keep((uintptr_t)stream, (uint64_t)of_context << 32 | number);
+}
+
+void streams_end(void *stream)
+{
+	if ((uintptr_t)stream <= LAST_DEFAULT)
+		return;
+	for (size_t n = 0; n < WINDOW; n++)
+		exchange(place_of((uintptr_t)stream, n), (uintptr_t)stream, FREE);
+}
+
+void streams_end_all(void *context)
+{
+	uint32_t number = streams_context(context);
+
+	if (!number)
+		return;
+	for (size_t n = 0; n < PLACES; n++) {
+		uintptr_t stream = stream_at(&places[n]);
+
+		if (stream > LAST_DEFAULT &&
+			__atomic_load_n(&places[n].numbers, __ATOMIC_ACQUIRE) >> 32 == number)
+			exchange(&places[n], stream, FREE);
+	}
+}
+
+bool streams_find(const void *stream, uint32_t *ret_context, uint32_t *ret_number)
+{
+	if ((uintptr_t)stream <= LAST_DEFAULT)
+		return false;
+	for (size_t n = 0; n < WINDOW; n++) {
+		const struct place *p = place_of((uintptr_t)stream, n);
+		uint64_t numbers;
+
+		if (stream_at(p) != (uintptr_t)stream)
+			continue;
+		numbers = __atomic_load_n(&p->numbers, __ATOMIC_ACQUIRE);
+		if (stream_at(p) != (uintptr_t)stream)
+			return false;
+		*ret_context = (uint32_t)(numbers >> 32);
+		*ret_number = (uint32_t)numbers;
+		return true;
+	}
+	return false;
+}
