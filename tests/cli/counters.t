@@ -76,7 +76,7 @@ run xpuprof record -q --counters=200us -o fast.xpu "$program" --seconds 0.5
 is "$(json fast.xpu 'c["interval_ns"], len(c["counters"])')" "200000 10" "short intervals have fewer counters"
 XPUPROF_SIM_DEVICES=2 xpuprof record -q --counters -o two.xpu "$program" --seconds 0.5 >/dev/null 2>&1
 is "$(json two.xpu '[x["device"] for x in d]')" "[0]" "of two GPUs only the one that is used is recorded"
-run env XPUPROF_SIM_FAULTS=counters-full=2 "$build/xpuprof" record -q --counters -o full.xpu "$program" --seconds 1
+run env XPUPROF_SIM_FAULTS=counters-full=2 "$build/xpuprof" record -q --counters -o full.xpu "$program" --seconds 2
 true_that "what is lost is counted" [ "$(json full.xpu 'c["dropped"] > 0 and d[0]["samples"] + c["dropped"] > 700')" = True ]
 XPUPROF_SIM_KERNEL_NS=20000000 "$build/xpuprof" record -q --counters=100us -o late.xpu "$program" --seconds 1.5 >/dev/null 2>&1 &
 recorder=$!
