@@ -75,13 +75,13 @@ __attribute__((noinline)) static void launch(uint32_t id)
 }
 
 /* Frames of different sizes, with more and fewer saved registers. */
-__attribute__((noinline)) static int chain(int depth, int a, int b, int c)
+__attribute__((noinline)) static uint32_t chain(int depth, uint32_t a, uint32_t b, uint32_t c)
 {
-	volatile char room[24 + 8 * 13];
-	int result = a;
+	volatile uint8_t room[24 + 8 * 13];
+	uint32_t result = a;
 
 	NOTE_CALLER();
-	room[depth % 100] = (char)b;
+	room[depth % 100] = (uint8_t)b;
 	if (depth > 0)
 		result += chain(depth - 1, b, c, a) * b + c;
 	else
@@ -177,7 +177,7 @@ __attribute__((noinline)) static int realigned(int n)
 	NOTE_CALLER();
 	room[n] = 1;
 	more[n] = 1;
-	chain(2, n, room[n], more[n]);
+	chain(2, (uint32_t)n, (uint8_t)room[n], (uint8_t)more[n]);
 	notes->count--;
 	return room[n];
 }
