@@ -4,9 +4,9 @@
  *	        ^ settled_end
  *	late: intervals that began before the newest run, unsorted
  *
- * Most of these began before a few runs only, and are put there at once. The other late ones are sorted and merged in when there
- * are many of them. When there are more runs than
- * the window holds, the older half is settled.
+ * Most of these began before a few runs only, and are put there at once. The other late ones are sorted
+ * and merged in when there are many of them. When there are more runs than the window holds, the older
+ * half is settled.
  */
 #include "base/busy.h"
 

@@ -3,15 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/demangle.h"
-#include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 #include "cmd/text.h"
 #include "view/device.h"
 #include "view/gaps.h"
-#include "view/label.h"
-#include "view/launch_path.h"
 
 #define THREADS_SHOWN 4
 

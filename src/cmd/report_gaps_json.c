@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The member "idle": documented in xpuprof-report(1). */
-#include "base/demangle.h"
 #include "cmd/json_writer.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 #include "view/gaps.h"
-#include "view/launch_path.h"
 
 /* That many of the longest gaps of a device have threads. */
 #define WITH_THREADS 100
