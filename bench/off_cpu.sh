@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `record --off-cpu` costs: pairs of threads on each CPU that switch as fast as they can (bench/off_cpu.c), alone, recorded
+# What `record --off-cpu` costs: pairs of threads, one on each CPU, that switch as fast as they can (bench/off_cpu.c), alone, recorded
 # without and with it, in turn; by the kernel's count, what our programs took a switch; the recorder's own CPU time; losses. And
 # launches of a program that does little else, on the simulated GPU. The limit: 2 % of the machine at 200,000 switches a second, so
-# with 2 CPUs 200 ns a switch. Needs root, and a quiet machine: the load is in the first line. Arguments: rounds, seconds.
+# with 2 CPUs 200 ns a switch. Needs root, and a quiet machine: the load is in the first line. Arguments: rounds, seconds, pairs.
 : "${XPUPROF_BUILD:=build}"
 build=$(cd "$XPUPROF_BUILD" && pwd) || exit 1
 rounds=${1:-5}
 seconds=${2:-2}
 cpus=$(nproc)
+pairs=${3:-$cpus}
 folder=$(mktemp -d)
 trap 'sysctl -q kernel.bpf_stats_enabled=0; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -31,13 +32,13 @@ a_switch() {
 recorded() {
 	out=$1
 	shift
-	"$build/xpuprof" record -q --cpu-only -o p.xpu "$@" -- "$build/bench/off_cpu" "$seconds" >"$out" 2>said
+	"$build/xpuprof" record -q --cpu-only -o p.xpu "$@" -- "$build/bench/off_cpu" "$seconds" "$pairs" >"$out" 2>said
 }
 
 # What the kernel counts, which costs by itself: not in the rounds above.
 count_programs() {
 	sysctl -q kernel.bpf_stats_enabled=1
-	"$build/bench/off_cpu" "$(awk "BEGIN { print $seconds + 4 }")" >counted &
+	"$build/bench/off_cpu" "$(awk "BEGIN { print $seconds + 4 }")" "$pairs" >counted &
 	storm=$!
 	"$build/xpuprof" record -q -o c.xpu --off-cpu -F 1 -p "$storm" 2>said &
 	recorder=$!
@@ -61,10 +62,10 @@ lost = {name: n for name, n in json.load(sys.stdin)["losses"].items() if n}
 print("lost or incomplete:", lost or "nothing")'
 }
 
-echo "$cpus pairs of threads, $seconds s, $cpus CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
+echo "$pairs pairs of threads, $seconds s, $cpus CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
 echo "ns a switch: alone, recorded, recorded with --off-cpu; what that adds, and as share of the machine at 200,000 a second"
 for round in $(seq "$rounds"); do
-	"$build/bench/off_cpu" "$seconds" >alone
+	"$build/bench/off_cpu" "$seconds" "$pairs" >alone
 	recorded plain
 	recorded off_cpu --off-cpu
 	echo "$(a_switch alone) $(a_switch plain) $(a_switch off_cpu) $cpus" |

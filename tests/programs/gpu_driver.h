@@ -305,6 +305,12 @@ GPU void gpu_capture_begin(gpu_stream s)
 	GPU_CHECK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 }
 
+/* While it goes on, no thread may make a call that could spoil it. */
+GPU void gpu_capture_begin_strict(gpu_stream s)
+{
+	GPU_CHECK(cuStreamBeginCapture_v2(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+}
+
 GPU gpu_graph gpu_capture_end(gpu_stream s)
 {
 	CUgraph g;

@@ -282,6 +282,12 @@ GPU void gpu_capture_begin(gpu_stream s)
 	GPU_CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
 }
 
+/* While it goes on, no thread may make a call that could spoil it. */
+GPU void gpu_capture_begin_strict(gpu_stream s)
+{
+	GPU_CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+}
+
 GPU gpu_graph gpu_capture_end(gpu_stream s)
 {
 	cudaGraph_t g;

@@ -152,12 +152,13 @@ STAGE void wait_in_new_thread(gpu_stream s)
 	pthread_join(waiter, NULL);
 }
 
-/* A capture that forks and joins by events is whole. */
+/* A capture that forks and joins by events is whole, and so when streams come and go meanwhile. */
 STAGE void capture(gpu_stream s, gpu_stream other)
 {
 	gpu_event fork = gpu_event_new(), join = gpu_event_new();
 
-	gpu_capture_begin(s);
+	gpu_capture_begin_strict(s);
+	gpu_stream_free(gpu_stream_new(false));
 	gpu_event_record(fork, s);
 	gpu_stream_wait_event(other, fork);
 	launch("behind_us15000", other, 1);
