@@ -582,16 +582,24 @@ int wall_events_first(struct wall_events *e, struct profile_reader *r)
 	return read_stretch(e, r);
 }
 
-/* So long that about `most` events are in it, if they come as fast as in the one before. */
+/*
+ * So long that about `most` events are in it, if they come as fast as in the one before, but no shorter than that: it is cut
+ * when there are more. After a pause, in which there is nothing to tell by, it is twice as long, and so on.
+ */
 static uint64_t next_end(const struct wall_events *e)
 {
-	uint64_t first, last, end_ns;
+	double events = (double)count_kept(e), most = (double)e->most, length, least;
+	uint64_t first, last;
 
 	find_range(e, &first, &last);
-	last -= first < last ? first : last;
-	end_ns = end_of(e->to_ns,
-		(uint64_t)((double)last / (double)(count_kept(e) + 1) * (double)e->most * 3 / 4));
-	return end_ns >= e->last_ns ? UINT64_MAX : end_ns > e->to_ns ? end_ns : e->to_ns + 1;
+	length = last > first ? (double)(last - first) / (events + 1) * most * 3 / 4 : 0;
+	least = (double)(e->to_ns - (e->from_ns || first > e->to_ns ? e->from_ns : first));
+	if (events < most / 2)
+		least *= 2;
+	length = length > least ? length : least;
+	if (e->to_ns >= e->last_ns || length >= (double)(e->last_ns - e->to_ns))
+		return UINT64_MAX;
+	return end_of(e->to_ns, (uint64_t)length + 1);
 }
 
 int wall_events_next(struct wall_events *e)

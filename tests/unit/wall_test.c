@@ -579,6 +579,27 @@ static void work_of_graphs_is_waited_for_where_they_were_launched(void)
 	view_result_release(&v);
 }
 
+/* A pause is longer than many stretches of what comes before it: it is not read nanosecond by nanosecond. */
+static void a_pause_of_hours_is_one_of_few_stretches(void)
+{
+	struct made m = {0};
+	struct view_result v;
+	uint64_t hour_ns = 3600000000000ull;
+
+	CHECK(!profile_writer_open(&m.w, path));
+	add_tables(&m);
+	for (uint64_t n = 0; n < 600; n++) {
+		struct profile_sample s = {(n + 1) * 1000 + (n < 300 ? 0 : 5 * hour_ns), 1000, m.threads[0], m.stacks[0], 0};
+
+		CHECK(!profile_write_sample(m.w, &s));
+	}
+	CHECK(!profile_write_life(m.w, &(struct profile_life){0, 6 * hour_ns, hour_ns, m.threads[0]}));
+	CHECK(!profile_writer_close(m.w));
+	build(&v, 100);
+	CHECK(time_of_thread(&v, 100) == 6 * hour_ns);
+	view_result_release(&v);
+}
+
 int main(void)
 {
 	close(mkstemp(path));
@@ -596,6 +617,7 @@ int main(void)
 	RUN(of_random_profiles_each_thread_has_its_life_to_the_nanosecond);
 	RUN(reading_in_stretches_changes_nothing);
 	RUN(work_of_graphs_is_waited_for_where_they_were_launched);
+	RUN(a_pause_of_hours_is_one_of_few_stretches);
 	unlink(path);
 	return tap_end();
 }
