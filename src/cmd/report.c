@@ -69,7 +69,7 @@ static int print_with_counters(struct report *r, const struct wanted *w)
 	if (!w->counters)
 		return print_with_texts(r, w);
 	r->counters = &counters;
-	error = counter_sums_read(&counters, r->path);
+	error = counter_sums_read(&counters, r->reader);
 	if (!error)
 		error = print_with_texts(r, w);
 	counter_sums_release(&counters);
@@ -81,7 +81,7 @@ static int print_with_gaps(struct report *r, const struct wanted *w)
 {
 	struct gaps gaps = {0};
 	struct sync_waits waits = {0};
-	int error = gaps_read(&gaps, r->path, &r->summary->internals, r->summary);
+	int error = gaps_read(&gaps, &r->summary->internals, r->summary);
 
 	r->gaps = &gaps;
 	r->sync_waits = &waits;
@@ -99,7 +99,7 @@ static int print_with_stalls(struct report *r, const struct wanted *w)
 {
 	struct kernel_stalls stalls = {0};
 	struct profile_reader *reader;
-	int error = profile_reader_open(&reader, r->path);
+	int error = profile_reader_open_again(&reader, r->reader);
 
 	if (error)
 		return error;

@@ -224,7 +224,7 @@ int chrome_waits(const struct profile_reader *done, struct output *o, bool *any)
 
 	if (!sums.waits && !sums.syncs)
 		return 0;
-	error = profile_reader_open(&again, profile_reader_path(done));
+	error = profile_reader_open_again(&again, done);
 	if (error)
 		return error;
 	error = location_texts_init(&w.texts, done, false);

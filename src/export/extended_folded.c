@@ -172,11 +172,11 @@ static int write_event(struct extended *x, const struct profile_event *e)
 	return 0;
 }
 
-static int write_events(struct extended *x, const char *path)
+static int write_events(struct extended *x)
 {
 	struct profile_reader *r;
 	struct profile_event event;
-	int more, error = profile_reader_open(&r, path);
+	int more, error = profile_reader_open_again(&r, x->tables);
 
 	if (error)
 		return error;
@@ -189,7 +189,7 @@ static int write_events(struct extended *x, const char *path)
 	return error;
 }
 
-static int write_all(struct extended *x, const char *path)
+static int write_all(struct extended *x)
 {
 	int error;
 
@@ -201,7 +201,7 @@ static int write_all(struct extended *x, const char *path)
 	}
 	error = placer_init(&x->placer, x->tables, &x->options->view, x->tree);
 	if (!error)
-		error = write_events(x, path);
+		error = write_events(x);
 	placer_release(&x->placer);
 	tree_free(x->tree);
 	free(x->known);
@@ -228,7 +228,7 @@ int export_extended_folded(const char *path, const struct export_options *option
 	x.tables = r;
 	x.simulated = view_is_simulated(r);
 	export_note_profile(ret, r);
-	error = more < 0 ? more : write_all(&x, path);
+	error = more < 0 ? more : write_all(&x);
 	ret->empty = !x.any;
 	profile_reader_close(r);
 	return error;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -63,6 +64,9 @@ struct profile_reader {
 
 	uint64_t events_of[EVENT_LAST + 1]; /* read so far, by kind */
 	uint64_t cpu_ns, gpu_ns, stall_samples;
+
+	uint64_t until;		    /* no chunk that begins there, or behind it, is read */
+	uint32_t most[TABLE_COUNT]; /* entries */
 
 	bool (*skips)(const void *arg, uint64_t chunk); /* NULL: all is read */
 	const void *skips_arg;
@@ -183,7 +187,7 @@ static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_
 	if (!take_first_id(r, TABLE_STRINGS, &p, end))
 		return stop_damaged(r, "begins with the wrong string");
 	while (p < end) {
-		if (r->counts[TABLE_STRINGS] == UINT32_MAX || !take_bytes(&p, end, &text))
+		if (r->counts[TABLE_STRINGS] == r->most[TABLE_STRINGS] || !take_bytes(&p, end, &text))
 			return stop_damaged(r, "holds a string longer than itself");
 		if (vec_push(&r->strings, keep_text(&to, text)))
 			return fail_memory(r);
@@ -233,7 +237,7 @@ static int read_entries(struct profile_reader *r, enum profile_table table, cons
 	if (!take_first_id(r, table, &p, end))
 		return stop_damaged(r, "begins with the wrong entry");
 	while (p < end) {
-		if (r->counts[table] == UINT32_MAX ||
+		if (r->counts[table] == r->most[table] ||
 			!take_entry(r, table, r->counts[table] + 1, &p, end, &entry))
 			return stop_damaged(r, "holds an entry that makes no sense");
 		if (vec_reserve(entries, entry_bytes))
@@ -405,9 +409,12 @@ static int next_chunk(struct profile_reader *r)
 {
 	const uint8_t *header;
 	uint32_t type, size, crc;
-	int got = want(r, CHUNK_HEADER_BYTES);
+	int got;
 
 	r->start = r->next;
+	if (r->next >= r->until)
+		return stop_at_end(r, 0);
+	got = want(r, CHUNK_HEADER_BYTES);
 	memcpy(r->counts_before, r->counts, sizeof(r->counts));
 	if (got <= 0)
 		return got < 0 ? got : stop_at_end(r, r->used - r->at);
@@ -514,6 +521,8 @@ int profile_reader_open(struct profile_reader **ret, const char *path)
 	if (!r)
 		return error_errno(-ENOMEM, "cannot open '%s'", path);
 	r->fd = -1;
+	r->until = UINT64_MAX;
+	memset(r->most, 0xff, sizeof(r->most));
 	r->path = strdup(path);
 	if (!r->path || grow_buffer(r, BUFFER_BYTES))
 		error_errno(-ENOMEM, "cannot open '%s'", path);
@@ -523,6 +532,30 @@ int profile_reader_open(struct profile_reader **ret, const char *path)
 		profile_reader_close(r);
 		return error;
 	}
+	*ret = r;
+	return 0;
+}
+
+static bool is_same_file(const struct profile_reader *a, const struct profile_reader *b)
+{
+	struct stat x, y;
+
+	return !fstat(a->fd, &x) && !fstat(b->fd, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done)
+{
+	struct profile_reader *r;
+	int error = profile_reader_open(&r, done->path);
+
+	if (error)
+		return error;
+	if (!is_same_file(r, done)) {
+		profile_reader_close(r);
+		return error_set(-ESTALE, "cannot read '%s' once more: it is another file now", done->path);
+	}
+	r->until = done->next;
+	memcpy(r->most, done->counts, sizeof(r->most));
 	*ret = r;
 	return 0;
 }
@@ -725,9 +758,4 @@ int profile_reader_copy(struct profile_reader *r, int to)
 		at += piece;
 	}
 	return 0;
-}
-
-const char *profile_reader_path(const struct profile_reader *r)
-{
-	return r->path;
 }

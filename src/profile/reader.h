@@ -18,6 +18,12 @@ struct profile_reader;
 /* Opens and checks the header: 0, or -errno with error_text (-EINVAL: not a profile, or one of a
  * newer version). */
 int profile_reader_open(struct profile_reader **ret, const char *path);
+/*
+ * Opens the file of a reader that has read it to its end, to read the same once more: what was written behind that meanwhile, as
+ * while it is being recorded, is not read, and no id is returned that the first reader does not have. Fails as the other,
+ * and with -ESTALE where the file has been replaced.
+ */
+int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done);
 void profile_reader_close(struct profile_reader *r);
 
 /*
@@ -72,9 +78,6 @@ uint64_t profile_meta_number(const struct profile_reader *r, const char *key, ui
 /* The n-th metadata pair; false past the last. */
 bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
 	const char **ret_value);
-
-/* The file as it was opened, for those who read it once more. */
-const char *profile_reader_path(const struct profile_reader *r);
 
 /* What was read, in numbers; without what was left out. */
 struct profile_sums {

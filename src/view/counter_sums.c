@@ -385,9 +385,9 @@ static int by_time(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-static int run_pass(struct reading *r, const char *path, int (*pass)(struct reading *r))
+static int run_pass(struct reading *r, const struct profile_reader *done, int (*pass)(struct reading *r))
 {
-	int error = profile_reader_open(&r->reader, path);
+	int error = profile_reader_open_again(&r->reader, done);
 
 	if (error)
 		return error;
@@ -396,15 +396,15 @@ static int run_pass(struct reading *r, const char *path, int (*pass)(struct read
 	return error;
 }
 
-int counter_sums_read(struct counter_sums *c, const char *path)
+int counter_sums_read(struct counter_sums *c, const struct profile_reader *done)
 {
 	struct reading r = {.c = c, .kernels = MAP_INIT};
-	int error = run_pass(&r, path, pass_intervals);
+	int error = run_pass(&r, done, pass_intervals);
 
 	if (!error && c->devices.count)
-		error = run_pass(&r, path, pass_works);
+		error = run_pass(&r, done, pass_works);
 	if (!error && c->devices.count)
-		error = run_pass(&r, path, pass_values);
+		error = run_pass(&r, done, pass_values);
 	if (!error && c->kernels.count)
 		qsort(c->kernels.items, c->kernels.count, sizeof(c->kernels.items[0]), by_time);
 	for (uint32_t id = 0; id < r.timeline_count; id++)

@@ -9,7 +9,7 @@
  * cover. Averages are weighted by the lengths of the intervals. What programs outside of the
  * recording did on the GPU is in all values.
  *
- * Reads the file three times; memory grows with the number of intervals (32 bytes each). By ids of
+ * Reads the file three times more; memory grows with the number of intervals (32 bytes each). By ids of
  * the profile.
  */
 #pragma once
@@ -54,8 +54,8 @@ struct counter_sums {
 	struct vec(struct counter_kernel) kernels; /* most GPU time first */
 };
 
-/* 0 or -errno with error_text. `c` comes zeroed, and is to be released in either case. */
-int counter_sums_read(struct counter_sums *c, const char *path);
+/* Of the file of a reader that has read it to its end: 0 or -errno with error_text. `c` comes zeroed, and is to be released in either case. */
+int counter_sums_read(struct counter_sums *c, const struct profile_reader *done);
 void counter_sums_release(struct counter_sums *c);
 
 /* The average; 0 when there is nothing. */

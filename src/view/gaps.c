@@ -334,10 +334,10 @@ bool gaps_concerns(const struct gaps *g, const struct profile_reader *r, uint32_
 	return t && t->process && map_get(&g->users, (uint64_t)device << 32 | t->process);
 }
 
-static int read_works(struct gaps *g, const char *path, size_t most)
+static int read_works(struct gaps *g, const struct profile_reader *done, size_t most)
 {
 	struct profile_reader *r;
-	int error = profile_reader_open(&r, path);
+	int error = profile_reader_open_again(&r, done);
 
 	if (error)
 		return error;
@@ -350,14 +350,14 @@ static int read_works(struct gaps *g, const char *path, size_t most)
 	return error;
 }
 
-int gaps_read_within(struct gaps *g, const char *path, const struct internals *internals, size_t most)
+int gaps_read_within(struct gaps *g, const struct internals *internals, size_t most)
 {
 	struct profile_reader *r;
-	int error = read_works(g, path, most);
+	int error = read_works(g, internals->reader, most);
 
 	if (error)
 		return error;
-	error = profile_reader_open(&r, path);
+	error = profile_reader_open_again(&r, internals->reader);
 	if (error)
 		return error;
 	error = gap_events_read_threads(&g->events, r);
@@ -381,7 +381,7 @@ static int pass_over(struct gap_events *e, const struct summary *s)
 	return error;
 }
 
-int gaps_read(struct gaps *g, const char *path, const struct internals *internals, const struct summary *s)
+int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s)
 {
 	uint64_t events = s->works + s->calls + s->samples + s->wait_stacks.count;
 	int error;
@@ -390,5 +390,5 @@ int gaps_read(struct gaps *g, const char *path, const struct internals *internal
 	error = g->events.parts.period_ns ? pass_over(&g->events, s) : 0;
 	if (error)
 		return error;
-	return gaps_read_within(g, path, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);
+	return gaps_read_within(g, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);
 }

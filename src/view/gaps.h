@@ -47,11 +47,11 @@ struct gaps {
 	struct map users;			  /* device << 32 | process: it had work there */
 };
 
-/* Reads the file twice more: 0 or -errno with error_text. `internals` (may be of another reader of the same file) serves
- * to tell Python code, the summary to tell how much there is. Comes zeroed; release it in either case. */
-int gaps_read(struct gaps *g, const char *path, const struct internals *internals, const struct summary *s);
+/* Reads the file of internals->reader twice more: 0 or -errno with error_text. `internals` serves to tell Python code, the
+ * summary to tell how much there is. Comes zeroed; release it in either case. */
+int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s);
 /* The same with the parts that were set, and the most events that are kept. */
-int gaps_read_within(struct gaps *g, const char *path, const struct internals *internals, size_t most);
+int gaps_read_within(struct gaps *g, const struct internals *internals, size_t most);
 void gaps_release(struct gaps *g);
 
 /* The n-th longest gap of a device (< count). */

@@ -615,7 +615,7 @@ int wall_events_next(struct wall_events *e)
 	e->again = true;
 	e->from_ns = e->to_ns;
 	e->to_ns = end_ns;
-	error = profile_reader_open(&r, profile_reader_path(e->reader));
+	error = profile_reader_open_again(&r, e->reader);
 	if (error)
 		return error;
 	error = read_stretch(e, r);

@@ -155,7 +155,7 @@ static void finish_within(struct gaps *g, size_t most)
 		;
 	CHECK(internals_init(&internals, r) == 0);
 	*g = (struct gaps){0};
-	CHECK(gaps_read_within(g, path, &internals, most) == 0);
+	CHECK(gaps_read_within(g, &internals, most) == 0);
 	internals_release(&internals);
 	profile_reader_close(r);
 }
@@ -683,7 +683,7 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 		;
 	CHECK(internals_init(&internals, r) == 0);
 	g.events.parts = (struct gap_parts){0, 100 * US, 50 * US};
-	CHECK(gaps_read_within(&g, path, &internals, GAP_EVENTS_MAX) == 0);
+	CHECK(gaps_read_within(&g, &internals, GAP_EVENTS_MAX) == 0);
 	/* Five pieces of work in each, with four gaps between them; none from one part to the next. */
 	CHECK(g.events.works.count == 80 && g.gaps.count == 64 && g.devices.items[0].idle_ns == 64 * 6 * US);
 	CHECK(g.devices.items[0].span_ns == 16 * 44 * US && g.processes.items[0].span_ns == 16 * 44 * US);
@@ -693,7 +693,7 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	summary.end_ns = 1600 * US;
 	summary.works = 2 * GAP_EVENTS_MAX;
 	summary.calls = 2 * GAP_EVENTS_MAX;
-	CHECK(gaps_read(&g, path, &internals, &summary) == 0 && g.gaps.count == 32);
+	CHECK(gaps_read(&g, &internals, &summary) == 0 && g.gaps.count == 32);
 	CHECK(g.events.parts.length_ns / 1000 == 25);
 	gaps_release(&g);
 	internals_release(&internals);
@@ -766,11 +766,11 @@ static void read_parts(struct gaps *g, const struct summary *s, bool pass_over)
 {
 	*g = (struct gaps){0};
 	if (pass_over) {
-		CHECK(gaps_read(g, path, &s->internals, s) == 0);
+		CHECK(gaps_read(g, &s->internals, s) == 0);
 		return;
 	}
 	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, s->works, GAP_EVENTS_MAX);
-	CHECK(gaps_read_within(g, path, &s->internals, GAP_EVENTS_MAX) == 0);
+	CHECK(gaps_read_within(g, &s->internals, GAP_EVENTS_MAX) == 0);
 }
 
 /* Damages all chunks of events that are outside of the parts, and not just before one. Returns how many stretches of them there are. */

@@ -1796,6 +1796,81 @@ static struct profile_reader *read_all_of(const char *file)
 	return r;
 }
 
+/* Reads it once more: how many events there are. No id is one that `done` does not have. */
+static size_t read_again(const struct profile_reader *done, bool *ret_complete)
+{
+	struct profile_counts before = profile_counts(done), counts;
+	struct profile_reader *r;
+	struct profile_event e;
+	size_t count = 0;
+
+	CHECK(!profile_reader_open_again(&r, done));
+	while (profile_reader_next(r, &e) > 0)
+		count++;
+	counts = profile_counts(r);
+	CHECK(counts.strings <= before.strings && counts.stack_nodes <= before.stack_nodes &&
+		counts.threads <= before.threads && counts.ops <= before.ops);
+	*ret_complete = !profile_reader_incomplete(r);
+	profile_reader_close(r);
+	return count;
+}
+
+/* 20 events, and 20 more that are not in the file yet. */
+static struct profile_writer *write_twice(void)
+{
+	struct profile_writer *w;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path));
+	write_tables(w);
+	write_events(w, 20, 20);
+	write_events(w, 20, 21);
+	return w;
+}
+
+static void a_file_that_grows_is_read_once_more_as_far_as_before(void)
+{
+	struct profile_writer *w = write_twice();
+	struct profile_reader *done = read_all_of(path);
+	bool complete = true;
+
+	CHECK(!profile_writer_close(w));
+	CHECK(read_anything(&complete) == 40 && complete);
+	CHECK(read_again(done, &complete) == 20 && !complete);
+	profile_reader_close(done);
+	done = read_all_of(path);
+	CHECK(read_again(done, &complete) == 40 && complete);
+	profile_reader_close(done);
+}
+
+static void a_file_that_became_another_is_not_read_once_more(void)
+{
+	struct profile_writer *w = write_twice();
+	struct profile_reader *done = read_all_of(path), *r;
+	struct buf more = BUF_INIT;
+	int fd = atoi(strrchr(path, '/') + 1), before = dup(fd), other = memfd_create("other", MFD_CLOEXEC);
+	bool complete = true;
+
+	/* Other bytes in the same file: more strings than before, in fewer bytes. */
+	CHECK(!profile_writer_close(w));
+	read_file(&more);
+	more.size = FILE_HEADER_BYTES;
+	for (uint8_t n = 0; n < 100; n++)
+		append_chunk(&more, CHUNK_STRINGS, (const uint8_t[]){(uint8_t)(n + 1), 1, 'x'}, 3);
+	CHECK(profile_counts(done).strings < 100);
+	write_file(more.data, more.size);
+	CHECK(read_again(done, &complete) == 0 && !complete);
+	/* And another file at its path. */
+	CHECK(dup2(other, fd) == fd);
+	write_file(more.data, more.size);
+	CHECK(profile_reader_open_again(&r, done) == -ESTALE && strstr(error_text(), path));
+	CHECK(dup2(before, fd) == fd);
+	close(before);
+	close(other);
+	profile_reader_close(done);
+	buf_release(&more);
+}
+
 /* Adds a name, two inlined functions and a segment to a copy of the file, and puts it in its place. */
 static void name_location(uint32_t location)
 {
@@ -2032,6 +2107,8 @@ int main(void)
 	RUN(events_that_are_left_out_change_nothing_about_the_others);
 	RUN(a_file_that_is_cut_is_incomplete_with_its_events_left_out_too);
 	RUN(damage_in_what_is_left_out_is_not_looked_for);
+	RUN(a_file_that_grows_is_read_once_more_as_far_as_before);
+	RUN(a_file_that_became_another_is_not_read_once_more);
 	RUN(forged_bytes_with_right_checksums_never_yield_an_id_outside_the_tables);
 	RUN(unknown_chunks_events_and_trailing_fields_are_skipped);
 	RUN(instruction_samples_and_counts_are_read_up_to_the_last_id);
