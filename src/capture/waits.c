@@ -214,7 +214,6 @@ static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *w
 	if (!t->begun)
 		return write_assumed(s, t, wait, site);
 	t->begun = false;
-	wait->start_ns = t->begin.start_ns;
 	wait->reason = t->begin.reason;
 	return t->begin.ticket ? write_later(s, t->begin.ticket, wait)
 			       : write_walked(s, wait, t->begin.stack, t->begin.incomplete);
@@ -252,6 +251,13 @@ int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, ui
 	}
 	s->late.count = kept;
 	return error;
+}
+
+/* A wait is told that began at this time: should another one have begun with a stack, its end was lost, and the stack is not for
+ * this one. */
+static void forget_other(struct waiting *t, uint64_t start_ns)
+{
+	t->begun = t->begun && t->begin.start_ns == start_ns;
 }
 
 static bool is_sound(const struct bpf_wait_event *e)
@@ -294,6 +300,8 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 	if (error)
 		return error;
 	wait.thread = t->thread;
+	if (e->duration_ns)
+		forget_other(t, wait.start_ns);
 	if (!carries(s, t, e)) {
 		add_rest(t, e->reason, e->others, e->others_ns);
 		wait.others = wait.others_ns = 0;
@@ -315,6 +323,7 @@ static int tell_waiting(struct waits *s, struct waiting *t, const struct bpf_lif
 
 	if (!e->waiting_since_ns || e->waiting_since_ns > e->until_ns)
 		return 0;
+	forget_other(t, wait.start_ns);
 	wait.duration_ns = e->until_ns - e->waiting_since_ns;
 	if (e->queued_since_ns >= e->waiting_since_ns && e->queued_since_ns <= e->until_ns)
 		wait.queued_ns = e->until_ns - e->queued_since_ns;

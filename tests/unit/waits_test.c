@@ -136,6 +136,26 @@ static void a_wait_has_the_stack_it_began_with_and_those_it_carries(void)
 	end();
 }
 
+/* The ring was full when it ended: the next wait is not taken for it. */
+static void a_wait_whose_end_was_lost_gives_its_stack_to_no_other(void)
+{
+	begin(0);
+	a_wait_begins(3000, stack_called("nap"), 0);
+	it_ends(an_end(9000, 2000));
+	the_thread_ends(1000, 10000, 3000, 0);
+	look();
+	CHECK(event_count == 2 && wait_at(0)->start_ns == 7000 && wait_at(0)->duration_ns == 2000);
+	CHECK(!wait_at(0)->stack);
+	end();
+	begin(0);
+	a_wait_begins(3000, stack_called("nap"), 0);
+	the_thread_ends(1000, 10000, 3000, 8000);
+	look();
+	CHECK(event_count == 2 && wait_at(0)->start_ns == 8000 && wait_at(0)->duration_ns == 2000);
+	CHECK(!wait_at(0)->stack && wait_at(0)->reason == WAIT_SLEEP);
+	end();
+}
+
 static void a_wait_without_a_stack_is_told_and_others_come_when_the_thread_ends(void)
 {
 	struct bpf_wait_event e = an_end(5000, 2000);
@@ -313,6 +333,7 @@ int main(void)
 {
 	close(mkstemp(path));
 	RUN(a_wait_has_the_stack_it_began_with_and_those_it_carries);
+	RUN(a_wait_whose_end_was_lost_gives_its_stack_to_no_other);
 	RUN(a_wait_without_a_stack_is_told_and_others_come_when_the_thread_ends);
 	RUN(what_is_shorter_than_the_minimum_is_only_added_up);
 	RUN(a_stack_may_come_before_its_wait_ends_or_after);
