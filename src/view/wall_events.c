@@ -110,6 +110,7 @@ static void drop_later(struct wall_events *e)
 /* Leaves the later part of the stretch to the next reading. What begins at one time cannot be divided. */
 static void cut_short(struct wall_events *e)
 {
+	e->cut = true;
 	while (count_kept(e) > e->most - e->most / 8) {
 		uint64_t first, last;
 
@@ -582,21 +583,19 @@ int wall_events_first(struct wall_events *e, struct profile_reader *r)
 	return read_stretch(e, r);
 }
 
-/*
- * So long that about `most` events are in it, if they come as fast as in the one before, but no shorter than that: it is cut
- * when there are more. After a pause, in which there is nothing to tell by, it is twice as long, and so on.
- */
+/* So long that about `most` events are in it, if they come as fast as in the one before; and twice as long as that, unless it had
+ * to be cut: in a pause there is nothing to tell by. */
 static uint64_t next_end(const struct wall_events *e)
 {
-	double events = (double)count_kept(e), most = (double)e->most, length, least;
 	uint64_t first, last;
+	double length = 0, before_ns;
 
 	find_range(e, &first, &last);
-	length = last > first ? (double)(last - first) / (events + 1) * most * 3 / 4 : 0;
-	least = (double)(e->to_ns - (e->from_ns || first > e->to_ns ? e->from_ns : first));
-	if (events < most / 2)
-		least *= 2;
-	length = length > least ? length : least;
+	before_ns = (double)(e->to_ns - (e->from_ns || first > e->to_ns ? e->from_ns : first));
+	if (last > first)
+		length = (double)(last - first) / (double)(count_kept(e) + 1) * (double)e->most * 3 / 4;
+	if (!e->cut && length < before_ns * 2)
+		length = before_ns * 2;
 	if (e->to_ns >= e->last_ns || length >= (double)(e->last_ns - e->to_ns))
 		return UINT64_MAX;
 	return end_of(e->to_ns, (uint64_t)length + 1);
@@ -613,6 +612,7 @@ int wall_events_next(struct wall_events *e)
 	end_ns = next_end(e);
 	forget_stretch(e);
 	e->again = true;
+	e->cut = false;
 	e->from_ns = e->to_ns;
 	e->to_ns = end_ns;
 	error = profile_reader_open_again(&r, e->reader);

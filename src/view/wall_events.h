@@ -65,6 +65,7 @@ struct wall_events {
 	size_t most;
 	uint64_t from_ns, to_ns; /* the stretch; to_ns is UINT64_MAX for the last */
 	uint64_t last_ns;	 /* when the last event of all began */
+	bool cut;		 /* the stretch was to be longer */
 	bool again;		 /* what is known after the first reading is known */
 	struct stalls *stalls;	 /* take all works and stalls of the first reading */
 	struct keys keys;
