@@ -203,9 +203,8 @@ void report_idle_text(const struct report *r, struct buf *out)
 	if (!r->gaps->gaps.count || device_numbers_init(&numbers, r->reader))
 		return;
 	buf_puts(out, "\nWhy GPUs were idle\n");
-	vec_foreach (p, &r->gaps->processes)
-		if (p < r->gaps->processes.items + (r->top ? r->top : SIZE_MAX))
-			put_process(r, out, p);
+	for (size_t i = 0; i < r->gaps->processes.count && (!r->top || i < r->top); i++)
+		put_process(r, out, &r->gaps->processes.items[i]);
 	vec_foreach (d, &r->gaps->devices)
 		if (d->count)
 			put_device(r, out, &numbers, d);

@@ -281,22 +281,29 @@ static int add_times(struct gaps *g, const struct profile_reader *r, struct gap_
 	return error ? short_of_memory() : 0;
 }
 
+static uint64_t share_of(uint64_t whole_ns, double part, double sum)
+{
+	double ns = (double)whole_ns * (part / sum) + 0.5;
+
+	return ns < (double)whole_ns ? (uint64_t)ns : whole_ns;
+}
+
 /* The process' idle time, in the proportions of the gaps before its work. */
 static void share_out(struct gaps *g, struct gap_process *p)
 {
-	uint64_t causes_ns[GAP_CAUSES] = {0}, sum_ns = 0, once_ns = 0;
+	double causes[GAP_CAUSES] = {0}, sum = 0, once = 0;
 	uint64_t idle_ns = length(p->kernels_ns + p->transfers_ns, p->span_ns);
 
 	vec_foreach (gap, &g->gaps)
 		if (g->events.works.items[gap->next].process == p->process) {
-			*(gap->once ? &once_ns : &causes_ns[gap->cause]) += gap->end_ns - gap->start_ns;
-			sum_ns += gap->end_ns - gap->start_ns;
+			*(gap->once ? &once : &causes[gap->cause]) += (double)(gap->end_ns - gap->start_ns);
+			sum += (double)(gap->end_ns - gap->start_ns);
 		}
-	if (!sum_ns)
+	if (!sum)
 		return;
-	p->once_ns = (uint64_t)((double)idle_ns * ((double)once_ns / (double)sum_ns) + 0.5);
+	p->once_ns = share_of(idle_ns, once, sum);
 	for (unsigned int i = 0; i < GAP_CAUSES; i++)
-		p->causes_ns[i] = (uint64_t)((double)idle_ns * ((double)causes_ns[i] / (double)sum_ns) + 0.5);
+		p->causes_ns[i] = share_of(idle_ns, causes[i], sum);
 }
 
 static int by_span(const void *left, const void *right)

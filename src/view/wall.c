@@ -61,11 +61,11 @@ static int gather(struct gather *g, const struct gather_key *key, uint64_t *sum,
 /* How much of it the thread was in GPU waits. */
 static uint64_t inside(const struct wall *v, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
-	const struct gpu_wait *end = v->events.gpu_waits.items + v->events.gpu_waits.count;
 	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, thread, start_ns);
+	const struct gpu_wait *end = w ? v->events.gpu_waits.items + v->events.gpu_waits.count : NULL;
 	uint64_t sum = 0;
 
-	for (; w && w < end && w->thread == thread && w->start_ns < end_ns; w++)
+	for (; w < end && w->thread == thread && w->start_ns < end_ns; w++)
 		sum += (w->end_ns < end_ns ? w->end_ns : end_ns) -
 		       (w->start_ns > start_ns ? w->start_ns : start_ns);
 	return sum;
