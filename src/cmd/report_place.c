@@ -36,23 +36,27 @@ static bool is_of_c_library(const struct report *r, uint32_t location)
 	const struct profile_location *l = profile_location(r->reader, location);
 	const struct profile_module *m = l ? profile_module(r->reader, l->module) : NULL;
 
-	return m && label_is_c_library(profile_string(r->reader, m->path, NULL));
+	return m && (m->kind == MODULE_VDSO || label_is_c_library(profile_string(r->reader, m->path, NULL)));
 }
 
-/* The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left out.
+/*
+ * The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left
+ * out, the kernel's part of it in each process (vDSO) too, and so is what of it begins a thread or the program.
  */
 static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
 	uint32_t ret_locations[LAUNCH_PATH_MAX])
 {
 	unsigned int all = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations), count = all;
+	unsigned int first;
 
 	while (count && is_of_c_library(r, ret_locations[count - 1]))
 		count--;
 	count = count ? count : all;
-	if (count <= functions)
-		return count;
-	memmove(ret_locations, ret_locations + count - functions, functions * sizeof(*ret_locations));
-	return functions;
+	first = count > functions ? count - functions : 0;
+	while (count - first > 1 && is_of_c_library(r, ret_locations[first]))
+		first++;
+	memmove(ret_locations, ret_locations + first, (count - first) * sizeof(*ret_locations));
+	return count - first;
 }
 
 void report_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)

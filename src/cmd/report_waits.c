@@ -7,6 +7,7 @@
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 #include "cmd/text.h"
+#include "cmd/wait_rows.h"
 
 /* ------------------------------------------------------------------ for GPU work */
 
@@ -83,36 +84,49 @@ static void put_reasons(const struct wait_sums *s, struct buf *out)
 	buf_putc(out, '\n');
 }
 
-static void put_wait(const struct report *r, struct buf *out, const struct wait_sum *w)
+static void put_threads(const struct report *r, struct buf *line, const struct wait_row *w)
 {
-	const struct profile_thread *t = profile_thread(r->reader, w->thread);
+	const struct profile_thread *t = profile_thread(r->reader, w->sum.thread);
+	const struct profile_process *p = t ? profile_process(r->reader, t->process) : NULL;
+	const char *name = t ? profile_string(r->reader, t->name, NULL) : "?";
+
+	if (w->thread_count > 1)
+		buf_printf(line, "%s (%u threads of %u)", name, w->thread_count, p ? p->pid : 0);
+	else
+		buf_printf(line, "%s %u", name, t ? t->tid : 0);
+}
+
+static void put_wait(const struct report *r, struct buf *out, const struct wait_rows *rows, const struct wait_row *w)
+{
+	const struct wait_sum *s = &w->sum;
 	char total[TEXT_CELL], count[TEXT_CELL], longest[TEXT_CELL], queued[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "%10s %11s %9s %9s  %-10s  %s %u", text_duration(total, w->total_ns), text_count(count, w->count),
-		w->max_ns ? text_duration(longest, w->max_ns) : "-", text_percent(queued, w->queued_ns, w->total_ns),
-		profile_wait_reason_name(w->reason), t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0);
-	if (w->stack)
-		report_place(r, &line, " at ", w->stack, REPORT_FUNCTIONS);
-	else
-		buf_puts(&line, ", without a stack");
+	buf_printf(&line, "%10s %11s %9s %9s  %-10s  ", text_duration(total, s->total_ns), text_count(count, s->count),
+		s->max_ns ? text_duration(longest, s->max_ns) : "-", text_percent(queued, s->queued_ns, s->total_ns),
+		profile_wait_reason_name(s->reason));
+	put_threads(r, &line, w);
+	buf_puts(&line, w->place ? interner_get(rows->places, w->place, NULL) : ", without a stack");
 	report_line(r, out, &line);
 	buf_release(&line);
 }
 
 void report_waits_text(const struct report *r, struct buf *out)
 {
-	const struct wait_sums *s = &r->summary->waits;
-	size_t shown = r->top && r->top < s->rows.count ? r->top : s->rows.count;
+	struct wait_rows w;
 	char count[TEXT_CELL];
+	size_t shown;
 
-	if (!shown)
-		return;
-	buf_puts(out, "\nWaits of threads");
-	if (shown < s->rows.count)
-		buf_printf(out, " (%zu of %s)", shown, text_count(count, s->rows.count));
-	put_reasons(s, out);
-	buf_printf(out, "%10s %11s %9s %9s  reason      thread, and where\n", "total", "count", "longest", "run queue");
-	for (size_t i = 0; i < shown; i++)
-		put_wait(r, out, &s->rows.items[i]);
+	out->failed |= wait_rows_init(&w, r) != 0;
+	shown = r->top && r->top < w.rows.count ? r->top : w.rows.count;
+	if (shown && !out->failed) {
+		buf_puts(out, "\nWaits of threads");
+		if (shown < w.rows.count)
+			buf_printf(out, " (%zu of %s)", shown, text_count(count, w.rows.count));
+		put_reasons(&r->summary->waits, out);
+		buf_printf(out, "%10s %11s %9s %9s  reason      threads, and where\n", "total", "count", "longest", "run queue");
+		for (size_t i = 0; i < shown; i++)
+			put_wait(r, out, &w, &w.rows.items[i]);
+	}
+	wait_rows_release(&w);
 }

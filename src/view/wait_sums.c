@@ -39,7 +39,6 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 		.reason = w->reason,
 		.stack = w->stack,
 		.count = (w->duration_ns != 0) + w->others,
-		.queued_ns = w->queued_ns,
 		.max_ns = w->duration_ns};
 
 	if (__builtin_add_overflow(w->duration_ns, w->others_ns, &sum.total_ns) ||
@@ -47,6 +46,8 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 		return -EOVERFLOW;
 	if (!s->ids && interner_new(&s->ids))
 		return -ENOMEM;
+	/* What others it carries were in the run queue is not known, but where that is the reason. */
+	sum.queued_ns = w->reason == WAIT_RUN_QUEUE ? sum.total_ns : w->queued_ns;
 	s->reason_ns[w->reason] += sum.total_ns - sum.queued_ns;
 	s->reason_ns[WAIT_RUN_QUEUE] += sum.queued_ns;
 	return add_row(s, &sum);

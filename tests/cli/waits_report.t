@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Where threads waited, in `xpuprof report`, on profiles with known waits (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
-for kind in small hostile ways endless none idle; do
+for kind in small hostile ways pool endless none idle; do
 	"$build/tests/helpers/wait_profile" $kind $kind.xpu || exit 1
 done
 
 run xpuprof report small.xpu
 has "$out" "
 Waits of threads: I/O 60.0 ms, sleep 9.00 ms, lock 8.00 ms, run queue 5.00 ms
-     total       count   longest run queue  reason      thread, and where
+     total       count   longest run queue  reason      threads, and where
    60.0 ms           1   60.0 ms     0.0 %  I/O         worker 11 at read (app.py)
    10.0 ms           1   10.0 ms    10.0 %  sleep       main 10 at nap (app.py) > nanosleep (app.py)
    5.00 ms           6   2.00 ms     0.0 %  lock        main 10 at work (app.py) > lock (app.py)
@@ -23,6 +23,12 @@ has "$out" "   7.00 ms           2   4.00 ms    14.3 %  I/O         main 10 at m
    5.00 ms           1   5.00 ms     0.0 %  I/O         worker 11 at main (app.py) > save (app.py)
    2.00 ms           1   2.00 ms   100.0 %  run queue   main 10 at main (app.py) > save (app.py)" \
 	"a row for each thread, reason and way through the program, whatever the kernel does there"
+run xpuprof report pool.xpu
+has "$out" "threads, and where
+   12.0 ms           6   3.00 ms   100.0 %  run queue   worker (5 threads of 10) at run > spin
+   2.00 ms           1   2.00 ms     0.0 %  I/O         worker 23 at run
+   1.00 ms           1   1.00 ms     0.0 %  events      main 10 at pause
+" "threads of one name that wait alike are one row; the C library and the vDSO say where only if nothing else does"
 for kind in none idle; do
 	run xpuprof report $kind.xpu
 	lacks "$out" "Waits of threads" "nothing where there are no waits: $kind"

@@ -10,6 +10,7 @@
  *	wait_profile untold FILE   the same, without what its synchronizing call waited for
  *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
  *	wait_profile ways FILE     one function that waits for one reason in two functions of the kernel, and for another
+ *	wait_profile pool FILE     five threads of one name at one place in native code, one of them at another, too
  *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
  *
@@ -68,7 +69,23 @@ static uint32_t string(struct waits *s, const char *text)
 	return id;
 }
 
-/* "main;nap;_schedule": root first, with _ before names of the kernel, and notes in brackets. */
+/* Native code: "@name" is of the C library, "^name" of the vDSO, "+name" of the program. */
+static uint32_t native(struct waits *s, const char *text)
+{
+	struct profile_module m = {.kind = *text == '^' ? MODULE_VDSO : MODULE_FILE};
+	struct profile_location l = {.kind = FRAME_USER};
+	uint32_t name = string(s, text + 1), location;
+
+	m.path = string(s, *text == '^' ? "[vdso]" : *text == '@' ? "/lib/libc.so.6" : "/bin/app");
+	check(profile_add_module(s->w, &m, &l.module));
+	l.address = 0x1000ull * name;
+	check(profile_add_location(s->w, &l, &location));
+	check(profile_add_symbol(s->w, location, name, 0, 0, 0));
+	return location;
+}
+
+/* "main;nap;_schedule": root first, with _ before names of the kernel, @, ^ and + before those of native code, and notes in
+ * brackets. */
 static uint32_t stack(struct waits *s, const char *path)
 {
 	uint32_t id = 0, location;
@@ -80,6 +97,10 @@ static uint32_t stack(struct waits *s, const char *path)
 		uint32_t name;
 
 		snprintf(text, sizeof(text), "%.*s", (int)strcspn(path, ";"), path);
+		if (strchr("@^+", *text)) {
+			check(profile_add_stack_node(s->w, id, native(s, text), &id));
+			continue;
+		}
 		name = string(s, text + kernel);
 		if (kernel)
 			l.address = 0x1000ull * name;
@@ -181,6 +202,21 @@ static void write_ways(struct waits *s)
 	waited(s, 0, "main;save;_do_syscall_64;_ksys_fsync", WAIT_IO, 20, 4, 0, 0, 0);
 	waited(s, 0, "main;save;_do_syscall_64;_ksys_write", WAIT_RUN_QUEUE, 30, 2, 2, 0, 0);
 	waited(s, 1, "main;save;_do_syscall_64;_ksys_write", WAIT_IO, 30, 5, 0, 0, 0);
+}
+
+static void write_pool(struct waits *s)
+{
+	static const char here[] = "@start_thread;+run;+spin;@clock_gettime;^__vdso_clock_gettime";
+
+	for (uint32_t n = 0; n < 4; n++) {
+		struct profile_thread t = {.process = s->process, .tid = 20 + n, .name = string(s, "worker")};
+
+		waited(s, 1, here, WAIT_RUN_QUEUE, 10 + n, 1, 1, n == 0, n == 0 ? 5 : 0);
+		check(profile_add_thread(s->w, &t, &s->threads[1]));
+	}
+	waited(s, 1, here, WAIT_RUN_QUEUE, 20, 3, 3, 0, 0);
+	waited(s, 1, "@start_thread;+run;@read", WAIT_IO, 30, 2, 0, 0, 0);
+	waited(s, 0, "@_start;@__libc_start_main;@pause", WAIT_EVENTS, 30, 1, 0, 0, 0);
 }
 
 static void write_endless(struct waits *s)
@@ -296,7 +332,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|endless|stalls FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|endless|stalls FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -308,6 +344,8 @@ int main(int argc, char **argv)
 		write_cut(&s);
 	else if (!strcmp(argv[1], "ways"))
 		write_ways(&s);
+	else if (!strcmp(argv[1], "pool"))
+		write_pool(&s);
 	else if (!strcmp(argv[1], "endless"))
 		write_endless(&s);
 	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "untold") ||

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/wait_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "cmd/report_place.h"
+
+/* While rows are put together. */
+struct merging {
+	struct wait_rows *to;
+	const struct report *r;
+	struct map stacks;	  /* stack -> place: names are made once */
+	struct interner *rows;	  /* process, name of thread, reason, place */
+	struct interner *threads; /* row, thread */
+};
+
+void wait_rows_release(struct wait_rows *w)
+{
+	vec_release(&w->rows);
+	interner_free(w->places);
+	w->places = NULL;
+}
+
+static int find_place(struct merging *m, uint32_t stack, uint32_t *ret)
+{
+	const uint64_t *known = map_get(&m->stacks, stack);
+	struct buf text = BUF_INIT;
+	int error;
+
+	if (known || !stack) {
+		*ret = known ? (uint32_t)*known : 0;
+		return 0;
+	}
+	report_place(m->r, &text, " at ", stack, REPORT_FUNCTIONS);
+	error = text.failed ? -ENOMEM : interner_add(m->to->places, buf_text(&text), text.size, ret, NULL);
+	if (!error)
+		error = map_put(&m->stacks, stack, *ret);
+	buf_release(&text);
+	return error;
+}
+
+static void add_sum(struct wait_sum *to, const struct wait_sum *s)
+{
+	to->count += s->count;
+	to->total_ns += s->total_ns;
+	to->queued_ns += s->queued_ns;
+	to->max_ns = s->max_ns > to->max_ns ? s->max_ns : to->max_ns;
+}
+
+static int merge(struct merging *m, const struct wait_sum *s)
+{
+	const struct profile_thread *t = profile_thread(m->r->reader, s->thread);
+	struct wait_row new = {.sum = *s};
+	int error = find_place(m, s->stack, &new.place), row_added, thread_added;
+	const uint32_t key[] = {t ? t->process : 0, t ? t->name : 0, s->reason, new.place};
+	uint32_t row, id;
+
+	if (error)
+		return error;
+	if (interner_add(m->rows, key, sizeof(key), &row, &row_added))
+		return -ENOMEM;
+	if (interner_add(m->threads, (const uint32_t[]){row, s->thread}, 2 * sizeof(row), &id, &thread_added))
+		return -ENOMEM;
+	if (row_added && vec_push(&m->to->rows, new) < 0)
+		return -ENOMEM;
+	if (!row_added)
+		add_sum(&m->to->rows.items[row - 1].sum, s);
+	m->to->rows.items[row - 1].thread_count += (uint32_t)thread_added;
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct wait_row *a = left, *b = right;
+
+	if (a->sum.total_ns != b->sum.total_ns)
+		return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
+	if (a->sum.thread != b->sum.thread)
+		return a->sum.thread < b->sum.thread ? -1 : 1;
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return (int)a->sum.reason - (int)b->sum.reason;
+}
+
+int wait_rows_init(struct wait_rows *w, const struct report *r)
+{
+	const struct wait_sums *s = &r->summary->waits;
+	struct merging m = {.to = w, .r = r, .stacks = MAP_INIT};
+	int error;
+
+	*w = (struct wait_rows){0};
+	error = interner_new(&w->places);
+	if (!error)
+		error = interner_new(&m.rows);
+	if (!error)
+		error = interner_new(&m.threads);
+	for (size_t i = 0; !error && i < s->rows.count; i++)
+		error = merge(&m, &s->rows.items[i]);
+	if (!error && w->rows.count)
+		qsort(w->rows.items, w->rows.count, sizeof(*w->rows.items), by_time);
+	map_release(&m.stacks);
+	interner_free(m.rows);
+	interner_free(m.threads);
+	return error;
+}
