@@ -301,8 +301,8 @@ static __always_inline bool is_gpu_file(struct task_struct *task, uint64_t numbe
 
 /* ------------------------------------------------------------------ a wait begins */
 
-/* Where a thread, whose `t` is, entered the kernel; NULL: nowhere, it is a worker of the kernel or has given its
- * memory away. */
+/* Where a thread, whose `t` is (NULL: nothing is kept of it yet), entered the kernel; NULL: nowhere, it is a worker of
+ * the kernel or has given its memory away. */
 static __always_inline const struct pt_regs *find_entry(
 	struct task_struct *task, struct thread_waits *t, struct arch_entry *ret)
 {
@@ -312,10 +312,14 @@ static __always_inline const struct pt_regs *find_entry(
 		return NULL;
 	/* Since 6.4. They stay where they are, and asking again would be a call. */
 	if (bpf_core_type_exists(struct bpf_iter_num___since_6_4)) {
-		if (!t->entry)
-			t->entry = (uint64_t)bpf_task_pt_regs(task);
+		uint64_t place = t ? t->entry : 0;
+
+		if (!place)
+			place = (uint64_t)bpf_task_pt_regs(task);
+		if (t)
+			t->entry = place;
 		regs = bpf_rdonly_cast(
-			(const void *)t->entry, bpf_core_type_id_kernel(struct pt_regs));
+			(const void *)place, bpf_core_type_id_kernel(struct pt_regs));
 		return arch_copy_entry(regs, ret) ? regs : NULL;
 	}
 	/* Since 5.15. */
@@ -620,6 +624,17 @@ static __always_inline bool is_running(struct task_struct *task)
 	return !task_state(task);
 }
 
+/* Why a thread that is there when the recording begins does not run. Whose driver a control call is of is not asked:
+ * its file is another process's. */
+static __always_inline uint32_t reason_before(struct task_struct *task)
+{
+	struct arch_entry entry = {};
+	const struct pt_regs *regs = find_entry(task, NULL, &entry);
+	uint32_t reason = reason_of(task, false, regs, &entry);
+
+	return reason == BPF_REASON_DEVICE ? BPF_REASON_OTHER : reason;
+}
+
 /* The recorder runs this for all tasks, when it begins and when it has stopped. */
 SEC("iter/task")
 int each_thread(struct bpf_iter__task *ctx)
@@ -639,7 +654,9 @@ int each_thread(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	pid = t ? 0 : recorded_pid(task);
-	if (pid)
-		enter_thread(task, pid, is_running(task), BPF_REASON_OTHER, bpf_ktime_get_ns());
+	if (pid && is_running(task))
+		enter_thread(task, pid, true, BPF_REASON_OTHER, bpf_ktime_get_ns());
+	else if (pid)
+		enter_thread(task, pid, false, reason_before(task), bpf_ktime_get_ns());
 	return 0;
 }

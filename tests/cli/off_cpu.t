@@ -228,6 +228,7 @@ def attached():
     lives = [life for life in r.lives if life.pid == program.pid]
     result(len(lives) == 1 and lives[0].duration == total(mine) and lives[0].run == 0,
            "a process that sleeps all the time has waited all the time", lives, mine, r.said)
+    result({w.reason for w in mine} == {"sleep"}, "and why is known, though it slept before", mine)
     r.check_sums("-p")
 
 
