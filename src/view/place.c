@@ -242,7 +242,7 @@ static int place_wait(struct placer *p, const struct gather_key *key, uint32_t *
 	if (!error && key->stack)
 		error = stacks_place(&p->stacks, *node, stacks_cut_scheduler(&p->stacks, key->stack), node);
 	else if (!error)
-		error = add_note(p, node, "short or unsampled waits");
+		error = add_note(p, node, "waits without a stack");
 	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
 	return error ? error : add_frame(p, node, TREE_WAIT, 0, reason);
 }
