@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "cmd/locate.h"
+#include "cmd/text.h"
 #include "cubin/kept_images.h"
 #include "elf/kernel_id.h"
 
@@ -278,13 +280,12 @@ static void describe_process(pid_t pid, struct buf *line)
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
 	if (io_read_file(path, COMMAND_LINE_MAX_BYTES, &words))
 		buf_reset(&words);
-	for (size_t i = 0; i < words.size; i++)
-		if (!words.data[i])
-			words.data[i] = ' ';
-	while (words.size && words.data[words.size - 1] == ' ')
+	/* One that has changed its title may have zeros behind it. */
+	while (words.size && !words.data[words.size - 1])
 		words.size--;
-	if (words.size)
-		buf_printf(line, ": %.*s", (int)words.size, words.data);
+	buf_puts(line, words.size ? ":" : "");
+	for (size_t i = 0; i < words.size; i += strlen(buf_text(&words) + i) + 1)
+		text_shell_word(line, buf_text(&words) + i);
 	buf_release(&words);
 }
 
@@ -295,7 +296,7 @@ static int describe_command(struct session *s)
 
 	if (s->options.command)
 		for (char **word = s->options.command; *word; word++)
-			buf_printf(&line, "%s%s", line.size ? " " : "", *word);
+			text_shell_word(&line, *word);
 	else if (s->options.pid)
 		describe_process(s->options.pid, &line);
 	else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,4 +143,30 @@ void text_fit(struct buf *b, const char *text, unsigned int columns)
 		return;
 	}
 	append_clean(b, text, fitting);
+}
+
+/* Whether a shell takes the word as it stands. Bytes of UTF-8 mean nothing to it. */
+static bool is_plain_word(const char *word)
+{
+	for (const char *at = word; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("_@%+=:,./-", *at) && (unsigned char)*at < 0x80)
+			return false;
+	return *word;
+}
+
+void text_shell_word(struct buf *b, const char *word)
+{
+	if (b->size)
+		buf_putc(b, ' ');
+	if (is_plain_word(word)) {
+		buf_puts(b, word);
+		return;
+	}
+	buf_putc(b, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_puts(b, "'\\''");
+		else
+			buf_putc(b, *word);
+	buf_putc(b, '\'');
 }

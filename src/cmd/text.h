@@ -30,3 +30,6 @@ size_t text_columns(const char *text);
 /* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it
  * is too long. */
 void text_fit(struct buf *b, const char *text, unsigned int columns);
+/* Appends a word of a command line, behind a space where something is before it, and in quotes where a shell would
+ * take it for several or for something else. */
+void text_shell_word(struct buf *b, const char *word);

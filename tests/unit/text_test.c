@@ -71,6 +71,20 @@ static void what_a_terminal_would_obey_is_not_printed(void)
 	CHECK_TEXT(fit("a\xe2\x80\xae" "b\xe2\x80\xa8", 0), "a?b?");
 }
 
+static void a_command_line_can_be_given_to_a_shell_again(void)
+{
+	struct buf b = BUF_INIT;
+
+	text_shell_word(&b, "env");
+	text_shell_word(&b, "A=1,2");
+	text_shell_word(&b, "sh");
+	text_shell_word(&b, "echo it's | wc");
+	text_shell_word(&b, "");
+	text_shell_word(&b, "./gr\xc3\xbc\xc3\x9f" "e");
+	CHECK_TEXT(buf_text(&b), "env A=1,2 sh 'echo it'\\''s | wc' '' ./gr\xc3\xbc\xc3\x9f" "e");
+	buf_release(&b);
+}
+
 int main(void)
 {
 	RUN(durations_have_three_digits_and_a_unit);
@@ -78,5 +92,6 @@ int main(void)
 	RUN(shares_and_rates_of_nothing_are_a_dash);
 	RUN(long_names_are_cut_at_a_character);
 	RUN(what_a_terminal_would_obey_is_not_printed);
+	RUN(a_command_line_can_be_given_to_a_shell_again);
 	return tap_end();
 }
