@@ -107,11 +107,41 @@ static void put_reported(const struct report *r, struct buf *out)
 	buf_release(&line);
 }
 
-static void put_header(const struct report *r, struct buf *out)
+/* Nothing is told apart from what was not asked for, and from what a recording that was cut short does not have. */
+static void put_cpu_time(const struct report *r, struct buf *line)
 {
 	const struct summary *s = r->summary;
 	const char *hz = meta(r, META_SAMPLE_HZ);
+	bool sampled = hz && strcmp(hz, "0");
 	char cell[TEXT_CELL], count[TEXT_CELL];
+
+	if (!s->samples && !sampled) {
+		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
+		return;
+	}
+	buf_printf(line, "%s in %s samples", text_duration(cell, s->cpu_ns), text_count(count, s->samples));
+	if (sampled)
+		buf_printf(line, ", %s a second", hz);
+}
+
+static void put_gpu_time(const struct report *r, struct buf *line)
+{
+	const struct summary *s = r->summary;
+	char cell[TEXT_CELL], count[TEXT_CELL];
+
+	if (!s->works) {
+		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "none recorded");
+		return;
+	}
+	buf_printf(line, "%s in %s pieces of work", text_duration(cell, s->gpu_ns), text_count(count, s->works));
+	if (view_is_simulated(r->reader))
+		buf_puts(line, ", simulated GPU");
+}
+
+static void put_header(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	char cell[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
 	field(out, "recording", r->path);
@@ -121,17 +151,12 @@ static void put_header(const struct report *r, struct buf *out)
 		name_cell(r, out, 14, meta(r, META_COMMAND));
 	}
 	field(out, "exit status", meta(r, META_EXIT_STATUS));
-	field(out, "elapsed", text_duration(cell, s->end_ns - s->start_ns));
-	buf_printf(&line, "%s in %s samples", text_duration(cell, s->cpu_ns),
-		text_count(count, s->samples));
-	if (hz && strcmp(hz, "0"))
-		buf_printf(&line, ", %s a second", hz);
+	field(out, "elapsed", s->end_ns == s->start_ns && profile_reader_incomplete(r->reader) ?
+		"not known" : text_duration(cell, s->end_ns - s->start_ns));
+	put_cpu_time(r, &line);
 	field(out, "CPU time", buf_text(&line));
 	buf_reset(&line);
-	buf_printf(&line, "%s in %s pieces of work", text_duration(cell, s->gpu_ns),
-		text_count(count, s->works));
-	if (view_is_simulated(r->reader))
-		buf_puts(&line, ", simulated GPU");
+	put_gpu_time(r, &line);
 	field(out, "GPU time", buf_text(&line));
 	put_reported(r, out);
 	out->failed |= line.failed;
@@ -584,11 +609,13 @@ static void put_notes(const struct report *r, struct buf *out)
 		{META_VERSION, "xpuprof"},
 	};
 	const char *error = meta(r, META_CLOCK_ERROR), *taken = meta(r, META_STACKS_TAKEN);
+	bool launched = r->summary->works || r->summary->calls;
 	struct buf lines = BUF_INIT, clocks = BUF_INIT, launches = BUF_INIT;
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
-		field_lines(&lines, notes[i].title, meta(r, notes[i].key));
-	if (taken)
+		if (launched || strcmp(notes[i].key, META_STACK_SOURCE))
+			field_lines(&lines, notes[i].title, meta(r, notes[i].key));
+	if (taken && launched)
 		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them", taken);
 	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
 	if (error)
