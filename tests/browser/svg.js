@@ -295,6 +295,8 @@ async function main() {
 		is(await view.text("h1"), "Flame graph", "there is a title");
 		is(await view.text(".facts"), "CPU time 50.000 \u00b5s \u00b7 GPU time 50.000 \u00b5s",
 			"the subtitle states CPU and GPU time");
+		is(await view.page.locator(".facts b").first().evaluate(fact => getComputedStyle(fact).whiteSpace), "nowrap",
+			"a number stays with its unit where the subtitle takes several lines");
 		is(await view.text(".legend"), "C++, Rust\nC\nCUDA call\nGPU kernel", "the legend has the kinds there are");
 		await hovering(view);
 		await zooming(view);
