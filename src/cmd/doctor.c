@@ -114,7 +114,7 @@ static void text_side(struct buf *out, const char *name, const struct check_row 
 static void text_verdict(struct buf *out, const struct verdict *v)
 {
 	buf_puts(out, "\n");
-	text_side(out, "records CPU work and launch stacks", v->cpu);
+	text_side(out, "records CPU work", v->cpu);
 	text_side(out, "records GPU work", v->gpu);
 }
 

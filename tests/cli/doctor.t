@@ -42,7 +42,7 @@ has "$err" "unexpected argument 'extra'" "and it is named"
 run xpuprof doctor
 has "$out" "Linux $(uname -r)" "the kernel's version is shown"
 has "$out" "records GPU work: " "the verdict is shown for the GPU side"
-has "$out" "records CPU work and launch stacks: " "and for the CPU side"
+has "$out" "records CPU work: " "and for the CPU side"
 is "$err" "" "nothing is printed as an error"
 run xpuprof doctor --json
 is "$(check_of kernel text)" "Linux $(uname -r)" "JSON says the same of the kernel"
