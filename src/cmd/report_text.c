@@ -119,7 +119,8 @@ static void put_cpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
 		return;
 	}
-	buf_printf(line, "%s in %s samples", text_duration(cell, s->cpu_ns), text_count(count, s->samples));
+	buf_printf(line, "%s in %s sample%s", text_duration(cell, s->cpu_ns), text_count(count, s->samples),
+		s->samples == 1 ? "" : "s");
 	if (sampled)
 		buf_printf(line, ", %s a second", hz);
 }
@@ -133,7 +134,8 @@ static void put_gpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "none recorded");
 		return;
 	}
-	buf_printf(line, "%s in %s pieces of work", text_duration(cell, s->gpu_ns), text_count(count, s->works));
+	buf_printf(line, "%s in %s piece%s of work", text_duration(cell, s->gpu_ns), text_count(count, s->works),
+		s->works == 1 ? "" : "s");
 	if (view_is_simulated(r->reader))
 		buf_puts(line, ", simulated GPU");
 }
