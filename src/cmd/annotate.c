@@ -305,6 +305,14 @@ static int run(const struct wanted *w)
 	return error;
 }
 
+/* By its name, which no kernel has. */
+static bool is_recording(const char *operand)
+{
+	size_t length = strlen(operand);
+
+	return length > 4 && !strcmp(operand + length - 4, ".xpu");
+}
+
 static int take_operands(struct wanted *w, int argc, char **argv, int first)
 {
 	if (first == argc)
@@ -313,6 +321,8 @@ static int take_operands(struct wanted *w, int argc, char **argv, int first)
 		return options_wrong(&usage, "more than one file: '%s'", argv[first + 2]);
 	if (!*argv[first])
 		return options_wrong(&usage, "the name of the kernel is empty");
+	if (argc - first == 1 && is_recording(argv[first]))
+		return options_wrong(&usage, "which kernel of '%s'? 'xpuprof report --stalls' names them", argv[first]);
 	if (w->output && (w->source || w->sass || w->wide))
 		return options_wrong(&usage, "a page has source and instructions, and whole lines: "
 					     "--source, --sass and --wide mean nothing to -o");

@@ -74,6 +74,9 @@ has "$err" "kernel 'tiny()' has no samples: it ran for 2.00 us in all" "and said
 run xpuprof annotate
 is "$status" 2 "no kernel is a wrong use"
 has "$err" "which kernel?" "and asked for"
+run xpuprof annotate small.xpu
+is "$status" 2 "a recording alone is a wrong use"
+has "$err" "which kernel of 'small.xpu'?" "and not taken for a kernel's name"
 run xpuprof annotate '' small.xpu
 is "$status" 2 "an empty name, too"
 run xpuprof annotate a b c
