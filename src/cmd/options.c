@@ -147,6 +147,46 @@ static int take(struct parser *p, const struct option_spec *s, const char *shown
 	return 0;
 }
 
+/* Whether a name is written so but for its hyphens, or begins so. */
+static bool is_near(const char *name, const char *text, size_t length)
+{
+	const char *end = text + length;
+
+	if (length > 1 && !strncmp(name, text, length))
+		return true;
+	while (*name == '-' || (*name && text < end && *text == *name) || (text < end && *text == '-'))
+		if (*name == '-')
+			name++;
+		else if (*text++ != '-')
+			name++;
+	return !*name && text == end;
+}
+
+/* The option that may be meant: the only one that is near. */
+static const struct option_spec *find_near(const struct option_spec *specs, const char *text, size_t length)
+{
+	const struct option_spec *found = NULL;
+
+	for (; specs->type != OPTION_TYPE_END; specs++) {
+		if (!specs->name || !is_near(specs->name, text, length))
+			continue;
+		if (found)
+			return NULL;
+		found = specs;
+	}
+	return found;
+}
+
+static void unknown_option(const struct parser *p, const char *text, size_t length, const char *shown)
+{
+	const struct option_spec *near = find_near(p->specs, text, length);
+
+	if (near)
+		options_wrong(p->usage, "unknown option '%s': there is '--%s'", shown, near->name);
+	else
+		options_wrong(p->usage, "unknown option '%s'", shown);
+}
+
 static int take_long(struct parser *p, const char *text)
 {
 	const char *equals = strchr(text, '=');
@@ -160,7 +200,7 @@ static int take_long(struct parser *p, const char *text)
 	}
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(length < 100 ? length : 100), text);
 	if (!s) {
-		options_wrong(p->usage, "unknown option '%s'", shown);
+		unknown_option(p, text, length, shown);
 		return OPTIONS_WRONG;
 	}
 	if (equals && !s->argument) {

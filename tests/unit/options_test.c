@@ -203,7 +203,10 @@ static void unknown_options_are_named(void)
 {
 	check_wrong("--nope", "unknown option '--nope'");
 	check_wrong("--nope=3", "unknown option '--nope'");
-	check_wrong("--outpu x", "unknown option '--outpu'");
+	check_wrong("--outpu x", "unknown option '--outpu': there is '--output'");
+	check_wrong("--out-put=x", "unknown option '--out-put': there is '--output'");
+	check_wrong("--o", "unknown option '--o'");
+	check_wrong("--outputs", "unknown option '--outputs'");
 	check_wrong("-x", "unknown option '-x'");
 	check_wrong("-jx", "unknown option '-x'");
 }
