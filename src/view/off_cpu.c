@@ -92,6 +92,8 @@ int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct
 		error = place_all(&v, r, ret->tree);
 	if (!error)
 		error = describe(&v, r, ret);
+	if (!error)
+		error = view_many_threads(ret, o);
 	gather_release(&v.sums);
 	return error;
 }

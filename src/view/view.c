@@ -17,6 +17,8 @@
 #include "view/stall_flame.h"
 #include "view/wall.h"
 
+#define THREADS_MANY 25 /* beside each other, in a picture where a name takes a twentieth of the width */
+
 static const struct view views[] = {
 	{"merge", "CPU time, and GPU work above the code that asked for it",
 		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU, flame_build},
@@ -166,6 +168,17 @@ unsigned int view_by_task(const struct view_options *o)
 	const unsigned int task = VIEW_BY_PROCESS | VIEW_BY_THREAD;
 
 	return o->by & task ? o->by : o->by | task;
+}
+
+int view_many_threads(struct view_result *v, const struct view_options *o)
+{
+	size_t count = 0;
+
+	if (o->by & (VIEW_BY_PROCESS | VIEW_BY_THREAD))
+		return 0;
+	for (size_t i = 0; i < tree_node_count(v->tree); i++)
+		count += tree_frames(v->tree)[tree_nodes(v->tree)[i].frame].kind == TREE_THREAD;
+	return count < THREADS_MANY ? 0 : view_fact(v, "threads", "%zu, added up with --by process", count);
 }
 
 void view_result_release(struct view_result *v)

@@ -131,3 +131,6 @@ int view_share(struct view_result *v, const char *name, uint64_t part, uint64_t 
 void view_one_time(struct view_result *v, const char *name);
 /* For views by thread: the groups of the options, or processes and threads where these name none of the two. */
 unsigned int view_by_task(const struct view_options *o);
+/* For the same, after the tree was filled: a fact that tells of --by process, where so many threads stand beside each other
+ * that none can be read and nobody asked for that (`o`: what was asked for). 0 or -ENOMEM with error_text. */
+int view_many_threads(struct view_result *v, const struct view_options *o);

@@ -434,6 +434,8 @@ int wall_build_within(struct profile_reader *r, const struct view_options *o,
 		more = place_all(&v);
 	if (!more)
 		more = describe(&v);
+	if (!more)
+		more = view_many_threads(ret, o);
 	release(&v);
 	return more;
 }

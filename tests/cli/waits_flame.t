@@ -4,7 +4,7 @@
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/wait_profile
 golden=$here/../golden
-for kind in small hostile none idle gpu untold stalls; do
+for kind in small many hostile none idle gpu untold stalls; do
 	"$sample" $kind $kind.xpu || exit 1
 done
 
@@ -51,6 +51,13 @@ has "$out" "apportioned 3.7 %" "how much of that is a sample's share"
 has "$out" "without stack 3.7 %" "and how much has no stack"
 lacks "$(grep "<title>" .out)" "CPU" "and calls nothing of it CPU time"
 has "$out" 'class="wait s' "reasons have a colour of their own"
+lacks "$out" "--by process" "a few threads need no advice"
+for view in off-cpu wall; do
+	run xpuprof flame --view $view -o - many.xpu
+	has "$out" "threads 30, added up with --by process" "where threads are too many to be read it is told how to add them up: $view"
+	run xpuprof flame --view $view --by process,thread -o - many.xpu
+	lacks "$out" "added up with" "unless threads were asked for: $view"
+done
 run xpuprof flame --view off-cpu -o - small.folded
 is "$status" 1 "folded text has no views"
 run xpuprof flame --view off-cpu -o - hostile.xpu

@@ -11,6 +11,7 @@
  *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
  *	wait_profile ways FILE     one function that waits for one reason in two functions of the kernel, and for another
  *	wait_profile pool FILE     five threads of one name at one place in native code, one of them at another, too
+ *	wait_profile many FILE     thirty threads that wait for the same
  *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
  *
@@ -219,6 +220,17 @@ static void write_pool(struct waits *s)
 	waited(s, 0, "@_start;@__libc_start_main;@pause", WAIT_EVENTS, 30, 1, 0, 0, 0);
 }
 
+static void write_many(struct waits *s)
+{
+	for (uint32_t n = 0; n < 30; n++) {
+		struct profile_thread t = {.process = s->process, .tid = 20 + n, .name = string(s, "worker")};
+
+		check(profile_add_thread(s->w, &t, &s->threads[1]));
+		waited(s, 1, "main;lock;_futex_wait", WAIT_LOCK, 10, 50, 0, 0, 0);
+		lived(s, 1, 10, 50, 0);
+	}
+}
+
 static void write_endless(struct waits *s)
 {
 	waited(s, 0, "main;nap", WAIT_SLEEP, 10, UINT64_MAX / MS - 10, 0, 0, 0);
@@ -332,7 +344,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|endless|stalls FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|many|endless|stalls FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -346,6 +358,8 @@ int main(int argc, char **argv)
 		write_ways(&s);
 	else if (!strcmp(argv[1], "pool"))
 		write_pool(&s);
+	else if (!strcmp(argv[1], "many"))
+		write_many(&s);
 	else if (!strcmp(argv[1], "endless"))
 		write_endless(&s);
 	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "untold") ||
