@@ -54,9 +54,9 @@ has "$out" 'class="wait s' "reasons have a colour of their own"
 lacks "$out" "--by process" "a few threads need no advice"
 for view in off-cpu wall; do
 	run xpuprof flame --view $view -o - many.xpu
-	has "$out" "threads 30, added up with --by process" "where threads are too many to be read it is told how to add them up: $view"
+	has "$out" "threads 30; --by process adds them up" "where threads are too many to be read it is told how to add them up: $view"
 	run xpuprof flame --view $view --by process,thread -o - many.xpu
-	lacks "$out" "added up with" "unless threads were asked for: $view"
+	lacks "$out" "--by process adds" "unless threads were asked for: $view"
 done
 run xpuprof flame --view off-cpu -o - small.folded
 is "$status" 1 "folded text has no views"
