@@ -73,6 +73,7 @@ static int apply_thread(struct capture *c, const struct change *change)
 {
 	uint32_t thread;
 
+	tasks_new_thread(c->tasks, change->pid, change->tid);
 	return c->whole_system
 		       ? 0
 		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);

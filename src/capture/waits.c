@@ -299,6 +299,8 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 	error = get(s, e->pid, e->tid, &t);
 	if (error)
 		return error;
+	if (tasks_is_profiler(s->tasks, t->thread))
+		return 0;
 	wait.thread = t->thread;
 	if (e->duration_ns)
 		forget_other(t, wait.start_ns);
@@ -346,6 +348,8 @@ int waits_life(struct waits *s, const struct bpf_life_event *e)
 	error = get(s, e->pid, e->tid, &t);
 	if (error)
 		return error;
+	if (tasks_is_profiler(s->tasks, t->thread))
+		return forget(s, t);
 	life.thread = t->thread;
 	error = tell_waiting(s, t, e);
 	if (!error)

@@ -3,7 +3,8 @@
  * Waits of threads, put together: a wait's stack comes when it begins and its length when it ends (bpf/events.h).
  *
  * Waits shorter than a minimum are summed up by thread and reason, and told without a stack when the thread ends, as is the
- * time of those that no wait with a stack carries. A stack may come later than the end of its wait. One thread.
+ * time of those that no wait with a stack carries. A stack may come later than the end of its wait. Neither waits nor lives
+ * of the profiler's own threads (THREAD_PROFILER) are told from when it is known that they are. One thread.
  */
 #pragma once
 

@@ -20,6 +20,8 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "inject/claims.h"
 #include "inject/health.h"
@@ -235,9 +237,19 @@ static bool work_on(void)
 	return true;
 }
 
+/* At once: until it is known whose waits these are they count as the program's. */
+static void introduce_thread(void)
+{
+	struct wire_thread record = {.type = WIRE_THREAD, .tid = (uint32_t)syscall(SYS_gettid)};
+
+	send_slot(&record);
+	connection_hurry(&library.connection);
+}
+
 static void *collector_main(void *context)
 {
 	pthread_setname_np(pthread_self(), "xpuprof");
+	introduce_thread();
 	collector.flushed_ns = collector.moved_ns = now_ns();
 	do
 		collector_sleep(TICK_NS);

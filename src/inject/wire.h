@@ -36,7 +36,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    7u
+#define WIRE_VERSION    8u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -197,6 +197,7 @@ enum wire_type {
 	WIRE_STALLS_REFUSED,
 	WIRE_CUPTI_ENDED,
 	WIRE_EVENT_RECORD,
+	WIRE_THREAD,
 	WIRE_TYPES
 };
 
@@ -451,6 +452,14 @@ struct wire_event_record {
 	uint8_t pad3[24];
 };
 
+/* The library's own thread has begun: once. */
+struct wire_thread {
+	uint8_t type;
+	uint8_t pad[3];
+	uint32_t tid; /* as the process sees it */
+	uint8_t pad2[48];
+};
+
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control page");
 _Static_assert(sizeof(struct wire_call) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_launch) == WIRE_PAYLOAD_BYTES, "one slot");
@@ -460,6 +469,7 @@ _Static_assert(sizeof(struct wire_clock) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_window) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_stalls_refused) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_event_record) == WIRE_PAYLOAD_BYTES, "one slot");
+_Static_assert(sizeof(struct wire_thread) == WIRE_PAYLOAD_BYTES, "one slot");
 _Static_assert(sizeof(struct wire_space) <= WIRE_SPACE_BYTES, "space");
 _Static_assert(sizeof(struct wire_stack) % 8 == 0, "words follow");
 _Static_assert(sizeof(struct wire_stack) + WALK_FRAMES_MAX * 8 + WALK_PYTHON_FRAMES_MAX * 16 <=

@@ -52,6 +52,7 @@ static const struct entry_field thread_fields[] = {
 	ID(profile_thread, process, TABLE_PROCESSES),
 	NUMBER(profile_thread, tid),
 	ID(profile_thread, name, TABLE_STRINGS),
+	ADDED(profile_thread, flags),
 };
 
 static const struct entry_field device_fields[] = {

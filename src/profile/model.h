@@ -122,10 +122,16 @@ struct profile_process {
 	uint32_t cmdline; /* string, arguments joined by blanks */
 };
 
+/* What is known of a thread beside its name. */
+enum {
+	THREAD_PROFILER = 1 << 0, /* the injected library's, not the program's */
+};
+
 struct profile_thread {
 	uint32_t process;
 	uint32_t tid;
 	uint32_t name; /* string */
+	uint32_t flags; /* THREAD_* */
 };
 
 struct profile_device {

@@ -620,6 +620,24 @@ const struct profile_thread *profile_thread(const struct profile_reader *r, uint
 	return entry_at(r, TABLE_THREADS, id);
 }
 
+bool profile_is_profiler(const struct profile_reader *r, uint32_t thread)
+{
+	const struct profile_thread *t = profile_thread(r, thread);
+
+	return t && t->flags & THREAD_PROFILER;
+}
+
+const char *profile_thread_name(const struct profile_reader *r, const struct profile_thread *t, size_t *ret_size)
+{
+	static const char profiler[] = "xpuprof (profiler)";
+
+	if (!(t->flags & THREAD_PROFILER))
+		return profile_string(r, t->name, ret_size);
+	if (ret_size)
+		*ret_size = sizeof(profiler) - 1;
+	return profiler;
+}
+
 const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id)
 {
 	return entry_at(r, TABLE_DEVICES, id);

@@ -53,6 +53,10 @@ const struct profile_location *profile_location(const struct profile_reader *r, 
 const struct profile_stack_node *profile_stack_node(const struct profile_reader *r, uint32_t id);
 const struct profile_process *profile_process(const struct profile_reader *r, uint32_t id);
 const struct profile_thread *profile_thread(const struct profile_reader *r, uint32_t id);
+/* Whether it is one of the profiler's own threads; final, like names, after the last event. */
+bool profile_is_profiler(const struct profile_reader *r, uint32_t thread);
+/* What a thread is called. One of the profiler's own has a name that is too long for a thread, so that no other's is it. */
+const char *profile_thread_name(const struct profile_reader *r, const struct profile_thread *t, size_t *ret_size);
 const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id);
 const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id);
 const struct profile_inline *profile_inline(const struct profile_reader *r, uint32_t id);

@@ -48,6 +48,7 @@ struct tasks {
 	struct map present;              /* pid -> process id */
 	struct map latest;               /* pid -> process id, also when it has ended */
 	struct map threads;              /* process id << 32 | tid -> thread id */
+	struct map profilers;            /* thread ids that are the profiler's own */
 };
 
 int tasks_new(struct tasks **ret, struct profile_writer *w)
@@ -69,6 +70,7 @@ void tasks_free(struct tasks *t)
 	map_release(&t->present);
 	map_release(&t->latest);
 	map_release(&t->threads);
+	map_release(&t->profilers);
 	free(t);
 }
 
@@ -409,6 +411,27 @@ int tasks_thread_at(struct tasks *t, uint32_t pid, uint32_t tid, uint64_t time_n
 	return tasks_thread_of(t, process, tid, name, ret_thread);
 }
 
+void tasks_new_thread(struct tasks *t, uint32_t pid, uint32_t tid)
+{
+	uint64_t key = thread_key(present_process(t, pid), tid);
+	const uint64_t *known = map_get(&t->threads, key);
+
+	if (known && tasks_is_profiler(t, (uint32_t)*known))
+		map_remove(&t->threads, key, NULL);
+}
+
+int tasks_set_profiler(struct tasks *t, uint32_t thread)
+{
+	if (map_put(&t->profilers, thread, 1))
+		return fail_memory();
+	return profile_flag_thread(t->writer, thread, THREAD_PROFILER);
+}
+
+bool tasks_is_profiler(const struct tasks *t, uint32_t thread)
+{
+	return map_get(&t->profilers, thread) != NULL;
+}
+
 int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name)
 {
 	struct profile_thread thread = {.tid = tid};
@@ -422,6 +445,7 @@ int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name)
 	if (error)
 		return error;
 	thread.process = present_process(t, pid);
+	thread.flags = tasks_is_profiler(t, id) ? THREAD_PROFILER : 0;
 	error = profile_update_thread(t->writer, id, &thread);
 	if (error || tid != pid)
 		return error;

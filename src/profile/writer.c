@@ -602,7 +602,7 @@ int profile_add_process(struct profile_writer *w, const struct profile_process *
 
 int profile_add_thread(struct profile_writer *w, const struct profile_thread *t, uint32_t *ret_id)
 {
-	return add_entry(w, TABLE_THREADS, t, BYTES_THROUGH(profile_thread, name), ret_id);
+	return add_entry(w, TABLE_THREADS, t, sizeof(*t), ret_id);
 }
 
 /* A GPU is what its UUID says, whatever number a process knows it by; one without is all of its
@@ -695,7 +695,19 @@ int profile_update_process(struct profile_writer *w, uint32_t id, const struct p
 
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t)
 {
-	return update_entry(w, TABLE_THREADS, id, t, BYTES_THROUGH(profile_thread, name));
+	return update_entry(w, TABLE_THREADS, id, t, sizeof(*t));
+}
+
+int profile_flag_thread(struct profile_writer *w, uint32_t id, uint32_t flags)
+{
+	const struct profile_thread *present = table_get(&w->tables[TABLE_THREADS], id);
+	struct profile_thread flagged;
+
+	if (!present)
+		return fail_invalid(w, "thread");
+	flagged = *present;
+	flagged.flags |= flags;
+	return profile_update_thread(w, id, &flagged);
 }
 
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,

@@ -81,6 +81,8 @@ int profile_add_counter(struct profile_writer *w, const struct profile_counter *
 /* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
+/* Adds THREAD_* to what is known of a thread. */
+int profile_flag_thread(struct profile_writer *w, uint32_t id, uint32_t flags);
 
 /* Names a native location; a later symbol replaces an earlier one. Strings 0 and line 0: not
  * known. `inlined`: the innermost function inlined there (an inline id, or 0). */

@@ -548,6 +548,19 @@ static void scribble_device(struct client *c)
 	ring_put_long(&c->ring, &d, sizeof(d), NULL, 0);
 }
 
+static void put_own_thread(struct client *c, uint32_t tid)
+{
+	struct wire_thread t = {.type = WIRE_THREAD, .tid = tid};
+
+	ring_put(&c->ring, &t);
+}
+
+static void scribble_second_thread(struct client *c)
+{
+	put_own_thread(c, (uint32_t)gettid());
+	put_own_thread(c, (uint32_t)gettid() + 1);
+}
+
 static void scribble_counter(struct client *c)
 {
 	c->ring.control->counts[0] = UINT64_MAX;
@@ -557,7 +570,7 @@ static void a_ring_that_was_scribbled_over_is_given_up_and_counted(void)
 {
 	static void (*const ways[])(struct client *) = {scribble_head, scribble_word, scribble_type,
 		scribble_string_size, scribble_string_id, scribble_op_name, scribble_work_op,
-		scribble_device, scribble_counter};
+		scribble_device, scribble_second_thread, scribble_counter};
 
 	for (size_t n = 0; n < sizeof(ways) / sizeof(ways[0]); n++) {
 		struct test_recorder *r = test_recorder_open(NULL, NULL);
@@ -571,6 +584,23 @@ static void a_ring_that_was_scribbled_over_is_given_up_and_counted(void)
 		leave(&c);
 		test_recorder_close(r);
 	}
+}
+
+static void a_library_tells_which_thread_is_its_own(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	uint32_t pid = (uint32_t)getpid(), own, other;
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_own_thread(&c, pid + 1);
+	put_call(&c, 1, LAUNCH_KERNEL);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(!tasks_thread(r->tasks, pid, pid + 1, NULL, &own) && tasks_is_profiler(r->tasks, own));
+	CHECK(!tasks_thread(r->tasks, pid, pid, NULL, &other) && !tasks_is_profiler(r->tasks, other));
+	CHECK(r->calls.count == 1 && r->calls.items[0].thread == other);
+	leave(&c);
+	test_recorder_close(r);
 }
 
 static void one_scribbled_ring_does_not_disturb_the_others(void)
@@ -1109,6 +1139,7 @@ int main(void)
 	RUN(what_the_library_counted_becomes_losses);
 	RUN(what_libraries_added_up_is_the_reported_time_of_all);
 	RUN(a_ring_that_was_scribbled_over_is_given_up_and_counted);
+	RUN(a_library_tells_which_thread_is_its_own);
 	RUN(one_scribbled_ring_does_not_disturb_the_others);
 	RUN(work_with_impossible_times_is_counted_and_left_out);
 	RUN(ids_start_anew_after_the_library_forgot);

@@ -186,7 +186,7 @@ static void write_tasks(struct profile_writer *w)
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct profile_thread t = {.process = random_id(PROCESSES), .tid = i,
-			.name = random_id(STRINGS)};
+			.name = random_id(STRINGS), .flags = i % 3 ? 0 : THREAD_PROFILER};
 
 		CHECK(!profile_add_thread(w, &t, &id));
 		CHECK(id == i + 1);
@@ -598,7 +598,7 @@ static bool same_process(const struct profile_process *a, const struct profile_p
 
 static bool same_thread(const struct profile_thread *a, const struct profile_thread *b)
 {
-	return a->process == b->process && a->tid == b->tid && a->name == b->name;
+	return a->process == b->process && a->tid == b->tid && a->name == b->name && a->flags == b->flags;
 }
 
 static bool same_device(const struct profile_device *a, const struct profile_device *b)

@@ -120,6 +120,45 @@ static void exec_begins_a_new_process_image_under_the_same_pid(void)
 	end();
 }
 
+static void a_thread_of_the_profilers_stays_one_whatever_it_is_called(void)
+{
+	uint32_t own, other;
+
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 100, "train", "train"));
+	other = thread_of(PID, PID);
+	own = thread_of(PID, PID + 1);
+	CHECK(!tasks_is_profiler(tasks, own));
+	CHECK(!tasks_set_profiler(tasks, own) && tasks_is_profiler(tasks, own));
+	CHECK(!tasks_rename(tasks, PID, PID + 1, "xpuprof") && !tasks_rename(tasks, PID, PID, "xpuprof"));
+	CHECK(tasks_is_profiler(tasks, own) && !tasks_is_profiler(tasks, other));
+	look();
+	CHECK(profile_is_profiler(r, own) && !profile_is_profiler(r, other));
+	CHECK_TEXT(name_of(own), "xpuprof");
+	CHECK_TEXT(profile_thread_name(r, profile_thread(r, own), NULL), "xpuprof (profiler)");
+	CHECK_TEXT(profile_thread_name(r, profile_thread(r, other), NULL), "xpuprof");
+	end();
+}
+
+static void its_number_may_be_that_of_a_thread_of_the_programs_later(void)
+{
+	uint32_t own, next = 0, same;
+
+	begin();
+	CHECK(!tasks_exec(tasks, PID, 100, "train", "train"));
+	CHECK(!tasks_thread(tasks, PID, PID + 1, "xpuprof", &own));
+	tasks_new_thread(tasks, PID, PID + 1);
+	CHECK(thread_of(PID, PID + 1) == own);
+	CHECK(!tasks_set_profiler(tasks, own));
+	tasks_new_thread(tasks, PID, PID + 1);
+	CHECK(!tasks_thread(tasks, PID, PID + 1, "xpuprof", &next) && next != own);
+	tasks_new_thread(tasks, PID, PID + 1);
+	CHECK(!tasks_thread(tasks, PID, PID + 1, "xpuprof", &same) && same == next);
+	look();
+	CHECK(profile_is_profiler(r, own) && !profile_is_profiler(r, next));
+	end();
+}
+
 static uint32_t thread_at(uint32_t pid, uint64_t time_ns)
 {
 	uint32_t thread = 0;
@@ -426,6 +465,8 @@ int main(void)
 		return 1;
 	close(fd);
 	RUN(a_forked_process_is_a_new_one_with_its_parents_name);
+	RUN(a_thread_of_the_profilers_stays_one_whatever_it_is_called);
+	RUN(its_number_may_be_that_of_a_thread_of_the_programs_later);
 	RUN(exec_begins_a_new_process_image_under_the_same_pid);
 	RUN(a_thread_of_the_past_is_that_of_the_process_which_the_pid_was_then);
 	RUN(what_comes_long_after_a_process_ended_is_not_its_own);

@@ -110,6 +110,7 @@ struct instance {
 	bool namespaced; /* the process sees other numbers */
 	bool corrupt;
 	bool broken; /* CUPTI ended in it */
+	bool introduced; /* it has told which thread is its own */
 	uint64_t opened_ns;
 	uint32_t process; /* profile id */
 	void *memory;

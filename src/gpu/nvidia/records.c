@@ -226,6 +226,19 @@ static int decode_event_record(struct instance *i, const struct wire_event_recor
 	return sink->event_record ? sink->event_record(sink->context, &event) : 0;
 }
 
+/* Which of the process's threads is the library's. */
+static int decode_thread(struct instance *i, const struct wire_thread *t)
+{
+	uint32_t thread;
+	int error;
+
+	if (i->introduced)
+		return -EPROTO;
+	i->introduced = true;
+	error = record_find_thread(i, t->tid, &thread);
+	return error || !thread ? error : tasks_set_profiler(i->session->tasks, thread);
+}
+
 static int decode_string(struct instance *i, const void *record, size_t size)
 {
 	struct wire_string s;
@@ -455,6 +468,8 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return decode_end(i, record, size);
 	case WIRE_EVENT_RECORD:
 		return decode_event_record(i, record, now_ns);
+	case WIRE_THREAD:
+		return decode_thread(i, record);
 	default:
 		return -EPROTO;
 	}
