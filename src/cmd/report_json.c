@@ -288,6 +288,10 @@ static void put_threads(struct json *j)
 			json_number(&j->w, "process", thread->process);
 			json_number(&j->w, "tid", thread->tid);
 			text_id(j, "name", thread->name);
+			if (thread->flags & THREAD_PROFILER) {
+				json_key(&j->w, "profiler");
+				buf_puts(j->w.out, "true");
+			}
 		}
 		put_task_sums(j, t);
 		json_end(&j->w, '}');

@@ -485,7 +485,7 @@ static void put_threads(const struct report *r, struct buf *out)
 		struct buf name = BUF_INIT;
 
 		if (t)
-			buf_printf(&name, "%s %u (%s %u)", string(r, t->name), t->tid,
+			buf_printf(&name, "%s %u (%s %u)", profile_thread_name(r->reader, t, NULL), t->tid,
 				p ? string(r, p->comm) : "?", p ? p->pid : 0);
 		else
 			buf_puts(&name, "not known");
@@ -593,6 +593,23 @@ static void put_losses(const struct report *r, struct buf *out)
 			profile_reader_incomplete(r->reader) ? "not known" : "nothing");
 }
 
+/* CPU time that the profiler itself took in the program; not that of its calls in the program's own threads. */
+static void put_own_time(const struct report *r, struct buf *out)
+{
+	char time[TEXT_CELL], share[TEXT_CELL];
+	struct buf line = BUF_INIT;
+	uint64_t own_ns = 0;
+
+	vec_foreach (t, &r->summary->threads)
+		own_ns += profile_is_profiler(r->reader, t->id) ? t->cpu_ns : 0;
+	if (own_ns)
+		buf_printf(&line, "%s of the CPU time (%s) is that of its own threads in programs, whose waits are left out",
+			text_duration(time, own_ns), text_percent(share, own_ns, r->summary->cpu_ns));
+	field(out, "profiler", line.size ? buf_text(&line) : NULL);
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
 static void put_notes(const struct report *r, struct buf *out)
 {
 	static const struct {
@@ -620,6 +637,7 @@ static void put_notes(const struct report *r, struct buf *out)
 	if (taken && launched)
 		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them", taken);
 	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
+	put_own_time(r, &lines);
 	if (error)
 		buf_printf(&clocks, "GPU times may be off by %s ns", error);
 	field(&lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);

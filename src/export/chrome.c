@@ -556,7 +556,7 @@ static int name_threads(struct chrome *c)
 			profile_string(c->reader, p->comm, NULL));
 		if (!error)
 			error = write_name(c, "thread_name", p->pid, t->tid,
-				profile_string(c->reader, t->name, NULL));
+				profile_thread_name(c->reader, t, NULL));
 	}
 	return error;
 }

@@ -83,7 +83,7 @@ static void put_waker(struct waits *w, uint32_t waker)
 
 	if (!t)
 		return;
-	put_text(w, "waker", profile_string(w->done, t->name, NULL));
+	put_text(w, "waker", profile_thread_name(w->done, t, NULL));
 	buf_printf(&w->text, ",\"wakerTid\":%u", t->tid);
 }
 
@@ -120,7 +120,7 @@ static int write_wait(struct waits *w, const struct profile_wait *e)
 	char name[64];
 	int error = 0;
 
-	if (!profile_thread(w->done, e->thread))
+	if (!profile_thread(w->done, e->thread) || profile_is_profiler(w->done, e->thread))
 		return 0;
 	buf_reset(&w->text);
 	put_function(w, e->stack);

@@ -50,7 +50,7 @@ static void put_task(struct extended *x, uint32_t thread_id)
 	const struct profile_thread *t = profile_thread(x->tables, thread_id);
 	const struct profile_process *p = profile_process(x->tables, t ? t->process : 0);
 	size_t size = 0;
-	const char *name = profile_string(x->tables, t ? t->name : 0, &size);
+	const char *name = t ? profile_thread_name(x->tables, t, &size) : "";
 
 	if (!size && p)
 		name = profile_string(x->tables, p->comm, &size);

@@ -338,7 +338,7 @@ bool gaps_concerns(const struct gaps *g, const struct profile_reader *r, uint32_
 {
 	const struct profile_thread *t = profile_thread(r, thread);
 
-	return t && t->process && map_get(&g->users, (uint64_t)device << 32 | t->process);
+	return t && t->process && !(t->flags & THREAD_PROFILER) && map_get(&g->users, (uint64_t)device << 32 | t->process);
 }
 
 static int read_works(struct gaps *g, const struct profile_reader *done, size_t most)

@@ -56,5 +56,5 @@ void gaps_release(struct gaps *g);
 
 /* The n-th longest gap of a device (< count). */
 const struct gap *gaps_longest(const struct gaps *g, const struct gap_device *d, size_t n);
-/* Whether a thread is of a process that used the device. */
+/* Whether a thread is of a process that used the device, and not the profiler's own. */
 bool gaps_concerns(const struct gaps *g, const struct profile_reader *r, uint32_t device, uint32_t thread);

@@ -6,7 +6,7 @@
  *
  * At its end a wait may be over while no CPU is free: that part of it is the run queue's, beside the reason. Waits
  * without a stack stand, by reason, under a note. What is carried over to a stack from waits that have none
- * (profile_wait.others) is stated as apportioned.
+ * (profile_wait.others) is stated as apportioned. The profiler's own threads are left out.
  */
 #pragma once
 

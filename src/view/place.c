@@ -139,7 +139,7 @@ static int add_task(struct placer *p, uint32_t *node, const struct gather_key *k
 		return 0;
 	if (!t)
 		return add_note(p, node, "thread not known");
-	return add_frame(p, node, TREE_THREAD, t->tid, profile_string(p->reader, t->name, NULL));
+	return add_frame(p, node, TREE_THREAD, t->tid, profile_thread_name(p->reader, t, NULL));
 }
 
 /* Nothing for a call that is not known. */

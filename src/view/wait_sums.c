@@ -80,6 +80,14 @@ static int by_time(const void *left, const void *right)
 	return (int)a->reason - (int)b->reason;
 }
 
+/* A row of one of the profiler's own threads, which do not count. */
+static void leave_out(struct wait_sums *s, const struct wait_sum *sum)
+{
+	s->total_ns -= sum->total_ns;
+	s->reason_ns[sum->reason] -= sum->total_ns - sum->queued_ns;
+	s->reason_ns[WAIT_RUN_QUEUE] -= sum->queued_ns;
+}
+
 int wait_sums_finish(struct wait_sums *s, const struct internals *internals)
 {
 	struct wait_sums by_stack = *s;
@@ -97,6 +105,10 @@ int wait_sums_finish(struct wait_sums *s, const struct internals *internals)
 	for (size_t i = 0; !error && i < by_stack.rows.count; i++) {
 		struct wait_sum *sum = &by_stack.rows.items[i];
 
+		if (profile_is_profiler(internals->reader, sum->thread)) {
+			leave_out(s, sum);
+			continue;
+		}
 		sum->stack = sum->stack ? merged[program_part(internals->reader, sum->stack)] : 0;
 		error = add_row(s, sum);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where threads waited: the waits of a recording (record --off-cpu) added up by thread, reason, and the functions that led
- * there.
+ * there. Those of the profiler's own threads do not count.
  *
  * Memory is for the distinct triples of thread, reason and stack. Sums are exact, also where it is apportioned to which
  * stack of a place time belongs (profile_wait.others).

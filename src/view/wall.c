@@ -82,7 +82,7 @@ static int sum_wait(struct wall *v, const struct wall_wait *w)
 
 	queue.reason = WAIT_RUN_QUEUE;
 	if (w->assumed)
-		v->totals.assumed_ns += length - asleep_in - queued_in;
+		t->assumed_ns += length - asleep_in - queued_in;
 	if (length)
 		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
 				       length);
@@ -187,7 +187,8 @@ static int place_sums(struct wall *v)
 	int error = 0;
 
 	while (!error && (sum = gather_next(&v->waiting, &at)))
-		error = place_sum(v, sum, NULL);
+		if (!profile_is_profiler(v->events.reader, sum->key.thread))
+			error = place_sum(v, sum, NULL);
 	for (size_t n = 0; n < sizeof(shared) / sizeof(shared[0]); n++)
 		for (at = 0; !error && (sum = gather_next(shared[n].sums, &at));)
 			error = place_sum(v, sum,
@@ -228,6 +229,7 @@ static int place_thread(struct wall *v, uint32_t id, const struct wall_thread *t
 	totals->waiting_ns += waiting_ns;
 	totals->gpu_ns += t->gpu_ns;
 	totals->others_ns += s.others_outside_ns + s.others_inside_ns;
+	totals->assumed_ns += t->assumed_ns;
 	totals->unsampled_ns += unsampled_ns;
 	totals->unknown_ns += s.unknown_ns;
 	totals->lives += t->known;
@@ -246,7 +248,8 @@ static int place_threads(struct wall *v)
 	if (!v->divisions)
 		return error_set(-ENOMEM, "not enough memory for the threads");
 	for (uint32_t id = 0; !error && id < v->events.threads.count; id++)
-		error = place_thread(v, id, &v->events.threads.items[id]);
+		if (!profile_is_profiler(v->events.reader, id))
+			error = place_thread(v, id, &v->events.threads.items[id]);
 	return error;
 }
 

@@ -26,6 +26,7 @@ struct wall_thread {
 	uint64_t outside_ns; /* waits elsewhere */
 	uint64_t others_inside_ns, others_outside_ns;
 	uint64_t rests_ns;   /* waits without a place in time */
+	uint64_t assumed_ns; /* of outside_ns: their stacks were those of other waits */
 	uint64_t samples_ns; /* CPU samples outside GPU waits */
 };
 

@@ -3,7 +3,7 @@
 # Waits and arrows in the timeline, of profiles with known ones (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
 golden=$here/../golden
-for kind in small hostile none gpu; do
+for kind in small hostile none gpu named own; do
 	"$build/tests/helpers/wait_profile" $kind $kind.xpu && xpuprof export --to chrome $kind.xpu -o $kind.json || exit 1
 done
 
@@ -18,6 +18,8 @@ has "$small" '"args":{"name":"worker 11 not running"}' "and each thread has a ro
 is "$(grep -c '"cat":"Wait"' none.json)" 0 "a recording without waits has none"
 true_that "names that break out of JSON do not" python3 -m json.tool hostile.json /dev/null
 is "$(grep -c '"ph":"s"' gpu.json):$(grep -c '"ph":"f"' gpu.json)" "2:2" "only calls and work that are both there are joined"
+is "$(diff named.json own.json)" "" "the profiler's own thread has no row"
+has "$(cat own.json)" '"args":{"name":"xpuprof 12 not running"}' "but one of the program's that is called so has"
 xpuprof export --to chrome --view gpu gpu.xpu -o only.json
 is "$(grep -c '"cat":"Launch"' only.json):$(grep -c '"cat":"Wait"' only.json)" "0:0" \
 	"a view of the GPU alone has neither arrows nor waits"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/wait_profile
 golden=$here/../golden
-for kind in small many hostile none idle gpu untold stalls; do
+for kind in small many hostile none idle gpu untold stalls named own; do
 	"$sample" $kind $kind.xpu || exit 1
 done
 
@@ -112,6 +112,26 @@ is "$status:$(total '')" "0:10000" "without waits there is what was sampled"
 has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' takes them" "and what would help is said"
 run xpuprof flame --view wall -o - none.xpu
 has "$out" "not all time of threads is shown: waits were not recorded, see xpuprof record --off-cpu" "in the picture, too"
+
+# The profiler's own thread in the program, and the program's own thread of that name.
+for view in off-cpu wall; do
+	for by in process,thread process device; do
+		xpuprof export --to folded --unit ns --view $view --by $by named.xpu >named.folded
+		run xpuprof export --to folded --unit ns --view $view --by $by own.xpu
+		is "$(diff named.folded .out)" "" "the profiler's own thread is not in --view $view --by $by"
+	done
+	has "$out" "xpuprof-12" "but one of the program's that is called so is"
+	for kind in named own; do
+		xpuprof flame --view $view -o $kind.svg $kind.xpu
+		sed -n 's/.*<desc>//p; /apportioned/p; /not all/p' $kind.svg | sed "s/$kind.xpu//" >$kind.head
+	done
+	is "$(diff named.head own.head)" "" "nor in what the picture says of all time"
+	has "$(cat own.head)" "apportioned" "which is something"
+done
+wall --unit ns own.xpu
+is "$(total xpuprof-12)" 100000000 "and has its whole life"
+run xpuprof export --to folded --by thread own.xpu
+has "$out" "xpuprof_(profiler)-13;collector (app.py);flush (app.py) 10000" "what the profiler ran stands in other views, under its name"
 
 # Threads that hold a lock, wait for it, wait for each other, sleep and run.
 cat >threads.py <<'END_OF_PYTHON'

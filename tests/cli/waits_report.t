@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Where threads waited, in `xpuprof report`, on profiles with known waits (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
-for kind in small hostile ways pool endless none idle; do
+for kind in small hostile ways pool endless none idle named own; do
 	"$build/tests/helpers/wait_profile" $kind $kind.xpu || exit 1
 done
 
@@ -46,4 +46,21 @@ print({reason: ns for reason, ns in waits["reasons_ns"].items() if ns})
 print(*[list(row.values()) for row in waits["rows"]])')" \
 	"{'run queue': 5000000, 'lock': 8000000, 'sleep': 9000000, 'I/O': 60000000}
 [1, 11, 'worker', 'I/O', ['read (app.py)'], 1, 60000000, 0, 60000000]" "JSON has the same"
+for kind in named own; do
+	xpuprof report $kind.xpu | sed -n '/^Waits of threads/,/^$/p' >$kind.waits
+done
+is "$(diff named.waits own.waits)" "" "the profiler's own thread is left out"
+has "$(cat own.waits)" "xpuprof 12 at main (app.py) > watch (app.py)" "but not one of the program's that is called so"
+run xpuprof report own.xpu
+has "$out" "   10.0 ms      0 ns           0           0  xpuprof (profiler) 13 (app 10)
+" "what it ran is told under its name"
+has "$out" "profiler      10.0 ms of the CPU time (25.0 %) is that of its own threads in programs, whose waits are left out" "and of the whole recording"
+run xpuprof report named.xpu
+lacks "$out" "profiler " "which is said only where it is so"
+xpuprof report --json own.xpu >own.json
+is "$(python3 -c '
+import json
+report = json.load(open("own.json"))
+print([t["tid"] for t in report["threads"] if t.get("profiler")], sorted({row["tid"] for row in report["waits"]["rows"]}))')" \
+	"[13] [10, 11, 12]" "JSON has the same"
 done_testing

@@ -14,6 +14,8 @@
  *	wait_profile many FILE     thirty threads that wait for the same
  *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
+ *	wait_profile named FILE    as small, and a thread of the program's that is called xpuprof
+ *	wait_profile own FILE      as named, and the profiler's own thread, of the same name, of which this is told late
  *
  * "small", in ms:
  *
@@ -48,7 +50,7 @@
 
 struct waits {
 	struct profile_writer *w;
-	uint32_t process, threads[2];
+	uint32_t process, threads[4];
 	bool hostile;
 };
 
@@ -118,15 +120,16 @@ static uint32_t stack(struct waits *s, const char *path)
 
 static void begin(struct waits *s, const char *path)
 {
+	static const char *const names[] = {"main", "worker", "xpuprof", "xpuprof"};
 	struct profile_process p = {.pid = 10};
 
 	check(profile_writer_open(&s->w, path));
 	p.comm = string(s, "app");
 	check(profile_add_process(s->w, &p, &s->process));
-	for (uint32_t n = 0; n < 2; n++) {
+	for (uint32_t n = 0; n < 4; n++) {
 		struct profile_thread t = {.process = s->process,
 			.tid = 10 + n,
-			.name = string(s, n ? "worker" : "main")};
+			.name = string(s, names[n])};
 
 		check(profile_add_thread(s->w, &t, &s->threads[n]));
 	}
@@ -184,6 +187,25 @@ static void write_small(struct waits *s)
 	waited(s, 0, "", WAIT_LOCK, 100, 0, 0, 100, 3);
 	lived(s, 0, 0, 100, 78);
 	lived(s, 1, 40, 60, 0);
+}
+
+static void write_named(struct waits *s)
+{
+	write_small(s);
+	waited(s, 2, "main;watch", WAIT_EVENTS, 0, 90, 0, 0, 0);
+	lived(s, 2, 0, 100, 10);
+}
+
+static void write_own(struct waits *s)
+{
+	write_named(s);
+	waited(s, 3, "collector", WAIT_LOCK, 0, 50, 5, 10, 20);
+	waited(s, 3, "collector", WAIT_LOCK, 60, 10, 0, 0, 0);
+	waited(s, 3, "", WAIT_IO, 100, 0, 0, 100, 3);
+	sampled(s, 3, "collector;flush", 55);
+	lived(s, 3, 0, 100, 17);
+	check(profile_writer_push(s->w));
+	check(profile_flag_thread(s->w, s->threads[3], THREAD_PROFILER));
 }
 
 static void write_cut(struct waits *s)
@@ -344,7 +366,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|many|endless|stalls FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|many|endless|stalls|named|own FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -354,6 +376,10 @@ int main(int argc, char **argv)
 		check(profile_set_meta(s.w, META_OFF_CPU, "1000"));
 	else if (!strcmp(argv[1], "cut"))
 		write_cut(&s);
+	else if (!strcmp(argv[1], "named"))
+		write_named(&s);
+	else if (!strcmp(argv[1], "own"))
+		write_own(&s);
 	else if (!strcmp(argv[1], "ways"))
 		write_ways(&s);
 	else if (!strcmp(argv[1], "pool"))
