@@ -58,7 +58,7 @@ class Recording:
                 self.waits.append(Wait(*map(int, fields[:2]), *fields[2:4], *map(int, fields[4:10]), fields[10].split(";")))
             elif kind == "life":
                 self.lives.append(Life(*map(int, fields[:2]), fields[2], *map(int, fields[3:])))
-            else:
+            elif kind == "lost":
                 self.lost[fields[0]] = int(fields[1])
 
     def at(self, function):

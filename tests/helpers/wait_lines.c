@@ -6,6 +6,7 @@
  *
  *	wait  pid  tid  thread  reason  start  duration  queued  others  others' time  waker's tid  stack, root;...;leaf
  *	life  pid  tid  thread  start  duration  run
+ *	own   pid  tid  thread	a thread of the profiler's
  *	lost  name  count
  */
 #include <inttypes.h>
@@ -111,6 +112,11 @@ int main(int argc, char **argv)
 		printf("\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", event->life.start_ns,
 			event->life.duration_ns, event->life.run_ns);
 	}
+	for (uint32_t id = 1; id <= profile_counts(e.r).threads; id++)
+		if (profile_is_profiler(e.r, id)) {
+			print_thread(&e, "own", id);
+			printf("\n");
+		}
 	print_losses(&e);
 	vec_release(&e.events);
 	profile_reader_close(e.r);
