@@ -241,28 +241,27 @@ static uint64_t length(uint64_t from_ns, uint64_t until_ns)
 	return until_ns > from_ns ? until_ns - from_ns : 0;
 }
 
-static struct gap_process *find_process(struct gaps *g, uint32_t process)
+static int by_process(const void *left, const void *right, void *works)
 {
-	vec_foreach (p, &g->processes)
-		if (p->process == process)
-			return p;
-	return vec_push(&g->processes, (struct gap_process){.process = process}) ? NULL :
-	       &g->processes.items[g->processes.count - 1];
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint32_t of_a = ((const struct gap_work *)works)[a].process, of_b = ((const struct gap_work *)works)[b].process;
+
+	return of_a != of_b ? order(of_a, of_b) : order(a, b);
 }
 
-static int add_times(struct gaps *g, const struct profile_reader *r, struct gap_process *p)
+/* Of the work of one process, by index. */
+static int add_times(
+	const struct gaps *g, const struct profile_reader *r, const uint32_t *works, size_t count, struct gap_process *p)
 {
 	struct busy all = BUSY_INIT, kernels = BUSY_INIT;
 	uint64_t first_ns[GAP_PARTS_COUNT], last_ns[GAP_PARTS_COUNT] = {0}, all_ns = 0, uncertain_ns = 0;
 	int error = 0;
 
 	memset(first_ns, 0xff, sizeof(first_ns));
-
-	vec_foreach (w, &g->events.works) {
+	for (size_t i = 0; !error && i < count; i++) {
+		const struct gap_work *w = &g->events.works.items[works[i]];
 		int part = gap_part(&g->events.parts, w->start_ns);
 
-		if (w->process != p->process || error)
-			continue;
 		first_ns[part] = w->start_ns < first_ns[part] ? w->start_ns : first_ns[part];
 		last_ns[part] = w->end_ns > last_ns[part] ? w->end_ns : last_ns[part];
 		error = busy_add(&all, w->start_ns, w->end_ns);
@@ -281,29 +280,71 @@ static int add_times(struct gaps *g, const struct profile_reader *r, struct gap_
 	return error ? short_of_memory() : 0;
 }
 
-static uint64_t share_of(uint64_t whole_ns, double part, double sum)
+static int add_process(struct gaps *g, const struct profile_reader *r, const uint32_t *works, size_t count)
 {
-	double ns = (double)whole_ns * (part / sum) + 0.5;
+	struct gap_process p = {.process = g->events.works.items[*works].process};
+	int error = add_times(g, r, works, count, &p);
+
+	for (size_t i = 0; !error && i < count; i++)
+		if (map_put(&g->users, (uint64_t)g->events.works.items[works[i]].device << 32 | p.process, 1))
+			error = short_of_memory();
+	return error ? error : vec_push(&g->processes, p) ? short_of_memory() : 0;
+}
+
+/* Of a process, while they are in the order of their ids. */
+static size_t index_of_process(const struct gaps *g, uint32_t process)
+{
+	size_t low = 0, high = g->processes.count - 1;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (g->processes.items[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The gaps before the work of a process. */
+struct gap_share {
+	double all, once, causes[GAP_CAUSES];
+};
+
+static uint64_t share_of(uint64_t whole_ns, double part, double all)
+{
+	double ns = (double)whole_ns * (part / all) + 0.5;
 
 	return ns < (double)whole_ns ? (uint64_t)ns : whole_ns;
 }
 
-/* The process' idle time, in the proportions of the gaps before its work. */
-static void share_out(struct gaps *g, struct gap_process *p)
+/* Each process' idle time, in the proportions of the gaps before its work. */
+static int share_out(struct gaps *g)
 {
-	double causes[GAP_CAUSES] = {0}, sum = 0, once = 0;
-	uint64_t idle_ns = length(p->kernels_ns + p->transfers_ns, p->span_ns);
+	struct gap_share *shares = calloc(g->processes.count + 1, sizeof(*shares));
 
-	vec_foreach (gap, &g->gaps)
-		if (g->events.works.items[gap->next].process == p->process) {
-			*(gap->once ? &once : &causes[gap->cause]) += (double)(gap->end_ns - gap->start_ns);
-			sum += (double)(gap->end_ns - gap->start_ns);
-		}
-	if (!sum)
-		return;
-	p->once_ns = share_of(idle_ns, once, sum);
-	for (unsigned int i = 0; i < GAP_CAUSES; i++)
-		p->causes_ns[i] = share_of(idle_ns, causes[i], sum);
+	if (!shares)
+		return short_of_memory();
+	vec_foreach (gap, &g->gaps) {
+		struct gap_share *s = &shares[index_of_process(g, g->events.works.items[gap->next].process)];
+		double ns = (double)(gap->end_ns - gap->start_ns);
+
+		*(gap->once ? &s->once : &s->causes[gap->cause]) += ns;
+		s->all += ns;
+	}
+	for (size_t n = 0; n < g->processes.count; n++) {
+		struct gap_process *p = &g->processes.items[n];
+		uint64_t idle_ns = length(p->kernels_ns + p->transfers_ns, p->span_ns);
+
+		if (!shares[n].all)
+			continue;
+		p->once_ns = share_of(idle_ns, shares[n].once, shares[n].all);
+		for (unsigned int i = 0; i < GAP_CAUSES; i++)
+			p->causes_ns[i] = share_of(idle_ns, shares[n].causes[i], shares[n].all);
+	}
+	free(shares);
+	return 0;
 }
 
 static int by_span(const void *left, const void *right)
@@ -315,15 +356,23 @@ static int by_span(const void *left, const void *right)
 
 static int add_processes(struct gaps *g, const struct profile_reader *r)
 {
-	int error = 0;
+	const struct gap_work *all = g->events.works.items;
+	size_t count = g->events.works.count, first, end;
+	uint32_t *works = calloc(count + 1, sizeof(*works));
+	int error = works ? 0 : short_of_memory();
 
-	vec_foreach (w, &g->events.works)
-		if (!find_process(g, w->process) || map_put(&g->users, (uint64_t)w->device << 32 | w->process, 1))
-			return short_of_memory();
-	vec_foreach (p, &g->processes) {
-		error = error ? error : add_times(g, r, p);
-		share_out(g, p);
+	for (size_t i = 0; !error && i < count; i++)
+		works[i] = (uint32_t)i;
+	if (!error && count)
+		qsort_r(works, count, sizeof(*works), by_process, g->events.works.items);
+	for (first = 0; !error && first < count; first = end) {
+		for (end = first + 1; end < count && all[works[end]].process == all[works[first]].process;)
+			end++;
+		error = add_process(g, r, works + first, end - first);
 	}
+	free(works);
+	if (!error)
+		error = share_out(g);
 	if (g->processes.count)
 		qsort(g->processes.items, g->processes.count, sizeof(*g->processes.items), by_span);
 	return error;
