@@ -64,7 +64,7 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer
 		flags = BPF_RB_FORCE_WAKEUP;
 	else if (!(b->hits++ % HITS_PER_QUERY))
 		flags = wakeup_flags(&launches);
-	if (wants_raw(b, &launches, LAUNCH_RING_BYTES) &&
+	if (wants_raw(b, &launches, LAUNCH_RING_BYTES, e->time_ns) &&
 		send_raw(b, &launches, e, size, offsetof(struct bpf_launch_event, stack), flags))
 		return;
 	if (bpf_ringbuf_output(&launches, e, size, flags))
@@ -189,7 +189,7 @@ static __always_inline void send_sample(
 	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
 	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
 
-	if (wants_raw(b, &samples, SAMPLE_RING_BYTES) &&
+	if (wants_raw(b, &samples, SAMPLE_RING_BYTES, e->time_ns) &&
 		send_raw(b, &samples, e, size, offsetof(struct bpf_sample_event, stack), flags))
 		return;
 	if (bpf_ringbuf_output(&samples, e, size, flags))

@@ -111,8 +111,8 @@ struct bpf_wait_begin_event {
 	struct bpf_stack stack;
 };
 
-/* It runs again. Without a BEGIN no stack was taken of the wait, or (duration 0) only the others count: of a site that is
- * forgotten, or of a thread that ends. */
+/* It runs again. Without a BEGIN no stack was taken of the wait, or (duration 0) only the others count: of a site that the
+ * programs forget, or of a thread that ends. */
 struct bpf_wait_event {
 	uint64_t time_ns; /* when the wait ended */
 	uint32_t kind;
@@ -125,7 +125,7 @@ struct bpf_wait_event {
 	uint64_t others_ns;
 	uint32_t waker_pid;
 	uint32_t waker_tid;
-	uint64_t site; /* of a wait that has one */
+	uint64_t site; /* 0: none */
 };
 
 /* A thread ends, or the recording does. */

@@ -26,9 +26,9 @@
 #define PLAIN_STEPS	8 /* between two that need the whole walker */
 #define RAW_BYTES	32768
 #define RAW_PAGES	16 /* that are looked at, for so many bytes */
-#define RAW_PENDING_MAX 1024 /* how often code is worth it: while its table is being made */
-#define RAW_UNKNOWN_MAX 64   /* and while nobody knows it */
-#define RAW_OUTDATED_MAX 1024 /* and how often it is while mappings are not told yet that may be other ones */
+#define RAW_MAX		1024 /* how often code is worth it: while its table is being made, or mappings are not told yet */
+#define RAW_UNKNOWN_MAX 64   /* and when it seems that nobody will tell */
+#define NEWS_NS		500000000 /* which takes no longer */
 #define PYTHON_WINDOW	1024
 #define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
 #define CODE_OBJECTS	16384
@@ -96,12 +96,19 @@ _Static_assert(__builtin_offsetof(struct stack_buffer, walker.window) ==
 	"the window is where the words go on");
 _Static_assert(WINDOW_BYTES >= MORE_WORDS * sizeof(uint64_t), "the words end in the window");
 
-/* How often raw material was sent, by the generation of mappings and the page of the unknown code, or by process. */
+/* How often raw material was sent, and since when. */
+struct raw_count {
+	uint64_t since_ns;
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* By the generation of mappings and the page of the unknown code, or by process. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, uint64_t);
-	__type(value, uint32_t);
+	__type(value, struct raw_count);
 } raw_counts SEC(".maps");
 
 /* Python code objects seen lately, where their hash says. */
@@ -308,26 +315,47 @@ static __always_inline bool wakes_for_code(const struct python_buffer *p, uint64
 	return true;
 }
 
-/* Whether the stack is worth its raw material. */
-static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64_t ring_bytes)
+static __always_inline bool is_blocked(const struct walk *w)
+{
+	return w->end == WALK_PENDING || w->end == WALK_NO_MAPPING;
+}
+
+static __always_inline struct raw_count *find_raw_count(const struct stack_buffer *b, uint64_t *ret_key)
 {
 	const struct walk *w = &b->walker.walk;
-	bool blocked = w->end == WALK_PENDING || w->end == WALK_NO_MAPPING;
-	uint32_t one = 1, page = blocked ? w->pc / PAGE_BYTES : 0, *sent;
-	uint64_t key = b->walker.generation ? (uint64_t)b->walker.generation << 32 | page : b->pid;
-	uint32_t most = !blocked		  ? RAW_OUTDATED_MAX
-			: w->end == WALK_PENDING ? RAW_PENDING_MAX
-						  : RAW_UNKNOWN_MAX;
+	uint32_t page = is_blocked(w) ? w->pc / PAGE_BYTES : 0;
 
-	if ((!blocked && !b->walker.outdated) || !b->walker.start.pc ||
+	*ret_key = b->walker.generation ? (uint64_t)b->walker.generation << 32 | page : b->pid;
+	return bpf_map_lookup_elem(&raw_counts, ret_key);
+}
+
+/* Whether the recorder may just not have told yet what is mapped where the walk ended. */
+static __always_inline bool is_news(const struct stack_buffer *b, uint64_t now_ns)
+{
+	uint64_t key;
+	const struct raw_count *sent = find_raw_count(b, &key);
+
+	return !sent || now_ns - sent->since_ns < NEWS_NS;
+}
+
+/* Whether the stack is worth its raw material. */
+static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64_t ring_bytes, uint64_t now_ns)
+{
+	const struct walk *w = &b->walker.walk;
+	struct raw_count first = {.since_ns = now_ns, .count = 1}, *sent;
+	uint64_t key;
+	bool unknown;
+
+	if ((!is_blocked(w) && !b->walker.outdated) || !b->walker.start.pc ||
 		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_bytes / 2)
 		return false;
-	sent = bpf_map_lookup_elem(&raw_counts, &key);
+	sent = find_raw_count(b, &key);
 	if (!sent) {
-		bpf_map_update_elem(&raw_counts, &key, &one, BPF_ANY);
+		bpf_map_update_elem(&raw_counts, &key, &first, BPF_ANY);
 		return true;
 	}
-	return (*sent)++ < most;
+	unknown = w->end == WALK_NO_MAPPING && now_ns - sent->since_ns >= NEWS_NS;
+	return sent->count++ < (unknown ? RAW_UNKNOWN_MAX : RAW_MAX);
 }
 
 /* Copies what can be read of the stack from start->sp on: to `end` in the record; how far that reaches. */

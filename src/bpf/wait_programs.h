@@ -84,7 +84,8 @@ static __always_inline void send_others(
 		.pid = t->pid,
 		.tid = t->tid,
 		.others = s->others,
-		.others_ns = s->others_ns};
+		.others_ns = s->others_ns,
+		.site = s->key};
 	if (send_wait_event(e, sizeof(*e)))
 		s->others = s->others_ns = 0;
 }
@@ -360,11 +361,15 @@ static __always_inline struct wait_site *visit_site(
 			BPF_REASON_RUN_QUEUE; /* a thread may be interrupted at every instruction */
 	uint64_t key = site_key(
 		anywhere ? 0 : entry->ip, anywhere ? 0 : entry->sp, entry->call, t->reason);
-	uint32_t index = site_index(key);
-	struct wait_site *s = site_at(t, index);
+	uint32_t index = site_index(key), other = site_other_index(key);
+	struct wait_site *s = site_at(t, index), *o = site_at(t, other);
 
-	if (!s)
+	if (!s || !o)
 		return NULL;
+	if (site_is_other(s, o, key)) {
+		s = o;
+		index = other;
+	}
 	if (s->key == key) {
 		site_visit(s, now_ns);
 	} else {
@@ -399,13 +404,13 @@ static __always_inline const struct python_buffer *take_waiting_stack(
 
 /* The recorder has not told of the code, or not made its table yet, as when a program begins, and
  * there is no room for what it could walk later. */
-static __always_inline bool is_too_early(const struct stack_buffer *b)
+static __always_inline bool is_too_early(const struct stack_buffer *b, uint64_t now_ns)
 {
 	const struct walker *k = &b->walker;
 
 	if (k->walk.end == WALK_PENDING)
 		return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) > WAIT_RING_BYTES / 2;
-	return k->outdated || (k->walk.end == WALK_NO_MAPPING && !k->generation);
+	return k->outdated || (k->walk.end == WALK_NO_MAPPING && (!k->generation || is_news(b, now_ns)));
 }
 
 /* Sends the record, with kernel frames: false when there is no room, or a later wait will have a
@@ -420,10 +425,10 @@ static __always_inline bool send_wait_begin(
 	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
 	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 
-	if (wants_raw(b, &waits, WAIT_RING_BYTES) &&
+	if (wants_raw(b, &waits, WAIT_RING_BYTES, e->time_ns) &&
 		send_raw(b, &waits, e, size, offsetof(struct bpf_wait_begin_event, stack), flags))
 		return true;
-	return !is_too_early(b) && !bpf_ringbuf_output(&waits, e, size, flags);
+	return !is_too_early(b, e->time_ns) && !bpf_ringbuf_output(&waits, e, size, flags);
 }
 
 /* Takes and sends the stack with which the current thread begins to wait; when that does not

@@ -15,8 +15,10 @@
  *
  * The price is that of the CPU. It doubles again and again while walks take more than their share of the CPU's time, and
  * halves as that time passes, to 0, where all are walked. So waits of rare sites have stacks even in a storm, and of
- * frequent ones about as many as time passes in them. Where all sites are rare the price does not help, and from some
- * point on nothing is walked until the walks have come back to their share.
+ * frequent ones about as many as time passes in them.
+ *
+ * A thread may have more sites than are kept of it. One of two places, by its hash, is a site's; of what is in them the
+ * one goes that was not seen for longer. A site that comes in its place comes, or came, at least that seldom.
  *
  * A wait without stack that was long is told when it ends, with its site, whose last stack it is taken to have; where such
  * waits come too fast, too, and of short ones, the length is added to the next of its site that is told
@@ -32,7 +34,7 @@
 #include "bpf/events.h"
 
 #define WAIT_SITES	8
-#define RARE_NS		(1ull << 40) /* between waits of a site that is new; more than any price */
+#define NEW_NS		100000000    /* between waits of a site, before anything is known */
 #define SITE_SHIFT	3	     /* a new interval counts for 1 / 8 of the mean */
 #define WALKS_SHARE	128	     /* one part of a CPU's time goes into walks: about 200 a second of 40 us */
 #define WALK_MOST_NS	100000	     /* more, with interrupts off, was somebody else's: a hypervisor's */
@@ -40,8 +42,10 @@
 #define AHEAD_DOUBLES_NS 40000000    /* the price: with each of so many ns more */
 #define AHEAD_MOST_NS	3000000000ll /* from there on nothing is walked */
 #define PRICE_LEAST_NS	1000
-#define DOUBLINGS_MOST	20
-#define LONG_NS		1000000 /* a wait without a stack that was so long: the next of its site has one */
+#define DOUBLINGS_MOST	30
+#define CHANCE_SHIFT	8	/* of a wait comes in steps of so many doublings of a ns */
+#define LONG_NS		1000000 /* a wait without a stack that was so long: its site counts as seldom */
+#define DUE_SHIFT	6	/* by so many doublings */
 #define TOLD_NS		200000  /* and one of so much is told */
 #define TOLD_PRICE_NS	32000   /* as that takes 250 ns, with each so much of a CPU's time they take 1 / 128 */
 #define TOLD_AHEAD_NS	10000000
@@ -49,11 +53,11 @@
 struct wait_site {
 	uint64_t key; /* 0: free */
 	uint64_t seen_ns;
-	uint64_t mean_ns; /* between its waits; 0: not known, it came once */
+	uint64_t mean_ns; /* between its waits; 0: nothing is known, it came once */
 	uint64_t others_ns;
 	uint64_t others;
 	uint32_t reason;
-	uint32_t due; /* the next one has a stack */
+	uint32_t due; /* a long one had no stack */
 };
 
 /* A thread. */
@@ -87,10 +91,25 @@ struct wait_price {
 
 /* ------------------------------------------------------------------ sites */
 
-/* Its place; another one that had it is told by the caller. */
+/* Its two places. */
 static __always_inline uint32_t site_index(uint64_t key)
 {
 	return key >> 61;
+}
+
+static __always_inline uint32_t site_other_index(uint64_t key)
+{
+	return key >> 58 & (WAIT_SITES - 1);
+}
+
+/* Whether `s`, and not `other`, makes room for a site that has neither of these places. */
+static __always_inline bool site_goes_first(const struct wait_site *s, const struct wait_site *other)
+{
+	if (!s->key || !other->key)
+		return !s->key;
+	if (s->due != other->due)
+		return !s->due;
+	return s->seen_ns < other->seen_ns;
 }
 
 static __always_inline uint64_t site_key(uint64_t ip, uint64_t sp, uint64_t call, uint32_t reason)
@@ -103,10 +122,27 @@ static __always_inline uint64_t site_key(uint64_t ip, uint64_t sp, uint64_t call
 	return key | 1;
 }
 
-/* Makes it that of another key. */
+/* Whether the site's place is `other`, of its two. */
+static __always_inline bool site_is_other(
+	const struct wait_site *s, const struct wait_site *other, uint64_t key)
+{
+	return s->key != key && (other->key == key || site_goes_first(other, s));
+}
+
+/* Makes it that of another key; what it carried is told by the caller. */
 static __always_inline void site_begin(struct wait_site *s, uint64_t key, uint64_t now_ns)
 {
-	*s = (struct wait_site){.key = key, .seen_ns = now_ns, .due = 1};
+	uint64_t unseen_ns = s->key ? (now_ns - s->seen_ns) | 1 : 0;
+
+	*s = (struct wait_site){.key = key, .seen_ns = now_ns, .mean_ns = unseen_ns};
+}
+
+/* As its chance counts it. */
+static __always_inline uint64_t site_interval(const struct wait_site *s)
+{
+	uint64_t mean_ns = s->mean_ns ? s->mean_ns : NEW_NS;
+
+	return s->due ? mean_ns << DUE_SHIFT : mean_ns;
 }
 
 /* Notes that it comes again. A pause, as when something else had the CPU, does not make it rare at once. */
@@ -148,27 +184,30 @@ static __always_inline uint64_t price_at(uint64_t ahead_ns)
 	return (uint64_t)PRICE_LEAST_NS << (doublings < DOUBLINGS_MOST ? doublings : DOUBLINGS_MOST);
 }
 
-/* A number below the limit, all with the same chance (xorshift64*, by G. Marsaglia and S. Vigna): a helper's call would
- * take longer than all the rest of it. */
-static __always_inline uint64_t random_below(struct wait_price *p, uint64_t limit)
+/* True with the chance interval : price (xorshift64*, by G. Marsaglia and S. Vigna): a helper's call would take longer
+ * than all the rest of it. */
+static __always_inline bool price_wins(struct wait_price *p, uint64_t interval_ns, uint64_t price_ns)
 {
 	uint64_t x = p->random ? p->random : (uint64_t)bpf_get_prandom_u32() << 1 | 1;
 
+	_Static_assert((uint64_t)PRICE_LEAST_NS << DOUBLINGS_MOST >> CHANCE_SHIFT <= 1ull << 32,
+		"the product fits 64 bits");
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
 	p->random = x;
-	return ((x * 0x2545f4914f6cdd1dull >> 32) * limit) >> 32;
+	return ((x * 0x2545f4914f6cdd1dull >> 32) * (price_ns >> CHANCE_SHIFT)) >> 32 <=
+	       interval_ns >> CHANCE_SHIFT;
 }
 
 /* Whether a wait of this site is walked; if so price_pay follows. */
 static __always_inline bool price_is_paid(
 	struct wait_price *p, const struct wait_site *s, uint64_t now_ns)
 {
-	uint64_t interval_ns = s->due ? RARE_NS : s->mean_ns;
+	uint64_t interval_ns = site_interval(s);
 	uint64_t ahead_ns = price_ahead(p, now_ns), price_ns = price_at(ahead_ns);
 
-	if (price_ns > interval_ns && random_below(p, price_ns) >= interval_ns)
+	if (price_ns > interval_ns && !price_wins(p, interval_ns, price_ns))
 		return false;
 	return ahead_ns < AHEAD_MOST_NS;
 }

@@ -22,7 +22,7 @@ SAME_REASON(FAULT, FAULT);
 SAME_REASON(GPU, GPU);
 SAME_REASON(STOPPED, STOPPED);
 
-/* Places of a thread that are known, by a hash: as many as the kernel's side knows. */
+/* Places of a thread that are known: as many as the kernel's side knows. */
 #define SITES 8
 
 /* Of a thread. */
@@ -159,9 +159,24 @@ static int tell_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
 	return error;
 }
 
-static struct wait_begin *site_of(struct waiting *t, uint64_t site)
+/* The last wait with a stack at this place; NULL: it is not known. */
+static const struct wait_begin *last_at(const struct waiting *t, uint64_t site)
 {
-	return &t->sites[site >> 61];
+	for (int n = 0; site && n < SITES; n++)
+		if (t->sites[n].site == site)
+			return &t->sites[n];
+	return NULL;
+}
+
+/* In the place of the last one there, or of the oldest. */
+static void keep_last(struct waiting *t, const struct wait_begin *begin)
+{
+	struct wait_begin *place = t->sites;
+
+	for (int n = 0; n < SITES && place->site != begin->site; n++)
+		if (t->sites[n].site == begin->site || t->sites[n].start_ns < place->start_ns)
+			place = &t->sites[n];
+	*place = *begin;
 }
 
 int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_begin *begin)
@@ -174,7 +189,7 @@ int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_b
 	t->thread = begin->thread;
 	t->begin = *begin;
 	t->begun = true;
-	*site_of(t, begin->site) = *begin;
+	keep_last(t, begin);
 	return 0;
 }
 
@@ -198,9 +213,9 @@ static int write_later(struct waits *s, uint64_t ticket, const struct profile_wa
 /* Its stack was not taken: it is that of the last wait at this place, if there is one. */
 static int write_assumed(struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
 {
-	const struct wait_begin *last = site_of(t, site);
+	const struct wait_begin *last = last_at(t, site);
 
-	if (!site || last->site != site)
+	if (!last)
 		return profile_write_wait(s->w, wait);
 	wait->reason = last->reason;
 	wait->assumed = true;
@@ -267,11 +282,11 @@ static bool is_sound(const struct bpf_wait_event *e)
 }
 
 /* Whether its others are told with it: it has a stack, and they too are long enough for one. */
-static bool carries(const struct waits *s, struct waiting *t, const struct bpf_wait_event *e)
+static bool carries(const struct waits *s, const struct waiting *t, const struct bpf_wait_event *e)
 {
-	bool has_stack = t->begun || (e->site && site_of(t, e->site)->site == e->site);
+	bool has_stack = (t->begun && e->duration_ns) || last_at(t, e->site);
 
-	return has_stack && e->duration_ns && e->duration_ns >= s->min_ns && e->others &&
+	return has_stack && (!e->duration_ns || e->duration_ns >= s->min_ns) && e->others &&
 	       e->others_ns / e->others >= s->min_ns;
 }
 
@@ -309,7 +324,7 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 		wait.others = wait.others_ns = 0;
 	}
 	if (!e->duration_ns)
-		return 0;
+		return wait.others ? write_assumed(s, t, &wait, e->site) : 0;
 	if (e->duration_ns < s->min_ns)
 		return add_short(t, e->reason, e->duration_ns);
 	if (e->waker_tid)

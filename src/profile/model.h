@@ -388,7 +388,8 @@ enum profile_wait_reason {
  * A thread did not run for a while. Where threads sleep and wake up very often, only some of these waits have a
  * stack; the time of the others, at the same place in the same thread, is added to the next one that has (`others`).
  * So the times of a thread are all there, and only which of several stacks of that place they are of is sampled. With
- * stack 0 and duration 0 only `others` counts: waits too short for a stack, or after the last one that has.
+ * duration 0 only `others` counts: waits of which no later one is told, with the last stack of their place (`assumed`),
+ * or, with stack 0, where none is known, or which were too short for one.
  */
 struct profile_wait {
 	uint64_t start_ns;

@@ -190,6 +190,21 @@ def storm():
     r.check_sums("storm")
 
 
+def share_with_stack(r):
+    """Of the time of waits of threads whose waits are told."""
+    return total(w for w in r.waits if len(w.stack) > 1) / max(1, total(r.waits))
+
+
+def places():
+    """In a storm walks are for all places that are waited at, also when there are more than are kept of a thread."""
+    for depths, least in (1, 0.8), (24, 0.4):
+        r = record(TARGET, "storm", "1000", str(depths))
+        result(share_with_stack(r) > least, f"of a storm at {depths} places most has its stack", share_with_stack(r))
+        found = {w.stack.count("read_below") for w in r.at("read_below") if w.reason == "I/O"}
+        result(found == set(range(1, depths + 1)), f"and all {depths} are found", found)
+        r.check_sums(f"{depths} places")
+
+
 def other_programs():
     """The process of the profile is another one after exec."""
     r = record("sh", "-c", "sleep 0.05; exec sleep 0.05")
@@ -241,7 +256,7 @@ def main():
         if done.returncode or "no waits" in done.stderr:
             print(f"1..0 # SKIP waits cannot be recorded here: {' '.join(done.stderr.split())}")
             return 0
-        for test in (known_waits, least_length, threads, crowd, storm, other_programs, unfinished, attached):
+        for test in (known_waits, least_length, threads, crowd, storm, places, other_programs, unfinished, attached):
             try_test(test)
     finally:
         os.chdir("/")

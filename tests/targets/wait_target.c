@@ -6,7 +6,8 @@
  *	wait_target lengths       20 sleeps of 1 ms and 5 of 20 ms
  *	wait_target threads       200 threads, a few at a time, which sleep and end
  *	wait_target crowd         600 threads at once, which sleep several times and end
- *	wait_target storm MS      two threads that wake each other through pipes, as often as they can
+ *	wait_target storm MS [N]  two threads that wake each other through pipes, as often as they can; one waits in N functions'
+ *	                          calls of each other in turn
  *	wait_target long MS       one sleep
  *
  * Lines of output: function and thread id of each call, when it began and ended (CLOCK_MONOTONIC), and the ns that the
@@ -381,7 +382,15 @@ static WAY void *answer(void *unused)
 	return NULL;
 }
 
-static void storm(uint64_t ms)
+/* Reads so many calls further down: where that is on the stack makes it another place. */
+static WAY ssize_t read_below(uint64_t calls, char *byte)
+{
+	volatile ssize_t got = calls ? read_below(calls - 1, byte) : read(back_fds[0], byte, 1);
+
+	return got;
+}
+
+static void storm(uint64_t ms, uint64_t depths)
 {
 	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + ms * 1000000, rounds = 0;
 	pthread_t thread;
@@ -391,7 +400,7 @@ static void storm(uint64_t ms)
 		fail("pipe");
 	pthread_create(&thread, NULL, answer, NULL);
 	for (; now_ns(CLOCK_MONOTONIC) < end_ns; rounds++)
-		if (write(pipe_fds[1], &byte, 1) != 1 || read(back_fds[0], &byte, 1) != 1)
+		if (write(pipe_fds[1], &byte, 1) != 1 || read_below(rounds % depths, &byte) != 1)
 			fail("pipe");
 	close(pipe_fds[1]);
 	pthread_join(thread, NULL);
@@ -421,11 +430,11 @@ int main(int argc, char **argv)
 	} else if (!strcmp(way, "crowd")) {
 		make_crowd();
 	} else if (!strcmp(way, "storm")) {
-		storm(strtoull(argument, NULL, 10));
+		storm(strtoull(argument, NULL, 10), argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
 	} else if (!strcmp(way, "long")) {
 		sleep_us((unsigned)strtoul(argument, NULL, 10) * 1000);
 	} else {
-		fprintf(stderr, "usage: wait_target known FILE|lengths|threads|crowd|storm MS|long MS\n");
+		fprintf(stderr, "usage: wait_target known FILE|lengths|threads|crowd|storm MS [N]|long MS\n");
 		return 2;
 	}
 	return 0;

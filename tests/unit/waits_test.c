@@ -231,7 +231,7 @@ static void a_wait_without_a_stack_has_that_of_the_last_at_its_place(void)
 	e.others_ns = 10;
 	it_ends(e);
 	e = an_end(7000, 500);
-	e.site = b.site + 2; /* another place, with the same index */
+	e.site = b.site + 2; /* another place */
 	it_ends(e);
 	the_thread_ends(1000, 9000, 5000 - 10, 0);
 	look();
@@ -241,6 +241,39 @@ static void a_wait_without_a_stack_has_that_of_the_last_at_its_place(void)
 	CHECK(wait_at(1)->start_ns == 4500 && wait_at(1)->duration_ns == 1500 &&
 		wait_at(1)->others_ns == 10 && wait_at(1)->reason == WAIT_GPU);
 	CHECK(!wait_at(2)->stack && wait_at(2)->duration_ns == 500 && wait_at(2)->reason == WAIT_LOCK);
+	end();
+}
+
+/* The kernel's side tells what it carries of a place before it forgets that. */
+static void others_of_a_place_have_its_last_stack_when_there_is_one(void)
+{
+	struct wait_begin b = {.start_ns = 3000, .reason = WAIT_LOCK};
+	struct bpf_wait_event e = an_end(4000, 1000);
+
+	begin(0);
+	CHECK(!tasks_thread(tasks, PID, TID, NULL, &b.thread));
+	/* Of the first place nothing is known any more when eight others were waited at. */
+	for (uint64_t n = 1; n <= 9; n++) {
+		b.stack = stack_called(n == 2 ? "second" : "other");
+		b.site = n << 40;
+		CHECK(!waits_begin(waits, PID, TID, &b));
+		it_ends(e);
+		b.start_ns = e.time_ns;
+		e.time_ns += 1000;
+	}
+	e = an_end(20000, 0);
+	e.others = 4;
+	e.others_ns = 70;
+	e.site = 2ull << 40;
+	it_ends(e);
+	e.site = 1ull << 40;
+	it_ends(e);
+	the_thread_ends(1000, 20000, 10000 - 140, 0);
+	look();
+	CHECK(event_count == 12 && !wait_at(9)->duration_ns && wait_at(9)->assumed && wait_at(9)->others == 4 &&
+		wait_at(9)->others_ns == 70);
+	CHECK_TEXT(leaf_of(wait_at(9)), "second");
+	CHECK(!wait_at(10)->stack && wait_at(10)->others == 4);
 	end();
 }
 
@@ -338,6 +371,7 @@ int main(void)
 	RUN(what_is_shorter_than_the_minimum_is_only_added_up);
 	RUN(a_stack_may_come_before_its_wait_ends_or_after);
 	RUN(a_wait_without_a_stack_has_that_of_the_last_at_its_place);
+	RUN(others_of_a_place_have_its_last_stack_when_there_is_one);
 	RUN(a_stack_that_comes_late_is_that_of_all_waits_that_have_it);
 	RUN(a_stack_for_a_wait_that_was_too_short_is_none_of_the_next);
 	RUN(a_wait_that_goes_on_when_the_recording_ends_is_told_up_to_there);
