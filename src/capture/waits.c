@@ -22,8 +22,7 @@ SAME_REASON(FAULT, FAULT);
 SAME_REASON(GPU, GPU);
 SAME_REASON(STOPPED, STOPPED);
 
-/* Places of a thread that are known: as many as the kernel's side knows. */
-#define SITES 8
+#define PLACES_MAX 64 /* of a thread, that are known */
 
 /* Of a thread. */
 struct waiting {
@@ -31,7 +30,7 @@ struct waiting {
 	uint32_t thread;
 	bool begun;
 	struct wait_begin begin;
-	struct wait_begin sites[SITES]; /* what began last at a place */
+	struct vec(struct wait_begin) places; /* what began last at each */
 	uint64_t rest_ns[WAIT_REASONS]; /* without a stack */
 	uint64_t rests[WAIT_REASONS];
 };
@@ -69,6 +68,8 @@ void waits_free(struct waits *s)
 {
 	if (!s)
 		return;
+	vec_foreach (t, &s->threads)
+		vec_release(&t->places);
 	vec_release(&s->threads);
 	vec_release(&s->free);
 	vec_release(&s->late);
@@ -130,6 +131,7 @@ static int forget(struct waits *s, struct waiting *t)
 	size_t place = (size_t)(t - s->threads.items);
 
 	map_remove(&s->places, t->key, NULL);
+	vec_release(&t->places);
 	t->key = 0;
 	return vec_push(&s->free, place) ? error_errno(-ENOMEM, "cannot keep a thread that waits")
 					 : 0;
@@ -160,23 +162,33 @@ static int tell_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
 }
 
 /* The last wait with a stack at this place; NULL: it is not known. */
-static const struct wait_begin *last_at(const struct waiting *t, uint64_t site)
+static struct wait_begin *last_at(const struct waiting *t, uint64_t site)
 {
-	for (int n = 0; site && n < SITES; n++)
-		if (t->sites[n].site == site)
-			return &t->sites[n];
+	vec_foreach (last, &t->places)
+		if (site && last->site == site)
+			return last;
 	return NULL;
 }
 
-/* In the place of the last one there, or of the oldest. */
-static void keep_last(struct waiting *t, const struct wait_begin *begin)
+static struct wait_begin *oldest_place(const struct waiting *t)
 {
-	struct wait_begin *place = t->sites;
+	struct wait_begin *oldest = t->places.items;
 
-	for (int n = 0; n < SITES && place->site != begin->site; n++)
-		if (t->sites[n].site == begin->site || t->sites[n].start_ns < place->start_ns)
-			place = &t->sites[n];
-	*place = *begin;
+	vec_foreach (last, &t->places)
+		if (last->start_ns < oldest->start_ns)
+			oldest = last;
+	return oldest;
+}
+
+/* In the place of the last one there, or of the oldest when there are many. */
+static int keep_last(struct waiting *t, const struct wait_begin *begin)
+{
+	struct wait_begin *last = last_at(t, begin->site);
+
+	if (!last && t->places.count < PLACES_MAX)
+		return vec_push(&t->places, *begin) ? error_errno(-ENOMEM, "cannot keep a wait") : 0;
+	*(last ? last : oldest_place(t)) = *begin;
+	return 0;
 }
 
 int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_begin *begin)
@@ -189,8 +201,7 @@ int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_b
 	t->thread = begin->thread;
 	t->begin = *begin;
 	t->begun = true;
-	keep_last(t, begin);
-	return 0;
+	return keep_last(t, begin);
 }
 
 static int write_walked(
@@ -253,8 +264,8 @@ int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, ui
 
 	if (t) {
 		know_stack(&t->begin, ticket, stack, incomplete);
-		for (int n = 0; n < SITES; n++)
-			know_stack(&t->sites[n], ticket, stack, incomplete);
+		vec_foreach (last, &t->places)
+			know_stack(last, ticket, stack, incomplete);
 	}
 	for (size_t n = 0; n < s->late.count; n++) {
 		struct profile_wait wait = s->late.items[n].wait;

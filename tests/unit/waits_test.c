@@ -12,13 +12,14 @@
 #define PID 5000000u
 #define TID 5000001u
 #define MIN 1000
+#define PLACES 64 /* that are known of a thread */
 
 static char path[] = "/tmp/xpuprof-waits-test-XXXXXX";
 static struct profile_writer *w;
 static struct tasks *tasks;
 static struct waits *waits;
 static struct profile_reader *r;
-static struct profile_event events[16];
+static struct profile_event events[PLACES + 16];
 static size_t event_count;
 
 static void begin(uint64_t min_ns)
@@ -34,7 +35,7 @@ static void look(void)
 	CHECK(!waits_finish(waits));
 	CHECK(!profile_writer_close(w) && !profile_reader_open(&r, path));
 	event_count = 0;
-	while (event_count < 16 && profile_reader_next(r, &events[event_count]) > 0)
+	while (event_count < PLACES + 16 && profile_reader_next(r, &events[event_count]) > 0)
 		event_count++;
 }
 
@@ -252,8 +253,8 @@ static void others_of_a_place_have_its_last_stack_when_there_is_one(void)
 
 	begin(0);
 	CHECK(!tasks_thread(tasks, PID, TID, NULL, &b.thread));
-	/* Of the first place nothing is known any more when eight others were waited at. */
-	for (uint64_t n = 1; n <= 9; n++) {
+	/* Of the first place nothing is known any more when so many others were waited at. */
+	for (uint64_t n = 1; n <= PLACES + 1; n++) {
 		b.stack = stack_called(n == 2 ? "second" : "other");
 		b.site = n << 40;
 		CHECK(!waits_begin(waits, PID, TID, &b));
@@ -261,19 +262,19 @@ static void others_of_a_place_have_its_last_stack_when_there_is_one(void)
 		b.start_ns = e.time_ns;
 		e.time_ns += 1000;
 	}
-	e = an_end(20000, 0);
+	e = an_end(200000, 0);
 	e.others = 4;
 	e.others_ns = 70;
 	e.site = 2ull << 40;
 	it_ends(e);
 	e.site = 1ull << 40;
 	it_ends(e);
-	the_thread_ends(1000, 20000, 10000 - 140, 0);
+	the_thread_ends(1000, 200000, 100000 - 140, 0);
 	look();
-	CHECK(event_count == 12 && !wait_at(9)->duration_ns && wait_at(9)->assumed && wait_at(9)->others == 4 &&
-		wait_at(9)->others_ns == 70);
-	CHECK_TEXT(leaf_of(wait_at(9)), "second");
-	CHECK(!wait_at(10)->stack && wait_at(10)->others == 4);
+	CHECK(event_count == PLACES + 4 && !wait_at(PLACES + 1)->duration_ns && wait_at(PLACES + 1)->assumed &&
+		wait_at(PLACES + 1)->others == 4 && wait_at(PLACES + 1)->others_ns == 70);
+	CHECK_TEXT(leaf_of(wait_at(PLACES + 1)), "second");
+	CHECK(!wait_at(PLACES + 2)->stack && wait_at(PLACES + 2)->others == 4);
 	end();
 }
 
