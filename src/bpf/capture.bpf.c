@@ -160,7 +160,9 @@ static __always_inline const struct python_buffer *take_sampled_stack(
 	uint32_t end = WALK_UNKNOWN;
 
 	walker_begin(&b->walker, b->pid);
-	if (user_registers(ctx, &regs)) {
+	if (in_exec((struct task_struct *)bpf_get_current_task())) {
+		end = WALK_NONE;
+	} else if (user_registers(ctx, &regs)) {
 		if (arch_user_64bit(&regs)) {
 			arch_begin_interrupted(&b->walker.walk, &regs);
 			arch_number_registers(b->walker.start.registers, &regs);

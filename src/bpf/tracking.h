@@ -198,15 +198,16 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* Exec renames the task too, but the exec event tells that, together with the new image. In the
- * middle of an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages). */
+/* In the middle of an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages). What the registers are
+ * about is gone. */
 static __always_inline bool in_exec(struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 
-	return mm && !mm->arg_start;
+	return mm && !BPF_CORE_READ(mm, arg_start);
 }
 
+/* Exec renames the task too, but the exec event tells that, together with the new image. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {

@@ -381,7 +381,7 @@ static __always_inline struct wait_site *visit_site(
 	return s;
 }
 
-/* Takes the stack of the current thread. `entry`: its registers. */
+/* Takes the stack of the current thread. `entry`: its registers; NULL: it has none. */
 static __always_inline const struct python_buffer *take_waiting_stack(
 	struct stack_buffer *b, const struct pt_regs *entry)
 {
@@ -443,7 +443,7 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 	if (!b)
 		return false;
 	b->pid = t->pid;
-	p = take_waiting_stack(b, entry);
+	p = take_waiting_stack(b, in_exec(task) ? NULL : entry);
 	if (t->reason == BPF_REASON_DEVICE)
 		t->reason =
 			b->walker.start.pc && is_gpu_file(task,

@@ -91,24 +91,6 @@ static int count_python(struct capture *c, const struct stack_result *result)
 		     : profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
 }
 
-/* Exec takes the old memory away a moment before it says that the image is gone. */
-static bool is_before_image(const struct capture *c, uint32_t pid)
-{
-	for (size_t i = c->changes.next; i < c->changes.queue.count; i++)
-		if (c->changes.queue.items[i].kind == CHANGE_IMAGE &&
-			c->changes.queue.items[i].pid == pid)
-			return true;
-	return false;
-}
-
-/* In the middle of exec the registers are still those of a program that is gone. */
-static bool in_exec(const struct capture *c, const struct process *process, const struct raw_stack *raw)
-{
-	return process->exec_begun || (raw->kernel_depth && raw->user_depth == 1 &&
-					      raw->walk_end == WALK_FAULT &&
-					      is_before_image(c, process->pid));
-}
-
 /* The process that a stack is of, NULL when it has no user side. */
 static int find_process(struct capture *c, uint32_t pid, struct raw_stack *raw, struct process **ret)
 {
@@ -119,7 +101,8 @@ static int find_process(struct capture *c, uint32_t pid, struct raw_stack *raw, 
 		error = capture_process(c, pid, ret);
 	if (error || !*ret)
 		return error;
-	if (in_exec(c, *ret, raw)) {
+	/* In the middle of exec the registers are still those of a program that is gone. */
+	if ((*ret)->exec_begun) {
 		raw->user_depth = raw->python_depth = 0;
 		raw->start = NULL;
 	}
