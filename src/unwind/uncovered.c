@@ -20,7 +20,7 @@
 #include "base/error.h"
 
 #define ENTRY_BYTES	   128	/* at most; glibc's is 61 */
-#define STRETCH_MIN	   4096 /* shorter ones are not looked at */
+#define STRETCH_MIN	   4096 /* shorter ones are not looked at for frame pointers */
 #define STRETCH_MAX	   (1u << 30)
 #define BYTES_FOR_PROLOGUE 2048
 #define PIECE		   (256u << 10)
@@ -123,6 +123,86 @@ static void add_stubs(struct elf_file *f, struct table_builder *b)
 	}
 }
 
+/* ------------------------------------------------------------------ the caller of destructors */
+
+/*
+ * __do_global_dtors_aux, of gcc's crtbegin.o, is in nearly every file, and below all that a library does when it is
+ * unloaded or the program ends:
+ *
+ *	80 3d .. .. .. .. 00       cmpb $0,completed
+ *	75 ..                      jne  out
+ *	55                         push %rbp
+ *	48 83 3d .. .. .. .. 00    cmpq $0,__cxa_finalize  (or not)
+ *	48 89 e5                   mov  %rsp,%rbp
+ *	...                        calls
+ *	c6 05 .. .. .. .. 01       movb $1,completed
+ *	5d                         pop  %rbp
+ *	c3                         ret
+ */
+#define ANY	-1
+#define ANY_4	ANY, ANY, ANY, ANY
+#define DTORS_MAX 96 /* bytes; gcc 12's has 53 */
+
+static bool is_code(const uint8_t *code, const int16_t *pattern, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (pattern[i] != ANY && pattern[i] != code[i])
+			return false;
+	return true;
+}
+
+#define IS_CODE(code, ...)                                                                         \
+	is_code(code, (const int16_t[]){__VA_ARGS__}, sizeof((int16_t[]){__VA_ARGS__}) / sizeof(int16_t))
+
+/* What its code says of it, by offset from where it begins. */
+struct dtors {
+	uint32_t pushed, framed, popped;
+};
+
+static bool find_dtors(const uint8_t *code, struct dtors *ret)
+{
+	if (!IS_CODE(code, 0x80, 0x3d, ANY_4, 0, 0x75, ANY, 0x55))
+		return false;
+	ret->pushed = 10;
+	ret->framed = ret->pushed + (IS_CODE(code + 10, 0x48, 0x83, 0x3d, ANY_4, 0) ? 8 : 0);
+	if (!IS_CODE(code + ret->framed, 0x48, 0x89, 0xe5))
+		return false;
+	ret->framed += 3;
+	for (uint32_t at = ret->framed; at + 9 <= DTORS_MAX; at++) {
+		ret->popped = at + 8;
+		if (IS_CODE(code + at, 0xc6, 0x05, ANY_4, 1, 0x5d, 0xc3))
+			return true;
+	}
+	return false;
+}
+
+static void add_dtors(struct table_builder *b, uint64_t start, const struct dtors *d)
+{
+	builder_begin(b, start, d->popped + 1);
+	builder_row(b, 0, &at_entry);
+	builder_row(b, d->pushed, &after_push);
+	builder_row(b, d->framed, &in_frame);
+	builder_row(b, d->popped, &at_entry);
+	builder_end(b);
+}
+
+/* `piece`: room for the stretch, and more. */
+static int look_for_dtors(
+	struct elf_file *f, struct table_builder *b, uint64_t start, uint32_t size, uint8_t *piece)
+{
+	struct dtors d;
+	int error;
+
+	memset(piece, 0, size + DTORS_MAX);
+	error = elf_file_read_code(f, start, piece, size);
+	for (uint32_t at = 0; !error && at < size; at++)
+		if (piece[at] == 0x80 && find_dtors(piece + at, &d)) {
+			add_dtors(b, start + at, &d);
+			break;
+		}
+	return error;
+}
+
 /* ------------------------------------------------------------------ frame pointers */
 
 /* A stretch that is being looked at. */
@@ -217,6 +297,8 @@ static int add_stretches(
 			next = end;
 		if (next > at && next - at >= STRETCH_MIN && next - at <= STRETCH_MAX)
 			error = add_stretch(f, b, at, (uint32_t)(next - at), piece);
+		else if (next > at && next - at < STRETCH_MIN)
+			error = look_for_dtors(f, b, at, (uint32_t)(next - at), piece);
 		if (i < count && b->functions.items[i].start + b->functions.items[i].size > at)
 			at = b->functions.items[i].start + b->functions.items[i].size;
 	}

@@ -153,6 +153,51 @@ static void stubs_need_no_information(void)
 	free(without.words);
 }
 
+/* Where a symbol of a library is, and how long: by nm. */
+static bool find_symbol(const char *name, const char *symbol, uint64_t *ret_start, uint64_t *ret_next)
+{
+	char command[256], line[256], kind, found[128];
+	unsigned long long vaddr;
+	FILE *lines;
+
+	*ret_start = *ret_next = 0;
+	snprintf(command, sizeof(command), "nm -n %s/%s", folder, name);
+	lines = popen(command, "r");
+	while (lines && fgets(line, sizeof(line), lines)) {
+		if (sscanf(line, "%llx %c %127s", &vaddr, &kind, found) != 3)
+			continue;
+		if (*ret_start && !*ret_next && vaddr > *ret_start)
+			*ret_next = vaddr;
+		if (!strcmp(found, symbol))
+			*ret_start = vaddr;
+	}
+	return lines && !pclose(lines) && *ret_next;
+}
+
+/* The compiler's own, which it gives no information. Its frame is set up and taken down once. */
+static void the_caller_of_destructors_is_known(void)
+{
+	uint64_t start, next, framed = 0, first = 0, last = 0;
+	char command[256];
+	struct table t;
+
+	snprintf(command, sizeof(command), "cc -shared -fPIC -o %s/whole.so %s/source.c", folder, folder);
+	CHECK(!system(command) && open_table("whole.so", &t));
+	CHECK(find_symbol("whole.so", "__do_global_dtors_aux", &start, &next));
+	for (uint64_t vaddr = start; vaddr < next; vaddr++)
+		if (rule_at(&t, vaddr).cfa == WALK_CFA_FP) {
+			first = first ? first : vaddr;
+			last = vaddr;
+			framed++;
+		}
+	CHECK(framed >= 10 && last - first == framed - 1);
+	CHECK(rule_at(&t, start + 4).cfa == WALK_CFA_SP && rule_at(&t, start + 4).cfa_offset == 8);
+	CHECK(rule_at(&t, first - 1).cfa == WALK_CFA_SP && rule_at(&t, first - 1).cfa_offset == 16);
+	CHECK(rule_at(&t, last + 1).cfa == WALK_CFA_SP && rule_at(&t, last + 1).cfa_offset == 8);
+	CHECK(rule_at(&t, start - 1).cfa == WALK_CFA_NONE && rule_at(&t, next).cfa == WALK_CFA_NONE);
+	free(t.words);
+}
+
 int main(void)
 {
 	char command[64];
@@ -170,6 +215,7 @@ int main(void)
 		RUN(code_with_frame_pointers_needs_no_information);
 		RUN(code_without_frame_pointers_is_left_alone);
 		RUN(stubs_need_no_information);
+		RUN(the_caller_of_destructors_is_known);
 		tap_end();
 	}
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
