@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/busy.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "view/gap_processes.h"
 #include "view/gap_sites.h"
 #include "view/launch_path.h"
 
@@ -234,150 +234,6 @@ static int add_windows(struct gap_events *e, size_t first, size_t end)
 	return error;
 }
 
-/* ------------------------------------------------------------------ processes */
-
-static uint64_t length(uint64_t from_ns, uint64_t until_ns)
-{
-	return until_ns > from_ns ? until_ns - from_ns : 0;
-}
-
-static int by_process(const void *left, const void *right, void *works)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t of_a = ((const struct gap_work *)works)[a].process, of_b = ((const struct gap_work *)works)[b].process;
-
-	return of_a != of_b ? order(of_a, of_b) : order(a, b);
-}
-
-/* Of the work of one process, by index. */
-static int add_times(
-	const struct gaps *g, const struct profile_reader *r, const uint32_t *works, size_t count, struct gap_process *p)
-{
-	struct busy all = BUSY_INIT, kernels = BUSY_INIT;
-	uint64_t first_ns[GAP_PARTS_COUNT], last_ns[GAP_PARTS_COUNT] = {0}, all_ns = 0, uncertain_ns = 0;
-	int error = 0;
-
-	memset(first_ns, 0xff, sizeof(first_ns));
-	for (size_t i = 0; !error && i < count; i++) {
-		const struct gap_work *w = &g->events.works.items[works[i]];
-		int part = gap_part(&g->events.parts, w->start_ns);
-
-		first_ns[part] = w->start_ns < first_ns[part] ? w->start_ns : first_ns[part];
-		last_ns[part] = w->end_ns > last_ns[part] ? w->end_ns : last_ns[part];
-		error = busy_add(&all, w->start_ns, w->end_ns);
-		if (!error && profile_op(r, w->op)->kind == OP_KERNEL)
-			error = busy_add(&kernels, w->start_ns, w->end_ns);
-	}
-	if (!error)
-		error = busy_total(&all, &all_ns, &uncertain_ns);
-	if (!error)
-		error = busy_total(&kernels, &p->kernels_ns, &uncertain_ns);
-	busy_release(&all);
-	busy_release(&kernels);
-	for (size_t i = 0; i < GAP_PARTS_COUNT; i++)
-		p->span_ns += length(first_ns[i], last_ns[i]);
-	p->transfers_ns = length(p->kernels_ns, all_ns);
-	return error ? short_of_memory() : 0;
-}
-
-static int add_process(struct gaps *g, const struct profile_reader *r, const uint32_t *works, size_t count)
-{
-	struct gap_process p = {.process = g->events.works.items[*works].process};
-	int error = add_times(g, r, works, count, &p);
-
-	for (size_t i = 0; !error && i < count; i++)
-		if (map_put(&g->users, (uint64_t)g->events.works.items[works[i]].device << 32 | p.process, 1))
-			error = short_of_memory();
-	return error ? error : vec_push(&g->processes, p) ? short_of_memory() : 0;
-}
-
-/* Of a process, while they are in the order of their ids. */
-static size_t index_of_process(const struct gaps *g, uint32_t process)
-{
-	size_t low = 0, high = g->processes.count - 1;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (g->processes.items[middle].process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The gaps before the work of a process. */
-struct gap_share {
-	double all, once, causes[GAP_CAUSES];
-};
-
-static uint64_t share_of(uint64_t whole_ns, double part, double all)
-{
-	double ns = (double)whole_ns * (part / all) + 0.5;
-
-	return ns < (double)whole_ns ? (uint64_t)ns : whole_ns;
-}
-
-/* Each process' idle time, in the proportions of the gaps before its work. */
-static int share_out(struct gaps *g)
-{
-	struct gap_share *shares = calloc(g->processes.count + 1, sizeof(*shares));
-
-	if (!shares)
-		return short_of_memory();
-	vec_foreach (gap, &g->gaps) {
-		struct gap_share *s = &shares[index_of_process(g, g->events.works.items[gap->next].process)];
-		double ns = (double)(gap->end_ns - gap->start_ns);
-
-		*(gap->once ? &s->once : &s->causes[gap->cause]) += ns;
-		s->all += ns;
-	}
-	for (size_t n = 0; n < g->processes.count; n++) {
-		struct gap_process *p = &g->processes.items[n];
-		uint64_t idle_ns = length(p->kernels_ns + p->transfers_ns, p->span_ns);
-
-		if (!shares[n].all)
-			continue;
-		p->once_ns = share_of(idle_ns, shares[n].once, shares[n].all);
-		for (unsigned int i = 0; i < GAP_CAUSES; i++)
-			p->causes_ns[i] = share_of(idle_ns, shares[n].causes[i], shares[n].all);
-	}
-	free(shares);
-	return 0;
-}
-
-static int by_span(const void *left, const void *right)
-{
-	const struct gap_process *a = left, *b = right;
-
-	return a->span_ns != b->span_ns ? order(b->span_ns, a->span_ns) : order(a->process, b->process);
-}
-
-static int add_processes(struct gaps *g, const struct profile_reader *r)
-{
-	const struct gap_work *all = g->events.works.items;
-	size_t count = g->events.works.count, first, end;
-	uint32_t *works = calloc(count + 1, sizeof(*works));
-	int error = works ? 0 : short_of_memory();
-
-	for (size_t i = 0; !error && i < count; i++)
-		works[i] = (uint32_t)i;
-	if (!error && count)
-		qsort_r(works, count, sizeof(*works), by_process, g->events.works.items);
-	for (first = 0; !error && first < count; first = end) {
-		for (end = first + 1; end < count && all[works[end]].process == all[works[first]].process;)
-			end++;
-		error = add_process(g, r, works + first, end - first);
-	}
-	free(works);
-	if (!error)
-		error = share_out(g);
-	if (g->processes.count)
-		qsort(g->processes.items, g->processes.count, sizeof(*g->processes.items), by_span);
-	return error;
-}
-
 const struct gap *gaps_longest(const struct gaps *g, const struct gap_device *d, size_t n)
 {
 	return &g->gaps.items[g->longest.items[d->first + n]];
@@ -420,7 +276,7 @@ int gaps_read_within(struct gaps *g, const struct internals *internals, size_t m
 	if (!error)
 		error = find_gaps(g, internals);
 	if (!error)
-		error = add_processes(g, r);
+		error = gap_processes_add(g, r);
 	profile_reader_close(r);
 	return error;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/busy.h"
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
@@ -511,6 +512,30 @@ static void a_process_has_its_time_divided_to_the_end(void)
 	gaps_release(&g);
 }
 
+/* Each has more stretches of work than struct busy remembers. */
+static void work_of_two_gpus_in_turn_is_all_counted(void)
+{
+	struct profile_device second = {.ordinal = 1, .uuid = {2}};
+	struct profile_op op = {.kind = OP_KERNEL, .process = 1, .context = 2, .stream = 7};
+	struct profile_work kernel = {.duration_ns = 4 * US, .thread = MAIN, .instance = 1};
+	uint64_t count = BUSY_WINDOW + BUSY_WINDOW / 8;
+	uint32_t other_op = 0;
+	struct gaps g;
+
+	begin(false);
+	CHECK(profile_add_device(w, &second, &op.device) == 0);
+	CHECK(profile_add_op(w, &op, &other_op) == 0);
+	for (uint64_t i = 0; i < 2 * count; i++) {
+		kernel.start_ns = (1 + i) * 5 * US;
+		kernel.op = i % 2 ? other_op : kernel_op;
+		CHECK(profile_write_work(w, &kernel) == 0);
+	}
+	finish(&g);
+	CHECK(g.devices.count == 2 && g.processes.count == 1);
+	CHECK(g.processes.items[0].span_ns == (2 * count * 5 - 1) * US && g.processes.items[0].kernels_ns == 2 * count * 4 * US);
+	gaps_release(&g);
+}
+
 static void what_a_thread_did_adds_up(void)
 {
 	struct gap_doing d;
@@ -925,6 +950,7 @@ int main(void)
 	RUN(a_value_that_is_read_in_each_step_is_told_before_the_start);
 	RUN(large_kernels_leave_no_gaps_to_speak_of);
 	RUN(a_process_has_its_time_divided_to_the_end);
+	RUN(work_of_two_gpus_in_turn_is_all_counted);
 	RUN(what_a_thread_did_adds_up);
 	RUN(more_events_than_fit_are_left_out_and_said);
 	RUN(a_model_that_keeps_the_gpu_busy_but_for_its_item_synchronizes);
