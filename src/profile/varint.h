@@ -33,7 +33,7 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t x)
 	return p;
 }
 
-/* Nine and ten bytes; bits beyond the 64th are dropped. */
+/* Five bytes and more; bits beyond the 64th are dropped. */
 static inline uint64_t varint_get_long(const uint8_t **p)
 {
 	uint64_t x = 0, byte;
@@ -49,26 +49,23 @@ static inline uint64_t varint_get_long(const uint8_t **p)
 
 /*
  * Reads at most VARINT_MAX_BYTES without looking where the data end: the caller sees to it that as
- * many bytes can be read, and checks afterwards where *p has come to. Up to eight bytes are taken
+ * many bytes can be read, and checks afterwards where *p has come to. Up to four bytes are taken
  * at once, by closing the gaps between the groups of seven bits, as lengths are hard to predict for
- * a processor.
+ * a processor; longer numbers are few.
  */
 static inline uint64_t varint_get(const uint8_t **p)
 {
-	uint64_t word, ends;
-	unsigned int bytes;
+	uint32_t word, ends;
 
 	if (**p < 0x80)
 		return *(*p)++;
-	memcpy(&word, *p, 8);
-	word = le64toh(word);
-	ends = ~word & 0x8080808080808080ull;
+	memcpy(&word, *p, 4);
+	word = le32toh(word);
+	ends = ~word & 0x80808080u;
 	if (!ends)
 		return varint_get_long(p);
-	bytes = ((unsigned int)__builtin_ctzll(ends) + 1) / 8;
-	*p += bytes;
-	word &= ~0ull >> (64 - 8 * bytes);
-	word = (word & 0x007f007f007f007full) | (word & 0x7f007f007f007f00ull) >> 1;
-	word = (word & 0x00003fff00003fffull) | (word & 0x3fff00003fff0000ull) >> 2;
-	return (word & 0x000000000fffffffull) | (word & 0x0fffffff00000000ull) >> 4;
+	*p += ((unsigned int)__builtin_ctz(ends) + 1) / 8;
+	word &= ends ^ (ends - 1); /* nothing behind the last byte */
+	word = (word & 0x007f007fu) | (word & 0x7f007f00u) >> 1;
+	return (word & 0x00003fffu) | (word & 0x3fff0000u) >> 2;
 }
