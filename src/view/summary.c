@@ -3,7 +3,7 @@
  * Events are added to arrays by id while they are read:
  *
  *	ops[op]         times of one kind of work, and its latest launching stack
- *	pairs{op,stack} time by launching stack, fed from ops[] when the stack changes
+ *	pairs{op,stack} time by launching stack, fed from ops[] when the stack changes, as is uses[stack]
  *	threads[thread], devices[device], calls{api,kind}, uses[stack]
  *
  * After the last event, when names are final, ops that differ in shape only are put together by
@@ -37,7 +37,7 @@ struct by_id {
 struct op_sum {
 	struct summary_time time;
 	uint64_t bytes;
-	uint64_t stack_ns; /* not yet in the pairs */
+	uint64_t stack_works, stack_ns; /* not yet in the uses and the pairs */
 	uint32_t stack;
 };
 
@@ -62,6 +62,7 @@ struct stack_uses {
 struct waiting_use {
 	uint32_t stack;
 	enum stack_use use;
+	uint64_t count;
 };
 
 /* Time to be added to a pair. */
@@ -78,6 +79,8 @@ struct gathering {
 	struct waiting_pair pairs_waiting[WAITING];
 	size_t use_count, pair_count; /* of these */
 	struct map call_index; /* api << 32 | kind -> index of call_times */
+	uint64_t call_key;     /* of the last call: the next is mostly alike */
+	size_t call_at;	       /* its index */
 	struct map graph_launches[2];
 	uint64_t first_ns, last_ns;
 	uint64_t bytes, calls_ns; /* grand totals, watched for overflow */
@@ -159,23 +162,23 @@ static void count_uses(struct gathering *g)
 	for (size_t i = 0; i < g->use_count; i++) {
 		const struct waiting_use *w = &g->uses_waiting[i];
 
-		((struct stack_uses *)g->stacks.items)[w->stack].counts[w->use]++;
+		((struct stack_uses *)g->stacks.items)[w->stack].counts[w->use] += w->count;
 	}
 	g->use_count = 0;
 }
 
-static int count_stack(struct gathering *g, uint32_t stack, enum stack_use use)
+static int count_stack(struct gathering *g, uint32_t stack, enum stack_use use, uint64_t count)
 {
 	struct stack_uses *uses;
 
-	stacks_of(g->s, use)->count++;
+	stacks_of(g->s, use)->count += count;
 	if (!stack)
 		return 0;
 	uses = at_id(&g->stacks, stack, sizeof(*uses));
 	if (!uses)
 		return -ENOMEM;
 	__builtin_prefetch(&uses->counts[use], 1);
-	g->uses_waiting[g->use_count++] = (struct waiting_use){stack, use};
+	g->uses_waiting[g->use_count++] = (struct waiting_use){stack, use, count};
 	if (g->use_count == WAITING)
 		count_uses(g);
 	return 0;
@@ -198,31 +201,37 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 	g->s->samples++;
 	see_times(g, e->time_ns, e->time_ns);
 	error = add_total(&g->s->cpu_ns, e->period_ns);
-	return error ? error : count_stack(g, e->stack, OF_SAMPLE);
+	return error ? error : count_stack(g, e->stack, OF_SAMPLE, 1);
+}
+
+/* NULL: there is no memory for it. */
+static struct summary_call *call_of(struct gathering *g, uint32_t api, enum profile_call_kind kind)
+{
+	uint64_t key = (uint64_t)api << 32 | (uint32_t)kind;
+	const uint64_t *known;
+
+	if (g->s->call_times.count && key == g->call_key)
+		return &g->s->call_times.items[g->call_at];
+	known = map_get(&g->call_index, key);
+	if (!known && (vec_push(&g->s->call_times, (struct summary_call){.api = api, .kind = kind}) ||
+			      map_put(&g->call_index, key, g->s->call_times.count - 1)))
+		return NULL;
+	g->call_key = key;
+	g->call_at = known ? *known : g->s->call_times.count - 1;
+	return &g->s->call_times.items[g->call_at];
 }
 
 static int add_call(struct gathering *g, const struct profile_call *e)
 {
-	uint64_t key = (uint64_t)e->api << 32 | (uint32_t)e->kind;
-	uint64_t *index = map_get(&g->call_index, key);
-	struct summary_call *call;
-	size_t at;
+	struct summary_call *call = call_of(g, e->api, e->kind);
 
-	if (index) {
-		at = *index;
-	} else {
-		at = g->s->call_times.count;
-		if (vec_push(&g->s->call_times,
-			    (struct summary_call){.api = e->api, .kind = e->kind}) ||
-			map_put(&g->call_index, key, at))
-			return -ENOMEM;
-	}
-	call = &g->s->call_times.items[at];
+	if (!call)
+		return -ENOMEM;
 	add_time(&call->time, e->duration_ns);
 	call->failed += e->result != 0;
 	g->s->calls++;
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
-	if (e->kind != CALL_SYNC && count_stack(g, e->stack, OF_LAUNCH))
+	if (e->kind != CALL_SYNC && count_stack(g, e->stack, OF_LAUNCH, 1))
 		return -ENOMEM;
 	return add_total(&g->calls_ns, e->duration_ns);
 }
@@ -253,7 +262,18 @@ static int add_to_pairs(struct gathering *g, uint32_t op, uint32_t stack, uint64
 	return g->pair_count < WAITING ? 0 : add_pairs(g);
 }
 
-/* The same stack mostly launches the same work again, so that the pairs are looked up when it
+/* What was added to an op since its stack changed is its stack's. */
+static int add_to_stack(struct gathering *g, uint32_t id, struct op_sum *op)
+{
+	int error = op->stack_works ? count_stack(g, op->stack, OF_WORK, op->stack_works) : 0;
+
+	if (!error && op->stack_ns)
+		error = add_to_pairs(g, id, op->stack, op->stack_ns);
+	op->stack_works = op->stack_ns = 0;
+	return error;
+}
+
+/* The same stack mostly launches the same work again, so that stacks and pairs are looked up when it
  * changes. */
 static int add_to_op(struct gathering *g, const struct profile_work *e)
 {
@@ -262,11 +282,10 @@ static int add_to_op(struct gathering *g, const struct profile_work *e)
 
 	if (!op)
 		return -ENOMEM;
-	if (op->stack != e->stack && op->stack_ns) {
-		error = add_to_pairs(g, e->op, op->stack, op->stack_ns);
-		op->stack_ns = 0;
-	}
+	if (op->stack != e->stack)
+		error = add_to_stack(g, e->op, op);
 	op->stack = e->stack;
+	op->stack_works++;
 	op->stack_ns += e->duration_ns;
 	op->bytes += e->bytes;
 	add_time(&op->time, e->duration_ns);
@@ -354,7 +373,7 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 		error = add_to_device(g, e, op ? op->device : 0);
 	if (!error)
 		error = add_to_thread(g, e);
-	return error ? error : count_stack(g, e->stack, OF_WORK);
+	return error;
 }
 
 static int add_pending(struct gathering *g, const struct profile_pending *e)
@@ -372,7 +391,7 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 /* Waits of which only the time is told were not to have a stack. */
 static int add_wait(struct gathering *g, const struct profile_wait *e)
 {
-	int error = e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT) : 0;
+	int error = e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT, 1) : 0;
 
 	return error ? error : wait_sums_add(&g->s->waits, e);
 }
@@ -485,8 +504,21 @@ static int put_set(struct gathering *g, struct map *index, const struct profile_
 	return 0;
 }
 
+/* The ways to launching calls. */
+struct paths {
+	uint32_t *first; /* see launch_path_merge */
+	uint32_t *known; /* by stack: its path + 1; 0: not known yet */
+};
+
+static uint32_t path_of(const struct gathering *g, struct paths *p, uint32_t stack)
+{
+	if (!p->known[stack])
+		p->known[stack] = p->first[launch_path_of(g->r, stack)] + 1;
+	return p->known[stack] - 1;
+}
+
 /* Time by (kernel's name << 32 | path to the launching call). */
-static int sum_paths(struct gathering *g, const uint32_t *first, struct map *sums)
+static int sum_paths(struct gathering *g, struct paths *paths, struct map *sums)
 {
 	int error = 0;
 
@@ -498,7 +530,7 @@ static int sum_paths(struct gathering *g, const uint32_t *first, struct map *sum
 
 		if (!op || op->kind != OP_KERNEL)
 			continue;
-		key = (uint64_t)op->name << 32 | first[launch_path_of(g->r, (uint32_t)pair->key)];
+		key = (uint64_t)op->name << 32 | path_of(g, paths, (uint32_t)pair->key);
 		sum = map_get(sums, key);
 		if (sum)
 			*sum += pair->value;
@@ -512,11 +544,11 @@ static int sum_paths(struct gathering *g, const uint32_t *first, struct map *sum
 static int put_paths(struct gathering *g, const struct map *kernel_index)
 {
 	struct map sums = MAP_INIT;
-	uint32_t *first = NULL;
-	int error = launch_path_merge(&g->s->internals, &first);
+	struct paths paths = {.known = calloc((size_t)profile_counts(g->r).stack_nodes + 1, sizeof(*paths.known))};
+	int error = paths.known ? launch_path_merge(&g->s->internals, &paths.first) : -ENOMEM;
 
 	if (!error)
-		error = sum_paths(g, first, &sums);
+		error = sum_paths(g, &paths, &sums);
 	for (size_t i = 0; !error && sums.slots && i <= sums.mask; i++) {
 		const struct map_slot *sum = &sums.slots[i];
 		uint32_t stack = (uint32_t)sum->key;
@@ -532,7 +564,8 @@ static int put_paths(struct gathering *g, const struct map *kernel_index)
 		k->stack_ns = sum->value;
 	}
 	map_release(&sums);
-	free(first);
+	free(paths.first);
+	free(paths.known);
 	return error;
 }
 
@@ -542,13 +575,12 @@ static int put_ops(struct gathering *g)
 	int error = 0;
 
 	for (uint32_t id = 1; !error && id < g->ops.count; id++) {
-		const struct op_sum *sum = (const struct op_sum *)g->ops.items + id;
+		struct op_sum *sum = (struct op_sum *)g->ops.items + id;
 		const struct profile_op *op = sum->time.count ? profile_op(g->r, id) : NULL;
 
 		if (!op)
 			continue;
-		if (sum->stack_ns)
-			error = add_to_pairs(g, id, sum->stack, sum->stack_ns);
+		error = add_to_stack(g, id, sum);
 		if (!error && op->kind == OP_KERNEL)
 			error = put_kernel(g, &kernels, op, sum);
 		else if (!error && op->kind == OP_COPY)
