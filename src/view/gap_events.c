@@ -260,39 +260,10 @@ int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t
 
 int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
 {
-	struct gap_window *last = e->windows.count ? &e->windows.items[e->windows.count - 1] : NULL;
-
-	if (last && start_ns >= last->start_ns && start_ns <= last->end_ns) {
-		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-		return 0;
-	}
+	for (; e->windows.count && e->windows.items[e->windows.count - 1].end_ns >= start_ns; e->windows.count--)
+		if (e->windows.items[e->windows.count - 1].start_ns < start_ns)
+			start_ns = e->windows.items[e->windows.count - 1].start_ns;
 	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? short_of_memory() : 0;
-}
-
-static int by_start(const void *left, const void *right)
-{
-	const struct gap_window *a = left, *b = right;
-
-	return order(a->start_ns, b->start_ns);
-}
-
-static void join_windows(struct gap_events *e)
-{
-	struct gap_window *windows = e->windows.items, *fit;
-	size_t kept = 0;
-
-	if (!e->windows.count)
-		return;
-	if (!is_sorted((char *)windows, e->windows.count, sizeof(*windows), by_start))
-		qsort(windows, e->windows.count, sizeof(*windows), by_start);
-	for (size_t i = 1; i < e->windows.count; i++)
-		if (windows[i].start_ns > windows[kept].end_ns)
-			windows[++kept] = windows[i];
-		else if (windows[i].end_ns > windows[kept].end_ns)
-			windows[kept].end_ns = windows[i].end_ns;
-	e->windows.count = e->windows.capacity = kept + 1;
-	fit = realloc(windows, e->windows.count * sizeof(*windows));
-	e->windows.items = fit ? fit : windows;
 }
 
 static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
@@ -558,7 +529,6 @@ int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
 	struct profile_event event;
 	int more, error = 0;
 
-	join_windows(e);
 	if (e->chunks)
 		profile_reader_skip(r, is_elsewhere, e);
 	while (!error && (more = profile_reader_next(r, &event)))

@@ -119,7 +119,7 @@ bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t la
 /* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed but for parts and chunks;
  * release it in either case. */
 int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most);
-/* Then: what is to be explained. Windows may come in any order and overlap. 0 or -ENOMEM with error_text. */
+/* Then: what is to be explained. Windows may overlap, and come by their ends. 0 or -ENOMEM with error_text. */
 int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns);
 /* Says what time a CPU sample of a thread stands for: before the next, where it may have samples in what is passed over only. As
  * the one before. */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Work is taken in the order of time, whatever device it is of, as struct busy needs it: each device has its work in that order
- * already, so the next piece is always the first that is left of some device.
- */
+/* Work is taken in the order of time, whatever device it is of, as struct busy needs it. */
 #include "view/gap_processes.h"
 
 #include <errno.h>
@@ -10,6 +7,7 @@
 
 #include "base/busy.h"
 #include "base/error.h"
+#include "view/gap_works.h"
 
 /* What is added up of a process. */
 struct sums {
@@ -23,14 +21,9 @@ struct adding {
 	const struct profile_reader *reader;
 	struct vec(struct sums) sums; /* as gaps->processes */
 	struct map index;	      /* of these: by process */
+	uint32_t process;	      /* the last one: work mostly follows other work of its process */
+	size_t last;		      /* its index */
 };
-
-/* Work of one device that is left. */
-struct rest {
-	const struct gap_work *next, *end;
-};
-
-struct rests vec(struct rest);
 
 static uint64_t length(uint64_t from_ns, uint64_t until_ns)
 {
@@ -42,39 +35,29 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-static int split(const struct gap_events *e, struct rests *ret)
+static int add_process(struct adding *a, uint32_t process)
 {
-	vec_foreach (w, &e->works)
-		if (w > e->works.items && w->device == w[-1].device)
-			ret->items[ret->count - 1].end++;
-		else if (vec_push(ret, (struct rest){w, w + 1}))
-			return -ENOMEM;
-	return 0;
-}
-
-/* NULL: none is left. There are few devices. */
-static const struct gap_work *take_next(struct rests *rests)
-{
-	struct rest *first = NULL;
-
-	vec_foreach (r, rests)
-		if (r->next < r->end && (!first || r->next->start_ns < first->next->start_ns))
-			first = r;
-	return first ? first->next++ : NULL;
-}
-
-static struct sums *sums_of(struct adding *a, uint32_t process)
-{
-	const uint64_t *known = map_get(&a->index, process);
 	struct sums none = {0};
 
-	if (known)
-		return &a->sums.items[*known];
 	memset(none.first_ns, 0xff, sizeof(none.first_ns));
-	if (map_put(&a->index, process, a->sums.count) || vec_push(&a->sums, none) ||
-		vec_push(&a->gaps->processes, (struct gap_process){.process = process}))
+	if (map_put(&a->index, process, a->sums.count) || vec_push(&a->sums, none))
+		return -ENOMEM;
+	return vec_push(&a->gaps->processes, (struct gap_process){.process = process});
+}
+
+/* NULL: there is no memory for them. */
+static struct sums *sums_of(struct adding *a, uint32_t process)
+{
+	const uint64_t *known;
+
+	if (a->sums.count && process == a->process)
+		return &a->sums.items[a->last];
+	known = map_get(&a->index, process);
+	if (!known && add_process(a, process))
 		return NULL;
-	return &a->sums.items[a->sums.count - 1];
+	a->process = process;
+	a->last = known ? *known : a->sums.count - 1;
+	return &a->sums.items[a->last];
 }
 
 static int add_work(struct adding *a, const struct gap_work *w)
@@ -94,13 +77,13 @@ static int add_work(struct adding *a, const struct gap_work *w)
 
 static int add_works(struct adding *a)
 {
-	const struct gap_work *w;
-	struct rests rests = {0};
-	int error = split(&a->gaps->events, &rests);
+	struct gap_works works;
+	size_t work, device;
+	int error = gap_works_init(&works, &a->gaps->events);
 
-	while (!error && (w = take_next(&rests)))
-		error = add_work(a, w);
-	vec_release(&rests);
+	while (!error && gap_works_next(&works, &work, &device))
+		error = add_work(a, &works.works[work]);
+	gap_works_release(&works);
 	return error;
 }
 

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/map.h"
 #include "view/gap_processes.h"
 #include "view/gap_sites.h"
+#include "view/gap_works.h"
 #include "view/launch_path.h"
 
 static int short_of_memory(void)
@@ -215,22 +215,52 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 	return error;
 }
 
-/* Says in which stretches of time it matters what threads did. */
-static int add_windows(struct gap_events *e, size_t first, size_t end)
+/* What is known of a device while its work is looked through. */
+struct looked {
+	uint64_t latency_ns;
+	uint64_t at_ns; /* all work so far has ended */
+};
+
+static struct looked *look_at_devices(const struct gap_works *works)
 {
-	const struct gap_work *works = e->works.items;
-	uint64_t latency_ns = gap_latency(works + first, end - first), at_ns = works[first].end_ns;
+	struct looked *l = calloc(works->devices.count + 1, sizeof(*l));
+
+	for (size_t i = 0; l && i < works->devices.count; i++) {
+		const struct gap_works_device *d = &works->devices.items[i];
+
+		l[i] = (struct looked){gap_latency(works->works + d->first, d->end - d->first), works->works[d->first].end_ns};
+	}
+	return l;
+}
+
+/* Says in which stretch of time before a piece of work it matters what threads did. */
+static int add_window(struct gap_events *e, const struct gap_works_device *d, struct looked *l, size_t work)
+{
+	const struct gap_work *w = &e->works.items[work];
+	uint64_t from_ns = l->at_ns > GAP_LATENCY_MAX_NS ? l->at_ns - GAP_LATENCY_MAX_NS : 0;
 	int error = 0;
 
-	for (size_t i = first + 1; !error && i < end; i++) {
-		uint64_t from_ns = at_ns > GAP_LATENCY_MAX_NS ? at_ns - GAP_LATENCY_MAX_NS : 0;
+	if (work > d->first && begins_part(e, work))
+		l->at_ns = w->end_ns;
+	else if (w->start_ns > l->at_ns && gap_needs_threads(l->at_ns, w, l->latency_ns))
+		error = gap_events_add_window(e, from_ns, w->start_ns);
+	l->at_ns = w->end_ns > l->at_ns ? w->end_ns : l->at_ns;
+	return error;
+}
 
-		if (begins_part(e, i))
-			at_ns = works[i].end_ns;
-		else if (works[i].start_ns > at_ns && gap_needs_threads(at_ns, &works[i], latency_ns))
-			error = gap_events_add_window(e, from_ns, works[i].start_ns);
-		at_ns = works[i].end_ns > at_ns ? works[i].end_ns : at_ns;
-	}
+static int add_windows(struct gap_events *e)
+{
+	struct gap_works works;
+	int error = gap_works_init(&works, e);
+	struct looked *looked = error ? NULL : look_at_devices(&works);
+	size_t work, device;
+
+	if (!looked)
+		error = short_of_memory();
+	while (!error && gap_works_next(&works, &work, &device))
+		error = add_window(e, &works.devices.items[device], &looked[device], work);
+	free(looked);
+	gap_works_release(&works);
 	return error;
 }
 
@@ -254,10 +284,8 @@ static int read_works(struct gaps *g, const struct profile_reader *done, size_t 
 	if (error)
 		return error;
 	error = gap_events_read_works(&g->events, r, most);
-	for (size_t first = 0, end; !error && first < g->events.works.count; first = end) {
-		end = end_of_device(&g->events, first);
-		error = add_windows(&g->events, first, end);
-	}
+	if (!error)
+		error = add_windows(&g->events);
 	profile_reader_close(r);
 	return error;
 }
