@@ -30,6 +30,8 @@ static void see(struct chunk_time *t, uint64_t start_ns, uint64_t duration_ns)
 static void see_work(struct chunk_time *t, const struct profile_work *w)
 {
 	see(t, w->start_ns, w->duration_ns);
+	if (w->launch_ns && w->launch_ns < t->first_ns)
+		t->first_ns = w->launch_ns;
 	t->first_work_ns = w->start_ns < t->first_work_ns ? w->start_ns : t->first_work_ns;
 	t->last_work_ns = w->start_ns > t->last_work_ns ? w->start_ns : t->last_work_ns;
 }

@@ -19,7 +19,7 @@
 
 struct chunk_time {
 	uint64_t begin;			      /* in the file: of the stretch's first chunk */
-	uint64_t first_ns, last_ns;	      /* from the first begin to the last end of its events; UINT64_MAX to 0: none */
+	uint64_t first_ns, last_ns;	      /* from the first begin or launch to the last end of its events; UINT64_MAX to 0: none */
 	uint64_t first_work_ns, last_work_ns; /* from the first begin to the last begin of its GPU work; likewise */
 };
 

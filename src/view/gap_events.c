@@ -514,8 +514,7 @@ static int sort_all(struct gap_events *e)
 	return error;
 }
 
-/* Of the chunk that begins there: nothing of it is wanted. A copy that ends behind its part and has its work in such a chunk is not
- * known to have been waited for. */
+/* Of the chunk that begins there: nothing of it is wanted. */
 static bool is_elsewhere(const void *events, uint64_t chunk)
 {
 	const struct gap_events *e = events;

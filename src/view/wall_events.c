@@ -47,6 +47,7 @@ void wall_events_release(struct wall_events *e)
 	vec_release(&e->lanes);
 	vec_release(&e->calls);
 	vec_release(&e->copies);
+	chunk_times_release(&e->chunks);
 	*e = (struct wall_events){0};
 }
 
@@ -566,6 +567,8 @@ static int read_stretch(struct wall_events *e, struct profile_reader *r)
 
 	while (!error && (more = profile_reader_next(r, &event))) {
 		error = more < 0 ? more : take_event(e, &event);
+		if (!error && !e->again && chunk_times_add(&e->chunks, r, &event))
+			error = short_of_memory();
 		if (count_kept(e) > e->most)
 			cut_short(e);
 	}
@@ -601,6 +604,15 @@ static uint64_t next_end(const struct wall_events *e)
 	return end_of(e->to_ns, (uint64_t)length + 1);
 }
 
+/* Of the chunk that begins there: no event of it overlaps the stretch. */
+static bool is_elsewhere(const void *events, uint64_t chunk)
+{
+	const struct wall_events *e = events;
+	const struct chunk_time *t = chunk_times_find(&e->chunks, chunk);
+
+	return t && (t->first_ns >= e->to_ns || t->last_ns < e->from_ns);
+}
+
 int wall_events_next(struct wall_events *e)
 {
 	struct profile_reader *r;
@@ -618,6 +630,7 @@ int wall_events_next(struct wall_events *e)
 	error = profile_reader_open_again(&r, e->reader);
 	if (error)
 		return error;
+	profile_reader_skip(r, is_elsewhere, e);
 	error = read_stretch(e, r);
 	profile_reader_close(r);
 	return error;

@@ -2,7 +2,7 @@
 /*
  * The events of a profile that the wall view is made of, a stretch of time after the other.
  *
- *	file, read once for each stretch
+ *	file, read once for each stretch: from the second on without the chunks that have nothing of it (chunk_times.h)
  *	   |     wall_events_read: all events that overlap [from_ns, to_ns)
  *	   v
  *	waits, samples, runs, GPU waits      clipped to the stretch, to each other, and to the thread's life
@@ -19,6 +19,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "view/chunk_times.h"
 #include "view/gpu_waits.h"
 #include "view/gather.h"
 #include "view/keys.h"
@@ -66,6 +67,7 @@ struct wall_events {
 	uint64_t from_ns, to_ns; /* the stretch; to_ns is UINT64_MAX for the last */
 	uint64_t last_ns;	 /* when the last event of all began */
 	bool cut;		 /* the stretch was to be longer */
+	struct chunk_times chunks; /* of the first reading */
 	bool again;		 /* what is known after the first reading is known */
 	struct stalls *stalls;	 /* take all works and stalls of the first reading */
 	struct keys keys;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Where the time of threads goes in the wall view, on intervals and profiles made by hand and at random. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "tap.h"
 #include "view/gpu_waits.h"
 #include "view/wall.h"
+#include "view/wall_events.h"
 #include "view/wall_thread.h"
 
 static uint64_t seed = 1;
@@ -505,6 +507,65 @@ static void reading_in_stretches_changes_nothing(void)
 	view_result_release(&v);
 }
 
+#define LONG_WAITS 40000
+#define LONG_WAIT_NS 100
+
+static void write_long_recording(void)
+{
+	struct made m = {.others = false};
+
+	CHECK(!profile_writer_open(&m.w, path));
+	add_tables(&m);
+	for (uint32_t n = 0; n < LONG_WAITS; n++) {
+		struct profile_wait w = {.start_ns = (1 + n) * 1000ull, .duration_ns = LONG_WAIT_NS, .thread = m.threads[0],
+			.reason = WAIT_LOCK};
+
+		CHECK(!profile_write_wait(m.w, &w));
+		if (n % 1000 == 0)
+			CHECK(!profile_writer_push(m.w));
+	}
+	CHECK(!profile_writer_close(m.w));
+}
+
+static uint64_t time_of_waits(const struct wall_events *e)
+{
+	uint64_t sum_ns = 0;
+
+	vec_foreach (w, &e->waits)
+		sum_ns += w->end_ns - w->start_ns;
+	return sum_ns;
+}
+
+static void damage_at(uint64_t place)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && pwrite(fd, "damage", 6, (off_t)place) == 6);
+	close(fd);
+}
+
+static void what_is_outside_of_a_stretch_is_not_read_again(void)
+{
+	static const struct view_options options;
+	struct stalls stalls = {0};
+	struct profile_reader *r;
+	struct wall_events e;
+	uint64_t sum_ns;
+
+	write_long_recording();
+	CHECK(!profile_reader_open(&r, path) && !stalls_init(&stalls, r, &options));
+	wall_events_init(&e, r, &options, LONG_WAITS / 2, &stalls);
+	CHECK(wall_events_first(&e, r) == 1 && e.chunks.items.items[0].last_ns < e.to_ns);
+	sum_ns = time_of_waits(&e);
+	damage_at(e.chunks.items.items[0].begin + 1000);
+	for (int n = 0; n < 100 && wall_events_next(&e) > 0; n++)
+		sum_ns += time_of_waits(&e);
+	CHECK(sum_ns == (uint64_t)LONG_WAITS * LONG_WAIT_NS);
+	wall_events_release(&e);
+	stalls_release(&stalls);
+	profile_reader_close(r);
+}
+
 static void write_graph_work(struct made *m, uint32_t stack, uint32_t context, uint32_t stream,
 	uint64_t start_ns, uint64_t duration_ns)
 {
@@ -616,6 +677,7 @@ int main(void)
 	RUN(whatever_is_told_the_parts_are_the_whole);
 	RUN(of_random_profiles_each_thread_has_its_life_to_the_nanosecond);
 	RUN(reading_in_stretches_changes_nothing);
+	RUN(what_is_outside_of_a_stretch_is_not_read_again);
 	RUN(work_of_graphs_is_waited_for_where_they_were_launched);
 	RUN(a_pause_of_hours_is_one_of_few_stretches);
 	unlink(path);
