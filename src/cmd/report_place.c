@@ -39,9 +39,26 @@ static bool is_of_c_library(const struct report *r, uint32_t location)
 	return m && (m->kind == MODULE_VDSO || label_is_c_library(profile_string(r->reader, m->path, NULL)));
 }
 
+/* The file of the innermost code of a stack that is not of the C library; NULL: there is none. */
+static const char *find_file(const struct report *r, uint32_t stack)
+{
+	const struct profile_stack_node *n;
+
+	for (uint32_t at = stack; (n = profile_stack_node(r->reader, at)); at = n->parent) {
+		const struct profile_location *l = profile_location(r->reader, n->location);
+		const struct profile_module *m = l && l->kind == FRAME_USER ? profile_module(r->reader, l->module) : NULL;
+		const char *path = m ? profile_string(r->reader, m->path, NULL) : "", *slash = strrchr(path, '/');
+
+		if (slash && slash[1] && !is_of_c_library(r, n->location))
+			return slash + 1;
+	}
+	return NULL;
+}
+
 /*
  * The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left
- * out, the kernel's part of it in each process (vDSO) too, and so is what of it begins a thread or the program.
+ * out, the kernel's part of it in each process (vDSO) too, and so is what of it begins a thread or the program. Where only
+ * these are known, they say it if no file does.
  */
 static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
 	uint32_t ret_locations[LAUNCH_PATH_MAX])
@@ -51,6 +68,8 @@ static unsigned int find_functions(const struct report *r, uint32_t stack, unsig
 
 	while (count && is_of_c_library(r, ret_locations[count - 1]))
 		count--;
+	if (!count && find_file(r, stack))
+		return 0;
 	count = count ? count : all;
 	first = count > functions ? count - functions : 0;
 	while (count - first > 1 && is_of_c_library(r, ret_locations[first]))
@@ -82,6 +101,11 @@ void report_place(const struct report *r, struct buf *out, const char *before, u
 			name_plain(out, buf_text(&name));
 		else
 			text_fit(out, buf_text(&name), 0);
+	}
+	if (!count && find_file(r, stack)) {
+		buf_printf(out, "%s[", before);
+		text_fit(out, find_file(r, stack), 0);
+		buf_putc(out, ']');
 	}
 	out->failed |= name.failed;
 	buf_release(&name);

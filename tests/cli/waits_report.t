@@ -26,9 +26,10 @@ has "$out" "   7.00 ms           2   4.00 ms    14.3 %  I/O         main 10 at m
 run xpuprof report pool.xpu
 has "$out" "threads, and where
    12.0 ms           6   3.00 ms   100.0 %  run queue   worker (5 threads of 10) at run > spin
+   4.00 ms           1   4.00 ms     0.0 %  events      worker 23 at [libcuda.so.1]
    2.00 ms           1   2.00 ms     0.0 %  I/O         worker 23 at run
    1.00 ms           1   1.00 ms     0.0 %  events      main 10 at pause
-" "threads of one name that wait alike are one row; the C library and the vDSO say where only if nothing else does"
+" "threads of one name that wait alike are one row; the C library and the vDSO say where only if nothing else does, and CUDA's threads are in CUDA"
 for kind in none idle; do
 	run xpuprof report $kind.xpu
 	lacks "$out" "Waits of threads" "nothing where there are no waits: $kind"

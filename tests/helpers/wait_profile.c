@@ -10,7 +10,7 @@
  *	wait_profile untold FILE   the same, without what its synchronizing call waited for
  *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
  *	wait_profile ways FILE     one function that waits for one reason in two functions of the kernel, and for another
- *	wait_profile pool FILE     five threads of one name at one place in native code, one of them at another, too
+ *	wait_profile pool FILE     five threads of one name at one place in native code, one of them at another, too, and in CUDA
  *	wait_profile many FILE     thirty threads that wait for the same
  *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
@@ -72,22 +72,24 @@ static uint32_t string(struct waits *s, const char *text)
 	return id;
 }
 
-/* Native code: "@name" is of the C library, "^name" of the vDSO, "+name" of the program. */
+/* Native code: "@name" is of the C library, "^name" of the vDSO, "+name" of the program, "~" of CUDA. */
 static uint32_t native(struct waits *s, const char *text)
 {
 	struct profile_module m = {.kind = *text == '^' ? MODULE_VDSO : MODULE_FILE};
 	struct profile_location l = {.kind = FRAME_USER};
 	uint32_t name = string(s, text + 1), location;
 
-	m.path = string(s, *text == '^' ? "[vdso]" : *text == '@' ? "/lib/libc.so.6" : "/bin/app");
+	m.path = string(s, *text == '^' ? "[vdso]" : *text == '@' ? "/lib/libc.so.6" :
+		*text == '~' ? "/lib/libcuda.so.1" : "/bin/app");
 	check(profile_add_module(s->w, &m, &l.module));
 	l.address = 0x1000ull * name;
 	check(profile_add_location(s->w, &l, &location));
-	check(profile_add_symbol(s->w, location, name, 0, 0, 0));
+	if (text[1])
+		check(profile_add_symbol(s->w, location, name, 0, 0, 0));
 	return location;
 }
 
-/* "main;nap;_schedule": root first, with _ before names of the kernel, @, ^ and + before those of native code, and notes in
+/* "main;nap;_schedule": root first, with _ before names of the kernel, @, ^, + and ~ before those of native code, and notes in
  * brackets. */
 static uint32_t stack(struct waits *s, const char *path)
 {
@@ -100,7 +102,7 @@ static uint32_t stack(struct waits *s, const char *path)
 		uint32_t name;
 
 		snprintf(text, sizeof(text), "%.*s", (int)strcspn(path, ";"), path);
-		if (strchr("@^+", *text)) {
+		if (strchr("@^+~", *text)) {
 			check(profile_add_stack_node(s->w, id, native(s, text), &id));
 			continue;
 		}
@@ -240,6 +242,7 @@ static void write_pool(struct waits *s)
 	waited(s, 1, here, WAIT_RUN_QUEUE, 20, 3, 3, 0, 0);
 	waited(s, 1, "@start_thread;+run;@read", WAIT_IO, 30, 2, 0, 0, 0);
 	waited(s, 0, "@_start;@__libc_start_main;@pause", WAIT_EVENTS, 30, 1, 0, 0, 0);
+	waited(s, 1, "@start_thread;~;~;@poll;_do_poll", WAIT_EVENTS, 33, 4, 0, 0, 0);
 }
 
 static void write_many(struct waits *s)
