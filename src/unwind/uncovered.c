@@ -123,25 +123,11 @@ static void add_stubs(struct elf_file *f, struct table_builder *b)
 	}
 }
 
-/* ------------------------------------------------------------------ the caller of destructors */
+/* ------------------------------------------------------------------ what calls constructors and destructors */
 
-/*
- * __do_global_dtors_aux, of gcc's crtbegin.o, is in nearly every file, and below all that a library does when it is
- * unloaded or the program ends:
- *
- *	80 3d .. .. .. .. 00       cmpb $0,completed
- *	75 ..                      jne  out
- *	55                         push %rbp
- *	48 83 3d .. .. .. .. 00    cmpq $0,__cxa_finalize  (or not)
- *	48 89 e5                   mov  %rsp,%rbp
- *	...                        calls
- *	c6 05 .. .. .. .. 01       movb $1,completed
- *	5d                         pop  %rbp
- *	c3                         ret
- */
-#define ANY	-1
-#define ANY_4	ANY, ANY, ANY, ANY
-#define DTORS_MAX 96 /* bytes; gcc 12's has 53 */
+#define ANY	  -1
+#define ANY_4	  ANY, ANY, ANY, ANY
+#define CRT_BYTES 256 /* at most; functions of gcc 12 have 53 and 79, sections of glibc 23 and 13, with old gcc's code 24 */
 
 static bool is_code(const uint8_t *code, const int16_t *pattern, size_t size)
 {
@@ -154,21 +140,35 @@ static bool is_code(const uint8_t *code, const int16_t *pattern, size_t size)
 #define IS_CODE(code, ...)                                                                         \
 	is_code(code, (const int16_t[]){__VA_ARGS__}, sizeof((int16_t[]){__VA_ARGS__}) / sizeof(int16_t))
 
-/* What its code says of it, by offset from where it begins. */
-struct dtors {
+/* A function of crtbegin.o or crtend.o: by offset from where it begins, behind which code its frame is what it is. */
+struct crt_function {
 	uint32_t pushed, framed, popped;
 };
 
-static bool find_dtors(const uint8_t *code, struct dtors *ret)
+/*
+ * __do_global_dtors_aux is in nearly every file, and below all that a library does when it is unloaded or the program
+ * ends:
+ *
+ *	80 3d .. .. .. .. 00       cmpb $0,completed
+ *	75 ..                      jne  out
+ *	55                         push %rbp
+ *	48 83 3d .. .. .. .. 00    cmpq $0,__cxa_finalize  (or not)
+ *	48 89 e5                   mov  %rsp,%rbp
+ *	...                        calls
+ *	c6 05 .. .. .. .. 01       movb $1,completed
+ *	5d c3                      pop  %rbp; ret
+ */
+static bool find_dtors(const uint8_t *code, struct crt_function *ret)
 {
+	uint32_t at = 10;
+
 	if (!IS_CODE(code, 0x80, 0x3d, ANY_4, 0, 0x75, ANY, 0x55))
 		return false;
-	ret->pushed = 10;
-	ret->framed = ret->pushed + (IS_CODE(code + 10, 0x48, 0x83, 0x3d, ANY_4, 0) ? 8 : 0);
-	if (!IS_CODE(code + ret->framed, 0x48, 0x89, 0xe5))
+	ret->pushed = at;
+	at += IS_CODE(code + at, 0x48, 0x83, 0x3d, ANY_4, 0) ? 8 : 0;
+	if (!IS_CODE(code + at, 0x48, 0x89, 0xe5))
 		return false;
-	ret->framed += 3;
-	for (uint32_t at = ret->framed; at + 9 <= DTORS_MAX; at++) {
+	for (ret->framed = at += 3; at < CRT_BYTES; at++) {
 		ret->popped = at + 8;
 		if (IS_CODE(code + at, 0xc6, 0x05, ANY_4, 1, 0x5d, 0xc3))
 			return true;
@@ -176,31 +176,86 @@ static bool find_dtors(const uint8_t *code, struct dtors *ret)
 	return false;
 }
 
-static void add_dtors(struct table_builder *b, uint64_t start, const struct dtors *d)
+/*
+ * __do_global_ctors_aux is in files whose constructors are listed in .ctors, as CUDA's libraries are:
+ *
+ *	48 8b 05 .. .. .. ..       mov  last of the list,%rax
+ *	48 83 f8 ff                cmp  $-1,%rax
+ *	74 ..                      je   out
+ *	55                         push %rbp
+ *	48 89 e5                   mov  %rsp,%rbp
+ *	...                        calls
+ *	48 8b 5d f8                mov  -8(%rbp),%rbx
+ *	c9 c3                      leave; ret
+ */
+static bool find_ctors(const uint8_t *code, struct crt_function *ret)
 {
-	builder_begin(b, start, d->popped + 1);
+	if (!IS_CODE(code, 0x48, 0x8b, 0x05, ANY_4, 0x48, 0x83, 0xf8, 0xff, 0x74, ANY, 0x55, 0x48, 0x89, 0xe5))
+		return false;
+	ret->pushed = 14;
+	ret->framed = 17;
+	for (uint32_t at = ret->framed; at < CRT_BYTES; at++) {
+		ret->popped = at + 5;
+		if (IS_CODE(code + at, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0xc3))
+			return true;
+	}
+	return false;
+}
+
+static void add_crt_function(struct table_builder *b, uint64_t start, const struct crt_function *c)
+{
+	builder_begin(b, start, c->popped + 1);
 	builder_row(b, 0, &at_entry);
-	builder_row(b, d->pushed, &after_push);
-	builder_row(b, d->framed, &in_frame);
-	builder_row(b, d->popped, &at_entry);
+	builder_row(b, c->pushed, &after_push);
+	builder_row(b, c->framed, &in_frame);
+	builder_row(b, c->popped, &at_entry);
 	builder_end(b);
 }
 
-/* `piece`: room for the stretch, and more. */
-static int look_for_dtors(
+/* In a stretch. `piece`: room for it and more. */
+static int look_for_crt(
 	struct elf_file *f, struct table_builder *b, uint64_t start, uint32_t size, uint8_t *piece)
 {
-	struct dtors d;
+	struct crt_function c;
 	int error;
 
-	memset(piece, 0, size + DTORS_MAX);
+	memset(piece, 0, size + 2 * CRT_BYTES);
 	error = elf_file_read_code(f, start, piece, size);
-	for (uint32_t at = 0; !error && at < size; at++)
-		if (piece[at] == 0x80 && find_dtors(piece + at, &d)) {
-			add_dtors(b, start + at, &d);
-			break;
-		}
+	for (uint32_t at = 0; !error && at < size; at++) {
+		if ((piece[at] != 0x80 || !find_dtors(piece + at, &c)) &&
+			(piece[at] != 0x48 || !find_ctors(piece + at, &c)))
+			continue;
+		add_crt_function(b, start + at, &c);
+		at += c.popped;
+	}
 	return error;
+}
+
+/* A section that is one function, of crti.o and crtn.o with calls between; by the C library glibc or musl. */
+static void add_crt_section(struct elf_file *f, struct table_builder *b, const char *name)
+{
+	uint64_t start, end, code_start, code_end;
+	uint32_t size, pushed, popped;
+	uint8_t code[CRT_BYTES] = {0};
+
+	if (elf_file_section_range(f, name, &start, &end) || end - start < 8 || end - start > CRT_BYTES ||
+		elf_file_code_range(f, start, &code_start, &code_end) || end > code_end ||
+		builder_covers(b, start) || elf_file_read_code(f, start, code, (uint32_t)(end - start)))
+		return;
+	size = (uint32_t)(end - start);
+	pushed = IS_CODE(code, 0xf3, 0x0f, 0x1e, 0xfa) ? 4 : 0;
+	popped = size - 1;
+	if (IS_CODE(code + pushed, 0x48, 0x83, 0xec, 8) && IS_CODE(code + popped - 4, 0x48, 0x83, 0xc4, 8, 0xc3))
+		pushed += 4;
+	else if (IS_CODE(code + pushed, 0x50) && IS_CODE(code + popped - 1, 0x58, 0xc3))
+		pushed += 1;
+	else
+		return;
+	builder_begin(b, start, size);
+	builder_row(b, 0, &at_entry);
+	builder_row(b, pushed, &pushed_once);
+	builder_row(b, popped, &at_entry);
+	builder_end(b);
 }
 
 /* ------------------------------------------------------------------ frame pointers */
@@ -298,7 +353,7 @@ static int add_stretches(
 		if (next > at && next - at >= STRETCH_MIN && next - at <= STRETCH_MAX)
 			error = add_stretch(f, b, at, (uint32_t)(next - at), piece);
 		else if (next > at && next - at < STRETCH_MIN)
-			error = look_for_dtors(f, b, at, (uint32_t)(next - at), piece);
+			error = look_for_crt(f, b, at, (uint32_t)(next - at), piece);
 		if (i < count && b->functions.items[i].start + b->functions.items[i].size > at)
 			at = b->functions.items[i].start + b->functions.items[i].size;
 	}
@@ -328,6 +383,8 @@ int uncovered_add(struct elf_file *f, struct table_builder *b)
 	if (elf_file_machine(f) != EM_X86_64)
 		return 0;
 	add_stubs(f, b);
+	add_crt_section(f, b, ".init");
+	add_crt_section(f, b, ".fini");
 	error = add_frame_pointers(f, b);
 	return error ? error_errno(error, "cannot read the code of a file") : 0;
 }

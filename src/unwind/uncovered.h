@@ -4,7 +4,8 @@
  *
  *	the entry point         nobody calls it: it ends a stack (the dynamic linker of glibc, musl)
  *	stubs for calls         .plt and its like, which lld writes without information
- *	the destructors' caller gcc's own, which is in nearly every file
+ *	start and end of files  what calls constructors and destructors, .init and .fini: in nearly every file, of gcc and
+ *	                        the C library
  *	frame pointers          wide stretches in which functions begin by `push %rbp; mov %rsp,%rbp`
  *	                        as often as only code with frame pointers does (Chromium, Node, the
  *	                        Go parts of programs)

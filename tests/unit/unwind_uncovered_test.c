@@ -21,6 +21,7 @@ struct table {
 	uint64_t text_end;
 	uint64_t plt_start;
 	uint64_t plt_end;
+	uint64_t init_start, init_end, fini_start, fini_end;
 };
 
 static void write_source(void)
@@ -69,6 +70,8 @@ static bool open_table(const char *name, struct table *ret)
 	good = !unwind_build(f, &ret->words, NULL);
 	(void)elf_file_section_range(f, ".text", &ret->text_start, &ret->text_end);
 	(void)elf_file_section_range(f, ".plt", &ret->plt_start, &ret->plt_end);
+	(void)elf_file_section_range(f, ".init", &ret->init_start, &ret->init_end);
+	(void)elf_file_section_range(f, ".fini", &ret->fini_start, &ret->fini_end);
 	elf_file_close(f);
 	return good;
 }
@@ -174,27 +177,65 @@ static bool find_symbol(const char *name, const char *symbol, uint64_t *ret_star
 	return lines && !pclose(lines) && *ret_next;
 }
 
-/* The compiler's own, which it gives no information. Its frame is set up and taken down once. */
-static void the_caller_of_destructors_is_known(void)
+static bool is_sp(const struct table *t, uint64_t vaddr, int offset)
 {
-	uint64_t start, next, framed = 0, first = 0, last = 0;
-	char command[256];
-	struct table t;
+	return rule_at(t, vaddr).cfa == WALK_CFA_SP && rule_at(t, vaddr).cfa_offset == offset;
+}
 
-	snprintf(command, sizeof(command), "cc -shared -fPIC -o %s/whole.so %s/source.c", folder, folder);
-	CHECK(!system(command) && open_table("whole.so", &t));
-	CHECK(find_symbol("whole.so", "__do_global_dtors_aux", &start, &next));
+/* From `start` to `next` there is one function, whose frame is set up and taken down once. */
+static void check_frame(const struct table *t, uint64_t start, uint64_t next)
+{
+	uint64_t framed = 0, first = 0, last = 0;
+
 	for (uint64_t vaddr = start; vaddr < next; vaddr++)
-		if (rule_at(&t, vaddr).cfa == WALK_CFA_FP) {
+		if (rule_at(t, vaddr).cfa == WALK_CFA_FP) {
 			first = first ? first : vaddr;
 			last = vaddr;
 			framed++;
 		}
 	CHECK(framed >= 10 && last - first == framed - 1);
-	CHECK(rule_at(&t, start + 4).cfa == WALK_CFA_SP && rule_at(&t, start + 4).cfa_offset == 8);
-	CHECK(rule_at(&t, first - 1).cfa == WALK_CFA_SP && rule_at(&t, first - 1).cfa_offset == 16);
-	CHECK(rule_at(&t, last + 1).cfa == WALK_CFA_SP && rule_at(&t, last + 1).cfa_offset == 8);
-	CHECK(rule_at(&t, start - 1).cfa == WALK_CFA_NONE && rule_at(&t, next).cfa == WALK_CFA_NONE);
+	CHECK(is_sp(t, start + 4, 8) && is_sp(t, first - 1, 16) && is_sp(t, last + 1, 8));
+	CHECK(rule_at(t, start - 1).cfa == WALK_CFA_NONE && rule_at(t, next).cfa == WALK_CFA_NONE);
+}
+
+/* As NVIDIA's libraries have it, of an older compiler. */
+static void write_ctors_caller(void)
+{
+	static const char code[] =
+		"asm(\".text\\n\\t.skip 64, 0xcc\\n__do_global_ctors_aux:\\n"
+		"\\tmov list(%rip), %rax\\n\\tcmp $-1, %rax\\n\\tje 2f\\n"
+		"\\tpush %rbp\\n\\tmov %rsp, %rbp\\n\\tpush %rbx\\n"
+		"\\tlea list(%rip), %rbx\\n\\tsub $8, %rsp\\n1:\\n\\tcall *%rax\\n\\tmov -8(%rbx), %rax\\n"
+		"\\tsub $8, %rbx\\n\\tcmp $-1, %rax\\n\\tjne 1b\\n\\tmov -8(%rbp), %rbx\\n\\tleave\\n\\tret\\n"
+		"after_ctors:\\n2:\\tret\\n\\t.skip 64, 0xcc\\n.data\\nlist:\\t.quad -1\\n\");\n";
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/crt.c", folder);
+	file = fopen(path, "we");
+	if (file) {
+		fputs(code, file);
+		fclose(file);
+	}
+}
+
+/* The compiler's own and the C library's, which have no information. */
+static void what_calls_constructors_and_destructors_is_known(void)
+{
+	uint64_t start, next;
+	char command[256];
+	struct table t;
+
+	write_ctors_caller();
+	snprintf(command, sizeof(command), "cc -shared -fPIC -o %s/whole.so %s/source.c %s/crt.c", folder, folder, folder);
+	CHECK(!system(command) && open_table("whole.so", &t));
+	CHECK(find_symbol("whole.so", "__do_global_dtors_aux", &start, &next));
+	check_frame(&t, start, next);
+	CHECK(find_symbol("whole.so", "__do_global_ctors_aux", &start, &next));
+	check_frame(&t, start, next);
+	CHECK(t.init_start && is_sp(&t, t.init_start, 8) && is_sp(&t, t.init_start + 8, 16) && is_sp(&t, t.init_end - 2, 16) &&
+		is_sp(&t, t.init_end - 1, 8));
+	CHECK(t.fini_start && is_sp(&t, t.fini_start, 8) && is_sp(&t, t.fini_end - 2, 16) && is_sp(&t, t.fini_end - 1, 8));
 	free(t.words);
 }
 
@@ -215,7 +256,7 @@ int main(void)
 		RUN(code_with_frame_pointers_needs_no_information);
 		RUN(code_without_frame_pointers_is_left_alone);
 		RUN(stubs_need_no_information);
-		RUN(the_caller_of_destructors_is_known);
+		RUN(what_calls_constructors_and_destructors_is_known);
 		tap_end();
 	}
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
