@@ -110,6 +110,14 @@ else
 	skip "stacks of code without frame pointers" "no compiler"
 fi
 
+# In the middle of exec, in the dynamic linker, and where a program begins and ends.
+xpuprof record -q --cpu-only -F 5000 -o p.xpu sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do for n in 1 2 3 4; do /bin/true; done; done'
+is "$(xpuprof report --json p.xpu | python3 -c '
+import json, sys
+lost = json.load(sys.stdin)["losses"]
+print({name: lost[name] for name in ("walk_fault", "walk_no_rule") if lost.get(name)})')" "{}" \
+	"stacks of programs that come and go all the time are whole, from exec to exit"
+
 # The interpreter itself, not a script that looks for it.
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
 if [ "$python" ]; then
