@@ -131,25 +131,26 @@ static struct elf_file *open_if_same(const char *path, const struct mapped_file 
 	return NULL;
 }
 
-/* The file of a mapping: under the mapping itself (when `f` has one), as the process sees it, or as we do. *at
- * becomes where it was found. NULL: nowhere. */
-static struct elf_file *open_mapped(
-	const char *path, uint32_t pid, const struct mapped_file *f, struct buf *at)
+/* The file of a mapping: under the mapping itself (when `f` has one), as the process sees it, or as we do. NULL:
+ * nowhere. */
+static struct elf_file *open_mapped(const char *path, uint32_t pid, const struct mapped_file *f)
 {
 	struct elf_file *elf = NULL;
+	struct buf at = BUF_INIT;
 
 	for (int place = 0; !elf && place < 3; place++) {
-		buf_reset(at);
+		buf_reset(&at);
 		if (place == 0)
-			buf_printf(at, "/proc/%u/map_files/%llx-%llx", pid,
+			buf_printf(&at, "/proc/%u/map_files/%llx-%llx", pid,
 				(unsigned long long)f->start, (unsigned long long)f->end);
 		else if (place == 1)
-			buf_printf(at, "/proc/%u/root%s", pid, path);
+			buf_printf(&at, "/proc/%u/root%s", pid, path);
 		else
-			buf_puts(at, path);
-		if (!at->failed && (place || f->end))
-			elf = open_if_same(buf_text(at), f);
+			buf_puts(&at, path);
+		if (!at.failed && (place || f->end))
+			elf = open_if_same(buf_text(&at), f);
 	}
+	buf_release(&at);
 	return elf;
 }
 
@@ -175,8 +176,12 @@ static int inspect(struct modules *m, struct module *module, struct elf_file *el
 	return note_code(module, elf);
 }
 
-static int ask_for_table(struct modules *m, struct module *module, const char *path)
+/* Through the file that is open: the process that it was found by may have ended. */
+static int ask_for_table(struct modules *m, struct module *module, const struct elf_file *elf)
 {
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", elf_file_fd(elf));
 	return m->tables ? unwind_tables_request(m->tables, path, module->build_id,
 				   module->build_id_size, &module->table)
 			 : 0;
@@ -200,14 +205,13 @@ static int inspect_vdso(struct modules *m, struct module *module)
 	return error;
 }
 
-/* A mapping and its file, `elf`, which was found at `at` (NULL: nowhere). */
+/* A mapping and its file, `elf` (NULL: it was found nowhere). */
 struct found {
 	uint32_t pid;
 	const char *path;
 	enum profile_module_kind kind;
 	const struct mapped_file *f;
 	struct elf_file *elf;
-	struct buf at;
 };
 
 static int describe(struct modules *m, const struct found *found, struct module *module)
@@ -224,7 +228,7 @@ static int describe(struct modules *m, const struct found *found, struct module 
 	if (!found->elf)
 		return 0;
 	error = inspect(m, module, found->elf);
-	return error ? error : ask_for_table(m, module, buf_text(&found->at));
+	return error ? error : ask_for_table(m, module, found->elf);
 }
 
 static int new_module(struct modules *m, const struct found *found, uint32_t *ret_index)
@@ -303,15 +307,14 @@ static int find_by_build_id(struct modules *m, const struct found *found, uint32
 static int find_or_new(struct modules *m, uint32_t pid, const char *path,
 	enum profile_module_kind kind, const struct mapped_file *f, uint32_t *ret_index)
 {
-	struct found found = {.pid = pid, .path = path, .kind = kind, .f = f, .at = BUF_INIT};
+	struct found found = {.pid = pid, .path = path, .kind = kind, .f = f};
 	int error;
 
 	if (kind == MODULE_FILE)
-		found.elf = open_mapped(path, pid, f, &found.at);
+		found.elf = open_mapped(path, pid, f);
 	error = f->build_id_size ? new_module(m, &found, ret_index)
 				 : find_by_build_id(m, &found, ret_index);
 	elf_file_close(found.elf);
-	buf_release(&found.at);
 	return error;
 }
 
@@ -406,7 +409,6 @@ int modules_want_table(struct modules *m, uint32_t index, uint32_t pid)
 {
 	struct module *module = &m->all.items[index];
 	struct mapped_file f = {.build_id_size = module->build_id_size};
-	struct buf at = BUF_INIT;
 	struct elf_file *elf;
 	uint32_t word;
 	int error = 0;
@@ -414,10 +416,9 @@ int modules_want_table(struct modules *m, uint32_t index, uint32_t pid)
 	if (!module->table || unwind_tables_state(m->tables, module->table, &word) != UNWIND_EVICTED)
 		return 0;
 	memcpy(f.build_id, module->build_id, sizeof(f.build_id));
-	elf = open_mapped(module->path, pid, &f, &at);
+	elf = open_mapped(module->path, pid, &f);
 	if (elf)
-		error = ask_for_table(m, module, buf_text(&at));
+		error = ask_for_table(m, module, elf);
 	elf_file_close(elf);
-	buf_release(&at);
 	return error;
 }

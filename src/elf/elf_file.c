@@ -237,6 +237,11 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX])
 	return size;
 }
 
+int elf_file_fd(const struct elf_file *f)
+{
+	return f->fd;
+}
+
 int elf_file_stat(const struct elf_file *f, struct stat *ret)
 {
 	return fstat(f->fd, ret) ? error_errno(-errno, "cannot examine '%s'", f->path) : 0;

@@ -44,6 +44,8 @@ size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);
 struct stat;
 /* What the system says of the open file: 0 or -errno with error_text. */
 int elf_file_stat(const struct elf_file *f, struct stat *ret);
+/* Of the open file, which it stays. "/proc/self/fd/N" opens it once more, also where its path leads nowhere any more. */
+int elf_file_fd(const struct elf_file *f);
 /* The e_machine of its header (elf.h). */
 uint16_t elf_file_machine(const struct elf_file *f);
 bool elf_file_is_64bit(const struct elf_file *f);

@@ -271,6 +271,23 @@ static bool copy_self(void)
 	return ok && shell("command -v objcopy && command -v strip");
 }
 
+static void an_open_file_is_opened_once_more_when_its_path_is_gone(void)
+{
+	uint8_t id[ELF_BUILD_ID_MAX], again_id[ELF_BUILD_ID_MAX];
+	struct elf_file *f = NULL, *again = NULL;
+	char path[32];
+
+	(void)copy_self();
+	CHECK(!elf_file_open(&f, in_folder("copy")) && !unlink(in_folder("copy")));
+	if (!f)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", elf_file_fd(f));
+	CHECK(!elf_file_open(&again, path) && elf_file_fd(again) != elf_file_fd(f));
+	CHECK(elf_file_build_id(f, id) == 20 && elf_file_build_id(again, again_id) == 20 && !memcmp(id, again_id, sizeof(id)));
+	elf_file_close(f);
+	elf_file_close(again);
+}
+
 static void a_stripped_file_borrows_names_from_its_debug_file(void)
 {
 	if (!copy_self() ||
@@ -523,6 +540,7 @@ int main(void)
 	RUN(a_symbol_version_is_not_part_of_the_name);
 	RUN(the_build_id_is_the_one_in_memory);
 	RUN(what_is_no_elf_file_is_refused);
+	RUN(an_open_file_is_opened_once_more_when_its_path_is_gone);
 	RUN(a_stripped_file_borrows_names_from_its_debug_file);
 	RUN(where_functions_begin_is_known_also_of_a_stripped_file);
 	RUN(a_debug_file_of_another_build_is_not_used);
