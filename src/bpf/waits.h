@@ -18,7 +18,8 @@
  * frequent ones about as many as time passes in them.
  *
  * A thread may have more sites than are kept of it. One of two places, by its hash, is a site's; of what is in them the
- * one goes that was not seen for longer. A site that comes in its place comes, or came, at least that seldom.
+ * one goes that was not seen for longer, but one whose last long wait had no stack goes later. A site that comes in its
+ * place comes, or came, at least that seldom.
  *
  * A wait without stack that was long is told when it ends, with its site, whose last stack it is taken to have; where such
  * waits come too fast, too, and of short ones, the length is added to the next of its site that is told

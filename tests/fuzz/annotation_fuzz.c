@@ -11,6 +11,7 @@
 
 #include "cmd/annotate.h"
 #include "export/annotate_html.h"
+#include "fuzz.h"
 #include "profile/writer.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -18,29 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char path[64];
 
-static void require(bool condition)
-{
-	if (!condition)
-		__builtin_trap();
-}
-
 struct input {
-	const uint8_t *data;
-	size_t size;
+	struct bytes b;
 	struct profile_writer *w;
 	uint32_t strings, modules, functions, instructions, inlines;
 };
-
-static uint32_t take(struct input *in, uint32_t below)
-{
-	uint32_t value = in->size ? *in->data : 0;
-
-	if (in->size) {
-		in->data++;
-		in->size--;
-	}
-	return below ? value % below : 0;
-}
 
 static uint32_t text(struct input *in)
 {
@@ -49,7 +32,7 @@ static uint32_t text(struct input *in)
 		"smsp__pcsamp_warps_issue_stalled_wait_not_issued",
 		"smsp__pcsamp_warps_issue_stalled_selected", "_not_issued", "other",
 		"other_not_issued", "[PTX]"};
-	const char *name = names[take(in, sizeof(names) / sizeof(names[0]))];
+	const char *name = names[take(&in->b, sizeof(names) / sizeof(names[0]))];
 	uint32_t id = 0;
 
 	require(!profile_add_string(in->w, name, strlen(name), &id));
@@ -59,30 +42,30 @@ static uint32_t text(struct input *in)
 static void add_code(struct input *in)
 {
 	struct profile_module m = {
-		.kind = MODULE_CUBIN, .build_id_size = 1, .build_id = {(uint8_t)take(in, 3)}};
-	struct profile_gpu_function f = {.name = text(in), .index = take(in, 3)};
-	struct profile_inline i = {take(in, in->inlines + 1), text(in), text(in), take(in, 9)};
+		.kind = MODULE_CUBIN, .build_id_size = 1, .build_id = {(uint8_t)take(&in->b, 3)}};
+	struct profile_gpu_function f = {.name = text(in), .index = take(&in->b, 3)};
+	struct profile_inline i = {take(&in->b, in->inlines + 1), text(in), text(in), take(&in->b, 9)};
 	struct profile_instruction at = {0};
 	uint32_t id;
 
 	require(!profile_add_module(in->w, &m, &f.module));
 	require(!profile_add_gpu_function(in->w, &f, &at.function));
 	require(!profile_add_inline(in->w, &i, &in->inlines));
-	at.offset = take(in, 0) + take(in, 40) * 16;
+	at.offset = take(&in->b, 0) + take(&in->b, 40) * 16;
 	require(!profile_add_instruction(in->w, &at, &id));
-	at.text = take(in, 2) ? text(in) : 0;
-	at.file = take(in, 4) ? text(in) : 0;
-	at.line = take(in, 9);
-	at.inlined = take(in, in->inlines + 1);
+	at.text = take(&in->b, 2) ? text(in) : 0;
+	at.file = take(&in->b, 4) ? text(in) : 0;
+	at.line = take(&in->b, 9);
+	at.inlined = take(&in->b, in->inlines + 1);
 	require(!profile_describe_instruction(in->w, id, &at));
 	in->instructions = id > in->instructions ? id : in->instructions;
 }
 
 static void add_stall(struct input *in)
 {
-	struct profile_window w = {.samples = take(in, 200), .period_cycles = take(in, 9)};
+	struct profile_window w = {.samples = take(&in->b, 200), .period_cycles = take(&in->b, 9)};
 	struct profile_stall s = {
-		.samples = take(in, 255), .instruction = take(in, in->instructions) + 1};
+		.samples = take(&in->b, 255), .instruction = take(&in->b, in->instructions) + 1};
 
 	if (!in->instructions)
 		return;
@@ -93,8 +76,8 @@ static void add_stall(struct input *in)
 
 static void add_work(struct input *in)
 {
-	struct profile_op op = {.kind = OP_KERNEL, .name = text(in), .stream = take(in, 3)};
-	struct profile_work work = {.start_ns = 5, .duration_ns = take(in, 200)};
+	struct profile_op op = {.kind = OP_KERNEL, .name = text(in), .stream = take(&in->b, 3)};
+	struct profile_work work = {.start_ns = 5, .duration_ns = take(&in->b, 200)};
 
 	require(!profile_add_op(in->w, &op, &work.op));
 	require(!profile_write_work(in->w, &work));
@@ -102,11 +85,11 @@ static void add_work(struct input *in)
 
 static void write_profile(const uint8_t *data, size_t size)
 {
-	struct input in = {.data = data, .size = size};
+	struct input in = {.b = {.data = data, .size = size}};
 
 	require(!profile_writer_open(&in.w, path));
-	while (in.size)
-		switch (take(&in, 4)) {
+	while (in.b.size)
+		switch (take(&in.b, 4)) {
 		case 0:
 		case 1:
 			add_code(&in);

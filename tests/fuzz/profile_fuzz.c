@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "fuzz.h"
 #include "profile/crc32c.h"
 #include "profile/format.h"
 #include "profile/reader.h"
@@ -20,12 +21,6 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		__builtin_trap();
-}
 
 static void check_ids(
 	const struct profile_reader *r, uint32_t thread, uint32_t stack, uint32_t string)

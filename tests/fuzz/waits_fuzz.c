@@ -13,6 +13,7 @@
 #include "base/busy.h"
 #include "cmd/report.h"
 #include "export/exporter.h"
+#include "fuzz.h"
 #include "profile/writer.h"
 #include "view/wall.h"
 
@@ -26,37 +27,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char path[64];
 
-static void require(bool condition)
-{
-	if (!condition)
-		__builtin_trap();
-}
-
 struct input {
-	const uint8_t *data;
-	size_t size;
+	struct bytes b;
 	struct profile_writer *w;
 	uint32_t threads[THREADS], ops[OPS], stacks[STACKS], api;
 	uint32_t correlation;
 };
 
-static uint32_t take(struct input *in, uint32_t below)
-{
-	uint32_t value = in->size ? *in->data : 0;
-
-	if (in->size) {
-		in->data++;
-		in->size--;
-	}
-	return below ? value % below : 0;
-}
-
 /* 0 to 255, of some unit: the largest ones are as long as there is time, and not a multiple of anything. */
 static uint64_t take_time(struct input *in)
 {
 	static const unsigned int units[] = {0, 0, 4, 4, 10, 10, 10, 20, 30, 40, 56};
-	uint64_t value = take(in, 256);
-	unsigned int unit = units[take(in, sizeof(units) / sizeof(units[0]))];
+	uint64_t value = take(&in->b, 256);
+	unsigned int unit = units[take(&in->b, sizeof(units) / sizeof(units[0]))];
 
 	return unit == 56 ? value << 56 | 0xffffffffffffff : value << unit;
 }
@@ -99,12 +82,12 @@ static void add_tables(struct input *in)
 
 static uint32_t thread(struct input *in)
 {
-	return in->threads[take(in, THREADS)];
+	return in->threads[take(&in->b, THREADS)];
 }
 
 static uint32_t stack(struct input *in)
 {
-	uint32_t n = take(in, STACKS + 1);
+	uint32_t n = take(&in->b, STACKS + 1);
 
 	return n ? in->stacks[n - 1] : 0;
 }
@@ -112,12 +95,12 @@ static uint32_t stack(struct input *in)
 static void add_work(struct input *in)
 {
 	struct profile_work w = {.start_ns = take_time(in), .duration_ns = take_time(in), .launch_ns = take_time(in),
-		.op = in->ops[take(in, OPS)], .stack = stack(in), .api = in->api, .instance = take(in, 2),
-		.correlation = take(in, 2) ? in->correlation : take(in, 9), .graph_node = take(in, 3) / 2,
-		.graph_context = take(in, 3)};
+		.op = in->ops[take(&in->b, OPS)], .stack = stack(in), .api = in->api, .instance = take(&in->b, 2),
+		.correlation = take(&in->b, 2) ? in->correlation : take(&in->b, 9), .graph_node = take(&in->b, 3) / 2,
+		.graph_context = take(&in->b, 3)};
 
-	w.graph_stream = w.graph_context ? 7 + take(in, 2) : 0;
-	w.thread = take(in, 5) ? thread(in) : 0;
+	w.graph_stream = w.graph_context ? 7 + take(&in->b, 2) : 0;
+	w.thread = take(&in->b, 5) ? thread(in) : 0;
 	w.join = w.stack ? JOIN_OK : JOIN_NO_LAUNCH;
 	require(!profile_write_work(in->w, &w));
 }
@@ -125,26 +108,28 @@ static void add_work(struct input *in)
 static void add_call(struct input *in)
 {
 	struct profile_call c = {.start_ns = take_time(in), .duration_ns = take_time(in), .thread = thread(in), .stack = stack(in),
-		.api = in->api, .kind = (enum profile_call_kind)(1 + take(in, CALL_KINDS - 1)), .instance = take(in, 2),
+		.api = in->api, .kind = (enum profile_call_kind)(1 + take(&in->b, CALL_KINDS - 1)), .instance = take(&in->b, 2),
 		.correlation = ++in->correlation};
 	struct profile_sync s = {.start_ns = c.start_ns, .duration_ns = c.duration_ns, .recorded_ns = take_time(in),
 		.instance = c.instance, .correlation = c.correlation, .thread = c.thread, .stack = c.stack, .api = c.api,
-		.device = take(in, 2), .context = take(in, 3), .stream = 7 + take(in, 2),
-		.kind = (enum profile_sync_kind)(1 + take(in, SYNC_KINDS - 1))};
+		.device = take(&in->b, 2), .context = take(&in->b, 3), .stream = 7 + take(&in->b, 2),
+		.kind = (enum profile_sync_kind)(1 + take(&in->b, SYNC_KINDS - 1))};
 
 	require(!profile_write_call(in->w, &c));
-	if (c.kind == CALL_SYNC && take(in, 3))
+	if (c.kind == CALL_SYNC && take(&in->b, 3))
 		require(!profile_write_sync(in->w, &s));
 }
 
 static void add_wait(struct input *in)
 {
-	struct profile_wait w = {.start_ns = take_time(in), .duration_ns = take(in, 4) ? take_time(in) : 0, .thread = thread(in),
-		.stack = stack(in), .waker = take(in, 3) ? 0 : thread(in), .assumed = take(in, 2),
-		.reason = (enum profile_wait_reason)(1 + take(in, WAIT_REASONS - 1))};
+	struct profile_wait w = {.start_ns = take_time(in),
+		.duration_ns = take(&in->b, 4) ? take_time(in) : 0,
+		.thread = thread(in),
+		.stack = stack(in), .waker = take(&in->b, 3) ? 0 : thread(in), .assumed = take(&in->b, 2),
+		.reason = (enum profile_wait_reason)(1 + take(&in->b, WAIT_REASONS - 1))};
 
 	w.queued_ns = w.duration_ns ? take_time(in) % w.duration_ns : 0;
-	w.others = take(in, 3);
+	w.others = take(&in->b, 3);
 	w.others_ns = w.others ? take_time(in) : 0;
 	require(!profile_write_wait(in->w, &w));
 }
@@ -168,14 +153,14 @@ static void add_lives(struct input *in)
 
 static void write_profile(const uint8_t *data, size_t size, bool lives)
 {
-	struct input in = {.data = data, .size = size};
+	struct input in = {.b = {.data = data, .size = size}};
 
 	require(!profile_writer_open(&in.w, path));
 	add_tables(&in);
 	if (lives)
 		add_lives(&in);
-	while (in.size)
-		switch (take(&in, 5)) {
+	while (in.b.size)
+		switch (take(&in.b, 5)) {
 		case 0:
 		case 1:
 			add_work(&in);
