@@ -52,7 +52,7 @@ $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_
 tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 
 # Failures with all they have to say. A test that hangs fails after some time, much longer than any takes.
-TEST_SECONDS ?= 1800
+TEST_SECONDS ?= 600
 
 check: all tests check-style
 	XPUPROF_BUILD=$(abspath $(B)) prove --timer --failures --comments --exec "timeout -k 10 $(TEST_SECONDS)" \

@@ -87,15 +87,17 @@ static int parse(int argc, char **argv, struct settings *s)
 	return *s->command ? 0 : -EINVAL;
 }
 
+/* The environment is set before the fork: what takes memory after it could wait for a lock of a thread. */
 static pid_t start(const struct test_recorder *r, char **command)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
-	if (pid)
-		return pid;
 	setenv("XPUPROF_SOCKET", r->socket_path, 1);
 	if (r->injection[0])
 		setenv("CUDA_INJECTION64_PATH", r->injection, 1);
+	pid = fork();
+	if (pid)
+		return pid;
 	execvp(command[0], command);
 	_exit(127);
 }

@@ -4,7 +4,8 @@
  *
  * The programs that are recorded are children of this one: functions of this file with known call
  * chains (everything here is built with frame pointers). A child waits on a pipe until it is
- * tracked.
+ * tracked. It is forked before its recording begins: the recorder's threads may hold locks at a
+ * fork, such as those of a sanitizer's allocator, that nobody would release in the child.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,6 +42,7 @@ struct recording {
 	struct vec(struct gpu_launch) launches;
 	struct profile_totals totals;
 	pid_t child;
+	int go; /* the child's pipe */
 };
 
 static char library[4096];
@@ -55,17 +57,52 @@ static int keep_launch(void *context, const struct gpu_launch *e)
 
 /* ------------------------------------------------------------------ recording */
 
-static bool begin(struct recording *r, const struct capture_options *options)
+__attribute__((noinline)) static void run_child(void (*run)(void))
+{
+	run();
+	_exit(0);
+}
+
+/* A child that begins with `run` when it is let go. */
+__attribute__((noinline)) static void fork_child(struct recording *r, void (*run)(void))
+{
+	int go[2];
+
+	CHECK(!pipe(go));
+	fflush(stdout);
+	r->child = fork();
+	if (!r->child) {
+		close(go[1]);
+		if (read(go[0], &chosen_marker, sizeof(chosen_marker)) == sizeof(chosen_marker))
+			run_child(run);
+		_exit(1);
+	}
+	close(go[0]);
+	r->go = go[1];
+}
+
+/* Tells the child which marker was chosen, and that it may run. */
+static void let_go(struct recording *r)
+{
+	CHECK(write(r->go, &chosen_marker, sizeof(chosen_marker)) == sizeof(chosen_marker));
+	close(r->go);
+}
+
+/* Begins a recording, with a child that will do `run`. */
+static bool begin(struct recording *r, const struct capture_options *options, void (*run)(void))
 {
 	struct gpu_sink sink = {.context = r, .launch = keep_launch};
 
 	*r = (struct recording){0};
+	fork_child(r, run);
 	strcpy(r->path, "/tmp/capture_test.XXXXXX");
 	close(mkstemp(r->path));
 	if (profile_writer_open(&r->w, r->path) || tasks_new(&r->tasks, r->w) ||
 		capture_open(&r->capture, options, r->w, r->tasks, sink) ||
 		capture_start(r->capture)) {
 		printf("# %s\n", error_text());
+		close(r->go);
+		CHECK(waitpid(r->child, NULL, 0) == r->child);
 		CHECK(false);
 		return false;
 	}
@@ -73,42 +110,12 @@ static bool begin(struct recording *r, const struct capture_options *options)
 	return true;
 }
 
-__attribute__((noinline)) static void run_child(void (*run)(void))
+/* Lets the child go, tracked from before its first step. */
+static void start_child(struct recording *r)
 {
-	run();
-	_exit(0);
-}
-
-/* A child that begins with `run` when *ret_go is closed. */
-__attribute__((noinline)) static pid_t fork_child(void (*run)(void), int *ret_go)
-{
-	char byte;
-	int go[2];
-	pid_t child;
-
-	CHECK(!pipe(go));
-	fflush(stdout);
-	child = fork();
-	if (!child) {
-		close(go[1]);
-		if (read(go[0], &byte, 1) == 0)
-			run_child(run);
-		_exit(1);
-	}
-	close(go[0]);
-	*ret_go = go[1];
-	return child;
-}
-
-/* Starts `run` in a child that is tracked from before its first step. */
-static void start_child(struct recording *r, void (*run)(void))
-{
-	int go;
-
-	r->child = fork_child(run, &go);
 	CHECK(!capture_track(r->capture, r->child));
 	CHECK(!capture_prepare(r->capture, (uint32_t)r->child, true)); /* as before a library may report */
-	close(go);
+	let_go(r);
 }
 
 static void drain(struct recording *r)
@@ -266,9 +273,9 @@ static void every_sample_shows_who_called_the_function_it_hit(void)
 	struct recording r;
 	struct profile_reader *p;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, spin_outer))
 		return;
-	start_child(&r, spin_outer);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -356,9 +363,9 @@ static void children_grandchildren_and_daemons_are_followed_through_fork_and_exe
 	struct recording r;
 	int count;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, raise_a_family))
 		return;
-	start_child(&r, raise_a_family);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -409,9 +416,9 @@ static void threads_have_the_names_they_gave_themselves(void)
 	struct profile_reader *p;
 	struct recording r;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, start_named_threads))
 		return;
-	start_child(&r, start_named_threads);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -438,9 +445,9 @@ static void memory_is_given_back_when_processes_end(void)
 	struct recording r;
 	size_t before, after;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, run_many_short_processes))
 		return;
-	start_child(&r, run_many_short_processes);
+	start_child(&r);
 	before = mallinfo2().uordblks;
 	drain_until_end(&r);
 	after = mallinfo2().uordblks;
@@ -525,9 +532,9 @@ static void every_launch_arrives_once_with_its_ids_and_the_stack_of_its_caller(v
 	struct profile_reader *p;
 	struct recording r;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_from_processes))
 		return;
-	start_child(&r, launch_from_processes);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	CHECK(r.launches.count == PROCESSES * THREADS * CALLS);
@@ -560,9 +567,9 @@ static void what_does_not_fit_into_the_ring_is_counted_to_the_last_launch(void)
 	const struct capture_options options = {.launches = true, .library = library};
 	struct recording r;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_a_flood))
 		return;
-	start_child(&r, launch_a_flood);
+	start_child(&r);
 	CHECK(waitpid(r.child, NULL, 0) == r.child); /* and nobody drains */
 	finish(&r);
 	CHECK(r.totals.losses[LOSS_STACKS_RING_FULL] > 0);
@@ -576,12 +583,12 @@ static void a_ring_that_fills_up_wakes_the_reader(void)
 	struct recording r;
 	struct pollfd fd = {.events = POLLIN};
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_a_flood))
 		return;
 	drain(&r);
 	fd.fd = capture_poll_fd(r.capture);
 	CHECK(poll(&fd, 1, 0) == 0);
-	start_child(&r, launch_a_flood);
+	start_child(&r);
 	CHECK(poll(&fd, 1, 10000) == 1);
 	drain_until_end(&r);
 	finish(&r);
@@ -643,9 +650,9 @@ static void a_stack_is_whole_up_to_its_very_end(void)
 	struct recording r;
 	uint32_t stack;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_on_a_stack_that_ends_soon))
 		return;
-	start_child(&r, launch_on_a_stack_that_ends_soon);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -666,9 +673,9 @@ static void a_stack_deeper_than_can_be_taken_is_marked(void)
 	struct profile_reader *p;
 	struct recording r;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_from_the_deep))
 		return;
-	start_child(&r, launch_from_the_deep);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -699,9 +706,9 @@ static void calls_of_the_marker_with_impossible_arguments_are_counted_and_droppe
 	const struct capture_options options = {.launches = true, .library = library};
 	struct recording r;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_with_nonsense))
 		return;
-	start_child(&r, launch_with_nonsense);
+	start_child(&r);
 	drain_until_end(&r);
 	finish(&r);
 	CHECK(r.launches.count == 1);
@@ -709,20 +716,20 @@ static void calls_of_the_marker_with_impossible_arguments_are_counted_and_droppe
 	release(&r);
 }
 
+static void launch_one(void)
+{
+	launch_once(load_marker(), 1, 1);
+}
+
 static void somebody_elses_launches_are_not_ours(void)
 {
 	const struct capture_options options = {.launches = true, .library = library};
 	struct recording r;
-	pid_t stranger;
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, launch_one))
 		return;
-	stranger = fork();
-	if (!stranger) {
-		launch_once(load_marker(), 1, 1);
-		_exit(0);
-	}
-	CHECK(waitpid(stranger, NULL, 0) == stranger);
+	let_go(&r);
+	drain_until_end(&r);
 	finish(&r);
 	CHECK(r.launches.count == 0);
 	release(&r);
@@ -736,14 +743,11 @@ static void a_process_that_runs_already_can_be_tracked(void)
 	struct profile_reader *p;
 	struct recording r;
 	bool found = false;
-	int go;
-	pid_t child = fork_child(spin_outer, &go);
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, spin_outer))
 		return;
-	r.child = child;
-	CHECK(!capture_track(r.capture, child));
-	close(go);
+	CHECK(!capture_track(r.capture, r.child));
+	let_go(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -760,13 +764,10 @@ static void the_whole_system_is_sampled_when_asked_for(void)
 	struct profile_reader *p;
 	struct recording r;
 	bool found = false;
-	int go;
-	pid_t child = fork_child(spin_outer, &go);
 
-	if (!begin(&r, &options))
+	if (!begin(&r, &options, spin_outer))
 		return;
-	r.child = child;
-	close(go);
+	let_go(&r);
 	drain_until_end(&r);
 	finish(&r);
 	p = open_profile(&r);
@@ -839,14 +840,19 @@ static void without_rights_one_line_says_what_is_missing(void)
 
 /* ------------------------------------------------------------------ */
 
+static void do_nothing(void) {}
+
 static bool have_rights(void)
 {
 	const struct capture_options options = {.sample_hz = 1};
 	struct recording r;
-	bool opened = begin(&r, &options);
+	bool opened = begin(&r, &options, do_nothing);
 
-	if (opened)
+	if (opened) {
+		let_go(&r);
+		drain_until_end(&r);
 		capture_close(r.capture);
+	}
 	tasks_free(r.tasks);
 	profile_writer_abort(r.w);
 	unlink(r.path);
