@@ -376,8 +376,10 @@ SIM_EXPORT CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
 {
 	if (!p || !p->pPmSamplingObject)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (faults()->counters_crash == 2)
+		abort();
 	p->pPmSamplingObject->stopped_ns = sim_now();
-	return CUPTI_SUCCESS;
+	return (CUptiResult)faults()->counters_stop;
 }
 
 /* What of a piece of work falls into an interval; works that run beside each other add up, shares
@@ -478,9 +480,10 @@ SIM_EXPORT CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Par
 	if (!o || !d || d->magic != IMAGE_MAGIC || !o->next_ns)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	o->decodes++;
-	if (faults()->counters_crash)
+	if (faults()->counters_crash == 1)
 		abort();
-	if (faults()->counters_full && o->decodes % faults()->counters_full == 0)
+	if ((faults()->counters_full && o->decodes % faults()->counters_full == 0) ||
+		(faults()->counters_full_from && o->decodes >= faults()->counters_full_from))
 		o->overflown = true;
 	p->overflow = o->overflown;
 	p->decodeStopReason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER;

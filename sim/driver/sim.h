@@ -53,7 +53,7 @@ struct sim_faults {
 		stalls_lock, stalls_taken, stalls_hang, stalls_strict, stalls_end, one_sampler,
 		cupti_ends;
 	uint64_t counters_refused, counters_unsupported, counters_busy, counters_full,
-		counters_crash;
+		counters_full_from, counters_crash, counters_stop;
 };
 
 struct sim_device {

@@ -78,6 +78,10 @@ XPUPROF_SIM_DEVICES=2 xpuprof record -q --counters -o two.xpu "$program" --secon
 is "$(json two.xpu '[x["device"] for x in d]')" "[0]" "of two GPUs only the one that is used is recorded"
 run env XPUPROF_SIM_FAULTS=counters-full=2 "$build/xpuprof" record -q --counters -o full.xpu "$program" --seconds 2
 true_that "what is lost is counted" [ "$(json full.xpu 'c["dropped"] > 0 and d[0]["samples"] + c["dropped"] > 700')" = True ]
+XPUPROF_SIM_FAULTS=counters-full-from=4 xpuprof record -q --counters=200us -o full.xpu "$program" --seconds 1 >/dev/null 2>&1
+is "$(json full.xpu '0 < d[0]["samples"] < 2000, d[0]["samples"] + c["dropped"] >= 5000')" "True True" "and what is lost up to the end"
+XPUPROF_SIM_FAULTS=counters-full-from=1 xpuprof record -q --counters -o full.xpu "$program" --seconds 1 >/dev/null 2>&1
+is "$(json full.xpu 'd, c["dropped"] >= 1000')" "[] True" "also where there never was a sample"
 XPUPROF_SIM_KERNEL_NS=20000000 "$build/xpuprof" record -q --counters=100us -o late.xpu "$program" --seconds 1.5 >/dev/null 2>&1 &
 recorder=$!
 sleep 0.7
@@ -92,12 +96,16 @@ is "$(json late.xpu 'd[0]["samples"] > 5000, c["dropped"]')" "True 0" "a sampler
 for fault in "counters-refused|NVreg_RestrictProfilingToAdminUsers=0|without rights the remedy is told" \
 	"counters-unsupported|cannot sample hardware counters|as is a GPU that cannot" \
 	"counters-busy|end other profilers|and one that is sampled already" \
-	"counters-crash|ended before the recording did|a sampler that crashes is told"; do
+	"counters-stop=999|could not be sampled (CUPTI error 999)|as is one that cannot be stopped" \
+	"counters-crash=2|ended before it had told all|a sampler that crashes at the end is told" \
+	"counters-crash|ended before the recording did|as is one that crashes before"; do
 	what=${fault#*|}
 	run env XPUPROF_SIM_FAULTS="${fault%%|*}" "$build/xpuprof" record -q --counters -o f.xpu "$program" --seconds 0.4
 	has "$status $err" "${what%|*}" "${what#*|}"
 done
 is "$(json f.xpu 'r["works"] > 0')" "True" "and the rest is recorded all the same"
+run xpuprof record -q --counters -o f.xpu sh -c "kill -STOP \$(pgrep -P \$PPID -x xpuprof); exec $program --seconds 0.1"
+has "$status $err" "did not end in time, and was ended" "one that stands still is told"
 run xpuprof record --counters --stalls true
 has "$status $err" "2 xpuprof: a GPU takes either --stalls or --counters" "both are refused, as a GPU does one at a time"
 for wrong in 1 99us 2s x; do

@@ -268,6 +268,8 @@ static void messages_that_cannot_be_end_the_sampler(void)
 	end_counts(&f);
 	expect_nonsense(&head, sizeof(head));
 	expect_nonsense(&head, 3);
+	head.kind = COUNTER_ENDED;
+	expect_nonsense(&head, sizeof(head)); /* before it was asked to end */
 	expect_nonsense(&device, sizeof(device)); /* told twice */
 	device.head.device = COUNTER_DEVICES;
 	expect_nonsense(&device, sizeof(device));

@@ -350,12 +350,14 @@ static int nvidia_stop(struct gpu_backend *b)
 
 static int nvidia_finish(struct gpu_backend *b)
 {
+	int error;
 	bool busy;
 
 	b->session.stopped = true;
 	vec_foreach (it, &b->instances)
 		instance_snapshot(*it, true);
-	return nvidia_drain(b, &busy);
+	error = nvidia_drain(b, &busy);
+	return error || !b->session.counters ? error : counters_finish(b->session.counters);
 }
 
 static bool nvidia_has_connected(struct gpu_backend *b, uint32_t process)

@@ -3,8 +3,8 @@
  * What the process that samples hardware counters tells the recorder, over a SOCK_SEQPACKET socket
  * of theirs: each message whole, in this process's byte order. The sampler tells of each device it
  * samples, then of each of its counters in order, then COUNTER_STARTED, then samples. The recorder
- * says one thing, that it is over, by shutting its side down; the sampler then sends what is left
- * and ends.
+ * says one thing, that it is over, by shutting its side down; the sampler then sends what is left,
+ * COUNTER_ENDED, and ends.
  *
  * The sampler runs NVIDIA's libraries in its memory, so that the recorder trusts none of what it
  * says.
@@ -26,6 +26,7 @@ enum counter_message_kind {
 	COUNTER_SAMPLES, /* struct counter_samples, then `count` times: start_ns, end_ns, a double
 			    each metric */
 	COUNTER_LOST,	 /* struct counter_lost */
+	COUNTER_ENDED,	 /* struct counter_head: all is told */
 };
 
 struct counter_head {

@@ -10,11 +10,11 @@
  *
  * The first sample after a start reaches back to before it and is left out. When the buffer was
  * full (it keeps the oldest samples, and then no more), decoding fails until sampling is started
- * anew, and what is missing is counted by the time between samples. CUPTI's overflow flag alone
- * does not mean that: on the H200 samples went missing, by starting anew, whenever a tick came so
- * late that the image was full. So images have room for late ticks, and what does not fit comes
- * with the next round. Times come on CUPTI's clock, which is CLOCK_REALTIME, and are sent on
- * CLOCK_MONOTONIC.
+ * anew, and what is missing is counted by the time between samples, at the end by the time since
+ * the last one. CUPTI's overflow flag alone does not mean that: on the H200 samples went missing,
+ * by starting anew, whenever a tick came so late that the image was full. So images have room for
+ * late ticks, and what does not fit comes with the next round. Times come on CUPTI's clock, which is
+ * CLOCK_REALTIME, and are sent on CLOCK_MONOTONIC.
  */
 #include "gpu/nvidia/counter_sampler.h"
 
@@ -48,12 +48,13 @@
 struct sampled {
 	uint32_t number; /* index of the device */
 	bool on;
-	bool first; /* the next sample is the first since the start */
+	bool first;  /* the next sample is the first since the start */
+	bool broken; /* samples are missing since last_end */
 	void *object;
 	struct pm_metrics metrics;
 	uint8_t *data;
 	size_t data_size;
-	uint64_t last_end; /* on CUPTI's clock; 0: no sample yet */
+	uint64_t last_end; /* of the last sample, at first when sampling began; on CUPTI's clock */
 	uint64_t taken;	   /* samples, and the time they span: the interval as it is */
 	uint64_t taken_ns;
 };
@@ -309,14 +310,33 @@ static void compare_clocks(struct sampler *s)
 	}
 }
 
-/* How many samples did not come between the last one and one that starts at `start`. */
-static uint64_t missing(const struct sampled *d, uint64_t start)
+static uint64_t now_of_cupti(const struct sampler *s)
 {
-	uint64_t interval = d->taken ? d->taken_ns / d->taken : 0;
+	return clock_now_ns() + s->offset_ns;
+}
 
-	if (!d->last_end || start <= d->last_end || !interval)
-		return 0;
-	return (start - d->last_end + interval / 2) / interval;
+static uint64_t interval_of(const struct sampler *s, const struct sampled *d)
+{
+	return d->taken ? d->taken_ns / d->taken : s->o->interval_ns;
+}
+
+/* What did not come between the last sample and one that starts at `start`. */
+static void tell_gap(struct sampler *s, const struct sampled *d, uint64_t start)
+{
+	uint64_t interval = interval_of(s, d), lost;
+
+	lost = start > d->last_end ? (start - d->last_end + interval / 2) / interval : 0;
+	if (lost)
+		tell_lost(s, d, lost);
+}
+
+/* What did not come before the end, which is in the midst of an interval. */
+static void tell_last_gap(struct sampler *s, const struct sampled *d, uint64_t end)
+{
+	uint64_t lost = end > d->last_end ? (end - d->last_end) / interval_of(s, d) : 0;
+
+	if (d->broken && lost)
+		tell_lost(s, d, lost);
 }
 
 static int evaluate(struct sampler *s, struct sampled *d, size_t index, double *ret_values)
@@ -342,19 +362,20 @@ static bool take_sample(struct sampler *s, struct sampled *d, size_t index, uint
 		.data_size = d->data_size,
 		.index = index};
 	double values[COUNTER_KINDS_MAX];
-	uint64_t times[2], lost;
+	uint64_t times[2];
 
-	if (s->pm.PmSamplingCounterDataGetSampleInfo(&p) || p.end <= p.start)
-		return false;
-	if (d->first) {
-		d->first = false;
+	if (s->pm.PmSamplingCounterDataGetSampleInfo(&p) || p.end <= p.start ||
+		(!d->first && evaluate(s, d, index, values))) {
+		d->broken = d->broken || !d->first;
 		return false;
 	}
-	if (evaluate(s, d, index, values))
+	if (d->first) {
+		d->first = false;
+		d->last_end = d->broken ? d->last_end : p.end;
 		return false;
-	lost = missing(d, p.start);
-	if (lost)
-		tell_lost(s, d, lost);
+	}
+	tell_gap(s, d, p.start);
+	d->broken = false;
 	d->last_end = p.end;
 	d->taken++;
 	d->taken_ns += p.end - p.start;
@@ -420,6 +441,7 @@ static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 	if (result)
 		return -result;
 	take_samples(s, d, count);
+	d->broken = d->broken || ended;
 	if (count)
 		result = begin_data(s, d);
 	if (!result && ended && restart) {
@@ -429,16 +451,32 @@ static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 	return result ? -result : count == IMAGE_SAMPLES;
 }
 
+static void give_up(struct sampler *s, struct sampled *d, int result)
+{
+	release(s, d);
+	tell_refusal(s, d->number, COUNTERS_OTHER, result);
+}
+
 static void drain(struct sampler *s, struct sampled *d, bool restart)
 {
 	int more = d->on;
 
 	for (int round = 0; more > 0 && round < ROUNDS_MAX; round++)
 		more = drain_once(s, d, restart);
-	if (more >= 0)
-		return;
-	release(s, d);
-	tell_refusal(s, d->number, COUNTERS_OTHER, -more);
+	if (more < 0)
+		give_up(s, d, -more);
+}
+
+static void drain_last(struct sampler *s, struct sampled *d)
+{
+	uint64_t end = now_of_cupti(s);
+	int result = d->on ? stop(s, d) : 0;
+
+	if (result)
+		give_up(s, d, result);
+	drain(s, d, false);
+	if (d->on)
+		tell_last_gap(s, d, end);
 }
 
 static int tick_ms(const struct sampler *s)
@@ -458,17 +496,16 @@ static bool is_over(struct sampler *s)
 
 static void sample(struct sampler *s)
 {
+	for (uint32_t n = 0; n < s->count; n++)
+		s->devices[n].last_end = now_of_cupti(s);
 	while (!is_over(s)) {
 		compare_clocks(s);
 		for (uint32_t n = 0; n < s->count; n++)
 			drain(s, &s->devices[n], true);
 	}
-	for (uint32_t n = 0; n < s->count; n++) {
-		struct sampled *d = &s->devices[n];
-
-		if (d->on && !stop(s, d))
-			drain(s, d, false);
-	}
+	for (uint32_t n = 0; n < s->count; n++)
+		drain_last(s, &s->devices[n]);
+	tell_head(s, COUNTER_ENDED, COUNTER_DEVICES);
 }
 
 /* --- the process --------------------------------------------------------------------------- */

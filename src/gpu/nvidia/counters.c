@@ -75,7 +75,7 @@ struct counters {
 	uint64_t start_ns;
 	int socket; /* -1: over */
 	pid_t pid;  /* 0: none */
-	bool started, stopped, described;
+	bool started, stopped, ended, described;
 	struct source sources[COUNTER_DEVICES];
 	struct vec(struct used) used;
 	uint32_t refused; /* bits: enum counter_refusal */
@@ -116,14 +116,14 @@ static void hang_up(struct counters *c)
 	c->socket = -1;
 }
 
-/* Its end before it was asked for one. */
+/* Its end before it has told all. */
 static int ended_early(struct counters *c, const char *why)
 {
 	char line[128];
 	int error;
 
 	hang_up(c);
-	if (c->stopped || (c->refused && !c->started))
+	if (c->ended || (c->refused && !c->started))
 		return 0;
 	snprintf(line, sizeof(line), "the process that samples hardware counters %s", why);
 	error = profile_count_loss(c->writer, LOSS_COUNTS_REFUSED, 1);
@@ -310,6 +310,12 @@ static int take_lost(struct counters *c, struct source *s, const void *message)
 	return 0;
 }
 
+static int take_end(struct counters *c)
+{
+	c->ended = c->stopped;
+	return c->ended ? 0 : -EPROTO;
+}
+
 static int dispatch(struct counters *c, const void *message, size_t size)
 {
 	static const size_t sizes[] = {
@@ -319,6 +325,7 @@ static int dispatch(struct counters *c, const void *message, size_t size)
 		[COUNTER_STARTED] = sizeof(struct counter_head),
 		[COUNTER_SAMPLES] = sizeof(struct counter_samples),
 		[COUNTER_LOST] = sizeof(struct counter_lost),
+		[COUNTER_ENDED] = sizeof(struct counter_head),
 	};
 	struct counter_head head;
 	struct source *s;
@@ -326,7 +333,7 @@ static int dispatch(struct counters *c, const void *message, size_t size)
 	if (size < sizeof(head))
 		return -EPROTO;
 	memcpy(&head, message, sizeof(head));
-	if (!head.kind || head.kind > COUNTER_LOST || size < sizes[head.kind] ||
+	if (!head.kind || head.kind > COUNTER_ENDED || size < sizes[head.kind] ||
 		(head.kind != COUNTER_SAMPLES && size != sizes[head.kind]))
 		return -EPROTO;
 	if (head.kind == COUNTER_REFUSED)
@@ -335,6 +342,8 @@ static int dispatch(struct counters *c, const void *message, size_t size)
 		c->started = true;
 		return 0;
 	}
+	if (head.kind == COUNTER_ENDED)
+		return take_end(c);
 	if (head.device >= COUNTER_DEVICES)
 		return -EPROTO;
 	s = &c->sources[head.device];
@@ -368,7 +377,8 @@ int counters_drain(struct counters *c)
 		if (got < 0 && errno == EAGAIN)
 			break;
 		if (got <= 0)
-			return ended_early(c, "ended before the recording did");
+			return ended_early(c, c->stopped ? "ended before it had told all"
+							 : "ended before the recording did");
 		error = (size_t)got > sizeof(c->message)
 				? ended_early(c, "sent too much, and was ended")
 				: counters_take(c, c->message, (size_t)got);
@@ -505,6 +515,14 @@ void counters_stop(struct counters *c)
 	c->stopped = true;
 	if (c->socket >= 0)
 		shutdown(c->socket, SHUT_WR);
+}
+
+int counters_finish(struct counters *c)
+{
+	int error = counters_drain(c);
+
+	return error || c->socket < 0 ? error
+				      : ended_early(c, "did not end in time, and was ended");
 }
 
 bool counters_are_live(const struct counters *c)

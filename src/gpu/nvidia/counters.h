@@ -43,6 +43,9 @@ int counters_take(struct counters *c, const void *message, size_t size);
 int counters_use(struct counters *c, const uint8_t uuid[16], uint32_t device);
 /* Asks the sampler to send what is left. */
 void counters_stop(struct counters *c);
+/* After that, and after some time: takes what has come and waits for no more. If there was to be
+ * more, that is counted and said. 0 or -errno. */
+int counters_finish(struct counters *c);
 /* Whether something may still come. */
 bool counters_are_live(const struct counters *c);
 /* Lines: why some devices were not sampled, and what helps. Valid until the next call. */
