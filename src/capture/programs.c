@@ -245,7 +245,7 @@ static int explain_refusal(
 
 	capture_bpf__destroy(p->bpf);
 	p->bpf = NULL;
-	if (error != -EPERM && !open_programs(p, options, multi))
+	if (error != -EPERM && error != -EAGAIN && !open_programs(p, options, multi))
 		refusal_find(p->bpf->obj, &why);
 	error = why.size ? error_set(error, "cannot load BPF programs: the kernel does not take %s",
 				   buf_text(&why))
@@ -263,16 +263,27 @@ static void watch_maps(struct programs *p)
 	p->sees_maps = p->bpf->links.on_map;
 }
 
+static int open_and_load(struct programs *p, const struct capture_options *options, bool multi)
+{
+	int tries = 0, error;
+
+	do {
+		capture_bpf__destroy(p->bpf);
+		error = open_programs(p, options, multi);
+		if (error)
+			return error;
+		error = capture_bpf__load(p->bpf);
+	} while (refusal_was_interruption(error, ++tries));
+	return error ? explain_refusal(p, options, multi, error) : 0;
+}
+
 static int load(struct programs *p, const struct capture_options *options, bool multi)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, run);
-	int error = open_programs(p, options, multi);
+	int error = open_and_load(p, options, multi);
 
 	if (error)
 		return error;
-	error = capture_bpf__load(p->bpf);
-	if (error)
-		return explain_refusal(p, options, multi, error);
 	if (p->pid_namespace)
 		error = bpf_prog_test_run_opts(
 			bpf_program__fd(p->bpf->progs.find_pid_ns_level), &run);

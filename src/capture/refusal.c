@@ -19,7 +19,14 @@
 
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
+#define TRIES_MAX 5
+
 #define LOG_BYTES ((size_t)16 << 20) /* the log of 20,000 instructions has 2 MiB */
+
+bool refusal_was_interruption(int error, int tries)
+{
+	return error == -EAGAIN && tries < TRIES_MAX;
+}
 
 static bool is_figure(const char *line)
 {
@@ -101,6 +108,10 @@ static bool locked_down(void)
 
 int refusal_explain(int error, const char *what)
 {
+	if (error == -EAGAIN)
+		return error_set(error,
+			"cannot %s: signals interrupt it again and again (is this process being stopped and continued?)",
+			what);
 	if (error != -EPERM && error != -EACCES)
 		return error_errno(error, "cannot %s", what);
 	if (locked_down())

@@ -238,18 +238,24 @@ static int open_copy(struct watch *w, const struct watch_options *options, size_
 	return e->plan.source->kind == SOURCE_TRACEPOINT ? place_loads(e) : 0;
 }
 
-/* A copy that was refused cannot be loaded a second time: another one asks for the reason. */
+/* A copy that was refused cannot be loaded a second time. */
+static void drop_copy(struct watch *w, struct watched *e)
+{
+	if (w->first == e->bpf)
+		w->first = NULL;
+	monitor_bpf__destroy(e->bpf);
+	e->bpf = NULL;
+}
+
+/* Another copy asks for the reason. */
 static int explain_refusal(
 	struct watch *w, const struct watch_options *options, size_t event, int error)
 {
 	struct watched *e = &w->events[event];
 	struct buf why = BUF_INIT;
 
-	if (w->first == e->bpf)
-		w->first = NULL;
-	monitor_bpf__destroy(e->bpf);
-	e->bpf = NULL;
-	if (error != -EPERM && !open_copy(w, options, event))
+	drop_copy(w, e);
+	if (error != -EPERM && error != -EAGAIN && !open_copy(w, options, event))
 		refusal_find(e->bpf->obj, &why);
 	error = why.size ? error_set(error, "cannot load BPF programs: the kernel does not take %s",
 				   buf_text(&why))
@@ -260,11 +266,15 @@ static int explain_refusal(
 
 static int load_event(struct watch *w, const struct watch_options *options, size_t event)
 {
-	int error = open_copy(w, options, event);
+	int tries = 0, error;
 
-	if (error)
-		return error;
-	error = monitor_bpf__load(w->events[event].bpf);
+	do {
+		drop_copy(w, &w->events[event]);
+		error = open_copy(w, options, event);
+		if (error)
+			return error;
+		error = monitor_bpf__load(w->events[event].bpf);
+	} while (refusal_was_interruption(error, ++tries));
 	return error ? explain_refusal(w, options, event, error) : 0;
 }
 
