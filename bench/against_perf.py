@@ -30,7 +30,10 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", HERE + "/../build"))
+NEEDS = subprocess.run([HERE + "/needs", "xpuprof", "bench/sampling"], stdout=subprocess.PIPE, text=True)
+if NEEDS.returncode:
+    sys.exit(NEEDS.returncode)
+BUILD = NEEDS.stdout.rstrip("\n")
 XPUPROF = BUILD + "/xpuprof"
 PYTHON = "/usr/bin/python3"
 SECONDS = 6

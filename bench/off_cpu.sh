@@ -4,8 +4,7 @@
 # without and with it, in turn; by the kernel's count, what our programs took a switch; the recorder's own CPU time; losses. And
 # launches of a program that does little else, on the simulated GPU. The limit: 2 % of the machine at 200,000 switches a second, so
 # with 2 CPUs 200 ns a switch. Needs root, and a quiet machine: the load is in the first line. Arguments: rounds, seconds, pairs.
-: "${XPUPROF_BUILD:=build}"
-build=$(cd "$XPUPROF_BUILD" && pwd) || exit 1
+build=$("$(dirname "$0")/needs" xpuprof bench/off_cpu tests/programs/launch_rate) || exit
 rounds=${1:-5}
 seconds=${2:-2}
 cpus=$(nproc)

@@ -15,7 +15,11 @@ import sys
 import tempfile
 import time
 
-BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(os.path.dirname(__file__), "../build")))
+HERE = os.path.dirname(os.path.abspath(__file__))
+NEEDS = subprocess.run([HERE + "/needs", "xpuprof", "tests/programs/launch_rate", "bench/ring_writer"], stdout=subprocess.PIPE, text=True)
+if NEEDS.returncode:
+    sys.exit(NEEDS.returncode)
+BUILD = NEEDS.stdout.rstrip("\n")
 XPUPROF = BUILD + "/xpuprof"
 LAUNCH_RATE = BUILD + "/tests/programs/launch_rate"
 SIMULATED = dict(os.environ, LD_LIBRARY_PATH=BUILD + "/sim")

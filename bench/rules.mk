@@ -1,5 +1,4 @@
-# Benchmarks: every bench/*.c is a program, every bench/*.sh prints a table (it finds the programs in
-# $XPUPROF_BUILD/bench).
+# Benchmarks: every bench/*.c is a program, every bench/*.sh prints a table (it finds the programs by bench/needs).
 
 BENCH_PROGRAMS := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 BENCH_SCRIPTS := $(wildcard bench/*.sh)
@@ -30,7 +29,10 @@ $(B)/bench/tiny_worker: bench/gpu/tiny_worker.c $(B)/built-with
 
 programs: $(B)/bench/tiny_worker
 
-bench: all $(BENCH_PROGRAMS)
+.PHONY: bench-programs
+bench-programs: all $(BENCH_PROGRAMS)
+
+bench: bench-programs
 	@for script in $(BENCH_SCRIPTS); do \
 		XPUPROF_BUILD=$(abspath $(B)) $$script || exit 1; \
 	done

@@ -4,7 +4,7 @@
 # (bench/sampling.c): what the kernel says our programs took, what the recorder took, by its CPU time, and the work that
 # was done alone and recorded, in turn. What else runs on the machine is recorded, too. Needs root. Arguments: rounds,
 # seconds.
-: "${XPUPROF_BUILD:=build}"
+build=$("$(dirname "$0")/needs" xpuprof bench/sampling) || exit
 rounds=${1:-5}
 seconds=${2:-4}
 cpus=$(nproc)
@@ -30,7 +30,7 @@ cpu_time() {
 measure() {
 	alone=$("$@")
 	sysctl -q kernel.bpf_stats_enabled=1
-	"$XPUPROF_BUILD/xpuprof" record -q --cpu-only -a -F 99 -o "$folder/p.xpu" &
+	"$build/xpuprof" record -q --cpu-only -a -F 99 -o "$folder/p.xpu" &
 	recorder=$!
 	sleep 2
 	before="$(programs) $(cpu_time) $(date +%s%N)"
@@ -50,11 +50,11 @@ measure() {
 
 echo "A process for each CPU under 60 frames without frame pointers, $seconds s, load $(cut -d' ' -f1 /proc/loadavg):"
 for round in $(seq "$rounds"); do
-	measure "$XPUPROF_BUILD/bench/sampling" "$seconds"
+	measure "$build/bench/sampling" "$seconds"
 done
-"$XPUPROF_BUILD/xpuprof" report "$folder/p.xpu" | grep -i -A6 'stacks of CPU samples are complete'
+"$build/xpuprof" report "$folder/p.xpu" | grep -i -A6 'stacks of CPU samples are complete'
 echo "100 such processes in turn, and a program started every 20 ms:"
 for round in $(seq "$rounds"); do
-	measure "$XPUPROF_BUILD/bench/sampling" "$seconds" 100 50
+	measure "$build/bench/sampling" "$seconds" 100 50
 done
-"$XPUPROF_BUILD/xpuprof" report "$folder/p.xpu" | grep -i -A6 'stacks of CPU samples are complete'
+"$build/xpuprof" report "$folder/p.xpu" | grep -i -A6 'stacks of CPU samples are complete'

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # How many launches a second the simulated CUDA sustains: alone, with a tool that only receives,
 # by the number of launching threads. Medians of five runs.
-: "${XPUPROF_BUILD:=build}"
-export LD_LIBRARY_PATH="$XPUPROF_BUILD/sim"
+build=$("$(dirname "$0")/needs" tests/programs/launch_rate tests/programs/launch_rate_runtime tests/gpu/libfloor_tool.so) || exit
+export LD_LIBRARY_PATH="$build/sim"
 launches=500000
-programs=$XPUPROF_BUILD/tests/programs
-tool=$XPUPROF_BUILD/tests/gpu/libfloor_tool.so
+programs=$build/tests/programs
+tool=$build/tests/gpu/libfloor_tool.so
 
 rate() { # WHAT PROGRAM THREADS
 	for run in 1 2 3 4 5; do

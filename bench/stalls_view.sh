@@ -4,7 +4,7 @@
 # reason), each in one window or in many; and the reports of them beside it (bench/profile_gen.c makes the recordings).
 #
 #	bench/stalls_view.sh [ROWS [LAUNCHES [RUNS]]]
-build=${XPUPROF_BUILD:-$(dirname "$0")/../build}
+build=$("$(dirname "$0")/needs" xpuprof bench/profile_gen) || exit
 rows=${1:-1000000}
 launches=${2:-100000}
 work=$(mktemp -d) || exit 1

@@ -3,7 +3,7 @@
 # A flame graph of 100,000 distinct stacks of 25 frames: xpuprof flame beside flamegraph.pl, on one CPU.
 #
 #	bench/svg.sh [RUNS]
-build=${XPUPROF_BUILD:-$(dirname "$0")/../build}
+build=$("$(dirname "$0")/needs" xpuprof bench/folded_gen) || exit
 runs=${1:-5}
 flamegraph=$(command -v flamegraph.pl || echo /usr/share/perl5/Devel/NYTProf/flamegraph.pl)
 work=$(mktemp -d) || exit 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # How long it takes to name 100,000 places, and how much memory, in a library as large as PyTorch's: 600,000 functions
 # and their DWARF; without and with source lines and inlined functions.
-build=${XPUPROF_BUILD:-$(dirname "$0")/../build}
+build=$("$(dirname "$0")/needs" bench/symbolize) || exit
 units=${UNITS:-300}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

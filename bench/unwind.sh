@@ -6,7 +6,7 @@
 #	bench/unwind.sh [FILE...]
 #
 # Without files: the largest that are here, and a made-up library of 600,000 functions, as large as those of PyTorch.
-build=${XPUPROF_BUILD:-$(dirname "$0")/../build}
+build=$("$(dirname "$0")/needs" bench/unwind) || exit
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 if [ $# = 0 ]; then

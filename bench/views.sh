@@ -5,7 +5,7 @@
 # with 8 GPUs and 1,000 operations (bench/profile_gen.c).
 #
 #	bench/views.sh [PAIRS [RUNS]]
-build=${XPUPROF_BUILD:-$(dirname "$0")/../build}
+build=$("$(dirname "$0")/needs" xpuprof bench/pipeline bench/profile_gen) || exit
 pairs=${1:-10000000}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

@@ -4,7 +4,7 @@
 # (bench/wall_gen.c), and how much memory; with ten times as many events, too, which do not fit into memory at once.
 #
 #	bench/wall.sh [EVENTS [RUNS]]
-build=${XPUPROF_BUILD:-$(dirname "$0")/../build}
+build=$("$(dirname "$0")/needs" xpuprof bench/wall_gen) || exit
 events=${1:-1000000}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
