@@ -243,8 +243,10 @@ int on_new_thread(uint64_t *ctx)
 	struct thread_waits *earlier = find_group_thread(task_number(child));
 
 	/* Of one that ended just while it was entered: the new one has its address now. */
-	if (earlier)
+	if (earlier) {
+		await(child, earlier, false);
 		leave_thread(child, earlier);
+	}
 	if (pid)
 		enter_thread(child,
 			child->tgid == parent->tgid ? pid : reported_id(child, child->tgid), false,
