@@ -25,13 +25,14 @@ static int become(const struct target_user *u)
 {
 	if (!u->switched)
 		return 0;
-	if ((u->name && initgroups(u->name, u->gid)) || setresgid(u->gid, u->gid, u->gid) ||
+	if (setgroups(u->group_count, u->groups) || setresgid(u->gid, u->gid, u->gid) ||
 		setresuid(u->uid, u->uid, u->uid))
 		return -errno;
 	return 0;
 }
 
-/* The child's side: waits at the gate, becomes the user, runs the program. */
+/* The child's side: waits at the gate, becomes the user, runs the program. System calls are all that it makes: other
+ * threads of the recorder may hold locks at the fork, that nobody would release here. */
 static void run(const struct target_user *u, const struct signals *signals, char **argv, int gate,
 	int failed)
 {

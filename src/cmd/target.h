@@ -20,7 +20,9 @@ struct target_user {
 	uid_t uid;
 	gid_t gid;
 	bool switched;       /* not the user we run as: groups are set and the ids changed before exec */
-	const char *name;    /* for the supplementary groups; NULL unless switched */
+	const char *name;    /* NULL unless switched */
+	gid_t *groups;	     /* of its, all; NULL unless switched */
+	size_t group_count;
 	char **environment;  /* NULL-terminated; owned */
 	char *taken_by_sudo; /* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
 };

@@ -6,6 +6,8 @@
  * read, so the program gets that one back. Variables that sudo added or the command line set stay.
  */
 #include <errno.h>
+#include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include "cmd/target.h"
 
 #define ENVIRON_LIMIT ((size_t)4 << 20)
+#define GROUPS_USUAL  64
 #define SUDO_DISTANCE 4 /* sudo may put a process for its terminal between itself and us */
 
 /* What sudo sets for itself: not the caller's business. */
@@ -206,6 +209,26 @@ static int account_environment(struct target_user *u, const struct passwd *accou
 	return error ?: target_user_setenv(u, "SHELL", account->pw_shell);
 }
 
+/* Before the fork, as this may ask servers, load libraries and take memory. */
+static int find_groups(struct target_user *u)
+{
+	int count = GROUPS_USUAL, room;
+
+	do {
+		gid_t *groups = reallocarray(u->groups, (size_t)count, sizeof(*groups));
+
+		if (!groups)
+			return -ENOMEM;
+		u->groups = groups;
+		room = count;
+		if (getgrouplist(u->name, u->gid, u->groups, &count) >= 0) {
+			u->group_count = (size_t)count;
+			return 0;
+		}
+	} while (count > room && count <= NGROUPS_MAX);
+	return error_set(-EINVAL, "cannot find the groups of '%s'", u->name);
+}
+
 static int find_caller(struct target_user *u, const char *uid_text)
 {
 	const struct passwd *account;
@@ -227,6 +250,7 @@ static int find_caller(struct target_user *u, const char *uid_text)
 	u->name = strdup(account->pw_name);
 	u->switched = true;
 	error = u->name ? account_environment(u, account) : -ENOMEM;
+	error = error ?: find_groups(u);
 	return error ?: restore_environment(u);
 }
 
@@ -252,6 +276,7 @@ void target_user_release(struct target_user *u)
 		free(*variable);
 	free(u->environment);
 	free((char *)u->name);
+	free(u->groups);
 	free(u->taken_by_sudo);
 	*u = (struct target_user){0};
 }

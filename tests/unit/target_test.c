@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The gate that a program waits at. */
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +58,30 @@ static void a_program_that_was_killed_at_the_gate_ended_by_a_signal(void)
 	target_close(&t);
 }
 
+/* Comes before the C library's, which takes memory and locks and may load libraries: not for a child. */
+int initgroups(const char *name, gid_t group)
+{
+	_exit(99);
+}
+
+static void a_user_has_its_groups_without_a_look_up_in_the_child(void)
+{
+	char *groups[] = {"sh", "-c", "test $(id -u) = 65534 && test \"$(id -G)\" = \"$(id -G nobody)\"", NULL};
+	struct target t = TARGET_INIT;
+	struct target_user nobody;
+
+	if (geteuid() || !getpwnam("nobody") || getpwnam("nobody")->pw_uid != 65534)
+		return (void)SKIP("needs root, and nobody as user 65534");
+	setenv("SUDO_UID", "65534", 1);
+	CHECK(!target_user_find(&nobody, false) && nobody.switched && nobody.group_count);
+	unsetenv("SUDO_UID");
+	CHECK(target_spawn(&t, &nobody, &no_signals, groups) == 0);
+	CHECK(target_release(&t, groups[0]) == 0);
+	CHECK(target_shell_status(end_of(&t)) == 0);
+	target_close(&t);
+	target_user_release(&nobody);
+}
+
 int main(void)
 {
 	if (target_user_find(&user, true))
@@ -63,6 +89,7 @@ int main(void)
 	RUN(a_program_waits_at_the_gate_and_runs_when_it_is_opened);
 	RUN(a_program_whose_recorder_goes_away_before_never_runs);
 	RUN(a_program_that_was_killed_at_the_gate_ended_by_a_signal);
+	RUN(a_user_has_its_groups_without_a_look_up_in_the_child);
 	target_user_release(&user);
 	return tap_end();
 }
