@@ -201,6 +201,8 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 	g->s->samples++;
 	see_times(g, e->time_ns, e->time_ns);
 	error = add_total(&g->s->cpu_ns, e->period_ns);
+	if (!error)
+		error = wait_sums_add_sample(&g->s->waits, e);
 	return error ? error : count_stack(g, e->stack, OF_SAMPLE, 1);
 }
 

@@ -177,6 +177,16 @@ static void write_profile(const uint8_t *data, size_t size, bool lives)
 	require(!profile_writer_close(in.w));
 }
 
+static uint64_t sum_of(const struct wait_shares *s, uint32_t row)
+{
+	struct wait_range range = wait_shares_of(s, row);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < range.count; i++)
+		ns += range.items[i].total_ns;
+	return ns;
+}
+
 static void check_waits(const struct wait_sums *s)
 {
 	uint64_t rows_ns = 0, reasons_ns = 0;
@@ -184,6 +194,9 @@ static void check_waits(const struct wait_sums *s)
 	vec_foreach (row, &s->rows) {
 		require(row->queued_ns <= row->total_ns && row->max_ns <= row->total_ns);
 		rows_ns += row->total_ns;
+		require(row->followed_ns <= row->watched_ns && row->watched_ns <= row->total_ns);
+		require(sum_of(&s->wakers, row->number) == row->watched_ns);
+		require(sum_of(&s->meanwhile.doings, row->number) <= row->followed_ns);
 	}
 	for (unsigned int i = 0; i < WAIT_REASONS; i++)
 		reasons_ns += s->reason_ns[i];

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What threads did while others waited for them, found while the events of a recording are read, once.
+ *
+ *	user        |---------- lock ---------|          woken by loader
+ *	loader      ~~~~~~~~|== sleep ==|~~~~~~~
+ *	meanwhile           slept there, and ran where it was sampled
+ *
+ * Of a wait that a thread ended, it is looked at what this thread did in the same time. While it waited for a lock itself, which
+ * a third let go, it is what that one did, and so on: where threads stand in line for a lock, this leads to who had it.
+ *
+ * Only what was told counts: waits that are told one by one, but for those for a lock of which it is not known whom for, and CPU samples, each for its period, and together for no longer than
+ * there is between two waits. The rest of the time is not known. So what is said is never too much, and the sum for a wait no more
+ * than its length.
+ *
+ * Memory is bounded: the last MEANWHILE_DEEDS waits and samples are kept, and new pairs of (row, deed) only as long as there are
+ * fewer than MEANWHILE_MAX. So is time: after MEANWHILE_STEPS of them have been looked at a wait is followed only if it was no more than
+ * one more for each MEANWHILE_DEEDS_A_STEP that there were.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "profile/model.h"
+#include "view/wait_shares.h"
+
+#define MEANWHILE_DEEDS	       ((uint64_t)1 << 16) /* 48 bytes each */
+#define MEANWHILE_MAX	       ((size_t)1 << 20)
+#define MEANWHILE_STEPS	       ((uint64_t)1 << 15)
+#define MEANWHILE_DEEDS_A_STEP 64
+#define MEANWHILE_STEPS_OF_ONE 4096 /* for one wait, the latest deeds first */
+#define MEANWHILE_DEPTH	       64   /* of threads that wait for each other */
+
+struct meanwhile {
+	struct deed *deeds;	   /* the last ones of all threads: number n is at n % MEANWHILE_DEEDS */
+	uint64_t count;		   /* all there were; they are numbered from 1 */
+	uint64_t steps;		   /* deeds that were looked at */
+	struct vec(uint64_t) last; /* by thread: the number of its last one; 0: none */
+	struct wait_shares doings; /* reason 0: it ran */
+};
+
+/* Comes zeroed. All: 0 or -ENOMEM. A thread did this; a wait of which only the sum of others is told is nothing. `watched`: it would
+ * have a waker, had a recorded thread ended it. */
+int meanwhile_add_wait(struct meanwhile *m, const struct profile_wait *w, bool watched);
+int meanwhile_add_sample(struct meanwhile *m, const struct profile_sample *e);
+/* Adds to `doings` what the waker of this wait, and those that it waited for, did until the wait was woken, before the wait is added
+ * itself. *ret_ns: how much time that was looked at; 0: none. */
+int meanwhile_follow(struct meanwhile *m, const struct profile_wait *w, uint32_t row, uint64_t *ret_ns);
+void meanwhile_release(struct meanwhile *m);
