@@ -9,6 +9,10 @@
 #include "cmd/text.h"
 #include "cmd/wait_rows.h"
 
+#define MUCH	     5 /* one part in so many is worth to be named */
+#define LITTLE	     100 /* and less than that says nothing */
+#define WAKERS_SHOWN 2
+
 /* ------------------------------------------------------------------ for GPU work */
 
 static void put_work(const struct report *r, struct buf *line, const struct sync_wait *w)
@@ -96,6 +100,90 @@ static void put_threads(const struct report *r, struct buf *line, const struct w
 		buf_printf(line, "%s %u", name, t ? t->tid : 0);
 }
 
+static bool is_much(uint64_t part_ns, uint64_t ns)
+{
+	return part_ns && part_ns >= ns / MUCH;
+}
+
+/* With its number, if it is one. */
+static void put_name(const struct report *r, struct buf *line, const struct wait_share *s)
+{
+	const struct profile_thread *t = profile_thread(r->reader, s->one);
+
+	buf_puts(line, t ? profile_thread_name(r->reader, t, NULL) : "nobody recorded");
+	if (t && s->threads == 1)
+		buf_printf(line, " %u", t->tid);
+}
+
+/* For all that the reader is told of them. */
+static bool is_same(const struct wait_share *a, const struct wait_share *b)
+{
+	return a->thread == b->thread && (a->threads > 1 || b->threads > 1 || a->one == b->one);
+}
+
+static void put_waker(const struct report *r, struct buf *line, const struct wait_share *s, uint64_t whole_ns)
+{
+	char share[TEXT_CELL];
+
+	put_name(r, line, s);
+	buf_puts(line, " (");
+	if (s->threads > 1)
+		buf_printf(line, "%u threads, ", s->threads);
+	buf_printf(line, "%s)", text_percent(share, s->total_ns, whole_ns));
+}
+
+/* Who ended the waits, of the time of those of which that was looked for. */
+static void put_wakers(const struct report *r, struct buf *line, const struct wait_sum *s, struct wait_range wakers)
+{
+	char share[TEXT_CELL];
+	size_t i;
+
+	buf_printf(line, "%44swoken by ", "");
+	for (i = 0; i < wakers.count && i < WAKERS_SHOWN && is_much(wakers.items[i].total_ns, s->watched_ns); i++) {
+		buf_puts(line, i ? ", " : "");
+		put_waker(r, line, &wakers.items[i], s->watched_ns);
+	}
+	if (!i)
+		buf_printf(line, "many, none of them %s or more", text_percent(share, 1, MUCH));
+	if (s->watched_ns < s->total_ns / 2)
+		buf_printf(line, ", known of %s of the time", text_percent(share, s->watched_ns, s->total_ns));
+}
+
+/* What most of the time was that wakers, or whom they waited for themselves, spent meanwhile. */
+static void put_meanwhile(const struct report *r, struct buf *line, const struct wait_rows *rows, const struct wait_sum *s,
+	const struct wait_share *waker)
+{
+	struct wait_range doings = wait_shares_of(&rows->doings, s->number);
+	const struct wait_share *most = doings.items;
+	char share[TEXT_CELL];
+
+	if (!doings.count || !is_much(most->total_ns, s->followed_ns))
+		return;
+	buf_puts(line, ", meanwhile ");
+	if (!is_same(most, waker)) {
+		put_name(r, line, most);
+		buf_puts(line, ": ");
+	}
+	buf_printf(line, "%s (%s)", most->reason ? profile_wait_reason_name(most->reason) : "running",
+		text_percent(share, most->total_ns, s->followed_ns));
+	buf_puts(line, most->stack ? interner_get(rows->places, most->stack, NULL) : "");
+}
+
+/* Where it was looked for. */
+static void put_end(const struct report *r, struct buf *out, const struct wait_rows *rows, const struct wait_sum *s)
+{
+	struct wait_range wakers = wait_shares_of(&rows->wakers, s->number);
+	struct buf line = BUF_INIT;
+
+	if (!wakers.count || s->watched_ns < s->total_ns / LITTLE)
+		return;
+	put_wakers(r, &line, s, wakers);
+	if (wakers.items->thread)
+		put_meanwhile(r, &line, rows, s, wakers.items);
+	report_line(r, out, &line);
+	buf_release(&line);
+}
+
 static void put_wait(const struct report *r, struct buf *out, const struct wait_rows *rows, const struct wait_row *w)
 {
 	const struct wait_sum *s = &w->sum;
@@ -109,6 +197,7 @@ static void put_wait(const struct report *r, struct buf *out, const struct wait_
 	buf_puts(&line, w->place ? interner_get(rows->places, w->place, NULL) : ", without a stack");
 	report_line(r, out, &line);
 	buf_release(&line);
+	put_end(r, out, rows, s);
 }
 
 void report_waits_text(const struct report *r, struct buf *out)

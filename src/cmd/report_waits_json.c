@@ -5,6 +5,8 @@
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 
+#define SHARES_LISTED 3 /* the largest */
+
 static void put_thread(const struct report *r, struct json_writer *w, uint32_t thread)
 {
 	const struct profile_thread *t = profile_thread(r->reader, thread);
@@ -62,6 +64,55 @@ void report_sync_waits_json(const struct report *r, struct json_writer *w)
 
 /* ------------------------------------------------------------------ for anything */
 
+static void put_wakers(const struct report *r, struct json_writer *w, struct wait_range wakers)
+{
+	json_begin(w, "wakers", '[');
+	for (size_t i = 0, listed = 0; i < wakers.count && listed < SHARES_LISTED; i++) {
+		if (!wakers.items[i].thread)
+			continue;
+		json_begin(w, NULL, '{');
+		put_thread(r, w, wakers.items[i].thread);
+		json_number(w, "count", wakers.items[i].count);
+		json_number(w, "total_ns", wakers.items[i].total_ns);
+		json_end(w, '}');
+		listed++;
+	}
+	json_end(w, ']');
+}
+
+static void put_doings(const struct report *r, struct json_writer *w, struct wait_range doings)
+{
+	json_begin(w, "meanwhile", '[');
+	for (size_t i = 0; i < doings.count && i < SHARES_LISTED; i++) {
+		const struct wait_share *s = &doings.items[i];
+
+		json_begin(w, NULL, '{');
+		put_thread(r, w, s->thread);
+		json_text(w, "reason", s->reason ? profile_wait_reason_name(s->reason) : "running");
+		report_place_json(r, w, "path", s->stack);
+		json_number(w, "total_ns", s->total_ns);
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+}
+
+/* Who ended the waits, where that was looked for. */
+static void put_end(const struct report *r, struct json_writer *w, const struct wait_sum *wait)
+{
+	struct wait_range wakers = wait_shares_of(&r->summary->waits.wakers, wait->number);
+	uint64_t nobody_ns = 0;
+
+	if (!wakers.count)
+		return;
+	for (size_t i = 0; i < wakers.count; i++)
+		nobody_ns += wakers.items[i].thread ? 0 : wakers.items[i].total_ns;
+	put_wakers(r, w, wakers);
+	json_number(w, "no_waker_ns", nobody_ns);
+	json_number(w, "waker_not_known_ns", wait->total_ns - wait->watched_ns);
+	put_doings(r, w, wait_shares_of(&r->summary->waits.meanwhile.doings, wait->number));
+	json_number(w, "meanwhile_of_ns", wait->followed_ns);
+}
+
 static void put_wait(const struct report *r, struct json_writer *w, const struct wait_sum *wait)
 {
 	json_begin(w, NULL, '{');
@@ -72,6 +123,7 @@ static void put_wait(const struct report *r, struct json_writer *w, const struct
 	json_number(w, "total_ns", wait->total_ns);
 	json_number(w, "queued_ns", wait->queued_ns);
 	json_number(w, "max_ns", wait->max_ns);
+	put_end(r, w, wait);
 	json_end(w, '}');
 }
 

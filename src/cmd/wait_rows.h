@@ -2,7 +2,7 @@
 /*
  * The rows of the table of waits as people read it: threads of one process that have the same name and wait at the same
  * place for the same reason are one row, so that a pool of threads does not fill the table, and so are stacks that
- * differ only in what the table does not show.
+ * differ only in what the table does not show. So are the threads that ended these waits, of any process, and what they did meanwhile.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "cmd/report.h"
 
 struct wait_row {
-	struct wait_sum sum;   /* of all; thread: one of them */
+	struct wait_sum sum;   /* of all; thread: one of them; number: in wakers and doings below */
 	uint32_t place;	       /* in wait_rows.places; 0: the stack is not known */
 	uint32_t thread_count;
 };
@@ -21,6 +21,7 @@ struct wait_row {
 struct wait_rows {
 	struct vec(struct wait_row) rows; /* most time first */
 	struct interner *places;	  /* " at main > load": texts */
+	struct wait_shares wakers, doings; /* of threads of one name; stack: in places, 0: not known */
 };
 
 /* Of the waits in the report's summary. 0 or -ENOMEM; release it in either case. */

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """`xpuprof record --off-cpu` on programs that measure themselves how long they wait: reasons, places, lengths, sums."""
 import collections
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -116,6 +118,20 @@ def by_thread(told):
     return calls
 
 
+def report_names_holder(holder):
+    """It sleeps while it has the lock."""
+    report = json.loads(subprocess.run([PROGRAM, "report", "--json", "--top", "1000", "r.xpu"], stdout=subprocess.PIPE, check=True).stdout)
+    rows = [row for row in report["waits"]["rows"] if row["reason"] == "lock" and "take_lock" in row["path"]]
+    result(len(rows) == 1 and [waker["tid"] for waker in rows[0]["wakers"]] == [holder] and not rows[0]["no_waker_ns"],
+           "report names who let the lock go", rows)
+    doings = [doing for row in rows for doing in row["meanwhile"]][:1]
+    result([(doing["tid"], doing["reason"], "sleep_us" in doing["path"]) for doing in doings] == [(holder, "sleep", True)] and
+           doings[0]["total_ns"] > 0.5 * rows[0]["meanwhile_of_ns"], "and what it did meanwhile, where", rows)
+    text = subprocess.run([PROGRAM, "report", "--top", "1000", "--wide", "r.xpu"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    result(re.search(rf"lock +wait_target \d+ at .*take_lock\n +woken by wait_target {holder} \(100.0 %\), meanwhile sleep", text),
+           "in the text, too", text)
+
+
 def known_waits():
     r = record(TARGET, "known", os.path.join(os.getcwd(), "pages"))
     told = [line.split() for line in r.out.splitlines()]
@@ -131,6 +147,7 @@ def known_waits():
     (holder,) = ways["lock"][0]
     wakers = {w.waker for w in r.at("take_lock") if w.reason == "lock"}
     result(wakers == {holder}, "who let the lock go is named", wakers, holder)
+    report_names_holder(holder)
     wakers = {w.waker for w in r.at("sleep_a_while")}
     result(wakers == {0}, "nobody ends a sleep", wakers)
     if ways["absent"][0][0] < 32:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Where threads waited, in `xpuprof report`, on profiles with known waits (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
-for kind in small hostile ways pool endless none idle named own; do
+for kind in small hostile ways pool held endless none idle named own; do
 	"$build/tests/helpers/wait_profile" $kind $kind.xpu || exit 1
 done
 
@@ -13,6 +13,7 @@ Waits of threads: I/O 60.0 ms, sleep 9.00 ms, lock 8.00 ms, run queue 5.00 ms
    60.0 ms           1   60.0 ms     0.0 %  I/O         worker 11 at read (app.py)
    10.0 ms           1   10.0 ms    10.0 %  sleep       main 10 at nap (app.py) > nanosleep (app.py)
    5.00 ms           6   2.00 ms     0.0 %  lock        main 10 at work (app.py) > lock (app.py)
+                                            woken by nobody recorded (100.0 %), known of 40.0 % of the time
    4.00 ms           1   4.00 ms   100.0 %  run queue   main 10 at main (app.py) > work (app.py)
    3.00 ms         100         -     0.0 %  lock        main 10, without a stack
 " "all waiting time by reason, and the places with the most of it"
@@ -30,6 +31,40 @@ has "$out" "threads, and where
    2.00 ms           1   2.00 ms     0.0 %  I/O         worker 23 at run
    1.00 ms           1   1.00 ms     0.0 %  events      main 10 at pause
 " "threads of one name that wait alike are one row; the C library and the vDSO say where only if nothing else does, and CUDA's threads are in CUDA"
+run xpuprof report held.xpu
+has "$out" "threads, and where
+   11.0 ms           2   10.0 ms     0.0 %  lock        main 10 at main (app.py) > update (app.py)
+                                            woken by worker 11 (90.9 %), meanwhile sleep (80.0 %) at main (app.py) > nap (app.py)
+   10.0 ms           3   6.00 ms     0.0 %  lock        main 10 at main (app.py) > queue (app.py)
+                                            woken by nobody recorded (60.0 %), xpuprof (2 threads, 40.0 %)
+   10.0 ms          11   1.00 ms     0.0 %  lock        worker 11 at main (app.py) > storm (app.py)
+                                            woken by nobody recorded (100.0 %), known of 10.0 % of the time
+   10.0 ms           1   10.0 ms     0.0 %  I/O         xpuprof 13 at main (app.py) > save (app.py)
+" "who ended waits for locks and what it did meanwhile, threads of one name together, or nobody; as far as it is known"
+has "$out" "xpuprof 12 at main (app.py) > insert (app.py)
+                                            woken by xpuprof 13 (100.0 %), meanwhile I/O (100.0 %) at main (app.py) > save (app.py)
+" "who has the lock"
+has "$out" "worker 11 at main (app.py) > insert (app.py)
+                                            woken by xpuprof 12 (100.0 %), meanwhile xpuprof 13: I/O (100.0 %) at main (app.py) > save (app.py)
+" "which for those that stand in line is not who woke them"
+has "$out" "main 10 at main (app.py) > crowd (app.py)
+                                            woken by many, none of them 20.0 % or more
+   1.00 ms         100         -     0.0 %  lock        xpuprof 12 at main (app.py) > storm (app.py)
+" "many are not named, and where it is not known nothing is said"
+xpuprof report --json held.xpu >held.json
+is "$(python3 -c '
+import json
+for row in json.load(open("held.json"))["waits"]["rows"]:
+    if "wakers" in row:
+        print(row["tid"], row["path"][-1], [list(waker.values()) for waker in row["wakers"]], row["no_waker_ns"], row["waker_not_known_ns"],
+              [list(doing.values()) for doing in row["meanwhile"]], row["meanwhile_of_ns"])')" "\
+10 update (app.py) [[1, 11, 'worker', 1, 10000000]] 1000000 0 [[1, 11, 'worker', 'sleep', ['main (app.py)', 'nap (app.py)'], 8000000]] 10000000
+10 queue (app.py) [[1, 12, 'xpuprof', 1, 3000000], [1, 13, 'xpuprof', 1, 1000000]] 6000000 0 [] 4000000
+11 storm (app.py) [] 1000000 9000000 [] 0
+12 insert (app.py) [[1, 13, 'xpuprof', 1, 9000000]] 0 0 [[1, 13, 'xpuprof', 'I/O', ['main (app.py)', 'save (app.py)'], 9000000]] 9000000
+11 insert (app.py) [[1, 12, 'xpuprof', 1, 8000000]] 0 0 [[1, 13, 'xpuprof', 'I/O', ['main (app.py)', 'save (app.py)'], 8000000]] 8000000
+10 crowd (app.py) [[1, 20, 'a', 1, 1000000], [1, 21, 'b', 1, 1000000], [1, 22, 'c', 1, 1000000]] 0 0 [] 6000000" \
+	"JSON has the three largest of each thread, and how much time that is of"
 for kind in none idle; do
 	run xpuprof report $kind.xpu
 	lacks "$out" "Waits of threads" "nothing where there are no waits: $kind"

@@ -11,6 +11,7 @@
  *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
  *	wait_profile ways FILE     one function that waits for one reason in two functions of the kernel, and for another
  *	wait_profile pool FILE     five threads of one name at one place in native code, one of them at another, too, and in CUDA
+ *	wait_profile held FILE     threads that wait for locks and for each other, and who ended that
  *	wait_profile many FILE     thirty threads that wait for the same
  *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
@@ -245,6 +246,47 @@ static void write_pool(struct waits *s)
 	waited(s, 1, "@start_thread;~;~;@poll;_do_poll", WAIT_EVENTS, 33, 4, 0, 0, 0);
 }
 
+/* A wait without a part in the run queue, and who ended it: a thread's number, -1: nobody. */
+static void ended(struct waits *s, uint32_t thread, const char *path, enum profile_wait_reason reason, uint64_t start_ms,
+	uint64_t duration_ms, int waker)
+{
+	struct profile_wait w = {
+		.start_ns = start_ms * MS,
+		.duration_ns = duration_ms * MS,
+		.thread = s->threads[thread],
+		.stack = stack(s, path),
+		.waker = waker < 0 ? 0 : s->threads[waker],
+		.reason = reason,
+	};
+
+	check(profile_write_wait(s->w, &w));
+}
+
+/* The two called xpuprof are of the program: 2 stands in line behind 3, which saves while it has the lock. */
+static void write_held(struct waits *s)
+{
+	ended(s, 1, "main;nap", WAIT_SLEEP, 11, 8, -1);
+	ended(s, 0, "main;update;_futex_wait", WAIT_LOCK, 10, 10, 1);
+	ended(s, 0, "main;update;_futex_wait", WAIT_LOCK, 25, 1, -1);
+	ended(s, 3, "main;save", WAIT_IO, 30, 10, -1);
+	ended(s, 2, "main;insert;_futex_wait", WAIT_LOCK, 31, 9, 3);
+	ended(s, 1, "main;insert;_futex_wait", WAIT_LOCK, 32, 8, 2);
+	ended(s, 0, "main;queue;_futex_wait", WAIT_LOCK, 50, 6, -1);
+	ended(s, 0, "main;queue;_futex_wait", WAIT_LOCK, 60, 3, 2);
+	ended(s, 0, "main;queue;_futex_wait", WAIT_LOCK, 65, 1, 3);
+	waited(s, 1, "main;storm;_futex_wait", WAIT_LOCK, 70, 1, 0, 10, 9);
+	waited(s, 2, "main;storm;_futex_wait", WAIT_LOCK, 80, 0, 0, 100, 1);
+	for (int n = 0; n < 6; n++) {
+		struct profile_thread t = {.process = s->process, .tid = 20 + (uint32_t)n};
+		char name[] = "a";
+
+		name[0] = (char)('a' + n);
+		t.name = string(s, name);
+		check(profile_add_thread(s->w, &t, &s->threads[1]));
+		ended(s, 0, "main;crowd;_futex_wait", WAIT_LOCK, 82 + (uint64_t)n, 1, 1);
+	}
+}
+
 static void write_many(struct waits *s)
 {
 	for (uint32_t n = 0; n < 30; n++) {
@@ -369,7 +411,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|many|endless|stalls|named|own FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|held|many|endless|stalls|named|own FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -387,6 +429,8 @@ int main(int argc, char **argv)
 		write_ways(&s);
 	else if (!strcmp(argv[1], "pool"))
 		write_pool(&s);
+	else if (!strcmp(argv[1], "held"))
+		write_held(&s);
 	else if (!strcmp(argv[1], "many"))
 		write_many(&s);
 	else if (!strcmp(argv[1], "endless"))
