@@ -6,16 +6,17 @@
  *	loader      ~~~~~~~~|== sleep ==|~~~~~~~
  *	meanwhile           slept there, and ran where it was sampled
  *
- * Of a wait that a thread ended, it is looked at what this thread did in the same time. While it waited for a lock itself, which
- * a third let go, it is what that one did, and so on: where threads stand in line for a lock, this leads to who had it.
+ * Of a wait that a thread ended, what that thread did in the same time is looked up. While it waited for a lock itself, it is what
+ * the thread did that let that lock go, and so on: where threads stand in line for a lock, this leads to who had it. Of a lock
+ * of which it is not known who had it nothing is told.
  *
- * Only what was told counts: waits that are told one by one, but for those for a lock of which it is not known whom for, and CPU samples, each for its period, and together for no longer than
- * there is between two waits. The rest of the time is not known. So what is said is never too much, and the sum for a wait no more
- * than its length.
+ * Only what was seen counts: waits that are told one by one, and CPU samples, each for its period, and together for no longer than
+ * there is between two waits. The rest of the time is not known. So what is told is never too much, and its sum for a wait no
+ * more than its length.
  *
- * Memory is bounded: the last MEANWHILE_DEEDS waits and samples are kept, and new pairs of (row, deed) only as long as there are
- * fewer than MEANWHILE_MAX. So is time: after MEANWHILE_STEPS of them have been looked at a wait is followed only if it was no more than
- * one more for each MEANWHILE_DEEDS_A_STEP that there were.
+ * Memory is bounded: the last MEANWHILE_DEEDS waits and samples are kept, and no more than MEANWHILE_MAX doings. So is time: when
+ * MEANWHILE_STEPS deeds have been looked at, one more is for every MEANWHILE_DEEDS_A_STEP that were kept, and waits that come when
+ * there is none left are not followed.
  */
 #pragma once
 
