@@ -323,9 +323,14 @@ static int pass_over(struct gap_events *e, const struct summary *s)
 
 int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s)
 {
+	const struct profile_sums sums = profile_reader_sums(internals->reader);
 	uint64_t events = s->works + s->calls + s->samples + s->wait_stacks.count;
 	int error;
 
+	if (!sums.works && !sums.calls && !sums.syncs) {
+		g->events.has_waits = sums.waits || profile_meta(internals->reader, META_OFF_CPU);
+		return 0;
+	}
 	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
 	error = g->events.parts.period_ns ? pass_over(&g->events, s) : 0;
 	if (error)

@@ -47,7 +47,7 @@ struct gaps {
 	struct map users;			  /* device << 32 | process: it had work there */
 };
 
-/* Reads the file of internals->reader twice more: 0 or -errno with error_text. `internals` serves to tell Python code, the
+/* Reads the file of internals->reader twice more if any GPU work was asked for: 0 or -errno with error_text. `internals` serves to tell Python code, the
  * summary to tell how much there is. Comes zeroed; release it in either case. */
 int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s);
 /* The same with the parts that were set, and the most events that are kept. */
