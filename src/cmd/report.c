@@ -51,11 +51,16 @@ struct wanted {
 static int print_with_texts(struct report *r, const struct wanted *w)
 {
 	struct location_texts texts = {0};
+	struct function_sums functions = {0};
 	int error = location_texts_init(&texts, r->reader, false);
 
 	r->texts = &texts;
+	r->functions = &functions;
+	if (!error)
+		error = function_sums_read(&functions, &r->summary->sampled, &r->summary->internals, &texts, w->inlines);
 	if (!error)
 		error = print(r, w->json);
+	function_sums_release(&functions);
 	location_texts_release(&texts);
 	return error;
 }
@@ -163,7 +168,7 @@ int cmd_report(int argc, char **argv)
 		OPTION_NUMBER(0, "top", "N", &wanted.top, 1, 1000000000,
 			"rows of each table (10; with --json all)"),
 		OPTION_FLAG(0, "inline", &wanted.inlines,
-			"name inlined functions in the ways to kernels (see record --inline)"),
+			"name inlined functions, too (see record --inline)"),
 		OPTION_FLAG(0, "stalls", &wanted.stalls,
 			"say why kernels wait, and at which lines (see record --stalls)"),
 		OPTION_FLAG(0, "counters", &wanted.counters,

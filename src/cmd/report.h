@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "view/counter_sums.h"
+#include "view/function_sums.h"
 #include "view/gaps.h"
 #include "view/kernel_stalls.h"
 #include "view/location_text.h"
@@ -15,6 +16,7 @@ struct report {
 	const struct profile_reader *reader;
 	const struct summary *summary;
 	const struct location_texts *texts;
+	const struct function_sums *functions;
 	const struct kernel_stalls *stalls; /* NULL: not wanted */
 	const struct counter_sums *counters; /* NULL: not wanted */
 	const struct gaps *gaps;	     /* NULL: not wanted */
@@ -35,6 +37,9 @@ int report_json(const struct report *r, struct buf *out);
 /* The part of stalls in each. */
 int report_stalls_text(const struct report *r, struct buf *out);
 int report_stalls_json(const struct report *r, struct json_writer *w);
+/* CPU time by function; nothing where nothing was sampled. */
+void report_functions_text(const struct report *r, struct buf *out);
+void report_functions_json(const struct report *r, struct json_writer *w);
 /* That of events of GPU drivers; nothing where there are none. */
 void report_drivers_text(const struct report *r, struct buf *out);
 void report_drivers_json(const struct report *r, struct json_writer *w);
@@ -51,3 +56,10 @@ void report_sync_waits_json(const struct report *r, struct json_writer *w);
 /* And that of hardware counters. */
 int report_counters_text(const struct report *r, struct buf *out);
 void report_counters_json(const struct report *r, struct json_writer *w);
+
+/* For tables. How many of so many rows are printed. */
+size_t report_rows_shown(const struct report *r, size_t count);
+/* "Title (10 of 37)" above a table. */
+void report_heading(const struct report *r, struct buf *out, const char *title, size_t count);
+/* What is left of a line behind `used` columns; 0: no limit. */
+unsigned int report_columns_left(const struct report *r, unsigned int used);

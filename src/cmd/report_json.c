@@ -272,6 +272,7 @@ static void put_processes(struct json *j)
 		json_end(&j->w, '}');
 	}
 	json_end(&j->w, ']');
+	json_number(&j->w, "processes_without", s->processes_without);
 }
 
 static void put_threads(struct json *j)
@@ -297,6 +298,7 @@ static void put_threads(struct json *j)
 		json_end(&j->w, '}');
 	}
 	json_end(&j->w, ']');
+	json_number(&j->w, "threads_without", s->threads_without);
 }
 
 static void put_reasons(struct json *j, const char *name, const struct summary_stacks *s)
@@ -377,6 +379,7 @@ int report_json(const struct report *r, struct buf *out)
 		report_gaps_json(r, &j.w);
 		report_sync_waits_json(r, &j.w);
 	}
+	report_functions_json(r, &j.w);
 	report_waits_json(r, &j.w);
 	report_drivers_json(r, &j.w);
 	put_processes(&j);

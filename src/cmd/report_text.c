@@ -19,15 +19,14 @@
 #define FULL_COLUMNS_MIN 100
 #define PATH_FRAMES	 4
 
-static size_t rows_shown(const struct report *r, size_t count)
+size_t report_rows_shown(const struct report *r, size_t count)
 {
 	return r->top && r->top < count ? r->top : count;
 }
 
-/* "Title (10 of 37)" above a table. */
-static void heading(const struct report *r, struct buf *out, const char *title, size_t count)
+void report_heading(const struct report *r, struct buf *out, const char *title, size_t count)
 {
-	size_t shown = rows_shown(r, count);
+	size_t shown = report_rows_shown(r, count);
 
 	buf_printf(out, "\n%s", title);
 	if (shown < count)
@@ -35,8 +34,7 @@ static void heading(const struct report *r, struct buf *out, const char *title, 
 	buf_putc(out, '\n');
 }
 
-/* What is left of a line behind `used` columns; 0: no limit. */
-static unsigned int columns_left(const struct report *r, unsigned int used)
+unsigned int report_columns_left(const struct report *r, unsigned int used)
 {
 	if (!r->width)
 		return 0;
@@ -46,7 +44,7 @@ static unsigned int columns_left(const struct report *r, unsigned int used)
 /* Ends a line that is `used` columns long with a name. */
 static void name_cell(const struct report *r, struct buf *out, unsigned int used, const char *name)
 {
-	text_fit(out, name, columns_left(r, used));
+	text_fit(out, name, report_columns_left(r, used));
 	buf_putc(out, '\n');
 }
 
@@ -254,7 +252,7 @@ static void put_path(const struct report *r, struct buf *out, const struct summa
 
 	if (!count)
 		return;
-	join_path(r, &path, locations, count, columns_left(r, 34));
+	join_path(r, &path, locations, count, report_columns_left(r, 34));
 	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
 	name_cell(r, out, 34, buf_text(&path));
 	out->failed |= path.failed;
@@ -281,7 +279,7 @@ static void put_kernel(const struct report *r, struct buf *out, const struct sum
 		buf_printf(out, "%8s %9s  ", text_duration(min, t->min_ns),
 			text_duration(max, t->max_ns));
 	name_fit(out, name.size ? buf_text(&name) : "(no name)",
-		columns_left(r, has_room_for_extremes(r) ? 63 : 43));
+		report_columns_left(r, has_room_for_extremes(r) ? 63 : 43));
 	buf_putc(out, '\n');
 	out->failed |= name.failed;
 	buf_release(&name);
@@ -291,11 +289,11 @@ static void put_kernel(const struct report *r, struct buf *out, const struct sum
 static void put_kernels(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	size_t shown = rows_shown(r, s->kernels.count);
+	size_t shown = report_rows_shown(r, s->kernels.count);
 
 	if (!shown)
 		return;
-	heading(r, out, "Kernels", s->kernels.count);
+	report_heading(r, out, "Kernels", s->kernels.count);
 	buf_printf(out, "%10s %8s %11s %9s%s  kernel\n", "total", "of GPU", "count", "mean",
 		has_room_for_extremes(r) ? "       min       max" : "");
 	for (size_t i = 0; i < shown; i++)
@@ -319,7 +317,7 @@ static void put_transfer(const struct report *r, struct buf *out, const struct s
 static void transfer_heading(
 	const struct report *r, struct buf *out, const char *title, size_t count)
 {
-	heading(r, out, title, count);
+	report_heading(r, out, title, count);
 	buf_printf(out, "%10s %8s %11s %9s %9s %12s  kind\n", "total", "of GPU", "count", "mean",
 		"bytes", "bandwidth");
 }
@@ -327,7 +325,7 @@ static void transfer_heading(
 static void put_copies(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	size_t shown = rows_shown(r, s->copies.count);
+	size_t shown = report_rows_shown(r, s->copies.count);
 
 	if (shown)
 		transfer_heading(r, out, "Copies", s->copies.count);
@@ -345,7 +343,7 @@ static void put_copies(const struct report *r, struct buf *out)
 static void put_sets(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	size_t shown = rows_shown(r, s->sets.count);
+	size_t shown = report_rows_shown(r, s->sets.count);
 
 	if (shown)
 		transfer_heading(r, out, "Memory sets", s->sets.count);
@@ -391,11 +389,11 @@ static void put_call(const struct report *r, struct buf *out, const struct summa
 static void put_calls(const struct report *r, struct buf *out, const char *title, bool waits)
 {
 	const struct summary *s = r->summary;
-	size_t count = count_calls(s, waits), left = rows_shown(r, count);
+	size_t count = count_calls(s, waits), left = report_rows_shown(r, count);
 
 	if (!count)
 		return;
-	heading(r, out, title, count);
+	report_heading(r, out, title, count);
 	buf_printf(out, "%10s %20s %9s %9s %9s  call\n", "total", "count", "mean", "min", "max");
 	vec_foreach (c, &s->call_times) {
 		if (is_wait(c) != waits || !left)
@@ -446,15 +444,27 @@ static void put_task(const struct report *r, struct buf *out, const struct summa
 static void task_heading(const struct report *r, struct buf *out, const char *title, size_t count,
 	const char *last)
 {
-	heading(r, out, title, count);
+	report_heading(r, out, title, count);
 	buf_printf(
 		out, "%10s %9s %11s %11s  %s\n", "CPU time", "GPU time", "launches", "work", last);
+}
+
+/* The end of a table of tasks: how many are in none of its rows. */
+static void put_without(struct buf *out, size_t rows, uint32_t without, const char *title)
+{
+	char count[TEXT_CELL];
+
+	if (!without)
+		return;
+	if (!rows)
+		buf_printf(out, "\n%s\n", title);
+	buf_printf(out, "%10s %swith neither CPU samples nor GPU work\n", text_count(count, without), rows ? "more " : "");
 }
 
 static void put_processes(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	size_t shown = rows_shown(r, s->processes.count);
+	size_t shown = report_rows_shown(r, s->processes.count);
 
 	if (shown)
 		task_heading(r, out, "Processes", s->processes.count, "process");
@@ -470,12 +480,13 @@ static void put_processes(const struct report *r, struct buf *out)
 		put_task(r, out, &s->processes.items[i], buf_text(&name));
 		buf_release(&name);
 	}
+	put_without(out, shown, s->processes_without, "Processes");
 }
 
 static void put_threads(const struct report *r, struct buf *out)
 {
 	const struct summary *s = r->summary;
-	size_t shown = rows_shown(r, s->threads.count);
+	size_t shown = report_rows_shown(r, s->threads.count);
 
 	if (shown)
 		task_heading(r, out, "Threads", s->threads.count, "thread (process)");
@@ -492,6 +503,7 @@ static void put_threads(const struct report *r, struct buf *out)
 		put_task(r, out, &s->threads.items[i], buf_text(&name));
 		buf_release(&name);
 	}
+	put_without(out, shown, s->threads_without, "Threads");
 }
 
 /* "99.7 % of 1,234 stacks of CPU samples are complete", and why the others are not. */
@@ -672,6 +684,7 @@ int report_text(const struct report *r, struct buf *out)
 	put_latency(r, out);
 	report_gaps_text(r, out);
 	report_sync_waits_text(r, out);
+	report_functions_text(r, out);
 	report_waits_text(r, out);
 	report_drivers_text(r, out);
 	put_processes(r, out);

@@ -137,6 +137,13 @@ bool internals_has_python(const struct internals *i, uint32_t stack)
 	return stack < i->stack_count && i->stacks[stack] & HAS_PYTHON;
 }
 
+unsigned int internals_kind(const struct internals *i, uint32_t stack)
+{
+	if (!internals_has_python(i, stack))
+		return 0;
+	return i->stacks[stack] & FROM_START ? 1 : 2;
+}
+
 bool internals_hide(const struct internals *i, uint32_t stack, uint32_t node)
 {
 	const struct profile_location *l;

@@ -36,6 +36,9 @@ void internals_release(struct internals *i);
 
 /* Whether a Python frame is among those from this node to the root. */
 bool internals_has_python(const struct internals *i, uint32_t stack);
+/* Stacks of one kind are shown without the same frames of those that are on the way to the root of both. */
+#define INTERNALS_KINDS 3
+unsigned int internals_kind(const struct internals *i, uint32_t stack);
 /* Whether a stack is to be shown without the frame of `node`, which is the stack's leaf or lies on the way from
  * there to its root. */
 bool internals_hide(const struct internals *i, uint32_t stack, uint32_t node);

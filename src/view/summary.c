@@ -4,7 +4,7 @@
  *
  *	ops[op]         times of one kind of work, and its latest launching stack
  *	pairs{op,stack} time by launching stack, fed from ops[] when the stack changes, as is uses[stack]
- *	threads[thread], devices[device], calls{api,kind}, uses[stack]
+ *	threads[thread], devices[device], calls{api,kind}, uses[stack], samples by stack
  *
  * After the last event, when names are final, ops that differ in shape only are put together by
  * name, and stacks that differ in addresses only by the names of their functions.
@@ -51,11 +51,11 @@ struct device_sum {
 	struct busy busy;
 };
 
-/* What stacks are of. */
-enum stack_use { OF_SAMPLE, OF_LAUNCH, OF_WORK, OF_WAIT, STACK_USES };
+/* What stacks are of. Those of samples are counted in summary.sampled. */
+enum stack_use { OF_LAUNCH, OF_WORK, OF_WAIT, OF_SAMPLE, STACK_USES };
 
 struct stack_uses {
-	uint64_t counts[STACK_USES];
+	uint64_t counts[OF_SAMPLE];
 };
 
 /* One to be counted. */
@@ -199,11 +199,12 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 	t->task.samples++;
 	t->task.cpu_ns += e->period_ns;
 	g->s->samples++;
+	g->s->sample_stacks.count++;
 	see_times(g, e->time_ns, e->time_ns);
 	error = add_total(&g->s->cpu_ns, e->period_ns);
 	if (!error)
 		error = wait_sums_add_sample(&g->s->waits, e);
-	return error ? error : count_stack(g, e->stack, OF_SAMPLE, 1);
+	return error ? error : stack_sums_add(&g->s->sampled, e->stack, e->period_ns);
 }
 
 /* NULL: there is no memory for it. */
@@ -673,6 +674,49 @@ static int put_tasks(struct gathering *g)
 	return error;
 }
 
+/*
+ * How many pids are in no row. A process that executes a program is another of the profile's, but not for people: it is in
+ * the rows if any of its images is.
+ */
+static int count_processes_without(struct gathering *g)
+{
+	struct map seen = MAP_INIT;
+	const struct profile_process *p;
+	int error = 0;
+
+	vec_foreach (row, &g->s->processes)
+		if (!error && (p = profile_process(g->r, row->id)))
+			error = map_put(&seen, p->pid, 0);
+	for (uint32_t id = 1; !error && (p = profile_process(g->r, id)); id++) {
+		if (map_get(&seen, p->pid))
+			continue;
+		g->s->processes_without++;
+		error = map_put(&seen, p->pid, 0);
+	}
+	map_release(&seen);
+	return error;
+}
+
+/* So too of threads. */
+static int count_threads_without(struct gathering *g)
+{
+	struct map seen = MAP_INIT;
+	const struct profile_thread *t;
+	int error = 0;
+
+	vec_foreach (row, &g->s->threads)
+		if (!error && (t = profile_thread(g->r, row->id)))
+			error = map_put(&seen, t->tid, 0);
+	for (uint32_t id = 1; !error && (t = profile_thread(g->r, id)); id++) {
+		if (profile_is_profiler(g->r, id) || map_get(&seen, t->tid))
+			continue;
+		g->s->threads_without++;
+		error = map_put(&seen, t->tid, 0);
+	}
+	map_release(&seen);
+	return error;
+}
+
 /* The string of the note at the root of an incomplete stack, when this node is it; else 0. */
 static uint32_t incomplete_note(const struct profile_reader *r, const struct profile_stack_node *n)
 {
@@ -693,19 +737,26 @@ static int add_reason(struct summary_stacks *s, uint32_t note, uint64_t count)
 	return vec_push(&s->reasons, (struct summary_reason){.note = note, .count = count});
 }
 
+static uint64_t count_uses_of(const struct gathering *g, uint32_t stack, enum stack_use use)
+{
+	if (use == OF_SAMPLE)
+		return stack < g->s->sampled.count ? g->s->sampled.items[stack].samples : 0;
+	return stack < g->stacks.count ? ((const struct stack_uses *)g->stacks.items)[stack].counts[use] : 0;
+}
+
 static int add_uses(struct gathering *g, uint32_t stack, uint32_t note)
 {
-	const struct stack_uses *uses = (const struct stack_uses *)g->stacks.items + stack;
 	bool python = internals_has_python(&g->s->internals, stack);
 	int error = 0;
 
 	for (int use = 0; !error && use < STACK_USES; use++) {
 		struct summary_stacks *s = stacks_of(g->s, (enum stack_use)use);
+		uint64_t count = count_uses_of(g, stack, (enum stack_use)use);
 
-		s->taken += uses->counts[use];
-		s->python += python ? uses->counts[use] : 0;
-		if (note && uses->counts[use])
-			error = add_reason(s, note, uses->counts[use]);
+		s->taken += count;
+		s->python += python ? count : 0;
+		if (note && count)
+			error = add_reason(s, note, count);
 	}
 	return error;
 }
@@ -722,8 +773,7 @@ static int judge_stacks(struct gathering *g)
 		const struct profile_stack_node *n = profile_stack_node(g->r, id);
 
 		notes[id] = n->parent && n->parent < id ? notes[n->parent] : incomplete_note(g->r, n);
-		if (id < g->stacks.count)
-			error = add_uses(g, id, notes[id]);
+		error = add_uses(g, id, notes[id]);
 	}
 	free(notes);
 	return error;
@@ -820,6 +870,10 @@ static int put_tables(struct gathering *g)
 	if (!error)
 		error = put_tasks(g);
 	if (!error)
+		error = count_processes_without(g);
+	if (!error)
+		error = count_threads_without(g);
+	if (!error)
 		error = judge_stacks(g);
 	if (!error)
 		error = driver_sums_finish(&g->s->drivers);
@@ -874,5 +928,6 @@ void summary_release(struct summary *s)
 	vec_release(&s->threads);
 	driver_sums_release(&s->drivers);
 	wait_sums_release(&s->waits);
+	stack_sums_release(&s->sampled);
 	chunk_times_release(&s->chunks);
 }

@@ -15,6 +15,7 @@
 #include "profile/reader.h"
 #include "view/chunk_times.h"
 #include "view/driver_sums.h"
+#include "view/function_sums.h"
 #include "view/histogram.h"
 #include "view/internals.h"
 #include "view/wait_sums.h"
@@ -116,8 +117,11 @@ struct summary {
 	struct vec(struct summary_device) devices;
 	struct vec(struct summary_task) processes;
 	struct vec(struct summary_task) threads;
+	uint32_t processes_without; /* by pid: that are in none of the rows, as no samples, launches or work of theirs are known */
+	uint32_t threads_without;   /* so too by tid, without the profiler's own */
 	struct driver_sums drivers; /* not in any of the others */
 	struct wait_sums waits;
+	struct stack_sums sampled;  /* CPU time by stack */
 	struct chunk_times chunks;  /* of this file */
 };
 

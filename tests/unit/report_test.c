@@ -317,6 +317,16 @@ static const char golden[] =
 	"   7.00 ms           2   7.00 ms  train 4711 in cudaDeviceSynchronize\n"
 	"                                  for nothing that is known\n"
 	"\n"
+	"CPU time by function\n"
+	"      self   of CPU     total   of CPU  function\n"
+	"   10.0 ms   50.0 %   10.0 ms   50.0 %  cuLaunchKernel [libcuda.so.1]\n"
+	"   10.0 ms   50.0 %   10.0 ms   50.0 %  helper [app]\n"
+	"      0 ns    0.0 %   10.0 ms   50.0 %  [incomplete stack]\n"
+	"      0 ns    0.0 %   10.0 ms   50.0 %  cudaLaunchKernel [app]\n"
+	"      0 ns    0.0 %   10.0 ms   50.0 %  cudart_inside [app]\n"
+	"      0 ns    0.0 %   10.0 ms   50.0 %  main [app]\n"
+	"      0 ns    0.0 %   10.0 ms   50.0 %  train(float*, int) [app]\n"
+	"\n"
 	"Processes\n"
 	"  CPU time  GPU time    launches        work  process\n"
 	"   20.0 ms   9.00 ms           6           6  train (4711)\n"
@@ -391,6 +401,11 @@ static void json_holds_the_same_sums(void)
 		 "\"launches\":4,\"launches_incomplete\":3,\"launches_python\":2,\"launches_without\":1,"
 		 "\"launches_reasons\":[{\"reason\":\"no unwind information\",\"count\":2},"
 		 "{\"reason\":\"reason not known\",\"count\":1}],\"works\":4,\"works_incomplete\":1,"),
+		("\"functions\":[{\"name\":\"cuLaunchKernel\",\"module\":\"/lib/libcuda.so.1\",\"self_ns\":10000000,"
+		 "\"total_ns\":10000000,\"self_samples\":1,\"samples\":1},"),
+		"{\"name\":\"[incomplete stack]\",\"self_ns\":0,\"total_ns\":10000000,\"self_samples\":0,\"samples\":1}",
+		"\"processes_without\":0",
+		"\"threads_without\":0",
 		"\"gpu_dropped\":1234",
 		"\"command\":\"./train --fast\\u001b[31m\"",
 		"\"incomplete\":null",
@@ -465,6 +480,58 @@ static void work_of_no_thread_is_in_the_table_of_threads_too(void)
 	CHECK(strstr(text, "      0 ns   8.00 ms           0           1  train (4711)\n"));
 }
 
+static void add_idle_tasks(struct made *m)
+{
+	struct profile_process forked = {.pid = 4711, .comm = string(m, "sh")}, idle = {.pid = 5000, .comm = string(m, "sleep")};
+	struct profile_thread main_thread = {.tid = 5000}, profiler = {.tid = 5001, .flags = THREAD_PROFILER};
+	uint32_t id = 0;
+
+	CHECK(profile_add_process(m->w, &forked, &id) == 0);
+	CHECK(profile_add_process(m->w, &idle, &id) == 0);
+	idle.start_ns = 7;
+	CHECK(profile_add_process(m->w, &idle, &id) == 0);
+	main_thread.process = profiler.process = id;
+	CHECK(profile_add_thread(m->w, &main_thread, &id) == 0);
+	CHECK(profile_add_thread(m->w, &profiler, &id) == 0);
+}
+
+static void tasks_that_are_in_no_row_are_counted(void)
+{
+	struct made m = {0};
+	struct profile_sample sample = {.period_ns = MS};
+	int status;
+	const char *text;
+
+	/* Of the process that is in a row there is another image, and the idle one has two. */
+	CHECK(profile_writer_open(&m.w, empty_path) == 0);
+	make_tasks(&m);
+	add_idle_tasks(&m);
+	sample.thread = m.main_thread;
+	CHECK(profile_write_sample(m.w, &sample) == 0);
+	CHECK(profile_writer_close(m.w) == 0);
+	text = report(&status, empty_path, NULL, NULL);
+	CHECK(strstr(text, "  train (4711)\n         1 more with neither CPU samples nor GPU work\n\nThreads\n"));
+	CHECK(strstr(text, "  train 4711 (train 4711)\n         2 more with neither CPU samples nor GPU work\n\n"));
+	CHECK(strstr(text, "   1.00 ms  100.0 %   1.00 ms  100.0 %  [no stack]\n"));
+	text = report(&status, "--json", empty_path, NULL);
+	CHECK(strstr(text, "\"processes_without\":1,") && strstr(text, "\"threads_without\":2,"));
+}
+
+static void tables_of_tasks_without_rows_say_how_many_there_were(void)
+{
+	struct made m = {0};
+	int status;
+	const char *text;
+
+	CHECK(profile_writer_open(&m.w, empty_path) == 0);
+	add_idle_tasks(&m);
+	CHECK(profile_writer_close(m.w) == 0);
+	text = report(&status, empty_path, NULL, NULL);
+	CHECK(strstr(text, "\nProcesses\n         2 with neither CPU samples nor GPU work\n"));
+	CHECK(strstr(text, "\nThreads\n         1 with neither CPU samples nor GPU work\n"));
+	CHECK(!strstr(text, "CPU time by function"));
+}
+
 /* What `xpuprof export --to folded --by device` prints of empty_path. */
 static const char *folded_by_device(void)
 {
@@ -536,6 +603,7 @@ static void top_limits_the_rows_and_says_so(void)
 
 	CHECK(status == EXIT_OK);
 	CHECK(threads && strstr(threads, "train 4711") && !strstr(threads, "worker 4712"));
+	CHECK(strstr(text, "\nCPU time by function (1 of 7)\n") && !strstr(text, "helper [app]"));
 }
 
 static void an_empty_recording_is_a_report_too(void)
@@ -620,6 +688,8 @@ int main(void)
 	RUN(gpus_stand_in_the_order_of_their_numbers);
 	RUN(gpus_that_each_process_calls_0_are_told_apart);
 	RUN(work_of_no_thread_is_in_the_table_of_threads_too);
+	RUN(tasks_that_are_in_no_row_are_counted);
+	RUN(tables_of_tasks_without_rows_say_how_many_there_were);
 	RUN(top_limits_the_rows_and_says_so);
 	RUN(an_empty_recording_is_a_report_too);
 	RUN(gpu_time_that_the_driver_reported_and_that_is_not_here_is_told);
