@@ -56,8 +56,12 @@ void signals_restore(const struct signals *s)
 
 void signals_close(struct signals *s)
 {
+	bool alone;
+
 	if (s->fd < 0)
 		return;
+	while (signals_next(s, &alone))
+		;
 	signals_restore(s);
 	close(s->fd);
 	s->fd = -1;

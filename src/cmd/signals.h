@@ -23,6 +23,7 @@ struct signals {
 
 /* 0 or -errno with error_text. */
 int signals_open(struct signals *s);
+/* Also takes what has come and was not read: all that it could end is over. */
 void signals_close(struct signals *s);
 /* Puts back what signals_open changed; does nothing when it was not called. Safe after fork. */
 void signals_restore(const struct signals *s);

@@ -169,6 +169,28 @@ else
 	skip "$name" "without BPF it cannot be told"
 fi
 
+# The pipe takes a page of the picture: so the program has ended, and its recorder not yet.
+cat >late.py <<'E2'
+import fcntl, os, select, signal, subprocess, sys
+os.mkfifo("late.svg")
+pipe = os.open("late.svg", os.O_RDONLY | os.O_NONBLOCK)
+fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+recorder = subprocess.Popen([sys.argv[1], "record", "-q", "-o", "p.xpu", "-o", "svg:late.svg", "--",
+                             "sh", "-c", "timeout 0.3 sh -c 'while :; do :; done'; exit 5"])
+select.select([pipe], [], [], 60)
+recorder.send_signal(signal.SIGTERM)
+os.set_blocking(pipe, True)
+while os.read(pipe, 65536):
+    pass
+print(recorder.wait(60))
+E2
+name="a signal after the program's end does not take its status away"
+if cpu_side; then
+	is "$(python3 late.py "$build/xpuprof")" 5 "$name"
+else
+	skip "$name" "the picture of nothing is too small"
+fi
+
 # How we are started ourselves.
 cat >start_with.py <<'E2'
 import os, signal, sys
