@@ -72,7 +72,9 @@ static size_t first_of(const struct wait_shares *s, uint64_t row)
 
 struct wait_range wait_shares_of(const struct wait_shares *s, uint32_t row)
 {
-	size_t first = first_of(s, row);
+	size_t first = first_of(s, row), behind = first_of(s, (uint64_t)row + 1);
 
-	return (struct wait_range){s->items.items + first, first_of(s, (uint64_t)row + 1) - first};
+	if (first == behind)
+		return (struct wait_range){0};
+	return (struct wait_range){s->items.items + first, behind - first};
 }

@@ -223,14 +223,30 @@ static void check_gaps(const struct gaps *g)
 			require(p->causes_ns[i] <= p->span_ns && p->once_ns <= p->span_ns);
 }
 
+static void check_functions(const struct function_sums *f, uint64_t cpu_ns)
+{
+	uint64_t self_ns = 0;
+
+	vec_foreach (row, &f->rows) {
+		require(row->self.ns <= row->total.ns && row->total.ns <= cpu_ns);
+		self_ns += row->self.ns;
+	}
+	require(self_ns == cpu_ns);
+}
+
 static void print(struct report *r)
 {
 	struct location_texts texts = {0};
+	struct function_sums functions = {0};
 	struct buf out = BUF_INIT;
 
 	require(!location_texts_init(&texts, r->reader, false));
+	require(!function_sums_read(&functions, &r->summary->sampled, &r->summary->internals, &texts, true));
+	check_functions(&functions, r->summary->cpu_ns);
 	r->texts = &texts;
+	r->functions = &functions;
 	require(!report_text(r, &out) && !report_json(r, &out));
+	function_sums_release(&functions);
 	location_texts_release(&texts);
 	buf_release(&out);
 }
