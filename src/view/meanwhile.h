@@ -10,9 +10,9 @@
  * the thread did that let that lock go, and so on: where threads stand in line for a lock, this leads to who had it. Of a lock
  * of which it is not known who had it nothing is told.
  *
- * Only what was seen counts: waits that are told one by one, and CPU samples, each for its period, and together for no longer than
- * there is between two waits. The rest of the time is not known. So what is told is never too much, and its sum for a wait no
- * more than its length.
+ * Only what was seen counts: waits that are told one by one, which are exact, and CPU samples, each for its period as far as
+ * there is so much between two waits, which are right on average. The rest of the time is not known. What is told of a wait sums up
+ * to no more than its length.
  *
  * Memory is bounded: the last MEANWHILE_DEEDS waits and samples are kept, and no more than MEANWHILE_MAX doings. So is time: when
  * MEANWHILE_STEPS deeds have been looked at, one more is for every MEANWHILE_DEEDS_A_STEP that were kept, and waits that come when

@@ -5,13 +5,11 @@ flame graph has."""
 import collections
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
-BUILD = os.path.abspath(os.environ.get("XPUPROF_BUILD", os.path.join(os.path.dirname(__file__), "..", "..", "build")))
-PROGRAM = os.path.join(BUILD, "xpuprof")
+
+import tap
+from tap import PROGRAM, can_record, result, run
 
 # By the CPU time of the thread, so that no load changes the shares. What is called meanwhile is native code.
 SHARES = """
@@ -39,17 +37,6 @@ def calls_both():
 python_alone(0.25)
 calls_both()
 """
-
-results = []
-
-
-def result(ok, name, *notes):
-    results.append((bool(ok), name, notes))
-
-
-def run(*command):
-    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, stdin=subprocess.DEVNULL).stdout
-
 
 def is_near(ns, whole_ns, share):
     return abs(ns / whole_ns - share) < 0.1
@@ -111,18 +98,4 @@ def main():
            text.index("CPU time by function") < text.index("\nProcesses"), "the table stands near the top", text)
 
 
-work = tempfile.mkdtemp()
-os.chdir(work)
-try:
-    if subprocess.run([PROGRAM, "record", "-q", "--cpu-only", "-o", "none.xpu", "true"], stderr=subprocess.DEVNULL).returncode:
-        print("1..0 # SKIP CPU stacks cannot be had here")
-        sys.exit(0)
-    main()
-finally:
-    shutil.rmtree(work)
-for number, (ok, name, notes) in enumerate(results, 1):
-    print(f"{'ok' if ok else 'not ok'} {number} - {name}")
-    for line in [line for note in notes for line in str(note).splitlines()[:60]] if not ok else ():
-        print(f"# {line}")
-print(f"1..{len(results)}")
-sys.exit(not all(ok for ok, _, _ in results))
+tap.main(main, lambda: "" if can_record("--cpu-only") else "CPU stacks cannot be had here")
