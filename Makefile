@@ -81,10 +81,10 @@ WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
 	src/cmd/metrics_server$(if $(MICROHTTPD),-fallback).c
 
-ROOMS := base profile elf cubin symbolize correlate gpu gpu/nvidia unwind python capture monitor monitor/tables view export cmd
-SOURCES := $(filter-out $(WITHOUT),$(foreach room,$(ROOMS),$(wildcard src/$(room)/*.c)))
+# All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
+SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -path 'src/bpf/*' -not -path 'src/inject/*')))
 OBJECTS := $(SOURCES:%.c=$(B)/obj/%.o) $(B)/obj/src/inject/marker.o
-INJECT_SOURCES := $(wildcard src/inject/*.c) src/inject/marker.S
+INJECT_SOURCES := $(sort $(shell find src/inject -name '*.c')) src/inject/marker.S
 INJECT_OBJECTS := $(addsuffix .o,$(basename $(INJECT_SOURCES:%=$(B)/inject/%)))
 BPF_SOURCES := $(if $(filter 1,$(BPF)),$(wildcard src/bpf/*.bpf.c))
 BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)

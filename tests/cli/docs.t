@@ -120,12 +120,12 @@ def unknown_options(path, known):
 
 def rooms_of_document():
     """{room: {what it may include}} from the table of docs/architecture.md."""
-    rows = re.findall(r"^\| `src/([\w.]+)/?` \|[^|\n]*\|([^|\n]*)\|$", read("docs/architecture.md"), re.M)
+    rows = re.findall(r"^\| `src/([\w./]+?)/?` \|[^|\n]*\|([^|\n]*)\|$", read("docs/architecture.md"), re.M)
     return {f"{room}: {' '.join(sorted(re.findall('[a-z][a-z/.]*', may.replace('`', ''))))}" for room, may in rows}
 
 
 def rooms_of_tool():
-    rows = re.findall(r'may\["([\w.]+)"\] = "([^"]*)"', read("tools/check-includes"))
+    rows = re.findall(r'may\["([\w./]+)"\] = "([^"]*)"', read("tools/check-includes"))
     return {f"{room}: {' '.join(sorted(may.split()))}" for room, may in rows}
 
 
