@@ -73,7 +73,7 @@ $(info this build cannot take CPU samples (BPF=0, or clang, bpftool or libbpf is
 LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
-NEEDS_BPF := $(addprefix src/capture/,programs.c uprobe.c marker_cost.c refusal.c) \
+NEEDS_BPF := src/bpfload/refusal.c $(addprefix src/capture/,programs.c uprobe.c marker_cost.c) \
 	$(addprefix src/monitor/,types.c watch.c watch_load.c watch_maps.c watch_plan.c)
 BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/types-fallback.c \
 	src/monitor/watch-fallback.c

@@ -19,7 +19,7 @@
 #include "gpu/nvidia/instance.h"
 #include "inject/calls.h"
 #include "inject/library.h"
-#include "inject/marker.h"
+#include "wire/marker.h"
 #include "inject/stacks.h"
 #include "fake_python.h"
 #include "inprocess.h"

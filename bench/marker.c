@@ -204,7 +204,7 @@ static marker_function find_marker(const char *library, enum launch_marker kind)
 	return handle ? (marker_function)dlsym(handle, marker_names[kind]) : NULL;
 }
 
-/* Never in this process: children of one that has hit a probe must not (inject/marker.h). */
+/* Never in this process: children of one that has hit a probe must not (wire/marker.h). */
 static pid_t measure_in_child(marker_function marker, const char *what)
 {
 	pid_t child = fork();

@@ -22,7 +22,7 @@
 
 #include "inject/calls.h"
 #include "inject/library.h"
-#include "inject/marker.h"
+#include "wire/marker.h"
 
 #define STACKS	3000
 #define LEVELS	12 /* 2^LEVELS paths */

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 
 #include "gpu_recorder.h"
-#include "inject/ring.h"
+#include "wire/ring.h"
 
 struct client {
 	int fd;

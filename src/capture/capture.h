@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#include "inject/marker.h"
+#include "wire/marker.h"
 #include "profile/gpu_events.h"
 #include "profile/tasks.h"
 

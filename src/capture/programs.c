@@ -19,7 +19,7 @@
 #include "base/vec.h"
 #include "bpf/capture.skel.h"
 #include "capture/cpus.h"
-#include "capture/refusal.h"
+#include "bpfload/refusal.h"
 #include "capture/uprobe.h"
 #include "elf/elf_file.h"
 

@@ -12,7 +12,7 @@
 #include "bpf/events.h"
 #include "capture/capture.h"
 #include "capture/marker_cost.h"
-#include "capture/ring.h"
+#include "bpfload/ring.h"
 #include "walk/python.h"
 
 struct programs;

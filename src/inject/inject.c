@@ -22,7 +22,7 @@
 #include "inject/health.h"
 #include "inject/images.h"
 #include "inject/library.h"
-#include "inject/marker.h"
+#include "wire/marker.h"
 #include "inject/own_stack.h"
 #include "inject/space.h"
 #include "inject/stacks.h"

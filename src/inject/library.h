@@ -40,7 +40,7 @@
 #include <time.h>
 
 #include "inject/cupti_abi.h"
-#include "inject/ring.h"
+#include "wire/ring.h"
 
 /*
  * A page that the kernel wipes in a forked child, so that the child's copy of the library is dead

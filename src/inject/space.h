@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/wire.h"
+#include "wire/wire.h"
 
 /* Rules by address (unwind.c): the high bits of the key are the place, the low ones are in the entry. */
 #define SPACE_RULE_SLOTS (1u << 15)

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "inject/wire.h"
+#include "wire/wire.h"
 
 /* Reserves address space: 0 or -errno. */
 int stacks_init(void);

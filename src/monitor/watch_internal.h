@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "capture/ring.h"
+#include "bpfload/ring.h"
 #include "monitor/watch.h"
 
 struct monitor_bpf; /* bpf/monitor.skel.h */

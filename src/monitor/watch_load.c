@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "bpf/monitor.skel.h"
-#include "capture/refusal.h"
+#include "bpfload/refusal.h"
 
 #define OBJECTS_DEFAULT 65536
 #define CELLS_DEFAULT	8192

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/ring.h"
+#include "bpfload/ring.h"
 #include "tap.h"
 
 #define RING_BYTES 4096

@@ -13,7 +13,7 @@
 #include "gpu_client.h"
 #include "base/clock.h"
 #include "inject/calls.h"
-#include "inject/ring.h"
+#include "wire/ring.h"
 #include "tap.h"
 
 static void put_kernel_op(struct client *c, uint32_t id, uint32_t name)

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "bpf/empty.skel.h"
 #include "capture/programs.h"
-#include "capture/refusal.h"
+#include "bpfload/refusal.h"
 #include "tap.h"
 
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)

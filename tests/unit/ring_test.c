@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The shared ring, both ends of it (inject/ring.h). */
+/* The shared ring, both ends of it (wire/ring.h). */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
-#include "inject/ring.h"
+#include "wire/ring.h"
 #include "tap.h"
 
 #define SLOTS	 WIRE_MIN_SLOTS

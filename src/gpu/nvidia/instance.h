@@ -24,7 +24,7 @@
 #include "gpu/backend.h"
 #include "gpu/nvidia/counters.h"
 #include "inject/calls.h"
-#include "inject/ring.h"
+#include "wire/ring.h"
 
 /* What all instances of a recording share. */
 struct nvidia_session {

@@ -38,7 +38,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "inject/wire.h"
+#include "wire/wire.h"
 
 struct ring_slot {
 	uint64_t word;

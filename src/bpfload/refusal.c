@@ -5,7 +5,7 @@
  * only. The memory costs nothing until it is
  * written to.
  */
-#include "capture/refusal.h"
+#include "bpfload/refusal.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>

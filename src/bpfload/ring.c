@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Each record has a head of 8 bytes: its length with two flags, and a page offset that is the
  * kernel's. */
-#include "capture/ring.h"
+#include "bpfload/ring.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
