@@ -14,7 +14,7 @@
 #include "cmd/kernel_match.h"
 #include "cmd/options.h"
 #include "cmd/stall_text.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "export/annotate_html.h"
 
 #define DEFAULT_FILE "profile.xpu"

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "cmd/name.h"
-#include "cmd/text.h"
+#include "base/text.h"
 
 #define NEAR_NAMES 3
 #define NEAR_BYTES 64 /* longer names are compared by their beginnings */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/text.h"
+#include "base/text.h"
 
 #define LINE_COLUMNS 79
 

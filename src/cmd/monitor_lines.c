@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cmd/json_writer.h"
-#include "cmd/text.h"
+#include "base/json_writer.h"
+#include "base/text.h"
 #include "monitor/line.h"
 #include "monitor/totals.h"
 

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/monitor.h"
 #include "cmd/monitor_absent.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "monitor/suits.h"
 
 static const char *const presence_keys[] = {

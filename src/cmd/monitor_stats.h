@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "monitor/totals.h"
 
 #define LEFT_ROWS_SHOWN 10

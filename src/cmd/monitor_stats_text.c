@@ -6,7 +6,7 @@
 
 #include "cmd/monitor_absent.h"
 #include "cmd/monitor_stats.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "monitor/line.h"
 
 #define ROWS_SHOWN	40

@@ -22,7 +22,7 @@
 #include "cmd/monitor.h"
 #include "cmd/monitor_stats.h"
 #include "cmd/signals.h"
-#include "cmd/text.h"
+#include "base/text.h"
 
 /* Losses are told once in so long. */
 #define TICK_NS NS_PER_SECOND

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cmd/text.h"
+#include "base/text.h"
 #include "view/label.h"
 
 #define NO_LIMIT UINT_MAX

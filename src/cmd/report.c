@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/text.h"
+#include "base/text.h"
 
 #define DEFAULT_FILE "profile.xpu"
 #define DEFAULT_TOP  10

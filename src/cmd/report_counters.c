@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "cmd/name.h"
 #include "cmd/report.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "view/device.h"
 #include "view/kernel_name.h"
 

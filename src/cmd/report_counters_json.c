@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/report.h"
 #include "view/kernel_name.h"
 

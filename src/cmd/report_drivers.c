@@ -3,9 +3,9 @@
  * What GPU drivers did in the kernel, in `xpuprof report`: rings with their jobs, then everything else by its name;
  * and the member "drivers" of --json, whose form is documented in xpuprof-report(1).
  */
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/report.h"
-#include "cmd/text.h"
+#include "base/text.h"
 
 #define RING_COLUMNS 80
 #define ROW_COLUMNS  52

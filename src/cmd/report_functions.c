@@ -2,10 +2,10 @@
 /* Where CPU time was spent, by function: the table of `xpuprof report` and the member "functions" of its JSON. */
 #include <string.h>
 
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/name.h"
 #include "cmd/report.h"
-#include "cmd/text.h"
+#include "base/text.h"
 
 /* ------------------------------------------------------------------ text */
 

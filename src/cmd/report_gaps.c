@@ -5,7 +5,7 @@
 
 #include "cmd/report.h"
 #include "cmd/report_place.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "view/device.h"
 #include "view/gaps.h"
 

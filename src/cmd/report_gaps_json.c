@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The member "idle": documented in xpuprof-report(1). */
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 #include "view/gaps.h"

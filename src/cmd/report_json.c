@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/demangle.h"
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/report.h"
 #include "view/launch_path.h"
 #include "view/view.h"

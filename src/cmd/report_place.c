@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/name.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "view/label.h"
 #include "view/launch_path.h"
 

@@ -9,7 +9,7 @@
 #include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "view/annotation_text.h"
 #include "view/kernel_name.h"
 

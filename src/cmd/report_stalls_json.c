@@ -3,7 +3,7 @@
  * xpuprof-report(1). */
 #include <stdlib.h>
 
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
 #include "view/kernel_name.h"

@@ -9,7 +9,7 @@
 #include "base/demangle.h"
 #include "cmd/name.h"
 #include "cmd/report.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "view/launch_path.h"
 #include "view/view.h"
 

@@ -6,7 +6,7 @@
 #include "cmd/name.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "cmd/wait_rows.h"
 
 #define MUCH	     5 /* one part in so many is worth to be named */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The members "gpu_waits" and "waits": documented in xpuprof-report(1). */
 #include "base/demangle.h"
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 

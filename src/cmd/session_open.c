@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "cmd/locate.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "cubin/kept_images.h"
 #include "elf/kernel_id.h"
 

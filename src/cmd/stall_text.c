@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/text.h"
+#include "base/text.h"
 
 static void put_reason(const struct kernel_stalls *k, uint32_t reason, bool words, struct buf *b)
 {

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "cmd/text.h"
+#include "base/text.h"
 
 static uint64_t sum(const uint64_t *counts, size_t n)
 {

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "profile/model.h"
-#include "view/histogram.h"
+#include "base/histogram.h"
 
 #define DRIVER_ROWS_MAX 256
 

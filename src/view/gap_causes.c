@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "view/gap_causes.h"
 
-#include "view/histogram.h"
+#include "base/histogram.h"
 
 #define WAKERS_MAX     4
 #define SAMPLES_WANTED 4

@@ -22,7 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "profile/reader.h"
-#include "view/chunk_times.h"
+#include "profile/chunk_times.h"
 
 #define GAP_EVENTS_MAX	((size_t)3 << 20) /* 24 to 48 bytes each; a gap takes 36 more */
 #define GAP_PARTS_COUNT 16

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "view/order.h"
+#include "base/order.h"
 #include "view/stall_windows.h"
 
 struct stall_kernel {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "view/order.h"
+#include "base/order.h"
 
 static int short_of_memory(void)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "view/order.h"
+#include "base/order.h"
 
 #define WORK_LIMIT_FIRST ((size_t)64 << 10)
 

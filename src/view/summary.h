@@ -13,10 +13,10 @@
 
 #include "base/vec.h"
 #include "profile/reader.h"
-#include "view/chunk_times.h"
+#include "profile/chunk_times.h"
 #include "view/driver_sums.h"
 #include "view/function_sums.h"
-#include "view/histogram.h"
+#include "base/histogram.h"
 #include "view/internals.h"
 #include "view/wait_sums.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "view/chunk_times.h"
+#include "profile/chunk_times.h"
 #include "view/gpu_waits.h"
 #include "view/gather.h"
 #include "view/keys.h"

@@ -4,7 +4,7 @@
 
 #include "tap.h"
 #include "base/busy.h"
-#include "view/histogram.h"
+#include "base/histogram.h"
 
 #define SPAN 20000
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Names of kernels and functions, as short as a table needs them. */
 #include "cmd/name.h"
-#include "cmd/text.h"
+#include "base/text.h"
 #include "tap.h"
 
 static const char *fit(const char *name, unsigned int columns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Numbers and names as people read them. */
-#include "cmd/text.h"
+#include "base/text.h"
 #include "tap.h"
 
 static const char *fit(const char *text, unsigned int columns)

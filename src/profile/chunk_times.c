@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "view/chunk_times.h"
+#include "profile/chunk_times.h"
 
 #define STRETCH_BYTES ((uint64_t)64 << 10)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/json_writer.h"
+#include "base/json_writer.h"
 
 #include <inttypes.h>
 #include <string.h>

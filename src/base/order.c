@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* One pass for each digit in which the numbers differ, the least first. */
-#include "view/order.h"
+#include "base/order.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "view/histogram.h"
+#include "base/histogram.h"
 
 /* log2(HISTOGRAM_PARTS) */
 #define PARTS_BITS 6

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/text.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
