@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cmd/doctor.h"
 #include "cmd/library_probe.h"
-#include "cmd/locate.h"
+#include "record/locate.h"
 
 #define INJECTION_ENV "CUDA_INJECTION64_PATH"
 

@@ -21,7 +21,7 @@
 #include "cmd/metrics_server.h"
 #include "cmd/monitor.h"
 #include "cmd/monitor_stats.h"
-#include "cmd/signals.h"
+#include "record/signals.h"
 #include "base/text.h"
 
 /* Losses are told once in so long. */

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/signals.h"
+#include "record/signals.h"
 #include "elf/kernel_id.h"
 #include "profile/reader.h"
 #include "symbolize/symbolize.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cmd/locate.h"
+#include "record/locate.h"
 #include "tap.h"
 
 static char folder[] = "/tmp/locate_test.XXXXXX";

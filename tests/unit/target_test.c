@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd/target.h"
+#include "record/target.h"
 #include "tap.h"
 
 static const struct signals no_signals = SIGNALS_INIT;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cmd/signals.h"
+#include "record/signals.h"
 
 /* Who the program runs as, and with what environment. */
 struct target_user {

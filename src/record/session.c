@@ -17,7 +17,7 @@
  * the same one in the same moment. One that comes before the program has
  * begun ends the recording instead, and the program never begins.
  */
-#include "cmd/session_internal.h"
+#include "record/session_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/locate.h"
+#include "record/locate.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "capture/capture.h"
-#include "cmd/drivers.h"
-#include "cmd/session.h"
-#include "cmd/signals.h"
+#include "record/drivers.h"
+#include "record/session.h"
+#include "record/signals.h"
 #include "correlate/correlate.h"
 #include "gpu/backend.h"
 

@@ -3,7 +3,7 @@
  * The parts of a recording, from the profile upwards: file, registry of processes, CPU side, correlator, GPU
  * side; and what the profile says about the recording itself.
  */
-#include "cmd/session_internal.h"
+#include "record/session_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "cmd/locate.h"
+#include "record/locate.h"
 #include "base/text.h"
 #include "cubin/kept_images.h"
 #include "elf/kernel_id.h"

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
-#include "cmd/target.h"
+#include "record/target.h"
 #include "gpu/backend.h"
 #include "profile/writer.h"
 

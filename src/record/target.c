@@ -3,7 +3,7 @@
  * The gate is a socket: the child blocks in read() until a byte comes. A failed exec comes back through a
  * second, close-on-exec pipe, which a successful one closes.
  */
-#include "cmd/target.h"
+#include "record/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * SIGCHLD gets its default disposition: whoever was started with SIGCHLD ignored (some daemons start
  * programs like that) has children that vanish without a wait status.
  */
-#include "cmd/signals.h"
+#include "record/signals.h"
 
 #include <errno.h>
 #include <sys/signalfd.h>

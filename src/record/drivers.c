@@ -3,7 +3,7 @@
  * One watch a monitor, each with its own ring. Nobody wakes the recorder for an event: rounds of the recording come
  * often enough (WATCH_READ_MS), and a ring that fills wakes it.
  */
-#include "cmd/drivers.h"
+#include "record/drivers.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "cmd/target.h"
+#include "record/target.h"
 
 #define ENVIRON_LIMIT ((size_t)4 << 20)
 #define GROUPS_USUAL  64
