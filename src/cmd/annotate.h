@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "view/annotation.h"
-#include "view/source_text.h"
+#include "view/stalls/annotation.h"
+#include "view/stalls/source_text.h"
 
 struct annotate {
 	const char *path; /* of the recording */

@@ -13,11 +13,11 @@
 
 #include <string.h>
 
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "cmd/stall_text.h"
 #include "base/text.h"
-#include "view/annotation_text.h"
-#include "view/kernel_name.h"
+#include "view/stalls/annotation_text.h"
+#include "view/names/kernel_name.h"
 
 #define CONTEXT_LINES	     2
 #define CONTEXT_INSTRUCTIONS 3

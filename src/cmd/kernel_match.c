@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "base/text.h"
 
 #define NEAR_NAMES 3

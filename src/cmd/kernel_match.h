@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/buf.h"
-#include "view/kernel_name.h"
-#include "view/kernel_stalls.h"
+#include "view/names/kernel_name.h"
+#include "view/stalls/kernels.h"
 
 /* The indices of the rows that fit, in their order, into `ret`, which has room for all: how
  * many; -1 when memory is short. */

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "base/buf.h"
-#include "view/counter_sums.h"
-#include "view/function_sums.h"
-#include "view/gaps.h"
-#include "view/kernel_stalls.h"
-#include "view/location_text.h"
-#include "view/summary.h"
-#include "view/sync_waits.h"
+#include "view/tables/counter_sums.h"
+#include "view/tables/function_sums.h"
+#include "view/gaps/gaps.h"
+#include "view/stalls/kernels.h"
+#include "view/names/location_text.h"
+#include "view/tables/summary.h"
+#include "view/gaps/sync_waits.h"
 
 struct report {
 	const char *path;

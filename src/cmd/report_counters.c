@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "cmd/report.h"
 #include "base/text.h"
-#include "view/device.h"
-#include "view/kernel_name.h"
+#include "view/names/device.h"
+#include "view/names/kernel_name.h"
 
 #define FIXED_COLUMNS 19 /* GPU time, alone */
 #define VALUE_COLUMNS 11

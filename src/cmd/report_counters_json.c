@@ -6,7 +6,7 @@
 
 #include "base/json_writer.h"
 #include "cmd/report.h"
-#include "view/kernel_name.h"
+#include "view/names/kernel_name.h"
 
 /* JSON has no infinities, which sums of values out of all range may be. */
 static void put_real(struct json_writer *w, const char *name, double value)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "cmd/report.h"
 #include "base/text.h"
 

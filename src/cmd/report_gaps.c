@@ -6,8 +6,8 @@
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 #include "base/text.h"
-#include "view/device.h"
-#include "view/gaps.h"
+#include "view/names/device.h"
+#include "view/gaps/gaps.h"
 
 #define THREADS_SHOWN 4
 

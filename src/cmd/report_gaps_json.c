@@ -3,7 +3,7 @@
 #include "base/json_writer.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
-#include "view/gaps.h"
+#include "view/gaps/gaps.h"
 
 /* That many of the longest gaps of a device have threads. */
 #define WITH_THREADS 100

@@ -5,7 +5,7 @@
 #include "base/demangle.h"
 #include "base/json_writer.h"
 #include "cmd/report.h"
-#include "view/launch_path.h"
+#include "view/names/launch_path.h"
 #include "view/view.h"
 
 #define FORM_VERSION 1

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/json_writer.h"
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "base/text.h"
-#include "view/label.h"
-#include "view/launch_path.h"
+#include "view/names/label.h"
+#include "view/names/launch_path.h"
 
 /* The innermost Python function of a stack: its location's id, 0 where there is none. */
 static uint32_t find_python(const struct report *r, uint32_t stack)

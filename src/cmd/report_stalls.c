@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
 #include "base/text.h"
-#include "view/annotation_text.h"
-#include "view/kernel_name.h"
+#include "view/stalls/annotation_text.h"
+#include "view/names/kernel_name.h"
 
 /* Rows below each kernel, and reasons in each of them. */
 #define DETAILS	       5

@@ -6,7 +6,7 @@
 #include "base/json_writer.h"
 #include "cmd/report.h"
 #include "cmd/stall_text.h"
-#include "view/kernel_name.h"
+#include "view/names/kernel_name.h"
 
 struct member {
 	const struct report *r;

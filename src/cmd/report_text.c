@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/demangle.h"
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "cmd/report.h"
 #include "base/text.h"
-#include "view/launch_path.h"
+#include "view/names/launch_path.h"
 #include "view/view.h"
 
 /* Names are given at least this many columns, whatever the terminal. */

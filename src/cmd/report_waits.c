@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "cmd/report.h"
 #include "cmd/report_place.h"
 #include "base/text.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "view/annotation.h"
+#include "view/stalls/annotation.h"
 
 /* Appends "waiting for a memory load (long_scoreboard)", or the vendor's name where there are no words or they do not
  * fit `columns` (0: no limit). */

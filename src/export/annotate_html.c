@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "export/svg_assets.h"
 #include "export/text.h"
-#include "view/annotation_text.h"
-#include "view/kernel_name.h"
+#include "view/stalls/annotation_text.h"
+#include "view/names/kernel_name.h"
 
 #define CONTEXT_LINES 4
 #define TAB_COLUMNS   8

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "export/output.h"
-#include "view/annotation.h"
-#include "view/source_text.h"
+#include "view/stalls/annotation.h"
+#include "view/stalls/source_text.h"
 
 struct annotate_page {
 	const struct annotation *annotation;

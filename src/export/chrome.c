@@ -35,7 +35,7 @@
 #include "export/exporter.h"
 #include "export/text.h"
 #include "profile/counter_kinds.h"
-#include "view/device.h"
+#include "view/names/device.h"
 
 /* Ids of rows that cannot be pids or tids: those end at 2^22. */
 #define DEVICE_PID_BASE 1000000000u

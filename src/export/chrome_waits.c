@@ -14,9 +14,9 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "export/text.h"
-#include "view/internals.h"
-#include "view/launch_path.h"
-#include "view/location_text.h"
+#include "view/names/internals.h"
+#include "view/names/launch_path.h"
+#include "view/names/location_text.h"
 
 /* Ids of rows that cannot be tids, nor those of lanes of streams. */
 #define WAITS_TID_BASE 2000000000u

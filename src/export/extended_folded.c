@@ -16,7 +16,7 @@
 #include "export/exporter.h"
 #include "export/folded_frame.h"
 #include "export/text.h"
-#include "view/place.h"
+#include "view/fold/place.h"
 
 /* Where the latest events stood, by what decides it; 0: free. The same few come again and again. */
 #define KNOWN_PLACES 4096

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "view/tree.h"
+#include "view/tree/tree.h"
 
 /* Frames of devices are not written themselves: they become part of the GPU frames above them. */
 #define FOLDED_NO_DEVICE UINT32_MAX

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "export/exporter.h"
 #include "export/svg_assets.h"
-#include "view/label.h"
+#include "view/names/label.h"
 
 static const struct {
 	const char *class;

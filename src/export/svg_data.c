@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "export/svg.h"
 #include "export/text.h"
-#include "view/stall_reasons.h"
+#include "view/stalls/reasons.h"
 
 #define ELEMENT_BYTES ((size_t)1 << 20)
 

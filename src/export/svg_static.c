@@ -13,7 +13,7 @@
 #include "export/svg.h"
 #include "export/svg_assets.h"
 #include "export/text.h"
-#include "view/label.h"
+#include "view/names/label.h"
 
 #define WIDTH       1200
 #define MARGIN      12

@@ -6,8 +6,8 @@
  */
 #include "view/flame.h"
 
-#include "view/missing.h"
-#include "view/place.h"
+#include "view/fold/missing.h"
+#include "view/fold/place.h"
 
 struct flame {
 	const struct profile_reader *reader;

@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "view/flame.h"
-#include "view/off_cpu.h"
-#include "view/stall_flame.h"
-#include "view/wall.h"
+#include "view/waits/off_cpu.h"
+#include "view/stalls/flame.h"
+#include "view/wall/wall.h"
 
 #define THREADS_MANY 25 /* beside each other, in a picture where a name takes a twentieth of the width */
 

@@ -135,7 +135,7 @@ def reasons_of_document():
 
 
 def reasons_of_program():
-    rows = re.findall(r'^\t\{"(\w+)", "([^"]+)", STALL_(\w+), ', read("src/view/stall_reasons.c"), re.M)
+    rows = re.findall(r'^\t\{"(\w+)", "([^"]+)", STALL_(\w+), ', read("src/view/stalls/reasons.c"), re.M)
     return {f"{name}: {words}: {kind.lower()}" for name, words, kind in rows}
 
 
@@ -169,7 +169,7 @@ def main():
     for path in documents():
         wrong = [*broken_links(path), *missing_paths(path), *unknown_options(path, known)]
         result(not wrong, f"{path}: links, paths and options are there", wrong)
-    same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/view/stall_reasons.c")
+    same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/view/stalls/reasons.c")
     same(rooms_of_document(), rooms_of_tool(), "the rooms of docs/architecture.md are those of tools/check-includes")
     includes = subprocess.run([os.path.join(ROOT, "tools/check-includes")], stdout=subprocess.PIPE, text=True)
     result(includes.returncode == 0, "includes point down the table", includes.stdout.splitlines())

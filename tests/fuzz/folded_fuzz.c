@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "view/folded.h"
-#include "view/label.h"
+#include "view/tree/folded.h"
+#include "view/names/label.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 #include "export/exporter.h"
 #include "fuzz.h"
 #include "profile/writer.h"
-#include "view/wall.h"
+#include "view/wall/wall.h"
 
 #define THREADS	  4
 #define OPS	  6

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Samples of instructions by kernel, line and instruction, on profiles made by hand. */
-#include "view/annotation_text.h"
+#include "view/stalls/annotation_text.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include "profile/reader.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/function_sums.h"
+#include "view/tables/function_sums.h"
 
 #define MS 1000000ull
 

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/gaps.h"
-#include "view/sync_waits.h"
+#include "view/gaps/gaps.h"
+#include "view/gaps/sync_waits.h"
 
 #define US 1000ull
 

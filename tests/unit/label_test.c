@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* What frames are called where there is little room. */
 #include "tap.h"
-#include "view/label.h"
+#include "view/names/label.h"
 
 static const char *brief(const char *label, int level)
 {

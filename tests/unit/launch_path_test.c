@@ -6,9 +6,9 @@
 
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/launch_path.h"
-#include "view/location_text.h"
-#include "view/stacks.h"
+#include "view/names/launch_path.h"
+#include "view/names/location_text.h"
+#include "view/fold/stacks.h"
 
 static char path[] = "/tmp/launch_path_test.XXXXXX";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Names of kernels and functions, as short as a table needs them. */
-#include "cmd/name.h"
+#include "view/names/name.h"
 #include "base/text.h"
 #include "tap.h"
 

@@ -6,7 +6,7 @@
 
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/python_files.h"
+#include "view/names/python_files.h"
 
 #define FILES_MAX 8
 

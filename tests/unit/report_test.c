@@ -11,7 +11,7 @@
 #include "export/exporter.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/summary.h"
+#include "view/tables/summary.h"
 
 #define MS 1000000ull
 #define US 1000ull

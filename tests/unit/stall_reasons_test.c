@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What a warp waits for, by the vendor's name of it. */
-#include "view/stall_reasons.h"
+#include "view/stalls/reasons.h"
 
 #include "tap.h"
 

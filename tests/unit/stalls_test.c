@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/kernel_stalls.h"
-#include "view/stalls.h"
+#include "view/stalls/kernels.h"
+#include "view/stalls/stalls.h"
 
 #define LONG  "smsp__pcsamp_warps_issue_stalled_long_scoreboard"
 #define WAIT  "smsp__pcsamp_warps_issue_stalled_wait"

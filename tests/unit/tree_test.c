@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tap.h"
-#include "view/tree.h"
+#include "view/tree/tree.h"
 
 static struct tree *new_tree(void)
 {

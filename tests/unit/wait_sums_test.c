@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/summary.h"
+#include "view/tables/summary.h"
 
 #define US	1000ull
 #define RUNNING ((enum profile_wait_reason)0)

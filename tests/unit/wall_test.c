@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "profile/writer.h"
 #include "tap.h"
-#include "view/gpu_waits.h"
-#include "view/wall.h"
-#include "view/wall_events.h"
-#include "view/wall_thread.h"
+#include "view/waits/gpu_waits.h"
+#include "view/wall/wall.h"
+#include "view/wall/events.h"
+#include "view/wall/thread.h"
 
 static uint64_t seed = 1;
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/* An open-addressing hash table, at most 2/3 full. */
+#include "view/fold/gather.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+
+void gather_release(struct gather *g)
+{
+	free(g->slots);
+	*g = GATHER_INIT;
+}
+
+uint64_t gather_hash(const struct gather_key *k)
+{
+	uint64_t h = (uint64_t)k->stack << 32 | k->op;
+
+	h ^= ((uint64_t)k->thread << 32 | k->node_stack) * 0xff51afd7ed558ccdull;
+	return hash_combine(h, (uint64_t)k->api << 32 | k->event << 16 | k->reason);
+}
+
+static struct gather_sum *find(const struct gather *g, const struct gather_key *key)
+{
+	size_t i = gather_hash(key) & g->mask;
+
+	while (g->slots[i].count && memcmp(&g->slots[i].key, key, sizeof(*key)))
+		i = (i + 1) & g->mask;
+	return &g->slots[i];
+}
+
+static int grow(struct gather *g)
+{
+	size_t capacity = g->slots ? (g->mask + 1) * 2 : 1024;
+	struct gather bigger = {.mask = capacity - 1, .used = g->used};
+
+	bigger.slots = calloc(capacity, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return error_set(-ENOMEM, "not enough memory to add up the events");
+	for (size_t i = 0; g->slots && i <= g->mask; i++)
+		if (g->slots[i].count)
+			*find(&bigger, &g->slots[i].key) = g->slots[i];
+	free(g->slots);
+	*g = bigger;
+	return 0;
+}
+
+int gather_add(struct gather *g, const struct gather_key *key, uint64_t time_ns)
+{
+	struct gather_sum *sum;
+
+	if (!g->slots || (g->used + 1) * 3 > (g->mask + 1) * 2) {
+		int error = grow(g);
+
+		if (error)
+			return error;
+	}
+	sum = find(g, key);
+	if (!sum->count) {
+		sum->key = *key;
+		g->used++;
+	}
+	sum->count++;
+	if (__builtin_add_overflow(sum->time_ns, time_ns, &sum->time_ns))
+		return error_set(-EOVERFLOW, "the sum of all times does not fit 64 bits");
+	return 0;
+}
+
+const struct gather_sum *gather_next(const struct gather *g, size_t *n)
+{
+	while (g->slots && *n <= g->mask) {
+		const struct gather_sum *sum = &g->slots[(*n)++];
+
+		if (sum->count)
+			return sum;
+	}
+	return NULL;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+#include "view/fold/place.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int placer_init(struct placer *p, const struct profile_reader *r, const struct view_options *o,
+	struct tree *t)
+{
+	struct stacks_options stacks = {.lines = o->lines, .inlines = o->inlines, .native_python = o->native_python};
+	int error;
+
+	*p = (struct placer){.reader = r, .options = o, .tree = t};
+	error = device_numbers_init(&p->devices, r);
+	return error ? error : stacks_init(&p->stacks, r, t, &stacks);
+}
+
+void placer_release(struct placer *p)
+{
+	stacks_release(&p->stacks);
+}
+
+/* Why there is no stack; a profile that says there should be one has lost it. */
+static enum profile_join why_no_stack(const struct profile_work *w)
+{
+	return w->join == JOIN_OK || w->join >= JOIN_REASONS ? JOIN_STACK_LOST : w->join;
+}
+
+static struct gather_key key_of_work(const struct profile_work *w, const struct view_options *o)
+{
+	struct gather_key key = {
+		.reason = w->stack ? JOIN_OK : why_no_stack(w),
+		.thread = w->thread,
+		.stack = w->stack,
+		.api = w->api,
+		.op = w->op,
+	};
+
+	if (w->node_stack && o->graph_stack != VIEW_GRAPH_LAUNCH)
+		key.node_stack = w->node_stack;
+	if (key.node_stack && o->graph_stack == VIEW_GRAPH_CAPTURE)
+		key.stack = key.reason = key.api = 0;
+	return key;
+}
+
+static struct gather_key key_of_pending(const struct profile_pending *p)
+{
+	return (struct gather_key){
+		.reason = p->reason == PENDING_FAILED ? PENDING_FAILED : PENDING_UNFINISHED,
+		.thread = p->thread,
+		.stack = p->stack,
+		.api = p->api,
+	};
+}
+
+struct gather_key place_key(const struct profile_event *e, const struct view_options *o)
+{
+	struct gather_key key = {0};
+
+	switch (e->kind) {
+	case EVENT_SAMPLE:
+		key.thread = e->sample.thread;
+		key.stack = e->sample.stack;
+		break;
+	case EVENT_CALL:
+		key.thread = e->call.thread;
+		key.stack = e->call.stack;
+		key.api = e->call.api;
+		break;
+	case EVENT_WORK:
+		key = key_of_work(&e->work, o);
+		break;
+	case EVENT_PENDING:
+		key = key_of_pending(&e->pending);
+		break;
+	case EVENT_STALL:
+	case EVENT_COUNT:
+	case EVENT_WAIT:
+		key.reason = e->wait.reason;
+		key.thread = e->wait.thread;
+		key.stack = e->wait.stack;
+		break;
+	case EVENT_SYNC:
+		key.thread = e->sync.thread;
+		key.stack = e->sync.stack;
+		key.api = e->sync.api;
+		break;
+	case EVENT_DRIVER:
+	case EVENT_LIFE:
+		break;
+	}
+	key.event = e->kind;
+	if (!(o->by & (VIEW_BY_PROCESS | VIEW_BY_THREAD)))
+		key.thread = 0;
+	return key;
+}
+
+static int add_frame(struct placer *p, uint32_t *node, enum tree_kind kind, uint32_t number,
+	const char *name)
+{
+	uint32_t frame;
+	int error = tree_add_frame(p->tree, kind, number, name, strlen(name), &frame);
+
+	return error ? error : tree_add_child(p->tree, *node, frame, node);
+}
+
+static int add_note(struct placer *p, uint32_t *node, const char *text)
+{
+	char note[256];
+
+	snprintf(note, sizeof(note), "[%s]", text);
+	return add_frame(p, node, TREE_NOTE, 0, note);
+}
+
+static int add_process(struct placer *p, uint32_t *node, const struct gather_key *key,
+	const struct profile_thread *thread)
+{
+	const struct profile_op *op = profile_op(p->reader, key->op);
+	const struct profile_process *process = profile_process(p->reader,
+		thread ? thread->process : op ? op->process : 0);
+
+	if (!process)
+		return add_note(p, node, "process not known");
+	return add_frame(p, node, TREE_PROCESS, process->pid,
+		profile_string(p->reader, process->comm, NULL));
+}
+
+static int add_task(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	const struct profile_thread *t = profile_thread(p->reader, key->thread);
+
+	if (p->options->by & VIEW_BY_PROCESS) {
+		int error = add_process(p, node, key, t);
+
+		if (error)
+			return error;
+	}
+	if (!(p->options->by & VIEW_BY_THREAD))
+		return 0;
+	if (!t)
+		return add_note(p, node, "thread not known");
+	return add_frame(p, node, TREE_THREAD, t->tid, profile_thread_name(p->reader, t, NULL));
+}
+
+/* Nothing for a call that is not known. */
+static int add_call(struct placer *p, uint32_t *node, uint32_t api)
+{
+	const char *name = profile_string(p->reader, api, NULL);
+
+	return *name ? add_frame(p, node, TREE_API, 0, name) : 0;
+}
+
+/* A stack without CUDA's inside, and the call: `api` or, where that is not known, what its frame is
+ * called that was cut off last. */
+static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t api)
+{
+	const struct profile_location *l;
+	uint32_t call = 0;
+	int error;
+
+	if (!p->options->cuda_frames)
+		stack = stacks_cut_cuda(&p->stacks, stack, api, &call);
+	error = stacks_place(&p->stacks, *node, stack, node);
+	l = profile_location(p->reader, call);
+	if (l && !api)
+		api = l->name;
+	return error ? error : add_call(p, node, api);
+}
+
+static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	int error;
+
+	if (key->stack)
+		return add_caller(p, node, key->stack, key->api);
+	error = add_note(p, node,
+		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
+	return error ? error : add_call(p, node, key->api);
+}
+
+static int add_code(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	int error;
+
+	if (key->node_stack && p->options->graph_stack == VIEW_GRAPH_CAPTURE)
+		return add_caller(p, node, key->node_stack, 0);
+	error = add_launch(p, node, key);
+	if (!error && key->node_stack) {
+		error = add_note(p, node, "graph node made at");
+		if (!error)
+			error = add_caller(p, node, key->node_stack, 0);
+	}
+	return error;
+}
+
+static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	int error = add_task(p, node, key);
+
+	return error ? error : add_code(p, node, key);
+}
+
+static int add_op(struct placer *p, uint32_t *node, const struct profile_op *op)
+{
+	if (!op)
+		return add_frame(p, node, TREE_GPU_KERNEL, 0, "[damaged]");
+	switch (op->kind) {
+	case OP_KERNEL:
+		break;
+	case OP_COPY:
+		return add_frame(p, node, TREE_GPU_COPY, 0, profile_copy_name(op->copy_kind));
+	case OP_SET:
+		return add_frame(p, node, TREE_GPU_SET, 0, "memset");
+	}
+	return add_frame(p, node, TREE_GPU_KERNEL, 0, profile_string(p->reader, op->name, NULL));
+}
+
+static int add_gpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+{
+	const struct profile_op *op = profile_op(p->reader, key->op);
+	int error = 0;
+
+	if (op && p->options->by & VIEW_BY_DEVICE) {
+		const struct profile_device *d = profile_device(p->reader, op->device);
+
+		error = d ? add_frame(p, node, TREE_DEVICE,
+				    device_number(&p->devices, p->reader, op->device),
+				    profile_string(p->reader, d->name, NULL)) :
+			    add_note(p, node, "device not known");
+	}
+	if (!error && op && p->options->by & VIEW_BY_STREAM)
+		error = add_frame(p, node, TREE_STREAM, op->stream, "stream");
+	return error ? error : add_op(p, node, op);
+}
+
+/* Where it went to sleep, and why. */
+static int place_wait(struct placer *p, const struct gather_key *key, uint32_t *node)
+{
+	char reason[64];
+	int error = add_task(p, node, key);
+
+	if (!error && key->stack)
+		error = stacks_place(&p->stacks, *node, stacks_cut_scheduler(&p->stacks, key->stack), node);
+	else if (!error)
+		error = add_note(p, node, "waits without a stack");
+	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
+	return error ? error : add_frame(p, node, TREE_WAIT, 0, reason);
+}
+
+static int place_sample(struct placer *p, const struct gather_key *key, uint32_t *node)
+{
+	int error = add_task(p, node, key);
+
+	if (error)
+		return error;
+	return key->stack ? stacks_place(&p->stacks, *node, key->stack, node) :
+			    add_note(p, node, "no stack");
+}
+
+int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node)
+{
+	uint32_t node = TREE_ROOT_NODE;
+	int error;
+
+	if (key->event == EVENT_SAMPLE) {
+		error = place_sample(p, key, &node);
+	} else if (key->event == EVENT_WAIT) {
+		error = place_wait(p, key, &node);
+	} else {
+		error = add_cpu_side(p, &node, key);
+		if (!error && key->event == EVENT_WORK)
+			error = add_gpu_side(p, &node, key);
+		else if (!error && key->event == EVENT_PENDING)
+			error = add_frame(p, &node, TREE_GPU_PENDING, 0,
+				key->reason == PENDING_FAILED ? "Failed" : "Pending");
+	}
+	if (!error)
+		*ret_node = node;
+	return error;
+}
+
+int place_task(struct placer *p, uint32_t thread, uint32_t *ret_node)
+{
+	const struct gather_key key = {.thread = thread};
+	uint32_t node = TREE_ROOT_NODE;
+	int error = add_task(p, &node, &key);
+
+	if (!error)
+		*ret_node = node;
+	return error;
+}
+
+int place_note(struct placer *p, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node)
+{
+	char note[256];
+	int error;
+
+	snprintf(note, sizeof(note), "[%s]", text);
+	error = add_frame(p, &base, kind, 0, note);
+	if (!error)
+		*ret_node = base;
+	return error;
+}
+
+int place_work_on(struct placer *p, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node)
+{
+	int error = code ? add_code(p, &base, key) : 0;
+
+	if (!error)
+		error = add_gpu_side(p, &base, key);
+	if (!error)
+		*ret_node = base;
+	return error;
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "view/fold/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "view/names/label.h"
+
+/* A call's own name is looked for in this many frames at the leaf end. */
+#define CALL_SEARCH_DEPTH 16
+
+static int short_of_memory(void)
+{
+	return error_set(-ENOMEM, "not enough memory for the stacks");
+}
+
+int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t,
+	const struct stacks_options *o)
+{
+	struct profile_counts counts = profile_counts(r);
+	int error;
+
+	*s = (struct stacks){.reader = r, .tree = t};
+	error = location_texts_init(&s->texts, r, o->lines);
+	if (!error && !o->native_python)
+		error = internals_init(&s->internals, r);
+	if (error)
+		return error;
+	s->frame_of_location = calloc((size_t)counts.locations + 1, sizeof(*s->frame_of_location));
+	s->cuda_module = calloc((size_t)counts.modules + 1, 1);
+	if (o->inlines) {
+		s->frame_of_inline = calloc((size_t)counts.inlines + 1, sizeof(*s->frame_of_inline));
+		if (!s->frame_of_inline)
+			return short_of_memory();
+	}
+	return s->frame_of_location && s->cuda_module ? 0 : short_of_memory();
+}
+
+void stacks_release(struct stacks *s)
+{
+	free(s->frame_of_location);
+	free(s->frame_of_inline);
+	free(s->cuda_module);
+	free(s->path);
+	map_release(&s->placed);
+	buf_release(&s->text);
+	location_texts_release(&s->texts);
+	internals_release(&s->internals);
+	*s = (struct stacks){0};
+}
+
+/* The frame of a location's text, kept in *known. */
+static int frame_of(
+	struct stacks *s, const struct profile_location *l, uint32_t *known, uint32_t *ret_frame)
+{
+	if (!*known) {
+		enum tree_kind kind;
+		uint32_t frame;
+		int error;
+
+		buf_reset(&s->text);
+		kind = location_text(&s->texts, l, &s->text);
+		if (s->text.failed)
+			return short_of_memory();
+		error = tree_add_frame(s->tree, kind, 0, buf_text(&s->text), s->text.size, &frame);
+		if (error)
+			return error;
+		*known = frame + 1;
+	}
+	*ret_frame = *known - 1;
+	return 0;
+}
+
+static int add_location(struct stacks *s, uint32_t location, uint32_t *node)
+{
+	const struct profile_location *l = profile_location(s->reader, location);
+	uint32_t *known = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
+	uint32_t frame = 0;
+	int error = frame_of(s, l, known, &frame);
+
+	return error ? error : tree_add_child(s->tree, *node, frame, node);
+}
+
+/* The functions inlined at a location, from its own function inwards. */
+static int add_inlines(struct stacks *s, uint32_t location, uint32_t *node)
+{
+	uint32_t chain[INLINES_MAX];
+	size_t count = s->frame_of_inline ? location_inlines(s->reader, location, chain) : 0;
+	int error = 0;
+
+	for (size_t n = 0; !error && n < count; n++) {
+		const struct profile_location l = location_of_inline(s->reader, chain[n]);
+		uint32_t frame = 0;
+
+		error = frame_of(s, &l, &s->frame_of_inline[chain[n]], &frame);
+		error = error ? error : tree_add_child(s->tree, *node, frame, node);
+	}
+	return error;
+}
+
+/* The parent of a stack node; 0 for the root's and where a damaged file would lead in circles. */
+static uint32_t parent_of(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
+
+	return n && n->parent < stack ? n->parent : 0;
+}
+
+static int push_path(struct stacks *s, size_t depth, uint32_t stack)
+{
+	if (depth == s->path_capacity) {
+		size_t capacity = depth ? depth * 2 : 256;
+		uint32_t *path = realloc(s->path, capacity * sizeof(*path));
+
+		if (!path)
+			return short_of_memory();
+		s->path = path;
+		s->path_capacity = capacity;
+	}
+	s->path[depth] = stack;
+	return 0;
+}
+
+static int place_one(struct stacks *s, uint32_t stack, uint32_t *node)
+{
+	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
+	int error = add_location(s, n ? n->location : 0, node);
+
+	return error || !n ? error : add_inlines(s, n->location, node);
+}
+
+/* Whether the place of `at` is the same for `stack`, whose path leads through it: what is hidden on the root's side
+ * of the first Python frame depends on what follows. */
+static bool is_placed_alike(const struct stacks *s, uint32_t stack, uint32_t at)
+{
+	return internals_has_python(&s->internals, stack) == internals_has_python(&s->internals, at);
+}
+
+/* Puts the path from `stack` up to the first ancestor that was placed before, or the root, into s->path. */
+static int collect_path(struct stacks *s, uint32_t base, uint32_t stack, size_t *ret_depth, uint32_t *ret_node)
+{
+	size_t depth = 0;
+
+	*ret_node = base;
+	for (uint32_t at = stack; at; at = parent_of(s, at)) {
+		uint64_t *known = is_placed_alike(s, stack, at) ?
+			map_get(&s->placed, (uint64_t)base << 32 | at) : NULL;
+		int error;
+
+		if (known) {
+			*ret_node = (uint32_t)*known;
+			break;
+		}
+		error = push_path(s, depth++, at);
+		if (error)
+			return error;
+	}
+	*ret_depth = depth;
+	return 0;
+}
+
+int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node)
+{
+	uint32_t node = base;
+	size_t depth = 0;
+	int error = collect_path(s, base, stack, &depth, &node);
+
+	while (!error && depth--) {
+		uint32_t at = s->path[depth];
+
+		if (!internals_hide(&s->internals, stack, at))
+			error = place_one(s, at, &node);
+		if (!error && is_placed_alike(s, stack, at) &&
+			map_put(&s->placed, (uint64_t)base << 32 | at, node))
+			error = short_of_memory();
+	}
+	if (!error)
+		*ret_node = node;
+	return error;
+}
+
+static bool is_cuda_module(struct stacks *s, uint32_t id)
+{
+	const struct profile_module *m = profile_module(s->reader, id);
+
+	if (!m || m->kind != MODULE_FILE)
+		return false;
+	if (!s->cuda_module[id])
+		s->cuda_module[id] =
+			label_is_cuda_library(profile_string(s->reader, m->path, NULL)) ? 2 : 1;
+	return s->cuda_module[id] == 2;
+}
+
+static const struct profile_location *location_of(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
+
+	return n ? profile_location(s->reader, n->location) : NULL;
+}
+
+/* The first frame from the leaf on that is not of the operating system's kernel. */
+static uint32_t skip_kernel(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_location *l;
+
+	while (stack && (l = location_of(s, stack)) && l->kind == FRAME_KERNEL)
+		stack = parent_of(s, stack);
+	return stack;
+}
+
+static uint32_t location_id(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
+
+	return n ? n->location : 0;
+}
+
+/* Without a frame near the leaf whose name is the call's, and what lies below it. Equal texts have
+ * one id in a profile. */
+static uint32_t cut_named(const struct stacks *s, uint32_t stack, uint32_t api, uint32_t *call)
+{
+	uint32_t at = stack;
+
+	for (int depth = 0; at && api && depth < CALL_SEARCH_DEPTH; depth++) {
+		const struct profile_location *l = location_of(s, at);
+
+		if (l && l->name == api) {
+			*call = location_id(s, at);
+			return parent_of(s, at);
+		}
+		at = parent_of(s, at);
+	}
+	return stack;
+}
+
+static bool is_launch_stub(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_location *l = location_of(s, stack);
+
+	return l && l->kind == FRAME_USER &&
+	       label_is_launch_stub(profile_string(s->reader, l->name, NULL));
+}
+
+uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call)
+{
+	uint32_t at = skip_kernel(s, stack), kept = stack, call = 0;
+	const struct profile_location *l;
+
+	while (at && (l = location_of(s, at)) && l->kind == FRAME_USER &&
+		is_cuda_module(s, l->module)) {
+		call = location_id(s, at);
+		at = parent_of(s, at);
+		kept = at;
+	}
+	kept = cut_named(s, kept, api, &call);
+	while (kept && is_launch_stub(s, kept))
+		kept = parent_of(s, kept);
+	*ret_call = call;
+	return kept;
+}
+
+/* Functions of the kernel that do nothing but give the CPU away, of any version (schedule, __schedule, schedule_timeout,
+ * schedule_hrtimeout_range_clock, io_schedule, __cond_resched, ...), or lead there when a thread is interrupted for another
+ * (asm_sysvec_apic_timer_interrupt, irqentry_exit_to_user_mode, exit_to_user_mode_loop, preempt_schedule_irq). */
+static bool is_scheduler(const char *name)
+{
+	static const char *const names[] = {"schedule", "io_schedule", "preempt_schedule", "cond_resched", "asm_sysvec_",
+		"sysvec_", "asm_common_interrupt", "raw_irqentry_exit", "irqentry_exit", "irq_exit", "exit_to_user_mode"};
+
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack)
+{
+	const struct profile_location *l;
+	uint32_t kept = stack;
+
+	for (uint32_t at = stack; at && (l = location_of(s, at)) && l->kind == FRAME_KERNEL; at = parent_of(s, at)) {
+		if (is_scheduler(profile_string(s->reader, l->name, NULL)))
+			kept = parent_of(s, at);
+		else if (kept != stack)
+			break;
+	}
+	return kept;
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+#include "view/gaps/gaps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "view/gaps/processes.h"
+#include "view/gaps/sites.h"
+#include "view/gaps/works.h"
+#include "view/names/launch_path.h"
+
+static int short_of_memory(void)
+{
+	return error_set(-ENOMEM, "not enough memory for the gaps of GPUs");
+}
+
+void gaps_release(struct gaps *g)
+{
+	gap_events_release(&g->events);
+	vec_release(&g->gaps);
+	vec_release(&g->longest);
+	vec_release(&g->devices);
+	vec_release(&g->processes);
+	map_release(&g->users);
+}
+
+/* ------------------------------------------------------------------ all gaps of a device */
+
+/* By process: the thread that launched last << 32 | another one that did before. Returns that which is not the work's. */
+static int note_launch(struct map *last, const struct gap_work *w, uint32_t *ret_before)
+{
+	const uint64_t *known = map_get(last, w->process);
+	uint64_t threads = known ? *known : 0;
+
+	if (threads >> 32 != w->thread) {
+		threads = (uint64_t)w->thread << 32 | threads >> 32;
+		if (map_put(last, w->process, threads))
+			return short_of_memory();
+	}
+	*ret_before = (uint32_t)threads;
+	return 0;
+}
+
+static int add_gap(struct gaps *g, const struct gap *gap)
+{
+	return vec_push(&g->gaps, *gap) ? short_of_memory() : 0;
+}
+
+/* Whether a piece of work is in another part of the time than the one before. */
+static bool begins_part(const struct gap_events *e, size_t work)
+{
+	return gap_part(&e->parts, e->works.items[work].start_ns) != gap_part(&e->parts, e->works.items[work - 1].start_ns);
+}
+
+static int add_device(struct gaps *g, size_t first, size_t end, const struct gap_stacks *stacks)
+{
+	const struct gap_work *works = g->events.works.items;
+	struct gap_device d = {.device = works[first].device, .first_ns = works[first].start_ns, .first = g->gaps.count};
+	struct gap_search search = {.events = &g->events, .stacks = stacks,
+		.latency_ns = gap_latency(works + first, end - first)};
+	uint64_t at_ns = works[first].end_ns, part_ns = works[first].start_ns;
+	struct map last = MAP_INIT;
+	uint32_t before;
+	int error = note_launch(&last, &works[first], &before);
+
+	for (size_t i = first + 1; !error && i < end; i++) {
+		struct gap gap = {.start_ns = at_ns, .end_ns = works[i].start_ns, .next = (uint32_t)i};
+
+		error = note_launch(&last, &works[i], &before);
+		if (begins_part(&g->events, i)) {
+			d.span_ns += at_ns - part_ns;
+			part_ns = works[i].start_ns;
+			at_ns = works[i].end_ns;
+			gap_search_queued(&search);
+			continue;
+		}
+		if (gap.end_ns > gap.start_ns) {
+			gap_find_cause(&search, before, &gap);
+			d.idle_ns += gap.end_ns - gap.start_ns;
+			error = error ? error : add_gap(g, &gap);
+		} else {
+			gap_search_queued(&search);
+		}
+		at_ns = works[i].end_ns > at_ns ? works[i].end_ns : at_ns;
+	}
+	map_release(&last);
+	d.last_ns = at_ns;
+	d.span_ns += at_ns - part_ns;
+	d.latency_ns = search.latency_ns;
+	d.count = g->gaps.count - d.first;
+	if (!error && vec_push(&g->devices, d))
+		error = short_of_memory();
+	return error;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* The longest first, of equal ones the earliest. */
+static int list_longest(struct gaps *g, const struct gap_rows *r)
+{
+	size_t first, end;
+
+	if (vec_reserve(&g->longest, r->count))
+		return short_of_memory();
+	for (end = r->count; end; end = first) {
+		for (first = end - 1; first && r->rows[first - 1].ns == r->rows[first].ns;)
+			first--;
+		for (size_t i = first; i < end; i++)
+			g->longest.items[g->longest.count++] = r->rows[i].gap;
+	}
+	return 0;
+}
+
+static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, const uint32_t *merged)
+{
+	struct gap_sites s = {.events = &g->events, .merged = merged, .gaps = g->gaps.items,
+		.span_ns = d->last_ns - d->first_ns, .works = works};
+	struct gap_rows rows;
+	int error = gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? short_of_memory() : 0;
+
+	if (!error)
+		error = list_longest(g, &rows);
+	if (!error)
+		gap_sites_tell(&s, &rows);
+	gap_rows_release(&rows);
+	return error;
+}
+
+static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
+{
+	struct map sums = MAP_INIT;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < d->count; i++) {
+		const struct gap *gap = &g->gaps.items[d->first + i];
+		struct gap_sum *sum = &(gap->once ? d->once : d->many)[gap->cause];
+		uint32_t stack = gap->stack ? merged[gap->stack] : 0;
+		uint64_t key = (uint64_t)stack << 8 | (uint64_t)gap->cause << 1 | gap->once, ns = gap->end_ns - gap->start_ns;
+		uint64_t *known = map_get(&sums, key);
+		uint64_t total_ns = ns + (known ? *known : 0);
+
+		if (known)
+			*known = total_ns;
+		else if (map_put(&sums, key, total_ns))
+			error = short_of_memory();
+		sum->count++;
+		sum->total_ns += ns;
+		if (stack && total_ns > sum->stack_ns) {
+			sum->stack_ns = total_ns;
+			sum->stack = stack;
+		}
+	}
+	map_release(&sums);
+	return error;
+}
+
+static int by_idle(const void *left, const void *right)
+{
+	const struct gap_device *a = left, *b = right;
+
+	return a->idle_ns != b->idle_ns ? order(b->idle_ns, a->idle_ns) : order(a->device, b->device);
+}
+
+/* Where the work of the next device begins. */
+static size_t end_of_device(const struct gap_events *e, size_t first)
+{
+	size_t end = first;
+
+	while (end < e->works.count && e->works.items[end].device == e->works.items[first].device)
+		end++;
+	return end;
+}
+
+static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
+{
+	size_t first, end;
+	int error = 0;
+
+	for (first = 0; !error && first < g->events.works.count; first = end) {
+		struct gap_device *d;
+
+		end = end_of_device(&g->events, first);
+		error = add_device(g, first, end, stacks);
+		if (error)
+			break;
+		d = &g->devices.items[g->devices.count - 1];
+		error = sort_gaps(g, d, end - first, stacks->merged);
+		if (!error)
+			error = sum_up(g, d, stacks->merged);
+	}
+	if (g->devices.count)
+		qsort(g->devices.items, g->devices.count, sizeof(*g->devices.items), by_idle);
+	return error;
+}
+
+static int find_gaps(struct gaps *g, const struct internals *in)
+{
+	struct gap_stacks stacks = {0};
+	uint32_t *merged = NULL;
+	int error = 0;
+
+	if (!g->events.works.count)
+		return 0;
+	if (launch_path_merge(in, &merged) || gap_stacks_init(&stacks, in, merged))
+		error = short_of_memory();
+	if (!error)
+		error = add_devices(g, &stacks);
+	gap_stacks_release(&stacks);
+	free(merged);
+	return error;
+}
+
+/* What is known of a device while its work is looked through. */
+struct looked {
+	uint64_t latency_ns;
+	uint64_t at_ns; /* all work so far has ended */
+};
+
+static struct looked *look_at_devices(const struct gap_works *works)
+{
+	struct looked *l = calloc(works->devices.count + 1, sizeof(*l));
+
+	for (size_t i = 0; l && i < works->devices.count; i++) {
+		const struct gap_works_device *d = &works->devices.items[i];
+
+		l[i] = (struct looked){gap_latency(works->works + d->first, d->end - d->first), works->works[d->first].end_ns};
+	}
+	return l;
+}
+
+/* Says in which stretch of time before a piece of work it matters what threads did. */
+static int add_window(struct gap_events *e, const struct gap_works_device *d, struct looked *l, size_t work)
+{
+	const struct gap_work *w = &e->works.items[work];
+	uint64_t from_ns = l->at_ns > GAP_LATENCY_MAX_NS ? l->at_ns - GAP_LATENCY_MAX_NS : 0;
+	int error = 0;
+
+	if (work > d->first && begins_part(e, work))
+		l->at_ns = w->end_ns;
+	else if (w->start_ns > l->at_ns && gap_needs_threads(l->at_ns, w, l->latency_ns))
+		error = gap_events_add_window(e, from_ns, w->start_ns);
+	l->at_ns = w->end_ns > l->at_ns ? w->end_ns : l->at_ns;
+	return error;
+}
+
+static int add_windows(struct gap_events *e)
+{
+	struct gap_works works;
+	int error = gap_works_init(&works, e);
+	struct looked *looked = error ? NULL : look_at_devices(&works);
+	size_t work, device;
+
+	if (!looked)
+		error = short_of_memory();
+	while (!error && gap_works_next(&works, &work, &device))
+		error = add_window(e, &works.devices.items[device], &looked[device], work);
+	free(looked);
+	gap_works_release(&works);
+	return error;
+}
+
+const struct gap *gaps_longest(const struct gaps *g, const struct gap_device *d, size_t n)
+{
+	return &g->gaps.items[g->longest.items[d->first + n]];
+}
+
+bool gaps_concerns(const struct gaps *g, const struct profile_reader *r, uint32_t device, uint32_t thread)
+{
+	const struct profile_thread *t = profile_thread(r, thread);
+
+	return t && t->process && !(t->flags & THREAD_PROFILER) && map_get(&g->users, (uint64_t)device << 32 | t->process);
+}
+
+static int read_works(struct gaps *g, const struct profile_reader *done, size_t most)
+{
+	struct profile_reader *r;
+	int error = profile_reader_open_again(&r, done);
+
+	if (error)
+		return error;
+	error = gap_events_read_works(&g->events, r, most);
+	if (!error)
+		error = add_windows(&g->events);
+	profile_reader_close(r);
+	return error;
+}
+
+int gaps_read_within(struct gaps *g, const struct internals *internals, size_t most)
+{
+	struct profile_reader *r;
+	int error = read_works(g, internals->reader, most);
+
+	if (error)
+		return error;
+	error = profile_reader_open_again(&r, internals->reader);
+	if (error)
+		return error;
+	error = gap_events_read_threads(&g->events, r);
+	if (!error)
+		error = find_gaps(g, internals);
+	if (!error)
+		error = gap_processes_add(g, r);
+	profile_reader_close(r);
+	return error;
+}
+
+/* Says what is outside of the parts, so that it need not be read. */
+static int pass_over(struct gap_events *e, const struct summary *s)
+{
+	int error = 0;
+
+	e->chunks = &s->chunks;
+	vec_foreach (t, &s->threads)
+		if (t->samples && !error)
+			error = gap_events_set_period(e, t->id, t->cpu_ns / t->samples);
+	return error;
+}
+
+int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s)
+{
+	const struct profile_sums sums = profile_reader_sums(internals->reader);
+	uint64_t events = s->works + s->calls + s->samples + s->wait_stacks.count;
+	int error;
+
+	if (!sums.works && !sums.calls && !sums.syncs) {
+		g->events.has_waits = sums.waits || profile_meta(internals->reader, META_OFF_CPU);
+		return 0;
+	}
+	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
+	error = g->events.parts.period_ns ? pass_over(&g->events, s) : 0;
+	if (error)
+		return error;
+	return gaps_read_within(g, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);
+}

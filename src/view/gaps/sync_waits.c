@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "view/gaps/sync_waits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "view/names/launch_path.h"
+
+/* Work that is looked at for one call, from its end back. */
+#define LOOK_BACK 256
+
+struct finding {
+	const struct gap_events *events;
+	const struct profile_reader *reader;
+	uint32_t *ended; /* indices of works, by process and end */
+	uint32_t *merged;
+	struct interner *rows;
+};
+
+void sync_waits_release(struct sync_waits *s)
+{
+	vec_release(&s->waits);
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_end(const void *left, const void *right, void *works)
+{
+	const struct gap_work *a = (const struct gap_work *)works + *(const uint32_t *)left;
+	const struct gap_work *b = (const struct gap_work *)works + *(const uint32_t *)right;
+
+	return a->process != b->process ? order(a->process, b->process) : order(a->end_ns, b->end_ns);
+}
+
+static bool is_waited_for(const struct finding *f, const struct gap_work *w, const struct gap_call *call,
+	const struct gap_sync *told)
+{
+	const struct profile_op *op = profile_op(f->reader, w->op);
+	uint64_t launched_ns = told && told->launched_ns ? told->launched_ns : call->span.start_ns;
+
+	if (!op || !w->launch_ns || w->launch_ns > launched_ns)
+		return false;
+	if (!told)
+		return true;
+	return op->context == told->context &&
+		(told->kind == SYNC_CONTEXT || w->stream == told->stream || (w->graph && !w->stream));
+}
+
+static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_call *call)
+{
+	const struct gap_sync *told = gap_events_sync(f->events, call);
+	size_t low = 0, high = f->events->works.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct gap_work *w = &f->events->works.items[f->ended[middle]];
+
+		if (w->process < process || (w->process == process && w->end_ns <= call->span.end_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t n = 0; n < LOOK_BACK && low > n; n++) {
+		const struct gap_work *w = &f->events->works.items[f->ended[low - 1 - n]];
+
+		if (w->process != process || w->end_ns <= call->span.start_ns)
+			break;
+		if (is_waited_for(f, w, call, told))
+			return w;
+	}
+	return NULL;
+}
+
+static uint32_t merged(const struct finding *f, uint32_t stack)
+{
+	return stack ? f->merged[stack] : 0;
+}
+
+static int add(struct sync_waits *s, struct finding *f, const struct gap_call *call)
+{
+	const struct profile_thread *t = profile_thread(f->reader, call->span.thread);
+	const struct gap_work *w = t ? find_work(f, t->process, call) : NULL;
+	const struct profile_op *op = w ? profile_op(f->reader, w->op) : NULL;
+	struct sync_wait wait = {.thread = call->span.thread, .api = call->api, .stack = merged(f, call->span.stack),
+		.op = w ? w->op : 0, .launch_stack = w ? merged(f, w->stack) : 0};
+	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack, op ? op->kind : 0, op ? op->name : 0,
+		op ? op->copy_kind : 0};
+	uint64_t ns = call->span.end_ns - call->span.start_ns;
+	struct sync_wait *row;
+	uint32_t id;
+	int added;
+
+	if (interner_add(f->rows, key, sizeof(key), &id, &added) || (added && vec_push(&s->waits, wait)))
+		return -ENOMEM;
+	row = &s->waits.items[id - 1];
+	row->count++;
+	row->total_ns += ns;
+	row->max_ns = ns > row->max_ns ? ns : row->max_ns;
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct sync_wait *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return order(b->total_ns, a->total_ns);
+	return a->thread != b->thread ? order(a->thread, b->thread) : order(a->stack, b->stack);
+}
+
+static bool has_syncs(const struct gap_events *e)
+{
+	vec_foreach (c, &e->calls)
+		if (c->is_sync)
+			return true;
+	return false;
+}
+
+int sync_waits_find(struct sync_waits *s, const struct gap_events *e, const struct internals *internals)
+{
+	struct finding f = {.events = e, .reader = internals->reader};
+	int error;
+
+	if (!has_syncs(e))
+		return 0;
+	error = launch_path_merge(internals, &f.merged);
+	f.ended = calloc(e->works.count + 1, sizeof(*f.ended));
+	if (!error && (!f.ended || interner_new(&f.rows)))
+		error = -ENOMEM;
+	for (size_t i = 0; !error && i < e->works.count; i++)
+		f.ended[i] = (uint32_t)i;
+	if (!error && e->works.count)
+		qsort_r(f.ended, e->works.count, sizeof(*f.ended), by_end, e->works.items);
+	for (size_t i = 0; !error && i < e->calls.count; i++)
+		if (e->calls.items[i].is_sync)
+			error = add(s, &f, &e->calls.items[i]);
+	if (s->waits.count)
+		qsort(s->waits.items, s->waits.count, sizeof(*s->waits.items), by_time);
+	interner_free(f.rows);
+	free(f.ended);
+	free(f.merged);
+	return error ? error_set(error, "not enough memory for waits for GPUs") : 0;
+}

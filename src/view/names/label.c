@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "view/names/label.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/demangle.h"
+
+static bool is_mangled(const char *name)
+{
+	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2);
+}
+
+static void put_native(const char *name, struct buf *b)
+{
+	if (is_mangled(name))
+		demangle(name, b);
+	else
+		buf_puts(b, name);
+}
+
+/* Behind the mark that GPU frames have in folded text ("[GPU_Kernel]"), which stays only when it
+ * names a device: the kind is shown by colour. */
+static const char *skip_gpu_mark(const char *name, struct buf *b)
+{
+	const char *end;
+
+	if (strncmp(name, "[GPU", 4))
+		return name;
+	end = strchr(name, ']');
+	if (!end || !end[1])
+		return name;
+	if (name[4] >= '0' && name[4] <= '9') {
+		buf_puts(b, "GPU ");
+		buf_append(b, name + 4, strspn(name + 4, "0123456789"));
+		buf_puts(b, ": ");
+	}
+	return end + 1;
+}
+
+static void put_numbered(const struct tree_frame *f, struct buf *b)
+{
+	buf_append(b, f->name, f->size);
+	buf_printf(b, " (%u)", f->number);
+}
+
+/* Without the mark behind the name that frames have in folded text. */
+static void put_marked(const struct tree_frame *f, const char *mark, struct buf *b)
+{
+	size_t size = f->size, mark_size = strlen(mark);
+
+	if (size > mark_size && !memcmp(f->name + size - mark_size, mark, mark_size))
+		size -= mark_size;
+	buf_append(b, f->name, size);
+}
+
+void tree_label(const struct tree_frame *f, struct buf *b)
+{
+	switch (f->kind) {
+	case TREE_PROCESS:
+	case TREE_THREAD:
+		put_numbered(f, b);
+		break;
+	case TREE_DEVICE:
+		buf_printf(b, "GPU %u%s%s", f->number, f->size ? ": " : "", f->name);
+		break;
+	case TREE_STREAM:
+		buf_printf(b, "stream %u", f->number);
+		break;
+	case TREE_CXX:
+		put_native(f->name, b);
+		break;
+	case TREE_KERNEL:
+		put_marked(f, "_[k]", b);
+		break;
+	case TREE_GPU_SOURCE:
+		put_marked(f, "_[G]", b);
+		break;
+	case TREE_GPU_CODE:
+		put_marked(f, "_[g]", b);
+		break;
+	case TREE_GPU_KERNEL:
+		put_native(skip_gpu_mark(f->name, b), b);
+		break;
+	case TREE_GPU_COPY:
+		buf_printf(b, "copy %s", skip_gpu_mark(f->name, b));
+		break;
+	case TREE_GPU_SET:
+		buf_puts(b, "memset");
+		break;
+	default:
+		buf_append(b, f->name, f->size);
+		break;
+	}
+	if (!b->size)
+		buf_puts(b, "(no name)");
+}
+
+static bool begins(const char *at, const char *end, const char *with)
+{
+	size_t size = strlen(with);
+
+	return (size_t)(end - at) >= size && !memcmp(at, with, size);
+}
+
+/* How much of a name to copy as it is: "operator<<" and the like, and nothing of another name. */
+static size_t operator_size(const char *at, const char *end)
+{
+	static const char word[] = "operator";
+	size_t size = sizeof(word) - 1;
+
+	if (!begins(at, end, word))
+		return 0;
+	if (begins(at + size, end, "()"))
+		return size + 2;
+	if (begins(at + size, end, " "))
+		return (size_t)(end - at); /* of a type, which may be anything */
+	while (at + size < end && memchr("<>=!+-*/%&|^~,[]", at[size], 16))
+		size++;
+	return size > sizeof(word) - 1 ? size : 0;
+}
+
+/* Without what stands in < > and ( ), and without the type that stands before the name. */
+static void put_bare(const char *at, const char *end, struct buf *b)
+{
+	static const char anonymous[] = "(anonymous namespace)::";
+	const char *begin = at;
+	size_t start = b->size, nested = 0;
+	bool arguments = false;
+
+	for (size_t size; at < end; at += size) {
+		size = nested ? 0 : operator_size(at, end);
+		if (size)
+			buf_append(b, at, size);
+		else if (!nested && begins(at, end, anonymous))
+			size = sizeof(anonymous) - 1;
+		else if (!nested && *at == ' ' && (arguments || begins(at, end, " (")))
+			break; /* " const", a place, or " [clone .1]" */
+		else if (!nested && *at == ' ')
+			b->size = at > begin && at[-1] == '<' ? b->size
+							      : start; /* "operator< <int>" */
+		else if (*at == '<' || *at == '(')
+			nested++;
+		else if (nested && ((*at == '>' && at[-1] != '-') || *at == ')'))
+			arguments = !--nested && *at == ')';
+		else if (!nested)
+			buf_putc(b, *at);
+		size += !size;
+	}
+}
+
+/* What stands behind the last "::". */
+static const char *last_part(const char *text, size_t size)
+{
+	const char *end = text + size, *at;
+
+	while ((at = memmem(text, (size_t)(end - text), "::", 2)))
+		text = at + 2;
+	return text;
+}
+
+/* How much stands before the reason in "[waiting: lock]", "[waiting for the GPU]"; 0: it is none of these. */
+static size_t waiting_size(const char *label, size_t size)
+{
+	static const char *const words[] = {"[waiting: ", "[waiting for the "};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (size > strlen(words[i]) && begins(label, label + size, words[i]))
+			return strlen(words[i]);
+	return 0;
+}
+
+void label_brief(const char *label, size_t size, int level, struct buf *b)
+{
+	size_t before_reason = waiting_size(label, size);
+	const char *slash = memrchr(label, '/', size), *part;
+	size_t start = b->size;
+
+	if (before_reason) {
+		buf_append(b, label + before_reason, size - before_reason - 1);
+	} else if (size && *label == '<') {
+		buf_append(
+			b, label, size); /* "<T as Trait>::f" of Rust says nothing without that */
+	} else if (slash && !memchr(label, '(', size)) {
+		buf_puts(b, "...");
+		buf_append(b, slash, size - (size_t)(slash - label));
+	} else {
+		put_bare(label, label + size, b);
+	}
+	if (level == 2 && !b->failed && b->size > start) {
+		part = last_part(b->data + start, b->size - start);
+		b->size -= (size_t)(part - b->data) - start;
+		memmove(b->data + start, part, b->size - start);
+	}
+	if (b->size - start >= size)
+		b->size = start;
+	if (b->size < b->capacity)
+		b->data[b->size] = '\0';
+}
+
+bool label_is_cuda_call(const char *name, size_t size)
+{
+	size_t i = !strncmp(name, "cuda", size < 4 ? size : 4) ? 4 : 2;
+
+	if (size <= i || memcmp(name, "cu", 2) || name[i] < 'A' || name[i] > 'Z')
+		return false;
+	for (; i < size; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return true;
+}
+
+/* "_Z16cudaLaunchKernelIcE9cudaErrorPT_...", with an L where it is static, and with a Z where it is
+ * a function inside: cudaLaunchKernelEx calls through one. */
+static bool is_cuda_template(const char *name)
+{
+	unsigned long size;
+	char *at;
+
+	if (strncmp(name, "_Z", 2))
+		return false;
+	name += name[2] == 'Z' ? 3 : 2;
+	name += *name == 'L';
+	if (!isdigit((unsigned char)*name))
+		return false;
+	size = strtoul(name, &at, 10);
+	return size < strlen(at) && at[size] == 'I' && label_is_cuda_call(at, size);
+}
+
+/* As crt/host_runtime.h of CUDA 13.0 and code of its nvcc have them. Nothing else may have such
+ * names: two underscores are the compiler's. They stand at the beginning, or behind a length
+ * ("_ZL23__device_stub__Z4gemmPfPf"). */
+bool label_is_launch_stub(const char *name)
+{
+	static const char *const stubs[] = {
+		"__device_stub__", "__wrapper__device_stub_", "__cudaLaunchKernel_helper"};
+
+	for (size_t i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++) {
+		const char *at = strstr(name, stubs[i]);
+
+		if (at && (at == name || isdigit((unsigned char)at[-1])))
+			return true;
+	}
+	return is_cuda_template(name);
+}
+
+/* Python packages ship the runtime as "libcudart-d0da41ae.so.11.0". */
+static bool is_called(const char *path, const char *const *beginnings, size_t count)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
+			return true;
+	return false;
+}
+
+bool label_is_cuda_library(const char *path)
+{
+	static const char *const libraries[] = {"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
+
+	return is_called(path, libraries, sizeof(libraries) / sizeof(libraries[0]));
+}
+
+bool label_is_c_library(const char *path)
+{
+	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
+
+	return is_called(path, libraries, sizeof(libraries) / sizeof(libraries[0]));
+}

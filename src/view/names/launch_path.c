@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "view/names/launch_path.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "view/names/label.h"
+
+/* Calls that kernels are launched by; a program may have the CUDA runtime linked in. */
+static const char *const launching_calls[] = {
+	"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch"};
+
+/* The launching call is looked for in this many frames at the leaf end. */
+#define CALL_SEARCH_DEPTH 16
+
+static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
+{
+	const char *name = profile_string(r, l->name, NULL);
+
+	for (size_t i = 0; i < sizeof(launching_calls) / sizeof(launching_calls[0]); i++)
+		if (!strncmp(name, launching_calls[i], strlen(launching_calls[i])))
+			return l->kind == FRAME_USER;
+	return false;
+}
+
+static bool is_of_cuda(const struct profile_reader *r, const struct profile_location *l)
+{
+	const struct profile_module *m = profile_module(r, l->module);
+
+	return m && label_is_cuda_library(profile_string(r, m->path, NULL));
+}
+
+static const struct profile_location *location_of(const struct profile_reader *r, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(r, stack);
+
+	return n ? profile_location(r, n->location) : NULL;
+}
+
+static uint32_t parent_of(const struct profile_reader *r, uint32_t stack)
+{
+	const struct profile_stack_node *n = profile_stack_node(r, stack);
+
+	return n ? n->parent : 0;
+}
+
+static bool is_stub(const struct profile_reader *r, uint32_t stack)
+{
+	const struct profile_location *l = location_of(r, stack);
+
+	return l && l->kind == FRAME_USER && label_is_launch_stub(profile_string(r, l->name, NULL));
+}
+
+/* The stack without the launching call and what lies inside it: another call (of the driver, by a
+ * runtime that is linked in) among them; and without what nvcc put before it. */
+uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
+{
+	uint32_t callers = stack, at = stack;
+
+	for (int depth = 0; at && depth < CALL_SEARCH_DEPTH; depth++) {
+		const struct profile_location *l = location_of(r, at);
+
+		at = parent_of(r, at);
+		if (l && (is_launching_call(r, l) || is_of_cuda(r, l)))
+			callers = at;
+	}
+	while (callers && is_stub(r, callers))
+		callers = parent_of(r, callers);
+	return callers;
+}
+
+/* What the functions of a profile are told apart by: names, of Python's in their file. */
+struct functions {
+	struct map named, nameless; /* by the path to the caller, and name or location */
+	struct map python;          /* name and file -> a number */
+	struct map extents;         /* module and start of a function without a name -> its first location */
+};
+
+static uint64_t python_number(struct functions *f, const struct profile_location *l, int *error)
+{
+	uint64_t key = (uint64_t)l->name << 32 | l->file;
+	const uint64_t *known = map_get(&f->python, key);
+	/* Behind all ids of strings, so that no native function has it. */
+	uint64_t number = UINT32_MAX - f->python.count;
+
+	if (known)
+		return *known;
+	*error = map_put(&f->python, key, number);
+	return number;
+}
+
+/* Of code without a name: its function's first location, or it is told apart by its own. */
+static uint64_t nameless_number(struct functions *f, const struct profile_location *l, uint32_t location, int *error)
+{
+	uint64_t key = (uint64_t)l->module << 44 | l->function;
+	const uint64_t *known;
+
+	if (!l->function || l->function >> 44 || l->module >> 20)
+		return location;
+	known = map_get(&f->extents, key);
+	if (known)
+		return *known;
+	*error = map_put(&f->extents, key, location);
+	return location;
+}
+
+/* The first stack that goes on from `caller` by the same function; `id`, when it is that. */
+static uint32_t same_function(struct functions *f, uint32_t caller, const struct profile_stack_node *n,
+	const struct profile_location *l, uint32_t id, int *error)
+{
+	struct map *known = l->name ? &f->named : &f->nameless;
+	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
+			    : l->name		    ? l->name
+						    : nameless_number(f, l, n->location, error);
+	uint64_t key = (uint64_t)caller << 32 | function;
+	const uint64_t *same = map_get(known, key);
+
+	if (same)
+		return (uint32_t)*same;
+	if (!*error)
+		*error = map_put(known, key, id);
+	return id;
+}
+
+/*
+ * Two calls of one function differ by their addresses only. Parents have smaller ids. What is hidden is no part of
+ * a path.
+ */
+int launch_path_merge(const struct internals *i, uint32_t **ret)
+{
+	uint32_t count = profile_counts(i->reader).stack_nodes;
+	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
+	struct functions f = {.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT, .extents = MAP_INIT};
+	int error = first ? 0 : -ENOMEM;
+
+	for (uint32_t id = 1; !error && id <= count; id++) {
+		const struct profile_stack_node *n = profile_stack_node(i->reader, id);
+
+		if (internals_hide(i, id, id))
+			first[id] = first[n->parent];
+		else
+			first[id] = same_function(&f, first[n->parent], n,
+				profile_location(i->reader, n->location), id, &error);
+	}
+	map_release(&f.named);
+	map_release(&f.nameless);
+	map_release(&f.python);
+	map_release(&f.extents);
+	if (error)
+		free(first);
+	else
+		*ret = first;
+	return error;
+}
+
+static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
+{
+	const struct profile_location *l = location_of(i->reader, at);
+
+	return l && *profile_string(i->reader, l->name, NULL) &&
+	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_cuda(i->reader, l) &&
+	       !internals_hide(i, stack, at);
+}
+
+unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
+	uint32_t ret_locations[LAUNCH_PATH_MAX])
+{
+	unsigned int count = 0;
+
+	if (frames > LAUNCH_PATH_MAX)
+		frames = LAUNCH_PATH_MAX;
+	for (uint32_t at = stack; at && count < frames; at = parent_of(i->reader, at))
+		if (is_function(i, stack, at))
+			ret_locations[count++] = profile_stack_node(i->reader, at)->location;
+	for (unsigned int n = 0; n < count / 2; n++) {
+		uint32_t outer = ret_locations[count - 1 - n];
+
+		ret_locations[count - 1 - n] = ret_locations[n];
+		ret_locations[n] = outer;
+	}
+	return count;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way to a launching call, as people think of it: the functions of the program, without the
+ * call and what lies inside it, without addresses, and without what runs Python (internals.h).
+ *
+ * Use after the last event was read, when names are final.
+ */
+#pragma once
+
+#include "view/names/internals.h"
+
+#define LAUNCH_PATH_MAX 8
+
+/* The part of a launching stack that leads to the call; 0 when there is nothing of it. */
+uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack);
+
+/* Allocates, by stack, the first stack through the same functions (itself, where there is none
+ * before); free() it. 0 or -ENOMEM. */
+int launch_path_merge(const struct internals *i, uint32_t **ret);
+
+/*
+ * The innermost `frames` (at most LAUNCH_PATH_MAX) named functions of a path, outermost first, as
+ * ids of locations. Frames of the kernel, of CUDA's and of our own libraries are left
+ * out. Returns how many there are.
+ */
+unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,
+	uint32_t ret_locations[LAUNCH_PATH_MAX]);

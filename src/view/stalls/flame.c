@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Works of kernels become launches with rows (stalls.h), all other works and launches without work are summed
+ * as in flame.c. Rows are sorted by launch and instruction, so the path to an instruction is walked once for all its
+ * reasons.
+ */
+#include "view/stalls/flame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/digits.h"
+#include "base/error.h"
+#include "view/fold/missing.h"
+#include "view/fold/place.h"
+#include "view/stalls/stall_tree.h"
+
+struct stall_flame {
+	const struct profile_reader *reader;
+	const struct view_options *options;
+	struct view_result *result;
+	struct stalls stalls;
+	struct gather others;
+	struct missing missing;
+	struct placer placer;
+	struct stall_tree rows;
+	struct stalls_division samples; /* with samples as weight: whole ones, over all rows */
+};
+
+static bool is_kernel(const struct stall_flame *f, const struct profile_work *w)
+{
+	const struct profile_op *op = profile_op(f->reader, w->op);
+
+	return op && op->kind == OP_KERNEL;
+}
+
+static int gather_other(struct stall_flame *f, const struct profile_event *e)
+{
+	struct gather_key key = place_key(e, f->options);
+
+	missing_count_work(&f->missing, &key, 1);
+	return gather_add(&f->others, &key, e->work.duration_ns);
+}
+
+static int gather_pending(struct stall_flame *f, const struct profile_event *e)
+{
+	struct gather_key key = place_key(e, f->options);
+
+	return missing_count_pending(&f->missing, e->pending.reason)
+		       ? gather_add(&f->others, &key, 0)
+		       : 0;
+}
+
+static int gather_event(struct stall_flame *f, const struct profile_event *e)
+{
+	if (e->kind == EVENT_PENDING)
+		return gather_pending(f, e);
+	if (e->kind == EVENT_WORK && !is_kernel(f, &e->work))
+		return gather_other(f, e);
+	return stalls_event(&f->stalls, e);
+}
+
+static int place_others(struct stall_flame *f)
+{
+	const struct gather_sum *sum;
+	size_t n = 0;
+	int error = 0;
+
+	while (!error && (sum = gather_next(&f->others, &n))) {
+		uint32_t node = 0;
+
+		error = place(&f->placer, &sum->key, &node);
+		if (!error && f->options->weight == VIEW_WEIGHT_TIME)
+			error = tree_add_time(f->result->tree, node, sum->time_ns);
+	}
+	return error;
+}
+
+static int add_note(struct stall_flame *f, uint32_t node, const char *note, uint64_t time_ns)
+{
+	uint32_t frame = 0;
+	int error;
+
+	if (!time_ns)
+		return 0;
+	error = tree_add_frame(f->result->tree, TREE_NOTE, 0, note, strlen(note), &frame);
+	if (!error)
+		error = tree_add_child(f->result->tree, node, frame, &node);
+	return error ? error : tree_add_time(f->result->tree, node, time_ns);
+}
+
+/* How wide a row is. */
+static uint64_t width_of(struct stall_flame *f, const struct stalls_row *row)
+{
+	if (f->options->weight == VIEW_WEIGHT_SAMPLES)
+		return stalls_part(&f->samples, f->options->latency ? row->latency : row->samples);
+	if (!f->options->latency || row->latency >= row->samples)
+		return row->time_ns;
+	return (uint64_t)((unsigned __int128)row->time_ns * row->latency / row->samples);
+}
+
+static int place_rows(struct stall_flame *f, const struct stalls_launch *l, uint32_t kernel)
+{
+	const struct stalls_row *rows = l->row_count ? &f->stalls.rows.items[l->first_row] : NULL;
+	uint64_t rest_ns = 0;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < l->row_count; i++) {
+		uint64_t width = width_of(f, &rows[i]);
+
+		rest_ns += rows[i].time_ns - (f->options->latency ? width : rows[i].time_ns);
+		if (width)
+			error = stall_tree_add(&f->rows, kernel, &rows[i], width);
+	}
+	if (error || f->options->weight != VIEW_WEIGHT_TIME)
+		return error;
+	return add_note(f, kernel, "[issuing cycles]", rest_ns);
+}
+
+static int place_launches(struct stall_flame *f)
+{
+	int error = 0;
+
+	vec_foreach (l, &f->stalls.launches) {
+		uint32_t kernel = 0;
+
+		missing_count_work(&f->missing, &l->key, l->works);
+		error = place(&f->placer, &l->key, &kernel);
+		if (!error)
+			error = place_rows(f, l, kernel);
+		if (!error && !l->row_count && f->options->weight == VIEW_WEIGHT_TIME)
+			error = add_note(f, kernel, "[not sampled]", l->time_ns);
+		if (error)
+			break;
+	}
+	return error;
+}
+
+/* The rows' samples are parts that add up to whole ones. */
+static void begin_samples(struct stall_flame *f)
+{
+	vec_foreach (row, &f->stalls.rows)
+		f->samples.sum += f->options->latency ? row->latency : row->samples;
+	f->samples.total = f->samples.sum / STALLS_SAMPLE;
+	f->samples.sum += !f->samples.sum;
+}
+
+static int place_all(struct stall_flame *f)
+{
+	struct tree *t = f->result->tree;
+	int error = placer_init(&f->placer, f->reader, f->options, t);
+
+	if (!error)
+		error = stall_tree_init(&f->rows, &f->stalls, t, f->options);
+	begin_samples(f);
+	if (!error)
+		error = place_others(f);
+	if (!error)
+		error = place_launches(f);
+	stall_tree_release(&f->rows);
+	placer_release(&f->placer);
+	return error;
+}
+
+static int add_facts(struct stall_flame *f)
+{
+	const struct stalls_counts *c = &f->stalls.counts;
+	struct view_result *v = f->result;
+	char digits[DIGITS_SIZE];
+	int error = view_fact(v, "instruction samples", "%s", digits_group(digits, c->samples));
+
+	if (!error && f->options->latency)
+		error = view_share(v, "latency", c->latency, c->samples);
+	if (!error)
+		error = view_share(v, "issuing", c->issuing, c->samples);
+	if (!error)
+		error = view_share(v, "apportioned", c->apportioned, c->samples);
+	return error ? error : view_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
+}
+
+/* One for each line. */
+static int add_refusals(struct stall_flame *f, const char *lines)
+{
+	const char *what = f->stalls.counts.windows ? "not all instructions were" : "instructions were not";
+	int error = 0;
+
+	while (!error && *lines) {
+		int size = (int)strcspn(lines, "\n");
+
+		error = view_remark(f->result, "%s sampled: %.*s", what, size, lines);
+		lines += size + (lines[size] == '\n');
+	}
+	return error;
+}
+
+static int add_remarks(struct stall_flame *f)
+{
+	const struct stalls_counts *c = &f->stalls.counts;
+	const char *refused = profile_meta(f->reader, META_STALLS_REFUSED);
+	const struct {
+		uint64_t count;
+		const char *text;
+	} remarks[] = {
+		{c->without_kernel, "instruction samples of code of which no kernel was recorded"},
+		{c->without_code,
+			"instruction samples in code that the driver tells no instructions of"},
+		{c->elsewhere, "instruction samples told when no launch of their kernel ran: "
+			       "given to the ones next in time"},
+	};
+	char digits[DIGITS_SIZE];
+	int error = 0;
+
+	if (!c->samples) {
+		f->result->lacking = "samples of instructions";
+		f->result->help = refused || profile_meta(f->reader, META_STALLS)
+					  ? "'xpuprof report --stalls' says why"
+					  : "'xpuprof record --stalls' takes them";
+	}
+	if (refused)
+		error = add_refusals(f, refused);
+	else if (!c->windows)
+		error = view_remark(
+			f->result, "instructions were not sampled: see xpuprof record --stalls");
+	if (!error && c->windows_joined > 1)
+		error = view_remark(f->result,
+			"samples of %llu stretches of time that follow one another were shared out "
+			"together, to save memory",
+			(unsigned long long)c->windows_joined);
+	for (size_t i = 0; !error && i < sizeof(remarks) / sizeof(remarks[0]); i++)
+		if (remarks[i].count)
+			error = view_remark(f->result, "%s %s",
+				digits_group(digits, remarks[i].count), remarks[i].text);
+	return error ? error : missing_remarks(&f->missing, f->reader, f->result);
+}
+
+int stall_flame_build(
+	struct profile_reader *r, const struct view_options *o, struct view_result *ret)
+{
+	struct stall_flame f = {.reader = r, .options = o, .result = ret};
+	struct profile_event event;
+	int more, error = stalls_init(&f.stalls, r, o);
+
+	while (!error && (more = profile_reader_next(r, &event)))
+		error = more < 0 ? more : gather_event(&f, &event);
+	if (!error)
+		error = stalls_finish(&f.stalls);
+	if (!error)
+		error = place_all(&f);
+	if (!error)
+		error = add_facts(&f);
+	if (!error)
+		error = add_remarks(&f);
+	if (o->weight == VIEW_WEIGHT_SAMPLES)
+		ret->unit = VIEW_SAMPLES;
+	stalls_release(&f.stalls);
+	gather_release(&f.others);
+	return error;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPU time by function: how much of it was spent in each function itself, and how much in it and what it called.
+ *
+ * Functions are those that flame graphs of CPU time show: without the inside of Python's interpreter (internals.h),
+ * with inlined functions if asked for, with the kernel's, and with notes ("[incomplete stack: ...]", "[no stack]")
+ * as if they were functions. They are told apart by what they are called and where they are: two functions of one
+ * name in two files are two.
+ *
+ * stack_sums are added to event by event; the functions follow after the last event, when names are final. One
+ * pass over the nodes of all stacks, however many samples there are. Owned by the caller; the functions hold on to the
+ * reader.
+ */
+#pragma once
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "view/names/internals.h"
+#include "view/names/location_text.h"
+
+struct stack_sum {
+	uint64_t samples;
+	uint64_t ns;
+};
+
+/* Samples by stack; those without one are of stack 0. */
+struct stack_sums {
+	struct stack_sum *items;
+	uint32_t count; /* stacks from here on have none */
+};
+
+/* 0 or -ENOMEM. The caller sees to it that all times together fit 64 bits. */
+int stack_sums_add(struct stack_sums *s, uint32_t stack, uint64_t ns);
+void stack_sums_release(struct stack_sums *s);
+
+struct function_sum {
+	const char *name;     /* as location_text has it: "forward (train.py)", "math::step(int)" */
+	const char *place;    /* the whole path of the source file of Python's, of the module of others, or "[kernel]"; "" */
+	enum tree_kind kind;
+	struct stack_sum self;  /* it was the innermost function */
+	struct stack_sum total; /* it was among the functions, once or several times */
+};
+
+struct function_sums {
+	struct vec(struct function_sum) rows; /* the most time of their own first, then in all, then by name */
+	struct interner *names;
+};
+
+/* 0 or -errno with error_text; `f` comes zeroed, and is to be released in either case. */
+int function_sums_read(struct function_sums *f, const struct stack_sums *stacks, const struct internals *internals,
+	const struct location_texts *texts, bool inlines);
+void function_sums_release(struct function_sums *f);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the time of a recording went, in tables: what `xpuprof report` prints.
+ *
+ * One pass over the events, with memory for the tables of the profile and for the distinct pairs of
+ * (kind of GPU work, launching stack), not for the events. Totals are exact; where something is an
+ * estimate or a bound its comment says so.
+ *
+ * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists
+ * are sorted by time, longest first; equals by id. Devices are sorted by number.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "profile/reader.h"
+#include "profile/chunk_times.h"
+#include "view/tables/driver_sums.h"
+#include "view/tables/function_sums.h"
+#include "base/histogram.h"
+#include "view/names/internals.h"
+#include "view/waits/sums.h"
+
+struct summary_time {
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t min_ns;
+	uint64_t max_ns;
+};
+
+struct summary_kernel {
+	uint32_t name; /* string: mangled */
+	struct summary_time time;
+	uint32_t stack;    /* the launch_path with the most time; 0: none known */
+	uint64_t stack_ns; /* its time: of all stacks through the same functions */
+};
+
+struct summary_copy {
+	uint8_t kind, source, target; /* enum profile_copy_kind, enum profile_memory_kind */
+	struct summary_time time;
+	uint64_t bytes;
+};
+
+struct summary_set {
+	uint8_t target; /* enum profile_memory_kind */
+	struct summary_time time;
+	uint64_t bytes;
+};
+
+struct summary_call {
+	uint32_t api; /* string */
+	enum profile_call_kind kind;
+	struct summary_time time;
+	uint64_t failed;
+};
+
+struct summary_device {
+	uint32_t device;
+	uint32_t number;       /* for people: see device.h */
+	uint64_t works;
+	uint64_t work_ns;      /* sum of durations; more than busy_ns where work ran side by side */
+	uint64_t busy_ns;      /* at least one piece of work ran */
+	uint64_t uncertain_ns; /* busy_ns may be this much too small; 0: exact */
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
+/* A process or a thread; id 0 stands for those not known. */
+struct summary_task {
+	uint32_t id;
+	uint64_t samples;
+	uint64_t cpu_ns;
+	uint64_t launches; /* calls that asked for GPU work, with or without it; 0 for work without
+			      thread */
+	uint64_t works;
+	uint64_t gpu_ns;
+};
+
+/* From the beginning of the launching call to the start of the work. */
+struct summary_latency {
+	struct histogram times;
+	uint64_t
+		backwards; /* works that started before their call, by the clocks; not in `times` */
+	uint64_t in_graphs; /* works of graphs, which also wait for each other; not in `times` */
+};
+
+struct summary_reason {
+	uint32_t note; /* string: the note that stands in for the missing root */
+	uint64_t count;
+};
+
+/* How whole the stacks are of all samples, launches, works or waits. */
+struct summary_stacks {
+	uint64_t count;
+	uint64_t taken;      /* that many have a stack */
+	uint64_t incomplete; /* of those taken: they do not reach their root */
+	uint64_t python;     /* of those taken: with Python frames */
+	struct vec(struct summary_reason) reasons; /* of the incomplete ones, the most frequent first */
+};
+
+struct summary {
+	uint64_t start_ns, end_ns; /* of the recording; of its events where it does not say */
+	uint64_t samples, cpu_ns;
+	uint64_t works, gpu_ns;
+	uint64_t calls;
+	uint64_t pending[PENDING_REASONS];
+	uint64_t joins[JOIN_REASONS];
+	struct summary_stacks sample_stacks;
+	struct summary_stacks launch_stacks; /* calls, but for those that only wait */
+	struct summary_stacks work_stacks;
+	struct summary_stacks wait_stacks; /* off-CPU waits, but for those whose time others carry */
+	struct internals internals; /* what the paths to kernels leave out */
+	struct summary_latency latency;
+	struct vec(struct summary_kernel) kernels;
+	struct vec(struct summary_copy) copies;
+	struct vec(struct summary_set) sets;
+	struct vec(struct summary_call) call_times;
+	struct vec(struct summary_device) devices;
+	struct vec(struct summary_task) processes;
+	struct vec(struct summary_task) threads;
+	uint32_t processes_without; /* by pid: that are in none of the rows, as no samples, launches or work of theirs are known */
+	uint32_t threads_without;   /* so too by tid, without the profiler's own */
+	struct driver_sums drivers; /* not in any of the others */
+	struct wait_sums waits;
+	struct stack_sums sampled;  /* CPU time by stack */
+	struct chunk_times chunks;  /* of this file */
+};
+
+/* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more
+ * than 64 bits hold). `s` comes zeroed, and is to be released in either case. */
+int summary_read(struct summary *s, struct profile_reader *r);
+void summary_release(struct summary *s);

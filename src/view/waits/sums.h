@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where threads waited: the waits of a recording (record --off-cpu) added up by thread, reason, and the functions that led
+ * there. Those of the profiler's own threads do not count.
+ *
+ * Memory is for the distinct quadruples of thread, reason, stack, and the thread that ended the wait. Sums are exact, also
+ * where it is apportioned to which stack of a place time belongs (profile_wait.others).
+ *
+ * Who ended a wait is recorded of waits for locks and processes that had their stack taken, if a recorded thread did it in a
+ * call of that kind, or by its own end: those are `watched`. That such a wait has no waker says that it was ended by a
+ * timeout, a signal or a thread that is not recorded, or had not ended.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "view/names/internals.h"
+#include "view/waits/meanwhile.h"
+#include "view/waits/shares.h"
+
+#define WAIT_SUMS_RECENT 256
+
+struct wait_sum {
+	uint32_t thread;
+	enum profile_wait_reason reason; /* why it went to sleep */
+	uint32_t stack;			 /* one for all through the same functions; 0: not known */
+	uint64_t count, total_ns;	 /* also of waits whose time others carry */
+	uint64_t queued_ns;		 /* of it: it could have run, but no CPU was free */
+	uint64_t max_ns;		 /* of waits that are told one by one; 0: there is none */
+	uint64_t watched, watched_ns;	 /* of these: a waker was looked for */
+	uint64_t followed_ns;		 /* of watched_ns: it was looked at what their wakers did meanwhile */
+	uint32_t waker;			 /* only while events are added: rows are apart by it, too */
+	uint32_t number;		 /* in wakers, whose times add up to watched_ns, and in doings: followed_ns at most */
+};
+
+struct wait_sums {
+	uint64_t total_ns; /* of all */
+	uint64_t reason_ns[WAIT_REASONS]; /* of it; time in the run queue, however the wait began, is WAIT_RUN_QUEUE's */
+	struct vec(struct wait_sum) rows; /* most time first */
+	struct interner *ids;		  /* of rows, while events are added */
+	uint32_t recent[WAIT_SUMS_RECENT]; /* so too: ids that were looked for, by a hash; 0: none */
+	struct wait_shares wakers;	  /* when all is read; thread 0: none; no reason, no stack */
+	struct meanwhile meanwhile;	  /* what wakers did while they were waited for */
+};
+
+/* It comes zeroed. 0, -ENOMEM or -EOVERFLOW (times add up to more than 64 bits). */
+int wait_sums_add(struct wait_sums *s, const struct profile_wait *w);
+/* What threads that are waited for do: before the first wait it does not matter. 0 or -ENOMEM. */
+int wait_sums_add_sample(struct wait_sums *s, const struct profile_sample *e);
+/* After the last event: puts rows together and sorts them. 0 or -ENOMEM. */
+int wait_sums_finish(struct wait_sums *s, const struct internals *internals);
+void wait_sums_release(struct wait_sums *s);

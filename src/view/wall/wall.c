@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Stretch by stretch, the events are summed by what they are and where they stand. After the last it is known how much
+ * of each thread's time is left for what was only sampled or told as sums, and all of it is placed.
+ */
+#include "view/wall/wall.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "view/fold/missing.h"
+#include "view/fold/place.h"
+#include "view/stalls/stall_tree.h"
+#include "view/wall/events.h"
+
+/* Sums that have a share of a thread's time, in proportion. */
+struct wall_divisions {
+	struct stalls_division running, others_inside, others_outside, rests;
+};
+
+struct wall_totals {
+	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, assumed_ns, unsampled_ns, unknown_ns;
+	uint64_t lives;		/* threads that are known to the end */
+	uint64_t unknown_lives; /* others of which something was seen */
+};
+
+/* As many frames may be instructions of what was waited for. */
+#define ROWS_MAX ((size_t)4 << 20)
+
+struct wall {
+	struct view_options options;
+	struct view_result *result;
+	struct wall_events events;
+	struct gather running, waiting, others_inside, others_outside;
+	struct map gpu;			  /* as gpu_waits_divide adds it up */
+	struct wall_divisions *divisions; /* by thread */
+	struct wall_totals totals;
+	struct stalls stalls;
+	struct stall_tree rows;
+	bool show_rows;
+	struct placer placer;
+};
+
+static int add_up(uint64_t *sum, uint64_t ns)
+{
+	return __builtin_add_overflow(*sum, ns, sum)
+		       ? error_set(-EOVERFLOW, "the times of a thread do not fit 64 bits")
+		       : 0;
+}
+
+static int gather(struct gather *g, const struct gather_key *key, uint64_t *sum, uint64_t ns)
+{
+	int error = ns ? add_up(sum, ns) : 0;
+
+	return error || !ns ? error : gather_add(g, key, ns);
+}
+
+/* ------------------------------------------------------------------ a stretch */
+
+/* How much of it the thread was in GPU waits. */
+static uint64_t inside(const struct wall *v, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
+{
+	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, thread, start_ns);
+	const struct gpu_wait *end = w ? v->events.gpu_waits.items + v->events.gpu_waits.count : NULL;
+	uint64_t sum = 0;
+
+	for (; w < end && w->thread == thread && w->start_ns < end_ns; w++)
+		sum += (w->end_ns < end_ns ? w->end_ns : end_ns) -
+		       (w->start_ns > start_ns ? w->start_ns : start_ns);
+	return sum;
+}
+
+static int sum_wait(struct wall *v, const struct wall_wait *w)
+{
+	struct wall_thread *t = &v->events.threads.items[w->thread];
+	struct gather_key key = v->events.keys.items.items[w->key], queue = key;
+	uint64_t asleep_in = inside(v, w->thread, w->start_ns, w->queued_from_ns);
+	uint64_t queued_in = inside(v, w->thread, w->queued_from_ns, w->end_ns);
+	uint64_t length = w->end_ns - w->start_ns, others_in = 0;
+	int error;
+
+	queue.reason = WAIT_RUN_QUEUE;
+	if (w->assumed)
+		t->assumed_ns += length - asleep_in - queued_in;
+	if (length)
+		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
+				       length);
+	error = add_up(&t->inside_ns, asleep_in + queued_in);
+	if (!error)
+		error = gather(&v->waiting, &key, &t->outside_ns,
+			w->queued_from_ns - w->start_ns - asleep_in);
+	if (!error)
+		error = gather(&v->waiting, &queue, &t->outside_ns,
+			w->end_ns - w->queued_from_ns - queued_in);
+	if (!error)
+		error = gather(&v->others_inside, &key, &t->others_inside_ns, others_in);
+	return error ? error
+		     : gather(&v->others_outside, &key, &t->others_outside_ns,
+			       w->others_ns - others_in);
+}
+
+static int sum_sample(struct wall *v, const struct wall_sample *s)
+{
+	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, s->thread, s->time_ns);
+	struct wall_thread *t = &v->events.threads.items[s->thread];
+
+	if (w && w->start_ns <= s->time_ns)
+		return 0;
+	return gather(
+		&v->running, &v->events.keys.items.items[s->key], &t->samples_ns, s->period_ns);
+}
+
+/* Every thread has its place in the list. */
+static int know_threads(struct wall *v)
+{
+	uint32_t count = profile_counts(v->events.reader).threads;
+
+	while (v->events.threads.count <= count)
+		if (vec_push(&v->events.threads, (struct wall_thread){.to_ns = UINT64_MAX}))
+			return error_set(-ENOMEM, "not enough memory for the threads");
+	return 0;
+}
+
+static int sum_stretch(struct wall *v)
+{
+	struct wall_events *e = &v->events;
+	int error = know_threads(v);
+
+	for (size_t n = 0; !error && n < e->waits.count; n++)
+		error = sum_wait(v, &e->waits.items[n]);
+	for (size_t n = 0; !error && n < e->samples.count; n++)
+		error = sum_sample(v, &e->samples.items[n]);
+	for (size_t n = 0; !error && n < e->gpu_waits.count; n++) {
+		const struct gpu_wait *w = &e->gpu_waits.items[n];
+
+		error = add_up(&e->threads.items[w->thread].gpu_ns, w->end_ns - w->start_ns);
+	}
+	return error ? error
+		     : gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
+			       e->runs.count, e->lanes.items, e->lanes.count, &v->gpu);
+}
+
+static int sum_rests(struct wall *v)
+{
+	const struct gather_sum *sum;
+	size_t n = 0;
+	int error = 0;
+
+	while (!error && (sum = gather_next(&v->events.rests, &n)))
+		error = add_up(&v->events.threads.items[sum->key.thread].rests_ns, sum->time_ns);
+	return error;
+}
+
+/* ------------------------------------------------------------------ the tree */
+
+static int add_time(struct wall *v, uint32_t node, uint64_t ns)
+{
+	return ns ? tree_add_time(v->result->tree, node, ns) : 0;
+}
+
+/* As large a part of `division` as the sum has; NULL: as it is. */
+static int place_sum(struct wall *v, const struct gather_sum *sum, struct stalls_division *division)
+{
+	uint64_t ns = !division	      ? sum->time_ns
+		      : division->sum ? stalls_part(division, sum->time_ns)
+				      : 0;
+	uint32_t node = 0;
+	int error = ns ? place(&v->placer, &sum->key, &node) : 0;
+
+	return error ? error : add_time(v, node, ns);
+}
+
+static int place_sums(struct wall *v)
+{
+	const struct {
+		const struct gather *sums;
+		size_t division; /* where in wall_divisions */
+	} shared[] = {
+		{&v->running, offsetof(struct wall_divisions, running)},
+		{&v->others_inside, offsetof(struct wall_divisions, others_inside)},
+		{&v->others_outside, offsetof(struct wall_divisions, others_outside)},
+		{&v->events.rests, offsetof(struct wall_divisions, rests)},
+	};
+	const struct gather_sum *sum;
+	size_t at = 0;
+	int error = 0;
+
+	while (!error && (sum = gather_next(&v->waiting, &at)))
+		if (!profile_is_profiler(v->events.reader, sum->key.thread))
+			error = place_sum(v, sum, NULL);
+	for (size_t n = 0; n < sizeof(shared) / sizeof(shared[0]); n++)
+		for (at = 0; !error && (sum = gather_next(shared[n].sums, &at));)
+			error = place_sum(v, sum,
+				(void *)((char *)&v->divisions[sum->key.thread] +
+					 shared[n].division));
+	return error;
+}
+
+static int place_thread_note(struct wall *v, uint32_t thread, const char *note, uint64_t ns)
+{
+	uint32_t node = 0;
+	int error = ns ? place_task(&v->placer, thread, &node) : 0;
+
+	if (!error && ns)
+		error = place_note(&v->placer, node, TREE_NOTE, note, &node);
+	return error ? error : add_time(v, node, ns);
+}
+
+/* A thread of which something was seen. */
+static int place_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
+{
+	struct wall_shares s = wall_thread_divide(t);
+	struct wall_divisions *d = &v->divisions[id];
+	struct wall_totals *totals = &v->totals;
+	uint64_t waiting_ns = t->outside_ns + s.others_outside_ns + s.others_inside_ns + s.rests_ns;
+	uint64_t sum_ns = t->gpu_ns + waiting_ns + s.run_ns + s.unknown_ns;
+	uint64_t unsampled_ns = t->samples_ns ? 0 : s.run_ns;
+	int error;
+
+	d->running =
+		(struct stalls_division){.total = s.run_ns - unsampled_ns, .sum = t->samples_ns};
+	d->others_outside =
+		(struct stalls_division){.total = s.others_outside_ns, .sum = t->others_outside_ns};
+	d->others_inside =
+		(struct stalls_division){.total = s.others_inside_ns, .sum = t->others_inside_ns};
+	d->rests = (struct stalls_division){.total = s.rests_ns, .sum = t->rests_ns};
+	totals->running_ns += s.run_ns;
+	totals->waiting_ns += waiting_ns;
+	totals->gpu_ns += t->gpu_ns;
+	totals->others_ns += s.others_outside_ns + s.others_inside_ns;
+	totals->assumed_ns += t->assumed_ns;
+	totals->unsampled_ns += unsampled_ns;
+	totals->unknown_ns += s.unknown_ns;
+	totals->lives += t->known;
+	totals->unknown_lives += !t->known && sum_ns;
+	error = place_thread_note(v, id, "running, not sampled", unsampled_ns);
+	if (!error)
+		error = place_thread_note(v, id, "not recorded", s.unknown_ns);
+	return error ? error : add_up(&totals->elapsed_ns, sum_ns);
+}
+
+static int place_threads(struct wall *v)
+{
+	int error = 0;
+
+	v->divisions = calloc(v->events.threads.count, sizeof(*v->divisions));
+	if (!v->divisions)
+		return error_set(-ENOMEM, "not enough memory for the threads");
+	for (uint32_t id = 0; !error && id < v->events.threads.count; id++)
+		if (!profile_is_profiler(v->events.reader, id))
+			error = place_thread(v, id, &v->events.threads.items[id]);
+	return error;
+}
+
+/* A copy that waits for itself need not be led to twice. */
+static bool is_own_work(const struct gather_key *wait, const struct gather_key *work)
+{
+	return wait->stack && wait->thread == work->thread && wait->stack == work->stack &&
+	       !work->node_stack;
+}
+
+/* What is known of the instructions of a part of a GPU wait; NULL: nothing, or it is no kernel. */
+static const struct stalls_launch *launch_of(const struct wall *v, uint32_t what)
+{
+	uint32_t key = what - GPU_WAIT_WORK, launch;
+
+	if (what < GPU_WAIT_WORK || key >= v->events.launch_of.count)
+		return NULL;
+	launch = v->events.launch_of.items[key];
+	return launch && v->stalls.launches.items[launch - 1].row_count
+		       ? &v->stalls.launches.items[launch - 1]
+		       : NULL;
+}
+
+/* On its instructions, as all of the launch's time is shared out among them. */
+static int add_kernel_time(
+	struct wall *v, uint32_t kernel, const struct stalls_launch *l, uint64_t ns)
+{
+	struct stalls_division d = {.total = ns, .sum = l->samples};
+	int error = 0;
+
+	for (size_t n = l->first_row; !error && n < l->first_row + l->row_count; n++) {
+		uint64_t part = stalls_part(&d, v->stalls.rows.items[n].samples);
+
+		if (part)
+			error = stall_tree_add(&v->rows, kernel, &v->stalls.rows.items[n], part);
+	}
+	return error;
+}
+
+static int place_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64_t ns)
+{
+	const struct gather_key *keys = v->events.keys.items.items, *wait = &keys[wait_key];
+	const struct stalls_launch *launch = launch_of(v, what);
+	uint32_t node = 0;
+	int error = place(&v->placer, wait, &node);
+
+	if (!error)
+		error = place_note(&v->placer, node, TREE_WAIT, "waiting for the GPU", &node);
+	if (!error && what >= GPU_WAIT_WORK)
+		error = place_work_on(&v->placer, node, &keys[what - GPU_WAIT_WORK],
+			!is_own_work(wait, &keys[what - GPU_WAIT_WORK]), &node);
+	else if (!error)
+		error = place_note(&v->placer, node, TREE_NOTE,
+			what == GPU_WAIT_IDLE ? "GPU idle" : "other streams", &node);
+	if (!error && launch && v->show_rows)
+		return add_kernel_time(v, node, launch, ns);
+	return error ? error : add_time(v, node, ns);
+}
+
+/* How many instructions and reasons stand on what was waited for, each time. */
+static size_t count_rows(const struct wall *v)
+{
+	size_t count = 0;
+
+	for (size_t n = 0; v->gpu.count && n <= v->gpu.mask; n++) {
+		const struct stalls_launch *l =
+			v->gpu.slots[n].used ? launch_of(v, (uint32_t)v->gpu.slots[n].key) : NULL;
+
+		count += l ? l->row_count : 0;
+	}
+	return count;
+}
+
+static int place_gpu_waits(struct wall *v)
+{
+	int error = stall_tree_init(&v->rows, &v->stalls, v->result->tree, &v->options);
+
+	v->show_rows = count_rows(v) <= ROWS_MAX;
+	for (size_t n = 0; !error && v->gpu.count && n <= v->gpu.mask; n++) {
+		const struct map_slot *s = &v->gpu.slots[n];
+
+		if (s->used)
+			error = place_gpu_wait(
+				v, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value);
+	}
+	return error;
+}
+
+static int place_all(struct wall *v)
+{
+	int error = placer_init(&v->placer, v->events.reader, &v->options, v->result->tree);
+
+	if (!error)
+		error = place_threads(v);
+	if (!error)
+		error = place_sums(v);
+	if (!error)
+		error = place_gpu_waits(v);
+	stall_tree_release(&v->rows);
+	placer_release(&v->placer);
+	return error;
+}
+
+/* ------------------------------------------------------------------ */
+
+static int describe(const struct wall *v)
+{
+	const struct wall_totals *t = &v->totals;
+	const struct missing none = {0};
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} shares[] = {
+		{"running", t->running_ns},
+		{"waiting", t->waiting_ns},
+		{"waiting for the GPU", t->gpu_ns},
+		{"apportioned waits", t->others_ns + t->assumed_ns},
+		{"running, not sampled", t->unsampled_ns},
+		{"not recorded", t->unknown_ns},
+	};
+	int error = 0;
+
+	for (size_t n = 0; !error && n < sizeof(shares) / sizeof(shares[0]); n++)
+		if (n < 3 || shares[n].ns)
+			error = view_share(v->result, shares[n].name, shares[n].ns, t->elapsed_ns);
+	if (!error && !t->lives && !profile_meta(v->events.reader, META_OFF_CPU)) {
+		v->result->lacking = "waits of threads";
+		v->result->help = "'xpuprof record --off-cpu' takes them";
+		error = view_remark(v->result,
+			"not all time of threads is shown: waits were not recorded, see xpuprof "
+			"record --off-cpu");
+	} else if (!error && t->unknown_lives) {
+		error = view_remark(v->result,
+			"of %llu threads not all time is shown: how long they were there is not "
+			"known",
+			(unsigned long long)t->unknown_lives);
+	}
+	if (!error && !v->show_rows)
+		error = view_remark(v->result, "instructions of what was waited for are not shown, "
+					       "they are too many: see --view stall");
+	return error ? error : missing_remarks(&none, v->events.reader, v->result);
+}
+
+static void release(struct wall *v)
+{
+	gather_release(&v->running);
+	gather_release(&v->waiting);
+	gather_release(&v->others_inside);
+	gather_release(&v->others_outside);
+	map_release(&v->gpu);
+	free(v->divisions);
+	stalls_release(&v->stalls);
+	wall_events_release(&v->events);
+}
+
+int wall_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
+{
+	return wall_build_within(r, o, ret, WALL_EVENTS_MAX);
+}
+
+int wall_build_within(struct profile_reader *r, const struct view_options *o,
+	struct view_result *ret, size_t most)
+{
+	struct wall v = {.options = *o, .result = ret};
+	int more;
+
+	v.options.by = view_by_task(o);
+	view_one_time(ret, "time of threads");
+	wall_events_init(&v.events, r, &v.options, most, &v.stalls);
+	more = stalls_init(&v.stalls, r, &v.options);
+	for (more = more ? more : wall_events_first(&v.events, r); more > 0;
+		more = wall_events_next(&v.events)) {
+		int error = sum_stretch(&v);
+
+		if (error) {
+			more = error;
+			break;
+		}
+	}
+	if (!more)
+		more = stalls_finish(&v.stalls);
+	if (!more)
+		more = sum_rests(&v);
+	if (!more)
+		more = place_all(&v);
+	if (!more)
+		more = describe(&v);
+	if (!more)
+		more = view_many_threads(ret, o);
+	release(&v);
+	return more;
+}
