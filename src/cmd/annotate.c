@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* `xpuprof annotate`: one kernel, its source and its instructions, with the samples of each. */
-#include "cmd/annotate.h"
+#include "report/annotate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/kernel_match.h"
 #include "cmd/options.h"
-#include "cmd/stall_text.h"
+#include "report/stall_text.h"
 #include "base/text.h"
 #include "export/annotate_html.h"
 

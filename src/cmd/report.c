@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* `xpuprof report`: where the time of a recording went, in tables. */
-#include "cmd/report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/annotate.h"
+#include "report/annotate.h"
 #include "export/annotate_html.h"
 #include "fuzz.h"
 #include "profile/writer.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/busy.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "export/exporter.h"
 #include "fuzz.h"
 #include "profile/writer.h"

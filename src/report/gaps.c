@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report.h"
-#include "cmd/report_place.h"
+#include "report/report.h"
+#include "report/place.h"
 #include "base/text.h"
 #include "view/names/device.h"
 #include "view/gaps/gaps.h"

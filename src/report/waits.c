@@ -4,10 +4,10 @@
 
 #include "base/demangle.h"
 #include "view/names/name.h"
-#include "cmd/report.h"
-#include "cmd/report_place.h"
+#include "report/report.h"
+#include "report/place.h"
 #include "base/text.h"
-#include "cmd/wait_rows.h"
+#include "report/wait_rows.h"
 
 #define MUCH	     5 /* one part in so many is worth to be named */
 #define LITTLE	     100 /* and less than that says nothing */

@@ -4,7 +4,7 @@
 
 #include "base/demangle.h"
 #include "base/json_writer.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "view/names/launch_path.h"
 #include "view/view.h"
 

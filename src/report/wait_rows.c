@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/wait_rows.h"
+#include "report/wait_rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/map.h"
-#include "cmd/report_place.h"
+#include "report/place.h"
 
 /* While rows are put together. */
 struct merging {

@@ -9,12 +9,12 @@
  * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that
  * widths are those of the text.
  */
-#include "cmd/annotate.h"
+#include "report/annotate.h"
 
 #include <string.h>
 
 #include "view/names/name.h"
-#include "cmd/stall_text.h"
+#include "report/stall_text.h"
 #include "base/text.h"
 #include "view/stalls/annotation_text.h"
 #include "view/names/kernel_name.h"

@@ -2,8 +2,8 @@
 /* The members "gpu_waits" and "waits": documented in xpuprof-report(1). */
 #include "base/demangle.h"
 #include "base/json_writer.h"
-#include "cmd/report.h"
-#include "cmd/report_place.h"
+#include "report/report.h"
+#include "report/place.h"
 
 #define SHARES_LISTED 3 /* the largest */
 

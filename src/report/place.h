@@ -2,7 +2,7 @@
 /* Places in the program, in a report: the functions of a stack. */
 #pragma once
 
-#include "cmd/report.h"
+#include "report/report.h"
 
 #define REPORT_FUNCTIONS 2 /* of a place, where there is room for so many */
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "view/names/name.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "base/text.h"
 #include "view/names/device.h"
 #include "view/names/kernel_name.h"

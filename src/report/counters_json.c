@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/json_writer.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "view/names/kernel_name.h"
 
 /* JSON has no infinities, which sums of values out of all range may be. */

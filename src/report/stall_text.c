@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/stall_text.h"
+#include "report/stall_text.h"
 
 #include <stdio.h>
 #include <string.h>

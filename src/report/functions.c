@@ -4,7 +4,7 @@
 
 #include "base/json_writer.h"
 #include "view/names/name.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "base/text.h"
 
 /* ------------------------------------------------------------------ text */

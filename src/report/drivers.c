@@ -4,7 +4,7 @@
  * and the member "drivers" of --json, whose form is documented in xpuprof-report(1).
  */
 #include "base/json_writer.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "base/text.h"
 
 #define RING_COLUMNS 80

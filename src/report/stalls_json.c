@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/json_writer.h"
-#include "cmd/report.h"
-#include "cmd/stall_text.h"
+#include "report/report.h"
+#include "report/stall_text.h"
 #include "view/names/kernel_name.h"
 
 struct member {

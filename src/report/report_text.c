@@ -8,7 +8,7 @@
 
 #include "base/demangle.h"
 #include "view/names/name.h"
-#include "cmd/report.h"
+#include "report/report.h"
 #include "base/text.h"
 #include "view/names/launch_path.h"
 #include "view/view.h"

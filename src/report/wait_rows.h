@@ -10,7 +10,7 @@
 
 #include "base/intern.h"
 #include "base/vec.h"
-#include "cmd/report.h"
+#include "report/report.h"
 
 struct wait_row {
 	struct wait_sum sum;   /* of all; thread: one of them; number: in wakers and doings below */

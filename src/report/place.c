@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/report_place.h"
+#include "report/place.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The member "idle": documented in xpuprof-report(1). */
 #include "base/json_writer.h"
-#include "cmd/report.h"
-#include "cmd/report_place.h"
+#include "report/report.h"
+#include "report/place.h"
 #include "view/gaps/gaps.h"
 
 /* That many of the longest gaps of a device have threads. */

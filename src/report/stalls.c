@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "view/names/name.h"
-#include "cmd/report.h"
-#include "cmd/stall_text.h"
+#include "report/report.h"
+#include "report/stall_text.h"
 #include "base/text.h"
 #include "view/stalls/annotation_text.h"
 #include "view/names/kernel_name.h"
