@@ -79,7 +79,7 @@ BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/types-fallback.c \
 	src/monitor/watch-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \
-	src/cmd/metrics_server$(if $(MICROHTTPD),-fallback).c
+	src/cmd/monitor/metrics_server$(if $(MICROHTTPD),-fallback).c
 
 # All of src/ but what runs elsewhere: in the kernel, and in the profiled program.
 SOURCES := $(filter-out $(WITHOUT) src/main.c,$(sort $(shell find src -name '*.c' -not -path 'src/bpf/*' -not -path 'src/inject/*')))

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cmd/metrics_server.h"
+#include "cmd/monitor/metrics_server.h"
 #include "monitor/watch.h"
 
 enum { SERIES_SENT, SERIES_DELIVERY };

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "cmd/monitor.h"
+#include "cmd/monitor/monitor.h"
 #include "tap.h"
 
 enum { OBJECT_CALL };

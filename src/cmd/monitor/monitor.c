@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* `xpuprof monitor`: the command line. */
-#include "cmd/monitor.h"
+#include "cmd/monitor/monitor.h"
 
 #include <ctype.h>
 #include <errno.h>

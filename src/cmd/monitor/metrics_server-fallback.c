@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* In the place of metrics_server.c where libmicrohttpd is missing. */
-#include "cmd/metrics_server.h"
+#include "cmd/monitor/metrics_server.h"
 
 #include <errno.h>
 

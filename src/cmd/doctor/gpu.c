@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cmd/doctor.h"
-#include "cmd/library_probe.h"
+#include "cmd/doctor/doctor.h"
+#include "cmd/doctor/library_probe.h"
 #include "record/locate.h"
 
 #define INJECTION_ENV "CUDA_INJECTION64_PATH"

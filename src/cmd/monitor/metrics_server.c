@@ -6,7 +6,7 @@
  *
  * Limits keep a client from holding on to us: connections, time and memory.
  */
-#include "cmd/metrics_server.h"
+#include "cmd/monitor/metrics_server.h"
 
 #include <errno.h>
 #include <microhttpd.h>

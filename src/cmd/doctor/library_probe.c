@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/library_probe.h"
+#include "cmd/doctor/library_probe.h"
 
 #include <dlfcn.h>
 #include <errno.h>

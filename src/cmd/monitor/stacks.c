@@ -3,7 +3,7 @@
  * The list of the kernel's symbols is read once. Files are opened by the way that the process has to them
  * (/proc/PID/root), one after the other: the few stacks that are shown have few files.
  */
-#include "cmd/monitor_stacks.h"
+#include "cmd/monitor/stacks.h"
 
 #include <errno.h>
 #include <inttypes.h>

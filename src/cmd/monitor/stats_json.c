@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/monitor_lines.h"
-#include "cmd/monitor_stats.h"
+#include "cmd/monitor/lines.h"
+#include "cmd/monitor/stats.h"
 
 static const char *const units[] = {
 	[UNIT_COUNT] = "count", [UNIT_NANOSECONDS] = "ns", [UNIT_BYTES] = "bytes"};

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "cmd/monitor_stacks.h"
-#include "cmd/monitor_stats.h"
+#include "cmd/monitor/stacks.h"
+#include "cmd/monitor/stats.h"
 #include "monitor/line.h"
 #include "monitor/ring_filter.h"
 

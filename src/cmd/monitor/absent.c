@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Reasons in the order of the first event that each is of. */
-#include "cmd/monitor_absent.h"
+#include "cmd/monitor/absent.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "base/json_writer.h"
-#include "cmd/monitor.h"
-#include "cmd/monitor_absent.h"
+#include "cmd/monitor/monitor.h"
+#include "cmd/monitor/absent.h"
 #include "base/text.h"
 #include "monitor/suits.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/monitor_lines.h"
+#include "cmd/monitor/lines.h"
 
 struct monitor_args {
 	const struct monitor *monitor;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "cmd/library_probe.h"
+#include "cmd/doctor/library_probe.h"
 
 enum finding_state {
 	FINDING_OK = 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What was seen, lost and left, asked of the watch. */
-#include "cmd/monitor_stats.h"
+#include "cmd/monitor/stats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * JSON and CSV have the fields under the names of the monitor's table, which are the same on all kernels, and the
  * values that were counted under the names of their series.
  */
-#include "cmd/monitor_lines.h"
+#include "cmd/monitor/lines.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* `xpuprof doctor`: a table of checks, printed as text or JSON. */
-#include "cmd/doctor.h"
+#include "cmd/doctor/doctor.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
-#include "cmd/metrics_server.h"
-#include "cmd/monitor.h"
-#include "cmd/monitor_stats.h"
+#include "cmd/monitor/metrics_server.h"
+#include "cmd/monitor/monitor.h"
+#include "cmd/monitor/stats.h"
 #include "record/signals.h"
 #include "base/text.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/monitor_absent.h"
-#include "cmd/monitor_stats.h"
+#include "cmd/monitor/absent.h"
+#include "cmd/monitor/stats.h"
 #include "base/text.h"
 #include "monitor/line.h"
 
