@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 
 #define KERNELS	     10000u
 #define INSTRUCTIONS 512u

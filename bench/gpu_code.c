@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 #include "symbolize/gpu_code.h"
 
 /* A sample in every function of the image, which is another module each time. Errors are sticky and

@@ -4,7 +4,7 @@
  * Our thread computes the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
  * over the socket: the descriptor exists for that moment only, where programs would close it or count it.
  *
- * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (cubin/cubin.h), and variants of a
+ * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (gpucode/nvidia/cubin.h), and variants of a
  * kernel that was compiled while the program runs have the same one: so CUPTI is given another, of all bytes.
  *
  *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE

@@ -33,8 +33,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/status.h"
-#include "cubin/kept_images.h"
-#include "cubin/nvdisasm.h"
+#include "gpucode/kept_images.h"
+#include "gpucode/nvidia/nvdisasm.h"
 #include "symbolize/gpu_code.h"
 #include "symbolize/symbolize.h"
 

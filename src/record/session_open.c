@@ -20,7 +20,7 @@
 #include "base/io.h"
 #include "record/locate.h"
 #include "base/text.h"
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 #include "elf/kernel_id.h"
 
 /* Of a process that is attached to. */

@@ -9,7 +9,7 @@
  * in them are told as the kernel's (seen with CUPTI 13.0 on an H200). They become frames of their
  * own below the kernel, as inlined ones do; from which line they were called nobody knows.
  *
- * Images are parsed in this process: src/cubin/ checks every size, and is fuzzed. What they may
+ * Images are parsed in this process: src/gpucode/nvidia/ checks every size, and is fuzzed. What they may
  * cost is bounded by WHOLE_MAX.
  */
 #include "symbolize/gpu_code.h"
@@ -22,8 +22,8 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "cubin/cubin.h"
-#include "cubin/sass.h"
+#include "gpucode/nvidia/cubin.h"
+#include "gpucode/nvidia/sass.h"
 #include "symbolize/gpu_text.h"
 
 /* Functions are gone through whole up to that many instructions in all: some 20 MiB of profile. */

@@ -11,10 +11,10 @@
  */
 #pragma once
 
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 #include "profile/writer.h"
 
-struct nvdisasm_user; /* cubin/nvdisasm.h */
+struct nvdisasm_user; /* gpucode/nvidia/nvdisasm.h */
 
 struct gpu_code_options {
 	const struct kept_images *images;

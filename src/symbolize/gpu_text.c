@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/vec.h"
-#include "cubin/nvdisasm.h"
-#include "cubin/sass.h"
+#include "gpucode/nvidia/nvdisasm.h"
+#include "gpucode/nvidia/sass.h"
 
 #define BATCH_BYTES ((size_t)512 << 10) /* of code; a larger function is a batch of its own */
 

@@ -24,7 +24,7 @@ struct gpu_text {
 
 void gpu_text_release(struct gpu_text *t);
 
-struct nvdisasm_user; /* cubin/nvdisasm.h */
+struct nvdisasm_user; /* gpucode/nvidia/nvdisasm.h */
 
 struct gpu_text_options {
 	uint64_t limit_ns;

@@ -2,7 +2,7 @@
 /* Fuzz target: any bytes as a cubin, which is asked for everything that it may know. */
 #include <string.h>
 
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cubin/nvdisasm_output.h"
-#include "cubin/sass.h"
+#include "gpucode/nvidia/nvdisasm_output.h"
+#include "gpucode/nvidia/sass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

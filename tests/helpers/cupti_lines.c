@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 
 #define SKIPPED	   77
 #define IMAGE_MAX  (256u << 20)

@@ -34,7 +34,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 #include "gpu_recorder.h"
 #include "profile/reader.h"
 

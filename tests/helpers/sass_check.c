@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "cubin/cubin.h"
-#include "cubin/nvdisasm.h"
-#include "cubin/sass.h"
+#include "gpucode/nvidia/cubin.h"
+#include "gpucode/nvidia/nvdisasm.h"
+#include "gpucode/nvidia/sass.h"
 
 #define SKIPPED	    77
 #define IMAGE_MAX   (256u << 20)

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/io.h"
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 #include "tap.h"
 
 #define DATA	   "tests/data/cubin/"

@@ -4,7 +4,7 @@
 
 #include "gpu_client.h"
 #include "base/clock.h"
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 #include "profile/reader.h"
 #include "tap.h"
 

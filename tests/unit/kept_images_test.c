@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Images of GPU code are kept within a budget, and nobody can change them. */
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 
 #include <errno.h>
 #include <fcntl.h>

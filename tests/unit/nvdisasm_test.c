@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cubin/nvdisasm.h"
-#include "cubin/nvdisasm_output.h"
-#include "cubin/sass.h"
+#include "gpucode/nvidia/nvdisasm.h"
+#include "gpucode/nvidia/nvdisasm_output.h"
+#include "gpucode/nvidia/sass.h"
 #include "folder.h"
 #include "tap.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "cubin/sass.h"
-#include "cubin/sass_table.h"
+#include "gpucode/nvidia/sass.h"
+#include "gpucode/nvidia/sass_table.h"
 #include "tap.h"
 
 #define RECORDS "tests/data/sass/opcodes.txt"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 #include "gpu/nvidia/instance.h"
 
 #define MESSAGES_AT_ONCE 64

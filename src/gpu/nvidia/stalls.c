@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 #include "gpu/nvidia/instance.h"
 
 #define PERIOD_MAX 31

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "cubin/line_program.h"
+#include "gpucode/nvidia/line_program.h"
 
 enum {
 	DW_LNCT_path = 1,

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cubin/line_table.h"
+#include "gpucode/nvidia/line_table.h"
 
 #define PTX_SECTION ".nv_debug_ptx_txt"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of src/cubin/ know about an open cubin; nobody else includes this. */
+/* What the files of src/gpucode/nvidia/ know about an open cubin; nobody else includes this. */
 #pragma once
 
 #include <elf.h>
 
 #include "base/vec.h"
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 
 #define EM_CUDA_GPU 190 /* EM_CUDA, which only newer elf.h have */
 

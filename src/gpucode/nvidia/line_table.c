@@ -8,13 +8,13 @@
  * be added to their offsets at 0, so each program's names would be looked for among those of the
  * first. settle_names() finds where they really are.
  */
-#include "cubin/line_table.h"
+#include "gpucode/nvidia/line_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cubin/line_program.h"
+#include "gpucode/nvidia/line_program.h"
 
 /* For the paths of all files of an image: 4 bytes of a damaged one could name 4,000. */
 #define PATHS_MAX  (64u << 20)

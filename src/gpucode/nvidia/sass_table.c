@@ -5,7 +5,7 @@
  * the code of NVIDIA's own libraries. A modifier stands here when it was a function of its bits
  * throughout.
  */
-#include "cubin/sass_table.h"
+#include "gpucode/nvidia/sass_table.h"
 
 #define ROW(opcode_, forms_, first_, last_, mnemonic_, ...)                                        \
 	{                                                                                          \

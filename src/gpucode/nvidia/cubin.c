@@ -8,14 +8,14 @@
  * EF_CUDA_SM_MASK): ABI version 7 has the compute capability in the lowest byte, version 8, which
  * CUDA 13 writes for all GPUs, in the second one.
  */
-#include "cubin/cubin.h"
+#include "gpucode/nvidia/cubin.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "cubin/cubin_internal.h"
+#include "gpucode/nvidia/cubin_internal.h"
 
 #define ABI_VERSION_2  8
 #define STO_CUDA_ENTRY 0x10 /* in st_other: a kernel */

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cubin/line_program.h"
+#include "gpucode/nvidia/line_program.h"
 
 enum {
 	DW_LNS_copy = 1,

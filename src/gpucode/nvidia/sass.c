@@ -4,13 +4,13 @@
  * give the modifiers. The guard predicate is bits 12 to 14, bit 15 negates it, 7 is "always"; what
  * runs on the uniform datapath is guarded by a uniform predicate.
  */
-#include "cubin/sass.h"
+#include "gpucode/nvidia/sass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cubin/sass_table.h"
+#include "gpucode/nvidia/sass_table.h"
 
 #define OPCODE_BITS 9
 #define FORM_BITS   3

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/intern.h"
-#include "cubin/cubin_internal.h"
+#include "gpucode/nvidia/cubin_internal.h"
 
 #define LINE_NO_NAME UINT32_MAX
 

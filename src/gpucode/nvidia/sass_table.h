@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "cubin/sass.h"
+#include "gpucode/nvidia/sass.h"
 
 /* Bits of an instruction that stand for a modifier: its text is the value'th of `names`, which are
  * separated by '|'. No text for an empty name, nor for a value past the last one. */

@@ -8,7 +8,7 @@
  * all, only where it is). The rest of that function is overwritten with NOP and everything is tried
  * again.
  */
-#include "cubin/nvdisasm.h"
+#include "gpucode/nvidia/nvdisasm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "cubin/nvdisasm_output.h"
-#include "cubin/sass.h"
+#include "gpucode/nvidia/nvdisasm_output.h"
+#include "gpucode/nvidia/sass.h"
 
 #define PROGRAM	      "nvdisasm"
 #define CODE_PATH     "/proc/self/fd/0"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cubin/nvdisasm_output.h"
+#include "gpucode/nvidia/nvdisasm_output.h"
 
 #include <ctype.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * the rest of the recorder), and they take no memory of their own before they are read. The seals
  * see to it that nobody can change what is mapped or cut it off below us.
  */
-#include "cubin/kept_images.h"
+#include "gpucode/kept_images.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cubin/line_table.h"
+#include "gpucode/nvidia/line_table.h"
 
 /* Bytes that are read from front to back; `bad` once there were too few. */
 struct line_cursor {
