@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "gpu/nvidia/instance.h"
-#include "inject/calls.h"
+#include "vendor/nvidia/calls.h"
 #include "inject/library.h"
 #include "wire/marker.h"
 #include "inject/stacks.h"

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/calls.h"
+#include "vendor/nvidia/calls.h"
 #include "inject/library.h"
 #include "wire/marker.h"
 

@@ -23,12 +23,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/claims.h"
-#include "inject/health.h"
-#include "inject/images.h"
+#include "inject/cupti/claims.h"
+#include "inject/cupti/health.h"
+#include "inject/cupti/images.h"
 #include "inject/library.h"
 #include "inject/own_stack.h"
-#include "inject/sampling.h"
+#include "inject/cupti/sampling.h"
 #include "inject/space.h"
 
 #define TICK_NS	    100000000ull

@@ -18,9 +18,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/claims.h"
-#include "inject/health.h"
-#include "inject/images.h"
+#include "inject/cupti/claims.h"
+#include "inject/cupti/health.h"
+#include "inject/cupti/images.h"
 #include "inject/library.h"
 #include "wire/marker.h"
 #include "inject/own_stack.h"

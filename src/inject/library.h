@@ -39,7 +39,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "inject/cupti_abi.h"
+#include "inject/cupti/abi.h"
 #include "wire/ring.h"
 
 /*

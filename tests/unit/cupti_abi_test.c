@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own description of CUPTI's binary interface (inject/cupti_abi.h, inject/calls.h) against the
+ * Our own description of CUPTI's binary interface (inject/cupti/abi.h, vendor/nvidia/calls.h) against the
  * real headers, at compile time, where those are installed. The one thing found out at run time is
  * which calls the header has that our tables lack.
  */
-#include "inject/calls.h"
-#include "inject/cupti_abi.h"
+#include "vendor/nvidia/calls.h"
+#include "inject/cupti/abi.h"
 #include "tap.h"
 
 #if __has_include(<cupti.h>)

@@ -12,7 +12,7 @@
 
 #include "gpu_client.h"
 #include "base/clock.h"
-#include "inject/calls.h"
+#include "vendor/nvidia/calls.h"
 #include "wire/ring.h"
 #include "tap.h"
 

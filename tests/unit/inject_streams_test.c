@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "inject/library.h"
-#include "inject/streams.h"
+#include "inject/cupti/streams.h"
 #include "tap.h"
 
 #define THREADS 4

@@ -100,7 +100,7 @@ void check_libcuda(struct doctor *d, struct finding *f)
 }
 
 /*
- * Where copies of CUPTI are. The library in the program looks in the same order (src/inject/find_cupti.c),
+ * Where copies of CUPTI are. The library in the program looks in the same order (src/inject/cupti/find_cupti.c),
  * except that it starts from what its own process has loaded: that copy, if there is one, then beside
  * libcuda, beside libcudart, in the Python packages in use, by the loader, in the toolkit.
  */

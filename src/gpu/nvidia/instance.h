@@ -23,7 +23,7 @@
 #include "base/vec.h"
 #include "gpu/backend.h"
 #include "gpu/nvidia/counters.h"
-#include "inject/calls.h"
+#include "vendor/nvidia/calls.h"
 #include "wire/ring.h"
 
 /* What all instances of a recording share. */

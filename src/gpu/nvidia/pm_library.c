@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which libcupti. There is no program here to take it from, so it is looked for where the injected
- * library looks when nothing is mapped yet (src/inject/find_cupti.c): beside libcuda, by
+ * library looks when nothing is mapped yet (src/inject/cupti/find_cupti.c): beside libcuda, by
  * $LD_LIBRARY_PATH, by the loader, in the toolkit, in Python's packages; never newer than the
  * driver. The environment is the program's. As root nothing is loaded from it that somebody else
  * could have changed: a library runs with the rights of who loads it.

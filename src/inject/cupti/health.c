@@ -3,7 +3,7 @@
  * CUPTI is asked by enabling a callback that is enabled: of those that it took in the beginning, one that is far from
  * the launch path.
  */
-#include "inject/health.h"
+#include "inject/cupti/health.h"
 
 #include "inject/library.h"
 

@@ -12,7 +12,7 @@
  * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when too many do, the
  * program waits a little with each, but not when there was no room for long, and then images are lost, which is counted.
  */
-#include "inject/images.h"
+#include "inject/cupti/images.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,9 +4,9 @@
  * stream (streams.h), or, for default streams and those that are not kept, by CUPTI, as one of the thread's current
  * context. An event's stays as it is, since nothing but other calls with that event is compared with it.
  */
-#include "inject/syncs.h"
+#include "inject/cupti/syncs.h"
 
-#include "inject/streams.h"
+#include "inject/cupti/streams.h"
 
 #define OWN_STREAM ((void *)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
 #define LEGACY_STREAM ((void *)1)

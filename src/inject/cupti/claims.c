@@ -8,7 +8,7 @@
  * A forked child has the parent's descriptors, and its copy of this table says which: the number is in it before the
  * name is bound, so that no child can keep a name that it does not know of.
  */
-#include "inject/claims.h"
+#include "inject/cupti/claims.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/cupti_abi.h"
+#include "inject/cupti/abi.h"
 
 /* Callbacks have just been enabled. Before our thread begins. */
 void health_begin(void);

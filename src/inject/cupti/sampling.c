@@ -30,12 +30,12 @@
  * belong to the latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a
  * place's lock.
  */
-#include "inject/sampling.h"
+#include "inject/cupti/sampling.h"
 
 #include <sys/mman.h>
 
-#include "inject/claims.h"
-#include "inject/health.h"
+#include "inject/cupti/claims.h"
+#include "inject/cupti/health.h"
 #include "inject/library.h"
 
 #define CONTEXTS	 64u

@@ -25,14 +25,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/calls.h"
-#include "inject/health.h"
-#include "inject/images.h"
+#include "vendor/nvidia/calls.h"
+#include "inject/cupti/health.h"
+#include "inject/cupti/images.h"
 #include "inject/library.h"
-#include "inject/sampling.h"
+#include "inject/cupti/sampling.h"
 #include "inject/stacks.h"
-#include "inject/streams.h"
-#include "inject/syncs.h"
+#include "inject/cupti/streams.h"
+#include "inject/cupti/syncs.h"
 
 #define OPEN_CALLS	 3
 #define EMPTY_EXECS	 64

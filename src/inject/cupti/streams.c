@@ -9,7 +9,7 @@
  * stream's place does not change. Where a program does otherwise, a look-up may be about a stream that goes just then:
  * it looks at the handle again after the number.
  */
-#include "inject/streams.h"
+#include "inject/cupti/streams.h"
 
 #include <stddef.h>
 

@@ -20,7 +20,7 @@ struct sync_place {
 };
 
 /*
- * What a call waits for is enum profile_sync_kind; it and `other` are the details of the call's row in inject/calls.h.
+ * What a call waits for is enum profile_sync_kind; it and `other` are the details of the call's row in vendor/nvidia/calls.h.
  * Nothing is found before the thread has a context: the first call of a thread makes one, and has it when it returns.
  */
 void syncs_find_place(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
