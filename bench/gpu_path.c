@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 #include "vendor/nvidia/calls.h"
 #include "inject/library.h"
 #include "wire/marker.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 #define SLOTS	  WIRE_MIN_SLOTS
 #define RUNS_EACH 512 /* with one profile; its tables would else grow for ever */

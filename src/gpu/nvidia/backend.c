@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 #include "gpu/nvidia/nvidia.h"
 
 #define SOCKET_NAME   "nvidia.sock"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "gpucode/kept_images.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 #define MESSAGES_AT_ONCE 64
 #define MESSAGES_AT_END	 8192

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 /* The last number of the NSpid line; 0: no such line. */
 static uint32_t innermost(const char *status)

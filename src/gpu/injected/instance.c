@@ -8,7 +8,7 @@
  * by repeating our heartbeat, and only when it stops doing so the instance is over. The last
  * snapshot is taken after that was decided, so nothing that was written before is missed.
  */
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 #include <errno.h>
 #include <fcntl.h>

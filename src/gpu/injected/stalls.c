@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "gpucode/kept_images.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 #define PERIOD_MAX 31
 

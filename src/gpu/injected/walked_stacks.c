@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 #define KEPT_BYTES_MAX ((size_t)16 << 20) /* for each instance */
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 #define THREADS_MAX    65536u
 #define CONTEXTS_MAX   4096u

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gpu/nvidia/instance.h"
+#include "gpu/injected/instance.h"
 
 static void forget(struct nvidia_session *s, uint32_t pid)
 {
