@@ -86,11 +86,11 @@ static int begin(struct recording *r, const char *folder)
 
 	snprintf(path, sizeof(path), "%s/drivers.xpu", folder);
 	error = profile_writer_open(&r->writer, path);
-	error = error ? error : tasks_new(&r->tasks, r->writer);
+	error = error ?: tasks_new(&r->tasks, r->writer);
 	monitor_kernel_look(&kernel);
-	error = error ? error : watch_open(&options, &kernel, &r->watch);
+	error = error ?: watch_open(&options, &kernel, &r->watch);
 	monitor_kernel_release(&kernel);
-	return error ? error : open_events(r);
+	return error ?: open_events(r);
 }
 
 static int take(void *context, const struct monitor_record *record)
@@ -106,7 +106,7 @@ static int read_and_write(struct recording *r)
 	const struct watch_sink sink = {.context = r, .record = take};
 	int error = watch_read(r->watch, &sink);
 
-	return error ? error : driver_events_write(r->events);
+	return error ?: driver_events_write(r->events);
 }
 
 /* In bursts, so that the load does not have to look at the clock all the time. */
@@ -158,7 +158,7 @@ static int follow(struct recording *r, pid_t load)
 		error = read_and_write(r);
 	}
 	watch_stop(r->watch);
-	return error ? error : read_and_write(r);
+	return error ?: read_and_write(r);
 }
 
 /* Time in our programs, by the kernel's own count. */

@@ -112,8 +112,7 @@ static inline int elf_image_open_bytes(const void *bytes, size_t size, struct el
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	error = io_write_all(fd, bytes, size);
-	if (!error)
-		error = elf_file_open(ret, path);
+	error = error ?: elf_file_open(ret, path);
 	close(fd);
 	return error;
 }

@@ -126,7 +126,7 @@ static inline int test_recorder_pump(struct test_recorder *r)
 	bool busy;
 	int error = nvidia_backend.snapshot(r->backend);
 
-	return error ? error : nvidia_backend.drain(r->backend, &busy);
+	return error ?: nvidia_backend.drain(r->backend, &busy);
 }
 
 static inline uint64_t test_recorder_loss(const struct test_recorder *r, enum profile_loss loss)

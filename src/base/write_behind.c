@@ -64,8 +64,7 @@ static void write_out(struct write_behind *wb, struct buf *writing)
 	wb->writing = true;
 	pthread_cond_signal(&wb->taken);
 	pthread_mutex_unlock(&wb->lock);
-	if (!error)
-		error = io_write_all(wb->fd, writing->data, writing->size);
+	error = error ?: io_write_all(wb->fd, writing->data, writing->size);
 	if (writing->capacity > KEEP_BYTES)
 		buf_release(writing);
 	else

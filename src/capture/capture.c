@@ -88,7 +88,7 @@ static int take_sample(struct capture *c, const struct bpf_sample_event *e, size
 		return profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, 1);
 	memcpy(comm, e->comm, sizeof(e->comm));
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
-	return error ? error : capture_take_sample(c, e->pid, &raw, &sample);
+	return error ?: capture_take_sample(c, e->pid, &raw, &sample);
 }
 
 /* The arguments of the marker come from the profiled program, which may call it with anything. */
@@ -112,9 +112,8 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
 	raw.launch = true;
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
-	if (!error)
-		error = capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
-	return error ? error : c->sink.launch(c->sink.context, &launch);
+	error = error ?: capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
+	return error ?: c->sink.launch(c->sink.context, &launch);
 }
 
 /* ------------------------------------------------------------------ waits */
@@ -139,7 +138,7 @@ static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event 
 	begin = (struct wait_begin){
 		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &begin.thread);
-	return error ? error : capture_take_wait(c, e->pid, e->tid, &raw, &begin);
+	return error ?: capture_take_wait(c, e->pid, e->tid, &raw, &begin);
 }
 
 static int take_wait(struct capture *c, const void *record, size_t size)
@@ -217,8 +216,7 @@ static int take_events(struct capture *c)
 	timed_rings(c, rings);
 	while (!error && (next = earliest(rings, &record, &time_ns, &size))) {
 		error = capture_apply_until(c, time_ns);
-		if (!error)
-			error = next->take(c, record, size);
+		error = error ?: next->take(c, record, size);
 		ring_take(next->ring);
 	}
 	for (int n = 0; n < TIMED_RINGS; n++)
@@ -231,13 +229,10 @@ static int count_losses(struct capture *c)
 	struct bpf_losses now = programs_losses(c->programs), *before = &c->counted;
 	int error = profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, now.samples - before->samples);
 
-	if (!error)
-		error = profile_count_loss(
-			c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
-	if (!error)
-		error = capture_count_lost_changes(c, now.tasks - before->tasks);
-	if (!error)
-		error = profile_count_loss(c->w, LOSS_WAITS_RING_FULL, now.waits - before->waits);
+	error = error ?: profile_count_loss(
+		c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
+	error = error ?: capture_count_lost_changes(c, now.tasks - before->tasks);
+	error = error ?: profile_count_loss(c->w, LOSS_WAITS_RING_FULL, now.waits - before->waits);
 	*before = now;
 	return error;
 }
@@ -259,12 +254,9 @@ static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_bus
 			 ring_snapshot(programs_waits(c->programs));
 	int error = capture_gather_changes(c);
 
-	if (!error)
-		error = take_events(c);
-	if (!error)
-		error = capture_apply_until(c, snapshot_ns);
-	if (!error)
-		error = count_losses(c);
+	error = error ?: take_events(c);
+	error = error ?: capture_apply_until(c, snapshot_ns);
+	error = error ?: count_losses(c);
 	if (!error && c->stopped)
 		error = waits_finish(c->waits);
 	*ret_busy = waiting >= BUSY_BYTES;
@@ -280,12 +272,9 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	acknowledge_wakeups(c->poll_fd);
 	acknowledge_wakeups(c->maps_fd);
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
-	if (!error)
-		error = capture_take_tables(c);
-	if (!error)
-		error = capture_walk_pending(c);
-	if (!error)
-		error = capture_publish(c);
+	error = error ?: capture_take_tables(c);
+	error = error ?: capture_walk_pending(c);
+	error = error ?: capture_publish(c);
 	if (!error)
 		*ret_busy = busy;
 	c->drained_ns = snapshot_ns;
@@ -358,8 +347,7 @@ static int open_programs(struct capture *c, const struct capture_options *option
 		markers = marker_costs_measure();
 	c->marker = markers.best;
 	error = open_what_there_is(c, options, &markers);
-	if (!error)
-		error = perf_maps_open(&c->perf_maps);
+	error = error ?: perf_maps_open(&c->perf_maps);
 	if (!error || !options->libraries_walk)
 		return error;
 	programs_close(c->programs);
@@ -373,20 +361,14 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 {
 	int error = open_programs(c, options);
 
-	if (!error)
-		error = capture_open_tables(c);
-	if (!error)
-		error = modules_new(&c->modules, c->w, options->library, c->tables);
-	if (!error)
-		error = processes_new(&c->processes, c->modules, c->programs != NULL);
-	if (!error)
-		error = stacks_new(&c->stacks, c->w, c->modules, c->processes,
-			(struct python_namer){.line = capture_name_python});
-	if (!error)
-		error = capture_open_spaces(c);
-	if (!error)
-		error = waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
-	return error ? error : open_poll(c);
+	error = error ?: capture_open_tables(c);
+	error = error ?: modules_new(&c->modules, c->w, options->library, c->tables);
+	error = error ?: processes_new(&c->processes, c->modules, c->programs != NULL);
+	error = error ?: stacks_new(&c->stacks, c->w, c->modules, c->processes,
+		(struct python_namer){.line = capture_name_python});
+	error = error ?: capture_open_spaces(c);
+	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
+	return error ?: open_poll(c);
 }
 
 int capture_open(struct capture **ret, const struct capture_options *options,
@@ -469,10 +451,8 @@ int capture_track(struct capture *c, pid_t pid)
 	if (!process)
 		return error_errno(-ENOMEM, "cannot keep process %d", pid);
 	error = programs_track(c->programs, pid);
-	if (!error)
-		error = processes_read_maps(c->processes, process, clock_now_ns());
-	if (!error)
-		error = tasks_process(c->tasks, (uint32_t)pid, &profile_id);
+	error = error ?: processes_read_maps(c->processes, process, clock_now_ns());
+	error = error ?: tasks_process(c->tasks, (uint32_t)pid, &profile_id);
 	return error;
 }
 
@@ -520,7 +500,7 @@ int capture_track_tree(struct capture *c, pid_t pid)
 
 	do {
 		before = tree.members.count;
-		error = error ? error : running_each(track_if_child, &tree);
+		error = error ?: running_each(track_if_child, &tree);
 	} while (!error && tree.members.count > before);
 	map_release(&tree.members);
 	return error;
@@ -538,8 +518,7 @@ int capture_start(struct capture *c)
 {
 	int error = c->whole_system ? running_each(read_process, c) : 0;
 
-	if (!error)
-		error = capture_publish(c);
+	error = error ?: capture_publish(c);
 	return error || !c->programs ? error : programs_start(c->programs);
 }
 

@@ -37,26 +37,25 @@ static int apply_exit(struct capture *c, uint32_t pid, uint64_t time_ns)
 {
 	int error = tell_leaves(c, pid);
 
-	error = error ? error : note_end(c, pid);
+	error = error ?: note_end(c, pid);
 	processes_exit(c->processes, pid);
-	if (!error)
-		error = spaces_forget(c->spaces, pid, clock_now_ns());
-	return error ? error : tasks_exit(c->tasks, pid, time_ns);
+	error = error ?: spaces_forget(c->spaces, pid, clock_now_ns());
+	return error ?: tasks_exit(c->tasks, pid, time_ns);
 }
 
 static int apply_image(struct capture *c, uint32_t pid)
 {
 	int error = tell_leaves(c, pid);
 
-	return error ? error : processes_image(c->processes, pid);
+	return error ?: processes_image(c->processes, pid);
 }
 
 static int apply_exec(struct capture *c, const struct change *change)
 {
 	int error = processes_exec(c->processes, change->pid, clock_now_ns());
 
-	return error ? error
-		     : tasks_exec(
+	return error
+		     ?: tasks_exec(
 			       c->tasks, change->pid, change->time_ns, change->comm, change->text);
 }
 
@@ -64,7 +63,7 @@ static int apply_fork(struct capture *c, const struct change *change)
 {
 	int error = processes_fork(c->processes, change->parent, change->pid);
 
-	return error ? error : tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
+	return error ?: tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
 }
 
 /* A thread is known by name from its start, as it may be gone when its first stack is looked at. In
@@ -191,7 +190,7 @@ int capture_count_lost_changes(struct capture *c, uint64_t lost)
 		return 0;
 	processes_doubt_all(c->processes, clock_now_ns());
 	error = c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &any) : 0;
-	return error ? error : profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
+	return error ?: profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
 }
 
 int capture_gather_changes(struct capture *c)
@@ -202,7 +201,6 @@ int capture_gather_changes(struct capture *c)
 	if (!c->programs)
 		return 0;
 	error = gather_task_events(c);
-	if (!error)
-		error = perf_maps_read(c->perf_maps, &c->changes, &lost);
-	return error ? error : capture_count_lost_changes(c, lost);
+	error = error ?: perf_maps_read(c->perf_maps, &c->changes, &lost);
+	return error ?: capture_count_lost_changes(c, lost);
 }

@@ -110,8 +110,8 @@ static int count_tables(struct capture *c, const struct unwind_totals *now)
 	const struct unwind_totals *before = &c->table_totals;
 	int error = profile_count_loss(c->w, LOSS_TABLES_FAILED, now->failed - before->failed);
 
-	return error ? error
-		     : profile_count_loss(
+	return error
+		     ?: profile_count_loss(
 			       c->w, LOSS_TABLES_EVICTED, now->evicted - before->evicted);
 }
 
@@ -131,7 +131,7 @@ int capture_take_tables(struct capture *c)
 	c->tables_evicted = evicted;
 	error = count_tables(c, &totals);
 	c->table_totals = totals;
-	return error ? error : tell_chunks(c);
+	return error ?: tell_chunks(c);
 }
 
 struct publishing {
@@ -253,8 +253,7 @@ int capture_prepare(struct capture *c, uint32_t pid, bool begins)
 	bool busy;
 	int error = c->programs ? 0 : look_at(c, pid, begins);
 
-	if (!error)
-		error = capture_drain(c, &busy);
+	error = error ?: capture_drain(c, &busy);
 	process = processes_find(c->processes, pid);
 	return error || !process || !begins ? error : wait_for_tables(c, process);
 }

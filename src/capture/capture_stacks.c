@@ -87,8 +87,8 @@ static int count_python(struct capture *c, const struct stack_result *result)
 {
 	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
 
-	return error ? error
-		     : profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+	return error
+		     ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
 }
 
 /* The process that a stack is of, NULL when it has no user side. */
@@ -123,8 +123,7 @@ static int intern_now(struct capture *c, uint32_t pid, struct process *process,
 	/* What no event has told, but /proc; it may be as old as the latest drain. */
 	if (!error && process && process->space->replaced != process->replaced_told)
 		error = capture_tell_code_change(c, process, c->drained_ns);
-	if (!error)
-		error = count_python(c, &result);
+	error = error ?: count_python(c, &result);
 	if (error)
 		return error;
 	*ret_stack = result.stack;
@@ -150,9 +149,8 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 		if (!error)
 			raw_walk_apply(&walk, raw);
 	}
-	if (!error)
-		error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, blocked);
-	return error ? error : intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
+	error = error ?: profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, blocked);
+	return error ?: intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
 }
 
 /* The program itself, CUDA and CUPTI, and our library, which no program unloads while it launches. */
@@ -212,7 +210,7 @@ int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_
 		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
 	}
 	error = cut_later(c, stack, &raw);
-	return error ? error : capture_intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
+	return error ?: capture_intern(c, stack->pid, &raw, ret_stack, ret_incomplete);
 }
 
 /* ------------------------------------------------------------------ samples that wait */
@@ -255,7 +253,7 @@ static int intern_or_keep(struct capture *c, struct raw_stack *raw,
 			return error;
 		raw_walk_apply(&walk, raw);
 	}
-	return error ? error : intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
+	return error ?: intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
 }
 
 /* Its stack is known. */
@@ -266,7 +264,7 @@ static int write_sample(
 	int error = profile_count_incomplete(c->w, incomplete);
 
 	complete.stack = stack;
-	return error ? error : profile_write_sample(c->w, &complete);
+	return error ?: profile_write_sample(c->w, &complete);
 }
 
 int capture_take_sample(
@@ -290,7 +288,7 @@ int capture_take_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_
 
 	if (!error && kept)
 		begun.ticket = what.ticket;
-	return error ? error : waits_begin(c->waits, pid, tid, &begun);
+	return error ?: waits_begin(c->waits, pid, tid, &begun);
 }
 
 static int write_late(struct capture *c, struct pending_sample *s, const struct raw_walk *walk)
@@ -305,10 +303,8 @@ static int write_late(struct capture *c, struct pending_sample *s, const struct 
 		place.process = process;
 	raw_walk_apply(walk, &raw);
 	error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, walk->end == WALK_PENDING);
-	if (!error)
-		error = stacks_intern(c->stacks, &place, &raw, &result);
-	if (!error)
-		error = count_python(c, &result);
+	error = error ?: stacks_intern(c->stacks, &place, &raw, &result);
+	error = error ?: count_python(c, &result);
 	if (error)
 		return error;
 	return s->ticket ? waits_stack(c->waits, s->pid, s->tid, s->ticket, result.stack,
@@ -352,11 +348,10 @@ static int wait_for_the_last(struct capture *c)
 	while (!error && ready && c->pending.samples.count) {
 		error = wait_for_table(c, c->pending.samples.items[0]->module, &ready);
 		late.now_ns = clock_now_ns();
-		if (!error)
-			error = pending_each(&c->pending, look_at_late, &late);
+		error = error ?: pending_each(&c->pending, look_at_late, &late);
 	}
 	late.now_ns = UINT64_MAX;
-	return error ? error : pending_each(&c->pending, look_at_late, &late);
+	return error ?: pending_each(&c->pending, look_at_late, &late);
 }
 
 int capture_walk_pending(struct capture *c)

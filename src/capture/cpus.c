@@ -38,8 +38,7 @@ int cpus_each_online(int (*visit)(void *context, int cpu), void *context)
 	if (error)
 		error_errno(error, "cannot read '%s'", ONLINE);
 	buf_puts(&list, "");
-	if (!error)
-		error = visit_list(buf_text(&list), visit, context);
+	error = error ?: visit_list(buf_text(&list), visit, context);
 	buf_release(&list);
 	return error;
 }

@@ -59,7 +59,7 @@ int interpreter_line(struct interpreter *i, uint32_t pid, const struct walk_pyth
 		return -ENOENT;
 	if (!i->code)
 		error = python_code_new(&i->code, pid, &i->python);
-	return error ? error : python_code_line(i->code, frame, ret);
+	return error ?: python_code_line(i->code, frame, ret);
 }
 
 void interpreter_release(struct interpreter *i)

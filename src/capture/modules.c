@@ -198,8 +198,7 @@ static int inspect_vdso(struct modules *m, struct module *module)
 	module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
 	if (m->tables) {
 		error = note_code(module, elf);
-		if (!error)
-			error = unwind_tables_request_vdso(m->tables, &module->table);
+		error = error ?: unwind_tables_request_vdso(m->tables, &module->table);
 	}
 	elf_file_close(elf);
 	return error;
@@ -228,7 +227,7 @@ static int describe(struct modules *m, const struct found *found, struct module 
 	if (!found->elf)
 		return 0;
 	error = inspect(m, module, found->elf);
-	return error ? error : ask_for_table(m, module, found->elf);
+	return error ?: ask_for_table(m, module, found->elf);
 }
 
 static int new_module(struct modules *m, const struct found *found, uint32_t *ret_index)
@@ -343,10 +342,8 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 		*ret_index = *place;
 		return 0;
 	}
-	if (!error)
-		error = find_or_new(m, pid, path, kind, f, &index);
-	if (!error)
-		error = place_of(m, path, kind, f, &place);
+	error = error ?: find_or_new(m, pid, path, kind, f, &index);
+	error = error ?: place_of(m, path, kind, f, &place);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
 	*place = index;
@@ -366,8 +363,7 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 	if (!module->profile_id) {
 		memcpy(entry.build_id, module->build_id, sizeof(entry.build_id));
 		error = profile_add_string(m->w, module->path, strlen(module->path), &entry.path);
-		if (!error)
-			error = profile_add_module(m->w, &entry, &module->profile_id);
+		error = error ?: profile_add_module(m->w, &entry, &module->profile_id);
 		if (error)
 			return error;
 		keep_module(m->kept, module);

@@ -88,8 +88,7 @@ int pending_each(struct pending *p,
 		struct pending_sample *s = p->samples.items[i];
 		bool done = false;
 
-		if (!error)
-			error = look(context, s, &done);
+		error = error ?: look(context, s, &done);
 		if (done)
 			free_sample(p, s);
 		else

@@ -295,8 +295,7 @@ int processes_exec(struct processes *p, uint32_t pid, uint64_t now_ns)
 		return 0;
 	if (!process->exec_begun) {
 		error = processes_image(p, pid);
-		if (!error)
-			error = processes_read_maps(p, process, now_ns);
+		error = error ?: processes_read_maps(p, process, now_ns);
 		if (error)
 			return error;
 	}

@@ -287,8 +287,7 @@ static int load(struct programs *p, const struct capture_options *options, bool 
 	if (p->pid_namespace)
 		error = bpf_prog_test_run_opts(
 			bpf_program__fd(p->bpf->progs.find_pid_ns_level), &run);
-	if (!error)
-		error = capture_bpf__attach(p->bpf);
+	error = error ?: capture_bpf__attach(p->bpf);
 	if (!error)
 		watch_maps(p);
 	return error ? refusal_explain(error, "load BPF programs") : 0;
@@ -377,14 +376,11 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	p->waits = options->waits;
 	p->pid_namespace = in_pid_namespace();
 	error = check_kernel();
-	if (!error)
-		error = load(p, options, markers->multi);
+	error = error ?: load(p, options, markers->multi);
 	if (!error && options->launches) /* behind it: without rights there is no marker either */
 		error = find_marker(p, options->library, markers->best);
-	if (!error)
-		error = open_rings(p);
-	if (!error)
-		error = map_mappings(p);
+	error = error ?: open_rings(p);
+	error = error ?: map_mappings(p);
 	if (!error && options->waits)
 		error = tell_call_reasons(p);
 	if (error) {
@@ -400,8 +396,7 @@ int programs_check(const struct capture_options *options, bool multi)
 	struct programs p = {.launch_probe = UPROBE_INIT, .pid_namespace = in_pid_namespace()};
 	int error = check_kernel();
 
-	if (!error)
-		error = load(&p, options, multi);
+	error = error ?: load(&p, options, multi);
 	capture_bpf__destroy(p.bpf);
 	return error;
 }
@@ -564,11 +559,11 @@ int programs_stop(struct programs *p)
 
 	vec_foreach (link, &p->sample_links) {
 		failed = bpf_link__destroy(*link);
-		error = error ? error : failed;
+		error = error ?: failed;
 	}
 	vec_release(&p->sample_links);
 	failed = uprobe_detach(&p->launch_probe);
-	error = error ? error : failed;
+	error = error ?: failed;
 	return error ? error_errno(error, "cannot stop sampling") : 0;
 }
 

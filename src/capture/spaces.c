@@ -261,8 +261,7 @@ static int make_snapshot(struct spaces *s, const struct address_space *space, ui
 	error = hold_tables(s, snapshot, space);
 	snapshot->generation = space->generation;
 	snapshot->count = (uint32_t)s->scratch.count;
-	if (!error)
-		error = ranges_take(&s->ranges, snapshot->count, now_ns, &snapshot->first);
+	error = error ?: ranges_take(&s->ranges, snapshot->count, now_ns, &snapshot->first);
 	if (!error && map_put(&s->by_generation, space->generation, (uintptr_t)snapshot) < 0) {
 		(void)ranges_give_back(&s->ranges, snapshot->first, snapshot->count, now_ns);
 		error = -ENOMEM;

@@ -92,7 +92,7 @@ static int add_text(struct profile_writer *w, enum profile_frame_kind kind, cons
 	struct profile_location note = {.kind = kind};
 	int error = profile_add_string(w, text, strlen(text), &note.name);
 
-	return error ? error : profile_add_location(w, &note, ret_location);
+	return error ?: profile_add_location(w, &note, ret_location);
 }
 
 static int add_fixed_entries(struct stacks *s)
@@ -103,9 +103,8 @@ static int add_fixed_entries(struct stacks *s)
 	int error = profile_add_string(s->w, kernel_path, sizeof(kernel_path) - 1, &kernel.path);
 
 	kernel.build_id_size = (uint8_t)id_size;
-	if (!error)
-		error = profile_add_module(s->w, &kernel, &s->kernel_module);
-	return error ? error : add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);
+	error = error ?: profile_add_module(s->w, &kernel, &s->kernel_module);
+	return error ?: add_text(s->w, FRAME_NOTE, "[unknown]", &s->unknown_location);
 }
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
@@ -294,10 +293,8 @@ static int name_python_frame(struct stacks *s, struct process *process,
 		*ret = NOT_SHOWN;
 		return 0;
 	}
-	if (!error)
-		error = add_string(s->w, line.function, &location.name);
-	if (!error)
-		error = add_string(s->w, line.file, &location.file);
+	error = error ?: add_string(s->w, line.function, &location.name);
+	error = error ?: add_string(s->w, line.file, &location.file);
 	if (error)
 		return error;
 	location.line = line.line;
@@ -420,10 +417,9 @@ static int push_user_frame(struct stacks *s, const struct raw_stack *raw,
 	if (m) {
 		location.address = mapping_offset(m, address_of(raw, i));
 		error = modules_profile_id(s->modules, m->module, &location.module);
-		if (!error)
-			error = profile_add_location(s->w, &location, &id);
+		error = error ?: profile_add_location(s->w, &location, &id);
 	}
-	return error ? error : push(s, stack, id);
+	return error ?: push(s, stack, id);
 }
 
 static int push_kernel_frame(
@@ -435,7 +431,7 @@ static int push_kernel_frame(
 	uint32_t id;
 	int error = profile_add_location(s->w, &location, &id);
 
-	return error ? error : push(s, stack, id);
+	return error ?: push(s, stack, id);
 }
 
 /* The node of the note that says why a stack is not whole. */
@@ -446,8 +442,7 @@ static int begin_stack(struct stacks *s, enum profile_loss incomplete, uint32_t 
 
 	if (incomplete && !*node) {
 		error = add_text(s->w, FRAME_NOTE, profile_incomplete_note(incomplete), &location);
-		if (!error)
-			error = profile_add_stack_node(s->w, 0, location, node);
+		error = error ?: profile_add_stack_node(s->w, 0, location, node);
 	}
 	*ret_stack = *node;
 	return error;
@@ -493,8 +488,7 @@ static int make_stack(struct stacks *s, struct stack_place *place, const struct 
 {
 	int error = raw->user_depth ? resolve(s, place, raw, r) : 0;
 
-	if (!error)
-		error = find_python(s, place->process, raw, r);
+	error = error ?: find_python(s, place->process, raw, r);
 	if (error)
 		return error;
 	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,

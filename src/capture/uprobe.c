@@ -93,7 +93,7 @@ int uprobe_detach(struct uprobe *u)
 	for (size_t i = 0; i < UPROBE_PLACES_MAX; i++) {
 		int failed = bpf_link__destroy(u->links[i]);
 
-		error = error ? error : failed;
+		error = error ?: failed;
 	}
 	*u = UPROBE_INIT;
 	return error;

@@ -98,8 +98,7 @@ static int add(struct waits *s, uint64_t key, struct waiting **ret)
 		place = s->free.items[--s->free.count];
 	else
 		error = vec_push(&s->threads, (struct waiting){0});
-	if (!error)
-		error = map_put(&s->places, key, place);
+	error = error ?: map_put(&s->places, key, place);
 	if (error)
 		return error_errno(error, "cannot keep a thread that waits");
 	s->threads.items[place] = (struct waiting){.key = key};
@@ -116,8 +115,7 @@ static int get(struct waits *s, uint32_t pid, uint32_t tid, struct waiting **ret
 
 	if (!t) {
 		error = tasks_thread(s->tasks, pid, tid, NULL, &thread);
-		if (!error)
-			error = add(s, key_of(pid, tid), &t);
+		error = error ?: add(s, key_of(pid, tid), &t);
 		if (!error)
 			t->thread = thread;
 	}
@@ -211,7 +209,7 @@ static int write_walked(
 	int error = profile_count_incomplete(s->w, incomplete);
 
 	whole.stack = stack;
-	return error ? error : profile_write_wait(s->w, &whole);
+	return error ?: profile_write_wait(s->w, &whole);
 }
 
 static int write_later(struct waits *s, uint64_t ticket, const struct profile_wait *wait)
@@ -340,7 +338,7 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 		return add_short(t, e->reason, e->duration_ns);
 	if (e->waker_tid)
 		error = tasks_thread(s->tasks, e->waker_pid, e->waker_tid, NULL, &wait.waker);
-	return error ? error : write_wait(s, t, &wait, e->site);
+	return error ?: write_wait(s, t, &wait, e->site);
 }
 
 /* A wait that goes on. */
@@ -378,11 +376,9 @@ int waits_life(struct waits *s, const struct bpf_life_event *e)
 		return forget(s, t);
 	life.thread = t->thread;
 	error = tell_waiting(s, t, e);
-	if (!error)
-		error = tell_rests(s, t, e->until_ns);
-	if (!error)
-		error = profile_write_life(s->w, &life);
-	return error ? error : forget(s, t);
+	error = error ?: tell_rests(s, t, e->until_ns);
+	error = error ?: profile_write_life(s->w, &life);
+	return error ?: forget(s, t);
 }
 
 int waits_finish(struct waits *s)
@@ -395,10 +391,8 @@ int waits_finish(struct waits *s)
 		if (!t->key)
 			continue;
 		error = tell_rests(s, t, t->begun ? t->begin.start_ns : 0);
-		if (!error)
-			error = profile_count_loss(s->w, LOSS_WAITS_UNTOLD, 1);
-		if (!error)
-			error = forget(s, t);
+		error = error ?: profile_count_loss(s->w, LOSS_WAITS_UNTOLD, 1);
+		error = error ?: forget(s, t);
 	}
 	return error;
 }

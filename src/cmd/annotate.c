@@ -248,8 +248,7 @@ static int write_page(struct annotating *t)
 	struct output *o;
 	int error = output_not_source(t->wanted->output, t->wanted->path);
 
-	if (!error)
-		error = output_open(&o, t->wanted->output);
+	error = error ?: output_open(&o, t->wanted->output);
 	if (error)
 		return error;
 	stall_text_remarks(&t->stalls, keep_remark, &remarks);
@@ -278,13 +277,10 @@ static int annotate(struct annotating *t)
 			t->wanted->path, incomplete);
 	check_folders(&t->wanted->map);
 	error = find_kernel(t, &kernel);
-	if (!error)
-		error = annotation_make(&t->annotation, &t->stalls, kernel,
-			t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
-	if (!error)
-		error = find_sources(t);
-	if (!error)
-		error = t->wanted->output ? write_page(t) : print(t);
+	error = error ?: annotation_make(&t->annotation, &t->stalls, kernel,
+		t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
+	error = error ?: find_sources(t);
+	error = error ?: t->wanted->output ? write_page(t) : print(t);
 	return error;
 }
 

@@ -56,10 +56,8 @@ static int print_with_texts(struct report *r, const struct wanted *w)
 
 	r->texts = &texts;
 	r->functions = &functions;
-	if (!error)
-		error = function_sums_read(&functions, &r->summary->sampled, &r->summary->internals, &texts, w->inlines);
-	if (!error)
-		error = print(r, w->json);
+	error = error ?: function_sums_read(&functions, &r->summary->sampled, &r->summary->internals, &texts, w->inlines);
+	error = error ?: print(r, w->json);
 	function_sums_release(&functions);
 	location_texts_release(&texts);
 	return error;
@@ -75,8 +73,7 @@ static int print_with_counters(struct report *r, const struct wanted *w)
 		return print_with_texts(r, w);
 	r->counters = &counters;
 	error = counter_sums_read(&counters, r->reader);
-	if (!error)
-		error = print_with_texts(r, w);
+	error = error ?: print_with_texts(r, w);
 	counter_sums_release(&counters);
 	return error;
 }
@@ -90,10 +87,8 @@ static int print_with_gaps(struct report *r, const struct wanted *w)
 
 	r->gaps = &gaps;
 	r->sync_waits = &waits;
-	if (!error)
-		error = sync_waits_find(&waits, &gaps.events, &r->summary->internals);
-	if (!error)
-		error = print_with_texts(r, w);
+	error = error ?: sync_waits_find(&waits, &gaps.events, &r->summary->internals);
+	error = error ?: print_with_texts(r, w);
 	sync_waits_release(&waits);
 	gaps_release(&gaps);
 	return error;
@@ -110,8 +105,7 @@ static int print_with_stalls(struct report *r, const struct wanted *w)
 		return error;
 	r->stalls = &stalls;
 	error = kernel_stalls_read(&stalls, reader);
-	if (!error)
-		error = print_with_counters(r, w);
+	error = error ?: print_with_counters(r, w);
 	kernel_stalls_release(&stalls);
 	profile_reader_close(reader);
 	return error;

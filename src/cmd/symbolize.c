@@ -157,11 +157,11 @@ static int read_profile(struct symbolizing *s)
 	struct profile_event e;
 	int error = check_idle(s->path), got = 0;
 
-	error = error ? error : profile_reader_open(&s->reader, s->path);
+	error = error ?: profile_reader_open(&s->reader, s->path);
 	while (!error && (got = profile_reader_next(s->reader, &e)) > 0)
 		if (time_of(&e) > s->last_ns)
 			s->last_ns = time_of(&e);
-	return error ? error : got;
+	return error ?: got;
 }
 
 static bool is_of_this_boot(const struct profile_reader *r)
@@ -269,7 +269,7 @@ static int replace(struct symbolizing *s, struct symbolize_stats *stats)
 	if (error)
 		return error;
 	error = write_copy(s, stats);
-	error = error ? error : sync_file(s->temporary);
+	error = error ?: sync_file(s->temporary);
 	if (!error && rename(s->temporary, target))
 		error = error_errno(-errno, "cannot write '%s'", s->output);
 	if (error)
@@ -325,8 +325,8 @@ static int run(struct symbolizing *s)
 	struct symbolize_stats stats = {0};
 	int error = signals_open(&s->signals);
 
-	error = error ? error : read_profile(s);
-	error = error ? error : replace(s, &stats);
+	error = error ?: read_profile(s);
+	error = error ?: replace(s, &stats);
 	if (!error)
 		print_result(s, &stats);
 	profile_reader_close(s->reader);

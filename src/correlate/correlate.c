@@ -168,8 +168,7 @@ static int on_launch(void *context, const struct gpu_launch *e)
 	/* The marker comes first: what has this id is an earlier launch, from before ids
 	 * wrapped. */
 	error = l ? end_launch(c, l) : 0;
-	if (!error)
-		error = add_launch(c, e->instance, e->correlation, LAUNCH_WAITING, &l);
+	error = error ?: add_launch(c, e->instance, e->correlation, LAUNCH_WAITING, &l);
 	if (error)
 		return error;
 	l->start_ns = e->time_ns;
@@ -314,14 +313,14 @@ static int on_call(void *context, const struct gpu_call *e)
 		return error;
 	if (!l) {
 		error = write_call(c, e, e->thread, 0);
-		return error ? error : write_sync(c, e, e->thread, 0);
+		return error ?: write_sync(c, e, e->thread, 0);
 	}
 	count_out(c, l);
 	note_call(l, e);
 	count_in(c, l);
 	error = write_call(c, e, l->thread, l->stack);
-	error = error ? error : write_sync(c, e, l->thread, l->stack);
-	return error ? error : settle(c, l, decide(e));
+	error = error ?: write_sync(c, e, l->thread, l->stack);
+	return error ?: settle(c, l, decide(e));
 }
 
 static enum profile_join join_of(const struct correlator *c, const struct launch *l)
@@ -392,7 +391,7 @@ static int on_work(void *context, const struct gpu_work *e)
 	if (e->graph_node)
 		work.node_stack = instances_node_stack(&c->instances, e->instance, e->graph_node);
 	error = join(c, &work);
-	return error ? error : profile_write_work(c->writer, &work);
+	return error ?: profile_write_work(c->writer, &work);
 }
 
 /* The stack at which a node came to be; 0 when it is not known. */

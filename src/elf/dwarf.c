@@ -131,8 +131,7 @@ int dwarf_file_open(struct dwarf_file **ret, int fd)
 		return -ENOMEM;
 	d->dwarf = dwarf_begin(fd, DWARF_C_READ);
 	error = d->dwarf ? interner_new(&d->names) : -ENOENT;
-	if (!error)
-		error = read_units(d);
+	error = error ?: read_units(d);
 	if (error) {
 		dwarf_file_close(d);
 		return error;
@@ -186,7 +185,7 @@ static int note_scope(struct dwarf_file *d, Dwarf_Die *die, const struct buf *sc
 	buf_printf(&whole, "%s%s", buf_text(scope), name);
 	error = whole.failed ? -ENOMEM : interner_add(d->names, whole.data, whole.size, &id, NULL);
 	buf_release(&whole);
-	return error ? error : map_put(&d->scoped, dwarf_dieoffset(die), id);
+	return error ?: map_put(&d->scoped, dwarf_dieoffset(die), id);
 }
 
 static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, struct buf *scope, int depth);
@@ -215,7 +214,7 @@ static int add_functions(struct dwarf_file *d, Dwarf_Die *parent, struct buf *sc
 
 		if (tag == DW_TAG_subprogram) {
 			error = add_ranges(&d->functions, &die);
-			error = error ? error : note_scope(d, &die, scope);
+			error = error ?: note_scope(d, &die, scope);
 		} else if (holds_functions(tag) && depth < DEPTH_MAX) {
 			error = add_scope(d, &die, scope, depth);
 		}

@@ -118,8 +118,7 @@ static int load_headers(struct elf_file *f)
 	f->machine = h.e_machine;
 	f->entry = h.e_entry;
 	error = load_segments(f);
-	if (!error)
-		error = load_sections(f);
+	error = error ?: load_sections(f);
 	return error ? error_errno(error, "cannot read the headers of '%s'", f->path) : 0;
 }
 
@@ -151,8 +150,7 @@ int elf_file_open(struct elf_file **ret, const char *path)
 		return error_errno(-ENOMEM, "cannot open '%s'", path);
 	f->fd = -1;
 	error = open_regular(f, path);
-	if (!error)
-		error = load_headers(f);
+	error = error ?: load_headers(f);
 	if (error) {
 		elf_file_close(f);
 		return error;

@@ -26,8 +26,7 @@ static int open_copy(struct elf_file **ret, const void *image, size_t size)
 	if (error)
 		error_errno(error, "cannot copy the vdso");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!error)
-		error = elf_file_open(ret, path);
+	error = error ?: elf_file_open(ret, path);
 	close(fd);
 	return error;
 }

@@ -554,9 +554,8 @@ static int name_threads(struct chrome *c)
 			continue;
 		error = write_name(c, "process_name", p->pid, t->tid,
 			profile_string(c->reader, p->comm, NULL));
-		if (!error)
-			error = write_name(c, "thread_name", p->pid, t->tid,
-				profile_thread_name(c->reader, t, NULL));
+		error = error ?: write_name(c, "thread_name", p->pid, t->tid,
+			profile_thread_name(c->reader, t, NULL));
 	}
 	return error;
 }
@@ -604,8 +603,7 @@ static int name_rows(struct chrome *c)
 		if (!map_get(&named, row->device))
 			error = map_put(&named, row->device, 1) ?
 				short_of_memory() : name_device(c, &numbers, row->device);
-		if (!error)
-			error = name_lanes(c, row);
+		error = error ?: name_lanes(c, row);
 	}
 	for (uint32_t id = 0; !error && id <= profile_counts(c->reader).devices; id++)
 		if (map_get(&c->counted, id) && !map_get(&named, id))
@@ -693,18 +691,14 @@ static int write_all(struct chrome *c)
 	output_puts(c->output, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 	while (!error && (more = profile_reader_next(c->reader, &event))) {
 		error = more < 0 ? more : write_event(c, &event);
-		if (!error)
-			error = output_error(c->output);
+		error = error ?: output_error(c->output);
 	}
-	if (!error)
-		error = name_threads(c);
-	if (!error)
-		error = name_rows(c);
-	if (!error)
-		error = name_rings(c);
+	error = error ?: name_threads(c);
+	error = error ?: name_rows(c);
+	error = error ?: name_rings(c);
 	if (!error && c->shows & (VIEW_SHOWS_CPU | VIEW_SHOWS_WAITS))
 		error = chrome_waits(c->reader, c->output, &c->any);
-	return error ? error : write_other(c);
+	return error ?: write_other(c);
 }
 
 static void release(struct chrome *c)

@@ -96,7 +96,7 @@ static int write_slice(struct waits *w, uint32_t thread, unsigned int row, const
 	int error = mark(w, thread, row);
 
 	if (error || w->text.failed)
-		return error ? error : short_of_memory();
+		return error ?: short_of_memory();
 	output_puts(o, *w->any ? ",\n" : "\n");
 	*w->any = true;
 	output_printf(o, "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"Wait\",\"pid\":%u,\"tid\":%u,\"ts\":", name,
@@ -212,7 +212,7 @@ static int write_all(struct waits *w, struct profile_reader *r)
 		else if (e.kind == EVENT_SYNC)
 			error = write_sync(w, &e.sync);
 	}
-	return error ? error : name_rows(w);
+	return error ?: name_rows(w);
 }
 
 int chrome_waits(const struct profile_reader *done, struct output *o, bool *any)
@@ -228,10 +228,8 @@ int chrome_waits(const struct profile_reader *done, struct output *o, bool *any)
 	if (error)
 		return error;
 	error = location_texts_init(&w.texts, done, false);
-	if (!error)
-		error = internals_init(&w.internals, done);
-	if (!error)
-		error = write_all(&w, again);
+	error = error ?: internals_init(&w.internals, done);
+	error = error ?: write_all(&w, again);
 	internals_release(&w.internals);
 	location_texts_release(&w.texts);
 	vec_release(&w.threads);

@@ -97,7 +97,7 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 		buf_putc(&text, '\n');
 		if (error || text.failed) {
 			buf_release(&text);
-			return error ? error : short_of_memory();
+			return error ?: short_of_memory();
 		}
 		x->texts.items[node] = text.data;
 	}
@@ -126,8 +126,7 @@ static int write_line(struct extended *x, const struct profile_event *e, uint64_
 	uint32_t node = 0;
 	int error = find_place(x, e, &node);
 
-	if (!error)
-		error = path_text(x, node, &path);
+	error = error ?: path_text(x, node, &path);
 	if (error)
 		return error;
 	output_u64(x->output, time_ns);
@@ -182,8 +181,7 @@ static int write_events(struct extended *x)
 		return error;
 	while (!error && (more = profile_reader_next(r, &event))) {
 		error = more < 0 ? more : write_event(x, &event);
-		if (!error)
-			error = output_error(x->output);
+		error = error ?: output_error(x->output);
 	}
 	profile_reader_close(r);
 	return error;
@@ -200,8 +198,7 @@ static int write_all(struct extended *x)
 		return error;
 	}
 	error = placer_init(&x->placer, x->tables, &x->options->view, x->tree);
-	if (!error)
-		error = write_events(x);
+	error = error ?: write_events(x);
 	placer_release(&x->placer);
 	tree_free(x->tree);
 	free(x->known);

@@ -114,7 +114,7 @@ static int write_folded(struct folder *f, bool round)
 
 	for (int gpu = 0; !error && round && gpu < 2; gpu++)
 		error = apportion_us(f->times[gpu].items, f->times[gpu].count);
-	return error ? error : write_lines(f);
+	return error ?: write_lines(f);
 }
 
 int export_folded(const char *path, const struct export_options *options, struct output *o,

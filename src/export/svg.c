@@ -215,8 +215,7 @@ static int write_svg(struct svg *s)
 {
 	int error = svg_write_static(s);
 
-	if (!error)
-		error = svg_write_data(s);
+	error = error ?: svg_write_data(s);
 	if (!error)
 		write_script(s);
 	return error;
@@ -237,8 +236,7 @@ int export_svg(const char *path, const struct export_options *options, struct ou
 	s.tree = view.tree;
 	s.unit = view.unit == VIEW_COUNT ? options->folded_unit : view.unit;
 	error = prepare(&s, options);
-	if (!error)
-		error = write_svg(&s);
+	error = error ?: write_svg(&s);
 	export_note_view(ret, &view);
 	free(s.totals);
 	free(s.title);

@@ -317,10 +317,8 @@ int svg_write_data(struct svg *s)
 		count_uses(&d);
 		error = number_names(&d);
 	}
-	if (!error)
-		error = write_info(&d);
-	if (!error)
-		error = write_names(&d);
+	error = error ?: write_info(&d);
+	error = error ?: write_names(&d);
 	if (!error)
 		write_nodes(&d);
 	free(d.uses);

@@ -221,7 +221,7 @@ static int shake_hands(const struct connection *c, const char *path, int *ret_me
 	if (send(c->fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
 		return -errno;
 	error = wait_readable(c->fd, deadline_ns);
-	return error ? error : receive_welcome(c->fd, ret_memfd);
+	return error ?: receive_welcome(c->fd, ret_memfd);
 }
 
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots)
@@ -232,8 +232,7 @@ int connection_open(struct connection *c, const char *path, void **ret_memory, u
 	if (fd < 0)
 		return -errno;
 	error = connection_adopt(c, fd);
-	if (!error)
-		error = shake_hands(c, path, &memfd);
+	error = error ?: shake_hands(c, path, &memfd);
 	if (!error) {
 		error = map_ring(memfd, ret_memory, ret_slots);
 		close(memfd);

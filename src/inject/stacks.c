@@ -91,7 +91,7 @@ int stacks_init(void)
 	madvise(memory, sizeof(struct store), MADV_DONTFORK);
 	store = memory;
 	error = own_stack_init();
-	return error ? error : space_init();
+	return error ?: space_init();
 }
 
 /* ---- chains ---- */

@@ -382,12 +382,12 @@ static int forget_cells(
 	vec_foreach (key, &c.keys) {
 		struct monitor_cell last = {0};
 
-		error = error ? error : watch_forget(w, key, &last);
+		error = error ?: watch_forget(w, key, &last);
 		if (!error && last.count)
 			error = totals_add(ret, m, key, &last);
 	}
 	vec_release(&c.keys);
-	return error ? error : totals_finish(ret, m, NULL);
+	return error ?: totals_finish(ret, m, NULL);
 }
 
 /* As a row, so that it is summed up like the others. Not for the sum of all: a ring's busy time is a union, which the
@@ -429,8 +429,8 @@ static int take_over_rows(struct accounts *a, const struct totals *last, uint64_
 	int error = 0;
 
 	vec_foreach (row, &last->rows) {
-		error = error ? error : take_over(a, row, NULL, now_ns);
-		error = error ? error : take_over(a, row, container_of(a, row->pid), now_ns);
+		error = error ?: take_over(a, row, NULL, now_ns);
+		error = error ?: take_over(a, row, container_of(a, row->pid), now_ns);
 	}
 	return error;
 }
@@ -450,7 +450,7 @@ static int take_over_ended(
 {
 	int error = take_over_all_busy(a, t, now_ns);
 
-	error = error ? error : take_over_rows(a, last, now_ns);
+	error = error ?: take_over_rows(a, last, now_ns);
 	drop_rows(a, t);
 	return error ? error_set(error, "out of memory") : 0;
 }
@@ -461,7 +461,7 @@ static int let_go(struct accounts *a, struct totals *t, const struct monitor *m,
 	struct totals last = TOTALS_INIT;
 	int error = forget_cells(a, m, w, &last);
 
-	error = error ? error : take_over_ended(a, t, &last, now_ns);
+	error = error ?: take_over_ended(a, t, &last, now_ns);
 	totals_release(&last);
 	if (error)
 		return error;

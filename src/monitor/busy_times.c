@@ -217,8 +217,8 @@ int busy_times_each(struct busy_times *b,
 
 		if (t->forgotten)
 			continue;
-		error = error ? error : busy_total(&t->busy, &busy_ns, &uncertain_ns);
-		error = error ? error : visit(context, &t->key, busy_ns, uncertain_ns);
+		error = error ?: busy_total(&t->busy, &busy_ns, &uncertain_ns);
+		error = error ?: visit(context, &t->key, busy_ns, uncertain_ns);
 	}
 	return error;
 }

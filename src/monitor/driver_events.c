@@ -439,7 +439,7 @@ static int take_moment(
 		return error;
 	t->event.kind = DRIVER_MOMENT;
 	error = driver_names_moment(&d->names, name, s, in->r->label, &t->event.name);
-	return error ? error : push(d, t);
+	return error ?: push(d, t);
 }
 
 static int take_stretch(struct driver_events *d, const struct monitor_count_plan *c,
@@ -451,10 +451,10 @@ static int take_stretch(struct driver_events *d, const struct monitor_count_plan
 
 	find_labels(in, c->label, label);
 	error = driver_names_ring(&d->names, s, label, &t.event.ring);
-	error = error ? error : driver_names_stretch(&d->names, s, label, &t.event);
+	error = error ?: driver_names_stretch(&d->names, s, label, &t.event);
 	t.event.start_ns = in->r->time_ns - duration_ns;
 	t.event.duration_ns = duration_ns;
-	return error ? error : push(d, &t);
+	return error ?: push(d, &t);
 }
 
 static bool is_told(const struct reading *in, size_t count)
@@ -577,8 +577,8 @@ int driver_events_take_left(struct driver_events *d, const struct monitor_object
 	t.event.job = find_object(d, hash_of_object(key->kind, key->word)).job;
 	s = &d->options.monitor->series[c->series];
 	error = driver_names_ring(&d->names, s, o->label, &t.event.ring);
-	error = error ? error : driver_names_stretch(&d->names, s, o->label, &t.event);
-	return error ? error : push(d, &t);
+	error = error ?: driver_names_stretch(&d->names, s, o->label, &t.event);
+	return error ?: push(d, &t);
 }
 
 /* --- writing -------------------------------------------------------------------------------- */
@@ -635,7 +635,7 @@ int driver_events_write(struct driver_events *d)
 
 	vec_foreach (t, &d->taken) {
 		error = find_thread(d, t);
-		error = error ? error : profile_write_driver(d->writer, &t->event);
+		error = error ?: profile_write_driver(d->writer, &t->event);
 		if (error)
 			break;
 	}

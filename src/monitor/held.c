@@ -31,7 +31,7 @@ static int find_row(struct fetching *f, const struct monitor_object *o, struct h
 	if (!at) {
 		memcpy(new.comm, o->comm, sizeof(new.comm) - 1);
 		error = vec_push(&f->list->rows, new);
-		error = error ? error : map_put(&f->index, o->pid, f->list->rows.count - 1);
+		error = error ?: map_put(&f->index, o->pid, f->list->rows.count - 1);
 		if (error)
 			return error;
 		*ret = &f->list->rows.items[f->list->rows.count - 1];

@@ -476,7 +476,7 @@ static int check_event(const struct monitor *m, const struct monitor_event *e)
 			return error_set(
 				-EINVAL, "%s %s: column %zu has no heading", m->name, e->name, i);
 		error = check_places(m, e, e->column[i]);
-		error = error ? error : check_brackets(m, e, e->column[i]);
+		error = error ?: check_brackets(m, e, e->column[i]);
 	}
 	return error;
 }

@@ -40,7 +40,7 @@ int metric_groups_add(struct metric_groups *g, const struct buf *labels, const s
 	if (labels->failed)
 		return -ENOMEM;
 	error = g->names ? 0 : interner_new(&g->names);
-	error = error ? error : interner_add(g->names, buf_text(labels), labels->size, &id, &added);
+	error = error ?: interner_add(g->names, buf_text(labels), labels->size, &id, &added);
 	if (error)
 		return error;
 	if (added) {

@@ -90,7 +90,7 @@ static int gather(struct writer *w, size_t series, enum metric_level level)
 	vec_foreach (row, &w->in->totals->rows)
 		if (!error && row->series == series && (row->pid || !only_named))
 			error = add_row(w, level, row, NULL);
-	return error ? error : add_ended(w, series, level, false);
+	return error ?: add_ended(w, series, level, false);
 }
 
 /* Busy time of a ring as one row, or of a process on it. */
@@ -276,7 +276,7 @@ int metrics_write(const struct metrics_input *in, struct buf *out)
 			error = write_series(&w, s);
 	for (enum metric_level level = METRIC_ALL; level < METRIC_LEVELS && !error; level++) {
 		error = write_held(&w, level, false);
-		error = error ? error : write_held(&w, level, true);
+		error = error ?: write_held(&w, level, true);
 	}
 	write_events(&w);
 	metric_groups_release(&w.groups);
@@ -349,8 +349,8 @@ int metrics_check(const struct monitor *m)
 		if (!is_name(s->metric) || !s->help)
 			error = error_set(-EINVAL, "%s, series '%s': metric without a name or help",
 				m->name, s->name);
-		error = error ? error : check_labels(m, s);
-		error = error ? error : check_families(m, i, names);
+		error = error ?: check_labels(m, s);
+		error = error ?: check_families(m, i, names);
 	}
 	interner_free(names);
 	return error;

@@ -163,7 +163,7 @@ static int find_row(
 	uint32_t id;
 	int added, error = t->index ? 0 : interner_new(&t->index);
 
-	error = error ? error : interner_add(t->index, key, size, &id, &added);
+	error = error ?: interner_add(t->index, key, size, &id, &added);
 	if (!error && added)
 		error = vec_push(&t->rows, (struct total){0});
 	if (error)
@@ -259,7 +259,7 @@ static int take_union(void *context, const struct busy_key *key, uint64_t busy_n
 
 	for (size_t i = 0; !error && i < MONITOR_LABELS; i++)
 		error = label_text(to->monitor, s->list[i], key->label[i], row.label[i]);
-	return error ? error : vec_push(&to->totals->busy, row);
+	return error ?: vec_push(&to->totals->busy, row);
 }
 
 /* In the order that find_busy looks by. */
@@ -405,7 +405,7 @@ int totals_fetch(
 	int error = watch_cells(w, visit_cell, &f);
 
 	t.until_ns = clock_now_ns();
-	error = error ? error : totals_finish(&t, m, busy);
+	error = error ?: totals_finish(&t, m, busy);
 	if (error) {
 		totals_release(&t);
 		return error;
@@ -427,7 +427,7 @@ static int index_rows(const struct totals *t, struct interner **ret)
 	vec_foreach (row, &t->rows) {
 		struct row_key key = key_of(row);
 
-		error = error ? error : interner_add(index, &key, sizeof(key), &id, NULL);
+		error = error ?: interner_add(index, &key, sizeof(key), &id, NULL);
 	}
 	if (error) {
 		interner_free(index);
@@ -513,8 +513,8 @@ int totals_since(const struct totals *now, const struct totals *before, struct t
 	struct interner *index = NULL;
 	int error = index_rows(before, &index);
 
-	error = error ? error : rows_since(now, before, index, &t);
-	error = error ? error : busy_since(now, before, &t);
+	error = error ?: rows_since(now, before, index, &t);
+	error = error ?: busy_since(now, before, &t);
 	interner_free(index);
 	if (error) {
 		totals_release(&t);

@@ -108,12 +108,9 @@ static int begin(struct watch *w, const struct watch_options *options)
 {
 	int error = check_kernel(options);
 
-	if (!error)
-		error = watch_load(w, options);
-	if (!error)
-		error = open_ring(w);
-	if (!error)
-		error = open_cells(w);
+	error = error ?: watch_load(w, options);
+	error = error ?: open_ring(w);
+	error = error ?: open_cells(w);
 	if (!error)
 		set_running(w, 1);
 	return error;

@@ -109,8 +109,7 @@ static int place_loads(struct watched *e)
 	if (!error && (placed != (1u << MONITOR_FIELDS) - 1 ||
 			      words != MONITOR_FIELDS * MONITOR_NAME_BYTES / sizeof(uint32_t)))
 		error = error_set(-EINVAL, "the BPF program does not read every field once");
-	if (!error)
-		error = bpf_program__set_insns(e->program, insns, count);
+	error = error ?: bpf_program__set_insns(e->program, insns, count);
 	free(insns);
 	return error;
 }
@@ -164,12 +163,10 @@ static int size_maps(struct watch *w, const struct watch_options *options)
 	if (!error && stacks)
 		error = bpf_map__set_max_entries(w->first->maps.stacks,
 			(uint32_t)(options->stacks_max ? options->stacks_max : STACKS_DEFAULT));
-	if (!error)
-		error = bpf_map__set_value_size(
-			w->first->maps.stacks, stack_depth() * (uint32_t)sizeof(uint64_t));
-	if (!error)
-		error = bpf_map__set_max_entries(w->first->maps.records,
-			(uint32_t)(options->ring_bytes ? options->ring_bytes : RING_BYTES));
+	error = error ?: bpf_map__set_value_size(
+		w->first->maps.stacks, stack_depth() * (uint32_t)sizeof(uint64_t));
+	error = error ?: bpf_map__set_max_entries(w->first->maps.records,
+		(uint32_t)(options->ring_bytes ? options->ring_bytes : RING_BYTES));
 	return error;
 }
 

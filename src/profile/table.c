@@ -104,8 +104,7 @@ int table_append(struct table *t, const void *entry, uint32_t hash, uint32_t *re
 {
 	int error = reserve_entry(t);
 
-	if (!error)
-		error = reserve_index(t);
+	error = error ?: reserve_index(t);
 	if (error)
 		return error;
 	memcpy(t->entries + (size_t)t->count * t->entry_bytes, entry, t->entry_bytes);

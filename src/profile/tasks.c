@@ -235,7 +235,7 @@ static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 		image.process.start_ns = image.known_ns;
 	}
 	error = name_image(t, NULL, NULL, &image.process);
-	return error ? error : add_image(t, &image, ret_process);
+	return error ?: add_image(t, &image, ret_process);
 }
 
 /* The looked-up image that an event from `time_ns` is about, if there is one. */
@@ -269,7 +269,7 @@ int tasks_fork(struct tasks *t, uint32_t parent_pid, uint32_t pid, uint64_t time
 	} else {
 		error = name_image(t, NULL, NULL, &image.process);
 	}
-	return error ? error : add_image(t, &image, &process);
+	return error ?: add_image(t, &image, &process);
 }
 
 int tasks_exec(
@@ -289,7 +289,7 @@ int tasks_exec(
 	else if (read_identity(pid, &identity, &parent_pid))
 		image.process.parent = present_process(t, parent_pid);
 	error = name_image(t, comm, cmdline, &image.process);
-	return error ? error : add_image(t, &image, &process);
+	return error ?: add_image(t, &image, &process);
 }
 
 int tasks_exit(struct tasks *t, uint32_t pid, uint64_t time_ns)
@@ -365,8 +365,7 @@ int tasks_thread_of(struct tasks *t, uint32_t process, uint32_t tid, const char 
 			t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
 	else
 		error = look_up_name(t, process, tid, &thread.name);
-	if (!error)
-		error = profile_add_thread(t->writer, &thread, &id);
+	error = error ?: profile_add_thread(t->writer, &thread, &id);
 	if (error)
 		return error;
 	if (map_put(&t->threads, thread_key(process, tid), id))
@@ -381,7 +380,7 @@ int tasks_thread(
 	uint32_t process = present_process(t, pid);
 	int error = process ? 0 : look_up_image(t, pid, &process);
 
-	return error ? error : tasks_thread_of(t, process, tid, name, ret_thread);
+	return error ?: tasks_thread_of(t, process, tid, name, ret_thread);
 }
 
 /* One that was looked up when it had ended began before that, nobody knows when. */
@@ -439,9 +438,8 @@ int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name)
 	uint32_t id;
 	int error = tasks_thread(t, pid, tid, name, &id);
 
-	if (!error)
-		error = profile_add_string(
-			t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
+	error = error ?: profile_add_string(
+		t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
 	if (error)
 		return error;
 	thread.process = present_process(t, pid);

@@ -166,7 +166,7 @@ static int push_tables(struct profile_writer *w)
 
 	for (int table = TABLE_STRINGS; table < TABLE_COUNT && !error; table++)
 		error = push_buffer(w, entry_formats[table].chunk, &w->entries[table]);
-	return error ? error : push_buffer(w, CHUNK_UPDATES, &w->updates);
+	return error ?: push_buffer(w, CHUNK_UPDATES, &w->updates);
 }
 
 static void begin_events(struct profile_writer *w)
@@ -258,10 +258,8 @@ int profile_writer_push(struct profile_writer *w)
 	if (w->error)
 		return fail_sticky(w);
 	error = push_events(w);
-	if (!error)
-		error = push_losses(w);
-	if (!error)
-		error = push_meta(w);
+	error = error ?: push_losses(w);
+	error = error ?: push_meta(w);
 	return error;
 }
 
@@ -276,7 +274,7 @@ int profile_writer_flush(struct profile_writer *w)
 {
 	int error = profile_writer_push(w);
 
-	return error ? error : wait_for_file(w);
+	return error ?: wait_for_file(w);
 }
 
 /* At once, so that a file that cannot be written is known from the beginning. */
@@ -369,7 +367,7 @@ int profile_writer_begin(struct profile_writer *w)
 	if (w->error)
 		return fail_sticky(w);
 	error = empty_file(w);
-	return error ? error : write_header(w);
+	return error ?: write_header(w);
 }
 
 int profile_writer_open(struct profile_writer **ret, const char *path)
@@ -428,8 +426,7 @@ int profile_writer_close(struct profile_writer *w)
 	error = profile_writer_flush(w);
 	if (!error && !w->no_end)
 		error = push_end(w);
-	if (!error)
-		error = wait_for_file(w);
+	error = error ?: wait_for_file(w);
 	write_behind_free(w->file);
 	w->file = NULL;
 	if (close(w->fd) < 0 && !error)
@@ -1053,17 +1050,17 @@ static int take_tables(struct profile_writer *w, const struct profile_reader *r)
 	w->counts[TABLE_WINDOWS] = counts.windows;
 	w->counts[TABLE_COUNTERS] = counts.counters;
 	w->continued = true;
-	error = error ? error : take_entries(w, TABLE_MODULES, r, counts.modules, get_module,
+	error = error ?: take_entries(w, TABLE_MODULES, r, counts.modules, get_module,
 					BYTES_THROUGH(profile_module, build_id));
-	error = error ? error : take_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
+	error = error ?: take_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
 					BYTES_THROUGH(profile_location, address));
-	error = error ? error : take_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
+	error = error ?: take_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
 					sizeof(struct profile_inline));
-	error = error ? error : take_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
+	error = error ?: take_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
 					sizeof(struct profile_segment));
-	error = error ? error : take_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
+	error = error ?: take_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
 					get_gpu_function, sizeof(struct profile_gpu_function));
-	return error ? error : take_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
+	return error ?: take_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
 				       get_instruction, BYTES_THROUGH(profile_instruction, offset));
 }
 
@@ -1104,10 +1101,10 @@ int profile_writer_continue(
 	if (error)
 		return error;
 	error = empty_file(w);
-	error = error ? error : profile_reader_copy(r, w->fd);
-	error = error ? error : take_tables(w, r);
-	error = error ? error : take_rest(w, r);
-	error = error ? error : start_file(w);
+	error = error ?: profile_reader_copy(r, w->fd);
+	error = error ?: take_tables(w, r);
+	error = error ?: take_rest(w, r);
+	error = error ?: start_file(w);
 	if (error)
 		profile_writer_abort(w);
 	else

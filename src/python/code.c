@@ -67,8 +67,7 @@ int python_code_new_in(
 	error = python_layout_load(&c->objects.layout, m, python->runtime, python->version);
 	if (!error && c->code_check + CHECK_BYTES > HEADER_MAX)
 		error = -ENOTSUP;
-	if (!error)
-		error = interner_new(&c->names);
+	error = error ?: interner_new(&c->names);
 	if (error) {
 		python_code_free(c);
 		return error;
@@ -197,14 +196,11 @@ static int read_code(struct python_code *c, uint64_t frame_code, struct code_obj
 	struct header h;
 	int error = read_header(c, frame_code, &h);
 
-	if (!error)
-		error = keep_name(c, word_at(&h, l->code_filename), &o.file);
-	if (!error)
-		error = keep_name(c,
-			word_at(&h, l->code_qualname ? l->code_qualname : l->code_name),
-			&o.function);
-	if (!error)
-		error = keep_table(c, word_at(&h, l->code_linetable), &o);
+	error = error ?: keep_name(c, word_at(&h, l->code_filename), &o.file);
+	error = error ?: keep_name(c,
+		word_at(&h, l->code_qualname ? l->code_qualname : l->code_name),
+		&o.function);
+	error = error ?: keep_table(c, word_at(&h, l->code_linetable), &o);
 	if (error)
 		return error;
 	o.first_line = half_at(&h, l->code_firstlineno);

@@ -175,7 +175,7 @@ static int choose(struct elf_file *f, const struct pieces *p, const struct walk_
 		if (counts[i] > counts[back])
 			back = i;
 	if (error || back != (uint32_t)home)
-		return error ? error : -ENOENT;
+		return error ?: -ENOENT;
 	*ret = cold;
 	return 0;
 }
@@ -197,8 +197,7 @@ int python_cold_part(struct elf_file *f, struct walk_range *body, struct walk_ra
 	}
 	counts = calloc(p.count, sizeof(*counts));
 	error = counts ? count_jumps(f, &p, body, counts) : -ENOMEM;
-	if (!error)
-		error = choose(f, &p, body, counts, ret);
+	error = error ?: choose(f, &p, body, counts, ret);
 	free(counts);
 	free(p.rows);
 	return error == -ENOMEM ? error : 0;

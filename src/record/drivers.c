@@ -131,7 +131,7 @@ static int open_events(
 			options.plans[n] = status.plan;
 		error = note_unreadable(d, o, w, n, &status);
 	}
-	return error ? error : driver_events_new(&options, d->writer, t, &w->events);
+	return error ?: driver_events_new(&options, d->writer, t, &w->events);
 }
 
 static void close_watched(struct watched *w)
@@ -227,7 +227,7 @@ int drivers_open(struct drivers **ret, const struct drivers_options *options,
 	monitor_kernel_look(&kernel);
 	error = open_monitors(d, options, &kernel, t);
 	monitor_kernel_release(&kernel);
-	error = error ? error : describe(d);
+	error = error ?: describe(d);
 	if (error)
 		drivers_close(d);
 	else
@@ -271,7 +271,7 @@ int drivers_take(struct drivers *d)
 	vec_foreach (w, &d->watched) {
 		const struct watch_sink sink = {.context = w->events, .record = take_record};
 
-		error = error ? error : watch_read(w->watch, &sink);
+		error = error ?: watch_read(w->watch, &sink);
 	}
 	return error;
 }
@@ -281,7 +281,7 @@ int drivers_write(struct drivers *d)
 	int error = 0;
 
 	vec_foreach (w, &d->watched)
-		error = error ? error : driver_events_write(w->events);
+		error = error ?: driver_events_write(w->events);
 	return error;
 }
 
@@ -312,11 +312,11 @@ static int count_losses(struct drivers *d, const struct watched *w, size_t event
 	if (error)
 		return error;
 	error = profile_count_loss(d->writer, LOSS_DRIVER_RING_FULL, status.totals.records);
-	error = error ? error : profile_count_loss(d->writer, LOSS_DRIVER_MISSED, status.missed);
-	error = error ? error
-		      : profile_count_loss(d->writer, LOSS_DRIVER_OBJECTS, status.totals.objects);
-	return error ? error
-		     : profile_count_loss(d->writer, LOSS_DRIVER_UNREAD, status.totals.unread);
+	error = error ?: profile_count_loss(d->writer, LOSS_DRIVER_MISSED, status.missed);
+	error = error
+		      ?: profile_count_loss(d->writer, LOSS_DRIVER_OBJECTS, status.totals.objects);
+	return error
+		     ?: profile_count_loss(d->writer, LOSS_DRIVER_UNREAD, status.totals.unread);
 }
 
 struct leftovers {
@@ -340,7 +340,7 @@ static int finish_watched(struct drivers *d, const struct watched *w, uint64_t e
 	for (unsigned int kind = 0; !error && kind < MONITOR_OBJECTS; kind++)
 		if (driver_events_wants_left(w->events, (uint8_t)kind))
 			error = watch_objects(w->watch, (uint8_t)kind, take_left, &l);
-	error = error ? error : driver_events_write(w->events);
+	error = error ?: driver_events_write(w->events);
 	for (size_t n = 0; !error && w->monitor->events[n].name; n++)
 		error = count_losses(d, w, n);
 	return error;
@@ -351,6 +351,6 @@ int drivers_finish(struct drivers *d, uint64_t end_ns)
 	int error = 0;
 
 	vec_foreach (w, &d->watched)
-		error = error ? error : finish_watched(d, w, end_ns);
+		error = error ?: finish_watched(d, w, end_ns);
 	return error;
 }

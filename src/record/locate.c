@@ -70,8 +70,7 @@ int locate_library(struct buf *ret_path)
 	struct buf folder = BUF_INIT;
 	int error = program_folder(&folder);
 
-	if (!error)
-		error = search(buf_text(&folder), ret_path);
+	error = error ?: search(buf_text(&folder), ret_path);
 	buf_release(&folder);
 	return error;
 }

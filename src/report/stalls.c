@@ -159,9 +159,8 @@ static int put_code(struct table *t, size_t kernel)
 	/* Where nothing is known of the lines one row would say so of everything. */
 	if (!error && annotation_knows_lines(&a))
 		error = put_hottest(t, &a, "lines", annotation_hottest_lines, put_line);
-	if (!error)
-		error = put_hottest(
-			t, &a, "instructions", annotation_hottest_instructions, put_instruction);
+	error = error ?: put_hottest(
+		t, &a, "instructions", annotation_hottest_instructions, put_instruction);
 	annotation_release(&a);
 	return error;
 }

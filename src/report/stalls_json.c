@@ -153,11 +153,9 @@ static int put_kernel(struct member *m, uint32_t kernel)
 	json_number(m->w, "images", sum->images);
 	at = stall_counts_of(&m->k->by_kernel, kernel, &count);
 	put_reasons(m, at, count);
-	if (!error)
-		error = put_hottest(m, &a, "lines", annotation_hottest_lines, put_line);
-	if (!error)
-		error = put_hottest(
-			m, &a, "instructions", annotation_hottest_instructions, put_instruction);
+	error = error ?: put_hottest(m, &a, "lines", annotation_hottest_lines, put_line);
+	error = error ?: put_hottest(
+		m, &a, "instructions", annotation_hottest_instructions, put_instruction);
 	json_end(m->w, '}');
 	annotation_release(&a);
 	return error;

@@ -39,8 +39,7 @@ static int find_place(struct merging *m, uint32_t stack, uint32_t *ret)
 	}
 	report_place(m->r, &text, " at ", stack, REPORT_FUNCTIONS);
 	error = text.failed ? -ENOMEM : interner_add(m->to->places, buf_text(&text), text.size, ret, NULL);
-	if (!error)
-		error = map_put(&m->stacks, stack, *ret);
+	error = error ?: map_put(&m->stacks, stack, *ret);
 	buf_release(&text);
 	return error;
 }
@@ -69,8 +68,7 @@ static int add_share(struct merging *m, const struct wait_share *s, uint32_t row
 	const uint32_t key[] = {row, is_doing, s->thread, s->reason, share.stack};
 	uint32_t id;
 
-	if (!error)
-		error = interner_add(m->sharers, key, sizeof(key), &id, &added);
+	error = error ?: interner_add(m->sharers, key, sizeof(key), &id, &added);
 	if (error)
 		return error;
 	share.threads = (uint32_t)added;
@@ -135,12 +133,9 @@ int wait_rows_init(struct wait_rows *w, const struct report *r)
 
 	*w = (struct wait_rows){0};
 	error = interner_new(&w->places);
-	if (!error)
-		error = interner_new(&m.rows);
-	if (!error)
-		error = interner_new(&m.threads);
-	if (!error)
-		error = interner_new(&m.sharers);
+	error = error ?: interner_new(&m.rows);
+	error = error ?: interner_new(&m.threads);
+	error = error ?: interner_new(&m.sharers);
 	for (size_t i = 0; !error && i < s->rows.count; i++)
 		error = merge(&m, &s->rows.items[i]);
 	wait_shares_finish(&w->wakers);

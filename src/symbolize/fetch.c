@@ -53,7 +53,7 @@ static int write_result(int out, uint32_t n, const char *path)
 	uint32_t head[2] = {n, (uint32_t)strlen(path) + 1};
 	int error = head[1] > PATH_MAX_BYTES ? -ENAMETOOLONG : io_write_all(out, head, sizeof(head));
 
-	return error ? error : io_write_all(out, path, head[1]);
+	return error ?: io_write_all(out, path, head[1]);
 }
 
 static int ask_all(void *context, int out)

@@ -107,11 +107,9 @@ static int read_all(void *context, int out)
 		if (count)
 			put_result(&b, (uint32_t)i, frames, count);
 		error = hand_over(&b, out, HAND_OVER_BYTES);
-		if (!error)
-			error = refresh(&g, r->fd);
+		error = error ?: refresh(&g, r->fd);
 	}
-	if (!error)
-		error = hand_over(&b, out, 1);
+	error = error ?: hand_over(&b, out, 1);
 	return error != 0;
 }
 

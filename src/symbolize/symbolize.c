@@ -157,9 +157,8 @@ static int add_name(struct symbolizer *s, uint32_t location, const char *name, s
 	uint32_t id;
 	int error = profile_add_string(s->w, name, length, &id);
 
-	if (!error)
-		error = profile_add_symbol(
-			s->w, location, id, l->file, l->line, l->inlined);
+	error = error ?: profile_add_symbol(
+		s->w, location, id, l->file, l->line, l->inlined);
 	if (!error)
 		s->stats.named++;
 	return error;
@@ -184,8 +183,8 @@ static int add_inlines(
 		struct profile_inline in = {.caller = inlined, .line = frames[i].line};
 
 		error = add_text(s, frames[i].name, &in.name);
-		error = error ? error : add_text(s, frames[i].file, &in.file);
-		error = error ? error : profile_add_inline(s->w, &in, &inlined);
+		error = error ?: add_text(s, frames[i].file, &in.file);
+		error = error ?: profile_add_inline(s->w, &in, &inlined);
 	}
 	*ret_inlined = inlined;
 	return error;
@@ -202,8 +201,8 @@ static int take_frames(void *context, size_t n, const struct dwarf_frame *frames
 		error = add_text(s, frames->name, &name);
 		s->stats.named += name != 0;
 	}
-	error = error ? error : add_text(s, frames->file, &file);
-	error = error ? error : add_inlines(s, frames + 1, count - 1, &inlined);
+	error = error ?: add_text(s, frames->file, &file);
+	error = error ?: add_inlines(s, frames + 1, count - 1, &inlined);
 	if (error)
 		return error;
 	s->stats.with_lines += frames->line || inlined;
@@ -223,7 +222,7 @@ static int ask_for_lines(struct symbolizer *s, const struct found_module *f, con
 			found_module_vaddr(f, p->address, &vaddr))
 			continue;
 		error = vec_push(&s->vaddrs, vaddr);
-		error = error ? error : vec_push(&s->asked, p->location);
+		error = error ?: vec_push(&s->asked, p->location);
 	}
 	return error;
 }
@@ -321,7 +320,7 @@ static int name_found(struct symbolizer *s, const struct found_module *f, const 
 	bool no_dwarf = false;
 	int error = note_segments(s, f, run->places->module);
 
-	error = error ? error : name_places(s, f, run);
+	error = error ?: name_places(s, f, run);
 	if (!error && s->o->inlines)
 		error = add_lines(s, f, run, &no_dwarf);
 	*ret_lacking = no_dwarf || (!elf_file_has_symtab(f->file) && count_nameless(s, run));
@@ -484,8 +483,7 @@ static int name_by_map(struct symbolizer *s, const struct run *run, int fd)
 
 	for (size_t i = 0; matches && i < run->count; i++)
 		matches[i].address = run->places[i].address;
-	if (!error)
-		error = perf_map_match(text.data, text.size, matches, run->count);
+	error = error ?: perf_map_match(text.data, text.size, matches, run->count);
 	if (!error)
 		error = add_matches(s, run, matches);
 	else if (error != -ENOMEM)
@@ -647,8 +645,7 @@ int symbolize_profile(struct profile_writer *w, const struct symbolize_options *
 	error = gather(&s);
 	if (!error && s.places.count)
 		qsort(s.places.items, s.places.count, sizeof(*s.places.items), by_place);
-	if (!error)
-		error = name_all(&s);
+	error = error ?: name_all(&s);
 	vec_release(&s.places);
 	vec_release(&s.lacking);
 	vec_release(&s.vaddrs);

@@ -83,7 +83,7 @@ static int read_some(const struct worker *w, int in, uint64_t deadline_ns, struc
 		return b->size ? -EIO : 0;
 	b->size += (size_t)got;
 	error = take(w, b);
-	return error ? error : 1;
+	return error ?: 1;
 }
 
 static int finish(pid_t child, int result)

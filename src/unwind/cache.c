@@ -330,7 +330,7 @@ static int write_file(int fd, const struct cache_header *h, const uint32_t *word
 {
 	int error = io_write_all(fd, h, sizeof(*h));
 
-	return error ? error : io_write_all(fd, words, (size_t)h->words * 4);
+	return error ?: io_write_all(fd, words, (size_t)h->words * 4);
 }
 
 int unwind_cache_store(

@@ -400,8 +400,7 @@ static int add_sections(struct builder *b, const struct cfi_machine *machine)
 	struct elf_file *debug;
 	int error = add_section(b, b->f, ".eh_frame", machine);
 
-	if (!error)
-		error = add_section(b, b->f, ".debug_frame", machine);
+	error = error ?: add_section(b, b->f, ".debug_frame", machine);
 	if (!error && !debug_file_open(&debug, b->f)) {
 		if (add_section(b, debug, ".debug_frame", machine))
 			b->stats.damaged++;
@@ -429,7 +428,7 @@ static int add_all(struct builder *b, const struct cfi_machine *machine)
 		builder_init(&b->rows);
 		error = add_sections(b, machine);
 	}
-	return error ? error : uncovered_add(b->f, &b->rows);
+	return error ?: uncovered_add(b->f, &b->rows);
 }
 
 int unwind_build(struct elf_file *f, uint32_t **ret_words, struct unwind_stats *ret_stats)

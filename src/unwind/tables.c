@@ -177,8 +177,7 @@ static int grow(struct unwind_tables *t)
 	error = arena_make_chunk(&t->arena, index, &fd);
 	lock(t);
 	t->growing = false;
-	if (!error)
-		error = arena_attach(&t->arena, fd);
+	error = error ?: arena_attach(&t->arena, fd);
 	pthread_cond_broadcast(&t->moved);
 	return error;
 }
@@ -391,9 +390,8 @@ static int init_memory(struct unwind_tables *t, const struct unwind_tables_optio
 		chunks = WALK_CHUNKS_MAX;
 	t->budget_words = budget / 4;
 	error = arena_init(&t->arena, (uint32_t)chunks, options->new_chunk, options->context);
-	if (!error)
-		error = arena_make_chunk(&t->arena, 0, &fd);
-	return error ? error : arena_attach(&t->arena, fd);
+	error = error ?: arena_make_chunk(&t->arena, 0, &fd);
+	return error ?: arena_attach(&t->arena, fd);
 }
 
 /* A folder that cannot be used is no reason not to record. */
@@ -422,8 +420,7 @@ int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_opt
 		return error_errno(-ENOMEM, "cannot prepare unwind tables");
 	t->event = -1;
 	error = init_sync(t);
-	if (!error)
-		error = init_memory(t, options);
+	error = error ?: init_memory(t, options);
 	if (!error) {
 		init_cache(t, options->cache_dir);
 		error = start_threads(t, thread_count(options));
@@ -548,8 +545,7 @@ static int new_table(struct unwind_tables *t, const struct key *key, uint32_t *r
 	if (key)
 		table->key = *key;
 	error = vec_reserve(&t->changed, id - t->changed.count);
-	if (!error)
-		error = vec_push(&t->tables, table);
+	error = error ?: vec_push(&t->tables, table);
 	if (error) {
 		free(table);
 		return error;
@@ -614,8 +610,7 @@ static int take_file(
 {
 	int error = vec_reserve(&t->queue, 1);
 
-	if (!error)
-		error = find_or_new(t, key, ret_id);
+	error = error ?: find_or_new(t, key, ret_id);
 	if (error) {
 		elf_file_close(file);
 		return error;
@@ -683,7 +678,7 @@ int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id)
 	struct elf_file *file;
 	int error = vdso_open(&file);
 
-	return error ? error : request_file(t, file, NULL, ret_id);
+	return error ?: request_file(t, file, NULL, ret_id);
 }
 
 /* ------------------------------------------------------------------ states */

@@ -73,8 +73,7 @@ static int place_all(struct flame *f)
 		uint32_t node = 0;
 
 		error = place(&placer, &sum->key, &node);
-		if (!error)
-			error = tree_add_time(tree, node, sum->time_ns);
+		error = error ?: tree_add_time(tree, node, sum->time_ns);
 	}
 	placer_release(&placer);
 	return error;
@@ -88,10 +87,8 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
-	if (!error)
-		error = place_all(&f);
-	if (!error)
-		error = missing_remarks(&f.missing, r, ret);
+	error = error ?: place_all(&f);
+	error = error ?: missing_remarks(&f.missing, r, ret);
 	gather_release(&f.sums);
 	return error;
 }

@@ -222,7 +222,7 @@ static int describe(const struct profile_reader *r, struct view_result *v)
 		v->elapsed_ns = end_ns - start_ns;
 	v->simulated = view_is_simulated(r);
 	error = copy_text(profile_meta(r, META_COMMAND), &v->title);
-	return error ? error : copy_text(profile_reader_incomplete(r), &v->incomplete);
+	return error ?: copy_text(profile_reader_incomplete(r), &v->incomplete);
 }
 
 static int read_profile(struct profile_reader *r, const struct view_options *o,
@@ -233,7 +233,7 @@ static int read_profile(struct profile_reader *r, const struct view_options *o,
 	if ((o->weight || o->latency) && !(view_of(o)->shows & VIEW_SHOWS_STALLS))
 		return error_set(-EINVAL, "the view '%s' has no instruction samples to count", view_of(o)->name);
 	error = view_of(o)->build(r, o, v);
-	return error ? error : describe(r, v);
+	return error ?: describe(r, v);
 }
 
 static int read_folded(const char *path, const struct view_options *o, struct view_result *v)
@@ -309,8 +309,7 @@ int view_read(const char *path, const struct view_options *o, struct view_result
 	profile_reader_close(r);
 	if (!error && o->reverse)
 		error = reverse(&v);
-	if (!error)
-		error = tree_sort(v.tree);
+	error = error ?: tree_sort(v.tree);
 	if (error) {
 		view_result_release(&v);
 		return error;

@@ -144,8 +144,7 @@ static int follow(struct test_recorder *r, const struct settings *s, pid_t pid)
 		else
 			error = pump(r);
 	}
-	if (!error)
-		error = nvidia_backend.finish(r->backend);
+	error = error ?: nvidia_backend.finish(r->backend);
 	if (error)
 		fprintf(stderr, "gpu_record: %s\n", error_text());
 	return status;

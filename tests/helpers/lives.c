@@ -29,8 +29,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	error = profile_reader_open(&r, argv[1]);
-	if (!error)
-		error = print_lives(r);
+	error = error ?: print_lives(r);
 	if (error)
 		fprintf(stderr, "lives: %s\n", error_text());
 	profile_reader_close(r);

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	error = read_calls(argv[1], &calls);
-	error = error ? error : print_all(argv[1], &calls);
+	error = error ?: print_all(argv[1], &calls);
 	map_release(&calls.starts);
 	map_release(&calls.ends);
 	if (error)

@@ -308,8 +308,7 @@ static int show_parts(const char *path, const char *function)
 	}
 	error = elf_find_exported(elf, function, &found);
 	body = (struct walk_range){found.vaddr, found.vaddr + found.size};
-	if (!error)
-		error = python_cold_part(elf, &body, &cold);
+	error = error ?: python_cold_part(elf, &body, &cold);
 	if (!error)
 		printf("body\t%" PRIx64 "\t%" PRIx64 "\ncold\t%" PRIx64 "\t%" PRIx64 "\n",
 			body.start, body.end, cold.start, cold.end);

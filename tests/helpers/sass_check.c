@@ -128,8 +128,7 @@ static int check_image(struct check *c, const void *image, size_t size)
 		one.bytes = cubin_code(cubin, f, &one.size);
 		error = vec_push(&code, one);
 	}
-	if (!error)
-		error = run(c, code.items, code.count);
+	error = error ?: run(c, code.items, code.count);
 	vec_release(&code);
 	cubin_close(cubin);
 	return error;

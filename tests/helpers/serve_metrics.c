@@ -102,7 +102,7 @@ static int fetch(void *context, struct totals *ret)
 	struct serving *v = context;
 	int error = read_spans(v);
 
-	return error ? error : totals_fetch(&signals, v->watch, v->busy, ret);
+	return error ?: totals_fetch(&signals, v->watch, v->busy, ret);
 }
 
 static int serve(struct serving *v)
@@ -119,7 +119,7 @@ static int serve(struct serving *v)
 			errno != EINTR)
 			return error_errno(-errno, "cannot poll");
 		error = read_spans(v);
-		error = error ? error : metrics_server_run(v->server);
+		error = error ?: metrics_server_run(v->server);
 	}
 	return error;
 }
@@ -131,7 +131,7 @@ static int print_totals(struct serving *v)
 
 	watch_stop(v->watch);
 	error = fetch(v, &t);
-	error = error ? error : metrics_server_add_ended(v->server, &t);
+	error = error ?: metrics_server_add_ended(v->server, &t);
 	for (size_t i = 0; !error && i < t.rows.count; i++)
 		if (t.rows.items[i].series == SERIES_SENT)
 			printf("%s %llu\n", t.rows.items[i].label[0],
@@ -152,16 +152,16 @@ static int run(struct serving *v, const char *address)
 	monitor_kernel_look(&kernel);
 	error = watch_open(&options, &kernel, &v->watch);
 	monitor_kernel_release(&kernel);
-	error = error ? error : busy_times_new(&signals, &v->busy);
+	error = error ?: busy_times_new(&signals, &v->busy);
 	source.watch = v->watch;
 	source.busy = v->busy;
-	error = error ? error : metrics_server_start(v->server, &source);
+	error = error ?: metrics_server_start(v->server, &source);
 	if (error)
 		return error;
 	printf("%s\n", metrics_server_address(v->server));
 	fflush(stdout);
 	error = serve(v);
-	return error ? error : print_totals(v);
+	return error ?: print_totals(v);
 }
 
 int main(int argc, char **argv)

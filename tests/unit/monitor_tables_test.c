@@ -110,7 +110,7 @@ static bool read_format(const char *release, const char *event, struct trace_for
 	buf_printf(&path, FORMATS "/%s/%s/format", release, event);
 	*strchr(path.data, ':') = '/';
 	error = io_read_file(path.data, 1u << 16, &text);
-	error = error ? error : trace_format_parse(text.data, text.size, ret);
+	error = error ?: trace_format_parse(text.data, text.size, ret);
 	buf_release(&path);
 	buf_release(&text);
 	return !error;

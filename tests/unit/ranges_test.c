@@ -14,7 +14,7 @@ static int64_t take(uint32_t count, uint64_t now_ns)
 	uint32_t first;
 	int error = ranges_take(&ranges, count, now_ns, &first);
 
-	return error ? error : (int64_t)first;
+	return error ?: (int64_t)first;
 }
 
 static void what_is_given_out_does_not_overlap(void)

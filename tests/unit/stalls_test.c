@@ -131,8 +131,7 @@ static int read_all(void)
 	error = stalls_init(&stalls, reader, &options);
 	while (!error && (more = profile_reader_next(reader, &event)))
 		error = more < 0 ? more : stalls_event(&stalls, &event);
-	if (!error)
-		error = stalls_finish(&stalls);
+	error = error ?: stalls_finish(&stalls);
 	if (error)
 		printf("# %s\n", error_text());
 	return error;

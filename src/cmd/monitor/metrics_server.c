@@ -163,8 +163,8 @@ int metrics_server_open(const char *address, struct metrics_server **ret)
 		return error_set(-ENOMEM, "out of memory");
 	s->fd = -1;
 	error = take_address(s, address, host, port);
-	error = error ? error : note_address(s);
-	error = error ? error : accounts_init(&s->accounts, "");
+	error = error ?: note_address(s);
+	error = error ?: accounts_init(&s->accounts, "");
 	if (error) {
 		metrics_server_close(s);
 		return error;
@@ -199,8 +199,8 @@ static int fetch(struct metrics_server *s, struct totals *ret)
 	uint64_t now_ns = clock_now_ns();
 	int error = s->source.fetch(s->source.context, &t);
 
-	error = error ? error
-		      : accounts_update(&s->accounts, &t, s->source.monitor, s->source.watch,
+	error = error
+		      ?: accounts_update(&s->accounts, &t, s->source.monitor, s->source.watch,
 				s->source.busy, now_ns, s->source.quiet_ns);
 	if (error) {
 		totals_release(&t);
@@ -221,7 +221,7 @@ static int fetch_events(struct metrics_server *s)
 		struct watch_event_status status = {0};
 
 		error = watch_status(s->source.watch, e, &status);
-		error = error ? error : vec_push(&s->events, status);
+		error = error ?: vec_push(&s->events, status);
 	}
 	return error;
 }
@@ -232,8 +232,8 @@ static int write_fetched(struct metrics_server *s, const struct totals *t, struc
 	struct held_list held = HELD_LIST_INIT;
 	int error = fetch_events(s);
 
-	error = error ? error
-		      : held_fetch(from->monitor, from->watch, s->events.items, from->pid,
+	error = error
+		      ?: held_fetch(from->monitor, from->watch, s->events.items, from->pid,
 				from->ring, &held);
 	if (!error) {
 		struct metrics_input in = {
@@ -256,7 +256,7 @@ static int write_metrics(struct metrics_server *s, struct buf *out)
 	struct totals t = TOTALS_INIT;
 	int error = fetch(s, &t);
 
-	error = error ? error : write_fetched(s, &t, out);
+	error = error ?: write_fetched(s, &t, out);
 	totals_release(&t);
 	return error;
 }
@@ -397,7 +397,7 @@ int metrics_server_run(struct metrics_server *s)
 	if (MHD_run(s->daemon) != MHD_YES)
 		return error_set(-EIO, "libmicrohttpd stopped serving metrics at '%s'", s->address);
 	error = s->error;
-	return error ? error : keep_house(s);
+	return error ?: keep_house(s);
 }
 
 int metrics_server_add_ended(const struct metrics_server *s, struct totals *t)

@@ -149,7 +149,7 @@ static int fetch(void *context, struct totals *ret)
 	struct watching *w = context;
 	int error = reads_records(w) ? read_records(w) : 0;
 
-	return error ? error : totals_fetch(w->args->monitor, w->watch, w->busy, ret);
+	return error ?: totals_fetch(w->args->monitor, w->watch, w->busy, ret);
 }
 
 /* ------------------------------------------------------------------ statistics */
@@ -191,7 +191,7 @@ static int print_interval(struct watching *w)
 	error = totals_since(&now, &w->totals, &since);
 	s = stats_of(w, &since);
 	s.from_ns = w->interval_from_ns;
-	error = error ? error : monitor_stats_gather(w->watch, &s);
+	error = error ?: monitor_stats_gather(w->watch, &s);
 	if (!error) {
 		memcpy(status, s.status, sizeof(status));
 		monitor_losses_since(&s, w->before);
@@ -218,11 +218,11 @@ static int print_whole(struct watching *w)
 	s.until_ns = w->end_ns;
 	s.whole = true;
 	error = w->server ? metrics_server_add_ended(w->server, &t) : 0;
-	error = error ? error : monitor_stats_gather(w->watch, &s);
+	error = error ?: monitor_stats_gather(w->watch, &s);
 	/* What is attached is so no more. */
 	for (size_t e = 0; !error && e < s.event_count; e++)
 		s.status[e].attached = w->status[e].attached;
-	error = error ? error : monitor_stats_left(w->watch, &s);
+	error = error ?: monitor_stats_left(w->watch, &s);
 	if (!error)
 		print_stats(w, &s);
 	monitor_stats_release(&s);
@@ -303,7 +303,7 @@ static int tick(struct watching *w)
 {
 	int error = w->args->lines ? tell_losses(w) : 0;
 
-	error = error ? error : tell_ring(w);
+	error = error ?: tell_ring(w);
 	w->tick_ns = clock_now_ns() + TICK_NS;
 	return error;
 }
@@ -396,7 +396,7 @@ static int loop(struct watching *w)
 		error = do_timed(w, fds[FD_WATCH].revents);
 		if (!error && w->server)
 			error = metrics_server_run(w->server);
-		error = error ? error : w->closed ? 0 : flush(w);
+		error = error ?: w->closed ? 0 : flush(w);
 	}
 	return error;
 }
@@ -496,13 +496,13 @@ static int begin(struct watching *w)
 	struct monitor_stats first = {.monitor = a->monitor};
 	int error = signals_open(&w->signals);
 
-	error = error ? error : open_process(w);
+	error = error ?: open_process(w);
 	error = error || !a->metrics ? error : metrics_server_open(a->metrics, &w->server);
 	error = error || !has_busy(a->monitor) ? error : busy_times_new(a->monitor, &w->busy);
-	error = error ? error : open_watch(w);
-	error = error ? error : monitor_stats_gather(w->watch, &first);
-	error = error ? error : monitor_lines_init(&w->lines, a->monitor, w->status, a->form);
-	error = error ? error : start_server(w);
+	error = error ?: open_watch(w);
+	error = error ?: monitor_stats_gather(w->watch, &first);
+	error = error ?: monitor_lines_init(&w->lines, a->monitor, w->status, a->form);
+	error = error ?: start_server(w);
 	if (error)
 		return error;
 	memcpy(w->status, first.status, sizeof(w->status));
@@ -537,8 +537,8 @@ static int end(struct watching *w)
 		return 0;
 	error = tell_losses(w);
 	watch_stop(w->watch);
-	error = error ? error : print_whole(w);
-	return error ? error : flush(w);
+	error = error ?: print_whole(w);
+	return error ?: flush(w);
 }
 
 int monitor_watch(const struct monitor_args *a)
@@ -546,9 +546,9 @@ int monitor_watch(const struct monitor_args *a)
 	struct watching w = {.args = a, .signals = SIGNALS_INIT, .process = -1};
 	int error = begin(&w);
 
-	error = error ? error : print_heading(&w);
-	error = error ? error : loop(&w);
-	error = error ? error : end(&w);
+	error = error ?: print_heading(&w);
+	error = error ?: loop(&w);
+	error = error ?: end(&w);
 	/* Whoever closes a pipe has seen enough. */
 	if (error && !w.closed)
 		cmd_failed();

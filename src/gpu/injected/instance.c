@@ -413,7 +413,7 @@ static int end(struct instance *i)
 	i->phase = INSTANCE_ENDED;
 	if (i->broken && sink->instance_broken)
 		error = sink->instance_broken(sink->context, i->number);
-	return error ? error : sink->instance_end(sink->context, i->number);
+	return error ?: sink->instance_end(sink->context, i->number);
 }
 
 /* The library's thread sleeps on this, or its first one while it begins. */

@@ -152,9 +152,8 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 		event.graph_context = c->context;
 		event.graph_stream = c->stream;
 	}
-	if (!error)
-		error = record_find_thread(i, c->tid, &event.thread);
-	return error ? error : s->sink.call(s->sink.context, &event);
+	error = error ?: record_find_thread(i, c->tid, &event.thread);
+	return error ?: s->sink.call(s->sink.context, &event);
 }
 
 static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
@@ -283,7 +282,7 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
 	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
 	error = profile_add_op(i->session->writer, &op, &mine.id);
-	error = error ? error : note_context(i, op.context, op.device);
+	error = error ?: note_context(i, op.context, op.device);
 	if (error)
 		return error;
 	mine.kind = w.kind;
@@ -306,8 +305,7 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	device.sm_count = d.sm_count;
 	device.memory_bytes = d.memory_bytes;
 	error = profile_add_string(i->session->writer, name, d.name_size, &device.name);
-	if (!error)
-		error = profile_add_device(i->session->writer, &device, &i->devices[d.ordinal]);
+	error = error ?: profile_add_device(i->session->writer, &device, &i->devices[d.ordinal]);
 	if (!error && i->session->counters)
 		error = counters_use(i->session->counters, d.uuid, i->devices[d.ordinal]);
 	if (error || i->session->simulated || d.name_size < sizeof(simulated) - 1 ||

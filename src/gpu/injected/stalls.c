@@ -65,7 +65,7 @@ int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
 		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
 	snprintf(name, sizeof(name), "cubin:%016llx", (unsigned long long)checksum);
 	error = profile_add_string(i->session->writer, name, strlen(name), &m.path);
-	return error ? error : profile_add_module(i->session->writer, &m, ret_id);
+	return error ?: profile_add_module(i->session->writer, &m, ret_id);
 }
 
 int stalls_decode_reason(struct instance *i, const void *record, size_t size)
@@ -98,13 +98,11 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 		f.name_size > size - sizeof(f))
 		return -EPROTO;
 	error = stalls_module(i, f.checksum, &mine.module);
-	if (!error)
-		error = profile_add_string(i->session->writer, (const char *)record + sizeof(f),
-			f.name_size, &function.name);
+	error = error ?: profile_add_string(i->session->writer, (const char *)record + sizeof(f),
+		f.name_size, &function.name);
 	function.module = mine.module;
 	function.index = f.index;
-	if (!error)
-		error = profile_add_gpu_function(i->session->writer, &function, &mine.id);
+	error = error ?: profile_add_gpu_function(i->session->writer, &function, &mine.id);
 	if (error)
 		return error;
 	mine.needed = false;
@@ -187,7 +185,7 @@ static int decode_row(struct instance *i, const struct wire_stall *row)
 	stall.reason = i->window.reasons[row->reason];
 	stall.correlation = i->window.exact ? row->correlation : 0;
 	error = find_instruction(i, function->id, row->offset, &stall.instruction);
-	return error ? error : profile_write_stall(i->session->writer, &stall);
+	return error ?: profile_write_stall(i->session->writer, &stall);
 }
 
 int stalls_decode_rows(struct instance *i, const void *record, size_t size)

@@ -64,8 +64,8 @@ static int pass_on(struct instance *i, const struct wire_launch *l, const struct
 	};
 	int error = profile_count_incomplete(i->session->writer, event.incomplete);
 
-	error = error ? error : record_find_thread(i, l->tid, &event.thread);
-	return error ? error : sink->launch(sink->context, &event);
+	error = error ?: record_find_thread(i, l->tid, &event.thread);
+	return error ?: sink->launch(sink->context, &event);
 }
 
 static bool is_valid_launch(const struct instance *i, const struct wire_launch *l, uint64_t now_ns)
@@ -95,7 +95,7 @@ static int take_alone(struct instance *i, const struct wire_stack *w, uint64_t n
 	if (!is_valid_launch(i, &launch, now_ns))
 		return invalid(i);
 	error = resolve(i, w, &told);
-	return error ? error : pass_on(i, &launch, told.stack ? &told : NULL);
+	return error ?: pass_on(i, &launch, told.stack ? &told : NULL);
 }
 
 /* Without memory, or much of it, launches from after a change have no stack. */
@@ -158,5 +158,5 @@ int told_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t
 			error = resolve(i, told.record, &told);
 		}
 	}
-	return error ? error : pass_on(i, l, told.stack ? &told : NULL);
+	return error ?: pass_on(i, l, told.stack ? &told : NULL);
 }

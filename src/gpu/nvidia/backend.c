@@ -131,13 +131,11 @@ static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *optio
 	b->library = strdup(options->library);
 	error = b->library ? set_address(b, options->runtime_dir)
 			   : error_set(-ENOMEM, "out of memory");
-	if (!error)
-		error = listen_at(b, options);
+	error = error ?: listen_at(b, options);
 	if (!error && options->stalls)
 		error = profile_set_meta(w, META_STALLS,
 			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
-	if (!error)
-		error = open_counters(b, options);
+	error = error ?: open_counters(b, options);
 	if (error) {
 		nvidia_close(b);
 		return error;
@@ -151,7 +149,7 @@ static int nvidia_environment(
 {
 	int error = add(context, WIRE_ENV_SOCKET, b->address.sun_path);
 
-	return error ? error : add(context, INJECTION, b->library);
+	return error ?: add(context, INJECTION, b->library);
 }
 
 /* One whose instance has ended (its ring was given up) is still a launch. */
@@ -335,7 +333,7 @@ static int nvidia_drain(struct gpu_backend *b, bool *ret_busy)
 		error = instance_drain(b->instances.items[n], ret_busy);
 	if (!error && b->session.counters)
 		error = counters_drain(b->session.counters);
-	return error ? error : sweep(b);
+	return error ?: sweep(b);
 }
 
 static int nvidia_stop(struct gpu_backend *b)

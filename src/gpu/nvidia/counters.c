@@ -127,7 +127,7 @@ static int ended_early(struct counters *c, const char *why)
 		return 0;
 	snprintf(line, sizeof(line), "the process that samples hardware counters %s", why);
 	error = profile_count_loss(c->writer, LOSS_COUNTS_REFUSED, 1);
-	return error ? error : add_line(c, line, 0);
+	return error ?: add_line(c, line, 0);
 }
 
 /* --- samples ------------------------------------------------------------------------------- */
@@ -218,10 +218,9 @@ static int begin_use(struct counters *c, struct source *s, uint32_t device)
 		return refuse(c, s->refusal, s->result);
 	if (s->counter_count)
 		error = describe(c);
-	if (!error)
-		error = write_samples(c, s, s->early.data, s->early.size);
+	error = error ?: write_samples(c, s, s->early.data, s->early.size);
 	buf_release(&s->early);
-	return error ? error : profile_count_loss(c->writer, LOSS_COUNTS_DROPPED, s->lost);
+	return error ?: profile_count_loss(c->writer, LOSS_COUNTS_DROPPED, s->lost);
 }
 
 /* --- messages ------------------------------------------------------------------------------ */
@@ -259,10 +258,9 @@ static int take_metric(struct counters *c, struct source *s, const void *message
 		strlen(kind->candidates[m.candidate]), &counter.name);
 	if (!error && *unit)
 		error = profile_add_string(c->writer, unit, strlen(unit), &counter.unit);
-	if (!error)
-		error = profile_add_counter(c->writer, &counter, &s->counters[s->counter_count]);
+	error = error ?: profile_add_counter(c->writer, &counter, &s->counters[s->counter_count]);
 	s->counter_count++;
-	return error ? error : s->device ? describe(c) : 0;
+	return error ?: s->device ? describe(c) : 0;
 }
 
 /* That of one device counts when the program uses it. */
@@ -466,8 +464,7 @@ int counters_open(struct counters **ret, const struct counters_options *o, struc
 	if (error)
 		return error;
 	error = launch(c, o);
-	if (!error)
-		error = await_start(c);
+	error = error ?: await_start(c);
 	if (error) {
 		counters_close(c);
 		return error;

@@ -390,10 +390,8 @@ static int read_image(struct cubin *c)
 	Elf64_Ehdr h;
 	int error = read_header(c, &h);
 
-	if (!error)
-		error = read_sections(c, &h);
-	if (!error)
-		error = read_functions(c);
+	error = error ?: read_sections(c, &h);
+	error = error ?: read_functions(c);
 	if (error)
 		return error;
 	nest_functions(c);

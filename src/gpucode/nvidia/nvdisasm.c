@@ -154,8 +154,7 @@ static int write_code(struct run *run)
 		if (whole > NVDISASM_CODE_MAX - size)
 			return error_set(-EFBIG, "too much code for " PROGRAM);
 		error = io_write_all(run->code, r->functions[i].bytes, whole);
-		if (!error)
-			error = vec_push(&run->parts, part);
+		error = error ?: vec_push(&run->parts, part);
 		if (error)
 			return error_errno(error, "cannot hand over code to " PROGRAM);
 		size += whole;
@@ -184,17 +183,12 @@ static int set_up(
 	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++)
 		sigaddset(&defaults, ending_signals[i]);
 	error = posix_spawn_file_actions_adddup2(actions, code, STDIN_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
-	if (!error)
-		error = posix_spawnattr_setsigmask(attributes, &none);
-	if (!error)
-		error = posix_spawnattr_setsigdefault(attributes, &defaults);
-	if (!error)
-		error = posix_spawnattr_setflags(
-			attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	error = error ?: posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+	error = error ?: posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
+	error = error ?: posix_spawnattr_setsigmask(attributes, &none);
+	error = error ?: posix_spawnattr_setsigdefault(attributes, &defaults);
+	error = error ?: posix_spawnattr_setflags(
+		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	return error;
 }
 
@@ -207,8 +201,7 @@ static int spawn_as_we_are(struct run *run, char **args, int output)
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attributes);
 	error = set_up(&actions, &attributes, run->code, output);
-	if (!error)
-		error = posix_spawn(&run->child, args[0], &actions, &attributes, args, environ);
+	error = error ?: posix_spawn(&run->child, args[0], &actions, &attributes, args, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return -error;
@@ -363,7 +356,7 @@ static int read_some(struct run *run)
 		return errno == EINTR ? 1 : error_errno(-errno, "cannot read from " PROGRAM);
 	run->lines.size += (size_t)got;
 	error = got ? take_lines(run) : 0;
-	return error ? error : got > 0;
+	return error ?: got > 0;
 }
 
 /* Waits for the child, which has closed its output or is to be ended: `result`, or what became of

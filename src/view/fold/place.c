@@ -12,7 +12,7 @@ int placer_init(struct placer *p, const struct profile_reader *r, const struct v
 
 	*p = (struct placer){.reader = r, .options = o, .tree = t};
 	error = device_numbers_init(&p->devices, r);
-	return error ? error : stacks_init(&p->stacks, r, t, &stacks);
+	return error ?: stacks_init(&p->stacks, r, t, &stacks);
 }
 
 void placer_release(struct placer *p)
@@ -101,7 +101,7 @@ static int add_frame(struct placer *p, uint32_t *node, enum tree_kind kind, uint
 	uint32_t frame;
 	int error = tree_add_frame(p->tree, kind, number, name, strlen(name), &frame);
 
-	return error ? error : tree_add_child(p->tree, *node, frame, node);
+	return error ?: tree_add_child(p->tree, *node, frame, node);
 }
 
 static int add_note(struct placer *p, uint32_t *node, const char *text)
@@ -164,7 +164,7 @@ static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t
 	l = profile_location(p->reader, call);
 	if (l && !api)
 		api = l->name;
-	return error ? error : add_call(p, node, api);
+	return error ?: add_call(p, node, api);
 }
 
 static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
@@ -175,7 +175,7 @@ static int add_launch(struct placer *p, uint32_t *node, const struct gather_key 
 		return add_caller(p, node, key->stack, key->api);
 	error = add_note(p, node,
 		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
-	return error ? error : add_call(p, node, key->api);
+	return error ?: add_call(p, node, key->api);
 }
 
 static int add_code(struct placer *p, uint32_t *node, const struct gather_key *key)
@@ -187,8 +187,7 @@ static int add_code(struct placer *p, uint32_t *node, const struct gather_key *k
 	error = add_launch(p, node, key);
 	if (!error && key->node_stack) {
 		error = add_note(p, node, "graph node made at");
-		if (!error)
-			error = add_caller(p, node, key->node_stack, 0);
+		error = error ?: add_caller(p, node, key->node_stack, 0);
 	}
 	return error;
 }
@@ -197,7 +196,7 @@ static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 {
 	int error = add_task(p, node, key);
 
-	return error ? error : add_code(p, node, key);
+	return error ?: add_code(p, node, key);
 }
 
 static int add_op(struct placer *p, uint32_t *node, const struct profile_op *op)
@@ -230,7 +229,7 @@ static int add_gpu_side(struct placer *p, uint32_t *node, const struct gather_ke
 	}
 	if (!error && op && p->options->by & VIEW_BY_STREAM)
 		error = add_frame(p, node, TREE_STREAM, op->stream, "stream");
-	return error ? error : add_op(p, node, op);
+	return error ?: add_op(p, node, op);
 }
 
 /* Where it went to sleep, and why. */
@@ -244,7 +243,7 @@ static int place_wait(struct placer *p, const struct gather_key *key, uint32_t *
 	else if (!error)
 		error = add_note(p, node, "waits without a stack");
 	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
-	return error ? error : add_frame(p, node, TREE_WAIT, 0, reason);
+	return error ?: add_frame(p, node, TREE_WAIT, 0, reason);
 }
 
 static int place_sample(struct placer *p, const struct gather_key *key, uint32_t *node)
@@ -306,8 +305,7 @@ int place_work_on(struct placer *p, uint32_t base, const struct gather_key *key,
 {
 	int error = code ? add_code(p, &base, key) : 0;
 
-	if (!error)
-		error = add_gpu_side(p, &base, key);
+	error = error ?: add_gpu_side(p, &base, key);
 	if (!error)
 		*ret_node = base;
 	return error;

@@ -80,7 +80,7 @@ static int add_location(struct stacks *s, uint32_t location, uint32_t *node)
 	uint32_t frame = 0;
 	int error = frame_of(s, l, known, &frame);
 
-	return error ? error : tree_add_child(s->tree, *node, frame, node);
+	return error ?: tree_add_child(s->tree, *node, frame, node);
 }
 
 /* The functions inlined at a location, from its own function inwards. */
@@ -95,7 +95,7 @@ static int add_inlines(struct stacks *s, uint32_t location, uint32_t *node)
 		uint32_t frame = 0;
 
 		error = frame_of(s, &l, &s->frame_of_inline[chain[n]], &frame);
-		error = error ? error : tree_add_child(s->tree, *node, frame, node);
+		error = error ?: tree_add_child(s->tree, *node, frame, node);
 	}
 	return error;
 }

@@ -505,12 +505,9 @@ static int sort_all(struct gap_events *e)
 	sort(&e->syncs, thread_of, by_thread);
 	cut_spans(e->syncs.items, e->syncs.count, sizeof(*e->syncs.items));
 	error = find_ranges(e, waits, span.thread);
-	if (!error)
-		error = find_ranges(e, calls, span.thread);
-	if (!error)
-		error = find_ranges(e, syncs, span.thread);
-	if (!error)
-		error = find_ranges(e, samples, thread);
+	error = error ?: find_ranges(e, calls, span.thread);
+	error = error ?: find_ranges(e, syncs, span.thread);
+	error = error ?: find_ranges(e, samples, thread);
 	return error;
 }
 

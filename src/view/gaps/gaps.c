@@ -79,7 +79,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 		if (gap.end_ns > gap.start_ns) {
 			gap_find_cause(&search, before, &gap);
 			d.idle_ns += gap.end_ns - gap.start_ns;
-			error = error ? error : add_gap(g, &gap);
+			error = error ?: add_gap(g, &gap);
 		} else {
 			gap_search_queued(&search);
 		}
@@ -123,8 +123,7 @@ static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, c
 	struct gap_rows rows;
 	int error = gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? short_of_memory() : 0;
 
-	if (!error)
-		error = list_longest(g, &rows);
+	error = error ?: list_longest(g, &rows);
 	if (!error)
 		gap_sites_tell(&s, &rows);
 	gap_rows_release(&rows);
@@ -190,8 +189,7 @@ static int add_devices(struct gaps *g, const struct gap_stacks *stacks)
 			break;
 		d = &g->devices.items[g->devices.count - 1];
 		error = sort_gaps(g, d, end - first, stacks->merged);
-		if (!error)
-			error = sum_up(g, d, stacks->merged);
+		error = error ?: sum_up(g, d, stacks->merged);
 	}
 	if (g->devices.count)
 		qsort(g->devices.items, g->devices.count, sizeof(*g->devices.items), by_idle);
@@ -208,8 +206,7 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 		return 0;
 	if (launch_path_merge(in, &merged) || gap_stacks_init(&stacks, in, merged))
 		error = short_of_memory();
-	if (!error)
-		error = add_devices(g, &stacks);
+	error = error ?: add_devices(g, &stacks);
 	gap_stacks_release(&stacks);
 	free(merged);
 	return error;
@@ -284,8 +281,7 @@ static int read_works(struct gaps *g, const struct profile_reader *done, size_t 
 	if (error)
 		return error;
 	error = gap_events_read_works(&g->events, r, most);
-	if (!error)
-		error = add_windows(&g->events);
+	error = error ?: add_windows(&g->events);
 	profile_reader_close(r);
 	return error;
 }
@@ -301,10 +297,8 @@ int gaps_read_within(struct gaps *g, const struct internals *internals, size_t m
 	if (error)
 		return error;
 	error = gap_events_read_threads(&g->events, r);
-	if (!error)
-		error = find_gaps(g, internals);
-	if (!error)
-		error = gap_processes_add(g, r);
+	error = error ?: find_gaps(g, internals);
+	error = error ?: gap_processes_add(g, r);
 	profile_reader_close(r);
 	return error;
 }

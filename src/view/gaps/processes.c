@@ -122,8 +122,7 @@ static int finish(struct gap_process *p, struct sums *s)
 	uint64_t all_ns, uncertain_ns;
 	int error = busy_total(&s->all, &all_ns, &uncertain_ns);
 
-	if (!error)
-		error = busy_total(&s->kernels, &p->kernels_ns, &uncertain_ns);
+	error = error ?: busy_total(&s->kernels, &p->kernels_ns, &uncertain_ns);
 	if (error)
 		return error;
 	for (size_t i = 0; i < GAP_PARTS_COUNT; i++)

@@ -170,8 +170,7 @@ static int count_instruction(struct annotation *a, struct annotation_instruction
 		sum.row = line;
 		error = stall_counts_add(&a->line_reasons, &sum);
 		sum.row = 0;
-		if (!error)
-			error = stall_counts_add(&a->reasons, &sum);
+		error = error ?: stall_counts_add(&a->reasons, &sum);
 	}
 	place->samples += row->samples;
 	for (uint32_t i = 0; i < place->calls; i++)
@@ -198,10 +197,8 @@ static int take_image(struct finding *f, uint32_t image)
 			.instruction = ids[n], .offset = i->offset, .image = image};
 
 		error = find_place(f, i, &row.place);
-		if (!error)
-			error = count_instruction(a, &row);
-		if (!error)
-			error = vec_push(&a->instructions, row);
+		error = error ?: count_instruction(a, &row);
+		error = error ?: vec_push(&a->instructions, row);
 	}
 	return error;
 }
@@ -241,8 +238,7 @@ static int put_files(struct annotation *a)
 
 		if (!known) {
 			error = vec_push(&a->files, (struct annotation_file){.file = line->file});
-			if (!error)
-				error = map_put(&index, line->file, a->files.count - 1);
+			error = error ?: map_put(&index, line->file, a->files.count - 1);
 			known = map_get(&index, line->file);
 		}
 		if (error)
@@ -336,9 +332,8 @@ static int sort_lines(struct annotation *a, uint32_t *place)
 	}
 	for (uint32_t i = 0; !error && i < count; i++)
 		rank[i] = (uint32_t)*map_get(&ranks, a->lines.items[i].file);
-	if (!error)
-		error = sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count,
-			by_file_and_line, &o, place);
+	error = error ?: sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count,
+		by_file_and_line, &o, place);
 	if (!error)
 		a->lines.capacity = count;
 	map_release(&ranks);
@@ -394,8 +389,7 @@ static int sort_source(struct annotation *a)
 	uint32_t *place_at = calloc(a->places.count + 1, sizeof(*place_at));
 	int error = line_at && place_at ? put_files(a) : -ENOMEM;
 
-	if (!error)
-		error = sort_lines(a, line_at);
+	error = error ?: sort_lines(a, line_at);
 	if (!error) {
 		vec_foreach (place, &a->places)
 			place->line = line_at[place->line];
@@ -427,14 +421,10 @@ int annotation_make(
 	if (!error && image != ANNOTATION_ALL && image >= a->images.count)
 		return error_set(-ENOENT, "there is no image %u of this kernel, only %zu",
 			image + 1, a->images.count);
-	if (!error)
-		error = take_images(a, image);
-	if (!error)
-		error = sort_source(a);
-	if (!error)
-		error = stall_counts_settle(&a->line_reasons);
-	if (!error)
-		error = stall_counts_settle(&a->reasons);
+	error = error ?: take_images(a, image);
+	error = error ?: sort_source(a);
+	error = error ?: stall_counts_settle(&a->line_reasons);
+	error = error ?: stall_counts_settle(&a->reasons);
 	return error ? error_errno(error, "cannot put instructions and lines together") : 0;
 }
 

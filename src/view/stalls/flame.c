@@ -84,9 +84,8 @@ static int add_note(struct stall_flame *f, uint32_t node, const char *note, uint
 	if (!time_ns)
 		return 0;
 	error = tree_add_frame(f->result->tree, TREE_NOTE, 0, note, strlen(note), &frame);
-	if (!error)
-		error = tree_add_child(f->result->tree, node, frame, &node);
-	return error ? error : tree_add_time(f->result->tree, node, time_ns);
+	error = error ?: tree_add_child(f->result->tree, node, frame, &node);
+	return error ?: tree_add_time(f->result->tree, node, time_ns);
 }
 
 /* How wide a row is. */
@@ -126,8 +125,7 @@ static int place_launches(struct stall_flame *f)
 
 		missing_count_work(&f->missing, &l->key, l->works);
 		error = place(&f->placer, &l->key, &kernel);
-		if (!error)
-			error = place_rows(f, l, kernel);
+		error = error ?: place_rows(f, l, kernel);
 		if (!error && !l->row_count && f->options->weight == VIEW_WEIGHT_TIME)
 			error = add_note(f, kernel, "[not sampled]", l->time_ns);
 		if (error)
@@ -150,13 +148,10 @@ static int place_all(struct stall_flame *f)
 	struct tree *t = f->result->tree;
 	int error = placer_init(&f->placer, f->reader, f->options, t);
 
-	if (!error)
-		error = stall_tree_init(&f->rows, &f->stalls, t, f->options);
+	error = error ?: stall_tree_init(&f->rows, &f->stalls, t, f->options);
 	begin_samples(f);
-	if (!error)
-		error = place_others(f);
-	if (!error)
-		error = place_launches(f);
+	error = error ?: place_others(f);
+	error = error ?: place_launches(f);
 	stall_tree_release(&f->rows);
 	placer_release(&f->placer);
 	return error;
@@ -171,11 +166,9 @@ static int add_facts(struct stall_flame *f)
 
 	if (!error && f->options->latency)
 		error = view_share(v, "latency", c->latency, c->samples);
-	if (!error)
-		error = view_share(v, "issuing", c->issuing, c->samples);
-	if (!error)
-		error = view_share(v, "apportioned", c->apportioned, c->samples);
-	return error ? error : view_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
+	error = error ?: view_share(v, "issuing", c->issuing, c->samples);
+	error = error ?: view_share(v, "apportioned", c->apportioned, c->samples);
+	return error ?: view_share(v, "not sampled", c->unsampled_ns, c->kernel_ns);
 }
 
 /* One for each line. */
@@ -230,7 +223,7 @@ static int add_remarks(struct stall_flame *f)
 		if (remarks[i].count)
 			error = view_remark(f->result, "%s %s",
 				digits_group(digits, remarks[i].count), remarks[i].text);
-	return error ? error : missing_remarks(&f->missing, f->reader, f->result);
+	return error ?: missing_remarks(&f->missing, f->reader, f->result);
 }
 
 int stall_flame_build(
@@ -242,14 +235,10 @@ int stall_flame_build(
 
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
-	if (!error)
-		error = stalls_finish(&f.stalls);
-	if (!error)
-		error = place_all(&f);
-	if (!error)
-		error = add_facts(&f);
-	if (!error)
-		error = add_remarks(&f);
+	error = error ?: stalls_finish(&f.stalls);
+	error = error ?: place_all(&f);
+	error = error ?: add_facts(&f);
+	error = error ?: add_remarks(&f);
 	if (o->weight == VIEW_WEIGHT_SAMPLES)
 		ret->unit = VIEW_SAMPLES;
 	stalls_release(&f.stalls);

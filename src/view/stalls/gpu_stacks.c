@@ -32,8 +32,7 @@ int gpu_stacks_init(
 
 	*g = (struct gpu_stacks){.reader = r, .tree = t};
 	error = location_texts_init(&g->texts, r, lines);
-	if (!error)
-		error = tree_add_frame(t, TREE_NOTE, 0, "-", 1, &g->boundary);
+	error = error ?: tree_add_frame(t, TREE_NOTE, 0, "-", 1, &g->boundary);
 	if (error)
 		return error;
 	g->sources = calloc((size_t)counts.strings + 1, sizeof(*g->sources));
@@ -79,7 +78,7 @@ static int learn_source(struct gpu_stacks *g, uint32_t file, struct gpu_source *
 	if (slash)
 		error = source_frame(
 			g, path, slash > path ? (size_t)(slash - path) : 1, &s->directory);
-	return error ? error : source_frame(g, name, size - (size_t)(name - path), &s->file);
+	return error ?: source_frame(g, name, size - (size_t)(name - path), &s->file);
 }
 
 /* Directory and file. */
@@ -95,7 +94,7 @@ static int add_source(struct gpu_stacks *g, const struct profile_instruction *i,
 		error = learn_source(g, file, s);
 	if (!error && s->directory)
 		error = tree_add_child(g->tree, *node, s->directory - 1, node);
-	return error ? error : tree_add_child(g->tree, *node, s->file - 1, node);
+	return error ?: tree_add_child(g->tree, *node, s->file - 1, node);
 }
 
 /* The frame of a function, the kernel or one that is called or inlined; *known is it plus 1 (0: not yet). */
@@ -165,7 +164,7 @@ static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 		if (!error && map_put(&g->mnemonics, text, frame))
 			error = short_of_memory();
 	}
-	return error ? error : tree_add_child(g->tree, *node, frame, node);
+	return error ?: tree_add_child(g->tree, *node, frame, node);
 }
 
 int gpu_stacks_place(

@@ -183,10 +183,9 @@ static int by_row_and_reason(struct gathering *g)
 			count.latency = slot->value;
 		else
 			count.samples = slot->value;
-		if (!error)
-			error = stall_counts_add(&g->k->seen, &count);
+		error = error ?: stall_counts_add(&g->k->seen, &count);
 	}
-	return error ? error : stall_counts_settle(&g->k->seen);
+	return error ?: stall_counts_settle(&g->k->seen);
 }
 
 static int kernel_of_name(struct gathering *g, uint32_t name, size_t *ret)
@@ -377,8 +376,7 @@ static int sort_kernels(struct gathering *g)
 		order[i] = i;
 	if (!error && count)
 		qsort_r(order, count, sizeof(*order), by_heat, k);
-	if (!error)
-		error = place_rows(k, order, place);
+	error = error ?: place_rows(k, order, place);
 	for (size_t i = 0; !error && i < k->by_kernel.count; i++)
 		k->by_kernel.items[i].row = place[k->by_kernel.items[i].row];
 	for (uint32_t f = 1; !error && f <= profile_counts(g->r).gpu_functions; f++)
@@ -401,9 +399,8 @@ static int put_kernels(struct gathering *g)
 		k->latency += kernel->latency;
 		k->issuing += kernel->issuing;
 	}
-	if (!error)
-		error = sort_kernels(g);
-	return error ? error : stall_counts_settle(&k->by_kernel);
+	error = error ?: sort_kernels(g);
+	return error ?: stall_counts_settle(&k->by_kernel);
 }
 
 static void gathering_release(struct gathering *g)
@@ -429,8 +426,7 @@ int kernel_stalls_read(struct kernel_stalls *k, struct profile_reader *r)
 	if (error)
 		goto out;
 	error = by_row_and_reason(&g);
-	if (!error)
-		error = sort_by_function(&g);
+	error = error ?: sort_by_function(&g);
 	if (!error) {
 		sort_by_offset(&g);
 		error = put_kernels(&g);

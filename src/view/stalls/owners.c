@@ -60,8 +60,7 @@ static int learn_op(
 	int error = stall_windows_context(
 		&o->windows, op->process, op->device, op->context, &k->context);
 
-	if (!error)
-		error = number_kernel(o, k->context, op->name, &k->kernel);
+	error = error ?: number_kernel(o, k->context, op->name, &k->kernel);
 	if (error)
 		return error;
 	key = (uint64_t)k->kernel << 32 | (o->streams ? op->stream : 0);
@@ -109,7 +108,7 @@ static int sort_launches(struct stall_owners *o)
 
 	o->first_launch = calloc(o->kernels.count + 1, sizeof(*o->first_launch));
 	if (error || !o->first_launch)
-		return error ? error : short_of_memory();
+		return error ?: short_of_memory();
 	for (size_t i = 0; i < o->launches.count; i++) {
 		o->by_kernel.numbers[i] = o->launches.items[i].kernel;
 		o->first_launch[o->launches.items[i].kernel + 1]++;
@@ -131,7 +130,7 @@ int stall_owners_finish(struct stall_owners *o)
 		kernels[i] = o->launches.items[i].kernel;
 	error = stall_windows_finish(&o->windows, kernels);
 	free(kernels);
-	return error ? error : sort_launches(o);
+	return error ?: sort_launches(o);
 }
 
 /* The kernel of the context that is called so. */

@@ -124,8 +124,7 @@ int stall_rows_sort(const struct profile_reader *r, struct stalls_row *rows, siz
 	struct order o = {0};
 	int error = copy ? order_init(&o, count) : short_of_memory();
 
-	if (!error)
-		error = rank_instructions(r, &rank);
+	error = error ?: rank_instructions(r, &rank);
 	if (!error && count) {
 		sort_by_number(&o, rows, rank);
 		memcpy(copy, rows, count * sizeof(*rows));

@@ -74,8 +74,7 @@ static int make_room(struct stall_seen_list *l, struct stall_windows *w)
 {
 	int error = stall_windows_learn(w);
 
-	if (!error)
-		error = merge(l, w);
+	error = error ?: merge(l, w);
 	while (!error && l->count > l->most / 2 && w->level < LEVEL_MAX) {
 		w->level++;
 		error = merge(l, w);

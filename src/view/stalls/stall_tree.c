@@ -35,8 +35,7 @@ static int find_instruction(struct stall_tree *s, uint32_t kernel, uint32_t inst
 {
 	int error = gpu_stacks_place(&s->gpu, kernel, instruction, &s->node);
 
-	if (!error)
-		error = gpu_stacks_offset(&s->gpu, instruction, &s->offset);
+	error = error ?: gpu_stacks_offset(&s->gpu, instruction, &s->offset);
 	s->kernel = error ? UINT32_MAX : kernel;
 	s->instruction = instruction;
 	return error;
@@ -50,9 +49,8 @@ int stall_tree_add(
 
 	if (kernel != s->kernel || row->instruction != s->instruction)
 		error = find_instruction(s, kernel, row->instruction);
-	if (!error)
-		error = tree_add_child(s->tree, s->node, s->reason_frames[row->reason], &node);
+	error = error ?: tree_add_child(s->tree, s->node, s->reason_frames[row->reason], &node);
 	if (!error && s->offsets)
 		error = tree_add_child(s->tree, node, s->offset, &node);
-	return error ? error : tree_add_time(s->tree, node, time);
+	return error ?: tree_add_time(s->tree, node, time);
 }

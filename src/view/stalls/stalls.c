@@ -302,11 +302,9 @@ static int hand_out(struct stalls *s, const struct stall_seen *seen)
 	bool latency = false;
 	int error = number_reason(s, seen->reason, &row.reason, &latency);
 
-	if (!error)
-		error = stall_owners_choose(o, window, i ? i->function : 0, seen->correlation);
-	if (!error)
-		error = count_samples(s, row.reason, seen->samples, latency);
-	return error ? error : share_out(s, row, seen->samples, latency);
+	error = error ?: stall_owners_choose(o, window, i ? i->function : 0, seen->correlation);
+	error = error ?: count_samples(s, row.reason, seen->samples, latency);
+	return error ?: share_out(s, row, seen->samples, latency);
 }
 
 static void add_up_rows(struct stalls *s)
@@ -350,13 +348,10 @@ int stalls_finish(struct stalls *s)
 	struct stalls_reading *g = s->reading;
 	int error = stall_owners_finish(&g->owners);
 
-	if (!error)
-		error = learn_reasons(s);
+	error = error ?: learn_reasons(s);
 	vec_foreach (seen, &g->seen)
-		if (!error)
-			error = hand_out(s, seen);
-	if (!error)
-		error = stall_rows_sort(s->reader, s->rows.items, s->rows.count);
+		error = error ?: hand_out(s, seen);
+	error = error ?: stall_rows_sort(s->reader, s->rows.items, s->rows.count);
 	if (error)
 		return error;
 	add_up_rows(s);

@@ -381,10 +381,8 @@ int stall_windows_finish(struct stall_windows *w, const uint32_t *kernels)
 	int error = spread_works(w, SIZE_MAX);
 
 	vec_release(&w->works);
-	if (!error)
-		error = make_cells(w, kernels);
-	if (!error)
-		error = find_places(w);
+	error = error ?: make_cells(w, kernels);
+	error = error ?: find_places(w);
 	if (!error)
 		merge_exact(w);
 	return error;

@@ -237,7 +237,7 @@ static int make_columns(struct reading *r)
 		return short_of_memory();
 	for (int kind = 0; !error && counter_kind_at((size_t)kind); kind++)
 		error = add_columns_of_kind(r, kind);
-	return error ? error : add_columns_of_kind(r, -1);
+	return error ?: add_columns_of_kind(r, -1);
 }
 
 static struct counter_sum *new_sums(const struct counter_sums *c)
@@ -350,8 +350,8 @@ static int pass_intervals(struct reading *r)
 		error = more < 0 ? more : e.kind == EVENT_COUNT ? note_interval(r, &e.count) : 0;
 	for (uint32_t id = 0; !error && id < r->timeline_count; id++)
 		settle(&r->timelines[id]);
-	error = error ? error : make_columns(r);
-	return error ? error : make_devices(r);
+	error = error ?: make_columns(r);
+	return error ?: make_devices(r);
 }
 
 static int pass_works(struct reading *r)

@@ -113,7 +113,7 @@ int driver_sums_add(struct driver_sums *s, const struct profile_driver *e)
 {
 	int error = add_total(&s->total_ns, e->duration_ns);
 
-	error = error ? error : add_total(&s->bytes, e->bytes);
+	error = error ?: add_total(&s->bytes, e->bytes);
 	if (error)
 		return error;
 	s->count++;
@@ -155,8 +155,8 @@ int driver_sums_finish(struct driver_sums *s)
 	int error = 0;
 
 	vec_foreach (r, &s->rings)
-		error = error ? error
-			      : busy_total(&(*r)->busy, &(*r)->busy_ns, &(*r)->uncertain_ns);
+		error = error
+			      ?: busy_total(&(*r)->busy, &(*r)->busy_ns, &(*r)->uncertain_ns);
 	if (s->rings.count)
 		qsort(s->rings.items, s->rings.count, sizeof(*s->rings.items), by_run_time);
 	if (s->rows.count)

@@ -110,7 +110,7 @@ static int find_function(struct reading *d, enum tree_kind kind, const struct bu
 		row.name = interner_get(d->result->names, *ret, NULL);
 		row.place = row.name + strlen(row.name) + 2;
 		error = vec_push(&d->result->rows, row);
-		error = error ? error : vec_push(&d->entered, 0);
+		error = error ?: vec_push(&d->entered, 0);
 	}
 	buf_release(&text);
 	return error;
@@ -304,9 +304,8 @@ static int sum_kind(struct reading *d)
 	if (!d->example)
 		return 0;
 	error = sum_nodes(d);
-	if (!error)
-		error = add_selves(d);
-	return error ? error : walk_nodes(d);
+	error = error ?: add_selves(d);
+	return error ?: walk_nodes(d);
 }
 
 /* ------------------------------------------------------------------ all */
@@ -342,7 +341,7 @@ static int read_kinds(struct reading *d)
 		return -ENOMEM;
 	for (d->kind = 0; !error && d->kind < INTERNALS_KINDS; d->kind++)
 		error = sum_kind(d);
-	return error ? error : add_without_stack(d);
+	return error ?: add_without_stack(d);
 }
 
 static int by_self_time(const void *left, const void *right)

@@ -202,9 +202,8 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 	g->s->sample_stacks.count++;
 	see_times(g, e->time_ns, e->time_ns);
 	error = add_total(&g->s->cpu_ns, e->period_ns);
-	if (!error)
-		error = wait_sums_add_sample(&g->s->waits, e);
-	return error ? error : stack_sums_add(&g->s->sampled, e->stack, e->period_ns);
+	error = error ?: wait_sums_add_sample(&g->s->waits, e);
+	return error ?: stack_sums_add(&g->s->sampled, e->stack, e->period_ns);
 }
 
 /* NULL: there is no memory for it. */
@@ -368,14 +367,10 @@ static int add_work(struct gathering *g, const struct profile_work *e)
 	see_times(g, e->start_ns, e->start_ns + e->duration_ns);
 	add_latency(&g->s->latency, e);
 	error = add_total(&g->s->gpu_ns, e->duration_ns);
-	if (!error)
-		error = add_total(&g->bytes, e->bytes);
-	if (!error)
-		error = add_to_op(g, e);
-	if (!error)
-		error = add_to_device(g, e, op ? op->device : 0);
-	if (!error)
-		error = add_to_thread(g, e);
+	error = error ?: add_total(&g->bytes, e->bytes);
+	error = error ?: add_to_op(g, e);
+	error = error ?: add_to_device(g, e, op ? op->device : 0);
+	error = error ?: add_to_thread(g, e);
 	return error;
 }
 
@@ -396,7 +391,7 @@ static int add_wait(struct gathering *g, const struct profile_wait *e)
 {
 	int error = e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT, 1) : 0;
 
-	return error ? error : wait_sums_add(&g->s->waits, e);
+	return error ?: wait_sums_add(&g->s->waits, e);
 }
 
 static int add_driver(struct gathering *g, const struct profile_driver *e)
@@ -437,8 +432,7 @@ static int read_events(struct gathering *g)
 	while ((result = profile_reader_next(g->r, &e)) > 0) {
 		int error = add_event(g, &e);
 
-		if (!error)
-			error = chunk_times_add(&g->s->chunks, g->r, &e);
+		error = error ?: chunk_times_add(&g->s->chunks, g->r, &e);
 		if (error == -EOVERFLOW)
 			return error_set(
 				error, "the times of the profile add up to more than 64 bits");
@@ -550,8 +544,7 @@ static int put_paths(struct gathering *g, const struct map *kernel_index)
 	struct paths paths = {.known = calloc((size_t)profile_counts(g->r).stack_nodes + 1, sizeof(*paths.known))};
 	int error = paths.known ? launch_path_merge(&g->s->internals, &paths.first) : -ENOMEM;
 
-	if (!error)
-		error = sum_paths(g, &paths, &sums);
+	error = error ?: sum_paths(g, &paths, &sums);
 	for (size_t i = 0; !error && sums.slots && i <= sums.mask; i++) {
 		const struct map_slot *sum = &sums.slots[i];
 		uint32_t stack = (uint32_t)sum->key;
@@ -591,8 +584,7 @@ static int put_ops(struct gathering *g)
 		else if (!error)
 			error = put_set(g, &sets, op, sum);
 	}
-	if (!error)
-		error = add_pairs(g);
+	error = error ?: add_pairs(g);
 	if (!error && g->s->kernels.count)
 		error = put_paths(g, &kernels);
 	map_release(&kernels);
@@ -614,8 +606,7 @@ static int put_devices(struct gathering *g)
 		d->device.device = id;
 		d->device.number = device_number(&numbers, g->r, id);
 		error = busy_total(&d->busy, &d->device.busy_ns, &d->device.uncertain_ns);
-		if (!error)
-			error = vec_push(&g->s->devices, d->device);
+		error = error ?: vec_push(&g->s->devices, d->device);
 	}
 	return error;
 }
@@ -863,22 +854,14 @@ static int put_tables(struct gathering *g)
 {
 	int error = internals_init(&g->s->internals, g->r);
 
-	if (!error)
-		error = put_ops(g);
-	if (!error)
-		error = put_devices(g);
-	if (!error)
-		error = put_tasks(g);
-	if (!error)
-		error = count_processes_without(g);
-	if (!error)
-		error = count_threads_without(g);
-	if (!error)
-		error = judge_stacks(g);
-	if (!error)
-		error = driver_sums_finish(&g->s->drivers);
-	if (!error)
-		error = wait_sums_finish(&g->s->waits, &g->s->internals);
+	error = error ?: put_ops(g);
+	error = error ?: put_devices(g);
+	error = error ?: put_tasks(g);
+	error = error ?: count_processes_without(g);
+	error = error ?: count_threads_without(g);
+	error = error ?: judge_stacks(g);
+	error = error ?: driver_sums_finish(&g->s->drivers);
+	error = error ?: wait_sums_finish(&g->s->waits, &g->s->internals);
 	if (error)
 		return error_errno(error, "cannot sum up the profile");
 	g->s->start_ns = profile_meta_number(g->r, META_START_NS, g->first_ns);
@@ -908,8 +891,7 @@ int summary_read(struct summary *s, struct profile_reader *r)
 	struct gathering g = {.s = s, .r = r};
 	int error = read_events(&g);
 
-	if (!error)
-		error = put_tables(&g);
+	error = error ?: put_tables(&g);
 	release_gathering(&g);
 	return error;
 }

@@ -204,8 +204,7 @@ static int add_frames(struct folded *f, const char *stack, size_t size, size_t o
 	uint32_t node = shared ? f->steps.items[shared - 1].node : TREE_ROOT_NODE;
 	int error = split_frames(f, stack, size, offset);
 
-	if (!error)
-		error = tree_add_texts(f->tree, f->texts.items, f->texts.count, folded_classify);
+	error = error ?: tree_add_texts(f->tree, f->texts.items, f->texts.count, folded_classify);
 	for (size_t i = 0; !error && i < f->texts.count; i++) {
 		error = tree_add_child(f->tree, node, f->texts.items[i].id, &node);
 		f->steps.items[shared + i].node = node;
@@ -337,8 +336,7 @@ int folded_read(struct tree *t, int fd, const char *name, struct folded_stats *r
 	struct folded f = {.tree = t, .name = name};
 	int error = read_all(&f, fd);
 
-	if (!error)
-		error = check_result(&f);
+	error = error ?: check_result(&f);
 	if (!error)
 		*ret = f.stats;
 	free(f.block);

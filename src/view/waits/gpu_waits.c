@@ -126,8 +126,7 @@ static int begin_run(struct sweep *s, const struct gpu_run *r)
 	for (size_t n = 0; n < s->going.count; n++) {
 		struct going *g = &s->going.items[n];
 
-		if (!error)
-			error = advance(s, g, r->start_ns);
+		error = error ?: advance(s, g, r->start_ns);
 		if (g->at_ns >= g->wait->end_ns)
 			continue;
 		consider(s, g, r);
@@ -154,8 +153,7 @@ static int sweep_all(struct sweep *s, const struct gpu_wait *const *waits, size_
 	while (!error && r < run_count && s->going.count)
 		error = begin_run(s, &runs[r++]);
 	vec_foreach (g, &s->going)
-		if (!error)
-			error = advance(s, g, UINT64_MAX);
+		error = error ?: advance(s, g, UINT64_MAX);
 	return error;
 }
 

@@ -37,10 +37,9 @@ static int take_wait(struct off_cpu *v, const struct profile_event *e)
 		return error_set(-EOVERFLOW, "the sum of all waits does not fit 64 bits");
 	if (w->stack)
 		error = add(&v->apportioned, &thread, w->others_ns + (w->assumed ? w->duration_ns : 0));
-	if (!error)
-		error = add(&v->sums, &key, time_ns - w->queued_ns);
+	error = error ?: add(&v->sums, &key, time_ns - w->queued_ns);
 	key.reason = WAIT_RUN_QUEUE;
-	return error ? error : add(&v->sums, &key, w->queued_ns);
+	return error ?: add(&v->sums, &key, w->queued_ns);
 }
 
 /* The next sum of a thread of the program's. */
@@ -67,8 +66,7 @@ static int place_all(struct off_cpu *v, const struct profile_reader *r, struct t
 		v->total_ns += sum->time_ns;
 		v->stackless_ns += sum->key.stack ? 0 : sum->time_ns;
 		error = place(&placer, &sum->key, &node);
-		if (!error)
-			error = tree_add_time(tree, node, sum->time_ns);
+		error = error ?: tree_add_time(tree, node, sum->time_ns);
 	}
 	for (n = 0; (sum = next_sum(&v->apportioned, r, &n));)
 		v->apportioned_ns += sum->time_ns;
@@ -82,15 +80,14 @@ static int describe(
 	const struct missing none = {0};
 	int error = view_share(ret, "apportioned", v->apportioned_ns, v->total_ns);
 
-	if (!error)
-		error = view_share(ret, "without stack", v->stackless_ns, v->total_ns);
+	error = error ?: view_share(ret, "without stack", v->stackless_ns, v->total_ns);
 	if (!error && !profile_meta(r, META_OFF_CPU) && !v->total_ns) {
 		ret->lacking = "waits of threads";
 		ret->help = "'xpuprof record --off-cpu' takes them";
 		error = view_remark(
 			ret, "waits of threads were not recorded: see xpuprof record --off-cpu");
 	}
-	return error ? error : missing_remarks(&none, r, ret);
+	return error ?: missing_remarks(&none, r, ret);
 }
 
 int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
@@ -106,12 +103,9 @@ int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct
 			error = more;
 		else if (event.kind == EVENT_WAIT)
 			error = take_wait(&v, &event);
-	if (!error)
-		error = place_all(&v, r, ret->tree);
-	if (!error)
-		error = describe(&v, r, ret);
-	if (!error)
-		error = view_many_threads(ret, o);
+	error = error ?: place_all(&v, r, ret->tree);
+	error = error ?: describe(&v, r, ret);
+	error = error ?: view_many_threads(ret, o);
 	gather_release(&v.sums);
 	gather_release(&v.apportioned);
 	return error;

@@ -99,7 +99,7 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 		error = meanwhile_follow(&s->meanwhile, w, row, &followed_ns);
 		s->rows.items[row].followed_ns += followed_ns;
 	}
-	return error ? error : meanwhile_add_wait(&s->meanwhile, w, sum.watched);
+	return error ?: meanwhile_add_wait(&s->meanwhile, w, sum.watched);
 }
 
 int wait_sums_add_sample(struct wait_sums *s, const struct profile_sample *e)
@@ -165,8 +165,7 @@ static int merge_rows(struct wait_sums *s, const struct internals *internals, co
 	s->rows = (typeof(s->rows)){0};
 	s->ids = NULL;
 	memset(s->recent, 0, sizeof(s->recent));
-	if (!error)
-		error = interner_new(&s->ids);
+	error = error ?: interner_new(&s->ids);
 	for (size_t i = 0; !error && i < by_stack.rows.count; i++) {
 		struct wait_sum *sum = &by_stack.rows.items[i];
 
@@ -216,8 +215,7 @@ int wait_sums_finish(struct wait_sums *s, const struct internals *internals)
 	if (error)
 		return error;
 	error = merge_rows(s, internals, merged, &rows);
-	if (!error)
-		error = merge_doings(&s->meanwhile.doings, internals, merged, rows);
+	error = error ?: merge_doings(&s->meanwhile.doings, internals, merged, rows);
 	free(rows);
 	free(merged);
 	interner_free(s->ids);

@@ -267,8 +267,7 @@ static int take_run(
 	if (error || !is_here(e, run.start_ns, run.end_ns))
 		return error;
 	error = keys_add(&e->keys, &key, &run.key);
-	if (!error)
-		error = lane_of(e, w, op, &run.lane);
+	error = error ?: lane_of(e, w, op, &run.lane);
 	if (!error && vec_push(&e->runs, run))
 		error = short_of_memory();
 	return error;
@@ -572,13 +571,10 @@ static int read_stretch(struct wall_events *e, struct profile_reader *r)
 		if (count_kept(e) > e->most)
 			cut_short(e);
 	}
-	if (!error)
-		error = add_calls(e);
-	if (!error)
-		error = clip_gpu_waits(e);
-	if (!error)
-		error = clip_waits(e);
-	return error ? error : 1;
+	error = error ?: add_calls(e);
+	error = error ?: clip_gpu_waits(e);
+	error = error ?: clip_waits(e);
+	return error ?: 1;
 }
 
 int wall_events_first(struct wall_events *e, struct profile_reader *r)

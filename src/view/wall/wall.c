@@ -87,16 +87,13 @@ static int sum_wait(struct wall *v, const struct wall_wait *w)
 		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
 				       length);
 	error = add_up(&t->inside_ns, asleep_in + queued_in);
-	if (!error)
-		error = gather(&v->waiting, &key, &t->outside_ns,
-			w->queued_from_ns - w->start_ns - asleep_in);
-	if (!error)
-		error = gather(&v->waiting, &queue, &t->outside_ns,
-			w->end_ns - w->queued_from_ns - queued_in);
-	if (!error)
-		error = gather(&v->others_inside, &key, &t->others_inside_ns, others_in);
-	return error ? error
-		     : gather(&v->others_outside, &key, &t->others_outside_ns,
+	error = error ?: gather(&v->waiting, &key, &t->outside_ns,
+		w->queued_from_ns - w->start_ns - asleep_in);
+	error = error ?: gather(&v->waiting, &queue, &t->outside_ns,
+		w->end_ns - w->queued_from_ns - queued_in);
+	error = error ?: gather(&v->others_inside, &key, &t->others_inside_ns, others_in);
+	return error
+		     ?: gather(&v->others_outside, &key, &t->others_outside_ns,
 			       w->others_ns - others_in);
 }
 
@@ -136,8 +133,8 @@ static int sum_stretch(struct wall *v)
 
 		error = add_up(&e->threads.items[w->thread].gpu_ns, w->end_ns - w->start_ns);
 	}
-	return error ? error
-		     : gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
+	return error
+		     ?: gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
 			       e->runs.count, e->lanes.items, e->lanes.count, &v->gpu);
 }
 
@@ -168,7 +165,7 @@ static int place_sum(struct wall *v, const struct gather_sum *sum, struct stalls
 	uint32_t node = 0;
 	int error = ns ? place(&v->placer, &sum->key, &node) : 0;
 
-	return error ? error : add_time(v, node, ns);
+	return error ?: add_time(v, node, ns);
 }
 
 static int place_sums(struct wall *v)
@@ -204,7 +201,7 @@ static int place_thread_note(struct wall *v, uint32_t thread, const char *note, 
 
 	if (!error && ns)
 		error = place_note(&v->placer, node, TREE_NOTE, note, &node);
-	return error ? error : add_time(v, node, ns);
+	return error ?: add_time(v, node, ns);
 }
 
 /* A thread of which something was seen. */
@@ -235,9 +232,8 @@ static int place_thread(struct wall *v, uint32_t id, const struct wall_thread *t
 	totals->lives += t->known;
 	totals->unknown_lives += !t->known && sum_ns;
 	error = place_thread_note(v, id, "running, not sampled", unsampled_ns);
-	if (!error)
-		error = place_thread_note(v, id, "not recorded", s.unknown_ns);
-	return error ? error : add_up(&totals->elapsed_ns, sum_ns);
+	error = error ?: place_thread_note(v, id, "not recorded", s.unknown_ns);
+	return error ?: add_up(&totals->elapsed_ns, sum_ns);
 }
 
 static int place_threads(struct wall *v)
@@ -296,8 +292,7 @@ static int place_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint
 	uint32_t node = 0;
 	int error = place(&v->placer, wait, &node);
 
-	if (!error)
-		error = place_note(&v->placer, node, TREE_WAIT, "waiting for the GPU", &node);
+	error = error ?: place_note(&v->placer, node, TREE_WAIT, "waiting for the GPU", &node);
 	if (!error && what >= GPU_WAIT_WORK)
 		error = place_work_on(&v->placer, node, &keys[what - GPU_WAIT_WORK],
 			!is_own_work(wait, &keys[what - GPU_WAIT_WORK]), &node);
@@ -306,7 +301,7 @@ static int place_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint
 			what == GPU_WAIT_IDLE ? "GPU idle" : "other streams", &node);
 	if (!error && launch && v->show_rows)
 		return add_kernel_time(v, node, launch, ns);
-	return error ? error : add_time(v, node, ns);
+	return error ?: add_time(v, node, ns);
 }
 
 /* How many instructions and reasons stand on what was waited for, each time. */
@@ -342,12 +337,9 @@ static int place_all(struct wall *v)
 {
 	int error = placer_init(&v->placer, v->events.reader, &v->options, v->result->tree);
 
-	if (!error)
-		error = place_threads(v);
-	if (!error)
-		error = place_sums(v);
-	if (!error)
-		error = place_gpu_waits(v);
+	error = error ?: place_threads(v);
+	error = error ?: place_sums(v);
+	error = error ?: place_gpu_waits(v);
 	stall_tree_release(&v->rows);
 	placer_release(&v->placer);
 	return error;
@@ -390,7 +382,7 @@ static int describe(const struct wall *v)
 	if (!error && !v->show_rows)
 		error = view_remark(v->result, "instructions of what was waited for are not shown, "
 					       "they are too many: see --view stall");
-	return error ? error : missing_remarks(&none, v->events.reader, v->result);
+	return error ?: missing_remarks(&none, v->events.reader, v->result);
 }
 
 static void release(struct wall *v)

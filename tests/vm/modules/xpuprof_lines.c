@@ -143,7 +143,7 @@ static ssize_t device_write(struct file *file, const char __user *data, size_t s
 			error = run_line(user, line);
 	mutex_unlock(&user->lock);
 	kvfree(text);
-	return error ? error : size;
+	return error ?: size;
 }
 
 static ssize_t device_read(struct file *file, char __user *data, size_t size, loff_t *position)
