@@ -4,7 +4,7 @@
  * launch path.
  *
  * CUPTI has records of both, but while it makes them every CUDA call of the program is slower, those that wait for
- * nothing too (an eager PyTorch loop by a fifth: docs/performance.md). The parameters of the few calls that matter say
+ * nothing too (an eager PyTorch loop by a fifth: docs/lab/performance.md). The parameters of the few calls that matter say
  * the same.
  */
 #pragma once
