@@ -91,7 +91,7 @@ BPF_SKELETONS := $(BPF_SOURCES:src/bpf/%.bpf.c=$(B)/bpf/%.skel.h)
 
 PROGRAMS := $(B)/xpuprof $(B)/libxpuprof-inject.so
 
-.PHONY: all check check-style bench fuzz install clean sim demo tests
+.PHONY: all check check-style bench fuzz install install-docs clean sim demo tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 ifneq ($(V),1)
@@ -106,7 +106,7 @@ same = $(and $(findstring <$(1)>,<$(2)>),$(findstring <$(2)>,<$(1)>))
 remember = $(if $(call same,$(strip $(2)),$(strip $(file <$(1)))),,$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
 
 # What everything is built with and what the library is made of: other flags or files build it anew.
-ifeq ($(filter clean,$(MAKECMDGOALS)),)
+ifeq ($(filter clean install-docs,$(MAKECMDGOALS)),)
 $(call remember,$(B)/built-with,$(CC) $(CLANG) $(BPFTOOL) $(COMMON) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) $(LIBS) $(BPFFLAGS))
 $(call remember,$(B)/made-of,$(OBJECTS) $(INJECT_OBJECTS))
 endif
@@ -169,15 +169,18 @@ $(B)/inject/%.o: %.S $(B)/built-with | $(B)/needs
 
 include $(wildcard sim/rules.mk demo/rules.mk tests/rules.mk tests/*/rules.mk bench/rules.mk)
 
-install: $(PROGRAMS)
+install: $(PROGRAMS) install-docs
 	$(call say,INST,"$(DESTDIR)$(PREFIX)")
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof $(DESTDIR)$(PREFIX)/share/man/man1 \
-		$(DESTDIR)$(PREFIX)/share/doc/xpuprof/docs
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/xpuprof
 	install -m 755 $(B)/xpuprof $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(B)/libxpuprof-inject.so $(DESTDIR)$(PREFIX)/lib/xpuprof/
+
+# The man pages, and every page with what it shows and links to. Builds nothing.
+DOCS = README.md NEWS.md CONTRIBUTING.md LICENSE sim/README.md $(shell find docs -type f)
+install-docs:
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 README.md NEWS.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/xpuprof/
-	install -m 644 docs/*.md $(DESTDIR)$(PREFIX)/share/doc/xpuprof/docs/
+	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/doc/xpuprof/$$file || exit 1; done
 
 clean:
 	rm -rf build
