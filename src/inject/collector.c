@@ -95,7 +95,7 @@ static void ask_for_records(uint32_t flag)
 	pthread_mutex_lock(&library.no_fork);
 	library.cupti.ActivityFlushAll(flag);
 	if (!library.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
-		count(WIRE_DROPPED_BY_CUPTI, dropped);
+		count(WIRE_DROPPED_BY_TRACER, dropped);
 	pthread_mutex_unlock(&library.no_fork);
 }
 

@@ -135,8 +135,8 @@ static void set_clock(void)
 static void tell_cupti(void)
 {
 	const struct cupti *c = &library.cupti;
-	struct wire_cupti record = {
-		.type = WIRE_CUPTI,
+	struct wire_tracer record = {
+		.type = WIRE_TRACER,
 		.api_version = c->api_version,
 		.driver_version = library.driver.version,
 		.path_size = (uint32_t)strlen(c->path),
@@ -190,7 +190,7 @@ static bool start_recording(void)
 	int result;
 
 	if (find_cupti(c, &library.driver)) {
-		go_quiet(WIRE_REASON_NO_CUPTI);
+		go_quiet(WIRE_REASON_NO_TRACER);
 		return false;
 	}
 	tell_cupti();
@@ -200,7 +200,7 @@ static bool start_recording(void)
 	}
 	result = c->Subscribe(&c->subscriber, on_callback, NULL);
 	if (result) {
-		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_CUPTI);
+		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_REFUSED);
 		return false;
 	}
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
@@ -210,7 +210,7 @@ static bool start_recording(void)
 	prepare_walking();
 	if (result || !enable_callbacks(true) || collector_start()) {
 		c->Unsubscribe(c->subscriber);
-		go_quiet(WIRE_REASON_CUPTI);
+		go_quiet(WIRE_REASON_REFUSED);
 		return false;
 	}
 	return true;

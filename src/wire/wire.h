@@ -26,6 +26,8 @@
  * over by the program it lives in, so the recorder checks everything it reads; the library trusts
  * the recorder.
  *
+ * The *tracer* is the vendor's own library that reports GPU work inside a process, such as CUPTI.
+ *
  * Numbers are the machine's own byte order: both sides run on one machine.
  */
 #pragma once
@@ -107,9 +109,9 @@ enum wire_state {
 
 enum wire_reason {
 	WIRE_REASON_NONE = 0,
-	WIRE_REASON_TAKEN,    /* another profiler holds CUPTI */
-	WIRE_REASON_NO_CUPTI, /* no libcupti that fits the driver */
-	WIRE_REASON_CUPTI,    /* CUPTI refused */
+	WIRE_REASON_TAKEN,    /* another profiler holds the tracer */
+	WIRE_REASON_NO_TRACER, /* none that fits the driver */
+	WIRE_REASON_REFUSED,   /* the tracer refused */
 	WIRE_REASON_MEMORY,   /* memory or threads were short */
 	WIRE_REASONS
 };
@@ -119,7 +121,7 @@ enum wire_count {
 	WIRE_LOST_CALLS,       /* the ring was full: calls */
 	WIRE_LOST_WORK,        /* the ring was full: work */
 	WIRE_LOST_NODES,       /* the ring was full: graph nodes */
-	WIRE_DROPPED_BY_CUPTI, /* CUPTI had no room for these */
+	WIRE_DROPPED_BY_TRACER, /* the tracer had no room for these */
 	WIRE_UNKNOWN,          /* activity records of kinds or sizes we do not understand */
 	WIRE_LOST_STALLS,      /* the ring was full: instruction samples */
 	WIRE_LOST_IMAGES,      /* images of GPU code that could not be handed over */
@@ -162,7 +164,7 @@ struct wire_control {
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
-	/* The time of all work that CUPTI told of, added up before anything else is done with it:
+	/* The time of all work that the tracer reported, added up before anything else is done with it:
 	 * what the profile's GPU time is compared with. */
 	uint64_t reported_ns;
 };
@@ -186,7 +188,7 @@ enum wire_type {
 	WIRE_OP,
 	WIRE_DEVICE,
 	WIRE_FORGET,  /* all string and op ids are void; the numbering begins anew */
-	WIRE_CUPTI,
+	WIRE_TRACER,
 	WIRE_CLOCK,
 	WIRE_LAUNCH,
 	WIRE_STACK,
@@ -195,13 +197,13 @@ enum wire_type {
 	WIRE_WINDOW,
 	WIRE_STALLS,
 	WIRE_STALLS_REFUSED,
-	WIRE_CUPTI_ENDED,
+	WIRE_TRACER_ENDED,
 	WIRE_EVENT_RECORD,
 	WIRE_THREAD,
 	WIRE_TYPES
 };
 
-/* An outermost CUDA call returned. */
+/* An outermost call of the GPU API returned. */
 struct wire_call {
 	uint8_t type;
 	uint8_t kind;    /* enum profile_call_kind */
@@ -211,7 +213,7 @@ struct wire_call {
 	int32_t result;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t api;	   /* CUDA_CALL_ID of calls.h */
+	uint32_t api;	   /* the API's own number of the call */
 	uint32_t context;  /* from here on: of a call that waits for the GPU or launches a graph, when that is to be told */
 	uint64_t event;	   /* its handle, of SYNC_EVENT only */
 	uint32_t stream;   /* of SYNC_STREAM, and of launches of graphs; 0: not known */
@@ -323,18 +325,18 @@ struct wire_device {
 	uint8_t uuid[16];
 };
 
-/* Which CUPTI is in use. Followed by `path_size` bytes of its path. */
-struct wire_cupti {
+/* Which tracer is in use. Followed by `path_size` bytes of its path. */
+struct wire_tracer {
 	uint8_t type;
 	uint8_t pad[3];
-	uint32_t api_version;    /* cuptiGetVersion */
-	uint32_t driver_version; /* cuDriverGetVersion */
+	uint32_t api_version;    /* the tracer's */
+	uint32_t driver_version; /* the GPU driver's */
 	uint32_t path_size;
 };
 
 enum wire_clock_method {
-	WIRE_CLOCK_OURS = 1,   /* CUPTI calls our clock: CLOCK_MONOTONIC */
-	WIRE_CLOCK_CALIBRATED, /* CUPTI has its own, converted by a measured offset */
+	WIRE_CLOCK_OURS = 1,   /* the tracer calls our clock: CLOCK_MONOTONIC */
+	WIRE_CLOCK_CALIBRATED, /* it has its own, converted by a measured offset */
 };
 
 struct wire_clock {
@@ -343,11 +345,11 @@ struct wire_clock {
 	uint16_t pad;
 	uint32_t pad2;
 	uint64_t error_ns; /* bound on the conversion */
-	int64_t offset_ns; /* what was subtracted from CUPTI's times */
+	int64_t offset_ns; /* what was subtracted from the tracer's times */
 	uint8_t pad3[32];
 };
 
-/* Why warps wait, by CUPTI's index of it (which may differ between devices: told anew then). Followed by `name_size`
+/* Why warps wait, by the tracer's index of it (which may differ between devices, and is then sent anew). Followed by `name_size`
  * bytes of its name. */
 struct wire_stall_reason {
 	uint8_t type;
@@ -406,7 +408,7 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_DEVICE,      /* the device or driver cannot */
 	WIRE_STALLS_BUSY,        /* something else in this or another process samples */
 	WIRE_STALLS_MEMORY,      /* no room on the device */
-	WIRE_STALLS_NO_FUNCTION, /* this CUPTI has not what is needed */
+	WIRE_STALLS_NO_FUNCTION, /* this tracer lacks what is needed */
 	WIRE_STALLS_OTHER,
 	WIRE_STALLS_TAKEN,    /* another process has begun to sample the device, which ends ours */
 	WIRE_STALLS_CONTEXTS, /* there are more than we have places for */
@@ -422,18 +424,18 @@ struct wire_stalls_refused {
 	uint16_t pad;
 	uint32_t device;
 	uint32_t context;
-	int32_t result; /* CUPTI's */
+	int32_t result; /* the tracer's */
 	uint8_t pad2[40];
 };
 
 /*
- * CUPTI has stopped working in this process: of what happens from now on nothing will be told, and of what was launched
- * shortly before some is lost. Followed by `message_size` bytes of what CUPTI said.
+ * The tracer has stopped working in this process: nothing that happens from now on will be reported, and of what was
+ * launched shortly before some is lost. Followed by `message_size` bytes of the tracer's message.
  */
-struct wire_cupti_ended {
+struct wire_tracer_ended {
 	uint8_t type;
 	uint8_t pad[3];
-	int32_t result; /* CUPTI's */
+	int32_t result; /* the tracer's */
 	uint64_t since_ns; /* until then it worked */
 	uint32_t message_size;
 	uint32_t pad2;

@@ -187,8 +187,8 @@ static void impossible_waits_are_counted(void)
 
 static void put_end(struct client *c, const char *message, uint32_t size)
 {
-	struct wire_cupti_ended e = {
-		.type = WIRE_CUPTI_ENDED,
+	struct wire_tracer_ended e = {
+		.type = WIRE_TRACER_ENDED,
 		.result = 999,
 		.since_ns = clock_now_ns() + 2 * NS_PER_SECOND,
 		.message_size = size,
@@ -443,8 +443,8 @@ static void a_library_that_says_why_it_is_quiet_is_counted(void)
 		enum profile_loss loss;
 	} cases[] = {
 		{WIRE_REASON_TAKEN, LOSS_GPU_TAKEN},
-		{WIRE_REASON_NO_CUPTI, LOSS_GPU_NO_CUPTI},
-		{WIRE_REASON_CUPTI, LOSS_GPU_NO_CUPTI},
+		{WIRE_REASON_NO_TRACER, LOSS_GPU_NO_CUPTI},
+		{WIRE_REASON_REFUSED, LOSS_GPU_NO_CUPTI},
 	};
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
@@ -470,7 +470,7 @@ static void what_the_library_counted_becomes_losses(void)
 	CHECK(join(&c, r));
 	c.ring.control->counts[WIRE_LOST_CALLS] = 3;
 	c.ring.control->counts[WIRE_LOST_WORK] = 4;
-	c.ring.control->counts[WIRE_DROPPED_BY_CUPTI] = 5;
+	c.ring.control->counts[WIRE_DROPPED_BY_TRACER] = 5;
 	c.ring.control->counts[WIRE_UNKNOWN] = 6;
 	CHECK(test_recorder_pump(r) == 0);
 	c.ring.control->counts[WIRE_LOST_CALLS] = 10;

@@ -326,7 +326,7 @@ static bool has_line(const char *text, const char *line)
 	return false;
 }
 
-static void describe_cupti(const struct wire_cupti *c, const char *path, struct buf *line)
+static void describe_cupti(const struct wire_tracer *c, const char *path, struct buf *line)
 {
 	if (c->api_version >= 100000)
 		buf_printf(line, "%u.%u", c->api_version / 10000, c->api_version / 100 % 100);
@@ -341,7 +341,7 @@ static void describe_cupti(const struct wire_cupti *c, const char *path, struct 
 static int decode_cupti(struct instance *i, const void *record, size_t size)
 {
 	struct buf line = BUF_INIT, *lines = &i->session->cupti_lines;
-	struct wire_cupti c;
+	struct wire_tracer c;
 	int error = 0;
 
 	memcpy(&c, record, sizeof(c));
@@ -377,7 +377,7 @@ static void put_message(struct buf *b, const char *message, size_t size)
 		buf_putc(b, message[n] >= ' ' && message[n] <= '~' ? message[n] : '?');
 }
 
-static void describe_end(struct instance *i, const struct wire_cupti_ended *e, const char *message)
+static void describe_end(struct instance *i, const struct wire_tracer_ended *e, const char *message)
 {
 	uint64_t start_ns = i->session->start_ns,
 		 after_ns = e->since_ns > start_ns ? e->since_ns - start_ns : 0;
@@ -404,7 +404,7 @@ static void describe_end(struct instance *i, const struct wire_cupti_ended *e, c
 static int decode_end(struct instance *i, const void *record, size_t size)
 {
 	struct nvidia_session *s = i->session;
-	struct wire_cupti_ended e;
+	struct wire_tracer_ended e;
 
 	memcpy(&e, record, sizeof(e));
 	if (e.message_size > size - sizeof(e) || e.message_size > MESSAGE_MAX)
@@ -444,7 +444,7 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return decode_device(i, record, size);
 	case WIRE_FORGET:
 		return forget(i);
-	case WIRE_CUPTI:
+	case WIRE_TRACER:
 		return decode_cupti(i, record, size);
 	case WIRE_CLOCK:
 		return decode_clock(i, record);
@@ -462,7 +462,7 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 		return stalls_decode_rows(i, record, size);
 	case WIRE_STALLS_REFUSED:
 		return stalls_decode_refusal(i, record);
-	case WIRE_CUPTI_ENDED:
+	case WIRE_TRACER_ENDED:
 		return decode_end(i, record, size);
 	case WIRE_EVENT_RECORD:
 		return decode_event_record(i, record, now_ns);

@@ -101,7 +101,7 @@ void health_ask_if_due(void)
 
 void health_tell(void)
 {
-	struct wire_cupti_ended record = {.type = WIRE_CUPTI_ENDED};
+	struct wire_tracer_ended record = {.type = WIRE_TRACER_ENDED};
 
 	if (health.told || __atomic_load_n(&health.state, __ATOMIC_ACQUIRE) != ENDED)
 		return;
