@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "profile/reader.h"
-#include "view/tree/folded.h"
+#include "view/fold/folded.h"
 #include "view/tree/tree.h"
 
 /* Grouping frames to add, in this order from the root. Devices and streams stand above the CUDA

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "view/tree/folded.h"
+#include "view/fold/folded.h"
 #include "view/names/label.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "tap.h"
-#include "view/tree/folded.h"
+#include "view/fold/folded.h"
 
 struct reading {
 	struct tree *tree;

@@ -7,7 +7,7 @@
  *	previous line   main;solve;gemm;launch      nodes of its frames: 1 2 3 4
  *	this line       main;solve;gather 12        shares two frames; one look-up
  */
-#include "view/tree/folded.h"
+#include "view/fold/folded.h"
 
 #include <errno.h>
 #include <stdlib.h>
