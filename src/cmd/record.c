@@ -26,6 +26,7 @@
 #include "cmd/view_args.h"
 #include "export/exporter.h"
 #include "gpu/backend.h"
+#include "view/view.h"
 
 /* Of those that sudo had changed. */
 #define VARIABLES_SHOWN_MAX 8

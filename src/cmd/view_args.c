@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "view/view.h"
 
 int view_arg_view(void *target, const char *value)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 #include "export/exporter.h"
 #include "export/folded_frame.h"
 #include "export/text.h"

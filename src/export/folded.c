@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/vec.h"
 #include "export/apportion.h"
 #include "export/exporter.h"
 #include "export/folded_frame.h"

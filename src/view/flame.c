@@ -81,7 +81,7 @@ static int place_all(struct flame *f)
 
 int flame_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret)
 {
-	struct flame f = {.reader = r, .options = o, .show = view_of(o)->shows, .result = ret};
+	struct flame f = {.reader = r, .options = o, .show = ret->shows, .result = ret};
 	struct profile_event event;
 	int more, error = 0;
 

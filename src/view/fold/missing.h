@@ -6,7 +6,8 @@
 #pragma once
 
 #include "view/fold/gather.h"
-#include "view/view.h"
+#include "profile/reader.h"
+#include "view/fold/result.h"
 
 struct missing {
 	uint64_t joins[JOIN_REASONS];

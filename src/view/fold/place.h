@@ -9,7 +9,8 @@
 #include "view/names/device.h"
 #include "view/fold/gather.h"
 #include "view/fold/stacks.h"
-#include "view/view.h"
+#include "profile/reader.h"
+#include "view/fold/options.h"
 
 struct placer {
 	const struct profile_reader *reader;

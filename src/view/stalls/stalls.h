@@ -40,7 +40,8 @@
 #include "base/vec.h"
 #include "view/fold/gather.h"
 #include "view/stalls/reasons.h"
-#include "view/view.h"
+#include "profile/reader.h"
+#include "view/fold/options.h"
 
 /* Samples are counted in parts of this. */
 #define STALLS_SAMPLE ((uint64_t)1 << 20)

@@ -10,6 +10,7 @@
  */
 #pragma once
 
-#include "view/view.h"
+#include "profile/reader.h"
+#include "view/fold/result.h"
 
 int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret);

@@ -24,7 +24,8 @@
 #include "view/fold/gather.h"
 #include "view/fold/keys.h"
 #include "view/stalls/stalls.h"
-#include "view/view.h"
+#include "profile/reader.h"
+#include "view/fold/result.h"
 #include "view/wall/thread.h"
 
 #define WALL_EVENTS_MAX ((size_t)2 << 20) /* about 100 MiB of them */

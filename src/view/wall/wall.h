@@ -17,7 +17,8 @@
  */
 #pragma once
 
-#include "view/view.h"
+#include "profile/reader.h"
+#include "view/fold/result.h"
 
 int wall_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret);
 /* The same, with no more than about so many events in memory at a time. */

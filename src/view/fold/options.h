@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be asked of a view: groups, frames to keep, what a width is. Views are written against this and result.h;
+ * the table of views is view/view.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* Grouping frames to add, in this order from the root. Devices and streams stand above the CUDA
+ * call. */
+enum {
+	VIEW_BY_PROCESS = 1 << 0,
+	VIEW_BY_THREAD = 1 << 1,
+	VIEW_BY_DEVICE = 1 << 2,
+	VIEW_BY_STREAM = 1 << 3,
+};
+
+/* Under which stack the work of a CUDA graph stands. */
+enum view_graph_stack {
+	VIEW_GRAPH_LAUNCH = 0, /* where the graph was launched */
+	VIEW_GRAPH_CAPTURE,    /* where its node was made */
+	VIEW_GRAPH_BOTH,       /* the second above the first */
+};
+
+/* What the width of a frame is. */
+enum view_weight {
+	VIEW_WEIGHT_TIME = 0,
+	VIEW_WEIGHT_SAMPLES, /* instruction samples */
+};
+
+struct view;
+
+struct view_options {
+	const struct view *view; /* NULL: the first of the table */
+	unsigned int by;         /* VIEW_BY_* */
+	enum view_graph_stack graph_stack;
+	bool cuda_frames;   /* keep the frames inside CUDA's own libraries */
+	bool inlines;	    /* show inlined functions as frames, where the profile has them */
+	bool native_python; /* keep the frames inside Python's interpreter */
+	bool lines;         /* tell the lines of a function apart */
+	enum view_weight weight; /* other than time: for views that show stalls */
+	bool latency;       /* of these only samples of cycles in which the scheduler issued nothing */
+	bool reverse;       /* from the leaf to the root, see tree_reverse */
+};
+
+/* For views by thread: the groups of the options, or processes and threads where these name none of the two. */
+unsigned int view_by_task(const struct view_options *o);
