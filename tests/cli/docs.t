@@ -108,6 +108,18 @@ def missing_paths(path):
             yield f"{path}: {quoted}"
 
 
+def defines(text, function):
+    """Whether a C source defines the function: it stands in a line that begins at the margin and does not end with ';'."""
+    return re.search(rf"^(?:[a-z_#].*\b)?{function}\((?:[^;{{]*)\n?{{", text, re.M) is not None
+
+
+def missing_functions(path):
+    """`src/x/file.c:function`, in code quotes, that the file does not define."""
+    for file, function in re.findall(r"`((?:src|sim|tests|bench)/[\w./-]+):(\w+)`", read(path)):
+        if not os.path.exists(os.path.join(ROOT, file)) or not defines(read(file), function):
+            yield f"{path}: {file}:{function}"
+
+
 def unknown_options(path, known):
     """Options typed to xpuprof in the examples of a document."""
     for line in re.findall(r"^.*\bxpuprof (?:record|flame|report|annotate|export|doctor)\b.*$", read(path), re.M):
@@ -167,8 +179,10 @@ def main():
     check_pages(names)
     known = {name: options_of_help(name) for name in names}
     for path in documents():
-        wrong = [*broken_links(path), *missing_paths(path), *unknown_options(path, known)]
-        result(not wrong, f"{path}: links, paths and options are there", wrong)
+        wrong = [*broken_links(path), *missing_paths(path), *missing_functions(path), *unknown_options(path, known)]
+        result(not wrong, f"{path}: links, paths, functions and options are there", wrong)
+    lines = read("docs/architecture.md").count("\n")
+    result(lines < 100, "the map has less than 100 lines", [f"it has {lines}"])
     same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/view/stalls/reasons.c")
     same(rooms_of_document(), rooms_of_tool(), "the rooms of docs/architecture.md are those of tools/check-includes")
     includes = subprocess.run([os.path.join(ROOT, "tools/check-includes")], stdout=subprocess.PIPE, text=True)
