@@ -136,7 +136,7 @@ $(B)/obj/%.o: %.S $(B)/built-with | $(B)/needs
 	$(CC) -MMD -MP -c -o $@ $<
 
 # What the SVG exporter carries along.
-$(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard src/export/*.js src/export/*.css)
+$(foreach b,$(B) build/fuzz,$(b)/obj/src/export/svg_assets.o): $(wildcard $(addprefix src/export/,*.js *.css flame/*))
 
 # The in-kernel half: compiled for the BPF machine, embedded as a skeleton.
 $(filter $(B)/obj/src/capture/% $(B)/obj/src/monitor/%,$(OBJECTS)): | $(BPF_SKELETONS)

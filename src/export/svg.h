@@ -4,7 +4,7 @@
  *
  *	svg_static.c  a picture: the frames wide enough to see, for viewers that run no script
  *	svg_data.c    the whole tree, compact
- *	flame.js      a script that takes the place of the picture and makes it interactive
+ *	flame/        colours, and a script that takes the place of the picture and makes it interactive
  *
  * Shared by the files that write these parts; the exporter itself is export_svg.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that become part of every SVG and of pages: styles and scripts, as they are in this folder. */
+/* The files that become part of every SVG and of pages: styles and scripts, as they are in this folder and in flame/. */
 #pragma once
 
 /* Each begins at its start and ends before its end. */

@@ -269,7 +269,7 @@ async function stalls(browser) {
 
 // As in tests/unit/label_test.c, which tries the same for pictures without script.
 function briefNames() {
-	const script = fs.readFileSync(path.join(__dirname, "../../src/export/flame.js"), "utf8");
+	const script = fs.readFileSync(path.join(__dirname, "../../src/export/flame/draw.js"), "utf8");
 	const begin = script.indexOf("const WHOLE"), end = script.indexOf("const LONG_NAMES");
 	const bare = new Function(script.slice(begin, end) + "return bare;")();
 	const names = [

@@ -18,7 +18,7 @@ void tree_label(const struct tree_frame *f, struct buf *b);
  *	/home/u/src/kernels					1 and 2: .../kernels
  *
  * Of "[waiting: lock]" it is "lock", of "[waiting for the GPU]" it is "GPU". For names of C++ and Rust, of GPU kernels and source, and for why threads wait.
- * flame.js does the same.
+ * src/export/flame/draw.js does the same.
  */
 void label_brief(const char *label, size_t size, int level, struct buf *b);
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The page takes the place of the static picture, and what happens on it is listened to.
+
+function begin() {
+	const holder = document.createElementNS(SVG.namespaceURI, "foreignObject");
+	for (const [key, value] of [["x", "0"], ["y", "0"], ["width", "100%"], ["height", "100%"]])
+		holder.setAttribute(key, value);
+	holder.append(app);
+	document.getElementById("static").remove();
+	SVG.removeAttribute("viewBox");
+	SVG.setAttribute("width", "100%");
+	SVG.setAttribute("height", "100%");
+	SVG.append(holder);
+	fillHelp();
+	readColours();
+	resize();
+	readAddress();
+	scroll.scrollTop = flipped ? 0 : spacer.offsetHeight;
+}
+
+scroll.addEventListener("mousemove", hover);
+scroll.addEventListener("mouseleave", leave);
+scroll.addEventListener("scroll", () => {
+	tip.hidden = true;
+	redraw();
+});
+scroll.addEventListener("click", event => {
+	const place = scroll.getBoundingClientRect();
+	const box = boxAt(event.clientX - place.left, event.clientY - place.top);
+	if (!box)
+		return;
+	if (box.node < 0)
+		zoom(box.from, box.to);
+	else
+		zoomTo(box.node);
+});
+query.addEventListener("input", () => {
+	search();
+	address(false);
+});
+backButton.addEventListener("click", () => zoomTo(0));
+flipButton.addEventListener("click", flip);
+helpButton.addEventListener("click", keys["?"]);
+window.addEventListener("resize", resize);
+window.addEventListener("hashchange", () => {
+	if (location.hash !== written)
+		readAddress();
+});
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+	readColours();
+	redraw();
+});
+begin();
