@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,11 @@ int error_errno(int code, const char *format, ...)
 	length = strlen(last_error);
 	snprintf(last_error + length, sizeof(last_error) - length, ": %s", strerror(-code));
 	return code;
+}
+
+int error_memory(const char *what)
+{
+	return what ? error_set(-ENOMEM, "not enough memory for %s", what) : error_set(-ENOMEM, "out of memory");
 }
 
 const char *error_text(void)

@@ -329,7 +329,7 @@ static int choose_profile(struct record *r)
 		return 0;
 	buf_printf(&r->temporary, "%s.%d.xpu", place_of_temporary(r), (int)getpid());
 	if (r->temporary.failed)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	r->profile_path = r->temporary.data;
 	return 0;
 }
@@ -350,7 +350,7 @@ static int check_output(const char *path)
 	else
 		buf_puts(&folder, ".");
 	if (folder.failed)
-		error = error_set(-ENOMEM, "out of memory");
+		error = error_memory(NULL);
 	else if (access(folder.data, W_OK | X_OK))
 		error = error_errno(-errno, "cannot write '%s'", path);
 	buf_release(&folder);

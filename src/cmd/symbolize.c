@@ -210,7 +210,7 @@ static int make_temporary(struct symbolizing *s, char **ret_target)
 			       slash ? (int)(slash - target + 1) : 0, target) < 0) {
 		s->temporary = NULL;
 		free(target);
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	}
 	fd = mkostemp(s->temporary, O_CLOEXEC);
 	if (fd < 0) {

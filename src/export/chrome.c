@@ -20,7 +20,6 @@
  *
  * Format: Trace Event Format (Google), the parts that both Perfetto and chrome://tracing read.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +35,8 @@
 #include "export/text.h"
 #include "profile/counter_kinds.h"
 #include "view/names/device.h"
+
+#define SUBJECT "the timeline"
 
 /* Ids of rows that cannot be pids or tids: those end at 2^22. */
 #define DEVICE_PID_BASE 1000000000u
@@ -98,11 +99,6 @@ struct chrome {
 	struct buf text;
 };
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the timeline");
-}
-
 static void separate(struct chrome *c)
 {
 	output_puts(c->output, c->any ? ",\n" : "\n");
@@ -133,14 +129,14 @@ static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret
 	int added;
 
 	if (interner_add(c->row_ids, key, sizeof(key), &id, &added))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	*ret = id - 1;
 	if (!added)
 		return 0;
 	row = calloc(1, sizeof(*row));
 	if (!row || vec_push(&c->rows, row)) {
 		free(row);
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	}
 	row->process = op->process;
 	row->device = op->device;
@@ -226,7 +222,7 @@ static int describe_op(struct chrome *c, const struct profile_op *op, struct op_
 	buf_reset(&c->text);
 	put_op_args(c, op, &c->text);
 	t->args = c->text.failed ? NULL : strdup(c->text.data);
-	return t->head && t->args ? 0 : short_of_memory();
+	return t->head && t->args ? 0 : error_memory(SUBJECT);
 }
 
 static int text_of_op(struct chrome *c, uint32_t id, struct op_text **ret)
@@ -240,7 +236,7 @@ static int text_of_op(struct chrome *c, uint32_t id, struct op_text **ret)
 	}
 	while (c->ops.count <= id)
 		if (vec_push(&c->ops, (struct op_text){0}))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	*ret = &c->ops.items[id];
 	return (*ret)->args ? 0 : describe_op(c, op, *ret);
 }
@@ -280,7 +276,7 @@ static int add_flow(struct chrome *c, uint64_t key, const struct flow_end *end)
 {
 	if (!(c->shows & VIEW_SHOWS_GPU) || !(c->shows & VIEW_SHOWS_CPU))
 		return 0;
-	return flows_add(&c->flows, key, end, c->output) ? short_of_memory() : 0;
+	return flows_add(&c->flows, key, end, c->output) ? error_memory(SUBJECT) : 0;
 }
 
 static int write_work(struct chrome *c, const struct profile_work *w)
@@ -322,7 +318,7 @@ static int mark_thread(struct chrome *c, uint32_t id)
 {
 	while (c->threads.count <= id)
 		if (vec_push(&c->threads, 0))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	c->threads.items[id] = 1;
 	return 0;
 }
@@ -335,7 +331,7 @@ static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 
 	while (c->calls.count <= api)
 		if (vec_push(&c->calls, NULL))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	if (!c->calls.items[api]) {
 		buf_reset(&c->text);
 		buf_puts(&c->text, "{\"ph\":\"X\",\"name\":");
@@ -345,7 +341,7 @@ static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 		c->calls.items[api] = c->text.failed ? NULL : strdup(c->text.data);
 	}
 	*ret = c->calls.items[api];
-	return *ret ? 0 : short_of_memory();
+	return *ret ? 0 : error_memory(SUBJECT);
 }
 
 static int write_call(struct chrome *c, const struct profile_call *call)
@@ -388,7 +384,7 @@ static int find_track(struct chrome *c, const struct profile_count *count, struc
 	if (!known) {
 		if (map_put(&c->track_of, key, c->tracks.count) || map_put(&c->counted, count->device, 1) ||
 			vec_push(&c->tracks, (struct track){0}))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		known = map_get(&c->track_of, key);
 	}
 	*ret = &c->tracks.items[*known];
@@ -429,7 +425,7 @@ static int write_count(struct chrome *c, const struct profile_count *count)
 	buf_reset(&c->text);
 	put_counter_name(c, count->counter, &c->text);
 	if (c->text.failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	separate(c);
 	output_printf(c->output, "{\"ph\":\"C\",\"name\":%s,\"pid\":%u,\"ts\":", c->text.data,
 		DEVICE_PID_BASE + count->device);
@@ -448,7 +444,7 @@ static int find_ring_row(struct chrome *c, const struct profile_driver *e, struc
 	int added;
 
 	if (interner_add(c->ring_ids, key, sizeof(key), &id, &added))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	if (!added || id > RINGS_MAX) {
 		*ret = c->rings.items[id <= RINGS_MAX ? id - 1 : RINGS_MAX - 1];
 		return 0;
@@ -456,7 +452,7 @@ static int find_ring_row(struct chrome *c, const struct profile_driver *e, struc
 	row = calloc(1, sizeof(*row));
 	if (!row || vec_push(&c->rings, row)) {
 		free(row);
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	}
 	row->source = e->source;
 	row->ring = e->ring;
@@ -513,7 +509,7 @@ static int write_driver(struct chrome *c, const struct profile_driver *e)
 	buf_printf(&c->text, ",\"cat\":\"GPU_Driver\",\"pid\":%u,\"tid\":%u,", DRIVERS_PID, tid);
 	put_driver_args(c, e, &c->text);
 	if (c->text.failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	separate(c);
 	output_write(c->output, c->text.data, c->text.size);
 	output_puts(c->output, ",\"ts\":");
@@ -534,7 +530,7 @@ static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t
 	buf_reset(&c->text);
 	text_json(&c->text, name, strlen(name));
 	if (c->text.failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	separate(c);
 	output_printf(c->output,
 		"{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}", what,
@@ -602,7 +598,7 @@ static int name_rows(struct chrome *c)
 
 		if (!map_get(&named, row->device))
 			error = map_put(&named, row->device, 1) ?
-				short_of_memory() : name_device(c, &numbers, row->device);
+				error_memory(SUBJECT) : name_device(c, &numbers, row->device);
 		error = error ?: name_lanes(c, row);
 	}
 	for (uint32_t id = 0; !error && id <= profile_counts(c->reader).devices; id++)
@@ -625,7 +621,7 @@ static int name_ring_lane(struct chrome *c, const struct ring_row *row, unsigned
 		buf_printf(&name, " %s", profile_driver_kind_name(row->kind));
 	if (lane)
 		buf_printf(&name, " overlap %u", lane);
-	error = name.failed ? short_of_memory()
+	error = name.failed ? error_memory(SUBJECT)
 			    : write_name(c, "thread_name", DRIVERS_PID, row->lanes.lane[lane].tid, name.data);
 	buf_release(&name);
 	return error;
@@ -663,7 +659,7 @@ static int write_other(struct chrome *c)
 				(unsigned long long)profile_loss_count(c->reader, i));
 	buf_puts(b, "}}\n");
 	if (b->failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	output_write(c->output, b->data, b->size);
 	return 0;
 }
@@ -735,7 +731,7 @@ int export_chrome(const char *path, const struct export_options *options, struct
 
 	if (error)
 		return error;
-	error = interner_new(&c.row_ids) || interner_new(&c.ring_ids) ? short_of_memory() : write_all(&c);
+	error = interner_new(&c.row_ids) || interner_new(&c.ring_ids) ? error_memory(SUBJECT) : write_all(&c);
 	export_note_profile(ret, c.reader);
 	ret->empty = !c.any;
 	profile_reader_close(c.reader);

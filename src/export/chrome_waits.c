@@ -7,7 +7,6 @@
  */
 #include "export/chrome_waits.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +16,8 @@
 #include "view/names/internals.h"
 #include "view/names/launch_path.h"
 #include "view/names/location_text.h"
+
+#define SUBJECT "the waits of the timeline"
 
 /* Ids of rows that cannot be tids, nor those of lanes of streams. */
 #define WAITS_TID_BASE 2000000000u
@@ -33,11 +34,6 @@ struct waits {
 	struct buf text, name;
 };
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the waits of the timeline");
-}
-
 static const struct profile_process *process_of(const struct waits *w, uint32_t thread)
 {
 	const struct profile_thread *t = profile_thread(w->done, thread);
@@ -49,7 +45,7 @@ static int mark(struct waits *w, uint32_t thread, unsigned int row)
 {
 	while (w->threads.count <= thread)
 		if (vec_push(&w->threads, 0))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	w->threads.items[thread] |= (uint8_t)(1u << row);
 	return 0;
 }
@@ -96,7 +92,7 @@ static int write_slice(struct waits *w, uint32_t thread, unsigned int row, const
 	int error = mark(w, thread, row);
 
 	if (error || w->text.failed)
-		return error ?: short_of_memory();
+		return error ?: error_memory(SUBJECT);
 	output_puts(o, *w->any ? ",\n" : "\n");
 	*w->any = true;
 	output_printf(o, "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"Wait\",\"pid\":%u,\"tid\":%u,\"ts\":", name,
@@ -176,7 +172,7 @@ static int name_row(struct waits *w, uint32_t thread, unsigned int row)
 	buf_reset(&w->text);
 	text_json(&w->text, buf_text(&w->name), w->name.size);
 	if (w->text.failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	output_printf(o, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
 		p ? p->pid : 0, row_tid(thread, row), w->text.data);
 	if (p) {
@@ -185,7 +181,7 @@ static int name_row(struct waits *w, uint32_t thread, unsigned int row)
 		output_printf(o, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
 			p->pid, row_tid(thread, row), buf_text(&w->text));
 	}
-	return w->text.failed ? short_of_memory() : output_error(o);
+	return w->text.failed ? error_memory(SUBJECT) : output_error(o);
 }
 
 static int name_rows(struct waits *w)

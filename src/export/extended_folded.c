@@ -8,7 +8,6 @@
  * the events. Each event's path is looked up in a tree of frames, and its text made once: memory
  * grows with the distinct paths, not with the events.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +17,8 @@
 #include "export/folded_frame.h"
 #include "export/text.h"
 #include "view/fold/place.h"
+
+#define SUBJECT "extended folded stacks"
 
 /* Where the latest events stood, by what decides it; 0: free. The same few come again and again. */
 #define KNOWN_PLACES 4096
@@ -41,11 +42,6 @@ struct extended {
 	struct vec(char *) texts;  /* by node: its path, or NULL */
 };
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for extended folded stacks");
-}
-
 static void put_task(struct extended *x, uint32_t thread_id)
 {
 	const struct profile_thread *t = profile_thread(x->tables, thread_id);
@@ -67,7 +63,7 @@ static int put_path(struct extended *x, uint32_t node, struct buf *b)
 	x->path.count = 0;
 	for (; node != TREE_ROOT_NODE; node = nodes[node].parent)
 		if (vec_push(&x->path, node))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	if (x->simulated)
 		buf_puts(b, FOLDED_SIMULATED);
 	while (x->path.count) {
@@ -92,13 +88,13 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 
 	while (x->texts.count <= node)
 		if (vec_push(&x->texts, NULL))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	if (!x->texts.items[node]) {
 		error = put_path(x, node, &text);
 		buf_putc(&text, '\n');
 		if (error || text.failed) {
 			buf_release(&text);
-			return error ?: short_of_memory();
+			return error ?: error_memory(SUBJECT);
 		}
 		x->texts.items[node] = text.data;
 	}
@@ -136,7 +132,7 @@ static int write_line(struct extended *x, const struct profile_event *e, uint64_
 	put_task(x, thread);
 	buf_printf(&x->line, " %lld ", (long long)cpu);
 	if (x->line.failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	output_write(x->output, x->line.data, x->line.size);
 	output_puts(x->output, path);
 	x->any = true;
@@ -193,7 +189,7 @@ static int write_all(struct extended *x)
 	int error;
 
 	x->known = calloc(KNOWN_PLACES, sizeof(*x->known));
-	error = x->known ? tree_new(&x->tree) : short_of_memory();
+	error = x->known ? tree_new(&x->tree) : error_memory(SUBJECT);
 	if (error) {
 		free(x->known);
 		return error;

@@ -7,7 +7,6 @@
  * (apportion.h); the second writes. The path of the current node is kept as one text with the place
  * where each depth ends.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -15,6 +14,8 @@
 #include "export/apportion.h"
 #include "export/exporter.h"
 #include "export/folded_frame.h"
+
+#define SUBJECT "folded stacks"
 
 struct mark {
 	size_t end;      /* of the path's text down to this depth */
@@ -36,11 +37,6 @@ struct folder {
 	} marks;
 };
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for folded stacks");
-}
-
 static const struct tree_frame *frame_of(const struct tree *t, uint32_t node)
 {
 	return &tree_frames(t)[tree_nodes(t)[node].frame];
@@ -55,7 +51,7 @@ static int collect_times(struct folder *f)
 		uint64_t self = tree_nodes(t)[w.node].self;
 
 		if (self && vec_push(&f->times[tree_nodes(t)[w.node].gpu], self))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	}
 	return 0;
 }
@@ -75,7 +71,7 @@ static int enter(struct folder *f, uint32_t depth, const struct tree_frame *fram
 		folded_frame(&f->path, frame, mark.device);
 	}
 	mark.end = f->path.size;
-	return f->path.failed || vec_push(&f->marks, mark) ? short_of_memory() : 0;
+	return f->path.failed || vec_push(&f->marks, mark) ? error_memory(SUBJECT) : 0;
 }
 
 static int begin_path(struct folder *f)
@@ -85,7 +81,7 @@ static int begin_path(struct folder *f)
 	if (f->view->simulated)
 		buf_puts(&f->path, FOLDED_SIMULATED);
 	root.end = f->path.size;
-	return f->path.failed || vec_push(&f->marks, root) ? short_of_memory() : 0;
+	return f->path.failed || vec_push(&f->marks, root) ? error_memory(SUBJECT) : 0;
 }
 
 static int write_lines(struct folder *f)

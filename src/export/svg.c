@@ -13,6 +13,8 @@
 #include "export/svg_assets.h"
 #include "view/names/label.h"
 
+#define SUBJECT "the flame graph"
+
 static const struct {
 	const char *class;
 	const char *legend;
@@ -133,11 +135,6 @@ bool svg_remark(const struct svg *s, size_t n, struct buf *text)
 	return true;
 }
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the flame graph");
-}
-
 static int make_labels(struct svg *s)
 {
 	size_t count = tree_frame_count(s->tree);
@@ -145,7 +142,7 @@ static int make_labels(struct svg *s)
 
 	s->label_end = calloc(count, sizeof(*s->label_end));
 	if (!s->label_end)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (size_t i = 0; i < count; i++) {
 		buf_reset(&one);
 		tree_label(&tree_frames(s->tree)[i], &one);
@@ -154,7 +151,7 @@ static int make_labels(struct svg *s)
 	}
 	s->labels.failed |= one.failed;
 	buf_release(&one);
-	return s->labels.failed ? short_of_memory() : 0;
+	return s->labels.failed ? error_memory(SUBJECT) : 0;
 }
 
 /* The least power of two below which nodes must be left out for the rest to be few enough. */
@@ -192,7 +189,7 @@ static int prepare(struct svg *s, const struct export_options *options)
 			"the times add up to more than a picture can show exactly");
 	s->title = strdup(options->title ? options->title : default_title(s->view));
 	if (!s->title)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	choose_least(s);
 	return make_labels(s);
 }

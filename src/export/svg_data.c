@@ -15,7 +15,6 @@
  * many nodes use them, so that most heads take two or three characters. Elements hold at most about
  * a mebibyte, because some XML readers refuse longer texts; numbers and lines do not span them.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +25,7 @@
 #include "view/stalls/reasons.h"
 
 #define ELEMENT_BYTES ((size_t)1 << 20)
+#define SUBJECT "the flame graph"
 
 struct data {
 	struct svg *svg;
@@ -41,11 +41,6 @@ struct data {
  * the tree, one for CPU time and one for GPU time (of a kind of its own, behind the tree's). */
 #define LEFT_OUT_NAME "(frames left out)"
 #define LEFT_OUT_GPU  TREE_KINDS
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the flame graph");
-}
 
 /* The next node to write, without those that are left out and what stands on them. */
 static bool next_kept(const struct svg *s, struct tree_walk *w)
@@ -110,7 +105,7 @@ static int number_names(struct data *d)
 	struct use *uses = calloc(count, sizeof(*uses));
 
 	if (!uses)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (uint32_t i = 0; i < count; i++)
 		if (d->uses[i])
 			uses[d->names++] = (struct use){d->uses[i], i};
@@ -166,7 +161,7 @@ static int write_names(struct data *d)
 	end_element(d);
 	d->svg->labels.failed |= line.failed;
 	buf_release(&line);
-	return d->svg->labels.failed ? short_of_memory() : 0;
+	return d->svg->labels.failed ? error_memory(SUBJECT) : 0;
 }
 
 static char *put_number(char *p, uint64_t value)
@@ -292,7 +287,7 @@ static int write_info(struct data *d)
 	buf_puts(&json, "}");
 	text_xml(&xml, json.data, json.size);
 	if (json.failed || xml.failed || title.failed)
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	begin_element(d, "info");
 	output_write(s->output, xml.data, xml.size);
 	end_element(d);
@@ -312,7 +307,7 @@ int svg_write_data(struct svg *s)
 	d.number = calloc(frames, sizeof(*d.number));
 	d.order = calloc(frames, sizeof(*d.order));
 	if (!d.uses || !d.number || !d.order) {
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	} else {
 		count_uses(&d);
 		error = number_names(&d);

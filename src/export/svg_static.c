@@ -4,7 +4,6 @@
  * Labels are cut by an estimate of how wide letters are, on the generous side, because the font is
  * the viewer's.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +23,7 @@
 #define LEAST_WIDTH 0.5
 #define LABEL_WIDTH 24 /* frames narrower than this have no label */
 #define ROWS_MAX    1500
+#define SUBJECT "the flame graph"
 
 struct picture {
 	struct svg *svg;
@@ -35,11 +35,6 @@ struct picture {
 	struct buf text;
 };
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the flame graph");
-}
-
 /* Where the node at `depth` begins; its children follow from there. */
 static int advance(struct picture *p, uint32_t depth, uint64_t width, uint64_t *ret_start)
 {
@@ -48,7 +43,7 @@ static int advance(struct picture *p, uint32_t depth, uint64_t width, uint64_t *
 		uint64_t *grown = realloc(p->start, capacity * sizeof(*grown));
 
 		if (!grown)
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		p->start = grown;
 		p->start_capacity = capacity;
 	}
@@ -316,13 +311,13 @@ int svg_write_static(struct svg *s)
 	p.start_capacity = 64;
 	p.start = calloc(p.start_capacity, sizeof(*p.start));
 	if (!p.start)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	find_rows(&p);
 	write_begin(&p);
 	error = write_frames(&p);
 	output_puts(s->output, "</g>\n");
 	if (!error && p.text.failed)
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	free(p.start);
 	buf_release(&p.text);
 	return error;

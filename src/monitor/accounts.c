@@ -490,7 +490,7 @@ int accounts_update(struct accounts *a, struct totals *t, const struct monitor *
 	error = ended ? let_go(a, t, m, w, busy, now_ns) : 0;
 	if (error)
 		return error;
-	return forget_old(a, now_ns) ? error_set(-ENOMEM, "out of memory") : 0;
+	return forget_old(a, now_ns) ? error_memory(NULL) : 0;
 }
 
 int accounts_add_ended(const struct accounts *a, struct totals *t)

@@ -5,7 +5,6 @@
  */
 #include "monitor/busy_times.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +43,7 @@ int busy_times_new(const struct monitor *m, struct busy_times **ret)
 
 	if (!b || interner_new(&b->keys)) {
 		free(b);
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	}
 	b->monitor = m;
 	*ret = b;

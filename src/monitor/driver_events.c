@@ -19,6 +19,8 @@
 #include "base/vec.h"
 #include "monitor/driver_names.h"
 
+#define SUBJECT "driver events"
+
 /* Of an object that has begun. */
 struct object {
 	uint64_t job;
@@ -61,11 +63,6 @@ struct reading {
 	struct object objects[MONITOR_ACTS]; /* as they were before it */
 	uint64_t job;
 };
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for driver events");
-}
 
 /* --- the tables ----------------------------------------------------------------------------- */
 
@@ -155,7 +152,7 @@ int driver_events_new(const struct driver_events_options *options, struct profil
 	int error;
 
 	if (!d)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	d->options = *options;
 	d->writer = w;
 	d->names = (struct driver_names){options->monitor, w};
@@ -315,9 +312,9 @@ static int keep_object(struct driver_events *d, uint64_t hash, const struct obje
 	} else {
 		place = (uint32_t)d->objects.count;
 		if (vec_push(&d->objects, *o))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	}
-	return map_put(&d->places, hash, place) ? short_of_memory() : 0;
+	return map_put(&d->places, hash, place) ? error_memory(SUBJECT) : 0;
 }
 
 /* When the process that an event is of was the one that ran: then the object that says so began. */
@@ -364,7 +361,7 @@ static int change_objects(struct driver_events *d, struct reading *in)
 			error = begin_object(d, in, a, job);
 		} else if (a->kind == ACT_CLOSE &&
 			   map_remove(&d->places, hash_of_key(in, a), &place)) {
-			error = vec_push(&d->unused, (uint32_t)place) ? short_of_memory() : 0;
+			error = vec_push(&d->unused, (uint32_t)place) ? error_memory(SUBJECT) : 0;
 		}
 	}
 	in->job = job;
@@ -404,7 +401,7 @@ static uint64_t bytes_of(const struct monitor *m, const struct reading *in)
 
 static int push(struct driver_events *d, const struct taken *t)
 {
-	return vec_push(&d->taken, *t) ? short_of_memory() : 0;
+	return vec_push(&d->taken, *t) ? error_memory(SUBJECT) : 0;
 }
 
 /* What the event's own labels are, the series say that have the same first. */
@@ -607,7 +604,7 @@ static int foreign_thread(struct driver_events *d, const struct taken *t, uint32
 	if (error)
 		return error;
 	if (map_put(&d->foreign, t->pid, thread.process))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return profile_add_thread(d->writer, &thread, ret);
 }
 

@@ -5,7 +5,6 @@
  */
 #include "monitor/driver_names.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -41,7 +40,7 @@ static int add_text(const struct driver_names *n, struct buf *text, uint32_t *re
 
 	*ret = 0;
 	if (text->failed)
-		error = error_set(-ENOMEM, "not enough memory for driver events");
+		error = error_memory("driver events");
 	else if (text->size)
 		error = profile_add_string(n->writer, text->data, text->size, ret);
 	buf_release(text);

@@ -280,7 +280,7 @@ int metrics_write(const struct metrics_input *in, struct buf *out)
 	}
 	write_events(&w);
 	metric_groups_release(&w.groups);
-	return error || out->failed ? error_set(-ENOMEM, "out of memory") : 0;
+	return error || out->failed ? error_memory(NULL) : 0;
 }
 
 /* ------------------------------------------------------------------ tables */

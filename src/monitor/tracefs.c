@@ -504,7 +504,7 @@ static int event_path(const char *tracefs, const char *event, struct buf *path)
 				-EINVAL, "'%s' is not an event's name, GROUP:EVENT", event);
 	buf_printf(
 		path, "%s/events/%.*s/%s/format", tracefs, (int)(colon - event), event, colon + 1);
-	return path->failed ? error_set(-ENOMEM, "out of memory") : 0;
+	return path->failed ? error_memory(NULL) : 0;
 }
 
 int trace_format_read(const char *tracefs, const char *event, struct trace_format *ret)

@@ -181,7 +181,7 @@ static struct types *types_open(const struct monitor_kernel *k, const char *modu
 	struct types *t = k->kept && k->kept->types ? k->kept->types : calloc(1, sizeof(*t));
 
 	if (!t) {
-		error_set(-ENOMEM, "out of memory");
+		error_memory(NULL);
 		return NULL;
 	}
 	if (k->kept)

@@ -118,7 +118,7 @@ static int copy_text(const char *text, char **ret)
 	if (!text)
 		return 0;
 	*ret = strdup(text);
-	return *ret ? 0 : error_set(-ENOMEM, "not enough memory for a title");
+	return *ret ? 0 : error_memory("a title");
 }
 
 static int describe(const struct profile_reader *r, struct view_result *v)

@@ -532,6 +532,10 @@ static void an_error_returns_its_code_and_keeps_its_text(void)
 	CHECK_TEXT(error_text(), "bad 'thing'");
 	CHECK(error_errno(-ENOENT, "cannot open '%s'", "x") == -ENOENT);
 	CHECK_TEXT(error_text(), "cannot open 'x': No such file or directory");
+	CHECK(error_memory("the stacks") == -ENOMEM);
+	CHECK_TEXT(error_text(), "not enough memory for the stacks");
+	CHECK(error_memory(NULL) == -ENOMEM);
+	CHECK_TEXT(error_text(), "out of memory");
 }
 
 static void an_overlong_error_is_cut_and_not_overrun(void)

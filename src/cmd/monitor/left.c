@@ -185,7 +185,7 @@ int monitor_stats_left(struct watch *w, struct monitor_stats *s)
 		if (!o[kind].left)
 			continue;
 		if (vec_push(&s->left, (struct left){.object = kind}))
-			return error_set(-ENOMEM, "out of memory");
+			return error_memory(NULL);
 		error = gather_kind(w, s, kind, &s->left.items[s->left.count - 1]);
 	}
 	return error;

@@ -49,7 +49,7 @@ static int add_fields(struct monitor_lines *l, const struct monitor_source *s)
 		const char *name = s->fields[i].name;
 
 		if (!is_fixed(name) && !is_in(l, name) && vec_push(&l->fields, name))
-			return error_set(-ENOMEM, "out of memory");
+			return error_memory(NULL);
 	}
 	return 0;
 }

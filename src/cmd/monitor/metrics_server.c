@@ -160,7 +160,7 @@ int metrics_server_open(const char *address, struct metrics_server **ret)
 		return error;
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	s->fd = -1;
 	error = take_address(s, address, host, port);
 	error = error ?: note_address(s);

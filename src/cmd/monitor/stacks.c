@@ -5,7 +5,6 @@
  */
 #include "cmd/monitor/stacks.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ int stack_names_new(struct watch *w, struct stack_names **ret)
 	struct stack_names *n = calloc(1, sizeof(*n));
 
 	if (!n)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	n->watch = w;
 	/* Without it kernel frames are addresses. */
 	if (io_read_file("/proc/kallsyms", KALLSYMS_MAX_BYTES, &n->kallsyms))

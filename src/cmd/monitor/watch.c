@@ -87,7 +87,7 @@ static int flush(struct watching *w)
 	int error = 0;
 
 	if (w->out.failed)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	while (!error && at < w->out.size && w->signals.fd >= 0) {
 		size_t size = w->out.size - at < WRITE_BYTES ? w->out.size - at : WRITE_BYTES;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "view/fold/result.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,10 +37,10 @@ int view_remark(struct view_result *v, const char *format, ...)
 	length = vasprintf(&text, format, args);
 	va_end(args);
 	if (length < 0)
-		return error_set(-ENOMEM, "not enough memory for a remark");
+		return error_memory("a remark");
 	if (vec_push(&v->remarks, text)) {
 		free(text);
-		return error_set(-ENOMEM, "not enough memory for a remark");
+		return error_memory("a remark");
 	}
 	return 0;
 }
@@ -61,7 +60,7 @@ int view_fact(struct view_result *v, const char *name, const char *format, ...)
 		return 0;
 	free(fact.name);
 	free(fact.value);
-	return error_set(-ENOMEM, "not enough memory for a fact");
+	return error_memory("a fact");
 }
 
 int view_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole)

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "view/fold/stacks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "view/names/label.h"
 
+#define SUBJECT "the stacks"
+
 /* A call's own name is looked for in this many frames at the leaf end. */
 #define CALL_SEARCH_DEPTH 16
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the stacks");
-}
 
 int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t,
 	const struct stacks_options *o)
@@ -33,9 +29,9 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 	if (o->inlines) {
 		s->frame_of_inline = calloc((size_t)counts.inlines + 1, sizeof(*s->frame_of_inline));
 		if (!s->frame_of_inline)
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	}
-	return s->frame_of_location && s->cuda_module ? 0 : short_of_memory();
+	return s->frame_of_location && s->cuda_module ? 0 : error_memory(SUBJECT);
 }
 
 void stacks_release(struct stacks *s)
@@ -63,7 +59,7 @@ static int frame_of(
 		buf_reset(&s->text);
 		kind = location_text(&s->texts, l, &s->text);
 		if (s->text.failed)
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		error = tree_add_frame(s->tree, kind, 0, buf_text(&s->text), s->text.size, &frame);
 		if (error)
 			return error;
@@ -115,7 +111,7 @@ static int push_path(struct stacks *s, size_t depth, uint32_t stack)
 		uint32_t *path = realloc(s->path, capacity * sizeof(*path));
 
 		if (!path)
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		s->path = path;
 		s->path_capacity = capacity;
 	}
@@ -174,7 +170,7 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
 			error = place_one(s, at, &node);
 		if (!error && is_placed_alike(s, stack, at) &&
 			map_put(&s->placed, (uint64_t)base << 32 | at, node))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 	}
 	if (!error)
 		*ret_node = node;

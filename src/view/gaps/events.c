@@ -15,10 +15,7 @@
 #include "base/error.h"
 #include "view/waits/gpu_waits.h"
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the gaps of GPUs");
-}
+#define SUBJECT "the gaps of GPUs"
 
 void gap_events_release(struct gap_events *e)
 {
@@ -42,7 +39,7 @@ static int get_thread(struct gap_events *e, uint32_t id, struct gap_life **ret)
 {
 	while (e->threads.count <= id)
 		if (vec_push(&e->threads, (struct gap_life){0}))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	*ret = &e->threads.items[id];
 	return 0;
 }
@@ -214,7 +211,7 @@ static int take_work(struct gap_events *e, const struct profile_reader *r, const
 	if (error)
 		return error;
 	t->launches |= w->thread != 0;
-	return vec_push(&e->works, work) ? short_of_memory() : 0;
+	return vec_push(&e->works, work) ? error_memory(SUBJECT) : 0;
 }
 
 static uint32_t device_of(const void *work)
@@ -263,7 +260,7 @@ int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_
 	for (; e->windows.count && e->windows.items[e->windows.count - 1].end_ns >= start_ns; e->windows.count--)
 		if (e->windows.items[e->windows.count - 1].start_ns < start_ns)
 			start_ns = e->windows.items[e->windows.count - 1].start_ns;
-	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? short_of_memory() : 0;
+	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? error_memory(SUBJECT) : 0;
 }
 
 static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
@@ -307,7 +304,7 @@ static int take_wait(struct gap_events *e, const struct profile_wait *w)
 	wait.queued_from_ns = wait.span.end_ns - (w->queued_ns < w->duration_ns ? w->queued_ns : w->duration_ns);
 	if (!w->duration_ns || !is_wanted(e, wait.span.start_ns, wait.span.end_ns) || is_full(e, w->start_ns))
 		return 0;
-	return vec_push(&e->waits, wait) ? short_of_memory() : 0;
+	return vec_push(&e->waits, wait) ? error_memory(SUBJECT) : 0;
 }
 
 /* Whether a call of a copy waits for it is not known before its work comes. */
@@ -324,8 +321,8 @@ static int take_call(struct gap_events *e, const struct profile_call *c)
 	if (is_full(e, c->start_ns))
 		return 0;
 	if (c->kind == CALL_COPY && map_put(&e->copies, (uint64_t)c->instance << 32 | c->correlation, e->calls.count))
-		return short_of_memory();
-	return vec_push(&e->calls, call) ? short_of_memory() : 0;
+		return error_memory(SUBJECT);
+	return vec_push(&e->calls, call) ? error_memory(SUBJECT) : 0;
 }
 
 static int take_sync(struct gap_events *e, const struct profile_sync *y)
@@ -335,7 +332,7 @@ static int take_sync(struct gap_events *e, const struct profile_sync *y)
 
 	if (!y->duration_ns || gap_part(&e->parts, y->start_ns) < 0 || is_full(e, y->start_ns))
 		return 0;
-	return vec_push(&e->syncs, sync) ? short_of_memory() : 0;
+	return vec_push(&e->syncs, sync) ? error_memory(SUBJECT) : 0;
 }
 
 static int take_life(struct gap_events *e, const struct profile_life *l)
@@ -363,7 +360,7 @@ static int take_sample(struct gap_events *e, const struct profile_sample *s)
 	t->period_ns = t->period_ns ? t->period_ns : s->period_ns;
 	if (!is_wanted(e, s->time_ns, s->time_ns) || is_full(e, s->time_ns))
 		return 0;
-	return vec_push(&e->samples, sample) ? short_of_memory() : 0;
+	return vec_push(&e->samples, sample) ? error_memory(SUBJECT) : 0;
 }
 
 int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period_ns)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "view/gaps/gaps.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -11,10 +10,7 @@
 #include "view/gaps/works.h"
 #include "view/names/launch_path.h"
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the gaps of GPUs");
-}
+#define SUBJECT "the gaps of GPUs"
 
 void gaps_release(struct gaps *g)
 {
@@ -37,7 +33,7 @@ static int note_launch(struct map *last, const struct gap_work *w, uint32_t *ret
 	if (threads >> 32 != w->thread) {
 		threads = (uint64_t)w->thread << 32 | threads >> 32;
 		if (map_put(last, w->process, threads))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	}
 	*ret_before = (uint32_t)threads;
 	return 0;
@@ -45,7 +41,7 @@ static int note_launch(struct map *last, const struct gap_work *w, uint32_t *ret
 
 static int add_gap(struct gaps *g, const struct gap *gap)
 {
-	return vec_push(&g->gaps, *gap) ? short_of_memory() : 0;
+	return vec_push(&g->gaps, *gap) ? error_memory(SUBJECT) : 0;
 }
 
 /* Whether a piece of work is in another part of the time than the one before. */
@@ -91,7 +87,7 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 	d.latency_ns = search.latency_ns;
 	d.count = g->gaps.count - d.first;
 	if (!error && vec_push(&g->devices, d))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	return error;
 }
 
@@ -106,7 +102,7 @@ static int list_longest(struct gaps *g, const struct gap_rows *r)
 	size_t first, end;
 
 	if (vec_reserve(&g->longest, r->count))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (end = r->count; end; end = first) {
 		for (first = end - 1; first && r->rows[first - 1].ns == r->rows[first].ns;)
 			first--;
@@ -121,7 +117,7 @@ static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, c
 	struct gap_sites s = {.events = &g->events, .merged = merged, .gaps = g->gaps.items,
 		.span_ns = d->last_ns - d->first_ns, .works = works};
 	struct gap_rows rows;
-	int error = gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? short_of_memory() : 0;
+	int error = gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? error_memory(SUBJECT) : 0;
 
 	error = error ?: list_longest(g, &rows);
 	if (!error)
@@ -146,7 +142,7 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 		if (known)
 			*known = total_ns;
 		else if (map_put(&sums, key, total_ns))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 		sum->count++;
 		sum->total_ns += ns;
 		if (stack && total_ns > sum->stack_ns) {
@@ -205,7 +201,7 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 	if (!g->events.works.count)
 		return 0;
 	if (launch_path_merge(in, &merged) || gap_stacks_init(&stacks, in, merged))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	error = error ?: add_devices(g, &stacks);
 	gap_stacks_release(&stacks);
 	free(merged);
@@ -253,7 +249,7 @@ static int add_windows(struct gap_events *e)
 	size_t work, device;
 
 	if (!looked)
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	while (!error && gap_works_next(&works, &work, &device))
 		error = add_window(e, &works.devices.items[device], &looked[device], work);
 	free(looked);

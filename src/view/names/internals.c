@@ -116,7 +116,7 @@ int internals_init(struct internals *i, const struct profile_reader *r)
 	i->modules = calloc((size_t)counts.modules + 1, 1);
 	i->stacks = calloc((size_t)counts.stack_nodes + 1, 1);
 	if (!i->modules || !i->stacks)
-		return error_set(-ENOMEM, "not enough memory for the stacks");
+		return error_memory("the stacks");
 	i->stack_count = counts.stack_nodes + 1;
 	for (uint32_t id = 1; id <= counts.modules; id++)
 		i->modules[id] = judge_module(r, profile_module(r, id));

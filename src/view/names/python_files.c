@@ -5,7 +5,6 @@
  */
 #include "view/names/python_files.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +21,6 @@ struct files {
 	struct file *items;
 	size_t count, capacity;
 };
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the names of files");
-}
 
 /* Behind the last "/folder/" of the path; NULL: it has none. */
 static const char *behind_last(const char *path, const char *folder)
@@ -118,7 +112,7 @@ static int collect(struct python_files *f, struct files *files)
 		file.start = first_start(file.path);
 		f->start[l->file] = UINT32_MAX;
 		if (vec_push(files, file))
-			return short_of_memory();
+			return error_memory("the names of files");
 	}
 	return 0;
 }
@@ -142,7 +136,7 @@ int python_files_init(struct python_files *f, const struct profile_reader *r)
 	if (!python_frames_exist(r))
 		return 0;
 	f->start = calloc((size_t)profile_counts(r).strings + 1, sizeof(*f->start));
-	error = f->start ? collect(f, &files) : short_of_memory();
+	error = f->start ? collect(f, &files) : error_memory("the names of files");
 	while (!error && files.count && lengthen_equal_ones(&files))
 		continue;
 	vec_foreach (file, &files)

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "view/stalls/gpu_stacks.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the instructions");
-}
+#define SUBJECT "the instructions"
 
 static void find_files(struct gpu_stacks *g)
 {
@@ -40,7 +36,7 @@ int gpu_stacks_init(
 	g->function_frames = calloc((size_t)counts.gpu_functions + 1, sizeof(*g->function_frames));
 	g->inline_frames = calloc((size_t)counts.inlines + 1, sizeof(*g->inline_frames));
 	if (!g->sources || !g->function_files || !g->function_frames || !g->inline_frames)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	find_files(g);
 	return 0;
 }
@@ -110,7 +106,7 @@ static int add_function(
 		else
 			buf_puts(&g->text, "(no name)");
 		if (g->text.failed)
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		error = source_frame(g, buf_text(&g->text), g->text.size, known);
 		if (error)
 			return error;
@@ -162,7 +158,7 @@ static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 	if (!known) {
 		error = tree_add_frame(g->tree, TREE_GPU_CODE, 0, mnemonic, size, &frame);
 		if (!error && map_put(&g->mnemonics, text, frame))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 	}
 	return error ?: tree_add_child(g->tree, *node, frame, node);
 }
@@ -197,7 +193,7 @@ int gpu_stacks_offset(struct gpu_stacks *g, uint32_t instruction, uint32_t *ret_
 	buf_reset(&g->text);
 	buf_printf(&g->text, "0x%x", i ? i->offset : 0);
 	if (g->text.failed)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return tree_add_frame(
 		g->tree, TREE_GPU_CODE, 0, buf_text(&g->text), g->text.size, ret_frame);
 }

@@ -5,16 +5,12 @@
  */
 #include "view/stalls/owners.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the instruction samples");
-}
+#define SUBJECT "the instruction samples"
 
 void stall_owners_init(struct stall_owners *o, const struct profile_reader *r, bool streams)
 {
@@ -47,7 +43,7 @@ static int number_kernel(struct stall_owners *o, uint32_t context, uint32_t name
 	if (known)
 		number = *known;
 	else if (map_put(&o->kernel_ids, key, number) || vec_push(&o->kernels, kernel))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	*ret = (uint32_t)number;
 	return 0;
 }
@@ -67,7 +63,7 @@ static int learn_op(
 	first = map_get(&o->first_ops, key);
 	k->first = first ? (uint32_t)*first : id;
 	if (!first && map_put(&o->first_ops, key, id))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	k->known = true;
 	return 0;
 }
@@ -79,7 +75,7 @@ int stall_owners_op(struct stall_owners *o, uint32_t id, const struct profile_op
 
 	while (o->ops.count <= id)
 		if (vec_push(&o->ops, (struct stall_op){0}))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	if (!o->ops.items[id].known)
 		error = learn_op(o, id, op, &o->ops.items[id]);
 	*ret = &o->ops.items[id];
@@ -90,7 +86,7 @@ int stall_owners_add_launch(struct stall_owners *o, uint32_t kernel)
 {
 	struct stall_launch launch = {.kernel = kernel};
 
-	return vec_push(&o->launches, launch) ? short_of_memory() : 0;
+	return vec_push(&o->launches, launch) ? error_memory(SUBJECT) : 0;
 }
 
 int stall_owners_add_work(struct stall_owners *o, uint32_t launch, const struct profile_work *work)
@@ -108,7 +104,7 @@ static int sort_launches(struct stall_owners *o)
 
 	o->first_launch = calloc(o->kernels.count + 1, sizeof(*o->first_launch));
 	if (error || !o->first_launch)
-		return error ?: short_of_memory();
+		return error ?: error_memory(SUBJECT);
 	for (size_t i = 0; i < o->launches.count; i++) {
 		o->by_kernel.numbers[i] = o->launches.items[i].kernel;
 		o->first_launch[o->launches.items[i].kernel + 1]++;
@@ -125,7 +121,7 @@ int stall_owners_finish(struct stall_owners *o)
 	int error;
 
 	if (!kernels)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (size_t i = 0; i < o->launches.count; i++)
 		kernels[i] = o->launches.items[i].kernel;
 	error = stall_windows_finish(&o->windows, kernels);
@@ -152,7 +148,7 @@ static int list_namesake(struct stall_owners *o, uint32_t context, const char *n
 
 		if (o->kernels.items[i].context == context && length == size &&
 			!memcmp(kernel, name + 1, size))
-			return vec_push(&o->lists, i) ? short_of_memory() : 0;
+			return vec_push(&o->lists, i) ? error_memory(SUBJECT) : 0;
 	}
 	return 0;
 }
@@ -167,7 +163,7 @@ static int list_image(struct stall_owners *o, uint32_t context, uint32_t module)
 			f->module == module ? find_kernel(o, context, f->name) : NULL;
 
 		if (kernel && vec_push(&o->lists, (uint32_t)*kernel))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	}
 	return 0;
 }
@@ -181,7 +177,7 @@ static int list_kernels(
 	int error = 0;
 
 	if (vec_push(&o->lists, 0) || (itself && vec_push(&o->lists, (uint32_t)*itself)))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	if (f && !itself)
 		error = list_namesake(o, context, profile_string(o->reader, f->name, NULL));
 	if (!error && f && o->lists.count == begin + 1)
@@ -202,7 +198,7 @@ static int kernels_of(
 	if (!known) {
 		error = list_kernels(o, context, profile_gpu_function(o->reader, function));
 		if (!error && map_put(&o->function_kernels, key, begin))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 	}
 	if (!error)
 		*ret = &o->lists.items[begin];
@@ -214,7 +210,7 @@ static int add_owner(struct stall_owners *o, uint32_t launch, uint64_t weight)
 	struct stall_owner owner = {launch, weight};
 
 	o->weight += weight;
-	return vec_push(&o->owners, owner) ? short_of_memory() : 0;
+	return vec_push(&o->owners, owner) ? error_memory(SUBJECT) : 0;
 }
 
 static bool is_listed(const uint32_t *kernels, uint32_t kernel)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "view/stalls/rows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +8,7 @@
 #include "base/hash.h"
 #include "base/order.h"
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the instruction samples");
-}
+#define SUBJECT "the instruction samples"
 
 void stall_rows_release(struct stall_rows *t)
 {
@@ -44,7 +40,7 @@ static int grow(struct stall_rows *t, const struct stalls *s)
 
 	if (!index || s->rows.count >= UINT32_MAX - 1) {
 		free(index);
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	}
 	free(t->index);
 	t->index = index;
@@ -68,7 +64,7 @@ int stall_rows_add(struct stall_rows *t, struct stalls *s, const struct stalls_r
 	slot = slot_of(t, s, row);
 	if (!t->index[slot]) {
 		if (vec_push(&s->rows, *row))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		t->index[slot] = (uint32_t)s->rows.count;
 		return 0;
 	}
@@ -84,7 +80,7 @@ static int rank_instructions(const struct profile_reader *r, uint32_t **ret)
 	size_t count = (size_t)profile_counts(r).instructions + 1;
 	uint32_t *rank = calloc(count, sizeof(*rank));
 	struct order o = {0};
-	int error = rank ? order_init(&o, count) : short_of_memory();
+	int error = rank ? order_init(&o, count) : error_memory(SUBJECT);
 
 	for (uint32_t id = 1; !error && id < count; id++)
 		o.numbers[id] = profile_instruction(r, id)->offset;
@@ -122,7 +118,7 @@ int stall_rows_sort(const struct profile_reader *r, struct stalls_row *rows, siz
 	struct stalls_row *copy = calloc(count + 1, sizeof(*copy));
 	uint32_t *rank = NULL;
 	struct order o = {0};
-	int error = copy ? order_init(&o, count) : short_of_memory();
+	int error = copy ? order_init(&o, count) : error_memory(SUBJECT);
 
 	error = error ?: rank_instructions(r, &rank);
 	if (!error && count) {

@@ -11,11 +11,6 @@
 /* So many windows are joined at most: 2^20 ticks of a tenth of a second are a day. */
 #define LEVEL_MAX 20
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the instruction samples");
-}
-
 void stall_seen_release(struct stall_seen_list *l)
 {
 	vec_release(l);
@@ -53,7 +48,7 @@ static int merge(struct stall_seen_list *l, const struct stall_windows *w)
 		size *= 2;
 	index = calloc(size, sizeof(*index));
 	if (!index)
-		return short_of_memory();
+		return error_memory("the instruction samples");
 	for (size_t i = 0; !error && i < l->count; i++) {
 		struct stall_seen *next = &l->items[kept], *same;
 
@@ -92,6 +87,6 @@ int stall_seen_add(
 		stall->correlation, stall->samples};
 
 	if (vec_push(l, seen) || l->count >= UINT32_MAX)
-		return short_of_memory();
+		return error_memory("the instruction samples");
 	return l->most && l->count >= l->most ? make_room(l, w) : 0;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "view/stalls/stall_tree.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -17,7 +16,7 @@ int stall_tree_init(struct stall_tree *s, const struct stalls *stalls, struct tr
 		return error;
 	s->reason_frames = calloc(stalls->reasons.count + 1, sizeof(*s->reason_frames));
 	if (!s->reason_frames)
-		return error_set(-ENOMEM, "not enough memory for the reasons");
+		return error_memory("the reasons");
 	for (size_t i = 0; !error && i < stalls->reasons.count; i++)
 		error = gpu_stacks_reason(
 			&s->gpu, stalls->reasons.items[i].name, &s->reason_frames[i]);

@@ -17,6 +17,8 @@
 #include "view/stalls/rows.h"
 #include "view/stalls/seen.h"
 
+#define SUBJECT "the instruction samples"
+
 struct stalls_reading {
 	const struct view_options *options;
 	struct stall_owners owners;
@@ -26,11 +28,6 @@ struct stalls_reading {
 	struct stall_seen_list seen;
 	struct map reason_ids; /* vendor's name (string) -> reason << 1 | latency */
 };
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the instruction samples");
-}
 
 static int too_much(void)
 {
@@ -54,7 +51,7 @@ int stalls_init(struct stalls *s, const struct profile_reader *r, const struct v
 	*s = (struct stalls){.reader = r, .seen_max = STALLS_SEEN_MAX};
 	s->reading = calloc(1, sizeof(*s->reading));
 	if (!s->reading)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	s->reading->options = o;
 	stall_owners_init(&s->reading->owners, r, o->by & VIEW_BY_STREAM);
 	return 0;
@@ -93,7 +90,7 @@ static int add_launch(struct stalls *s, const struct gather_key *key, uint64_t h
 
 	if (s->launches.count >= UINT32_MAX - 1 || vec_push(&s->launches, launch) ||
 		vec_push(&g->same_hash, next) || map_put(&g->launch_ids, hash, s->launches.count))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return stall_owners_add_launch(&g->owners, op->kernel);
 }
 
@@ -180,7 +177,7 @@ static int add_reason(struct stalls *s, struct interner *names, uint32_t string)
 	int added;
 
 	if (interner_add(names, n.name, n.name_size, &id, &added))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	if (!added)
 		return 0;
 	reason.vendor.latency = false;
@@ -188,7 +185,7 @@ static int add_reason(struct stalls *s, struct interner *names, uint32_t string)
 	if (reason.name && !vec_push(&s->reasons, reason))
 		return 0;
 	free(reason.name);
-	return short_of_memory();
+	return error_memory(SUBJECT);
 }
 
 static int compare_reasons(const void *a, const void *b)
@@ -212,7 +209,7 @@ static int learn_reasons(struct stalls *s)
 			continue;
 		error = add_reason(s, names, seen->reason);
 		if (!error && map_put(&g->reason_ids, seen->reason, 0))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 	}
 	if (s->reasons.count)
 		qsort(s->reasons.items, s->reasons.count, sizeof(*s->reasons.items),
@@ -247,7 +244,7 @@ static int number_reason(struct stalls *s, uint32_t string, uint32_t *ret_reason
 	uint64_t number = known ? *known : search_reason(s, string);
 
 	if (!known && map_put(&g->reason_ids, string, number))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	*ret_reason = (uint32_t)(number >> 1);
 	*ret_latency = number & 1;
 	return 0;

@@ -5,7 +5,6 @@
  */
 #include "view/stalls/windows.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +12,7 @@
 #include "base/order.h"
 
 #define WORK_LIMIT_FIRST ((size_t)64 << 10)
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the windows of instruction samples");
-}
+#define SUBJECT "the windows of instruction samples"
 
 void stall_windows_init(struct stall_windows *w, const struct profile_reader *r)
 {
@@ -51,14 +46,14 @@ int stall_windows_context(
 	uint64_t number = known ? *known : w->devices.count;
 
 	if (!known && map_put(&w->devices, key, number))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	key = number << 32 | context;
 	known = map_get(&w->context_ids, key);
 	if (!known) {
 		number = w->contexts.count;
 		if (map_put(&w->context_ids, key, number) ||
 			vec_push(&w->contexts, (struct stall_context){0}))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	}
 	*ret = (uint32_t)(known ? *known : number);
 	return 0;
@@ -82,7 +77,7 @@ static int add_window(struct stall_windows *w, uint32_t id)
 	if (vec_push(&w->context_of, context) ||
 		vec_push(&w->number_of, (uint32_t)c->windows.count) || vec_push(&c->windows, id) ||
 		vec_push(&c->spans, span))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return 0;
 }
 
@@ -136,7 +131,7 @@ int stall_windows_learn(struct stall_windows *w)
 	int error = 0;
 
 	if (!w->context_of.count && (vec_push(&w->context_of, 0) || vec_push(&w->number_of, 0)))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (uint32_t id = (uint32_t)w->context_of.count; !error && id <= count; id++)
 		error = add_window(w, id);
 	vec_foreach (c, &w->contexts)
@@ -181,7 +176,7 @@ static int add_time(struct stall_windows *w, uint32_t window, uint32_t launch, u
 	uint64_t key = (uint64_t)window << 32 | launch, *known = map_get(&w->time, key);
 
 	if (!known)
-		return map_put(&w->time, key, time_ns) ? short_of_memory() : 0;
+		return map_put(&w->time, key, time_ns) ? error_memory(SUBJECT) : 0;
 	*known += time_ns;
 	return 0;
 }
@@ -205,7 +200,7 @@ static int spread_work(struct stall_windows *w, const struct stall_work *work)
 	if (!error && c->exact) {
 		struct stall_exact e = {work->id, work->launch, work->end_ns - work->start_ns};
 
-		error = vec_push(&w->exact, e) ? short_of_memory() : 0;
+		error = vec_push(&w->exact, e) ? error_memory(SUBJECT) : 0;
 	}
 	return error;
 }
@@ -260,7 +255,7 @@ int stall_windows_add_work(
 		waiting.start_ns = UINT64_MAX - duration_ns;
 	}
 	if (vec_push(&w->works, waiting))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return w->works.count >= w->work_limit ? make_room(w) : 0;
 }
 
@@ -322,7 +317,7 @@ static int make_cells(struct stall_windows *w, const uint32_t *kernels)
 	struct stall_cell *cells = calloc(count + 1, sizeof(*cells));
 	struct stall_cell *sorted = calloc(count + 1, sizeof(*sorted));
 	struct order o = {0};
-	int error = cells && sorted ? order_init(&o, count) : short_of_memory();
+	int error = cells && sorted ? order_init(&o, count) : error_memory(SUBJECT);
 
 	if (!error) {
 		fill_cells(w, cells, kernels);
@@ -369,7 +364,7 @@ static int find_places(struct stall_windows *w)
 {
 	w->place = calloc(w->context_of.count + 1, sizeof(*w->place));
 	if (!w->place)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	vec_foreach (c, &w->contexts)
 		for (size_t i = 0; i < c->spans.count; i++)
 			w->place[c->spans.items[i].window] = (uint32_t)i;

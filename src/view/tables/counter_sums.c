@@ -6,7 +6,6 @@
  */
 #include "view/tables/counter_sums.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #define OWNER_NONE 0u
 #define OWNER_MANY UINT32_MAX
+#define SUBJECT "hardware counters"
 
 struct interval {
 	uint64_t start_ns;
@@ -40,11 +40,6 @@ struct reading {
 	struct map kernels;  /* string id of the name: index of kernels */
 };
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for hardware counters");
-}
-
 double counter_sum_average(const struct counter_sum *s)
 {
 	return s->ns ? s->weighted / (double)s->ns : 0;
@@ -66,7 +61,7 @@ static int make_room(struct reading *r, uint32_t device)
 		return 0;
 	grown = realloc(r->timelines, count * sizeof(*grown));
 	if (!grown)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	memset(grown + r->timeline_count, 0, (count - r->timeline_count) * sizeof(*grown));
 	r->timelines = grown;
 	r->timeline_count = count;
@@ -90,7 +85,7 @@ static int note_interval(struct reading *r, const struct profile_count *count)
 	t = &r->timelines[count->device];
 	if (t->intervals.count && t->intervals.items[t->intervals.count - 1].start_ns == i.start_ns)
 		return 0;
-	return vec_push(&t->intervals, i) ? short_of_memory() : 0;
+	return vec_push(&t->intervals, i) ? error_memory(SUBJECT) : 0;
 }
 
 static int by_start(const void *left, const void *right)
@@ -146,7 +141,7 @@ static int find_kernel(struct reading *r, uint32_t name, uint32_t *ret)
 	if (known)
 		return 0;
 	if (map_put(&r->kernels, name, *ret) || vec_push(&r->c->kernels, kernel))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return 0;
 }
 
@@ -207,7 +202,7 @@ static int add_column(struct reading *r, int kind, uint32_t counter)
 	struct counter_column column = {.kind = kind, .counter = counter};
 
 	r->column_of[counter] = (uint32_t)r->c->columns.count;
-	return vec_push(&r->c->columns, column) ? short_of_memory() : 0;
+	return vec_push(&r->c->columns, column) ? error_memory(SUBJECT) : 0;
 }
 
 static int add_columns_of_kind(struct reading *r, int kind)
@@ -234,7 +229,7 @@ static int make_columns(struct reading *r)
 	r->counters = profile_counts(r->reader).counters;
 	r->column_of = calloc((size_t)r->counters + 1, sizeof(*r->column_of));
 	if (!r->column_of)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (int kind = 0; !error && counter_kind_at((size_t)kind); kind++)
 		error = add_columns_of_kind(r, kind);
 	return error ?: add_columns_of_kind(r, -1);
@@ -249,7 +244,7 @@ static int make_devices(struct reading *r)
 {
 	r->place_of = calloc(r->timeline_count ? r->timeline_count : 1, sizeof(*r->place_of));
 	if (!r->place_of)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (uint32_t id = 1; id < r->timeline_count; id++) {
 		struct counter_device d = {.device = id};
 
@@ -260,7 +255,7 @@ static int make_devices(struct reading *r)
 		if (!d.all || !d.busy || vec_push(&r->c->devices, d)) {
 			free(d.all);
 			free(d.busy);
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		}
 		r->place_of[id] = (uint32_t)r->c->devices.count;
 	}
@@ -291,7 +286,7 @@ static int add_to_kernel(
 	if (!k->sums)
 		k->sums = new_sums(r->c);
 	if (!k->sums)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	add_value(&k->sums[r->column_of[count->counter]], count);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 
 #define SCAN_LIMIT 6
+#define SUBJECT "the tree of frames"
 
 struct tree {
 	struct vec(struct tree_node) nodes;
@@ -68,22 +69,17 @@ const char *tree_kind_name(enum tree_kind kind)
 	return kinds[kind].name;
 }
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the tree of frames");
-}
-
 int tree_new(struct tree **ret)
 {
 	struct tree *t = calloc(1, sizeof(*t));
 	uint32_t root;
 
 	if (!t)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	if (interner_new(&t->texts) || tree_add_frame(t, TREE_ROOT, 0, "all", 3, &root) ||
 		vec_push(&t->nodes, (struct tree_node){.frame = root})) {
 		tree_free(t);
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	}
 	*ret = t;
 	return 0;
@@ -132,7 +128,7 @@ int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const c
 	uint32_t text, frame;
 
 	if (size > INT32_MAX || interner_add(t->texts, name, size, &text, NULL))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	key = hash_combine((uint64_t)text << 32 | number, kind);
 	first = map_get(&t->frame_index, key);
 	name = interner_get(t->texts, text, NULL);
@@ -146,7 +142,7 @@ int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const c
 	}
 	if (vec_push(&t->frame_chain, first ? (uint32_t)*first : 0) ||
 		push_frame(t, kind, number, text) || map_put(&t->frame_index, key, t->frames.count))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	*ret_frame = (uint32_t)t->frames.count - 1;
 	return 0;
 }
@@ -157,11 +153,11 @@ static int frame_of_text(struct tree *t, const struct interner_item *text,
 	/* Text ids come densely; the root's is there before the first call. */
 	while (t->frame_of_text.count <= text->id)
 		if (vec_push(&t->frame_of_text, UINT32_MAX))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	if (t->frame_of_text.items[text->id] == UINT32_MAX) {
 		if (text->size > INT32_MAX ||
 			push_frame(t, classify(text->data, text->size), 0, text->id))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 		t->frame_of_text.items[text->id] = (uint32_t)t->frames.count - 1;
 	}
 	*ret_frame = t->frame_of_text.items[text->id];
@@ -172,7 +168,7 @@ int tree_add_texts(struct tree *t, struct interner_item *texts, size_t count,
 	enum tree_kind (*classify)(const char *name, size_t size))
 {
 	if (interner_add_all(t->texts, texts, count))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (size_t i = 0; i < count; i++) {
 		int error = frame_of_text(t, &texts[i], classify, &texts[i].id);
 
@@ -279,7 +275,7 @@ int tree_add_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t *re
 		siblings++;
 	}
 	if (push_child(t, parent, frame, siblings))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	*ret_node = (uint32_t)t->nodes.count - 1;
 	return 0;
 }
@@ -320,7 +316,7 @@ static int rank_frames(const struct tree *t, uint32_t **ret)
 	if (!sorted || !rank) {
 		free(sorted);
 		free(rank);
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	}
 	for (size_t i = 0; i < t->frames.count; i++)
 		sorted[i] = &t->frames.items[i];
@@ -440,7 +436,7 @@ int tree_totals(const struct tree *t, struct tree_time **ret)
 	struct tree_time *totals = calloc(t->nodes.count, sizeof(*totals));
 
 	if (!totals)
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	for (size_t i = t->nodes.count; i-- > 0;) {
 		const struct tree_node *n = &t->nodes.items[i];
 

@@ -6,11 +6,12 @@
  */
 #include "view/waits/gpu_waits.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/vec.h"
+
+#define SUBJECT "what threads waited for"
 
 /* A wait that is going on. */
 struct going {
@@ -28,11 +29,6 @@ struct sweep {
 	struct vec(struct going) going;
 	struct map *sums;
 };
-
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for what threads waited for");
-}
 
 /* Work of a graph may be of another context than the stream, and numbers of streams count in theirs. */
 uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op)
@@ -66,7 +62,7 @@ static int add(struct sweep *s, struct going *g, uint32_t what, uint64_t until_n
 	if (sum)
 		*sum += ns;
 	else if (map_put(s->sums, key, ns))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return 0;
 }
 
@@ -114,7 +110,7 @@ static int begin_wait(struct sweep *s, const struct gpu_wait *w)
 	for (size_t n = 0; n < s->lane_count; n++)
 		if (s->latest[n])
 			consider(s, &g, s->latest[n]);
-	return vec_push(&s->going, g) ? short_of_memory() : 0;
+	return vec_push(&s->going, g) ? error_memory(SUBJECT) : 0;
 }
 
 static int begin_run(struct sweep *s, const struct gpu_run *r)
@@ -191,7 +187,7 @@ int gpu_waits_divide(const struct gpu_wait *waits, size_t wait_count, struct gpu
 			qsort(runs, run_count, sizeof(*runs), compare_runs);
 		error = sweep_all(&s, ordered, wait_count, runs, run_count);
 	} else {
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	}
 	vec_release(&s.going);
 	free(s.latest);

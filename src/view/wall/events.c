@@ -6,17 +6,13 @@
  */
 #include "view/wall/events.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "view/fold/place.h"
 
-static int short_of_memory(void)
-{
-	return error_set(-ENOMEM, "not enough memory for the events of the wall view");
-}
+#define SUBJECT "the events of the wall view"
 
 void wall_events_init(struct wall_events *e, const struct profile_reader *r,
 	const struct view_options *o, size_t most, struct stalls *stalls)
@@ -131,7 +127,7 @@ static int get_thread(struct wall_events *e, uint32_t id, struct wall_thread **r
 {
 	while (e->threads.count <= id)
 		if (vec_push(&e->threads, (struct wall_thread){.to_ns = UINT64_MAX}))
-			return short_of_memory();
+			return error_memory(SUBJECT);
 	*ret = &e->threads.items[id];
 	return 0;
 }
@@ -177,7 +173,7 @@ static int take_wait(struct wall_events *e, const struct profile_event *event)
 		wait.end_ns - (w->queued_ns < w->duration_ns ? w->queued_ns : w->duration_ns);
 	error = keys_add(&e->keys, &key, &wait.key);
 	if (!error && vec_push(&e->waits, wait))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	return error;
 }
 
@@ -193,7 +189,7 @@ static int take_sample(struct wall_events *e, const struct profile_event *event)
 		return 0;
 	error = keys_add(&e->keys, &key, &s.key);
 	if (!error && vec_push(&e->samples, s))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	return error;
 }
 
@@ -214,7 +210,7 @@ static int find_lane(struct wall_events *e, const struct gpu_lane *lane, uint32_
 		hash++;
 	*ret = known ? (uint32_t)*known : (uint32_t)e->lanes.count;
 	if (!known && (map_put(&e->lane_ids, hash, *ret) || vec_push(&e->lanes, *lane)))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return 0;
 }
 
@@ -237,7 +233,7 @@ static int lane_of(struct wall_events *e, const struct profile_work *w, const st
 		return 0;
 	}
 	error = find_lane(e, &lane, ret);
-	return error || !map_put(&e->lane_of_op, key, *ret) ? error : short_of_memory();
+	return error || !map_put(&e->lane_of_op, key, *ret) ? error : error_memory(SUBJECT);
 }
 
 static int note_launch(struct wall_events *e, const struct gather_key *key)
@@ -247,7 +243,7 @@ static int note_launch(struct wall_events *e, const struct gather_key *key)
 
 	while (!error && e->launch_of.count <= id)
 		if (vec_push(&e->launch_of, 0))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 	if (!error)
 		e->launch_of.items[id] = e->stalls->latest + 1;
 	return error;
@@ -269,7 +265,7 @@ static int take_run(
 	error = keys_add(&e->keys, &key, &run.key);
 	error = error ?: lane_of(e, w, op, &run.lane);
 	if (!error && vec_push(&e->runs, run))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	return error;
 }
 
@@ -288,7 +284,7 @@ static int take_work(struct wall_events *e, const struct profile_event *event)
 		return error;
 	if (op->kind == OP_COPY && !w->graph_node && w->thread &&
 		is_here(e, copy.begin_ns, copy.end_ns) && vec_push(&e->copies, copy))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	return take_run(e, event, op);
 }
 
@@ -314,7 +310,7 @@ static int take_call(struct wall_events *e, const struct profile_event *event)
 		return 0;
 	error = keys_add(&e->keys, &key, &call.key);
 	if (!error && vec_push(&e->calls, call))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	return error;
 }
 
@@ -345,14 +341,14 @@ static int take_sync(struct wall_events *e, const struct profile_event *event)
 
 	note_time(e, s->start_ns);
 	if (!e->again && map_put(&e->telling, s->instance, 1))
-		return short_of_memory();
+		return error_memory(SUBJECT);
 	if (!is_here(e, wait.start_ns, wait.end_ns))
 		return 0;
 	/* It stands where its call does. */
 	key.event = EVENT_CALL;
 	error = keys_add(&e->keys, &key, &wait.key);
 	if (!error && vec_push(&e->gpu_waits, wait))
-		error = short_of_memory();
+		error = error_memory(SUBJECT);
 	return error;
 }
 
@@ -407,7 +403,7 @@ static int add_call(struct wall_events *e, const struct wall_call *c, const stru
 		wait.stream = op->stream;
 		wait.kind = SYNC_STREAM;
 	}
-	return vec_push(&e->gpu_waits, wait) ? short_of_memory() : 0;
+	return vec_push(&e->gpu_waits, wait) ? error_memory(SUBJECT) : 0;
 }
 
 /* Adds the copies that were over when their call was, and calls of processes that do not tell what they wait for. */
@@ -420,7 +416,7 @@ static int add_calls(struct wall_events *e)
 		if (map_put(&copies,
 			    call_key(e->copies.items[n].instance, e->copies.items[n].correlation),
 			    n))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 	vec_foreach (c, &e->calls) {
 		const uint64_t *n =
 			c->copy ? map_get(&copies, call_key(c->instance, c->correlation)) : NULL;
@@ -567,7 +563,7 @@ static int read_stretch(struct wall_events *e, struct profile_reader *r)
 	while (!error && (more = profile_reader_next(r, &event))) {
 		error = more < 0 ? more : take_event(e, &event);
 		if (!error && !e->again && chunk_times_add(&e->chunks, r, &event))
-			error = short_of_memory();
+			error = error_memory(SUBJECT);
 		if (count_kept(e) > e->most)
 			cut_short(e);
 	}

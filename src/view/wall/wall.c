@@ -115,7 +115,7 @@ static int know_threads(struct wall *v)
 
 	while (v->events.threads.count <= count)
 		if (vec_push(&v->events.threads, (struct wall_thread){.to_ns = UINT64_MAX}))
-			return error_set(-ENOMEM, "not enough memory for the threads");
+			return error_memory("the threads");
 	return 0;
 }
 
@@ -242,7 +242,7 @@ static int place_threads(struct wall *v)
 
 	v->divisions = calloc(v->events.threads.count, sizeof(*v->divisions));
 	if (!v->divisions)
-		return error_set(-ENOMEM, "not enough memory for the threads");
+		return error_memory("the threads");
 	for (uint32_t id = 0; !error && id < v->events.threads.count; id++)
 		if (!profile_is_profiler(v->events.reader, id))
 			error = place_thread(v, id, &v->events.threads.items[id]);
