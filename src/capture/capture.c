@@ -558,23 +558,21 @@ struct mapping_visit {
 	void *context;
 };
 
-static void visit_watched(void *context, struct process *process)
+static void visit_gpu_process(void *context, struct process *process)
 {
 	const struct mapping_visit *v = context;
 	uint32_t id;
 
-	if (process->watched && !tasks_process(v->c->tasks, process->pid, &id))
+	if (process->uses_gpu && !tasks_process(v->c->tasks, process->pid, &id))
 		v->visit(v->context, process->pid, id);
 }
 
-void capture_each_mapping(const struct capture *c, const char *prefix,
+void capture_each_gpu_process(const struct capture *c,
 	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context)
 {
 	struct mapping_visit v = {.c = c, .visit = visit, .context = context};
 
-	if (strcmp(prefix, PROCESSES_WATCHED))
-		return;
 	vec_foreach (ended, &c->ended)
 		visit(context, ended->pid, ended->process);
-	processes_each(c->processes, visit_watched, &v);
+	processes_each(c->processes, visit_gpu_process, &v);
 }

@@ -90,9 +90,8 @@ enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KI
 /* The one that capture_open chose. */
 enum launch_marker capture_marker(const struct capture *c);
 
-/* Calls visit for every process that was seen mapping a file whose name begins with `prefix` during
- * its present or (it has ended) last image, but not for forked children of which only the parent
- * did; used to find CUDA programs that never connected. Only "libcuda.so" is watched for; other
- * prefixes find none. */
-void capture_each_mapping(const struct capture *c, const char *prefix,
+/* Calls visit for every process that was seen mapping the library of a GPU driver (vendor_is_driver_library)
+ * during its present or (it has ended) last image, but not for forked children of which only the parent
+ * did; used to find programs that use a GPU and never connected. */
+void capture_each_gpu_process(const struct capture *c,
 	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context);

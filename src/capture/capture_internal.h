@@ -18,7 +18,7 @@
 #include "capture/waits.h"
 #include "unwind/tables.h"
 
-/* A process that is gone and had mapped a watched file. */
+/* A process that is gone and had mapped the library of a GPU driver. */
 struct ended_process {
 	uint32_t pid;
 	uint32_t process; /* profile id */

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "capture/raw_walk.h"
+#include "vendor/vendor.h"
 
 #define WAIT_MAX_NS (3 * NS_PER_SECOND) /* in all */
 
@@ -153,16 +154,14 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 	return error ?: intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
 }
 
-/* The program itself, CUDA and CUPTI, and our library, which no program unloads while it launches. */
+/* The program itself, the library of the GPU driver, and our library: no program unloads these while it launches. */
 static bool stays(const struct capture *c, const struct mapping *m, uint32_t pid)
 {
 	const struct module *module = modules_at(c->modules, m->module);
-	const char *name = strrchr(module->path, '/');
 	char link[32], path[PATH_MAX];
 	ssize_t size;
 
-	if (module->instrument ||
-		(name && !strncmp(name + 1, PROCESSES_WATCHED, strlen(PROCESSES_WATCHED))))
+	if (module->instrument || vendor_is_driver_library(module->path))
 		return true;
 	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
 	size = readlink(link, path, sizeof(path) - 1);

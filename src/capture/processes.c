@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/map.h"
+#include "vendor/vendor.h"
 
 #define MAPS_MAX_BYTES	 ((size_t)64 << 20)
 #define FIRST_PAUSE_NS	 (10 * NS_PER_MS)
@@ -186,18 +187,11 @@ int processes_image(struct processes *p, uint32_t pid)
 	interpreter_release(&process->python);
 	process->image_known = true;
 	process->exec_begun = true;
-	process->watched = false;
+	process->uses_gpu = false;
 	process->replaced_told = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
 	return 0;
-}
-
-static bool is_watched(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name && !strncmp(name + 1, PROCESSES_WATCHED, strlen(PROCESSES_WATCHED));
 }
 
 static int add_mapping(struct processes *p, struct process *process, const char *path,
@@ -212,7 +206,7 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 		return error;
 	module = modules_at(p->modules, m.module);
 	m.base = modules_mapping_base(module, f);
-	process->watched |= is_watched(path);
+	process->uses_gpu |= vendor_is_driver_library(path);
 	if (module->python.runtime && modules_bias(module, m.start, m.end, m.base, &bias))
 		interpreter_map(&process->python, &module->python, bias);
 	processes_touch(p, process);

@@ -14,14 +14,11 @@
 #include "capture/interpreters.h"
 #include "capture/modules.h"
 
-/* Who maps a file whose name begins like this is asked for later: the CUDA driver. */
-#define PROCESSES_WATCHED "libcuda.so"
-
 struct process {
 	uint32_t pid;
 	bool image_known; /* its mappings are those of the present image */
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
-	bool watched;     /* its image mapped a watched file (not its parent before fork) */
+	bool uses_gpu;    /* its image mapped the library of a GPU driver (not its parent before fork) */
 	bool touched;     /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;

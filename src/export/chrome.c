@@ -33,7 +33,7 @@
 #include "export/chrome_waits.h"
 #include "export/exporter.h"
 #include "export/text.h"
-#include "profile/counter_kinds.h"
+#include "vendor/vendor.h"
 #include "view/names/device.h"
 
 #define SUBJECT "the timeline"
@@ -323,11 +323,23 @@ static int mark_thread(struct chrome *c, uint32_t id)
 	return 0;
 }
 
+/* "Runtime: cudaLaunchKernel"; the name alone of a call of no API that is known. */
+static void put_call_name(struct buf *b, const struct vendor_api *of, const char *name)
+{
+	char prefix[32] = "";
+
+	if (of)
+		snprintf(prefix, sizeof(prefix), "%s: ", of->name);
+	put_name(b, prefix, name);
+}
+
 /* How the events of a call begin. */
 static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 {
 	const char *name = profile_string(c->reader, api, NULL);
-	bool runtime = !strncmp(name, "cuda", 4);
+	/* Some calls have underscores in front: "__cudaLaunchKernel". */
+	const char *bare = name + strspn(name, "_");
+	const struct vendor_api *of = vendor_api_of(bare, strlen(bare));
 
 	while (c->calls.count <= api)
 		if (vec_push(&c->calls, NULL))
@@ -335,9 +347,8 @@ static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 	if (!c->calls.items[api]) {
 		buf_reset(&c->text);
 		buf_puts(&c->text, "{\"ph\":\"X\",\"name\":");
-		put_name(&c->text, runtime ? "Runtime: " : "Driver: ", name);
-		buf_printf(&c->text,
-			",\"cat\":\"%s\",\"pid\":", runtime ? "CUDA_Runtime" : "CUDA_Driver");
+		put_call_name(&c->text, of, *name ? name : "unknown call");
+		buf_printf(&c->text, ",\"cat\":\"%s\",\"pid\":", of ? of->category : "GPU_API");
 		c->calls.items[api] = c->text.failed ? NULL : strdup(c->text.data);
 	}
 	*ret = c->calls.items[api];

@@ -384,7 +384,7 @@ struct unconnected {
 	uint64_t count;
 };
 
-static void visit_cuda_process(void *context, uint32_t pid, uint32_t process)
+static void visit_gpu_process(void *context, uint32_t pid, uint32_t process)
 {
 	struct unconnected *u = context;
 
@@ -398,7 +398,7 @@ static int count_unconnected(struct session *s)
 
 	if (!s->gpu || !s->capture)
 		return 0;
-	capture_each_mapping(s->capture, "libcuda.so", visit_cuda_process, &u);
+	capture_each_gpu_process(s->capture, visit_gpu_process, &u);
 	return profile_count_loss(s->writer, LOSS_GPU_NEVER_CONNECTED, u.count);
 }
 

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "gpucode/kept_images.h"
 #include "elf/kernel_id.h"
+#include "vendor/vendor.h"
 
 /* Of a process that is attached to. */
 #define COMMAND_LINE_MAX_BYTES 65536
@@ -224,9 +225,20 @@ static int keep_images(struct session *s)
 	return s->images ? 0 : error_set(-ENOMEM, "out of memory");
 }
 
+/* The variable by which a vendor's programs already load another library; NULL: none does. */
+static const char *taken_injection_variable(const struct target_user *user)
+{
+	vendors_foreach(v) {
+		const char *name = (*v)->injection_variable, *value = name ? target_user_getenv(user, name) : NULL;
+
+		if (value && *value)
+			return name;
+	}
+	return NULL;
+}
+
 static int open_gpu(struct session *s)
 {
-	const char *other = target_user_getenv(s->user, "CUDA_INJECTION64_PATH");
 	struct gpu_options options = {
 		.runtime_dir = s->runtime_dir,
 		.library = buf_text(&s->library),
@@ -245,10 +257,12 @@ static int open_gpu(struct session *s)
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
 	};
+	const char *taken = taken_injection_variable(s->user);
 	int error;
 
-	if (other && *other)
-		return session_note(s, "no GPU work is recorded: CUDA_INJECTION64_PATH already names '%s'", other);
+	if (taken)
+		return session_note(s, "no GPU work is recorded: %s already names '%s'", taken,
+			target_user_getenv(s->user, taken));
 	error = keep_images(s);
 	error = error ?: make_runtime_dir(s);
 	if (error)

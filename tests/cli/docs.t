@@ -147,7 +147,7 @@ def reasons_of_document():
 
 
 def reasons_of_program():
-    rows = re.findall(r'^\t\{"(\w+)", "([^"]+)", STALL_(\w+), ', read("src/view/stalls/reasons.c"), re.M)
+    rows = re.findall(r'^\t\{"(\w+)", "([^"]+)", STALL_(\w+), ', read("src/vendor/nvidia/stalls.c"), re.M)
     return {f"{name}: {words}: {kind.lower()}" for name, words, kind in rows}
 
 
@@ -183,7 +183,7 @@ def main():
         result(not wrong, f"{path}: links, paths, functions and options are there", wrong)
     lines = read("docs/architecture.md").count("\n")
     result(lines < 100, "the map has less than 100 lines", [f"it has {lines}"])
-    same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/view/stalls/reasons.c")
+    same(reasons_of_document(), reasons_of_program(), "docs/stalls.md has the reasons of src/vendor/nvidia/stalls.c")
     same(rooms_of_document(), rooms_of_tool(), "the rooms of docs/architecture.md are those of tools/check-includes")
     includes = subprocess.run([os.path.join(ROOT, "tools/check-includes")], stdout=subprocess.PIPE, text=True)
     result(includes.returncode == 0, "includes point down the table", includes.stdout.splitlines())

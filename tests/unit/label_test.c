@@ -63,29 +63,6 @@ static void what_would_not_be_shorter_stays_as_it_is(void)
 	CHECK_TEXT(brief("f)>", 1), "");
 }
 
-static void what_nvcc_puts_before_a_launch_is_known_by_its_name(void)
-{
-	CHECK(label_is_launch_stub("__device_stub__Z4gemmPf"));
-	CHECK(label_is_launch_stub("_ZL23__device_stub__Z4gemmPfPf"));
-	CHECK(label_is_launch_stub("_ZL25__cudaLaunchKernel_helperP9CUkern_st4dim3S1_PPvmP11CUstream_st"));
-	CHECK(label_is_launch_stub("_ZN2atL27__wrapper__device_stub_gemmIfEEvRPf"));
-	CHECK(label_is_launch_stub("_Z16cudaLaunchKernelIcE9cudaErrorPT_4dim3S2_PPvmP11CUstream_st"));
-	CHECK(label_is_launch_stub("_ZL18cudaLaunchKernelExIJPfEJS0_EE9cudaErrorPK"));
-	CHECK(label_is_launch_stub("_ZZL18cudaLaunchKernelExIJPfEJS0_EE9cudaErrorENKUlS0_E_clES0_"));
-}
-
-static void functions_of_the_program_are_no_stubs(void)
-{
-	static const char *const names[] = {"", "main", "cudaLaunchKernel", "_Z4gemmPf",
-		"_Z16cudaLaunchKernelv", "_Z4copyIcEvPT_", "_ZN2my16cudaLaunchKernelIcEEvv",
-		"my__device_stub__Z4gemmPf", "_Z", "_Z99cudaLaunchKernelIcE",
-		"_Z99999999999999999999999cudaLaunchKernelIcE", "_Z0IcE"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (label_is_launch_stub(names[i]))
-			CHECK_TEXT(names[i], "no stub");
-}
-
 int main(void)
 {
 	RUN(arguments_and_the_type_of_the_result_go_first);
@@ -93,7 +70,5 @@ int main(void)
 	RUN(operators_keep_their_signs);
 	RUN(paths_keep_their_last_part);
 	RUN(what_would_not_be_shorter_stays_as_it_is);
-	RUN(what_nvcc_puts_before_a_launch_is_known_by_its_name);
-	RUN(functions_of_the_program_are_no_stubs);
 	return tap_end();
 }

@@ -129,10 +129,10 @@ static void what_nvcc_puts_before_a_launch_is_cut_off_with_the_call(void)
 
 		CHECK(!tree_new(&t));
 		CHECK(!stacks_init(&stacks, r, t, &(struct stacks_options){0}));
-		CHECK(stacks_cut_cuda(&stacks, stack[3], api, &call) == stack[0]);
+		CHECK(stacks_cut_call(&stacks, stack[3], api, &call) == stack[0]);
 		l = profile_location(r, call);
 		CHECK(l && l->name == api);
-		CHECK(stacks_cut_cuda(&stacks, stack[0], api, &call) == stack[0]);
+		CHECK(stacks_cut_call(&stacks, stack[0], api, &call) == stack[0]);
 		CHECK(launch_path_of(r, stack[3]) == stack[0]);
 		stacks_release(&stacks);
 		tree_free(t);

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "vendor/vendor.h"
 
 #define TIMEOUT_MS 5000
 
@@ -51,7 +52,9 @@ static _Noreturn void run_child(int fd, const char *name, const char *version_fu
 	if (null >= 0)
 		for (int i = 0; i < 3; i++)
 			dup2(null, i);
-	unsetenv("CUDA_INJECTION64_PATH");
+	vendors_foreach(v)
+		if ((*v)->injection_variable)
+			unsetenv((*v)->injection_variable);
 	look(name, version_function, &result);
 	_exit(io_write_all(fd, &result, sizeof(result)) ? 1 : 0);
 }

@@ -21,9 +21,9 @@
 #include "base/error.h"
 #include "gpu/injected/instance.h"
 #include "gpu/nvidia/nvidia.h"
+#include "vendor/nvidia/environment.h"
 
 #define SOCKET_NAME   "nvidia.sock"
-#define INJECTION     "CUDA_INJECTION64_PATH"
 #define INSTANCES_MAX 4096
 #define EVENTS	      64
 #define ROUNDS	      16
@@ -149,7 +149,7 @@ static int nvidia_environment(
 {
 	int error = add(context, WIRE_ENV_SOCKET, b->address.sun_path);
 
-	return error ?: add(context, INJECTION, b->library);
+	return error ?: add(context, NVIDIA_INJECTION_VARIABLE, b->library);
 }
 
 /* One whose instance has ended (its ring was given up) is still a launch. */

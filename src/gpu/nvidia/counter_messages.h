@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "profile/counter_kinds.h"
+#include "vendor/counter_kinds.h"
 
 #define COUNTER_DEVICES	      64
 #define COUNTER_MESSAGE_BYTES 32768
@@ -41,7 +41,7 @@ struct counter_device {
 
 struct counter_metric {
 	struct counter_head head;
-	uint32_t kind;	    /* row of counter_kind_at */
+	uint32_t kind;	    /* row of nvidia_counters */
 	uint32_t candidate; /* which of its names */
 };
 

@@ -33,6 +33,7 @@
 #include "base/clock.h"
 #include "gpu/nvidia/counter_messages.h"
 #include "gpu/nvidia/pm_metrics.h"
+#include "vendor/nvidia/environment.h"
 
 #define BUFFER_BYTES	((size_t)64 << 20) /* of a device, for raw samples */
 #define IMAGE_SAMPLES	512
@@ -547,7 +548,7 @@ static void become_own_process(const struct counter_sampler_options *o)
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	if (o->environment)
 		environ = o->environment;
-	unsetenv("CUDA_INJECTION64_PATH");
+	unsetenv(NVIDIA_INJECTION_VARIABLE);
 }
 
 _Noreturn void counter_sampler_run(const struct counter_sampler_options *o)

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "gpu/nvidia/counter_messages.h"
 #include "gpu/nvidia/counter_sampler.h"
+#include "vendor/nvidia/nvidia.h"
 
 #define START_LIMIT_MS 15000 /* a driver that has to wake all its GPUs takes seconds */
 #define END_LIMIT_MS   2000
@@ -249,7 +250,7 @@ static int take_metric(struct counters *c, struct source *s, const void *message
 	int error;
 
 	memcpy(&m, message, sizeof(m));
-	kind = counter_kind_at(m.kind);
+	kind = counter_row(nvidia_counters, m.kind);
 	if (!kind || m.candidate >= COUNTER_CANDIDATES_MAX || !kind->candidates[m.candidate] ||
 		s->counter_count >= COUNTER_KINDS_MAX || s->early.size || c->started)
 		return -EPROTO;

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "vendor/nvidia/nvidia.h"
+
 #define IMAGE_MAX_BYTES ((size_t)64 << 20)
 
 static void host_end(const struct pm *pm, void *host)
@@ -82,7 +84,7 @@ static void drop(struct pm_metrics *m, const struct pm *pm)
 static void add_row(struct pm_metrics *m, const struct pm *pm, const char *chip,
 	const uint8_t *availability, size_t row)
 {
-	const char *const *names = counter_kind_at(row)->candidates;
+	const char *const *names = counter_row(nvidia_counters, row)->candidates;
 
 	for (uint32_t n = 0; names[n]; n++) {
 		bool fits;
@@ -102,11 +104,12 @@ static void add_row(struct pm_metrics *m, const struct pm *pm, const char *chip,
 int pm_metrics_choose(struct pm_metrics *ret, const struct pm *pm, const char *chip,
 	const uint8_t *availability, unsigned int limit)
 {
+	const struct counter_kind *kind;
 	struct pm_metrics m = {0};
 	int result;
 
-	for (size_t row = 0; counter_kind_at(row) && m.count < limit; row++)
-		if (counter_kind_is_good_on(counter_kind_at(row), chip))
+	for (size_t row = 0; (kind = counter_row(nvidia_counters, row)) && m.count < limit; row++)
+		if (counter_kind_is_good_on(kind, chip))
 			add_row(&m, pm, chip, availability, row);
 	result = m.count ? make(&m, pm, chip, availability) : PM_NOT_SUPPORTED;
 	if (result)

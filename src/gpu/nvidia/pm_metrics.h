@@ -8,7 +8,7 @@
 #pragma once
 
 #include "gpu/nvidia/pm_library.h"
-#include "profile/counter_kinds.h"
+#include "vendor/counter_kinds.h"
 
 struct pm_metrics {
 	const char *names[COUNTER_KINDS_MAX];

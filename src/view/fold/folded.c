@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "profile/format.h"
-#include "view/names/label.h"
+#include "vendor/vendor.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
@@ -85,7 +85,7 @@ enum tree_kind folded_classify(const char *name, size_t size)
 		return TREE_WAIT;
 	if ((size && name[0] == '[' && name[size - 1] == ']') || (size == 1 && name[0] == '-'))
 		return TREE_NOTE;
-	if (label_is_cuda_call(name, size))
+	if (vendor_api_of(name, size))
 		return TREE_API;
 	if (memmem(name, size, ".py:", 4) || ends(name, size, ".py") || ends(name, size, ".py)") ||
 		(memmem(name, size, " (<", 3) && ends(name, size, ")")))

@@ -150,7 +150,7 @@ static int add_call(struct placer *p, uint32_t *node, uint32_t api)
 	return *name ? add_frame(p, node, TREE_API, 0, name) : 0;
 }
 
-/* A stack without CUDA's inside, and the call: `api` or, where that is not known, what its frame is
+/* A stack without the inside of the vendor's libraries, and the call: `api` or, where that is not known, what its frame is
  * called that was cut off last. */
 static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t api)
 {
@@ -159,7 +159,7 @@ static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t
 	int error;
 
 	if (!p->options->cuda_frames)
-		stack = stacks_cut_cuda(&p->stacks, stack, api, &call);
+		stack = stacks_cut_call(&p->stacks, stack, api, &call);
 	error = stacks_place(&p->stacks, *node, stack, node);
 	l = profile_location(p->reader, call);
 	if (l && !api)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "view/names/label.h"
+#include "vendor/vendor.h"
 
 #define SUBJECT "the stacks"
 
@@ -25,20 +25,20 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 	if (error)
 		return error;
 	s->frame_of_location = calloc((size_t)counts.locations + 1, sizeof(*s->frame_of_location));
-	s->cuda_module = calloc((size_t)counts.modules + 1, 1);
+	s->gpu_library = calloc((size_t)counts.modules + 1, 1);
 	if (o->inlines) {
 		s->frame_of_inline = calloc((size_t)counts.inlines + 1, sizeof(*s->frame_of_inline));
 		if (!s->frame_of_inline)
 			return error_memory(SUBJECT);
 	}
-	return s->frame_of_location && s->cuda_module ? 0 : error_memory(SUBJECT);
+	return s->frame_of_location && s->gpu_library ? 0 : error_memory(SUBJECT);
 }
 
 void stacks_release(struct stacks *s)
 {
 	free(s->frame_of_location);
 	free(s->frame_of_inline);
-	free(s->cuda_module);
+	free(s->gpu_library);
 	free(s->path);
 	map_release(&s->placed);
 	buf_release(&s->text);
@@ -177,16 +177,16 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
 	return error;
 }
 
-static bool is_cuda_module(struct stacks *s, uint32_t id)
+static bool is_gpu_library(struct stacks *s, uint32_t id)
 {
 	const struct profile_module *m = profile_module(s->reader, id);
 
 	if (!m || m->kind != MODULE_FILE)
 		return false;
-	if (!s->cuda_module[id])
-		s->cuda_module[id] =
-			label_is_cuda_library(profile_string(s->reader, m->path, NULL)) ? 2 : 1;
-	return s->cuda_module[id] == 2;
+	if (!s->gpu_library[id])
+		s->gpu_library[id] =
+			vendor_is_gpu_library(profile_string(s->reader, m->path, NULL)) ? 2 : 1;
+	return s->gpu_library[id] == 2;
 }
 
 static const struct profile_location *location_of(const struct stacks *s, uint32_t stack)
@@ -236,16 +236,16 @@ static bool is_launch_stub(const struct stacks *s, uint32_t stack)
 	const struct profile_location *l = location_of(s, stack);
 
 	return l && l->kind == FRAME_USER &&
-	       label_is_launch_stub(profile_string(s->reader, l->name, NULL));
+	       vendor_is_launch_stub(profile_string(s->reader, l->name, NULL));
 }
 
-uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call)
+uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call)
 {
 	uint32_t at = skip_kernel(s, stack), kept = stack, call = 0;
 	const struct profile_location *l;
 
 	while (at && (l = location_of(s, at)) && l->kind == FRAME_USER &&
-		is_cuda_module(s, l->module)) {
+		is_gpu_library(s, l->module)) {
 		call = location_id(s, at);
 		at = parent_of(s, at);
 		kept = at;

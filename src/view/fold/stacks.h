@@ -3,7 +3,7 @@
  * The stacks of a profile as paths in a tree: locations become frames, each once, and a stack that
  * was placed before is found again at once.
  *
- * Also knows which frames lie inside CUDA's own libraries, so that the leaf end of a launching
+ * Also knows which frames lie inside a GPU vendor's own libraries, so that the leaf end of a launching
  * stack, which is the same for every launch, can be replaced by the name of the call; and leaves out what runs
  * Python (internals.h).
  *
@@ -32,7 +32,7 @@ struct stacks {
 	struct internals internals;
 	uint32_t *frame_of_location; /* frame + 1 */
 	uint32_t *frame_of_inline;   /* the same; NULL: inlined functions are no frames */
-	uint8_t *cuda_module;        /* by module: 0 not known yet, 1 no, 2 yes */
+	uint8_t *gpu_library;        /* by module: 0 not known yet, 1 no, 2 yes */
 	struct map placed;           /* base node << 32 | stack -> node */
 	uint32_t *path;
 	size_t path_capacity;
@@ -49,13 +49,13 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
 
 /*
  * The part of a launching stack that is the program's own: without the frames at the leaf end that
- * lie in CUDA's libraries (and kernel frames below them), and without a frame named as the call
- * itself (`api`, a string; 0: not known) and what lies below that (a program with the CUDA runtime
- * linked in), and without what nvcc put between the program and the call (label_is_launch_stub).
+ * lie in a GPU vendor's libraries (and kernel frames below them), and without a frame named as the call
+ * itself (`api`, a string; 0: not known) and what lies below that (a program with the vendor's
+ * runtime linked in), and without what a compiler put between the program and the call (vendor_is_launch_stub).
  * *ret_call is the location of the last frame of the call cut off, seen from the leaf; 0 when none
  * was.
  */
-uint32_t stacks_cut_cuda(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);
+uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);
 
 /* The stack of a thread that did not run, without the kernel frames at its leaf end that every such stack has: the
  * scheduler (schedule_timeout, schedule, __schedule, ...) and what it was recorded by. */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "view/names/label.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/demangle.h"
@@ -199,73 +197,13 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 		b->data[b->size] = '\0';
 }
 
-bool label_is_cuda_call(const char *name, size_t size)
-{
-	size_t i = !strncmp(name, "cuda", size < 4 ? size : 4) ? 4 : 2;
-
-	if (size <= i || memcmp(name, "cu", 2) || name[i] < 'A' || name[i] > 'Z')
-		return false;
-	for (; i < size; i++)
-		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
-			return false;
-	return true;
-}
-
-/* "_Z16cudaLaunchKernelIcE9cudaErrorPT_...", with an L where it is static, and with a Z where it is
- * a function inside: cudaLaunchKernelEx calls through one. */
-static bool is_cuda_template(const char *name)
-{
-	unsigned long size;
-	char *at;
-
-	if (strncmp(name, "_Z", 2))
-		return false;
-	name += name[2] == 'Z' ? 3 : 2;
-	name += *name == 'L';
-	if (!isdigit((unsigned char)*name))
-		return false;
-	size = strtoul(name, &at, 10);
-	return size < strlen(at) && at[size] == 'I' && label_is_cuda_call(at, size);
-}
-
-/* As crt/host_runtime.h of CUDA 13.0 and code of its nvcc have them. Nothing else may have such
- * names: two underscores are the compiler's. They stand at the beginning, or behind a length
- * ("_ZL23__device_stub__Z4gemmPfPf"). */
-bool label_is_launch_stub(const char *name)
-{
-	static const char *const stubs[] = {
-		"__device_stub__", "__wrapper__device_stub_", "__cudaLaunchKernel_helper"};
-
-	for (size_t i = 0; i < sizeof(stubs) / sizeof(stubs[0]); i++) {
-		const char *at = strstr(name, stubs[i]);
-
-		if (at && (at == name || isdigit((unsigned char)at[-1])))
-			return true;
-	}
-	return is_cuda_template(name);
-}
-
-/* Python packages ship the runtime as "libcudart-d0da41ae.so.11.0". */
-static bool is_called(const char *path, const char *const *beginnings, size_t count)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	for (size_t i = 0; i < count; i++)
-		if (!strncmp(name, beginnings[i], strlen(beginnings[i])))
-			return true;
-	return false;
-}
-
-bool label_is_cuda_library(const char *path)
-{
-	static const char *const libraries[] = {"libcuda.so", "libcudart", "libcupti", "libxpuprof-inject"};
-
-	return is_called(path, libraries, sizeof(libraries) / sizeof(libraries[0]));
-}
-
 bool label_is_c_library(const char *path)
 {
 	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	return is_called(path, libraries, sizeof(libraries) / sizeof(libraries[0]));
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+			return true;
+	return false;
 }

@@ -22,15 +22,5 @@ void tree_label(const struct tree_frame *f, struct buf *b);
  */
 void label_brief(const char *label, size_t size, int level, struct buf *b);
 
-/* Whether a function is called like one of the CUDA API: "cudaLaunchKernel", "cuMemcpyAsync". */
-bool label_is_cuda_call(const char *name, size_t size);
-/*
- * Whether a function, by its linker name, is what nvcc puts between the program's own code and the
- * call that launches a kernel: a stub of its own making, "__device_stub__Z4gemmPf" or
- * "__wrapper__device_stub_gemm", a helper of these, or a template of CUDA's headers, "cudaLaunchKernel<char>".
- */
-bool label_is_launch_stub(const char *name);
-/* Whether a path is that of a library between a program and its GPU work: CUDA's, or our own. */
-bool label_is_cuda_library(const char *path);
 /* Whether a path is that of the C library, its threads or its loader. */
 bool label_is_c_library(const char *path);

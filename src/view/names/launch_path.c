@@ -7,30 +7,22 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "view/names/label.h"
+#include "vendor/vendor.h"
 
-/* Calls that kernels are launched by; a program may have the CUDA runtime linked in. */
-static const char *const launching_calls[] = {
-	"cudaLaunch", "cuLaunch", "cudaGraphLaunch", "cuGraphLaunch"};
-
-/* The launching call is looked for in this many frames at the leaf end. */
+/* The launching call is looked for in this many frames at the leaf end: a program may have the vendor's runtime
+ * linked in. */
 #define CALL_SEARCH_DEPTH 16
 
 static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
 {
-	const char *name = profile_string(r, l->name, NULL);
-
-	for (size_t i = 0; i < sizeof(launching_calls) / sizeof(launching_calls[0]); i++)
-		if (!strncmp(name, launching_calls[i], strlen(launching_calls[i])))
-			return l->kind == FRAME_USER;
-	return false;
+	return l->kind == FRAME_USER && vendor_is_launching_call(profile_string(r, l->name, NULL));
 }
 
-static bool is_of_cuda(const struct profile_reader *r, const struct profile_location *l)
+static bool is_of_gpu_library(const struct profile_reader *r, const struct profile_location *l)
 {
 	const struct profile_module *m = profile_module(r, l->module);
 
-	return m && label_is_cuda_library(profile_string(r, m->path, NULL));
+	return m && vendor_is_gpu_library(profile_string(r, m->path, NULL));
 }
 
 static const struct profile_location *location_of(const struct profile_reader *r, uint32_t stack)
@@ -51,11 +43,11 @@ static bool is_stub(const struct profile_reader *r, uint32_t stack)
 {
 	const struct profile_location *l = location_of(r, stack);
 
-	return l && l->kind == FRAME_USER && label_is_launch_stub(profile_string(r, l->name, NULL));
+	return l && l->kind == FRAME_USER && vendor_is_launch_stub(profile_string(r, l->name, NULL));
 }
 
 /* The stack without the launching call and what lies inside it: another call (of the driver, by a
- * runtime that is linked in) among them; and without what nvcc put before it. */
+ * runtime that is linked in) among them; and without what the vendor's compiler put before it. */
 uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 {
 	uint32_t callers = stack, at = stack;
@@ -64,7 +56,7 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 		const struct profile_location *l = location_of(r, at);
 
 		at = parent_of(r, at);
-		if (l && (is_launching_call(r, l) || is_of_cuda(r, l)))
+		if (l && (is_launching_call(r, l) || is_of_gpu_library(r, l)))
 			callers = at;
 	}
 	while (callers && is_stub(r, callers))
@@ -161,7 +153,7 @@ static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
 	const struct profile_location *l = location_of(i->reader, at);
 
 	return l && *profile_string(i->reader, l->name, NULL) &&
-	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_cuda(i->reader, l) &&
+	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_gpu_library(i->reader, l) &&
 	       !internals_hide(i, stack, at);
 }
 

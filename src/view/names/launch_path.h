@@ -20,7 +20,7 @@ int launch_path_merge(const struct internals *i, uint32_t **ret);
 
 /*
  * The innermost `frames` (at most LAUNCH_PATH_MAX) named functions of a path, outermost first, as
- * ids of locations. Frames of the kernel, of CUDA's and of our own libraries are left
+ * ids of locations. Frames of the kernel, of GPU vendors' and of our own libraries are left
  * out. Returns how many there are.
  */
 unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,

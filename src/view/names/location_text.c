@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "vendor/vendor.h"
 #include "view/names/label.h"
 
 int location_texts_init(struct location_texts *t, const struct profile_reader *r, bool lines)
@@ -67,7 +68,7 @@ static enum tree_kind put_native(const struct location_texts *t, const struct pr
 	}
 	demangle(name, b);
 	/* The same frame as that of the call: what it costs the CPU and what it asks of the GPU. */
-	if (label_is_cuda_call(name, strlen(name)))
+	if (vendor_api_of(name, strlen(name)))
 		return TREE_API;
 	kind = strcmp(name, buf_text(b)) || strstr(name, "::") ? TREE_CXX : TREE_C;
 	if (t->lines && l->line)

@@ -3,32 +3,16 @@
  * Why a GPU warp did not go on, in words of people who write kernels.
  *
  * A profile keeps the vendor's name of a reason
- * ("smsp__pcsamp_warps_issue_stalled_long_scoreboard"). Here are the words for it and a class, by
- * which reasons are grouped and coloured. A reason that is not in the table is shown by the
- * vendor's name, in class `other`. All of it is constant: any thread.
+ * ("smsp__pcsamp_warps_issue_stalled_long_scoreboard"). The tables of src/vendor/ have
+ * words for it and a class, by which reasons are grouped and coloured. A reason that is in none of them is shown by
+ * the vendor's name, in class `other`. All of it is constant: any thread.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum stall_class {
-	STALL_MEMORY = 0, /* data is on its way, or a queue for memory accesses is full */
-	STALL_MATH,	  /* a result or a unit that computes it is not ready */
-	STALL_SYNC,	  /* waits for other warps */
-	STALL_FETCH,	  /* the instruction itself is not there */
-	STALL_CONTROL,	  /* where to go on is not known yet, or the warp sleeps */
-	STALL_ISSUING,	  /* it goes on, or could */
-	STALL_OTHER,
-	STALL_CLASSES
-};
-
-struct stall_reason {
-	const char *name;  /* the end of the vendor's name: "long_scoreboard" */
-	const char *words; /* "waiting for a global or local memory load" */
-	enum stall_class class;
-	bool issuing; /* not a stall: the warp issued the instruction it was seen at */
-};
+#include "vendor/stall_reason.h"
 
 /* What is in a vendor's name. */
 struct stall_name {
@@ -41,15 +25,15 @@ struct stall_name {
 	bool latency;
 };
 
-/* Never fails; `vendor` has to outlive the result. */
-struct stall_name stall_name_parse(const char *vendor);
+/* Never fails; the text has to outlive the result. */
+struct stall_name stall_name_parse(const char *text);
 /* The words; of a reason that is not in the table what the vendor calls it, the mark of latency
  * samples included. */
 const char *stall_words(const struct stall_name *n);
 enum stall_class stall_class_of(const struct stall_name *n);
 bool stall_is_issuing(const struct stall_name *n);
 
-/* The n-th row of the table; NULL past its end. */
+/* The n-th row of all vendors' tables; NULL past the last. */
 const struct stall_reason *stall_reason_at(size_t n);
 /* "memory", "math", ...: a key for machines, and the words of a legend. */
 const char *stall_class_key(enum stall_class class);

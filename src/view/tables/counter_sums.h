@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "profile/counter_kinds.h"
+#include "vendor/counter_kinds.h"
 #include "profile/reader.h"
 
 #define COUNTER_COVERED_PERCENT 90

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Metrics are NVIDIA's, by names as CUPTI 13.0 has them. All rows were counted together on an H200
+ * Metrics by their names as CUPTI 13.0 has them. All rows were counted together on an H200
  * (GH100), apart from NVLink, which that one did not have. Of the other chips CUPTI was only asked,
  * without a GPU, what it would count in one pass; by that, these rows cannot be had there beside
  * those before them:
@@ -23,11 +23,11 @@
  * 50.0 % where all reads hit, 25 % for a copy, whose reads miss and whose writes hit, and never more than
  * 50.0 %: half of the truth, it seems. The other metrics need two passes. GB100 and GB110 are built alike, and not checked.
  */
-#include "profile/counter_kinds.h"
+#include <stddef.h>
 
-#include <string.h>
+#include "vendor/nvidia/nvidia.h"
 
-static const struct counter_kind kinds[] = {
+const struct counter_kind nvidia_counters[] = {
 	{"sm_active", "SM active", "SM act", COUNTER_PERCENT,
 		{"TPC.TriageCompute.sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
 			"sm__cycles_active.avg.pct_of_peak_sustained_elapsed"}},
@@ -43,7 +43,8 @@ static const struct counter_kind kinds[] = {
 	{"l2_hit_rate", "L2 hit rate", "L2 hit", COUNTER_PERCENT,
 		{"LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct",
 			"lts__average_t_sector_hit_rate_realtime.pct",
-			"lts__t_sector_hit_rate.pct"}},
+			"lts__t_sector_hit_rate.pct"},
+		.doubtful_on = {"GH100", "GB100", "GB110"}},
 	{"occupancy", "occupancy of active SMs", "occupancy", COUNTER_PERCENT,
 		{"sm__warps_active_realtime.avg.pct_of_peak_sustained_active",
 			"sm__warps_active.avg.pct_of_peak_sustained_active"}},
@@ -84,44 +85,7 @@ static const struct counter_kind kinds[] = {
 		{"nvlrx__bytes.sum.per_second"}},
 	{"nvlink_sent", "NVLink sent", "NVLink tx", COUNTER_BYTES_PER_SECOND,
 		{"nvltx__bytes.sum.per_second"}},
+	{NULL},
 };
 
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) <= COUNTER_KINDS_MAX, "a bit or a place for each");
-
-const struct counter_kind *counter_kind_at(size_t n)
-{
-	return n < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[n] : NULL;
-}
-
-bool counter_kind_is_good_on(const struct counter_kind *kind, const char *chip)
-{
-	static const struct {
-		const char *key, *chip;
-	} doubtful[] = {
-		{"l2_hit_rate", "GH100"}, {"l2_hit_rate", "GB100"}, {"l2_hit_rate", "GB110"}};
-
-	for (size_t n = 0; n < sizeof(doubtful) / sizeof(doubtful[0]); n++)
-		if (!strcmp(doubtful[n].key, kind->key) && !strcmp(doubtful[n].chip, chip))
-			return false;
-	return true;
-}
-
-int counter_kind_of(const char *metric)
-{
-	for (size_t n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++)
-		for (const char *const *name = kinds[n].candidates; *name; name++)
-			if (!strcmp(*name, metric))
-				return (int)n;
-	return -1;
-}
-
-const char *counter_unit_name(enum counter_unit unit)
-{
-	static const char *const names[] = {
-		[COUNTER_PERCENT] = "%",
-		[COUNTER_BYTES_PER_SECOND] = "byte/s",
-		[COUNTER_RATIO] = "",
-	};
-
-	return unit <= COUNTER_RATIO ? names[unit] : "";
-}
+_Static_assert(sizeof(nvidia_counters) / sizeof(nvidia_counters[0]) - 1 <= COUNTER_KINDS_MAX, "a place for each");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hardware counters that are recorded: one row each, in the order in which they are wanted,
- * with what they are called here and the vendor's metrics that tell them. A profile has the
- * vendor's name (profile_counter), so that what exactly was measured stays known.
+ * with what they are called here and the vendor's metrics that they are read from. A profile has the
+ * vendor's name (profile_counter), so that what exactly was measured stays known. Each vendor has a table; the
+ * functions here see all of them, one after the other.
  */
 #pragma once
 
@@ -10,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COUNTER_KINDS_MAX      32
+#define COUNTER_KINDS_MAX      32 /* of a vendor */
 #define COUNTER_CANDIDATES_MAX 4
+#define COUNTER_DOUBTFUL_MAX   4
 
 enum counter_unit {
 	COUNTER_PERCENT = 0,
@@ -20,20 +22,24 @@ enum counter_unit {
 };
 
 struct counter_kind {
-	const char *key;     /* for machines: "dram_read" */
+	const char *key;     /* for machines: "dram_read"; NULL ends a table */
 	const char *words;   /* for people: "DRAM read" */
 	const char *heading; /* the same in at most 9 columns */
 	enum counter_unit unit;
-	/* Metrics of NVIDIA's by preference, up to the first NULL. Which of them a GPU has, and
+	/* The vendor's metrics by preference, up to the first NULL. Which of them a GPU has, and
 	 * which it can count at the same time, it is asked when it is recorded. */
 	const char *candidates[COUNTER_CANDIDATES_MAX + 1];
+	/* Chips of which these metrics are not to be trusted, up to the first NULL. */
+	const char *doubtful_on[COUNTER_DOUBTFUL_MAX + 1];
 };
 
 /* Whether what this chip ("GH100") says of this row can be trusted. */
 bool counter_kind_is_good_on(const struct counter_kind *kind, const char *chip);
-/* The rows; NULL past the last. */
+/* The rows of all vendors; NULL past the last. */
 const struct counter_kind *counter_kind_at(size_t n);
-/* The row that a metric of the vendor's belongs to: its number, or -1. */
+/* The rows of one table; NULL past the last. */
+const struct counter_kind *counter_row(const struct counter_kind *table, size_t n);
+/* The row that a vendor's metric belongs to: its number, or -1. */
 int counter_kind_of(const char *metric);
 /* "%", "byte/s", "": as in profile_counter. */
 const char *counter_unit_name(enum counter_unit unit);

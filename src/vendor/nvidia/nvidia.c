@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/nvidia.h"
+
+#include "vendor/nvidia/environment.h"
+#include "vendor/nvidia/libraries.h"
+
+const struct vendor vendor_nvidia = {
+	.name = "NVIDIA",
+	.apis = nvidia_apis,
+	.launching_calls = nvidia_launching_calls,
+	.launch_stubs = nvidia_launch_stubs,
+	.libraries = nvidia_libraries,
+	.driver_library = NVIDIA_DRIVER_LIBRARY,
+	.injection_variable = NVIDIA_INJECTION_VARIABLE,
+	.stalls = &nvidia_stalls,
+	.counters = nvidia_counters,
+};

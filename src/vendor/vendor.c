@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/vendor.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWN_LIBRARY "libxpuprof-inject"
+
+static bool begins(const char *name, const char *beginning)
+{
+	return !strncmp(name, beginning, strlen(beginning));
+}
+
+static bool begins_as_one(const char *name, const char *const *beginnings)
+{
+	for (; beginnings && *beginnings; beginnings++)
+		if (begins(name, *beginnings))
+			return true;
+	return false;
+}
+
+/* The prefix, a capital letter, and then letters, digits and underscores only. */
+static bool is_of_api(const struct vendor_api *api, const char *name, size_t size)
+{
+	size_t i = strlen(api->prefix);
+
+	if (size <= i || memcmp(name, api->prefix, i) || name[i] < 'A' || name[i] > 'Z')
+		return false;
+	for (; i < size; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	return true;
+}
+
+const struct vendor_api *vendor_api_of(const char *name, size_t size)
+{
+	vendors_foreach(v)
+		for (const struct vendor_api *api = (*v)->apis; api && api->prefix; api++)
+			if (is_of_api(api, name, size))
+				return api;
+	return NULL;
+}
+
+bool vendor_is_launching_call(const char *name)
+{
+	vendors_foreach(v)
+		if (begins_as_one(name, (*v)->launching_calls))
+			return true;
+	return false;
+}
+
+/* "_Z16cudaLaunchKernelIcE9cudaErrorPT_...", with an L where it is static, and with a Z where it is
+ * a function inside: cudaLaunchKernelEx calls through one. */
+static bool is_template_around_call(const char *name)
+{
+	unsigned long size;
+	char *at;
+
+	if (!begins(name, "_Z"))
+		return false;
+	name += name[2] == 'Z' ? 3 : 2;
+	name += *name == 'L';
+	if (!isdigit((unsigned char)*name))
+		return false;
+	size = strtoul(name, &at, 10);
+	return size < strlen(at) && at[size] == 'I' && vendor_api_of(at, size);
+}
+
+/* Stubs stand at the beginning of a name, or behind a length: "_ZL23__device_stub__Z4gemmPfPf". */
+static bool has_stub(const char *name, const char *const *stubs)
+{
+	for (; stubs && *stubs; stubs++) {
+		const char *at = strstr(name, *stubs);
+
+		if (at && (at == name || isdigit((unsigned char)at[-1])))
+			return true;
+	}
+	return false;
+}
+
+bool vendor_is_launch_stub(const char *linker_name)
+{
+	vendors_foreach(v)
+		if (has_stub(linker_name, (*v)->launch_stubs))
+			return true;
+	return is_template_around_call(linker_name);
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool vendor_is_gpu_library(const char *path)
+{
+	const char *name = file_name(path);
+
+	vendors_foreach(v)
+		if (begins_as_one(name, (*v)->libraries))
+			return true;
+	return begins(name, OWN_LIBRARY);
+}
+
+bool vendor_is_driver_library(const char *path)
+{
+	const char *name = file_name(path);
+
+	vendors_foreach(v)
+		if ((*v)->driver_library && begins(name, (*v)->driver_library))
+			return true;
+	return false;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a GPU vendor's names mean. All the rest asks here ("is this a call of a GPU API?") and knows no vendor's
+ * word itself.
+ *
+ * A vendor is one folder with a table in each file, and one row in vendors.c. The tables are constant: any
+ * thread. A name that no vendor has is an ordinary function, file or variable.
+ *
+ * Nothing here opens a library or talks to a driver: backends do that (src/gpu/), and the injected library.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vendor/counter_kinds.h"
+#include "vendor/stall_reason.h"
+
+/* An API whose functions begin alike: "cuda" and a capital letter. */
+struct vendor_api {
+	const char *prefix;   /* NULL ends the list; of two that fit the first counts */
+	const char *name;     /* what timelines put before a call: "Runtime" */
+	const char *category; /* of such a call in timelines: "CUDA_Runtime" */
+};
+
+/* Lists of texts end with NULL. Any list may be NULL: there is none. */
+struct vendor {
+	const char *name;
+	const struct vendor_api *apis;
+	const char *const *launching_calls; /* beginnings of the names of calls that launch kernels */
+	/* What the vendor's compiler puts between the program's code and the launching call: beginnings of functions. */
+	const char *const *launch_stubs;
+	/* Beginnings of the file names of libraries between a program and its GPU work. */
+	const char *const *libraries;
+	/* How the file name of the library begins that every program maps that uses the vendor's GPUs. */
+	const char *driver_library;
+	/* The environment variable that names a library to be loaded into such programs. */
+	const char *injection_variable;
+	const struct stall_names *stalls;
+	const struct counter_kind *counters; /* in the order in which they are wanted, up to one without a key */
+};
+
+/* vendors.c; the last is NULL. */
+extern const struct vendor *const vendors[];
+
+#define vendors_foreach(v) for (const struct vendor *const *v = vendors; *v; v++)
+
+/* The API that a function is a call of, by its name alone: "cudaLaunchKernel", "cuMemcpyAsync". NULL: none. */
+const struct vendor_api *vendor_api_of(const char *name, size_t size);
+/* Whether it is a call that launches kernels; these may have something behind their names. */
+bool vendor_is_launching_call(const char *name);
+/*
+ * Whether a function, by its linker name, is what a vendor's compiler puts between the program's own code and the
+ * call that launches a kernel: a stub of its own making, "__device_stub__Z4gemmPf", a helper of these, or a template
+ * around a call, "cudaLaunchKernel<char>".
+ */
+bool vendor_is_launch_stub(const char *linker_name);
+/* Whether a path is that of a library between a program and its GPU work: a vendor's, or our own. */
+bool vendor_is_gpu_library(const char *path);
+/* Whether a path is that of a vendor's library that is mapped by every program that uses its GPUs. */
+bool vendor_is_driver_library(const char *path);
