@@ -9,10 +9,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/bare/hash_step.h"
+
 static inline uint64_t hash_u64(uint64_t x)
 {
 	x ^= x >> 32;
-	x *= 0x9e3779b97f4a7c15ull;
+	x *= HASH_FACTOR;
 	x ^= x >> 29;
 	x *= 0xbf58476d1ce4e5b9ull;
 	x ^= x >> 32;
@@ -21,7 +23,7 @@ static inline uint64_t hash_u64(uint64_t x)
 
 static inline uint64_t hash_combine(uint64_t seed, uint64_t x)
 {
-	return hash_u64(seed * 0x9e3779b97f4a7c15ull + x + 1);
+	return hash_u64(seed * HASH_FACTOR + x + 1);
 }
 
 /* Eight bytes a step; the tail is padded with zeros and the length is part of the hash. */
@@ -32,13 +34,13 @@ static inline uint64_t hash_bytes(const void *data, size_t size)
 
 	for (; size >= 8; p += 8, size -= 8) {
 		memcpy(&word, p, 8);
-		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h = hash_step(h, word);
 		h ^= h >> 29;
 	}
 	if (size) {
 		word = 0;
 		memcpy(&word, p, size);
-		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h = hash_step(h, word);
 	}
 	return hash_u64(h);
 }

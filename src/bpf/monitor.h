@@ -22,11 +22,7 @@
  */
 #pragma once
 
-#ifdef __bpf__
-#include "walk/table.h" /* its integer types */
-#else
-#include <stdint.h>
-#endif
+#include "base/bare/integers.h"
 
 #define MONITOR_FIELDS	      14
 #define MONITOR_STRINGS	      3 /* of them, that are strings */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/bare/hash_step.h"
 #include "bpf/monitor_objects.h"
 
 static __always_inline uint32_t highest_bit(uint64_t v)
@@ -113,7 +114,7 @@ static __always_inline struct monitor_cell_place *search_place(struct state *s,
 static __always_inline struct monitor_cell_place *find_cell(struct state *s,
 	const struct monitor_cell_key *key, const struct monitor_object *owner, uint64_t hash)
 {
-	uint32_t *cached = &s->places[hash * 0x9e3779b97f4a7c15ull >> 58 & (CACHED_PLACES - 1)];
+	uint32_t *cached = &s->places[hash * HASH_FACTOR >> 58 & (CACHED_PLACES - 1)];
 	uint32_t index = *cached - 1;
 	struct monitor_cell_place *p = bpf_map_lookup_elem(&cells, &index);
 

@@ -7,6 +7,7 @@
 
 #include <linux/errno.h>
 
+#include "base/bare/hash_step.h"
 #include "bpf/monitor_state.h"
 
 /* ------------------------------------------------------------------ labels and owners */
@@ -91,7 +92,7 @@ static __always_inline uint64_t key_word(const struct state *s, uint8_t field)
 		return s->field[field];
 	words = (const uint64_t *)s->string[slot];
 	unrolled for (uint32_t i = 0; i < MONITOR_STRING_BYTES / 8; i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+		hash = hash_step(hash, words[i]);
 		hash ^= hash >> 29;
 	}
 	return hash;

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "base/bare/hash_step.h"
 #include "bpf/walker.h"
 #include "walk/python_walk.h"
 
@@ -172,7 +173,7 @@ static bool walk_python_home_state(
 /* Notes a frame's code object. */
 static __always_inline void note_code(struct python_buffer *p, uint64_t code)
 {
-	uint32_t index = ((code ^ (uint64_t)p->pid << 32) * 0x9e3779b97f4a7c15ull) >> 50;
+	uint32_t index = hash_step(code, (uint64_t)p->pid << 32) >> 50;
 	uint64_t *slot = bpf_map_lookup_elem(&code_objects, &index);
 
 	_Static_assert(CODE_OBJECTS == 1 << (64 - 50), "the hash gives an index");

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/bare/hash_step.h"
 #include "bpf/buffers.h"
 #include "bpf/tracking.h"
 #include "bpf/waits.h"
@@ -138,7 +139,7 @@ static __always_inline uint64_t task_number(struct task_struct *task)
 static __always_inline uint32_t group_index(uint64_t number)
 {
 	_Static_assert(THREAD_GROUPS == 1 << (64 - 52), "the hash gives an index");
-	return number * 0x9e3779b97f4a7c15ull >> 52;
+	return number * HASH_FACTOR >> 52;
 }
 
 static __always_inline struct thread_group *thread_group(struct task_struct *task)

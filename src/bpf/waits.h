@@ -32,6 +32,7 @@
  */
 #pragma once
 
+#include "base/bare/hash_step.h"
 #include "bpf/events.h"
 
 #define WAIT_SITES	8
@@ -115,7 +116,7 @@ static __always_inline bool site_goes_first(const struct wait_site *s, const str
 
 static __always_inline uint64_t site_key(uint64_t ip, uint64_t sp, uint64_t call, uint32_t reason)
 {
-	uint64_t key = (ip ^ (sp << 20) ^ (call << 52) ^ reason) * 0x9e3779b97f4a7c15ull;
+	uint64_t key = hash_step(ip, (sp << 20) ^ (call << 52) ^ reason);
 
 	_Static_assert(WAIT_SITES == 1 << 3, "the hash gives an index");
 	key ^= key >> 29;

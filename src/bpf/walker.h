@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include "base/bare/hash_step.h"
 #include "bpf/events.h"
 #include "bpf/spaces.h"
 
@@ -211,7 +212,7 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 /* Where the rule for an address is kept, and how its entry begins. */
 static __always_inline struct known_rule *find_known(struct walker *k, uint64_t address, uint64_t *ret_check)
 {
-	uint64_t hash = (address ^ (uint64_t)k->generation << 32) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = hash_step(address, (uint64_t)k->generation << 32);
 	uint32_t index = hash >> 51;
 
 	_Static_assert(RULES == 1 << (64 - 51), "the hash gives an index");

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/bare/hash_step.h"
 #include "inject/library.h"
 #include "inject/own_stack.h"
 #include "inject/repeat.h"
@@ -23,7 +24,6 @@
 
 #define INDEX_SLOTS   (WIRE_STACKS * 2) /* at most half full */
 #define ARENA_WORDS   ((size_t)4 << 20) /* 32 MiB: chains of 128 words on average */
-#define MULTIPLIER    0x9e3779b97f4a7c15ull
 
 enum told {
 	NOT_TOLD = 0,
@@ -108,13 +108,13 @@ static uint64_t hash_words(uint64_t seed, const uint64_t *words, size_t count)
 
 	for (; count >= 4; count -= 4, words += 4)
 		for (int i = 0; i < 4; i++) {
-			lanes[i] = (lanes[i] ^ words[i]) * MULTIPLIER;
+			lanes[i] = hash_step(lanes[i], words[i]);
 			lanes[i] ^= lanes[i] >> 31;
 		}
 	for (size_t i = 0; i < count; i++)
-		lanes[i] = (lanes[i] ^ words[i]) * MULTIPLIER;
+		lanes[i] = hash_step(lanes[i], words[i]);
 	for (int i = 0; i < 4; i++) {
-		hash = (hash ^ lanes[i]) * MULTIPLIER;
+		hash = hash_step(hash, lanes[i]);
 		hash ^= hash >> 29;
 	}
 	return hash;

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/bare/hash_step.h"
 #include "inject/library.h"
 
 #define ARENA_BYTES   (16u << 20)
@@ -70,7 +71,7 @@ static uint64_t hash_words(const void *data, size_t size)
 
 		word = 0;
 		memcpy(&word, p, part);
-		h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+		h = hash_step(h, word);
 		h ^= h >> 29;
 		size -= part;
 	}

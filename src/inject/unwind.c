@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/bare/hash_step.h"
 #include "inject/library.h"
 #include "inject/space.h"
 
@@ -216,7 +217,7 @@ static __attribute__((noinline)) uint32_t look_up(
 /* The slot of an address, and what its upper bits are when the rule there is that of the address. */
 static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_head)
 {
-	uint64_t key = address * 0x9e3779b97f4a7c15ull & ((1ull << ADDRESS_BITS) - 1);
+	uint64_t key = address * HASH_FACTOR & ((1ull << ADDRESS_BITS) - 1);
 
 	*ret_head = (key << 32 | (uint64_t)turn << RULE_BITS) >> RULE_BITS;
 	return &space->rules[key >> SLOT_SHIFT];

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bare/hash_step.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
@@ -79,12 +80,12 @@ static uint64_t check_of(const void *data, size_t size)
 	for (; size >= 32; size -= 32) {
 		for (int i = 0; i < 4; i++, at += 8) {
 			memcpy(&word, at, 8);
-			sums[i] = (sums[i] ^ word) * 0x9e3779b97f4a7c15ull;
+			sums[i] = hash_step(sums[i], word);
 			sums[i] ^= sums[i] >> 32;
 		}
 	}
 	for (; size; size--)
-		sums[0] = (sums[0] ^ *at++) * 0x9e3779b97f4a7c15ull;
+		sums[0] = hash_step(sums[0], *at++);
 	for (int i = 0; i < 4; i++)
 		result = (result ^ sums[i]) * 0xbf58476d1ce4e5b9ull;
 	return result ^ result >> 29;

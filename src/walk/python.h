@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "base/bare/hash_step.h"
 #include "walk/frame.h"
 
 #define WALK_PYTHON_ENTRIES_MAX 64
@@ -77,7 +78,7 @@ static inline uint64_t walk_python_check(const uint64_t words[4])
 	uint64_t h = words[0] ^ (words[1] << 7 | words[1] >> 57) ^
 		     (words[2] << 19 | words[2] >> 45) ^ (words[3] << 31 | words[3] >> 33);
 
-	h *= 0x9e3779b97f4a7c15ull;
+	h *= HASH_FACTOR;
 	return h >> 48;
 }
 

@@ -31,18 +31,7 @@
  */
 #pragma once
 
-#ifdef __bpf__
-typedef __u8 uint8_t;
-typedef __u16 uint16_t;
-typedef __u32 uint32_t;
-typedef __u64 uint64_t;
-typedef __s16 int16_t;
-typedef __s32 int32_t;
-typedef __s64 int64_t;
-#else
-#include <stdbool.h>
-#include <stdint.h>
-#endif
+#include "base/bare/integers.h"
 
 #define WALK_TABLE_MAGIC   0x32545758u /* "XWT2" in memory */
 #define WALK_PAGE_SHIFT    12

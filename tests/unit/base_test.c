@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/bare/hash_step.h"
 #include "base/buf.h"
 #include "base/demangle.h"
 #include "base/error.h"
@@ -22,7 +23,7 @@
 /* The same numbers in every run. */
 static uint64_t next_random(uint64_t *state)
 {
-	*state += 0x9e3779b97f4a7c15ull;
+	*state += HASH_FACTOR;
 	return hash_u64(*state);
 }
 

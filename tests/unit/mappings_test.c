@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bare/hash_step.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -508,7 +509,7 @@ static void stacks_that_differ_in_their_python_frames_alone_are_different(void)
 /* As hash_bytes does with one word. */
 static uint64_t hash_word(uint64_t h, uint64_t word)
 {
-	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+	h = hash_step(h, word);
 	return h ^ h >> 29;
 }
 

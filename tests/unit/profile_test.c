@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/bare/hash_step.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
@@ -1222,7 +1223,7 @@ static void no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables(vo
 static bool is_left_out(const void *count, uint64_t chunk)
 {
 	++*(size_t *)count;
-	return chunk * 0x9e3779b97f4a7c15ull >> 63;
+	return chunk * HASH_FACTOR >> 63;
 }
 
 static void events_that_are_left_out_change_nothing_about_the_others(void)

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bare/hash_step.h"
 #include "inject/library.h"
 
 #define PLACES	      256u
@@ -167,7 +168,6 @@ void images_module_loaded(const struct cupti_module_data *module)
 /* Of all bytes: four words at a time, each multiplied into a sum of its own. */
 static void compute_checksum(const void *image, size_t size, uint64_t *ret)
 {
-	static const uint64_t factor = 0x9e3779b97f4a7c15ull;
 	uint64_t sums[4] = {size, 1, 2, 3}, words[4], h = 0;
 	const uint8_t *at = image;
 
@@ -178,13 +178,13 @@ static void compute_checksum(const void *image, size_t size, uint64_t *ret)
 			memset(words, 0, sizeof(words));
 		memcpy(words, at, n);
 		for (int i = 0; i < 4; i++) {
-			sums[i] = (sums[i] ^ words[i]) * factor;
+			sums[i] = hash_step(sums[i], words[i]);
 			sums[i] ^= sums[i] >> 32;
 		}
 		size -= n;
 	}
 	for (int i = 0; i < 4; i++)
-		h = (h ^ sums[i]) * factor ^ h >> 29;
+		h = hash_step(h, sums[i]) ^ h >> 29;
 	*ret = h ? h : 1;
 }
 
@@ -226,7 +226,7 @@ static bool find_checksum(struct place *p)
 /* Where this checksum is, or would go; NULL: it is not there, and there is no room. */
 static uint64_t *find_sent(uint64_t checksum)
 {
-	uint32_t slot = (uint32_t)(checksum * 0x9e3779b97f4a7c15ull >> 32) % SENT_SLOTS;
+	uint32_t slot = (uint32_t)(checksum * HASH_FACTOR >> 32) % SENT_SLOTS;
 
 	for (;; slot = (slot + 1) % SENT_SLOTS) {
 		if (images.sent[slot] == checksum)

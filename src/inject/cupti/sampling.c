@@ -34,6 +34,7 @@
 
 #include <sys/mman.h>
 
+#include "base/bare/hash_step.h"
 #include "inject/cupti/claims.h"
 #include "inject/cupti/health.h"
 #include "inject/library.h"
@@ -336,7 +337,7 @@ static void tell_reasons(const struct place *p)
 /* Where this function is, or would go. */
 static struct function *find_function(uint64_t image, uint32_t index)
 {
-	uint64_t hash = (image ^ (uint64_t)index << 32 ^ index) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash = hash_step(image, (uint64_t)index << 32 ^ index);
 	uint32_t slot = (uint32_t)(hash >> 32) % FUNCTION_SLOTS;
 
 	for (;; slot = (slot + 1) % FUNCTION_SLOTS) {

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "base/bare/hash_step.h"
 #include "inject/library.h"
 
 #define PLACES_BITS 12
@@ -35,7 +36,7 @@ static struct place places[PLACES];
 
 static struct place *place_of(uintptr_t stream, size_t n)
 {
-	uint64_t hash = (uint64_t)stream * 0x9e3779b97f4a7c15ull >> (64 - PLACES_BITS);
+	uint64_t hash = (uint64_t)stream * HASH_FACTOR >> (64 - PLACES_BITS);
 
 	return &places[(hash + n) % PLACES];
 }
