@@ -7,6 +7,7 @@
 #	make fuzz FUZZ_SECONDS=30  each fuzzer of tests/fuzz/ for so long
 #	make install DESTDIR= PREFIX=
 #	make bench                 the benchmarks of bench/; bench-programs only builds what they need
+#	make figures               what docs/figures.md shows, measured again
 #	make SAN=1 ...             with address and undefined-behaviour sanitizers, in build/san
 #	make PORTABLE=1 ...        libbpf, libelf and their like linked in, for machines without them
 #	make WERROR=1 ...          a warning is an error

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from results import note
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEEDS = subprocess.run([HERE + "/needs", "xpuprof", "tests/programs/launch_rate", "bench/ring_writer"], stdout=subprocess.PIPE, text=True)
 if NEEDS.returncode:
@@ -139,6 +141,10 @@ def run_pairs(runs, count, extra=()):
     print("  memory at 10, 50, 100 %, MiB    " + ", ".join(f"{r.rss_at(s, 1):.1f}" for s in (0.1, 0.5, 1)))
     print(f"  bytes a pair on disk            {r.bytes() / count:.1f}")
     print(f"  lost                            {'; '.join(sorted(losses))}")
+    what = f"{count:,} launches with their work" + (", a stack from the probe with each" if extra else "")
+    note(f"{what}: CPU", f"{statistics.median(ns):.0f} ns a launch", "" if extra else "500 ns")
+    note(f"{what}: memory", f"{max(peaks):.0f} MiB", "64 MiB")
+    note(f"{what}: file", f"{r.bytes() / count:.1f} bytes a launch", "48 bytes")
 
 
 def pairs(runs):
@@ -169,6 +175,9 @@ def rate(runs):
         report = r.report()
         print(f"  {name:12} CPU, % of one core, whole run {spread(share, '{:.2f}')}, without begin and end"
               f" {spread(steady, '{:.2f}')}; peak MiB {spread(peaks, '{:.1f}')}")
+        what = "10,000 launches a second" + (", 99 CPU samples a second" if name == "all" else ", no CPU samples")
+        note(f"{what}: CPU", f"{statistics.median(share):.1f} % of one core", "5 %")
+        note(f"{what}: memory", f"{max(peaks):.0f} MiB", "64 MiB and unwind tables")
         print(f"  {'':12} {report['samples']:,} samples, {report['works']:,} pieces of work; lost {lost(report)}")
 
 
@@ -185,6 +194,7 @@ def start(runs):
     print(f"  wall time, s                    {spread(walls, '{:.3f}')}")
     print(f"  recorder's CPU time, s          {spread(cpus, '{:.3f}')}")
     print(f"  true alone, s                   {spread(alone, '{:.3f}')}")
+    note("`xpuprof record -- true`", f"{statistics.median(walls):.2f} s ({statistics.median(cpus):.2f} s of CPU)", "0.3 s")
 
 
 def idle(runs):
@@ -196,6 +206,7 @@ def idle(runs):
             r = Recording(command, every_s=0.1)
             cpus.append(r.steady_cpu())
             wakeups.append(r.switches / r.wall_s)
+        note(f"a program that waits ({name}): CPU", f"{statistics.median(cpus):.2f} % of one core")
         print(f"  {name:12} CPU, % of one core {spread(cpus, '{:.3f}')}; wakeups a second {spread(wakeups, '{:.0f}')}")
 
 
@@ -208,6 +219,10 @@ def stream(runs):
         print("  at            " + "".join(f"{s * 100:9.0f} %" for s in shares))
         print("  recorder, MiB " + "".join(f"{r.rss_at(s, 1):11.1f}" for s in shares))
         print("  program, MiB  " + "".join(f"{r.rss_at(s, 2):11.1f}" for s in shares))
+        what = "100,000 launches a second for 60 s"
+        note(f"{what}: memory after 3, 15 and 60 s", ", ".join(f"{r.rss_at(s, 1):.0f} MiB" for s in (0.05, 0.25, 1)), "flat")
+        note(f"{what}: CPU", f"{r.cpu_s / r.wall_s * 100:.1f} % of one core")
+        note(f"{what}: lost", lost(report), "nothing")
         print(f"  CPU of the recorder, % of one core: {r.cpu_s / r.wall_s * 100:.1f};"
               f" {r.bytes() / report['works']:.1f} bytes a pair")
         print(f"  {report['works']:,} of 6,000,000 launches have their work; lost {lost(report)}")
@@ -228,7 +243,10 @@ def burst(runs):
             losses[lost(report)] = losses.get(lost(report), 0) + 1
         print(f"  {threads} threads: {works:,} of {5_000_000 * runs:,} launches have their work;"
               f" CPU, % of one core {spread(cpus, '{:.0f}')}; peak MiB {spread(peaks, '{:.1f}')}")
+        rate_text = f"500,000 launches a second, {threads} thread{'s' if threads > 1 else ''}"
+        note(f"{rate_text}: CPU", f"{statistics.median(cpus):.0f} % of one core")
         for what, times in losses.items():
+            note(f"{rate_text}: lost in {times} of {runs} runs", what, "nothing")
             print(f"    lost in {times} runs: {what}")
 
 

@@ -32,6 +32,11 @@ programs: $(B)/bench/tiny_worker
 .PHONY: bench-programs
 bench-programs: all $(BENCH_PROGRAMS)
 
+# Measures what needs no GPU, keeps the results in docs/lab/results, and writes docs/figures.md from them.
+.PHONY: figures
+figures: bench-programs
+	XPUPROF_BUILD=$(abspath $(B)) bench/figures run
+
 bench: bench-programs
 	@for script in $(BENCH_SCRIPTS); do \
 		XPUPROF_BUILD=$(abspath $(B)) $$script || exit 1; \

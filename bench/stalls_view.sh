@@ -10,17 +10,10 @@ launches=${2:-100000}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$build/bench/profile_gen" "$work/rows.xpu" "$launches" "$rows" || exit 1
-python3 - "$build/xpuprof" "$work/rows.xpu" "$rows" "$launches" "${3:-5}" <<'END_OF_PYTHON'
-import os, statistics, subprocess, sys, time
+PYTHONPATH=$(dirname "$0") python3 - "$build/xpuprof" "$work/rows.xpu" "$rows" "$launches" "${3:-5}" <<'END_OF_PYTHON'
+import os, statistics, sys
+from results import measure, note_command
 program, profile, rows, launches, runs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
-
-def measure(command):
-    start = time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        sys.exit(f"{' '.join(command)}: status {status}")
-    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 print(f"{rows:,} rows of samples, {launches:,} launches, {os.path.getsize(profile) / 1e6:.0f} MB; medians of {runs} runs\n")
 print("command                              wall s   least    most   CPU s  peak MiB")
@@ -34,4 +27,6 @@ for name, command in {
     walls, cpus, peaks = zip(*(measure([program, *command]) for _ in range(runs)))
     print(f"{name:35} {statistics.median(walls):7.2f} {min(walls):7.2f} {max(walls):7.2f} {statistics.median(cpus):7.2f}"
           f" {max(peaks):9.1f}")
+    note_command(f"`xpuprof {name}`, {rows:,} rows of samples, {launches:,} launches", walls, cpus, peaks,
+                 "2 s" if name == "flame --view stall" else "")
 END_OF_PYTHON

@@ -9,8 +9,9 @@ flamegraph=$(command -v flamegraph.pl || echo /usr/share/perl5/Devel/NYTProf/fla
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "$build/bench/folded_gen" 100000 25 2000 >"$work/in.folded" || exit 1
-python3 - "$build/xpuprof" "$flamegraph" "$work" "$runs" <<'END'
+PYTHONPATH=$(dirname "$0") python3 - "$build/xpuprof" "$flamegraph" "$work" "$runs" <<'END'
 import os, statistics, subprocess, sys, time
+from results import note_command
 program, perl_script, work, runs = sys.argv[1:]
 source = os.path.join(work, "in.folded")
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -31,6 +32,7 @@ def measure(name, command, runs):
     median = statistics.median(seconds)
     print(f"{name:14} {median:8.2f} {min(seconds):8.2f} {max(seconds):8.2f} "
           f"{statistics.median(busy):8.2f} {peak:9.0f} {size:8.1f}")
+    note_command(f"`{name}`, 100,000 distinct stacks of 25 frames", seconds, busy, [peak], "0.5 s, 150 MiB" if "xpuprof" in name else "")
     return median, peak
 
 print(f"folded text of {os.path.getsize(source) / 1e6:.0f} MB: 100,000 stacks of 25 frames")

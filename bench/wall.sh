@@ -11,17 +11,10 @@ trap 'rm -rf "$work"' EXIT
 for n in "$events" "${events}0"; do
 	"$build/bench/wall_gen" "$work/$n.xpu" "$n" || exit 1
 done
-python3 - "$build/xpuprof" "$work" "$events" "${2:-5}" <<'END_OF_PYTHON'
-import os, statistics, subprocess, sys, time
+PYTHONPATH=$(dirname "$0") python3 - "$build/xpuprof" "$work" "$events" "${2:-5}" <<'END_OF_PYTHON'
+import os, statistics, sys
+from results import measure, note_command
 program, work, events, runs = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-
-def measure(command):
-    start = time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        sys.exit(f"{' '.join(command)}: status {status}")
-    return time.monotonic() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 print(f"medians of {runs} runs\n")
 print("command                        events  wall s   least    most   CPU s  peak MiB")
@@ -31,4 +24,5 @@ for count in events, events + "0":
         walls, cpus, peaks = zip(*(measure(command) for _ in range(runs)))
         print(f"flame --view {view:11} {int(count):12,} {statistics.median(walls):7.2f} {min(walls):7.2f}"
               f" {max(walls):7.2f} {statistics.median(cpus):7.2f} {max(peaks):9.1f}")
+        note_command(f"`xpuprof flame --view {view}`, {int(count):,} events of 16 threads", walls, cpus, peaks)
 END_OF_PYTHON
