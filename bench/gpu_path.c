@@ -278,18 +278,19 @@ static void measure_reading(struct instance *i)
 	print_figure("ring record to event, recorder", &f);
 }
 
-static struct instance *make_instance(struct nvidia_session *s)
+static struct instance *make_instance(struct gpu_shared *shared, struct nvidia_session *s)
 {
 	struct instance *i;
 
-	*s = (struct nvidia_session){.sink = {.launch = take_launch,
-					     .call = take_call,
-					     .work = take_work,
-					     .node = take_node,
-					     .instance_end = take_end}};
-	if (profile_writer_open(&s->writer, "/dev/null") || tasks_new(&s->tasks, s->writer) ||
+	*shared = (struct gpu_shared){.events = {.launch = take_launch,
+					      .call = take_call,
+					      .work = take_work,
+					      .node = take_node,
+					      .instance_end = take_end}};
+	*s = (struct nvidia_session){.shared = shared};
+	if (profile_writer_open(&shared->writer, "/dev/null") || tasks_new(&shared->tasks, shared->writer) ||
 		instance_open(&i, s, -1, (uint32_t)getpid()) ||
-		tasks_process(s->tasks, i->pid, &i->process))
+		tasks_process(shared->tasks, i->pid, &i->process))
 		exit(1);
 	i->slots = INPROCESS_SLOTS;
 	i->memory = library.ring.control;
@@ -315,13 +316,14 @@ static void measure_walks(const char *name, void (*from)(int depth, void (*call)
 
 int main(void)
 {
+	struct gpu_shared shared;
 	struct nvidia_session session;
 
 	make_library();
 	make_records();
 	printf("%-52s %8s %8s %8s\n", "ns", "median", "fastest", "slowest");
 	library.walk = false;
-	measure_reading(make_instance(&session));
+	measure_reading(make_instance(&shared, &session));
 	empty_ring();
 	measure_conversion();
 	measure_launches("launch: callbacks and call record", 0);

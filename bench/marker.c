@@ -263,7 +263,8 @@ int main(int argc, char **argv)
 
 	if (profile_writer_open(&w, "/dev/null") || tasks_new(&tasks, w) ||
 		capture_open(&c, &options, w, tasks,
-			(struct gpu_sink){.context = &launches, .launch = ignore_launch}))
+			(struct gpu_events){.context = &launches, .launch = ignore_launch},
+			(struct walker_news){0}))
 		return fail();
 	marker = find_marker(options.library, capture_marker(c));
 	if (!marker || capture_track(c, getpid()))

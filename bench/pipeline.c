@@ -55,7 +55,7 @@ struct result {
 struct bench {
 	struct profile_writer *writer;
 	struct correlator *correlator;
-	struct gpu_sink sink;
+	struct gpu_events sink;
 	struct shape *shapes;
 	uint32_t stacks[STACKS], threads[THREADS], ops[OPS], apis[2];
 	uint64_t now_ns;
@@ -265,7 +265,7 @@ static void write_profile(const char *path, uint64_t pairs, struct result *ret)
 	add_ops(&b);
 	draw_shapes(&b);
 	check(correlator_new(&b.correlator, b.writer, &options));
-	b.sink = correlator_sink(b.correlator);
+	b.sink = correlator_events(b.correlator);
 	b.now_ns = clock_now_ns();
 	start_s = cpu_s();
 	feed_all(&b, pairs);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer, and
- * a sink that keeps what it gets.
+ * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer, whose
+ * events are kept.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct test_recorder {
 	char folder[64];
 	struct profile_writer *writer;
 	struct tasks *tasks;
+	struct gpu_shared shared;
 	struct gpu_backend *backend;
 	struct vec(struct gpu_launch) launches;
 	struct vec(struct gpu_call) calls;
@@ -105,16 +106,19 @@ static inline struct test_recorder *test_recorder_open(
 	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
 	o.runtime_dir = r->folder;
 	o.library = library ? library : "/nowhere/libxpuprof-inject.so";
-	if (profile_writer_open(&r->writer, path) || tasks_new(&r->tasks, r->writer) ||
-		nvidia_backend.open(&r->backend, &o, r->writer, r->tasks,
-			(struct gpu_sink){.context = r,
-				.launch = keep_launch,
-				.call = keep_call,
-				.work = keep_work,
-				.node = keep_node,
-				.event_record = keep_event_record,
-				.instance_broken = keep_break,
-				.instance_end = keep_end}))
+	if (profile_writer_open(&r->writer, path) || tasks_new(&r->tasks, r->writer))
+		return NULL;
+	r->shared = (struct gpu_shared){.writer = r->writer,
+		.tasks = r->tasks,
+		.events = {.context = r,
+			.launch = keep_launch,
+			.call = keep_call,
+			.work = keep_work,
+			.node = keep_node,
+			.event_record = keep_event_record,
+			.instance_broken = keep_break,
+			.instance_end = keep_end}};
+	if (nvidia_backend.open(&r->backend, &o, &r->shared))
 		return NULL;
 	nvidia_backend.environment(r->backend, keep_variable, r);
 	return r;

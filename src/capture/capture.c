@@ -113,7 +113,8 @@ static int take_launch(struct capture *c, const struct bpf_launch_event *e, size
 	raw.launch = true;
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	error = error ?: capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
-	return error ?: c->sink.launch(c->sink.context, &launch);
+	c->launch_stacks++;
+	return error ?: c->launches.launch(c->launches.context, &launch);
 }
 
 /* ------------------------------------------------------------------ waits */
@@ -372,7 +373,8 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 }
 
 int capture_open(struct capture **ret, const struct capture_options *options,
-	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink)
+	struct profile_writer *w, struct tasks *tasks, struct gpu_events launches,
+	struct walker_news news)
 {
 	struct capture *c = calloc(1, sizeof(*c));
 	int error;
@@ -383,7 +385,8 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	c->walks = options->sample_hz || options->launches || options->waits;
 	c->w = w;
 	c->tasks = tasks;
-	c->sink = sink;
+	c->launches = launches;
+	c->news = news;
 	c->poll_fd = c->maps_fd = -1;
 	error = open_parts(c, options);
 	if (error) {
@@ -392,6 +395,19 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	}
 	*ret = c;
 	return 0;
+}
+
+struct stack_resolver capture_stack_resolver(struct capture *c)
+{
+	return (struct stack_resolver){.context = c,
+		.prepare = capture_prepare,
+		.resolve = capture_resolve,
+		.done = capture_done_with};
+}
+
+uint64_t capture_launch_stacks(const struct capture *c)
+{
+	return c->launch_stacks;
 }
 
 const struct kept_files *capture_kept_files(const struct capture *c)

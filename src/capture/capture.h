@@ -5,7 +5,8 @@
  * what their stacks need: mappings, from /proc, and unwind tables.
  *
  * Life: open -> track (roots, before they run) -> start -> any number of drain -> stop -> drain ->
- * close. One thread. Samples are written to the profile directly; launches go to the sink;
+ * close. One thread. Samples are written to the profile directly; launches that came through the
+ * marker go to `launches`, what walkers inside of processes have to know to `news`;
  * processes and threads into the registry. Stacks are interned here: addresses become (module,
  * offset) by the mappings the process had at that moment.
  *
@@ -17,6 +18,7 @@
 
 #include "wire/marker.h"
 #include "profile/gpu_events.h"
+#include "profile/walker_news.h"
 #include "profile/tasks.h"
 
 struct capture;
@@ -35,10 +37,11 @@ struct capture_options {
 
 /*
  * Loads the BPF programs and opens the events. -EPERM (or -EACCES) means the rights for BPF are
- * missing; error_text then says in one line what would give them.
+ * missing; error_text then says in one line what would give them. Of `launches` only `launch` is called.
  */
 int capture_open(struct capture **ret, const struct capture_options *options,
-	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink);
+	struct profile_writer *w, struct tasks *tasks, struct gpu_events launches,
+	struct walker_news news);
 /* Why there are no BPF programs; NULL: there are. */
 const char *capture_refusal(const struct capture *c);
 /* Why waits are not recorded though that was asked for; NULL: they are. */
@@ -68,18 +71,14 @@ int capture_drain(struct capture *c, bool *ret_busy);
 int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
-/* Drains; when the process `begins` to launch, waits a little until its stacks can be walked to their end. See
- * gpu_stack_taker. */
-int capture_prepare(struct capture *c, uint32_t pid, bool begins);
+/* For stacks that were walked inside of processes that we know or that live, up to the latest drain. `prepare` drains;
+ * when the process begins to launch, it waits a little until its stacks can be walked to their end. `resolve` gives 0 for
+ * a stack without frames, or one that makes no sense, which is counted. */
+struct stack_resolver capture_stack_resolver(struct capture *c);
+/* Stacks of launches so far, from whichever source. */
+uint64_t capture_launch_stacks(const struct capture *c);
 /* The files of the profile's modules, for symbolization; good until capture_close. */
 const struct kept_files *capture_kept_files(const struct capture *c);
-
-/* No library is left in the process: without BPF nobody tells of its end otherwise. */
-int capture_done_with(struct capture *c, uint32_t pid);
-/* The profile's stack (0: it has no frames, or makes no sense, which is counted) for one that was walked inside a
- * process we know or that lives, up to the latest drain. See gpu_stack_taker. */
-int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
-	uint32_t *ret_incomplete);
 
 /* Loads the BPF programs for samples and launches and lets them go again: whether this kernel takes them. */
 int capture_check(void);

@@ -27,15 +27,16 @@ static int note_end(struct capture *c, uint32_t pid)
 }
 
 /* Stacks that were walked in it come from elsewhere. */
-static int tell_leaves(struct capture *c, uint32_t pid)
+static int report_leaving(struct capture *c, uint32_t pid)
 {
-	return c->sink.leaves && processes_find(c->processes, pid) ? c->sink.leaves(c->sink.context, pid)
-								    : 0;
+	const struct walker_news *news = &c->news;
+
+	return news->leaves && processes_find(c->processes, pid) ? news->leaves(news->context, pid) : 0;
 }
 
 static int apply_exit(struct capture *c, uint32_t pid, uint64_t time_ns)
 {
-	int error = tell_leaves(c, pid);
+	int error = report_leaving(c, pid);
 
 	error = error ?: note_end(c, pid);
 	processes_exit(c->processes, pid);
@@ -45,7 +46,7 @@ static int apply_exit(struct capture *c, uint32_t pid, uint64_t time_ns)
 
 static int apply_image(struct capture *c, uint32_t pid)
 {
-	int error = tell_leaves(c, pid);
+	int error = report_leaving(c, pid);
 
 	return error ?: processes_image(c->processes, pid);
 }
@@ -80,12 +81,12 @@ static int apply_thread(struct capture *c, const struct change *change)
 
 int capture_tell_code_change(struct capture *c, struct process *process, uint64_t time_ns)
 {
-	const struct gpu_code_change change = {.pid = process->pid,
+	const struct code_change change = {.pid = process->pid,
 		.time_ns = time_ns,
 		.replaced = process->space->replaced != process->replaced_told};
 
 	process->replaced_told = process->space->replaced;
-	return c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &change) : 0;
+	return c->news.code_mapped ? c->news.code_mapped(c->news.context, &change) : 0;
 }
 
 static int apply_map(struct capture *c, const struct change *change)
@@ -183,13 +184,13 @@ static int gather_task_events(struct capture *c)
 
 int capture_count_lost_changes(struct capture *c, uint64_t lost)
 {
-	const struct gpu_code_change any = {.time_ns = c->drained_ns, .replaced = true};
+	const struct code_change any = {.time_ns = c->drained_ns, .replaced = true};
 	int error;
 
 	if (!lost)
 		return 0;
 	processes_doubt_all(c->processes, clock_now_ns());
-	error = c->sink.code_mapped ? c->sink.code_mapped(c->sink.context, &any) : 0;
+	error = c->news.code_mapped ? c->news.code_mapped(c->news.context, &any) : 0;
 	return error ?: profile_count_loss(c->w, LOSS_MAPS_LOST, lost);
 }
 

@@ -31,7 +31,9 @@ struct capture {
 	enum launch_marker marker;
 	struct profile_writer *w;
 	struct tasks *tasks;
-	struct gpu_sink sink;
+	struct gpu_events launches;
+	struct walker_news news;
+	uint64_t launch_stacks;
 	struct programs *programs; /* NULL: without BPF; mappings are then known from /proc, when libraries ask */
 	struct perf_maps *perf_maps;
 	char *refusal;                    /* why there are no programs */
@@ -80,6 +82,12 @@ int capture_take_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_
 	const struct wait_begin *begin);
 /* Writes samples that waited for tables: those that need not, or may not, wait longer. */
 int capture_walk_pending(struct capture *c);
+
+/* A stack_resolver's functions. */
+int capture_prepare(void *context, uint32_t pid, bool begins);
+int capture_resolve(void *context, const struct walked_stack *stack, uint32_t *ret_stack,
+	uint32_t *ret_incomplete);
+int capture_done_with(void *context, uint32_t pid);
 
 int capture_open_tables(struct capture *c);
 int capture_open_spaces(struct capture *c);

@@ -57,11 +57,11 @@ static void drop_space(void *context, uint32_t pid)
 		programs_drop_space(c->programs, pid);
 }
 
-static int tell_space(void *context, const struct gpu_space *space)
+static int tell_space(void *context, const struct walker_space *space)
 {
 	const struct capture *c = context;
 
-	return c->sink.space ? c->sink.space(c->sink.context, space) : 0;
+	return c->news.space ? c->news.space(c->news.context, space) : 0;
 }
 
 int capture_open_spaces(struct capture *c)
@@ -90,9 +90,9 @@ struct chunk_visit {
 static int tell_chunk(void *context, uint32_t index, int fd)
 {
 	struct chunk_visit *v = context;
-	const struct gpu_sink *sink = &v->c->sink;
+	const struct walker_news *news = &v->c->news;
 
-	v->error = sink->table_chunk(sink->context, index, fd);
+	v->error = news->table_chunk(news->context, index, fd);
 	return v->error;
 }
 
@@ -100,7 +100,7 @@ static int tell_chunks(struct capture *c)
 {
 	struct chunk_visit v = {.c = c};
 
-	if (c->sink.table_chunk)
+	if (c->news.table_chunk)
 		c->chunks = unwind_tables_chunks(c->tables, c->chunks, tell_chunk, &v);
 	return v.error;
 }
@@ -247,8 +247,9 @@ static int wait_for_tables(struct capture *c, const struct process *process)
 	return error;
 }
 
-int capture_prepare(struct capture *c, uint32_t pid, bool begins)
+int capture_prepare(void *context, uint32_t pid, bool begins)
 {
+	struct capture *c = context;
 	const struct process *process;
 	bool busy;
 	int error = c->programs ? 0 : look_at(c, pid, begins);
@@ -258,8 +259,10 @@ int capture_prepare(struct capture *c, uint32_t pid, bool begins)
 	return error || !process || !begins ? error : wait_for_tables(c, process);
 }
 
-int capture_done_with(struct capture *c, uint32_t pid)
+int capture_done_with(void *context, uint32_t pid)
 {
+	struct capture *c = context;
+
 	if (c->programs)
 		return 0;
 	processes_exit(c->processes, pid);

@@ -171,7 +171,7 @@ static bool stays(const struct capture *c, const struct mapping *m, uint32_t pid
 
 /* What is mapped now may have come after the stack was walked: such frames, and with them their callers, are not known.
  * Where nobody tells of mappings, that is also what had not been seen then, or may have been away when it was. */
-static int cut_later(struct capture *c, const struct gpu_stack *stack, struct raw_stack *raw)
+static int cut_later(struct capture *c, const struct walked_stack *stack, struct raw_stack *raw)
 {
 	const struct process *process;
 	int error = stack->doubtful ? capture_look_again(c, stack->pid) : 0;
@@ -190,9 +190,10 @@ static int cut_later(struct capture *c, const struct gpu_stack *stack, struct ra
 	return error;
 }
 
-int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_t *ret_stack,
-	uint32_t *ret_incomplete)
+int capture_resolve(
+	void *context, const struct walked_stack *stack, uint32_t *ret_stack, uint32_t *ret_incomplete)
 {
+	struct capture *c = context;
 	struct raw_stack raw = {.user = stack->user,
 		.user_depth = stack->user_depth,
 		.python = stack->python,
@@ -203,6 +204,7 @@ int capture_take_stack(struct capture *c, const struct gpu_stack *stack, uint32_
 		.launch = true};
 	int error;
 
+	c->launch_stacks++;
 	if (raw.user_depth > WALK_FRAMES_MAX || raw.python_depth > WALK_PYTHON_FRAMES_MAX ||
 		stack->walk_end >= WALK_ENDS) {
 		*ret_stack = *ret_incomplete = 0;

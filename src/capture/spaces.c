@@ -307,7 +307,7 @@ static int find_snapshot(struct spaces *s, const struct address_space *space, ui
 
 static int tell_gpu(struct spaces *s, const struct process *process, const struct snapshot *snapshot)
 {
-	const struct gpu_space space = {.pid = process->pid,
+	const struct walker_space space = {.pid = process->pid,
 		.generation = (uint32_t)snapshot->generation,
 		.mappings = s->target.mappings + snapshot->first,
 		.mapping_count = snapshot->count,
@@ -318,7 +318,7 @@ static int tell_gpu(struct spaces *s, const struct process *process, const struc
 
 static int tell_gpu_gone(struct spaces *s, uint32_t pid)
 {
-	const struct gpu_space gone = {.pid = pid};
+	const struct walker_space gone = {.pid = pid};
 
 	return s->target.tell ? s->target.tell(s->target.context, &gone) : 0;
 }

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "capture/processes.h"
-#include "profile/gpu_events.h"
+#include "profile/walker_news.h"
 #include "walk/table.h"
 
 struct bpf_space;
@@ -31,7 +31,7 @@ struct spaces_target {
 	int (*put)(void *context, uint32_t pid, const struct bpf_space *space);
 	int (*put_python)(void *context, uint32_t pid, const struct walk_python *python);
 	void (*drop)(void *context, uint32_t pid);
-	int (*tell)(void *context, const struct gpu_space *space); /* an error ends the recording */
+	int (*tell)(void *context, const struct walker_space *space); /* an error ends the recording */
 };
 
 struct spaces;

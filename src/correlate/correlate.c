@@ -453,9 +453,14 @@ static int on_instance_end(void *context, uint32_t instance)
 	return instance ? end_waiting(c, instance, end_launch) : 0;
 }
 
-struct gpu_sink correlator_sink(struct correlator *c)
+void correlator_expect_no_markers(struct correlator *c)
 {
-	return (struct gpu_sink){
+	c->have_markers = false;
+}
+
+struct gpu_events correlator_events(struct correlator *c)
+{
+	return (struct gpu_events){
 		.context = c,
 		.launch = on_launch,
 		.call = on_call,

@@ -32,8 +32,11 @@ int correlator_new(struct correlator **ret, struct profile_writer *w,
 	const struct correlator_options *options);
 void correlator_free(struct correlator *c);
 
-/* The sink to hand to the sources. Valid as long as the correlator. */
-struct gpu_sink correlator_sink(struct correlator *c);
+/* Before the first event: there will be no launch stacks after all. */
+void correlator_expect_no_markers(struct correlator *c);
+
+/* What to hand to the sources. Valid as long as the correlator. */
+struct gpu_events correlator_events(struct correlator *c);
 
 /* Writes what is still unmatched (PENDING_*). Call once, after the sources were stopped and
  * drained. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the sources report before anything is joined: the vocabulary between src/capture/ (stacks at
+ * What is reported of GPUs before anything is joined: the words between src/capture/ (stacks at
  * launches), src/gpu/ (calls and work) and src/correlate/ (which joins them).
  *
  * An `instance` is one connection of one injected library, numbered by the recorder from 1; it never
@@ -22,58 +22,6 @@ struct gpu_launch {
 	enum profile_call_kind kind;
 };
 
-/* Code was mapped into a process, at `time_ns` or later. */
-struct gpu_code_change {
-	uint32_t pid; /* 0: into any */
-	uint64_t time_ns;
-	bool replaced; /* over other code: what addresses meant is void */
-};
-
-struct walk_mapping;
-struct walk_python;
-struct walk_python_frame;
-
-/*
- * What a walker inside a process needs to know (walk/): told whenever it changed, to the sink that has `space`.
- * Pointers are valid during the call.
- */
-struct gpu_space {
-	uint32_t pid;
-	uint32_t generation; /* changes with it */
-	const struct walk_mapping *mappings; /* sorted */
-	uint32_t mapping_count; /* 0: the process is gone, or runs another program now */
-	const struct walk_python *python; /* NULL: no interpreter */
-};
-
-/* A stack that was walked inside a process (walk/frame.h). */
-struct gpu_stack {
-	uint32_t pid;
-	uint32_t walk_end; /* enum walk_end */
-	uint32_t generation; /* of the gpu_space that it was walked by; 0: not known */
-	uint64_t time_ns;
-	const uint64_t *user;
-	const struct walk_python_frame *python;
-	uint32_t user_depth;
-	uint32_t python_depth;
-	bool python_incomplete; /* Python's chain was not followed to its end */
-	bool doubtful; /* code may have been mapped that the walk did not know of */
-	bool unloaded; /* and what it knew may have come and gone */
-};
-
-/* Who makes stacks of the profile of those: 0 or -errno. *ret_incomplete: as in gpu_launch; whoever uses the stack
- * counts it, for each use (profile_count_incomplete). */
-struct gpu_stack_taker {
-	void *context;
-	/* The library in this process asks for what its stacks need, as the process maps it now. When it `begins` it is
-	 * ready to report calls, and waits for us: tables are to be made ready, as far as that takes no time that a
-	 * program would mind. NULL: nothing is. */
-	int (*prepare)(void *context, uint32_t pid, bool begins);
-	int (*take)(void *context, const struct gpu_stack *s, uint32_t *ret_stack,
-		uint32_t *ret_incomplete);
-	/* No library is left in this process, unless a new one asks (prepare). NULL: that is of no interest. */
-	int (*done)(void *context, uint32_t pid);
-};
-
 enum {
 	GPU_CALL_CAPTURED = 1 << 0, /* the stream was being captured: it made graph nodes, no work */
 	GPU_CALL_EMPTY = 1 << 1,    /* it asked for zero bytes or an empty graph */
@@ -89,7 +37,7 @@ struct gpu_wait_target {
 	uint64_t event;	 /* SYNC_EVENT: what was recorded last before the call */
 };
 
-/* An outermost CUDA call returned. */
+/* An outermost call of a GPU API returned. */
 struct gpu_call {
 	uint32_t instance;
 	uint32_t correlation;
@@ -123,7 +71,7 @@ enum gpu_node_change {
 	GPU_NODE_DESTROYED,
 };
 
-/* A node of a CUDA graph came or went. */
+/* A node of a graph of GPU work came or went. */
 struct gpu_node {
 	uint32_t instance;
 	enum gpu_node_change change;
@@ -142,25 +90,17 @@ struct gpu_event_record {
 	uint64_t time_ns;
 };
 
-/* Where a source hands its events; each returns 0 or -errno, which stops the recording. */
-struct gpu_sink {
+/* Who receives events of GPUs. Each function returns 0 or -errno, which stops the recording. */
+struct gpu_events {
 	void *context;
 	int (*launch)(void *context, const struct gpu_launch *e);
 	int (*call)(void *context, const struct gpu_call *e);
 	int (*work)(void *context, const struct gpu_work *e);
 	int (*node)(void *context, const struct gpu_node *e);
-	/* NULL: the sink does not care. */
+	/* NULL: of no interest. */
 	int (*event_record)(void *context, const struct gpu_event_record *e);
-	/* NULL: as above. */
-	int (*code_mapped)(void *context, const struct gpu_code_change *change);
-	/* NULL: as above. A chunk of the unwind tables' words: a descriptor that stays the teller's. */
-	int (*space)(void *context, const struct gpu_space *space);
-	int (*table_chunk)(void *context, uint32_t index, int fd);
-	/* NULL: as above. The program that a process ran is over (exit, exec), and what it mapped is about to be
-	 * forgotten: stacks that were walked in it have to be taken now. */
-	int (*leaves)(void *context, uint32_t pid);
-	/* NULL: as above. The driver stopped telling of this instance before its process was over: what still waits does so
-	 * for nothing. Its end follows. */
+	/* NULL: of no interest. Nothing more is reported of this instance, before its process is over: what still waits
+	 * does so in vain. Its end follows. */
 	int (*instance_broken)(void *context, uint32_t instance);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);

@@ -94,7 +94,7 @@ static int note_refusal(
 {
 	buf_printf(&d->refusals, "%s%s\n", what, why);
 	buf_printf(o->notes, "%s%s\n", what, why);
-	return d->refusals.failed || o->notes->failed ? error_set(-ENOMEM, "out of memory") : 0;
+	return d->refusals.failed || o->notes->failed ? error_memory(NULL) : 0;
 }
 
 /* Events that are not there, or need what this kernel was built without, are nothing unusual; those that are there and
@@ -153,7 +153,7 @@ static int open_monitor(struct drivers *d, const struct drivers_options *o, cons
 		return error;
 	error = open_events(d, o, &w, t);
 	if (!error && vec_push(&d->watched, w))
-		error = error_set(-ENOMEM, "out of memory");
+		error = error_memory(NULL);
 	if (error)
 		close_watched(&w);
 	return error == -ENOENT ? -EIO : error;
@@ -203,7 +203,7 @@ static int describe(struct drivers *d)
 	vec_foreach (w, &d->watched)
 		buf_printf(&names, "%s%s", names.size ? "," : "", w->monitor->name);
 	if (names.failed)
-		error = error_set(-ENOMEM, "out of memory");
+		error = error_memory(NULL);
 	else if (names.size)
 		error = profile_set_meta(d->writer, META_DRIVERS, names.data);
 	if (!error && d->refusals.size) {
@@ -222,7 +222,7 @@ int drivers_open(struct drivers **ret, const struct drivers_options *options,
 	int error;
 
 	if (!d)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	d->writer = w;
 	monitor_kernel_look(&kernel);
 	error = open_monitors(d, options, &kernel, t);

@@ -58,7 +58,7 @@ int session_open(struct session **ret, const struct session_options *options)
 	int error;
 
 	if (!s)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	s->options = *options;
 	s->user = options->user;
 	s->target = TARGET_INIT;
@@ -94,6 +94,11 @@ static int watch(struct session *s, int fd)
 	return watch_as(s, EPOLL_CTL_ADD, fd, EPOLLIN);
 }
 
+static int watch_fd(void *context, int fd)
+{
+	return watch(context, fd);
+}
+
 /* Reports once, until it is armed again. */
 static int watch_maps(struct session *s, int operation)
 {
@@ -113,8 +118,7 @@ static int watch_all(struct session *s)
 	error = error ?: watch(s, s->attached);
 	if (!error && s->capture)
 		error = watch(s, capture_poll_fd(s->capture)) ?: watch_maps(s, EPOLL_CTL_ADD);
-	if (!error && s->gpu)
-		error = watch(s, s->gpu_ops->poll_fd(s->gpu));
+	error = error ?: gpu_each_poll_fd(s->gpu, watch_fd, s);
 	for (size_t n = 0; !error && s->drivers && drivers_poll_fd(s->drivers, n) >= 0; n++)
 		error = watch(s, drivers_poll_fd(s->drivers, n));
 	return error;
@@ -215,12 +219,10 @@ static int drain(struct session *s, bool *ret_busy)
 	bool cpu_busy = false, gpu_busy = false;
 	int error = s->drivers ? drivers_take(s->drivers) : 0;
 
-	if (!error && s->gpu)
-		error = s->gpu_ops->snapshot(s->gpu);
+	error = error ?: gpu_snapshot(s->gpu);
 	if (!error && s->capture)
 		error = capture_drain(s->capture, &cpu_busy);
-	if (!error && s->gpu)
-		error = s->gpu_ops->drain(s->gpu, &gpu_busy);
+	error = error ?: gpu_drain(s->gpu, &gpu_busy);
 	if (!error && s->drivers)
 		error = drivers_write(s->drivers);
 	if (!error)
@@ -353,7 +355,7 @@ static int wait_for_events(struct session *s, int timeout_ms)
 	int error = s->maps_fd_silent ? watch_maps(s, EPOLL_CTL_MOD) : 0;
 
 	error = error ?: wait_once(s, timeout_ms, &maps_only);
-	if (!error && maps_only && !s->gpu)
+	if (!error && maps_only && !gpu_is_open(s->gpu))
 		error = wait_once(s, timeout_ms < ROUND_MAPS_MS ? timeout_ms : ROUND_MAPS_MS, &maps_only);
 	return error;
 }
@@ -380,7 +382,7 @@ int session_wait(struct session *s, enum session_end *ret_end)
 /* --- finishing ---------------------------------------------------------------------------------- */
 
 struct unconnected {
-	struct session *s;
+	const struct gpu *gpu;
 	uint64_t count;
 };
 
@@ -388,15 +390,15 @@ static void visit_gpu_process(void *context, uint32_t pid, uint32_t process)
 {
 	struct unconnected *u = context;
 
-	if (!u->s->gpu_ops->has_connected(u->s->gpu, process))
+	if (!gpu_has_connected(u->gpu, process))
 		u->count++;
 }
 
 static int count_unconnected(struct session *s)
 {
-	struct unconnected u = {.s = s};
+	struct unconnected u = {.gpu = s->gpu};
 
-	if (!s->gpu || !s->capture)
+	if (!gpu_is_open(s->gpu) || !s->capture)
 		return 0;
 	capture_each_gpu_process(s->capture, visit_gpu_process, &u);
 	return profile_count_loss(s->writer, LOSS_GPU_NEVER_CONNECTED, u.count);
@@ -406,14 +408,12 @@ static int count_unconnected(struct session *s)
 static int stop_gpu(struct session *s)
 {
 	uint64_t deadline_ns = clock_now_ns() + STOP_TIMEOUT_MS * NS_PER_MS;
-	int error = s->gpu_ops->stop(s->gpu);
-	struct gpu_stats stats;
+	int error = gpu_stop(s->gpu);
 	bool busy;
 
 	for (;;) {
 		error = error ?: drain(s, &busy);
-		s->gpu_ops->stats(s->gpu, &stats);
-		if (error || !stats.instances_live || clock_now_ns() > deadline_ns)
+		if (error || !gpu_is_live(s->gpu) || clock_now_ns() > deadline_ns)
 			return error;
 		usleep(STOP_POLL_US);
 	}
@@ -423,7 +423,7 @@ static int stop_gpu(struct session *s)
 static int stop_sources(struct session *s)
 {
 	bool busy = true;
-	int error = s->gpu ? stop_gpu(s) : 0;
+	int error = gpu_is_open(s->gpu) ? stop_gpu(s) : 0;
 
 	if (!error && s->drivers)
 		error = drivers_stop(s->drivers);
@@ -433,36 +433,40 @@ static int stop_sources(struct session *s)
 		error = drain(s, &busy);
 	if (!error && s->drivers)
 		error = drivers_finish(s->drivers, s->end_ns);
-	if (!error && s->gpu)
-		error = s->gpu_ops->finish(s->gpu);
-	return error;
+	return error ?: gpu_finish(s->gpu);
 }
 
-static void note_lines(struct session *s, const char *lines, const char *rest)
+struct refusals {
+	struct buf *lines;
+	bool lost; /* GPU work is missing */
+};
+
+static void note_refusals(void *context, const char *lines, bool lost)
 {
+	struct refusals *r = context;
+	const char *rest;
+
+	r->lost |= lost && *lines;
+	rest = r->lost ? "" : "; everything else was recorded";
 	while (*lines) {
 		int size = (int)strcspn(lines, "\n");
 
-		buf_printf(&s->refusals, "%.*s%s\n", size, lines, rest);
+		buf_printf(r->lines, "%.*s%s\n", size, lines, rest);
 		lines += size + (lines[size] == '\n');
 	}
 }
 
 static int describe_gpu(struct session *s)
 {
-	struct gpu_stats stats;
-	const char *rest;
+	struct refusals refusals = {.lines = &s->refusals};
+	uint64_t stacks = s->capture ? capture_launch_stacks(s->capture) : 0;
 	int error;
 
-	if (!s->gpu)
+	if (!gpu_is_open(s->gpu))
 		return 0;
-	s->gpu_ops->stats(s->gpu, &stats);
-	rest = *stats.ended ? "" : "; everything else was recorded";
-	note_lines(s, stats.ended, "");
-	note_lines(s, stats.stalls_refused, rest);
-	note_lines(s, stats.counters_refused, rest);
-	error = session_describe(s, META_STACKS_TAKEN, s->stacks_taken);
-	return error ?: session_describe(s, META_GPU_REPORTED, stats.reported_ns);
+	gpu_each_refusal(s->gpu, note_refusals, &refusals);
+	error = session_describe(s, META_STACKS_TAKEN, stacks);
+	return error ?: session_describe(s, META_GPU_REPORTED, gpu_reported_ns(s->gpu));
 }
 
 /* A signal while names are looked up wants that to be over. */
@@ -552,8 +556,7 @@ static int finish_profile(struct session *s)
 /* Takes the probes away, also when the program outlives its recording. */
 static void close_sources(struct session *s)
 {
-	if (s->gpu)
-		s->gpu_ops->close(s->gpu);
+	gpu_free(s->gpu);
 	s->gpu = NULL;
 	drivers_close(s->drivers);
 	s->drivers = NULL;

@@ -7,7 +7,7 @@
 #include "record/session.h"
 #include "record/signals.h"
 #include "correlate/correlate.h"
-#include "gpu/backend.h"
+#include "gpu/gpu.h"
 
 struct session {
 	struct session_options options;
@@ -15,8 +15,7 @@ struct session {
 	struct tasks *tasks;
 	struct correlator *correlator;
 	struct capture *capture; /* NULL: no rights, or not wanted */
-	const struct gpu_backend_ops *gpu_ops;
-	struct gpu_backend *gpu; /* NULL: not wanted */
+	struct gpu *gpu;
 	struct drivers *drivers; /* NULL: not wanted */
 	struct target_user *user;
 	struct target target;
@@ -30,7 +29,6 @@ struct session {
 	struct signals signals;
 	int epoll;
 	bool maps_fd_silent; /* it has reported, and does so again when it is armed */
-	uint64_t stacks_taken;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t next_flush_ns;

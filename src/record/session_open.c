@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parts of a recording, from the profile upwards: file, registry of processes, CPU side, correlator, GPU
- * side; and what the profile says about the recording itself.
+ * The parts of a recording, from the profile upwards: file, registry of processes, correlator, GPU side, CPU side;
+ * and what the profile says about the recording itself. They are connected to each other here, and from then on no event
+ * comes through here:
+ *
+ *	capture  -- launches, news -->  gpu  -- events -->  correlator  -->  profile
+ *	         <- walked stacks ----
  */
 #include "record/session_internal.h"
 
@@ -22,7 +26,6 @@
 #include "base/text.h"
 #include "gpucode/kept_images.h"
 #include "elf/kernel_id.h"
-#include "vendor/vendor.h"
 
 /* Of a process that is attached to. */
 #define COMMAND_LINE_MAX_BYTES 65536
@@ -36,7 +39,7 @@ int session_note(struct session *s, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	buf_printf(&s->notes, "%s\n", text);
-	return s->notes.failed ? error_set(-ENOMEM, "out of memory") : 0;
+	return s->notes.failed ? error_memory(NULL) : 0;
 }
 
 static int make_runtime_dir(struct session *s)
@@ -55,95 +58,6 @@ static int give_runtime_dir_away(struct session *s)
 	if (s->user->switched && lchown(s->runtime_dir, s->user->uid, s->user->gid))
 		return error_errno(-errno, "cannot give '%s' to the program's user", s->runtime_dir);
 	return 0;
-}
-
-static int new_correlator(struct session *s, bool have_markers)
-{
-	struct correlator_options options = {.have_markers = have_markers};
-
-	correlator_free(s->correlator);
-	s->correlator = NULL;
-	return correlator_new(&s->correlator, s->writer, &options);
-}
-
-/* A launch that came through the marker. */
-static int take_launch(void *context, const struct gpu_launch *e)
-{
-	struct session *s = context;
-	struct gpu_sink sink = correlator_sink(s->correlator);
-	int error;
-
-	s->stacks_taken++;
-	if (s->gpu && !s->gpu_ops->is_ours(s->gpu, e))
-		return profile_count_loss(s->writer, LOSS_GPU_INVALID, 1);
-	error = profile_count_incomplete(s->writer, e->incomplete);
-	return error ?: sink.launch(sink.context, e);
-}
-
-static int take_code_mapped(void *context, const struct gpu_code_change *change)
-{
-	struct session *s = context;
-
-	if (s->gpu)
-		s->gpu_ops->code_mapped(s->gpu, change);
-	return 0;
-}
-
-static int take_space(void *context, const struct gpu_space *space)
-{
-	struct session *s = context;
-
-	return s->gpu ? s->gpu_ops->space(s->gpu, space) : 0;
-}
-
-static int take_table_chunk(void *context, uint32_t index, int fd)
-{
-	struct session *s = context;
-
-	return s->gpu ? s->gpu_ops->table_chunk(s->gpu, index, fd) : 0;
-}
-
-static int take_leaves(void *context, uint32_t pid)
-{
-	struct session *s = context;
-
-	return s->gpu ? s->gpu_ops->leaves(s->gpu, pid) : 0;
-}
-
-/* A stack that a library has walked. */
-static int take_stack(
-	void *context, const struct gpu_stack *stack, uint32_t *ret_stack, uint32_t *ret_incomplete)
-{
-	struct session *s = context;
-
-	s->stacks_taken++;
-	return capture_take_stack(s->capture, stack, ret_stack, ret_incomplete);
-}
-
-static int prepare_stacks(void *context, uint32_t pid, bool begins)
-{
-	struct session *s = context;
-
-	return s->capture ? capture_prepare(s->capture, pid, begins) : 0;
-}
-
-static int done_with(void *context, uint32_t pid)
-{
-	struct session *s = context;
-
-	return s->capture ? capture_done_with(s->capture, pid) : 0;
-}
-
-static struct gpu_sink capture_sink(struct session *s)
-{
-	return (struct gpu_sink){
-		.context = s,
-		.launch = take_launch,
-		.code_mapped = take_code_mapped,
-		.space = take_space,
-		.table_chunk = take_table_chunk,
-		.leaves = take_leaves,
-	};
 }
 
 /* Libraries walk unless somebody asked for BPF: a probe costs a launch more than a walk does. */
@@ -170,6 +84,14 @@ static int note_problems(struct session *s)
 	return error;
 }
 
+static int open_correlator(struct session *s)
+{
+	const struct correlator_options options = {
+		.have_markers = s->options.stacks != SESSION_STACKS_NONE};
+
+	return correlator_new(&s->correlator, s->writer, &options);
+}
+
 /* BPF may be refused for want of rights; then there are launches with stacks, if libraries walk. */
 static int open_capture(struct session *s)
 {
@@ -182,18 +104,16 @@ static int open_capture(struct session *s)
 		.libraries_walk = want_libraries_to_walk(s),
 		.library = buf_text(&s->library),
 	};
-	int error = new_correlator(s, s->options.stacks != SESSION_STACKS_NONE);
+	int error = capture_open(&s->capture, &options, s->writer, s->tasks,
+		gpu_marker_launches(s->gpu), gpu_walker_news(s->gpu));
 
-	if (error)
-		return error;
-	error = capture_open(&s->capture, &options, s->writer, s->tasks, capture_sink(s));
 	if (!error)
 		return note_problems(s);
 	s->capture = NULL;
 	if (!s->options.gpu)
 		return error;
-	error = session_note(s, "no CPU samples and no launch stacks: %s", error_text());
-	return error ?: new_correlator(s, false);
+	correlator_expect_no_markers(s->correlator);
+	return session_note(s, "no CPU samples and no launch stacks: %s", error_text());
 }
 
 static const char *stack_source(const struct session *s)
@@ -222,19 +142,7 @@ static int keep_images(struct session *s)
 	if (!s->options.stalls)
 		return 0;
 	s->images = kept_images_new(KEPT_IMAGES_BUDGET_BYTES);
-	return s->images ? 0 : error_set(-ENOMEM, "out of memory");
-}
-
-/* The variable by which a vendor's programs already load another library; NULL: none does. */
-static const char *taken_injection_variable(const struct target_user *user)
-{
-	vendors_foreach(v) {
-		const char *name = (*v)->injection_variable, *value = name ? target_user_getenv(user, name) : NULL;
-
-		if (value && *value)
-			return name;
-	}
-	return NULL;
+	return s->images ? 0 : error_memory(NULL);
 }
 
 static int open_gpu(struct session *s)
@@ -248,31 +156,23 @@ static int open_gpu(struct session *s)
 		.queue_times = s->options.queue_times,
 		.syncs = s->options.waits,
 		.walk = libraries_walk(s),
-		.stacks = {.context = s,
-			.prepare = prepare_stacks,
-			.take = take_stack,
-			.done = done_with},
 		.stalls = s->options.stalls,
 		.stall_period = s->options.stall_period,
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
+		.notes = &s->notes,
 	};
-	const char *taken = taken_injection_variable(s->user);
-	int error;
+	int error = keep_images(s);
 
-	if (taken)
-		return session_note(s, "no GPU work is recorded: %s already names '%s'", taken,
-			target_user_getenv(s->user, taken));
-	error = keep_images(s);
 	error = error ?: make_runtime_dir(s);
 	if (error)
 		return error;
 	options.images = s->images;
-	s->gpu_ops = gpu_backends[0];
-	error = s->gpu_ops->open(&s->gpu, &options, s->writer, s->tasks,
-		correlator_sink(s->correlator));
+	if (s->capture)
+		options.stacks = capture_stack_resolver(s->capture);
+	error = gpu_open(s->gpu, &options);
 	error = error ?: give_runtime_dir_away(s);
-	return error ?: s->gpu_ops->environment(s->gpu, add_environment, s);
+	return error ?: gpu_environment(s->gpu, add_environment, s);
 }
 
 static int open_drivers(struct session *s)
@@ -315,7 +215,7 @@ static int describe_command(struct session *s)
 		describe_process(s->options.pid, &line);
 	else
 		buf_puts(&line, "the whole system");
-	error = line.failed ? error_set(-ENOMEM, "out of memory")
+	error = line.failed ? error_memory(NULL)
 			    : profile_set_meta(s->writer, META_COMMAND, buf_text(&line));
 	buf_release(&line);
 	return error;
@@ -377,6 +277,8 @@ int session_open_parts(struct session *s)
 
 	error = error ?: profile_writer_prepare(&s->writer, s->options.profile_path);
 	error = error ?: tasks_new(&s->tasks, s->writer);
+	error = error ?: open_correlator(s);
+	error = error ?: gpu_new(&s->gpu, s->writer, s->tasks, correlator_events(s->correlator));
 	error = error ?: open_capture(s);
 	if (!error && s->options.gpu)
 		error = open_gpu(s);

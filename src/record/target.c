@@ -108,7 +108,7 @@ int target_check_command(const struct target_user *u, const char *command)
 		return access(command, X_OK) ? cannot_run(command, -errno) : 0;
 	copy = rest = strdup(path ? path : "/usr/local/bin:/usr/bin:/bin");
 	if (!copy)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	while (error && (folder = strsep(&rest, ":"))) {
 		struct buf full = BUF_INIT;
 

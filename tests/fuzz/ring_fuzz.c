@@ -21,6 +21,7 @@ struct input {
 	size_t left;
 };
 
+static struct gpu_shared shared;
 static struct nvidia_session session;
 static unsigned int runs;
 
@@ -53,7 +54,7 @@ static int take_end(void *context, uint32_t instance)
 
 /* All of the frames are there, whatever is in them. */
 static int take_stack(
-	void *context, const struct gpu_stack *s, uint32_t *ret_stack, uint32_t *ret_incomplete)
+	void *context, const struct walked_stack *s, uint32_t *ret_stack, uint32_t *ret_incomplete)
 {
 	uint64_t sum = 0;
 
@@ -71,21 +72,21 @@ static int take_stack(
 
 static void open_session(void)
 {
-	session = (struct nvidia_session){.sink = {.launch = take_launch,
-						  .call = take_call,
-						  .work = take_work,
-						  .node = take_node,
-						  .instance_end = take_end},
-		.options.stacks.take = take_stack};
-	if (profile_writer_open(&session.writer, "/dev/null") ||
-		tasks_new(&session.tasks, session.writer))
+	shared = (struct gpu_shared){.events = {.launch = take_launch,
+					     .call = take_call,
+					     .work = take_work,
+					     .node = take_node,
+					     .instance_end = take_end}};
+	session = (struct nvidia_session){.shared = &shared, .options.stacks.resolve = take_stack};
+	if (profile_writer_open(&shared.writer, "/dev/null") ||
+		tasks_new(&shared.tasks, shared.writer))
 		abort();
 }
 
 static void close_session(void)
 {
-	tasks_free(session.tasks);
-	profile_writer_abort(session.writer);
+	tasks_free(shared.tasks);
+	profile_writer_abort(shared.writer);
 	buf_release(&session.cupti_lines);
 	buf_release(&session.refusal_lines);
 	buf_release(&session.ended_lines);
@@ -103,7 +104,7 @@ static struct instance *open_instance(void)
 	i->slots = SLOTS;
 	i->memory = mmap(
 		NULL, ring_bytes(SLOTS), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (i->memory == MAP_FAILED || tasks_process(session.tasks, i->pid, &i->process))
+	if (i->memory == MAP_FAILED || tasks_process(shared.tasks, i->pid, &i->process))
 		abort();
 	ring_reader_init(&i->reader, i->memory, SLOTS);
 	i->number = 1;
@@ -135,7 +136,7 @@ static void drain(struct instance *i, bool force)
 static void do_step(struct instance *i, struct input *in)
 {
 	struct ring ring = ring_at(i->memory, SLOTS);
-	struct gpu_code_change change = {.pid = i->pid, .replaced = true};
+	struct code_change change = {.pid = i->pid, .replaced = true};
 	uint64_t position, offset, size;
 
 	switch (take(in, 1) % STEPS) {

@@ -311,7 +311,7 @@ static void print_rest(const struct test_recorder *r)
 			printf("loss %s %llu\n", profile_loss_key(l),
 				(unsigned long long)totals.losses[l]);
 	nvidia_backend.stats(r->backend, &stats);
-	printf("instances %llu ended %zu\n", (unsigned long long)stats.instances, r->ended);
+	printf("instances %u ended %zu\n", r->shared.last_instance, r->ended);
 }
 
 int main(int argc, char **argv)

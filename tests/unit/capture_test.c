@@ -91,14 +91,15 @@ static void let_go(struct recording *r)
 /* Begins a recording, with a child that will do `run`. */
 static bool begin(struct recording *r, const struct capture_options *options, void (*run)(void))
 {
-	struct gpu_sink sink = {.context = r, .launch = keep_launch};
+	struct gpu_events launches = {.context = r, .launch = keep_launch};
 
 	*r = (struct recording){0};
 	fork_child(r, run);
 	strcpy(r->path, "/tmp/capture_test.XXXXXX");
 	close(mkstemp(r->path));
 	if (profile_writer_open(&r->w, r->path) || tasks_new(&r->tasks, r->w) ||
-		capture_open(&r->capture, options, r->w, r->tasks, sink) ||
+		capture_open(&r->capture, options, r->w, r->tasks, launches,
+			(struct walker_news){0}) ||
 		capture_start(r->capture)) {
 		printf("# %s\n", error_text());
 		close(r->go);
@@ -114,7 +115,8 @@ static bool begin(struct recording *r, const struct capture_options *options, vo
 static void start_child(struct recording *r)
 {
 	CHECK(!capture_track(r->capture, r->child));
-	CHECK(!capture_prepare(r->capture, (uint32_t)r->child, true)); /* as before a library may report */
+	/* As before a library may report. */
+	CHECK(!capture_stack_resolver(r->capture).prepare(r->capture, (uint32_t)r->child, true));
 	let_go(r);
 }
 
@@ -829,7 +831,8 @@ static void without_rights_one_line_says_what_is_missing(void)
 		strcpy(r.path, "/dev/null");
 		if (profile_writer_open(&r.w, r.path) || tasks_new(&r.tasks, r.w))
 			_exit(3);
-		if (capture_open(&r.capture, &options, r.w, r.tasks, (struct gpu_sink){0}) !=
+		if (capture_open(&r.capture, &options, r.w, r.tasks, (struct gpu_events){0},
+			    (struct walker_news){0}) !=
 			-EPERM)
 			_exit(4);
 		_exit(strstr(error_text(), "CAP_BPF") && !strchr(error_text(), '\n') ? 0 : 5);

@@ -12,7 +12,7 @@
 static char path[] = "/tmp/xpuprof-correlate-test-XXXXXX";
 static struct profile_writer *w;
 static struct correlator *c;
-static struct gpu_sink sink;
+static struct gpu_events sink;
 
 struct event_vec vec(struct profile_event);
 static struct event_vec got;
@@ -53,7 +53,7 @@ static void begin_with(struct correlator_options options)
 	CHECK(!profile_writer_open(&w, path));
 	add_tables();
 	CHECK(!correlator_new(&c, w, &options));
-	sink = correlator_sink(c);
+	sink = correlator_events(c);
 }
 
 static void begin(bool have_markers, size_t max_launches)

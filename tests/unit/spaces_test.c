@@ -51,7 +51,7 @@ static void drop(void *context, uint32_t pid)
 	seen.spaces[pid == CHILD] = (struct bpf_space){0};
 }
 
-static int tell(void *context, const struct gpu_space *space)
+static int tell(void *context, const struct walker_space *space)
 {
 	if (space->mapping_count)
 		seen.tells++;

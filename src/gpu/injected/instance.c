@@ -193,17 +193,17 @@ static void refuse(struct instance *i)
 static int welcome(struct instance *i)
 {
 	struct nvidia_session *s = i->session;
-	int memfd, error = tasks_process(s->tasks, i->pid, &i->process);
+	int memfd, error = tasks_process(s->shared->tasks, i->pid, &i->process);
 
 	if (error)
 		return error;
-	i->number = s->last_number + 1;
+	i->number = s->shared->last_instance + 1;
 	memfd = create_ring(i);
 	if (memfd < 0) {
 		refuse(i);
 		return 0;
 	}
-	s->last_number = i->number;
+	s->shared->last_instance = i->number;
 	if (map_put(&s->connected, i->process, 1) ||
 		map_put(&s->by_number, i->number, (uintptr_t)i)) {
 		close(memfd);
@@ -403,7 +403,7 @@ static void count_reason(struct instance *i)
 
 static int end(struct instance *i)
 {
-	struct gpu_sink *sink = &i->session->sink;
+	const struct gpu_events *events = &i->session->shared->events;
 	int error = 0;
 
 	if (i->corrupt)
@@ -411,9 +411,9 @@ static int end(struct instance *i)
 	else
 		count_reason(i);
 	i->phase = INSTANCE_ENDED;
-	if (i->broken && sink->instance_broken)
-		error = sink->instance_broken(sink->context, i->number);
-	return error ?: sink->instance_end(sink->context, i->number);
+	if (i->broken && events->instance_broken)
+		error = events->instance_broken(events->context, i->number);
+	return error ?: events->instance_end(events->context, i->number);
 }
 
 /* The library's thread sleeps on this, or its first one while it begins. */
@@ -460,7 +460,7 @@ void instance_send_chunks(struct instance *i)
  * is walked by, here or there, is ready. */
 static int answer_space(struct instance *i)
 {
-	const struct gpu_stack_taker *stacks = &i->session->options.stacks;
+	const struct stack_resolver *stacks = &i->session->options.stacks;
 	struct wire_control *c = i->reader.ring.control;
 	int error;
 
@@ -521,7 +521,7 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
 }
 
-void instance_code_mapped(struct instance *i, const struct gpu_code_change *change)
+void instance_code_mapped(struct instance *i, const struct code_change *change)
 {
 	struct wire_control *c = i->reader.ring.control;
 

@@ -28,14 +28,11 @@
 
 /* What all instances of a recording share. */
 struct nvidia_session {
-	struct profile_writer *writer;
-	struct tasks *tasks;
-	struct gpu_sink sink;
+	struct gpu_shared *shared;
 	struct gpu_options options;
 	uint64_t start_ns; /* of the recording */
 	uint64_t records;
 	uint64_t reported_ns; /* time of all work, added up by the libraries */
-	uint32_t last_number; /* of the instances */
 	uint64_t clock_error_ns;
 	bool simulated;
 	bool stopped;		/* libraries that come now are to stop at once */
@@ -54,7 +51,7 @@ struct nvidia_session {
 		[3][CUDA_CALL_NUMBERS]; /* string ids by domain and number, as they are used */
 };
 
-/* A copy of a gpu_space. */
+/* A copy of a walker_space. */
 struct nvidia_space {
 	struct walk_python python;
 	uint32_t generation;
@@ -158,7 +155,7 @@ int instance_handle_socket(struct instance *i);
 void instance_hang_up(struct instance *i);
 /* Marks how far the next drain goes. `force`: nothing will be waited for. */
 void instance_snapshot(struct instance *i, bool force);
-/* Answers a hello, and hands the records up to the snapshot to the sink. 0 or -errno (of the sink,
+/* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of who receives them,
  * or because something of ours is short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
 /* Tells the library what its process maps now; `space` may be NULL. */
@@ -167,14 +164,14 @@ void instance_tell_space(struct instance *i, const struct nvidia_space *space);
 void instance_send_chunks(struct instance *i);
 /* Code was mapped over other code: numbers do not mean the same in launches from that time on; the library will not
  * use them again once it knows. */
-void instance_code_mapped(struct instance *i, const struct gpu_code_change *change);
+void instance_code_mapped(struct instance *i, const struct code_change *change);
 /* Tells the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
 /* True while something may still come. */
 bool instance_is_live(const struct instance *i);
 
 /* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
- * trusted), or -errno of the sink. */
+ * trusted), or -errno of who receives the events. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
 /* told.c: the same, of these two kinds. */
 int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
@@ -206,7 +203,7 @@ void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t coun
 
 /* spaces.c: keeps what a process maps, for the libraries in it that are there or will come. 0 or -ENOMEM with
  * error_text. */
-int spaces_keep(struct nvidia_session *s, const struct gpu_space *space);
+int spaces_keep(struct nvidia_session *s, const struct walker_space *space);
 /* NULL: nothing is known. */
 const struct nvidia_space *spaces_of(const struct nvidia_session *s, uint32_t pid);
 void spaces_release(struct nvidia_session *s);

@@ -41,7 +41,7 @@ _Static_assert(
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count)
 {
 	if (count)
-		profile_count_loss(i->session->writer, loss, count);
+		profile_count_loss(i->session->shared->writer, loss, count);
 }
 
 static int invalid(struct instance *i)
@@ -75,7 +75,7 @@ int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 			outer = namespace_outer_tid(i->pid, tid);
 		if (outer) {
 			error = tasks_thread_of(
-				i->session->tasks, i->process, outer, NULL, &thread);
+				i->session->shared->tasks, i->process, outer, NULL, &thread);
 			if (error)
 				return error;
 		}
@@ -99,7 +99,7 @@ static int find_api(struct nvidia_session *s, uint32_t call, uint32_t *ret_id)
 	name = call_names[domain][number];
 	id = &s->api_names[domain][number];
 	if (name && !*id) {
-		int error = profile_add_string(s->writer, name, strlen(name), id);
+		int error = profile_add_string(s->shared->writer, name, strlen(name), id);
 
 		if (error)
 			return error;
@@ -153,12 +153,12 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 		event.graph_stream = c->stream;
 	}
 	error = error ?: record_find_thread(i, c->tid, &event.thread);
-	return error ?: s->sink.call(s->sink.context, &event);
+	return error ?: s->shared->events.call(s->shared->events.context, &event);
 }
 
 static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
 {
-	struct gpu_sink *sink = &i->session->sink;
+	const struct gpu_events *events = &i->session->shared->events;
 	const struct nvidia_op *op;
 	struct gpu_work event = {
 		.instance = i->number,
@@ -182,12 +182,12 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 	} else {
 		event.bytes = w->bytes;
 	}
-	return sink->work(sink->context, &event);
+	return events->work(events->context, &event);
 }
 
 static int decode_node(struct instance *i, const struct wire_node *n)
 {
-	struct gpu_sink *sink = &i->session->sink;
+	const struct gpu_events *events = &i->session->shared->events;
 	struct gpu_node event = {
 		.instance = i->number,
 		.change = n->change,
@@ -198,7 +198,7 @@ static int decode_node(struct instance *i, const struct wire_node *n)
 
 	if (n->change < GPU_NODE_CREATED || n->change > GPU_NODE_DESTROYED || !n->node)
 		return invalid(i);
-	return sink->node(sink->context, &event);
+	return events->node(events->context, &event);
 }
 
 static int note_context(struct instance *i, uint32_t context, uint32_t device)
@@ -210,7 +210,7 @@ static int note_context(struct instance *i, uint32_t context, uint32_t device)
 
 static int decode_event_record(struct instance *i, const struct wire_event_record *e, uint64_t now_ns)
 {
-	struct gpu_sink *sink = &i->session->sink;
+	const struct gpu_events *events = &i->session->shared->events;
 	struct gpu_event_record event = {
 		.instance = i->number,
 		.device = device_of_context(i, e->context),
@@ -222,7 +222,7 @@ static int decode_event_record(struct instance *i, const struct wire_event_recor
 
 	if (!record_is_plausible(i, e->time_ns, e->time_ns, now_ns))
 		return invalid(i);
-	return sink->event_record ? sink->event_record(sink->context, &event) : 0;
+	return events->event_record ? events->event_record(events->context, &event) : 0;
 }
 
 /* Which of the process's threads is the library's. */
@@ -235,7 +235,7 @@ static int decode_thread(struct instance *i, const struct wire_thread *t)
 		return -EPROTO;
 	i->introduced = true;
 	error = record_find_thread(i, t->tid, &thread);
-	return error || !thread ? error : tasks_set_profiler(i->session->tasks, thread);
+	return error || !thread ? error : tasks_set_profiler(i->session->shared->tasks, thread);
 }
 
 static int decode_string(struct instance *i, const void *record, size_t size)
@@ -248,7 +248,7 @@ static int decode_string(struct instance *i, const void *record, size_t size)
 	if (s.id != i->strings.count + 1 || s.id > WIRE_STRINGS || s.size > size - sizeof(s))
 		return -EPROTO;
 	error = profile_add_string(
-		i->session->writer, (const char *)record + sizeof(s), s.size, &id);
+		i->session->shared->writer, (const char *)record + sizeof(s), s.size, &id);
 	if (!error && vec_push(&i->strings, id))
 		error = error_set(-ENOMEM, "out of memory");
 	return error;
@@ -281,7 +281,7 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	op.copy_kind = w.copy_kind < COPY_KINDS ? w.copy_kind : COPY_UNKNOWN;
 	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
 	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
-	error = profile_add_op(i->session->writer, &op, &mine.id);
+	error = profile_add_op(i->session->shared->writer, &op, &mine.id);
 	error = error ?: note_context(i, op.context, op.device);
 	if (error)
 		return error;
@@ -304,15 +304,15 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	device.ordinal = d.ordinal;
 	device.sm_count = d.sm_count;
 	device.memory_bytes = d.memory_bytes;
-	error = profile_add_string(i->session->writer, name, d.name_size, &device.name);
-	error = error ?: profile_add_device(i->session->writer, &device, &i->devices[d.ordinal]);
+	error = profile_add_string(i->session->shared->writer, name, d.name_size, &device.name);
+	error = error ?: profile_add_device(i->session->shared->writer, &device, &i->devices[d.ordinal]);
 	if (!error && i->session->counters)
 		error = counters_use(i->session->counters, d.uuid, i->devices[d.ordinal]);
 	if (error || i->session->simulated || d.name_size < sizeof(simulated) - 1 ||
 		memcmp(name, simulated, sizeof(simulated) - 1))
 		return error;
 	i->session->simulated = true;
-	return profile_set_meta(i->session->writer, META_SIMULATED, "1");
+	return profile_set_meta(i->session->shared->writer, META_SIMULATED, "1");
 }
 
 /* True when the text has this line. */
@@ -352,7 +352,7 @@ static int decode_cupti(struct instance *i, const void *record, size_t size)
 		if (lines->size)
 			buf_putc(lines, '\n');
 		buf_puts(lines, buf_text(&line));
-		error = profile_set_meta(i->session->writer, META_CUPTI, buf_text(lines));
+		error = profile_set_meta(i->session->shared->writer, META_CUPTI, buf_text(lines));
 	}
 	buf_release(&line);
 	return error;
@@ -366,7 +366,7 @@ static int decode_clock(struct instance *i, const struct wire_clock *c)
 		return 0;
 	i->session->clock_error_ns = c->error_ns;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)c->error_ns);
-	return profile_set_meta(i->session->writer, META_CLOCK_ERROR, text);
+	return profile_set_meta(i->session->shared->writer, META_CLOCK_ERROR, text);
 }
 
 /* What CUPTI said of its end, as far as that can be shown. */
@@ -416,7 +416,7 @@ static int decode_end(struct instance *i, const void *record, size_t size)
 	if (++s->ended > ENDS_DESCRIBED + 1)
 		return 0;
 	describe_end(i, &e, (const char *)record + sizeof(e));
-	return profile_set_meta(s->writer, META_CUPTI_ENDED, buf_text(&s->ended_lines));
+	return profile_set_meta(s->shared->writer, META_CUPTI_ENDED, buf_text(&s->ended_lines));
 }
 
 static int forget(struct instance *i)

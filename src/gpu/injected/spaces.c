@@ -21,7 +21,7 @@ static void forget(struct nvidia_session *s, uint32_t pid)
 		free((void *)(uintptr_t)old);
 }
 
-static struct nvidia_space *copy_of(const struct gpu_space *space)
+static struct nvidia_space *copy_of(const struct walker_space *space)
 {
 	uint32_t count = space->mapping_count < WIRE_MAPPINGS ? space->mapping_count : WIRE_MAPPINGS;
 	struct nvidia_space *copy = malloc(sizeof(*copy) + count * sizeof(copy->mappings[0]));
@@ -38,7 +38,7 @@ static struct nvidia_space *copy_of(const struct gpu_space *space)
 	return copy;
 }
 
-int spaces_keep(struct nvidia_session *s, const struct gpu_space *space)
+int spaces_keep(struct nvidia_session *s, const struct walker_space *space)
 {
 	struct nvidia_space *copy;
 

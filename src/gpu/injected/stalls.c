@@ -64,8 +64,8 @@ int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
 	for (size_t n = 0; n < sizeof(checksum); n++)
 		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
 	snprintf(name, sizeof(name), "cubin:%016llx", (unsigned long long)checksum);
-	error = profile_add_string(i->session->writer, name, strlen(name), &m.path);
-	return error ?: profile_add_module(i->session->writer, &m, ret_id);
+	error = profile_add_string(i->session->shared->writer, name, strlen(name), &m.path);
+	return error ?: profile_add_module(i->session->shared->writer, &m, ret_id);
 }
 
 int stalls_decode_reason(struct instance *i, const void *record, size_t size)
@@ -82,7 +82,7 @@ int stalls_decode_reason(struct instance *i, const void *record, size_t size)
 		*reasons = calloc(WIRE_STALL_REASONS, sizeof(**reasons));
 	if (!*reasons)
 		return error_set(-ENOMEM, "out of memory");
-	return profile_add_string(i->session->writer, (const char *)record + sizeof(r), r.name_size,
+	return profile_add_string(i->session->shared->writer, (const char *)record + sizeof(r), r.name_size,
 		&(*reasons)[r.index]);
 }
 
@@ -98,11 +98,11 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 		f.name_size > size - sizeof(f))
 		return -EPROTO;
 	error = stalls_module(i, f.checksum, &mine.module);
-	error = error ?: profile_add_string(i->session->writer, (const char *)record + sizeof(f),
+	error = error ?: profile_add_string(i->session->shared->writer, (const char *)record + sizeof(f),
 		f.name_size, &function.name);
 	function.module = mine.module;
 	function.index = f.index;
-	error = error ?: profile_add_gpu_function(i->session->writer, &function, &mine.id);
+	error = error ?: profile_add_gpu_function(i->session->shared->writer, &function, &mine.id);
 	if (error)
 		return error;
 	mine.needed = false;
@@ -139,7 +139,7 @@ int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64
 	record_count_loss(i, LOSS_STALLS_DROPPED, w->dropped);
 	i->window.reasons = i->reasons[w->device];
 	i->window.exact = w->exact;
-	return profile_add_window(i->session->writer, &window, &i->window.id);
+	return profile_add_window(i->session->shared->writer, &window, &i->window.id);
 }
 
 /* Rows of one instruction come one behind the other. */
@@ -154,7 +154,7 @@ static int find_instruction(
 		*ret_id = i->last_instruction.id;
 		return 0;
 	}
-	error = profile_add_instruction(i->session->writer, &instruction, ret_id);
+	error = profile_add_instruction(i->session->shared->writer, &instruction, ret_id);
 	if (error)
 		return error;
 	i->last_instruction.function = function;
@@ -185,7 +185,7 @@ static int decode_row(struct instance *i, const struct wire_stall *row)
 	stall.reason = i->window.reasons[row->reason];
 	stall.correlation = i->window.exact ? row->correlation : 0;
 	error = find_instruction(i, function->id, row->offset, &stall.instruction);
-	return error ?: profile_write_stall(i->session->writer, &stall);
+	return error ?: profile_write_stall(i->session->shared->writer, &stall);
 }
 
 int stalls_decode_rows(struct instance *i, const void *record, size_t size)
@@ -230,7 +230,7 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 	buf_puts(&s->refusal_lines, refusals[r->refusal]);
 	if (r->result)
 		buf_printf(&s->refusal_lines, " (CUPTI error %d)", (int)r->result);
-	return profile_set_meta(s->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
+	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
 }
 
 void stalls_decode_release(struct instance *i)

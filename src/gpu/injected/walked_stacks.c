@@ -4,7 +4,7 @@
  *
  * A number means the same until code is mapped over other code. What a library tells after that, before it heard of
  * it, was walked by what was mapped before: such a stack is made anew from its frames, which are therefore kept, and
- * whoever makes it of them cuts it off where the code was another (gpu_stack.generation).
+ * whoever makes it of them cuts it off where the code was another (walked_stack.generation).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,9 +18,9 @@
 /* What the frames behind the record are in the profile. */
 static int resolve(struct instance *i, const struct wire_stack *w, struct told_stack *told)
 {
-	const struct gpu_stack_taker *taker = &i->session->options.stacks;
+	const struct stack_resolver *resolver = &i->session->options.stacks;
 	const uint64_t *frames = (const uint64_t *)(w + 1);
-	struct gpu_stack stack = {
+	struct walked_stack stack = {
 		.pid = i->pid,
 		.walk_end = w->walk_end,
 		.generation = w->generation,
@@ -34,7 +34,7 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct told_s
 		.unloaded = w->flags & WIRE_STACK_UNLOADED,
 	};
 
-	return !taker->take ? 0 : taker->take(taker->context, &stack, &told->stack, &told->incomplete);
+	return !resolver->resolve ? 0 : resolver->resolve(resolver->context, &stack, &told->stack, &told->incomplete);
 }
 
 static size_t size_of(const struct wire_stack *w)
@@ -52,7 +52,7 @@ static bool is_sound(const struct wire_stack *w, size_t size)
 
 static int pass_on(struct instance *i, const struct wire_launch *l, const struct told_stack *told)
 {
-	struct gpu_sink *sink = &i->session->sink;
+	const struct gpu_events *events = &i->session->shared->events;
 	struct gpu_launch event = {
 		.instance = i->number,
 		.correlation = l->correlation,
@@ -62,10 +62,10 @@ static int pass_on(struct instance *i, const struct wire_launch *l, const struct
 		.incomplete = told ? told->incomplete : 0,
 		.kind = l->kind,
 	};
-	int error = profile_count_incomplete(i->session->writer, event.incomplete);
+	int error = profile_count_incomplete(i->session->shared->writer, event.incomplete);
 
 	error = error ?: record_find_thread(i, l->tid, &event.thread);
-	return error ?: sink->launch(sink->context, &event);
+	return error ?: events->launch(events->context, &event);
 }
 
 static bool is_valid_launch(const struct instance *i, const struct wire_launch *l, uint64_t now_ns)

@@ -107,33 +107,31 @@ static int open_counters(struct gpu_backend *b, const struct gpu_options *o)
 
 	if (!o->counter_interval_ns)
 		return 0;
-	error = counters_open(&b->session.counters, &options, b->session.writer);
+	error = counters_open(&b->session.counters, &options, b->session.shared->writer);
 	if (!error && counters_fd(b->session.counters) >= 0 &&
 		epoll_ctl(b->epoll, EPOLL_CTL_ADD, counters_fd(b->session.counters), &event))
 		error = error_errno(-errno, "cannot watch hardware counters");
 	return error;
 }
 
-static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *options,
-	struct profile_writer *w, struct tasks *tasks, struct gpu_sink sink)
+static int open_backend(
+	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
 {
 	struct gpu_backend *b = calloc(1, sizeof(*b));
 	int error;
 
 	if (!b)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	b->listener = b->epoll = -1;
-	b->session.writer = w;
-	b->session.tasks = tasks;
-	b->session.sink = sink;
+	b->session.shared = shared;
 	b->session.options = *options;
 	b->session.start_ns = clock_now_ns();
 	b->library = strdup(options->library);
 	error = b->library ? set_address(b, options->runtime_dir)
-			   : error_set(-ENOMEM, "out of memory");
+			   : error_memory(NULL);
 	error = error ?: listen_at(b, options);
 	if (!error && options->stalls)
-		error = profile_set_meta(w, META_STALLS,
+		error = profile_set_meta(shared->writer, META_STALLS,
 			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
 	error = error ?: open_counters(b, options);
 	if (error) {
@@ -141,6 +139,28 @@ static int nvidia_open(struct gpu_backend **ret, const struct gpu_options *optio
 		return error;
 	}
 	*ret = b;
+	return 0;
+}
+
+static const char *variable_of(char **environment, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (char **e = environment ? environment : environ; *e; e++)
+		if (!strncmp(*e, name, size) && (*e)[size] == '=')
+			return *e + size + 1;
+	return NULL;
+}
+
+/* The program may have a library of its own injected: then ours would take its place. */
+static int nvidia_open(
+	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
+{
+	const char *other = variable_of(options->environment, NVIDIA_INJECTION_VARIABLE);
+
+	if (!options->notes || !other || !*other)
+		return open_backend(ret, options, shared);
+	buf_printf(options->notes, "no GPU work is recorded: " NVIDIA_INJECTION_VARIABLE " already names '%s'\n", other);
 	return 0;
 }
 
@@ -153,22 +173,23 @@ static int nvidia_environment(
 }
 
 /* One whose instance has ended (its ring was given up) is still a launch. */
-static bool nvidia_is_ours(struct gpu_backend *b, const struct gpu_launch *e)
+static bool nvidia_is_plausible(struct gpu_backend *b, const struct gpu_launch *e)
 {
 	uint64_t *found = map_get(&b->session.by_number, e->instance);
 	struct instance *i = found ? (struct instance *)(uintptr_t)*found : NULL;
 
-	return i ? i->pid == e->pid : e->instance <= b->session.last_number;
+	return !i || i->pid == e->pid;
 }
 
-static void nvidia_code_mapped(struct gpu_backend *b, const struct gpu_code_change *change)
+static int nvidia_code_mapped(struct gpu_backend *b, const struct code_change *change)
 {
 	vec_foreach (it, &b->instances)
 		if (!change->pid || (*it)->pid == change->pid)
 			instance_code_mapped(*it, change);
+	return 0;
 }
 
-static int nvidia_space(struct gpu_backend *b, const struct gpu_space *space)
+static int nvidia_space(struct gpu_backend *b, const struct walker_space *space)
 {
 	const struct nvidia_space *kept;
 	int error = b->session.options.walk ? spaces_keep(&b->session, space) : 0;
@@ -296,7 +317,7 @@ static bool has_instance(const struct gpu_backend *b, uint32_t pid)
 /* Ended instances leave; the order of the others does not matter. */
 static int sweep(struct gpu_backend *b)
 {
-	const struct gpu_stack_taker *stacks = &b->session.options.stacks;
+	const struct stack_resolver *stacks = &b->session.options.stacks;
 	int error = 0;
 
 	for (size_t n = 0; !error && n < b->instances.count;) {
@@ -328,7 +349,6 @@ static int nvidia_drain(struct gpu_backend *b, bool *ret_busy)
 {
 	int error = 0;
 
-	*ret_busy = false;
 	for (size_t n = 0; !error && n < b->instances.count; n++)
 		error = instance_drain(b->instances.items[n], ret_busy);
 	if (!error && b->session.counters)
@@ -348,8 +368,8 @@ static int nvidia_stop(struct gpu_backend *b)
 
 static int nvidia_finish(struct gpu_backend *b)
 {
+	bool busy = false;
 	int error;
-	bool busy;
 
 	b->session.stopped = true;
 	vec_foreach (it, &b->instances)
@@ -358,7 +378,7 @@ static int nvidia_finish(struct gpu_backend *b)
 	return error || !b->session.counters ? error : counters_finish(b->session.counters);
 }
 
-static bool nvidia_has_connected(struct gpu_backend *b, uint32_t process)
+static bool nvidia_has_connected(const struct gpu_backend *b, uint32_t process)
 {
 	return map_get(&b->session.connected, process);
 }
@@ -366,7 +386,6 @@ static bool nvidia_has_connected(struct gpu_backend *b, uint32_t process)
 static void nvidia_stats(const struct gpu_backend *b, struct gpu_stats *ret)
 {
 	*ret = (struct gpu_stats){
-		.instances = b->session.last_number,
 		.records = b->session.records,
 		.reported_ns = b->session.reported_ns,
 		.stalls_refused = buf_text(&b->session.refusal_lines),
@@ -386,7 +405,7 @@ const struct gpu_backend_ops nvidia_backend = {
 	.name = "nvidia",
 	.open = nvidia_open,
 	.environment = nvidia_environment,
-	.is_ours = nvidia_is_ours,
+	.is_plausible = nvidia_is_plausible,
 	.code_mapped = nvidia_code_mapped,
 	.space = nvidia_space,
 	.table_chunk = nvidia_table_chunk,

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+/* Each function asks every open backend in the order of the table. */
+#include "gpu/gpu.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+struct open_backend {
+	const struct gpu_backend_ops *ops;
+	struct gpu_backend *backend;
+};
+
+struct gpu {
+	struct gpu_shared shared;
+	struct vec(struct open_backend) backends;
+};
+
+int gpu_new(struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events)
+{
+	struct gpu *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return error_memory(NULL);
+	g->shared.writer = w;
+	g->shared.tasks = tasks;
+	g->shared.events = events;
+	*ret = g;
+	return 0;
+}
+
+void gpu_free(struct gpu *g)
+{
+	if (!g)
+		return;
+	vec_foreach (b, &g->backends)
+		b->ops->close(b->backend);
+	vec_release(&g->backends);
+	free(g);
+}
+
+static int open_one(struct gpu *g, const struct gpu_backend_ops *ops, const struct gpu_options *options)
+{
+	struct open_backend b = {.ops = ops};
+	int error = ops->open(&b.backend, options, &g->shared);
+
+	if (error || !b.backend)
+		return error;
+	if (!vec_push(&g->backends, b))
+		return 0;
+	ops->close(b.backend);
+	return error_memory(NULL);
+}
+
+int gpu_open(struct gpu *g, const struct gpu_options *options)
+{
+	int error = 0;
+
+	for (const struct gpu_backend_ops *const *ops = gpu_backends; !error && *ops; ops++)
+		error = open_one(g, *ops, options);
+	return error;
+}
+
+bool gpu_is_open(const struct gpu *g)
+{
+	return g->backends.count;
+}
+
+int gpu_environment(struct gpu *g, int (*add)(void *, const char *, const char *), void *context)
+{
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->environment)
+			error = error ?: b->ops->environment(b->backend, add, context);
+	return error;
+}
+
+int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *context)
+{
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->poll_fd)
+			error = error ?: watch(context, b->ops->poll_fd(b->backend));
+	return error;
+}
+
+/* --- from capture ------------------------------------------------------------------------------- */
+
+static bool is_plausible(const struct gpu *g, const struct gpu_launch *e)
+{
+	vec_foreach (b, &g->backends)
+		if (b->ops->is_plausible && !b->ops->is_plausible(b->backend, e))
+			return false;
+	return e->instance <= g->shared.last_instance;
+}
+
+/* Without a backend it is a launch of somebody else's recording. */
+static int take_launch(void *context, const struct gpu_launch *e)
+{
+	struct gpu *g = context;
+	const struct gpu_events *events = &g->shared.events;
+	int error;
+
+	if (!gpu_is_open(g))
+		return 0;
+	if (!is_plausible(g, e))
+		return profile_count_loss(g->shared.writer, LOSS_GPU_INVALID, 1);
+	error = profile_count_incomplete(g->shared.writer, e->incomplete);
+	return error ?: events->launch(events->context, e);
+}
+
+struct gpu_events gpu_marker_launches(struct gpu *g)
+{
+	return (struct gpu_events){.context = g, .launch = take_launch};
+}
+
+static int pass_code_mapped(void *context, const struct code_change *change)
+{
+	struct gpu *g = context;
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->code_mapped)
+			error = error ?: b->ops->code_mapped(b->backend, change);
+	return error;
+}
+
+static int pass_space(void *context, const struct walker_space *space)
+{
+	struct gpu *g = context;
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->space)
+			error = error ?: b->ops->space(b->backend, space);
+	return error;
+}
+
+static int pass_table_chunk(void *context, uint32_t index, int fd)
+{
+	struct gpu *g = context;
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->table_chunk)
+			error = error ?: b->ops->table_chunk(b->backend, index, fd);
+	return error;
+}
+
+static int pass_leaves(void *context, uint32_t pid)
+{
+	struct gpu *g = context;
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		if (b->ops->leaves)
+			error = error ?: b->ops->leaves(b->backend, pid);
+	return error;
+}
+
+struct walker_news gpu_walker_news(struct gpu *g)
+{
+	return (struct walker_news){
+		.context = g,
+		.code_mapped = pass_code_mapped,
+		.space = pass_space,
+		.table_chunk = pass_table_chunk,
+		.leaves = pass_leaves,
+	};
+}
+
+/* --- rounds ------------------------------------------------------------------------------------- */
+
+int gpu_snapshot(struct gpu *g)
+{
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		error = error ?: b->ops->snapshot(b->backend);
+	return error;
+}
+
+int gpu_drain(struct gpu *g, bool *ret_busy)
+{
+	int error = 0;
+
+	*ret_busy = false;
+	vec_foreach (b, &g->backends)
+		error = error ?: b->ops->drain(b->backend, ret_busy);
+	return error;
+}
+
+int gpu_stop(struct gpu *g)
+{
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		error = error ?: b->ops->stop(b->backend);
+	return error;
+}
+
+int gpu_finish(struct gpu *g)
+{
+	int error = 0;
+
+	vec_foreach (b, &g->backends)
+		error = error ?: b->ops->finish(b->backend);
+	return error;
+}
+
+/* --- what came of it ---------------------------------------------------------------------------- */
+
+static struct gpu_stats stats_of(const struct open_backend *b)
+{
+	struct gpu_stats stats = {.stalls_refused = "", .counters_refused = "", .ended = ""};
+
+	b->ops->stats(b->backend, &stats);
+	return stats;
+}
+
+bool gpu_is_live(const struct gpu *g)
+{
+	vec_foreach (b, &g->backends)
+		if (stats_of(b).instances_live)
+			return true;
+	return false;
+}
+
+uint64_t gpu_reported_ns(const struct gpu *g)
+{
+	uint64_t sum = 0;
+
+	vec_foreach (b, &g->backends)
+		sum += stats_of(b).reported_ns;
+	return sum;
+}
+
+void gpu_each_refusal(
+	const struct gpu *g, void (*visit)(void *context, const char *lines, bool lost), void *context)
+{
+	vec_foreach (b, &g->backends)
+		visit(context, stats_of(b).ended, true);
+	vec_foreach (b, &g->backends) {
+		struct gpu_stats stats = stats_of(b);
+
+		visit(context, stats.stalls_refused, false);
+		visit(context, stats.counters_refused, false);
+	}
+}
+
+bool gpu_has_connected(const struct gpu *g, uint32_t process)
+{
+	vec_foreach (b, &g->backends)
+		if (b->ops->has_connected && b->ops->has_connected(b->backend, process))
+			return true;
+	return false;
+}
