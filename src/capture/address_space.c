@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 struct address_space *address_space_new(uint64_t *generations)
 {
 	struct address_space *s = calloc(1, sizeof(*s));
@@ -62,17 +64,7 @@ static struct address_space *copy_space(const struct address_space *s, uint64_t 
 /* The index of the first mapping that ends behind `address`. */
 static size_t first_behind(const struct address_space *s, uint64_t address)
 {
-	size_t low = 0, high = s->mappings.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->mappings.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, s->mappings.count, s->mappings.items[i].end > address);
 }
 
 const struct mapping *address_space_find(const struct address_space *s, uint64_t address)

@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 #define DEPTH_MAX 256 /* of entries within one another */
@@ -80,16 +81,8 @@ static void sort_ranges(struct ranges *r)
 /* The innermost range around `vaddr`: they hardly ever overlap. */
 static const struct range *find_range(const struct ranges *r, uint64_t vaddr)
 {
-	size_t low = 0, high = r->count;
+	size_t low = search_first(i, 0, r->count, r->items[i].low > vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->items[middle].low <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (int steps = 0; low && steps < 16; steps++)
 		if (vaddr < r->items[--low].high)
 			return &r->items[low];

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/reader.h"
+#include "base/search.h"
 #include "elf/elf_internal.h"
 
 #define SECTION_MAX_BYTES ((size_t)512 << 20)
@@ -82,18 +83,10 @@ static uint64_t row_address(const struct extents *e, size_t row, size_t column)
 /* The last row that begins at `vaddr` or before it; false: none. */
 static bool find_row(const struct extents *e, uint64_t vaddr, size_t *ret)
 {
-	size_t low = 0, high = e->count;
+	size_t behind = search_first(i, 0, e->count, row_address(e, i, 0) > vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (row_address(e, middle, 0) <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret = low - 1;
-	return low;
+	*ret = behind - 1;
+	return behind;
 }
 
 /* The entry at a place in .eh_frame, without its length. */

@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/search.h"
+
 int perf_map_open(int root, uint32_t pid, uid_t uid)
 {
 	struct open_how how = {
@@ -83,17 +85,7 @@ static bool parse_line(const char *p, const char *end, struct line *ret)
 
 static size_t first_at_or_above(const struct perf_map_match *m, size_t count, uint64_t address)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, count, m[i].address >= address);
 }
 
 /* The first address from the i-th on that has no line yet. */

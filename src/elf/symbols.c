@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/search.h"
 #include "elf/debug_file.h"
 #include "elf/elf_internal.h"
 #include "elf/mini_debug.h"
@@ -314,17 +315,7 @@ static const char *best_name(struct elf_file *f, const struct elf_symbol *last)
 /* How many symbols begin at or before `vaddr`. */
 static size_t count_before(const struct elf_file *f, uint64_t vaddr)
 {
-	size_t low = 0, high = f->symbols.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->symbols.items[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, f->symbols.count, f->symbols.items[i].vaddr > vaddr);
 }
 
 /* The innermost symbol that covers `vaddr`. One without a size ends where the next one begins. */

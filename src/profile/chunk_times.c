@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profile/chunk_times.h"
 
+#include "base/search.h"
+
 #define STRETCH_BYTES ((uint64_t)64 << 10)
 
 void chunk_times_release(struct chunk_times *c)
@@ -80,17 +82,10 @@ int chunk_times_add(struct chunk_times *c, const struct profile_reader *r, const
 
 const struct chunk_time *chunk_times_find(const struct chunk_times *c, uint64_t chunk)
 {
-	size_t low = 0, high = c->items.count;
+	size_t behind;
 
 	if (chunk >= c->last)
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->items.items[middle].begin <= chunk)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &c->items.items[low - 1] : NULL;
+	behind = search_first(i, 0, c->items.count, c->items.items[i].begin > chunk);
+	return behind ? &c->items.items[behind - 1] : NULL;
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "elf/named.h"
 
 #define TABLE_ENCODING 0x3b /* DW_EH_PE_datarel | DW_EH_PE_sdata4 */
@@ -71,17 +72,7 @@ static uint64_t start_of(const struct pieces *p, uint32_t i)
 /* The last piece that begins at or before `vaddr`, or -1. */
 static int64_t piece_at(const struct pieces *p, uint64_t vaddr)
 {
-	uint32_t low = 0, high = p->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (start_of(p, middle) <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (int64_t)low - 1;
+	return (int64_t)search_first(i, 0, p->count, start_of(p, (uint32_t)i) > vaddr) - 1;
 }
 
 /* The code of a range; NULL: it cannot be read, or *ret_error is -ENOMEM. */

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/search.h"
+
 /* Functions of the kernel are smaller than this; an address further behind a symbol lies in a gap
  * (a module that was unloaded, compiled BPF programs that are not listed). */
 #define FUNCTION_MAX_BYTES ((uint64_t)256 << 10)
@@ -62,17 +64,7 @@ static bool parse_line(const char *p, const char *end, struct line *ret)
 static size_t first_at_or_above(
 	const struct kallsyms_match *matches, size_t count, uint64_t address)
 {
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (matches[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, count, matches[i].address >= address);
 }
 
 /* Of several symbols at one address: functions before data, global before local, then fewer leading

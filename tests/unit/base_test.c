@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "tap.h"
 
@@ -630,6 +631,26 @@ static void an_interner_adds_many_as_it_adds_one_by_one(void)
 	interner_free(many);
 }
 
+static size_t first_at_least(const int *numbers, size_t begin, size_t end, int least)
+{
+	return search_first(i, begin, end, numbers[i] >= least);
+}
+
+static void a_search_finds_the_first_from_which_on_it_holds(void)
+{
+	static const int numbers[] = {1, 1, 3, 5, 5, 5, 8};
+
+	for (size_t begin = 0; begin <= 7; begin++)
+		for (size_t end = begin; end <= 7; end++)
+			for (int least = 0; least < 10; least++) {
+				size_t expected = begin;
+
+				while (expected < end && numbers[expected] < least)
+					expected++;
+				CHECK(first_at_least(numbers, begin, end, least) == expected);
+			}
+}
+
 int main(void)
 {
 	RUN(a_buffer_holds_what_was_appended_in_order);
@@ -657,5 +678,6 @@ int main(void)
 	RUN(cpp_and_rust_names_are_demangled_and_others_left_alone);
 	RUN(a_name_that_would_be_read_as_gigabytes_is_left_mangled);
 	RUN(an_interner_adds_many_as_it_adds_one_by_one);
+	RUN(a_search_finds_the_first_from_which_on_it_holds);
 	return tap_end();
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "gpucode/nvidia/cubin_internal.h"
 
 #define ABI_VERSION_2  8
@@ -458,17 +459,7 @@ const struct cubin_function *cubin_function(const struct cubin *c, size_t i)
 static size_t lower_bound(const struct cubin *c, const uint32_t *order,
 	int (*compare)(const struct cubin_function *f, const void *key), const void *key)
 {
-	size_t low = 0, high = c->functions.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(&c->functions.items[order[middle]], key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, c->functions.count, compare(&c->functions.items[order[i]], key) >= 0);
 }
 
 static int name_to_key(const struct cubin_function *f, const void *key)
@@ -523,18 +514,10 @@ const struct cubin_function *cubin_function_of_symbol(const struct cubin *c, uin
 /* How many functions begin at or before the place. */
 static size_t count_before(const struct cubin *c, uint32_t section, uint64_t offset)
 {
-	size_t low = 0, high = c->functions.count;
+	const struct cubin_function *f = c->functions.items;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct cubin_function *f = &c->functions.items[middle];
-
-		if (f->section < section || (f->section == section && f->offset <= offset))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, c->functions.count,
+		f[i].section > section || (f[i].section == section && f[i].offset > offset));
 }
 
 const struct cubin_function *cubin_function_at(

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "gpucode/nvidia/line_program.h"
 
 /* For the paths of all files of an image: 4 bytes of a damaged one could name 4,000. */
@@ -149,23 +150,15 @@ void line_table_release(struct line_table *t)
 static const struct line_sequence *find_sequence(
 	const struct line_table *t, uint32_t section, uint64_t offset)
 {
-	size_t first, low, high;
+	size_t first, behind;
 
 	if (section >= t->ends.count)
 		return NULL;
-	low = first = section ? t->ends.items[section - 1] : 0;
-	high = t->ends.items[section];
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->sequences.items[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == first || t->sequences.items[low - 1].end <= offset)
+	first = section ? t->ends.items[section - 1] : 0;
+	behind = search_first(i, first, t->ends.items[section], t->sequences.items[i].start > offset);
+	if (behind == first || t->sequences.items[behind - 1].end <= offset)
 		return NULL;
-	return &t->sequences.items[low - 1];
+	return &t->sequences.items[behind - 1];
 }
 
 /* Narrows the rows to search down to some around the one that would be it if all were of one
@@ -195,14 +188,6 @@ const struct line_row *line_table_find(const struct line_table *t, uint32_t sect
 	low = s->first;
 	high = (size_t)s->first + s->count;
 	guess_rows(t, s, offset, &low, &high);
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->rows.items[middle].offset <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
 	*ret_sequence = s;
-	return &t->rows.items[low];
+	return &t->rows.items[search_first(i, low + 1, high, t->rows.items[i].offset > offset) - 1];
 }

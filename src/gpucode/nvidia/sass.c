@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "gpucode/nvidia/sass_table.h"
 
 #define OPCODE_BITS 9
@@ -47,17 +48,7 @@ bool sass_has_sm(unsigned int sm)
 /* The first row whose opcode is not less. */
 static size_t first_row(unsigned int opcode)
 {
-	size_t low = 0, high = sass_row_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sass_rows[middle].opcode < opcode)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_first(i, 0, sass_row_count, sass_rows[i].opcode >= opcode);
 }
 
 static const struct sass_row *find_row(unsigned int sm, const uint8_t *bytes)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "view/waits/gpu_waits.h"
 
 #define SUBJECT "the gaps of GPUs"
@@ -265,17 +266,9 @@ int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_
 
 static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
 {
-	size_t low = 0, high = e->windows.count;
+	size_t first = search_first(i, 0, e->windows.count, e->windows.items[i].end_ns >= start_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (e->windows.items[middle].end_ns < start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < e->windows.count && e->windows.items[low].start_ns <= end_ns;
+	return first < e->windows.count && e->windows.items[first].start_ns <= end_ns;
 }
 
 /* ------------------------------------------------------------------ the second reading: what threads did */
@@ -571,16 +564,8 @@ static size_t search(const void *spans, size_t size, struct gap_range *range, ui
 	size_t low = range->first, high = range->end;
 
 	narrow(spans, size, range->near, time_ns, &low, &high);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ends_until(spans, size, middle, time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range->near = low;
-	return low;
+	range->near = search_first(i, low, high, !ends_until(spans, size, i, time_ns));
+	return range->near;
 }
 
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
@@ -603,17 +588,9 @@ const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct 
 
 size_t gap_events_sample(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	struct gap_range range = e->threads.items[thread].samples;
+	const struct gap_range *range = &e->threads.items[thread].samples;
 
-	while (range.first < range.end) {
-		size_t middle = range.first + (range.end - range.first) / 2;
-
-		if (e->samples.items[middle].time_ns < time_ns)
-			range.first = middle + 1;
-		else
-			range.end = middle;
-	}
-	return range.first;
+	return search_first(i, range->first, range->end, e->samples.items[i].time_ns >= time_ns);
 }
 
 static uint64_t overlap(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)

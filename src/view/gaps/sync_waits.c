@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/search.h"
 #include "view/names/launch_path.h"
 
 /* Work that is looked at for one call, from its end back. */
@@ -51,22 +52,24 @@ static bool is_waited_for(const struct finding *f, const struct gap_work *w, con
 		(told->kind == SYNC_CONTEXT || w->stream == told->stream || (w->graph && !w->stream));
 }
 
+/* The i-th of all works by their ends, those of one process together. */
+static const struct gap_work *work_at(const struct finding *f, size_t i)
+{
+	return &f->events->works.items[f->ended[i]];
+}
+
+static bool ends_behind(const struct gap_work *w, uint32_t process, uint64_t time_ns)
+{
+	return w->process > process || (w->process == process && w->end_ns > time_ns);
+}
+
 static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_call *call)
 {
 	const struct gap_sync *told = gap_events_sync(f->events, call);
-	size_t low = 0, high = f->events->works.count;
+	size_t behind = search_first(i, 0, f->events->works.count, ends_behind(work_at(f, i), process, call->span.end_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct gap_work *w = &f->events->works.items[f->ended[middle]];
-
-		if (w->process < process || (w->process == process && w->end_ns <= call->span.end_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t n = 0; n < LOOK_BACK && low > n; n++) {
-		const struct gap_work *w = &f->events->works.items[f->ended[low - 1 - n]];
+	for (size_t n = 0; n < LOOK_BACK && behind > n; n++) {
+		const struct gap_work *w = work_at(f, behind - 1 - n);
 
 		if (w->process != process || w->end_ns <= call->span.start_ns)
 			break;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "view/fold/place.h"
 #include "view/stalls/owners.h"
 #include "view/stalls/rows.h"
@@ -156,17 +157,9 @@ int stalls_event(struct stalls *s, const struct profile_event *e)
 		return take_work(s, e);
 	case EVENT_STALL:
 		return take_stall(s, &e->stall);
-	case EVENT_SAMPLE:
-	case EVENT_CALL:
-	case EVENT_PENDING:
-	case EVENT_COUNT:
-	case EVENT_DRIVER:
-	case EVENT_WAIT:
-	case EVENT_LIFE:
-	case EVENT_SYNC:
-		break;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 static int add_reason(struct stalls *s, struct interner *names, uint32_t string)
@@ -223,18 +216,11 @@ static int learn_reasons(struct stalls *s)
 static uint64_t search_reason(const struct stalls *s, uint32_t string)
 {
 	struct stall_name n = stall_name_parse(profile_string(s->reader, string, NULL));
-	size_t low = 0, high = s->reasons.count;
+	/* A longer name with the same beginning comes later. */
+	size_t place = search_first(
+		i, 0, s->reasons.count, strncmp(s->reasons.items[i].name, n.name, n.name_size) >= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		/* A longer name with the same beginning comes later. */
-		if (strncmp(s->reasons.items[middle].name, n.name, n.name_size) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (uint64_t)low << 1 | n.latency;
+	return (uint64_t)place << 1 | n.latency;
 }
 
 static int number_reason(struct stalls *s, uint32_t string, uint32_t *ret_reason, bool *ret_latency)

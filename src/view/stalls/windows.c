@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/order.h"
+#include "base/search.h"
 
 #define WORK_LIMIT_FIRST ((size_t)64 << 10)
 #define SUBJECT "the windows of instruction samples"
@@ -143,17 +144,7 @@ int stall_windows_learn(struct stall_windows *w)
 /* The first span that may overlap something that starts then. */
 static size_t first_span(const struct stall_context *c, uint64_t start_ns)
 {
-	size_t low = 0, high = c->spans.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->spans.items[middle].reach_ns > start_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return search_first(i, 0, c->spans.count, c->spans.items[i].reach_ns > start_ns);
 }
 
 static bool is_covered(const struct stall_context *c, const struct stall_work *work)
@@ -391,41 +382,27 @@ static bool is_cell_before(const struct stall_cell *c, uint32_t window, uint32_t
 size_t stall_windows_cells(const struct stall_windows *w, uint32_t window, uint32_t kernel,
 	const struct stall_cell **ret)
 {
-	size_t low = 0, high = w->cell_count, end;
+	size_t first = search_first(i, 0, w->cell_count, !is_cell_before(&w->cells[i], window, kernel));
+	size_t end;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (is_cell_before(&w->cells[middle], window, kernel))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < w->cell_count; end++)
+	for (end = first; end < w->cell_count; end++)
 		if (w->cells[end].window != window || w->cells[end].kernel != kernel)
 			break;
-	*ret = &w->cells[low];
-	return end - low;
+	*ret = &w->cells[first];
+	return end - first;
 }
 
 size_t stall_windows_exact(const struct stall_windows *w, uint32_t instance, uint32_t correlation,
 	const struct stall_exact **ret)
 {
 	uint64_t id = (uint64_t)instance << 32 | correlation;
-	size_t low = 0, high = w->exact.count, end;
+	size_t first = search_first(i, 0, w->exact.count, w->exact.items[i].id >= id);
+	size_t end;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (w->exact.items[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < w->exact.count && w->exact.items[end].id == id; end++)
+	for (end = first; end < w->exact.count && w->exact.items[end].id == id; end++)
 		;
-	*ret = low < end ? &w->exact.items[low] : NULL;
-	return end - low;
+	*ret = first < end ? &w->exact.items[first] : NULL;
+	return end - first;
 }
 
 /* The first window in this direction that is not joined with it. */

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/search.h"
 
 #define OWNER_NONE 0u
 #define OWNER_MANY UINT32_MAX
@@ -117,17 +118,7 @@ static void settle(struct timeline *t)
 /* The index of the first interval that starts after `ns`. */
 static size_t first_after(const struct timeline *t, uint64_t ns)
 {
-	size_t low = 0, high = t->intervals.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->intervals.items[middle].start_ns > ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return search_first(i, 0, t->intervals.count, t->intervals.items[i].start_ns > ns);
 }
 
 /* --- works --------------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 void wait_shares_release(struct wait_shares *s)
 {
 	vec_release(&s->items);
@@ -57,17 +59,7 @@ void wait_shares_finish(struct wait_shares *s)
 /* The first of a row, or of those behind it. */
 static size_t first_of(const struct wait_shares *s, uint64_t row)
 {
-	size_t first = 0, end = s->items.count;
-
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (s->items.items[middle].row < row)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first;
+	return search_first(i, 0, s->items.count, s->items.items[i].row >= row);
 }
 
 struct wait_range wait_shares_of(const struct wait_shares *s, uint32_t row)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "view/fold/place.h"
 
 #define SUBJECT "the events of the wall view"
@@ -539,18 +540,10 @@ const struct gpu_wait *wall_events_gpu_wait(
 	const struct wall_events *e, uint32_t thread, uint64_t time_ns)
 {
 	const struct gpu_wait *waits = e->gpu_waits.items;
-	size_t low = 0, high = e->gpu_waits.count;
+	size_t first = search_first(i, 0, e->gpu_waits.count,
+		waits[i].thread > thread || (waits[i].thread == thread && waits[i].end_ns > time_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (waits[middle].thread < thread ||
-			(waits[middle].thread == thread && waits[middle].end_ns <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < e->gpu_waits.count && waits[low].thread == thread ? &waits[low] : NULL;
+	return first < e->gpu_waits.count && waits[first].thread == thread ? &waits[first] : NULL;
 }
 
 /* ------------------------------------------------------------------ readings */
