@@ -145,27 +145,15 @@ static int write_event(struct extended *x, const struct profile_event *e)
 
 	switch (e->kind) {
 	case EVENT_SAMPLE:
-		if (shows & VIEW_SHOWS_CPU)
-			return write_line(x, e, e->sample.time_ns, e->sample.thread, e->sample.cpu);
-		break;
+		return shows & VIEW_SHOWS_CPU ? write_line(x, e, e->sample.time_ns, e->sample.thread, e->sample.cpu) : 0;
 	case EVENT_CALL:
-		if (shows & VIEW_SHOWS_CPU && e->call.stack)
-			return write_line(x, e, e->call.start_ns, e->call.thread, -1);
-		break;
+		return shows & VIEW_SHOWS_CPU && e->call.stack ?
+			write_line(x, e, e->call.start_ns, e->call.thread, -1) : 0;
 	case EVENT_WORK:
-		if (shows & VIEW_SHOWS_GPU)
-			return write_line(x, e, e->work.start_ns, e->work.thread, -1);
-		break;
-	case EVENT_PENDING:
-	case EVENT_STALL:
-	case EVENT_COUNT:
-	case EVENT_DRIVER:
-	case EVENT_WAIT:
-	case EVENT_LIFE:
-	case EVENT_SYNC:
-		break;
+		return shows & VIEW_SHOWS_GPU ? write_line(x, e, e->work.start_ns, e->work.thread, -1) : 0;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 static int write_events(struct extended *x)

@@ -22,9 +22,7 @@ struct fetch_request {
 	/* For each that was found: the path of the file, somewhere in the cache. 0 or -errno. */
 	int (*visit)(void *context, size_t n, const char *path);
 	void *context;
-	bool (*stopped)(void *stop_context);
-	void *stop_context;
-	uint64_t limit_ns; /* for all of them */
+	struct worker_limits limits; /* for all of them */
 };
 
 /* Whether the user named servers. */

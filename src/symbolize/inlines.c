@@ -185,14 +185,7 @@ static long take_results(void *context, const char *data, size_t size)
 
 int inlines_read(const struct inlines_request *r)
 {
-	struct worker w = {
-		.run = read_all,
-		.take = take_results,
-		.stopped = r->stopped,
-		.context = (void *)(uintptr_t)r,
-		.stop_context = r->stop_context,
-		.limit_ns = r->limit_ns,
-	};
+	struct worker w = {read_all, take_results, (void *)(uintptr_t)r, r->limits};
 
 	return worker_run(&w);
 }

@@ -13,9 +13,7 @@ struct inlines_request {
 	 * 0 or -errno, which ends the reading. */
 	int (*visit)(void *context, size_t n, const struct dwarf_frame *frames, size_t count);
 	void *context;
-	bool (*stopped)(void *stop_context);
-	void *stop_context;
-	uint64_t limit_ns;
+	struct worker_limits limits;
 };
 
 /* As worker_run. */

@@ -235,9 +235,7 @@ static int add_lines(
 		.fd = elf_file_dwarf_fd(f->file),
 		.visit = take_frames,
 		.context = s,
-		.stopped = s->o->stopped,
-		.stop_context = s->o->context,
-		.limit_ns = s->o->dwarf_limit_ns,
+		.limits = {s->o->stopped, s->o->context, s->o->dwarf_limit_ns},
 	};
 	int error = ask_for_lines(s, f, run);
 
@@ -373,9 +371,7 @@ static int ask_servers(struct symbolizer *s)
 		.count = s->lacking.count,
 		.visit = take_file,
 		.context = s,
-		.stopped = s->o->stopped,
-		.stop_context = s->o->context,
-		.limit_ns = s->o->servers_limit_ns,
+		.limits = {s->o->stopped, s->o->context, s->o->servers_limit_ns},
 	};
 	int error;
 

@@ -68,7 +68,7 @@ static int read_some(const struct worker *w, int in, uint64_t deadline_ns, struc
 	ssize_t got;
 	int error;
 
-	if (w->stopped && w->stopped(w->stop_context))
+	if (w->limits.stopped && w->limits.stopped(w->limits.stop_context))
 		return -EINTR;
 	if (clock_now_ns() > deadline_ns)
 		return -ETIME;
@@ -101,7 +101,7 @@ static int finish(pid_t child, int result)
 
 int worker_run(const struct worker *w)
 {
-	uint64_t deadline_ns = clock_now_ns() + w->limit_ns;
+	uint64_t deadline_ns = clock_now_ns() + w->limits.ns;
 	struct buf b = BUF_INIT;
 	pid_t parent = getpid(), child;
 	int ends[2], result = 1;

@@ -12,16 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct worker_limits {
+	bool (*stopped)(void *stop_context); /* asked now and then; NULL: never */
+	void *stop_context;
+	uint64_t ns; /* how long it may take */
+};
+
 struct worker {
 	/* In the child: writes results to `out`. Its return value is the exit status. */
 	int (*run)(void *context, int out);
 	/* In the parent: takes whole results off the front of what has come; returns how many bytes
 	 * that were, or -errno, which ends the work. */
 	long (*take)(void *context, const char *data, size_t size);
-	bool (*stopped)(void *stop_context); /* asked now and then; NULL: never */
 	void *context;
-	void *stop_context;
-	uint64_t limit_ns; /* how long it may take */
+	struct worker_limits limits;
 };
 
 /* No result may be longer. */

@@ -49,16 +49,9 @@ static int gather_event(struct flame *f, const struct profile_event *e)
 		return f->show & VIEW_SHOWS_GPU ? gather_work(f, e) : 0;
 	case EVENT_PENDING:
 		return f->show & VIEW_SHOWS_GPU ? gather_pending(f, e) : 0;
-	case EVENT_CALL:
-	case EVENT_STALL:
-	case EVENT_COUNT:
-	case EVENT_DRIVER:
-	case EVENT_WAIT:
-	case EVENT_LIFE:
-	case EVENT_SYNC:
-		break;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 static int place_all(struct flame *f)

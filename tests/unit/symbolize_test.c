@@ -610,14 +610,14 @@ static void a_worker_that_crashes_or_hangs_takes_nothing_with_it(void)
 {
 	size_t taken = 0;
 	struct worker w = {
-		.run = crash, .take = take_all, .context = &taken, .limit_ns = 10000000000};
+		.run = crash, .take = take_all, .context = &taken, .limits.ns = 10000000000};
 
 	CHECK(worker_run(&w) == -EIO && taken == 3);
 	w.run = hang;
-	w.limit_ns = 60000000;
+	w.limits.ns = 60000000;
 	CHECK(worker_run(&w) == -ETIME);
-	w.limit_ns = 10000000000;
-	w.stopped = stop_at_once;
+	w.limits.ns = 10000000000;
+	w.limits.stopped = stop_at_once;
 	CHECK(worker_run(&w) == -EINTR);
 }
 
