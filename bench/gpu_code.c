@@ -22,7 +22,7 @@
 static void add_image(
 	struct profile_writer *w, struct kept_images *images, const struct buf *image, uint32_t n)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
+	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = 8};
 	struct profile_gpu_function f = {0};
 	struct profile_instruction i = {0};
 	struct cubin *c;
@@ -30,6 +30,7 @@ static void add_image(
 	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	memcpy(m.build_id, &n, sizeof(n));
+	(void)profile_add_string(w, "cubin:0123456789abcdef", 22, &m.path);
 	(void)profile_add_module(w, &m, &f.module);
 	if (fd < 0 || io_write_all(fd, image->data, image->size) ||
 		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ||

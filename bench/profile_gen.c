@@ -174,7 +174,7 @@ static void make_gpu_code(struct made *m)
 	char text[64];
 
 	for (uint32_t i = 0; i < IMAGES; i++) {
-		struct profile_module image = {.kind = MODULE_CUBIN, .build_id_size = 8,
+		struct profile_module image = {.kind = MODULE_GPU_CODE, .build_id_size = 8,
 			.build_id = {(uint8_t)(i + 1)}};
 
 		(void)profile_add_module(m->w, &image, &modules[i]);

@@ -17,7 +17,7 @@
 #define REQUIRED_ID(type, member, table) {FIELD(type, member), .refers = (table), .minimum = 1}
 
 static const struct entry_field module_fields[] = {
-	LIMITED(profile_module, kind, MODULE_FILE, MODULE_CUBIN),
+	LIMITED(profile_module, kind, MODULE_FILE, MODULE_GPU_CODE),
 	ID(profile_module, path, TABLE_STRINGS),
 	LIMITED(profile_module, build_id_size, 0, BUILD_ID_MAX),
 	RAW(profile_module, build_id),

@@ -39,7 +39,9 @@ enum profile_module_kind {
 	MODULE_KERNEL,   /* the kernel and its modules; addresses are virtual */
 	MODULE_VDSO,
 	MODULE_ANON, /* executable memory without a file: JIT code; addresses are virtual */
-	MODULE_CUBIN, /* an image of GPU code; its build id is a checksum of it, 8 bytes, the highest first */
+	/* An image of GPU code, in the format that its path begins with ("cubin:0123456789abcdef"); its build id is a
+	 * checksum of it, 8 bytes, the highest first. */
+	MODULE_GPU_CODE,
 };
 
 #define BUILD_ID_MAX 20
@@ -204,7 +206,7 @@ struct profile_sample {
 
 /* A function of GPU code: a kernel, or one that kernels call. */
 struct profile_gpu_function {
-	uint32_t module; /* MODULE_CUBIN */
+	uint32_t module; /* MODULE_GPU_CODE */
 	uint32_t name;   /* string: mangled */
 	uint32_t index;  /* of its symbol in the image */
 };

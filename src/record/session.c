@@ -34,7 +34,6 @@
 #include "base/error.h"
 #include "cmd/status.h"
 #include "gpucode/kept_images.h"
-#include "gpucode/nvidia/nvdisasm.h"
 #include "symbolize/gpu_code.h"
 #include "symbolize/symbolize.h"
 
@@ -50,7 +49,7 @@
 /* How long the end of a recording may wait for debug files from servers, and for one module's DWARF. */
 #define SERVERS_LIMIT_NS (30 * NS_PER_SECOND)
 #define DWARF_LIMIT_NS   (60 * NS_PER_SECOND)
-#define NVDISASM_LIMIT_NS (10 * NS_PER_SECOND)
+#define GPU_TEXT_LIMIT_NS (10 * NS_PER_SECOND)
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -513,11 +512,11 @@ static int name_code(struct session *s)
 
 static int describe_code(struct session *s)
 {
-	const struct nvdisasm_user user = {.uid = s->user->uid, .gid = s->user->gid};
+	const struct gpucode_user user = {.uid = s->user->uid, .gid = s->user->gid};
 	const struct gpu_code_options options = {
 		.images = s->images,
-		.nvdisasm_limit_ns = NVDISASM_LIMIT_NS,
-		.nvdisasm_user = s->user->switched ? &user : NULL,
+		.text_limit_ns = GPU_TEXT_LIMIT_NS,
+		.text_user = s->user->switched ? &user : NULL,
 		.stopped = naming_stopped,
 		.progress = show_naming,
 		.context = s,
@@ -528,9 +527,9 @@ static int describe_code(struct session *s)
 
 	if (s->status_line)
 		status_clear();
-	if (!error && stats.nvdisasm_failure[0])
+	if (!error && stats.text_failure[0])
 		buf_printf(&s->refusals, "instructions are told by their names only: %s\n",
-			stats.nvdisasm_failure);
+			stats.text_failure);
 	if (!error && unknown)
 		buf_printf(&s->refusals,
 			"the code of %" PRIu64 " of %" PRIu64 " sampled GPU functions was not available: "

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * The instructions of the profile are those that samples fell on; they are put in the order of
- * module, function and offset. All images are opened, nvdisasm is asked for the text of all
- * functions, and then each is gone through from its first instruction to the last, beside what is
+ * module, function and offset. All images are opened, the full text of all functions is asked for
+ * (gpu_text.h), and then each is gone through from its first instruction to the last, beside what is
  * there already.
  *
  * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples
- * in them are told as the kernel's (seen with CUPTI 13.0 on an H200). They become frames of their
- * own below the kernel, as inlined ones do; from which line they were called nobody knows.
+ * in them count as the kernel's. They become frames of their own below the kernel, as inlined ones do; from which
+ * line they were called nobody knows.
  *
- * Images are parsed in this process: src/gpucode/nvidia/ checks every size, and is fuzzed. What they may
+ * Images are parsed in this process: formats check every size, and are fuzzed. What they may
  * cost is bounded by WHOLE_MAX.
  */
 #include "symbolize/gpu_code.h"
@@ -22,8 +22,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "gpucode/nvidia/cubin.h"
-#include "gpucode/nvidia/sass.h"
+#include "gpucode/format.h"
 #include "symbolize/gpu_text.h"
 
 /* Functions are gone through whole up to that many instructions in all: some 20 MiB of profile. */
@@ -43,8 +42,7 @@ struct run {
 /* A function of the profile, found in its image. */
 struct function {
 	struct run run;
-	struct cubin *cubin;
-	const struct cubin_function *found;
+	struct gpucode code;
 	struct gpu_text
 		*text; /* its code; without weight only its sampled instructions are described */
 };
@@ -54,15 +52,15 @@ struct describer {
 	const struct gpu_code_options *o;
 	struct gpu_code_stats stats;
 	struct vec(struct sampled) sampled;
-	struct vec(struct cubin *) cubins;
+	struct vec(struct gpucode) images;
 	struct vec(struct function) functions; /* those of one image next to each other */
 	struct vec(struct gpu_text) texts;     /* of the same */
 	uint64_t whole; /* instructions of the functions that are gone through whole */
 
-	struct cubin *cubin; /* the present one */
+	struct gpucode code; /* the present one */
 	struct map strings;  /* ids of its texts, by where they are */
 	/* What the last instruction was made from, as the next one often is, too. */
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct gpucode_place places[GPUCODE_PLACES_MAX];
 	size_t place_count;
 	bool place_called; /* in a device function that was not inlined */
 	uint32_t file, line, inlined;
@@ -167,7 +165,7 @@ static int string_of(struct describer *d, const char *text, uint32_t *ret_id)
 }
 
 /* From what is next to the function itself (the last of these places) to the innermost one. */
-static int add_inlines(struct describer *d, const struct cubin_place *places, size_t count)
+static int add_inlines(struct describer *d, const struct gpucode_place *places, size_t count)
 {
 	struct profile_inline in = {0};
 	int error = 0;
@@ -183,7 +181,7 @@ static int add_inlines(struct describer *d, const struct cubin_place *places, si
 }
 
 static bool is_as_last(
-	const struct describer *d, const struct cubin_place *places, size_t count, bool called)
+	const struct describer *d, const struct gpucode_place *places, size_t count, bool called)
 {
 	if (count != d->place_count || called != d->place_called)
 		return false;
@@ -194,17 +192,8 @@ static bool is_as_last(
 	return true;
 }
 
-/* Whether the code there is that of a device function that stands inside this one. */
-static bool is_called(const struct describer *d, const struct cubin_function *f, uint64_t offset)
-{
-	const struct cubin_function *inner =
-		cubin_function_at(d->cubin, f->section, f->offset + offset);
-
-	return inner && inner->offset != f->offset;
-}
-
 /* The source of an instruction of the function itself. */
-static int place_own(struct describer *d, const struct cubin_place *places, size_t count)
+static int place_own(struct describer *d, const struct gpucode_place *places, size_t count)
 {
 	int error = string_of(d, places[count - 1].path, &d->file);
 
@@ -214,7 +203,7 @@ static int place_own(struct describer *d, const struct cubin_place *places, size
 	return error ?: add_inlines(d, places, count - 1);
 }
 
-static int place_called(struct describer *d, const struct cubin_place *places, size_t count)
+static int place_called(struct describer *d, const struct gpucode_place *places, size_t count)
 {
 	d->file = d->own_file;
 	d->line = 0;
@@ -222,17 +211,13 @@ static int place_called(struct describer *d, const struct cubin_place *places, s
 }
 
 /* Finds out what source an instruction is from, into d->file and so on. */
-static int find_places(struct describer *d, const struct cubin_function *f, uint64_t offset)
+static int find_places(struct describer *d, const struct gpucode_function *f, uint64_t offset)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
-	enum cubin_line_kind kind = CUBIN_LINES_NONE;
-	size_t count = cubin_places(d->cubin, f, offset, places, &kind);
-	bool called = is_called(d, f, offset);
+	struct gpucode_place places[GPUCODE_PLACES_MAX];
+	bool called = false;
+	size_t count = d->code.format->places(d->code.image, f, offset, places, &called);
 	int error;
 
-	/* Instead of the section that has its text, of which the profile has nothing. */
-	for (size_t n = 0; kind == CUBIN_LINES_PTX && n < count; n++)
-		places[n].path = "[PTX]";
 	if (count && is_as_last(d, places, count, called))
 		return 0;
 	d->place_count = 0;
@@ -251,7 +236,7 @@ static int describe_instruction(
 	struct describer *d, const struct function *f, uint32_t offset, uint32_t id)
 {
 	struct profile_instruction i = {.function = f->run.first->function, .offset = offset};
-	int error = find_places(d, f->found, offset);
+	int error = find_places(d, &f->text->function, offset);
 	bool decoded;
 
 	error = error ?: gpu_text_add(d->w, f->text, offset, &i.text, &decoded);
@@ -270,9 +255,10 @@ static int describe_instruction(
 static int describe_whole(struct describer *d, const struct function *f)
 {
 	const struct sampled *next = f->run.first, *end = next + f->run.count;
+	unsigned int step = f->code.format->instruction_bytes;
 	int error = 0;
 
-	for (size_t at = 0; !error && at < f->text->size; at += SASS_INSTRUCTION_BYTES) {
+	for (size_t at = 0; !error && at < f->text->function.size; at += step) {
 		while (next < end && next->offset < at)
 			next++;
 		error = describe_instruction(
@@ -284,10 +270,11 @@ static int describe_whole(struct describer *d, const struct function *f)
 static int describe_sampled(struct describer *d, const struct function *f)
 {
 	const struct run *run = &f->run;
+	size_t size = f->text->function.size;
 	int error = 0;
 
-	for (size_t n = 0; !error && n < run->count && run->first[n].offset < f->text->size; n++)
-		if (run->first[n].offset % SASS_INSTRUCTION_BYTES == 0)
+	for (size_t n = 0; !error && n < run->count && run->first[n].offset < size; n++)
+		if (run->first[n].offset % f->code.format->instruction_bytes == 0)
 			error = describe_instruction(d, f, run->first[n].offset, run->first[n].id);
 	return error;
 }
@@ -307,37 +294,24 @@ static int describe_function(struct describer *d, const struct function *f)
 
 /* --- finding functions in images --- */
 
-/* Names are compared, too, since whoever told them is not trusted. */
-static const struct cubin_function *find_function(
-	const struct cubin *c, const char *name, uint32_t index)
-{
-	const struct cubin_function *f = cubin_function_of_symbol(c, index);
-
-	if (!name)
-		return f;
-	if (f && (!strcmp(f->name, name) || !strcmp(f->linkage_name, name)))
-		return f;
-	return cubin_function_named(c, name);
-}
-
-static int add_function(struct describer *d, struct cubin *c, const struct run *run)
+static int add_function(struct describer *d, const struct gpucode *code, const struct run *run)
 {
 	const struct profile_gpu_function *g =
 		profile_writer_gpu_function(d->w, run->first->function);
-	struct function f = {.run = *run, .cubin = c};
-	struct gpu_text text = {.sm = cubin_sm(c)};
+	unsigned int step = code->format->instruction_bytes;
+	struct function f = {.run = *run, .code = *code};
+	struct gpu_text text = {.format = code->format};
+	size_t *size = &text.function.size;
 	uint64_t count;
 
-	f.found = find_function(c, profile_writer_string(d->w, g->name), g->index);
-	if (!f.found) {
+	if (!code->format->find(code->image, profile_writer_string(d->w, g->name), g->index, &text.function)) {
 		d->stats.not_found++;
 		return 0;
 	}
-	text.code = cubin_code(c, f.found, &text.size);
-	if (text.size > UINT32_MAX)
-		text.size = UINT32_MAX;
-	text.size -= text.size % SASS_INSTRUCTION_BYTES;
-	count = text.size / SASS_INSTRUCTION_BYTES;
+	if (*size > UINT32_MAX)
+		*size = UINT32_MAX;
+	*size -= *size % step;
+	count = *size / step;
 	if (d->whole + count <= (d->o->whole_max ? d->o->whole_max : WHOLE_MAX)) {
 		d->whole += count;
 		text.weight = run->count;
@@ -347,43 +321,51 @@ static int add_function(struct describer *d, struct cubin *c, const struct run *
 	return 0;
 }
 
-static int add_functions(struct describer *d, struct cubin *c, struct run left)
+static int add_functions(struct describer *d, const struct gpucode *code, struct run left)
 {
 	int error = 0;
 
 	while (!error && left.count) {
 		struct run run = function_of(&left);
 
-		error = add_function(d, c, &run);
+		error = add_function(d, code, &run);
 		skip(&left, &run);
 	}
 	return error;
 }
 
-/* The cubin of a run's module; NULL when there is none, which is counted. 0 or -errno. */
-static int open_image(struct describer *d, const struct run *run, struct cubin **ret)
+/* "" when it has no name. */
+static const char *name_of_module(const struct describer *d, uint32_t id)
+{
+	const struct profile_module *m = profile_writer_module(d->w, id);
+	const char *name = m ? profile_writer_string(d->w, m->path) : NULL;
+
+	return name ? name : "";
+}
+
+/* The image of a run's module; it is closed when there is none, which is counted. 0 or -errno. */
+static int open_image(struct describer *d, const struct run *run, struct gpucode *ret)
 {
 	uint32_t module = run->first->module;
 	size_t size = 0;
 	const void *image = d->o->images ? kept_images_find(d->o->images, module, &size) : NULL;
 	int error;
 
-	*ret = NULL;
+	*ret = (struct gpucode){0};
 	if (!image) {
 		d->stats.without_image += count_functions(*run);
 		return d->o->images && kept_images_lost(d->o->images, module)
 			       ? profile_count_loss(d->w, LOSS_IMAGES_LOST, 1)
 			       : 0;
 	}
-	error = cubin_open(image, size, ret);
+	error = gpucode_open(ret, name_of_module(d, module), image, size);
 	if (error) {
-		*ret = NULL;
 		d->stats.not_found += count_functions(*run);
 		return error == -ENOMEM ? error : 0;
 	}
-	error = vec_push(&d->cubins, *ret);
+	error = vec_push(&d->images, *ret);
 	if (error)
-		cubin_close(*ret);
+		gpucode_close(ret);
 	return error;
 }
 
@@ -395,11 +377,11 @@ static int find_all(struct describer *d)
 	d->stats.functions = count_functions(left);
 	while (!error && left.count) {
 		struct run run = image_of(&left);
-		struct cubin *c;
+		struct gpucode code;
 
-		error = open_image(d, &run, &c);
-		if (!error && c)
-			error = add_functions(d, c, run);
+		error = open_image(d, &run, &code);
+		if (!error && code.image)
+			error = add_functions(d, &code, run);
 		skip(&left, &run);
 	}
 	return error;
@@ -413,12 +395,12 @@ static void show(const struct describer *d, const char *what)
 		d->o->progress(d->o->context, what);
 }
 
-/* Whoever does not want to wait for nvdisasm gets what else there is. */
-static int disassemble(struct describer *d)
+/* Whoever does not want to wait for full text gets what else there is. */
+static int read_texts(struct describer *d)
 {
 	const struct gpu_text_options options = {
-		.limit_ns = d->o->nvdisasm_limit_ns,
-		.user = d->o->nvdisasm_user,
+		.limit_ns = d->o->text_limit_ns,
+		.user = d->o->text_user,
 		.stopped = d->o->stopped,
 		.context = d->o->context,
 	};
@@ -428,8 +410,8 @@ static int disassemble(struct describer *d)
 	if (!d->functions.count)
 		return 0;
 	show(d, "reading GPU code");
-	error = gpu_text_disassemble(d->w, d->texts.items, d->texts.count, &options, &failure);
-	snprintf(d->stats.nvdisasm_failure, sizeof(d->stats.nvdisasm_failure), "%s",
+	error = gpu_text_read(d->w, d->texts.items, d->texts.count, &options, &failure);
+	snprintf(d->stats.text_failure, sizeof(d->stats.text_failure), "%s",
 		buf_text(&failure));
 	buf_release(&failure);
 	return error;
@@ -439,13 +421,10 @@ static int disassemble(struct describer *d)
 static void end_image(struct describer *d)
 {
 	map_release(&d->strings);
-	vec_foreach (c, &d->cubins) {
-		if (*c != d->cubin)
-			continue;
-		cubin_close(*c);
-		*c = NULL;
-	}
-	d->cubin = NULL;
+	vec_foreach (code, &d->images)
+		if (code->image == d->code.image)
+			gpucode_close(code);
+	d->code = (struct gpucode){0};
 }
 
 static int describe_all(struct describer *d)
@@ -457,9 +436,9 @@ static int describe_all(struct describer *d)
 		struct function *f = &d->functions.items[n];
 
 		f->text = &d->texts.items[n];
-		if (d->cubin != f->cubin)
+		if (d->code.image != f->code.image)
 			end_image(d);
-		d->cubin = f->cubin;
+		d->code = f->code;
 		if (n % 64 == 0) {
 			snprintf(what, sizeof(what), "reading GPU code, function %zu of %zu", n + 1,
 				d->functions.count);
@@ -470,17 +449,32 @@ static int describe_all(struct describer *d)
 	return error;
 }
 
+static bool has_text_of(const struct describer *d, const struct gpucode_format *format)
+{
+	if (d->stats.decoded == d->stats.instructions)
+		return false;
+	vec_foreach (t, &d->texts)
+		if (t->format == format && t->ids)
+			return true;
+	return false;
+}
+
+/* What wrote the text of instructions: the formats' writers, "decoded", or all of these. */
 static int note_text(const struct describer *d)
 {
-	const char *writer = "nvdisasm, decoded";
+	struct buf writers = BUF_INIT;
+	int error;
 
 	if (!d->stats.instructions)
 		return 0;
-	if (!d->stats.decoded)
-		writer = "nvdisasm";
-	else if (d->stats.decoded == d->stats.instructions)
-		writer = "decoded";
-	return profile_set_meta(d->w, META_GPU_TEXT, writer);
+	for (size_t i = 0; gpucode_formats[i]; i++)
+		if (has_text_of(d, gpucode_formats[i]))
+			buf_printf(&writers, "%s%s", writers.size ? ", " : "", gpucode_formats[i]->text_writer);
+	if (d->stats.decoded)
+		buf_printf(&writers, "%sdecoded", writers.size ? ", " : "");
+	error = writers.failed ? -ENOMEM : profile_set_meta(d->w, META_GPU_TEXT, buf_text(&writers));
+	buf_release(&writers);
+	return error;
 }
 
 static void release(struct describer *d)
@@ -488,11 +482,11 @@ static void release(struct describer *d)
 	map_release(&d->strings);
 	vec_foreach (t, &d->texts)
 		gpu_text_release(t);
-	vec_foreach (c, &d->cubins)
-		cubin_close(*c);
+	vec_foreach (code, &d->images)
+		gpucode_close(code);
 	vec_release(&d->texts);
 	vec_release(&d->functions);
-	vec_release(&d->cubins);
+	vec_release(&d->images);
 	vec_release(&d->sampled);
 }
 
@@ -505,7 +499,7 @@ int symbolize_gpu_code(
 	if (!error && d.sampled.count)
 		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_place);
 	error = error ?: find_all(&d);
-	error = error ?: disassemble(&d);
+	error = error ?: read_texts(&d);
 	error = error ?: describe_all(&d);
 	error = error ?: note_text(&d);
 	release(&d);

@@ -11,17 +11,16 @@
  */
 #pragma once
 
+#include "gpucode/format.h"
 #include "gpucode/kept_images.h"
 #include "profile/writer.h"
 
-struct nvdisasm_user; /* gpucode/nvidia/nvdisasm.h */
-
 struct gpu_code_options {
 	const struct kept_images *images;
-	/* How long nvdisasm may take for all functions, where it is installed; 0: it is not asked.
-	 * Without its text, an instruction's is its name. */
-	uint64_t nvdisasm_limit_ns;
-	const struct nvdisasm_user *nvdisasm_user; /* it runs as; NULL: the one we run as */
+	/* How long getting the full text of all functions may take; 0: it is not asked for. Without it, an
+	 * instruction's text is its name. */
+	uint64_t text_limit_ns;
+	const struct gpucode_user *text_user; /* whom a program that writes it runs as; NULL: the one we run as */
 	/* How many instructions the functions may have in all that are described whole; of those
 	 * beyond, only the instructions that samples fell on are. 0: two million. */
 	uint32_t whole_max;
@@ -39,8 +38,8 @@ struct gpu_code_stats {
 	uint64_t not_found;	    /* their image is damaged, or has no such function */
 	uint64_t without_lines;	    /* described, but no source is known of them */
 	uint64_t instructions;	    /* described */
-	uint64_t decoded;	    /* of these, without nvdisasm's text */
-	char nvdisasm_failure[200]; /* what it failed with; "": it did not, or is not there */
+	uint64_t decoded;	    /* of these, by their name only */
+	char text_failure[200];	    /* why there is no full text; "": there is, or nothing to do about it */
 	bool stopped;
 };
 

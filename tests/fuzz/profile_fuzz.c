@@ -292,7 +292,7 @@ static void write_tables(struct profile_writer *w)
 
 static void write_gpu_tables(struct profile_writer *w)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN, .path = 3, .build_id_size = 8};
+	struct profile_module m = {.kind = MODULE_GPU_CODE, .path = 3, .build_id_size = 8};
 	struct profile_gpu_function f = {.name = 2, .index = 5};
 	struct profile_instruction i = {.offset = 16};
 	struct profile_window window = {.process = 1, .instance = 1, .device = 1, .context = 1,

@@ -65,7 +65,7 @@ static uint32_t string(struct stalls *s, const char *text)
 
 static uint32_t image(struct stalls *s, uint8_t checksum)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN,
+	struct profile_module m = {.kind = MODULE_GPU_CODE,
 		.path = string(s, "sm_90"),
 		.build_id_size = 8,
 		.build_id = {[7] = checksum}};

@@ -378,7 +378,7 @@ static void write_gpu(struct waits *s, bool told)
 static void stalled(
 	struct waits *s, uint32_t window, uint32_t offset, const char *reason, uint64_t samples)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
+	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = 8};
 	struct profile_gpu_function f = {.name = string(s, "gemm"), .index = 1};
 	struct profile_instruction i = {.offset = offset};
 	struct profile_stall e = {

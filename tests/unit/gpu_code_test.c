@@ -45,9 +45,10 @@ static void keep(struct recording *r, uint32_t module, const void *data, size_t 
 
 static uint32_t add_module(struct recording *r)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
+	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = 8};
 	uint32_t id = 0;
 
+	CHECK(!profile_add_string(r->w, "cubin:0123456789abcdef", 22, &m.path));
 	CHECK(!profile_add_module(r->w, &m, &id));
 	return id;
 }
@@ -389,7 +390,7 @@ static struct profile_reader *disassemble(
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "inline");
-	const struct gpu_code_options options = {.images = r.images, .nvdisasm_limit_ns = limit_ns};
+	const struct gpu_code_options options = {.images = r.images, .text_limit_ns = limit_ns};
 
 	install(script);
 	(void)sample(&r, image, "_Z7climberPf", 0, 0x20);
@@ -405,7 +406,7 @@ static void where_nvdisasm_is_installed_the_text_is_its(void)
 	struct gpu_code_stats stats;
 	struct profile_reader *r = disassemble(PRINT_UP_TO("size"), 10 * NS_PER_SECOND, &stats);
 
-	CHECK(!stats.decoded && !*stats.nvdisasm_failure);
+	CHECK(!stats.decoded && !*stats.text_failure);
 	CHECK_TEXT(text_at(r, 1, 0), "FAKE R0");
 	CHECK_TEXT(text_at(r, 1, 0x2f0), "FAKE R47");
 	/* The one with more samples was first in what it was given. */
@@ -437,7 +438,7 @@ static void an_nvdisasm_that_fails_costs_its_text_and_is_told(void)
 		disassemble("echo 'not today' >&2; exit 3", 10 * NS_PER_SECOND, &stats);
 
 	CHECK(stats.decoded == stats.instructions && stats.instructions > 100);
-	CHECK(*stats.nvdisasm_failure);
+	CHECK(*stats.text_failure);
 	CHECK_TEXT(text_at(r, 1, 0), "LDC");
 	CHECK_TEXT(profile_meta(r, META_GPU_TEXT), "decoded");
 	profile_reader_close(r);
@@ -445,10 +446,10 @@ static void an_nvdisasm_that_fails_costs_its_text_and_is_told(void)
 
 static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_told(void)
 {
-	const struct nvdisasm_user user = {.uid = 65534, .gid = 65534};
+	const struct gpucode_user user = {.uid = 65534, .gid = 65534};
 	struct recording r = begin();
 	const struct gpu_code_options options = {
-		.images = r.images, .nvdisasm_limit_ns = 10 * NS_PER_SECOND, .nvdisasm_user = &user};
+		.images = r.images, .text_limit_ns = 10 * NS_PER_SECOND, .text_user = &user};
 
 	(void)sample(&r, add_image(&r, "inline"), "_Z7climberPf", 0, 0x20);
 	install(PRINT_UP_TO("size"));
@@ -456,7 +457,7 @@ static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_told(vo
 	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
 	CHECK(r.stats.decoded == r.stats.instructions && r.stats.instructions);
 	/* Whoever is not root cannot become another user. */
-	CHECK(strstr(r.stats.nvdisasm_failure,
+	CHECK(strstr(r.stats.text_failure,
 		geteuid() ? "Operation not permitted" : "Permission denied"));
 	profile_reader_close(end(&r));
 }

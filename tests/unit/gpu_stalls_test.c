@@ -141,7 +141,7 @@ static void samples_reach_the_profile_with_their_window_function_and_reason(void
 	CHECK_TEXT(profile_string(reader, profile_gpu_function(reader, at->function)->name, NULL), "_Z4axpyv");
 	CHECK(profile_gpu_function(reader, at->function)->index == 11);
 	CHECK(profile_module(reader, profile_gpu_function(reader, at->function)->module)->kind ==
-		MODULE_CUBIN);
+		MODULE_GPU_CODE);
 	window = profile_window(reader, stalls[0].window);
 	CHECK(window->period_cycles == 1 << 17 && window->context == 3 && window->instance == 1);
 	CHECK(window->samples == 100 && window->dropped == 4 && window->without_code == 6);

@@ -276,7 +276,7 @@ static void one_that_cannot_be_run_is_an_error(void)
 	CHECK(no_child_is_left());
 }
 
-static int run_as(const struct nvdisasm_user *user, const char *program, struct seen *s)
+static int run_as(const struct gpucode_user *user, const char *program, struct seen *s)
 {
 	struct nvdisasm_request r = {
 		.program = program,
@@ -294,7 +294,7 @@ static int run_as(const struct nvdisasm_user *user, const char *program, struct 
 
 static void as_another_user_it_has_no_rights_but_theirs(void)
 {
-	const struct nvdisasm_user user = {.uid = 65534, .gid = 65533};
+	const struct gpucode_user user = {.uid = 65534, .gid = 65533};
 	struct seen s = {0};
 
 	if (geteuid()) {
@@ -320,7 +320,7 @@ static void as_another_user_it_has_no_rights_but_theirs(void)
 
 static void one_that_this_user_must_not_run_is_an_error(void)
 {
-	const struct nvdisasm_user user = {.uid = 65534, .gid = 65534};
+	const struct gpucode_user user = {.uid = 65534, .gid = 65534};
 	const char *program = script("closed", LINES);
 	struct seen s = {0};
 

@@ -33,7 +33,7 @@ static void begin(void)
 {
 	struct profile_process p = {.pid = 1};
 	struct profile_device d = {.uuid = {1}};
-	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = 8};
+	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = 8};
 
 	CHECK(!profile_writer_open(&w, path));
 	CHECK(!profile_add_process(w, &p, &process));
@@ -320,7 +320,7 @@ static void an_exact_window_names_the_launch_of_each_sample(void)
 
 static void samples_of_a_function_go_to_the_kernels_of_its_image_or_the_one_of_its_name(void)
 {
-	struct profile_module other = {.kind = MODULE_CUBIN, .build_id_size = 8, .build_id = {1}};
+	struct profile_module other = {.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
 	uint32_t id, image;
 
 	begin();
@@ -346,7 +346,7 @@ static void samples_of_a_function_go_to_the_kernels_of_its_image_or_the_one_of_i
 
 static void samples_of_kernels_that_never_showed_are_counted_and_in_no_row(void)
 {
-	struct profile_module other = {.kind = MODULE_CUBIN, .build_id_size = 8, .build_id = {1}};
+	struct profile_module other = {.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
 	uint32_t id, image;
 
 	begin();

@@ -57,7 +57,7 @@ static int invalid(struct instance *i)
 
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
 {
-	struct profile_module m = {.kind = MODULE_CUBIN, .build_id_size = sizeof(checksum)};
+	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = sizeof(checksum)};
 	char name[32];
 	int error;
 

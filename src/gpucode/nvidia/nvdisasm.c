@@ -209,7 +209,7 @@ static int spawn_as_we_are(struct run *run, char **args, int output)
 
 /* The child's side; whatever goes wrong goes into `failed`, which a successful exec closes. */
 __attribute__((noreturn)) static void exec_as(
-	const struct nvdisasm_user *u, char **args, int code, int output, int failed)
+	const struct gpucode_user *u, char **args, int code, int output, int failed)
 {
 	sigset_t none;
 	int error;

@@ -17,9 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/buf.h"
+#include "gpucode/format.h"
 
 #define NVDISASM_CODE_MAX ((size_t)256 << 20)
 
@@ -29,15 +29,9 @@ struct nvdisasm_code {
 	size_t size;
 };
 
-/* A user to run it as, for root: with these ids and no other groups. */
-struct nvdisasm_user {
-	uid_t uid;
-	gid_t gid;
-};
-
 struct nvdisasm_request {
 	const char *program;		  /* a path, from nvdisasm_find */
-	const struct nvdisasm_user *user; /* NULL: the one we run as */
+	const struct gpucode_user *user;  /* NULL: the one we run as */
 	unsigned int sm;		  /* 10 * major + minor of the compute capability */
 	const struct nvdisasm_code *functions;
 	size_t count;

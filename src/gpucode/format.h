@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Formats of GPU code: how an image of it is opened, and what it says of the instructions in it. A format is one
+ * folder with a struct gpucode_format, and one row in formats.c. The rest knows no format by name.
+ *
+ * Which format an image has, the name of its module says: "cubin:0123456789abcdef" is of the format "cubin".
+ *
+ * Images come from programs that nobody vouches for: a format checks every size and offset, and gives less for a
+ * damaged image, never a crash. Nothing is copied: the image must stay unchanged until it is closed, and code and
+ * texts point into it. One thread at a time for each image.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+#define GPUCODE_PLACES_MAX 64
+#define GPUCODE_NAME_MAX   64 /* room for the longest name of an instruction, with its NUL */
+
+struct gpucode_image; /* each format has its own */
+
+/* A function with code, found in an image. */
+struct gpucode_function {
+	uint32_t number;     /* the format's, for its own use */
+	unsigned int target; /* which GPUs the code is for, as the format numbers them */
+	const uint8_t *code; /* in the image */
+	size_t size;         /* in bytes; less than the function has where the image is damaged */
+};
+
+/* A place in the source, and the function that it is in. Texts are good until the image is closed, never NULL, and ""
+ * when not known. Equal texts are at the same address. */
+struct gpucode_place {
+	const char *function; /* linker name */
+	const char *path;
+	uint32_t line; /* 0: not known */
+};
+
+/* A user to run a helper program as, for root: with these ids and no other groups. */
+struct gpucode_user {
+	uid_t uid;
+	gid_t gid;
+};
+
+struct gpucode_wanted {
+	const struct gpucode_function *function;
+	size_t weight; /* functions of more weight come first */
+};
+
+/* Which functions' instructions are to have their full text. */
+struct gpucode_text_request {
+	const struct gpucode_wanted *functions;
+	size_t count;
+	const struct gpucode_user *user; /* whom a helper program runs as; NULL: the one we run as */
+	uint64_t deadline_ns;            /* as clock_now_ns() */
+	/* The text of the instruction at this offset of a function, an index into the array: good for the call. 0, or
+	 * -errno to stop with it. */
+	int (*visit)(void *context, size_t function, uint64_t offset, const char *text);
+	void *context;
+	bool (*stopped)(void *stop_context); /* NULL: never; asked several times a second */
+	void *stop_context;
+	struct buf *failure; /* why there is no text, in one line, where a user can do something about it */
+};
+
+struct gpucode_format {
+	const char *name;               /* what names of its modules begin with, before a ':' */
+	const char *text_writer;        /* what writes the full text: a name that profiles keep */
+	unsigned int instruction_bytes; /* of every instruction */
+
+	/* 0 or -errno with error_text: -ENOMEM, or the image cannot be used. */
+	int (*open)(const void *data, size_t size, struct gpucode_image **ret);
+	void (*close)(struct gpucode_image *image);
+	/* The function of this linker name, NULL: not known; of several the one with this index in the image's table of
+	 * symbols. False when there is none. */
+	bool (*find)(const struct gpucode_image *image, const char *name, uint32_t index,
+		struct gpucode_function *ret);
+	/*
+	 * Fills in what source the instruction at `offset` bytes into a function was made from: ret[0] is the innermost,
+	 * each further one has the place of the call that was inlined, and the last is the function that has the code.
+	 * Returns how many; 0 when nothing is known. *ret_called: the code is that of another function that stands
+	 * inside this one and is called, so that even the last place is not of the function itself.
+	 */
+	size_t (*places)(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
+		struct gpucode_place ret[GPUCODE_PLACES_MAX], bool *ret_called);
+	/* The name of an instruction, decoded here; at least a placeholder. Cut to fit. */
+	void (*instruction_name)(const struct gpucode_function *f, uint64_t offset, char *ret, size_t size);
+	/* Asks for full text, by a helper program or otherwise; NULL: there is never any. That there is none, or not all
+	 * in time, is no error. 0 or -errno. */
+	int (*text)(const struct gpucode_text_request *request);
+};
+
+/* formats.c; the last is NULL. */
+extern const struct gpucode_format *const gpucode_formats[];
+
+/* An image that is open. */
+struct gpucode {
+	const struct gpucode_format *format;
+	struct gpucode_image *image;
+};
+
+/* By the name of its module. 0 or -errno with error_text: -ENOEXEC where no format has that name, or as `open`. */
+int gpucode_open(struct gpucode *ret, const char *module, const void *data, size_t size);
+/* Closes it if it is open. */
+void gpucode_close(struct gpucode *g);
