@@ -87,7 +87,7 @@ static int begin(struct recording *r, const char *folder)
 	snprintf(path, sizeof(path), "%s/drivers.xpu", folder);
 	error = profile_writer_open(&r->writer, path);
 	error = error ?: tasks_new(&r->tasks, r->writer);
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	error = error ?: watch_open(&options, &kernel, &r->watch);
 	monitor_kernel_release(&kernel);
 	return error ?: open_events(r);

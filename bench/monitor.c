@@ -202,7 +202,7 @@ static int open_watch(struct watch **ret)
 	struct monitor_kernel kernel;
 	int error;
 
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	error = watch_open(&options, &kernel, ret);
 	monitor_kernel_release(&kernel);
 	return error;
@@ -248,7 +248,7 @@ static int open_empties(struct empties *e)
 	int error = 0;
 
 	e->program = bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "empty", "MIT", nothing, 2, NULL);
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	for (size_t i = 0; i < monitor_event_count(&table); i++) {
 		struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};
 

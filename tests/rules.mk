@@ -7,7 +7,14 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%.t,$(filter-out \
 # What a browser makes of our files is the same with sanitizers.
 CLI_TESTS := $(filter-out $(if $(filter 1,$(SAN)),tests/cli/browser.t),$(wildcard tests/cli/*.t))
 
-$(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libxpuprof.a
+# What several of them check with.
+CHECKS := $(patsubst tests/checks/%.c,$(B)/obj/tests/checks/%.o,$(wildcard tests/checks/*.c))
+
+$(B)/libchecks.a: $(CHECKS)
+	@rm -f $@
+	$(AR) rcs $@ $(CHECKS)
+
+$(B)/tests/unit/%.t: $(B)/obj/tests/unit/%.o $(B)/libchecks.a $(B)/libxpuprof.a
 	@mkdir -p $(@D)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 

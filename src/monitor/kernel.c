@@ -289,11 +289,6 @@ size_t monitor_kernel_functions(const struct monitor_kernel *k, const char *func
 	return count;
 }
 
-bool monitor_kernel_has_function(const struct monitor_kernel *k, const char *function)
-{
-	return monitor_kernel_functions(k, function) == 1;
-}
-
 /* ------------------------------------------------------------------ looking around */
 
 #define CAPABILITY(number) (1ull << (number))
@@ -332,19 +327,10 @@ static void look(
 	*ret = k;
 }
 
-void monitor_kernel_look(struct monitor_kernel *ret)
+void monitor_kernel_look(const char *root, struct monitor_kernel *ret)
 {
 	struct buf path = BUF_INIT;
-	int err = tracefs_find(&path);
-
-	look("", err, &path, ret);
-	buf_release(&path);
-}
-
-void monitor_kernel_look_below(const char *root, struct monitor_kernel *ret)
-{
-	struct buf path = BUF_INIT;
-	int err = tracefs_find_below(root, &path);
+	int err = *root ? tracefs_find_below(root, &path) : tracefs_find(&path);
 
 	look(root, err, &path, ret);
 	buf_release(&path);

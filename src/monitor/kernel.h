@@ -24,10 +24,9 @@ struct monitor_kernel {
 	struct monitor_kernel_kept *kept; /* NULL: everything is read anew each time */
 };
 
-/* Looks around once, and mounts tracefs where it can; what is missing is in the struct. */
-void monitor_kernel_look(struct monitor_kernel *ret);
-/* The same below a folder, which has to stay there; mounts nothing. */
-void monitor_kernel_look_below(const char *root, struct monitor_kernel *ret);
+/* Looks around once; what is missing is in the struct. With the root "" it mounts tracefs where it can. A folder that
+ * stands for "/" has to stay there, and nothing is mounted. */
+void monitor_kernel_look(const char *root, struct monitor_kernel *ret);
 void monitor_kernel_release(struct monitor_kernel *k);
 
 /* Whether a kernel option ("CONFIG_KPROBES") is set: 1, 0, or -1 when this kernel does not tell its options. */
@@ -46,4 +45,3 @@ bool monitor_kernel_has_module(const struct monitor_kernel *k, const char *modul
 
 /* How many functions of that name there are: none, one that can be probed by its name, or several that cannot. */
 size_t monitor_kernel_functions(const struct monitor_kernel *k, const char *function);
-bool monitor_kernel_has_function(const struct monitor_kernel *k, const char *function);

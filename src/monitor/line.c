@@ -5,13 +5,12 @@
  */
 #include "monitor/line.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/json.h"
+#include "monitor/line_place.h"
 
 /* ------------------------------------------------------------------ values as text */
 
@@ -158,64 +157,20 @@ struct line_value line_field(
 	return (struct line_value){.kind = LINE_NOTHING};
 }
 
-/* {NAME:FORMAT} */
-struct place {
-	const char *name;
-	int name_length;
-	const char *format; /* may be empty */
-	int format_length;
-};
-
-/* Of the text behind "{"; what is behind "}", or NULL when there is none. */
-static const char *read_place(const char *text, struct place *ret)
-{
-	size_t length = strcspn(text, "}"), name = strcspn(text, ":}");
-
-	if (!text[length])
-		return NULL;
-	ret->name = text;
-	ret->name_length = (int)name;
-	ret->format = text + name + (name < length);
-	ret->format_length = (int)(text + length - ret->format);
-	return text + length + 1;
-}
-
-static bool is(const char *text, int length, const char *word)
-{
-	return (size_t)length == strlen(word) && !memcmp(text, word, (size_t)length);
-}
-
-/* The number of a field by name; -1: the source has none of this name. */
-static int field_number(const struct monitor_source *s, const char *name, int length)
-{
-	for (int i = 0; i < MONITOR_FIELDS && s->fields[i].name; i++)
-		if (is(name, length, s->fields[i].name))
-			return i;
-	return -1;
-}
-
-/* "#0" to "#3"; -1: something else. */
-static int count_number(const char *name, int length)
-{
-	return length == 2 && name[0] == '#' && name[1] >= '0' && name[1] < '0' + MONITOR_COUNTS
-		       ? name[1] - '0'
-		       : -1;
-}
-
 static struct line_value field_value(const struct monitor_event_plan *plan,
-	const struct monitor_record *r, const struct place *p)
+	const struct monitor_record *r, const struct line_place *p)
 {
-	int field = plan->source ? field_number(plan->source, p->name, p->name_length) : -1;
+	int field = plan->source ? line_field_number(plan->source, p->name, p->name_length) : -1;
 
 	return field < 0 ? (struct line_value){.kind = LINE_NOTHING}
 			 : line_field(plan, r, (size_t)field);
 }
 
 static struct line_value value_of(const struct monitor_event_plan *plan,
-	const struct monitor_record *r, const struct place *p)
+	const struct monitor_record *r, const struct line_place *p)
 {
 	static const char *const labels[MONITOR_LABELS] = {"ring", "other"};
-	int count = count_number(p->name, p->name_length);
+	int count = line_count_number(p->name, p->name_length);
 
 	if (count >= 0 && r->count[count] == MONITOR_NO_VALUE)
 		return (struct line_value){.kind = LINE_NOTHING};
@@ -223,14 +178,14 @@ static struct line_value value_of(const struct monitor_event_plan *plan,
 		return number_value(r->count[count]);
 	/* A field of the same name is only asked when there is no such label. */
 	for (size_t i = 0; i < MONITOR_LABELS; i++)
-		if (is(p->name, p->name_length, labels[i]) &&
+		if (line_word_is(p->name, p->name_length, labels[i]) &&
 			label_value(r->label[i]).kind != LINE_NOTHING)
 			return label_value(r->label[i]);
-	if (is(p->name, p->name_length, "pid"))
+	if (line_word_is(p->name, p->name_length, "pid"))
 		return number_value(r->pid);
-	if (is(p->name, p->name_length, "comm"))
+	if (line_word_is(p->name, p->name_length, "comm"))
 		return text_value(r->comm, sizeof(r->comm));
-	if (is(p->name, p->name_length, "client"))
+	if (line_word_is(p->name, p->name_length, "client"))
 		return r->client ? number_value(r->client)
 				 : (struct line_value){.kind = LINE_NOTHING};
 	return field_value(plan, r, p);
@@ -247,7 +202,7 @@ static void put_decimal(struct buf *out, const struct line_value *v)
 }
 
 /* "yes WRITE READ" */
-static void put_yes(struct buf *out, const struct place *p, bool yes)
+static void put_yes(struct buf *out, const struct line_place *p, bool yes)
 {
 	const char *end = p->format + p->format_length, *word = p->format + strlen("yes ");
 	const char *space = memchr(word, ' ', (size_t)(end - word));
@@ -259,14 +214,9 @@ static void put_yes(struct buf *out, const struct place *p, bool yes)
 	buf_puts(out, "");
 }
 
-static bool is_yes(const struct place *p)
-{
-	return p->format_length > 4 && !memcmp(p->format, "yes ", 4);
-}
-
 /* A name from one of the monitor's lists, or the number that has none. */
 static void put_named(
-	struct buf *out, const struct monitor *m, const struct place *p, const struct line_value *v)
+	struct buf *out, const struct monitor *m, const struct line_place *p, const struct line_value *v)
 {
 	char list[32];
 
@@ -279,21 +229,21 @@ static void put_named(
 }
 
 static void put_value(
-	struct buf *out, const struct monitor *m, const struct place *p, const struct line_value *v)
+	struct buf *out, const struct monitor *m, const struct line_place *p, const struct line_value *v)
 {
 	if (v->kind == LINE_NOTHING)
 		return;
 	if (v->kind == LINE_TEXT)
 		line_text(out, v->text, v->length);
-	else if (!p->format_length || is(p->format, p->format_length, "d"))
+	else if (!p->format_length || line_word_is(p->format, p->format_length, "d"))
 		put_decimal(out, v);
-	else if (is(p->format, p->format_length, "x"))
+	else if (line_word_is(p->format, p->format_length, "x"))
 		buf_printf(out, "0x%" PRIx64, v->number);
-	else if (is(p->format, p->format_length, "size"))
+	else if (line_word_is(p->format, p->format_length, "size"))
 		line_size(out, v->number);
-	else if (is(p->format, p->format_length, "time"))
+	else if (line_word_is(p->format, p->format_length, "time"))
 		line_time(out, v->number);
-	else if (is_yes(p))
+	else if (line_place_is_yes(p))
 		put_yes(out, p, v->number);
 	else
 		put_named(out, m, p, v);
@@ -313,7 +263,7 @@ static bool fill(const struct filling *f, const char *at, const char *end)
 
 	while (at && at < end) {
 		size_t plain = strcspn(at, "{");
-		struct place p;
+		struct line_place p;
 		struct line_value v;
 
 		if (plain > (size_t)(end - at))
@@ -322,7 +272,7 @@ static bool fill(const struct filling *f, const char *at, const char *end)
 		at += plain;
 		if (at == end)
 			break;
-		at = read_place(at + 1, &p);
+		at = line_place_read(at + 1, &p);
 		if (!at)
 			break;
 		v = value_of(f->plan, f->record, &p);
@@ -357,135 +307,4 @@ void line_column(const struct monitor *m, size_t event, const struct monitor_eve
 		at = *close ? close + 1 : close;
 	}
 	buf_puts(out, "");
-}
-
-/* ------------------------------------------------------------------ tables checked */
-
-static bool is_field(const struct monitor_event *e, const struct place *p)
-{
-	for (size_t i = 0; i < MONITOR_SOURCES && e->sources[i].name; i++)
-		if (field_number(&e->sources[i], p->name, p->name_length) >= 0)
-			return true;
-	return false;
-}
-
-static bool is_known(const struct monitor_event *e, const struct place *p)
-{
-	static const char *const always[] = {"pid", "comm", "client"};
-	int count = count_number(p->name, p->name_length);
-
-	if (count >= 0)
-		return e->counts[count].value != VALUE_NOTHING;
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		if (is(p->name, p->name_length, always[i]))
-			return true;
-	if ((is(p->name, p->name_length, "ring") && e->label[0]) ||
-		(is(p->name, p->name_length, "other") && e->label[1]))
-		return true;
-	return is_field(e, p);
-}
-
-static bool is_format(const struct monitor *m, const struct place *p)
-{
-	static const char *const formats[] = {"", "d", "x", "size", "time"};
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (is(p->format, p->format_length, formats[i]))
-			return true;
-	if (is_yes(p))
-		return memchr(p->format + 4, ' ', (size_t)p->format_length - 4) != NULL;
-	for (const struct monitor_list *l = m->lists; l && l->name; l++)
-		if (is(p->format, p->format_length, l->name))
-			return true;
-	return false;
-}
-
-static int check_places(
-	const struct monitor *m, const struct monitor_event *e, const char *template)
-{
-	for (const char *at = strchr(template, '{'); at; at = strchr(at, '{')) {
-		struct place p;
-
-		at = read_place(at + 1, &p);
-		if (!at)
-			return error_set(-EINVAL, "%s %s: '%s' has a '{' without '}'", m->name,
-				e->name, template);
-		if (!is_known(e, &p))
-			return error_set(-EINVAL, "%s %s: '%s' asks for '%.*s', which is nothing",
-				m->name, e->name, template, p.name_length, p.name);
-		if (!is_format(m, &p))
-			return error_set(-EINVAL, "%s %s: '%s' has an unknown format '%.*s'",
-				m->name, e->name, template, p.format_length, p.format);
-	}
-	return 0;
-}
-
-static int check_brackets(
-	const struct monitor *m, const struct monitor_event *e, const char *template)
-{
-	bool open = false;
-
-	for (const char *at = template; *at; at++) {
-		if ((*at == '[' && open) || (*at == ']' && !open))
-			return error_set(-EINVAL, "%s %s: '%s' has a '%c' too many", m->name,
-				e->name, template, *at);
-		if (*at == '[' || *at == ']')
-			open = !open;
-	}
-	return open ? error_set(
-			      -EINVAL, "%s %s: '%s' has a '[' too many", m->name, e->name, template)
-		    : 0;
-}
-
-/* A record has the event's labels, not those of its counts. */
-static int check_label(const struct monitor *m, const struct monitor_event *e,
-	const struct monitor_count *c, size_t i)
-{
-	const char *record = e->label[i] ? e->label[i] : "";
-	const char *count = c->label[i] ? c->label[i] : "";
-
-	if (m->series[c->series].label[i] && strcmp(record, count))
-		return error_set(-EINVAL, "%s %s: busy time is by '%s', but the event by '%s'",
-			m->name, e->name, count, record);
-	return 0;
-}
-
-static int check_busy(const struct monitor *m, const struct monitor_event *e)
-{
-	int error = 0;
-
-	for (size_t n = 0; n < MONITOR_COUNTS; n++) {
-		const struct monitor_count *c = &e->counts[n];
-
-		if (c->value != VALUE_DURATION || !m->series[c->series].busy)
-			continue;
-		for (size_t i = 0; !error && i < MONITOR_LABELS; i++)
-			error = check_label(m, e, c, i);
-	}
-	return error;
-}
-
-static int check_event(const struct monitor *m, const struct monitor_event *e)
-{
-	int error = check_busy(m, e);
-
-	for (size_t i = 0; !error && i < MONITOR_COLUMNS; i++) {
-		if (!e->column[i])
-			continue;
-		if (!m->column[i])
-			return error_set(
-				-EINVAL, "%s %s: column %zu has no heading", m->name, e->name, i);
-		error = check_places(m, e, e->column[i]);
-		error = error ?: check_brackets(m, e, e->column[i]);
-	}
-	return error;
-}
-
-int line_check(const struct monitor *m)
-{
-	int error = 0;
-
-	for (size_t n = 0; !error && m->events[n].name; n++)
-		error = check_event(m, &m->events[n]);
-	return error;
 }

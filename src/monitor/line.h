@@ -23,9 +23,6 @@ struct line_value line_field(
 	const struct monitor_event_plan *plan, const struct monitor_record *r, size_t field);
 /* Appends text of the kernel's or of programs, at most `size` bytes up to a NUL. */
 void line_text(struct buf *out, const char *text, size_t size);
-/* Checks every template of a table against its events, and that busy times can be told from records: 0, or
- * -EINVAL with error_text; for tests. */
-int line_check(const struct monitor *m);
 
 /* A label as text: a string as it is, a number named by the list (NULL: none) or written out; nothing for none. */
 void line_label(const struct monitor *m, const char *list, const char label[MONITOR_LABEL_BYTES],

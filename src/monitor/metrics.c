@@ -2,16 +2,12 @@
 #include "monitor/metrics.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/intern.h"
 #include "monitor/exposition.h"
 #include "monitor/metric_families.h"
-
-#define LABEL_NAME_BYTES 32
 
 struct writer {
 	const struct metrics_input *in;
@@ -22,18 +18,18 @@ struct writer {
 /* ------------------------------------------------------------------ series */
 
 /* "CRTC" in a heading is "crtc" here: label names are in lower case by convention. */
-static void label_name(const char *name, char ret[LABEL_NAME_BYTES])
+static void label_name(const char *name, char ret[METRICS_LABEL_BYTES])
 {
 	size_t i = 0;
 
-	for (; name[i] && i < LABEL_NAME_BYTES - 1; i++)
+	for (; name[i] && i < METRICS_LABEL_BYTES - 1; i++)
 		ret[i] = (char)tolower((unsigned char)name[i]);
 	ret[i] = '\0';
 }
 
 static void add_label(struct buf *labels, const char *name, const char *value)
 {
-	char lower[LABEL_NAME_BYTES];
+	char lower[METRICS_LABEL_BYTES];
 
 	label_name(name, lower);
 	exposition_label(labels, lower, value);
@@ -281,77 +277,4 @@ int metrics_write(const struct metrics_input *in, struct buf *out)
 	write_events(&w);
 	metric_groups_release(&w.groups);
 	return error || out->failed ? error_memory(NULL) : 0;
-}
-
-/* ------------------------------------------------------------------ tables */
-
-static bool is_name(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
-
-	return text && *text && strchr(letters, *text) &&
-	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789")] == '\0';
-}
-
-static int check_labels(const struct monitor *m, const struct monitor_series *s)
-{
-	static const char *const ours[] = {"monitor", "pid", "comm", "container", "le", "quantile"};
-	char name[LABEL_NAME_BYTES];
-
-	for (size_t i = 0; i < MONITOR_LABELS; i++) {
-		if (!s->label[i])
-			continue;
-		label_name(s->label[i], name);
-		if (!is_name(name) || *name == '_' || strlen(s->label[i]) >= LABEL_NAME_BYTES)
-			return error_set(-EINVAL, "%s, series '%s': no label name: '%s'", m->name,
-				s->name, s->label[i]);
-		for (size_t k = 0; k < sizeof(ours) / sizeof(ours[0]); k++)
-			if (!strcmp(name, ours[k]))
-				return error_set(-EINVAL, "%s, series '%s': label '%s' is taken",
-					m->name, s->name, s->label[i]);
-	}
-	return 0;
-}
-
-static int check_families(const struct monitor *m, size_t series, struct interner *names)
-{
-	int error = 0, added;
-	uint32_t id;
-
-	for (enum metric_level level = METRIC_ALL; level < METRIC_LEVELS; level++) {
-		struct metric_families f = {.count = 0};
-
-		metric_series_families(m, series, level, &f);
-		metric_busy_families(m, series, level, &f);
-		for (size_t i = 0; i < f.count && !error; i++) {
-			error = interner_add(
-				names, f.family[i].name, strlen(f.family[i].name), &id, &added);
-			if (!error && !added)
-				error = error_set(-EINVAL, "%s has two metrics called '%s'",
-					m->name, f.family[i].name);
-		}
-	}
-	return error;
-}
-
-int metrics_check(const struct monitor *m)
-{
-	struct interner *names;
-	int error = interner_new(&names);
-
-	if (error)
-		return error_set(error, "out of memory");
-	for (size_t i = 0; m->series && m->series[i].name && !error; i++) {
-		const struct monitor_series *s = &m->series[i];
-
-		if (!s->metric)
-			continue;
-		if (!is_name(s->metric) || !s->help)
-			error = error_set(-EINVAL, "%s, series '%s': metric without a name or help",
-				m->name, s->name);
-		error = error ?: check_labels(m, s);
-		error = error ?: check_families(m, i, names);
-	}
-	interner_free(names);
-	return error;
 }

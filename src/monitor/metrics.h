@@ -19,6 +19,8 @@
 #include "monitor/held.h"
 #include "monitor/totals.h"
 
+#define METRICS_LABEL_BYTES 32 /* of the longest name of a label, with its NUL */
+
 struct metrics_input {
 	const struct monitor *monitor;
 	const struct totals *totals; /* after accounts_update */
@@ -30,5 +32,3 @@ struct metrics_input {
 
 /* Appends all of it: 0 or -ENOMEM with error_text. One monitor to a text. */
 int metrics_write(const struct metrics_input *in, struct buf *out);
-/* Whether a table's names are names to Prometheus and each is there once: 0, or -EINVAL with error_text; for tests. */
-int metrics_check(const struct monitor *m);

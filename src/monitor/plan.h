@@ -37,6 +37,3 @@ int monitor_presence_nearness(enum monitor_presence presence);
 /* Never fails: what is wrong is in the plan. `event` is the row's number. */
 void monitor_event_plan(const struct monitor *m, size_t event, const struct monitor_kernel *k,
 	struct monitor_event_plan *ret);
-/* Whether every name, number and combination of a table means something, so that no plan of it is wrong for a
- * misspelling: 0, or -EINVAL with error_text; for tests. */
-int monitor_check(const struct monitor *m);

@@ -224,7 +224,7 @@ int drivers_open(struct drivers **ret, const struct drivers_options *options,
 	if (!d)
 		return error_memory(NULL);
 	d->writer = w;
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	error = open_monitors(d, options, &kernel, t);
 	monitor_kernel_release(&kernel);
 	error = error ?: describe(d);

@@ -149,7 +149,7 @@ static int run(struct serving *v, const char *address)
 
 	if (error)
 		return error;
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	error = watch_open(&options, &kernel, &v->watch);
 	monitor_kernel_release(&kernel);
 	error = error ?: busy_times_new(&signals, &v->busy);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "checks/monitor.h"
 #include "tap.h"
 
 static const struct monitor_event events[] = {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "checks/monitor.h"
 #include "folder.h"
 #include "monitor/plan.h"
 #include "monitor/suits.h"
@@ -199,7 +200,7 @@ static const char *planned(const char *release, const char *files, size_t event)
 {
 	struct monitor_kernel kernel;
 
-	monitor_kernel_look_below(make_kernel(release, files), &kernel);
+	monitor_kernel_look(make_kernel(release, files), &kernel);
 	monitor_event_plan(&table, event, &kernel, &plan);
 	monitor_kernel_release(&kernel);
 	return plan.reason;
@@ -508,7 +509,7 @@ static void a_kernel_that_does_not_tell_its_options_is_not_accused(void)
 
 	planned("7.2", "echo 'i915 1 0 - Live 0' >proc/modules", LOW_LEVEL);
 	CHECK(plan.presence == ABSENT_KERNEL);
-	monitor_kernel_look_below(in_folder("root"), &kernel);
+	monitor_kernel_look(in_folder("root"), &kernel);
 	CHECK(monitor_kernel_option(&kernel, "CONFIG_KPROBES") == -1);
 	CHECK(shell("printf 'CONFIG_KPROBES=y\\nCONFIG_DRM=m\\nCONFIG_HZ=250\\n' "
 		    ">root/boot/config-1.2-test"));
@@ -585,15 +586,15 @@ static void only_functions_are_functions(void)
 {
 	struct monitor_kernel kernel, forgetful;
 
-	monitor_kernel_look_below(make_kernel("7.2", NVIDIA), &kernel);
+	monitor_kernel_look(make_kernel("7.2", NVIDIA), &kernel);
 	forgetful = kernel;
 	forgetful.kept = NULL;
-	CHECK(monitor_kernel_has_function(&kernel, "nvidia_poll"));
-	CHECK(monitor_kernel_has_function(&forgetful, "nvidia_poll"));
-	CHECK(!monitor_kernel_has_function(&kernel, "nvidia_open"));
-	CHECK(!monitor_kernel_has_function(&kernel, "nvidia"));
-	CHECK(!monitor_kernel_has_function(&kernel, "poll"));
-	CHECK(!monitor_kernel_has_function(&forgetful, "nvidia_unlocked"));
+	CHECK(monitor_kernel_functions(&kernel, "nvidia_poll") == 1);
+	CHECK(monitor_kernel_functions(&forgetful, "nvidia_poll") == 1);
+	CHECK(monitor_kernel_functions(&kernel, "nvidia_open") != 1);
+	CHECK(monitor_kernel_functions(&kernel, "nvidia") != 1);
+	CHECK(monitor_kernel_functions(&kernel, "poll") != 1);
+	CHECK(monitor_kernel_functions(&forgetful, "nvidia_unlocked") != 1);
 	monitor_kernel_release(&kernel);
 }
 
@@ -617,7 +618,7 @@ static const char *suits(const char *files)
 	static char text[256];
 	bool suitable;
 
-	monitor_kernel_look_below(make_kernel("7.2", files), &kernel);
+	monitor_kernel_look(make_kernel("7.2", files), &kernel);
 	suitable = monitor_suits(&table, &kernel, &why);
 	snprintf(text, sizeof(text), "%s: %s", suitable ? "yes" : "no", buf_text(&why));
 	CHECK(suitable == monitor_suits(&table, &kernel, NULL));

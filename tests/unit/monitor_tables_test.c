@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "checks/monitor.h"
 #include "folder.h"
 #include "monitor/line.h"
 #include "monitor/plan.h"
@@ -273,7 +274,7 @@ static void every_event_is_had_where_it_should_be(void)
 		struct monitor_kernel kernel;
 
 		make_kernel(releases[r]);
-		monitor_kernel_look_below(in_folder("root"), &kernel);
+		monitor_kernel_look(in_folder("root"), &kernel);
 		for (size_t i = 0; monitor_at(i); i++)
 			if (!own || !strcmp(monitor_at(i)->name, "nvidia"))
 				check_events(monitor_at(i), &kernel, releases[r]);
@@ -293,7 +294,7 @@ static const struct monitor_plan *planned(
 	struct monitor_kernel kernel;
 
 	make_kernel(release);
-	monitor_kernel_look_below(in_folder("root"), &kernel);
+	monitor_kernel_look(in_folder("root"), &kernel);
 	monitor_event_plan(m, (size_t)n, &kernel, &plan);
 	monitor_kernel_release(&kernel);
 	CHECK_TEXT(plan.reason, "");

@@ -185,7 +185,7 @@ static void what_is_kept_of_types_is_what_they_say(void)
 {
 	struct monitor_kernel keeps;
 
-	monitor_kernel_look_below(folder, &keeps);
+	monitor_kernel_look(folder, &keeps);
 	for (int i = 0; i < 2; i++) {
 		uint32_t offset, size;
 

@@ -105,7 +105,7 @@ static bool begin_with(struct seen *s, const struct watch_options *options)
 	int error;
 
 	*s = (struct seen){0};
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	error = watch_open(options, &kernel, &s->w);
 	monitor_kernel_release(&kernel);
 	if (!error)
@@ -1326,7 +1326,7 @@ static void events_that_are_not_there_leave_the_others(void)
 	CHECK(cells_of(&s, VALUES, NULL).count == 1);
 	end(&s);
 	events[1].name = NULL;
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	CHECK(watch_open(&(struct watch_options){.monitor = &m, .above_event = -1}, &kernel, &w) ==
 		-ENOENT);
 	CHECK(strstr(error_text(), "no:such"));
@@ -1342,7 +1342,7 @@ static void an_event_that_cannot_be_read_is_not_watched(void)
 	struct watch *w;
 	int error;
 
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	for (size_t i = 0; i < 3; i++)
 		monitor_event_plan(&jobs, i, &kernel, &plans[i]);
 	monitor_kernel_release(&kernel);
@@ -1474,7 +1474,7 @@ static void arguments_and_results_of_functions_are_read(void)
 	struct monitor_cell c;
 	struct seen s;
 
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	monitor_event_plan(&functions, 0, &kernel, &plan);
 	monitor_kernel_release(&kernel);
 	if (plan.presence != PRESENT) {
@@ -1512,7 +1512,7 @@ static void an_event_whose_module_was_unloaded_has_vanished(void)
 	struct monitor_kernel kernel;
 	struct watch *w;
 
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	monitor_event_plan(&jobs, 0, &kernel, &plans[0]);
 	monitor_kernel_release(&kernel);
 	source.module = "gpu";

@@ -154,7 +154,7 @@ int monitor_list(bool json)
 	struct listing l = {.out = &out, .w = {.out = &out}, .json = json};
 	int error;
 
-	monitor_kernel_look(&l.kernel);
+	monitor_kernel_look("", &l.kernel);
 	list_all(&l);
 	monitor_kernel_release(&l.kernel);
 	error = out.failed || l.suiting.failed ? -ENOMEM

@@ -443,7 +443,7 @@ static int open_watch(struct watching *w)
 	struct monitor_kernel kernel;
 	int error;
 
-	monitor_kernel_look(&kernel);
+	monitor_kernel_look("", &kernel);
 	error = watch_open(&options, &kernel, &w->watch);
 	monitor_kernel_release(&kernel);
 	w->began_ns = w->interval_from_ns = clock_now_ns();

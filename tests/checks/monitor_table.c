@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "checks/monitor.h"
 #include "monitor/plan.h"
 
 struct place {
