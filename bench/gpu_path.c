@@ -120,7 +120,7 @@ static void measure_launches(const char *name, int depth)
 
 static __attribute__((noinline)) bool tell(void)
 {
-	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = CUDA_CALL_LAUNCH};
+	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = WIRE_CALL_LAUNCH};
 
 	return stacks_tell(__builtin_frame_address(0), &record);
 }

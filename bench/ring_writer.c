@@ -114,7 +114,7 @@ static void tell_operations(const struct writer *w)
 
 static void put_call(const struct writer *w, uint64_t start_ns, uint64_t end_ns)
 {
-	struct wire_call call = {.type = WIRE_CALL, .kind = CUDA_CALL_LAUNCH, .tid = w->tid,
+	struct wire_call call = {.type = WIRE_CALL, .kind = WIRE_CALL_LAUNCH, .tid = w->tid,
 		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns,
 		.api = CALL_ID};
 
@@ -155,7 +155,7 @@ static void tell_from_here(struct writer *w, uint32_t number)
 	if (number)
 		tell_stack(w, number);
 	else
-		w->marker(w->ring.control->instance, w->correlation, CUDA_CALL_LAUNCH);
+		w->marker(w->ring.control->instance, w->correlation, WIRE_CALL_LAUNCH);
 }
 
 /* The bits of the path choose the calls on the way: each path has a stack of its own. */
@@ -181,7 +181,7 @@ static void tell_stacks(struct writer *w)
 
 static void put_launch(struct writer *w, const struct shape *s)
 {
-	struct wire_launch launch = {.type = WIRE_LAUNCH, .kind = CUDA_CALL_LAUNCH, .tid = w->tid,
+	struct wire_launch launch = {.type = WIRE_LAUNCH, .kind = WIRE_CALL_LAUNCH, .tid = w->tid,
 		.correlation = w->correlation, .stack = 1u + s->stack, .time_ns = w->now_ns};
 
 	if (w->marker_only)

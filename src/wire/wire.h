@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the injected library and the recorder say to each other. Standalone: both sides include it
- * and nothing else of each other's (ring.h, calls.h and marker.h belong to it, and walk/).
+ * and nothing else of each other's (ring.h and marker.h belong to it, and walk/).
  *
  * Connecting, over a SOCK_SEQPACKET socket whose path is in $XPUPROF_SOCKET:
  *
@@ -203,10 +203,21 @@ enum wire_type {
 	WIRE_TYPES
 };
 
+/* Kinds of calls of a GPU API, numbered as enum profile_call_kind. */
+enum wire_call_kind {
+	WIRE_CALL_LAUNCH = 1,
+	WIRE_CALL_COPY,
+	WIRE_CALL_SET,
+	WIRE_CALL_GRAPH,
+	WIRE_CALL_SYNC,
+	WIRE_CALL_NODE,
+	WIRE_CALL_EVENT, /* records an event: the library follows it where it reports what calls wait for; never sent */
+};
+
 /* An outermost call of the GPU API returned. */
 struct wire_call {
 	uint8_t type;
-	uint8_t kind;    /* enum profile_call_kind */
+	uint8_t kind;    /* enum wire_call_kind */
 	uint16_t flags;  /* GPU_CALL_* */
 	uint32_t tid;    /* as the process sees it */
 	uint32_t correlation;
@@ -224,7 +235,7 @@ struct wire_call {
 /* A call begins, and its stack was told before: said instead of firing the launch marker. */
 struct wire_launch {
 	uint8_t type;
-	uint8_t kind; /* enum profile_call_kind */
+	uint8_t kind; /* enum wire_call_kind */
 	uint16_t pad;
 	uint32_t tid; /* as the process sees it */
 	uint32_t correlation;

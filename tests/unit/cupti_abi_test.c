@@ -6,6 +6,7 @@
  */
 #include "vendor/nvidia/calls.h"
 #include "inject/cupti/abi.h"
+#include "wire/wire.h"
 #include "tap.h"
 
 #if __has_include(<cupti.h>)
@@ -334,8 +335,8 @@ static bool is_to_be_followed(const char *name)
 /* Stream 0 is the thread's own where the name says so, or else the second detail is about a context. */
 static void the_details_of_calls_say_whose_stream_0_is(void)
 {
-#define RUNTIME(id, kind, name, version, first, second) {CUDA_CALL_##kind, #name, first, second},
-#define DRIVER(id, kind, name, first, second)		{CUDA_CALL_##kind, #name, first, second},
+#define RUNTIME(id, kind, name, version, first, second) {WIRE_CALL_##kind, #name, first, second},
+#define DRIVER(id, kind, name, first, second)		{WIRE_CALL_##kind, #name, first, second},
 	static const struct {
 		int kind;
 		const char *name;
@@ -348,11 +349,11 @@ static void the_details_of_calls_say_whose_stream_0_is(void)
 	for (size_t n = 0; n < sizeof(calls) / sizeof(calls[0]); n++) {
 		bool own = strstr(calls[n].name, "_ptsz") != NULL;
 
-		if (calls[n].kind != CUDA_CALL_SYNC && calls[n].kind != CUDA_CALL_EVENT &&
-			calls[n].kind != CUDA_CALL_GRAPH)
+		if (calls[n].kind != WIRE_CALL_SYNC && calls[n].kind != WIRE_CALL_EVENT &&
+			calls[n].kind != WIRE_CALL_GRAPH)
 			continue;
 		checked++;
-		if (calls[n].kind != CUDA_CALL_SYNC)
+		if (calls[n].kind != WIRE_CALL_SYNC)
 			CHECK(calls[n].first == 0 && calls[n].second == own);
 		else if (strstr(calls[n].name, "Stream"))
 			CHECK(calls[n].first == 1 && calls[n].second == own);

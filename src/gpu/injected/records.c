@@ -33,9 +33,9 @@ static const char *const call_names[3][CUDA_CALL_NUMBERS] = {
 #undef DRIVER
 
 _Static_assert(
-	(int)CUDA_CALL_LAUNCH == (int)CALL_LAUNCH && (int)CUDA_CALL_COPY == (int)CALL_COPY &&
-		(int)CUDA_CALL_SET == (int)CALL_SET && (int)CUDA_CALL_GRAPH == (int)CALL_GRAPH &&
-		(int)CUDA_CALL_SYNC == (int)CALL_SYNC && (int)CUDA_CALL_NODE == (int)CALL_NODE,
+	(int)WIRE_CALL_LAUNCH == (int)CALL_LAUNCH && (int)WIRE_CALL_COPY == (int)CALL_COPY &&
+		(int)WIRE_CALL_SET == (int)CALL_SET && (int)WIRE_CALL_GRAPH == (int)CALL_GRAPH &&
+		(int)WIRE_CALL_SYNC == (int)CALL_SYNC && (int)WIRE_CALL_NODE == (int)CALL_NODE,
 	"kinds of calls are numbered alike on both sides");
 
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count)

@@ -51,12 +51,12 @@ enum {
 };
 
 struct call_info {
-	uint8_t kind; /* enum cuda_call_kind; 0: not followed */
+	uint8_t kind; /* enum wire_call_kind; 0: not followed */
 	uint8_t detail[2];
 };
 
-#define RUNTIME(id, kind, name, version, first, second) [id] = {CUDA_CALL_##kind, {first, second}},
-#define DRIVER(id, kind, name, first, second)	       [id] = {CUDA_CALL_##kind, {first, second}},
+#define RUNTIME(id, kind, name, version, first, second) [id] = {WIRE_CALL_##kind, {first, second}},
+#define DRIVER(id, kind, name, first, second)	       [id] = {WIRE_CALL_##kind, {first, second}},
 static const struct call_info runtime_calls[CUDA_CALL_NUMBERS] = {CUDA_RUNTIME_CALLS(RUNTIME)};
 static const struct call_info driver_calls[CUDA_CALL_NUMBERS] = {CUDA_DRIVER_CALLS(DRIVER)};
 #undef RUNTIME
@@ -132,7 +132,7 @@ static bool asks_for_nothing(const struct call_info *info, const struct cupti_ca
 {
 	const size_t *words = d->params;
 
-	if ((info->kind != CUDA_CALL_COPY && info->kind != CUDA_CALL_SET) || !info->detail[0] || !words)
+	if ((info->kind != WIRE_CALL_COPY && info->kind != WIRE_CALL_SET) || !info->detail[0] || !words)
 		return false;
 	return !words[info->detail[0]] || (info->detail[1] && !words[info->detail[1]]);
 }
@@ -153,7 +153,7 @@ static uint16_t flags_of(const struct call_info *info, const struct cupti_callba
 
 	if (asks_for_nothing(info, d))
 		flags |= EMPTY;
-	if (info->kind == CUDA_CALL_GRAPH && __atomic_load_n(&empty_exec_count, __ATOMIC_RELAXED) &&
+	if (info->kind == WIRE_CALL_GRAPH && __atomic_load_n(&empty_exec_count, __ATOMIC_RELAXED) &&
 		is_empty_exec(d))
 		flags |= EMPTY;
 	return flags;
@@ -257,11 +257,11 @@ static void find_place(
 {
 	if (!library.syncs)
 		return;
-	if (info->kind == CUDA_CALL_SYNC)
+	if (info->kind == WIRE_CALL_SYNC)
 		syncs_find_place(info->detail[0], info->detail[1], d, &open->place);
-	if (info->kind == CUDA_CALL_EVENT)
+	if (info->kind == WIRE_CALL_EVENT)
 		syncs_find_place_of_record(info->detail[1], d, &open->place);
-	if (info->kind == CUDA_CALL_GRAPH)
+	if (info->kind == WIRE_CALL_GRAPH)
 		syncs_find_place_of_graph(info->detail[1], d, &open->place);
 }
 
@@ -290,7 +290,7 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	open->place = (struct sync_place){0};
 	open->start_ns = now_ns();
 	find_place(info, d, open);
-	if (!(open->flags & UNMARKED) && info->kind != CUDA_CALL_EVENT)
+	if (!(open->flags & UNMARKED) && info->kind != WIRE_CALL_EVENT)
 		tell_stack(info, d->correlation_id, open->start_ns, frame);
 }
 
@@ -310,7 +310,7 @@ static void tell_call(const struct call_info *info, uint32_t call_id,
 	};
 
 	if (open->place.context)
-		syncs_tell(info->kind == CUDA_CALL_SYNC ? info->detail[0] : 0, d, &open->place,
+		syncs_tell(info->kind == WIRE_CALL_SYNC ? info->detail[0] : 0, d, &open->place,
 			&record);
 	if (!ring_put(&library.ring, &record))
 		count(WIRE_LOST_CALLS, 1);
@@ -331,7 +331,7 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 	open = &thread.calls[i];
 	if (!open->place.context)
 		find_place(info, d, open); /* the call itself made the thread's context */
-	if (info->kind == CUDA_CALL_EVENT)
+	if (info->kind == WIRE_CALL_EVENT)
 		syncs_tell_record(d, &open->place, open->start_ns);
 	else
 		tell_call(info, CUDA_CALL_ID(domain, id), d, open);
@@ -522,7 +522,7 @@ void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data)
 
 static bool is_followed(const struct call_info *info)
 {
-	return info->kind && (info->kind != CUDA_CALL_EVENT || library.syncs);
+	return info->kind && (info->kind != WIRE_CALL_EVENT || library.syncs);
 }
 
 static void enable_resources(bool on, const uint32_t *ids, size_t count)

@@ -7,7 +7,7 @@
  *	DRIVER(callback id, kind, name, detail, detail)
  *
  * The ids are CUPTI's (cupti_runtime_cbid.h, cupti_driver_cbid.h); they never change once given
- * out. What the details say depends on the kind:
+ * out. The kinds are those of enum wire_call_kind. What the details say depends on the kind:
  *
  *	COPY, SET  the indices, in 8-byte words, of size_ts in the call's parameter struct
  *	           (generated_cuda_runtime_api_meta.h, generated_cuda_meta.h): when one of them is zero the
@@ -28,17 +28,6 @@
 enum cuda_domain {
 	CUDA_DRIVER = 1, /* as CUPTI numbers them */
 	CUDA_RUNTIME = 2,
-};
-
-/* Kinds of calls, numbered as enum profile_call_kind. */
-enum cuda_call_kind {
-	CUDA_CALL_LAUNCH = 1,
-	CUDA_CALL_COPY,
-	CUDA_CALL_SET,
-	CUDA_CALL_GRAPH,
-	CUDA_CALL_SYNC,
-	CUDA_CALL_NODE,
-	CUDA_CALL_EVENT, /* records an event: followed where it is told what calls wait for, and never told itself */
 };
 
 #define CUDA_CALL_ID(domain, id)  ((uint32_t)(domain) << 16 | (id))
