@@ -18,6 +18,7 @@
 
 #include "gpu/injected/instance.h"
 #include "vendor/nvidia/calls.h"
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 #include "wire/marker.h"
 #include "inject/stacks.h"
@@ -304,7 +305,7 @@ static void make_library(void)
 {
 	if (!inprocess_begin(&in) || tables_init())
 		exit(1);
-	library.cupti.ActivityGetNextRecord = next_record;
+	cupti.ActivityGetNextRecord = next_record;
 }
 
 static void measure_walks(const char *name, void (*from)(int depth, void (*call)(void)), int depth)

@@ -1,34 +1,29 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own thread. It takes the buffers that CUPTI has filled, fetches those that are not full yet,
- * and watches the recorder.
+ * Our own thread. It sends the work that the API has handed over, asks for what is finished and was not
+ * handed over yet, and watches the recorder.
  *
  *	          +--> sleep, at most a tick ---+
  *	          |                             v
- *	          |        flush, if due; convert what is complete
+ *	          |          flush, if due; drain what is complete
  *	          |                             |
- *	          +---- nothing special <-------+--> the process ends: flush all, DONE, end
- *	                                        +--> stop: disable, flush all, DONE, end
- *	                                        +--> the recorder is gone: disable, end
+ *	          +---- nothing special <-------+--> the process ends: finish, DONE, end
+ *	                                        +--> stop: stop, finish, DONE, leave, end
+ *	                                        +--> the recorder is gone: stop, discard, leave, end
  *
- * Once CUPTI has ended itself (health.h) it is not called any more, and all else goes on.
- *
- * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. It is called at short
- * intervals while the ring moves, since CUPTI by itself only gives back full buffers, seldom when the
- * program does nothing, and not at all before its first call: we are started in the middle of cuInit,
- * which may go on for long.
+ * The API is asked at short intervals while the ring moves, and not at all before the program's first call: we are
+ * started in the middle of one, which may go on for long.
  */
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/cupti/claims.h"
-#include "inject/cupti/health.h"
-#include "inject/cupti/images.h"
+#include "inject/api.h"
 #include "inject/library.h"
 #include "inject/own_stack.h"
-#include "inject/cupti/sampling.h"
 #include "inject/space.h"
 
 #define TICK_NS	    100000000ull
@@ -41,9 +36,57 @@ static struct {
 	uint64_t flushed_ns;
 	uint64_t moved_ns; /* when the ring was last seen to move */
 	uint64_t head;
-	bool has_moved; /* the program has called CUDA since we began */
+	uint32_t sleeping; /* our thread is, or is about to be */
+	uint32_t has_work; /* since it drained last */
+	bool has_moved; /* the program has called the API since we began */
 	bool gave_up; /* waited for room in vain; not again until there was some */
 } collector;
+
+void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
+{
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000ull),
+		.tv_nsec = (long)(timeout_ns % 1000000000ull)};
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
+}
+
+void futex_wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void collector_wake(void)
+{
+	__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&library.ring.control->wake);
+}
+
+void collector_has_work(void)
+{
+	__atomic_store_n(&collector.has_work, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_exchange_n(&collector.sleeping, 0, __ATOMIC_SEQ_CST))
+		collector_wake();
+}
+
+static bool may_sleep(void)
+{
+	return !__atomic_load_n(&collector.has_work, __ATOMIC_SEQ_CST) && !space_is_stale() &&
+	       !__atomic_load_n(&library.news, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST);
+}
+
+/* Until there is work, somebody wakes us, or timeout_ns have passed. */
+static void sleep_until_needed(uint64_t timeout_ns)
+{
+	uint32_t *wake = &library.ring.control->wake;
+	uint32_t seen = __atomic_load_n(wake, __ATOMIC_SEQ_CST);
+
+	__atomic_store_n(&collector.sleeping, 1, __ATOMIC_SEQ_CST);
+	if (may_sleep())
+		futex_wait(wake, seen, timeout_ns);
+	__atomic_store_n(&collector.sleeping, 0, __ATOMIC_SEQ_CST);
+}
 
 /* The recorder is slow or gone: false once waiting has no point. */
 static bool wait_for_room(uint64_t *since_ns)
@@ -86,26 +129,6 @@ bool send_long(const void *head, size_t head_size, const void *body, size_t body
 	return true;
 }
 
-static void ask_for_records(uint32_t flag)
-{
-	size_t dropped = 0;
-
-	if (health_has_ended())
-		return;
-	pthread_mutex_lock(&library.no_fork);
-	library.cupti.ActivityFlushAll(flag);
-	if (!library.cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
-		count(WIRE_DROPPED_BY_TRACER, dropped);
-	pthread_mutex_unlock(&library.no_fork);
-}
-
-static void flush(uint32_t flag)
-{
-	ask_for_records(flag);
-	buffers_drain(convert_buffer);
-	collector.flushed_ns = now_ns();
-}
-
 static void flush_if_due(void)
 {
 	uint64_t now = now_ns();
@@ -118,75 +141,39 @@ static void flush_if_due(void)
 	}
 	if (!collector.has_moved)
 		return;
-	if (now - collector.flushed_ns >= (now - collector.moved_ns < IDLE_NS ? TICK_NS : IDLE_NS))
-		flush(0);
-}
-
-static void stop_recording(void)
-{
-	bool works = health_ask(0);
-
-	pthread_mutex_lock(&library.no_fork);
-	if (works)
-		disable_records();
-	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
-	if (works)
-		enable_callbacks(false);
-	pthread_mutex_unlock(&library.no_fork);
-}
-
-/* Everything that CUPTI has, finished or not. */
-static void flush_all(void)
-{
-	flush(0);
-	flush(CUPTI_FLUSH_FORCED);
-}
-
-/* The same of samples of instructions. */
-static void finish_sampling(bool program_goes_on)
-{
-	if (!library.stalls)
+	if (now - collector.flushed_ns < (now - collector.moved_ns < IDLE_NS ? TICK_NS : IDLE_NS))
 		return;
-	sampling_finish(program_goes_on);
-	images_finish();
-}
-
-/* Where CUPTI has ended, what it had handed over before that is all there is. */
-static void tell_of_end(void)
-{
-	if (!health_has_ended())
-		return;
-	buffers_drain(convert_buffer);
-	health_tell();
-	claims_drop_all();
+	library.api->flush();
+	collector.flushed_ns = now_ns();
 }
 
 static void say_done(void)
 {
-	tell_of_end();
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);
 }
 
-/* From here on we are dead; CUPTI is free for others. */
+/* From here on we are dead. */
 static void leave_program(void)
 {
 	__atomic_store_n(&library.guard->alive, 0, __ATOMIC_SEQ_CST);
-	if (!health_has_ended()) {
-		pthread_mutex_lock(&library.no_fork);
-		library.cupti.Unsubscribe(library.cupti.subscriber);
-		pthread_mutex_unlock(&library.no_fork);
-	}
+	library.api->leave();
 	connection_close(&library.connection);
+}
+
+/* The process ends. */
+static void finish(void)
+{
+	library.api->finish(false);
+	say_done();
 }
 
 /* The program goes on without us. */
 static void stop(void)
 {
-	stop_recording();
-	finish_sampling(true);
-	flush_all();
+	library.api->stop();
+	library.api->finish(true);
 	say_done();
 	leave_program();
 }
@@ -194,20 +181,23 @@ static void stop(void)
 /* So it does when nobody reads us any more. */
 static void abandon(void)
 {
-	stop_recording();
-	ask_for_records(CUPTI_FLUSH_FORCED);
-	images_drop();
+	library.api->stop();
+	library.api->discard();
 	leave_program();
+}
+
+/* What is handed over from now on is work again. */
+static void drain(void)
+{
+	__atomic_store_n(&collector.has_work, 0, __ATOMIC_SEQ_CST);
+	library.api->drain();
 }
 
 /* False when the thread is to end. */
 static bool work_on(void)
 {
 	if (__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST)) {
-		health_ask(0);
-		finish_sampling(false);
-		flush_all();
-		say_done();
+		finish();
 		return false;
 	}
 	if (__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST) ==
@@ -226,14 +216,9 @@ static bool work_on(void)
 	space_update();
 	space_watch();
 	own_stack_answer();
-	health_ask_if_due();
-	tell_of_end();
-	if (library.stalls) {
-		images_send();
-		sampling_drain_if_due();
-	}
+	library.api->tick();
 	flush_if_due();
-	buffers_drain(convert_buffer);
+	drain();
 	return true;
 }
 
@@ -252,7 +237,7 @@ static void *collector_main(void *context)
 	introduce_thread();
 	collector.flushed_ns = collector.moved_ns = now_ns();
 	do
-		collector_sleep(TICK_NS);
+		sleep_until_needed(TICK_NS);
 	while (work_on());
 	__atomic_store_n(&library.finished, 1, __ATOMIC_SEQ_CST);
 	futex_wake(&library.finished);

@@ -2,15 +2,14 @@
 /*
  * The injected library's life.
  *
- * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in
- * the middle of the program's first CUDA call. Without a recorder nothing happens at all. With one,
- * CUPTI is found, subscribed to, and our thread started. Whatever fails is told to the recorder if
- * there is a connection, and the library stays quiet for good.
+ * An API's entry point calls inject_begin, once, in the middle of the program's first call. Without a
+ * recorder nothing happens at all. With one, the API is started, and our thread. Whatever fails is told
+ * to the recorder if there is a connection, and the library stays quiet for good.
  *
  * fork: the guard page is wiped by the kernel, so that the child's copy finds itself dead in every
  * callback, handler and at exit; the ring is not mapped there; the sockets are closed by the handler
  * below (the recorder would else think that the instance lives on as long as the child). While the
- * parent forks our thread is kept out of CUPTI and the loader, for a moment at most: a lock of theirs
+ * parent forks our thread is kept out of the API and the loader, for a moment at most: a lock of theirs
  * that is held just then would be held in the child for ever.
  */
 #include <errno.h>
@@ -18,26 +17,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/cupti/claims.h"
-#include "inject/cupti/health.h"
-#include "inject/cupti/images.h"
+#include "inject/api.h"
 #include "inject/library.h"
-#include "wire/marker.h"
 #include "inject/own_stack.h"
 #include "inject/space.h"
 #include "inject/stacks.h"
+#include "wire/marker.h"
 
-/* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
- * context; its own limit of 250 would be most of a gigabyte. */
-#define DEVICE_BUFFERS	 64
 #define FORK_PATIENCE_NS 50000000
 #define TABLES_PATIENCE_NS 1000000000ull
 
 struct library library = {.connection.fd = -1, .no_fork = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread bool fork_locked;
-
-__attribute__((visibility("default"))) int InitializeInjection(void);
 
 static void before_fork(void)
 {
@@ -65,7 +57,7 @@ static void after_fork_in_child(void)
 	library.guard->alive = library.guard->recording =
 		0; /* for kernels that did not wipe the page */
 	connection_close(&library.connection);
-	claims_forget();
+	library.api->forget();
 }
 
 /* A child of vfork that calls exit() shares our memory, the guard page too: it is not our end. */
@@ -100,78 +92,6 @@ static void go_quiet(enum wire_reason reason)
 	connection_close(&library.connection);
 }
 
-/* CUPTI's time minus ours, by the best of many triples. */
-static void calibrate(struct wire_clock *record)
-{
-	uint64_t best_ns = UINT64_MAX;
-
-	for (int i = 0; i < 100; i++) {
-		uint64_t cupti, before = now_ns(), after;
-
-		if (!library.cupti.GetTimestamp || library.cupti.GetTimestamp(&cupti))
-			return;
-		after = now_ns();
-		if (after - before >= best_ns)
-			continue;
-		best_ns = after - before;
-		record->offset_ns = (int64_t)(cupti - (before + best_ns / 2));
-		record->error_ns = (best_ns + 1) / 2;
-	}
-}
-
-static void set_clock(void)
-{
-	struct wire_clock record = {.type = WIRE_CLOCK, .method = WIRE_CLOCK_OURS};
-	struct cupti *c = &library.cupti;
-
-	if (!c->ActivityRegisterTimestampCallback || c->ActivityRegisterTimestampCallback(now_ns)) {
-		record.method = WIRE_CLOCK_CALIBRATED;
-		calibrate(&record);
-	}
-	library.clock_offset_ns = record.offset_ns;
-	send_slot(&record);
-}
-
-static void tell_cupti(void)
-{
-	const struct cupti *c = &library.cupti;
-	struct wire_tracer record = {
-		.type = WIRE_TRACER,
-		.api_version = c->api_version,
-		.driver_version = library.driver.version,
-		.path_size = (uint32_t)strlen(c->path),
-	};
-
-	send_long(&record, sizeof(record), c->path, record.path_size);
-}
-
-/* Activity records: 0 or CUPTI's result. */
-static int enable_activity(void)
-{
-	struct cupti *c = &library.cupti;
-	size_t pool = DEVICE_BUFFERS, pool_size = sizeof(pool), zeroed_size = 1;
-	uint8_t zeroed = 1;
-	int result;
-
-	if (c->ActivitySetAttribute) {
-		c->ActivitySetAttribute(
-			CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, &pool_size, &pool);
-		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, &zeroed_size, &zeroed);
-	}
-	result = c->ActivityRegisterCallbacks(buffer_requested, buffer_completed);
-	if (result)
-		return result;
-	set_clock();
-	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
-		c->ActivityEnableLatencyTimestamps(1);
-	return enable_records();
-}
-
-static bool is_taken(int result)
-{
-	return result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED;
-}
-
 /* So that already the first launches can be walked, by us or at the marker. All that they go through is mapped by
  * now, and most of it was long before: its tables are there or nearly there. */
 static void prepare_walking(void)
@@ -183,37 +103,35 @@ static void prepare_walking(void)
 	own_stack_answer();
 }
 
+static enum wire_reason start_api(void)
+{
+	const struct inject_api *api = library.api;
+	enum wire_reason reason = tables_init() || stacks_init() ? WIRE_REASON_MEMORY : api->start();
+
+	if (reason)
+		return reason;
+	prepare_walking();
+	reason = api->follow_calls();
+	if (reason)
+		api->leave();
+	return reason;
+}
+
 /* Everything after the connection; on failure the reason has been told. */
 static bool start_recording(void)
 {
-	struct cupti *c = &library.cupti;
-	int result;
+	enum wire_reason reason = start_api();
 
-	if (find_cupti(c, &library.driver)) {
-		go_quiet(WIRE_REASON_NO_TRACER);
-		return false;
-	}
-	tell_cupti();
-	if (buffers_init() || tables_init() || stacks_init()) {
-		go_quiet(WIRE_REASON_MEMORY);
-		return false;
-	}
-	result = c->Subscribe(&c->subscriber, on_callback, NULL);
-	if (result) {
-		go_quiet(is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_REFUSED);
+	if (reason) {
+		go_quiet(reason);
 		return false;
 	}
 	__atomic_store_n(&library.ring.control->state, WIRE_RUNNING, __ATOMIC_RELEASE);
-	if (library.stalls)
-		images_init();
-	result = enable_activity();
-	prepare_walking();
-	if (result || !enable_callbacks(true) || collector_start()) {
-		c->Unsubscribe(c->subscriber);
-		go_quiet(WIRE_REASON_REFUSED);
-		return false;
-	}
-	return true;
+	if (!collector_start())
+		return true;
+	library.api->leave();
+	go_quiet(WIRE_REASON_MEMORY);
+	return false;
 }
 
 static void take_configuration(void *memory, uint32_t slots)
@@ -237,24 +155,24 @@ static void take_configuration(void *memory, uint32_t slots)
 		library.marker = markers[control->marker];
 }
 
-int InitializeInjection(void)
+void inject_begin(const struct inject_api *api)
 {
 	const char *path = getenv(WIRE_ENV_SOCKET);
 	uint32_t slots;
 	void *memory;
 
 	if (library.guard || !path || !*path || make_guard())
-		return 1;
+		return;
+	library.api = api;
 	if (connection_open(&library.connection, path, &memory, &slots))
-		return 1;
+		return;
 	take_configuration(memory, slots);
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
 		go_quiet(WIRE_REASON_MEMORY);
-		return 1;
+		return;
 	}
 	library.guard->alive = 1;
 	library.guard->recording = 1;
 	if (start_recording())
 		atexit(at_exit);
-	return 1;
 }

@@ -2,32 +2,24 @@
 /*
  * The injected library as a whole: what its parts share.
  *
+ *	api.h         what an API of GPUs does for the library: one folder each (cupti/)
  *	inject.c      begin, fork, end of the process
  *	connect.c     the socket to the recorder
- *	find_cupti.c  which libcupti
- *	launch.c      callbacks in the program's threads: the launch path
+ *	launches.h    calls of the API, as they begin and end: the launch path
  *	stacks.c      stacks of launches, by number: the launch path
- *	syncs.c       what calls wait for, and where graphs are launched: the launch path
- *	streams.c     which context a stream is of, and its number: the launch path, and where streams are made
  *	unwind.c      walks them: the launch path
  *	repeat.c      recognizes them without a walk: the launch path
  *	own_stack.c   where they end: the launch path, and our thread
  *	loads.c       whether libraries were loaded: the launch path, and our thread
  *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
- *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
- *	activity.c    activity records to ring records: our thread
- *	tables.c      strings and operations already told to the recorder: our thread
- *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed
- *	claims.c      which process and context may sample a device: where contexts are made and destroyed
- *	images.c      images of GPU code: our thread, and where modules are loaded
- *	health.c      whether CUPTI still works: our thread, and where CUPTI says that it does not
+ *	tables.c      strings and operations that the recorder has already: our thread
  *	collector.c   our thread
  *
- * CUPTI's buffer and clock callbacks carry no user data, so there is one global `library`. It is
- * filled before the first callback can come and is constant from then on, but for what is marked.
+ * Callbacks of an API may carry no user data, so there is one global `library`. It is filled before the
+ * first callback can come and is constant from then on, but for what is marked.
  *
  * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal;
- * it allocates with mmap only; and on the launch path (launch.c, stacks_tell, buffer_requested) it
+ * it allocates with mmap only; and on the launch path (an API's callbacks, launches.h, stacks_tell) it
  * does not even that, nor lock, nor (but for a call or two at a thread's first launch, and what stacks.h tells) call the
  * kernel.
  */
@@ -39,7 +31,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "inject/cupti/abi.h"
 #include "wire/ring.h"
 
 /*
@@ -62,20 +53,7 @@ struct connection {
 	uint64_t beat_ns; /* socket is lost, the only sign of life */
 };
 
-#define FUNCTION(name, parameters) int(*name) parameters;
-struct cupti {
-	void *handle;
-	char path[4096];
-	uint32_t api_version;
-	void *subscriber;
-	CUPTI_FUNCTIONS(FUNCTION, FUNCTION)
-};
-
-struct cuda_driver {
-	uint32_t version; /* cuDriverGetVersion; 0: not known */
-	CUDA_FUNCTIONS(FUNCTION)
-};
-#undef FUNCTION
+struct inject_api;
 
 struct library {
 	struct guard *guard; /* changes */
@@ -89,13 +67,11 @@ struct library {
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
-	struct cupti cupti;
-	struct cuda_driver driver;
-	int64_t clock_offset_ns;  /* subtract from CUPTI's times */
+	const struct inject_api *api;
 	uint32_t news;		  /* changes: the recorder is to look at the ring soon */
 	uint32_t finish;	  /* changes: the process ends */
 	uint32_t finished;	  /* changes: futex, our thread is done */
-	pthread_mutex_t no_fork; /* our thread holds it while it is inside CUPTI or the loader */
+	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
 };
 
 extern struct library library;
@@ -145,41 +121,10 @@ int connection_send_image(struct connection *c, const struct wire_image *image, 
 /* Wakes the recorder. */
 void connection_hurry(const struct connection *c);
 
-/* Finds and opens the libcupti that fits this process: 0, or -ENOENT. */
-int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver);
-
-/* CUPTI's callback, given to cuptiSubscribe. */
-void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data);
-/*
- * Threads that come to launch wait for a moment, but not for long, until launches_release; those that are launching
- * have mostly left when it returns. For the program's own threads, several at a time. Sampling of instructions is
- * switched on and off under it: CUPTI (13.0) hangs when it is while another thread launches.
- */
-void launches_hold(void);
-void launches_release(void);
-/* Switches the callbacks we want on (or off): how many CUPTI knew. */
-unsigned int enable_callbacks(bool on);
-
-/* The pool of activity buffers: 0 or -errno. */
-int buffers_init(void);
-void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records);
-void buffer_completed(
-	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size);
-/* Hands every completed buffer to `visit`, oldest first, and takes it back into the pool. */
-void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size));
-/* Our thread sleeps until buffers fill up, somebody wakes it, or timeout_ns have passed. */
-void collector_sleep(uint64_t timeout_ns);
+/* There is finished work to drain, or other reason to look: our thread is woken. Any thread. */
+void collector_has_work(void);
 void collector_wake(void);
 
-/* Switches the kinds of activity records we want on: 0 or CUPTI's result. */
-int enable_records(void);
-void disable_records(void);
-/* Tells of a device, if that was not done. Any thread of ours or the program's. */
-void introduce_device(uint32_t ordinal);
-/* All zero when it is not known. */
-void device_uuid(uint32_t ordinal, uint8_t ret[16]);
-/* Sends the records of one buffer. */
-void convert_buffer(uint8_t *buffer, size_t valid_size);
 /* Memory for the tables below: 0 or -errno. */
 int tables_init(void);
 /* The id of an operation, told to the recorder when new; 0: could not be told (the ring is full).

@@ -2,6 +2,7 @@
 /* The library knows of streams that were made and not destroyed which context they are of, whatever their handles. */
 #include <pthread.h>
 
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 #include "inject/cupti/streams.h"
 #include "tap.h"
@@ -103,14 +104,14 @@ static void default_streams_are_not_kept(void)
 
 static void without_their_numbers_streams_are_not_kept(void)
 {
-	library.cupti.GetStreamIdEx = NULL;
+	cupti.GetStreamIdEx = NULL;
 	make(3, 0x1000, 13);
-	library.cupti.GetStreamIdEx = get_stream_id;
+	cupti.GetStreamIdEx = get_stream_id;
 	CHECK(!is_kept(0x1000));
-	library.cupti.GetContextId = NULL;
+	cupti.GetContextId = NULL;
 	make(3, 0x1000, 13);
 	streams_end_all(handle(3));
-	library.cupti.GetContextId = get_context_id;
+	cupti.GetContextId = get_context_id;
 	CHECK(!is_kept(0x1000));
 }
 
@@ -178,8 +179,8 @@ static void threads_make_and_destroy_streams_beside_each_other(void)
 
 int main(void)
 {
-	library.cupti.GetContextId = get_context_id;
-	library.cupti.GetStreamIdEx = get_stream_id;
+	cupti.GetContextId = get_context_id;
+	cupti.GetStreamIdEx = get_stream_id;
 	RUN(a_stream_is_known_from_when_it_was_made_until_it_ends);
 	RUN(a_handle_that_comes_again_is_the_new_stream);
 	RUN(a_context_takes_its_streams_along);

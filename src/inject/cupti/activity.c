@@ -8,6 +8,7 @@
  * times that do make sense are also added up right here, so that the recorder can tell whether all
  * of them arrived.
  */
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
 /* As enum profile_op_kind of the recorder's profile/model.h. */
@@ -29,24 +30,24 @@ int enable_records(void)
 	int result = 0;
 
 	for (size_t i = 0; !result && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		result = library.cupti.ActivityEnable(kinds[i]);
+		result = cupti.ActivityEnable(kinds[i]);
 	return result;
 }
 
 void disable_records(void)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		library.cupti.ActivityDisable(kinds[i]);
+		cupti.ActivityDisable(kinds[i]);
 }
 
 static uint64_t our_time(uint64_t cupti_ns)
 {
-	return cupti_ns ? cupti_ns - (uint64_t)library.clock_offset_ns : 0;
+	return cupti_ns ? cupti_ns - (uint64_t)cupti.clock_offset_ns : 0;
 }
 
 static void get_uuid(int device, uint8_t ret[16])
 {
-	const struct cuda_driver *d = &library.driver;
+	const struct cuda_driver *d = &cuda_driver;
 
 	if (d->cuDeviceGetUuid_v2)
 		d->cuDeviceGetUuid_v2(ret, device);
@@ -56,7 +57,7 @@ static void get_uuid(int device, uint8_t ret[16])
 
 void device_uuid(uint32_t ordinal, uint8_t ret[16])
 {
-	const struct cuda_driver *d = &library.driver;
+	const struct cuda_driver *d = &cuda_driver;
 	int device;
 
 	memset(ret, 0, 16);
@@ -67,7 +68,7 @@ void device_uuid(uint32_t ordinal, uint8_t ret[16])
 /* Name, size and identity of a device, as far as the driver tells: false when the recorder could not be told. */
 static bool describe_device(uint32_t ordinal)
 {
-	const struct cuda_driver *d = &library.driver;
+	const struct cuda_driver *d = &cuda_driver;
 	struct wire_device record = {.type = WIRE_DEVICE, .ordinal = ordinal};
 	char name[256] = "";
 	size_t bytes = 0;
@@ -248,7 +249,7 @@ void convert_buffer(uint8_t *buffer, size_t valid_size)
 	struct cupti_record *record = NULL;
 	int result;
 
-	while (!(result = library.cupti.ActivityGetNextRecord(buffer, valid_size, &record))) {
+	while (!(result = cupti.ActivityGetNextRecord(buffer, valid_size, &record))) {
 		size_t offset = (size_t)((uint8_t *)record - buffer);
 
 		if (offset + sizeof(*record) > valid_size ||

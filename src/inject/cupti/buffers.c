@@ -18,14 +18,10 @@
  * CUPTI is told that buffers come zeroed, or it would zero them in the launching thread.
  */
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
-#include "inject/space.h"
 
 #define BUFFERS	     256u
 #define BUFFER_BYTES (256u * 1024u)
@@ -35,23 +31,9 @@ static struct {
 	uint8_t *memory;
 	uint64_t free; /* counter << 32 | number */
 	uint32_t completed;
-	uint32_t sleeping; /* our thread is, or is about to be */
 	uint32_t next[BUFFERS + 1];
 	uint32_t valid_size[BUFFERS + 1];
 } pool;
-
-void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)
-{
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000ull),
-		.tv_nsec = (long)(timeout_ns % 1000000000ull)};
-
-	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
-}
-
-void futex_wake(uint32_t *word)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
 
 static void push_free(uint32_t number)
 {
@@ -119,28 +101,7 @@ void buffer_completed(
 		__atomic_store_n(&pool.next[number], head, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(
 		&pool.completed, &head, number, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-	if (__atomic_exchange_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST))
-		collector_wake();
-}
-
-void collector_wake(void)
-{
-	__atomic_fetch_add(&library.ring.control->wake, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&library.ring.control->wake);
-}
-
-void collector_sleep(uint64_t timeout_ns)
-{
-	uint32_t *wake = &library.ring.control->wake;
-	uint32_t seen = __atomic_load_n(wake, __ATOMIC_SEQ_CST);
-
-	__atomic_store_n(&pool.sleeping, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&pool.completed, __ATOMIC_SEQ_CST) && !space_is_stale() &&
-		!__atomic_load_n(&library.news, __ATOMIC_SEQ_CST) &&
-		!__atomic_load_n(&library.finish, __ATOMIC_SEQ_CST) &&
-		!__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST))
-		futex_wait(wake, seen, timeout_ns);
-	__atomic_store_n(&pool.sleeping, 0, __ATOMIC_SEQ_CST);
+	collector_has_work();
 }
 
 /* The stack of completed buffers has the newest on top. */

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
 #define NAME "xpuprof-stalls-"

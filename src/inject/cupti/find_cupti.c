@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
 #define OLDEST_MAJOR 12

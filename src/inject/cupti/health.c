@@ -5,6 +5,7 @@
  */
 #include "inject/cupti/health.h"
 
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
 #define ASK_NS	      1000000000ull
@@ -29,7 +30,7 @@ static struct {
 
 static int enable_once_more(void)
 {
-	const struct cupti *c = &library.cupti;
+	const struct cupti *c = &cupti;
 
 	return c->EnableCallback(
 		true, c->subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_NODE_CREATED);
@@ -37,7 +38,7 @@ static int enable_once_more(void)
 
 void health_begin(void)
 {
-	const struct cupti *c = &library.cupti;
+	const struct cupti *c = &cupti;
 
 	health.can_ask = !enable_once_more();
 	health.worked_ns = now_ns();

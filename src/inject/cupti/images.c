@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/bare/hash_step.h"
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
 #define PLACES	      256u
@@ -190,8 +191,8 @@ static void compute_checksum(const void *image, size_t size, uint64_t *ret)
 
 void images_init(void)
 {
-	images.ours = library.cupti.RegisterComputeCrcCallback &&
-		      !library.cupti.RegisterComputeCrcCallback(compute_checksum);
+	images.ours = cupti.RegisterComputeCrcCallback &&
+		      !cupti.RegisterComputeCrcCallback(compute_checksum);
 }
 
 static bool ask_checksum(struct place *p)
@@ -203,10 +204,10 @@ static bool ask_checksum(struct place *p)
 	};
 	int result;
 
-	if (!library.cupti.GetCubinCrc)
+	if (!cupti.GetCubinCrc)
 		return false;
 	pthread_mutex_lock(&library.no_fork);
-	result = library.cupti.GetCubinCrc(&params);
+	result = cupti.GetCubinCrc(&params);
 	pthread_mutex_unlock(&library.no_fork);
 	p->checksum = params.checksum;
 	return !result;

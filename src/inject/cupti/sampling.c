@@ -36,7 +36,9 @@
 
 #include "base/bare/hash_step.h"
 #include "inject/cupti/claims.h"
+#include "inject/cupti/cupti.h"
 #include "inject/cupti/health.h"
+#include "inject/launches.h"
 #include "inject/library.h"
 
 #define CONTEXTS	 64u
@@ -217,7 +219,7 @@ static uint32_t pc_stride(void)
 {
 	const uint32_t with_correlation = 22; /* the API version of CUDA 12.4 */
 
-	return library.cupti.api_version < with_correlation ? CUPTI_PC_BYTES_OLD
+	return cupti.api_version < with_correlation ? CUPTI_PC_BYTES_OLD
 							    : (uint32_t)sizeof(struct cupti_pc);
 }
 
@@ -466,7 +468,7 @@ static int fetch_once(struct place *p, bool ours)
 
 	if (ours)
 		pthread_mutex_lock(&library.no_fork);
-	result = library.cupti.PCSamplingGetData(&params);
+	result = cupti.PCSamplingGetData(&params);
 	if (ours)
 		pthread_mutex_unlock(&library.no_fork);
 	return result;
@@ -524,7 +526,7 @@ static void disable(const struct place *p)
 		.context = p->context,
 	};
 
-	library.cupti.PCSamplingDisable(&params);
+	cupti.PCSamplingDisable(&params);
 }
 
 /* The last samples: those that CUPTI has not decoded yet come when it is switched off. In the
@@ -549,7 +551,7 @@ static void end(struct place *p)
 
 static int device_attribute(const struct place *p, int attribute)
 {
-	const struct cuda_driver *d = &library.driver;
+	const struct cuda_driver *d = &cuda_driver;
 	int device, value = 0;
 
 	if (!d->cuDeviceGet || !d->cuDeviceGetAttribute ||
@@ -587,7 +589,7 @@ static size_t choose_memory(const struct place *p, uint64_t clock_hz, uint8_t pe
 
 static int configure(struct place *p)
 {
-	const struct cupti *c = &library.cupti;
+	const struct cupti *c = &cupti;
 	uint64_t clock_hz = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_CLOCK_KHZ) * 1000;
 	uint8_t period = choose_period(p, clock_hz);
 	struct cupti_sampling_setting settings[] = {
@@ -629,7 +631,7 @@ static int configure(struct place *p)
  * result of CUPTI's. */
 static int prepare(struct place *p)
 {
-	const struct cupti *c = &library.cupti;
+	const struct cupti *c = &cupti;
 	char *names[WIRE_STALL_REASONS];
 	struct cupti_stall_count counted = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_stall_count, count),
@@ -671,7 +673,7 @@ static int enable(struct place *p)
 		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_context, context),
 		.context = p->context,
 	};
-	int result = library.cupti.PCSamplingEnable(&params);
+	int result = cupti.PCSamplingEnable(&params);
 
 	if (result)
 		return result;
@@ -736,7 +738,7 @@ static struct place *free_place(void)
 
 void sampling_context_created(void *context)
 {
-	const struct cupti *c = &library.cupti;
+	const struct cupti *c = &cupti;
 	struct place none = {0}, *p;
 	unsigned int refusal;
 	int result;

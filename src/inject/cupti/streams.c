@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/bare/hash_step.h"
+#include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
 #define PLACES_BITS 12
@@ -56,7 +57,7 @@ uint32_t streams_context(void *context)
 {
 	uint32_t number = 0;
 
-	if (!context || !library.cupti.GetContextId || library.cupti.GetContextId(context, &number))
+	if (!context || !cupti.GetContextId || cupti.GetContextId(context, &number))
 		return 0;
 	return number;
 }
@@ -65,7 +66,7 @@ static uint32_t number_of(void *context, void *stream)
 {
 	uint32_t number = 0;
 
-	if (!library.cupti.GetStreamIdEx || library.cupti.GetStreamIdEx(context, stream, 0, &number))
+	if (!cupti.GetStreamIdEx || cupti.GetStreamIdEx(context, stream, 0, &number))
 		return 0;
 	return number;
 }

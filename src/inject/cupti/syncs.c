@@ -6,6 +6,7 @@
  */
 #include "inject/cupti/syncs.h"
 
+#include "inject/cupti/cupti.h"
 #include "inject/cupti/streams.h"
 
 #define OWN_STREAM ((void *)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
@@ -32,8 +33,8 @@ static bool is_captured(void *stream, bool own)
 
 	if (!stream && own)
 		stream = OWN_STREAM;
-	return !library.driver.cuStreamIsCapturing ||
-	       library.driver.cuStreamIsCapturing(stream, &status) || status;
+	return !cuda_driver.cuStreamIsCapturing ||
+	       cuda_driver.cuStreamIsCapturing(stream, &status) || status;
 }
 
 static bool ask_for_stream(void *context, void *stream, bool own, uint32_t *ret)
@@ -42,21 +43,21 @@ static bool ask_for_stream(void *context, void *stream, bool own, uint32_t *ret)
 
 	if (stream == OWN_STREAM || stream == LEGACY_STREAM)
 		stream = NULL;
-	return library.cupti.GetStreamIdEx && !library.cupti.GetStreamIdEx(context, stream, per_thread, ret);
+	return cupti.GetStreamIdEx && !cupti.GetStreamIdEx(context, stream, per_thread, ret);
 }
 
 /* Of a stream that is not kept: it is taken for one of the current context. */
 static void ask_for_place(
-	void *stream, bool own, const struct cupti_callback_data *d, struct sync_place *ret)
+	void *stream, bool own, const struct cupti_callback_data *d, struct call_place *ret)
 {
-	struct sync_place place = {.context = d->context_uid};
+	struct call_place place = {.context = d->context_uid};
 
 	if (d->context && ask_for_stream(d->context, stream, own, &place.stream))
 		*ret = place;
 }
 
 void syncs_find_place(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
-	struct sync_place *ret)
+	struct call_place *ret)
 {
 	if (waits_for == SYNC_STREAM) {
 		if (!streams_find(handle(d, 0), &ret->context, &ret->stream))
@@ -68,7 +69,7 @@ void syncs_find_place(uint8_t waits_for, uint8_t other, const struct cupti_callb
 }
 
 void syncs_find_place_of_record(
-	uint8_t own, const struct cupti_callback_data *d, struct sync_place *ret)
+	uint8_t own, const struct cupti_callback_data *d, struct call_place *ret)
 {
 	void *stream = handle(d, 1);
 
@@ -77,7 +78,7 @@ void syncs_find_place_of_record(
 }
 
 void syncs_find_place_of_graph(
-	uint8_t own, const struct cupti_callback_data *d, struct sync_place *ret)
+	uint8_t own, const struct cupti_callback_data *d, struct call_place *ret)
 {
 	void *stream = handle(d, 1);
 
@@ -85,7 +86,7 @@ void syncs_find_place_of_graph(
 		ask_for_place(stream, own, d, ret);
 }
 
-void syncs_tell(uint8_t waits_for, const struct cupti_callback_data *d, const struct sync_place *place,
+void syncs_tell(uint8_t waits_for, const struct cupti_callback_data *d, const struct call_place *place,
 	struct wire_call *ret)
 {
 	ret->waits_for = waits_for;
@@ -95,7 +96,7 @@ void syncs_tell(uint8_t waits_for, const struct cupti_callback_data *d, const st
 }
 
 void syncs_tell_record(
-	const struct cupti_callback_data *d, const struct sync_place *place, uint64_t time_ns)
+	const struct cupti_callback_data *d, const struct call_place *place, uint64_t time_ns)
 {
 	struct wire_event_record record = {
 		.type = WIRE_EVENT_RECORD,

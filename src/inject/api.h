@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an API of GPUs does for the library: it reports calls, in the program's threads (launches.h), and finished
+ * work, out of our thread (tables.h). Nothing else of the library knows which API it is.
+ *
+ * APIs are loaded each in its own way, so each has an entry point of its own, in its folder, which calls inject_begin
+ * with its table: cupti/cupti.c for CUDA.
+ *
+ * An API includes what is in this folder, never the other way round.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "wire/wire.h"
+
+struct inject_api {
+	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and makes it report work:
+	 * WIRE_REASON_NONE, or why not. */
+	enum wire_reason (*start)(void);
+	/* So too, when stacks can be walked: from now on calls are reported, too. */
+	enum wire_reason (*follow_calls)(void);
+
+	/* Our thread, every round: what the API has to do now and then. */
+	void (*tick)(void);
+	/* Our thread, when it is time: asks for work that is finished. */
+	void (*flush)(void);
+	/* Our thread: sends what the API has handed over. */
+	void (*drain)(void);
+
+	/*
+	 * The end, in our thread. The process ends: finish. We stop and it goes on: stop, finish, leave. So it does, and
+	 * there is nobody to send to: stop, discard, leave.
+	 */
+	void (*stop)(void);			/* nothing new is reported: is_recording becomes false */
+	void (*finish)(bool program_goes_on);	/* sends all there is, finished or not */
+	void (*discard)(void);			/* drops it */
+	void (*leave)(void);			/* the API is free for others; also where follow_calls has failed */
+
+	/* In a forked child, where the library is dead: lets go of what would keep others waiting. */
+	void (*forget)(void);
+};
+
+/* Connects to the recorder, if there is one, and starts; once in a process. On failure the library stays quiet. */
+void inject_begin(const struct inject_api *api);

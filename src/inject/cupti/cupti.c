@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+/*
+ * CUPTI as one of the library's APIs (inject/api.h).
+ *
+ * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in
+ * the middle of the program's first CUDA call. CUPTI is found and subscribed to.
+ *
+ * Once CUPTI has ended itself (health.h) it is not called any more, and all else goes on.
+ *
+ * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. CUPTI by itself only gives back full
+ * buffers, seldom when the program does nothing, and not at all before its first call.
+ */
+#include "inject/cupti/cupti.h"
+
+#include "inject/api.h"
+#include "inject/cupti/claims.h"
+#include "inject/cupti/health.h"
+#include "inject/cupti/images.h"
+#include "inject/cupti/sampling.h"
+#include "inject/library.h"
+
+/* CUPTI's buffers in device memory, of some 3.2 MB for 100,000 pieces of work each, in every
+ * context; its own limit of 250 would be most of a gigabyte. */
+#define DEVICE_BUFFERS 64
+
+struct cupti cupti;
+struct cuda_driver cuda_driver;
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* CUPTI's time minus ours, by the best of many triples. */
+static void calibrate(struct wire_clock *record)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < 100; i++) {
+		uint64_t theirs, before = now_ns(), after;
+
+		if (!cupti.GetTimestamp || cupti.GetTimestamp(&theirs))
+			return;
+		after = now_ns();
+		if (after - before >= best_ns)
+			continue;
+		best_ns = after - before;
+		record->offset_ns = (int64_t)(theirs - (before + best_ns / 2));
+		record->error_ns = (best_ns + 1) / 2;
+	}
+}
+
+static void set_clock(void)
+{
+	struct wire_clock record = {.type = WIRE_CLOCK, .method = WIRE_CLOCK_OURS};
+	struct cupti *c = &cupti;
+
+	if (!c->ActivityRegisterTimestampCallback || c->ActivityRegisterTimestampCallback(now_ns)) {
+		record.method = WIRE_CLOCK_CALIBRATED;
+		calibrate(&record);
+	}
+	cupti.clock_offset_ns = record.offset_ns;
+	send_slot(&record);
+}
+
+static void report_cupti(void)
+{
+	const struct cupti *c = &cupti;
+	struct wire_tracer record = {
+		.type = WIRE_TRACER,
+		.api_version = c->api_version,
+		.driver_version = cuda_driver.version,
+		.path_size = (uint32_t)strlen(c->path),
+	};
+
+	send_long(&record, sizeof(record), c->path, record.path_size);
+}
+
+/* Activity records: 0 or CUPTI's result. */
+static int enable_activity(void)
+{
+	struct cupti *c = &cupti;
+	size_t pool = DEVICE_BUFFERS, pool_size = sizeof(pool), zeroed_size = 1;
+	uint8_t zeroed = 1;
+	int result;
+
+	if (c->ActivitySetAttribute) {
+		c->ActivitySetAttribute(
+			CUPTI_ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT, &pool_size, &pool);
+		c->ActivitySetAttribute(CUPTI_ATTRIBUTE_ZEROED_OUT_BUFFER, &zeroed_size, &zeroed);
+	}
+	result = c->ActivityRegisterCallbacks(buffer_requested, buffer_completed);
+	if (result)
+		return result;
+	set_clock();
+	if (library.queue_times && c->ActivityEnableLatencyTimestamps)
+		c->ActivityEnableLatencyTimestamps(1);
+	return enable_records();
+}
+
+static bool is_taken(int result)
+{
+	return result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED;
+}
+
+static enum wire_reason subscribe(void)
+{
+	int result = cupti.Subscribe(&cupti.subscriber, on_callback, NULL);
+
+	if (!result)
+		return WIRE_REASON_NONE;
+	return is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_REFUSED;
+}
+
+static void leave(void)
+{
+	if (health_has_ended())
+		return;
+	pthread_mutex_lock(&library.no_fork);
+	cupti.Unsubscribe(cupti.subscriber);
+	pthread_mutex_unlock(&library.no_fork);
+}
+
+static enum wire_reason start(void)
+{
+	enum wire_reason reason;
+
+	if (find_cupti(&cupti, &cuda_driver))
+		return WIRE_REASON_NO_TRACER;
+	report_cupti();
+	reason = buffers_init() ? WIRE_REASON_MEMORY : subscribe();
+	if (reason)
+		return reason;
+	if (library.stalls)
+		images_init();
+	if (!enable_activity())
+		return WIRE_REASON_NONE;
+	leave();
+	return WIRE_REASON_REFUSED;
+}
+
+static enum wire_reason follow_calls(void)
+{
+	return enable_callbacks(true) ? WIRE_REASON_NONE : WIRE_REASON_REFUSED;
+}
+
+/* ------------------------------------------------------- our thread */
+
+static void ask_for_records(uint32_t flag)
+{
+	size_t dropped = 0;
+
+	if (health_has_ended())
+		return;
+	pthread_mutex_lock(&library.no_fork);
+	cupti.ActivityFlushAll(flag);
+	if (!cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) && dropped)
+		count(WIRE_DROPPED_BY_TRACER, dropped);
+	pthread_mutex_unlock(&library.no_fork);
+}
+
+static void flush(void)
+{
+	ask_for_records(0);
+}
+
+static void drain(void)
+{
+	buffers_drain(convert_buffer);
+}
+
+/* Everything that CUPTI has, finished or not. */
+static void flush_all(void)
+{
+	ask_for_records(0);
+	drain();
+	ask_for_records(CUPTI_FLUSH_FORCED);
+	drain();
+}
+
+/* Where CUPTI has ended, what it had handed over before that is all there is. */
+static void report_end(void)
+{
+	if (!health_has_ended())
+		return;
+	drain();
+	health_tell();
+	claims_drop_all();
+}
+
+static void tick(void)
+{
+	health_ask_if_due();
+	report_end();
+	if (!library.stalls)
+		return;
+	images_send();
+	sampling_drain_if_due();
+}
+
+static void stop(void)
+{
+	bool works = health_ask(0);
+
+	pthread_mutex_lock(&library.no_fork);
+	if (works)
+		disable_records();
+	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	if (works)
+		enable_callbacks(false);
+	pthread_mutex_unlock(&library.no_fork);
+}
+
+static void finish(bool program_goes_on)
+{
+	if (!program_goes_on)
+		health_ask(0);
+	if (library.stalls) {
+		sampling_finish(program_goes_on);
+		images_finish();
+	}
+	flush_all();
+	report_end();
+}
+
+static void discard(void)
+{
+	ask_for_records(CUPTI_FLUSH_FORCED);
+	images_drop();
+}
+
+static const struct inject_api api = {
+	.start = start,
+	.follow_calls = follow_calls,
+	.tick = tick,
+	.flush = flush,
+	.drain = drain,
+	.stop = stop,
+	.finish = finish,
+	.discard = discard,
+	.leave = leave,
+	.forget = claims_forget,
+};
+
+int InitializeInjection(void)
+{
+	inject_begin(&api);
+	return 1;
+}
