@@ -259,7 +259,7 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_FLAG(
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
 		OPTION_CALL(0, "stack-source", "SOURCE", take_stack_source, r,
-			"who takes the stacks of launches: auto, inprocess, bpf or none"),
+			"who walks the stacks of launches: auto, inprocess, bpf or none"),
 		OPTION_MAYBE("stalls", "PERIOD|exact", take_stalls, r,
 			"also sample which GPU instructions run or wait and why, every PERIOD cycles"),
 		OPTION_MAYBE("counters", "INTERVAL", take_counters, r,

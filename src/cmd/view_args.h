@@ -22,7 +22,7 @@
 		"keep the frames inside Python's interpreter"),                                    \
 	OPTION_FLAG(0, "inline", &(o)->view.inlines,                                               \
 		"show inlined functions as frames (see record --inline)"),                          \
-	OPTION_FLAG(0, "lines", &(o)->view.lines, "tell the lines of a function apart"),           \
+	OPTION_FLAG(0, "lines", &(o)->view.lines, "distinguish the lines of a function"),           \
 	OPTION_CALL(0, "weight", "WHAT", view_arg_weight, &(o)->view,                              \
 		"time, or samples: of instructions, with --view stall"),                           \
 	OPTION_FLAG(0, "latency", &(o)->view.latency,                                              \

@@ -17,7 +17,7 @@ static const struct option_usage usage = {
 	.synopsis = "[options] NAME | list",
 	.summary = "Watches what the kernel's GPU drivers do: each event as it happens, and "
 		   "statistics at the\n"
-		   "end. 'xpuprof monitor list' tells which monitors there are and what this "
+		   "end. 'xpuprof monitor list' lists the monitors and what this "
 		   "kernel has.",
 };
 

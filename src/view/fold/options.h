@@ -38,7 +38,7 @@ struct view_options {
 	bool cuda_frames;   /* keep the frames inside CUDA's own libraries */
 	bool inlines;	    /* show inlined functions as frames, where the profile has them */
 	bool native_python; /* keep the frames inside Python's interpreter */
-	bool lines;         /* tell the lines of a function apart */
+	bool lines;         /* distinguish the lines of a function */
 	enum view_weight weight; /* other than time: for views that show stalls */
 	bool latency;       /* of these only samples of cycles in which the scheduler issued nothing */
 	bool reverse;       /* from the leaf to the root, see tree_reverse */
