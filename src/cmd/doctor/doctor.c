@@ -12,23 +12,11 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
+#include "cmd/doctor/nvidia/checks.h"
 #include "cmd/options.h"
 
-/* Which side of a recording cannot do without it; 0: neither. */
-enum {
-	SIDE_CPU = 1 << 0,
-	SIDE_GPU = 1 << 1,
-};
-
-struct check_row {
-	const char *key; /* for machines */
-	const char *title;
-	unsigned int sides;
-	doctor_check run;
-};
-
 /* In the order they are shown; a check may use what those before it put into struct doctor. */
-static const struct check_row checks[] = {
+static const struct doctor_check machine_checks[] = {
 	{"kernel", "kernel", SIDE_CPU, check_kernel},
 	{"btf", "kernel types", SIDE_CPU, check_btf},
 	{"rights", "rights", SIDE_CPU, check_rights},
@@ -44,21 +32,17 @@ static const struct check_row checks[] = {
 	{"debug_files", "debug files", 0, check_debug_files},
 	{"metrics", "metrics", 0, check_metrics},
 	{"library", "library", SIDE_GPU, check_library},
-	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},
-	{"libcuda", "libcuda", SIDE_GPU, check_libcuda},
-	{"cupti", "CUPTI", SIDE_GPU, check_cupti},
-	{"injection", "injection", SIDE_GPU, check_injection},
-	{"instruction_sampling", "GPU sampling", 0, check_instruction_sampling},
+	{NULL},
 };
 
-#define CHECK_COUNT (sizeof(checks) / sizeof(checks[0]))
+static const struct doctor_check *const tables[] = {machine_checks, nvidia_checks, NULL};
 
 static const char *const state_names[] = {"ok", "limited", "missing"};
 
 /* The first check that a side misses; NULL when it has all. */
 struct verdict {
-	const struct check_row *cpu;
-	const struct check_row *gpu;
+	const struct doctor_check *cpu;
+	const struct doctor_check *gpu;
 };
 
 void finding_is(struct finding *f, enum finding_state state, const char *format, ...)
@@ -86,7 +70,7 @@ void finding_step(struct finding *f, const char *format, ...)
 	buf_puts(&f->step, text);
 }
 
-static void judge(struct verdict *v, const struct check_row *row, const struct finding *f)
+static void judge(struct verdict *v, const struct doctor_check *row, const struct finding *f)
 {
 	if (f->state == FINDING_OK)
 		return;
@@ -96,14 +80,14 @@ static void judge(struct verdict *v, const struct check_row *row, const struct f
 		v->gpu = row;
 }
 
-static void text_finding(struct buf *out, const struct check_row *row, const struct finding *f)
+static void text_finding(struct buf *out, const struct doctor_check *row, const struct finding *f)
 {
 	buf_printf(out, "%-8s %-14s %s\n", state_names[f->state], row->title, buf_text(&f->text));
 	if (f->step.size)
 		buf_printf(out, "%23s step: %s\n", "", buf_text(&f->step));
 }
 
-static void text_side(struct buf *out, const char *name, const struct check_row *missing)
+static void text_side(struct buf *out, const char *name, const struct doctor_check *missing)
 {
 	if (missing)
 		buf_printf(out, "%s: no, see '%s' above\n", name, missing->title);
@@ -125,9 +109,9 @@ static void json_member(struct buf *out, const char *name, const char *text, con
 	buf_puts(out, after);
 }
 
-static void json_finding(struct buf *out, const struct check_row *row, const struct finding *f)
+static void json_finding(struct buf *out, const struct doctor_check *row, const struct finding *f)
 {
-	buf_puts(out, row == checks ? "    {" : ",\n    {");
+	buf_puts(out, row == machine_checks ? "    {" : ",\n    {");
 	json_member(out, "check", row->key, ", ");
 	json_member(out, "title", row->title, ", ");
 	json_member(out, "state", state_names[f->state], ", ");
@@ -141,23 +125,28 @@ static void json_finding(struct buf *out, const struct check_row *row, const str
 	buf_puts(out, "}");
 }
 
+static void run_check(struct doctor *d, const struct doctor_check *row, bool json, struct buf *out, struct verdict *v)
+{
+	struct finding f = {0};
+
+	row->run(d, &f);
+	judge(v, row, &f);
+	if (json)
+		json_finding(out, row, &f);
+	else
+		text_finding(out, row, &f);
+	out->failed |= f.text.failed || f.step.failed;
+	buf_release(&f.text);
+	buf_release(&f.step);
+}
+
 static void run_checks(struct doctor *d, bool json, struct buf *out, struct verdict *v)
 {
 	if (json)
 		buf_printf(out, "{\n  \"version\": \"%s\",\n  \"checks\": [\n", XPUPROF_VERSION);
-	for (size_t i = 0; i < CHECK_COUNT; i++) {
-		struct finding f = {0};
-
-		checks[i].run(d, &f);
-		judge(v, &checks[i], &f);
-		if (json)
-			json_finding(out, &checks[i], &f);
-		else
-			text_finding(out, &checks[i], &f);
-		out->failed |= f.text.failed || f.step.failed;
-		buf_release(&f.text);
-		buf_release(&f.step);
-	}
+	for (size_t i = 0; tables[i]; i++)
+		for (const struct doctor_check *row = tables[i]; row->key; row++)
+			run_check(d, row, json, out, v);
 	if (json)
 		buf_printf(out, "\n  ],\n  \"cpu\": %s,\n  \"gpu\": %s\n}\n",
 			v->cpu ? "false" : "true", v->gpu ? "false" : "true");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks of `xpuprof doctor`: each looks at one thing and says how it is, in one line, and what
- * one step would change it. doctor.c has the table; a new check is one function here and one row
- * there.
+ * one step would change it. doctor.c has the table of the machine's checks, and each vendor's folder one of its own: a new
+ * check is one function and one row.
  *
  * Checks read, they never change the machine. Whatever a check cannot find out it says so.
  */
@@ -32,7 +32,8 @@ struct doctor {
 	uint32_t uid;
 	uint64_t capabilities; /* effective, as bits */
 	bool can_bpf;          /* by capabilities alone */
-	struct library_probe cuda; /* libcuda.so.1; version 13000 is CUDA 13.0 */
+	/* The library of the GPU driver, once a check of its vendor has looked for it; the version as the vendor counts. */
+	struct library_probe driver;
 };
 
 /* The finding's state and text. */
@@ -47,9 +48,20 @@ int doctor_read(const struct doctor *d, const char *path, struct buf *ret);
 int doctor_read_number(const struct doctor *d, const char *path, long *ret);
 bool doctor_exists(const struct doctor *d, const char *path);
 
-typedef void (*doctor_check)(struct doctor *d, struct finding *f);
+/* Which side of a recording cannot do without what is checked; 0: neither. */
+enum {
+	SIDE_CPU = 1 << 0,
+	SIDE_GPU = 1 << 1,
+};
 
-/* doctor_system.c */
+struct doctor_check {
+	const char *key; /* for machines; NULL ends a table */
+	const char *title;
+	unsigned int sides;
+	void (*run)(struct doctor *d, struct finding *f);
+};
+
+/* system.c */
 void check_kernel(struct doctor *d, struct finding *f);
 void check_btf(struct doctor *d, struct finding *f);
 void check_rights(struct doctor *d, struct finding *f);
@@ -64,11 +76,4 @@ void check_kernel_symbols(struct doctor *d, struct finding *f);
 void check_names(struct doctor *d, struct finding *f);
 void check_debug_files(struct doctor *d, struct finding *f);
 void check_metrics(struct doctor *d, struct finding *f);
-
-/* doctor_gpu.c */
 void check_library(struct doctor *d, struct finding *f);
-void check_driver(struct doctor *d, struct finding *f);
-void check_libcuda(struct doctor *d, struct finding *f);
-void check_cupti(struct doctor *d, struct finding *f);
-void check_injection(struct doctor *d, struct finding *f);
-void check_instruction_sampling(struct doctor *d, struct finding *f);

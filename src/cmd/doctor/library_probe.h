@@ -10,7 +10,7 @@
 
 struct library_probe {
 	bool loaded;
-	bool simulated;    /* it belongs to the simulated CUDA driver */
+	bool simulated;    /* it belongs to the simulated driver */
 	int version;       /* what the version function said; 0: nothing */
 	char path[PATH_MAX]; /* where it was found */
 	char problem[256]; /* why it was not loaded */

@@ -16,6 +16,7 @@
 #include "cmd/monitor/metrics_server.h"
 #include "elf/dwarf.h"
 #include "elf/mini_debug.h"
+#include "record/locate.h"
 #include "symbolize/fetch.h"
 
 #define SMALL_FILE_BYTES ((size_t)64 << 10)
@@ -52,10 +53,6 @@ void doctor_gather(struct doctor *d)
 	read_capabilities(d);
 	d->can_bpf = has_capability(d, CAP_SYS_ADMIN) ||
 		     (has_capability(d, CAPABILITY_BPF) && has_capability(d, CAPABILITY_PERFMON));
-	if (*d->root)
-		snprintf(d->cuda.problem, sizeof(d->cuda.problem), "not looked for below --sysroot");
-	else
-		library_probe("libcuda.so.1", "cuDriverGetVersion", &d->cuda);
 }
 
 static void rooted(const struct doctor *d, const char *path, struct buf *ret)
@@ -378,4 +375,17 @@ void check_metrics(struct doctor *d, struct finding *f)
 	}
 	finding_is(f, FINDING_LIMITED, "built without libmicrohttpd: monitors cannot be served to Prometheus");
 	finding_step(f, "install it (Debian: libmicrohttpd-dev) and build again");
+}
+
+void check_library(struct doctor *d, struct finding *f)
+{
+	struct buf path = BUF_INIT;
+
+	if (locate_library(&path)) {
+		finding_is(f, FINDING_MISSING, "%s", error_text());
+		finding_step(f, "install xpuprof whole, or set $" LOCATE_LIBRARY_ENV);
+	} else {
+		finding_is(f, FINDING_OK, "%s", buf_text(&path));
+	}
+	buf_release(&path);
 }

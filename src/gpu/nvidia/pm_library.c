@@ -19,9 +19,8 @@
 #include <unistd.h>
 
 #include "gpu/nvidia/counter_messages.h"
-
-#define OLDEST_MAJOR 12
-#define NEWEST_MAJOR 13 /* tried when the driver does not tell its version */
+#include "vendor/nvidia/cupti_places.h"
+#include "vendor/nvidia/libraries.h"
 
 struct search {
 	struct pm *pm;
@@ -104,7 +103,7 @@ static bool try_folders(struct search *s, const char *pattern)
 {
 	bool found = false;
 
-	for (int major = s->major; !found && major >= OLDEST_MAJOR; major--) {
+	for (int major = s->major; !found && major >= CUPTI_OLDEST; major--) {
 		char name[PATH_MAX];
 		glob_t files;
 
@@ -151,7 +150,7 @@ static bool try_loader(struct search *s)
 {
 	bool found = false;
 
-	for (int major = s->major; !found && major >= OLDEST_MAJOR; major--) {
+	for (int major = s->major; !found && major >= CUPTI_OLDEST; major--) {
 		char name[32];
 
 		snprintf(name, sizeof(name), "libcupti.so.%d", major);
@@ -160,54 +159,44 @@ static bool try_loader(struct search *s)
 	return found;
 }
 
-static bool try_places(struct search *s)
+static bool try_below(struct search *s, const struct cupti_place *place)
 {
-	static const struct {
-		const char *env; /* NULL: the path is whole */
-		const char *path;
-	} places[] = {
-#define TOOLKIT(env, folder)                                                                       \
-	{env, folder "/extras/CUPTI/lib64"}, {env, folder "/lib64"}, {env, folder "/lib"},         \
-		{env, folder "/targets/*-linux/lib"}
-		TOOLKIT("CUDA_HOME", ""),
-		TOOLKIT("CUDA_PATH", ""),
-		TOOLKIT(NULL, "/usr/local/cuda"),
-		TOOLKIT(NULL, "/usr/local/cuda-13"),
-		TOOLKIT(NULL, "/usr/local/cuda-12"),
-#undef TOOLKIT
-		{NULL, "/usr/local/lib/python3*/*-packages/nvidia/*/lib"},
-		{NULL, "/usr/lib/python3*/*-packages/nvidia/*/lib"},
-		{"VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib"},
-		{"CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib"},
-		{"CONDA_PREFIX", "/lib"},
-		{"HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib"},
-	};
+	const char *base = place->env ? getenv(place->env) : "";
 	bool found = false;
 
-	for (size_t n = 0; !found && n < sizeof(places) / sizeof(places[0]); n++) {
-		const char *folder = places[n].env ? getenv(places[n].env) : "";
+	if (!base || (place->env && base[0] != '/'))
+		return false;
+	for (const char *const *folder = place->folders; !found && *folder; folder++) {
 		char pattern[PATH_MAX];
 
-		if (folder && (!places[n].env || folder[0] == '/') &&
-			(size_t)snprintf(pattern, sizeof(pattern), "%s%s", folder, places[n].path) <
-				sizeof(pattern))
+		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s%s", base, place->path, *folder) < sizeof(pattern))
 			found = try_folders(s, pattern);
 	}
 	return found;
 }
 
+static bool try_places(struct search *s, const struct cupti_place *places)
+{
+	bool found = false;
+
+	for (; !found && places->what; places++)
+		found = try_below(s, places);
+	return found;
+}
+
 int pm_load(struct pm *ret)
 {
-	struct search s = {.pm = ret, .major = NEWEST_MAJOR};
+	struct search s = {.pm = ret, .major = CUPTI_NEWEST};
 	int version = 0;
 
 	*ret = (struct pm){0};
-	ret->driver_handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	ret->driver_handle = dlopen(NVIDIA_DRIVER_SONAME, RTLD_NOW | RTLD_LOCAL);
 	if (!ret->driver_handle || !load_driver_functions(ret))
 		return COUNTERS_NO_DRIVER;
 	if (!ret->cuDriverGetVersion(&version) && version > 0)
 		s.major = version / 1000;
-	if (try_beside_driver(&s) || try_library_path(&s) || try_loader(&s) || try_places(&s))
+	if (try_beside_driver(&s) || try_library_path(&s) || try_loader(&s) ||
+		try_places(&s, cupti_toolkit_places) || try_places(&s, cupti_package_places))
 		return 0;
 	return s.refused ? COUNTERS_NOT_OURS : COUNTERS_NO_CUPTI;
 }

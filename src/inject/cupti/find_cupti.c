@@ -19,9 +19,8 @@
 
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
-
-#define OLDEST_MAJOR 12
-#define NEWEST_MAJOR 13 /* tried when the driver does not tell its version */
+#include "vendor/nvidia/cupti_places.h"
+#include "vendor/nvidia/libraries.h"
 
 struct place {
 	char path[1024];
@@ -83,7 +82,7 @@ static bool load_functions(struct cupti *c)
 
 static void load_driver(struct cuda_driver *d, const char *path)
 {
-	void *handle = dlopen(path[0] ? path : "libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = dlopen(path[0] ? path : NVIDIA_DRIVER_SONAME, RTLD_LAZY | RTLD_NOLOAD);
 	int version = 0;
 
 	*d = (struct cuda_driver){0};
@@ -104,7 +103,7 @@ static bool fits(struct cupti *c, const struct cuda_driver *d)
 	if (!load_functions(c) || c->GetVersion(&c->api_version))
 		return false;
 	major = cupti_cuda_major(c->api_version);
-	return major >= OLDEST_MAJOR && (!d->version || major <= d->version / 1000);
+	return major >= CUPTI_OLDEST && (!d->version || major <= d->version / 1000);
 }
 
 static void note_path(struct cupti *c, const char *name)
@@ -134,10 +133,10 @@ static bool try_open(struct cupti *c, const struct cuda_driver *d, const char *n
 /* By soname, the newest that the driver allows first. `folder` NULL: where the loader looks. */
 static bool try_folder(struct cupti *c, const struct cuda_driver *d, const char *folder)
 {
-	uint32_t major = d->version ? d->version / 1000 : NEWEST_MAJOR;
+	uint32_t major = d->version ? d->version / 1000 : CUPTI_NEWEST;
 	char path[1200];
 
-	for (; major >= OLDEST_MAJOR; major--) {
+	for (; major >= CUPTI_OLDEST; major--) {
 		snprintf(path, sizeof(path), "%s%slibcupti.so.%u", folder ? folder : "",
 			folder ? "/" : "", major);
 		if ((!folder || !access(path, R_OK)) && try_open(c, d, path, 0))
@@ -171,24 +170,21 @@ static const char *folder_of(struct place *p)
 	return p->path;
 }
 
+/* A toolkit's place is a folder from the environment, or a path. */
+static bool try_toolkits(struct cupti *c, const struct cuda_driver *d)
+{
+	for (const struct cupti_place *p = cupti_toolkit_places; p->what; p++)
+		if (try_relative(c, d, p->env ? getenv(p->env) : p->path, p->folders))
+			return true;
+	return false;
+}
+
 static bool find(struct cupti *c, const struct cuda_driver *d, struct mapped *m)
 {
-	static const char *const beside[] = {"", NULL};
-	static const char *const runtime[] = {"", "/../extras/CUPTI/lib64",
-		"/../../../extras/CUPTI/lib64", "/../../cuda_cupti/lib", NULL};
-	static const char *const packages[] = {
-		"/nvidia/cu13/lib", "/nvidia/cuda_cupti/lib", "/nvidia/cu12/lib", NULL};
-	static const char *const toolkit[] = {"/extras/CUPTI/lib64", "/lib64", "/lib",
-		"/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib", NULL};
-
-	return try_relative(c, d, folder_of(&m->cuda), beside) ||
-	       try_relative(c, d, folder_of(&m->cudart), runtime) ||
-	       try_relative(c, d, m->python.path, packages) || try_folder(c, d, NULL) ||
-	       try_relative(c, d, getenv("CUDA_HOME"), toolkit) ||
-	       try_relative(c, d, getenv("CUDA_PATH"), toolkit) ||
-	       try_relative(c, d, "/usr/local/cuda", toolkit) ||
-	       try_relative(c, d, "/usr/local/cuda-13", toolkit) ||
-	       try_relative(c, d, "/usr/local/cuda-12", toolkit);
+	return try_relative(c, d, folder_of(&m->cuda), cupti_itself) ||
+	       try_relative(c, d, folder_of(&m->cudart), cupti_runtime_folders) ||
+	       try_relative(c, d, m->python.path, cupti_package_folders) || try_folder(c, d, NULL) ||
+	       try_toolkits(c, d);
 }
 
 int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver)

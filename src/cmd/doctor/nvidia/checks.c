@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The checks of the injected library and of NVIDIA's driver and tools. */
+/* The checks of NVIDIA's driver and tools. */
+#include "cmd/doctor/nvidia/checks.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -7,30 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "cmd/doctor/doctor.h"
-#include "cmd/doctor/library_probe.h"
-#include "record/locate.h"
-
-#define INJECTION_ENV "CUDA_INJECTION64_PATH"
-
-/* The CUPTI versions that are understood; the newest is tried first where the driver does not tell its
- * own. */
-#define CUPTI_OLDEST 12
-#define CUPTI_NEWEST 13
-
-void check_library(struct doctor *d, struct finding *f)
-{
-	struct buf path = BUF_INIT;
-
-	if (locate_library(&path)) {
-		finding_is(f, FINDING_MISSING, "%s", error_text());
-		finding_step(f, "install xpuprof whole, or set $" LOCATE_LIBRARY_ENV);
-	} else {
-		finding_is(f, FINDING_OK, "%s", buf_text(&path));
-	}
-	buf_release(&path);
-}
+#include "vendor/nvidia/cupti_places.h"
+#include "vendor/nvidia/environment.h"
+#include "vendor/nvidia/libraries.h"
 
 /* The version in "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.03  Release Build ...":
  * the first word that is digits with a dot among them. Its length, 0 when there is none. */
@@ -66,19 +47,24 @@ static size_t count_gpus(const struct doctor *d)
 	return count;
 }
 
-void check_driver(struct doctor *d, struct finding *f)
+/* The first check, after which what libcuda says of itself is there for all. */
+static void check_driver(struct doctor *d, struct finding *f)
 {
 	struct buf text = BUF_INIT;
 	const char *version = "?";
 	size_t length, gpus = count_gpus(d);
 
+	if (*d->root)
+		snprintf(d->driver.problem, sizeof(d->driver.problem), "not looked for below --sysroot");
+	else
+		library_probe(NVIDIA_DRIVER_SONAME, "cuDriverGetVersion", &d->driver);
 	if (!doctor_read(d, "/proc/driver/nvidia/version", &text)) {
 		length = find_version(buf_text(&text), &version);
 		finding_is(f, gpus ? FINDING_OK : FINDING_MISSING, "version %.*s, %zu GPU%s",
 			length ? (int)length : 1, version, gpus, gpus == 1 ? "" : "s");
 		if (!gpus)
 			finding_step(f, "look into the kernel's log for why the driver took no GPU");
-	} else if (d->cuda.simulated) {
+	} else if (d->driver.simulated) {
 		finding_is(f, FINDING_OK, "none, and none needed: the GPU is simulated");
 	} else {
 		finding_is(f, FINDING_MISSING, "not loaded (no '/proc/driver/nvidia/version')");
@@ -87,49 +73,17 @@ void check_driver(struct doctor *d, struct finding *f)
 	buf_release(&text);
 }
 
-void check_libcuda(struct doctor *d, struct finding *f)
+static void check_libcuda(struct doctor *d, struct finding *f)
 {
-	if (!d->cuda.loaded) {
-		finding_is(f, FINDING_MISSING, "%s", d->cuda.problem);
+	if (!d->driver.loaded) {
+		finding_is(f, FINDING_MISSING, "%s", d->driver.problem);
 		finding_step(f, "install the driver's libraries, in this container too");
 		return;
 	}
-	finding_is(f, FINDING_OK, "CUDA %d.%d, %s%s", d->cuda.version / 1000,
-		d->cuda.version % 1000 / 10, d->cuda.path,
-		d->cuda.simulated ? " (simulated GPU)" : "");
+	finding_is(f, FINDING_OK, "CUDA %d.%d, %s%s", d->driver.version / 1000,
+		d->driver.version % 1000 / 10, d->driver.path,
+		d->driver.simulated ? " (simulated GPU)" : "");
 }
-
-/*
- * Where copies of CUPTI are. The library in the program looks in the same order (src/inject/cupti/find_cupti.c),
- * except that it starts from what its own process has loaded: that copy, if there is one, then beside
- * libcuda, beside libcudart, in the Python packages in use, by the loader, in the toolkit.
- */
-struct cupti_place {
-	const char *what;
-	const char *env; /* a folder from the environment that the pattern begins in; NULL: / */
-	const char *pattern;
-};
-
-static const struct cupti_place package_places[] = {
-	{"Python package", "VIRTUAL_ENV", "/lib/python3*/site-packages/nvidia/*/lib"},
-	{"Conda package", "CONDA_PREFIX", "/lib/python3*/site-packages/nvidia/*/lib"},
-	{"Conda package", "CONDA_PREFIX", "/lib"},
-	{"Python package", "HOME", "/.local/lib/python3*/site-packages/nvidia/*/lib"},
-	{"Python package", NULL, "/usr/local/lib/python3*/*-packages/nvidia/*/lib"},
-	{"Python package", NULL, "/usr/lib/python3*/*-packages/nvidia/*/lib"},
-};
-
-#define TOOLKIT_PLACES(env, folder)                                                                \
-	{"toolkit", env, folder "/extras/CUPTI/lib64"}, {"toolkit", env, folder "/lib64"},         \
-		{"toolkit", env, folder "/lib"}, {"toolkit", env, folder "/targets/*-linux/lib"}
-
-static const struct cupti_place toolkit_places[] = {
-	TOOLKIT_PLACES("CUDA_HOME", ""),
-	TOOLKIT_PLACES("CUDA_PATH", ""),
-	TOOLKIT_PLACES(NULL, "/usr/local/cuda"),
-	TOOLKIT_PLACES(NULL, "/usr/local/cuda-13"),
-	TOOLKIT_PLACES(NULL, "/usr/local/cuda-12"),
-};
 
 struct cupti_copy {
 	const char *what;
@@ -157,7 +111,7 @@ static bool take(const struct doctor *d, const char *name, const char *what, int
 static bool find_at(const struct doctor *d, const char *what, const char *pattern,
 	struct cupti_copy *ret)
 {
-	int major = d->cuda.version ? d->cuda.version / 1000 : CUPTI_NEWEST;
+	int major = d->driver.version ? d->driver.version / 1000 : CUPTI_NEWEST;
 	bool found = false;
 
 	for (; !found && major >= CUPTI_OLDEST; major--) {
@@ -174,33 +128,41 @@ static bool find_at(const struct doctor *d, const char *what, const char *patter
 	return found;
 }
 
-static bool find_among(const struct doctor *d, const struct cupti_place *places, size_t count,
-	struct cupti_copy *ret)
+static bool find_below(const struct doctor *d, const struct cupti_place *place, struct cupti_copy *ret)
 {
+	const char *base = place->env ? getenv(place->env) : d->root;
 	bool found = false;
 
-	for (size_t i = 0; !found && i < count; i++) {
-		const char *folder = places[i].env ? getenv(places[i].env) : d->root;
+	if (!base || (place->env && base[0] != '/'))
+		return false;
+	for (const char *const *folder = place->folders; !found && *folder; folder++) {
 		struct buf pattern = BUF_INIT;
 
-		if (!folder || (places[i].env && folder[0] != '/'))
-			continue;
-		buf_printf(&pattern, "%s%s", folder, places[i].pattern);
-		found = !pattern.failed && find_at(d, places[i].what, buf_text(&pattern), ret);
+		buf_printf(&pattern, "%s%s%s", base, place->path, *folder);
+		found = !pattern.failed && find_at(d, place->what, buf_text(&pattern), ret);
 		buf_release(&pattern);
 	}
 	return found;
 }
 
+static bool find_among(const struct doctor *d, const struct cupti_place *places, struct cupti_copy *ret)
+{
+	bool found = false;
+
+	for (; !found && places->what; places++)
+		found = find_below(d, places, ret);
+	return found;
+}
+
 static bool find_beside_libcuda(const struct doctor *d, struct cupti_copy *ret)
 {
-	const char *slash = d->cuda.loaded ? strrchr(d->cuda.path, '/') : NULL;
+	const char *slash = d->driver.loaded ? strrchr(d->driver.path, '/') : NULL;
 	struct buf folder = BUF_INIT;
 	bool found;
 
 	if (!slash)
 		return false;
-	buf_append(&folder, d->cuda.path, (size_t)(slash - d->cuda.path));
+	buf_append(&folder, d->driver.path, (size_t)(slash - d->driver.path));
 	found = !folder.failed && find_at(d, "beside libcuda", buf_text(&folder), ret);
 	buf_release(&folder);
 	return found;
@@ -208,7 +170,7 @@ static bool find_beside_libcuda(const struct doctor *d, struct cupti_copy *ret)
 
 static bool find_with_loader(const struct doctor *d, struct cupti_copy *ret)
 {
-	int major = d->cuda.version ? d->cuda.version / 1000 : CUPTI_NEWEST;
+	int major = d->driver.version ? d->driver.version / 1000 : CUPTI_NEWEST;
 
 	for (; !*d->root && major >= CUPTI_OLDEST; major--) {
 		char name[32];
@@ -220,14 +182,12 @@ static bool find_with_loader(const struct doctor *d, struct cupti_copy *ret)
 	return false;
 }
 
-void check_cupti(struct doctor *d, struct finding *f)
+static void check_cupti(struct doctor *d, struct finding *f)
 {
 	struct cupti_copy own = {0}, shared = {0};
-	bool packaged = find_among(d, package_places,
-		sizeof(package_places) / sizeof(package_places[0]), &own);
+	bool packaged = find_among(d, cupti_package_places, &own);
 	bool found = find_beside_libcuda(d, &shared) || find_with_loader(d, &shared) ||
-		     find_among(d, toolkit_places,
-			     sizeof(toolkit_places) / sizeof(toolkit_places[0]), &shared);
+		     find_among(d, cupti_toolkit_places, &shared);
 
 	if (packaged && found)
 		finding_is(f, FINDING_OK, "version %d, %s (%s); for Python %d, %s", shared.major,
@@ -241,36 +201,36 @@ void check_cupti(struct doctor *d, struct finding *f)
 	else
 		finding_is(f, FINDING_MISSING, "no libcupti.so.%d or .%d%s can be loaded",
 			CUPTI_NEWEST, CUPTI_OLDEST,
-			d->cuda.version ? " that fits the driver" : "");
+			d->driver.version ? " that fits the driver" : "");
 	if (f->state == FINDING_MISSING)
 		finding_step(f, "install the CUDA toolkit's CUPTI, or 'pip install nvidia-cuda-cupti'");
 }
 
 /* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber that a
  * program brings along (its own profiler) is only seen while it runs, and reported in the recording. */
-void check_injection(struct doctor *d, struct finding *f)
+static void check_injection(struct doctor *d, struct finding *f)
 {
-	const char *set = getenv(INJECTION_ENV);
+	const char *set = getenv(NVIDIA_INJECTION_VARIABLE);
 
 	if (!set || !*set) {
-		finding_is(f, FINDING_OK, "$" INJECTION_ENV " is free");
+		finding_is(f, FINDING_OK, "$" NVIDIA_INJECTION_VARIABLE " is free");
 		return;
 	}
 	finding_is(f, FINDING_MISSING,
-		"$" INJECTION_ENV " is taken by '%s', which is left in place: no GPU work is recorded",
+		"$" NVIDIA_INJECTION_VARIABLE " is taken by '%s', which is left in place: no GPU work is recorded",
 		set);
-	finding_step(f, "unset " INJECTION_ENV);
+	finding_step(f, "unset " NVIDIA_INJECTION_VARIABLE);
 }
 
 /* "RmProfilingAdminOnly: 1" keeps sampling of instructions and hardware counters from users; kernels and copies are not
  * affected. */
-void check_instruction_sampling(struct doctor *d, struct finding *f)
+static void check_instruction_sampling(struct doctor *d, struct finding *f)
 {
 	struct buf text = BUF_INIT;
 	const char *line;
 
 	if (doctor_read(d, "/proc/driver/nvidia/params", &text)) {
-		if (d->cuda.simulated)
+		if (d->driver.simulated)
 			finding_is(f, FINDING_OK, "of the simulated GPU, by every user");
 		else
 			finding_is(f, FINDING_LIMITED, "no NVIDIA driver to ask");
@@ -291,3 +251,12 @@ void check_instruction_sampling(struct doctor *d, struct finding *f)
 	}
 	buf_release(&text);
 }
+
+const struct doctor_check nvidia_checks[] = {
+	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},
+	{"libcuda", "libcuda", SIDE_GPU, check_libcuda},
+	{"cupti", "CUPTI", SIDE_GPU, check_cupti},
+	{"injection", "injection", SIDE_GPU, check_injection},
+	{"instruction_sampling", "GPU sampling", 0, check_instruction_sampling},
+	{NULL},
+};

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* The checks of NVIDIA's driver and tools. */
+#pragma once
+
+#include "cmd/doctor/doctor.h"
+
+extern const struct doctor_check nvidia_checks[]; /* up to a row without a key */
