@@ -4,6 +4,7 @@
  * the places where tracefs is looked for.
  */
 #include <errno.h>
+#include <mntent.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -394,6 +395,24 @@ static void without_rights_the_rights_are_told(void)
 	CHECK(!in_child(look_without_rights));
 }
 
+/* Each tracefs and debugfs, wherever they are: others may have mounted some (a container's, a chroot's). */
+static void unmount_all(void)
+{
+	bool found;
+
+	do {
+		FILE *mounts = setmntent("/proc/mounts", "r");
+		struct mntent *m;
+
+		found = false;
+		while (mounts && !found && (m = getmntent(mounts)))
+			if (!strcmp(m->mnt_type, "tracefs") || !strcmp(m->mnt_type, "debugfs"))
+				found = !umount2(m->mnt_dir, MNT_DETACH);
+		if (mounts)
+			endmntent(mounts);
+	} while (found);
+}
+
 static int look_where_nothing_is_mounted(void)
 {
 	struct buf path = BUF_INIT;
@@ -401,12 +420,7 @@ static int look_where_nothing_is_mounted(void)
 
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return 77;
-	while (!umount2("/sys/kernel/debug/tracing", MNT_DETACH))
-		;
-	while (!umount2("/sys/kernel/debug", MNT_DETACH))
-		;
-	while (!umount2("/sys/kernel/tracing", MNT_DETACH))
-		;
+	unmount_all();
 	err = tracefs_find_below("", &path);
 	if (err != -ENOENT)
 		return err ? 77 : 2; /* also where this kernel has none */
