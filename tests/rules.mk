@@ -58,12 +58,15 @@ $(B)/obj/tests/unit/cupti_abi_test.o: COMMON += -isystem $(CUDA_INCLUDE) -DCUDA_
 
 tests: $(UNIT_TESTS) $(HELPERS) $(TARGETS)
 
-# Failures with all they have to say. A test that hangs fails after some time, much longer than any takes.
+# Failures with all they have to say. A test that hangs fails after some time, much longer than any takes, and one whose
+# prove was interrupted ends. More run beside each other than there are CPUs, since many wait for most of their time;
+# tests/order.yml says which run alone.
 TEST_SECONDS ?= 600
+TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
 
 check: all tests check-style
-	XPUPROF_BUILD=$(abspath $(B)) prove --timer --failures --comments --exec "timeout -k 10 $(TEST_SECONDS)" \
-		$(UNIT_TESTS) $(CLI_TESTS)
+	XPUPROF_BUILD=$(abspath $(B)) HARNESS_RULESFILE=tests/order.yml prove -j $(TEST_JOBS) --timer --failures --comments \
+		--exec "setpriv --pdeathsig TERM timeout -k 10 $(TEST_SECONDS)" $(UNIT_TESTS) $(CLI_TESTS)
 
 # Python's stacks in the interpreters of other Debian releases and in free-threaded ones too.
 .PHONY: check-pythons
