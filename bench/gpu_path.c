@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "gpu/injected/instance.h"
+#include "gpu/nvidia/tracer.h"
 #include "vendor/nvidia/calls.h"
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
@@ -279,7 +280,18 @@ static void measure_reading(struct instance *i)
 	print_figure("ring record to event, recorder", &f);
 }
 
-static struct instance *make_instance(struct gpu_shared *shared, struct nvidia_session *s)
+/* As CUDA's library reports. */
+static const struct injected_api api = {
+	.tracer = "CUPTI",
+	.code_format = "cubin",
+	.call_names = tracer_call_names,
+	.call_count = TRACER_CALLS,
+	.call_index = tracer_call_index,
+	.describe_tracer = tracer_describe,
+	.stalls_refusals = tracer_stalls_refusals,
+};
+
+static struct instance *make_instance(struct gpu_shared *shared, struct injected *s)
 {
 	struct instance *i;
 
@@ -288,7 +300,8 @@ static struct instance *make_instance(struct gpu_shared *shared, struct nvidia_s
 					      .work = take_work,
 					      .node = take_node,
 					      .instance_end = take_end}};
-	*s = (struct nvidia_session){.shared = shared};
+	*s = (struct injected){.api = &api, .shared = shared};
+	s->call_names = calloc(TRACER_CALLS, sizeof(*s->call_names));
 	if (profile_writer_open(&shared->writer, "/dev/null") || tasks_new(&shared->tasks, shared->writer) ||
 		instance_open(&i, s, -1, (uint32_t)getpid()) ||
 		tasks_process(shared->tasks, i->pid, &i->process))
@@ -318,7 +331,7 @@ static void measure_walks(const char *name, void (*from)(int depth, void (*call)
 int main(void)
 {
 	struct gpu_shared shared;
-	struct nvidia_session session;
+	struct injected session;
 
 	make_library();
 	make_records();

@@ -141,6 +141,14 @@ static inline uint64_t test_recorder_loss(const struct test_recorder *r, enum pr
 	return totals.losses[loss];
 }
 
+static inline struct gpu_stats test_recorder_stats(const struct test_recorder *r)
+{
+	struct gpu_stats stats = {.stalls_refused = "", .counters_refused = "", .ended = ""};
+
+	nvidia_backend.stats(r->backend, &stats);
+	return stats;
+}
+
 static inline void test_recorder_close(struct test_recorder *r)
 {
 	char path[128];

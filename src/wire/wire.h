@@ -426,6 +426,7 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_LATE,     /* a context ended, and its last samples could not be waited for */
 	WIRE_STALLS_CONTEXT,  /* another context of the process on this device is sampled */
 	WIRE_STALLS_PROCESS,  /* another process samples this device */
+	WIRE_STALLS_REFUSALS
 };
 
 /* A context is not sampled, or not any longer. */

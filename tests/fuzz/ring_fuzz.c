@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "gpu/injected/instance.h"
+#include "gpu/nvidia/tracer.h"
 
 #define SLOTS	  WIRE_MIN_SLOTS
 #define RUNS_EACH 512 /* with one profile; its tables would else grow for ever */
@@ -21,8 +22,18 @@ struct input {
 	size_t left;
 };
 
+static const struct injected_api api = {
+	.tracer = "CUPTI",
+	.code_format = "cubin",
+	.call_names = tracer_call_names,
+	.call_count = TRACER_CALLS,
+	.call_index = tracer_call_index,
+	.describe_tracer = tracer_describe,
+	.stalls_refusals = tracer_stalls_refusals,
+};
+
 static struct gpu_shared shared;
-static struct nvidia_session session;
+static struct injected session;
 static unsigned int runs;
 
 static int take_launch(void *context, const struct gpu_launch *e)
@@ -77,8 +88,9 @@ static void open_session(void)
 					     .work = take_work,
 					     .node = take_node,
 					     .instance_end = take_end}};
-	session = (struct nvidia_session){.shared = &shared, .options.stacks.resolve = take_stack};
-	if (profile_writer_open(&shared.writer, "/dev/null") ||
+	session = (struct injected){.api = &api, .shared = &shared, .options.stacks.resolve = take_stack};
+	session.call_names = calloc(TRACER_CALLS, sizeof(*session.call_names));
+	if (!session.call_names || profile_writer_open(&shared.writer, "/dev/null") ||
 		tasks_new(&shared.tasks, shared.writer))
 		abort();
 }
@@ -87,11 +99,12 @@ static void close_session(void)
 {
 	tasks_free(shared.tasks);
 	profile_writer_abort(shared.writer);
-	buf_release(&session.cupti_lines);
+	buf_release(&session.tracer_lines);
 	buf_release(&session.refusal_lines);
 	buf_release(&session.ended_lines);
 	map_release(&session.connected);
 	map_release(&session.by_number);
+	free(session.call_names);
 }
 
 /* An instance as it is after the welcome. */

@@ -114,7 +114,7 @@ static uint64_t live(const struct test_recorder *r)
 {
 	struct gpu_stats stats;
 
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	return stats.instances_live;
 }
 
@@ -299,7 +299,6 @@ static void print_rest(const struct test_recorder *r)
 {
 	size_t nodes[GPU_NODE_DESTROYED + 1] = {0};
 	struct profile_totals totals;
-	struct gpu_stats stats;
 
 	vec_foreach (n, &r->nodes)
 		nodes[n->change]++;
@@ -310,7 +309,6 @@ static void print_rest(const struct test_recorder *r)
 		if (totals.losses[l])
 			printf("loss %s %llu\n", profile_loss_key(l),
 				(unsigned long long)totals.losses[l]);
-	nvidia_backend.stats(r->backend, &stats);
 	printf("instances %u ended %zu\n", r->shared.last_instance, r->ended);
 }
 

@@ -90,7 +90,7 @@ static void every_connection_gets_its_own_number(void)
 		CHECK(join(&c[n], r));
 		CHECK(c[n].ring.control->instance == n + 1);
 	}
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	CHECK(r->shared.last_instance == 20 && stats.instances_live == 20);
 	for (int n = 0; n < 20; n++)
 		leave(&c[n]);
@@ -201,7 +201,7 @@ static const char *ended_lines(struct test_recorder *r)
 {
 	struct gpu_stats stats;
 
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	return stats.ended;
 }
 
@@ -283,7 +283,7 @@ static void a_library_of_another_version_is_told_and_refused(void)
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(receive_memfd(fd, &welcome) == -1);
 	CHECK(welcome.version == WIRE_VERSION);
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	CHECK(r->shared.last_instance == 0 && stats.instances_live == 0);
 	close(fd);
 	test_recorder_close(r);
@@ -494,7 +494,7 @@ static void what_libraries_added_up_is_the_reported_time_of_all(void)
 	CHECK(test_recorder_pump(r) == 0);
 	a.ring.control->reported_ns = 12;
 	CHECK(test_recorder_pump(r) == 0);
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	CHECK(stats.reported_ns == 112);
 	leave(&a);
 	leave(&b);
@@ -1075,11 +1075,11 @@ static void stop_asks_every_library_and_finish_waits_for_none(void)
 	put_call(&a, 1, LAUNCH_KERNEL);
 	a.ring.control->state = WIRE_DONE;
 	CHECK(test_recorder_pump(r) == 0);
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	CHECK(r->calls.count == 1 && r->ended == 1 && stats.instances_live == 1);
 	put_call(&b, 1, LAUNCH_KERNEL);
 	CHECK(nvidia_backend.finish(r->backend) == 0);
-	nvidia_backend.stats(r->backend, &stats);
+	stats = test_recorder_stats(r);
 	CHECK(r->calls.count == 2 && r->ended == 2 && stats.instances_live == 0);
 	leave(&a);
 	leave(&b);

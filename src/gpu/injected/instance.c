@@ -37,15 +37,15 @@
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
 #endif
 
-int instance_open(struct instance **ret, struct nvidia_session *s, int fd, uint32_t pid)
+int instance_open(struct instance **ret, struct injected *s, int fd, uint32_t pid)
 {
 	struct instance *i = calloc(1, sizeof(*i));
 
 	if (!i) {
 		close(fd);
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	}
-	i->session = s;
+	i->injected = s;
 	i->phase = INSTANCE_GREETING;
 	i->fd = fd;
 	i->pid = pid;
@@ -65,11 +65,11 @@ void instance_free(struct instance *i)
 {
 	if (!i)
 		return;
-	map_remove(&i->session->by_number, i->number, NULL);
+	map_remove(&i->injected->by_number, i->number, NULL);
 	instance_hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
-	told_release(i);
+	walked_release(i);
 	stalls_decode_release(i);
 	vec_release(&i->strings);
 	vec_release(&i->ops);
@@ -107,7 +107,7 @@ static int create_memory(size_t size)
 
 static void write_control(struct instance *i)
 {
-	const struct gpu_options *o = &i->session->options;
+	const struct gpu_options *o = &i->injected->options;
 	struct wire_control *c = i->memory;
 
 	c->magic = WIRE_MAGIC;
@@ -120,13 +120,13 @@ static void write_control(struct instance *i)
 	c->syncs = o->syncs;
 	c->stalls = o->stalls;
 	c->stall_period = o->stall_period;
-	c->command = i->session->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
+	c->command = i->injected->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
 }
 
 /* The mapped ring: its memfd, or -errno. */
 static int create_ring(struct instance *i)
 {
-	size_t bytes = i->session->options.ring_bytes;
+	size_t bytes = i->injected->options.ring_bytes;
 	int fd;
 
 	i->slots = slots_of(bytes ? bytes : DEFAULT_RING_BYTES);
@@ -192,7 +192,7 @@ static void refuse(struct instance *i)
 /* The answer to a proper hello. */
 static int welcome(struct instance *i)
 {
-	struct nvidia_session *s = i->session;
+	struct injected *s = i->injected;
 	int memfd, error = tasks_process(s->shared->tasks, i->pid, &i->process);
 
 	if (error)
@@ -207,7 +207,7 @@ static int welcome(struct instance *i)
 	if (map_put(&s->connected, i->process, 1) ||
 		map_put(&s->by_number, i->number, (uintptr_t)i)) {
 		close(memfd);
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	}
 	i->phase = INSTANCE_LIVE;
 	i->echo_ns = clock_now_ns();
@@ -215,7 +215,7 @@ static int welcome(struct instance *i)
 		instance_hang_up(i);
 	close(memfd);
 	instance_send_chunks(i);
-	instance_tell_space(i, spaces_of(s, i->pid));
+	instance_send_space(i, spaces_of(s, i->pid));
 	return 0;
 }
 
@@ -316,7 +316,7 @@ static void add_reported(struct instance *i)
 	uint64_t now_ns =
 		__atomic_load_n(&i->reader.ring.control->reported_ns, __ATOMIC_RELAXED);
 
-	i->session->reported_ns += now_ns - i->reported_ns;
+	i->injected->reported_ns += now_ns - i->reported_ns;
 	i->reported_ns = now_ns;
 }
 
@@ -403,7 +403,7 @@ static void count_reason(struct instance *i)
 
 static int end(struct instance *i)
 {
-	const struct gpu_events *events = &i->session->shared->events;
+	const struct gpu_events *events = &i->injected->shared->events;
 	int error = 0;
 
 	if (i->corrupt)
@@ -425,11 +425,11 @@ static void wake(struct instance *i)
 	syscall(SYS_futex, &c->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void instance_tell_space(struct instance *i, const struct nvidia_space *space)
+void instance_send_space(struct instance *i, const struct kept_space *space)
 {
 	struct wire_space *w;
 
-	if (i->phase != INSTANCE_LIVE || !i->session->options.walk || !space)
+	if (i->phase != INSTANCE_LIVE || !i->injected->options.walk || !space)
 		return;
 	w = ring_space(&i->reader.ring);
 	__atomic_store_n(&w->sequence, ++i->space_sequence, __ATOMIC_RELAXED);
@@ -445,7 +445,7 @@ void instance_tell_space(struct instance *i, const struct nvidia_space *space)
 
 void instance_send_chunks(struct instance *i)
 {
-	const struct nvidia_session *s = i->session;
+	const struct injected *s = i->injected;
 	struct wire_chunk chunk = {.magic = WIRE_MAGIC};
 
 	while (i->phase == INSTANCE_LIVE && i->fd >= 0 && i->chunks_sent < s->chunk_count) {
@@ -456,11 +456,11 @@ void instance_send_chunks(struct instance *i)
 	}
 }
 
-/* A library that asked before the snapshot has its answer: what happened until then has been told, and what it
+/* A library that asked before the snapshot has its answer: what happened until then has been sent, and what it
  * is walked by, here or there, is ready. */
 static int answer_space(struct instance *i)
 {
-	const struct stack_resolver *stacks = &i->session->options.stacks;
+	const struct stack_resolver *stacks = &i->injected->options.stacks;
 	struct wire_control *c = i->reader.ring.control;
 	int error;
 

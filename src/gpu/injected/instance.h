@@ -22,68 +22,33 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "gpu/backend.h"
-#include "gpu/nvidia/counters.h"
-#include "vendor/nvidia/calls.h"
+#include "gpu/injected/internal.h"
 #include "wire/ring.h"
 
-/* What all instances of a recording share. */
-struct nvidia_session {
-	struct gpu_shared *shared;
-	struct gpu_options options;
-	uint64_t start_ns; /* of the recording */
-	uint64_t records;
-	uint64_t reported_ns; /* time of all work, added up by the libraries */
-	uint64_t clock_error_ns;
-	bool simulated;
-	bool stopped;		/* libraries that come now are to stop at once */
-	struct buf cupti_lines; /* of META_CUPTI */
-	struct buf refusal_lines; /* of META_STALLS_REFUSED */
-	uint32_t refused; /* bits: enum wire_stalls_refusal */
-	struct buf ended_lines; /* of META_CUPTI_ENDED */
-	uint32_t ended; /* instances in which CUPTI ended */
-	struct counters *counters; /* NULL: hardware counters are not sampled */
-	struct map connected;	/* processes (profile ids) that have connected */
-	struct map by_number; /* instances: number -> struct instance * */
-	struct map spaces;    /* what processes map: pid -> struct nvidia_space * */
-	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
-	uint32_t chunk_count;
-	uint32_t api_names
-		[3][CUDA_CALL_NUMBERS]; /* string ids by domain and number, as they are used */
-};
-
-/* A copy of a walker_space. */
-struct nvidia_space {
-	struct walk_python python;
-	uint32_t generation;
-	uint32_t count;
-	uint32_t pending;
-	struct walk_mapping mappings[];
-};
-
 /* What a stack number of the library's stands for. */
-struct told_stack {
+struct numbered_stack {
 	uint64_t until_ns; /* from then on the code at its addresses was other code; UINT64_MAX: it is not */
 	uint32_t stack;    /* profile id; 0: none */
 	uint32_t incomplete; /* as in gpu_launch */
-	bool told;
+	bool sent;
 	struct wire_stack *record; /* with its frames, for launches from after until_ns; NULL: not kept */
 };
 
-struct nvidia_op {
+struct instance_op {
 	uint32_t id; /* in the profile */
 	uint8_t kind;
 };
 
 /* A function of GPU code. */
-struct nvidia_function {
+struct instance_function {
 	uint32_t id; /* in the profile */
 	uint32_t module;
 	bool needed; /* samples were taken in it */
 };
 
 /* The latest window of instruction samples. */
-struct nvidia_window {
-	bool told;
+struct instance_window {
+	bool known;
 	bool exact;
 	uint32_t id; /* 0: invalid or lost, and so are its rows */
 	bool lost;
@@ -99,15 +64,15 @@ enum instance_phase {
 };
 
 struct instance {
-	struct nvidia_session *session;
+	struct injected *injected;
 	enum instance_phase phase;
 	int fd; /* the socket; -1 once it was hung up */
 	uint32_t number;
 	uint32_t pid;	 /* as we see it */
 	bool namespaced; /* the process sees other numbers */
 	bool corrupt;
-	bool broken; /* CUPTI ended in it */
-	bool introduced; /* it has told which thread is its own */
+	bool broken; /* the tracer ended in it */
+	bool introduced; /* it has reported which thread is its own */
 	uint64_t opened_ns;
 	uint32_t process; /* profile id */
 	void *memory;
@@ -121,20 +86,20 @@ struct instance {
 	uint64_t counted[WIRE_COUNTS];
 	uint64_t reported_ns;
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
-	struct vec(struct nvidia_op) ops;
+	struct vec(struct instance_op) ops;
 	uint32_t devices[WIRE_DEVICES];
-	struct told_stack *stacks;   /* WIRE_STACKS of them, by the number less one; or NULL */
-	uint32_t stack_count;        /* the greatest number that was told */
+	struct numbered_stack *stacks;   /* WIRE_STACKS of them, by the number less one; or NULL */
+	uint32_t stack_count;        /* the greatest number that was sent */
 	size_t stack_bytes;          /* of all records that are kept */
-	uint32_t code_epoch;         /* as we have told it */
+	uint32_t code_epoch;         /* as the library has it from us */
 	uint32_t space_sequence;
 	uint32_t space_asked;        /* at the snapshot */
 	bool space_given;            /* once at least */
-	bool leaving;                /* its program is over: it is told nothing any more */
+	bool leaving;                /* its program is over: nothing is sent to it any more */
 	uint32_t chunks_sent;
-	struct vec(struct nvidia_function) functions;
-	uint32_t *reasons[WIRE_DEVICES]; /* string ids by index; NULL: none told */
-	struct nvidia_window window;
+	struct vec(struct instance_function) functions;
+	uint32_t *reasons[WIRE_DEVICES]; /* string ids by index; NULL: none came */
+	struct instance_window window;
 	struct {
 		uint32_t function, offset, id;
 	} last_instruction;
@@ -145,7 +110,7 @@ struct instance {
 };
 
 /* Takes the socket over. 0 or -errno, and then the socket is closed. */
-int instance_open(struct instance **ret, struct nvidia_session *s, int fd, uint32_t pid);
+int instance_open(struct instance **ret, struct injected *s, int fd, uint32_t pid);
 /* NULL is fine. */
 void instance_free(struct instance *i);
 
@@ -158,14 +123,14 @@ void instance_snapshot(struct instance *i, bool force);
 /* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of who receives them,
  * or because something of ours is short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
-/* Tells the library what its process maps now; `space` may be NULL. */
-void instance_tell_space(struct instance *i, const struct nvidia_space *space);
+/* Sends the library what its process maps now; `space` may be NULL. */
+void instance_send_space(struct instance *i, const struct kept_space *space);
 /* Hands over the chunks of the unwind tables that it has not got yet. */
 void instance_send_chunks(struct instance *i);
 /* Code was mapped over other code: numbers do not mean the same in launches from that time on; the library will not
  * use them again once it knows. */
 void instance_code_mapped(struct instance *i, const struct code_change *change);
-/* Tells the library to flush and stop. */
+/* Asks the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
 /* True while something may still come. */
 bool instance_is_live(const struct instance *i);
@@ -173,10 +138,10 @@ bool instance_is_live(const struct instance *i);
 /* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
  * trusted), or -errno of who receives the events. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
-/* told.c: the same, of these two kinds. */
-int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
-int told_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
-void told_release(struct instance *i);
+/* walked_stacks.c: the same, of these two kinds. */
+int walked_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
+int walked_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
+void walked_release(struct instance *i);
 /* stalls.c: the same, of samples of GPU instructions. */
 int stalls_decode_reason(struct instance *i, const void *record, size_t size);
 int stalls_decode_function(struct instance *i, const void *record, size_t size);
@@ -197,16 +162,9 @@ int messages_take_rest(struct instance *i);
 /* Whether these times can be, in this recording. */
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);
-/* The profile id of a thread; 0 when it cannot be told. */
+/* The profile id of a thread; 0 when it cannot be found. */
 int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread);
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
-
-/* spaces.c: keeps what a process maps, for the libraries in it that are there or will come. 0 or -ENOMEM with
- * error_text. */
-int spaces_keep(struct nvidia_session *s, const struct walker_space *space);
-/* NULL: nothing is known. */
-const struct nvidia_space *spaces_of(const struct nvidia_session *s, uint32_t pid);
-void spaces_release(struct nvidia_session *s);
 
 /* namespace.c: the tid as we see it of the thread that sees itself as `inner` in the process `pid`;
  * 0 when it is not found. */

@@ -63,7 +63,7 @@ ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
 /* One that cannot be kept is no error, and counted when it is missed (symbolize/gpu_code.h). */
 static int keep_image(struct instance *i, const struct wire_image *image, int fd)
 {
-	struct kept_images *images = i->session->options.images;
+	struct kept_images *images = i->injected->options.images;
 	uint32_t module;
 	int error;
 

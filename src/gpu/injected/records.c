@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * From ring records to events of the sink: the library's ids become ids of the profile, and
+ * From ring records to events: the library's ids become ids of the profile, and
  * everything is checked on the way.
  *
- * Two kinds of wrong are told apart. A record that the library could never have sent (an id out of
+ * Two kinds of wrong are distinguished. A record that the library could never have sent (an id out of
  * its sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO, and
  * the ring is given up. A record that says something impossible about the GPU (work that ends
- * before it begins, or long before the recording) may come from CUPTI itself: it is counted as
+ * before it begins, or long before the recording) may come from the tracer itself: it is counted as
  * invalid and left out.
  */
 #include <errno.h>
@@ -23,15 +23,6 @@
 #define MESSAGE_MAX    4096u
 #define SLACK_NS       NS_PER_SECOND /* of times against the recording's own */
 
-#define RUNTIME(id, kind, name, version, first, second) [id] = #name,
-#define DRIVER(id, kind, name, first, second)	       [id] = #name,
-static const char *const call_names[3][CUDA_CALL_NUMBERS] = {
-	[CUDA_RUNTIME] = {CUDA_RUNTIME_CALLS(RUNTIME)},
-	[CUDA_DRIVER] = {CUDA_DRIVER_CALLS(DRIVER)},
-};
-#undef RUNTIME
-#undef DRIVER
-
 _Static_assert(
 	(int)WIRE_CALL_LAUNCH == (int)CALL_LAUNCH && (int)WIRE_CALL_COPY == (int)CALL_COPY &&
 		(int)WIRE_CALL_SET == (int)CALL_SET && (int)WIRE_CALL_GRAPH == (int)CALL_GRAPH &&
@@ -41,7 +32,7 @@ _Static_assert(
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count)
 {
 	if (count)
-		profile_count_loss(i->session->shared->writer, loss, count);
+		profile_count_loss(i->injected->shared->writer, loss, count);
 }
 
 static int invalid(struct instance *i)
@@ -53,7 +44,7 @@ static int invalid(struct instance *i)
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns)
 {
-	return start_ns && start_ns <= end_ns && start_ns + SLACK_NS >= i->session->start_ns &&
+	return start_ns && start_ns <= end_ns && start_ns + SLACK_NS >= i->injected->start_ns &&
 	       end_ns <= now_ns + SLACK_NS;
 }
 
@@ -75,12 +66,12 @@ int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 			outer = namespace_outer_tid(i->pid, tid);
 		if (outer) {
 			error = tasks_thread_of(
-				i->session->shared->tasks, i->process, outer, NULL, &thread);
+				i->injected->shared->tasks, i->process, outer, NULL, &thread);
 			if (error)
 				return error;
 		}
 		if (map_put(&i->threads, tid, thread))
-			return error_set(-ENOMEM, "out of memory");
+			return error_memory(NULL);
 	}
 	i->last_tid = tid;
 	*ret_thread = i->last_thread = thread;
@@ -88,24 +79,20 @@ int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 }
 
 /* The string id of a call's name; 0 for calls we do not know. */
-static int find_api(struct nvidia_session *s, uint32_t call, uint32_t *ret_id)
+static int find_call(struct injected *s, uint32_t call, uint32_t *ret_id)
 {
-	uint32_t domain = CUDA_CALL_DOMAIN(call), number = CUDA_CALL_NUMBER(call), *id;
+	uint32_t index = s->api->call_index(call);
 	const char *name;
+	int error = 0;
 
 	*ret_id = 0;
-	if (domain >= 3 || number >= CUDA_CALL_NUMBERS)
+	if (index >= s->api->call_count)
 		return 0;
-	name = call_names[domain][number];
-	id = &s->api_names[domain][number];
-	if (name && !*id) {
-		int error = profile_add_string(s->shared->writer, name, strlen(name), id);
-
-		if (error)
-			return error;
-	}
-	*ret_id = *id;
-	return 0;
+	name = s->api->call_names[index];
+	if (name && !s->call_names[index])
+		error = profile_add_string(s->shared->writer, name, strlen(name), &s->call_names[index]);
+	*ret_id = s->call_names[index];
+	return error;
 }
 
 /* Of a context that has had work; else 0. */
@@ -131,7 +118,7 @@ static struct gpu_wait_target waits_for(const struct instance *i, const struct w
 
 static int decode_call(struct instance *i, const struct wire_call *c, uint64_t now_ns)
 {
-	struct nvidia_session *s = i->session;
+	struct injected *s = i->injected;
 	struct gpu_call event = {
 		.instance = i->number,
 		.correlation = c->correlation,
@@ -142,7 +129,7 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 		.flags = c->flags,
 		.waits_for = waits_for(i, c),
 	};
-	int error = find_api(s, c->api, &event.api);
+	int error = find_call(s, c->api, &event.api);
 
 	if (!error && (!event.api || !c->kind || c->kind >= CALL_KINDS || c->waits_for >= SYNC_KINDS ||
 			      (c->waits_for && c->kind != CALL_SYNC) ||
@@ -158,8 +145,8 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 
 static int decode_work(struct instance *i, const struct wire_work *w, uint64_t now_ns)
 {
-	const struct gpu_events *events = &i->session->shared->events;
-	const struct nvidia_op *op;
+	const struct gpu_events *events = &i->injected->shared->events;
+	const struct instance_op *op;
 	struct gpu_work event = {
 		.instance = i->number,
 		.correlation = w->correlation,
@@ -187,7 +174,7 @@ static int decode_work(struct instance *i, const struct wire_work *w, uint64_t n
 
 static int decode_node(struct instance *i, const struct wire_node *n)
 {
-	const struct gpu_events *events = &i->session->shared->events;
+	const struct gpu_events *events = &i->injected->shared->events;
 	struct gpu_node event = {
 		.instance = i->number,
 		.change = n->change,
@@ -205,12 +192,12 @@ static int note_context(struct instance *i, uint32_t context, uint32_t device)
 {
 	if (!device || i->contexts.count >= CONTEXTS_MAX)
 		return 0;
-	return map_put(&i->contexts, context, device) ? error_set(-ENOMEM, "out of memory") : 0;
+	return map_put(&i->contexts, context, device) ? error_memory(NULL) : 0;
 }
 
 static int decode_event_record(struct instance *i, const struct wire_event_record *e, uint64_t now_ns)
 {
-	const struct gpu_events *events = &i->session->shared->events;
+	const struct gpu_events *events = &i->injected->shared->events;
 	struct gpu_event_record event = {
 		.instance = i->number,
 		.device = device_of_context(i, e->context),
@@ -235,7 +222,7 @@ static int decode_thread(struct instance *i, const struct wire_thread *t)
 		return -EPROTO;
 	i->introduced = true;
 	error = record_find_thread(i, t->tid, &thread);
-	return error || !thread ? error : tasks_set_profiler(i->session->shared->tasks, thread);
+	return error || !thread ? error : tasks_set_profiler(i->injected->shared->tasks, thread);
 }
 
 static int decode_string(struct instance *i, const void *record, size_t size)
@@ -248,16 +235,16 @@ static int decode_string(struct instance *i, const void *record, size_t size)
 	if (s.id != i->strings.count + 1 || s.id > WIRE_STRINGS || s.size > size - sizeof(s))
 		return -EPROTO;
 	error = profile_add_string(
-		i->session->shared->writer, (const char *)record + sizeof(s), s.size, &id);
+		i->injected->shared->writer, (const char *)record + sizeof(s), s.size, &id);
 	if (!error && vec_push(&i->strings, id))
-		error = error_set(-ENOMEM, "out of memory");
+		error = error_memory(NULL);
 	return error;
 }
 
 static int decode_op(struct instance *i, const void *record, size_t size)
 {
 	struct profile_op op = {0};
-	struct nvidia_op mine;
+	struct instance_op mine;
 	struct wire_op w;
 	int error;
 
@@ -281,12 +268,12 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	op.copy_kind = w.copy_kind < COPY_KINDS ? w.copy_kind : COPY_UNKNOWN;
 	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
 	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
-	error = profile_add_op(i->session->shared->writer, &op, &mine.id);
+	error = profile_add_op(i->injected->shared->writer, &op, &mine.id);
 	error = error ?: note_context(i, op.context, op.device);
 	if (error)
 		return error;
 	mine.kind = w.kind;
-	return vec_push(&i->ops, mine) ? error_set(-ENOMEM, "out of memory") : 0;
+	return vec_push(&i->ops, mine) ? error_memory(NULL) : 0;
 }
 
 static int decode_device(struct instance *i, const void *record, size_t size)
@@ -304,15 +291,15 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	device.ordinal = d.ordinal;
 	device.sm_count = d.sm_count;
 	device.memory_bytes = d.memory_bytes;
-	error = profile_add_string(i->session->shared->writer, name, d.name_size, &device.name);
-	error = error ?: profile_add_device(i->session->shared->writer, &device, &i->devices[d.ordinal]);
-	if (!error && i->session->counters)
-		error = counters_use(i->session->counters, d.uuid, i->devices[d.ordinal]);
-	if (error || i->session->simulated || d.name_size < sizeof(simulated) - 1 ||
+	error = profile_add_string(i->injected->shared->writer, name, d.name_size, &device.name);
+	error = error ?: profile_add_device(i->injected->shared->writer, &device, &i->devices[d.ordinal]);
+	if (!error && i->injected->api->device_used)
+		error = i->injected->api->device_used(i->injected->context, d.uuid, i->devices[d.ordinal]);
+	if (error || i->injected->simulated || d.name_size < sizeof(simulated) - 1 ||
 		memcmp(name, simulated, sizeof(simulated) - 1))
 		return error;
-	i->session->simulated = true;
-	return profile_set_meta(i->session->shared->writer, META_SIMULATED, "1");
+	i->injected->simulated = true;
+	return profile_set_meta(i->injected->shared->writer, META_SIMULATED, "1");
 }
 
 /* True when the text has this line. */
@@ -326,33 +313,28 @@ static bool has_line(const char *text, const char *line)
 	return false;
 }
 
-static void describe_cupti(const struct wire_tracer *c, const char *path, struct buf *line)
+static void describe_tracer(struct instance *i, const struct wire_tracer *t, const char *path, struct buf *line)
 {
-	if (c->api_version >= 100000)
-		buf_printf(line, "%u.%u", c->api_version / 10000, c->api_version / 100 % 100);
-	else
-		buf_puts(line, "12");
-	buf_printf(line, " (API %u, driver for CUDA %u.%u) ", c->api_version,
-		c->driver_version / 1000, c->driver_version % 1000 / 10);
-	for (uint32_t n = 0; n < c->path_size; n++)
+	i->injected->api->describe_tracer(t, line);
+	for (uint32_t n = 0; n < t->path_size; n++)
 		buf_putc(line, path[n] == '\n' || !path[n] ? '?' : path[n]);
 }
 
-static int decode_cupti(struct instance *i, const void *record, size_t size)
+static int decode_tracer(struct instance *i, const void *record, size_t size)
 {
-	struct buf line = BUF_INIT, *lines = &i->session->cupti_lines;
+	struct buf line = BUF_INIT, *lines = &i->injected->tracer_lines;
 	struct wire_tracer c;
 	int error = 0;
 
 	memcpy(&c, record, sizeof(c));
 	if (c.path_size > size - sizeof(c) || c.path_size > 4096)
 		return -EPROTO;
-	describe_cupti(&c, (const char *)record + sizeof(c), &line);
+	describe_tracer(i, &c, (const char *)record + sizeof(c), &line);
 	if (!has_line(buf_text(lines), buf_text(&line)) && lines->size < 65536) {
 		if (lines->size)
 			buf_putc(lines, '\n');
 		buf_puts(lines, buf_text(&line));
-		error = profile_set_meta(i->session->shared->writer, META_CUPTI, buf_text(lines));
+		error = profile_set_meta(i->injected->shared->writer, META_CUPTI, buf_text(lines));
 	}
 	buf_release(&line);
 	return error;
@@ -362,14 +344,14 @@ static int decode_clock(struct instance *i, const struct wire_clock *c)
 {
 	char text[32];
 
-	if (c->method == WIRE_CLOCK_OURS || c->error_ns <= i->session->clock_error_ns)
+	if (c->method == WIRE_CLOCK_OURS || c->error_ns <= i->injected->clock_error_ns)
 		return 0;
-	i->session->clock_error_ns = c->error_ns;
+	i->injected->clock_error_ns = c->error_ns;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)c->error_ns);
-	return profile_set_meta(i->session->shared->writer, META_CLOCK_ERROR, text);
+	return profile_set_meta(i->injected->shared->writer, META_CLOCK_ERROR, text);
 }
 
-/* What CUPTI said of its end, as far as that can be shown. */
+/* The tracer's last message, as far as that can be shown. */
 static void put_message(struct buf *b, const char *message, size_t size)
 {
 	buf_puts(b, ": ");
@@ -379,22 +361,23 @@ static void put_message(struct buf *b, const char *message, size_t size)
 
 static void describe_end(struct instance *i, const struct wire_tracer_ended *e, const char *message)
 {
-	uint64_t start_ns = i->session->start_ns,
+	uint64_t start_ns = i->injected->start_ns,
 		 after_ns = e->since_ns > start_ns ? e->since_ns - start_ns : 0;
-	struct buf *lines = &i->session->ended_lines;
+	const char *tracer = i->injected->api->tracer;
+	struct buf *lines = &i->injected->ended_lines;
 
 	if (lines->size)
 		buf_putc(lines, '\n');
-	if (i->session->ended > ENDS_DESCRIBED) {
-		buf_puts(lines, "CUPTI ended in more processes");
+	if (i->injected->ended > ENDS_DESCRIBED) {
+		buf_printf(lines, "%s ended in more processes", tracer);
 		return;
 	}
 	buf_printf(lines,
-		"CUPTI ended in process %u, %llu.%02llu s after the recording began: its GPU work "
-		"from then on is missing, and some from shortly before (CUPTI error %d",
-		i->pid, (unsigned long long)(after_ns / NS_PER_SECOND),
+		"%s ended in process %u, %llu.%02llu s after the recording began: its GPU work "
+		"from then on is missing, and some from shortly before (%s error %d",
+		tracer, i->pid, (unsigned long long)(after_ns / NS_PER_SECOND),
 		(unsigned long long)(after_ns % NS_PER_SECOND / (NS_PER_SECOND / 100)),
-		(int)e->result);
+		tracer, (int)e->result);
 	if (e->message_size)
 		put_message(lines, message, e->message_size);
 	buf_putc(lines, ')');
@@ -403,7 +386,7 @@ static void describe_end(struct instance *i, const struct wire_tracer_ended *e, 
 /* Once for each instance. */
 static int decode_end(struct instance *i, const void *record, size_t size)
 {
-	struct nvidia_session *s = i->session;
+	struct injected *s = i->injected;
 	struct wire_tracer_ended e;
 
 	memcpy(&e, record, sizeof(e));
@@ -428,7 +411,7 @@ static int forget(struct instance *i)
 
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns)
 {
-	i->session->records++;
+	i->injected->records++;
 	switch (*(const uint8_t *)record) {
 	case WIRE_CALL:
 		return decode_call(i, record, now_ns);
@@ -445,13 +428,13 @@ int record_decode(struct instance *i, const void *record, size_t size, uint64_t 
 	case WIRE_FORGET:
 		return forget(i);
 	case WIRE_TRACER:
-		return decode_cupti(i, record, size);
+		return decode_tracer(i, record, size);
 	case WIRE_CLOCK:
 		return decode_clock(i, record);
 	case WIRE_LAUNCH:
-		return told_decode_launch(i, record, now_ns);
+		return walked_decode_launch(i, record, now_ns);
 	case WIRE_STACK:
-		return told_decode_stack(i, record, size, now_ns);
+		return walked_decode_stack(i, record, size, now_ns);
 	case WIRE_STALL_REASON:
 		return stalls_decode_reason(i, record, size);
 	case WIRE_FUNCTION:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * What processes map, kept by pid: capture tells it as it changes, most of it long before a library connects.
+ * What processes map, kept by pid: capture reports it as it changes, most of it long before a library connects.
  *
  * There is room in the memory that a library shares with us for so many mappings; of a process that has more,
- * those at the highest addresses are told: libraries are there, and what a program generates by itself is mostly
+ * those at the highest addresses are sent: libraries are there, and what a program generates by itself is mostly
  * below.
  */
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "gpu/injected/instance.h"
+#include "gpu/injected/internal.h"
 
-static void forget(struct nvidia_session *s, uint32_t pid)
+static void forget(struct injected *s, uint32_t pid)
 {
 	uint64_t old;
 
@@ -21,14 +21,14 @@ static void forget(struct nvidia_session *s, uint32_t pid)
 		free((void *)(uintptr_t)old);
 }
 
-static struct nvidia_space *copy_of(const struct walker_space *space)
+static struct kept_space *copy_of(const struct walker_space *space)
 {
 	uint32_t count = space->mapping_count < WIRE_MAPPINGS ? space->mapping_count : WIRE_MAPPINGS;
-	struct nvidia_space *copy = malloc(sizeof(*copy) + count * sizeof(copy->mappings[0]));
+	struct kept_space *copy = malloc(sizeof(*copy) + count * sizeof(copy->mappings[0]));
 
 	if (!copy)
 		return NULL;
-	*copy = (struct nvidia_space){.generation = space->generation, .count = count};
+	*copy = (struct kept_space){.generation = space->generation, .count = count};
 	if (space->python)
 		copy->python = *space->python;
 	memcpy(copy->mappings, space->mappings + (space->mapping_count - count),
@@ -38,9 +38,9 @@ static struct nvidia_space *copy_of(const struct walker_space *space)
 	return copy;
 }
 
-int spaces_keep(struct nvidia_session *s, const struct walker_space *space)
+int spaces_keep(struct injected *s, const struct walker_space *space)
 {
-	struct nvidia_space *copy;
+	struct kept_space *copy;
 
 	forget(s, space->pid);
 	if (!space->mapping_count)
@@ -49,17 +49,17 @@ int spaces_keep(struct nvidia_session *s, const struct walker_space *space)
 	if (copy && !map_put(&s->spaces, space->pid, (uintptr_t)copy))
 		return 0;
 	free(copy);
-	return error_set(-ENOMEM, "out of memory");
+	return error_memory(NULL);
 }
 
-const struct nvidia_space *spaces_of(const struct nvidia_session *s, uint32_t pid)
+const struct kept_space *spaces_of(const struct injected *s, uint32_t pid)
 {
 	const uint64_t *found = map_get(&s->spaces, pid);
 
-	return found ? (const struct nvidia_space *)(uintptr_t)*found : NULL;
+	return found ? (const struct kept_space *)(uintptr_t)*found : NULL;
 }
 
-void spaces_release(struct nvidia_session *s)
+void spaces_release(struct injected *s)
 {
 	const struct map *m = &s->spaces;
 

@@ -2,7 +2,7 @@
 /*
  * Samples of GPU instructions: functions, reasons and windows come before the rows that name them,
  * and rows belong to the latest window. A window that cannot be is left out with its rows; a row
- * that names what was never told proves that the ring was scribbled over.
+ * that names what never came proves that the ring was scribbled over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,40 +14,6 @@
 #include "gpu/injected/instance.h"
 
 #define PERIOD_MAX 31
-
-/* Each with what helps. */
-static const char *const refusals[] = {
-	[WIRE_STALLS_RIGHTS] =
-		"the driver lets only administrators sample GPU instructions: run as root, or set "
-		"NVreg_RestrictProfilingToAdminUsers=0 (see 'xpuprof doctor')",
-	[WIRE_STALLS_DEVICE] =
-		"the GPU or its driver cannot sample instructions: use another GPU, outside of "
-		"confidential computing, WSL and shared virtual GPUs, or record without --stalls",
-	[WIRE_STALLS_BUSY] =
-		"the GPU's instructions are being sampled by another profiler or process: end that",
-	[WIRE_STALLS_MEMORY] =
-		"there was no room for samples of GPU instructions: use a longer period "
-		"(--stalls=PERIOD)",
-	[WIRE_STALLS_NO_FUNCTION] =
-		"this CUPTI cannot sample instructions: use that of CUDA 12 or later",
-	[WIRE_STALLS_OTHER] =
-		"CUPTI refuses to sample GPU instructions: try a newer driver and CUPTI "
-		"('xpuprof doctor' shows which are in use)",
-	[WIRE_STALLS_TAKEN] = "another process or profiler has begun to sample the GPU's "
-			      "instructions, which ended ours: "
-			      "let only one process use a GPU while it is sampled",
-	[WIRE_STALLS_CONTEXTS] =
-		"a process had more GPU contexts than can be sampled at once (64): use fewer",
-	[WIRE_STALLS_LATE] = "a GPU context ended without its last instruction samples, as CUPTI "
-			     "was busy: use a longer "
-			     "period (--stalls=PERIOD)",
-	[WIRE_STALLS_CONTEXT] =
-		"a process had more than one context on a GPU, which samples the instructions of "
-		"one at a time: only those of the first were sampled",
-	[WIRE_STALLS_PROCESS] =
-		"another process samples the GPU's instructions, and only one can at a time: "
-		"record one alone to have its samples",
-};
 
 static int invalid(struct instance *i)
 {
@@ -63,9 +29,10 @@ int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
 
 	for (size_t n = 0; n < sizeof(checksum); n++)
 		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
-	snprintf(name, sizeof(name), "cubin:%016llx", (unsigned long long)checksum);
-	error = profile_add_string(i->session->shared->writer, name, strlen(name), &m.path);
-	return error ?: profile_add_module(i->session->shared->writer, &m, ret_id);
+	snprintf(name, sizeof(name), "%s:%016llx", i->injected->api->code_format,
+		(unsigned long long)checksum);
+	error = profile_add_string(i->injected->shared->writer, name, strlen(name), &m.path);
+	return error ?: profile_add_module(i->injected->shared->writer, &m, ret_id);
 }
 
 int stalls_decode_reason(struct instance *i, const void *record, size_t size)
@@ -81,15 +48,15 @@ int stalls_decode_reason(struct instance *i, const void *record, size_t size)
 	if (!*reasons)
 		*reasons = calloc(WIRE_STALL_REASONS, sizeof(**reasons));
 	if (!*reasons)
-		return error_set(-ENOMEM, "out of memory");
-	return profile_add_string(i->session->shared->writer, (const char *)record + sizeof(r), r.name_size,
+		return error_memory(NULL);
+	return profile_add_string(i->injected->shared->writer, (const char *)record + sizeof(r), r.name_size,
 		&(*reasons)[r.index]);
 }
 
 int stalls_decode_function(struct instance *i, const void *record, size_t size)
 {
 	struct profile_gpu_function function = {0};
-	struct nvidia_function mine;
+	struct instance_function mine;
 	struct wire_function f;
 	int error;
 
@@ -98,15 +65,15 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 		f.name_size > size - sizeof(f))
 		return -EPROTO;
 	error = stalls_module(i, f.checksum, &mine.module);
-	error = error ?: profile_add_string(i->session->shared->writer, (const char *)record + sizeof(f),
+	error = error ?: profile_add_string(i->injected->shared->writer, (const char *)record + sizeof(f),
 		f.name_size, &function.name);
 	function.module = mine.module;
 	function.index = f.index;
-	error = error ?: profile_add_gpu_function(i->session->shared->writer, &function, &mine.id);
+	error = error ?: profile_add_gpu_function(i->injected->shared->writer, &function, &mine.id);
 	if (error)
 		return error;
 	mine.needed = false;
-	return vec_push(&i->functions, mine) ? error_set(-ENOMEM, "out of memory") : 0;
+	return vec_push(&i->functions, mine) ? error_memory(NULL) : 0;
 }
 
 static bool is_plausible(const struct instance *i, const struct wire_window *w, uint64_t now_ns)
@@ -132,14 +99,14 @@ int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64
 		.exact = w->exact,
 	};
 
-	i->window = (struct nvidia_window){.told = true};
+	i->window = (struct instance_window){.known = true};
 	if (!is_plausible(i, w, now_ns))
 		return invalid(i);
 	window.device = i->devices[w->device];
 	record_count_loss(i, LOSS_STALLS_DROPPED, w->dropped);
 	i->window.reasons = i->reasons[w->device];
 	i->window.exact = w->exact;
-	return profile_add_window(i->session->shared->writer, &window, &i->window.id);
+	return profile_add_window(i->injected->shared->writer, &window, &i->window.id);
 }
 
 /* Rows of one instruction come one behind the other. */
@@ -154,7 +121,7 @@ static int find_instruction(
 		*ret_id = i->last_instruction.id;
 		return 0;
 	}
-	error = profile_add_instruction(i->session->shared->writer, &instruction, ret_id);
+	error = profile_add_instruction(i->injected->shared->writer, &instruction, ret_id);
 	if (error)
 		return error;
 	i->last_instruction.function = function;
@@ -166,11 +133,11 @@ static int find_instruction(
 static int decode_row(struct instance *i, const struct wire_stall *row)
 {
 	struct profile_stall stall = {.window = i->window.id, .samples = row->samples};
-	struct nvidia_function *function;
+	struct instance_function *function;
 	int error;
 
 	if (!row->function || row->function > i->functions.count ||
-		row->reason >= WIRE_STALL_REASONS || !i->window.told)
+		row->reason >= WIRE_STALL_REASONS || !i->window.known)
 		return -EPROTO;
 	if (i->window.lost)
 		record_count_loss(i, LOSS_STALLS_RING_FULL, row->samples);
@@ -179,13 +146,13 @@ static int decode_row(struct instance *i, const struct wire_stall *row)
 	if (!row->samples || !i->window.reasons || !i->window.reasons[row->reason])
 		return invalid(i);
 	function = &i->functions.items[row->function - 1];
-	if (!function->needed && i->session->options.images)
-		kept_images_need(i->session->options.images, function->module);
+	if (!function->needed && i->injected->options.images)
+		kept_images_need(i->injected->options.images, function->module);
 	function->needed = true;
 	stall.reason = i->window.reasons[row->reason];
 	stall.correlation = i->window.exact ? row->correlation : 0;
 	error = find_instruction(i, function->id, row->offset, &stall.instruction);
-	return error ?: profile_write_stall(i->session->shared->writer, &stall);
+	return error ?: profile_write_stall(i->injected->shared->writer, &stall);
 }
 
 int stalls_decode_rows(struct instance *i, const void *record, size_t size)
@@ -207,16 +174,16 @@ int stalls_decode_rows(struct instance *i, const void *record, size_t size)
 
 void stalls_window_lost(struct instance *i)
 {
-	i->window = (struct nvidia_window){.told = true, .lost = true};
+	i->window = (struct instance_window){.known = true, .lost = true};
 }
 
 /* Once for each kind, whatever the process; the processes are counted. */
 int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r)
 {
-	struct nvidia_session *s = i->session;
+	struct injected *s = i->injected;
 	uint32_t bit;
 
-	if (!r->refusal || r->refusal >= sizeof(refusals) / sizeof(refusals[0]))
+	if (!r->refusal || r->refusal >= WIRE_STALLS_REFUSALS)
 		return -EPROTO;
 	if (!i->stalls_refused)
 		record_count_loss(i, LOSS_STALLS_REFUSED, 1);
@@ -227,9 +194,10 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 	s->refused |= bit;
 	if (s->refusal_lines.size)
 		buf_putc(&s->refusal_lines, '\n');
-	buf_puts(&s->refusal_lines, refusals[r->refusal]);
+	buf_puts(&s->refusal_lines, s->api->stalls_refusals[r->refusal]);
 	if (r->result)
-		buf_printf(&s->refusal_lines, " (CUPTI error %d)", (int)r->result);
+		buf_printf(&s->refusal_lines, " (%s error %d)", s->api->tracer,
+			(int)r->result);
 	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
 }
 

@@ -16,9 +16,9 @@
 #define KEPT_BYTES_MAX ((size_t)16 << 20) /* for each instance */
 
 /* What the frames behind the record are in the profile. */
-static int resolve(struct instance *i, const struct wire_stack *w, struct told_stack *told)
+static int resolve(struct instance *i, const struct wire_stack *w, struct numbered_stack *numbered)
 {
-	const struct stack_resolver *resolver = &i->session->options.stacks;
+	const struct stack_resolver *resolver = &i->injected->options.stacks;
 	const uint64_t *frames = (const uint64_t *)(w + 1);
 	struct walked_stack stack = {
 		.pid = i->pid,
@@ -34,7 +34,7 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct told_s
 		.unloaded = w->flags & WIRE_STACK_UNLOADED,
 	};
 
-	return !resolver->resolve ? 0 : resolver->resolve(resolver->context, &stack, &told->stack, &told->incomplete);
+	return !resolver->resolve ? 0 : resolver->resolve(resolver->context, &stack, &numbered->stack, &numbered->incomplete);
 }
 
 static size_t size_of(const struct wire_stack *w)
@@ -50,19 +50,19 @@ static bool is_sound(const struct wire_stack *w, size_t size)
 	       w->number <= WIRE_STACKS && size >= size_of(w);
 }
 
-static int pass_on(struct instance *i, const struct wire_launch *l, const struct told_stack *told)
+static int pass_on(struct instance *i, const struct wire_launch *l, const struct numbered_stack *numbered)
 {
-	const struct gpu_events *events = &i->session->shared->events;
+	const struct gpu_events *events = &i->injected->shared->events;
 	struct gpu_launch event = {
 		.instance = i->number,
 		.correlation = l->correlation,
 		.time_ns = l->time_ns,
 		.pid = i->pid,
-		.stack = told ? told->stack : 0,
-		.incomplete = told ? told->incomplete : 0,
+		.stack = numbered ? numbered->stack : 0,
+		.incomplete = numbered ? numbered->incomplete : 0,
 		.kind = l->kind,
 	};
-	int error = profile_count_incomplete(i->session->shared->writer, event.incomplete);
+	int error = profile_count_incomplete(i->injected->shared->writer, event.incomplete);
 
 	error = error ?: record_find_thread(i, l->tid, &event.thread);
 	return error ?: events->launch(events->context, &event);
@@ -83,7 +83,7 @@ static int invalid(struct instance *i)
 /* With a stack that no other launch will name. */
 static int take_alone(struct instance *i, const struct wire_stack *w, uint64_t now_ns)
 {
-	struct told_stack told = {0};
+	struct numbered_stack stack = {0};
 	struct wire_launch launch = {
 		.kind = w->kind,
 		.tid = w->tid,
@@ -94,8 +94,8 @@ static int take_alone(struct instance *i, const struct wire_stack *w, uint64_t n
 
 	if (!is_valid_launch(i, &launch, now_ns))
 		return invalid(i);
-	error = resolve(i, w, &told);
-	return error ?: pass_on(i, &launch, told.stack ? &told : NULL);
+	error = resolve(i, w, &stack);
+	return error ?: pass_on(i, &launch, stack.stack ? &stack : NULL);
 }
 
 /* Without memory, or much of it, launches from after a change have no stack. */
@@ -110,9 +110,9 @@ static struct wire_stack *keep(struct instance *i, const struct wire_stack *w)
 	return memcpy(copy, w, size);
 }
 
-int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
+int walked_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
 {
-	struct told_stack told = {.until_ns = UINT64_MAX, .told = true};
+	struct numbered_stack stack = {.until_ns = UINT64_MAX, .sent = true};
 	int error;
 
 	if (!is_sound(w, size))
@@ -122,41 +122,41 @@ int told_decode_stack(struct instance *i, const struct wire_stack *w, size_t siz
 	if (!i->stacks)
 		i->stacks = calloc(WIRE_STACKS, sizeof(*i->stacks));
 	if (!i->stacks)
-		return error_set(-ENOMEM, "out of memory");
-	if (i->stacks[w->number - 1].told)
+		return error_memory(NULL);
+	if (i->stacks[w->number - 1].sent)
 		return -EPROTO;
-	error = resolve(i, w, &told);
+	error = resolve(i, w, &stack);
 	if (error)
 		return error;
-	told.record = keep(i, w);
-	i->stacks[w->number - 1] = told;
+	stack.record = keep(i, w);
+	i->stacks[w->number - 1] = stack;
 	if (i->stack_count < w->number)
 		i->stack_count = w->number;
 	return 0;
 }
 
-void told_release(struct instance *i)
+void walked_release(struct instance *i)
 {
 	for (uint32_t n = 0; n < i->stack_count; n++)
 		free(i->stacks[n].record);
 	free(i->stacks);
 }
 
-int told_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
+int walked_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns)
 {
-	struct told_stack told = {0};
+	struct numbered_stack stack = {0};
 	int error = 0;
 
 	if (!is_valid_launch(i, l, now_ns))
 		return invalid(i);
 	if (l->stack && i->stacks)
-		told = i->stacks[l->stack - 1];
-	if (told.told && l->time_ns >= told.until_ns) {
-		told.stack = told.incomplete = 0;
-		if (told.record) {
-			told.record->time_ns = l->time_ns;
-			error = resolve(i, told.record, &told);
+		stack = i->stacks[l->stack - 1];
+	if (stack.sent && l->time_ns >= stack.until_ns) {
+		stack.stack = stack.incomplete = 0;
+		if (stack.record) {
+			stack.record->time_ns = l->time_ns;
+			error = resolve(i, stack.record, &stack);
 		}
 	}
-	return error ?: pass_on(i, l, told.stack ? &told : NULL);
+	return error ?: pass_on(i, l, stack.stack ? &stack : NULL);
 }

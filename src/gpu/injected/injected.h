@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Libraries inside of programs, as the recorder sees them: a socket that they connect to, a ring of shared memory for
+ * each, and what its records mean in the profile. What differs between vendors is a table (struct injected_api), which
+ * the vendor's backend brings along; the functions below are those of gpu_backend_ops.
+ *
+ *	program ---- connects ---->  injected.c   the socket, and all connections
+ *	             ring       ---->  instance.c   one connection's life, its ring
+ *	                                 |-> records.c        calls, work, names, devices
+ *	                                 |-> walked_stacks.c  launches and the stacks they name
+ *	                                 '-> stalls.c         samples of instructions
+ *	             messages   ---->  messages.c   images of GPU code
+ *	        <--- what is mapped --  spaces.c
+ *
+ * Owned by the backend; one thread. Functions return 0 or -errno with error_text, unless they say otherwise.
+ */
+#pragma once
+
+#include "gpu/backend.h"
+#include "wire/wire.h"
+
+struct injected;
+
+/* A vendor's API, whose library inside of programs reports through the ring. Texts and tables are constant. */
+struct injected_api {
+	const char *socket_name; /* in the recording's private folder */
+	const char *tracer;      /* "CUPTI": the vendor's own library that reports GPU work */
+	const char *code_format; /* of images of GPU code: "cubin" */
+	/* Names of followed calls, `call_count` of them, and where in there is that of the API's own number of a call: past
+	 * the end, or NULL there: it has none. */
+	const char *const *call_names;
+	uint32_t call_count;
+	uint32_t (*call_index)(uint32_t call);
+	/* Appends the tracer's version and the driver's, and a space. */
+	void (*describe_tracer)(const struct wire_tracer *t, struct buf *b);
+	/* By enum wire_stalls_refusal from 1 on: why instructions were not sampled, and what helps. */
+	const char *const *stalls_refusals;
+	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the profile. */
+	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);
+};
+
+/* Listens in options->runtime_dir. `context` is device_used's. */
+int injected_open(struct injected **ret, const struct injected_api *api, void *context,
+	const struct gpu_options *options, struct gpu_shared *shared);
+/* NULL is fine. */
+void injected_close(struct injected *s);
+/* The socket's path. */
+const char *injected_address(const struct injected *s);
+/* This descriptor, too, makes injected_poll_fd readable. What it has is for the caller to drain. */
+int injected_watch(struct injected *s, int fd);
+
+bool injected_is_plausible(const struct injected *s, const struct gpu_launch *e);
+int injected_code_mapped(struct injected *s, const struct code_change *change);
+int injected_space(struct injected *s, const struct walker_space *space);
+int injected_table_chunk(struct injected *s, uint32_t index, int fd);
+int injected_leaves(struct injected *s, uint32_t pid);
+int injected_poll_fd(const struct injected *s);
+int injected_snapshot(struct injected *s);
+int injected_drain(struct injected *s, bool *ret_busy);
+void injected_stop(struct injected *s);
+int injected_finish(struct injected *s);
+bool injected_has_connected(const struct injected *s, uint32_t process);
+/* Adds to *ret. */
+void injected_stats(const struct injected *s, struct gpu_stats *ret);

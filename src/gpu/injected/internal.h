@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* What all connections of a recording share. For the files of gpu/injected/ alone. */
+#pragma once
+
+#include <sys/un.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "gpu/injected/injected.h"
+
+struct instance;
+
+struct injected {
+	const struct injected_api *api;
+	void *context; /* of api->device_used */
+	struct gpu_shared *shared;
+	struct gpu_options options;
+	struct sockaddr_un address;
+	int listener;
+	int epoll;
+	struct vec(struct instance *) instances;
+	uint64_t start_ns; /* of the recording */
+	uint64_t records;
+	uint64_t reported_ns; /* time of all work, added up by the libraries */
+	uint64_t clock_error_ns;
+	bool simulated;
+	bool stopped;		  /* libraries that come now are to stop at once */
+	struct buf tracer_lines;  /* of META_CUPTI */
+	struct buf refusal_lines; /* of META_STALLS_REFUSED */
+	uint32_t refused;	  /* bits: enum wire_stalls_refusal */
+	struct buf ended_lines;	  /* of META_CUPTI_ENDED */
+	uint32_t ended;		  /* instances in which the tracer ended */
+	struct map connected;	  /* processes (profile ids) that have connected */
+	struct map by_number;	  /* instances: number -> struct instance * */
+	uint32_t *call_names;	  /* string ids by api->call_index; 0: not used so far */
+	struct map spaces;	  /* what processes map: pid -> struct kept_space * */
+	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
+	uint32_t chunk_count;
+};
+
+/* A copy of a walker_space. */
+struct kept_space {
+	struct walk_python python;
+	uint32_t generation;
+	uint32_t count;
+	uint32_t pending;
+	struct walk_mapping mappings[];
+};
+
+/* spaces.c: keeps what a process maps, for the libraries in it that are there or will come. 0 or -ENOMEM with
+ * error_text. */
+int spaces_keep(struct injected *s, const struct walker_space *space);
+/* NULL: nothing is known. */
+const struct kept_space *spaces_of(const struct injected *s, uint32_t pid);
+void spaces_release(struct injected *s);

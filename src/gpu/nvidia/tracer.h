@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA with CUPTI, as its library inside of programs reports it. */
+#pragma once
+
+#include "gpu/injected/injected.h"
+#include "vendor/nvidia/calls.h"
+
+/* An injected_api's functions and tables. */
+#define TRACER_CALLS (3 * CUDA_CALL_NUMBERS)
+extern const char *const tracer_call_names[TRACER_CALLS];
+uint32_t tracer_call_index(uint32_t call);
+void tracer_describe(const struct wire_tracer *t, struct buf *b);
+extern const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS];
