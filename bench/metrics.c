@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "bucket.h"
 #include "monitor/metrics.h"
 
 #define TIMES 21

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct exporter exporters[] = {
+const struct exporter exporters[] = {
 	{"svg", ".svg", "an interactive flame graph",
 		EXPORT_HEEDS_FRAMES | EXPORT_HEEDS_TREE | EXPORT_HEEDS_LAYOUT, export_svg},
 	{"folded", ".folded", "folded stacks with their time, for flame graph programs",
@@ -13,20 +13,14 @@ static const struct exporter exporters[] = {
 	{"extended-folded", ".events", "one line an event: time, process, thread, CPU, stack",
 		EXPORT_HEEDS_FRAMES, export_extended_folded},
 	{"chrome", ".json", "a timeline for Perfetto and chrome://tracing", 0, export_chrome},
+	{NULL},
 };
-
-#define EXPORTERS (sizeof(exporters) / sizeof(exporters[0]))
-
-const struct exporter *exporter_at(size_t n)
-{
-	return n < EXPORTERS ? &exporters[n] : NULL;
-}
 
 const struct exporter *exporter_by_name(const char *name)
 {
-	for (size_t i = 0; i < EXPORTERS; i++)
-		if (!strcmp(exporters[i].name, name))
-			return &exporters[i];
+	for (const struct exporter *e = exporters; e->name; e++)
+		if (!strcmp(e->name, name))
+			return e;
 	return NULL;
 }
 
@@ -34,11 +28,11 @@ const struct exporter *exporter_by_suffix(const char *path)
 {
 	size_t length = strlen(path);
 
-	for (size_t i = 0; i < EXPORTERS; i++) {
-		size_t suffix = strlen(exporters[i].suffix);
+	for (const struct exporter *e = exporters; e->name; e++) {
+		size_t suffix = strlen(e->suffix);
 
-		if (length > suffix && !strcmp(path + length - suffix, exporters[i].suffix))
-			return &exporters[i];
+		if (length > suffix && !strcmp(path + length - suffix, e->suffix))
+			return e;
 	}
 	return NULL;
 }

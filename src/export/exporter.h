@@ -48,8 +48,8 @@ struct exporter {
 		struct export_result *ret);
 };
 
-/* The table's rows; NULL past the last. */
-const struct exporter *exporter_at(size_t n);
+/* The table; the row past the last has no name. */
+extern const struct exporter exporters[];
 /* NULL when there is none. */
 const struct exporter *exporter_by_name(const char *name);
 const struct exporter *exporter_by_suffix(const char *path);

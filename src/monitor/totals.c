@@ -31,18 +31,6 @@ uint64_t total_bucket_low(unsigned int bucket)
 	       << (highest - PART_BITS);
 }
 
-unsigned int total_bucket(uint64_t value)
-{
-	unsigned int highest, bucket;
-
-	if (value < MONITOR_BUCKET_PARTS)
-		return (unsigned int)value;
-	highest = 63 - (unsigned int)__builtin_clzll(value);
-	bucket = (highest - 2) * MONITOR_BUCKET_PARTS +
-		 (unsigned int)(value >> (highest - PART_BITS)) % MONITOR_BUCKET_PARTS;
-	return bucket < MONITOR_BUCKETS ? bucket : MONITOR_BUCKETS - 1;
-}
-
 static uint64_t bucket_high(unsigned int bucket)
 {
 	return bucket + 1 < MONITOR_BUCKETS ? total_bucket_low(bucket + 1) - 1 : UINT64_MAX;

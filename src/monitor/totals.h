@@ -75,8 +75,6 @@ int totals_since(const struct totals *now, const struct totals *before, struct t
 uint64_t total_percentile(const struct total *t, double percent);
 /* The lowest value that is counted in a bucket; MONITOR_BUCKETS: UINT64_MAX. */
 uint64_t total_bucket_low(unsigned int bucket);
-/* The bucket of a value. */
-unsigned int total_bucket(uint64_t value);
 
 /* Whether anything is summed in a series, and not only counted. */
 bool totals_has_sums(const struct monitor *m, unsigned int series);

@@ -343,7 +343,7 @@ static int new_writer(struct profile_writer **ret, const char *path)
 	return 0;
 }
 
-int profile_writer_prepare(struct profile_writer **ret, const char *path)
+int profile_writer_open(struct profile_writer **ret, const char *path)
 {
 	struct profile_writer *w;
 	int error = new_writer(&w, path);
@@ -368,21 +368,6 @@ int profile_writer_begin(struct profile_writer *w)
 		return fail_sticky(w);
 	error = empty_file(w);
 	return error ?: write_header(w);
-}
-
-int profile_writer_open(struct profile_writer **ret, const char *path)
-{
-	struct profile_writer *w;
-	int error = profile_writer_prepare(&w, path);
-
-	if (error)
-		return error;
-	error = profile_writer_begin(w);
-	if (error)
-		profile_writer_abort(w);
-	else
-		*ret = w;
-	return error;
 }
 
 /* Neither devices nor what a link leads to are ours to remove. */
@@ -1130,11 +1115,6 @@ uint32_t profile_writer_location_count(const struct profile_writer *w)
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id)
 {
 	return table_get(&w->tables[TABLE_LOCATIONS], id);
-}
-
-const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id)
-{
-	return table_get(&w->tables[TABLE_STACKS], id);
 }
 
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id)

@@ -20,11 +20,9 @@
 
 struct profile_writer;
 
-/* Creates (or truncates) the file; it is readable as an incomplete profile from the first flush
- * on. */
+/* Creates the file; one of before stays as it is until profile_writer_begin or the first chunk. It is readable as an
+ * incomplete profile from the first flush on. */
 int profile_writer_open(struct profile_writer **ret, const char *path);
-/* The same, but a file of before stays as it is until profile_writer_begin or the first chunk. */
-int profile_writer_prepare(struct profile_writer **ret, const char *path);
 int profile_writer_begin(struct profile_writer *w);
 /* Nothing came of it: removes the file, unless it is one of before that was not begun. The writer is then
  * to be aborted. NULL is fine. */
@@ -118,7 +116,6 @@ int profile_set_meta(struct profile_writer *w, const char *key, const char *valu
  * tests). Ids count from 1. */
 uint32_t profile_writer_location_count(const struct profile_writer *w);
 const struct profile_location *profile_writer_location(const struct profile_writer *w, uint32_t id);
-const struct profile_stack_node *profile_writer_stack_node(const struct profile_writer *w, uint32_t id);
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
 uint32_t profile_writer_segment_count(const struct profile_writer *w);
 const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id);

@@ -275,7 +275,7 @@ int session_open_parts(struct session *s)
 {
 	int error = locate_library(&s->library);
 
-	error = error ?: profile_writer_prepare(&s->writer, s->options.profile_path);
+	error = error ?: profile_writer_open(&s->writer, s->options.profile_path);
 	error = error ?: tasks_new(&s->tasks, s->writer);
 	error = error ?: open_correlator(s);
 	error = error ?: gpu_new(&s->gpu, s->writer, s->tasks, correlator_events(s->correlator));

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "gpucode/nvidia/cubin.h"
+#include "gpucode/nvidia/cubin_internal.h"
 #include "tap.h"
 
 #define DATA	   "tests/data/cubin/"
@@ -356,7 +357,7 @@ static void whole_images_have_no_damage(void)
 		if (!open_data(names[i], &o))
 			return close_data(&o);
 		CHECK(cubin_places(o.c, cubin_function(o.c, 0), 0, places, NULL));
-		d = cubin_damage(o.c);
+		d = o.c->damage;
 		CHECK(!d.sections && !d.symbols && !d.programs && !d.rows);
 		close_data(&o);
 	}
@@ -503,7 +504,7 @@ static void line_tables_of_version_5_are_read(void)
 	check_place(c, 47, "/home/one.cu", 1);
 	check_place(c, 48, "sub/two.cuh", 7);
 	check_place(c, 64, "", 0);
-	CHECK(!cubin_damage(c).programs && !cubin_damage(c).rows);
+	CHECK(!c->damage.programs && !c->damage.rows);
 	cubin_close(c);
 }
 
@@ -534,7 +535,7 @@ static void rows_that_cannot_be_are_counted_and_passed_over(void)
 	check_place(c, 0, "", 0);
 	check_place(c, 32, "a.cu", 1);
 	check_place(c, 63, "a.cu", 1);
-	CHECK(cubin_damage(c).rows == 2);
+	CHECK(c->damage.rows == 2);
 	CHECK(cubin_sm(c) == 90);
 	cubin_close(c);
 }

@@ -163,10 +163,10 @@ static void folded_frames_carry_the_mark_of_their_kind(void)
 
 static void every_exporter_is_found_by_name_and_suffix(void)
 {
-	const struct exporter *e;
 	char path[64];
 
-	for (size_t i = 0; (e = exporter_at(i)); i++) {
+	CHECK(exporters[0].name);
+	for (const struct exporter *e = exporters; e->name; e++) {
 		snprintf(path, sizeof(path), "dir.x/out%s", e->suffix);
 		CHECK(exporter_by_name(e->name) == e);
 		CHECK(exporter_by_suffix(path) == e);

@@ -13,6 +13,8 @@
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
 #include "capture/stacks.h"
+#include "folder.h"
+#include "profile/reader.h"
 #include "profile/writer.h"
 #include "tap.h"
 
@@ -53,7 +55,7 @@ static void begin(void)
 	lost = 0;
 	named = 0;
 	changes = (struct changes){0};
-	CHECK(!profile_writer_open(&w, "/dev/null"));
+	CHECK(!profile_writer_open(&w, in_folder("profile.xpu")));
 	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so", NULL));
 	CHECK(!processes_new(&processes, modules, true));
 	CHECK(!stacks_new(&stacks, w, modules, processes, namer));
@@ -437,22 +439,36 @@ static void a_stack_walked_by_mappings_that_were_replaced_ends_there(void)
 	end();
 }
 
+/* The profile as it is now. */
+static struct profile_reader *read_back(void)
+{
+	struct profile_reader *r = NULL;
+	struct profile_event event;
+
+	CHECK(!profile_writer_flush(w) && !profile_reader_open(&r, in_folder("profile.xpu")));
+	while (profile_reader_next(r, &event) > 0)
+		;
+	return r;
+}
+
 /* Frame `n` from the leaf of a stack, as text. */
 static const char *frame_text(uint32_t stack, int n)
 {
 	static char text[64];
+	const struct profile_stack_node *node;
 	const struct profile_location *l;
+	struct profile_reader *r = read_back();
 
-	while (n-- && stack)
-		stack = profile_writer_stack_node(w, stack)->parent;
-	if (!stack)
-		return "";
-	l = profile_writer_location(w, profile_writer_stack_node(w, stack)->location);
-	if (l->kind == FRAME_USER)
+	while ((node = profile_stack_node(r, stack)) && n--)
+		stack = node->parent;
+	l = node ? profile_location(r, node->location) : NULL;
+	text[0] = '\0';
+	if (l && l->kind == FRAME_USER)
 		snprintf(text, sizeof(text), "%#llx", (unsigned long long)l->address);
-	else
-		snprintf(text, sizeof(text), "%s %s:%u", profile_writer_string(w, l->name),
-			profile_writer_string(w, l->file), l->line);
+	else if (l)
+		snprintf(text, sizeof(text), "%s %s:%u", profile_string(r, l->name, NULL),
+			profile_string(r, l->file, NULL), l->line);
+	profile_reader_close(r);
 	return text;
 }
 
@@ -616,6 +632,8 @@ static void this_programs_own_mappings_are_read_from_proc(void)
 
 int main(void)
 {
+	if (!mkdtemp(folder))
+		return 1;
 	RUN(one_address_means_what_was_mapped_there_at_that_time);
 	RUN(a_return_address_lies_inside_its_call);
 	RUN(a_child_has_its_parents_mappings_until_it_execs);
@@ -636,5 +654,6 @@ int main(void)
 	RUN(python_code_that_cannot_be_read_is_counted_and_unknown);
 	RUN(python_frames_named_earlier_are_not_asked_for_again);
 	RUN(this_programs_own_mappings_are_read_from_proc);
+	shell("rm -rf \"$PWD\"");
 	return tap_end();
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "bucket.h"
 #include "folder.h"
 #include "tap.h"
 

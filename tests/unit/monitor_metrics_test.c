@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "bucket.h"
 #include "checks/monitor.h"
 #include "folder.h"
 #include "monitor/exposition.h"

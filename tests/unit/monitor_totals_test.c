@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "bucket.h"
 #include "tap.h"
 
 enum { RUN_TIME, MOVES, WAITS };

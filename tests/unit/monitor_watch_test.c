@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "bucket.h"
 #include "monitor/totals.h"
 #include "tap.h"
 

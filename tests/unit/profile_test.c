@@ -1639,9 +1639,11 @@ static void an_unwritable_file_is_named_with_the_reason(void)
 
 	CHECK(profile_writer_open(&w, "/nonexistent/x.xpu") == -ENOENT);
 	CHECK_TEXT(error_text(), "cannot create '/nonexistent/x.xpu': No such file or directory");
-	CHECK(profile_writer_open(&w, "/dev/full") == -ENOSPC);
-	CHECK_TEXT(error_text(), "cannot write '/dev/full': No space left on device");
 	CHECK(!w);
+	CHECK(!profile_writer_open(&w, "/dev/full"));
+	CHECK(profile_writer_begin(w) == -ENOSPC);
+	CHECK_TEXT(error_text(), "cannot write '/dev/full': No space left on device");
+	profile_writer_abort(w);
 	CHECK(!profile_writer_close(NULL));
 	profile_writer_abort(NULL);
 	profile_reader_close(NULL);

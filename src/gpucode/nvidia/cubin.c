@@ -435,11 +435,6 @@ void cubin_close(struct cubin *c)
 	free(c);
 }
 
-struct cubin_damage cubin_damage(const struct cubin *c)
-{
-	return c->damage;
-}
-
 unsigned int cubin_sm(const struct cubin *c)
 {
 	return c->sm;

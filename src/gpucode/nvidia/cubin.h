@@ -26,16 +26,6 @@ struct cubin;
 int cubin_open(const void *image, size_t size, struct cubin **ret);
 void cubin_close(struct cubin *c);
 
-/* What was passed over because it lies outside the image or makes no sense. */
-struct cubin_damage {
-	size_t sections;
-	size_t symbols; /* of functions */
-	/* Of line tables, 0 before the first cubin_places. */
-	size_t programs; /* that make no sense somewhere; what is before is used */
-	size_t rows;	 /* that are for no code, or inlined at a row that is not there */
-};
-
-struct cubin_damage cubin_damage(const struct cubin *c);
 /* The compute capability of its code, times 10: 90 for sm_90 and sm_90a. */
 unsigned int cubin_sm(const struct cubin *c);
 

@@ -22,6 +22,15 @@ struct cubin_section {
 
 struct line_tables;
 
+/* What was passed over because it lies outside the image or makes no sense. */
+struct cubin_damage {
+	size_t sections;
+	size_t symbols; /* of functions */
+	/* Of line tables, 0 before the first cubin_places. */
+	size_t programs; /* that make no sense somewhere; what is before is used */
+	size_t rows;	 /* that are for no code, or inlined at a row that is not there */
+};
+
 struct cubin {
 	const uint8_t *image;
 	size_t size;

@@ -104,11 +104,6 @@ void tree_join_times(struct tree *t)
 	t->joined = true;
 }
 
-bool tree_times_joined(const struct tree *t)
-{
-	return t->joined;
-}
-
 static int push_frame(struct tree *t, enum tree_kind kind, uint32_t number, uint32_t text)
 {
 	struct tree_frame frame = {.kind = kind, .number = number};

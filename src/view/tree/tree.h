@@ -81,7 +81,6 @@ int tree_new(struct tree **ret);
 void tree_free(struct tree *t);
 /* Time on GPU frames is no other than that on the rest. Before the first node is added. */
 void tree_join_times(struct tree *t);
-bool tree_times_joined(const struct tree *t);
 
 /* The frame's id, added when new. */
 int tree_add_frame(struct tree *t, enum tree_kind kind, uint32_t number, const char *name,
