@@ -42,6 +42,12 @@ void json_real(struct json_writer *w, const char *name, double value)
 	buf_printf(w->out, "%.6g", value);
 }
 
+void json_bool(struct json_writer *w, const char *name, bool value)
+{
+	json_key(w, name);
+	buf_puts(w->out, value ? "true" : "false");
+}
+
 void json_text(struct json_writer *w, const char *name, const char *value)
 {
 	json_key(w, name);

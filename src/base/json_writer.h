@@ -19,5 +19,6 @@ void json_begin(struct json_writer *w, const char *name, char bracket);
 void json_end(struct json_writer *w, char bracket);
 void json_number(struct json_writer *w, const char *name, uint64_t value);
 void json_real(struct json_writer *w, const char *name, double value);
+void json_bool(struct json_writer *w, const char *name, bool value);
 /* NULL: null. */
 void json_text(struct json_writer *w, const char *name, const char *value);

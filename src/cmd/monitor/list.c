@@ -67,8 +67,7 @@ static void json_event(
 	json_begin(&l->w, NULL, '{');
 	json_text(&l->w, "event", e->name);
 	json_text(&l->w, "says", e->says);
-	json_key(&l->w, "available");
-	buf_puts(l->out, p->presence == PRESENT ? "true" : "false");
+	json_bool(&l->w, "available", p->presence == PRESENT);
 	if (p->source)
 		json_text(&l->w, "source", p->source->name);
 	if (p->presence != PRESENT) {
@@ -105,8 +104,7 @@ static void list_monitor(struct listing *l, const struct monitor *m)
 		json_begin(&l->w, NULL, '{');
 		json_text(&l->w, "name", m->name);
 		json_text(&l->w, "summary", m->summary);
-		json_key(&l->w, "suits");
-		buf_puts(l->out, suits ? "true" : "false");
+		json_bool(&l->w, "suits", suits);
 		json_text(&l->w, "why", buf_text(&why));
 		json_begin(&l->w, "events", '[');
 	} else {

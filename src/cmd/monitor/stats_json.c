@@ -21,12 +21,6 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-static void json_bool(struct json_writer *w, const char *name, bool value)
-{
-	json_key(w, name);
-	buf_puts(w->out, value ? "true" : "false");
-}
-
 /* ------------------------------------------------------------------ JSON: series */
 
 static void json_who(struct json_writer *w, const struct monitor_series *s, const struct total *row,
