@@ -20,27 +20,15 @@
 static int print(const struct report *r, bool json)
 {
 	struct buf out = BUF_INIT;
-	int error = json ? report_json(r, &out) : report_text(r, &out);
+	int error;
 
-	if (!error) {
-		error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
-		if (error)
-			error_errno(error, "cannot print the report");
-	}
-	buf_release(&out);
-	return error;
-}
-
-/* "[incomplete stack: no unwind information]" */
-void report_reason(const struct report *r, uint32_t note, struct buf *b)
-{
-	const char *text = profile_string(r->reader, note, NULL), *why = strstr(text, ": ");
-	size_t size = why ? strlen(why + 2) : 0;
-
-	if (size > 1)
-		buf_append(b, why + 2, why[size + 1] == ']' ? size - 1 : size);
+	if (json)
+		report_json(r, &out);
 	else
-		buf_puts(b, "reason not known");
+		report_text(r, &out);
+	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	buf_release(&out);
+	return error ? error_errno(error, "cannot print the report") : 0;
 }
 
 struct wanted {

@@ -1,43 +1,68 @@
 // SPDX-License-Identifier: MIT
 /*
- * `xpuprof report --counters`: what hardware counters said of each GPU, a row each, and of the
- * kernels that ran alone, a column each: as many as fit, in the order of counter_kinds.h.
+ * What hardware counters said of each GPU, a row each, and of the kernels that ran alone, a column each: in the text as many as
+ * fit, in the order of counter_kinds.h. As the counters are the columns there, they are no table of table.h.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "view/names/name.h"
-#include "report/report.h"
+#include "base/json_writer.h"
 #include "base/text.h"
+#include "report/sections.h"
 #include "view/names/device.h"
 #include "view/names/kernel_name.h"
+#include "view/names/name.h"
 
 #define FIXED_COLUMNS 19 /* GPU time, alone */
 #define VALUE_COLUMNS 11
-#define NAME_MIN      14
 
 #define SHORTEST_INTERVAL_NS 100000
 
-static const char *column_words(const struct report *r, const struct counter_column *c)
+/* The row of counter_kinds.h; NULL: there is none, and the counter goes by the vendor's name. */
+static const struct counter_kind *kind_of(const struct counter_column *c)
 {
-	return c->kind >= 0 ? counter_kind_at((size_t)c->kind)->words
-			    : profile_string(r->reader,
-				      profile_counter(r->reader, c->counter)->name, NULL);
+	return c->kind >= 0 ? counter_kind_at((size_t)c->kind) : NULL;
 }
 
-static const char *column_heading(const struct report *r, const struct counter_column *c)
+static const char *vendor_name(const struct report *r, const struct counter_column *c)
 {
-	return c->kind >= 0 ? counter_kind_at((size_t)c->kind)->heading : column_words(r, c);
+	return profile_string(r->reader, profile_counter(r->reader, c->counter)->name, NULL);
 }
+
+/* What is said of each counter of a GPU, in both forms. */
+struct device_value {
+	const char *heading, *key;
+	size_t at; /* the sums, in counter_device */
+	double (*value)(const struct counter_sum *s);
+};
+
+static double highest(const struct counter_sum *s)
+{
+	return s->highest;
+}
+
+static const struct device_value device_values[] = {
+	{"average", "average", offsetof(struct counter_device, all), counter_sum_average},
+	{"with work", "average_with_work", offsetof(struct counter_device, busy), counter_sum_average},
+	{"highest", "highest", offsetof(struct counter_device, all), highest},
+};
+
+#define DEVICE_VALUES (sizeof(device_values) / sizeof(*device_values))
+
+static const struct counter_sum *sums_of(const struct counter_device *d, const struct device_value *v)
+{
+	return *(struct counter_sum *const *)((const char *)d + v->at);
+}
+
+/* ------------------------------------------------------------------ text */
 
 /* What is out of all range can only come from a damaged file. */
-static const char *put_value(char cell[TEXT_CELL], const struct counter_column *c,
-	const struct counter_sum *s, double value)
+static void put_value(struct buf *out, const struct counter_column *c, const struct counter_sum *s, double value)
 {
-	enum counter_unit unit =
-		c->kind >= 0 ? counter_kind_at((size_t)c->kind)->unit : COUNTER_RATIO;
+	enum counter_unit unit = c->kind >= 0 ? kind_of(c)->unit : COUNTER_RATIO;
+	char cell[TEXT_CELL];
 
 	if (!s || !s->ns)
 		snprintf(cell, TEXT_CELL, "-");
@@ -46,7 +71,7 @@ static const char *put_value(char cell[TEXT_CELL], const struct counter_column *
 	else
 		snprintf(cell, TEXT_CELL,
 			unit == COUNTER_PERCENT && fabs(value) < 1e5 ? "%.1f %%" : "%.4g", value);
-	return cell;
+	buf_printf(out, "%*s", VALUE_COLUMNS, cell);
 }
 
 static void put_device(const struct report *r, struct buf *out,
@@ -60,18 +85,18 @@ static void put_device(const struct report *r, struct buf *out,
 	buf_printf(out, ": %s in %s samples, of which %s with work\n",
 		text_duration(sampled, d->sampled_ns), text_count(count, d->samples),
 		text_duration(busy, d->busy_ns));
-	buf_printf(out, "%11s%11s%11s  %s\n", "average", "with work", "highest", "counter");
+	for (size_t i = 0; i < DEVICE_VALUES; i++)
+		buf_printf(out, "%*s", VALUE_COLUMNS, device_values[i].heading);
+	buf_puts(out, "  counter\n");
 	for (size_t n = 0; n < r->counters->columns.count; n++) {
 		const struct counter_column *c = &r->counters->columns.items[n];
-		char all[TEXT_CELL], with_work[TEXT_CELL], highest[TEXT_CELL];
 
 		if (!d->all[n].ns)
 			continue;
-		buf_printf(out, "%11s%11s%11s  ",
-			put_value(all, c, &d->all[n], counter_sum_average(&d->all[n])),
-			put_value(with_work, c, &d->busy[n], counter_sum_average(&d->busy[n])),
-			put_value(highest, c, &d->all[n], d->all[n].highest));
-		text_fit(out, column_words(r, c), 0);
+		for (const struct device_value *v = device_values; v < device_values + DEVICE_VALUES; v++)
+			put_value(out, c, &sums_of(d, v)[n], v->value(&sums_of(d, v)[n]));
+		buf_puts(out, "  ");
+		text_fit(out, kind_of(c) ? kind_of(c)->words : vendor_name(r, c), 0);
 		buf_putc(out, '\n');
 	}
 }
@@ -83,9 +108,7 @@ static size_t columns_shown(const struct report *r)
 
 	if (!r->width)
 		return count;
-	room = r->width > FIXED_COLUMNS + 2 + NAME_MIN
-		       ? (r->width - FIXED_COLUMNS - 2 - NAME_MIN) / VALUE_COLUMNS
-		       : 0;
+	room = (report_columns_left(r, FIXED_COLUMNS + 2) - REPORT_NAME_MIN) / VALUE_COLUMNS;
 	return room < count ? room : count;
 }
 
@@ -101,16 +124,11 @@ static void put_kernel(
 	for (size_t n = 0; n < columns; n++) {
 		const struct counter_sum *s = k->sums ? &k->sums[n] : NULL;
 
-		buf_printf(out, "%*s", VALUE_COLUMNS,
-			put_value(cell, &r->counters->columns.items[n], s,
-				s ? counter_sum_average(s) : 0));
+		put_value(out, &r->counters->columns.items[n], s, s ? counter_sum_average(s) : 0);
 	}
 	buf_puts(out, "  ");
 	kernel_readable(r->reader, k->name, &name);
-	name_fit(out, buf_text(&name),
-		!r->width		     ? 0
-		: r->width > used + NAME_MIN ? r->width - used
-					     : NAME_MIN);
+	name_fit(out, buf_text(&name), report_columns_left(r, used));
 	buf_putc(out, '\n');
 	out->failed |= name.failed;
 	buf_release(&name);
@@ -120,10 +138,10 @@ static void put_headings(const struct report *r, struct buf *out, size_t columns
 {
 	buf_printf(out, "%10s %8s", "GPU time", "alone");
 	for (size_t n = 0; n < columns; n++) {
+		const struct counter_column *c = &r->counters->columns.items[n];
 		struct buf heading = BUF_INIT;
 
-		text_fit(&heading, column_heading(r, &r->counters->columns.items[n]),
-			VALUE_COLUMNS - 1);
+		text_fit(&heading, kind_of(c) ? kind_of(c)->heading : vendor_name(r, c), VALUE_COLUMNS - 1);
 		buf_printf(out, "%*s", VALUE_COLUMNS, buf_text(&heading));
 		out->failed |= heading.failed;
 		buf_release(&heading);
@@ -158,10 +176,7 @@ static void put_kernels(const struct report *r, struct buf *out)
 		alone += k->samples > 0;
 	if (!c->kernels.count)
 		return;
-	buf_puts(out, "\nKernels where they ran alone");
-	if (r->top && r->top < alone)
-		buf_printf(out, " (%zu of %zu)", r->top, alone);
-	buf_putc(out, '\n');
+	report_title(out, "Kernels where they ran alone", report_rows_shown(r, alone), alone);
 	if (alone)
 		put_headings(r, out, columns);
 	vec_foreach (k, &c->kernels)
@@ -195,31 +210,14 @@ static void put_remarks(const struct report *r, struct buf *out)
 
 static void put_refusal(const struct report *r, struct buf *out, const char *title)
 {
-	const char *refused = profile_meta(r->reader, META_COUNTERS_REFUSED);
-
-	if (!refused || !*refused)
-		return;
-	buf_printf(out, "\n%s\n", title);
-	while (*refused) {
-		size_t length = strcspn(refused, "\n");
-		struct buf line = BUF_INIT;
-
-		buf_append(&line, refused, length);
-		buf_puts(&line, "");
-		buf_puts(out, "  ");
-		text_fit(out, buf_text(&line), 0);
-		buf_putc(out, '\n');
-		out->failed |= line.failed;
-		buf_release(&line);
-		refused += length + (refused[length] != '\0');
-	}
+	if (report_meta(r, META_COUNTERS_REFUSED))
+		buf_printf(out, "\n%s\n", title);
+	report_lines(out, "  ", "  ", report_meta(r, META_COUNTERS_REFUSED));
 }
 
 static void put_nothing(const struct report *r, struct buf *out)
 {
-	const char *refused = profile_meta(r->reader, META_COUNTERS_REFUSED);
-
-	if (refused && *refused)
+	if (report_meta(r, META_COUNTERS_REFUSED))
 		put_refusal(r, out, "No hardware counters: they were refused");
 	else if (profile_meta(r->reader, META_COUNTERS))
 		buf_puts(out, "\nNo hardware counters were sampled in this recording.\n");
@@ -228,21 +226,114 @@ static void put_nothing(const struct report *r, struct buf *out)
 			      "--counters' samples them.\n");
 }
 
-int report_counters_text(const struct report *r, struct buf *out)
+void report_counters_text(const struct report *r, struct buf *out)
 {
 	struct device_numbers numbers;
-	int error = device_numbers_init(&numbers, r->reader);
 
-	if (error)
-		return error;
 	if (!r->counters->devices.count) {
 		put_nothing(r, out);
-		return 0;
+		return;
 	}
+	out->failed |= device_numbers_init(&numbers, r->reader) != 0;
+	if (out->failed)
+		return;
 	vec_foreach (d, &r->counters->devices)
 		put_device(r, out, &numbers, d);
 	put_kernels(r, out);
 	put_remarks(r, out);
 	put_refusal(r, out, "Not all GPUs were sampled");
-	return 0;
+}
+
+/* ------------------------------------------------------------------ JSON */
+
+/* JSON has no infinities, which sums of values out of all range may be. */
+static void put_real(struct json_writer *w, const char *name, double value)
+{
+	if (isfinite(value))
+		json_real(w, name, value);
+	else
+		json_text(w, name, NULL);
+}
+
+static const char *key_of(const struct report *r, const struct counter_column *c)
+{
+	return kind_of(c) ? kind_of(c)->key : vendor_name(r, c);
+}
+
+static void put_columns(const struct report *r, struct json_writer *w)
+{
+	json_begin(w, "counters", '[');
+	vec_foreach (c, &r->counters->columns) {
+		json_begin(w, NULL, '{');
+		json_text(w, "key", key_of(r, c));
+		json_text(w, "words", kind_of(c) ? kind_of(c)->words : NULL);
+		json_text(w, "name", vendor_name(r, c));
+		json_text(w, "unit", profile_string(r->reader, profile_counter(r->reader, c->counter)->unit, NULL));
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+}
+
+static void put_values(const struct report *r, struct json_writer *w, const char *name, const struct counter_sum *sums,
+	double (*value)(const struct counter_sum *s))
+{
+	json_begin(w, name, '{');
+	for (size_t n = 0; sums && n < r->counters->columns.count; n++)
+		if (sums[n].ns)
+			put_real(w, key_of(r, &r->counters->columns.items[n]), value(&sums[n]));
+	json_end(w, '}');
+}
+
+static void put_device_json(const struct report *r, struct json_writer *w, const struct counter_device *d)
+{
+	const struct profile_device *device = profile_device(r->reader, d->device);
+
+	json_begin(w, NULL, '{');
+	json_number(w, "device", device->ordinal);
+	report_uuid_json(w, device);
+	json_number(w, "samples", d->samples);
+	json_number(w, "sampled_ns", d->sampled_ns);
+	json_number(w, "busy_samples", d->busy_samples);
+	json_number(w, "busy_ns", d->busy_ns);
+	for (const struct device_value *v = device_values; v < device_values + DEVICE_VALUES; v++)
+		put_values(r, w, v->key, sums_of(d, v), v->value);
+	json_end(w, '}');
+}
+
+static void put_kernel_json(const struct report *r, struct json_writer *w, const struct counter_kernel *k)
+{
+	struct buf readable = BUF_INIT;
+
+	kernel_readable(r->reader, k->name, &readable);
+	json_begin(w, NULL, '{');
+	json_text(w, "name", buf_text(&readable));
+	json_text(w, "linker_name", profile_string(r->reader, k->name, NULL));
+	json_number(w, "total_ns", k->time_ns);
+	json_number(w, "alone_ns", k->alone_ns);
+	json_number(w, "samples", k->samples);
+	put_values(r, w, "average", k->sums, counter_sum_average);
+	json_end(w, '}');
+	w->out->failed |= readable.failed;
+	buf_release(&readable);
+}
+
+void report_counters_json(const struct report *r, struct json_writer *w)
+{
+	const struct counter_sums *c = r->counters;
+	size_t shown = report_rows_shown(r, c->kernels.count);
+
+	json_begin(w, "counters", '{');
+	json_number(w, "interval_ns", profile_meta_number(r->reader, META_COUNTERS, 0));
+	json_text(w, "refused", profile_meta(r->reader, META_COUNTERS_REFUSED));
+	json_number(w, "dropped", profile_loss_count(r->reader, LOSS_COUNTS_DROPPED));
+	put_columns(r, w);
+	json_begin(w, "devices", '[');
+	vec_foreach (d, &c->devices)
+		put_device_json(r, w, d);
+	json_end(w, ']');
+	json_begin(w, "kernels", '[');
+	for (size_t n = 0; n < shown; n++)
+		put_kernel_json(r, w, &c->kernels.items[n]);
+	json_end(w, ']');
+	json_end(w, '}');
 }

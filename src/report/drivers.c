@@ -1,136 +1,18 @@
 // SPDX-License-Identifier: MIT
-/*
- * What GPU drivers did in the kernel, in `xpuprof report`: rings with their jobs, then everything else by its name;
- * and the member "drivers" of --json, whose form is documented in xpuprof-report(1).
- */
+/* What GPU drivers did in the kernel: rings with their jobs, then everything else by its name. */
 #include "base/json_writer.h"
-#include "report/report.h"
 #include "base/text.h"
-
-#define RING_COLUMNS 80
-#define ROW_COLUMNS  52
-#define NAME_MIN     14
-
-static const char *string(const struct report *r, uint32_t id)
-{
-	return profile_string(r->reader, id, NULL);
-}
-
-static void put_heading(
-	const struct report *r, struct buf *out, const char *title, size_t count, size_t *ret_shown)
-{
-	*ret_shown = r->top && r->top < count ? r->top : count;
-	buf_printf(out, "\n%s", title);
-	if (*ret_shown < count)
-		buf_printf(out, " (%zu of %zu)", *ret_shown, count);
-	buf_putc(out, '\n');
-}
+#include "report/sections.h"
+#include "report/table.h"
 
 /* "drm gfx_0.0.0: wait for sdma0" */
-static void put_name(const struct report *r, struct buf *out, unsigned int used, uint32_t source,
-	uint32_t ring, uint32_t name)
+static void put_name(const struct report *r, struct buf *b, uint32_t source, uint32_t ring, uint32_t name)
 {
-	struct buf text = BUF_INIT;
-
-	buf_puts(&text, string(r, source));
+	buf_puts(b, profile_string(r->reader, source, NULL));
 	if (ring)
-		buf_printf(&text, " %s", string(r, ring));
+		buf_printf(b, " %s", profile_string(r->reader, ring, NULL));
 	if (name)
-		buf_printf(&text, ": %s", string(r, name));
-	text_fit(out, buf_text(&text),
-		!r->width		     ? 0
-		: r->width > used + NAME_MIN ? r->width - used
-					     : NAME_MIN);
-	buf_putc(out, '\n');
-	out->failed |= text.failed;
-	buf_release(&text);
-}
-
-static const char *percentile(char cell[TEXT_CELL], const struct histogram *h, double percent)
-{
-	return h->count ? text_duration(cell, histogram_percentile(h, percent)) : "-";
-}
-
-static void put_ring(const struct report *r, struct buf *out, const struct driver_ring *ring)
-{
-	uint64_t elapsed_ns = r->summary->end_ns - r->summary->start_ns;
-	char cell[TEXT_CELL];
-
-	buf_printf(out, "%10s", text_count(cell, ring->jobs));
-	buf_printf(out, " %9s", percentile(cell, &ring->queued, 50));
-	buf_printf(out, " %9s", percentile(cell, &ring->queued, 99));
-	buf_printf(out, " %9s", percentile(cell, &ring->run, 50));
-	buf_printf(out, " %9s", percentile(cell, &ring->run, 99));
-	buf_printf(out, " %9s", text_duration(cell, ring->run_ns));
-	buf_printf(out, " %8s", text_percent(cell, ring->busy_ns, elapsed_ns));
-	buf_printf(out, " %8s  ", text_percent(cell, ring->foreign_ns, ring->run_ns));
-	put_name(r, out, RING_COLUMNS, ring->source, ring->ring, 0);
-}
-
-static void put_rings(const struct report *r, struct buf *out)
-{
-	const struct driver_sums *d = &r->summary->drivers;
-	uint64_t unfinished = 0, uncertain_ns = 0;
-	char cell[TEXT_CELL];
-	size_t shown;
-
-	if (!d->rings.count)
-		return;
-	put_heading(r, out, "Rings of GPU drivers", d->rings.count, &shown);
-	buf_printf(out, "%10s %9s %9s %9s %9s %9s %8s %8s  %s\n", "jobs", "queue p50", "queue p99",
-		"run p50", "run p99", "run time", "busy", "foreign", "ring");
-	for (size_t n = 0; n < shown; n++)
-		put_ring(r, out, d->rings.items[n]);
-	vec_foreach (ring, &d->rings) {
-		unfinished += (*ring)->unfinished;
-		uncertain_ns += (*ring)->uncertain_ns;
-	}
-	if (unfinished)
-		buf_printf(out, "%10s job%s had not ended when the recording did: not in the percentiles\n",
-			text_count(cell, unfinished), unfinished == 1 ? "" : "s");
-	if (uncertain_ns)
-		buf_printf(out,
-			"%10s of busy time at most may be missing, as jobs were told of too late\n",
-			text_duration(cell, uncertain_ns));
-}
-
-static void put_row(const struct report *r, struct buf *out, const struct driver_row *row)
-{
-	char cell[TEXT_CELL];
-
-	buf_printf(out, "%10s", text_count(cell, row->count));
-	buf_printf(
-		out, " %9s", row->kind == DRIVER_MOMENT ? "-" : text_duration(cell, row->total_ns));
-	buf_printf(out, " %9s", percentile(cell, &row->times, 50));
-	buf_printf(out, " %9s", percentile(cell, &row->times, 99));
-	buf_printf(out, " %9s  ", row->bytes ? text_bytes(cell, row->bytes) : "-");
-	put_name(r, out, ROW_COLUMNS, row->source, row->ring, row->name);
-}
-
-void report_drivers_text(const struct report *r, struct buf *out)
-{
-	const struct driver_sums *d = &r->summary->drivers;
-	char cell[TEXT_CELL];
-	size_t shown;
-
-	put_rings(r, out);
-	if (d->rows.count) {
-		put_heading(r, out, "Driver events", d->rows.count, &shown);
-		buf_printf(out, "%10s %9s %9s %9s %9s  %s\n", "count", "time", "p50", "p99", "size",
-			"event");
-		for (size_t n = 0; n < shown; n++)
-			put_row(r, out, d->rows.items[n]);
-	}
-	if (d->uncounted)
-		buf_printf(out, "%10s more, of too many kinds to tell apart\n",
-			text_count(cell, d->uncounted));
-}
-
-/* --- JSON ----------------------------------------------------------------------------------- */
-
-static void text_id(const struct report *r, struct json_writer *w, const char *name, uint32_t id)
-{
-	json_text(w, name, id ? string(r, id) : NULL);
+		buf_printf(b, ": %s", profile_string(r->reader, name, NULL));
 }
 
 static void put_times(struct json_writer *w, const char *name, const struct histogram *h)
@@ -146,63 +28,138 @@ static void put_times(struct json_writer *w, const char *name, const struct hist
 	json_end(w, '}');
 }
 
-static void put_json_ring(
-	const struct report *r, struct json_writer *w, const struct driver_ring *ring)
-{
-	uint64_t elapsed_ns = r->summary->end_ns - r->summary->start_ns;
+/* ------------------------------------------------------------------ rings */
 
-	json_begin(w, NULL, '{');
-	text_id(r, w, "source", ring->source);
-	text_id(r, w, "ring", ring->ring);
-	json_number(w, "jobs", ring->jobs);
-	json_number(w, "unfinished", ring->unfinished);
-	json_number(w, "run_ns", ring->run_ns);
-	json_number(w, "foreign_jobs", ring->foreign_jobs);
-	json_number(w, "foreign_run_ns", ring->foreign_ns);
-	json_number(w, "busy_ns", ring->busy_ns);
-	json_number(w, "busy_uncertain_ns", ring->uncertain_ns);
-	json_real(w, "busy_share", elapsed_ns ? (double)ring->busy_ns / (double)elapsed_ns : 0);
-	put_times(w, "queue_delay", &ring->queued);
-	put_times(w, "run_time", &ring->run);
-	json_end(w, '}');
+static void ring_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct driver_ring *ring = row;
+
+	put_name(r, b, ring->source, ring->ring, 0);
 }
 
-static void put_json_row(
-	const struct report *r, struct json_writer *w, const struct driver_row *row)
+static void ring_times(const struct report *r, const void *row, struct json_writer *w)
 {
-	json_begin(w, NULL, '{');
-	text_id(r, w, "source", row->source);
-	text_id(r, w, "ring", row->ring);
-	text_id(r, w, "name", row->name);
-	json_text(w, "kind", profile_driver_kind_name(row->kind));
-	json_number(w, "count", row->count);
-	json_number(w, "foreign", row->foreign);
-	json_number(w, "unfinished", row->unfinished);
-	json_number(w, "bytes", row->bytes);
-	json_number(w, "total_ns", row->total_ns);
-	put_times(w, "times", &row->times);
-	json_end(w, '}');
+	const struct driver_ring *ring = row;
+
+	(void)r;
+	put_times(w, "queue_delay", &ring->queued);
+	put_times(w, "run_time", &ring->run);
+}
+
+static const struct column ring_columns[] = {
+	{.key = "source", STRING(struct driver_ring, source)},
+	{.key = "ring", STRING(struct driver_ring, ring)},
+	{"jobs", "jobs", 1, 10, COUNT(struct driver_ring, jobs)},
+	{.key = "unfinished", COUNT(struct driver_ring, unfinished)},
+	{"run time", "run_ns", 6, 9, DURATION(struct driver_ring, run_ns)},
+	{.key = "foreign_jobs", COUNT(struct driver_ring, foreign_jobs)},
+	{.key = "foreign_run_ns", DURATION(struct driver_ring, foreign_ns)},
+	{.key = "busy_ns", DURATION(struct driver_ring, busy_ns)},
+	{.key = "busy_uncertain_ns", DURATION(struct driver_ring, uncertain_ns)},
+	{"busy", "busy_share", 7, 8, SHARE_OF(struct driver_ring, busy_ns, report_elapsed_ns)},
+	{.json = ring_times},
+	{"queue p50", NULL, 2, 9, PERCENTILE(struct driver_ring, queued, 50)},
+	{"queue p99", NULL, 3, 9, PERCENTILE(struct driver_ring, queued, 99)},
+	{"run p50", NULL, 4, 9, PERCENTILE(struct driver_ring, run, 50)},
+	{"run p99", NULL, 5, 9, PERCENTILE(struct driver_ring, run, 99)},
+	{"foreign", NULL, 8, 8, SHARE(struct driver_ring, foreign_ns, run_ns)},
+	{"ring", NULL, COLUMN_LAST, .text = ring_name},
+};
+
+static const struct table rings = {.title = "Rings of GPU drivers",
+	.key = "rings",
+	TABLE_COLUMNS(ring_columns),
+	TABLE_ROWS(summary, drivers.rings),
+	.pointers = true};
+
+static void put_rings(const struct report *r, struct buf *out)
+{
+	uint64_t unfinished = 0, uncertain_ns = 0;
+	char cell[TEXT_CELL];
+
+	table_text(r, &rings, out);
+	vec_foreach (ring, &r->summary->drivers.rings) {
+		unfinished += (*ring)->unfinished;
+		uncertain_ns += (*ring)->uncertain_ns;
+	}
+	if (unfinished)
+		buf_printf(out, "%10s job%s had not ended when the recording did: not in the percentiles\n",
+			text_count(cell, unfinished), unfinished == 1 ? "" : "s");
+	if (uncertain_ns)
+		buf_printf(out,
+			"%10s of busy time at most may be missing, as jobs were told of too late\n",
+			text_duration(cell, uncertain_ns));
+}
+
+/* ------------------------------------------------------------------ everything else */
+
+static bool is_moment(const void *row)
+{
+	return ((const struct driver_row *)row)->kind == DRIVER_MOMENT;
+}
+
+static bool has_no_size(const void *row)
+{
+	return !((const struct driver_row *)row)->bytes;
+}
+
+static void event_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct driver_row *event = row;
+
+	put_name(r, b, event->source, event->ring, event->name);
+}
+
+static void event_times(const struct report *r, const void *row, struct json_writer *w)
+{
+	(void)r;
+	put_times(w, "times", &((const struct driver_row *)row)->times);
+}
+
+static const struct column event_columns[] = {
+	{.key = "source", STRING(struct driver_row, source)},
+	{.key = "ring", STRING(struct driver_row, ring)},
+	{.key = "name", STRING(struct driver_row, name)},
+	{.key = "kind", NAME(struct driver_row, kind, profile_driver_kind_name)},
+	{"count", "count", 1, 10, COUNT(struct driver_row, count)},
+	{.key = "foreign", COUNT(struct driver_row, foreign)},
+	{.key = "unfinished", COUNT(struct driver_row, unfinished)},
+	{"size", "bytes", 5, 9, BYTES(struct driver_row, bytes), .is_absent = has_no_size},
+	{"time", "total_ns", 2, 9, DURATION(struct driver_row, total_ns), .is_absent = is_moment},
+	{.json = event_times},
+	{"p50", NULL, 3, 9, PERCENTILE(struct driver_row, times, 50)},
+	{"p99", NULL, 4, 9, PERCENTILE(struct driver_row, times, 99)},
+	{"event", NULL, COLUMN_LAST, .text = event_name},
+};
+
+static const struct table events = {.title = "Driver events",
+	.key = "events",
+	TABLE_COLUMNS(event_columns),
+	TABLE_ROWS(summary, drivers.rows),
+	.pointers = true};
+
+/* ------------------------------------------------------------------ both */
+
+void report_drivers_text(const struct report *r, struct buf *out)
+{
+	char cell[TEXT_CELL];
+
+	put_rings(r, out);
+	table_text(r, &events, out);
+	if (r->summary->drivers.uncounted)
+		buf_printf(out, "%10s more, of too many kinds to tell apart\n",
+			text_count(cell, r->summary->drivers.uncounted));
 }
 
 void report_drivers_json(const struct report *r, struct json_writer *w)
 {
-	const struct driver_sums *d = &r->summary->drivers;
-	size_t rings = r->top && r->top < d->rings.count ? r->top : d->rings.count;
-	size_t rows = r->top && r->top < d->rows.count ? r->top : d->rows.count;
-
 	json_begin(w, "drivers", '{');
 	json_text(w, "watched", profile_meta(r->reader, META_DRIVERS));
 	json_text(w, "refused", profile_meta(r->reader, META_DRIVERS_REFUSED));
-	json_number(w, "count", d->count);
-	json_number(w, "uncounted", d->uncounted);
-	json_real(w, "percentile_error_percent", HISTOGRAM_ERROR_PERCENT);
-	json_begin(w, "rings", '[');
-	for (size_t n = 0; n < rings; n++)
-		put_json_ring(r, w, d->rings.items[n]);
-	json_end(w, ']');
-	json_begin(w, "events", '[');
-	for (size_t n = 0; n < rows; n++)
-		put_json_row(r, w, d->rows.items[n]);
-	json_end(w, ']');
+	json_number(w, "count", r->summary->drivers.count);
+	json_number(w, "uncounted", r->summary->drivers.uncounted);
+	report_percentile_error(r, NULL, w);
+	table_json(r, &rings, w);
+	table_json(r, &events, w);
 	json_end(w, '}');
 }

@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "base/json_writer.h"
-#include "view/names/name.h"
-#include "report/report.h"
 #include "base/text.h"
-
-/* ------------------------------------------------------------------ text */
+#include "view/names/name.h"
+#include "report/sections.h"
+#include "report/table.h"
 
 static const char *base_name(const char *path)
 {
@@ -30,12 +29,14 @@ static void put_module(const struct function_sum *f, struct buf *b)
 }
 
 /* A long name leaves the module a third of the room, if it needs so much. */
-static void put_name(const struct function_sum *f, struct buf *out, unsigned int columns)
+static void fit_name(const struct report *r, const void *row, unsigned int columns, struct buf *out)
 {
+	const struct function_sum *f = row;
 	struct buf module = BUF_INIT, line = BUF_INIT;
 	const char *name = *f->name ? f->name : "(no name)";
 	unsigned int for_module;
 
+	(void)r;
 	put_module(f, &module);
 	for_module = (unsigned int)text_columns(buf_text(&module));
 	if (columns)
@@ -51,48 +52,32 @@ static void put_name(const struct function_sum *f, struct buf *out, unsigned int
 	buf_release(&line);
 }
 
-static void put_function(const struct report *r, const struct function_sum *f, struct buf *out)
+static void function_name(const struct report *r, const void *row, struct buf *b)
 {
-	char self[TEXT_CELL], self_share[TEXT_CELL], total[TEXT_CELL], total_share[TEXT_CELL];
-	uint64_t all_ns = r->summary->cpu_ns;
-
-	buf_printf(out, "%10s %8s %9s %8s  ", text_duration(self, f->self.ns), text_percent(self_share, f->self.ns, all_ns),
-		text_duration(total, f->total.ns), text_percent(total_share, f->total.ns, all_ns));
-	put_name(f, out, report_columns_left(r, 40));
-	buf_putc(out, '\n');
+	(void)r;
+	buf_puts(b, ((const struct function_sum *)row)->name);
 }
 
-void report_functions_text(const struct report *r, struct buf *out)
+static void place_json(const struct report *r, const void *row, struct json_writer *w)
 {
-	size_t count = r->functions->rows.count, shown = report_rows_shown(r, count);
+	const struct function_sum *f = row;
 
-	if (!count)
-		return;
-	report_heading(r, out, "CPU time by function", count);
-	buf_printf(out, "%10s %8s %9s %8s  function\n", "self", "of CPU", "total", "of CPU");
-	for (size_t i = 0; i < shown; i++)
-		put_function(r, &r->functions->rows.items[i], out);
+	(void)r;
+	if (f->kind != TREE_NOTE)
+		json_text(w, f->kind == TREE_PYTHON ? "file" : "module", *f->place ? f->place : NULL);
 }
 
-/* ------------------------------------------------------------------ JSON */
+static const struct column columns[] = {
+	{.key = "name", .text = function_name},
+	{.json = place_json},
+	{"self", "self_ns", 1, 10, DURATION(struct function_sum, self.ns)},
+	{"total", "total_ns", 3, 9, DURATION(struct function_sum, total.ns)},
+	{.key = "self_samples", COUNT(struct function_sum, self.samples)},
+	{.key = "samples", COUNT(struct function_sum, total.samples)},
+	{"of CPU", NULL, 2, 8, SHARE_OF(struct function_sum, self.ns, report_cpu_ns)},
+	{"of CPU", NULL, 4, 8, SHARE_OF(struct function_sum, total.ns, report_cpu_ns)},
+	{"function", NULL, COLUMN_LAST, .fit = fit_name},
+};
 
-void report_functions_json(const struct report *r, struct json_writer *w)
-{
-	size_t shown = report_rows_shown(r, r->functions->rows.count);
-
-	json_begin(w, "functions", '[');
-	for (size_t i = 0; i < shown; i++) {
-		const struct function_sum *f = &r->functions->rows.items[i];
-
-		json_begin(w, NULL, '{');
-		json_text(w, "name", f->name);
-		if (f->kind != TREE_NOTE)
-			json_text(w, f->kind == TREE_PYTHON ? "file" : "module", *f->place ? f->place : NULL);
-		json_number(w, "self_ns", f->self.ns);
-		json_number(w, "total_ns", f->total.ns);
-		json_number(w, "self_samples", f->self.samples);
-		json_number(w, "samples", f->total.samples);
-		json_end(w, '}');
-	}
-	json_end(w, ']');
-}
+const struct table report_functions = {
+	.title = "CPU time by function", .key = "functions", TABLE_COLUMNS(columns), TABLE_ROWS(functions, rows)};

@@ -9,6 +9,19 @@
 #include "view/names/label.h"
 #include "view/names/launch_path.h"
 
+void report_location(const struct report *r, struct buf *out, const struct profile_location *l, bool plain)
+{
+	struct buf readable = BUF_INIT;
+	enum tree_kind kind = location_text(r->texts, l, &readable);
+
+	if (plain && kind == TREE_CXX)
+		name_plain(out, buf_text(&readable));
+	else
+		text_fit(out, buf_text(&readable), 0);
+	out->failed |= readable.failed;
+	buf_release(&readable);
+}
+
 /* The innermost Python function of a stack: its location's id, 0 where there is none. */
 static uint32_t find_python(const struct report *r, uint32_t stack)
 {
@@ -83,7 +96,6 @@ void report_place(const struct report *r, struct buf *out, const char *before, u
 	uint32_t locations[LAUNCH_PATH_MAX];
 	unsigned int count = find_functions(r, stack, functions, locations);
 	uint32_t python = find_python(r, stack);
-	struct buf name = BUF_INIT;
 
 	if (python && count && functions > 1 && !has(locations, count, python)) {
 		memmove(locations + 1, locations, --count * sizeof(*locations));
@@ -92,23 +104,14 @@ void report_place(const struct report *r, struct buf *out, const char *before, u
 	}
 
 	for (unsigned int i = 0; i < count; i++) {
-		enum tree_kind kind;
-
-		buf_reset(&name);
-		kind = location_text(r->texts, profile_location(r->reader, locations[i]), &name);
 		buf_puts(out, i ? " > " : before);
-		if (kind == TREE_CXX)
-			name_plain(out, buf_text(&name));
-		else
-			text_fit(out, buf_text(&name), 0);
+		report_location(r, out, profile_location(r->reader, locations[i]), true);
 	}
 	if (!count && find_file(r, stack)) {
 		buf_printf(out, "%s[", before);
 		text_fit(out, find_file(r, stack), 0);
 		buf_putc(out, ']');
 	}
-	out->failed |= name.failed;
-	buf_release(&name);
 }
 
 void report_line(const struct report *r, struct buf *out, const struct buf *line)
@@ -118,19 +121,31 @@ void report_line(const struct report *r, struct buf *out, const struct buf *line
 	out->failed |= line->failed;
 }
 
-void report_place_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack)
+static void put_location(const struct report *r, struct json_writer *w, const struct profile_location *l)
 {
-	uint32_t locations[LAUNCH_PATH_MAX];
+	struct buf text = BUF_INIT;
+
+	(void)location_text(r->texts, l, &text);
+	json_text(w, NULL, buf_text(&text));
+	w->out->failed |= text.failed;
+	buf_release(&text);
+}
+
+void report_path_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack, bool inlines)
+{
+	uint32_t locations[LAUNCH_PATH_MAX], chain[INLINES_MAX];
 	unsigned int count = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);
 
 	json_begin(w, name, '[');
 	for (unsigned int i = 0; i < count; i++) {
-		struct buf b = BUF_INIT;
+		size_t inlined = inlines ? location_inlines(r->reader, locations[i], chain) : 0;
 
-		(void)location_text(r->texts, profile_location(r->reader, locations[i]), &b);
-		json_text(w, NULL, buf_text(&b));
-		w->out->failed |= b.failed;
-		buf_release(&b);
+		put_location(r, w, profile_location(r->reader, locations[i]));
+		for (size_t n = 0; n < inlined; n++) {
+			const struct profile_location l = location_of_inline(r->reader, chain[n]);
+
+			put_location(r, w, &l);
+		}
 	}
 	json_end(w, ']');
 }

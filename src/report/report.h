@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The two forms of `xpuprof report`: a summary as text for people and as JSON for programs. */
+/*
+ * The two forms of `xpuprof report`, a summary as text for people and as JSON for programs, both written into a buffer.
+ * report.c is the table of contents; what stands there has a file each, with both forms in it, from one description where
+ * they say the same (table.h).
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -28,38 +32,10 @@ struct report {
 
 struct json_writer;
 
-/* With stalls or counters only the recording in short, and these. Both: 0 or -errno with error_text. */
-int report_text(const struct report *r, struct buf *out);
-/* Appends what an incomplete stack's note says of the reason. */
-void report_reason(const struct report *r, uint32_t note, struct buf *b);
-/* The form is documented in xpuprof-report(1). */
-int report_json(const struct report *r, struct buf *out);
-/* The part of stalls in each. */
-int report_stalls_text(const struct report *r, struct buf *out);
-int report_stalls_json(const struct report *r, struct json_writer *w);
-/* CPU time by function; nothing where nothing was sampled. */
-void report_functions_text(const struct report *r, struct buf *out);
-void report_functions_json(const struct report *r, struct json_writer *w);
-/* That of events of GPU drivers; nothing where there are none. */
-void report_drivers_text(const struct report *r, struct buf *out);
-void report_drivers_json(const struct report *r, struct json_writer *w);
-/* Why GPUs were idle, in short, and then the gaps one by one. */
-void report_idle_text(const struct report *r, struct buf *out);
-void report_gaps_text(const struct report *r, struct buf *out);
-/* Which work threads waited for. */
-void report_sync_waits_text(const struct report *r, struct buf *out);
-/* And where threads waited at all; nothing where that was not recorded. */
-void report_waits_text(const struct report *r, struct buf *out);
-void report_waits_json(const struct report *r, struct json_writer *w);
-void report_gaps_json(const struct report *r, struct json_writer *w);
-void report_sync_waits_json(const struct report *r, struct json_writer *w);
-/* And that of hardware counters. */
-int report_counters_text(const struct report *r, struct buf *out);
-void report_counters_json(const struct report *r, struct json_writer *w);
-
-/* For tables. How many of so many rows are printed. */
-size_t report_rows_shown(const struct report *r, size_t count);
-/* "Title (10 of 37)" above a table. */
-void report_heading(const struct report *r, struct buf *out, const char *title, size_t count);
-/* What is left of a line behind `used` columns; 0: no limit. */
-unsigned int report_columns_left(const struct report *r, unsigned int used);
+/*
+ * Append the report; with stalls or counters the text is only the recording in short, and these. Memory that is short leaves
+ * `out` failed. The form of the JSON is documented in xpuprof-report(1). What they write is bounded by the tables of the
+ * profile, which the sums that it is written from hold in memory already: a few hundred bytes a row.
+ */
+void report_text(const struct report *r, struct buf *out);
+void report_json(const struct report *r, struct buf *out);

@@ -92,7 +92,7 @@ static int add_shares(struct merging *m, const struct wait_sum *s, uint32_t row)
 static int merge(struct merging *m, const struct wait_sum *s)
 {
 	const struct profile_thread *t = profile_thread(m->r->reader, s->thread);
-	struct wait_row new = {.sum = *s};
+	struct wait_row new = {.sum = *s, .all = m->to};
 	int error = find_place(m, s->stack, &new.place), row_added, thread_added;
 	const uint32_t key[] = {t ? t->process : 0, t ? t->name : 0, s->reason, new.place};
 	uint32_t row, id;

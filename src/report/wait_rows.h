@@ -16,6 +16,7 @@ struct wait_row {
 	struct wait_sum sum;   /* of all; thread: one of them; number: in wakers and doings below */
 	uint32_t place;	       /* in wait_rows.places; 0: the stack is not known */
 	uint32_t thread_count;
+	const struct wait_rows *all; /* that it is one of */
 };
 
 struct wait_rows {

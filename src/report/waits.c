@@ -3,15 +3,29 @@
 #include <string.h>
 
 #include "base/demangle.h"
-#include "view/names/name.h"
-#include "report/report.h"
-#include "report/place.h"
+#include "base/json_writer.h"
 #include "base/text.h"
+#include "report/place.h"
+#include "report/sections.h"
+#include "report/table.h"
 #include "report/wait_rows.h"
+#include "view/names/name.h"
 
-#define MUCH	     5 /* one part in so many is worth to be named */
-#define LITTLE	     100 /* and less than that says nothing */
-#define WAKERS_SHOWN 2
+#define MUCH	      5	  /* one part in so many is worth to be named */
+#define LITTLE	      100 /* and less than that says nothing */
+#define WAKERS_SHOWN  2	  /* in text, */
+#define SHARES_LISTED 3	  /* in JSON: the largest */
+
+static void put_thread_json(const struct report *r, struct json_writer *w, uint32_t thread)
+{
+	const struct profile_thread *t = profile_thread(r->reader, thread);
+
+	if (!t)
+		return;
+	json_number(w, "process", t->process);
+	json_number(w, "tid", t->tid);
+	json_text(w, "thread", profile_string(r->reader, t->name, NULL));
+}
 
 /* ------------------------------------------------------------------ for GPU work */
 
@@ -33,18 +47,21 @@ static void put_work(const struct report *r, struct buf *line, const struct sync
 	buf_release(&name);
 }
 
-static void put_sync_wait(const struct report *r, struct buf *out, const struct sync_wait *w)
+static void sync_thread_and_call(const struct report *r, const void *row, struct buf *line)
 {
+	const struct sync_wait *w = row;
 	const struct profile_thread *t = profile_thread(r->reader, w->thread);
-	char total[TEXT_CELL], count[TEXT_CELL], longest[TEXT_CELL];
+
+	buf_printf(line, "%s %u in %s", t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0,
+		profile_string(r->reader, w->api, NULL));
+	report_place(r, line, " at ", w->stack, REPORT_FUNCTIONS);
+}
+
+static void put_waited_for(const struct report *r, const void *row, struct buf *out)
+{
+	const struct sync_wait *w = row;
 	struct buf line = BUF_INIT;
 
-	buf_printf(&line, "%10s %11s %9s  %s %u in %s", text_duration(total, w->total_ns), text_count(count, w->count),
-		text_duration(longest, w->max_ns), t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0,
-		profile_string(r->reader, w->api, NULL));
-	report_place(r, &line, " at ", w->stack, REPORT_FUNCTIONS);
-	report_line(r, out, &line);
-	buf_reset(&line);
 	buf_printf(&line, "%34sfor ", "");
 	put_work(r, &line, w);
 	report_place(r, &line, " launched at ", w->launch_stack, REPORT_FUNCTIONS);
@@ -52,21 +69,51 @@ static void put_sync_wait(const struct report *r, struct buf *out, const struct 
 	buf_release(&line);
 }
 
-void report_sync_waits_text(const struct report *r, struct buf *out)
+static void put_work_json(const struct report *r, struct json_writer *w, const struct sync_wait *wait)
 {
-	size_t count = r->sync_waits->waits.count, shown = r->top && r->top < count ? r->top : count;
+	static const char *const kinds[] = {[OP_KERNEL] = "kernel", [OP_COPY] = "copy", [OP_SET] = "set"};
+	const struct profile_op *op = profile_op(r->reader, wait->op);
+	struct buf name = BUF_INIT;
 
-	if (!shown)
-		return;
-	buf_puts(out, "\nWaits for GPU work");
-	if (shown < count)
-		buf_printf(out, " (%zu of %zu)", shown, count);
-	buf_printf(out, "\n%10s %11s %9s  thread and call, and what it waited for\n", "total", "count", "longest");
-	for (size_t i = 0; i < shown; i++)
-		put_sync_wait(r, out, &r->sync_waits->waits.items[i]);
+	json_text(w, "work", op ? kinds[op->kind] : NULL);
+	if (op && op->kind == OP_KERNEL) {
+		demangle(profile_string(r->reader, op->name, NULL), &name);
+		json_text(w, "name", buf_text(&name));
+		json_text(w, "linker_name", profile_string(r->reader, op->name, NULL));
+	} else if (op && op->kind == OP_COPY) {
+		json_text(w, "name", profile_copy_name(op->copy_kind));
+	}
+	w->out->failed |= name.failed;
+	buf_release(&name);
 }
 
-/* ------------------------------------------------------------------ for anything */
+static void sync_what_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct sync_wait *wait = row;
+
+	put_thread_json(r, w, wait->thread);
+	json_text(w, "api", profile_string(r->reader, wait->api, NULL));
+	report_path_json(r, w, "path", wait->stack, false);
+	put_work_json(r, w, wait);
+	report_path_json(r, w, "launch_path", wait->launch_stack, false);
+}
+
+static const struct column sync_columns[] = {
+	{.json = sync_what_json},
+	{"count", "count", 2, 11, COUNT(struct sync_wait, count)},
+	{"total", "total_ns", 1, 10, DURATION(struct sync_wait, total_ns)},
+	{"longest", "max_ns", 3, 9, DURATION(struct sync_wait, max_ns)},
+	{"thread and call, and what it waited for", NULL, COLUMN_LAST, .text = sync_thread_and_call},
+};
+
+const struct table report_sync_waits = {.title = "Waits for GPU work",
+	.key = "gpu_waits",
+	TABLE_COLUMNS(sync_columns),
+	TABLE_ROWS(sync_waits, waits),
+	.below = put_waited_for,
+	.whole_lines = true};
+
+/* ------------------------------------------------------------------ for anything: text, of wait_rows */
 
 /* How much time of all was waited for what, the most first. */
 static void put_reasons(const struct wait_sums *s, struct buf *out)
@@ -88,8 +135,9 @@ static void put_reasons(const struct wait_sums *s, struct buf *out)
 	buf_putc(out, '\n');
 }
 
-static void put_threads(const struct report *r, struct buf *line, const struct wait_row *w)
+static void threads_and_place(const struct report *r, const void *row, struct buf *line)
 {
+	const struct wait_row *w = row;
 	const struct profile_thread *t = profile_thread(r->reader, w->sum.thread);
 	const struct profile_process *p = t ? profile_process(r->reader, t->process) : NULL;
 	const char *name = t ? profile_string(r->reader, t->name, NULL) : "?";
@@ -98,6 +146,7 @@ static void put_threads(const struct report *r, struct buf *line, const struct w
 		buf_printf(line, "%s (%u threads of %u)", name, w->thread_count, p ? p->pid : 0);
 	else
 		buf_printf(line, "%s %u", name, t ? t->tid : 0);
+	buf_puts(line, w->place ? interner_get(w->all->places, w->place, NULL) : ", without a stack");
 }
 
 static bool is_much(uint64_t part_ns, uint64_t ns)
@@ -170,8 +219,10 @@ static void put_meanwhile(const struct report *r, struct buf *line, const struct
 }
 
 /* Where it was looked for. */
-static void put_end(const struct report *r, struct buf *out, const struct wait_rows *rows, const struct wait_sum *s)
+static void put_end(const struct report *r, const void *row, struct buf *out)
 {
+	const struct wait_rows *rows = ((const struct wait_row *)row)->all;
+	const struct wait_sum *s = row;
 	struct wait_range wakers = wait_shares_of(&rows->wakers, s->number);
 	struct buf line = BUF_INIT;
 
@@ -184,21 +235,96 @@ static void put_end(const struct report *r, struct buf *out, const struct wait_r
 	buf_release(&line);
 }
 
-static void put_wait(const struct report *r, struct buf *out, const struct wait_rows *rows, const struct wait_row *w)
-{
-	const struct wait_sum *s = &w->sum;
-	char total[TEXT_CELL], count[TEXT_CELL], longest[TEXT_CELL], queued[TEXT_CELL];
-	struct buf line = BUF_INIT;
+/* ------------------------------------------------------------------ JSON */
 
-	buf_printf(&line, "%10s %11s %9s %9s  %-10s  ", text_duration(total, s->total_ns), text_count(count, s->count),
-		s->max_ns ? text_duration(longest, s->max_ns) : "-", text_percent(queued, s->queued_ns, s->total_ns),
-		profile_wait_reason_name(s->reason));
-	put_threads(r, &line, w);
-	buf_puts(&line, w->place ? interner_get(rows->places, w->place, NULL) : ", without a stack");
-	report_line(r, out, &line);
-	buf_release(&line);
-	put_end(r, out, rows, s);
+static void put_wakers_json(const struct report *r, struct json_writer *w, struct wait_range wakers)
+{
+	json_begin(w, "wakers", '[');
+	for (size_t i = 0, listed = 0; i < wakers.count && listed < SHARES_LISTED; i++) {
+		if (!wakers.items[i].thread)
+			continue;
+		json_begin(w, NULL, '{');
+		put_thread_json(r, w, wakers.items[i].thread);
+		json_number(w, "count", wakers.items[i].count);
+		json_number(w, "total_ns", wakers.items[i].total_ns);
+		json_end(w, '}');
+		listed++;
+	}
+	json_end(w, ']');
 }
+
+static void put_doings(const struct report *r, struct json_writer *w, struct wait_range doings)
+{
+	json_begin(w, "meanwhile", '[');
+	for (size_t i = 0; i < doings.count && i < SHARES_LISTED; i++) {
+		const struct wait_share *s = &doings.items[i];
+
+		json_begin(w, NULL, '{');
+		put_thread_json(r, w, s->thread);
+		json_text(w, "reason", s->reason ? profile_wait_reason_name(s->reason) : "running");
+		report_path_json(r, w, "path", s->stack, false);
+		json_number(w, "total_ns", s->total_ns);
+		json_end(w, '}');
+	}
+	json_end(w, ']');
+}
+
+/* Who ended the waits, where that was looked for. */
+static void end_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct wait_sum *wait = row;
+	struct wait_range wakers = wait_shares_of(&r->summary->waits.wakers, wait->number);
+	uint64_t nobody_ns = 0;
+
+	if (!wakers.count)
+		return;
+	for (size_t i = 0; i < wakers.count; i++)
+		nobody_ns += wakers.items[i].thread ? 0 : wakers.items[i].total_ns;
+	put_wakers_json(r, w, wakers);
+	json_number(w, "no_waker_ns", nobody_ns);
+	json_number(w, "waker_not_known_ns", wait->total_ns - wait->watched_ns);
+	put_doings(r, w, wait_shares_of(&r->summary->waits.meanwhile.doings, wait->number));
+	json_number(w, "meanwhile_of_ns", wait->followed_ns);
+}
+
+static void thread_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	put_thread_json(r, w, ((const struct wait_sum *)row)->thread);
+}
+
+static void path_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	report_path_json(r, w, "path", ((const struct wait_sum *)row)->stack, false);
+}
+
+/* ------------------------------------------------------------------ both */
+
+static bool has_no_longest(const void *row)
+{
+	return !((const struct wait_sum *)row)->max_ns;
+}
+
+/* Of wait_sum in JSON; of wait_row in the text, which begins with one. */
+static const struct column wait_columns[] = {
+	{.json = thread_json},
+	{"reason", "reason", 5, 10, NAME(struct wait_sum, reason, profile_wait_reason_name), .left = true, .apart = true},
+	{.json = path_json},
+	{"count", "count", 2, 11, COUNT(struct wait_sum, count)},
+	{"total", "total_ns", 1, 10, DURATION(struct wait_sum, total_ns)},
+	{.key = "queued_ns", DURATION(struct wait_sum, queued_ns)},
+	{"run queue", NULL, 4, 9, SHARE(struct wait_sum, queued_ns, total_ns)},
+	{"longest", "max_ns", 3, 9, DURATION(struct wait_sum, max_ns), .is_absent = has_no_longest},
+	{.json = end_json},
+	{"threads, and where", NULL, COLUMN_LAST, .text = threads_and_place},
+};
+
+_Static_assert(!offsetof(struct wait_row, sum), "a row begins with its sum");
+
+static const struct table waits = {.key = "rows",
+	TABLE_COLUMNS(wait_columns),
+	TABLE_ROWS(summary, waits.rows),
+	.below = put_end,
+	.whole_lines = true};
 
 void report_waits_text(const struct report *r, struct buf *out)
 {
@@ -207,15 +333,30 @@ void report_waits_text(const struct report *r, struct buf *out)
 	size_t shown;
 
 	out->failed |= wait_rows_init(&w, r) != 0;
-	shown = r->top && r->top < w.rows.count ? r->top : w.rows.count;
+	shown = report_rows_shown(r, w.rows.count);
 	if (shown && !out->failed) {
 		buf_puts(out, "\nWaits of threads");
 		if (shown < w.rows.count)
 			buf_printf(out, " (%zu of %s)", shown, text_count(count, w.rows.count));
 		put_reasons(&r->summary->waits, out);
-		buf_printf(out, "%10s %11s %9s %9s  reason      threads, and where\n", "total", "count", "longest", "run queue");
+		table_headings(r, &waits, out);
 		for (size_t i = 0; i < shown; i++)
-			put_wait(r, out, &w, &w.rows.items[i]);
+			table_row_text(r, &waits, &w.rows.items[i], out);
 	}
 	wait_rows_release(&w);
+}
+
+void report_waits_json(const struct report *r, struct json_writer *w)
+{
+	const struct wait_sums *s = &r->summary->waits;
+
+	if (!s->rows.count)
+		return;
+	json_begin(w, "waits", '{');
+	json_begin(w, "reasons_ns", '{');
+	for (unsigned int i = 1; i < WAIT_REASONS; i++)
+		json_number(w, profile_wait_reason_name(i), s->reason_ns[i]);
+	json_end(w, '}');
+	table_json(r, &waits, w);
+	json_end(w, '}');
 }

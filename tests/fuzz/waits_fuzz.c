@@ -245,7 +245,9 @@ static void print(struct report *r)
 	check_functions(&functions, r->summary->cpu_ns);
 	r->texts = &texts;
 	r->functions = &functions;
-	require(!report_text(r, &out) && !report_json(r, &out));
+	report_text(r, &out);
+	report_json(r, &out);
+	require(!out.failed);
 	function_sums_release(&functions);
 	location_texts_release(&texts);
 	buf_release(&out);

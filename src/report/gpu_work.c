@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/* What GPUs did, and the calls that asked for it and that wait for it. */
+#include "base/demangle.h"
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "report/place.h"
+#include "report/sections.h"
+#include "report/table.h"
+#include "view/names/launch_path.h"
+#include "view/names/name.h"
+
+#define PATH_FRAMES  4
+#define PATH_COLUMNS 34 /* before the path below a kernel */
+
+/* Columns of tables of GPU work. */
+#define TIMES(type) \
+	{"count", "count", 3, 11, COUNT(type, time.count)}, \
+	{"total", "total_ns", 1, 10, DURATION(type, time.total_ns)}, \
+	{"mean", "mean_ns", 4, 9, MEAN(type, time.total_ns, time.count)}
+#define TRANSFERS(type) \
+	{"of GPU", NULL, 2, 8, SHARE_OF(type, time.total_ns, report_gpu_ns)}, \
+	{.key = "min_ns", DURATION(type, time.min_ns)}, \
+	{.key = "max_ns", DURATION(type, time.max_ns)}, \
+	{"bytes", "bytes", 5, 9, BYTES(type, bytes)}, \
+	{"bandwidth", "gb_per_s", 6, 12, RATE(type, bytes, time.total_ns)}
+
+/* ------------------------------------------------------------------ kernels */
+
+static void kernel_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_kernel *k = row;
+
+	demangle(profile_string(r->reader, k->name, NULL), b);
+}
+
+static void kernel_path_json(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct summary_kernel *k = row;
+
+	report_path_json(r, w, "path", k->stack, r->inlines);
+}
+
+static void put_function(const struct report *r, struct buf *b, uint32_t location)
+{
+	uint32_t chain[INLINES_MAX];
+	size_t count = r->inlines ? location_inlines(r->reader, location, chain) : 0;
+
+	report_location(r, b, profile_location(r->reader, location), r->width);
+	for (size_t n = 0; n < count; n++) {
+		const struct profile_location l = location_of_inline(r->reader, chain[n]);
+
+		buf_puts(b, " > ");
+		report_location(r, b, &l, r->width);
+	}
+}
+
+/* The last functions of a path that have room, at least one, with " > " between them. */
+static void join_path(const struct report *r, struct buf *path, const uint32_t *locations,
+	unsigned int count, unsigned int columns)
+{
+	struct buf longer = BUF_INIT;
+
+	while (count--) {
+		buf_reset(&longer);
+		put_function(r, &longer, locations[count]);
+		if (path->size)
+			buf_printf(&longer, " > %s", path->data);
+		if (path->size && columns && text_columns(buf_text(&longer)) > columns)
+			break;
+		buf_reset(path);
+		buf_puts(path, buf_text(&longer));
+	}
+	path->failed |= longer.failed;
+	buf_release(&longer);
+}
+
+/* "72.1 % from a > b > c", the hottest way to a kernel. */
+static void put_path(const struct report *r, const void *row, struct buf *out)
+{
+	const struct summary_kernel *k = row;
+	uint32_t locations[LAUNCH_PATH_MAX];
+	unsigned int count = launch_path_functions(&r->summary->internals, k->stack, PATH_FRAMES, locations);
+	unsigned int columns = report_columns_left(r, PATH_COLUMNS);
+	struct buf path = BUF_INIT;
+	char share[TEXT_CELL];
+
+	if (!count)
+		return;
+	join_path(r, &path, locations, count, columns);
+	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
+	text_fit(out, buf_text(&path), columns);
+	buf_putc(out, '\n');
+	out->failed |= path.failed;
+	buf_release(&path);
+}
+
+static const struct column kernel_columns[] = {
+	{"kernel", "name", COLUMN_LAST, .text = kernel_name, .cut = name_fit, .if_empty = "(no name)"},
+	{.key = "linker_name", STRING(struct summary_kernel, name)},
+	TIMES(struct summary_kernel),
+	{"min", "min_ns", 5, 8, DURATION(struct summary_kernel, time.min_ns), .wide = true, .apart = true},
+	{"max", "max_ns", 6, 9, DURATION(struct summary_kernel, time.max_ns), .wide = true},
+	{"of GPU", "share", 2, 8, SHARE_OF(struct summary_kernel, time.total_ns, report_gpu_ns)},
+	{.json = kernel_path_json},
+	{.key = "path_ns", DURATION(struct summary_kernel, stack_ns)},
+};
+
+const struct table report_kernels = {
+	.title = "Kernels", .key = "kernels", TABLE_COLUMNS(kernel_columns), TABLE_ROWS(summary, kernels), .below = put_path};
+
+/* ------------------------------------------------------------------ copies and memory sets */
+
+static void copy_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_copy *c = row;
+
+	(void)r;
+	buf_printf(b, "%s, %s to %s", profile_copy_name(c->kind), profile_memory_name(c->source),
+		profile_memory_name(c->target));
+}
+
+static const struct column copy_columns[] = {
+	{.key = "kind", NAME(struct summary_copy, kind, profile_copy_name)},
+	{.key = "source", NAME(struct summary_copy, source, profile_memory_name)},
+	{.key = "target", NAME(struct summary_copy, target, profile_memory_name)},
+	TIMES(struct summary_copy),
+	TRANSFERS(struct summary_copy),
+	{"kind", NULL, COLUMN_LAST, .text = copy_name},
+};
+
+const struct table report_copies = {
+	.title = "Copies", .key = "copies", TABLE_COLUMNS(copy_columns), TABLE_ROWS(summary, copies)};
+
+static const struct column set_columns[] = {
+	{"kind", "target", COLUMN_LAST, 0, NAME(struct summary_set, target, profile_memory_name)},
+	TIMES(struct summary_set),
+	TRANSFERS(struct summary_set),
+};
+
+const struct table report_sets = {
+	.title = "Memory sets", .key = "sets", TABLE_COLUMNS(set_columns), TABLE_ROWS(summary, sets)};
+
+/* ------------------------------------------------------------------ calls */
+
+static void call_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_call *c = row;
+	const char *api = profile_string(r->reader, c->api, NULL);
+	char count[TEXT_CELL];
+
+	buf_puts(b, *api ? api : "(no name)");
+	if (c->failed)
+		buf_printf(b, " (%s failed)", text_count(count, c->failed));
+}
+
+static bool is_wait(const void *row)
+{
+	return ((const struct summary_call *)row)->kind == CALL_SYNC;
+}
+
+static bool is_no_wait(const void *row)
+{
+	return !is_wait(row);
+}
+
+static const struct column call_columns[] = {
+	{.key = "api", STRING(struct summary_call, api)},
+	{.key = "kind", NAME(struct summary_call, kind, profile_call_kind_name)},
+	{"count", "count", 2, 20, COUNT(struct summary_call, time.count)},
+	{"total", "total_ns", 1, 10, DURATION(struct summary_call, time.total_ns)},
+	{"mean", "mean_ns", 3, 9, MEAN(struct summary_call, time.total_ns, time.count)},
+	{"min", "min_ns", 4, 9, DURATION(struct summary_call, time.min_ns)},
+	{"max", "max_ns", 5, 9, DURATION(struct summary_call, time.max_ns)},
+	{.key = "failed", COUNT(struct summary_call, failed)},
+	{"call", NULL, COLUMN_LAST, .text = call_name},
+};
+
+/* People read them as two tables. */
+#define CALLS TABLE_COLUMNS(call_columns), TABLE_ROWS(summary, call_times)
+const struct table report_calls = {.key = "calls", CALLS};
+const struct table report_waiting_calls = {.title = "Calls that wait for the GPU", CALLS, .has_row = is_wait};
+const struct table report_asking_calls = {.title = "Calls that ask for GPU work", CALLS, .has_row = is_no_wait};
+
+/* ------------------------------------------------------------------ devices */
+
+static void device_identity(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct summary_device *d = row;
+	const struct profile_device *device = profile_device(r->reader, d->device);
+
+	if (!device)
+		return;
+	json_number(w, "number", d->number);
+	json_number(w, "ordinal", device->ordinal);
+	report_string_json(r, w, "name", device->name);
+	report_uuid_json(w, device);
+}
+
+static void device_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_device *d = row;
+	const struct profile_device *device = profile_device(r->reader, d->device);
+
+	if (device)
+		buf_printf(b, "%u %s", d->number, profile_string(r->reader, device->name, NULL));
+	else
+		buf_puts(b, "not known");
+}
+
+static void idle_share(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_device *d = row;
+	uint64_t elapsed_ns = report_elapsed_ns(r);
+	char cell[TEXT_CELL];
+
+	buf_puts(b, text_percent(cell, elapsed_ns > d->busy_ns ? elapsed_ns - d->busy_ns : 0, elapsed_ns));
+}
+
+static void at_once(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_device *d = row;
+
+	(void)r;
+	buf_printf(b, "%.2f", d->busy_ns ? (double)d->work_ns / (double)d->busy_ns : 0.0);
+}
+
+static void put_uncertain(const struct report *r, const void *row, struct buf *out)
+{
+	const struct summary_device *d = row;
+	char cell[TEXT_CELL];
+
+	(void)r;
+	if (d->uncertain_ns)
+		buf_printf(out, "%10s busy may be up to %s more: its work came far out of order\n", "",
+			text_duration(cell, d->uncertain_ns));
+}
+
+static const struct column device_columns[] = {
+	{.json = device_identity},
+	{"work", "works", 4, 11, COUNT(struct summary_device, works)},
+	{.key = "work_ns", DURATION(struct summary_device, work_ns)},
+	{"busy", "busy_ns", 1, 10, DURATION(struct summary_device, busy_ns)},
+	{.key = "busy_uncertain_ns", DURATION(struct summary_device, uncertain_ns)},
+	{"share", "busy_share", 2, 9, SHARE_OF(struct summary_device, busy_ns, report_elapsed_ns)},
+	{.key = "first_ns", DURATION(struct summary_device, first_ns)},
+	{.key = "last_ns", DURATION(struct summary_device, last_ns)},
+	{"idle", NULL, 3, 9, .text = idle_share},
+	{"at once", NULL, 5, 8, .text = at_once},
+	{"device", NULL, COLUMN_LAST, .text = device_name},
+};
+
+const struct table report_devices = {.title = "GPUs",
+	.key = "devices",
+	TABLE_COLUMNS(device_columns),
+	TABLE_ROWS(summary, devices),
+	.all = true,
+	.below = put_uncertain};
+
+/* ------------------------------------------------------------------ latency */
+
+void report_percentile_error(const struct report *r, const void *row, struct json_writer *w)
+{
+	(void)r;
+	(void)row;
+	json_real(w, "percentile_error_percent", HISTOGRAM_ERROR_PERCENT);
+}
+
+static const struct column latency_columns[] = {
+	{"count", "count", 1, 10, COUNT(struct summary_latency, times.count)},
+	{"mean", "mean_ns", 2, 9, MEAN(struct summary_latency, times.sum, times.count)},
+	{"min", "min_ns", 3, 9, DURATION(struct summary_latency, times.min)},
+	{"p50", "p50_ns", 4, 9, PERCENTILE(struct summary_latency, times, 50)},
+	{"p90", "p90_ns", 5, 9, PERCENTILE(struct summary_latency, times, 90)},
+	{"p99", "p99_ns", 6, 9, PERCENTILE(struct summary_latency, times, 99)},
+	{"p99.9", "p999_ns", 7, 9, PERCENTILE(struct summary_latency, times, 99.9)},
+	{"max", "max_ns", 8, 9, DURATION(struct summary_latency, times.max)},
+	{.json = report_percentile_error},
+	{.key = "backwards", COUNT(struct summary_latency, backwards)},
+	{.key = "in_graphs", COUNT(struct summary_latency, in_graphs)},
+};
+
+/* Of one row. */
+static const struct table latency = {TABLE_COLUMNS(latency_columns)};
+
+void report_latency_text(const struct report *r, struct buf *out)
+{
+	const struct summary_latency *l = &r->summary->latency;
+	char cell[TEXT_CELL];
+
+	if (!l->times.count && !l->backwards)
+		return;
+	buf_puts(out, "\nFrom launch to start, of work outside graphs\n");
+	if (l->times.count) {
+		table_headings(r, &latency, out);
+		table_row_text(r, &latency, l, out);
+	}
+	if (l->backwards)
+		buf_printf(out, "%10s started before their launch, by the clocks, and are not in these\n",
+			text_count(cell, l->backwards));
+}
+
+void report_latency_json(const struct report *r, struct json_writer *w)
+{
+	json_begin(w, "latency", '{');
+	table_members(r, &latency, &r->summary->latency, w);
+	json_end(w, '}');
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/* What was recorded, in short, and what else is known of the recording. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "report/sections.h"
+#include "view/view.h"
+
+#define FORM_VERSION 1
+
+/* Paths and reasons are of no use when cut, so these lines may be longer than the width. */
+static void field(struct buf *out, const char *title, const char *text)
+{
+	if (!text)
+		return;
+	buf_printf(out, "%-13s ", title);
+	text_fit(out, text, 0);
+	buf_putc(out, '\n');
+}
+
+/* What the driver said, where the profile has something else. */
+static void put_reported(const struct report *r, struct buf *out)
+{
+	uint64_t here_ns = r->summary->gpu_ns;
+	uint64_t reported_ns = profile_meta_number(r->reader, META_GPU_REPORTED, here_ns);
+	char all[TEXT_CELL], difference[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	if (reported_ns == here_ns)
+		return;
+	buf_printf(&line, "%s, %s %s than here", text_duration(all, reported_ns),
+		text_duration(difference, reported_ns > here_ns ? reported_ns - here_ns
+								 : here_ns - reported_ns),
+		reported_ns > here_ns ? "more" : "less");
+	field(out, "by the driver", buf_text(&line));
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
+/* Nothing is told apart from what was not asked for, and from what a recording that was cut short does not have. */
+static void put_cpu_time(const struct report *r, struct buf *line)
+{
+	const struct summary *s = r->summary;
+	const char *hz = report_meta(r, META_SAMPLE_HZ);
+	bool sampled = hz && strcmp(hz, "0");
+	char cell[TEXT_CELL], count[TEXT_CELL];
+
+	if (!s->samples && !sampled) {
+		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
+		return;
+	}
+	buf_printf(line, "%s in %s sample%s", text_duration(cell, s->cpu_ns), text_count(count, s->samples),
+		s->samples == 1 ? "" : "s");
+	if (sampled)
+		buf_printf(line, ", %s a second", hz);
+}
+
+static void put_gpu_time(const struct report *r, struct buf *line)
+{
+	const struct summary *s = r->summary;
+	char cell[TEXT_CELL], count[TEXT_CELL];
+
+	if (!s->works) {
+		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "none recorded");
+		return;
+	}
+	buf_printf(line, "%s in %s piece%s of work", text_duration(cell, s->gpu_ns), text_count(count, s->works),
+		s->works == 1 ? "" : "s");
+	if (view_is_simulated(r->reader))
+		buf_puts(line, ", simulated GPU");
+}
+
+void report_head_text(const struct report *r, struct buf *out)
+{
+	const struct summary *s = r->summary;
+	char cell[TEXT_CELL];
+	struct buf line = BUF_INIT;
+
+	field(out, "recording", r->path);
+	field(out, "INCOMPLETE", profile_reader_incomplete(r->reader));
+	if (report_meta(r, META_COMMAND)) {
+		buf_puts(out, "command       ");
+		text_fit(out, report_meta(r, META_COMMAND), report_columns_left(r, 14));
+		buf_putc(out, '\n');
+	}
+	field(out, "exit status", report_meta(r, META_EXIT_STATUS));
+	field(out, "elapsed", s->end_ns == s->start_ns && profile_reader_incomplete(r->reader) ?
+		"not known" : text_duration(cell, s->end_ns - s->start_ns));
+	put_cpu_time(r, &line);
+	field(out, "CPU time", buf_text(&line));
+	buf_reset(&line);
+	put_gpu_time(r, &line);
+	field(out, "GPU time", buf_text(&line));
+	put_reported(r, out);
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
+void report_head_json(const struct report *r, struct json_writer *w)
+{
+	const struct summary *s = r->summary;
+	const char *name, *value;
+
+	json_number(w, "form", FORM_VERSION);
+	json_text(w, "file", r->path);
+	json_text(w, "incomplete", profile_reader_incomplete(r->reader));
+	json_bool(w, "simulated", view_is_simulated(r->reader));
+	json_begin(w, "meta", '{');
+	for (size_t i = 0; profile_meta_at(r->reader, i, &name, &value); i++)
+		json_text(w, name, value);
+	json_end(w, '}');
+	json_number(w, "elapsed_ns", s->end_ns - s->start_ns);
+	json_number(w, "samples", s->samples);
+	json_number(w, "cpu_ns", s->cpu_ns);
+	json_number(w, "works", s->works);
+	json_number(w, "gpu_ns", s->gpu_ns);
+}
+
+/* CPU time that the profiler itself took in the program; not that of its calls in the program's own threads. */
+static void put_own_time(const struct report *r, struct buf *out)
+{
+	char time[TEXT_CELL], share[TEXT_CELL];
+	struct buf line = BUF_INIT;
+	uint64_t own_ns = 0;
+
+	vec_foreach (t, &r->summary->threads)
+		own_ns += profile_is_profiler(r->reader, t->id) ? t->cpu_ns : 0;
+	if (own_ns)
+		buf_printf(&line, "%s of the CPU time (%s) is that of its own threads in programs, whose waits are left out",
+			text_duration(time, own_ns), text_percent(share, own_ns, r->summary->cpu_ns));
+	field(out, "profiler", line.size ? buf_text(&line) : NULL);
+	out->failed |= line.failed;
+	buf_release(&line);
+}
+
+void report_notes_text(const struct report *r, struct buf *out)
+{
+	static const struct {
+		const char *key, *title;
+	} notes[] = {
+		{META_STACK_SOURCE, "stacks by"},
+		{META_CUPTI_ENDED, "not recorded"},
+		{META_STALLS_REFUSED, "not sampled"},
+		{META_COUNTERS_REFUSED, "no counters"},
+		{META_DRIVERS, "drivers"},
+		{META_DRIVERS_REFUSED, "not watched"},
+		{META_CUPTI, "CUPTI"},
+		{META_HOSTNAME, "machine"},
+		{META_KERNEL, "kernel"},
+		{META_CPUS, "CPUs"},
+		{META_VERSION, "xpuprof"},
+	};
+	const char *error = report_meta(r, META_CLOCK_ERROR), *taken = report_meta(r, META_STACKS_TAKEN);
+	bool launched = r->summary->works || r->summary->calls;
+	char title[16];
+	struct buf lines = BUF_INIT, clocks = BUF_INIT, launches = BUF_INIT;
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		snprintf(title, sizeof(title), "%-13s ", notes[i].title);
+		if (launched || strcmp(notes[i].key, META_STACK_SOURCE))
+			report_lines(&lines, title, "              ", report_meta(r, notes[i].key));
+	}
+	if (taken && launched)
+		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them", taken);
+	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
+	put_own_time(r, &lines);
+	if (error)
+		buf_printf(&clocks, "GPU times may be off by %s ns", error);
+	field(&lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);
+	if (lines.size)
+		buf_printf(out, "\nAbout this recording\n%s", lines.data);
+	out->failed |= lines.failed || clocks.failed || launches.failed;
+	buf_release(&lines);
+	buf_release(&clocks);
+	buf_release(&launches);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "base/json_writer.h"
+#include "report/table.h"
+
+static void put_text(const struct report *r, const struct column *c, const void *row, struct json_writer *w)
+{
+	struct buf text = BUF_INIT;
+
+	c->text(r, row, &text);
+	json_text(w, c->key, buf_text(&text));
+	w->out->failed |= text.failed;
+	buf_release(&text);
+}
+
+static void put_member(const struct report *r, const struct column *c, const void *row, struct json_writer *w)
+{
+	uint64_t number = c->kind == COLUMN_TEXT ? 0 : column_number(c, row), divisor;
+
+	switch (c->kind) {
+	case COLUMN_TEXT:
+		put_text(r, c, row, w);
+		break;
+	case COLUMN_STRING:
+		json_text(w, c->key, number ? profile_string(r->reader, (uint32_t)number, NULL) : NULL);
+		break;
+	case COLUMN_NAME:
+		json_text(w, c->key, c->name_of((unsigned int)number));
+		break;
+	case COLUMN_MEAN:
+	case COLUMN_SHARE:
+	case COLUMN_RATE:
+		divisor = column_divisor(r, c, row);
+		json_real(w, c->key, divisor ? (double)number / (double)divisor : 0);
+		break;
+	default:
+		json_number(w, c->key, number);
+	}
+}
+
+void table_members(const struct report *r, const struct table *t, const void *row, struct json_writer *w)
+{
+	for (size_t i = 0; i < t->column_count; i++)
+		if (t->columns[i].json)
+			t->columns[i].json(r, row, w);
+		else if (t->columns[i].key)
+			put_member(r, &t->columns[i], row, w);
+}
+
+void table_row_json(const struct report *r, const struct table *t, const void *row, struct json_writer *w)
+{
+	json_begin(w, NULL, '{');
+	table_members(r, t, row, w);
+	json_end(w, '}');
+}
+
+void table_json(const struct report *r, const struct table *t, struct json_writer *w)
+{
+	size_t shown = table_rows_shown(r, t, table_row_count(r, t));
+
+	json_begin(w, t->key, '[');
+	for (size_t i = 0; i < shown; i++)
+		table_row_json(r, t, table_row(r, t, i), w);
+	json_end(w, ']');
+}

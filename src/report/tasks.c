@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/* Processes and threads, with what they had CPUs and GPUs do. */
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "report/sections.h"
+#include "report/table.h"
+
+#define TASKS \
+	{.key = "samples", COUNT(struct summary_task, samples)}, \
+	{"CPU time", "cpu_ns", 1, 10, DURATION(struct summary_task, cpu_ns)}, \
+	{"launches", "launches", 3, 11, COUNT(struct summary_task, launches)}, \
+	{"work", "works", 4, 11, COUNT(struct summary_task, works)}, \
+	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns)}
+
+/* The end of a table of tasks: how many are in none of its rows. */
+static void put_without(struct buf *out, const struct table *t, size_t rows, uint32_t without)
+{
+	char count[TEXT_CELL];
+
+	if (!without)
+		return;
+	if (!rows)
+		buf_printf(out, "\n%s\n", t->title);
+	buf_printf(out, "%10s %swith neither CPU samples nor GPU work\n", text_count(count, without), rows ? "more " : "");
+}
+
+/* ------------------------------------------------------------------ processes */
+
+static void process_identity(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct summary_task *t = row;
+	const struct profile_process *p = profile_process(r->reader, t->id);
+
+	json_number(w, "process", t->id);
+	if (!p)
+		return;
+	json_number(w, "pid", p->pid);
+	report_string_json(r, w, "name", p->comm);
+	report_string_json(r, w, "command", p->cmdline);
+}
+
+static void process_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_task *t = row;
+	const struct profile_process *p = profile_process(r->reader, t->id);
+
+	if (p)
+		buf_printf(b, "%s (%u)", profile_string(r->reader, p->comm, NULL), p->pid);
+	else
+		buf_puts(b, "not known");
+}
+
+static const struct column process_columns[] = {
+	{.json = process_identity},
+	TASKS,
+	{"process", NULL, COLUMN_LAST, .text = process_name},
+};
+
+static const struct table processes = {
+	.title = "Processes", .key = "processes", TABLE_COLUMNS(process_columns), TABLE_ROWS(summary, processes)};
+
+void report_processes_text(const struct report *r, struct buf *out)
+{
+	table_text(r, &processes, out);
+	put_without(out, &processes, r->summary->processes.count, r->summary->processes_without);
+}
+
+void report_processes_json(const struct report *r, struct json_writer *w)
+{
+	table_json(r, &processes, w);
+	json_number(w, "processes_without", r->summary->processes_without);
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static void thread_identity(const struct report *r, const void *row, struct json_writer *w)
+{
+	const struct summary_task *task = row;
+	const struct profile_thread *t = profile_thread(r->reader, task->id);
+
+	if (!t)
+		return;
+	json_number(w, "process", t->process);
+	json_number(w, "tid", t->tid);
+	report_string_json(r, w, "name", t->name);
+	if (t->flags & THREAD_PROFILER)
+		json_bool(w, "profiler", true);
+}
+
+static void thread_name(const struct report *r, const void *row, struct buf *b)
+{
+	const struct summary_task *task = row;
+	const struct profile_thread *t = profile_thread(r->reader, task->id);
+	const struct profile_process *p = t ? profile_process(r->reader, t->process) : NULL;
+
+	if (t)
+		buf_printf(b, "%s %u (%s %u)", profile_thread_name(r->reader, t, NULL), t->tid,
+			p ? profile_string(r->reader, p->comm, NULL) : "?", p ? p->pid : 0);
+	else
+		buf_puts(b, "not known");
+}
+
+static const struct column thread_columns[] = {
+	{.json = thread_identity},
+	TASKS,
+	{"thread (process)", NULL, COLUMN_LAST, .text = thread_name},
+};
+
+static const struct table threads = {
+	.title = "Threads", .key = "threads", TABLE_COLUMNS(thread_columns), TABLE_ROWS(summary, threads)};
+
+void report_threads_text(const struct report *r, struct buf *out)
+{
+	table_text(r, &threads, out);
+	put_without(out, &threads, r->summary->threads.count, r->summary->threads_without);
+}
+
+void report_threads_json(const struct report *r, struct json_writer *w)
+{
+	table_json(r, &threads, w);
+	json_number(w, "threads_without", r->summary->threads_without);
+}
