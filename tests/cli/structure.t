@@ -30,12 +30,14 @@ SAME = [f"\tcall_{n}();" for n in range(7)]
 
 
 def make_tree(folder):
-    """Three rooms: top -> mid, top -> inner, mid -> inner -> mid. One stretch of seven lines stands twice."""
-    write(folder, "tools/check-includes", *(f'may["{room}"] = "x"' for room in ("top", "mid", "mid/inner", "main.c")))
+    """Four rooms: top -> mid, top -> inner, mid -> inner -> mid, mid -> low -> mid. Seven lines stand twice."""
+    write(folder, "tools/check-includes", *(f'may["{room}"] = "x"' for room in ("top", "low", "mid", "mid/inner", "main.c")))
     write(folder, "src/top/a.c", '#include "mid/b.h"', '#include "mid/inner/c.h"', "int a(void)", "{", *SAME, "\treturn 0;", "}")
     write(folder, "src/mid/b.h", '#include "mid/inner/c.h"', "/* What CUDA says. */", "int b;")
     write(folder, "src/mid/inner/c.h", '#include "mid/b.h"', "static void c(void)", "{", *SAME, "}")
     write(folder, "src/mid/nvidia/d.c", "int cuda;")
+    write(folder, "src/mid/e.c", '#include "low/f.h"')
+    write(folder, "src/low/f.h", '#include "mid/b.h"')
     write(folder, "tests/unit/t.c", "int t;", "", "int u;")
     write(folder, "tests/data/t.txt", "not a program")
 
@@ -46,14 +48,15 @@ def main():
         said = subprocess.run([os.path.join(ROOT, "tools/measure-structure"), "--at", folder], stdout=subprocess.PIPE, text=True, check=False)
     row = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", said.stdout, re.M))
     expected = {
-        "rooms": "3",
-        "arrows between rooms": "4",
-        "of these upward": "1 (mid mid/inner)",
-        "files in `src/`": "4",
+        "rooms": "4",
+        "arrows between rooms": "6",
+        "of these inward": "1",
+        "of these upward": "1 (low mid)",
+        "files in `src/`": "6",
         "lines with a vendor's word": "1",
         "by room": "mid 1",
         "stretches of 6 and more lines that stand twice": "2 (14 lines)",
-        "lines in `src/`": "28",
+        "lines in `src/`": "30",
         "lines in `tests/`": "3",
     }
     if shutil.which("ctags"):
