@@ -30,3 +30,5 @@ int cmd_doctor(int argc, char **argv);
 void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As cmd_error with the text of the last error; returns EXIT_FAILED. */
 int cmd_failed(void);
+/* Ends this process as another ended: by the same exit status or the same signal. */
+void cmd_end_like(int wait_status) __attribute__((noreturn));

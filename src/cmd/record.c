@@ -502,22 +502,47 @@ static int start(struct session *s)
 	return session_exec_failed(s) ? exec_status(error) : cmd_failed();
 }
 
-/* Ends as the program ended, unless it succeeded and we did not. */
-static int end_like_program(struct session *s, int status)
-{
-	int wait_status;
-	bool ended = session_program(s, &wait_status);
+/* How a recording went. */
+struct outcome {
+	int status;	 /* ours */
+	int wait_status; /* how we are to end instead; 0: by our status */
+};
 
-	session_close(s);
-	if (ended && (wait_status || !status))
-		target_end_like(wait_status);
-	return status;
+/* Ends as the program ended, unless it succeeded and we did not. */
+static struct outcome outcome_of(struct session *s, int status)
+{
+	struct outcome o = {.status = status};
+	int wait_status;
+
+	if (session_program(s, &wait_status) && (wait_status || !status))
+		o = (struct outcome){.status = target_shell_status(wait_status), .wait_status = wait_status};
+	return o;
 }
 
-static int run(struct record *r, struct target_user *u, char **command)
+/* From its start to its outputs. */
+static struct outcome record(struct record *r, struct target_user *u, struct session *s)
+{
+	enum session_end end;
+	int status, failed;
+
+	print_notes(u, s);
+	status = start(s);
+	if (status)
+		return (struct outcome){status, session_interrupted(s)};
+	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;
+	status = finish(r, u, s, failed);
+	if (r->temporary.size)
+		unlink(r->temporary.data);
+	return outcome_of(s, status);
+}
+
+static struct outcome open_and_record(
+	struct record *r, struct target_user *u, const struct signals *signals, char **command)
 {
 	const struct session_options options = {
 		.profile_path = r->profile_path,
+		.signals = signals,
+		.progress = !r->quiet && isatty(STDERR_FILENO) ? status_report : NULL,
 		.user = u,
 		.command = *command ? command : NULL,
 		.pid = (pid_t)r->pid,
@@ -533,30 +558,33 @@ static int run(struct record *r, struct target_user *u, char **command)
 		.wait_min_ns = r->wait_min_ns,
 		.queue_times = r->queue_times,
 		.inlines = r->inlines,
-		.quiet = r->quiet,
 		.sample_hz = (unsigned int)r->hz,
 		.duration_ns = (uint64_t)(r->seconds * 1e9) + (r->seconds > 0), /* 0: none */
 	};
-	enum session_end end;
+	struct outcome o = {.status = EXIT_FAILED};
 	struct session *s;
-	int status, failed;
 
-	if (session_open(&s, &options))
-		return cmd_failed();
-	print_notes(u, s);
-	status = start(s);
-	if (status) {
-		failed = session_interrupted(s);
-		session_close(s);
-		if (failed)
-			target_end_like(failed);
-		return status;
+	if (session_open(&s, &options)) {
+		cmd_failed();
+		return o;
 	}
-	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;
-	status = finish(r, u, s, failed);
-	if (r->temporary.size)
-		unlink(r->temporary.data);
-	return end_like_program(s, status);
+	o = record(r, u, s);
+	session_close(s);
+	return o;
+}
+
+static int run(struct record *r, struct target_user *u, char **command)
+{
+	struct signals signals = SIGNALS_INIT;
+	struct outcome o;
+
+	if (signals_open(&signals))
+		return cmd_failed();
+	o = open_and_record(r, u, &signals, command);
+	signals_close(&signals);
+	if (o.wait_status)
+		cmd_end_like(o.wait_status);
+	return o.status;
 }
 
 static int prepare_and_run(struct record *r, char **command)

@@ -39,7 +39,7 @@ static void write_stderr(const struct buf *b)
 		(void)io_write_all(STDERR_FILENO, buf_text(b), b->size);
 }
 
-void status_text(const char *text)
+static void show_text(const char *text)
 {
 	struct buf shown = BUF_INIT;
 
@@ -48,7 +48,7 @@ void status_text(const char *text)
 	buf_release(&shown);
 }
 
-void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding)
+static void show_totals(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding)
 {
 	char elapsed[TEXT_CELL], gpu[TEXT_CELL], samples[TEXT_CELL], calls[TEXT_CELL],
 		count[TEXT_CELL];
@@ -60,22 +60,33 @@ void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t o
 	buf_printf(&line, "  %s lost", text_count(count, lost_events(t)));
 	if (outstanding)
 		buf_printf(&line, "  %s running", text_count(count, outstanding));
-	status_text(buf_text(&line));
+	show_text(buf_text(&line));
 	buf_release(&line);
 }
 
-bool status_is_in_the_way(void)
+/* A program that reads single keys from the terminal, as editors and shells do, draws there itself. */
+static bool is_in_the_way(void)
 {
 	struct termios t;
 
 	return !tcgetattr(STDERR_FILENO, &t) && !(t.c_lflag & ICANON);
 }
 
-void status_clear(void)
+static void clear(void)
 {
 	static const char erase[] = "\r\033[K";
 
 	(void)io_write_all(STDERR_FILENO, erase, sizeof(erase) - 1);
+}
+
+void status_report(void *context, const struct session_progress *p)
+{
+	if (!p)
+		clear();
+	else if (p->text)
+		show_text(p->text);
+	else if (!is_in_the_way())
+		show_totals(p->totals, p->elapsed_ns, p->outstanding);
 }
 
 static void add_count(struct buf *b, uint64_t count, const char *text)

@@ -6,15 +6,10 @@
 #include <stdint.h>
 
 #include "profile/writer.h"
+#include "record/session.h"
 
-/* Rewrites the status line. The cursor stays at its start, so that output of the program covers
- * it. */
-void status_show(const struct profile_totals *t, uint64_t elapsed_ns, uint64_t outstanding);
-/* Whether the program reads single keys from the terminal, as editors and shells do: it draws there itself. */
-bool status_is_in_the_way(void);
-/* Says something else there. */
-void status_text(const char *text);
-/* Removes it. */
-void status_clear(void);
+/* As session_options.progress: rewrites the status line, or removes it. The cursor stays at its start, so that output
+ * of the program covers it. */
+void status_report(void *context, const struct session_progress *p);
 /* Prints the summary: totals, then every loss by cause. */
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path);

@@ -32,24 +32,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cmd/status.h"
 #include "gpucode/kept_images.h"
-#include "symbolize/gpu_code.h"
-#include "symbolize/symbolize.h"
 
 #define ROUND_IDLE_MS   50
 #define ROUND_BUSY_MS   5
 #define ROUND_PAUSE_NS  NS_PER_MS
 #define ROUND_MAPS_MS   10 /* that new mappings alone are left to gather */
 #define FLUSH_PERIOD_NS NS_PER_SECOND
-#define STATUS_PERIOD_NS (NS_PER_SECOND / 2)
+#define PROGRESS_PERIOD_NS (NS_PER_SECOND / 2)
 #define SAME_SIGNAL_NS  (100 * NS_PER_MS)
-#define STOP_TIMEOUT_MS 3000
-#define STOP_POLL_US    2000
-/* How long the end of a recording may wait for debug files from servers, and for one module's DWARF. */
-#define SERVERS_LIMIT_NS (30 * NS_PER_SECOND)
-#define DWARF_LIMIT_NS   (60 * NS_PER_SECOND)
-#define GPU_TEXT_LIMIT_NS (10 * NS_PER_SECOND)
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -61,11 +52,8 @@ int session_open(struct session **ret, const struct session_options *options)
 	s->options = *options;
 	s->user = options->user;
 	s->target = TARGET_INIT;
-	s->signals = SIGNALS_INIT;
 	s->attached = s->epoll = -1;
-	s->status_line = !options->quiet && isatty(STDERR_FILENO);
-	error = signals_open(&s->signals);
-	error = error ?: session_open_parts(s);
+	error = session_open_parts(s);
 	if (error) {
 		profile_writer_remove(s->writer);
 		session_close(s);
@@ -112,7 +100,7 @@ static int watch_all(struct session *s)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return error_errno(-errno, "cannot watch the recording's events");
-	error = watch(s, s->signals.fd);
+	error = watch(s, s->options.signals ? s->options.signals->fd : -1);
 	error = error ?: watch(s, s->target.pidfd);
 	error = error ?: watch(s, s->attached);
 	if (!error && s->capture)
@@ -139,7 +127,7 @@ static int spawn(struct session *s)
 
 	if (!s->options.command)
 		return attach(s);
-	error = target_spawn(&s->target, s->user, &s->signals, s->options.command);
+	error = target_spawn(&s->target, s->user, s->options.signals, s->options.command);
 	if (!error && s->capture)
 		error = capture_track(s->capture, s->target.pid);
 	if (!error && s->capture)
@@ -159,13 +147,19 @@ static void allow_many_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The next signal to us that has come; 0: none. */
+static int next_signal(const struct session *s, bool *ret_alone)
+{
+	return s->options.signals ? signals_next(s->options.signals, ret_alone) : 0;
+}
+
 /* Whether a signal wants the end before there was a beginning. */
 static bool was_interrupted(struct session *s)
 {
 	bool alone;
 	int number;
 
-	while (!s->interrupted && (number = signals_next(&s->signals, &alone)))
+	while (!s->interrupted && (number = next_signal(s, &alone)))
 		s->interrupted = number == SIGCHLD ? 0 : number;
 	return s->interrupted;
 }
@@ -195,7 +189,7 @@ static int start(struct session *s)
 	if (s->drivers)
 		drivers_begin(s->drivers, s->start_ns);
 	s->next_flush_ns = s->start_ns + FLUSH_PERIOD_NS;
-	s->next_status_ns = s->start_ns + STATUS_PERIOD_NS;
+	s->next_progress_ns = s->start_ns + PROGRESS_PERIOD_NS;
 	error = session_describe(s, META_START_NS, s->start_ns);
 	/* From here on an earlier profile of this name is lost. */
 	error = error ?: profile_writer_begin(s->writer);
@@ -213,7 +207,7 @@ int session_start(struct session *s)
 
 /* --- running ------------------------------------------------------------------------------------ */
 
-static int drain(struct session *s, bool *ret_busy)
+int session_drain(struct session *s, bool *ret_busy)
 {
 	bool cpu_busy = false, gpu_busy = false;
 	int error = s->drivers ? drivers_take(s->drivers) : 0;
@@ -257,13 +251,16 @@ static void handle_signal(struct session *s, int number, bool alone)
 	kill(s->target.pid, number);
 }
 
-static void handle_signals(struct session *s)
+bool session_handle_signals(struct session *s)
 {
-	bool alone;
+	bool alone, any = false;
 	int number;
 
-	while ((number = signals_next(&s->signals, &alone)))
+	while ((number = next_signal(s, &alone))) {
 		handle_signal(s, number, alone);
+		any |= number != SIGCHLD;
+	}
+	return any;
 }
 
 /* Also when nobody has reaped it yet. */
@@ -296,9 +293,9 @@ static bool is_over(struct session *s, enum session_end *ret_end)
 	return false;
 }
 
-static int next_timeout_ms(const struct session *s, bool busy)
+static int next_timeout_ms(const struct session *s)
 {
-	int timeout = busy ? ROUND_BUSY_MS : ROUND_IDLE_MS;
+	int timeout = s->busy ? ROUND_BUSY_MS : ROUND_IDLE_MS;
 	uint64_t now = clock_now_ns(), left_ms;
 
 	if (!s->options.duration_ns)
@@ -309,14 +306,23 @@ static int next_timeout_ms(const struct session *s, bool busy)
 	return left_ms < (uint64_t)timeout ? (int)left_ms : timeout;
 }
 
+void session_report(const struct session *s, const struct session_progress *p)
+{
+	if (s->options.progress)
+		s->options.progress(s->options.progress_context, p);
+}
+
 static int housekeeping(struct session *s)
 {
 	uint64_t now = clock_now_ns();
 
-	if (s->status_line && now >= s->next_status_ns && !status_is_in_the_way()) {
+	if (s->options.progress && now >= s->next_progress_ns) {
 		profile_writer_totals(s->writer, &s->totals);
-		status_show(&s->totals, now - s->start_ns, correlator_outstanding(s->correlator));
-		s->next_status_ns = now + STATUS_PERIOD_NS;
+		session_report(s, &(struct session_progress){
+			.totals = &s->totals,
+			.elapsed_ns = now - s->start_ns,
+			.outstanding = correlator_outstanding(s->correlator)});
+		s->next_progress_ns = now + PROGRESS_PERIOD_NS;
 	}
 	if (now < s->next_flush_ns)
 		return 0;
@@ -359,201 +365,42 @@ static int wait_for_events(struct session *s, int timeout_ms)
 	return error;
 }
 
+int session_poll_fd(const struct session *s)
+{
+	return s->epoll;
+}
+
+int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_end *ret_end)
+{
+	int timeout_ms = next_timeout_ms(s), error;
+
+	error = wait_for_events(s, timeout_ms < wait_ms ? timeout_ms : wait_ms);
+	if (error)
+		return error;
+	pause_between_rounds(s->round_ns);
+	s->round_ns = clock_now_ns();
+	session_handle_signals(s);
+	error = session_drain(s, &s->busy);
+	error = error ?: housekeeping(s);
+	if (!error)
+		*ret_over = is_over(s, ret_end);
+	return error;
+}
+
 int session_wait(struct session *s, enum session_end *ret_end)
 {
-	uint64_t round_ns = 0;
-	bool busy = false;
+	bool over = is_over(s, ret_end);
 	int error = 0;
 
-	while (!error && !is_over(s, ret_end)) {
-		error = wait_for_events(s, next_timeout_ms(s, busy));
-		if (error)
-			return error;
-		pause_between_rounds(round_ns);
-		round_ns = clock_now_ns();
-		handle_signals(s);
-		error = drain(s, &busy);
-		error = error ?: housekeeping(s);
-	}
+	while (!error && !over)
+		error = session_round(s, ROUND_IDLE_MS, &over, ret_end);
 	return error;
 }
 
-/* --- finishing ---------------------------------------------------------------------------------- */
-
-struct unconnected {
-	const struct gpu *gpu;
-	uint64_t count;
-};
-
-static void visit_gpu_process(void *context, uint32_t pid, uint32_t process)
-{
-	struct unconnected *u = context;
-
-	if (!gpu_has_connected(u->gpu, process))
-		u->count++;
-}
-
-static int count_unconnected(struct session *s)
-{
-	struct unconnected u = {.gpu = s->gpu};
-
-	if (!gpu_is_open(s->gpu) || !s->capture)
-		return 0;
-	capture_each_gpu_process(s->capture, visit_gpu_process, &u);
-	return profile_count_loss(s->writer, LOSS_GPU_NEVER_CONNECTED, u.count);
-}
-
-/* Gives the live libraries time to flush, and keeps emptying their rings meanwhile. */
-static int stop_gpu(struct session *s)
-{
-	uint64_t deadline_ns = clock_now_ns() + STOP_TIMEOUT_MS * NS_PER_MS;
-	int error = gpu_stop(s->gpu);
-	bool busy;
-
-	for (;;) {
-		error = error ?: drain(s, &busy);
-		if (error || !gpu_is_live(s->gpu) || clock_now_ns() > deadline_ns)
-			return error;
-		usleep(STOP_POLL_US);
-	}
-}
-
-/* The GPU side first: its last records still need markers drained after their snapshot. */
-static int stop_sources(struct session *s)
-{
-	bool busy = true;
-	int error = gpu_is_open(s->gpu) ? stop_gpu(s) : 0;
-
-	if (!error && s->drivers)
-		error = drivers_stop(s->drivers);
-	if (!error && s->capture)
-		error = capture_stop(s->capture);
-	while (!error && busy)
-		error = drain(s, &busy);
-	if (!error && s->drivers)
-		error = drivers_finish(s->drivers, s->end_ns);
-	return error ?: gpu_finish(s->gpu);
-}
-
-struct refusals {
-	struct buf *lines;
-	bool lost; /* GPU work is missing */
-};
-
-static void note_refusals(void *context, const char *lines, bool lost)
-{
-	struct refusals *r = context;
-	const char *rest;
-
-	r->lost |= lost && *lines;
-	rest = r->lost ? "" : "; everything else was recorded";
-	while (*lines) {
-		int size = (int)strcspn(lines, "\n");
-
-		buf_printf(r->lines, "%.*s%s\n", size, lines, rest);
-		lines += size + (lines[size] == '\n');
-	}
-}
-
-static int describe_gpu(struct session *s)
-{
-	struct refusals refusals = {.lines = &s->refusals};
-	uint64_t stacks = s->capture ? capture_launch_stacks(s->capture) : 0;
-	int error;
-
-	if (!gpu_is_open(s->gpu))
-		return 0;
-	gpu_each_refusal(s->gpu, note_refusals, &refusals);
-	error = session_describe(s, META_STACKS_TAKEN, stacks);
-	return error ?: session_describe(s, META_GPU_REPORTED, gpu_reported_ns(s->gpu));
-}
-
-/* A signal while names are looked up wants that to be over. */
-static bool naming_stopped(void *context)
-{
-	struct session *s = context;
-	bool alone, any = false;
-	int number;
-
-	while ((number = signals_next(&s->signals, &alone))) {
-		handle_signal(s, number, alone);
-		any |= number != SIGCHLD;
-	}
-	return any;
-}
-
-static void show_naming(void *context, const char *what)
-{
-	struct session *s = context;
-
-	if (s->status_line)
-		status_text(what);
-}
-
-static int name_code(struct session *s)
-{
-	const struct symbolize_options options = {
-		.kept = s->capture ? capture_kept_files(s->capture) : NULL,
-		.inlines = s->options.inlines,
-		.same_boot = true,
-		.servers_limit_ns = SERVERS_LIMIT_NS,
-		.dwarf_limit_ns = DWARF_LIMIT_NS,
-		.stopped = naming_stopped,
-		.progress = show_naming,
-		.context = s,
-	};
-	struct symbolize_stats stats;
-	int error = symbolize_profile(s->writer, &options, &stats);
-
-	if (s->status_line)
-		status_clear();
-	return error;
-}
-
-static int describe_code(struct session *s)
-{
-	const struct gpucode_user user = {.uid = s->user->uid, .gid = s->user->gid};
-	const struct gpu_code_options options = {
-		.images = s->images,
-		.text_limit_ns = GPU_TEXT_LIMIT_NS,
-		.text_user = s->user->switched ? &user : NULL,
-		.stopped = naming_stopped,
-		.progress = show_naming,
-		.context = s,
-	};
-	struct gpu_code_stats stats = {0};
-	int error = s->images ? symbolize_gpu_code(s->writer, &options, &stats) : 0;
-	uint64_t unknown = stats.without_image + stats.not_found;
-
-	if (s->status_line)
-		status_clear();
-	if (!error && stats.text_failure[0])
-		buf_printf(&s->refusals, "instructions are told by their names only: %s\n",
-			stats.text_failure);
-	if (!error && unknown)
-		buf_printf(&s->refusals,
-			"the code of %" PRIu64 " of %" PRIu64 " sampled GPU functions was not available: "
-			"no source lines and no instructions' names\n",
-			unknown, stats.functions);
-	return error;
-}
-
-static int finish_profile(struct session *s)
-{
-	int error = correlator_finish(s->correlator);
-
-	error = error ?: name_code(s);
-	error = error ?: describe_code(s);
-	error = error ?: session_describe(s, META_END_NS, s->end_ns);
-	error = error ?: describe_gpu(s);
-	if (!error && s->program_ended)
-		error = session_describe(
-			s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
-	return error ?: profile_writer_flush(s->writer);
-}
+/* --- the rest ----------------------------------------------------------------------------------- */
 
 /* Takes the probes away, also when the program outlives its recording. */
-static void close_sources(struct session *s)
+void session_close_sources(struct session *s)
 {
 	gpu_free(s->gpu);
 	s->gpu = NULL;
@@ -561,23 +408,6 @@ static void close_sources(struct session *s)
 	s->drivers = NULL;
 	capture_close(s->capture);
 	s->capture = NULL;
-}
-
-int session_finish(struct session *s)
-{
-	int error, close_error;
-
-	s->end_ns = clock_now_ns();
-	error = stop_sources(s);
-	if (s->status_line)
-		status_clear();
-	error = error ?: count_unconnected(s);
-	error = error ?: finish_profile(s);
-	profile_writer_totals(s->writer, &s->totals);
-	close_error = profile_writer_close(s->writer);
-	s->writer = NULL;
-	close_sources(s);
-	return error ?: close_error;
 }
 
 int session_interrupted(const struct session *s)
@@ -596,7 +426,7 @@ bool session_program(struct session *s, int *ret_wait_status)
 
 	while (s->target.pid > 0 && !s->stop_requested) {
 		epoll_wait(s->epoll, events, 8, 1000);
-		handle_signals(s);
+		session_handle_signals(s);
 		s->program_ended = target_reap(&s->target, &s->wait_status);
 	}
 	if (s->program_ended)
@@ -609,7 +439,7 @@ void session_close(struct session *s)
 	if (!s)
 		return;
 	target_close(&s->target);
-	close_sources(s);
+	session_close_sources(s);
 	kept_images_free(s->images);
 	correlator_free(s->correlator);
 	tasks_free(s->tasks);
@@ -617,7 +447,6 @@ void session_close(struct session *s)
 		profile_writer_abort(s->writer);
 	if (s->runtime_dir[0])
 		rmdir(s->runtime_dir);
-	signals_close(&s->signals);
 	if (s->attached >= 0)
 		close(s->attached);
 	if (s->epoll >= 0)

@@ -4,8 +4,12 @@
  *
  *	session_open -> session_start -> session_wait -> session_finish -> session_program -> session_close
  *
- * One thread and one loop: it takes what the kernel and the injected libraries have left in their rings,
+ * One thread and one loop: it drains what the kernel and the injected libraries have left in their rings,
  * joins it, and writes it. The order inside a round matters and is explained at session.c's top.
+ *
+ * Several may live in one process, each with its own file and program. Who has several calls session_round for each
+ * in place of session_wait, when its descriptor is readable or some time has passed. Nothing here prints, and signals
+ * are looked at only where the caller hands them over; both belong to the process, and so to the command.
  */
 #pragma once
 
@@ -28,8 +32,20 @@ enum session_stacks {
 	SESSION_STACKS_NONE,
 };
 
+/* How a recording goes on. */
+struct session_progress {
+	const char *text; /* NULL, or what is being done at the end, and nothing below */
+	const struct profile_totals *totals;
+	uint64_t elapsed_ns;
+	uint64_t outstanding; /* launches that wait for their work */
+};
+
 struct session_options {
 	const char *profile_path;
+	const struct signals *signals; /* whose signals end the recording or go to the program; NULL: nobody's */
+	/* Called now and then, and with NULL when there is no more to say for a while. NULL: nobody wants to know. */
+	void (*progress)(void *context, const struct session_progress *p);
+	void *progress_context;
 	struct target_user *user; /* borrowed; gets the environment that recording needs */
 	char **command; /* NULL with pid or whole_system */
 	pid_t pid;      /* 0: none */
@@ -45,7 +61,6 @@ struct session_options {
 	uint64_t wait_min_ns;
 	bool queue_times;
 	bool inlines; /* source lines and inlined functions, at the end */
-	bool quiet;     /* no status line, no notes */
 	unsigned int sample_hz;
 	uint64_t duration_ns; /* 0: until it ends by itself */
 };
@@ -63,6 +78,11 @@ int session_open(struct session **ret, const struct session_options *options);
 int session_start(struct session *s);
 /* Records until something ends it. */
 int session_wait(struct session *s, enum session_end *ret_end);
+/* One round of that: waits for wait_ms at most, or less where a round is due before, then drains what has come. After
+ * *ret_over, which says that the recording is to be finished, none follows. */
+int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_end *ret_end);
+/* Readable when a round is due. A round is due every 50 ms in any case. */
+int session_poll_fd(const struct session *s);
 /* Stops the sources, drains them, names the code, closes the file. */
 int session_finish(struct session *s);
 /* Waits for a program that outlives its recording, passing signals on: true and its wait status, or false

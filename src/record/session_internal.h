@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What session.c (running) and session_open.c (opening, describing) share. */
+/* What session.c (a recording's life and its rounds), session_open.c and session_finish.c share. */
 #pragma once
 
 #include "capture/capture.h"
@@ -26,14 +26,14 @@ struct session {
 	struct profile_totals totals;
 	char runtime_dir[64]; /* "" until made */
 	int attached;         /* pidfd of -p, or -1 */
-	struct signals signals;
 	int epoll;
 	bool maps_fd_silent; /* it has reported, and does so again when it is armed */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t next_flush_ns;
-	uint64_t next_status_ns;
-	bool status_line;
+	uint64_t next_progress_ns;
+	uint64_t round_ns; /* when the latest round began */
+	bool busy;	   /* there was much in it */
 	bool exec_failed;
 	int interrupted; /* the signal that came before the program could start; 0: none */
 	bool program_ended;
@@ -44,6 +44,14 @@ struct session {
 
 /* Makes everything the recording needs, up to the profile's first facts: 0 or -errno. */
 int session_open_parts(struct session *s);
+/* One round, without waiting for anything: 0 or -errno. *ret_busy: there was much. */
+int session_drain(struct session *s, bool *ret_busy);
+/* Handles the signals that have come. True: one of them wants what goes on to end. */
+bool session_handle_signals(struct session *s);
+/* Reports progress, if anybody wants to know. */
+void session_report(const struct session *s, const struct session_progress *p);
+/* Takes the probes away, also when the program outlives its recording. */
+void session_close_sources(struct session *s);
 /* A fact about the recording, as a number: 0 or -errno. */
 int session_describe(struct session *s, const char *key, uint64_t value);
 /* Adds to session_notes: 0 or -ENOMEM. */

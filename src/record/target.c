@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,7 +18,10 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "cmd/cmd.h"
+
+/* As shells call it. */
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND	    127
 
 static int become(const struct target_user *u)
 {
@@ -43,13 +45,14 @@ static void run(const struct target_user *u, const struct signals *signals, char
 		_exit(EXIT_NOT_EXECUTABLE);
 	error = -become(u);
 	if (!error) {
-		signals_restore(signals);
+		if (signals)
+			signals_restore(signals);
 		environ = u->environment;
 		execvp(argv[0], argv);
 		error = errno;
 	}
 	if (io_write_all(failed, &error, sizeof(error)))
-		_exit(EXIT_FAILED);
+		_exit(EXIT_FAILURE);
 	_exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
@@ -168,22 +171,4 @@ void target_close(struct target *t)
 int target_shell_status(int wait_status)
 {
 	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
-
-void target_end_like(int wait_status)
-{
-	if (WIFSIGNALED(wait_status)) {
-		struct rlimit no_core = {0};
-		sigset_t set;
-		int number = WTERMSIG(wait_status);
-
-		/* The program has left its own core file, if any: ours would replace it. */
-		setrlimit(RLIMIT_CORE, &no_core);
-		signal(number, SIG_DFL);
-		sigemptyset(&set);
-		sigaddset(&set, number);
-		sigprocmask(SIG_UNBLOCK, &set, NULL);
-		raise(number);
-	}
-	exit(target_shell_status(wait_status));
 }

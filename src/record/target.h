@@ -51,8 +51,8 @@ struct target {
 
 #define TARGET_INIT ((struct target){.pid = -1, .pidfd = -1, .gate = -1, .failed = -1})
 
-/* Forks the gated process, which will begin with the signals as they were before `signals` was opened: 0 or
- * -errno with error_text. */
+/* Forks the gated process, which will begin with the signals as they were before `signals` (may be NULL) was opened: 0
+ * or -errno with error_text. */
 int target_spawn(struct target *t, const struct target_user *u, const struct signals *signals, char **argv);
 /* Lets it exec `command`: 0, or the -errno of the exec with error_text. */
 int target_release(struct target *t, const char *command);
@@ -63,5 +63,3 @@ void target_close(struct target *t);
 
 /* What a shell would call this wait status: the exit status, or 128 + the signal. */
 int target_shell_status(int wait_status);
-/* Ends this process as the program ended: by the same exit status or the same signal. */
-void target_end_like(int wait_status) __attribute__((noreturn));

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The end of a recording. Sources stop and are drained, the GPU side first: its last records still need markers that
+ * are drained after their snapshot. Then what is left is written: launches without work, names of code, what was
+ * refused.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gpucode/kept_images.h"
+#include "record/session_internal.h"
+#include "symbolize/gpu_code.h"
+#include "symbolize/symbolize.h"
+
+#define STOP_TIMEOUT_MS 3000
+#define STOP_POLL_US	2000
+/* How long the end of a recording may wait for debug files from servers, for one module's DWARF, and for the text of
+ * GPU code. */
+#define SERVERS_LIMIT_NS  (30 * NS_PER_SECOND)
+#define DWARF_LIMIT_NS	  (60 * NS_PER_SECOND)
+#define GPU_TEXT_LIMIT_NS (10 * NS_PER_SECOND)
+
+struct unconnected {
+	const struct gpu *gpu;
+	uint64_t count;
+};
+
+static void visit_gpu_process(void *context, uint32_t pid, uint32_t process)
+{
+	struct unconnected *u = context;
+
+	if (!gpu_has_connected(u->gpu, process))
+		u->count++;
+}
+
+static int count_unconnected(struct session *s)
+{
+	struct unconnected u = {.gpu = s->gpu};
+
+	if (!gpu_is_open(s->gpu) || !s->capture)
+		return 0;
+	capture_each_gpu_process(s->capture, visit_gpu_process, &u);
+	return profile_count_loss(s->writer, LOSS_GPU_NEVER_CONNECTED, u.count);
+}
+
+/* Gives the live libraries time to flush, and keeps emptying their rings meanwhile. */
+static int stop_gpu(struct session *s)
+{
+	uint64_t deadline_ns = clock_now_ns() + STOP_TIMEOUT_MS * NS_PER_MS;
+	int error = gpu_stop(s->gpu);
+	bool busy;
+
+	for (;;) {
+		error = error ?: session_drain(s, &busy);
+		if (error || !gpu_is_live(s->gpu) || clock_now_ns() > deadline_ns)
+			return error;
+		usleep(STOP_POLL_US);
+	}
+}
+
+/* The GPU side first: its last records still need markers drained after their snapshot. */
+static int stop_sources(struct session *s)
+{
+	bool busy = true;
+	int error = gpu_is_open(s->gpu) ? stop_gpu(s) : 0;
+
+	if (!error && s->drivers)
+		error = drivers_stop(s->drivers);
+	if (!error && s->capture)
+		error = capture_stop(s->capture);
+	while (!error && busy)
+		error = session_drain(s, &busy);
+	if (!error && s->drivers)
+		error = drivers_finish(s->drivers, s->end_ns);
+	return error ?: gpu_finish(s->gpu);
+}
+
+struct refusals {
+	struct buf *lines;
+	bool lost; /* GPU work is missing */
+};
+
+static void note_refusals(void *context, const char *lines, bool lost)
+{
+	struct refusals *r = context;
+	const char *rest;
+
+	r->lost |= lost && *lines;
+	rest = r->lost ? "" : "; everything else was recorded";
+	while (*lines) {
+		int size = (int)strcspn(lines, "\n");
+
+		buf_printf(r->lines, "%.*s%s\n", size, lines, rest);
+		lines += size + (lines[size] == '\n');
+	}
+}
+
+static int describe_gpu(struct session *s)
+{
+	struct refusals refusals = {.lines = &s->refusals};
+	uint64_t stacks = s->capture ? capture_launch_stacks(s->capture) : 0;
+	int error;
+
+	if (!gpu_is_open(s->gpu))
+		return 0;
+	gpu_each_refusal(s->gpu, note_refusals, &refusals);
+	error = session_describe(s, META_STACKS_TAKEN, stacks);
+	return error ?: session_describe(s, META_GPU_REPORTED, gpu_reported_ns(s->gpu));
+}
+
+/* A signal while names are looked up wants that to be over. */
+static bool naming_stopped(void *context)
+{
+	return session_handle_signals(context);
+}
+
+static void report_naming(void *context, const char *what)
+{
+	session_report(context, &(struct session_progress){.text = what});
+}
+
+static int name_code(struct session *s)
+{
+	const struct symbolize_options options = {
+		.kept = s->capture ? capture_kept_files(s->capture) : NULL,
+		.inlines = s->options.inlines,
+		.same_boot = true,
+		.servers_limit_ns = SERVERS_LIMIT_NS,
+		.dwarf_limit_ns = DWARF_LIMIT_NS,
+		.stopped = naming_stopped,
+		.progress = report_naming,
+		.context = s,
+	};
+	struct symbolize_stats stats;
+	int error = symbolize_profile(s->writer, &options, &stats);
+
+	session_report(s, NULL);
+	return error;
+}
+
+static int describe_code(struct session *s)
+{
+	const struct gpucode_user user = {.uid = s->user->uid, .gid = s->user->gid};
+	const struct gpu_code_options options = {
+		.images = s->images,
+		.text_limit_ns = GPU_TEXT_LIMIT_NS,
+		.text_user = s->user->switched ? &user : NULL,
+		.stopped = naming_stopped,
+		.progress = report_naming,
+		.context = s,
+	};
+	struct gpu_code_stats stats = {0};
+	int error = s->images ? symbolize_gpu_code(s->writer, &options, &stats) : 0;
+	uint64_t unknown = stats.without_image + stats.not_found;
+
+	session_report(s, NULL);
+	if (!error && stats.text_failure[0])
+		buf_printf(&s->refusals, "instructions are told by their names only: %s\n",
+			stats.text_failure);
+	if (!error && unknown)
+		buf_printf(&s->refusals,
+			"the code of %" PRIu64 " of %" PRIu64 " sampled GPU functions was not available: "
+			"no source lines and no instructions' names\n",
+			unknown, stats.functions);
+	return error;
+}
+
+static int finish_profile(struct session *s)
+{
+	int error = correlator_finish(s->correlator);
+
+	error = error ?: name_code(s);
+	error = error ?: describe_code(s);
+	error = error ?: session_describe(s, META_END_NS, s->end_ns);
+	error = error ?: describe_gpu(s);
+	if (!error && s->program_ended)
+		error = session_describe(
+			s, META_EXIT_STATUS, (uint64_t)target_shell_status(s->wait_status));
+	return error ?: profile_writer_flush(s->writer);
+}
+
+int session_finish(struct session *s)
+{
+	int error, close_error;
+
+	s->end_ns = clock_now_ns();
+	error = stop_sources(s);
+	session_report(s, NULL);
+	error = error ?: count_unconnected(s);
+	error = error ?: finish_profile(s);
+	profile_writer_totals(s->writer, &s->totals);
+	close_error = profile_writer_close(s->writer);
+	s->writer = NULL;
+	session_close_sources(s);
+	return error ?: close_error;
+}
