@@ -122,6 +122,10 @@ def lost(report):
     return ", ".join(f"{v:,} {k}" for k, v in parts.items()) or "nothing"
 
 
+def note_recorded(what, works, launches, records):
+    note(f"{what}: recorded", f"{works:,} of {launches:,} launches with their work; {f'{records:,}' if records else 'no'} records lost", "all, none lost")
+
+
 def run_pairs(runs, count, extra=()):
     ns, walls, peaks, losses = [], [], [], set()
     command = [BUILD + "/bench/ring_writer", str(count), str(CPUS[0]), *extra]
@@ -222,7 +226,7 @@ def stream(runs):
         what = "100,000 launches a second for 60 s"
         note(f"{what}: memory after 3, 15 and 60 s", ", ".join(f"{r.rss_at(s, 1):.0f} MiB" for s in (0.05, 0.25, 1)), "flat")
         note(f"{what}: CPU", f"{r.cpu_s / r.wall_s * 100:.1f} % of one core")
-        note(f"{what}: lost", lost(report), "nothing")
+        note_recorded(what, report["works"], 6_000_000, sum(report["losses"].values()))
         print(f"  CPU of the recorder, % of one core: {r.cpu_s / r.wall_s * 100:.1f};"
               f" {r.bytes() / report['works']:.1f} bytes a pair")
         print(f"  {report['works']:,} of 6,000,000 launches have their work; lost {lost(report)}")
@@ -231,13 +235,14 @@ def stream(runs):
 def burst(runs):
     """500,000 launches a second for 10 s, from one thread and from eight."""
     for threads in 1, 8:
-        cpus, peaks, works, losses = [], [], 0, {}
+        cpus, peaks, works, records, losses = [], [], 0, 0, {}
         for _ in range(runs):
             command = [LAUNCH_RATE, "--launches", str(5_000_000 // threads), "--rate", str(500_000 // threads),
                        "--threads", str(threads)]
             r = Recording(command)
             report = r.report()
             works += report["works"]
+            records += sum(report["losses"].values())
             cpus.append(r.cpu_s / r.wall_s * 100)
             peaks.append(r.peak_kib / 1024)
             losses[lost(report)] = losses.get(lost(report), 0) + 1
@@ -245,8 +250,8 @@ def burst(runs):
               f" CPU, % of one core {spread(cpus, '{:.0f}')}; peak MiB {spread(peaks, '{:.1f}')}")
         rate_text = f"500,000 launches a second, {threads} thread{'s' if threads > 1 else ''}"
         note(f"{rate_text}: CPU", f"{statistics.median(cpus):.0f} % of one core")
+        note_recorded(f"{rate_text}, {runs} runs", works, 5_000_000 * runs, records)
         for what, times in losses.items():
-            note(f"{rate_text}: lost in {times} of {runs} runs", what, "nothing")
             print(f"    lost in {times} runs: {what}")
 
 
