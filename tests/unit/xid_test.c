@@ -4,7 +4,7 @@
  */
 #include "base/buf.h"
 #include "monitor/line.h"
-#include "monitor/xid.h"
+#include "monitor/tables/xid.h"
 #include "tap.h"
 
 static const char *meaning(const char *list, uint64_t code)

@@ -11,7 +11,7 @@
  * Older drivers are called by way of nv-frontend.c, and nvidia_ioctl is the function behind that.
  */
 #include "monitor/tables/table.h"
-#include "monitor/xid.h"
+#include "monitor/tables/xid.h"
 
 enum { OBJECT_OPEN, OBJECT_CLOSE, OBJECT_MMAP, OBJECT_IOCTL, OBJECT_POLL };
 

@@ -8,7 +8,7 @@
  *	SXid	ctrl_dev_nvswitch.h of the same source (src/common/nvswitch/interface), which has one
  *		thousand numbers for each unit of the switch
  */
-#include "monitor/xid.h"
+#include "monitor/tables/xid.h"
 
 const struct monitor_name xid_names[] = {
 	{8, "GPU stopped processing"},
