@@ -15,6 +15,7 @@
 #include "elf/elf_file.h"
 #include "elf/kept_files.h"
 #include "elf/vdso.h"
+#include "vendor/vendor.h"
 
 #define NO_MODULE UINT32_MAX
 
@@ -95,11 +96,9 @@ static enum profile_module_kind kind_of(
 /* Frames of these at the leaf end of a launch are there because we measure. */
 static bool is_instrument(const struct modules *m, const char *path)
 {
-	const char *name = strrchr(path, '/');
-
 	if (m->own_library && !strcmp(path, m->own_library))
 		return true;
-	return name && begins_with(name, "/libcupti.so");
+	return vendor_is_tracer(path);
 }
 
 static bool same_file(const char *path, const struct mapped_file *f)

@@ -36,7 +36,7 @@ struct mapped_file {
 
 struct module {
 	enum profile_module_kind kind;
-	bool instrument;     /* belongs to the measurement: our library, CUPTI */
+	bool instrument;     /* belongs to the measurement: our library, the tracer */
 	uint32_t profile_id; /* 0: not in the profile yet */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];

@@ -11,7 +11,7 @@
  * it when the walk ended at a function that its unwind information calls outermost, or at one that begins a thread
  * (roots.h). An address at the outer end that lies in no mapping is where the walk went astray, and is cut off; one
  * elsewhere becomes the note "[unknown]". Frames that were found by mappings which had been replaced by the stack's
- * time are cut off as well. Frames of the measurement itself at the leaf end of a launch (our library, CUPTI) are
+ * time are cut off as well. Frames of the measurement itself at the leaf end of a launch (our library, the tracer) are
  * left out. Python's frames come in where merge.h says.
  */
 #pragma once

@@ -34,7 +34,7 @@ static const struct option_usage usage = {
 
 struct wanted {
 	const char *kernel, *path, *output;
-	bool source, sass, all, wide;
+	bool source, instructions, all, wide;
 	unsigned long image;
 	struct source_map map;
 };
@@ -208,8 +208,8 @@ static int print(struct annotating *t)
 		.path = w->path,
 		.annotation = &t->annotation,
 		.sources = t->sources,
-		.source = w->source || !w->sass,
-		.sass = w->sass || !w->source,
+		.source = w->source || !w->instructions,
+		.instructions = w->instructions || !w->source,
 		.all = w->all,
 		.colour = wants_colour(),
 		.width = w->wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS),
@@ -319,7 +319,7 @@ static int take_operands(struct wanted *w, int argc, char **argv, int first)
 		return options_wrong(&usage, "the name of the kernel is empty");
 	if (argc - first == 1 && is_recording(argv[first]))
 		return options_wrong(&usage, "which kernel of '%s'? 'xpuprof report --stalls' names them", argv[first]);
-	if (w->output && (w->source || w->sass || w->wide))
+	if (w->output && (w->source || w->instructions || w->wide))
 		return options_wrong(&usage, "a page has source and instructions, and whole lines: "
 					     "--source, --sass and --wide mean nothing to -o");
 	w->kernel = argv[first];
@@ -334,8 +334,9 @@ int cmd_annotate(int argc, char **argv)
 		OPTION_STRING('o', "output", "FILE", &w.output,
 			"write a page (HTML) to FILE ('-': standard output)"),
 		OPTION_FLAG(0, "source", &w.source, "only source lines"),
-		OPTION_FLAG(0, "sass", &w.sass,
+		OPTION_FLAG(0, "instructions", &w.instructions,
 			"only instructions, in their order, with the line of each"),
+		OPTION_FLAG(0, "sass", &w.instructions, "the same"),
 		OPTION_FLAG(0, "all", &w.all, "lines and instructions without samples, too"),
 		OPTION_CALL(0, "source-dir", "DIR", take_dir, &w.map,
 			"look for source files below DIR, too"),

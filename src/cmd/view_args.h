@@ -15,9 +15,10 @@
 	OPTION_CALL(0, "by", "LIST", view_arg_by, &(o)->view,                                      \
 		"group by process, thread, device, stream"),                                       \
 	OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,                   \
-		"put CUDA graph work at its launch, capture or both"),                             \
-	OPTION_FLAG(0, "cuda-frames", &(o)->view.cuda_frames,                                      \
-		"keep the frames inside CUDA's own libraries"),                                    \
+		"put work of graphs at its launch, capture or both"),                             \
+	OPTION_FLAG(0, "gpu-api-frames", &(o)->view.api_frames,                                    \
+		"keep the frames inside the GPU vendor's own libraries"),                          \
+	OPTION_FLAG(0, "cuda-frames", &(o)->view.api_frames, "the same"),                          \
 	OPTION_FLAG(0, "native-python", &(o)->view.native_python,                                  \
 		"keep the frames inside Python's interpreter"),                                    \
 	OPTION_FLAG(0, "inline", &(o)->view.inlines,                                               \

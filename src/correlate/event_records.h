@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In which streams CUDA events were recorded, and when: what a wait for an event is a wait for.
+ * In which streams events of a GPU API were recorded, and when: what a wait for an event is a wait for.
  *
  * Memory is bounded: the newest EVENT_RECORDS_MAX records are kept, in a ring that is allocated when the first comes.
  * One thread.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the correlator remembers of each instance beside its launches: which correlation ids it has
- * had to forget, and the stacks at which the nodes of its CUDA graphs were made.
+ * had to forget, and the stacks at which the nodes of its graphs were made.
  *
  * A destroyed node is kept for a while, as records of its last runs are still on their way; how
  * long depends on how many more are destroyed. Memory is bounded whatever a program does: NODES_MAX

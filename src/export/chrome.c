@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * A timeline in the Trace Event Format: complete events ("ph": "X") for CUDA calls on the threads
+ * A timeline in the Trace Event Format: complete events ("ph": "X") for API calls on the threads
  * that made them and for GPU work on rows of its own, then the names of the rows, then what is
  * known of the recording. Events are written as they are read and not kept; what is kept is one
  * text for each distinct operation and one entry for each row.
  *
  * GPU rows: a "process" for each device, a "thread" for each stream. Viewers want the events of a
- * thread to nest, but work on one stream may overlap (branches of a CUDA graph), so a stream gets
+ * thread to nest, but work on one stream may overlap (branches of a graph), so a stream gets
  * as many lanes as it needs: a piece of work goes to the first lane that is free when it starts.
  *
  * What the kernel's GPU drivers did is a "process" of its own, with rows for each ring: jobs in its queue, jobs that run,
@@ -323,7 +323,7 @@ static int mark_thread(struct chrome *c, uint32_t id)
 	return 0;
 }
 
-/* "Runtime: cudaLaunchKernel"; the name alone of a call of no API that is known. */
+/* With the API before it; the name alone of a call of no API that is known. */
 static void put_call_name(struct buf *b, const struct vendor_api *of, const char *name)
 {
 	char prefix[32] = "";
@@ -337,7 +337,7 @@ static void put_call_name(struct buf *b, const struct vendor_api *of, const char
 static int text_of_call(struct chrome *c, uint32_t api, const char **ret)
 {
 	const char *name = profile_string(c->reader, api, NULL);
-	/* Some calls have underscores in front: "__cudaLaunchKernel". */
+	/* Some calls have underscores in front. */
 	const char *bare = name + strspn(name, "_");
 	const struct vendor_api *of = vendor_api_of(bare, strlen(bare));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread's waits have a row of their own because they are timed by the kernel and calls by CUPTI: by some
+ * A thread's waits have a row of their own because they are timed by the kernel and calls in the program: by some
  * nanoseconds one may cut the edge of the other, and viewers want the events of a row to nest.
  *
  * The part of a wait in which the thread could have run already is an event of its own behind the other.

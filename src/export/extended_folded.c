@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * One line an event: `time_ns comm pid tid cpu root;...;leaf`, in file order: CPU samples, CUDA
+ * One line an event: `time_ns comm pid tid cpu root;...;leaf`, in file order: CPU samples, API
  * calls whose stack was recorded, GPU work. What is not known is `_`, 0, or -1 for the CPU of calls
  * and work.
  *

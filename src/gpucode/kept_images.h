@@ -6,7 +6,7 @@
  *
  * By the module's id in the profile, once for each module: ids are given by checksum, so processes
  * that load the same image share one. An image comes as a memfd that is sealed against changes; it
- * is mapped, not copied. What is in it is not looked at here; whoever opens it (cubin.h) trusts
+ * is mapped, not copied. What is in it is not looked at here; whoever opens it (format.h) trusts
  * nothing in it.
  *
  * Bounded by a budget in bytes, and in number. Beyond it the oldest images that nobody has needed so far make

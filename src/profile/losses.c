@@ -32,7 +32,7 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_UNKNOWN] = LOSS("gpu_unknown", "GPU records newer than this xpuprof understands"),
 	[LOSS_GPU_TAKEN] = {"gpu_taken", "processes in which another profiler held CUPTI",
 		.one = "process in which another profiler held CUPTI"},
-	[LOSS_GPU_NO_CUPTI] = {"gpu_no_cupti", "processes in which no usable CUPTI was found",
+	[LOSS_GPU_NO_TRACER] = {"gpu_no_cupti", "processes in which no usable CUPTI was found",
 		.one = "process in which no usable CUPTI was found"},
 	[LOSS_GPU_NEVER_CONNECTED] = {"gpu_never_connected",
 		"processes that mapped the CUDA driver and never connected",
@@ -97,7 +97,7 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_WAITS_RING_FULL] = LOSS("waits_ring_full", "waits of threads lost: the kernel's ring was full"),
 	[LOSS_WAITS_UNTOLD] = {"waits_untold", "threads whose time running and waiting is not known",
 		.one = "thread whose time running and waiting is not known"},
-	[LOSS_GPU_CUPTI_ENDED] = {"gpu_cupti_ended", "processes in which CUPTI ended before they did",
+	[LOSS_GPU_TRACER_ENDED] = {"gpu_cupti_ended", "processes in which CUPTI ended before they did",
 		.one = "process in which CUPTI ended before it did"},
 };
 

@@ -12,7 +12,7 @@
  *	   modules <-- GPU functions <-- instructions --> inlines
  *
  *	   sample  (thread, stack, period)                    a CPU was here
- *	   call    (thread, stack, API, duration, result)     the program called CUDA
+ *	   call    (thread, stack, API, duration, result)     the program called a GPU API
  *	   work    (op, start, duration, launching stack)     the GPU did this
  *	   pending (thread, stack, API, reason)               a call that asked for work which never showed
  *	   stall   (window, instruction, reason, samples)     warps were seen at a GPU instruction
@@ -20,7 +20,7 @@
  *	   driver  (source, ring, name, thread, duration)     the kernel's GPU driver did this
  *	   wait    (thread, stack, reason, duration)          a thread did not run
  *	   life    (thread, duration, time on a CPU)          a thread was there
- *	   sync    (thread, stack, API, stream, duration)     a CUDA call waited for the GPU
+ *	   sync    (thread, stack, API, stream, duration)     a call of a GPU API waited for the GPU
  *
  * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events carry
  * ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
@@ -251,7 +251,7 @@ struct profile_counter {
 	uint32_t unit; /* string: "%", "byte/s", ... */
 };
 
-/* What a CUDA call is for. */
+/* What a call of a GPU API is for. */
 enum profile_call_kind {
 	CALL_LAUNCH = 1, /* kernel launch */
 	CALL_COPY,
@@ -262,7 +262,7 @@ enum profile_call_kind {
 	CALL_KINDS
 };
 
-/* One outermost CUDA call. */
+/* One outermost call of a GPU API. */
 struct profile_call {
 	uint64_t start_ns;
 	uint64_t duration_ns;
@@ -270,7 +270,7 @@ struct profile_call {
 	uint32_t stack; /* 0: not recorded */
 	uint32_t api;   /* string, e.g. "cudaLaunchKernel" */
 	enum profile_call_kind kind;
-	int32_t result; /* the CUDA return code; 0 is success */
+	int32_t result; /* the API's return code; 0 is success */
 	uint32_t instance;
 	uint32_t correlation;
 };
@@ -314,7 +314,7 @@ enum profile_pending_reason {
 	PENDING_UNFINISHED, /* its work was not reported by the end of the recording */
 	PENDING_NO_EXIT,    /* the call itself never returned */
 	PENDING_FORGOTTEN,  /* it waited longer than the correlator can remember */
-	PENDING_LOST,       /* the driver's tools interface ended before it told (LOSS_GPU_CUPTI_ENDED) */
+	PENDING_LOST,       /* the driver's tools interface ended before it told (LOSS_GPU_TRACER_ENDED) */
 	PENDING_REASONS
 };
 
@@ -332,7 +332,7 @@ struct profile_pending {
 struct profile_stall {
 	uint32_t window;
 	uint32_t instruction;
-	uint32_t reason;      /* string: the vendor's name of it, "smsp__pcsamp_warps_issue_stalled_barrier" */
+	uint32_t reason;      /* string: the vendor's name of it, "..._stalled_barrier" */
 	uint32_t correlation; /* of the launch, in exact windows; else 0 */
 	uint64_t samples;
 };
@@ -414,7 +414,7 @@ struct profile_life {
 	uint32_t thread;
 };
 
-/* What a CUDA call waited for. */
+/* What a call of a GPU API waited for. */
 enum profile_sync_kind {
 	SYNC_STREAM = 1, /* everything in a stream */
 	SYNC_EVENT,	 /* what was in a stream when an event was recorded there */
@@ -422,7 +422,7 @@ enum profile_sync_kind {
 	SYNC_KINDS
 };
 
-/* A thread waited for the GPU inside a CUDA call, asleep or spinning. (Copies that wait for themselves are no such
+/* A thread waited for the GPU inside a call of a GPU API, asleep or spinning. (Copies that wait for themselves are no such
  * calls: they and their work have one correlation id.) */
 struct profile_sync {
 	uint64_t start_ns;
@@ -478,12 +478,12 @@ enum profile_loss {
 	LOSS_STACKS_INCOMPLETE,     /* stacks (samples, launches, waits) that do not reach their root, in all */
 	LOSS_MAPS_LOST,             /* mapping events the kernel dropped */
 	LOSS_GPU_RING_FULL,         /* GPU-side records: the shared ring was full */
-	LOSS_GPU_DROPPED,           /* GPU-side records CUPTI dropped */
+	LOSS_GPU_DROPPED,           /* GPU-side records that the tracer dropped */
 	LOSS_GPU_INVALID,           /* GPU-side records with impossible times or contents */
 	LOSS_GPU_UNKNOWN,           /* GPU-side records longer or newer than we know and not understood */
-	LOSS_GPU_TAKEN,             /* processes in which another profiler held CUPTI */
-	LOSS_GPU_NO_CUPTI,          /* processes in which no usable CUPTI was found */
-	LOSS_GPU_NEVER_CONNECTED,   /* processes that mapped the CUDA driver and never connected */
+	LOSS_GPU_TAKEN,             /* processes in which another profiler held the tracer */
+	LOSS_GPU_NO_TRACER,         /* processes in which no usable tracer was found */
+	LOSS_GPU_NEVER_CONNECTED,   /* processes that mapped the library of a GPU driver and never connected */
 	LOSS_GPU_ABANDONED,         /* records whose writer died in the middle */
 	LOSS_GPU_CORRUPT,           /* shared rings that were scribbled over and given up */
 	LOSS_GPU_NODES_FORGOTTEN,   /* graph nodes, too many to remember where each was made */
@@ -506,7 +506,7 @@ enum profile_loss {
 	LOSS_TABLES_EVICTED,    /* unwind tables that had to make room for others */
 	LOSS_SPACES_FULL,       /* processes whose mappings did not fit into the kernel's table */
 	LOSS_PYTHON_UNSUPPORTED, /* processes whose Python is of no kind that is known */
-	LOSS_STALLS_DROPPED,     /* instruction samples that the GPU or CUPTI dropped */
+	LOSS_STALLS_DROPPED,     /* instruction samples that the GPU or the tracer dropped */
 	LOSS_STALLS_RING_FULL,   /* instruction samples: the shared ring was full */
 	LOSS_STALLS_REFUSED,     /* processes whose instructions, or some, could not be sampled; META_STALLS_REFUSED says why */
 	LOSS_IMAGES_LOST,        /* images of GPU code that could not be kept: their instructions have no source */
@@ -519,7 +519,7 @@ enum profile_loss {
 	LOSS_DRIVER_VANISHED,    /* events of drivers that went away meanwhile, with their module */
 	LOSS_WAITS_RING_FULL,    /* waits of threads */
 	LOSS_WAITS_UNTOLD,       /* threads of which it is not known how long they ran and waited */
-	LOSS_GPU_CUPTI_ENDED,    /* processes whose GPU work is missing from some time on; META_CUPTI_ENDED says when */
+	LOSS_GPU_TRACER_ENDED,   /* processes whose GPU work is missing from some time on; META_TRACER_ENDED says when */
 	LOSS_KINDS
 };
 
@@ -536,17 +536,17 @@ enum profile_loss {
 #define META_STACK_SOURCE "stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
 #define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was taken; the others repeated one */
 #define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
-#define META_CUPTI        "cupti"        /* version and path, one line for each distinct one */
-#define META_CUPTI_ENDED  "cupti_ended"  /* in which processes it ended, and when: lines of text */
+#define META_TRACER       "cupti"        /* the tracers (wire/wire.h): version and path, a line for each */
+#define META_TRACER_ENDED "cupti_ended"  /* in which processes it ended, and when: lines of text */
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
 #define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */
 #define META_STALLS       "stalls"       /* "continuous" or "exact": how instructions were sampled; absent: not */
 #define META_OFF_CPU      "off_cpu"      /* waits were recorded, those that last so many nanoseconds with stacks; absent: not */
 #define META_STALLS_REFUSED "stalls_refused" /* why not, where that was wanted: lines of text */
-#define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: "nvdisasm", "decoded", or both */
+#define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: names of programs, "decoded", or both */
 #define META_COUNTERS     "counters"     /* nanoseconds between samples of hardware counters; absent: none */
 #define META_COUNTERS_REFUSED "counters_refused" /* why none, where they were wanted: lines of text */
-#define META_DRIVERS      "drivers"      /* the monitors that watched GPU drivers: "drm,amdgpu"; absent: none */
+#define META_DRIVERS      "drivers"      /* the monitors that watched GPU drivers: "drm,xe"; absent: none */
 #define META_DRIVERS_REFUSED "drivers_refused" /* why none or not all, where they were wanted: lines of text */
 #define META_EXIT_STATUS  "exit_status"  /* of the command, as a shell would give it */
 #define META_VERSION      "xpuprof"      /* version that wrote it */

@@ -237,7 +237,7 @@ static void put_below(struct page *p, uint32_t index)
 		put_leading(p, at, count, line->samples, INDENT);
 		buf_putc(p->out, '\n');
 	}
-	for (uint32_t i = 0; p->t->sass && i < line->count; i++)
+	for (uint32_t i = 0; p->t->instructions && i < line->count; i++)
 		put_place(p, &p->a->places.items[line->first + i]);
 }
 
@@ -366,7 +366,7 @@ static void put_sources(struct page *p)
 }
 
 /* One instruction with the line it is of beside it. */
-static void put_sass_row(struct page *p, uint32_t index)
+static void put_instruction_row(struct page *p, uint32_t index)
 {
 	const struct annotation_instruction *row = &p->a->instructions.items[index];
 	const struct annotation_place *place = &p->a->places.items[row->place];
@@ -402,7 +402,7 @@ static bool is_near(const struct page *p, uint32_t index)
 	return false;
 }
 
-static void put_sass(struct page *p)
+static void put_instructions(struct page *p)
 {
 	unsigned int where_columns = p->t->width && p->t->width < 120 ? 18 : 40;
 	bool gap = false;
@@ -417,7 +417,7 @@ static void put_sass(struct page *p)
 		if (gap)
 			buf_printf(p->out, "%*s\n", (int)where_columns + 18, "...");
 		gap = false;
-		put_sass_row(p, i);
+		put_instruction_row(p, i);
 	}
 	if (gap)
 		buf_printf(p->out, "%*s\n", (int)where_columns + 18, "...");
@@ -438,7 +438,7 @@ void annotate_text(const struct annotate *t, struct buf *out)
 	if (t->source)
 		put_sources(&p);
 	else
-		put_sass(&p);
+		put_instructions(&p);
 	buf_puts(out, "\nAbout the samples of all kernels\n");
 	stall_text_remarks(t->annotation->stalls, put_remark, &p);
 }

@@ -12,7 +12,7 @@ void report_location(const struct report *r, struct buf *out, const struct profi
 void report_path_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack, bool inlines);
 
 /* Appends `before` and the innermost functions of a stack, the innermost last, and the Python function that called them;
- * where none is known, as in CUDA's own threads, the file of the code, "[libcuda.so.1]", or nothing. What they call in the C
+ * where none is known, as in threads of the GPU's libraries, the file of the code, "[libc.so.6]", or nothing. What they call in the C
  * library is left out. `functions`: at most LAUNCH_PATH_MAX. */
 void report_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions);
 /* A line as wide as the report may be. */

@@ -141,12 +141,12 @@ void report_notes_text(const struct report *r, struct buf *out)
 		const char *key, *title;
 	} notes[] = {
 		{META_STACK_SOURCE, "stacks by"},
-		{META_CUPTI_ENDED, "not recorded"},
+		{META_TRACER_ENDED, "not recorded"},
 		{META_STALLS_REFUSED, "not sampled"},
 		{META_COUNTERS_REFUSED, "no counters"},
 		{META_DRIVERS, "drivers"},
 		{META_DRIVERS_REFUSED, "not watched"},
-		{META_CUPTI, "CUPTI"},
+		{META_TRACER, "CUPTI"},
 		{META_HOSTNAME, "machine"},
 		{META_KERNEL, "kernel"},
 		{META_CPUS, "CPUs"},

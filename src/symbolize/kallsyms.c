@@ -47,7 +47,7 @@ static const char *parse_hex(const char *p, const char *end, uint64_t *ret)
 	return p == start ? NULL : p;
 }
 
-/* "ffffffff81000000 T _stext" or "ffffffffc0201000 t nv_open\t[nvidia]". */
+/* "ffffffff81000000 T _stext" or "ffffffffc0201000 t ext4_sync_fs\t[ext4]". */
 static bool parse_line(const char *p, const char *end, struct line *ret)
 {
 	p = parse_hex(p, end, &ret->address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A vendor's names of why GPU warps do not go on, as its driver has them and profiles keep them
- * ("smsp__pcsamp_warps_issue_stalled_long_scoreboard"): a prefix, the reason, and perhaps the mark of latency
+ * ("..._stalled_long_scoreboard"): a prefix, the reason, and perhaps the mark of latency
  * samples. view/stalls/reasons.h reads them.
  */
 #pragma once

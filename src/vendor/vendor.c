@@ -50,8 +50,8 @@ bool vendor_is_launching_call(const char *name)
 	return false;
 }
 
-/* "_Z16cudaLaunchKernelIcE9cudaErrorPT_...", with an L where it is static, and with a Z where it is
- * a function inside: cudaLaunchKernelEx calls through one. */
+/* "_Z6launchIcEvPT_": "_Z", the length of the name, the name, and an I for the arguments of a template; with an L where
+ * it is static, and with a Z where it is a function inside. */
 static bool is_template_around_call(const char *name)
 {
 	unsigned long size;
@@ -110,6 +110,16 @@ bool vendor_is_driver_library(const char *path)
 
 	vendors_foreach(v)
 		if ((*v)->driver_library && begins(name, (*v)->driver_library))
+			return true;
+	return false;
+}
+
+bool vendor_is_tracer(const char *path)
+{
+	const char *name = file_name(path);
+
+	vendors_foreach(v)
+		if ((*v)->tracer_library && begins(name, (*v)->tracer_library))
 			return true;
 	return false;
 }

@@ -16,11 +16,11 @@
 #include "vendor/counter_kinds.h"
 #include "vendor/stall_reason.h"
 
-/* An API whose functions begin alike: "cuda" and a capital letter. */
+/* An API whose functions begin alike, and go on with a capital letter. */
 struct vendor_api {
 	const char *prefix;   /* NULL ends the list; of two that fit the first counts */
 	const char *name;     /* what timelines put before a call: "Runtime" */
-	const char *category; /* of such a call in timelines: "CUDA_Runtime" */
+	const char *category; /* of such a call in timelines: no blanks in it */
 };
 
 /* Lists of texts end with NULL. Any list may be NULL: there is none. */
@@ -34,6 +34,8 @@ struct vendor {
 	const char *const *libraries;
 	/* How the file name of the library begins that every program maps that uses the vendor's GPUs. */
 	const char *driver_library;
+	/* How that of the tracer begins, the vendor's own library that reports GPU work inside a process. */
+	const char *tracer_library;
 	/* The environment variable that names a library to be loaded into such programs. */
 	const char *injection_variable;
 	const struct stall_names *stalls;
@@ -45,17 +47,19 @@ extern const struct vendor *const vendors[];
 
 #define vendors_foreach(v) for (const struct vendor *const *v = vendors; *v; v++)
 
-/* The API that a function is a call of, by its name alone: "cudaLaunchKernel", "cuMemcpyAsync". NULL: none. */
+/* The API that a function is a call of, by its name alone. NULL: none. */
 const struct vendor_api *vendor_api_of(const char *name, size_t size);
 /* Whether it is a call that launches kernels; these may have something behind their names. */
 bool vendor_is_launching_call(const char *name);
 /*
  * Whether a function, by its linker name, is what a vendor's compiler puts between the program's own code and the
  * call that launches a kernel: a stub of its own making, "__device_stub__Z4gemmPf", a helper of these, or a template
- * around a call, "cudaLaunchKernel<char>".
+ * around a call.
  */
 bool vendor_is_launch_stub(const char *linker_name);
 /* Whether a path is that of a library between a program and its GPU work: a vendor's, or our own. */
 bool vendor_is_gpu_library(const char *path);
 /* Whether a path is that of a vendor's library that is mapped by every program that uses its GPUs. */
 bool vendor_is_driver_library(const char *path);
+/* Whether a path is that of a vendor's tracer. */
+bool vendor_is_tracer(const char *path);

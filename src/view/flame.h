@@ -3,7 +3,7 @@
  * The flame graph views: CPU samples under their stacks, GPU work under the stacks that asked for
  * it.
  *
- *	process - thread - code ... code - CUDA call - device - stream - GPU kernel, copy or memset
+ *	process - thread - code ... code - API call - device - stream - GPU kernel, copy or memset
  *
  * Process, thread, device and stream are there when asked for. Work whose stack is not known stands
  * under a note that says why. Launches whose work never came are leaves without time.

@@ -56,7 +56,7 @@ const struct view *view_of(const struct view_options *o)
 
 bool view_options_any(const struct view_options *o)
 {
-	return o->by || o->graph_stack || o->cuda_frames || o->native_python || o->lines ||
+	return o->by || o->graph_stack || o->api_frames || o->native_python || o->lines ||
 	       o->inlines || o->weight || o->latency;
 }
 

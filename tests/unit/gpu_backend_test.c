@@ -215,7 +215,7 @@ static void a_library_whose_cupti_ended_is_counted_once_and_said(void)
 	put_end(&c, "bad\nluck", 8);
 	put_end(&c, "", 0);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(test_recorder_loss(r, LOSS_GPU_CUPTI_ENDED) == 1);
+	CHECK(test_recorder_loss(r, LOSS_GPU_TRACER_ENDED) == 1);
 	CHECK(strstr(ended_lines(r), ", 2.") &&
 		strstr(ended_lines(r), "(CUPTI error 999: bad?luck)"));
 	CHECK(!strchr(ended_lines(r), '\n') && !r->broken);
@@ -240,7 +240,7 @@ static void of_many_libraries_whose_cupti_ended_some_are_named(void)
 	for (const char *at = ended_lines(r); (at = strchr(at, '\n')); at++)
 		lines++;
 	CHECK(lines == 9 && strstr(ended_lines(r), "\nCUPTI ended in more processes"));
-	CHECK(test_recorder_loss(r, LOSS_GPU_CUPTI_ENDED) == 12);
+	CHECK(test_recorder_loss(r, LOSS_GPU_TRACER_ENDED) == 12);
 	for (int n = 0; n < 12; n++)
 		leave(&c[n]);
 	test_recorder_close(r);
@@ -255,7 +255,7 @@ static void an_end_whose_message_is_longer_than_its_record_ends_the_ring(void)
 	put_end(&c, "short", 4000);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1);
-	CHECK(!test_recorder_loss(r, LOSS_GPU_CUPTI_ENDED));
+	CHECK(!test_recorder_loss(r, LOSS_GPU_TRACER_ENDED));
 	leave(&c);
 	test_recorder_close(r);
 }
@@ -443,8 +443,8 @@ static void a_library_that_says_why_it_is_quiet_is_counted(void)
 		enum profile_loss loss;
 	} cases[] = {
 		{WIRE_REASON_TAKEN, LOSS_GPU_TAKEN},
-		{WIRE_REASON_NO_TRACER, LOSS_GPU_NO_CUPTI},
-		{WIRE_REASON_REFUSED, LOSS_GPU_NO_CUPTI},
+		{WIRE_REASON_NO_TRACER, LOSS_GPU_NO_TRACER},
+		{WIRE_REASON_REFUSED, LOSS_GPU_NO_TRACER},
 	};
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {

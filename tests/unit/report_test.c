@@ -208,7 +208,7 @@ static void write_rest(struct made *m)
 	CHECK(profile_set_meta(m->w, META_SIMULATED, "1") == 0);
 	CHECK(profile_set_meta(m->w, META_EXIT_STATUS, "3") == 0);
 	CHECK(profile_set_meta(m->w, META_STACK_SOURCE, "bpf") == 0);
-	CHECK(profile_set_meta(m->w, META_CUPTI, "13.0 /a\n12.4 /b") == 0);
+	CHECK(profile_set_meta(m->w, META_TRACER, "13.0 /a\n12.4 /b") == 0);
 	CHECK(profile_set_meta(m->w, META_CLOCK_ERROR, "850") == 0);
 	CHECK(profile_set_meta(m->w, META_GPU_REPORTED, "9000000") == 0);
 }

@@ -70,6 +70,7 @@ static void the_drivers_library_is_one_of_them(void)
 {
 	CHECK(vendor_is_driver_library("/usr/lib/libcuda.so.580.95.05"));
 	CHECK(!vendor_is_driver_library("/usr/lib/libcudart.so.13") && !vendor_is_driver_library("/bin/true"));
+	CHECK(vendor_is_tracer("/usr/lib/libcupti.so.13") && !vendor_is_tracer("/usr/lib/libcuda.so.1"));
 	vendors_foreach(v)
 		CHECK(!(*v)->driver_library || vendor_is_gpu_library((*v)->driver_library));
 }

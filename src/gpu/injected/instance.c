@@ -398,7 +398,7 @@ static void count_reason(struct instance *i)
 
 	if (__atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
 		return;
-	record_count_loss(i, reason == WIRE_REASON_TAKEN ? LOSS_GPU_TAKEN : LOSS_GPU_NO_CUPTI, 1);
+	record_count_loss(i, reason == WIRE_REASON_TAKEN ? LOSS_GPU_TAKEN : LOSS_GPU_NO_TRACER, 1);
 }
 
 static int end(struct instance *i)

@@ -25,10 +25,10 @@ struct injected {
 	uint64_t clock_error_ns;
 	bool simulated;
 	bool stopped;		  /* libraries that come now are to stop at once */
-	struct buf tracer_lines;  /* of META_CUPTI */
+	struct buf tracer_lines;  /* of META_TRACER */
 	struct buf refusal_lines; /* of META_STALLS_REFUSED */
 	uint32_t refused;	  /* bits: enum wire_stalls_refusal */
-	struct buf ended_lines;	  /* of META_CUPTI_ENDED */
+	struct buf ended_lines;	  /* of META_TRACER_ENDED */
 	uint32_t ended;		  /* instances in which the tracer ended */
 	struct map connected;	  /* processes (profile ids) that have connected */
 	struct map by_number;	  /* instances: number -> struct instance * */

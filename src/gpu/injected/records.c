@@ -334,7 +334,7 @@ static int decode_tracer(struct instance *i, const void *record, size_t size)
 		if (lines->size)
 			buf_putc(lines, '\n');
 		buf_puts(lines, buf_text(&line));
-		error = profile_set_meta(i->injected->shared->writer, META_CUPTI, buf_text(lines));
+		error = profile_set_meta(i->injected->shared->writer, META_TRACER, buf_text(lines));
 	}
 	buf_release(&line);
 	return error;
@@ -395,11 +395,11 @@ static int decode_end(struct instance *i, const void *record, size_t size)
 	if (i->broken)
 		return 0;
 	i->broken = true;
-	record_count_loss(i, LOSS_GPU_CUPTI_ENDED, 1);
+	record_count_loss(i, LOSS_GPU_TRACER_ENDED, 1);
 	if (++s->ended > ENDS_DESCRIBED + 1)
 		return 0;
 	describe_end(i, &e, (const char *)record + sizeof(e));
-	return profile_set_meta(s->shared->writer, META_CUPTI_ENDED, buf_text(&s->ended_lines));
+	return profile_set_meta(s->shared->writer, META_TRACER_ENDED, buf_text(&s->ended_lines));
 }
 
 static int forget(struct instance *i)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Grouping frames to add, in this order from the root. Devices and streams stand above the CUDA
+/* Grouping frames to add, in this order from the root. Devices and streams stand above the API
  * call. */
 enum {
 	VIEW_BY_PROCESS = 1 << 0,
@@ -16,7 +16,7 @@ enum {
 	VIEW_BY_STREAM = 1 << 3,
 };
 
-/* Under which stack the work of a CUDA graph stands. */
+/* Under which stack the work of a graph stands. */
 enum view_graph_stack {
 	VIEW_GRAPH_LAUNCH = 0, /* where the graph was launched */
 	VIEW_GRAPH_CAPTURE,    /* where its node was made */
@@ -35,7 +35,7 @@ struct view_options {
 	const struct view *view; /* NULL: the first of the table */
 	unsigned int by;         /* VIEW_BY_* */
 	enum view_graph_stack graph_stack;
-	bool cuda_frames;   /* keep the frames inside CUDA's own libraries */
+	bool api_frames;   /* keep the frames inside the GPU vendor's libraries */
 	bool inlines;	    /* show inlined functions as frames, where the profile has them */
 	bool native_python; /* keep the frames inside Python's interpreter */
 	bool lines;         /* distinguish the lines of a function */

@@ -158,7 +158,7 @@ static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t
 	uint32_t call = 0;
 	int error;
 
-	if (!p->options->cuda_frames)
+	if (!p->options->api_frames)
 		stack = stacks_cut_call(&p->stacks, stack, api, &call);
 	error = stacks_place(&p->stacks, *node, stack, node);
 	l = profile_location(p->reader, call);

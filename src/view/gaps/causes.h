@@ -18,13 +18,13 @@
  *	CPU		for at least half of the time it could have run, and had no CPU
  *	synchronization	it was in a call that waits for the GPU when the queue ran dry (or for at least half of the time), and launched
  *			the next work within 50 us outside of that call, or within as long as the call took
- *	launch rate	it was in CUDA calls for at least half of the time
+ *	launch rate	it was in API calls for at least half of the time
  *	input		its CPU samples are mostly of code that loads data (gap_samples.c has which)
  *	Python		they are of Python code; or of native code that Python functions called which the launch is not in
  *	other CPU work	they are of native functions that the launch is not in
- *	launch rate	else: it ran, in native code and CUDA calls, from one launch to the next
+ *	launch rate	else: it ran, in native code and API calls, from one launch to the next
  *
- * Up to 1 ms of native code (outside CUDA calls) is launch rate, whatever it is of: a launch takes some 10 us, so that a thread
+ * Up to 1 ms of native code (outside API calls) is launch rate, whatever it is of: a launch takes some 10 us, so that a thread
  * that takes longer does something else. Samples come 100 times a second: a longer gap without any is told as those of
  * its site are (gap_sites.h).
  *

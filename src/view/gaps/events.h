@@ -132,7 +132,7 @@ void gap_events_release(struct gap_events *e);
 struct gap_doing {
 	uint64_t sync_ns;		/* in synchronizing calls, asleep or not */
 	uint64_t wait_ns[16];		/* by reason, elsewhere */
-	uint64_t call_ns;		/* in other CUDA calls, not asleep */
+	uint64_t call_ns;		/* in other API calls, not asleep */
 	uint64_t run_ns;		/* the rest; without waits in the recording: running or not */
 	uint64_t sampled_ns;		/* CPU samples */
 	uint32_t stack;			/* of the longest wait or the most samples of one stack, whichever is more */

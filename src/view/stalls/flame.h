@@ -2,7 +2,7 @@
 /*
  * The view `stall`: GPU work as in the view `gpu`, and above each kernel what its time was spent on (stalls.h):
  *
- *	code ... code - CUDA call - GPU kernel - "-" - directory - file - function - inlined ... - mnemonic - reason - offset
+ *	code ... code - API call - GPU kernel - "-" - directory - file - function - inlined ... - mnemonic - reason - offset
  *
  * A kernel that a place launched without any sample of it has its time in the note [not sampled]. With latency
  * samples only, the time of the others stands in the note [issuing cycles]. With samples as weight nothing has a

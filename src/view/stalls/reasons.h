@@ -3,7 +3,7 @@
  * Why a GPU warp did not go on, in words of people who write kernels.
  *
  * A profile keeps the vendor's name of a reason
- * ("smsp__pcsamp_warps_issue_stalled_long_scoreboard"). The tables of src/vendor/ have
+ * ("..._stalled_long_scoreboard"). The tables of src/vendor/ have
  * words for it and a class, by which reasons are grouped and coloured. A reason that is in none of them is shown by
  * the vendor's name, in class `other`. All of it is constant: any thread.
  */

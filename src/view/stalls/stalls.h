@@ -2,7 +2,7 @@
 /*
  * What instruction samples say of the GPU time of a profile.
  *
- * Samples come in windows (profile_window): stretches of time of one CUDA context. They name an instruction and a
+ * Samples come in windows (profile_window): stretches of time of one context. They name an instruction and a
  * reason, and no launch. What launched it follows from what ran in the window; then the time of each launch is
  * divided among what was seen of it:
  *

@@ -58,7 +58,7 @@ struct stall_work {
 struct stall_windows {
 	const struct profile_reader *reader;
 	struct map devices;     /* process << 32 | device -> number */
-	struct map context_ids; /* that number << 32 | CUDA's context -> number of the context */
+	struct map context_ids; /* that number << 32 | the API's context -> number of the context */
 	struct vec(struct stall_context) contexts;
 	struct vec(uint32_t) context_of; /* by window id: its context; [0] is nothing */
 	struct vec(uint32_t) number_of;  /* by window id: where in its context's windows */

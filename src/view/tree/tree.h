@@ -34,7 +34,7 @@ enum tree_kind {
 	TREE_CXX, /* native code with a mangled or qualified name: C++, Rust */
 	TREE_C,   /* other native code, and code without a name */
 	TREE_KERNEL,
-	TREE_API,    /* the CUDA call that asked for the work above it */
+	TREE_API,    /* the API call that asked for the work above it */
 	TREE_GPU_KERNEL,
 	TREE_GPU_COPY,
 	TREE_GPU_SET,

@@ -4,7 +4,7 @@
  *
  *	process - thread - code ...                                  it ran here
  *	process - thread - code ... - [waiting: lock]                it slept here
- *	process - thread - code ... - CUDA call - [waiting for the GPU] - code ... - CUDA call - kernel - ...
+ *	process - thread - code ... - API call - [waiting for the GPU] - code ... - API call - kernel - ...
  *	                                                             it waited until this was done, with its
  *	                                                             instructions where these were sampled; or
  *	                                                             [GPU idle], [other streams]
