@@ -22,12 +22,14 @@ int io_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-ssize_t io_read_full(int fd, void *data, size_t size)
+/* From where the file stands when `offset` is negative. */
+static ssize_t read_full(int fd, void *data, size_t size, off_t offset)
 {
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = read(fd, (char *)data + done, size - done);
+		char *at = (char *)data + done;
+		ssize_t n = offset < 0 ? read(fd, at, size - done) : pread(fd, at, size - done, offset + (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -40,22 +42,14 @@ ssize_t io_read_full(int fd, void *data, size_t size)
 	return (ssize_t)done;
 }
 
+ssize_t io_read_full(int fd, void *data, size_t size)
+{
+	return read_full(fd, data, size, -1);
+}
+
 ssize_t io_pread_full(int fd, void *data, size_t size, off_t offset)
 {
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)data + done, size - done, offset + (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return offset < 0 ? -EINVAL : read_full(fd, data, size, offset);
 }
 
 int io_read_file(const char *path, size_t limit, struct buf *b)

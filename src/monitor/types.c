@@ -223,21 +223,6 @@ static int explain(int err, const struct types *t, const char *module)
 		err, "module %s has no type information (CONFIG_DEBUG_INFO_BTF_MODULES)", module);
 }
 
-int types_member(
-	const struct monitor_kernel *k, const char *module, const char *path, uint32_t *ret_offset)
-{
-	struct types *t = types_open(k, module);
-	const struct btf *types;
-	int err;
-
-	if (!t)
-		return -ENOMEM;
-	types = types_of(t, module);
-	err = explain(types ? search(types, path, ret_offset) : -ENOENT, t, module);
-	types_close(k, t);
-	return err;
-}
-
 #define RESULT UINT32_MAX /* in place of an argument's number */
 
 static int function_size(
@@ -260,20 +245,41 @@ static int function_size(
 	return 0;
 }
 
-int types_argument(const struct monitor_kernel *k, const char *module, const char *function,
-	unsigned int number, uint32_t *ret_size)
+/* What is asked of the types: where a member is, or how large an argument. */
+struct question {
+	const char *member;   /* its path; NULL: the question is about a function */
+	const char *function;
+	unsigned int number; /* of the argument, or RESULT */
+};
+
+static int answer(const struct monitor_kernel *k, const char *module, const struct question *q, uint32_t *ret)
 {
 	struct types *t = types_open(k, module);
 	const struct btf *types;
-	int err;
+	int err = -ENOENT;
 
 	if (!t)
 		return -ENOMEM;
 	types = types_of(t, module);
-	err = explain(
-		types ? function_size(types, function, number, ret_size) : -ENOENT, t, module);
+	if (types && q->member)
+		err = search(types, q->member, ret);
+	else if (types)
+		err = function_size(types, q->function, q->number, ret);
+	err = explain(err, t, module);
 	types_close(k, t);
 	return err;
+}
+
+int types_member(
+	const struct monitor_kernel *k, const char *module, const char *path, uint32_t *ret_offset)
+{
+	return answer(k, module, &(struct question){.member = path}, ret_offset);
+}
+
+int types_argument(const struct monitor_kernel *k, const char *module, const char *function,
+	unsigned int number, uint32_t *ret_size)
+{
+	return answer(k, module, &(struct question){.function = function, .number = number}, ret_size);
 }
 
 int types_result(const struct monitor_kernel *k, const char *module, const char *function,

@@ -72,7 +72,8 @@ void monitor_lines_release(struct monitor_lines *l)
 	vec_release(&l->fields);
 }
 
-void series_key(const struct monitor_series *s, struct buf *out)
+/* "run_time_ns", "moved_bytes", "faults": what a series' values are called by machines. */
+static void series_key(const struct monitor_series *s, struct buf *out)
 {
 	static const char *const suffix[] = {
 		[UNIT_COUNT] = "", [UNIT_NANOSECONDS] = "_ns", [UNIT_BYTES] = "_bytes"};

@@ -32,7 +32,5 @@ void monitor_lines_release(struct monitor_lines *l);
 void monitor_heading(struct monitor_lines *l, struct buf *out);
 void monitor_line(struct monitor_lines *l, const struct monitor_record *r, struct buf *out);
 
-/* "run_time_ns", "moved_bytes", "faults": what a series' values are called by machines. */
-void series_key(const struct monitor_series *s, struct buf *out);
 /* A text as one value of a CSV line, in quotes where it needs them. */
 void csv_text(struct buf *out, const char *text);
