@@ -13,15 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t state = 88172645463325252ull;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
+#include "random.h"
 
 int main(int argc, char **argv)
 {
@@ -39,11 +31,11 @@ int main(int argc, char **argv)
 			unsigned long width = level < 6 ? 1ul << level : names;
 
 			printf("ns%02lu::module_%04lu::do_some_work(int);", level,
-				(unsigned long)(next_random() % (width < names ? width : names)));
+				(unsigned long)(random_u64() % (width < names ? width : names)));
 		}
 		printf("[GPU_Kernel]_Z19kernel_number_%05luPfS_i %lu\n",
-			(unsigned long)(next_random() % names),
-			(unsigned long)(1 + next_random() % 5000));
+			(unsigned long)(random_u64() % names),
+			(unsigned long)(1 + random_u64() % 5000));
 	}
 	return 0;
 }

@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "correlate/correlate.h"
 #include "profile/reader.h"
+#include "random.h"
 
 #define THREADS   8
 #define INSTANCES 2
@@ -78,16 +79,6 @@ static double cpu_s(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static uint32_t random_below(uint32_t limit)
-{
-	static uint64_t state = 88172645463325252ull;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 32) * limit >> 32);
 }
 
 static uint32_t add_string(struct bench *b, const char *format, unsigned int number)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "random.h"
 #include "vendor/nvidia/calls.h"
 #include "inject/library.h"
 #include "wire/marker.h"
@@ -60,16 +61,6 @@ static void fail(const char *what)
 {
 	fprintf(stderr, "ring_writer: %s\n", what);
 	exit(1);
-}
-
-static uint32_t random_below(uint32_t limit)
-{
-	static uint64_t state = 88172645463325252ull;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state >> 32) * limit >> 32);
 }
 
 static void wait_a_moment(void)

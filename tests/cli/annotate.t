@@ -3,21 +3,11 @@
 # `xpuprof annotate` on profiles with known samples (tests/helpers/stall_profile.c).
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/stall_profile
-golden=$here/../golden
 mkdir src && cp "$here/../data/stalls/kernel.cu" src/
 for kind in small unfinished hostile refused none; do
 	"$sample" $kind $kind.xpu src || exit 1
 done
 export COLUMNS=120
-
-same() { # GOLDEN NAME: what the last run printed is that file
-	if cmp -s "$work/.out" "$golden/$1"; then
-		result 0 "$2"
-	else
-		result 1 "$2"
-		diff "$golden/$1" "$work/.out" | sed 's/^/# /'
-	fi
-}
 
 run xpuprof annotate matmul small.xpu
 is "$status:$err" "0:" "a kernel is shown"

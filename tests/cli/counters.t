@@ -13,11 +13,11 @@ c = r['counters']; k = {x['linker_name']: x for x in c['kernels']}; d = c['devic
 
 run env COLUMNS=120 "$build/xpuprof" report --counters small.xpu
 is "$status:$err" "0:" "a report of hardware counters is printed"
-if cmp -s .out "$here/../golden/counters.report"; then
+if cmp -s .out "$golden/counters.report"; then
 	result 0 "with each GPU, and the kernels that ran alone"
 else
 	result 1 "with each GPU, and the kernels that ran alone"
-	diff "$here/../golden/counters.report" .out | sed 's/^/# /'
+	diff "$golden/counters.report" .out | sed 's/^/# /'
 fi
 run env COLUMNS=60 "$build/xpuprof" report --counters small.xpu
 has "$out" "no room here: 1 (--wide" "what a terminal has no room for is said"

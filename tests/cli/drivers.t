@@ -12,17 +12,8 @@ json() { # PYTHON: prints an expression over the report `r`, its driver events `
 d = r['drivers']; g = {x['ring']: x for x in d['rings']}; e = {x['name']: x for x in d['events']}; print($1)"
 }
 
-same() { # GOLDEN FILE NAME
-	if cmp -s "$here/../golden/$1" "$2"; then
-		result 0 "$3"
-	else
-		result 1 "$3"
-		diff "$here/../golden/$1" "$2" | sed 's/^/# /'
-	fi
-}
-
 run env COLUMNS=120 "$build/xpuprof" report small.xpu
-same drivers.report .out "the report has the rings with their jobs, and everything else by its name"
+same drivers.report "the report has the rings with their jobs, and everything else by its name"
 is "$(json '[g["gfx"][x] for x in ("jobs", "unfinished", "run_ns", "busy_ns", "foreign_jobs", "foreign_run_ns")]')" \
 	"[12, 1, 25000000, 25000000, 1, 5000000]" "jobs, their time and that of processes that were not recorded are exact"
 is "$(json '[g["gfx"]["queue_delay"][x] for x in ("count", "total_ns", "min_ns", "max_ns")]')" \
@@ -39,7 +30,7 @@ is "$(json 'd["watched"], d["refused"], d["count"], r["losses"]["driver_ring_ful
 is "$(json 'r["gpu_ns"], r["processes"]')" "0 []" "none of it is GPU time of a process"
 
 xpuprof export --to chrome small.xpu -o small.json
-same drivers.json small.json "the timeline has rows for each ring"
+same drivers.json "the timeline has rows for each ring" small.json
 true_that "in which nothing overlaps" python3 -c "
 import json
 rows = {}

@@ -4,23 +4,9 @@
 # compared with tests/golden/.
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/sample_profile
-golden=$here/../golden
 for kind in small simulated unfinished early hostile python empty; do
 	"$sample" $kind $kind.xpu || exit 1
 done
-
-same() { # GOLDEN NAME: what the last run printed is that file
-	if cmp -s "$work/.out" "$golden/$1"; then
-		result 0 "$2"
-	else
-		result 1 "$2"
-		diff "$golden/$1" "$work/.out" | sed 's/^/# /'
-	fi
-}
-
-total() { # of the counts of folded lines that match (or do not match, with -v) a pattern
-	grep "$@" .out | awk '{ sum += $NF } END { print sum + 0 }'
-}
 
 is_xml() {
 	python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' "$1"

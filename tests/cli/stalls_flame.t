@@ -3,23 +3,9 @@
 # `--view stall` of `xpuprof export` and `xpuprof flame` on profiles with known samples (tests/helpers/stall_profile.c).
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/stall_profile
-golden=$here/../golden
 for kind in small unfinished hostile refused none; do
 	"$sample" $kind $kind.xpu /src/app || exit 1
 done
-
-same() { # GOLDEN NAME: what the last run printed is that file
-	if cmp -s "$work/.out" "$golden/$1"; then
-		result 0 "$2"
-	else
-		result 1 "$2"
-		diff "$golden/$1" "$work/.out" | sed 's/^/# /'
-	fi
-}
-
-total() { # of the counts of folded lines that match (or do not match, with -v) a pattern
-	grep "$@" .out | awk '{ sum += $NF } END { print sum + 0 }'
-}
 
 stall() { run xpuprof export --to folded --view stall "$@"; }
 

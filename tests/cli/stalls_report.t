@@ -3,19 +3,9 @@
 # `xpuprof report --stalls` on profiles with known samples (tests/helpers/stall_profile.c).
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/stall_profile
-golden=$here/../golden
 for kind in small unfinished hostile refused none; do
 	"$sample" $kind $kind.xpu /src || exit 1
 done
-
-same() { # GOLDEN NAME: what the last run printed is that file
-	if cmp -s "$work/.out" "$golden/$1"; then
-		result 0 "$2"
-	else
-		result 1 "$2"
-		diff "$golden/$1" "$work/.out" | sed 's/^/# /'
-	fi
-}
 
 json() { # PYTHON: prints an expression over the report `r` and its stalls `s`
 	xpuprof report --stalls --json small.xpu |

@@ -8,7 +8,7 @@
 #	done_testing
 #
 # Every test works in a fresh folder ($work), removed at the end. $build is the build folder, $here the
-# folder of the tests, xpuprof the program.
+# folder of the tests, $golden that of what they expect, xpuprof the program.
 #
 # What fails must be understood from the output alone: with the first failure behind a `run` comes what that command
 # was, how it ended and what it said, and with every failure $context, where a test puts what its comparisons
@@ -16,6 +16,7 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${XPUPROF_BUILD:-$here/../../build}
+golden=$here/../golden
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -103,6 +104,21 @@ true_that() { # NAME COMMAND...
 	name=$1
 	shift
 	if "$@"; then result 0 "$name"; else result 1 "$name"; fi
+}
+
+# What the last run printed, or a file, is that golden file.
+same() { # GOLDEN NAME [FILE]
+	if cmp -s "$golden/$1" "${3-$work/.out}"; then
+		result 0 "$2"
+	else
+		result 1 "$2"
+		diff "$golden/$1" "${3-$work/.out}" | sed 's/^/# /'
+	fi
+}
+
+# The sum of the counts of the last run's folded lines that match (or do not match, with -v) a pattern.
+total() {
+	grep "$@" "$work/.out" | awk '{ sum += $NF } END { print sum + 0 }'
 }
 
 skip() { # NAME REASON

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Waits and arrows in the timeline, of profiles with known ones (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
-golden=$here/../golden
 for kind in small hostile none gpu named own; do
 	"$build/tests/helpers/wait_profile" $kind $kind.xpu && xpuprof export --to chrome $kind.xpu -o $kind.json || exit 1
 done

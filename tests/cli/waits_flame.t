@@ -3,23 +3,9 @@
 # `--view off-cpu` and `--view wall` of `xpuprof export` and `xpuprof flame` on profiles with known waits (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/wait_profile
-golden=$here/../golden
 for kind in small many hostile none idle gpu untold stalls named own; do
 	"$sample" $kind $kind.xpu || exit 1
 done
-
-same() { # GOLDEN NAME: what the last run printed is that file
-	if cmp -s "$work/.out" "$golden/$1"; then
-		result 0 "$2"
-	else
-		result 1 "$2"
-		diff "$golden/$1" "$work/.out" | sed 's/^/# /'
-	fi
-}
-
-total() { # of the counts of folded lines that match a pattern
-	grep "$@" .out | awk '{ sum += $NF } END { print sum + 0 }'
-}
 
 off_cpu() { run xpuprof export --to folded --view off-cpu "$@"; }
 

@@ -30,14 +30,14 @@ enum { GPU_BLOCK = 64, GPU_GRID = 8 };
 
 enum gpu_copy_kind { GPU_HTOD, GPU_DTOH, GPU_DTOD, GPU_UNIFIED };
 
-/* A loop of a few microseconds that writes nothing, though the compiler cannot know. */
-#define GPU_KERNEL(name)                                                                           \
+/* A loop of a few microseconds that writes nothing, though the compiler cannot know; then what `at_end` does. */
+#define GPU_KERNEL_THAT(name, predicates, words, at_end)                                           \
 	".visible .entry " name "(.param .u64 out, .param .u32 rounds)\n"                          \
 	"{\n"                                                                                      \
-	"\t.reg .pred %p<3>;\n"                                                                    \
+	"\t.reg .pred %p<" predicates ">;\n"                                                       \
 	"\t.reg .b32 %r<4>;\n"                                                                     \
 	"\t.reg .f32 %f<3>;\n"                                                                     \
-	"\t.reg .b64 %rd<2>;\n"                                                                    \
+	"\t.reg .b64 %rd<" words ">;\n"                                                            \
 	"\tld.param.u64 %rd1, [out];\n"                                                            \
 	"\tld.param.u32 %r1, [rounds];\n"                                                          \
 	"\tcvta.to.global.u64 %rd1, %rd1;\n"                                                       \
@@ -50,9 +50,11 @@ enum gpu_copy_kind { GPU_HTOD, GPU_DTOH, GPU_DTOD, GPU_UNIFIED };
 	"\tsetp.lt.u32 %p1, %r3, %r1;\n"                                                           \
 	"\t@%p1 bra ROUND;\n"                                                                      \
 	"\tsetp.eq.f32 %p2, %f1, 0fBF800000;\n"                                                    \
-	"\t@%p2 st.global.f32 [%rd1], %f1;\n"                                                      \
+	"\t@%p2 st.global.f32 [%rd1], %f1;\n" at_end                                               \
 	"\tret;\n"                                                                                 \
 	"}\n"
+
+#define GPU_KERNEL(name) GPU_KERNEL_THAT(name, "3", "2", "")
 
 /* A program's own kernels, by a macro like that, as far as it has some. */
 #ifndef GPU_OWN_KERNELS

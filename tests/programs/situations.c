@@ -18,32 +18,12 @@
  * compute nothing, the sums must be 0.
  */
 
-/* gpu.h's kernel, but each block adds 1 to what it is given. */
+/* Each block adds 1 to what it is given. */
 #define COUNTING_KERNEL(name)                                                                      \
-	".visible .entry " name "(.param .u64 out, .param .u32 rounds)\n"                          \
-	"{\n"                                                                                      \
-	"\t.reg .pred %p<4>;\n"                                                                    \
-	"\t.reg .b32 %r<4>;\n"                                                                     \
-	"\t.reg .f32 %f<3>;\n"                                                                     \
-	"\t.reg .b64 %rd<3>;\n"                                                                    \
-	"\tld.param.u64 %rd1, [out];\n"                                                            \
-	"\tld.param.u32 %r1, [rounds];\n"                                                          \
-	"\tcvta.to.global.u64 %rd1, %rd1;\n"                                                       \
-	"\tmov.u32 %r2, %tid.x;\n"                                                                 \
-	"\tcvt.rn.f32.u32 %f1, %r2;\n"                                                             \
-	"\tmov.u32 %r3, 0;\n"                                                                      \
-	"ROUND:\n"                                                                                 \
-	"\tfma.rn.f32 %f1, %f1, 0f3F000000, 0f3F800000;\n"                                         \
-	"\tadd.u32 %r3, %r3, 1;\n"                                                                 \
-	"\tsetp.lt.u32 %p1, %r3, %r1;\n"                                                           \
-	"\t@%p1 bra ROUND;\n"                                                                      \
-	"\tsetp.eq.f32 %p2, %f1, 0fBF800000;\n"                                                    \
-	"\t@%p2 st.global.f32 [%rd1], %f1;\n"                                                      \
-	"\tsetp.eq.u32 %p3, %r2, 0;\n"                                                             \
-	"\tmov.u64 %rd2, 1;\n"                                                                     \
-	"\t@%p3 red.global.add.u64 [%rd1], %rd2;\n"                                                \
-	"\tret;\n"                                                                                 \
-	"}\n"
+	GPU_KERNEL_THAT(name, "4", "3",                                                            \
+		"\tsetp.eq.u32 %p3, %r2, 0;\n"                                                     \
+		"\tmov.u64 %rd2, 1;\n"                                                             \
+		"\t@%p3 red.global.add.u64 [%rd1], %rd2;\n")
 
 #define STEADY		"steady_us50"
 #define BRIEF		"brief_us20"

@@ -7,6 +7,7 @@
 #include "correlate/correlate.h"
 #include "correlate/forgotten.h"
 #include "profile/reader.h"
+#include "random.h"
 #include "tap.h"
 
 static char path[] = "/tmp/xpuprof-correlate-test-XXXXXX";
@@ -947,16 +948,6 @@ static void twin_on_end(uint32_t instance)
 			n->instance = 0;
 }
 
-static uint64_t random_state;
-
-static uint32_t random_below(uint32_t limit)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state % limit);
-}
-
 /* Ids from a window that moves on and wraps, so that they meet, are reused and come late. */
 static uint32_t random_correlation(uint32_t step, uint32_t window)
 {
@@ -1080,7 +1071,7 @@ static void compare_with_twin(bool have_markers, size_t max, uint32_t window, ui
 
 static void the_dumb_twin_agrees_on_random_streams(void)
 {
-	random_state = 88172645463325252ull;
+	random_state = RANDOM_SEED;
 	for (size_t max = 1; max < 40; max += max < 6 ? 1 : 11) {
 		compare_with_twin(true, max, 5, 4000);
 		compare_with_twin(true, max, 60, 4000);

@@ -12,6 +12,7 @@
 
 #include "fake_python.h"
 #include "inprocess.h"
+#include "random.h"
 #include "tap.h"
 
 #define THREADS 4
@@ -582,16 +583,6 @@ static void a_launch_in_the_middle_of_another_has_a_stack_of_its_own(void)
 
 /* ---- what must not happen, whatever the recorder tells ---- */
 
-static uint64_t next_random(void)
-{
-	static uint64_t state = 88172645463325252ull;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Last, since it leaves nothing whole. */
 static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
 {
@@ -602,17 +593,17 @@ static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
 		words = (uint32_t *)(uintptr_t)space->chunks[i];
 		CHECK(mprotect(words, WALK_CHUNK_BYTES, PROT_READ | PROT_WRITE) == 0);
 		for (uint32_t n = 0; n < WALK_CHUNK_WORDS; n++)
-			if (next_random() % 4)
+			if (random_u64() % 4)
 				words[n] = in.image.words[i * WALK_CHUNK_WORDS + n] ^
-					   (uint32_t)(next_random() % 3 ? 1u << next_random() % 32
-									: next_random());
+					   (uint32_t)(random_u64() % 3 ? 1u << random_u64() % 32
+									: random_u64());
 	}
 	for (int round = 0; round < 200; round++) {
 		struct walk_mapping *mapping =
-			&in.image.mappings[next_random() % in.image.mapping_count];
+			&in.image.mappings[random_u64() % in.image.mapping_count];
 
-		mapping->table ^= (uint32_t)(next_random() >> next_random() % 40);
-		mapping->bias ^= 1ull << next_random() % 64;
+		mapping->table ^= (uint32_t)(random_u64() >> random_u64() % 40);
+		mapping->bias ^= 1ull << random_u64() % 64;
 		inprocess_tell(&in);
 		for (int n = 1; n < 50; n++)
 			descend(n, &m);

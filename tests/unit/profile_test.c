@@ -21,21 +21,11 @@
 #include "profile/varint.h"
 #include "profile/table.h"
 #include "profile/writer.h"
+#include "random.h"
 #include "tap.h"
 
 /* A file in memory, as it is written many thousands of times. */
 static char path[64];
-
-static uint64_t random_state = 88172645463325252ull;
-
-/* xorshift64: the same numbers in every run. */
-static uint64_t random_u64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
 
 /* Numbers of any length, short ones as often as long ones, now and then the largest. */
 static uint64_t random_number(unsigned int bits)
