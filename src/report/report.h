@@ -15,6 +15,7 @@
 #include "view/tables/summary.h"
 #include "view/gaps/sync_waits.h"
 
+/* What it is written from; report_open fills it. */
 struct report {
 	const char *path;
 	const struct profile_reader *reader;
@@ -31,6 +32,17 @@ struct report {
 };
 
 struct json_writer;
+
+struct report_wanted {
+	bool stalls, counters; /* instead of idle times */
+	bool inlines;
+	size_t top;
+	unsigned int width;
+};
+
+/* Reads a profile: 0 or -errno with error_text. The path must outlive the report. */
+int report_open(struct report **ret, const char *path, const struct report_wanted *w);
+void report_close(struct report *r);
 
 /*
  * Append the report; with stalls or counters the text is only the recording in short, and these. Memory that is short leaves

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/* Reads what a report is written from: a table of parts, of which one is read only if it is wanted. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "report/report.h"
+
+struct reading {
+	struct report report; /* points to what is below */
+	struct profile_reader *reader, *again;
+	struct summary summary;
+	struct kernel_stalls stalls;
+	struct counter_sums counters;
+	struct gaps gaps;
+	struct sync_waits sync_waits;
+	struct location_texts texts;
+	struct function_sums functions;
+};
+
+static int read_summary(struct reading *g)
+{
+	int error = profile_reader_open(&g->reader, g->report.path);
+
+	g->report.reader = g->reader;
+	g->report.summary = &g->summary;
+	return error ?: summary_read(&g->summary, g->reader);
+}
+
+static void release_summary(struct reading *g)
+{
+	summary_release(&g->summary);
+	profile_reader_close(g->reader);
+}
+
+static int read_stalls(struct reading *g)
+{
+	int error = profile_reader_open_again(&g->again, g->reader);
+
+	g->report.stalls = &g->stalls;
+	return error ?: kernel_stalls_read(&g->stalls, g->again);
+}
+
+static void release_stalls(struct reading *g)
+{
+	kernel_stalls_release(&g->stalls);
+	profile_reader_close(g->again);
+}
+
+static int read_counters(struct reading *g)
+{
+	g->report.counters = &g->counters;
+	return counter_sums_read(&g->counters, g->reader);
+}
+
+static void release_counters(struct reading *g)
+{
+	counter_sums_release(&g->counters);
+}
+
+static int read_gaps(struct reading *g)
+{
+	const struct internals *internals = &g->summary.internals;
+	int error = gaps_read(&g->gaps, internals, &g->summary);
+
+	g->report.gaps = &g->gaps;
+	g->report.sync_waits = &g->sync_waits;
+	return error ?: sync_waits_find(&g->sync_waits, &g->gaps.events, internals);
+}
+
+static void release_gaps(struct reading *g)
+{
+	sync_waits_release(&g->sync_waits);
+	gaps_release(&g->gaps);
+}
+
+static int read_functions(struct reading *g)
+{
+	const struct summary *s = &g->summary;
+	int error = location_texts_init(&g->texts, g->reader, false);
+
+	g->report.texts = &g->texts;
+	g->report.functions = &g->functions;
+	return error ?: function_sums_read(&g->functions, &s->sampled, &s->internals, &g->texts, g->report.inlines);
+}
+
+static void release_functions(struct reading *g)
+{
+	function_sums_release(&g->functions);
+	location_texts_release(&g->texts);
+}
+
+static bool wants_stalls(const struct report_wanted *w)
+{
+	return w->stalls;
+}
+
+static bool wants_counters(const struct report_wanted *w)
+{
+	return w->counters;
+}
+
+static bool wants_gaps(const struct report_wanted *w)
+{
+	return !w->stalls && !w->counters;
+}
+
+/* In the order in which they need each other. All can be released as they begin, zeroed. */
+static const struct part {
+	bool (*is_wanted)(const struct report_wanted *w); /* NULL: always */
+	int (*read)(struct reading *g);
+	void (*release)(struct reading *g);
+} parts[] = {
+	{NULL, read_summary, release_summary},
+	{wants_stalls, read_stalls, release_stalls},
+	{wants_counters, read_counters, release_counters},
+	{wants_gaps, read_gaps, release_gaps},
+	{NULL, read_functions, release_functions},
+};
+
+#define PARTS (sizeof(parts) / sizeof(*parts))
+
+int report_open(struct report **ret, const char *path, const struct report_wanted *w)
+{
+	struct reading *g = calloc(1, sizeof(*g));
+	int error = 0;
+
+	if (!g)
+		return error_errno(-ENOMEM, "cannot read '%s'", path);
+	g->report = (struct report){.path = path, .inlines = w->inlines, .top = w->top, .width = w->width};
+	for (size_t i = 0; i < PARTS && !error; i++)
+		if (!parts[i].is_wanted || parts[i].is_wanted(w))
+			error = parts[i].read(g);
+	if (error)
+		report_close(&g->report);
+	else
+		*ret = &g->report;
+	return error;
+}
+
+void report_close(struct report *r)
+{
+	struct reading *g = (struct reading *)r; /* its first member */
+
+	if (!g)
+		return;
+	for (size_t i = PARTS; i-- > 0;)
+		parts[i].release(g);
+	free(g);
+}
