@@ -55,14 +55,16 @@ struct column {
 
 /* A number of a row, and two with which one makes sense of the other. */
 #define COLUMN_FIELD(type, field) .at = offsetof(type, field), .size = sizeof(((type *)0)->field)
+#define COLUMN_OF(type, field) /* fails to compile unless it is 64 bits wide */ \
+	.of = offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(uint64_t) ? 1 : -1])
 #define COUNT(type, field)	  .kind = COLUMN_COUNT, COLUMN_FIELD(type, field)
 #define DURATION(type, field)	  .kind = COLUMN_DURATION, COLUMN_FIELD(type, field)
 #define BYTES(type, field)	  .kind = COLUMN_BYTES, COLUMN_FIELD(type, field)
 #define STRING(type, field)	  .kind = COLUMN_STRING, COLUMN_FIELD(type, field)
 #define NAME(type, field, names)  .kind = COLUMN_NAME, COLUMN_FIELD(type, field), .name_of = (names)
-#define MEAN(type, sum, count)	  .kind = COLUMN_MEAN, COLUMN_FIELD(type, sum), .of = offsetof(type, count)
-#define RATE(type, bytes, ns)	  .kind = COLUMN_RATE, COLUMN_FIELD(type, bytes), .of = offsetof(type, ns)
-#define SHARE(type, part, all)	  .kind = COLUMN_SHARE, COLUMN_FIELD(type, part), .of = offsetof(type, all)
+#define MEAN(type, sum, count)	  .kind = COLUMN_MEAN, COLUMN_FIELD(type, sum), COLUMN_OF(type, count)
+#define RATE(type, bytes, ns)	  .kind = COLUMN_RATE, COLUMN_FIELD(type, bytes), COLUMN_OF(type, ns)
+#define SHARE(type, part, all)	  .kind = COLUMN_SHARE, COLUMN_FIELD(type, part), COLUMN_OF(type, all)
 #define SHARE_OF(type, part, sum) .kind = COLUMN_SHARE, COLUMN_FIELD(type, part), .whole = (sum)
 #define PERCENTILE(type, histogram, percentage) \
 	.kind = COLUMN_PERCENTILE, .at = offsetof(type, histogram), .percent = (percentage)
