@@ -162,8 +162,10 @@ static inline void call_report_stack(
 		""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
-/* The record of a call that has just ended; what the API says of it is still to be filled in. */
-static inline struct wire_call call_record(const struct open_call *open, enum wire_call_kind kind)
+/* The record of a call that has just ended, with the API's own number and result of it; what it waited for is still to
+ * be filled in. */
+static inline struct wire_call call_record(
+	const struct open_call *open, enum wire_call_kind kind, uint32_t api, int32_t result)
 {
 	return (struct wire_call){
 		.type = WIRE_CALL,
@@ -171,8 +173,10 @@ static inline struct wire_call call_record(const struct open_call *open, enum wi
 		.flags = open->flags,
 		.tid = launching_thread_id(),
 		.correlation = open->correlation,
+		.result = result,
 		.start_ns = open->start_ns,
 		.end_ns = now_ns(),
+		.api = api,
 	};
 }
 

@@ -111,10 +111,9 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 static void report_call(const struct call_info *info, uint32_t call_id,
 	const struct cupti_callback_data *d, const struct open_call *open)
 {
-	struct wire_call record = call_record(open, info->kind);
+	int32_t result = d->return_value ? *(const int32_t *)d->return_value : 0;
+	struct wire_call record = call_record(open, info->kind, call_id, result);
 
-	record.result = d->return_value ? *(const int32_t *)d->return_value : 0;
-	record.api = call_id;
 	if (open->place.context)
 		syncs_tell(info->kind == WIRE_CALL_SYNC ? info->detail[0] : 0, d, &open->place,
 			&record);
