@@ -69,6 +69,11 @@ int capture_count_lost_changes(struct capture *c, uint64_t lost);
 /* Tells the sink that code was mapped, and whether over other code. */
 int capture_tell_code_change(struct capture *c, struct process *process, uint64_t time_ns);
 
+/* One record of a ring (records.c), by its beginning of this size; one that is malformed is counted. */
+int records_take_sample(struct capture *c, const void *record, size_t size);
+int records_take_launch(struct capture *c, const void *record, size_t size);
+int records_take_wait(struct capture *c, const void *record, size_t size);
+
 /* The process a stack was taken in. */
 int capture_process(struct capture *c, uint32_t pid, struct process **ret);
 /* The profile's stack for one of a launch, which may wait for tables. */

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/* Records of the kernel's rings as events. What a record says is checked before it is believed. */
+#include "capture/capture_internal.h"
+
+#include <string.h>
+
+/* What the parts of a stack take, in bytes; SIZE_MAX: no stack looks like this. */
+static size_t stack_size(const struct bpf_stack *s)
+{
+	size_t words = (size_t)s->user_depth + s->kernel_depth + s->entry_count;
+
+	if (s->user_depth > WALK_FRAMES_MAX || s->kernel_depth > BPF_KERNEL_DEPTH_MAX ||
+		s->python_depth > WALK_PYTHON_FRAMES_MAX ||
+		s->entry_count > WALK_PYTHON_ENTRIES_MAX || s->walk_end >= WALK_ENDS)
+		return SIZE_MAX;
+	if (s->raw_size && (s->raw_size < sizeof(struct bpf_raw_stack) || s->raw_size % 8))
+		return SIZE_MAX;
+	return words * sizeof(uint64_t) + s->python_depth * sizeof(struct walk_python_frame) +
+	       s->raw_size;
+}
+
+/* Finds the parts of the stack behind the head of a record; false: they are not there. */
+static bool find_stack(
+	const struct bpf_stack *s, const void *parts, size_t size, struct raw_stack *ret)
+{
+	const uint64_t *words = parts;
+
+	if (stack_size(s) > size)
+		return false;
+	*ret = (struct raw_stack){.walk_end = s->walk_end,
+		.python_incomplete = s->python_incomplete,
+		.space = s->space,
+		.user = words,
+		.user_depth = s->user_depth,
+		.kernel_depth = s->kernel_depth,
+		.python_depth = s->python_depth,
+		.entry_count = s->entry_count};
+	ret->kernel = ret->user + s->user_depth;
+	ret->python = (const struct walk_python_frame *)(ret->kernel + s->kernel_depth);
+	ret->entries = (const uint64_t *)(ret->python + s->python_depth);
+	if (s->raw_size) {
+		ret->start = (const struct bpf_raw_stack *)(ret->entries + s->entry_count);
+		ret->memory = (const uint8_t *)(ret->start + 1);
+		ret->memory_size = s->raw_size - sizeof(*ret->start);
+	}
+	return true;
+}
+
+int records_take_sample(struct capture *c, const void *record, size_t size)
+{
+	const struct bpf_sample_event *e = record;
+	struct raw_stack raw;
+	struct profile_sample sample = {
+		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
+	char comm[BPF_COMM_SIZE + 1] = {0};
+	int error;
+
+	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
+		return profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, 1);
+	memcpy(comm, e->comm, sizeof(e->comm));
+	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
+	return error ?: capture_take_sample(c, e->pid, &raw, &sample);
+}
+
+/* The arguments of the marker come from the profiled program, which may call it with anything. */
+static bool is_plausible(const struct bpf_launch_event *e)
+{
+	return e->instance && e->call_kind && e->call_kind < CALL_KINDS;
+}
+
+int records_take_launch(struct capture *c, const void *record, size_t size)
+{
+	const struct bpf_launch_event *e = record;
+	struct raw_stack raw;
+	struct gpu_launch launch = {.instance = e->instance,
+		.correlation = e->correlation,
+		.time_ns = e->time_ns,
+		.pid = e->pid,
+		.kind = (enum profile_call_kind)e->call_kind};
+	int error;
+
+	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw) ||
+		!is_plausible(e))
+		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+	raw.launch = true;
+	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
+	error = error ?: capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
+	c->launch_stacks++;
+	return error ?: c->launches.launch(c->launches.context, &launch);
+}
+
+/* ------------------------------------------------------------------ waits */
+
+/* Where the stack of a wait that begins is: false: the record makes no sense. */
+static bool find_wait_stack(const struct bpf_wait_begin_event *e, size_t size, struct raw_stack *ret)
+{
+	return size >= sizeof(*e) && e->reason && e->reason < WAIT_REASONS &&
+	       find_stack(&e->stack, e + 1, size - sizeof(*e), ret);
+}
+
+static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event *e, size_t size)
+{
+	struct wait_begin begin;
+	struct raw_stack raw;
+	char comm[BPF_COMM_SIZE + 1] = {0};
+	int error;
+
+	if (!find_wait_stack(e, size, &raw))
+		return profile_count_loss(c->w, LOSS_WAITS_RING_FULL, 1);
+	memcpy(comm, e->comm, sizeof(e->comm));
+	begin = (struct wait_begin){
+		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};
+	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &begin.thread);
+	return error ?: capture_take_wait(c, e->pid, e->tid, &raw, &begin);
+}
+
+int records_take_wait(struct capture *c, const void *record, size_t size)
+{
+	const struct bpf_wait_event *end = record;
+	const struct bpf_life_event *life = record;
+
+	if (size >= sizeof(*end) && end->kind == BPF_WAIT_END)
+		return waits_end(c->waits, end);
+	if (size >= sizeof(*life) && life->kind == BPF_WAIT_LIFE)
+		return waits_life(c->waits, life);
+	return take_wait_begin(c, record, size);
+}
