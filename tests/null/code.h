@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+static const char null_image[] = "NULLCODE";

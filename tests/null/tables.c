@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+/* The tables of vendors, with one row more each. */
+#include "tables.h"
+
+#include "gpu/nvidia/nvidia.h"
+#include "gpucode/nvidia/format.h"
+#include "vendor/nvidia/nvidia.h"
+
+const struct gpu_backend_ops *const gpu_backends[] = {
+	&nvidia_backend,
+	&null_backend,
+	NULL,
+};
+
+const struct vendor *const vendors[] = {
+	&vendor_nvidia,
+	&vendor_null,
+	NULL,
+};
+
+const struct gpucode_format *const gpucode_formats[] = {
+	&cubin_format,
+	&null_format,
+	NULL,
+};
