@@ -20,123 +20,11 @@
 #include "profile/reader.h"
 #include "profile/writer.h"
 
+#define MUST(condition) require(condition)
+#include "profile_sense.h"
+
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check_ids(
-	const struct profile_reader *r, uint32_t thread, uint32_t stack, uint32_t string)
-{
-	struct profile_counts counts = profile_counts(r);
-
-	require(thread <= counts.threads && stack <= counts.stack_nodes &&
-		string <= counts.strings);
-}
-
-static void check_event(const struct profile_reader *r, const struct profile_event *e)
-{
-	switch (e->kind) {
-	case EVENT_SAMPLE:
-		check_ids(r, e->sample.thread, e->sample.stack, 0);
-		return;
-	case EVENT_CALL:
-		check_ids(r, e->call.thread, e->call.stack, e->call.api);
-		require(e->call.kind >= 1 && e->call.kind < CALL_KINDS);
-		return;
-	case EVENT_WORK:
-		check_ids(r, e->work.thread, e->work.stack, e->work.api);
-		check_ids(r, 0, e->work.node_stack, 0);
-		require(profile_op(r, e->work.op) && e->work.join < JOIN_REASONS);
-		return;
-	case EVENT_PENDING:
-		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
-		require(e->pending.reason >= 1 && e->pending.reason < PENDING_REASONS);
-		return;
-	case EVENT_STALL:
-		check_ids(r, 0, 0, e->stall.reason);
-		require(profile_window(r, e->stall.window) && profile_instruction(r, e->stall.instruction));
-		return;
-	case EVENT_COUNT:
-		require(profile_counter(r, e->count.counter) && isfinite(e->count.value) &&
-			e->count.device <= profile_counts(r).devices);
-		return;
-	case EVENT_DRIVER:
-		check_ids(r, e->driver.thread, 0, e->driver.source);
-		check_ids(r, 0, 0, e->driver.ring);
-		check_ids(r, 0, 0, e->driver.name);
-		require(e->driver.kind >= 1 && e->driver.kind < DRIVER_KINDS);
-		require(e->driver.kind != DRIVER_MOMENT || !e->driver.duration_ns);
-		return;
-	case EVENT_WAIT:
-		check_ids(r, e->wait.thread, e->wait.stack, 0);
-		check_ids(r, e->wait.waker, 0, 0);
-		require(e->wait.reason >= 1 && e->wait.reason < WAIT_REASONS);
-		return;
-	case EVENT_LIFE:
-		check_ids(r, e->life.thread, 0, 0);
-		require(e->life.thread && e->life.run_ns <= e->life.duration_ns);
-		return;
-	case EVENT_SYNC:
-		check_ids(r, e->sync.thread, e->sync.stack, e->sync.api);
-		require(e->sync.kind >= 1 && e->sync.kind < SYNC_KINDS);
-		return;
-	}
-	require(false);
-}
-
-static void check_tables(const struct profile_reader *r)
-{
-	struct profile_counts counts = profile_counts(r);
-	size_t size;
-
-	for (uint32_t id = 1; id <= counts.strings; id++) {
-		const char *text = profile_string(r, id, &size);
-
-		require(text[size] == '\0');
-	}
-	for (uint32_t id = 1; id <= counts.stack_nodes; id++) {
-		require(profile_stack_node(r, id)->parent < id);
-		require(profile_location(r, profile_stack_node(r, id)->location));
-	}
-	for (uint32_t id = 1; id <= counts.locations; id++)
-		require(profile_location(r, id)->module <= counts.modules &&
-			profile_location(r, id)->name <= counts.strings);
-	for (uint32_t id = 1; id <= counts.locations; id++)
-		require(profile_location(r, id)->inlined <= counts.inlines);
-	for (uint32_t id = 1; id <= counts.inlines; id++)
-		require(profile_inline(r, id)->caller < id && profile_inline(r, id)->name <= counts.strings);
-	for (uint32_t id = 1; id <= counts.segments; id++)
-		require(profile_module(r, profile_segment(r, id)->module));
-	for (uint32_t id = 1; id <= counts.modules; id++)
-		require(profile_module(r, id)->build_id_size <= BUILD_ID_MAX);
-	for (uint32_t id = 1; id <= counts.processes; id++)
-		require(profile_process(r, id)->parent < id);
-	for (uint32_t id = 1; id <= counts.threads; id++)
-		require(profile_thread(r, id)->process <= counts.processes);
-	for (uint32_t id = 1; id <= counts.ops; id++)
-		require(profile_op(r, id)->device <= counts.devices &&
-			profile_op(r, id)->copy_kind < COPY_KINDS);
-}
-
-static void check_gpu_tables(const struct profile_reader *r)
-{
-	struct profile_counts counts = profile_counts(r);
-
-	for (uint32_t id = 1; id <= counts.gpu_functions; id++)
-		require(profile_module(r, profile_gpu_function(r, id)->module) &&
-			profile_gpu_function(r, id)->name <= counts.strings);
-	for (uint32_t id = 1; id <= counts.instructions; id++) {
-		const struct profile_instruction *i = profile_instruction(r, id);
-
-		require(profile_gpu_function(r, i->function) && i->text <= counts.strings &&
-			i->file <= counts.strings && i->inlined <= counts.inlines);
-	}
-	for (uint32_t id = 1; id <= counts.windows; id++)
-		require(profile_window(r, id)->process <= counts.processes &&
-			profile_window(r, id)->device <= counts.devices);
-	for (uint32_t id = 1; id <= counts.counters; id++)
-		require(profile_counter(r, id)->name - 1 < counts.strings &&
-			profile_counter(r, id)->unit <= counts.strings);
-}
 
 static void check_meta(const struct profile_reader *r)
 {
@@ -202,8 +90,7 @@ static void read_all(const char *path)
 	require(!profile_reader_open(&r, path));
 	while (profile_reader_next(r, &e) > 0)
 		check_event(r, &e);
-	check_tables(r);
-	check_gpu_tables(r);
+	check_all_tables(r);
 	check_meta(r);
 	check_continued(r);
 	profile_reader_close(r);
@@ -227,8 +114,7 @@ static void read_some(const char *path)
 		require(!is_left_out(NULL, profile_reader_chunk(r)));
 		check_event(r, &e);
 	}
-	check_tables(r);
-	check_gpu_tables(r);
+	check_all_tables(r);
 	check_meta(r);
 	profile_reader_close(r);
 }

@@ -42,36 +42,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "driver.h"
+#include "target.h"
 
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-			  ".visible .entry axpy(.param .u64 a) { ret; }\n"
-			  ".visible .entry scale(.param .u64 a) { ret; }\n";
-
-static struct driver cuda;
-static CUcontext context;
-static CUfunction axpy;
-static CUdeviceptr memory;
 static char **arguments;
 static volatile sig_atomic_t strays, alarms;
-
-#define CHECK(call) driver_check(&cuda, (call), #call, __FILE__, __LINE__)
-
-static void begin(void)
-{
-	CUmodule module;
-	CUdevice device;
-
-	if (!driver_open(&cuda, "inject_target"))
-		exit(2);
-	CHECK(cuda.cuInit(0));
-	CHECK(cuda.cuDeviceGet(&device, 0));
-	CHECK(cuda.cuDevicePrimaryCtxRetain(&context, device));
-	CHECK(cuda.cuCtxSetCurrent(context));
-	CHECK(cuda.cuModuleLoadData(&module, ptx));
-	CHECK(cuda.cuModuleGetFunction(&axpy, module, "axpy"));
-	CHECK(cuda.cuMemAlloc_v2(&memory, 1 << 16));
-}
 
 static CUresult launch_into(CUstream stream)
 {
@@ -449,7 +423,7 @@ int main(int argc, char **argv)
 	arguments = argv;
 	for (size_t n = 0; argc > 1 && n < sizeof(programs) / sizeof(programs[0]); n++)
 		if (!strcmp(programs[n].name, argv[1])) {
-			begin();
+			begin("inject_target");
 			programs[n].run(count);
 			puts("done");
 			return 0;

@@ -24,6 +24,9 @@
 #include "random.h"
 #include "tap.h"
 
+#define MUST(condition) CHECK(condition)
+#include "profile_sense.h"
+
 /* A file in memory, as it is written many thousands of times. */
 static char path[64];
 
@@ -1051,95 +1054,6 @@ static void write_file(const void *data, size_t size)
 	close(fd);
 }
 
-static void check_ids(
-	const struct profile_reader *r, uint32_t thread, uint32_t stack, uint32_t string)
-{
-	struct profile_counts counts = profile_counts(r);
-
-	CHECK(thread <= counts.threads && stack <= counts.stack_nodes && string <= counts.strings);
-}
-
-static void check_event(const struct profile_reader *r, const struct profile_event *e)
-{
-	switch (e->kind) {
-	case EVENT_SAMPLE:
-		check_ids(r, e->sample.thread, e->sample.stack, 0);
-		return;
-	case EVENT_CALL:
-		check_ids(r, e->call.thread, e->call.stack, e->call.api);
-		CHECK(e->call.kind > 0 && e->call.kind < CALL_KINDS);
-		return;
-	case EVENT_WORK:
-		check_ids(r, e->work.thread, e->work.stack, e->work.api);
-		check_ids(r, 0, e->work.node_stack, 0);
-		CHECK(e->work.op > 0 && e->work.op <= profile_counts(r).ops);
-		CHECK(e->work.join < JOIN_REASONS);
-		return;
-	case EVENT_PENDING:
-		check_ids(r, e->pending.thread, e->pending.stack, e->pending.api);
-		CHECK(e->pending.reason > 0 && e->pending.reason < PENDING_REASONS);
-		return;
-	case EVENT_STALL:
-		check_ids(r, 0, 0, e->stall.reason);
-		CHECK(profile_window(r, e->stall.window) && profile_instruction(r, e->stall.instruction));
-		return;
-	case EVENT_COUNT:
-		CHECK(profile_counter(r, e->count.counter) && isfinite(e->count.value));
-		CHECK(e->count.device <= profile_counts(r).devices);
-		return;
-	case EVENT_DRIVER:
-		check_ids(r, e->driver.thread, 0, e->driver.source);
-		check_ids(r, 0, 0, e->driver.ring);
-		check_ids(r, 0, 0, e->driver.name);
-		CHECK(e->driver.kind > 0 && e->driver.kind < DRIVER_KINDS);
-		return;
-	case EVENT_WAIT:
-		check_ids(r, e->wait.thread, e->wait.stack, 0);
-		check_ids(r, e->wait.waker, 0, 0);
-		CHECK(e->wait.reason > 0 && e->wait.reason < WAIT_REASONS);
-		CHECK(e->wait.queued_ns <= e->wait.duration_ns);
-		return;
-	case EVENT_LIFE:
-		check_ids(r, e->life.thread, 0, 0);
-		CHECK(e->life.thread && e->life.run_ns <= e->life.duration_ns);
-		return;
-	case EVENT_SYNC:
-		check_ids(r, e->sync.thread, e->sync.stack, e->sync.api);
-		CHECK(e->sync.device <= profile_counts(r).devices);
-		CHECK(e->sync.kind > 0 && e->sync.kind < SYNC_KINDS);
-		return;
-	}
-	CHECK(!"a known kind of event");
-}
-
-static void check_entries(const struct profile_reader *r)
-{
-	struct profile_counts counts = profile_counts(r);
-
-	for (uint32_t id = 1; id <= counts.stack_nodes; id++) {
-		CHECK(profile_stack_node(r, id)->parent < id);
-		CHECK(profile_location(r, profile_stack_node(r, id)->location));
-	}
-	for (uint32_t id = 1; id <= counts.locations; id++)
-		CHECK(profile_location(r, id)->module <= counts.modules);
-	for (uint32_t id = 1; id <= counts.modules; id++)
-		CHECK(profile_module(r, id)->build_id_size <= BUILD_ID_MAX);
-	for (uint32_t id = 1; id <= counts.processes; id++)
-		CHECK(profile_process(r, id)->parent < id);
-	for (uint32_t id = 1; id <= counts.ops; id++)
-		CHECK(profile_op(r, id)->device <= counts.devices &&
-			profile_op(r, id)->copy_kind < COPY_KINDS);
-	for (uint32_t id = 1; id <= counts.gpu_functions; id++)
-		CHECK(profile_module(r, profile_gpu_function(r, id)->module));
-	for (uint32_t id = 1; id <= counts.instructions; id++)
-		CHECK(profile_gpu_function(r, profile_instruction(r, id)->function) &&
-			profile_instruction(r, id)->inlined <= counts.inlines);
-	for (uint32_t id = 1; id <= counts.windows; id++)
-		CHECK(profile_window(r, id)->device <= counts.devices);
-	for (uint32_t id = 1; id <= counts.counters; id++)
-		CHECK(profile_counter(r, id)->name - 1 < counts.strings);
-}
-
 /* Reads whatever there is: the number of events, or -1 when it is not a profile at all. */
 static int read_anything(bool *ret_complete)
 {
@@ -1157,7 +1071,7 @@ static int read_anything(bool *ret_complete)
 		count++;
 	}
 	CHECK(got == 0);
-	check_entries(r);
+	check_all_tables(r);
 	*ret_complete = !profile_reader_incomplete(r);
 	profile_reader_close(r);
 	return count;
@@ -1259,7 +1173,7 @@ static bool read_tables(void)
 		return false;
 	profile_reader_skip(r, is_events, NULL);
 	CHECK(profile_reader_next(r, &e) == 0);
-	check_entries(r);
+	check_all_tables(r);
 	complete = !profile_reader_incomplete(r);
 	profile_reader_close(r);
 	return complete;
@@ -1401,7 +1315,7 @@ static void check_refused(uint32_t type, const void *payload, size_t size)
 	CHECK(!profile_reader_open(&r, path));
 	CHECK(profile_reader_next(r, &e) == 0);
 	CHECK(strstr(profile_reader_incomplete(r), "is damaged: the chunk at byte"));
-	check_entries(r);
+	check_all_tables(r);
 	profile_reader_close(r);
 	buf_release(&file);
 }
