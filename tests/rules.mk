@@ -76,6 +76,7 @@ check-pythons: all tests
 
 check-style:
 	tools/check-includes
+	tools/check-vendor-words
 
 # Fuzzing: the library once more, by clang, with its fuzzer and sanitizers. What a fuzzer has learnt stays in
 # build/fuzz/corpus/; input that broke something is left as build/fuzz/NAME-crash-...

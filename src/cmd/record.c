@@ -302,7 +302,7 @@ static int check(const struct record *r, char **command)
 		return options_wrong(&usage, "--counters samples GPUs, and --cpu-only wants none");
 	if (r->counter_interval_ns && !*command)
 		return options_wrong(&usage, "--counters needs a command to start");
-	/* CUPTI 13.0 on an H200 switches both on, and then there are no samples of instructions. */
+	/* An H200 switches both on, and then there are no samples of instructions. */
 	if (r->counter_interval_ns && r->stalls)
 		return options_wrong(&usage, "a GPU takes either --stalls or --counters: record one after the other");
 	if (r->stalls && !*command)

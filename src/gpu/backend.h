@@ -66,7 +66,7 @@ struct gpu_stats {
 
 /* Functions that may be NULL are marked so; then the backend has nothing to do there. */
 struct gpu_backend_ops {
-	const char *name; /* "nvidia" */
+	const char *name;
 	/* *ret is NULL when there is nothing to record, of which options->notes says why. */
 	int (*open)(struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared);
 	/* NULL. Environment variables for the command: calls add("NAME", "value") for each. */

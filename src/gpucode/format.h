@@ -3,7 +3,7 @@
  * Formats of GPU code: how an image of it is opened, and what it says of the instructions in it. A format is one
  * folder with a struct gpucode_format, and one row in formats.c. The rest knows no format by name.
  *
- * Which format an image has, the name of its module says: "cubin:0123456789abcdef" is of the format "cubin".
+ * Which format an image has, the name of its module says: it begins with the name of the format and a colon.
  *
  * Images come from programs that nobody vouches for: a format checks every size and offset, and gives less for a
  * damaged image, never a crash. Nothing is copied: the image must stay unchanged until it is closed, and code and

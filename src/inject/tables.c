@@ -7,7 +7,7 @@
  * are emptied, the recorder is told to forget as well, and the numbering begins anew: programs
  * whose shapes never repeat are slower, nothing is lost.
  *
- * CUPTI, for one, hands out kernel names as pointers it reuses for all records of one kernel, so a small
+ * A tracer may hand out kernel names as pointers it reuses for all records of one kernel, so a small
  * cache by pointer comes first. A pointer proves nothing (a module may be unloaded and its memory
  * used again): the text is compared each time.
  *

@@ -190,7 +190,7 @@ static bool is_running(const struct monitor_kernel *k, const char *module)
 	return found;
 }
 
-/* Whether a line of a list of modules names the file of this one: "kernel/drivers/gpu/drm/i915/i915.ko.xz: ...". */
+/* Whether a line of a list of modules names the file of this one: "kernel/drivers/gpu/drm/drm.ko.xz: ...". */
 static bool is_listed(const struct buf *list, const char *module)
 {
 	for (const char *line = buf_text(list); *line; line = strchr(line, '\n') + 1) {

@@ -39,8 +39,8 @@ enum profile_module_kind {
 	MODULE_KERNEL,   /* the kernel and its modules; addresses are virtual */
 	MODULE_VDSO,
 	MODULE_ANON, /* executable memory without a file: JIT code; addresses are virtual */
-	/* An image of GPU code, in the format that its path begins with ("cubin:0123456789abcdef"); its build id is a
-	 * checksum of it, 8 bytes, the highest first. */
+	/* An image of GPU code, in the format that its path begins with, before a colon; its build id is a checksum of
+	 * it, 8 bytes, the highest first. */
 	MODULE_GPU_CODE,
 };
 
@@ -268,7 +268,7 @@ struct profile_call {
 	uint64_t duration_ns;
 	uint32_t thread;
 	uint32_t stack; /* 0: not recorded */
-	uint32_t api;   /* string, e.g. "cudaLaunchKernel" */
+	uint32_t api;   /* string: the call's name */
 	enum profile_call_kind kind;
 	int32_t result; /* the API's return code; 0 is success */
 	uint32_t instance;

@@ -177,7 +177,7 @@ static bool find_dtors(const uint8_t *code, struct crt_function *ret)
 }
 
 /*
- * __do_global_ctors_aux is in files whose constructors are listed in .ctors, as CUDA's libraries are:
+ * __do_global_ctors_aux is in files whose constructors are listed in .ctors, as in some vendors' libraries for GPUs:
  *
  *	48 8b 05 .. .. .. ..       mov  last of the list,%rax
  *	48 83 f8 ff                cmp  $-1,%rax

@@ -26,7 +26,7 @@
  * over by the program it lives in, so the recorder checks everything it reads; the library trusts
  * the recorder.
  *
- * The *tracer* is the vendor's own library that reports GPU work inside a process, such as CUPTI.
+ * The *tracer* is the vendor's own library that reports GPU work inside a process.
  *
  * Numbers are the machine's own byte order: both sides run on one machine.
  */

@@ -189,6 +189,8 @@ def main():
     same(rooms_of_document(), rooms_of_tool(), "the rooms of docs/architecture.md are those of tools/check-includes")
     includes = subprocess.run([os.path.join(ROOT, "tools/check-includes")], stdout=subprocess.PIPE, text=True)
     result(includes.returncode == 0, "includes point down the table", includes.stdout.splitlines())
+    words = subprocess.run([os.path.join(ROOT, "tools/check-vendor-words")], stdout=subprocess.PIPE, text=True)
+    result(words.returncode == 0, "vendors' words are in their folders, and the list of others is up to date", words.stdout.splitlines())
     print(f"1..{len(results)}")
     return 0 if all(results) else 1
 

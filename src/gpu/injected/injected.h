@@ -24,8 +24,8 @@ struct injected;
 /* A vendor's API, whose library inside of programs reports through the ring. Texts and tables are constant. */
 struct injected_api {
 	const char *socket_name; /* in the recording's private folder */
-	const char *tracer;      /* "CUPTI": the vendor's own library that reports GPU work */
-	const char *code_format; /* of images of GPU code: "cubin" */
+	const char *tracer;      /* what the vendor's own library is called that reports GPU work */
+	const char *code_format; /* of images of GPU code, as src/gpucode/ calls it */
 	/* Names of followed calls, `call_count` of them, and where in there is that of the API's own number of a call: past
 	 * the end, or NULL there: it has none. */
 	const char *const *call_names;

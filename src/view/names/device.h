@@ -2,7 +2,7 @@
 /*
  * What the GPUs of a profile are called in pictures and tables: by their ordinals, as the programs
  * counted. Where two have the same one, because each process was given devices of its own
- * (CUDA_VISIBLE_DEVICES), all are counted from 0 in the order of the profile instead.
+ * (by a variable of its environment), all are counted from 0 in the order of the profile instead.
  *
  * Use after the last event was read.
  */
