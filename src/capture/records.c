@@ -49,14 +49,15 @@ static bool find_stack(
 int records_take_sample(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_sample_event *e = record;
-	struct raw_stack raw;
-	struct profile_sample sample = {
-		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
+	struct profile_sample sample;
 	char comm[BPF_COMM_SIZE + 1] = {0};
+	struct raw_stack raw;
 	int error;
 
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
-		return profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, 1);
+		return profile_count_loss(c->w, LOSS_SAMPLES_INVALID, 1);
+	sample = (struct profile_sample){
+		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	memcpy(comm, e->comm, sizeof(e->comm));
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
 	return error ?: capture_take_sample(c, e->pid, &raw, &sample);
@@ -71,17 +72,19 @@ static bool is_plausible(const struct bpf_launch_event *e)
 int records_take_launch(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_launch_event *e = record;
+	struct gpu_launch launch;
 	struct raw_stack raw;
-	struct gpu_launch launch = {.instance = e->instance,
+	int error;
+
+	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
+		return profile_count_loss(c->w, LOSS_STACKS_INVALID, 1);
+	if (!is_plausible(e))
+		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
+	launch = (struct gpu_launch){.instance = e->instance,
 		.correlation = e->correlation,
 		.time_ns = e->time_ns,
 		.pid = e->pid,
 		.kind = (enum profile_call_kind)e->call_kind};
-	int error;
-
-	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw) ||
-		!is_plausible(e))
-		return profile_count_loss(c->w, LOSS_GPU_INVALID, 1);
 	raw.launch = true;
 	error = tasks_thread(c->tasks, e->pid, e->tid, NULL, &launch.thread);
 	error = error ?: capture_intern(c, e->pid, &raw, &launch.stack, &launch.incomplete);
@@ -106,7 +109,7 @@ static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event 
 	int error;
 
 	if (!find_wait_stack(e, size, &raw))
-		return profile_count_loss(c->w, LOSS_WAITS_RING_FULL, 1);
+		return profile_count_loss(c->w, LOSS_WAITS_INVALID, 1);
 	memcpy(comm, e->comm, sizeof(e->comm));
 	begin = (struct wait_begin){
 		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};

@@ -319,7 +319,7 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 	int error;
 
 	if (!is_sound(e))
-		return profile_count_loss(s->w, LOSS_WAITS_RING_FULL, 1);
+		return profile_count_loss(s->w, LOSS_WAITS_INVALID, 1);
 	error = get(s, e->pid, e->tid, &t);
 	if (error)
 		return error;

@@ -14,6 +14,7 @@ struct loss {
 
 #define WALK(key, why) {(key), "incomplete stacks: " why, "[incomplete stack: " why "]", .lesser = true}
 #define LOSS(k, t) {.key = (k), .text = (t)}
+#define LOSS_ONE(k, t, text_of_one) {.key = (k), .text = (t), .one = (text_of_one)}
 #define LESSER(key, text) {(key), (text), .lesser = true}
 #define LESSER_ONE(key, text, text_of_one) {(key), (text), .lesser = true, .one = (text_of_one)}
 
@@ -99,6 +100,18 @@ static const struct loss losses[LOSS_KINDS] = {
 		.one = "thread whose time running and waiting is not known"},
 	[LOSS_GPU_TRACER_ENDED] = {"gpu_cupti_ended", "processes in which CUPTI ended before they did",
 		.one = "process in which CUPTI ended before it did"},
+	[LOSS_SAMPLES_INVALID] = LOSS_ONE("samples_invalid", "CPU samples whose records made no sense",
+		"CPU sample whose record made no sense"),
+	[LOSS_STACKS_INVALID] = LOSS_ONE("stacks_invalid", "launch stacks whose records made no sense",
+		"launch stack whose record made no sense"),
+	[LOSS_WAITS_INVALID] = LOSS_ONE("waits_invalid", "waits of threads whose records made no sense",
+		"wait of a thread whose record made no sense"),
+	[LOSS_GPU_REFUSED] = LOSS_ONE("gpu_refused",
+		"processes in which the GPU driver refused to report work",
+		"process in which the GPU driver refused to report work"),
+	[LOSS_GPU_MEMORY] = LOSS_ONE("gpu_memory",
+		"processes in which memory was short for recording GPU work",
+		"process in which memory was short for recording GPU work"),
 };
 
 const char *profile_loss_key(unsigned int loss)

@@ -520,6 +520,11 @@ enum profile_loss {
 	LOSS_WAITS_RING_FULL,    /* waits of threads */
 	LOSS_WAITS_UNTOLD,       /* threads of which it is not known how long they ran and waited */
 	LOSS_GPU_TRACER_ENDED,   /* processes whose GPU work is missing from some time on; META_TRACER_ENDED says when */
+	LOSS_SAMPLES_INVALID,    /* CPU samples whose record made no sense */
+	LOSS_STACKS_INVALID,     /* launch stacks, so too */
+	LOSS_WAITS_INVALID,      /* waits of threads, so too */
+	LOSS_GPU_REFUSED,        /* processes in which the driver's tools interface refused what recording needs */
+	LOSS_GPU_MEMORY,         /* processes in which there was no memory, or no thread, to record GPU work with */
 	LOSS_KINDS
 };
 

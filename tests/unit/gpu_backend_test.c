@@ -444,7 +444,10 @@ static void a_library_that_says_why_it_is_quiet_is_counted(void)
 	} cases[] = {
 		{WIRE_REASON_TAKEN, LOSS_GPU_TAKEN},
 		{WIRE_REASON_NO_TRACER, LOSS_GPU_NO_TRACER},
-		{WIRE_REASON_REFUSED, LOSS_GPU_NO_TRACER},
+		{WIRE_REASON_REFUSED, LOSS_GPU_REFUSED},
+		{WIRE_REASON_MEMORY, LOSS_GPU_MEMORY},
+		{WIRE_REASON_NONE, LOSS_GPU_CORRUPT},
+		{WIRE_REASONS, LOSS_GPU_CORRUPT},
 	};
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {

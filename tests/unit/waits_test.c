@@ -358,7 +358,8 @@ static void what_cannot_be_is_counted_and_not_told(void)
 	the_thread_ends(1000, 900, 0, 0);
 	the_thread_ends(1000, 1900, 901, 0);
 	look();
-	CHECK(!event_count && profile_loss_count(r, LOSS_WAITS_RING_FULL) == 3);
+	CHECK(!event_count && profile_loss_count(r, LOSS_WAITS_INVALID) == 3);
+	CHECK(!profile_loss_count(r, LOSS_WAITS_RING_FULL));
 	CHECK(profile_loss_count(r, LOSS_WAITS_UNTOLD) == 2);
 	end();
 }

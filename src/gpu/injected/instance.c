@@ -394,11 +394,17 @@ static int read_ring(struct instance *i, uint64_t now_ns)
 
 static void count_reason(struct instance *i)
 {
+	static const enum profile_loss losses[WIRE_REASONS] = {
+		[WIRE_REASON_TAKEN] = LOSS_GPU_TAKEN,
+		[WIRE_REASON_NO_TRACER] = LOSS_GPU_NO_TRACER,
+		[WIRE_REASON_REFUSED] = LOSS_GPU_REFUSED,
+		[WIRE_REASON_MEMORY] = LOSS_GPU_MEMORY,
+	};
 	uint32_t reason = i->reader.ring.control->reason;
 
 	if (__atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
 		return;
-	record_count_loss(i, reason == WIRE_REASON_TAKEN ? LOSS_GPU_TAKEN : LOSS_GPU_NO_TRACER, 1);
+	record_count_loss(i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
 }
 
 static int end(struct instance *i)
