@@ -33,7 +33,9 @@ int error_errno(int code, const char *format, ...)
 
 int error_memory(const char *what)
 {
-	return what ? error_set(-ENOMEM, "not enough memory for %s", what) : error_set(-ENOMEM, "out of memory");
+	if (!what)
+		return error_set(-ENOMEM, "out of memory");
+	return error_set(-ENOMEM, "not enough memory for %s", what);
 }
 
 const char *error_text(void)

@@ -94,7 +94,7 @@ static int add_line(struct counters *c, const char *line, int32_t result)
 	if (result)
 		buf_printf(&c->lines, " (CUPTI error %d)", (int)result);
 	if (c->lines.failed)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	return profile_set_meta(c->writer, META_COUNTERS_REFUSED, buf_text(&c->lines));
 }
 
@@ -193,7 +193,7 @@ static int keep_early(struct source *s, const void *data, size_t size)
 		s->early.size -= half;
 	}
 	buf_append(&s->early, data, size);
-	return s->early.failed ? error_set(-ENOMEM, "out of memory") : 0;
+	return s->early.failed ? error_memory(NULL) : 0;
 }
 
 static int describe(struct counters *c)
@@ -395,7 +395,7 @@ int counters_use(struct counters *c, const uint8_t uuid[16], uint32_t device)
 			return 0;
 	memcpy(used.uuid, uuid, sizeof(used.uuid));
 	if (vec_push(&c->used, used))
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	for (uint32_t n = 0; !error && n < COUNTER_DEVICES; n++)
 		if (c->sources[n].told && !memcmp(c->sources[n].uuid, uuid, sizeof(used.uuid)))
 			error = begin_use(c, &c->sources[n], device);
@@ -448,7 +448,7 @@ int counters_open_without_sampler(
 	struct counters *c = calloc(1, sizeof(*c));
 
 	if (!c)
-		return error_set(-ENOMEM, "out of memory");
+		return error_memory(NULL);
 	c->socket = -1;
 	c->writer = w;
 	c->interval_ns = o->interval_ns;

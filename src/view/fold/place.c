@@ -73,8 +73,6 @@ struct gather_key place_key(const struct profile_event *e, const struct view_opt
 	case EVENT_PENDING:
 		key = key_of_pending(&e->pending);
 		break;
-	case EVENT_STALL:
-	case EVENT_COUNT:
 	case EVENT_WAIT:
 		key.reason = e->wait.reason;
 		key.thread = e->wait.thread;
@@ -85,6 +83,8 @@ struct gather_key place_key(const struct profile_event *e, const struct view_opt
 		key.stack = e->sync.stack;
 		key.api = e->sync.api;
 		break;
+	case EVENT_STALL:
+	case EVENT_COUNT:
 	case EVENT_DRIVER:
 	case EVENT_LIFE:
 		break;
