@@ -12,6 +12,12 @@ void buf_release(struct buf *b)
 	*b = BUF_INIT;
 }
 
+void buf_release_for(struct buf *b, struct buf *other)
+{
+	other->failed |= b->failed;
+	buf_release(b);
+}
+
 void buf_reset(struct buf *b)
 {
 	b->size = 0;

@@ -106,7 +106,7 @@ static void put_images(struct page *p)
 		a->image + 1, a->images.count,
 		text_percent(share, a->samples, a->stalls->kernels.items[a->kernel].samples));
 	field(p, "image", buf_text(&line));
-	buf_release(&line);
+	buf_release_for(&line, p->out);
 }
 
 static void put_header(struct page *p)
@@ -134,8 +134,7 @@ static void put_header(struct page *p)
 		text_percent(share, p->a->issuing, p->a->samples));
 	field(p, "samples", buf_text(&line));
 	put_reasons(p);
-	p->out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, p->out);
 }
 
 /* A line of source with tabs made blanks. */
@@ -189,8 +188,7 @@ static void put_instruction(
 		buf_printf(p->out, "%*s", (int)(text_columns_max - text_columns(buf_text(&text))) + 2, "");
 		put_leading(p, at, count, row->samples, used + text_columns_max + 2);
 	}
-	p->out->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, p->out);
 }
 
 static unsigned int instruction_columns(const struct page *p)
@@ -219,8 +217,7 @@ static void put_place(struct page *p, const struct annotation_place *place)
 		put_instruction(p, index, INDENT, instruction_columns(p));
 		buf_putc(p->out, '\n');
 	}
-	p->out->failed |= way.failed;
-	buf_release(&way);
+	buf_release_for(&way, p->out);
 }
 
 /* What stands below a line: why, and its instructions. */
@@ -259,8 +256,7 @@ static void put_source_line(struct page *p, const struct source_text *source, ui
 	buf_printf(p->out, " %6u  ", number);
 	expand(bytes ? bytes : "", bytes ? size : 0, &text);
 	put_text(p, p->a->calls.count ? 25 : 17, buf_text(&text));
-	p->out->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, p->out);
 }
 
 static bool is_shown(const struct page *p, const struct annotation_line *line)
@@ -385,9 +381,8 @@ static void put_instruction_row(struct page *p, uint32_t index)
 		(int)(where_columns - text_columns(buf_text(&fitting))), "");
 	put_instruction(p, index, 8, instruction_columns(p));
 	buf_putc(p->out, '\n');
-	p->out->failed |= where.failed || fitting.failed;
-	buf_release(&where);
-	buf_release(&fitting);
+	buf_release_for(&where, p->out);
+	buf_release_for(&fitting, p->out);
 }
 
 /* Whether an instruction has samples, or stands near one that has. */

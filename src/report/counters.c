@@ -130,8 +130,7 @@ static void put_kernel(
 	kernel_readable(r->reader, k->name, &name);
 	name_fit(out, buf_text(&name), report_columns_left(r, used));
 	buf_putc(out, '\n');
-	out->failed |= name.failed;
-	buf_release(&name);
+	buf_release_for(&name, out);
 }
 
 static void put_headings(const struct report *r, struct buf *out, size_t columns)
@@ -143,8 +142,7 @@ static void put_headings(const struct report *r, struct buf *out, size_t columns
 
 		text_fit(&heading, kind_of(c) ? kind_of(c)->heading : vendor_name(r, c), VALUE_COLUMNS - 1);
 		buf_printf(out, "%*s", VALUE_COLUMNS, buf_text(&heading));
-		out->failed |= heading.failed;
-		buf_release(&heading);
+		buf_release_for(&heading, out);
 	}
 	buf_puts(out, "  kernel\n");
 }
@@ -313,8 +311,7 @@ static void put_kernel_json(const struct report *r, struct json_writer *w, const
 	json_number(w, "samples", k->samples);
 	put_values(r, w, "average", k->sums, counter_sum_average);
 	json_end(w, '}');
-	w->out->failed |= readable.failed;
-	buf_release(&readable);
+	buf_release_for(&readable, w->out);
 }
 
 void report_counters_json(const struct report *r, struct json_writer *w)

@@ -47,9 +47,8 @@ static void fit_name(const struct report *r, const void *row, unsigned int colum
 		text_fit(&line, name, columns ? columns - for_module : 0);
 	buf_puts(&line, buf_text(&module));
 	text_fit(out, buf_text(&line), columns);
-	out->failed |= module.failed || line.failed;
-	buf_release(&module);
-	buf_release(&line);
+	buf_release_for(&module, out);
+	buf_release_for(&line, out);
 }
 
 static void function_name(const struct report *r, const void *row, struct buf *b)

@@ -142,7 +142,6 @@ static void put_threads(const struct report *r, struct buf *out, const struct ga
 		buf_printf(&line, "%24s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
 		put_doing(r, &line, &threads[i].doing, length_of(gap));
 		report_line(r, out, &line);
-		buf_release(&line);
 	}
 	if (others)
 		buf_printf(out, "%24s%s other thread%s: %s\n", "", text_count(cell, others), others == 1 ? "" : "s",
@@ -189,7 +188,6 @@ static void put_gap(const struct report *r, struct buf *out, const struct gap_de
 		text_duration(at, gap->start_ns > r->summary->start_ns ? gap->start_ns - r->summary->start_ns : 0));
 	report_gap_cause(r, &line, gap->cause, gap->stack);
 	report_line(r, out, &line);
-	buf_release(&line);
 	if (needs_threads(r, d, gap))
 		put_threads(r, out, d, gap);
 }

@@ -70,8 +70,7 @@ static void join_path(const struct report *r, struct buf *path, const uint32_t *
 		buf_reset(path);
 		buf_puts(path, buf_text(&longer));
 	}
-	path->failed |= longer.failed;
-	buf_release(&longer);
+	buf_release_for(&longer, path);
 }
 
 /* "72.1 % from a > b > c", the hottest way to a kernel. */
@@ -90,8 +89,7 @@ static void put_path(const struct report *r, const void *row, struct buf *out)
 	buf_printf(out, "%21s%7s from ", "", text_percent(share, k->stack_ns, k->time.total_ns));
 	text_fit(out, buf_text(&path), columns);
 	buf_putc(out, '\n');
-	out->failed |= path.failed;
-	buf_release(&path);
+	buf_release_for(&path, out);
 }
 
 static const struct column kernel_columns[] = {

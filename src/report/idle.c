@@ -45,20 +45,18 @@ static void put_causes(const struct report *r, struct buf *out, const char *titl
 	uint64_t total_ns = total_of(sums);
 	unsigned int done = 0, cause;
 	char time[TEXT_CELL], share[TEXT_CELL], count[TEXT_CELL];
-	struct buf line = BUF_INIT;
 
 	if (total_ns)
 		buf_printf(out, "  %s: %s\n", title, text_duration(time, total_ns));
 	while ((cause = next_cause(sums, &done)) < GAP_CAUSES) {
 		const struct gap_sum *s = &sums[cause];
+		struct buf line = BUF_INIT;
 
-		buf_reset(&line);
 		buf_printf(&line, "%10s %8s %9s  ", text_duration(time, s->total_ns),
 			text_percent(share, s->total_ns, total_ns), text_count(count, s->count));
 		report_gap_cause(r, &line, cause, s->stack);
 		report_line(r, out, &line);
 	}
-	buf_release(&line);
 }
 
 static void put_causes_json(const struct report *r, struct json_writer *w, const char *name, const struct gap_sum *sums)
@@ -80,8 +78,8 @@ static void put_causes_json(const struct report *r, struct json_writer *w, const
 
 /* ------------------------------------------------------------------ text */
 
-/* A sentence, on as many lines as it needs. */
-static void put_sentence(const struct report *r, struct buf *out, const struct buf *sentence)
+/* Appends a sentence, on as many lines as it needs, and releases it. */
+static void put_sentence(const struct report *r, struct buf *out, struct buf *sentence)
 {
 	struct buf clean = BUF_INIT;
 	size_t column = 0;
@@ -102,8 +100,8 @@ static void put_sentence(const struct report *r, struct buf *out, const struct b
 		word += size + (word[size] == ' ');
 	}
 	buf_putc(out, '\n');
-	out->failed |= clean.failed || sentence->failed;
-	buf_release(&clean);
+	buf_release_for(&clean, out);
+	buf_release_for(sentence, out);
 }
 
 static void put_device(const struct report *r, struct buf *out, const struct device_numbers *numbers,
@@ -117,7 +115,6 @@ static void put_device(const struct report *r, struct buf *out, const struct dev
 		text_percent(share, d->idle_ns, d->span_ns), text_duration(idle, d->idle_ns),
 		text_duration(span, d->span_ns), text_count(count, d->count), d->count == 1 ? "" : "s");
 	put_sentence(r, out, &line);
-	buf_release(&line);
 	put_causes(r, out, "again and again", d->many);
 	put_causes(r, out, "once, or unusually long", d->once);
 }
@@ -183,7 +180,6 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 	if (p->once_ns)
 		buf_printf(&line, "%s%s in gaps that happened once or were unusually long", between, text_duration(cells[0], p->once_ns));
 	put_sentence(r, out, &line);
-	buf_release(&line);
 }
 
 static void put_parts(struct buf *out, const struct gap_parts *p)

@@ -43,8 +43,7 @@ static void put_complete(const struct report *r, struct buf *out, const struct s
 		text_fit(out, buf_text(&line), report_columns_left(r, 23));
 		buf_putc(out, '\n');
 	}
-	out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, out);
 }
 
 void report_stacks_text(const struct report *r, struct buf *out)
@@ -68,8 +67,7 @@ void report_stacks_text(const struct report *r, struct buf *out)
 	if (!s->launch_stacks.taken)
 		put_complete(r, out, &s->work_stacks, "GPU work");
 	put_complete(r, out, &s->wait_stacks, "waits");
-	out->failed |= launches.failed;
-	buf_release(&launches);
+	buf_release_for(&launches, out);
 }
 
 static void put_reasons_json(const struct report *r, struct json_writer *w, const char *key, const struct summary_stacks *s)
@@ -83,8 +81,7 @@ static void put_reasons_json(const struct report *r, struct json_writer *w, cons
 		json_text(w, "reason", buf_text(&b));
 		json_number(w, "count", reason->count);
 		json_end(w, '}');
-		w->out->failed |= b.failed;
-		buf_release(&b);
+		buf_release_for(&b, w->out);
 	}
 	json_end(w, ']');
 }

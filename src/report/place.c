@@ -18,8 +18,7 @@ void report_location(const struct report *r, struct buf *out, const struct profi
 		name_plain(out, buf_text(&readable));
 	else
 		text_fit(out, buf_text(&readable), 0);
-	out->failed |= readable.failed;
-	buf_release(&readable);
+	buf_release_for(&readable, out);
 }
 
 /* The innermost Python function of a stack: its location's id, 0 where there is none. */
@@ -114,11 +113,11 @@ void report_place(const struct report *r, struct buf *out, const char *before, u
 	}
 }
 
-void report_line(const struct report *r, struct buf *out, const struct buf *line)
+void report_line(const struct report *r, struct buf *out, struct buf *line)
 {
 	text_fit(out, buf_text(line), r->width);
 	buf_putc(out, '\n');
-	out->failed |= line->failed;
+	buf_release_for(line, out);
 }
 
 static void put_location(const struct report *r, struct json_writer *w, const struct profile_location *l)
@@ -127,8 +126,7 @@ static void put_location(const struct report *r, struct json_writer *w, const st
 
 	(void)location_text(r->texts, l, &text);
 	json_text(w, NULL, buf_text(&text));
-	w->out->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, w->out);
 }
 
 void report_path_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack, bool inlines)

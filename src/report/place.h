@@ -15,5 +15,5 @@ void report_path_json(const struct report *r, struct json_writer *w, const char 
  * where none is known, as in threads of the GPU's libraries, the file of the code, "[libc.so.6]", or nothing. What they call in the C
  * library is left out. `functions`: at most LAUNCH_PATH_MAX. */
 void report_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions);
-/* A line as wide as the report may be. */
-void report_line(const struct report *r, struct buf *out, const struct buf *line);
+/* Appends a line as wide as the report may be, and releases the buffer it is in. */
+void report_line(const struct report *r, struct buf *out, struct buf *line);

@@ -35,8 +35,7 @@ static void put_reported(const struct report *r, struct buf *out)
 								 : here_ns - reported_ns),
 		reported_ns > here_ns ? "more" : "less");
 	field(out, "by the driver", buf_text(&line));
-	out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, out);
 }
 
 /* Nothing is told apart from what was not asked for, and from what a recording that was cut short does not have. */
@@ -94,8 +93,7 @@ void report_head_text(const struct report *r, struct buf *out)
 	put_gpu_time(r, &line);
 	field(out, "GPU time", buf_text(&line));
 	put_reported(r, out);
-	out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, out);
 }
 
 void report_head_json(const struct report *r, struct json_writer *w)
@@ -131,8 +129,7 @@ static void put_own_time(const struct report *r, struct buf *out)
 		buf_printf(&line, "%s of the CPU time (%s) is that of its own threads in programs, whose waits are left out",
 			text_duration(time, own_ns), text_percent(share, own_ns, r->summary->cpu_ns));
 	field(out, "profiler", line.size ? buf_text(&line) : NULL);
-	out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, out);
 }
 
 void report_notes_text(const struct report *r, struct buf *out)
@@ -171,8 +168,7 @@ void report_notes_text(const struct report *r, struct buf *out)
 	field(&lines, "clocks", clocks.size ? buf_text(&clocks) : NULL);
 	if (lines.size)
 		buf_printf(out, "\nAbout this recording\n%s", lines.data);
-	out->failed |= lines.failed || clocks.failed || launches.failed;
-	buf_release(&lines);
-	buf_release(&clocks);
-	buf_release(&launches);
+	buf_release_for(&lines, out);
+	buf_release_for(&clocks, out);
+	buf_release_for(&launches, out);
 }

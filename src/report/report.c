@@ -118,8 +118,7 @@ void report_lines(struct buf *out, const char *first, const char *others, const 
 		first = others;
 		text += length + (text[length] != '\0');
 	}
-	out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, out);
 }
 
 void report_string_json(const struct report *r, struct json_writer *w, const char *name, uint32_t id)

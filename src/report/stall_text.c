@@ -34,8 +34,7 @@ void stall_text_reason(
 		put_reason(k, reason, false, &text);
 	}
 	text_fit(b, buf_text(&text), columns);
-	b->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, b);
 }
 
 static void put_leading(const struct kernel_stalls *k, const struct stall_count *at,
@@ -86,8 +85,7 @@ void stall_text_leading(const struct kernel_stalls *k, const struct stall_count 
 		put_fitting(k, counts, worthwhile, samples, false, columns, &text);
 	}
 	text_fit(b, buf_text(&text), columns);
-	b->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, b);
 }
 
 void stall_text_offset(uint32_t offset, struct buf *b)

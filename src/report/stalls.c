@@ -103,8 +103,7 @@ static void put_line(const struct report *r, struct buf *out, const struct annot
 	if (line->count > 1)
 		buf_printf(&where, " and %u other%s", line->count - 1, line->count > 2 ? "s" : "");
 	put_row(r, out, &seen, buf_text(&where));
-	out->failed |= where.failed;
-	buf_release(&where);
+	buf_release_for(&where, out);
 }
 
 static void put_instruction(const struct report *r, struct buf *out, const struct annotation *a, uint32_t index)
@@ -125,9 +124,8 @@ static void put_instruction(const struct report *r, struct buf *out, const struc
 		annotation_line_text(r->reader, line->file, line->line, &where);
 	}
 	put_row(r, out, &seen, buf_text(&where));
-	out->failed |= where.failed || text.failed;
-	buf_release(&where);
-	buf_release(&text);
+	buf_release_for(&where, out);
+	buf_release_for(&text, out);
 }
 
 /* ------------------------------------------------------------------ JSON */
@@ -138,8 +136,7 @@ static void put_readable(const struct report *r, struct json_writer *w, const ch
 
 	kernel_readable(r->reader, id, &b);
 	json_text(w, name, buf_text(&b));
-	w->out->failed |= b.failed;
-	buf_release(&b);
+	buf_release_for(&b, w->out);
 }
 
 static void put_reasons_json(const struct report *r, struct json_writer *w, const struct stall_count *at, size_t count)

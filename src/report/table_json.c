@@ -8,8 +8,7 @@ static void put_text(const struct report *r, const struct column *c, const void 
 
 	c->text(r, row, &text);
 	json_text(w, c->key, buf_text(&text));
-	w->out->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, w->out);
 }
 
 static void put_member(const struct report *r, const struct column *c, const void *row, struct json_writer *w)

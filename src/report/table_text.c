@@ -102,8 +102,7 @@ static void put_value(const struct report *r, const struct column *c, const void
 	struct buf text = BUF_INIT;
 
 	put_cell(c, out, cell_text(r, c, row, cell, &text));
-	out->failed |= text.failed;
-	buf_release(&text);
+	buf_release_for(&text, out);
 }
 
 /* Appends the last column of a line, of which so many columns are used. Lines that are cut as a whole are not yet. */
@@ -121,8 +120,7 @@ static void put_last(const struct report *r, const struct table *t, const struct
 
 		(c->cut ?: text_fit)(out, *text || !c->if_empty ? text : c->if_empty, columns);
 	}
-	out->failed |= buf.failed;
-	buf_release(&buf);
+	buf_release_for(&buf, out);
 }
 
 /* Appends one line of the table, without its end: headings, where there is no row. */
@@ -161,8 +159,7 @@ void table_row_text(const struct report *r, const struct table *t, const void *r
 	put_line(r, t, row, t->whole_lines ? &line : out);
 	text_fit(out, buf_text(&line), r->width);
 	buf_putc(out, '\n');
-	out->failed |= line.failed;
-	buf_release(&line);
+	buf_release_for(&line, out);
 	if (t->below)
 		t->below(r, row, out);
 }

@@ -43,8 +43,7 @@ static void put_work(const struct report *r, struct buf *line, const struct sync
 		buf_printf(line, "%s", op->kind == OP_SET ? "a memory set" : "copy ");
 		buf_puts(line, op->kind == OP_SET ? "" : profile_copy_name(op->copy_kind));
 	}
-	line->failed |= name.failed;
-	buf_release(&name);
+	buf_release_for(&name, line);
 }
 
 static void sync_thread_and_call(const struct report *r, const void *row, struct buf *line)
@@ -66,7 +65,6 @@ static void put_waited_for(const struct report *r, const void *row, struct buf *
 	put_work(r, &line, w);
 	report_place(r, &line, " launched at ", w->launch_stack, REPORT_FUNCTIONS);
 	report_line(r, out, &line);
-	buf_release(&line);
 }
 
 static void put_work_json(const struct report *r, struct json_writer *w, const struct sync_wait *wait)
@@ -83,8 +81,7 @@ static void put_work_json(const struct report *r, struct json_writer *w, const s
 	} else if (op && op->kind == OP_COPY) {
 		json_text(w, "name", profile_copy_name(op->copy_kind));
 	}
-	w->out->failed |= name.failed;
-	buf_release(&name);
+	buf_release_for(&name, w->out);
 }
 
 static void sync_what_json(const struct report *r, const void *row, struct json_writer *w)
@@ -232,7 +229,6 @@ static void put_end(const struct report *r, const void *row, struct buf *out)
 	if (wakers.items->thread)
 		put_meanwhile(r, &line, rows, s, wakers.items);
 	report_line(r, out, &line);
-	buf_release(&line);
 }
 
 /* ------------------------------------------------------------------ JSON */
