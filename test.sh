@@ -7,6 +7,9 @@
 #
 # Tests that this machine cannot run (no rights for BPF, no browser, no QEMU) say so and are skipped.
 # FUZZ_SECONDS=N fuzzes each reader for N seconds.
+#
+# Stages run beside each other. The output of each is in build/stages/ and is shown in one piece when the stage is
+# done. The first that fails stops the others, as an interrupt does.
 set -e
 cd "$(dirname "$0")"
 
@@ -20,31 +23,78 @@ case $1 in
 	;;
 esac
 
+logs=build/stages
+jobs=$(nproc)
+stages= # process groups
+
 say() {
 	echo
 	echo "== $*"
 }
 
+# begin NAME COMMAND...: in a process group of its own, which stop_all can end.
+begin() {
+	name=$1
+	shift
+	setsid "$@" >"$logs/$name.log" 2>&1 </dev/null &
+	eval "stage_$name=$!"
+	stages="$stages $!"
+}
+
+# show NAME TITLE: waits for it and shows what it printed; its status.
+show() {
+	status=0
+	eval "wait \$stage_$1" || status=$?
+	say "$2"
+	cat "$logs/$1.log"
+	return $status
+}
+
+finish() { # NAME TITLE: no further when it failed
+	show "$1" "$2" && return
+	echo "failed: $2" >&2
+	exit 1
+}
+
+stop_all() {
+	for stage in $stages; do
+		kill -s TERM -- "-$stage" 2>/dev/null || :
+	done
+}
+
+trap stop_all EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 say "packages"
 tools/install-packages build test browser vm
-tests/browser/install.sh build/browser ||
-	echo "the readers for the browser tests could not be fetched; those tests will be skipped"
-tests/prometheus/fetch build/prometheus ||
-	echo "Prometheus could not be fetched; the tests that need it will be skipped"
+mkdir -p $logs
+begin browser tests/browser/install.sh build/browser
+begin prometheus tests/prometheus/fetch build/prometheus
 say "build"
-make -j"$(nproc)" all tests
-say "tests"
-make check
-[ "$quick" ] && exit 0
-say "tests on another kernel" # those that between them run every BPF program; make check-kernels: all, on all kernels
+make -j"$jobs" all tests
+show browser "readers for the browser tests" ||
+	echo "they could not be fetched; those tests will be skipped"
+show prometheus "Prometheus" ||
+	echo "it could not be fetched; the tests that need it will be skipped"
+if [ "$quick" ]; then
+	say "tests"
+	make check
+	exit
+fi
+
+# Those that between them run every BPF program; make check-kernels: all, on all kernels.
 kernel_tests=
 for test in programs samples launches walk waits monitor_programs monitor_drm; do
 	kernel_tests="$kernel_tests tests/vm/$test.t"
 done
-make check-kernels KERNELS=tests/vm/kernels/6.1 KERNEL_TESTS="$kernel_tests"
-say "fuzzers"
-make -j"$(nproc)" fuzzers
-make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}"
-say "tests with sanitizers"
-make -j"$(nproc)" SAN=1 all tests
-make SAN=1 check
+begin tests make check
+begin fuzzers make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}"
+begin kernel nice make check-kernels KERNELS=tests/vm/kernels/6.1 KERNEL_TESTS="$kernel_tests"
+begin sanitized nice make -j"$jobs" SAN=1 all tests
+finish tests "tests"
+finish sanitized "build with sanitizers"
+begin sanitizers make SAN=1 check
+finish fuzzers "fuzzers"
+finish kernel "tests on another kernel"
+finish sanitizers "tests with sanitizers"
