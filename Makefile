@@ -75,8 +75,8 @@ LIBS := $(filter-out -lbpf,$(LIBS))
 endif
 
 NEEDS_BPF := src/bpfload/refusal.c $(addprefix src/capture/,programs.c uprobe.c marker_cost.c) \
-	$(addprefix src/monitor/,types.c watch.c watch_load.c watch_maps.c watch_plan.c)
-BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/types-fallback.c \
+	$(addprefix src/monitor/,kernel/types.c watch.c watch_load.c watch_maps.c watch_plan.c)
+BPF_FALLBACKS := src/capture/programs-fallback.c src/monitor/kernel/types-fallback.c \
 	src/monitor/watch-fallback.c
 WITHOUT := $(if $(filter 1,$(BPF)),$(BPF_FALLBACKS),$(NEEDS_BPF)) \
 	src/elf/mini_debug$(if $(LZMA),-fallback).c src/elf/dwarf$(if $(LIBDW),-fallback).c \

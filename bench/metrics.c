@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "bucket.h"
-#include "monitor/metrics.h"
+#include "monitor/metrics/metrics.h"
 
 #define TIMES 21
 

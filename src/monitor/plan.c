@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "monitor/tracefs.h"
-#include "monitor/types.h"
+#include "monitor/kernel/tracefs.h"
+#include "monitor/kernel/types.h"
 
 #define RIGHTS_REASON "needs root, or CAP_BPF and CAP_PERFMON"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "monitor/kernel.h"
+#include "monitor/kernel/kernel.h"
 #include "monitor/monitor.h"
 
 /* Why an event is not to be had, or that it is. */

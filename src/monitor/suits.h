@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "monitor/kernel.h"
+#include "monitor/kernel/kernel.h"
 #include "monitor/monitor.h"
 
 /*

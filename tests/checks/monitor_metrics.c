@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "checks/monitor.h"
-#include "monitor/metric_families.h"
-#include "monitor/metrics.h"
+#include "monitor/metrics/families.h"
+#include "monitor/metrics/metrics.h"
 
 static bool is_name(const char *text)
 {

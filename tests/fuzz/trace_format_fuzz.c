@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/tracefs.h"
+#include "monitor/kernel/tracefs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

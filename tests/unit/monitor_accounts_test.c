@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Cells come from the test, in the place of a watch; processes are folders below a root of the test's own. */
-#include "monitor/accounts.h"
+#include "monitor/metrics/accounts.h"
 
 #include <errno.h>
 #include <sys/stat.h>

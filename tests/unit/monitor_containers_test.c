@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The cgroup file system is a tree of ordinary folders: their inode numbers are the cgroups' ids. */
-#include "monitor/containers.h"
+#include "monitor/metrics/containers.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Totals and losses come from the test; what is expected of the text is written out, or counted by a dumb twin. */
-#include "monitor/metrics.h"
+#include "monitor/metrics/metrics.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "bucket.h"
 #include "checks/monitor.h"
 #include "folder.h"
-#include "monitor/exposition.h"
+#include "monitor/metrics/exposition.h"
 #include "tap.h"
 
 #define CONTAINER "c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0"

@@ -12,7 +12,7 @@
 #include "folder.h"
 #include "monitor/plan.h"
 #include "monitor/suits.h"
-#include "monitor/tracefs.h"
+#include "monitor/kernel/tracefs.h"
 #include "tap.h"
 
 #define FORMATS "tests/data/formats/"

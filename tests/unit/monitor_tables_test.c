@@ -15,7 +15,7 @@
 #include "monitor/line.h"
 #include "monitor/plan.h"
 #include "monitor/totals.h"
-#include "monitor/tracefs.h"
+#include "monitor/kernel/tracefs.h"
 #include "tap.h"
 
 #define FORMATS "tests/data/formats"

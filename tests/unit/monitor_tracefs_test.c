@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "folder.h"
-#include "monitor/tracefs.h"
+#include "monitor/kernel/tracefs.h"
 #include "tap.h"
 
 #define FORMATS "tests/data/formats/"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "folder.h"
 #include "monitor/plan.h"
-#include "monitor/types.h"
+#include "monitor/kernel/types.h"
 #include "tap.h"
 
 static struct monitor_kernel kernel;

@@ -21,8 +21,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "monitor/exposition.h"
-#include "monitor/metrics.h"
+#include "monitor/metrics/exposition.h"
+#include "monitor/metrics/metrics.h"
 
 #define CONNECTIONS_MAX 32
 #define IDLE_SECONDS	15

@@ -4,7 +4,7 @@
  *
  * Everything happens in the thread that calls metrics_server_run: the caller polls metrics_server_fd beside its own
  * descriptors, for at most metrics_server_timeout_ms, and then calls it. It also puts what ended processes used to
- * their containers' and lets the watch forget them (monitor/accounts.h), so that a watch may go on for weeks; so
+ * their containers' and lets the watch forget them (monitor/metrics/accounts.h), so that a watch may go on for weeks; so
  * it wants to be called in time also when nobody asks for metrics.
  *
  * There is no authentication and no encryption: whoever reaches the address reads it.

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "monitor/accounts.h"
+#include "monitor/metrics/accounts.h"
 #include "monitor/held.h"
 #include "monitor/totals.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "monitor/metrics.h"
+#include "monitor/metrics/metrics.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "monitor/exposition.h"
-#include "monitor/metric_families.h"
+#include "monitor/metrics/exposition.h"
+#include "monitor/metrics/families.h"
 
 struct writer {
 	const struct metrics_input *in;

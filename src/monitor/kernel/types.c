@@ -4,7 +4,7 @@
  * until another is asked for. A struct's name may be there twice, when two source files mean different things by it:
  * then nobody can tell which one an event is about.
  */
-#include "monitor/types.h"
+#include "monitor/kernel/types.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "monitor/kernel_kept.h"
+#include "monitor/kernel/kept.h"
 
 #define DEPTH_MAX 16 /* of unnamed structs in structs */
 

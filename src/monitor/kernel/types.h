@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "monitor/kernel.h"
+#include "monitor/kernel/kernel.h"
 
 /* What was read of types, kept with a kernel (kernel_kept.h). */
 struct types;

@@ -2,8 +2,8 @@
 /* All samples of one name: what the names are that a series is told by, and how its numbers are written. */
 #pragma once
 
-#include "monitor/exposition.h"
-#include "monitor/metric_groups.h"
+#include "monitor/metrics/exposition.h"
+#include "monitor/metrics/groups.h"
 
 enum metric_kind {
 	METRIC_HISTOGRAM,

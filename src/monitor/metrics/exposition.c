@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "monitor/exposition.h"
+#include "monitor/metrics/exposition.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "monitor/metric_groups.h"
+#include "monitor/metrics/groups.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/accounts.h"
-#include "monitor/exposition.h"
+#include "monitor/metrics/accounts.h"
+#include "monitor/metrics/exposition.h"
 
 const struct metric_level_name metric_levels[METRIC_LEVELS] = {
 	[METRIC_ALL] = {METRIC_PREFIX, ""},

@@ -4,7 +4,7 @@
  * modules.builtin, the build's options (which distributions keep in different places), /proc/kallsyms. The list of
  * symbols has some ten megabytes, which the kernel makes up anew for each reader: the names of its functions are kept.
  */
-#include "monitor/kernel.h"
+#include "monitor/kernel/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "monitor/kernel_kept.h"
-#include "monitor/tracefs.h"
+#include "monitor/kernel/kept.h"
+#include "monitor/kernel/tracefs.h"
 
 #define TEXT_BYTES_MAX (16 << 20)
 

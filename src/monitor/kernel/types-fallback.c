@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* In place of types.c in builds without libbpf. */
-#include "monitor/types.h"
+#include "monitor/kernel/types.h"
 
 #include <errno.h>
 

@@ -19,7 +19,7 @@
  * the size that the kernel measured; where the two contradict each other, the field is not read. (Events of system
  * calls are such: an `int` has the 8 bytes of the register it came in, of which the upper half means nothing.)
  */
-#include "monitor/tracefs.h"
+#include "monitor/kernel/tracefs.h"
 
 #include <errno.h>
 #include <fcntl.h>

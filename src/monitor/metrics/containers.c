@@ -5,7 +5,7 @@
  * so that a second walk could not find what the first did not. One that was just being made is looked for once more
  * after the next call.
  */
-#include "monitor/containers.h"
+#include "monitor/metrics/containers.h"
 
 #include <dirent.h>
 #include <errno.h>

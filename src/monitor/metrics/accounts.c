@@ -3,7 +3,7 @@
  * When a process is let go, its cells are taken from the watch first, and what they held then is taken over: so nothing
  * is counted twice, or lost because it was counted after the rows were fetched.
  */
-#include "monitor/accounts.h"
+#include "monitor/metrics/accounts.h"
 
 #include <errno.h>
 #include <limits.h>

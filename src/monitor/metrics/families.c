@@ -4,7 +4,7 @@
  * bound included, and a bucket of ours ends before the next one's lowest value; values are whole numbers. So the bounds
  * are one less than the lowest value of some bucket, and the counts below them are exact.
  */
-#include "monitor/metric_families.h"
+#include "monitor/metrics/families.h"
 
 #include <stdio.h>
 #include <string.h>

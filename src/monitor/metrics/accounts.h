@@ -19,7 +19,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "monitor/containers.h"
+#include "monitor/metrics/containers.h"
 #include "monitor/totals.h"
 
 #define ACCOUNTS_QUIET_NS	(10ull * 1000000000)

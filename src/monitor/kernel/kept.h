@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "monitor/types.h"
+#include "monitor/kernel/types.h"
 
 struct monitor_kernel_kept {
 	struct buf functions; /* "\nNAME\nNAME\n" */
