@@ -27,12 +27,6 @@ static int read_summary(struct reading *g)
 	return error ?: summary_read(&g->summary, g->reader);
 }
 
-static void release_summary(struct reading *g)
-{
-	summary_release(&g->summary);
-	profile_reader_close(g->reader);
-}
-
 static int read_stalls(struct reading *g)
 {
 	int error = profile_reader_open_again(&g->again, g->reader);
@@ -41,21 +35,10 @@ static int read_stalls(struct reading *g)
 	return error ?: kernel_stalls_read(&g->stalls, g->again);
 }
 
-static void release_stalls(struct reading *g)
-{
-	kernel_stalls_release(&g->stalls);
-	profile_reader_close(g->again);
-}
-
 static int read_counters(struct reading *g)
 {
 	g->report.counters = &g->counters;
 	return counter_sums_read(&g->counters, g->reader);
-}
-
-static void release_counters(struct reading *g)
-{
-	counter_sums_release(&g->counters);
 }
 
 static int read_gaps(struct reading *g)
@@ -68,12 +51,6 @@ static int read_gaps(struct reading *g)
 	return error ?: sync_waits_find(&g->sync_waits, &g->gaps.events, internals);
 }
 
-static void release_gaps(struct reading *g)
-{
-	sync_waits_release(&g->sync_waits);
-	gaps_release(&g->gaps);
-}
-
 static int read_functions(struct reading *g)
 {
 	const struct summary *s = &g->summary;
@@ -82,12 +59,6 @@ static int read_functions(struct reading *g)
 	g->report.texts = &g->texts;
 	g->report.functions = &g->functions;
 	return error ?: function_sums_read(&g->functions, &s->sampled, &s->internals, &g->texts, g->report.inlines);
-}
-
-static void release_functions(struct reading *g)
-{
-	function_sums_release(&g->functions);
-	location_texts_release(&g->texts);
 }
 
 static bool wants_stalls(const struct report_wanted *w)
@@ -105,17 +76,16 @@ static bool wants_gaps(const struct report_wanted *w)
 	return !w->stalls && !w->counters;
 }
 
-/* In the order in which they need each other. All can be released as they begin, zeroed. */
+/* In the order in which they need each other. */
 static const struct part {
 	bool (*is_wanted)(const struct report_wanted *w); /* NULL: always */
 	int (*read)(struct reading *g);
-	void (*release)(struct reading *g);
 } parts[] = {
-	{NULL, read_summary, release_summary},
-	{wants_stalls, read_stalls, release_stalls},
-	{wants_counters, read_counters, release_counters},
-	{wants_gaps, read_gaps, release_gaps},
-	{NULL, read_functions, release_functions},
+	{NULL, read_summary},
+	{wants_stalls, read_stalls},
+	{wants_counters, read_counters},
+	{wants_gaps, read_gaps},
+	{NULL, read_functions},
 };
 
 #define PARTS (sizeof(parts) / sizeof(*parts))
@@ -144,7 +114,15 @@ void report_close(struct report *r)
 
 	if (!g)
 		return;
-	for (size_t i = PARTS; i-- > 0;)
-		parts[i].release(g);
+	/* What was not read is zeroed, as it began. */
+	function_sums_release(&g->functions);
+	location_texts_release(&g->texts);
+	sync_waits_release(&g->sync_waits);
+	gaps_release(&g->gaps);
+	counter_sums_release(&g->counters);
+	kernel_stalls_release(&g->stalls);
+	profile_reader_close(g->again);
+	summary_release(&g->summary);
+	profile_reader_close(g->reader);
 	free(g);
 }
