@@ -7,7 +7,7 @@
  * Runs at the end of a recording or on a finished profile, on a writer's own tables. A file is used
  * only when its build id is that of the module, or (neither having one) when it is provably the
  * one that was mapped: a name never comes from another file of the same name. What cannot be named
- * stays unnamed and is shown as module+0xoffset, of its function's beginning where the file has unwind
+ * stays unnamed and is shown as module+0xaddress, of its function's beginning where the file has unwind
  * information. Names are stored as linkers write them; views
  * demangle.
  *

@@ -166,6 +166,24 @@ is "$(leaf_of p.xpu)" "stripped+0x$(nm spin | sed -n 's/^0*\([0-9a-f]*\) t spin_
 is "$(stacks p.xpu | grep -v '_\[k\]' | grep -o 'stripped+0x[0-9a-f]*;stripped.*' | sort -u | wc -l)" 1 \
 	"each as one frame, wherever in it its samples are"
 cp p.xpu before.xpu
+
+# What a name would be looked up by, in a file whose offsets are not its addresses.
+address_is_the_files() { # HOW, OPTIONS OF THE COMPILER
+	how=$1
+	shift
+	if ! cc -O1 -g "$@" -o linked spin.c 2>/dev/null; then
+		skip "a program $how" "cannot be built here"
+		return
+	fi
+	strip -o bare linked
+	xpuprof record -q --cpu-only -F 499 -o bare.xpu ./bare
+	leaf=$(leaf_of bare.xpu)
+	is "${leaf%+*} $(addr2line -f -e linked "0x${leaf#*+0x}" | head -1)" "bare spin_here" \
+		"the address shown of a program $how is what addr2line takes"
+}
+address_is_the_files "that is not position independent" -no-pie
+address_is_the_files "that was linked to run elsewhere" -pie -fPIE -Wl,-Ttext-segment=0x200000
+
 run xpuprof symbolize p.xpu
 has "$status $out" "0 p.xpu: named 0 of " "without its debug file it stays so"
 has "$out" "without a table of symbols, and no debug file was found:

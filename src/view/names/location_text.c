@@ -10,12 +10,13 @@
 int location_texts_init(struct location_texts *t, const struct profile_reader *r, bool lines)
 {
 	*t = (struct location_texts){.reader = r, .lines = lines};
-	return python_files_init(&t->files, r);
+	return python_files_init(&t->files, r) ?: file_addresses_init(&t->addresses, r);
 }
 
 void location_texts_release(struct location_texts *t)
 {
 	python_files_release(&t->files);
+	file_addresses_release(&t->addresses);
 }
 
 static const char *base_name(const char *path)
@@ -25,19 +26,22 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "module+0xoffset" for code without a name: one for a function, where it is known which code that is. */
+/* "module+0xaddress" for code without a name: one for a function, where it is known which code that is. */
 static void put_address(const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
 	const struct profile_module *m = profile_module(t->reader, l->module);
+	uint64_t address = l->function ? l->function : l->address;
 	const char *name = "";
 
-	if (m && m->kind == MODULE_FILE)
+	if (m && m->kind == MODULE_FILE) {
 		name = base_name(profile_string(t->reader, m->path, NULL));
-	else if (m)
+		address = file_address(&t->addresses, l->module, address);
+	} else if (m) {
 		name = m->kind == MODULE_KERNEL ? "[kernel]"
 		       : m->kind == MODULE_VDSO ? "[vdso]"
 						: "[anon]";
-	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)(l->function ? l->function : l->address));
+	}
+	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)address);
 }
 
 static void put_place(const struct location_texts *t, const struct profile_location *l, const char *file,

@@ -8,12 +8,14 @@
 #pragma once
 
 #include "base/buf.h"
+#include "view/names/file_addresses.h"
 #include "view/names/python_files.h"
 #include "view/tree/tree.h"
 
 struct location_texts {
 	const struct profile_reader *reader;
 	struct python_files files;
+	struct file_addresses addresses;
 	bool lines; /* with the line in the file, where it is known: places of one function are told apart */
 };
 
