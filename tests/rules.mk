@@ -101,6 +101,8 @@ $(FB)/mini.so: $(B)/libxpuprof-inject.so
 	objcopy -S --keep-symbols=$(FB)/mini.keep $(FB)/mini.debug $(FB)/mini
 	! command -v xz >/dev/null || { xz -9f $(FB)/mini && objcopy --add-section .gnu_debugdata=$(FB)/mini.xz $@; }
 
+$(FB)/obj/tests/%.o: COMMON += -Itests
+
 .PHONY: fuzzers $(FUZZERS:$(FB)/%=fuzz-%)
 
 $(FB)/obj/%.o: %.c $(B)/built-with | $(B)/needs

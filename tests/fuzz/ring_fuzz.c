@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct instance *i;
 
 	if (runs++ % RUNS_EACH == 0) {
-		if (session.writer)
+		if (shared.writer)
 			close_session();
 		open_session();
 	}
