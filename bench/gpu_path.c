@@ -281,15 +281,7 @@ static void measure_reading(struct instance *i)
 }
 
 /* As CUDA's library reports. */
-static const struct injected_api api = {
-	.tracer = "CUPTI",
-	.code_format = "cubin",
-	.call_names = tracer_call_names,
-	.call_count = TRACER_CALLS,
-	.call_index = tracer_call_index,
-	.describe_tracer = tracer_describe,
-	.stalls_refusals = tracer_stalls_refusals,
-};
+static const struct injected_api api = {TRACER_API};
 
 static struct instance *make_instance(struct gpu_shared *shared, struct injected *s)
 {

@@ -22,15 +22,7 @@ struct input {
 	size_t left;
 };
 
-static const struct injected_api api = {
-	.tracer = "CUPTI",
-	.code_format = "cubin",
-	.call_names = tracer_call_names,
-	.call_count = TRACER_CALLS,
-	.call_index = tracer_call_index,
-	.describe_tracer = tracer_describe,
-	.stalls_refusals = tracer_stalls_refusals,
-};
+static const struct injected_api api = {TRACER_API};
 
 static struct gpu_shared shared;
 static struct injected session;

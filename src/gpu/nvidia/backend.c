@@ -32,13 +32,7 @@ static int use_device(void *context, const uint8_t uuid[16], uint32_t device)
 
 static const struct injected_api api = {
 	.socket_name = "nvidia.sock",
-	.tracer = "CUPTI",
-	.code_format = "cubin",
-	.call_names = tracer_call_names,
-	.call_count = TRACER_CALLS,
-	.call_index = tracer_call_index,
-	.describe_tracer = tracer_describe,
-	.stalls_refusals = tracer_stalls_refusals,
+	TRACER_API,
 	.device_used = use_device,
 };
 
