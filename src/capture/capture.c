@@ -340,6 +340,11 @@ int capture_track(struct capture *c, pid_t pid)
 	return error;
 }
 
+void capture_ignore_until_exec(struct capture *c, pid_t pid)
+{
+	c->ignored = (uint32_t)pid;
+}
+
 void capture_note_signals(struct capture *c, pid_t pid)
 {
 	if (c->programs)

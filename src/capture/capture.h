@@ -53,6 +53,8 @@ const char *capture_cache_problem(const struct capture *c);
 int capture_track(struct capture *c, pid_t pid);
 /* And everything it has started before, as far as the line of parents still shows it. */
 int capture_track_tree(struct capture *c, pid_t pid);
+/* This process, a followed one, is the recorder's own code until its exec: what it does before that is not recorded. */
+void capture_ignore_until_exec(struct capture *c, pid_t pid);
 /* Notes the signals that are sent to this process, a followed one, and to us. */
 void capture_note_signals(struct capture *c, pid_t pid);
 /* Whether it and we were sent this signal, the last times, within `within_ns` of each other by the kernel's

@@ -55,6 +55,8 @@ static int apply_exec(struct capture *c, const struct change *change)
 {
 	int error = processes_exec(c->processes, change->pid, clock_now_ns());
 
+	if (c->ignored == change->pid)
+		c->ignored = 0;
 	return error
 		     ?: tasks_exec(
 			       c->tasks, change->pid, change->time_ns, change->comm, change->text);
@@ -189,6 +191,7 @@ int capture_count_lost_changes(struct capture *c, uint64_t lost)
 
 	if (!lost)
 		return 0;
+	c->ignored = 0; /* its exec may be among them */
 	processes_doubt_all(c->processes, clock_now_ns());
 	error = c->news.code_mapped ? c->news.code_mapped(c->news.context, &any) : 0;
 	return error ?: profile_count_loss(c->w, LOSS_MAPS_LOST, lost);

@@ -33,6 +33,7 @@ struct capture {
 	struct tasks *tasks;
 	struct gpu_events launches;
 	struct walker_news news;
+	uint32_t ignored; /* pid of the process that has not executed its program yet; 0: none */
 	uint64_t launch_stacks;
 	struct programs *programs; /* NULL: without BPF; mappings are then known from /proc, when libraries ask */
 	struct perf_maps *perf_maps;

@@ -46,6 +46,12 @@ static bool find_stack(
 	return true;
 }
 
+/* Until its exec the program's process runs the recorder's own code. Records and changes come in the order of time. */
+static bool is_ignored(const struct capture *c, uint32_t pid)
+{
+	return c->ignored && pid == c->ignored;
+}
+
 int records_take_sample(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_sample_event *e = record;
@@ -56,6 +62,8 @@ int records_take_sample(struct capture *c, const void *record, size_t size)
 
 	if (size < sizeof(*e) || !find_stack(&e->stack, e + 1, size - sizeof(*e), &raw))
 		return profile_count_loss(c->w, LOSS_SAMPLES_INVALID, 1);
+	if (is_ignored(c, e->pid))
+		return 0;
 	sample = (struct profile_sample){
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	memcpy(comm, e->comm, sizeof(e->comm));
@@ -110,6 +118,8 @@ static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event 
 
 	if (!find_wait_stack(e, size, &raw))
 		return profile_count_loss(c->w, LOSS_WAITS_INVALID, 1);
+	if (is_ignored(c, e->pid))
+		return 0;
 	memcpy(comm, e->comm, sizeof(e->comm));
 	begin = (struct wait_begin){
 		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};
@@ -123,8 +133,8 @@ int records_take_wait(struct capture *c, const void *record, size_t size)
 	const struct bpf_life_event *life = record;
 
 	if (size >= sizeof(*end) && end->kind == BPF_WAIT_END)
-		return waits_end(c->waits, end);
+		return is_ignored(c, end->pid) ? 0 : waits_end(c->waits, end);
 	if (size >= sizeof(*life) && life->kind == BPF_WAIT_LIFE)
-		return waits_life(c->waits, life);
+		return is_ignored(c, life->pid) ? 0 : waits_life(c->waits, life);
 	return take_wait_begin(c, record, size);
 }

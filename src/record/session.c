@@ -130,9 +130,11 @@ static int spawn(struct session *s)
 	error = target_spawn(&s->target, s->user, s->options.signals, s->options.command);
 	if (!error && s->capture)
 		error = capture_track(s->capture, s->target.pid);
-	if (!error && s->capture)
-		capture_note_signals(s->capture, s->target.pid);
-	return error;
+	if (error || !s->capture)
+		return error;
+	capture_ignore_until_exec(s->capture, s->target.pid);
+	capture_note_signals(s->capture, s->target.pid);
+	return 0;
 }
 
 /* More processes at once than descriptors are usual should not end a recording. Without this right it is as

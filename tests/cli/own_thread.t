@@ -102,6 +102,17 @@ def waits_of(r, name):
                                           r.path).splitlines() if f"{name};" in line)
 
 
+def check_before_exec():
+    """Between fork and exec the program's process is the profiler's own code."""
+    path = "sleep.xpu"
+    run(PROGRAM, "record", "-q", "--off-cpu", "-F", "9999", "-o", path, "--", "sleep", "0.1")
+    shown = {view: {line.rsplit(" ", 1)[0].split(";")[0] for line in
+                    run(PROGRAM, "export", "--to", "folded", "--unit", "ns", "--view", view, "--by", "process",
+                        path).splitlines()} for view in ("wall", "off-cpu", "cpu")}
+    result(all(re.fullmatch(r"sleep-\d+", name) for names in shown.values() for name in names) and shown["wall"],
+           "what a program's process did before its exec is in no view", shown)
+
+
 def main():
     for _ in range(3):
         r = Recording("one", TARGET)
@@ -115,6 +126,7 @@ def main():
     check_views(r, named)
     check_family()
     check_namespace()
+    check_before_exec()
     r = Recording("gpu_only", TARGET, options=("--gpu-only",))
     result(len(r.own) == 1 and not r.lives, "it is known also where nobody asked for waits", r.own)
 

@@ -92,12 +92,34 @@ static void waits_that_make_no_sense_are_counted_as_that(void)
 	end();
 }
 
+static void what_the_recorders_own_child_does_before_its_exec_is_left_out(void)
+{
+	struct bpf_wait_event wait = {.kind = BPF_WAIT_END, .reason = WAIT_LOCK, .time_ns = 50,
+		.duration_ns = 10, .pid = NO_PID, .tid = NO_PID};
+	struct bpf_life_event life = {.kind = BPF_WAIT_LIFE, .pid = NO_PID, .tid = NO_PID, .since_ns = 1, .until_ns = 60};
+	struct bpf_sample_event sample = {.time_ns = 2, .period_ns = 1, .pid = NO_PID, .tid = NO_PID};
+	struct bpf_wait_begin_event begins = {
+		.kind = BPF_WAIT_BEGIN, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
+
+	begin();
+	capture_ignore_until_exec(&c, NO_PID);
+	CHECK(!records_take_sample(&c, &sample, sizeof(sample)));
+	CHECK(!records_take_wait(&c, &begins, sizeof(begins)));
+	CHECK(!records_take_wait(&c, &wait, sizeof(wait)));
+	CHECK(!records_take_wait(&c, &life, sizeof(life)));
+	CHECK(!waits_finish(c.waits));
+	look();
+	CHECK(is_the_only_loss(LOSS_SAMPLES_INVALID, 0) && !profile_counts(r).threads);
+	end();
+}
+
 int main(void)
 {
 	close(mkstemp(path));
 	RUN(samples_that_make_no_sense_are_counted_as_that);
 	RUN(launch_stacks_that_make_no_sense_are_counted_as_that);
 	RUN(waits_that_make_no_sense_are_counted_as_that);
+	RUN(what_the_recorders_own_child_does_before_its_exec_is_left_out);
 	unlink(path);
 	return tap_end();
 }
