@@ -68,6 +68,13 @@ check: all tests check-style
 	XPUPROF_BUILD=$(abspath $(B)) HARNESS_RULESFILE=tests/order.yml prove -j $(TEST_JOBS) --timer --failures --comments \
 		--exec "setpriv --pdeathsig TERM timeout -k 10 $(TEST_SECONDS)" $(UNIT_TESTS) $(CLI_TESTS)
 
+# The same on a machine that has more to do than it can: no test depends on that.
+.PHONY: check-under-load
+STRESS ?= --cpu $(shell echo $$((2 * $$(nproc)))) --switch 1 --io 1
+check-under-load: all tests
+	stress-ng --quiet $(STRESS) --timeout 0 & stress=$$!; trap 'kill $$stress' EXIT; trap 'exit 130' INT TERM; \
+		$(MAKE) check
+
 # Python's stacks in the interpreters of other Debian releases and in free-threaded ones too.
 .PHONY: check-pythons
 check-pythons: all tests
