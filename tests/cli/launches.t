@@ -119,7 +119,7 @@ has "$err" "early_subscriber: CUPTI said 0" "a tool preloaded into the program i
 is "$(told 'r["losses"]["gpu_taken"], r["works"]')" "1 0" "and counted"
 fault no-cupti "$programs/launches"
 is "$out $status" "$alone 0" "where CUPTI does not work the program runs as alone"
-is "$(told 'r["losses"]["gpu_no_cupti"]')" 1 "which is counted"
+is "$(told 'r["losses"]["gpu_refused"], r["losses"]["gpu_no_cupti"]')" "1 0" "which is counted"
 
 fault drop=10 "$programs/launches"
 is "$(told 'r["works"] + r["losses"]["gpu_dropped"]')" "$works" "dropped work is counted, each piece"
