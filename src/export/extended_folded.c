@@ -16,7 +16,7 @@
 #include "export/exporter.h"
 #include "export/folded_frame.h"
 #include "export/text.h"
-#include "view/fold/place.h"
+#include "view/fold/event_nodes.h"
 
 #define SUBJECT "extended folded stacks"
 

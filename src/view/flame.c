@@ -6,8 +6,8 @@
  */
 #include "view/flame.h"
 
+#include "view/fold/event_nodes.h"
 #include "view/fold/missing.h"
-#include "view/fold/place.h"
 
 struct flame {
 	const struct profile_reader *reader;

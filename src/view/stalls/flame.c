@@ -11,8 +11,8 @@
 
 #include "base/digits.h"
 #include "base/error.h"
+#include "view/fold/event_nodes.h"
 #include "view/fold/missing.h"
-#include "view/fold/place.h"
 #include "view/stalls/stall_tree.h"
 
 struct stall_flame {

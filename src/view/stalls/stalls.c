@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/search.h"
-#include "view/fold/place.h"
+#include "view/fold/event_nodes.h"
 #include "view/stalls/owners.h"
 #include "view/stalls/rows.h"
 #include "view/stalls/seen.h"

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "view/fold/event_nodes.h"
 #include "view/fold/missing.h"
-#include "view/fold/place.h"
 
 struct off_cpu {
 	struct view_options options;

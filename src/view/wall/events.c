@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/search.h"
-#include "view/fold/place.h"
+#include "view/fold/event_nodes.h"
 
 #define SUBJECT "the events of the wall view"
 

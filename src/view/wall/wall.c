@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "view/fold/event_nodes.h"
 #include "view/fold/missing.h"
-#include "view/fold/place.h"
 #include "view/stalls/stall_tree.h"
 #include "view/wall/events.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "view/fold/place.h"
+#include "view/fold/event_nodes.h"
 
 #include <stdio.h>
 #include <string.h>
