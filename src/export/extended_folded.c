@@ -20,10 +20,10 @@
 
 #define SUBJECT "extended folded stacks"
 
-/* Where the latest events stood, by what decides it; 0: free. The same few come again and again. */
-#define KNOWN_PLACES 4096
+/* The nodes of the latest events, by key; node 0: free. The same few come again and again. */
+#define CACHED_NODES 4096
 
-struct known_place {
+struct cached_node {
 	struct gather_key key;
 	uint32_t node;
 };
@@ -33,8 +33,8 @@ struct extended {
 	const struct profile_reader *tables;
 	const struct export_options *options;
 	struct tree *tree;
-	struct placer placer;
-	struct known_place *known;
+	struct event_nodes nodes;
+	struct cached_node *known;
 	bool simulated;
 	bool any; /* lines were written */
 	struct buf line;
@@ -102,15 +102,15 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 	return 0;
 }
 
-static int find_place(struct extended *x, const struct profile_event *e, uint32_t *ret_node)
+static int find_node(struct extended *x, const struct profile_event *e, uint32_t *ret_node)
 {
-	struct gather_key key = place_key(e, &x->options->view);
-	struct known_place *known = &x->known[gather_hash(&key) % KNOWN_PLACES];
+	struct gather_key key = event_key(e, &x->options->view);
+	struct cached_node *known = &x->known[gather_hash(&key) % CACHED_NODES];
 	int error = 0;
 
 	if (!known->node || memcmp(&known->key, &key, sizeof(key))) {
 		known->key = key;
-		error = place(&x->placer, &key, &known->node);
+		error = event_nodes_add(&x->nodes, &key, &known->node);
 	}
 	*ret_node = known->node;
 	return error;
@@ -121,7 +121,7 @@ static int write_line(struct extended *x, const struct profile_event *e, uint64_
 {
 	const char *path = NULL;
 	uint32_t node = 0;
-	int error = find_place(x, e, &node);
+	int error = find_node(x, e, &node);
 
 	error = error ?: path_text(x, node, &path);
 	if (error)
@@ -176,15 +176,15 @@ static int write_all(struct extended *x)
 {
 	int error;
 
-	x->known = calloc(KNOWN_PLACES, sizeof(*x->known));
+	x->known = calloc(CACHED_NODES, sizeof(*x->known));
 	error = x->known ? tree_new(&x->tree) : error_memory(SUBJECT);
 	if (error) {
 		free(x->known);
 		return error;
 	}
-	error = placer_init(&x->placer, x->tables, &x->options->view, x->tree);
+	error = event_nodes_init(&x->nodes, x->tables, &x->options->view, x->tree);
 	error = error ?: write_events(x);
-	placer_release(&x->placer);
+	event_nodes_release(&x->nodes);
 	tree_free(x->tree);
 	free(x->known);
 	vec_foreach (text, &x->texts)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two steps: all events are summed by ids (gather.h), then each sum is placed in the tree. The
+ * Two steps: all events are summed by ids (gather.h), then each sum is added to the tree. The
  * first step is what ten million events cost, the second sees each distinct stack and operation
  * once.
  */
@@ -20,7 +20,7 @@ struct flame {
 
 static int gather_work(struct flame *f, const struct profile_event *e)
 {
-	struct gather_key key = place_key(e, f->options);
+	struct gather_key key = event_key(e, f->options);
 
 	missing_count_work(&f->missing, &key, 1);
 	return gather_add(&f->sums, &key, e->work.duration_ns);
@@ -28,14 +28,14 @@ static int gather_work(struct flame *f, const struct profile_event *e)
 
 static int gather_pending(struct flame *f, const struct profile_event *e)
 {
-	struct gather_key key = place_key(e, f->options);
+	struct gather_key key = event_key(e, f->options);
 
 	return missing_count_pending(&f->missing, e->pending.reason) ? gather_add(&f->sums, &key, 0) : 0;
 }
 
 static int gather_sample(struct flame *f, const struct profile_event *e)
 {
-	struct gather_key key = place_key(e, f->options);
+	struct gather_key key = event_key(e, f->options);
 
 	return gather_add(&f->sums, &key, e->sample.period_ns);
 }
@@ -54,21 +54,21 @@ static int gather_event(struct flame *f, const struct profile_event *e)
 	}
 }
 
-static int place_all(struct flame *f)
+static int build_tree(struct flame *f)
 {
 	struct tree *tree = f->result->tree;
 	const struct gather_sum *sum;
-	struct placer placer;
+	struct event_nodes nodes;
 	size_t n = 0;
-	int error = placer_init(&placer, f->reader, f->options, tree);
+	int error = event_nodes_init(&nodes, f->reader, f->options, tree);
 
 	while (!error && (sum = gather_next(&f->sums, &n))) {
 		uint32_t node = 0;
 
-		error = place(&placer, &sum->key, &node);
+		error = event_nodes_add(&nodes, &sum->key, &node);
 		error = error ?: tree_add_time(tree, node, sum->time_ns);
 	}
-	placer_release(&placer);
+	event_nodes_release(&nodes);
 	return error;
 }
 
@@ -80,7 +80,7 @@ int flame_build(struct profile_reader *r, const struct view_options *o, struct v
 
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
-	error = error ?: place_all(&f);
+	error = error ?: build_tree(&f);
 	error = error ?: missing_remarks(&f.missing, r, ret);
 	gather_release(&f.sums);
 	return error;

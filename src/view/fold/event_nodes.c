@@ -4,20 +4,20 @@
 #include <stdio.h>
 #include <string.h>
 
-int placer_init(struct placer *p, const struct profile_reader *r, const struct view_options *o,
+int event_nodes_init(struct event_nodes *n, const struct profile_reader *r, const struct view_options *o,
 	struct tree *t)
 {
 	struct stacks_options stacks = {.lines = o->lines, .inlines = o->inlines, .native_python = o->native_python};
 	int error;
 
-	*p = (struct placer){.reader = r, .options = o, .tree = t};
-	error = device_numbers_init(&p->devices, r);
-	return error ?: stacks_init(&p->stacks, r, t, &stacks);
+	*n = (struct event_nodes){.reader = r, .options = o, .tree = t};
+	error = device_numbers_init(&n->devices, r);
+	return error ?: stacks_init(&n->stacks, r, t, &stacks);
 }
 
-void placer_release(struct placer *p)
+void event_nodes_release(struct event_nodes *n)
 {
-	stacks_release(&p->stacks);
+	stacks_release(&n->stacks);
 }
 
 /* Why there is no stack; a profile that says there should be one has lost it. */
@@ -53,7 +53,7 @@ static struct gather_key key_of_pending(const struct profile_pending *p)
 	};
 }
 
-struct gather_key place_key(const struct profile_event *e, const struct view_options *o)
+struct gather_key event_key(const struct profile_event *e, const struct view_options *o)
 {
 	struct gather_key key = {0};
 
@@ -95,182 +95,182 @@ struct gather_key place_key(const struct profile_event *e, const struct view_opt
 	return key;
 }
 
-static int add_frame(struct placer *p, uint32_t *node, enum tree_kind kind, uint32_t number,
+static int add_frame(struct event_nodes *n, uint32_t *node, enum tree_kind kind, uint32_t number,
 	const char *name)
 {
 	uint32_t frame;
-	int error = tree_add_frame(p->tree, kind, number, name, strlen(name), &frame);
+	int error = tree_add_frame(n->tree, kind, number, name, strlen(name), &frame);
 
-	return error ?: tree_add_child(p->tree, *node, frame, node);
+	return error ?: tree_add_child(n->tree, *node, frame, node);
 }
 
-static int add_note(struct placer *p, uint32_t *node, const char *text)
+static int add_note(struct event_nodes *n, uint32_t *node, const char *text)
 {
 	char note[256];
 
 	snprintf(note, sizeof(note), "[%s]", text);
-	return add_frame(p, node, TREE_NOTE, 0, note);
+	return add_frame(n, node, TREE_NOTE, 0, note);
 }
 
-static int add_process(struct placer *p, uint32_t *node, const struct gather_key *key,
+static int add_process(struct event_nodes *n, uint32_t *node, const struct gather_key *key,
 	const struct profile_thread *thread)
 {
-	const struct profile_op *op = profile_op(p->reader, key->op);
-	const struct profile_process *process = profile_process(p->reader,
+	const struct profile_op *op = profile_op(n->reader, key->op);
+	const struct profile_process *process = profile_process(n->reader,
 		thread ? thread->process : op ? op->process : 0);
 
 	if (!process)
-		return add_note(p, node, "process not known");
-	return add_frame(p, node, TREE_PROCESS, process->pid,
-		profile_string(p->reader, process->comm, NULL));
+		return add_note(n, node, "process not known");
+	return add_frame(n, node, TREE_PROCESS, process->pid,
+		profile_string(n->reader, process->comm, NULL));
 }
 
-static int add_task(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_task(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
 {
-	const struct profile_thread *t = profile_thread(p->reader, key->thread);
+	const struct profile_thread *t = profile_thread(n->reader, key->thread);
 
-	if (p->options->by & VIEW_BY_PROCESS) {
-		int error = add_process(p, node, key, t);
+	if (n->options->by & VIEW_BY_PROCESS) {
+		int error = add_process(n, node, key, t);
 
 		if (error)
 			return error;
 	}
-	if (!(p->options->by & VIEW_BY_THREAD))
+	if (!(n->options->by & VIEW_BY_THREAD))
 		return 0;
 	if (!t)
-		return add_note(p, node, "thread not known");
-	return add_frame(p, node, TREE_THREAD, t->tid, profile_thread_name(p->reader, t, NULL));
+		return add_note(n, node, "thread not known");
+	return add_frame(n, node, TREE_THREAD, t->tid, profile_thread_name(n->reader, t, NULL));
 }
 
 /* Nothing for a call that is not known. */
-static int add_call(struct placer *p, uint32_t *node, uint32_t api)
+static int add_call(struct event_nodes *n, uint32_t *node, uint32_t api)
 {
-	const char *name = profile_string(p->reader, api, NULL);
+	const char *name = profile_string(n->reader, api, NULL);
 
-	return *name ? add_frame(p, node, TREE_API, 0, name) : 0;
+	return *name ? add_frame(n, node, TREE_API, 0, name) : 0;
 }
 
-/* A stack without the inside of the vendor's libraries, and the call: `api` or, where that is not known, what its frame is
- * called that was cut off last. */
-static int add_caller(struct placer *p, uint32_t *node, uint32_t stack, uint32_t api)
+/* A stack without the inside of the vendor's libraries, and the call: `api` or, where that is not
+ * known, what its frame is called that was cut off last. */
+static int add_caller(struct event_nodes *n, uint32_t *node, uint32_t stack, uint32_t api)
 {
 	const struct profile_location *l;
 	uint32_t call = 0;
 	int error;
 
-	if (!p->options->api_frames)
-		stack = stacks_cut_call(&p->stacks, stack, api, &call);
-	error = stacks_place(&p->stacks, *node, stack, node);
-	l = profile_location(p->reader, call);
+	if (!n->options->api_frames)
+		stack = stacks_cut_call(&n->stacks, stack, api, &call);
+	error = stacks_add(&n->stacks, *node, stack, node);
+	l = profile_location(n->reader, call);
 	if (l && !api)
 		api = l->name;
-	return error ?: add_call(p, node, api);
+	return error ?: add_call(n, node, api);
 }
 
-static int add_launch(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_launch(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
 {
 	int error;
 
 	if (key->stack)
-		return add_caller(p, node, key->stack, key->api);
-	error = add_note(p, node,
+		return add_caller(n, node, key->stack, key->api);
+	error = add_note(n, node,
 		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
-	return error ?: add_call(p, node, key->api);
+	return error ?: add_call(n, node, key->api);
 }
 
-static int add_code(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_code(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
 {
 	int error;
 
-	if (key->node_stack && p->options->graph_stack == VIEW_GRAPH_CAPTURE)
-		return add_caller(p, node, key->node_stack, 0);
-	error = add_launch(p, node, key);
+	if (key->node_stack && n->options->graph_stack == VIEW_GRAPH_CAPTURE)
+		return add_caller(n, node, key->node_stack, 0);
+	error = add_launch(n, node, key);
 	if (!error && key->node_stack) {
-		error = add_note(p, node, "graph node made at");
-		error = error ?: add_caller(p, node, key->node_stack, 0);
+		error = add_note(n, node, "graph node made at");
+		error = error ?: add_caller(n, node, key->node_stack, 0);
 	}
 	return error;
 }
 
-static int add_cpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_cpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
 {
-	int error = add_task(p, node, key);
+	int error = add_task(n, node, key);
 
-	return error ?: add_code(p, node, key);
+	return error ?: add_code(n, node, key);
 }
 
-static int add_op(struct placer *p, uint32_t *node, const struct profile_op *op)
+static int add_op(struct event_nodes *n, uint32_t *node, const struct profile_op *op)
 {
 	if (!op)
-		return add_frame(p, node, TREE_GPU_KERNEL, 0, "[damaged]");
+		return add_frame(n, node, TREE_GPU_KERNEL, 0, "[damaged]");
 	switch (op->kind) {
 	case OP_KERNEL:
 		break;
 	case OP_COPY:
-		return add_frame(p, node, TREE_GPU_COPY, 0, profile_copy_name(op->copy_kind));
+		return add_frame(n, node, TREE_GPU_COPY, 0, profile_copy_name(op->copy_kind));
 	case OP_SET:
-		return add_frame(p, node, TREE_GPU_SET, 0, "memset");
+		return add_frame(n, node, TREE_GPU_SET, 0, "memset");
 	}
-	return add_frame(p, node, TREE_GPU_KERNEL, 0, profile_string(p->reader, op->name, NULL));
+	return add_frame(n, node, TREE_GPU_KERNEL, 0, profile_string(n->reader, op->name, NULL));
 }
 
-static int add_gpu_side(struct placer *p, uint32_t *node, const struct gather_key *key)
+static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gather_key *key)
 {
-	const struct profile_op *op = profile_op(p->reader, key->op);
+	const struct profile_op *op = profile_op(n->reader, key->op);
 	int error = 0;
 
-	if (op && p->options->by & VIEW_BY_DEVICE) {
-		const struct profile_device *d = profile_device(p->reader, op->device);
+	if (op && n->options->by & VIEW_BY_DEVICE) {
+		const struct profile_device *d = profile_device(n->reader, op->device);
 
-		error = d ? add_frame(p, node, TREE_DEVICE,
-				    device_number(&p->devices, p->reader, op->device),
-				    profile_string(p->reader, d->name, NULL)) :
-			    add_note(p, node, "device not known");
+		error = d ? add_frame(n, node, TREE_DEVICE,
+				    device_number(&n->devices, n->reader, op->device),
+				    profile_string(n->reader, d->name, NULL)) :
+			    add_note(n, node, "device not known");
 	}
-	if (!error && op && p->options->by & VIEW_BY_STREAM)
-		error = add_frame(p, node, TREE_STREAM, op->stream, "stream");
-	return error ?: add_op(p, node, op);
+	if (!error && op && n->options->by & VIEW_BY_STREAM)
+		error = add_frame(n, node, TREE_STREAM, op->stream, "stream");
+	return error ?: add_op(n, node, op);
 }
 
 /* Where it went to sleep, and why. */
-static int place_wait(struct placer *p, const struct gather_key *key, uint32_t *node)
+static int add_wait(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
 {
 	char reason[64];
-	int error = add_task(p, node, key);
+	int error = add_task(n, node, key);
 
 	if (!error && key->stack)
-		error = stacks_place(&p->stacks, *node, stacks_cut_scheduler(&p->stacks, key->stack), node);
+		error = stacks_add(&n->stacks, *node, stacks_cut_scheduler(&n->stacks, key->stack), node);
 	else if (!error)
-		error = add_note(p, node, "waits without a stack");
+		error = add_note(n, node, "waits without a stack");
 	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
-	return error ?: add_frame(p, node, TREE_WAIT, 0, reason);
+	return error ?: add_frame(n, node, TREE_WAIT, 0, reason);
 }
 
-static int place_sample(struct placer *p, const struct gather_key *key, uint32_t *node)
+static int add_sample(struct event_nodes *n, const struct gather_key *key, uint32_t *node)
 {
-	int error = add_task(p, node, key);
+	int error = add_task(n, node, key);
 
 	if (error)
 		return error;
-	return key->stack ? stacks_place(&p->stacks, *node, key->stack, node) :
-			    add_note(p, node, "no stack");
+	return key->stack ? stacks_add(&n->stacks, *node, key->stack, node) :
+			    add_note(n, node, "no stack");
 }
 
-int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node)
+int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node)
 {
 	uint32_t node = TREE_ROOT_NODE;
 	int error;
 
 	if (key->event == EVENT_SAMPLE) {
-		error = place_sample(p, key, &node);
+		error = add_sample(n, key, &node);
 	} else if (key->event == EVENT_WAIT) {
-		error = place_wait(p, key, &node);
+		error = add_wait(n, key, &node);
 	} else {
-		error = add_cpu_side(p, &node, key);
+		error = add_cpu_side(n, &node, key);
 		if (!error && key->event == EVENT_WORK)
-			error = add_gpu_side(p, &node, key);
+			error = add_gpu_side(n, &node, key);
 		else if (!error && key->event == EVENT_PENDING)
-			error = add_frame(p, &node, TREE_GPU_PENDING, 0,
+			error = add_frame(n, &node, TREE_GPU_PENDING, 0,
 				key->reason == PENDING_FAILED ? "Failed" : "Pending");
 	}
 	if (!error)
@@ -278,34 +278,34 @@ int place(struct placer *p, const struct gather_key *key, uint32_t *ret_node)
 	return error;
 }
 
-int place_task(struct placer *p, uint32_t thread, uint32_t *ret_node)
+int event_nodes_add_task(struct event_nodes *n, uint32_t thread, uint32_t *ret_node)
 {
 	const struct gather_key key = {.thread = thread};
 	uint32_t node = TREE_ROOT_NODE;
-	int error = add_task(p, &node, &key);
+	int error = add_task(n, &node, &key);
 
 	if (!error)
 		*ret_node = node;
 	return error;
 }
 
-int place_note(struct placer *p, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node)
+int event_nodes_add_note(struct event_nodes *n, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node)
 {
 	char note[256];
 	int error;
 
 	snprintf(note, sizeof(note), "[%s]", text);
-	error = add_frame(p, &base, kind, 0, note);
+	error = add_frame(n, &base, kind, 0, note);
 	if (!error)
 		*ret_node = base;
 	return error;
 }
 
-int place_work_on(struct placer *p, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node)
+int event_nodes_add_work(struct event_nodes *n, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node)
 {
-	int error = code ? add_code(p, &base, key) : 0;
+	int error = code ? add_code(n, &base, key) : 0;
 
-	error = error ?: add_gpu_side(p, &base, key);
+	error = error ?: add_gpu_side(n, &base, key);
 	if (!error)
 		*ret_node = base;
 	return error;

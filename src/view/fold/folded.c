@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The text is read in large blocks. Each line is compared with the one before: frames they share
- * from the root on are taken from there, and only the rest is looked up in the tree. Sorted files,
- * the usual kind, need about one look-up a line.
+ * The text is read in large blocks. Each line is compared with the one before. Nodes of the frames
+ * that both share, from the root on, are used again; only the rest is looked up in the tree. Sorted
+ * files, the usual kind, need about one look-up a line.
  *
  *	previous line   main;solve;gemm;launch      nodes of its frames: 1 2 3 4
  *	this line       main;solve;gather 12        shares two frames; one look-up
@@ -101,7 +101,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Takes the count off the end of a line: NULL, or why that cannot be done. */
+/* Splits the count off the end of a line: NULL, or why that cannot be done. */
 static const char *split_count(const char *line, size_t size, size_t *ret_stack_size, uint64_t *ret)
 {
 	size_t start = size, stack_size;
@@ -230,7 +230,7 @@ static int add_stack(struct folded *f, const char *stack, size_t size, uint64_t 
 	return tree_add_time(f->tree, f->steps.items[f->steps.count - 1].node, count);
 }
 
-static int take_line(struct folded *f, const char *line, size_t size)
+static int add_line(struct folded *f, const char *line, size_t size)
 {
 	const char *reason;
 	size_t stack_size;
@@ -259,13 +259,13 @@ static int take_line(struct folded *f, const char *line, size_t size)
 	return 0;
 }
 
-/* Takes the whole lines off the front of the block; what is left moves to the front. */
-static int take_lines(struct folded *f, size_t *filled, size_t scanned)
+/* Adds the whole lines at the front of the block; what is left moves to the front. */
+static int add_lines(struct folded *f, size_t *filled, size_t scanned)
 {
 	char *line = f->block, *end = f->block + *filled, *from = f->block + scanned, *newline;
 
 	while ((newline = memchr(from, '\n', (size_t)(end - from)))) {
-		int error = take_line(f, line, (size_t)(newline - line));
+		int error = add_line(f, line, (size_t)(newline - line));
 
 		if (error)
 			return error;
@@ -312,9 +312,9 @@ static int read_all(struct folded *f, int fd)
 		if (n < 0)
 			return error_errno(-errno, "cannot read '%s'", f->name);
 		if (!n)
-			return filled ? take_line(f, f->block, filled) : 0;
+			return filled ? add_line(f, f->block, filled) : 0;
 		filled += (size_t)n;
-		error = take_lines(f, &filled, scanned);
+		error = add_lines(f, &filled, scanned);
 		if (error)
 			return error;
 	}

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What decides where an event stands in the tree; what does not matter to a view stays 0. */
+/* What decides which node of the tree an event has; what does not matter to a view stays 0. */
 struct gather_key {
 	uint32_t event;  /* enum profile_event_kind */
 	uint32_t reason; /* enum profile_join, profile_pending_reason or profile_wait_reason */

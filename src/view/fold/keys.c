@@ -30,7 +30,7 @@ static int grow(struct keys *k)
 
 	if (!index || k->items.count >= UINT32_MAX / 2) {
 		free(index);
-		return error_set(-ENOMEM, "not enough memory to tell the events apart");
+		return error_set(-ENOMEM, "not enough memory for the events");
 	}
 	free(k->index);
 	k->index = index;
@@ -53,7 +53,7 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 	known = find(k, key);
 	if (!*known) {
 		if (vec_push(&k->items, *key))
-			return error_set(-ENOMEM, "not enough memory to tell the events apart");
+			return error_set(-ENOMEM, "not enough memory for the events");
 		*known = (uint32_t)k->items.count;
 	}
 	*ret = *known - 1;

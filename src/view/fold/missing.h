@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a view of GPU work has to say was missing: launches without work, work without a stack, and all that the
- * recording lost.
+ * What a view of GPU work lacks, and has to report: launches without work, work without a stack,
+ * and all that the recording lost.
  */
 #pragma once
 
-#include "view/fold/gather.h"
 #include "profile/reader.h"
+#include "view/fold/gather.h"
 #include "view/fold/result.h"
 
 struct missing {
@@ -14,9 +14,10 @@ struct missing {
 	uint64_t pendings[PENDING_REASONS];
 };
 
-/* Counts `works` pieces of work of this place, if it has no stack. */
+/* Counts `works` pieces of work with this key, if it has no stack. */
 void missing_count_work(struct missing *m, const struct gather_key *key, uint64_t works);
-/* Counts a launch without work. False: such a one is as it should be, it became a graph node or asked for nothing. */
+/* Counts a launch without work. False: nothing is missing, as it became a graph node or asked for
+ * nothing. */
 bool missing_count_pending(struct missing *m, enum profile_pending_reason reason);
 /* Adds the remarks: 0 or -ENOMEM with error_text. */
 int missing_remarks(const struct missing *m, const struct profile_reader *r, struct view_result *v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be asked of a view: groups, frames to keep, what a width is. Views are written against this and result.h;
- * the table of views is view/view.h.
+ * What can be asked of a view: which groups, which frames to keep, what a width is. A view needs
+ * this header and result.h, not the table of views (view/view.h).
  */
 #pragma once
 
@@ -40,9 +40,11 @@ struct view_options {
 	bool native_python; /* keep the frames inside Python's interpreter */
 	bool lines;         /* distinguish the lines of a function */
 	enum view_weight weight; /* other than time: for views that show stalls */
-	bool latency;       /* of these only samples of cycles in which the scheduler issued nothing */
+	/* of these only samples of cycles in which the scheduler issued nothing */
+	bool latency;
 	bool reverse;       /* from the leaf to the root, see tree_reverse */
 };
 
-/* For views by thread: the groups of the options, or processes and threads where these name none of the two. */
+/* For views by thread: the groups of the options, or processes and threads where these name none of
+ * the two. */
 unsigned int view_by_task(const struct view_options *o);

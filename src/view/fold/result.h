@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a view makes of a profile: a tree of frames, and in words and numbers what a reader has to know beside it.
+ * What a view makes of a profile: a tree of frames, and facts and remarks that its reader needs
+ * beside it.
  *
  * A result owns its tree and texts; view_result_release frees them. One thread at a time.
  */
@@ -25,7 +26,7 @@ enum {
 enum view_unit {
 	VIEW_NS = 0,
 	VIEW_US,
-	VIEW_COUNT, /* plain numbers: a folded text does not say what it counts */
+	VIEW_COUNT, /* plain numbers: a folded text does not name its unit */
 	VIEW_SAMPLES,
 	VIEW_UNITS
 };
@@ -40,8 +41,11 @@ struct view_result {
 	enum view_unit unit;
 	unsigned int shows;  /* VIEW_SHOWS_* */
 	uint64_t elapsed_ns; /* of the recording; 0: not known */
-	const char *time;    /* what the one time of the tree is called (view_one_time); NULL: it has CPU and GPU time */
-	const char *lacking; /* what the view is about and the recording does not have: "samples of instructions"; NULL */
+	/* what the one time of the tree is called (view_one_time); NULL: it has CPU and GPU time */
+	const char *time;
+	/* what the view is about and the recording does not have: "samples of instructions";
+	 * NULL */
+	const char *lacking;
 	const char *help;    /* then: what helps */
 	bool simulated;      /* some GPU in it was simulated */
 	char *title;         /* the recorded command, or NULL */
@@ -68,6 +72,7 @@ int view_fact(struct view_result *v, const char *name, const char *format, ...)
 int view_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole);
 /* For views of what passed by the clocks of threads: there is one time, and this is its name. */
 void view_one_time(struct view_result *v, const char *name);
-/* For views by thread, after the tree was filled: a fact that names --by process, where so many threads stand beside
- * each other that none can be read and nobody asked for that (`o`: what was asked for). 0 or -ENOMEM with error_text. */
+/* For views by thread, after the tree was filled: a fact that names --by process, where so many
+ * threads stand beside each other that none can be read and nobody asked for that (`o`: what was
+ * asked for). 0 or -ENOMEM with error_text. */
 int view_many_threads(struct view_result *v, const struct view_options *o);

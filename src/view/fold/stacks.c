@@ -40,7 +40,7 @@ void stacks_release(struct stacks *s)
 	free(s->frame_of_inline);
 	free(s->gpu_library);
 	free(s->path);
-	map_release(&s->placed);
+	map_release(&s->nodes);
 	buf_release(&s->text);
 	location_texts_release(&s->texts);
 	internals_release(&s->internals);
@@ -119,7 +119,7 @@ static int push_path(struct stacks *s, size_t depth, uint32_t stack)
 	return 0;
 }
 
-static int place_one(struct stacks *s, uint32_t stack, uint32_t *node)
+static int add_node(struct stacks *s, uint32_t stack, uint32_t *node)
 {
 	const struct profile_stack_node *n = profile_stack_node(s->reader, stack);
 	int error = add_location(s, n ? n->location : 0, node);
@@ -127,22 +127,23 @@ static int place_one(struct stacks *s, uint32_t stack, uint32_t *node)
 	return error || !n ? error : add_inlines(s, n->location, node);
 }
 
-/* Whether the place of `at` is the same for `stack`, whose path leads through it: what is hidden on the root's side
- * of the first Python frame depends on what follows. */
-static bool is_placed_alike(const struct stacks *s, uint32_t stack, uint32_t at)
+/* Whether `at`, a node on the path of `stack`, has the same tree node for both stacks: what is
+ * hidden on the root's side of the first Python frame depends on what follows. */
+static bool same_node(const struct stacks *s, uint32_t stack, uint32_t at)
 {
 	return internals_has_python(&s->internals, stack) == internals_has_python(&s->internals, at);
 }
 
-/* Puts the path from `stack` up to the first ancestor that was placed before, or the root, into s->path. */
+/* Puts the path from `stack` up to the first ancestor that has a node already, or the root, into
+ * s->path. */
 static int collect_path(struct stacks *s, uint32_t base, uint32_t stack, size_t *ret_depth, uint32_t *ret_node)
 {
 	size_t depth = 0;
 
 	*ret_node = base;
 	for (uint32_t at = stack; at; at = parent_of(s, at)) {
-		uint64_t *known = is_placed_alike(s, stack, at) ?
-			map_get(&s->placed, (uint64_t)base << 32 | at) : NULL;
+		uint64_t *known = same_node(s, stack, at) ?
+			map_get(&s->nodes, (uint64_t)base << 32 | at) : NULL;
 		int error;
 
 		if (known) {
@@ -157,7 +158,7 @@ static int collect_path(struct stacks *s, uint32_t base, uint32_t stack, size_t 
 	return 0;
 }
 
-int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node)
+int stacks_add(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node)
 {
 	uint32_t node = base;
 	size_t depth = 0;
@@ -167,9 +168,9 @@ int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_
 		uint32_t at = s->path[depth];
 
 		if (!internals_hide(&s->internals, stack, at))
-			error = place_one(s, at, &node);
-		if (!error && is_placed_alike(s, stack, at) &&
-			map_put(&s->placed, (uint64_t)base << 32 | at, node))
+			error = add_node(s, at, &node);
+		if (!error && same_node(s, stack, at) &&
+			map_put(&s->nodes, (uint64_t)base << 32 | at, node))
 			error = error_memory(SUBJECT);
 	}
 	if (!error)
@@ -257,9 +258,10 @@ uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_
 	return kept;
 }
 
-/* Functions of the kernel that do nothing but give the CPU away, of any version (schedule, __schedule, schedule_timeout,
- * schedule_hrtimeout_range_clock, io_schedule, __cond_resched, ...), or lead there when a thread is interrupted for another
- * (asm_sysvec_apic_timer_interrupt, irqentry_exit_to_user_mode, exit_to_user_mode_loop, preempt_schedule_irq). */
+/* Functions of the kernel that do nothing but give the CPU away, of any version (schedule,
+ * __schedule, schedule_timeout, schedule_hrtimeout_range_clock, io_schedule, __cond_resched, ...),
+ * or lead there when a thread is interrupted for another (asm_sysvec_apic_timer_interrupt,
+ * irqentry_exit_to_user_mode, exit_to_user_mode_loop, preempt_schedule_irq). */
 static bool is_scheduler(const char *name)
 {
 	static const char *const names[] = {"schedule", "io_schedule", "preempt_schedule", "cond_resched", "asm_sysvec_",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a profile as paths in a tree: locations become frames, each once, and a stack that
- * was placed before is found again at once.
+ * The stacks of a profile as paths in a tree: each location becomes one frame, and a stack that was
+ * added before is found again at once.
  *
- * Also knows which frames lie inside a GPU vendor's own libraries, so that the leaf end of a launching
- * stack, which is the same for every launch, can be replaced by the name of the call; and leaves out what runs
- * Python (internals.h).
+ * The leaf end of a launching stack lies inside a GPU vendor's libraries, and is the same for every
+ * launch. It can be cut off, to be replaced by the name of the call. The inside of Python's
+ * interpreter is left out (internals.h).
  *
  * Use after the last event was read, when names are final. Owned by the caller; holds on to the
  * reader and the tree.
@@ -20,7 +20,7 @@
 #include "view/tree/tree.h"
 
 struct stacks_options {
-	bool lines;         /* tell lines of one function apart */
+	bool lines;         /* distinguish the lines of a function */
 	bool inlines;       /* frames of inlined functions, too */
 	bool native_python; /* keep the inside of Python's interpreter */
 };
@@ -32,8 +32,8 @@ struct stacks {
 	struct internals internals;
 	uint32_t *frame_of_location; /* frame + 1 */
 	uint32_t *frame_of_inline;   /* the same; NULL: inlined functions are no frames */
-	uint8_t *gpu_library;        /* by module: 0 not known yet, 1 no, 2 yes */
-	struct map placed;           /* base node << 32 | stack -> node */
+	uint8_t *gpu_library;        /* by module: 0 not looked up yet, 1 no, 2 yes */
+	struct map nodes;            /* base node << 32 | stack -> node */
 	uint32_t *path;
 	size_t path_capacity;
 	struct buf text;
@@ -45,18 +45,21 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 void stacks_release(struct stacks *s);
 
 /* The node of `stack` above `base`; `base` itself for stack 0. */
-int stacks_place(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node);
+int stacks_add(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_node);
 
 /*
- * The part of a launching stack that is the program's own: without the frames at the leaf end that
- * lie in a GPU vendor's libraries (and kernel frames below them), and without a frame named as the call
- * itself (`api`, a string; 0: not known) and what lies below that (a program with the vendor's
- * runtime linked in), and without what a compiler put between the program and the call (vendor_is_launch_stub).
- * *ret_call is the location of the last frame of the call cut off, seen from the leaf; 0 when none
- * was.
+ * The part of a launching stack that is the program's own. Cut off at the leaf end are
+ *
+ *	- frames in a GPU vendor's libraries, and kernel frames below them
+ *	- a frame named as the call (`api`, a string; 0: not known) and all below it: the program may have the vendor's
+ *	  runtime linked in
+ *	- what a compiler put between the program and the call (vendor_is_launch_stub)
+ *
+ * *ret_call is the location of the last frame of the call that was cut off, seen from the leaf; 0: none was.
  */
 uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);
 
-/* The stack of a thread that did not run, without the kernel frames at its leaf end that every such stack has: the
- * scheduler (schedule_timeout, schedule, __schedule, ...) and what it was recorded by. */
+/* The stack of a thread that did not run, without the kernel frames at its leaf end that every such
+ * stack has: the scheduler (schedule_timeout, schedule, __schedule, ...) and what it was recorded
+ * by. */
 uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack);

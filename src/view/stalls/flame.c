@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Works of kernels become launches with rows (stalls.h), all other works and launches without work are summed
- * as in flame.c. Rows are sorted by launch and instruction, so the path to an instruction is walked once for all its
- * reasons.
+ * Works of kernels become launches with rows (stalls.h), all other works and launches without work
+ * are summed as in flame.c. Rows are sorted by launch and instruction, so the path to an
+ * instruction is walked once for all its reasons.
  */
 #include "view/stalls/flame.h"
 
@@ -22,7 +22,7 @@ struct stall_flame {
 	struct stalls stalls;
 	struct gather others;
 	struct missing missing;
-	struct placer placer;
+	struct event_nodes nodes;
 	struct stall_tree rows;
 	struct stalls_division samples; /* with samples as weight: whole ones, over all rows */
 };
@@ -36,7 +36,7 @@ static bool is_kernel(const struct stall_flame *f, const struct profile_work *w)
 
 static int gather_other(struct stall_flame *f, const struct profile_event *e)
 {
-	struct gather_key key = place_key(e, f->options);
+	struct gather_key key = event_key(e, f->options);
 
 	missing_count_work(&f->missing, &key, 1);
 	return gather_add(&f->others, &key, e->work.duration_ns);
@@ -44,7 +44,7 @@ static int gather_other(struct stall_flame *f, const struct profile_event *e)
 
 static int gather_pending(struct stall_flame *f, const struct profile_event *e)
 {
-	struct gather_key key = place_key(e, f->options);
+	struct gather_key key = event_key(e, f->options);
 
 	return missing_count_pending(&f->missing, e->pending.reason)
 		       ? gather_add(&f->others, &key, 0)
@@ -60,7 +60,7 @@ static int gather_event(struct stall_flame *f, const struct profile_event *e)
 	return stalls_event(&f->stalls, e);
 }
 
-static int place_others(struct stall_flame *f)
+static int add_others(struct stall_flame *f)
 {
 	const struct gather_sum *sum;
 	size_t n = 0;
@@ -69,7 +69,7 @@ static int place_others(struct stall_flame *f)
 	while (!error && (sum = gather_next(&f->others, &n))) {
 		uint32_t node = 0;
 
-		error = place(&f->placer, &sum->key, &node);
+		error = event_nodes_add(&f->nodes, &sum->key, &node);
 		if (!error && f->options->weight == VIEW_WEIGHT_TIME)
 			error = tree_add_time(f->result->tree, node, sum->time_ns);
 	}
@@ -98,7 +98,7 @@ static uint64_t width_of(struct stall_flame *f, const struct stalls_row *row)
 	return (uint64_t)((unsigned __int128)row->time_ns * row->latency / row->samples);
 }
 
-static int place_rows(struct stall_flame *f, const struct stalls_launch *l, uint32_t kernel)
+static int add_rows(struct stall_flame *f, const struct stalls_launch *l, uint32_t kernel)
 {
 	const struct stalls_row *rows = l->row_count ? &f->stalls.rows.items[l->first_row] : NULL;
 	uint64_t rest_ns = 0;
@@ -116,7 +116,7 @@ static int place_rows(struct stall_flame *f, const struct stalls_launch *l, uint
 	return add_note(f, kernel, "[issuing cycles]", rest_ns);
 }
 
-static int place_launches(struct stall_flame *f)
+static int add_launches(struct stall_flame *f)
 {
 	int error = 0;
 
@@ -124,8 +124,8 @@ static int place_launches(struct stall_flame *f)
 		uint32_t kernel = 0;
 
 		missing_count_work(&f->missing, &l->key, l->works);
-		error = place(&f->placer, &l->key, &kernel);
-		error = error ?: place_rows(f, l, kernel);
+		error = event_nodes_add(&f->nodes, &l->key, &kernel);
+		error = error ?: add_rows(f, l, kernel);
 		if (!error && !l->row_count && f->options->weight == VIEW_WEIGHT_TIME)
 			error = add_note(f, kernel, "[not sampled]", l->time_ns);
 		if (error)
@@ -143,17 +143,17 @@ static void begin_samples(struct stall_flame *f)
 	f->samples.sum += !f->samples.sum;
 }
 
-static int place_all(struct stall_flame *f)
+static int build_tree(struct stall_flame *f)
 {
 	struct tree *t = f->result->tree;
-	int error = placer_init(&f->placer, f->reader, f->options, t);
+	int error = event_nodes_init(&f->nodes, f->reader, f->options, t);
 
 	error = error ?: stall_tree_init(&f->rows, &f->stalls, t, f->options);
 	begin_samples(f);
-	error = error ?: place_others(f);
-	error = error ?: place_launches(f);
+	error = error ?: add_others(f);
+	error = error ?: add_launches(f);
 	stall_tree_release(&f->rows);
-	placer_release(&f->placer);
+	event_nodes_release(&f->nodes);
 	return error;
 }
 
@@ -236,7 +236,7 @@ int stall_flame_build(
 	while (!error && (more = profile_reader_next(r, &event)))
 		error = more < 0 ? more : gather_event(&f, &event);
 	error = error ?: stalls_finish(&f.stalls);
-	error = error ?: place_all(&f);
+	error = error ?: build_tree(&f);
 	error = error ?: add_facts(&f);
 	error = error ?: add_remarks(&f);
 	if (o->weight == VIEW_WEIGHT_SAMPLES)

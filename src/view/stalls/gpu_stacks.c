@@ -93,7 +93,8 @@ static int add_source(struct gpu_stacks *g, const struct profile_instruction *i,
 	return error ?: tree_add_child(g->tree, *node, s->file - 1, node);
 }
 
-/* The frame of a function, the kernel or one that is called or inlined; *known is it plus 1 (0: not yet). */
+/* The frame of a function, the kernel or one that is called or inlined; *known is it plus 1 (0: not
+ * yet). */
 static int add_function(
 	struct gpu_stacks *g, const struct profile_location *l, uint32_t *known, uint32_t *node)
 {
@@ -163,7 +164,7 @@ static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 	return error ?: tree_add_child(g->tree, *node, frame, node);
 }
 
-int gpu_stacks_place(
+int gpu_stacks_add(
 	struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node)
 {
 	const struct profile_instruction *i = profile_instruction(g->reader, instruction);

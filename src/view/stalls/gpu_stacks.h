@@ -4,12 +4,12 @@
  *
  *	-  directory  file  function  inlined function ...  mnemonic  reason  offset
  *
- * Directory and file are those of the function itself, also for instructions of it whose own lines are not known;
- * where the inlined functions come from is told with their names, when lines are told apart. What is not known has
- * no frame.
+ * Directory and file are those of the function itself, also for instructions of it whose own lines
+ * are not known; where the inlined functions come from is told with their names, when lines are
+ * told apart. What is not known has no frame.
  *
- * Use after the last event was read, when names are final. Owned by the caller; holds on to the reader and the
- * tree.
+ * Use after the last event was read, when names are final. Owned by the caller; holds on to the
+ * reader and the tree.
  */
 #pragma once
 
@@ -28,7 +28,8 @@ struct gpu_stacks {
 	struct location_texts texts;
 	uint32_t boundary;
 	struct gpu_source *sources;  /* by string */
-	uint32_t *function_files;    /* by GPU function: string; the first that an instruction names */
+	/* by GPU function: string; the first that an instruction names */
+	uint32_t *function_files;
 	uint32_t *function_frames;   /* by GPU function; not with lines */
 	uint32_t *inline_frames;     /* by inline id */
 	struct map mnemonics;        /* string of the instruction's text -> frame */
@@ -41,7 +42,7 @@ void gpu_stacks_release(struct gpu_stacks *g);
 
 /* All: 0 or -errno with error_text. */
 /* The node of an instruction (its mnemonic's, if known) above a kernel's. */
-int gpu_stacks_place(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node);
+int gpu_stacks_add(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node);
 /* The frame of a reason, by its short name, and the one of an instruction's offset. */
 int gpu_stacks_reason(struct gpu_stacks *g, const char *name, uint32_t *ret_frame);
 int gpu_stacks_offset(struct gpu_stacks *g, uint32_t instruction, uint32_t *ret_frame);

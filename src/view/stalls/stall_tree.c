@@ -32,7 +32,7 @@ void stall_tree_release(struct stall_tree *s)
 
 static int find_instruction(struct stall_tree *s, uint32_t kernel, uint32_t instruction)
 {
-	int error = gpu_stacks_place(&s->gpu, kernel, instruction, &s->node);
+	int error = gpu_stacks_add(&s->gpu, kernel, instruction, &s->node);
 
 	error = error ?: gpu_stacks_offset(&s->gpu, instruction, &s->offset);
 	s->kernel = error ? UINT32_MAX : kernel;

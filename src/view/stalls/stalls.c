@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * While the profile is read works become launches, and stalls are kept as they are. In the end, when all works and
- * windows are known, each stall is handed to its launches (stall_owners.h) and added to their rows (stall_rows.h); then
- * the rows are sorted, and each launch divides its time among its own.
+ * While the profile is read works become launches, and stalls are kept as they are. In the end,
+ * when all works and windows are known, each stall is handed to its launches (stall_owners.h) and
+ * added to their rows (stall_rows.h); then the rows are sorted, and each launch divides its time
+ * among its own.
  */
 #include "view/stalls/stalls.h"
 
@@ -116,7 +117,7 @@ static int take_work(struct stalls *s, const struct profile_event *e)
 {
 	struct stalls_reading *g = s->reading;
 	const struct profile_op *op = profile_op(s->reader, e->work.op);
-	struct gather_key key = place_key(e, g->options);
+	struct gather_key key = event_key(e, g->options);
 	const struct stall_op *known = NULL;
 	uint32_t launch = 0;
 	int error;
@@ -212,15 +213,15 @@ static int learn_reasons(struct stalls *s)
 	return error;
 }
 
-/* Its place in the list << 1 | whether these are latency samples. */
+/* Its index in the list << 1 | whether these are latency samples. */
 static uint64_t search_reason(const struct stalls *s, uint32_t string)
 {
 	struct stall_name n = stall_name_parse(profile_string(s->reader, string, NULL));
 	/* A longer name with the same beginning comes later. */
-	size_t place = search_first(
+	size_t index = search_first(
 		i, 0, s->reasons.count, strncmp(s->reasons.items[i].name, n.name, n.name_size) >= 0);
 
-	return (uint64_t)place << 1 | n.latency;
+	return (uint64_t)index << 1 | n.latency;
 }
 
 static int number_reason(struct stalls *s, uint32_t string, uint32_t *ret_reason, bool *ret_latency)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which threads are the profiler's own is known when all is read; until then waits are summed by thread. */
+/* Which threads are the profiler's own is known when all is read; until then waits are summed by
+ * thread. */
 #include "view/waits/off_cpu.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static int add(struct gather *sums, const struct gather_key *key, uint64_t time_
 static int take_wait(struct off_cpu *v, const struct profile_event *e)
 {
 	const struct profile_wait *w = &e->wait;
-	struct gather_key key = place_key(e, &v->options);
+	struct gather_key key = event_key(e, &v->options);
 	const struct gather_key thread = {.thread = w->thread};
 	uint64_t time_ns;
 	int error = 0;
@@ -53,24 +54,24 @@ static const struct gather_sum *next_sum(const struct gather *sums, const struct
 	return sum;
 }
 
-static int place_all(struct off_cpu *v, const struct profile_reader *r, struct tree *tree)
+static int build_tree(struct off_cpu *v, const struct profile_reader *r, struct tree *tree)
 {
 	const struct gather_sum *sum;
-	struct placer placer;
+	struct event_nodes nodes;
 	size_t n = 0;
-	int error = placer_init(&placer, r, &v->options, tree);
+	int error = event_nodes_init(&nodes, r, &v->options, tree);
 
 	while (!error && (sum = next_sum(&v->sums, r, &n))) {
 		uint32_t node = 0;
 
 		v->total_ns += sum->time_ns;
 		v->stackless_ns += sum->key.stack ? 0 : sum->time_ns;
-		error = place(&placer, &sum->key, &node);
+		error = event_nodes_add(&nodes, &sum->key, &node);
 		error = error ?: tree_add_time(tree, node, sum->time_ns);
 	}
 	for (n = 0; (sum = next_sum(&v->apportioned, r, &n));)
 		v->apportioned_ns += sum->time_ns;
-	placer_release(&placer);
+	event_nodes_release(&nodes);
 	return error;
 }
 
@@ -103,7 +104,7 @@ int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct
 			error = more;
 		else if (event.kind == EVENT_WAIT)
 			error = take_wait(&v, &event);
-	error = error ?: place_all(&v, r, ret->tree);
+	error = error ?: build_tree(&v, r, ret->tree);
 	error = error ?: describe(&v, r, ret);
 	error = error ?: view_many_threads(ret, o);
 	gather_release(&v.sums);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A reading keeps events as they come, in lists by kind. Only when it is over are the calls known that waited for
- * the GPU: synchronizing calls are told by events of their own, copies are looked up by the correlation id
- * they share with their work.
+ * A reading keeps events as they come, in lists by kind. Only when it is over are the calls known
+ * that waited for the GPU: synchronizing calls are told by events of their own, copies are looked
+ * up by the correlation id they share with their work.
  */
 #include "view/wall/events.h"
 
@@ -105,7 +105,8 @@ static void drop_later(struct wall_events *e)
 #undef DROP_OF
 }
 
-/* Leaves the later part of the stretch to the next reading. What begins at one time cannot be divided. */
+/* Leaves the later part of the stretch to the next reading. What begins at one time cannot be
+ * divided. */
 static void cut_short(struct wall_events *e)
 {
 	e->cut = true;
@@ -133,7 +134,8 @@ static int get_thread(struct wall_events *e, uint32_t id, struct wall_thread **r
 	return 0;
 }
 
-/* A thread has one life; should it be told in parts, what lies between them is a part of it, too. */
+/* A thread has one life; should it be told in parts, what lies between them is a part of it,
+ * too. */
 static int take_life(struct wall_events *e, const struct profile_life *l)
 {
 	uint64_t end_ns = end_of(l->start_ns, l->duration_ns);
@@ -155,7 +157,7 @@ static int take_life(struct wall_events *e, const struct profile_life *l)
 static int take_wait(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_wait *w = &event->wait;
-	struct gather_key key = place_key(event, e->options);
+	struct gather_key key = event_key(event, e->options);
 	struct wall_wait wait = {
 		.start_ns = w->start_ns,
 		.end_ns = end_of(w->start_ns, w->duration_ns),
@@ -180,7 +182,7 @@ static int take_wait(struct wall_events *e, const struct profile_event *event)
 
 static int take_sample(struct wall_events *e, const struct profile_event *event)
 {
-	struct gather_key key = place_key(event, e->options);
+	struct gather_key key = event_key(event, e->options);
 	struct wall_sample s = {
 		event->sample.time_ns, event->sample.period_ns, event->sample.thread, 0};
 	int error;
@@ -254,7 +256,7 @@ static int take_run(
 	struct wall_events *e, const struct profile_event *event, const struct profile_op *op)
 {
 	const struct profile_work *w = &event->work;
-	struct gather_key key = place_key(event, e->options);
+	struct gather_key key = event_key(event, e->options);
 	struct gpu_run run = {w->start_ns, end_of(w->start_ns, w->duration_ns), w->launch_ns, 0, 0};
 	int error = 0;
 
@@ -292,7 +294,7 @@ static int take_work(struct wall_events *e, const struct profile_event *event)
 static int take_call(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_call *c = &event->call;
-	struct gather_key key = place_key(event, e->options);
+	struct gather_key key = event_key(event, e->options);
 	struct wall_call call = {
 		.start_ns = c->start_ns,
 		.end_ns = end_of(c->start_ns, c->duration_ns),
@@ -325,7 +327,7 @@ static uint32_t process_of(const struct wall_events *e, uint32_t thread)
 static int take_sync(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_sync *s = &event->sync;
-	struct gather_key key = place_key(event, e->options);
+	struct gather_key key = event_key(event, e->options);
 	struct gpu_wait wait = {
 		.start_ns = s->start_ns,
 		.end_ns = end_of(s->start_ns, s->duration_ns),
@@ -407,7 +409,8 @@ static int add_call(struct wall_events *e, const struct wall_call *c, const stru
 	return vec_push(&e->gpu_waits, wait) ? error_memory(SUBJECT) : 0;
 }
 
-/* Adds the copies that were over when their call was, and calls of processes that do not tell what they wait for. */
+/* Adds the copies that were over when their call was, and calls of processes that do not tell what
+ * they wait for. */
 static int add_calls(struct wall_events *e)
 {
 	struct map copies = MAP_INIT;
@@ -455,7 +458,8 @@ static int compare_waits(const void *a, const void *b)
 	return compare_times(x->thread, x->start_ns, y->thread, y->start_ns);
 }
 
-/* What is left of an interval in the stretch, the life of its thread, and behind the one before; maybe nothing. */
+/* What is left of an interval in the stretch, the life of its thread, and behind the one before;
+ * maybe nothing. */
 static int clip(struct wall_events *e, uint32_t thread, uint64_t behind_ns, uint64_t *start_ns,
 	uint64_t *end_ns)
 {
@@ -571,8 +575,8 @@ int wall_events_first(struct wall_events *e, struct profile_reader *r)
 	return read_stretch(e, r);
 }
 
-/* So long that about `most` events are in it, if they come as fast as in the one before; and twice as long as that, unless it had
- * to be cut: in a pause there is nothing to tell by. */
+/* So long that about `most` events are in it, if they come as fast as in the one before; and twice
+ * as long as that, unless it had to be cut: in a pause there is nothing to tell by. */
 static uint64_t next_end(const struct wall_events *e)
 {
 	uint64_t first, last;

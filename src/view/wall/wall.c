@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stretch by stretch, the events are summed by what they are and where they stand. After the last it is known how much
- * of each thread's time is left for what was only sampled or told as sums, and all of it is placed.
+ * The events of each stretch are summed by their keys. After the last stretch it is clear how much
+ * of each thread's time is left for what was sampled, or recorded as a sum. Then the tree is built.
  */
 #include "view/wall/wall.h"
 
@@ -39,7 +39,7 @@ struct wall {
 	struct stalls stalls;
 	struct stall_tree rows;
 	bool show_rows;
-	struct placer placer;
+	struct event_nodes nodes;
 };
 
 static int add_up(uint64_t *sum, uint64_t ns)
@@ -108,8 +108,8 @@ static int sum_sample(struct wall *v, const struct wall_sample *s)
 		&v->running, &v->events.keys.items.items[s->key], &t->samples_ns, s->period_ns);
 }
 
-/* Every thread has its place in the list. */
-static int know_threads(struct wall *v)
+/* The list has an entry for every thread. */
+static int add_known_threads(struct wall *v)
 {
 	uint32_t count = profile_counts(v->events.reader).threads;
 
@@ -122,7 +122,7 @@ static int know_threads(struct wall *v)
 static int sum_stretch(struct wall *v)
 {
 	struct wall_events *e = &v->events;
-	int error = know_threads(v);
+	int error = add_known_threads(v);
 
 	for (size_t n = 0; !error && n < e->waits.count; n++)
 		error = sum_wait(v, &e->waits.items[n]);
@@ -157,18 +157,18 @@ static int add_time(struct wall *v, uint32_t node, uint64_t ns)
 }
 
 /* As large a part of `division` as the sum has; NULL: as it is. */
-static int place_sum(struct wall *v, const struct gather_sum *sum, struct stalls_division *division)
+static int add_sum(struct wall *v, const struct gather_sum *sum, struct stalls_division *division)
 {
 	uint64_t ns = !division	      ? sum->time_ns
 		      : division->sum ? stalls_part(division, sum->time_ns)
 				      : 0;
 	uint32_t node = 0;
-	int error = ns ? place(&v->placer, &sum->key, &node) : 0;
+	int error = ns ? event_nodes_add(&v->nodes, &sum->key, &node) : 0;
 
 	return error ?: add_time(v, node, ns);
 }
 
-static int place_sums(struct wall *v)
+static int add_sums(struct wall *v)
 {
 	const struct {
 		const struct gather *sums;
@@ -185,27 +185,27 @@ static int place_sums(struct wall *v)
 
 	while (!error && (sum = gather_next(&v->waiting, &at)))
 		if (!profile_is_profiler(v->events.reader, sum->key.thread))
-			error = place_sum(v, sum, NULL);
+			error = add_sum(v, sum, NULL);
 	for (size_t n = 0; n < sizeof(shared) / sizeof(shared[0]); n++)
 		for (at = 0; !error && (sum = gather_next(shared[n].sums, &at));)
-			error = place_sum(v, sum,
+			error = add_sum(v, sum,
 				(void *)((char *)&v->divisions[sum->key.thread] +
 					 shared[n].division));
 	return error;
 }
 
-static int place_thread_note(struct wall *v, uint32_t thread, const char *note, uint64_t ns)
+static int add_thread_note(struct wall *v, uint32_t thread, const char *note, uint64_t ns)
 {
 	uint32_t node = 0;
-	int error = ns ? place_task(&v->placer, thread, &node) : 0;
+	int error = ns ? event_nodes_add_task(&v->nodes, thread, &node) : 0;
 
 	if (!error && ns)
-		error = place_note(&v->placer, node, TREE_NOTE, note, &node);
+		error = event_nodes_add_note(&v->nodes, node, TREE_NOTE, note, &node);
 	return error ?: add_time(v, node, ns);
 }
 
 /* A thread of which something was seen. */
-static int place_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
+static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 {
 	struct wall_shares s = wall_thread_divide(t);
 	struct wall_divisions *d = &v->divisions[id];
@@ -231,12 +231,12 @@ static int place_thread(struct wall *v, uint32_t id, const struct wall_thread *t
 	totals->unknown_ns += s.unknown_ns;
 	totals->lives += t->known;
 	totals->unknown_lives += !t->known && sum_ns;
-	error = place_thread_note(v, id, "running, not sampled", unsampled_ns);
-	error = error ?: place_thread_note(v, id, "not recorded", s.unknown_ns);
+	error = add_thread_note(v, id, "running, not sampled", unsampled_ns);
+	error = error ?: add_thread_note(v, id, "not recorded", s.unknown_ns);
 	return error ?: add_up(&totals->elapsed_ns, sum_ns);
 }
 
-static int place_threads(struct wall *v)
+static int add_threads(struct wall *v)
 {
 	int error = 0;
 
@@ -245,7 +245,7 @@ static int place_threads(struct wall *v)
 		return error_memory("the threads");
 	for (uint32_t id = 0; !error && id < v->events.threads.count; id++)
 		if (!profile_is_profiler(v->events.reader, id))
-			error = place_thread(v, id, &v->events.threads.items[id]);
+			error = add_thread(v, id, &v->events.threads.items[id]);
 	return error;
 }
 
@@ -285,19 +285,19 @@ static int add_kernel_time(
 	return error;
 }
 
-static int place_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64_t ns)
+static int add_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64_t ns)
 {
 	const struct gather_key *keys = v->events.keys.items.items, *wait = &keys[wait_key];
 	const struct stalls_launch *launch = launch_of(v, what);
 	uint32_t node = 0;
-	int error = place(&v->placer, wait, &node);
+	int error = event_nodes_add(&v->nodes, wait, &node);
 
-	error = error ?: place_note(&v->placer, node, TREE_WAIT, "waiting for the GPU", &node);
+	error = error ?: event_nodes_add_note(&v->nodes, node, TREE_WAIT, "waiting for the GPU", &node);
 	if (!error && what >= GPU_WAIT_WORK)
-		error = place_work_on(&v->placer, node, &keys[what - GPU_WAIT_WORK],
+		error = event_nodes_add_work(&v->nodes, node, &keys[what - GPU_WAIT_WORK],
 			!is_own_work(wait, &keys[what - GPU_WAIT_WORK]), &node);
 	else if (!error)
-		error = place_note(&v->placer, node, TREE_NOTE,
+		error = event_nodes_add_note(&v->nodes, node, TREE_NOTE,
 			what == GPU_WAIT_IDLE ? "GPU idle" : "other streams", &node);
 	if (!error && launch && v->show_rows)
 		return add_kernel_time(v, node, launch, ns);
@@ -318,7 +318,7 @@ static size_t count_rows(const struct wall *v)
 	return count;
 }
 
-static int place_gpu_waits(struct wall *v)
+static int add_gpu_waits(struct wall *v)
 {
 	int error = stall_tree_init(&v->rows, &v->stalls, v->result->tree, &v->options);
 
@@ -327,21 +327,21 @@ static int place_gpu_waits(struct wall *v)
 		const struct map_slot *s = &v->gpu.slots[n];
 
 		if (s->used)
-			error = place_gpu_wait(
+			error = add_gpu_wait(
 				v, (uint32_t)(s->key >> 32), (uint32_t)s->key, s->value);
 	}
 	return error;
 }
 
-static int place_all(struct wall *v)
+static int build_tree(struct wall *v)
 {
-	int error = placer_init(&v->placer, v->events.reader, &v->options, v->result->tree);
+	int error = event_nodes_init(&v->nodes, v->events.reader, &v->options, v->result->tree);
 
-	error = error ?: place_threads(v);
-	error = error ?: place_sums(v);
-	error = error ?: place_gpu_waits(v);
+	error = error ?: add_threads(v);
+	error = error ?: add_sums(v);
+	error = error ?: add_gpu_waits(v);
 	stall_tree_release(&v->rows);
-	placer_release(&v->placer);
+	event_nodes_release(&v->nodes);
 	return error;
 }
 
@@ -426,7 +426,7 @@ int wall_build_within(struct profile_reader *r, const struct view_options *o,
 	if (!more)
 		more = sum_rests(&v);
 	if (!more)
-		more = place_all(&v);
+		more = build_tree(&v);
 	if (!more)
 		more = describe(&v);
 	if (!more)
