@@ -192,17 +192,20 @@ static struct elf_file *open_file(struct stack_names *n, uint32_t pid, const cha
 	return n->file;
 }
 
+/* The function at an address, or NULL, and the address in it. Without a function that is an address in the file, as
+ * addr2line takes it; where the file cannot be read, an offset in it. */
 static const char *function_of(struct stack_names *n, uint32_t pid, const struct mapped *m,
-	uint64_t address, uint64_t *ret_offset)
+	uint64_t address, uint64_t *ret_at)
 {
 	struct elf_file *f = m->path[0] == '/' ? open_file(n, pid, m->path) : NULL;
 	uint64_t vaddr, start;
 	const char *name;
 
-	if (!f || elf_file_offset_to_vaddr(f, address - m->start + m->offset, &vaddr))
+	*ret_at = address - m->start + m->offset;
+	if (!f || elf_file_offset_to_vaddr(f, *ret_at, &vaddr))
 		return NULL;
 	name = elf_file_function_at(f, vaddr, &start);
-	*ret_offset = name ? vaddr - start : 0;
+	*ret_at = name ? vaddr - start : vaddr;
 	return name;
 }
 
@@ -236,7 +239,7 @@ static void put_user_frame(
 		demangle(name, out);
 		buf_printf(out, "+0x%" PRIx64 " [%s]\n", offset + called, slash);
 	} else {
-		buf_printf(out, "%s+0x%" PRIx64 "\n", slash, address - m.start + m.offset);
+		buf_printf(out, "%s+0x%" PRIx64 "\n", slash, offset + called);
 	}
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stacks that a watch kept, as names: kernel functions by /proc/kallsyms, user code by the files that its process
- * maps. What cannot be named is shown as module+0xoffset, or as the address where even that is not known.
+ * maps. What cannot be named is shown as module+0x and its address in the file (an offset in it where the file cannot be
+ * read), or as the address where even that is not known.
  *
  * Code of a process is named by what it maps now. Nothing of it is when the process has ended since, or runs another
  * program: its innermost function has to be among what is mapped. (Where code is always mapped at the same place, as
- * without ASLR, a program that came after it by exec is not told apart.)
+ * without ASLR, a program that came after it by exec cannot be distinguished.)
  */
 #pragma once
 
