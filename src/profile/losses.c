@@ -29,7 +29,7 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_RING_FULL] = LOSS("gpu_ring_full", "GPU records lost: the shared ring was full"),
 	[LOSS_GPU_DROPPED] = LOSS("gpu_dropped", "GPU records dropped by CUPTI"),
 	[LOSS_GPU_INVALID] = LOSS("gpu_invalid",
-		"GPU records without times (their work had not ended) or with impossible ones"),
+		"GPU records or launch markers without times (their work had not ended) or with impossible contents"),
 	[LOSS_GPU_UNKNOWN] = LOSS("gpu_unknown", "GPU records newer than this xpuprof understands"),
 	[LOSS_GPU_TAKEN] = {"gpu_taken", "processes in which another profiler held CUPTI",
 		.one = "process in which another profiler held CUPTI"},

@@ -479,7 +479,7 @@ enum profile_loss {
 	LOSS_MAPS_LOST,             /* mapping events the kernel dropped */
 	LOSS_GPU_RING_FULL,         /* GPU-side records: the shared ring was full */
 	LOSS_GPU_DROPPED,           /* GPU-side records that the tracer dropped */
-	LOSS_GPU_INVALID,           /* GPU-side records with impossible times or contents */
+	LOSS_GPU_INVALID,           /* records of GPU work and launch markers, with impossible times or contents */
 	LOSS_GPU_UNKNOWN,           /* GPU-side records longer or newer than we know and not understood */
 	LOSS_GPU_TAKEN,             /* processes in which another profiler held the tracer */
 	LOSS_GPU_NO_TRACER,         /* processes in which no usable tracer was found */
