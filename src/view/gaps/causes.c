@@ -115,8 +115,8 @@ static void add_calls(const struct gap_events *e, uint32_t thread, uint32_t befo
 	add_waits(e, thread, before, at_ns, until_ns, 0, d);
 }
 
-/* The synchronizing call that the thread was in when the gap began: the last between two times that began before that, or else
- * the first; NULL: none. */
+/* The synchronizing call that the thread was in when the gap began: the last between two times that
+ * began before that, or else the first; NULL: none. */
 static const struct gap_call *find_sync(const struct gap_events *e, uint32_t thread, uint64_t from_ns, uint64_t until_ns,
 	uint64_t gap_ns)
 {
@@ -176,7 +176,7 @@ static uint64_t launched_ns(const struct gap_events *e, const struct gap_work *w
 
 /* ------------------------------------------------------------------ the rules */
 
-/* What is known of the time in which the next work should have been launched. */
+/* The time in which the next work should have been launched. */
 struct look {
 	uint64_t from_ns, until_ns, time_ns;
 	struct doings doings;
@@ -231,8 +231,8 @@ static enum gap_cause cause_of_running(struct gap_search *s, struct gap *gap, co
 	gap->samples = (uint8_t)earlier(l->seen.count, UINT8_MAX);
 	if (gap->samples)
 		return cause_of_samples(gap, l);
-	gap->untold = own_ns(l) > GAP_LAUNCH_MAX_NS;
-	return gap->untold ? GAP_UNKNOWN : GAP_LAUNCH;
+	gap->unexplained = own_ns(l) > GAP_LAUNCH_MAX_NS;
+	return gap->unexplained ? GAP_UNKNOWN : GAP_LAUNCH;
 }
 
 static enum gap_cause cause_of(struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)

@@ -6,34 +6,35 @@
  *	gaps                     |----------|          |-----|
  *	the launching thread     ..lock....  launch             ^ the call for this came before: queued
  *
- * It is found in the thread that launched the next piece of work, in the time in which this should have been launched for the
- * GPU to go on: from the begin of the gap, less the time that launches take (latency), to the launch. It is the first of these
- * that holds:
+ * The cause is looked for in the thread that launched the next piece of work. What counts is what
+ * the thread did in the time in which it should have launched: from the begin of the gap, less the
+ * time that launches take (latency), to the launch. The first of these that holds is the cause:
  *
- *	unknown		it is not known when, or by which thread, the next work was launched
+ *	unknown		the recording does not have when, or by which thread, the next work was launched
  *	queued		it was launched early enough: the GPU itself took so long to begin
  *	input		for at least half of the time the thread waited: for a lock, I/O, events, time, a page, a process. If a thread
- *			that launches GPU work as well ended the wait, what that one did counts instead (if it is not known who
- *			ended a wait for a lock: the other thread of the process that launched work last)
+ *			that launches GPU work as well ended the wait, what that one did counts instead (if nobody was seen
+ *			to end a wait for a lock: the other thread of the process that launched work last)
  *	CPU		for at least half of the time it could have run, and had no CPU
  *	synchronization	it was in a call that waits for the GPU when the queue ran dry (or for at least half of the time), and launched
  *			the next work within 50 us outside of that call, or within as long as the call took
  *	launch rate	it was in API calls for at least half of the time
- *	input		its CPU samples are mostly of code that loads data (gap_samples.c has which)
+ *	input		its CPU samples are mostly of code that loads data (samples.c lists it)
  *	Python		they are of Python code; or of native code that Python functions called which the launch is not in
  *	other CPU work	they are of native functions that the launch is not in
  *	launch rate	else: it ran, in native code and API calls, from one launch to the next
  *
- * Up to 1 ms of native code (outside API calls) is launch rate, whatever it is of: a launch takes some 10 us, so that a thread
- * that takes longer does something else. Samples come 100 times a second: a longer gap without any is told as those of
- * its site are (gap_sites.h).
+ * Up to 1 ms of native code (outside API calls) is launch rate, whatever it is of. A launch takes
+ * some 10 us: a thread that takes longer than 1 ms does something else. Samples come 100 times a
+ * second, so a longer gap may have none: then other gaps of its site explain it (sites.h).
  *
- * A synchronizing call also costs the lead that the thread had: it could have launched that much earlier. So gaps after the
- * first are synchronization, too, until work is queued again, but together no longer than the call: a program with tiny
- * kernels would be short of launches without the call as well.
+ * A synchronizing call also costs the lead that the thread had: it could have launched that much
+ * earlier. So the gaps after the first are synchronization, too, until work is queued again.
+ * Together they are no longer than the call: a program with tiny kernels would be short of launches
+ * without the call as well.
  *
- * Where the recording has no waits the rules for input and CPU are for threads without CPU samples in gaps in which, by
- * the rate of samples, four should be: unknown.
+ * In a recording without waits a thread may have waited, unseen, where it has no CPU samples. If a
+ * gap is so long that four samples were due, its cause is unknown.
  */
 #pragma once
 
@@ -59,10 +60,13 @@ enum gap_cause {
 struct gap {
 	uint64_t start_ns, end_ns;
 	uint32_t next;	/* the work after it: index of events.works */
-	uint32_t stack; /* that shows the cause: of the wait, the synchronizing call, the sample, the launch; 0: none */
+	/* that shows the cause: of the wait, the synchronizing call, the sample, the launch; 0:
+	 * none */
+	uint32_t stack;
 	uint8_t cause;	/* enum gap_cause */
 	uint8_t samples; /* that its cause was found by (or more) */
-	bool untold;	 /* the thread ran or was not seen to wait, too long for a launch, and was not sampled */
+	/* the thread ran or was not seen to wait, too long for a launch, and was not sampled */
+	bool unexplained;
 	bool once;
 };
 
@@ -71,16 +75,20 @@ struct gap_search {
 	const struct gap_events *events;
 	const struct gap_stacks *stacks;
 	uint64_t latency_ns;
-	const struct gap_call *dry; /* the call in which the queue ran dry, while none was queued since; NULL: none */
-	uint64_t lead_ns;	    /* how much earlier the thread could have launched without it, less the gaps since */
+	/* the call in which the queue ran dry, while none was queued since; NULL: none */
+	const struct gap_call *dry;
+	/* how much earlier the thread could have launched without it, less the gaps since */
+	uint64_t lead_ns;
 };
 
-/* From launch to begin where the GPU has nothing to do: the lower quartile of works after gaps, of one device and by start;
- * 0: not known. */
+/* From launch to begin where the GPU has nothing to do: the lower quartile of works after gaps, of
+ * one device and by start; 0: there are none. */
 uint64_t gap_latency(const struct gap_work *works, size_t count);
-/* Whether a gap may need to be explained by what threads did: not if it is short, and the next work was launched in time. */
+/* Whether a gap may need to be explained by what threads did: not if it is short, and the next work
+ * was launched in time. */
 bool gap_needs_threads(uint64_t start_ns, const struct gap_work *next, uint64_t latency_ns);
-/* Sets stack and cause. `before` is the last other thread of the process that launched work; 0: none. */
+/* Sets stack and cause. `before` is the last other thread of the process that launched work; 0:
+ * none. */
 void gap_find_cause(struct gap_search *s, uint32_t before, struct gap *gap);
 /* Work began without a gap. */
 void gap_search_queued(struct gap_search *s);

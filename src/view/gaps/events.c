@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events are kept if a window overlaps them; of copies it turns out only with their work whether their call waited, so that
- * those are kept until then.
+ * Events are kept if a window overlaps them. Calls of copies are kept until their work comes, which
+ * shows whether the call waited for it.
  *
- * Waits of one thread do not overlap, nor do its calls; in recordings where they do (damaged ones) later ones are cut, so
- * that both starts and ends of a list rise and can be searched.
+ * Waits of one thread do not overlap, nor do its calls. In damaged recordings they may: the later
+ * one is cut, so that both starts and ends of a list rise and can be searched.
  */
 #include "view/gaps/events.h"
 
@@ -128,8 +128,8 @@ static int count_groups(const char *items, size_t count, size_t size, uint32_t (
 	return 0;
 }
 
-/* Returns a copy in which items of the same group are beside each other, in the order in which they came, the lowest group first;
- * NULL where that is not needed, or there is no memory for it. */
+/* Returns a copy in which items of the same group are beside each other, in the order in which they
+ * came, the lowest group first; NULL where that is not needed, or there is no memory for it. */
 static char *put_together(const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *))
 {
 	struct group_counts next = {0};
@@ -147,7 +147,7 @@ static char *put_together(const char *items, size_t count, size_t size, uint32_t
 	return together;
 }
 
-/* Moves each item back to its place; false if they are too far from there. */
+/* Sorts by insertion; false if items are too far from where they belong. */
 static bool move_back(char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
 	size_t moves = MOVES_MAX * count;
@@ -194,7 +194,7 @@ static void sort_items(void **items, size_t *capacity, size_t count, size_t size
 
 /* ------------------------------------------------------------------ the first reading: GPU work */
 
-static int take_work(struct gap_events *e, const struct profile_reader *r, const struct profile_work *w)
+static int add_work(struct gap_events *e, const struct profile_reader *r, const struct profile_work *w)
 {
 	const struct profile_op *op = profile_op(r, w->op);
 	struct gap_work work = {.start_ns = w->start_ns, .end_ns = end_of(w->start_ns, w->duration_ns),
@@ -248,7 +248,7 @@ int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t
 		if (more < 0)
 			error = more;
 		else if (event.kind == EVENT_WORK)
-			error = take_work(e, r, &event.work);
+			error = add_work(e, r, &event.work);
 	if (!error)
 		sort(&e->works, device_of, by_device);
 	return error;
@@ -288,7 +288,7 @@ static void mark_blocking(struct gap_events *e, const struct profile_work *w)
 		e->calls.items[call].is_sync = true;
 }
 
-static int take_wait(struct gap_events *e, const struct profile_wait *w)
+static int add_wait(struct gap_events *e, const struct profile_wait *w)
 {
 	struct gap_wait wait = {.span = span_of(w->start_ns, w->duration_ns, w->thread, w->stack), .waker = w->waker,
 		.reason = w->reason < WAIT_REASONS ? (uint8_t)w->reason : WAIT_OTHER};
@@ -300,8 +300,8 @@ static int take_wait(struct gap_events *e, const struct profile_wait *w)
 	return vec_push(&e->waits, wait) ? error_memory(SUBJECT) : 0;
 }
 
-/* Whether a call of a copy waits for it is not known before its work comes. */
-static int take_call(struct gap_events *e, const struct profile_call *c)
+/* Only the work of a copy shows whether its call waited for it. */
+static int add_call(struct gap_events *e, const struct profile_call *c)
 {
 	struct gap_call call = {.span = span_of(c->start_ns, c->duration_ns, c->thread, c->stack), .api = c->api,
 		.is_sync = c->kind == CALL_SYNC};
@@ -318,7 +318,7 @@ static int take_call(struct gap_events *e, const struct profile_call *c)
 	return vec_push(&e->calls, call) ? error_memory(SUBJECT) : 0;
 }
 
-static int take_sync(struct gap_events *e, const struct profile_sync *y)
+static int add_sync(struct gap_events *e, const struct profile_sync *y)
 {
 	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread, y->stack), .context = y->context,
 		.stream = y->stream, .kind = (uint8_t)y->kind, .launched_ns = y->recorded_ns};
@@ -328,7 +328,7 @@ static int take_sync(struct gap_events *e, const struct profile_sync *y)
 	return vec_push(&e->syncs, sync) ? error_memory(SUBJECT) : 0;
 }
 
-static int take_life(struct gap_events *e, const struct profile_life *l)
+static int add_life(struct gap_events *e, const struct profile_life *l)
 {
 	struct gap_life *t;
 	int error = get_thread(e, l->thread, &t);
@@ -342,7 +342,7 @@ static int take_life(struct gap_events *e, const struct profile_life *l)
 	return 0;
 }
 
-static int take_sample(struct gap_events *e, const struct profile_sample *s)
+static int add_sample(struct gap_events *e, const struct profile_sample *s)
 {
 	struct gap_sample sample = {s->time_ns, s->period_ns, s->thread, s->stack};
 	struct gap_life *t;
@@ -366,7 +366,7 @@ int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period
 	return error;
 }
 
-static int take_event(struct gap_events *e, const struct profile_reader *r, const struct profile_event *event)
+static int add_event(struct gap_events *e, const struct profile_reader *r, const struct profile_event *event)
 {
 	const struct profile_op *op;
 
@@ -377,15 +377,15 @@ static int take_event(struct gap_events *e, const struct profile_reader *r, cons
 			mark_blocking(e, &event->work);
 		return 0;
 	case EVENT_WAIT:
-		return take_wait(e, &event->wait);
+		return add_wait(e, &event->wait);
 	case EVENT_CALL:
-		return take_call(e, &event->call);
+		return add_call(e, &event->call);
 	case EVENT_SYNC:
-		return take_sync(e, &event->sync);
+		return add_sync(e, &event->sync);
 	case EVENT_SAMPLE:
-		return take_sample(e, &event->sample);
+		return add_sample(e, &event->sample);
 	case EVENT_LIFE:
-		return take_life(e, &event->life);
+		return add_life(e, &event->life);
 	default:
 		return 0;
 	}
@@ -404,7 +404,7 @@ static void drop_unwanted_calls(struct gap_events *e)
 	e->calls.count = kept;
 }
 
-/* Work of a time in which it is not known what threads did. */
+/* Drops work of the time that what threads did does not cover. */
 static void drop_later_works(struct gap_events *e)
 {
 	size_t kept = 0;
@@ -518,7 +518,7 @@ int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
 	if (e->chunks)
 		profile_reader_skip(r, is_elsewhere, e);
 	while (!error && (more = profile_reader_next(r, &event)))
-		error = more < 0 ? more : take_event(e, r, &event);
+		error = more < 0 ? more : add_event(e, r, &event);
 	if (error)
 		return error;
 	e->has_waits |= profile_meta(r, META_OFF_CPU) != NULL;
@@ -536,7 +536,8 @@ static bool ends_until(const void *spans, size_t size, size_t at, uint64_t time_
 	return ((const struct gap_span *)((const char *)spans + at * size))->end_ns <= time_ns;
 }
 
-/* Narrows a search (which may also end at *high) to what lies around `near`, in steps that double. */
+/* Narrows a search (which may also end at *high) to what lies around `near`, in steps that
+ * double. */
 static void narrow(const void *spans, size_t size, size_t near, uint64_t time_ns, size_t *low, size_t *high)
 {
 	size_t step = 1;
@@ -648,7 +649,8 @@ static void add_calls(const struct gap_events *e, uint32_t thread, uint64_t star
 		ret->run_ns += end_ns - at_ns - waited(e, thread, at_ns, end_ns, ret, longest_ns);
 }
 
-/* The stack with the most samples, if that is more than the longest wait; equal ones stand in a few runs. */
+/* The stack with the most samples, if that is more than the longest wait; equal ones stand in a few
+ * runs. */
 static void add_samples(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
 	struct gap_doing *ret, uint64_t longest_ns)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events that gaps in GPU work are explained by, in lists by thread and time: what a thread did in a stretch of time is
- * looked up, not swept.
+ * The events that explain gaps in GPU work, in lists by thread and time, so that what a thread did
+ * in a stretch of time can be looked up.
  *
- * The file is read twice. The first reading keeps all GPU work, and from that follows which stretches of time have to be
- * explained (windows); the second keeps what threads did in these, and all calls that wait for the GPU.
+ * The file is read twice. The first reading keeps all GPU work, and from that follows which
+ * stretches of time have to be explained (windows); the second keeps what threads did in these, and
+ * all calls that wait for the GPU.
  *
- * Memory is bounded: of recordings with more than `most` events not all of the time is looked at, but PARTS parts of it,
- * of equal length and distance:
+ * Memory is bounded: of recordings with more than `most` events not all of the time is looked at,
+ * but PARTS parts of it, of equal length and distance:
  *
  *	recording  |-----------------------------------------------|
  *	parts      |==|        |==|        |==|        |==|
  *
- * Where the file has nothing of these it is passed over (chunk_times.h). Should they have more events all the same, what comes
- * later is left out, and cut_ns says from where on.
+ * Chunks of the file that have nothing of these are skipped (chunk_times.h). If the parts have more
+ * than `most` events all the same, the later ones are left out: those from cut_ns on.
  */
 #pragma once
 
@@ -30,7 +31,8 @@
 /* Which part of the time is looked at. All zero: everything. */
 struct gap_parts {
 	uint64_t start_ns;  /* of the recording */
-	uint64_t period_ns; /* from the begin of a part to that of the next; 0: there is one, of all the time */
+	/* from the begin of a part to that of the next; 0: there is one, of all the time */
+	uint64_t period_ns;
 	uint64_t length_ns; /* of a part */
 };
 
@@ -64,7 +66,7 @@ struct gap_call {
 	bool is_sync; /* it waits for the GPU */
 };
 
-/* What the driver told of a synchronizing call. */
+/* What the driver reported of a synchronizing call. */
 struct gap_sync {
 	struct gap_span span;
 	uint32_t context, stream;
@@ -88,7 +90,7 @@ struct gap_range {
 };
 
 struct gap_life {
-	uint64_t start_ns, end_ns; /* 0, 0: not told */
+	uint64_t start_ns, end_ns; /* 0, 0: not recorded */
 	uint64_t period_ns;	   /* of its CPU samples; 0: it has none */
 	bool launches;		   /* it asked for GPU work */
 	struct gap_range waits, calls, syncs, samples;
@@ -96,7 +98,8 @@ struct gap_life {
 
 struct gap_events {
 	struct gap_parts parts;
-	const struct chunk_times *chunks; /* of the file: what is outside of the parts is passed over; NULL: all is read */
+	/* of the file: what is outside of the parts is skipped; NULL: all is read */
+	const struct chunk_times *chunks;
 	struct vec(struct gap_work) works;     /* by device and start */
 	struct vec(struct gap_window) windows; /* apart from each other, by time */
 	struct vec(struct gap_wait) waits;     /* these by thread and start */
@@ -104,7 +107,8 @@ struct gap_events {
 	struct vec(struct gap_sync) syncs;
 	struct vec(struct gap_sample) samples;
 	struct vec(struct gap_life) threads; /* by id */
-	struct map copies; /* instance << 32 | correlation of calls whose copy has not come: index in calls */
+	/* instance << 32 | correlation of calls whose copy has not come: index in calls */
+	struct map copies;
 	size_t most;
 	bool has_waits;	 /* they were recorded */
 	uint64_t cut_ns; /* 0: all events are here */
@@ -116,26 +120,31 @@ struct gap_parts gap_parts_of(uint64_t start_ns, uint64_t end_ns, uint64_t event
 int gap_part(const struct gap_parts *p, uint64_t time_ns);
 /* Whether some part has times from the first to the last of these. */
 bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t last_ns);
-/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed but for parts and chunks;
- * release it in either case. */
+/* Reads the GPU work, of a reader that has read no event: 0 or -errno with error_text. Comes zeroed
+ * but for parts and chunks; release it in either case. */
 int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t most);
-/* Then: what is to be explained. Windows may overlap, and come by their ends. 0 or -ENOMEM with error_text. */
+/* Then: what is to be explained. Windows may overlap, and come by their ends. 0 or -ENOMEM with
+ * error_text. */
 int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns);
-/* Says what time a CPU sample of a thread stands for: before the next, where it may have samples in what is passed over only. As
- * the one before. */
+/* Sets what time a CPU sample of a thread stands for. Call it before the next, as all of a thread's
+ * samples may lie in what is skipped. Returns as the one before. */
 int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period_ns);
-/* Then what threads did, of another such reader of the file. Drops work of the time that does not fit. As the first. */
+/* Then what threads did, of another such reader of the file. Drops work of the time that does not
+ * fit. As the first. */
 int gap_events_read_threads(struct gap_events *e, struct profile_reader *r);
 void gap_events_release(struct gap_events *e);
 
-/* What a thread did in a stretch of time. The times add up to its length, as far as the thread was there. */
+/* What a thread did in a stretch of time. The times add up to its length, as far as the thread was
+ * there. */
 struct gap_doing {
 	uint64_t sync_ns;		/* in synchronizing calls, asleep or not */
 	uint64_t wait_ns[16];		/* by reason, elsewhere */
 	uint64_t call_ns;		/* in other API calls, not asleep */
-	uint64_t run_ns;		/* the rest; without waits in the recording: running or not */
+	/* the rest; without waits in the recording: running or not */
+	uint64_t run_ns;
 	uint64_t sampled_ns;		/* CPU samples */
-	uint32_t stack;			/* of the longest wait or the most samples of one stack, whichever is more */
+	/* of the longest wait or the most samples of one stack, whichever is more */
+	uint32_t stack;
 	bool is_wait;			/* that is of a wait */
 };
 
@@ -146,5 +155,5 @@ void gap_events_doing(const struct gap_events *e, uint32_t thread, uint64_t star
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
 size_t gap_events_call(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
 size_t gap_events_sample(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
-/* What the driver told of a synchronizing call; NULL: nothing. */
+/* What the driver reported of a synchronizing call; NULL: nothing. */
 const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct gap_call *call);

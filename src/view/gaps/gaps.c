@@ -121,7 +121,7 @@ static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, c
 
 	error = error ?: list_longest(g, &rows);
 	if (!error)
-		gap_sites_tell(&s, &rows);
+		gap_sites_explain(&s, &rows);
 	gap_rows_release(&rows);
 	return error;
 }
@@ -208,7 +208,7 @@ static int find_gaps(struct gaps *g, const struct internals *in)
 	return error;
 }
 
-/* What is known of a device while its work is looked through. */
+/* A device while its work is looked through. */
 struct looked {
 	uint64_t latency_ns;
 	uint64_t at_ns; /* all work so far has ended */
@@ -226,7 +226,7 @@ static struct looked *look_at_devices(const struct gap_works *works)
 	return l;
 }
 
-/* Says in which stretch of time before a piece of work it matters what threads did. */
+/* Adds the stretch of time before a piece of work in which it matters what threads did. */
 static int add_window(struct gap_events *e, const struct gap_works_device *d, struct looked *l, size_t work)
 {
 	const struct gap_work *w = &e->works.items[work];
@@ -299,8 +299,8 @@ int gaps_read_within(struct gaps *g, const struct internals *internals, size_t m
 	return error;
 }
 
-/* Says what is outside of the parts, so that it need not be read. */
-static int pass_over(struct gap_events *e, const struct summary *s)
+/* Chunks of the file that lie outside of the parts need not be read. */
+static int skip_chunks(struct gap_events *e, const struct summary *s)
 {
 	int error = 0;
 
@@ -322,7 +322,7 @@ int gaps_read(struct gaps *g, const struct internals *internals, const struct su
 		return 0;
 	}
 	g->events.parts = gap_parts_of(s->start_ns, s->end_ns, events, GAP_EVENTS_MAX);
-	error = g->events.parts.period_ns ? pass_over(&g->events, s) : 0;
+	error = g->events.parts.period_ns ? skip_chunks(&g->events, s) : 0;
 	if (error)
 		return error;
 	return gaps_read_within(g, internals, GAP_EVENTS_MAX + GAP_EVENTS_MAX / 2);

@@ -2,8 +2,9 @@
 /*
  * When GPUs had nothing to do, and why.
  *
- * A gap lies between the end of all work of a device so far and the next piece of work, of whatever process or stream.
- * gap_causes.h says how its cause is found, gap_sites.h what it has in common with others: whether it is one of many.
+ * A gap lies between the end of all work of a device so far and the next piece of work, of whatever
+ * process or stream. causes.h finds the cause of one gap, sites.h compares it with others: whether
+ * it is one of many.
  */
 #pragma once
 
@@ -23,32 +24,37 @@ struct gap_device {
 	uint64_t span_ns;	    /* between these, of the parts that are looked at */
 	uint64_t idle_ns;
 	uint64_t latency_ns;		   /* of launches: see gap_latency */
-	size_t first, count;		   /* its gaps: from this index on, of gaps and of longest */
+	/* its gaps: from this index on, of gaps and of longest */
+	size_t first, count;
 	struct gap_sum many[GAP_CAUSES];   /* by cause */
 	struct gap_sum once[GAP_CAUSES];
 };
 
-/* What a process had the GPUs do from its first to its last work, of the parts that are looked at. */
+/* What a process had the GPUs do from its first to its last work, of the parts that are looked
+ * at. */
 struct gap_process {
 	uint32_t process;
 	uint64_t span_ns;
 	uint64_t kernels_ns;   /* some kernel ran */
 	uint64_t transfers_ns; /* else some copy or memory set ran */
-	uint64_t once_ns;      /* else: of gaps that happened once, in proportion to the gaps before its work */
+	/* else: of gaps that happened once, in proportion to the gaps before its work */
+	uint64_t once_ns;
 	uint64_t causes_ns[GAP_CAUSES]; /* so too, of the others */
 };
 
 struct gaps {
 	struct gap_events events;
 	struct vec(struct gap) gaps;		  /* by device and time */
-	struct vec(uint32_t) longest;		  /* indices of gaps: by device, the longest first */
+	/* indices of gaps: by device, the longest first */
+	struct vec(uint32_t) longest;
 	struct vec(struct gap_device) devices;	  /* the most idle first */
 	struct vec(struct gap_process) processes; /* the longest first */
 	struct map users;			  /* device << 32 | process: it had work there */
 };
 
-/* Reads the file of internals->reader twice more if any GPU work was asked for: 0 or -errno with error_text. `internals` serves to tell Python code, the
- * summary to tell how much there is. Comes zeroed; release it in either case. */
+/* Reads the file of internals->reader twice more if any GPU work was asked for: 0 or -errno with
+ * error_text. `internals` identifies Python code, the summary has the number of events. `g` comes
+ * zeroed; release it in either case. */
 int gaps_read(struct gaps *g, const struct internals *internals, const struct summary *s);
 /* The same with the parts that were set, and the most events that are kept. */
 int gaps_read_within(struct gaps *g, const struct internals *internals, size_t most);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Work is taken in the order of time, whatever device it is of, as struct busy needs it. */
+/* Work is added in the order of time, whatever device it ran on, as struct busy needs it. */
 #include "view/gaps/processes.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 struct sums {
 	struct busy all, kernels;
 	uint64_t first_ns[GAP_PARTS_COUNT], last_ns[GAP_PARTS_COUNT];
-	double all_ns, once_ns, causes_ns[GAP_CAUSES]; /* of the gaps before its work: together they may not fit 64 bits */
+	/* of the gaps before its work: together they may not fit 64 bits */
+	double all_ns, once_ns, causes_ns[GAP_CAUSES];
 };
 
 struct adding {
@@ -21,7 +22,8 @@ struct adding {
 	const struct profile_reader *reader;
 	struct vec(struct sums) sums; /* as gaps->processes */
 	struct map index;	      /* of these: by process */
-	uint32_t process;	      /* the last one: work mostly follows other work of its process */
+	/* the last one: work mostly follows other work of its process */
+	uint32_t process;
 	size_t last;		      /* its index */
 };
 

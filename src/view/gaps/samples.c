@@ -82,7 +82,7 @@ static bool is_of_program(const struct gap_stacks *s, const struct profile_locat
 	return !m || (m->kind != MODULE_VDSO && !label_is_c_library(profile_string(r, m->path, NULL)));
 }
 
-/* *ret_stack is the part of the stack that tells where. */
+/* *ret_stack is the part of the stack that shows the activity. */
 static enum gap_activity activity_of(const struct gap_stacks *s, uint32_t stack, uint32_t launch, uint32_t *ret_stack)
 {
 	const struct profile_reader *r = s->internals->reader;
@@ -127,7 +127,8 @@ struct gap_seen gap_samples_look(const struct gap_stacks *s, const struct gap_ev
 
 		seen.count++;
 		seen.of[a]++;
-		/* The majority, if there is one: each sample speaks for its stack, or takes a voice from the other. */
+		/* The majority, if there is one: each sample is a vote for its stack, or cancels
+		 * one of another. */
 		if (!votes[a])
 			seen.stacks[a] = stack;
 		if (s->merged[seen.stacks[a]] == s->merged[stack])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What CPU samples say that a thread did in a gap in GPU work, before it launched the next work.
+ * What a thread did in a gap in GPU work, before it launched the next work, by its CPU samples.
  *
  * A sample's stack is compared with the stack of the launch, function by function from the root:
  *
@@ -8,8 +8,8 @@
  *	sample    main  train  next  fetch  __getitem__  perf_counter
  *	                       what the thread did instead of launching
  *
- * The innermost function of a sample is that of the program: code of the kernel, of the C library and of the interpreter works
- * for its caller.
+ * The innermost function is the innermost one of the program: code of the kernel, of the C library
+ * and of the interpreter works for its caller.
  */
 #pragma once
 
@@ -18,7 +18,8 @@
 
 /* In the order in which the first of equally frequent ones counts. */
 enum gap_activity {
-	ACTIVITY_INPUT,	 /* a function that the launch is not in is of code that loads data: see gap_samples.c */
+	/* a function that the launch is not in is of code that loads data: see samples.c */
+	ACTIVITY_INPUT,
 	ACTIVITY_PYTHON, /* else: the innermost function is Python's */
 	ACTIVITY_CALLED, /* else: a Python function that the launch is not in called native code */
 	ACTIVITY_NATIVE, /* else: the innermost function is one that the launch is not in */
@@ -30,13 +31,15 @@ enum gap_activity {
 struct gap_stacks {
 	const struct internals *internals;
 	const uint32_t *merged;	 /* by stack, see launch_path_merge */
-	uint8_t *loads;		 /* by location: 0 not looked at yet, 1 it is not, 2 it is of code that loads data */
+	/* by location: 0 not looked at yet, 1 it is not, 2 it is of code that loads data */
+	uint8_t *loads;
 };
 
 struct gap_seen {
 	uint64_t count;			  /* samples */
 	uint64_t of[ACTIVITIES];	  /* of these */
-	uint32_t stacks[ACTIVITIES];	  /* one of the most frequent, up to its innermost function (for input: Python's) */
+	/* one of the most frequent, up to its innermost function (for input: Python's) */
+	uint32_t stacks[ACTIVITIES];
 };
 
 /* 0 or -ENOMEM; release it in either case. */

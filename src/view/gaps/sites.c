@@ -24,8 +24,8 @@ static uint64_t site_of(const struct gap_sites *s, const struct gap *gap)
 	return w->stack ? s->merged[w->stack] : (uint64_t)1 << 32 | w->op;
 }
 
-/* By cause, and where it shows. */
-static uint64_t place_of(const struct gap_sites *s, const struct gap *gap)
+/* By cause, and the stack that shows it. */
+static uint64_t cause_of(const struct gap_sites *s, const struct gap *gap)
 {
 	return (uint64_t)gap->cause << 32 | s->merged[gap->stack];
 }
@@ -49,8 +49,8 @@ static uint64_t find_differences(const struct gap_row *rows, size_t count, bool 
 	return different;
 }
 
-/* By key or length, the shortest first; equal ones stay as they are: a byte after the other from the lowest on, as far as there
- * are differences. */
+/* By key or length, the shortest first; equal ones stay as they are: a byte after the other from
+ * the lowest on, as far as there are differences. */
 static void sort_rows(struct gap_rows *r, bool by_key)
 {
 	uint64_t different = find_differences(r->rows, r->count, by_key);
@@ -93,7 +93,7 @@ void gap_rows_release(struct gap_rows *r)
 	*r = (struct gap_rows){0};
 }
 
-/* Where the next site (place) begins. */
+/* Where the rows of the next key begin. */
 static size_t end_of(const struct gap_row *rows, size_t first, size_t count)
 {
 	size_t end = first;
@@ -103,23 +103,25 @@ static size_t end_of(const struct gap_row *rows, size_t first, size_t count)
 	return end;
 }
 
-/* ------------------------------------------------------------------ what is not known of one gap */
+/* ------------------------------------------------------------------ what one gap does not show */
 
 /* The long gaps of a site. */
-struct told {
-	uint64_t waited_ns[GAP_CAUSES], sampled_ns[GAP_CAUSES]; /* whose cause was found by waits, by samples */
-	uint64_t unwaited_ns, samples_ns; /* those not found by waits; the time that their samples stand for */
+struct evidence {
+	/* whose cause was found by waits, by samples */
+	uint64_t waited_ns[GAP_CAUSES], sampled_ns[GAP_CAUSES];
+	/* those not found by waits; the time that their samples stand for */
+	uint64_t unwaited_ns, samples_ns;
 	uint64_t period_ns;
-	bool untold;
+	bool unexplained;
 };
 
-static void add_told(const struct gap_sites *s, const struct gap *gap, struct told *t)
+static void add_evidence(const struct gap_sites *s, const struct gap *gap, struct evidence *t)
 {
 	uint32_t thread = s->events->works.items[gap->next].thread;
 	uint64_t ns = length_of(gap);
 
-	t->untold |= gap->untold;
-	if (gap->samples || gap->untold) {
+	t->unexplained |= gap->unexplained;
+	if (gap->samples || gap->unexplained) {
 		t->period_ns = s->events->threads.items[thread].period_ns;
 		t->unwaited_ns += ns;
 		t->samples_ns += gap->samples * t->period_ns;
@@ -130,12 +132,12 @@ static void add_told(const struct gap_sites *s, const struct gap *gap, struct to
 		t->waited_ns[gap->cause] += ns;
 }
 
-static bool was_seen_to_run(const struct told *t)
+static bool was_seen_to_run(const struct evidence *t)
 {
 	return t->samples_ns >= t->unwaited_ns / 2;
 }
 
-static enum gap_cause likely_cause(const struct gap_sites *s, const struct told *t)
+static enum gap_cause likely_cause(const struct gap_sites *s, const struct evidence *t)
 {
 	uint64_t best_ns = 0;
 	unsigned int best = GAP_UNKNOWN;
@@ -154,8 +156,8 @@ static enum gap_cause likely_cause(const struct gap_sites *s, const struct told 
 	return best;
 }
 
-/* The place of most of the gaps of a cause, if there is such a one; 0: of none. Each gap speaks for its place, or takes a
- * voice from another. */
+/* The stack of most of the gaps of a cause; 0: there is none. Majority vote: each gap is a vote for
+ * its stack, or cancels one of another. */
 static uint32_t likely_stack(const struct gap_sites *s, const struct gap_row *rows, size_t count, enum gap_cause cause)
 {
 	uint32_t best = 0;
@@ -164,7 +166,7 @@ static uint32_t likely_stack(const struct gap_sites *s, const struct gap_row *ro
 	for (size_t i = 0; i < count; i++) {
 		const struct gap *gap = &s->gaps[rows[i].gap];
 
-		if (gap->cause != cause || gap->untold || length_of(gap) <= GAP_LAUNCH_MAX_NS)
+		if (gap->cause != cause || gap->unexplained || length_of(gap) <= GAP_LAUNCH_MAX_NS)
 			continue;
 		if (!votes)
 			best = gap->stack;
@@ -176,24 +178,24 @@ static uint32_t likely_stack(const struct gap_sites *s, const struct gap_row *ro
 	return best;
 }
 
-/* Of one site. */
-static void tell_untold(const struct gap_sites *s, const struct gap_row *rows, size_t count)
+/* The unexplained gaps of one site, by the others. */
+static void explain(const struct gap_sites *s, const struct gap_row *rows, size_t count)
 {
-	struct told t = {0};
+	struct evidence t = {0};
 	enum gap_cause cause;
 	uint32_t stack;
 
 	for (size_t i = 0; i < count; i++)
 		if (length_of(&s->gaps[rows[i].gap]) > GAP_LAUNCH_MAX_NS)
-			add_told(s, &s->gaps[rows[i].gap], &t);
-	if (!t.untold)
+			add_evidence(s, &s->gaps[rows[i].gap], &t);
+	if (!t.unexplained)
 		return;
 	cause = likely_cause(s, &t);
 	stack = likely_stack(s, rows, count, cause);
 	for (size_t i = 0; i < count; i++) {
 		struct gap *gap = &s->gaps[rows[i].gap];
 
-		if (!gap->untold)
+		if (!gap->unexplained)
 			continue;
 		gap->cause = (uint8_t)cause;
 		gap->stack = stack ? stack : gap->stack;
@@ -227,7 +229,7 @@ static bool comes_again(const struct gap_sites *s, const struct gap_row *rows, s
 	return last->start_ns - first->start_ns > s->span_ns / SPREAD || last->next - first->next > s->works / SPREAD;
 }
 
-/* Says so of those that are alike, and returns how many they are. */
+/* Sets `once` of these gaps, and returns how many are alike. */
 static size_t judge(const struct gap_sites *s, const struct gap_row *rows, size_t count)
 {
 	size_t group = alike(rows, count);
@@ -238,7 +240,7 @@ static size_t judge(const struct gap_sites *s, const struct gap_row *rows, size_
 	return group;
 }
 
-/* Leaves those that happened once (so far), with their places. */
+/* Leaves those that happened once (so far), by cause and stack. */
 static void keep_once(const struct gap_sites *s, struct gap_rows *r)
 {
 	size_t once = 0;
@@ -246,21 +248,21 @@ static void keep_once(const struct gap_sites *s, struct gap_rows *r)
 	for (size_t i = 0; i < r->count; i++)
 		if (s->gaps[r->rows[i].gap].once) {
 			r->rows[once] = r->rows[i];
-			r->rows[once++].key = place_of(s, &s->gaps[r->rows[i].gap]);
+			r->rows[once++].key = cause_of(s, &s->gaps[r->rows[i].gap]);
 		}
 	r->count = once;
 	sort_rows(r, false);
 	sort_rows(r, true);
 }
 
-void gap_sites_tell(const struct gap_sites *s, struct gap_rows *r)
+void gap_sites_explain(const struct gap_sites *s, struct gap_rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		r->rows[i].key = site_of(s, &s->gaps[r->rows[i].gap]);
 	sort_rows(r, true);
 	for (size_t first = 0, end; first < r->count; first = end) {
 		end = end_of(r->rows, first, r->count);
-		tell_untold(s, r->rows + first, end - first);
+		explain(s, r->rows + first, end - first);
 		judge(s, r->rows + first, end - first);
 	}
 	keep_once(s, r);

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gaps in GPU work have in common with others of their site: before work that was launched through the same functions.
+ * What gaps in GPU work have in common with others of their site. The gaps of a site are those
+ * before work that was launched through the same functions.
  *
- * Their cause. The thread ran in a gap, too long for a launch, and no CPU sample was taken: it did what it does in most of
- * the time of such gaps of the site of which that is known. Their samples count only if they are at least half as many as there
- * would be had the thread run; else it waited, and it was not recorded when. Where that leaves nothing:
+ * The cause of gaps without a CPU sample, in which the thread ran for longer than a launch takes.
+ * They get the cause that has most of the time of the site's other long gaps. Causes that were
+ * found by samples count only if there are at least half as many samples as there would be had the
+ * thread run; else it waited, and the waits were not recorded. If there is no such cause:
  *
- *	not known	no waits were recorded; or they were, but the thread was sampled too rarely to have run
- *	other CPU work	it ran, and not more is known
+ *	unknown		no waits were recorded; or they were, but the thread was sampled too rarely to have run
+ *	other CPU work	the thread ran
  *
- * Whether they happen again and again, or once: programs start slowly. Looked at are those of one site and then, of what these
- * leave over, those of one cause and place (the stack that shows it):
+ * Whether gaps come again and again, or happen once, as when a program starts. The gaps of a site
+ * are divided by length:
  *
- *	1 2 2 3 3 4 4 9 | 60 70 90 | 4000	in ms, by length: none of a group is more than ten times as long as its median
+ *	1 2 2 3 3 4 4 9 | 60 70 90 | 4000	in ms: none of a group is more than ten times as long as its median
  *
- * A group comes again if it has at least three gaps, and they lie apart by more than a tenth of the device's time or of its
- * work: what happens only within less is the start of something. The longer ones of a site are looked at by cause and
- * place, since they often have one of their own (a synchronizing call); the longer ones of these are a group again.
+ * A group comes again if it has at least three gaps, and they lie apart by more than a tenth of the
+ * device's time or of its work: what happens only within less is the start of something. The first
+ * group of a site is judged by itself. The longer gaps that are left, and groups that do not come
+ * again, are then divided by cause and by the stack that shows it, as they often share one (a
+ * synchronizing call), and each group of these is judged.
  */
 #pragma once
 
@@ -32,7 +36,7 @@ struct gap_sites {
 
 /* A gap as it is sorted. */
 struct gap_row {
-	uint64_t key; /* site or place */
+	uint64_t key; /* of the site, or of the cause and its stack */
 	uint64_t ns;  /* length */
 	uint32_t gap; /* index */
 };
@@ -46,5 +50,6 @@ struct gap_rows {
 /* Of `count` gaps from `first` on: 0 or -ENOMEM; release it in either case. */
 int gap_rows_init(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count);
 void gap_rows_release(struct gap_rows *r);
-/* Sets cause and stack of untold gaps, and `once` of all, of one device: of these rows, which are used up. */
-void gap_sites_tell(const struct gap_sites *s, struct gap_rows *r);
+/* Sets cause and stack of unexplained gaps, and `once` of all. The rows are those of one device;
+ * they are used up. */
+void gap_sites_explain(const struct gap_sites *s, struct gap_rows *r);

@@ -39,17 +39,17 @@ static int by_end(const void *left, const void *right, void *works)
 }
 
 static bool is_waited_for(const struct finding *f, const struct gap_work *w, const struct gap_call *call,
-	const struct gap_sync *told)
+	const struct gap_sync *sync)
 {
 	const struct profile_op *op = profile_op(f->reader, w->op);
-	uint64_t launched_ns = told && told->launched_ns ? told->launched_ns : call->span.start_ns;
+	uint64_t launched_ns = sync && sync->launched_ns ? sync->launched_ns : call->span.start_ns;
 
 	if (!op || !w->launch_ns || w->launch_ns > launched_ns)
 		return false;
-	if (!told)
+	if (!sync)
 		return true;
-	return op->context == told->context &&
-		(told->kind == SYNC_CONTEXT || w->stream == told->stream || (w->graph && !w->stream));
+	return op->context == sync->context &&
+		(sync->kind == SYNC_CONTEXT || w->stream == sync->stream || (w->graph && !w->stream));
 }
 
 /* The i-th of all works by their ends, those of one process together. */
@@ -65,7 +65,7 @@ static bool ends_behind(const struct gap_work *w, uint32_t process, uint64_t tim
 
 static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_call *call)
 {
-	const struct gap_sync *told = gap_events_sync(f->events, call);
+	const struct gap_sync *sync = gap_events_sync(f->events, call);
 	size_t behind = search_first(i, 0, f->events->works.count, ends_behind(work_at(f, i), process, call->span.end_ns));
 
 	for (size_t n = 0; n < LOOK_BACK && behind > n; n++) {
@@ -73,7 +73,7 @@ static const struct gap_work *find_work(const struct finding *f, uint32_t proces
 
 		if (w->process != process || w->end_ns <= call->span.start_ns)
 			break;
-		if (is_waited_for(f, w, call, told))
+		if (is_waited_for(f, w, call, sync))
 			return w;
 	}
 	return NULL;

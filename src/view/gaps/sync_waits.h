@@ -2,9 +2,10 @@
 /*
  * Which work threads waited for in calls that wait for the GPU.
  *
- * The whole time of a call goes to one piece of work of its process: of what was launched before the call began, and ran in
- * the stream or context that it waited for (where the recording tells), that which ended last before the call did. Work of
- * graphs is in the stream that gpu_waits.h says.
+ * The whole time of a call goes to one piece of work of its process. The work was launched before
+ * the call began, ran in the stream or context that the call waited for (where the recording has
+ * it), and of all such work ended last before the call did. The stream of work of graphs is that of
+ * gpu_waits_stream.
  */
 #pragma once
 
@@ -23,6 +24,7 @@ struct sync_waits {
 	struct vec(struct sync_wait) waits; /* the longest first */
 };
 
-/* From events that were read; comes zeroed. 0 or -ENOMEM with error_text; release it in either case. */
+/* From events that were read; comes zeroed. 0 or -ENOMEM with error_text; release it in either
+ * case. */
 int sync_waits_find(struct sync_waits *s, const struct gap_events *e, const struct internals *internals);
 void sync_waits_release(struct sync_waits *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GPU work of all devices in the order of time. Each device has its own in that order already (gap_events.h), so the next
- * piece is always the first that is left of some device; there are few.
+ * The GPU work of all devices in the order of time. The work of each device is in that order
+ * already (events.h), so the next piece is the first one left of some device. There are few
+ * devices.
  */
 #pragma once
 
