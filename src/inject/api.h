@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an API of GPUs does for the library: it reports calls, in the program's threads (launches.h), and finished
- * work, out of our thread (tables.h). Nothing else of the library knows which API it is.
+ * work, out of our thread (library.h). Nothing else of the library knows which API it is.
  *
  * APIs are loaded each in its own way, so each has an entry point of its own, in its folder, which calls inject_begin
  * with its table: cupti/cupti.c for CUDA.
