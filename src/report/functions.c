@@ -18,7 +18,7 @@ static const char *base_name(const char *path)
 /* " [libm.so.6]", but not where the name says it, as "libm.so.6+0x1234" does. */
 static void put_module(const struct function_sum *f, struct buf *b)
 {
-	const char *module = f->kind == TREE_PYTHON ? "" : base_name(f->place);
+	const char *module = f->kind == TREE_PYTHON ? "" : base_name(f->file);
 	size_t size = strlen(module);
 
 	if (!size || (!strncmp(f->name, module, size) && !strncmp(f->name + size, "+0x", 3)))
@@ -63,7 +63,7 @@ static void place_json(const struct report *r, const void *row, struct json_writ
 
 	(void)r;
 	if (f->kind != TREE_NOTE)
-		json_text(w, f->kind == TREE_PYTHON ? "file" : "module", *f->place ? f->place : NULL);
+		json_text(w, f->kind == TREE_PYTHON ? "file" : "module", *f->file ? f->file : NULL);
 }
 
 static const struct column columns[] = {

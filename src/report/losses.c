@@ -27,18 +27,18 @@ static void put_complete(const struct report *r, struct buf *out, const struct s
 	char share[TEXT_CELL], count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
-	if (!s->taken)
+	if (!s->with_stack)
 		return;
 	buf_printf(out, "%10s of %s stacks of %s are complete\n",
-		text_percent(share, s->taken - s->incomplete, s->taken),
-		text_count(count, s->taken), what);
+		text_percent(share, s->with_stack - s->incomplete, s->with_stack),
+		text_count(count, s->with_stack), what);
 	if (s->python)
 		buf_printf(out, "%10s of them have Python frames\n",
-			text_percent(share, s->python, s->taken));
+			text_percent(share, s->python, s->with_stack));
 	vec_foreach (reason, &s->reasons) {
 		buf_reset(&line);
 		put_reason(r, reason->note, &line);
-		buf_printf(out, "%10s %11s ", text_percent(share, reason->count, s->taken),
+		buf_printf(out, "%10s %11s ", text_percent(share, reason->count, s->with_stack),
 			text_count(count, reason->count));
 		text_fit(out, buf_text(&line), report_columns_left(r, 23));
 		buf_putc(out, '\n');
@@ -52,7 +52,8 @@ void report_stacks_text(const struct report *r, struct buf *out)
 	const char *source = report_meta(r, META_STACK_SOURCE);
 	struct buf launches = BUF_INIT;
 
-	if (!s->sample_stacks.taken && !s->launch_stacks.taken && !s->work_stacks.taken && !s->wait_stacks.taken)
+	if (!s->sample_stacks.with_stack && !s->launch_stacks.with_stack &&
+		!s->work_stacks.with_stack && !s->wait_stacks.with_stack)
 		return;
 	buf_puts(&launches, "launches");
 	if (source) {
@@ -64,7 +65,7 @@ void report_stacks_text(const struct report *r, struct buf *out)
 	put_complete(r, out, &s->sample_stacks, "CPU samples");
 	put_complete(r, out, &s->launch_stacks, buf_text(&launches));
 	/* Where the calls themselves are not in the recording. */
-	if (!s->launch_stacks.taken)
+	if (!s->launch_stacks.with_stack)
 		put_complete(r, out, &s->work_stacks, "GPU work");
 	put_complete(r, out, &s->wait_stacks, "waits");
 	buf_release_for(&launches, out);
@@ -92,18 +93,18 @@ void report_stacks_json(const struct report *r, struct json_writer *w)
 
 	json_begin(w, "stacks", '{');
 	json_text(w, "source", profile_meta(r->reader, META_STACK_SOURCE));
-	json_number(w, "samples", s->sample_stacks.taken);
+	json_number(w, "samples", s->sample_stacks.with_stack);
 	json_number(w, "samples_incomplete", s->sample_stacks.incomplete);
 	json_number(w, "samples_python", s->sample_stacks.python);
 	put_reasons_json(r, w, "samples_reasons", &s->sample_stacks);
-	json_number(w, "launches", s->launch_stacks.taken);
+	json_number(w, "launches", s->launch_stacks.with_stack);
 	json_number(w, "launches_incomplete", s->launch_stacks.incomplete);
 	json_number(w, "launches_python", s->launch_stacks.python);
-	json_number(w, "launches_without", s->launch_stacks.count - s->launch_stacks.taken);
+	json_number(w, "launches_without", s->launch_stacks.count - s->launch_stacks.with_stack);
 	put_reasons_json(r, w, "launches_reasons", &s->launch_stacks);
-	json_number(w, "works", s->work_stacks.taken);
+	json_number(w, "works", s->work_stacks.with_stack);
 	json_number(w, "works_incomplete", s->work_stacks.incomplete);
-	json_number(w, "waits", s->wait_stacks.taken);
+	json_number(w, "waits", s->wait_stacks.with_stack);
 	json_number(w, "waits_incomplete", s->wait_stacks.incomplete);
 	json_number(w, "waits_python", s->wait_stacks.python);
 	put_reasons_json(r, w, "waits_reasons", &s->wait_stacks);

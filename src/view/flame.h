@@ -6,7 +6,7 @@
  *	process - thread - code ... code - API call - device - stream - GPU kernel, copy or memset
  *
  * Process, thread, device and stream are there when asked for. Work whose stack is not known stands
- * under a note that says why. Launches whose work never came are leaves without time.
+ * under a note with the reason. Launches whose work never came are leaves without time.
  */
 #pragma once
 

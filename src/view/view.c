@@ -184,7 +184,7 @@ static bool may_be_text(const char *path)
 	ssize_t n;
 
 	if (fd < 0)
-		return true; /* opening it again will say why */
+		return true; /* opening it again will report why */
 	n = read(fd, begin, sizeof(begin));
 	close(fd);
 	return n >= 0 && !memchr(begin, '\0', (size_t)n);

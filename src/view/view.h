@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of views: ways to fold a profile into one tree of frames. One file and one row in the table of
- * view.c each (docs/howto-add-a-view.md). What a view is given and what it returns is in view/fold/, so that views
- * do not know the table.
+ * The table of views: ways to fold a profile into one tree of frames. Each is one file, and one row
+ * in the table of view.c (docs/howto-add-a-view.md). What a view is given and what it returns is in
+ * view/fold/, so that views do not include the table.
  */
 #pragma once
 
@@ -10,7 +10,8 @@
 #include "view/fold/options.h"
 #include "view/fold/result.h"
 
-/* Whether an option is set that needs to know more than a tree of frames does (reverse does not). */
+/* Whether an option is set that needs to know more than a tree of frames does (reverse does
+ * not). */
 bool view_options_any(const struct view_options *o);
 
 struct view {
@@ -34,5 +35,5 @@ int view_parse_graph_stack(const char *text, enum view_graph_stack *ret);
 /* Reads a profile, or a folded text (recognized by its contents; "-" is standard input), into a
  * sorted tree: 0, or -errno with error_text and nothing to release. */
 int view_read(const char *path, const struct view_options *o, struct view_result *ret);
-/* Whether the profile, read to its end, says that some GPU was simulated. */
+/* Whether some GPU of the profile, which was read to its end, was simulated. */
 bool view_is_simulated(const struct profile_reader *r);

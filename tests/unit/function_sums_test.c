@@ -136,10 +136,10 @@ static void the_innermost_function_has_the_time_itself_and_its_callers_in_total(
 	sample(&f, native(&f, native(&f, 0, f.app, "main"), f.app, "inner"), 2);
 	sum(&f, false);
 	CHECK(f.functions.rows.count == 4);
-	CHECK(is_row(&f, 0, "inner", 5, 5) && !strcmp(f.functions.rows.items[0].place, "/opt/lib.so"));
+	CHECK(is_row(&f, 0, "inner", 5, 5) && !strcmp(f.functions.rows.items[0].file, "/opt/lib.so"));
 	CHECK(f.functions.rows.items[0].self.samples == 2 && f.functions.rows.items[0].total.samples == 2);
 	CHECK(is_row(&f, 1, "outer", 3, 8));
-	CHECK(is_row(&f, 2, "inner", 2, 2) && !strcmp(f.functions.rows.items[2].place, "/opt/app"));
+	CHECK(is_row(&f, 2, "inner", 2, 2) && !strcmp(f.functions.rows.items[2].file, "/opt/app"));
 	CHECK(is_row(&f, 3, "main", 0, 10) && f.functions.rows.items[3].total.samples == 4);
 	end(&f);
 }
@@ -216,7 +216,7 @@ static void time_in_the_interpreter_is_that_of_the_python_function_it_runs(void)
 	sample(&f, outside, 8);
 	sample(&f, python(&f, outside, "step", "/b/train.py", 1), 16);
 	sum(&f, false);
-	CHECK(is_row(&f, 0, "step (b/train.py)", 16, 16) && !strcmp(f.functions.rows.items[0].place, "/b/train.py"));
+	CHECK(is_row(&f, 0, "step (b/train.py)", 16, 16) && !strcmp(f.functions.rows.items[0].file, "/b/train.py"));
 	CHECK(is_row(&f, 1, "math::step(int)", 8, 24) && f.functions.rows.items[1].kind == TREE_CXX);
 	CHECK(is_row(&f, 2, "step (a/train.py)", 6, 30));
 	CHECK(is_row(&f, 3, "Py_Initialize", 1, 1));
@@ -258,14 +258,14 @@ static void notes_have_rows_too(void)
 	sum(&f, false);
 	CHECK(f.functions.rows.count == 5);
 	CHECK(is_row(&f, 0, "[no stack]", 4, 4));
-	CHECK(is_row(&f, 1, "do_syscall_64", 3, 3) && !strcmp(f.functions.rows.items[1].place, "[kernel]"));
+	CHECK(is_row(&f, 1, "do_syscall_64", 3, 3) && !strcmp(f.functions.rows.items[1].file, "[kernel]"));
 	CHECK(is_row(&f, 2, "[unknown]", 2, 2) && f.functions.rows.items[2].kind == TREE_NOTE);
 	CHECK(is_row(&f, 3, "leaf", 1, 1));
 	CHECK(is_row(&f, 4, "[incomplete stack: no unwind information]", 0, 1));
 	end(&f);
 }
 
-static void code_without_a_name_is_told_apart_by_where_its_function_begins(void)
+static void code_without_a_name_is_identified_by_where_its_function_begins(void)
 {
 	struct fixture f;
 
@@ -273,7 +273,7 @@ static void code_without_a_name_is_told_apart_by_where_its_function_begins(void)
 	for (uint64_t address = 0x1010; address < 0x1040; address += 16)
 		sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.library, .address = address,
 					   .function = 0x1000}), 1);
-	/* Where that is not known, each place is told apart. */
+	/* Where that is not known, each location is a function of its own. */
 	sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.library, .address = 0x2010}), 2);
 	sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.library, .address = 0x2020}), 1);
 	sum(&f, false);
@@ -306,7 +306,7 @@ int main(void)
 	RUN(time_in_the_interpreter_is_that_of_the_python_function_it_runs);
 	RUN(a_program_of_its_own_below_python_stays);
 	RUN(notes_have_rows_too);
-	RUN(code_without_a_name_is_told_apart_by_where_its_function_begins);
+	RUN(code_without_a_name_is_identified_by_where_its_function_begins);
 	RUN(without_samples_there_are_no_functions);
 	unlink(path);
 	rmdir(folder);

@@ -12,11 +12,11 @@ int device_numbers_init(struct device_numbers *n, const struct profile_reader *r
 	struct map seen = MAP_INIT;
 	int error = 0;
 
-	n->by_place = false;
-	for (uint32_t id = 1; !error && !n->by_place && id <= count; id++) {
+	n->by_order = false;
+	for (uint32_t id = 1; !error && !n->by_order && id <= count; id++) {
 		uint32_t ordinal = profile_device(r, id)->ordinal;
 
-		n->by_place = map_get(&seen, ordinal);
+		n->by_order = map_get(&seen, ordinal);
 		error = map_put(&seen, ordinal, id);
 	}
 	map_release(&seen);
@@ -27,5 +27,5 @@ uint32_t device_number(const struct device_numbers *n, const struct profile_read
 {
 	const struct profile_device *d = profile_device(r, id);
 
-	return d && !n->by_place ? d->ordinal : id - 1;
+	return d && !n->by_order ? d->ordinal : id - 1;
 }

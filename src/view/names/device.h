@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the GPUs of a profile are called in pictures and tables: by their ordinals, as the programs
- * counted. Where two have the same one, because each process was given devices of its own
- * (by a variable of its environment), all are counted from 0 in the order of the profile instead.
+ * The numbers of GPUs in pictures and tables. They are the ordinals by which the programs count.
+ * Where two GPUs have the same one, because each process was given devices of its own (by a
+ * variable of its environment), all are counted from 0 in the order of the profile instead.
  *
  * Use after the last event was read.
  */
@@ -11,7 +11,7 @@
 #include "profile/reader.h"
 
 struct device_numbers {
-	bool by_place;
+	bool by_order; /* of the profile; else by ordinal */
 };
 
 /* 0 or -ENOMEM with error_text. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From places in files to the addresses at which the files were linked to run, which are those that `nm` prints and
- * `addr2line -e FILE` takes.
+ * From offsets in files to the addresses at which the files were linked to run, which are those
+ * that `nm` prints and `addr2line -e FILE` reads.
  *
- * A profile keeps places as offsets in files, and of each file that was read for names where its code was linked to run.
- * Of others an address is not known.
+ * A profile keeps offsets. Of each file that was read for names it also has where its code was
+ * linked to run; for other files there is no address.
  *
  * Use after the last event was read. Owned by the caller.
  */

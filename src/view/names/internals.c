@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What has to be known of a stack is known of each node from its parent: one pass in the order of ids.
+ * The flags of a stack node follow from those of its parent: one pass in the order of ids.
  */
 #include "view/names/internals.h"
 
@@ -16,16 +16,18 @@
 /* Of a stack node. */
 enum {
 	HAS_PYTHON = 1 << 0, /* a Python frame is here, or on the way to the root */
-	FROM_START = 1 << 1, /* nothing but start code and the interpreter is on the root's side of the first Python
-				frame, or is here and on the way to the root where there is none */
+	/* nothing but start code and the interpreter is on the root's side of the first Python
+	 * frame, or is here and on the way to the root where there is none */
+	FROM_START = 1 << 1,
 };
 
 /* Of a module. */
 enum {
 	INTERPRETER = 1, /* nothing but Python */
 	EMBEDDER,        /* a program with Python in it */
-	LAUNCHER,        /* starts programs and threads: the C library and the dynamic linker, the executable of a Python
-			    that lives in a library */
+	/* starts programs and threads: the C library and the dynamic linker, the executable of a
+	 * Python that lives in a library */
+	LAUNCHER,
 };
 
 static const char *base_name(const char *path)

@@ -134,7 +134,7 @@ static void put_bare(const char *at, const char *end, struct buf *b)
 		else if (!nested && begins(at, end, anonymous))
 			size = sizeof(anonymous) - 1;
 		else if (!nested && *at == ' ' && (arguments || begins(at, end, " (")))
-			break; /* " const", a place, or " [clone .1]" */
+			break; /* " const", a location, or " [clone .1]" */
 		else if (!nested && *at == ' ')
 			b->size = at > begin && at[-1] == '<' ? b->size
 							      : start; /* "operator< <int>" */
@@ -158,7 +158,8 @@ static const char *last_part(const char *text, size_t size)
 	return text;
 }
 
-/* How much stands before the reason in "[waiting: lock]", "[waiting for the GPU]"; 0: it is none of these. */
+/* How much stands before the reason in "[waiting: lock]", "[waiting for the GPU]"; 0: it is none of
+ * these. */
 static size_t waiting_size(const char *label, size_t size)
 {
 	static const char *const words[] = {"[waiting: ", "[waiting for the "};
@@ -179,7 +180,7 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 		buf_append(b, label + before_reason, size - before_reason - 1);
 	} else if (size && *label == '<') {
 		buf_append(
-			b, label, size); /* "<T as Trait>::f" of Rust says nothing without that */
+			b, label, size); /* "<T as Trait>::f" of Rust would lose its type */
 	} else if (slash && !memchr(label, '(', size)) {
 		buf_puts(b, "...");
 		buf_append(b, slash, size - (size_t)(slash - label));

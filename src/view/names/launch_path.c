@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "vendor/vendor.h"
 
-/* The launching call is looked for in this many frames at the leaf end: a program may have the vendor's runtime
- * linked in. */
+/* The launching call is looked for in this many frames at the leaf end: a program may have the
+ * vendor's runtime linked in. */
 #define CALL_SEARCH_DEPTH 16
 
 static bool is_launching_call(const struct profile_reader *r, const struct profile_location *l)
@@ -64,11 +64,12 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 	return callers;
 }
 
-/* What the functions of a profile are told apart by: names, of Python's in their file. */
+/* What identifies a function of a profile: its name; of Python's, name and file. */
 struct functions {
 	struct map named, nameless; /* by the path to the caller, and name or location */
 	struct map python;          /* name and file -> a number */
-	struct map extents;         /* module and start of a function without a name -> its first location */
+	/* module and start of a function without a name -> its first location */
+	struct map extents;
 };
 
 static uint64_t python_number(struct functions *f, const struct profile_location *l, int *error)
@@ -84,7 +85,7 @@ static uint64_t python_number(struct functions *f, const struct profile_location
 	return number;
 }
 
-/* Of code without a name: its function's first location, or it is told apart by its own. */
+/* Code without a name is identified by its function's first location, or else by its own. */
 static uint64_t nameless_number(struct functions *f, const struct profile_location *l, uint32_t location, int *error)
 {
 	uint64_t key = (uint64_t)l->module << 44 | l->function;
@@ -103,23 +104,23 @@ static uint64_t nameless_number(struct functions *f, const struct profile_locati
 static uint32_t same_function(struct functions *f, uint32_t caller, const struct profile_stack_node *n,
 	const struct profile_location *l, uint32_t id, int *error)
 {
-	struct map *known = l->name ? &f->named : &f->nameless;
+	struct map *stacks = l->name ? &f->named : &f->nameless;
 	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
 			    : l->name		    ? l->name
 						    : nameless_number(f, l, n->location, error);
 	uint64_t key = (uint64_t)caller << 32 | function;
-	const uint64_t *same = map_get(known, key);
+	const uint64_t *same = map_get(stacks, key);
 
 	if (same)
 		return (uint32_t)*same;
 	if (!*error)
-		*error = map_put(known, key, id);
+		*error = map_put(stacks, key, id);
 	return id;
 }
 
 /*
- * Two calls of one function differ by their addresses only. Parents have smaller ids. What is hidden is no part of
- * a path.
+ * Two calls of one function differ by their addresses only. Parents have smaller ids. What is
+ * hidden is no part of a path.
  */
 int launch_path_merge(const struct internals *i, uint32_t **ret)
 {

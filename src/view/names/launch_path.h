@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The way to a launching call, as people think of it: the functions of the program, without the
+ * The path to a launching call, as people think of it: the functions of the program, without the
  * call and what lies inside it, without addresses, and without what runs Python (internals.h).
  *
  * Use after the last event was read, when names are final.

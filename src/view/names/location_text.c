@@ -26,7 +26,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "module+0xaddress" for code without a name: one for a function, where it is known which code that is. */
+/* "module+0xaddress" for code without a name: one for all of a function, if its start was found. */
 static void put_address(const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
 	const struct profile_module *m = profile_module(t->reader, l->module);
@@ -44,7 +44,7 @@ static void put_address(const struct location_texts *t, const struct profile_loc
 	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)address);
 }
 
-static void put_place(const struct location_texts *t, const struct profile_location *l, const char *file,
+static void put_file(const struct location_texts *t, const struct profile_location *l, const char *file,
 	struct buf *b)
 {
 	if (*file && l->line && t->lines)
@@ -53,7 +53,8 @@ static void put_place(const struct location_texts *t, const struct profile_locat
 		buf_printf(b, " (%s)", file);
 }
 
-/* The function of "$kernel$function", which is what the compiler calls one of GPU code that it made for a kernel. */
+/* The function of "$kernel$function", which is what the compiler calls one of GPU code that it made
+ * for a kernel. */
 static const char *skip_owner(const char *name)
 {
 	const char *second = *name == '$' ? strchr(name + 1, '$') : NULL;
@@ -76,7 +77,7 @@ static enum tree_kind put_native(const struct location_texts *t, const struct pr
 		return TREE_API;
 	kind = strcmp(name, buf_text(b)) || strstr(name, "::") ? TREE_CXX : TREE_C;
 	if (t->lines && l->line)
-		put_place(t, l, base_name(profile_string(t->reader, l->file, NULL)), b);
+		put_file(t, l, base_name(profile_string(t->reader, l->file, NULL)), b);
 	return kind;
 }
 
@@ -93,7 +94,7 @@ enum tree_kind location_text(const struct location_texts *t, const struct profil
 	else
 		buf_puts(b, profile_string(t->reader, l->name, NULL));
 	if (l->kind == FRAME_PYTHON)
-		put_place(t, l, python_file_name(&t->files, l->file), b);
+		put_file(t, l, python_file_name(&t->files, l->file), b);
 	return l->kind == FRAME_KERNEL ? TREE_KERNEL : l->kind == FRAME_PYTHON ? TREE_PYTHON : TREE_NOTE;
 }
 

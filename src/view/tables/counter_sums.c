@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Three passes: which intervals there are; which works ran in each; what the counters said, added
- * to what each interval turned out to be. Counts name their interval by its start. Intervals do not
- * overlap but for the error of a clock; for the second pass each ends where the next begins.
+ * Three passes. The first finds the intervals, the second the works that ran in each, the third
+ * adds the counters' values to the sums of the interval. Counts name their interval by its start.
+ * Intervals overlap by no more than a clock's error; for the second pass each ends where the next
+ * begins.
  */
 #include "view/tables/counter_sums.h"
 
@@ -36,7 +37,7 @@ struct reading {
 	struct timeline *timelines; /* by device id; NULL: no counts so far */
 	uint32_t timeline_count;
 	uint32_t *column_of; /* by counter id */
-	uint32_t *place_of;  /* by device id: index of devices plus 1 */
+	uint32_t *row_of;  /* by device id: index of devices plus 1 */
 	uint32_t counters;   /* ids up to this one */
 	struct map kernels;  /* string id of the name: index of kernels */
 };
@@ -233,8 +234,8 @@ static struct counter_sum *new_sums(const struct counter_sums *c)
 
 static int make_devices(struct reading *r)
 {
-	r->place_of = calloc(r->timeline_count ? r->timeline_count : 1, sizeof(*r->place_of));
-	if (!r->place_of)
+	r->row_of = calloc(r->timeline_count ? r->timeline_count : 1, sizeof(*r->row_of));
+	if (!r->row_of)
 		return error_memory(SUBJECT);
 	for (uint32_t id = 1; id < r->timeline_count; id++) {
 		struct counter_device d = {.device = id};
@@ -248,7 +249,7 @@ static int make_devices(struct reading *r)
 			free(d.busy);
 			return error_memory(SUBJECT);
 		}
-		r->place_of[id] = (uint32_t)r->c->devices.count;
+		r->row_of[id] = (uint32_t)r->c->devices.count;
 	}
 	return 0;
 }
@@ -290,14 +291,14 @@ static int note_value(struct reading *r, const struct profile_count *count)
 	uint32_t column;
 	size_t n;
 
-	if (!t || !r->place_of[count->device] || !count->counter || count->counter > r->counters)
+	if (!t || !r->row_of[count->device] || !count->counter || count->counter > r->counters)
 		return 0;
 	n = first_after(t, count->start_ns);
 	i = n ? &t->intervals.items[n - 1] : NULL;
 	if (!i || i->start_ns != count->start_ns)
 		return 0;
 	column = r->column_of[count->counter];
-	d = &r->c->devices.items[r->place_of[count->device] - 1];
+	d = &r->c->devices.items[r->row_of[count->device] - 1];
 	add_value(&d->all[column], count);
 	if (i->owner != OWNER_NONE)
 		add_value(&d->busy[column], count);
@@ -397,7 +398,7 @@ int counter_sums_read(struct counter_sums *c, const struct profile_reader *done)
 		vec_release(&r.timelines[id].intervals);
 	free(r.timelines);
 	free(r.column_of);
-	free(r.place_of);
+	free(r.row_of);
 	map_release(&r.kernels);
 	return error;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hardware counters of a profile say of its GPUs and of its kernels.
+ * The values of a profile's hardware counters, summed up by GPU and by kernel.
  *
  * A counter's value is of a whole GPU for an interval. It is a kernel's where that was alone: no
  * other work of the recording ran on the GPU in the interval, not for a moment, and the kernel (one
  * or more launches of that name) ran in at least COUNTER_COVERED_PERCENT of it. What that kernel
- * did in other intervals is not known, so each row says how much of its GPU time such intervals
+ * did in other intervals is not known, so each row has how much of its GPU time such intervals
  * cover. Averages are weighted by the lengths of the intervals. What programs outside of the
  * recording did on the GPU is in all values.
  *
- * Reads the file three times more; memory grows with the number of intervals (32 bytes each). By ids of
- * the profile.
+ * Reads the file three times more; memory grows with the number of intervals (32 bytes each). By
+ * ids of the profile.
  */
 #pragma once
 
@@ -20,9 +20,9 @@
 
 #define COUNTER_COVERED_PERCENT 90
 
-/* One counter; those of several GPUs that say the same are one. */
+/* One counter; those of several GPUs that count the same are one. */
 struct counter_column {
-	int kind;	  /* row of counter_kind_at; -1: none that is known */
+	int kind;	  /* row of counter_kind_at; -1: it is in no row */
 	uint32_t counter; /* the first such one of the profile */
 };
 
@@ -54,7 +54,8 @@ struct counter_sums {
 	struct vec(struct counter_kernel) kernels; /* most GPU time first */
 };
 
-/* Of the file of a reader that has read it to its end: 0 or -errno with error_text. `c` comes zeroed, and is to be released in either case. */
+/* Of the file of a reader that has read it to its end: 0 or -errno with error_text. `c` comes
+ * zeroed, and is to be released in either case. */
 int counter_sums_read(struct counter_sums *c, const struct profile_reader *done);
 void counter_sums_release(struct counter_sums *c);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Rows are found by a hash of what they are by; two that collide are told apart by probing on. */
+/* Rows are found by a hash of their key; where two collide, the next slot is tried. */
 #include "view/tables/driver_sums.h"
 
 #include <errno.h>
@@ -28,7 +28,8 @@ static uint64_t hash_of_row(const struct profile_driver *e)
 	return hash_combine(hash_of_ring(e), (uint64_t)e->name << 32 | e->kind);
 }
 
-/* The row of an event, new when there was none: 0, with NULL when there is no room for one more; or -ENOMEM. */
+/* The row of an event, new when there was none: 0, with NULL when there is no room for one more; or
+ * -ENOMEM. */
 #define find_row(rows, index, hash, is_of, e, ret)                                                 \
 	({                                                                                         \
 		typeof(*(rows)->items) row_ = NULL;                                                \

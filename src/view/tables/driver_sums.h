@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel's GPU drivers did, summed up: rings with the jobs that ran on them, and everything else that was
- * seen of a source and ring by its name.
+ * What the kernel's GPU drivers did, summed up: the jobs of each ring, and all other events by
+ * source, ring and name.
  *
- * Memory is bounded: a file with more than DRIVER_ROWS_MAX of either has the events of all further ones counted, and
- * nothing more said of them. By ids of the profile.
+ * Memory is bounded: there are at most DRIVER_ROWS_MAX rings and as many rows. Events of further
+ * ones are only counted. By ids of the profile.
  */
 #pragma once
 
@@ -48,11 +48,12 @@ struct driver_sums {
 	uint64_t uncounted;			/* of these, in no row */
 	struct vec(struct driver_ring *) rings; /* most run time first */
 	struct vec(struct driver_row *) rows;	/* most time first, then the most frequent */
-	struct map ring_of, row_of;		/* hash of what each is by: its place */
+	struct map ring_of, row_of;		/* hash of its key: index */
 	uint64_t total_ns, bytes;		/* no sum in a row is more */
 };
 
-/* 0, -ENOMEM or -EOVERFLOW (times add up to more than 64 bits). It comes zeroed, and is to be released. */
+/* 0, -ENOMEM or -EOVERFLOW (times add up to more than 64 bits). It comes zeroed, and is to be
+ * released. */
 int driver_sums_add(struct driver_sums *s, const struct profile_driver *e);
 /* After the last event: 0 or -ENOMEM. */
 int driver_sums_finish(struct driver_sums *s);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stacks are a trie, so what was sampled in a function and what it called is the sum over the nodes above each of its
- * nodes. Where a function calls itself, directly or not, only the node nearest to the root counts: a walk from the
- * root on knows which functions it is in.
+ * Stacks are a trie, so what was sampled in a function and what it called is the sum over the nodes
+ * above each of its nodes. Where a function calls itself, directly or not, only the node nearest to
+ * the root counts: the walk starts at the root, and keeps which functions it is in.
  *
- * What is hidden of a stack depends on the whole stack, so the trie is summed and walked once for each kind of them.
+ * What is hidden of a stack depends on the whole stack, so the trie is summed and walked once for
+ * each kind of them.
  */
 #include "view/tables/function_sums.h"
 
@@ -32,7 +33,7 @@ struct reading {
 	const struct location_texts *texts;
 	bool inlines;
 	struct map named, nameless, python; /* see map_for: -> function */
-	uint32_t *of_location;        /* by location: its function; 0: not known yet */
+	uint32_t *of_location;        /* by location: its function; 0: not looked up yet */
 	struct vec(uint32_t) entered; /* by function - 1: how many nodes of it the walk is in */
 	struct node *nodes;           /* by stack node; 0 is what roots stand on */
 	uint32_t node_count;
@@ -81,7 +82,7 @@ static void add(struct stack_sum *to, const struct stack_sum *more)
 
 /* ------------------------------------------------------------------ functions */
 
-static const char *place_of(const struct reading *d, const struct profile_location *l)
+static const char *file_of(const struct reading *d, const struct profile_location *l)
 {
 	const struct profile_module *m = l ? profile_module(d->reader, l->module) : NULL;
 
@@ -94,8 +95,8 @@ static const char *place_of(const struct reading *d, const struct profile_locati
 	return m->kind == MODULE_VDSO ? "[vdso]" : profile_string(d->reader, m->path, NULL);
 }
 
-/* The function that is called so, at such a place: its row is there. */
-static int find_function(struct reading *d, enum tree_kind kind, const struct buf *name, const char *place, uint32_t *ret)
+/* The function of this name in a file; adds its row when it is new. */
+static int find_function(struct reading *d, enum tree_kind kind, const struct buf *name, const char *file, uint32_t *ret)
 {
 	struct function_sum row = {.kind = kind};
 	struct buf text = BUF_INIT;
@@ -103,12 +104,12 @@ static int find_function(struct reading *d, enum tree_kind kind, const struct bu
 
 	buf_puts(&text, buf_text(name));
 	buf_append(&text, (const char[]){'\0', (char)kind}, 2);
-	buf_puts(&text, place);
+	buf_puts(&text, file);
 	if (!text.failed && !name->failed)
 		error = interner_add(d->result->names, text.data, text.size, ret, &added);
 	if (!error && added) {
 		row.name = interner_get(d->result->names, *ret, NULL);
-		row.place = row.name + strlen(row.name) + 2;
+		row.file = row.name + strlen(row.name) + 2;
 		error = vec_push(&d->result->rows, row);
 		error = error ?: vec_push(&d->entered, 0);
 	}
@@ -120,14 +121,14 @@ static int name_function(struct reading *d, const struct profile_location *l, ui
 {
 	struct buf name = BUF_INIT;
 	enum tree_kind kind = location_text(d->texts, l, &name);
-	int error = find_function(d, kind, &name, place_of(d, l), ret);
+	int error = find_function(d, kind, &name, file_of(d, l), ret);
 
 	buf_release(&name);
 	return error;
 }
 
-/* Most locations are of a function that others are of, too, and names take long to be made: where it is looked up by
- * what, if it is such a location; else NULL. */
+/* Most locations are of a function that others are of, too, and names take long to be made: where
+ * it is looked up by what, if it is such a location; else NULL. */
 static struct map *map_for(struct reading *d, const struct profile_location *l, uint64_t *ret_key)
 {
 	if (!l || (l->kind != FRAME_USER && l->kind != FRAME_PYTHON))
@@ -354,7 +355,7 @@ static int by_self_time(const void *left, const void *right)
 	if (a->total.ns != b->total.ns)
 		return a->total.ns > b->total.ns ? -1 : 1;
 	order = strcmp(a->name, b->name);
-	order = order ? order : strcmp(a->place, b->place);
+	order = order ? order : strcmp(a->file, b->file);
 	return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU time by function: how much of it was spent in each function itself, and how much in it and what it called.
+ * CPU time by function: how much of it was spent in each function itself, and how much in it and
+ * what it called.
  *
- * Functions are those that flame graphs of CPU time show: without the inside of Python's interpreter (internals.h),
- * with inlined functions if asked for, with the kernel's, and with notes ("[incomplete stack: ...]", "[no stack]")
- * as if they were functions. They are told apart by what they are called and where they are: two functions of one
- * name in two files are two.
+ * Functions are those that flame graphs of CPU time show: without the inside of Python's
+ * interpreter (internals.h), with inlined functions if asked for, with the kernel's, and with notes
+ * ("[incomplete stack: ...]", "[no stack]") as if they were functions. A function is identified by
+ * its name and its file: two functions of one name in two files are two.
  *
- * stack_sums are added to event by event; the functions follow after the last event, when names are final. One
- * pass over the nodes of all stacks, however many samples there are. Owned by the caller; the functions hold on to the
- * reader.
+ * stack_sums are added to event by event; the functions follow after the last event, when names are
+ * final. One pass over the nodes of all stacks, however many samples there are. Owned by the
+ * caller; the functions hold on to the reader.
  */
 #pragma once
 
@@ -35,14 +36,16 @@ void stack_sums_release(struct stack_sums *s);
 
 struct function_sum {
 	const char *name;     /* as location_text has it: "forward (train.py)", "math::step(int)" */
-	const char *place;    /* the whole path of the source file of Python's, of the module of others, or "[kernel]"; "" */
+	/* the whole path: of Python's the source file, of others the module; "[kernel]"; "" */
+	const char *file;
 	enum tree_kind kind;
 	struct stack_sum self;  /* it was the innermost function */
 	struct stack_sum total; /* it was among the functions, once or several times */
 };
 
 struct function_sums {
-	struct vec(struct function_sum) rows; /* the most time of their own first, then in all, then by name */
+	/* the most time of their own first, then in all, then by name */
+	struct vec(struct function_sum) rows;
 	struct interner *names;
 };
 

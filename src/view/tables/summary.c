@@ -25,7 +25,8 @@
 /* Launches of graphs that are remembered, to count each once: two generations of this many. */
 #define GRAPH_LAUNCHES ((size_t)64 << 10)
 
-/* What is added to places all over memory waits for this many others, so that these come from there at the same time. */
+/* Additions to addresses all over memory are done in groups of this many, so that their loads
+ * overlap. */
 #define WAITING 64
 
 /* An array by id that grows with zeros. */
@@ -275,8 +276,8 @@ static int add_to_stack(struct gathering *g, uint32_t id, struct op_sum *op)
 	return error;
 }
 
-/* The same stack mostly launches the same work again, so that stacks and pairs are looked up when it
- * changes. */
+/* The same stack mostly launches the same work again, so that stacks and pairs are looked up when
+ * it changes. */
 static int add_to_op(struct gathering *g, const struct profile_work *e)
 {
 	struct op_sum *op = at_id(&g->ops, e->op, sizeof(*op));
@@ -386,7 +387,7 @@ static int add_pending(struct gathering *g, const struct profile_pending *e)
 	return 0;
 }
 
-/* Waits of which only the time is told were not to have a stack. */
+/* Waits recorded as a sum of times have no stack of their own, and lack none. */
 static int add_wait(struct gathering *g, const struct profile_wait *e)
 {
 	int error = e->duration_ns && !e->assumed ? count_stack(g, e->stack, OF_WAIT, 1) : 0;
@@ -504,7 +505,7 @@ static int put_set(struct gathering *g, struct map *index, const struct profile_
 /* The ways to launching calls. */
 struct paths {
 	uint32_t *first; /* see launch_path_merge */
-	uint32_t *known; /* by stack: its path + 1; 0: not known yet */
+	uint32_t *known; /* by stack: its path + 1; 0: not looked up yet */
 };
 
 static uint32_t path_of(const struct gathering *g, struct paths *p, uint32_t stack)
@@ -621,7 +622,7 @@ static struct summary_task *process_row(struct gathering *g, struct map *index, 
 	return &g->s->processes.items[at];
 }
 
-/* CPU time and launches of a process are its threads'; GPU work knows its process by itself. */
+/* CPU time and launches of a process are its threads'; GPU work names its process. */
 static int put_tasks(struct gathering *g)
 {
 	struct map index = MAP_INIT;
@@ -666,8 +667,8 @@ static int put_tasks(struct gathering *g)
 }
 
 /*
- * How many pids are in no row. A process that executes a program is another of the profile's, but not for people: it is in
- * the rows if any of its images is.
+ * How many pids are in no row. A process that executes a program is another of the profile's, but
+ * not for people: it is in the rows if any of its images is.
  */
 static int count_processes_without(struct gathering *g)
 {
@@ -744,7 +745,7 @@ static int add_uses(struct gathering *g, uint32_t stack, uint32_t note)
 		struct summary_stacks *s = stacks_of(g->s, (enum stack_use)use);
 		uint64_t count = count_uses_of(g, stack, (enum stack_use)use);
 
-		s->taken += count;
+		s->with_stack += count;
 		s->python += python ? count : 0;
 		if (note && count)
 			error = add_reason(s, note, count);
@@ -752,7 +753,7 @@ static int add_uses(struct gathering *g, uint32_t stack, uint32_t note)
 	return error;
 }
 
-/* A stack is incomplete when a note at its root says so. Parents have smaller ids. */
+/* A stack is incomplete when there is a note at its root. Parents have smaller ids. */
 static int judge_stacks(struct gathering *g)
 {
 	uint32_t count = profile_counts(g->r).stack_nodes;

@@ -3,8 +3,8 @@
  * Where the time of a recording went, in tables: what `xpuprof report` prints.
  *
  * One pass over the events, with memory for the tables of the profile and for the distinct pairs of
- * (kind of GPU work, launching stack), not for the events. Totals are exact; where something is an
- * estimate or a bound its comment says so.
+ * (kind of GPU work, launching stack), not for the events. Totals are exact, but for those whose
+ * comment calls them an estimate or a bound.
  *
  * Everything is by id of the profile (names: the reader, which must outlive the use of it). Lists
  * are sorted by time, longest first; equals by id. Devices are sorted by number.
@@ -30,7 +30,7 @@ struct summary_time {
 struct summary_kernel {
 	uint32_t name; /* string: mangled */
 	struct summary_time time;
-	uint32_t stack;    /* the launch_path with the most time; 0: none known */
+	uint32_t stack;    /* the launch_path with the most time; 0: none */
 	uint64_t stack_ns; /* its time: of all stacks through the same functions */
 };
 
@@ -91,14 +91,15 @@ struct summary_reason {
 /* How whole the stacks are of all samples, launches, works or waits. */
 struct summary_stacks {
 	uint64_t count;
-	uint64_t taken;      /* that many have a stack */
-	uint64_t incomplete; /* of those taken: they do not reach their root */
-	uint64_t python;     /* of those taken: with Python frames */
-	struct vec(struct summary_reason) reasons; /* of the incomplete ones, the most frequent first */
+	uint64_t with_stack;
+	uint64_t incomplete; /* of these: they do not reach their root */
+	uint64_t python;     /* of those with a stack: with Python frames */
+	/* of the incomplete ones, the most frequent first */
+	struct vec(struct summary_reason) reasons;
 };
 
 struct summary {
-	uint64_t start_ns, end_ns; /* of the recording; of its events where it does not say */
+	uint64_t start_ns, end_ns; /* of the recording; if it does not have them, of its events */
 	uint64_t samples, cpu_ns;
 	uint64_t works, gpu_ns;
 	uint64_t calls;
@@ -107,7 +108,8 @@ struct summary {
 	struct summary_stacks sample_stacks;
 	struct summary_stacks launch_stacks; /* calls, but for those that only wait */
 	struct summary_stacks work_stacks;
-	struct summary_stacks wait_stacks; /* off-CPU waits, but for those whose time others carry */
+	/* off-CPU waits, but for those whose time others carry */
+	struct summary_stacks wait_stacks;
 	struct internals internals; /* what the paths to kernels leave out */
 	struct summary_latency latency;
 	struct vec(struct summary_kernel) kernels;
@@ -117,8 +119,9 @@ struct summary {
 	struct vec(struct summary_device) devices;
 	struct vec(struct summary_task) processes;
 	struct vec(struct summary_task) threads;
-	uint32_t processes_without; /* by pid: that are in none of the rows, as no samples, launches or work of theirs are known */
-	uint32_t threads_without;   /* so too by tid, without the profiler's own */
+	/* pids in none of the rows, as they have no samples, launches or work */
+	uint32_t processes_without;
+	uint32_t threads_without;   /* tids, too; without the profiler's own */
 	struct driver_sums drivers; /* not in any of the others */
 	struct wait_sums waits;
 	struct stack_sums sampled;  /* CPU time by stack */

@@ -302,7 +302,7 @@ static int compare_frames(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The place of each frame among all frames in order. */
+/* The position of each frame among all frames in order. */
 static int rank_frames(const struct tree *t, uint32_t **ret)
 {
 	const struct tree_frame **sorted = calloc(t->frames.count, sizeof(*sorted));

@@ -4,14 +4,14 @@
  * from.
  *
  *	frames   distinct (kind, number, name), dense ids from 0
- *	nodes    a frame in its place: parent, children, time of its own; dense ids from 0, the root
+ *	nodes    a frame under a parent, with children and time of its own; dense ids from 0, the root
  *
  * A node's id is always greater than its parent's, so a pass from the last node to the first sees
  * children before parents. `self` is the time spent in a node and in none of its children. It is
- * CPU time or GPU time, never a mixture: GPU time where the frame of the node, or of one below it, is of
- * a GPU kind. The two are kept apart in all totals, because work on a GPU runs beside the
- * CPU; only the *width* of a frame in a picture is their sum. In a tree of what passed by the clocks of threads
- * there is one time only, and all of it counts as CPU time (tree_join_times).
+ * CPU time or GPU time, never a mixture: GPU time where the frame of the node, or of one below it,
+ * is of a GPU kind. The two are kept apart in all totals, because work on a GPU runs beside the
+ * CPU; only the *width* of a frame in a picture is their sum. In a tree of what passed by the
+ * clocks of threads there is one time only, and all of it counts as CPU time (tree_join_times).
  *
  * Made for millions of nodes: 24 bytes each, and an index only for nodes with many children.
  * Owned by whoever called tree_new; one thread at a time.
@@ -28,7 +28,7 @@ enum tree_kind {
 	TREE_ROOT = 0,
 	TREE_PROCESS, /* number: pid */
 	TREE_THREAD,  /* number: tid */
-	TREE_DEVICE,  /* number: as device.h says */
+	TREE_DEVICE,  /* number: device_number */
 	TREE_STREAM,  /* number: stream */
 	TREE_PYTHON,
 	TREE_CXX, /* native code with a mangled or qualified name: C++, Rust */
@@ -42,7 +42,7 @@ enum tree_kind {
 	TREE_GPU_SOURCE,  /* directories, files and functions of GPU code */
 	TREE_GPU_CODE,    /* its instructions, why they wait, where they are */
 	TREE_WAIT,        /* why a thread did not go on */
-	TREE_NOTE,        /* not code: says something about the stack */
+	TREE_NOTE,        /* not code: a remark about the stack */
 	TREE_KINDS
 };
 
@@ -96,9 +96,10 @@ int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
 
 /* Orders siblings by name (bytes), then kind and number: equal inputs give equal pictures. */
 int tree_sort(struct tree *t);
-/* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf stands on the root.
- * Equal leaves become one, so it says what most of the time was spent in, and above it what led there. Nodes
- * without time of their own or above them are left out. Not to be added to with tree_add_texts. */
+/* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf
+ * stands on the root. Equal leaves become one, so at its root is what most of the time was spent
+ * in, and above that what led there. Nodes without time of their own or above them are left out.
+ * Not to be added to with tree_add_texts. */
 int tree_reverse(const struct tree *t, struct tree **ret);
 /* Allocates the totals (self and everything above) of every node; free() them. */
 int tree_totals(const struct tree *t, struct tree_time **ret);
