@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats of GPU code: how an image of it is opened, and what it says of the instructions in it. A format is one
- * folder with a struct gpucode_format, and one row in formats.c. The rest knows no format by name.
+ * Formats of GPU code: how an image of it is opened, and what can be read from it about an instruction. A format is
+ * one folder with a struct gpucode_format, and one row in formats.c. No other file names a format.
  *
- * Which format an image has, the name of its module says: it begins with the name of the format and a colon.
+ * The name of an image's module begins with the name of its format and a colon.
  *
- * Images come from programs that nobody vouches for: a format checks every size and offset, and gives less for a
- * damaged image, never a crash. Nothing is copied: the image must stay unchanged until it is closed, and code and
- * texts point into it. One thread at a time for each image.
+ * Images come from programs that are not trusted: a format checks every size and offset. A damaged image yields less,
+ * and never crashes. Nothing is copied: the image must stay unchanged until it is closed, and code and texts point
+ * into it. One thread at a time for each image.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 
-#define GPUCODE_PLACES_MAX 64
+#define GPUCODE_FRAMES_MAX 64
 #define GPUCODE_NAME_MAX   64 /* room for the longest name of an instruction, with its NUL */
 
 struct gpucode_image; /* each format has its own */
@@ -31,9 +31,9 @@ struct gpucode_function {
 	size_t size;         /* in bytes; less than the function has where the image is damaged */
 };
 
-/* A place in the source, and the function that it is in. Texts are good until the image is closed, never NULL, and ""
+/* A line of the source, and the function that it is in. Texts are valid until the image is closed, never NULL, and ""
  * when not known. Equal texts are at the same address. */
-struct gpucode_place {
+struct gpucode_frame {
 	const char *function; /* linker name */
 	const char *path;
 	uint32_t line; /* 0: not known */
@@ -78,17 +78,17 @@ struct gpucode_format {
 	bool (*find)(const struct gpucode_image *image, const char *name, uint32_t index,
 		struct gpucode_function *ret);
 	/*
-	 * Fills in what source the instruction at `offset` bytes into a function was made from: ret[0] is the innermost,
-	 * each further one has the place of the call that was inlined, and the last is the function that has the code.
-	 * Returns how many; 0 when nothing is known. *ret_called: the code is that of another function that stands
-	 * inside this one and is called, so that even the last place is not of the function itself.
+	 * Fills in the source of the instruction at `offset` bytes into a function: ret[0] is the innermost frame, each
+	 * further one is the line of the call that was inlined, and the last is in the function that has the code.
+	 * Returns how many; 0 when nothing is known. *ret_called: the code belongs to another function, which lies
+	 * inside this one and is called. The last frame is then in that function.
 	 */
-	size_t (*places)(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
-		struct gpucode_place ret[GPUCODE_PLACES_MAX], bool *ret_called);
+	size_t (*frames)(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
+		struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called);
 	/* The name of an instruction, decoded here; at least a placeholder. Cut to fit. */
 	void (*instruction_name)(const struct gpucode_function *f, uint64_t offset, char *ret, size_t size);
-	/* Asks for full text, by a helper program or otherwise; NULL: there is never any. That there is none, or not all
-	 * in time, is no error. 0 or -errno. */
+	/* Writes the full text, by a helper program or otherwise; NULL: the format has none. Text that is missing or late
+	 * is no error. 0 or -errno. */
 	int (*text)(const struct gpucode_text_request *request);
 };
 

@@ -3,7 +3,7 @@
  * Each image is mapped when it comes, and its descriptor is not needed any more: a process may have
  * many more mappings than descriptors (65,530, vm.max_map_count, of which ours are to leave most to
  * the rest of the recorder), and they take no memory of their own before they are read. The seals
- * see to it that nobody can change what is mapped or cut it off below us.
+ * make sure that nobody can change or truncate what is mapped.
  */
 #include "gpucode/kept_images.h"
 
@@ -70,7 +70,7 @@ static struct image *find(const struct kept_images *k, uint32_t module)
 	return index ? &k->all.items[*index] : NULL;
 }
 
-/* The module's image as it is known so far, or NULL when memory is short. */
+/* The module's entry, made if it has none; NULL when memory is short. */
 static struct image *find_or_add(struct kept_images *k, uint32_t module)
 {
 	struct image *i = find(k, module);
@@ -110,7 +110,7 @@ static bool has_room(const struct kept_images *k, uint64_t size)
 }
 
 /* Drops images that nobody needs, the oldest first, until there is room. An image that is needed or
- * gone stays so, hence those before `oldest` need no second look. */
+ * gone stays so: those before `oldest` are not looked at again. */
 static bool make_room(struct kept_images *k, uint64_t size)
 {
 	if (size > k->budget_bytes)

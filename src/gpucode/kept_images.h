@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images of GPU code, kept while a recording runs, so that at its end the instructions that samples
- * were taken at can be shown with their text and source: by then the program, which had them in
- * memory only, is gone.
+ * Images of GPU code, kept while a recording runs. At its end, sampled instructions get their text and
+ * source from them; by then the program, which had them in memory only, is gone.
  *
- * By the module's id in the profile, once for each module: ids are given by checksum, so processes
- * that load the same image share one. An image comes as a memfd that is sealed against changes; it
- * is mapped, not copied. What is in it is not looked at here; whoever opens it (format.h) trusts
- * nothing in it.
+ * There is one image for each module id of the profile. Ids are given by checksum, so processes that load
+ * the same image share it. An image comes as a memfd that is sealed against changes; it is mapped, not
+ * copied. Its contents are not read here; whoever opens it (format.h) trusts nothing in it.
  *
- * Bounded by a budget in bytes, and in number. Beyond it the oldest images that nobody has needed so far make
- * room, as most of what a program loads never runs long enough to be seen in a sample; when there
- * are none, the new one is not kept. One thread.
+ * Images are bounded by a budget in bytes, and in number. Beyond it the oldest images without a sample make
+ * room: most of what a program loads never runs long enough to be sampled. When all have samples, the new
+ * one is not kept. One thread.
  */
 #pragma once
 
@@ -35,8 +33,8 @@ void kept_images_free(struct kept_images *k);
  * sealed, -ENOSPC when there is no room for it, -ENOMEM or what the system says.
  */
 int kept_images_add(struct kept_images *k, uint32_t module, int fd, uint64_t size);
-/* A sample was taken in this module's code, whose image may come later: it will not make room.
- * Without memory it may. */
+/* This module's code was sampled: its image, which may come later, does not make room for others. When
+ * memory is short it may. */
 void kept_images_need(struct kept_images *k, uint32_t module);
 
 /* The module's image, good until kept_images_free or the next kept_images_add; NULL when there is

@@ -60,8 +60,8 @@ struct describer {
 	struct gpucode code; /* the present one */
 	struct map strings;  /* ids of its texts, by where they are */
 	/* What the last instruction was made from, as the next one often is, too. */
-	struct gpucode_place places[GPUCODE_PLACES_MAX];
-	size_t place_count;
+	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
+	size_t frame_count;
 	bool place_called; /* in a device function that was not inlined */
 	uint32_t file, line, inlined;
 	uint32_t own_file; /* of the present function */
@@ -164,16 +164,16 @@ static int string_of(struct describer *d, const char *text, uint32_t *ret_id)
 	return error;
 }
 
-/* From what is next to the function itself (the last of these places) to the innermost one. */
-static int add_inlines(struct describer *d, const struct gpucode_place *places, size_t count)
+/* From what is next to the function itself (the last of these frames) to the innermost one. */
+static int add_inlines(struct describer *d, const struct gpucode_frame *frames, size_t count)
 {
 	struct profile_inline in = {0};
 	int error = 0;
 
 	for (size_t n = count; !error && n--;) {
-		in.line = places[n].line;
-		error = string_of(d, places[n].function, &in.name);
-		error = error ?: string_of(d, places[n].path, &in.file);
+		in.line = frames[n].line;
+		error = string_of(d, frames[n].function, &in.name);
+		error = error ?: string_of(d, frames[n].path, &in.file);
 		error = error ?: profile_add_inline(d->w, &in, &in.caller);
 	}
 	d->inlined = in.caller;
@@ -181,52 +181,52 @@ static int add_inlines(struct describer *d, const struct gpucode_place *places, 
 }
 
 static bool is_as_last(
-	const struct describer *d, const struct gpucode_place *places, size_t count, bool called)
+	const struct describer *d, const struct gpucode_frame *frames, size_t count, bool called)
 {
-	if (count != d->place_count || called != d->place_called)
+	if (count != d->frame_count || called != d->place_called)
 		return false;
 	for (size_t n = 0; n < count; n++)
-		if (places[n].function != d->places[n].function ||
-			places[n].path != d->places[n].path || places[n].line != d->places[n].line)
+		if (frames[n].function != d->frames[n].function ||
+			frames[n].path != d->frames[n].path || frames[n].line != d->frames[n].line)
 			return false;
 	return true;
 }
 
 /* The source of an instruction of the function itself. */
-static int place_own(struct describer *d, const struct gpucode_place *places, size_t count)
+static int place_own(struct describer *d, const struct gpucode_frame *frames, size_t count)
 {
-	int error = string_of(d, places[count - 1].path, &d->file);
+	int error = string_of(d, frames[count - 1].path, &d->file);
 
-	d->line = places[count - 1].line;
+	d->line = frames[count - 1].line;
 	if (!d->own_file)
 		d->own_file = d->file;
-	return error ?: add_inlines(d, places, count - 1);
+	return error ?: add_inlines(d, frames, count - 1);
 }
 
-static int place_called(struct describer *d, const struct gpucode_place *places, size_t count)
+static int place_called(struct describer *d, const struct gpucode_frame *frames, size_t count)
 {
 	d->file = d->own_file;
 	d->line = 0;
-	return add_inlines(d, places, count);
+	return add_inlines(d, frames, count);
 }
 
 /* Finds out what source an instruction is from, into d->file and so on. */
 static int find_places(struct describer *d, const struct gpucode_function *f, uint64_t offset)
 {
-	struct gpucode_place places[GPUCODE_PLACES_MAX];
+	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	bool called = false;
-	size_t count = d->code.format->places(d->code.image, f, offset, places, &called);
+	size_t count = d->code.format->frames(d->code.image, f, offset, frames, &called);
 	int error;
 
-	if (count && is_as_last(d, places, count, called))
+	if (count && is_as_last(d, frames, count, called))
 		return 0;
-	d->place_count = 0;
+	d->frame_count = 0;
 	d->file = d->line = d->inlined = 0;
 	if (!count)
 		return 0;
-	error = called ? place_called(d, places, count) : place_own(d, places, count);
-	memcpy(d->places, places, count * sizeof(*places));
-	d->place_count = error ? 0 : count;
+	error = called ? place_called(d, frames, count) : place_own(d, frames, count);
+	memcpy(d->frames, frames, count * sizeof(*frames));
+	d->frame_count = error ? 0 : count;
 	d->place_called = called;
 	return error;
 }
@@ -245,7 +245,7 @@ static int describe_instruction(
 	i.file = d->file;
 	i.line = d->line;
 	i.inlined = d->inlined;
-	d->has_lines |= d->place_count && d->places[0].line;
+	d->has_lines |= d->frame_count && d->frames[0].line;
 	d->stats.instructions++;
 	d->stats.decoded += decoded;
 	return id ? profile_describe_instruction(d->w, id, &i)
@@ -285,7 +285,7 @@ static int describe_function(struct describer *d, const struct function *f)
 
 	d->has_lines = false;
 	d->own_file = 0;
-	d->place_count = 0;
+	d->frame_count = 0;
 	error = f->text->weight ? describe_whole(d, f) : describe_sampled(d, f);
 	d->stats.described++;
 	d->stats.without_lines += !d->has_lines;

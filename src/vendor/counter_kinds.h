@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hardware counters that are recorded: one row each, in the order in which they are wanted,
- * with what they are called here and the vendor's metrics that they are read from. A profile has the
- * vendor's name (profile_counter), so that what exactly was measured stays known. Each vendor has a table; the
- * functions here see all of them, one after the other.
+ * The hardware counters that are recorded: one row each, by preference, with our name and the vendor's metrics
+ * that they are read from. A profile keeps the vendor's name (profile_counter): it identifies what was measured.
+ * Each vendor has a table; the functions here search all of them, one after the other.
  */
 #pragma once
 
@@ -27,13 +26,13 @@ struct counter_kind {
 	const char *heading; /* the same in at most 9 columns */
 	enum counter_unit unit;
 	/* The vendor's metrics by preference, up to the first NULL. Which of them a GPU has, and
-	 * which it can count at the same time, it is asked when it is recorded. */
+	 * can count at the same time, is found out at the beginning of a recording. */
 	const char *candidates[COUNTER_CANDIDATES_MAX + 1];
 	/* Chips of which these metrics are not to be trusted, up to the first NULL. */
 	const char *doubtful_on[COUNTER_DOUBTFUL_MAX + 1];
 };
 
-/* Whether what this chip ("GH100") says of this row can be trusted. */
+/* Whether the values of this row can be trusted on this chip ("GH100"). */
 bool counter_kind_is_good_on(const struct counter_kind *kind, const char *chip);
 /* The rows of all vendors; NULL past the last. */
 const struct counter_kind *counter_kind_at(size_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A vendor's names of why GPU warps do not go on, as its driver has them and profiles keep them
+ * A vendor's names for the reasons why GPU warps stall, as its driver has them and profiles keep them
  * ("..._stalled_long_scoreboard"): a prefix, the reason, and perhaps the mark of latency
  * samples. view/stalls/reasons.h reads them.
  */

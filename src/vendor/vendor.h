@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a GPU vendor's names mean. All the rest asks here ("is this a call of a GPU API?") and knows no vendor's
- * word itself.
+ * What a GPU vendor's names mean. All other code asks here ("is this a call of a GPU API?") and has no vendor's
+ * names itself.
  *
  * A vendor is one folder with a table in each file, and one row in vendors.c. The tables are constant: any
  * thread. A name that no vendor has is an ordinary function, file or variable.
@@ -23,7 +23,7 @@ struct vendor_api {
 	const char *category; /* of such a call in timelines: no blanks in it */
 };
 
-/* Lists of texts end with NULL. Any list may be NULL: there is none. */
+/* Lists of texts end with NULL. Any list may be NULL. */
 struct vendor {
 	const char *name;
 	const struct vendor_api *apis;
@@ -32,9 +32,9 @@ struct vendor {
 	const char *const *launch_stubs;
 	/* Beginnings of the file names of libraries between a program and its GPU work. */
 	const char *const *libraries;
-	/* How the file name of the library begins that every program maps that uses the vendor's GPUs. */
+	/* The beginning of the file name of the driver's library: every program that uses the vendor's GPUs maps it. */
 	const char *driver_library;
-	/* How that of the tracer begins, the vendor's own library that reports GPU work inside a process. */
+	/* So too of the tracer, the vendor's own library that reports GPU work inside a process. */
 	const char *tracer_library;
 	/* The environment variable that names a library to be loaded into such programs. */
 	const char *injection_variable;

@@ -10,18 +10,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void ask(struct cubin *c, const struct cubin_function *f)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	uint64_t step = f->size / QUESTIONS_MAX + 1;
 	size_t code_size, sum = 0;
 	const uint8_t *code = cubin_code(c, f, &code_size);
 
 	for (uint64_t at = 0; at < f->size; at += step) {
-		size_t n = cubin_places(c, f, at, places, NULL);
+		size_t n = cubin_frames(c, f, at, frames, NULL);
 
-		if (!n || n > CUBIN_PLACES_MAX)
+		if (!n || n > CUBIN_FRAMES_MAX)
 			__builtin_trap();
 		for (size_t i = 0; i < n; i++)
-			sum += strlen(places[i].function) + strlen(places[i].path);
+			sum += strlen(frames[i].function) + strlen(frames[i].path);
 	}
 	if (code_size)
 		sum += code[0] + code[code_size - 1];

@@ -32,11 +32,11 @@ static bool find(const struct gpucode_image *image, const char *name, uint32_t i
 	return true;
 }
 
-static size_t places(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
-	struct gpucode_place ret[GPUCODE_PLACES_MAX], bool *ret_called)
+static size_t frames(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
+	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
 	*ret_called = false;
-	ret[0] = (struct gpucode_place){
+	ret[0] = (struct gpucode_frame){
 		.function = "", .path = "/null/kernels.nul", .line = 10 + (uint32_t)(offset / BYTES)};
 	return 1;
 }
@@ -53,6 +53,6 @@ const struct gpucode_format null_format = {
 	.open = open_image,
 	.close = close_image,
 	.find = find,
-	.places = places,
+	.frames = frames,
 	.instruction_name = instruction_name,
 };

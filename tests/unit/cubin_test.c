@@ -59,7 +59,7 @@ static void close_data(struct opened *o)
 	buf_release(&o->image);
 }
 
-static void write_place(struct buf *b, const struct cubin_place *p)
+static void write_frame(struct buf *b, const struct cubin_frame *p)
 {
 	buf_printf(b, "%s:%u", p->path, p->line);
 }
@@ -68,13 +68,13 @@ static void write_place(struct buf *b, const struct cubin_place *p)
 static void write_chain(struct cubin *c, const struct cubin_function *f, uint64_t offset, bool all,
 	struct buf *b, enum cubin_line_kind *ret_kind)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
-	size_t n = cubin_places(c, f, offset, places, ret_kind);
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
+	size_t n = cubin_frames(c, f, offset, frames, ret_kind);
 
 	buf_reset(b);
 	for (size_t i = 0; i < n && (all || !i) && *ret_kind != CUBIN_LINES_NONE; i++) {
 		buf_puts(b, i ? " <- " : "");
-		write_place(b, &places[i]);
+		write_frame(b, &frames[i]);
 	}
 }
 
@@ -176,7 +176,7 @@ static void compare_with(const char *tool, bool all)
 	}
 }
 
-static void the_innermost_place_of_each_instruction_is_the_one_that_CUPTI_gives(void)
+static void the_innermost_frame_of_each_instruction_is_the_one_that_CUPTI_gives(void)
 {
 	compare_with("cupti", false);
 }
@@ -186,13 +186,13 @@ static void the_chain_of_inlined_calls_is_the_one_that_nvdisasm_prints(void)
 	compare_with("nvdisasm", true);
 }
 
-/* Whether the record has this function for this place. */
-static bool is_named(const char *record, const struct cubin_place *p)
+/* Whether the record has this function for this frame. */
+static bool is_named(const char *record, const struct cubin_frame *p)
 {
 	struct buf line = BUF_INIT;
 	bool found;
 
-	write_place(&line, p);
+	write_frame(&line, p);
 	buf_printf(&line, " %s\n", p->function);
 	found = strstr(record, buf_text(&line));
 	if (!found)
@@ -203,7 +203,7 @@ static bool is_named(const char *record, const struct cubin_place *p)
 
 static void check_names(const char *name, size_t at_least)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	struct buf record = BUF_INIT;
 	struct opened o;
 	size_t inlined = 0;
@@ -214,13 +214,13 @@ static void check_names(const char *name, size_t at_least)
 		const struct cubin_function *f = cubin_function(o.c, i);
 
 		for (uint64_t at = 0; at < f->size && tap_ok; at += CODE_BYTES) {
-			size_t n = cubin_places(o.c, f, at, places, NULL);
+			size_t n = cubin_frames(o.c, f, at, frames, NULL);
 			const struct cubin_function *inner =
 				cubin_function_at(o.c, f->section, f->offset + at);
 
-			CHECK(n && !strcmp(places[n - 1].function, inner->linkage_name));
+			CHECK(n && !strcmp(frames[n - 1].function, inner->linkage_name));
 			for (size_t k = 0; k + 1 < n; k++, inlined++)
-				CHECK(is_named(record.data, &places[k]));
+				CHECK(is_named(record.data, &frames[k]));
 		}
 	}
 	CHECK(inlined >= at_least);
@@ -241,7 +241,7 @@ static void in_a_linked_image_each_compilation_has_names_of_its_own(void)
 static void names_that_cannot_be_told_apart_are_left_out(void)
 {
 	static const char last[] = "_Z4stepIfET_S0_i";
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	const struct cubin_function *f;
 	struct opened o;
 	size_t unnamed = 0, named = 0;
@@ -257,19 +257,19 @@ static void names_that_cannot_be_told_apart_are_left_out(void)
 		name[4] = 0; /* what follows might be a name of the first compilation */
 	f = cubin_function_named(o.c, "_Z12other_kernelPf");
 	for (uint64_t at = 0; f && at < f->size; at += CODE_BYTES)
-		if (cubin_places(o.c, f, at, places, NULL) > 1)
-			unnamed += !places[0].function[0] && places[0].line;
+		if (cubin_frames(o.c, f, at, frames, NULL) > 1)
+			unnamed += !frames[0].function[0] && frames[0].line;
 	f = cubin_function_named(o.c, "_Z13shared_kernelPf");
 	for (uint64_t at = 0; f && at < f->size; at += CODE_BYTES)
-		if (cubin_places(o.c, f, at, places, NULL) > 1)
-			named += !strcmp(places[0].function, last);
+		if (cubin_frames(o.c, f, at, frames, NULL) > 1)
+			named += !strcmp(frames[0].function, last);
 	CHECK(unnamed > 10 && named > 10);
 	close_data(&o);
 }
 
 static void calls_are_followed_to_eight_levels(void)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	const struct cubin_function *f;
 	struct opened o;
 	size_t deepest = 0;
@@ -278,7 +278,7 @@ static void calls_are_followed_to_eight_levels(void)
 		return close_data(&o);
 	f = cubin_function_named(o.c, "_Z7climberPf");
 	for (uint64_t at = 0; f && at < f->size; at += CODE_BYTES) {
-		size_t n = cubin_places(o.c, f, at, places, NULL);
+		size_t n = cubin_frames(o.c, f, at, frames, NULL);
 
 		deepest = n > deepest ? n : deepest;
 	}
@@ -286,7 +286,7 @@ static void calls_are_followed_to_eight_levels(void)
 	close_data(&o);
 }
 
-static void functions_are_found_by_name_symbol_and_place(void)
+static void functions_are_found_by_name_symbol_and_position(void)
 {
 	for (size_t i = 0; i < NAMES; i++) {
 		struct opened o;
@@ -348,7 +348,7 @@ static void the_compute_capability_is_read_from_both_layouts_of_the_flags(void)
 
 static void whole_images_have_no_damage(void)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 
 	for (size_t i = 0; i < NAMES; i++) {
 		struct cubin_damage d;
@@ -356,7 +356,7 @@ static void whole_images_have_no_damage(void)
 
 		if (!open_data(names[i], &o))
 			return close_data(&o);
-		CHECK(cubin_places(o.c, cubin_function(o.c, 0), 0, places, NULL));
+		CHECK(cubin_frames(o.c, cubin_function(o.c, 0), 0, frames, NULL));
 		d = o.c->damage;
 		CHECK(!d.sections && !d.symbols && !d.programs && !d.rows);
 		close_data(&o);
@@ -365,7 +365,7 @@ static void whole_images_have_no_damage(void)
 
 static void code_without_source_lines_has_lines_of_PTX(void)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	enum cubin_line_kind kind;
 	const struct cubin_function *f;
 	struct opened o;
@@ -373,17 +373,17 @@ static void code_without_source_lines_has_lines_of_PTX(void)
 	if (!open_data("ptx", &o))
 		return close_data(&o);
 	f = cubin_function_named(o.c, "_Z13shared_kernelPf");
-	CHECK(f && cubin_places(o.c, f, 0x30, places, &kind) == 1);
+	CHECK(f && cubin_frames(o.c, f, 0x30, frames, &kind) == 1);
 	CHECK(kind == CUBIN_LINES_PTX);
-	CHECK_TEXT(places[0].function, "_Z13shared_kernelPf");
-	CHECK_TEXT(places[0].path, ".nv_debug_ptx_txt");
-	CHECK(places[0].line > 0);
+	CHECK_TEXT(frames[0].function, "_Z13shared_kernelPf");
+	CHECK_TEXT(frames[0].path, ".nv_debug_ptx_txt");
+	CHECK(frames[0].line > 0);
 	close_data(&o);
 }
 
 static void code_without_any_lines_still_has_its_function(void)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	enum cubin_line_kind kind;
 	const struct cubin_function *f;
 	struct opened o;
@@ -391,11 +391,11 @@ static void code_without_any_lines_still_has_its_function(void)
 	if (!open_data("plain", &o))
 		return close_data(&o);
 	f = cubin_function_named(o.c, "_Z13shared_kernelPf");
-	CHECK(f && cubin_places(o.c, f, f->size - 1, places, &kind) == 1);
-	CHECK(kind == CUBIN_LINES_NONE && !places[0].line);
-	CHECK_TEXT(places[0].function, "__cuda_sm3x_div_rn_noftz_f32_slowpath");
-	CHECK_TEXT(places[0].path, "");
-	CHECK(f && !cubin_places(o.c, f, f->size, places, &kind));
+	CHECK(f && cubin_frames(o.c, f, f->size - 1, frames, &kind) == 1);
+	CHECK(kind == CUBIN_LINES_NONE && !frames[0].line);
+	CHECK_TEXT(frames[0].function, "__cuda_sm3x_div_rn_noftz_f32_slowpath");
+	CHECK_TEXT(frames[0].path, "");
+	CHECK(f && !cubin_frames(o.c, f, f->size, frames, &kind));
 	close_data(&o);
 }
 
@@ -464,13 +464,13 @@ static void make_image(struct made *m, const void *lines, size_t size)
 		m, MADE_LINE_STRINGS, 21, SHT_PROGBITS, m->line_strings, sizeof(m->line_strings));
 }
 
-static void check_place(struct cubin *c, uint64_t offset, const char *path, uint32_t line)
+static void check_frame(struct cubin *c, uint64_t offset, const char *path, uint32_t line)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 
-	CHECK(cubin_places(c, cubin_function(c, 0), offset, places, NULL) == 1);
-	CHECK_TEXT(places[0].path, path);
-	CHECK(places[0].line == line);
+	CHECK(cubin_frames(c, cubin_function(c, 0), offset, frames, NULL) == 1);
+	CHECK_TEXT(frames[0].path, path);
+	CHECK(frames[0].line == line);
 }
 
 static void line_tables_of_version_5_are_read(void)
@@ -499,11 +499,11 @@ static void line_tables_of_version_5_are_read(void)
 		CHECK(!"opened");
 		return;
 	}
-	check_place(c, 0, "", 0);
-	check_place(c, 16, "/home/one.cu", 1);
-	check_place(c, 47, "/home/one.cu", 1);
-	check_place(c, 48, "sub/two.cuh", 7);
-	check_place(c, 64, "", 0);
+	check_frame(c, 0, "", 0);
+	check_frame(c, 16, "/home/one.cu", 1);
+	check_frame(c, 47, "/home/one.cu", 1);
+	check_frame(c, 48, "sub/two.cuh", 7);
+	check_frame(c, 64, "", 0);
 	CHECK(!c->damage.programs && !c->damage.rows);
 	cubin_close(c);
 }
@@ -532,9 +532,9 @@ static void rows_that_cannot_be_are_counted_and_passed_over(void)
 		CHECK(!"opened");
 		return;
 	}
-	check_place(c, 0, "", 0);
-	check_place(c, 32, "a.cu", 1);
-	check_place(c, 63, "a.cu", 1);
+	check_frame(c, 0, "", 0);
+	check_frame(c, 32, "a.cu", 1);
+	check_frame(c, 63, "a.cu", 1);
 	CHECK(c->damage.rows == 2);
 	CHECK(cubin_sm(c) == 90);
 	cubin_close(c);
@@ -560,16 +560,16 @@ static void what_is_no_cubin_is_refused_with_a_reason(void)
 
 static void ask_everything(const void *image, size_t size)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	struct cubin *c;
 
 	if (cubin_open(image, size, &c))
 		return;
 	for (size_t i = 0; i < cubin_function_count(c); i++)
 		for (uint64_t at = 0; at < cubin_function(c, i)->size && at < 4096; at += 512) {
-			size_t n = cubin_places(c, cubin_function(c, i), at, places, NULL);
+			size_t n = cubin_frames(c, cubin_function(c, i), at, frames, NULL);
 
-			CHECK(n && n <= CUBIN_PLACES_MAX);
+			CHECK(n && n <= CUBIN_FRAMES_MAX);
 		}
 	cubin_close(c);
 }
@@ -609,13 +609,13 @@ static void an_image_with_any_byte_changed_is_survived(void)
 
 int main(void)
 {
-	RUN(the_innermost_place_of_each_instruction_is_the_one_that_CUPTI_gives);
+	RUN(the_innermost_frame_of_each_instruction_is_the_one_that_CUPTI_gives);
 	RUN(the_chain_of_inlined_calls_is_the_one_that_nvdisasm_prints);
 	RUN(inlined_functions_have_the_names_that_the_PTX_has_for_their_lines);
 	RUN(in_a_linked_image_each_compilation_has_names_of_its_own);
 	RUN(names_that_cannot_be_told_apart_are_left_out);
 	RUN(calls_are_followed_to_eight_levels);
-	RUN(functions_are_found_by_name_symbol_and_place);
+	RUN(functions_are_found_by_name_symbol_and_position);
 	RUN(device_functions_stand_inside_their_kernels);
 	RUN(the_compute_capability_is_read_from_both_layouts_of_the_flags);
 	RUN(whole_images_have_no_damage);

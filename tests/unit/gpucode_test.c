@@ -55,10 +55,10 @@ static bool toy_find(const struct gpucode_image *image, const char *name, uint32
 	return true;
 }
 
-static size_t toy_places(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
-	struct gpucode_place ret[GPUCODE_PLACES_MAX], bool *ret_called)
+static size_t toy_frames(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
+	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
-	ret[0] = (struct gpucode_place){.function = "play", .path = "toy.c", .line = 10 + (uint32_t)offset / 4};
+	ret[0] = (struct gpucode_frame){.function = "play", .path = "toy.c", .line = 10 + (uint32_t)offset / 4};
 	*ret_called = false;
 	return 1;
 }
@@ -81,7 +81,7 @@ static const struct gpucode_format toy_format = {
 	.open = toy_open,
 	.close = toy_close,
 	.find = toy_find,
-	.places = toy_places,
+	.frames = toy_frames,
 	.instruction_name = toy_name,
 	.text = toy_text,
 };

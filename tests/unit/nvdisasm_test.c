@@ -207,7 +207,7 @@ static void nonsense_is_refused(void)
 		"what nvdisasm says makes no sense: an unknown instruction outside the code");
 }
 
-static void a_place_told_twice_is_visited_once(void)
+static void an_offset_printed_twice_is_visited_once(void)
 {
 	struct seen s = {0};
 
@@ -384,7 +384,7 @@ int main(void)
 	RUN(an_unknown_instruction_costs_only_the_rest_of_its_function);
 	RUN(its_own_complaint_is_what_is_reported);
 	RUN(nonsense_is_refused);
-	RUN(a_place_told_twice_is_visited_once);
+	RUN(an_offset_printed_twice_is_visited_once);
 	RUN(what_the_visitor_says_ends_it);
 	RUN(one_that_hangs_is_ended);
 	RUN(it_can_be_stopped);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The headers of the image are copied into a table of sections once, with every range checked
- * against the image; the functions are taken from the symbol table and sorted by place. A look-up
- * by place finds the last function that begins at or before it and goes outwards from there.
+ * against the image; the functions are read from the symbol table and sorted by position. A look-up
+ * by position finds the last function that begins at or before it and goes outwards from there.
  *
  * e_flags are laid out in two ways (LLVM's llvm/BinaryFormat/ELF.h calls them EF_CUDA_SM and
  * EF_CUDA_SM_MASK): ABI version 7 has the compute capability in the lowest byte, version 8, which
@@ -198,7 +198,7 @@ static uint32_t symbol_section(const struct cubin *c, uint64_t i, const Elf64_Sy
 	return 0;
 }
 
-bool cubin_symbol_place(
+bool cubin_symbol_position(
 	const struct cubin *c, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset)
 {
 	Elf64_Sym s;
@@ -219,7 +219,7 @@ static bool has_code(const struct cubin_section *s)
 	return s->flags & SHF_EXECINSTR && (s->type == SHT_PROGBITS || s->type == SHT_NOBITS);
 }
 
-/* How many symbols of functions there are in the table, and how long their names may be together: a
+/* How many symbols of functions the table has, and how long their names may be together: a
  * damaged table could name one long text a million times. */
 struct function_names {
 	struct cubin_bytes table;
@@ -268,7 +268,7 @@ static int add_function(
 			       });
 }
 
-static int by_place(const void *a_, const void *b_)
+static int by_position(const void *a_, const void *b_)
 {
 	const struct cubin_function *a = a_, *b = b_;
 
@@ -297,7 +297,7 @@ static int read_functions(struct cubin *c)
 			return error_errno(-ENOMEM, "cannot read a cubin");
 	if (c->functions.count)
 		qsort(c->functions.items, c->functions.count, sizeof(*c->functions.items),
-			by_place);
+			by_position);
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static bool same_code(const struct cubin_function *a, const struct cubin_functio
 	return a->section == b->section && a->offset == b->offset && a->size == b->size;
 }
 
-/* Goes through the functions in their order with those around the present place on a stack, whose
+/* Goes through the functions in their order. Those around the present position are on a stack, whose
  * links are the `outer` of its members. */
 static void nest_functions(struct cubin *c)
 {
@@ -506,7 +506,7 @@ const struct cubin_function *cubin_function_of_symbol(const struct cubin *c, uin
 	return match(c, c->by_symbol, n, symbol_to_key, &symbol);
 }
 
-/* How many functions begin at or before the place. */
+/* How many functions begin at or before the position. */
 static size_t count_before(const struct cubin *c, uint32_t section, uint64_t offset)
 {
 	const struct cubin_function *f = c->functions.items;

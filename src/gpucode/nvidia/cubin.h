@@ -3,12 +3,12 @@
  * One cubin: the ELF image that holds the code of an NVIDIA GPU, as the driver loads it. Its
  * functions, their code, and what source an instruction came from.
  *
- * Images come from programs that we do not trust: every size is checked, and a damaged image gives
- * less, never a crash; what was rejected is counted. Nothing is copied: the image must stay
+ * Images come from programs that are not trusted: every size is checked. A damaged image yields less,
+ * and never crashes; what was rejected is counted. Nothing is copied: the image must stay
  * unchanged until cubin_close, and code and names point into it.
  *
- * A place in the code is (section, offset in it): sections of a cubin have no addresses of their
- * own before they are loaded. Each kernel has a section; device functions that were not inlined are
+ * A position in the code is (section, offset in it): sections of a cubin have no addresses before they
+ * are loaded. Each kernel has a section; device functions that were not inlined are
  * symbols behind the kernel in its section, inside the bounds of the kernel's symbol.
  *
  * One thread at a time for each cubin. docs/gpu-code.md has the facts about the format.
@@ -54,7 +54,7 @@ const struct cubin_function *cubin_function(const struct cubin *c, size_t i);
 const struct cubin_function *cubin_function_named(const struct cubin *c, const char *name);
 /* By index in the symbol table, or NULL. */
 const struct cubin_function *cubin_function_of_symbol(const struct cubin *c, uint32_t symbol);
-/* The innermost function that covers this place, or NULL. */
+/* The innermost function that covers this position, or NULL. */
 const struct cubin_function *cubin_function_at(
 	const struct cubin *c, uint32_t section, uint64_t offset);
 
@@ -68,9 +68,9 @@ enum cubin_line_kind {
 	CUBIN_LINES_PTX,    /* the PTX that the code was assembled from */
 };
 
-/* A place in the source, and the function that it is in. Texts are good until cubin_close, never
+/* A line of the source, and the function that it is in. Texts are valid until cubin_close, never
  * NULL, and "" when not known. */
-struct cubin_place {
+struct cubin_frame {
 	const char *function; /* linkage name, of an inlined function or of the symbol */
 	/* Directory and file as the compiler wrote them, or the section with the text of the PTX.
 	 */
@@ -78,15 +78,15 @@ struct cubin_place {
 	uint32_t line; /* 0: not known */
 };
 
-#define CUBIN_PLACES_MAX 64
+#define CUBIN_FRAMES_MAX 64
 
 /*
- * Fills in what source the instruction at `offset` bytes into a function (and not into its section)
- * was made from: ret[0] is the innermost, each further one has the place of the call that was
- * inlined, and the last is the function that has the code, whichever symbol was asked with. Returns
+ * Fills in the source of the instruction at `offset` bytes into a function (not into its section):
+ * ret[0] is the innermost frame, each further one is the line of the call that was inlined, and the
+ * last is in the function that has the code, which may be one inside `f`. Returns
  * how many: at least 1 inside the function, 0 outside of it or when memory is short. Of a chain of
- * more than CUBIN_PLACES_MAX the calls before the last are left out. *ret_kind (may be NULL) says
+ * more than CUBIN_FRAMES_MAX the calls before the last are left out. *ret_kind (may be NULL) is
  * what the lines are lines of. The first call reads the tables.
  */
-size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t offset,
-	struct cubin_place ret[CUBIN_PLACES_MAX], enum cubin_line_kind *ret_kind);
+size_t cubin_frames(struct cubin *c, const struct cubin_function *f, uint64_t offset,
+	struct cubin_frame ret[CUBIN_FRAMES_MAX], enum cubin_line_kind *ret_kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of src/gpucode/nvidia/ know about an open cubin; nobody else includes this. */
+/* An open cubin, shared by the files of src/gpucode/nvidia/ only. */
 #pragma once
 
 #include <elf.h>
@@ -26,7 +26,7 @@ struct line_tables;
 struct cubin_damage {
 	size_t sections;
 	size_t symbols; /* of functions */
-	/* Of line tables, 0 before the first cubin_places. */
+	/* Of line tables, 0 before the first cubin_frames. */
 	size_t programs; /* that make no sense somewhere; what is before is used */
 	size_t rows;	 /* that are for no code, or inlined at a row that is not there */
 };
@@ -60,9 +60,9 @@ struct cubin_bytes cubin_string_table(const struct cubin *c, size_t section);
 size_t cubin_section_named(const struct cubin *c, const char *name);
 /* The text at `offset` of a string table; NULL: there is none. */
 const char *cubin_string(struct cubin_bytes table, uint64_t offset);
-/* The section and offset in it that a symbol stands for: false when it is not defined here. */
-bool cubin_symbol_place(
+/* The section of a symbol, and the offset in it: false when it is not defined here. */
+bool cubin_symbol_position(
 	const struct cubin *c, uint64_t symbol, uint32_t *ret_section, uint64_t *ret_offset);
 
-/* Frees what cubin_places read. */
+/* Frees what cubin_frames read. */
 void line_tables_free(struct line_tables *t);

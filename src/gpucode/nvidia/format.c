@@ -7,7 +7,7 @@
 #include "gpucode/nvidia/sass.h"
 #include "gpucode/nvidia/text.h"
 
-_Static_assert(GPUCODE_PLACES_MAX >= CUBIN_PLACES_MAX && GPUCODE_NAME_MAX >= SASS_TEXT_MAX, "there is room for all");
+_Static_assert(GPUCODE_FRAMES_MAX >= CUBIN_FRAMES_MAX && GPUCODE_NAME_MAX >= SASS_TEXT_MAX, "there is room for all");
 
 static struct cubin *cubin_of(const struct gpucode_image *image)
 {
@@ -29,7 +29,7 @@ static void close_image(struct gpucode_image *image)
 	cubin_close(cubin_of(image));
 }
 
-/* Names are compared, too, since whoever sent them with the index is not trusted. */
+/* The name is compared, too: it comes with the index from a program that is not trusted. */
 static const struct cubin_function *find_function(
 	const struct cubin *c, const char *name, uint32_t index)
 {
@@ -64,18 +64,18 @@ static bool is_called(const struct cubin *c, const struct cubin_function *f, uin
 	return inner && inner->offset != f->offset;
 }
 
-static size_t places(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
-	struct gpucode_place ret[GPUCODE_PLACES_MAX], bool *ret_called)
+static size_t frames(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
+	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
-	struct cubin_place found[CUBIN_PLACES_MAX];
+	struct cubin_frame found[CUBIN_FRAMES_MAX];
 	struct cubin *c = cubin_of(image);
 	const struct cubin_function *function = cubin_function(c, f->number);
 	enum cubin_line_kind kind = CUBIN_LINES_NONE;
-	size_t count = cubin_places(c, function, offset, found, &kind);
+	size_t count = cubin_frames(c, function, offset, found, &kind);
 
 	/* The section that has the text of the PTX is in no profile. */
 	for (size_t n = 0; n < count; n++)
-		ret[n] = (struct gpucode_place){.function = found[n].function,
+		ret[n] = (struct gpucode_frame){.function = found[n].function,
 			.path = kind == CUBIN_LINES_PTX ? "[PTX]" : found[n].path,
 			.line = found[n].line};
 	*ret_called = is_called(c, function, offset);
@@ -94,7 +94,7 @@ const struct gpucode_format cubin_format = {
 	.open = open_image,
 	.close = close_image,
 	.find = find,
-	.places = places,
+	.frames = frames,
 	.instruction_name = instruction_name,
 	.text = cubin_text,
 };

@@ -2,7 +2,7 @@
 /*
  * Headers of line programs, DWARF 2 to 5 (ptxas of CUDA 13 writes version 2).
  *
- * NVIDIA's have one thing more: a header that ends 4 bytes after its tables has there what is to be
+ * NVIDIA adds one field: where a header ends 4 bytes after its tables, these are to be
  * added to the offsets of the names of inlined functions.
  */
 #include <errno.h>
@@ -56,10 +56,10 @@ static void add_file(struct line_machine *m, uint64_t folder, const char *name)
 
 void line_file_read(struct line_machine *m, struct line_cursor *r, const char *name)
 {
-	uint64_t folder = take_uleb(r);
+	uint64_t folder = read_uleb(r);
 
-	(void)take_uleb(r); /* time */
-	(void)take_uleb(r); /* size */
+	(void)read_uleb(r); /* time */
+	(void)read_uleb(r); /* size */
 	if (!r->bad)
 		add_file(m, folder, name);
 }
@@ -68,9 +68,9 @@ static void read_old_tables(struct line_machine *m, struct line_cursor *r)
 {
 	const char *text;
 
-	while (!r->bad && !m->error && *(text = take_text(r)))
+	while (!r->bad && !m->error && *(text = read_text(r)))
 		m->error = vec_push(&m->folders, text);
-	while (!r->bad && !m->error && *(text = take_text(r)))
+	while (!r->bad && !m->error && *(text = read_text(r)))
 		line_file_read(m, r, text);
 }
 
@@ -87,30 +87,30 @@ static void read_field(struct line_machine *m, struct line_cursor *r, uint64_t c
 
 	switch (form) {
 	case DW_FORM_string:
-		text = take_text(r);
+		text = read_text(r);
 		break;
 	case DW_FORM_strp:
-		text = cubin_string(m->strings, take_number(r, m->wide ? 8 : 4));
+		text = cubin_string(m->strings, read_number(r, m->wide ? 8 : 4));
 		break;
 	case DW_FORM_line_strp:
-		text = cubin_string(m->line_strings, take_number(r, m->wide ? 8 : 4));
+		text = cubin_string(m->line_strings, read_number(r, m->wide ? 8 : 4));
 		break;
 	case DW_FORM_udata:
-		number = take_uleb(r);
+		number = read_uleb(r);
 		break;
 	case DW_FORM_data1:
 	case DW_FORM_data2:
-		number = take_number(r, form == DW_FORM_data1 ? 1 : 2);
+		number = read_number(r, form == DW_FORM_data1 ? 1 : 2);
 		break;
 	case DW_FORM_data4:
 	case DW_FORM_data8:
-		number = take_number(r, form == DW_FORM_data4 ? 4 : 8);
+		number = read_number(r, form == DW_FORM_data4 ? 4 : 8);
 		break;
 	case DW_FORM_data16:
-		(void)take(r, 16);
+		(void)read_bytes(r, 16);
 		break;
 	case DW_FORM_block:
-		(void)take(r, take_uleb(r));
+		(void)read_bytes(r, read_uleb(r));
 		break;
 	default:
 		r->bad = true;
@@ -124,21 +124,21 @@ static void read_field(struct line_machine *m, struct line_cursor *r, uint64_t c
 /* A table of version 5: the folders or the files. */
 static void read_table(struct line_machine *m, struct line_cursor *r, bool files)
 {
-	uint8_t fields = take_byte(r);
+	uint8_t fields = read_byte(r);
 	struct line_cursor formats = *r;
 	uint64_t count;
 
 	for (int i = 0; i < 2 * fields; i++)
-		(void)take_uleb(r);
-	count = take_uleb(r);
+		(void)read_uleb(r);
+	count = read_uleb(r);
 	for (uint64_t i = 0; fields && i < count && !r->bad && !m->error; i++) {
 		struct line_cursor format = formats;
 		struct entry e = {.text = ""};
 
 		for (int k = 0; k < fields && !r->bad; k++) {
-			uint64_t content = take_uleb(&format);
+			uint64_t content = read_uleb(&format);
 
-			read_field(m, r, content, take_uleb(&format), &e);
+			read_field(m, r, content, read_uleb(&format), &e);
 		}
 		if (r->bad)
 			break;
@@ -158,7 +158,7 @@ static void read_names_base(struct line_machine *m, struct line_cursor *r)
 	m->names_base = 0;
 	if (r->end - r->at != 4)
 		return;
-	m->names_base = take_number(r, 4);
+	m->names_base = read_number(r, 4);
 	(void)line_relocate(m, at, m->names_base, &section, &m->names_base);
 }
 
@@ -168,25 +168,25 @@ bool line_header_read(struct line_machine *m, struct line_cursor *r)
 	struct line_cursor tables;
 
 	m->folders.count = m->files.count = 0;
-	m->version = (uint16_t)take_number(r, 2);
+	m->version = (uint16_t)read_number(r, 2);
 	if (r->bad || m->version < 2 || m->version > 5)
 		return false;
 	if (m->version >= 5)
-		(void)take(r, 2); /* sizes of addresses and segment selectors */
-	length = take_number(r, m->wide ? 8 : 4);
+		(void)read_bytes(r, 2); /* sizes of addresses and segment selectors */
+	length = read_number(r, m->wide ? 8 : 4);
 	tables.at = r->at;
-	if (!take(r, length))
+	if (!read_bytes(r, length))
 		return false;
 	tables.end = r->at;
 	tables.bad = false;
-	m->min_step = take_byte(&tables);
+	m->min_step = read_byte(&tables);
 	if (m->version >= 4)
-		(void)take_byte(&tables); /* operations in an instruction: GPUs have 1 */
-	(void)take_byte(&tables);	  /* default_is_stmt */
-	m->line_base = (int8_t)take_byte(&tables);
-	m->line_range = take_byte(&tables);
-	m->opcode_base = take_byte(&tables);
-	m->operands = take(&tables, m->opcode_base ? m->opcode_base - 1 : 0);
+		(void)read_byte(&tables); /* operations in an instruction: GPUs have 1 */
+	(void)read_byte(&tables);	  /* default_is_stmt */
+	m->line_base = (int8_t)read_byte(&tables);
+	m->line_range = read_byte(&tables);
+	m->opcode_base = read_byte(&tables);
+	m->operands = read_bytes(&tables, m->opcode_base ? m->opcode_base - 1 : 0);
 	if (tables.bad || !m->line_range || !m->opcode_base)
 		return false;
 	if (m->version >= 5) {

@@ -79,7 +79,7 @@ bool line_relocate(struct line_machine *m, const uint8_t *at, uint64_t stored,
 	if (!m->relocations.count)
 		return false;
 	r = bsearch(&key, m->relocations.items, m->relocations.count, sizeof(key), by_offset);
-	if (!r || !cubin_symbol_place(m->c, r->symbol, ret_section, ret_offset))
+	if (!r || !cubin_symbol_position(m->c, r->symbol, ret_section, ret_offset))
 		return false;
 	*ret_offset += r->explicit_addend ? r->addend : stored;
 	return true;
@@ -94,7 +94,7 @@ static void set_address(struct line_machine *m, struct line_cursor *r, uint64_t 
 		r->bad = true;
 		return;
 	}
-	stored = take_number(r, size);
+	stored = read_number(r, size);
 	m->code = m->only_code;
 	m->address = stored;
 	(void)line_relocate(m, at, stored, &m->code, &m->address);
@@ -154,8 +154,8 @@ static uint32_t find_path(const struct line_machine *m)
 	return m->files.items[m->file - first];
 }
 
-/* A row that cannot be is counted and says what the one before says, since later ones name rows by
- * their numbers. */
+/* An impossible row is counted and becomes a copy of the one before: later rows refer to rows by
+ * their numbers, so it cannot be left out. */
 static void add_row(struct line_machine *m)
 {
 	struct line_table *t = m->t;
@@ -191,13 +191,13 @@ static void set_names(struct line_machine *m, uint64_t offset)
 
 static void run_extended(struct line_machine *m, struct line_cursor *r)
 {
-	uint64_t size = take_uleb(r), context;
-	const uint8_t *operands = take(r, size);
+	uint64_t size = read_uleb(r), context;
+	const uint8_t *operands = read_bytes(r, size);
 	struct line_cursor in = {.at = operands, .end = r->at};
 
 	if (!operands || !size)
 		return;
-	switch (take_byte(&in)) {
+	switch (read_byte(&in)) {
 	case DW_LNE_end_sequence:
 		end_sequence(m, m->address);
 		begin_sequence(m);
@@ -206,17 +206,17 @@ static void run_extended(struct line_machine *m, struct line_cursor *r)
 		set_address(m, &in, size - 1);
 		break;
 	case DW_LNE_define_file:
-		line_file_read(m, &in, take_text(&in));
+		line_file_read(m, &in, read_text(&in));
 		break;
 	case DW_LNE_NVIDIA_inlined_call:
-		context = take_uleb(&in);
+		context = read_uleb(&in);
 		m->context = context <= UINT32_MAX ? (uint32_t)context : UINT32_MAX;
-		set_names(m, take_uleb(&in));
+		set_names(m, read_uleb(&in));
 		if (!m->context)
 			m->function = LINE_NO_NAME;
 		break;
 	case DW_LNE_NVIDIA_set_function_name:
-		set_names(m, take_uleb(&in));
+		set_names(m, read_uleb(&in));
 		break;
 	}
 	r->bad |= in.bad;
@@ -229,23 +229,23 @@ static void run_standard(struct line_machine *m, struct line_cursor *r, uint8_t 
 		add_row(m);
 		break;
 	case DW_LNS_advance_pc:
-		m->address += take_uleb(r) * m->min_step;
+		m->address += read_uleb(r) * m->min_step;
 		break;
 	case DW_LNS_advance_line:
-		m->line += (uint64_t)take_sleb(r);
+		m->line += (uint64_t)read_sleb(r);
 		break;
 	case DW_LNS_set_file:
-		m->file = take_uleb(r);
+		m->file = read_uleb(r);
 		break;
 	case DW_LNS_const_add_pc:
 		m->address += (uint64_t)((255 - m->opcode_base) / m->line_range) * m->min_step;
 		break;
 	case DW_LNS_fixed_advance_pc:
-		m->address += take_number(r, 2);
+		m->address += read_number(r, 2);
 		break;
 	default:
 		for (int i = 0; i < m->operands[opcode - 1]; i++)
-			(void)take_uleb(r);
+			(void)read_uleb(r);
 	}
 }
 
@@ -262,7 +262,7 @@ static void run_instructions(struct line_machine *m, struct line_cursor *r)
 {
 	begin_sequence(m);
 	while (r->at < r->end && !r->bad && !m->error) {
-		uint8_t opcode = take_byte(r);
+		uint8_t opcode = read_byte(r);
 
 		if (opcode >= m->opcode_base)
 			run_special(m, opcode);
@@ -271,7 +271,7 @@ static void run_instructions(struct line_machine *m, struct line_cursor *r)
 		else
 			run_extended(m, r);
 	}
-	/* Where the last row of a sequence ends, which was never ended, nobody knows. */
+	/* The last sequence was not ended: where its last row ends is not known. */
 	m->c->damage.programs += r->bad || m->t->rows.count > m->first;
 	if (m->t->rows.count > m->first)
 		end_sequence(m, m->t->rows.items[m->t->rows.count - 1].offset);
@@ -282,14 +282,14 @@ void line_programs_run(struct line_machine *m)
 	struct line_cursor all = {.at = m->section.data, .end = m->section.data + m->section.size};
 
 	for (; all.at < all.end && !m->error; m->program++) {
-		uint64_t length = take_number(&all, 4);
+		uint64_t length = read_number(&all, 4);
 		struct line_cursor r = {0};
 
 		m->wide = length == UINT32_MAX;
 		if (m->wide)
-			length = take_number(&all, 8);
+			length = read_number(&all, 8);
 		r.at = all.at;
-		if (!all.bad && take(&all, length)) {
+		if (!all.bad && read_bytes(&all, length)) {
 			r.end = all.at;
 		} else {
 			/* It ends too early: what is there is good. */

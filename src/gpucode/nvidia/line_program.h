@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How line programs are run, shared by the files that do it: line_header.c reads the header of a
- * program, line_program.c its instructions; line_table.c makes use of the rows.
+ * What the files that run line programs share: line_header.c reads the header of a program,
+ * line_program.c runs its instructions, line_table.c uses the rows.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct line_cursor {
 	bool bad;
 };
 
-static inline const uint8_t *take(struct line_cursor *r, uint64_t size)
+static inline const uint8_t *read_bytes(struct line_cursor *r, uint64_t size)
 {
 	const uint8_t *at = r->at;
 
@@ -28,9 +28,9 @@ static inline const uint8_t *take(struct line_cursor *r, uint64_t size)
 	return at;
 }
 
-static inline uint64_t take_number(struct line_cursor *r, size_t size)
+static inline uint64_t read_number(struct line_cursor *r, size_t size)
 {
-	const uint8_t *bytes = take(r, size);
+	const uint8_t *bytes = read_bytes(r, size);
 	uint64_t value = 0;
 
 	if (bytes)
@@ -38,20 +38,20 @@ static inline uint64_t take_number(struct line_cursor *r, size_t size)
 	return value;
 }
 
-static inline uint8_t take_byte(struct line_cursor *r)
+static inline uint8_t read_byte(struct line_cursor *r)
 {
-	return (uint8_t)take_number(r, 1);
+	return (uint8_t)read_number(r, 1);
 }
 
-/* A number of LEB128, whose sign is not looked at: *ret_bits is how many bits of it were told. */
-static inline uint64_t take_leb(struct line_cursor *r, unsigned int *ret_bits, uint8_t *ret_last)
+/* The bits of a LEB128 number, not sign-extended: *ret_bits is how many it has. */
+static inline uint64_t read_leb(struct line_cursor *r, unsigned int *ret_bits, uint8_t *ret_last)
 {
 	uint64_t value = 0;
 	uint8_t byte;
 	unsigned int shift = 0;
 
 	do {
-		byte = take_byte(r);
+		byte = read_byte(r);
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
@@ -61,19 +61,19 @@ static inline uint64_t take_leb(struct line_cursor *r, unsigned int *ret_bits, u
 	return value;
 }
 
-static inline uint64_t take_uleb(struct line_cursor *r)
+static inline uint64_t read_uleb(struct line_cursor *r)
 {
 	unsigned int bits;
 	uint8_t last;
 
-	return take_leb(r, &bits, &last);
+	return read_leb(r, &bits, &last);
 }
 
-static inline int64_t take_sleb(struct line_cursor *r)
+static inline int64_t read_sleb(struct line_cursor *r)
 {
 	unsigned int bits;
 	uint8_t last;
-	uint64_t value = take_leb(r, &bits, &last);
+	uint64_t value = read_leb(r, &bits, &last);
 
 	if (last & 0x40 && bits < 64)
 		value |= ~0ull << bits;
@@ -81,7 +81,7 @@ static inline int64_t take_sleb(struct line_cursor *r)
 }
 
 /* Never NULL. */
-static inline const char *take_text(struct line_cursor *r)
+static inline const char *read_text(struct line_cursor *r)
 {
 	const uint8_t *nul = memchr(r->at, 0, (size_t)(r->end - r->at));
 	const char *text = (const char *)r->at;
@@ -102,7 +102,7 @@ struct line_relocation {
 	bool explicit_addend;
 };
 
-/* A program whose rows have names that are not settled yet. */
+/* A program whose rows have names that are not resolved yet. */
 struct line_naming {
 	uint32_t program;    /* counted from 0 */
 	uint32_t first, end; /* rows */
@@ -147,7 +147,7 @@ struct line_machine {
 
 /* Reads the relocations of the section that the programs are in. */
 void line_relocations_read(struct line_machine *m, size_t section);
-/* What the linker would put at `at`: true with a place that differs from the stored number. */
+/* The position that a linker would store at `at`: true when a relocation gives one. */
 bool line_relocate(struct line_machine *m, const uint8_t *at, uint64_t stored,
 	uint32_t *ret_section, uint64_t *ret_offset);
 /* Reads the header of a program and leaves `r` at the instructions; false: it makes no sense. */

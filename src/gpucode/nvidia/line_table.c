@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The programs are run once (line_program.c); then the names that their rows have are settled and
+ * The programs are run once (line_program.c); then the names of their rows are resolved and
  * their sequences sorted. A look-up goes from the section to its sequence and searches its rows
  * from where the row would be if all were of one length.
  *
  * nvlink (13.0) puts the names of several compilations one behind the other and leaves what is to
- * be added to their offsets at 0, so each program's names would be looked for among those of the
+ * be added to their offsets at 0, so each program's names would be looked up among those of the
  * first. settle_names() finds where they really are.
  */
 #include "gpucode/nvidia/line_table.h"
@@ -21,7 +21,7 @@
 #define PATHS_MAX  (64u << 20)
 #define GUESS_ROWS 16
 
-/* How much of .debug_str a program's names take that begin at `base`; 0: they are not there. */
+/* The size of a program's names in .debug_str if they begin at `base`; 0: they do not. */
 static uint64_t names_size(const struct line_machine *m, const struct line_naming *n, uint64_t base)
 {
 	const char *last = cubin_string(m->strings, base + n->last);
@@ -43,9 +43,9 @@ static void shift_names(
 }
 
 /*
- * Where no header says anything of it and there are several programs, each one's names begin behind
- * those of the one before. This is proven when what they use, taken together, is all of .debug_str:
- * then none has names that we do not see. Otherwise only those of the first are known.
+ * Where no header has an offset and there are several programs, each one's names begin behind
+ * those of the one before. This is proven when the names of all fill .debug_str:
+ * then no program has names that its rows do not use. Otherwise only those of the first are known.
  */
 static void settle_names(struct line_machine *m)
 {
@@ -162,7 +162,7 @@ static const struct line_sequence *find_sequence(
 }
 
 /* Narrows the rows to search down to some around the one that would be it if all were of one
- * length, when it is among them: fewer places in memory are touched. */
+ * length, when it is among them: fewer cache lines are touched. */
 static void guess_rows(const struct line_table *t, const struct line_sequence *s, uint64_t offset,
 	size_t *low, size_t *high)
 {

@@ -19,7 +19,7 @@ struct line_row {
 	uint32_t line;	 /* 0: not known */
 	uint32_t
 		context; /* the number of the calling row in its sequence, from 1; 0: not inlined */
-	uint32_t function; /* name, in .debug_str; LINE_NO_NAME: not said, or not known */
+	uint32_t function; /* name, in .debug_str; LINE_NO_NAME: not given, or not known */
 };
 
 struct line_sequence {
@@ -43,6 +43,6 @@ int line_table_init(
 	struct line_table *t, struct cubin *c, const char *section, struct interner *paths);
 void line_table_release(struct line_table *t);
 
-/* The row for a place in the code and its sequence; NULL: there is none. */
+/* The row for a position in the code, and its sequence; NULL: none. */
 const struct line_row *line_table_find(const struct line_table *t, uint32_t section,
 	uint64_t offset, const struct line_sequence **ret_sequence);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Looks a place up in the line tables, best first: .debug_line has lines of source files and the
- * calls that were inlined, .nv_debug_line_sass lines of PTX. Both are run at the first question.
+ * Looks a position up in the line tables, best first: .debug_line has lines of source files and the
+ * calls that were inlined, .nv_debug_line_sass lines of PTX. Both are read at the first look-up.
  *
- * A row is valid up to the next one in its sequence, and a sequence covers a whole section. What
- * stands behind a kernel without a row of its own (routines of the compiler's, like divisions)
- * would so get the kernel's last line: a row does not count for a function that begins behind it.
+ * A row is valid up to the next one in its sequence, and a sequence covers a whole section. Routines
+ * of the compiler's, such as divisions, stand behind a kernel and have no rows. So that they do not get
+ * the kernel's last line, a row does not count for a function that begins behind it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,14 +57,14 @@ static const struct line_row *find_row(const struct line_table *table,
 	return row && row->offset >= f->offset ? row : NULL;
 }
 
-static struct cubin_place place_of(
+static struct cubin_frame frame_of(
 	const struct line_tables *t, const struct line_row *row, const struct cubin_function *f)
 {
 	const char *name = NULL;
 
 	if (row->function != LINE_NO_NAME)
 		name = cubin_string(t->strings, row->function);
-	return (struct cubin_place){
+	return (struct cubin_frame){
 		.function = name	   ? name
 			    : row->context ? ""
 					   : f->linkage_name,
@@ -74,19 +74,19 @@ static struct cubin_place place_of(
 }
 
 /* From a row outwards; each calling row stands before its callee's, so this ends. */
-static size_t add_places(const struct line_tables *t, const struct line_table *table,
+static size_t add_frames(const struct line_tables *t, const struct line_table *table,
 	const struct line_sequence *s, const struct line_row *row, const struct cubin_function *f,
-	struct cubin_place *ret)
+	struct cubin_frame *ret)
 {
 	size_t n = 0;
 
-	for (; row->context && n < CUBIN_PLACES_MAX - 1; n++) {
-		ret[n] = place_of(t, row, f);
+	for (; row->context && n < CUBIN_FRAMES_MAX - 1; n++) {
+		ret[n] = frame_of(t, row, f);
 		row = &table->rows.items[s->first + row->context - 1];
 	}
 	while (row->context)
 		row = &table->rows.items[s->first + row->context - 1];
-	ret[n++] = place_of(t, row, f);
+	ret[n++] = frame_of(t, row, f);
 	return n;
 }
 
@@ -102,8 +102,8 @@ static const struct cubin_function *innermost(
 	return cubin_function_at(c, f->section, offset);
 }
 
-size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t offset,
-	struct cubin_place ret[CUBIN_PLACES_MAX], enum cubin_line_kind *ret_kind)
+size_t cubin_frames(struct cubin *c, const struct cubin_function *f, uint64_t offset,
+	struct cubin_frame ret[CUBIN_FRAMES_MAX], enum cubin_line_kind *ret_kind)
 {
 	const struct line_sequence *s;
 	const struct line_row *row;
@@ -117,15 +117,15 @@ size_t cubin_places(struct cubin *c, const struct cubin_function *f, uint64_t of
 	offset += f->offset;
 	f = innermost(c, f, offset);
 	if ((row = find_row(&c->lines->source, f, offset, &s))) {
-		n = add_places(c->lines, &c->lines->source, s, row, f, ret);
+		n = add_frames(c->lines, &c->lines->source, s, row, f, ret);
 		kind = CUBIN_LINES_SOURCE;
 	} else if ((row = find_row(&c->lines->ptx, f, offset, &s))) {
-		ret[0] = place_of(c->lines, row, f);
+		ret[0] = frame_of(c->lines, row, f);
 		if (!ret[0].path[0])
 			ret[0].path = PTX_SECTION;
 		kind = CUBIN_LINES_PTX;
 	} else {
-		ret[0] = (struct cubin_place){.function = f->linkage_name, .path = ""};
+		ret[0] = (struct cubin_frame){.function = f->linkage_name, .path = ""};
 	}
 	if (ret_kind)
 		*ret_kind = kind;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The functions stand one after the other in a memory file, which is the child's standard input and
- * is opened by it through /proc. What it prints is taken line by line as it comes: the offset says
- * which function.
+ * is opened by it through /proc. Its output is read line by line as it comes: the offset
+ * identifies the function.
  *
  * nvdisasm stops at the first instruction that it does not know (12.5 and 13.0 then print none at
  * all, only where it is). The rest of that function is overwritten with NOP and everything is tried
@@ -46,7 +46,7 @@ static const uint8_t nop[SASS_INSTRUCTION_BYTES] = {0x18, 0x79, [13] = 0xc0, [14
 
 extern char **environ;
 
-/* Where a function is in the memory file, and how much of it is still to be told. */
+/* Where a function is in the memory file, and how much of it nvdisasm is still to print. */
 struct part {
 	uint64_t start, end, known_end;
 };
@@ -54,7 +54,7 @@ struct part {
 struct run {
 	const struct nvdisasm_request *request;
 	struct vec(struct part) parts;
-	struct buf lines; /* what has come and was not taken */
+	struct buf lines; /* what was read and not handled */
 	uint64_t deadline_ns;
 	int code;	/* the memory file */
 	int output;	/* from the child */
@@ -66,7 +66,8 @@ struct run {
 	char complaint[160];
 };
 
-static bool take_program(struct buf *b, size_t begin)
+/* Cuts off the path from `begin` on where it is not that of a program. */
+static bool keep_if_executable(struct buf *b, size_t begin)
 {
 	if (!b->failed && b->data[begin] == '/' && !access(b->data + begin, X_OK))
 		return true;
@@ -83,7 +84,7 @@ static bool find_in_path(struct buf *b)
 		size_t length = strcspn(path, ":");
 
 		buf_printf(b, "%.*s/" PROGRAM, (int)length, path);
-		if (take_program(b, begin))
+		if (keep_if_executable(b, begin))
 			return true;
 		path += length + (path[length] == ':');
 	}
@@ -102,13 +103,13 @@ static bool find_in_local(struct buf *b)
 	glob_t g = {0};
 
 	buf_puts(b, "/usr/local/cuda/bin/" PROGRAM);
-	if (take_program(b, begin))
+	if (keep_if_executable(b, begin))
 		return true;
 	if (!glob("/usr/local/cuda-*/bin/" PROGRAM, 0, NULL, &g)) {
 		qsort(g.gl_pathv, g.gl_pathc, sizeof(*g.gl_pathv), by_version);
 		for (size_t i = 0; !found && i < g.gl_pathc; i++) {
 			buf_puts(b, g.gl_pathv[i]);
-			found = take_program(b, begin);
+			found = keep_if_executable(b, begin);
 		}
 	}
 	globfree(&g);
@@ -122,7 +123,7 @@ int nvdisasm_find(struct buf *ret_path)
 
 	if (chosen) {
 		buf_puts(ret_path, chosen);
-		if (!*chosen || take_program(ret_path, begin))
+		if (!*chosen || keep_if_executable(ret_path, begin))
 			return *chosen ? 0
 				       : error_set(-ENOENT, "XPUPROF_NVDISASM says to do without");
 		return error_set(-ENOENT, "cannot run '%s' (XPUPROF_NVDISASM)", chosen);
@@ -131,7 +132,7 @@ int nvdisasm_find(struct buf *ret_path)
 		return 0;
 	if (home) {
 		buf_printf(ret_path, "%s/bin/" PROGRAM, home);
-		if (take_program(ret_path, begin))
+		if (keep_if_executable(ret_path, begin))
 			return 0;
 	}
 	return find_in_local(ret_path) ? 0 : error_set(-ENOENT, PROGRAM " is not installed");
@@ -271,7 +272,7 @@ static int nonsense(const char *what)
 	return error_set(-EIO, "what " PROGRAM " says makes no sense: %s", what);
 }
 
-static int take_instruction(struct run *run, uint64_t offset, const char *text)
+static int visit_instruction(struct run *run, uint64_t offset, const char *text)
 {
 	const struct nvdisasm_request *r = run->request;
 	const struct part *p;
@@ -289,13 +290,13 @@ static int take_instruction(struct run *run, uint64_t offset, const char *text)
 	return offset < p->known_end ? r->visit(r->context, run->part, offset - p->start, text) : 0;
 }
 
-static int take_line(struct run *run, char *line)
+static int read_line(struct run *run, char *line)
 {
 	uint64_t offset;
 	char *text;
 
 	if (nvdisasm_output_instruction(line, &offset, &text))
-		return take_instruction(run, offset, text);
+		return visit_instruction(run, offset, text);
 	if (nvdisasm_output_unknown(line, &offset)) {
 		run->unknown = true;
 		run->where = offset;
@@ -308,7 +309,7 @@ static int take_line(struct run *run, char *line)
 	return 0;
 }
 
-static int take_lines(struct run *run)
+static int read_lines(struct run *run)
 {
 	struct buf *b = &run->lines;
 	char *at = b->data, *line_end;
@@ -316,7 +317,7 @@ static int take_lines(struct run *run)
 
 	while (!error && (line_end = memchr(at, '\n', b->size - (size_t)(at - b->data)))) {
 		*line_end = 0;
-		error = take_line(run, at);
+		error = read_line(run, at);
 		at = line_end + 1;
 	}
 	b->size -= (size_t)(at - b->data);
@@ -355,12 +356,12 @@ static int read_some(struct run *run)
 	if (got < 0)
 		return errno == EINTR ? 1 : error_errno(-errno, "cannot read from " PROGRAM);
 	run->lines.size += (size_t)got;
-	error = got ? take_lines(run) : 0;
+	error = got ? read_lines(run) : 0;
 	return error ?: got > 0;
 }
 
-/* Waits for the child, which has closed its output or is to be ended: `result`, or what became of
- * it. One that goes on without an output is ended when the time is over. */
+/* Waits for the child, which has closed its output or is to be ended: `result`, or how it
+ * ended. A child that goes on after it closed its output is ended when the time is over. */
 static int wait_child(struct run *run, int result)
 {
 	int status = 0;
@@ -402,7 +403,7 @@ static int run_once(struct run *run)
 	return result;
 }
 
-/* The part that an offset is told to be unknown in, or NULL. */
+/* The part with an offset that nvdisasm reports as unknown, or NULL. */
 static struct part *part_at(struct run *run, uint64_t where)
 {
 	vec_foreach (p, &run->parts)

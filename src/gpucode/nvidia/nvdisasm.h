@@ -2,15 +2,15 @@
 /*
  * The full text of instructions, from NVIDIA's nvdisasm where it is installed.
  *
- * It is given the bare code of the functions asked for, and not the image they are in: what it
- * costs then depends on them alone, where a large image takes it minutes however little is asked.
- * So branches go to offsets instead of labels, and what the driver fills in when it loads the code
- * (addresses of functions and variables) reads as the image has it.
+ * It gets the bare code of the functions asked for, not their image: with a large image it takes
+ * minutes, however few functions are asked for. Without the image, branches have offsets instead of
+ * labels, and what the driver fills in when it loads the code (addresses of functions and variables)
+ * is shown as the image has it.
  *
- * It runs as a child process without a shell, with our rights or those of a lesser user: what it
- * reads comes from the profiled program, and so should not be read by root. The code is handed over
- * in memory, no file is written. Its output is untrusted, and neither a child that hangs nor one
- * that writes without end holds us up.
+ * It runs as a child process without a shell, with our rights or those of a lesser user: the code
+ * comes from the profiled program, so root should not parse it. The code is passed in memory, no file
+ * is written. Its output is untrusted. Neither a child that hangs nor one that writes without end
+ * holds us up.
  */
 #pragma once
 
@@ -44,8 +44,7 @@ struct nvdisasm_request {
 	uint64_t limit_ns; /* for all of it */
 };
 
-/* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("" says that there is to be
- * none), else the first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
+/* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("": do without it), else the first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
  * /usr/local/cuda-VERSION, the highest first. 0, or -ENOENT with error_text. */
 int nvdisasm_find(struct buf *ret_path);
 

@@ -15,5 +15,5 @@
 /* Whether it is one of an instruction: its offset, and its text, which is cut out of the line in
  * place: without the ';' and a comment behind it, and printable ASCII only. */
 bool nvdisasm_output_instruction(char *line, uint64_t *ret_offset, char **ret_text);
-/* Whether it says that the instruction at an offset is not known. */
+/* Whether it reports the instruction at an offset as unknown. */
 bool nvdisasm_output_unknown(const char *line, uint64_t *ret_offset);

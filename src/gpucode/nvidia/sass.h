@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one instruction of NVIDIA GPU code is: its mnemonic, the modifiers that tell how much it
- * moves and where, and its guard predicate. For the 128-bit encoding of compute capability 7.5 and
+ * What one instruction of NVIDIA GPU code is: its mnemonic, the modifiers (how much it moves,
+ * and where), and its guard predicate. For the 128-bit encoding of compute capability 7.5 and
  * later; the tables (sass_table.c) are facts observed from NVIDIA's disassembler.
  *
  * Operands are not decoded, and a modifier that is not certain is left out: "LDG.E.128", not a

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions of NVIDIA GPU code by their opcodes: a table of facts for sass.c, which tells
- * how to read it.
+ * The instructions of NVIDIA GPU code by their opcodes: a table of facts, which sass.c reads.
  *
  * An instruction is 128 bits, counted from the lowest of its first byte. Bits 0 to 8 are the
- * opcode, bits 9 to 11 its form, which says where the second and third source operands are:
+ * opcode, bits 9 to 11 its form: where the second and third source operands are:
  *
  *	1  both in registers                  5  second in constant memory
  *	2  third in the instruction           6  second in a uniform register

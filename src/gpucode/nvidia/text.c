@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * nvdisasm gets the code of several functions at a time, since it takes a while to start, but not
- * of all: it writes nothing before it has been through everything, which takes it seconds for each
- * MiB (12.5). So those that matter most have their text when the time is over. Code for other GPUs
- * needs runs of its own.
+ * nvdisasm gets the code of several functions at a time, since it takes a while to start. It does not
+ * get all: it writes nothing before it has read everything, which takes seconds for each MiB (12.5).
+ * In batches, the functions of most weight have their text when the time is over. Code for each kind of
+ * GPU needs runs of its own.
  */
 #include "gpucode/nvidia/text.h"
 
@@ -103,13 +103,13 @@ static int run_all(struct disassembly *d)
 	return error;
 }
 
-/* A user may not reach what root has found, and not all of root's rights are everywhere. */
+/* The user may not be able to read what root found, and root may lack some of its rights. */
 static bool cannot_be_run(int error)
 {
 	return error == -EACCES || error == -EPERM || error == -ENOENT || error == -ENOEXEC;
 }
 
-/* Whether it is nvdisasm's alone, and the rest of the work can go on. */
+/* Whether the error concerns nvdisasm alone, so that the rest of the work goes on. */
 static bool is_harmless(int error)
 {
 	return error == -EIO || error == -ETIME || error == -EINTR || cannot_be_run(error);

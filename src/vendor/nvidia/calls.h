@@ -7,11 +7,11 @@
  *	DRIVER(callback id, kind, name, detail, detail)
  *
  * The ids are CUPTI's (cupti_runtime_cbid.h, cupti_driver_cbid.h); they never change once given
- * out. The kinds are those of enum wire_call_kind. What the details say depends on the kind:
+ * out. The kinds are those of enum wire_call_kind. What the details are depends on the kind:
  *
  *	COPY, SET  the indices, in 8-byte words, of size_ts in the call's parameter struct
  *	           (generated_cuda_runtime_api_meta.h, generated_cuda_meta.h): when one of them is zero the
- *	           call asks for nothing. 0: there is none that is easy to tell
+ *	           call asks for nothing. 0: no size_t shows that
  *	SYNC       what it waits for (enum profile_sync_kind): 1 the stream, 2 the event that is its first
  *	           parameter, 3 a context; and 1 where stream 0 is the thread's own, or the context the
  *	           first parameter
