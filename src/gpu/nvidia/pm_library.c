@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "gpu/nvidia/counter_messages.h"
-#include "vendor/nvidia/cupti_places.h"
+#include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/libraries.h"
 
 struct search {
@@ -159,28 +159,28 @@ static bool try_loader(struct search *s)
 	return found;
 }
 
-static bool try_below(struct search *s, const struct cupti_place *place)
+static bool try_below(struct search *s, const struct cupti_path *path)
 {
-	const char *base = place->env ? getenv(place->env) : "";
+	const char *base = path->env ? getenv(path->env) : "";
 	bool found = false;
 
-	if (!base || (place->env && base[0] != '/'))
+	if (!base || (path->env && base[0] != '/'))
 		return false;
-	for (const char *const *folder = place->folders; !found && *folder; folder++) {
+	for (const char *const *folder = path->folders; !found && *folder; folder++) {
 		char pattern[PATH_MAX];
 
-		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s%s", base, place->path, *folder) < sizeof(pattern))
+		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s%s", base, path->path, *folder) < sizeof(pattern))
 			found = try_folders(s, pattern);
 	}
 	return found;
 }
 
-static bool try_places(struct search *s, const struct cupti_place *places)
+static bool try_paths(struct search *s, const struct cupti_path *paths)
 {
 	bool found = false;
 
-	for (; !found && places->what; places++)
-		found = try_below(s, places);
+	for (; !found && paths->what; paths++)
+		found = try_below(s, paths);
 	return found;
 }
 
@@ -196,7 +196,7 @@ int pm_load(struct pm *ret)
 	if (!ret->cuDriverGetVersion(&version) && version > 0)
 		s.major = version / 1000;
 	if (try_beside_driver(&s) || try_library_path(&s) || try_loader(&s) ||
-		try_places(&s, cupti_toolkit_places) || try_places(&s, cupti_package_places))
+		try_paths(&s, cupti_toolkit_paths) || try_paths(&s, cupti_package_paths))
 		return 0;
 	return s.refused ? COUNTERS_NOT_OURS : COUNTERS_NO_CUPTI;
 }

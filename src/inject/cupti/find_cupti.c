@@ -19,7 +19,7 @@
 
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
-#include "vendor/nvidia/cupti_places.h"
+#include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/libraries.h"
 
 struct place {
@@ -173,7 +173,7 @@ static const char *folder_of(struct place *p)
 /* A toolkit's place is a folder from the environment, or a path. */
 static bool try_toolkits(struct cupti *c, const struct cuda_driver *d)
 {
-	for (const struct cupti_place *p = cupti_toolkit_places; p->what; p++)
+	for (const struct cupti_path *p = cupti_toolkit_paths; p->what; p++)
 		if (try_relative(c, d, p->env ? getenv(p->env) : p->path, p->folders))
 			return true;
 	return false;

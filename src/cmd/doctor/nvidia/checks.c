@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "vendor/nvidia/cupti_places.h"
+#include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/environment.h"
 #include "vendor/nvidia/libraries.h"
 
@@ -128,29 +128,29 @@ static bool find_at(const struct doctor *d, const char *what, const char *patter
 	return found;
 }
 
-static bool find_below(const struct doctor *d, const struct cupti_place *place, struct cupti_copy *ret)
+static bool find_below(const struct doctor *d, const struct cupti_path *path, struct cupti_copy *ret)
 {
-	const char *base = place->env ? getenv(place->env) : d->root;
+	const char *base = path->env ? getenv(path->env) : d->root;
 	bool found = false;
 
-	if (!base || (place->env && base[0] != '/'))
+	if (!base || (path->env && base[0] != '/'))
 		return false;
-	for (const char *const *folder = place->folders; !found && *folder; folder++) {
+	for (const char *const *folder = path->folders; !found && *folder; folder++) {
 		struct buf pattern = BUF_INIT;
 
-		buf_printf(&pattern, "%s%s%s", base, place->path, *folder);
-		found = !pattern.failed && find_at(d, place->what, buf_text(&pattern), ret);
+		buf_printf(&pattern, "%s%s%s", base, path->path, *folder);
+		found = !pattern.failed && find_at(d, path->what, buf_text(&pattern), ret);
 		buf_release(&pattern);
 	}
 	return found;
 }
 
-static bool find_among(const struct doctor *d, const struct cupti_place *places, struct cupti_copy *ret)
+static bool find_among(const struct doctor *d, const struct cupti_path *paths, struct cupti_copy *ret)
 {
 	bool found = false;
 
-	for (; !found && places->what; places++)
-		found = find_below(d, places, ret);
+	for (; !found && paths->what; paths++)
+		found = find_below(d, paths, ret);
 	return found;
 }
 
@@ -185,9 +185,9 @@ static bool find_with_loader(const struct doctor *d, struct cupti_copy *ret)
 static void check_cupti(struct doctor *d, struct finding *f)
 {
 	struct cupti_copy own = {0}, shared = {0};
-	bool packaged = find_among(d, cupti_package_places, &own);
+	bool packaged = find_among(d, cupti_package_paths, &own);
 	bool found = find_beside_libcuda(d, &shared) || find_with_loader(d, &shared) ||
-		     find_among(d, cupti_toolkit_places, &shared);
+		     find_among(d, cupti_toolkit_paths, &shared);
 
 	if (packaged && found)
 		finding_is(f, FINDING_OK, "version %d, %s (%s); for Python %d, %s", shared.major,

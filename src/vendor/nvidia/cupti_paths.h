@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where libcupti is looked for, by three programs of ours: the library in the profiled program (src/inject/cupti/find_cupti.c),
- * the process that samples hardware counters (src/gpu/nvidia/pm_library.c), and `xpuprof doctor`, which says what these will find.
- * Each begins with what it knows best (what its process has mapped, what lies beside libcuda, what the loader finds), and
- * goes on with the places here, in their order.
+ * Where libcupti is searched for, by three programs of ours: the library in the profiled program
+ * (src/inject/cupti/find_cupti.c), the process that samples hardware counters (src/gpu/nvidia/pm_library.c), and
+ * `xpuprof doctor`, which reports what these will find. Each begins with what only it can see (what its process has
+ * mapped, what lies beside libcuda, what the loader finds), and goes on with the paths here, in their order.
  *
- * Only tables, so that the library in the program, a link unit of its own, has them, too.
+ * Only tables: the library in the program is a link unit of its own and includes them, too.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* The versions that are understood; the newest is tried first where the driver does not tell its own. */
+/* The versions that are understood; the newest is tried first where the driver does not report its own. */
 #define CUPTI_OLDEST 12
 #define CUPTI_NEWEST 13
 
-struct cupti_place {
+struct cupti_path {
 	const char *what;
 	const char *env;  /* a folder from the environment that the path begins in; NULL: / */
 	const char *path; /* of Python's packages a pattern of glob() */
@@ -35,7 +35,7 @@ static const char *const cupti_toolkit_folders[] = {"/extras/CUPTI/lib64", "/lib
 static const char *const cupti_runtime_folders[] = {"", "/../extras/CUPTI/lib64",
 	"/../../../extras/CUPTI/lib64", "/../../cuda_cupti/lib", NULL};
 
-static const struct cupti_place cupti_package_places[] = {
+static const struct cupti_path cupti_package_paths[] = {
 	{"Python package", "VIRTUAL_ENV", "/lib/python3*/site-packages", cupti_package_folders},
 	{"Conda package", "CONDA_PREFIX", "/lib/python3*/site-packages", cupti_package_folders},
 	{"Conda package", "CONDA_PREFIX", "/lib", cupti_itself},
@@ -45,7 +45,7 @@ static const struct cupti_place cupti_package_places[] = {
 	{NULL},
 };
 
-static const struct cupti_place cupti_toolkit_places[] = {
+static const struct cupti_path cupti_toolkit_paths[] = {
 	{"toolkit", "CUDA_HOME", "", cupti_toolkit_folders},
 	{"toolkit", "CUDA_PATH", "", cupti_toolkit_folders},
 	{"toolkit", NULL, "/usr/local/cuda", cupti_toolkit_folders},
