@@ -124,7 +124,7 @@ static __attribute__((noinline)) bool tell(void)
 {
 	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = WIRE_CALL_LAUNCH};
 
-	return stacks_tell(__builtin_frame_address(0), &record);
+	return stacks_send(__builtin_frame_address(0), &record);
 }
 
 static void must_tell(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an API of GPUs does for the library: it reports calls, in the program's threads (launches.h), and finished
- * work, out of our thread (library.h). Nothing else of the library knows which API it is.
+ * work, from our thread (library.h). Nothing else in the library depends on which API it is.
  *
- * APIs are loaded each in its own way, so each has an entry point of its own, in its folder, which calls inject_begin
+ * Each API is loaded in its own way. So each has an entry point of its own, in its folder, which calls inject_begin
  * with its table: cupti/cupti.c for CUDA.
  *
  * An API includes what is in this folder, never the other way round.
@@ -18,7 +18,7 @@ struct inject_api {
 	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and makes it report work:
 	 * WIRE_REASON_NONE, or why not. */
 	enum wire_reason (*start)(void);
-	/* So too, when stacks can be walked: from now on calls are reported, too. */
+	/* In the same thread, when stacks can be walked: from now on calls are reported, too. */
 	enum wire_reason (*follow_calls)(void);
 
 	/* Our thread, every round: what the API has to do now and then. */
@@ -29,11 +29,11 @@ struct inject_api {
 	void (*drain)(void);
 
 	/*
-	 * The end, in our thread. The process ends: finish. We stop and it goes on: stop, finish, leave. So it does, and
-	 * there is nobody to send to: stop, discard, leave.
+	 * The end, in our thread. The process ends: finish. The program goes on without us: stop, finish, leave.
+	 * It goes on, and nobody is left to send to: stop, discard, leave.
 	 */
 	void (*stop)(void);			/* nothing new is reported: is_recording becomes false */
-	void (*finish)(bool program_goes_on);	/* sends all there is, finished or not */
+	void (*finish)(bool program_goes_on);	/* sends all work, finished or not */
 	void (*discard)(void);			/* drops it */
 	void (*leave)(void);			/* the API is free for others; also where follow_calls has failed */
 

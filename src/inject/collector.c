@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own thread. It sends the work that the API has handed over, asks for what is finished and was not
- * handed over yet, and watches the recorder.
+ * Our own thread. It sends the work that the API has handed over, asks the API for work that has finished
+ * since, and watches the recorder.
  *
  *	          +--> sleep, at most a tick ---+
  *	          |                             v
@@ -11,8 +11,8 @@
  *	                                        +--> stop: stop, finish, DONE, leave, end
  *	                                        +--> the recorder is gone: stop, discard, leave, end
  *
- * The API is asked at short intervals while the ring moves, and not at all before the program's first call: we are
- * started in the middle of one, which may go on for long.
+ * The API is asked at short intervals while the ring moves, and not at all until the program calls it again: we are
+ * started in the middle of a call, which may go on for long.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -147,7 +147,7 @@ static void flush_if_due(void)
 	collector.flushed_ns = now_ns();
 }
 
-static void say_done(void)
+static void report_done(void)
 {
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&library.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
@@ -166,7 +166,7 @@ static void leave_program(void)
 static void finish(void)
 {
 	library.api->finish(false);
-	say_done();
+	report_done();
 }
 
 /* The program goes on without us. */
@@ -174,11 +174,11 @@ static void stop(void)
 {
 	library.api->stop();
 	library.api->finish(true);
-	say_done();
+	report_done();
 	leave_program();
 }
 
-/* So it does when nobody reads us any more. */
+/* The program goes on, and nobody reads us any more. */
 static void abandon(void)
 {
 	library.api->stop();
@@ -222,7 +222,7 @@ static bool work_on(void)
 	return true;
 }
 
-/* At once: until it is known whose waits these are they count as the program's. */
+/* At once: until the recorder can identify our waits, they count as the program's. */
 static void introduce_thread(void)
 {
 	struct wire_thread record = {.type = WIRE_THREAD, .tid = (uint32_t)syscall(SYS_gettid)};

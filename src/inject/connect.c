@@ -2,10 +2,10 @@
 /*
  * The socket to the recorder.
  *
- * It moves to a high number at once, since programs have ideas about low ones, and it is closed on
- * exec. A program may still close every descriptor it did not open, and get the same number again
- * for something of its own: device and inode are compared before each use. When the socket is lost
- * that way the ring still works, and the recorder's heartbeat in it says whether somebody reads.
+ * It moves to a high number at once, since programs use low ones, and it is closed on exec. A program
+ * may still close every descriptor it did not open, and get the same number again for something of its
+ * own: device and inode are compared before each use. When the socket is lost that way the ring still
+ * works, and the recorder's heartbeat in it shows whether somebody reads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ int connection_adopt(struct connection *c, int fd)
 	return error;
 }
 
-/* A full backlog says EAGAIN: the recorder is busy, for a moment. */
+/* A full backlog gives EAGAIN: the recorder is busy, for a moment. */
 static int connect_until(int fd, const char *path, uint64_t deadline_ns)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -132,7 +132,7 @@ static int receive_welcome(int fd, int *ret_fd)
 	return -EPROTO;
 }
 
-int connection_take_chunk(struct connection *c, uint32_t *ret_index)
+int connection_receive_chunk(struct connection *c, uint32_t *ret_index)
 {
 	struct wire_chunk chunk = {0};
 	int fd;

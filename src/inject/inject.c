@@ -3,14 +3,14 @@
  * The injected library's life.
  *
  * An API's entry point calls inject_begin, once, in the middle of the program's first call. Without a
- * recorder nothing happens at all. With one, the API is started, and our thread. Whatever fails is told
- * to the recorder if there is a connection, and the library stays quiet for good.
+ * recorder nothing happens at all. With one, the API is started, and our thread. If anything fails, the
+ * library reports it to the recorder, if it is connected, and stays quiet for good.
  *
- * fork: the guard page is wiped by the kernel, so that the child's copy finds itself dead in every
- * callback, handler and at exit; the ring is not mapped there; the sockets are closed by the handler
- * below (the recorder would else think that the instance lives on as long as the child). While the
- * parent forks our thread is kept out of the API and the loader, for a moment at most: a lock of theirs
- * that is held just then would be held in the child for ever.
+ * fork: the kernel wipes the guard page, so that the child's copy finds itself dead in every callback,
+ * handler and at exit. The ring is not mapped in the child. The handler below closes the sockets, or the
+ * recorder would think that the instance lives on as long as the child. While the parent forks, our
+ * thread is kept out of the API and the loader, for a moment at most: a lock of theirs that is held just
+ * then would be held in the child for ever.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static void go_quiet(enum wire_reason reason)
 	connection_close(&library.connection);
 }
 
-/* So that already the first launches can be walked, by us or at the marker. All that they go through is mapped by
- * now, and most of it was long before: its tables are there or nearly there. */
+/* So that even the first launches can be walked, by us or at the marker. All the code that they go through is mapped
+ * by now, most of it for long: its tables are ready or nearly so. */
 static void prepare_walking(void)
 {
 	space_await(now_ns() + TABLES_PATIENCE_NS);
@@ -117,7 +117,7 @@ static enum wire_reason start_api(void)
 	return reason;
 }
 
-/* Everything after the connection; on failure the reason has been told. */
+/* Everything after the connection; on failure the reason has been reported. */
 static bool start_recording(void)
 {
 	enum wire_reason reason = start_api();
@@ -134,7 +134,7 @@ static bool start_recording(void)
 	return false;
 }
 
-static void take_configuration(void *memory, uint32_t slots)
+static void apply_configuration(void *memory, uint32_t slots)
 {
 	static void (*const markers[LAUNCH_MARKER_KINDS])(uint64_t, uint64_t, uint64_t) = {
 		[LAUNCH_MARKER_NOP1] = xpuprof_launch_marker_nop1,
@@ -166,7 +166,7 @@ void inject_begin(const struct inject_api *api)
 	library.api = api;
 	if (connection_open(&library.connection, path, &memory, &slots))
 		return;
-	take_configuration(memory, slots);
+	apply_configuration(memory, slots);
 	if (pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child)) {
 		go_quiet(WIRE_REASON_MEMORY);
 		return;

@@ -48,13 +48,13 @@ void launches_wait(void)
 }
 
 /*
- * Launches that are going on end in calls, which are reported in the ring. Patience begins with the
- * first of several holds, so that launches are not stopped for good by contexts that come and go,
- * nor by one that the API never comes back from.
+ * Launches that are going on end in calls, which are reported in the ring: when it stops moving, they have ended.
+ * The time limit begins with the first of several holds, so that launches are not stopped for good by contexts
+ * that come and go, nor by a call from which the API never returns.
  */
 void launches_hold(void)
 {
-	uint64_t *place = &library.ring.control->head, head, before = 0;
+	uint64_t *shared = &library.ring.control->head, head, before = 0;
 
 	if (!launches_are_held())
 		__atomic_store_n(&library.guard->held_until_ns, now_ns() + HOLD_PATIENCE_NS,
@@ -62,7 +62,7 @@ void launches_hold(void)
 	__atomic_fetch_add(&library.guard->held, 1, __ATOMIC_SEQ_CST);
 	launching.holds++;
 	for (int n = 0; n < HOLD_PAUSES; n++) {
-		head = __atomic_load_n(place, __ATOMIC_RELAXED);
+		head = __atomic_load_n(shared, __ATOMIC_RELAXED);
 		if (n && head == before)
 			return;
 		before = head;

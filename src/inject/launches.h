@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the API in the program's threads, from their begin to their end: what an API's callbacks do at each that
- * it follows, whichever API it is.
+ * Calls of the API in the program's threads, from their begin to their end: what the callbacks of any API do for each
+ * call that they follow.
  *
  * An API may call back for a call inside a call, with the same correlation id. Only the outermost counts. A thread
  * keeps the few calls it is in:
@@ -12,12 +12,12 @@
  *	outer call ends, id 7       it is                    -> call_close, call_report
  *
  * A call that never returns (longjmp, an exception, a thread that ends) leaves an open entry
- * behind. Ids do not come again, so it harms nothing, and it goes when its place is needed.
+ * behind. Ids do not come again, so it harms nothing. It is dropped when its slot is needed.
  *
- * All of this happens at every launch. There are no allocations, no locks and no system calls but
- * the thread's first gettid, and a bounded wait while launches are held; hence also functions that the compiler
- * can put into the API's callback. The thread-local part is small because it must fit into the space that the loader
- * keeps for libraries that come late.
+ * All of this happens at every launch: no allocations, no locks, and no system calls but the thread's first gettid and
+ * a bounded wait while launches are held. That is also why the functions are in a header: the compiler can put them
+ * into the API's callback. The thread-local part is small, because it must fit into the space that the loader keeps for
+ * libraries that are loaded late.
  */
 #pragma once
 
@@ -29,25 +29,18 @@
 
 #define OPEN_CALLS 3
 
-/* As GPU_CALL_* of the recorder's profile/gpu_events.h. */
-enum {
-	CALL_CAPTURED = 1 << 0,
-	CALL_EMPTY = 1 << 1,
-	CALL_UNMARKED = 1 << 2,
-};
-
-/* Where a call waits, records an event or launches a graph, by the API's numbers. */
-struct call_place {
-	uint32_t context; /* the stream's own, where there is one; 0: not known */
-	uint32_t stream;  /* 0: none, or not known */
+/* The stream that a call waits for, records an event in or launches a graph into, by the API's numbers. */
+struct call_target {
+	uint32_t context; /* the stream's own, if it has one; 0: unknown */
+	uint32_t stream;  /* 0: none, or unknown */
 };
 
 struct open_call {
 	uint64_t start_ns;
 	uint32_t correlation;
 	uint16_t call; /* the API's number of it */
-	uint16_t flags; /* CALL_* */
-	struct call_place place;
+	uint16_t flags; /* enum wire_call_flag */
+	struct call_target target;
 };
 
 struct launching_thread {
@@ -59,21 +52,21 @@ struct launching_thread {
 
 extern __thread struct launching_thread launching;
 
-/* What a thread of the program's is to find again as it was. */
+/* What a thread of the program must find as it was. */
 struct undisturbed {
 	int cancel_state;
 	int error; /* errno */
 };
 
-/* Around what may wait in the program's thread: nothing of ours, the API's or the driver's is to stay locked because
+/* Around code that may wait in the program's thread: no lock of ours, the API's or the driver's may stay locked because
  * the program cancels the thread. */
 void begin_slow(struct undisturbed *ret);
 void end_slow(const struct undisturbed *u);
 
 /*
- * Threads that come to launch wait for a moment, but not for long, until launches_release; those that are launching
- * have mostly left when it returns. For the program's own threads, several at a time, around what the API cannot do
- * while another thread launches.
+ * Threads that begin to launch wait until launches_release, but not for long. Those that are launching have mostly left
+ * when it returns. The program's own threads call it, several at a time, around what the API cannot do while another
+ * thread launches.
  */
 void launches_hold(void);
 void launches_release(void);
@@ -92,7 +85,7 @@ static inline bool launches_are_held(void)
 	return __atomic_load_n(&library.guard->held, __ATOMIC_RELAXED);
 }
 
-/* Where a call begins: false when it is inside another, or is not to be recorded. */
+/* When a call begins: false when it is inside another, or is not to be recorded. */
 static inline bool call_is_new(uint32_t correlation)
 {
 	for (int i = 0; i < launching.depth; i++)
@@ -103,7 +96,7 @@ static inline bool call_is_new(uint32_t correlation)
 	return is_recording();
 }
 
-/* Its time, and what more the API says of it, are still to be filled in. */
+/* The caller fills in its time, and what else the API reports of it. */
 static inline struct open_call *call_open(uint32_t correlation, uint16_t call)
 {
 	struct open_call *open;
@@ -116,8 +109,8 @@ static inline struct open_call *call_open(uint32_t correlation, uint16_t call)
 	open = &launching.calls[launching.depth++];
 	open->correlation = correlation;
 	open->call = call;
-	open->flags = library.marker || library.walk ? 0 : CALL_UNMARKED;
-	open->place = (struct call_place){0};
+	open->flags = library.marker || library.walk ? 0 : WIRE_FLAG_UNMARKED;
+	open->target = (struct call_target){0};
 	return open;
 }
 
@@ -127,7 +120,7 @@ static inline struct open_call *call_inside(void)
 	return launching.depth ? &launching.calls[launching.depth - 1] : NULL;
 }
 
-/* Where a call ends: what was opened, valid until the thread opens another; NULL: that was another call. */
+/* When a call ends: its entry, valid until the thread opens another; NULL: another call was opened. */
 static inline struct open_call *call_close(uint32_t correlation, uint16_t call)
 {
 	int i = launching.depth - 1;
@@ -141,8 +134,8 @@ static inline struct open_call *call_close(uint32_t correlation, uint16_t call)
 	return &launching.calls[i];
 }
 
-/* Reports the stack that leads to the callback with this frame. The library walks it when it can; else the marker fires,
- * and the probe there takes the stack. */
+/* Reports the stack that leads to the callback with this frame. The library walks it when it can; else the marker
+ * fires, and the probe there walks the stack. */
 static inline void call_report_stack(
 	const struct open_call *open, enum wire_call_kind kind, const void *frame)
 {
@@ -154,7 +147,7 @@ static inline void call_report_stack(
 		.time_ns = open->start_ns,
 	};
 
-	if (library.walk && stacks_tell(frame, &record))
+	if (library.walk && stacks_send(frame, &record))
 		return;
 	if (library.marker)
 		library.marker(library.instance, open->correlation, kind);
@@ -162,8 +155,8 @@ static inline void call_report_stack(
 		""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
-/* The record of a call that has just ended, with the API's own number and result of it; what it waited for is still to
- * be filled in. */
+/* The record of a call that has just ended, with the API's own number and result of it. The caller fills in what it
+ * waited for. */
 static inline struct wire_call call_record(
 	const struct open_call *open, enum wire_call_kind kind, uint32_t api, int32_t result)
 {

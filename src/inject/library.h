@@ -16,12 +16,11 @@
  *	collector.c   our thread
  *
  * Callbacks of an API may carry no user data, so there is one global `library`. It is filled before the
- * first callback can come and is constant from then on, but for what is marked.
+ * first callback can come. From then on it is constant, but for what is marked.
  *
- * The library lives in somebody else's program. It never exits, aborts, prints or takes a signal;
- * it allocates with mmap only; and on the launch path (an API's callbacks, launches.h, stacks_tell) it
- * does not even that, nor lock, nor (but for a call or two at a thread's first launch, and what stacks.h tells) call the
- * kernel.
+ * The library lives in somebody else's program. It never exits, aborts, prints or handles a signal. It allocates with
+ * mmap only. On the launch path (an API's callbacks, launches.h, stacks_send) it neither allocates nor locks, and calls
+ * the kernel only once or twice at a thread's first launch, and where stacks.h names a call.
  */
 #pragma once
 
@@ -41,7 +40,7 @@ struct guard {
 	uint32_t alive;	    /* this is the process that connected, and it has not finished */
 	uint32_t recording; /* callbacks are to act */
 	uint32_t held;	    /* threads that want no launches to begin just now (launches_hold) */
-	uint64_t held_until_ns; /* the others' patience */
+	uint64_t held_until_ns; /* how long the others wait */
 };
 
 /* The socket, under a number that the program may close or reuse behind our back. */
@@ -49,8 +48,8 @@ struct connection {
 	int fd;
 	dev_t dev;
 	ino_t ino;
-	uint32_t beat;	  /* the recorder's heartbeat, and when it was seen to change: once the */
-	uint64_t beat_ns; /* socket is lost, the only sign of life */
+	uint32_t beat;	  /* the recorder's heartbeat, and when it was seen to change: the only */
+	uint64_t beat_ns; /* sign of life once the socket is lost */
 };
 
 struct inject_api;
@@ -63,12 +62,12 @@ struct library {
 	pid_t pid;
 	bool queue_times;
 	bool walk; /* stacks are walked in here */
-	bool syncs; /* what calls wait for is told */
+	bool syncs; /* what calls wait for is reported */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	const struct inject_api *api;
-	uint32_t news;		  /* changes: the recorder is to look at the ring soon */
+	uint32_t news;		  /* changes: the recorder should look at the ring soon */
 	uint32_t finish;	  /* changes: the process ends */
 	uint32_t finished;	  /* changes: futex, our thread is done */
 	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
@@ -105,29 +104,29 @@ void futex_wake(uint32_t *word);
 
 /* Connects to the recorder within two seconds and maps the ring: 0 or -errno. */
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
-/* Takes a socket over, under a number of its own: 0 or -errno, and then it is taken over, too. */
+/* Makes a socket the connection's, under another number: 0 or -errno, and then the connection owns it, too. */
 int connection_adopt(struct connection *c, int fd);
 /* Closes the socket, if the number still is ours. */
 void connection_close(struct connection *c);
 /* True when the other side is gone. A socket the program closed behind our back is not a sign of
  * that. */
 bool connection_lost(struct connection *c);
-/* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when there is none. */
-int connection_take_chunk(struct connection *c, uint32_t *ret_index);
-/* Whether an image would be taken just now; also when nobody would ever take it. */
+/* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when none has arrived. */
+int connection_receive_chunk(struct connection *c, uint32_t *ret_index);
+/* Whether an image can be sent just now; true also when nobody will ever receive it. */
 bool connection_has_room(const struct connection *c);
-/* Hands an image over: 0, -EAGAIN when the recorder has to take others first, or -errno. */
+/* Sends an image: 0, -EAGAIN when the recorder must receive others first, or -errno. */
 int connection_send_image(struct connection *c, const struct wire_image *image, int image_fd);
 /* Wakes the recorder. */
 void connection_hurry(const struct connection *c);
 
-/* There is finished work to drain, or other reason to look: our thread is woken. Any thread. */
+/* Wakes our thread to drain finished work, or to look for other reasons. Any thread. */
 void collector_has_work(void);
 void collector_wake(void);
 
 /* Memory for the tables below: 0 or -errno. */
 int tables_init(void);
-/* The id of an operation, told to the recorder when new; 0: could not be told (the ring is full).
+/* The id of an operation, which is sent to the recorder when new; 0: it could not be sent (the ring is full).
  * `name` may be NULL; op->type, id and name are filled in. */
 uint32_t table_op(struct wire_op *op, const char *name);
 

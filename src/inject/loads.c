@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The counter (_dl_load_adds) is one of the loader's own variables, in the object _rtld_global. Where in it differs
- * from one glibc to the next, so it is looked for: a word that has the value of the counter, and still has it after
- * the counter has changed. One other word does that as long as no library is unloaded, the number of those that are
- * loaded, in front of it; if that was taken, it is dropped as soon as the two differ. Without glibc, or where none is
- * found, our own thread's answers have to do.
+ * The counter (_dl_load_adds) is one of the loader's own variables, in the object _rtld_global. Its offset differs from
+ * one glibc to the next, so it is looked for: a word that has the value of the counter, and still has it after the
+ * counter has changed. As long as no library is unloaded, one other word does that: the number of those that are
+ * loaded, in front of it. If that word was chosen, it is dropped as soon as the two differ. Without glibc, or if no
+ * word is found, our own thread's answers have to do.
  *
- * How many are loaded stands at the object's beginning, behind a pointer (struct link_namespaces in glibc's
- * sysdeps/generic/ldsodefs.h), and is believed as long as it agrees with the answers. What is not loaded any more of
- * those that ever were has been unloaded.
+ * The number of loaded libraries is at the object's beginning, behind a pointer (struct link_namespaces in glibc's
+ * sysdeps/generic/ldsodefs.h), and is used as long as it agrees with the answers. Those ever loaded, less that number,
+ * have been unloaded.
  */
 #include "inject/loads.h"
 
@@ -23,13 +23,13 @@
 #define WORDS_MAX 2048
 
 static struct {
-	const uint64_t *words; /* the object; NULL: there is none */
+	const uint64_t *words; /* the object; NULL: none */
 	size_t count;
 	uint64_t before;	     /* the answer when they were copied; 0: they were not */
 	uint64_t copied[WORDS_MAX];
 	uint64_t asked;		     /* changes: the latest answer */
 	uint64_t undone;	     /* changes: of libraries unloaded, the latest answer */
-	const uint32_t *loaded;	     /* changes; NULL: it is not where it should be */
+	const uint32_t *loaded;	     /* changes; NULL: not where it should be */
 	const uint64_t *counter;     /* changes; NULL: not found */
 } loads;
 
@@ -37,7 +37,7 @@ struct counts {
 	uint64_t loads, undone;
 };
 
-static int take_counts(struct dl_phdr_info *info, size_t size, void *context)
+static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct counts *counts = context;
 
@@ -98,7 +98,7 @@ uint64_t loads_ask(void)
 	uint64_t now;
 
 	pthread_mutex_lock(&library.no_fork);
-	dl_iterate_phdr(take_counts, &counts);
+	dl_iterate_phdr(read_counts, &counts);
 	pthread_mutex_unlock(&library.no_fork);
 	now = counts.loads;
 	if (counter && __atomic_load_n(counter, __ATOMIC_RELAXED) < now)

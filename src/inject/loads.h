@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether libraries have been loaded, for recordings in which the kernel does not tell the recorder.
+ * Whether libraries have been loaded, for recordings in which the kernel does not report that to the recorder.
  *
- * The C library counts them and says how many there were (dl_iterate_phdr), but only behind a lock. On the launch path
- * the counter itself is read, once it has been found; until then, what our own thread was told last.
+ * The C library counts them, but returns the count (dl_iterate_phdr) only under a lock. So the launch path reads the
+ * counter itself, once it has been found; until then, the latest count that our own thread has asked for.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* Libraries ever loaded, as the C library says. Looks for the counter, too: it has changed with this when it did
- * before. Not on the launch path. */
+/* Libraries ever loaded, as the C library counts them. Also looks for the counter. Not on the launch path. */
 uint64_t loads_ask(void);
-/* The same, on the launch path: as it is now, or as it was asked for last. It has changed before any code of a new
+/* The same, on the launch path: the count now, or that of the latest loads_ask. It changes before any code of a new
  * library can run. */
 uint64_t loads_now(void);
-/* Libraries ever unloaded, as the C library says: as it is now, or as it was when loads_ask asked last. */
+/* Libraries ever unloaded: the count now, or that of the latest loads_ask. */
 uint64_t loads_undone(void);

@@ -10,9 +10,9 @@
  *	                                (which grows: the kernel keeps other mappings 128 MB away, see
  *	                                mmap_base() in arch/x86/mm/mmap.c and mm/util.c)
  *	        ANSWERED            <-
- *	takes the answer, -> free
+ *	reads the answer, -> free
  *
- * A thread that ended before it took its answer leaves it behind; such places are freed after a while.
+ * A thread that ends before it has read its answer leaves it behind; such questions are freed after a while.
  */
 #include "inject/own_stack.h"
 
@@ -41,15 +41,15 @@ struct question {
 	uint32_t rounds;
 	uintptr_t sp;
 	uintptr_t control_block;
-	uintptr_t start, end; /* the answer; end 0: not a stack we know */
+	uintptr_t start, end; /* the answer; end 0: not the thread's own stack */
 };
 
 static struct question *questions;
 
 static __thread struct {
-	uintptr_t start, end; /* of this thread's stack; end 0: not known */
+	uintptr_t start, end; /* of this thread's stack; end 0: unknown */
 	uint16_t asked;       /* question + 1 */
-	bool refused;         /* it launched from a stack we do not know: never ask again */
+	bool refused;         /* it launched from a stack of another kind: never ask again */
 } self;
 
 int own_stack_init(void)
@@ -84,7 +84,7 @@ static void ask(uintptr_t sp)
 	}
 }
 
-static void take_answer(void)
+static void read_answer(void)
 {
 	struct question *q = &questions[self.asked - 1];
 	uint32_t state = __atomic_load_n(&q->state, __ATOMIC_ACQUIRE);
@@ -118,7 +118,7 @@ static void compare_mapping(uintptr_t start, uintptr_t end, bool main_stack)
 	}
 }
 
-static uintptr_t take_hex(const char **at)
+static uintptr_t parse_hex(const char **at)
 {
 	uintptr_t value = 0;
 
@@ -134,29 +134,29 @@ static uintptr_t take_hex(const char **at)
 	}
 }
 
-/* "start-end rwxp offset device inode   name"; the ends and a name of "[stack]" matter. */
-static void take_line(const char *line, const char *line_end)
+/* "start-end rwxp offset device inode   name": only start, end and a name of "[stack]" matter. */
+static void parse_line(const char *line, const char *line_end)
 {
 	static const char main_name[] = "[stack]";
 	const ptrdiff_t name_size = sizeof(main_name) - 1;
 	bool main_stack = line_end - line > name_size &&
 		!memcmp(line_end - name_size, main_name, (size_t)name_size);
-	uintptr_t start = take_hex(&line), end;
+	uintptr_t start = parse_hex(&line), end;
 
 	if (*line++ != '-')
 		return;
-	end = take_hex(&line);
+	end = parse_hex(&line);
 	compare_mapping(start, end, main_stack);
 }
 
-/* Takes the whole lines of buffer[0..filled) and moves the rest to the front: its size. */
-static size_t take_lines(char *buffer, size_t filled)
+/* Parses the whole lines of buffer[0..filled) and moves the rest to the front: its size. */
+static size_t parse_lines(char *buffer, size_t filled)
 {
 	char *line = buffer, *end;
 
 	while ((end = memchr(line, '\n', filled - (size_t)(line - buffer)))) {
 		*end = '\0';
-		take_line(line, end);
+		parse_line(line, end);
 		line = end + 1;
 	}
 	filled -= (size_t)(line - buffer);
@@ -164,7 +164,7 @@ static size_t take_lines(char *buffer, size_t filled)
 	return filled;
 }
 
-/* A line longer than the buffer (no path is) would only be cut: its beginning is what matters. */
+/* A line longer than the buffer (no path is) would be cut, which does no harm: its beginning matters. */
 static bool read_maps(void)
 {
 	char buffer[8192];
@@ -175,7 +175,7 @@ static bool read_maps(void)
 	if (fd < 0)
 		return false;
 	while ((n = read(fd, buffer + filled, sizeof(buffer) - filled)) > 0) {
-		filled = take_lines(buffer, filled + (size_t)n);
+		filled = parse_lines(buffer, filled + (size_t)n);
 		if (filled == sizeof(buffer))
 			filled = 0;
 	}
@@ -183,7 +183,7 @@ static bool read_maps(void)
 	return !n;
 }
 
-/* Ages answers nobody took; true when there are open questions. */
+/* Frees old answers that nobody has read; true when questions are open. */
 static bool look_at_questions(void)
 {
 	bool open_ones = false;
@@ -221,7 +221,7 @@ uintptr_t own_stack_end(uintptr_t frame)
 	if (self.refused)
 		return 0;
 	if (!self.end && self.asked)
-		take_answer();
+		read_answer();
 	else if (!self.end)
 		ask(frame);
 	return self.end && frame >= self.start && frame < self.end ? self.end : 0;

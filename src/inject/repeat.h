@@ -4,8 +4,8 @@
  *
  * A walk by unwind tables follows from the words of the stack that it reads: the return addresses, and the saved frame
  * pointers that some frames are found by. Where those words are follows from them too. So when all of them, at
- * the places where that walk found them, are what they were (pointers into the stack: relative to it), the walk
- * would find the same frames again. What it takes is a load and a comparison for each, none of which waits for
+ * the addresses where that walk found them, are what they were (pointers into the stack: relative to it), the walk
+ * would find the same frames again. This costs a load and a comparison for each word, none of which waits for
  * another, where a walk has to finish each frame before it knows where the next one is.
  *
  * This holds as long as the code is the same: what was noted belongs to a code_epoch, as chains do.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The recorder's list is copied under its sequence number. The library trusts the recorder, yet whatever is wrong
- * in a list or a table gives wrong stacks and nothing worse: see unwind.c.
+ * The recorder's list is copied under its sequence number. The library trusts the recorder. Even so, an error in a
+ * list or a table gives wrong stacks and nothing worse: see unwind.c.
  *
- * The walk over Python's frames begins with two words of the interpreter's, wherever it is mapped. So an interpreter
- * that is a library is kept from being unloaded, by a reference of ours.
+ * The walk over Python's frames begins with two words of the interpreter, wherever it is mapped. So an interpreter that
+ * is a library is kept from being unloaded, by a reference of ours.
  */
 #include "inject/space.h"
 
@@ -24,11 +24,11 @@
 
 struct space *space;
 
-/* What the recorder was asked, and how many libraries had been loaded then. */
+/* The latest question to the recorder, and how many libraries had been loaded then. */
 static struct {
 	uint32_t number;
 	uint64_t loads, undone;
-	uint64_t pause_ns, again_ns; /* for code in no mapping: how long not to ask again, and until when */
+	uint64_t pause_ns, again_ns; /* for code in no mapping: how long, and until when, not to ask again */
 } asked;
 
 int space_init(void)
@@ -56,12 +56,12 @@ static void map_chunk(uint32_t index, int fd)
 	__atomic_store_n(&space->chunks[index], chunk, __ATOMIC_RELEASE);
 }
 
-static void take_chunks(void)
+static void receive_chunks(void)
 {
 	uint32_t index;
 	int fd;
 
-	while ((fd = connection_take_chunk(&library.connection, &index)) >= 0) {
+	while ((fd = connection_receive_chunk(&library.connection, &index)) >= 0) {
 		map_chunk(index, fd);
 		close(fd);
 	}
@@ -85,8 +85,8 @@ static bool copy_list(struct space_copy *copy, struct walk_python *python, uint3
 	return __atomic_load_n(&list->sequence, __ATOMIC_RELAXED) == sequence;
 }
 
-/* Whether the address is in a library that will stay. That goes for the program itself, which has no name; a library in
- * a namespace of its own (dlmopen) is not to be had, but perhaps another one by its name. */
+/* Whether the address is in a library that will stay. The program itself, which has no name, does. A library in a
+ * namespace of its own (dlmopen) cannot be opened; dlopen may return another one of that name. */
 static bool pin(uint64_t address)
 {
 	struct link_map *map, *found;
@@ -109,7 +109,7 @@ static const struct walk_python not_to_be_walked = {.layout = WALK_PYTHON_NONE};
 
 static const struct walk_python *keep_python(const struct walk_python *python)
 {
-	struct walk_python *place = &space->pythons[space->python_count];
+	struct walk_python *next = &space->pythons[space->python_count];
 	bool pinned;
 
 	if (python->layout == WALK_PYTHON_NONE)
@@ -125,10 +125,10 @@ static const struct walk_python *keep_python(const struct walk_python *python)
 	if (!pinned)
 		return &not_to_be_walked;
 	space->python_count++;
-	return memcpy(place, python, sizeof(*python));
+	return memcpy(next, python, sizeof(*python));
 }
 
-/* What the rules of the turn before were is forgotten after the turn: readers tell them apart by it. */
+/* The rules of the turn before are cleared only after the turn: readers distinguish them by it. */
 static void begin_turn(uint32_t sequence)
 {
 	space->sequence = sequence;
@@ -151,7 +151,7 @@ void space_update(void)
 	struct walk_python python;
 	uint32_t sequence;
 
-	take_chunks();
+	receive_chunks();
 	for (int i = 0; i < ATTEMPTS && space_is_stale(); i++) {
 		if (!copy_list(copy, &python, &sequence))
 			continue;
@@ -176,8 +176,8 @@ static void ask(void)
 	connection_hurry(&library.connection);
 }
 
-/* What the answer says has been taken, so walks go by it. */
-static void take_answer(void)
+/* The answer has been copied, so walks use it. */
+static void accept_answer(void)
 {
 	if (!is_answered() || space_is_stale())
 		return;
@@ -199,7 +199,7 @@ void space_watch(void)
 {
 	if (library.marker || !library.walk)
 		return;
-	take_answer();
+	accept_answer();
 	if (!is_answered() || (loads_ask() == asked.loads && !is_due()))
 		return;
 	__atomic_store_n(&space->unknown, 0, __ATOMIC_RELAXED);
@@ -240,7 +240,7 @@ void space_await(uint64_t deadline_ns)
 		uint64_t now = now_ns();
 
 		space_update();
-		take_answer();
+		accept_answer();
 		if (is_ready() || now >= deadline_ns || connection_lost(&library.connection))
 			return;
 		futex_wait(&c->wake, seen, deadline_ns - now);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Chains live one after the other in an arena that only grows, are found through an open-addressing index
- * of their numbers, and are immutable once their number is in the index, but for `told`:
+ * Chains live one after the other in an arena that only grows. An open-addressing index of their numbers finds
+ * them. Once its number is in the index a chain is immutable, but for `sent`:
  *
- *	NOT_TOLD -> TELLING -> TOLD      its record is in the ring, before all launches that name it
+ *	NOT_SENT -> SENDING -> SENT      its record is in the ring, before all launches that name it
  *	   ^___________|                 the ring was full: next time
  *
- * One thread at a time adds; one that finds another adding does without a number this once, and so does what
- * comes when arena or index are full. Its launch fires the marker, or carries its stack itself: slower, not less.
+ * One thread at a time adds. A launch gets no number when another thread is adding, or when arena or index are
+ * full: it fires the marker, or carries its stack itself. That is slower, but nothing is lost.
  */
 #include "inject/stacks.h"
 
@@ -25,10 +25,10 @@
 #define INDEX_SLOTS   (WIRE_STACKS * 2) /* at most half full */
 #define ARENA_WORDS   ((size_t)4 << 20) /* 32 MiB: chains of 128 words on average */
 
-enum told {
-	NOT_TOLD = 0,
-	TELLING,
-	TOLD,
+enum sent {
+	NOT_SENT = 0,
+	SENDING,
+	SENT,
 };
 
 /* What chains are compared by, besides their frames. */
@@ -44,17 +44,17 @@ struct chain_kind {
 
 struct chain {
 	struct chain_kind kind;
-	uint64_t told; /* enum told */
+	uint64_t sent; /* enum sent */
 	uint64_t words[]; /* its frames, and then its struct repeat */
 };
 
 #define CHAIN_WORDS (sizeof(struct chain) / sizeof(uint64_t))
 
-/* Where a launch works: its thread's stack may be small. One that finds none free does without. */
+/* Memory for one launch, since its thread's stack may be small. A launch that finds none free does without. */
 #define SCRATCHES 64
 
 struct scratch {
-	uint32_t taken;
+	uint32_t in_use;
 	struct unwound unwound;
 } __attribute__((aligned(64)));
 
@@ -64,7 +64,7 @@ struct scratch {
 struct store {
 	uint64_t arena[ARENA_WORDS];
 	uint32_t index[INDEX_SLOTS];  /* numbers */
-	uint32_t places[WIRE_STACKS]; /* number - 1 -> word in the arena */
+	uint32_t offsets[WIRE_STACKS]; /* number - 1 -> word in the arena */
 	uint32_t successors[WIRE_STACKS + 1][SUCCESSORS];
 	uint32_t adding;              /* a thread is adding */
 	uint32_t count;
@@ -98,7 +98,7 @@ int stacks_init(void)
 
 static struct chain *chain_of(uint32_t number)
 {
-	return (struct chain *)&store->arena[store->places[number - 1]];
+	return (struct chain *)&store->arena[store->offsets[number - 1]];
 }
 
 /* Four at a time, since each waits for its multiplication. */
@@ -138,7 +138,7 @@ static bool is_chain(const struct chain *c, const struct chain_kind *kind, const
 	       !memcmp(c->words, u->words, unwound_words(u) * sizeof(u->words[0]));
 }
 
-/* Where the arena ends for them: chains that have no end may be many, and are to leave room for the others. */
+/* Where the arena ends for this chain: chains without an end may be many, and must leave room for the others. */
 static size_t arena_words(const struct unwound *u)
 {
 	return u->walk_end == WALK_COMPLETE ? ARENA_WORDS : ARENA_WORDS / 2;
@@ -155,14 +155,14 @@ static uint32_t add_chain(size_t slot, const struct chain_kind *kind, const stru
 	c->kind = *kind;
 	memcpy(c->words, u->words, unwound_words(u) * sizeof(u->words[0]));
 	repeat_note((struct repeat *)&c->words[unwound_words(u)], u);
-	store->places[number - 1] = store->used;
+	store->offsets[number - 1] = store->used;
 	store->used += (uint32_t)words;
 	store->count = number;
 	__atomic_store_n(&store->index[slot], number, __ATOMIC_RELEASE);
 	return number;
 }
 
-/* Slots only ever go from free to taken, so a look-up needs no lock, and what it finds is whole. */
+/* A slot that is filled stays so: a look-up needs no lock, and what it finds is whole. */
 static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *u)
 {
 	size_t slot = (kind->hash >> 16) % INDEX_SLOTS;
@@ -178,7 +178,7 @@ static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *
 	if (!__atomic_compare_exchange_n(&store->adding, &expected, 1, false, __ATOMIC_ACQUIRE,
 		    __ATOMIC_RELAXED))
 		return 0;
-	/* Somebody may have taken the slot in between: then not this time. */
+	/* Another thread may have filled the slot in between: then not this time. */
 	if (!__atomic_load_n(&store->index[slot], __ATOMIC_RELAXED))
 		number = add_chain(slot, kind, u);
 	__atomic_store_n(&store->adding, 0, __ATOMIC_RELEASE);
@@ -188,8 +188,8 @@ static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *
 /* ---- chains that come again ---- */
 
 /*
- * Programs launch in loops: what came after a chain the last times is likely to come after it again. Such a guess
- * is then compared word by word.
+ * Programs launch in loops: the chains that came after a chain before are likely to come after it again. Such a
+ * guess is then compared word by word.
  */
 static bool is_again(uint32_t number, uintptr_t end, uint32_t epoch, const struct unwound *u)
 {
@@ -197,7 +197,7 @@ static bool is_again(uint32_t number, uintptr_t end, uint32_t epoch, const struc
 	const struct chain_kind *k = &c->kind;
 	const uint64_t *noted = &c->words[k->user_depth + 2 * k->python_depth];
 
-	return k->epoch == epoch && __atomic_load_n(&c->told, __ATOMIC_ACQUIRE) == TOLD &&
+	return k->epoch == epoch && __atomic_load_n(&c->sent, __ATOMIC_ACQUIRE) == SENT &&
 	       repeat_matches((const struct repeat *)noted, c->words, k->python_depth, u, end);
 }
 
@@ -228,7 +228,7 @@ static void remember(uint32_t number)
 	thread.latest = number;
 }
 
-/* ---- telling ---- */
+/* ---- sending ---- */
 
 static struct wire_stack record_of(
 	const struct chain_kind *kind, const struct unwound *u, const struct wire_launch *launch)
@@ -252,28 +252,28 @@ static void call_for_names(const struct wire_stack *record)
 }
 
 /* Whether the chain's record is in the ring. */
-static bool tell_chain(struct chain *c, const struct unwound *u, const struct wire_launch *launch)
+static bool send_chain(struct chain *c, const struct unwound *u, const struct wire_launch *launch)
 {
-	uint64_t told = __atomic_load_n(&c->told, __ATOMIC_ACQUIRE);
+	uint64_t sent = __atomic_load_n(&c->sent, __ATOMIC_ACQUIRE);
 	struct wire_stack record;
 	bool put;
 
-	if (told == TOLD)
+	if (sent == SENT)
 		return true;
-	if (told == TELLING || !__atomic_compare_exchange_n(&c->told, &told, TELLING, false,
+	if (sent == SENDING || !__atomic_compare_exchange_n(&c->sent, &sent, SENDING, false,
 				       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
 	record = record_of(&c->kind, u, launch);
 	record.number = launch->stack;
 	put = ring_put_long(&library.ring, &record, sizeof(record), u->words,
 		unwound_words(u) * sizeof(u->words[0]));
-	__atomic_store_n(&c->told, put ? TOLD : NOT_TOLD, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->sent, put ? SENT : NOT_SENT, __ATOMIC_RELEASE);
 	call_for_names(&record);
 	return put;
 }
 
 /* A launch that carries its stack itself. */
-static bool tell_alone(const struct chain_kind *kind, const struct unwound *u,
+static bool send_alone(const struct chain_kind *kind, const struct unwound *u,
 	const struct wire_launch *launch, bool doubtful)
 {
 	struct wire_stack record = record_of(kind, u, launch);
@@ -290,25 +290,25 @@ static bool tell_alone(const struct chain_kind *kind, const struct unwound *u,
 	return put;
 }
 
-/* Without a marker what there is will have to do. */
+/* Without a marker a part of the stack has to do. */
 static bool is_good_enough(const struct unwound *u)
 {
 	return u->walk_end == WALK_COMPLETE || !library.marker;
 }
 
 /* By number, if it has one. */
-static bool tell_by_number(
+static bool send_by_number(
 	const struct chain_kind *kind, const struct unwound *u, struct wire_launch *launch)
 {
 	launch->stack = find_chain(kind, u);
-	if (!launch->stack || !tell_chain(chain_of(launch->stack), u, launch))
+	if (!launch->stack || !send_chain(chain_of(launch->stack), u, launch))
 		return false;
 	remember(launch->stack);
 	return ring_put(&library.ring, launch);
 }
 
-/* Walks the stack, and tells the launch with it. */
-static bool tell_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unwound *u,
+/* Walks the stack, and sends the launch with it. */
+static bool send_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unwound *u,
 	struct wire_launch *launch)
 {
 	struct chain_kind kind;
@@ -319,12 +319,12 @@ static bool tell_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unw
 	if (!library.marker && (doubtful || u->walk_end == WALK_NO_MAPPING))
 		space_met_unknown();
 	kind = kind_of(u, epoch);
-	if (!doubtful && tell_by_number(&kind, u, launch))
+	if (!doubtful && send_by_number(&kind, u, launch))
 		return true;
-	return !library.marker && tell_alone(&kind, u, launch, doubtful);
+	return !library.marker && send_alone(&kind, u, launch, doubtful);
 }
 
-static bool tell(uintptr_t frame, uintptr_t end, struct unwound *u, struct wire_launch *launch)
+static bool send_launch(uintptr_t frame, uintptr_t end, struct unwound *u, struct wire_launch *launch)
 {
 	bool doubtful = space_is_doubtful();
 	uint32_t epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
@@ -332,39 +332,39 @@ static bool tell(uintptr_t frame, uintptr_t end, struct unwound *u, struct wire_
 	unwind_begin(u, frame);
 	launch->stack = doubtful ? 0 : recall(end, epoch, u);
 	if (!launch->stack)
-		return tell_walked(end, epoch, doubtful, u, launch);
+		return send_walked(end, epoch, doubtful, u, launch);
 	remember(launch->stack);
 	return ring_put(&library.ring, launch);
 }
 
-/* Another thread may be in it, or this one, when a signal has come in between. NULL: all are taken. */
-static struct scratch *take_scratch(void)
+/* Another thread may use it, or this one, when a signal has come in between. NULL: all are in use. */
+static struct scratch *claim_scratch(void)
 {
 	if (!thread.scratch)
 		thread.scratch = 1 + __atomic_fetch_add(&store->threads, 1, __ATOMIC_RELAXED) % SCRATCHES;
 	for (uint32_t i = 0; i < SCRATCHES; i++) {
-		uint32_t place = (thread.scratch - 1 + i) % SCRATCHES;
+		uint32_t index = (thread.scratch - 1 + i) % SCRATCHES;
 
-		if (__atomic_exchange_n(&store->scratches[place].taken, 1, __ATOMIC_ACQUIRE))
+		if (__atomic_exchange_n(&store->scratches[index].in_use, 1, __ATOMIC_ACQUIRE))
 			continue;
-		thread.scratch = place + 1;
-		return &store->scratches[place];
+		thread.scratch = index + 1;
+		return &store->scratches[index];
 	}
 	return NULL;
 }
 
-bool stacks_tell(const void *frame, struct wire_launch *launch)
+bool stacks_send(const void *frame, struct wire_launch *launch)
 {
 	uintptr_t end = own_stack_end((uintptr_t)frame);
 	struct scratch *s;
-	bool told;
+	bool sent;
 
 	if (library.marker && (!end || !__atomic_load_n(&space->turn, __ATOMIC_ACQUIRE)))
 		return false;
-	s = take_scratch();
+	s = claim_scratch();
 	if (!s)
 		return !library.marker && ring_put(&library.ring, launch);
-	told = tell((uintptr_t)frame, end, &s->unwound, launch);
-	__atomic_store_n(&s->taken, 0, __ATOMIC_RELEASE);
-	return told;
+	sent = send_launch((uintptr_t)frame, end, &s->unwound, launch);
+	__atomic_store_n(&s->in_use, 0, __ATOMIC_RELEASE);
+	return sent;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the recorder has been told already: names of kernels, and operations (a kernel with its
- * shape and stream, a kind of copy), so that a piece of work is one number and its times.
+ * What the recorder has already: names of kernels, and operations (a kernel with its shape and
+ * stream, a kind of copy), so that a piece of work is one number and its times.
  *
  * Both tables are hash tables of fixed size in memory reserved at the start. When one is full both
- * are emptied, the recorder is told to forget as well, and the numbering begins anew: programs
- * whose shapes never repeat are slower, nothing is lost.
+ * are emptied, the recorder is asked to forget as well, and the numbering begins anew: programs
+ * whose shapes never repeat are slower, but nothing is lost.
  *
- * A tracer may hand out kernel names as pointers it reuses for all records of one kernel, so a small
- * cache by pointer comes first. A pointer proves nothing (a module may be unloaded and its memory
- * used again): the text is compared each time.
+ * A tracer may use the same pointer for the name in all records of one kernel, so a small cache by
+ * pointer comes first. A pointer proves nothing (a module may be unloaded and its memory used
+ * again): the text is compared each time.
  *
  * Only our own thread comes here.
  */
@@ -78,7 +78,7 @@ static uint64_t hash_words(const void *data, size_t size)
 	return h ^ h >> 32;
 }
 
-/* Empties the tables on both sides; false when the recorder could not be told. */
+/* Empties the tables on both sides; false when that could not be sent to the recorder. */
 static bool forget(void)
 {
 	uint8_t record[WIRE_PAYLOAD_BYTES] = {WIRE_FORGET};

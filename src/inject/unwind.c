@@ -2,9 +2,9 @@
 /*
  * The in-process home of the walkers.
  *
- * Nearly all frames have been met before, so the rule for an address is remembered, in one word, so that nobody
- * needs a lock to read or write it. Addresses have 47 bits; times an odd number, modulo 2^47, they are spread and
- * still distinct: 15 bits are the slot, the others are in it.
+ * Nearly all frames have been met before, so the rule for an address is remembered. It is kept in one word, so that
+ * nobody needs a lock to read or write it. Addresses have 47 bits. Multiplied by an odd number, modulo 2^47, they are
+ * spread and still distinct: 15 bits select the slot, the others are kept in it.
  *
  *	  63                    32 31     26  25 24 23    18 17        0
  *	 +------------------------+---------+---+---+--------+----------+
@@ -13,12 +13,12 @@
  *	 |  32 bits of the key    |  turn   | 0 |     word address      |   CFA - 8 * (fp at), or (0) unchanged
  *	 +------------------------+---------+---+-----------------------+
  *
- * The first is what nearly all rules are; the others are looked at where they are in the tables. The turn is one from
- * 1 to 63; 0: nothing is here.
+ * Nearly all rules have the first form; the others are read from the tables. The turn is a number from 1 to 63; 0: the
+ * slot is empty.
  *
- * Python's frames are walked first: where their evaluation loops are on the stack marks the native frames that
- * run Python code. Which reads of the interpreter's memory are safe, and why, says walk/python_walk.h; each of them
- * here follows a pointer that is held alive in the same way.
+ * Python's frames are walked first: the positions of their evaluation loops on the stack mark the native frames that
+ * run Python code. walk/python_walk.h explains which reads of the interpreter's memory are safe, and why. Each read
+ * here follows a pointer that is kept alive in the same way.
  */
 #include "inject/unwind.h"
 
@@ -54,13 +54,13 @@ _Static_assert(SPACE_RULE_SLOTS == 1u << (ADDRESS_BITS - SLOT_SHIFT), "the rest 
 
 /* The walk, and what it may read. */
 struct home {
-	struct walk walk; /* first: the walker knows this part only */
+	struct walk walk; /* first: the walker sees this part only */
 	const struct space_copy *copy;
 	struct unwound *out;
 	uint64_t fp_slot; /* where the frame pointer was read, or NO_SLOT */
 	uint32_t loop; /* the next one of Python's entries */
 	uint32_t turn; /* as in rules */
-	uintptr_t start, end; /* of the stack; end 0: not known */
+	uintptr_t start, end; /* of the stack; end 0: unknown */
 };
 
 static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret)
@@ -82,7 +82,7 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 	return words;
 }
 
-/* What may not be there at all is read by the kernel. */
+/* Memory that may be unmapped is read by the kernel. */
 static bool read_carefully(uint64_t address, uint64_t *ret)
 {
 	struct iovec here = {ret, sizeof(*ret)}, there = {(void *)(uintptr_t)address, sizeof(*ret)};
@@ -105,7 +105,7 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-/* What a pointer of the interpreter's can be at all; that it is one, the recorder has checked. */
+/* Whether it can be a pointer of the interpreter's at all; that it is one, the recorder has checked. */
 static bool is_pointer(uint64_t address)
 {
 	return !(address & 3) && address >= 4096 && address < (1ull << ADDRESS_BITS) - 4096;
@@ -135,7 +135,7 @@ static bool is_given_up(struct walk_python_stack *s, const struct walk_python *p
 		       (finalizing && finalizing != state));
 }
 
-/* As PyThread_tss_get, which is pthread_getspecific: of a key that is gone it says NULL. */
+/* As PyThread_tss_get, which is pthread_getspecific: for a key that is gone it returns NULL. */
 static bool walk_python_home_state(
 	struct walk_python_stack *s, const struct walk_python *p, uint64_t *ret)
 {
@@ -154,7 +154,7 @@ static bool walk_python_home_state(
 
 /* ---- rules ---- */
 
-/* A rule in RULE_BITS; 0: it does not fit, and `at` has to do. */
+/* A rule in RULE_BITS; 0: it does not fit, and its address in the tables is kept. */
 static uint32_t pack_rule(const struct walk_rule *r)
 {
 	uint32_t packed = RULE_SIMPLE | (r->cfa == WALK_CFA_FP ? RULE_FP : 0) | (uint32_t)r->cfa_offset / 8;
@@ -223,7 +223,7 @@ static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_h
 	return &space->rules[key >> SLOT_SHIFT];
 }
 
-/* The rule for the code that the walk is in; false: its end says why there is none. */
+/* The rule for the code that the walk is in; false: none, for the reason in the walk's end. */
 static bool find_rule(struct home *h, struct walk_rule *ret)
 {
 	uint64_t address = h->walk.pc - !h->walk.exact, entry, head, *slot;
@@ -309,8 +309,8 @@ static void walk_python_frames(struct unwound *u)
 	u->python_walked = true;
 }
 
-/* A thread that runs no Python has all of its frames; with tls_module nothing is known (walk/python_walk.h says why).
- * Before 3.12 they are walked at once: only later ones are recognized as they are. */
+/* A thread that runs no Python has all of its frames. With tls_module that is unknown (walk/python_walk.h explains
+ * why). Before Python 3.12 the frames are walked at once; later ones are recognized without a walk. */
 void unwind_begin(struct unwound *ret, uintptr_t frame)
 {
 	const struct walk_python *p = __atomic_load_n(&space->python, __ATOMIC_ACQUIRE);
@@ -418,9 +418,9 @@ static __attribute__((noinline)) bool step(struct home *h, uint32_t depth)
 }
 
 /*
- * Steps by rules of the simple kind, from the frame at `depth` to others on this stack; at which depth it is then. The
- * walker does the same by every rule, but a step at a time through memory, which takes three times as long; and what
- * is checked here and fails, it says the reason of.
+ * Steps by rules of the simple kind, from the frame at `depth` to others on this stack: the depth it has come to. The
+ * walker takes such steps too, by any rule, but each through memory, which takes three times as long. When a check
+ * here fails, the walker's own step finds the reason.
  */
 static uint32_t simple_steps(struct home *h, uint32_t depth)
 {
@@ -460,11 +460,11 @@ static uint32_t simple_steps(struct home *h, uint32_t depth)
 	w->sp = sp;
 	w->fp = fp;
 	if (n > depth)
-		w->bx_slot = WALK_BX_LOST; /* simple rules say nothing of it */
+		w->bx_slot = WALK_BX_LOST; /* simple rules do not contain it */
 	return n;
 }
 
-/* Before Python 3.11 loops are known by their code. */
+/* Before Python 3.11 loops are identified by their code. */
 static bool may_be_simple(const struct home *h)
 {
 	return h->end && !h->walk.exact && (h->walk.entry || !h->walk.loops[0].end);

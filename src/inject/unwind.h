@@ -2,10 +2,10 @@
 /*
  * The walker of walk/ in the program's own thread: its stack from a frame outwards, and Python's frames.
  *
- * It reads no memory but the unwind tables, the thread's own stack between that frame and the stack's end, and
- * (from an interpreter whose layout the recorder has checked in this process) the present thread's Python
- * frames, which cannot go while the thread is in a call. No locks, no allocation, and no system call, unless the
- * stack's end is not known: then the kernel is asked for each word of it.
+ * It reads the unwind tables, the thread's own stack between that frame and the stack's end, and (of an interpreter
+ * whose layout the recorder has checked in this process) the present thread's Python frames, which stay while the
+ * thread is in a call. It reads no other memory. No locks, no allocation, and no system call, unless the stack's end
+ * is unknown: then it asks the kernel for each word of the stack.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct unwound {
 	uintptr_t frame; /* where the walk began */
-	const struct walk_python *interpreter; /* NULL: there is none */
+	const struct walk_python *interpreter; /* NULL: none */
 	uint32_t user_depth;
 	uint32_t walk_end; /* enum walk_end */
 	uint32_t generation; /* of the recorder's list of mappings */
@@ -46,5 +46,5 @@ void unwind_begin(struct unwound *ret, uintptr_t frame);
 /* Whether these are the thread's Python frames, and its loops are at `entries` (less the frame). */
 bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
 	const uint64_t *entries, uint32_t entry_count);
-/* Walks, in the stack that ends at `end` (0: it is not known where). */
+/* Walks, in the stack that ends at `end` (0: unknown). */
 void unwind_stack(struct unwound *ret, uintptr_t end);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The launch marker: a function that does nothing, at a place the recorder puts a uprobe on. Its three
+ * The launch marker: a function that does nothing, for the recorder to put a uprobe on. Its three
  * arguments are all the probe needs.
  *
  * What a uprobe costs depends on the instruction under it and on the kernel: 6.18 turns a probe on a
  * 5-byte nop into a call, 7.2 one on a 10-byte nop, older kernels are cheapest on a 1-byte nop and
- * single-step long ones. So there are three entry points, alike but for their first instruction, and the
- * recorder measures which is the cheapest here and tells the library at connection.
+ * single-step long ones. So there are three entry points, alike but for their first instruction. The
+ * recorder measures which is the cheapest on this machine, and names it to the library at connection.
  *
  * A child forked from a process that has fired a probed marker must never call it: 6.18 does not copy the
  * mapping that its call instruction leads to, and the child crashes (measured). The library's copy in a

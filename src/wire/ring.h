@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The shared ring: many writers (threads of the profiled program), one reader (the recorder),
- * neither ever waiting for the other in here.
+ * neither of which ever waits for the other in here.
  *
  * Positions count slots since the beginning and never wrap (48 bits); slot number is position
- * modulo N. Every slot begins with a word that says whose it is:
+ * modulo N. Every slot begins with a word that names its position and its record's length:
  *
  *	   63           16 15      0
  *	  +---------------+---------+--------------------------------------------+
@@ -17,18 +17,18 @@
  *	... | A      | B | B' | (hole) | C |  free ...
  *
  * A writer reserves n slots by moving head, fills them, and writes the word of the first one last,
- * with release order: from then on the record is there. Words of an earlier lap carry an earlier
- * position, so nobody needs to clear anything. A slot before head without its word is being
- * written, or its writer died: a hole. The reader waits at holes and, when its owner decides that
- * nobody will ever fill it, looks for the next record behind it.
+ * with release order: from then on the record can be read. Words of an earlier lap carry an earlier
+ * position, so nobody needs to clear anything. A slot before head without its word is a hole: it is
+ * being written, or its writer died. The reader waits at a hole. When its owner decides that nobody
+ * will ever fill it, the reader looks for the next record behind it.
  *
- * The reader keeps its own position and believes nothing in the memory: a head that is out of range
- * or a word that no writer could have left there is -EPROTO, and the ring is then to be given up.
+ * The reader keeps its own position and trusts nothing in the memory: a head that is out of range,
+ * or a word that no writer could have left there, is -EPROTO, and the ring is then to be given up.
  * Records are copied out before anything in them is looked at.
  *
- * A writer that was given up for dead and wakes again may spoil the one record that now has its
- * slots; its word then belongs to an earlier lap, which makes that record a hole, not a wrong
- * record.
+ * A writer that was given up for dead and wakes again may overwrite the one record that now has its
+ * slots. The word that it writes belongs to an earlier lap, which makes that record a hole, not a
+ * wrong record.
  */
 #pragma once
 
@@ -82,7 +82,7 @@ static inline uint64_t ring_word(uint64_t position, uint64_t n)
 
 /* ---- writers ---- */
 
-/* Slots in use, as far as a writer can tell. */
+/* Slots in use, as a writer sees it. */
 static inline uint64_t ring_used(const struct ring *r)
 {
 	return __atomic_load_n(&r->control->head, __ATOMIC_RELAXED) -
@@ -95,16 +95,16 @@ static inline uint64_t ring_used(const struct ring *r)
  */
 static inline bool ring_reserve(const struct ring *r, uint64_t n, uint64_t *ret_position)
 {
-	uint64_t *place = &r->control->head, head = __atomic_load_n(place, __ATOMIC_RELAXED);
+	uint64_t *shared = &r->control->head, head = __atomic_load_n(shared, __ATOMIC_RELAXED);
 
 	for (;;) {
 		uint64_t tail = __atomic_load_n(&r->control->tail, __ATOMIC_ACQUIRE), seen = head;
 
 		if (head + n - tail > r->mask + 1) {
-			head = __atomic_load_n(place, __ATOMIC_RELAXED);
+			head = __atomic_load_n(shared, __ATOMIC_RELAXED);
 			if (head == seen)
 				return false;
-		} else if (__atomic_compare_exchange_n(place, &head, head + n, true,
+		} else if (__atomic_compare_exchange_n(shared, &head, head + n, true,
 				   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 			*ret_position = head;
 			return true;
@@ -183,7 +183,7 @@ static inline void ring_reader_init(struct ring_reader *rr, void *memory, uint32
 	*rr = (struct ring_reader){.ring = ring_at(memory, slots)};
 }
 
-/* Everything written before this call will be read up to: 0 or -EPROTO. */
+/* Reading will go on up to what was written before this call: 0 or -EPROTO. */
 static inline int ring_snapshot(struct ring_reader *rr)
 {
 	uint64_t head = __atomic_load_n(&rr->ring.control->head, __ATOMIC_ACQUIRE);
@@ -215,7 +215,7 @@ static inline int ring_length_at(const struct ring_reader *rr, uint64_t position
 	return -EPROTO;
 }
 
-/* True when slots 1 .. n - 1 of the record say that they go on with it. */
+/* True when the words of slots 1 .. n - 1 mark them as parts of the record. */
 static inline bool ring_goes_on(const struct ring_reader *rr, uint64_t position, unsigned int n)
 {
 	for (uint64_t p = position + 1; p < position + n; p++)
@@ -227,7 +227,7 @@ static inline bool ring_goes_on(const struct ring_reader *rr, uint64_t position,
 
 /*
  * Copies the next record to `buffer` (WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES bytes): its size, a
- * multiple of WIRE_PAYLOAD_BYTES; 0 at the snapshot or at a hole before it (ring_at_hole tells);
+ * multiple of WIRE_PAYLOAD_BYTES; 0 at the snapshot or at a hole before it (see ring_at_hole);
  * -EPROTO.
  */
 static inline int ring_read(struct ring_reader *rr, void *buffer)

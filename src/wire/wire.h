@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the injected library and the recorder say to each other. Standalone: both sides include it
- * and nothing else of each other's (ring.h and marker.h belong to it, and walk/).
+ * The protocol of the injected library and the recorder. Of each other's headers, both sides include
+ * only those of this folder and of walk/.
  *
  * Connecting, over a SOCK_SEQPACKET socket whose path is in $XPUPROF_SOCKET:
  *
@@ -11,24 +11,24 @@
  *	   |      ... recording ...              |
  *	   | <--- wire_chunk + descriptor ------ |  a chunk of the unwind tables (walk/table.h)
  *	   | ---- wire_image + descriptor -----> |  an image of GPU code (a memfd), when instructions are sampled
- *	   | ---- one byte: "look at me" ------> |  the ring fills, or an answer is waited for; at most one
- *	                                            until the recorder has looked
+ *	   | ---- one byte: "look at me" ------> |  the ring fills, or the library waits for an answer; at most
+ *	                                            one until the recorder has looked
  *
- * From then on everything goes through the memfd; the socket is kept for chunks, and to notice that the other
- * side is gone. The memfd is sealed against changes of its size, so neither side can make the other
+ * Everything else goes through the memfd. The socket is kept for chunks and images, and to notice that the
+ * other side is gone. The memfd is sealed against changes of its size, so neither side can make the other
  * fault:
  *
  *	0        control page: struct wire_control
  *	4096     what is mapped where: struct wire_space, written by the recorder
  *	         slot 0 | slot 1 | ... | slot N-1       64 bytes each, N a power of two
  *
- * How records lie in the slots is ring.h. What a record says is below. The library may be scribbled
- * over by the program it lives in, so the recorder checks everything it reads; the library trusts
- * the recorder.
+ * ring.h describes how records lie in the slots. What they mean is below. The program that the library
+ * lives in may write over the library's memory, so the recorder checks everything it reads. The library
+ * trusts the recorder.
  *
  * The *tracer* is the vendor's own library that reports GPU work inside a process.
  *
- * Numbers are the machine's own byte order: both sides run on one machine.
+ * Numbers are in the machine's own byte order: both sides run on one machine.
  */
 #pragma once
 
@@ -57,7 +57,7 @@
 #define WIRE_STACKS  32768u
 #define WIRE_FUNCTIONS 65536u /* of GPU code */
 #define WIRE_STALL_REASONS 256u
-#define WIRE_SAMPLES_MAX (1ull << 48) /* of instructions: no GPU takes more in a window */
+#define WIRE_SAMPLES_MAX (1ull << 48) /* of instructions: no GPU has more in a window */
 
 struct wire_hello {
 	uint32_t magic;
@@ -97,19 +97,19 @@ enum wire_stalls {
 
 enum wire_command {
 	WIRE_COMMAND_NONE = 0,
-	WIRE_COMMAND_STOP, /* flush, disable everything, say WIRE_DONE */
+	WIRE_COMMAND_STOP, /* flush, disable everything, report WIRE_DONE */
 };
 
 enum wire_state {
 	WIRE_STARTING = 0,
 	WIRE_RUNNING, /* subscribed and recording */
 	WIRE_DONE,    /* flushed; nothing more will come (stop, or the end of the process) */
-	WIRE_QUIET,   /* gave up; `reason` says why */
+	WIRE_QUIET,   /* gave up, for `reason` */
 };
 
 enum wire_reason {
 	WIRE_REASON_NONE = 0,
-	WIRE_REASON_TAKEN,    /* another profiler holds the tracer */
+	WIRE_REASON_IN_USE,   /* another profiler holds the tracer */
 	WIRE_REASON_NO_TRACER, /* none that fits the driver */
 	WIRE_REASON_REFUSED,   /* the tracer refused */
 	WIRE_REASON_MEMORY,   /* memory or threads were short */
@@ -141,7 +141,7 @@ struct wire_control {
 	uint32_t walk; /* the library walks its stacks itself; the marker is for those that it cannot */
 	uint32_t stalls;        /* enum wire_stalls */
 	uint32_t stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint32_t syncs;         /* what calls wait for is to be told (wire_call, WIRE_EVENT_RECORD) */
+	uint32_t syncs;         /* what calls wait for is to be reported (wire_call, WIRE_EVENT_RECORD) */
 	uint8_t pad0[24];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
@@ -164,13 +164,13 @@ struct wire_control {
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
-	/* The time of all work that the tracer reported, added up before anything else is done with it:
-	 * what the profile's GPU time is compared with. */
+	/* The time of all work that the tracer reported, added up before anything else is done with it.
+	 * The profile's GPU time is compared with it. */
 	uint64_t reported_ns;
 };
 
-/* What a walker has to know of this process. The library copies it, and believes a copy during which
- * `sequence` was even and stayed the same. */
+/* What a walker needs of this process. The library copies it, and uses a copy during which `sequence` was
+ * even and stayed the same. */
 struct wire_space {
 	uint32_t sequence; /* odd while the recorder writes; 0: nothing was written so far */
 	uint32_t count;
@@ -214,25 +214,39 @@ enum wire_call_kind {
 	WIRE_CALL_EVENT, /* records an event: the library follows it where it reports what calls wait for; never sent */
 };
 
+/* Flags of a call, the bits of GPU_CALL_*. */
+enum wire_call_flag {
+	WIRE_FLAG_CAPTURED = 1 << 0, /* the stream was being captured: it made graph nodes, no work */
+	WIRE_FLAG_EMPTY = 1 << 1,    /* it asked for zero bytes or an empty graph */
+	WIRE_FLAG_UNMARKED = 1 << 2, /* its marker was not called (no stacks wanted) */
+};
+
+/* What a call waits for, numbered as enum profile_sync_kind. */
+enum wire_sync_kind {
+	WIRE_SYNC_STREAM = 1,
+	WIRE_SYNC_EVENT,
+	WIRE_SYNC_CONTEXT,
+};
+
 /* An outermost call of the GPU API returned. */
 struct wire_call {
 	uint8_t type;
 	uint8_t kind;    /* enum wire_call_kind */
-	uint16_t flags;  /* GPU_CALL_* */
+	uint16_t flags;  /* enum wire_call_flag */
 	uint32_t tid;    /* as the process sees it */
 	uint32_t correlation;
 	int32_t result;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t api;	   /* the API's own number of the call */
-	uint32_t context;  /* from here on: of a call that waits for the GPU or launches a graph, when that is to be told */
-	uint64_t event;	   /* its handle, of SYNC_EVENT only */
-	uint32_t stream;   /* of SYNC_STREAM, and of launches of graphs; 0: not known */
-	uint8_t waits_for; /* enum profile_sync_kind; 0: nothing, or it is not known */
+	uint32_t context;  /* from here on: of a call that waits for the GPU or launches a graph, if `syncs` is set */
+	uint64_t event;	   /* its handle, of WIRE_SYNC_EVENT only */
+	uint32_t stream;   /* of WIRE_SYNC_STREAM, and of launches of graphs; 0: unknown */
+	uint8_t waits_for; /* enum wire_sync_kind; 0: nothing, or unknown */
 	uint8_t pad[3];
 };
 
-/* A call begins, and its stack was told before: said instead of firing the launch marker. */
+/* A call begins whose stack was sent before: this replaces the launch marker. */
 struct wire_launch {
 	uint8_t type;
 	uint8_t kind; /* enum wire_call_kind */
@@ -246,7 +260,7 @@ struct wire_launch {
 
 enum {
 	WIRE_STACK_PYTHON_INCOMPLETE = 1 << 0,
-	WIRE_STACK_DOUBTFUL = 1 << 1, /* code was mapped since we were told what is (space.h) */
+	WIRE_STACK_DOUBTFUL = 1 << 1, /* code was mapped since we got the list of mappings (space.h) */
 	WIRE_STACK_UNLOADED = 1 << 2, /* and some was unmapped */
 };
 
@@ -269,10 +283,24 @@ struct wire_stack {
 	uint64_t time_ns;
 };
 
+/* What happened to a node of a graph, numbered as enum gpu_node_change. */
+enum wire_node_change {
+	WIRE_NODE_CREATED = 1, /* by the call `correlation` */
+	WIRE_NODE_CLONED,      /* from `original` (clone, instantiate) */
+	WIRE_NODE_DESTROYED,
+};
+
+/* Kinds of GPU work, numbered as enum profile_op_kind. */
+enum wire_work_kind {
+	WIRE_WORK_KERNEL = 1,
+	WIRE_WORK_COPY,
+	WIRE_WORK_SET,
+};
+
 /* A piece of GPU work ended. */
 struct wire_work {
 	uint8_t type;
-	uint8_t kind; /* enum profile_op_kind */
+	uint8_t kind; /* enum wire_work_kind */
 	uint16_t pad;
 	uint32_t op;
 	uint32_t correlation;
@@ -289,7 +317,7 @@ struct wire_work {
 
 struct wire_node {
 	uint8_t type;
-	uint8_t change; /* enum gpu_node_change */
+	uint8_t change; /* enum wire_node_change */
 	uint16_t pad;
 	uint32_t correlation;
 	uint64_t node;
@@ -308,7 +336,7 @@ struct wire_string {
 
 struct wire_op {
 	uint8_t type;
-	uint8_t kind;      /* enum profile_op_kind */
+	uint8_t kind;      /* enum wire_work_kind */
 	uint8_t copy_kind; /* enum profile_copy_kind */
 	uint8_t source_memory;
 	uint8_t target_memory;
@@ -360,8 +388,8 @@ struct wire_clock {
 	uint8_t pad3[32];
 };
 
-/* Why warps wait, by the tracer's index of it (which may differ between devices, and is then sent anew). Followed by `name_size`
- * bytes of its name. */
+/* A reason for warps to wait, by the tracer's index, which may differ between devices: each device's are sent. Followed
+ * by `name_size` bytes of its name. */
 struct wire_stall_reason {
 	uint8_t type;
 	uint8_t pad[3];
@@ -370,8 +398,8 @@ struct wire_stall_reason {
 	uint32_t name_size;
 };
 
-/* A function of GPU code; ids are counted from 1 up, in this order, and stay (WIRE_FORGET is not about them). Followed
- * by `name_size` bytes of its mangled name. */
+/* A function of GPU code. Ids are counted from 1 up, in this order, and stay valid after WIRE_FORGET. Followed by
+ * `name_size` bytes of its mangled name. */
 struct wire_function {
 	uint8_t type;
 	uint8_t pad[3];
@@ -421,8 +449,8 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_MEMORY,      /* no room on the device */
 	WIRE_STALLS_NO_FUNCTION, /* this tracer lacks what is needed */
 	WIRE_STALLS_OTHER,
-	WIRE_STALLS_TAKEN,    /* another process has begun to sample the device, which ends ours */
-	WIRE_STALLS_CONTEXTS, /* there are more than we have places for */
+	WIRE_STALLS_DISPLACED, /* another process has begun to sample the device, which ends ours */
+	WIRE_STALLS_CONTEXTS, /* more contexts than we have slots for */
 	WIRE_STALLS_LATE,     /* a context ended, and its last samples could not be waited for */
 	WIRE_STALLS_CONTEXT,  /* another context of the process on this device is sampled */
 	WIRE_STALLS_PROCESS,  /* another process samples this device */
@@ -441,8 +469,8 @@ struct wire_stalls_refused {
 };
 
 /*
- * The tracer has stopped working in this process: nothing that happens from now on will be reported, and of what was
- * launched shortly before some is lost. Followed by `message_size` bytes of the tracer's message.
+ * The tracer has stopped working in this process. Nothing that happens from now on will be reported, and some of what
+ * was launched shortly before is lost. Followed by `message_size` bytes of the tracer's message.
  */
 struct wire_tracer_ended {
 	uint8_t type;
@@ -453,8 +481,8 @@ struct wire_tracer_ended {
 	uint32_t pad2;
 };
 
-/* An event is recorded in a stream, whether or not anybody will wait for it: told before the call that does so returns,
- * and so before any call that waits for it. */
+/* An event is recorded in a stream, whether or not anybody will wait for it. Sent before the call that records it
+ * returns, and so before any call that waits for it. */
 struct wire_event_record {
 	uint8_t type;
 	uint8_t pad[3];

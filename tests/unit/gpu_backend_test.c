@@ -442,7 +442,7 @@ static void a_library_that_says_why_it_is_quiet_is_counted(void)
 		uint32_t reason;
 		enum profile_loss loss;
 	} cases[] = {
-		{WIRE_REASON_TAKEN, LOSS_GPU_TAKEN},
+		{WIRE_REASON_IN_USE, LOSS_GPU_TAKEN},
 		{WIRE_REASON_NO_TRACER, LOSS_GPU_NO_TRACER},
 		{WIRE_REASON_REFUSED, LOSS_GPU_REFUSED},
 		{WIRE_REASON_MEMORY, LOSS_GPU_MEMORY},

@@ -70,7 +70,7 @@ static __attribute__((noinline)) void launch(struct moment *m)
 		.time_ns = now_ns()};
 
 	m->depth = libc_backtrace(m->frames, WALK_FRAMES_MAX);
-	m->told = stacks_tell(__builtin_frame_address(0), &record);
+	m->told = stacks_send(__builtin_frame_address(0), &record);
 }
 
 /* The first of libgcc's frames is in `launch`, where the library's begins with the caller. */
@@ -275,7 +275,7 @@ static __attribute__((noinline, no_sanitize("address"))) size_t stack_of_a_launc
 
 	for (word = end - ROOM_WORDS; word < end - OWN_WORDS; word++)
 		*word = UNTOUCHED;
-	CHECK(stacks_tell(__builtin_frame_address(0), &record));
+	CHECK(stacks_send(__builtin_frame_address(0), &record));
 	for (word = end - ROOM_WORDS; *word == UNTOUCHED; word++)
 		;
 	return (size_t)(end - word) * sizeof(*word);
@@ -532,7 +532,7 @@ static void launch_in_between(int number)
 {
 	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = 1, .tid = 1, .correlation = UINT32_MAX};
 
-	interruptions += stacks_tell(__builtin_frame_address(0), &record);
+	interruptions += stacks_send(__builtin_frame_address(0), &record);
 }
 
 /* Like check_told, but for the launches of handlers: they interrupt what no one else can tell. */

@@ -395,7 +395,7 @@ static int read_ring(struct instance *i, uint64_t now_ns)
 static void count_reason(struct instance *i)
 {
 	static const enum profile_loss losses[WIRE_REASONS] = {
-		[WIRE_REASON_TAKEN] = LOSS_GPU_TAKEN,
+		[WIRE_REASON_IN_USE] = LOSS_GPU_TAKEN,
 		[WIRE_REASON_NO_TRACER] = LOSS_GPU_NO_TRACER,
 		[WIRE_REASON_REFUSED] = LOSS_GPU_REFUSED,
 		[WIRE_REASON_MEMORY] = LOSS_GPU_MEMORY,

@@ -28,6 +28,20 @@ _Static_assert(
 		(int)WIRE_CALL_SET == (int)CALL_SET && (int)WIRE_CALL_GRAPH == (int)CALL_GRAPH &&
 		(int)WIRE_CALL_SYNC == (int)CALL_SYNC && (int)WIRE_CALL_NODE == (int)CALL_NODE,
 	"kinds of calls are numbered alike on both sides");
+_Static_assert((int)WIRE_FLAG_CAPTURED == (int)GPU_CALL_CAPTURED &&
+		       (int)WIRE_FLAG_EMPTY == (int)GPU_CALL_EMPTY &&
+		       (int)WIRE_FLAG_UNMARKED == (int)GPU_CALL_UNMARKED,
+	"calls have the same flags on both sides");
+_Static_assert((int)WIRE_SYNC_STREAM == (int)SYNC_STREAM && (int)WIRE_SYNC_EVENT == (int)SYNC_EVENT &&
+		       (int)WIRE_SYNC_CONTEXT == (int)SYNC_CONTEXT,
+	"what calls wait for is numbered alike on both sides");
+_Static_assert((int)WIRE_NODE_CREATED == (int)GPU_NODE_CREATED &&
+		       (int)WIRE_NODE_CLONED == (int)GPU_NODE_CLONED &&
+		       (int)WIRE_NODE_DESTROYED == (int)GPU_NODE_DESTROYED,
+	"changes of nodes are numbered alike on both sides");
+_Static_assert((int)WIRE_WORK_KERNEL == (int)OP_KERNEL && (int)WIRE_WORK_COPY == (int)OP_COPY &&
+		       (int)WIRE_WORK_SET == (int)OP_SET,
+	"kinds of work are numbered alike on both sides");
 
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count)
 {

@@ -45,7 +45,7 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_OTHER] =
 		"CUPTI refuses to sample GPU instructions: try a newer driver and CUPTI "
 		"('xpuprof doctor' shows which are in use)",
-	[WIRE_STALLS_TAKEN] = "another process or profiler has begun to sample the GPU's "
+	[WIRE_STALLS_DISPLACED] = "another process or profiler has begun to sample the GPU's "
 			      "instructions, which ended ours: "
 			      "let only one process use a GPU while it is sampled",
 	[WIRE_STALLS_CONTEXTS] =

@@ -15,9 +15,9 @@
  *	event    CudaEvent, CudaEvent2 (12.8)
  *
  * Within a row all are equal up to and including graphNodeId, so the prefixes below hold for all of
- * them, and what follows is never looked at. Of the last two rows the newer form is given, and how
- * long the older is. Records lie on 8-byte boundaries and their structs are packed to 8, which is
- * the natural layout here.
+ * them, and what follows is never read. For the last two rows the newer form is given, and the length
+ * of the older. Records lie on 8-byte boundaries and their structs are packed to 8, which is the
+ * natural layout here.
  */
 #pragma once
 
@@ -225,8 +225,8 @@ struct cupti_memset {
 };
 
 /*
- * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in says its size, up to and including its
- * last member; records are packed to 8, and are told one behind the other at their full size.
+ * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in holds its size, up to and including its
+ * last member. Records are packed to 8, and are returned one behind the other at their full size.
  */
 #define CUPTI_SIZE_UP_TO(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 #define CUPTI_STALL_NAME_BYTES	     128
@@ -257,7 +257,7 @@ struct cupti_pcs {
 	size_t room; /* records that fit behind `pcs` */
 	uint64_t samples; /* the two next included */
 	uint64_t dropped;
-	size_t count; /* records told */
+	size_t count; /* records returned */
 	size_t remaining; /* that did not fit */
 	uint64_t range;
 	struct cupti_pc *pcs;

@@ -2,21 +2,14 @@
 /*
  * From CUPTI's activity records to ours, in our own thread.
  *
- * Only a prefix of each record is read (cupti_abi.h says why that is safe), and only after a check
- * that the buffer holds it. Nothing is judged here: also times that make no sense go to the
- * recorder, which checks them once, for all libraries. What we do not understand is counted. The
- * times that do make sense are also added up right here, so that the recorder can tell whether all
- * of them arrived.
+ * Only a prefix of each record is read (abi.h explains why that is safe), and only after a check that
+ * the buffer holds it. Times that make no sense are sent, too: the recorder checks them, once, for all
+ * libraries. Records that we do not understand are counted. The times that do make sense are also
+ * added up here, so that the recorder can check whether all of them arrived.
  */
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
-/* As enum profile_op_kind of the recorder's profile/model.h. */
-enum {
-	OP_KERNEL = 1,
-	OP_COPY = 2,
-	OP_SET = 3,
-};
 
 static const uint32_t kinds[] = {
 	CUPTI_KIND_CONCURRENT_KERNEL,
@@ -65,7 +58,7 @@ void device_uuid(uint32_t ordinal, uint8_t ret[16])
 		get_uuid(device, ret);
 }
 
-/* Name, size and identity of a device, as far as the driver tells: false when the recorder could not be told. */
+/* Sends name, size and identity of a device, as far as the driver reports them: false when that failed. */
 static bool describe_device(uint32_t ordinal)
 {
 	const struct cuda_driver *d = &cuda_driver;
@@ -89,8 +82,8 @@ static bool describe_device(uint32_t ordinal)
 	return send_long(&record, sizeof(record), name, record.name_size);
 }
 
-/* Before the first operation of a device, and before its samples, which another thread may send: that it is told twice
- * then does no harm, and a lock might. */
+/* Before the first operation of a device, and before its samples, which another thread may send. Then a device may be
+ * sent twice, which does no harm, while a lock might. */
 void introduce_device(uint32_t ordinal)
 {
 	static uint8_t introduced[WIRE_DEVICES];
@@ -134,7 +127,7 @@ static void convert_kernel(const struct cupti_kernel *k)
 		.submitted_ns = our_time(k->submitted),
 	};
 	struct wire_op op = {
-		.kind = OP_KERNEL,
+		.kind = WIRE_WORK_KERNEL,
 		.device = k->device,
 		.context = k->context,
 		.stream = k->stream,
@@ -160,7 +153,7 @@ static void convert_memcpy(const struct cupti_memcpy *m)
 		.bytes = m->bytes,
 	};
 	struct wire_op op = {
-		.kind = OP_COPY,
+		.kind = WIRE_WORK_COPY,
 		.copy_kind = m->copy_kind,
 		.source_memory = m->source_kind,
 		.target_memory = m->target_kind,
@@ -182,7 +175,7 @@ static void convert_peer(const struct cupti_memcpy_peer *m)
 		.bytes = m->bytes,
 	};
 	struct wire_op op = {
-		.kind = OP_COPY,
+		.kind = WIRE_WORK_COPY,
 		.copy_kind = m->copy_kind,
 		.source_memory = m->source_kind,
 		.target_memory = m->target_kind,
@@ -204,7 +197,7 @@ static void convert_memset(const struct cupti_memset *m)
 		.bytes = m->bytes,
 	};
 	struct wire_op op = {
-		.kind = OP_SET,
+		.kind = WIRE_WORK_SET,
 		.target_memory = (uint8_t)m->memory_kind,
 		.device = m->device,
 		.context = m->context,
@@ -214,7 +207,7 @@ static void convert_memset(const struct cupti_memset *m)
 	send_work(&op, NULL, &work);
 }
 
-/* `room` bytes of the buffer begin at the record. False: of no kind or size that we know. */
+/* `room` bytes of the buffer begin at the record. False: its kind or size is not one of ours. */
 static bool convert_record(const struct cupti_record *record, size_t room)
 {
 	switch (record->kind) {
@@ -257,7 +250,7 @@ void convert_buffer(uint8_t *buffer, size_t valid_size)
 			count(WIRE_UNKNOWN, 1);
 	}
 	if (result != CUPTI_MAX_LIMIT_REACHED)
-		count(WIRE_UNKNOWN, 1); /* the rest of the buffer: how many, nobody can tell */
+		count(WIRE_UNKNOWN, 1); /* the rest of the buffer: an unknown number */
 	if (ring_used(&library.ring) > (library.ring.mask + 1) / 4)
 		connection_hurry(&library.connection);
 }

@@ -2,9 +2,9 @@
 /*
  * CUPTI's activity buffers.
  *
- * CUPTI asks for an empty buffer in the middle of a launch and gives a full one back from a thread
- * of its own or out of a flush. Both must be quick, so there is a fixed pool and two stacks of
- * buffer numbers, free and completed, that threads push to and pop from without locks:
+ * CUPTI asks for an empty buffer in the middle of a launch, and returns a full one from a thread of
+ * its own or during a flush. Both must be quick. So the pool is fixed, and two stacks hold the numbers
+ * of free and of completed buffers. Threads push and pop numbers without locks:
  *
  *	   CUPTI <-- buffer_requested --- [free] <----------- zeroed -----+
  *	     |                                                            |
@@ -12,10 +12,10 @@
  *
  * The head of the free stack carries a counter beside the number, so that a thread that was
  * interrupted in the middle of a pop notices that the stack has changed. The pool is reserved, not
- * touched: what was used last is used next, and a quiet program never touches more than a few of
- * the buffers. When all are in use CUPTI drops records, and counts them.
+ * touched: the buffer used last is used next, and a quiet program never touches more than a few of
+ * them. When all are in use CUPTI drops records, and counts them.
  *
- * CUPTI is told that buffers come zeroed, or it would zero them in the launching thread.
+ * CUPTI is configured to expect zeroed buffers, or it would zero them in the launching thread.
  */
 #include <errno.h>
 #include <sys/mman.h>

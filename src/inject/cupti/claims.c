@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between processes a claim is a socket with an abstract name, made of the device's UUID: the kernel lets one process at
- * a time have the name, and takes it back when that ends, however it does. Whoever cannot see the other's names (in
- * another network namespace) or has lost its socket (a program may close every descriptor it did not open) is not
- * kept from sampling: then CUPTI ends in the later process, which is told (health.h).
+ * Between processes a claim is a socket with an abstract name, made of the device's UUID. The kernel lets one process
+ * at a time have the name, and frees it when that process ends in any way. A process that cannot see the other's names
+ * (in another network namespace), or whose rival has lost its socket (a program may close every descriptor it did not
+ * open), is not kept from sampling: then CUPTI ends in the later process, which is reported (health.h).
  *
- * A forked child has the parent's descriptors, and its copy of this table says which: the number is in it before the
- * name is bound, so that no child can keep a name that it does not know of.
+ * A forked child has the parent's descriptors, and finds their numbers in its copy of this table. A number is written
+ * there before the name is bound, so that no child keeps a name without being able to close it.
  */
 #include "inject/cupti/claims.h"
 
@@ -24,13 +24,13 @@
 
 enum state {
 	FREE = 0,
-	CHANGING, /* somebody is about to take or drop it */
-	TAKEN,
+	CHANGING, /* a thread is about to claim or release it */
+	CLAIMED,
 };
 
 static struct claim {
 	uint32_t state;
-	struct connection name; /* fd -1: this process alone knows of the claim */
+	struct connection name; /* fd -1: other processes cannot see the claim */
 } claims[WIRE_DEVICES] = {[0 ... WIRE_DEVICES - 1] = {.name.fd = -1}};
 
 static bool change(struct claim *c, uint32_t from, uint32_t to)
@@ -58,8 +58,8 @@ static socklen_t name_of(uint32_t ordinal, struct sockaddr_un *address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 }
 
-/* False only when another process has the name: where it cannot be had for other reasons we do without. */
-static bool take_name(struct connection *c, uint32_t device)
+/* False only when another process has the name: if it cannot be bound for another reason, we do without. */
+static bool bind_name(struct connection *c, uint32_t device)
 {
 	struct sockaddr_un address;
 	socklen_t size = name_of(device, &address);
@@ -76,34 +76,34 @@ static bool take_name(struct connection *c, uint32_t device)
 	return !used;
 }
 
-unsigned int claim_take(uint32_t device)
+unsigned int claim_device(uint32_t device)
 {
 	struct claim *c = &claims[device];
 
 	if (!change(c, FREE, CHANGING))
 		return WIRE_STALLS_CONTEXT;
-	if (take_name(&c->name, device)) {
-		__atomic_store_n(&c->state, TAKEN, __ATOMIC_RELEASE);
+	if (bind_name(&c->name, device)) {
+		__atomic_store_n(&c->state, CLAIMED, __ATOMIC_RELEASE);
 		return 0;
 	}
 	__atomic_store_n(&c->state, FREE, __ATOMIC_RELEASE);
 	return WIRE_STALLS_PROCESS;
 }
 
-void claim_drop(uint32_t device)
+void claim_release(uint32_t device)
 {
 	struct claim *c = &claims[device];
 
-	if (!change(c, TAKEN, CHANGING))
+	if (!change(c, CLAIMED, CHANGING))
 		return;
 	connection_close(&c->name);
 	__atomic_store_n(&c->state, FREE, __ATOMIC_RELEASE);
 }
 
-void claims_drop_all(void)
+void claims_release_all(void)
 {
 	for (uint32_t device = 0; device < WIRE_DEVICES; device++)
-		claim_drop(device);
+		claim_release(device);
 }
 
 void claims_forget(void)

@@ -5,10 +5,10 @@
  * CUDA loads the library that $CUDA_INJECTION64_PATH names and calls InitializeInjection, once, in
  * the middle of the program's first CUDA call. CUPTI is found and subscribed to.
  *
- * Once CUPTI has ended itself (health.h) it is not called any more, and all else goes on.
+ * Once CUPTI has ended itself (health.h) it is not called any more, and everything else goes on.
  *
- * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. CUPTI by itself only gives back full
- * buffers, seldom when the program does nothing, and not at all before its first call.
+ * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. By itself, CUPTI only returns full
+ * buffers: seldom when the program does nothing, and not at all before its first call.
  */
 #include "inject/cupti/cupti.h"
 
@@ -95,7 +95,7 @@ static int enable_activity(void)
 	return enable_records();
 }
 
-static bool is_taken(int result)
+static bool is_in_use(int result)
 {
 	return result == CUPTI_MULTIPLE_SUBSCRIBERS || result == CUPTI_MAX_LIMIT_REACHED;
 }
@@ -106,7 +106,7 @@ static enum wire_reason subscribe(void)
 
 	if (!result)
 		return WIRE_REASON_NONE;
-	return is_taken(result) ? WIRE_REASON_TAKEN : WIRE_REASON_REFUSED;
+	return is_in_use(result) ? WIRE_REASON_IN_USE : WIRE_REASON_REFUSED;
 }
 
 static void leave(void)
@@ -175,14 +175,14 @@ static void flush_all(void)
 	drain();
 }
 
-/* Where CUPTI has ended, what it had handed over before that is all there is. */
+/* If CUPTI has ended, only what it had handed over before is left to send. */
 static void report_end(void)
 {
 	if (!health_has_ended())
 		return;
 	drain();
-	health_tell();
-	claims_drop_all();
+	health_report();
+	claims_release_all();
 }
 
 static void tick(void)

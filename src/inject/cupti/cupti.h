@@ -6,17 +6,17 @@
  *	find_cupti.c  which libcupti
  *	launch.c      callbacks in the program's threads: the launch path
  *	graphs.c      nodes of graphs, and graphs that do nothing: the launch path
- *	syncs.c       what calls wait for, and where graphs are launched: the launch path
+ *	syncs.c       what calls wait for, and into which streams graphs are launched: the launch path
  *	streams.c     which context a stream is of, and its number: the launch path, and where streams are made
  *	buffers.c     CUPTI's activity buffers: the pool, and the queue to our thread
  *	activity.c    activity records to ring records: our thread
  *	sampling.c    samples of GPU instructions: our thread, and where contexts are made and destroyed
  *	claims.c      which process and context may sample a device: where contexts are made and destroyed
  *	images.c      images of GPU code: our thread, and where modules are loaded
- *	health.c      whether CUPTI still works: our thread, and where CUPTI says that it does not
+ *	health.c      whether CUPTI still works: our thread, and where CUPTI reports that it does not
  *
- * CUPTI's buffer and clock callbacks carry no user data, so there is one global `cupti` and one `cuda_driver`. They
- * are filled before the first callback can come and are constant from then on.
+ * CUPTI's buffer and clock callbacks carry no user data, so `cupti` and `cuda_driver` are global. They are filled
+ * before the first callback can come and are constant from then on.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct cupti {
 };
 
 struct cuda_driver {
-	uint32_t version; /* cuDriverGetVersion; 0: not known */
+	uint32_t version; /* cuDriverGetVersion; 0: unknown */
 	CUDA_FUNCTIONS(FUNCTION)
 };
 #undef FUNCTION
@@ -50,7 +50,7 @@ int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver);
 
 /* CUPTI's callback, given to cuptiSubscribe. */
 void on_callback(void *userdata, uint32_t domain, uint32_t id, const void *data);
-/* Switches the callbacks we want on (or off): how many CUPTI knew. */
+/* Switches the callbacks we want on (or off): how many CUPTI accepted. */
 unsigned int enable_callbacks(bool on);
 
 /* The pool of activity buffers: 0 or -errno. */
@@ -58,7 +58,7 @@ int buffers_init(void);
 void buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 void buffer_completed(
 	void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid_size);
-/* Hands every completed buffer to `visit`, oldest first, and takes it back into the pool. */
+/* Hands every completed buffer to `visit`, oldest first, and puts it back into the pool. */
 void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size));
 
 /* Switches the kinds of activity records we want on: 0 or CUPTI's result. */
@@ -66,7 +66,7 @@ int enable_records(void);
 void disable_records(void);
 /* Reports a device, if that was not done. Any thread of ours or the program's. */
 void introduce_device(uint32_t ordinal);
-/* All zero when it is not known. */
+/* All zero when it is unknown. */
 void device_uuid(uint32_t ordinal, uint8_t ret[16]);
 /* Sends the records of one buffer. */
 void convert_buffer(uint8_t *buffer, size_t valid_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which libcupti. CUPTI must be the one copy in the process, fit the CUDA runtime and not be newer
- * than the driver, and a program can bring its own in several ways. In this order:
+ * than the driver. A program can bring its own in several ways. They are tried in this order:
  *
  *	1. the one that is mapped already (PyTorch links to it); if that does not fit, none
  *	2. beside the driver's libcuda.so.1 (a distribution's packages, the simulated driver)
@@ -22,19 +22,19 @@
 #include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/libraries.h"
 
-struct place {
+struct location {
 	char path[1024];
 };
 
 /* What is mapped: file paths, empty when not. */
 struct mapped {
-	struct place cupti;
-	struct place cuda;
-	struct place cudart;
-	struct place python; /* ends in ".../nvidia" */
+	struct location cupti;
+	struct location cuda;
+	struct location cudart;
+	struct location python; /* ends in "-packages" */
 };
 
-static void keep(struct place *p, const char *path, size_t size)
+static void keep(struct location *p, const char *path, size_t size)
 {
 	if (p->path[0] || size >= sizeof(p->path))
 		return;
@@ -95,7 +95,7 @@ static void load_driver(struct cuda_driver *d, const char *path)
 		d->version = (uint32_t)version;
 }
 
-/* Never newer than the driver, in the way CUDA counts compatibility: by major version. */
+/* Not newer than the driver, compared by major version, as CUDA defines compatibility. */
 static bool fits(struct cupti *c, const struct cuda_driver *d)
 {
 	uint32_t major;
@@ -130,7 +130,7 @@ static bool try_open(struct cupti *c, const struct cuda_driver *d, const char *n
 	return true;
 }
 
-/* By soname, the newest that the driver allows first. `folder` NULL: where the loader looks. */
+/* By soname, the newest that the driver allows first. `folder` NULL: the loader's folders. */
 static bool try_folder(struct cupti *c, const struct cuda_driver *d, const char *folder)
 {
 	uint32_t major = d->version ? d->version / 1000 : CUPTI_NEWEST;
@@ -161,7 +161,7 @@ static bool try_relative(struct cupti *c, const struct cuda_driver *d, const cha
 }
 
 /* Cuts the file name off. */
-static const char *folder_of(struct place *p)
+static const char *folder_of(struct location *p)
 {
 	char *slash = strrchr(p->path, '/');
 
@@ -170,7 +170,7 @@ static const char *folder_of(struct place *p)
 	return p->path;
 }
 
-/* A toolkit's place is a folder from the environment, or a path. */
+/* A toolkit's location is a folder from the environment, or a path. */
 static bool try_toolkits(struct cupti *c, const struct cuda_driver *d)
 {
 	for (const struct cupti_path *p = cupti_toolkit_paths; p->what; p++)

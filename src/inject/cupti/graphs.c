@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The executable graphs that do nothing are handles in a small table; nearly always there are none. */
+/* Executable graphs that do nothing are kept as handles in a small table, which is nearly always empty. */
 #include "inject/cupti/graphs.h"
 
 #include "inject/cupti/cupti.h"
@@ -8,18 +8,12 @@
 
 #define EMPTY_EXECS 64
 
-/* As enum gpu_node_change of the recorder's profile/gpu_events.h. */
-enum {
-	NODE_CREATED = 1,
-	NODE_CLONED = 2,
-	NODE_DESTROYED = 3,
-};
 
 __thread struct graph_making graph_making;
 
-static void *empty_execs[EMPTY_EXECS]; /* NULL is a free place */
+static void *empty_execs[EMPTY_EXECS]; /* NULL: a free slot */
 static uint32_t empty_exec_count;
-/* CUPTI has reported a cloned node; until then none seen does not mean none there. */
+/* CUPTI has reported a cloned node; until then a graph without reported nodes may have some. */
 static uint32_t clones_reported;
 
 bool graph_is_empty(const struct cupti_callback_data *d)
@@ -43,7 +37,7 @@ static uint64_t node_id(void *node)
 	return id;
 }
 
-static void send_node(unsigned int change, uint32_t correlation, void *node, void *original)
+static void send_node(enum wire_node_change change, uint32_t correlation, void *node, void *original)
 {
 	struct wire_node record = {
 		.type = WIRE_NODE,
@@ -64,19 +58,19 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
 	if (cloned) {
 		graph_making.clones++;
 		__atomic_store_n(&clones_reported, 1, __ATOMIC_RELAXED);
-		send_node(NODE_CLONED, open ? open->correlation : 0, g->node, g->original_node);
+		send_node(WIRE_NODE_CLONED, open ? open->correlation : 0, g->node, g->original_node);
 		return;
 	}
 	if (open && !graph_making.exec) {
-		open->flags |= CALL_CAPTURED;
-		send_node(NODE_CREATED, open->correlation, g->node, NULL);
+		open->flags |= WIRE_FLAG_CAPTURED;
+		send_node(WIRE_NODE_CREATED, open->correlation, g->node, NULL);
 	}
 }
 
 /*
  * Remembers the new executable graph if launching it asks for nothing: if no node was cloned for
- * it. The driver (580) says so before it says that the instantiation begins, of every node alike,
- * and without its type; so graphs of nothing but empty nodes are not known.
+ * it. The driver (580) reports clones before it reports that the instantiation begins, of every node
+ * alike, and without its type; so graphs of nothing but empty nodes are not identified.
  */
 static void exec_appeared(void *exec)
 {
@@ -87,9 +81,9 @@ static void exec_appeared(void *exec)
 	if (has_nodes)
 		return;
 	for (int i = 0; i < EMPTY_EXECS; i++) {
-		void *free_place = NULL;
+		void *free_slot = NULL;
 
-		if (__atomic_compare_exchange_n(&empty_execs[i], &free_place, exec, false,
+		if (__atomic_compare_exchange_n(&empty_execs[i], &free_slot, exec, false,
 			    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			__atomic_fetch_add(&empty_exec_count, 1, __ATOMIC_RELAXED);
 			return;
@@ -127,7 +121,7 @@ void graphs_change(uint32_t id, const struct cupti_graph_data *g)
 	case CUPTI_RESOURCE_NODE_DESTROY_STARTING:
 		/* To instantiate, the driver (580) replaces nodes, whose ids work goes on to name. */
 		if (!graph_making.exec)
-			send_node(NODE_DESTROYED, 0, g->node, NULL);
+			send_node(WIRE_NODE_DESTROYED, 0, g->node, NULL);
 		break;
 	case CUPTI_RESOURCE_EXEC_CREATE_STARTING:
 		graph_making.exec = 1;

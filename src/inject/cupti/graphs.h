@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUDA graphs: their nodes, each reported with the call that made it, which thereby proves to be captured (it asked
- * for a node, not for work); and executable graphs that do no work at all, so that their launches are known to be
+ * CUDA graphs. Each node is reported with the call that made it; that the call made a node proves that it was captured
+ * (it asked for no work). Executable graphs that do no work at all are kept, so that their launches are reported as
  * empty.
  *
  * The launch path, and where graphs are made: no locks, no allocations; any thread.
@@ -30,5 +30,5 @@ static inline void graphs_call_begins(void)
 /* Whether the call, one that launches a graph, launches one that does nothing. */
 bool graph_is_empty(const struct cupti_callback_data *d);
 
-/* What CUPTI's callbacks tell of graphs. */
+/* What CUPTI's callbacks report of graphs. */
 void graphs_change(uint32_t id, const struct cupti_graph_data *g);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * CUPTI is asked by enabling a callback that is enabled: of those that it took in the beginning, one that is far from
- * the launch path.
+ * To ask CUPTI, we enable a callback that is enabled already: one that it accepted in the beginning, and that is far
+ * from the launch path.
  */
 #include "inject/cupti/health.h"
 
@@ -13,14 +13,14 @@
 
 enum state {
 	WORKS = 0,
-	ENDING, /* somebody writes down how */
+	ENDING, /* a thread writes down how */
 	ENDED,
 };
 
 static struct {
-	bool can_ask; /* it took that callback */
+	bool can_ask; /* it accepted that callback */
 	uint64_t worked_ns;
-	bool told;
+	bool reported;
 	uint32_t state;
 	/* How it ended. */
 	int32_t result;
@@ -100,15 +100,15 @@ void health_ask_if_due(void)
 		health_ask(0);
 }
 
-void health_tell(void)
+void health_report(void)
 {
 	struct wire_tracer_ended record = {.type = WIRE_TRACER_ENDED};
 
-	if (health.told || __atomic_load_n(&health.state, __ATOMIC_ACQUIRE) != ENDED)
+	if (health.reported || __atomic_load_n(&health.state, __ATOMIC_ACQUIRE) != ENDED)
 		return;
 	record.result = health.result;
 	record.since_ns = health.since_ns;
 	record.message_size = (uint32_t)strnlen(health.message, MESSAGE_BYTES);
-	health.told = send_long(&record, sizeof(record), health.message, record.message_size);
+	health.reported = send_long(&record, sizeof(record), health.message, record.message_size);
 	connection_hurry(&library.connection);
 }

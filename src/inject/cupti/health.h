@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether CUPTI still works in this process. It may end while the program goes on: by itself, when it meets an error that
- * it cannot mend, or because the program says so (cuptiFinalize). From then on no callbacks and no records come.
+ * Whether CUPTI still works in this process. It may end while the program goes on: by itself, when it meets an error
+ * that it cannot mend, or because the program asks for it (cuptiFinalize). From then on no callbacks and no records
+ * come.
  *
- * It may tell so, but need not: when a second context of a device was sampled, CUPTI 13.0 on an H200 fell silent
- * without a word, and only said CUPTI_ERROR_UNKNOWN when it was asked for samples, and CUPTI_ERROR_INVALID_PARAMETER
- * when a callback was enabled that it had taken before. So our thread does that now and then.
+ * CUPTI need not report this. When a second context of a device was sampled, CUPTI 13.0 on an H200 fell silent without
+ * a callback. Only when asked for samples it returned CUPTI_ERROR_UNKNOWN, and CUPTI_ERROR_INVALID_PARAMETER when a
+ * callback was enabled that it had accepted before. So our thread enables one now and then.
  *
- * It is the end: a new subscription seemed to be taken there, callbacks of calls were refused, and
- * cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of it is called any more.
+ * The end is final. A new subscription seemed to be accepted then, but callbacks of calls were refused, and
+ * cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of CUPTI is called any more.
  *
  * Threads: ours, but for what is marked.
  */
@@ -21,15 +22,15 @@
 
 /* Callbacks have just been enabled. Before our thread begins. */
 void health_begin(void);
-/* CUPTI tells of its state: any thread. */
+/* CUPTI reports its state: any thread. */
 void health_on_state(uint32_t id, const struct cupti_state_data *d);
 /* CUPTI is not to be called any more. Any thread. */
 bool health_has_ended(void);
 /* CUPTI has just worked. */
 void health_worked(void);
-/* Asks CUPTI, while callbacks are enabled: whether it works. `result`: what it said that made us ask, or 0. */
+/* Asks CUPTI, while callbacks are enabled: whether it works. `result`: the result that made us ask, or 0. */
 bool health_ask(int result);
 /* The same every now and then. */
 void health_ask_if_due(void);
-/* Tells the recorder that CUPTI has ended, if that was not done. */
-void health_tell(void);
+/* Reports to the recorder, once, that CUPTI has ended. */
+void health_report(void);

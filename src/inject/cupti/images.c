@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * CUPTI shows a module's image in a callback and takes it away again, so it is copied there, into memory of its own.
- * Our thread computes the checksum, makes a sealed memfd of those that the recorder has not got yet, and sends it
- * over the socket: the descriptor exists for that moment only, where programs would close it or count it.
+ * A module's image is valid only during CUPTI's callback, so it is copied there, into memory of its own. Our thread
+ * computes the checksum, and sends images that the recorder does not have yet over the socket, each in a sealed memfd.
+ * The descriptor exists for that moment only, since programs may close or count descriptors.
  *
- * Samples name images by a checksum. CUPTI's own looks at a few dozen bytes only (gpucode/nvidia/cubin.h), and variants of a
- * kernel that was compiled while the program runs have the same one: so CUPTI is given another, of all bytes.
+ * Samples name images by a checksum. CUPTI's own covers a few dozen bytes only (gpucode/nvidia/cubin.h), so that
+ * variants of a kernel that the program compiles while it runs have the same one. So CUPTI gets another, of all bytes.
  *
- *	places[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or had before--> FREE
+ *	slots[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or sent before--> FREE
  *
- * The recorder takes images from the socket as it comes by. When it is slow, images wait here; when too many do, the
- * program waits a little with each, but not when there was no room for long, and then images are lost, which is counted.
+ * The recorder reads images from the socket in its rounds. When it is slow, images wait here. When too many wait, the
+ * program waits a little with each; once no slot was free for long, it does not, and images are lost and counted.
  */
 #include "inject/cupti/images.h"
 
@@ -24,12 +24,12 @@
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
-#define PLACES	      256u
+#define SLOTS	      256u
 #define BYTES_MAX     (256ull << 20) /* of all images that wait */
 #define SENT_SLOTS    16384u	     /* a power of two */
 #define PAUSE_NS      1000000
 #define LOADER_PAUSES 20 /* of a thread that loads modules faster than they can be sent */
-#define LOADER_NS     1000000000ull /* and of the whole program, until there is room again */
+#define LOADER_NS     1000000000ull /* and of the whole program, until an image finds room again */
 #define FINISH_NS     2000000000ull /* less than the ending process has for all of our end (collector.c) */
 
 #ifndef MFD_NOEXEC_SEAL
@@ -42,7 +42,7 @@ enum {
 	WAITING,
 };
 
-struct place {
+struct slot {
 	uint32_t state;
 	bool has_checksum;
 	uint64_t checksum;
@@ -51,10 +51,10 @@ struct place {
 };
 
 static struct {
-	struct place places[PLACES];
-	uint64_t bytes;	  /* in all places */
-	bool ours;	  /* CUPTI takes our checksum */
-	uint64_t full_ns; /* since when there is no room; 0: there was some */
+	struct slot slots[SLOTS];
+	uint64_t bytes;	  /* in all slots */
+	bool ours;	  /* CUPTI uses our checksum */
+	uint64_t full_ns; /* since when no room is left; 0: the last image had room */
 	/* Only our thread. */
 	uint64_t sent[SENT_SLOTS]; /* checksums; 0: free */
 	uint32_t sent_count;
@@ -67,22 +67,22 @@ static void pause_briefly(void)
 	nanosleep(&pause, NULL);
 }
 
-static struct place *claim(void)
+static struct slot *claim(void)
 {
-	for (uint32_t n = 0; n < PLACES; n++) {
+	for (uint32_t n = 0; n < SLOTS; n++) {
 		uint32_t expected = FREE;
 
-		if (__atomic_compare_exchange_n(&images.places[n].state, &expected, FILLING, false,
+		if (__atomic_compare_exchange_n(&images.slots[n].state, &expected, FILLING, false,
 			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return &images.places[n];
+			return &images.slots[n];
 	}
 	return NULL;
 }
 
-/* Room for a copy, or NULL. */
-static struct place *reserve(size_t size)
+/* A slot for a copy, or NULL. */
+static struct slot *reserve(size_t size)
 {
-	struct place *p;
+	struct slot *p;
 
 	if (__atomic_add_fetch(&images.bytes, size, __ATOMIC_RELAXED) <= BYTES_MAX) {
 		p = claim();
@@ -93,7 +93,7 @@ static struct place *reserve(size_t size)
 	return NULL;
 }
 
-static void release(struct place *p)
+static void release(struct slot *p)
 {
 	if (p->memory)
 		munmap(p->memory, p->size);
@@ -102,7 +102,7 @@ static void release(struct place *p)
 	__atomic_store_n(&p->state, FREE, __ATOMIC_RELEASE);
 }
 
-static bool copy(struct place *p, const struct cupti_module_data *module)
+static bool copy(struct slot *p, const struct cupti_module_data *module)
 {
 	void *memory = mmap(NULL, module->image_size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -127,9 +127,9 @@ static bool is_patient(void)
 	return !since_ns || now - since_ns < LOADER_NS;
 }
 
-static struct place *reserve_patiently(size_t size)
+static struct slot *reserve_patiently(size_t size)
 {
-	struct place *p = reserve(size);
+	struct slot *p = reserve(size);
 
 	for (int n = 0; !p && n < LOADER_PAUSES && is_patient(); n++) {
 		collector_wake();
@@ -143,7 +143,7 @@ static struct place *reserve_patiently(size_t size)
 
 static bool keep(const struct cupti_module_data *module)
 {
-	struct place *p;
+	struct slot *p;
 
 	if (!module->image || !module->image_size || module->image_size > BYTES_MAX)
 		return false;
@@ -195,7 +195,7 @@ void images_init(void)
 		      !cupti.RegisterComputeCrcCallback(compute_checksum);
 }
 
-static bool ask_checksum(struct place *p)
+static bool ask_checksum(struct slot *p)
 {
 	struct cupti_image_checksum params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_image_checksum, checksum),
@@ -213,7 +213,7 @@ static bool ask_checksum(struct place *p)
 	return !result;
 }
 
-static bool find_checksum(struct place *p)
+static bool find_checksum(struct slot *p)
 {
 	if (!p->has_checksum && images.ours) {
 		compute_checksum(p->memory, p->size, &p->checksum);
@@ -224,7 +224,7 @@ static bool find_checksum(struct place *p)
 	return p->has_checksum;
 }
 
-/* Where this checksum is, or would go; NULL: it is not there, and there is no room. */
+/* The entry of this checksum, or a free one for it; NULL: neither. */
 static uint64_t *find_sent(uint64_t checksum)
 {
 	uint32_t slot = (uint32_t)(checksum * HASH_FACTOR >> 32) % SENT_SLOTS;
@@ -252,8 +252,8 @@ static bool write_all(int fd, const char *from, size_t size)
 	return true;
 }
 
-/* The image in a memfd that nobody can change any more; -1 when that is not to be had. */
-static int make_memfd(const struct place *p)
+/* The image in a memfd that nobody can change any more; -1 when that cannot be made. */
+static int make_memfd(const struct slot *p)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	int fd = memfd_create("xpuprof-image", flags | MFD_NOEXEC_SEAL);
@@ -269,8 +269,8 @@ static int make_memfd(const struct place *p)
 	return -1;
 }
 
-/* 0, -EAGAIN: the recorder is to take some first, or another error, and then it is lost. */
-static int hand_over(const struct place *p)
+/* 0; -EAGAIN: the recorder must read others first; another error: it is lost. */
+static int hand_over(const struct slot *p)
 {
 	struct wire_image image = {
 		.magic = WIRE_MAGIC,
@@ -290,7 +290,7 @@ static int hand_over(const struct place *p)
 }
 
 /* False: it has to wait. */
-static bool send_one(struct place *p)
+static bool send_one(struct slot *p)
 {
 	uint64_t *sent;
 	int error;
@@ -316,17 +316,17 @@ static bool send_one(struct place *p)
 
 bool images_send(void)
 {
-	for (uint32_t n = 0; n < PLACES; n++)
-		if (__atomic_load_n(&images.places[n].state, __ATOMIC_ACQUIRE) == WAITING &&
-			!send_one(&images.places[n]))
+	for (uint32_t n = 0; n < SLOTS; n++)
+		if (__atomic_load_n(&images.slots[n].state, __ATOMIC_ACQUIRE) == WAITING &&
+			!send_one(&images.slots[n]))
 			return false;
 	return true;
 }
 
 void images_drop(void)
 {
-	for (uint32_t n = 0; n < PLACES; n++) {
-		struct place *p = &images.places[n];
+	for (uint32_t n = 0; n < SLOTS; n++) {
+		struct slot *p = &images.slots[n];
 
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != WAITING)
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The launch path: what CUPTI calls in the program's own threads, before and after each call we
- * follow. What is no API's is in inject/launches.h.
+ * follow. The part that all APIs share is in inject/launches.h.
  *
  * A runtime call calls the driver inside, with the same correlation id, and CUPTI calls back for
  * both:
@@ -44,14 +44,14 @@ static const uint32_t graph_resources[] = {
 	CUPTI_RESOURCE_EXEC_DESTROY_STARTING,
 };
 
-/* Where what calls wait for is reported. */
+/* For reports of what calls wait for. */
 static const uint32_t stream_resources[] = {
 	CUPTI_RESOURCE_STREAM_CREATED,
 	CUPTI_RESOURCE_STREAM_DESTROY_STARTING,
 	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
 };
 
-/* Where instructions are sampled. */
+/* For samples of instructions. */
 static const uint32_t sampling_resources[] = {
 	CUPTI_RESOURCE_CONTEXT_CREATED,
 	CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
@@ -77,18 +77,18 @@ static bool is_empty(const struct call_info *info, const struct cupti_callback_d
 	return asks_for_nothing(info, d) || (info->kind == WIRE_CALL_GRAPH && graph_is_empty(d));
 }
 
-/* As long as its parameters are known to be good: where other threads may not destroy them yet. */
-static void find_place(
+/* Only while its parameters are valid: while other threads may not destroy them. */
+static void find_target(
 	const struct call_info *info, const struct cupti_callback_data *d, struct open_call *open)
 {
 	if (!library.syncs)
 		return;
 	if (info->kind == WIRE_CALL_SYNC)
-		syncs_find_place(info->detail[0], info->detail[1], d, &open->place);
+		syncs_find_target(info->detail[0], info->detail[1], d, &open->target);
 	if (info->kind == WIRE_CALL_EVENT)
-		syncs_find_place_of_record(info->detail[1], d, &open->place);
+		syncs_find_target_of_record(info->detail[1], d, &open->target);
 	if (info->kind == WIRE_CALL_GRAPH)
-		syncs_find_place_of_graph(info->detail[1], d, &open->place);
+		syncs_find_target_of_graph(info->detail[1], d, &open->target);
 }
 
 static void enter(const struct call_info *info, uint16_t call, const struct cupti_callback_data *d,
@@ -101,10 +101,10 @@ static void enter(const struct call_info *info, uint16_t call, const struct cupt
 	graphs_call_begins();
 	open = call_open(d->correlation_id, call);
 	if (is_empty(info, d))
-		open->flags |= CALL_EMPTY;
+		open->flags |= WIRE_FLAG_EMPTY;
 	open->start_ns = now_ns();
-	find_place(info, d, open);
-	if (!(open->flags & CALL_UNMARKED) && info->kind != WIRE_CALL_EVENT)
+	find_target(info, d, open);
+	if (!(open->flags & WIRE_FLAG_UNMARKED) && info->kind != WIRE_CALL_EVENT)
 		call_report_stack(open, info->kind, frame);
 }
 
@@ -114,8 +114,8 @@ static void report_call(const struct call_info *info, uint32_t call_id,
 	int32_t result = d->return_value ? *(const int32_t *)d->return_value : 0;
 	struct wire_call record = call_record(open, info->kind, call_id, result);
 
-	if (open->place.context)
-		syncs_tell(info->kind == WIRE_CALL_SYNC ? info->detail[0] : 0, d, &open->place,
+	if (open->target.context)
+		syncs_describe(info->kind == WIRE_CALL_SYNC ? info->detail[0] : 0, d, &open->target,
 			&record);
 	call_report(&record);
 }
@@ -127,10 +127,10 @@ static void leave(const struct call_info *info, uint32_t domain, uint32_t id, ui
 
 	if (!open)
 		return;
-	if (!open->place.context)
-		find_place(info, d, open); /* the call itself made the thread's context */
+	if (!open->target.context)
+		find_target(info, d, open); /* the call itself made the thread's context */
 	if (info->kind == WIRE_CALL_EVENT)
-		syncs_tell_record(d, &open->place, open->start_ns);
+		syncs_send_record(d, &open->target, open->start_ns);
 	else
 		report_call(info, CUDA_CALL_ID(domain, id), d, open);
 }
@@ -226,17 +226,17 @@ static void enable_resources(bool on, const uint32_t *ids, size_t count)
 unsigned int enable_callbacks(bool on)
 {
 	struct cupti *c = &cupti;
-	unsigned int known = 0;
+	unsigned int accepted = 0;
 
 	for (uint32_t id = 0; id < CUDA_CALL_NUMBERS; id++) {
 		if (is_followed(&runtime_calls[id]))
-			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RUNTIME, id);
+			accepted += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_RUNTIME, id);
 		if (is_followed(&driver_calls[id]))
-			known += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
+			accepted += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
 	}
 	enable_resources(
 		on, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
-	/* Contexts end while our thread fetches their last samples: that is told until we
+	/* Contexts end while our thread fetches their last samples: CUPTI reports that until we
 	 * unsubscribe. */
 	if (on && library.stalls)
 		enable_resources(true, sampling_resources,
@@ -246,5 +246,5 @@ unsigned int enable_callbacks(bool on)
 			sizeof(stream_resources) / sizeof(stream_resources[0]));
 	if (on)
 		health_begin();
-	return known;
+	return accepted;
 }

@@ -10,25 +10,23 @@
  *	                                         the process ends, or we stop: the same, until
  *	                                         nothing comes any more
  *
- * A device lets itself be sampled in one context at a time (claims.h); the others are refused.
+ * A device can be sampled in one context at a time (claims.h); the others are refused.
  *
- * It must be switched on where the context is made, before there are modules: of those that were loaded before,
- * CUPTI tells no instructions. Switched on or off from a thread while another launches, CUPTI (13.0 on an H200)
- * hangs for good, so both are only done where the program makes or destroys a context, with launches held for those
- * 100 ms (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be done
- * beside launches.
+ * Sampling must be switched on where the context is made, before it has modules: CUPTI samples no instructions of
+ * modules that were loaded earlier. Switched on or off by a thread while another launches, CUPTI (13.0 on an H200)
+ * hangs for good. So both are only done where the program makes or destroys a context, with launches held for those
+ * 100 ms (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be done beside
+ * launches.
  *
- * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every so often (SLEEP_MS), and two
- * or three of each multiprocessor stay behind until sampling is switched off. So the stretch of time that a window
- * speaks of ends a little before it is fetched. Names of functions are CUPTI's, the same pointer for the same
- * function, and are left to it.
+ * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every SLEEP_MS, and two or three of each
+ * multiprocessor stay behind until sampling is switched off. So the stretch of time that a window covers ends a little
+ * before it is fetched. CUPTI owns the names of functions, and has one pointer for each function.
  *
- * Locks. A place has one that is held by whoever asks CUPTI about its context. CUPTI and the driver have locks of
- * their own, which the program's thread may hold when it calls us back and which our thread may be waiting for with
- * the place's lock in its hand: so the program's thread waits for that lock only so long, and then leaves the
- * context to CUPTI and our thread to itself. `telling` is held while a window is written to the ring, as its rows
- * belong to the latest one; nothing of CUPTI's or the driver's is asked under it. Our thread only ever tries a
- * place's lock.
+ * Locks. Whoever asks CUPTI about a context holds the lock of the context's slot. CUPTI and the driver have locks of
+ * their own. The program's thread may hold those when it calls us back, while our thread waits for them with the slot's
+ * lock held. So the program's thread waits for the slot's lock only so long, and then leaves the context to CUPTI and
+ * our thread to itself. `sending` is held while a window is written to the ring, as rows belong to the latest window;
+ * nothing of CUPTI or the driver is called under it. Our thread only ever tries a slot's lock.
  */
 #include "inject/cupti/sampling.h"
 
@@ -44,7 +42,7 @@
 #define CONTEXTS	 64u
 #define PCS		 4096u /* instructions fetched at once */
 #define ROUNDS		 64    /* at most, at a tick */
-#define FUNCTION_SLOTS	 (2 * WIRE_FUNCTIONS)
+#define FUNCTION_SLOTS	 (2 * WIRE_FUNCTIONS) /* at most half full */
 #define BATCH		 256u /* rows in a record */
 #define LONGEST_NAME	 32768u
 #define TICK_NS		 100000000ull
@@ -86,7 +84,7 @@ struct buffer {
 	uint32_t stride;
 };
 
-struct place {
+struct slot {
 	pthread_mutex_t lock;
 	uint32_t state;
 	void *context;
@@ -108,13 +106,13 @@ struct function {
 };
 
 static struct {
-	struct place places[CONTEXTS];
+	struct slot slots[CONTEXTS];
 	uint64_t drained_ns;
-	uint32_t refusals; /* bits: kinds that were told */
+	uint32_t refusals; /* bits: kinds that were reported */
 	/* The rest under this lock. */
-	pthread_mutex_t telling;
+	pthread_mutex_t sending;
 	uint64_t deadline_ns; /* for room in the ring; 0: our thread, which has its own patience */
-	uint8_t reasons_told[WIRE_DEVICES];
+	uint8_t reasons_sent[WIRE_DEVICES];
 	uint32_t function_count;
 	struct function *functions;
 	uint32_t batch_count;
@@ -123,11 +121,11 @@ static struct {
 		struct wire_stall rows[BATCH];
 	} batch;
 } sampling = {
-	.places = {[0 ... CONTEXTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}},
-	.telling = PTHREAD_MUTEX_INITIALIZER,
+	.slots = {[0 ... CONTEXTS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}},
+	.sending = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* In many short waits: where the machine stood still or its clock was set, no more than one of them is over too early. */
+/* In many short waits: if the machine stood still or its clock was set, only one of them ends too early. */
 static bool lock_patiently(pthread_mutex_t *lock)
 {
 	struct timespec until;
@@ -146,12 +144,12 @@ static bool lock_patiently(pthread_mutex_t *lock)
 	return false;
 }
 
-static uint32_t state_of(const struct place *p)
+static uint32_t state_of(const struct slot *p)
 {
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
 
-static void set_state(struct place *p, enum state state)
+static void set_state(struct slot *p, enum state state)
 {
 	__atomic_store_n(&p->state, state, __ATOMIC_RELEASE);
 }
@@ -195,8 +193,8 @@ static bool put_patiently(const void *head, size_t head_size, const void *body, 
 	return true;
 }
 
-/* Once for each kind of them. */
-static void tell_refusal(const struct place *p, enum wire_stalls_refusal refusal, int result)
+/* Once for each kind of refusal. */
+static void report_refusal(const struct slot *p, enum wire_stalls_refusal refusal, int result)
 {
 	struct wire_stalls_refused record = {
 		.type = WIRE_STALLS_REFUSED,
@@ -233,7 +231,7 @@ static struct cupti_stall *stalls_at(const struct buffer *b, size_t n)
 	return (struct cupti_stall *)(b->memory + (size_t)PCS * b->stride) + n * b->reasons;
 }
 
-/* Each instruction has its place for reasons again. */
+/* Gives each instruction its room for reasons again. */
 static void reset(struct buffer *b, size_t used)
 {
 	struct cupti_pc *pcs = (struct cupti_pc *)b->memory;
@@ -278,7 +276,7 @@ static size_t names_bytes(size_t count)
 	return count * (CUPTI_STALL_NAME_BYTES + sizeof(uint32_t));
 }
 
-static void release(struct place *p)
+static void release(struct slot *p)
 {
 	if (p->names)
 		munmap(p->names, names_bytes(p->reason_count));
@@ -289,7 +287,7 @@ static void release(struct place *p)
 	set_state(p, FREE);
 }
 
-/* ---- a window, on its way into the ring; `telling` is held ---- */
+/* ---- a window, on its way into the ring; `sending` is held ---- */
 
 static bool put(const void *head, size_t head_size, const void *body, size_t body_size)
 {
@@ -317,11 +315,11 @@ static void flush_rows(void)
 	sampling.batch_count = 0;
 }
 
-static void tell_reasons(const struct place *p)
+static void send_reasons(const struct slot *p)
 {
-	if (sampling.reasons_told[p->device])
+	if (sampling.reasons_sent[p->device])
 		return;
-	sampling.reasons_told[p->device] = 1;
+	sampling.reasons_sent[p->device] = 1;
 	for (size_t n = 0; n < p->reason_count; n++) {
 		struct wire_stall_reason record = {
 			.type = WIRE_STALL_REASON,
@@ -332,11 +330,11 @@ static void tell_reasons(const struct place *p)
 
 		if (record.index < WIRE_STALL_REASONS && record.name_size &&
 			!put(&record, sizeof(record), p->names[n], record.name_size))
-			sampling.reasons_told[p->device] = 0;
+			sampling.reasons_sent[p->device] = 0;
 	}
 }
 
-/* Where this function is, or would go. */
+/* The entry of this function, or a free one for it. */
 static struct function *find_function(uint64_t image, uint32_t index)
 {
 	uint64_t hash = hash_step(image, (uint64_t)index << 32 ^ index);
@@ -350,7 +348,7 @@ static struct function *find_function(uint64_t image, uint32_t index)
 	}
 }
 
-/* Its id; 0: it could not be told. */
+/* Its id; 0: it could not be sent. */
 static uint32_t function_id(const struct cupti_pc *pc)
 {
 	struct wire_function record = {
@@ -372,7 +370,7 @@ static uint32_t function_id(const struct cupti_pc *pc)
 	return sampling.function_count = record.id;
 }
 
-/* Before CUDA 12.4 kernels are serialized, but samples do not say which they are of. */
+/* Before CUDA 12.4 kernels are serialized, but samples do not name their launches. */
 static bool names_launches(const struct buffer *b)
 {
 	return library.stalls == WIRE_STALLS_EXACT && b->stride > CUPTI_PC_BYTES_OLD;
@@ -404,7 +402,7 @@ static void add_rows(const struct buffer *b, const struct cupti_pc *pc)
 	}
 }
 
-static void send_window(const struct place *p, struct buffer *b, uint64_t start_ns, uint64_t end_ns)
+static void send_window(const struct slot *p, struct buffer *b, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct cupti_pcs *data = &b->data;
 	struct wire_window record = {
@@ -420,7 +418,7 @@ static void send_window(const struct place *p, struct buffer *b, uint64_t start_
 		.without_code = data->without_code,
 	};
 
-	tell_reasons(p);
+	send_reasons(p);
 	if (!put(&record, sizeof(record), NULL, 0)) {
 		count(WIRE_LOST_STALLS, data->samples);
 		return;
@@ -428,7 +426,7 @@ static void send_window(const struct place *p, struct buffer *b, uint64_t start_
 	for (size_t n = 0; n < data->count && n < PCS; n++) {
 		const struct cupti_pc *pc = pc_at(b, n);
 
-		/* CUPTI fills in the places it was given, or it is not the layout that we know. */
+		/* CUPTI fills in the room that it was given, or its layout differs from ours. */
 		if (pc->stalls == stalls_at(b, n) && pc->stall_count <= b->reasons)
 			add_rows(b, pc);
 		else
@@ -438,26 +436,26 @@ static void send_window(const struct place *p, struct buffer *b, uint64_t start_
 }
 
 /* What CUPTI put into the buffer since the last time. */
-static void take(struct place *p, struct buffer *b, uint64_t end_ns, bool ours)
+static void send_fetched(struct slot *p, struct buffer *b, uint64_t end_ns, bool ours)
 {
 	size_t used = b->data.count < PCS ? b->data.count : PCS;
 
 	if (!b->data.samples && !b->data.dropped && !used)
 		return;
 	introduce_device(p->device);
-	if (lock_patiently(&sampling.telling)) {
+	if (lock_patiently(&sampling.sending)) {
 		sampling.deadline_ns = ours ? 0 : now_ns() + RING_PATIENCE_NS;
 		send_window(p, b, p->since_ns < end_ns ? p->since_ns : end_ns, end_ns);
-		pthread_mutex_unlock(&sampling.telling);
+		pthread_mutex_unlock(&sampling.sending);
 	} else {
 		count(WIRE_LOST_STALLS, b->data.samples);
 	}
 	reset(b, used);
 }
 
-/* ---- CUPTI; the place's lock is held ---- */
+/* ---- CUPTI; the slot's lock is held ---- */
 
-static int fetch_once(struct place *p, bool ours)
+static int fetch_once(struct slot *p, bool ours)
 {
 	struct cupti_sampling_data params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_data, data),
@@ -475,11 +473,11 @@ static int fetch_once(struct place *p, bool ours)
 }
 
 /*
- * Samples cannot be fetched: then they cannot later, either. CUPTI says that it does not know why
- * of a device that another process has begun to sample, when it has not ended altogether, and that
- * memory is short when samples ran over. Of a context that ended meanwhile that has been told.
+ * Samples cannot be fetched, now or later. When another process has begun to sample the device, CUPTI
+ * returns CUPTI_UNKNOWN, if it has not ended altogether. When samples ran over, it returns that memory
+ * is short. The end of a context is reported elsewhere.
  */
-static void give_up(struct place *p, int result, bool ours)
+static void give_up(struct slot *p, int result, bool ours)
 {
 	uint32_t sampled = SAMPLED;
 
@@ -488,13 +486,13 @@ static void give_up(struct place *p, int result, bool ours)
 		result == CUPTI_INVALID_CONTEXT)
 		return;
 	if (result != CUPTI_UNKNOWN)
-		tell_refusal(p, refusal_of(result), result);
+		report_refusal(p, refusal_of(result), result);
 	else if (!ours || health_ask(result))
-		tell_refusal(p, WIRE_STALLS_TAKEN, result);
+		report_refusal(p, WIRE_STALLS_DISPLACED, result);
 }
 
-/* All there is, as one stretch of time: whether there was something. */
-static bool fetch(struct place *p, bool ours)
+/* All samples that have come, as one stretch of time: whether there were any. */
+static bool fetch(struct slot *p, bool ours)
 {
 	uint64_t end_ns = now_ns() - LATENCY_NS;
 	bool some = false;
@@ -510,7 +508,7 @@ static bool fetch(struct place *p, bool ours)
 		if (ours)
 			health_worked();
 		some |= p->fetched.data.samples || p->fetched.data.count;
-		take(p, &p->fetched, end_ns, ours);
+		send_fetched(p, &p->fetched, end_ns, ours);
 		if (!remaining || state_of(p) != SAMPLED)
 			break;
 	}
@@ -519,7 +517,7 @@ static bool fetch(struct place *p, bool ours)
 	return some;
 }
 
-static void disable(const struct place *p)
+static void disable(const struct slot *p)
 {
 	struct cupti_sampling_context params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_context, context),
@@ -529,9 +527,9 @@ static void disable(const struct place *p)
 	cupti.PCSamplingDisable(&params);
 }
 
-/* The last samples: those that CUPTI has not decoded yet come when it is switched off. In the
+/* The last samples: those that CUPTI has not decoded yet come when sampling is switched off. In the
  * program's thread. */
-static void end(struct place *p)
+static void end(struct slot *p)
 {
 	uint32_t device = p->device;
 
@@ -542,14 +540,14 @@ static void end(struct place *p)
 	launches_release();
 	count(WIRE_LOST_STALLS,
 		p->rest.data.remaining); /* instructions: of each one sample at least */
-	take(p, &p->rest, now_ns(), false);
+	send_fetched(p, &p->rest, now_ns(), false);
 	release(p);
-	claim_drop(device);
+	claim_release(device);
 }
 
 /* ---- a context is made ---- */
 
-static int device_attribute(const struct place *p, int attribute)
+static int device_attribute(const struct slot *p, int attribute)
 {
 	const struct cuda_driver *d = &cuda_driver;
 	int device, value = 0;
@@ -561,8 +559,8 @@ static int device_attribute(const struct place *p, int attribute)
 	return value;
 }
 
-/* 0: CUPTI's own is to be left. */
-static uint8_t choose_period(const struct place *p, uint64_t clock_hz)
+/* 0: CUPTI's own stays. */
+static uint8_t choose_period(const struct slot *p, uint64_t clock_hz)
 {
 	uint64_t cycles = clock_hz / SAMPLES_A_SECOND;
 	uint8_t period = PERIOD_MIN;
@@ -577,7 +575,7 @@ static uint8_t choose_period(const struct place *p, uint64_t clock_hz)
 }
 
 /* Each of the multiprocessors leaves a sample each period. */
-static size_t choose_memory(const struct place *p, uint64_t clock_hz, uint8_t period)
+static size_t choose_memory(const struct slot *p, uint64_t clock_hz, uint8_t period)
 {
 	uint64_t sms = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_SM_COUNT);
 	uint64_t bytes = (sms * clock_hz >> period) * SAMPLE_BYTES * MEMORY_SECONDS;
@@ -587,7 +585,7 @@ static size_t choose_memory(const struct place *p, uint64_t clock_hz, uint8_t pe
 	return bytes < MEMORY_MIN ? MEMORY_MIN : bytes;
 }
 
-static int configure(struct place *p)
+static int configure(struct slot *p)
 {
 	const struct cupti *c = &cupti;
 	uint64_t clock_hz = (uint64_t)device_attribute(p, CUDA_ATTRIBUTE_CLOCK_KHZ) * 1000;
@@ -629,7 +627,7 @@ static int configure(struct place *p)
 
 /* The names of the reasons, and the buffers, whose size depends on how many there are: 0 or a
  * result of CUPTI's. */
-static int prepare(struct place *p)
+static int prepare(struct slot *p)
 {
 	const struct cupti *c = &cupti;
 	char *names[WIRE_STALL_REASONS];
@@ -667,7 +665,7 @@ static int prepare(struct place *p)
 	return result;
 }
 
-static int enable(struct place *p)
+static int enable(struct slot *p)
 {
 	struct cupti_sampling_context params = {
 		.size = CUPTI_SIZE_UP_TO(struct cupti_sampling_context, context),
@@ -686,7 +684,7 @@ static int enable(struct place *p)
 }
 
 /* With launches held, and the device claimed. */
-static int enable_held(struct place *p)
+static int enable_held(struct slot *p)
 {
 	int result;
 
@@ -694,7 +692,7 @@ static int enable_held(struct place *p)
 	result = enable(p);
 	launches_release();
 	if (result)
-		claim_drop(p->device);
+		claim_release(p->device);
 	return result;
 }
 
@@ -724,14 +722,14 @@ static bool make_functions(void)
 	return true;
 }
 
-static struct place *free_place(void)
+static struct slot *claim_slot(void)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
 		uint32_t expected = FREE;
 
-		if (__atomic_compare_exchange_n(&sampling.places[n].state, &expected, SETUP, false,
+		if (__atomic_compare_exchange_n(&sampling.slots[n].state, &expected, SETUP, false,
 			    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return &sampling.places[n];
+			return &sampling.slots[n];
 	}
 	return NULL;
 }
@@ -739,17 +737,17 @@ static struct place *free_place(void)
 void sampling_context_created(void *context)
 {
 	const struct cupti *c = &cupti;
-	struct place none = {0}, *p;
+	struct slot none = {0}, *p;
 	unsigned int refusal;
 	int result;
 
 	if (!has_functions(c)) {
-		tell_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
+		report_refusal(&none, WIRE_STALLS_NO_FUNCTION, 0);
 		return;
 	}
-	p = make_functions() ? free_place() : NULL;
+	p = make_functions() ? claim_slot() : NULL;
 	if (!p) {
-		tell_refusal(&none, WIRE_STALLS_CONTEXTS, 0);
+		report_refusal(&none, WIRE_STALLS_CONTEXTS, 0);
 		return;
 	}
 	p->context = context;
@@ -759,13 +757,13 @@ void sampling_context_created(void *context)
 		result = c->GetContextId(context, &p->id);
 	if (!result && p->device >= WIRE_DEVICES)
 		result = CUPTI_NOT_SUPPORTED;
-	refusal = result ? refusal_of(result) : claim_take(p->device);
+	refusal = result ? refusal_of(result) : claim_device(p->device);
 	if (!refusal) {
 		result = enable_held(p);
 		refusal = result ? refusal_of(result) : 0;
 	}
 	if (refusal) {
-		tell_refusal(p, refusal, result);
+		report_refusal(p, refusal, result);
 		release(p);
 		return;
 	}
@@ -775,7 +773,7 @@ void sampling_context_created(void *context)
 
 /* ---- and ends ---- */
 
-static bool is_on(const struct place *p)
+static bool is_on(const struct slot *p)
 {
 	return state_of(p) == SAMPLED || state_of(p) == GIVEN_UP;
 }
@@ -783,13 +781,13 @@ static bool is_on(const struct place *p)
 void sampling_context_ends(void *context)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
-		struct place *p = &sampling.places[n];
+		struct slot *p = &sampling.slots[n];
 
 		if (!is_on(p) || p->context != context)
 			continue;
 		if (!lock_patiently(&p->lock)) {
 			set_state(p, ABANDONED);
-			tell_refusal(p, WIRE_STALLS_LATE, 0);
+			report_refusal(p, WIRE_STALLS_LATE, 0);
 			return;
 		}
 		end(p);
@@ -806,7 +804,7 @@ static bool drain(void)
 	bool some = false;
 
 	for (uint32_t n = 0; n < CONTEXTS; n++) {
-		struct place *p = &sampling.places[n];
+		struct slot *p = &sampling.slots[n];
 
 		if (state_of(p) != SAMPLED || pthread_mutex_trylock(&p->lock))
 			continue;
@@ -830,7 +828,7 @@ void sampling_drain_if_due(void)
 static bool is_any_sampled(void)
 {
 	for (uint32_t n = 0; n < CONTEXTS; n++)
-		if (state_of(&sampling.places[n]) == SAMPLED)
+		if (state_of(&sampling.slots[n]) == SAMPLED)
 			return true;
 	return false;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hash table of fixed size. A stream may be in any of the WINDOW places from the one on that its handle's hash names,
- * and all of them are looked at; so a place can be freed at any time, and a stream that finds no free one is not kept.
+ * A hash table of fixed size. A stream may be in any of the WINDOW slots that begin with the one its handle's hash
+ * selects. A look-up reads all of them, so a slot can be freed at any time. A stream that finds no free slot is not
+ * kept.
  *
  *	handle    FREE --made--> BUSY --number is written--> the stream's --end--> FREE
  *
- * A program uses a handle between the end of its creation and the begin of its destruction, and during that time the
- * stream's place does not change. Where a program does otherwise, a look-up may be about a stream that goes just then:
- * it looks at the handle again after the number.
+ * A program uses a handle between the end of its creation and the begin of its destruction. During that time the
+ * stream's slot does not change. If a program does otherwise, the stream may end during a look-up: so the look-up reads
+ * the handle again after the number.
  */
 #include "inject/cupti/streams.h"
 
@@ -17,37 +18,37 @@
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
-#define PLACES_BITS 12
-#define PLACES	    ((size_t)1 << PLACES_BITS)
+#define SLOT_BITS 12
+#define SLOTS	    ((size_t)1 << SLOT_BITS)
 #define WINDOW	    16
 
-/* What stands in a place of no stream's. These handles are default streams. */
+/* What a slot without a stream contains. These handles are default streams. */
 enum {
 	FREE = 0,
 	BUSY = 1,
 	LAST_DEFAULT = 2,
 };
 
-struct place {
+struct slot {
 	uintptr_t stream; /* handle */
 	uint64_t numbers; /* of the context << 32 | of the stream */
 };
 
-static struct place places[PLACES];
+static struct slot slots[SLOTS];
 
-static struct place *place_of(uintptr_t stream, size_t n)
+static struct slot *slot_of(uintptr_t stream, size_t n)
 {
-	uint64_t hash = (uint64_t)stream * HASH_FACTOR >> (64 - PLACES_BITS);
+	uint64_t hash = (uint64_t)stream * HASH_FACTOR >> (64 - SLOT_BITS);
 
-	return &places[(hash + n) % PLACES];
+	return &slots[(hash + n) % SLOTS];
 }
 
-static uintptr_t stream_at(const struct place *p)
+static uintptr_t stream_at(const struct slot *p)
 {
 	return __atomic_load_n(&p->stream, __ATOMIC_ACQUIRE);
 }
 
-static bool exchange(struct place *p, uintptr_t from, uintptr_t to)
+static bool exchange(struct slot *p, uintptr_t from, uintptr_t to)
 {
 	return __atomic_compare_exchange_n(
 		&p->stream, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -74,7 +75,7 @@ static uint32_t number_of(void *context, void *stream)
 static void keep(uintptr_t stream, uint64_t numbers)
 {
 	for (size_t n = 0; n < WINDOW; n++) {
-		struct place *p = place_of(stream, n);
+		struct slot *p = slot_of(stream, n);
 
 		if (!exchange(p, FREE, BUSY))
 			continue;
@@ -84,7 +85,7 @@ static void keep(uintptr_t stream, uint64_t numbers)
 	}
 }
 
-/* The handle may still be kept for one whose end was not told. */
+/* The handle may still be kept for one whose end was not reported. */
 void streams_made(void *context, void *stream)
 {
 	uint32_t of_context, number;
@@ -103,7 +104,7 @@ void streams_end(void *stream)
 	if ((uintptr_t)stream <= LAST_DEFAULT)
 		return;
 	for (size_t n = 0; n < WINDOW; n++)
-		exchange(place_of((uintptr_t)stream, n), (uintptr_t)stream, FREE);
+		exchange(slot_of((uintptr_t)stream, n), (uintptr_t)stream, FREE);
 }
 
 void streams_end_all(void *context)
@@ -112,12 +113,12 @@ void streams_end_all(void *context)
 
 	if (!number)
 		return;
-	for (size_t n = 0; n < PLACES; n++) {
-		uintptr_t stream = stream_at(&places[n]);
+	for (size_t n = 0; n < SLOTS; n++) {
+		uintptr_t stream = stream_at(&slots[n]);
 
 		if (stream > LAST_DEFAULT &&
-			__atomic_load_n(&places[n].numbers, __ATOMIC_ACQUIRE) >> 32 == number)
-			exchange(&places[n], stream, FREE);
+			__atomic_load_n(&slots[n].numbers, __ATOMIC_ACQUIRE) >> 32 == number)
+			exchange(&slots[n], stream, FREE);
 	}
 }
 
@@ -126,7 +127,7 @@ bool streams_find(const void *stream, uint32_t *ret_context, uint32_t *ret_numbe
 	if ((uintptr_t)stream <= LAST_DEFAULT)
 		return false;
 	for (size_t n = 0; n < WINDOW; n++) {
-		const struct place *p = place_of((uintptr_t)stream, n);
+		const struct slot *p = slot_of((uintptr_t)stream, n);
 		uint64_t numbers;
 
 		if (stream_at(p) != (uintptr_t)stream)

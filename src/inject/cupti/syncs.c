@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parameters are handles. A stream's is turned into the number that work names it by: from what is kept of each
- * stream (streams.h), or, for default streams and those that are not kept, by CUPTI, as one of the thread's current
- * context. An event's stays as it is, since nothing but other calls with that event is compared with it.
+ * The parameters are handles. A stream's handle is turned into the number by which work names it: from what is kept of
+ * each stream (streams.h), or, for default streams and those that are not kept, by CUPTI, as one of the thread's
+ * current context. An event's handle stays as it is, since only other calls with that event are compared with it.
  */
 #include "inject/cupti/syncs.h"
 
@@ -12,12 +12,6 @@
 #define OWN_STREAM ((void *)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
 #define LEGACY_STREAM ((void *)1)
 
-/* As enum profile_sync_kind of the recorder's profile/model.h. */
-enum {
-	SYNC_STREAM = 1,
-	SYNC_EVENT = 2,
-	SYNC_CONTEXT = 3,
-};
 
 /* The parameters of all these calls begin with one or two handles. */
 static void *handle(const struct cupti_callback_data *d, int n)
@@ -25,8 +19,8 @@ static void *handle(const struct cupti_callback_data *d, int n)
 	return d->params ? ((void *const *)d->params)[n] : NULL;
 }
 
-/* Also when that is not known. A stream that is captured is not asked for its number, as queries may end a capture (asking
- * whether it is captured does not); what is recorded there is not recorded for any wait. */
+/* True also when that is unknown. CUPTI is not asked for the number of a stream that is captured, as queries may end a
+ * capture (asking whether it is captured does not). An event that is recorded there is not recorded for any wait. */
 static bool is_captured(void *stream, bool own)
 {
 	int status = 0;
@@ -46,67 +40,67 @@ static bool ask_for_stream(void *context, void *stream, bool own, uint32_t *ret)
 	return cupti.GetStreamIdEx && !cupti.GetStreamIdEx(context, stream, per_thread, ret);
 }
 
-/* Of a stream that is not kept: it is taken for one of the current context. */
-static void ask_for_place(
-	void *stream, bool own, const struct cupti_callback_data *d, struct call_place *ret)
+/* Of a stream that is not kept: it counts as one of the current context. */
+static void ask_for_target(
+	void *stream, bool own, const struct cupti_callback_data *d, struct call_target *ret)
 {
-	struct call_place place = {.context = d->context_uid};
+	struct call_target target = {.context = d->context_uid};
 
-	if (d->context && ask_for_stream(d->context, stream, own, &place.stream))
-		*ret = place;
+	if (d->context && ask_for_stream(d->context, stream, own, &target.stream))
+		*ret = target;
 }
 
-void syncs_find_place(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
-	struct call_place *ret)
+void syncs_find_target(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
+	struct call_target *ret)
 {
-	if (waits_for == SYNC_STREAM) {
+	if (waits_for == WIRE_SYNC_STREAM) {
 		if (!streams_find(handle(d, 0), &ret->context, &ret->stream))
-			ask_for_place(handle(d, 0), other, d, ret);
+			ask_for_target(handle(d, 0), other, d, ret);
 	} else if (d->context) {
-		ret->context = waits_for == SYNC_CONTEXT && other ? streams_context(handle(d, 0))
+		ret->context = waits_for == WIRE_SYNC_CONTEXT && other ? streams_context(handle(d, 0))
 								  : d->context_uid;
 	}
 }
 
-void syncs_find_place_of_record(
-	uint8_t own, const struct cupti_callback_data *d, struct call_place *ret)
+void syncs_find_target_of_record(
+	uint8_t own, const struct cupti_callback_data *d, struct call_target *ret)
 {
 	void *stream = handle(d, 1);
 
 	if (!is_captured(stream, own) && !streams_find(stream, &ret->context, &ret->stream))
-		ask_for_place(stream, own, d, ret);
+		ask_for_target(stream, own, d, ret);
 }
 
-void syncs_find_place_of_graph(
-	uint8_t own, const struct cupti_callback_data *d, struct call_place *ret)
+void syncs_find_target_of_graph(
+	uint8_t own, const struct cupti_callback_data *d, struct call_target *ret)
 {
 	void *stream = handle(d, 1);
 
 	if (!streams_find(stream, &ret->context, &ret->stream) && !is_captured(stream, own))
-		ask_for_place(stream, own, d, ret);
+		ask_for_target(stream, own, d, ret);
 }
 
-void syncs_tell(uint8_t waits_for, const struct cupti_callback_data *d, const struct call_place *place,
+void syncs_describe(uint8_t waits_for, const struct cupti_callback_data *d, const struct call_target *target,
 	struct wire_call *ret)
 {
 	ret->waits_for = waits_for;
-	ret->context = place->context;
-	ret->stream = place->stream;
-	ret->event = waits_for == SYNC_EVENT ? (uintptr_t)handle(d, 0) : 0;
+	ret->context = target->context;
+	ret->stream = target->stream;
+	ret->event = waits_for == WIRE_SYNC_EVENT ? (uintptr_t)handle(d, 0) : 0;
 }
 
-void syncs_tell_record(
-	const struct cupti_callback_data *d, const struct call_place *place, uint64_t time_ns)
+void syncs_send_record(
+	const struct cupti_callback_data *d, const struct call_target *target, uint64_t time_ns)
 {
 	struct wire_event_record record = {
 		.type = WIRE_EVENT_RECORD,
-		.context = place->context,
-		.stream = place->stream,
+		.context = target->context,
+		.stream = target->stream,
 		.event = (uintptr_t)handle(d, 0),
 		.time_ns = time_ns,
 	};
 
-	if (!place->context || !d->return_value || *(const int32_t *)d->return_value)
+	if (!target->context || !d->return_value || *(const int32_t *)d->return_value)
 		return;
 	if (!ring_put(&library.ring, &record))
 		count(WIRE_LOST_EVENT_RECORDS, 1);
