@@ -158,7 +158,7 @@ static void put_share_cell(struct page *p, uint64_t samples, uint64_t hottest)
 }
 
 /* "kernel.cu:12" */
-static void put_place_name(struct page *p, uint32_t file, uint32_t line)
+static void put_line_name(struct page *p, uint32_t file, uint32_t line)
 {
 	struct buf text = BUF_INIT;
 
@@ -167,13 +167,13 @@ static void put_place_name(struct page *p, uint32_t file, uint32_t line)
 }
 
 /* "in load_tile, inlined at :15", from the innermost function outwards. */
-static void put_way(struct page *p, const struct annotation_place *place)
+static void put_way(struct page *p, const struct annotation_site *site)
 {
 	struct buf text = BUF_INIT;
 
-	if (place->inlined)
+	if (site->inlined)
 		buf_puts(&text, "in ");
-	annotation_way_text(p->a, place, p->a->lines.items[place->line].file, &text);
+	annotation_way_text(p->a, site, p->a->lines.items[site->line].file, &text);
 	put_buf(p, &text);
 }
 
@@ -225,16 +225,16 @@ static void put_ways(struct page *p, const struct annotation_line *line)
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < line->count; i++) {
-		const struct annotation_place *place = &p->a->places.items[line->first + i];
+		const struct annotation_site *site = &p->a->sites.items[line->first + i];
 
-		if (!place->inlined)
+		if (!site->inlined)
 			continue;
 		if (fold && shown++ == WAYS)
 			put(p, "<details><summary>other ways</summary>");
 		put(p, "<small>");
-		put_percent(p, place->samples, p->a->samples);
+		put_percent(p, site->samples, p->a->samples);
 		output_putc(p->o, ' ');
-		put_way(p, place);
+		put_way(p, site);
 		put(p, "</small>");
 	}
 	put(p, shown > WAYS ? "</details>" : "");
@@ -265,7 +265,7 @@ static void put_line(struct page *p, const struct source_text *source, uint32_t 
 	put_bar(p, at, count, line->samples);
 	put(p, "</td><td class=\"l\"><a href=\"#");
 	if (line->count)
-		output_printf(p->o, "I%u", p->a->by_place[p->a->places.items[line->first].first]);
+		output_printf(p->o, "I%u", p->a->by_site[p->a->sites.items[line->first].first]);
 	else
 		output_printf(p->o, "L%u", index);
 	put(p, "\" tabindex=\"-1\">");
@@ -357,15 +357,15 @@ static void put_file(struct page *p, size_t index)
 static void put_instruction(struct page *p, uint32_t index)
 {
 	const struct annotation_instruction *row = &p->a->instructions.items[index];
-	const struct annotation_place *place = &p->a->places.items[row->place];
-	const struct annotation_line *line = &p->a->lines.items[place->line];
+	const struct annotation_site *site = &p->a->sites.items[row->site];
+	const struct annotation_line *line = &p->a->lines.items[site->line];
 	const struct profile_instruction *i = profile_instruction(p->r, row->instruction);
 	size_t count;
 	const struct stall_count *at = annotation_reasons(p->a, index, &count);
 
-	output_printf(p->o, "<tr id=\"I%u\" data-l=\"%u", index, place->line);
-	for (uint32_t n = 0; n < place->calls; n++)
-		output_printf(p->o, " %u", p->a->calls.items[place->first_call + n]);
+	output_printf(p->o, "<tr id=\"I%u\" data-l=\"%u", index, site->line);
+	for (uint32_t n = 0; n < site->calls; n++)
+		output_printf(p->o, " %u", p->a->calls.items[site->first_call + n]);
 	put(p, "\">");
 	put_share_cell(p, row->samples, p->hottest_instruction);
 	put(p, "<td class=\"b\">");
@@ -376,11 +376,11 @@ static void put_instruction(struct page *p, uint32_t index)
 	else
 		put(p, "(not decoded)");
 	output_printf(p->o, "</code></td><td class=\"w\"><a href=\"#L%u\" tabindex=\"-1\" title=\"",
-		place->line);
-	put_way(p, place);
+		site->line);
+	put_way(p, site);
 	put(p, "\">");
 	if (line->file)
-		put_place_name(p, line->file, line->line);
+		put_line_name(p, line->file, line->line);
 	else
 		put(p, "?");
 	put(p, "</a></td></tr>\n");
@@ -478,7 +478,7 @@ static int put_hottest(struct page *p)
 	uint32_t *rows;
 	size_t count;
 	int error = annotation_hottest_lines(p->a, &rows, &count);
-	bool told = !error && count && annotation_knows_lines(p->a);
+	bool told = !error && count && annotation_has_lines(p->a);
 
 	if (error)
 		return error;
@@ -488,7 +488,7 @@ static int put_hottest(struct page *p)
 		const struct annotation_line *line = &p->a->lines.items[rows[i]];
 
 		output_printf(p->o, "%s<a href=\"#L%u\">", i ? " \xc2\xb7 " : " ", rows[i]);
-		put_place_name(p, line->file, line->line);
+		put_line_name(p, line->file, line->line);
 		put(p, "</a> ");
 		put_percent(p, line->samples, p->a->samples);
 	}
@@ -553,7 +553,7 @@ int annotate_html(const struct annotate_page *page, struct output *o)
 	p.error = put_hottest(&p);
 	put_remarks(&p);
 	put(&p, "</header>\n");
-	put(&p, annotation_knows_lines(p.a) ? "<main>\n" : "<main class=\"nolines\">\n");
+	put(&p, annotation_has_lines(p.a) ? "<main>\n" : "<main class=\"nolines\">\n");
 	put(&p, "<section id=\"source\">\n<h2>Source</h2>\n");
 	for (size_t i = 0; !p.error && i < p.a->files.count; i++)
 		put_file(&p, i);

@@ -196,20 +196,20 @@ static unsigned int instruction_columns(const struct page *p)
 	return p->t->width && p->t->width < 120 ? 30 : 40;
 }
 
-static void put_place(struct page *p, const struct annotation_place *place)
+static void put_site(struct page *p, const struct annotation_site *site)
 {
 	struct buf way = BUF_INIT;
 	bool told = false;
 
-	for (uint32_t i = 0; i < place->count; i++) {
-		uint32_t index = p->a->by_place[place->first + i];
+	for (uint32_t i = 0; i < site->count; i++) {
+		uint32_t index = p->a->by_site[site->first + i];
 
 		if (!p->t->all &&
 			!is_at_least(p, p->a->instructions.items[index].samples, HOT_INSTRUCTION))
 			continue;
-		if (!told && place->inlined) {
+		if (!told && site->inlined) {
 			buf_puts(&way, "in ");
-			annotation_way_text(p->a, place, p->a->lines.items[place->line].file, &way);
+			annotation_way_text(p->a, site, p->a->lines.items[site->line].file, &way);
 			buf_printf(p->out, "%*s", INDENT, "");
 			put_text(p, INDENT, buf_text(&way));
 		}
@@ -235,7 +235,7 @@ static void put_below(struct page *p, uint32_t index)
 		buf_putc(p->out, '\n');
 	}
 	for (uint32_t i = 0; p->t->instructions && i < line->count; i++)
-		put_place(p, &p->a->places.items[line->first + i]);
+		put_site(p, &p->a->sites.items[line->first + i]);
 }
 
 static void put_source_line(struct page *p, const struct source_text *source, uint32_t number,
@@ -365,16 +365,16 @@ static void put_sources(struct page *p)
 static void put_instruction_row(struct page *p, uint32_t index)
 {
 	const struct annotation_instruction *row = &p->a->instructions.items[index];
-	const struct annotation_place *place = &p->a->places.items[row->place];
-	const struct annotation_line *line = &p->a->lines.items[place->line];
+	const struct annotation_site *site = &p->a->sites.items[row->site];
+	const struct annotation_line *line = &p->a->lines.items[site->line];
 	unsigned int where_columns = p->t->width && p->t->width < 120 ? 18 : 40;
 	struct buf where = BUF_INIT, fitting = BUF_INIT;
 
 	if (line->file)
 		annotation_line_text(p->r, line->file, line->line, &where);
-	if (place->inlined) {
+	if (site->inlined) {
 		buf_puts(&where, " in ");
-		annotation_way_text(p->a, place, line->file, &where);
+		annotation_way_text(p->a, site, line->file, &where);
 	}
 	text_fit(&fitting, buf_text(&where), where_columns);
 	buf_printf(p->out, "%s%*s  ", buf_text(&fitting),

@@ -96,9 +96,9 @@ static void put_line(const struct report *r, struct buf *out, const struct annot
 
 	seen.reasons = stall_counts_of(&a->line_reasons, index, &seen.count);
 	annotation_line_text(r->reader, line->file, line->line, &where);
-	if (a->places.items[line->first].inlined) {
+	if (a->sites.items[line->first].inlined) {
 		buf_puts(&where, " in ");
-		annotation_way_text(a, &a->places.items[line->first], line->file, &where);
+		annotation_way_text(a, &a->sites.items[line->first], line->file, &where);
 	}
 	if (line->count > 1)
 		buf_printf(&where, " and %u other%s", line->count - 1, line->count > 2 ? "s" : "");
@@ -109,7 +109,7 @@ static void put_line(const struct report *r, struct buf *out, const struct annot
 static void put_instruction(const struct report *r, struct buf *out, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_instruction *row = &a->instructions.items[index];
-	const struct annotation_line *line = &a->lines.items[a->places.items[row->place].line];
+	const struct annotation_line *line = &a->lines.items[a->sites.items[row->site].line];
 	struct seen seen = {row->samples, a->samples, NULL, 0};
 	struct buf where = BUF_INIT, text = BUF_INIT;
 
@@ -158,7 +158,7 @@ static void put_reasons_json(const struct report *r, struct json_writer *w, cons
 }
 
 /* The functions inlined into one another, the outermost first, each with the place of its call. */
-static void put_inlined_json(const struct report *r, struct json_writer *w, const struct annotation_place *p)
+static void put_inlined_json(const struct report *r, struct json_writer *w, const struct annotation_site *p)
 {
 	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
 	size_t count = annotation_chain(r->reader, p->inlined, chain);
@@ -192,8 +192,8 @@ static void put_line_json(const struct report *r, struct json_writer *w, const s
 	json_number(w, "called", line->called);
 	json_begin(w, "inlined", '[');
 	for (uint32_t i = 0; i < line->count; i++)
-		if (a->places.items[line->first + i].inlined)
-			put_inlined_json(r, w, &a->places.items[line->first + i]);
+		if (a->sites.items[line->first + i].inlined)
+			put_inlined_json(r, w, &a->sites.items[line->first + i]);
 	json_end(w, ']');
 	at = stall_counts_of(&a->line_reasons, index, &count);
 	put_reasons_json(r, w, at, count);
@@ -204,7 +204,7 @@ static void put_instruction_json(const struct report *r, struct json_writer *w, 
 {
 	const struct annotation_instruction *row = &a->instructions.items[index];
 	const struct profile_instruction *i = profile_instruction(r->reader, row->instruction);
-	const struct annotation_line *line = &a->lines.items[a->places.items[row->place].line];
+	const struct annotation_line *line = &a->lines.items[a->sites.items[row->site].line];
 	const struct stall_count *at;
 	size_t count;
 
@@ -253,7 +253,7 @@ static void put_details(const struct report *r, const void *row, struct buf *out
 
 	put_reasons(r, out, index_of(r, row));
 	/* Where nothing is known of the lines one row would say so of everything. */
-	if (!error && annotation_knows_lines(&a))
+	if (!error && annotation_has_lines(&a))
 		error = put_hottest(r, out, &a, &lines);
 	error = error ?: put_hottest(r, out, &a, &instructions);
 	annotation_release(&a);

@@ -116,7 +116,7 @@ static uint64_t sum_of(const struct stall_count *at, size_t count)
 
 static void check(const struct annotation *a)
 {
-	uint64_t lines = 0, instructions = 0, places = 0;
+	uint64_t lines = 0, instructions = 0, sites = 0;
 	size_t count, listed = 0;
 
 	for (uint32_t i = 0; i < a->lines.count; i++) {
@@ -126,10 +126,10 @@ static void check(const struct annotation *a)
 		require(sum_of(at, count) == a->lines.items[i].samples);
 		require(a->lines.items[i].called <= a->samples);
 	}
-	vec_foreach (place, &a->places) {
-		places += place->samples;
-		listed += place->count;
-		require(place->line < a->lines.count && place->count);
+	vec_foreach (site, &a->sites) {
+		sites += site->samples;
+		listed += site->count;
+		require(site->line < a->lines.count && site->count);
 	}
 	for (uint32_t i = 0; i < a->instructions.count; i++) {
 		const struct stall_count *at = annotation_reasons(a, i, &count);
@@ -137,7 +137,7 @@ static void check(const struct annotation *a)
 		instructions += a->instructions.items[i].samples;
 		require(sum_of(at, count) == a->instructions.items[i].samples);
 	}
-	require(lines == a->samples && instructions == a->samples && places == a->samples);
+	require(lines == a->samples && instructions == a->samples && sites == a->samples);
 	require(listed == a->instructions.count);
 }
 

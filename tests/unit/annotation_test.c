@@ -178,7 +178,7 @@ static void instructions_stand_by_offset_also_those_without_samples(void)
 	end();
 }
 
-/* Two calls of f in one function are two places of the one line in f. */
+/* Two calls of f in one function are two sites of the one line in f. */
 static void a_line_has_a_place_for_each_way_it_was_inlined(void)
 {
 	struct annotation a = {0};
@@ -199,11 +199,11 @@ static void a_line_has_a_place_for_each_way_it_was_inlined(void)
 	line = &a.lines.items[0];
 	CHECK_TEXT(profile_string(r, line->file, NULL), "f.h");
 	CHECK(line->line == 5 && line->samples == 11 && line->count == 3);
-	CHECK(a.places.items[line->first].samples == 8 &&
-		a.places.items[line->first].call_line == 11);
-	CHECK(a.places.items[line->first].count == 2);
-	CHECK(a.by_place[a.places.items[line->first].first] == 1);
-	CHECK(a.by_place[a.places.items[line->first].first + 1] == 3);
+	CHECK(a.sites.items[line->first].samples == 8 &&
+		a.sites.items[line->first].call_line == 11);
+	CHECK(a.sites.items[line->first].count == 2);
+	CHECK(a.by_site[a.sites.items[line->first].first] == 1);
+	CHECK(a.by_site[a.sites.items[line->first].first + 1] == 3);
 	annotation_release(&a);
 	end();
 }
@@ -281,7 +281,7 @@ static void the_way_of_a_place_names_files_where_they_change(void)
 	CHECK(read_back() == 0);
 	CHECK(annotation_make(&a, &k, 0, 0) == 0 && a.instructions.count == 3);
 	for (size_t i = 0; i < 3; i++) {
-		const struct annotation_place *p = &a.places.items[a.instructions.items[i].place];
+		const struct annotation_site *p = &a.sites.items[a.instructions.items[i].site];
 		static const char *const ways[] = {
 			"inner, inlined at :6 in outer, at k.cu:10", "norm, called", ""};
 

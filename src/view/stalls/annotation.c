@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instructions are taken from the profile in their order, described or not. Each gets a place by
- * (file, line, inline id) from a map, then places are sorted, so that those of a line and lines of
- * a file lie side by side, and what refers to them is renumbered.
+ * Instructions are read from the profile in their order, described or not. A map finds the site of
+ * each by (file, line, inline id). Then sites are sorted, so that those of a line, and the lines of
+ * a file, lie side by side; and what refers to them is renumbered.
  */
 #include "view/stalls/annotation.h"
 
@@ -59,13 +59,13 @@ static int find_images(struct annotation *a)
 	return 0;
 }
 
-/* While places are found: what they are the same by, and where they are. */
+/* While sites are collected: keys and indices. */
 struct finding {
 	struct annotation *a;
 	struct map lines; /* file << 32 | line -> index of a->lines */
 	struct map owns;  /* the same of lines in the function itself -> a number */
 	struct map
-		places; /* inline id << 32 | number of the line in the function itself -> index of a->places */
+		sites; /* inline id << 32 | number of the line in the function itself -> index of a->sites */
 };
 
 static int find_line(struct finding *f, uint32_t file, uint32_t line, uint32_t *ret)
@@ -90,9 +90,9 @@ static int find_own_line(struct finding *f, const struct profile_instruction *i,
 	return known ? 0 : map_put(&f->owns, key, *ret);
 }
 
-/* Notes a line with a call that the latest place was inlined at, unless it is the place's own or
+/* Notes a line with a call that the latest site was inlined at, unless it is the site's own or
  * noted already. */
-static int put_call(struct finding *f, struct annotation_place *place, uint32_t file, uint32_t line)
+static int put_call(struct finding *f, struct annotation_site *site, uint32_t file, uint32_t line)
 {
 	struct annotation *a = f->a;
 	uint32_t index;
@@ -101,60 +101,60 @@ static int put_call(struct finding *f, struct annotation_place *place, uint32_t 
 	if (!file || !line)
 		return 0;
 	error = find_line(f, file, line, &index);
-	if (error || index == place->line)
+	if (error || index == site->line)
 		return error;
-	for (uint32_t i = 0; i < place->calls; i++)
-		if (a->calls.items[place->first_call + i] == index)
+	for (uint32_t i = 0; i < site->calls; i++)
+		if (a->calls.items[site->first_call + i] == index)
 			return 0;
-	place->calls++;
+	site->calls++;
 	return vec_push(&a->calls, index);
 }
 
-static int put_calls(struct finding *f, struct annotation_place *place)
+static int put_calls(struct finding *f, struct annotation_site *site)
 {
 	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
-	size_t count = annotation_chain(f->a->stalls->reader, place->inlined, chain);
+	size_t count = annotation_chain(f->a->stalls->reader, site->inlined, chain);
 	int error = 0;
 
-	place->first_call = (uint32_t)f->a->calls.count;
+	site->first_call = (uint32_t)f->a->calls.count;
 	if (count)
-		error = put_call(f, place, place->call_file, place->call_line);
+		error = put_call(f, site, site->call_file, site->call_line);
 	for (size_t i = 0; !error && i + 1 < count; i++)
-		error = put_call(f, place, chain[i]->file, chain[i]->line);
+		error = put_call(f, site, chain[i]->file, chain[i]->line);
 	return error;
 }
 
-static int find_place(struct finding *f, const struct profile_instruction *i, uint32_t *ret)
+static int find_site(struct finding *f, const struct profile_instruction *i, uint32_t *ret)
 {
 	const struct profile_inline *inner = profile_inline(f->a->stalls->reader, i->inlined);
-	struct annotation_place place = {.inlined = inner ? i->inlined : 0};
+	struct annotation_site site = {.inlined = inner ? i->inlined : 0};
 	uint32_t file = inner ? inner->file : i->file, line = inner ? inner->line : i->line;
 	uint64_t key, *known;
 
 	/* A line without a file is none. */
-	if (find_line(f, line ? file : 0, file ? line : 0, &place.line))
+	if (find_line(f, line ? file : 0, file ? line : 0, &site.line))
 		return -ENOMEM;
 	if (inner) {
-		place.call_file = i->file;
-		place.call_line = i->line;
+		site.call_file = i->file;
+		site.call_line = i->line;
 	}
 	if (find_own_line(f, i, &key))
 		return -ENOMEM;
-	key |= (uint64_t)place.inlined << 32;
-	known = map_get(&f->places, key);
-	*ret = known ? (uint32_t)*known : (uint32_t)f->a->places.count;
+	key |= (uint64_t)site.inlined << 32;
+	known = map_get(&f->sites, key);
+	*ret = known ? (uint32_t)*known : (uint32_t)f->a->sites.count;
 	if (known)
 		return 0;
-	if (put_calls(f, &place) || vec_push(&f->a->places, place))
+	if (put_calls(f, &site) || vec_push(&f->a->sites, site))
 		return -ENOMEM;
-	return map_put(&f->places, key, *ret);
+	return map_put(&f->sites, key, *ret);
 }
 
 static int count_instruction(struct annotation *a, struct annotation_instruction *row)
 {
 	const struct kernel_stalls *k = a->stalls;
-	struct annotation_place *place = &a->places.items[row->place];
-	uint32_t line = place->line;
+	struct annotation_site *site = &a->sites.items[row->site];
+	uint32_t line = site->line;
 	size_t count;
 	const struct stall_count *at = stall_counts_of(&k->seen, row->instruction, &count);
 	int error = 0;
@@ -172,9 +172,9 @@ static int count_instruction(struct annotation *a, struct annotation_instruction
 		sum.row = 0;
 		error = error ?: stall_counts_add(&a->reasons, &sum);
 	}
-	place->samples += row->samples;
-	for (uint32_t i = 0; i < place->calls; i++)
-		a->lines.items[a->calls.items[place->first_call + i]].called += row->samples;
+	site->samples += row->samples;
+	for (uint32_t i = 0; i < site->calls; i++)
+		a->lines.items[a->calls.items[site->first_call + i]].called += row->samples;
 	a->lines.items[line].samples += row->samples;
 	a->lines.items[line].latency += row->latency;
 	a->samples += row->samples;
@@ -182,7 +182,7 @@ static int count_instruction(struct annotation *a, struct annotation_instruction
 	return error;
 }
 
-static int take_image(struct finding *f, uint32_t image)
+static int add_image(struct finding *f, uint32_t image)
 {
 	struct annotation *a = f->a;
 	size_t count;
@@ -196,24 +196,24 @@ static int take_image(struct finding *f, uint32_t image)
 		struct annotation_instruction row = {
 			.instruction = ids[n], .offset = i->offset, .image = image};
 
-		error = find_place(f, i, &row.place);
+		error = find_site(f, i, &row.site);
 		error = error ?: count_instruction(a, &row);
 		error = error ?: vec_push(&a->instructions, row);
 	}
 	return error;
 }
 
-static int take_images(struct annotation *a, uint32_t image)
+static int add_images(struct annotation *a, uint32_t image)
 {
 	struct finding f = {.a = a};
 	int error = 0;
 
 	for (uint32_t i = 0; !error && i < a->images.count; i++)
 		if (image == ANNOTATION_ALL || image == i)
-			error = take_image(&f, i);
+			error = add_image(&f, i);
 	map_release(&f.lines);
 	map_release(&f.owns);
-	map_release(&f.places);
+	map_release(&f.sites);
 	return error;
 }
 
@@ -255,7 +255,7 @@ static int put_files(struct annotation *a)
 
 struct ordering {
 	const struct annotation *a;
-	const uint32_t *rank; /* of lines: of their files; of places: of their lines */
+	const uint32_t *rank; /* of lines: of their files; of sites: of their lines */
 };
 
 static int by_file_and_line(const void *left, const void *right, void *context)
@@ -271,8 +271,8 @@ static int by_file_and_line(const void *left, const void *right, void *context)
 static int by_line_and_samples(const void *left, const void *right, void *context)
 {
 	const struct ordering *o = context;
-	const struct annotation_place *a = &o->a->places.items[*(const uint32_t *)left];
-	const struct annotation_place *b = &o->a->places.items[*(const uint32_t *)right];
+	const struct annotation_site *a = &o->a->sites.items[*(const uint32_t *)left];
+	const struct annotation_site *b = &o->a->sites.items[*(const uint32_t *)right];
 
 	if (a->line != b->line)
 		return compare_u64(a->line, b->line);
@@ -282,23 +282,23 @@ static int by_line_and_samples(const void *left, const void *right, void *contex
 					: compare_u64(a->call_line, b->call_line);
 }
 
-/* The items at `order`, in that order: a new array; place[old index] is the new one. NULL when
+/* The items at `order`, in that order: a new array; new_index[old index] is the new one. NULL when
  * memory is short. */
 static void *reordered(
-	const void *items, size_t size, const uint32_t *order, uint32_t count, uint32_t *place)
+	const void *items, size_t size, const uint32_t *order, uint32_t count, uint32_t *new_index)
 {
 	char *sorted = calloc((size_t)count + 1, size);
 
 	for (uint32_t i = 0; sorted && i < count; i++) {
 		memcpy(sorted + i * size, (const char *)items + order[i] * size, size);
-		place[order[i]] = i;
+		new_index[order[i]] = i;
 	}
 	return sorted;
 }
 
-/* Sorts an array and says in `place` where each item went. */
+/* Sorts an array and fills `new_index`, by old index. */
 static int sort_items(void **items, size_t size, uint32_t count,
-	int (*compare)(const void *, const void *, void *), struct ordering *o, uint32_t *place)
+	int (*compare)(const void *, const void *, void *), struct ordering *o, uint32_t *new_index)
 {
 	uint32_t *order = calloc((size_t)count + 1, sizeof(*order));
 	void *sorted = NULL;
@@ -307,7 +307,7 @@ static int sort_items(void **items, size_t size, uint32_t count,
 		order[i] = i;
 	if (order) {
 		qsort_r(order, count, sizeof(*order), compare, o);
-		sorted = reordered(*items, size, order, count, place);
+		sorted = reordered(*items, size, order, count, new_index);
 	}
 	free(order);
 	if (!sorted)
@@ -317,7 +317,7 @@ static int sort_items(void **items, size_t size, uint32_t count,
 	return 0;
 }
 
-static int sort_lines(struct annotation *a, uint32_t *place)
+static int sort_lines(struct annotation *a, uint32_t *new_index)
 {
 	uint32_t count = (uint32_t)a->lines.count, at = 0;
 	uint32_t *rank = calloc((size_t)count + 1, sizeof(*rank));
@@ -333,7 +333,7 @@ static int sort_lines(struct annotation *a, uint32_t *place)
 	for (uint32_t i = 0; !error && i < count; i++)
 		rank[i] = (uint32_t)*map_get(&ranks, a->lines.items[i].file);
 	error = error ?: sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count,
-		by_file_and_line, &o, place);
+		by_file_and_line, &o, new_index);
 	if (!error)
 		a->lines.capacity = count;
 	map_release(&ranks);
@@ -341,18 +341,18 @@ static int sort_lines(struct annotation *a, uint32_t *place)
 	return error;
 }
 
-static int sort_places(struct annotation *a, uint32_t *place)
+static int sort_sites(struct annotation *a, uint32_t *new_index)
 {
-	uint32_t count = (uint32_t)a->places.count;
+	uint32_t count = (uint32_t)a->sites.count;
 	struct ordering o = {a, NULL};
-	int error = sort_items((void **)&a->places.items, sizeof(*a->places.items), count,
-		by_line_and_samples, &o, place);
+	int error = sort_items((void **)&a->sites.items, sizeof(*a->sites.items), count,
+		by_line_and_samples, &o, new_index);
 
 	if (error)
 		return error;
-	a->places.capacity = count;
+	a->sites.capacity = count;
 	for (uint32_t i = 0; i < count; i++) {
-		struct annotation_line *line = &a->lines.items[a->places.items[i].line];
+		struct annotation_line *line = &a->lines.items[a->sites.items[i].line];
 
 		if (!line->count++)
 			line->first = i;
@@ -360,25 +360,25 @@ static int sort_places(struct annotation *a, uint32_t *place)
 	return 0;
 }
 
-/* Instructions by place, in their own order. */
-static int list_by_place(struct annotation *a)
+/* Instructions by site, in their own order. */
+static int list_by_site(struct annotation *a)
 {
 	uint32_t at = 0;
 
-	a->by_place = calloc(a->instructions.count + 1, sizeof(*a->by_place));
-	if (!a->by_place)
+	a->by_site = calloc(a->instructions.count + 1, sizeof(*a->by_site));
+	if (!a->by_site)
 		return -ENOMEM;
 	vec_foreach (row, &a->instructions)
-		a->places.items[row->place].count++;
-	vec_foreach (place, &a->places) {
-		place->first = at;
-		at += place->count;
-		place->count = 0;
+		a->sites.items[row->site].count++;
+	vec_foreach (site, &a->sites) {
+		site->first = at;
+		at += site->count;
+		site->count = 0;
 	}
 	for (uint32_t i = 0; i < a->instructions.count; i++) {
-		struct annotation_place *place = &a->places.items[a->instructions.items[i].place];
+		struct annotation_site *site = &a->sites.items[a->instructions.items[i].site];
 
-		a->by_place[place->first + place->count++] = i;
+		a->by_site[site->first + site->count++] = i;
 	}
 	return 0;
 }
@@ -386,26 +386,26 @@ static int list_by_place(struct annotation *a)
 static int sort_source(struct annotation *a)
 {
 	uint32_t *line_at = calloc(a->lines.count + 1, sizeof(*line_at));
-	uint32_t *place_at = calloc(a->places.count + 1, sizeof(*place_at));
-	int error = line_at && place_at ? put_files(a) : -ENOMEM;
+	uint32_t *site_at = calloc(a->sites.count + 1, sizeof(*site_at));
+	int error = line_at && site_at ? put_files(a) : -ENOMEM;
 
 	error = error ?: sort_lines(a, line_at);
 	if (!error) {
-		vec_foreach (place, &a->places)
-			place->line = line_at[place->line];
+		vec_foreach (site, &a->sites)
+			site->line = line_at[site->line];
 		vec_foreach (line, &a->calls)
 			*line = line_at[*line];
 		for (size_t i = 0; i < a->line_reasons.count; i++)
 			a->line_reasons.items[i].row = line_at[a->line_reasons.items[i].row];
-		error = sort_places(a, place_at);
+		error = sort_sites(a, site_at);
 	}
 	if (!error) {
 		vec_foreach (row, &a->instructions)
-			row->place = place_at[row->place];
-		error = list_by_place(a);
+			row->site = site_at[row->site];
+		error = list_by_site(a);
 	}
 	free(line_at);
-	free(place_at);
+	free(site_at);
 	return error;
 }
 
@@ -421,7 +421,7 @@ int annotation_make(
 	if (!error && image != ANNOTATION_ALL && image >= a->images.count)
 		return error_set(-ENOENT, "there is no image %u of this kernel, only %zu",
 			image + 1, a->images.count);
-	error = error ?: take_images(a, image);
+	error = error ?: add_images(a, image);
 	error = error ?: sort_source(a);
 	error = error ?: stall_counts_settle(&a->line_reasons);
 	error = error ?: stall_counts_settle(&a->reasons);
@@ -432,11 +432,11 @@ void annotation_release(struct annotation *a)
 {
 	vec_release(&a->images);
 	vec_release(&a->instructions);
-	vec_release(&a->places);
+	vec_release(&a->sites);
 	vec_release(&a->lines);
 	vec_release(&a->files);
 	vec_release(&a->calls);
-	free(a->by_place);
+	free(a->by_site);
 	stall_counts_release(&a->line_reasons);
 	stall_counts_release(&a->reasons);
 	*a = (struct annotation){0};
@@ -449,7 +449,7 @@ const struct stall_count *annotation_reasons(
 		&a->stalls->seen, a->instructions.items[index].instruction, ret_count);
 }
 
-bool annotation_knows_lines(const struct annotation *a)
+bool annotation_has_lines(const struct annotation *a)
 {
 	return a->files.count > 1 || (a->files.count && a->files.items[0].file);
 }

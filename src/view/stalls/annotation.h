@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One kernel (or a function that kernels call) as its instructions and its source lines, with the
- * samples of each: what `xpuprof annotate` shows and what `xpuprof report --stalls` takes the
- * hottest of.
+ * samples of each. `xpuprof annotate` shows it, `xpuprof report --stalls` the hottest of it.
  *
- *	files ---> lines ---> places (one way a line came into the function) ---> instructions
+ *	files ---> lines ---> sites (one way a line came into the function) ---> instructions
  *
  * The line of an instruction is that of the innermost function inlined there, in that function's
- * file; from there the chain of `inlined` leads to the function itself, by lines with calls. These
- * are lines as well, also without instructions of their own. Line 0 of file 0 holds the
- * instructions of which no line is known.
+ * file. From there the chain of `inlined` leads to the function itself, by lines with calls. These
+ * are lines, too, even if they have no instructions of their own. Line 0 of file 0 holds the
+ * instructions without a line.
  *
- * Numbers of samples are sums of what was seen, nothing is apportioned. Everything is by id of the
- * profile; the kernel_stalls it is made from must outlive it.
+ * Numbers of samples are sums of what was recorded, nothing is apportioned. Everything is by id of
+ * the profile; the kernel_stalls it is made from must outlive it.
  */
 #pragma once
 
@@ -22,16 +21,16 @@ struct annotation_instruction {
 	uint32_t instruction; /* id */
 	uint32_t offset;      /* in the function */
 	uint32_t image;       /* index of `images` */
-	uint32_t place;       /* index of `places` */
+	uint32_t site;        /* index of `sites` */
 	uint64_t samples, latency;
 };
 
-/* A line of source with the functions it was inlined into: one inline id and one call, or none. */
-struct annotation_place {
+/* A line as it stands in the function: in its own code, or inlined by one chain of calls. */
+struct annotation_site {
 	uint32_t line;    /* index of `lines` */
 	uint32_t inlined; /* inline id; 0: in the function itself */
 	uint32_t call_file, call_line; /* in the function itself, of the outermost inlined call */
-	uint32_t first, count;         /* in `by_place` */
+	uint32_t first, count;         /* in `by_site` */
 	uint32_t first_call, calls;    /* in `calls` */
 	uint64_t samples;
 };
@@ -39,7 +38,7 @@ struct annotation_place {
 struct annotation_line {
 	uint32_t file; /* string */
 	uint32_t line;
-	uint32_t first, count; /* in `places`, the hottest first; 0: it only has calls */
+	uint32_t first, count; /* in `sites`, the hottest first; 0: it only has calls */
 	uint64_t samples, latency, issuing;
 	uint64_t called; /* samples of what was inlined at calls on this line; not in `samples` */
 };
@@ -62,11 +61,12 @@ struct annotation {
 	struct vec(struct annotation_image) images; /* the one with most samples first */
 	uint32_t image;                             /* index of the one shown; ANNOTATION_ALL */
 	struct vec(struct annotation_instruction) instructions; /* by image and offset */
-	struct vec(struct annotation_place) places;
+	struct vec(struct annotation_site) sites;
 	struct vec(struct annotation_line) lines;
 	struct vec(struct annotation_file) files; /* the hottest first, the unknown one last */
-	struct vec(uint32_t) calls; /* of places: indices of the lines they are inlined at, each once */
-	uint32_t *by_place; /* indices of instructions, by place and in their order */
+	/* of sites: indices of the lines they are inlined at, each once */
+	struct vec(uint32_t) calls;
+	uint32_t *by_site; /* indices of instructions, by site and in their order */
 	struct stall_counts line_reasons;   /* row: index of lines */
 	struct stall_counts reasons;        /* row 0: all that is shown */
 	uint64_t samples, latency, issuing; /* of what is shown */
@@ -81,8 +81,8 @@ int annotation_make(
 	struct annotation *a, const struct kernel_stalls *k, size_t kernel, uint32_t image);
 void annotation_release(struct annotation *a);
 
-/* Whether the line of any instruction is known. */
-bool annotation_knows_lines(const struct annotation *a);
+/* Whether any instruction has a line. */
+bool annotation_has_lines(const struct annotation *a);
 
 /* The reasons of an instruction, by its index, the most frequent first. */
 const struct stall_count *annotation_reasons(

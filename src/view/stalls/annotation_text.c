@@ -31,7 +31,7 @@ static void put_function(const struct profile_reader *r, uint32_t name, struct b
 }
 
 void annotation_way_text(
-	const struct annotation *a, const struct annotation_place *p, uint32_t file, struct buf *b)
+	const struct annotation *a, const struct annotation_site *p, uint32_t file, struct buf *b)
 {
 	const struct profile_reader *r = a->stalls->reader;
 	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];

@@ -66,27 +66,27 @@ static int sort_by_row(struct stall_counts *c)
 	return 0;
 }
 
-/* Moves a row, from `begin` to `end`, to `to` with each reason once: how many are left. `places`
+/* Moves a row, from `begin` to `end`, to `to` with each reason once: how many are left. `positions`
  * is by reason and all zeros before and after. */
 static uint32_t merge_row(
-	struct stall_counts *c, uint32_t begin, uint32_t end, uint32_t to, uint32_t *places)
+	struct stall_counts *c, uint32_t begin, uint32_t end, uint32_t to, uint32_t *positions)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = begin; i < end; i++) {
 		const struct stall_count at = c->items[i];
-		uint32_t *place = &places[at.reason];
+		uint32_t *position = &positions[at.reason];
 
-		if (*place) {
-			c->items[to + *place - 1].samples += at.samples;
-			c->items[to + *place - 1].latency += at.latency;
+		if (*position) {
+			c->items[to + *position - 1].samples += at.samples;
+			c->items[to + *position - 1].latency += at.latency;
 		} else {
 			c->items[to + kept++] = at;
-			*place = kept;
+			*position = kept;
 		}
 	}
 	for (uint32_t i = 0; i < kept; i++)
-		places[c->items[to + i].reason] = 0;
+		positions[c->items[to + i].reason] = 0;
 	if (kept > 1)
 		qsort(&c->items[to], kept, sizeof(*c->items), by_samples);
 	return kept;
@@ -94,7 +94,7 @@ static uint32_t merge_row(
 
 int stall_counts_settle(struct stall_counts *c)
 {
-	uint32_t reasons = 0, at = 0, *places;
+	uint32_t reasons = 0, at = 0, *positions;
 	int error;
 
 	if (!c->count)
@@ -105,18 +105,18 @@ int stall_counts_settle(struct stall_counts *c)
 	error = sort_by_row(c);
 	if (error)
 		return error;
-	places = calloc((size_t)reasons + 1, sizeof(*places));
-	if (!places)
+	positions = calloc((size_t)reasons + 1, sizeof(*positions));
+	if (!positions)
 		return -ENOMEM;
 	for (size_t row = 0; row < c->rows; row++) {
 		uint32_t begin = c->first[row], end = c->first[row + 1];
 
 		c->first[row] = at;
-		at += merge_row(c, begin, end, at, places);
+		at += merge_row(c, begin, end, at, positions);
 	}
 	c->first[c->rows] = at;
 	c->count = at;
-	free(places);
+	free(positions);
 	return 0;
 }
 

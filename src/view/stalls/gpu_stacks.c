@@ -53,7 +53,7 @@ void gpu_stacks_release(struct gpu_stacks *g)
 	*g = (struct gpu_stacks){0};
 }
 
-/* The frame of a directory or file, unless it is known. */
+/* The frame of a directory or file, unless it was added already. */
 static int source_frame(struct gpu_stacks *g, const char *name, size_t size, uint32_t *known)
 {
 	uint32_t frame = 0;

@@ -4,9 +4,9 @@
  *
  *	-  directory  file  function  inlined function ...  mnemonic  reason  offset
  *
- * Directory and file are those of the function itself, also for instructions of it whose own lines
- * are not known; where the inlined functions come from is told with their names, when lines are
- * told apart. What is not known has no frame.
+ * Directory and file are those of the function itself, also for instructions that have no line. The
+ * names of inlined functions have file and line when lines are distinguished. What is not known has
+ * no frame.
  *
  * Use after the last event was read, when names are final. Owned by the caller; holds on to the
  * reader and the tree.
@@ -17,7 +17,7 @@
 #include "view/names/location_text.h"
 #include "view/tree/tree.h"
 
-/* Frames that are there already, each plus 1. */
+/* Frames that were added already, each plus 1. */
 struct gpu_source {
 	uint32_t directory, file;
 };
@@ -41,7 +41,7 @@ int gpu_stacks_init(struct gpu_stacks *g, const struct profile_reader *r, struct
 void gpu_stacks_release(struct gpu_stacks *g);
 
 /* All: 0 or -errno with error_text. */
-/* The node of an instruction (its mnemonic's, if known) above a kernel's. */
+/* The node of an instruction (of its mnemonic, if it has one) above a kernel's. */
 int gpu_stacks_add(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node);
 /* The frame of a reason, by its short name, and the one of an instruction's offset. */
 int gpu_stacks_reason(struct gpu_stacks *g, const char *name, uint32_t *ret_frame);

@@ -6,8 +6,8 @@
  *	ops[op]                       time of one kind of work
  *
  * Then the vendor's reasons become rows, with and without the mark of latency samples the same; ops
- * and functions of one name become one kernel. Beside that stalls.h takes the same events, and says
- * how many samples a view by launches has to apportion.
+ * and functions of one name become one kernel. The same events go to stalls.h, which counts how
+ * many samples a view by launches has to apportion.
  */
 #include "view/stalls/kernels.h"
 
@@ -146,7 +146,7 @@ static int find_reason_row(
 	return map_put(&g->reason_names, hash, *ret);
 }
 
-/* The place of a vendor's name in the map of reasons. */
+/* The value of a vendor's name in the map of reasons. */
 static int find_reason(struct gathering *g, uint32_t text, uint64_t *ret)
 {
 	struct stall_name name;
@@ -335,9 +335,9 @@ static int by_heat(const void *left, const void *right, void *stalls)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Moves the rows to their places, those without samples to a list of their own; `order` is what
+/* Moves the rows into their order, those without samples to a list of their own; `order` is what
  * they are now. */
-static int place_rows(struct kernel_stalls *k, const uint32_t *order, uint32_t *place)
+static int reorder_rows(struct kernel_stalls *k, const uint32_t *order, uint32_t *new_index)
 {
 	struct kernel_sum *rows = k->kernels.items;
 	size_t count = k->kernels.count;
@@ -348,7 +348,7 @@ static int place_rows(struct kernel_stalls *k, const uint32_t *order, uint32_t *
 		const struct kernel_sum *row = &rows[order[i]];
 		int error;
 
-		place[order[i]] = (uint32_t)k->kernels.count;
+		new_index[order[i]] = (uint32_t)k->kernels.count;
 		if (row->samples || row->latency) {
 			error = vec_push(&k->kernels, *row);
 		} else {
@@ -369,21 +369,21 @@ static int sort_kernels(struct gathering *g)
 	struct kernel_stalls *k = g->k;
 	size_t count = k->kernels.count;
 	uint32_t *order = calloc(count + 1, sizeof(*order)),
-		 *place = calloc(count + 1, sizeof(*place));
-	int error = order && place ? 0 : -ENOMEM;
+		 *new_index = calloc(count + 1, sizeof(*new_index));
+	int error = order && new_index ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !error && i < count; i++)
 		order[i] = i;
 	if (!error && count)
 		qsort_r(order, count, sizeof(*order), by_heat, k);
-	error = error ?: place_rows(k, order, place);
+	error = error ?: reorder_rows(k, order, new_index);
 	for (size_t i = 0; !error && i < k->by_kernel.count; i++)
-		k->by_kernel.items[i].row = place[k->by_kernel.items[i].row];
+		k->by_kernel.items[i].row = new_index[k->by_kernel.items[i].row];
 	for (uint32_t f = 1; !error && f <= profile_counts(g->r).gpu_functions; f++)
 		if (k->code.kernels[f])
-			k->code.kernels[f] = place[k->code.kernels[f] - 1] + 1;
+			k->code.kernels[f] = new_index[k->code.kernels[f] - 1] + 1;
 	free(order);
-	free(place);
+	free(new_index);
 	return error;
 }
 

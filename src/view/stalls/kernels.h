@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the instruction samples of a profile say of each kernel: sums by function of GPU code, which
- * need no launch stacks, so that nothing in them is apportioned.
+ * The instruction samples of a profile, summed up by kernel. These sums need no launch stacks, so
+ * that nothing in them is apportioned.
  *
  * A row is a mangled name. Several images may have a function of that name (variants that a
- * just-in-time compiler tried; the same library in two processes): their samples are added up here,
- * and told apart by annotation.h. GPU time is that of the kernels of that name. A row without GPU
+ * just-in-time compiler tried; the same library in two processes): their samples are added up here;
+ * annotation.h distinguishes them. GPU time is that of the kernels of that name. A row without GPU
  * time is a function that kernels call.
  *
  * One pass over the events, with memory for the distinct (instruction, reason) and (kind of GPU
@@ -50,16 +50,18 @@ struct kernel_stalls {
 	/* The hottest first: by GPU time, functions without any by their share of all samples. */
 	struct vec(struct kernel_sum) kernels;
 	struct vec(struct kernel_sum) not_sampled; /* kernels without samples, in the same order */
-	/* GPU functions and the instructions of each, as places: ids in the order of kernel,
-	 * function and offset. */
+	/* GPU functions and the instructions of each: ids in the order of kernel, function and
+	 * offset. */
 	struct {
 		uint32_t *kernels;      /* by function id: index of kernels plus 1; 0: no samples */
-		uint32_t *first;        /* by function id: where its instructions begin in `instructions` */
+		/* by function id: where its instructions begin in `instructions` */
+		uint32_t *first;
 		uint32_t *instructions; /* ids */
 	} code;
 	struct kernel_windows windows;
 	uint64_t samples, latency, issuing; /* sums of kernels */
-	uint64_t apportioned; /* of the samples: stalls.h has more than one launch that may have had them */
+	/* of the samples: stalls.h has more than one launch that may have had them */
+	uint64_t apportioned;
 	uint64_t gpu_ns;                    /* of all GPU work */
 	uint64_t not_sampled_ns;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which launches the samples of a function in a window may be of, and by what weights: the first step of stalls.h.
+ * The launches that the samples of a function in a window may belong to, with weights: the first
+ * step of stalls.h.
  *
- * Numbers, all from 0: contexts (stall_windows.h); kernels, each a name in a context; launches, each of one kernel,
- * numbered by the caller.
+ * Numbers, all from 0: contexts (windows.h); kernels, each a name in a context; launches, each of
+ * one kernel, numbered by the caller.
  *
  * For stalls.c. Owned by the caller; holds on to the reader. One thread at a time.
  */
@@ -21,7 +22,8 @@ struct stall_kernel {
 struct stall_op {
 	bool known;
 	uint32_t context, kernel;
-	uint32_t first; /* the first operation of the same kernel, and stream if these are told apart */
+	/* the first operation of the same kernel, and stream if these are distinguished */
+	uint32_t first;
 };
 
 struct stall_launch {
@@ -36,7 +38,7 @@ struct stall_owner {
 
 struct stall_owners {
 	const struct profile_reader *reader;
-	bool streams; /* tell the streams of a kernel apart */
+	bool streams; /* distinguish the streams of a kernel */
 	struct stall_windows windows;
 	struct vec(struct stall_op) ops; /* by operation id */
 	struct map kernel_ids;           /* context << 32 | name -> kernel */
@@ -65,5 +67,6 @@ int stall_owners_add_launch(struct stall_owners *o, uint32_t kernel);
 int stall_owners_add_work(struct stall_owners *o, uint32_t launch, const struct profile_work *work);
 /* After the last event. */
 int stall_owners_finish(struct stall_owners *o);
-/* Fills `owners`, `weight` and `elsewhere`; no owners: nothing that these samples may be of ran at all. */
+/* Fills `owners`, `weight` and `elsewhere`; no owners: nothing that these samples may be of ran at
+ * all. */
 int stall_owners_choose(struct stall_owners *o, uint32_t window, uint32_t function, uint32_t correlation);

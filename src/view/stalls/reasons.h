@@ -2,10 +2,10 @@
 /*
  * Why a GPU warp did not go on, in words of people who write kernels.
  *
- * A profile keeps the vendor's name of a reason
- * ("..._stalled_long_scoreboard"). The tables of src/vendor/ have
- * words for it and a class, by which reasons are grouped and coloured. A reason that is in none of them is shown by
- * the vendor's name, in class `other`. All of it is constant: any thread.
+ * A profile keeps the vendor's name of a reason ("..._stalled_long_scoreboard"). The tables of
+ * src/vendor/ have words for it, and a class by which reasons are grouped and coloured. A reason
+ * that is in no table is shown by the vendor's name, in class `other`. All of it is constant: any
+ * thread.
  */
 #pragma once
 
@@ -17,11 +17,12 @@
 /* What is in a vendor's name. */
 struct stall_name {
 	const struct stall_reason *reason; /* NULL: not in the table */
-	const char *name;                  /* the reason's part of the name, `name_size` bytes of the vendor's own text */
+	/* the reason's part of the name, `name_size` bytes of the vendor's own text */
+	const char *name;
 	size_t name_size;
 	/* The scheduler issued nothing at all in that cycle, from any warp: nothing hid the
-	 * stall. These samples are also told without this mark, under the same reason: they are
-	 * a part of those, not more of them. */
+	 * stall. These samples are also counted without this mark, under the same reason: they
+	 * are a part of those, not more of them. */
 	bool latency;
 };
 

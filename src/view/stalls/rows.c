@@ -74,7 +74,7 @@ int stall_rows_add(struct stall_rows *t, struct stalls *s, const struct stalls_r
 	return 0;
 }
 
-/* Allocates, by id, the place of each instruction among all by function and offset. */
+/* Allocates, by id, the rank of each instruction among all by function and offset. */
 static int rank_instructions(const struct profile_reader *r, uint32_t **ret)
 {
 	size_t count = (size_t)profile_counts(r).instructions + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Equal ones are found by open addressing, and the first of each keeps its place. */
+/* Equal ones are found by open addressing; the first of each stays where it is. */
 #include "view/stalls/seen.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static int merge(struct stall_seen_list *l, const struct stall_windows *w)
 
 static int make_room(struct stall_seen_list *l, struct stall_windows *w)
 {
-	int error = stall_windows_learn(w);
+	int error = stall_windows_update(w);
 
 	error = error ?: merge(l, w);
 	while (!error && l->count > l->most / 2 && w->level < LEVEL_MAX) {

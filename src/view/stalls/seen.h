@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stalls of a profile, kept until all works are known. For stalls.c.
+ * The stalls of a profile, kept until all works were read. For stalls.c.
  *
- * When there are too many, windows that follow one another in their context are joined, two by two as often as
- * needed (stall_windows_join), and what was seen of an instruction in joined windows becomes one: memory is bounded
- * by the distinct (instruction, reason), and what is shared out is so by time in longer windows.
+ * When there are too many, windows that follow one another in their context are joined, two by two
+ * as often as needed (stall_windows_joined). The samples of an instruction in joined windows become
+ * one: memory is bounded by the distinct (instruction, reason). The samples are then apportioned by
+ * the launches' time in longer windows.
  */
 #pragma once
 

@@ -3,8 +3,8 @@
  * Source files, by the paths that line tables name them by: where they are here, and their lines.
  *
  * Paths come from untrusted files. Only regular files are read, of at most SOURCE_BYTES_MAX, and
- * only text: what has NUL bytes is none. Lines are the bytes of the file; who shows them makes them
- * harmless.
+ * only text: a file with NUL bytes is refused. Lines are the bytes of the file; whoever shows them
+ * makes them harmless.
  *
  * A file is looked for
  *
@@ -49,7 +49,7 @@ struct source_text {
 	uint64_t changed_ns;         /* CLOCK_REALTIME */
 };
 
-/* Looks for a file and reads it: 0, also where there is none (`why` says so), or -ENOMEM with
+/* Looks for a file and reads it: 0, also where there is none (then `why` is set), or -ENOMEM with
  * error_text. `t` comes zeroed and is to be released in either case. */
 int source_text_find(struct source_text *t, const struct source_map *m, const char *path);
 void source_text_release(struct source_text *t);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was seen of a launch (stalls.h) as frames on its kernel: source, instruction, reason, offset (gpu_stacks.h).
+ * The rows of a launch (stalls.h) as frames above its kernel: source, instruction, reason, offset
+ * (gpu_stacks.h).
  *
  * Owned by the caller; holds on to the stalls, which are finished, and the tree.
  */
@@ -21,7 +22,8 @@ struct stall_tree {
 /* Both: 0 or -errno with error_text; release it in either case. */
 int stall_tree_init(struct stall_tree *s, const struct stalls *stalls, struct tree *t,
 	const struct view_options *o);
-/* Adds time to the path of a row on the node of its kernel. Rows of one instruction should come one after the other. */
+/* Adds time to the path of a row on the node of its kernel. Rows of one instruction should come one
+ * after the other. */
 int stall_tree_add(
 	struct stall_tree *s, uint32_t kernel, const struct stalls_row *row, uint64_t time);
 void stall_tree_release(struct stall_tree *s);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * While the profile is read works become launches, and stalls are kept as they are. In the end,
- * when all works and windows are known, each stall is handed to its launches (stall_owners.h) and
- * added to their rows (stall_rows.h); then the rows are sorted, and each launch divides its time
- * among its own.
+ * While the profile is read, works become launches, and stalls are kept as they are. After the last
+ * event all works and windows were read: each stall is divided among its launches (owners.h) and
+ * added to their rows (rows.h). Then the rows are sorted, and each launch divides its time among
+ * its own.
  */
 #include "view/stalls/stalls.h"
 
@@ -113,7 +113,7 @@ static int find_launch(
 	return add_launch(s, key, hash, first, op);
 }
 
-static int take_work(struct stalls *s, const struct profile_event *e)
+static int add_work(struct stalls *s, const struct profile_event *e)
 {
 	struct stalls_reading *g = s->reading;
 	const struct profile_op *op = profile_op(s->reader, e->work.op);
@@ -142,7 +142,7 @@ static int take_work(struct stalls *s, const struct profile_event *e)
 	return stall_owners_add_work(&g->owners, launch, &e->work);
 }
 
-static int take_stall(struct stalls *s, const struct profile_stall *stall)
+static int add_stall(struct stalls *s, const struct profile_stall *stall)
 {
 	struct stalls_reading *g = s->reading;
 
@@ -155,9 +155,9 @@ int stalls_event(struct stalls *s, const struct profile_event *e)
 {
 	switch (e->kind) {
 	case EVENT_WORK:
-		return take_work(s, e);
+		return add_work(s, e);
 	case EVENT_STALL:
-		return take_stall(s, &e->stall);
+		return add_stall(s, &e->stall);
 	default:
 		return 0;
 	}

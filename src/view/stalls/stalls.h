@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What instruction samples say of the GPU time of a profile.
+ * What the GPU time of a profile was spent on, by instruction samples.
  *
- * Samples come in windows (profile_window): stretches of time of one context. They name an instruction and a
- * reason, and no launch. What launched it follows from what ran in the window; then the time of each launch is
- * divided among what was seen of it:
+ * Samples come in windows (profile_window): stretches of time of one context. A sample names an
+ * instruction and a reason, and no launch. The launch follows from what ran in the window. Then the
+ * time of each launch is divided among its samples:
  *
  *	window 1, samples of kernel k: 400		launched by stack A for 30 us, by stack B for 10 us
  *	  LDG  long_scoreboard 300			A: 225 + 75 samples, B: 75 + 25
@@ -13,25 +13,25 @@
  *						other windows have
  *
  * 1. Samples to launches. The samples of a kernel go to the launches of it (equal gather_key: stack, call, thread,
- *    ... as the options tell them apart) whose work overlaps the window, by the time of that overlap. That is exact
- *    where one launch did, and in exact windows, where the correlation id says which work it was; else the samples
- *    are `apportioned`, and counted so. Where no work of the kernel overlaps (samples come a little late), that
- *    in the window before, then after, then in the whole recording counts instead (`elsewhere`). Samples of a
+ *    ... as the options distinguish them) whose work overlaps the window, by the time of that overlap. That is exact
+ *    where one launch did, and in exact windows, where the correlation id names the work; else the samples are
+ *    `apportioned`, and counted so. Where no work of the kernel overlaps (samples come a little late), its work in
+ *    the window before, then after, then in the whole recording counts instead (`elsewhere`). Samples of a
  *    function that is no kernel go to the kernels of its image that ran, or to the one that its name is of
  *    ("$kernel$function"), by the same rules. What belongs to no kernel that ran is `without_kernel`, and in no row.
  * 2. Time to instructions. The whole GPU time of a launch is divided among its (instruction, reason) by their share
  *    of its samples. A launch without any sample has no rows: all of its time is not sampled.
  *
- * Every step divides whole numbers without a rest (stalls_divide): the rows' times of a launch add up to its
- * time to the nanosecond, and the samples of all rows to those that came, in parts of a sample (STALLS_SAMPLE). Equal
- * profiles give equal results.
+ * Every step divides whole numbers without a rest (stalls_divide): the rows' times of a launch add
+ * up to its time to the nanosecond, and the samples of all rows to those that came, in parts of a
+ * sample (STALLS_SAMPLE). Equal profiles give equal results.
  *
- * The vendor counts each reason twice: all samples, and those of cycles in which the warp's scheduler issued
- * nothing ("..._not_issued", latency samples). The second are a part of the first. Both are one row here, with
- * two numbers, and time is divided by the first.
+ * The vendor counts each reason twice: all samples, and those of cycles in which the warp's
+ * scheduler issued nothing ("..._not_issued", latency samples). The second are a part of the first.
+ * Both are one row here, with two numbers, and time is divided by the first.
  *
- * Memory: rows, what each launch has in each window, and stalls as they come; when these are many, windows are joined
- * (stall_seen.h), which counts.windows_joined says. Works are not kept (stall_windows.h).
+ * Memory: rows, what each launch has in each window, and stalls as they come; when these are many,
+ * windows are joined (seen.h; counts.windows_joined). Works are not kept (windows.h).
  *
  * Holds on to the reader. One thread at a time.
  */
@@ -49,8 +49,9 @@
 /* 192 MiB of them. */
 #define STALLS_SEEN_MAX ((size_t)8 << 20)
 
-/* A kernel in one context under one gather_key: the smallest thing with GPU time of its own. `key.op` is the first
- * operation of this kind: launches of other shapes are told apart only where options ask for it (streams). */
+/* A kernel in one context under one gather_key: the smallest thing with GPU time of its own.
+ * `key.op` is the first operation of this kind: launches of other shapes are separate only where
+ * options ask for it (streams). */
 struct stalls_launch {
 	struct gather_key key;
 	uint32_t kernel;   /* string: mangled name */
@@ -72,20 +73,23 @@ struct stalls_row {
 
 struct stalls_reason {
 	char *name;               /* the short one: "long_scoreboard" */
-	struct stall_name vendor; /* for the words: of a vendor's name of it, without the mark of latency samples */
+	/* for the words: the vendor's name of it, without the mark of latency samples */
+	struct stall_name vendor;
 };
 
 /* In samples, whole ones. */
 struct stalls_counts {
 	uint64_t windows;      /* of the profile */
-	uint64_t without_code; /* in code that the driver tells no instructions of; they are no stalls */
+	/* in code that the driver does not identify; they are no stalls */
+	uint64_t without_code;
 	uint64_t samples;      /* of all stalls of the profile */
 	uint64_t latency;      /* of them */
 	uint64_t issuing;      /* of them: the warp issued the instruction */
 	uint64_t without_kernel; /* of them: of no kernel that ran */
 	uint64_t apportioned;  /* of them: more than one launch may have had them */
 	uint64_t elsewhere;    /* of them: no work of their kernel was seen in their window */
-	uint64_t windows_joined; /* so many were looked at as one, to save memory; 1: each for itself */
+	/* so many were looked at as one, to save memory; 1: each for itself */
+	uint64_t windows_joined;
 	uint64_t kernel_ns;    /* GPU time of kernels */
 	uint64_t unsampled_ns; /* of it: launches without any sample */
 };
@@ -94,7 +98,8 @@ struct stalls_reading;
 
 struct stalls {
 	struct vec(struct stalls_launch) launches; /* in the order of their first work */
-	struct vec(struct stalls_row) rows;	   /* by launch, function, offset and reason; only with samples */
+	/* by launch, function, offset and reason; only with samples */
+	struct vec(struct stalls_row) rows;
 	struct vec(struct stalls_reason) reasons;  /* in the order of their names */
 	struct stalls_counts counts;
 	size_t seen_max; /* stalls kept apart: STALLS_SEEN_MAX, or less to try what happens then */
@@ -103,10 +108,10 @@ struct stalls {
 	struct stalls_reading *reading; /* stalls.c's, until stalls_finish */
 };
 
-/* `o` says what tells launches apart, and has to outlive `s`. All: 0 or -errno with error_text; release it in any
- * case. -EOVERFLOW: numbers that add up to more than 64 bits hold. */
+/* `o` sets which launches are distinguished, and has to outlive `s`. All: 0 or -errno with
+ * error_text; release it in any case. -EOVERFLOW: numbers that add up to more than 64 bits hold. */
 int stalls_init(struct stalls *s, const struct profile_reader *r, const struct view_options *o);
-/* Takes works of kernels, and stalls; other events are nothing to it. In the order of the file. */
+/* Adds works of kernels, and stalls; ignores other events. In the order of the file. */
 int stalls_event(struct stalls *s, const struct profile_event *e);
 /* After the last event: launches, rows, reasons and counts are there. */
 int stalls_finish(struct stalls *s);
@@ -118,7 +123,8 @@ void stalls_release(struct stalls *s);
  *	struct stalls_division d = {.total = 100, .sum = 3};
  *	stalls_part(&d, 1) == 33, stalls_part(&d, 1) == 33, stalls_part(&d, 1) == 34
  *
- * Each part is less than 1 off its exact value, and so is the sum of any run of them. The shares add up to `sum`.
+ * Each part is less than 1 off its exact value, and so is the sum of any run of them. The shares
+ * add up to `sum`.
  */
 struct stalls_division {
 	uint64_t total, sum;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The time of a work in its windows goes into a map; in the end the map becomes an array, in which all launches
- * of a kernel in a window stand together.
+ * The time of a work in its windows goes into a map; in the end the map becomes an array, in which
+ * all launches of a kernel in a window stand together.
  */
 #include "view/stalls/windows.h"
 
@@ -35,7 +35,7 @@ void stall_windows_release(struct stall_windows *w)
 	map_release(&w->context_ids);
 	map_release(&w->time);
 	free(w->cells);
-	free(w->place);
+	free(w->span_of);
 	*w = (struct stall_windows){0};
 }
 
@@ -126,7 +126,7 @@ uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window)
 		       : first;
 }
 
-int stall_windows_learn(struct stall_windows *w)
+int stall_windows_update(struct stall_windows *w)
 {
 	uint32_t count = profile_counts(w->reader).windows;
 	int error = 0;
@@ -172,7 +172,7 @@ static int add_time(struct stall_windows *w, uint32_t window, uint32_t launch, u
 	return 0;
 }
 
-/* Puts a work into the windows that are known. */
+/* Adds a work to the windows read so far. */
 static int spread_work(struct stall_windows *w, const struct stall_work *work)
 {
 	const struct stall_context *c = &w->contexts.items[work->context];
@@ -200,7 +200,7 @@ static int spread_work(struct stall_windows *w, const struct stall_work *work)
 static int spread_works(struct stall_windows *w, size_t at_least)
 {
 	size_t kept = 0;
-	int error = stall_windows_learn(w);
+	int error = stall_windows_update(w);
 
 	for (size_t i = 0; !error && i < w->works.count; i++) {
 		const struct stall_work *work = &w->works.items[i];
@@ -351,14 +351,14 @@ static void merge_exact(struct stall_windows *w)
 	w->exact.count = kept;
 }
 
-static int find_places(struct stall_windows *w)
+static int index_spans(struct stall_windows *w)
 {
-	w->place = calloc(w->context_of.count + 1, sizeof(*w->place));
-	if (!w->place)
+	w->span_of = calloc(w->context_of.count + 1, sizeof(*w->span_of));
+	if (!w->span_of)
 		return error_memory(SUBJECT);
 	vec_foreach (c, &w->contexts)
 		for (size_t i = 0; i < c->spans.count; i++)
-			w->place[c->spans.items[i].window] = (uint32_t)i;
+			w->span_of[c->spans.items[i].window] = (uint32_t)i;
 	return 0;
 }
 
@@ -368,7 +368,7 @@ int stall_windows_finish(struct stall_windows *w, const uint32_t *kernels)
 
 	vec_release(&w->works);
 	error = error ?: make_cells(w, kernels);
-	error = error ?: find_places(w);
+	error = error ?: index_spans(w);
 	if (!error)
 		merge_exact(w);
 	return error;
@@ -411,8 +411,8 @@ static uint32_t find_other(const struct stall_windows *w, uint32_t window, size_
 	const struct stall_context *c = &w->contexts.items[w->context_of.items[window]];
 	uint32_t other = window;
 
-	/* Before the first comes a place that is greater than the last. */
-	for (size_t i = w->place[window]; i < c->spans.count && other == window; i += step)
+	/* Before the first comes an index that is greater than the last. */
+	for (size_t i = w->span_of[window]; i < c->spans.count && other == window; i += step)
 		other = stall_windows_joined(w, c->spans.items[i].window);
 	return other != window ? other : 0;
 }

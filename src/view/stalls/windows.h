@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which launches ran in which window of instruction samples, and for how long. For stalls.c, which numbers
- * kernels and launches; all numbers are dense from 0.
+ * Which launches ran in which window of instruction samples, and for how long. For stalls.c, which
+ * numbers kernels and launches; all numbers are dense from 0.
  *
- * Works come in any order, and a window may become known before or after the works in it. They are kept until
- * windows are known that wholly cover them, and then only count in cells, one for each (window, launch). Windows
- * are stretches of time [start, end); those of one context may overlap.
+ * Works come in any order, and a window may come before or after the works in it. A work is kept
+ * until windows wholly cover it; then it only counts in cells, one for each (window, launch).
+ * Windows are stretches of time [start, end); those of one context may overlap.
  *
- * To save memory windows can be joined: 2^level of a context that became known one after the other then count as one
- * window, and are called by the first of them. Exact windows never are.
+ * To save memory windows can be joined: 2^level windows of a context that came one after the other
+ * then count as one, which has the id of the first. Exact windows never are.
  *
  * Owned by the caller. One thread at a time.
  */
@@ -43,7 +43,7 @@ struct stall_span {
 
 struct stall_context {
 	struct vec(struct stall_span) spans; /* by start, once sorted */
-	struct vec(uint32_t) windows;        /* ids, in the order in which they became known */
+	struct vec(uint32_t) windows;        /* ids, in the order in which they came */
 	bool unsorted;
 	bool exact; /* some window of it is */
 };
@@ -70,18 +70,18 @@ struct stall_windows {
 	struct stall_cell *cells; /* by window, kernel, launch */
 	size_t cell_count;
 	struct vec(struct stall_exact) exact; /* by id, launch */
-	uint32_t *place; /* by window id: where in its context's spans */
+	uint32_t *span_of; /* by window id: index of its context's spans */
 };
 
-/* Works that are kept waiting; beyond that the oldest count in the windows known so far only. */
+/* Works that are kept waiting; beyond that the oldest count only in the windows read so far. */
 #define STALL_WORKS_MAX ((size_t)4 << 20)
 
 void stall_windows_init(struct stall_windows *w, const struct profile_reader *r);
 void stall_windows_release(struct stall_windows *w);
 /* All: 0 or -ENOMEM with error_text. */
-/* Takes notice of the windows that the profile has by now. */
-int stall_windows_learn(struct stall_windows *w);
-/* What a window that is known is called, joined with others. */
+/* Adds the windows that the profile has by now. */
+int stall_windows_update(struct stall_windows *w);
+/* The id of a window that was added, as it is joined with others. */
 uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window);
 /* The number of a context of a process. */
 int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t device, uint32_t context,

@@ -10,10 +10,10 @@
  *	                                                             [GPU idle], [other streams]
  *	process - thread - [running, not sampled]                    and what else no event tells
  *
- * The time of a GPU wait belongs to the call that waits, spinning or asleep (wall_events.h says which calls these
- * are), and to the work that ran meanwhile (gpu_waits.h). The rest of a thread's life are its waits and the time it
- * ran (wall_thread.h), which its CPU samples share. Of each thread this adds up to its life, to the nanosecond.
- * The profiler's own threads are no part of it.
+ * The time of a GPU wait belongs to the call that waits, spinning or asleep (events.h says which
+ * calls these are), and to the work that ran meanwhile (gpu_waits.h). The rest of a thread's life
+ * are its waits and the time it ran (thread.h), which its CPU samples share. Of each thread this
+ * adds up to its life, to the nanosecond. The profiler's own threads are no part of it.
  */
 #pragma once
 
