@@ -196,8 +196,8 @@ static int add_remarks(struct stall_flame *f)
 	} remarks[] = {
 		{c->without_kernel, "instruction samples of code of which no kernel was recorded"},
 		{c->without_code,
-			"instruction samples in code that the driver tells no instructions of"},
-		{c->elsewhere, "instruction samples told when no launch of their kernel ran: "
+			"instruction samples in code that the driver does not identify"},
+		{c->elsewhere, "instruction samples reported when no launch of their kernel ran: "
 			       "given to the ones next in time"},
 	};
 	char digits[DIGITS_SIZE];
