@@ -427,7 +427,7 @@ static int make_outputs(struct record *r, const struct target_user *u, const str
 /* The first of "LD_LIBRARY_PATH, PATH": sudo takes dozens away where little is set up to be kept. */
 static void print_user(const struct target_user *u)
 {
-	const char *end = u->taken_by_sudo;
+	const char *end = u->changed_by_sudo;
 	size_t shown = 0, more = 0;
 
 	for (; *end && (*end != ',' || ++shown < VARIABLES_SHOWN_MAX); end++)
@@ -436,10 +436,10 @@ static void print_user(const struct target_user *u)
 		more += *c == ',';
 	if (more)
 		cmd_error("the program runs as %s, with what sudo had changed put back: %.*s and %zu more",
-			u->name, (int)(end - u->taken_by_sudo), u->taken_by_sudo, more);
+			u->name, (int)(end - u->changed_by_sudo), u->changed_by_sudo, more);
 	else
 		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
-			u->name, u->taken_by_sudo);
+			u->name, u->changed_by_sudo);
 }
 
 static void print_lines(const struct buf *lines)
@@ -454,7 +454,7 @@ static void print_lines(const struct buf *lines)
 
 static void print_notes(const struct target_user *u, const struct session *s)
 {
-	if (u->taken_by_sudo)
+	if (u->changed_by_sudo)
 		print_user(u);
 	print_lines(session_notes(s));
 }

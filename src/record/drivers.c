@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One watch a monitor, each with its own ring. Nobody wakes the recorder for an event: rounds of the recording come
- * often enough (WATCH_READ_MS), and a ring that fills wakes it.
+ * Each monitor has a watch with a ring of its own. An event does not wake the recorder: the rounds of the recording
+ * come often enough (WATCH_READ_MS), and a ring that fills wakes it.
  */
 #include "record/drivers.h"
 
@@ -29,7 +29,7 @@ struct drivers {
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* Takes the first of "drm,vblank" off the list; its length. */
+/* Splits the first name off the list "drm,vblank"; its length. */
 static size_t first_name(const char **list, const char **ret_name)
 {
 	size_t size = strcspn(*list, ",");
@@ -97,8 +97,8 @@ static int note_refusal(
 	return d->refusals.failed || o->notes->failed ? error_memory(NULL) : 0;
 }
 
-/* Events that are not there, or need what this kernel was built without, are nothing unusual; those that are there and
- * cannot be read are. */
+/* Events that do not exist, or that this kernel was built without, are nothing unusual; events that exist and cannot
+ * be read are. */
 static int note_unreadable(struct drivers *d, const struct drivers_options *o,
 	const struct watched *w, size_t event, const struct watch_event_status *status)
 {
@@ -259,17 +259,17 @@ void drivers_begin(struct drivers *d, uint64_t from_ns)
 		driver_events_begin(w->events, from_ns);
 }
 
-static int take_record(void *context, const struct monitor_record *r)
+static int add_record(void *context, const struct monitor_record *r)
 {
 	return driver_events_take(context, r);
 }
 
-int drivers_take(struct drivers *d)
+int drivers_drain(struct drivers *d)
 {
 	int error = 0;
 
 	vec_foreach (w, &d->watched) {
-		const struct watch_sink sink = {.context = w->events, .record = take_record};
+		const struct watch_sink sink = {.context = w->events, .record = add_record};
 
 		error = error ?: watch_read(w->watch, &sink);
 	}
@@ -324,7 +324,7 @@ struct leftovers {
 	uint64_t end_ns;
 };
 
-static int take_left(
+static int add_left(
 	void *context, const struct monitor_object_key *key, const struct monitor_object *object)
 {
 	const struct leftovers *l = context;
@@ -339,7 +339,7 @@ static int finish_watched(struct drivers *d, const struct watched *w, uint64_t e
 
 	for (unsigned int kind = 0; !error && kind < MONITOR_OBJECTS; kind++)
 		if (driver_events_wants_left(w->events, (uint8_t)kind))
-			error = watch_objects(w->watch, (uint8_t)kind, take_left, &l);
+			error = watch_objects(w->watch, (uint8_t)kind, add_left, &l);
 	error = error ?: driver_events_write(w->events);
 	for (size_t n = 0; !error && w->monitor->events[n].name; n++)
 		error = count_losses(d, w, n);

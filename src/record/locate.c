@@ -10,9 +10,9 @@
 #include "base/error.h"
 
 /* Relative to the folder of this program, in the order they are tried. */
-static const char *const places[] = {"", "../lib/xpuprof/"};
+static const char *const folders[] = {"", "../lib/xpuprof/"};
 
-#define PLACE_COUNT (sizeof(places) / sizeof(places[0]))
+#define FOLDER_COUNT (sizeof(folders) / sizeof(folders[0]))
 
 /* The folder of this program, with a slash at its end. */
 static int program_folder(struct buf *b)
@@ -47,10 +47,10 @@ static int search(const char *folder, struct buf *ret_path)
 	const char *named = getenv(LOCATE_LIBRARY_ENV);
 	bool found = false;
 
-	for (size_t i = 0; !found && i < PLACE_COUNT; i++) {
+	for (size_t i = 0; !found && i < FOLDER_COUNT; i++) {
 		struct buf path = BUF_INIT;
 
-		buf_printf(&path, "%s%s" LOCATE_LIBRARY_NAME, folder, places[i]);
+		buf_printf(&path, "%s%s" LOCATE_LIBRARY_NAME, folder, folders[i]);
 		found = !path.failed && take(buf_text(&path), ret_path);
 		buf_release(&path);
 	}

@@ -10,6 +10,6 @@
 /*
  * The library that lives in the profiled process: beside this program (where it is built), then in
  * ../lib/xpuprof/ from there (where it is installed), then the file that $XPUPROF_LIBRARY names.
- * Appends its absolute path; 0, or -ENOENT with error_text saying where it was looked for.
+ * Appends its absolute path; 0, or -ENOENT with error_text that names the folders searched.
  */
 int locate_library(struct buf *ret_path);

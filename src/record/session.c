@@ -2,20 +2,20 @@
 /*
  * A round of the loop is: snapshot the GPU rings, drain the kernel's rings, drain the GPU rings up to
  * the snapshot. A launch marker fires before its call or its work can be in a GPU ring, so whatever the
- * snapshot covers finds its stack already taken: the join needs no waiting and no guessing.
+ * snapshot covers finds its stack already drained: the join needs no waiting and no guessing.
  *
- * Events of GPU drivers are taken before that and written after it: by then the kernel's rings have told of the
- * processes that they are about.
+ * Events of GPU drivers are drained before that and written after it: by then the kernel's rings have reported the
+ * processes of these events.
  *
  * How often: every 50 ms at most, every 5 ms while there is much, and at once when code was mapped, so that
- * walkers know of it before it runs for long; but never without a pause. Nothing wakes the recorder on the
+ * walkers get the new mappings before the code runs for long; but never without a pause. Nothing wakes the recorder on the
  * launch path of the program.
  *
  * Signals. The program shares our process group, so what the terminal sends (Ctrl-C, Ctrl-\) reaches it
- * without us, and what somebody sends to us alone is passed on once. Others (kill %1, timeout, systemd) send
- * theirs to each of a group, and no field of a signal tells that; but the BPF side sees that the program got
- * the same one in the same moment. One that comes before the program has
- * begun ends the recording instead, and the program never begins.
+ * without us, and what somebody sends to us alone is passed on once. Others (kill %1, timeout, systemd) send a
+ * signal to each process of a group. No field of the signal shows that, but the BPF side sees that the program got
+ * the same signal at the same moment. A signal that comes before the program has begun ends the recording, and the
+ * program never begins.
  */
 #include "record/session_internal.h"
 
@@ -37,7 +37,7 @@
 #define ROUND_IDLE_MS   50
 #define ROUND_BUSY_MS   5
 #define ROUND_PAUSE_NS  NS_PER_MS
-#define ROUND_MAPS_MS   10 /* that new mappings alone are left to gather */
+#define ROUND_MAPS_MS   10 /* for which new mappings alone are gathered */
 #define FLUSH_PERIOD_NS NS_PER_SECOND
 #define PROGRESS_PERIOD_NS (NS_PER_SECOND / 2)
 #define SAME_SIGNAL_NS  (100 * NS_PER_MS)
@@ -86,7 +86,7 @@ static int watch_fd(void *context, int fd)
 	return watch(context, fd);
 }
 
-/* Reports once, until it is armed again. */
+/* Becomes readable once, until it is armed again. */
 static int watch_maps(struct session *s, int operation)
 {
 	s->maps_fd_silent = false;
@@ -137,8 +137,8 @@ static int spawn(struct session *s)
 	return 0;
 }
 
-/* More processes at once than descriptors are usual should not end a recording. Without this right it is as
- * it was. */
+/* A recording should not end when there are more processes than the usual limit of descriptors. Without the right to
+ * raise it, the limit stays. */
 static void allow_many_descriptors(void)
 {
 	struct rlimit limit;
@@ -212,7 +212,7 @@ int session_start(struct session *s)
 int session_drain(struct session *s, bool *ret_busy)
 {
 	bool cpu_busy = false, gpu_busy = false;
-	int error = s->drivers ? drivers_take(s->drivers) : 0;
+	int error = s->drivers ? drivers_drain(s->drivers) : 0;
 
 	error = error ?: gpu_snapshot(s->gpu);
 	if (!error && s->capture)
@@ -265,7 +265,7 @@ bool session_handle_signals(struct session *s)
 	return any;
 }
 
-/* Also when nobody has reaped it yet. */
+/* Also true when nobody has reaped it yet. */
 static bool attached_ended(const struct session *s)
 {
 	struct pollfd p = {.fd = s->attached, .events = POLLIN};
@@ -332,7 +332,7 @@ static int housekeeping(struct session *s)
 	return profile_writer_push(s->writer);
 }
 
-/* A system that starts program after program should not keep us running all the time. */
+/* A system that starts one program after another should not keep us running all the time. */
 static void pause_between_rounds(uint64_t round_ns)
 {
 	uint64_t passed_ns = clock_now_ns() - round_ns;
@@ -354,8 +354,8 @@ static int wait_once(struct session *s, int timeout_ms, bool *ret_maps_only)
 	return 0;
 }
 
-/* Until there is something to do. Libraries that walk stacks in their programs cannot keep any for later, so with
- * them new mappings are taken at once. */
+/* Until there is something to do. Libraries that walk stacks in their programs cannot keep any for later, so they get
+ * new mappings at once. */
 static int wait_for_events(struct session *s, int timeout_ms)
 {
 	bool maps_only = false;
@@ -401,7 +401,7 @@ int session_wait(struct session *s, enum session_end *ret_end)
 
 /* --- the rest ----------------------------------------------------------------------------------- */
 
-/* Takes the probes away, also when the program outlives its recording. */
+/* Removes the probes, also when the program outlives its recording. */
 void session_close_sources(struct session *s)
 {
 	gpu_free(s->gpu);

@@ -4,12 +4,12 @@
  *
  *	session_open -> session_start -> session_wait -> session_finish -> session_program -> session_close
  *
- * One thread and one loop: it drains what the kernel and the injected libraries have left in their rings,
- * joins it, and writes it. The order inside a round matters and is explained at session.c's top.
+ * One thread and one loop: it drains the rings of the kernel and of the injected libraries, joins the records, and
+ * writes the profile. The order inside a round matters and is explained at session.c's top.
  *
- * Several may live in one process, each with its own file and program. Who has several calls session_round for each
- * in place of session_wait, when its descriptor is readable or some time has passed. Nothing here prints, and signals
- * are looked at only where the caller hands them over; both belong to the process, and so to the command.
+ * Several may live in one process, each with its own file and program. Their caller uses session_round instead of
+ * session_wait, for each session whose descriptor is readable or whose last round was some time ago. Nothing here
+ * prints, and signals are read only where the caller passes them in; both belong to the process, and so to the command.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ enum session_stacks {
 
 /* How a recording goes on. */
 struct session_progress {
-	const char *text; /* NULL, or what is being done at the end, and nothing below */
+	const char *text; /* NULL, or what is being done at the end; then nothing below is set */
 	const struct profile_totals *totals;
 	uint64_t elapsed_ns;
 	uint64_t outstanding; /* launches that wait for their work */
@@ -43,7 +43,7 @@ struct session_progress {
 struct session_options {
 	const char *profile_path;
 	const struct signals *signals; /* whose signals end the recording or go to the program; NULL: nobody's */
-	/* Called now and then, and with NULL when there is no more to say for a while. NULL: nobody wants to know. */
+	/* Called now and then, and with NULL when no progress follows for a while. NULL: progress is not reported. */
 	void (*progress)(void *context, const struct session_progress *p);
 	void *progress_context;
 	struct target_user *user; /* borrowed; gets the environment that recording needs */
@@ -56,7 +56,7 @@ struct session_options {
 	enum gpu_stalls stalls;
 	unsigned int stall_period; /* a sample every 2^stall_period cycles; 0: chosen from the device */
 	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
-	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken */
+	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none */
 	bool waits;     /* of threads; with stacks those that last as long as this */
 	uint64_t wait_min_ns;
 	bool queue_times;
@@ -71,15 +71,15 @@ enum session_end {
 	SESSION_STOPPED, /* by a signal to us */
 };
 
-/* 0 or -errno with error_text. The profile file is created here; one of before stays as it is until the
- * recording can start, and when this or session_start fails none that was made stays. */
+/* 0 or -errno with error_text. The profile file is created here. An earlier file of this name stays as it is until the
+ * recording can start. When this or session_start fails, no new file is left. */
 int session_open(struct session **ret, const struct session_options *options);
 /* Starts the command, or attaches. */
 int session_start(struct session *s);
 /* Records until something ends it. */
 int session_wait(struct session *s, enum session_end *ret_end);
-/* One round of that: waits for wait_ms at most, or less where a round is due before, then drains what has come. After
- * *ret_over, which says that the recording is to be finished, none follows. */
+/* One round of session_wait: waits for wait_ms at most, or less where a round is due before, then drains all rings. Once
+ * *ret_over is true, the recording is to be finished and no round follows. */
 int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_end *ret_end);
 /* Readable when a round is due. A round is due every 50 ms in any case. */
 int session_poll_fd(const struct session *s);
@@ -92,7 +92,7 @@ void session_close(struct session *s);
 
 /* After a failed session_start: whether it was the command that could not be executed. */
 bool session_exec_failed(const struct session *s);
-/* And the signal that came before the program could begin; 0: none. */
+/* So too: the signal that came before the program could begin; 0: none. */
 int session_interrupted(const struct session *s);
 
 /* Final after session_finish. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The end of a recording. Sources stop and are drained, the GPU side first: its last records still need markers that
- * are drained after their snapshot. Then what is left is written: launches without work, names of code, what was
+ * are drained after their snapshot. Then the rest is written: launches without work, names of code, what was
  * refused.
  */
 #include <inttypes.h>
@@ -110,7 +110,7 @@ static int describe_gpu(struct session *s)
 	return error ?: session_describe(s, META_GPU_REPORTED, gpu_reported_ns(s->gpu));
 }
 
-/* A signal while names are looked up wants that to be over. */
+/* A signal while names are looked up ends the look-up. */
 static bool naming_stopped(void *context)
 {
 	return session_handle_signals(context);

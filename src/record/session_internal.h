@@ -27,7 +27,7 @@ struct session {
 	char runtime_dir[64]; /* "" until made */
 	int attached;         /* pidfd of -p, or -1 */
 	int epoll;
-	bool maps_fd_silent; /* it has reported, and does so again when it is armed */
+	bool maps_fd_silent; /* it was readable once, and is again after it is armed */
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t next_flush_ns;
@@ -50,7 +50,7 @@ int session_drain(struct session *s, bool *ret_busy);
 bool session_handle_signals(struct session *s);
 /* Reports progress, if anybody wants to know. */
 void session_report(const struct session *s, const struct session_progress *p);
-/* Takes the probes away, also when the program outlives its recording. */
+/* Removes the probes, also when the program outlives its recording. */
 void session_close_sources(struct session *s);
 /* A fact about the recording, as a number: 0 or -errno. */
 int session_describe(struct session *s, const char *key, uint64_t value);

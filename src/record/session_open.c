@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parts of a recording, from the profile upwards: file, registry of processes, correlator, GPU side, CPU side;
- * and what the profile says about the recording itself. They are connected to each other here, and from then on no event
- * comes through here:
+ * Makes the parts of a recording, from the profile upwards: file, registry of processes, correlator, GPU side, CPU side;
+ * and describes the recording in the profile. The parts are connected to each other here; events pass between them
+ * directly:
  *
  *	capture  -- launches, news -->  gpu  -- events -->  correlator  -->  profile
  *	         <- walked stacks ----
@@ -52,7 +52,7 @@ static int make_runtime_dir(struct session *s)
 	return 0;
 }
 
-/* When all is in place: what goes on by path in a folder of somebody else's may go elsewhere. */
+/* Once all is made: in a folder of somebody else, later steps by path could be led elsewhere. */
 static int give_runtime_dir_away(struct session *s)
 {
 	if (s->user->switched && lchown(s->runtime_dir, s->user->uid, s->user->gid))
@@ -184,7 +184,7 @@ static int open_drivers(struct session *s)
 	return drivers_open(&s->drivers, &options, s->writer, s->tasks);
 }
 
-/* "process 1234: python3 server.py", as far as it can be told. */
+/* "process 1234: python3 server.py", as far as it can be read. */
 static void describe_process(pid_t pid, struct buf *line)
 {
 	struct buf words = BUF_INIT;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The signals that a recording deals with (INT, TERM, QUIT, HUP, and CHLD for the end of the program),
- * taken through a descriptor from signals_open on, so that none of them ends us half-way. A program that
- * is started meanwhile gets everything as we were started with: signals_restore in the forked child.
+ * The signals that a recording handles (INT, TERM, QUIT, HUP, and CHLD for the end of the program). From
+ * signals_open on they are read from a descriptor, so that none of them ends us half-way. A program that we start
+ * gets the signals as we were started with: signals_restore in the forked child.
  *
- * A SIGHUP that was ignored when we were started (nohup) stays ignored. SIGPIPE is ignored: whoever stops
- * reading what we say ends neither the recording nor the files it is to leave.
+ * A SIGHUP that was ignored when we were started (nohup) stays ignored. SIGPIPE is ignored: a reader that closes
+ * our output ends neither the recording nor its files.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct signals {
 
 /* 0 or -errno with error_text. */
 int signals_open(struct signals *s);
-/* Also takes what has come and was not read: all that it could end is over. */
+/* Also discards signals that were not read: what they could end is over. */
 void signals_close(struct signals *s);
 /* Puts back what signals_open changed; does nothing when it was not called. Safe after fork. */
 void signals_restore(const struct signals *s);

@@ -33,8 +33,8 @@ static int become(const struct target_user *u)
 	return 0;
 }
 
-/* The child's side: waits at the gate, becomes the user, runs the program. System calls are all that it makes: other
- * threads of the recorder may hold locks at the fork, that nobody would release here. */
+/* The child's side: waits at the gate, becomes the user, runs the program. It makes system calls only: other threads of
+ * the recorder may hold locks at the fork, and nobody would release them here. */
 static void run(const struct target_user *u, const struct signals *signals, char **argv, int gate,
 	int failed)
 {
@@ -131,7 +131,7 @@ int target_release(struct target *t, const char *command)
 	int error = 0;
 	ssize_t n;
 
-	/* One that was killed at the gate shows when it is reaped. */
+	/* A child that was killed at the gate is seen when it is reaped. */
 	if (send(t->gate, "", 1, MSG_NOSIGNAL) != 1 && errno != EPIPE)
 		return error_errno(-errno, "cannot start '%s'", command);
 	close(t->gate);

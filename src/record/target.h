@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program under the profiler: started as if alone, with its own user, environment, signals, files
- * and terminal; and its end, passed on as our own.
+ * The program under the profiler. It is started with the user, environment, signals, files and terminal that
+ * it would have without us; its exit status becomes ours.
  *
  * It is created stopped at a gate, so that the recorder can attach to its pid before its first
- * instruction; target_release opens the gate and reports a failed exec. A recorder that dies before that
- * takes it along.
+ * instruction; target_release opens the gate and reports a failed exec. If the recorder dies before that,
+ * the process ends without running the program.
  */
 #pragma once
 
@@ -24,12 +24,12 @@ struct target_user {
 	gid_t *groups;	     /* of its, all; NULL unless switched */
 	size_t group_count;
 	char **environment;  /* NULL-terminated; owned */
-	char *taken_by_sudo; /* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
+	char *changed_by_sudo; /* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
 };
 
 /*
- * Finds the user: the caller of sudo when there is one (with the environment as it was before sudo, as
- * far as the sudo process still shows it), unless `as_root`; else ourselves. 0 or -errno.
+ * Finds the user: the caller of sudo, if we run under it and not `as_root`; else ourselves. The caller gets back the
+ * environment from before sudo, as far as the sudo process still shows it. 0 or -errno.
  */
 int target_user_find(struct target_user *u, bool as_root);
 void target_user_release(struct target_user *u);

@@ -23,10 +23,10 @@
 #define GROUPS_USUAL  64
 #define SUDO_DISTANCE 4 /* sudo may put a process for its terminal between itself and us */
 
-/* What sudo sets for itself: not the caller's business. */
+/* What sudo sets for itself: removed. */
 static const char *const sudo_own[] = {"SUDO_COMMAND", "SUDO_USER", "SUDO_UID", "SUDO_GID", NULL};
 
-/* What every shell sets: put back like the rest, but nothing to tell anybody. */
+/* What every shell sets: put back like the rest, but not named to the user. */
 static const char *const of_shells[] = {"_", "SHLVL", "PWD", "OLDPWD", "MAIL", NULL};
 
 static bool is_worth_naming(const char *name, size_t length)
@@ -56,26 +56,26 @@ static size_t count_variables(char **environment)
 
 static int set_variable(char ***environment, const char *assignment, size_t name_length)
 {
-	char **place = find_variable(*environment, assignment, name_length);
+	char **variable = find_variable(*environment, assignment, name_length);
 	char *copy = strdup(assignment);
 	size_t count;
 
 	if (!copy)
 		return -ENOMEM;
-	if (place) {
-		free(*place);
-		*place = copy;
+	if (variable) {
+		free(*variable);
+		*variable = copy;
 		return 0;
 	}
 	count = count_variables(*environment);
-	place = realloc(*environment, (count + 2) * sizeof(*place));
-	if (!place) {
+	variable = realloc(*environment, (count + 2) * sizeof(*variable));
+	if (!variable) {
 		free(copy);
 		return -ENOMEM;
 	}
-	place[count] = copy;
-	place[count + 1] = NULL;
-	*environment = place;
+	variable[count] = copy;
+	variable[count + 1] = NULL;
+	*environment = variable;
 	return 0;
 }
 
@@ -92,21 +92,21 @@ int target_user_setenv(struct target_user *u, const char *name, const char *valu
 
 const char *target_user_getenv(const struct target_user *u, const char *name)
 {
-	char **place = find_variable(u->environment, name, strlen(name));
+	char **variable = find_variable(u->environment, name, strlen(name));
 
-	return place ? *place + strlen(name) + 1 : NULL;
+	return variable ? *variable + strlen(name) + 1 : NULL;
 }
 
 static void unset_variable(char **environment, const char *name)
 {
-	char **place = find_variable(environment, name, strlen(name));
+	char **variable = find_variable(environment, name, strlen(name));
 
-	if (!place)
+	if (!variable)
 		return;
-	free(*place);
+	free(*variable);
 	do
-		place[0] = place[1];
-	while (*place++);
+		variable[0] = variable[1];
+	while (*variable++);
 }
 
 static int copy_environment(char ***ret)
@@ -155,27 +155,27 @@ static pid_t find_sudo(void)
 	return 0;
 }
 
-/* Puts back one variable of the caller's, and notes its name when that changed anything. */
-static int restore_variable(struct target_user *u, const char *assignment, struct buf *taken)
+/* Puts back one variable of the caller's, and adds its name to `changed` where sudo had changed it. */
+static int restore_variable(struct target_user *u, const char *assignment, struct buf *changed)
 {
 	const char *equals = strchr(assignment, '=');
 	size_t length;
-	char **place;
+	char **variable;
 
 	if (!equals || equals == assignment)
 		return 0;
 	length = (size_t)(equals - assignment);
-	place = find_variable(u->environment, assignment, length);
-	if (place && !strcmp(*place, assignment))
+	variable = find_variable(u->environment, assignment, length);
+	if (variable && !strcmp(*variable, assignment))
 		return 0;
 	if (is_worth_naming(assignment, length))
-		buf_printf(taken, "%s%.*s", taken->size ? ", " : "", (int)length, assignment);
+		buf_printf(changed, "%s%.*s", changed->size ? ", " : "", (int)length, assignment);
 	return set_variable(&u->environment, assignment, length);
 }
 
 static int restore_environment(struct target_user *u)
 {
-	struct buf block = BUF_INIT, taken = BUF_INIT;
+	struct buf block = BUF_INIT, changed = BUF_INIT;
 	pid_t sudo = find_sudo();
 	char path[64];
 	int error = 0;
@@ -186,20 +186,20 @@ static int restore_environment(struct target_user *u)
 	if (!sudo || io_read_file(path, ENVIRON_LIMIT, &block))
 		goto out;
 	for (size_t at = 0; at < block.size && !error; at += strlen(block.data + at) + 1)
-		error = restore_variable(u, block.data + at, &taken);
-	if (!error && taken.failed)
+		error = restore_variable(u, block.data + at, &changed);
+	if (!error && changed.failed)
 		error = -ENOMEM;
-	if (!error && taken.size) {
-		u->taken_by_sudo = taken.data;
-		taken = BUF_INIT;
+	if (!error && changed.size) {
+		u->changed_by_sudo = changed.data;
+		changed = BUF_INIT;
 	}
 out:
 	buf_release(&block);
-	buf_release(&taken);
+	buf_release(&changed);
 	return error;
 }
 
-/* Without the sudo process to ask, at least the variables that follow from the account are right. */
+/* The sudo process cannot be read: at least the variables that follow from the account are set right. */
 static int account_environment(struct target_user *u, const struct passwd *account)
 {
 	int error = target_user_setenv(u, "HOME", account->pw_dir);
@@ -209,7 +209,7 @@ static int account_environment(struct target_user *u, const struct passwd *accou
 	return error ?: target_user_setenv(u, "SHELL", account->pw_shell);
 }
 
-/* Before the fork, as this may ask servers, load libraries and take memory. */
+/* Before the fork: this may ask servers, load libraries and allocate memory. */
 static int find_groups(struct target_user *u)
 {
 	int count = GROUPS_USUAL, room;
@@ -277,6 +277,6 @@ void target_user_release(struct target_user *u)
 	free(u->environment);
 	free((char *)u->name);
 	free(u->groups);
-	free(u->taken_by_sudo);
+	free(u->changed_by_sudo);
 	*u = (struct target_user){0};
 }

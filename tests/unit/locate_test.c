@@ -36,7 +36,7 @@ static bool prints_path_of(const char *file)
 	return !strcmp(output, expected);
 }
 
-static void nothing_to_be_found_is_said_with_the_places(void)
+static void a_library_that_is_nowhere_is_reported_with_the_folders(void)
 {
 	CHECK(shell("bin/search") == ENOENT);
 	CHECK(strstr(output, "cannot find 'libxpuprof-inject.so'"));
@@ -53,7 +53,7 @@ static void the_environment_is_the_last_resort(void)
 	CHECK(prints_path_of("own.so"));
 }
 
-static void the_installed_place_is_found_from_the_program(void)
+static void the_installed_folder_is_found_from_the_program(void)
 {
 	CHECK(shell("mkdir -p lib/xpuprof && touch lib/xpuprof/libxpuprof-inject.so && "
 		    "XPUPROF_LIBRARY=own.so bin/search") == 0);
@@ -89,9 +89,9 @@ int main(int argc, char **argv)
 	shell("mkdir bin");
 	snprintf(copy, sizeof(copy), "cp /proc/%d/exe bin/search", (int)getpid());
 	shell(copy);
-	RUN(nothing_to_be_found_is_said_with_the_places);
+	RUN(a_library_that_is_nowhere_is_reported_with_the_folders);
 	RUN(the_environment_is_the_last_resort);
-	RUN(the_installed_place_is_found_from_the_program);
+	RUN(the_installed_folder_is_found_from_the_program);
 	RUN(the_programs_own_folder_comes_first);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
