@@ -6,7 +6,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "report/place.h"
+#include "report/call_path.h"
 #include "report/sections.h"
 
 #define THREADS_SHOWN 4

@@ -3,7 +3,7 @@
 #include "base/demangle.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "report/place.h"
+#include "report/call_path.h"
 #include "report/sections.h"
 #include "report/table.h"
 #include "view/names/launch_path.h"

@@ -10,7 +10,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/gaps.h"
-#include "report/place.h"
+#include "report/call_path.h"
 #include "report/sections.h"
 
 /* ------------------------------------------------------------------ causes */

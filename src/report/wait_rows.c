@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
-#include "report/place.h"
+#include "report/call_path.h"
 
 /* While rows are put together. */
 struct merging {

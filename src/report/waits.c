@@ -5,7 +5,7 @@
 #include "base/demangle.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "report/place.h"
+#include "report/call_path.h"
 #include "report/sections.h"
 #include "report/table.h"
 #include "report/wait_rows.h"

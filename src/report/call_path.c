@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/place.h"
+#include "report/call_path.h"
 
 #include <string.h>
 
