@@ -6,8 +6,8 @@
  *	              in load_tile, inlined at k.cu:15  how these instructions came into the kernel
  *	         48.2 %  0x0010  LDG.E R2, [R4.64]  95.2 % waiting for ...
  *
- * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that
- * widths are those of the text.
+ * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that they do not
+ * change the width of other columns.
  */
 #include "report/annotate.h"
 
@@ -26,8 +26,8 @@
 #define INDENT		     19 /* of what stands below a line */
 #define TAB_COLUMNS	     8
 
-/* In thousandths of all samples: what a line must have to be told more of, and an instruction to
- * be shown below it. */
+/* In thousandths of all samples: the least share of a line with reasons and instructions below it, and of an
+ * instruction there. */
 #define HOT_LINE	1 * 10
 #define HOT_INSTRUCTION 5
 
@@ -52,7 +52,7 @@ static bool is_at_least(const struct page *p, uint64_t samples, unsigned int tho
 	return samples && (double)samples * 1000 >= (double)p->a->samples * thousandths;
 }
 
-/* Right-aligned in `columns`; hot ones stand out. "-": there is code, and nobody was seen at it. */
+/* Right-aligned in `columns`; hot ones stand out. "-": code without samples. */
 static void put_share(struct page *p, uint64_t samples, int columns)
 {
 	const char *on = "";
@@ -161,7 +161,7 @@ static void put_leading(struct page *p, const struct stall_count *at, size_t cou
 	stall_text_leading(p->a->stalls, at, count, samples, LINE_REASONS, left(p, used), p->out);
 }
 
-/* Fewer columns say no reason; without a terminal there are as many as it takes. */
+/* In fewer columns no reason is readable; without a terminal there is no limit. */
 static bool has_room(const struct page *p, unsigned int used)
 {
 	return !p->t->width || left(p, used) >= REASON_COLUMNS_MIN;
@@ -199,7 +199,7 @@ static unsigned int instruction_columns(const struct page *p)
 static void put_site(struct page *p, const struct annotation_site *site)
 {
 	struct buf way = BUF_INIT;
-	bool told = false;
+	bool shown = false;
 
 	for (uint32_t i = 0; i < site->count; i++) {
 		uint32_t index = p->a->by_site[site->first + i];
@@ -207,13 +207,13 @@ static void put_site(struct page *p, const struct annotation_site *site)
 		if (!p->t->all &&
 			!is_at_least(p, p->a->instructions.items[index].samples, HOT_INSTRUCTION))
 			continue;
-		if (!told && site->inlined) {
+		if (!shown && site->inlined) {
 			buf_puts(&way, "in ");
 			annotation_way_text(p->a, site, p->a->lines.items[site->line].file, &way);
 			buf_printf(p->out, "%*s", INDENT, "");
 			put_text(p, INDENT, buf_text(&way));
 		}
-		told = true;
+		shown = true;
 		put_instruction(p, index, INDENT, instruction_columns(p));
 		buf_putc(p->out, '\n');
 	}
@@ -339,7 +339,7 @@ static void put_file(
 			put_source_line(p, source, at++, NULL);
 }
 
-/* Instructions of which no line is known. */
+/* Instructions whose line is not known. */
 static void put_unknown(struct page *p, const struct annotation_file *file)
 {
 	char share[TEXT_CELL];

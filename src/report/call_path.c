@@ -68,9 +68,9 @@ static const char *find_file(const struct report *r, uint32_t stack)
 }
 
 /*
- * The innermost functions of a stack as far as they say where in the program it is: what they call in the C library is left
- * out, the kernel's part of it in each process (vDSO) too, and so is what of it begins a thread or the program. Where only
- * these are known, they say it if no file does.
+ * The innermost functions of a stack that identify code of the program. Functions of the C library and of the vDSO are
+ * left out at the inner end, and so are those that begin a thread or the program. Where no others are known, they are
+ * used if no file is known either.
  */
 static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
 	uint32_t ret_locations[LAUNCH_PATH_MAX])
@@ -90,7 +90,7 @@ static unsigned int find_functions(const struct report *r, uint32_t stack, unsig
 	return count - first;
 }
 
-void report_place(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
+void report_call_path(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
 {
 	uint32_t locations[LAUNCH_PATH_MAX];
 	unsigned int count = find_functions(r, stack, functions, locations);
@@ -129,7 +129,7 @@ static void put_location(const struct report *r, struct json_writer *w, const st
 	buf_release_for(&text, w->out);
 }
 
-void report_path_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack, bool inlines)
+void report_call_path_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack, bool inlines)
 {
 	uint32_t locations[LAUNCH_PATH_MAX], chain[INLINES_MAX];
 	unsigned int count = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What hardware counters said of each GPU, a row each, and of the kernels that ran alone, a column each: in the text as many as
- * fit, in the order of counter_kinds.h. As the counters are the columns there, they are no table of table.h.
+ * Hardware counters of each GPU, a row each, and of the kernels that ran alone, a column each: in the text as many as fit,
+ * in the order of counter_kinds.h. These tables have counters as columns, so table.h cannot describe them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const char *vendor_name(const struct report *r, const struct counter_colu
 	return profile_string(r->reader, profile_counter(r->reader, c->counter)->name, NULL);
 }
 
-/* What is said of each counter of a GPU, in both forms. */
+/* The values of each counter of a GPU, in both forms. */
 struct device_value {
 	const char *heading, *key;
 	size_t at; /* the sums, in counter_device */

@@ -15,7 +15,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* " [libm.so.6]", but not where the name says it, as "libm.so.6+0x1234" does. */
+/* " [libm.so.6]", but not where the name contains it, as "libm.so.6+0x1234" does. */
 static void put_module(const struct function_sum *f, struct buf *b)
 {
 	const char *module = f->kind == TREE_PYTHON ? "" : base_name(f->file);

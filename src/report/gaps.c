@@ -12,17 +12,17 @@
 #define THREADS_SHOWN 4
 /* That many of the longest gaps of a device have threads in JSON. */
 #define WITH_THREADS 100
-/* So many are listed there of a device of which not all gaps are known, where nobody says how many. */
+/* The default for how many are listed there of a device of which not all gaps are known. */
 #define OF_PARTS 10000
 
 void report_gap_cause(const struct report *r, struct buf *b, unsigned int cause, uint32_t stack)
 {
 	buf_puts(b, gap_cause_text(cause));
 	if (stack)
-		report_place(r, b, cause == GAP_INPUT || cause == GAP_PYTHON ? "; in " : "; at ", stack, REPORT_FUNCTIONS);
+		report_call_path(r, b, cause == GAP_INPUT || cause == GAP_PYTHON ? "; in " : "; at ", stack, REPORT_FUNCTIONS);
 }
 
-bool report_is_worth_telling(uint64_t ns, uint64_t whole_ns)
+bool report_is_worth_showing(uint64_t ns, uint64_t whole_ns)
 {
 	return ns && ns >= whole_ns / 2000;
 }
@@ -54,7 +54,7 @@ static unsigned int longest_wait(const struct gap_doing *d)
 	return best;
 }
 
-/* It did something, or would have if there had been a CPU. */
+/* It ran, or waited for a CPU. */
 static uint64_t active_ns(const struct gap_doing *d, bool has_waits)
 {
 	return d->sync_ns + d->call_ns + d->wait_ns[WAIT_RUN_QUEUE] + (has_waits ? d->run_ns : d->sampled_ns);
@@ -70,7 +70,7 @@ static void put_doing(const struct report *r, struct buf *line, const struct gap
 
 	for (unsigned int i = 0; i < WAIT_REASONS; i++)
 		waits_ns += d->wait_ns[i];
-	if (has_waits && report_is_worth_telling(d->run_ns, length_ns)) {
+	if (has_waits && report_is_worth_showing(d->run_ns, length_ns)) {
 		buf_printf(line, "ran %s", text_percent(share, d->run_ns, length_ns));
 		comma = ", ";
 	} else if (!has_waits && d->sampled_ns) {
@@ -78,20 +78,20 @@ static void put_doing(const struct report *r, struct buf *line, const struct gap
 			text_percent(share, d->sampled_ns < length_ns ? d->sampled_ns : length_ns, length_ns));
 		comma = ", ";
 	}
-	if (report_is_worth_telling(d->call_ns, length_ns)) {
+	if (report_is_worth_showing(d->call_ns, length_ns)) {
 		buf_printf(line, "%sin CUDA calls %s", comma, text_percent(share, d->call_ns, length_ns));
 		comma = ", ";
 	}
-	if (report_is_worth_telling(d->sync_ns, length_ns)) {
+	if (report_is_worth_showing(d->sync_ns, length_ns)) {
 		buf_printf(line, "%ssynchronizing %s", comma, text_percent(share, d->sync_ns, length_ns));
 		comma = ", ";
 	}
-	if (report_is_worth_telling(waits_ns, length_ns))
+	if (report_is_worth_showing(waits_ns, length_ns))
 		buf_printf(line, "%swaited %s (mostly %s)", comma, text_percent(share, waits_ns, length_ns),
 			profile_wait_reason_name(longest_wait(d)));
 	if (!has_waits && !active_ns(d, false))
 		buf_puts(line, "not seen");
-	report_place(r, line, ": ", d->stack, 1);
+	report_call_path(r, line, ": ", d->stack, 1);
 }
 
 struct thread_doing {
@@ -168,7 +168,7 @@ static void put_thread_json(const struct report *r, struct json_writer *w, uint3
 		if (d.wait_ns[i])
 			json_number(w, profile_wait_reason_name(i), d.wait_ns[i]);
 	json_end(w, '}');
-	report_path_json(r, w, "path", d.stack, false);
+	report_call_path_json(r, w, "path", d.stack, false);
 	json_end(w, '}');
 }
 
@@ -227,7 +227,7 @@ static void put_gap_json(const struct report *r, struct json_writer *w, const st
 	json_bool(w, "once", gap->once);
 	if (t)
 		json_number(w, "launching_tid", t->tid);
-	report_path_json(r, w, "path", gap->stack, false);
+	report_call_path_json(r, w, "path", gap->stack, false);
 	if (n < WITH_THREADS && needs_threads(r, d, gap)) {
 		json_begin(w, "threads", '[');
 		for (uint32_t id = 1; id < r->gaps->events.threads.count; id++)

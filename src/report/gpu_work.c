@@ -37,7 +37,7 @@ static void kernel_path_json(const struct report *r, const void *row, struct jso
 {
 	const struct summary_kernel *k = row;
 
-	report_path_json(r, w, "path", k->stack, r->inlines);
+	report_call_path_json(r, w, "path", k->stack, r->inlines);
 }
 
 static void put_function(const struct report *r, struct buf *b, uint32_t location)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Why GPUs had nothing to do (gaps.h of the view has the rules): by process, by device and by cause. What people read of
- * processes and devices are sentences with some of the numbers, and of causes those that matter first, so both forms stand side
- * by side.
+ * Why GPUs had nothing to do (view/gaps/gaps.h has the rules): by process, by device and by cause. The text has sentences with
+ * some of the numbers, and the causes that matter first; the JSON has all. So the two forms have no common description.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,8 @@ static uint64_t total_of(const struct gap_sum *sums)
 	return total_ns;
 }
 
-/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. What the GPU takes between queued
- * work comes last: nobody let it starve. */
+/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. The GPU's own pauses between
+ * queued work come last: nothing was missing. */
 static unsigned int next_cause(const struct gap_sum *sums, unsigned int *done)
 {
 	unsigned int best = GAP_CAUSES;
@@ -69,7 +68,7 @@ static void put_causes_json(const struct report *r, struct json_writer *w, const
 		json_text(w, "cause", gap_cause_name(i));
 		json_number(w, "count", sums[i].count);
 		json_number(w, "total_ns", sums[i].total_ns);
-		report_path_json(r, w, "path", sums[i].stack, false);
+		report_call_path_json(r, w, "path", sums[i].stack, false);
 		json_number(w, "path_ns", sums[i].stack_ns);
 		json_end(w, '}');
 	}
@@ -158,7 +157,7 @@ static const char *word_for(const struct gap_process *p, uint64_t whole_ns, cons
 	return shortages[0].bound;
 }
 
-/* Gaps that happened once are no part of these shares: how long they are says more of when the program was stopped. */
+/* Gaps that happened once are no part of these shares: their length mostly depends on when the program was stopped. */
 static void put_process(const struct report *r, struct buf *out, const struct gap_process *p)
 {
 	const struct profile_process *process = profile_process(r->reader, p->process);
@@ -173,7 +172,7 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 		process ? process->pid : 0, word_for(p, whole_ns, shortages), text_duration(cells[0], whole_ns));
 	buf_printf(&line, " kernels ran for %s, only copies for %s", text_percent(cells[1], p->kernels_ns, whole_ns),
 		text_percent(cells[2], p->transfers_ns, whole_ns));
-	for (size_t i = 0; i < SHORTAGES && report_is_worth_telling(shortages[i].ns, whole_ns); i++) {
+	for (size_t i = 0; i < SHORTAGES && report_is_worth_showing(shortages[i].ns, whole_ns); i++) {
 		buf_printf(&line, "%s%s %s", between, text_percent(cells[0], shortages[i].ns, whole_ns), shortages[i].why);
 		between = ", ";
 	}

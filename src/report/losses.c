@@ -8,7 +8,7 @@
 
 /* ------------------------------------------------------------------ stacks */
 
-/* What an incomplete stack's note says of the reason: of "[incomplete stack: no unwind information]" what follows ": ". */
+/* The reason in an incomplete stack's note: of "[incomplete stack: no unwind information]" what follows ": ". */
 static void put_reason(const struct report *r, uint32_t note, struct buf *b)
 {
 	const char *text = profile_string(r->reader, note, NULL), *why = strstr(text, ": ");

@@ -76,7 +76,7 @@ static bool wants_gaps(const struct report_wanted *w)
 	return !w->stalls && !w->counters;
 }
 
-/* In the order in which they need each other. */
+/* A part may need those before it. */
 static const struct part {
 	bool (*is_wanted)(const struct report_wanted *w); /* NULL: always */
 	int (*read)(struct reading *g);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What was recorded, in short, and what else is known of the recording. */
+/* What was recorded, in short, and notes on the recording. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void field(struct buf *out, const char *title, const char *text)
 	buf_putc(out, '\n');
 }
 
-/* What the driver said, where the profile has something else. */
+/* The driver's own words, where the profile has something else. */
 static void put_reported(const struct report *r, struct buf *out)
 {
 	uint64_t here_ns = r->summary->gpu_ns;
@@ -38,7 +38,7 @@ static void put_reported(const struct report *r, struct buf *out)
 	buf_release_for(&line, out);
 }
 
-/* Nothing is told apart from what was not asked for, and from what a recording that was cut short does not have. */
+/* Distinguishes no CPU time from time that was not asked for, and from time that a recording cut short lacks. */
 static void put_cpu_time(const struct report *r, struct buf *line)
 {
 	const struct summary *s = r->summary;

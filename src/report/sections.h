@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What report.c puts together: the sections of a report, tables or more than that; and what they have in common. */
+/* The sections of a report, which report.c puts together, and functions that several of them use. */
 #pragma once
 
 #include "report/report.h"
@@ -12,7 +12,7 @@ extern const struct table report_calls, report_waiting_calls, report_asking_call
 /* CPU time by function, and which work threads waited for. */
 extern const struct table report_functions, report_sync_waits;
 
-/* Each appends nothing where there is nothing to say. */
+/* Each appends nothing where it has no contents. */
 void report_head_text(const struct report *r, struct buf *out);
 void report_head_json(const struct report *r, struct json_writer *w);
 void report_notes_text(const struct report *r, struct buf *out);
@@ -45,7 +45,7 @@ void report_stalls_json(const struct report *r, struct json_writer *w);
 void report_counters_text(const struct report *r, struct buf *out);
 void report_counters_json(const struct report *r, struct json_writer *w);
 
-/* How many of so many rows are printed. */
+/* How many of `count` rows are printed. */
 size_t report_rows_shown(const struct report *r, size_t count);
 /* "Title (10 of 37)" above a table. */
 void report_title(struct buf *out, const char *title, size_t shown, size_t count);
@@ -53,7 +53,7 @@ void report_title(struct buf *out, const char *title, size_t shown, size_t count
 #define REPORT_NAME_MIN 14
 /* What is left of a line behind `used` columns; 0: no limit. */
 unsigned int report_columns_left(const struct report *r, unsigned int used);
-/* What the recording says of itself; NULL, too, where that is empty. */
+/* A fact about the recording (META_ keys); NULL where there is none or it is empty. */
 const char *report_meta(const struct report *r, const char *key);
 /* Appends a text (NULL: none) of several lines, with something before the first and before each other one. */
 void report_lines(struct buf *out, const char *first, const char *others, const char *text);

@@ -19,7 +19,7 @@ void stall_text_offset(uint32_t offset, struct buf *b);
 const char *stall_text_instruction(const struct profile_reader *r, uint32_t instruction);
 
 /*
- * Sentences on how far the samples can be relied on, each handed to `put`: how many and how often,
+ * Sentences on how far the samples can be relied on, each passed to `put`: how many and how often,
  * what was dropped or had no code, what is apportioned, instructions without operands, kernels
  * without samples.
  */

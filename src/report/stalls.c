@@ -44,7 +44,7 @@ static void put_share(struct buf *out, uint64_t samples, uint64_t of)
 	buf_printf(out, "%*s  ", INDENT - 2, text_percent(share, samples, of));
 }
 
-/* What a row of code has seen. */
+/* The samples of a row of code. */
 struct seen {
 	uint64_t samples, of;
 	const struct stall_count *reasons;
@@ -157,7 +157,7 @@ static void put_reasons_json(const struct report *r, struct json_writer *w, cons
 	json_end(w, ']');
 }
 
-/* The functions inlined into one another, the outermost first, each with the place of its call. */
+/* The functions inlined into one another, the outermost first, each with the line of its call. */
 static void put_inlined_json(const struct report *r, struct json_writer *w, const struct annotation_site *p)
 {
 	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
@@ -252,7 +252,7 @@ static void put_details(const struct report *r, const void *row, struct buf *out
 	int error = annotation_make(&a, r->stalls, index_of(r, row), ANNOTATION_ALL);
 
 	put_reasons(r, out, index_of(r, row));
-	/* Where nothing is known of the lines one row would say so of everything. */
+	/* Without any known line, the table would be one row for all. */
 	if (!error && annotation_has_lines(&a))
 		error = put_hottest(r, out, &a, &lines);
 	error = error ?: put_hottest(r, out, &a, &instructions);

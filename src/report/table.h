@@ -6,8 +6,8 @@
  *	     total   of GPU   count      mean  kernel      {"name": "gemm", "count": 6, "total_ns": 3000000, ...
  *	   3.00 ms   60.0 %       6    500 us  gemm
  *
- * A description is constant: columns, each with what it is called in either form, what kind of value it has and where in a
- * row that is, and the rows. Columns stand in the order of the JSON; `place` says where they are in the text. Numbers are
+ * A description is constant: the rows, and the columns. A column has its name in either form, the kind of its value, and the
+ * offset of that in a row. Columns are in the order of the JSON; `position` is their order in the text. Numbers are
  * right-aligned and come first; a name comes last and is cut at the width of the report, so that nothing else moves.
  */
 #pragma once
@@ -32,7 +32,7 @@ enum column_kind {	   /* the text; the JSON */
 struct column {
 	const char *heading; /* NULL: the column is not in the text */
 	const char *key;     /* NULL: not in the JSON */
-	unsigned int place;  /* in the text, from 1 on, or COLUMN_LAST */
+	unsigned int position;  /* in the text, from 1 on, or COLUMN_LAST */
 	unsigned int width;  /* in the text, of all but the last */
 	enum column_kind kind;
 	unsigned int at, size, of; /* offsets in the row and the size of the number there; of: the divisor */
@@ -51,9 +51,9 @@ struct column {
 	void (*json)(const struct report *r, const void *row, struct json_writer *w);
 };
 
-#define COLUMN_LAST 12 /* places are below it */
+#define COLUMN_LAST 12 /* positions are below it */
 
-/* A number of a row, and two with which one makes sense of the other. */
+/* A number of a row; and two of which one is divided by the other. */
 #define COLUMN_FIELD(type, field) .at = offsetof(type, field), .size = sizeof(((type *)0)->field)
 #define COLUMN_OF(type, field) /* fails to compile unless it is 64 bits wide */ \
 	.of = offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(uint64_t) ? 1 : -1])
@@ -83,7 +83,7 @@ struct table {
 	bool (*has_row)(const void *row); /* which rows the text has; NULL: all */
 	/* Appends to the text what stands below a row, on lines of its own. */
 	void (*below)(const struct report *r, const void *row, struct buf *out);
-	bool all;	  /* how many rows were asked for does not matter */
+	bool all;	  /* all rows, however many were asked for */
 	bool whole_lines; /* what is cut are lines, not names: these have no least width */
 };
 

@@ -27,7 +27,7 @@ unsigned int report_columns_left(const struct report *r, unsigned int used)
 	return r->width > used + REPORT_NAME_MIN ? r->width - used : REPORT_NAME_MIN;
 }
 
-/* The columns of the text by their place. */
+/* The columns of the text by their position. */
 struct line {
 	const struct column *at[COLUMN_LAST + 1];
 };
@@ -40,7 +40,7 @@ static struct line line_of(const struct report *r, const struct table *t)
 		const struct column *c = &t->columns[i];
 
 		if (c->heading && (!c->wide || !r->width || r->width >= FULL_COLUMNS_MIN))
-			line.at[c->place] = c;
+			line.at[c->position] = c;
 	}
 	return line;
 }
@@ -50,7 +50,7 @@ static void put_cell(const struct column *c, struct buf *out, const char *text)
 {
 	int width = c->left ? -(int)c->width : (int)c->width;
 
-	buf_printf(out, "%s%*s", c->apart ? "  " : c->place > 1 ? " " : "", width, text);
+	buf_printf(out, "%s%*s", c->apart ? "  " : c->position > 1 ? " " : "", width, text);
 }
 
 /* Whether the text has "-". */
@@ -61,7 +61,7 @@ static bool is_absent(const struct column *c, const void *row)
 	return c->is_absent && c->is_absent(row);
 }
 
-/* What stands in a cell: in one of the two that are handed in, or in the profile. */
+/* The text of a cell: in one of the two buffers that are passed in, or in the profile. */
 static const char *cell_text(const struct report *r, const struct column *c, const void *row, char cell[TEXT_CELL],
 	struct buf *text)
 {

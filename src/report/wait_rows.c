@@ -12,22 +12,22 @@
 struct merging {
 	struct wait_rows *to;
 	const struct report *r;
-	struct map stacks;	  /* stack -> place: names are made once */
-	struct interner *rows;	  /* process, name of thread, reason, place */
+	struct map stacks;	  /* stack -> path: names are made once */
+	struct interner *rows;	  /* process, name of thread, reason, path */
 	struct interner *threads; /* row, thread */
-	struct interner *sharers; /* row, whether it is of doings, thread, reason, place */
+	struct interner *sharers; /* row, whether it is of doings, thread, reason, path */
 };
 
 void wait_rows_release(struct wait_rows *w)
 {
 	vec_release(&w->rows);
-	interner_free(w->places);
-	w->places = NULL;
+	interner_free(w->paths);
+	w->paths = NULL;
 	wait_shares_release(&w->wakers);
 	wait_shares_release(&w->doings);
 }
 
-static int find_place(struct merging *m, uint32_t stack, uint32_t *ret)
+static int find_path(struct merging *m, uint32_t stack, uint32_t *ret)
 {
 	const uint64_t *known = map_get(&m->stacks, stack);
 	struct buf text = BUF_INIT;
@@ -37,8 +37,8 @@ static int find_place(struct merging *m, uint32_t stack, uint32_t *ret)
 		*ret = known ? (uint32_t)*known : 0;
 		return 0;
 	}
-	report_place(m->r, &text, " at ", stack, REPORT_FUNCTIONS);
-	error = text.failed ? -ENOMEM : interner_add(m->to->places, buf_text(&text), text.size, ret, NULL);
+	report_call_path(m->r, &text, " at ", stack, REPORT_FUNCTIONS);
+	error = text.failed ? -ENOMEM : interner_add(m->to->paths, buf_text(&text), text.size, ret, NULL);
 	error = error ?: map_put(&m->stacks, stack, *ret);
 	buf_release(&text);
 	return error;
@@ -64,7 +64,7 @@ static int add_share(struct merging *m, const struct wait_share *s, uint32_t row
 		.reason = s->reason,
 		.count = s->count,
 		.total_ns = s->total_ns};
-	int error = find_place(m, s->stack, &share.stack), added;
+	int error = find_path(m, s->stack, &share.stack), added;
 	const uint32_t key[] = {row, is_doing, s->thread, s->reason, share.stack};
 	uint32_t id;
 
@@ -93,8 +93,8 @@ static int merge(struct merging *m, const struct wait_sum *s)
 {
 	const struct profile_thread *t = profile_thread(m->r->reader, s->thread);
 	struct wait_row new = {.sum = *s, .all = m->to};
-	int error = find_place(m, s->stack, &new.place), row_added, thread_added;
-	const uint32_t key[] = {t ? t->process : 0, t ? t->name : 0, s->reason, new.place};
+	int error = find_path(m, s->stack, &new.path), row_added, thread_added;
+	const uint32_t key[] = {t ? t->process : 0, t ? t->name : 0, s->reason, new.path};
 	uint32_t row, id;
 
 	if (error)
@@ -120,8 +120,8 @@ static int by_time(const void *left, const void *right)
 		return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
 	if (a->sum.thread != b->sum.thread)
 		return a->sum.thread < b->sum.thread ? -1 : 1;
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
+	if (a->path != b->path)
+		return a->path < b->path ? -1 : 1;
 	return (int)a->sum.reason - (int)b->sum.reason;
 }
 
@@ -132,7 +132,7 @@ int wait_rows_init(struct wait_rows *w, const struct report *r)
 	int error;
 
 	*w = (struct wait_rows){0};
-	error = interner_new(&w->places);
+	error = interner_new(&w->paths);
 	error = error ?: interner_new(&m.rows);
 	error = error ?: interner_new(&m.threads);
 	error = error ?: interner_new(&m.sharers);

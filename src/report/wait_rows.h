@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of the table of waits as people read it: threads of one process that have the same name and wait at the same
- * place for the same reason are one row, so that a pool of threads does not fill the table, and so are stacks that
- * differ only in what the table does not show. So are the threads that ended these waits, of any process, and what they did meanwhile.
+ * The rows of the table of waits as people read it. Threads of one process that have the same name, and wait for the
+ * same reason with the same call path as the table shows it, are one row: a pool of threads does not fill the table. The
+ * threads that ended these waits, of any process, are merged in the same way, and so is what they did meanwhile.
  */
 #pragma once
 
@@ -14,15 +14,15 @@
 
 struct wait_row {
 	struct wait_sum sum;   /* of all; thread: one of them; number: in wakers and doings below */
-	uint32_t place;	       /* in wait_rows.places; 0: the stack is not known */
+	uint32_t path;	       /* in wait_rows.paths; 0: the stack is not known */
 	uint32_t thread_count;
-	const struct wait_rows *all; /* that it is one of */
+	const struct wait_rows *all; /* that it belongs to */
 };
 
 struct wait_rows {
 	struct vec(struct wait_row) rows; /* most time first */
-	struct interner *places;	  /* " at main > load": texts */
-	struct wait_shares wakers, doings; /* of threads of one name; stack: in places, 0: not known */
+	struct interner *paths;		  /* of calls, as texts: " at main > load" */
+	struct wait_shares wakers, doings; /* of threads of one name; stack: in paths, 0: not known */
 };
 
 /* Of the waits in the report's summary. 0 or -ENOMEM; release it in either case. */

@@ -12,7 +12,7 @@
 #include "view/names/name.h"
 
 #define MUCH	      5	  /* one part in so many is worth to be named */
-#define LITTLE	      100 /* and less than that says nothing */
+#define LITTLE	      100 /* and less than that is left out */
 #define WAKERS_SHOWN  2	  /* in text, */
 #define SHARES_LISTED 3	  /* in JSON: the largest */
 
@@ -53,7 +53,7 @@ static void sync_thread_and_call(const struct report *r, const void *row, struct
 
 	buf_printf(line, "%s %u in %s", t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0,
 		profile_string(r->reader, w->api, NULL));
-	report_place(r, line, " at ", w->stack, REPORT_FUNCTIONS);
+	report_call_path(r, line, " at ", w->stack, REPORT_FUNCTIONS);
 }
 
 static void put_waited_for(const struct report *r, const void *row, struct buf *out)
@@ -63,7 +63,7 @@ static void put_waited_for(const struct report *r, const void *row, struct buf *
 
 	buf_printf(&line, "%34sfor ", "");
 	put_work(r, &line, w);
-	report_place(r, &line, " launched at ", w->launch_stack, REPORT_FUNCTIONS);
+	report_call_path(r, &line, " launched at ", w->launch_stack, REPORT_FUNCTIONS);
 	report_line(r, out, &line);
 }
 
@@ -90,9 +90,9 @@ static void sync_what_json(const struct report *r, const void *row, struct json_
 
 	put_thread_json(r, w, wait->thread);
 	json_text(w, "api", profile_string(r->reader, wait->api, NULL));
-	report_path_json(r, w, "path", wait->stack, false);
+	report_call_path_json(r, w, "path", wait->stack, false);
 	put_work_json(r, w, wait);
-	report_path_json(r, w, "launch_path", wait->launch_stack, false);
+	report_call_path_json(r, w, "launch_path", wait->launch_stack, false);
 }
 
 static const struct column sync_columns[] = {
@@ -132,7 +132,7 @@ static void put_reasons(const struct wait_sums *s, struct buf *out)
 	buf_putc(out, '\n');
 }
 
-static void threads_and_place(const struct report *r, const void *row, struct buf *line)
+static void threads_and_path(const struct report *r, const void *row, struct buf *line)
 {
 	const struct wait_row *w = row;
 	const struct profile_thread *t = profile_thread(r->reader, w->sum.thread);
@@ -143,7 +143,7 @@ static void threads_and_place(const struct report *r, const void *row, struct bu
 		buf_printf(line, "%s (%u threads of %u)", name, w->thread_count, p ? p->pid : 0);
 	else
 		buf_printf(line, "%s %u", name, t ? t->tid : 0);
-	buf_puts(line, w->place ? interner_get(w->all->places, w->place, NULL) : ", without a stack");
+	buf_puts(line, w->path ? interner_get(w->all->paths, w->path, NULL) : ", without a stack");
 }
 
 static bool is_much(uint64_t part_ns, uint64_t ns)
@@ -161,7 +161,7 @@ static void put_name(const struct report *r, struct buf *line, const struct wait
 		buf_printf(line, " %u", t->tid);
 }
 
-/* For all that the reader is told of them. */
+/* Whether the text shows the same of both. */
 static bool is_same(const struct wait_share *a, const struct wait_share *b)
 {
 	return a->thread == b->thread && (a->threads > 1 || b->threads > 1 || a->one == b->one);
@@ -178,7 +178,7 @@ static void put_waker(const struct report *r, struct buf *line, const struct wai
 	buf_printf(line, "%s)", text_percent(share, s->total_ns, whole_ns));
 }
 
-/* Who ended the waits, of the time of those of which that was looked for. */
+/* Who ended the waits, as shares of the waits whose waker was looked for. */
 static void put_wakers(const struct report *r, struct buf *line, const struct wait_sum *s, struct wait_range wakers)
 {
 	char share[TEXT_CELL];
@@ -195,7 +195,7 @@ static void put_wakers(const struct report *r, struct buf *line, const struct wa
 		buf_printf(line, ", known of %s of the time", text_percent(share, s->watched_ns, s->total_ns));
 }
 
-/* What most of the time was that wakers, or whom they waited for themselves, spent meanwhile. */
+/* How wakers, or the threads that these waited for, spent most of the time meanwhile. */
 static void put_meanwhile(const struct report *r, struct buf *line, const struct wait_rows *rows, const struct wait_sum *s,
 	const struct wait_share *waker)
 {
@@ -212,7 +212,7 @@ static void put_meanwhile(const struct report *r, struct buf *line, const struct
 	}
 	buf_printf(line, "%s (%s)", most->reason ? profile_wait_reason_name(most->reason) : "running",
 		text_percent(share, most->total_ns, s->followed_ns));
-	buf_puts(line, most->stack ? interner_get(rows->places, most->stack, NULL) : "");
+	buf_puts(line, most->stack ? interner_get(rows->paths, most->stack, NULL) : "");
 }
 
 /* Where it was looked for. */
@@ -258,7 +258,7 @@ static void put_doings(const struct report *r, struct json_writer *w, struct wai
 		json_begin(w, NULL, '{');
 		put_thread_json(r, w, s->thread);
 		json_text(w, "reason", s->reason ? profile_wait_reason_name(s->reason) : "running");
-		report_path_json(r, w, "path", s->stack, false);
+		report_call_path_json(r, w, "path", s->stack, false);
 		json_number(w, "total_ns", s->total_ns);
 		json_end(w, '}');
 	}
@@ -290,7 +290,7 @@ static void thread_json(const struct report *r, const void *row, struct json_wri
 
 static void path_json(const struct report *r, const void *row, struct json_writer *w)
 {
-	report_path_json(r, w, "path", ((const struct wait_sum *)row)->stack, false);
+	report_call_path_json(r, w, "path", ((const struct wait_sum *)row)->stack, false);
 }
 
 /* ------------------------------------------------------------------ both */
@@ -311,7 +311,7 @@ static const struct column wait_columns[] = {
 	{"run queue", NULL, 4, 9, SHARE(struct wait_sum, queued_ns, total_ns)},
 	{"longest", "max_ns", 3, 9, DURATION(struct wait_sum, max_ns), .is_absent = has_no_longest},
 	{.json = end_json},
-	{"threads, and where", NULL, COLUMN_LAST, .text = threads_and_place},
+	{"threads, and where", NULL, COLUMN_LAST, .text = threads_and_path},
 };
 
 _Static_assert(!offsetof(struct wait_row, sum), "a row begins with its sum");
