@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A GPU vendor, seen from the recorder. One folder under src/gpu/ and one row in src/gpu/backends.c
- * each; docs/howto-add-a-gpu-backend.md. gpu.h says in which order the functions are called.
+ * A GPU vendor, seen from the recorder. Each has one folder under src/gpu/ and one row in
+ * src/gpu/backends.c: docs/howto-add-a-gpu-backend.md. gpu.h gives the order in which the functions
+ * are called.
  *
- * A backend whose work is reported by a library inside the program uses gpu/injected/; one that has other sources calls
- * `events` by itself.
+ * If a library inside the program reports the work, the backend uses gpu/injected/. A backend with other sources calls
+ * `events` itself.
  */
 #pragma once
 
@@ -35,12 +36,11 @@ struct gpu_options {
 	bool queue_times;    /* also ask for queued and submitted times */
 	bool syncs;          /* also report what calls waited for the GPU, and how long */
 	size_t ring_bytes;   /* of each process's ring; 0: the default */
-	bool walk;           /* libraries are to walk their own stacks; the marker, if there is one, is for those they
-			      * cannot */
+	bool walk;           /* libraries are to walk their own stacks; the marker, if any, is for those they cannot */
 	struct stack_resolver stacks;
 	enum gpu_stalls stalls;
 	unsigned int stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none are taken. Not beside stalls */
+	uint64_t counter_interval_ns; /* of samples of hardware counters; 0: none. Not beside stalls */
 	char **environment;         /* the program's; NULL: ours */
 	struct kept_images *images; /* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 	struct buf *notes;          /* gets lines that the user should read; NULL: nobody does */
@@ -55,9 +55,9 @@ struct gpu_shared {
 };
 
 struct gpu_stats {
-	uint64_t instances_live;     /* that may still send something, or other sources that may */
+	uint64_t instances_live;     /* and other sources, that may still send something */
 	uint64_t records;            /* read so far */
-	uint64_t reported_ns;        /* GPU time as the driver reported it, whatever became of it */
+	uint64_t reported_ns;        /* GPU time as the driver reported it, recorded or lost */
 	const char *stalls_refused;  /* lines: why some instructions were not sampled, and what helps; valid until
 				      * the next call */
 	const char *counters_refused; /* the same of hardware counters */
@@ -67,7 +67,7 @@ struct gpu_stats {
 /* Functions that may be NULL are marked so; then the backend has nothing to do there. */
 struct gpu_backend_ops {
 	const char *name;
-	/* *ret is NULL when there is nothing to record, of which options->notes says why. */
+	/* *ret is NULL when nothing can be recorded; options->notes gets the reason. */
 	int (*open)(struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared);
 	/* NULL. Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),

@@ -97,8 +97,8 @@ static bool is_plausible(const struct gpu *g, const struct gpu_launch *e)
 	return e->instance <= g->shared.last_instance;
 }
 
-/* Without a backend it is a launch of somebody else's recording. */
-static int take_launch(void *context, const struct gpu_launch *e)
+/* Without a backend it is a launch of another recording. */
+static int forward_launch(void *context, const struct gpu_launch *e)
 {
 	struct gpu *g = context;
 	const struct gpu_events *events = &g->shared.events;
@@ -114,7 +114,7 @@ static int take_launch(void *context, const struct gpu_launch *e)
 
 struct gpu_events gpu_marker_launches(struct gpu *g)
 {
-	return (struct gpu_events){.context = g, .launch = take_launch};
+	return (struct gpu_events){.context = g, .launch = forward_launch};
 }
 
 static int pass_code_mapped(void *context, const struct code_change *change)

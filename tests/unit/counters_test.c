@@ -40,7 +40,7 @@ static void begin(struct fixture *f)
 
 static int take(struct fixture *f, const void *message, size_t size)
 {
-	return counters_take(f->c, message, size);
+	return counters_handle(f->c, message, size);
 }
 
 static void tell_device(struct fixture *f, uint32_t number)

@@ -2,9 +2,9 @@
 /*
  * The listening socket, and the connections.
  *
- * Libraries wait for their welcome in the middle of the program's first call of the GPU API, so a hello that
- * is seen at a snapshot is answered at the drain that follows. One epoll descriptor stands for all
- * sockets; rings are looked at with each snapshot and drain whether a socket said something or not.
+ * Libraries wait for their welcome in the middle of the program's first call of the GPU API, so a hello
+ * that is seen at a snapshot is answered at the drain that follows. One epoll descriptor stands for all
+ * sockets. Rings are read at each snapshot and drain, whether a socket was readable or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -127,7 +127,7 @@ int injected_watch(struct injected *s, int fd)
 	return 0;
 }
 
-/* One whose instance has ended (its ring was given up) is still a launch. */
+/* A launch whose instance has ended (its ring was given up) is still a launch. */
 bool injected_is_plausible(const struct injected *s, const struct gpu_launch *e)
 {
 	uint64_t *found = map_get(&s->by_number, e->instance);
@@ -156,7 +156,7 @@ int injected_space(struct injected *s, const struct walker_space *space)
 	return error;
 }
 
-/* In their order, which is also that in which libraries get them. */
+/* Chunks come in order, and libraries get them in the same order. */
 int injected_table_chunk(struct injected *s, uint32_t index, int fd)
 {
 	if (!s->options.walk || index != s->chunk_count || index >= WALK_CHUNKS_MAX)
@@ -170,7 +170,7 @@ int injected_table_chunk(struct injected *s, uint32_t index, int fd)
 	return 0;
 }
 
-/* Their launch markers, too, have been taken by now: all is before its end. */
+/* Its launch markers have been drained by now: everything left in the ring is from before its end. */
 int injected_leaves(struct injected *s, uint32_t pid)
 {
 	bool busy;
@@ -236,8 +236,8 @@ static int accept_all(struct injected *s)
 	return error;
 }
 
-/* Whoever has just connected has usually said hello as well: hence the rounds. Bounded, since
- * somebody may go on talking. What injected_watch was given is for others to drain. */
+/* In rounds, since a client that has just connected has usually sent its hello as well. Bounded, since
+ * a client may go on sending. Descriptors given to injected_watch are drained elsewhere. */
 static int handle_sockets(struct injected *s)
 {
 	struct epoll_event events[EVENTS];

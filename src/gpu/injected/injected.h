@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Libraries inside of programs, as the recorder sees them: a socket that they connect to, a ring of shared memory for
- * each, and what its records mean in the profile. What differs between vendors is a table (struct injected_api), which
- * the vendor's backend brings along; the functions below are those of gpu_backend_ops.
+ * each, and what its records mean in the profile. What differs between vendors is a table (struct injected_api) of the
+ * vendor's backend. The functions below are those of gpu_backend_ops.
  *
  *	program ---- connects ---->  injected.c   the socket, and all connections
  *	             ring       ---->  instance.c   one connection's life, its ring
@@ -12,7 +12,7 @@
  *	             messages   ---->  messages.c   images of GPU code
  *	        <--- what is mapped --  spaces.c
  *
- * Owned by the backend; one thread. Functions return 0 or -errno with error_text, unless they say otherwise.
+ * Owned by the backend; one thread. Functions return 0 or -errno with error_text, unless noted otherwise.
  */
 #pragma once
 
@@ -24,10 +24,10 @@ struct injected;
 /* A vendor's API, whose library inside of programs reports through the ring. Texts and tables are constant. */
 struct injected_api {
 	const char *socket_name; /* in the recording's private folder */
-	const char *tracer;      /* what the vendor's own library is called that reports GPU work */
+	const char *tracer;      /* the name of the vendor's own library that reports GPU work */
 	const char *code_format; /* of images of GPU code, as src/gpucode/ calls it */
-	/* Names of followed calls, `call_count` of them, and where in there is that of the API's own number of a call: past
-	 * the end, or NULL there: it has none. */
+	/* Names of followed calls, `call_count` of them; call_index gives the index of the API's own number of a call.
+	 * Past the end, or NULL at that index: the call has no name. */
 	const char *const *call_names;
 	uint32_t call_count;
 	uint32_t (*call_index)(uint32_t call);
@@ -46,7 +46,7 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 void injected_close(struct injected *s);
 /* The socket's path. */
 const char *injected_address(const struct injected *s);
-/* This descriptor, too, makes injected_poll_fd readable. What it has is for the caller to drain. */
+/* This descriptor, too, makes injected_poll_fd readable. The caller drains it. */
 int injected_watch(struct injected *s, int fd);
 
 bool injected_is_plausible(const struct injected *s, const struct gpu_launch *e);

@@ -2,11 +2,11 @@
 /*
  * A connection's life.
  *
- * When is it over? The library says so (DONE, QUIET), or the socket hangs up. A hang-up nearly
- * always means that the process has ended or runs another program now. But programs that close
- * every descriptor they did not open themselves hang up too, and their library works on: it shows
- * by repeating our heartbeat, and only when it stops doing so the instance is over. The last
- * snapshot is taken after that was decided, so nothing that was written before is missed.
+ * It is over when the library reports so (DONE, QUIET), or when the socket hangs up. A hang-up nearly
+ * always means that the process has ended or runs another program now. But programs that close every
+ * descriptor they did not open themselves hang up too, while their library goes on. It shows that by
+ * repeating our heartbeat, and only when it stops doing so the instance is over. The last snapshot is
+ * made after that was decided, so nothing that was written before is missed.
  */
 #include "gpu/injected/instance.h"
 
@@ -27,7 +27,7 @@
 #include "base/io.h"
 
 #define DEFAULT_RING_BYTES (4u << 20)
-#define GREETING_NS	   (10 * NS_PER_SECOND) /* patience with a client that says nothing */
+#define GREETING_NS	   (10 * NS_PER_SECOND) /* patience with a client that sends nothing */
 #define SILENCE_NS	   (5 * NS_PER_SECOND)	/* patience with a process that hung up and lives */
 #define HOLE_NS		   (5 * NS_PER_SECOND)	/* patience with a writer that is not done */
 #define RELEASE_SLOTS	   1024
@@ -144,7 +144,7 @@ static int create_ring(struct instance *i)
 	return fd;
 }
 
-/* fd -1: none. False when the client is gone, or does not take what it was sent. */
+/* fd -1: none. False when the client is gone, or does not read what it was sent. */
 static bool send_with_descriptor(int socket, const void *message, size_t size, int fd)
 {
 	struct iovec part = {(void *)(uintptr_t)message, size};
@@ -181,7 +181,7 @@ static void give_up(struct instance *i)
 	i->phase = INSTANCE_ENDED;
 }
 
-/* A process for which there is no ring does without us, and counts as one that never connected. */
+/* A process that gets no ring runs without us, and counts as one that never connected. */
 static void refuse(struct instance *i)
 {
 	send_welcome(i, -1);
@@ -252,7 +252,7 @@ static void greet(struct instance *i)
 int instance_handle_socket(struct instance *i)
 {
 	if (i->phase != INSTANCE_GREETING && i->phase != INSTANCE_WAITING)
-		return messages_take(i);
+		return messages_receive(i);
 	greet(i);
 	return 0;
 }
@@ -320,7 +320,8 @@ static void add_reported(struct instance *i)
 	i->reported_ns = now_ns;
 }
 
-/* At once, of each kind. A GPU that is sampled at the shortest periods takes thousands of millions of samples a second. */
+/* The most that can be lost at once, of each kind. Sampled at the shortest periods, a GPU makes thousands of millions
+ * of samples a second. */
 static uint64_t lost_max(enum wire_count what)
 {
 	return what == WIRE_LOST_STALLS ? WIRE_SAMPLES_MAX : UINT32_MAX;
@@ -422,7 +423,7 @@ static int end(struct instance *i)
 	return error ?: events->instance_end(events->context, i->number);
 }
 
-/* The library's thread sleeps on this, or its first one while it begins. */
+/* The library's thread sleeps on this; while the library begins, the program's thread that started it. */
 static void wake(struct instance *i)
 {
 	struct wire_control *c = i->reader.ring.control;
@@ -462,8 +463,8 @@ void instance_send_chunks(struct instance *i)
 	}
 }
 
-/* A library that asked before the snapshot has its answer: what happened until then has been sent, and what it
- * is walked by, here or there, is ready. */
+/* Answers a library that asked before the snapshot: what was mapped until then has been sent, and the unwind tables
+ * for it, here and there, are ready. */
 static int answer_space(struct instance *i)
 {
 	const struct stack_resolver *stacks = &i->injected->options.stacks;
@@ -481,8 +482,8 @@ static int answer_space(struct instance *i)
 	return 0;
 }
 
-/* True when much has come since the last drain, or would come until the next one at this rate: a drain
- * soon after another finds little, however fast the ring fills. */
+/* True when much has come since the last drain, or would come until the next one at this rate. The rate matters, since
+ * a drain soon after another finds little, however fast the ring fills. */
 static bool is_busy(struct instance *i, uint64_t waiting, uint64_t now_ns)
 {
 	uint64_t since_ns = now_ns - i->drained_ns + 1;
@@ -521,7 +522,7 @@ int instance_drain(struct instance *i, bool *ret_busy)
 	if (is_busy(i, waiting, now_ns))
 		*ret_busy = true;
 	if (i->phase == INSTANCE_LAST)
-		error = messages_take_rest(i);
+		error = messages_receive_rest(i);
 	if (error)
 		return error;
 	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;

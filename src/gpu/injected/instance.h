@@ -5,15 +5,14 @@
  *	opened --hello--> waiting --welcome--> live --hang-up, or done--> last --drained--> ended
  *	   |                                    |
  *	   |                                    +-- scribbled ring --> ended (LOSS_GPU_CORRUPT)
- *	   +-- anything but a proper hello, or too late a one --> ended
+ *	   +-- anything but a proper hello, or none in time --> ended
  *
- * A hello that was seen at a snapshot is answered at the drain. In between the recorder takes in
- * what happened to processes, among it the exec that began this one; and the process itself waits
- * for its welcome, so it is still the same when its profile id is looked up.
+ * A hello that was seen at a snapshot is answered at the drain. In between the recorder reads what
+ * happened to processes, such as the exec that began this one. The process waits for its welcome, so
+ * it is still the same when its profile id is looked up.
  *
- * Everything that comes through the ring is untrusted: it is written by the profiled program's
- * process. Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend,
- * one thread.
+ * Everything that comes through the ring is untrusted: the profiled program's process writes it.
+ * Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend, one thread.
  */
 #pragma once
 
@@ -27,7 +26,7 @@
 
 /* What a stack number of the library's stands for. */
 struct numbered_stack {
-	uint64_t until_ns; /* from then on the code at its addresses was other code; UINT64_MAX: it is not */
+	uint64_t until_ns; /* from then on other code was at its addresses; UINT64_MAX: never */
 	uint32_t stack;    /* profile id; 0: none */
 	uint32_t incomplete; /* as in gpu_launch */
 	bool sent;
@@ -43,12 +42,12 @@ struct instance_op {
 struct instance_function {
 	uint32_t id; /* in the profile */
 	uint32_t module;
-	bool needed; /* samples were taken in it */
+	bool needed; /* it has samples */
 };
 
 /* The latest window of instruction samples. */
 struct instance_window {
-	bool known;
+	bool begun; /* false: none has come */
 	bool exact;
 	uint32_t id; /* 0: invalid or lost, and so are its rows */
 	bool lost;
@@ -109,26 +108,26 @@ struct instance {
 	uint32_t last_tid, last_thread;
 };
 
-/* Takes the socket over. 0 or -errno, and then the socket is closed. */
+/* Owns the socket from now on. 0 or -errno, and then the socket is closed. */
 int instance_open(struct instance **ret, struct injected *s, int fd, uint32_t pid);
 /* NULL is fine. */
 void instance_free(struct instance *i);
 
-/* The socket is readable: a hello, a nudge, an image, or the end. 0 or -errno, of something of ours. */
+/* The socket is readable: a hello, a nudge, an image, or the end. 0 or -errno, for faults of ours only. */
 int instance_handle_socket(struct instance *i);
 /* Closes the socket. */
 void instance_hang_up(struct instance *i);
 /* Marks how far the next drain goes. `force`: nothing will be waited for. */
 void instance_snapshot(struct instance *i, bool force);
-/* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of who receives them,
- * or because something of ours is short, never because of the library). */
+/* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of their receiver, or because
+ * memory or descriptors of ours are short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
 /* Sends the library what its process maps now; `space` may be NULL. */
 void instance_send_space(struct instance *i, const struct kept_space *space);
-/* Hands over the chunks of the unwind tables that it has not got yet. */
+/* Sends the chunks of the unwind tables that the library does not have yet. */
 void instance_send_chunks(struct instance *i);
-/* Code was mapped over other code: numbers do not mean the same in launches from that time on; the library will not
- * use them again once it knows. */
+/* Code was mapped over other code: from that time on, numbers of stacks do not mean the same in launches. Once the
+ * library has noticed, it does not use them again. */
 void instance_code_mapped(struct instance *i, const struct code_change *change);
 /* Asks the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
@@ -136,7 +135,7 @@ void instance_ask_to_stop(struct instance *i);
 bool instance_is_live(const struct instance *i);
 
 /* records.c: one record of `size` bytes, copied out of the ring. 0, -EPROTO (the ring cannot be
- * trusted), or -errno of who receives the events. */
+ * trusted), or -errno of the events' receiver. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
 /* walked_stacks.c: the same, of these two kinds. */
 int walked_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
@@ -148,24 +147,24 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size);
 int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64_t now_ns);
 int stalls_decode_rows(struct instance *i, const void *record, size_t size);
 int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r);
-/* Something was skipped: what comes next may be of a window that was in it. */
+/* A hole was skipped: the rows that come next may be of a window that was in it. */
 void stalls_window_lost(struct instance *i);
 void stalls_decode_release(struct instance *i);
 /* The profile id of the image with this checksum. */
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
 /* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came with it, or -1. */
 ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd);
-/* Takes what a library that is live has sent: 0 or -errno, of something of ours. */
-int messages_take(struct instance *i);
+/* Receives what a library that is live has sent: 0 or -errno, for faults of ours only. */
+int messages_receive(struct instance *i);
 /* The same, of one that will send no more. */
-int messages_take_rest(struct instance *i);
-/* Whether these times can be, in this recording. */
+int messages_receive_rest(struct instance *i);
+/* Whether these times are possible in this recording. */
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);
 /* The profile id of a thread; 0 when it cannot be found. */
 int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread);
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
 
-/* namespace.c: the tid as we see it of the thread that sees itself as `inner` in the process `pid`;
- * 0 when it is not found. */
+/* namespace.c: our tid of the thread that sees itself as `inner` in the process `pid`; 0 when it is
+ * not found. */
 uint32_t namespace_outer_tid(uint32_t pid, uint32_t inner);

@@ -47,9 +47,9 @@ struct kept_space {
 	struct walk_mapping mappings[];
 };
 
-/* spaces.c: keeps what a process maps, for the libraries in it that are there or will come. 0 or -ENOMEM with
+/* spaces.c: keeps what a process maps, for the libraries in it that are connected or will be. 0 or -ENOMEM with
  * error_text. */
 int spaces_keep(struct injected *s, const struct walker_space *space);
-/* NULL: nothing is known. */
+/* NULL: none was reported. */
 const struct kept_space *spaces_of(const struct injected *s, uint32_t pid);
 void spaces_release(struct injected *s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libraries send over the socket once they are welcome: that there is much in the ring, which needs no answer
- * but to be read; and images of GPU code, as sealed memfds.
+ * What libraries send over the socket once they are welcome: a byte when the ring fills, whose only answer is that the
+ * ring is read; and images of GPU code, as sealed memfds.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,9 +16,9 @@
 #define MESSAGES_AT_END	 8192
 
 /* The descriptor that came with a message; -1: none, or more than one, which are closed. */
-static int take_descriptor(struct msghdr *m)
+static int read_descriptor(struct msghdr *m)
 {
-	int taken = -1, count = 0;
+	int kept = -1, count = 0;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		size_t size = c->cmsg_len - CMSG_LEN(0);
@@ -32,14 +32,14 @@ static int take_descriptor(struct msghdr *m)
 			if (count++)
 				close(fd);
 			else
-				taken = fd;
+				kept = fd;
 		}
 	}
 	if (count > 1) {
-		close(taken);
+		close(kept);
 		return -1;
 	}
-	return taken;
+	return kept;
 }
 
 ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
@@ -56,11 +56,11 @@ ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
 	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (n >= 0)
-		*ret_fd = take_descriptor(&m);
+		*ret_fd = read_descriptor(&m);
 	return n;
 }
 
-/* One that cannot be kept is no error, and counted when it is missed (symbolize/gpu_code.h). */
+/* An image that cannot be kept is no error; it is counted when it is missed (symbolize/gpu_code.h). */
 static int keep_image(struct instance *i, const struct wire_image *image, int fd)
 {
 	struct kept_images *images = i->injected->options.images;
@@ -87,8 +87,8 @@ static int handle(struct instance *i, const struct wire_image *image, ssize_t si
 	return error;
 }
 
-/* `limit` at most: somebody may go on talking. */
-static int take(struct instance *i, int limit)
+/* `limit` at most: a client may go on sending. */
+static int receive(struct instance *i, int limit)
 {
 	struct wire_image image;
 	int fd, error = 0;
@@ -106,12 +106,12 @@ static int take(struct instance *i, int limit)
 	return error;
 }
 
-int messages_take(struct instance *i)
+int messages_receive(struct instance *i)
 {
-	return take(i, MESSAGES_AT_ONCE);
+	return receive(i, MESSAGES_AT_ONCE);
 }
 
-int messages_take_rest(struct instance *i)
+int messages_receive_rest(struct instance *i)
 {
-	return take(i, MESSAGES_AT_END);
+	return receive(i, MESSAGES_AT_END);
 }

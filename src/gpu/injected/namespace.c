@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Thread numbers across pid namespaces: a program in a container sees other numbers than we do. The
- * kernel tells both in /proc/PID/task/TID/status:
+ * kernel lists both in /proc/PID/task/TID/status:
  *
  *	NSpid:	4711	12		outermost first, the thread's own view last
  */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * From ring records to events: the library's ids become ids of the profile, and
- * everything is checked on the way.
+ * From ring records to events: the library's ids become ids of the profile, and everything is checked
+ * on the way.
  *
- * Two kinds of wrong are distinguished. A record that the library could never have sent (an id out of
+ * Two kinds of error are distinguished. A record that the library could never have sent (an id out of
  * its sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO, and
- * the ring is given up. A record that says something impossible about the GPU (work that ends
- * before it begins, or long before the recording) may come from the tracer itself: it is counted as
- * invalid and left out.
+ * the ring is given up. A record of something impossible (work that ends before it begins, or long
+ * before the recording) may come from the tracer itself: it is counted as invalid and left out.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 
 #define THREADS_MAX    65536u
 #define CONTEXTS_MAX   4096u
-#define ENDS_DESCRIBED 8 /* processes; of more it is only said that there are */
+#define ENDS_DESCRIBED 8 /* processes; one line stands for all others */
 #define MESSAGE_MAX    4096u
 #define SLACK_NS       NS_PER_SECOND /* of times against the recording's own */
 
@@ -64,7 +63,7 @@ bool record_is_plausible(
 
 int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 {
-	uint64_t *known;
+	uint64_t *found;
 	uint32_t outer = tid, thread = 0;
 	int error;
 
@@ -72,9 +71,9 @@ int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 		*ret_thread = i->last_thread;
 		return 0;
 	}
-	known = map_get(&i->threads, tid);
-	if (known) {
-		thread = (uint32_t)*known;
+	found = map_get(&i->threads, tid);
+	if (found) {
+		thread = (uint32_t)*found;
 	} else if (i->threads.count < THREADS_MAX) {
 		if (i->namespaced)
 			outer = namespace_outer_tid(i->pid, tid);
@@ -92,7 +91,7 @@ int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 	return 0;
 }
 
-/* The string id of a call's name; 0 for calls we do not know. */
+/* The string id of a call's name; 0: the call has no name. */
 static int find_call(struct injected *s, uint32_t call, uint32_t *ret_id)
 {
 	uint32_t index = s->api->call_index(call);
@@ -226,7 +225,7 @@ static int decode_event_record(struct instance *i, const struct wire_event_recor
 	return events->event_record ? events->event_record(events->context, &event) : 0;
 }
 
-/* Which of the process's threads is the library's. */
+/* Notes which of the process's threads is the library's. */
 static int decode_thread(struct instance *i, const struct wire_thread *t)
 {
 	uint32_t thread;
@@ -365,7 +364,7 @@ static int decode_clock(struct instance *i, const struct wire_clock *c)
 	return profile_set_meta(i->injected->shared->writer, META_CLOCK_ERROR, text);
 }
 
-/* The tracer's last message, as far as that can be shown. */
+/* The printable characters of the tracer's last message. */
 static void put_message(struct buf *b, const char *message, size_t size)
 {
 	buf_puts(b, ": ");

@@ -2,9 +2,8 @@
 /*
  * What processes map, kept by pid: capture reports it as it changes, most of it long before a library connects.
  *
- * There is room in the memory that a library shares with us for so many mappings; of a process that has more,
- * those at the highest addresses are sent: libraries are there, and what a program generates by itself is mostly
- * below.
+ * The memory that a library shares with us has room for WIRE_MAPPINGS mappings. Of a process that has more, those at
+ * the highest addresses are sent: libraries are there, and code that a program generates is mostly below.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples of GPU instructions: functions, reasons and windows come before the rows that name them,
- * and rows belong to the latest window. A window that cannot be is left out with its rows; a row
- * that names what never came proves that the ring was scribbled over.
+ * Samples of GPU instructions. Functions, reasons and windows come before the rows that name them, and
+ * rows belong to the latest window. An impossible window is left out with its rows. A row that names
+ * what never came proves that the ring was scribbled over.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ int stalls_decode_window(struct instance *i, const struct wire_window *w, uint64
 		.exact = w->exact,
 	};
 
-	i->window = (struct instance_window){.known = true};
+	i->window = (struct instance_window){.begun = true};
 	if (!is_plausible(i, w, now_ns))
 		return invalid(i);
 	window.device = i->devices[w->device];
@@ -137,7 +137,7 @@ static int decode_row(struct instance *i, const struct wire_stall *row)
 	int error;
 
 	if (!row->function || row->function > i->functions.count ||
-		row->reason >= WIRE_STALL_REASONS || !i->window.known)
+		row->reason >= WIRE_STALL_REASONS || !i->window.begun)
 		return -EPROTO;
 	if (i->window.lost)
 		record_count_loss(i, LOSS_STALLS_RING_FULL, row->samples);
@@ -174,7 +174,7 @@ int stalls_decode_rows(struct instance *i, const void *record, size_t size)
 
 void stalls_window_lost(struct instance *i)
 {
-	i->window = (struct instance_window){.known = true, .lost = true};
+	i->window = (struct instance_window){.begun = true, .lost = true};
 }
 
 /* Once for each kind, whatever the process; the processes are counted. */

@@ -2,9 +2,9 @@
 /*
  * Stacks that libraries walk themselves: the frames come once, under a number, and launches name the number.
  *
- * A number means the same until code is mapped over other code. What a library tells after that, before it heard of
- * it, was walked by what was mapped before: such a stack is made anew from its frames, which are therefore kept, and
- * whoever makes it of them cuts it off where the code was another (walked_stack.generation).
+ * A number means the same until code is mapped over other code. A stack that a library sends after that, before it has
+ * noticed, was walked by the mappings from before. Such a stack is resolved anew from its frames, which are kept for
+ * that, and the resolver cuts it off where the code was another (walked_stack.generation).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define KEPT_BYTES_MAX ((size_t)16 << 20) /* for each instance */
 
-/* What the frames behind the record are in the profile. */
+/* Makes a stack of the profile from the frames behind the record. */
 static int resolve(struct instance *i, const struct wire_stack *w, struct numbered_stack *numbered)
 {
 	const struct stack_resolver *resolver = &i->injected->options.stacks;
@@ -80,8 +80,8 @@ static int invalid(struct instance *i)
 	return 0;
 }
 
-/* With a stack that no other launch will name. */
-static int take_alone(struct instance *i, const struct wire_stack *w, uint64_t now_ns)
+/* A launch with a stack that no other launch will name. */
+static int decode_alone(struct instance *i, const struct wire_stack *w, uint64_t now_ns)
 {
 	struct numbered_stack stack = {0};
 	struct wire_launch launch = {
@@ -98,7 +98,7 @@ static int take_alone(struct instance *i, const struct wire_stack *w, uint64_t n
 	return error ?: pass_on(i, &launch, stack.stack ? &stack : NULL);
 }
 
-/* Without memory, or much of it, launches from after a change have no stack. */
+/* Without memory, or when too much is kept, launches from after a change have no stack. */
 static struct wire_stack *keep(struct instance *i, const struct wire_stack *w)
 {
 	size_t size = size_of(w);
@@ -118,7 +118,7 @@ int walked_decode_stack(struct instance *i, const struct wire_stack *w, size_t s
 	if (!is_sound(w, size))
 		return -EPROTO;
 	if (!w->number)
-		return take_alone(i, w, now_ns);
+		return decode_alone(i, w, now_ns);
 	if (!i->stacks)
 		i->stacks = calloc(WIRE_STACKS, sizeof(*i->stacks));
 	if (!i->stacks)

@@ -89,7 +89,7 @@ static const char *variable_of(char **environment, const char *name)
 	return NULL;
 }
 
-/* The program may have a library of its own injected: ours would take its place. */
+/* The program may have a library of its own injected: ours would replace it. */
 static int nvidia_open(
 	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
 {

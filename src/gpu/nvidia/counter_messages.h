@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the process that samples hardware counters tells the recorder, over a SOCK_SEQPACKET socket
- * of theirs: each message whole, in this process's byte order. The sampler tells of each device it
- * samples, then of each of its counters in order, then COUNTER_STARTED, then samples. The recorder
- * says one thing, that it is over, by shutting its side down; the sampler then sends what is left,
+ * What the process that samples hardware counters sends to the recorder, over a SOCK_SEQPACKET socket
+ * of their own: each message whole, in the machine's byte order. The sampler describes each device
+ * that it samples, then each of its counters in order, then it sends COUNTER_STARTED, then samples. To
+ * end it, the recorder shuts its side of the socket down. The sampler then sends what is left and
  * COUNTER_ENDED, and ends.
  *
- * The sampler runs NVIDIA's libraries in its memory, so that the recorder trusts none of what it
- * says.
+ * NVIDIA's libraries run in the sampler's memory, so the recorder checks every message.
  */
 #pragma once
 
@@ -22,11 +21,11 @@ enum counter_message_kind {
 	COUNTER_DEVICE = 1, /* struct counter_device */
 	COUNTER_METRIC,	    /* struct counter_metric */
 	COUNTER_REFUSED,    /* struct counter_refused */
-	COUNTER_STARTED, /* struct counter_head: every device is sampled by now, or was refused */
+	COUNTER_STARTED, /* struct counter_head: from now on every device is sampled, or was refused */
 	COUNTER_SAMPLES, /* struct counter_samples, then `count` times: start_ns, end_ns, a double
 			    each metric */
 	COUNTER_LOST,	 /* struct counter_lost */
-	COUNTER_ENDED,	 /* struct counter_head: all is told */
+	COUNTER_ENDED,	 /* struct counter_head: nothing is left to send */
 };
 
 struct counter_head {
@@ -52,8 +51,7 @@ enum counter_refusal {
 	COUNTERS_MEMORY,
 	COUNTERS_NO_DRIVER,
 	COUNTERS_NO_CUPTI,
-	COUNTERS_NOT_OURS, /* the only CUPTI belongs to somebody else, and would be loaded as root
-			    */
+	COUNTERS_NOT_OURS, /* the only CUPTI is another user's, and would be loaded as root */
 	COUNTERS_OTHER,
 	COUNTERS_REFUSALS
 };

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * For each device, once: what it can count in one pass, configure, start. Then, tick after tick:
- * decode what its buffer holds into a counter data image, evaluate each sample of that, send them,
+ * For each device, once: find what it can count in one pass, configure, start. Then, tick after tick:
+ * decode what its buffer holds into a counter data image, evaluate each sample of the image, send them,
  * and begin the image anew.
  *
- * Measured on an H200 (CUPTI 13.0, 30 metrics): a sample takes 16 KiB in the buffer and 80 KiB in
- * the image; decoding, evaluating and clearing take some 0.2 ms of a CPU. Launches are not slowed
- * down. So short intervals must do with fewer metrics, and images are small.
+ * Measured on an H200 (CUPTI 13.0, 30 metrics): a sample needs 16 KiB in the buffer and 80 KiB in the
+ * image; decoding, evaluating and clearing need some 0.2 ms of a CPU. Launches are not slowed down. So
+ * short intervals must do with fewer metrics, and images are small.
  *
- * The first sample after a start reaches back to before it and is left out. When the buffer was
- * full (it keeps the oldest samples, and then no more), decoding fails until sampling is started
- * anew, and what is missing is counted by the time between samples, at the end by the time since
- * the last one. CUPTI's overflow flag alone does not mean that: on the H200 samples went missing,
- * by starting anew, whenever a tick came so late that the image was full. So images have room for
- * late ticks, and what does not fit comes with the next round. Times come on CUPTI's clock, which is
- * CLOCK_REALTIME, and are sent on CLOCK_MONOTONIC.
+ * The first sample after a start reaches back to before it and is left out. A full buffer keeps the
+ * oldest samples and no more. Then decoding fails until sampling is started anew, and what is missing
+ * is counted by the time between samples, at the end by the time since the last one. CUPTI's overflow
+ * flag alone does not mean that: on the H200, starting anew lost samples whenever a tick came so late
+ * that the image was full. So images have room for late ticks, and what does not fit comes with the
+ * next round. Times come on CUPTI's clock, which is CLOCK_REALTIME, and are sent on CLOCK_MONOTONIC.
  */
 #include "gpu/nvidia/counter_sampler.h"
 
@@ -56,8 +55,8 @@ struct sampled {
 	uint8_t *data;
 	size_t data_size;
 	uint64_t last_end; /* of the last sample, at first when sampling began; on CUPTI's clock */
-	uint64_t taken;	   /* samples, and the time they span: the interval as it is */
-	uint64_t taken_ns;
+	uint64_t samples; /* how many, and the time they span: the interval as it is */
+	uint64_t samples_ns;
 };
 
 struct sampler {
@@ -78,10 +77,10 @@ unsigned int counter_sampler_limit(uint64_t interval_ns)
 					   : (unsigned int)limit;
 }
 
-/* --- what is told -------------------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------------------------ */
 
-/* Without a recorder there is nothing to do here any more. */
-static void tell(struct sampler *s, const void *message, size_t size)
+/* Without a recorder this process has nothing to do any more. */
+static void send_message(struct sampler *s, const void *message, size_t size)
 {
 	ssize_t sent;
 
@@ -112,50 +111,50 @@ static enum counter_refusal refusal_of(int result)
 	}
 }
 
-static void tell_refusal(struct sampler *s, uint32_t device, uint32_t refusal, int result)
+static void send_refusal(struct sampler *s, uint32_t device, uint32_t refusal, int result)
 {
 	struct counter_refused m = {{COUNTER_REFUSED, device}, refusal, result};
 
-	tell(s, &m, sizeof(m));
+	send_message(s, &m, sizeof(m));
 }
 
-static void tell_head(struct sampler *s, uint32_t kind, uint32_t device)
+static void send_head(struct sampler *s, uint32_t kind, uint32_t device)
 {
 	struct counter_head m = {kind, device};
 
-	tell(s, &m, sizeof(m));
+	send_message(s, &m, sizeof(m));
 }
 
-static void tell_device(struct sampler *s, const struct sampled *d)
+static void send_device(struct sampler *s, const struct sampled *d)
 {
 	struct counter_device m = {.head = {COUNTER_DEVICE, d->number}};
 	int device;
 
 	if (s->pm.cuDeviceGet(&device, (int)d->number) || s->pm.cuDeviceGetUuid_v2(m.uuid, device))
 		memset(m.uuid, 0, sizeof(m.uuid));
-	tell(s, &m, sizeof(m));
+	send_message(s, &m, sizeof(m));
 }
 
-static void tell_metrics(struct sampler *s, const struct sampled *d)
+static void send_metrics(struct sampler *s, const struct sampled *d)
 {
 	for (size_t n = 0; n < d->metrics.count; n++) {
 		struct counter_metric m = {
 			{COUNTER_METRIC, d->number}, d->metrics.kinds[n], d->metrics.candidates[n]};
 
-		tell(s, &m, sizeof(m));
+		send_message(s, &m, sizeof(m));
 	}
 }
 
-static void tell_lost(struct sampler *s, const struct sampled *d, uint64_t samples)
+static void send_lost(struct sampler *s, const struct sampled *d, uint64_t samples)
 {
 	struct counter_lost m = {{COUNTER_LOST, d->number}, samples};
 
-	tell(s, &m, sizeof(m));
+	send_message(s, &m, sizeof(m));
 }
 
 /* --- starting ------------------------------------------------------------------------------ */
 
-/* What the driver has to say against it; unknown is no objection. */
+/* Whether the driver refuses it; unknown is no refusal. */
 static int check_support(struct sampler *s, const struct sampled *d)
 {
 	struct pm_supported p = {
@@ -188,8 +187,7 @@ static int choose(struct sampler *s, struct sampled *d)
 	return result;
 }
 
-/* By time where the GPU can, else by cycles of its system clock, which has about one a nanosecond.
- */
+/* By time if the GPU can, else by cycles of its system clock, about one a nanosecond. */
 static int configure(struct sampler *s, struct sampled *d)
 {
 	struct pm_config p = {.size = PM_SIZE(pm_config, append),
@@ -279,16 +277,16 @@ static void open_device(struct sampler *s, struct sampled *d)
 {
 	int result = check_support(s, d);
 
-	tell_device(s, d);
+	send_device(s, d);
 	result = result ? result : choose(s, d);
 	result = result ? result : enable(s, d);
 	d->on = !result;
 	if (d->on) {
-		tell_metrics(s, d);
+		send_metrics(s, d);
 		return;
 	}
 	release(s, d);
-	tell_refusal(s, d->number, refusal_of(result), result);
+	send_refusal(s, d->number, refusal_of(result), result);
 }
 
 /* --- sampling ------------------------------------------------------------------------------ */
@@ -318,26 +316,26 @@ static uint64_t now_of_cupti(const struct sampler *s)
 
 static uint64_t interval_of(const struct sampler *s, const struct sampled *d)
 {
-	return d->taken ? d->taken_ns / d->taken : s->o->interval_ns;
+	return d->samples ? d->samples_ns / d->samples : s->o->interval_ns;
 }
 
 /* What did not come between the last sample and one that starts at `start`. */
-static void tell_gap(struct sampler *s, const struct sampled *d, uint64_t start)
+static void send_gap(struct sampler *s, const struct sampled *d, uint64_t start)
 {
 	uint64_t interval = interval_of(s, d), lost;
 
 	lost = start > d->last_end ? (start - d->last_end + interval / 2) / interval : 0;
 	if (lost)
-		tell_lost(s, d, lost);
+		send_lost(s, d, lost);
 }
 
 /* What did not come before the end, which is in the midst of an interval. */
-static void tell_last_gap(struct sampler *s, const struct sampled *d, uint64_t end)
+static void send_last_gap(struct sampler *s, const struct sampled *d, uint64_t end)
 {
 	uint64_t lost = end > d->last_end ? (end - d->last_end) / interval_of(s, d) : 0;
 
 	if (d->broken && lost)
-		tell_lost(s, d, lost);
+		send_lost(s, d, lost);
 }
 
 static int evaluate(struct sampler *s, struct sampled *d, size_t index, double *ret_values)
@@ -354,8 +352,8 @@ static int evaluate(struct sampler *s, struct sampled *d, size_t index, double *
 	return s->pm.ProfilerHostEvaluateToGpuValues(&p);
 }
 
-/* Appends one sample of the image to the message: true when there is one. */
-static bool take_sample(struct sampler *s, struct sampled *d, size_t index, uint8_t *at)
+/* Appends one sample of the image to the message; false: it has none to send. */
+static bool append_sample(struct sampler *s, struct sampled *d, size_t index, uint8_t *at)
 {
 	struct pm_sample p = {.size = PM_SIZE(pm_sample, end),
 		.object = d->object,
@@ -375,11 +373,11 @@ static bool take_sample(struct sampler *s, struct sampled *d, size_t index, uint
 		d->last_end = d->broken ? d->last_end : p.end;
 		return false;
 	}
-	tell_gap(s, d, p.start);
+	send_gap(s, d, p.start);
 	d->broken = false;
 	d->last_end = p.end;
-	d->taken++;
-	d->taken_ns += p.end - p.start;
+	d->samples++;
+	d->samples_ns += p.end - p.start;
 	times[0] = p.start - s->offset_ns;
 	times[1] = p.end - s->offset_ns;
 	memcpy(at, times, sizeof(times));
@@ -387,7 +385,7 @@ static bool take_sample(struct sampler *s, struct sampled *d, size_t index, uint
 	return true;
 }
 
-static void take_samples(struct sampler *s, struct sampled *d, size_t count)
+static void send_samples(struct sampler *s, struct sampled *d, size_t count)
 {
 	size_t each = 2 * sizeof(uint64_t) + d->metrics.count * sizeof(double);
 	struct counter_samples head = {
@@ -397,11 +395,11 @@ static void take_samples(struct sampler *s, struct sampled *d, size_t count)
 	for (size_t n = 0; n < count; n++) {
 		if (size + each > sizeof(s->message)) {
 			memcpy(s->message, &head, sizeof(head));
-			tell(s, s->message, size);
+			send_message(s, s->message, size);
 			head.count = 0;
 			size = sizeof(head);
 		}
-		if (take_sample(s, d, n, s->message + size)) {
+		if (append_sample(s, d, n, s->message + size)) {
 			head.count++;
 			size += each;
 		}
@@ -409,7 +407,7 @@ static void take_samples(struct sampler *s, struct sampled *d, size_t count)
 	if (!head.count)
 		return;
 	memcpy(s->message, &head, sizeof(head));
-	tell(s, s->message, size);
+	send_message(s, s->message, size);
 }
 
 /* *ret_ended: nothing will come any more without a new start. */
@@ -432,7 +430,7 @@ static int decode(struct sampler *s, struct sampled *d, size_t *ret_count, bool 
 	return result;
 }
 
-/* Takes what a full image can hold: 1 when there may be more, 0, or CUPTI's negative result. */
+/* Drains as many samples as an image can hold: 1 when more may be left, 0, or CUPTI's negative result. */
 static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 {
 	bool ended = false;
@@ -441,7 +439,7 @@ static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 
 	if (result)
 		return -result;
-	take_samples(s, d, count);
+	send_samples(s, d, count);
 	d->broken = d->broken || ended;
 	if (count)
 		result = begin_data(s, d);
@@ -455,7 +453,7 @@ static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 static void give_up(struct sampler *s, struct sampled *d, int result)
 {
 	release(s, d);
-	tell_refusal(s, d->number, COUNTERS_OTHER, result);
+	send_refusal(s, d->number, COUNTERS_OTHER, result);
 }
 
 static void drain(struct sampler *s, struct sampled *d, bool restart)
@@ -477,7 +475,7 @@ static void drain_last(struct sampler *s, struct sampled *d)
 		give_up(s, d, result);
 	drain(s, d, false);
 	if (d->on)
-		tell_last_gap(s, d, end);
+		send_last_gap(s, d, end);
 }
 
 static int tick_ms(const struct sampler *s)
@@ -487,7 +485,7 @@ static int tick_ms(const struct sampler *s)
 	return ms < TICK_MIN_MS ? TICK_MIN_MS : ms > TICK_MAX_MS ? TICK_MAX_MS : (int)ms;
 }
 
-/* True when the recorder has said that it is over, or is gone. */
+/* True when the recorder has ended it, or is gone. */
 static bool is_over(struct sampler *s)
 {
 	struct pollfd p = {.fd = s->o->socket, .events = POLLIN | POLLRDHUP};
@@ -506,7 +504,7 @@ static void sample(struct sampler *s)
 	}
 	for (uint32_t n = 0; n < s->count; n++)
 		drain_last(s, &s->devices[n]);
-	tell_head(s, COUNTER_ENDED, COUNTER_DEVICES);
+	send_head(s, COUNTER_ENDED, COUNTER_DEVICES);
 }
 
 /* --- the process --------------------------------------------------------------------------- */
@@ -518,12 +516,12 @@ static int open_all(struct sampler *s)
 
 	result = s->pm.cuInit(0);
 	if (result || s->pm.cuDeviceGetCount(&count) || count <= 0) {
-		tell_refusal(s, COUNTER_DEVICES, COUNTERS_NO_DRIVER, 0);
+		send_refusal(s, COUNTER_DEVICES, COUNTERS_NO_DRIVER, 0);
 		return -1;
 	}
 	result = s->pm.ProfilerInitialize(&plain);
 	if (result) {
-		tell_refusal(s, COUNTER_DEVICES, refusal_of(result), result);
+		send_refusal(s, COUNTER_DEVICES, refusal_of(result), result);
 		return -1;
 	}
 	s->count = count < COUNTER_DEVICES ? (uint32_t)count : COUNTER_DEVICES;
@@ -534,7 +532,7 @@ static int open_all(struct sampler *s)
 	return 0;
 }
 
-/* Nothing of the recorder's but the socket; gone when it is. */
+/* Keeps nothing of the recorder's but the socket, and ends when the recorder does. */
 static void become_own_process(const struct counter_sampler_options *o)
 {
 	struct rlimit no_core = {0, 0};
@@ -560,10 +558,10 @@ _Noreturn void counter_sampler_run(const struct counter_sampler_options *o)
 	become_own_process(o);
 	refusal = pm_load(&s.pm);
 	if (refusal)
-		tell_refusal(&s, COUNTER_DEVICES, (uint32_t)refusal, 0);
+		send_refusal(&s, COUNTER_DEVICES, (uint32_t)refusal, 0);
 	else if (!open_all(&s)) {
 		compare_clocks(&s);
-		tell_head(&s, COUNTER_STARTED, COUNTER_DEVICES);
+		send_head(&s, COUNTER_STARTED, COUNTER_DEVICES);
 		sample(&s);
 	}
 	shutdown(o->socket, SHUT_RDWR);

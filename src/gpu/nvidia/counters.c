@@ -54,7 +54,7 @@ static const char *const refusals[COUNTERS_REFUSALS] = {
 
 /* A device, as the sampler counts them. */
 struct source {
-	bool told;
+	bool described;
 	uint8_t uuid[16];
 	uint32_t device; /* of the profile; 0: not used so far */
 	uint32_t counters[COUNTER_KINDS_MAX];
@@ -76,7 +76,8 @@ struct counters {
 	uint64_t start_ns;
 	int socket; /* -1: over */
 	pid_t pid;  /* 0: none */
-	bool started, stopped, ended, described;
+	bool started, stopped, ended;
+	bool has_meta; /* META_COUNTERS is written */
 	struct source sources[COUNTER_DEVICES];
 	struct vec(struct used) used;
 	uint32_t refused; /* bits: enum counter_refusal */
@@ -98,7 +99,7 @@ static int add_line(struct counters *c, const char *line, int32_t result)
 	return profile_set_meta(c->writer, META_COUNTERS_REFUSED, buf_text(&c->lines));
 }
 
-/* A device is counted each time, a reason said once. */
+/* A device is counted each time, a reason gets one line. */
 static int refuse(struct counters *c, uint32_t refusal, int32_t result)
 {
 	uint32_t bit = 1u << refusal;
@@ -117,7 +118,7 @@ static void hang_up(struct counters *c)
 	c->socket = -1;
 }
 
-/* Its end before it has told all. */
+/* The sampler ended before it had sent everything. */
 static int ended_early(struct counters *c, const char *why)
 {
 	char line[128];
@@ -183,7 +184,7 @@ static int write_samples(struct counters *c, const struct source *s, const void 
 	return error;
 }
 
-/* When there is no more room the older half goes. */
+/* When no room is left the older half is dropped. */
 static int keep_early(struct source *s, const void *data, size_t size)
 {
 	size_t half = s->early.size / 2 / sample_bytes(s) * sample_bytes(s);
@@ -200,14 +201,14 @@ static int describe(struct counters *c)
 {
 	char text[32];
 
-	if (c->described)
+	if (c->has_meta)
 		return 0;
-	c->described = true;
+	c->has_meta = true;
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)c->interval_ns);
 	return profile_set_meta(c->writer, META_COUNTERS, text);
 }
 
-/* From now on it counts what this device says, and what it said before. */
+/* From now on this device's samples and losses count, and those from before. */
 static int begin_use(struct counters *c, struct source *s, uint32_t device)
 {
 	int error = 0;
@@ -226,22 +227,22 @@ static int begin_use(struct counters *c, struct source *s, uint32_t device)
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-static int take_device(struct counters *c, struct source *s, const void *message)
+static int handle_device(struct counters *c, struct source *s, const void *message)
 {
 	struct counter_device m;
 
-	if (s->told)
+	if (s->described)
 		return -EPROTO;
 	memcpy(&m, message, sizeof(m));
 	memcpy(s->uuid, m.uuid, sizeof(s->uuid));
-	s->told = true;
+	s->described = true;
 	vec_foreach (used, &c->used)
 		if (!memcmp(used->uuid, s->uuid, sizeof(s->uuid)))
 			return begin_use(c, s, used->device);
 	return 0;
 }
 
-static int take_metric(struct counters *c, struct source *s, const void *message)
+static int handle_metric(struct counters *c, struct source *s, const void *message)
 {
 	struct profile_counter counter = {0};
 	const struct counter_kind *kind;
@@ -264,8 +265,8 @@ static int take_metric(struct counters *c, struct source *s, const void *message
 	return error ?: s->device ? describe(c) : 0;
 }
 
-/* That of one device counts when the program uses it. */
-static int take_refusal(struct counters *c, const void *message)
+/* The refusal of one device counts when the program uses the device. */
+static int handle_refusal(struct counters *c, const void *message)
 {
 	struct counter_refused m;
 	struct source *s;
@@ -276,14 +277,14 @@ static int take_refusal(struct counters *c, const void *message)
 	if (m.head.device == COUNTER_DEVICES)
 		return refuse(c, m.refusal, m.result);
 	s = &c->sources[m.head.device];
-	if (!s->told || s->refusal)
+	if (!s->described || s->refusal)
 		return -EPROTO;
 	s->refusal = m.refusal;
 	s->result = m.result;
 	return s->device ? refuse(c, m.refusal, m.result) : 0;
 }
 
-static int take_samples(struct counters *c, struct source *s, const void *message, size_t size)
+static int handle_samples(struct counters *c, struct source *s, const void *message, size_t size)
 {
 	const char *samples = (const char *)message + sizeof(struct counter_samples);
 	struct counter_samples m;
@@ -296,7 +297,7 @@ static int take_samples(struct counters *c, struct source *s, const void *messag
 	return s->device ? write_samples(c, s, samples, size) : keep_early(s, samples, size);
 }
 
-static int take_lost(struct counters *c, struct source *s, const void *message)
+static int handle_lost(struct counters *c, struct source *s, const void *message)
 {
 	struct counter_lost m;
 
@@ -309,7 +310,7 @@ static int take_lost(struct counters *c, struct source *s, const void *message)
 	return 0;
 }
 
-static int take_end(struct counters *c)
+static int handle_end(struct counters *c)
 {
 	c->ended = c->stopped;
 	return c->ended ? 0 : -EPROTO;
@@ -336,27 +337,27 @@ static int dispatch(struct counters *c, const void *message, size_t size)
 		(head.kind != COUNTER_SAMPLES && size != sizes[head.kind]))
 		return -EPROTO;
 	if (head.kind == COUNTER_REFUSED)
-		return take_refusal(c, message);
+		return handle_refusal(c, message);
 	if (head.kind == COUNTER_STARTED) {
 		c->started = true;
 		return 0;
 	}
 	if (head.kind == COUNTER_ENDED)
-		return take_end(c);
+		return handle_end(c);
 	if (head.device >= COUNTER_DEVICES)
 		return -EPROTO;
 	s = &c->sources[head.device];
 	if (head.kind == COUNTER_DEVICE)
-		return take_device(c, s, message);
-	if (!s->told)
+		return handle_device(c, s, message);
+	if (!s->described)
 		return -EPROTO;
 	if (head.kind == COUNTER_METRIC)
-		return take_metric(c, s, message);
-	return head.kind == COUNTER_SAMPLES ? take_samples(c, s, message, size)
-					    : take_lost(c, s, message);
+		return handle_metric(c, s, message);
+	return head.kind == COUNTER_SAMPLES ? handle_samples(c, s, message, size)
+					    : handle_lost(c, s, message);
 }
 
-int counters_take(struct counters *c, const void *message, size_t size)
+int counters_handle(struct counters *c, const void *message, size_t size)
 {
 	int error = dispatch(c, message, size);
 
@@ -380,7 +381,7 @@ int counters_drain(struct counters *c)
 							 : "ended before the recording did");
 		error = (size_t)got > sizeof(c->message)
 				? ended_early(c, "sent too much, and was ended")
-				: counters_take(c, c->message, (size_t)got);
+				: counters_handle(c, c->message, (size_t)got);
 	}
 	return error;
 }
@@ -390,14 +391,14 @@ int counters_use(struct counters *c, const uint8_t uuid[16], uint32_t device)
 	struct used used = {.device = device};
 	int error = 0;
 
-	vec_foreach (known, &c->used)
-		if (!memcmp(known->uuid, uuid, sizeof(used.uuid)))
+	vec_foreach (it, &c->used)
+		if (!memcmp(it->uuid, uuid, sizeof(used.uuid)))
 			return 0;
 	memcpy(used.uuid, uuid, sizeof(used.uuid));
 	if (vec_push(&c->used, used))
 		return error_memory(NULL);
 	for (uint32_t n = 0; !error && n < COUNTER_DEVICES; n++)
-		if (c->sources[n].told && !memcmp(c->sources[n].uuid, uuid, sizeof(used.uuid)))
+		if (c->sources[n].described && !memcmp(c->sources[n].uuid, uuid, sizeof(used.uuid)))
 			error = begin_use(c, &c->sources[n], device);
 	return error;
 }
@@ -424,7 +425,7 @@ static int launch(struct counters *c, const struct counters_options *o)
 	return error_errno(-errno, "cannot start a process for hardware counters");
 }
 
-/* Until it samples, or has said why it does not. */
+/* Waits until it samples, or has reported why it does not. */
 static int await_start(struct counters *c)
 {
 	uint64_t deadline_ns = clock_now_ns() + START_LIMIT_MS * NS_PER_MS;
@@ -474,7 +475,7 @@ int counters_open(struct counters **ret, const struct counters_options *o, struc
 	return 0;
 }
 
-/* It has a moment to leave the GPU as it was. */
+/* The sampler has a moment to leave the GPU as it was. */
 static void reap(struct counters *c)
 {
 	uint64_t deadline_ns = clock_now_ns() + END_LIMIT_MS * NS_PER_MS;

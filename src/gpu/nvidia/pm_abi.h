@@ -5,7 +5,7 @@
  * CUDA 12.6; facts from cupti_pmsampling.h, cupti_profiler_host.h, cupti_profiler_target.h and
  * cupti_target.h of CUDA 13.0, compared with the real headers by tests/unit/pm_abi_test.c.
  *
- * Every struct says its size, up to and including its last member; `reserved` is NULL.
+ * Every struct begins with its size, up to and including its last member; `reserved` is NULL.
  */
 #pragma once
 
@@ -26,13 +26,12 @@ enum pm_result {
 	PM_WSL_DEVICE = 45,
 };
 
-/* What cuptiProfilerDeviceSupported is asked about, and what it says of each thing that may stand
- * in the way. */
+/* What cuptiProfilerDeviceSupported is asked about, and what it returns for each possible obstacle. */
 #define PM_INTERFACE 3
 enum pm_support {
 	PM_SUPPORT_UNKNOWN = 0,
 	PM_SUPPORT_NO,
-	PM_SUPPORT_OFF, /* it could be, and somebody has switched it off */
+	PM_SUPPORT_OFF, /* supported, but switched off */
 	PM_SUPPORT_YES,
 };
 

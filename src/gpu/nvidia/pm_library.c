@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which libcupti. There is no program here to take it from, so it is looked for where the injected
+ * Which libcupti. No program runs here that might have one mapped, so we look where the injected
  * library looks when nothing is mapped yet (src/inject/cupti/find_cupti.c): beside libcuda, by
- * $LD_LIBRARY_PATH, by the loader, in the toolkit, in Python's packages; never newer than the
- * driver. The environment is the program's. As root nothing is loaded from it that somebody else
- * could have changed: a library runs with the rights of who loads it.
+ * $LD_LIBRARY_PATH, by the loader, in the toolkit, in Python's packages; never newer than the driver.
+ * The environment is the program's. As root, only a library that nobody else could have changed is
+ * loaded from it: a library runs with the rights of the process that loads it.
  */
 #include "gpu/nvidia/pm_library.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A metric that CUPTI does not take leaves its object unusable, so each attempt has one of its own.
- */
+/* A metric that CUPTI refuses leaves its object unusable, so each attempt has one of its own. */
 #include "gpu/nvidia/pm_metrics.h"
 
 #include <stdlib.h>

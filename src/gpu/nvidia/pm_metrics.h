@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which metrics a chip counts in one pass: of each row of counter_kinds.h the first candidate that
- * it has and that goes together with those of the rows before; rows whose values are not to be
- * trusted on it are left out. CUPTI answers that on the host; it
- * needs no device.
+ * Which metrics a chip counts in one pass: of each row of counter_kinds.h the first candidate that it
+ * has and that fits into one pass with those of the rows before. Rows whose values cannot be trusted
+ * on the chip are left out. CUPTI answers this on the host, without a device.
  */
 #pragma once
 
@@ -16,11 +15,11 @@ struct pm_metrics {
 	uint32_t candidates[COUNTER_KINDS_MAX];
 	size_t count;
 	void *host;	/* CUPTI's object that evaluates them */
-	uint8_t *image; /* what the device is to be told */
+	uint8_t *image; /* the device's configuration */
 	size_t image_size;
 };
 
-/* At most `limit` of them. 0 or CUPTI's result; PM_NOT_SUPPORTED when there are none.
+/* At most `limit` of them. 0 or CUPTI's result; PM_NOT_SUPPORTED when none fits.
  * `availability` may be NULL. */
 int pm_metrics_choose(struct pm_metrics *ret, const struct pm *pm, const char *chip,
 	const uint8_t *availability, unsigned int limit);

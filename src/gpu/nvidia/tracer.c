@@ -17,7 +17,7 @@ uint32_t tracer_call_index(uint32_t call)
 	return number < CUDA_CALL_NUMBERS && domain <= CUDA_RUNTIME ? AT(domain, number) : TRACER_CALLS;
 }
 
-/* Before CUDA 13 the API's number says nothing about the release but that it was 12. */
+/* Before CUDA 13 the API's number identifies the major release only, 12. */
 void tracer_describe(const struct wire_tracer *t, struct buf *b)
 {
 	if (t->api_version >= 100000)
