@@ -213,7 +213,7 @@ static uint64_t whole(const struct wall_thread *t, struct wall_shares s)
 
 static void what_a_thread_ran_is_what_it_did_not_wait(void)
 {
-	struct wall_thread t = {.known = true,
+	struct wall_thread t = {.has_life = true,
 		.elapsed_ns = 100,
 		.run_ns = 45,
 		.gpu_ns = 40,
@@ -232,7 +232,7 @@ static void what_a_thread_ran_is_what_it_did_not_wait(void)
 
 static void others_lie_where_there_is_room_for_them(void)
 {
-	struct wall_thread t = {.known = true,
+	struct wall_thread t = {.has_life = true,
 		.elapsed_ns = 100,
 		.run_ns = 10,
 		.gpu_ns = 40,
@@ -244,18 +244,18 @@ static void others_lie_where_there_is_room_for_them(void)
 	CHECK(s.others_inside_ns == 20 && s.run_ns == 10 && s.unknown_ns == 0 &&
 		whole(&t, s) == 100);
 	t = (struct wall_thread){
-		.known = true, .elapsed_ns = 100, .gpu_ns = 90, .rests_ns = 30, .run_ns = 70};
+		.has_life = true, .elapsed_ns = 100, .gpu_ns = 90, .rests_ns = 30, .run_ns = 70};
 	s = wall_thread_divide(&t);
 	CHECK(s.rests_ns == 10 && s.run_ns == 0 && whole(&t, s) == 100);
 }
 
 static void what_nothing_is_known_of_is_said_to_be_so(void)
 {
-	struct wall_thread t = {.known = true, .elapsed_ns = 100, .run_ns = 40, .outside_ns = 30};
+	struct wall_thread t = {.has_life = true, .elapsed_ns = 100, .run_ns = 40, .outside_ns = 30};
 	struct wall_shares s = wall_thread_divide(&t);
 
 	CHECK(s.run_ns == 40 && s.unknown_ns == 30 && whole(&t, s) == 100);
-	t.known = false;
+	t.has_life = false;
 	t.samples_ns = 17;
 	s = wall_thread_divide(&t);
 	CHECK(s.run_ns == 17 && s.unknown_ns == 0);
@@ -266,7 +266,7 @@ static void whatever_is_told_the_parts_are_the_whole(void)
 	bool right = true;
 
 	for (int n = 0; n < 20000; n++) {
-		struct wall_thread t = {.known = true, .elapsed_ns = random_below(100)};
+		struct wall_thread t = {.has_life = true, .elapsed_ns = random_below(100)};
 
 		t.gpu_ns = random_below(t.elapsed_ns + 1);
 		t.inside_ns = random_below(t.gpu_ns + 1);

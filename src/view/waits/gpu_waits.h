@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads waited for that waited for the GPU: the time of each wait, divided among the work that ran meanwhile.
+ * What threads waited for that waited for the GPU: the time of each wait is divided among the work
+ * that ran meanwhile.
  *
  *	wait        |--------------------------------------|	for stream 7
  *	stream 7      |== A ==|     |== B ==========|
  *	stream 8            |== C =====|      |== D =|
  *	            i  A A A A C C C B B B B B B B B  i i i	i: idle
  *
- * A moment belongs to the work that runs then on what is waited for and was launched before the wait (or before
- * the event was recorded that it waits for); where several do, to the one that ends last. Where none does, other work of
- * the same device (or process, where the device is not known) ran: GPU_WAIT_OTHERS, or it was idle: GPU_WAIT_IDLE. The
- * parts of a wait add up to its length.
+ * A moment belongs to the work that runs then on what is waited for and was launched before the
+ * wait (or before the event was recorded that it waits for); where several do, to the one that ends
+ * last. Where none does, other work of the same device (or process, where the device is not known)
+ * ran: GPU_WAIT_OTHERS, or it was idle: GPU_WAIT_IDLE. The parts of a wait add up to its length.
  *
- * The driver may run work of graphs on streams of its own: it is waited for in the stream that the graph was launched
- * into. Where that is not known it counts for every stream of its context.
+ * The driver may run work of graphs on streams of its own: it is waited for in the stream that the
+ * graph was launched into. Where that is not known it counts for every stream of its context.
  */
 #pragma once
 
@@ -36,8 +37,8 @@ struct gpu_wait {
 	uint32_t key;  /* the caller's */
 };
 
-/* What runs in order, so that of what is launched later nothing ends earlier: a stream, or the part of it that is of
- * graphs of which it is not known where they were launched. */
+/* What runs in order, so that of what is launched later nothing ends earlier: a stream, or the part
+ * of it that is of graphs of which it is not known where they were launched. */
 struct gpu_lane {
 	uint32_t process, device, context, stream;
 	bool any_stream; /* it is waited for in every stream of its context */
@@ -57,7 +58,8 @@ enum {
 	GPU_WAIT_WORK,
 };
 
-/* The stream of the op's context in which its work is waited for; 0: that is not known, it is of a graph. */
+/* The stream of the op's context in which its work is waited for; 0: not known, it is work of a
+ * graph. */
 uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op);
 
 /*

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Deeds lie in one ring, in the order of the file, which is that of their ends, but for few: those count for less than they were.
- * Each knows the one before of the same thread, so that a thread's are walked from the latest back.
+ * Deeds lie in one ring, in the order of the file. That is the order of their ends, with few
+ * exceptions, which count for less than they were. Each deed has the number of the one before of
+ * the same thread: a thread's deeds are walked from the latest back.
  */
 #include "view/waits/meanwhile.h"
 
@@ -19,7 +20,7 @@ struct deed {
 	uint32_t thread, stack;
 	uint32_t waker;
 	uint16_t reason; /* 0: a sample */
-	bool open;	 /* it is not known if somebody ended the wait, and who */
+	bool open;	 /* nobody was seen to end the wait, but somebody may have */
 };
 
 _Static_assert(sizeof(struct deed) == 48, "as meanwhile.h says");
@@ -144,7 +145,8 @@ static int follow_wait(struct following *f, const struct deed *d, uint64_t from_
 	return follow(f, d->waker, start_ns, ready_ns, depth + 1);
 }
 
-/* A sample stands for its period, as far as there is so much time since what the thread did before. */
+/* A sample stands for its period, as far as there is so much time since what the thread did
+ * before. */
 static int follow_sample(struct following *f, const struct deed *d, uint64_t before_ns, uint64_t *until_ns)
 {
 	uint64_t ns;

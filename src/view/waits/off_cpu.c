@@ -24,8 +24,9 @@ static int add(struct gather *sums, const struct gather_key *key, uint64_t time_
 	return time_ns ? gather_add(sums, key, time_ns) : 0;
 }
 
-/* How the others of a wait ended is not known: all of their time goes to the reason. */
-static int take_wait(struct off_cpu *v, const struct profile_event *e)
+/* How long the others of a wait were in the run queue was not recorded: all of their time goes to
+ * the reason. */
+static int gather_wait(struct off_cpu *v, const struct profile_event *e)
 {
 	const struct profile_wait *w = &e->wait;
 	struct gather_key key = event_key(e, &v->options);
@@ -103,7 +104,7 @@ int off_cpu_build(struct profile_reader *r, const struct view_options *o, struct
 		if (more < 0)
 			error = more;
 		else if (event.kind == EVENT_WAIT)
-			error = take_wait(&v, &event);
+			error = gather_wait(&v, &event);
 	error = error ?: build_tree(&v, r, ret->tree);
 	error = error ?: describe(&v, r, ret);
 	error = error ?: view_many_threads(ret, o);

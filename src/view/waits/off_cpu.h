@@ -4,9 +4,10 @@
  *
  *	process - thread - code ... code - why it waited
  *
- * At its end a wait may be over while no CPU is free: that part of it is the run queue's, beside the reason. Waits
- * without a stack stand, by reason, under a note. What is carried over to a stack from waits that have none
- * (profile_wait.others) is stated as apportioned. The profiler's own threads are left out.
+ * At its end a wait may be over while no CPU is free: that part of it is the run queue's, beside
+ * the reason. Waits without a stack are under a note, by reason. The time of waits without a stack
+ * that a later one carries (profile_wait.others) is reported as apportioned. The profiler's own
+ * threads are left out.
  */
 #pragma once
 

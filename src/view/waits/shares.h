@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts of the time of waits, added up by row (of wait_sums), thread, what that did, and where: which thread ended them, or
- * what one did meanwhile.
+ * Parts of the time of waits, added up by row (of wait_sums), thread, what the thread did, and
+ * where. They are the threads that ended the waits, or what threads did meanwhile.
  */
 #pragma once
 
@@ -12,9 +12,11 @@
 
 struct wait_share {
 	uint32_t row; /* its number */
-	uint32_t thread; /* 0: nobody. Where threads of one name are put together: the name's id + 1, */
+	/* 0: nobody. Where threads of one name are put together: the name's id + 1, */
+	uint32_t thread;
 	uint32_t one, threads; /* one of them, and how many they are */
-	uint32_t reason; /* enum profile_wait_reason: it waited, too; 0: it ran, or this is not asked */
+	/* enum profile_wait_reason: it waited, too; 0: it ran, or this is not asked */
+	uint32_t reason;
 	uint32_t stack;	 /* 0: not known, or not asked */
 	uint64_t count, total_ns;
 };

@@ -28,7 +28,8 @@ static bool is_row(const struct wait_sum *a, const struct wait_sum *b)
 	return a->thread == b->thread && a->reason == b->reason && a->stack == b->stack && a->waker == b->waker;
 }
 
-/* The id of the row of the same thread, reason, stack and waker: mostly one of those that were looked for lately. */
+/* The id of the row of the same thread, reason, stack and waker: mostly one of those that were
+ * looked for lately. */
 static int find_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *ret_id, int *ret_added)
 {
 	const uint32_t key[] = {sum->thread, sum->reason, sum->stack, sum->waker};
@@ -45,7 +46,7 @@ static int find_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *r
 	return 0;
 }
 
-/* Adds to the row of the same kind, and says which that is. */
+/* Adds to the row of the same kind, and returns its number. */
 static int add_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *ret_row)
 {
 	struct wait_sum *row;
@@ -86,7 +87,8 @@ int wait_sums_add(struct wait_sums *s, const struct profile_wait *w)
 		return -EOVERFLOW;
 	if (!s->ids && interner_new(&s->ids))
 		return -ENOMEM;
-	/* What others it carries were in the run queue is not known, but where that is the reason. */
+	/* How long the others were in the run queue was not recorded, unless that is their
+	 * reason. */
 	sum.queued_ns = w->reason == WAIT_RUN_QUEUE ? sum.total_ns : w->queued_ns;
 	s->reason_ns[w->reason] += sum.total_ns - sum.queued_ns;
 	s->reason_ns[WAIT_RUN_QUEUE] += sum.queued_ns;
@@ -107,7 +109,8 @@ int wait_sums_add_sample(struct wait_sums *s, const struct profile_sample *e)
 	return s->total_ns ? meanwhile_add_sample(&s->meanwhile, e) : 0;
 }
 
-/* Without the kernel's functions, which say how a thread waits rather than where; with them where nothing else is known. */
+/* Without the kernel's functions, which show how a thread waits rather than where; with them if
+ * there are no others. */
 static uint32_t program_part(const struct profile_reader *r, uint32_t stack)
 {
 	const struct profile_stack_node *n;
@@ -155,7 +158,7 @@ static int merge_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *
 	return error || !sum->watched ? error : wait_shares_add(&s->wakers, &waker);
 }
 
-/* *ret_rows says which of the new rows by the old, UINT32_MAX if it is left out; free() it. */
+/* *ret_rows maps old rows to new ones, UINT32_MAX: it is left out; free() it. */
 static int merge_rows(struct wait_sums *s, const struct internals *internals, const uint32_t *merged, uint32_t **ret_rows)
 {
 	struct wait_sums by_stack = {.rows = {s->rows.items, s->rows.count, s->rows.capacity}, .ids = s->ids};

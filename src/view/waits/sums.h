@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where threads waited: the waits of a recording (record --off-cpu) added up by thread, reason, and the functions that led
- * there. Those of the profiler's own threads do not count.
+ * Where threads waited: the waits of a recording (record --off-cpu) added up by thread, reason, and
+ * the functions that led there. Those of the profiler's own threads do not count.
  *
- * Memory is for the distinct quadruples of thread, reason, stack, and the thread that ended the wait. Sums are exact, also
- * where it is apportioned to which stack of a place time belongs (profile_wait.others).
+ * Memory is for the distinct quadruples of thread, reason, stack, and the thread that ended the
+ * wait. Sums are exact; only to which stack of a call site the time of others belongs is
+ * apportioned (profile_wait.others).
  *
- * Who ended a wait is recorded of waits for locks and processes that had their stack taken, if a recorded thread did it in a
- * call of that kind, or by its own end: those are `watched`. That such a wait has no waker says that it was ended by a
+ * The thread that ended a wait (its waker) is recorded if the wait is `watched`: it is for a lock
+ * or a process, and has a stack of its own. The waker must be a recorded thread that ended the wait
+ * in a call of that kind, or by its own end. So a watched wait without a waker was ended by a
  * timeout, a signal or a thread that is not recorded, or had not ended.
  */
 #pragma once
@@ -28,20 +30,25 @@ struct wait_sum {
 	uint32_t stack;			 /* one for all through the same functions; 0: not known */
 	uint64_t count, total_ns;	 /* also of waits whose time others carry */
 	uint64_t queued_ns;		 /* of it: it could have run, but no CPU was free */
-	uint64_t max_ns;		 /* of waits that are told one by one; 0: there is none */
+	uint64_t max_ns;		 /* of waits recorded one by one; 0: there is none */
 	uint64_t watched, watched_ns;	 /* of these: a waker was looked for */
-	uint64_t followed_ns;		 /* of watched_ns: it was looked at what their wakers did meanwhile */
-	uint32_t waker;			 /* only while events are added: rows are apart by it, too */
-	uint32_t number;		 /* in wakers, whose times add up to watched_ns, and in doings: followed_ns at most */
+	/* of watched_ns: what their wakers did meanwhile was looked at */
+	uint64_t followed_ns;
+	uint32_t waker;			 /* only while events are added: a part of the row's key */
+	/* in wakers, whose times add up to watched_ns, and in doings: followed_ns at most */
+	uint32_t number;
 };
 
 struct wait_sums {
 	uint64_t total_ns; /* of all */
-	uint64_t reason_ns[WAIT_REASONS]; /* of it; time in the run queue, however the wait began, is WAIT_RUN_QUEUE's */
+	/* of it; time in the run queue, however the wait began, is WAIT_RUN_QUEUE's */
+	uint64_t reason_ns[WAIT_REASONS];
 	struct vec(struct wait_sum) rows; /* most time first */
 	struct interner *ids;		  /* of rows, while events are added */
-	uint32_t recent[WAIT_SUMS_RECENT]; /* so too: ids that were looked for, by a hash; 0: none */
-	struct wait_shares wakers;	  /* when all is read; thread 0: none; no reason, no stack */
+	/* so too: ids that were looked for, by a hash; 0: none */
+	uint32_t recent[WAIT_SUMS_RECENT];
+	/* when all is read; thread 0: none; no reason, no stack */
+	struct wait_shares wakers;
 	struct meanwhile meanwhile;	  /* what wakers did while they were waited for */
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A reading keeps events as they come, in lists by kind. Only when it is over are the calls known
- * that waited for the GPU: synchronizing calls are told by events of their own, copies are looked
- * up by the correlation id they share with their work.
+ * A reading keeps events as they come, in lists by kind. When it is over, the calls that waited for
+ * the GPU are looked for: synchronizing calls have events of their own, calls of copies share a
+ * correlation id with their work.
  */
 #include "view/wall/events.h"
 
@@ -33,7 +33,7 @@ void wall_events_release(struct wall_events *e)
 	keys_release(&e->keys);
 	vec_release(&e->launch_of);
 	gather_release(&e->rests);
-	map_release(&e->telling);
+	map_release(&e->with_syncs);
 	map_release(&e->lane_of_op);
 	map_release(&e->lane_ids);
 	vec_release(&e->threads);
@@ -134,9 +134,8 @@ static int get_thread(struct wall_events *e, uint32_t id, struct wall_thread **r
 	return 0;
 }
 
-/* A thread has one life; should it be told in parts, what lies between them is a part of it,
- * too. */
-static int take_life(struct wall_events *e, const struct profile_life *l)
+/* A thread has one life. Should it come in parts, it lasts from the first to the last. */
+static int add_life(struct wall_events *e, const struct profile_life *l)
 {
 	uint64_t end_ns = end_of(l->start_ns, l->duration_ns);
 	struct wall_thread *t;
@@ -144,17 +143,17 @@ static int take_life(struct wall_events *e, const struct profile_life *l)
 
 	if (error)
 		return error;
-	if (!t->known || l->start_ns < t->from_ns)
+	if (!t->has_life || l->start_ns < t->from_ns)
 		t->from_ns = l->start_ns;
-	if (!t->known || end_ns > t->to_ns)
+	if (!t->has_life || end_ns > t->to_ns)
 		t->to_ns = end_ns;
-	t->known = true;
+	t->has_life = true;
 	t->elapsed_ns = t->to_ns - t->from_ns;
 	t->run_ns += l->run_ns;
 	return 0;
 }
 
-static int take_wait(struct wall_events *e, const struct profile_event *event)
+static int add_wait(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_wait *w = &event->wait;
 	struct gather_key key = event_key(event, e->options);
@@ -180,7 +179,7 @@ static int take_wait(struct wall_events *e, const struct profile_event *event)
 	return error;
 }
 
-static int take_sample(struct wall_events *e, const struct profile_event *event)
+static int add_sample(struct wall_events *e, const struct profile_event *event)
 {
 	struct gather_key key = event_key(event, e->options);
 	struct wall_sample s = {
@@ -252,7 +251,7 @@ static int note_launch(struct wall_events *e, const struct gather_key *key)
 	return error;
 }
 
-static int take_run(
+static int add_run(
 	struct wall_events *e, const struct profile_event *event, const struct profile_op *op)
 {
 	const struct profile_work *w = &event->work;
@@ -260,7 +259,7 @@ static int take_run(
 	struct gpu_run run = {w->start_ns, end_of(w->start_ns, w->duration_ns), w->launch_ns, 0, 0};
 	int error = 0;
 
-	/* What a kernel's key is launched by is known in the first reading only. */
+	/* Only the first reading numbers the launches of kernels. */
 	if (!e->again && op->kind == OP_KERNEL)
 		error = note_launch(e, &key);
 	if (error || !is_here(e, run.start_ns, run.end_ns))
@@ -272,7 +271,7 @@ static int take_run(
 	return error;
 }
 
-static int take_work(struct wall_events *e, const struct profile_event *event)
+static int add_work(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_work *w = &event->work;
 	const struct profile_op *op = profile_op(e->reader, w->op);
@@ -288,10 +287,10 @@ static int take_work(struct wall_events *e, const struct profile_event *event)
 	if (op->kind == OP_COPY && !w->graph_node && w->thread &&
 		is_here(e, copy.begin_ns, copy.end_ns) && vec_push(&e->copies, copy))
 		return error_memory(SUBJECT);
-	return take_run(e, event, op);
+	return add_run(e, event, op);
 }
 
-static int take_call(struct wall_events *e, const struct profile_event *event)
+static int add_call(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_call *c = &event->call;
 	struct gather_key key = event_key(event, e->options);
@@ -309,7 +308,7 @@ static int take_call(struct wall_events *e, const struct profile_event *event)
 	if ((c->kind != CALL_COPY && c->kind != CALL_SYNC) ||
 		!is_here(e, call.start_ns, call.end_ns))
 		return 0;
-	if (c->kind == CALL_SYNC && map_get(&e->telling, c->instance))
+	if (c->kind == CALL_SYNC && map_get(&e->with_syncs, c->instance))
 		return 0;
 	error = keys_add(&e->keys, &key, &call.key);
 	if (!error && vec_push(&e->calls, call))
@@ -324,7 +323,7 @@ static uint32_t process_of(const struct wall_events *e, uint32_t thread)
 	return t ? t->process : 0;
 }
 
-static int take_sync(struct wall_events *e, const struct profile_event *event)
+static int add_sync(struct wall_events *e, const struct profile_event *event)
 {
 	const struct profile_sync *s = &event->sync;
 	struct gather_key key = event_key(event, e->options);
@@ -343,11 +342,11 @@ static int take_sync(struct wall_events *e, const struct profile_event *event)
 	int error;
 
 	note_time(e, s->start_ns);
-	if (!e->again && map_put(&e->telling, s->instance, 1))
+	if (!e->again && map_put(&e->with_syncs, s->instance, 1))
 		return error_memory(SUBJECT);
 	if (!is_here(e, wait.start_ns, wait.end_ns))
 		return 0;
-	/* It stands where its call does. */
+	/* It has the node of its call. */
 	key.event = EVENT_CALL;
 	error = keys_add(&e->keys, &key, &wait.key);
 	if (!error && vec_push(&e->gpu_waits, wait))
@@ -355,21 +354,21 @@ static int take_sync(struct wall_events *e, const struct profile_event *event)
 	return error;
 }
 
-static int take_event(struct wall_events *e, const struct profile_event *event)
+static int add_event(struct wall_events *e, const struct profile_event *event)
 {
 	switch (event->kind) {
 	case EVENT_SAMPLE:
-		return take_sample(e, event);
+		return add_sample(e, event);
 	case EVENT_CALL:
-		return take_call(e, event);
+		return add_call(e, event);
 	case EVENT_WORK:
-		return take_work(e, event);
+		return add_work(e, event);
 	case EVENT_WAIT:
-		return take_wait(e, event);
+		return add_wait(e, event);
 	case EVENT_LIFE:
-		return e->again ? 0 : take_life(e, &event->life);
+		return e->again ? 0 : add_life(e, &event->life);
 	case EVENT_SYNC:
-		return take_sync(e, event);
+		return add_sync(e, event);
 	case EVENT_STALL:
 		return e->again ? 0 : stalls_event(e->stalls, event);
 	case EVENT_PENDING:
@@ -387,7 +386,7 @@ static uint64_t call_key(uint32_t instance, uint32_t correlation)
 	return (uint64_t)instance << 32 | correlation;
 }
 
-static int add_call(struct wall_events *e, const struct wall_call *c, const struct wall_copy *copy)
+static int add_gpu_wait(struct wall_events *e, const struct wall_call *c, const struct wall_copy *copy)
 {
 	const struct profile_op *op = copy ? profile_op(e->reader, copy->op) : NULL;
 	struct gpu_wait wait = {
@@ -409,9 +408,9 @@ static int add_call(struct wall_events *e, const struct wall_call *c, const stru
 	return vec_push(&e->gpu_waits, wait) ? error_memory(SUBJECT) : 0;
 }
 
-/* Adds the copies that were over when their call was, and calls of processes that do not tell what
+/* Adds the calls whose copy was over when they were, and calls of processes that do not report what
  * they wait for. */
-static int add_calls(struct wall_events *e)
+static int add_gpu_waits(struct wall_events *e)
 {
 	struct map copies = MAP_INIT;
 	int error = 0;
@@ -429,8 +428,8 @@ static int add_calls(struct wall_events *e)
 		if (error)
 			break;
 		if (c->copy ? copy && copy->end_ns <= c->end_ns
-			    : !map_get(&e->telling, c->instance))
-			error = add_call(e, c, copy);
+			    : !map_get(&e->with_syncs, c->instance))
+			error = add_gpu_wait(e, c, copy);
 	}
 	map_release(&copies);
 	return error;
@@ -481,7 +480,8 @@ static int clip(struct wall_events *e, uint32_t thread, uint64_t behind_ns, uint
 	return 0;
 }
 
-/* A wait may be told before any work of its context, and then it was not known where that is. */
+/* The device of a wait. A wait that was reported before any work of its context came without
+ * one. */
 static uint32_t device_of(const struct wall_events *e, const struct gpu_wait *w)
 {
 	if (w->device || !w->context)
@@ -558,13 +558,13 @@ static int read_stretch(struct wall_events *e, struct profile_reader *r)
 	int more, error = 0;
 
 	while (!error && (more = profile_reader_next(r, &event))) {
-		error = more < 0 ? more : take_event(e, &event);
+		error = more < 0 ? more : add_event(e, &event);
 		if (!error && !e->again && chunk_times_add(&e->chunks, r, &event))
 			error = error_memory(SUBJECT);
 		if (count_kept(e) > e->most)
 			cut_short(e);
 	}
-	error = error ?: add_calls(e);
+	error = error ?: add_gpu_waits(e);
 	error = error ?: clip_gpu_waits(e);
 	error = error ?: clip_waits(e);
 	return error ?: 1;
@@ -575,8 +575,9 @@ int wall_events_first(struct wall_events *e, struct profile_reader *r)
 	return read_stretch(e, r);
 }
 
-/* So long that about `most` events are in it, if they come as fast as in the one before; and twice
- * as long as that, unless it had to be cut: in a pause there is nothing to tell by. */
+/* So long that about `most` events are in it, if they come as fast as in the stretch before; and at
+ * least twice as long as that one, unless it had to be cut: a pause has too few events to estimate
+ * by. */
 static uint64_t next_end(const struct wall_events *e)
 {
 	uint64_t first, last;

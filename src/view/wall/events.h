@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a profile that the wall view is made of, a stretch of time after the other.
+ * The events of a profile that the wall view is made of, one stretch of time after the other.
  *
  *	file, read once for each stretch: from the second on without the chunks that have nothing of it (chunk_times.h)
  *	   |     wall_events_read: all events that overlap [from_ns, to_ns)
  *	   v
  *	waits, samples, runs, GPU waits      clipped to the stretch, to each other, and to the thread's life
  *
- * How long a stretch is follows from how many events there are: when more than `most` are kept (about), it is cut short, and the
- * rest is left to the next reading. So memory is bounded by `most`, not by the file, and most files are read once.
- * (Of a copy that waits for itself and lies across two stretches, the part behind the end of its work may count as
- * run time.)
+ * When more than about `most` events are kept, the stretch is cut short, and the rest is left to
+ * the next reading. So memory is bounded by `most`, not by the file, and most files are read once.
+ * (Of a copy that waits for itself and lies across two stretches, the part behind the end of its
+ * work may count as run time.)
  *
- * What a thread's life is, and which processes tell their synchronizing calls (EVENT_SYNC), is known after the first
- * reading. In processes that do not, each call that waits counts, for everything the process launched.
+ * The first reading finds the lives of threads, and which processes report their synchronizing
+ * calls (EVENT_SYNC). In processes that do not, each call that waits counts, for everything the
+ * process launched.
  */
 #pragma once
 
@@ -33,7 +34,7 @@
 /* When a thread did not run; the part of it from queued_from_ns on it was in the run queue. */
 struct wall_wait {
 	uint64_t start_ns, end_ns, queued_from_ns;
-	uint64_t others_ns; /* of other waits of its place */
+	uint64_t others_ns; /* of other waits at its call site */
 	uint32_t thread;
 	uint32_t key;
 	bool assumed; /* its stack was that of another one */
@@ -45,7 +46,7 @@ struct wall_sample {
 	uint32_t key;
 };
 
-/* A call that may have waited for its own copy, or for something that is not told. */
+/* A call that may have waited for its own copy, or for something that was not reported. */
 struct wall_call {
 	uint64_t start_ns, end_ns;
 	uint32_t thread;
@@ -69,13 +70,14 @@ struct wall_events {
 	uint64_t last_ns;	 /* when the last event of all began */
 	bool cut;		 /* the stretch was to be longer */
 	struct chunk_times chunks; /* of the first reading */
-	bool again;		 /* what is known after the first reading is known */
-	struct stalls *stalls;	 /* take all works and stalls of the first reading */
+	bool again;		 /* the first reading is over */
+	struct stalls *stalls;	 /* all works and stalls of the first reading go there */
 	struct keys keys;
 	struct vec(uint32_t) launch_of; /* by key of kernels: launch of the stalls, plus 1 */
 	struct vec(struct wall_thread) threads; /* by id */
-	struct gather rests;			/* waits without a place in time */
-	struct map telling;			/* instances that tell their synchronizing calls */
+	struct gather rests;			/* waits whose times are not known */
+	/* instances that report their synchronizing calls */
+	struct map with_syncs;
 	struct vec(struct wall_wait) waits;	/* by thread and start, apart from each other */
 	struct vec(struct wall_sample) samples;
 	struct vec(struct gpu_run) runs;
@@ -92,8 +94,8 @@ void wall_events_init(struct wall_events *e, const struct profile_reader *r,
 	const struct view_options *o, size_t most, struct stalls *stalls);
 void wall_events_release(struct wall_events *e);
 /*
- * The first stretch, from a reader that has read no event yet: 1, or -errno with error_text. Then the next ones, which
- * read the file once more: 1, 0 after the last.
+ * The first stretch, from a reader that has read no event yet: 1, or -errno with error_text. Then
+ * the next ones, which read the file once more: 1, 0 after the last.
  */
 int wall_events_first(struct wall_events *e, struct profile_reader *r);
 int wall_events_next(struct wall_events *e);

@@ -15,10 +15,10 @@ static uint64_t less(uint64_t a, uint64_t b)
 /* Takes as much as there is, of `wanted`. */
 static uint64_t take(uint64_t *room, uint64_t wanted)
 {
-	uint64_t taken = least(*room, wanted);
+	uint64_t share = least(*room, wanted);
 
-	*room -= taken;
-	return taken;
+	*room -= share;
+	return share;
 }
 
 struct wall_shares wall_thread_divide(const struct wall_thread *t)
@@ -27,7 +27,7 @@ struct wall_shares wall_thread_divide(const struct wall_thread *t)
 	uint64_t outside = less(less(t->elapsed_ns, t->gpu_ns), t->outside_ns);
 	struct wall_shares s;
 
-	if (!t->known)
+	if (!t->has_life)
 		return (struct wall_shares){t->others_outside_ns, 0, t->rests_ns, t->samples_ns, 0};
 	s.others_outside_ns = take(&outside, t->others_outside_ns);
 	take(&inside, t->others_outside_ns - s.others_outside_ns);

@@ -21,8 +21,8 @@ struct wall_divisions {
 
 struct wall_totals {
 	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, assumed_ns, unsampled_ns, unknown_ns;
-	uint64_t lives;		/* threads that are known to the end */
-	uint64_t unknown_lives; /* others of which something was seen */
+	uint64_t lives;		/* threads that have a life */
+	uint64_t unknown_lives; /* others that have any time */
 };
 
 /* As many frames may be instructions of what was waited for. */
@@ -204,7 +204,7 @@ static int add_thread_note(struct wall *v, uint32_t thread, const char *note, ui
 	return error ?: add_time(v, node, ns);
 }
 
-/* A thread of which something was seen. */
+/* The notes of a thread, and how its time is divided. */
 static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 {
 	struct wall_shares s = wall_thread_divide(t);
@@ -229,8 +229,8 @@ static int add_thread(struct wall *v, uint32_t id, const struct wall_thread *t)
 	totals->assumed_ns += t->assumed_ns;
 	totals->unsampled_ns += unsampled_ns;
 	totals->unknown_ns += s.unknown_ns;
-	totals->lives += t->known;
-	totals->unknown_lives += !t->known && sum_ns;
+	totals->lives += t->has_life;
+	totals->unknown_lives += !t->has_life && sum_ns;
 	error = add_thread_note(v, id, "running, not sampled", unsampled_ns);
 	error = error ?: add_thread_note(v, id, "not recorded", s.unknown_ns);
 	return error ?: add_up(&totals->elapsed_ns, sum_ns);
@@ -256,7 +256,8 @@ static bool is_own_work(const struct gather_key *wait, const struct gather_key *
 	       !work->node_stack;
 }
 
-/* What is known of the instructions of a part of a GPU wait; NULL: nothing, or it is no kernel. */
+/* The launch whose rows have the instructions of a part of a GPU wait; NULL: none were sampled, or
+ * it is no kernel. */
 static const struct stalls_launch *launch_of(const struct wall *v, uint32_t what)
 {
 	uint32_t key = what - GPU_WAIT_WORK, launch;
@@ -304,7 +305,7 @@ static int add_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64
 	return error ?: add_time(v, node, ns);
 }
 
-/* How many instructions and reasons stand on what was waited for, each time. */
+/* How many instructions and reasons there will be above what was waited for, each time. */
 static size_t count_rows(const struct wall *v)
 {
 	size_t count = 0;

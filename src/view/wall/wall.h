@@ -8,12 +8,12 @@
  *	                                                             it waited until this was done, with its
  *	                                                             instructions where these were sampled; or
  *	                                                             [GPU idle], [other streams]
- *	process - thread - [running, not sampled]                    and what else no event tells
+ *	process - thread - [running, not sampled]                    and [not recorded]: time without events
  *
- * The time of a GPU wait belongs to the call that waits, spinning or asleep (events.h says which
- * calls these are), and to the work that ran meanwhile (gpu_waits.h). The rest of a thread's life
- * are its waits and the time it ran (thread.h), which its CPU samples share. Of each thread this
- * adds up to its life, to the nanosecond. The profiler's own threads are no part of it.
+ * The time of a GPU wait belongs to the call that waits, spinning or asleep (events.h finds these
+ * calls), and to the work that ran meanwhile (gpu_waits.h). The rest of a thread's life is its
+ * waits and the time it ran (thread.h), which its CPU samples share. All of this adds up to the
+ * thread's life, to the nanosecond. The profiler's own threads are left out.
  */
 #pragma once
 
