@@ -24,7 +24,7 @@
 #define TAB_COLUMNS   8
 #define HOTTEST	      5
 #define WAYS	      3 /* of a line into the kernel, that are shown at once */
-/* A gap of less is not worth a row that says so. */
+/* Shorter gaps are not worth a row. */
 #define GAP_LINES 3
 
 struct page {
@@ -397,7 +397,7 @@ static void put_instructions(struct page *p)
 	put(p, "</tbody></table>\n");
 }
 
-/* Where the recording says when it began. */
+/* If the recording has the time when it began. */
 static void put_time(struct page *p)
 {
 	uint64_t realtime_ns = profile_meta_number(p->r, META_REALTIME_NS, 0);
@@ -478,13 +478,13 @@ static int put_hottest(struct page *p)
 	uint32_t *rows;
 	size_t count;
 	int error = annotation_hottest_lines(p->a, &rows, &count);
-	bool told = !error && count && annotation_has_lines(p->a);
+	bool shown = !error && count && annotation_has_lines(p->a);
 
 	if (error)
 		return error;
-	if (told)
+	if (shown)
 		put(p, "<p class=\"hottest\">hottest lines:");
-	for (size_t i = 0; told && i < count && i < HOTTEST; i++) {
+	for (size_t i = 0; shown && i < count && i < HOTTEST; i++) {
 		const struct annotation_line *line = &p->a->lines.items[rows[i]];
 
 		output_printf(p->o, "%s<a href=\"#L%u\">", i ? " \xc2\xb7 " : " ", rows[i]);
@@ -492,7 +492,7 @@ static int put_hottest(struct page *p)
 		put(p, "</a> ");
 		put_percent(p, line->samples, p->a->samples);
 	}
-	put(p, told ? "</p>\n" : "");
+	put(p, shown ? "</p>\n" : "");
 	if (count)
 		p->hottest_line = p->a->lines.items[rows[0]].samples;
 	free(rows);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One kernel as a page: source and instructions side by side, linked by line. The page is one file
- * that asks for nothing else; without its script it still is two tables with links. All text of the
- * profile and the sources is escaped, and the page forbids itself to load anything
- * (Content-Security-Policy).
+ * that loads nothing else; without its script it still is two tables with links. All text of the
+ * profile and the sources is escaped, and a Content-Security-Policy forbids the page to load
+ * anything.
  */
 #pragma once
 

@@ -34,9 +34,9 @@ static int compare_sizes(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Takes `need` microseconds from the times above one, from each by its size, and what is left of
- * that one at a time from the largest on; returns what could be taken. */
-static uint64_t take_by_size(struct part *parts, size_t count, uint64_t need)
+/* Reduces the times above one by `need` microseconds: each in proportion to its size, then by one
+ * at a time from the largest on. Returns by how much; less than `need` if they are too small. */
+static uint64_t reduce_by_size(struct part *parts, size_t count, uint64_t need)
 {
 	uint64_t taken = 0, before, sum = 0;
 
@@ -66,7 +66,7 @@ static void share_out(struct part *parts, size_t count, uint64_t extra, size_t v
 {
 	/* When too few are left over for the times that would vanish, larger ones give some up. */
 	if (extra < vanishing)
-		extra += take_by_size(parts, count, vanishing - extra);
+		extra += reduce_by_size(parts, count, vanishing - extra);
 	qsort(parts, count, sizeof(*parts), compare_claims);
 	for (size_t i = 0; i < count && extra; i++, extra--)
 		parts[i].time_us++;

@@ -3,9 +3,8 @@
  * Nanoseconds to whole microseconds so that the sum stays right: the largest-remainder method.
  *
  * The result adds up to the sum of all times, rounded to the nearest microsecond (at least 1 when
- * any time is not 0). A time above 0 becomes at least 1 as long as there are as many microseconds
- * as times above 0, at the cost of the larger ones; when there are not, the sum stays right and the
- * smallest become 0. Times of 0 stay 0.
+ * any time is not 0). If the sum has enough microseconds, each time above 0 becomes at least 1, at
+ * the cost of the larger ones; if not, the smallest become 0. Times of 0 stay 0.
  */
 #pragma once
 

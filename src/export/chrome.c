@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
  * A timeline in the Trace Event Format: complete events ("ph": "X") for API calls on the threads
- * that made them and for GPU work on rows of its own, then the names of the rows, then what is
- * known of the recording. Events are written as they are read and not kept; what is kept is one
- * text for each distinct operation and one entry for each row.
+ * that made them and for GPU work on rows of its own, then the names of the rows, then facts about
+ * the recording. Events are written as they are read and not kept; what is kept is one text for
+ * each distinct operation and one entry for each row.
  *
  * GPU rows: a "process" for each device, a "thread" for each stream. Viewers want the events of a
  * thread to nest, but work on one stream may overlap (branches of a graph), so a stream gets
  * as many lanes as it needs: a piece of work goes to the first lane that is free when it starts.
  *
- * What the kernel's GPU drivers did is a "process" of its own, with rows for each ring: jobs in its queue, jobs that run,
- * waits, whatever else has a duration (in lanes as well), and moments as instants ("ph": "i").
+ * What the kernel's GPU drivers did is a "process" of its own, with rows for each ring: jobs in its
+ * queue, jobs that run, waits, whatever else has a duration (in lanes as well), and moments as
+ * instants ("ph": "i").
  *
- * Arrows lead from calls to their work (chrome_flows.h), and when threads did not run stands in rows beside their calls
- * (chrome_waits.h).
+ * Arrows lead from calls to their work (chrome_flows.h). The times in which threads did not run are
+ * in rows beside their calls (chrome_waits.h).
  *
- * Hardware counters are counter events ("ph": "C") of their device's process, one track each, with the unit in its name.
- * Such a value holds until the next, so one that is as before is not written again.
+ * Hardware counters are counter events ("ph": "C") of their device's process, one track each, with
+ * the unit in its name. Such a value holds until the next, so a value equal to the last one is not
+ * written.
  *
  * Format: Trace Event Format (Google), the parts that both Perfetto and chrome://tracing read.
  */
@@ -73,7 +75,7 @@ struct op_text {
 	uint32_t row;
 };
 
-/* What a counter of a device said last. */
+/* The last value of a counter of a device. */
 struct track {
 	double value;
 	uint64_t end_ns;
@@ -85,13 +87,13 @@ struct chrome {
 	unsigned int shows;
 	struct vec(struct op_text) ops; /* by op id */
 	struct vec(struct row *) rows;
-	struct interner *row_ids; /* process, device, context, stream: the place in `rows`, plus 1 */
+	struct interner *row_ids; /* process, device, context, stream: index of `rows`, plus 1 */
 	struct vec(struct ring_row *) rings;
-	struct interner *ring_ids; /* source, ring, kind: the place in `rings`, plus 1 */
+	struct interner *ring_ids; /* source, ring, kind: index of `rings`, plus 1 */
 	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
 	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
 	struct vec(struct track) tracks;
-	struct map track_of; /* device << 32 | counter: the place in `tracks` */
+	struct map track_of; /* device << 32 | counter: index of `tracks` */
 	struct map counted;  /* devices (ids) with tracks */
 	struct flows flows;
 	uint32_t lane_count; /* of all */
@@ -145,7 +147,7 @@ static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret
 	return 0;
 }
 
-static uint32_t take_lane(struct chrome *c, struct lanes *lanes, uint64_t start_ns, uint64_t end_ns)
+static uint32_t assign_lane(struct chrome *c, struct lanes *lanes, uint64_t start_ns, uint64_t end_ns)
 {
 	unsigned int i = 0;
 
@@ -257,7 +259,7 @@ static void put_times(struct output *o, uint64_t start_ns, uint64_t duration_ns)
 	output_us(o, duration_ns);
 }
 
-/* A moment on the scale of "ts", when it is known. */
+/* A moment on the scale of "ts", if the recording has it. */
 static void put_moment(struct output *o, const char *name, uint64_t time_ns)
 {
 	if (!time_ns)
@@ -296,7 +298,7 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 		return error;
 	separate(c);
 	output_puts(o, t->head);
-	end.tid = take_lane(c, &c->rows.items[t->row]->lanes, w->start_ns, w->start_ns + w->duration_ns);
+	end.tid = assign_lane(c, &c->rows.items[t->row]->lanes, w->start_ns, w->start_ns + w->duration_ns);
 	output_u64(o, end.tid);
 	put_times(o, w->start_ns, w->duration_ns);
 	output_puts(o, ",\"args\":{");
@@ -323,7 +325,7 @@ static int mark_thread(struct chrome *c, uint32_t id)
 	return 0;
 }
 
-/* With the API before it; the name alone of a call of no API that is known. */
+/* With the API before it, if some vendor's table has that. */
 static void put_call_name(struct buf *b, const struct vendor_api *of, const char *name)
 {
 	char prefix[32] = "";
@@ -402,7 +404,7 @@ static int find_track(struct chrome *c, const struct profile_count *count, struc
 	return 0;
 }
 
-/* "DRAM read (byte/s)"; one that is not known here keeps the vendor's name. */
+/* "DRAM read (byte/s)"; one that is in no table keeps the vendor's name. */
 static void put_counter_name(struct chrome *c, uint32_t id, struct buf *b)
 {
 	const struct profile_counter *counter = profile_counter(c->reader, id);
@@ -478,7 +480,7 @@ static void put_text_member(struct buf *b, const char *name, const char *text)
 	text_json(b, text, strlen(text));
 }
 
-/* Whose it is, and what more is known. */
+/* Whose it is, and what else the event has. */
 static void put_driver_args(struct chrome *c, const struct profile_driver *e, struct buf *b)
 {
 	const struct profile_thread *t = profile_thread(c->reader, e->thread);
@@ -513,7 +515,7 @@ static int write_driver(struct chrome *c, const struct profile_driver *e)
 
 	if (error)
 		return error;
-	tid = take_lane(c, &row->lanes, moment ? UINT64_MAX : e->start_ns, moment ? 0 : e->start_ns + e->duration_ns);
+	tid = assign_lane(c, &row->lanes, moment ? UINT64_MAX : e->start_ns, moment ? 0 : e->start_ns + e->duration_ns);
 	buf_reset(&c->text);
 	buf_puts(&c->text, moment ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
 	text_json(&c->text, name, strlen(name));
@@ -648,7 +650,7 @@ static int name_rings(struct chrome *c)
 	return error;
 }
 
-/* Everything the recording says of itself, and what it lost. */
+/* The recording's metadata, and what it lost. */
 static int write_other(struct chrome *c)
 {
 	struct buf *b = &c->text;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrows of a timeline from launching calls to their GPU work: flow events, "s" inside the call and "f" at the work.
+ * Arrows of a timeline from launching calls to their GPU work: flow events, "s" inside the call and
+ * "f" at the work.
  *
- * An arrow is written when both of its ends have been, whichever came first. A call has one: to the first piece of its
- * work, of a graph as well. Memory is for calls whose work has not come yet; those whose work never comes are forgotten
- * when the recording says so (flows_forget).
+ * An arrow is written after both of its ends, whichever came first. A call has one arrow: to the
+ * first piece of its work, of a graph as well. Memory is for calls whose work has not come yet.
+ * Calls whose work never comes are forgotten when the recording reports them so (flows_forget).
  */
 #pragma once
 
@@ -18,13 +19,14 @@ struct flow_end {
 	uint64_t time_ns;
 	uint32_t pid, tid;
 	bool is_work;
-	bool is_graph; /* work that does not wait for its call: others of its launch may have had it */
+	/* work that does not wait for its call: others of its launch may have had it */
+	bool is_graph;
 };
 
 struct flows {
-	struct map open; /* instance << 32 | correlation: the place in `ends` */
+	struct map open; /* instance << 32 | correlation: index of `ends` */
 	struct vec(struct flow_end) ends;
-	struct vec(size_t) unused; /* places in `ends` */
+	struct vec(size_t) unused; /* indices of `ends` */
 	uint64_t count;
 };
 

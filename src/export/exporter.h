@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exporters: a profile written in some format. One file and one row in the table of exporter.c each
- * (docs/howto-add-an-exporter.md; docs/formats.md says what each writes).
+ * Exporters: a profile written in some format. Each is one file, and one row in the table of
+ * exporter.c (docs/howto-add-an-exporter.md; docs/formats.md describes the formats).
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct export_options {
 
 #define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})
 
-/* What a caller should tell the user about a conversion that went well. */
+/* What a caller should report to the user of a conversion that went well. */
 struct export_result {
 	bool empty;              /* nothing of the recording is in what was written */
 	const char *lacking, *help; /* as in view_result */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * One line an event: `time_ns comm pid tid cpu root;...;leaf`, in file order: CPU samples, API
- * calls whose stack was recorded, GPU work. What is not known is `_`, 0, or -1 for the CPU of calls
+ * calls whose stack was recorded, GPU work. A missing value is `_`, 0, or -1 for the CPU of calls
  * and work.
  *
  * Names are final only at the end of a profile, so it is read twice: once for the tables, once for

@@ -4,8 +4,8 @@
  * launch without work. Lines come in the order of the tree, so equal profiles give equal files.
  *
  * Two walks: the first collects the times, which are then rounded, CPU and GPU time each for itself
- * (apportion.h); the second writes. The path of the current node is kept as one text with the place
- * where each depth ends.
+ * (apportion.h); the second writes. The path of the current node is kept as one text, with the
+ * offset at which each depth ends.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frames as folded text (docs/formats.md): "name_[k]" for the OS kernel, "[GPU_Kernel]name" for GPU
- * work, "[GPU0_Kernel]name" on a known device, "name_[G]" and "name_[g]" for GPU source and code, "comm-pid" for
- * processes.
+ * work, "[GPU0_Kernel]name" if its device is shown, "name_[G]" and "name_[g]" for GPU source and
+ * code, "comm-pid" for processes.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 /* Frames of devices are not written themselves: they become part of the GPU frames above them. */
 #define FOLDED_NO_DEVICE UINT32_MAX
 
-/* The root frame that says that a GPU was simulated. */
+/* The root frame of a tree in which a GPU was simulated. */
 #define FOLDED_SIMULATED "[simulated GPU]"
 
 void folded_frame(struct buf *b, const struct tree_frame *f, uint32_t device);

@@ -4,7 +4,7 @@
  *
  *	svg_static.c  a picture: the frames wide enough to see, for viewers that run no script
  *	svg_data.c    the whole tree, compact
- *	flame/        colours, and a script that takes the place of the picture and makes it interactive
+ *	flame/        colours, and a script that replaces the picture by an interactive one
  *
  * Shared by the files that write these parts; the exporter itself is export_svg.
  */
@@ -44,8 +44,8 @@ const char *svg_label(const struct svg *s, uint32_t frame, size_t *ret_size);
 void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit);
 
 /*
- * What the header says, as pairs of name and value ("CPU time", "1.234 s"), and the warnings below
- * it. `value` is to be released by the caller. False past the last.
+ * The facts of the header, as pairs of name and value ("CPU time", "1.234 s"). `value` is to be
+ * released by the caller. False past the last.
  */
 bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *value);
 /* The n-th warning; false past the last. */

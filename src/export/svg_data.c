@@ -30,15 +30,16 @@
 struct data {
 	struct svg *svg;
 	uint32_t *uses;   /* by frame */
-	uint32_t *number; /* by frame: its place in the table of names */
-	uint32_t *order;  /* by place: the frame */
+	uint32_t *number; /* by frame: its number in the table of names */
+	uint32_t *order;  /* by number: the frame */
 	uint32_t names;
 	uint64_t nodes; /* to be written */
 	size_t element; /* bytes in the present element */
 };
 
-/* The time of frames left out stands on their parents, in frames that say so: names behind those of
- * the tree, one for CPU time and one for GPU time (of a kind of its own, behind the tree's). */
+/* The time of frames left out is in frames of this name, above their parents. The name comes behind
+ * those of the tree, twice: for CPU time and for GPU time (of a kind of its own, behind the
+ * tree's). */
 #define LEFT_OUT_NAME "(frames left out)"
 #define LEFT_OUT_GPU  TREE_KINDS
 

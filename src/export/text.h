@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names come from programs nobody vouches for; here they are made harmless for each format. The
+ * Names come from programs that are not trusted; here they are made harmless for each format. The
  * rules are those of docs/formats.md.
  */
 #pragma once
@@ -15,7 +15,7 @@
 void text_xml(struct buf *b, const char *text, size_t size);
 /* The same replacements without the references. */
 void text_clean(struct buf *b, const char *text, size_t size);
-/* A JSON string of text nobody vouches for, in quotes, with the same replacements. */
+/* A JSON string of text that is not trusted, in quotes, with the same replacements. */
 void text_json(struct buf *b, const char *text, size_t size);
 /* A frame of folded text: ';' becomes ':', control characters (line ends too) become '?', and no
  * name at all "(no name)". */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page takes the place of the static picture, and what happens on it is listened to.
+// Replaces the static picture by the page, and listens to events.
 
 function begin() {
 	const holder = document.createElementNS(SVG.namespaceURI, "foreignObject");
@@ -25,8 +25,8 @@ scroll.addEventListener("scroll", () => {
 	redraw();
 });
 scroll.addEventListener("click", event => {
-	const place = scroll.getBoundingClientRect();
-	const box = boxAt(event.clientX - place.left, event.clientY - place.top);
+	const bounds = scroll.getBoundingClientRect();
+	const box = boxAt(event.clientX - bounds.left, event.clientY - bounds.top);
 	if (!box)
 		return;
 	if (box.node < 0)

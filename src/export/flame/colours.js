@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Colours: those of the static picture (colours.css), read back so that there is one place for them.
+// Colours: those of the static picture (colours.css), read back, as they are defined only there.
 
 let fills = [], hazeFill, matchFill, ink, faint;
 

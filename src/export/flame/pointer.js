@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is under the pointer, and the tooltip that says so.
+// What is under the pointer, and its tooltip.
 
 function depthAt(y) {
 	const height = Math.max(rows.length * ROW, viewHeight), at = y + scroll.scrollTop;
@@ -69,13 +69,13 @@ function ownTime(i) {
 
 // Above or below the row pointed at, never on it.
 function placeTip(x, box) {
-	const place = graph.getBoundingClientRect(), outer = app.getBoundingClientRect();
-	const top = place.top - outer.top + rowTop(box.depth) - scroll.scrollTop;
+	const bounds = graph.getBoundingClientRect(), outer = app.getBoundingClientRect();
+	const top = bounds.top - outer.top + rowTop(box.depth) - scroll.scrollTop;
 	tip.hidden = false;
 	const w = tip.offsetWidth, h = tip.offsetHeight;
-	let left = place.left - outer.left + x + 14;
+	let left = bounds.left - outer.left + x + 14;
 	if (left + w > outer.width - 8)
-		left = Math.max(8, place.left - outer.left + x - 14 - w);
+		left = Math.max(8, bounds.left - outer.left + x - 14 - w);
 	let y = top - h - 8;
 	if (y < 4)
 		y = top + ROW + 8;
@@ -84,8 +84,8 @@ function placeTip(x, box) {
 }
 
 function hover(event) {
-	const place = scroll.getBoundingClientRect();
-	const x = event.clientX - place.left, box = boxAt(x, event.clientY - place.top);
+	const bounds = scroll.getBoundingClientRect();
+	const x = event.clientX - bounds.left, box = boxAt(x, event.clientY - bounds.top);
 	if (box !== hovered) {
 		hovered = box;
 		redraw();

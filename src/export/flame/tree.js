@@ -11,7 +11,7 @@
 //	zoom.js     zoom, selection and the address
 //	search.js   search
 //	keys.js     keyboard and help
-//	begin.js    puts it all into the place of the static picture
+//	begin.js    replaces the static picture by all of it
 //
 // The data:
 //
