@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Marks what belongs together: a source line and its instructions, also those of what it calls. A click or Enter keeps the marks and brings the
 // other side to them; the pointer only shows them. Up and Down go from row to row, n and p to the next less and more
-// hot one, Escape takes the marks away.
+// hot one, Escape removes the marks.
 "use strict";
 (function () {
 	const rows = Array.from(document.querySelectorAll("tr[id]"));
@@ -68,7 +68,7 @@
 		unmark("on");
 		unmark("at");
 		at = null;
-		// A fragment that is taken away by the history alone would stay the target.
+		// A fragment that is removed by the history alone would stay the target.
 		location.hash = "#";
 		history.replaceState(null, "", location.pathname + location.search);
 	}

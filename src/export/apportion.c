@@ -38,7 +38,7 @@ static int compare_sizes(const void *a, const void *b)
  * at a time from the largest on. Returns by how much; less than `need` if they are too small. */
 static uint64_t reduce_by_size(struct part *parts, size_t count, uint64_t need)
 {
-	uint64_t taken = 0, before, sum = 0;
+	uint64_t reduced = 0, before, sum = 0;
 
 	qsort(parts, count, sizeof(*parts), compare_sizes);
 	for (size_t i = 0; i < count && parts[i].time_us > 1; i++)
@@ -49,17 +49,17 @@ static uint64_t reduce_by_size(struct part *parts, size_t count, uint64_t need)
 		uint64_t share = (uint64_t)((unsigned __int128)need * (parts[i].time_us - 1) / sum);
 
 		parts[i].time_us -= share;
-		taken += share;
+		reduced += share;
 	}
 	do {
-		before = taken;
-		for (size_t i = 0; i < count && taken < need; i++)
+		before = reduced;
+		for (size_t i = 0; i < count && reduced < need; i++)
 			if (parts[i].time_us > 1) {
 				parts[i].time_us--;
-				taken++;
+				reduced++;
 			}
-	} while (taken < need && taken != before);
-	return taken;
+	} while (reduced < need && reduced != before);
+	return reduced;
 }
 
 static void share_out(struct part *parts, size_t count, uint64_t extra, size_t vanishing)

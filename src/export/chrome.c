@@ -391,16 +391,16 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 static int find_track(struct chrome *c, const struct profile_count *count, struct track **ret, bool *ret_new)
 {
 	uint64_t key = (uint64_t)count->device << 32 | count->counter;
-	uint64_t *known = map_get(&c->track_of, key);
+	uint64_t *found = map_get(&c->track_of, key);
 
-	*ret_new = !known;
-	if (!known) {
+	*ret_new = !found;
+	if (!found) {
 		if (map_put(&c->track_of, key, c->tracks.count) || map_put(&c->counted, count->device, 1) ||
 			vec_push(&c->tracks, (struct track){0}))
 			return error_memory(SUBJECT);
-		known = map_get(&c->track_of, key);
+		found = map_get(&c->track_of, key);
 	}
-	*ret = &c->tracks.items[*known];
+	*ret = &c->tracks.items[*found];
 	return 0;
 }
 

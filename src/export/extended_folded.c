@@ -34,7 +34,7 @@ struct extended {
 	const struct export_options *options;
 	struct tree *tree;
 	struct event_nodes nodes;
-	struct cached_node *known;
+	struct cached_node *cache;
 	bool simulated;
 	bool any; /* lines were written */
 	struct buf line;
@@ -105,14 +105,14 @@ static int path_text(struct extended *x, uint32_t node, const char **ret)
 static int find_node(struct extended *x, const struct profile_event *e, uint32_t *ret_node)
 {
 	struct gather_key key = event_key(e, &x->options->view);
-	struct cached_node *known = &x->known[gather_hash(&key) % CACHED_NODES];
+	struct cached_node *cached = &x->cache[gather_hash(&key) % CACHED_NODES];
 	int error = 0;
 
-	if (!known->node || memcmp(&known->key, &key, sizeof(key))) {
-		known->key = key;
-		error = event_nodes_add(&x->nodes, &key, &known->node);
+	if (!cached->node || memcmp(&cached->key, &key, sizeof(key))) {
+		cached->key = key;
+		error = event_nodes_add(&x->nodes, &key, &cached->node);
 	}
-	*ret_node = known->node;
+	*ret_node = cached->node;
 	return error;
 }
 
@@ -176,17 +176,17 @@ static int write_all(struct extended *x)
 {
 	int error;
 
-	x->known = calloc(CACHED_NODES, sizeof(*x->known));
-	error = x->known ? tree_new(&x->tree) : error_memory(SUBJECT);
+	x->cache = calloc(CACHED_NODES, sizeof(*x->cache));
+	error = x->cache ? tree_new(&x->tree) : error_memory(SUBJECT);
 	if (error) {
-		free(x->known);
+		free(x->cache);
 		return error;
 	}
 	error = event_nodes_init(&x->nodes, x->tables, &x->options->view, x->tree);
 	error = error ?: write_events(x);
 	event_nodes_release(&x->nodes);
 	tree_free(x->tree);
-	free(x->known);
+	free(x->cache);
 	vec_foreach (text, &x->texts)
 		free(*text);
 	vec_release(&x->texts);

@@ -20,7 +20,7 @@ void event_nodes_release(struct event_nodes *n)
 	stacks_release(&n->stacks);
 }
 
-/* Why there is no stack; a profile that says there should be one has lost it. */
+/* Why there is no stack. If the profile has no reason, the stack was lost. */
 static enum profile_join why_no_stack(const struct profile_work *w)
 {
 	return w->join == JOIN_OK || w->join >= JOIN_REASONS ? JOIN_STACK_LOST : w->join;
@@ -150,8 +150,8 @@ static int add_call(struct event_nodes *n, uint32_t *node, uint32_t api)
 	return *name ? add_frame(n, node, TREE_API, 0, name) : 0;
 }
 
-/* A stack without the inside of the vendor's libraries, and the call: `api` or, where that is not
- * known, what its frame is called that was cut off last. */
+/* A stack without the inside of the vendor's libraries, and the call: `api` or, if that is 0, the
+ * name of the frame that was cut off last. */
 static int add_caller(struct event_nodes *n, uint32_t *node, uint32_t stack, uint32_t api)
 {
 	const struct profile_location *l;

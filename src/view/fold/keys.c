@@ -42,7 +42,7 @@ static int grow(struct keys *k)
 
 int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 {
-	uint32_t *known;
+	uint32_t *slot;
 	int error;
 
 	if (!k->index || (k->items.count + 1) * 3 > (k->mask + 1) * 2) {
@@ -50,12 +50,12 @@ int keys_add(struct keys *k, const struct gather_key *key, uint32_t *ret)
 		if (error)
 			return error;
 	}
-	known = find(k, key);
-	if (!*known) {
+	slot = find(k, key);
+	if (!*slot) {
 		if (vec_push(&k->items, *key))
 			return error_set(-ENOMEM, "not enough memory for the events");
-		*known = (uint32_t)k->items.count;
+		*slot = (uint32_t)k->items.count;
 	}
-	*ret = *known - 1;
+	*ret = *slot - 1;
 	return 0;
 }

@@ -47,11 +47,11 @@ void stacks_release(struct stacks *s)
 	*s = (struct stacks){0};
 }
 
-/* The frame of a location's text, kept in *known. */
+/* The frame of a location's text, kept in *cached. */
 static int frame_of(
-	struct stacks *s, const struct profile_location *l, uint32_t *known, uint32_t *ret_frame)
+	struct stacks *s, const struct profile_location *l, uint32_t *cached, uint32_t *ret_frame)
 {
-	if (!*known) {
+	if (!*cached) {
 		enum tree_kind kind;
 		uint32_t frame;
 		int error;
@@ -63,18 +63,18 @@ static int frame_of(
 		error = tree_add_frame(s->tree, kind, 0, buf_text(&s->text), s->text.size, &frame);
 		if (error)
 			return error;
-		*known = frame + 1;
+		*cached = frame + 1;
 	}
-	*ret_frame = *known - 1;
+	*ret_frame = *cached - 1;
 	return 0;
 }
 
 static int add_location(struct stacks *s, uint32_t location, uint32_t *node)
 {
 	const struct profile_location *l = profile_location(s->reader, location);
-	uint32_t *known = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
+	uint32_t *cached = l ? &s->frame_of_location[location] : &s->frame_of_location[0];
 	uint32_t frame = 0;
-	int error = frame_of(s, l, known, &frame);
+	int error = frame_of(s, l, cached, &frame);
 
 	return error ?: tree_add_child(s->tree, *node, frame, node);
 }
@@ -142,12 +142,12 @@ static int collect_path(struct stacks *s, uint32_t base, uint32_t stack, size_t 
 
 	*ret_node = base;
 	for (uint32_t at = stack; at; at = parent_of(s, at)) {
-		uint64_t *known = same_node(s, stack, at) ?
+		uint64_t *found = same_node(s, stack, at) ?
 			map_get(&s->nodes, (uint64_t)base << 32 | at) : NULL;
 		int error;
 
-		if (known) {
-			*ret_node = (uint32_t)*known;
+		if (found) {
+			*ret_node = (uint32_t)*found;
 			break;
 		}
 		error = push_path(s, depth++, at);

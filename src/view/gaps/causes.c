@@ -129,7 +129,7 @@ static const struct gap_call *find_sync(const struct gap_events *e, uint32_t thr
 	return found;
 }
 
-/* Nothing is known of waits, but for that a thread that is never seen to run does not. */
+/* Where waits were not recorded: whether the thread has so few samples that it cannot have run. */
 static bool was_not_seen(const struct gap_events *e, const struct gap_work *w, const struct gap_seen *s, uint64_t time_ns)
 {
 	uint64_t period_ns = e->threads.items[w->thread].period_ns;

@@ -27,8 +27,8 @@ void gaps_release(struct gaps *g)
 /* By process: the thread that launched last << 32 | another one that did before. Returns that which is not the work's. */
 static int note_launch(struct map *last, const struct gap_work *w, uint32_t *ret_before)
 {
-	const uint64_t *known = map_get(last, w->process);
-	uint64_t threads = known ? *known : 0;
+	const uint64_t *found = map_get(last, w->process);
+	uint64_t threads = found ? *found : 0;
 
 	if (threads >> 32 != w->thread) {
 		threads = (uint64_t)w->thread << 32 | threads >> 32;
@@ -136,11 +136,11 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 		struct gap_sum *sum = &(gap->once ? d->once : d->many)[gap->cause];
 		uint32_t stack = gap->stack ? merged[gap->stack] : 0;
 		uint64_t key = (uint64_t)stack << 8 | (uint64_t)gap->cause << 1 | gap->once, ns = gap->end_ns - gap->start_ns;
-		uint64_t *known = map_get(&sums, key);
-		uint64_t total_ns = ns + (known ? *known : 0);
+		uint64_t *found = map_get(&sums, key);
+		uint64_t total_ns = ns + (found ? *found : 0);
 
-		if (known)
-			*known = total_ns;
+		if (found)
+			*found = total_ns;
 		else if (map_put(&sums, key, total_ns))
 			error = error_memory(SUBJECT);
 		sum->count++;

@@ -50,15 +50,15 @@ static int add_process(struct adding *a, uint32_t process)
 /* NULL: there is no memory for them. */
 static struct sums *sums_of(struct adding *a, uint32_t process)
 {
-	const uint64_t *known;
+	const uint64_t *found;
 
 	if (a->sums.count && process == a->process)
 		return &a->sums.items[a->last];
-	known = map_get(&a->index, process);
-	if (!known && add_process(a, process))
+	found = map_get(&a->index, process);
+	if (!found && add_process(a, process))
 		return NULL;
 	a->process = process;
-	a->last = known ? *known : a->sums.count - 1;
+	a->last = found ? *found : a->sums.count - 1;
 	return &a->sums.items[a->last];
 }
 

@@ -75,12 +75,12 @@ struct functions {
 static uint64_t python_number(struct functions *f, const struct profile_location *l, int *error)
 {
 	uint64_t key = (uint64_t)l->name << 32 | l->file;
-	const uint64_t *known = map_get(&f->python, key);
+	const uint64_t *found = map_get(&f->python, key);
 	/* Behind all ids of strings, so that no native function has it. */
 	uint64_t number = UINT32_MAX - f->python.count;
 
-	if (known)
-		return *known;
+	if (found)
+		return *found;
 	*error = map_put(&f->python, key, number);
 	return number;
 }
@@ -89,13 +89,13 @@ static uint64_t python_number(struct functions *f, const struct profile_location
 static uint64_t nameless_number(struct functions *f, const struct profile_location *l, uint32_t location, int *error)
 {
 	uint64_t key = (uint64_t)l->module << 44 | l->function;
-	const uint64_t *known;
+	const uint64_t *found;
 
 	if (!l->function || l->function >> 44 || l->module >> 20)
 		return location;
-	known = map_get(&f->extents, key);
-	if (known)
-		return *known;
+	found = map_get(&f->extents, key);
+	if (found)
+		return *found;
 	*error = map_put(&f->extents, key, location);
 	return location;
 }

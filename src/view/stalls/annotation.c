@@ -70,10 +70,10 @@ struct finding {
 
 static int find_line(struct finding *f, uint32_t file, uint32_t line, uint32_t *ret)
 {
-	uint64_t key = (uint64_t)file << 32 | line, *known = map_get(&f->lines, key);
+	uint64_t key = (uint64_t)file << 32 | line, *found = map_get(&f->lines, key);
 
-	*ret = known ? (uint32_t)*known : (uint32_t)f->a->lines.count;
-	if (known)
+	*ret = found ? (uint32_t)*found : (uint32_t)f->a->lines.count;
+	if (found)
 		return 0;
 	if (vec_push(&f->a->lines, (struct annotation_line){.file = file, .line = line}))
 		return -ENOMEM;
@@ -84,10 +84,10 @@ static int find_line(struct finding *f, uint32_t file, uint32_t line, uint32_t *
  * was called. */
 static int find_own_line(struct finding *f, const struct profile_instruction *i, uint64_t *ret)
 {
-	uint64_t key = (uint64_t)i->file << 32 | i->line, *known = map_get(&f->owns, key);
+	uint64_t key = (uint64_t)i->file << 32 | i->line, *found = map_get(&f->owns, key);
 
-	*ret = known ? *known : f->owns.count;
-	return known ? 0 : map_put(&f->owns, key, *ret);
+	*ret = found ? *found : f->owns.count;
+	return found ? 0 : map_put(&f->owns, key, *ret);
 }
 
 /* Notes a line with a call that the latest site was inlined at, unless it is the site's own or
@@ -129,7 +129,7 @@ static int find_site(struct finding *f, const struct profile_instruction *i, uin
 	const struct profile_inline *inner = profile_inline(f->a->stalls->reader, i->inlined);
 	struct annotation_site site = {.inlined = inner ? i->inlined : 0};
 	uint32_t file = inner ? inner->file : i->file, line = inner ? inner->line : i->line;
-	uint64_t key, *known;
+	uint64_t key, *found;
 
 	/* A line without a file is none. */
 	if (find_line(f, line ? file : 0, file ? line : 0, &site.line))
@@ -141,9 +141,9 @@ static int find_site(struct finding *f, const struct profile_instruction *i, uin
 	if (find_own_line(f, i, &key))
 		return -ENOMEM;
 	key |= (uint64_t)site.inlined << 32;
-	known = map_get(&f->sites, key);
-	*ret = known ? (uint32_t)*known : (uint32_t)f->a->sites.count;
-	if (known)
+	found = map_get(&f->sites, key);
+	*ret = found ? (uint32_t)*found : (uint32_t)f->a->sites.count;
+	if (found)
 		return 0;
 	if (put_calls(f, &site) || vec_push(&f->a->sites, site))
 		return -ENOMEM;
@@ -234,18 +234,18 @@ static int put_files(struct annotation *a)
 	int error = 0;
 
 	vec_foreach (line, &a->lines) {
-		uint64_t *known = map_get(&index, line->file);
+		uint64_t *found = map_get(&index, line->file);
 
-		if (!known) {
+		if (!found) {
 			error = vec_push(&a->files, (struct annotation_file){.file = line->file});
 			error = error ?: map_put(&index, line->file, a->files.count - 1);
-			known = map_get(&index, line->file);
+			found = map_get(&index, line->file);
 		}
 		if (error)
 			break;
-		a->files.items[*known].samples += line->samples;
-		a->files.items[*known].called |= line->called != 0;
-		a->files.items[*known].count++;
+		a->files.items[*found].samples += line->samples;
+		a->files.items[*found].called |= line->called != 0;
+		a->files.items[*found].count++;
 	}
 	map_release(&index);
 	if (!error && a->files.count)

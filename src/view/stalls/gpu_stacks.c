@@ -54,13 +54,13 @@ void gpu_stacks_release(struct gpu_stacks *g)
 }
 
 /* The frame of a directory or file, unless it was added already. */
-static int source_frame(struct gpu_stacks *g, const char *name, size_t size, uint32_t *known)
+static int source_frame(struct gpu_stacks *g, const char *name, size_t size, uint32_t *cached)
 {
 	uint32_t frame = 0;
 	int error = tree_add_frame(g->tree, TREE_GPU_SOURCE, 0, name, size, &frame);
 
 	if (!error)
-		*known = frame + 1;
+		*cached = frame + 1;
 	return error;
 }
 
@@ -93,14 +93,14 @@ static int add_source(struct gpu_stacks *g, const struct profile_instruction *i,
 	return error ?: tree_add_child(g->tree, *node, s->file - 1, node);
 }
 
-/* The frame of a function, the kernel or one that is called or inlined; *known is it plus 1 (0: not
- * yet). */
+/* The frame of a function, the kernel or one that is called or inlined; *cached is it plus 1 (0:
+ * not yet). */
 static int add_function(
-	struct gpu_stacks *g, const struct profile_location *l, uint32_t *known, uint32_t *node)
+	struct gpu_stacks *g, const struct profile_location *l, uint32_t *cached, uint32_t *node)
 {
 	int error;
 
-	if (!*known) {
+	if (!*cached) {
 		buf_reset(&g->text);
 		if (*profile_string(g->reader, l->name, NULL))
 			location_text(&g->texts, l, &g->text);
@@ -108,11 +108,11 @@ static int add_function(
 			buf_puts(&g->text, "(no name)");
 		if (g->text.failed)
 			return error_memory(SUBJECT);
-		error = source_frame(g, buf_text(&g->text), g->text.size, known);
+		error = source_frame(g, buf_text(&g->text), g->text.size, cached);
 		if (error)
 			return error;
 	}
-	return tree_add_child(g->tree, *node, *known - 1, node);
+	return tree_add_child(g->tree, *node, *cached - 1, node);
 }
 
 static int add_functions(struct gpu_stacks *g, const struct profile_instruction *i, uint32_t *node)
@@ -148,15 +148,15 @@ static const char *mnemonic_of(const char *text, size_t *ret_size)
 
 static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 {
-	const uint64_t *known = map_get(&g->mnemonics, text);
-	uint32_t frame = known ? (uint32_t)*known : 0;
+	const uint64_t *found = map_get(&g->mnemonics, text);
+	uint32_t frame = found ? (uint32_t)*found : 0;
 	size_t size;
 	const char *mnemonic = mnemonic_of(profile_string(g->reader, text, NULL), &size);
 	int error = 0;
 
 	if (!size)
 		return 0;
-	if (!known) {
+	if (!found) {
 		error = tree_add_frame(g->tree, TREE_GPU_CODE, 0, mnemonic, size, &frame);
 		if (!error && map_put(&g->mnemonics, text, frame))
 			error = error_memory(SUBJECT);

@@ -133,13 +133,13 @@ static bool same_reason(const struct stall_name *a, const struct stall_name *b)
 static int find_reason_row(
 	struct gathering *g, const struct stall_name *name, uint32_t text, size_t *ret)
 {
-	uint64_t hash = hash_bytes(name->name, name->name_size), *known;
+	uint64_t hash = hash_bytes(name->name, name->name_size), *found;
 
-	while ((known = map_get(&g->reason_names, hash)) &&
-		!same_reason(&g->k->reasons.items[*known].name, name))
+	while ((found = map_get(&g->reason_names, hash)) &&
+		!same_reason(&g->k->reasons.items[*found].name, name))
 		hash++;
-	*ret = known ? *known : g->k->reasons.count;
-	if (known)
+	*ret = found ? *found : g->k->reasons.count;
+	if (found)
 		return 0;
 	if (vec_push(&g->k->reasons, (struct kernel_reason){.name = *name, .text = text}))
 		return -ENOMEM;
@@ -150,11 +150,11 @@ static int find_reason_row(
 static int find_reason(struct gathering *g, uint32_t text, uint64_t *ret)
 {
 	struct stall_name name;
-	uint64_t *known = map_get(&g->reasons, text);
+	uint64_t *found = map_get(&g->reasons, text);
 	size_t at;
 
-	if (known) {
-		*ret = *known;
+	if (found) {
+		*ret = *found;
 		return 0;
 	}
 	name = stall_name_parse(profile_string(g->r, text, NULL));
@@ -190,10 +190,10 @@ static int by_row_and_reason(struct gathering *g)
 
 static int kernel_of_name(struct gathering *g, uint32_t name, size_t *ret)
 {
-	uint64_t *known = map_get(&g->names, name);
+	uint64_t *found = map_get(&g->names, name);
 
-	*ret = known ? *known : g->k->kernels.count;
-	if (known)
+	*ret = found ? *found : g->k->kernels.count;
+	if (found)
 		return 0;
 	if (vec_push(&g->k->kernels, (struct kernel_sum){.name = name}))
 		return -ENOMEM;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The kernels that samples of a function may be of are looked up once for each function and context; the launches of
- * these are found by window, or by correlation id.
+ * The kernels that samples of a function may be of are looked up once for each function and
+ * context; the launches of these are found by window, or by correlation id.
  */
 #include "view/stalls/owners.h"
 
@@ -37,18 +37,18 @@ void stall_owners_release(struct stall_owners *o)
 static int number_kernel(struct stall_owners *o, uint32_t context, uint32_t name, uint32_t *ret)
 {
 	uint64_t key = (uint64_t)context << 32 | name, number = o->kernels.count;
-	const uint64_t *known = map_get(&o->kernel_ids, key);
+	const uint64_t *found = map_get(&o->kernel_ids, key);
 	struct stall_kernel kernel = {context, name};
 
-	if (known)
-		number = *known;
+	if (found)
+		number = *found;
 	else if (map_put(&o->kernel_ids, key, number) || vec_push(&o->kernels, kernel))
 		return error_memory(SUBJECT);
 	*ret = (uint32_t)number;
 	return 0;
 }
 
-static int learn_op(
+static int fill_op(
 	struct stall_owners *o, uint32_t id, const struct profile_op *op, struct stall_op *k)
 {
 	const uint64_t *first;
@@ -64,7 +64,7 @@ static int learn_op(
 	k->first = first ? (uint32_t)*first : id;
 	if (!first && map_put(&o->first_ops, key, id))
 		return error_memory(SUBJECT);
-	k->known = true;
+	k->filled = true;
 	return 0;
 }
 
@@ -76,8 +76,8 @@ int stall_owners_op(struct stall_owners *o, uint32_t id, const struct profile_op
 	while (o->ops.count <= id)
 		if (vec_push(&o->ops, (struct stall_op){0}))
 			return error_memory(SUBJECT);
-	if (!o->ops.items[id].known)
-		error = learn_op(o, id, op, &o->ops.items[id]);
+	if (!o->ops.items[id].filled)
+		error = fill_op(o, id, op, &o->ops.items[id]);
 	*ret = &o->ops.items[id];
 	return error;
 }
@@ -135,7 +135,8 @@ static const uint64_t *find_kernel(const struct stall_owners *o, uint32_t contex
 	return map_get(&o->kernel_ids, (uint64_t)context << 32 | name);
 }
 
-/* "$kernel$function" is what the compiler calls a function that it made for one kernel: that kernel, if it ran. */
+/* "$kernel$function" is what the compiler calls a function that it made for one kernel: that
+ * kernel, if it ran. */
 static int list_namesake(struct stall_owners *o, uint32_t context, const char *name)
 {
 	size_t size = *name == '$' ? strcspn(name + 1, "$") : 0;
@@ -191,11 +192,11 @@ static int kernels_of(
 	struct stall_owners *o, uint32_t context, uint32_t function, const uint32_t **ret)
 {
 	uint64_t key = (uint64_t)context << 32 | function;
-	const uint64_t *known = map_get(&o->function_kernels, key);
-	size_t begin = known ? *known : o->lists.count;
+	const uint64_t *found = map_get(&o->function_kernels, key);
+	size_t begin = found ? *found : o->lists.count;
 	int error = 0;
 
-	if (!known) {
+	if (!found) {
 		error = list_kernels(o, context, profile_gpu_function(o->reader, function));
 		if (!error && map_put(&o->function_kernels, key, begin))
 			error = error_memory(SUBJECT);

@@ -20,7 +20,7 @@ struct stall_kernel {
 
 /* What an operation of the profile is here. */
 struct stall_op {
-	bool known;
+	bool filled; /* it was looked up */
 	uint32_t context, kernel;
 	/* the first operation of the same kernel, and stream if these are distinguished */
 	uint32_t first;

@@ -52,7 +52,7 @@ static int grow(struct stall_rows *t, const struct stalls *s)
 
 int stall_rows_add(struct stall_rows *t, struct stalls *s, const struct stalls_row *row)
 {
-	struct stalls_row *known;
+	struct stalls_row *found;
 	size_t slot;
 
 	if (!t->index || (s->rows.count + 1) * 2 > t->mask) {
@@ -68,9 +68,9 @@ int stall_rows_add(struct stall_rows *t, struct stalls *s, const struct stalls_r
 		t->index[slot] = (uint32_t)s->rows.count;
 		return 0;
 	}
-	known = &s->rows.items[t->index[slot] - 1];
-	known->samples += row->samples;
-	known->latency += row->latency;
+	found = &s->rows.items[t->index[slot] - 1];
+	found->samples += row->samples;
+	found->latency += row->latency;
 	return 0;
 }
 

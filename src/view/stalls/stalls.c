@@ -118,17 +118,17 @@ static int add_work(struct stalls *s, const struct profile_event *e)
 	struct stalls_reading *g = s->reading;
 	const struct profile_op *op = profile_op(s->reader, e->work.op);
 	struct gather_key key = event_key(e, g->options);
-	const struct stall_op *known = NULL;
+	const struct stall_op *stall_op = NULL;
 	uint32_t launch = 0;
 	int error;
 
 	if (!op || op->kind != OP_KERNEL)
 		return 0;
-	error = stall_owners_op(&g->owners, e->work.op, op, &known);
+	error = stall_owners_op(&g->owners, e->work.op, op, &stall_op);
 	if (error)
 		return error;
-	key.op = known->first;
-	error = find_launch(s, &key, known, &launch);
+	key.op = stall_op->first;
+	error = find_launch(s, &key, stall_op, &launch);
 	if (error)
 		return error;
 	s->latest = launch;
@@ -227,10 +227,10 @@ static uint64_t search_reason(const struct stalls *s, uint32_t string)
 static int number_reason(struct stalls *s, uint32_t string, uint32_t *ret_reason, bool *ret_latency)
 {
 	struct stalls_reading *g = s->reading;
-	const uint64_t *known = map_get(&g->reason_ids, string);
-	uint64_t number = known ? *known : search_reason(s, string);
+	const uint64_t *found = map_get(&g->reason_ids, string);
+	uint64_t number = found ? *found : search_reason(s, string);
 
-	if (!known && map_put(&g->reason_ids, string, number))
+	if (!found && map_put(&g->reason_ids, string, number))
 		return error_memory(SUBJECT);
 	*ret_reason = (uint32_t)(number >> 1);
 	*ret_latency = number & 1;

@@ -43,20 +43,20 @@ int stall_windows_context(
 	struct stall_windows *w, uint32_t process, uint32_t device, uint32_t context, uint32_t *ret)
 {
 	uint64_t key = (uint64_t)process << 32 | device;
-	const uint64_t *known = map_get(&w->devices, key);
-	uint64_t number = known ? *known : w->devices.count;
+	const uint64_t *found = map_get(&w->devices, key);
+	uint64_t number = found ? *found : w->devices.count;
 
-	if (!known && map_put(&w->devices, key, number))
+	if (!found && map_put(&w->devices, key, number))
 		return error_memory(SUBJECT);
 	key = number << 32 | context;
-	known = map_get(&w->context_ids, key);
-	if (!known) {
+	found = map_get(&w->context_ids, key);
+	if (!found) {
 		number = w->contexts.count;
 		if (map_put(&w->context_ids, key, number) ||
 			vec_push(&w->contexts, (struct stall_context){0}))
 			return error_memory(SUBJECT);
 	}
-	*ret = (uint32_t)(known ? *known : number);
+	*ret = (uint32_t)(found ? *found : number);
 	return 0;
 }
 
@@ -164,11 +164,11 @@ static bool is_covered(const struct stall_context *c, const struct stall_work *w
 
 static int add_time(struct stall_windows *w, uint32_t window, uint32_t launch, uint64_t time_ns)
 {
-	uint64_t key = (uint64_t)window << 32 | launch, *known = map_get(&w->time, key);
+	uint64_t key = (uint64_t)window << 32 | launch, *found = map_get(&w->time, key);
 
-	if (!known)
+	if (!found)
 		return map_put(&w->time, key, time_ns) ? error_memory(SUBJECT) : 0;
-	*known += time_ns;
+	*found += time_ns;
 	return 0;
 }
 

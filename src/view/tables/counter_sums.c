@@ -126,11 +126,11 @@ static size_t first_after(const struct timeline *t, uint64_t ns)
 
 static int find_kernel(struct reading *r, uint32_t name, uint32_t *ret)
 {
-	uint64_t *known = map_get(&r->kernels, name);
+	uint64_t *found = map_get(&r->kernels, name);
 	struct counter_kernel kernel = {.name = name};
 
-	*ret = known ? (uint32_t)*known : (uint32_t)r->c->kernels.count;
-	if (known)
+	*ret = found ? (uint32_t)*found : (uint32_t)r->c->kernels.count;
+	if (found)
 		return 0;
 	if (map_put(&r->kernels, name, *ret) || vec_push(&r->c->kernels, kernel))
 		return error_memory(SUBJECT);

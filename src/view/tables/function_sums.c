@@ -146,11 +146,11 @@ static int function_at(struct reading *d, const struct profile_location *l, uint
 {
 	uint64_t key = 0;
 	struct map *map = map_for(d, l, &key);
-	const uint64_t *known = map ? map_get(map, key) : NULL;
+	const uint64_t *found = map ? map_get(map, key) : NULL;
 	int error;
 
-	if (known) {
-		*ret = (uint32_t)*known;
+	if (found) {
+		*ret = (uint32_t)*found;
 		return 0;
 	}
 	error = name_function(d, l, ret);
@@ -161,14 +161,14 @@ static int function_at(struct reading *d, const struct profile_location *l, uint
 static int function_of_node(struct reading *d, const struct profile_stack_node *n, uint32_t id, uint32_t *ret)
 {
 	const struct profile_location *l = profile_location(d->reader, n->location);
-	uint32_t *known = &d->of_location[l ? n->location : 0];
+	uint32_t *cached = &d->of_location[l ? n->location : 0];
 	int error = 0;
 
 	if (d->kind && internals_hide(d->internals, d->example, id))
 		return 0;
-	if (!*known)
-		error = function_at(d, l, known);
-	*ret = *known;
+	if (!*cached)
+		error = function_at(d, l, cached);
+	*ret = *cached;
 	return error;
 }
 

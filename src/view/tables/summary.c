@@ -211,16 +211,16 @@ static int add_sample(struct gathering *g, const struct profile_sample *e)
 static struct summary_call *call_of(struct gathering *g, uint32_t api, enum profile_call_kind kind)
 {
 	uint64_t key = (uint64_t)api << 32 | (uint32_t)kind;
-	const uint64_t *known;
+	const uint64_t *found;
 
 	if (g->s->call_times.count && key == g->call_key)
 		return &g->s->call_times.items[g->call_at];
-	known = map_get(&g->call_index, key);
-	if (!known && (vec_push(&g->s->call_times, (struct summary_call){.api = api, .kind = kind}) ||
+	found = map_get(&g->call_index, key);
+	if (!found && (vec_push(&g->s->call_times, (struct summary_call){.api = api, .kind = kind}) ||
 			      map_put(&g->call_index, key, g->s->call_times.count - 1)))
 		return NULL;
 	g->call_key = key;
-	g->call_at = known ? *known : g->s->call_times.count - 1;
+	g->call_at = found ? *found : g->s->call_times.count - 1;
 	return &g->s->call_times.items[g->call_at];
 }
 
@@ -505,14 +505,14 @@ static int put_set(struct gathering *g, struct map *index, const struct profile_
 /* The ways to launching calls. */
 struct paths {
 	uint32_t *first; /* see launch_path_merge */
-	uint32_t *known; /* by stack: its path + 1; 0: not looked up yet */
+	uint32_t *path_of; /* by stack: its path + 1; 0: not looked up yet */
 };
 
 static uint32_t path_of(const struct gathering *g, struct paths *p, uint32_t stack)
 {
-	if (!p->known[stack])
-		p->known[stack] = p->first[launch_path_of(g->r, stack)] + 1;
-	return p->known[stack] - 1;
+	if (!p->path_of[stack])
+		p->path_of[stack] = p->first[launch_path_of(g->r, stack)] + 1;
+	return p->path_of[stack] - 1;
 }
 
 /* Time by (kernel's name << 32 | path to the launching call). */
@@ -542,8 +542,8 @@ static int sum_paths(struct gathering *g, struct paths *paths, struct map *sums)
 static int put_paths(struct gathering *g, const struct map *kernel_index)
 {
 	struct map sums = MAP_INIT;
-	struct paths paths = {.known = calloc((size_t)profile_counts(g->r).stack_nodes + 1, sizeof(*paths.known))};
-	int error = paths.known ? launch_path_merge(&g->s->internals, &paths.first) : -ENOMEM;
+	struct paths paths = {.path_of = calloc((size_t)profile_counts(g->r).stack_nodes + 1, sizeof(*paths.path_of))};
+	int error = paths.path_of ? launch_path_merge(&g->s->internals, &paths.first) : -ENOMEM;
 
 	error = error ?: sum_paths(g, &paths, &sums);
 	for (size_t i = 0; !error && sums.slots && i <= sums.mask; i++) {
@@ -562,7 +562,7 @@ static int put_paths(struct gathering *g, const struct map *kernel_index)
 	}
 	map_release(&sums);
 	free(paths.first);
-	free(paths.known);
+	free(paths.path_of);
 	return error;
 }
 

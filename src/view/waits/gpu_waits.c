@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * One sweep over the beginnings of waits and runs. Each wait that is going on knows the run that its time belongs to at
- * present (its owner). An owner ends last of all that run, so when it is over nothing else is left: that moment needs
- * no event of its own. Of each lane the run that ends last is remembered, for waits that begin while it runs.
+ * One sweep over the beginnings of waits and runs. Each wait that is going on has an owner: the run
+ * that its time belongs to at present. An owner ends last of all that run. So when it is over
+ * nothing else runs, and that moment needs no event of its own. Of each lane the run that ends last
+ * is kept, for waits that begin while it runs.
  */
 #include "view/waits/gpu_waits.h"
 
@@ -30,7 +31,8 @@ struct sweep {
 	struct map *sums;
 };
 
-/* Work of a graph may be of another context than the stream, and numbers of streams count in theirs. */
+/* Work of a graph may be of another context than the stream, and numbers of streams count in
+ * theirs. */
 uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op)
 {
 	if (!w->graph_node)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which threads are the profiler's own is known when all is read; until then waits are summed by
- * thread. */
+/* Waits are summed by thread: only after the last event it is clear which threads are the
+ * profiler's own. */
 #include "view/waits/off_cpu.h"
 
 #include <errno.h>

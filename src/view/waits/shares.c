@@ -16,7 +16,7 @@ void wait_shares_release(struct wait_shares *s)
 int wait_shares_add(struct wait_shares *s, const struct wait_share *share)
 {
 	const uint32_t key[] = {share->row, share->thread, share->reason, share->stack};
-	struct wait_share *known;
+	struct wait_share *found;
 	uint32_t id;
 	int added;
 
@@ -26,10 +26,10 @@ int wait_shares_add(struct wait_shares *s, const struct wait_share *share)
 		return -ENOMEM;
 	if (added)
 		return 0;
-	known = &s->items.items[id - 1];
-	known->threads += share->threads;
-	known->count += share->count;
-	known->total_ns += share->total_ns;
+	found = &s->items.items[id - 1];
+	found->threads += share->threads;
+	found->count += share->count;
+	found->total_ns += share->total_ns;
 	return 0;
 }
 

@@ -205,13 +205,13 @@ static int find_lane(struct wall_events *e, const struct gpu_lane *lane, uint32_
 {
 	uint64_t hash = hash_combine((uint64_t)lane->process << 32 | lane->device,
 		((uint64_t)lane->context << 32 | lane->stream) * 2 + lane->any_stream);
-	const uint64_t *known;
+	const uint64_t *found;
 
-	while ((known = map_get(&e->lane_ids, hash)) &&
-		!is_same_lane(&e->lanes.items[*known], lane))
+	while ((found = map_get(&e->lane_ids, hash)) &&
+		!is_same_lane(&e->lanes.items[*found], lane))
 		hash++;
-	*ret = known ? (uint32_t)*known : (uint32_t)e->lanes.count;
-	if (!known && (map_put(&e->lane_ids, hash, *ret) || vec_push(&e->lanes, *lane)))
+	*ret = found ? (uint32_t)*found : (uint32_t)e->lanes.count;
+	if (!found && (map_put(&e->lane_ids, hash, *ret) || vec_push(&e->lanes, *lane)))
 		return error_memory(SUBJECT);
 	return 0;
 }
@@ -224,14 +224,14 @@ static int lane_of(struct wall_events *e, const struct profile_work *w, const st
 	struct gpu_lane lane = {op->process, op->device, op->context,
 		any_stream ? op->stream : stream, any_stream};
 	uint64_t key = (uint64_t)w->op << 1 | any_stream;
-	const uint64_t *known;
+	const uint64_t *found;
 	int error;
 
 	if (lane.stream != op->stream)
 		return find_lane(e, &lane, ret);
-	known = map_get(&e->lane_of_op, key);
-	if (known) {
-		*ret = (uint32_t)*known;
+	found = map_get(&e->lane_of_op, key);
+	if (found) {
+		*ret = (uint32_t)*found;
 		return 0;
 	}
 	error = find_lane(e, &lane, ret);
