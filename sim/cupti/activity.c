@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The activity API. The driver reports work at submission, when its end is already known; the
+ * The activity API. The driver reports work at submission, when its end is already computed; the
  * record waits in its stream's queue until that time has come. A worker thread moves what has ended
  * into the client's buffer, queue by queue (so streams are out of order), and hands the buffer over
- * when it is full; cuptiActivityFlushAll does the same and hands over what there is. In a forked
- * child there is no worker, and cuptiActivityFlushAll waits for it for ever, as NVIDIA's does.
+ * when it is full; cuptiActivityFlushAll does the same and hands over the buffer as it is. A forked
+ * child has no worker, and cuptiActivityFlushAll waits for it for ever there, as NVIDIA's does.
  *
- * Times are the host's monotonic clock inside, and are moved to the client's clock (CLOCK_REALTIME,
- * or what it registered) when they are delivered.
+ * Inside, times are on the host's monotonic clock. They are moved to the client's clock
+ * (CLOCK_REALTIME, or the one it registered) when they are delivered.
  */
 #include "queue.h"
 
@@ -452,7 +452,7 @@ static bool request_buffer(void)
 static void write_record(struct queue_item *item)
 {
 	size_t bytes = record_bytes(item->any.kind);
-	size_t known = bytes - (xpuprof_sim_driver()->faults.record_extra + 7) / 8 * 8;
+	size_t usual = bytes - (xpuprof_sim_driver()->faults.record_extra + 7) / 8 * 8;
 
 	if (act.buffer && (act.used + bytes > act.size ||
 				  (act.max_records && act.records == act.max_records)))
@@ -461,8 +461,8 @@ static void write_record(struct queue_item *item)
 		act.dropped++;
 		return;
 	}
-	memcpy(act.buffer + act.used, &item->any, known);
-	memset(act.buffer + act.used + known, 0xa5, bytes - known);
+	memcpy(act.buffer + act.used, &item->any, usual);
+	memset(act.buffer + act.used + usual, 0xa5, bytes - usual);
 	act.used += bytes;
 	act.records++;
 }
@@ -498,7 +498,7 @@ static void drain(bool all)
 			if (!all && item->ready_ns + delay_ns > now)
 				break;
 			deliver(item, item->ready_ns <= now);
-			queue_take(q);
+			queue_pop(q);
 		}
 	}
 	for (size_t i = 0; i < act.held_count; i++)

@@ -13,16 +13,16 @@ struct CUpti_Subscriber_st {
 
 static struct {
 	struct CUpti_Subscriber_st subscriber;
-	_Atomic bool taken;
+	_Atomic bool subscribed;
 	_Atomic bool forked; /* this is a child of a process that used CUPTI */
 	_Atomic bool ended;
-	_Atomic uint64_t calls; /* told */
+	_Atomic uint64_t calls; /* reported */
 	_Atomic int api_users;
 	pthread_mutex_t lock;
 	uint8_t wanted[SIM_DOMAINS][SIM_CALLBACK_IDS];
 } cb = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void told_of_call(struct sim_call *call, bool exit)
+static void on_call(struct sim_call *call, bool exit)
 {
 	CUcontext ctx = xpuprof_sim_context();
 	CUpti_CallbackData data = {
@@ -50,7 +50,7 @@ static void told_of_call(struct sim_call *call, bool exit)
 		sim_cupti_api_record(call);
 }
 
-static void tell_resource(
+static void report_resource(
 	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
 {
 	CUpti_ResourceData data = { ctx, { stream }, descriptor };
@@ -60,8 +60,8 @@ static void tell_resource(
 	xpuprof_sim_in_callback(before);
 }
 
-/* Modules of text are compiled: what they become is known of some. */
-static void tell_compiled(enum sim_resource what, CUcontext ctx, CUpti_ModuleResourceData *module)
+/* Modules of text are compiled; for some the result is given in a file. */
+static void report_compiled(enum sim_resource what, CUcontext ctx, CUpti_ModuleResourceData *module)
 {
 	struct code_image *image = module->pCubin ? code_image_of(module->pCubin) : NULL;
 	CUpti_ModuleResourceData compiled = *module;
@@ -70,35 +70,35 @@ static void tell_compiled(enum sim_resource what, CUcontext ctx, CUpti_ModuleRes
 		compiled.pCubin = image->bytes;
 		compiled.cubinSize = image->size;
 	}
-	tell_resource(what, ctx, NULL, &compiled);
+	report_resource(what, ctx, NULL, &compiled);
 }
 
-static void told_of_resource(
+static void on_resource(
 	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
 {
 	if (what == SIM_MODULE_LOADED) {
-		tell_compiled(what, ctx, descriptor);
+		report_compiled(what, ctx, descriptor);
 		return;
 	}
 	if (what == SIM_CONTEXT_DESTROY_STARTING)
 		sim_cupti_context_destroying(true);
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what])
-		tell_resource(what, ctx, stream, descriptor);
+		report_resource(what, ctx, stream, descriptor);
 	if (what != SIM_CONTEXT_DESTROY_STARTING)
 		return;
 	sim_cupti_context_destroying(false);
 	sim_cupti_context_gone(ctx);
 }
 
-void sim_cupti_tell_module(uint32_t id, const char *image, size_t size)
+void sim_cupti_report_module(uint32_t id, const char *image, size_t size)
 {
 	CUpti_ModuleResourceData module = { id, size, image };
 
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][SIM_MODULE_LOADED])
-		tell_resource(SIM_MODULE_LOADED, xpuprof_sim_context(), NULL, &module);
+		report_resource(SIM_MODULE_LOADED, xpuprof_sim_context(), NULL, &module);
 }
 
-static void told_of_synchronize(enum sim_synchronized what, CUcontext ctx, CUstream stream)
+static void on_synchronize(enum sim_synchronized what, CUcontext ctx, CUstream stream)
 {
 	CUpti_SynchronizeData data = { ctx, stream };
 	bool before = xpuprof_sim_in_callback(true);
@@ -128,9 +128,9 @@ __attribute__((constructor)) static void connect_to_driver(void)
 {
 	struct sim_tools *tools = &xpuprof_sim_tools;
 
-	tools->call = told_of_call;
-	tools->resource = told_of_resource;
-	tools->synchronized = told_of_synchronize;
+	tools->call = on_call;
+	tools->resource = on_resource;
+	tools->synchronized = on_synchronize;
 	tools->work = sim_cupti_work;
 	tools->graph_run = sim_cupti_graph_run;
 	tools->stream_gone = sim_cupti_stream_gone;
@@ -163,7 +163,7 @@ SIM_EXPORT CUptiResult cuptiSubscribe(
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!sim_cupti_usable(&why))
 		return why;
-	if (xpuprof_sim_driver()->faults.subscriber_before || atomic_exchange(&cb.taken, true))
+	if (xpuprof_sim_driver()->faults.subscriber_before || atomic_exchange(&cb.subscribed, true))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	cb.subscriber.callback = callback;
 	cb.subscriber.userdata = userdata;
@@ -180,7 +180,7 @@ SIM_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
 
 static bool ours(CUpti_SubscriberHandle subscriber)
 {
-	return cb.taken && subscriber == &cb.subscriber;
+	return cb.subscribed && subscriber == &cb.subscriber;
 }
 
 static uint32_t ids_of(CUpti_CallbackDomain domain)
@@ -297,7 +297,7 @@ void sim_cupti_end(const char *message)
 			CUPTI_CBID_STATE_FATAL_ERROR, &data);
 	want_nothing();
 	sim_cupti_lose_activity();
-	cb.taken = false;
+	cb.subscribed = false;
 }
 
 SIM_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
@@ -311,7 +311,7 @@ SIM_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 	if (!ours(subscriber))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	want_nothing();
-	cb.taken = false;
+	cb.subscribed = false;
 	return CUPTI_SUCCESS;
 }
 
@@ -323,7 +323,7 @@ SIM_EXPORT CUptiResult cuptiFinalize(void)
 		return why;
 	sim_cupti_stop_activity();
 	want_nothing();
-	cb.taken = false;
+	cb.subscribed = false;
 	return CUPTI_SUCCESS;
 }
 

@@ -38,10 +38,10 @@ const char *code_reason(uint32_t index)
 
 static int reason_of(const char *name)
 {
-	const char *known = "smsp__pcsamp_warps_issue_stalled_";
-	size_t prefix = strlen(known);
+	const char *vendor = "smsp__pcsamp_warps_issue_stalled_";
+	size_t prefix = strlen(vendor);
 
-	if (!strncmp(name, known, prefix))
+	if (!strncmp(name, vendor, prefix))
 		name += prefix;
 	for (int i = FIRST_REASON; i < SIM_REASONS; i++)
 		if (!strcmp(names[i] + prefix, name))

@@ -3,8 +3,7 @@
  * What the instructions of simulated kernels are, and where and why their warps wait: recorded from real GPUs or
  * made up.
  *
- * $XPUPROF_SIM_STALLS names a folder; each of its .stalls files says it of the kernels of one image, a file beside
- * it:
+ * $XPUPROF_SIM_STALLS names a folder. Each of its .stalls files describes the kernels of one image, a file beside it:
  *
  *	# a comment
  *	image axpy.cubin
@@ -14,7 +13,7 @@
  *	function square                     the following is in a function that it calls
  *	0x0010 wait 4
  *
- * Kernels of which no file speaks get an image's checksum and instructions by a hash of their name.
+ * Kernels that no file describes get an image's checksum and instructions by a hash of their name.
  */
 #pragma once
 
@@ -40,7 +39,7 @@ struct code_image {
 	char *bytes;
 	size_t size;
 	uint64_t checksum;
-	bool told; /* to the subscriber, for a kernel that is in no module */
+	bool reported; /* to the subscriber, for a kernel that is in no module */
 };
 
 struct code_kernel {
@@ -52,14 +51,14 @@ struct code_kernel {
 	struct code_row *rows;	/* ordered by function and offset */
 	uint32_t function_count, row_count;
 	uint64_t weight; /* of all rows that are not of latency samples */
-	uint64_t taken;	 /* samples so far */
+	uint64_t samples; /* so far */
 };
 
 /* Names with the vendor's prefix; odd indexes are latency samples, which are part of the one before. */
 const char *code_reason(uint32_t index);
 /* Of the kernel of this name, for ever; NULL when memory is short. Any thread. */
 struct code_kernel *code_kernel_find(const char *name);
-/* The image that a module with this source text has; NULL: no file speaks of it. */
+/* The image that a module with this source text has; NULL: no file describes it. */
 struct code_image *code_image_of(const char *ptx);
 uint64_t code_checksum(const void *image, size_t size);
 /* What the tool computes instead, of images that are read from then on; NULL: it does not. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PM sampling API, and what of the host API it needs. Counters follow from what the devices do
- * (driver/board.h): an interval's share of time with kernels, its share of each piece of work's
- * bytes. As on a real device, a process needs no context, and sees what others do.
+ * The PM sampling API, and the part of the host API that it needs. Counters follow from what the
+ * devices do (driver/board.h): an interval's share of time with kernels, its share of the bytes of
+ * each piece of work. As on a real device, a process needs no context, and sees what others do.
  *
  * "Images" are structs here: of a configuration, the metrics' numbers; of counter data, the sums of
  * each interval.
@@ -50,7 +50,7 @@ enum metric {
 	METRICS
 };
 
-/* Those that an H200 counts in one pass; it has more, and takes the same by other names. */
+/* Those that an H200 counts in one pass; it has more, and accepts the same by other names. */
 static const char *const metrics[METRICS] = {
 	[SM_ACTIVE] = "TPC.TriageCompute.sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
 	[TENSOR_ACTIVE] = "TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime.avg.pct_of_"
@@ -192,7 +192,7 @@ static int metric_of(const char *name)
 	return -1;
 }
 
-/* NVLink is known and not there, which an H200 without it says like this. */
+/* For metrics of NVLink, an H200 without it returns CUPTI_ERROR_UNKNOWN. */
 SIM_EXPORT CUptiResult cuptiProfilerHostConfigAddMetrics(
 	CUpti_Profiler_Host_ConfigAddMetrics_Params *p)
 {
@@ -427,7 +427,7 @@ static uint64_t real_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t offset_ns; /* from the simulator's clock to the host's real one, on which CUPTI tells times */
+static uint64_t offset_ns; /* from the simulator's clock to the host's real one, on which CUPTI reports times */
 
 /* Once, for a difference read anew would come and go as a gap between samples whenever this thread is
  * interrupted between the two clocks. */

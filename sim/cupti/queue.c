@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues are linked blocks. The writer links a new block behind the tail when that is full; the
- * reader gives a block back when it has taken all of it and a next one is there. Queues are never
- * freed, only used again.
+ * Queues are linked blocks. The writer links a new block behind the tail when the tail is full. The
+ * reader returns a block when it has popped all of it and a next one exists. Queues are never freed,
+ * only used again.
  */
 #include "queue.h"
 
@@ -115,20 +115,20 @@ struct queue_item *queue_peek(struct queue *q)
 {
 	struct queue_block *b = q->head, *next;
 
-	if (q->taken == QUEUE_BLOCK) {
+	if (q->popped == QUEUE_BLOCK) {
 		next = atomic_load_explicit(&b->next, memory_order_acquire);
 		if (!next)
 			return NULL;
 		block_put(b);
 		q->head = b = next;
-		q->taken = 0;
+		q->popped = 0;
 	}
-	if (q->taken == atomic_load_explicit(&b->filled, memory_order_acquire))
+	if (q->popped == atomic_load_explicit(&b->filled, memory_order_acquire))
 		return NULL;
-	return &b->items[q->taken];
+	return &b->items[q->popped];
 }
 
-void queue_take(struct queue *q)
+void queue_pop(struct queue *q)
 {
-	q->taken++;
+	q->popped++;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records between the driver's streams and delivery: a queue for each stream, so that launches on
- * different streams meet nowhere. One writer at a time (who holds the stream's lock), one reader
- * (who holds the delivery lock); they share no lock but that of the free blocks, once in 128
+ * different streams never wait for each other. One writer at a time (it holds the stream's lock), one
+ * reader (it holds the delivery lock). They share only the lock of the free blocks, once in 128
  * records.
  */
 #pragma once
@@ -34,21 +34,20 @@ struct queue {
 	struct queue *next;
 	_Atomic bool used;
 	struct queue_block *head, *tail;
-	uint32_t taken; /* of the head block */
+	uint32_t popped; /* of the head block */
 };
 
 /* A queue for a new stream; NULL when memory is short. */
 struct queue *queue_acquire(void);
 /* Its stream is gone; what is in it is still delivered. */
 void queue_retire(struct queue *q);
-/* All queues there are, retired ones too. */
+/* The first of all queues, retired ones too. */
 struct queue *queue_first(void);
 /*
- * Where to write the next record, zeroed but for nothing; NULL: too many wait, it is lost. Then
- * commit.
+ * Where to write the next record, not zeroed; NULL: too many wait, it is lost. Then commit.
  */
 struct queue_item *queue_reserve(struct queue *q);
 void queue_commit(struct queue *q);
-/* The oldest record, NULL when there is none; take removes it. */
+/* The oldest record, NULL when the queue is empty; pop removes it. */
 struct queue_item *queue_peek(struct queue *q);
-void queue_take(struct queue *q);
+void queue_pop(struct queue *q);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PC sampling API. A kernel's run is noted when it is submitted, and gives its samples once it has ended: as
- * many as its multiprocessors would take in its time, at the instructions that code.h says, in turn, so that the
- * same runs always give the same samples. What has been taken waits in tallies, one for each kernel (or launch, in
- * serialized mode), until it is fetched.
+ * The PC sampling API. A kernel's run is noted when it is submitted, and gives its samples once it has ended: as many
+ * as its multiprocessors would make in its time, in turn at the instructions that code.h lists, so that the same runs
+ * always give the same samples. Samples wait in tallies, one for each kernel (or launch, in serialized mode), until
+ * they are fetched.
  *
  * Kernels are not really serialized in serialized mode. $XPUPROF_SIM_STALLS_MADE names a file to which, at the end
  * of the process, the number of samples that were made of each kernel is appended, and of those dropped.
@@ -72,8 +72,8 @@ static struct {
 	pthread_cond_t idle;
 	struct sampler samplers[CONTEXTS];
 	int sampled;
-	_Atomic int destroying; /* contexts whose end is being told */
-	uint64_t taken; /* for the fault that drops every nth */
+	_Atomic int destroying; /* contexts whose end is being reported */
+	uint64_t samples; /* so far, for the fault that drops every nth */
 	uint64_t dropped;
 	_Atomic uint64_t enabled; /* times, for the fault that hangs */
 	bool doomed; /* a device was sampled by two: CUPTI will end */
@@ -125,16 +125,16 @@ static void note_run(struct sampler *s, const struct sim_kernel *k, const struct
 static void load_image(const struct sim_kernel *k)
 {
 	struct code_kernel *code = k->function->module ? NULL : code_kernel_find(k->function->name);
-	bool tell = false;
+	bool report = false;
 
 	if (!code || !code->image)
 		return;
 	pthread_mutex_lock(&pc.lock);
-	tell = !code->image->told;
-	code->image->told = true;
+	report = !code->image->reported;
+	code->image->reported = true;
 	pthread_mutex_unlock(&pc.lock);
-	if (tell)
-		sim_cupti_tell_module(0, code->image->bytes, code->image->size);
+	if (report)
+		sim_cupti_report_module(0, code->image->bytes, code->image->size);
 }
 
 void sim_cupti_sample(CUstream stream, const struct sim_kernel *k, const struct sim_run *run)
@@ -191,8 +191,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * Sample number n of a kernel hits the row at place n * step of all weights laid out in a line. By the golden ratio any
- * number of samples is spread evenly.
+ * Sample number n of a kernel hits the row at position n * step of all weights laid out in a line. By the golden ratio
+ * any number of samples is spread evenly.
  */
 static uint64_t step_of(uint64_t weight)
 {
@@ -203,18 +203,18 @@ static uint64_t step_of(uint64_t weight)
 	return step;
 }
 
-static void add_one(struct tally *t, uint64_t place)
+static void add_one(struct tally *t, uint64_t position)
 {
 	const struct code_kernel *k = t->kernel;
 
 	for (uint32_t i = 0; i < k->row_count; i++) {
 		if (k->rows[i].reason % 2)
 			continue;
-		if (place < k->rows[i].weight) {
+		if (position < k->rows[i].weight) {
 			t->counts[i]++;
 			return;
 		}
-		place -= k->rows[i].weight;
+		position -= k->rows[i].weight;
 	}
 }
 
@@ -238,9 +238,9 @@ static void add_samples(struct tally *t, uint64_t samples)
 		if (k->rows[i].reason % 2 == 0)
 			t->counts[i] += rounds * k->rows[i].weight;
 	for (uint64_t n = rounds * k->weight; n < samples; n++)
-		add_one(t, (k->taken + n) % k->weight * step % k->weight);
-	add_latency(t, k->taken, k->taken + samples);
-	k->taken += samples;
+		add_one(t, (k->samples + n) % k->weight * step % k->weight);
+	add_latency(t, k->samples, k->samples + samples);
+	k->samples += samples;
 }
 
 static uint64_t drop_some(struct sampler *s, uint64_t samples)
@@ -248,8 +248,8 @@ static uint64_t drop_some(struct sampler *s, uint64_t samples)
 	uint64_t nth = faults()->stalls_dropped, dropped = 0;
 
 	if (nth)
-		dropped = (pc.taken + samples) / nth - pc.taken / nth;
-	pc.taken += samples;
+		dropped = (pc.samples + samples) / nth - pc.samples / nth;
+	pc.samples += samples;
 	pc.dropped += dropped;
 	s->dropped += dropped;
 	return samples - dropped;
@@ -278,18 +278,18 @@ static void sample_run(struct sampler *s, const struct run *r)
 
 static void sample_ended(struct sampler *s, uint64_t now)
 {
-	struct run **place = &s->runs, *r;
+	struct run **link = &s->runs, *r;
 
-	while ((r = *place)) {
+	while ((r = *link)) {
 		if (r->ready_ns > now) {
-			place = &r->next;
+			link = &r->next;
 			continue;
 		}
 		sample_run(s, r);
-		*place = r->next;
+		*link = r->next;
 		free(r);
 	}
-	s->last_run = place;
+	s->last_run = link;
 }
 
 /* ---- and fetched ---- */
@@ -362,7 +362,7 @@ static void write_tally(CUpti_PCSamplingData *data, struct tally *t)
 
 static void fetch(struct sampler *s, CUpti_PCSamplingData *data)
 {
-	struct tally **place = &s->tallies, *t;
+	struct tally **link = &s->tallies, *t;
 	size_t before;
 
 	data->totalSamples = s->samples;
@@ -370,14 +370,14 @@ static void fetch(struct sampler *s, CUpti_PCSamplingData *data)
 	data->nonUsrKernelsTotalSamples = s->unknown;
 	s->samples = s->dropped = s->unknown = 0;
 	data->totalNumPcs = data->remainingNumPcs = 0;
-	while ((t = *place)) {
+	while ((t = *link)) {
 		before = data->remainingNumPcs;
 		write_tally(data, t);
 		if (data->remainingNumPcs != before) {
-			place = &t->next;
+			link = &t->next;
 			continue;
 		}
-		*place = t->next;
+		*link = t->next;
 		free(t);
 	}
 }
@@ -404,7 +404,7 @@ void sim_cupti_context_destroying(bool begins)
 	pc.destroying += begins ? 1 : -1;
 }
 
-/* CUPTI has torn the context's sampling down when its end has been told. */
+/* CUPTI has torn the context's sampling down when its end has been reported. */
 void sim_cupti_context_gone(CUcontext context)
 {
 	struct sampler *s;
@@ -435,7 +435,7 @@ static CUptiResult check(size_t size, size_t needed, CUcontext context)
 }
 
 /* A descriptor that one process can have at a time, until it ends; -1 when another has it. */
-static int take_hardware(CUdevice device)
+static int claim_hardware(CUdevice device)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -457,7 +457,7 @@ static void sample_alone(struct sampler *s)
 			pc.samplers[i].context->device == s->context->device)
 			pc.doomed = true;
 	if (!pc.doomed)
-		s->hardware = take_hardware(s->context->device);
+		s->hardware = claim_hardware(s->context->device);
 	if (s->hardware < 0)
 		pc.doomed = true;
 }
@@ -626,7 +626,7 @@ SIM_EXPORT CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallRe
 	return result;
 }
 
-/* As if it needed a lock that another thread holds while it is told that a context ends. */
+/* As if it needed a lock that another thread holds during the callback that a context ends. */
 static void be_slow(void)
 {
 	usleep((useconds_t)faults()->stalls_slow_ms * 1000);
@@ -636,12 +636,12 @@ static void be_slow(void)
 
 static CUptiResult get_data(struct sampler *s, CUpti_PCSamplingData *data)
 {
-	uint64_t nth = faults()->stalls_full, taken = faults()->stalls_taken;
+	uint64_t nth = faults()->stalls_full, from = faults()->stalls_taken;
 
 	s->fetches++;
 	if (pc.doomed || s->fetches == faults()->stalls_end)
 		sim_cupti_end(NULL);
-	if (sim_cupti_has_ended() || (taken && s->fetches >= taken))
+	if (sim_cupti_has_ended() || (from && s->fetches >= from))
 		return CUPTI_ERROR_UNKNOWN;
 	if (nth && s->fetches % nth == 0) {
 		data->totalNumPcs = data->remainingNumPcs = 0;

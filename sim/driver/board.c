@@ -61,7 +61,7 @@ void sim_board_note(int device, const struct sim_work *work, const struct sim_ru
 	struct board *b = xpuprof_sim_board();
 	struct board_entry e = {
 		.device = (uint32_t)device, .start_ns = run->start_ns, .end_ns = run->end_ns};
-	struct board_entry *place;
+	struct board_entry *slot;
 	uint64_t number;
 
 	if (!b)
@@ -73,9 +73,9 @@ void sim_board_note(int device, const struct sim_work *work, const struct sim_ru
 	else if (work->type == CU_GRAPH_NODE_TYPE_MEMSET)
 		e.written_bytes = work->fill.width * work->fill.height * work->fill.element_bytes;
 	number = atomic_fetch_add(&b->next, 1);
-	place = &b->entries[number % BOARD_ENTRIES];
-	atomic_store(&place->number, 0);
-	memcpy((char *)place + sizeof(place->number), (char *)&e + sizeof(e.number),
+	slot = &b->entries[number % BOARD_ENTRIES];
+	atomic_store(&slot->number, 0);
+	memcpy((char *)slot + sizeof(slot->number), (char *)&e + sizeof(e.number),
 		sizeof(e) - sizeof(e.number));
-	atomic_store(&place->number, number + 1);
+	atomic_store(&slot->number, number + 1);
 }

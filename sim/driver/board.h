@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the simulated devices do, as all processes of this machine can see it: as hardware is
- * shared. It is a file that XPUPROF_SIM_BOARD names; without it nobody sees what others do. Entries
- * are written when work is submitted, with the times at which it will run; the newest BOARD_ENTRIES
- * stay.
+ * What the simulated devices do, for all processes of this machine, since hardware is shared. It is a
+ * file that XPUPROF_SIM_BOARD names; without it no process sees what others do. Entries are written
+ * when work is submitted, with the times at which it will run. The newest BOARD_ENTRIES stay.
  */
 #pragma once
 
@@ -15,7 +14,7 @@
 enum { BOARD_ENTRIES = 1 << 14 };
 
 struct board_entry {
-	_Atomic uint64_t number; /* its place, plus 1, once all of it is there */
+	_Atomic uint64_t number; /* its position, plus 1, once all of it is written */
 	uint64_t start_ns, end_ns;
 	uint64_t read_bytes, written_bytes;	      /* of the device's memory */
 	uint64_t pcie_read_bytes, pcie_written_bytes; /* by the device */

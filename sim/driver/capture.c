@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Stream capture: work submitted to a capturing stream becomes nodes of a graph. A stream holds its
- * tips, the nodes that the next one depends on; an event recorded into the capture carries the tips
- * of that moment to the stream that waits for it, which thereby joins.
+ * tips, the nodes that the next one depends on. An event recorded into the capture carries the tips of
+ * that moment to the stream that waits for it, which thereby joins.
  *
- * One lock for all captures: they are rare. That a stream captures at all is an atomic of the
- * stream.
+ * One lock for all captures, since they are rare. Whether a stream captures is an atomic of the stream.
  */
 #include "sim.h"
 
@@ -105,11 +104,11 @@ static bool all_joined(const struct sim_capture *c)
 	if (!reached)
 		return false;
 	for (size_t i = 0; i < c->origin->tip_count; i++)
-		reached[c->origin->tips[i]->place] = true;
+		reached[c->origin->tips[i]->index] = true;
 	for (size_t i = g->count; i-- > 0;) {
 		all &= reached[i];
 		for (size_t d = 0; reached[i] && d < g->nodes[i]->dependency_count; d++)
-			reached[g->nodes[i]->dependencies[d]->place] = true;
+			reached[g->nodes[i]->dependencies[d]->index] = true;
 	}
 	free(reached);
 	return all;

@@ -36,7 +36,7 @@ static CUcontext context_new(CUdevice dev, unsigned int flags, bool primary)
 }
 
 /* The sampling of a context is torn down with it, whether anybody wants to know or not. */
-static void tell(enum sim_resource what, CUcontext ctx)
+static void report(enum sim_resource what, CUcontext ctx)
 {
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what] ||
 	    (what == SIM_CONTEXT_DESTROY_STARTING && xpuprof_sim_tools.sampled))
@@ -49,7 +49,7 @@ static void context_free(CUcontext ctx)
 	unsigned int kept = 0;
 
 	sim_wait_until(ctx->idle_ns);
-	tell(SIM_CONTEXT_DESTROY_STARTING, ctx);
+	report(SIM_CONTEXT_DESTROY_STARTING, ctx);
 	for (unsigned int i = 0; i < t->context_count; i++)
 		if (t->contexts[i] != ctx)
 			t->contexts[kept++] = t->contexts[i];
@@ -77,7 +77,7 @@ CUresult sim_primary_retain(CUcontext *ret, CUdevice dev)
 	*ret = d->primary;
 	pthread_mutex_unlock(&sim.lock);
 	if (made)
-		tell(SIM_CONTEXT_CREATED, made);
+		report(SIM_CONTEXT_CREATED, made);
 	return *ret ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -144,7 +144,7 @@ CUresult sim_context_create(CUcontext *ret, unsigned int flags, CUdevice dev)
 	if (!ctx)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	sim_context_push(ctx);
-	tell(SIM_CONTEXT_CREATED, ctx);
+	report(SIM_CONTEXT_CREATED, ctx);
 	*ret = ctx;
 	return CUDA_SUCCESS;
 }

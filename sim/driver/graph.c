@@ -4,11 +4,11 @@
  * their own, and it is these that CUPTI's records name. Launching one gives each node its time on
  * the device: not before the nodes it depends on, and beside those it does not.
  *
- * CUPTI is told of every graph and node that comes and goes. In which order is documented nowhere:
- * it is what tests/gpu/cupti_sequence.c saw of NVIDIA's driver 580 (tests/data/cupti-*.txt). There
- * a node's dependencies come before the node, its type is never said, the nodes of a copy are
- * created and then cloned, updates are not told at all, and to instantiate a graph replaces its
- * memory sets: the node is destroyed, though records go on naming it.
+ * Every graph and node that comes and goes is reported to CUPTI. The order is documented nowhere: it is
+ * what tests/gpu/cupti_sequence.c saw of NVIDIA's driver 580 (tests/data/cupti-*.txt). There a node's
+ * dependencies come before the node, its type is never reported, the nodes of a copy are created and
+ * then cloned, updates are not reported at all, and instantiating a graph replaces its memory sets: the
+ * node is destroyed, though records go on naming it.
  */
 #include "sim.h"
 #include "cupti.h"
@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(enum sim_resource what, const CUpti_GraphData *data)
+static void report(enum sim_resource what, const CUpti_GraphData *data)
 {
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what])
 		xpuprof_sim_tools.resource(what, sim_current(), NULL, (void *)data);
 }
 
-static void tell_node(enum sim_resource what, CUgraphNode node, CUgraphNode original)
+static void report_node(enum sim_resource what, CUgraphNode node, CUgraphNode original)
 {
 	CUpti_GraphData data = { .graph = node->graph, .node = node };
 
@@ -30,12 +30,12 @@ static void tell_node(enum sim_resource what, CUgraphNode node, CUgraphNode orig
 		data.originalNode = original;
 		data.originalGraph = original->graph;
 	}
-	tell(what, &data);
+	report(what, &data);
 }
 
-static void tell_dependency(CUgraphNode node, CUgraphNode on)
+static void report_dependency(CUgraphNode node, CUgraphNode on)
 {
-	tell(SIM_DEPENDENCY_CREATED,
+	report(SIM_DEPENDENCY_CREATED,
 		&(CUpti_GraphData){ .graph = node->graph, .node = node, .dependency = on });
 }
 
@@ -67,7 +67,7 @@ static CUgraph graph_new(void)
 
 static void node_free(CUgraphNode node)
 {
-	tell_node(SIM_NODE_DESTROY_STARTING, node, NULL);
+	report_node(SIM_NODE_DESTROY_STARTING, node, NULL);
 	node->magic = 0;
 	free(node->dependencies);
 	free(node);
@@ -93,7 +93,7 @@ static bool node_append(CUgraph graph, CUgraphNode node)
 		graph->nodes = nodes;
 		graph->capacity = capacity;
 	}
-	node->place = graph->count;
+	node->index = graph->count;
 	graph->nodes[graph->count++] = node;
 	return true;
 }
@@ -125,7 +125,7 @@ CUresult sim_graph_create(CUgraph *ret)
 	graph = graph_new();
 	if (!graph)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	tell(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = graph });
 	*ret = graph;
 	return CUDA_SUCCESS;
 }
@@ -134,7 +134,7 @@ CUresult sim_graph_destroy(CUgraph graph)
 {
 	if (!graph_valid(graph))
 		return CUDA_ERROR_INVALID_VALUE;
-	tell(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = graph });
 	graph_free(graph);
 	return CUDA_SUCCESS;
 }
@@ -149,15 +149,15 @@ CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *depen
 	for (size_t i = 0; i < count; i++)
 		if (!node_valid(dependencies[i]) || dependencies[i]->graph != graph)
 			return CUDA_ERROR_INVALID_VALUE;
-	tell(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
 	node = node_new(graph, count, work);
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (size_t i = 0; i < count; i++) {
 		node->dependencies[node->dependency_count++] = dependencies[i];
-		tell_dependency(node, dependencies[i]);
+		report_dependency(node, dependencies[i]);
 	}
-	tell_node(SIM_NODE_CREATED, node, NULL);
+	report_node(SIM_NODE_CREATED, node, NULL);
 	*ret = node;
 	return CUDA_SUCCESS;
 }
@@ -209,8 +209,8 @@ static CUresult add_dependency(CUgraph graph, CUgraphNode from, CUgraphNode to)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	to->dependencies = grown;
 	grown[to->dependency_count++] = from;
-	graph->unordered |= from->place >= to->place;
-	tell_dependency(to, from);
+	graph->unordered |= from->index >= to->index;
+	report_dependency(to, from);
 	return CUDA_SUCCESS;
 }
 
@@ -278,9 +278,9 @@ CUresult sim_graph_destroy_node(CUgraphNode node)
 		return CUDA_ERROR_INVALID_VALUE;
 	graph = node->graph;
 	graph->count--;
-	for (size_t i = node->place; i < graph->count; i++) {
+	for (size_t i = node->index; i < graph->count; i++) {
 		graph->nodes[i] = graph->nodes[i + 1];
-		graph->nodes[i]->place = i;
+		graph->nodes[i]->index = i;
 	}
 	for (size_t i = 0; i < graph->count; i++)
 		forget_dependency(graph->nodes[i], node);
@@ -302,27 +302,27 @@ static CUgraph graph_copy(CUgraph graph)
 
 	if (!copy)
 		return NULL;
-	tell(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = copy });
+	report(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = copy });
 	copy->unordered = graph->unordered;
 	for (size_t i = 0; i < graph->count; i++) {
 		CUgraphNode from = graph->nodes[i], node;
 
-		tell(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = copy });
+		report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = copy });
 		node = node_new(copy, from->dependency_count, &from->work);
 		if (!node) {
 			graph_free(copy);
 			return NULL;
 		}
 		node->original = from;
-		tell_node(SIM_NODE_CREATED, node, NULL);
-		tell_node(SIM_NODE_CLONED, node, from);
+		report_node(SIM_NODE_CREATED, node, NULL);
+		report_node(SIM_NODE_CLONED, node, from);
 	}
 	for (size_t i = 0; i < graph->count; i++) {
 		CUgraphNode from = graph->nodes[i], node = copy->nodes[i];
 
 		for (size_t d = 0; d < from->dependency_count; d++) {
-			node->dependencies[d] = copy->nodes[from->dependencies[d]->place];
-			tell_dependency(node, node->dependencies[d]);
+			node->dependencies[d] = copy->nodes[from->dependencies[d]->index];
+			report_dependency(node, node->dependencies[d]);
 		}
 		node->dependency_count = from->dependency_count;
 	}
@@ -336,14 +336,14 @@ CUresult sim_graph_clone(CUgraph *ret, CUgraph graph)
 	*ret = graph_copy(graph);
 	if (!*ret)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	tell(SIM_GRAPH_CLONED, &(CUpti_GraphData){ .graph = *ret, .originalGraph = graph });
+	report(SIM_GRAPH_CLONED, &(CUpti_GraphData){ .graph = *ret, .originalGraph = graph });
 	return CUDA_SUCCESS;
 }
 
 static bool ready(CUgraphNode node, size_t placed)
 {
 	for (size_t i = 0; i < node->dependency_count; i++)
-		if (node->dependencies[i]->place >= placed)
+		if (node->dependencies[i]->index >= placed)
 			return false;
 	return true;
 }
@@ -364,16 +364,16 @@ static bool graph_order(CUgraph graph)
 		CUgraphNode node = graph->nodes[next];
 
 		graph->nodes[next] = graph->nodes[placed];
-		graph->nodes[next]->place = next;
+		graph->nodes[next]->index = next;
 		graph->nodes[placed] = node;
-		node->place = placed;
+		node->index = placed;
 	}
 	graph->unordered = false;
 	return true;
 }
 
-/* What is told while memory sets become something that only the driver knows. */
-static void tell_replacements(CUgraph graph)
+/* What is reported while memory sets become something of the driver's own. */
+static void report_replacements(CUgraph graph)
 {
 	for (size_t i = 0; i < graph->count; i++) {
 		struct CUgraphNode_st inner = { .magic = SIM_NODE, .graph = graph };
@@ -381,9 +381,9 @@ static void tell_replacements(CUgraph graph)
 		if (graph->nodes[i]->work.type != CU_GRAPH_NODE_TYPE_MEMSET)
 			continue;
 		inner.id = (uint64_t)graph->id << 32 | ++graph->node_ids;
-		tell(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
-		tell_node(SIM_NODE_CREATED, &inner, NULL);
-		tell_node(SIM_NODE_DESTROY_STARTING, graph->nodes[i], NULL);
+		report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+		report_node(SIM_NODE_CREATED, &inner, NULL);
+		report_node(SIM_NODE_DESTROY_STARTING, graph->nodes[i], NULL);
 	}
 }
 
@@ -405,9 +405,9 @@ CUresult sim_graph_instantiate(CUgraphExec *ret, CUgraph graph)
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	exec->id = exec->graph->id;
-	tell(SIM_EXEC_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
-	tell_replacements(exec->graph);
-	tell(SIM_EXEC_CREATED, &(CUpti_GraphData){ .graph = graph, .graphExec = exec });
+	report(SIM_EXEC_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+	report_replacements(exec->graph);
+	report(SIM_EXEC_CREATED, &(CUpti_GraphData){ .graph = graph, .graphExec = exec });
 	*ret = exec;
 	return CUDA_SUCCESS;
 }
@@ -526,8 +526,8 @@ CUresult sim_graph_exec_destroy(CUgraphExec exec)
 {
 	if (!exec_valid(exec))
 		return CUDA_ERROR_INVALID_VALUE;
-	tell(SIM_EXEC_DESTROY_STARTING, &(CUpti_GraphData){ .graphExec = exec });
-	tell(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = exec->graph });
+	report(SIM_EXEC_DESTROY_STARTING, &(CUpti_GraphData){ .graphExec = exec });
+	report(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = exec->graph });
 	graph_free(exec->graph);
 	exec->magic = 0;
 	free(exec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Launches, how long a piece of work takes, and host functions.
+ * Launches, how long a piece of work runs, and host functions.
  *
  * Host functions run on one thread of the simulator when the work ahead of them has ended;
  * synchronizing waits for them by count.
@@ -34,7 +34,7 @@ static uint64_t copy_duration(const struct sim_copy *c)
 	return COPY_NS + bytes / rate;
 }
 
-/* Within 3 % of it, by the kernel and its place in the stream: the same in every run. */
+/* The time within 3 %, by the kernel and its position in the stream: the same in every run. */
 static uint64_t spread(uint64_t ns, uint64_t salt)
 {
 	uint64_t hash = (salt + 1) * 0x9e3779b97f4a7c15u >> 32;
@@ -42,7 +42,7 @@ static uint64_t spread(uint64_t ns, uint64_t salt)
 	return ns + ns * (hash % 61) / 1000 - ns * 30 / 1000;
 }
 
-static uint64_t kernel_duration(const struct sim_kernel *k, uint64_t place)
+static uint64_t kernel_duration(const struct sim_kernel *k, uint64_t position)
 {
 	uint64_t threads =
 		(uint64_t)k->grid.x * k->grid.y * k->grid.z * k->block.x * k->block.y * k->block.z;
@@ -52,16 +52,16 @@ static uint64_t kernel_duration(const struct sim_kernel *k, uint64_t place)
 	if (k->function->fixed_ns)
 		return k->function->fixed_ns;
 	return spread(k->function->base_ns + threads * k->function->thousand_threads_ns / 1000,
-		place + k->function->base_ns);
+		position + k->function->base_ns);
 }
 
-uint64_t sim_work_duration(const struct sim_work *work, uint64_t place)
+uint64_t sim_work_duration(const struct sim_work *work, uint64_t position)
 {
 	const struct sim_fill *f = &work->fill;
 
 	switch (work->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return kernel_duration(&work->kernel, place);
+		return kernel_duration(&work->kernel, position);
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return copy_duration(&work->copy);
 	case CU_GRAPH_NODE_TYPE_MEMSET:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Memory: device memory is host memory, and a device pointer is its address. All allocations are
- * kept in one sorted array, so that an address can be told to be device, pinned, managed or
+ * kept in one sorted array, so that the kind of an address can be found: device, pinned, managed or
  * ordinary memory.
  */
 #include "sim.h"
@@ -83,8 +83,8 @@ static bool add(const struct sim_memory *m)
 	return ok;
 }
 
-/* Takes out the allocation that begins at `at`, if it is of a kind in the set. */
-static bool take(uintptr_t at, unsigned int kinds, struct sim_memory *ret)
+/* Removes the allocation that begins at `at`, if it is of a kind in the set. */
+static bool remove_allocation(uintptr_t at, unsigned int kinds, struct sim_memory *ret)
 {
 	bool found;
 	size_t i;
@@ -193,7 +193,7 @@ static CUresult release(uintptr_t at, unsigned int kinds)
 
 	if (!at)
 		return CUDA_SUCCESS;
-	if (!take(at, kinds, &m))
+	if (!remove_allocation(at, kinds, &m))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (m.kind == SIM_MEMORY_DEVICE)
 		sim.devices[m.device].allocated_bytes -= m.bytes;
@@ -272,7 +272,7 @@ CUresult sim_memory_unregister(void *at)
 {
 	struct sim_memory m;
 
-	return take((uintptr_t)at, 1u << SIM_MEMORY_PINNED, &m) ? CUDA_SUCCESS :
+	return remove_allocation((uintptr_t)at, 1u << SIM_MEMORY_PINNED, &m) ? CUDA_SUCCESS :
 								  CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -314,7 +314,7 @@ CUresult sim_pointer_attribute(void *ret, CUpointer_attribute attribute, CUdevic
 	return CUDA_SUCCESS;
 }
 
-/* Unlike the single query, this one leaves what it cannot tell at zero. */
+/* Unlike the single query, this one leaves what it cannot answer at zero. */
 CUresult sim_pointer_attributes(
 	unsigned int count, CUpointer_attribute *attributes, void **ret, CUdeviceptr at)
 {

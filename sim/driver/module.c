@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Modules and libraries: PTX text is searched for its entries, so that unknown names are refused;
- * of any other image nothing is known, and every name is found in it. A CUlibrary is a CUmodule and
- * a CUkernel a CUfunction here, as CUDA lets a kernel handle stand for a function.
+ * Modules and libraries: PTX text is searched for its entries, so that unknown names are refused. Any
+ * other image is not searched, and every name is found in it. A CUlibrary is a CUmodule and a CUkernel
+ * a CUfunction here, as CUDA lets a kernel handle stand for a function.
  *
- * A kernel's name decides how long it runs: `..._us250` and `..._ns900` (before anything that is
- * not a letter or digit) say so; others get constants from a hash of the name (launch.c).
+ * A kernel's name decides how long it runs: `..._us250` and `..._ns900` (before anything that is not a
+ * letter or digit) are times; others get constants from a hash of the name (launch.c).
  */
 #include "sim.h"
 #include "cupti.h"
@@ -127,7 +127,7 @@ static bool is_ptx(const char *image)
 	return image[i] == '.' || (image[i] == '/' && (image[i + 1] == '/' || image[i + 1] == '*'));
 }
 
-static void tell(enum sim_resource what, CUmodule module)
+static void report(enum sim_resource what, CUmodule module)
 {
 	CUpti_ModuleResourceData descriptor = { module->id, module->image_bytes, module->image };
 
@@ -183,7 +183,7 @@ CUresult sim_module_load(CUmodule *ret, const void *image)
 		module_free(module);
 		return CUDA_ERROR_INVALID_PTX;
 	}
-	tell(SIM_MODULE_LOADED, module);
+	report(SIM_MODULE_LOADED, module);
 	*ret = module;
 	return CUDA_SUCCESS;
 }
@@ -208,7 +208,7 @@ CUresult sim_module_unload(CUmodule module)
 {
 	if (!module || module->magic != SIM_MODULE)
 		return CUDA_ERROR_INVALID_HANDLE;
-	tell(SIM_MODULE_UNLOAD_STARTING, module);
+	report(SIM_MODULE_UNLOAD_STARTING, module);
 	module_free(module);
 	return CUDA_SUCCESS;
 }

@@ -11,8 +11,8 @@
  * Objects are the structs behind CUDA's opaque handles, so nothing needs a cast. Each begins with a
  * magic number that is checked where the real driver checks its handles.
  *
- * Threads: everything may be called from any thread. A stream's lock guards its time line;
- * contexts, modules and allocations have locks of their own, none of which is taken by a launch.
+ * Threads: everything may be called from any thread. A stream's lock guards its time line. Contexts,
+ * modules and allocations have locks of their own; a launch needs none of those.
  */
 #pragma once
 
@@ -243,7 +243,7 @@ struct CUgraphNode_st {
 	CUgraphNode original; /* what it was cloned from */
 	CUgraphNode *dependencies;
 	size_t dependency_count;
-	size_t place;	 /* in its graph */
+	size_t index;	 /* in its graph */
 	uint64_t end_ns; /* while its graph runs */
 	struct sim_work work;
 };
@@ -388,7 +388,7 @@ CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uin
 CUresult sim_launch_config(const CUlaunchConfig *config, CUfunction f, CUstream stream);
 CUresult sim_launch_host(CUstream stream, CUhostFn fn, void *data);
 CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel *ret);
-uint64_t sim_work_duration(const struct sim_work *work, uint64_t place); /* place: in its stream */
+uint64_t sim_work_duration(const struct sim_work *work, uint64_t position); /* position: in its stream */
 
 /* stream.c */
 CUstream sim_stream_of(CUstream handle, bool per_thread); /* NULL: no such stream, or no context */
@@ -428,7 +428,7 @@ CUresult sim_capture_exchange_mode(CUstreamCaptureMode *mode);
 CUresult sim_capture_work(CUstream s, const struct sim_work *work);
 CUresult sim_capture_record(CUstream s, CUevent event);
 CUresult sim_capture_wait(CUstream s, CUevent event);
-CUresult sim_capture_forbid(CUstream s); /* a call that a capturing stream cannot take */
+CUresult sim_capture_forbid(CUstream s); /* a call that a capturing stream refuses */
 void sim_capture_leave(CUstream s);	 /* the stream goes away */
 
 /* graph.c */

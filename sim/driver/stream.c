@@ -4,9 +4,9 @@
  *
  * The rules of the legacy default stream are three times per context: when its own work ends, when
  * all work of blocking streams ends, when all work ends. They only grow, so each is an atomic
- * maximum and no launch takes a lock but its stream's.
+ * maximum, and a launch holds only its stream's lock.
  *
- * The handle of a stream that was destroyed is the next that is given out, as NVIDIA's driver uses handles again, too.
+ * The handle of a destroyed stream is the next one given out: NVIDIA's driver uses handles again, too.
  */
 #include "board.h"
 #include "sim.h"
@@ -84,7 +84,7 @@ void sim_stream_release(CUstream s)
 	s->magic = 0;
 }
 
-/* Takes the place of one that was destroyed. */
+/* Uses the memory of a destroyed one again. */
 static CUstream stream_new(CUcontext ctx, unsigned int flags, int priority)
 {
 	CUstream s;
@@ -125,7 +125,7 @@ static void free_streams(CUstream stream, CUcontext ctx)
 	pthread_mutex_unlock(&made.lock);
 }
 
-/* Whether NVIDIA's driver tells tools of each is not known: this one does not. */
+/* Whether NVIDIA's driver reports each to tools is unknown: this one does not. */
 void sim_streams_end(CUcontext ctx)
 {
 	free_streams(NULL, ctx);
@@ -244,7 +244,7 @@ CUresult sim_submit(CUstream s, const struct sim_work *work, enum sim_sync sync)
 	return CUDA_SUCCESS;
 }
 
-static void tell(enum sim_resource what, CUstream s)
+static void report(enum sim_resource what, CUstream s)
 {
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what])
 		xpuprof_sim_tools.resource(what, s->context, s, NULL);
@@ -262,7 +262,7 @@ CUresult sim_stream_create(CUstream *ret, unsigned int flags, int priority)
 	s = stream_new(ctx, flags, priority);
 	if (!s)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	tell(SIM_STREAM_CREATED, s);
+	report(SIM_STREAM_CREATED, s);
 	*ret = s;
 	return CUDA_SUCCESS;
 }
@@ -277,7 +277,7 @@ CUresult sim_stream_destroy(CUstream s)
 		sim_wait_until(sim_now() + HOST_FUNCTION_NS);
 	if (s->capture)
 		sim_capture_leave(s);
-	tell(SIM_STREAM_DESTROY_STARTING, s);
+	report(SIM_STREAM_DESTROY_STARTING, s);
 	free_streams(s, NULL);
 	return CUDA_SUCCESS;
 }
@@ -311,7 +311,7 @@ CUresult sim_stream_synchronize(CUstream s)
 	sim_wait_until(stream_idle(s));
 	while (atomic_load(&s->host_functions))
 		sim_wait_until(sim_now() + HOST_FUNCTION_NS);
-	/* NVIDIA's driver does not tell of a thread's own default stream. */
+	/* NVIDIA's driver does not report a thread's own default stream. */
 	if (!s->per_thread &&
 		xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_STREAM_SYNCHRONIZED])
 		xpuprof_sim_tools.synchronized(SIM_STREAM_SYNCHRONIZED, s->context, s);

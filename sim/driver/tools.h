@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the simulated driver and runtime tell the simulated CUPTI: the driver exports one sim_tools,
- * CUPTI fills in what it wants to hear. With nothing wanted an API call costs a counter going up
- * and down.
+ * What the simulated driver and runtime report to the simulated CUPTI: the driver exports one
+ * sim_tools, and CUPTI fills in what it wants reported. With nothing wanted an API call costs a
+ * counter going up and down.
  *
  * An API call is bracketed by sim_api_enter and sim_api_exit. Only the outermost call of a thread
  * gets a correlation id; the calls below it (a runtime call's driver calls) share it.
@@ -65,7 +65,7 @@ struct sim_call {
 	uint64_t data; /* CUPTI's correlationData */
 	uint64_t start_ns;
 	uint32_t correlation;
-	uint8_t entered; /* ENTER was told, so EXIT must be */
+	uint8_t entered; /* ENTER was reported, so EXIT must be */
 };
 
 struct sim_work;
@@ -100,7 +100,7 @@ SIM_EXPORT CUresult xpuprof_sim_start(void);
 SIM_EXPORT CUcontext xpuprof_sim_context(void);
 SIM_EXPORT CUstream xpuprof_sim_stream(CUstream handle, bool per_thread);
 SIM_EXPORT struct sim_driver *xpuprof_sim_driver(void);
-/* Starts a thread of the simulator's own, which ends with the process and takes no signal of the program. */
+/* Starts a thread of the simulator's own, which ends with the process and handles no signal of the program. */
 SIM_EXPORT bool xpuprof_sim_start_thread(void *(*run)(void *));
 /* The thread is (no longer) inside a subscriber's callback; returns the state before. */
 SIM_EXPORT bool xpuprof_sim_in_callback(bool inside);

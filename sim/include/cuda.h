@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA driver API that the simulator speaks and that our own programs use: types,
+ * The part of the CUDA driver API that the simulator has and that our own programs use: types,
  * constants and, from the simulator's table, prototypes. Names, values and layouts are those of
  * CUDA 13.0, so that a program compiled with this header runs on NVIDIA's driver as well
  * (tests/cli/sim_layout.t compares it with NVIDIA's header where that is installed).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the CUDA runtime API that the simulator speaks, for host programs in C or C++. Names,
+ * The part of the CUDA runtime API that the simulator has, for host programs in C or C++. Names,
  * values and layouts are those of CUDA 13.0. As with NVIDIA's header, defining
  * CUDA_API_PER_THREAD_DEFAULT_STREAM before it makes the default stream each thread's own.
  */

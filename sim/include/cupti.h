@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUPTI's callback and activity API that the simulator speaks: names, values and
+ * The part of CUPTI's callback and activity API that the simulator has: names, values and
  * layouts are those of CUPTI 13.0 (tests/cli/sim_layout.t compares them with NVIDIA's headers where
  * those are installed). Kept apart from the header the injected library uses, on purpose: one error
  * must not be able to cancel the other.

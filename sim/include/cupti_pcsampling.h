@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of CUPTI's PC sampling API that the simulator speaks, as in CUPTI 13.0; see cupti.h.
+ * The part of CUPTI's PC sampling API that the simulator has, as in CUPTI 13.0; see cupti.h.
  */
 #pragma once
 

@@ -20,14 +20,14 @@ static _Thread_local struct {
 	cudaStream_t stream;
 } configuration;
 
-static size_t place_of(const void *host)
+static size_t slot_of(const void *host)
 {
 	return ((uintptr_t)host >> 4) * 0x9e3779b97f4a7c15u >> 51;
 }
 
 static void register_function(const void *host, const char *name)
 {
-	for (size_t n = 0, i = place_of(host); n < REGISTERED; n++, i++) {
+	for (size_t n = 0, i = slot_of(host); n < REGISTERED; n++, i++) {
 		const void *none = NULL;
 
 		if (atomic_compare_exchange_strong(&registered[i % REGISTERED].host, &none, host) ||
@@ -44,7 +44,7 @@ CUfunction rt_function(const void *handle)
 
 	if (xpuprof_sim_symbol((CUfunction)handle))
 		return (CUfunction)handle;
-	for (size_t n = 0, i = place_of(handle); handle && n < REGISTERED; n++, i++) {
+	for (size_t n = 0, i = slot_of(handle); handle && n < REGISTERED; n++, i++) {
 		seen = registered[i % REGISTERED].host;
 		if (seen == handle)
 			return registered[i % REGISTERED].function;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The exported runtime API, made from runtime_api.def, and what it needs around the driver: the
- * device a thread chose, its primary context, the last error.
+ * The exported runtime API, made from runtime_api.def, and what it adds to the driver: the device a
+ * thread chose, its primary context, the last error.
  */
 #include "rt.h"
 
