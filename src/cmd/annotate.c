@@ -80,7 +80,7 @@ static int no_samples(struct annotating *t)
 			t->wanted->path, refused);
 	return error_set(-ENOENT, "no samples of instructions in '%s': %s", t->wanted->path,
 		profile_meta(t->reader, META_STALLS) ? "none were taken"
-						     : "'xpuprof record --stalls' takes them");
+						     : "'xpuprof record --stalls' records them");
 }
 
 /* It may have run without being sampled, or be mistyped. */

@@ -349,7 +349,7 @@ static void put_nothing(const struct report *r, struct buf *out)
 		buf_puts(out, "\nNo samples of instructions were taken in this recording.\n");
 	else
 		buf_puts(out, "\nNo samples of instructions in this recording: 'xpuprof record "
-			      "--stalls' takes them.\n");
+			      "--stalls' records them.\n");
 }
 
 void report_stalls_text(const struct report *r, struct buf *out)

@@ -109,7 +109,7 @@ lacks "$out" "changed after" "an older one is not"
 # Recordings.
 run xpuprof annotate matmul none.xpu
 is "$status" 1 "a recording without samples shows nothing"
-has "$err" "'xpuprof record --stalls' takes them" "and how to take them is said"
+has "$err" "'xpuprof record --stalls' records them" "and how to take them is said"
 run xpuprof annotate matmul refused.xpu
 has "$err" "they were refused: the driver lets only administrators sample" "or why there are none"
 run xpuprof annotate matmul unfinished.xpu

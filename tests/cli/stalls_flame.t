@@ -93,7 +93,7 @@ stall --unit ns refused.xpu
 is "$(total ''):$(total -v 'not sampled')" "2000000:0" "and all time of kernels is not sampled"
 run xpuprof flame --view stall -o - none.xpu
 has "$out" "see xpuprof record --stalls" "a recording without samples says how to take them"
-has "$err" "no samples of instructions in 'none.xpu': 'xpuprof record --stalls' takes them" "also beside the picture"
+has "$err" "no samples of instructions in 'none.xpu': 'xpuprof record --stalls' records them" "also beside the picture"
 stall unfinished.xpu
 is "$status" 0 "a recording that was cut short is shown"
 same stalls.folded "with what is there"

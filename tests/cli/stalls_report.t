@@ -44,7 +44,7 @@ is "$status" 0 "a recording whose samples were refused is reported"
 has "$out" "refused
   the driver lets only administrators sample" "with what the driver said"
 run xpuprof report --stalls none.xpu
-has "$out" "'xpuprof record --stalls' takes them" "a recording without samples says how to take them"
+has "$out" "'xpuprof record --stalls' records them" "a recording without samples says how to take them"
 run xpuprof report --stalls unfinished.xpu
 is "$status" 0 "a recording that was cut short is reported"
 has "$out" "INCOMPLETE" "and said to be so"

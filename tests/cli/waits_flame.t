@@ -52,7 +52,7 @@ true_that "as well-formed XML" python3 -c 'import sys, xml.dom.minidom; xml.dom.
 
 off_cpu none.xpu
 is "$status" 0 "a recording without waits is no mistake"
-has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' takes them" "but what would help is said"
+has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' records them" "but what would help is said"
 run xpuprof flame --view off-cpu -o - none.xpu
 has "$out" "waits of threads were not recorded" "in the picture, too"
 off_cpu idle.xpu
@@ -95,7 +95,7 @@ run xpuprof flame --view wall -o - hostile.xpu
 true_that "names that try to break out are drawn" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' .out
 wall none.xpu
 is "$status:$(total '')" "0:10000" "without waits there is what was sampled"
-has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' takes them" "and what would help is said"
+has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' records them" "and what would help is said"
 run xpuprof flame --view wall -o - none.xpu
 has "$out" "not all time of threads is shown: waits were not recorded, see xpuprof record --off-cpu" "in the picture, too"
 

@@ -207,7 +207,7 @@ static int add_remarks(struct stall_flame *f)
 		f->result->lacking = "samples of instructions";
 		f->result->help = refused || profile_meta(f->reader, META_STALLS)
 					  ? "'xpuprof report --stalls' says why"
-					  : "'xpuprof record --stalls' takes them";
+					  : "'xpuprof record --stalls' records them";
 	}
 	if (refused)
 		error = add_refusals(f, refused);

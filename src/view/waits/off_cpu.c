@@ -85,7 +85,7 @@ static int describe(
 	error = error ?: view_share(ret, "without stack", v->stackless_ns, v->total_ns);
 	if (!error && !profile_meta(r, META_OFF_CPU) && !v->total_ns) {
 		ret->lacking = "waits of threads";
-		ret->help = "'xpuprof record --off-cpu' takes them";
+		ret->help = "'xpuprof record --off-cpu' records them";
 		error = view_remark(
 			ret, "waits of threads were not recorded: see xpuprof record --off-cpu");
 	}

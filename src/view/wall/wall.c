@@ -370,7 +370,7 @@ static int describe(const struct wall *v)
 			error = view_share(v->result, shares[n].name, shares[n].ns, t->elapsed_ns);
 	if (!error && !t->lives && !profile_meta(v->events.reader, META_OFF_CPU)) {
 		v->result->lacking = "waits of threads";
-		v->result->help = "'xpuprof record --off-cpu' takes them";
+		v->result->help = "'xpuprof record --off-cpu' records them";
 		error = view_remark(v->result,
 			"not all time of threads is shown: waits were not recorded, see xpuprof "
 			"record --off-cpu");
