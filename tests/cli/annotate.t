@@ -16,7 +16,7 @@ run xpuprof annotate --sass matmul small.xpu
 same annotate.sass "by instruction, with the line of each"
 run xpuprof annotate --source matmul small.xpu
 lacks "$out" "LDG" "--source leaves out the instructions"
-has "$out" "96.7 % waiting for a global or local memory load" "and tells the reasons of lines"
+has "$out" "96.7 % waiting for a global or local memory load" "and shows the reasons of lines"
 run xpuprof annotate --all matmul small.xpu
 has "$out" "NOP" "--all shows what has no samples"
 has "$out" "template <int N>" "and the lines between"
@@ -60,7 +60,7 @@ run xpuprof annotate something_else small.xpu
 has "$err" "('xpuprof report --stalls' names them)" "or where the names are"
 run xpuprof annotate tiny small.xpu
 is "$status" 1 "a kernel without samples is not shown"
-has "$err" "kernel 'tiny()' has no samples: it ran for 2.00 us in all" "and said to have none"
+has "$err" "kernel 'tiny()' has no samples: it ran for 2.00 us in all" "and reported to have none"
 run xpuprof annotate
 is "$status" 2 "no kernel is a wrong use"
 has "$err" "which kernel?" "and asked for"
@@ -74,7 +74,7 @@ is "$status" 2 "and two files"
 
 # Sources.
 run xpuprof annotate matmul small.xpu
-has "$out" "source not found: src/math.h (No such file or directory)" "a missing source is told"
+has "$out" "source not found: src/math.h (No such file or directory)" "a missing source is reported"
 mkdir elsewhere && printf 'a\nb\nreturn x * x;\n' >elsewhere/math.h
 run xpuprof annotate --source-dir elsewhere matmul small.xpu
 has "$out" "return x * x;" "a source is found below a folder"
@@ -87,7 +87,7 @@ is "$status" 2 "a replacement needs both sides"
 run xpuprof annotate --source-dir elswhere --source-dir src/kernel.cu matmul small.xpu
 is "$status" 0 "a folder that does not exist ends nothing"
 is "$err" "xpuprof: warning: no sources below 'elswhere' (--source-dir): No such file or directory
-xpuprof: warning: no sources below 'src/kernel.cu' (--source-dir): Not a directory" "and is told, once, as is what is no folder"
+xpuprof: warning: no sources below 'src/kernel.cu' (--source-dir): Not a directory" "and is reported, once, as is what is no folder"
 has "$out" "math.h (No such file or directory; nor is it below elswhere, src/kernel.cu)" "a missing source says below which folders it is not"
 run xpuprof annotate --source-map "src/math.h=$(printf 'n\033ew')" matmul small.xpu
 has "$out" "math.h (No such file or directory; nor is it n" "and what it was replaced by"
@@ -101,7 +101,7 @@ has "$out" "source not found: src/math.h (not a text file)" "what is no text is 
 rm src/math.h
 touch -d 2101-01-01 src/kernel.cu
 run xpuprof annotate matmul small.xpu
-has "$out" "changed after the recording began" "a source that is newer than the recording is told"
+has "$out" "changed after the recording began" "a source that is newer than the recording is reported"
 touch -d 2001-01-01 src/kernel.cu
 run xpuprof annotate matmul small.xpu
 lacks "$out" "changed after" "an older one is not"
@@ -109,7 +109,7 @@ lacks "$out" "changed after" "an older one is not"
 # Recordings.
 run xpuprof annotate matmul none.xpu
 is "$status" 1 "a recording without samples shows nothing"
-has "$err" "'xpuprof record --stalls' records them" "and how to take them is said"
+has "$err" "'xpuprof record --stalls' records them" "and the option is named"
 run xpuprof annotate matmul refused.xpu
 has "$err" "they were refused: the driver lets only administrators sample" "or why there are none"
 run xpuprof annotate matmul unfinished.xpu

@@ -20,7 +20,7 @@ else
 	diff "$golden/counters.report" .out | sed 's/^/# /'
 fi
 run env COLUMNS=60 "$build/xpuprof" report --counters small.xpu
-has "$out" "no room here: 1 (--wide" "what a terminal has no room for is said"
+has "$out" "no room here: 1 (--wide" "what a terminal has no room for is named"
 
 is "$(json small.xpu '[x["key"] for x in c["counters"]]')" "['sm_active', 'dram_read', 'l2_hit_rate']" \
 	"counters come in their order, not the file's"
@@ -93,11 +93,11 @@ done
 wait $recorder
 is "$(json late.xpu 'd[0]["samples"] > 5000, c["dropped"]')" "True 0" "a sampler that comes late loses nothing that the GPU kept"
 
-for fault in "counters-refused|NVreg_RestrictProfilingToAdminUsers=0|without rights the remedy is told" \
+for fault in "counters-refused|NVreg_RestrictProfilingToAdminUsers=0|without rights the remedy is reported" \
 	"counters-unsupported|cannot sample hardware counters|as is a GPU that cannot" \
 	"counters-busy|end other profilers|and one that is sampled already" \
 	"counters-stop=999|could not be sampled (CUPTI error 999)|as is one that cannot be stopped" \
-	"counters-crash=2|ended before it had told all|a sampler that crashes at the end is told" \
+	"counters-crash=2|ended before it had told all|a sampler that crashes at the end is reported" \
 	"counters-crash|ended before the recording did|as is one that crashes before"; do
 	what=${fault#*|}
 	run env XPUPROF_SIM_FAULTS="${fault%%|*}" "$build/xpuprof" record -q --counters -o f.xpu "$program" --seconds 0.4
@@ -105,7 +105,7 @@ for fault in "counters-refused|NVreg_RestrictProfilingToAdminUsers=0|without rig
 done
 is "$(json f.xpu 'r["works"] > 0')" "True" "and the rest is recorded all the same"
 run xpuprof record -q --counters -o f.xpu sh -c "kill -STOP \$(pgrep -P \$PPID -x xpuprof); exec $program --seconds 0.1"
-has "$status $err" "did not end in time, and was ended" "one that stands still is told"
+has "$status $err" "did not end in time, and was ended" "one that stands still is reported"
 run xpuprof record --counters --stalls true
 has "$status $err" "2 xpuprof: a GPU takes either --stalls or --counters" "both are refused, as a GPU does one at a time"
 for wrong in 1 99us 2s x; do

@@ -36,7 +36,7 @@ same python.folded "stacks with Python frames are shown without the interpreter"
 run xpuprof export --to folded --native-python python.xpu
 same python-native.folded "and with it when asked for"
 run xpuprof export --to folded --lines python.xpu
-same python-lines.folded "lines of one function are told apart when asked for"
+same python-lines.folded "lines of one function are distinguished when asked for"
 run xpuprof export --to extended-folded python.xpu
 same python.events "extended folded shows the same frames"
 run xpuprof flame --view gpu -o - python.xpu
@@ -102,7 +102,7 @@ run xpuprof export --to chrome --by device small.xpu
 has "$err" "--by, --graph-stack, --cuda-frames, --native-python and --lines mean nothing to chrome" "with the reason"
 run xpuprof export --to folded --view gpu "$golden/small.folded"
 is "$status" 1 "folded text has no views"
-has "$err" "small.folded' is no recording, and folded text has no views and groups" "and that is said"
+has "$err" "small.folded' is no recording, and folded text has no views and groups" "and the message says so"
 run xpuprof export --to folded missing.xpu
 is "$status" 1 "a missing file fails"
 has "$err" "cannot open 'missing.xpu': No such file or directory" "and is named"
@@ -121,7 +121,7 @@ for output in copy.xpu ./copy.xpu link.xpu; do
 	run xpuprof flame -o $output copy.xpu
 	is "$status" 1 "a recording is not replaced by its picture ($output)"
 done
-has "$err" "'link.xpu' is what is read: give what is written another name" "which is said"
+has "$err" "'link.xpu' is what is read: give what is written another name" "and the message says so"
 run xpuprof export --to folded -o copy.xpu copy.xpu
 is "$status" 1 "nor by its stacks"
 true_that "and stays as it is" cmp small.xpu copy.xpu

@@ -23,7 +23,7 @@ has "$out" "     total       count   longest  thread and call, and what it waite
 run xpuprof report --top 1 gpu.xpu
 has "$out" "Longest gaps of GPU 0 (1 of 4)" "as many as are wanted"
 run xpuprof report small.xpu
-lacks "$out" "idle" "where there is no GPU work nothing is said"
+lacks "$out" "idle" "without GPU work nothing is reported"
 xpuprof report --json gpu.xpu >gpu.json
 is "$(python3 -c '
 import json

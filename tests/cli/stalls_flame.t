@@ -30,7 +30,7 @@ is "$(total '')" 4002000 "with latency samples only the time is all there"
 is "$(total 'issuing cycles')" 2307174 "what they have no part in stands apart"
 stall --lines small.xpu
 has "$out" "int) (kernel.cu:15)_[G];load_tile(float const*, int) (kernel.cu:6)_[G];square(float) (math.h:3)_[G];FMUL_[g]" \
-	"lines are told apart also in inlined functions"
+	"lines are distinguished also in inlined functions"
 stall --by process,device small.xpu
 has "$out" ";[GPU0_Kernel]_Z6reducePf;-;" "groups work as in the other views"
 
@@ -56,7 +56,7 @@ fi
 
 run xpuprof export --to folded --weight samples small.xpu
 is "$status" 2 "samples as weight are a wrong use of a view without them"
-has "$err" "needs --view stall" "which is said"
+has "$err" "needs --view stall" "as the message says"
 run xpuprof flame --view merge --latency small.xpu
 is "$status" 2 "and so are latency samples"
 run xpuprof export --to folded --inverted small.xpu
@@ -87,7 +87,7 @@ leaf=$(sed -n 's/.*<title>barrier, .*class="code.*y="\([0-9]*\)" width.*/\1/p' .
 true_that "and else at the bottom" [ "$root" -gt "$leaf" ]
 
 run xpuprof flame --view stall -o - refused.xpu
-has "$out" "instructions were not sampled: the driver lets only administrators sample" "why there are no samples is said"
+has "$out" "instructions were not sampled: the driver lets only administrators sample" "why there are no samples is reported"
 has "$err" "no samples of instructions in 'refused.xpu': 'xpuprof report --stalls' says why" "also beside the picture"
 stall --unit ns refused.xpu
 is "$(total ''):$(total -v 'not sampled')" "2000000:0" "and all time of kernels is not sampled"

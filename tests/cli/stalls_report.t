@@ -35,19 +35,19 @@ is "$(json '[(i["samples"], [(f["name"], f["line"]) for f in i["functions"]]) fo
 	"a line that was inlined in two places has both"
 is "$(json '[(x["reason"], x["class"], x["samples"], x["latency"]) for x in s["kernels"][0]["reasons"]][:2]')" \
 	"[('long_scoreboard', 'memory', 290, 180), ('barrier', 'sync', 60, 50)]" "reasons have the vendor's name and a class"
-is "$(json 's["apportioned"]')" "440" "samples that several launches may have had are told"
+is "$(json 's["apportioned"]')" "440" "samples that several launches may have had are reported"
 run xpuprof report --json small.xpu
 lacks "$out" '"stalls":{' "without --stalls there is no such member"
 
 run xpuprof report --stalls refused.xpu
 is "$status" 0 "a recording whose samples were refused is reported"
 has "$out" "refused
-  the driver lets only administrators sample" "with what the driver said"
+  the driver lets only administrators sample" "with the reason of the driver"
 run xpuprof report --stalls none.xpu
-has "$out" "'xpuprof record --stalls' records them" "a recording without samples says how to take them"
+has "$out" "'xpuprof record --stalls' records them" "a recording without samples names the option"
 run xpuprof report --stalls unfinished.xpu
 is "$status" 0 "a recording that was cut short is reported"
-has "$out" "INCOMPLETE" "and said to be so"
+has "$out" "INCOMPLETE" "and marked so"
 run xpuprof report --stalls hostile.xpu
 is "$status" 0 "names of all kinds are printed"
 is "$(tr -d '\n\t -~' <.out | iconv -f UTF-8 -t UTF-8 2>&1)" "" "without control characters or broken text"

@@ -3,7 +3,7 @@
 # `--view off-cpu` and `--view wall` of `xpuprof export` and `xpuprof flame` on profiles with known waits (tests/helpers/wait_profile.c).
 . "$(dirname "$0")/tap.sh"
 sample=$build/tests/helpers/wait_profile
-for kind in small many hostile none idle gpu untold stalls named own; do
+for kind in small many hostile none idle gpu unreported stalls named own; do
 	"$sample" $kind $kind.xpu || exit 1
 done
 
@@ -40,7 +40,7 @@ has "$out" 'class="wait s' "reasons have a colour of their own"
 lacks "$out" "--by process" "a few threads need no advice"
 for view in off-cpu wall; do
 	run xpuprof flame --view $view -o - many.xpu
-	has "$out" "threads 30; --by process adds them up" "where threads are too many to be read it is told how to add them up: $view"
+	has "$out" "threads 30; --by process adds them up" "where threads are too many to be read the remark is how to add them up: $view"
 	run xpuprof flame --view $view --by process,thread -o - many.xpu
 	lacks "$out" "--by process adds" "unless threads were asked for: $view"
 done
@@ -52,7 +52,7 @@ true_that "as well-formed XML" python3 -c 'import sys, xml.dom.minidom; xml.dom.
 
 off_cpu none.xpu
 is "$status" 0 "a recording without waits is no mistake"
-has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' records them" "but what would help is said"
+has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' records them" "but with what would help"
 run xpuprof flame --view off-cpu -o - none.xpu
 has "$out" "waits of threads were not recorded" "in the picture, too"
 off_cpu idle.xpu
@@ -69,8 +69,8 @@ is "$(total 'waiting for the GPU')" 50000000 "calls that wait for the GPU have a
 lacks "$out" "waiting: lock" "asleep or spinning"
 lacks "$out" "send" "but not the call of a copy that it does not wait for"
 is "$(grep -c 'fetch (app.py)' .out):$(grep -c 'fetch.*fetch' .out)" "2:0" "a copy that waits for itself is led to once"
-wall untold.xpu
-is "$(total 'GPU_Kernel')" 29000 "where nobody told what a call waits for, it is all work of the process"
+wall unreported.xpu
+is "$(total 'GPU_Kernel')" 29000 "where what a call waits for is not reported, it is all work of the process"
 is "$(total 'GPU idle')" 15000 "and nothing but that"
 wall --unit ns stalls.xpu
 is "$(total 'loss.*gemm.*long_scoreboard'):$(total 'loss.*gemm.*wait_\[g\]')" "15000000:5000000" \
@@ -95,7 +95,7 @@ run xpuprof flame --view wall -o - hostile.xpu
 true_that "names that try to break out are drawn" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' .out
 wall none.xpu
 is "$status:$(total '')" "0:10000" "without waits there is what was sampled"
-has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' records them" "and what would help is said"
+has "$err" "no waits of threads in 'none.xpu': 'xpuprof record --off-cpu' records them" "and with what would help"
 run xpuprof flame --view wall -o - none.xpu
 has "$out" "not all time of threads is shown: waits were not recorded, see xpuprof record --off-cpu" "in the picture, too"
 
@@ -167,13 +167,13 @@ if cpu_side && xpuprof record -q --cpu-only --off-cpu -o r.xpu sh -c "sleep 0.2;
 	"$build/tests/helpers/lives" p.xpu >lives
 	wall --unit ns p.xpu
 	context=$out
-	true_that "the lives of five threads are told" [ "$(wc -l <lives)" -ge 5 ]
+	true_that "the lives of five threads are recorded" [ "$(wc -l <lives)" -ge 5 ]
 	is "$(unlike_lives)" "" "each thread has its life in the wall view, to the nanosecond"
 	has "$out" "hold (threads.py)" "with Python's functions"
 	has "$out" "[waiting: lock]" "and what it waited for"
 else
 	for name in "sleep(1) sleeps" "for most of its time" "without the scheduler" "or the recorder as a frame" \
-		"all of its time is shown" "the lives of five threads are told" \
+		"all of its time is shown" "the lives of five threads are recorded" \
 		"each thread has its life in the wall view, to the nanosecond" "with Python's functions" "and what it waited for"; do
 		skip "$name" "waits cannot be recorded here"
 	done

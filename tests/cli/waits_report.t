@@ -50,7 +50,7 @@ has "$out" "worker 11 at main (app.py) > insert (app.py)
 has "$out" "main 10 at main (app.py) > crowd (app.py)
                                             woken by many, none of them 20.0 % or more
    1.00 ms         100         -     0.0 %  lock        xpuprof 12 at main (app.py) > storm (app.py)
-" "many are not named, and where it is not known nothing is said"
+" "many are not named, nor is one that is not known"
 xpuprof report --json held.xpu >held.json
 is "$(python3 -c '
 import json
@@ -73,7 +73,7 @@ run xpuprof report hostile.xpu
 has "$out" "Waits of threads: I/O 60.0 ms" "hostile names do no harm"
 run xpuprof report endless.xpu
 is "$status" 1 "times that 64 bits do not hold are refused"
-has "$err" "add up to more than 64 bits" "and it is said why"
+has "$err" "add up to more than 64 bits" "with the reason"
 xpuprof report --json --top 1 small.xpu >small.json
 is "$(python3 -c '
 import json
@@ -89,10 +89,10 @@ is "$(diff named.waits own.waits)" "" "the profiler's own thread is left out"
 has "$(cat own.waits)" "xpuprof 12 at main (app.py) > watch (app.py)" "but not one of the program's that is called so"
 run xpuprof report own.xpu
 has "$out" "   10.0 ms      0 ns           0           0  xpuprof (profiler) 13 (app 10)
-" "what it ran is told under its name"
+" "what it ran is reported under its name"
 has "$out" "profiler      10.0 ms of the CPU time (25.0 %) is that of its own threads in programs, whose waits are left out" "and of the whole recording"
 run xpuprof report named.xpu
-lacks "$out" "profiler " "which is said only where it is so"
+lacks "$out" "profiler " "but only where it ran"
 xpuprof report --json own.xpu >own.json
 is "$(python3 -c '
 import json

@@ -7,16 +7,16 @@
  *	wait_profile none FILE     CPU samples only: nobody asked for waits
  *	wait_profile idle FILE     waits were asked for, and there are none
  *	wait_profile gpu FILE      one thread that waits for a GPU
- *	wait_profile untold FILE   the same, without what its synchronizing call waited for
+ *	wait_profile unreported FILE the same, but its synchronizing call does not report what it waited for
  *	wait_profile cut FILE      four waits, of which one has no stack, one an incomplete one, and two are whole; and the sum of others
  *	wait_profile ways FILE     one function that waits for one reason in two functions of the kernel, and for another
- *	wait_profile pool FILE     five threads of one name at one place in native code, one of them at another, too, and in CUDA
+ *	wait_profile pool FILE     five threads of one name at one call site in native code, one of them at another, too, and in CUDA
  *	wait_profile held FILE     threads that wait for locks and for each other, and who ended that
  *	wait_profile many FILE     thirty threads that wait for the same
  *	wait_profile endless FILE  two waits that are longer than 64 bits of nanoseconds
  *	wait_profile stalls FILE   as gpu, with samples of instructions: of gemm 30 at one, 10 at another
  *	wait_profile named FILE    as small, and a thread of the program's that is called xpuprof
- *	wait_profile own FILE      as named, and the profiler's own thread, of the same name, of which this is told late
+ *	wait_profile own FILE      as named, and the profiler's own thread, of the same name, which is only reported late
  *
  * "small", in ms:
  *
@@ -340,7 +340,7 @@ static void called(struct waits *s, const char *path, const char *api, enum prof
 	check(profile_write_call(s->w, &c));
 }
 
-static void write_gpu(struct waits *s, bool told)
+static void write_gpu(struct waits *s, bool reported)
 {
 	struct profile_sync sync = {.start_ns = 20 * MS,
 		.duration_ns = 40 * MS,
@@ -370,7 +370,7 @@ static void write_gpu(struct waits *s, bool told)
 	work(s, OP_KERNEL, "side", 8, 52, 4, 7, 3, "main;step");
 	work(s, OP_COPY, "", 7, 63, 6, 60, 5, "main;fetch");
 	work(s, OP_COPY, "", 7, 80, 5, 70, 6, "main;send");
-	if (told)
+	if (reported)
 		check(profile_write_sync(s->w, &sync));
 	lived(s, 0, 0, 100, 89);
 }
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3) {
 		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|untold|cut|ways|pool|held|many|endless|stalls|named|own FILE\n");
+			"usage: wait_profile small|hostile|none|idle|gpu|unreported|cut|ways|pool|held|many|endless|stalls|named|own FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);
@@ -435,9 +435,9 @@ int main(int argc, char **argv)
 		write_many(&s);
 	else if (!strcmp(argv[1], "endless"))
 		write_endless(&s);
-	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "untold") ||
+	else if (!strcmp(argv[1], "gpu") || !strcmp(argv[1], "unreported") ||
 		 !strcmp(argv[1], "stalls"))
-		write_gpu(&s, strcmp(argv[1], "untold"));
+		write_gpu(&s, strcmp(argv[1], "unreported"));
 	else
 		write_small(&s);
 	if (!strcmp(argv[1], "stalls"))

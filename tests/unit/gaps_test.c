@@ -92,10 +92,10 @@ static void begin(bool off_cpu)
 	correlation = 0;
 }
 
-static void work_from(const char *place, uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
+static void work_from(const char *functions, uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
 {
 	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
-		.op = kernel_op, .thread = thread, .stack = stack(place), .instance = 1, .correlation = ++correlation};
+		.op = kernel_op, .thread = thread, .stack = stack(functions), .instance = 1, .correlation = ++correlation};
 
 	CHECK(profile_write_work(w, &e) == 0);
 }
@@ -456,7 +456,7 @@ static void a_value_that_is_read_in_each_step_is_told_before_the_start(void)
 		for (uint64_t k = 0; k < 50; k++, host += 10) {
 			uint64_t start = host + 8 > gpu + 2 ? host + 8 : gpu + 2;
 
-			/* A step begins as its kernels go on: from the same place. */
+			/* A step begins as its kernels go on: from the same stack. */
 			work_from(" train; forward", MAIN, host, start, start + 200);
 			gpu = start + 200;
 		}
@@ -573,7 +573,7 @@ static void more_events_than_fit_are_left_out_and_said(void)
 		waited(MAIN, WAIT_SLEEP, at * 100 + 10, at * 100 + 75, 0);
 	}
 	finish_within(&g, 14);
-	/* What is not known of threads would be told wrong. */
+	/* Without what threads did, the causes would be wrong. */
 	CHECK(g.events.cut_ns == 510 * US && g.events.works.count == 5 && g.gaps.count == 4);
 	vec_foreach (gap, &g.gaps)
 		CHECK(gap->cause == GAP_INPUT);
@@ -736,7 +736,7 @@ static void copied(uint64_t start, uint64_t end)
 }
 
 /* 16 times 100 ms, in which a GPU works for 4 us of every 10 us; a thread waits for 5 ms again and again. A chunk has 5 ms.
- * HELPER has a wait from 50 to 110 ms, told at 50 ms, a life, told at 70 ms, and a sample at 85 ms: behind the first part. */
+ * HELPER has a wait from 50 to 110 ms, written at 50 ms, a life, written at 70 ms, and a sample at 85 ms: behind the first part. */
 static void write_long_recording(void)
 {
 	begin(true);

@@ -91,7 +91,7 @@ static void sampled(uint32_t thread, const char *at, uint64_t time, uint64_t per
 	CHECK(profile_write_sample(w, &e) == 0);
 }
 
-/* The row of a thread's waits for locks, at any place; there is one. */
+/* The row of a thread's waits for locks, at any call site; there is one. */
 static const struct wait_sum *row_of(uint32_t thread)
 {
 	static const struct wait_sum none;

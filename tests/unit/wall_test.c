@@ -536,11 +536,11 @@ static uint64_t time_of_waits(const struct wall_events *e)
 	return sum_ns;
 }
 
-static void damage_at(uint64_t place)
+static void damage_at(uint64_t offset)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	CHECK(fd >= 0 && pwrite(fd, "damage", 6, (off_t)place) == 6);
+	CHECK(fd >= 0 && pwrite(fd, "damage", 6, (off_t)offset) == 6);
 	close(fd);
 }
 
