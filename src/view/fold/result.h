@@ -70,9 +70,10 @@ int view_fact(struct view_result *v, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same with "12.3 %"; nothing where there is no whole. */
 int view_share(struct view_result *v, const char *name, uint64_t part, uint64_t whole);
-/* For views of what passed by the clocks of threads: there is one time, and this is its name. */
+/* For views of elapsed time of threads: the tree has one time, not CPU and GPU time, and this is
+ * its name. */
 void view_one_time(struct view_result *v, const char *name);
-/* For views by thread, after the tree was filled: a fact that names --by process, where so many
- * threads stand beside each other that none can be read and nobody asked for that (`o`: what was
- * asked for). 0 or -ENOMEM with error_text. */
+/* For views by thread, after the tree was filled. If there are too many threads to be read, and `o`
+ * asks neither for processes nor for threads, adds a fact that names --by process. 0 or -ENOMEM
+ * with error_text. */
 int view_many_threads(struct view_result *v, const struct view_options *o);

@@ -39,7 +39,7 @@ struct gap_process {
 	uint64_t transfers_ns; /* else some copy or memory set ran */
 	/* else: of gaps that happened once, in proportion to the gaps before its work */
 	uint64_t once_ns;
-	uint64_t causes_ns[GAP_CAUSES]; /* so too, of the others */
+	uint64_t causes_ns[GAP_CAUSES]; /* of other gaps, in the same proportion */
 };
 
 struct gaps {

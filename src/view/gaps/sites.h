@@ -17,10 +17,10 @@
  *	1 2 2 3 3 4 4 9 | 60 70 90 | 4000	in ms: none of a group is more than ten times as long as its median
  *
  * A group comes again if it has at least three gaps, and they lie apart by more than a tenth of the
- * device's time or of its work: what happens only within less is the start of something. The first
- * group of a site is judged by itself. The longer gaps that are left, and groups that do not come
+ * device's time or of its work: what happens only within less is the start of something. That
+ * decides for the first group of a site. The longer gaps, and the first group if it does not come
  * again, are then divided by cause and by the stack that shows it, as they often share one (a
- * synchronizing call), and each group of these is judged.
+ * synchronizing call). These gaps form groups by length in the same way; here each group counts.
  */
 #pragma once
 

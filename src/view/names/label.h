@@ -11,14 +11,15 @@
 void tree_label(const struct tree_frame *f, struct buf *b);
 
 /*
- * What a label is cut down to where there is little room: at level 1 without arguments and what comes before the
- * name, at level 2 also without what it is qualified by. Appends nothing where that is not shorter.
+ * Appends a label cut down for little room: at level 1 without arguments and what comes before the
+ * name, at level 2 also without its qualifiers. Appends nothing if that is not shorter.
  *
  *	void at::native::reduce_kernel<512, float>(float*)	1: at::native::reduce_kernel	2: reduce_kernel
  *	/home/u/src/kernels					1 and 2: .../kernels
  *
- * Of "[waiting: lock]" it is "lock", of "[waiting for the GPU]" it is "GPU". For names of C++ and Rust, of GPU kernels and source, and for why threads wait.
- * src/export/flame/draw.js does the same.
+ * "[waiting: lock]" becomes "lock", "[waiting for the GPU]" becomes "GPU". For names of C++ and
+ * Rust, of GPU kernels and source, and for why threads wait. src/export/flame/draw.js does the
+ * same.
  */
 void label_brief(const char *label, size_t size, int level, struct buf *b);
 

@@ -2,10 +2,10 @@
 /*
  * Samples by row (an instruction, a source line, a kernel: whatever the caller counts) and reason.
  *
- * Added in any order, then settled once, in a time that grows with their number alone: each row's
- * reasons lie side by side, the most frequent first. Rows and reasons are counted from 0 without
- * large gaps, as memory is also for the highest of each. The caller owns it and sees to it that no
- * sum needs more than 64 bits. One thread.
+ * They are added in any order, and then settled once: each row's reasons lie side by side, the most
+ * frequent first. That takes time in proportion to their number. Rows and reasons are numbered from
+ * 0 without large gaps, as memory grows with the highest of each. Owned by the caller, who sees to
+ * it that no sum needs more than 64 bits. One thread at a time.
  */
 #pragma once
 
@@ -22,7 +22,8 @@ struct stall_count {
 struct stall_counts {
 	struct stall_count *items;
 	size_t count, capacity;
-	uint32_t *first; /* by row: where it begins, once settled; one more for the end of the last */
+	/* by row: where it begins, once settled; one more for the end of the last */
+	uint32_t *first;
 	size_t rows;
 };
 

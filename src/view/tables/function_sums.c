@@ -35,7 +35,7 @@ struct reading {
 	struct map named, nameless, python; /* see map_for: -> function */
 	uint32_t *of_location;        /* by location: its function; 0: not looked up yet */
 	struct vec(uint32_t) entered; /* by function - 1: how many nodes of it the walk is in */
-	struct node *nodes;           /* by stack node; 0 is what roots stand on */
+	struct node *nodes;           /* by stack node; 0 is the parent of roots */
 	uint32_t node_count;
 	unsigned int kind; /* of the stacks that are summed */
 	uint32_t example;  /* one of them; 0: there is none */

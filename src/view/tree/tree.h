@@ -97,7 +97,7 @@ int tree_add_time(struct tree *t, uint32_t node, uint64_t time);
 /* Orders siblings by name (bytes), then kind and number: equal inputs give equal pictures. */
 int tree_sort(struct tree *t);
 /* Allocates a tree with the same times on the same paths, each path turned round: what was a leaf
- * stands on the root. Equal leaves become one, so at its root is what most of the time was spent
+ * stands on the root. Equal leaves become one: next to the root is what most of the time was spent
  * in, and above that what led there. Nodes without time of their own or above them are left out.
  * Not to be added to with tree_add_texts. */
 int tree_reverse(const struct tree *t, struct tree **ret);

@@ -41,20 +41,21 @@ struct wait_sum {
 
 struct wait_sums {
 	uint64_t total_ns; /* of all */
-	/* of it; time in the run queue, however the wait began, is WAIT_RUN_QUEUE's */
+	/* of total_ns; time in the run queue, however the wait began, is WAIT_RUN_QUEUE's */
 	uint64_t reason_ns[WAIT_REASONS];
 	struct vec(struct wait_sum) rows; /* most time first */
 	struct interner *ids;		  /* of rows, while events are added */
-	/* so too: ids that were looked for, by a hash; 0: none */
+	/* while events are added: ids that were looked up, by a hash; 0: none */
 	uint32_t recent[WAIT_SUMS_RECENT];
-	/* when all is read; thread 0: none; no reason, no stack */
+	/* after wait_sums_finish; thread 0: nobody; no reason, no stack */
 	struct wait_shares wakers;
 	struct meanwhile meanwhile;	  /* what wakers did while they were waited for */
 };
 
 /* It comes zeroed. 0, -ENOMEM or -EOVERFLOW (times add up to more than 64 bits). */
 int wait_sums_add(struct wait_sums *s, const struct profile_wait *w);
-/* What threads that are waited for do: before the first wait it does not matter. 0 or -ENOMEM. */
+/* For what threads do that are waited for; samples before the first wait are ignored. 0 or
+ * -ENOMEM. */
 int wait_sums_add_sample(struct wait_sums *s, const struct profile_sample *e);
 /* After the last event: puts rows together and sorts them. 0 or -ENOMEM. */
 int wait_sums_finish(struct wait_sums *s, const struct internals *internals);
