@@ -98,7 +98,7 @@ static int take(void *context, const struct monitor_record *record)
 	struct recording *r = context;
 
 	r->records++;
-	return driver_events_take(r->events, record);
+	return driver_events_add(r->events, record);
 }
 
 static int read_and_write(struct recording *r)

@@ -23,7 +23,7 @@ struct demangling {
 	jmp_buf too_long;
 };
 
-static void take_piece(const char *text, size_t size, void *context)
+static void append_piece(const char *text, size_t size, void *context)
 {
 	struct demangling *d = context;
 
@@ -38,10 +38,10 @@ static bool append_part(const char *name, struct demangling *d)
 
 	if (setjmp(d->too_long))
 		return false;
-	if (rust_demangle_callback(name, options, take_piece, d))
+	if (rust_demangle_callback(name, options, append_piece, d))
 		return true;
 	d->b->size = d->start; /* it may have begun and failed */
-	return cplus_demangle_v3_callback(name, options, take_piece, d);
+	return cplus_demangle_v3_callback(name, options, append_piece, d);
 }
 
 static bool append_readable(const char *name, struct demangling *d)

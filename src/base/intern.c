@@ -93,7 +93,7 @@ static int grow_index(struct interner *in)
 }
 
 /* Room for `size` bytes that never moves, or NULL. */
-static char *take_bytes(struct interner *in, size_t size)
+static char *alloc_bytes(struct interner *in, size_t size)
 {
 	char *bytes;
 
@@ -136,7 +136,7 @@ static int add_hashed(struct interner *in, const void *data, size_t size, uint64
 	}
 	if (vec_reserve(&in->entries, 1))
 		return -ENOMEM;
-	bytes = take_bytes(in, size + 1);
+	bytes = alloc_bytes(in, size + 1);
 	if (!bytes)
 		return -ENOMEM;
 	if (size)

@@ -86,7 +86,7 @@ static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
 }
 
 /* Takes Python's frames; NULL when the process is not known to run Python. */
-static __always_inline struct python_buffer *take_python_stack(
+static __always_inline struct python_buffer *walk_python_frames(
 	uint32_t pid, uint64_t sp, uint32_t buffer)
 {
 	const struct walk_python *interpreter = bpf_map_lookup_elem(&pythons, &pid);
@@ -100,10 +100,10 @@ static __always_inline struct python_buffer *take_python_stack(
 }
 
 /* Takes the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS.
- * Returns what take_python_stack returns. */
-static __always_inline struct python_buffer *take_user_stack(struct stack_buffer *b, uint32_t buffer)
+ * Returns what walk_python_frames returns. */
+static __always_inline struct python_buffer *walk_user_stack(struct stack_buffer *b, uint32_t buffer)
 {
-	struct python_buffer *p = take_python_stack(b->pid, b->walker.walk.sp, buffer);
+	struct python_buffer *p = walk_python_frames(b->pid, b->walker.walk.sp, buffer);
 
 	native_begin(b, p);
 	for (int i = 0; i < WALK_FRAMES_MAX; i++)

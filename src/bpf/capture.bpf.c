@@ -56,7 +56,7 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer
 	e->call_kind = PT_REGS_PARM3(ctx);
 	walker_begin(&b->walker, b->pid);
 	if (arch_begin_called(&b->walker.walk, ctx))
-		p = take_user_stack(b, buffer);
+		p = walk_user_stack(b, buffer);
 	else
 		no_stack(b, WALK_FAULT);
 	size = sizeof(*e) + finish_stack(b, p, &e->stack, 0) * sizeof(uint64_t);
@@ -153,7 +153,7 @@ static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
 }
 
 /* The user side of the current thread, from where it entered the kernel or was interrupted. */
-static __always_inline const struct python_buffer *take_sampled_stack(
+static __always_inline const struct python_buffer *walk_sampled_stack(
 	struct bpf_perf_event_data *ctx, struct stack_buffer *b)
 {
 	struct pt_regs regs = {};
@@ -166,7 +166,7 @@ static __always_inline const struct python_buffer *take_sampled_stack(
 		if (arch_user_64bit(&regs)) {
 			arch_begin_interrupted(&b->walker.walk, &regs);
 			arch_number_registers(b->walker.start.registers, &regs);
-			return take_user_stack(b, SAMPLE_BUFFER);
+			return walk_user_stack(b, SAMPLE_BUFFER);
 		}
 		/* Without a program's registers it is a worker of the kernel within a process. */
 		end = arch_user_mode(&regs) ? WALK_UNSUPPORTED : WALK_NONE;
@@ -175,7 +175,7 @@ static __always_inline const struct python_buffer *take_sampled_stack(
 	return NULL;
 }
 
-static __always_inline uint64_t take_kernel_stack(struct bpf_perf_event_data *ctx, uint64_t *frames)
+static __always_inline uint64_t copy_kernel_stack(struct bpf_perf_event_data *ctx, uint64_t *frames)
 {
 	long size = 0;
 
@@ -224,7 +224,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD || !BPF_CORE_READ(task, mm))
 		no_stack(b, WALK_NONE);
 	else
-		p = take_sampled_stack(ctx, b);
-	send_sample(b, p, take_kernel_stack(ctx, b->record.words + walker_depth(&b->walker)));
+		p = walk_sampled_stack(ctx, b);
+	send_sample(b, p, copy_kernel_stack(ctx, b->record.words + walker_depth(&b->walker)));
 	return 0;
 }

@@ -385,7 +385,7 @@ static __always_inline struct wait_site *visit_site(
 }
 
 /* Takes the stack of the current thread. `entry`: its registers; NULL: it has none. */
-static __always_inline const struct python_buffer *take_waiting_stack(
+static __always_inline const struct python_buffer *walk_waiting_stack(
 	struct stack_buffer *b, const struct pt_regs *entry)
 {
 	/* Not on our stack, which is small: where no frame is yet. */
@@ -397,7 +397,7 @@ static __always_inline const struct python_buffer *take_waiting_stack(
 		if (arch_user_64bit(regs)) {
 			arch_begin_interrupted(&b->walker.walk, regs);
 			arch_number_registers(b->walker.start.registers, regs);
-			return take_user_stack(b, WAIT_BUFFER);
+			return walk_user_stack(b, WAIT_BUFFER);
 		}
 		end = WALK_UNSUPPORTED;
 	}
@@ -446,7 +446,7 @@ static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struc
 	if (!b)
 		return false;
 	b->pid = t->pid;
-	p = take_waiting_stack(b, in_exec(task) ? NULL : entry);
+	p = walk_waiting_stack(b, in_exec(task) ? NULL : entry);
 	if (t->reason == BPF_REASON_DEVICE)
 		t->reason =
 			b->walker.start.pc && is_gpu_file(task,

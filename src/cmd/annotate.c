@@ -47,12 +47,12 @@ struct annotating {
 	struct source_text *sources; /* by file of the annotation */
 };
 
-static int take_map(void *target, const char *value)
+static int add_map(void *target, const char *value)
 {
 	return source_map_add(target, value) ? -1 : 0;
 }
 
-static int take_dir(void *target, const char *value)
+static int add_dir(void *target, const char *value)
 {
 	return source_dir_add(target, value) ? -1 : 0;
 }
@@ -309,7 +309,7 @@ static bool is_recording(const char *operand)
 	return length > 4 && !strcmp(operand + length - 4, ".xpu");
 }
 
-static int take_operands(struct wanted *w, int argc, char **argv, int first)
+static int parse_operands(struct wanted *w, int argc, char **argv, int first)
 {
 	if (first == argc)
 		return options_wrong(&usage, "which kernel? 'xpuprof report --stalls' names them");
@@ -338,9 +338,9 @@ int cmd_annotate(int argc, char **argv)
 			"only instructions, in their order, with the line of each"),
 		OPTION_FLAG(0, "sass", &w.instructions, "the same"),
 		OPTION_FLAG(0, "all", &w.all, "lines and instructions without samples, too"),
-		OPTION_CALL(0, "source-dir", "DIR", take_dir, &w.map,
+		OPTION_CALL(0, "source-dir", "DIR", add_dir, &w.map,
 			"look for source files below DIR, too"),
-		OPTION_CALL(0, "source-map", "OLD=NEW", take_map, &w.map,
+		OPTION_CALL(0, "source-map", "OLD=NEW", add_map, &w.map,
 			"source files that were below OLD are below NEW"),
 		OPTION_NUMBER(0, "image", "N", &w.image, 1, 1000000000,
 			"the N-th image with a kernel of this name (1: the hottest)"),
@@ -348,7 +348,7 @@ int cmd_annotate(int argc, char **argv)
 		OPTION_END,
 	};
 	int first = options_parse(&usage, specs, argc, argv);
-	int status = first < 0 ? options_status(first) : take_operands(&w, argc, argv, first);
+	int status = first < 0 ? options_status(first) : parse_operands(&w, argc, argv, first);
 
 	if (first >= 0 && status == EXIT_OK && run(&w))
 		status = cmd_failed();

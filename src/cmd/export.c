@@ -13,7 +13,7 @@ static const struct option_usage usage = {
 		   "(extended-folded), .json (chrome), .svg.",
 };
 
-static int take_format(void *target, const char *value)
+static int parse_format(void *target, const char *value)
 {
 	const struct exporter **format = target;
 
@@ -23,7 +23,7 @@ static int take_format(void *target, const char *value)
 	return error_set(-1, "takes folded, extended-folded, chrome or svg, not '%s'", value);
 }
 
-static int take_unit(void *target, const char *value)
+static int parse_unit(void *target, const char *value)
 {
 	bool *exact_ns = target;
 
@@ -58,12 +58,12 @@ int cmd_export(int argc, char **argv)
 	const char *output = NULL, *path;
 	struct export_result result;
 	const struct option_spec specs[] = {
-		OPTION_CALL(0, "to", "FORMAT", take_format, &format,
+		OPTION_CALL(0, "to", "FORMAT", parse_format, &format,
 			"folded, extended-folded, chrome or svg"),
 		OPTION_STRING('o', "output", "FILE", &output,
 			"write to FILE (default: standard output)"),
 		VIEW_ARGS(&options),
-		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.exact_ns,
+		OPTION_CALL(0, "unit", "UNIT", parse_unit, &options.exact_ns,
 			"times of folded stacks in us (default) or ns"),
 		OPTION_END,
 	};

@@ -14,7 +14,7 @@ static const struct option_usage usage = {
 		   "profile.xpu unless given; '-' reads folded stacks from standard input.",
 };
 
-static int take_unit(void *target, const char *value)
+static int parse_unit(void *target, const char *value)
 {
 	static const char *const names[] = {
 		[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count"};
@@ -76,7 +76,7 @@ int cmd_flame(int argc, char **argv)
 		OPTION_STRING(0, "title", "TEXT", &options.title, "head the picture with TEXT"),
 		OPTION_NUMBER(0, "max-frames", "N", &options.svg_node_max, 1, 100000000,
 			"leave out the smallest frames beyond N (4 million)"),
-		OPTION_CALL(0, "unit", "UNIT", take_unit, &options.folded_unit,
+		OPTION_CALL(0, "unit", "UNIT", parse_unit, &options.folded_unit,
 			"what folded stacks count: us, ns or count"),
 		OPTION_END,
 	};

@@ -130,7 +130,7 @@ struct parser {
 };
 
 /* Stores one option; `shown` is how the user wrote it, `value` what was attached to it or NULL. */
-static int take(struct parser *p, const struct option_spec *s, const char *shown, const char *value)
+static int set_option(struct parser *p, const struct option_spec *s, const char *shown, const char *value)
 {
 	if (s->argument && !value && s->type != OPTION_TYPE_MAYBE) {
 		if (p->next >= p->argc) {
@@ -187,7 +187,7 @@ static void unknown_option(const struct parser *p, const char *text, size_t leng
 		options_wrong(p->usage, "unknown option '%s'", shown);
 }
 
-static int take_long(struct parser *p, const char *text)
+static int parse_long(struct parser *p, const char *text)
 {
 	const char *equals = strchr(text, '=');
 	size_t length = equals ? (size_t)(equals - text) : strlen(text);
@@ -207,10 +207,10 @@ static int take_long(struct parser *p, const char *text)
 		options_wrong(p->usage, "option '%s' takes no value", shown);
 		return OPTIONS_WRONG;
 	}
-	return take(p, s, shown, equals ? equals + 1 : NULL);
+	return set_option(p, s, shown, equals ? equals + 1 : NULL);
 }
 
-static int take_letters(struct parser *p, const char *letters)
+static int parse_letters(struct parser *p, const char *letters)
 {
 	for (; *letters; letters++) {
 		const struct option_spec *s = find_letter(p->specs, *letters);
@@ -225,7 +225,7 @@ static int take_letters(struct parser *p, const char *letters)
 			options_wrong(p->usage, "unknown option '%s'", shown);
 			return OPTIONS_WRONG;
 		}
-		result = take(p, s, shown, s->argument && letters[1] ? letters + 1 : NULL);
+		result = set_option(p, s, shown, s->argument && letters[1] ? letters + 1 : NULL);
 		if (result || s->argument)
 			return result;
 	}
@@ -264,7 +264,7 @@ int options_parse(const struct option_usage *usage, const struct option_spec *sp
 			continue;
 		}
 		p.next++;
-		result = text[1] == '-' ? take_long(&p, text + 2) : take_letters(&p, text + 1);
+		result = text[1] == '-' ? parse_long(&p, text + 2) : parse_letters(&p, text + 1);
 		if (result)
 			return result;
 		for (int i = start; i < p.next; i++)

@@ -116,7 +116,7 @@ static int add_output(void *target, const char *value)
 	return vec_push(&r->outputs, output) ? error_set(-1, "out of memory") : 0;
 }
 
-static int take_stack_source(void *target, const char *value)
+static int parse_stack_source(void *target, const char *value)
 {
 	static const char *const names[] = {
 		[SESSION_STACKS_AUTO] = "auto",
@@ -160,7 +160,7 @@ static unsigned int power_of_two(const char *text)
 #define STALL_PERIOD_MIN 5
 #define STALL_PERIOD_MAX 31
 
-static int take_stalls(void *target, const char *value)
+static int parse_stalls(void *target, const char *value)
 {
 	struct record *r = target;
 	bool exact = value && !strcmp(value, "exact");
@@ -200,7 +200,7 @@ static uint64_t time_with_unit(const char *text)
 	return 0;
 }
 
-static int take_counters(void *target, const char *value)
+static int parse_counters(void *target, const char *value)
 {
 	struct record *r = target;
 
@@ -210,7 +210,7 @@ static int take_counters(void *target, const char *value)
 	return 0;
 }
 
-static int take_drivers(void *target, const char *value)
+static int parse_drivers(void *target, const char *value)
 {
 	struct record *r = target;
 
@@ -218,7 +218,7 @@ static int take_drivers(void *target, const char *value)
 	return value && drivers_check_names(value) ? -1 : 0;
 }
 
-static int take_off_cpu(void *target, const char *value)
+static int parse_off_cpu(void *target, const char *value)
 {
 	struct record *r = target;
 
@@ -230,7 +230,7 @@ static int take_off_cpu(void *target, const char *value)
 }
 
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
-static bool take_mode(struct record *r, const char *word)
+static bool parse_mode(struct record *r, const char *word)
 {
 	if (!strcmp(word, "cpu"))
 		r->cpu_only = true;
@@ -258,15 +258,15 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_FLAG(0, "cpu-only", &r->cpu_only, "no GPU work"),
 		OPTION_FLAG(
 			0, "gpu-only", &r->gpu_only, "no CPU samples; launches keep their stacks"),
-		OPTION_CALL(0, "stack-source", "SOURCE", take_stack_source, r,
+		OPTION_CALL(0, "stack-source", "SOURCE", parse_stack_source, r,
 			"who walks the stacks of launches: auto, inprocess, bpf or none"),
-		OPTION_MAYBE("stalls", "PERIOD|exact", take_stalls, r,
+		OPTION_MAYBE("stalls", "PERIOD|exact", parse_stalls, r,
 			"also sample which GPU instructions run or wait and why, every PERIOD cycles"),
-		OPTION_MAYBE("counters", "INTERVAL", take_counters, r,
+		OPTION_MAYBE("counters", "INTERVAL", parse_counters, r,
 			"also sample hardware counters of the GPUs, every INTERVAL (default 1ms)"),
-		OPTION_MAYBE("drivers", "MONITOR,...", take_drivers, r,
+		OPTION_MAYBE("drivers", "MONITOR,...", parse_drivers, r,
 			"also record what the kernel's GPU drivers do (default: those that suit the machine)"),
-		OPTION_MAYBE("off-cpu", "MIN", take_off_cpu, r,
+		OPTION_MAYBE("off-cpu", "MIN", parse_off_cpu, r,
 			"also record when threads do not run, and why; with stacks if it lasts MIN"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
@@ -280,7 +280,7 @@ static int parse(struct record *r, int argc, char **argv)
 	int first = options_parse(&usage, specs, argc, argv), rest;
 
 	if (first < 0 || first + 1 >= argc || !strcmp(argv[first - 1], "--") ||
-		!take_mode(r, argv[first]))
+		!parse_mode(r, argv[first]))
 		return first;
 	rest = options_parse(&usage, specs, argc - first, argv + first);
 	return rest < 0 ? rest : first + rest;

@@ -128,7 +128,7 @@ struct pass {
 	void *context;
 };
 
-static void take_symbol(const struct pass *p, const Elf64_Sym *s)
+static void visit_symbol(const struct pass *p, const Elf64_Sym *s)
 {
 	struct elf_named named = {s->st_value, s->st_size};
 
@@ -157,7 +157,7 @@ static int run_pass(const struct pass *p)
 		for (size_t i = 0; i < count; i++) {
 			Elf64_Sym s = decode(p->f, piece + i * size);
 
-			take_symbol(p, &s);
+			visit_symbol(p, &s);
 		}
 		left -= count;
 		at += count * size;

@@ -29,7 +29,7 @@ struct object {
 	bool known;
 };
 
-struct taken {
+struct noted {
 	struct profile_driver event; /* without thread and foreign */
 	uint32_t pid;		     /* 0: nobody's */
 	uint32_t tid;
@@ -43,11 +43,11 @@ struct driver_events {
 	struct profile_writer *writer;
 	struct tasks *tasks;
 	uint32_t source;
-	bool told_by_stretch[MONITOR_EVENTS]; /* by event: its moment is left out */
+	bool has_stretch[MONITOR_EVENTS]; /* by event: its moment is left out */
 	bool has_parts[MONITOR_EVENTS][MONITOR_COUNTS];
 	/* By kind and stage: the stretch that begins with it; NULL: none. */
 	const struct monitor_count_plan *stretch_from[MONITOR_OBJECTS][MONITOR_STAGES];
-	struct vec(struct taken) taken;
+	struct vec(struct noted) noted;
 	struct vec(struct object) objects;
 	struct vec(uint32_t) unused; /* places in `objects` */
 	struct map places;	     /* hash of an object's key -> its place */
@@ -140,7 +140,7 @@ static void look_at_plans(struct driver_events *d)
 			if (begins(&plan->plan.act[n]) &&
 				plan->plan.act[n].object < MONITOR_OBJECTS &&
 				d->stretch_from[plan->plan.act[n].object][0])
-				d->told_by_stretch[event] = true;
+				d->has_stretch[event] = true;
 	}
 }
 
@@ -170,7 +170,7 @@ void driver_events_free(struct driver_events *d)
 {
 	if (!d)
 		return;
-	vec_release(&d->taken);
+	vec_release(&d->noted);
 	vec_release(&d->objects);
 	vec_release(&d->unused);
 	map_release(&d->places);
@@ -399,9 +399,9 @@ static uint64_t bytes_of(const struct monitor *m, const struct reading *in)
 	return 0;
 }
 
-static int push(struct driver_events *d, const struct taken *t)
+static int push(struct driver_events *d, const struct noted *t)
 {
-	return vec_push(&d->taken, *t) ? error_memory(SUBJECT) : 0;
+	return vec_push(&d->noted, *t) ? error_memory(SUBJECT) : 0;
 }
 
 /* What the event's own labels are, the series say that have the same first. */
@@ -417,7 +417,7 @@ static const struct monitor_series *series_of_labels(
 }
 
 /* One of nobody, nowhere, in which what it is about was not found, says nothing. */
-static bool is_empty_moment(const struct monitor_plan *p, const struct taken *t)
+static bool is_empty_moment(const struct monitor_plan *p, const struct noted *t)
 {
 	bool about = false;
 
@@ -426,8 +426,8 @@ static bool is_empty_moment(const struct monitor_plan *p, const struct taken *t)
 	return about && !t->pid && !t->event.ring && !t->event.bytes;
 }
 
-static int take_moment(
-	struct driver_events *d, const struct reading *in, const char *name, struct taken *t)
+static int add_moment(
+	struct driver_events *d, const struct reading *in, const char *name, struct noted *t)
 {
 	const struct monitor_series *s = series_of_labels(d->options.monitor, in->plan);
 	int error = driver_names_ring(&d->names, s, in->r->label, &t->event.ring);
@@ -439,8 +439,8 @@ static int take_moment(
 	return error ?: push(d, t);
 }
 
-static int take_stretch(struct driver_events *d, const struct monitor_count_plan *c,
-	const struct reading *in, uint64_t duration_ns, struct taken t)
+static int add_stretch(struct driver_events *d, const struct monitor_count_plan *c,
+	const struct reading *in, uint64_t duration_ns, struct noted t)
 {
 	const struct monitor_series *s = &d->options.monitor->series[c->series];
 	char label[MONITOR_LABELS][MONITOR_LABEL_BYTES];
@@ -454,7 +454,7 @@ static int take_stretch(struct driver_events *d, const struct monitor_count_plan
 	return error ?: push(d, &t);
 }
 
-static bool is_told(const struct reading *in, size_t count)
+static bool is_known(const struct reading *in, size_t count)
 {
 	return is_stretch(in->plan, &in->plan->count[count]) &&
 	       in->r->count[count] <= in->r->time_ns;
@@ -472,15 +472,15 @@ static bool is_sum(
 	for (size_t n = 0; n < MONITOR_COUNTS; n++) {
 		if (!is_part(p, &p->count[n], p, c))
 			continue;
-		if (is_told(in, n))
+		if (is_known(in, n))
 			return true;
 		here = true;
 	}
 	return !here && d->has_parts[in->r->event][count];
 }
 
-static int take_stretches(
-	struct driver_events *d, const struct reading *in, const struct taken *t, bool *ret_any)
+static int add_stretches(
+	struct driver_events *d, const struct reading *in, const struct noted *t, bool *ret_any)
 {
 	bool any = false;
 	int error = 0;
@@ -488,21 +488,21 @@ static int take_stretches(
 	for (size_t n = 0; !error && n < MONITOR_COUNTS; n++) {
 		const struct monitor_count_plan *c = &in->plan->count[n];
 
-		if (!is_told(in, n))
+		if (!is_known(in, n))
 			continue;
 		any = true;
 		if (!is_sum(d, in, c))
-			error = take_stretch(d, c, in, in->r->count[n], *t);
+			error = add_stretch(d, c, in, in->r->count[n], *t);
 	}
 	*ret_any = any;
 	return error;
 }
 
-static int take(struct driver_events *d, const struct reading *in)
+static int add_event(struct driver_events *d, const struct reading *in)
 {
 	const struct monitor *m = d->options.monitor;
 	const struct monitor_record *r = in->r;
-	struct taken t = {.event = {.source = d->source, .start_ns = r->time_ns, .job = in->job}};
+	struct noted t = {.event = {.source = d->source, .start_ns = r->time_ns, .job = in->job}};
 	bool any = false;
 	int error;
 
@@ -513,13 +513,13 @@ static int take(struct driver_events *d, const struct reading *in)
 		memcpy(t.comm, r->comm, sizeof(t.comm));
 	}
 	t.event.bytes = bytes_of(m, in);
-	error = take_stretches(d, in, &t, &any);
-	if (error || any || d->told_by_stretch[r->event] || m->events[r->event].quiet)
+	error = add_stretches(d, in, &t, &any);
+	if (error || any || d->has_stretch[r->event] || m->events[r->event].quiet)
 		return error;
-	return take_moment(d, in, m->events[r->event].name, &t);
+	return add_moment(d, in, m->events[r->event].name, &t);
 }
 
-int driver_events_take(struct driver_events *d, const struct monitor_record *r)
+int driver_events_add(struct driver_events *d, const struct monitor_record *r)
 {
 	const struct monitor_event_plan *plan =
 		r->event < MONITOR_EVENTS ? d->options.plans[r->event] : NULL;
@@ -533,7 +533,7 @@ int driver_events_take(struct driver_events *d, const struct monitor_record *r)
 	error = change_objects(d, &in);
 	if (error || r->time_ns < d->from_ns)
 		return error;
-	return take(d, &in);
+	return add_event(d, &in);
 }
 
 void driver_events_begin(struct driver_events *d, uint64_t from_ns)
@@ -552,10 +552,10 @@ bool driver_events_wants_left(const struct driver_events *d, uint8_t object_kind
 }
 
 /* The stretch that the latest stage it has come to began. */
-int driver_events_take_left(struct driver_events *d, const struct monitor_object_key *key,
+int driver_events_add_left(struct driver_events *d, const struct monitor_object_key *key,
 	const struct monitor_object *o, uint64_t end_ns)
 {
-	struct taken t = {
+	struct noted t = {
 		.pid = o->pid, .tid = o->tid, .event = {.source = d->source, .unfinished = true}};
 	const struct monitor_count_plan *c = NULL;
 	const struct monitor_series *s;
@@ -580,13 +580,13 @@ int driver_events_take_left(struct driver_events *d, const struct monitor_object
 
 /* --- writing -------------------------------------------------------------------------------- */
 
-static int add_comm(struct driver_events *d, const struct taken *t, uint32_t *ret)
+static int add_comm(struct driver_events *d, const struct noted *t, uint32_t *ret)
 {
 	return profile_add_string(d->writer, t->comm, strnlen(t->comm, sizeof(t->comm)), ret);
 }
 
 /* A process that nothing else is known of has the name that its thread has. */
-static int foreign_thread(struct driver_events *d, const struct taken *t, uint32_t *ret)
+static int foreign_thread(struct driver_events *d, const struct noted *t, uint32_t *ret)
 {
 	const uint64_t *known = map_get(&d->foreign, t->pid);
 	struct profile_process process = {.pid = t->pid};
@@ -608,7 +608,7 @@ static int foreign_thread(struct driver_events *d, const struct taken *t, uint32
 	return profile_add_thread(d->writer, &thread, ret);
 }
 
-static int find_thread(struct driver_events *d, struct taken *t)
+static int find_thread(struct driver_events *d, struct noted *t)
 {
 	char comm[MONITOR_COMM_BYTES + 1] = "";
 	int error;
@@ -630,12 +630,12 @@ int driver_events_write(struct driver_events *d)
 {
 	int error = 0;
 
-	vec_foreach (t, &d->taken) {
+	vec_foreach (t, &d->noted) {
 		error = find_thread(d, t);
 		error = error ?: profile_write_driver(d->writer, &t->event);
 		if (error)
 			break;
 	}
-	d->taken.count = 0;
+	d->noted.count = 0;
 	return error;
 }

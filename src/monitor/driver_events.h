@@ -36,12 +36,12 @@ int driver_events_new(const struct driver_events_options *options, struct profil
 void driver_events_free(struct driver_events *d);
 /* From here on there are events; what records from before say is only remembered. */
 void driver_events_begin(struct driver_events *d, uint64_t from_ns);
-int driver_events_take(struct driver_events *d, const struct monitor_record *r);
+int driver_events_add(struct driver_events *d, const struct monitor_record *r);
 /* Writes what was taken. */
 int driver_events_write(struct driver_events *d);
 
 /* Whether objects of a kind have durations, so that one that is left at the end went on until then. */
 bool driver_events_wants_left(const struct driver_events *d, uint8_t object_kind);
 /* Takes such an object. */
-int driver_events_take_left(struct driver_events *d, const struct monitor_object_key *key,
+int driver_events_add_left(struct driver_events *d, const struct monitor_object_key *key,
 	const struct monitor_object *o, uint64_t end_ns);

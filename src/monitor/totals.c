@@ -230,14 +230,14 @@ static int by_busy_key(const void *left, const void *right)
 	return order ? order : strcmp(a->label[1], b->label[1]);
 }
 
-struct taking {
+struct adding {
 	struct totals *totals;
 	const struct monitor *monitor;
 };
 
-static int take_union(void *context, const struct busy_key *key, uint64_t busy_ns, uint64_t uncertain_ns)
+static int add_union(void *context, const struct busy_key *key, uint64_t busy_ns, uint64_t uncertain_ns)
 {
-	const struct taking *to = context;
+	const struct adding *to = context;
 	const struct monitor_series *s = &to->monitor->series[key->series];
 	struct total_busy row = {.series = (uint16_t)key->series,
 		.pid = key->pid,
@@ -251,10 +251,10 @@ static int take_union(void *context, const struct busy_key *key, uint64_t busy_n
 }
 
 /* In the order that find_busy looks by. */
-static int take_busy(struct totals *t, const struct monitor *m, struct busy_times *b)
+static int add_busy(struct totals *t, const struct monitor *m, struct busy_times *b)
 {
-	struct taking to = {t, m};
-	int error = busy_times_each(b, take_union, &to);
+	struct adding to = {t, m};
+	int error = busy_times_each(b, add_union, &to);
 
 	if (t->busy.count)
 		qsort(t->busy.items, t->busy.count, sizeof(*t->busy.items), by_busy_key);
@@ -357,7 +357,7 @@ int totals_finish(struct totals *t, const struct monitor *m, struct busy_times *
 {
 	int error = join_same_rows(t);
 
-	error = error || !busy ? error : take_busy(t, m, busy);
+	error = error || !busy ? error : add_busy(t, m, busy);
 	if (error)
 		return error;
 	vec_foreach (row, &t->rows) {

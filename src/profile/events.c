@@ -769,7 +769,7 @@ static bool decode_sync(struct event_coder *c, unsigned int flags, const uint8_t
 }
 
 /* Takes the kind out of an event's head, which leaves the flags. */
-static enum profile_event_kind take_kind(uint64_t *head)
+static enum profile_event_kind decode_kind(uint64_t *head)
 {
 	unsigned int kind = *head & KIND_MASK;
 
@@ -794,7 +794,7 @@ int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
 	event_end = at + size;
 	*p = event_end;
 	head = varint_get(&at);
-	ret->kind = take_kind(&head);
+	ret->kind = decode_kind(&head);
 	flags = (unsigned int)head;
 	switch (ret->kind) {
 	case EVENT_SAMPLE:

@@ -142,7 +142,7 @@ static int want(struct profile_reader *r, size_t need)
 }
 
 /* A run of bytes within a chunk: size, then the bytes. False when the chunk ends before. */
-static bool take_bytes(const uint8_t **p, const uint8_t *end, struct text *ret)
+static bool decode_bytes(const uint8_t **p, const uint8_t *end, struct text *ret)
 {
 	uint64_t size;
 
@@ -168,7 +168,7 @@ static struct text keep_text(char **to, struct text text)
 }
 
 /* The id that a chunk of entries begins with must be the next one. */
-static bool take_first_id(struct profile_reader *r, enum profile_table table, const uint8_t **p,
+static bool first_id_is_next(struct profile_reader *r, enum profile_table table, const uint8_t **p,
 	const uint8_t *end)
 {
 	return varint_get(p) == (uint64_t)r->counts[table] + 1 && *p <= end;
@@ -184,10 +184,10 @@ static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_
 		free(block);
 		return fail_memory(r);
 	}
-	if (!take_first_id(r, TABLE_STRINGS, &p, end))
+	if (!first_id_is_next(r, TABLE_STRINGS, &p, end))
 		return stop_damaged(r, "begins with the wrong string");
 	while (p < end) {
-		if (r->counts[TABLE_STRINGS] == r->most[TABLE_STRINGS] || !take_bytes(&p, end, &text))
+		if (r->counts[TABLE_STRINGS] == r->most[TABLE_STRINGS] || !decode_bytes(&p, end, &text))
 			return stop_damaged(r, "holds a string longer than itself");
 		if (vec_push(&r->strings, keep_text(&to, text)))
 			return fail_memory(r);
@@ -197,13 +197,13 @@ static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_
 }
 
 /* Takes one entry, whose id is to be `id`: 1, or 0 when it makes no sense. */
-static int take_entry(struct profile_reader *r, enum profile_table table, uint32_t id,
+static int decode_entry(struct profile_reader *r, enum profile_table table, uint32_t id,
 	const uint8_t **p, const uint8_t *end, void *ret_entry)
 {
 	struct text text;
 	const uint8_t *at;
 
-	if (!take_bytes(p, end, &text))
+	if (!decode_bytes(p, end, &text))
 		return 0;
 	at = (const uint8_t *)text.data;
 	/* More bytes than the fields known here need are fields of a later version. */
@@ -234,11 +234,11 @@ static int read_entries(struct profile_reader *r, enum profile_table table, cons
 	struct entry_vec *entries = &r->entries[table];
 	union any_entry entry;
 
-	if (!take_first_id(r, table, &p, end))
+	if (!first_id_is_next(r, table, &p, end))
 		return stop_damaged(r, "begins with the wrong entry");
 	while (p < end) {
 		if (r->counts[table] == r->most[table] ||
-			!take_entry(r, table, r->counts[table] + 1, &p, end, &entry))
+			!decode_entry(r, table, r->counts[table] + 1, &p, end, &entry))
 			return stop_damaged(r, "holds an entry that makes no sense");
 		if (vec_reserve(entries, entry_bytes))
 			return fail_memory(r);
@@ -266,7 +266,7 @@ static int read_updates(struct profile_reader *r, const uint8_t *p, const uint8_
 		id = varint_get(&p);
 		if (p > end || table >= TABLE_COUNT || !entry_formats[table].updates || !id ||
 			id > r->counts[table] ||
-			!take_entry(r, (enum profile_table)table, (uint32_t)id, &p, end, &entry))
+			!decode_entry(r, (enum profile_table)table, (uint32_t)id, &p, end, &entry))
 			return stop_damaged(r, "holds an update that makes no sense");
 		memcpy(entry_at(r, (enum profile_table)table, (uint32_t)id), &entry,
 			entry_formats[table].entry_bytes);
@@ -301,7 +301,7 @@ static int read_meta(struct profile_reader *r, const uint8_t *p, const uint8_t *
 	r->meta_block = block;
 	r->meta.count = 0;
 	while (p < end) {
-		if (!take_bytes(&p, end, &key) || !take_bytes(&p, end, &value))
+		if (!decode_bytes(&p, end, &key) || !decode_bytes(&p, end, &value))
 			return stop_damaged(r, "holds a text longer than itself");
 		if (vec_reserve(&r->meta, 2))
 			return fail_memory(r);

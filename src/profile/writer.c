@@ -66,7 +66,7 @@ struct profile_writer {
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
 	bool begun;  /* what the file held before is gone */
-	bool continued; /* it holds more than its tables: see take_tables */
+	bool continued; /* it holds more than its tables: see copy_tables */
 	bool no_end;    /* it continues a profile that was not whole */
 	struct profile_totals totals;
 };
@@ -956,7 +956,7 @@ int profile_set_meta(struct profile_writer *w, const char *key, const char *valu
 }
 
 /* Ids stay what they are, so strings must come in their order and only once each. */
-static int take_strings(struct profile_writer *w, const struct profile_reader *r, uint32_t count)
+static int copy_strings(struct profile_writer *w, const struct profile_reader *r, uint32_t count)
 {
 	for (uint32_t id = 1; id <= count; id++) {
 		uint32_t own;
@@ -973,7 +973,7 @@ static int take_strings(struct profile_writer *w, const struct profile_reader *r
 	return 0;
 }
 
-static int take_entries(struct profile_writer *w, enum profile_table table,
+static int copy_entries(struct profile_writer *w, enum profile_table table,
 	const struct profile_reader *r, uint32_t count,
 	const void *(*get)(const struct profile_reader *r, uint32_t id), size_t key_bytes)
 {
@@ -1022,10 +1022,10 @@ static const void *get_instruction(const struct profile_reader *r, uint32_t id)
 }
 
 /* The tables that names are about; of the others the number of entries is all that is needed. */
-static int take_tables(struct profile_writer *w, const struct profile_reader *r)
+static int copy_tables(struct profile_writer *w, const struct profile_reader *r)
 {
 	struct profile_counts counts = profile_counts(r);
-	int error = take_strings(w, r, counts.strings);
+	int error = copy_strings(w, r, counts.strings);
 
 	w->counts[TABLE_STACKS] = counts.stack_nodes;
 	w->counts[TABLE_PROCESSES] = counts.processes;
@@ -1035,21 +1035,21 @@ static int take_tables(struct profile_writer *w, const struct profile_reader *r)
 	w->counts[TABLE_WINDOWS] = counts.windows;
 	w->counts[TABLE_COUNTERS] = counts.counters;
 	w->continued = true;
-	error = error ?: take_entries(w, TABLE_MODULES, r, counts.modules, get_module,
+	error = error ?: copy_entries(w, TABLE_MODULES, r, counts.modules, get_module,
 					BYTES_THROUGH(profile_module, build_id));
-	error = error ?: take_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
+	error = error ?: copy_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
 					BYTES_THROUGH(profile_location, address));
-	error = error ?: take_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
+	error = error ?: copy_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
 					sizeof(struct profile_inline));
-	error = error ?: take_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
+	error = error ?: copy_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
 					sizeof(struct profile_segment));
-	error = error ?: take_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
+	error = error ?: copy_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
 					get_gpu_function, sizeof(struct profile_gpu_function));
-	return error ?: take_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
+	return error ?: copy_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
 				       get_instruction, BYTES_THROUGH(profile_instruction, offset));
 }
 
-static int take_rest(struct profile_writer *w, const struct profile_reader *r)
+static int copy_totals(struct profile_writer *w, const struct profile_reader *r)
 {
 	struct profile_sums sums = profile_reader_sums(r);
 	const char *key, *value;
@@ -1087,8 +1087,8 @@ int profile_writer_continue(
 		return error;
 	error = empty_file(w);
 	error = error ?: profile_reader_copy(r, w->fd);
-	error = error ?: take_tables(w, r);
-	error = error ?: take_rest(w, r);
+	error = error ?: copy_tables(w, r);
+	error = error ?: copy_totals(w, r);
 	error = error ?: start_file(w);
 	if (error)
 		profile_writer_abort(w);

@@ -50,7 +50,7 @@ struct symbols {
 	struct elf_named cold;
 };
 
-static void take_symbol(void *context, const char *name, const struct elf_named *s)
+static void note_symbol(void *context, const char *name, const struct elf_named *s)
 {
 	struct symbols *all = context;
 
@@ -61,7 +61,7 @@ static void take_symbol(void *context, const char *name, const struct elf_named 
 		all->cold = *s;
 }
 
-static void take_exported(struct elf_file *f, struct symbols *all)
+static void find_exported(struct elf_file *f, struct symbols *all)
 {
 	for (int i = 0; i < WANTED_COUNT; i++)
 		if (elf_find_exported(f, wanted_names[i], &all->found[i]))
@@ -97,9 +97,9 @@ static int find_symbols(struct elf_file *f, struct symbols *all)
 	struct elf_named section;
 
 	if (!elf_find_exported(f, wanted_names[WANTED_RUNTIME], &all->found[WANTED_RUNTIME])) {
-		take_exported(f, all);
+		find_exported(f, all);
 	} else if (is_program(f)) {
-		int error = elf_each_named(f, "", NAMES_MAX, take_symbol, all);
+		int error = elf_each_named(f, "", NAMES_MAX, note_symbol, all);
 
 		if (error == -ENOMEM)
 			return error;
@@ -128,7 +128,7 @@ int python_file_inspect(struct elf_file *f, struct python_file *ret)
 		return 0;
 	ret->loops[0] = range_of(&all.found[WANTED_LOOP]);
 	if (!all.cold.size)
-		error = elf_each_named(f, LOOP ".cold", NAMES_MAX, take_symbol, &all);
+		error = elf_each_named(f, LOOP ".cold", NAMES_MAX, note_symbol, &all);
 	if (all.cold.size)
 		ret->loops[1] = range_of(&all.cold);
 	else if (error && ret->loops[0].start)

@@ -31,7 +31,7 @@ static uint32_t version_of(
 	return python_read(m, file->version_address + bias, &hex, sizeof(hex)) ? hex >> 16 : 0;
 }
 
-static void take_threads(struct python_states *s, const struct python_memory *m,
+static void add_threads(struct python_states *s, const struct python_memory *m,
 	const struct python_layout *l, uint64_t interpreter)
 {
 	uint64_t state, owner, thread;
@@ -49,7 +49,7 @@ static void take_threads(struct python_states *s, const struct python_memory *m,
 	}
 }
 
-static void take_interpreters(struct python_states *s, const struct python_memory *m,
+static void add_interpreters(struct python_states *s, const struct python_memory *m,
 	const struct python_layout *l, uint64_t runtime)
 {
 	uint64_t interpreter;
@@ -57,7 +57,7 @@ static void take_interpreters(struct python_states *s, const struct python_memor
 	if (!python_read_word(m, runtime + l->interpreters_head, &interpreter))
 		return;
 	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
-		take_threads(s, m, l, interpreter);
+		add_threads(s, m, l, interpreter);
 		if (!python_read_word(m, interpreter + l->interpreter_next, &interpreter))
 			return;
 	}
@@ -187,7 +187,7 @@ static enum python_found find_threads(struct walk_python *p, const struct python
 	struct python_states states = {0};
 	enum verdict verdict;
 
-	take_interpreters(&states, m, l, p->runtime);
+	add_interpreters(&states, m, l, p->runtime);
 	if (!states.count)
 		return PYTHON_NOT_YET;
 	verdict = check_frames_patiently(m, l, p, &states);

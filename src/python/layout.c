@@ -85,7 +85,7 @@ static uint32_t offset_at(const uint64_t *words, size_t section, size_t index, b
 	return (uint32_t)offset;
 }
 
-static void take_states(
+static void read_states(
 	struct python_layout *l, const uint64_t *w, const struct sections *s, bool *bad)
 {
 	l->finalizing = offset_at(w, s->runtime, 1, bad);
@@ -107,7 +107,7 @@ static void take_states(
  * _co_firsttraceable is not described; in all described versions it comes 16 bytes before the
  * bytecode (co_extra is between them), or before co_tlbc where there is one.
  */
-static void take_code(
+static void read_code(
 	struct python_layout *l, const uint64_t *w, const struct sections *s, bool *bad)
 {
 	uint32_t end;
@@ -128,7 +128,7 @@ static void take_code(
 /* In builds without a GIL the byte that says whether text is interned stands alone (3.14 and
  * later), and the characters of text that is not ASCII always begin 16 bytes later than those of
  * ASCII. */
-static void take_objects(
+static void read_objects(
 	struct python_layout *l, const uint64_t *w, const struct sections *s, bool *bad)
 {
 	l->object_type = offset_at(w, s->object, 1, bad);
@@ -155,9 +155,9 @@ static int load_described(struct python_layout *ret, const struct python_memory 
 	if (memcmp(words, COOKIE, 8) || words[1] >> 16 != version || words[2] > 1)
 		return -ENOTSUP;
 	l.free_threaded = (uint32_t)words[2];
-	take_states(&l, words, s, &bad);
-	take_code(&l, words, s, &bad);
-	take_objects(&l, words, s, &bad);
+	read_states(&l, words, s, &bad);
+	read_code(&l, words, s, &bad);
+	read_objects(&l, words, s, &bad);
 	if (bad)
 		return -ENOTSUP;
 	*ret = l;

@@ -261,7 +261,7 @@ void drivers_begin(struct drivers *d, uint64_t from_ns)
 
 static int add_record(void *context, const struct monitor_record *r)
 {
-	return driver_events_take(context, r);
+	return driver_events_add(context, r);
 }
 
 int drivers_drain(struct drivers *d)
@@ -329,7 +329,7 @@ static int add_left(
 {
 	const struct leftovers *l = context;
 
-	return driver_events_take_left(l->events, key, object, l->end_ns);
+	return driver_events_add_left(l->events, key, object, l->end_ns);
 }
 
 static int finish_watched(struct drivers *d, const struct watched *w, uint64_t end_ns)

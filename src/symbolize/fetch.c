@@ -79,7 +79,7 @@ static int ask_all(void *context, int out)
 	return error != 0;
 }
 
-static long take_results(void *context, const char *data, size_t size)
+static long handle_results(void *context, const char *data, size_t size)
 {
 	const struct fetch_request *r = context;
 	size_t at = 0;
@@ -108,7 +108,7 @@ static long take_results(void *context, const char *data, size_t size)
 
 int fetch_files(const struct fetch_request *r)
 {
-	struct worker w = {ask_all, take_results, (void *)(uintptr_t)r, r->limits};
+	struct worker w = {ask_all, handle_results, (void *)(uintptr_t)r, r->limits};
 
 	return worker_run(&w);
 }

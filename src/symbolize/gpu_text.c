@@ -21,7 +21,7 @@ void gpu_text_release(struct gpu_text *t)
 	t->ids = NULL;
 }
 
-static int take_text(void *context, size_t function, uint64_t offset, const char *text)
+static int add_text(void *context, size_t function, uint64_t offset, const char *text)
 {
 	struct reading *g = context;
 	struct gpu_text *t = g->texts.items[function];
@@ -56,7 +56,7 @@ int gpu_text_read(struct profile_writer *w, struct gpu_text *texts, size_t count
 	struct gpucode_text_request request = {
 		.user = o->user,
 		.deadline_ns = clock_now_ns() + o->limit_ns,
-		.visit = take_text,
+		.visit = add_text,
 		.stopped = o->stopped,
 		.stop_context = o->context,
 		.failure = failure,

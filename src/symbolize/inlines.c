@@ -117,7 +117,7 @@ struct cursor {
 	const char *p, *end;
 };
 
-static bool take_u32(struct cursor *c, uint32_t *ret)
+static bool read_u32(struct cursor *c, uint32_t *ret)
 {
 	if ((size_t)(c->end - c->p) < sizeof(*ret))
 		return false;
@@ -127,11 +127,11 @@ static bool take_u32(struct cursor *c, uint32_t *ret)
 }
 
 /* 1, 0 when it is not whole yet, or -EIO when it makes no sense. */
-static int take_text(struct cursor *c, const char **ret)
+static int read_text(struct cursor *c, const char **ret)
 {
 	uint32_t size;
 
-	if (!take_u32(c, &size))
+	if (!read_u32(c, &size))
 		return 0;
 	if (size > TEXT_MAX_BYTES)
 		return -EIO;
@@ -144,48 +144,48 @@ static int take_text(struct cursor *c, const char **ret)
 	return 1;
 }
 
-static int take_frame(struct cursor *c, struct dwarf_frame *ret)
+static int read_frame(struct cursor *c, struct dwarf_frame *ret)
 {
 	int got;
 
-	if (!take_u32(c, &ret->line))
+	if (!read_u32(c, &ret->line))
 		return 0;
-	got = take_text(c, &ret->name);
-	return got > 0 ? take_text(c, &ret->file) : got;
+	got = read_text(c, &ret->name);
+	return got > 0 ? read_text(c, &ret->file) : got;
 }
 
-static int take_result(const struct inlines_request *r, struct cursor *c)
+static int handle_result(const struct inlines_request *r, struct cursor *c)
 {
 	struct dwarf_frame frames[DWARF_FRAMES_MAX];
 	uint32_t n, count;
 	int got = 1;
 
-	if (!take_u32(c, &n) || !take_u32(c, &count))
+	if (!read_u32(c, &n) || !read_u32(c, &count))
 		return 0;
 	if (n >= r->count || !count || count > DWARF_FRAMES_MAX)
 		return -EIO;
 	for (uint32_t i = 0; got > 0 && i < count; i++)
-		got = take_frame(c, &frames[i]);
+		got = read_frame(c, &frames[i]);
 	if (got <= 0)
 		return got;
 	got = r->visit(r->context, n, frames, count);
 	return got ? got : 1;
 }
 
-static long take_results(void *context, const char *data, size_t size)
+static long handle_results(void *context, const char *data, size_t size)
 {
 	struct cursor c = {data, data + size};
 	const char *whole = data;
 	int got;
 
-	while ((got = take_result(context, &c)) > 0)
+	while ((got = handle_result(context, &c)) > 0)
 		whole = c.p;
 	return got < 0 ? got : whole - data;
 }
 
 int inlines_read(const struct inlines_request *r)
 {
-	struct worker w = {read_all, take_results, (void *)(uintptr_t)r, r->limits};
+	struct worker w = {read_all, handle_results, (void *)(uintptr_t)r, r->limits};
 
 	return worker_run(&w);
 }

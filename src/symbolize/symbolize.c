@@ -100,7 +100,7 @@ static bool is_stopped(struct symbolizer *s)
 }
 
 static void __attribute__((format(printf, 2, 3)))
-tell(const struct symbolizer *s, const char *format, ...)
+report_progress(const struct symbolizer *s, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -142,7 +142,7 @@ static void count_absent(struct symbolizer *s, const struct run *run)
 }
 
 /* A file that is there; its debug file may be had from somewhere. */
-static void tell_stripped(struct symbolizer *s, const struct found_module *f, const struct run *run)
+static void report_stripped(struct symbolizer *s, const struct found_module *f, const struct run *run)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->places->module);
 	size_t nameless = count_nameless(s, run);
@@ -190,7 +190,7 @@ static int add_inlines(
 	return error;
 }
 
-static int take_frames(void *context, size_t n, const struct dwarf_frame *frames, size_t count)
+static int add_frames(void *context, size_t n, const struct dwarf_frame *frames, size_t count)
 {
 	struct symbolizer *s = context;
 	uint32_t location = s->asked.items[n], file = 0, inlined = 0;
@@ -233,7 +233,7 @@ static int add_lines(
 {
 	struct inlines_request r = {
 		.fd = elf_file_dwarf_fd(f->file),
-		.visit = take_frames,
+		.visit = add_frames,
 		.context = s,
 		.limits = {s->o->stopped, s->o->context, s->o->dwarf_limit_ns},
 	};
@@ -242,7 +242,7 @@ static int add_lines(
 	*ret_lacking = r.fd < 0;
 	if (error || r.fd < 0 || !s->asked.count || !dwarf_supported())
 		return error;
-	tell(s, "reading lines of %s", f->path);
+	report_progress(s, "reading lines of %s", f->path);
 	r.vaddrs = s->vaddrs.items;
 	r.count = s->asked.count;
 	error = inlines_read(&r);
@@ -346,20 +346,20 @@ static int name_module(struct symbolizer *s, struct run *run, const char *debug_
 	else if (!error && !f.file)
 		count_absent(s, run);
 	else if (!error && !debug_file)
-		tell_stripped(s, &f, run);
+		report_stripped(s, &f, run);
 	found_module_release(&f);
 	return error;
 }
 
 /* --- servers ------------------------------------------------------------------------------------ */
 
-static int take_file(void *context, size_t n, const char *path)
+static int name_by_debug_file(void *context, size_t n, const char *path)
 {
 	struct symbolizer *s = context;
 	struct run run = s->lacking.items[n];
 
 	s->stats.fetched++;
-	tell(s, "asked for debug files: %zu of %zu", n + 1, s->lacking.count);
+	report_progress(s, "asked for debug files: %zu of %zu", n + 1, s->lacking.count);
 	return name_module(s, &run, path);
 }
 
@@ -369,7 +369,7 @@ static int ask_servers(struct symbolizer *s)
 	struct fetch_request r = {
 		.items = items,
 		.count = s->lacking.count,
-		.visit = take_file,
+		.visit = name_by_debug_file,
 		.context = s,
 		.limits = {s->o->stopped, s->o->context, s->o->servers_limit_ns},
 	};
@@ -385,7 +385,7 @@ static int ask_servers(struct symbolizer *s)
 		items[i].build_id_size = m->build_id_size;
 		memcpy(items[i].build_id, m->build_id, m->build_id_size);
 	}
-	tell(s, "asking for %zu debug files", r.count);
+	report_progress(s, "asking for %zu debug files", r.count);
 	error = fetch_files(&r);
 	free(items);
 	if (error == -EINTR)
@@ -408,7 +408,7 @@ static int name_lacking(struct symbolizer *s)
 		if (!error && found == -ENOENT)
 			count_absent(s, run);
 		else if (!error && !found)
-			tell_stripped(s, &f, run);
+			report_stripped(s, &f, run);
 		found_module_release(&f);
 	}
 	return error;

@@ -82,9 +82,9 @@ int arena_attach(struct arena *a, int fd)
 	return 0;
 }
 
-bool arena_take(struct arena *a, uint32_t words, uint32_t *ret_at)
+bool arena_alloc(struct arena *a, uint32_t words, uint32_t *ret_at)
 {
-	return space_take(&a->space, words, ret_at);
+	return space_alloc(&a->space, words, ret_at);
 }
 
 void arena_give(struct arena *a, uint32_t at, uint32_t words)

@@ -43,7 +43,7 @@ int arena_make_chunk(const struct arena *a, uint32_t index, int *ret_fd);
 /* Takes in the next chunk, in any case its descriptor. */
 int arena_attach(struct arena *a, int fd);
 
-bool arena_take(struct arena *a, uint32_t words, uint32_t *ret_at);
+bool arena_alloc(struct arena *a, uint32_t words, uint32_t *ret_at);
 /* Gives back what nobody was told of. */
 void arena_give(struct arena *a, uint32_t at, uint32_t words);
 /* 0 or -ENOMEM, which loses the words. */

@@ -49,7 +49,7 @@ int space_give(struct space *s, uint32_t at, uint32_t words)
 	return insert_at(s, i, (struct space_range){at, words});
 }
 
-bool space_take(struct space *s, uint32_t words, uint32_t *ret_at)
+bool space_alloc(struct space *s, uint32_t words, uint32_t *ret_at)
 {
 	for (size_t i = 0; i < s->free.count; i++) {
 		struct space_range *range = &s->free.items[i];

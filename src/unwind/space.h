@@ -24,4 +24,4 @@ void space_release(struct space *s);
  * -ENOMEM. */
 int space_give(struct space *s, uint32_t at, uint32_t words);
 /* Takes the first `words` that are free in a row; false: there are none. */
-bool space_take(struct space *s, uint32_t words, uint32_t *ret_at);
+bool space_alloc(struct space *s, uint32_t words, uint32_t *ret_at);

@@ -8,8 +8,8 @@
  * list `changed`.
  *
  *	caller's thread           ours
- *	request: queue  --------> take_job, make, finish: next = READY, changed, eventfd
- *	poll: state = next <-----'      `-- take_room: evicts others: next = EVICTED, changed
+ *	request: queue  --------> wait_for_job, make, finish: next = READY, changed, eventfd
+ *	poll: state = next <-----'      `-- reserve: evicts others: next = EVICTED, changed
  */
 #include "unwind/tables.h"
 
@@ -185,7 +185,7 @@ static int grow(struct unwind_tables *t)
 /* Room for a table: 0; -ENOSPC: there is none now; -EFBIG: there never is; -ECANCELED: it is time
  * to stop; or another -errno.
  */
-static int take_room(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
+static int reserve(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
 {
 	uint64_t more_ns;
 	int error;
@@ -197,7 +197,7 @@ static int take_room(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
 		if (t->used_words + words > t->budget_words) {
 			if (!evict_one(t))
 				return -ENOSPC;
-		} else if (arena_take(&t->arena, words, ret_at)) {
+		} else if (arena_alloc(&t->arena, words, ret_at)) {
 			t->used_words += words;
 			return 0;
 		} else if (t->growing) {
@@ -215,17 +215,17 @@ static int take_room(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
 	return -ECANCELED;
 }
 
-static int take_room_locked(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
+static int reserve_locked(struct unwind_tables *t, uint32_t words, uint32_t *ret_at)
 {
 	int error;
 
 	lock(t);
-	error = take_room(t, words, ret_at);
+	error = reserve(t, words, ret_at);
 	unlock(t);
 	return error;
 }
 
-static void give_room(struct unwind_tables *t, uint32_t at, uint32_t words)
+static void unreserve(struct unwind_tables *t, uint32_t at, uint32_t words)
 {
 	lock(t);
 	arena_give(&t->arena, at, words);
@@ -253,14 +253,14 @@ static bool load(struct unwind_tables *t, const struct key *key, struct outcome 
 	if (!t->cache || unwind_cache_find(t->cache, key->id, key->id_size, &found))
 		return false;
 	o->words = found.words;
-	error = take_room_locked(t, found.words, &o->word);
+	error = reserve_locked(t, found.words, &o->word);
 	if (error) {
 		unwind_cache_drop(&found);
 		note_error(o, error);
 		return true;
 	}
 	if (unwind_cache_load(t->cache, &found, t->arena.words + o->word)) {
-		give_room(t, o->word, o->words);
+		unreserve(t, o->word, o->words);
 		return false;
 	}
 	o->state = UNWIND_READY;
@@ -276,7 +276,7 @@ static void build(
 
 	if (!error) {
 		o->words = ((const struct walk_table_header *)words)->words;
-		error = take_room_locked(t, o->words, &o->word);
+		error = reserve_locked(t, o->words, &o->word);
 		if (!error) {
 			memcpy(t->arena.words + o->word, words, (size_t)o->words * 4);
 			o->state = UNWIND_READY;
@@ -307,7 +307,7 @@ static void finish(struct unwind_tables *t, struct table *table, const struct ou
 	set_next(t, table, o->state);
 }
 
-static struct table *take_job(struct unwind_tables *t)
+static struct table *wait_for_job(struct unwind_tables *t)
 {
 	struct table *job;
 
@@ -327,7 +327,7 @@ static void *work(void *context)
 	struct table *job;
 
 	lock(t);
-	while ((job = take_job(t))) {
+	while ((job = wait_for_job(t))) {
 		struct elf_file *file = job->file;
 		struct key key = job->key;
 		struct outcome o = {0};
@@ -605,7 +605,7 @@ static void enqueue(struct unwind_tables *t, struct table *table, struct elf_fil
 }
 
 /* Takes the file in any case. */
-static int take_file(
+static int add_request(
 	struct unwind_tables *t, const struct key *key, struct elf_file *file, uint32_t *ret_id)
 {
 	int error = vec_reserve(&t->queue, 1);
@@ -642,7 +642,7 @@ static int request_file(
 
 	lock(t);
 	if (right) {
-		error = take_file(t, &key, file, ret_id);
+		error = add_request(t, &key, file, ret_id);
 	} else {
 		elf_file_close(file);
 		error = refuse(t, wanted, ret_id);

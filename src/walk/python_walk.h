@@ -189,7 +189,7 @@ WALK_INLINE bool walk_python_is_linked(
 
 /* What the frame in s->words is, by layout; *previous is its link, and may be found to be another.
  */
-WALK_INLINE bool walk_python_take(
+WALK_INLINE bool walk_python_decode(
 	struct walk_python_stack *s, const struct walk_python *p, uint64_t *previous)
 {
 	bool entry = (walk_python_word(s, p, p->frame_owner) & 0xff) >= p->owner_entry;
@@ -291,7 +291,7 @@ WALK_INLINE bool walk_python_step(struct walk_python_stack *s, const struct walk
 	good = walk_python_home_read(s, s->frame + p->frame_first, s->words, p->frame_size);
 	if (good) {
 		previous = walk_python_word(s, p, p->frame_previous);
-		good = walk_python_take(s, p, &previous) && walk_python_goes_on(s, previous);
+		good = walk_python_decode(s, p, &previous) && walk_python_goes_on(s, previous);
 	}
 	if (!good && !walk_python_retreat(s, &previous))
 		return false;

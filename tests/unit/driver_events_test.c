@@ -252,7 +252,7 @@ static void number(struct monitor_record *record, size_t which, uint64_t value)
 
 static void take(const struct monitor_record *record)
 {
-	CHECK(!driver_events_take(d, record));
+	CHECK(!driver_events_add(d, record));
 }
 
 /* A job that is queued, runs after 50 ns and is done after 70 more. */
@@ -625,9 +625,9 @@ static void a_job_that_does_not_end_is_shown_up_to_the_end(void)
 	take(&record);
 	CHECK(driver_events_wants_left(d, JOB) && driver_events_wants_left(d, OTHER_JOB));
 	CHECK(!driver_events_wants_left(d, 3));
-	CHECK(!driver_events_take_left(d, &key, &o, 9000));
+	CHECK(!driver_events_add_left(d, &key, &o, 9000));
 	o.stage_ns[1] = 4000;
-	CHECK(!driver_events_take_left(d, &key, &o, 9000));
+	CHECK(!driver_events_add_left(d, &key, &o, 9000));
 	look();
 	CHECK(count == 2 && read_back[0].unfinished && read_back[1].unfinished);
 	CHECK(read_back[0].kind == DRIVER_QUEUED && read_back[1].kind == DRIVER_RUN);
@@ -667,7 +667,7 @@ static void objects_that_are_given_up_are_counted(void)
 	begin();
 	for (size_t n = 0; n <= DRIVER_OBJECTS_MAX; n++) {
 		record.field[0] = n;
-		if (driver_events_take(d, &record))
+		if (driver_events_add(d, &record))
 			break;
 	}
 	profile_writer_totals(w, &totals);

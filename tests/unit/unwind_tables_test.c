@@ -52,15 +52,15 @@ static void free_ranges_are_taken_first_fit_and_joined_again(void)
 	uint32_t a, b, c, d;
 
 	CHECK(!space_give(&s, 100, 60));
-	CHECK(space_take(&s, 20, &a) && a == 100);
-	CHECK(space_take(&s, 20, &b) && b == 120);
-	CHECK(space_take(&s, 20, &c) && c == 140);
-	CHECK(!space_take(&s, 1, &d));
+	CHECK(space_alloc(&s, 20, &a) && a == 100);
+	CHECK(space_alloc(&s, 20, &b) && b == 120);
+	CHECK(space_alloc(&s, 20, &c) && c == 140);
+	CHECK(!space_alloc(&s, 1, &d));
 	CHECK(!space_give(&s, a, 20) && !space_give(&s, c, 20));
-	CHECK(!space_take(&s, 21, &d));
+	CHECK(!space_alloc(&s, 21, &d));
 	CHECK(!space_give(&s, b, 20));
 	CHECK(s.free.count == 1);
-	CHECK(space_take(&s, 60, &d) && d == 100);
+	CHECK(space_alloc(&s, 60, &d) && d == 100);
 	CHECK(s.free.count == 0);
 	space_release(&s);
 }
@@ -73,7 +73,7 @@ static void ranges_given_in_any_order_become_one(void)
 	for (uint32_t i = 0; i < 64; i++)
 		CHECK(!space_give(&s, (i * 37 % 64) * 16, 16));
 	CHECK(s.free.count == 1);
-	CHECK(space_take(&s, 1024, &at) && at == 0);
+	CHECK(space_alloc(&s, 1024, &at) && at == 0);
 	space_release(&s);
 }
 
@@ -88,7 +88,7 @@ static void chunks_lie_one_behind_the_other_and_can_be_mapped_elsewhere(void)
 	CHECK(!arena_init(&a, 2, NULL, NULL));
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK(!arena_make_chunk(&a, i, &fd) && !arena_attach(&a, fd));
-	CHECK(arena_take(&a, WALK_CHUNK_WORDS + 16, &at));
+	CHECK(arena_alloc(&a, WALK_CHUNK_WORDS + 16, &at));
 	CHECK(at == WALK_TABLE_ALIGN);
 	a.words[WALK_CHUNK_WORDS + 5] = 77;
 	other = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ, MAP_SHARED, a.fds[1], 0);
@@ -105,14 +105,14 @@ static void retired_words_are_free_a_second_after_it_was_told(void)
 
 	CHECK(!arena_init(&a, 1, NULL, NULL));
 	CHECK(!arena_make_chunk(&a, 0, &fd) && !arena_attach(&a, fd));
-	CHECK(arena_take(&a, WALK_CHUNK_WORDS - 16, &at));
+	CHECK(arena_alloc(&a, WALK_CHUNK_WORDS - 16, &at));
 	CHECK(!arena_retire(&a, at, WALK_CHUNK_WORDS - 16));
 	CHECK(arena_reclaim(&a, 5) == UINT64_MAX);
 	arena_publish(&a, 10);
 	CHECK(arena_reclaim(&a, 20) == 10 + UNWIND_REUSE_NS);
-	CHECK(!arena_take(&a, 16, &at));
+	CHECK(!arena_alloc(&a, 16, &at));
 	CHECK(arena_reclaim(&a, 10 + UNWIND_REUSE_NS) == 0);
-	CHECK(arena_take(&a, WALK_CHUNK_WORDS - 16, &at));
+	CHECK(arena_alloc(&a, WALK_CHUNK_WORDS - 16, &at));
 	arena_release(&a);
 }
 

@@ -108,7 +108,7 @@ static int make_socket(const struct addrinfo *a)
 	return error;
 }
 
-static int take_address(
+static int listen_at(
 	struct metrics_server *s, const char *address, const char *host, const char *port)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -162,7 +162,7 @@ int metrics_server_open(const char *address, struct metrics_server **ret)
 	if (!s)
 		return error_memory(NULL);
 	s->fd = -1;
-	error = take_address(s, address, host, port);
+	error = listen_at(s, address, host, port);
 	error = error ?: note_address(s);
 	error = error ?: accounts_init(&s->accounts, "");
 	if (error) {

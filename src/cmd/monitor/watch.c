@@ -58,7 +58,7 @@ struct watching {
 /* ------------------------------------------------------------------ output */
 
 /* A signal ends the watch; from then on they are not ours. */
-static void take_signal(struct watching *w)
+static void handle_signal(struct watching *w)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN};
 	bool alone;
@@ -95,7 +95,7 @@ static int flush(struct watching *w)
 		if (poll(fds, 2, -1) < 0) {
 			error = errno == EINTR ? 0 : -errno;
 		} else if (fds[1].revents) {
-			take_signal(w);
+			handle_signal(w);
 		} else {
 			error = io_write_all(STDOUT_FILENO, w->out.data + at, size);
 			at += size;
@@ -109,7 +109,7 @@ static int flush(struct watching *w)
 
 /* ------------------------------------------------------------------ records and totals */
 
-static int take_record(void *context, const struct monitor_record *r)
+static int handle_record(void *context, const struct monitor_record *r)
 {
 	struct watching *w = context;
 
@@ -118,7 +118,7 @@ static int take_record(void *context, const struct monitor_record *r)
 	return w->busy ? busy_times_add_record(w->busy, r) : 0;
 }
 
-static int take_span(void *context, const struct monitor_span *s)
+static int handle_span(void *context, const struct monitor_span *s)
 {
 	struct watching *w = context;
 
@@ -128,7 +128,7 @@ static int take_span(void *context, const struct monitor_span *s)
 /* Lines are as wide as the terminal is now. */
 static int read_records(struct watching *w)
 {
-	const struct watch_sink sink = {w, take_record, take_span};
+	const struct watch_sink sink = {w, handle_record, handle_span};
 	int error;
 
 	if (w->args->form == FORM_TEXT && isatty(STDOUT_FILENO))
@@ -388,7 +388,7 @@ static int loop(struct watching *w)
 		if (error)
 			break;
 		if (fds[FD_SIGNAL].revents)
-			take_signal(w);
+			handle_signal(w);
 		if (fds[FD_OUTPUT].revents & (POLLERR | POLLHUP))
 			w->closed = w->ended = true;
 		if (fds[FD_PROCESS].revents)

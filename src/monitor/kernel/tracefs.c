@@ -227,8 +227,8 @@ static bool is_identifier_char(char c)
 	       c == '_';
 }
 
-/* Takes `text` from the front of a line. */
-static bool take(const char **at, const char *end, const char *text)
+/* Goes past `text` at the front of a line. */
+static bool skip(const char **at, const char *end, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -238,7 +238,7 @@ static bool take(const char **at, const char *end, const char *text)
 	return true;
 }
 
-static bool take_number(const char **at, const char *end, uint32_t *ret)
+static bool parse_number(const char **at, const char *end, uint32_t *ret)
 {
 	const char *start = *at;
 	uint64_t value = 0;
@@ -432,10 +432,10 @@ static int parse_field(struct format_parser *p, const char *at, const char *end)
 	if (err)
 		return err;
 	at = semicolon;
-	if (!take(&at, end, ";\toffset:") || !take_number(&at, end, &field.offset) ||
-		!take(&at, end, ";\tsize:") || !take_number(&at, end, &field.size) ||
-		!take(&at, end, ";\tsigned:") || !take_number(&at, end, &is_signed) ||
-		!take(&at, end, ";") || at != end || is_signed > 1)
+	if (!skip(&at, end, ";\toffset:") || !parse_number(&at, end, &field.offset) ||
+		!skip(&at, end, ";\tsize:") || !parse_number(&at, end, &field.size) ||
+		!skip(&at, end, ";\tsigned:") || !parse_number(&at, end, &is_signed) ||
+		!skip(&at, end, ";") || at != end || is_signed > 1)
 		return bad_line(p, "no 'offset:N; size:N; signed:N;'");
 	err = check_place(p, &field);
 	if (err)
@@ -456,12 +456,12 @@ static int parse_head(struct format_parser *p)
 	if (!next_line(p, &at, &length))
 		return error_set(-EINVAL, "the event's format is empty");
 	end = at + length;
-	if (!take(&at, end, "name: ") || !copy_name(at, (size_t)(end - at), p->format->name))
+	if (!skip(&at, end, "name: ") || !copy_name(at, (size_t)(end - at), p->format->name))
 		return bad_line(p, "no 'name: NAME'");
 	if (!next_line(p, &at, &length))
 		return error_set(-EINVAL, "the event's format has no ID");
 	end = at + length;
-	if (!take(&at, end, "ID: ") || !take_number(&at, end, &p->format->id) || at != end)
+	if (!skip(&at, end, "ID: ") || !parse_number(&at, end, &p->format->id) || at != end)
 		return bad_line(p, "no 'ID: NUMBER'");
 	if (!next_line(p, &at, &length) || !is_word(at, length, "format:"))
 		return bad_line(p, "no 'format:'");
@@ -479,11 +479,11 @@ int trace_format_parse(const char *text, size_t size, struct trace_format *ret)
 	while (!err && next_line(&p, &at, &length)) {
 		const char *end = at + length;
 
-		if (take(&at, end, "print fmt:")) {
+		if (skip(&at, end, "print fmt:")) {
 			*ret = format;
 			return 0;
 		}
-		if (take(&at, end, "\tfield:"))
+		if (skip(&at, end, "\tfield:"))
 			err = parse_field(&p, at, end);
 		else if (length)
 			err = bad_line(&p, "neither a field nor the way to print them");

@@ -108,7 +108,7 @@ static int index_anew(struct accounts *a)
 	return error;
 }
 
-static int take_over(
+static int add_row(
 	struct accounts *a, const struct total *row, const char *container, uint64_t now_ns)
 {
 	struct account *s;
@@ -392,14 +392,14 @@ static int forget_cells(
 
 /* As a row, so that it is summed up like the others. Not for the sum of all: a ring's busy time is a union, which the
  * ring keeps. */
-static int take_over_busy(
+static int add_busy(
 	struct accounts *a, const struct total_busy *b, const char *container, uint64_t now_ns)
 {
 	struct total row = {
 		.series = b->series, .busy_ns = b->busy_ns, .busy_uncertain_ns = b->uncertain_ns};
 
 	memcpy(row.label, b->label, sizeof(row.label));
-	return take_over(a, &row, container, now_ns);
+	return add_row(a, &row, container, now_ns);
 }
 
 static const char *container_of(const struct accounts *a, uint32_t pid)
@@ -407,7 +407,7 @@ static const char *container_of(const struct accounts *a, uint32_t pid)
 	return containers_name(a->containers, accounts_process(a, pid)->cgroup);
 }
 
-static int take_over_all_busy(struct accounts *a, struct totals *t, uint64_t now_ns)
+static int move_busy(struct accounts *a, struct totals *t, uint64_t now_ns)
 {
 	size_t kept = 0;
 	int error = 0;
@@ -418,19 +418,19 @@ static int take_over_all_busy(struct accounts *a, struct totals *t, uint64_t now
 		if (!has_ended(a, b->pid))
 			t->busy.items[kept++] = *b;
 		else if (!error && b->label[0][0])
-			error = take_over_busy(a, b, container_of(a, b->pid), now_ns);
+			error = add_busy(a, b, container_of(a, b->pid), now_ns);
 	}
 	t->busy.count = kept;
 	return error;
 }
 
-static int take_over_rows(struct accounts *a, const struct totals *last, uint64_t now_ns)
+static int add_rows(struct accounts *a, const struct totals *last, uint64_t now_ns)
 {
 	int error = 0;
 
 	vec_foreach (row, &last->rows) {
-		error = error ?: take_over(a, row, NULL, now_ns);
-		error = error ?: take_over(a, row, container_of(a, row->pid), now_ns);
+		error = error ?: add_row(a, row, NULL, now_ns);
+		error = error ?: add_row(a, row, container_of(a, row->pid), now_ns);
 	}
 	return error;
 }
@@ -445,12 +445,12 @@ static void drop_rows(const struct accounts *a, struct totals *t)
 	t->rows.count = kept;
 }
 
-static int take_over_ended(
+static int move_ended(
 	struct accounts *a, struct totals *t, const struct totals *last, uint64_t now_ns)
 {
-	int error = take_over_all_busy(a, t, now_ns);
+	int error = move_busy(a, t, now_ns);
 
-	error = error ?: take_over_rows(a, last, now_ns);
+	error = error ?: add_rows(a, last, now_ns);
 	drop_rows(a, t);
 	return error ? error_set(error, "out of memory") : 0;
 }
@@ -461,7 +461,7 @@ static int let_go(struct accounts *a, struct totals *t, const struct monitor *m,
 	struct totals last = TOTALS_INIT;
 	int error = forget_cells(a, m, w, &last);
 
-	error = error ?: take_over_ended(a, t, &last, now_ns);
+	error = error ?: move_ended(a, t, &last, now_ns);
 	totals_release(&last);
 	if (error)
 		return error;
