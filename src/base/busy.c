@@ -4,9 +4,9 @@
  *	        ^ settled_end
  *	late: intervals that began before the newest run, unsorted
  *
- * Most of these began before a few runs only, and are put there at once. The other late ones are sorted
- * and merged in when there are many of them. When there are more runs than the window holds, the older
- * half is settled.
+ * Most late intervals began before a few runs only, and are put there at once. The others are sorted
+ * and merged in when there are many of them. When there are more runs than the window holds, the
+ * older half is settled.
  */
 #include "base/busy.h"
 
@@ -19,7 +19,7 @@
 
 /* Merging costs a pass over all runs, so it waits for this many late intervals. */
 #define LATE_MAX ((size_t)32 << 10)
-/* That many runs are tried before an interval waits for that. */
+/* This many runs are tried before an interval goes to the late ones. */
 #define NEAR_MAX 16
 
 void busy_release(struct busy *b)

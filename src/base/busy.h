@@ -3,10 +3,10 @@
  * How long at least one of many intervals was running: the length of their union.
  *
  * Intervals may come in any order; they usually come nearly sorted. Memory is bounded: the newest
- * BUSY_WINDOW gaps between intervals are remembered, and what lies before them is settled. An
- * interval that reaches back into settled time can no longer be told from what was counted there,
- * so that part of it is not counted, and its length is kept: busy_total is exact when
- * *ret_uncertain_ns is 0, and never more than that too small.
+ * BUSY_WINDOW gaps between intervals are kept, and the time before them is settled. Of an interval
+ * that reaches back into settled time, nobody can say which part was counted there. That part is not
+ * counted; its length is added to *ret_uncertain_ns. The total is exact when that is 0, and
+ * otherwise too small by at most that much.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  *	      128 .. 255    64 buckets of 2
  *	      256 .. 511    64 buckets of 4  ...
  *
- * A percentile is told as the middle of its bucket and is at most 1/128 of its value off; count,
+ * A percentile is the middle of its bucket and at most 1/128 of its value off; count,
  * sum, minimum and maximum are exact.
  */
 #pragma once

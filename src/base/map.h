@@ -24,9 +24,9 @@ struct map {
 #define MAP_INIT ((struct map){0})
 
 void map_release(struct map *m);
-/* The value's place, or NULL. Valid until the next map_put or map_remove. */
+/* A pointer to the value, or NULL. Valid until the next map_put or map_remove. */
 uint64_t *map_get(const struct map *m, uint64_t key);
-/* Has the key's place fetched from memory, for those who will need it soon. */
+/* Prefetches the key's slot, for a look-up that comes soon. */
 void map_prefetch(const struct map *m, uint64_t key);
 /* Inserts or overwrites: 0 or -ENOMEM. */
 int map_put(struct map *m, uint64_t key, uint64_t value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A place in bytes that nobody vouches for. What would reach past the end reads as 0, moves to the
- * end and sets `failed`, so that a parser checks once, where it matters.
+ * A cursor in untrusted bytes. A read that would pass the end returns 0, moves to the end and sets
+ * `failed`, so that a parser checks once, where it matters.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two buffers: put appends to the one, the thread writes the other, and takes the first whenever it is
- * done. In quiet times both stay small; what a stall made large is given back.
+ * Two buffers: put appends to the first, the thread writes the second; when it is done they are swapped.
+ * A buffer that grew during a stall is freed.
  *
- *	put --> [filling] --taken--> [writing] --> file
+ *	put --> [filling] --swap--> [writing] --> file
  */
 #include "base/write_behind.h"
 
@@ -25,7 +25,7 @@ struct write_behind {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t filled; /* for the thread */
-	pthread_cond_t taken; /* for the owner: the thread took what waited, or has written it */
+	pthread_cond_t taken; /* for the owner: the thread swapped the buffers, or has written one */
 	struct buf filling;
 	bool writing;
 	bool ending;

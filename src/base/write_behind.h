@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes to a file from a thread of its own, so that whoever has the data does not wait for a disk that
- * stalls: only when more than `limit_bytes` wait to be written. Data is written in order. After the first
+ * Writes to a file from a thread of its own, so that the caller does not wait for a disk that stalls
+ * until more than `limit_bytes` are queued. Data is written in order. After the first
  * write that fails nothing more is written, and every call returns that failure.
  *
- * Owned by one thread, which alone calls these functions. The writing thread starts with the first put,
- * takes no signals, and where no thread can be had put writes by itself.
+ * Owned by one thread, which alone calls these functions. The writing thread starts with the first put
+ * and blocks all signals. If it cannot be created, put writes by itself.
  */
 #pragma once
 
