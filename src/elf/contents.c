@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Whole sections. Compressed ones begin with an Elf64_Chdr or Elf32_Chdr (gABI, "Section
- * Compression"), which says how large they really are; that much memory is taken only when it is
- * within the caller's limit and not beyond what zlib can make of the bytes that are there.
+ * Compression"), which holds their decompressed size. That much memory is allocated only within the
+ * caller's limit, and within what zlib can make of the bytes in the file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static bool read_compression(
 	return false;
 }
 
-/* Puts the real contents in the place of the stored ones. */
+/* Replaces the stored contents by the decompressed ones. */
 static int decompress(struct elf_file *f, size_t limit, struct elf_contents *c)
 {
 	struct compression how;

@@ -96,7 +96,7 @@ static void put_build_id_path(struct buf *b, const char *root, const char *folde
 	buf_puts(b, suffix);
 }
 
-/* Opens the n-th place where a build id may be: 0, -ENOENT, or -ERANGE past the last. */
+/* Opens the n-th path where a build id may be found: 0, -ENOENT, or -ERANGE past the last. */
 static int open_place(struct elf_file **ret, const uint8_t *id, size_t size,
 	const struct debug_search *search, const char *suffix, size_t n)
 {

@@ -2,7 +2,7 @@
 /*
  * Separate debug files: where distributions keep the symbols they strip from programs.
  *
- * A file is taken only when it provably belongs: by equal build ids, or (without build ids) by the
+ * A file is accepted only when it provably belongs: by equal build ids, or (without build ids) by the
  * checksum in .gnu_debuglink.
  */
 #pragma once

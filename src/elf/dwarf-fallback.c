@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In the place of dwarf.c where libdw is missing. */
+/* Replaces dwarf.c where libdw is missing. */
 #include "elf/dwarf.h"
 
 #include <errno.h>

@@ -165,7 +165,7 @@ static bool has_linkage_name(Dwarf_Die *die)
 	       dwarf_hasattr(die, DW_AT_MIPS_linkage_name);
 }
 
-/* Functions that no linker sees have no mangled name, which would tell their namespace. */
+/* Functions that no linker sees have no mangled name, which would contain their namespace. */
 static int note_scope(struct dwarf_file *d, Dwarf_Die *die, const struct buf *scope)
 {
 	const char *name = dwarf_diename(die);

@@ -2,9 +2,9 @@
 /*
  * Source lines and inlined functions, from DWARF by libdw.
  *
- * libdw maps the file and trusts it more than we do: use this only in a process that may be lost
- * (symbolize/worker.h). Addresses are best asked for in rising order: the tables of one
- * compilation unit and one function are kept.
+ * libdw maps the file and trusts it more than we do: use this only in a process that may crash
+ * (symbolize/worker.h). Look addresses up in rising order: the tables of the last compilation unit
+ * and function are cached.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ bool dwarf_supported(void);
 /* `fd` must stay open: 0, or -errno without text (-ENOENT: no DWARF). */
 int dwarf_file_open(struct dwarf_file **ret, int fd);
 void dwarf_file_close(struct dwarf_file *d);
-/* How many compilation units were gone into since open: each leaves memory behind. */
+/* How many compilation units were read since open: each keeps memory until close. */
 unsigned int dwarf_file_units_used(const struct dwarf_file *d);
 /* Fills in the functions at `vaddr`, the one that was not inlined first: how many, 0 when nothing
  * is known of the address. */

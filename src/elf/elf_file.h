@@ -42,9 +42,10 @@ void elf_file_search(struct elf_file *f, const struct debug_search *search);
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);
 
 struct stat;
-/* What the system says of the open file: 0 or -errno with error_text. */
+/* fstat of the open file: 0 or -errno with error_text. */
 int elf_file_stat(const struct elf_file *f, struct stat *ret);
-/* Of the open file, which it stays. "/proc/self/fd/N" opens it once more, also where its path leads nowhere any more. */
+/* The descriptor of the open file; it stays the file's. "/proc/self/fd/N" opens it once more, also
+ * after its path was removed. */
 int elf_file_fd(const struct elf_file *f);
 /* The e_machine of its header (elf.h). */
 uint16_t elf_file_machine(const struct elf_file *f);
@@ -91,7 +92,7 @@ int elf_file_find_function(struct elf_file *f, const char *name, uint64_t *ret_o
  * The function that covers `vaddr`, from .symtab and .dynsym (indexed on first use): its name
  * without a symbol version, valid until close, and its start; NULL when none does. Symbols without
  * a size reach to the next one or to the end of their section. A stub of the procedure linkage table
- * is called as its function, with "@plt" behind it. Of several names for one place a
+ * is called as its function, with "@plt" behind it. Of several names for one address a
  * global one is preferred, then one whose symbol has a size, then the one with the fewest leading
  * underscores.
  */

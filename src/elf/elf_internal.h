@@ -37,7 +37,7 @@ struct elf_section {
 struct plt;
 struct extents;
 
-/* A place where names are: in this file, in its separate debug file or its mini debug info. */
+/* A source of names: this file, its separate debug file or its mini debug info. */
 struct elf_strings {
 	int fd; /* owned by its elf_file */
 	uint64_t offset;

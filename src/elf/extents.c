@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where functions without symbols begin and end. What is needed to unwind says so too: a table at the
- * beginning of .eh_frame_hdr, sorted by address, leads to a function's entry (FDE) in .eh_frame, whose
- * common entry (CIE) says how its addresses are written:
+ * Where functions without symbols begin and end, by the unwind information. The table at the
+ * beginning of .eh_frame_hdr, sorted by address, leads to a function's entry (FDE) in .eh_frame. Its
+ * common entry (CIE) says how the addresses are encoded:
  *
  *	.eh_frame_hdr  version, three encodings, an address, count, [(start, address of the FDE)] -> .eh_frame
  *
- * (LSB Core, "Exception Frames" and "DWARF Exception Header Encoding".) All linkers write that table in one way, which
- * is the only one that is read here.
+ * (LSB Core, "Exception Frames" and "DWARF Exception Header Encoding".) All linkers write that table in the one
+ * encoding that is read here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static bool find_row(const struct extents *e, uint64_t vaddr, size_t *ret)
 	return behind;
 }
 
-/* The entry at a place in .eh_frame, without its length. */
+/* The entry at an address in .eh_frame, without its length. */
 static struct reader entry_at(const struct extents *e, uint64_t at)
 {
 	struct reader r = {.at = e->frames.data, .end = e->frames.data + e->frames.size};
@@ -127,7 +127,7 @@ static uint64_t read_form(struct reader *r, uint8_t encoding)
 	}
 }
 
-/* How the functions of a CIE have their addresses; false: not to be told. */
+/* How the FDEs of a CIE encode addresses; false: not determined. */
 static bool read_encoding(struct reader r, uint8_t *ret)
 {
 	uint32_t id = reader_u32(&r);
@@ -161,7 +161,7 @@ static bool read_encoding(struct reader r, uint8_t *ret)
 	return !r.failed;
 }
 
-/* How large the function is whose entry is in a row; 0: not to be told. */
+/* The size of the function whose entry is in a row; 0: not determined. */
 static uint64_t size_of(const struct extents *e, size_t row)
 {
 	uint64_t at = row_address(e, row, 1) - e->frames.vaddr, start, common;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Root folders are kept once for each distinct one. A perf map that is there already is opened at
- * once (the compiler goes on adding to it), else its folder's root is kept.
+ * Each distinct root folder is kept once. A perf map that exists already is opened at once (the
+ * compiler goes on adding to it); otherwise its root folder is kept.
  */
 #include "elf/kept_files.h"
 
@@ -158,7 +158,7 @@ int kept_files_add(struct kept_files *k, uint32_t module, const struct elf_file 
 	return add(k, module, kept);
 }
 
-/* What /proc/PID/status says of the user, and of the number in the innermost namespace. */
+/* The user, and the pid in the innermost namespace, by /proc/PID/status. */
 static int read_status(uint32_t pid, struct kept *ret)
 {
 	struct buf status = BUF_INIT;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that modules of a profile were mapped from, kept open from that moment on, so that their
- * names can be read at the end of a recording: though the files were deleted or replaced meanwhile,
- * or their process and its mount namespace are gone. And where the names of code made at run time
- * will be (perf_map.h).
+ * Files that modules of a profile were mapped from, kept open from that moment on. So their symbols
+ * can be read at the end of a recording, even if the files were deleted or replaced meanwhile, or
+ * their process and its mount namespace are gone. Also the folders in which perf maps appear
+ * (perf_map.h).
  *
  * By the module's id in the profile. Bounded: beyond KEPT_FILES_MAX, or half the descriptors
  * that a process may have, nothing more is kept. One thread.

@@ -6,5 +6,5 @@
 
 /* Its size in bytes; 0 when the kernel shows none. */
 size_t kernel_build_id(uint8_t ret_id[ELF_BUILD_ID_MAX]);
-/* The number of this boot, which stands for one kernel at one place in memory; "" when not known. */
+/* The number of this boot, which identifies one kernel at one address in memory; "" if unknown. */
 void kernel_boot_id(char ret_id[40]);

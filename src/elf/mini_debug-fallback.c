@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In the place of mini_debug.c where liblzma is missing. */
+/* Replaces mini_debug.c where liblzma is missing. */
 #include "elf/mini_debug.h"
 
 #include <errno.h>

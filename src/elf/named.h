@@ -3,9 +3,8 @@
  * Symbols of any type by their names, and sections by theirs: for finding known data and code in a
  * file.
  *
- * What a file exports is found through its hash table, with a few small reads however large the
- * file is; so every file of a process can be asked. What it does not export takes a pass over
- * .symtab.
+ * Exported symbols are found through the hash table, with a few small reads however large the file
+ * is, so every file of a process can be searched. Other symbols need a pass over .symtab.
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 
 struct elf_named {
 	uint64_t vaddr;
-	uint64_t size; /* 0: not said */
+	uint64_t size; /* 0: unknown */
 };
 
 /* A defined symbol of .dynsym: 0 or -ENOENT. */
@@ -28,6 +27,6 @@ int elf_each_named(struct elf_file *f, const char *prefix, uint64_t names_max,
 /* The section of this name, with or without contents in the file: 0 or -ENOENT. */
 int elf_section_named(struct elf_file *f, const char *name, struct elf_named *ret);
 
-/* Reads `size` bytes of what the file says is at `vaddr`: 0, or -ENOENT when it does not say, or
- * says less. */
+/* Reads `size` bytes of the file's contents at `vaddr`: 0, or -ENOENT when it has none, or fewer,
+ * there. */
 int elf_read_vaddr(struct elf_file *f, uint64_t vaddr, void *ret, size_t size);

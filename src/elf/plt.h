@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stubs of the procedure linkage table: the few instructions through which a call reaches a
- * function of another file. No symbol covers them; they are called as what they lead to,
+ * function of another file. No symbol covers them; they get the name of what they lead to,
  * "malloc@plt".
  *
- * Nothing is kept of a table but what it takes to look stubs up; the elf_file must outlive it.
+ * Only what look-ups need is kept of the tables; the elf_file must outlive it.
  */
 #pragma once
 

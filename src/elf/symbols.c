@@ -29,9 +29,9 @@
 #include "elf/plt.h"
 
 #define SYMBOLS_AT_ONCE 8192
-#define NAME_MAX_BYTES	65536 /* longer names are taken for damage */
+#define NAME_MAX_BYTES	65536 /* longer names count as damage */
 #define MAX_NESTING	64    /* symbols to look back for one that covers an address */
-#define MAX_ALIASES	16    /* names of one place to choose from */
+#define MAX_ALIASES	16    /* names of one address to choose from */
 
 enum {
 	RANK_UNSIZED = 1,
@@ -295,7 +295,7 @@ static bool reads_better(const char *a, const char *b)
 	return strcmp(a, b) < 0;
 }
 
-/* The best name among the symbols of the same place and rank that end with `last`. */
+/* The best name among the symbols of the same address and rank that end with `last`. */
 static const char *best_name(struct elf_file *f, const struct elf_symbol *last)
 {
 	const struct elf_symbol *s = last;
