@@ -246,8 +246,8 @@ static bool find_copy(struct python_code *c, struct code_object *o, uint64_t at)
 	return false;
 }
 
-/* How far into the code the frame is, in bytes: false when it cannot be told. Before the first
- * instruction it is less than 0. */
+/* How far into the code the frame is, in bytes: false when this cannot be determined. Before the
+ * first instruction it is less than 0. */
 static bool offset_of(struct python_code *c, struct code_object *o, uint64_t at, int64_t *ret)
 {
 	uint32_t lines = c->objects.layout.lines;
@@ -300,7 +300,7 @@ int python_code_line(
 	if (error)
 		return error;
 	answer(c, &o, frame->at, ret);
-	/* Without a check nothing says later that it is still the same object. */
+	/* Without a check, a later object at this address would not be noticed. */
 	error = frame->code >> 48 ? keep_code(c, frame->code, &o) : 0;
 	if (error || !(frame->code >> 48))
 		free(o.table);

@@ -2,10 +2,10 @@
 /*
  * A function's body jumps to its unlikely part, and nobody else does: jumps, unlike calls, do not
  * leave a function but for its own parts (and for the functions it ends with a call of). So the
- * piece of code outside of the body that most of the body's far jumps lead to is the one, when it
- * jumps back.
+ * unlikely part is the piece of code outside of the body that most of the body's far jumps lead to,
+ * if it jumps back.
  *
- * What is a piece of code, .eh_frame_hdr says: a sorted table of where each begins.
+ * Where pieces of code begin is in .eh_frame_hdr, a sorted table.
  *
  *	version 1 | encodings | address of .eh_frame | count | (start, description)...
  *

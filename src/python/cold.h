@@ -7,6 +7,6 @@
 
 struct elf_file;
 
-/* The part that belongs to the function at `body`: 0 (an empty range: there is none, or it cannot
- * be told) or -ENOMEM. Without a size of body (end not above start) the size is set too. */
+/* The part that belongs to the function at `body`: 0 (an empty range: there is none, or it was
+ * not found) or -ENOMEM. Without a size of body (end not above start) the size is set too. */
 int python_cold_part(struct elf_file *f, struct walk_range *body, struct walk_range *ret);

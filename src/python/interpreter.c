@@ -90,7 +90,7 @@ static bool set_block(struct walk_python *p, const struct python_layout *l)
 	       (!l->frame_bytes || last <= l->frame_bytes);
 }
 
-/* Only where frames have no entries: there, a loop without a frame of its own would be taken for
+/* Only where frames have no entries: there, a loop without a frame of its own would be mistaken for
  * the next group's. */
 static void set_loops(struct walk_python *p, const struct python_file *file, uint64_t bias)
 {
@@ -100,7 +100,7 @@ static void set_loops(struct walk_python *p, const struct python_file *file, uin
 				file->loops[i].start + bias, file->loops[i].end + bias};
 }
 
-/* What can be said before looking at threads; false: offsets that no frame has. */
+/* What is known before looking at threads; false: offsets that no frame has. */
 static bool set_layout(struct walk_python *p, const struct python_layout *l, uint64_t runtime)
 {
 	bool objects = p->layout == WALK_PYTHON_OBJECTS;

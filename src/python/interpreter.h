@@ -17,7 +17,7 @@
 
 #include "walk/python.h"
 
-/* What one ELF file says of it, for all processes that map it: kept by the caller for each module.
+/* What one ELF file holds about it, for all processes that map it: kept by the caller for each module.
  * Addresses are virtual addresses of the file. */
 struct python_file {
 	uint64_t runtime;	  /* _PyRuntime; 0: the file is no interpreter */

@@ -58,7 +58,7 @@ static const struct python_layout layouts[] = {
 		.code_bytecode = 192},
 };
 
-/* Where the sections of _Py_DebugOffsets begin, and words in them whose place differs. */
+/* Where the sections of _Py_DebugOffsets begin, and words in them whose index differs. */
 struct sections {
 	uint8_t runtime, interpreter, thread, frame, code, object, type, bytes, text;
 	uint8_t thread_id;

@@ -2,9 +2,9 @@
 /*
  * Where each version of CPython keeps what we read, as offsets in bytes.
  *
- * From 3.13 on the interpreter says so itself (_Py_DebugOffsets at the beginning of _PyRuntime);
- * before, a table of ours does. Both are only claims until interpreter.c has checked them against
- * the process.
+ * From 3.13 on the interpreter describes itself (_Py_DebugOffsets at the beginning of _PyRuntime);
+ * for earlier ones there is a table of ours. interpreter.c checks both against the process before
+ * anybody uses them.
  */
 #pragma once
 

@@ -2,7 +2,7 @@
 /*
  * The Python walk over the memory of another process: how interpreter.c checks what it found, and
  * how tests compare the walk with what Python itself says. The thread may run meanwhile; then the
- * frames can be those of no moment.
+ * frames may never have been on its stack at one time.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The key (up to 3.14): a Py_tss_t { int is_initialized; pthread_key_t key; } in _PyRuntime, at the
- * place where the layout has it, or else at the first place whose key leads from a listed thread to
+ * offset that the layout has, or else at the first offset whose key leads from a listed thread to
  * that thread's PyThreadState.
  *
  * Where pthread_getspecific looks, on x86-64, as offsets from the thread pointer:
@@ -208,7 +208,7 @@ static int32_t read_i32(const uint8_t *at)
 	return value;
 }
 
-/* The first place in the code where `size` bytes are these, from `from` on; -1: none. */
+/* The first position in the code where `size` bytes are these, from `from` on; -1: none. */
 static int find_bytes(const struct code *c, int from, const void *bytes, size_t size)
 {
 	for (size_t i = (size_t)from; i + size + 8 <= CODE_BYTES; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How a thread's PyThreadState is found from its thread pointer: under the key of
- * PyGILState_Ensure, or in a thread-local variable. Both are found by what the process's threads
- * hold there, so that no layout of a C library is taken on trust.
+ * PyGILState_Ensure, or in a thread-local variable. Both are checked against what the process's
+ * threads hold there, so that no layout of a C library is trusted.
  */
 #pragma once
 
