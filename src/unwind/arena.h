@@ -3,10 +3,10 @@
  * The memory of the unwind tables: chunks mapped one behind the other into a range of addresses
  * that was reserved for all of them, and which of their words are free.
  *
- * What is given back while walkers may still read it is retired first: it is kept until its owner
- * has told everybody (arena_publish), and for UNWIND_REUSE_NS more.
+ * Words that are given back while walkers may still read them are retired first: they are kept until
+ * the owner has published their end (arena_publish), and for UNWIND_REUSE_NS more.
  *
- * The owner sees to it that one thread at a time is here, except in arena_make_chunk.
+ * The owner lets only one thread in at a time, except into arena_make_chunk.
  */
 #pragma once
 
@@ -40,11 +40,11 @@ void arena_release(struct arena *a);
 
 /* Makes chunk `index`, which may take long. */
 int arena_make_chunk(const struct arena *a, uint32_t index, int *ret_fd);
-/* Takes in the next chunk, in any case its descriptor. */
+/* Maps the next chunk. Owns its descriptor, also when it fails. */
 int arena_attach(struct arena *a, int fd);
 
 bool arena_alloc(struct arena *a, uint32_t words, uint32_t *ret_at);
-/* Gives back what nobody was told of. */
+/* Gives back words that were never published. */
 void arena_give(struct arena *a, uint32_t at, uint32_t words);
 /* 0 or -ENOMEM, which loses the words. */
 int arena_retire(struct arena *a, uint32_t at, uint32_t words);

@@ -11,7 +11,7 @@
  *	64  words
  *
  * The check finds damage, not malice: that is what unwind_table_is_sound and the walkers' own
- * bounds are for. All access goes through the folder's descriptor, which was looked at once, and
+ * bounds are for. All access goes through the folder's descriptor, which was checked once, and
  * follows no links.
  */
 #include "unwind/cache.h"
@@ -201,7 +201,7 @@ static int by_use(const void *a, const void *b)
 	return x->used_ns < y->used_ns ? -1 : x->used_ns > y->used_ns;
 }
 
-/* Counts what is there, and where that is too much, removes what was not used for longest. */
+/* Counts the files and, where they are too many, removes the least recently used. */
 static int prune(struct unwind_cache *c)
 {
 	struct cached_files files = {0};

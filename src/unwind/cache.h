@@ -7,11 +7,11 @@
  *	DIR/<build id in hex>.xwt    struct cache_header (cache.c), then the words of the table
  *
  * A file is written under another name and then renamed, so that a reader sees whole ones only.
- * What is damaged, or of another version, is as good as not there and is removed. Beyond the limit
- * the files that were not used for longest are removed.
+ * A file that is damaged, or of another version, is ignored and removed. Beyond the limit, the least
+ * recently used files are removed.
  *
- * Whoever can make files that we profile can give one a build id that is not its own. The table
- * kept under that build id is then wrong, and so are stacks; nothing else is.
+ * Whoever makes a file that we profile can give it the build id of another one. The table kept under
+ * that build id is then wrong, and so are stacks; nothing else is.
  *
  * Any thread; functions return 0 or -errno with error_text.
  */
@@ -50,8 +50,8 @@ int unwind_cache_store(
 	struct unwind_cache *c, const uint8_t *id, size_t id_size, const uint32_t *words);
 
 /*
- * Where tables are kept when nobody says otherwise: $XPUPROF_CACHE_DIR; for root /var/cache/xpuprof
- * (sudo may leave the caller's HOME in place); else $XDG_CACHE_HOME/xpuprof or
- * $HOME/.cache/xpuprof. NULL: none of them can be told.
+ * Where tables are kept by default: $XPUPROF_CACHE_DIR; for root /var/cache/xpuprof
+ * (sudo may leave the caller's HOME as it is); else $XDG_CACHE_HOME/xpuprof or
+ * $HOME/.cache/xpuprof. NULL: none of them is known.
  */
 const char *unwind_cache_default(struct buf *text);

@@ -47,7 +47,7 @@ struct section {
 	uint64_t data;
 	const struct cfi_machine *machine;
 	bool follows_bx;
-	struct map commons; /* place of a CIE in the section -> its number, or DAMAGED_COMMON */
+	struct map commons; /* offset of a CIE in the section -> its number, or DAMAGED_COMMON */
 	struct vec(struct cfi_common) common;
 };
 
@@ -113,7 +113,7 @@ static uint64_t read_form(struct reader *r, uint8_t encoding)
 	}
 }
 
-/* False for encodings that make no sense in a file, and for places that hold an address only once
+/* False for encodings that make no sense in a file, and for slots that hold an address only once
  * the program runs. */
 static bool read_address(const void *section, struct reader *r, uint8_t encoding, uint64_t *ret)
 {
@@ -192,7 +192,7 @@ static bool read_augmentation(
 		case 'G': /* and memory tagging, both on AArch64 */
 			break;
 		default:
-			/* Of letters not known only the size of all data is. */
+			/* Of unknown letters, only the size of all their data is known. */
 			return c->augmented && !data.failed;
 		}
 	}
@@ -241,7 +241,7 @@ static bool read_entry(const struct section *s, struct reader *r, struct entry *
 	if (!reader_take(r, size))
 		return false;
 	ret->body = (struct reader){.at = id_at, .end = r->at};
-	/* In .eh_frame the id has four bytes always, and counts back from its own place. */
+	/* In .eh_frame the id has four bytes always, and counts back from its own offset. */
 	wide = wide && !s->is_eh;
 	id = wide ? reader_u64(&ret->body) : reader_u32(&ret->body);
 	none = s->is_eh ? 0 : wide ? UINT64_MAX : UINT32_MAX;
@@ -266,7 +266,7 @@ static bool parse_common(struct section *s, uint64_t at, struct cfi_common *ret)
 	return cfi_run(&program);
 }
 
-/* The CIE at this place; *ret NULL: it is damaged. 0 or -ENOMEM. */
+/* The CIE at this offset; *ret NULL: it is damaged. 0 or -ENOMEM. */
 static int find_common(struct section *s, uint64_t at, struct cfi_common **ret)
 {
 	uint64_t *found = map_get(&s->commons, at), number = DAMAGED_COMMON;
@@ -352,7 +352,7 @@ static int add_function(struct builder *b, struct section *s, struct entry *entr
 
 /*
  * Lengths of 0 are the section's end by the LSB, but linkers have left them in the middle as well;
- * what follows them is read all the same. A length beyond the section makes the rest unreadable.
+ * what follows them is read nevertheless. A length beyond the section makes the rest unreadable.
  */
 static int add_entries(struct builder *b, struct section *s)
 {
@@ -373,7 +373,7 @@ static int add_entries(struct builder *b, struct section *s)
 	return error;
 }
 
-/* Adds what a section of `from` says; one that is not there says nothing. */
+/* Adds the functions of a section of `from`, if it has that section. */
 static int add_section(struct builder *b, struct elf_file *from, const char *name,
 	const struct cfi_machine *machine)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the unwind table (walk/table.h) of an ELF file from its .eh_frame and .debug_frame (the
- * latter also from its separate debug file; where both speak of a function, .eh_frame holds), and
- * of some code that neither speaks of (uncovered.h). The sections come from programs nobody vouches
- * for: what is damaged is left out, what cannot be expressed becomes WALK_CFA_UNSUPPORTED, and both
- * are counted.
+ * latter also from its separate debug file; where both describe a function, .eh_frame holds), and
+ * for some code that neither describes (uncovered.h). The sections are untrusted: damaged entries are
+ * left out, rules that cannot be expressed become WALK_CFA_UNSUPPORTED, and both are counted.
  *
  * Any thread, one at a time for each elf_file.
  */
@@ -14,7 +13,7 @@
 #include "walk/table.h"
 
 struct unwind_stats {
-	uint64_t functions;   /* FDEs that were taken */
+	uint64_t functions;   /* FDEs that were used */
 	uint64_t damaged;     /* and that were not */
 	uint64_t elsewhere;   /* for code that is not in the file: linkers leave those of dropped
 				 functions */

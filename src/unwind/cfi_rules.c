@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which of a row's many possible forms the walkers know. Of DWARF's expressions these few are what
- * compilers, linkers and hand-written assembly really use:
+ * Which forms of a row the walkers support. Of DWARF's expressions, compilers, linkers and
+ * hand-written assembly really use only these few:
  *
  *	the PLT            sp + 8 + ((pc & 15) >= n) << 3
  *	a realigned stack  *(fp - 8), with fp saved at *fp
@@ -133,7 +133,7 @@ static struct walk_rule cfa_of(const struct cfi_common *c, const struct cfi_stat
 	return b.deref ? deref_cfa(c->machine, &b) : plain_cfa(c->machine, b.base, b.offset);
 }
 
-static void add_fp(const struct cfi_machine *m, const struct cfi_place *p, struct walk_rule *rule)
+static void add_fp(const struct cfi_machine *m, const struct register_rule *p, struct walk_rule *rule)
 {
 	struct based b;
 
@@ -151,7 +151,7 @@ static void add_fp(const struct cfi_machine *m, const struct cfi_place *p, struc
 }
 
 /* False: of a kind that walkers do not follow. */
-static bool add_ra(const struct cfi_common *c, const struct cfi_place *p, struct walk_rule *rule)
+static bool add_ra(const struct cfi_common *c, const struct register_rule *p, struct walk_rule *rule)
 {
 	if (p->kind == CFI_OFFSET && fits_short(p->value)) {
 		rule->ra = WALK_SAVED_CFA;
@@ -169,7 +169,7 @@ static bool add_ra(const struct cfi_common *c, const struct cfi_place *p, struct
 	       c->machine->elf_machine != EM_X86_64 && c->ra_column == c->machine->ra;
 }
 
-static void add_bx(const struct cfi_place *p, struct walk_rule *rule)
+static void add_bx(const struct register_rule *p, struct walk_rule *rule)
 {
 	if (p->kind == CFI_UNSPECIFIED || p->kind == CFI_SAME)
 		rule->bx_offset = WALK_BX_SAME;
@@ -190,8 +190,8 @@ static struct walk_rule signal_rule(const struct cfi_common *c, const struct cfi
 	return rule;
 }
 
-/* The CFA is the caller's stack pointer, unless something else is said. */
-static bool sp_is_cfa(const struct cfi_place *p)
+/* The CFA is the caller's stack pointer, unless a rule says otherwise. */
+static bool sp_is_cfa(const struct register_rule *p)
 {
 	return p->kind == CFI_UNSPECIFIED || p->kind == CFI_SAME ||
 	       (p->kind == CFI_VAL_OFFSET && !p->value);

@@ -31,8 +31,8 @@ enum cfi_kind {
 	CFI_EXPRESSION, /* saved where the expression says */
 };
 
-/* Where the caller's value of a register is. */
-struct cfi_place {
+/* Where the caller's value of a register is (DWARF's "register rule"). */
+struct register_rule {
 	enum cfi_kind kind;
 	int64_t value;
 	const uint8_t *expression;
@@ -46,10 +46,10 @@ struct cfi_state {
 	uint64_t cfa_expression_size;
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	struct cfi_place sp;
-	struct cfi_place fp;
-	struct cfi_place ra;
-	struct cfi_place bx;
+	struct register_rule sp;
+	struct register_rule fp;
+	struct register_rule ra;
+	struct register_rule bx;
 };
 
 /* What the functions of one CIE have in common. */

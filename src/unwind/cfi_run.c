@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Runs the instructions of call frame information. Few registers matter to a walk (the stack
- * pointer, the frame pointer, the return address, sometimes rbx); what is said of others is read
- * over.
+ * pointer, the frame pointer, the return address, sometimes rbx); rules for others are skipped.
  */
 #include "unwind/cfi_rules.h"
 
@@ -47,13 +46,13 @@ struct run {
 	struct cfi_program *p;
 	struct reader *r;
 	struct cfi_state now;
-	uint64_t place; /* from the start of the function */
+	uint64_t offset; /* from the start of the function */
 	unsigned int remembered_count;
 	struct cfi_state remembered[REMEMBERED_MAX];
 };
 
-/* The place of a register; NULL: of one that we do not follow. */
-static struct cfi_place *place_of(const struct cfi_common *c, struct cfi_state *s, uint64_t number)
+/* The rule of a register; NULL: of one that we do not follow. */
+static struct register_rule *rule_of(const struct cfi_common *c, struct cfi_state *s, uint64_t number)
 {
 	if (number == c->ra_column)
 		return &s->ra;
@@ -66,25 +65,25 @@ static struct cfi_place *place_of(const struct cfi_common *c, struct cfi_state *
 	return NULL;
 }
 
-static void set_place(struct run *run, uint64_t number, struct cfi_place place)
+static void set_rule(struct run *run, uint64_t number, struct register_rule rule)
 {
-	struct cfi_place *found = place_of(run->p->common, &run->now, number);
+	struct register_rule *found = rule_of(run->p->common, &run->now, number);
 
 	if (found)
-		*found = place;
+		*found = rule;
 }
 
-static void set_offset(struct run *run, uint64_t number, enum cfi_kind kind, int64_t offset)
+static void set_value(struct run *run, uint64_t number, enum cfi_kind kind, int64_t offset)
 {
-	set_place(run, number, (struct cfi_place){.kind = kind, .value = offset});
+	set_rule(run, number, (struct register_rule){.kind = kind, .value = offset});
 }
 
-static void restore_place(struct run *run, uint64_t number)
+static void restore_rule(struct run *run, uint64_t number)
 {
-	struct cfi_place *from = place_of(run->p->common, &run->p->common->initial, number);
+	struct register_rule *from = rule_of(run->p->common, &run->p->common->initial, number);
 
 	if (from)
-		set_place(run, number, *from);
+		set_rule(run, number, *from);
 }
 
 /* Offsets that hostile input makes overflow wrap, as the machine's do. */
@@ -98,23 +97,23 @@ static void put_row(struct run *run)
 	struct cfi_program *p = run->p;
 	struct walk_rule rule;
 
-	if (!p->rows || run->place > UINT32_MAX)
+	if (!p->rows || run->offset > UINT32_MAX)
 		return;
 	rule = cfi_rule(p->common, &run->now);
 	*p->unsupported += rule.cfa == WALK_CFA_UNSUPPORTED;
-	builder_row(p->rows, (uint32_t)run->place, &rule);
+	builder_row(p->rows, (uint32_t)run->offset, &rule);
 }
 
 static bool advance(struct run *run, uint64_t delta)
 {
-	uint64_t bytes, place;
+	uint64_t bytes, offset;
 
 	if (!run->p->rows || __builtin_mul_overflow(delta, run->p->common->code_align, &bytes) ||
-		__builtin_add_overflow(run->place, bytes, &place))
+		__builtin_add_overflow(run->offset, bytes, &offset))
 		return false;
 	if (bytes)
 		put_row(run);
-	run->place = place;
+	run->offset = offset;
 	return true;
 }
 
@@ -124,10 +123,10 @@ static bool set_location(struct run *run)
 	uint64_t address;
 
 	if (!p->rows || !p->read_address(p->section, run->r, p->common->encoding, &address) ||
-		address < p->start || address - p->start < run->place)
+		address < p->start || address - p->start < run->offset)
 		return false;
 	put_row(run);
-	run->place = address - p->start;
+	run->offset = address - p->start;
 	return true;
 }
 
@@ -211,12 +210,12 @@ static bool run_cfa(struct run *run, uint8_t op)
 
 static bool set_expression(struct run *run, uint64_t number, enum cfi_kind kind)
 {
-	struct cfi_place place = {.kind = kind};
+	struct register_rule rule = {.kind = kind};
 
-	place.expression_size = reader_uleb(run->r);
-	place.expression = reader_take(run->r, place.expression_size);
-	set_place(run, number, place);
-	return place.expression;
+	rule.expression_size = reader_uleb(run->r);
+	rule.expression = reader_take(run->r, rule.expression_size);
+	set_rule(run, number, rule);
+	return rule.expression;
 }
 
 /* Instructions about one register, whose number is the first operand. */
@@ -227,31 +226,31 @@ static bool run_register(struct run *run, uint8_t op)
 
 	switch (op) {
 	case CFA_OFFSET_EXTENDED:
-		set_offset(run, number, CFI_OFFSET, factored(run, reader_uleb(r)));
+		set_value(run, number, CFI_OFFSET, factored(run, reader_uleb(r)));
 		return true;
 	case CFA_OFFSET_EXTENDED_SF:
-		set_offset(run, number, CFI_OFFSET, factored(run, (uint64_t)reader_sleb(r)));
+		set_value(run, number, CFI_OFFSET, factored(run, (uint64_t)reader_sleb(r)));
 		return true;
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-		set_offset(run, number, CFI_OFFSET, factored(run, -reader_uleb(r)));
+		set_value(run, number, CFI_OFFSET, factored(run, -reader_uleb(r)));
 		return true;
 	case CFA_VAL_OFFSET:
-		set_offset(run, number, CFI_VAL_OFFSET, factored(run, reader_uleb(r)));
+		set_value(run, number, CFI_VAL_OFFSET, factored(run, reader_uleb(r)));
 		return true;
 	case CFA_VAL_OFFSET_SF:
-		set_offset(run, number, CFI_VAL_OFFSET, factored(run, (uint64_t)reader_sleb(r)));
+		set_value(run, number, CFI_VAL_OFFSET, factored(run, (uint64_t)reader_sleb(r)));
 		return true;
 	case CFA_REGISTER:
-		set_offset(run, number, CFI_REGISTER, (int64_t)reader_uleb(r));
+		set_value(run, number, CFI_REGISTER, (int64_t)reader_uleb(r));
 		return true;
 	case CFA_UNDEFINED:
-		set_offset(run, number, CFI_UNDEFINED, 0);
+		set_value(run, number, CFI_UNDEFINED, 0);
 		return true;
 	case CFA_SAME_VALUE:
-		set_offset(run, number, CFI_SAME, 0);
+		set_value(run, number, CFI_SAME, 0);
 		return true;
 	case CFA_RESTORE_EXTENDED:
-		restore_place(run, number);
+		restore_rule(run, number);
 		return true;
 	case CFA_EXPRESSION:
 		return set_expression(run, number, CFI_EXPRESSION);
@@ -300,10 +299,10 @@ static bool run_one(struct run *run)
 	case CFA_ADVANCE_LOC:
 		return advance(run, operand);
 	case CFA_OFFSET:
-		set_offset(run, operand, CFI_OFFSET, factored(run, reader_uleb(run->r)));
+		set_value(run, operand, CFI_OFFSET, factored(run, reader_uleb(run->r)));
 		return true;
 	case CFA_RESTORE:
-		restore_place(run, operand);
+		restore_rule(run, operand);
 		return true;
 	default:
 		return run_extended(run, op);
@@ -317,7 +316,7 @@ bool cfi_run(struct cfi_program *p)
 	run.p = p;
 	run.r = &p->instructions;
 	run.now = p->common->initial;
-	run.place = 0;
+	run.offset = 0;
 	run.remembered_count = 0;
 	while (reader_left(run.r))
 		if (!run_one(&run) || run.r->failed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which words of the shared space are free: ranges by address, first fit, neighbours joined.
- * Nothing is known here of chunks or of memory. One thread at a time.
+ * Which words of the shared space are free: ranges by address, first fit, neighbours joined. It knows
+ * neither chunks nor memory. One thread at a time.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct space {
 };
 
 void space_release(struct space *s);
-/* Makes a range free: one that was taken, or a new one. It must not overlap what is free. 0 or
+/* Makes a range free: one that was allocated, or a new one. It must not overlap what is free. 0 or
  * -ENOMEM. */
 int space_give(struct space *s, uint32_t at, uint32_t words);
-/* Takes the first `words` that are free in a row; false: there are none. */
+/* Allocates the first `words` that are free in a row; false: there are none. */
 bool space_alloc(struct space *s, uint32_t words, uint32_t *ret_at);

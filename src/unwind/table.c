@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rows are kept function by function and given their place once all functions are known and sorted.
- * A gap between functions that is wide enough to hold code gets a row that says so; a narrower one
- * is padding, and takes no row of its own.
+ * Rows are kept function by function and laid out once all functions are known and sorted. A gap
+ * between functions that is wide enough to hold code gets a row without a rule; a narrower one is
+ * padding, and gets no row.
  */
 #include "unwind/table.h"
 
@@ -56,7 +56,7 @@ static int grow_slots(struct table_builder *b)
 	return 0;
 }
 
-/* The number of this rule. The last number there is stands for all rules that found none. */
+/* The number of this rule. The last number stands for all rules that found none. */
 static int number_of(struct table_builder *b, const struct walk_rule *rule, uint32_t *ret)
 {
 	static const struct walk_rule unsupported = {.cfa = WALK_CFA_UNSUPPORTED};
@@ -91,12 +91,12 @@ void builder_begin(struct table_builder *b, uint64_t start, uint32_t size)
 	};
 }
 
-/* A rule for the place of the row before replaces that row; one equal to it adds nothing. */
-void builder_row(struct table_builder *b, uint32_t place, const struct walk_rule *rule)
+/* A rule for the offset of the row before replaces that row; one equal to it adds nothing. */
+void builder_row(struct table_builder *b, uint32_t offset, const struct walk_rule *rule)
 {
-	struct table_row row = {.place = place}, *last = NULL;
+	struct table_row row = {.offset = offset}, *last = NULL;
 
-	if (b->failed || place >= b->open.size)
+	if (b->failed || offset >= b->open.size)
 		return;
 	if (number_of(b, rule, &row.rule)) {
 		b->failed = true;
@@ -104,7 +104,7 @@ void builder_row(struct table_builder *b, uint32_t place, const struct walk_rule
 	}
 	if (b->rows.count > b->open.first_row)
 		last = &b->rows.items[b->rows.count - 1];
-	if (last && last->place == place)
+	if (last && last->offset == offset)
 		last->rule = row.rule;
 	else if (last && last->rule == row.rule)
 		return;
@@ -193,8 +193,8 @@ static void pack_rows(struct packer *p, const struct table_builder *b, uint32_t 
 		for (uint32_t r = 0; r < f->row_count; r++) {
 			const struct table_row *row = &b->rows.items[f->first_row + r];
 
-			if (f->start + row->place < end)
-				pack_row(p, f->start + row->place, row->rule);
+			if (f->start + row->offset < end)
+				pack_row(p, f->start + row->offset, row->rule);
 		}
 		if (next - end >= GAP_BYTES)
 			pack_row(p, end, none);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packs what was learnt of the functions of a file, in any order, into an unwind table.
+ * Packs the rules of a file's functions, added in any order, into an unwind table.
  *
  *	builder_begin(b, start, size);
- *	builder_row(b, 0, &rule); builder_row(b, 4, &rule); ...      places must not go down
+ *	builder_row(b, 0, &rule); builder_row(b, 4, &rule); ...      offsets must not go down
  *	builder_end(b) or builder_drop(b)
  *	...
  *	builder_finish(b, &words)
  *
- * Of functions that overlap, the one that begins later holds from there on, as it does for the C++
- * runtime, which looks for the last one that begins at or before an address; of two that begin at
- * one address the first that was given.
+ * Where functions overlap, the one that begins later holds from its start on, as in the C++ runtime,
+ * which looks for the last one that begins at or before an address. Of two that begin at one address
+ * the first that was added holds.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct table_function {
 };
 
 struct table_row {
-	uint32_t place; /* from the start of its function */
+	uint32_t offset; /* from the start of its function */
 	uint32_t rule;
 };
 
@@ -44,7 +44,7 @@ void builder_init(struct table_builder *b);
 void builder_release(struct table_builder *b);
 
 void builder_begin(struct table_builder *b, uint64_t start, uint32_t size);
-void builder_row(struct table_builder *b, uint32_t place, const struct walk_rule *rule);
+void builder_row(struct table_builder *b, uint32_t offset, const struct walk_rule *rule);
 void builder_end(struct table_builder *b);
 void builder_drop(struct table_builder *b);
 /* Sorts the functions by address. */

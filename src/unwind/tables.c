@@ -4,8 +4,8 @@
  * created without it.
  *
  * A table has two states: the one that callers see, which only their own thread changes (poll), and
- * the next one, where the threads have got with it. Whatever has a next state to be seen is in the
- * list `changed`.
+ * the next one, which our threads set. A table with a next state that callers have not seen yet is in
+ * the list `changed`.
  *
  *	caller's thread           ours
  *	request: queue  --------> wait_for_job, make, finish: next = READY, changed, eventfd
@@ -36,7 +36,7 @@
 #define THREADS_MAX   4
 #define PROBLEM_BYTES 256
 
-/* What tells a file from others: a build id, or the place and times of the file. */
+/* What identifies a file: a build id, or its device, inode and times. */
 struct key {
 	uint32_t id_size; /* 0: it has no build id */
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -244,7 +244,7 @@ static void note_error(struct outcome *o, int error)
 							   : UNWIND_FAILED;
 }
 
-/* Takes a table that is on disk; false: there is none that is good. */
+/* Loads a table from disk; false: there is none, or none that is sound. */
 static bool load(struct unwind_tables *t, const struct key *key, struct outcome *o)
 {
 	struct unwind_cached found;
@@ -604,7 +604,7 @@ static void enqueue(struct unwind_tables *t, struct table *table, struct elf_fil
 	pthread_cond_signal(&t->work);
 }
 
-/* Takes the file in any case. */
+/* Owns the file from here on, also when it fails. */
 static int add_request(
 	struct unwind_tables *t, const struct key *key, struct elf_file *file, uint32_t *ret_id)
 {

@@ -12,11 +12,11 @@
  *	                               FAILED (unreadable, damaged)
  *	READY -(budget)-> EVICTED -(request)-> PENDING
  *
- * When there is no room, tables that no process maps now go first, then those whose use was said or
- * asked for longest ago, at least UNWIND_KEEP_NS; if there still is none the new table is EVICTED at
- * once, and may be asked for again later. The words of an evicted table stay as they are until a
- * poll has said EVICTED, and for UNWIND_REUSE_NS more: as long, walks that had begun may still read
- * them. So room that was made for a table may come only after the next poll.
+ * When there is no room, tables that no process maps now are evicted first, then those that were
+ * used or requested longest ago, at least UNWIND_KEEP_NS. If that makes no room the new table is
+ * EVICTED at once, and may be requested again later. The words of an evicted table stay as they are
+ * until a poll has reported EVICTED, and for UNWIND_REUSE_NS more, because walks that had begun may
+ * still read them. So room that was made for a table may come only after the next poll.
  *
  * Called from one thread; what our own threads finished shows up at the next unwind_tables_poll.
  * Functions return 0 or -errno with error_text.
@@ -64,8 +64,8 @@ const char *unwind_tables_cache_problem(const struct unwind_tables *t);
 /*
  * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or
  * /proc/PID/root; opened before this returns). The same build id is the same table; build_id_size
- * 0: the file's own is taken. *ret_id counts from 1. Requests of files that cannot be opened get an id too, FAILED, as do those of a file with
- * another build id; such ones are tried anew when asked for again.
+ * 0: the file's own is used. *ret_id counts from 1. Files that cannot be opened, or that have another
+ * build id, get an id too, FAILED; the next request tries them again.
  */
 int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
 	size_t build_id_size, uint32_t *ret_id);
@@ -82,8 +82,7 @@ enum unwind_state unwind_tables_state(
  * finished. */
 bool unwind_tables_wait(
 	struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns);
-/* What is used is evicted last: says that processes map this one now (+1), or one does no longer
- * (-1). */
+/* Counts the processes that map it: one more (+1) or one less (-1). Tables in use are evicted last. */
 void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change);
 
 /* The whole space, as the recorder sees it, WALK_CHUNKS_MAX chunks; constant. Only words of tables

@@ -8,8 +8,8 @@
  *	5d              pop %rbp              sp + 8 again, until the function is left
  *	c3 or e9 ...    ret, or jmp
  *
- * Few other places in code have the first four bytes, so a stretch with one for every 2 KiB is
- * taken to be of this kind; in Chromium there is one for every 350 bytes.
+ * Other code hardly ever has the first four bytes, so a stretch with one for every 2 KiB counts as
+ * code of this kind; in Chromium there is one for every 350 bytes.
  */
 #include "unwind/uncovered.h"
 
@@ -69,7 +69,7 @@ static void add_entry_point(const struct elf_file *f, struct table_builder *b)
 
 /*
  * The first entry of .plt is jumped to with one word pushed and pushes another (ff 35). Where the
- * others push is told by how they begin: with the jump (ff 25), or with endbr64 and the push (f3 0f
+ * others push follows from how they begin: with the jump (ff 25), or with endbr64 and the push (f3 0f
  * 1e fa 68).
  */
 static void add_plt(struct elf_file *f, struct table_builder *b, uint64_t start, uint64_t size)
@@ -264,7 +264,7 @@ static void add_crt_section(struct elf_file *f, struct table_builder *b, const c
 struct stretch {
 	struct table_builder *rows;
 	uint32_t prologues;
-	uint32_t done; /* places before this one are */
+	uint32_t done; /* offsets before this one are */
 };
 
 static bool is_prologue(const uint8_t *code)
@@ -280,23 +280,23 @@ static uint32_t leaving_bytes(const uint8_t *code)
 	return code[1] == 0xc3 ? 1 : code[1] == 0xe9 ? 5 : 0;
 }
 
-static void look_at(struct stretch *s, uint32_t place, const uint8_t *code)
+static void look_at(struct stretch *s, uint32_t offset, const uint8_t *code)
 {
 	uint32_t leaving;
 
 	if (is_prologue(code)) {
 		s->prologues++;
-		builder_row(s->rows, place, &at_entry);
-		builder_row(s->rows, place + 1, &after_push);
-		builder_row(s->rows, place + 4, &in_frame);
-		s->done = place + 4;
+		builder_row(s->rows, offset, &at_entry);
+		builder_row(s->rows, offset + 1, &after_push);
+		builder_row(s->rows, offset + 4, &in_frame);
+		s->done = offset + 4;
 		return;
 	}
 	leaving = leaving_bytes(code);
 	if (leaving) {
-		builder_row(s->rows, place + 1, &at_entry);
-		builder_row(s->rows, place + 1 + leaving, &in_frame);
-		s->done = place + 1 + leaving;
+		builder_row(s->rows, offset + 1, &at_entry);
+		builder_row(s->rows, offset + 1 + leaving, &in_frame);
+		s->done = offset + 1 + leaving;
 	}
 }
 

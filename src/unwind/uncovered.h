@@ -10,16 +10,16 @@
  *	                        as often as only code with frame pointers does (Chromium, Node, the
  *	                        Go parts of programs)
  *
- * Of the last kind is known what every such function does. One that does nothing of it (a leaf
+ * For the last kind, every function is assumed to keep a frame pointer. One that does not (a leaf
  * without a frame) looks as if it were its caller, and that one's caller is missing, as with any
  * walk by frame pointers.
  *
- * What the file does say always holds.
+ * Where the file has unwind information, that always holds.
  */
 #pragma once
 
 #include "elf/elf_file.h"
 #include "unwind/table.h"
 
-/* To be called when all that the file says has been added: 0 or -errno. */
+/* To be called after all of the file's own unwind information was added: 0 or -errno. */
 int uncovered_add(struct elf_file *f, struct table_builder *b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Only the part of the stack that was copied can be read; a walk that leaves it ends there. */
+/* Only the copied part of the stack can be read; a walk that leaves it ends there. */
 #include "unwind/unwind.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 }
 
 /* Where a byte of the stack is in what was copied; false: on a page that is not there. */
-static bool find_byte(const struct unwind_start *start, uint64_t address, uint64_t *ret_place)
+static bool find_byte(const struct unwind_start *start, uint64_t address, uint64_t *ret_at)
 {
 	uint64_t page = address / PAGE_BYTES - start->sp / PAGE_BYTES, absent = start->absent;
 
@@ -44,21 +44,21 @@ static bool find_byte(const struct unwind_start *start, uint64_t address, uint64
 		return false;
 	if (page < 64)
 		absent &= (1ull << page) - 1;
-	*ret_place = address - start->sp - (uint64_t)__builtin_popcountll(absent) * PAGE_BYTES;
+	*ret_at = address - start->sp - (uint64_t)__builtin_popcountll(absent) * PAGE_BYTES;
 	if (absent & 1)
-		*ret_place += start->sp % PAGE_BYTES;
+		*ret_at += start->sp % PAGE_BYTES;
 	return true;
 }
 
 static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 {
 	const struct unwind_start *start = ((struct home *)w)->start;
-	uint64_t place, end;
+	uint64_t at, end;
 
-	if (!find_byte(start, address, &place) || !find_byte(start, address + sizeof(*ret) - 1, &end) ||
-		end - place != sizeof(*ret) - 1 || end >= start->stack_size)
+	if (!find_byte(start, address, &at) || !find_byte(start, address + sizeof(*ret) - 1, &end) ||
+		end - at != sizeof(*ret) - 1 || end >= start->stack_size)
 		return false;
-	memcpy(ret, start->stack + place, sizeof(*ret));
+	memcpy(ret, start->stack + at, sizeof(*ret));
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walker in the recorder: over registers and a copy of the stack that were kept because a table was not
- * ready when they were taken.
+ * The walker in the recorder: over registers and a copy of the stack, which were kept because a table was not
+ * ready at the sample.
  */
 #pragma once
 
