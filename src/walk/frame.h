@@ -25,8 +25,8 @@
 enum walk_end {
 	WALK_NONE = 0,     /* there is no user side: a kernel thread */
 	WALK_COMPLETE,     /* at the outermost function of the thread, by its unwind information */
-	WALK_ZERO,         /* a frame pointer or return address of 0: whether that is the end, only the code can
-			      tell */
+	WALK_ZERO,         /* a frame pointer or return address of 0: whether that is the end depends on the
+			      code */
 	WALK_NO_MAPPING,   /* an address in no mapping we know */
 	WALK_PENDING,      /* in a mapping whose table is not ready */
 	WALK_NO_RULE,      /* the file has no unwind information for the address */

@@ -4,10 +4,10 @@
  * library, as walk.h; a home defines WALK_INLINE and the two functions below before it includes
  * this file.
  *
- * A home walks in a loop of its own: walk_python_begin, then walk_python_step while it says true,
+ * A home walks in a loop of its own: walk_python_begin, then walk_python_step while it returns true,
  * at most WALK_PYTHON_STEPS_MAX times; or it calls walk_python, which is just that. All state is in
- * struct walk_python_stack, and each step makes two reads: the frame in one block, and what tells
- * its code object from a later one.
+ * struct walk_python_stack, and each step makes two reads: the frame in one block, and what
+ * distinguishes its code object from a later one.
  *
  * Which reads are safe where they are plain loads (the injected library, in the very thread whose
  * frames it walks, inside a call that the program made): all of them, because each pointer is held
@@ -15,7 +15,7 @@
  *  - Thread-specific data and thread-local variables belong to the calling thread. `tss_address`
  * and `finalizing_address` point into _PyRuntime: its library must be mapped still, which the home
  * sees to (dlopen with RTLD_NOLOAD and RTLD_NODELETE, or it is the program itself).
- *    What a thread's dtv says is the exception: an entry can be left from a library that was
+ *    A thread's dtv is the exception: an entry can be left from a library that was
  * unloaded. A home with plain loads does not walk when tls_module is not 0 (a libpython 3.15 that
  * was loaded by dlopen).
  *  - The value is this thread's PyThreadState. It is freed by this thread, which is here and not
@@ -36,9 +36,9 @@
  * they read can be nonsense for the moment in which a frame is pushed or popped. They check every
  * read, and nothing else is needed: the number of steps is bounded.
  *
- * What `at` of a frame says: the instruction that the frame executes, also while it waits for a
+ * `at` of a frame is the instruction that the frame executes, also while it waits for a
  * call (prev_instr points to the call's last code unit, which has the same line). Python does not
- * store the place at instructions that can neither call nor fail (3.13 and later), so a thread that
+ * store the position at instructions that can neither call nor fail (3.13 and later), so a thread that
  * was interrupted in its own bytecode can be shown at the instruction before, as for any reader of
  * f_lineno.
  */
@@ -116,9 +116,9 @@ WALK_INLINE bool walk_python_state_of(struct walk_python_stack *s, const struct 
 WALK_INLINE uint64_t walk_python_word(
 	const struct walk_python_stack *s, const struct walk_python *p, uint32_t offset)
 {
-	uint32_t place = offset - p->frame_first;
+	uint32_t at = offset - p->frame_first;
 
-	return s->words[(place >> 3) & (WALK_PYTHON_WORDS - 1)] >> ((place & 7) * 8);
+	return s->words[(at >> 3) & (WALK_PYTHON_WORDS - 1)] >> ((at & 7) * 8);
 }
 
 /* The frame in s->words, unless it runs no code. */

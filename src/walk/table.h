@@ -11,9 +11,9 @@
  *	rows_at    row_count words, by address:
  *	             31                    12 11              0
  *	            +------------------------+-----------------+
- *	            |          rule          |  place in page  |
+ *	            |          rule          |  offset in page |
  *	            +------------------------+-----------------+
- *	           a row holds from its place up to the next row, also on later pages
+ *	           a row holds from its address up to the next row, also on later pages
  *	rules_at   rule_count times struct walk_rule, each distinct one once; at a multiple of 4 words
  *
  * Addresses are virtual addresses of the file (see elf/elf_file.h). What no row covers, or only one whose rule
@@ -26,8 +26,8 @@
  *	              |     chunk     |   word in the chunk |     a table may reach over several chunks
  *	              +---------------+---------------------+
  *
- * Word address 0 never begins a table. Tables are made by us from files that nobody vouches for: a walker bounds
- * every index by what it has, so that a wrong table gives a wrong or shorter stack and nothing worse.
+ * Word address 0 never begins a table. Tables are made by us from untrusted files: a walker bounds every
+ * index, so that a wrong table gives a wrong or shorter stack and nothing worse.
  */
 #pragma once
 
@@ -80,7 +80,7 @@ enum walk_saved {
 
 /*
  * rbx is followed for the sake of one function, in which the dynamic linker binds a call when it is first made: it
- * realigns its stack and keeps the CFA there. Only files with such code say anything of rbx.
+ * realigns its stack and keeps the CFA there. Only tables of files with such code have rules for rbx.
  */
 #define WALK_BX	     3 /* its DWARF number */
 #define WALK_BX_SAME 1
@@ -95,10 +95,10 @@ struct walk_rule {
 	int16_t fp_offset;
 	int16_t cfa_add;     /* for the DEREF kinds */
 	int16_t ra_offset;   /* -8 on x86-64 */
-	int16_t bx_offset;   /* where rbx is saved, from the CFA; 0: lost or not said; or WALK_BX_SAME */
+	int16_t bx_offset;   /* where rbx is saved, from the CFA; 0: lost or unknown; or WALK_BX_SAME */
 };
 
-/* What stands in for a table where code has none: generated code, and files without unwind information. */
+/* Used where code has no table: generated code, and files without unwind information. */
 #define WALK_RULE_FRAME_POINTER                                                                    \
 	((struct walk_rule){.cfa = WALK_CFA_FP,                                                    \
 		.fp = WALK_SAVED_CFA,                                                              \

@@ -4,8 +4,7 @@
  *
  * One text, three homes: the BPF programs, the recorder (stacks that were kept until their tables were ready,
  * and the tests beside libdw), and the injected library. It needs no libc, allocates nothing, follows no pointer
- * itself, and ends: every step goes up the stack. A home includes this file after it has defined what the
- * walker asks it for:
+ * itself, and ends: every step goes up the stack. A home defines these before it includes this file:
  *
  *	static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
  *		The i-th mapping of the process; false: there is none.
@@ -66,7 +65,7 @@ static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
 #define WALK_USER_CS   0
 #endif
 
-#define WALK_BX_LOST 1 /* in place of its slot */
+#define WALK_BX_LOST 1 /* instead of its slot */
 
 WALK_INLINE bool walk_fail(struct walk *w, uint32_t end)
 {
@@ -107,7 +106,7 @@ WALK_INLINE bool walk_find_mapping(struct walk *w, uint64_t address)
 WALK_INLINE int64_t walk_find_row(struct walk *w, uint64_t vaddr)
 {
 	uint64_t page = (vaddr >> WALK_PAGE_SHIFT) - w->table.first_page;
-	uint32_t place = vaddr & (WALK_PAGE_BYTES - 1), low, high, row;
+	uint32_t offset = vaddr & (WALK_PAGE_BYTES - 1), low, high, row;
 	uint32_t base = w->mapping.table;
 
 	if (page >= w->table.page_count ||
@@ -119,7 +118,7 @@ WALK_INLINE int64_t walk_find_row(struct walk *w, uint64_t vaddr)
 
 		if (!walk_home_words(w, base + w->table.rows_at + middle, &row, 1))
 			return -1;
-		if ((row & (WALK_PAGE_BYTES - 1)) <= place)
+		if ((row & (WALK_PAGE_BYTES - 1)) <= offset)
 			low = middle + 1;
 		else
 			high = middle;
@@ -254,7 +253,7 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	if (rule->ra == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->ra_offset, &ra))
 		return walk_fail(w, WALK_FAULT);
 	if (rule->fp == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->fp_offset, &fp)) {
-		/* A slot below sp was popped: compilers do not say so in a function's last instructions. */
+		/* A slot below sp was popped: compilers do not describe this for a function's last instructions. */
 		if (cfa + (int64_t)rule->fp_offset >= w->sp)
 			return walk_fail(w, WALK_FAULT);
 		fp = w->fp;
