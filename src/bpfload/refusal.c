@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * When a program is refused, libbpf loads it again with a log, into memory of ours if it has got some. The
- * verifier writes down all it looks at, and at the end what it does not like; after that come lines of figures
- * only. The memory costs nothing until it is
- * written to.
+ * When a program is refused, libbpf loads it again with a log, into our memory if we provide any. The verifier logs
+ * all that it looks at, then why it refuses, then lines of figures. The memory costs nothing until it is written to.
  */
 #include "bpfload/refusal.h"
 
@@ -39,7 +37,7 @@ static bool is_figure(const char *line)
 	return !*line;
 }
 
-/* The last line that says something; the log is cut to pieces. */
+/* The last line that is not figures; the log is cut to pieces. */
 static const char *last_words(char *log)
 {
 	char *end = log + strlen(log), *line = end;

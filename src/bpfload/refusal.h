@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which BPF program the kernel does not take, and why: for the one line that is told when loading fails. */
+/* Which BPF program the kernel refuses, and why: for the one line of error text when loading fails. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@ struct buf;
 bool refusal_was_interruption(int error, int tries);
 
 /*
- * Loads an object that is open and configured, to hear what the kernel says. Appends "'NAME': REASON" to `ret`;
- * nothing when it was no program that was refused (but a map, say), or the object loads.
+ * Loads an open and configured object to find out why the kernel refuses it. Appends "'NAME': REASON" to `ret`;
+ * nothing if something else than a program was refused (a map, say), or if the object loads.
  */
 void refusal_find(struct bpf_object *object, struct buf *ret);
 /* Error text for "cannot WHAT": where rights are missing, which; what interrupts it; returns the error. */

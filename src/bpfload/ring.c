@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-/* Patience with a record that is being written: at least 60 ms. */
+/* How long to wait for a record that is being written: at least 60 ms. */
 #define PAUSE_NS 20000
 #define PAUSES	 3000
 

@@ -37,5 +37,5 @@ size_t ring_snapshot(struct ring *r);
 const void *ring_peek(struct ring *r, size_t *ret_size);
 /* Takes the record that ring_peek showed. */
 void ring_take(struct ring *r);
-/* Gives the memory of what was taken back to the kernel. */
+/* Gives the memory of records that were taken back to the kernel. */
 void ring_release(struct ring *r);
