@@ -36,7 +36,7 @@ static __always_inline void arch_copy_registers(struct pt_regs *to, const struct
 	to->rsp = from->rsp;
 }
 
-/* A 64-bit program, which is what the walker knows. */
+/* A 64-bit program; the walker supports no other. */
 static __always_inline bool arch_user_64bit(const struct pt_regs *regs)
 {
 	return regs->cs == USER_CS64;
@@ -48,8 +48,8 @@ static __always_inline uint64_t arch_thread_pointer(struct task_struct *task)
 }
 
 /*
- * The registers with which a task entered the kernel, where the kernel does not tell (before 5.15): at the upper
- * end of the task's stack. False when what is there does not look like it.
+ * The registers with which a task entered the kernel, on kernels without a helper for that (before 5.15): at the upper
+ * end of the task's stack. False when the words there do not look like registers.
  */
 static __always_inline const struct pt_regs *arch_entry_place(struct task_struct *task)
 {

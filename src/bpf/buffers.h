@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where stacks are built, and how one is taken.
+ * Where stacks are built, and how one is walked.
  *
  * Records are built in a buffer and handed to a ring in one call of the size they have. The launch program runs in
- * the context of the launching thread, can be preempted there, and another thread can then run it on the same CPU:
- * its buffer is kept by thread (task storage), so nobody else ever uses it, and the first look-up finds buffer and
- * pid at once. Kernels before 2021 (commit a10787e6d58c) have no such storage, but there, and up to commit
- * 8c7dcb84e3b7 of 2022, uprobe programs run with preemption off, and a buffer of the CPU does. The sampler runs in
- * interrupt context and the program at each switch with interrupts off, once at a time on each CPU: each has its own.
+ * the context of the launching thread. There it can be preempted by another thread that runs it on the same CPU, so its
+ * buffer belongs to the thread (task storage), and one look-up finds buffer and pid. Kernels before 2021 (commit
+ * a10787e6d58c) have no such storage. On them, and up to commit 8c7dcb84e3b7 of 2022, uprobe programs run with
+ * preemption off, so a buffer of the CPU is safe. The sampler runs in interrupt context and the program at each switch
+ * with interrupts off, once at a time on each CPU: each has its own buffer of the CPU.
  */
 #pragma once
 
@@ -85,7 +85,7 @@ static __always_inline struct python_buffer *find_python_buffer(uint32_t buffer)
 	return bpf_map_lookup_elem(&cpu_pythons, &buffer);
 }
 
-/* Takes Python's frames; NULL when the process is not known to run Python. */
+/* Walks Python's frames; NULL when the process is not known to run Python. */
 static __always_inline struct python_buffer *walk_python_frames(
 	uint32_t pid, uint64_t sp, uint32_t buffer)
 {
@@ -99,7 +99,7 @@ static __always_inline struct python_buffer *walk_python_frames(
 	return p;
 }
 
-/* Takes the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS.
+/* Walks the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS.
  * Returns what walk_python_frames returns. */
 static __always_inline struct python_buffer *walk_user_stack(struct stack_buffer *b, uint32_t buffer)
 {

@@ -3,8 +3,7 @@
  * The in-kernel half of the CPU side: launch stacks and timer samples here, who belongs to the recording in
  * tracking.h, and waits of threads in wait_programs.h. All of it is one BPF object.
  *
- * Nobody is woken up for a record: the reader looks at the rings at its own pace, and is called only when one
- * fills up.
+ * A record does not wake the reader: it drains the rings at its own pace, and is woken only when one fills up.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -136,7 +135,7 @@ int on_launch_without_storage(struct pt_regs *ctx)
 
 /* ------------------------------------------------------------------ timer samples */
 
-/* The registers of the program that runs on this CPU; false when the kernel cannot tell. */
+/* The registers of the program that runs on this CPU; false when the kernel does not have them. */
 static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
 	struct pt_regs *ret_regs)
 {

@@ -19,12 +19,12 @@
  *	entry_count words        where the evaluation loops are on the stack; only with raw material
  *	raw_size bytes           struct bpf_raw_stack and the stack from its sp on: when the walk came to code
  *	                         whose table is not ready (WALK_PENDING, WALK_NO_MAPPING), or code was
- *	                         mapped of which the recorder had not told yet, so that it can walk
+ *	                         mapped that the recorder had not published yet, so that it can walk
  *	                         later. A multiple of 8.
  *
- * The recorder says which code is mapped where in a process by its pid: an entry of `spaces` names a range of
- * `mappings`, an array that is shared with the recorder. What is published is never changed; a change is a new
- * range, and the old one is used for something else only seconds later. Fork copies the entry, exec drops it.
+ * The recorder publishes which code a process maps by its pid: an entry of `spaces` names a range of `mappings`, an
+ * array that is shared with the recorder. A published range is never changed: a change is a new range, and the old one
+ * is reused only seconds later. Fork copies the entry, exec drops it.
  */
 #pragma once
 
@@ -106,12 +106,12 @@ struct bpf_wait_begin_event {
 	uint32_t reason;
 	uint32_t pid;
 	uint32_t tid;
-	uint64_t site; /* the place it waits at: the same number when the thread does so again; not 0 */
+	uint64_t site; /* where it waits: the same number whenever the thread waits there; not 0 */
 	char comm[BPF_COMM_SIZE];
 	struct bpf_stack stack;
 };
 
-/* It runs again. Without a BEGIN no stack was taken of the wait, or (duration 0) only the others count: of a site that the
+/* It runs again. Without a BEGIN the wait has no stack, or (duration 0) only the others count: those of a site that the
  * programs forget, or of a thread that ends. */
 struct bpf_wait_event {
 	uint64_t time_ns; /* when the wait ended */
@@ -130,7 +130,7 @@ struct bpf_wait_event {
 
 /* A thread ends, or the recording does. */
 struct bpf_life_event {
-	uint64_t time_ns; /* its place among all records; no later than until_ns */
+	uint64_t time_ns; /* its position among all records; no later than until_ns */
 	uint32_t kind;
 	uint32_t reason; /* of its waiting */
 	uint32_t pid;
@@ -160,7 +160,7 @@ struct bpf_space {
 	uint32_t first; /* in `mappings` */
 	uint32_t count;
 	uint32_t generation; /* lowest bits of address_space.generation (capture/address_space.h) */
-	uint32_t unsteady;   /* the kernel does not tell the programs of mappings, and they may be other ones by now */
+	uint32_t unsteady;   /* the kernel does not report mappings to the programs, so they may have changed */
 	uint64_t mapped_ns;  /* the latest mapping of code that it knows of */
 };
 

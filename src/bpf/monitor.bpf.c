@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The generic program of monitors; what it does with an event is told in bpf/monitor.h.
+ * The generic program of monitors; bpf/monitor.h describes what it does with an event.
  *
  * One body with three entries: a tracepoint, a function's entry, a function's return. An object is opened once for
- * each event, with one entry loaded, and the event's plan in read-only data. The verifier knows what stands there
- * when the place that is read is known, so that every branch on it has one side only, and the kernel takes the other
- * side out. All loops over the plan are therefore unrolled, and they end by counts (plan_counts) which stay in a
+ * each event, with one entry loaded, and the event's plan in read-only data. Where the
+ * offset of a read is constant the verifier knows the value, so every branch on it has one side only, and the kernel
+ * removes the other. All loops over the plan are therefore unrolled, and they end by counts (plan_counts) which stay in a
  * register: reading a plan's row costs time even when it says that there is nothing to do.
  */
 #include "bpf/monitor_fields.h"
@@ -17,7 +17,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* Set while the watch runs; the copies share it. */
 uint32_t running;
 
-static __always_inline void tell(struct state *s, const struct event *e)
+static __always_inline void report(struct state *s, const struct event *e)
 {
 	uint8_t counts = plan_counts.counts;
 
@@ -49,7 +49,7 @@ static __always_inline int happened(void *ctx, struct state *s)
 	unrolled for (uint32_t i = 0; i < MONITOR_ACTS; i++)
 		if (i < acts)
 			do_act(s, &e, i);
-	tell(s, &e);
+	report(s, &e);
 	unrolled for (uint32_t i = 0; i < MONITOR_ACTS; i++)
 		if (i < acts)
 			finish_act(s, &e, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the generic program of monitors (monitor.bpf.c) and its loader (src/monitor/watch_load.c): what the
- * program is told to do with an event, what it keeps, and what it sends. Included by both sides.
+ * Between the generic program of monitors (monitor.bpf.c) and its loader (src/monitor/watch_load.c): the plan
+ * for an event, what the program keeps, and what it sends. Included by both sides.
  *
  * The program is loaded once for each event, with a plan of its own in read-only data: the verifier knows the
  * plan's values, and what a plan does not ask for is not in the loaded code. Copies share the maps.
@@ -67,7 +67,7 @@ enum monitor_read {
 };
 
 /*
- * A number from 2^63 on is none, whether signed or not: an error's negative number, "all there is", an address taken
+ * A number from 2^63 on is none, whether signed or not: an error's negative number, "all there is", an address mistaken
  * for a size. It keeps its value in records, is not multiplied by `shift`, and is never added to a cell.
  */
 
@@ -82,7 +82,7 @@ struct monitor_field_plan {
 
 enum monitor_act_kind {
 	ACT_NOTHING = 0,
-	ACT_OPEN,    /* the object begins (stage 0), in place of one of the same key */
+	ACT_OPEN,    /* the object begins (stage 0) and replaces one of the same key */
 	ACT_REOPEN,  /* so too, but one of the same key ends now, and its counts are made with its labels */
 	ACT_MARK,    /* it came to a stage; nothing when there is no such object */
 	ACT_LOOK,    /* it is only looked at */
@@ -99,7 +99,7 @@ enum monitor_label_from {
 
 /*
  * A label is a string that ends with a NUL, or a number: its 8 bytes, and MONITOR_LABEL_NUMBER in the last byte, which
- * is 0 in strings. So the number 0 is told from no label at all, and nobody has to know what a label is made of.
+ * is 0 in strings. So the number 0 differs from no label, and code that compares labels need not know their kind.
  */
 #define MONITOR_LABEL_NUMBER 1
 
@@ -107,7 +107,7 @@ struct monitor_label_plan {
 	uint8_t from;
 	uint8_t index;
 	uint8_t which;
-	uint8_t other; /* LABEL_ACT: the act whose object's label `which` is taken where the first found none;
+	uint8_t other; /* LABEL_ACT: the act whose object's label `which` is used where the first found none;
 			* MONITOR_NONE: no other */
 };
 
@@ -120,7 +120,7 @@ struct monitor_act_plan {
 	uint8_t only_value; /* 1: an object whose value is not this is not found */
 	uint8_t optional; /* 1: that there is no such object is not a loss (a job need not have waited) */
 	uint8_t stacks; /* 1: keep the stacks that it was opened from */
-	uint8_t recurs; /* ACT_CLOSE, 1: the same key soon comes again, and its place is kept: stage 0 is 0 then, and
+	uint8_t recurs; /* ACT_CLOSE, 1: the same key soon comes again, and its slot is kept: stage 0 is 0 then, and
 			 * to acts it is not there */
 	struct monitor_label_plan label[MONITOR_LABELS]; /* ACT_OPEN, ACT_REOPEN, ACT_ADVANCE */
 };
@@ -234,7 +234,7 @@ struct monitor_cell {
 	uint64_t buckets[MONITOR_BUCKETS];
 };
 
-/* A place for a cell. Places are given out from a queue, and found by their keys. */
+/* A slot for a cell. Free slots are in a queue, and used ones are found by their keys. */
 struct monitor_cell_place {
 	struct monitor_cell_key key; /* series MONITOR_SERIES_FREE: of nothing any more */
 	struct monitor_cell cell;
@@ -258,7 +258,7 @@ struct monitor_losses {
 	uint64_t cells;	   /* no room for one more cell */
 	uint64_t strangers; /* MARK, CLOSE, not optional: there was no such object (it began before us) */
 	uint64_t unread;   /* a field could not be read */
-	uint64_t stacks;   /* an object without one of its stacks: in its place of the map was another */
+	uint64_t stacks;   /* an object without one of its stacks: its slot of the map had another */
 };
 
 /* ------------------------------------------------------------------ what is sent */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event adds to cells. A cell is found by its key: first in a few places that this program used last on this
- * CPU, then in the map of places.
+ * What an event adds to cells. A cell is found by its key: first among the few that this program used last on this CPU,
+ * then in the map of slots.
  */
 #pragma once
 
@@ -110,11 +110,11 @@ static __always_inline struct monitor_cell_place *search_place(struct state *s,
 	return bpf_map_lookup_elem(&cells, &index);
 }
 
-/* `hash` of what tells this event's keys apart. */
+/* `hash`: of what differs between the keys of this event. */
 static __always_inline struct monitor_cell_place *find_cell(struct state *s,
 	const struct monitor_cell_key *key, const struct monitor_object *owner, uint64_t hash)
 {
-	uint32_t *cached = &s->places[hash * HASH_FACTOR >> 58 & (CACHED_PLACES - 1)];
+	uint32_t *cached = &s->slots[hash * HASH_FACTOR >> 58 & (CACHED_SLOTS - 1)];
 	uint32_t index = *cached - 1;
 	struct monitor_cell_place *p = bpf_map_lookup_elem(&cells, &index);
 
@@ -206,7 +206,7 @@ static __always_inline uint64_t value_of(const struct state *s, const struct eve
 	return value == VALUE_BACK ? s->back[index] : MONITOR_NO_VALUE;
 }
 
-/* What tells labels apart, added up in haste. */
+/* A cheap hash of labels. */
 static __always_inline uint64_t hash_label(
 	const char *label, const volatile struct monitor_label_plan *from)
 {

@@ -147,8 +147,8 @@ struct registers {
 	uint64_t argument[5], result;
 };
 
-/* What the compiler takes as it is: it must not make one load of several, whose place is a variable; verifiers do not
- * take that. */
+/* Hides a value from the compiler: it must not merge several loads into one at a variable offset, which verifiers
+ * refuse. */
 static __always_inline uint64_t as_it_is(uint64_t value)
 {
 	asm volatile("" : "+r"(value));

@@ -47,7 +47,7 @@ static __always_inline void label_from_act(
 		copy_words(to, o->label[from->which & 1], MONITOR_LABEL_BYTES / 8);
 }
 
-/* What a plan does not speak of stays zero, as `to` was made: no other plan makes labels there. */
+/* Labels that a plan does not fill stay zero, as `to` was made. */
 static __always_inline void make_label(char *to, const struct state *s, const struct event *e,
 	const volatile struct monitor_label_plan *from)
 {
@@ -57,7 +57,7 @@ static __always_inline void make_label(char *to, const struct state *s, const st
 		label_from_act(to, e, from);
 }
 
-/* The object that says whose event this is, or NULL: then it is the current process'. */
+/* The object whose owner is the event's, or NULL: then that is the current process. */
 static __always_inline const struct monitor_object *owner_of(const struct event *e)
 {
 	if (plan.process_text < MONITOR_STRINGS)
@@ -116,8 +116,8 @@ static __always_inline void set_owner(struct monitor_object *o, const struct mon
 	bpf_get_current_comm(o->comm, sizeof(o->comm));
 }
 
-/* The map has one place for all stacks of a hash. Who has no such stack, as threads of the kernel have none of a user,
- * lost none (bpf_get_stackid, kernel/bpf/stackmap.c). */
+/* The map has one slot for all stacks of a hash. A thread without such a stack, as a kernel thread has no user stack,
+ * has not lost one (bpf_get_stackid, kernel/bpf/stackmap.c). */
 static __always_inline int32_t keep_stack(struct state *s, void *ctx, uint64_t flags)
 {
 	int64_t id = bpf_get_stackid(ctx, &stacks, flags);
@@ -204,12 +204,12 @@ static __always_inline struct monitor_object *advance(
 /* Neighbours are not in the same line of memory. */
 static __always_inline uint64_t *find_stopwatch(uint64_t thread)
 {
-	uint32_t place = (uint32_t)thread * 40503 & (MONITOR_STOPWATCHES - 1);
+	uint32_t at = (uint32_t)thread * 40503 & (MONITOR_STOPWATCHES - 1);
 
-	return bpf_map_lookup_elem(&stopwatches, &place);
+	return bpf_map_lookup_elem(&stopwatches, &at);
 }
 
-/* Whether that was all; else it is an object like others. */
+/* Whether that was all; otherwise it is an object like others. */
 static __always_inline bool do_stopwatch(struct state *s, const struct event *e, uint32_t i)
 {
 	uint64_t thread = number(s, plan.act[i].key[0]);

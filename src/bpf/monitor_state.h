@@ -2,8 +2,8 @@
 /*
  * What the generic program of monitors works with: the plan, the maps, and the memory that an event is handled in.
  *
- * What is long lives in memory of the CPU (struct state), and not on the stack, which has 512 bytes. That also makes
- * the verifier's work short: it does not follow what stands there.
+ * Large values live in memory of the CPU (struct state), and not on the stack, which has 512 bytes. That also shortens
+ * the verifier's work: it does not track values there.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 const volatile struct monitor_plan plan;
 const volatile struct monitor_plan_counts plan_counts;
 
-#define CACHED_PLACES 64 /* a power of two */
+#define CACHED_SLOTS 64 /* a power of two */
 
 struct state {
 	struct monitor_losses lost; /* first, for the loader */
@@ -36,7 +36,7 @@ struct state {
 	struct monitor_cell_key cell[MONITOR_COUNTS];
 	struct monitor_cell_key label_cell;
 	uint64_t began_ns[MONITOR_ACTS]; /* of stopwatches; 0: there was none */
-	uint32_t places[CACHED_PLACES];	 /* of cells that were used last, from 1; 0: none */
+	uint32_t slots[CACHED_SLOTS];	 /* of cells that were used last, from 1; 0: none */
 };
 
 struct {
@@ -70,7 +70,7 @@ struct {
 	__type(value, struct monitor_cell_place);
 } cells SEC(".maps");
 
-/* Which place of `cells` is whose. */
+/* Which slot of `cells` has which key. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);

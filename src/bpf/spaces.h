@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recorder tells the programs of processes, for walking their stacks: which code is mapped where, the
+ * What the recorder publishes to the programs for walking the stacks of processes: which code is mapped where, the
  * unwind tables (walk/table.h), and where the Python interpreter keeps its frames. By pid as the recorder counts.
  *
  * The arrays are shared with the recorder, which fills them by plain stores. Tables come in chunks that are maps of
@@ -53,7 +53,7 @@ struct {
 	__type(value, struct walk_python);
 } pythons SEC(".maps");
 
-/* When a process last mapped code: only what the recorder may not have told of yet matters, so the oldest may go. */
+/* When a process last mapped code: only mappings that the recorder may not have published matter, so the oldest may go. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
@@ -61,7 +61,7 @@ struct {
 	__type(value, uint64_t);
 } mapped SEC(".maps");
 
-/* Whether a process may have mapped code since what is told of it, which may stand in the place of other code. */
+/* Whether a process may have mapped code after what is published, perhaps where other code was. */
 static __always_inline bool is_outdated(const struct bpf_space *space, uint32_t pid)
 {
 	const uint64_t *mapped_ns = bpf_map_lookup_elem(&mapped, &pid);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A whole stack: Python's frames first, because they mark native frames as theirs, then the native ones, and where
- * these came to code whose table is not ready, what a later walk needs.
+ * these came to code whose table is not ready, raw material for a later walk.
  *
  *	record	[ head | native | kernel | Python ]		as events.h says
  *		[ head | native | kernel | Python | entries | registers | stack ]
  *
- * The same is done while code has been mapped of which the recorder has not told yet: the walk may have gone by the
- * rules of other code, which was there before.
+ * The same is done while code is mapped that the recorder has not published yet: the walk may have used the rules of
+ * code that was there before.
  *
  * The second kind is rare and large: it is made in the ring, in a reservation of the largest size, and only as
  * long as half of the ring is free, so that it displaces no other records. Code that stays unknown stops being
@@ -27,8 +27,8 @@
 #define PLAIN_STEPS	8 /* between two that need the whole walker */
 #define RAW_BYTES	32768
 #define RAW_PAGES	16 /* that are looked at, for so many bytes */
-#define RAW_MAX		1024 /* how often code is worth it: while its table is being made, or mappings are not told yet */
-#define RAW_UNKNOWN_MAX 64   /* and when it seems that nobody will tell */
+#define RAW_MAX		1024 /* how often per page of code: while its table is made or its mapping not published */
+#define RAW_UNKNOWN_MAX 64   /* and when it probably never will be */
 #define NEWS_NS		500000000 /* which takes no longer */
 #define PYTHON_WINDOW	1024
 #define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
@@ -183,7 +183,7 @@ static __always_inline void note_code(struct python_buffer *p, uint64_t code)
 	p->new_code = 1;
 }
 
-/* Takes one Python frame: false when there is no further one. */
+/* Adds one Python frame: false when there is no further one. */
 static __always_inline bool python_step(struct python_buffer *p)
 {
 	struct walk_python_stack *s = &p->stack;
@@ -196,7 +196,7 @@ static __always_inline bool python_step(struct python_buffer *p)
 	return on;
 }
 
-/* Whether there are Python frames to take. */
+/* Whether there are Python frames to walk. */
 static __always_inline bool python_begin(
 	struct python_buffer *p, uint32_t pid, uint64_t sp, const struct walk_python *interpreter)
 {
@@ -222,7 +222,7 @@ static __always_inline void next_entry(struct stack_buffer *b)
 		i < WALK_PYTHON_ENTRIES_MAX && i < b->entry_count ? b->entries[i] : 0;
 }
 
-/* Takes native frames, at least one: false when there is no further one. */
+/* Adds native frames, at least one: false when there is no further one. */
 static __always_inline bool native_steps(struct stack_buffer *b)
 {
 	struct walker *k = &b->walker;
@@ -241,7 +241,7 @@ static __always_inline bool native_steps(struct stack_buffer *b)
 	return on;
 }
 
-/* The walker's registers are set, and Python's frames, if there may be any, are taken. */
+/* To be called with the walker's registers set and Python's frames walked. */
 static __always_inline void native_begin(struct stack_buffer *b, const struct python_buffer *p)
 {
 	const struct walk *w = &b->walker.walk;
@@ -307,7 +307,7 @@ static __always_inline uint64_t finish_stack(struct stack_buffer *b, const struc
 	return words + 2 * python_depth;
 }
 
-/* Whether the reader should hear at once of code objects that are new. */
+/* Whether to wake the reader for code objects that are new. */
 static __always_inline bool wakes_for_code(const struct python_buffer *p, uint64_t now_ns)
 {
 	if (!p || !p->new_code || now_ns - woken_ns < WAKE_PAUSE_NS)
@@ -330,7 +330,7 @@ static __always_inline struct raw_count *find_raw_count(const struct stack_buffe
 	return bpf_map_lookup_elem(&raw_counts, ret_key);
 }
 
-/* Whether the recorder may just not have told yet what is mapped where the walk ended. */
+/* Whether the recorder may not have published yet what is mapped where the walk ended. */
 static __always_inline bool is_news(const struct stack_buffer *b, uint64_t now_ns)
 {
 	uint64_t key;

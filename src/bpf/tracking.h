@@ -112,7 +112,7 @@ static __always_inline void send_exit(uint32_t pid)
 
 	drop_space(pid);
 	/* With anything in between, the compiler checks twice whether there is a record, and the verifier of
-	 * Linux 6.1 and older ones takes it for lost where only the second check says that there is none. */
+	 * Linux 6.1 and older ones considers it leaked where only the second check finds that there is none. */
 	e = task_event(TASK_EXIT, pid, pid, 0);
 	if (e)
 		bpf_ringbuf_submit(e, wakeup_flags(&tasks));
@@ -207,7 +207,7 @@ static __always_inline bool in_exec(struct task_struct *task)
 	return mm && !BPF_CORE_READ(mm, arg_start);
 }
 
-/* Exec renames the task too, but the exec event tells that, together with the new image. */
+/* Exec renames the task too, but the exec event has the new name, together with the new image. */
 SEC("tp_btf/task_rename")
 int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 {
@@ -222,7 +222,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-/* What perf tells the recorder of begins here. There are kernels without probes, or (5.10, which has no traced functions in
+/* What perf reports begins here. There are kernels without probes, or (5.10, which has no traced functions in
  * kernel/events/core.c) without this one; see bpf_space.unsteady. */
 SEC("kprobe/perf_event_mmap")
 int on_map(struct pt_regs *ctx)
@@ -304,8 +304,8 @@ int find_pid_ns_level(void *ctx)
 	return 0;
 }
 
-/* There the recorder knows its child by a number that says nothing to `tracked`: this visits every
- * task the recorder can see and enters the one with the wanted number, which it then sets to 0. */
+/* There the recorder knows its child by a number of its own namespace, which `tracked` cannot use. This visits every
+ * task that the recorder can see, enters the one with the wanted number, and sets that to 0. */
 SEC("iter/task")
 int track_wanted(struct bpf_iter__task *ctx)
 {

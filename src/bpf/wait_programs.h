@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The programs that follow how threads run and wait (record --off-cpu): at switches, wake-ups, new threads and exec.
- * What they keep of a thread, and which waits have their stacks taken, is in waits.h.
+ * What they keep of a thread, and which waits get a stack, is in waits.h.
  *
  * Included once, by capture.bpf.c: the programs here are its.
  */
@@ -21,8 +21,8 @@ struct {
 } waits SEC(".maps");
 
 /*
- * How many threads are followed, by a hash of the thread, and of how many it matters who wakes them and when. What
- * happens to others, and most wake-ups in a storm, costs no more than a look here.
+ * By a hash of the thread: how many threads are followed, and for how many of them a wake-up is of interest. Events of
+ * other threads, and most wake-ups in a storm, cost no more than this look-up.
  */
 #define THREAD_GROUPS 4096
 
@@ -156,7 +156,7 @@ static __always_inline void await(struct task_struct *task, struct thread_waits 
 	t->awaited = awaited;
 }
 
-/* Its place in the group, if it has that. */
+/* The group's slot, if this thread has it. */
 static __always_inline struct thread_waits *find_group_thread(uint64_t number)
 {
 	uint32_t index = group_index(number);
@@ -165,8 +165,8 @@ static __always_inline struct thread_waits *find_group_thread(uint64_t number)
 	return t && t->task == number ? t : NULL;
 }
 
-/* Room for what is kept of a thread. The group's place is that of a thread that finds itself alone in the group: as each
- * is counted before it looks, and until it has left, there is no other. */
+/* Room for what is kept of a thread. The group's slot goes to a thread that finds itself alone in the group. No two can:
+ * each is counted before it looks, and until it has left. */
 static __always_inline struct thread_waits *make_room(struct task_struct *task)
 {
 	uint64_t number = task_number(task);
@@ -210,8 +210,8 @@ static __always_inline void enter_thread(
 	t->at_ns = now_ns;
 }
 
-/* It ends. A wake-up that was slow on another CPU may still note when it came, for the next thread at this place then,
- * which forgets it when it leaves its CPU. */
+/* It ends. A slow wake-up on another CPU may still note its time here, in what is by then the next thread's slot; that
+ * thread forgets it when it leaves its CPU. */
 static __always_inline void leave_thread(struct task_struct *task, struct thread_waits *t)
 {
 	t->at_ns = 0;
@@ -233,8 +233,8 @@ static __always_inline struct thread_waits *find_thread(struct task_struct *task
 	return t && t->at_ns ? t : NULL;
 }
 
-/* A new thread, also one that the kernel makes within a process (io_uring), of which no fork tells.
- * It is in the run queue until it first runs. */
+/* A new thread, also one that the kernel makes within a process (io_uring), for which there is
+ * no fork event. It is in the run queue until it first runs. */
 SEC("tp_btf/task_newtask")
 int on_new_thread(uint64_t *ctx)
 {
@@ -266,7 +266,7 @@ int on_exec_waits(uint64_t *ctx)
 
 	if (!t)
 		return 0;
-	/* It belongs before exec itself, of which another program tells. */
+	/* It has to precede the exec event, which another program sends. */
 	send_life(t, t->at_ns, now_ns);
 	t->since_ns = t->at_ns = now_ns;
 	t->run_ns = 0;
@@ -286,14 +286,14 @@ static __always_inline uint32_t task_state(struct task_struct *task)
 static __always_inline bool is_gpu_file(struct task_struct *task, uint64_t number)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **place, *file = NULL;
+	struct file **slot, *file = NULL;
 	char owner[8] = {};
 	struct inode *inode;
 
 	if (!table || number >= BPF_CORE_READ(table, max_fds))
 		return false;
-	place = BPF_CORE_READ(table, fd) + number;
-	if (bpf_probe_read_kernel(&file, sizeof(file), place) || !file)
+	slot = BPF_CORE_READ(table, fd) + number;
+	if (bpf_probe_read_kernel(&file, sizeof(file), slot) || !file)
 		return false;
 	inode = BPF_CORE_READ(file, f_inode);
 	if (BPF_CORE_READ(inode, i_rdev) >> 20 == DRM_MAJOR)
@@ -316,14 +316,14 @@ static __always_inline const struct pt_regs *find_entry(
 		return NULL;
 	/* Since 6.4. They stay where they are, and asking again would be a call. */
 	if (bpf_core_type_exists(struct bpf_iter_num___since_6_4)) {
-		uint64_t place = t ? t->entry : 0;
+		uint64_t at = t ? t->entry : 0;
 
-		if (!place)
-			place = (uint64_t)bpf_task_pt_regs(task);
+		if (!at)
+			at = (uint64_t)bpf_task_pt_regs(task);
 		if (t)
-			t->entry = place;
+			t->entry = at;
 		regs = bpf_rdonly_cast(
-			(const void *)place, bpf_core_type_id_kernel(struct pt_regs));
+			(const void *)at, bpf_core_type_id_kernel(struct pt_regs));
 		return arch_copy_entry(regs, ret) ? regs : NULL;
 	}
 	/* Since 5.15. */
@@ -384,7 +384,7 @@ static __always_inline struct wait_site *visit_site(
 	return s;
 }
 
-/* Takes the stack of the current thread. `entry`: its registers; NULL: it has none. */
+/* Walks the stack of the current thread. `entry`: its registers; NULL: it has none. */
 static __always_inline const struct python_buffer *walk_waiting_stack(
 	struct stack_buffer *b, const struct pt_regs *entry)
 {
@@ -405,8 +405,8 @@ static __always_inline const struct python_buffer *walk_waiting_stack(
 	return NULL;
 }
 
-/* The recorder has not told of the code, or not made its table yet, as when a program begins, and
- * there is no room for what it could walk later. */
+/* The recorder has not published the mapping, or the table is not ready, as when a program begins, and there is no room
+ * for what the recorder could walk later. */
 static __always_inline bool is_too_early(const struct stack_buffer *b, uint64_t now_ns)
 {
 	const struct walker *k = &b->walker;
@@ -434,8 +434,8 @@ static __always_inline bool send_wait_begin(
 	return !is_too_early(b, e->time_ns) && !bpf_ringbuf_output(&waits, e, size, flags);
 }
 
-/* Takes and sends the stack with which the current thread begins to wait; when that does not
- * succeed, the wait is carried by the next one of its site. */
+/* Sends the stack with which the current thread begins to wait. If that fails, the next wait of
+ * the site carries this one. */
 static __always_inline bool walk_wait(void *ctx, struct task_struct *task, struct thread_waits *t,
 	const struct pt_regs *entry, uint64_t site, uint64_t now_ns)
 {
@@ -522,7 +522,7 @@ static __always_inline void send_wait_end(
 		s->others = s->others_ns = 0;
 }
 
-static __always_inline void tell_wait(struct thread_waits *t, uint64_t now_ns)
+static __always_inline void end_wait(struct thread_waits *t, uint64_t now_ns)
 {
 	uint64_t duration_ns = now_ns - t->at_ns;
 	uint64_t queued_ns = t->woken_ns ? now_ns - t->woken_ns : 0;
@@ -535,7 +535,7 @@ static __always_inline void tell_wait(struct thread_waits *t, uint64_t now_ns)
 	if (s && !t->walked) {
 		price = bpf_map_lookup_elem(&wait_prices, &zero);
 		s->due |= duration_ns > LONG_NS;
-		if (!price || !price_tells(price, duration_ns, now_ns)) {
+		if (!price || !price_sends(price, duration_ns, now_ns)) {
 			site_carry(s, duration_ns);
 			return;
 		}
@@ -546,7 +546,7 @@ static __always_inline void tell_wait(struct thread_waits *t, uint64_t now_ns)
 static __always_inline void come_to_cpu(
 	struct task_struct *task, struct thread_waits *t, uint64_t now_ns)
 {
-	tell_wait(t, now_ns);
+	end_wait(t, now_ns);
 	await(task, t, false);
 	t->at_ns = now_ns;
 	t->woken_ns = 0;
@@ -620,11 +620,11 @@ int on_waking(uint64_t *ctx)
 	return 0;
 }
 
-/* What each_thread is for: 0: those that are there are entered, 1: all are told to the end. */
+/* What each_thread does: 0: it enters all threads, 1: it sends what is left of each. */
 uint32_t ending;
 
-/* One that is about to leave its CPU does not run. Where the kernel does not say who has one (7.2), those that could run
- * are taken to; the next switch tells. */
+/* One that is about to leave its CPU does not run. Where the kernel does not show who has a CPU (7.2), runnable threads
+ * count as running; the next switch corrects that. */
 static __always_inline bool is_running(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ(task, on_cpu))
@@ -632,8 +632,8 @@ static __always_inline bool is_running(struct task_struct *task)
 	return !task_state(task);
 }
 
-/* Why a thread that is there when the recording begins does not run. Whose driver a control call is of is not asked:
- * its file is another process's. */
+/* Why a thread that is there when the recording begins does not run. Which driver a control call goes to is not looked
+ * up: its file is another process's. */
 static __always_inline uint32_t reason_before(struct task_struct *task)
 {
 	struct arch_entry entry = {};

@@ -7,9 +7,9 @@
  *	--------+-------------+--------+----------------------+---
  *	        stack?                 length
  *
- * Times are exact, of every wait. What costs is its stack, so only some waits get one when switches come fast. A wait
+ * The times of every wait are exact. Its stack is what costs, so only some waits get one when switches come fast. A wait
  * belongs to a site: the thread, and where it entered the kernel (address, stack pointer, system call). Which waits
- * are walked is decided at random before their length is known, with a chance that falls with how often the site comes:
+ * are walked is decided at random, before their length is known. The chance is lower for sites that come often:
  *
  *	chance = time between waits of the site / price of the CPU
  *
@@ -17,18 +17,18 @@
  * halves as that time passes, to 0, where all are walked. So waits of rare sites have stacks even in a storm, and of
  * frequent ones about as many as time passes in them.
  *
- * A thread may have more sites than are kept of it. One of two places, by its hash, is a site's; of what is in them the
- * one goes that was not seen for longer, but one whose last long wait had no stack goes later. A site that comes in its
- * place comes, or came, at least that seldom.
+ * A thread may have more sites than are kept. A site has two slots, by its hash. When both are occupied, the site that
+ * was not seen for longer is replaced, except that one whose last long wait had no stack stays if the other is not such.
+ * The new site has not come since then, so that time is its first interval.
  *
- * A wait without stack that was long is told when it ends, with its site, whose last stack it is taken to have; where such
- * waits come too fast, too, and of short ones, the length is added to the next of its site that is told
+ * A long wait without a stack is sent when it ends, with its site, and is assumed to have that site's last stack. Short
+ * waits, and long ones that come too fast, are not sent: their length is added to the next wait of the site that is
  * (profile_wait.others_ns).
  *
  * A stack is sent when the wait begins, its length when it ends.
  *
- * Nothing depends on having seen every switch: a thread that leaves a CPU has run since what was last known of it, and
- * one that comes to a CPU has waited. So run time and waits always add up to its life.
+ * Nothing depends on seeing every switch: a thread that leaves a CPU has run since its last event, and one that comes to
+ * a CPU has waited since then. So run time and waits always add up to its life.
  */
 #pragma once
 
@@ -36,7 +36,7 @@
 #include "bpf/events.h"
 
 #define WAIT_SITES	8
-#define NEW_NS		100000000    /* between waits of a site, before anything is known */
+#define NEW_NS		100000000    /* between waits of a site that was not seen before */
 #define SITE_SHIFT	3	     /* a new interval counts for 1 / 8 of the mean */
 #define WALKS_SHARE	128	     /* one part of a CPU's time goes into walks: about 200 a second of 40 us */
 #define WALK_MOST_NS	100000	     /* more, with interrupts off, was somebody else's: a hypervisor's */
@@ -46,16 +46,16 @@
 #define PRICE_LEAST_NS	1000
 #define DOUBLINGS_MOST	30
 #define CHANCE_SHIFT	8	/* of a wait comes in steps of so many doublings of a ns */
-#define LONG_NS		1000000 /* a wait without a stack that was so long: its site counts as seldom */
+#define LONG_NS		1000000 /* after a wait of this length without a stack, its site counts as rare */
 #define DUE_SHIFT	6	/* by so many doublings */
-#define TOLD_NS		200000  /* and one of so much is told */
-#define TOLD_PRICE_NS	32000   /* as that takes 250 ns, with each so much of a CPU's time they take 1 / 128 */
-#define TOLD_AHEAD_NS	10000000
+#define SEND_NS		200000  /* a wait without a stack is sent if it was this long */
+#define SEND_PRICE_NS	32000   /* sending takes 250 ns, so one in each such time takes 1 / 128 of a CPU */
+#define SEND_AHEAD_NS	10000000
 
 struct wait_site {
 	uint64_t key; /* 0: free */
 	uint64_t seen_ns;
-	uint64_t mean_ns; /* between its waits; 0: nothing is known, it came once */
+	uint64_t mean_ns; /* between its waits; 0: it came only once */
 	uint64_t others_ns;
 	uint64_t others;
 	uint32_t reason;
@@ -66,7 +66,7 @@ struct wait_site {
 struct thread_waits {
 	uint64_t task;	   /* which one, in group_threads; 0: none */
 	uint64_t entry;	   /* address of the registers with which it entered the kernel; 0: not asked for yet */
-	uint64_t since_ns; /* it is known */
+	uint64_t since_ns; /* when we first saw it */
 	uint64_t run_ns;
 	uint64_t at_ns;	   /* it runs since, or waits since */
 	uint64_t woken_ns; /* while it waits: since then in the run queue; 0: not yet */
@@ -76,7 +76,7 @@ struct thread_waits {
 	uint8_t walked; /* the wait that is going on has a stack */
 	uint8_t reason;
 	uint8_t site; /* of it */
-	uint8_t awaited; /* its end is told by itself, and the wake-up with it */
+	uint8_t awaited; /* its end is sent, and the wake-up with it */
 	struct wait_site sites[WAIT_SITES];
 	union { /* while it is sent */
 		struct bpf_wait_event wait;
@@ -87,13 +87,13 @@ struct thread_waits {
 /* Of a CPU. */
 struct wait_price {
 	uint64_t paid_ns; /* by then the walks so far have taken their share of the time, and no more */
-	uint64_t told_ns; /* so too, of waits that were told without a stack */
+	uint64_t sent_ns; /* the same for waits that were sent without a stack */
 	uint64_t random;
 };
 
 /* ------------------------------------------------------------------ sites */
 
-/* Its two places. */
+/* Its two slots. */
 static __always_inline uint32_t site_index(uint64_t key)
 {
 	return key >> 61;
@@ -104,7 +104,7 @@ static __always_inline uint32_t site_other_index(uint64_t key)
 	return key >> 58 & (WAIT_SITES - 1);
 }
 
-/* Whether `s`, and not `other`, makes room for a site that has neither of these places. */
+/* Whether `s`, and not `other`, is replaced by a site that is in neither of these slots. */
 static __always_inline bool site_goes_first(const struct wait_site *s, const struct wait_site *other)
 {
 	if (!s->key || !other->key)
@@ -124,14 +124,14 @@ static __always_inline uint64_t site_key(uint64_t ip, uint64_t sp, uint64_t call
 	return key | 1;
 }
 
-/* Whether the site's place is `other`, of its two. */
+/* Whether the site's slot is `other`, of its two. */
 static __always_inline bool site_is_other(
 	const struct wait_site *s, const struct wait_site *other, uint64_t key)
 {
 	return s->key != key && (other->key == key || site_goes_first(other, s));
 }
 
-/* Makes it that of another key; what it carried is told by the caller. */
+/* Makes it the site of another key; the caller sends what it carried. */
 static __always_inline void site_begin(struct wait_site *s, uint64_t key, uint64_t now_ns)
 {
 	uint64_t unseen_ns = s->key ? (now_ns - s->seen_ns) | 1 : 0;
@@ -221,13 +221,13 @@ static __always_inline void price_pay(struct wait_price *p, uint64_t now_ns, uin
 	p->paid_ns = now_ns + price_ahead(p, now_ns) + walk_ns * WALKS_SHARE;
 }
 
-/* Whether a wait that has no stack is told by itself. */
-static __always_inline bool price_tells(struct wait_price *p, uint64_t duration_ns, uint64_t now_ns)
+/* Whether a wait without a stack is sent. */
+static __always_inline bool price_sends(struct wait_price *p, uint64_t duration_ns, uint64_t now_ns)
 {
-	uint64_t ahead_ns = p->told_ns > now_ns ? p->told_ns - now_ns : 0;
+	uint64_t ahead_ns = p->sent_ns > now_ns ? p->sent_ns - now_ns : 0;
 
-	if (duration_ns < TOLD_NS || ahead_ns > TOLD_AHEAD_NS)
+	if (duration_ns < SEND_NS || ahead_ns > SEND_AHEAD_NS)
 		return false;
-	p->told_ns = now_ns + ahead_ns + TOLD_PRICE_NS;
+	p->sent_ns = now_ns + ahead_ns + SEND_PRICE_NS;
 	return true;
 }

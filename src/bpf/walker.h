@@ -2,10 +2,10 @@
 /*
  * The walker (walk/walk.h) at home in the kernel.
  *
- * All of its state lives in the memory of a map, and each step is a function of its own that is not static: the
- * verifier looks at such a function once, without knowing what calls it, and not at every turn of the loop around
- * it. It may take numbers only on kernels before 5.12, so it finds its state itself. What is loaded from a map has
- * no history for the verifier either, which is why a few values make a detour through the state.
+ * All of its state lives in the memory of a map, and each step is a global function: the verifier checks such a function
+ * once, independently of its callers, and not in every turn of the loop around it. On kernels before 5.12 its arguments
+ * can only be numbers, so it looks up its state itself. The verifier forgets what it knows of values that are stored in a
+ * map, which is why a few values make a detour through the state.
  *
  * Reading the program's memory costs by the call far more than by the byte: a window of the stack is copied at
  * once, as large as the latest walk needed, and what lies in it costs a few instructions.
@@ -111,7 +111,7 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 {
 	uint32_t chunk = at / WALK_CHUNK_WORDS, line = at % WALK_CHUNK_WORDS / WALK_TABLE_ALIGN;
 	void *words = bpf_map_lookup_elem(&table_chunks, &chunk);
-	volatile uint32_t *place = &walker_of(w)->word;
+	volatile uint32_t *word = &walker_of(w)->word;
 	const struct table_line *l;
 
 	if (!words)
@@ -119,11 +119,11 @@ static bool walk_home_words(struct walk *w, uint32_t at, uint32_t *ret, uint32_t
 	l = bpf_map_lookup_elem(words, &line);
 	if (!l)
 		return false;
-	*place = at;
+	*word = at;
 	if (count == 1)
-		*ret = l->words[*place & (WALK_TABLE_ALIGN - 1)];
+		*ret = l->words[*word & (WALK_TABLE_ALIGN - 1)];
 	else
-		__builtin_memcpy(ret, &l->words[*place & (WALK_TABLE_ALIGN - 4)], 4 * sizeof(*ret));
+		__builtin_memcpy(ret, &l->words[*word & (WALK_TABLE_ALIGN - 4)], 4 * sizeof(*ret));
 	return true;
 }
 
@@ -209,7 +209,7 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 
 /* ------------------------------------------------------------------ rules */
 
-/* Where the rule for an address is kept, and how its entry begins. */
+/* The slot of the rule for an address, and how its entry begins. */
 static __always_inline struct known_rule *find_known(struct walker *k, uint64_t address, uint64_t *ret_check)
 {
 	uint64_t hash = hash_step(address, (uint64_t)k->generation << 32);
@@ -321,7 +321,7 @@ static __always_inline bool peek(const struct walker *k, uint64_t address, uint6
 	return true;
 }
 
-/* Takes the frame that the walk is in and goes on to its caller: false when there is none. */
+/* Adds the current frame and goes on to its caller: false when there is none. */
 static __always_inline bool walker_step(struct walker *k, uint64_t *frames, uint64_t *ret_frame)
 {
 	uint64_t frame = walk_frame(&k->walk);
@@ -374,7 +374,7 @@ static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint6
 	w->pc = ra;
 	w->sp = cfa;
 	w->fp = fp;
-	w->bx_slot = WALK_BX_LOST; /* rules in one word say nothing of it */
+	w->bx_slot = WALK_BX_LOST; /* rules in one word do not have it */
 	w->exact = 0;
 	w->outer = 1;
 	return true;

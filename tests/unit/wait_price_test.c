@@ -193,13 +193,13 @@ static void long_waits_are_told_but_not_too_many(void)
 	struct wait_price p = {0};
 	uint64_t now_ns = SECOND_NS, told = 0;
 
-	CHECK(!price_tells(&p, TOLD_NS - 1, now_ns) && price_tells(&p, TOLD_NS, now_ns));
+	CHECK(!price_sends(&p, SEND_NS - 1, now_ns) && price_sends(&p, SEND_NS, now_ns));
 	for (int n = 0; n < 200000; n++, now_ns += 5000)
-		told += price_tells(&p, SECOND_NS, now_ns);
-	CHECK(told > SECOND_NS / TOLD_PRICE_NS && told < 12 * (SECOND_NS / TOLD_PRICE_NS) / 10);
+		told += price_sends(&p, SECOND_NS, now_ns);
+	CHECK(told > SECOND_NS / SEND_PRICE_NS && told < 12 * (SECOND_NS / SEND_PRICE_NS) / 10);
 	now_ns += SECOND_NS;
 	for (int n = 0; n < 1000; n++, now_ns += 100000)
-		CHECK(price_tells(&p, TOLD_NS, now_ns));
+		CHECK(price_sends(&p, SEND_NS, now_ns));
 }
 
 int main(void)
