@@ -9,7 +9,7 @@
  *
  * A call writes its CALL event whenever it comes, work its WORK event. Work without a marker or a
  * call makes a launch too, one that is done from the start, so that a call which comes after it (of
- * a copy that waits, for example) is not taken for one without work. Calls that ask for no work
+ * a copy that waits, for example) does not count as one without work. Calls that ask for no work
  * wait for their return only; those that add a node to a graph stay then for its sake, those that
  * wait for the GPU go.
  *
@@ -113,7 +113,7 @@ static int write_pending(struct correlator *c, const struct launch *l,
 	return profile_write_pending(c->writer, &pending);
 }
 
-/* Removes a launch; says so when it still waits for its work. */
+/* Removes a launch; writes a PENDING event when it still waits for its work. */
 static int drop(struct correlator *c, struct launch *l, enum profile_pending_reason reason)
 {
 	int error = is_outstanding(l) ? write_pending(c, l, reason) : 0;
@@ -261,7 +261,7 @@ static int settle(struct correlator *c, struct launch *l, unsigned int reason)
 	return error;
 }
 
-/* What a call waited for, if that was told. */
+/* What a call waited for, if that was reported. */
 static int write_sync(
 	struct correlator *c, const struct gpu_call *e, uint32_t thread, uint32_t stack)
 {
@@ -394,7 +394,7 @@ static int on_work(void *context, const struct gpu_work *e)
 	return error ?: profile_write_work(c->writer, &work);
 }
 
-/* The stack at which a node came to be; 0 when it is not known. */
+/* The stack at which a node was made; 0 when it is not known. */
 static uint32_t node_origin(const struct correlator *c, const struct gpu_node *e)
 {
 	const struct launch *l;

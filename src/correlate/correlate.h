@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joins launches with the GPU work they asked for, by (instance, correlation id), graph work with the stack that made
- * its node and the stream that its graph was launched into, and waits for events with where these were recorded, and
- * writes the joined events to the profile as they become whole.
+ * Joins, and writes the joined events to the profile as they become whole:
  *
- * The caller promises an order: a launch is handed in before the call and the work with its id,
- * when it is handed in at all (the recorder drains markers first; see docs/architecture.md), and the
- * record of an event before calls that wait for it. Call and work may come in either order and any
- * number of works may follow one call. (What comes of a graph before the call that launched it has returned does not
- * know the stream.)
+ *	launches          with the GPU work they asked for, by (instance, correlation id)
+ *	graph work        with the stack that made its node, and the stream that its graph was launched into
+ *	waits for events  with the streams in which these were recorded
+ *
+ * The caller promises an order: a launch, if there is one, comes before the call and the work with its id (the recorder
+ * drains markers first; see docs/architecture.md), and the record of an event before calls that wait for it. Call and
+ * work may come in either order and any number of works may follow one call. (Work of a graph that comes before the call
+ * that launched it has returned does not get the stream.)
  *
  * Memory is bounded: finished launches are kept for a while in case more work follows, then
  * forgotten oldest first; work that comes for a forgotten one is written with JOIN_LATE, a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Numbers of records go on for ever (modulo 2^32). What is behind one is there as long as it is among the newest, and
- * each names the one before it with the same hash, so a chain ends where it leads out of the ring.
+ * Records are numbered as they come (modulo 2^32), and only the newest are kept. Each names the one before it with the
+ * same hash, so a chain ends where it leads out of the ring.
  */
 #include "correlate/event_records.h"
 
@@ -31,12 +31,12 @@ static struct event_record *at(const struct event_records *r, uint32_t number)
 	return age && age <= EVENT_RECORDS_MAX ? &r->ring[number % EVENT_RECORDS_MAX] : NULL;
 }
 
-/* The place that comes next: forgets what is in it. */
+/* Forgets the record whose slot of the ring comes next. */
 static void make_room(struct event_records *r)
 {
 	uint32_t number = r->count - EVENT_RECORDS_MAX;
 	const struct event_record *oldest = at(r, number);
-	uint64_t key = key_of(oldest->told.instance, oldest->told.event);
+	uint64_t key = key_of(oldest->record.instance, oldest->record.event);
 	const uint64_t *last = map_get(&r->last, key);
 
 	if (last && (uint32_t)*last == number)
@@ -46,7 +46,7 @@ static void make_room(struct event_records *r)
 int event_records_add(struct event_records *r, const struct gpu_event_record *e)
 {
 	uint64_t key = key_of(e->instance, e->event);
-	struct event_record record = {.told = *e};
+	struct event_record kept = {.record = *e};
 	const uint64_t *last;
 
 	if (!r->ring)
@@ -55,10 +55,10 @@ int event_records_add(struct event_records *r, const struct gpu_event_record *e)
 		return -ENOMEM;
 	make_room(r);
 	last = map_get(&r->last, key);
-	record.older = last ? (uint32_t)*last + 1 : 0;
+	kept.older = last ? (uint32_t)*last + 1 : 0;
 	if (map_put(&r->last, key, r->count))
 		return -ENOMEM;
-	r->ring[r->count++ % EVENT_RECORDS_MAX] = record;
+	r->ring[r->count++ % EVENT_RECORDS_MAX] = kept;
 	return 0;
 }
 
@@ -73,8 +73,8 @@ const struct gpu_event_record *event_records_find(
 
 		if (!e)
 			break;
-		if (e->told.instance == instance && e->told.event == event && e->told.time_ns <= time_ns)
-			return &e->told;
+		if (e->record.instance == instance && e->record.event == event && e->record.time_ns <= time_ns)
+			return &e->record;
 		number = e->older;
 	}
 	return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In which streams events of a GPU API were recorded, and when: what a wait for an event is a wait for.
+ * In which streams events of a GPU API were recorded, and when: this is what a wait for an event waits for.
  *
  * Memory is bounded: the newest EVENT_RECORDS_MAX records are kept, in a ring that is allocated when the first comes.
  * One thread.
@@ -15,7 +15,7 @@
 #define EVENT_RECORDS_MAX 16384u
 
 struct event_record {
-	struct gpu_event_record told;
+	struct gpu_event_record record;
 	uint32_t older; /* of the same event; its number + 1, 0: none */
 };
 

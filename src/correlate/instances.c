@@ -18,13 +18,13 @@ void instances_release(struct instances *in)
 
 static struct instance *find(const struct instances *in, uint32_t number)
 {
-	const uint64_t *place = map_get(&in->by_number, number);
+	const uint64_t *item = map_get(&in->by_number, number);
 
-	return place ? &in->items.items[*place] : NULL;
+	return item ? &in->items.items[*item] : NULL;
 }
 
-/* A place that is free, or one more; NULL when there are too many or memory is short. */
-static struct instance *free_place(struct instances *in)
+/* A free item, or one more; NULL when there are too many or memory is short. */
+static struct instance *free_item(struct instances *in)
 {
 	if (in->by_number.count < in->items.count)
 		vec_foreach (instance, &in->items)
@@ -41,7 +41,7 @@ static int find_or_add(struct instances *in, uint32_t number, struct instance **
 	struct instance *instance = find(in, number);
 
 	if (!instance && number && in->by_number.count < INSTANCES_MAX) {
-		instance = free_place(in);
+		instance = free_item(in);
 		if (!instance ||
 			map_put(&in->by_number, number, (uint64_t)(instance - in->items.items)))
 			return -ENOMEM;

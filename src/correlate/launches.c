@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Places in one array, linked into their lists by number; an index of place numbers and hashes
+ * Launches are items of one array, linked into their lists by number; an index of numbers and hashes is
  * beside it, with linear probing and deletion by shifting back.
  *
- * Nearly all time goes into waiting for memory. So a hash is compared before the place behind it is
+ * Nearly all time goes into waiting for memory. So a hash is compared before the launch behind it is
  * touched, and the lowest bits of the correlation id stay as they are: ids that follow each other,
  * as those of one batch do, share a cache line of the index. They crowd it, too, which is why so
  * much of the index is left free.
@@ -30,9 +30,9 @@ int launches_init(struct launches *l, size_t max)
 	while (slots < 4 * max)
 		slots *= 2;
 	l->index_mask = slots - 1;
-	l->places = calloc(max, sizeof(*l->places));
+	l->items = calloc(max, sizeof(*l->items));
 	l->index = calloc(slots, sizeof(*l->index));
-	if (l->places && l->index)
+	if (l->items && l->index)
 		return 0;
 	launches_release(l);
 	return -ENOMEM;
@@ -40,7 +40,7 @@ int launches_init(struct launches *l, size_t max)
 
 void launches_release(struct launches *l)
 {
-	free(l->places);
+	free(l->items);
 	free(l->index);
 	*l = (struct launches){0};
 }
@@ -50,14 +50,14 @@ bool launches_are_full(const struct launches *l)
 	return l->count[LAUNCH_WAITING] + l->count[LAUNCH_DONE] == l->max;
 }
 
-static struct launch *at_place(const struct launches *l, uint32_t place)
+static struct launch *launch_at(const struct launches *l, uint32_t number)
 {
-	return place ? &l->places[place - 1] : NULL;
+	return number ? &l->items[number - 1] : NULL;
 }
 
-static uint32_t place_of(const struct launches *l, const struct launch *launch)
+static uint32_t number_of(const struct launches *l, const struct launch *launch)
 {
-	return (uint32_t)(launch - l->places) + 1;
+	return (uint32_t)(launch - l->items) + 1;
 }
 
 static uint32_t hash_of(uint32_t instance, uint32_t correlation)
@@ -73,7 +73,7 @@ static struct launch_slot *find_slot(const struct launches *l, uint32_t instance
 {
 	for (size_t i = hash & l->index_mask;; i = (i + 1) & l->index_mask) {
 		struct launch_slot *slot = &l->index[i];
-		const struct launch *launch = at_place(l, slot->place);
+		const struct launch *launch = launch_at(l, slot->number);
 
 		if (!launch || (slot->hash == hash && launch->correlation == correlation &&
 				       launch->instance == instance))
@@ -85,7 +85,7 @@ struct launch *launches_find(const struct launches *l, uint32_t instance, uint32
 {
 	uint32_t hash = hash_of(instance, correlation);
 
-	return at_place(l, find_slot(l, instance, correlation, hash)->place);
+	return launch_at(l, find_slot(l, instance, correlation, hash)->number);
 }
 
 /* Moves later members of the probe run back into the gap, so that look-ups never meet a false
@@ -96,35 +96,35 @@ static void close_gap(struct launches *l, size_t gap)
 
 	for (;;) {
 		i = (i + 1) & l->index_mask;
-		if (!l->index[i].place)
+		if (!l->index[i].number)
 			break;
 		if (((i - l->index[i].hash) & l->index_mask) < ((i - gap) & l->index_mask))
 			continue;
 		l->index[gap] = l->index[i];
 		gap = i;
 	}
-	l->index[gap].place = 0;
+	l->index[gap].number = 0;
 }
 
 static void link_newest(struct launches *l, struct launch *launch, enum launch_list list)
 {
-	uint32_t place = place_of(l, launch);
-	struct launch *older = at_place(l, l->newest[list]);
+	uint32_t number = number_of(l, launch);
+	struct launch *older = launch_at(l, l->newest[list]);
 
 	launch->list = list;
 	launch->older = l->newest[list];
 	launch->newer = 0;
 	if (older)
-		older->newer = place;
+		older->newer = number;
 	else
-		l->oldest[list] = place;
-	l->newest[list] = place;
+		l->oldest[list] = number;
+	l->newest[list] = number;
 	l->count[list]++;
 }
 
 static void unlink_launch(struct launches *l, struct launch *launch)
 {
-	struct launch *older = at_place(l, launch->older), *newer = at_place(l, launch->newer);
+	struct launch *older = launch_at(l, launch->older), *newer = launch_at(l, launch->newer);
 
 	if (older)
 		older->newer = launch->newer;
@@ -141,15 +141,15 @@ struct launch *launches_add(struct launches *l, uint32_t instance, uint32_t corr
 	enum launch_list list)
 {
 	uint32_t hash = hash_of(instance, correlation);
-	struct launch *launch = at_place(l, l->free);
+	struct launch *launch = launch_at(l, l->free);
 
 	if (launch)
 		l->free = launch->newer;
 	else
-		launch = &l->places[l->fresh++];
+		launch = &l->items[l->fresh++];
 	*launch = (struct launch){.instance = instance, .correlation = correlation};
 	*find_slot(l, instance, correlation, hash) =
-		(struct launch_slot){.place = place_of(l, launch), .hash = hash};
+		(struct launch_slot){.number = number_of(l, launch), .hash = hash};
 	link_newest(l, launch, list);
 	return launch;
 }
@@ -168,15 +168,15 @@ void launches_remove(struct launches *l, struct launch *launch)
 	close_gap(
 		l, (size_t)(find_slot(l, launch->instance, launch->correlation, hash) - l->index));
 	launch->newer = l->free;
-	l->free = place_of(l, launch);
+	l->free = number_of(l, launch);
 }
 
 struct launch *launches_oldest(const struct launches *l, enum launch_list list)
 {
-	return at_place(l, l->oldest[list]);
+	return launch_at(l, l->oldest[list]);
 }
 
 struct launch *launches_next(const struct launches *l, const struct launch *launch)
 {
-	return at_place(l, launch->newer);
+	return launch_at(l, launch->newer);
 }

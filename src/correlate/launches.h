@@ -35,22 +35,22 @@ struct launch {
 	uint32_t stack;
 	uint32_t api;
 	uint32_t graph_context, graph_stream; /* what it launched a graph into; 0: not known */
-	uint32_t older, newer; /* neighbours in its list; place + 1, 0: none */
+	uint32_t older, newer; /* numbers of its neighbours in its list; 0: none */
 	uint8_t kind;          /* enum profile_call_kind; 0: not known */
 	uint8_t flags;
 	uint8_t list; /* enum launch_list */
 };
 
 struct launch_slot {
-	uint32_t place; /* place + 1, 0: free */
+	uint32_t number; /* of its launch; 0: free */
 	uint32_t hash;
 };
 
 struct launches {
-	struct launch *places;
+	struct launch *items; /* number n is item n - 1 */
 	size_t max;
-	size_t fresh;      /* places from here on were never used */
-	uint32_t free;     /* the first of the places given back, chained by `newer` */
+	size_t fresh;      /* items from here on were never used */
+	uint32_t free;     /* number of the first free item, chained by `newer` */
 	struct launch_slot *index; /* open addressing, at most a quarter full */
 	size_t index_mask;
 	uint32_t oldest[LAUNCH_LISTS], newest[LAUNCH_LISTS];
