@@ -71,7 +71,7 @@ int chunk_times_add(struct chunk_times *c, const struct profile_reader *r, const
 	case EVENT_SYNC:
 		see(t, e->sync.start_ns, e->sync.duration_ns);
 		break;
-	case EVENT_LIFE: /* tells of all times when the thread was not there, too */
+	case EVENT_LIFE: /* covers all times when the thread was not there, too */
 		see(t, 0, UINT64_MAX);
 		break;
 	case EVENT_STALL: /* has no time */

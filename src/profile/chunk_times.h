@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of which times the events in each stretch of a file are: for those who read it once more, and need some of the time only.
+ * Which times the events in each stretch of a file cover: for a second reading that needs only some of the time.
  *
  * Events come nearly in the order of their times. So those of one hundredth of a recording are in little more than one
  * hundredth of its file, and the rest can be passed over (profile_reader_skip).
@@ -29,10 +29,10 @@ struct chunk_times {
 };
 
 void chunk_times_release(struct chunk_times *c);
-/* Takes the event that the reader returned last: 0 or -ENOMEM. */
+/* Adds the event that the reader returned last: 0 or -ENOMEM. */
 int chunk_times_add(struct chunk_times *c, const struct profile_reader *r, const struct profile_event *e);
 /*
- * The stretch that the chunk is in which begins there. NULL where what is in the chunk is not known, as it may not have been
- * read to its end: of the last one, and what comes behind it.
+ * The stretch with the chunk that begins there. NULL for the last chunk and what follows it: they may not have been read to
+ * their end.
  */
 const struct chunk_time *chunk_times_find(const struct chunk_times *c, uint64_t chunk);

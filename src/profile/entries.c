@@ -104,7 +104,7 @@ static const struct entry_field gpu_function_fields[] = {
 	NUMBER(profile_gpu_function, index),
 };
 
-/* Only the place is known when most of them are written. */
+/* When most of them are written, only function and offset are known. */
 static const struct entry_field instruction_fields[] = {
 	REQUIRED_ID(profile_instruction, function, TABLE_GPU_FUNCTIONS),
 	NUMBER(profile_instruction, offset),

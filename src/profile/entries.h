@@ -64,7 +64,7 @@ extern const struct entry_format entry_formats[TABLE_COUNT];
  * table, and every number within its limits. */
 bool entry_is_valid(enum profile_table table, const void *entry, uint32_t own_id,
 	const uint32_t counts[TABLE_COUNT]);
-/* Writes at most ENTRY_MAX_BYTES; returns the place behind them. */
+/* Writes at most ENTRY_MAX_BYTES; returns a pointer behind them. */
 uint8_t *entry_encode(enum profile_table table, const void *entry, uint8_t *p);
 /* Reads at most ENTRY_MAX_BYTES, wherever the data end (`end` says where the entry should: no added field is
  * read from there on); false for numbers too large for their field. */

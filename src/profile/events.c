@@ -768,7 +768,7 @@ static bool decode_sync(struct event_coder *c, unsigned int flags, const uint8_t
 	return true;
 }
 
-/* Takes the kind out of an event's head, which leaves the flags. */
+/* Removes the kind from an event's head, which leaves the flags. */
 static enum profile_event_kind decode_kind(uint64_t *head)
 {
 	unsigned int kind = *head & KIND_MASK;

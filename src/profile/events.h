@@ -69,7 +69,7 @@ bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COU
 bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COUNT]);
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT]);
 
-/* Writes at most EVENT_MAX_BYTES; returns the place behind them. */
+/* Writes at most EVENT_MAX_BYTES; returns a pointer behind them. */
 uint8_t *event_encode_sample(struct event_coder *c, const struct profile_sample *s, uint8_t *p);
 uint8_t *event_encode_call(struct event_coder *c, const struct profile_call *call, uint8_t *p);
 uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, uint8_t *p);
@@ -86,7 +86,7 @@ uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, 
 #define EVENT_READ_PAST 192
 
 /*
- * Takes the event at *p: 1, or 0 when it is of a kind not known here and was skipped, or -1 when it
+ * Decodes the event at *p: 1, or 0 when it is of a kind not known here and was skipped, or -1 when it
  * makes no sense. Ids and enums are not checked yet.
  */
 int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is reported of GPUs before anything is joined: the words between src/capture/ (stacks at
+ * What is reported of GPUs before anything is joined: the interface between src/capture/ (stacks at
  * launches), src/gpu/ (calls and work) and src/correlate/ (which joins them).
  *
  * An `instance` is one connection of one injected library, numbered by the recorder from 1; it never
@@ -17,7 +17,7 @@ struct gpu_launch {
 	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t thread; /* profile id */
-	uint32_t stack;  /* profile id; 0: could not be taken */
+	uint32_t stack;  /* profile id; 0: there is none */
 	uint32_t incomplete; /* enum profile_loss: why it does not reach its root; 0: it does */
 	enum profile_call_kind kind;
 };
@@ -80,7 +80,7 @@ struct gpu_node {
 	uint64_t original;
 };
 
-/* An event was recorded in a stream; told before any call that waits for it. */
+/* An event was recorded in a stream; reported before any call that waits for it. */
 struct gpu_event_record {
 	uint32_t instance;
 	uint32_t device; /* profile id; 0: not known */

@@ -16,7 +16,7 @@
  *	   work    (op, start, duration, launching stack)     the GPU did this
  *	   pending (thread, stack, API, reason)               a call that asked for work which never showed
  *	   stall   (window, instruction, reason, samples)     warps were seen at a GPU instruction
- *	   count   (device, counter, time, value)             what a hardware counter of a GPU said
+ *	   count   (device, counter, time, value)             what a hardware counter of a GPU counted
  *	   driver  (source, ring, name, thread, duration)     the kernel's GPU driver did this
  *	   wait    (thread, stack, reason, duration)          a thread did not run
  *	   life    (thread, duration, time on a CPU)          a thread was there
@@ -72,7 +72,7 @@ enum profile_frame_kind {
 #define NOTE_INCOMPLETE "[incomplete stack]"
 
 /*
- * One place in code. For MODULE_FILE `address` is an offset into the file, for MODULE_VDSO into the
+ * A location in code. For MODULE_FILE `address` is an offset into the file, for MODULE_VDSO into the
  * mapping (which moves between processes); for other modules it is a virtual address. A return address
  * is stored less one, so that it lies inside the call. Notes and Python frames have no module: `name`
  * (and `line`, `file`) is all there is. For native frames `name` stays 0 until a symbol is added
@@ -212,8 +212,8 @@ struct profile_gpu_function {
 };
 
 /*
- * One instruction of a GPU function. Only its place is there at first; the rest comes later
- * (profile_describe_instruction), when the image is read, and then also for instructions nobody was seen at: the
+ * One instruction of a GPU function. Only function and offset are there at first; the rest comes later
+ * (profile_describe_instruction), when the image is read, and then also for instructions without samples: the
  * whole function can be shown. File and line are where in the function itself the code is, as in a location. Code
  * of device functions that were not inlined counts as the kernel's that they stand behind; it has them as if they
  * were inlined, at line 0 of the kernel.
@@ -229,7 +229,7 @@ struct profile_instruction {
 
 /*
  * A stretch of time for which the instruction samples of one context were collected. A sample says at which
- * instruction a warp was and why it did not go on; each SM takes them in turn, one every `period_cycles` of its clock.
+ * instruction a warp was and why it did not go on; each SM samples its warps in turn, one every `period_cycles` of its clock.
  */
 struct profile_window {
 	uint32_t process;
@@ -239,9 +239,9 @@ struct profile_window {
 	uint64_t start_ns;
 	uint64_t end_ns;        /* samples may come a little late, and then count for the next window */
 	uint64_t period_cycles; /* 0: not known */
-	uint64_t samples;       /* all that were taken, those of the two next lines as well */
+	uint64_t samples;       /* all samples, those of the two next lines as well */
 	uint64_t dropped;       /* the GPU could not keep them */
-	uint64_t without_code;  /* they were in code that the driver tells no instructions of */
+	uint64_t without_code;  /* they were in code whose instructions the driver does not report */
 	bool exact;             /* kernels ran one at a time, and stalls name the launch (correlation) */
 };
 
@@ -314,7 +314,7 @@ enum profile_pending_reason {
 	PENDING_UNFINISHED, /* its work was not reported by the end of the recording */
 	PENDING_NO_EXIT,    /* the call itself never returned */
 	PENDING_FORGOTTEN,  /* it waited longer than the correlator can remember */
-	PENDING_LOST,       /* the driver's tools interface ended before it told (LOSS_GPU_TRACER_ENDED) */
+	PENDING_LOST,       /* the driver's tools interface ended before it reported it (LOSS_GPU_TRACER_ENDED) */
 	PENDING_REASONS
 };
 
@@ -337,7 +337,7 @@ struct profile_stall {
 	uint64_t samples;
 };
 
-/* What a hardware counter said of a stretch of time, of a whole device. */
+/* What a hardware counter counted in a stretch of time, on a whole device. */
 struct profile_count {
 	uint64_t start_ns;
 	uint64_t duration_ns;
@@ -388,10 +388,10 @@ enum profile_wait_reason {
 
 /*
  * A thread did not run for a while. Where threads sleep and wake up very often, only some of these waits have a
- * stack; the time of the others, at the same place in the same thread, is added to the next one that has (`others`).
- * So the times of a thread are all there, and only which of several stacks of that place they are of is sampled. With
- * duration 0 only `others` counts: waits of which no later one is told, with the last stack of their place (`assumed`),
- * or, with stack 0, where none is known, or which were too short for one.
+ * stack; the time of the others, at the same site in the same thread, is added to the next one that has (`others`).
+ * So the times of a thread are complete; which of several stacks of a site they have is sampled. With duration 0 only
+ * `others` counts: waits after which none of their site was sent, with the last stack of the site (`assumed`), or with
+ * stack 0 where none is known, or where they were too short for one.
  */
 struct profile_wait {
 	uint64_t start_ns;
@@ -403,10 +403,10 @@ struct profile_wait {
 	uint32_t stack;
 	uint32_t waker; /* thread that ended it; 0: not known, or none */
 	enum profile_wait_reason reason;
-	bool assumed; /* the stack was not taken: it is that of the thread's last wait at the same place */
+	bool assumed; /* the stack was not walked: it is that of the thread's last wait at the same site */
 };
 
-/* A thread's stay in the recording, told when it ends: duration = run + all its waits. */
+/* A thread's stay in the recording, written when it ends: duration = run + all its waits. */
 struct profile_life {
 	uint64_t start_ns; /* of the thread, or of the recording */
 	uint64_t duration_ns;
@@ -489,13 +489,13 @@ enum profile_loss {
 	LOSS_GPU_NODES_FORGOTTEN,   /* graph nodes, too many to remember where each was made */
 	/* Why stacks do not reach their root: each is counted in LOSS_STACKS_INCOMPLETE as well. */
 	LOSS_WALK_NO_ROOT,     /* a return address or frame pointer of 0, in code that begins no thread */
-	LOSS_WALK_NO_MAPPING,  /* an address where nothing is known to be mapped */
+	LOSS_WALK_NO_MAPPING,  /* an address in no known mapping */
 	LOSS_WALK_PENDING,     /* in code whose unwind table was not ready in time */
 	LOSS_WALK_NO_RULE,     /* the file has no unwind information for the code */
 	LOSS_WALK_UNSUPPORTED, /* it has, of a kind that is not followed */
 	LOSS_WALK_FAULT,       /* the stack could not be read, or not far enough */
 	LOSS_WALK_ASTRAY,      /* the caller's frame would lie below its callee's */
-	LOSS_WALK_DEPTH,       /* more frames than are taken */
+	LOSS_WALK_DEPTH,       /* more frames than are recorded */
 	LOSS_WALK_UNKNOWN,     /* registers that a walk needs could not be read, or were just being exchanged */
 	LOSS_WALK_STALE,       /* the code was replaced meanwhile */
 	LOSS_PYTHON_INCOMPLETE, /* stacks whose Python frames are not all there */
@@ -513,7 +513,7 @@ enum profile_loss {
 	LOSS_COUNTS_DROPPED,     /* samples of hardware counters that came faster than they were read */
 	LOSS_COUNTS_REFUSED,     /* devices whose hardware counters could not be sampled; META_COUNTERS_REFUSED */
 	LOSS_DRIVER_RING_FULL,   /* events of drivers */
-	LOSS_DRIVER_MISSED,      /* so too: the kernel did not run the program that takes them */
+	LOSS_DRIVER_MISSED,      /* likewise: the kernel did not run the program that records them */
 	LOSS_DRIVER_OBJECTS,     /* jobs, buffers: too many at once to remember when each began */
 	LOSS_DRIVER_UNREAD,      /* fields of events of drivers that could not be read */
 	LOSS_DRIVER_VANISHED,    /* events of drivers that went away meanwhile, with their module */
@@ -539,7 +539,7 @@ enum profile_loss {
 #define META_REALTIME_NS  "realtime_ns"  /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
 #define META_SAMPLE_HZ    "sample_hz"    /* 0 or absent: no CPU samples */
 #define META_STACK_SOURCE "stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
-#define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was taken; the others repeated one */
+#define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was walked; the others repeated one */
 #define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
 #define META_TRACER       "cupti"        /* the tracers (wire/wire.h): version and path, a line for each */
 #define META_TRACER_ENDED "cupti_ended"  /* in which processes it ended, and when: lines of text */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * One buffer holds a stretch of the file that is at least the present chunk. A chunk is looked at
- * only when it is whole and its checksum is right. Tables are taken as they come; an events chunk
+ * only when it is whole and its checksum is right. Tables are read as they come; an events chunk
  * is decoded event by event, straight from the buffer. Decoding may run past the end of a damaged
  * entry or event before that is noticed, hence READ_PAST bytes of zeros behind the data.
  *
@@ -45,7 +45,7 @@ struct profile_reader {
 	char *buffer; /* `capacity` bytes and READ_PAST more */
 	size_t capacity;
 	size_t used;    /* bytes in the buffer */
-	size_t at;      /* of these, taken */
+	size_t at;      /* of these, read */
 	uint64_t start; /* where in the file the present chunk begins */
 	uint64_t next;  /* and the one after it */
 
@@ -196,7 +196,7 @@ static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_
 	return 0;
 }
 
-/* Takes one entry, whose id is to be `id`: 1, or 0 when it makes no sense. */
+/* Decodes one entry, whose id is to be `id`: 1, or 0 when it makes no sense. */
 static int decode_entry(struct profile_reader *r, enum profile_table table, uint32_t id,
 	const uint8_t **p, const uint8_t *end, void *ret_entry)
 {
@@ -317,7 +317,7 @@ static uint64_t get_late(const uint8_t **p, const uint8_t *end)
 	return *p < end ? varint_get(p) : 0;
 }
 
-/* The end mark tells what the file should hold; its events can be compared with what was read if none were left out. */
+/* The end mark lists what the file should hold; its events can be compared with what was read if none were left out. */
 static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
 {
 	bool same = true, same_events = true;
@@ -368,7 +368,7 @@ static int read_payload(
 	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
 		if (type == entry_formats[table].chunk)
 			return read_entries(r, (enum profile_table)table, p, end);
-	/* A chunk of a later version that says nothing this one needs. */
+	/* A chunk of a later version that holds nothing this one needs. */
 	return 0;
 }
 

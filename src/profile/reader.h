@@ -19,9 +19,9 @@ struct profile_reader;
  * newer version). */
 int profile_reader_open(struct profile_reader **ret, const char *path);
 /*
- * Opens the file of a reader that has read it to its end, to read the same once more: what was written behind that meanwhile, as
- * while it is being recorded, is not read, and no id is returned that the first reader does not have. Fails as the other,
- * and with -ESTALE where the file has been replaced.
+ * Opens the file of a reader that has read it to its end, to read the same part once more. What a recording has appended
+ * since is not read, and no id is returned that the first reader does not have. Fails as the other, and with -ESTALE where
+ * the file has been replaced.
  */
 int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done);
 void profile_reader_close(struct profile_reader *r);
@@ -35,8 +35,8 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
 /* Where in the file the chunk begins that the last event is of. */
 uint64_t profile_reader_chunk(const struct profile_reader *r);
 /*
- * Leaves out the events of chunks for which `skips` says so, by where they begin, unread and unchecked: for those who know from
- * an earlier reading that they need none of them. To be said before the first event; tables are read all the same.
+ * Leaves out the events of chunks for which `skips` is true, by where they begin, unread and unchecked: for callers that
+ * know from an earlier reading that they need none of them. To be called before the first event; tables are read anyway.
  */
 void profile_reader_skip(struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg);
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every process image ever seen has a place, by its process id of the profile, as work may arrive
- * for one that is long gone; a map from pid to process id holds those that are there now, and another the
- * latest ones, from which each image names the one before of its pid.
+ * Every process image ever seen has an entry, by its process id of the profile, as work may arrive
+ * for one that is long gone. One map from pid to process id holds those that are there now. Another
+ * holds the latest ones, from which each image names the one before it of the same pid.
  *
- * An image that a look-up found in /proc may be told of again by its own fork or exec, which were
- * under way to us: events from before the look-up are about the image that was found. And where no
- * events come at all, nobody says that such a pid was reused or another program executed: a later
- * look-up compares the start time, which changes with the process, and the address of the stack,
- * which changes with exec (it is random; and 0 where /proc may not tell, or the process has ended).
+ * After a look-up has found an image in /proc, its own fork or exec may still arrive: events from
+ * before the look-up are about the image that was found. And where no events come at all, nothing
+ * reports that such a pid was reused or another program executed: a later look-up compares the start time, which changes with the process, and the address of the stack,
+ * which changes with exec (it is random; and 0 where /proc hides it, or the process has ended).
  */
 #include "profile/tasks.h"
 
@@ -38,7 +37,7 @@ struct image {
 	uint32_t before; /* the process that this pid was last, of a lower id; 0: none */
 	bool looked_up; /* made from /proc, not from an event */
 	uint64_t known_ns; /* when that was */
-	uint64_t ended_ns; /* 0: it has not, as far as is known */
+	uint64_t ended_ns; /* 0: it has not, as far as we know */
 	struct identity identity;
 };
 
@@ -139,7 +138,7 @@ static int intern_proc(
 	return 0;
 }
 
-/* `text` when it is given, else what /proc says. */
+/* `text` if given, else what /proc has. */
 static int intern_or_proc(struct tasks *t, const char *text, uint32_t pid, const char *name,
 	size_t limit, uint32_t *ret_id)
 {
@@ -231,7 +230,7 @@ static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 		image.process.start_ns = ticks_to_ns(image.identity.start_ticks);
 		image.process.parent = present_process(t, parent_pid);
 	} else {
-		/* It is gone already; this is the best that can be said of when it began. */
+		/* It is gone already; this is the best estimate of when it began. */
 		image.process.start_ns = image.known_ns;
 	}
 	error = name_image(t, NULL, NULL, &image.process);
@@ -326,7 +325,7 @@ int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 	return look_up_image(t, pid, ret_process);
 }
 
-/* The name of a thread that is new: what /proc says, unless its process is another one now. */
+/* The name of a new thread: what /proc has, unless its process is another one now. */
 static int look_up_name(struct tasks *t, uint32_t process, uint32_t tid, uint32_t *ret_name)
 {
 	const struct image *image = image_of(t, process);

@@ -22,7 +22,7 @@ static inline int64_t unzigzag(uint64_t x)
 	return (int64_t)(x >> 1 ^ -(x & 1));
 }
 
-/* Writes at most VARINT_MAX_BYTES; returns the place behind them. */
+/* Writes at most VARINT_MAX_BYTES; returns a pointer behind them. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t x)
 {
 	while (x >= 0x80) {
@@ -49,7 +49,7 @@ static inline uint64_t varint_get_long(const uint8_t **p)
 
 /*
  * Reads at most VARINT_MAX_BYTES without looking where the data end: the caller sees to it that as
- * many bytes can be read, and checks afterwards where *p has come to. Up to four bytes are taken
+ * many bytes can be read, and checks afterwards where *p has come to. Up to four bytes are read
  * at once, by closing the gaps between the groups of seven bits, as lengths are hard to predict for
  * a processor; longer numbers are few.
  */

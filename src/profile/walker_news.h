@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What walkers inside of processes have to know, and what they send back: the words between src/capture/, which
+ * What walkers inside of processes have to know, and what they send back: the interface between src/capture/, which
  * follows what processes map, and src/gpu/, whose libraries walk their own stacks.
  *
  *	capture  --- walker_news: what is mapped where, unwind tables --->  gpu  --->  the libraries
@@ -42,7 +42,7 @@ struct walked_stack {
 	uint32_t user_depth;
 	uint32_t python_depth;
 	bool python_incomplete; /* Python's chain was not followed to its end */
-	bool doubtful; /* code may have been mapped that the walk did not know of */
+	bool doubtful; /* code may have been mapped that the walk did not know */
 	bool unloaded; /* and what it knew may have come and gone */
 };
 

@@ -297,7 +297,7 @@ static int open_file(struct profile_writer *w)
 	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (w->fd < 0)
 		return error_errno(-errno, "cannot create '%s'", w->path);
-	/* For whoever would put another in its place; where locks do not work there is none. */
+	/* For anybody who would replace it; where locks do not work there is none. */
 	(void)flock(w->fd, LOCK_EX | LOCK_NB);
 	return 0;
 }
@@ -955,7 +955,7 @@ int profile_set_meta(struct profile_writer *w, const char *key, const char *valu
 	return 0;
 }
 
-/* Ids stay what they are, so strings must come in their order and only once each. */
+/* Ids stay what they are, so each string must come once, in order. */
 static int copy_strings(struct profile_writer *w, const struct profile_reader *r, uint32_t count)
 {
 	for (uint32_t id = 1; id <= count; id++) {

@@ -20,12 +20,12 @@
 
 struct profile_writer;
 
-/* Creates the file; one of before stays as it is until profile_writer_begin or the first chunk. It is readable as an
+/* Creates the file; an earlier one stays as it is until profile_writer_begin or the first chunk. It is readable as an
  * incomplete profile from the first flush on. */
 int profile_writer_open(struct profile_writer **ret, const char *path);
 int profile_writer_begin(struct profile_writer *w);
-/* Nothing came of it: removes the file, unless it is one of before that was not begun. The writer is then
- * to be aborted. NULL is fine. */
+/* Removes the file, unless it is an earlier one that was not overwritten yet. The writer is then to be
+ * aborted. NULL is fine. */
 void profile_writer_remove(struct profile_writer *w);
 /* Writes what is left and the end mark, and frees `w`. NULL is fine. */
 int profile_writer_close(struct profile_writer *w);
@@ -79,7 +79,7 @@ int profile_add_counter(struct profile_writer *w, const struct profile_counter *
 /* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
 int profile_update_thread(struct profile_writer *w, uint32_t id, const struct profile_thread *t);
-/* Adds THREAD_* to what is known of a thread. */
+/* Adds THREAD_* flags to a thread. */
 int profile_flag_thread(struct profile_writer *w, uint32_t id, uint32_t flags);
 
 /* Names a native location; a later symbol replaces an earlier one. Strings 0 and line 0: not
@@ -90,7 +90,7 @@ int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t nam
 /* Says where the function of a native location begins (profile_location.function), when it has no name. */
 int profile_add_function_start(struct profile_writer *w, uint32_t location, uint64_t start);
 
-/* Says what an instruction is: text, file, line and inlined function of `i`, which names it by its place. */
+/* Describes the instruction at the function and offset of `i`: its text, file, line and inlined function. */
 int profile_describe_instruction(
 	struct profile_writer *w, uint32_t id, const struct profile_instruction *i);
 
