@@ -235,7 +235,7 @@ struct monitor_cell {
 };
 
 /* A slot for a cell. Free slots are in a queue, and used ones are found by their keys. */
-struct monitor_cell_place {
+struct monitor_cell_slot {
 	struct monitor_cell_key key; /* series MONITOR_SERIES_FREE: of nothing any more */
 	struct monitor_cell cell;
 };

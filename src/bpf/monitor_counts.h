@@ -56,7 +56,7 @@ static __always_inline bool same_key(
 	return !differs;
 }
 
-static __always_inline void begin_cell(struct monitor_cell_place *p,
+static __always_inline void begin_cell(struct monitor_cell_slot *p,
 	const struct monitor_cell_key *key, const struct monitor_object *owner)
 {
 	copy_words(&p->key, key, sizeof(*key) / 8);
@@ -73,34 +73,34 @@ static __always_inline void begin_cell(struct monitor_cell_place *p,
 }
 
 /* Nobody else has the key, which has this CPU in it. */
-static __always_inline struct monitor_cell_place *new_place(
+static __always_inline struct monitor_cell_slot *new_slot(
 	struct state *s, const struct monitor_cell_key *key, const struct monitor_object *owner)
 {
-	struct monitor_cell_place *p;
+	struct monitor_cell_slot *p;
 	uint32_t index;
 
-	if (bpf_map_pop_elem(&free_places, &index))
+	if (bpf_map_pop_elem(&free_slots, &index))
 		return NULL;
 	p = bpf_map_lookup_elem(&cells, &index);
 	if (!p)
 		return NULL;
 	begin_cell(p, key, owner);
-	if (!bpf_map_update_elem(&cell_places, key, &index, BPF_ANY))
+	if (!bpf_map_update_elem(&cell_slots, key, &index, BPF_ANY))
 		return p;
 	p->key.series = MONITOR_SERIES_FREE;
-	bpf_map_push_elem(&free_places, &index, 0);
+	bpf_map_push_elem(&free_slots, &index, 0);
 	return NULL;
 }
 
-static __always_inline struct monitor_cell_place *search_place(struct state *s,
+static __always_inline struct monitor_cell_slot *search_slot(struct state *s,
 	const struct monitor_cell_key *key, const struct monitor_object *owner, uint32_t *cached)
 {
-	const uint32_t *known = bpf_map_lookup_elem(&cell_places, key);
-	struct monitor_cell_place *p;
+	const uint32_t *known = bpf_map_lookup_elem(&cell_slots, key);
+	struct monitor_cell_slot *p;
 	uint32_t index;
 
 	if (!known) {
-		p = new_place(s, key, owner);
+		p = new_slot(s, key, owner);
 		if (!p)
 			s->lost.cells++;
 		return p; /* it is remembered the next time */
@@ -111,16 +111,16 @@ static __always_inline struct monitor_cell_place *search_place(struct state *s,
 }
 
 /* `hash`: of what differs between the keys of this event. */
-static __always_inline struct monitor_cell_place *find_cell(struct state *s,
+static __always_inline struct monitor_cell_slot *find_cell(struct state *s,
 	const struct monitor_cell_key *key, const struct monitor_object *owner, uint64_t hash)
 {
 	uint32_t *cached = &s->slots[hash * HASH_FACTOR >> 58 & (CACHED_SLOTS - 1)];
 	uint32_t index = *cached - 1;
-	struct monitor_cell_place *p = bpf_map_lookup_elem(&cells, &index);
+	struct monitor_cell_slot *p = bpf_map_lookup_elem(&cells, &index);
 
 	if (p && same_key(&p->key, key))
 		return p;
-	return search_place(s, key, owner, cached);
+	return search_slot(s, key, owner, cached);
 }
 
 static __always_inline void add_value(struct monitor_cell *c, uint64_t value, bool histogram)
@@ -245,7 +245,7 @@ static __always_inline void add_count(struct state *s, const struct event *e, ui
 {
 	const struct monitor_object *owner = owner_of(e);
 	uint64_t value = value_of(s, e, i);
-	struct monitor_cell_place *p;
+	struct monitor_cell_slot *p;
 
 	s->value[i] = MONITOR_NO_VALUE;
 	if (is_none(value))

@@ -9,7 +9,7 @@
 static __always_inline void count_label(struct state *s)
 {
 	struct monitor_cell_key *key = &s->label_cell;
-	struct monitor_cell_place *p;
+	struct monitor_cell_slot *p;
 
 	key->series = MONITOR_SERIES_LABELS;
 	key->cpu = bpf_get_smp_processor_id();

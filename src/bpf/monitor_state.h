@@ -67,7 +67,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct monitor_cell_place);
+	__type(value, struct monitor_cell_slot);
 } cells SEC(".maps");
 
 /* Which slot of `cells` has which key. */
@@ -76,14 +76,14 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, struct monitor_cell_key);
 	__type(value, uint32_t);
-} cell_places SEC(".maps");
+} cell_slots SEC(".maps");
 
 /* Places that are empty. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, 1);
 	__type(value, uint32_t);
-} free_places SEC(".maps");
+} free_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The keys are interned, so the number that one gets is its union's place. Places of processes that are gone are given up
- * many at a time, as that takes a new table of keys.
+ * The keys are interned, and the number of a key is that of its union. Unions of processes that are gone are removed many
+ * at a time, because that takes a new table of keys.
  */
 #include "monitor/busy_times.h"
 
@@ -20,21 +20,21 @@ struct busy_time {
 };
 
 /* Each span is in so many unions. */
-#define PLACES 3
+#define UNIONS 3
 
 struct busy_times {
 	const struct monitor *monitor;
 	struct interner *keys;
 	struct vec(struct busy_time) times; /* number n of the interner at n - 1 */
 	size_t forgotten;
-	struct busy_key last; /* whose places these are */
-	uint32_t places[PLACES];
+	struct busy_key last; /* whose unions these are */
+	uint32_t unions[UNIONS];
 	bool last_known;
 };
 
-/* Of one process enough to sort out what came in disorder. */
+/* Enough to sort the intervals of one process. */
 #define PROCESS_WINDOW ((size_t)1 << 12)
-/* Places of processes that are gone, before they are given up. */
+/* So many unions of processes that are gone may stay. */
 #define FORGOTTEN_MAX 256
 
 int busy_times_new(const struct monitor *m, struct busy_times **ret)
@@ -99,8 +99,8 @@ void busy_times_forget(struct busy_times *b, uint32_t pid)
 		close_gaps(b);
 }
 
-/* The place of a union in b->times. */
-static int find_place(struct busy_times *b, const struct busy_key *key, uint32_t *ret)
+/* The index of a union in b->times. */
+static int find_union(struct busy_times *b, const struct busy_key *key, uint32_t *ret)
 {
 	struct busy_time time = {.key = *key, .busy = BUSY_INIT};
 	uint32_t id;
@@ -115,7 +115,7 @@ static int find_place(struct busy_times *b, const struct busy_key *key, uint32_t
 }
 
 /* Those of a ring, of it and a process, and of a process. Most spans are like the last one. */
-static int find_places(struct busy_times *b, const struct busy_key *key)
+static int find_unions(struct busy_times *b, const struct busy_key *key)
 {
 	struct busy_key ring = *key, process = *key;
 	int error;
@@ -125,19 +125,19 @@ static int find_places(struct busy_times *b, const struct busy_key *key)
 	ring.pid = 0;
 	memset(process.label, 0, sizeof(process.label));
 	b->last_known = false;
-	error = find_place(b, &ring, &b->places[0]);
+	error = find_union(b, &ring, &b->unions[0]);
 	if (!error && key->pid)
-		error = find_place(b, key, &b->places[1]);
+		error = find_union(b, key, &b->unions[1]);
 	if (!error && key->pid)
-		error = find_place(b, &process, &b->places[2]);
+		error = find_union(b, &process, &b->unions[2]);
 	b->last = *key;
 	b->last_known = !error;
 	return error;
 }
 
-static int add_to(struct busy_times *b, uint32_t place, uint64_t start_ns, uint64_t end_ns)
+static int add_to(struct busy_times *b, uint32_t number, uint64_t start_ns, uint64_t end_ns)
 {
-	struct busy_time *time = &b->times.items[place];
+	struct busy_time *time = &b->times.items[number];
 
 	/* A pid may come again. */
 	b->forgotten -= time->forgotten;
@@ -154,13 +154,13 @@ static int add_span(struct busy_times *b, uint8_t series, uint32_t pid,
 	int error;
 
 	memcpy(key.label, label, sizeof(key.label));
-	error = find_places(b, &key);
-	for (size_t i = 0; !error && i < (pid ? PLACES : 1); i++)
-		error = add_to(b, b->places[i], start_ns, end_ns);
+	error = find_unions(b, &key);
+	for (size_t i = 0; !error && i < (pid ? UNIONS : 1); i++)
+		error = add_to(b, b->unions[i], start_ns, end_ns);
 	return error;
 }
 
-/* The count of an event that busy time is told by; NULL: there is no such. */
+/* The count of an event that gives busy time; NULL: none. */
 static const struct monitor_count *busy_count(
 	const struct monitor *m, unsigned int event, unsigned int count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long rings were busy: spans, and records where those are asked for, as they come. Busy time is the union of
- * intervals (base/busy.h), once for each ring, each process and each ring of a process, for none of them follows from
- * the others.
+ * How long rings were busy: fed with spans, or with records where those are asked for, as they come. Busy time is the
+ * union of intervals (base/busy.h), once for each ring, each process and each ring of a process; none of these follows
+ * from the others.
  *
  * One thread.
  */

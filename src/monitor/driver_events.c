@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A record has everything but the times of its stretches, which end with it, what its objects were labelled with when
- * they began, and the process and thread of the profile. Labels are remembered by object, as its number is. Processes
- * are looked up when an event is written: one may have begun after the recorder last heard of any.
+ * A record has all of an event but the labels that its objects had when they began, and the process and thread of the
+ * profile. Labels and job numbers are kept by object. Processes are looked up when an event is written: one may have begun
+ * after the recorder last learned of any.
  *
- * A duration over several stages of an object is no stretch where its parts are told: it would only stand above them once
- * more.
+ * A duration over several stages of an object becomes no stretch where its parts do: it would only repeat them.
  */
 #include "monitor/driver_events.h"
 
@@ -49,14 +48,14 @@ struct driver_events {
 	const struct monitor_count_plan *stretch_from[MONITOR_OBJECTS][MONITOR_STAGES];
 	struct vec(struct noted) noted;
 	struct vec(struct object) objects;
-	struct vec(uint32_t) unused; /* places in `objects` */
-	struct map places;	     /* hash of an object's key -> its place */
+	struct vec(uint32_t) unused; /* free indices of `objects` */
+	struct map index;	     /* hash of an object's key -> its index in `objects` */
 	struct map foreign;	     /* pid -> process id */
 	uint64_t jobs;		     /* numbers given so far */
 	uint64_t from_ns;
 };
 
-/* A record with all that is known of it. */
+/* A record with all that belongs to it. */
 struct reading {
 	const struct monitor_plan *plan;
 	const struct monitor_record *r;
@@ -95,7 +94,7 @@ static bool is_part(const struct monitor_plan *other_plan, const struct monitor_
 	       other->from < end_of(act_of(p, c));
 }
 
-/* Whether another event tells of a part of a stretch. */
+/* Whether another event is a part of a stretch. */
 static bool has_parts(const struct driver_events_options *o, const struct monitor_plan *p,
 	const struct monitor_count_plan *c)
 {
@@ -173,7 +172,7 @@ void driver_events_free(struct driver_events *d)
 	vec_release(&d->noted);
 	vec_release(&d->objects);
 	vec_release(&d->unused);
-	map_release(&d->places);
+	map_release(&d->index);
 	map_release(&d->foreign);
 	free(d);
 }
@@ -264,12 +263,12 @@ static uint64_t hash_of_key(const struct reading *in, const struct monitor_act_p
 
 static struct object find_object(const struct driver_events *d, uint64_t hash)
 {
-	const uint64_t *place = map_get(&d->places, hash);
+	const uint64_t *at = map_get(&d->index, hash);
 
-	return place ? d->objects.items[*place] : (struct object){0};
+	return at ? d->objects.items[*at] : (struct object){0};
 }
 
-/* What was known of the objects, and which job this is about: of those that were there before. */
+/* The objects that existed before, and the job that this is about. */
 static void find_objects(const struct driver_events *d, struct reading *in)
 {
 	for (size_t n = 0; n < MONITOR_ACTS; n++) {
@@ -283,38 +282,38 @@ static void find_objects(const struct driver_events *d, struct reading *in)
 	}
 }
 
-/* Ends were lost, as the kernel keeps fewer: what is known of all is given up, and counted. */
+/* Ends were lost, as the kernel keeps fewer objects: all are forgotten, and counted. */
 static int begin_anew(struct driver_events *d)
 {
-	uint64_t lost = d->places.count;
+	uint64_t lost = d->index.count;
 
-	map_release(&d->places);
+	map_release(&d->index);
 	d->objects.count = d->unused.count = 0;
 	return profile_count_loss(d->writer, LOSS_DRIVER_OBJECTS, lost);
 }
 
 static int keep_object(struct driver_events *d, uint64_t hash, const struct object *o)
 {
-	const uint64_t *known = map_get(&d->places, hash);
-	uint32_t place;
+	const uint64_t *known = map_get(&d->index, hash);
+	uint32_t at;
 	int error;
 
 	if (known) {
 		d->objects.items[*known] = *o;
 		return 0;
 	}
-	error = d->places.count >= DRIVER_OBJECTS_MAX ? begin_anew(d) : 0;
+	error = d->index.count >= DRIVER_OBJECTS_MAX ? begin_anew(d) : 0;
 	if (error)
 		return error;
 	if (d->unused.count) {
-		place = d->unused.items[--d->unused.count];
-		d->objects.items[place] = *o;
+		at = d->unused.items[--d->unused.count];
+		d->objects.items[at] = *o;
 	} else {
-		place = (uint32_t)d->objects.count;
+		at = (uint32_t)d->objects.count;
 		if (vec_push(&d->objects, *o))
 			return error_memory(SUBJECT);
 	}
-	return map_put(&d->places, hash, place) ? error_memory(SUBJECT) : 0;
+	return map_put(&d->index, hash, at) ? error_memory(SUBJECT) : 0;
 }
 
 /* When the process that an event is of was the one that ran: then the object that says so began. */
@@ -350,7 +349,7 @@ static int begin_object(struct driver_events *d, const struct reading *in,
 /* All that begin with one record are of one job, and of the one that the record is about. */
 static int change_objects(struct driver_events *d, struct reading *in)
 {
-	uint64_t job = in->job, place;
+	uint64_t job = in->job, at;
 	int error = 0;
 
 	for (size_t n = 0; !error && n < MONITOR_ACTS; n++) {
@@ -360,8 +359,8 @@ static int change_objects(struct driver_events *d, struct reading *in)
 			job = job ? job : ++d->jobs;
 			error = begin_object(d, in, a, job);
 		} else if (a->kind == ACT_CLOSE &&
-			   map_remove(&d->places, hash_of_key(in, a), &place)) {
-			error = vec_push(&d->unused, (uint32_t)place) ? error_memory(SUBJECT) : 0;
+			   map_remove(&d->index, hash_of_key(in, a), &at)) {
+			error = vec_push(&d->unused, (uint32_t)at) ? error_memory(SUBJECT) : 0;
 		}
 	}
 	in->job = job;
@@ -404,7 +403,7 @@ static int push(struct driver_events *d, const struct noted *t)
 	return vec_push(&d->noted, *t) ? error_memory(SUBJECT) : 0;
 }
 
-/* What the event's own labels are, the series say that have the same first. */
+/* The first series with the event's own labels: it names them. */
 static const struct monitor_series *series_of_labels(
 	const struct monitor *m, const struct monitor_plan *p)
 {
@@ -416,7 +415,7 @@ static const struct monitor_series *series_of_labels(
 	return NULL;
 }
 
-/* One of nobody, nowhere, in which what it is about was not found, says nothing. */
+/* A moment without process, ring and bytes, whose object was not found. */
 static bool is_empty_moment(const struct monitor_plan *p, const struct noted *t)
 {
 	bool about = false;
@@ -460,8 +459,8 @@ static bool is_known(const struct reading *in, size_t count)
 	       in->r->count[count] <= in->r->time_ns;
 }
 
-/* Whether a stretch's parts are told: by this record, or by other events. Where this record should tell one and does not
- * know it, there is only the whole. */
+/* Whether a stretch's parts are events: of this record, or of others. Where this record should have a part and does not,
+ * only the whole is written. */
 static bool is_sum(
 	const struct driver_events *d, const struct reading *in, const struct monitor_count_plan *c)
 {
@@ -585,7 +584,7 @@ static int add_comm(struct driver_events *d, const struct noted *t, uint32_t *re
 	return profile_add_string(d->writer, t->comm, strnlen(t->comm, sizeof(t->comm)), ret);
 }
 
-/* A process that nothing else is known of has the name that its thread has. */
+/* A process of which we know nothing else has the name of its thread. */
 static int foreign_thread(struct driver_events *d, const struct noted *t, uint32_t *ret)
 {
 	const uint64_t *known = map_get(&d->foreign, t->pid);

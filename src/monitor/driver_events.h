@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a monitor's records say, as events of a profile (struct profile_driver).
+ * A monitor's records as events of a profile (struct profile_driver).
  *
  * An event of the kernel's that ends something (a job's wait in the queue, its run) is a stretch of time, one for each
- * duration that its row counts; any other is a moment. A moment that only begins what a stretch will tell of is left
- * out, and so is one of events that print no lines. Jobs are numbered as they come.
+ * duration that its row counts; any other is a moment. Left out are moments that only begin a stretch, and those of
+ * events that print no lines. Jobs are numbered as they come.
  *
  * Events of every process are kept, as jobs of all of them share the rings; those of processes that are not recorded
  * are marked as foreign.
  *
- * Use: take what the kernel has, then let `tasks` learn of the processes that have come and gone until then, then
- * write. One of these for each watch. One thread.
+ * Use: add what the kernel has, then let `tasks` learn of the processes that came and went until then, then write. One
+ * of these for each watch. One thread.
  */
 #pragma once
 
@@ -24,8 +24,7 @@ struct driver_events_options {
 	bool whole_system; /* every process is recorded: none is foreign */
 };
 
-/* Objects that are remembered. With more than that, what is known of all is given up, which is counted as
- * LOSS_DRIVER_OBJECTS. */
+/* Objects that are remembered. When there are more, all are forgotten and counted as LOSS_DRIVER_OBJECTS. */
 #define DRIVER_OBJECTS_MAX ((size_t)1 << 18)
 
 struct driver_events;
@@ -34,14 +33,14 @@ struct driver_events;
 int driver_events_new(const struct driver_events_options *options, struct profile_writer *w,
 	struct tasks *t, struct driver_events **ret);
 void driver_events_free(struct driver_events *d);
-/* From here on there are events; what records from before say is only remembered. */
+/* Events begin at `from_ns`; records from before only fill the memory of objects. */
 void driver_events_begin(struct driver_events *d, uint64_t from_ns);
 int driver_events_add(struct driver_events *d, const struct monitor_record *r);
-/* Writes what was taken. */
+/* Writes what was added. */
 int driver_events_write(struct driver_events *d);
 
 /* Whether objects of a kind have durations, so that one that is left at the end went on until then. */
 bool driver_events_wants_left(const struct driver_events *d, uint8_t object_kind);
-/* Takes such an object. */
+/* Adds such an object. */
 int driver_events_add_left(struct driver_events *d, const struct monitor_object_key *key,
 	const struct monitor_object *o, uint64_t end_ns);

@@ -22,7 +22,7 @@ static const struct {
 	{"wait_time", DRIVER_WAIT, "wait"},
 };
 
-/* What becomes of a second label, by what its series calls it: a part of the ring's name unless this says otherwise. */
+/* What becomes of a second label, by its name in the series; by default it is a part of the ring's name. */
 static const struct second_label {
 	const char *label;
 	const char *before; /* stands between it and the first, or the name */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What processes hold: objects that were begun and are still there, by kind and process. Only of kinds that somebody
- * wants to know of when they are left (monitor.h), and that are seen to end on this kernel.
+ * What processes hold: objects that were begun and are still there, by kind and process. Only of kinds that are reported
+ * when they are left (monitor.h), and whose end this kernel shows.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct held {
 	char comm[MONITOR_COMM_BYTES];
 	uint64_t count;
 	uint64_t
-		value; /* the sum of what is kept with them, of kinds that are told by stack: bytes */
+		value; /* the sum of what is kept with them, of kinds that are listed by stack: bytes */
 };
 
 struct held_list {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A template is read anew for each record: it is a few bytes, and writing the text takes longer than finding the
- * places in it.
+ * placeholders in it.
  */
 #include "monitor/line.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "monitor/line_place.h"
+#include "monitor/line_placeholder.h"
 
 /* ------------------------------------------------------------------ values as text */
 
@@ -106,7 +106,7 @@ void line_label(const struct monitor *m, const char *list, const char label[MONI
 		line_text(out, label, MONITOR_LABEL_BYTES);
 }
 
-/* ------------------------------------------------------------------ what places stand for */
+/* ------------------------------------------------------------------ what placeholders stand for */
 
 static struct line_value number_value(uint64_t number)
 {
@@ -158,7 +158,7 @@ struct line_value line_field(
 }
 
 static struct line_value field_value(const struct monitor_event_plan *plan,
-	const struct monitor_record *r, const struct line_place *p)
+	const struct monitor_record *r, const struct line_placeholder *p)
 {
 	int field = plan->source ? line_field_number(plan->source, p->name, p->name_length) : -1;
 
@@ -167,7 +167,7 @@ static struct line_value field_value(const struct monitor_event_plan *plan,
 }
 
 static struct line_value value_of(const struct monitor_event_plan *plan,
-	const struct monitor_record *r, const struct line_place *p)
+	const struct monitor_record *r, const struct line_placeholder *p)
 {
 	static const char *const labels[MONITOR_LABELS] = {"ring", "other"};
 	int count = line_count_number(p->name, p->name_length);
@@ -191,7 +191,7 @@ static struct line_value value_of(const struct monitor_event_plan *plan,
 	return field_value(plan, r, p);
 }
 
-/* ------------------------------------------------------------------ places filled in */
+/* ------------------------------------------------------------------ placeholders filled in */
 
 static void put_decimal(struct buf *out, const struct line_value *v)
 {
@@ -202,7 +202,7 @@ static void put_decimal(struct buf *out, const struct line_value *v)
 }
 
 /* "yes WRITE READ" */
-static void put_yes(struct buf *out, const struct line_place *p, bool yes)
+static void put_yes(struct buf *out, const struct line_placeholder *p, bool yes)
 {
 	const char *end = p->format + p->format_length, *word = p->format + strlen("yes ");
 	const char *space = memchr(word, ' ', (size_t)(end - word));
@@ -216,7 +216,7 @@ static void put_yes(struct buf *out, const struct line_place *p, bool yes)
 
 /* A name from one of the monitor's lists, or the number that has none. */
 static void put_named(
-	struct buf *out, const struct monitor *m, const struct line_place *p, const struct line_value *v)
+	struct buf *out, const struct monitor *m, const struct line_placeholder *p, const struct line_value *v)
 {
 	char list[32];
 
@@ -229,7 +229,7 @@ static void put_named(
 }
 
 static void put_value(
-	struct buf *out, const struct monitor *m, const struct line_place *p, const struct line_value *v)
+	struct buf *out, const struct monitor *m, const struct line_placeholder *p, const struct line_value *v)
 {
 	if (v->kind == LINE_NOTHING)
 		return;
@@ -243,7 +243,7 @@ static void put_value(
 		line_size(out, v->number);
 	else if (line_word_is(p->format, p->format_length, "time"))
 		line_time(out, v->number);
-	else if (line_place_is_yes(p))
+	else if (line_placeholder_is_yes(p))
 		put_yes(out, p, v->number);
 	else
 		put_named(out, m, p, v);
@@ -263,7 +263,7 @@ static bool fill(const struct filling *f, const char *at, const char *end)
 
 	while (at && at < end) {
 		size_t plain = strcspn(at, "{");
-		struct line_place p;
+		struct line_placeholder p;
 		struct line_value v;
 
 		if (plain > (size_t)(end - at))
@@ -272,7 +272,7 @@ static bool fill(const struct filling *f, const char *at, const char *end)
 		at += plain;
 		if (at == end)
 			break;
-		at = line_place_read(at + 1, &p);
+		at = line_placeholder_read(at + 1, &p);
 		if (!at)
 			break;
 		v = value_of(f->plan, f->record, &p);

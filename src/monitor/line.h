@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records as text: the places in braces of a table's columns filled in (monitor.h). Strings come from the kernel and
+ * Records as text: the placeholders of a table's columns filled in (monitor.h). Strings come from the kernel and
  * from programs: what is not printable comes out as '?'.
  */
 #pragma once

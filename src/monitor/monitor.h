@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Monitors: what the kernel's GPU drivers tell, as tables. One monitor is one file in tables/ and one row in
+ * Monitors: what the kernel's GPU drivers report, as tables. One monitor is one file in tables/ and one row in
  * monitors.c (docs/howto-add-a-monitor.md).
  *
  *	events   what happens: each with the tracepoints (or functions) of the kernel that say so, by generation
  *	objects  what events are about: a job, a buffer, a wait; they have stages, and so durations
  *	series   what is counted and measured: by which labels, in which unit
  *
- * Everything here is constant data with names in it; plan.h turns an event into a plan for one kernel, by the
- * format that this kernel says its tracepoint has. A name that the kernel's event does not have is 0 or empty,
- * unless it is `needed`.
+ * Everything here is constant data with names in it; plan.h turns an event into a plan for one kernel, by the format of
+ * its tracepoint there. A field that this kernel's event does not have reads as 0 or empty, unless it is `needed`.
  */
 #pragma once
 
@@ -65,10 +64,14 @@ struct monitor_source {
 };
 
 /*
- * An act (bpf/monitor.h). It is left out on kernels whose event has not the field of its first key, and a count is
- * where its field or its act is left out. Labels are written as what they come from, in order of preference, with '|'
- * between: "ring" is a field, which is taken where the kernel's event has it; "@0.1" label 1 of the object that act 0
- * found, and of two such ("@0.1|@2.1", of the same label) the one that found one.
+ * An act (bpf/monitor.h). It is left out on kernels whose event lacks the field of its first key. A count is left out
+ * where its field or its act is.
+ *
+ * A label names its source, or several sources, the preferred first, with '|' between:
+ *
+ *	"ring"         the field, if the kernel's event has it
+ *	"@0.1"         label 1 of the object that act 0 found
+ *	"@0.1|@2.1"    the same label of two acts: that of the act that found an object
  */
 struct monitor_act {
 	enum monitor_act_kind kind;
@@ -94,7 +97,7 @@ struct monitor_count {
 };
 
 /*
- * What is printed of an event, in the monitor's columns. Text with places in braces: {FIELD}, {FIELD:FORMAT};
+ * What is printed of an event, in the monitor's columns. Text with placeholders in braces: {FIELD}, {FIELD:FORMAT};
  * also {#N}, the value of count N, {ring} and {other} (labels 0 and 1), {pid}, {comm}, {client}. Formats: d
  * (decimal, the default), x (0x...), size (bytes, with unit), time (nanoseconds, with unit), yes (one of two words:
  * {write:yes WRITE READ}), LIST (a name from one of the monitor's lists). What stands between brackets is left out
@@ -110,11 +113,11 @@ struct monitor_event {
 	struct monitor_act acts[MONITOR_ACTS];
 	struct monitor_count counts[MONITOR_COUNTS];
 	const char *label[MONITOR_LABELS]; /* what --ring selects by, and whom it is about beside that */
-	/* 1 + the act whose object says whose event it is, or, where that is left out, the next that is not; 0: the current
+	/* 1 + the act whose object has the process of the event (where that act is left out, the next one); 0: the current
 	 * process. */
 	uint8_t process_act;
-	/* A needed field, a string that begins with whose event it is: "pid=1234, name=x, ...". Where it does not, the event
-	 * is nobody's. NULL: none says so. */
+	/* A needed field, a string that begins with the process of the event: "pid=1234, name=x, ...". Where it does not, the
+	 * event is nobody's. NULL: there is no such field. */
 	const char *process_text;
 	uint8_t above;	     /* 1 + the count that --above compares; 0: the event has no such */
 	const char *column[MONITOR_COLUMNS]; /* behind time and name */
@@ -126,8 +129,8 @@ struct monitor_object_row {
 	const char *name;  /* "job", "buffer" */
 	const char *left;  /* what one is that is still there at the end: "jobs that did not end"; NULL: nobody
 			    * wants to know */
-	bool by_stack;	   /* those are told by process and stack, with the sum of their values */
-	const char *freed_by; /* event without which that cannot be told, and is said so; NULL: none */
+	bool by_stack;	   /* those are listed by process and stack, with the sum of their values */
+	const char *freed_by; /* without this event we cannot list them, and report that; NULL: none */
 	const char *list; /* that names numbers in label 0; NULL: they are as they are */
 };
 
@@ -143,10 +146,10 @@ struct monitor_series {
 	enum monitor_unit unit;
 	bool histogram;
 	bool by_process;
-	bool busy; /* durations of which the union is told as well: how long the ring was busy */
+	bool busy; /* the union of its durations is shown, too: how long the ring was busy */
 	const char *label[MONITOR_LABELS]; /* what the labels are: "ring", "waits_for"; NULL: not used */
 	const char *list[MONITOR_LABELS];  /* numbers in them are named by this list; NULL: they are as they are */
-	const char *metric; /* for Prometheus, without the prefix and the unit's suffix: "job_run"; NULL: not told */
+	const char *metric; /* for Prometheus, without the prefix and the unit's suffix: "job_run"; NULL: not exported */
 	const char *help;
 	/* Shown as a rate, 1 / mean, beside it: a refresh rate. */
 	bool rate;
@@ -189,7 +192,7 @@ struct monitor {
 	const struct monitor_list *lists;
 	/* Drivers whose presence makes it the one for this machine: names of modules, "" separated by '|'. */
 	const char *drivers;
-	const char *note; /* what it cannot tell, printed with the statistics; or NULL */
+	const char *note; /* what it cannot show, printed with the statistics; or NULL */
 };
 
 /* NULL past the last. */

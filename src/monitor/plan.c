@@ -2,7 +2,7 @@
 /*
  * The sources of an event are tried in the table's order. The kernel is asked for the event itself first; only when
  * it is not there, for the reason: a module that is not loaded, an option, an older or newer kernel. When no source
- * can be used, the reason is told that is nearest to working.
+ * can be used, the reason of the one that is nearest to working is reported.
  *
  * A plan says only what the kernel's own format says. A field that is there but cannot be read as the table wants it
  * makes the source useless, needed or not; one that is not there and not needed is nothing, and so is all that
@@ -51,14 +51,14 @@ static bool explain(struct attempt *a)
 	enum monitor_module_state module =
 		s->module ? monitor_kernel_module(a->k, s->module) : MODULE_LOADED;
 
-	if (module == MODULE_UNKNOWN)
+	if (module == MODULE_ABSENT)
 		return absent(a, ABSENT_MODULE, "this kernel has no module %s", s->module);
 	if (s->config && !monitor_kernel_option(a->k, s->config))
 		return absent(a, ABSENT_CONFIG, "this kernel was built without %s", s->config);
 	if (module == MODULE_ON_DISK)
 		return absent(a, ABSENT_MODULE, "module %s is not loaded (modprobe %s)", s->module,
 			s->module);
-	if (module == MODULE_NOT_TOLD)
+	if (module == MODULE_UNKNOWN)
 		return absent(a, ABSENT_MODULE, "module %s is not loaded", s->module);
 	return absent(a, ABSENT_KERNEL, "this kernel has no %s %s%s%s%s",
 		s->kind == SOURCE_TRACEPOINT ? "event" : "function", s->name,
@@ -159,7 +159,7 @@ static bool plan_kernel_field(struct attempt *a, const struct trace_format *form
 	return true;
 }
 
-/* Where the kernel tells how a function is called, it has to be as the table says. Not there: READ_NOTHING. */
+/* Where the kernel's types describe the function, they have to agree with the table. Not there: READ_NOTHING. */
 static bool plan_function_field(
 	struct attempt *a, const struct monitor_field *f, struct monitor_field_plan *ret)
 {
@@ -206,7 +206,7 @@ static bool plan_within(
 	return true;
 }
 
-/* Strings from the same place share a slot. */
+/* Strings from the same source share a slot. */
 static bool plan_slot(struct attempt *a, size_t field)
 {
 	struct monitor_field_plan *fields = a->ret->plan.field;
@@ -259,7 +259,7 @@ static size_t field_count(const struct monitor_source *s)
 
 /* ------------------------------------------------------------------ acts, labels, counts */
 
-/* The place of a field that can be read here. */
+/* The index of a field that can be read here. */
 static uint8_t find_field(const struct attempt *a, const char *name, size_t length)
 {
 	size_t count = field_count(a->source);
@@ -314,7 +314,7 @@ static struct monitor_label_plan plan_label(const struct attempt *a, const char 
 	return label;
 }
 
-/* Without what tells one object from the other, or its number, an act would mix them up. */
+/* Without all words of its key, or its number, an act would confuse objects. */
 static bool act_is_possible(const struct attempt *a, const struct monitor_act *act)
 {
 	bool needs_value = act->kind == ACT_ADVANCE || act->only_value;

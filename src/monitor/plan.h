@@ -26,13 +26,13 @@ struct monitor_event_plan {
 	const struct monitor_source *source; /* PRESENT, ABSENT_FORMAT: the one it is about */
 	uint32_t tracepoint_id;
 	const char *function; /* SOURCE_FUNCTION, SOURCE_RETURN */
-	/* Without filters and records. Fields, acts and counts have the places they have in the table; one that is not to
-	 * be had here is READ_NOTHING, ACT_NOTHING, VALUE_NOTHING. */
+	/* Without filters and records. Fields, acts and counts keep their indices in the table; one that this kernel
+	 * does not have is READ_NOTHING, ACT_NOTHING, VALUE_NOTHING. */
 	struct monitor_plan plan;
 	char reason[160]; /* not PRESENT: one clause for people: "module i915 is not loaded" */
 };
 
-/* How near to being there something is: the higher, the nearer. Of several reasons, that of the nearest is told. */
+/* How near to being usable a source is: the higher, the nearer. Of several reasons, that of the nearest is reported. */
 int monitor_presence_nearness(enum monitor_presence presence);
 /* Never fails: what is wrong is in the plan. `event` is the row's number. */
 void monitor_event_plan(const struct monitor *m, size_t event, const struct monitor_kernel *k,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cells that differ only in their CPU become one row. What rows are told apart by is interned as bytes, so the number
- * that it gets is the row's; the order for people is made at the end.
+ * Cells that differ only in their CPU become one row. What distinguishes rows is interned as bytes, and its
+ * number is the row's; the order for people is made at the end.
  */
 #include "monitor/totals.h"
 
@@ -312,7 +312,7 @@ static void set_busy_of_rows(struct totals *t, const struct monitor *m)
 	}
 }
 
-/* What a row is told apart by from the others, as bytes. */
+/* What distinguishes a row from the others, as bytes. */
 struct row_key {
 	uint64_t client;
 	uint32_t pid;
@@ -425,7 +425,7 @@ static int index_rows(const struct totals *t, struct interner **ret)
 	return 0;
 }
 
-/* As far as the buckets tell. */
+/* As exactly as the buckets allow. */
 static void guess_extremes(struct total *row, const struct total *now)
 {
 	unsigned int low = 0, high = MONITOR_BUCKETS - 1;

@@ -29,11 +29,11 @@ struct total {
 	uint64_t max;
 	uint64_t busy_ns; /* series with `busy`: the union of its stretches of time */
 	uint64_t
-		busy_uncertain_ns; /* and how much of them could not be told from what was counted before */
+		busy_uncertain_ns; /* and how much of it may have been counted before (base/busy.h) */
 	uint64_t buckets[MONITOR_BUCKETS];
 };
 
-/* Busy time of which a row cannot tell: that of rings is less than the sum of what their processes have. */
+/* Busy time that no row has: that of a ring is less than the sum of its processes'. */
 struct total_busy {
 	uint16_t series;
 	uint32_t pid; /* 0: of all */
@@ -79,7 +79,7 @@ uint64_t total_bucket_low(unsigned int bucket);
 /* Whether anything is summed in a series, and not only counted. */
 bool totals_has_sums(const struct monitor *m, unsigned int series);
 
-/* What rows are told apart by when they are summed up. */
+/* What distinguishes rows when they are summed up. */
 enum {
 	TOTAL_BY_LABEL_0 = 1 << 0,
 	TOTAL_BY_LABEL_1 = 1 << 1,
@@ -88,6 +88,6 @@ enum {
 	TOTAL_BY_CLIENT = 1 << 3,
 };
 
-/* The rows of one series summed up, with times of *t; busy time is told by both labels, by process, and by all three
- * (else 0, and not for clients of one process). 0 or -ENOMEM. */
+/* The rows of one series summed up, with times of *t; busy time is set by both labels, by process, and by all three
+ * (otherwise 0, and not for clients of one process). 0 or -ENOMEM. */
 int totals_merge(const struct totals *t, uint16_t series, unsigned int by, struct totals *ret);

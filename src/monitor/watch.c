@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * A watch from its beginning to its end. The switch `running` of the programs is set when all are attached, so all begin
- * and end at one moment: what is counted of one event agrees with what is counted of another.
+ * and end at one moment: the counts of different events agree.
  *
- * Nobody is woken up for a record, so watch_fd becomes readable only when the ring fills: it is an epoll of the ring's
- * edge, since a ring that is not empty is always readable, and a loop on that would do nothing else.
+ * A record does not wake the reader: watch_fd becomes readable only when the ring fills. It is an edge-triggered epoll of
+ * the ring, since a ring that is not empty is always readable, and a loop on that would spin.
  */
 #include "monitor/watch_internal.h"
 
@@ -86,7 +86,7 @@ static int open_ring(struct watch *w)
 
 static int open_cells(struct watch *w)
 {
-	int places = bpf_map__fd(w->first->maps.free_places), error = 0;
+	int slots = bpf_map__fd(w->first->maps.free_slots), error = 0;
 	void *cells = mmap(NULL, w->cell_count * sizeof(*w->cells), PROT_READ | PROT_WRITE,
 		MAP_SHARED, bpf_map__fd(w->first->maps.cells), 0);
 
@@ -94,7 +94,7 @@ static int open_cells(struct watch *w)
 		return error_errno(-errno, "cannot share what is counted with the BPF programs");
 	w->cells = cells;
 	for (uint32_t i = 0; i < w->cell_count && !error; i++)
-		error = bpf_map_update_elem(places, NULL, &i, BPF_ANY);
+		error = bpf_map_update_elem(slots, NULL, &i, BPF_ANY);
 	return error ? error_errno(error, "cannot make room for what monitors count") : 0;
 }
 

@@ -26,8 +26,8 @@ struct watch_options {
 	size_t objects_max, cells_max, stacks_max;
 };
 
-/* Nobody is woken up for a record: watch_fd is readable only when the ring fills, and the ring has to be read so often
- * besides. */
+/* A record does not wake the reader: watch_fd is readable only when the ring fills, so the ring has to be read this often,
+ * too. */
 #define WATCH_READ_MS 50
 
 /* What comes in; each returns 0 or a negative errno, which watch_read passes on. NULL: not wanted. */
@@ -71,9 +71,9 @@ int watch_status(struct watch *w, size_t event, struct watch_event_status *ret);
  * event behind in some of their numbers. */
 int watch_cells(struct watch *w, int (*visit)(void *context, const struct monitor_cell_key *key,
 					 const struct monitor_cell *cell), void *context);
-/* Every object of a kind that is there now. Whose it is, is known where the table has a use for that: an event is of
- * the process that began it (process_act), or what is left of this kind at the end is told. Nobody takes objects away
- * whose end is not seen: they are what is left, and when there is no room for more, that is counted. */
+/* Every object of a kind that is there now. Its process is known where the table needs it: for an event of the process
+ * that began it (process_act), or to list what is left of this kind at the end. Objects whose end was not seen are never
+ * removed: they are what is left, and when there is no room for more, that is counted. */
 int watch_objects(struct watch *w, uint8_t kind,
 	int (*visit)(void *context, const struct monitor_object_key *key, const struct monitor_object *object),
 	void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of a watch share: watch.c (begin and end, records, state), watch_plan.c (what the program is told to
- * do with an event), watch_load.c (programs loaded and attached) and watch_maps.c (what they keep).
+ * What the parts of a watch share: watch.c (begin and end, records, state), watch_plan.c (the program's plan for
+ * an event), watch_load.c (programs loaded and attached) and watch_maps.c (what they keep).
  */
 #pragma once
 
@@ -23,9 +23,9 @@ struct watched {
 	bool vanished;
 };
 
-/* A cell's place that may be used anew some time after it was forgotten. */
+/* A cell's slot that may be reused some time after it was forgotten. */
 struct forgotten {
-	uint32_t place;
+	uint32_t slot;
 	uint64_t since_ns;
 };
 
@@ -38,14 +38,14 @@ struct watch {
 	bool misses_counted;
 	struct ring ring;
 	int epoll;
-	struct monitor_cell_place *cells; /* shared with the programs */
+	struct monitor_cell_slot *cells; /* shared with the programs */
 	size_t cell_count;
 	struct vec(struct forgotten) forgotten;
 };
 
 /* Whether there is an object after this act also when it found none. */
 bool watch_act_opens(const struct monitor_act_plan *a);
-/* What the program of one event is told, with the filters. `ring_bytes`: of the ring for records. */
+/* The plan for the program of one event, with the filters. `ring_bytes`: of the ring for records. */
 void watch_plan(const struct watch *w, const struct watch_options *options, size_t event,
 	uint32_t ring_bytes, struct monitor_plan *ret, struct monitor_plan_counts *ret_counts);
 /* Loads and attaches what is PRESENT; what the kernel does not let us attach to is ABSENT_REFUSED from then on. 0, or

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Each event has an opened copy of the generic program (bpf/monitor.bpf.c) with one entry of it loaded, its plan in
- * read-only data and the places of its fields in the program's instructions (bpf/monitor_fields.h). The first copy makes
+ * read-only data and the offsets of its fields in the program's instructions (bpf/monitor_fields.h). The first copy makes
  * the maps that all share.
  *
  * A tracepoint's program is attached through a perf event on one CPU; the kernel runs it on all of them
@@ -80,7 +80,7 @@ static int place_loads(struct watched *e)
 	const uint32_t names = e->bpf->rodata->plan_counts.names;
 	size_t count = bpf_program__insn_cnt(e->program), at;
 	struct bpf_insn *insns = malloc(count * sizeof(*insns));
-	unsigned int placed = 0, words = 0;
+	unsigned int set = 0, words = 0;
 	int error = 0;
 
 	if (!insns)
@@ -91,7 +91,7 @@ static int place_loads(struct watched *e)
 
 		if (is_load(&insns[i], BPF_DW, MONITOR_LOADS, MONITOR_FIELDS * 8, &at)) {
 			f = &fields[at / 8];
-			placed |= 1u << at / 8;
+			set |= 1u << at / 8;
 			if (!place_load(&insns[i], f))
 				error = error_set(-EINVAL,
 					"cannot read %u bytes at %u of an event's record", f->size,
@@ -106,7 +106,7 @@ static int place_loads(struct watched *e)
 				make_zero(&insns[i]);
 		}
 	}
-	if (!error && (placed != (1u << MONITOR_FIELDS) - 1 ||
+	if (!error && (set != (1u << MONITOR_FIELDS) - 1 ||
 			      words != MONITOR_FIELDS * MONITOR_NAME_BYTES / sizeof(uint32_t)))
 		error = error_set(-EINVAL, "the BPF program does not read every field once");
 	error = error ?: bpf_program__set_insns(e->program, insns, count);
@@ -133,7 +133,7 @@ static uint32_t stack_depth(void)
 static int size_cells(struct watch *w)
 {
 	struct bpf_map *const maps[] = {
-		w->first->maps.cells, w->first->maps.cell_places, w->first->maps.free_places};
+		w->first->maps.cells, w->first->maps.cell_slots, w->first->maps.free_slots};
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]) && !error; i++)
@@ -174,10 +174,10 @@ static int size_maps(struct watch *w, const struct watch_options *options)
 static int share_maps(const struct monitor_bpf *first, struct monitor_bpf *copy)
 {
 	struct bpf_map *const from[] = {first->maps.objects, first->maps.stopwatches,
-		first->maps.cells, first->maps.cell_places, first->maps.free_places,
+		first->maps.cells, first->maps.cell_slots, first->maps.free_slots,
 		first->maps.stacks, first->maps.records, first->maps.bss};
 	struct bpf_map *const to[] = {copy->maps.objects, copy->maps.stopwatches, copy->maps.cells,
-		copy->maps.cell_places, copy->maps.free_places, copy->maps.stacks,
+		copy->maps.cell_slots, copy->maps.free_slots, copy->maps.stacks,
 		copy->maps.records, copy->maps.bss};
 
 	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {

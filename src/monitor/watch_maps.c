@@ -2,8 +2,8 @@
 /*
  * What the programs keep: cells are memory that is shared with them, objects and stacks are asked of the kernel.
  *
- * The cells of a process that is gone are taken out of the map by which programs find them, and their places are given
- * out again only some time later: a program may have found one just before.
+ * The cells of a process that is gone are removed from the map by which programs find them. Their slots are reused only
+ * some time later, because a program may have found one just before.
  */
 #include "monitor/watch_internal.h"
 
@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ cells */
 
-/* A program that found the place before it was forgotten is through with it long before. */
+/* A program that found the slot before it was forgotten has finished with it long before. */
 #define REUSE_NS NS_PER_SECOND
 
 int watch_cells(struct watch *w,
@@ -33,7 +33,7 @@ int watch_cells(struct watch *w,
 	int visited = 0;
 
 	for (size_t i = 0; i < w->cell_count && !visited; i++) {
-		const struct monitor_cell_place *p = &w->cells[i];
+		const struct monitor_cell_slot *p = &w->cells[i];
 
 		/* The key was there before the first count. */
 		if (__atomic_load_n(&p->cell.count, __ATOMIC_ACQUIRE) &&
@@ -43,7 +43,7 @@ int watch_cells(struct watch *w,
 	return visited;
 }
 
-static int reuse_places(struct watch *w)
+static int reuse_slots(struct watch *w)
 {
 	uint64_t now_ns = clock_now_ns();
 	size_t kept = 0;
@@ -54,9 +54,9 @@ static int reuse_places(struct watch *w)
 			w->forgotten.items[kept++] = *f;
 			continue;
 		}
-		memset(&w->cells[f->place].cell, 0, sizeof(w->cells[f->place].cell));
+		memset(&w->cells[f->slot].cell, 0, sizeof(w->cells[f->slot].cell));
 		error = bpf_map_update_elem(
-			bpf_map__fd(w->first->maps.free_places), NULL, &f->place, BPF_ANY);
+			bpf_map__fd(w->first->maps.free_slots), NULL, &f->slot, BPF_ANY);
 	}
 	w->forgotten.count = kept;
 	return error;
@@ -64,19 +64,19 @@ static int reuse_places(struct watch *w)
 
 int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct monitor_cell *ret_last)
 {
-	int places = bpf_map__fd(w->first->maps.cell_places), error = reuse_places(w);
+	int slots = bpf_map__fd(w->first->maps.cell_slots), error = reuse_slots(w);
 	struct forgotten f = {.since_ns = clock_now_ns()};
 
 	if (error)
 		return error_errno(error, "cannot forget what was counted");
 	*ret_last = (struct monitor_cell){0};
-	if (bpf_map_lookup_elem(places, key, &f.place) || f.place >= w->cell_count)
+	if (bpf_map_lookup_elem(slots, key, &f.slot) || f.slot >= w->cell_count)
 		return 0;
 	if (vec_push(&w->forgotten, f))
 		return error_errno(-ENOMEM, "cannot forget what was counted");
-	error = bpf_map_delete_elem(places, key);
-	__atomic_store_n(&w->cells[f.place].key.series, MONITOR_SERIES_FREE, __ATOMIC_SEQ_CST);
-	*ret_last = w->cells[f.place].cell;
+	error = bpf_map_delete_elem(slots, key);
+	__atomic_store_n(&w->cells[f.slot].key.series, MONITOR_SERIES_FREE, __ATOMIC_SEQ_CST);
+	*ret_last = w->cells[f.slot].cell;
 	return error ? error_errno(error, "cannot forget what was counted") : 0;
 }
 
@@ -88,7 +88,7 @@ struct batch {
 	int fd;
 	uint32_t key_size, value_size;
 	uint32_t room, count;
-	uint32_t place; /* where the kernel goes on */
+	uint32_t next; /* where the kernel goes on */
 	bool begun, ended;
 	char *keys, *values;
 };
@@ -117,7 +117,7 @@ static int batch_next(struct batch *b)
 		if (error)
 			return error;
 		b->count = b->room;
-		error = bpf_map_lookup_batch(b->fd, b->begun ? &b->place : NULL, &b->place, b->keys,
+		error = bpf_map_lookup_batch(b->fd, b->begun ? &b->next : NULL, &b->next, b->keys,
 			b->values, &b->count, NULL);
 		if (error == -ENOSPC && batch_grow(b, b->room * 2))
 			return -ENOMEM;
@@ -161,7 +161,7 @@ static int visit_object(void *context, const void *key, const void *value)
 	const struct monitor_object_key *k = key;
 	const struct monitor_object *object = value;
 
-	/* One that has ended may have kept its place. */
+	/* One that has ended may have kept its slot. */
 	if (k->kind != v->kind || !object->stage_ns[0])
 		return 0;
 	return v->visit(v->context, k, object);

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "checks/monitor.h"
-#include "monitor/line_place.h"
+#include "monitor/line_placeholder.h"
 
-static bool is_field(const struct monitor_event *e, const struct line_place *p)
+static bool is_field(const struct monitor_event *e, const struct line_placeholder *p)
 {
 	for (size_t i = 0; i < MONITOR_SOURCES && e->sources[i].name; i++)
 		if (line_field_number(&e->sources[i], p->name, p->name_length) >= 0)
@@ -15,7 +15,7 @@ static bool is_field(const struct monitor_event *e, const struct line_place *p)
 	return false;
 }
 
-static bool is_known(const struct monitor_event *e, const struct line_place *p)
+static bool is_known(const struct monitor_event *e, const struct line_placeholder *p)
 {
 	static const char *const always[] = {"pid", "comm", "client"};
 	int count = line_count_number(p->name, p->name_length);
@@ -31,14 +31,14 @@ static bool is_known(const struct monitor_event *e, const struct line_place *p)
 	return is_field(e, p);
 }
 
-static bool is_format(const struct monitor *m, const struct line_place *p)
+static bool is_format(const struct monitor *m, const struct line_placeholder *p)
 {
 	static const char *const formats[] = {"", "d", "x", "size", "time"};
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (line_word_is(p->format, p->format_length, formats[i]))
 			return true;
-	if (line_place_is_yes(p))
+	if (line_placeholder_is_yes(p))
 		return memchr(p->format + 4, ' ', (size_t)p->format_length - 4) != NULL;
 	for (const struct monitor_list *l = m->lists; l && l->name; l++)
 		if (line_word_is(p->format, p->format_length, l->name))
@@ -50,9 +50,9 @@ static int check_places(
 	const struct monitor *m, const struct monitor_event *e, const char *template)
 {
 	for (const char *at = strchr(template, '{'); at; at = strchr(at, '{')) {
-		struct line_place p;
+		struct line_placeholder p;
 
-		at = line_place_read(at + 1, &p);
+		at = line_placeholder_read(at + 1, &p);
 		if (!at)
 			return error_set(-EINVAL, "%s %s: '%s' has a '{' without '}'", m->name,
 				e->name, template);

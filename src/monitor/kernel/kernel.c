@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * All of it is text that the kernel and its package leave about: /proc/modules, lib/modules/RELEASE/modules.dep and
- * modules.builtin, the build's options (which distributions keep in different places), /proc/kallsyms. The list of
- * symbols has some ten megabytes, which the kernel makes up anew for each reader: the names of its functions are kept.
+ * All of it is text of the kernel and of its package: /proc/modules, lib/modules/RELEASE/modules.dep and
+ * modules.builtin, the build's options (which distributions keep in different folders), /proc/kallsyms. The list of
+ * symbols has some ten megabytes, which the kernel writes anew for each reader: the names of its functions are kept.
  */
 #include "monitor/kernel/kernel.h"
 
@@ -45,20 +45,20 @@ static bool read_text(const struct monitor_kernel *k, const char *path, struct b
 	return read && !ret->failed;
 }
 
-/* The kernel's release, "6.12.9-amd64": false when it is not told. */
+/* The kernel's release, "6.12.9-amd64": false when it cannot be read. */
 static bool read_release(const struct monitor_kernel *k, char ret[128])
 {
 	struct buf text = BUF_INIT;
-	bool told = read_text(k, "/proc/sys/kernel/osrelease", &text);
-	size_t length = told ? strcspn(text.data, "\n") : 0;
+	bool good = read_text(k, "/proc/sys/kernel/osrelease", &text);
+	size_t length = good ? strcspn(text.data, "\n") : 0;
 
-	told = told && length && length < 128 && !memchr(text.data, '/', length);
-	if (told) {
+	good = good && length && length < 128 && !memchr(text.data, '/', length);
+	if (good) {
 		memcpy(ret, text.data, length);
 		ret[length] = '\0';
 	}
 	buf_release(&text);
-	return told;
+	return good;
 }
 
 /* A file of this release; the format has the release in it. */
@@ -100,7 +100,7 @@ static bool read_options(const struct monitor_kernel *k, struct buf *ret)
 {
 	static const struct {
 		const char *before, *after;
-	} places[] = {
+	} paths[] = {
 		{"/boot/config-", ""},
 		{"/lib/modules/", "/config"},
 		{"/usr/lib/modules/", "/config"},
@@ -109,9 +109,9 @@ static bool read_options(const struct monitor_kernel *k, struct buf *ret)
 
 	if (read_compressed(k, "/proc/config.gz", ret))
 		return true;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		buf_reset(ret);
-		if (read_release_file(k, places[i].before, places[i].after, ret))
+		if (read_release_file(k, paths[i].before, paths[i].after, ret))
 			return true;
 	}
 	return false;
@@ -209,7 +209,7 @@ static bool is_listed(const struct buf *list, const char *module)
 enum monitor_module_state monitor_kernel_module(const struct monitor_kernel *k, const char *module)
 {
 	struct buf builtin = BUF_INIT, files = BUF_INIT;
-	enum monitor_module_state state = MODULE_NOT_TOLD;
+	enum monitor_module_state state = MODULE_UNKNOWN;
 
 	if (is_running(k, module) || is_built_in(k, module))
 		return MODULE_LOADED;
@@ -217,7 +217,7 @@ enum monitor_module_state monitor_kernel_module(const struct monitor_kernel *k, 
 		is_listed(&builtin, module))
 		state = MODULE_LOADED;
 	else if (read_release_file(k, "/lib/modules/", "/modules.dep", &files))
-		state = is_listed(&files, module) ? MODULE_ON_DISK : MODULE_UNKNOWN;
+		state = is_listed(&files, module) ? MODULE_ON_DISK : MODULE_ABSENT;
 	buf_release(&builtin);
 	buf_release(&files);
 	return state;

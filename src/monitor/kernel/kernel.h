@@ -3,7 +3,7 @@
  * What monitors ask of the kernel that runs: where its events are, which modules, options and functions it has, and
  * whether we may use them.
  *
- * Everything is looked up below `root`, so that a folder of files can answer in the kernel's place. What is read once
+ * Everything is looked up below `root`, so that a folder of files can stand for the kernel. What is read once
  * and needed again is kept behind `kept`. One thread.
  */
 #pragma once
@@ -15,7 +15,7 @@
 struct monitor_kernel_kept;
 
 struct monitor_kernel {
-	char tracefs[256]; /* empty: there is none, or we may not; `tracefs_reason` says so */
+	char tracefs[256]; /* empty: there is none, or we may not; see `tracefs_reason` */
 	char tracefs_reason[160];
 	int tracefs_error; /* of tracefs_find */
 	bool kprobes;	   /* functions can be probed */
@@ -29,14 +29,14 @@ struct monitor_kernel {
 void monitor_kernel_look(const char *root, struct monitor_kernel *ret);
 void monitor_kernel_release(struct monitor_kernel *k);
 
-/* Whether a kernel option ("CONFIG_KPROBES") is set: 1, 0, or -1 when this kernel does not tell its options. */
+/* Whether a kernel option ("CONFIG_KPROBES") is set: 1, 0, or -1 when this kernel does not show its options. */
 int monitor_kernel_option(const struct monitor_kernel *k, const char *option);
 
 enum monitor_module_state {
-	MODULE_NOT_TOLD = 0, /* not loaded; which modules this kernel has cannot be told */
+	MODULE_UNKNOWN = 0, /* not loaded; which modules this kernel has cannot be read */
 	MODULE_LOADED,	     /* or built in */
 	MODULE_ON_DISK,	     /* not loaded, but there to be */
-	MODULE_UNKNOWN,	     /* this kernel has no such module */
+	MODULE_ABSENT,	     /* this kernel has no such module */
 };
 
 /* '-' and '_' in names are the same. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * tracefs is looked for where it usually is, then wherever it is mounted; a folder counts when its events can be
- * listed. It is mounted only when it is nowhere, and where everybody expects it.
+ * tracefs is searched for in its usual folders, then in the list of mounts; a folder counts when its events can be listed.
+ * If it is nowhere, it is mounted in the usual folder.
  *
  * A format file is parsed line by line (kernel/trace/trace_events.c: f_show() prints it):
  *
@@ -39,14 +39,14 @@
 
 /* ------------------------------------------------------------------ where tracefs is */
 
-/* Takes a place, below root, where tracefs is and can be read: 0, or -errno without error_text. */
-static int try_place(
-	const char *root, const char *place, size_t length, const char *below, struct buf *ret_path)
+/* Accepts a folder, below root, if tracefs is there and can be read: 0, or -errno without error_text. */
+static int try_folder(
+	const char *root, const char *folder, size_t length, const char *below, struct buf *ret_path)
 {
 	struct buf path = BUF_INIT, events = BUF_INIT;
 	int fd, err = 0;
 
-	buf_printf(&path, "%s%.*s%s", root, (int)length, place, below);
+	buf_printf(&path, "%s%.*s%s", root, (int)length, folder, below);
 	buf_printf(&events, "%s/events", buf_text(&path));
 	if (path.failed || events.failed) {
 		err = -ENOMEM;
@@ -105,22 +105,22 @@ static bool is_word(const char *word, size_t length, const char *text)
 	return length == strlen(text) && !memcmp(word, text, length);
 }
 
-/* One line of /proc/mounts: as try_place; -ENOENT when it is about something else. */
+/* One line of /proc/mounts: as try_folder; -ENOENT when it is about something else. */
 static int try_mount_line(const char *root, const char *at, const char *end, struct buf *ret_path)
 {
-	const char *device, *place, *type;
+	const char *device, *folder, *type;
 	char decoded[256];
 	size_t length, type_length;
 	bool debugfs;
 
 	mounts_word(&at, end, &device);
-	length = mounts_word(&at, end, &place);
+	length = mounts_word(&at, end, &folder);
 	type_length = mounts_word(&at, end, &type);
 	debugfs = is_word(type, type_length, "debugfs");
 	if ((!debugfs && !is_word(type, type_length, "tracefs")) || length > sizeof(decoded))
 		return -ENOENT;
-	memcpy(decoded, place, length);
-	return try_place(
+	memcpy(decoded, folder, length);
+	return try_folder(
 		root, decoded, unescape(decoded, length), debugfs ? "/tracing" : "", ret_path);
 }
 
@@ -153,7 +153,7 @@ int tracefs_find_below(const char *root, struct buf *ret_path)
 	int err;
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
-		err = try_place(root, usual[i], strlen(usual[i]), "", ret_path);
+		err = try_folder(root, usual[i], strlen(usual[i]), "", ret_path);
 		if (!err)
 			return 0;
 		denied = denied || err == -EACCES || err == -EPERM;
@@ -354,7 +354,7 @@ static enum trace_field_type field_type(const char *type, bool array, uint32_t s
 	return number_type(type, size, is_signed);
 }
 
-/* Takes dimensions off the end of a declaration: where it ends then, or NULL when they are not in pairs. What is
+/* Removes dimensions from the end of a declaration: where it ends then, or NULL when they are not in pairs. What is
  * between them is any C expression. */
 static const char *before_dimensions(const char *start, const char *end)
 {
@@ -409,7 +409,7 @@ static int check_place(struct format_parser *p, const struct trace_field *new)
 	return 0;
 }
 
-/* A driver may describe two fields by one name (amdgpu_vm_grab_id): then nobody can tell which one is meant. */
+/* A driver may describe two fields by one name (amdgpu_vm_grab_id): then it is not clear which one is meant. */
 static void hide_namesakes(struct trace_format *format, struct trace_field *new)
 {
 	for (size_t i = 0; i < format->field_count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's tracepoints as tracefs tells them, and the format of their records.
+ * The kernel's tracepoints as tracefs lists them, and the format of their records.
  *
  * A format file is the kernel's own text, but which file it is, and what it says, depends on the kernel, its modules
  * and what is mounted: it is read like any other foreign data. A line that is not understood, or a field that lies
@@ -25,7 +25,7 @@
 enum trace_field_type {
 	TRACE_UNSIGNED = 1, /* of 1, 2, 4 or 8 bytes; also enums, bool, and pointers (8 bytes) but those to char */
 	TRACE_SIGNED,
-	TRACE_CHARS,	/* an array of char: a string in its place */
+	TRACE_CHARS,	/* an array of char: a string inside the record */
 	TRACE_DATA_LOC, /* __data_loc char[], 4 bytes */
 	TRACE_REL_LOC,	/* __rel_loc char[], 4 bytes */
 	TRACE_POINTER,	/* char *: the string's address, 8 bytes */

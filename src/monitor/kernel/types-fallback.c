@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In place of types.c in builds without libbpf. */
+/* Replaces types.c in builds without libbpf. */
 #include "monitor/kernel/types.h"
 
 #include <errno.h>

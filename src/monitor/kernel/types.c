@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A module's BTF holds what is not in the kernel's own, on top of which it is read; both are kept, that of the module
- * until another is asked for. A struct's name may be there twice, when two source files mean different things by it:
- * then nobody can tell which one an event is about.
+ * A module's BTF extends the kernel's own. Both are kept, that of the module until another is asked for. A struct's name
+ * may be there twice, when two source files mean different things by it: then it is not clear which one an event has.
  */
 #include "monitor/kernel/types.h"
 
@@ -23,7 +22,7 @@ struct types {
 	struct btf *kernel;	 /* NULL: there is none */
 	struct btf *module;	 /* so too */
 	char module_name[64];	 /* "": not asked for yet */
-	libbpf_print_fn_t print; /* libbpf's own while we use it: what is wrong is told by us */
+	libbpf_print_fn_t print; /* libbpf's own while ours is set: we report errors ourselves */
 };
 
 /* ------------------------------------------------------------------ where types are */
@@ -223,7 +222,7 @@ static int explain(int err, const struct types *t, const char *module)
 		err, "module %s has no type information (CONFIG_DEBUG_INFO_BTF_MODULES)", module);
 }
 
-#define RESULT UINT32_MAX /* in place of an argument's number */
+#define RESULT UINT32_MAX /* instead of an argument's number */
 
 static int function_size(
 	const struct btf *types, const char *function, unsigned int number, uint32_t *ret_size)

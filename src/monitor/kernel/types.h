@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the type information (BTF) of the kernel and of its modules says: where a member lies in a struct of a driver,
+ * The type information (BTF) of the kernel and of its modules: where a member lies in a struct of a driver,
  * and how large arguments and results of its functions are. Most kernels from 5.11 on have it for modules too
  * (CONFIG_DEBUG_INFO_BTF_MODULES); static functions are in it, unless the compiler changed how they are called.
  *

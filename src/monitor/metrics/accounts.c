@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * When a process is let go, its cells are taken from the watch first, and what they held then is taken over: so nothing
- * is counted twice, or lost because it was counted after the rows were fetched.
+ * When a process is let go, its cells are first removed from the watch, and what they held then is added to the sums. So
+ * nothing is counted twice, or lost because it was counted after the rows were fetched.
  */
 #include "monitor/metrics/accounts.h"
 
@@ -274,7 +274,7 @@ static int add_process(struct accounts *a, const struct total *row)
 	return vec_push(&a->processes, p);
 }
 
-/* Where there was no room for a process's cells, its busy time is known all the same. */
+/* Where there was no room for a process's cells, its busy time is known nevertheless. */
 static int add_busy_process(struct accounts *a, const struct total_busy *b)
 {
 	const struct account_process p = {.pid = b->pid, .count = b->busy_ns};
@@ -372,7 +372,7 @@ static int visit_cell(
 	return has_ended(c->accounts, key->pid) ? vec_push(&c->keys, *key) : 0;
 }
 
-/* Takes the cells of those that have ended from the watch: *ret has what they held in the end. */
+/* Removes the cells of those that have ended from the watch: *ret has what they held in the end. */
 static int forget_cells(
 	const struct accounts *a, const struct monitor *m, struct watch *w, struct totals *ret)
 {

@@ -61,8 +61,8 @@ struct accounts {
 int accounts_init(struct accounts *a, const char *root);
 void accounts_release(struct accounts *a);
 /*
- * To be called with what was just fetched of a monitor, at `now_ns`: takes over processes that have ended; their rows are
- * taken out of *t, and their cells from the watch. `busy` may be NULL. 0 or -errno with error_text.
+ * To be called with what was just fetched of a monitor, at `now_ns`: adds up processes that have ended; their rows are
+ * removed from *t, and their cells from the watch. `busy` may be NULL. 0 or -errno with error_text.
  */
 int accounts_update(struct accounts *a, struct totals *t, const struct monitor *m, struct watch *w,
 	struct busy_times *busy, uint64_t now_ns, uint64_t quiet_ns);

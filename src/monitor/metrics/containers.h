@@ -4,8 +4,8 @@
  * cgroup's folder and, on 64-bit kernels, is not used again. So the cgroup file system is walked when an unknown number
  * comes, and what was found is remembered, also of cgroups that are gone.
  *
- * A container is told by its id, 64 hex digits, as docker, containerd, CRI-O, podman and kubepods have it in the
- * name of a folder; the innermost counts. What is in none is told by the path of its cgroup, "/" being the root. What
+ * A container is identified by its id, 64 hex digits, as docker, containerd, CRI-O, podman and kubepods have it in the
+ * name of a folder; the innermost counts. A process in none is identified by the path of its cgroup, "/" being the root. What
  * cannot be found (a cgroup that was gone before anybody asked, or that our namespace does not show) is "".
  *
  * Memory is bounded: by the number of cgroups that are there (at most CONTAINERS_MAX are walked), and what is gone is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All samples of one name: what the names are that a series is told by, and how its numbers are written. */
+/* All samples of one name: which names a series is exported under, and how its numbers are written. */
 #pragma once
 
 #include "monitor/metrics/exposition.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers put together by their labels, as text: that is what Prometheus tells samples apart by, so no sample can be
- * there twice, whatever programs call themselves.
+ * Numbers grouped by their labels, as text: Prometheus distinguishes samples by that text, so no sample can be there
+ * twice, whatever programs call themselves.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #define METRIC_PREFIX "xpuprof_"
 
-/* The three ways a series is told (metrics.h). */
+/* The three ways a series is exported (metrics.h). */
 enum metric_level { METRIC_ALL, METRIC_BY_CONTAINER, METRIC_BY_PROCESS, METRIC_LEVELS };
 
 /* Of each: what names begin with, and what stands behind the help of a series. */

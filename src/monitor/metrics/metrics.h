@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Totals as Prometheus reads them: counters and histograms in base units, seconds and bytes. docs/metrics.md tells
- * users of each name.
+ * Totals as Prometheus reads them: counters and histograms in base units, seconds and bytes. docs/metrics.md describes
+ * each name to users.
  *
- * A series is told three times, under three names, so that in none anything is counted twice:
+ * A series is exported three times, under three names, so that no name counts anything twice:
  *
  *	xpuprof_...            by its own labels: everything since the watch began
  *	xpuprof_container_...  by container as well: of containers that are there, with their ended processes

@@ -3,8 +3,8 @@
  * amdgpu: buffers, submissions, interrupts and address spaces of AMD's driver.
  *
  * A submission is known by context and number of its job's "finished" fence, which all kernels
- * tell (amdgpu_trace.h), before Linux 6.17 the lowest 32 bits of them. From 6.17 on gpu_scheduler
- * tells the same pair when a job is done, so that the time until then is known too. The field
+ * trace (amdgpu_trace.h), before Linux 6.17 the lowest 32 bits of them. From 6.17 on gpu_scheduler
+ * reports the same pair when a job is done, so that the time until then is known too. The field
  * `fence` of amdgpu_cs_ioctl is never filled in, and `sched_job_id` of older kernels counts for
  * each ring.
  *
@@ -255,7 +255,7 @@ static const struct monitor_name placements[] = {
 	{6, "PREEMPT"},
 	{7, "DOORBELL"},
 	{8, "MMIO_REMAP"},
-	{UINT32_MAX, "none"}, /* before the first place, and after the last */
+	{UINT32_MAX, "none"}, /* before the first placement, and after the last */
 	{0, NULL},
 };
 

@@ -10,13 +10,13 @@
  * Before Linux 6.17 a job is known by the address of its "finished" fence, and where it waits by
  * its ring and a number that each ring counts for itself (gpu_scheduler_trace.h of 6.12). So
  * there it is kept twice: as a job, and as a ticket until it runs. From 6.17 on it is known by
- * context and number of that fence, which no two jobs of a machine share; the event also tells
+ * context and number of that fence, which no two jobs of a machine share; the event also has
  * device and client.
  *
  * A dependency on a job of the same scheduler is waited for only until that job runs. Then 6.17
  * and later name its "scheduled" fence, whose context is one below that of the finished one
- * (drm_sched_fence_init in sched_fence.c). Older kernels tell of a dependency before they look
- * whether it has to be waited for, so they tell of more (drm_sched_entity_pop_job in
+ * (drm_sched_fence_init in sched_fence.c). Older kernels report a dependency before they check
+ * whether it has to be waited for, so they report more (drm_sched_entity_pop_job in
  * sched_entity.c).
  */
 #include "monitor/tables/table.h"

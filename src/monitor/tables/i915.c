@@ -5,7 +5,7 @@
  *
  * A request is known by context and number of its fence (i915_trace.h). It is queued by its
  * process (i915_gem_execbuffer.c), and retired some time after it ended, when somebody looks.
- * When it is given to an engine, and back, is only told by kernels built with
+ * When it is given to an engine, and back, is only traced by kernels built with
  * CONFIG_DRM_I915_LOW_LEVEL_TRACEPOINTS; on engines that the GuC firmware schedules,
  * i915_request_in is when it is given to the firmware, and from Linux 6.1 on there is no
  * i915_request_out.

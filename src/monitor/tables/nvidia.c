@@ -2,11 +2,11 @@
 /*
  * nvidia: errors that NVIDIA's driver reports, and what programs ask of it.
  *
- * The driver tells of errors by two tracepoints (nv-tracepoint.h of its source), in whatever thread
- * finds them; whom one is about, its message says, if anything does. Of everything else
- * it tells nothing, so calls into it are probed where the kernel has kprobes: the functions behind
- * its device files in nv.c. Their arguments are addresses in the kernel, of a file or of a mapping:
- * how large a mapping is cannot be told from them, so nothing here says it.
+ * The driver reports errors by two tracepoints (nv-tracepoint.h of its source), in whatever thread
+ * finds them; only the message may say which process one is about. It traces nothing else, so calls
+ * into it are probed where the kernel has kprobes: the functions behind its device files in nv.c.
+ * Their arguments are addresses in the kernel, of a file or of a mapping: the size of a mapping does
+ * not follow from them, so it is not shown.
  *
  * Older drivers are called by way of nv-frontend.c, and nvidia_ioctl is the function behind that.
  */

@@ -2,14 +2,14 @@
 /*
  * xe: jobs, memory, address spaces and firmware of Intel's newer GPUs.
  *
- * xe uses the kernel's scheduler with a scheduler for each execution queue, whose name tells
- * engine and queue: `monitor drm` tells of its jobs by those. Events of xe itself name a queue by
+ * xe uses the kernel's scheduler with a scheduler for each execution queue, whose name has
+ * engine and queue: `monitor drm` shows its jobs under those. Events of xe itself name a queue by
  * the number that the GuC firmware knows it by, which is given again when a queue is gone. Each
- * GT has numbers of its own; events of jobs tell the GT in Linux 7.2, but not yet in 6.12.
+ * GT has numbers of its own; events of jobs have the GT in Linux 7.2, but not yet in 6.12.
  *
  * A job is known by its fence: from xe_sched_job_exec, when its process hands it over, until it
  * is freed (xe_sched_job.c, xe_guc_submit.c). Where it runs on one engine only, that is the fence
- * of the hardware, of which xe_hw_fence_signal tells.
+ * of the hardware, which xe_hw_fence_signal reports.
  */
 #include "monitor/tables/table.h"
 
@@ -89,7 +89,7 @@ enum {
 #define RANGE		  VALUE_RANGE, "end", .first = "start"
 #define PLACE		  "[gt={gt} ]dev={device}"
 
-/* Events of an address range. They tell the VM in Linux 7.2, but not yet in 6.12. */
+/* Events of an address range. They have the VM in Linux 7.2, but not yet in 6.12. */
 #define VMA_EVENT(event_name, what, event, series)                                                 \
 	{                                                                                          \
 		.name = event_name, .says = what,                                                  \

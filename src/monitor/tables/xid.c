@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Where the meanings are from, told in our words:
+ * The sources of the meanings, which are in our words:
  *
  *	Xid	NVIDIA's catalog (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html); for what
  *		that calls unused, nverror.h of the driver's source (open-gpu-kernel-modules on

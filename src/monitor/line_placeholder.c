@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "monitor/line_place.h"
+#include "monitor/line_placeholder.h"
 
 #include <string.h>
 
-const char *line_place_read(const char *text, struct line_place *ret)
+const char *line_placeholder_read(const char *text, struct line_placeholder *ret)
 {
 	size_t length = strcspn(text, "}"), name = strcspn(text, ":}");
 
@@ -36,7 +36,7 @@ int line_count_number(const char *name, int length)
 		       : -1;
 }
 
-bool line_place_is_yes(const struct line_place *p)
+bool line_placeholder_is_yes(const struct line_placeholder *p)
 {
 	return p->format_length > 4 && !memcmp(p->format, "yes ", 4);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places in the templates of a monitor's columns (monitor.h): "{NAME}" or "{NAME:FORMAT}".
+ * The placeholders in the templates of a monitor's columns (monitor.h): "{NAME}" or "{NAME:FORMAT}".
  */
 #pragma once
 
 #include "monitor/monitor.h"
 
-struct line_place {
+struct line_placeholder {
 	const char *name;
 	int name_length;
 	const char *format; /* may be empty */
@@ -14,9 +14,9 @@ struct line_place {
 };
 
 /* Of the text behind "{"; what is behind "}", or NULL when there is none. */
-const char *line_place_read(const char *text, struct line_place *ret);
+const char *line_placeholder_read(const char *text, struct line_placeholder *ret);
 /* Whether its format is one like "yes WRITE READ". */
-bool line_place_is_yes(const struct line_place *p);
+bool line_placeholder_is_yes(const struct line_placeholder *p);
 
 /* Whether a text of this length is the word. */
 bool line_word_is(const char *text, int length, const char *word);
