@@ -4,10 +4,10 @@
  * the stack in them, the conversion of activity records in the library's thread, and the recorder's reading of
  * the ring. Prints a table: the median of the runs, the fastest and the slowest, in nanoseconds.
  *
- * A launch is a runtime call with a driver call inside, so four callbacks. "marker" means that the launch path
- * calls the marker, without a probe on it; "stack" that it walks its own stack, by the unwind tables of the
- * files that are mapped here, and tells it: whole, when it is the first time, later by number. "Cold" means that
- * no rule of its frames was met before.
+ * A launch is a runtime call with a driver call inside, so four callbacks. "marker" means that the launch path calls
+ * the marker, without a probe on it. "stack" means that it walks its own stack, by the unwind tables of the files that
+ * are mapped here, and sends it: whole the first time, later by number. "Cold" means that no rule of its frames was met
+ * before.
  *
  * Python's frames are made up, in the layout of 3.13: a loop for every frame.
  */
@@ -120,41 +120,41 @@ static void measure_launches(const char *name, int depth)
 	print_figure(name, &f);
 }
 
-static __attribute__((noinline)) bool tell(void)
+static __attribute__((noinline)) bool send_launch(void)
 {
 	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = WIRE_CALL_LAUNCH};
 
 	return stacks_send(__builtin_frame_address(0), &record);
 }
 
-static void must_tell(void)
+static void must_send(void)
 {
-	if (!tell())
+	if (!send_launch())
 		exit(1);
 }
 
-static void tell_a_batch(void)
+static void send_a_batch(void)
 {
 	for (int n = 0; n < BATCH; n++)
-		must_tell();
+		must_send();
 }
 
 static uint64_t firsts_ns;
 static bool is_cold;
 
 /* In a new epoch every stack is a new one. */
-static void tell_firsts(void)
+static void send_firsts(void)
 {
-	must_tell();
+	must_send();
 	firsts_ns = 0;
 	for (int n = 0; n < FIRSTS; n++) {
 		uint64_t begin_ns;
 
 		library.ring.control->code_epoch++;
 		if (is_cold)
-			inprocess_tell(&in);
+			inprocess_send_space(&in);
 		begin_ns = now_ns();
-		must_tell();
+		must_send();
 		firsts_ns += now_ns() - begin_ns;
 		empty_ring();
 	}
@@ -170,7 +170,7 @@ static void measure_stacks(const char *name, void (*from)(int depth, void (*call
 	for (int run = 0; run < RUNS; run++) {
 		uint64_t begin_ns = now_ns();
 
-		from(depth, first ? tell_firsts : tell_a_batch);
+		from(depth, first ? send_firsts : send_a_batch);
 		f.ns[run] = first ? (double)firsts_ns / FIRSTS : (double)(now_ns() - begin_ns) / BATCH;
 		empty_ring();
 	}
@@ -228,41 +228,41 @@ static void measure_conversion(void)
 	print_figure("activity record to ring record, library's thread", &f);
 }
 
-static int take_launch(void *context, const struct gpu_launch *e)
+static int drop_launch(void *context, const struct gpu_launch *e)
 {
 	return 0;
 }
 
-static int take_call(void *context, const struct gpu_call *e)
+static int drop_call(void *context, const struct gpu_call *e)
 {
 	return 0;
 }
 
-static int take_work(void *context, const struct gpu_work *e)
+static int drop_work(void *context, const struct gpu_work *e)
 {
 	return 0;
 }
 
-static int take_node(void *context, const struct gpu_node *e)
+static int drop_node(void *context, const struct gpu_node *e)
 {
 	return 0;
 }
 
-static int take_end(void *context, uint32_t instance)
+static int drop_end(void *context, uint32_t instance)
 {
 	return 0;
 }
 
-/* Half calls, half work, through the recorder's side up to the sink. */
+/* Half calls, half work, through the recorder's side up to the events' receiver. */
 static void measure_reading(struct instance *i)
 {
 	struct figure f;
 	bool busy;
 
 	for (int run = 0; run < RUNS; run++) {
-		uint64_t taken_ns = 0, taken = 0;
+		uint64_t read_ns = 0, read = 0;
 
-		while (taken < 1000000) {
+		while (read < 1000000) {
 			uint64_t begin_ns;
 
 			launch_a_batch();
@@ -273,10 +273,10 @@ static void measure_reading(struct instance *i)
 			instance_snapshot(i, false);
 			if (instance_drain(i, &busy) || i->phase != INSTANCE_LIVE)
 				exit(1);
-			taken_ns += now_ns() - begin_ns;
-			taken += 2 * BATCH;
+			read_ns += now_ns() - begin_ns;
+			read += 2 * BATCH;
 		}
-		f.ns[run] = (double)taken_ns / (double)taken;
+		f.ns[run] = (double)read_ns / (double)read;
 	}
 	print_figure("ring record to event, recorder", &f);
 }
@@ -288,11 +288,11 @@ static struct instance *make_instance(struct gpu_shared *shared, struct injected
 {
 	struct instance *i;
 
-	*shared = (struct gpu_shared){.events = {.launch = take_launch,
-					      .call = take_call,
-					      .work = take_work,
-					      .node = take_node,
-					      .instance_end = take_end}};
+	*shared = (struct gpu_shared){.events = {.launch = drop_launch,
+					      .call = drop_call,
+					      .work = drop_work,
+					      .node = drop_node,
+					      .instance_end = drop_end}};
 	*s = (struct injected){.api = &api, .shared = shared};
 	s->call_names = calloc(TRACER_CALLS, sizeof(*s->call_names));
 	if (profile_writer_open(&shared->writer, "/dev/null") || tasks_new(&shared->tasks, shared->writer) ||

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * In place of a CUDA program and the injected library, to be recorded: writes launch-and-work pairs
- * into the shared ring, as fast as the recorder takes them.
+ * Stands for a CUDA program and the injected library, to be recorded: writes launch-and-work pairs
+ * into the shared ring, as fast as the recorder reads them.
  *
  *	xpuprof record --gpu-only -- ring_writer PAIRS [CPU [marker]]
  *
- * It connects as the library does, tells the stacks of STACKS paths of its own, and from then on speaks of
+ * It connects as the library does, sends the stacks of STACKS paths of its own, and from then on names
  * them by number: three records a pair (launch, call, work), in batches, the work of a batch behind the
- * calls of the next. Where the ring is full it waits, so nothing is ever lost, and the recorder's
- * CPU time is all there is to measure. CPU: where it works; give the recorder another. With `marker`
- * every launch fires the launch marker instead (that of $CUDA_INJECTION64_PATH, which has the probe), as
- * those do whose stack cannot be walked in the program, and batches come with pauses: the kernel's ring
- * cannot be waited for.
+ * calls of the next. When the ring is full it waits, so nothing is ever lost, and only the recorder's
+ * CPU time is left to measure. CPU: where it runs; give the recorder another. With `marker` every launch
+ * fires the launch marker instead (that of $CUDA_INJECTION64_PATH, which has the probe), as launches do
+ * whose stack cannot be walked in the program. Then batches come with pauses, since a program cannot wait
+ * for the kernel's ring.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -84,7 +84,7 @@ static void put_long(const struct writer *w, const void *head, size_t head_size,
 		wait_a_moment();
 }
 
-static void tell_operations(const struct writer *w)
+static void send_operations(const struct writer *w)
 {
 	static const char device_name[] = "Simulated GPU of a benchmark";
 	struct wire_device device = {.type = WIRE_DEVICE, .name_size = sizeof(device_name) - 1};
@@ -120,7 +120,7 @@ static struct wire_work make_work(const struct writer *w, uint32_t op, uint64_t 
 }
 
 /* The stack that leads here, by frame pointers, as far as they lead upwards. */
-static __attribute__((noipa)) void tell_stack(struct writer *w, uint32_t number)
+static __attribute__((noipa)) void send_stack(struct writer *w, uint32_t number)
 {
 	const uintptr_t *frame = __builtin_frame_address(0);
 	struct wire_stack stack = {.type = WIRE_STACK,
@@ -141,10 +141,10 @@ static __attribute__((noipa)) void tell_stack(struct writer *w, uint32_t number)
 }
 
 /* Number 0: the marker fires. */
-static void tell_from_here(struct writer *w, uint32_t number)
+static void send_from_here(struct writer *w, uint32_t number)
 {
 	if (number)
-		tell_stack(w, number);
+		send_stack(w, number);
 	else
 		w->marker(w->ring.control->instance, w->correlation, WIRE_CALL_LAUNCH);
 }
@@ -153,7 +153,7 @@ static void tell_from_here(struct writer *w, uint32_t number)
 static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, int level, uint32_t number)
 {
 	if (level == DEPTH) {
-		tell_from_here(w, number);
+		send_from_here(w, number);
 		__asm__ volatile("");
 	} else if (level < LEVELS && path >> level & 1) {
 		fire_from(w, path, level + 1, number);
@@ -164,7 +164,7 @@ static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, in
 	}
 }
 
-static void tell_stacks(struct writer *w)
+static void send_stacks(struct writer *w)
 {
 	for (uint32_t number = 1; number <= STACKS; number++)
 		fire_from(w, number, 0, number);
@@ -277,8 +277,8 @@ int main(int argc, char **argv)
 	w.tid = (uint32_t)getpid();
 	draw_shapes(&w);
 	connect_to_recorder(&w);
-	tell_operations(&w);
-	tell_stacks(&w);
+	send_operations(&w);
+	send_stacks(&w);
 	put_all(&w, pairs);
 	__atomic_store_n(&w.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python frames in a test program or benchmark, as the interpreter (from 3.13 on) keeps them, without one: what
- * the library is told of them fits these.
+ * Python frames in a test program or benchmark, as the interpreter (from 3.13 on) keeps them, but without one: what
+ * is sent to the library of them fits these.
  */
 #pragma once
 
@@ -53,6 +53,6 @@ static inline bool begin_python(struct inprocess *p)
 		return false;
 	list->python = python;
 	list->python.runtime = list->python.tss_address = (uintptr_t)&python_key;
-	inprocess_tell(p);
+	inprocess_send_space(p);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The injected library's own code in a test program or benchmark, with the other end of its ring: what is
- * mapped here is told as a recorder would tell it.
+ * mapped here is sent as a recorder would send it.
  */
 #pragma once
 
@@ -44,8 +44,8 @@ static inline bool inprocess_send_chunk(int fd, uint32_t index, int chunk)
 	return sendmsg(fd, &m, 0) == sizeof(message);
 }
 
-/* Tells the mappings of p->image as they are now. */
-static inline void inprocess_tell(struct inprocess *p)
+/* Sends the mappings of p->image as they are now. */
+static inline void inprocess_send_space(struct inprocess *p)
 {
 	struct wire_space *list = ring_space(&library.ring);
 
@@ -120,7 +120,7 @@ static inline bool inprocess_begin(struct inprocess *p)
 	library.walk = true;
 	library.pid = getpid();
 	ring_reader_init(&p->reader, memory, INPROCESS_SLOTS);
-	inprocess_tell(p);
+	inprocess_send_space(p);
 	inprocess_settle();
 	return true;
 }

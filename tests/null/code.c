@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU code of a vendor that does not exist: an image is the text "NULLCODE", and every function is said to be in it, of
+ * GPU code of a vendor that does not exist: an image is the text "NULLCODE", and every function is found in it, of
  * four instructions in four lines.
  */
 #include <errno.h>

@@ -117,10 +117,10 @@ static int null_environment(
 
 static int find_instance(struct gpu_backend *b, uint32_t pid, uint32_t process, uint32_t *ret)
 {
-	const uint64_t *known = map_get(&b->instances, pid);
+	const uint64_t *found = map_get(&b->instances, pid);
 
-	*ret = known ? (uint32_t)*known : ++b->shared->last_instance;
-	if (!known && (map_put(&b->instances, pid, *ret) || map_put(&b->connected, process, 1)))
+	*ret = found ? (uint32_t)*found : ++b->shared->last_instance;
+	if (!found && (map_put(&b->instances, pid, *ret) || map_put(&b->connected, process, 1)))
 		return error_memory(NULL);
 	return 0;
 }

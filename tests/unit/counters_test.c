@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the sampler of hardware counters tells becomes counts of the profile, and nothing it says is
+/* What the sampler of hardware counters sends becomes counts of the profile, and none of it is
  * trusted. */
 #include "gpu/nvidia/counters.h"
 
@@ -38,34 +38,34 @@ static void begin(struct fixture *f)
 	f->now_ns = clock_now_ns();
 }
 
-static int take(struct fixture *f, const void *message, size_t size)
+static int handle(struct fixture *f, const void *message, size_t size)
 {
 	return counters_handle(f->c, message, size);
 }
 
-static void tell_device(struct fixture *f, uint32_t number)
+static void send_device(struct fixture *f, uint32_t number)
 {
 	struct counter_device m = {.head = {COUNTER_DEVICE, number}};
 
 	memcpy(m.uuid, uuid, sizeof(uuid));
-	CHECK(!take(f, &m, sizeof(m)));
+	CHECK(!handle(f, &m, sizeof(m)));
 }
 
-static void tell_metric(struct fixture *f, uint32_t kind, uint32_t candidate)
+static void send_metric(struct fixture *f, uint32_t kind, uint32_t candidate)
 {
 	struct counter_metric m = {{COUNTER_METRIC, 0}, kind, candidate};
 
-	CHECK(!take(f, &m, sizeof(m)));
+	CHECK(!handle(f, &m, sizeof(m)));
 }
 
-static void tell_start(struct fixture *f)
+static void send_start(struct fixture *f)
 {
 	struct counter_head m = {COUNTER_STARTED, COUNTER_DEVICES};
 
-	CHECK(!take(f, &m, sizeof(m)));
+	CHECK(!handle(f, &m, sizeof(m)));
 }
 
-struct told_samples {
+struct sent_samples {
 	struct counter_samples head;
 	struct {
 		uint64_t times[2];
@@ -73,9 +73,9 @@ struct told_samples {
 	} samples[SAMPLES];
 };
 
-static struct told_samples samples(const struct fixture *f, uint32_t count)
+static struct sent_samples samples(const struct fixture *f, uint32_t count)
 {
-	struct told_samples m = {.head = {{COUNTER_SAMPLES, 0}, count, 2}};
+	struct sent_samples m = {.head = {{COUNTER_SAMPLES, 0}, count, 2}};
 
 	for (uint32_t n = 0; n < SAMPLES; n++) {
 		m.samples[n].times[0] = f->now_ns - (SAMPLES - n) * NS_PER_MS;
@@ -89,19 +89,19 @@ static struct told_samples samples(const struct fixture *f, uint32_t count)
 static size_t size_of(uint32_t count)
 {
 	return sizeof(struct counter_samples) +
-	       count * sizeof(((struct told_samples *)0)->samples[0]);
+	       count * sizeof(((struct sent_samples *)0)->samples[0]);
 }
 
 /* Two counters on device 0, and samples of them. */
-static void tell_usual(struct fixture *f)
+static void send_usual(struct fixture *f)
 {
-	struct told_samples m = samples(f, SAMPLES);
+	struct sent_samples m = samples(f, SAMPLES);
 
-	tell_device(f, 0);
-	tell_metric(f, 0, 0);
-	tell_metric(f, 2, 0);
-	tell_start(f);
-	CHECK(!take(f, &m, size_of(SAMPLES)));
+	send_device(f, 0);
+	send_metric(f, 0, 0);
+	send_metric(f, 2, 0);
+	send_start(f);
+	CHECK(!handle(f, &m, size_of(SAMPLES)));
 }
 
 /* Closes the profile and counts what is in it. */
@@ -136,7 +136,7 @@ static void samples_of_a_device_that_is_used_are_written(void)
 
 	begin(&f);
 	CHECK(!counters_use(f.c, uuid, f.device));
-	tell_usual(&f);
+	send_usual(&f);
 	CHECK(end(&f, &r) == 2 * SAMPLES);
 	CHECK(profile_counts(r).counters == 2);
 	CHECK(!strcmp(profile_string(r, profile_counter(r, 2)->name, NULL),
@@ -146,12 +146,12 @@ static void samples_of_a_device_that_is_used_are_written(void)
 	profile_reader_close(r);
 }
 
-static void those_from_before_it_was_known_to_be_used_are_written_as_well(void)
+static void those_from_before_it_was_reported_as_used_are_written_as_well(void)
 {
 	struct fixture f;
 
 	begin(&f);
-	tell_usual(&f);
+	send_usual(&f);
 	CHECK(!counters_use(f.c, uuid, f.device));
 	CHECK(!counters_use(f.c, uuid, f.device));
 	CHECK(end_counts(&f) == 2 * SAMPLES);
@@ -164,7 +164,7 @@ static void those_of_a_device_that_nobody_uses_are_not(void)
 	struct fixture f;
 
 	begin(&f);
-	tell_usual(&f);
+	send_usual(&f);
 	CHECK(!counters_use(f.c, another, f.device));
 	CHECK(end(&f, &r) == 0);
 	CHECK(!profile_meta(r, META_COUNTERS));
@@ -178,24 +178,24 @@ static void what_is_lost_counts_for_a_device_that_is_used(void)
 	struct fixture f;
 
 	begin(&f);
-	tell_usual(&f);
-	CHECK(!take(&f, &lost, sizeof(lost)));
+	send_usual(&f);
+	CHECK(!handle(&f, &lost, sizeof(lost)));
 	CHECK(!counters_use(f.c, uuid, f.device));
-	CHECK(!take(&f, &lost, sizeof(lost)));
+	CHECK(!handle(&f, &lost, sizeof(lost)));
 	end(&f, &r);
 	CHECK(profile_loss_count(r, LOSS_COUNTS_DROPPED) == 14);
 	profile_reader_close(r);
 }
 
-static void a_refusal_is_said_when_the_device_is_used(void)
+static void a_refusal_is_reported_when_the_device_is_used(void)
 {
 	struct counter_refused refused = {{COUNTER_REFUSED, 0}, COUNTERS_BUSY, 26};
 	struct profile_reader *r;
 	struct fixture f;
 
 	begin(&f);
-	tell_device(&f, 0);
-	CHECK(!take(&f, &refused, sizeof(refused)));
+	send_device(&f, 0);
+	CHECK(!handle(&f, &refused, sizeof(refused)));
 	CHECK(!*counters_refusals(f.c));
 	CHECK(!counters_use(f.c, uuid, f.device));
 	CHECK(strstr(counters_refusals(f.c), "end other profilers") &&
@@ -206,35 +206,35 @@ static void a_refusal_is_said_when_the_device_is_used(void)
 	profile_reader_close(r);
 }
 
-static void one_of_all_devices_is_said_at_once_and_once(void)
+static void one_of_all_devices_is_reported_at_once_and_once(void)
 {
 	struct counter_refused refused = {{COUNTER_REFUSED, COUNTER_DEVICES}, COUNTERS_NO_CUPTI, 0};
 	struct fixture f;
 
 	begin(&f);
-	CHECK(!take(&f, &refused, sizeof(refused)));
-	CHECK(!take(&f, &refused, sizeof(refused)));
+	CHECK(!handle(&f, &refused, sizeof(refused)));
+	CHECK(!handle(&f, &refused, sizeof(refused)));
 	CHECK(strstr(counters_refusals(f.c), "no CUPTI") && !strchr(counters_refusals(f.c), '\n'));
 	end_counts(&f);
 }
 
 static void samples_with_impossible_times_or_values_are_counted_and_left_out(void)
 {
-	struct told_samples m;
+	struct sent_samples m;
 	struct profile_reader *r;
 	struct fixture f;
 
 	begin(&f);
 	CHECK(!counters_use(f.c, uuid, f.device));
-	tell_usual(&f);
+	send_usual(&f);
 	m = samples(&f, SAMPLES);
 	m.samples[0].times[1] = m.samples[0].times[0];
 	m.samples[1].times[1] += 3600 * NS_PER_SECOND;
 	m.samples[2].values[1] = NAN;
-	CHECK(!take(&f, &m, size_of(SAMPLES)));
+	CHECK(!handle(&f, &m, size_of(SAMPLES)));
 	m = samples(&f, 1);
 	m.samples[0].times[0] = 0;
-	CHECK(!take(&f, &m, size_of(1)));
+	CHECK(!handle(&f, &m, size_of(1)));
 	CHECK(end(&f, &r) == 2 * SAMPLES);
 	CHECK(profile_loss_count(r, LOSS_GPU_INVALID) == 4);
 	profile_reader_close(r);
@@ -247,8 +247,8 @@ static void expect_nonsense(const void *message, size_t size)
 
 	begin(&f);
 	CHECK(!counters_use(f.c, uuid, f.device));
-	tell_usual(&f);
-	CHECK(!take(&f, message, size));
+	send_usual(&f);
+	CHECK(!handle(&f, message, size));
 	CHECK(strstr(counters_refusals(f.c), "no sense"));
 	CHECK(end_counts(&f) == 2 * SAMPLES);
 }
@@ -260,7 +260,7 @@ static void messages_that_cannot_be_end_the_sampler(void)
 	struct counter_refused refused = {{COUNTER_REFUSED, 0}, COUNTERS_REFUSALS, 0};
 	struct counter_lost lost = {{COUNTER_LOST, 1}, 1};
 	struct counter_head head = {99, 0};
-	struct told_samples m;
+	struct sent_samples m;
 	struct fixture f;
 
 	begin(&f);
@@ -270,12 +270,12 @@ static void messages_that_cannot_be_end_the_sampler(void)
 	expect_nonsense(&head, 3);
 	head.kind = COUNTER_ENDED;
 	expect_nonsense(&head, sizeof(head)); /* before it was asked to end */
-	expect_nonsense(&device, sizeof(device)); /* told twice */
+	expect_nonsense(&device, sizeof(device)); /* sent twice */
 	device.head.device = COUNTER_DEVICES;
 	expect_nonsense(&device, sizeof(device));
 	expect_nonsense(&metric, sizeof(metric)); /* after the start */
 	expect_nonsense(&refused, sizeof(refused));
-	expect_nonsense(&lost, sizeof(lost)); /* of a device that was not told */
+	expect_nonsense(&lost, sizeof(lost)); /* of a device that was not described */
 	lost.head.device = 0;
 	lost.samples = UINT64_MAX;
 	expect_nonsense(&lost, sizeof(lost));
@@ -290,7 +290,7 @@ static void messages_that_cannot_be_end_the_sampler(void)
 	expect_nonsense(&m, size_of(SAMPLES));
 }
 
-static void every_metric_is_known_by_its_row(void)
+static void every_metric_is_found_by_its_row(void)
 {
 	size_t rows = 0;
 
@@ -306,13 +306,13 @@ static void every_metric_is_known_by_its_row(void)
 int main(void)
 {
 	RUN(samples_of_a_device_that_is_used_are_written);
-	RUN(those_from_before_it_was_known_to_be_used_are_written_as_well);
+	RUN(those_from_before_it_was_reported_as_used_are_written_as_well);
 	RUN(those_of_a_device_that_nobody_uses_are_not);
 	RUN(what_is_lost_counts_for_a_device_that_is_used);
-	RUN(a_refusal_is_said_when_the_device_is_used);
-	RUN(one_of_all_devices_is_said_at_once_and_once);
+	RUN(a_refusal_is_reported_when_the_device_is_used);
+	RUN(one_of_all_devices_is_reported_at_once_and_once);
 	RUN(samples_with_impossible_times_or_values_are_counted_and_left_out);
 	RUN(messages_that_cannot_be_end_the_sampler);
-	RUN(every_metric_is_known_by_its_row);
+	RUN(every_metric_is_found_by_its_row);
 	return tap_end();
 }

@@ -247,7 +247,7 @@ PEER(CUpti_ActivityMemcpyPtoP4);
 MEMSET(CUpti_ActivityMemset4);
 #endif
 
-/* Callback ids. Headers older than a call lack it, so only the newest known is compared. */
+/* Callback ids. Headers older than a call lack it, so only the newest of ours is compared. */
 #if CUPTI_API_VERSION >= 130000
 #define RUNTIME(id, kind, name, version, first, second)                                             \
 	SAME(id, CUPTI_RUNTIME_TRACE_CBID_##name##_##version);
@@ -303,14 +303,14 @@ static void our_structs_ids_and_values_are_those_of_the_installed_headers(void)
 #define RUNTIME(id, kind, name, version, first, second)                                             \
 	"CUPTI_RUNTIME_TRACE_CBID_" #name "_" #version,
 #define DRIVER(id, kind, name, first, second) "CUPTI_DRIVER_TRACE_CBID_" #name,
-static const char *const known[] = {CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
+static const char *const followed[] = {CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
 #undef RUNTIME
 #undef DRIVER
 
-static bool is_known(const char *name, size_t size)
+static bool is_followed(const char *name, size_t size)
 {
-	for (size_t n = 0; n < sizeof(known) / sizeof(known[0]); n++)
-		if (strlen(known[n]) == size && !memcmp(known[n], name, size))
+	for (size_t n = 0; n < sizeof(followed) / sizeof(followed[0]); n++)
+		if (strlen(followed[n]) == size && !memcmp(followed[n], name, size))
 			return true;
 	return false;
 }
@@ -332,7 +332,7 @@ static bool is_to_be_followed(const char *name)
 	return false;
 }
 
-/* Stream 0 is the thread's own where the name says so, or else the second detail is about a context. */
+/* Stream 0 is the thread's own if the name ends in _ptsz; otherwise the second detail is about a context. */
 static void the_details_of_calls_say_whose_stream_0_is(void)
 {
 #define RUNTIME(id, kind, name, version, first, second) {WIRE_CALL_##kind, #name, first, second},
@@ -378,7 +378,7 @@ static void check_header(const char *path)
 		if (!call || !is_to_be_followed(call + 6))
 			continue;
 		name[strcspn(name, " =,")] = '\0';
-		if (!is_known(name, strlen(name))) {
+		if (!is_followed(name, strlen(name))) {
 			printf("# not followed: %s\n", name);
 			CHECK(!"in our tables");
 		}

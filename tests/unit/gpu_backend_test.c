@@ -205,7 +205,7 @@ static const char *ended_lines(struct test_recorder *r)
 	return stats.ended;
 }
 
-static void a_library_whose_cupti_ended_is_counted_once_and_said(void)
+static void a_library_whose_cupti_ended_is_counted_and_reported_once(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
 	struct client c;
@@ -272,7 +272,7 @@ static void the_ring_cannot_be_truncated_or_grown(void)
 	test_recorder_close(r);
 }
 
-static void a_library_of_another_version_is_told_and_refused(void)
+static void a_library_of_another_version_gets_ours_and_is_refused(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
 	struct wire_welcome welcome = {0};
@@ -436,7 +436,7 @@ static void a_library_that_hangs_up_and_lives_is_still_read(void)
 	test_recorder_close(r);
 }
 
-static void a_library_that_says_why_it_is_quiet_is_counted(void)
+static void a_library_that_reports_why_it_is_quiet_is_counted(void)
 {
 	static const struct {
 		uint32_t reason;
@@ -589,7 +589,7 @@ static void a_ring_that_was_scribbled_over_is_given_up_and_counted(void)
 	}
 }
 
-static void a_library_tells_which_thread_is_its_own(void)
+static void a_library_identifies_its_own_thread(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
 	uint32_t pid = (uint32_t)getpid(), own, other;
@@ -680,19 +680,19 @@ static void put_launch(struct client *c, uint32_t correlation, uint32_t stack)
 	ring_put(&c->ring, &launch);
 }
 
-/* What the taker below was given last, and how often. */
-static struct walked_stack taken;
-static uint64_t taken_user[WALK_FRAMES_MAX];
-static struct walk_python_frame taken_python[WALK_PYTHON_FRAMES_MAX];
-static int taken_count;
+/* What the resolver below got last, and how often. */
+static struct walked_stack resolved;
+static uint64_t resolved_user[WALK_FRAMES_MAX];
+static struct walk_python_frame resolved_python[WALK_PYTHON_FRAMES_MAX];
+static int resolved_count;
 
-static int take_stack(
+static int resolve_stack(
 	void *context, const struct walked_stack *s, uint32_t *ret_stack, uint32_t *ret_incomplete)
 {
-	taken = *s;
-	memcpy(taken_user, s->user, s->user_depth * sizeof(taken_user[0]));
-	memcpy(taken_python, s->python, s->python_depth * sizeof(taken_python[0]));
-	taken_count++;
+	resolved = *s;
+	memcpy(resolved_user, s->user, s->user_depth * sizeof(resolved_user[0]));
+	memcpy(resolved_python, s->python, s->python_depth * sizeof(resolved_python[0]));
+	resolved_count++;
 	*ret_stack = (uint32_t)(4700 + s->user[0]);
 	*ret_incomplete = s->walk_end == WALK_COMPLETE ? 0 : LOSS_WALK_NO_RULE;
 	return 0;
@@ -722,9 +722,9 @@ static struct test_recorder *open_walking(void)
 	const struct gpu_options options = {.target_uid = getuid(),
 		.ring_bytes = 1 << 20,
 		.walk = true,
-		.stacks = {.prepare = prepare, .resolve = take_stack, .done = done}};
+		.stacks = {.prepare = prepare, .resolve = resolve_stack, .done = done}};
 
-	taken_count = prepared = prepared_beginning = done_count = 0;
+	resolved_count = prepared = prepared_beginning = done_count = 0;
 	return test_recorder_open(NULL, &options);
 }
 
@@ -746,7 +746,7 @@ static void put_stack(struct client *c, const struct wire_stack *head, uint64_t 
 	ring_put_long(&c->ring, head, sizeof(*head), words, sizeof(words));
 }
 
-static void a_stack_is_told_once_and_named_by_its_number_from_then_on(void)
+static void a_stack_is_sent_once_and_named_by_its_number_from_then_on(void)
 {
 	struct test_recorder *r = open_walking();
 	struct wire_stack stack = stack_of(9);
@@ -759,9 +759,9 @@ static void a_stack_is_told_once_and_named_by_its_number_from_then_on(void)
 	put_launch(&c, 6, 10);
 	put_launch(&c, 7, 9);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(taken_count == 1 && taken.pid == (uint32_t)getpid());
-	CHECK(taken.user_depth == 1 && taken.python_depth == 2 && taken.walk_end == WALK_COMPLETE);
-	CHECK(taken_user[0] == 11 && taken_python[0].code == 21 && taken_python[1].at == 32);
+	CHECK(resolved_count == 1 && resolved.pid == (uint32_t)getpid());
+	CHECK(resolved.user_depth == 1 && resolved.python_depth == 2 && resolved.walk_end == WALK_COMPLETE);
+	CHECK(resolved_user[0] == 11 && resolved_python[0].code == 21 && resolved_python[1].at == 32);
 	CHECK(r->launches.count == 3);
 	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 5);
 	CHECK(r->launches.items[1].stack == 0);
@@ -802,7 +802,7 @@ static void a_stack_without_number_is_that_of_one_launch(void)
 	stack.flags = WIRE_STACK_DOUBTFUL;
 	put_stack(&c, &stack, 11);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->launches.count == 1 && taken.doubtful);
+	CHECK(r->launches.count == 1 && resolved.doubtful);
 	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 77);
 	CHECK(r->launches.items[0].kind == CALL_COPY && r->launches.items[0].thread);
 	leave(&c);
@@ -821,7 +821,7 @@ static void stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_a
 	stack.generation = 33;
 	put_stack(&c, &stack, 11);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(taken_count == 1);
+	CHECK(resolved_count == 1);
 	put_launch(&c, 5, 9);
 	change.time_ns = clock_now_ns() + 1;
 	usleep(1);
@@ -829,8 +829,8 @@ static void stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_a
 	nvidia_backend.code_mapped(r->backend, &change);
 	CHECK(c.ring.control->code_epoch == 1);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(r->launches.count == 2 && taken_count == 2);
-	CHECK(taken.generation == 33 && taken.time_ns >= change.time_ns && taken_user[0] == 11);
+	CHECK(r->launches.count == 2 && resolved_count == 2);
+	CHECK(resolved.generation == 33 && resolved.time_ns >= change.time_ns && resolved_user[0] == 11);
 	CHECK(r->launches.items[0].stack == 4711);
 	CHECK(r->launches.items[1].stack == 4711);
 	change.replaced = false;
@@ -885,14 +885,14 @@ static void stacks_that_no_library_would_send_end_the_ring(void)
 		if (n == 5)
 			put_stack(&c, &stack, 11);
 		CHECK(test_recorder_pump(r) == 0);
-		CHECK(taken_count == (n == 5));
+		CHECK(resolved_count == (n == 5));
 		CHECK(test_recorder_loss(r, LOSS_GPU_CORRUPT) == 1);
 		leave(&c);
 		test_recorder_close(r);
 	}
 }
 
-static void tell_space(struct test_recorder *r, uint32_t count, enum walk_mapping_kind kind)
+static void report_space(struct test_recorder *r, uint32_t count, enum walk_mapping_kind kind)
 {
 	const struct walk_mapping mappings[] = {
 		{.start = 4096, .end = 8192, .table = 16, .kind = kind},
@@ -907,18 +907,18 @@ static void tell_space(struct test_recorder *r, uint32_t count, enum walk_mappin
 	CHECK(nvidia_backend.space(r->backend, &space) == 0);
 }
 
-static void a_library_is_told_what_its_process_maps(void)
+static void a_library_gets_what_its_process_maps(void)
 {
 	struct test_recorder *r = open_walking();
 	const struct wire_space *space;
 	struct client c;
 
-	tell_space(r, 2, WALK_MAPPING_PENDING);
+	report_space(r, 2, WALK_MAPPING_PENDING);
 	CHECK(join(&c, r));
 	space = ring_space(&c.ring);
 	CHECK(space->sequence == 2 && space->count == 2 && space->pending == 1);
 	CHECK(space->mappings[1].start == 12288 && space->python.version == 0x30e);
-	tell_space(r, 1, WALK_MAPPING_TABLE);
+	report_space(r, 1, WALK_MAPPING_TABLE);
 	CHECK(space->sequence == 4 && space->count == 1 && space->pending == 0);
 	CHECK(space->mappings[0].table == 16);
 	leave(&c);
@@ -930,15 +930,15 @@ static void a_process_maps_nothing_once_it_is_gone(void)
 	struct test_recorder *r = open_walking();
 	struct client c;
 
-	tell_space(r, 2, WALK_MAPPING_TABLE);
-	tell_space(r, 0, WALK_MAPPING_TABLE);
+	report_space(r, 2, WALK_MAPPING_TABLE);
+	report_space(r, 0, WALK_MAPPING_TABLE);
 	CHECK(join(&c, r));
 	CHECK(ring_space(&c.ring)->sequence == 0);
 	leave(&c);
 	test_recorder_close(r);
 }
 
-static void of_too_many_mappings_those_at_the_highest_addresses_are_told(void)
+static void of_too_many_mappings_those_at_the_highest_addresses_are_sent(void)
 {
 	struct walk_mapping *mappings = calloc(WIRE_MAPPINGS + 5, sizeof(*mappings));
 	struct walker_space space = {.pid = (uint32_t)getpid(),
@@ -986,7 +986,7 @@ static void a_library_that_asks_has_its_answer_after_the_drain(void)
 	c.ring.control->space_asked = 1;
 	CHECK(nvidia_backend.snapshot(r->backend) == 0);
 	CHECK(c.ring.control->space_answered == 0);
-	tell_space(r, 1, WALK_MAPPING_TABLE);
+	report_space(r, 1, WALK_MAPPING_TABLE);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(c.ring.control->space_answered == 1 && ring_space(&c.ring)->sequence == 2);
 	CHECK(prepared == 1 && prepared_beginning == 1);
@@ -998,7 +998,7 @@ static void a_library_that_asks_has_its_answer_after_the_drain(void)
 	test_recorder_close(r);
 }
 
-static void what_a_library_has_told_is_taken_before_its_program_leaves(void)
+static void what_a_library_has_sent_is_drained_before_its_program_leaves(void)
 {
 	struct test_recorder *r = open_walking();
 	struct wire_stack stack = stack_of(1);
@@ -1103,7 +1103,7 @@ static void a_nudge_makes_the_poll_descriptor_readable_until_drained(void)
 	test_recorder_close(r);
 }
 
-static void a_process_image_that_connected_is_known(void)
+static void a_process_image_that_connected_is_found(void)
 {
 	struct test_recorder *r = test_recorder_open(NULL, NULL);
 	uint32_t process;
@@ -1125,40 +1125,40 @@ int main(void)
 	RUN(waits_for_the_gpu_events_and_launches_of_graphs_reach_the_sink);
 	RUN(impossible_waits_are_counted);
 	RUN(the_ring_cannot_be_truncated_or_grown);
-	RUN(a_library_whose_cupti_ended_is_counted_once_and_said);
+	RUN(a_library_whose_cupti_ended_is_counted_and_reported_once);
 	RUN(of_many_libraries_whose_cupti_ended_some_are_named);
 	RUN(an_end_whose_message_is_longer_than_its_record_ends_the_ring);
-	RUN(a_library_of_another_version_is_told_and_refused);
+	RUN(a_library_of_another_version_gets_ours_and_is_refused);
 	RUN(a_client_that_does_not_speak_the_protocol_is_dropped);
 	RUN(another_user_is_refused);
 	RUN(the_socket_belongs_to_the_target_and_nobody_else_may_open_it);
 	RUN(what_a_killed_process_wrote_is_read_after_it_is_gone);
 	RUN(a_library_for_which_there_is_no_ring_is_refused_and_others_go_on);
 	RUN(a_library_that_hangs_up_and_lives_is_still_read);
-	RUN(a_library_that_says_why_it_is_quiet_is_counted);
+	RUN(a_library_that_reports_why_it_is_quiet_is_counted);
 	RUN(what_the_library_counted_becomes_losses);
 	RUN(what_libraries_added_up_is_the_reported_time_of_all);
 	RUN(a_ring_that_was_scribbled_over_is_given_up_and_counted);
-	RUN(a_library_tells_which_thread_is_its_own);
+	RUN(a_library_identifies_its_own_thread);
 	RUN(one_scribbled_ring_does_not_disturb_the_others);
 	RUN(work_with_impossible_times_is_counted_and_left_out);
 	RUN(ids_start_anew_after_the_library_forgot);
-	RUN(a_stack_is_told_once_and_named_by_its_number_from_then_on);
+	RUN(a_stack_is_sent_once_and_named_by_its_number_from_then_on);
 	RUN(an_incomplete_stack_is_counted_for_each_launch_that_names_it);
 	RUN(a_stack_without_number_is_that_of_one_launch);
 	RUN(stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_again);
 	RUN(a_marker_counts_only_in_the_process_of_its_instance);
 	RUN(a_launch_by_a_number_out_of_range_is_counted_as_invalid);
 	RUN(stacks_that_no_library_would_send_end_the_ring);
-	RUN(a_library_is_told_what_its_process_maps);
+	RUN(a_library_gets_what_its_process_maps);
 	RUN(a_process_maps_nothing_once_it_is_gone);
-	RUN(of_too_many_mappings_those_at_the_highest_addresses_are_told);
+	RUN(of_too_many_mappings_those_at_the_highest_addresses_are_sent);
 	RUN(a_process_is_done_with_when_its_last_library_is_over);
 	RUN(a_library_that_asks_has_its_answer_after_the_drain);
-	RUN(what_a_library_has_told_is_taken_before_its_program_leaves);
+	RUN(what_a_library_has_sent_is_drained_before_its_program_leaves);
 	RUN(libraries_get_the_chunks_of_tables_that_are_there_and_those_that_come);
 	RUN(stop_asks_every_library_and_finish_waits_for_none);
 	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);
-	RUN(a_process_image_that_connected_is_known);
+	RUN(a_process_image_that_connected_is_found);
 	return tap_end();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The instructions of a profile get what the kept images say of them. */
+/* The instructions of a profile get their text and lines from the kept images. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 
 #define DATA "tests/data/cubin/"
 
-/* A recording, of which nothing is known but samples' places. */
+/* A recording that has only the positions of samples. */
 struct recording {
 	struct profile_writer *w;
 	struct kept_images *images;
@@ -245,7 +245,7 @@ static void a_device_function_with_samples_of_its_own_is_a_function_of_its_own(v
 	profile_reader_close(reader);
 }
 
-static void a_function_is_taken_by_its_name_when_its_index_is_another_one(void)
+static void a_function_is_found_by_its_name_when_its_index_differs(void)
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "inline");
@@ -295,7 +295,7 @@ static void lines_of_triton_are_those_of_the_python_source(void)
 	profile_reader_close(reader);
 }
 
-static void an_image_without_lines_tells_what_instructions_there_are(void)
+static void an_image_without_lines_has_instructions(void)
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "plain");
@@ -310,7 +310,7 @@ static void an_image_without_lines_tells_what_instructions_there_are(void)
 	profile_reader_close(reader);
 }
 
-static void lines_of_ptx_are_said_to_be_that(void)
+static void lines_of_ptx_are_marked_as_such(void)
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "ptx");
@@ -324,7 +324,7 @@ static void lines_of_ptx_are_said_to_be_that(void)
 	profile_reader_close(reader);
 }
 
-static void without_an_image_a_place_stays_a_place_and_is_counted(void)
+static void without_an_image_a_position_stays_as_it_is_and_is_counted(void)
 {
 	struct recording r = begin();
 	uint32_t id = sample(&r, add_module(&r), "_Z7climberPf", 0, 0x20);
@@ -417,7 +417,7 @@ static void where_nvdisasm_is_installed_the_text_is_its(void)
 	profile_reader_close(r);
 }
 
-static void what_nvdisasm_has_not_said_in_time_is_decoded(void)
+static void what_nvdisasm_has_not_printed_in_time_is_decoded(void)
 {
 	struct gpu_code_stats stats;
 	struct profile_reader *r =
@@ -431,7 +431,7 @@ static void what_nvdisasm_has_not_said_in_time_is_decoded(void)
 	profile_reader_close(r);
 }
 
-static void an_nvdisasm_that_fails_costs_its_text_and_is_told(void)
+static void an_nvdisasm_that_fails_costs_its_text_and_is_reported(void)
 {
 	struct gpu_code_stats stats;
 	struct profile_reader *r =
@@ -444,7 +444,7 @@ static void an_nvdisasm_that_fails_costs_its_text_and_is_told(void)
 	profile_reader_close(r);
 }
 
-static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_told(void)
+static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reported(void)
 {
 	const struct gpucode_user user = {.uid = 65534, .gid = 65534};
 	struct recording r = begin();
@@ -488,18 +488,18 @@ int main(void)
 	RUN(an_inlined_function_stands_in_what_it_was_put_into);
 	RUN(a_device_function_that_was_not_inlined_stands_below_its_kernel);
 	RUN(a_device_function_with_samples_of_its_own_is_a_function_of_its_own);
-	RUN(a_function_is_taken_by_its_name_when_its_index_is_another_one);
+	RUN(a_function_is_found_by_its_name_when_its_index_differs);
 	RUN(functions_beyond_the_limit_are_described_where_samples_fell);
 	RUN(lines_of_triton_are_those_of_the_python_source);
-	RUN(an_image_without_lines_tells_what_instructions_there_are);
-	RUN(lines_of_ptx_are_said_to_be_that);
-	RUN(without_an_image_a_place_stays_a_place_and_is_counted);
+	RUN(an_image_without_lines_has_instructions);
+	RUN(lines_of_ptx_are_marked_as_such);
+	RUN(without_an_image_a_position_stays_as_it_is_and_is_counted);
 	RUN(an_image_that_could_not_be_kept_is_counted_when_it_is_missed);
 	RUN(what_is_no_image_of_gpu_code_is_passed_over);
 	RUN(where_nvdisasm_is_installed_the_text_is_its);
-	RUN(what_nvdisasm_has_not_said_in_time_is_decoded);
-	RUN(an_nvdisasm_that_fails_costs_its_text_and_is_told);
-	RUN(an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_told);
+	RUN(what_nvdisasm_has_not_printed_in_time_is_decoded);
+	RUN(an_nvdisasm_that_fails_costs_its_text_and_is_reported);
+	RUN(an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reported);
 	RUN(whoever_waits_can_stop_it);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();

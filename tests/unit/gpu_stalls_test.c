@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Samples of GPU instructions and images of GPU code, as libraries tell the NVIDIA backend of them, well and badly. */
+/* Samples of GPU instructions and images of GPU code, as libraries send them to the NVIDIA backend, well and badly. */
 #include <fcntl.h>
 
 #include "gpu_client.h"
@@ -204,7 +204,7 @@ static void a_window_that_cannot_be_is_counted_and_left_out_with_its_rows(void)
 	test_recorder_close(r);
 }
 
-static void rows_for_a_reason_that_was_not_told_are_counted_and_left_out(void)
+static void rows_for_a_reason_that_was_not_sent_are_counted_and_left_out(void)
 {
 	struct test_recorder *r = open_recorder(NULL);
 	struct wire_window w = a_window();
@@ -357,7 +357,7 @@ static void functions_stay_when_the_library_forgets_its_strings(void)
 	test_recorder_close(r);
 }
 
-static void a_refusal_is_counted_by_process_and_said_once_by_kind(void)
+static void a_refusal_is_counted_by_process_and_reported_once_by_kind(void)
 {
 	struct test_recorder *r = open_recorder(NULL);
 	struct wire_stalls_refused s = {
@@ -550,7 +550,7 @@ static void messages_that_are_no_images_are_nothing_and_leave_no_descriptors(voi
 	kept_images_free(images);
 }
 
-static void images_that_were_sent_before_the_end_are_all_taken(void)
+static void images_that_were_sent_before_the_end_are_all_kept(void)
 {
 	enum { IMAGES = 200 };
 	struct kept_images *images = kept_images_new(1 << 20);
@@ -577,16 +577,16 @@ int main(void)
 	RUN(samples_reach_the_profile_with_their_window_function_and_reason);
 	RUN(a_launch_is_named_in_exact_windows_only);
 	RUN(a_window_that_cannot_be_is_counted_and_left_out_with_its_rows);
-	RUN(rows_for_a_reason_that_was_not_told_are_counted_and_left_out);
+	RUN(rows_for_a_reason_that_was_not_sent_are_counted_and_left_out);
 	RUN(what_no_library_would_send_ends_the_ring);
 	RUN(functions_stay_when_the_library_forgets_its_strings);
-	RUN(a_refusal_is_counted_by_process_and_said_once_by_kind);
+	RUN(a_refusal_is_counted_by_process_and_reported_once_by_kind);
 	RUN(what_the_library_could_not_send_becomes_losses);
 	RUN(more_samples_may_be_lost_at_once_than_fit_into_32_bits);
 	RUN(rows_behind_a_record_that_never_came_belong_to_no_window);
 	RUN(an_image_is_kept_for_the_functions_that_name_its_checksum);
 	RUN(an_image_that_can_still_change_or_is_of_another_size_is_not_kept);
 	RUN(messages_that_are_no_images_are_nothing_and_leave_no_descriptors);
-	RUN(images_that_were_sent_before_the_end_are_all_taken);
+	RUN(images_that_were_sent_before_the_end_are_all_kept);
 	return tap_end();
 }

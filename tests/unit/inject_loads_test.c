@@ -29,7 +29,7 @@ static void *load_another(void)
 	return NULL;
 }
 
-static void what_our_thread_is_told_counts_until_the_counter_is_found(void)
+static void the_count_our_thread_asked_for_holds_until_the_counter_is_found(void)
 {
 	uint64_t before = loads_ask();
 
@@ -49,7 +49,7 @@ static void a_library_that_is_loaded_counts_at_once(void)
 	CHECK(loads_now() == loads_ask());
 }
 
-static void one_that_takes_the_place_of_another_counts_as_well(void)
+static void one_that_replaces_another_counts_as_well(void)
 {
 	void *handle = load_another();
 	uint64_t before = loads_now();
@@ -81,7 +81,7 @@ static void the_program_does_not_fork_while_the_list_of_libraries_is_locked(void
 #else
 static bool watched, forkable;
 
-/* In place of the C library's, by which the library asks: would a fork go on now? */
+/* Replaces the C library's, by which the library asks: would a fork go on now? */
 int dl_iterate_phdr(int (*visit)(struct dl_phdr_info *, size_t, void *), void *context)
 {
 	int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -106,9 +106,9 @@ static void the_program_does_not_fork_while_the_list_of_libraries_is_locked(void
 
 int main(void)
 {
-	RUN(what_our_thread_is_told_counts_until_the_counter_is_found);
+	RUN(the_count_our_thread_asked_for_holds_until_the_counter_is_found);
 	RUN(a_library_that_is_loaded_counts_at_once);
-	RUN(one_that_takes_the_place_of_another_counts_as_well);
+	RUN(one_that_replaces_another_counts_as_well);
 	RUN(one_that_is_unloaded_counts_at_once);
 	RUN(the_program_does_not_fork_while_the_list_of_libraries_is_locked);
 	return tap_end();

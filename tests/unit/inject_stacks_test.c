@@ -25,24 +25,24 @@ static uint32_t correlation;
 static int (*libc_backtrace)(void **, int);
 
 /* What a launch left in the ring. */
-struct told {
+struct sent {
 	struct wire_launch launch;
-	struct wire_stack stack; /* type 0: it was not told with this launch */
+	struct wire_stack stack; /* type 0: it was not sent with this launch */
 	uint64_t words[WALK_FRAMES_MAX + 2 * WALK_PYTHON_FRAMES_MAX];
 };
 
-/* And what libgcc says of the same moment. */
+/* And what libgcc finds at the same moment. */
 struct moment {
 	void *frames[WALK_FRAMES_MAX];
 	int depth;
-	bool told;
+	bool sent;
 	uint32_t correlation; /* of the launch; 0: the next one */
 };
 
-static struct told take_told(void)
+static struct sent read_sent(void)
 {
 	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
-	struct told t = {0};
+	struct sent t = {0};
 	int size;
 
 	CHECK(ring_snapshot(&in.reader) == 0);
@@ -70,11 +70,11 @@ static __attribute__((noinline)) void launch(struct moment *m)
 		.time_ns = now_ns()};
 
 	m->depth = libc_backtrace(m->frames, WALK_FRAMES_MAX);
-	m->told = stacks_send(__builtin_frame_address(0), &record);
+	m->sent = stacks_send(__builtin_frame_address(0), &record);
 }
 
 /* The first of libgcc's frames is in `launch`, where the library's begins with the caller. */
-static bool is_told_as(const uint64_t *words, uint32_t depth, const struct moment *m)
+static bool is_sent_as(const uint64_t *words, uint32_t depth, const struct moment *m)
 {
 	if (depth != (uint32_t)m->depth - 1)
 		return false;
@@ -103,32 +103,32 @@ static int compare_and_launch(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static void a_stack_without_frame_pointers_is_what_libgcc_says(void)
+static void a_stack_without_frame_pointers_is_what_libgcc_finds(void)
 {
 	int numbers[] = {2, 1};
 	struct moment m = {0};
-	struct told t;
+	struct sent t;
 
 	CHECK(descend(20, &m) == 20);
-	t = take_told();
-	CHECK(m.told && t.stack.walk_end == WALK_COMPLETE && t.stack.python_depth == 0);
-	CHECK(is_told_as(t.words, t.stack.user_depth, &m));
+	t = read_sent();
+	CHECK(m.sent && t.stack.walk_end == WALK_COMPLETE && t.stack.python_depth == 0);
+	CHECK(is_sent_as(t.words, t.stack.user_depth, &m));
 	CHECK(t.launch.stack == t.stack.number && t.launch.correlation == correlation);
 	comparing = &m;
 	qsort(numbers, 2, sizeof(numbers[0]), compare_and_launch);
-	t = take_told();
-	CHECK(m.told && t.stack.walk_end == WALK_COMPLETE);
-	CHECK(is_told_as(t.words, t.stack.user_depth, &m));
+	t = read_sent();
+	CHECK(m.sent && t.stack.walk_end == WALK_COMPLETE);
+	CHECK(is_sent_as(t.words, t.stack.user_depth, &m));
 }
 
-static void a_stack_is_told_once_and_then_named(void)
+static void a_stack_is_sent_once_and_then_named(void)
 {
 	struct moment m = {0};
-	struct told t[3];
+	struct sent t[3];
 
-	for (volatile int n = 0; n < 3; n++) { /* one place in code: not unrolled */
-		CHECK(descend(n == 1 ? 8 : 7, &m) > 0 && m.told);
-		t[n] = take_told();
+	for (volatile int n = 0; n < 3; n++) { /* one call site: not unrolled */
+		CHECK(descend(n == 1 ? 8 : 7, &m) > 0 && m.sent);
+		t[n] = read_sent();
 	}
 	CHECK(t[0].stack.number && t[1].stack.number && !t[2].stack.type);
 	CHECK(t[0].launch.stack == t[2].launch.stack && t[0].launch.stack != t[1].launch.stack);
@@ -137,30 +137,30 @@ static void a_stack_is_told_once_and_then_named(void)
 static void after_code_was_replaced_stacks_have_other_numbers(void)
 {
 	struct moment m = {0};
-	struct told t[2];
+	struct sent t[2];
 
 	for (int n = 0; n < 2; n++) {
 		descend(9, &m);
-		t[n] = take_told();
+		t[n] = read_sent();
 		library.ring.control->code_epoch++;
 	}
 	CHECK(t[0].stack.number && t[1].stack.number && t[0].stack.number != t[1].stack.number);
 }
 
-static void a_stack_for_which_there_was_no_room_is_told_the_next_time(void)
+static void a_stack_for_which_there_was_no_room_is_sent_the_next_time(void)
 {
 	struct wire_control *c = library.ring.control;
 	uint64_t head = c->head;
 	struct moment m = {0};
-	struct told t;
+	struct sent t;
 
 	c->head = c->tail + INPROCESS_SLOTS - 1; /* room for a launch, not for its stack */
 	descend(11, &m);
-	CHECK(!m.told && c->head == c->tail + INPROCESS_SLOTS - 1);
+	CHECK(!m.sent && c->head == c->tail + INPROCESS_SLOTS - 1);
 	c->head = head;
 	descend(11, &m);
-	t = take_told();
-	CHECK(m.told && t.stack.number && t.launch.stack == t.stack.number);
+	t = read_sent();
+	CHECK(m.sent && t.stack.number && t.launch.stack == t.stack.number);
 }
 
 static void set_kinds(enum walk_mapping_kind from, enum walk_mapping_kind to)
@@ -168,7 +168,7 @@ static void set_kinds(enum walk_mapping_kind from, enum walk_mapping_kind to)
 	for (uint32_t n = 0; n < in.image.mapping_count; n++)
 		if (in.image.mappings[n].kind == from)
 			in.image.mappings[n].kind = to;
-	inprocess_tell(&in);
+	inprocess_send_space(&in);
 }
 
 static void any_marker(uint64_t instance, uint64_t number, uint64_t kind)
@@ -182,22 +182,22 @@ static void what_cannot_be_walked_is_left_to_the_marker(void)
 	library.marker = any_marker;
 	set_kinds(WALK_MAPPING_TABLE, WALK_MAPPING_PENDING);
 	descend(12, &m);
-	CHECK(!m.told && !take_told().stack.type);
+	CHECK(!m.sent && !read_sent().stack.type);
 	set_kinds(WALK_MAPPING_PENDING, WALK_MAPPING_TABLE);
 	descend(12, &m);
-	CHECK(m.told && take_told().stack.walk_end == WALK_COMPLETE);
+	CHECK(m.sent && read_sent().stack.walk_end == WALK_COMPLETE);
 	library.marker = NULL;
 }
 
-static void without_a_marker_it_is_told_as_far_as_it_goes(void)
+static void without_a_marker_it_is_sent_as_far_as_it_goes(void)
 {
 	struct moment m = {0};
-	struct told t;
+	struct sent t;
 
 	set_kinds(WALK_MAPPING_TABLE, WALK_MAPPING_PENDING);
 	descend(13, &m);
-	t = take_told();
-	CHECK(m.told && t.stack.walk_end == WALK_PENDING && t.stack.user_depth == 1);
+	t = read_sent();
+	CHECK(m.sent && t.stack.walk_end == WALK_PENDING && t.stack.user_depth == 1);
 	CHECK((t.words[0] & WALK_FRAME_ADDRESS) == (uintptr_t)m.frames[1]);
 	set_kinds(WALK_MAPPING_PENDING, WALK_MAPPING_TABLE);
 }
@@ -211,13 +211,13 @@ static void on_signal(int number)
 
 static void a_signal_frame_is_passed_as_libgcc_passes_it(void)
 {
-	struct told t;
+	struct sent t;
 
 	signal(SIGUSR1, on_signal);
 	raise(SIGUSR1);
-	t = take_told();
-	CHECK(in_signal.told && t.stack.walk_end == WALK_COMPLETE);
-	CHECK(is_told_as(t.words, t.stack.user_depth, &in_signal));
+	t = read_sent();
+	CHECK(in_signal.sent && t.stack.walk_end == WALK_COMPLETE);
+	CHECK(is_sent_as(t.words, t.stack.user_depth, &in_signal));
 }
 
 static ucontext_t outside, elsewhere;
@@ -240,27 +240,27 @@ static void a_stack_that_is_not_the_threads_own_is_left_alone(void)
 	elsewhere.uc_link = &outside;
 	makecontext(&elsewhere, coroutine, 0);
 	swapcontext(&outside, &elsewhere);
-	CHECK(!in_coroutine.told && in_coroutine.depth > 1);
+	CHECK(!in_coroutine.sent && in_coroutine.depth > 1);
 	CHECK(sigaltstack(&alternate, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
 	raise(SIGUSR1);
-	CHECK(!in_signal.told);
-	CHECK(!take_told().launch.type);
+	CHECK(!in_signal.sent);
+	CHECK(!read_sent().launch.type);
 	library.marker = NULL;
 }
 
 static void without_a_marker_it_is_read_by_the_kernel(void)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
-	struct told t;
+	struct sent t;
 
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 	raise(SIGUSR1);
-	t = take_told();
-	CHECK(in_signal.told && t.stack.walk_end == WALK_COMPLETE);
-	CHECK(is_told_as(t.words, t.stack.user_depth, &in_signal));
+	t = read_sent();
+	CHECK(in_signal.sent && t.stack.walk_end == WALK_COMPLETE);
+	CHECK(is_sent_as(t.words, t.stack.user_depth, &in_signal));
 }
 
-/* ---- what a launch takes of its thread's stack ---- */
+/* ---- what a launch uses of its thread's stack ---- */
 
 #define ROOM_WORDS 4096
 #define OWN_WORDS  128 /* of the function that measures */
@@ -287,15 +287,15 @@ static void a_launch_takes_little_of_a_small_stack(void)
 	size_t first, again;
 
 #ifdef __SANITIZE_ADDRESS__
-	SKIP("a sanitizer takes more than the library");
+	SKIP("a sanitizer uses more than the library");
 	return;
 #endif
 	descend(1, &m);
-	take_told();
+	read_sent();
 	first = stack_of_a_launch();
-	CHECK(take_told().stack.walk_end == WALK_COMPLETE);
+	CHECK(read_sent().stack.walk_end == WALK_COMPLETE);
 	again = stack_of_a_launch();
-	CHECK(take_told().launch.stack);
+	CHECK(read_sent().launch.stack);
 	printf("# %zu bytes, and %zu when it comes again\n", first, again);
 	CHECK(first <= 2048 && again <= 2048);
 }
@@ -314,18 +314,18 @@ static __attribute__((noinline)) void another_caller(struct moment *m)
 	__asm__ volatile(" # not one_caller");
 }
 
-/* The same inner frames at the same places, under one function or the other. */
-static void what_comes_again_in_turn_is_told_apart(void)
+/* The same inner frames at the same addresses, under one function or the other. */
+static void what_comes_again_in_turn_is_distinguished(void)
 {
 	uint32_t numbers[2] = {0};
 	struct moment m = {0};
-	struct told t;
+	struct sent t;
 
 	for (int n = 0; n < 20; n++) {
 		(n % 2 ? one_caller : another_caller)(&m);
-		t = take_told();
-		CHECK(m.told && (n < 2) == !!t.stack.type);
-		CHECK(n < 2 ? is_told_as(t.words, t.stack.user_depth, &m)
+		t = read_sent();
+		CHECK(m.sent && (n < 2) == !!t.stack.type);
+		CHECK(n < 2 ? is_sent_as(t.words, t.stack.user_depth, &m)
 			    : t.launch.stack == numbers[n % 2]);
 		numbers[n % 2] = t.launch.stack;
 	}
@@ -343,7 +343,7 @@ static __attribute__((noinline)) uint32_t launch_from_python(
 	python_thread.frame = &frame;
 	launch(&m);
 	python_thread.frame = NULL;
-	return m.told ? take_told().launch.stack : 0;
+	return m.sent ? read_sent().launch.stack : 0;
 }
 
 static void python_frames_that_differ_are_other_stacks(void)
@@ -375,26 +375,26 @@ static void python_frames_that_differ_are_other_stacks(void)
 			CHECK(numbers[i] && numbers[i] != numbers[j]);
 }
 
-/* As a recorder would tell of one whose _PyRuntime is there. */
-static const struct walk_python *tell_interpreter(const void *runtime, uint32_t version)
+/* As a recorder would describe one whose _PyRuntime is there. */
+static const struct walk_python *send_interpreter(const void *runtime, uint32_t version)
 {
 	struct wire_space *list = ring_space(&library.ring);
 
 	list->python.runtime = (uintptr_t)runtime;
 	list->python.version = version;
-	inprocess_tell(&in);
+	inprocess_send_space(&in);
 	return space->python;
 }
 
 static void what_walks_go_by_is_not_changed_under_them(void)
 {
-	const struct walk_python *first = tell_interpreter(&python_key, 0x030d);
+	const struct walk_python *first = send_interpreter(&python_key, 0x030d);
 	struct walk_python before = *first;
 
 	for (uint32_t version = 0x0401; version < 0x0404; version++)
-		CHECK(tell_interpreter(&python_key, version)->version == version);
+		CHECK(send_interpreter(&python_key, version)->version == version);
 	CHECK(!memcmp(first, &before, sizeof(before)));
-	CHECK(tell_interpreter(&python_key, 0x030d) == first);
+	CHECK(send_interpreter(&python_key, 0x030d) == first);
 }
 
 static void an_interpreter_that_may_be_unloaded_is_not_walked(void)
@@ -407,13 +407,13 @@ static void an_interpreter_that_may_be_unloaded_is_not_walked(void)
 		SKIP("no library to load here");
 		return;
 	}
-	CHECK(tell_interpreter(apart->l_ld, 0x0501)->layout == WALK_PYTHON_NONE);
+	CHECK(send_interpreter(apart->l_ld, 0x0501)->layout == WALK_PYTHON_NONE);
 	descend(14, &m);
-	CHECK(m.told && take_told().stack.flags & WIRE_STACK_PYTHON_INCOMPLETE);
-	CHECK(tell_interpreter(shared->l_ld, 0x0501)->version == 0x0501);
+	CHECK(m.sent && read_sent().stack.flags & WIRE_STACK_PYTHON_INCOMPLETE);
+	CHECK(send_interpreter(shared->l_ld, 0x0501)->version == 0x0501);
 	dlclose(shared);
 	CHECK(dlopen(name, RTLD_NOW | RTLD_NOLOAD));
-	tell_interpreter(&python_key, 0x030d);
+	send_interpreter(&python_key, 0x030d);
 }
 
 static void of_an_interpreter_that_was_ended_by_another_thread_nothing_is_read(void)
@@ -423,13 +423,13 @@ static void of_an_interpreter_that_was_ended_by_another_thread_nothing_is_read(v
 	struct moment m = {0};
 
 	list->python.finalizing_address = (uintptr_t)&finalizing;
-	inprocess_tell(&in);
+	inprocess_send_space(&in);
 	CHECK(pthread_setspecific(python_key.key, (void *)0x1000) == 0);
 	descend(15, &m);
-	CHECK(m.told && !take_told().stack.python_depth);
+	CHECK(m.sent && !read_sent().stack.python_depth);
 	CHECK(pthread_setspecific(python_key.key, &python_thread) == 0);
 	list->python.finalizing_address = 0;
-	inprocess_tell(&in);
+	inprocess_send_space(&in);
 }
 
 /* ---- threads ---- */
@@ -441,7 +441,7 @@ static void *launch_from_many_depths(void *context)
 {
 	struct moment *mine = context;
 
-	for (int n = 0; n < 1000 && !mine[0].told; n++) {
+	for (int n = 0; n < 1000 && !mine[0].sent; n++) {
 		launch(&mine[0]);
 		usleep(1000);
 	}
@@ -456,34 +456,34 @@ static void *change_everything(void *unused)
 {
 	while (__atomic_load_n(&go_on, __ATOMIC_RELAXED)) {
 		own_stack_answer();
-		inprocess_tell(&in);
+		inprocess_send_space(&in);
 	}
 	return NULL;
 }
 
-struct told_words {
+struct sent_words {
 	uint32_t depth;
 	uint64_t words[WALK_FRAMES_MAX];
 };
 
-/* Takes what has come: false when a launch names a stack that is not its own, or was not told before. */
-static bool check_told(struct told_words *stacks, uint32_t *ret_launches)
+/* Reads what has come: false when a launch names a stack that is not its own, or one that was not sent before. */
+static bool check_sent(struct sent_words *stacks, uint32_t *ret_launches)
 {
 	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
 	const struct wire_stack *stack = (const struct wire_stack *)record;
-	const struct wire_launch *told = (const struct wire_launch *)record;
+	const struct wire_launch *sent = (const struct wire_launch *)record;
 
 	*ret_launches = 0;
 	while (ring_read(&in.reader, record) > 0) {
-		uint32_t number = told->type == WIRE_LAUNCH ? told->stack : stack->number;
-		struct told_words *words = &stacks[number];
+		uint32_t number = sent->type == WIRE_LAUNCH ? sent->stack : stack->number;
+		struct sent_words *words = &stacks[number];
 
-		if (!number || (told->type == WIRE_LAUNCH) != !!words->depth)
+		if (!number || (sent->type == WIRE_LAUNCH) != !!words->depth)
 			return false;
-		if (told->type == WIRE_LAUNCH) {
+		if (sent->type == WIRE_LAUNCH) {
 			++*ret_launches;
-			if (!is_told_as(words->words, words->depth,
-				    &moments[told->correlation >> 16][told->correlation & 0xffff]))
+			if (!is_sent_as(words->words, words->depth,
+				    &moments[sent->correlation >> 16][sent->correlation & 0xffff]))
 				return false;
 			continue;
 		}
@@ -493,13 +493,13 @@ static bool check_told(struct told_words *stacks, uint32_t *ret_launches)
 	return true;
 }
 
-static void threads_are_told_apart_while_everything_changes(void)
+static void threads_are_distinguished_while_everything_changes(void)
 {
-	static struct told_words stacks[WIRE_STACKS + 1];
+	static struct sent_words stacks[WIRE_STACKS + 1];
 	pthread_t threads[THREADS], changer;
 	uint32_t launches;
 
-	CHECK(!take_told().launch.type);
+	CHECK(!read_sent().launch.type);
 	go_on = true;
 	library.marker = any_marker;
 	pthread_create(&changer, NULL, change_everything, NULL);
@@ -516,7 +516,7 @@ static void threads_are_told_apart_while_everything_changes(void)
 	for (int t = 0; t < THREADS; t++)
 		moments[t][DEPTHS] = moments[t][0];
 	CHECK(ring_snapshot(&in.reader) == 0);
-	CHECK(check_told(stacks, &launches));
+	CHECK(check_sent(stacks, &launches));
 	CHECK(launches > DEPTHS);
 	ring_release(&in.reader);
 	library.marker = NULL;
@@ -535,21 +535,21 @@ static void launch_in_between(int number)
 	interruptions += stacks_send(__builtin_frame_address(0), &record);
 }
 
-/* Like check_told, but for the launches of handlers: they interrupt what no one else can tell. */
-static bool check_interrupted(struct told_words *stacks)
+/* Like check_sent, but for the launches of handlers: they interrupt what no other code can describe. */
+static bool check_interrupted(struct sent_words *stacks)
 {
 	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
 	const struct wire_stack *stack = (const struct wire_stack *)record;
-	const struct wire_launch *told = (const struct wire_launch *)record;
+	const struct wire_launch *sent = (const struct wire_launch *)record;
 	bool good = ring_snapshot(&in.reader) == 0;
 
 	while (good && ring_read(&in.reader, record) > 0) {
-		struct told_words *words = &stacks[told->type == WIRE_LAUNCH ? told->stack : stack->number];
+		struct sent_words *words = &stacks[sent->type == WIRE_LAUNCH ? sent->stack : stack->number];
 
-		if (told->type == WIRE_LAUNCH) {
-			good = words->depth && (told->correlation == UINT32_MAX ||
-						       is_told_as(words->words, words->depth,
-							       &moments[0][told->correlation]));
+		if (sent->type == WIRE_LAUNCH) {
+			good = words->depth && (sent->correlation == UINT32_MAX ||
+						       is_sent_as(words->words, words->depth,
+							       &moments[0][sent->correlation]));
 			continue;
 		}
 		good = !words->depth;
@@ -562,7 +562,7 @@ static bool check_interrupted(struct told_words *stacks)
 
 static void a_launch_in_the_middle_of_another_has_a_stack_of_its_own(void)
 {
-	static struct told_words stacks[WIRE_STACKS + 1];
+	static struct sent_words stacks[WIRE_STACKS + 1];
 	struct itimerval often = {.it_interval.tv_usec = 50, .it_value.tv_usec = 50}, never = {0};
 	bool good = true;
 
@@ -581,7 +581,7 @@ static void a_launch_in_the_middle_of_another_has_a_stack_of_its_own(void)
 	library.marker = NULL;
 }
 
-/* ---- what must not happen, whatever the recorder tells ---- */
+/* ---- what must not happen, whatever the recorder sends ---- */
 
 /* Last, since it leaves nothing whole. */
 static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
@@ -604,7 +604,7 @@ static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
 
 		mapping->table ^= (uint32_t)(random_u64() >> random_u64() % 40);
 		mapping->bias ^= 1ull << random_u64() % 64;
-		inprocess_tell(&in);
+		inprocess_send_space(&in);
 		for (int n = 1; n < 50; n++)
 			descend(n, &m);
 		CHECK(ring_snapshot(&in.reader) == 0);
@@ -620,22 +620,22 @@ int main(void)
 		printf("1..0 # SKIP the library's memory cannot be set up here\n");
 		return 0;
 	}
-	RUN(a_stack_without_frame_pointers_is_what_libgcc_says);
-	RUN(a_stack_is_told_once_and_then_named);
+	RUN(a_stack_without_frame_pointers_is_what_libgcc_finds);
+	RUN(a_stack_is_sent_once_and_then_named);
 	RUN(after_code_was_replaced_stacks_have_other_numbers);
-	RUN(what_comes_again_in_turn_is_told_apart);
+	RUN(what_comes_again_in_turn_is_distinguished);
 	RUN(python_frames_that_differ_are_other_stacks);
 	RUN(what_walks_go_by_is_not_changed_under_them);
 	RUN(an_interpreter_that_may_be_unloaded_is_not_walked);
 	RUN(of_an_interpreter_that_was_ended_by_another_thread_nothing_is_read);
-	RUN(a_stack_for_which_there_was_no_room_is_told_the_next_time);
+	RUN(a_stack_for_which_there_was_no_room_is_sent_the_next_time);
 	RUN(what_cannot_be_walked_is_left_to_the_marker);
-	RUN(without_a_marker_it_is_told_as_far_as_it_goes);
+	RUN(without_a_marker_it_is_sent_as_far_as_it_goes);
 	RUN(a_signal_frame_is_passed_as_libgcc_passes_it);
 	RUN(a_stack_that_is_not_the_threads_own_is_left_alone);
 	RUN(without_a_marker_it_is_read_by_the_kernel);
 	RUN(a_launch_takes_little_of_a_small_stack);
-	RUN(threads_are_told_apart_while_everything_changes);
+	RUN(threads_are_distinguished_while_everything_changes);
 	RUN(a_launch_in_the_middle_of_another_has_a_stack_of_its_own);
 	RUN(whatever_is_in_the_tables_nothing_is_read_but_the_stack);
 	return tap_end();

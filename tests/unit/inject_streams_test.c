@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The library knows of streams that were made and not destroyed which context they are of, whatever their handles. */
+/* The library keeps the context of each stream from when it is made until it is destroyed, whatever its handle. */
 #include <pthread.h>
 
 #include "inject/cupti/cupti.h"
@@ -11,7 +11,7 @@
 #define ROUNDS	20000
 #define HELD	16
 
-/* In place of CUPTI's: contexts are numbered by their handles, a stream has the number that was set last. */
+/* Replace CUPTI's: contexts are numbered by their handles, a stream has the number that was set last. */
 static __thread uint32_t next_number;
 
 static int get_context_id(void *context, uint32_t *ret)
@@ -53,7 +53,7 @@ static bool is_kept(uintptr_t stream)
 	return streams_find(handle(stream), &context, &number);
 }
 
-static void a_stream_is_known_from_when_it_was_made_until_it_ends(void)
+static void a_stream_is_kept_from_when_it_was_made_until_it_ends(void)
 {
 	CHECK(!is_kept(0x1000));
 	make(3, 0x1000, 13);
@@ -72,15 +72,15 @@ static void a_handle_that_comes_again_is_the_new_stream(void)
 	streams_end(handle(0x1000));
 	make(4, 0x1000, 21);
 	CHECK(is(0x1000, 4, 21));
-	/* Its end was not told. */
+	/* Its end was not reported. */
 	make(5, 0x1000, 22);
 	CHECK(is(0x1000, 5, 22));
-	/* Nor is anything known of the next. */
+	/* A stream without a number is not kept. */
 	make(6, 0x1000, 0);
 	CHECK(!is_kept(0x1000));
 }
 
-static void a_context_takes_its_streams_along(void)
+static void a_context_ends_its_streams(void)
 {
 	make(3, 0x1000, 13);
 	make(4, 0x1010, 14);
@@ -115,7 +115,7 @@ static void without_their_numbers_streams_are_not_kept(void)
 	CHECK(!is_kept(0x1000));
 }
 
-static void of_more_than_there_is_room_for_some_are_not_known_and_none_is_wrong(void)
+static void of_more_than_fit_some_are_not_kept_and_none_is_wrong(void)
 {
 	uint32_t kept = 0, wrong = 0, count = 20000;
 
@@ -181,12 +181,12 @@ int main(void)
 {
 	cupti.GetContextId = get_context_id;
 	cupti.GetStreamIdEx = get_stream_id;
-	RUN(a_stream_is_known_from_when_it_was_made_until_it_ends);
+	RUN(a_stream_is_kept_from_when_it_was_made_until_it_ends);
 	RUN(a_handle_that_comes_again_is_the_new_stream);
-	RUN(a_context_takes_its_streams_along);
+	RUN(a_context_ends_its_streams);
 	RUN(default_streams_are_not_kept);
 	RUN(without_their_numbers_streams_are_not_kept);
-	RUN(of_more_than_there_is_room_for_some_are_not_known_and_none_is_wrong);
+	RUN(of_more_than_fit_some_are_not_kept_and_none_is_wrong);
 	RUN(threads_make_and_destroy_streams_beside_each_other);
 	return tap_end();
 }

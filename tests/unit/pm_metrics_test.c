@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which counters of our table CUPTI counts in one pass, by chip: asked of a real CUPTI, where one
- * is installed; it needs neither driver nor GPU for that. The table's comment says what is expected
+ * is installed; it needs neither driver nor GPU for that. The table's comment lists what is expected
  * here.
  */
 #include "gpu/nvidia/pm_metrics.h"
@@ -73,7 +73,7 @@ static void an_h100_counts_all_rows_at_once_but_l2_hit_rates(void)
 	check_chip(&pm, "GH100", "l2_hit_rate");
 }
 
-static void other_chips_count_what_the_table_says(void)
+static void other_chips_count_what_the_table_lists(void)
 {
 	static const char *const chips[][2] = {
 		{"TU102", "tensor_active l2_hit_rate instructions fma fp64"},
@@ -114,7 +114,7 @@ int main(void)
 	return 0;
 #endif
 	RUN(an_h100_counts_all_rows_at_once_but_l2_hit_rates);
-	RUN(other_chips_count_what_the_table_says);
+	RUN(other_chips_count_what_the_table_lists);
 	RUN(a_limit_keeps_the_rows_that_come_first);
 	return tap_end();
 }
