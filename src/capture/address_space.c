@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Adding is rare and finding is frequent, so a plain sorted array it is. An addition computes which
+ * Adding is rare and finding is frequent, so it is a plain sorted array. An addition computes which
  * old mappings it touches, [first, last), keeps the parts of these that stick out, and puts
- * everything in place with one move:
+ * all of them in order with one move:
  *
  *	 old:  |--a--|   |---b---| |-c-|     |--d--|
  *	 new:               |----------|
@@ -88,7 +88,7 @@ bool address_space_outdated(const struct address_space *s, const struct mapping 
 	       (m && m->since && is_earlier(generation, m->since));
 }
 
-/* Every address of `m` already means what `m` says. */
+/* Whether every address of `m` is already mapped to the same. */
 static bool already_there(const struct address_space *s, const struct mapping *m)
 {
 	const struct mapping *old = address_space_find(s, m->start);
@@ -96,8 +96,8 @@ static bool already_there(const struct address_space *s, const struct mapping *m
 	return old && old->end >= m->end && old->base == m->base && old->module == m->module;
 }
 
-/* A neighbour that is the same code, seamlessly continued: memory that grows piece by piece stays
- * one. */
+/* Whether `m` continues a neighbour of the same code: memory that grows piece by piece stays one
+ * mapping. */
 static bool continues(const struct mapping *a, const struct mapping *b)
 {
 	return a->end == b->start && a->base == b->base && a->module == b->module && !a->since;

@@ -4,13 +4,13 @@
  *
  * A forked child shares its parent's array until one of them changes (copy on write), so a tree of
  * thousands of workers costs one. Every array has a number, its generation, which changes whenever
- * an address that was mapped comes to mean something else; results that depend on addresses can be
- * kept under it. `changes` counts all changes, for results that depend on an address not being
- * mapped; `replaced` those where an address that was mapped came to mean something else. Who knows an address by an
- * earlier generation than that since which its mapping stands in another's place knows it wrong.
+ * code is mapped over other code; results that depend on addresses can be kept under it. `changes`
+ * counts all changes, for results that depend on an address not being mapped; `replaced` counts mappings
+ * over other code. A mapping that replaced another has the generation since which it did (`since`): a result
+ * of an earlier generation is wrong for its addresses.
  *
  * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no
- * unmapping, so old mappings stay until something new takes their place, which does no harm: no
+ * unmapping, so old mappings stay until new ones cover them. That does no harm: no
  * code runs there.
  */
 #pragma once
@@ -26,8 +26,8 @@ struct mapping {
 	uint64_t end;
 	uint64_t base;   /* what to subtract from an address; see mapping_offset */
 	uint32_t module; /* index in modules.h */
-	uint64_t since;  /* generation in which it took another one's place; 0: nothing was there */
-	uint64_t since_ns; /* and when it came, or (where nobody tells that) was seen first; 0: not known, long ago */
+	uint64_t since;  /* generation in which it replaced another one; 0: nothing was there */
+	uint64_t since_ns; /* when it was mapped, or (without mapping events) first seen; 0: not known, long ago */
 };
 
 /* What an address is called in its module (profile_location.address). */
@@ -48,7 +48,7 @@ struct address_space {
 /* At most this many per process (the kernel's own default limit is 65,530 for all kinds). */
 #define MAPPINGS_MAX 65536
 
-/* `*generations` is the counter that new generations are taken from. NULL when memory is short. */
+/* `*generations` counts generations: a new one is the next number. NULL when memory is short. */
 struct address_space *address_space_new(uint64_t *generations);
 struct address_space *address_space_ref(struct address_space *s);
 void address_space_unref(struct address_space *s);
@@ -57,6 +57,6 @@ void address_space_unref(struct address_space *s);
 int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations);
 /* The mapping that covers the address, or NULL. */
 const struct mapping *address_space_find(const struct address_space *s, uint64_t address);
-/* Whether what was known of this mapping (NULL: nothing is mapped) in a generation, given by its lowest bits,
- * does not hold any more. */
+/* Whether a result for this mapping (NULL: nothing is mapped) is wrong by now. `generation`: the lowest bits of the
+ * generation that the result is of. */
 bool address_space_outdated(const struct address_space *s, const struct mapping *m, uint32_t generation);

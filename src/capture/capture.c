@@ -2,16 +2,16 @@
 /*
  * One drain:
  *
- *	1. look how far the rings of samples and launches are now (snapshot)
+ *	1. note how far the rings of samples and launches are now (snapshot)
  *	2. gather all changes to processes: the ring of tasks, the mapping events of all CPUs
- *	3. take samples and launches up to the snapshot, the earlier first, and before each one
+ *	3. handle samples and launches up to the snapshot, the earlier first, and before each one
  *	   apply the changes up to its time
  *	4. apply the changes from before the snapshot that are left
- *	5. see which unwind tables are ready, walk the stacks that waited for them, and tell the
- *	   walkers of both and of the changes
+ *	5. update which unwind tables are ready, walk the stacks that waited for them, and publish the
+ *	   tables and the changes for walkers
  *
- * A change is in its buffer before any code runs that depends on it. So what 1 finds needs nothing
- * that 2 does not find, and every address is looked up in the mappings of its moment, in whatever
+ * A change is in its buffer before any code runs that depends on it. So 2 finds all changes that the
+ * records of 1 depend on, and every address is looked up in the mappings of its moment, in whatever
  * order the buffers are read.
  */
 #include "capture/capture_internal.h"
@@ -32,19 +32,19 @@
 /* A reader that found this much should come back soon. */
 #define BUSY_BYTES ((size_t)256 << 10)
 
-/* What is taken by time. Each kind of record begins with its time. */
+/* The rings that are drained by time. Each kind of record begins with its time. */
 #define TIMED_RINGS 3
 
 struct timed_ring {
 	struct ring *ring;
-	int (*take)(struct capture *c, const void *record, size_t size);
+	int (*handle)(struct capture *c, const void *record, size_t size);
 };
 
 static void timed_rings(const struct capture *c, struct timed_ring ret[TIMED_RINGS])
 {
-	ret[0] = (struct timed_ring){programs_samples(c->programs), records_take_sample};
-	ret[1] = (struct timed_ring){programs_launches(c->programs), records_take_launch};
-	ret[2] = (struct timed_ring){programs_waits(c->programs), records_take_wait};
+	ret[0] = (struct timed_ring){programs_samples(c->programs), records_handle_sample};
+	ret[1] = (struct timed_ring){programs_launches(c->programs), records_handle_launch};
+	ret[2] = (struct timed_ring){programs_waits(c->programs), records_handle_wait};
 }
 
 /* The ring whose next record is the earliest; NULL: there is none. */
@@ -72,8 +72,8 @@ static const struct timed_ring *earliest(
 	return first;
 }
 
-/* Takes everything up to the snapshots, by time. */
-static int take_events(struct capture *c)
+/* Drains the rings up to the snapshots, by time. */
+static int drain_rings(struct capture *c)
 {
 	struct timed_ring rings[TIMED_RINGS];
 	const struct timed_ring *next;
@@ -85,7 +85,7 @@ static int take_events(struct capture *c)
 	timed_rings(c, rings);
 	while (!error && (next = earliest(rings, &record, &time_ns, &size))) {
 		error = capture_apply_until(c, time_ns);
-		error = error ?: next->take(c, record, size);
+		error = error ?: next->handle(c, record, size);
 		ring_take(next->ring);
 	}
 	for (int n = 0; n < TIMED_RINGS; n++)
@@ -106,7 +106,7 @@ static int count_losses(struct capture *c)
 	return error;
 }
 
-/* The poll descriptors report wake-ups (edges): they are acknowledged by looking at them. */
+/* The poll descriptors report wake-ups (edges): reading them acknowledges these. */
 static void acknowledge_wakeups(int poll_fd)
 {
 	struct epoll_event events[16];
@@ -115,7 +115,7 @@ static void acknowledge_wakeups(int poll_fd)
 		;
 }
 
-/* What the kernel has for us, up to the snapshot. */
+/* Drains what the kernel has recorded, up to the snapshot. */
 static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_busy)
 {
 	size_t waiting = ring_snapshot(programs_samples(c->programs)) +
@@ -123,7 +123,7 @@ static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_bus
 			 ring_snapshot(programs_waits(c->programs));
 	int error = capture_gather_changes(c);
 
-	error = error ?: take_events(c);
+	error = error ?: drain_rings(c);
 	error = error ?: capture_apply_until(c, snapshot_ns);
 	error = error ?: count_losses(c);
 	if (!error && c->stopped)
@@ -141,7 +141,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	acknowledge_wakeups(c->poll_fd);
 	acknowledge_wakeups(c->maps_fd);
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
-	error = error ?: capture_take_tables(c);
+	error = error ?: capture_update_tables(c);
 	error = error ?: capture_walk_pending(c);
 	error = error ?: capture_publish(c);
 	if (!error)
@@ -196,7 +196,7 @@ static int open_what_there_is(
 	struct capture *c, const struct capture_options *options, const struct marker_costs *markers)
 {
 	struct capture_options fewer = *options;
-	int error = options->waits ? programs_can_tell_waits() : 0;
+	int error = options->waits ? programs_can_record_waits() : 0;
 
 	if (error) {
 		fewer.waits = false;
@@ -380,7 +380,7 @@ static int track_if_child(void *context, uint32_t pid)
 	return track_member(tree, pid);
 }
 
-/* What a followed process starts is followed by itself, so looking ends when nothing new turns up. */
+/* Processes that a followed one starts are followed without this, so the search ends when it finds nothing new. */
 int capture_track_tree(struct capture *c, pid_t pid)
 {
 	struct tree tree = {.c = c};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Fork, exec, exit, names and mappings: gathered from the ring of tasks and the mapping events of all CPUs, and
- * applied by time to what is known of processes, here and in the registry of the profile.
+ * applied by time to the processes here and in the registry of the profile.
  */
 #include "capture/capture_internal.h"
 
@@ -26,7 +26,7 @@ static int note_end(struct capture *c, uint32_t pid)
 	return error;
 }
 
-/* Stacks that were walked in it come from elsewhere. */
+/* The GPU side may still have stacks that were walked in the process. */
 static int report_leaving(struct capture *c, uint32_t pid)
 {
 	const struct walker_news *news = &c->news;
@@ -69,8 +69,8 @@ static int apply_fork(struct capture *c, const struct change *change)
 	return error ?: tasks_fork(c->tasks, change->parent, change->pid, change->time_ns);
 }
 
-/* A thread is known by name from its start, as it may be gone when its first stack is looked at. In
- * whole-system recordings most threads never show up, and samples bring their names themselves. */
+/* A thread has its name from its start, as it may be gone when its first stack is handled. In
+ * whole-system recordings most threads have no samples, and samples carry the names. */
 static int apply_thread(struct capture *c, const struct change *change)
 {
 	uint32_t thread;
@@ -81,13 +81,13 @@ static int apply_thread(struct capture *c, const struct change *change)
 		       : tasks_thread(c->tasks, change->pid, change->tid, change->comm, &thread);
 }
 
-int capture_tell_code_change(struct capture *c, struct process *process, uint64_t time_ns)
+int capture_send_code_change(struct capture *c, struct process *process, uint64_t time_ns)
 {
 	const struct code_change change = {.pid = process->pid,
 		.time_ns = time_ns,
-		.replaced = process->space->replaced != process->replaced_told};
+		.replaced = process->space->replaced != process->replaced_sent};
 
-	process->replaced_told = process->space->replaced;
+	process->replaced_sent = process->space->replaced;
 	return c->news.code_mapped ? c->news.code_mapped(c->news.context, &change) : 0;
 }
 
@@ -96,7 +96,7 @@ static int apply_map(struct capture *c, const struct change *change)
 	struct process *process = processes_find(c->processes, change->pid);
 	int error = process ? processes_map(c->processes, change) : 0;
 
-	return error || !process ? error : capture_tell_code_change(c, process, change->time_ns);
+	return error || !process ? error : capture_send_code_change(c, process, change->time_ns);
 }
 
 static int apply(struct capture *c, const struct change *change)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * What walkers must know, from where it becomes known: unwind tables, mappings, interpreters.
+ * Publishes for walkers: unwind tables, mappings, interpreters.
  */
 #include "capture/capture_internal.h"
 
@@ -57,7 +57,7 @@ static void drop_space(void *context, uint32_t pid)
 		programs_drop_space(c->programs, pid);
 }
 
-static int tell_space(void *context, const struct walker_space *space)
+static int send_space(void *context, const struct walker_space *space)
 {
 	const struct capture *c = context;
 
@@ -72,7 +72,7 @@ int capture_open_spaces(struct capture *c)
 		.put = put_space,
 		.put_python = put_python,
 		.drop = drop_space,
-		.tell = tell_space};
+		.send = send_space};
 
 	if (!c->programs)
 		c->own_mappings = calloc(BPF_MAPPINGS_MAX, sizeof(*c->own_mappings));
@@ -87,7 +87,7 @@ struct chunk_visit {
 	int error;
 };
 
-static int tell_chunk(void *context, uint32_t index, int fd)
+static int send_chunk(void *context, uint32_t index, int fd)
 {
 	struct chunk_visit *v = context;
 	const struct walker_news *news = &v->c->news;
@@ -96,12 +96,12 @@ static int tell_chunk(void *context, uint32_t index, int fd)
 	return v->error;
 }
 
-static int tell_chunks(struct capture *c)
+static int send_chunks(struct capture *c)
 {
 	struct chunk_visit v = {.c = c};
 
 	if (c->news.table_chunk)
-		c->chunks = unwind_tables_chunks(c->tables, c->chunks, tell_chunk, &v);
+		c->chunks = unwind_tables_chunks(c->tables, c->chunks, send_chunk, &v);
 	return v.error;
 }
 
@@ -115,8 +115,9 @@ static int count_tables(struct capture *c, const struct unwind_totals *now)
 			       c->w, LOSS_TABLES_EVICTED, now->evicted - before->evicted);
 }
 
-/* What was evicted since may be counted already, and be seen next time only. */
-int capture_take_tables(struct capture *c)
+/* A table that is evicted meanwhile may be counted in these totals, and its state be seen next time only: so evictions
+ * count for two rounds. */
+int capture_update_tables(struct capture *c)
 {
 	struct unwind_totals totals;
 	bool evicted;
@@ -131,7 +132,7 @@ int capture_take_tables(struct capture *c)
 	c->tables_evicted = evicted;
 	error = count_tables(c, &totals);
 	c->table_totals = totals;
-	return error ?: tell_chunks(c);
+	return error ?: send_chunks(c);
 }
 
 struct publishing {
@@ -140,7 +141,7 @@ struct publishing {
 	int error;
 };
 
-/* Whether it has to be looked at again even if nothing happens to it. */
+/* Whether it has to be published again even if nothing happens to it. */
 static bool publish_process(void *context, struct process *process)
 {
 	struct publishing *p = context;
@@ -155,9 +156,9 @@ static bool publish_process(void *context, struct process *process)
 	return process->python.state == PYTHON_NOT_YET || !spaces_is_settled(p->c->spaces, process, p->now_ns);
 }
 
-/* Exec drops what walkers were told, but does not know what they are told in this moment: that is of the image
- * before, and has to go as well. */
-static int take_back(struct capture *c, uint64_t now_ns)
+/* Exec removes what was published of the process, but not what is being published at the same moment: that is of the
+ * image before, and is withdrawn here. */
+static int withdraw_after_exec(struct capture *c, uint64_t now_ns)
 {
 	int error = capture_gather_changes(c);
 
@@ -166,7 +167,7 @@ static int take_back(struct capture *c, uint64_t now_ns)
 
 		if (change->kind != TASK_EXEC && change->kind != CHANGE_IMAGE)
 			continue;
-		spaces_take_back(c->spaces, change->pid, now_ns);
+		spaces_withdraw(c->spaces, change->pid, now_ns);
 		if (processes_find(c->processes, change->pid))
 			processes_touch(c->processes, processes_find(c->processes, change->pid));
 	}
@@ -182,7 +183,7 @@ int capture_publish(struct capture *c)
 		return 0;
 	processes_each_touched(c->processes, publish_process, &p);
 	if (!p.error)
-		p.error = take_back(c, p.now_ns);
+		p.error = withdraw_after_exec(c, p.now_ns);
 	if (p.error)
 		return p.error;
 	failed = spaces_failed(c->spaces) - c->spaces_failed;
@@ -203,7 +204,7 @@ static int list_pending(struct capture *c, const struct process *process, struct
 	return 0;
 }
 
-/* Without events: what a process maps now. Changes came after it was looked at the last time. */
+/* Without events: reads what a process maps now. Changes count as of the last time it was read. */
 static int look_at(struct capture *c, uint32_t pid, bool begins)
 {
 	struct process *process = processes_get(c->processes, pid);
@@ -219,8 +220,8 @@ static int look_at(struct capture *c, uint32_t pid, bool begins)
 	process->exec_begun = false;
 	before_ns = process->maps_read_ns;
 	error = processes_read_maps(c->processes, process, clock_now_ns());
-	if (!error && process->space->replaced != process->replaced_told)
-		error = capture_tell_code_change(c, process, before_ns);
+	if (!error && process->space->replaced != process->replaced_sent)
+		error = capture_send_code_change(c, process, before_ns);
 	return error;
 }
 
@@ -239,7 +240,7 @@ static int wait_for_tables(struct capture *c, const struct process *process)
 
 	if (!error && pending.count) {
 		unwind_tables_wait(c->tables, pending.items, pending.count, PREPARE_MAX_NS);
-		error = capture_take_tables(c);
+		error = capture_update_tables(c);
 	}
 	if (!error && pending.count)
 		error = capture_publish(c);

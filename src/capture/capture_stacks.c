@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A stack that came with raw material is walked again, as most often what its walk did not know is known by now. If
- * it needs a table that is still being made, a sample (or the beginning of a thread's wait) waits for it beside the others, and a launch in place: its
- * stack must be there before what the GPU side has of the launch is taken. How long launches wait is bounded for
- * the whole recording.
+ * A stack that came with registers and stack memory is walked again: most often its mapping or table is there by now.
+ * If a table is still being made, a sample (or the beginning of a thread's wait) is set aside and others go on. A launch
+ * waits at once: its stack must be there before the GPU side's records of the launch are drained. How long launches
+ * wait is bounded for the whole recording.
  */
 #include "capture/capture_internal.h"
 
@@ -20,8 +20,8 @@
 
 #define WAIT_MAX_NS (3 * NS_PER_SECOND) /* in all */
 
-/* One that no event told of is older than the recording, or its event was lost: what /proc says is the best there
- * is. */
+/* A process that no event reported is older than the recording, or its event was lost: its mappings are read from
+ * /proc. */
 int capture_process(struct capture *c, uint32_t pid, struct process **ret)
 {
 	struct process *process = processes_find(c->processes, pid);
@@ -79,7 +79,7 @@ static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
 		return 0;
 	*ret_ready = unwind_tables_wait(c->tables, &table, 1, WAIT_MAX_NS - c->waited_ns);
 	c->waited_ns += clock_now_ns() - before_ns;
-	return capture_take_tables(c);
+	return capture_update_tables(c);
 }
 
 /* ------------------------------------------------------------------ into the profile */
@@ -116,14 +116,14 @@ static int find_process(struct capture *c, uint32_t pid, struct raw_stack *raw, 
 static int intern_now(struct capture *c, uint32_t pid, struct process *process,
 	const struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete)
 {
-	struct stack_place place = {
+	struct stack_origin origin = {
 		.pid = pid, .process = process, .space = process ? process->space : NULL};
 	struct stack_result result;
-	int error = stacks_intern(c->stacks, &place, raw, &result);
+	int error = stacks_intern(c->stacks, &origin, raw, &result);
 
-	/* What no event has told, but /proc; it may be as old as the latest drain. */
-	if (!error && process && process->space->replaced != process->replaced_told)
-		error = capture_tell_code_change(c, process, c->drained_ns);
+	/* Mappings from /proc that no event has reported; they may be as old as the latest drain. */
+	if (!error && process && process->space->replaced != process->replaced_sent)
+		error = capture_send_code_change(c, process, c->drained_ns);
 	error = error ?: count_python(c, &result);
 	if (error)
 		return error;
@@ -170,7 +170,7 @@ static bool stays(const struct capture *c, const struct mapping *m, uint32_t pid
 }
 
 /* What is mapped now may have come after the stack was walked: such frames, and with them their callers, are not known.
- * Where nobody tells of mappings, that is also what had not been seen then, or may have been away when it was. */
+ * Without mapping events, so are frames in code that had not been seen then, or may have been unmapped then. */
 static int cut_later(struct capture *c, const struct walked_stack *stack, struct raw_stack *raw)
 {
 	const struct process *process;
@@ -257,7 +257,7 @@ static int intern_or_keep(struct capture *c, struct raw_stack *raw,
 	return error ?: intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
 }
 
-/* Its stack is known. */
+/* With its stack. */
 static int write_sample(
 	struct capture *c, const struct profile_sample *sample, uint32_t stack, uint32_t incomplete)
 {
@@ -268,7 +268,7 @@ static int write_sample(
 	return error ?: profile_write_sample(c->w, &complete);
 }
 
-int capture_take_sample(
+int capture_add_sample(
 	struct capture *c, uint32_t pid, struct raw_stack *raw, const struct profile_sample *sample)
 {
 	const struct pending_sample what = {.sample = *sample, .pid = pid};
@@ -279,7 +279,7 @@ int capture_take_sample(
 	return error || kept ? error : write_sample(c, sample, stack, incomplete);
 }
 
-int capture_take_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_stack *raw,
+int capture_begin_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_stack *raw,
 	const struct wait_begin *begin)
 {
 	const struct pending_sample what = {.ticket = ++c->tickets, .pid = pid, .tid = tid};
@@ -296,15 +296,15 @@ static int write_late(struct capture *c, struct pending_sample *s, const struct 
 {
 	struct raw_stack raw = s->stack;
 	struct process *process = processes_find(c->processes, s->pid);
-	struct stack_place place = {.pid = s->pid, .space = s->space};
+	struct stack_origin origin = {.pid = s->pid, .space = s->space};
 	struct stack_result result;
 	int error;
 
 	if (process && process->space == s->space)
-		place.process = process;
+		origin.process = process;
 	raw_walk_apply(walk, &raw);
 	error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, walk->end == WALK_PENDING);
-	error = error ?: stacks_intern(c->stacks, &place, &raw, &result);
+	error = error ?: stacks_intern(c->stacks, &origin, &raw, &result);
 	error = error ?: count_python(c, &result);
 	if (error)
 		return error;

@@ -12,7 +12,7 @@ void changes_release(struct changes *c)
 	*c = (struct changes){0};
 }
 
-/* Forgets what was applied, so that the queue is no longer than what waits. */
+/* Drops the changes that were applied: the queue is no longer than those that wait. */
 static void compact(struct changes *c)
 {
 	size_t waiting = c->queue.count - c->next;

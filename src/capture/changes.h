@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to processes, in order of time: fork, exec, exit, names, mappings. These changes
- * come from many buffers (one BPF ring, one perf buffer for each CPU); they are gathered here,
- * sorted, and applied when a sample or launch of a later time is about to be looked at.
+ * Changes to processes, in order of time: fork, exec, exit, names, mappings. They
+ * come from many buffers (one BPF ring, one perf buffer for each CPU). They are gathered here,
+ * sorted, and applied before a sample or launch of a later time is handled.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct changes {
 };
 
 void changes_release(struct changes *c);
-/* Takes `change` and its text, also on failure: 0 or -ENOMEM. */
+/* Adds `change` and owns its text, also on failure: 0 or -ENOMEM. */
 int changes_add(struct changes *c, struct change change);
 /* The earliest change, if it is not later than `until_ns`, or NULL; valid until changes_add. Drop
  * it with changes_drop. */

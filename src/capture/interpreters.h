@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python interpreter in one process image: from the moment that a file which is one is mapped, until it has
- * been set up and is found, and then for the names of its code. Belongs to struct process.
+ * The Python interpreter in one process image: begins when a file with an interpreter is mapped, looks until it is
+ * set up, and then names its code. Belongs to struct process.
  */
 #pragma once
 
@@ -19,14 +19,14 @@ struct interpreter {
 	struct python_code *code;  /* made when the first name is asked for */
 };
 
-/* A file was mapped that is an interpreter. The first one is taken, unless it is found unusable. */
+/* A file was mapped that is an interpreter. The first one is used, unless it is found unusable. */
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias);
 /*
- * Looks whether it is set up by now, when it is time to; true when that is known just now. A look that finds it
+ * When it is time to, looks whether it is set up. True when this look decided it. A look that finds it
  * unusable need not be the last one: see interpreters.c.
  */
 bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns);
-/* What a forked child has of its parent's. */
+/* The interpreter of a forked child. */
 struct interpreter interpreter_fork(const struct interpreter *parent);
 /* As python_code_line. */
 int interpreter_line(struct interpreter *i, uint32_t pid, const struct walk_python_frame *frame,

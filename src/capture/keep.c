@@ -69,12 +69,12 @@ static struct elf_file *open_module(const struct module *module)
 {
 	struct elf_file *file = NULL;
 
-	for (int place = 0; !file && place < 3; place++) {
+	for (int way = 0; !file && way < 3; way++) {
 		struct buf path = BUF_INIT;
 
-		if (place == 0)
+		if (way == 0)
 			put_mapping_path(&path, module->pid, &module->mapped);
-		else if (place == 1)
+		else if (way == 1)
 			buf_printf(&path, "/proc/%u/root%s", module->pid, module->path);
 		else
 			buf_puts(&path, module->path);

@@ -28,26 +28,26 @@ static const marker_function functions[LAUNCH_MARKER_KINDS] = {
 	[LAUNCH_MARKER_NOP10] = xpuprof_launch_marker_nop10,
 };
 
-/* Where an address of ours lies in which file. */
-struct place {
+/* The file that an address of ours lies in, and its offset there. */
+struct location {
 	uintptr_t address;
 	const char *path;
 	uint64_t offset;
 };
 
-static int find_place(struct dl_phdr_info *info, size_t size, void *context)
+static int find_location(struct dl_phdr_info *info, size_t size, void *context)
 {
-	struct place *place = context;
+	struct location *location = context;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
 
-		if (segment->p_type != PT_LOAD || place->address < start ||
-			place->address - start >= segment->p_filesz)
+		if (segment->p_type != PT_LOAD || location->address < start ||
+			location->address - start >= segment->p_filesz)
 			continue;
-		place->path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
-		place->offset = place->address - start + segment->p_offset;
+		location->path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+		location->offset = location->address - start + segment->p_offset;
 		return 1;
 	}
 	return 0;
@@ -75,16 +75,16 @@ static bool measure(
 	struct marker_costs *costs, const struct empty_bpf *bpf, const int *kinds, size_t count)
 {
 	uint64_t offsets[LAUNCH_MARKER_KINDS];
-	struct place place = {0};
+	struct location location = {0};
 	struct uprobe probe;
 
 	for (size_t i = 0; i < count; i++) {
-		place.address = (uintptr_t)functions[kinds[i]];
-		if (!dl_iterate_phdr(find_place, &place))
+		location.address = (uintptr_t)functions[kinds[i]];
+		if (!dl_iterate_phdr(find_location, &location))
 			return false;
-		offsets[i] = place.offset;
+		offsets[i] = location.offset;
 	}
-	if (uprobe_attach(&probe, bpf->progs.nothing, place.path, offsets, count))
+	if (uprobe_attach(&probe, bpf->progs.nothing, location.path, offsets, count))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		costs->ns[kinds[i]] = time_calls(functions[kinds[i]]);
@@ -94,7 +94,7 @@ static bool measure(
 
 /*
  * Linux 7 makes a call of a probe on the 10-byte nop. Before, it cannot be probed at all or is
- * single- stepped, the dearest there is, and finding that out takes a tenth of a second.
+ * single-stepped, which is the most expensive, and finding that out takes a tenth of a second.
  */
 static bool knows_nop10(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What capture_measure_markers finds out, and a fact about the kernel that comes up on the way. */
+/* The costs that capture_measure_markers measures, and whether the kernel has multi links. */
 #pragma once
 
 #include "capture/capture.h"

@@ -15,14 +15,14 @@ static void add_group(struct merged *m, const struct walk_python_frame *python, 
 	}
 }
 
-/* Puts all that is left of Python's frames before item `place`. */
-static void insert_rest(struct merged *m, uint32_t place, uint32_t next, uint32_t depth)
+/* Puts all that is left of Python's frames before item `position`. */
+static void insert_rest(struct merged *m, uint32_t position, uint32_t next, uint32_t depth)
 {
-	memmove(m->items + place + (depth - next), m->items + place,
-		(m->count - place) * sizeof(*m->items));
+	memmove(m->items + position + (depth - next), m->items + position,
+		(m->count - position) * sizeof(*m->items));
 	m->count += depth - next;
 	for (; next < depth; next++)
-		m->items[place++] = MERGED_PYTHON | next;
+		m->items[position++] = MERGED_PYTHON | next;
 }
 
 /* How many more loops there are than groups. */

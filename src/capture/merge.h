@@ -4,11 +4,11 @@
  *
  * A native frame with WALK_FRAME_PYTHON is a call of the interpreter's evaluation loop; the group of Python frames
  * that it runs comes on its leaf side (walk/frame.h). Groups for which no native frame is left are callers of all
- * that has its place: they come behind the outermost native frame when the native walk ended early, else behind
- * the outermost evaluation loop, and the result says so.
+ * other frames. They come behind the outermost native frame when the native walk ended early; else behind
+ * the outermost evaluation loop, and `unplaced` is set.
  *
- * Where both sides are whole and there are more loops than groups (before 3.11, where a loop is known by its code), the
- * innermost loops have not put their frames into Python's chain yet, or have taken them out: a thread was
+ * Where both sides are whole and there are more loops than groups (before 3.11, where a loop is identified by its code), the
+ * innermost loops have not put their frames into Python's chain yet, or have removed them: a thread was
  * interrupted at the beginning or the end of a call. They have no group.
  */
 #pragma once
@@ -19,7 +19,7 @@
 
 struct merged {
 	uint32_t count;
-	bool unplaced; /* the native side is whole, and yet some Python frames found no place in it */
+	bool unplaced; /* the native side is whole, and yet some Python frames have no native frame */
 	/* Leaf first: indices of native frames, or MERGED_PYTHON and those of Python frames. */
 	uint32_t items[WALK_FRAMES_MAX + WALK_PYTHON_FRAMES_MAX];
 };

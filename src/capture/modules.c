@@ -21,7 +21,7 @@
 
 struct modules {
 	struct profile_writer *w;
-	struct unwind_tables *tables; /* NULL: nobody walks */
+	struct unwind_tables *tables; /* NULL: no stacks are walked */
 	char *own_library;
 	struct kept_files *kept;
 	struct interner *keys;
@@ -137,16 +137,16 @@ static struct elf_file *open_mapped(const char *path, uint32_t pid, const struct
 	struct elf_file *elf = NULL;
 	struct buf at = BUF_INIT;
 
-	for (int place = 0; !elf && place < 3; place++) {
+	for (int way = 0; !elf && way < 3; way++) {
 		buf_reset(&at);
-		if (place == 0)
+		if (way == 0)
 			buf_printf(&at, "/proc/%u/map_files/%llx-%llx", pid,
 				(unsigned long long)f->start, (unsigned long long)f->end);
-		else if (place == 1)
+		else if (way == 1)
 			buf_printf(&at, "/proc/%u/root%s", pid, path);
 		else
 			buf_puts(&at, path);
-		if (!at.failed && (place || f->end))
+		if (!at.failed && (way || f->end))
 			elf = open_if_same(buf_text(&at), f);
 	}
 	buf_release(&at);
@@ -163,13 +163,13 @@ static int note_code(struct module *module, struct elf_file *elf)
 	return 0;
 }
 
-/* What the file says of itself. */
+/* Notes what the file contains. */
 static int inspect(struct modules *m, struct module *module, struct elf_file *elf)
 {
 	module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
 	if (!m->tables)
 		return 0;
-	/* One that cannot be looked into is taken for one of the many that are none. */
+	/* One that cannot be read counts as no interpreter: most files are none. */
 	if (python_file_inspect(elf, &module->python))
 		module->python = (struct python_file){0};
 	return note_code(module, elf);
@@ -243,7 +243,7 @@ static int new_module(struct modules *m, const struct found *found, uint32_t *re
 	return error;
 }
 
-/* What makes a module another one: name, NUL, and the build id or the inode, or the kind of vdso.
+/* What identifies a module: name, NUL, and the build id or the inode, or the kind of vdso.
  */
 static void make_key(struct buf *key, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f)
@@ -261,8 +261,8 @@ static void make_key(struct buf *key, const char *path, enum profile_module_kind
 	buf_append(key, &f->inode, sizeof(f->inode));
 }
 
-/* The place for the index that a key stands for: good until the next key. */
-static int place_of(struct modules *m, const char *path, enum profile_module_kind kind,
+/* The slot with the index for a key: valid until the next key. */
+static int slot_of(struct modules *m, const char *path, enum profile_module_kind kind,
 	const struct mapped_file *f, uint32_t **ret)
 {
 	struct buf key = BUF_INIT;
@@ -279,26 +279,26 @@ static int place_of(struct modules *m, const char *path, enum profile_module_kin
 	return error;
 }
 
-/* A module that was known by its inode alone is the same as that with its build id. */
+/* A module that was identified by its inode alone is the same as that with its build id. */
 static int find_by_build_id(struct modules *m, const struct found *found, uint32_t *ret_index)
 {
 	struct mapped_file f = *found->f;
-	uint32_t *place, index;
+	uint32_t *slot, index;
 	int error;
 
 	f.build_id_size = found->elf ? (uint8_t)elf_file_build_id(found->elf, f.build_id) : 0;
 	if (!f.build_id_size)
 		return new_module(m, found, ret_index);
-	error = place_of(m, found->path, found->kind, &f, &place);
+	error = slot_of(m, found->path, found->kind, &f, &slot);
 	if (error)
 		return error;
-	if (*place == NO_MODULE) {
+	if (*slot == NO_MODULE) {
 		error = new_module(m, found, &index);
 		if (error)
 			return error;
-		*place = index;
+		*slot = index;
 	}
-	*ret_index = *place;
+	*ret_index = *slot;
 	return 0;
 }
 
@@ -326,26 +326,26 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 	uint32_t *ret_index)
 {
 	enum profile_module_kind kind = kind_of(path, pid, f);
-	uint32_t *place, index;
+	uint32_t *slot, index;
 	char anonymous[32];
 	int error;
 
-	/* Code made at run time has meaning in its own process only. */
+	/* Code made at run time belongs to its own process only. */
 	if (kind == MODULE_ANON) {
 		snprintf(anonymous, sizeof(anonymous), "[anon:%u]", pid);
 		path = anonymous;
 	}
-	error = place_of(m, path, kind, f, &place);
-	if (!error && *place != NO_MODULE) {
-		mapped_by(m, *place, pid, f);
-		*ret_index = *place;
+	error = slot_of(m, path, kind, f, &slot);
+	if (!error && *slot != NO_MODULE) {
+		mapped_by(m, *slot, pid, f);
+		*ret_index = *slot;
 		return 0;
 	}
 	error = error ?: find_or_new(m, pid, path, kind, f, &index);
-	error = error ?: place_of(m, path, kind, f, &place);
+	error = error ?: slot_of(m, path, kind, f, &slot);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
-	*place = index;
+	*slot = index;
 	mapped_by(m, index, pid, f);
 	*ret_index = index;
 	return 0;

@@ -4,11 +4,11 @@
  * vDSO, and the nameless executable memory of each process. A module gets into the profile when its
  * first location does, not when it is mapped.
  *
- * Mapping events tell a file by its build id, /proc/PID/maps by its inode; it is one module all the same.
+ * Mapping events identify a file by its build id, /proc/PID/maps by its inode; both give the same module.
  *
- * A file is opened once, when it is first mapped, if that can be done by a path that surely is the file: under the
- * mapping itself, as the process sees it, or as we do, with the build id or inode that the mapping has. It then
- * says where its code is, whether it is a Python interpreter, and its unwind table is asked for.
+ * A file is opened once, when it is first mapped. The path must surely lead to that file: under the mapping itself, as
+ * the process sees it, or as we do, with the build id or inode that the mapping has. The file then gives the addresses
+ * of its code and whether it is a Python interpreter, and its unwind table is asked for.
  *
  * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
  * number of distinct files.
@@ -23,7 +23,7 @@
 #include "python/interpreter.h"
 #include "unwind/tables.h"
 
-/* A mapping as perf or /proc/PID/maps tell it. */
+/* A mapping as perf or /proc/PID/maps describe it. */
 struct mapped_file {
 	uint64_t start;
 	uint64_t end;
@@ -51,12 +51,12 @@ struct module {
 struct modules;
 struct kept_files;
 
-/* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: nobody walks. */
+/* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: no stacks are walked. */
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
 	struct unwind_tables *tables);
 void modules_free(struct modules *m);
-/* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` the file is
- * asked. */
+/* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` it is read
+ * from the file. */
 int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
 	uint32_t *ret_index);
 /* Valid until the next modules_add. */

@@ -148,7 +148,7 @@ static int open_event(int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = 1, /* new code has to be known before it is walked */
+		.wakeup_watermark = 1, /* new mappings are needed before their code is walked */
 		.build_id = 1,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mapping events from perf: one dummy event for each CPU tells which files are mapped executable,
- * in every process of the system, with the moment and (since Linux 5.12) the build id; and when an
- * exec throws an image away. They come through buffers of ours, so that processes which are long
- * gone can still be resolved.
+ * Mapping events from perf: one dummy event for each CPU reports which files are mapped executable,
+ * in every process of the system, with the time and (since Linux 5.12) the build id; and when an
+ * exec discards an image. The events stay in our buffers, so that stacks of processes that have
+ * ended can still be resolved.
  */
 #pragma once
 

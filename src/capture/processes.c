@@ -22,21 +22,21 @@ struct pid_list vec(uint32_t);
 
 struct processes {
 	struct modules *modules;
-	bool are_told;
+	bool maps_reported;
 	struct map by_pid; /* -> struct process * */
 	uint64_t generations;
 	struct pid_list touched; /* may hold some that have ended */
-	bool all_touched;	 /* whatever the list says */
+	bool all_touched;	 /* whatever is in the list */
 };
 
-int processes_new(struct processes **ret, struct modules *modules, bool are_told)
+int processes_new(struct processes **ret, struct modules *modules, bool maps_reported)
 {
 	struct processes *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return error_errno(-ENOMEM, "cannot keep processes");
 	p->modules = modules;
-	p->are_told = are_told;
+	p->maps_reported = maps_reported;
 	*ret = p;
 	return 0;
 }
@@ -60,7 +60,7 @@ void processes_touch(struct processes *p, struct process *process)
 {
 	if (process && process->touched)
 		return;
-	/* Without memory for one, all are looked at. */
+	/* Without memory for one, all are visited. */
 	if (!process || vec_push(&p->touched, process->pid) < 0)
 		p->all_touched = true;
 	else
@@ -156,7 +156,7 @@ int processes_fork(struct processes *p, uint32_t parent, uint32_t pid)
 	const struct process *from = processes_find(p, parent);
 	struct process *process;
 
-	processes_exit(p, pid); /* an owner of this number whose end was lost */
+	processes_exit(p, pid); /* an earlier process of this number, whose end was lost */
 	process = processes_get(p, pid);
 	if (!process)
 		return error_errno(-ENOMEM, "cannot keep process %u", pid);
@@ -165,7 +165,7 @@ int processes_fork(struct processes *p, uint32_t parent, uint32_t pid)
 	address_space_unref(process->space);
 	process->space = address_space_ref(from->space);
 	process->python = interpreter_fork(&from->python);
-	process->replaced_told = from->replaced_told;
+	process->replaced_sent = from->replaced_sent;
 	process->mapped_ns = from->mapped_ns;
 	process->image_known = from->image_known;
 	return 0;
@@ -188,7 +188,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	process->image_known = true;
 	process->exec_begun = true;
 	process->uses_gpu = false;
-	process->replaced_told = 0;
+	process->replaced_sent = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
 	return 0;
@@ -247,7 +247,7 @@ static int read_line(struct processes *p, struct process *process, char *line)
 		.device = makedev(major_number, minor_number),
 		.inode = inode};
 	return add_mapping(p, process, line[at] ? line + at : "//anon", &f,
-		p->are_told ? 0 : process->maps_read_ns);
+		p->maps_reported ? 0 : process->maps_read_ns);
 }
 
 static int read_lines(struct processes *p, struct process *process, char *text)
@@ -315,8 +315,8 @@ static void doubt(void *context, struct process *process)
 	const uint64_t *now_ns = context;
 
 	process->mapped_ns = *now_ns;
-	process->space->changes++; /* what was not mapped may have been mapped unseen */
-	process->exec_begun = false; /* its end may have been what was lost */
+	process->space->changes++; /* an address without a mapping may have one by now */
+	process->exec_begun = false; /* its end may be among the lost events */
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of the recording with what they have mapped, as of the last change that was
+ * The processes of the recording and their mappings, as of the last change that was
  * applied.
  *
- * Fork gives the child its parent's address space, a new image an empty one, exit drops it. What
- * the events cannot tell (processes older than the recording, events the kernel dropped) is read
+ * Fork gives the child its parent's address space, a new image an empty one, exit drops it. Mappings
+ * without events (of processes older than the recording, or dropped by the kernel) are read
  * from /proc/PID/maps.
  */
 #pragma once
@@ -22,7 +22,7 @@ struct process {
 	bool touched;     /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
-	uint64_t replaced_told; /* of space->replaced, what the sink has heard of */
+	uint64_t replaced_sent; /* of space->replaced, what was sent to the walkers */
 	uint64_t mapped_ns;     /* when it last mapped code, as far as changes were applied */
 	uint64_t maps_read_ns;  /* when /proc/PID/maps was last read; 0: never */
 	uint64_t maps_pause_ns; /* and how long not to read it again */
@@ -30,8 +30,8 @@ struct process {
 
 struct processes;
 
-/* `are_told`: of each mapping when it comes; what is read from /proc besides was there long before. */
-int processes_new(struct processes **ret, struct modules *modules, bool are_told);
+/* `maps_reported`: events report new mappings, so what is read from /proc besides was mapped long before. */
+int processes_new(struct processes **ret, struct modules *modules, bool maps_reported);
 void processes_free(struct processes *p);
 /* NULL when it is not one of ours. Valid until the process is dropped. */
 struct process *processes_find(const struct processes *p, uint32_t pid);
@@ -56,11 +56,11 @@ int processes_image(struct processes *p, uint32_t pid);
 int processes_exec(struct processes *p, uint32_t pid, uint64_t now_ns);
 int processes_map(struct processes *p, const struct change *change);
 void processes_exit(struct processes *p, uint32_t pid);
-/* Puts what /proc/PID/maps says over what is known; a process that is gone is no error. */
+/* Adds the mappings of /proc/PID/maps over those already here; a process that is gone is no error. */
 int processes_read_maps(struct processes *p, struct process *process, uint64_t now_ns);
-/* As processes_read_maps, unless that was done a moment ago: *ret_read says. The pause doubles each
+/* As processes_read_maps, unless that was done a moment ago; *ret_read: it was read. The pause doubles each
  * time, so that a program that runs through memory of its own making does not keep us reading. */
 int processes_refresh(
 	struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read);
-/* The kernel dropped mapping events, up to now: nothing that was read is certain any more. */
+/* The kernel dropped mapping events, up to now: all mappings may be out of date. */
 void processes_doubt_all(struct processes *p, uint64_t now_ns);

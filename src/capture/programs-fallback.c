@@ -18,7 +18,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	return not_built();
 }
 
-int programs_can_tell_waits(void)
+int programs_can_record_waits(void)
 {
 	return 0;
 }

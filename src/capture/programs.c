@@ -41,7 +41,7 @@ struct programs {
 	bool launches;
 	bool waits;
 	bool pid_namespace; /* we are in one, and count pids as it does */
-	bool sees_maps;     /* the programs know when code is mapped */
+	bool sees_maps;     /* the programs see when code is mapped */
 	char *library;
 	uint64_t marker_offset; /* in the library's file */
 	struct ring samples;
@@ -136,7 +136,7 @@ static const char *const marker_names[LAUNCH_MARKER_KINDS] = {
 
 /* ------------------------------------------------------------------ the kernel */
 
-/* What can be seen without trying. */
+/* What can be checked without loading. */
 static int check_kernel(void)
 {
 	struct utsname u;
@@ -163,7 +163,7 @@ static bool in_pid_namespace(void)
 	return strcmp(ns, INITIAL_PID_NS);
 }
 
-/* libbpf would print; what went wrong travels as an error. */
+/* libbpf would print; failures are returned as errors instead. */
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
 {
 	return 0;
@@ -237,7 +237,7 @@ static int open_programs(struct programs *p, const struct capture_options *optio
 	return 0;
 }
 
-/* The kernel did not take them. A program that it does not like is told by -EACCES too, among others. */
+/* The kernel refused them. It also reports a program that fails verification with -EACCES. */
 static int explain_refusal(
 	struct programs *p, const struct capture_options *options, bool multi, int error)
 {
@@ -254,7 +254,7 @@ static int explain_refusal(
 	return error;
 }
 
-/* Where the kernel has no such probes it goes without. */
+/* Does without them where the kernel has no such probes. */
 static void watch_maps(struct programs *p)
 {
 	if (!bpf_program__autoload(p->bpf->progs.on_map) || access(KPROBES_PATH, F_OK))
@@ -343,7 +343,7 @@ static int find_marker(struct programs *p, const char *library, enum launch_mark
 	return error;
 }
 
-static int tell_call_reasons(const struct programs *p)
+static int put_call_reasons(const struct programs *p)
 {
 	int map = bpf_map__fd(p->bpf->maps.call_reasons);
 
@@ -352,12 +352,12 @@ static int tell_call_reasons(const struct programs *p)
 		uint8_t reason = (uint8_t)call_reasons[n].reason;
 
 		if (call < BPF_SYSTEM_CALLS && bpf_map_update_elem(map, &call, &reason, BPF_ANY))
-			return error_errno(-errno, "cannot tell what system calls wait for");
+			return error_errno(-errno, "cannot publish what system calls wait for");
 	}
 	return 0;
 }
 
-int programs_can_tell_waits(void)
+int programs_can_record_waits(void)
 {
 	return has_task_storage() ? 0 : error_set(-ENOTSUP, "this takes Linux 5.12 or later");
 }
@@ -382,7 +382,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	error = error ?: open_rings(p);
 	error = error ?: map_mappings(p);
 	if (!error && options->waits)
-		error = tell_call_reasons(p);
+		error = put_call_reasons(p);
 	if (error) {
 		programs_close(p);
 		return error;
@@ -428,7 +428,7 @@ int programs_track(struct programs *p, pid_t pid)
 
 	if (p->pid_namespace)
 		return track_within_namespace(p, pid);
-	/* One that is followed already, as its parent is, stays as it is. */
+	/* A process that is followed already, as its parent is, stays so. */
 	if (bpf_map__update_elem(p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value),
 		    BPF_NOEXIST) &&
 		errno != EEXIST)
@@ -526,7 +526,7 @@ static int start_waits(struct programs *p)
 	return error ? refusal_explain(error, "look through the threads") : 0;
 }
 
-/* What goes on is told up to now. */
+/* Waits that go on are reported up to now. */
 static int stop_waits(struct programs *p)
 {
 	int error = 0;
@@ -583,7 +583,7 @@ void programs_close(struct programs *p)
 	free(p);
 }
 
-/* ------------------------------------------------------------------ what walks need */
+/* ------------------------------------------------------------------ data for walks */
 
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
 {
@@ -617,14 +617,14 @@ struct walk_mapping *programs_mappings(struct programs *p)
 int programs_put_space(struct programs *p, uint32_t pid, const struct bpf_space *space)
 {
 	if (bpf_map_update_elem(bpf_map__fd(p->bpf->maps.spaces), &pid, space, BPF_ANY))
-		return error_errno(-errno, "cannot tell the mappings of process %u", pid);
+		return error_errno(-errno, "cannot publish the mappings of process %u", pid);
 	return 0;
 }
 
 int programs_put_python(struct programs *p, uint32_t pid, const struct walk_python *python)
 {
 	if (bpf_map_update_elem(bpf_map__fd(p->bpf->maps.pythons), &pid, python, BPF_ANY))
-		return error_errno(-errno, "cannot tell of the Python in process %u", pid);
+		return error_errno(-errno, "cannot publish the Python in process %u", pid);
 	return 0;
 }
 
@@ -655,8 +655,8 @@ struct ring *programs_waits(struct programs *p)
 }
 
 /*
- * What happened to tasks while the program for it was already running on that CPU: the kernel passes it over then.
- * On Linux 7.2 these programs can be preempted, and it does happen.
+ * Counts changes to tasks that came while their program was already running on that CPU: the kernel does not run it
+ * then. On Linux 7.2 these programs can be preempted, and this does happen.
  */
 static uint64_t count_passed_over(const struct programs *p)
 {

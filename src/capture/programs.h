@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The BPF programs of src/bpf/ in the kernel: loading, attaching, their rings and counters. Knows
- * nothing of what the records mean.
+ * The BPF programs of src/bpf/ in the kernel: loading, attaching, their rings and counters. Records
+ * are not decoded here.
  *
  * Tracking works from programs_open on, samples and launches come between start and stop.
  */
@@ -17,12 +17,12 @@
 
 struct programs;
 
-/* 0 or -errno with error_text: -EPERM and -EACCES for missing rights. `markers` says which entry
+/* 0 or -errno with error_text: -EPERM and -EACCES for missing rights. `markers`: which entry
  * point to probe, and how, when launches are wanted. */
 int programs_open(struct programs **ret, const struct capture_options *options,
 	const struct marker_costs *markers);
-/* Whether this kernel has what telling waits takes: 0 or -ENOTSUP with error_text. */
-int programs_can_tell_waits(void);
+/* Whether this kernel can record waits: 0 or -ENOTSUP with error_text. */
+int programs_can_record_waits(void);
 /* Whether they can be loaded. */
 int programs_check(const struct capture_options *options, bool multi);
 int programs_track(struct programs *p, pid_t pid);
@@ -34,21 +34,21 @@ int programs_stop(struct programs *p);
 void programs_close(struct programs *p);
 
 /*
- * What walks need to know (bpf/events.h); only with samples or launches.
+ * The data that walks need (bpf/events.h); only with samples or launches.
  *
- * Makes chunk `index` of the unwind tables' words (walk/table.h), known to the programs at once: a map of
- * WALK_CHUNK_BYTES to be mapped. The descriptor is the caller's, the map lives as long as the programs. May be
+ * Makes chunk `index` of the unwind tables' words (walk/table.h), which the programs can read at once: a map of
+ * WALK_CHUNK_BYTES to be mapped. The caller owns the descriptor, the map lives as long as the programs. May be
  * called from any thread; waits for a grace period.
  */
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd);
-/* Whether they know when a process maps code, and not only what they are told. */
+/* Whether the programs see themselves when a process maps code. */
 bool programs_see_maps(const struct programs *p);
 /* The array that the programs read mappings from, BPF_MAPPINGS_MAX of them, ours to fill. */
 struct walk_mapping *programs_mappings(struct programs *p);
-/* Puts in place of what was told of the process before. 0 or -errno. */
+/* Publishes for this process, over what was published before. 0 or -errno. */
 int programs_put_space(struct programs *p, uint32_t pid, const struct bpf_space *space);
 int programs_put_python(struct programs *p, uint32_t pid, const struct walk_python *python);
-/* Nothing is known of the process. */
+/* Removes what was published for the process. */
 void programs_drop_space(struct programs *p, uint32_t pid);
 
 struct ring *programs_samples(struct programs *p);

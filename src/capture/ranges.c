@@ -23,7 +23,7 @@ static void remove_free(struct ranges *r, size_t i)
 	r->free.count--;
 }
 
-/* Puts a range among the free ones, in its place, and makes one of neighbours. */
+/* Inserts a range into the free ones, which are sorted, and joins neighbours. */
 static int set_free(struct ranges *r, struct range range)
 {
 	struct range *items;
@@ -48,7 +48,7 @@ static int set_free(struct ranges *r, struct range range)
 	return 0;
 }
 
-/* Frees what has rested long enough. */
+/* Frees the ranges that have rested long enough. */
 static int wake(struct ranges *r, uint64_t now_ns)
 {
 	size_t done = 0;
@@ -66,7 +66,7 @@ static int wake(struct ranges *r, uint64_t now_ns)
 	return error;
 }
 
-int ranges_take(struct ranges *r, uint32_t count, uint64_t now_ns, uint32_t *ret_first)
+int ranges_allocate(struct ranges *r, uint32_t count, uint64_t now_ns, uint32_t *ret_first)
 {
 	int error = wake(r, now_ns);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges of an array that others read while we give them out: what is given back is not given out again for a
- * while, as somebody may just have looked up where it was.
+ * An allocator of ranges of an array that others read meanwhile: a range that is given back rests for a while before
+ * it is allocated again, as a reader may just have looked it up.
  *
  * First fit: ranges are of similar sizes, and few are given back at a time.
  */
@@ -32,7 +32,7 @@ struct ranges {
 /* All of an array of `size`: 0 or -ENOMEM. */
 int ranges_init(struct ranges *r, uint32_t size);
 void ranges_release(struct ranges *r);
-/* 0, -ENOSPC or -ENOMEM. A range of 0 takes no room. */
-int ranges_take(struct ranges *r, uint32_t count, uint64_t now_ns, uint32_t *ret_first);
+/* 0, -ENOSPC or -ENOMEM. A range of 0 needs no room. */
+int ranges_allocate(struct ranges *r, uint32_t count, uint64_t now_ns, uint32_t *ret_first);
 /* 0; -ENOMEM: the range is lost. */
 int ranges_give_back(struct ranges *r, uint32_t first, uint32_t count, uint64_t now_ns);

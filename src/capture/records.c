@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Records of the kernel's rings as events. What a record says is checked before it is believed. */
+/* Decodes records of the kernel's rings. Every field is checked before it is used. */
 #include "capture/capture_internal.h"
 
 #include <string.h>
 
-/* What the parts of a stack take, in bytes; SIZE_MAX: no stack looks like this. */
+/* The size of the parts of a stack, in bytes; SIZE_MAX: the record makes no sense. */
 static size_t stack_size(const struct bpf_stack *s)
 {
 	size_t words = (size_t)s->user_depth + s->kernel_depth + s->entry_count;
@@ -52,7 +52,7 @@ static bool is_ignored(const struct capture *c, uint32_t pid)
 	return c->ignored && pid == c->ignored;
 }
 
-int records_take_sample(struct capture *c, const void *record, size_t size)
+int records_handle_sample(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_sample_event *e = record;
 	struct profile_sample sample;
@@ -68,7 +68,7 @@ int records_take_sample(struct capture *c, const void *record, size_t size)
 		.time_ns = e->time_ns, .period_ns = e->period_ns, .cpu = e->cpu};
 	memcpy(comm, e->comm, sizeof(e->comm));
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &sample.thread);
-	return error ?: capture_take_sample(c, e->pid, &raw, &sample);
+	return error ?: capture_add_sample(c, e->pid, &raw, &sample);
 }
 
 /* The arguments of the marker come from the profiled program, which may call it with anything. */
@@ -77,7 +77,7 @@ static bool is_plausible(const struct bpf_launch_event *e)
 	return e->instance && e->call_kind && e->call_kind < CALL_KINDS;
 }
 
-int records_take_launch(struct capture *c, const void *record, size_t size)
+int records_handle_launch(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_launch_event *e = record;
 	struct gpu_launch launch;
@@ -102,14 +102,14 @@ int records_take_launch(struct capture *c, const void *record, size_t size)
 
 /* ------------------------------------------------------------------ waits */
 
-/* Where the stack of a wait that begins is: false: the record makes no sense. */
+/* Finds the stack of a wait that begins; false: the record makes no sense. */
 static bool find_wait_stack(const struct bpf_wait_begin_event *e, size_t size, struct raw_stack *ret)
 {
 	return size >= sizeof(*e) && e->reason && e->reason < WAIT_REASONS &&
 	       find_stack(&e->stack, e + 1, size - sizeof(*e), ret);
 }
 
-static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event *e, size_t size)
+static int handle_wait_begin(struct capture *c, const struct bpf_wait_begin_event *e, size_t size)
 {
 	struct wait_begin begin;
 	struct raw_stack raw;
@@ -124,10 +124,10 @@ static int take_wait_begin(struct capture *c, const struct bpf_wait_begin_event 
 	begin = (struct wait_begin){
 		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &begin.thread);
-	return error ?: capture_take_wait(c, e->pid, e->tid, &raw, &begin);
+	return error ?: capture_begin_wait(c, e->pid, e->tid, &raw, &begin);
 }
 
-int records_take_wait(struct capture *c, const void *record, size_t size)
+int records_handle_wait(struct capture *c, const void *record, size_t size)
 {
 	const struct bpf_wait_event *end = record;
 	const struct bpf_life_event *life = record;
@@ -136,5 +136,5 @@ int records_take_wait(struct capture *c, const void *record, size_t size)
 		return is_ignored(c, end->pid) ? 0 : waits_end(c->waits, end);
 	if (size >= sizeof(*life) && life->kind == BPF_WAIT_LIFE)
 		return is_ignored(c, life->pid) ? 0 : waits_life(c->waits, life);
-	return take_wait_begin(c, record, size);
+	return handle_wait_begin(c, record, size);
 }

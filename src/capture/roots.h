@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells whether a stack reaches its root: whether its outermost frame is one of those that every
+ * Decides whether a stack reaches its root: whether its outermost frame is one of those that every
  * thread begins with.
  *
  * A frame pointer of 0 at the end proves nothing: the start-up code clears the register, and code
@@ -17,8 +17,8 @@
 
 struct roots;
 
-/* What is known of a stack's outermost frame. */
-enum root_place {
+/* What the address of a stack's outermost frame is. */
+enum root_address {
 	ROOT_RETURN_ADDRESS,
 	ROOT_INTERRUPTED,	   /* at the very instruction */
 	ROOT_INTERRUPTED_NO_STACK, /* and nothing can be read where the caller should be: a new thread has not used its
@@ -32,4 +32,4 @@ void roots_free(struct roots *r);
  * thread, or when a thread that is interrupted at `offset` is just about to begin. `pid` is a process that has the
  * module mapped, if it still lives. Files that cannot be read: false. */
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t offset, enum root_place place);
+	uint64_t offset, enum root_address kind);

@@ -83,13 +83,13 @@ static uint64_t after_displacement(uint64_t offset, const uint8_t *displacement)
 	return offset + (uint64_t)(int64_t)relative;
 }
 
-/* _start: nothing may come back here. */
+/* _start: nothing may return here. */
 static bool is_start(const struct code *c)
 {
 	return c->bytes[0] == 0xf4;
 }
 
-/* The dynamic linker's beginning, for as long as it has not come to that of the program. */
+/* The dynamic linker's beginning, until it jumps to that of the program. */
 static bool is_linker_start(const struct code *c, uint64_t offset)
 {
 	static const uint8_t before[] = {0x48, 0x89, 0xe7, 0xe8}, after[] = {0x49, 0x89, 0xc4};
@@ -111,10 +111,10 @@ static bool is_at_linker_start(struct code *c, uint64_t offset)
 static bool is_at_new_thread(struct code *c, uint64_t offset)
 {
 	static const uint8_t before[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c}, after[] = {0x74, 0x01, 0xc3, 0x31, 0xed};
-	static const uint64_t places[] = {2, 5, 7};
+	static const uint64_t distances[] = {2, 5, 7};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (offset >= places[i] && load(c, offset - places[i]) && !memcmp(c->bytes, before, sizeof(before)) &&
+	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
+		if (offset >= distances[i] && load(c, offset - distances[i]) && !memcmp(c->bytes, before, sizeof(before)) &&
 			!memcmp(c->bytes + sizeof(before) + 1, after, sizeof(after)))
 			return true;
 	return false;
@@ -187,24 +187,24 @@ static bool begins_thread(struct code *c, uint64_t offset)
 					  is_thread_start(c, offset));
 }
 
-static bool examine(const char *path, uint64_t offset, enum root_place place)
+static bool examine(const char *path, uint64_t offset, enum root_address kind)
 {
 	struct code c = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
 	bool root;
 
 	if (c.fd < 0)
 		return false;
-	root = place == ROOT_RETURN_ADDRESS
+	root = kind == ROOT_RETURN_ADDRESS
 		       ? begins_thread(&c, offset)
 		       : is_at_linker_start(&c, offset) ||
-				 (place == ROOT_INTERRUPTED_NO_STACK && is_at_new_thread(&c, offset));
+				 (kind == ROOT_INTERRUPTED_NO_STACK && is_at_new_thread(&c, offset));
 	close(c.fd);
 	return root;
 }
 
 /* The file as the process sees it, or as we do. */
 static bool examine_module(
-	const struct module *module, uint32_t pid, uint64_t offset, enum root_place place)
+	const struct module *module, uint32_t pid, uint64_t offset, enum root_address kind)
 {
 	struct buf path = BUF_INIT;
 	bool root;
@@ -214,16 +214,16 @@ static bool examine_module(
 		buf_reset(&path);
 		buf_puts(&path, module->path);
 	}
-	root = !path.failed && examine(buf_text(&path), offset, place);
+	root = !path.failed && examine(buf_text(&path), offset, kind);
 	buf_release(&path);
 	return root;
 }
 
 bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t offset, enum root_place place)
+	uint64_t offset, enum root_address kind)
 {
 	/* Files end before 2^39. */
-	uint64_t key = (uint64_t)index << 41 ^ (uint64_t)place << 39 ^ offset;
+	uint64_t key = (uint64_t)index << 41 ^ (uint64_t)kind << 39 ^ offset;
 	const uint64_t *known;
 	bool root;
 
@@ -232,10 +232,10 @@ bool roots_reached(struct roots *r, const struct module *module, uint32_t index,
 	known = map_get(&r->answers, key);
 	if (known)
 		return *known;
-	root = examine_module(module, pid, offset, place);
+	root = examine_module(module, pid, offset, kind);
 	if (r->answers.count >= ANSWERS_MAX)
 		map_release(&r->answers);
-	/* Not kept when memory is short: the next time it is found out again. */
+	/* Not kept when memory is short: the next time it is examined again. */
 	(void)map_put(&r->answers, key, root);
 	return root;
 }

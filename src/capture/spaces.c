@@ -3,7 +3,7 @@
  *	pid -> published -> snapshot <- generation of the address space
  *
  * A snapshot is made anew when the mappings changed, or when a table it waits for, or has, may have changed
- * state. If the same comes out, it stays.
+ * state. If the new one is equal, the old one stays.
  */
 #include "capture/spaces.h"
 
@@ -34,12 +34,12 @@ struct snapshot {
 };
 
 struct published {
-	struct snapshot *snapshot; /* NULL: nothing is told yet */
+	struct snapshot *snapshot; /* NULL: nothing is published yet */
 	uint64_t image_generation;
-	uint64_t mapped_ns; /* what was told with it */
+	uint64_t mapped_ns; /* published with it */
 	bool unsteady;
-	bool python; /* and its Python */
-	uint64_t replaced; /* of the address space, what was seen, */
+	bool python; /* its Python is published, too */
+	uint64_t replaced; /* of the address space, as it was seen last, */
 	uint64_t replaced_ns; /* and when it was seen to change */
 	uint64_t failed_changes;
 	uint64_t retry_ns;
@@ -226,7 +226,7 @@ static bool may_wait(const struct spaces *s, const struct snapshot *snapshot,
 	return false;
 }
 
-/* Whether the array already says what the scratch says. */
+/* Whether the array already holds the mappings of the scratch. */
 static bool says_the_same(const struct spaces *s, const struct snapshot *snapshot)
 {
 	return snapshot && snapshot->count == s->scratch.count &&
@@ -249,7 +249,7 @@ static int hold_tables(struct spaces *s, struct snapshot *snapshot, const struct
 	return 0;
 }
 
-/* A snapshot of what the scratch says. -ENOSPC: there is no room in the array. */
+/* A snapshot of the scratch. -ENOSPC: no room in the array. */
 static int make_snapshot(struct spaces *s, const struct address_space *space, uint64_t now_ns,
 	struct snapshot **ret)
 {
@@ -261,7 +261,7 @@ static int make_snapshot(struct spaces *s, const struct address_space *space, ui
 	error = hold_tables(s, snapshot, space);
 	snapshot->generation = space->generation;
 	snapshot->count = (uint32_t)s->scratch.count;
-	error = error ?: ranges_take(&s->ranges, snapshot->count, now_ns, &snapshot->first);
+	error = error ?: ranges_allocate(&s->ranges, snapshot->count, now_ns, &snapshot->first);
 	if (!error && map_put(&s->by_generation, space->generation, (uintptr_t)snapshot) < 0) {
 		(void)ranges_give_back(&s->ranges, snapshot->first, snapshot->count, now_ns);
 		error = -ENOMEM;
@@ -303,9 +303,9 @@ static int find_snapshot(struct spaces *s, const struct address_space *space, ui
 	return 0;
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ publishing */
 
-static int tell_gpu(struct spaces *s, const struct process *process, const struct snapshot *snapshot)
+static int send_space(struct spaces *s, const struct process *process, const struct snapshot *snapshot)
 {
 	const struct walker_space space = {.pid = process->pid,
 		.generation = (uint32_t)snapshot->generation,
@@ -313,30 +313,30 @@ static int tell_gpu(struct spaces *s, const struct process *process, const struc
 		.mapping_count = snapshot->count,
 		.python = process->python.state == PYTHON_FOUND ? &process->python.python : NULL};
 
-	return s->target.tell && snapshot->count ? s->target.tell(s->target.context, &space) : 0;
+	return s->target.send && snapshot->count ? s->target.send(s->target.context, &space) : 0;
 }
 
-static int tell_gpu_gone(struct spaces *s, uint32_t pid)
+static int send_gone(struct spaces *s, uint32_t pid)
 {
 	const struct walker_space gone = {.pid = pid};
 
-	return s->target.tell ? s->target.tell(s->target.context, &gone) : 0;
+	return s->target.send ? s->target.send(s->target.context, &gone) : 0;
 }
 
-/* What was told of the process is of another image. */
+/* What was published of the process is of another image. */
 static int begin_anew(struct spaces *s, struct published *p, const struct process *process,
 	uint64_t now_ns)
 {
-	bool told = p->snapshot;
+	bool was_sent = p->snapshot;
 
 	s->target.drop(s->target.context, process->pid);
 	unref_snapshot(s, p->snapshot, now_ns);
 	*p = (struct published){.image_generation = process->space->image_generation,
 		.replaced = process->space->replaced};
-	return told ? tell_gpu_gone(s, process->pid) : 0;
+	return was_sent ? send_gone(s, process->pid) : 0;
 }
 
-/* What was told stays, unless it names tables whose memory is about to hold others. */
+/* What was published stays, unless it names tables whose memory is about to be used for others. */
 static int note_failure(struct spaces *s, struct published *p, const struct process *process,
 	uint64_t now_ns)
 {
@@ -346,8 +346,8 @@ static int note_failure(struct spaces *s, struct published *p, const struct proc
 	p->retry_ns = now_ns + RETRY_NS;
 	if (!p->snapshot || p->snapshot->epoch >= s->evicted_epoch)
 		return 0;
-	spaces_take_back(s, process->pid, now_ns);
-	return tell_gpu_gone(s, process->pid);
+	spaces_withdraw(s, process->pid, now_ns);
+	return send_gone(s, process->pid);
 }
 
 static int put_space(const struct spaces *s, const struct process *process, const struct snapshot *snapshot,
@@ -367,7 +367,7 @@ static bool is_unsteady(const struct spaces *s, const struct published *p, uint6
 	return !s->target.sees_maps && p->replaced_ns && now_ns - p->replaced_ns < UNSTEADY_NS;
 }
 
-/* Puts `snapshot` in the place of what was told; it has a reference of its own meanwhile. */
+/* Publishes `snapshot` over the one before; it has a reference of its own meanwhile. */
 static int replace(struct spaces *s, struct published *p, const struct process *process,
 	struct snapshot *snapshot, uint64_t now_ns)
 {
@@ -392,7 +392,7 @@ static int replace(struct spaces *s, struct published *p, const struct process *
 	p->unsteady = unsteady;
 	p->python = found;
 	p->retry_ns = 0;
-	return news ? tell_gpu(s, process, snapshot) : 0;
+	return news ? send_space(s, process, snapshot) : 0;
 }
 
 static int published_of(struct spaces *s, const struct process *process, struct published **ret)
@@ -413,18 +413,18 @@ static int published_of(struct spaces *s, const struct process *process, struct 
 	return 0;
 }
 
-/* Whether what is told beside the mappings is what is known. */
-static bool says_the_rest(const struct spaces *s, const struct published *p, const struct process *process,
+/* Whether what is published beside the mappings is up to date. */
+static bool is_rest_published(const struct spaces *s, const struct published *p, const struct process *process,
 	uint64_t now_ns)
 {
 	return p->mapped_ns == process->mapped_ns && p->unsteady == is_unsteady(s, p, now_ns) &&
 	       p->python == (process->python.state == PYTHON_FOUND);
 }
 
-static bool says_all(const struct spaces *s, const struct published *p, const struct process *process,
+static bool is_published(const struct spaces *s, const struct published *p, const struct process *process,
 	uint64_t now_ns)
 {
-	return is_current(s, p->snapshot, process->space) && says_the_rest(s, p, process, now_ns);
+	return is_current(s, p->snapshot, process->space) && is_rest_published(s, p, process, now_ns);
 }
 
 bool spaces_is_settled(const struct spaces *s, const struct process *process, uint64_t now_ns)
@@ -436,7 +436,7 @@ bool spaces_is_settled(const struct spaces *s, const struct process *process, ui
 		return false;
 	if (!process->space->mappings.count && !p->snapshot)
 		return true;
-	return !p->unsteady && says_all(s, p, process, now_ns);
+	return !p->unsteady && is_published(s, p, process, now_ns);
 }
 
 static void note_replaced(struct published *p, const struct process *process, uint64_t now_ns)
@@ -460,7 +460,7 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 	if (error)
 		return error;
 	note_replaced(p, process, now_ns);
-	if (says_all(s, p, process, now_ns))
+	if (is_published(s, p, process, now_ns))
 		return 0;
 	if (now_ns < p->retry_ns || (!process->space->mappings.count && !p->snapshot))
 		return 0;
@@ -469,12 +469,12 @@ int spaces_publish(struct spaces *s, struct process *process, uint64_t now_ns)
 		return note_failure(s, p, process, now_ns);
 	if (error)
 		return error;
-	if (snapshot == p->snapshot && says_the_rest(s, p, process, now_ns))
+	if (snapshot == p->snapshot && is_rest_published(s, p, process, now_ns))
 		return 0;
 	return replace(s, p, process, snapshot, now_ns);
 }
 
-void spaces_take_back(struct spaces *s, uint32_t pid, uint64_t now_ns)
+void spaces_withdraw(struct spaces *s, uint32_t pid, uint64_t now_ns)
 {
 	const uint64_t *known = map_get(&s->by_pid, pid);
 	struct published *p = known ? (struct published *)(uintptr_t)*known : NULL;
@@ -493,14 +493,14 @@ int spaces_forget(struct spaces *s, uint32_t pid, uint64_t now_ns)
 {
 	struct published *p;
 	uint64_t value;
-	bool told;
+	bool was_sent;
 
 	if (!map_remove(&s->by_pid, pid, &value))
 		return 0;
 	p = (struct published *)(uintptr_t)value;
-	told = p->snapshot;
+	was_sent = p->snapshot;
 	s->target.drop(s->target.context, pid);
 	unref_snapshot(s, p->snapshot, now_ns);
 	free(p);
-	return told ? tell_gpu_gone(s, pid) : 0;
+	return was_sent ? send_gone(s, pid) : 0;
 }

@@ -20,7 +20,7 @@
 #include "capture/roots.h"
 #include "elf/kernel_id.h"
 
-/* Sets of a few, so that two stacks that are often taken in turn do not evict each other. */
+/* Sets of a few, so that two stacks that often alternate do not evict each other. */
 #define CACHE_SETS 4096
 #define CACHE_WAYS 4
 
@@ -31,7 +31,7 @@ struct cached_stack {
 	uint64_t changes; /* of the address space, when some address was not mapped */
 	bool has_unknown;
 	bool launch;
-	bool python_incomplete; /* as it was taken */
+	bool python_incomplete; /* of the raw stack */
 	uint8_t walk_end;
 	struct stack_result result;
 	uint32_t kernel_depth;
@@ -70,7 +70,7 @@ struct resolution {
 	uint32_t python[WALK_PYTHON_FRAMES_MAX]; /* locations */
 };
 
-/* What a walk's end says of a stack whose outermost frame begins no thread. */
+/* Why a stack is incomplete, by its walk's end, if its outermost frame begins no thread. */
 static const enum profile_loss reasons[WALK_ENDS] = {
 	[WALK_NONE] = LOSS_WALK_UNKNOWN,
 	[WALK_COMPLETE] = LOSS_WALK_NO_MAPPING, /* but its outermost frames were cut off */
@@ -142,20 +142,20 @@ void stacks_free(struct stacks *s)
 
 /* ------------------------------------------------------------------ whole stacks */
 
-static uint64_t generation_of(const struct stack_place *place)
+static uint64_t generation_of(const struct stack_origin *origin)
 {
-	return place->space ? place->space->generation : 0;
+	return origin->space ? origin->space->generation : 0;
 }
 
-/* Stacks that were walked by other mappings than those of their time are not remembered. */
-static bool is_up_to_date(const struct stack_place *place, const struct raw_stack *raw)
+/* Stacks that were walked by other mappings than those of their time are not cached. */
+static bool is_up_to_date(const struct stack_origin *origin, const struct raw_stack *raw)
 {
-	return !raw->space || !place->space || raw->space == (uint32_t)place->space->generation;
+	return !raw->space || !origin->space || raw->space == (uint32_t)origin->space->generation;
 }
 
-static uint64_t hash_stack(const struct stack_place *place, const struct raw_stack *raw)
+static uint64_t hash_stack(const struct stack_origin *origin, const struct raw_stack *raw)
 {
-	uint64_t h = hash_combine(generation_of(place), raw->launch);
+	uint64_t h = hash_combine(generation_of(origin), raw->launch);
 
 	h ^= hash_bytes(raw->user, raw->user_depth * sizeof(*raw->user));
 	h = hash_combine(h, hash_bytes(raw->kernel, raw->kernel_depth * sizeof(*raw->kernel)));
@@ -179,11 +179,11 @@ static bool same_words(const struct cached_stack *c, const struct raw_stack *raw
 	       same_part(python, raw->python, raw->python_depth * sizeof(*raw->python));
 }
 
-static bool same_stack(const struct cached_stack *c, const struct stack_place *place,
+static bool same_stack(const struct cached_stack *c, const struct stack_origin *origin,
 	const struct raw_stack *raw)
 {
-	return c && c->generation == generation_of(place) &&
-	       (!c->has_unknown || c->changes == place->space->changes) &&
+	return c && c->generation == generation_of(origin) &&
+	       (!c->has_unknown || c->changes == origin->space->changes) &&
 	       c->launch == raw->launch && c->walk_end == raw->walk_end &&
 	       c->python_incomplete == raw->python_incomplete && same_words(c, raw);
 }
@@ -198,19 +198,19 @@ static struct cache_slot *move_to_front(struct cache_slot *set, size_t way)
 	return set;
 }
 
-/* NULL when it is not there. */
+/* NULL when it is not cached. */
 static const struct cached_stack *recall(struct stacks *s, uint64_t hash,
-	const struct stack_place *place, const struct raw_stack *raw)
+	const struct stack_origin *origin, const struct raw_stack *raw)
 {
 	struct cache_slot *set = s->cache[hash & (CACHE_SETS - 1)];
 
 	for (size_t way = 0; way < CACHE_WAYS; way++)
-		if (set[way].hash == hash && same_stack(set[way].stack, place, raw))
+		if (set[way].hash == hash && same_stack(set[way].stack, origin, raw))
 			return move_to_front(set, way)->stack;
 	return NULL;
 }
 
-/* In the place of what has this hash (and no longer holds), or of what was longest not asked for. */
+/* Replaces the stack of the same hash (which no longer holds), or the least recently used one. */
 static void replace(struct cache_slot *set, uint64_t hash, struct cached_stack *stack)
 {
 	size_t way = 0;
@@ -229,8 +229,8 @@ static void copy_words(uint64_t **to, const void *words, size_t count)
 	*to += count;
 }
 
-/* Remembering is an optimization: without memory it is left. */
-static void remember(struct stacks *s, uint64_t hash, const struct stack_place *place,
+/* The cache is an optimization: when memory is short the stack is not cached. */
+static void remember(struct stacks *s, uint64_t hash, const struct stack_origin *origin,
 	const struct raw_stack *raw, const struct resolution *r, const struct stack_result *result)
 {
 	size_t words = raw->kernel_depth + raw->user_depth + raw->python_depth * PYTHON_WORDS;
@@ -239,8 +239,8 @@ static void remember(struct stacks *s, uint64_t hash, const struct stack_place *
 
 	if (!c)
 		return;
-	*c = (struct cached_stack){.generation = generation_of(place),
-		.changes = place->space ? place->space->changes : 0,
+	*c = (struct cached_stack){.generation = generation_of(origin),
+		.changes = origin->space ? origin->space->changes : 0,
 		.has_unknown = r->has_unknown,
 		.launch = raw->launch,
 		.python_incomplete = raw->python_incomplete,
@@ -318,7 +318,7 @@ static bool is_return_address(const struct raw_stack *raw, uint32_t i)
 	return !(raw->user[i] & WALK_FRAME_EXACT);
 }
 
-/* What is looked up, and stored, for a frame. */
+/* The address that is looked up, and stored, for a frame. */
 static uint64_t address_of(const struct raw_stack *raw, uint32_t i)
 {
 	return (raw->user[i] & WALK_FRAME_ADDRESS) - is_return_address(raw, i);
@@ -334,27 +334,27 @@ static void find_mappings(struct resolution *r, const struct address_space *spac
 	}
 }
 
-static bool reaches_root(struct stacks *s, const struct stack_place *place,
+static bool reaches_root(struct stacks *s, const struct stack_origin *origin,
 	const struct raw_stack *raw, const struct resolution *r)
 {
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
-	enum root_place at = is_return_address(raw, last)   ? ROOT_RETURN_ADDRESS
+	enum root_address at = is_return_address(raw, last)   ? ROOT_RETURN_ADDRESS
 			     : raw->walk_end == WALK_FAULT ? ROOT_INTERRUPTED_NO_STACK
 							   : ROOT_INTERRUPTED;
 
 	if (!m || raw->walk_end == WALK_DEPTH)
 		return false;
-	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, place->pid,
+	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, origin->pid,
 		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS), at);
 }
 
-/* The caller of code that had been replaced was found by what was there before. */
-static void cut_outdated(struct resolution *r, const struct stack_place *place,
+/* The caller of code that had been replaced was found by the code before it. */
+static void cut_outdated(struct resolution *r, const struct stack_origin *origin,
 	const struct raw_stack *raw)
 {
-	for (uint32_t i = 0; !is_up_to_date(place, raw) && i + 1 < r->count; i++) {
-		if (!address_space_outdated(place->space, r->mappings[i], raw->space))
+	for (uint32_t i = 0; !is_up_to_date(origin, raw) && i + 1 < r->count; i++) {
+		if (!address_space_outdated(origin->space, r->mappings[i], raw->space))
 			continue;
 		r->count = i + 1;
 		r->outdated = true;
@@ -362,39 +362,39 @@ static void cut_outdated(struct resolution *r, const struct stack_place *place,
 	}
 }
 
-static enum profile_loss why_incomplete(struct stacks *s, const struct stack_place *place,
+static enum profile_loss why_incomplete(struct stacks *s, const struct stack_origin *origin,
 	const struct raw_stack *raw, const struct resolution *r)
 {
 	if (r->outdated)
 		return LOSS_WALK_STALE;
 	if (r->count == raw->user_depth && raw->walk_end == WALK_COMPLETE)
 		return 0;
-	/* What lies behind a root, and was cut off, is no frame. */
-	if (reaches_root(s, place, raw, r))
+	/* What was cut off behind a root is no frame. */
+	if (reaches_root(s, origin, raw, r))
 		return 0;
 	return reasons[raw->walk_end];
 }
 
 /* Finds the mappings and decides what of the user side is kept. */
-static int resolve(struct stacks *s, struct stack_place *place, const struct raw_stack *raw,
+static int resolve(struct stacks *s, struct stack_origin *origin, const struct raw_stack *raw,
 	struct resolution *r)
 {
 	bool read_again = false;
 	int error;
 
-	find_mappings(r, place->space, raw);
-	if (r->has_unknown && place->process) {
-		error = processes_refresh(s->processes, place->process, clock_now_ns(), &read_again);
+	find_mappings(r, origin->space, raw);
+	if (r->has_unknown && origin->process) {
+		error = processes_refresh(s->processes, origin->process, clock_now_ns(), &read_again);
 		if (error)
 			return error;
-		place->space = place->process->space;
+		origin->space = origin->process->space;
 		if (read_again)
-			find_mappings(r, place->space, raw);
+			find_mappings(r, origin->space, raw);
 	}
 	while (r->count > 1 && !r->mappings[r->count - 1])
 		r->count--;
-	cut_outdated(r, place, raw);
-	r->incomplete = why_incomplete(s, place, raw, r);
+	cut_outdated(r, origin, raw);
+	r->incomplete = why_incomplete(s, origin, raw, r);
 	while (raw->launch && r->first + 1 < r->count && r->mappings[r->first] &&
 		modules_at(s->modules, r->mappings[r->first]->module)->instrument)
 		r->first++;
@@ -434,7 +434,7 @@ static int push_kernel_frame(
 	return error ?: push(s, stack, id);
 }
 
-/* The node of the note that says why a stack is not whole. */
+/* The node of the note on why a stack is not whole. */
 static int begin_stack(struct stacks *s, enum profile_loss incomplete, uint32_t *ret_stack)
 {
 	uint32_t *node = &s->incomplete_stacks[incomplete], location;
@@ -483,12 +483,12 @@ static int find_python(struct stacks *s, struct process *process, const struct r
 	return 0;
 }
 
-static int make_stack(struct stacks *s, struct stack_place *place, const struct raw_stack *raw,
+static int make_stack(struct stacks *s, struct stack_origin *origin, const struct raw_stack *raw,
 	struct resolution *r, struct stack_result *ret)
 {
-	int error = raw->user_depth ? resolve(s, place, raw, r) : 0;
+	int error = raw->user_depth ? resolve(s, origin, raw, r) : 0;
 
-	error = error ?: find_python(s, place->process, raw, r);
+	error = error ?: find_python(s, origin->process, raw, r);
 	if (error)
 		return error;
 	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,
@@ -499,10 +499,10 @@ static int make_stack(struct stacks *s, struct stack_place *place, const struct 
 	return push_frames(s, raw, r, &ret->stack);
 }
 
-int stacks_intern(struct stacks *s, const struct stack_place *at, const struct raw_stack *raw,
+int stacks_intern(struct stacks *s, const struct stack_origin *at, const struct raw_stack *raw,
 	struct stack_result *ret)
 {
-	struct stack_place place = *at;
+	struct stack_origin origin = *at;
 	const struct cached_stack *known = is_up_to_date(at, raw)
 						   ? recall(s, hash_stack(at, raw), at, raw)
 						   : NULL;
@@ -518,12 +518,12 @@ int stacks_intern(struct stacks *s, const struct stack_place *at, const struct r
 	r.count = raw->user_depth;
 	r.has_unknown = r.outdated = false;
 	r.incomplete = 0;
-	error = make_stack(s, &place, raw, &r, &result);
+	error = make_stack(s, &origin, raw, &r, &result);
 	if (error)
 		return error;
 	/* The key is that of the address space as it is now: resolving may have changed it. */
-	if (is_up_to_date(&place, raw))
-		remember(s, hash_stack(&place, raw), &place, raw, &r, &result);
+	if (is_up_to_date(&origin, raw))
+		remember(s, hash_stack(&origin, raw), &origin, raw, &r, &result);
 	*ret = result;
 	return 0;
 }

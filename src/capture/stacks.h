@@ -2,17 +2,17 @@
 /*
  * Turns raw addresses into stacks of the profile.
  *
- * Nearly every stack was seen before, so whole stacks are remembered: by the addresses and the
- * generation of the address space they were taken in. A hit costs a hash and a comparison of all
- * addresses (a stack is never taken for another because of an equal hash); a miss resolves frame by
+ * Nearly every stack was seen before, so whole stacks are cached: by the addresses and the
+ * generation of their address space. A hit costs a hash and a comparison of all
+ * addresses (equal hashes never make two stacks one); a miss resolves frame by
  * frame. The memory of the cache is bounded; what falls out is resolved again.
  *
- * A user stack that does not reach its root begins with a note that says why (profile_incomplete_note). It reaches
- * it when the walk ended at a function that its unwind information calls outermost, or at one that begins a thread
+ * A user stack that does not reach its root begins with a note of the reason (profile_incomplete_note). It reaches
+ * its root when the walk ended at a function that its unwind information calls outermost, or at one that begins a thread
  * (roots.h). An address at the outer end that lies in no mapping is where the walk went astray, and is cut off; one
- * elsewhere becomes the note "[unknown]". Frames that were found by mappings which had been replaced by the stack's
- * time are cut off as well. Frames of the measurement itself at the leaf end of a launch (our library, the tracer) are
- * left out. Python's frames come in where merge.h says.
+ * elsewhere becomes the note "[unknown]". Frames are cut off as well that were found by mappings which had been replaced
+ * when the stack was sampled. Frames of the measurement itself at the leaf end of a launch (our library, the tracer) are
+ * left out. Python's frames are merged in as merge.h describes.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "capture/processes.h"
 #include "python/code.h"
 
-/* A stack as it was taken (walk/frame.h), leaf first in all its parts. */
+/* A stack as a walker found it (walk/frame.h), leaf first in all its parts. */
 struct raw_stack {
 	const uint64_t *kernel;
 	const uint64_t *user; /* with WALK_FRAME_ bits */
@@ -33,8 +33,8 @@ struct raw_stack {
 	enum walk_end walk_end;
 	uint32_t space; /* the mappings it was walked by: bpf_space.generation; 0: none */
 	const struct walk_range *loops; /* NULL, or code of the evaluation loop (Pythons before 3.11) */
-	const uint32_t *python_locations; /* NULL, or what stacks_name_python said of `python` */
-	/* What a walk can be begun with again, kept when the tables were not ready: */
+	const uint32_t *python_locations; /* NULL, or the result of stacks_name_python for `python` */
+	/* For walking it again, kept when the tables were not ready: */
 	uint32_t entry_count;
 	const uint64_t *entries; /* of Python's loops on the stack, innermost first */
 	const struct bpf_raw_stack *start; /* NULL: nothing was kept */
@@ -42,10 +42,10 @@ struct raw_stack {
 	size_t memory_size;
 };
 
-/* Where it was taken. */
-struct stack_place {
+/* The process that a stack was found in. */
+struct stack_origin {
 	uint32_t pid;
-	const struct address_space *space; /* as it was then; NULL: there is no user side */
+	const struct address_space *space; /* as it was then; NULL: no user side */
 	struct process *process; /* NULL: it is gone, or its space is another by now */
 };
 
@@ -56,11 +56,11 @@ struct stack_result {
 	bool python_unplaced;
 };
 
-/* Who says what a Python frame is: as python_code_line. */
+/* Names Python frames: as python_code_line. */
 struct python_namer {
 	void *context;
 	int (*line)(void *context, struct process *process, const struct walk_python_frame *frame,
-		struct python_line *ret); /* NULL: nobody */
+		struct python_line *ret); /* NULL: no names */
 };
 
 struct stacks;
@@ -69,9 +69,9 @@ int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *mo
 	struct processes *processes, struct python_namer namer);
 void stacks_free(struct stacks *s);
 /* 0 or -errno with error_text. */
-int stacks_intern(struct stacks *s, const struct stack_place *place, const struct raw_stack *raw,
+int stacks_intern(struct stacks *s, const struct stack_origin *origin, const struct raw_stack *raw,
 	struct stack_result *ret);
-/* Where Python frames are, while their process can still be asked: fills ret_locations[depth]; 0: not to be
+/* Names Python frames while their process can still be read: fills ret_locations[depth]; 0: not to be
  * shown. */
 int stacks_name_python(struct stacks *s, struct process *process, const struct walk_python_frame *frames,
 	uint32_t depth, uint32_t *ret_locations);

@@ -67,7 +67,7 @@ int uprobe_attach(struct uprobe *u, const struct bpf_program *program, const cha
 	int error;
 
 	*u = UPROBE_INIT;
-	if (count > UPROBE_PLACES_MAX)
+	if (count > UPROBE_SITES_MAX)
 		return -E2BIG;
 	if (is_multi(program)) {
 		u->multi_fd = create_multi(program, path, offsets, count);
@@ -90,7 +90,7 @@ int uprobe_detach(struct uprobe *u)
 
 	if (u->multi_fd >= 0 && close(u->multi_fd))
 		error = -errno;
-	for (size_t i = 0; i < UPROBE_PLACES_MAX; i++) {
+	for (size_t i = 0; i < UPROBE_SITES_MAX; i++) {
 		int failed = bpf_link__destroy(u->links[i]);
 
 		error = error ?: failed;

@@ -2,9 +2,9 @@
 /*
  * A BPF program on instructions of a file, in every process that maps it.
  *
- * Linux 6.6 has a kind of link made for this (BPF_TRACE_UPROBE_MULTI): several places at once, and
- * gone again in some 30 ms instead of 110 ms (measured on 6.18; the kernel waits for grace
- * periods). Older ones take a perf event for each place. A program must be loaded for the one or
+ * Linux 6.6 has a kind of link made for this (BPF_TRACE_UPROBE_MULTI): several sites at once, and
+ * detached in some 30 ms instead of 110 ms (measured on 6.18; the kernel waits for grace
+ * periods). Older ones need a perf event for each site. A program must be loaded for the one or
  * the other.
  */
 #pragma once
@@ -16,22 +16,22 @@
 struct bpf_link;
 struct bpf_program;
 
-#define UPROBE_PLACES_MAX 4
+#define UPROBE_SITES_MAX 4
 
 struct uprobe {
 	int multi_fd;                             /* -1: none */
-	struct bpf_link *links[UPROBE_PLACES_MAX]; /* of perf events */
+	struct bpf_link *links[UPROBE_SITES_MAX]; /* of perf events */
 };
 
 #define UPROBE_INIT ((struct uprobe){.multi_fd = -1})
 
-/* Says that `program`, not yet loaded, is for multi links. */
+/* Prepares `program`, not yet loaded, for multi links. */
 void uprobe_prepare_multi(struct bpf_program *program);
 /* True when the kernel has multi links; `program` is a loaded one that is for them. */
 bool uprobe_has_multi(const struct bpf_program *program);
-/* Puts the program on all `count` places (offsets in the file at `path`), or on none: 0 or -errno
+/* Attaches the program to all `count` sites (offsets in the file at `path`), or on none: 0 or -errno
  * without error text. */
 int uprobe_attach(struct uprobe *u, const struct bpf_program *program, const char *path,
 	const uint64_t *offsets, size_t count);
-/* 0 or -errno; also fine for one that is not attached. */
+/* 0 or -errno; does nothing where none is attached. */
 int uprobe_detach(struct uprobe *u);

@@ -22,20 +22,20 @@ SAME_REASON(FAULT, FAULT);
 SAME_REASON(GPU, GPU);
 SAME_REASON(STOPPED, STOPPED);
 
-#define PLACES_MAX 64 /* of a thread, that are known */
+#define SITES_MAX 64 /* of a thread, that are remembered */
 
 /* Of a thread. */
 struct waiting {
-	uint64_t key; /* 0: a free place */
+	uint64_t key; /* 0: a free slot */
 	uint32_t thread;
 	bool begun;
 	struct wait_begin begin;
-	struct vec(struct wait_begin) places; /* what began last at each */
+	struct vec(struct wait_begin) sites; /* the last wait at each */
 	uint64_t rest_ns[WAIT_REASONS]; /* without a stack */
 	uint64_t rests[WAIT_REASONS];
 };
 
-/* A wait that has ended and is told when its stack is known. */
+/* A wait that has ended and is written when its stack comes. */
 struct late_wait {
 	uint64_t ticket;
 	struct profile_wait wait;
@@ -46,7 +46,7 @@ struct waits {
 	struct tasks *tasks;
 	uint64_t min_ns;
 	struct vec(struct waiting) threads;
-	struct map places; /* by pid and tid */
+	struct map slots; /* in threads, by pid and tid */
 	struct vec(size_t) free;
 	struct vec(struct late_wait) late;
 };
@@ -69,11 +69,11 @@ void waits_free(struct waits *s)
 	if (!s)
 		return;
 	vec_foreach (t, &s->threads)
-		vec_release(&t->places);
+		vec_release(&t->sites);
 	vec_release(&s->threads);
 	vec_release(&s->free);
 	vec_release(&s->late);
-	map_release(&s->places);
+	map_release(&s->slots);
 	free(s);
 }
 
@@ -84,29 +84,29 @@ static uint64_t key_of(uint32_t pid, uint32_t tid)
 
 static struct waiting *find(struct waits *s, uint64_t key)
 {
-	const uint64_t *place = map_get(&s->places, key);
+	const uint64_t *slot = map_get(&s->slots, key);
 
-	return place ? &s->threads.items[*place] : NULL;
+	return slot ? &s->threads.items[*slot] : NULL;
 }
 
 static int add(struct waits *s, uint64_t key, struct waiting **ret)
 {
-	size_t place = s->threads.count;
+	size_t slot = s->threads.count;
 	int error = 0;
 
 	if (s->free.count)
-		place = s->free.items[--s->free.count];
+		slot = s->free.items[--s->free.count];
 	else
 		error = vec_push(&s->threads, (struct waiting){0});
-	error = error ?: map_put(&s->places, key, place);
+	error = error ?: map_put(&s->slots, key, slot);
 	if (error)
 		return error_errno(error, "cannot keep a thread that waits");
-	s->threads.items[place] = (struct waiting){.key = key};
-	*ret = &s->threads.items[place];
+	s->threads.items[slot] = (struct waiting){.key = key};
+	*ret = &s->threads.items[slot];
 	return 0;
 }
 
-/* The thread, which is made known when it is new. */
+/* The thread, which is added when it is new. */
 static int get(struct waits *s, uint32_t pid, uint32_t tid, struct waiting **ret)
 {
 	struct waiting *t = find(s, key_of(pid, tid));
@@ -126,12 +126,12 @@ static int get(struct waits *s, uint32_t pid, uint32_t tid, struct waiting **ret
 
 static int forget(struct waits *s, struct waiting *t)
 {
-	size_t place = (size_t)(t - s->threads.items);
+	size_t slot = (size_t)(t - s->threads.items);
 
-	map_remove(&s->places, t->key, NULL);
-	vec_release(&t->places);
+	map_remove(&s->slots, t->key, NULL);
+	vec_release(&t->sites);
 	t->key = 0;
-	return vec_push(&s->free, place) ? error_errno(-ENOMEM, "cannot keep a thread that waits")
+	return vec_push(&s->free, slot) ? error_errno(-ENOMEM, "cannot keep a thread that waits")
 					 : 0;
 }
 
@@ -141,7 +141,7 @@ static void add_rest(struct waiting *t, uint32_t reason, uint64_t count, uint64_
 	t->rest_ns[reason] += ns;
 }
 
-static int tell_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
+static int write_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
 {
 	int error = 0;
 
@@ -159,33 +159,33 @@ static int tell_rests(struct waits *s, struct waiting *t, uint64_t now_ns)
 	return error;
 }
 
-/* The last wait with a stack at this place; NULL: it is not known. */
+/* The last wait with a stack at this site; NULL: none. */
 static struct wait_begin *last_at(const struct waiting *t, uint64_t site)
 {
-	vec_foreach (last, &t->places)
+	vec_foreach (last, &t->sites)
 		if (site && last->site == site)
 			return last;
 	return NULL;
 }
 
-static struct wait_begin *oldest_place(const struct waiting *t)
+static struct wait_begin *oldest_site(const struct waiting *t)
 {
-	struct wait_begin *oldest = t->places.items;
+	struct wait_begin *oldest = t->sites.items;
 
-	vec_foreach (last, &t->places)
+	vec_foreach (last, &t->sites)
 		if (last->start_ns < oldest->start_ns)
 			oldest = last;
 	return oldest;
 }
 
-/* In the place of the last one there, or of the oldest when there are many. */
+/* Replaces the last one of its site, or the oldest when there are many. */
 static int keep_last(struct waiting *t, const struct wait_begin *begin)
 {
 	struct wait_begin *last = last_at(t, begin->site);
 
-	if (!last && t->places.count < PLACES_MAX)
-		return vec_push(&t->places, *begin) ? error_errno(-ENOMEM, "cannot keep a wait") : 0;
-	*(last ? last : oldest_place(t)) = *begin;
+	if (!last && t->sites.count < SITES_MAX)
+		return vec_push(&t->sites, *begin) ? error_errno(-ENOMEM, "cannot keep a wait") : 0;
+	*(last ? last : oldest_site(t)) = *begin;
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static int write_later(struct waits *s, uint64_t ticket, const struct profile_wa
 	return 0;
 }
 
-/* Its stack was not taken: it is that of the last wait at this place, if there is one. */
+/* Without a stack of its own it gets that of the last wait at this site, if there is one. */
 static int write_assumed(struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
 {
 	const struct wait_begin *last = last_at(t, site);
@@ -243,8 +243,8 @@ static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *w
 			       : write_walked(s, wait, t->begin.stack, t->begin.incomplete);
 }
 
-/* One that began, and is going on or was the last at its place. */
-static void know_stack(struct wait_begin *begin, uint64_t ticket, uint32_t stack, uint32_t incomplete)
+/* Of a wait that is going on, or was the last at its site. */
+static void set_stack(struct wait_begin *begin, uint64_t ticket, uint32_t stack, uint32_t incomplete)
 {
 	if (begin->ticket != ticket)
 		return;
@@ -261,9 +261,9 @@ int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, ui
 	int error = 0;
 
 	if (t) {
-		know_stack(&t->begin, ticket, stack, incomplete);
-		vec_foreach (last, &t->places)
-			know_stack(last, ticket, stack, incomplete);
+		set_stack(&t->begin, ticket, stack, incomplete);
+		vec_foreach (last, &t->sites)
+			set_stack(last, ticket, stack, incomplete);
 	}
 	for (size_t n = 0; n < s->late.count; n++) {
 		struct profile_wait wait = s->late.items[n].wait;
@@ -277,8 +277,8 @@ int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, ui
 	return error;
 }
 
-/* A wait is told that began at this time: should another one have begun with a stack, its end was lost, and the stack is not for
- * this one. */
+/* A wait that began at this time is reported: if the one that began with a stack is another, its end was lost, and the
+ * stack is not for this one. */
 static void forget_other(struct waiting *t, uint64_t start_ns)
 {
 	t->begun = t->begun && t->begin.start_ns == start_ns;
@@ -290,7 +290,7 @@ static bool is_sound(const struct bpf_wait_event *e)
 	       e->duration_ns <= e->time_ns;
 }
 
-/* Whether its others are told with it: it has a stack, and they too are long enough for one. */
+/* Whether its others are written with it: it has a stack, and they too are long enough for one. */
 static bool carries(const struct waits *s, const struct waiting *t, const struct bpf_wait_event *e)
 {
 	bool has_stack = (t->begun && e->duration_ns) || last_at(t, e->site);
@@ -342,7 +342,7 @@ int waits_end(struct waits *s, const struct bpf_wait_event *e)
 }
 
 /* A wait that goes on. */
-static int tell_waiting(struct waits *s, struct waiting *t, const struct bpf_life_event *e)
+static int write_waiting(struct waits *s, struct waiting *t, const struct bpf_life_event *e)
 {
 	struct profile_wait wait = {
 		.start_ns = e->waiting_since_ns, .thread = t->thread, .reason = WAIT_OTHER};
@@ -375,8 +375,8 @@ int waits_life(struct waits *s, const struct bpf_life_event *e)
 	if (tasks_is_profiler(s->tasks, t->thread))
 		return forget(s, t);
 	life.thread = t->thread;
-	error = tell_waiting(s, t, e);
-	error = error ?: tell_rests(s, t, e->until_ns);
+	error = write_waiting(s, t, e);
+	error = error ?: write_rests(s, t, e->until_ns);
 	error = error ?: profile_write_life(s->w, &life);
 	return error ?: forget(s, t);
 }
@@ -390,7 +390,7 @@ int waits_finish(struct waits *s)
 
 		if (!t->key)
 			continue;
-		error = tell_rests(s, t, t->begun ? t->begin.start_ns : 0);
+		error = write_rests(s, t, t->begun ? t->begin.start_ns : 0);
 		error = error ?: profile_count_loss(s->w, LOSS_WAITS_UNTOLD, 1);
 		error = error ?: forget(s, t);
 	}

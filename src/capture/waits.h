@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits of threads, put together: a wait's stack comes when it begins and its length when it ends (bpf/events.h).
+ * Waits of threads, from two events each: the stack comes when a wait begins, the length when it ends (bpf/events.h).
  *
- * Waits shorter than a minimum are summed up by thread and reason, and told without a stack when the thread ends, as is the
- * time of those that no wait with a stack carries. A stack may come later than the end of its wait. Neither waits nor lives
- * of the profiler's own threads (THREAD_PROFILER) are told from when it is known that they are. One thread.
+ * Waits shorter than a minimum are summed up by thread and reason, and written without a stack when the thread ends. So
+ * are waits without an event that cannot be added to a wait with a stack. A stack may come later than the end of its
+ * wait. Once a thread is known to be the profiler's own (THREAD_PROFILER), its waits and life are not written. One thread.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct wait_begin {
 	uint32_t thread; /* profile ids */
 	uint32_t stack;
 	uint32_t incomplete; /* enum profile_loss: why the stack does not reach its root; 0: it does */
-	uint64_t ticket; /* the stack is told later by this number (waits_stack); 0: this is it */
+	uint64_t ticket; /* identifies the stack, which comes later (waits_stack); 0: it is this one */
 	enum profile_wait_reason reason;
 	uint64_t site; /* bpf_wait_begin_event.site */
 };
@@ -32,5 +32,5 @@ int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_b
 int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack, uint32_t incomplete);
 int waits_end(struct waits *s, const struct bpf_wait_event *e);
 int waits_life(struct waits *s, const struct bpf_life_event *e);
-/* Nothing more comes but stacks: threads whose end was not told are counted, and what is known of their waits is told. */
+/* No more events come, only stacks: writes the sums of threads whose end was not reported, and counts these threads. */
 int waits_finish(struct waits *s);

@@ -30,7 +30,7 @@ void kept_images_free(struct kept_images *k);
 /*
  * Keeps the image of a module: `size` bytes in a memfd, which stays the caller's. 0, also when it
  * is there already, or -errno without text: -EINVAL when it is not a memfd of that size or not
- * sealed, -ENOSPC when there is no room for it, -ENOMEM or what the system says.
+ * sealed, -ENOSPC when there is no room for it, -ENOMEM or an error of the system.
  */
 int kept_images_add(struct kept_images *k, uint32_t module, int fd, uint64_t size);
 /* This module's code was sampled: its image, which may come later, does not make room for others. When

@@ -26,11 +26,11 @@
 #include "unwind/cfi.h"
 
 #define NOTES_MAX   1024
-#define SPACE       77 /* generation of what is told of a child */
+#define SPACE       77 /* generation of what is published of a child */
 
 typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
 
-/* What the children tell: return addresses, outermost first. */
+/* What the children report: return addresses, outermost first. */
 struct notes {
 	uint32_t count;
 	uint64_t addresses[NOTES_MAX];
@@ -46,7 +46,7 @@ struct harness {
 };
 
 /* A record as it came. */
-struct taken {
+struct sampled {
 	struct bpf_stack stack;
 	uint64_t *user;
 	uint8_t *rest; /* what is behind the words of the program */
@@ -55,10 +55,10 @@ struct taken {
 
 static char library[4096];
 static struct notes *notes;
-/* Measured once: two markers that cost nearly the same may change places from one time to the next. */
+/* Measured once: two markers that cost nearly the same may swap from one time to the next. */
 static struct marker_costs costs;
 static marker_function marker;
-static struct vec(struct taken) all;
+static struct vec(struct sampled) all;
 
 /* ------------------------------------------------------------------ what children do */
 
@@ -220,7 +220,7 @@ static void spin(void)
 	while (clock() < CLOCKS_PER_SEC / 3);
 }
 
-/* ------------------------------------------------------------------ telling the programs */
+/* ------------------------------------------------------------------ publishing for the programs */
 
 static uint32_t add_table(struct harness *h, struct elf_file *f)
 {
@@ -304,7 +304,7 @@ static bool begin(struct harness *h, const struct capture_options *options)
 
 static void keep(const struct bpf_stack *stack, const void *parts, size_t size)
 {
-	struct taken t = {.stack = *stack, .rest_size = size - stack->user_depth * 8};
+	struct sampled t = {.stack = *stack, .rest_size = size - stack->user_depth * 8};
 
 	t.user = malloc(size + 8);
 	memcpy(t.user, parts, size);
@@ -312,7 +312,7 @@ static void keep(const struct bpf_stack *stack, const void *parts, size_t size)
 	CHECK(vec_push(&all, t) >= 0);
 }
 
-static void take_all(struct ring *launches, struct ring *samples)
+static void drain_all(struct ring *launches, struct ring *samples)
 {
 	const struct bpf_launch_event *launch_event;
 	const struct bpf_sample_event *sample;
@@ -340,8 +340,8 @@ static void forget_all(void)
 
 static const struct capture_options launches_only = {.launches = true, .library = library};
 
-/* Records what a child does that is told of, or (told: false) not. */
-static void record(const struct capture_options *options, void (*run)(void), bool told)
+/* Records what a child does that is published, or (published: false) not. */
+static void record(const struct capture_options *options, void (*run)(void), bool published)
 {
 	struct harness h;
 	char byte;
@@ -361,13 +361,13 @@ static void record(const struct capture_options *options, void (*run)(void), boo
 	}
 	close(h.go[0]);
 	CHECK(!programs_track(h.programs, h.child));
-	if (told)
+	if (published)
 		tell_mappings(&h, h.child);
 	CHECK(!programs_start(h.programs));
 	close(h.go[1]);
 	CHECK(waitpid(h.child, NULL, 0) == h.child);
 	CHECK(!programs_stop(h.programs));
-	take_all(options->launches ? programs_launches(h.programs) : &(struct ring){0},
+	drain_all(options->launches ? programs_launches(h.programs) : &(struct ring){0},
 		options->sample_hz ? programs_samples(h.programs) : &(struct ring){0});
 	programs_close(h.programs);
 	munmap(h.words, WALK_CHUNK_BYTES);
@@ -375,7 +375,7 @@ static void record(const struct capture_options *options, void (*run)(void), boo
 
 /* ------------------------------------------------------------------ what is expected */
 
-static void print_stack(const struct taken *t)
+static void print_stack(const struct sampled *t)
 {
 	printf("# end %u, %u frames:", t->stack.walk_end, t->stack.user_depth);
 	for (uint32_t i = 0; i < t->stack.user_depth; i++) {
@@ -392,7 +392,7 @@ static void print_stack(const struct taken *t)
 }
 
 /* The frames from the one at `from` on are those that were noted, up to the last `count`. */
-static bool has_noted(const struct taken *t, uint32_t from, uint32_t first, uint32_t count)
+static bool has_noted(const struct sampled *t, uint32_t from, uint32_t first, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (from + i >= t->stack.user_depth ||
@@ -403,7 +403,7 @@ static bool has_noted(const struct taken *t, uint32_t from, uint32_t first, uint
 	return true;
 }
 
-static const struct taken *only_one(void)
+static const struct sampled *only_one(void)
 {
 	CHECK(all.count == 1);
 	return all.count == 1 ? &all.items[0] : NULL;
@@ -411,7 +411,7 @@ static const struct taken *only_one(void)
 
 static void code_without_frame_pointers_is_walked_to_the_outermost_function(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_in_a_chain, true);
 	t = only_one();
@@ -426,7 +426,7 @@ static void code_without_frame_pointers_is_walked_to_the_outermost_function(void
 
 static void a_stack_of_more_frames_than_are_taken_says_so(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_in_the_deep, true);
 	t = only_one();
@@ -439,7 +439,7 @@ static void a_stack_of_more_frames_than_are_taken_says_so(void)
 
 static void a_threads_stack_ends_where_the_thread_began(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_in_a_thread, true);
 	t = only_one();
@@ -453,7 +453,7 @@ static void a_threads_stack_ends_where_the_thread_began(void)
 /* The handler's frame, the trampoline, raise and what is below it. */
 static void check_handler(void)
 {
-	const struct taken *t = only_one();
+	const struct sampled *t = only_one();
 	uint32_t i = 0;
 
 	if (!t)
@@ -483,7 +483,7 @@ static void a_handler_on_a_stack_of_its_own_is_no_end(void)
 
 static void a_realigned_stack_is_walked(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_from_a_realigned_stack, true);
 	t = only_one();
@@ -495,7 +495,7 @@ static void a_realigned_stack_is_walked(void)
 
 static void a_forked_child_has_its_parents_mappings_at_once(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_in_a_child, true);
 	t = only_one();
@@ -507,7 +507,7 @@ static void a_forked_child_has_its_parents_mappings_at_once(void)
 }
 
 /* What can be walked later: the registers, and the stack up to its end. */
-static void check_raw(const struct taken *t)
+static void check_raw(const struct sampled *t)
 {
 	const struct bpf_raw_stack *start = (const struct bpf_raw_stack *)t->rest;
 	size_t size = t->stack.raw_size - sizeof(*start);
@@ -526,7 +526,7 @@ static void check_raw(const struct taken *t)
 
 static void without_mappings_the_stack_itself_is_sent(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_in_a_chain, false);
 	t = only_one();
@@ -537,7 +537,7 @@ static void without_mappings_the_stack_itself_is_sent(void)
 static void untouched_pages_of_the_stack_are_left_out_of_what_is_sent(void)
 {
 	const struct bpf_raw_stack *start;
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_over_untouched_pages, false);
 	t = only_one();
@@ -568,7 +568,7 @@ static void the_registers_of_a_sample_are_sent_with_its_stack(void)
 
 static void exec_ends_what_was_told_of_the_image_before(void)
 {
-	const struct taken *t;
+	const struct sampled *t;
 
 	record(&launches_only, launch_after_exec, true);
 	t = only_one();
@@ -584,7 +584,7 @@ static void code_that_stays_unknown_stops_being_sent(void)
 	CHECK(all.count == 3000);
 	vec_foreach (t, &all)
 		raw += t->stack.raw_size != 0;
-	CHECK(raw > 10 && raw <= 1024); /* fewer where the ring was half full, or it took longer than anybody takes to tell */
+	CHECK(raw > 10 && raw <= 1024); /* fewer where the ring was half full, or it took longer than publishing ever does */
 }
 
 static void samples_of_the_vdso_and_of_system_calls_are_whole(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* When an interpreter is taken for unusable. What is looked at is in this very process. */
+/* When an interpreter is found unusable. What is looked at is in this very process. */
 #include "capture/interpreters.h"
 
 #include <unistd.h>

@@ -153,14 +153,14 @@ static uint32_t intern(
 		.walk_end = WALK_ASTRAY,
 		.launch = launch};
 	struct process *process = processes_find(processes, pid);
-	struct stack_place place = {.pid = pid, .process = process};
+	struct stack_origin origin = {.pid = pid, .process = process};
 	struct stack_result result = {0};
 
 	CHECK(process);
-	place.space = process->space;
+	origin.space = process->space;
 	memcpy(words, frames, depth * sizeof(*frames));
 	words[0] |= launch ? 0 : WALK_FRAME_EXACT;
-	CHECK(!stacks_intern(stacks, &place, &raw, &result));
+	CHECK(!stacks_intern(stacks, &origin, &raw, &result));
 	if (ret_incomplete)
 		*ret_incomplete = result.incomplete;
 	return result.stack;
@@ -365,10 +365,10 @@ static void mappings_of_strangers_are_not_kept(void)
 static struct stack_result intern_raw(uint32_t pid, const struct raw_stack *raw)
 {
 	struct process *process = processes_find(processes, pid);
-	struct stack_place place = {.pid = pid, .process = process, .space = process->space};
+	struct stack_origin origin = {.pid = pid, .process = process, .space = process->space};
 	struct stack_result result = {0};
 
-	CHECK(!stacks_intern(stacks, &place, raw, &result));
+	CHECK(!stacks_intern(stacks, &origin, raw, &result));
 	return result;
 }
 

@@ -12,7 +12,7 @@ static struct ranges ranges;
 static int64_t take(uint32_t count, uint64_t now_ns)
 {
 	uint32_t first;
-	int error = ranges_take(&ranges, count, now_ns, &first);
+	int error = ranges_allocate(&ranges, count, now_ns, &first);
 
 	return error ?: (int64_t)first;
 }
@@ -53,7 +53,7 @@ static void neighbours_become_one(void)
 static void at_random_no_slot_is_given_out_twice_or_too_early(void)
 {
 	static struct {
-		bool taken;
+		bool used;
 		uint64_t free_ns;
 	} slots[SLOTS];
 	struct range held[64];
@@ -65,10 +65,10 @@ static void at_random_no_slot_is_given_out_twice_or_too_early(void)
 	for (uint64_t now_ns = 0; now_ns < 20000 * (RANGES_REST_NS / 100); now_ns += RANGES_REST_NS / 100) {
 		uint32_t wanted = (uint32_t)rand() % 20;
 
-		if (count < 64 && rand() % 2 && !ranges_take(&ranges, wanted, now_ns, &first)) {
+		if (count < 64 && rand() % 2 && !ranges_allocate(&ranges, wanted, now_ns, &first)) {
 			for (uint32_t i = first; i < first + wanted; i++) {
-				CHECK(!slots[i].taken && slots[i].free_ns <= now_ns);
-				slots[i].taken = true;
+				CHECK(!slots[i].used && slots[i].free_ns <= now_ns);
+				slots[i].used = true;
 			}
 			held[count++] = (struct range){.first = first, .count = wanted};
 		} else if (count) {
@@ -76,7 +76,7 @@ static void at_random_no_slot_is_given_out_twice_or_too_early(void)
 
 			CHECK(!ranges_give_back(&ranges, back.first, back.count, now_ns));
 			for (uint32_t i = back.first; i < back.first + back.count; i++) {
-				slots[i].taken = false;
+				slots[i].used = false;
 				slots[i].free_ns = now_ns + RANGES_REST_NS;
 			}
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What of a stack is kept when code had been replaced by the time that it was taken. */
+/* What of a stack is kept when code had been replaced by the time that it was sampled. */
 #include "capture/raw_walk.h"
 
 #include "tap.h"

@@ -50,11 +50,11 @@ static void samples_that_make_no_sense_are_counted_as_that(void)
 	struct bpf_sample_event e = {.time_ns = 1, .pid = NO_PID, .tid = NO_PID};
 
 	begin();
-	CHECK(!records_take_sample(&c, &e, sizeof(e) - 8));
+	CHECK(!records_handle_sample(&c, &e, sizeof(e) - 8));
 	e.stack.user_depth = 1; /* and no word behind it */
-	CHECK(!records_take_sample(&c, &e, sizeof(e)));
+	CHECK(!records_handle_sample(&c, &e, sizeof(e)));
 	e.stack = (struct bpf_stack){.walk_end = WALK_ENDS};
-	CHECK(!records_take_sample(&c, &e, sizeof(e)));
+	CHECK(!records_handle_sample(&c, &e, sizeof(e)));
 	look();
 	CHECK(is_the_only_loss(LOSS_SAMPLES_INVALID, 3));
 	end();
@@ -65,9 +65,9 @@ static void launch_stacks_that_make_no_sense_are_counted_as_that(void)
 	struct bpf_launch_event e = {.instance = 1, .correlation = 1, .call_kind = CALL_LAUNCH};
 
 	begin();
-	CHECK(!records_take_launch(&c, &e, sizeof(e) - 8));
+	CHECK(!records_handle_launch(&c, &e, sizeof(e) - 8));
 	e.stack.python_depth = 1;
-	CHECK(!records_take_launch(&c, &e, sizeof(e)));
+	CHECK(!records_handle_launch(&c, &e, sizeof(e)));
 	look();
 	CHECK(is_the_only_loss(LOSS_STACKS_INVALID, 2));
 	end();
@@ -80,13 +80,13 @@ static void waits_that_make_no_sense_are_counted_as_that(void)
 		.kind = BPF_WAIT_END, .reason = WAIT_LOCK, .time_ns = 5, .duration_ns = 10};
 
 	begin();
-	CHECK(!records_take_wait(&c, &e, sizeof(e) - 8));
+	CHECK(!records_handle_wait(&c, &e, sizeof(e) - 8));
 	e.stack.raw_size = 4;
-	CHECK(!records_take_wait(&c, &e, sizeof(e)));
+	CHECK(!records_handle_wait(&c, &e, sizeof(e)));
 	e.stack.raw_size = 0;
 	e.reason = WAIT_REASONS;
-	CHECK(!records_take_wait(&c, &e, sizeof(e)));
-	CHECK(!records_take_wait(&c, &too_long, sizeof(too_long)));
+	CHECK(!records_handle_wait(&c, &e, sizeof(e)));
+	CHECK(!records_handle_wait(&c, &too_long, sizeof(too_long)));
 	look();
 	CHECK(is_the_only_loss(LOSS_WAITS_INVALID, 4));
 	end();
@@ -103,10 +103,10 @@ static void what_the_recorders_own_child_does_before_its_exec_is_left_out(void)
 
 	begin();
 	capture_ignore_until_exec(&c, NO_PID);
-	CHECK(!records_take_sample(&c, &sample, sizeof(sample)));
-	CHECK(!records_take_wait(&c, &begins, sizeof(begins)));
-	CHECK(!records_take_wait(&c, &wait, sizeof(wait)));
-	CHECK(!records_take_wait(&c, &life, sizeof(life)));
+	CHECK(!records_handle_sample(&c, &sample, sizeof(sample)));
+	CHECK(!records_handle_wait(&c, &begins, sizeof(begins)));
+	CHECK(!records_handle_wait(&c, &wait, sizeof(wait)));
+	CHECK(!records_handle_wait(&c, &life, sizeof(life)));
 	CHECK(!waits_finish(c.waits));
 	look();
 	CHECK(is_the_only_loss(LOSS_SAMPLES_INVALID, 0) && !profile_counts(r).threads);

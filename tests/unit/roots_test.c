@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Where threads begin, told by the code of this program's own C library. */
+/* Where threads begin, by the code of this program's own C library. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -15,7 +15,7 @@
 static struct roots *roots;
 
 /* Asks for an address of this program. */
-static bool reached(uint64_t address, enum root_place place)
+static bool reached(uint64_t address, enum root_address kind)
 {
 	struct module module = {.kind = MODULE_FILE};
 	struct elf_file *elf = NULL;
@@ -29,7 +29,7 @@ static bool reached(uint64_t address, enum root_place place)
 	if (module.path && !elf_file_open(&elf, module.path) &&
 		!elf_file_vaddr_to_offset(elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
 		root = roots_reached(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
-			(uint32_t)getpid(), offset, place);
+			(uint32_t)getpid(), offset, kind);
 	elf_file_close(elf);
 	free(module.path);
 	return root;

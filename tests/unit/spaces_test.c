@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What walkers are told of mappings and unwind tables, and when. The walkers are functions of this file. */
+/* What is published for walkers of mappings and unwind tables, and when. The walkers are functions of this file. */
 #include "capture/spaces.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@
 static struct walk_mapping room[ROOM];
 static struct {
 	struct bpf_space spaces[2]; /* of PARENT and CHILD; generation 0: none */
-	int puts, pythons, drops, tells, gone;
-	uint32_t told_count;
+	int puts, pythons, drops, sends, gone;
+	uint32_t sent_count;
 	int answer; /* of put */
 } seen;
 
@@ -51,13 +51,13 @@ static void drop(void *context, uint32_t pid)
 	seen.spaces[pid == CHILD] = (struct bpf_space){0};
 }
 
-static int tell(void *context, const struct walker_space *space)
+static int send_space(void *context, const struct walker_space *space)
 {
 	if (space->mapping_count)
-		seen.tells++;
+		seen.sends++;
 	else
 		seen.gone++;
-	seen.told_count = space->mapping_count;
+	seen.sent_count = space->mapping_count;
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static void begin_where(uint32_t size, bool sees_maps)
 		.put = put,
 		.put_python = put_python,
 		.drop = drop,
-		.tell = tell};
+		.send = send_space};
 
 	memset(&seen, 0, sizeof(seen));
 	now_ns = 1000 * NS_PER_SECOND;
@@ -124,26 +124,26 @@ static void publish(uint32_t pid)
 	CHECK(!spaces_publish(spaces, processes_find(processes, pid), now_ns));
 }
 
-static const struct walk_mapping *told(uint32_t pid)
+static const struct walk_mapping *published(uint32_t pid)
 {
 	return room + seen.spaces[pid == CHILD].first;
 }
 
-static void mappings_are_told_by_address_and_once(void)
+static void mappings_are_published_by_address_and_once(void)
 {
 	begin();
 	map(PARENT, 0x9000, 0x1000);
 	map(PARENT, 0x1000, 0x1000);
 	publish(PARENT);
 	publish(PARENT);
-	CHECK(seen.puts == 1 && seen.tells == 1 && seen.told_count == 2);
+	CHECK(seen.puts == 1 && seen.sends == 1 && seen.sent_count == 2);
 	CHECK(seen.spaces[0].count == 2 && seen.spaces[0].generation);
-	CHECK(told(PARENT)[0].start == 0x1000 && told(PARENT)[1].start == 0x9000);
-	CHECK(told(PARENT)[0].kind == WALK_MAPPING_FRAME_POINTERS);
+	CHECK(published(PARENT)[0].start == 0x1000 && published(PARENT)[1].start == 0x9000);
+	CHECK(published(PARENT)[0].kind == WALK_MAPPING_FRAME_POINTERS);
 	end();
 }
 
-static void what_was_told_stays_as_it_was_for_a_while(void)
+static void what_was_published_stays_as_it_was_for_a_while(void)
 {
 	struct walk_mapping before[2];
 	uint32_t first;
@@ -164,7 +164,7 @@ static void what_was_told_stays_as_it_was_for_a_while(void)
 	map(CHILD, 0x5000, 0x1000);
 	map(CHILD, 0x7000, 0x1000);
 	publish(CHILD);
-	CHECK(seen.spaces[1].first == first && told(CHILD)->start == 0x5000);
+	CHECK(seen.spaces[1].first == first && published(CHILD)->start == 0x5000);
 	end();
 }
 
@@ -187,7 +187,7 @@ static void a_forked_child_shares_what_its_parent_has(void)
 	end();
 }
 
-static void after_exec_nothing_of_before_is_told(void)
+static void after_exec_nothing_of_before_is_published(void)
 {
 	struct process *process;
 
@@ -203,16 +203,16 @@ static void after_exec_nothing_of_before_is_told(void)
 	CHECK(seen.drops == 1 && seen.gone == 1 && !seen.spaces[0].generation);
 	map(PARENT, 0x5000, 0x1000);
 	publish(PARENT);
-	CHECK(seen.spaces[0].count == 1 && told(PARENT)->start == 0x5000 && seen.pythons == 1);
+	CHECK(seen.spaces[0].count == 1 && published(PARENT)->start == 0x5000 && seen.pythons == 1);
 	end();
 }
 
-static void what_was_taken_back_is_told_again(void)
+static void what_was_withdrawn_is_published_again(void)
 {
 	begin();
 	map(PARENT, 0x1000, 0x1000);
 	publish(PARENT);
-	spaces_take_back(spaces, PARENT, now_ns);
+	spaces_withdraw(spaces, PARENT, now_ns);
 	CHECK(seen.drops == 1 && !seen.spaces[0].generation);
 	publish(PARENT);
 	CHECK(seen.puts == 2 && seen.spaces[0].count == 1);
@@ -274,7 +274,7 @@ static void a_kernel_that_takes_nothing_is_no_reason_to_stop(void)
 	end();
 }
 
-static void a_walker_that_hears_of_mappings_is_told_up_to_which(void)
+static void a_walker_that_sees_mappings_itself_gets_the_time_of_the_last(void)
 {
 	begin();
 	map(PARENT, 0x1000, 0x1000);
@@ -285,7 +285,7 @@ static void a_walker_that_hears_of_mappings_is_told_up_to_which(void)
 	CHECK(!processes_fork(processes, PARENT, CHILD));
 	publish(PARENT);
 	publish(CHILD);
-	CHECK(seen.puts == 3 && seen.tells == 2 && seen.spaces[0].mapped_ns == now_ns);
+	CHECK(seen.puts == 3 && seen.sends == 2 && seen.spaces[0].mapped_ns == now_ns);
 	CHECK(seen.spaces[1].mapped_ns == now_ns);
 	now_ns++;
 	map(PARENT, 0x9000, 0x1000);
@@ -295,7 +295,7 @@ static void a_walker_that_hears_of_mappings_is_told_up_to_which(void)
 	end();
 }
 
-static void other_walkers_are_told_of_code_that_comes_and_goes(void)
+static void other_walkers_are_warned_of_code_that_comes_and_goes(void)
 {
 	char name[] = "/nowhere/plugin.so";
 
@@ -320,7 +320,7 @@ static int count_kind(uint32_t kind)
 	int count = 0;
 
 	for (uint32_t i = 0; i < seen.spaces[0].count; i++)
-		count += told(PARENT)[i].kind == kind;
+		count += published(PARENT)[i].kind == kind;
 	return count;
 }
 
@@ -342,8 +342,8 @@ static void files_are_walked_by_their_tables_as_soon_as_these_are_there(void)
 	CHECK(!spaces_publish(spaces, process, now_ns));
 	CHECK(count_kind(WALK_MAPPING_PENDING) == 0 && count_kind(WALK_MAPPING_TABLE) > 1);
 	for (uint32_t i = 0; i < seen.spaces[0].count; i++)
-		CHECK(told(PARENT)[i].kind != WALK_MAPPING_TABLE ||
-			unwind_tables_words(tables)[told(PARENT)[i].table] == WALK_TABLE_MAGIC);
+		CHECK(published(PARENT)[i].kind != WALK_MAPPING_TABLE ||
+			unwind_tables_words(tables)[published(PARENT)[i].table] == WALK_TABLE_MAGIC);
 	end();
 }
 
@@ -388,7 +388,7 @@ static void only_processes_that_changed_are_looked_at(void)
 	end();
 }
 
-static void a_process_is_settled_when_all_is_told(void)
+static void a_process_is_settled_when_all_is_published(void)
 {
 	begin();
 	map(PARENT, 0x1000, 0x1000);
@@ -404,25 +404,25 @@ static void a_process_is_settled_when_all_is_told(void)
 	now_ns += NS_PER_SECOND;
 	publish(PARENT);
 	CHECK(spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
-	spaces_take_back(spaces, PARENT, now_ns);
+	spaces_withdraw(spaces, PARENT, now_ns);
 	CHECK(!spaces_is_settled(spaces, processes_find(processes, PARENT), now_ns));
 	end();
 }
 
 int main(void)
 {
-	RUN(mappings_are_told_by_address_and_once);
-	RUN(what_was_told_stays_as_it_was_for_a_while);
+	RUN(mappings_are_published_by_address_and_once);
+	RUN(what_was_published_stays_as_it_was_for_a_while);
 	RUN(a_forked_child_shares_what_its_parent_has);
-	RUN(after_exec_nothing_of_before_is_told);
-	RUN(what_was_taken_back_is_told_again);
+	RUN(after_exec_nothing_of_before_is_published);
+	RUN(what_was_withdrawn_is_published_again);
 	RUN(without_room_the_last_word_stands_and_is_counted);
 	RUN(without_room_what_names_tables_that_are_gone_is_taken_back);
 	RUN(a_kernel_that_takes_nothing_is_no_reason_to_stop);
-	RUN(a_walker_that_hears_of_mappings_is_told_up_to_which);
-	RUN(other_walkers_are_told_of_code_that_comes_and_goes);
+	RUN(a_walker_that_sees_mappings_itself_gets_the_time_of_the_last);
+	RUN(other_walkers_are_warned_of_code_that_comes_and_goes);
 	RUN(only_processes_that_changed_are_looked_at);
-	RUN(a_process_is_settled_when_all_is_told);
+	RUN(a_process_is_settled_when_all_is_published);
 	RUN(files_are_walked_by_their_tables_as_soon_as_these_are_there);
 	return tap_end();
 }

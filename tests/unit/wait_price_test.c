@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Which waits have their stacks taken (bpf/waits.h): by what walks cost, on a clock of the test's own. */
+/* Which waits have their stacks walked (bpf/waits.h): by what walks cost, on a clock of the test's own. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -151,7 +151,7 @@ static void each_of_a_few_sites_is_walked_in_a_storm(void)
 	CHECK(fewest > share / 20);
 }
 
-/* More sites than a thread has places for: they share the walks, with those of other threads on the CPU. */
+/* More sites than a thread has slots for: they share the walks, with those of other threads on the CPU. */
 static void many_sites_do_not_take_the_walks_of_others(void)
 {
 	uint64_t share = SECOND_NS / WALKS_SHARE / WALK_NS, walked[32] = {0}, others = 0;

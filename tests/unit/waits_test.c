@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How waits are put together from what the kernel's programs tell: beginnings with stacks, ends, lives. */
+/* How waits are put together from the events of the kernel's programs: beginnings with stacks, ends, lives. */
 #include "capture/waits.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void begin(uint64_t min_ns)
 	CHECK(!profile_writer_begin(w));
 }
 
-/* Ends the recording, and reads what it tells. */
+/* Ends the recording, and reads the profile. */
 static void look(void)
 {
 	CHECK(!waits_finish(waits));
@@ -137,7 +137,7 @@ static void a_wait_has_the_stack_it_began_with_and_those_it_carries(void)
 	end();
 }
 
-/* The ring was full when it ended: the next wait is not taken for it. */
+/* The ring was full when it ended: the next wait is not mistaken for it. */
 static void a_wait_whose_end_was_lost_gives_its_stack_to_no_other(void)
 {
 	begin(0);
@@ -232,7 +232,7 @@ static void a_wait_without_a_stack_has_that_of_the_last_at_its_place(void)
 	e.others_ns = 10;
 	it_ends(e);
 	e = an_end(7000, 500);
-	e.site = b.site + 2; /* another place */
+	e.site = b.site + 2; /* another site */
 	it_ends(e);
 	the_thread_ends(1000, 9000, 5000 - 10, 0);
 	look();
@@ -245,7 +245,7 @@ static void a_wait_without_a_stack_has_that_of_the_last_at_its_place(void)
 	end();
 }
 
-/* The kernel's side tells what it carries of a place before it forgets that. */
+/* The kernel's side reports the waits it has summed up at a site before it forgets that site. */
 static void others_of_a_place_have_its_last_stack_when_there_is_one(void)
 {
 	struct wait_begin b = {.start_ns = 3000, .reason = WAIT_LOCK};
@@ -253,7 +253,7 @@ static void others_of_a_place_have_its_last_stack_when_there_is_one(void)
 
 	begin(0);
 	CHECK(!tasks_thread(tasks, PID, TID, NULL, &b.thread));
-	/* Of the first place nothing is known any more when so many others were waited at. */
+	/* The first site is forgotten when there were waits at so many others. */
 	for (uint64_t n = 1; n <= PLACES + 1; n++) {
 		b.stack = stack_called(n == 2 ? "second" : "other");
 		b.site = n << 40;

@@ -474,7 +474,7 @@ static int symbol_to_key(const struct cubin_function *f, const void *key)
 	return f->symbol < symbol ? -1 : f->symbol > symbol;
 }
 
-/* The n-th function in an order, if its comparison with the key says that they are equal. */
+/* The n-th function in an order, if it compares equal to the key. */
 static const struct cubin_function *match(const struct cubin *c, const uint32_t *order, size_t n,
 	int (*compare)(const struct cubin_function *f, const void *key), const void *key)
 {

@@ -49,7 +49,7 @@ struct nvdisasm_request {
 int nvdisasm_find(struct buf *ret_path);
 
 /*
- * 0, or -errno with error_text: -EIO (it failed, or what it says makes no sense), -ETIME, -EINTR
+ * 0, or -errno with error_text: -EIO (it failed, or its output makes no sense), -ETIME, -EINTR
  * (stopped), -EFBIG (more than NVDISASM_CODE_MAX in all), why it cannot be run (-EACCES: not by
  * that user), or what visit returned. Whatever was
  * visited before is right. A function with an instruction that nvdisasm does not know is given up
