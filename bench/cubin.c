@@ -3,7 +3,7 @@
  * An image as large as those of the large libraries, made in memory: 10,000 kernels of 512
  * instructions, a row for each of them, and a chain of three inlined calls at each fourth. Prints
  * how long it takes to open it, to read its line table with the first question, and to ask for a
- * million places.
+ * million frames.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -173,7 +173,7 @@ static uint64_t print_step(const char *what, uint64_t since)
 
 static int measure(const struct buf *image)
 {
-	struct cubin_place places[CUBIN_PLACES_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	uint64_t start, chain = 0, random = 1;
 	struct cubin *c;
 
@@ -184,12 +184,12 @@ static int measure(const struct buf *image)
 		return 1;
 	}
 	start = print_step("to open it", start);
-	(void)cubin_places(c, cubin_function(c, 0), 0, places, NULL);
+	(void)cubin_frames(c, cubin_function(c, 0), 0, frames, NULL);
 	start = print_step("the first place", start);
 	for (uint32_t i = 0; i < QUESTIONS; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
-		chain += cubin_places(c, cubin_function(c, (random >> 33) % KERNELS),
-			(random >> 20) % INSTRUCTIONS * CODE_BYTES, places, NULL);
+		chain += cubin_frames(c, cubin_function(c, (random >> 33) % KERNELS),
+			(random >> 20) % INSTRUCTIONS * CODE_BYTES, frames, NULL);
 	}
 	print_step("a million places, in any order", start);
 	printf("%-36s %8.2f\n", "functions at a place, on average", (double)chain / QUESTIONS);
