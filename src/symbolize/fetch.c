@@ -4,7 +4,7 @@
  *
  * The functions are those of debuginfod_find_debuginfo(3). The library brings a whole HTTP client
  * with it, whose threads and locks stay in the worker; when its time is over the worker is killed,
- * and a file that was half there is left to the library's own cleaning of its cache.
+ * and the library later cleans a half-written file from its cache.
  */
 #include "symbolize/fetch.h"
 

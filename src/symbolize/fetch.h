@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug files from servers, by build id: asked through libdebuginfod, which is loaded at run time
- * and keeps what it got in the user's cache. Only when $DEBUGINFOD_URLS names servers.
+ * Debug files from servers, by build id: fetched by libdebuginfod, which is loaded at run time and
+ * caches them for the user. Only when $DEBUGINFOD_URLS names servers.
  */
 #pragma once
 

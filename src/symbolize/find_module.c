@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * In this order: the file that was kept open, the file of that name, the program or its debug file
- * under the build id in the folders of debug files, what a server had.
+ * Searched in this order: the file that was kept open; the file of that name; under the build id, the
+ * program or its debug file in the folders of debug files; the file that a server sent.
  */
 #include "symbolize/find_module.h"
 
@@ -67,7 +67,7 @@ static int open_kept(struct found_module *ret, const struct module_search *s, ui
 	return open_proven(&ret->file, m, path, true);
 }
 
-/* A deleted file's name may be that of its successor by now, which the build id tells. */
+/* A deleted file's name may be that of its successor by now; then the build id differs. */
 static char *plain_path(const char *path, const struct profile_module *m)
 {
 	size_t length = strlen(path), suffix = strlen(DELETED_SUFFIX);
@@ -152,7 +152,7 @@ static int open_file(struct found_module *ret, const struct module_search *s, ui
 	return error == -ENOENT ? open_in_folders(ret, s, m) : error;
 }
 
-/* Of use only when the profile says where the code was linked to run. */
+/* Of use only when the profile has the addresses that the code was linked to run at. */
 static int open_debug_file(struct found_module *ret, const struct profile_module *m,
 	const struct debug_search *search)
 {

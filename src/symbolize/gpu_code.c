@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * The instructions of the profile are those that samples fell on; they are put in the order of
- * module, function and offset. All images are opened, the full text of all functions is asked for
- * (gpu_text.h), and then each is gone through from its first instruction to the last, beside what is
- * there already.
+ * module, function and offset. All images are opened, and the full text of all functions is asked for
+ * (gpu_text.h). Then each function is described from its first instruction to the last, together with
+ * the sampled ones.
  *
  * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples
- * in them count as the kernel's. They become frames of their own below the kernel, as inlined ones do; from which
- * line they were called nobody knows.
+ * in them count as the kernel's. They become frames of their own below the kernel, as inlined ones do. The line
+ * that called them is unknown.
  *
  * Images are parsed in this process: formats check every size, and are fuzzed. What they may
  * cost is bounded by WHOLE_MAX.
@@ -62,7 +62,7 @@ struct describer {
 	/* What the last instruction was made from, as the next one often is, too. */
 	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	size_t frame_count;
-	bool place_called; /* in a device function that was not inlined */
+	bool set_called_source; /* in a device function that was not inlined */
 	uint32_t file, line, inlined;
 	uint32_t own_file; /* of the present function */
 	bool has_lines;
@@ -94,7 +94,7 @@ static int gather(struct describer *d)
 	return 0;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_position(const void *left, const void *right)
 {
 	const struct sampled *a = left, *b = right;
 
@@ -183,7 +183,7 @@ static int add_inlines(struct describer *d, const struct gpucode_frame *frames, 
 static bool is_as_last(
 	const struct describer *d, const struct gpucode_frame *frames, size_t count, bool called)
 {
-	if (count != d->frame_count || called != d->place_called)
+	if (count != d->frame_count || called != d->set_called_source)
 		return false;
 	for (size_t n = 0; n < count; n++)
 		if (frames[n].function != d->frames[n].function ||
@@ -193,7 +193,7 @@ static bool is_as_last(
 }
 
 /* The source of an instruction of the function itself. */
-static int place_own(struct describer *d, const struct gpucode_frame *frames, size_t count)
+static int set_own_source(struct describer *d, const struct gpucode_frame *frames, size_t count)
 {
 	int error = string_of(d, frames[count - 1].path, &d->file);
 
@@ -203,7 +203,7 @@ static int place_own(struct describer *d, const struct gpucode_frame *frames, si
 	return error ?: add_inlines(d, frames, count - 1);
 }
 
-static int place_called(struct describer *d, const struct gpucode_frame *frames, size_t count)
+static int set_called_source(struct describer *d, const struct gpucode_frame *frames, size_t count)
 {
 	d->file = d->own_file;
 	d->line = 0;
@@ -211,7 +211,7 @@ static int place_called(struct describer *d, const struct gpucode_frame *frames,
 }
 
 /* Finds out what source an instruction is from, into d->file and so on. */
-static int find_places(struct describer *d, const struct gpucode_function *f, uint64_t offset)
+static int find_source(struct describer *d, const struct gpucode_function *f, uint64_t offset)
 {
 	struct gpucode_frame frames[GPUCODE_FRAMES_MAX];
 	bool called = false;
@@ -224,10 +224,10 @@ static int find_places(struct describer *d, const struct gpucode_function *f, ui
 	d->file = d->line = d->inlined = 0;
 	if (!count)
 		return 0;
-	error = called ? place_called(d, frames, count) : place_own(d, frames, count);
+	error = called ? set_called_source(d, frames, count) : set_own_source(d, frames, count);
 	memcpy(d->frames, frames, count * sizeof(*frames));
 	d->frame_count = error ? 0 : count;
-	d->place_called = called;
+	d->set_called_source = called;
 	return error;
 }
 
@@ -236,7 +236,7 @@ static int describe_instruction(
 	struct describer *d, const struct function *f, uint32_t offset, uint32_t id)
 {
 	struct profile_instruction i = {.function = f->run.first->function, .offset = offset};
-	int error = find_places(d, &f->text->function, offset);
+	int error = find_source(d, &f->text->function, offset);
 	bool decoded;
 
 	error = error ?: gpu_text_add(d->w, f->text, offset, &i.text, &decoded);
@@ -395,7 +395,7 @@ static void show(const struct describer *d, const char *what)
 		d->o->progress(d->o->context, what);
 }
 
-/* Whoever does not want to wait for full text gets what else there is. */
+/* A user who does not wait for full text gets the rest. */
 static int read_texts(struct describer *d)
 {
 	const struct gpu_text_options options = {
@@ -497,7 +497,7 @@ int symbolize_gpu_code(
 	int error = gather(&d);
 
 	if (!error && d.sampled.count)
-		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_place);
+		qsort(d.sampled.items, d.sampled.count, sizeof(*d.sampled.items), by_position);
 	error = error ?: find_all(&d);
 	error = error ?: read_texts(&d);
 	error = error ?: describe_all(&d);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says what the GPU instructions of a profile are: their text, source file and line, and the
- * functions that were inlined there, as the images say that were kept while it was recorded.
+ * Describes the GPU instructions of a profile: their text, source file and line, and the functions
+ * that were inlined there. It reads the images that were kept during the recording.
  *
- * Of every GPU function that was seen in a sample all instructions are described, also those that
- * no sample fell on, so that the whole function can be shown. Names are kept as they are in the
- * image; views demangle. What is not in an image stays a module and an offset, and is counted.
+ * Of every GPU function with a sample all instructions are described, also those without samples, so
+ * that the whole function can be shown. Names are kept as they are in the image; views demangle. An
+ * instruction that is in no image stays a module and an offset, and is counted.
  *
- * Runs at the end of a recording, on a writer's own tables: nobody has the images later.
+ * Runs at the end of a recording, on a writer's own tables: the images are not kept any longer.
  */
 #pragma once
 
@@ -21,8 +21,8 @@ struct gpu_code_options {
 	 * instruction's text is its name. */
 	uint64_t text_limit_ns;
 	const struct gpucode_user *text_user; /* whom a program that writes it runs as; NULL: the one we run as */
-	/* How many instructions the functions may have in all that are described whole; of those
-	 * beyond, only the instructions that samples fell on are. 0: two million. */
+	/* The total of instructions up to which functions are described whole; beyond it, only sampled
+	 * instructions are described. 0: two million. */
 	uint32_t whole_max;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
@@ -34,7 +34,7 @@ struct gpu_code_options {
 struct gpu_code_stats {
 	uint64_t functions; /* GPU functions that were seen in samples */
 	uint64_t described;
-	uint64_t without_image;	    /* nobody handed their image over, or it could not be kept */
+	uint64_t without_image;	    /* their image was never reported, or could not be kept */
 	uint64_t not_found;	    /* their image is damaged, or has no such function */
 	uint64_t without_lines;	    /* described, but no source is known of them */
 	uint64_t instructions;	    /* described */

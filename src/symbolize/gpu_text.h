@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of GPU instructions, for gpu_code.c: in full where the format of the code has a way to get it and that
- * answers in time, else the instruction's name. Texts become strings of the profile at once.
+ * The text of GPU instructions, for gpu_code.c: in full where the format of the code can produce it in time,
+ * otherwise the instruction's name. Texts become strings of the profile at once.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ struct gpu_text_options {
 	void *context;
 };
 
-/* Asks for the full text of all of them. That there is none is no error; why, where somebody can do something about
- * it, is appended to `failure`. 0 or -errno. */
+/* Asks for the full text of all of them. Having none is no error; a reason that the user can act on is appended to
+ * `failure`. 0 or -errno. */
 int gpu_text_read(struct profile_writer *w, struct gpu_text *texts, size_t count,
 	const struct gpu_text_options *o, struct buf *failure);
 /* The text of the instruction at `offset`, which lies in the code, as a string id; *ret_decoded:

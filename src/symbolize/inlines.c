@@ -6,7 +6,8 @@
  *
  * where a text is u32 size and the bytes with a NUL; size 0: not known. Numbers rise.
  *
- * libdw keeps what it has read of a unit until the file is closed, so that is done now and then.
+ * libdw keeps what it has read of a unit until the file is closed, so it is closed and reopened now and
+ * then.
  */
 #include "symbolize/inlines.h"
 
@@ -62,7 +63,7 @@ struct reading {
 	unsigned int looked; /* at how many units of d */
 };
 
-/* Opened anew when it has come to hold too much: 0 or -errno. */
+/* Reopened when it holds too much: 0 or -errno. */
 static int refresh(struct reading *g, int fd)
 {
 	unsigned int units = dwarf_file_units_used(g->d);

@@ -3,11 +3,10 @@
  * The locations without a name (with inlines: without a line) are sorted by module and address, and
  * each module is opened once:
  *
- *	locations -> [(module, address, id)] -> sort -> one run per module -> one pass over its
- * symbols
+ *	locations -> [(module, address, id)] -> sort -> one run per module -> one pass over its symbols
  *
- * All kernel locations, of whatever module, are one run. Runs of which something is missing are
- * gone through once more when servers have been asked for their debug files.
+ * All kernel locations, of whatever module, are one run. Runs with
+ * missing names are processed once more after servers were asked for debug files.
  */
 #include "symbolize/symbolize.h"
 
@@ -39,15 +38,16 @@
 /* Sorts before every module. */
 #define KERNEL_RUN 0
 
-struct place {
+/* A location whose name, or lines, are to be found. */
+struct nameless {
 	uint64_t address;
 	uint32_t module; /* KERNEL_RUN for kernel frames */
 	uint32_t location;
 };
 
-/* The places of one module. */
+/* The nameless locations of one module. */
 struct run {
-	const struct place *places;
+	const struct nameless *items;
 	size_t count;
 	bool program; /* its file is missing, not its debug file */
 };
@@ -57,10 +57,10 @@ struct symbolizer {
 	const struct symbolize_options *o;
 	struct symbolize_stats stats;
 	struct module_search search;
-	struct vec(struct place) places;
+	struct vec(struct nameless) nameless;
 	struct vec(struct run) lacking; /* of which servers may know more */
-	struct vec(uint64_t) vaddrs;	/* of the places whose lines are asked for, */
-	struct vec(uint32_t) asked;	/* and their locations */
+	struct vec(uint64_t) vaddrs;	/* of the locations whose lines are asked for, */
+	struct vec(uint32_t) asked;	/* and their ids */
 };
 
 /*
@@ -123,14 +123,14 @@ static size_t count_nameless(const struct symbolizer *s, const struct run *run)
 	size_t count = 0;
 
 	for (size_t i = 0; i < run->count; i++)
-		count += !has_name(s, run->places[i].location);
+		count += !has_name(s, run->items[i].location);
 	return count;
 }
 
 static void count_absent(struct symbolizer *s, const struct run *run)
 {
 	const struct profile_location *l =
-		profile_writer_location(s->w, run->places->location);
+		profile_writer_location(s->w, run->items->location);
 	const struct profile_module *m = profile_writer_module(s->w, l->module);
 	size_t nameless = count_nameless(s, run);
 
@@ -141,10 +141,10 @@ static void count_absent(struct symbolizer *s, const struct run *run)
 		s->o->absent(s->o->context, profile_writer_string(s->w, m->path), nameless);
 }
 
-/* A file that is there; its debug file may be had from somewhere. */
+/* A file that was found; its debug file may be available somewhere. */
 static void report_stripped(struct symbolizer *s, const struct found_module *f, const struct run *run)
 {
-	const struct profile_module *m = profile_writer_module(s->w, run->places->module);
+	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	size_t nameless = count_nameless(s, run);
 
 	if (nameless && s->o->stripped && f->file && !elf_file_has_symtab(f->file))
@@ -172,7 +172,7 @@ static int add_text(struct symbolizer *s, const char *text, uint32_t *ret_id)
 	return text && *text ? profile_add_string(s->w, text, strlen(text), ret_id) : 0;
 }
 
-/* The innermost function inlined at a place, with all it was inlined into. */
+/* The innermost function inlined at a location, with all it was inlined into. */
 static int add_inlines(
 	struct symbolizer *s, const struct dwarf_frame *frames, size_t count, uint32_t *ret_inlined)
 {
@@ -215,7 +215,7 @@ static int ask_for_lines(struct symbolizer *s, const struct found_module *f, con
 
 	s->vaddrs.count = s->asked.count = 0;
 	for (size_t i = 0; !error && i < run->count; i++) {
-		const struct place *p = &run->places[i];
+		const struct nameless *p = &run->items[i];
 		uint64_t vaddr;
 
 		if (profile_writer_location(s->w, p->location)->line ||
@@ -227,7 +227,7 @@ static int ask_for_lines(struct symbolizer *s, const struct found_module *f, con
 	return error;
 }
 
-/* *ret_lacking: there is no DWARF here. A worker that fails is counted and takes nothing with it. */
+/* *ret_lacking: there is no DWARF here. A worker that fails is counted, and only its results are lost. */
 static int add_lines(
 	struct symbolizer *s, const struct found_module *f, const struct run *run, bool *ret_lacking)
 {
@@ -257,7 +257,7 @@ static int add_lines(
 
 /* --- files -------------------------------------------------------------------------------------- */
 
-/* Places of a function without a name are at least shown as one. */
+/* Locations of a function without a name are at least shown as one function. */
 static int note_function(struct symbolizer *s, const struct found_module *f, uint32_t location, uint64_t vaddr)
 {
 	uint64_t start;
@@ -269,12 +269,12 @@ static int note_function(struct symbolizer *s, const struct found_module *f, uin
 	return profile_add_function_start(s->w, location, start);
 }
 
-static int name_places(struct symbolizer *s, const struct found_module *f, const struct run *run)
+static int name_locations(struct symbolizer *s, const struct found_module *f, const struct run *run)
 {
 	int error = 0;
 
 	for (size_t i = 0; !error && i < run->count; i++) {
-		const struct place *p = &run->places[i];
+		const struct nameless *p = &run->items[i];
 		uint64_t vaddr, start;
 		const char *name;
 
@@ -316,9 +316,9 @@ static int name_found(struct symbolizer *s, const struct found_module *f, const 
 	bool *ret_lacking)
 {
 	bool no_dwarf = false;
-	int error = note_segments(s, f, run->places->module);
+	int error = note_segments(s, f, run->items->module);
 
-	error = error ?: name_places(s, f, run);
+	error = error ?: name_locations(s, f, run);
 	if (!error && s->o->inlines)
 		error = add_lines(s, f, run, &no_dwarf);
 	*ret_lacking = no_dwarf || (!elf_file_has_symtab(f->file) && count_nameless(s, run));
@@ -328,14 +328,14 @@ static int name_found(struct symbolizer *s, const struct found_module *f, const 
 /* `debug_file` is what a server had, or NULL the first time. */
 static int name_module(struct symbolizer *s, struct run *run, const char *debug_file)
 {
-	const struct profile_module *m = profile_writer_module(s->w, run->places->module);
+	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	struct found_module f;
 	bool lacking = true;
 	int error;
 
 	if (!m || (m->kind != MODULE_FILE && m->kind != MODULE_VDSO))
 		return 0;
-	error = find_module(&f, &s->search, run->places->module, debug_file);
+	error = find_module(&f, &s->search, run->items->module, debug_file);
 	run->program = error && !f.segments.count;
 	if (!error)
 		error = name_found(s, &f, run, &lacking);
@@ -379,7 +379,7 @@ static int ask_servers(struct symbolizer *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < r.count; i++) {
 		const struct run *run = &s->lacking.items[i];
-		const struct profile_module *m = profile_writer_module(s->w, run->places->module);
+		const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 
 		items[i].program = run->program;
 		items[i].build_id_size = m->build_id_size;
@@ -403,7 +403,7 @@ static int name_lacking(struct symbolizer *s)
 
 	vec_foreach (run, &s->lacking) {
 		struct found_module f;
-		int found = find_module(&f, &s->search, run->places->module, NULL);
+		int found = find_module(&f, &s->search, run->items->module, NULL);
 
 		if (!error && found == -ENOENT)
 			count_absent(s, run);
@@ -416,7 +416,7 @@ static int name_lacking(struct symbolizer *s)
 
 /* --- code made at run time ---------------------------------------------------------------------- */
 
-/* A map that was not kept may be one of another process with this number: its time tells. */
+/* A map that was not kept may be that of another process with this pid: its time shows that. */
 static int open_unkept_map(const struct symbolizer *s, const struct profile_module *m)
 {
 	int root, fd, length = 0;
@@ -465,8 +465,8 @@ static int add_matches(
 	int error = 0;
 
 	for (size_t i = 0; !error && i < run->count; i++)
-		if (matches[i].name && !has_name(s, run->places[i].location))
-			error = add_name(s, run->places[i].location, matches[i].name,
+		if (matches[i].name && !has_name(s, run->items[i].location))
+			error = add_name(s, run->items[i].location, matches[i].name,
 				matches[i].name_length);
 	return error;
 }
@@ -478,7 +478,7 @@ static int name_by_map(struct symbolizer *s, const struct run *run, int fd)
 	int error = matches ? read_map(fd, &text) : -ENOMEM;
 
 	for (size_t i = 0; matches && i < run->count; i++)
-		matches[i].address = run->places[i].address;
+		matches[i].address = run->items[i].address;
 	error = error ?: perf_map_match(text.data, text.size, matches, run->count);
 	if (!error)
 		error = add_matches(s, run, matches);
@@ -491,8 +491,8 @@ static int name_by_map(struct symbolizer *s, const struct run *run, int fd)
 
 static int name_anonymous(struct symbolizer *s, const struct run *run)
 {
-	const struct profile_module *m = profile_writer_module(s->w, run->places->module);
-	int fd = s->o->kept ? kept_files_open_map(s->o->kept, run->places->module) : -ENOENT, error;
+	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
+	int fd = s->o->kept ? kept_files_open_map(s->o->kept, run->items->module) : -ENOENT, error;
 
 	if (fd < 0)
 		fd = open_unkept_map(s, m);
@@ -509,7 +509,7 @@ static int name_anonymous(struct symbolizer *s, const struct run *run)
 static bool is_running_kernel(const struct symbolizer *s, const struct run *run)
 {
 	const struct profile_location *l =
-		profile_writer_location(s->w, run->places->location);
+		profile_writer_location(s->w, run->items->location);
 	const struct profile_module *m = profile_writer_module(s->w, l->module);
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t size = kernel_build_id(id);
@@ -527,7 +527,7 @@ static int add_kernel_matches(
 
 	for (size_t i = 0; !error && i < run->count; i++)
 		if (matches[i].name)
-			error = add_name(s, run->places[i].location, matches[i].name,
+			error = add_name(s, run->items[i].location, matches[i].name,
 				matches[i].name_length);
 	return error;
 }
@@ -541,7 +541,7 @@ static int name_kernel(struct symbolizer *s, const struct run *run)
 	if (!matches)
 		return -ENOMEM;
 	for (size_t i = 0; i < run->count; i++)
-		matches[i].address = run->places[i].address;
+		matches[i].address = run->items[i].address;
 	if (is_running_kernel(s, run))
 		error = io_read_file("/proc/kallsyms", KALLSYMS_MAX_BYTES, &text);
 	if (!error) {
@@ -559,7 +559,7 @@ static int name_kernel(struct symbolizer *s, const struct run *run)
 
 /* --- all of them -------------------------------------------------------------------------------- */
 
-/* Whether code stands behind it, of which something is to be found out. */
+/* Whether it is code whose name (or lines) can be looked up. */
 static bool is_wanted(const struct symbolizer *s, const struct profile_location *l)
 {
 	if (!l || (l->kind != FRAME_USER && l->kind != FRAME_KERNEL))
@@ -573,27 +573,27 @@ static int gather(struct symbolizer *s)
 
 	for (uint32_t id = 1; id <= count; id++) {
 		const struct profile_location *l = profile_writer_location(s->w, id);
-		struct place p;
+		struct nameless p;
 
 		if (!is_wanted(s, l))
 			continue;
 		s->stats.locations++;
 		if (l->kind == FRAME_USER && !l->module)
 			continue;
-		p = (struct place){
+		p = (struct nameless){
 			.address = l->address,
 			.module = l->kind == FRAME_KERNEL ? KERNEL_RUN : l->module,
 			.location = id,
 		};
-		if (vec_push(&s->places, p))
+		if (vec_push(&s->nameless, p))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_address(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct nameless *a = left, *b = right;
 
 	if (a->module != b->module)
 		return a->module < b->module ? -1 : 1;
@@ -604,9 +604,9 @@ static int by_place(const void *left, const void *right)
 
 static int name_run(struct symbolizer *s, struct run *run)
 {
-	const struct profile_module *m = profile_writer_module(s->w, run->places->module);
+	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 
-	if (run->places->module == KERNEL_RUN)
+	if (run->items->module == KERNEL_RUN)
 		return name_kernel(s, run);
 	if (m && m->kind == MODULE_ANON)
 		return name_anonymous(s, run);
@@ -615,14 +615,14 @@ static int name_run(struct symbolizer *s, struct run *run)
 
 static int name_all(struct symbolizer *s)
 {
-	const struct place *places = s->places.items;
-	size_t count = s->places.count;
+	const struct nameless *all = s->nameless.items;
+	size_t count = s->nameless.count;
 	int error = 0;
 
 	for (size_t first = 0, next; !error && first < count && !is_stopped(s); first = next) {
-		struct run run = {.places = places + first};
+		struct run run = {.items = all + first};
 
-		for (next = first + 1; next < count && places[next].module == places[first].module;)
+		for (next = first + 1; next < count && all[next].module == all[first].module;)
 			next++;
 		run.count = next - first;
 		error = name_run(s, &run);
@@ -639,10 +639,10 @@ int symbolize_profile(struct profile_writer *w, const struct symbolize_options *
 	s.search.unchanged_since_ns =
 		o->unchanged_since_ns ? o->unchanged_since_ns : program_start_ns();
 	error = gather(&s);
-	if (!error && s.places.count)
-		qsort(s.places.items, s.places.count, sizeof(*s.places.items), by_place);
+	if (!error && s.nameless.count)
+		qsort(s.nameless.items, s.nameless.count, sizeof(*s.nameless.items), by_address);
 	error = error ?: name_all(&s);
-	vec_release(&s.places);
+	vec_release(&s.nameless);
 	vec_release(&s.lacking);
 	vec_release(&s.vaddrs);
 	vec_release(&s.asked);

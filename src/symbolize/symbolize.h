@@ -7,12 +7,11 @@
  * Runs at the end of a recording or on a finished profile, on a writer's own tables. A file is used
  * only when its build id is that of the module, or (neither having one) when it is provably the
  * one that was mapped: a name never comes from another file of the same name. What cannot be named
- * stays unnamed and is shown as module+0xaddress, of its function's beginning where the file has unwind
- * information. Names are stored as linkers write them; views
- * demangle.
+ * stays unnamed and is shown as module+0xaddress, with the beginning of its function where the file
+ * has unwind information. Names are stored as linkers write them; views demangle.
  *
- * Whatever parses much that is not trusted or talks to servers (libdw, libdebuginfod) does so in a
- * process of its own (worker.h), which may crash, hang or be killed without harm.
+ * Libraries that parse much untrusted data or talk to servers (libdw, libdebuginfod) run in a process
+ * of their own (worker.h), which may crash, hang or be killed without harm.
  */
 #pragma once
 
@@ -38,9 +37,9 @@ struct symbolize_options {
 	bool (*stopped)(void *context);
 	/* Something slow begins: "asking for debug files, 3 of 17". */
 	void (*progress)(void *context, const char *what);
-	/* A module nothing was found of, and how many locations stay without a name by that. */
+	/* A module that was not found, and how many locations stay without a name for that reason. */
 	void (*absent)(void *context, const char *path, uint64_t locations);
-	/* The same of one that was found, without a table of symbols and without a debug file. */
+	/* The same for one that was found, without a table of symbols and without a debug file. */
 	void (*stripped)(void *context, const char *path, uint64_t locations);
 	void *context;
 };

@@ -48,16 +48,16 @@ static void run_child(const struct worker *w, int out, pid_t parent)
 }
 
 /* Hands over what is whole: 0 or -errno. */
-static int take(const struct worker *w, struct buf *b)
+static int handle_results(const struct worker *w, struct buf *b)
 {
-	long taken = w->take(w->context, b->data, b->size);
+	long handled = w->handle(w->context, b->data, b->size);
 
-	if (taken < 0)
-		return (int)taken;
-	if ((size_t)taken > b->size)
+	if (handled < 0)
+		return (int)handled;
+	if ((size_t)handled > b->size)
 		return -EINVAL;
-	memmove(b->data, b->data + taken, b->size - (size_t)taken);
-	b->size -= (size_t)taken;
+	memmove(b->data, b->data + handled, b->size - (size_t)handled);
+	b->size -= (size_t)handled;
 	return b->size > WORKER_RESULT_MAX ? -EIO : 0;
 }
 
@@ -82,7 +82,7 @@ static int read_some(const struct worker *w, int in, uint64_t deadline_ns, struc
 	if (!got)
 		return b->size ? -EIO : 0;
 	b->size += (size_t)got;
-	error = take(w, b);
+	error = handle_results(w, b);
 	return error ?: 1;
 }
 

@@ -610,7 +610,7 @@ static void a_worker_that_crashes_or_hangs_takes_nothing_with_it(void)
 {
 	size_t taken = 0;
 	struct worker w = {
-		.run = crash, .take = take_all, .context = &taken, .limits.ns = 10000000000};
+		.run = crash, .handle = take_all, .context = &taken, .limits.ns = 10000000000};
 
 	CHECK(worker_run(&w) == -EIO && taken == 3);
 	w.run = hang;
