@@ -179,7 +179,7 @@ static int find_sources(struct annotating *t)
 	return 0;
 }
 
-/* One that is mistyped would be as silent as one without the sources. */
+/* A mistyped folder would have no effect, like one without the sources. */
 static void check_folders(const struct source_map *m)
 {
 	for (size_t i = 0; i < m->folders.count; i++) {

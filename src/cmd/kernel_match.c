@@ -70,7 +70,7 @@ static unsigned int least(unsigned int a, unsigned int b, unsigned int c)
 	return ab < c ? ab : c;
 }
 
-/* Letters to be put in, taken out or replaced to make one of the other. */
+/* Letters to be inserted, removed or replaced to make one of the other. */
 static unsigned int distance(const char *a, const char *b)
 {
 	size_t of_a = strnlen(a, NEAR_BYTES), of_b = strnlen(b, NEAR_BYTES);

@@ -11,9 +11,9 @@
  *	if (first < 0)
  *		return options_status(first);
  *
- * `--name value`, `--name=value` (only this where the value is optional), `-x value`, `-xvalue` and clustered flags are understood, `--`
- * ends the options; with `stop_at_operand` so does the first operand (for commands that run a
- * command). Wrong input is reported on stderr with a hint at --help; --help prints the help on
+ * `--name value`, `--name=value` (only this where the value is optional), `-x value`, `-xvalue` and
+ * clustered flags are understood. `--` ends the options; with `stop_at_operand` so does the first
+ * operand (for commands that run a command). Wrong input is reported on stderr with a hint at --help; --help prints the help on
  * stdout.
  */
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * xpuprof record: what the command line asks for, turned into one session and its outputs.
+ * xpuprof record: makes one session and its outputs from the command line.
  *
  * One recording can leave several files. The profile itself is written while the program runs;
  * every other form is made from it afterwards. When no profile is asked for, it lives in a
@@ -424,7 +424,7 @@ static int make_outputs(struct record *r, const struct target_user *u, const str
 	return status;
 }
 
-/* The first of "LD_LIBRARY_PATH, PATH": sudo takes dozens away where little is set up to be kept. */
+/* The first of "LD_LIBRARY_PATH, PATH": sudo removes dozens where little is set up to be kept. */
 static void print_user(const struct target_user *u)
 {
 	const char *end = u->changed_by_sudo;
@@ -476,7 +476,7 @@ static int exec_status(int error)
 }
 
 /* Ends the recording and makes the outputs; the status is ours, not the program's. What `failed` while
- * it ran (a full disk) fails here again and has been said. */
+ * it ran (a full disk) fails here again and was reported. */
 static int finish(struct record *r, const struct target_user *u, struct session *s, int failed)
 {
 	int error = session_finish(s), status = failed;

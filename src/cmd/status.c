@@ -127,7 +127,7 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* Stacks are complete, or else it is said how many are. */
+/* Stacks are complete, or the number of complete ones is shown. */
 static void add_completeness(struct buf *b, const struct profile_totals *t)
 {
 	uint64_t incomplete = t->losses[LOSS_STACKS_INCOMPLETE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recording says on stderr: a status line while it runs, a summary at its end. */
+/* What a recording prints on stderr: a status line while it runs, a summary at its end. */
 #pragma once
 
 #include <stdbool.h>

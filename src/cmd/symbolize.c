@@ -2,8 +2,7 @@
 /*
  * xpuprof symbolize: names for a recording that is finished, or was cut short.
  *
- * The names go behind what is there, in a copy beside the file, which takes its place when it is
- * whole.
+ * The names are appended to a copy beside the file, which replaces the file when it is whole.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,11 +27,11 @@
 #define DEFAULT_FILE	 "profile.xpu"
 #define SERVERS_LIMIT_NS (1800 * NS_PER_SECOND)
 #define DWARF_LIMIT_NS	 (600 * NS_PER_SECOND)
-/* Maps are written a little behind the code they tell of. */
+/* Maps are written a little after the code they list. */
 #define MAP_DELAY_NS	 (2 * NS_PER_SECOND)
 #define ABSENT_SHOWN_MAX 20
 
-/* A file, and how many places in its code have no name. */
+/* A file, and how many locations in it have no name. */
 struct nameless {
 	char *path;
 	uint64_t locations;
@@ -230,7 +229,7 @@ static int make_temporary(struct symbolizing *s, char **ret_target)
 	return 0;
 }
 
-/* Names it, and has the copy on the disk before it takes the place of what was there. */
+/* Names it, and has the copy on the disk before it replaces the file. */
 static int write_copy(struct symbolizing *s, struct symbolize_stats *stats)
 {
 	const struct symbolize_options o = options_of(s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `xpuprof doctor`: each looks at one thing and says how it is, in one line, and what
- * one step would change it. doctor.c has the table of the machine's checks, and each vendor's folder one of its own: a new
- * check is one function and one row.
+ * The checks of `xpuprof doctor`: each examines one thing, reports its state in one line, and names the
+ * one step that would change it. doctor.c has the table of the machine's checks, and each vendor's
+ * folder one of its own: a new check is one function and one row.
  *
- * Checks read, they never change the machine. Whatever a check cannot find out it says so.
+ * Checks read, they never change the machine. A check that cannot find something out reports that.
  */
 #pragma once
 
@@ -48,7 +48,7 @@ int doctor_read(const struct doctor *d, const char *path, struct buf *ret);
 int doctor_read_number(const struct doctor *d, const char *path, long *ret);
 bool doctor_exists(const struct doctor *d, const char *path);
 
-/* Which side of a recording cannot do without what is checked; 0: neither. */
+/* Which side of a recording needs what is checked; 0: neither. */
 enum {
 	SIDE_CPU = 1 << 0,
 	SIDE_GPU = 1 << 1,

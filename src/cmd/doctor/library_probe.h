@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tries to load a library in a child process, so that one that crashes, hangs or prints does so to
- * the child. Nothing of it stays in this process.
+ * Tries to load a library in a child process, so that only the child is affected when it crashes,
+ * hangs or prints. Nothing of it stays in this process.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct library_probe {
 	bool loaded;
 	bool simulated;    /* it belongs to the simulated driver */
-	int version;       /* what the version function said; 0: nothing */
+	int version;       /* what the version function returned; 0: nothing */
 	char path[PATH_MAX]; /* where it was found */
 	char problem[256]; /* why it was not loaded */
 };

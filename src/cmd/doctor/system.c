@@ -133,7 +133,7 @@ void check_btf(struct doctor *d, struct finding *f)
 	finding_step(f, "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 }
 
-/* What is lost without rights is said here, once, and not at every check that follows from it. */
+/* What is lost without rights is reported once, here, and not by every check that depends on it. */
 void check_rights(struct doctor *d, struct finding *f)
 {
 	if (d->can_bpf) {
@@ -267,18 +267,18 @@ void check_probe(struct doctor *d, struct finding *f)
 	buf_release(&text);
 }
 
-/* Recording takes its events without it; the GPU driver's tracepoints are described there. */
+/* Recording opens its events without tracefs; the GPU driver's tracepoints are described there. */
 void check_tracefs(struct doctor *d, struct finding *f)
 {
-	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	static const char *const folders[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	bool hidden = false;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		struct buf events = BUF_INIT;
 
-		buf_printf(&events, "%s/events", places[i]);
+		buf_printf(&events, "%s/events", folders[i]);
 		if (doctor_exists(d, buf_text(&events)))
-			finding_is(f, FINDING_OK, "mounted at %s", places[i]);
+			finding_is(f, FINDING_OK, "mounted at %s", folders[i]);
 		else if (errno == EACCES)
 			hidden = true;
 		buf_release(&events);

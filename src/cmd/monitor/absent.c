@@ -35,17 +35,17 @@ void monitor_absent_text(const struct monitor *m, const char *const reasons[MONI
 	const char *before, struct buf *out)
 {
 	size_t count = monitor_event_count(m);
-	uint64_t told = 0;
+	uint64_t listed = 0;
 
 	for (size_t e = 0; e < count; e++) {
 		uint64_t alike = 0;
 
-		if (!reasons[e] || told >> e & 1)
+		if (!reasons[e] || listed >> e & 1)
 			continue;
 		for (size_t n = e; n < count; n++)
 			if (reasons[n] && !strcmp(reasons[n], reasons[e]))
 				alike |= (uint64_t)1 << n;
-		told |= alike;
+		listed |= alike;
 		buf_puts(out, before);
 		text_fit(out, reasons[e], 0);
 		buf_puts(out, ":\n");

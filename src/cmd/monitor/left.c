@@ -36,8 +36,8 @@ static bool is_asked_for(const struct gathering *g, const struct monitor_object 
 	return ring_filter_passes(&g->ring, o->label[0]);
 }
 
-/* A stack that found its place in the map taken is lost (bpf_get_stackid); anything else that is no stack is none:
- * threads of the kernel have no code of a program. */
+/* A stack whose slot in the map was occupied is lost (bpf_get_stackid); any other negative id means that there is none:
+ * kernel threads have no user code. */
 static int32_t stack_key(int32_t id)
 {
 	if (id == -EEXIST || id == -ENOMEM)

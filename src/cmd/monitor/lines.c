@@ -18,7 +18,7 @@
 #define EVENT_WIDTH 12
 #define TIME_WIDTH  16
 
-/* What programs that read JSON as floating point can tell apart. */
+/* The largest number that programs which read JSON as floating point can represent. */
 #define JSON_NUMBER_MAX ((uint64_t)1 << 53)
 
 /* Columns that every line has; fields of these names are what the columns are made of. */
@@ -81,7 +81,7 @@ static void series_key(const struct monitor_series *s, struct buf *out)
 	buf_printf(out, "%s%s", s->name, suffix[s->unit]);
 }
 
-/* Whether a count's value says more than that the event came. */
+/* Whether a count's value has more information than that the event came. */
 static bool has_value(const struct monitor_count *c)
 {
 	return c->value > VALUE_ONE;

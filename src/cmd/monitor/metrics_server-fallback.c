@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* In the place of metrics_server.c where libmicrohttpd is missing. */
+/* Replaces metrics_server.c where libmicrohttpd is missing. */
 #include "cmd/monitor/metrics_server.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libmicrohttpd without threads of its own: its epoll descriptor is polled by the caller, and what is to be done is done
- * in metrics_server_run. The socket is made here, so that what is wrong with an address can be said, and so that
- * nothing but the address that was told is taken ("[::]:9100" is not IPv4 as well).
+ * libmicrohttpd without threads of its own: the caller polls its epoll descriptor, and all work is done in
+ * metrics_server_run. The socket is made here, to report what is wrong with an address, and to listen at the given address
+ * only ("[::]:9100" is not IPv4 as well).
  *
  * Limits keep a client from holding on to us: connections, time and memory.
  */
@@ -63,7 +63,7 @@ static int bad_address(const char *address)
 		address);
 }
 
-/* "[::1]:9100" and "127.0.0.1:9100" taken apart. */
+/* Splits "[::1]:9100" and "127.0.0.1:9100". */
 static int split_address(const char *address, char host[NI_MAXHOST], char port[NI_MAXSERV])
 {
 	const char *colon = strrchr(address, ':'), *start = address, *end = colon;
@@ -133,7 +133,7 @@ static int listen_at(
 	return error_errno(error, "cannot serve metrics at '%s'", address);
 }
 
-/* What the socket has come to be bound to: with the port that is free, and the address of a name. */
+/* The address that the socket is bound to, with the chosen port and the name resolved. */
 static int note_address(struct metrics_server *s)
 {
 	struct sockaddr_storage storage;
@@ -141,10 +141,10 @@ static int note_address(struct metrics_server *s)
 	char host[NI_MAXHOST], port[NI_MAXSERV];
 
 	if (getsockname(s->fd, (struct sockaddr *)&storage, &size) < 0)
-		return error_errno(-errno, "cannot tell the address of the metrics");
+		return error_errno(-errno, "cannot find the address of the metrics");
 	if (getnameinfo((struct sockaddr *)&storage, size, host, sizeof(host), port, sizeof(port),
 		    NI_NUMERICHOST | NI_NUMERICSERV))
-		return error_set(-EINVAL, "cannot tell the address of the metrics");
+		return error_set(-EINVAL, "cannot find the address of the metrics");
 	snprintf(s->address, sizeof(s->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
 		port);
 	return 0;

@@ -3,9 +3,9 @@
  * What a monitor counts, served to Prometheus over HTTP: "/metrics" is fetched anew for each request.
  *
  * Everything happens in the thread that calls metrics_server_run: the caller polls metrics_server_fd beside its own
- * descriptors, for at most metrics_server_timeout_ms, and then calls it. It also puts what ended processes used to
- * their containers' and lets the watch forget them (monitor/metrics/accounts.h), so that a watch may go on for weeks; so
- * it wants to be called in time also when nobody asks for metrics.
+ * descriptors, for at most metrics_server_timeout_ms, and then calls it. It also adds what ended processes used to
+ * their containers, and lets the watch forget them (monitor/metrics/accounts.h), so that a watch may go on for weeks. So
+ * it has to be called in time also when nobody fetches metrics.
  *
  * There is no authentication and no encryption: whoever reaches the address reads it.
  */
@@ -36,7 +36,7 @@ struct metrics_source {
 /* Whether this build has it. */
 bool metrics_server_supported(void);
 /*
- * Takes the address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is free. Nothing is answered
+ * Binds to an address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is free. Nothing is answered
  * before metrics_server_start. 0, or -errno with error_text: -EINVAL (no address), -EADDRINUSE, -EACCES, -ENOSYS (not
  * in this build).
  */

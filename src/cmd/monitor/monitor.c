@@ -123,7 +123,7 @@ static int list(const struct given *g)
 	return monitor_list(g->json);
 }
 
-/* EXIT_OK, or the status after telling what is wrong. */
+/* EXIT_OK, or the status after reporting what is wrong. */
 static int check(const struct given *g, const struct monitor *m, struct monitor_args *ret)
 {
 	*ret = (struct monitor_args){.monitor = m,

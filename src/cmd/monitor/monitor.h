@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of `xpuprof monitor` share: monitor.c reads the command line, the others do what it says. */
+/* What the parts of `xpuprof monitor` share: monitor.c reads the command line, the others carry it out. */
 #pragma once
 
 #include <stdbool.h>

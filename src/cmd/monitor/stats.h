@@ -2,8 +2,8 @@
 /*
  * What a monitor saw, ready to be printed: totals, what became of its events, what was left.
  *
- * All of it is collected first (monitor_stats.c, monitor_left.c) and then written in one of three forms, so that no
- * form knows more than another.
+ * All of it is collected first (stats.c, left.c) and then written in one of three forms, so that no form shows more than
+ * another.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #define LEFT_ROWS_SHOWN 10
 
-/* Objects of one process, from one place in its code, that were still there. */
+/* Objects of one process, begun at one stack, that were still there. */
 struct left_row {
 	uint32_t pid;
 	uint32_t tid;

@@ -55,14 +55,14 @@ static const char *in_unit(char cell[TEXT_CELL], enum monitor_unit unit, uint64_
 
 /* ------------------------------------------------------------------ one table */
 
-/* What a table tells of a row, by its series. */
+/* What a table shows of a row, by its series. */
 struct table {
 	const struct monitor_series *series;
 	unsigned int by;
 	bool measured; /* there are sums, and not only counts */
 	bool busy, rate, total;
 	bool second;	/* a row has a second label */
-	uint64_t whole; /* of what shares are told */
+	uint64_t whole; /* what shares are of */
 };
 
 static unsigned int table_columns(const struct table *b)
@@ -317,7 +317,7 @@ static void put_processes(const struct text *t, struct table *b, uint16_t series
 	b->by = TOTAL_BY_PROCESS;
 	buf_putc(t->out, '\n');
 	put_table(t, b, &processes, PROCESSES_SHOWN);
-	/* A process with several clients is told once more, by them. */
+	/* A process with several clients is listed once more, by them. */
 	if (clients.rows.count > processes.rows.count) {
 		bool busy = b->busy;
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * One loop, which sleeps until there is something to do: nobody wakes it for single records (monitor/watch.h), so they
- * are read every 50 ms, and not at all where only counts are wanted.
+ * One loop, which sleeps until there is something to do. Single records do not wake it (monitor/watch.h): they are read
+ * every 50 ms, and not at all where only counts are wanted.
  *
- * Standard output may be slow or stuck: while it does not take what we have, signals are still listened to. After the
- * first one they do what they do to any program, so that a second Ctrl-C ends us wherever we are; what is attached to
- * the kernel goes with us.
+ * Standard output may be slow or stuck: while it blocks, signals are still handled. After the first signal they have their
+ * default effect, so that a second Ctrl-C ends us wherever we are; what is attached to the kernel ends with us.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +23,7 @@
 #include "record/signals.h"
 #include "base/text.h"
 
-/* Losses are told once in so long. */
+/* Losses are reported once in so long. */
 #define TICK_NS NS_PER_SECOND
 /* What a process asked for comes to its end a moment after it. */
 #define AFTER_PROCESS_NS (200 * NS_PER_MS)
@@ -41,7 +40,7 @@ struct watching {
 	int process; /* pidfd; -1: none */
 	struct buf out;
 
-	/* As told last, and as it was when the interval began. */
+	/* As reported last, and as it was when the interval began. */
 	struct watch_event_status status[MONITOR_EVENTS], before[MONITOR_EVENTS];
 	struct totals totals; /* when the interval began */
 
@@ -49,7 +48,7 @@ struct watching {
 		end_ns; /* end_ns, tick_ns, interval_ns, read_ns: when next; UINT64_MAX: never */
 	uint64_t tick_ns, interval_ns, read_ns;
 	uint64_t interval_from_ns;
-	bool ring_told; /* nothing more is to be said of a ring that nobody has */
+	bool ring_told; /* a ring that nobody has was reported already */
 	bool ended;
 	bool closed;  /* nobody reads what we print */
 	bool printed; /* something has been */
@@ -230,7 +229,7 @@ static int print_whole(struct watching *w)
 	return error;
 }
 
-/* ------------------------------------------------------------------ what is told meanwhile */
+/* ------------------------------------------------------------------ what is reported meanwhile */
 
 /* That a ring was asked for which nobody seems to have; once. */
 static int tell_ring(struct watching *w)
@@ -262,7 +261,7 @@ static uint64_t lost_records(const struct watch_event_status *status, size_t cou
 	return lost;
 }
 
-/* One line for all that vanished since then: their module takes them along. */
+/* One line for all that vanished since then: they go with their module. */
 static void tell_vanished(const struct watching *w, const struct monitor_stats *now)
 {
 	struct buf names = BUF_INIT;
@@ -278,21 +277,21 @@ static void tell_vanished(const struct watching *w, const struct monitor_stats *
 	buf_release(&names);
 }
 
-/* Losses and events that vanished since they were told last; where there are no lines, only statistics tell them. */
+/* Losses and events that vanished since the last report; without lines, only statistics show losses. */
 static int tell_losses(struct watching *w)
 {
 	struct monitor_stats now = {.monitor = w->args->monitor};
 	int error = monitor_stats_gather(w->watch, &now);
-	uint64_t lost, told;
+	uint64_t lost, reported;
 	char cell[TEXT_CELL];
 
 	if (error)
 		return error;
 	lost = lost_records(now.status, now.event_count);
-	told = lost_records(w->status, now.event_count);
-	if (w->args->lines && lost > told)
+	reported = lost_records(w->status, now.event_count);
+	if (w->args->lines && lost > reported)
 		cmd_error("%s events are missing here: they come faster than they are printed",
-			text_count(cell, lost - told));
+			text_count(cell, lost - reported));
 	if (w->args->lines)
 		tell_vanished(w, &now);
 	memcpy(w->status, now.status, sizeof(w->status));
@@ -471,7 +470,7 @@ static int start_server(struct watching *w)
 	return w->server ? metrics_server_start(w->server, &source) : 0;
 }
 
-/* What cannot be seen is said at the beginning, too. */
+/* Events that cannot be watched are reported at the beginning, too. */
 static void tell_beginning(const struct watching *w, size_t events)
 {
 	const struct monitor *m = w->args->monitor;

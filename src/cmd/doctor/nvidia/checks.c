@@ -47,7 +47,7 @@ static size_t count_gpus(const struct doctor *d)
 	return count;
 }
 
-/* The first check, after which what libcuda says of itself is there for all. */
+/* The first check: it also gets the version from libcuda for the others. */
 static void check_driver(struct doctor *d, struct finding *f)
 {
 	struct buf text = BUF_INIT;
@@ -91,7 +91,7 @@ struct cupti_copy {
 	char path[PATH_MAX];
 };
 
-/* Takes the copy when it can be loaded (on the machine of another root it is not tried). */
+/* Accepts the copy if it can be loaded (below another root that is not tried). */
 static bool take(const struct doctor *d, const char *name, const char *what, int major,
 	struct cupti_copy *ret)
 {
