@@ -190,8 +190,8 @@ static int open_monitors(struct drivers *d, const struct drivers_options *o,
 	}
 	if (!error && !d->watched.count && !d->refusals.size)
 		error = note_refusal(d, o, NO_EVENTS,
-			"this machine has no GPU driver that tells of any ('xpuprof monitor list' "
-			"says more)");
+			"this machine has no GPU driver that reports any (see 'xpuprof monitor "
+			"list')");
 	return error;
 }
 

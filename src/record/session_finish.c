@@ -157,7 +157,7 @@ static int describe_code(struct session *s)
 
 	session_report(s, NULL);
 	if (!error && stats.text_failure[0])
-		buf_printf(&s->refusals, "instructions are told by their names only: %s\n",
+		buf_printf(&s->refusals, "instructions are shown by name only: %s\n",
 			stats.text_failure);
 	if (!error && unknown)
 		buf_printf(&s->refusals,

@@ -87,7 +87,7 @@ static void put_rings(const struct report *r, struct buf *out)
 			text_count(cell, unfinished), unfinished == 1 ? "" : "s");
 	if (uncertain_ns)
 		buf_printf(out,
-			"%10s of busy time at most may be missing, as jobs were told of too late\n",
+			"%10s of busy time at most may be missing, as jobs were reported too late\n",
 			text_duration(cell, uncertain_ns));
 }
 
@@ -147,7 +147,7 @@ void report_drivers_text(const struct report *r, struct buf *out)
 	put_rings(r, out);
 	table_text(r, &events, out);
 	if (r->summary->drivers.uncounted)
-		buf_printf(out, "%10s more, of too many kinds to tell apart\n",
+		buf_printf(out, "%10s more, of too many kinds to list\n",
 			text_count(cell, r->summary->drivers.uncounted));
 }
 

@@ -126,7 +126,7 @@ static void put_how_many(const struct kernel_stalls *k, struct buf *b)
 		buf_puts(b, ", of kernels that ran one at a time");
 	buf_printf(b, "; %s dropped by the GPU", text_count(dropped, w->dropped));
 	if (w->without_code)
-		buf_printf(b, "; %s in code that the driver does not tell",
+		buf_printf(b, "; %s in code that the driver does not identify",
 			text_percent(share, w->without_code, w->samples));
 }
 
@@ -157,7 +157,7 @@ void stall_text_remarks(
 	if (decoded && strstr(decoded, "decoded")) {
 		buf_reset(&b);
 		buf_printf(&b,
-			"%sinstructions are without operands: nvdisasm, which tells them, was not "
+			"%sinstructions are without operands: nvdisasm, which prints them, was not "
 			"there "
 			"or did not know them",
 			strcmp(decoded, "decoded") ? "some " : "");

@@ -46,7 +46,7 @@ is "$(xpuprof export --to folded small.xpu -o - 2>/dev/null)" "" "flame graphs h
 run xpuprof report hostile.xpu
 is "$status" 0 "names and times of all kinds are reported"
 lacks "$out" "$(printf '\033')" "and nothing of them reaches the terminal"
-has "$out" "12,651 more, of too many kinds" "what is too much to tell apart is counted"
+has "$out" "12,651 more, of too many kinds" "what is too much to list is counted"
 xpuprof export --to chrome hostile.xpu -o hostile.json
 is "$(python3 -c "import json
 print(sum(e['ph'] in 'Xi' for e in json.load(open('hostile.json'))['traceEvents']))")" "13333" \

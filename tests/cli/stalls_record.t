@@ -97,7 +97,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$build/s
 	chmod 700 nvdisasm
 	SUDO_UID=$(id -u nobody) record "$launches" --repeat 20
 	is "$status" 0 "one that the caller must not run does not end a recording"
-	has "$err" "told by their names only: cannot run '$PWD/nvdisasm': Permission denied" "and is named"
+	has "$err" "shown by name only: cannot run '$PWD/nvdisasm': Permission denied" "and is named"
 else
 	skip "$name" "not root, or nobody cannot read the build"
 fi
