@@ -84,7 +84,7 @@ struct gpu_backend_ops {
 	 * the usual { snapshot; drain } is due. Otherwise it is polled. */
 	int (*poll_fd)(struct gpu_backend *b);
 	int (*snapshot)(struct gpu_backend *b);
-	/* Hands everything up to the snapshot to the events' receiver. Sets *ret_busy when there was much. */
+	/* Hands everything up to the snapshot to the events' receiver. Sets *ret_busy when much had come. */
 	int (*drain)(struct gpu_backend *b, bool *ret_busy);
 	/* Asks every live library to flush and go quiet. */
 	int (*stop)(struct gpu_backend *b);

@@ -76,7 +76,7 @@ static bool may_sleep(void)
 	       !__atomic_load_n(&library.ring.control->command, __ATOMIC_SEQ_CST);
 }
 
-/* Until there is work, somebody wakes us, or timeout_ns have passed. */
+/* Until work has come, another thread wakes us, or timeout_ns have passed. */
 static void sleep_until_needed(uint64_t timeout_ns)
 {
 	uint32_t *wake = &library.ring.control->wake;

@@ -194,7 +194,7 @@ static bool read_rule(uint32_t at, struct walk_rule *ret)
 	return words;
 }
 
-/* From the tables: enum walk_end when there is none, else WALK_NONE; and what may be put into a slot, or 0. */
+/* The rule from the tables: WALK_NONE, or why there is none; *ret_packed: what a slot may hold of it, or 0. */
 static __attribute__((noinline)) uint32_t look_up(
 	const struct space_copy *copy, uint64_t address, struct walk_rule *ret, uint32_t *ret_packed)
 {
@@ -214,7 +214,7 @@ static __attribute__((noinline)) uint32_t look_up(
 	return WALK_NONE;
 }
 
-/* The slot of an address, and what its upper bits are when the rule there is that of the address. */
+/* The slot of an address, and the upper bits that the slot has when its rule is that of the address. */
 static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_head)
 {
 	uint64_t key = address * HASH_FACTOR & ((1ull << ADDRESS_BITS) - 1);

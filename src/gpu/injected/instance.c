@@ -257,7 +257,7 @@ int instance_handle_socket(struct instance *i)
 	return 0;
 }
 
-/* Also when nobody has reaped it yet. */
+/* True also when the process is not reaped yet. */
 static bool has_ended(uint32_t pid)
 {
 	struct buf stat = BUF_INIT;

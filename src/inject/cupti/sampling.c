@@ -625,8 +625,8 @@ static int configure(struct slot *p)
 	return 0;
 }
 
-/* The names of the reasons, and the buffers, whose size depends on how many there are: 0 or a
- * result of CUPTI's. */
+/* Makes the names of the reasons, and the buffers, whose size depends on the number of reasons: 0 or
+ * a result of CUPTI's. */
 static int prepare(struct slot *p)
 {
 	const struct cupti *c = &cupti;
