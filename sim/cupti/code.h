@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the instructions of simulated kernels are, and where and why their warps wait: recorded from real GPUs or
- * made up.
+ * What the instructions of simulated kernels are, and where and why their warps wait: recorded from
+ * real GPUs or made up.
  *
- * $XPUPROF_SIM_STALLS names a folder. Each of its .stalls files describes the kernels of one image, a file beside it:
+ * $XPUPROF_SIM_STALLS names a folder. Each of its .stalls files describes the kernels of one image,
+ * a file beside it:
  *
  *	# a comment
  *	image axpy.cubin
@@ -54,7 +55,8 @@ struct code_kernel {
 	uint64_t samples; /* so far */
 };
 
-/* Names with the vendor's prefix; odd indexes are latency samples, which are part of the one before. */
+/* Names with the vendor's prefix; odd indexes are latency samples, which are part of the one
+ * before. */
 const char *code_reason(uint32_t index);
 /* Of the kernel of this name, for ever; NULL when memory is short. Any thread. */
 struct code_kernel *code_kernel_find(const char *name);

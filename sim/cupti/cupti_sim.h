@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the simulated CUPTI share. It reads the driver's objects (driver/sim.h) directly.
- * The driver reports to it through driver/tools.h.
+ * What the files of the simulated CUPTI share. It reads the driver's objects (driver/sim.h)
+ * directly. The driver reports to it through driver/tools.h.
  */
 #pragma once
 
@@ -28,6 +28,7 @@ void sim_cupti_report_module(uint32_t id, const char *image, size_t size);
 void sim_cupti_count_api_user(int change);    /* of correlation ids: a callback or API activity */
 void sim_cupti_watch(enum sim_domain domain); /* API records of a domain were switched on or off */
 bool sim_cupti_usable(CUptiResult *ret_why);
-/* CUPTI ends itself, as NVIDIA's does when it meets an error that it cannot mend. It reports this, or (NULL) not. */
+/* CUPTI ends itself, as NVIDIA's does when it meets an error that it cannot mend. It reports this,
+ * or (NULL) not. */
 void sim_cupti_end(const char *message);
 bool sim_cupti_has_ended(void);

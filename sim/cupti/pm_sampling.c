@@ -427,10 +427,11 @@ static uint64_t real_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t offset_ns; /* from the simulator's clock to the host's real one, on which CUPTI reports times */
+/* from the simulator's clock to the host's real one, on which CUPTI reports times */
+static uint64_t offset_ns;
 
-/* Once, for a difference read anew would come and go as a gap between samples whenever this thread is
- * interrupted between the two clocks. */
+/* Once, for a difference read anew would come and go as a gap between samples whenever this thread
+ * is interrupted between the two clocks. */
 static void compare_clocks(void)
 {
 	uint64_t best = UINT64_MAX;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Queues are linked blocks. The writer links a new block behind the tail when the tail is full. The
- * reader returns a block when it has popped all of it and a next one exists. Queues are never freed,
- * only used again.
+ * reader returns a block when it has popped all of it and a next one exists. Queues are never
+ * freed, only used again.
  */
 #include "queue.h"
 

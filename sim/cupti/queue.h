@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records between the driver's streams and delivery: a queue for each stream, so that launches on
- * different streams never wait for each other. One writer at a time (it holds the stream's lock), one
- * reader (it holds the delivery lock). They share only the lock of the free blocks, once in 128
+ * different streams never wait for each other. One writer at a time (it holds the stream's lock),
+ * one reader (it holds the delivery lock). They share only the lock of the free blocks, once in 128
  * records.
  */
 #pragma once

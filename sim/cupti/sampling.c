@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The PC sampling API. A kernel's run is noted when it is submitted, and gives its samples once it has ended: as many
- * as its multiprocessors would make in its time, in turn at the instructions that code.h lists, so that the same runs
- * always give the same samples. Samples wait in tallies, one for each kernel (or launch, in serialized mode), until
- * they are fetched.
+ * The PC sampling API. A kernel's run is noted when it is submitted, and gives its samples once it
+ * has ended: as many as its multiprocessors would make in its time, in turn at the instructions
+ * that code.h lists, so that the same runs always give the same samples. Samples wait in tallies,
+ * one for each kernel (or launch, in serialized mode), until they are fetched.
  *
- * Kernels are not really serialized in serialized mode. $XPUPROF_SIM_STALLS_MADE names a file to which, at the end
- * of the process, the number of samples that were made of each kernel is appended, and of those dropped.
+ * Kernels are not really serialized in serialized mode. $XPUPROF_SIM_STALLS_MADE names a file to
+ * which, at the end of the process, the number of samples that were made of each kernel is
+ * appended, and of those dropped.
  */
 #include "code.h"
 
@@ -121,7 +122,8 @@ static void note_run(struct sampler *s, const struct sim_kernel *k, const struct
 	s->last_run = &r->next;
 }
 
-/* A kernel that is in no module was compiled into the program, whose image is loaded when it is first needed. */
+/* A kernel that is in no module was compiled into the program, whose image is loaded when it is
+ * first needed. */
 static void load_image(const struct sim_kernel *k)
 {
 	struct code_kernel *code = k->function->module ? NULL : code_kernel_find(k->function->name);
@@ -191,8 +193,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /*
- * Sample number n of a kernel hits the row at position n * step of all weights laid out in a line. By the golden ratio
- * any number of samples is spread evenly.
+ * Sample number n of a kernel hits the row at position n * step of all weights laid out in a line.
+ * By the golden ratio any number of samples is spread evenly.
  */
 static uint64_t step_of(uint64_t weight)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The exported driver API, made from driver_api.def: each function checks that the driver is up,
- * reports the call to CUPTI if it is wanted there, and calls the engine. The look-up of functions by
- * name is made from the same table.
+ * reports the call to CUPTI if it is wanted there, and calls the engine. The look-up of functions
+ * by name is made from the same table.
  */
 #include "sim.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the simulated devices do, for all processes of this machine, since hardware is shared. It is a
- * file that XPUPROF_SIM_BOARD names; without it no process sees what others do. Entries are written
- * when work is submitted, with the times at which it will run. The newest BOARD_ENTRIES stay.
+ * What the simulated devices do, for all processes of this machine, since hardware is shared. It is
+ * a file that XPUPROF_SIM_BOARD names; without it no process sees what others do. Entries are
+ * written when work is submitted, with the times at which it will run. The newest BOARD_ENTRIES
+ * stay.
  */
 #pragma once
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Stream capture: work submitted to a capturing stream becomes nodes of a graph. A stream holds its
- * tips, the nodes that the next one depends on. An event recorded into the capture carries the tips of
- * that moment to the stream that waits for it, which thereby joins.
+ * tips, the nodes that the next one depends on. An event recorded into the capture carries the tips
+ * of that moment to the stream that waits for it, which thereby joins.
  *
- * One lock for all captures, since they are rare. Whether a stream captures is an atomic of the stream.
+ * One lock for all captures, since they are rare. Whether a stream captures is an atomic of the
+ * stream.
  */
 #include "sim.h"
 

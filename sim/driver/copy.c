@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Copies and memory sets. All are boxes of rows (width in bytes, height, depth); a linear one has
- * one row. Both ends must lie in memory of the kind that the call names, within one allocation if it
- * is the driver's memory.
+ * one row. Both ends must lie in memory of the kind that the call names, within one allocation if
+ * it is the driver's memory.
  */
 #include "sim.h"
 

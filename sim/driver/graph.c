@@ -4,11 +4,11 @@
  * their own, and it is these that CUPTI's records name. Launching one gives each node its time on
  * the device: not before the nodes it depends on, and beside those it does not.
  *
- * Every graph and node that comes and goes is reported to CUPTI. The order is documented nowhere: it is
- * what tests/gpu/cupti_sequence.c saw of NVIDIA's driver 580 (tests/data/cupti-*.txt). There a node's
- * dependencies come before the node, its type is never reported, the nodes of a copy are created and
- * then cloned, updates are not reported at all, and instantiating a graph replaces its memory sets: the
- * node is destroyed, though records go on naming it.
+ * Every graph and node that comes and goes is reported to CUPTI. The order is documented nowhere:
+ * it is what tests/gpu/cupti_sequence.c saw of NVIDIA's driver 580 (tests/data/cupti-*.txt). There
+ * a node's dependencies come before the node, its type is never reported, the nodes of a copy are
+ * created and then cloned, updates are not reported at all, and instantiating a graph replaces its
+ * memory sets: the node is destroyed, though records go on naming it.
  */
 #include "sim.h"
 #include "cupti.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Modules and libraries: PTX text is searched for its entries, so that unknown names are refused. Any
- * other image is not searched, and every name is found in it. A CUlibrary is a CUmodule and a CUkernel
- * a CUfunction here, as CUDA lets a kernel handle stand for a function.
+ * Modules and libraries: PTX text is searched for its entries, so that unknown names are refused.
+ * Any other image is not searched, and every name is found in it. A CUlibrary is a CUmodule and a
+ * CUkernel a CUfunction here, as CUDA lets a kernel handle stand for a function.
  *
- * A kernel's name decides how long it runs: `..._us250` and `..._ns900` (before anything that is not a
- * letter or digit) are times; others get constants from a hash of the name (launch.c).
+ * A kernel's name decides how long it runs: `..._us250` and `..._ns900` (before anything that is
+ * not a letter or digit) are times; others get constants from a hash of the name (launch.c).
  */
 #include "sim.h"
 #include "cupti.h"

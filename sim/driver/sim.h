@@ -11,8 +11,8 @@
  * Objects are the structs behind CUDA's opaque handles, so nothing needs a cast. Each begins with a
  * magic number that is checked where the real driver checks its handles.
  *
- * Threads: everything may be called from any thread. A stream's lock guards its time line. Contexts,
- * modules and allocations have locks of their own; a launch needs none of those.
+ * Threads: everything may be called from any thread. A stream's lock guards its time line.
+ * Contexts, modules and allocations have locks of their own; a launch needs none of those.
  */
 #pragma once
 
@@ -100,7 +100,8 @@ struct CUstream_st {
 	int priority;
 	bool legacy;
 	bool per_thread;
-	struct CUstream_st *next; /* in the thread's list of per-thread streams, or a list of the program's */
+	/* in the thread's list of per-thread streams, or a list of the program's */
+	struct CUstream_st *next;
 
 	pthread_mutex_t lock;
 	uint64_t idle_ns; /* when everything submitted so far will have ended */
@@ -388,7 +389,8 @@ CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uin
 CUresult sim_launch_config(const CUlaunchConfig *config, CUfunction f, CUstream stream);
 CUresult sim_launch_host(CUstream stream, CUhostFn fn, void *data);
 CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel *ret);
-uint64_t sim_work_duration(const struct sim_work *work, uint64_t position); /* position: in its stream */
+/* position: in its stream */
+uint64_t sim_work_duration(const struct sim_work *work, uint64_t position);
 
 /* stream.c */
 CUstream sim_stream_of(CUstream handle, bool per_thread); /* NULL: no such stream, or no context */

@@ -6,7 +6,8 @@
  * all work of blocking streams ends, when all work ends. They only grow, so each is an atomic
  * maximum, and a launch holds only its stream's lock.
  *
- * The handle of a destroyed stream is the next one given out: NVIDIA's driver uses handles again, too.
+ * The handle of a destroyed stream is the next one given out: NVIDIA's driver uses handles again,
+ * too.
  */
 #include "board.h"
 #include "sim.h"

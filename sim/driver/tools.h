@@ -100,7 +100,8 @@ SIM_EXPORT CUresult xpuprof_sim_start(void);
 SIM_EXPORT CUcontext xpuprof_sim_context(void);
 SIM_EXPORT CUstream xpuprof_sim_stream(CUstream handle, bool per_thread);
 SIM_EXPORT struct sim_driver *xpuprof_sim_driver(void);
-/* Starts a thread of the simulator's own, which ends with the process and handles no signal of the program. */
+/* Starts a thread of the simulator's own, which ends with the process and handles no signal of the
+ * program. */
 SIM_EXPORT bool xpuprof_sim_start_thread(void *(*run)(void *));
 /* The thread is (no longer) inside a subscriber's callback; returns the state before. */
 SIM_EXPORT bool xpuprof_sim_in_callback(bool inside);

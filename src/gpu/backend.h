@@ -4,8 +4,8 @@
  * src/gpu/backends.c: docs/howto-add-a-gpu-backend.md. gpu.h gives the order in which the functions
  * are called.
  *
- * If a library inside the program reports the work, the backend uses gpu/injected/. A backend with other sources calls
- * `events` itself.
+ * If a library inside the program reports the work, the backend uses gpu/injected/. A backend with
+ * other sources calls `events` itself.
  */
 #pragma once
 
@@ -27,22 +27,28 @@ enum gpu_stalls {
 
 /* All strings and pointers are borrowed for the time of gpu_open, but for `images` and `stacks`. */
 struct gpu_options {
-	const char *runtime_dir; /* private folder of the recording (0700), ours until it is open, then the
-				  * target's user's */
+	/* private folder of the recording (0700), ours until it is open, then the target's
+	 * user's */
+	const char *runtime_dir;
 	const char *library;     /* path of libxpuprof-inject.so */
 	uint32_t target_uid;     /* only this user's processes may connect */
 	uint32_t target_gid;
-	unsigned int marker; /* enum launch_marker: which entry point the library shall call; 0: none */
+	/* enum launch_marker: which entry point the library shall call; 0: none */
+	unsigned int marker;
 	bool queue_times;    /* also ask for queued and submitted times */
 	bool syncs;          /* also report what calls waited for the GPU, and how long */
 	size_t ring_bytes;   /* of each process's ring; 0: the default */
-	bool walk;           /* libraries are to walk their own stacks; the marker, if any, is for those they cannot */
+	/* libraries are to walk their own stacks; the marker, if any, is for those they cannot */
+	bool walk;
 	struct stack_resolver stacks;
 	enum gpu_stalls stalls;
-	unsigned int stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint64_t counter_interval_ns; /* of samples of hardware counters; 0: none. Not beside stalls */
+	/* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
+	unsigned int stall_period;
+	/* of samples of hardware counters; 0: none. Not beside stalls */
+	uint64_t counter_interval_ns;
 	char **environment;         /* the program's; NULL: ours */
-	struct kept_images *images; /* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
+	/* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
+	struct kept_images *images;
 	struct buf *notes;          /* gets lines that the user should read; NULL: nobody does */
 };
 
@@ -51,17 +57,20 @@ struct gpu_shared {
 	struct profile_writer *writer;
 	struct tasks *tasks;
 	struct gpu_events events;
-	uint32_t last_instance; /* number of the latest instance; the next is one more (gpu_events.h) */
+	/* number of the latest instance; the next is one more (gpu_events.h) */
+	uint32_t last_instance;
 };
 
 struct gpu_stats {
 	uint64_t instances_live;     /* and other sources, that may still send something */
 	uint64_t records;            /* read so far */
 	uint64_t reported_ns;        /* GPU time as the driver reported it, recorded or lost */
-	const char *stalls_refused;  /* lines: why some instructions were not sampled, and what helps; valid until
-				      * the next call */
+	/* lines: why some instructions were not sampled, and what helps; valid until the next
+	 * call */
+	const char *stalls_refused;
 	const char *counters_refused; /* the same of hardware counters */
-	const char *ended; /* the same: which processes' GPU work is missing from some time on, and why */
+	/* the same: which processes' GPU work is missing from some time on, and why */
+	const char *ended;
 };
 
 /* Functions that may be NULL are marked so; then the backend has nothing to do there. */
@@ -72,19 +81,21 @@ struct gpu_backend_ops {
 	/* NULL. Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);
-	/* NULL: none came through the marker. False: the instance is this backend's, and lives in another process than
-	 * the launch. */
+	/* NULL: none came through the marker. False: the instance is this backend's, and lives in
+	 * another process than the launch. */
 	bool (*is_plausible)(struct gpu_backend *b, const struct gpu_launch *e);
-	/* As in walker_news; each may be NULL. Both come before libraries connect as well as after. */
+	/* As in walker_news; each may be NULL. Both come before libraries connect as well as
+	 * after. */
 	int (*code_mapped)(struct gpu_backend *b, const struct code_change *change);
 	int (*space)(struct gpu_backend *b, const struct walker_space *space);
 	int (*table_chunk)(struct gpu_backend *b, uint32_t index, int fd);
 	int (*leaves)(struct gpu_backend *b, uint32_t pid);
-	/* NULL. Readable when a library wants something (connects, closes, or has much in its ring): then
-	 * the usual { snapshot; drain } is due. Otherwise it is polled. */
+	/* NULL. Readable when a library wants something (connects, closes, or has much in its
+	 * ring): then the usual { snapshot; drain } is due. Otherwise it is polled. */
 	int (*poll_fd)(struct gpu_backend *b);
 	int (*snapshot)(struct gpu_backend *b);
-	/* Hands everything up to the snapshot to the events' receiver. Sets *ret_busy when much had come. */
+	/* Hands everything up to the snapshot to the events' receiver. Sets *ret_busy when much had
+	 * come. */
 	int (*drain)(struct gpu_backend *b, bool *ret_busy);
 	/* Asks every live library to flush and go quiet. */
 	int (*stop)(struct gpu_backend *b);

@@ -87,7 +87,7 @@ int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *c
 	return error;
 }
 
-/* --- from capture ------------------------------------------------------------------------------- */
+/* --- from capture ----------------------------------------------------------------------------- */
 
 static bool is_plausible(const struct gpu *g, const struct gpu_launch *e)
 {
@@ -172,7 +172,7 @@ struct walker_news gpu_walker_news(struct gpu *g)
 	};
 }
 
-/* --- rounds ------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 int gpu_snapshot(struct gpu *g)
 {
@@ -211,7 +211,7 @@ int gpu_finish(struct gpu *g)
 	return error;
 }
 
-/* --- what came of it ---------------------------------------------------------------------------- */
+/* --- what came of it -------------------------------------------------------------------------- */
 
 static struct gpu_stats stats_of(const struct open_backend *b)
 {

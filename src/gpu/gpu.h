@@ -9,12 +9,13 @@
  *	                                                        v
  *	                                                    correlate
  *
- * Life: new -> open -> environment (once, before the command starts) -> any number of { snapshot; drain }
+ * Life: new -> open -> environment (once, before the command starts) -> any number of { snapshot;
+ * drain }
  * -> stop -> { snapshot; drain } until nothing is live or patience ends -> finish -> free. One thread.
  *
  * snapshot and drain are two calls because the correlator needs an order. Everything that is in the
- * shared rings at the snapshot had its launch marker fire before. So the recorder makes the snapshot,
- * drains the markers, and only then drains the rings up to the snapshot.
+ * shared rings at the snapshot had its launch marker fire before. So the recorder makes the
+ * snapshot, drains the markers, and only then drains the rings up to the snapshot.
  *
  * Functions return 0 or -errno with error_text, unless noted otherwise.
  */
@@ -29,19 +30,20 @@ struct gpu;
 int gpu_new(struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events);
 void gpu_free(struct gpu *g);
 
-/* Opens every backend of gpu_backends. A backend that cannot work on this machine or for this program adds a line to
- * options->notes, and stays out. */
+/* Opens every backend of gpu_backends. A backend that cannot work on this machine or for this
+ * program adds a line to options->notes, and stays out. */
 int gpu_open(struct gpu *g, const struct gpu_options *options);
 /* Whether any backend is open. */
 bool gpu_is_open(const struct gpu *g);
 /* Environment variables for the command: calls add("NAME", "value") for each. */
 int gpu_environment(struct gpu *g, int (*add)(void *, const char *, const char *), void *context);
-/* Calls watch for every descriptor that is readable when a round of { snapshot; drain } is due early. */
+/* Calls watch for every descriptor that is readable when a round of { snapshot; drain } is due
+ * early. */
 int gpu_each_poll_fd(struct gpu *g, int (*watch)(void *context, int fd), void *context);
 
-/* For capture: the receiver of launches that came through the marker (it has `launch` only), and of what walkers need.
- * Both may be used before gpu_open, and as long as `g`. A launch of an instance that does not live in its process is
- * counted and dropped. */
+/* For capture: the receiver of launches that came through the marker (it has `launch` only), and of
+ * what walkers need. Both may be used before gpu_open, and as long as `g`. A launch of an instance
+ * that does not live in its process is counted and dropped. */
 struct gpu_events gpu_marker_launches(struct gpu *g);
 struct walker_news gpu_walker_news(struct gpu *g);
 
@@ -59,7 +61,7 @@ int gpu_finish(struct gpu *g);
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
 /* GPU time as all drivers reported it, in nanoseconds, recorded or lost. */
 uint64_t gpu_reported_ns(const struct gpu *g);
-/* Calls visit for each text (lines) of what the backends refused or lost; `lost`: GPU work is missing from some time
- * on. */
+/* Calls visit for each text (lines) of what the backends refused or lost; `lost`: GPU work is
+ * missing from some time on. */
 void gpu_each_refusal(
 	const struct gpu *g, void (*visit)(void *context, const char *lines, bool lost), void *context);

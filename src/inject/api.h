@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an API of GPUs does for the library: it reports calls, in the program's threads (launches.h), and finished
- * work, from our thread (library.h). Nothing else in the library depends on which API it is.
+ * What an API of GPUs does for the library: it reports calls, in the program's threads
+ * (launches.h), and finished work, from our thread (library.h). Nothing else in the library depends
+ * on which API it is.
  *
- * Each API is loaded in its own way. So each has an entry point of its own, in its folder, which calls inject_begin
- * with its table: cupti/cupti.c for CUDA.
+ * Each API is loaded in its own way. So each has an entry point of its own, in its folder, which
+ * calls inject_begin with its table: cupti/cupti.c for CUDA.
  *
  * An API includes what is in this folder, never the other way round.
  */
@@ -15,8 +16,8 @@
 #include "wire/wire.h"
 
 struct inject_api {
-	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and makes it report work:
-	 * WIRE_REASON_NONE, or why not. */
+	/* In the thread that called inject_begin. Finds the API's library, subscribes to it and
+	 * makes it report work: WIRE_REASON_NONE, or why not. */
 	enum wire_reason (*start)(void);
 	/* In the same thread, when stacks can be walked: from now on calls are reported, too. */
 	enum wire_reason (*follow_calls)(void);
@@ -29,17 +30,21 @@ struct inject_api {
 	void (*drain)(void);
 
 	/*
-	 * The end, in our thread. The process ends: finish. The program goes on without us: stop, finish, leave.
-	 * It goes on, and nobody is left to send to: stop, discard, leave.
+	 * The end, in our thread. The process ends: finish. The program goes on without us: stop,
+	 * finish, leave. It goes on, and nobody is left to send to: stop, discard, leave.
 	 */
-	void (*stop)(void);			/* nothing new is reported: is_recording becomes false */
+	/* nothing new is reported: is_recording becomes false */
+	void (*stop)(void);
 	void (*finish)(bool program_goes_on);	/* sends all work, finished or not */
 	void (*discard)(void);			/* drops it */
-	void (*leave)(void);			/* the API is free for others; also where follow_calls has failed */
+	/* the API is free for others; also where follow_calls has failed */
+	void (*leave)(void);
 
-	/* In a forked child, where the library is dead: lets go of what would keep others waiting. */
+	/* In a forked child, where the library is dead: lets go of what would keep others
+	 * waiting. */
 	void (*forget)(void);
 };
 
-/* Connects to the recorder, if there is one, and starts; once in a process. On failure the library stays quiet. */
+/* Connects to the recorder, if there is one, and starts; once in a process. On failure the library
+ * stays quiet. */
 void inject_begin(const struct inject_api *api);

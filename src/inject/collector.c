@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own thread. It sends the work that the API has handed over, asks the API for work that has finished
- * since, and watches the recorder.
+ * Our own thread. It sends the work that the API has handed over, asks the API for work that has
+ * finished since, and watches the recorder.
  *
  *	          +--> sleep, at most a tick ---+
  *	          |                             v
@@ -11,8 +11,8 @@
  *	                                        +--> stop: stop, finish, DONE, leave, end
  *	                                        +--> the recorder is gone: stop, discard, leave, end
  *
- * The API is asked at short intervals while the ring moves, and not at all until the program calls it again: we are
- * started in the middle of a call, which may go on for long.
+ * The API is asked at short intervals while the ring moves, and not at all until the program calls
+ * it again: we are started in the middle of a call, which may go on for long.
  */
 #include <limits.h>
 #include <linux/futex.h>

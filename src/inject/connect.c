@@ -2,10 +2,10 @@
 /*
  * The socket to the recorder.
  *
- * It moves to a high number at once, since programs use low ones, and it is closed on exec. A program
- * may still close every descriptor it did not open, and get the same number again for something of its
- * own: device and inode are compared before each use. When the socket is lost that way the ring still
- * works, and the recorder's heartbeat in it shows whether somebody reads.
+ * It moves to a high number at once, since programs use low ones, and it is closed on exec. A
+ * program may still close every descriptor it did not open, and get the same number again for
+ * something of its own: device and inode are compared before each use. When the socket is lost that
+ * way the ring still works, and the recorder's heartbeat in it shows whether somebody reads.
  */
 #include <errno.h>
 #include <fcntl.h>

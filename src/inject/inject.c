@@ -2,15 +2,15 @@
 /*
  * The injected library's life.
  *
- * An API's entry point calls inject_begin, once, in the middle of the program's first call. Without a
- * recorder nothing happens at all. With one, the API is started, and our thread. If anything fails, the
- * library reports it to the recorder, if it is connected, and stays quiet for good.
+ * An API's entry point calls inject_begin, once, in the middle of the program's first call. Without
+ * a recorder nothing happens at all. With one, the API is started, and our thread. If anything
+ * fails, the library reports it to the recorder, if it is connected, and stays quiet for good.
  *
- * fork: the kernel wipes the guard page, so that the child's copy finds itself dead in every callback,
- * handler and at exit. The ring is not mapped in the child. The handler below closes the sockets, or the
- * recorder would think that the instance lives on as long as the child. While the parent forks, our
- * thread is kept out of the API and the loader, for a moment at most: a lock of theirs that is held just
- * then would be held in the child for ever.
+ * fork: the kernel wipes the guard page, so that the child's copy finds itself dead in every
+ * callback, handler and at exit. The ring is not mapped in the child. The handler below closes the
+ * sockets, or the recorder would think that the instance lives on as long as the child. While the
+ * parent forks, our thread is kept out of the API and the loader, for a moment at most: a lock of
+ * theirs that is held just then would be held in the child for ever.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static void go_quiet(enum wire_reason reason)
 	connection_close(&library.connection);
 }
 
-/* So that even the first launches can be walked, by us or at the marker. All the code that they go through is mapped
- * by now, most of it for long: its tables are ready or nearly so. */
+/* So that even the first launches can be walked, by us or at the marker. All the code that they go
+ * through is mapped by now, most of it for long: its tables are ready or nearly so. */
 static void prepare_walking(void)
 {
 	space_await(now_ns() + TABLES_PATIENCE_NS);

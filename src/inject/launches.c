@@ -48,9 +48,9 @@ void launches_wait(void)
 }
 
 /*
- * Launches that are going on end in calls, which are reported in the ring: when it stops moving, they have ended.
- * The time limit begins with the first of several holds, so that launches are not stopped for good by contexts
- * that come and go, nor by a call from which the API never returns.
+ * Launches that are going on end in calls, which are reported in the ring: when it stops moving,
+ * they have ended. The time limit begins with the first of several holds, so that launches are not
+ * stopped for good by contexts that come and go, nor by a call from which the API never returns.
  */
 void launches_hold(void)
 {

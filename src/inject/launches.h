@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the API in the program's threads, from their begin to their end: what the callbacks of any API do for each
- * call that they follow.
+ * Calls of the API in the program's threads, from their begin to their end: what the callbacks of
+ * any API do for each call that they follow.
  *
- * An API may call back for a call inside a call, with the same correlation id. Only the outermost counts. A thread
- * keeps the few calls it is in:
+ * An API may call back for a call inside a call, with the same correlation id. Only the outermost
+ * counts. A thread keeps the few calls it is in:
  *
  *	outer call begins, id 7     not among the open ones  -> call_open, call_report_stack
  *	  inner call begins, id 7   open already             -> nothing
@@ -14,10 +14,11 @@
  * A call that never returns (longjmp, an exception, a thread that ends) leaves an open entry
  * behind. Ids do not come again, so it harms nothing. It is dropped when its slot is needed.
  *
- * All of this happens at every launch: no allocations, no locks, and no system calls but the thread's first gettid and
- * a bounded wait while launches are held. That is also why the functions are in a header: the compiler can put them
- * into the API's callback. The thread-local part is small, because it must fit into the space that the loader keeps for
- * libraries that are loaded late.
+ * All of this happens at every launch: no allocations, no locks, and no system calls but the
+ * thread's first gettid and a bounded wait while launches are held. That is also why the functions
+ * are in a header: the compiler can put them into the API's callback. The thread-local part is
+ * small, because it must fit into the space that the loader keeps for libraries that are loaded
+ * late.
  */
 #pragma once
 
@@ -29,7 +30,8 @@
 
 #define OPEN_CALLS 3
 
-/* The stream that a call waits for, records an event in or launches a graph into, by the API's numbers. */
+/* The stream that a call waits for, records an event in or launches a graph into, by the API's
+ * numbers. */
 struct call_target {
 	uint32_t context; /* the stream's own, if it has one; 0: unknown */
 	uint32_t stream;  /* 0: none, or unknown */
@@ -58,15 +60,15 @@ struct undisturbed {
 	int error; /* errno */
 };
 
-/* Around code that may wait in the program's thread: no lock of ours, the API's or the driver's may stay locked because
- * the program cancels the thread. */
+/* Around code that may wait in the program's thread: no lock of ours, the API's or the driver's may
+ * stay locked because the program cancels the thread. */
 void begin_slow(struct undisturbed *ret);
 void end_slow(const struct undisturbed *u);
 
 /*
- * Threads that begin to launch wait until launches_release, but not for long. Those that are launching have mostly left
- * when it returns. The program's own threads call it, several at a time, around what the API cannot do while another
- * thread launches.
+ * Threads that begin to launch wait until launches_release, but not for long. Those that are
+ * launching have mostly left when it returns. The program's own threads call it, several at a time,
+ * around what the API cannot do while another thread launches.
  */
 void launches_hold(void);
 void launches_release(void);
@@ -120,7 +122,8 @@ static inline struct open_call *call_inside(void)
 	return launching.depth ? &launching.calls[launching.depth - 1] : NULL;
 }
 
-/* When a call ends: its entry, valid until the thread opens another; NULL: another call was opened. */
+/* When a call ends: its entry, valid until the thread opens another; NULL: another call was
+ * opened. */
 static inline struct open_call *call_close(uint32_t correlation, uint16_t call)
 {
 	int i = launching.depth - 1;
@@ -134,8 +137,8 @@ static inline struct open_call *call_close(uint32_t correlation, uint16_t call)
 	return &launching.calls[i];
 }
 
-/* Reports the stack that leads to the callback with this frame. The library walks it when it can; else the marker
- * fires, and the probe there walks the stack. */
+/* Reports the stack that leads to the callback with this frame. The library walks it when it can;
+ * else the marker fires, and the probe there walks the stack. */
 static inline void call_report_stack(
 	const struct open_call *open, enum wire_call_kind kind, const void *frame)
 {
@@ -155,8 +158,8 @@ static inline void call_report_stack(
 		""); /* no jump in place of the call: the marker's stack begins where ours does */
 }
 
-/* The record of a call that has just ended, with the API's own number and result of it. The caller fills in what it
- * waited for. */
+/* The record of a call that has just ended, with the API's own number and result of it. The caller
+ * fills in what it waited for. */
 static inline struct wire_call call_record(
 	const struct open_call *open, enum wire_call_kind kind, uint32_t api, int32_t result)
 {

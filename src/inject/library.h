@@ -15,12 +15,13 @@
  *	tables.c      strings and operations that the recorder has already: our thread
  *	collector.c   our thread
  *
- * Callbacks of an API may carry no user data, so there is one global `library`. It is filled before the
- * first callback can come. From then on it is constant, but for what is marked.
+ * Callbacks of an API may carry no user data, so there is one global `library`. It is filled before
+ * the first callback can come. From then on it is constant, but for what is marked.
  *
- * The library lives in somebody else's program. It never exits, aborts, prints or handles a signal. It allocates with
- * mmap only. On the launch path (an API's callbacks, launches.h, stacks_send) it neither allocates nor locks, and calls
- * the kernel only once or twice at a thread's first launch, and where stacks.h names a call.
+ * The library lives in somebody else's program. It never exits, aborts, prints or handles a signal.
+ * It allocates with mmap only. On the launch path (an API's callbacks, launches.h, stacks_send) it
+ * neither allocates nor locks, and calls the kernel only once or twice at a thread's first launch,
+ * and where stacks.h names a call.
  */
 #pragma once
 
@@ -104,14 +105,16 @@ void futex_wake(uint32_t *word);
 
 /* Connects to the recorder within two seconds and maps the ring: 0 or -errno. */
 int connection_open(struct connection *c, const char *path, void **ret_memory, uint32_t *ret_slots);
-/* Makes a socket the connection's, under another number: 0 or -errno, and then the connection owns it, too. */
+/* Makes a socket the connection's, under another number: 0 or -errno, and then the connection owns
+ * it, too. */
 int connection_adopt(struct connection *c, int fd);
 /* Closes the socket, if the number still is ours. */
 void connection_close(struct connection *c);
 /* True when the other side is gone. A socket the program closed behind our back is not a sign of
  * that. */
 bool connection_lost(struct connection *c);
-/* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when none has arrived. */
+/* A chunk of the unwind tables that the recorder has sent: its descriptor, or -errno when none has
+ * arrived. */
 int connection_receive_chunk(struct connection *c, uint32_t *ret_index);
 /* Whether an image can be sent just now; true also when nobody will ever receive it. */
 bool connection_has_room(const struct connection *c);
@@ -126,8 +129,8 @@ void collector_wake(void);
 
 /* Memory for the tables below: 0 or -errno. */
 int tables_init(void);
-/* The id of an operation, which is sent to the recorder when new; 0: it could not be sent (the ring is full).
- * `name` may be NULL; op->type, id and name are filled in. */
+/* The id of an operation, which is sent to the recorder when new; 0: it could not be sent (the ring
+ * is full). `name` may be NULL; op->type, id and name are filled in. */
 uint32_t table_op(struct wire_op *op, const char *name);
 
 /* Sends a record from our thread, waiting a bounded time for room while the recorder lives. */

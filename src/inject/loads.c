@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The counter (_dl_load_adds) is one of the loader's own variables, in the object _rtld_global. Its offset differs from
- * one glibc to the next, so it is looked for: a word that has the value of the counter, and still has it after the
- * counter has changed. As long as no library is unloaded, one other word does that: the number of those that are
- * loaded, in front of it. If that word was chosen, it is dropped as soon as the two differ. Without glibc, or if no
- * word is found, our own thread's answers have to do.
+ * The counter (_dl_load_adds) is one of the loader's own variables, in the object _rtld_global. Its
+ * offset differs from one glibc to the next, so it is looked for: a word that has the value of the
+ * counter, and still has it after the counter has changed. As long as no library is unloaded, one
+ * other word does that: the number of those that are loaded, in front of it. If that word was
+ * chosen, it is dropped as soon as the two differ. Without glibc, or if no word is found, our own
+ * thread's answers have to do.
  *
- * The number of loaded libraries is at the object's beginning, behind a pointer (struct link_namespaces in glibc's
- * sysdeps/generic/ldsodefs.h), and is used as long as it agrees with the answers. Those ever loaded, less that number,
- * have been unloaded.
+ * The number of loaded libraries is at the object's beginning, behind a pointer (struct
+ * link_namespaces in glibc's sysdeps/generic/ldsodefs.h), and is used as long as it agrees with the
+ * answers. Those ever loaded, less that number, have been unloaded.
  */
 #include "inject/loads.h"
 

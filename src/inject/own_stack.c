@@ -12,7 +12,8 @@
  *	        ANSWERED            <-
  *	reads the answer, -> free
  *
- * A thread that ends before it has read its answer leaves it behind; such questions are freed after a while.
+ * A thread that ends before it has read its answer leaves it behind; such questions are freed after
+ * a while.
  */
 #include "inject/own_stack.h"
 
@@ -164,7 +165,8 @@ static size_t parse_lines(char *buffer, size_t filled)
 	return filled;
 }
 
-/* A line longer than the buffer (no path is) would be cut, which does no harm: its beginning matters. */
+/* A line longer than the buffer (no path is) would be cut, which does no harm: its beginning
+ * matters. */
 static bool read_maps(void)
 {
 	char buffer[8192];

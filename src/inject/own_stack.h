@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the stack of the present thread ends. Our own thread finds out in /proc/self/maps. Until then the end is
- * unknown, and so it is on other stacks (coroutines, fibers, signal stacks).
+ * Where the stack of the present thread ends. Our own thread finds out in /proc/self/maps. Until
+ * then the end is unknown, and so it is on other stacks (coroutines, fibers, signal stacks).
  *
- * Any thread of the program asks, without waiting for locks and without allocation. Each thread makes one system call
- * in its life, which wakes ours.
+ * Any thread of the program asks, without waiting for locks and without allocation. Each thread
+ * makes one system call in its life, which wakes ours.
  */
 #pragma once
 
@@ -13,8 +13,9 @@
 
 /* Reserves address space: 0 or -errno. */
 int own_stack_init(void);
-/* The end of the stack that `frame` is in, when that is this thread's own; 0: unknown (so far). All from `frame`
- * up to it can be read. */
+/* The end of the stack that `frame` is in, when that is this thread's own; 0: unknown (so far). All
+ * from `frame` up to it can be read. */
 uintptr_t own_stack_end(uintptr_t frame);
-/* Answers what threads have asked. Called by our own thread, every round, and by inject_begin's before ours runs. */
+/* Answers what threads have asked. Called by our own thread, every round, and by inject_begin's
+ * before ours runs. */
 void own_stack_answer(void);

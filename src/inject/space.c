@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The recorder's list is copied under its sequence number. The library trusts the recorder. Even so, an error in a
- * list or a table gives wrong stacks and nothing worse: see unwind.c.
+ * The recorder's list is copied under its sequence number. The library trusts the recorder. Even
+ * so, an error in a list or a table gives wrong stacks and nothing worse: see unwind.c.
  *
- * The walk over Python's frames begins with two words of the interpreter, wherever it is mapped. So an interpreter that
- * is a library is kept from being unloaded, by a reference of ours.
+ * The walk over Python's frames begins with two words of the interpreter, wherever it is mapped. So
+ * an interpreter that is a library is kept from being unloaded, by a reference of ours.
  */
 #include "inject/space.h"
 
@@ -28,7 +28,8 @@ struct space *space;
 static struct {
 	uint32_t number;
 	uint64_t loads, undone;
-	uint64_t pause_ns, again_ns; /* for code in no mapping: how long, and until when, not to ask again */
+	/* for code in no mapping: how long, and until when, not to ask again */
+	uint64_t pause_ns, again_ns;
 } asked;
 
 int space_init(void)
@@ -85,8 +86,9 @@ static bool copy_list(struct space_copy *copy, struct walk_python *python, uint3
 	return __atomic_load_n(&list->sequence, __ATOMIC_RELAXED) == sequence;
 }
 
-/* Whether the address is in a library that will stay. The program itself, which has no name, does. A library in a
- * namespace of its own (dlmopen) cannot be opened; dlopen may return another one of that name. */
+/* Whether the address is in a library that will stay. The program itself, which has no name, does.
+ * A library in a namespace of its own (dlmopen) cannot be opened; dlopen may return another one of
+ * that name. */
 static bool pin(uint64_t address)
 {
 	struct link_map *map, *found;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the walker needs of this process: its mappings, the unwind tables of their files, and its Python. The recorder
- * writes it into shared memory (wire.h). Our own thread copies it here, since the recorder may write at any time.
+ * What the walker needs of this process: its mappings, the unwind tables of their files, and its
+ * Python. The recorder writes it into shared memory (wire.h). Our own thread copies it here, since
+ * the recorder may write at any time.
  *
- * There are two copies, one to read and one to fill. `turn` counts, and its lowest bit selects the one to read. A
- * reader uses what it has read from a copy only if the turn is still the same afterwards. Chunks of tables and
- * interpreters are only added, never changed, since a walk by something half written would follow wild pointers.
+ * There are two copies, one to read and one to fill. `turn` counts, and its lowest bit selects the
+ * one to read. A reader uses what it has read from a copy only if the turn is still the same
+ * afterwards. Chunks of tables and interpreters are only added, never changed, since a walk by
+ * something half written would follow wild pointers.
  *
  * Read from any thread, without locks.
  */
@@ -17,7 +19,8 @@
 
 #include "wire/wire.h"
 
-/* Rules by address (unwind.c): the high bits of the key are the slot, the low ones are in the entry. */
+/* Rules by address (unwind.c): the high bits of the key are the slot, the low ones are in the
+ * entry. */
 #define SPACE_RULE_SLOTS (1u << 15)
 
 #define SPACE_PYTHONS 16 /* a process that goes on to others is not walked by these */
@@ -32,10 +35,12 @@ struct space_copy {
 struct space {
 	uint32_t turn;     /* copies[turn & 1] is to be read; 0: neither is filled */
 	uint32_t sequence; /* of the recorder's, that the readable copy has */
-	uint64_t loads;    /* without a marker: libraries loaded when the recorder last looked (loads.h), */
+	/* without a marker: libraries loaded when the recorder last looked (loads.h), */
+	uint64_t loads;
 	uint64_t undone;   /* and unloaded */
 	uint32_t unknown;  /* and: code was met that is in no mapping */
-	const struct walk_python *python; /* NULL: none; layout WALK_PYTHON_NONE: it cannot be walked */
+	/* NULL: none; layout WALK_PYTHON_NONE: it cannot be walked */
+	const struct walk_python *python;
 	uint32_t python_count;
 	struct walk_python pythons[SPACE_PYTHONS]; /* never changed once written */
 	const uint32_t *chunks[WALK_CHUNKS_MAX];
@@ -48,22 +53,23 @@ extern struct space *space;
 /* Reserves address space: 0 or -errno. */
 int space_init(void);
 
-/* Copies what the recorder has written since. Called by our own thread, every round, and by inject_begin's before ours
- * runs. */
+/* Copies what the recorder has written since. Called by our own thread, every round, and by
+ * inject_begin's before ours runs. */
 void space_update(void);
 /* Whether the recorder has written anything since. */
 bool space_is_stale(void);
-/* Without a marker (and so without BPF), the recorder learns of new code only from us: asks it to look when there is
- * new code. From our own thread, every round. */
+/* Without a marker (and so without BPF), the recorder learns of new code only from us: asks it to
+ * look when there is new code. From our own thread, every round. */
 void space_watch(void);
-/* Without a marker: whether code may have been mapped that is not in the recorder's list. From any thread. */
+/* Without a marker: whether code may have been mapped that is not in the recorder's list. From any
+ * thread. */
 bool space_is_doubtful(void);
 /* Whether code of that list may have been unmapped, too. */
 bool space_has_lost(void);
 /* Code was met that is in no mapping: from any thread. */
 void space_met_unknown(void);
-/* Asks the recorder what is mapped now, and waits until it has answered and has made all tables, but not longer than
- * until deadline_ns. Before our own thread begins. */
+/* Asks the recorder what is mapped now, and waits until it has answered and has made all tables,
+ * but not longer than until deadline_ns. Before our own thread begins. */
 void space_await(uint64_t deadline_ns);
 
 /* `count` words of the tables; NULL: the tables have none at `at`. */

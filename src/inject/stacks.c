@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Chains live one after the other in an arena that only grows. An open-addressing index of their numbers finds
- * them. Once its number is in the index a chain is immutable, but for `sent`:
+ * Chains live one after the other in an arena that only grows. An open-addressing index of their
+ * numbers finds them. Once its number is in the index a chain is immutable, but for `sent`:
  *
  *	NOT_SENT -> SENDING -> SENT      its record is in the ring, before all launches that name it
  *	   ^___________|                 the ring was full: next time
  *
- * One thread at a time adds. A launch gets no number when another thread is adding, or when arena or index are
- * full: it fires the marker, or carries its stack itself. That is slower, but nothing is lost.
+ * One thread at a time adds. A launch gets no number when another thread is adding, or when arena
+ * or index are full: it fires the marker, or carries its stack itself. That is slower, but nothing
+ * is lost.
  */
 #include "inject/stacks.h"
 
@@ -50,7 +51,8 @@ struct chain {
 
 #define CHAIN_WORDS (sizeof(struct chain) / sizeof(uint64_t))
 
-/* Memory for one launch, since its thread's stack may be small. A launch that finds none free does without. */
+/* Memory for one launch, since its thread's stack may be small. A launch that finds none free does
+ * without. */
 #define SCRATCHES 64
 
 struct scratch {
@@ -138,7 +140,8 @@ static bool is_chain(const struct chain *c, const struct chain_kind *kind, const
 	       !memcmp(c->words, u->words, unwound_words(u) * sizeof(u->words[0]));
 }
 
-/* Where the arena ends for this chain: chains without an end may be many, and must leave room for the others. */
+/* Where the arena ends for this chain: chains without an end may be many, and must leave room for
+ * the others. */
 static size_t arena_words(const struct unwound *u)
 {
 	return u->walk_end == WALK_COMPLETE ? ARENA_WORDS : ARENA_WORDS / 2;
@@ -188,8 +191,8 @@ static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *
 /* ---- chains that come again ---- */
 
 /*
- * Programs launch in loops: the chains that came after a chain before are likely to come after it again. Such a
- * guess is then compared word by word.
+ * Programs launch in loops: the chains that came after a chain before are likely to come after it
+ * again. Such a guess is then compared word by word.
  */
 static bool is_again(uint32_t number, uintptr_t end, uint32_t epoch, const struct unwound *u)
 {
@@ -244,7 +247,8 @@ static struct wire_stack record_of(
 	};
 }
 
-/* The recorder reads the names of Python's functions in our memory: before they, or we, are gone. */
+/* The recorder reads the names of Python's functions in our memory: before they, or we, are
+ * gone. */
 static void call_for_names(const struct wire_stack *record)
 {
 	if (record->python_depth && !__atomic_exchange_n(&library.news, 1, __ATOMIC_SEQ_CST))
@@ -337,7 +341,8 @@ static bool send_launch(uintptr_t frame, uintptr_t end, struct unwound *u, struc
 	return ring_put(&library.ring, launch);
 }
 
-/* Another thread may use it, or this one, when a signal has come in between. NULL: all are in use. */
+/* Another thread may use it, or this one, when a signal has come in between. NULL: all are in
+ * use. */
 static struct scratch *claim_scratch(void)
 {
 	if (!thread.scratch)

@@ -2,9 +2,10 @@
 /*
  * The in-process home of the walkers.
  *
- * Nearly all frames have been met before, so the rule for an address is remembered. It is kept in one word, so that
- * nobody needs a lock to read or write it. Addresses have 47 bits. Multiplied by an odd number, modulo 2^47, they are
- * spread and still distinct: 15 bits select the slot, the others are kept in it.
+ * Nearly all frames have been met before, so the rule for an address is remembered. It is kept in
+ * one word, so that nobody needs a lock to read or write it. Addresses have 47 bits. Multiplied by
+ * an odd number, modulo 2^47, they are spread and still distinct: 15 bits select the slot, the
+ * others are kept in it.
  *
  *	  63                    32 31     26  25 24 23    18 17        0
  *	 +------------------------+---------+---+---+--------+----------+
@@ -13,12 +14,12 @@
  *	 |  32 bits of the key    |  turn   | 0 |     word address      |   CFA - 8 * (fp at), or (0) unchanged
  *	 +------------------------+---------+---+-----------------------+
  *
- * Nearly all rules have the first form; the others are read from the tables. The turn is a number from 1 to 63; 0: the
- * slot is empty.
+ * Nearly all rules have the first form; the others are read from the tables. The turn is a number
+ * from 1 to 63; 0: the slot is empty.
  *
- * Python's frames are walked first: the positions of their evaluation loops on the stack mark the native frames that
- * run Python code. walk/python_walk.h explains which reads of the interpreter's memory are safe, and why. Each read
- * here follows a pointer that is kept alive in the same way.
+ * Python's frames are walked first: the positions of their evaluation loops on the stack mark the
+ * native frames that run Python code. walk/python_walk.h explains which reads of the interpreter's
+ * memory are safe, and why. Each read here follows a pointer that is kept alive in the same way.
  */
 #include "inject/unwind.h"
 
@@ -105,7 +106,8 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-/* Whether it can be a pointer of the interpreter's at all; that it is one, the recorder has checked. */
+/* Whether it can be a pointer of the interpreter's at all; that it is one, the recorder has
+ * checked. */
 static bool is_pointer(uint64_t address)
 {
 	return !(address & 3) && address >= 4096 && address < (1ull << ADDRESS_BITS) - 4096;
@@ -194,7 +196,8 @@ static bool read_rule(uint32_t at, struct walk_rule *ret)
 	return words;
 }
 
-/* The rule from the tables: WALK_NONE, or why there is none; *ret_packed: what a slot may hold of it, or 0. */
+/* The rule from the tables: WALK_NONE, or why there is none; *ret_packed: what a slot may hold of
+ * it, or 0. */
 static __attribute__((noinline)) uint32_t look_up(
 	const struct space_copy *copy, uint64_t address, struct walk_rule *ret, uint32_t *ret_packed)
 {
@@ -214,7 +217,8 @@ static __attribute__((noinline)) uint32_t look_up(
 	return WALK_NONE;
 }
 
-/* The slot of an address, and the upper bits that the slot has when its rule is that of the address. */
+/* The slot of an address, and the upper bits that the slot has when its rule is that of the
+ * address. */
 static inline uint64_t *slot_of(uint64_t address, uint32_t turn, uint64_t *ret_head)
 {
 	uint64_t key = address * HASH_FACTOR & ((1ull << ADDRESS_BITS) - 1);
@@ -309,8 +313,9 @@ static void walk_python_frames(struct unwound *u)
 	u->python_walked = true;
 }
 
-/* A thread that runs no Python has all of its frames. With tls_module that is unknown (walk/python_walk.h explains
- * why). Before Python 3.12 the frames are walked at once; later ones are recognized without a walk. */
+/* A thread that runs no Python has all of its frames. With tls_module that is unknown
+ * (walk/python_walk.h explains why). Before Python 3.12 the frames are walked at once; later ones
+ * are recognized without a walk. */
 void unwind_begin(struct unwound *ret, uintptr_t frame)
 {
 	const struct walk_python *p = __atomic_load_n(&space->python, __ATOMIC_ACQUIRE);
@@ -418,9 +423,9 @@ static __attribute__((noinline)) bool step(struct home *h, uint32_t depth)
 }
 
 /*
- * Steps by rules of the simple kind, from the frame at `depth` to others on this stack: the depth it has come to. The
- * walker takes such steps too, by any rule, but each through memory, which takes three times as long. When a check
- * here fails, the walker's own step finds the reason.
+ * Steps by rules of the simple kind, from the frame at `depth` to others on this stack: the depth
+ * it has come to. The walker takes such steps too, by any rule, but each through memory, which
+ * takes three times as long. When a check here fails, the walker's own step finds the reason.
  */
 static uint32_t simple_steps(struct home *h, uint32_t depth)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walker of walk/ in the program's own thread: its stack from a frame outwards, and Python's frames.
+ * The walker of walk/ in the program's own thread: its stack from a frame outwards, and Python's
+ * frames.
  *
- * It reads the unwind tables, the thread's own stack between that frame and the stack's end, and (of an interpreter
- * whose layout the recorder has checked in this process) the present thread's Python frames, which stay while the
- * thread is in a call. It reads no other memory. No locks, no allocation, and no system call, unless the stack's end
- * is unknown: then it asks the kernel for each word of the stack.
+ * It reads the unwind tables, the thread's own stack between that frame and the stack's end, and
+ * (of an interpreter whose layout the recorder has checked in this process) the present thread's
+ * Python frames, which stay while the thread is in a call. It reads no other memory. No locks, no
+ * allocation, and no system call, unless the stack's end is unknown: then it asks the kernel for
+ * each word of the stack.
  */
 #pragma once
 
@@ -40,8 +42,8 @@ static inline uint32_t unwound_words(const struct unwound *u)
 	return u->user_depth + 2 * u->python.depth;
 }
 
-/* Begins with the caller of the function with this frame (__builtin_frame_address), outwards: finds the present
- * thread's Python frames, if it has any. */
+/* Begins with the caller of the function with this frame (__builtin_frame_address), outwards: finds
+ * the present thread's Python frames, if it has any. */
 void unwind_begin(struct unwound *ret, uintptr_t frame);
 /* Whether these are the thread's Python frames, and its loops are at `entries` (less the frame). */
 bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,

@@ -3,14 +3,15 @@
  * The launch marker: a function that does nothing, for the recorder to put a uprobe on. Its three
  * arguments are all the probe needs.
  *
- * What a uprobe costs depends on the instruction under it and on the kernel: 6.18 turns a probe on a
- * 5-byte nop into a call, 7.2 one on a 10-byte nop, older kernels are cheapest on a 1-byte nop and
- * single-step long ones. So there are three entry points, alike but for their first instruction. The
- * recorder measures which is the cheapest on this machine, and names it to the library at connection.
+ * What a uprobe costs depends on the instruction under it and on the kernel: 6.18 turns a probe on
+ * a 5-byte nop into a call, 7.2 one on a 10-byte nop, older kernels are cheapest on a 1-byte nop
+ * and single-step long ones. So there are three entry points, alike but for their first
+ * instruction. The recorder measures which is the cheapest on this machine, and names it to the
+ * library at connection.
  *
- * A child forked from a process that has fired a probed marker must never call it: 6.18 does not copy the
- * mapping that its call instruction leads to, and the child crashes (measured). The library's copy in a
- * forked child is dead and never does.
+ * A child forked from a process that has fired a probed marker must never call it: 6.18 does not
+ * copy the mapping that its call instruction leads to, and the child crashes (measured). The
+ * library's copy in a forked child is dead and never does.
  */
 #pragma once
 

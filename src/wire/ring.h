@@ -90,8 +90,8 @@ static inline uint64_t ring_used(const struct ring *r)
 }
 
 /*
- * A writer may be interrupted between its two loads for as long as the others and the reader need to go
- * past its head, so the ring only counts as full when the head has not moved meanwhile.
+ * A writer may be interrupted between its two loads for as long as the others and the reader need
+ * to go past its head, so the ring only counts as full when the head has not moved meanwhile.
  */
 static inline bool ring_reserve(const struct ring *r, uint64_t n, uint64_t *ret_position)
 {
@@ -128,7 +128,8 @@ static inline bool ring_put(const struct ring *r, const void *payload)
 		return false;
 	memcpy(r->slots[position & r->mask].payload, payload, WIRE_PAYLOAD_BYTES);
 	ring_commit(r, position, 1);
-	/* The reader's core has the line of a slot until it is written again: ask for it in time. */
+	/* The reader's core has the line of a slot until it is written again: ask for it in
+	 * time. */
 	__builtin_prefetch(&r->slots[(position + RING_AHEAD) & r->mask], 1);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol of the injected library and the recorder. Of each other's headers, both sides include
- * only those of this folder and of walk/.
+ * The protocol of the injected library and the recorder. Of each other's headers, both sides
+ * include only those of this folder and of walk/.
  *
  * Connecting, over a SOCK_SEQPACKET socket whose path is in $XPUPROF_SOCKET:
  *
@@ -14,17 +14,17 @@
  *	   | ---- one byte: "look at me" ------> |  the ring fills, or the library waits for an answer; at most
  *	                                            one until the recorder has looked
  *
- * Everything else goes through the memfd. The socket is kept for chunks and images, and to notice that the
- * other side is gone. The memfd is sealed against changes of its size, so neither side can make the other
- * fault:
+ * Everything else goes through the memfd. The socket is kept for chunks and images, and to notice
+ * that the other side is gone. The memfd is sealed against changes of its size, so neither side can
+ * make the other fault:
  *
  *	0        control page: struct wire_control
  *	4096     what is mapped where: struct wire_space, written by the recorder
  *	         slot 0 | slot 1 | ... | slot N-1       64 bytes each, N a power of two
  *
- * ring.h describes how records lie in the slots. What they mean is below. The program that the library
- * lives in may write over the library's memory, so the recorder checks everything it reads. The library
- * trusts the recorder.
+ * ring.h describes how records lie in the slots. What they mean is below. The program that the
+ * library lives in may write over the library's memory, so the recorder checks everything it reads.
+ * The library trusts the recorder.
  *
  * The *tracer* is the vendor's own library that reports GPU work inside a process.
  *
@@ -72,9 +72,9 @@ struct wire_welcome {
 };
 
 /*
- * With the chunk's descriptor. It may be a BPF map's, and Linux maps those into memory only through descriptors that
- * allow writing, too (bpf_map_mmap wants VM_SHARED). All programs that get it are of one user, so what they might do to
- * each other's stacks they could do anyway.
+ * With the chunk's descriptor. It may be a BPF map's, and Linux maps those into memory only through
+ * descriptors that allow writing, too (bpf_map_mmap wants VM_SHARED). All programs that get it are
+ * of one user, so what they might do to each other's stacks they could do anyway.
  */
 struct wire_chunk {
 	uint32_t magic;
@@ -138,10 +138,13 @@ struct wire_control {
 	uint32_t instance;
 	uint32_t marker; /* enum launch_marker */
 	uint32_t queue_times;
-	uint32_t walk; /* the library walks its stacks itself; the marker is for those that it cannot */
+	/* the library walks its stacks itself; the marker is for those that it cannot */
+	uint32_t walk;
 	uint32_t stalls;        /* enum wire_stalls */
-	uint32_t stall_period;  /* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
-	uint32_t syncs;         /* what calls wait for is to be reported (wire_call, WIRE_EVENT_RECORD) */
+	/* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
+	uint32_t stall_period;
+	/* what calls wait for is to be reported (wire_call, WIRE_EVENT_RECORD) */
+	uint32_t syncs;
 	uint8_t pad0[24];
 	/* The writers' side of the ring: slots ever reserved. */
 	uint64_t head;
@@ -152,8 +155,10 @@ struct wire_control {
 	/* Recorder to library. */
 	uint32_t command;   /* enum wire_command */
 	uint32_t heartbeat; /* changes while the recorder lives */
-	uint32_t code_epoch; /* changes when code was mapped over other code: stacks from before are void */
-	uint32_t space_answered; /* the greatest space_asked whose answer is in wire_space; a futex */
+	/* changes when code was mapped over other code: stacks from before are void */
+	uint32_t code_epoch;
+	/* the greatest space_asked whose answer is in wire_space; a futex */
+	uint32_t space_answered;
 	uint8_t pad3[48];
 	/* Library to recorder. */
 	uint32_t state;  /* enum wire_state */
@@ -164,19 +169,20 @@ struct wire_control {
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
-	/* The time of all work that the tracer reported, added up before anything else is done with it.
-	 * The profile's GPU time is compared with it. */
+	/* The time of all work that the tracer reported, added up before anything else is done with
+	 * it. The profile's GPU time is compared with it. */
 	uint64_t reported_ns;
 };
 
-/* What a walker needs of this process. The library copies it, and uses a copy during which `sequence` was
- * even and stayed the same. */
+/* What a walker needs of this process. The library copies it, and uses a copy during which
+ * `sequence` was even and stayed the same. */
 struct wire_space {
 	uint32_t sequence; /* odd while the recorder writes; 0: nothing was written so far */
 	uint32_t count;
 	uint32_t pending; /* of the mappings: those whose table is being made */
 	uint32_t generation; /* of the code: comes back with stacks */
-	struct walk_python python; /* layout WALK_PYTHON_NONE: no interpreter, or none that can be walked */
+	/* layout WALK_PYTHON_NONE: no interpreter, or none that can be walked */
+	struct walk_python python;
 	struct walk_mapping mappings[WIRE_MAPPINGS];
 };
 
@@ -211,12 +217,15 @@ enum wire_call_kind {
 	WIRE_CALL_GRAPH,
 	WIRE_CALL_SYNC,
 	WIRE_CALL_NODE,
-	WIRE_CALL_EVENT, /* records an event: the library follows it where it reports what calls wait for; never sent */
+	/* records an event: the library follows it where it reports what calls wait for; never
+	 * sent */
+	WIRE_CALL_EVENT,
 };
 
 /* Flags of a call, the bits of GPU_CALL_*. */
 enum wire_call_flag {
-	WIRE_FLAG_CAPTURED = 1 << 0, /* the stream was being captured: it made graph nodes, no work */
+	/* the stream was being captured: it made graph nodes, no work */
+	WIRE_FLAG_CAPTURED = 1 << 0,
 	WIRE_FLAG_EMPTY = 1 << 1,    /* it asked for zero bytes or an empty graph */
 	WIRE_FLAG_UNMARKED = 1 << 2, /* its marker was not called (no stacks wanted) */
 };
@@ -239,7 +248,8 @@ struct wire_call {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t api;	   /* the API's own number of the call */
-	uint32_t context;  /* from here on: of a call that waits for the GPU or launches a graph, if `syncs` is set */
+	/* from here on: of a call that waits for the GPU or launches a graph, if `syncs` is set */
+	uint32_t context;
 	uint64_t event;	   /* its handle, of WIRE_SYNC_EVENT only */
 	uint32_t stream;   /* of WIRE_SYNC_STREAM, and of launches of graphs; 0: unknown */
 	uint8_t waits_for; /* enum wire_sync_kind; 0: nothing, or unknown */
@@ -260,14 +270,16 @@ struct wire_launch {
 
 enum {
 	WIRE_STACK_PYTHON_INCOMPLETE = 1 << 0,
-	WIRE_STACK_DOUBTFUL = 1 << 1, /* code was mapped since we got the list of mappings (space.h) */
+	/* code was mapped since we got the list of mappings (space.h) */
+	WIRE_STACK_DOUBTFUL = 1 << 1,
 	WIRE_STACK_UNLOADED = 1 << 2, /* and some was unmapped */
 };
 
 /*
- * A stack, as the library walked it: once for each number, before any launch that names it. With number 0 it is
- * that of one launch alone, and stands for the wire_launch as well. The frames follow, leaf first: user_depth
- * words, then python_depth pairs of words (walk/frame.h). The first is the caller of the library.
+ * A stack, as the library walked it: once for each number, before any launch that names it. With
+ * number 0 it is that of one launch alone, and stands for the wire_launch as well. The frames
+ * follow, leaf first: user_depth words, then python_depth pairs of words (walk/frame.h). The first
+ * is the caller of the library.
  */
 struct wire_stack {
 	uint8_t type;
@@ -388,8 +400,8 @@ struct wire_clock {
 	uint8_t pad3[32];
 };
 
-/* A reason for warps to wait, by the tracer's index, which may differ between devices: each device's are sent. Followed
- * by `name_size` bytes of its name. */
+/* A reason for warps to wait, by the tracer's index, which may differ between devices: each
+ * device's are sent. Followed by `name_size` bytes of its name. */
 struct wire_stall_reason {
 	uint8_t type;
 	uint8_t pad[3];
@@ -398,8 +410,8 @@ struct wire_stall_reason {
 	uint32_t name_size;
 };
 
-/* A function of GPU code. Ids are counted from 1 up, in this order, and stay valid after WIRE_FORGET. Followed by
- * `name_size` bytes of its mangled name. */
+/* A function of GPU code. Ids are counted from 1 up, in this order, and stay valid after
+ * WIRE_FORGET. Followed by `name_size` bytes of its mangled name. */
 struct wire_function {
 	uint8_t type;
 	uint8_t pad[3];
@@ -409,8 +421,8 @@ struct wire_function {
 	uint32_t name_size;
 };
 
-/* A window (profile_window) of one context is over. What was seen in it follows in WIRE_STALLS, before the next
- * window. */
+/* A window (profile_window) of one context is over. What was seen in it follows in WIRE_STALLS,
+ * before the next window. */
 struct wire_window {
 	uint8_t type;
 	uint8_t exact;
@@ -469,8 +481,9 @@ struct wire_stalls_refused {
 };
 
 /*
- * The tracer has stopped working in this process. Nothing that happens from now on will be reported, and some of what
- * was launched shortly before is lost. Followed by `message_size` bytes of the tracer's message.
+ * The tracer has stopped working in this process. Nothing that happens from now on will be
+ * reported, and some of what was launched shortly before is lost. Followed by `message_size` bytes
+ * of the tracer's message.
  */
 struct wire_tracer_ended {
 	uint8_t type;
@@ -481,8 +494,8 @@ struct wire_tracer_ended {
 	uint32_t pad2;
 };
 
-/* An event is recorded in a stream, whether or not anybody will wait for it. Sent before the call that records it
- * returns, and so before any call that waits for it. */
+/* An event is recorded in a stream, whether or not anybody will wait for it. Sent before the call
+ * that records it returns, and so before any call that waits for it. */
 struct wire_event_record {
 	uint8_t type;
 	uint8_t pad[3];

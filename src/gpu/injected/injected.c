@@ -2,9 +2,10 @@
 /*
  * The listening socket, and the connections.
  *
- * Libraries wait for their welcome in the middle of the program's first call of the GPU API, so a hello
- * that is seen at a snapshot is answered at the drain that follows. One epoll descriptor stands for all
- * sockets. Rings are read at each snapshot and drain, whether a socket was readable or not.
+ * Libraries wait for their welcome in the middle of the program's first call of the GPU API, so a
+ * hello that is seen at a snapshot is answered at the drain that follows. One epoll descriptor
+ * stands for all sockets. Rings are read at each snapshot and drain, whether a socket was readable
+ * or not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -170,7 +171,8 @@ int injected_table_chunk(struct injected *s, uint32_t index, int fd)
 	return 0;
 }
 
-/* Its launch markers have been drained by now: everything left in the ring is from before its end. */
+/* Its launch markers have been drained by now: everything left in the ring is from before its
+ * end. */
 int injected_leaves(struct injected *s, uint32_t pid)
 {
 	bool busy;
@@ -236,8 +238,8 @@ static int accept_all(struct injected *s)
 	return error;
 }
 
-/* In rounds, since a client that has just connected has usually sent its hello as well. Bounded, since
- * a client may go on sending. Descriptors given to injected_watch are drained elsewhere. */
+/* In rounds, since a client that has just connected has usually sent its hello as well. Bounded,
+ * since a client may go on sending. Descriptors given to injected_watch are drained elsewhere. */
 static int handle_sockets(struct injected *s)
 {
 	struct epoll_event events[EVENTS];

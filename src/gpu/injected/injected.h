@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Libraries inside of programs, as the recorder sees them: a socket that they connect to, a ring of shared memory for
- * each, and what its records mean in the profile. What differs between vendors is a table (struct injected_api) of the
- * vendor's backend. The functions below are those of gpu_backend_ops.
+ * Libraries inside of programs, as the recorder sees them: a socket that they connect to, a ring of
+ * shared memory for each, and what its records mean in the profile. What differs between vendors is
+ * a table (struct injected_api) of the vendor's backend. The functions below are those of
+ * gpu_backend_ops.
  *
  *	program ---- connects ---->  injected.c   the socket, and all connections
  *	             ring       ---->  instance.c   one connection's life, its ring
@@ -12,7 +13,8 @@
  *	             messages   ---->  messages.c   images of GPU code
  *	        <--- what is mapped --  spaces.c
  *
- * Owned by the backend; one thread. Functions return 0 or -errno with error_text, unless noted otherwise.
+ * Owned by the backend; one thread. Functions return 0 or -errno with error_text, unless noted
+ * otherwise.
  */
 #pragma once
 
@@ -21,21 +23,24 @@
 
 struct injected;
 
-/* A vendor's API, whose library inside of programs reports through the ring. Texts and tables are constant. */
+/* A vendor's API, whose library inside of programs reports through the ring. Texts and tables are
+ * constant. */
 struct injected_api {
 	const char *socket_name; /* in the recording's private folder */
 	const char *tracer;      /* the name of the vendor's own library that reports GPU work */
 	const char *code_format; /* of images of GPU code, as src/gpucode/ calls it */
-	/* Names of followed calls, `call_count` of them; call_index gives the index of the API's own number of a call.
-	 * Past the end, or NULL at that index: the call has no name. */
+	/* Names of followed calls, `call_count` of them; call_index gives the index of the API's
+	 * own number of a call. Past the end, or NULL at that index: the call has no name. */
 	const char *const *call_names;
 	uint32_t call_count;
 	uint32_t (*call_index)(uint32_t call);
 	/* Appends the tracer's version and the driver's, and a space. */
 	void (*describe_tracer)(const struct wire_tracer *t, struct buf *b);
-	/* By enum wire_stalls_refusal from 1 on: why instructions were not sampled, and what helps. */
+	/* By enum wire_stalls_refusal from 1 on: why instructions were not sampled, and what
+	 * helps. */
 	const char *const *stalls_refusals;
-	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the profile. */
+	/* NULL: of no interest. A program uses the device with this UUID, which is `device` of the
+	 * profile. */
 	int (*device_used)(void *context, const uint8_t uuid[16], uint32_t device);
 };
 

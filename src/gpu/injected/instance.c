@@ -2,11 +2,11 @@
 /*
  * A connection's life.
  *
- * It is over when the library reports so (DONE, QUIET), or when the socket hangs up. A hang-up nearly
- * always means that the process has ended or runs another program now. But programs that close every
- * descriptor they did not open themselves hang up too, while their library goes on. It shows that by
- * repeating our heartbeat, and only when it stops doing so the instance is over. The last snapshot is
- * made after that was decided, so nothing that was written before is missed.
+ * It is over when the library reports so (DONE, QUIET), or when the socket hangs up. A hang-up
+ * nearly always means that the process has ended or runs another program now. But programs that
+ * close every descriptor they did not open themselves hang up too, while their library goes on. It
+ * shows that by repeating our heartbeat, and only when it stops doing so the instance is over. The
+ * last snapshot is made after that was decided, so nothing that was written before is missed.
  */
 #include "gpu/injected/instance.h"
 
@@ -320,8 +320,8 @@ static void add_reported(struct instance *i)
 	i->reported_ns = now_ns;
 }
 
-/* The most that can be lost at once, of each kind. Sampled at the shortest periods, a GPU makes thousands of millions
- * of samples a second. */
+/* The most that can be lost at once, of each kind. Sampled at the shortest periods, a GPU makes
+ * thousands of millions of samples a second. */
 static uint64_t lost_max(enum wire_count what)
 {
 	return what == WIRE_LOST_STALLS ? WIRE_SAMPLES_MAX : UINT32_MAX;
@@ -423,7 +423,8 @@ static int end(struct instance *i)
 	return error ?: events->instance_end(events->context, i->number);
 }
 
-/* The library's thread sleeps on this; while the library begins, the program's thread that started it. */
+/* The library's thread sleeps on this; while the library begins, the program's thread that started
+ * it. */
 static void wake(struct instance *i)
 {
 	struct wire_control *c = i->reader.ring.control;
@@ -463,8 +464,8 @@ void instance_send_chunks(struct instance *i)
 	}
 }
 
-/* Answers a library that asked before the snapshot: what was mapped until then has been sent, and the unwind tables
- * for it, here and there, are ready. */
+/* Answers a library that asked before the snapshot: what was mapped until then has been sent, and
+ * the unwind tables for it, here and there, are ready. */
 static int answer_space(struct instance *i)
 {
 	const struct stack_resolver *stacks = &i->injected->options.stacks;
@@ -482,8 +483,8 @@ static int answer_space(struct instance *i)
 	return 0;
 }
 
-/* True when much has come since the last drain, or would come until the next one at this rate. The rate matters, since
- * a drain soon after another finds little, however fast the ring fills. */
+/* True when much has come since the last drain, or would come until the next one at this rate. The
+ * rate matters, since a drain soon after another finds little, however fast the ring fills. */
 static bool is_busy(struct instance *i, uint64_t waiting, uint64_t now_ns)
 {
 	uint64_t since_ns = now_ns - i->drained_ns + 1;

@@ -8,8 +8,8 @@
  *	   +-- anything but a proper hello, or none in time --> ended
  *
  * A hello that was seen at a snapshot is answered at the drain. In between the recorder reads what
- * happened to processes, such as the exec that began this one. The process waits for its welcome, so
- * it is still the same when its profile id is looked up.
+ * happened to processes, such as the exec that began this one. The process waits for its welcome,
+ * so it is still the same when its profile id is looked up.
  *
  * Everything that comes through the ring is untrusted: the profiled program's process writes it.
  * Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend, one thread.
@@ -30,7 +30,8 @@ struct numbered_stack {
 	uint32_t stack;    /* profile id; 0: none */
 	uint32_t incomplete; /* as in gpu_launch */
 	bool sent;
-	struct wire_stack *record; /* with its frames, for launches from after until_ns; NULL: not kept */
+	/* with its frames, for launches from after until_ns; NULL: not kept */
+	struct wire_stack *record;
 };
 
 struct instance_op {
@@ -113,21 +114,22 @@ int instance_open(struct instance **ret, struct injected *s, int fd, uint32_t pi
 /* NULL is fine. */
 void instance_free(struct instance *i);
 
-/* The socket is readable: a hello, a nudge, an image, or the end. 0 or -errno, for faults of ours only. */
+/* The socket is readable: a hello, a nudge, an image, or the end. 0 or -errno, for faults of ours
+ * only. */
 int instance_handle_socket(struct instance *i);
 /* Closes the socket. */
 void instance_hang_up(struct instance *i);
 /* Marks how far the next drain goes. `force`: nothing will be waited for. */
 void instance_snapshot(struct instance *i, bool force);
-/* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of their receiver, or because
- * memory or descriptors of ours are short, never because of the library). */
+/* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of their
+ * receiver, or because memory or descriptors of ours are short, never because of the library). */
 int instance_drain(struct instance *i, bool *ret_busy);
 /* Sends the library what its process maps now; `space` may be NULL. */
 void instance_send_space(struct instance *i, const struct kept_space *space);
 /* Sends the chunks of the unwind tables that the library does not have yet. */
 void instance_send_chunks(struct instance *i);
-/* Code was mapped over other code: from that time on, numbers of stacks do not mean the same in launches. Once the
- * library has noticed, it does not use them again. */
+/* Code was mapped over other code: from that time on, numbers of stacks do not mean the same in
+ * launches. Once the library has noticed, it does not use them again. */
 void instance_code_mapped(struct instance *i, const struct code_change *change);
 /* Asks the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
@@ -152,7 +154,8 @@ void stalls_window_lost(struct instance *i);
 void stalls_decode_release(struct instance *i);
 /* The profile id of the image with this checksum. */
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
-/* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came with it, or -1. */
+/* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came
+ * with it, or -1. */
 ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd);
 /* Receives what a library that is live has sent: 0 or -errno, for faults of ours only. */
 int messages_receive(struct instance *i);

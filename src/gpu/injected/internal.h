@@ -47,8 +47,8 @@ struct kept_space {
 	struct walk_mapping mappings[];
 };
 
-/* spaces.c: keeps what a process maps, for the libraries in it that are connected or will be. 0 or -ENOMEM with
- * error_text. */
+/* spaces.c: keeps what a process maps, for the libraries in it that are connected or will be. 0 or
+ * -ENOMEM with error_text. */
 int spaces_keep(struct injected *s, const struct walker_space *space);
 /* NULL: none was reported. */
 const struct kept_space *spaces_of(const struct injected *s, uint32_t pid);

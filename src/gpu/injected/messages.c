@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What libraries send over the socket once they are welcome: a byte when the ring fills, whose only answer is that the
- * ring is read; and images of GPU code, as sealed memfds.
+ * What libraries send over the socket once they are welcome: a byte when the ring fills, whose only
+ * answer is that the ring is read; and images of GPU code, as sealed memfds.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,8 @@ ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
 	return n;
 }
 
-/* An image that cannot be kept is no error; it is counted when it is missed (symbolize/gpu_code.h). */
+/* An image that cannot be kept is no error; it is counted when it is missed
+ * (symbolize/gpu_code.h). */
 static int keep_image(struct instance *i, const struct wire_image *image, int fd)
 {
 	struct kept_images *images = i->injected->options.images;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * From ring records to events: the library's ids become ids of the profile, and everything is checked
- * on the way.
+ * From ring records to events: the library's ids become ids of the profile, and everything is
+ * checked on the way.
  *
- * Two kinds of error are distinguished. A record that the library could never have sent (an id out of
- * its sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO, and
- * the ring is given up. A record of something impossible (work that ends before it begins, or long
- * before the recording) may come from the tracer itself: it is counted as invalid and left out.
+ * Two kinds of error are distinguished. A record that the library could never have sent (an id out
+ * of its sequence, a length that does not fit) proves that the memory was scribbled over: -EPROTO,
+ * and the ring is given up. A record of something impossible (work that ends before it begins, or
+ * long before the recording) may come from the tracer itself: it is counted as invalid and left
+ * out.
  */
 #include <errno.h>
 #include <stdio.h>

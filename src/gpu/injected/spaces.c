@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * What processes map, kept by pid: capture reports it as it changes, most of it long before a library connects.
+ * What processes map, kept by pid: capture reports it as it changes, most of it long before a
+ * library connects.
  *
- * The memory that a library shares with us has room for WIRE_MAPPINGS mappings. Of a process that has more, those at
- * the highest addresses are sent: libraries are there, and code that a program generates is mostly below.
+ * The memory that a library shares with us has room for WIRE_MAPPINGS mappings. Of a process that
+ * has more, those at the highest addresses are sent: libraries are there, and code that a program
+ * generates is mostly below.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples of GPU instructions. Functions, reasons and windows come before the rows that name them, and
- * rows belong to the latest window. An impossible window is left out with its rows. A row that names
- * what never came proves that the ring was scribbled over.
+ * Samples of GPU instructions. Functions, reasons and windows come before the rows that name them,
+ * and rows belong to the latest window. An impossible window is left out with its rows. A row that
+ * names what never came proves that the ring was scribbled over.
  */
 #include <errno.h>
 #include <stdio.h>

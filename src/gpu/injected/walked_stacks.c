@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Stacks that libraries walk themselves: the frames come once, under a number, and launches name the number.
+ * Stacks that libraries walk themselves: the frames come once, under a number, and launches name
+ * the number.
  *
- * A number means the same until code is mapped over other code. A stack that a library sends after that, before it has
- * noticed, was walked by the mappings from before. Such a stack is resolved anew from its frames, which are kept for
- * that, and the resolver cuts it off where the code was another (walked_stack.generation).
+ * A number means the same until code is mapped over other code. A stack that a library sends after
+ * that, before it has noticed, was walked by the mappings from before. Such a stack is resolved
+ * anew from its frames, which are kept for that, and the resolver cuts it off where the code was
+ * another (walked_stack.generation).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * NVIDIA's GPUs: libraries inside of programs that use CUDA, and hardware counters from beside them.
+ * NVIDIA's GPUs: libraries inside of programs that use CUDA, and hardware counters from beside
+ * them.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the process that samples hardware counters sends to the recorder, over a SOCK_SEQPACKET socket
- * of their own: each message whole, in the machine's byte order. The sampler describes each device
- * that it samples, then each of its counters in order, then it sends COUNTER_STARTED, then samples. To
- * end it, the recorder shuts its side of the socket down. The sampler then sends what is left and
- * COUNTER_ENDED, and ends.
+ * What the process that samples hardware counters sends to the recorder, over a SOCK_SEQPACKET
+ * socket of their own: each message whole, in the machine's byte order. The sampler describes each
+ * device that it samples, then each of its counters in order, then it sends COUNTER_STARTED, then
+ * samples. To end it, the recorder shuts its side of the socket down. The sampler then sends what
+ * is left and COUNTER_ENDED, and ends.
  *
  * NVIDIA's libraries run in the sampler's memory, so the recorder checks every message.
  */
@@ -21,7 +21,8 @@ enum counter_message_kind {
 	COUNTER_DEVICE = 1, /* struct counter_device */
 	COUNTER_METRIC,	    /* struct counter_metric */
 	COUNTER_REFUSED,    /* struct counter_refused */
-	COUNTER_STARTED, /* struct counter_head: from now on every device is sampled, or was refused */
+	/* struct counter_head: from now on every device is sampled, or was refused */
+	COUNTER_STARTED,
 	COUNTER_SAMPLES, /* struct counter_samples, then `count` times: start_ns, end_ns, a double
 			    each metric */
 	COUNTER_LOST,	 /* struct counter_lost */

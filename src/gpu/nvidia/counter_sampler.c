@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * For each device, once: find what it can count in one pass, configure, start. Then, tick after tick:
- * decode what its buffer holds into a counter data image, evaluate each sample of the image, send them,
- * and begin the image anew.
+ * For each device, once: find what it can count in one pass, configure, start. Then, tick after
+ * tick: decode what its buffer holds into a counter data image, evaluate each sample of the image,
+ * send them, and begin the image anew.
  *
- * Measured on an H200 (CUPTI 13.0, 30 metrics): a sample needs 16 KiB in the buffer and 80 KiB in the
- * image; decoding, evaluating and clearing need some 0.2 ms of a CPU. Launches are not slowed down. So
- * short intervals must do with fewer metrics, and images are small.
+ * Measured on an H200 (CUPTI 13.0, 30 metrics): a sample needs 16 KiB in the buffer and 80 KiB in
+ * the image; decoding, evaluating and clearing need some 0.2 ms of a CPU. Launches are not slowed
+ * down. So short intervals must do with fewer metrics, and images are small.
  *
  * The first sample after a start reaches back to before it and is left out. A full buffer keeps the
- * oldest samples and no more. Then decoding fails until sampling is started anew, and what is missing
- * is counted by the time between samples, at the end by the time since the last one. CUPTI's overflow
- * flag alone does not mean that: on the H200, starting anew lost samples whenever a tick came so late
- * that the image was full. So images have room for late ticks, and what does not fit comes with the
- * next round. Times come on CUPTI's clock, which is CLOCK_REALTIME, and are sent on CLOCK_MONOTONIC.
+ * oldest samples and no more. Then decoding fails until sampling is started anew, and what is
+ * missing is counted by the time between samples, at the end by the time since the last one.
+ * CUPTI's overflow flag alone does not mean that: on the H200, starting anew lost samples whenever
+ * a tick came so late that the image was full. So images have room for late ticks, and what does
+ * not fit comes with the next round. Times come on CUPTI's clock, which is CLOCK_REALTIME, and are
+ * sent on CLOCK_MONOTONIC.
  */
 #include "gpu/nvidia/counter_sampler.h"
 
@@ -430,7 +431,8 @@ static int decode(struct sampler *s, struct sampled *d, size_t *ret_count, bool 
 	return result;
 }
 
-/* Drains as many samples as an image can hold: 1 when more may be left, 0, or CUPTI's negative result. */
+/* Drains as many samples as an image can hold: 1 when more may be left, 0, or CUPTI's negative
+ * result. */
 static int drain_once(struct sampler *s, struct sampled *d, bool restart)
 {
 	bool ended = false;

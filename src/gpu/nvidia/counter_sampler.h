@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that samples hardware counters, from its fork on. It loads NVIDIA's libraries, samples
- * every device that the program may see, and sends the samples to the recorder (counter_messages.h).
- * It needs nothing in the program: counters are of the whole device, whoever uses it. If the driver or
- * CUPTI crashes or hangs in here, nothing else is hurt.
+ * The process that samples hardware counters, from its fork on. It loads NVIDIA's libraries,
+ * samples every device that the program may see, and sends the samples to the recorder
+ * (counter_messages.h). It needs nothing in the program: counters are of the whole device, whoever
+ * uses it. If the driver or CUPTI crashes or hangs in here, nothing else is hurt.
  */
 #pragma once
 

@@ -2,11 +2,11 @@
 /*
  * Hardware counters of the GPUs, the recorder's side: starts the process that samples them
  * (counter_sampler.h) and writes its samples into the profile, for the devices that the recorded
- * program uses. A library reports that a device is used some time after its first work. Samples from
- * before are kept until then, and dropped if the device is never used.
+ * program uses. A library reports that a device is used some time after its first work. Samples
+ * from before are kept until then, and dropped if the device is never used.
  *
- * What cannot be sampled is counted, with the reason in counters_refusals. Only short memory and the
- * writer make a recording fail here. One thread.
+ * What cannot be sampled is counted, with the reason in counters_refusals. Only short memory and
+ * the writer make a recording fail here. One thread.
  */
 #pragma once
 
@@ -23,7 +23,8 @@ struct counters_options {
 	char **environment; /* the program's, NULL: ours; used during counters_open only */
 };
 
-/* Starts the sampler and waits (some seconds at most) until it samples or has reported why not: 0 or
+/* Starts the sampler and waits (some seconds at most) until it samples or has reported why not: 0
+ * or
  * -errno with error_text. */
 int counters_open(
 	struct counters **ret, const struct counters_options *o, struct profile_writer *w);
@@ -43,8 +44,8 @@ int counters_handle(struct counters *c, const void *message, size_t size);
 int counters_use(struct counters *c, const uint8_t uuid[16], uint32_t device);
 /* Asks the sampler to send what is left. */
 void counters_stop(struct counters *c);
-/* After that, and after some time: handles what has come and does not wait. If more was to come, that
- * is counted, with a line in counters_refusals. 0 or -errno. */
+/* After that, and after some time: handles what has come and does not wait. If more was to come,
+ * that is counted, with a line in counters_refusals. 0 or -errno. */
 int counters_finish(struct counters *c);
 /* Whether something may still come. */
 bool counters_are_live(const struct counters *c);

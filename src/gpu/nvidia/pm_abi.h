@@ -26,7 +26,8 @@ enum pm_result {
 	PM_WSL_DEVICE = 45,
 };
 
-/* What cuptiProfilerDeviceSupported is asked about, and what it returns for each possible obstacle. */
+/* What cuptiProfilerDeviceSupported is asked about, and what it returns for each possible
+ * obstacle. */
 #define PM_INTERFACE 3
 enum pm_support {
 	PM_SUPPORT_UNKNOWN = 0,

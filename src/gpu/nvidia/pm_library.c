@@ -2,9 +2,9 @@
 /*
  * Which libcupti. No program runs here that might have one mapped, so we look where the injected
  * library looks when nothing is mapped yet (src/inject/cupti/find_cupti.c): beside libcuda, by
- * $LD_LIBRARY_PATH, by the loader, in the toolkit, in Python's packages; never newer than the driver.
- * The environment is the program's. As root, only a library that nobody else could have changed is
- * loaded from it: a library runs with the rights of the process that loads it.
+ * $LD_LIBRARY_PATH, by the loader, in the toolkit, in Python's packages; never newer than the
+ * driver. The environment is the program's. As root, only a library that nobody else could have
+ * changed is loaded from it: a library runs with the rights of the process that loads it.
  */
 #include "gpu/nvidia/pm_library.h"
 

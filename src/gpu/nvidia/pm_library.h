@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver and a CUPTI that can sample hardware counters, loaded into this process, which is never
- * the recorder. */
+/* The driver and a CUPTI that can sample hardware counters, loaded into this process, which is
+ * never the recorder. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which metrics a chip counts in one pass: of each row of counter_kinds.h the first candidate that it
- * has and that fits into one pass with those of the rows before. Rows whose values cannot be trusted
- * on the chip are left out. CUPTI answers this on the host, without a device.
+ * Which metrics a chip counts in one pass: of each row of counter_kinds.h the first candidate that
+ * it has and that fits into one pass with those of the rows before. Rows whose values cannot be
+ * trusted on the chip are left out. CUPTI answers this on the host, without a device.
  */
 #pragma once
 

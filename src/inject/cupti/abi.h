@@ -15,9 +15,9 @@
  *	event    CudaEvent, CudaEvent2 (12.8)
  *
  * Within a row all are equal up to and including graphNodeId, so the prefixes below hold for all of
- * them, and what follows is never read. For the last two rows the newer form is given, and the length
- * of the older. Records lie on 8-byte boundaries and their structs are packed to 8, which is the
- * natural layout here.
+ * them, and what follows is never read. For the last two rows the newer form is given, and the
+ * length of the older. Records lie on 8-byte boundaries and their structs are packed to 8, which is
+ * the natural layout here.
  */
 #pragma once
 
@@ -105,7 +105,8 @@ struct cupti_callback_data {
 struct cupti_resource_data {
 	void *context;
 	void *handle;	  /* the stream, for stream callbacks */
-	void *descriptor; /* struct cupti_graph_data for graph callbacks, struct cupti_module_data for modules */
+	/* struct cupti_graph_data for graph callbacks, struct cupti_module_data for modules */
+	void *descriptor;
 };
 
 /* The image is valid during the callback. */
@@ -225,8 +226,9 @@ struct cupti_memset {
 };
 
 /*
- * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in holds its size, up to and including its
- * last member. Records are packed to 8, and are returned one behind the other at their full size.
+ * Sampling of instructions (cupti_pcsampling.h). Each struct that is passed in holds its size, up
+ * to and including its last member. Records are packed to 8, and are returned one behind the other
+ * at their full size.
  */
 #define CUPTI_SIZE_UP_TO(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
 #define CUPTI_STALL_NAME_BYTES	     128
@@ -236,14 +238,17 @@ struct cupti_stall {
 	uint32_t samples;
 };
 
-/* An instruction that warps were seen at. Without the correlation id until 12.3 (API version 21). */
+/* An instruction that warps were seen at. Without the correlation id until 12.3 (API version
+ * 21). */
 struct cupti_pc {
 	size_t size;
 	uint64_t image; /* its checksum */
 	uint64_t offset;
 	uint32_t function; /* index of its symbol in the image */
 	uint32_t pad;
-	char *name; /* of the function: one for all of its instructions, as long as its module is there (13.0) */
+	/* of the function: one for all of its instructions, as long as its module is there
+	 * (13.0) */
+	char *name;
 	size_t stall_count;
 	struct cupti_stall *stalls;
 	uint32_t correlation; /* serialized mode */
@@ -273,7 +278,8 @@ enum cupti_sampling_mode {
 
 enum cupti_sampling_attribute {
 	CUPTI_SAMPLING_PERIOD = 1,	  /* uint32_t: 5 to 31, 2^n cycles */
-	CUPTI_SAMPLING_MEMORY = 4,	  /* size_t: in which the GPU leaves samples, of the host's (512 MB) */
+	/* size_t: in which the GPU leaves samples, of the host's (512 MB) */
+	CUPTI_SAMPLING_MEMORY = 4,
 	CUPTI_SAMPLING_MODE = 5,	  /* uint32_t: enum cupti_sampling_mode */
 	CUPTI_SAMPLING_START_STOP = 6,	  /* uint32_t: it is switched by Start and Stop */
 	CUPTI_SAMPLING_OUTPUT = 7,	  /* uint32_t: 1, parsed */

@@ -2,10 +2,10 @@
 /*
  * From CUPTI's activity records to ours, in our own thread.
  *
- * Only a prefix of each record is read (abi.h explains why that is safe), and only after a check that
- * the buffer holds it. Times that make no sense are sent, too: the recorder checks them, once, for all
- * libraries. Records that we do not understand are counted. The times that do make sense are also
- * added up here, so that the recorder can check whether all of them arrived.
+ * Only a prefix of each record is read (abi.h explains why that is safe), and only after a check
+ * that the buffer holds it. Times that make no sense are sent, too: the recorder checks them, once,
+ * for all libraries. Records that we do not understand are counted. The times that do make sense
+ * are also added up here, so that the recorder can check whether all of them arrived.
  */
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
@@ -58,7 +58,8 @@ void device_uuid(uint32_t ordinal, uint8_t ret[16])
 		get_uuid(device, ret);
 }
 
-/* Sends name, size and identity of a device, as far as the driver reports them: false when that failed. */
+/* Sends name, size and identity of a device, as far as the driver reports them: false when that
+ * failed. */
 static bool describe_device(uint32_t ordinal)
 {
 	const struct cuda_driver *d = &cuda_driver;
@@ -82,8 +83,8 @@ static bool describe_device(uint32_t ordinal)
 	return send_long(&record, sizeof(record), name, record.name_size);
 }
 
-/* Before the first operation of a device, and before its samples, which another thread may send. Then a device may be
- * sent twice, which does no harm, while a lock might. */
+/* Before the first operation of a device, and before its samples, which another thread may send.
+ * Then a device may be sent twice, which does no harm, while a lock might. */
 void introduce_device(uint32_t ordinal)
 {
 	static uint8_t introduced[WIRE_DEVICES];

@@ -3,8 +3,8 @@
  * CUPTI's activity buffers.
  *
  * CUPTI asks for an empty buffer in the middle of a launch, and returns a full one from a thread of
- * its own or during a flush. Both must be quick. So the pool is fixed, and two stacks hold the numbers
- * of free and of completed buffers. Threads push and pop numbers without locks:
+ * its own or during a flush. Both must be quick. So the pool is fixed, and two stacks hold the
+ * numbers of free and of completed buffers. Threads push and pop numbers without locks:
  *
  *	   CUPTI <-- buffer_requested --- [free] <----------- zeroed -----+
  *	     |                                                            |

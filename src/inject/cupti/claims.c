@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Between processes a claim is a socket with an abstract name, made of the device's UUID. The kernel lets one process
- * at a time have the name, and frees it when that process ends in any way. A process that cannot see the other's names
- * (in another network namespace), or whose rival has lost its socket (a program may close every descriptor it did not
- * open), is not kept from sampling: then CUPTI ends in the later process, which is reported (health.h).
+ * Between processes a claim is a socket with an abstract name, made of the device's UUID. The
+ * kernel lets one process at a time have the name, and frees it when that process ends in any way.
+ * A process that cannot see the other's names (in another network namespace), or whose rival has
+ * lost its socket (a program may close every descriptor it did not open), is not kept from
+ * sampling: then CUPTI ends in the later process, which is reported (health.h).
  *
- * A forked child has the parent's descriptors, and finds their numbers in its copy of this table. A number is written
- * there before the name is bound, so that no child keeps a name without being able to close it.
+ * A forked child has the parent's descriptors, and finds their numbers in its copy of this table. A
+ * number is written there before the name is bound, so that no child keeps a name without being
+ * able to close it.
  */
 #include "inject/cupti/claims.h"
 
@@ -58,7 +60,8 @@ static socklen_t name_of(uint32_t ordinal, struct sockaddr_un *address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 }
 
-/* False only when another process has the name: if it cannot be bound for another reason, we do without. */
+/* False only when another process has the name: if it cannot be bound for another reason, we do
+ * without. */
 static bool bind_name(struct connection *c, uint32_t device)
 {
 	struct sockaddr_un address;

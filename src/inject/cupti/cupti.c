@@ -7,8 +7,8 @@
  *
  * Once CUPTI has ended itself (health.h) it is not called any more, and everything else goes on.
  *
- * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. By itself, CUPTI only returns full
- * buffers: seldom when the program does nothing, and not at all before its first call.
+ * cuptiActivityFlushAll(0) hands over buffers whose records are all finished. By itself, CUPTI only
+ * returns full buffers: seldom when the program does nothing, and not at all before its first call.
  */
 #include "inject/cupti/cupti.h"
 

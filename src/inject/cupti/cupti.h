@@ -15,8 +15,8 @@
  *	images.c      images of GPU code: our thread, and where modules are loaded
  *	health.c      whether CUPTI still works: our thread, and where CUPTI reports that it does not
  *
- * CUPTI's buffer and clock callbacks carry no user data, so `cupti` and `cuda_driver` are global. They are filled
- * before the first callback can come and are constant from then on.
+ * CUPTI's buffer and clock callbacks carry no user data, so `cupti` and `cuda_driver` are global.
+ * They are filled before the first callback can come and are constant from then on.
  */
 #pragma once
 

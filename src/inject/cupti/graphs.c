@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Executable graphs that do nothing are kept as handles in a small table, which is nearly always empty. */
+/* Executable graphs that do nothing are kept as handles in a small table, which is nearly always
+ * empty. */
 #include "inject/cupti/graphs.h"
 
 #include "inject/cupti/cupti.h"
@@ -69,8 +70,8 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
 
 /*
  * Remembers the new executable graph if launching it asks for nothing: if no node was cloned for
- * it. The driver (580) reports clones before it reports that the instantiation begins, of every node
- * alike, and without its type; so graphs of nothing but empty nodes are not identified.
+ * it. The driver (580) reports clones before it reports that the instantiation begins, of every
+ * node alike, and without its type; so graphs of nothing but empty nodes are not identified.
  */
 static void exec_appeared(void *exec)
 {
@@ -119,7 +120,8 @@ void graphs_change(uint32_t id, const struct cupti_graph_data *g)
 		graph_making.clones = 0;
 		break;
 	case CUPTI_RESOURCE_NODE_DESTROY_STARTING:
-		/* To instantiate, the driver (580) replaces nodes, whose ids work goes on to name. */
+		/* To instantiate, the driver (580) replaces nodes, whose ids work goes on to
+		 * name. */
 		if (!graph_making.exec)
 			send_node(WIRE_NODE_DESTROYED, 0, g->node, NULL);
 		break;

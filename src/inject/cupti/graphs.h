@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUDA graphs. Each node is reported with the call that made it; that the call made a node proves that it was captured
- * (it asked for no work). Executable graphs that do no work at all are kept, so that their launches are reported as
- * empty.
+ * CUDA graphs. Each node is reported with the call that made it; that the call made a node proves
+ * that it was captured (it asked for no work). Executable graphs that do no work at all are kept,
+ * so that their launches are reported as empty.
  *
  * The launch path, and where graphs are made: no locks, no allocations; any thread.
  */
@@ -21,7 +21,8 @@ struct graph_making {
 
 extern __thread struct graph_making graph_making;
 
-/* A call begins in this thread: no instantiation is going on, also when the last one failed half-way. */
+/* A call begins in this thread: no instantiation is going on, also when the last one failed
+ * half-way. */
 static inline void graphs_call_begins(void)
 {
 	graph_making.exec = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * To ask CUPTI, we enable a callback that is enabled already: one that it accepted in the beginning, and that is far
- * from the launch path.
+ * To ask CUPTI, we enable a callback that is enabled already: one that it accepted in the
+ * beginning, and that is far from the launch path.
  */
 #include "inject/cupti/health.h"
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether CUPTI still works in this process. It may end while the program goes on: by itself, when it meets an error
- * that it cannot mend, or because the program asks for it (cuptiFinalize). From then on no callbacks and no records
- * come.
+ * Whether CUPTI still works in this process. It may end while the program goes on: by itself, when
+ * it meets an error that it cannot mend, or because the program asks for it (cuptiFinalize). From
+ * then on no callbacks and no records come.
  *
- * CUPTI need not report this. When a second context of a device was sampled, CUPTI 13.0 on an H200 fell silent without
- * a callback. Only when asked for samples it returned CUPTI_ERROR_UNKNOWN, and CUPTI_ERROR_INVALID_PARAMETER when a
- * callback was enabled that it had accepted before. So our thread enables one now and then.
+ * CUPTI need not report this. When a second context of a device was sampled, CUPTI 13.0 on an H200
+ * fell silent without a callback. Only when asked for samples it returned CUPTI_ERROR_UNKNOWN, and
+ * CUPTI_ERROR_INVALID_PARAMETER when a callback was enabled that it had accepted before. So our
+ * thread enables one now and then.
  *
- * The end is final. A new subscription seemed to be accepted then, but callbacks of calls were refused, and
- * cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of CUPTI is called any more.
+ * The end is final. A new subscription seemed to be accepted then, but callbacks of calls were
+ * refused, and cuptiActivityEnable crashed, also after cuptiFinalize. So nothing of CUPTI is called
+ * any more.
  *
  * Threads: ours, but for what is marked.
  */
@@ -28,7 +30,8 @@ void health_on_state(uint32_t id, const struct cupti_state_data *d);
 bool health_has_ended(void);
 /* CUPTI has just worked. */
 void health_worked(void);
-/* Asks CUPTI, while callbacks are enabled: whether it works. `result`: the result that made us ask, or 0. */
+/* Asks CUPTI, while callbacks are enabled: whether it works. `result`: the result that made us ask,
+ * or 0. */
 bool health_ask(int result);
 /* The same every now and then. */
 void health_ask_if_due(void);

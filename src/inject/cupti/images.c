@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * A module's image is valid only during CUPTI's callback, so it is copied there, into memory of its own. Our thread
- * computes the checksum, and sends images that the recorder does not have yet over the socket, each in a sealed memfd.
- * The descriptor exists for that moment only, since programs may close or count descriptors.
+ * A module's image is valid only during CUPTI's callback, so it is copied there, into memory of its
+ * own. Our thread computes the checksum, and sends images that the recorder does not have yet over
+ * the socket, each in a sealed memfd. The descriptor exists for that moment only, since programs
+ * may close or count descriptors.
  *
- * Samples name images by a checksum. CUPTI's own covers a few dozen bytes only (gpucode/nvidia/cubin.h), so that
- * variants of a kernel that the program compiles while it runs have the same one. So CUPTI gets another, of all bytes.
+ * Samples name images by a checksum. CUPTI's own covers a few dozen bytes only
+ * (gpucode/nvidia/cubin.h), so that variants of a kernel that the program compiles while it runs
+ * have the same one. So CUPTI gets another, of all bytes.
  *
  *	slots[]:  FREE --callback--> FILLING --copied--> WAITING --our thread: sent, or sent before--> FREE
  *
- * The recorder reads images from the socket in its rounds. When it is slow, images wait here. When too many wait, the
- * program waits a little with each; once no slot was free for long, it does not, and images are lost and counted.
+ * The recorder reads images from the socket in its rounds. When it is slow, images wait here. When
+ * too many wait, the program waits a little with each; once no slot was free for long, it does not,
+ * and images are lost and counted.
  */
 #include "inject/cupti/images.h"
 

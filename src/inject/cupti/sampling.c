@@ -12,21 +12,23 @@
  *
  * A device can be sampled in one context at a time (claims.h); the others are refused.
  *
- * Sampling must be switched on where the context is made, before it has modules: CUPTI samples no instructions of
- * modules that were loaded earlier. Switched on or off by a thread while another launches, CUPTI (13.0 on an H200)
- * hangs for good. So both are only done where the program makes or destroys a context, with launches held for those
- * 100 ms (launches_hold). At the end of the process or of the recording sampling stays on. Fetching may be done beside
- * launches.
+ * Sampling must be switched on where the context is made, before it has modules: CUPTI samples no
+ * instructions of modules that were loaded earlier. Switched on or off by a thread while another
+ * launches, CUPTI (13.0 on an H200) hangs for good. So both are only done where the program makes
+ * or destroys a context, with launches held for those 100 ms (launches_hold). At the end of the
+ * process or of the recording sampling stays on. Fetching may be done beside launches.
  *
- * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every SLEEP_MS, and two or three of each
- * multiprocessor stay behind until sampling is switched off. So the stretch of time that a window covers ends a little
- * before it is fetched. CUPTI owns the names of functions, and has one pointer for each function.
+ * Samples come late: the GPU leaves them in memory, CUPTI's threads look there every SLEEP_MS, and
+ * two or three of each multiprocessor stay behind until sampling is switched off. So the stretch of
+ * time that a window covers ends a little before it is fetched. CUPTI owns the names of functions,
+ * and has one pointer for each function.
  *
- * Locks. Whoever asks CUPTI about a context holds the lock of the context's slot. CUPTI and the driver have locks of
- * their own. The program's thread may hold those when it calls us back, while our thread waits for them with the slot's
- * lock held. So the program's thread waits for the slot's lock only so long, and then leaves the context to CUPTI and
- * our thread to itself. `sending` is held while a window is written to the ring, as rows belong to the latest window;
- * nothing of CUPTI or the driver is called under it. Our thread only ever tries a slot's lock.
+ * Locks. Whoever asks CUPTI about a context holds the lock of the context's slot. CUPTI and the
+ * driver have locks of their own. The program's thread may hold those when it calls us back, while
+ * our thread waits for them with the slot's lock held. So the program's thread waits for the slot's
+ * lock only so long, and then leaves the context to CUPTI and our thread to itself. `sending` is
+ * held while a window is written to the ring, as rows belong to the latest window; nothing of CUPTI
+ * or the driver is called under it. Our thread only ever tries a slot's lock.
  */
 #include "inject/cupti/sampling.h"
 
@@ -71,8 +73,9 @@ enum state {
 	SETUP, /* being made ready, in the program's thread */
 	SAMPLED,
 	GIVEN_UP,  /* CUPTI gives no samples of it any more, but samples */
-	ABANDONED, /* our thread was in it when its context ended: CUPTI has it, and the device stays
-		      claimed */
+	/* our thread was in it when its context ended: CUPTI has it, and the device stays
+	 * claimed */
+	ABANDONED,
 };
 
 /* Where CUPTI puts what it fetches. */
@@ -125,7 +128,8 @@ static struct {
 	.sending = PTHREAD_MUTEX_INITIALIZER,
 };
 
-/* In many short waits: if the machine stood still or its clock was set, only one of them ends too early. */
+/* In many short waits: if the machine stood still or its clock was set, only one of them ends too
+ * early. */
 static bool lock_patiently(pthread_mutex_t *lock)
 {
 	struct timespec until;
@@ -473,9 +477,9 @@ static int fetch_once(struct slot *p, bool ours)
 }
 
 /*
- * Samples cannot be fetched, now or later. When another process has begun to sample the device, CUPTI
- * returns CUPTI_UNKNOWN, if it has not ended altogether. When samples ran over, it returns that memory
- * is short. The end of a context is reported elsewhere.
+ * Samples cannot be fetched, now or later. When another process has begun to sample the device,
+ * CUPTI returns CUPTI_UNKNOWN, if it has not ended altogether. When samples ran over, it returns
+ * that memory is short. The end of a context is reported elsewhere.
  */
 static void give_up(struct slot *p, int result, bool ours)
 {
@@ -625,8 +629,8 @@ static int configure(struct slot *p)
 	return 0;
 }
 
-/* Makes the names of the reasons, and the buffers, whose size depends on the number of reasons: 0 or
- * a result of CUPTI's. */
+/* Makes the names of the reasons, and the buffers, whose size depends on the number of reasons: 0
+ * or a result of CUPTI's. */
 static int prepare(struct slot *p)
 {
 	const struct cupti *c = &cupti;

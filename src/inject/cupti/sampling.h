@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of GPU instructions, if the recorder wants them (wire_control.stalls): of every context, from its
- * creation to its end.
+ * Samples of GPU instructions, if the recorder wants them (wire_control.stalls): of every context,
+ * from its creation to its end.
  *
- * Threads: the program's threads make and destroy contexts; in between ours fetches the samples. Nothing here is on
- * the launch path.
+ * Threads: the program's threads make and destroy contexts; in between ours fetches the samples.
+ * Nothing here is on the launch path.
  */
 #pragma once
 
@@ -16,6 +16,6 @@ void sampling_context_ends(void *context);
 
 /* Our thread: fetches the samples that have come, if it is time again. */
 void sampling_drain_if_due(void);
-/* Our thread: if the program goes on, what it launches from now on is not to be recorded. Fetches the last samples;
- * CUPTI goes on sampling. */
+/* Our thread: if the program goes on, what it launches from now on is not to be recorded. Fetches
+ * the last samples; CUPTI goes on sampling. */
 void sampling_finish(bool program_goes_on);

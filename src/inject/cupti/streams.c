@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A hash table of fixed size. A stream may be in any of the WINDOW slots that begin with the one its handle's hash
- * selects. A look-up reads all of them, so a slot can be freed at any time. A stream that finds no free slot is not
- * kept.
+ * A hash table of fixed size. A stream may be in any of the WINDOW slots that begin with the one
+ * its handle's hash selects. A look-up reads all of them, so a slot can be freed at any time. A
+ * stream that finds no free slot is not kept.
  *
  *	handle    FREE --made--> BUSY --number is written--> the stream's --end--> FREE
  *
- * A program uses a handle between the end of its creation and the begin of its destruction. During that time the
- * stream's slot does not change. If a program does otherwise, the stream may end during a look-up: so the look-up reads
- * the handle again after the number.
+ * A program uses a handle between the end of its creation and the begin of its destruction. During
+ * that time the stream's slot does not change. If a program does otherwise, the stream may end
+ * during a look-up: so the look-up reads the handle again after the number.
  */
 #include "inject/cupti/streams.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The context of each stream, and the number by which work names it. They are kept from when a stream is made until it
- * is destroyed, so that calls that name a stream need not ask CUPTI: it does not return the context of a stream, and
- * must not be asked about one that is being captured.
+ * The context of each stream, and the number by which work names it. They are kept from when a
+ * stream is made until it is destroyed, so that calls that name a stream need not ask CUPTI: it
+ * does not return the context of a stream, and must not be asked about one that is being captured.
  *
- * The default streams (handles 0 to 2) are not kept: what they are depends on the thread and its context. When the
- * table is full, others are not kept either, so a stream that is not found may exist. No locks, no allocations; any
- * thread.
+ * The default streams (handles 0 to 2) are not kept: what they are depends on the thread and its
+ * context. When the table is full, others are not kept either, so a stream that is not found may
+ * exist. No locks, no allocations; any thread.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The parameters are handles. A stream's handle is turned into the number by which work names it: from what is kept of
- * each stream (streams.h), or, for default streams and those that are not kept, by CUPTI, as one of the thread's
- * current context. An event's handle stays as it is, since only other calls with that event are compared with it.
+ * The parameters are handles. A stream's handle is turned into the number by which work names it:
+ * from what is kept of each stream (streams.h), or, for default streams and those that are not
+ * kept, by CUPTI, as one of the thread's current context. An event's handle stays as it is, since
+ * only other calls with that event are compared with it.
  */
 #include "inject/cupti/syncs.h"
 
@@ -19,8 +20,9 @@ static void *handle(const struct cupti_callback_data *d, int n)
 	return d->params ? ((void *const *)d->params)[n] : NULL;
 }
 
-/* True also when that is unknown. CUPTI is not asked for the number of a stream that is captured, as queries may end a
- * capture (asking whether it is captured does not). An event that is recorded there is not recorded for any wait. */
+/* True also when that is unknown. CUPTI is not asked for the number of a stream that is captured,
+ * as queries may end a capture (asking whether it is captured does not). An event that is recorded
+ * there is not recorded for any wait. */
 static bool is_captured(void *stream, bool own)
 {
 	int status = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What calls that wait for the GPU wait for, and in which streams events are recorded and graphs are launched: the
- * launch path.
+ * What calls that wait for the GPU wait for, and in which streams events are recorded and graphs
+ * are launched: the launch path.
  *
- * CUPTI has records of both, but while it makes them every CUDA call of the program is slower, those that wait for
- * nothing too (an eager PyTorch loop by a fifth: docs/lab/performance.md). The parameters of the few calls that matter
- * contain the same.
+ * CUPTI has records of both, but while it makes them every CUDA call of the program is slower,
+ * those that wait for nothing too (an eager PyTorch loop by a fifth: docs/lab/performance.md). The
+ * parameters of the few calls that matter contain the same.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 
 /*
  * What a call waits for is enum wire_sync_kind; it and `other` are the details of the call's row in
- * vendor/nvidia/calls.h. Nothing is found before the thread has a context: the first call of a thread makes one, and
- * has it when it returns.
+ * vendor/nvidia/calls.h. Nothing is found before the thread has a context: the first call of a
+ * thread makes one, and has it when it returns.
  */
 void syncs_find_target(uint8_t waits_for, uint8_t other, const struct cupti_callback_data *d,
 	struct call_target *ret);
