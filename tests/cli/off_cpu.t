@@ -111,9 +111,9 @@ def agree(waits, begin, end, least, most):
     return least - slack <= total(waits) <= most + slack
 
 
-def by_thread(told):
+def by_thread(lines):
     calls = collections.defaultdict(list)
-    for tid, *call in told:
+    for tid, *call in lines:
         calls[tid].append(call)
     return calls
 
@@ -134,9 +134,9 @@ def report_names_holder(holder):
 
 def known_waits():
     r = record(TARGET, "known", os.path.join(os.getcwd(), "pages"))
-    told = [line.split() for line in r.out.splitlines()]
+    lines = [line.split() for line in r.out.splitlines()]
     ways = collections.defaultdict(list)
-    for fields in told:
+    for fields in lines:
         ways[fields[0]].append([int(f) for f in fields[1:]])
     for function, reason in (("take_lock", "lock"), ("read_pipe", "I/O"), ("sleep_a_while", "sleep"),
                              ("poll_pipe", "events"), ("wait_for_child", "process"), ("be_stopped", "stopped"),
@@ -173,7 +173,7 @@ def least_length():
     result(not [w for w in r.waits if len(w.stack) > 1 and w.duration < 5000000], "nothing shorter has one", r.waits)
     rests = [w for w in r.waits if w.stack == [""] and w.reason == "sleep" and not w.duration]
     result(sum(w.others for w in rests) + len(sleeps) >= 20 and total(rests) > 0,
-           "but is told by its sum and number", rests, sleeps)
+           "but is reported by its sum and number", rests, sleeps)
     r.check_sums("with MIN")
 
 
@@ -212,7 +212,7 @@ def storm():
 
 
 def share_with_stack(r):
-    """Of the time of waits of threads whose waits are told."""
+    """Of the time of waits of threads whose waits are recorded."""
     return total(w for w in r.waits if len(w.stack) > 1) / max(1, total(r.waits))
 
 
@@ -239,7 +239,7 @@ def unfinished():
     r = record(TARGET, "long", "1500", options=("--off-cpu", "-d", "0.7"))
     slept = [w for w in r.at("sleep_us") if w.reason == "sleep"]
     result(len(slept) == 1 and 200000000 < slept[0].duration < 1500000000,
-           "a wait that goes on at the end is told up to there, with its stack", slept, r.said)
+           "a wait that goes on at the end is reported up to there, with its stack", slept, r.said)
     r.check_sums("at the end")
 
 

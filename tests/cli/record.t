@@ -18,7 +18,7 @@ fi
 true_that "it leaves the profile" test -s "$work/p.xpu"
 run env XPUPROF_CACHE_DIR=/proc/none "$build/xpuprof" record -q -o "$work/p.xpu" true
 is "$status" 0 "a folder in which no unwind tables can be kept is no reason not to record"
-has "$err" "unwind tables are not kept for the next recording: cannot make the folder '/proc/none'" "but is told of"
+has "$err" "unwind tables are not kept for the next recording: cannot make the folder '/proc/none'" "but is reported"
 run record sh -c 'exit 7'
 is "$status" 7 "a program's exit status is passed on"
 run record sh -c 'kill -SEGV $$'
@@ -46,10 +46,10 @@ true_that "and none is made" test ! -e none.xpu
 if cpu_side; then
 	sleep 30 &
 	run xpuprof record -q -d 0.2 -o p.xpu -p $!
-	has "$(xpuprof report --json p.xpu)" "\"command\":\"process $!: sleep 30\"" "a process that ran already is told by its command"
+	has "$(xpuprof report --json p.xpu)" "\"command\":\"process $!: sleep 30\"" "a process that ran already is identified by its command"
 	kill $!
 else
-	skip "a process that ran already is told by its command" "CPU samples cannot be had here"
+	skip "a process that ran already is identified by its command" "CPU samples cannot be had here"
 fi
 run xpuprof record -q -o /dev/full -- true
 is "$status" 1 "a full disk fails"
@@ -166,7 +166,7 @@ name="a signal to us and to our whole group, as timeout sends it, reaches the pr
 if cpu_side; then
 	is "$(python3 group.py "$build/xpuprof")" 41 "$name"
 else
-	skip "$name" "without BPF it cannot be told"
+	skip "$name" "without BPF it cannot be distinguished"
 fi
 
 # The pipe takes a page of the picture: so the program has ended, and its recorder not yet.
@@ -248,10 +248,10 @@ if cpu_side; then
 	done
 	for seconds in 0.5 3 20; do # more of them where it gets little of the CPU
 		"$build/xpuprof" record -q -d $seconds -o tree.xpu -p $parent
-		told=$("$build/xpuprof" report --json tree.xpu)
-		case $told in *"\"pid\":$(cat busy),"*) break ;; esac
+		report=$("$build/xpuprof" report --json tree.xpu)
+		case $report in *"\"pid\":$(cat busy),"*) break ;; esac
 	done
-	has "$told" "\"pid\":$(cat busy)," "$name"
+	has "$report" "\"pid\":$(cat busy)," "$name"
 	kill $parent "$(cat busy)"
 	wait $parent 2>/dev/null
 else

@@ -116,7 +116,7 @@ is "$(field works) $(field 'loss stalls_refused')" "60 1" "a process counts once
 
 faulty stalls-full=2 record -t 12 "$other" slow 1500
 is "$(field works) $(field 'loss stalls_refused') $(printf '%s\n' "$out" | grep -c done)" "1500 1 1" \
-	"when samples run over, that is told and the program goes on"
+	"when samples run over, that is reported and the program goes on"
 
 faulty stalls-slow-ms=300 record -t 12 "$target" contexts 500
 is_whole 1500 "a context that ends while its samples are being fetched waits for them"
@@ -126,7 +126,7 @@ is "$(field works) $(field status) $(printf '%s\n' "$out" | grep -c done)" "1800
 	"but not for ever: CUPTI may be waiting for it"
 
 faulty stalls-delay-ms=50 record -t 12 "$target" contexts 20
-is_whole 60 "what the GPU has not told yet when a context ends comes with its end"
+is_whole 60 "what the GPU has not reported yet when a context ends comes with its end"
 
 faulty stalls-strict,stalls-slow-ms=300 record -t 12 -s 200 "$target" reset 2500
 is "$(field status) $(printf '%s\n' "$out" | grep -c done)" "0 1" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Launch stacks that are hard to tell apart or dangerous to read: no launch may get another one's stack, and no
-# program may suffer. What each program does is told in tests/targets/stack_target.c.
+# program may suffer. What each program does is described in tests/targets/stack_target.c.
 . "$(dirname "$0")/tap.sh"
 
 target=$build/tests/targets/stack_target
@@ -29,7 +29,7 @@ for source in inprocess bpf; do
 	record reload 8
 	is "$status $(printf '%s\n' "$out" | tail -1)" "0 done" "$source: libraries come and go while a program launches"
 	has "$out" "the same addresses" "$source: one after the other at the same addresses"
-	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_a;.*axpy')" 1 "$source: launches are told under the one that made them"
+	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_a;.*axpy')" 1 "$source: launches are reported under the library that made them"
 	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c 'plugin_b;.*scale')" 1 "$source: and those of the other under the other"
 	is "$(printf '%s\n' "$folded" | grep -c -e 'plugin_a;.*scale' -e 'plugin_b;.*axpy')" 0 "$source: and never mixed up"
 	# Walkers in the kernel cannot know of the first time where it has no probes.
@@ -46,13 +46,13 @@ for source in inprocess bpf; do
 
 	record fiber
 	is "$status $out" "0 done" "$source: launches from a stack of the program's own, just below the thread's, do no harm"
-	is "$(printf '%s\n' "$folded" | grep -c 'fiber;.*axpy')" 0 "$source: what rbp does not tell is not made up"
+	is "$(printf '%s\n' "$folded" | grep -c 'fiber;.*axpy')" 0 "$source: what rbp does not lead to is not made up"
 	has "$folded" "start_thread;launch_in_fibers;launch;cuLaunchKernel;[GPU_Kernel]scale" \
 		"$source: and the thread's own launches have their stacks"
 
 	record deep
 	is "$status $out" "0 done" "$source: deep stacks do no harm"
-	is "$(losses works_incomplete)" 40 "$source: only those deeper than can be taken are incomplete"
+	is "$(losses works_incomplete)" 40 "$source: only those deeper than the limit are incomplete"
 
 	record threads 300
 	is "$status $out" "0 done" "$source: threads may come and go on the same stacks"
@@ -93,7 +93,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$target"
 	is "$status $(printf '%s\n' "$out" | tail -1)" "0 done" "without rights: a program whose libraries come and go runs as alone"
 	has "$out" "the same addresses" "without rights: libraries come and go at the same addresses"
 	is "$(printf '%s\n' "$folded" | grep -v incomplete | grep -c -e 'plugin_a;.*axpy' -e 'plugin_b;.*scale')" 2 \
-		"without rights: launches are told under the one that made them"
+		"without rights: launches are reported under the library that made them"
 	is "$(printf '%s\n' "$folded" | grep -c -e 'plugin_a;.*scale' -e 'plugin_b;.*axpy')" 0 \
 		"without rights: and never mixed up"
 else

@@ -3,7 +3,7 @@
  * Writes profiles with events of GPU drivers, for tests of what shows them.
  *
  *	driver_profile small FILE     below
- *	driver_profile hostile FILE   names that try to break out, more kinds than are told apart, times of all sizes
+ *	driver_profile hostile FILE   names that try to break out, more kinds than are listed, times of all sizes
  *
  * "small": 100 ms, in which two processes use two rings; `game` was recorded, `browser` was not.
  *

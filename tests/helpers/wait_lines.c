@@ -2,7 +2,7 @@
 /*
  *	wait_lines FILE
  *
- * What a recording tells of threads that wait, a line each, fields separated by tabs; times in ns:
+ * The waits of threads in a recording, a line each, fields separated by tabs; times in ns:
  *
  *	wait  pid  tid  thread  reason  start  duration  queued  others  others' time  waker's tid  stack, root;...;leaf
  *	life  pid  tid  thread  start  duration  run
