@@ -259,10 +259,10 @@ static void a_field_outside_of_any_record_is_an_error(void)
 static void a_field_in_the_place_of_another_is_an_error(void)
 {
 	CHECK_TEXT(complaint("\tfield:int x;\toffset:6;\tsize:4;\tsigned:1;"),
-		"line 7 of the event's format: the field is in the place of another");
+		"line 7 of the event's format: the field overlaps another");
 	CHECK_TEXT(complaint("\tfield:int x;\toffset:8;\tsize:4;\tsigned:1;\n"
 			     "\tfield:u64 y;\toffset:11;\tsize:8;\tsigned:0;"),
-		"line 8 of the event's format: the field is in the place of another");
+		"line 8 of the event's format: the field overlaps another");
 }
 
 static void a_format_cut_short_anywhere_is_an_error(void)

@@ -480,7 +480,7 @@ static void tell_beginning(const struct watching *w, size_t events)
 		watched += w->status[e].attached;
 	if (watched < events)
 		cmd_error(
-			"%zu of %zu events of %s are not watched: 'xpuprof monitor list' tells why",
+			"%zu of %zu events of %s are not watched: 'xpuprof monitor list' shows why",
 			events - watched, events, m->name);
 	if (w->server)
 		cmd_error("metrics are at http://%s/metrics", metrics_server_address(w->server));

@@ -404,7 +404,7 @@ static int check_place(struct format_parser *p, const struct trace_field *new)
 		const struct trace_field *f = &p->format->fields[i];
 
 		if (new->offset < f->offset + f->size && f->offset < new->offset + new->size)
-			return bad_line(p, "the field is in the place of another");
+			return bad_line(p, "the field overlaps another");
 	}
 	return 0;
 }

@@ -78,7 +78,7 @@ void metric_busy_families(const struct monitor *m, size_t series, enum metric_le
 	add_family(ret, METRIC_UNCERTAIN, "counter", EXPOSITION_NANOSECONDS);
 	NAME_FAMILY(ret, METRIC_PREFIX "gpu_busy_uncertain_seconds_total");
 	HELP_FAMILY(ret, "At most so much more it may have been: jobs that ended too late to be "
-			 "told apart from others.");
+			 "distinguished from others.");
 }
 
 void metric_held_families(enum metric_level level, bool sizes, struct metric_families *ret)

@@ -276,6 +276,6 @@ const struct monitor monitor_amdgpu = {
 	.lists = lists,
 	.drivers = MODULE,
 	.note = "Bytes moved are those of buffers whose place changed; between CPU and GTT nothing "
-		"need be copied. Before Linux 6.17 the end of a submission cannot be told from "
-		"these events; `monitor drm` tells it.",
+		"need be copied. Before Linux 6.17 the end of a submission does not show in "
+		"these events; `monitor drm` shows it.",
 };

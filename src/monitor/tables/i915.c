@@ -412,6 +412,6 @@ const struct monitor monitor_i915 = {
 	.series = series,
 	.lists = lists,
 	.drivers = MODULE,
-	.note = "How long a request ran is only told by kernels built with " LOW_LEVEL
+	.note = "How long a request ran is only traced by kernels built with " LOW_LEVEL
 		"; retirement comes some time after the end.",
 };

@@ -227,7 +227,7 @@ const struct monitor monitor_nvidia = {
 	.series = series,
 	.lists = lists,
 	.drivers = MODULE,
-	.note = "The driver tells of nothing but errors; calls into it are counted where the kernel "
+	.note = "The driver reports nothing but errors; calls into it are counted where the kernel "
 		"has kprobes. How large a mapping is, and what is asked by RM_CONTROL and RM_ALLOC, "
-		"is not told.",
+		"is not recorded.",
 };

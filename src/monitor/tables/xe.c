@@ -532,6 +532,6 @@ const struct monitor monitor_xe = {
 	.lists = lists,
 	.drivers = MODULE,
 	.note = "A queue is known by the firmware's number for it, which is given again; `monitor "
-		"drm` has their names. Nothing tells which buffer is freed. A job on several "
+		"drm` has their names. No event names the buffer that is freed. A job on several "
 		"engines has no run time here.",
 };
