@@ -51,14 +51,14 @@ static __always_inline uint64_t arch_thread_pointer(struct task_struct *task)
  * The registers with which a task entered the kernel, on kernels without a helper for that (before 5.15): at the upper
  * end of the task's stack. False when the words there do not look like registers.
  */
-static __always_inline const struct pt_regs *arch_entry_place(struct task_struct *task)
+static __always_inline const struct pt_regs *arch_entry_address(struct task_struct *task)
 {
 	return (const struct pt_regs *)((uint64_t)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES) - 1;
 }
 
 static __always_inline bool arch_entry_registers(struct task_struct *task, struct pt_regs *ret)
 {
-	return !bpf_probe_read_kernel(ret, sizeof(*ret), arch_entry_place(task)) && arch_user_mode(ret);
+	return !bpf_probe_read_kernel(ret, sizeof(*ret), arch_entry_address(task)) && arch_user_mode(ret);
 }
 
 /* The first argument of the system call that a program entered the kernel by, of numbered registers. */

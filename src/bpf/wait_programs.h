@@ -331,7 +331,7 @@ static __always_inline const struct pt_regs *find_entry(
 		regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 		return arch_copy_entry(regs, ret) ? regs : NULL;
 	}
-	regs = arch_entry_place(task);
+	regs = arch_entry_address(task);
 	return arch_read_entry(regs, ret) ? regs : NULL;
 }
 

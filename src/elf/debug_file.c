@@ -97,7 +97,7 @@ static void put_build_id_path(struct buf *b, const char *root, const char *folde
 }
 
 /* Opens the n-th path where a build id may be found: 0, -ENOENT, or -ERANGE past the last. */
-static int open_place(struct elf_file **ret, const uint8_t *id, size_t size,
+static int open_candidate(struct elf_file **ret, const uint8_t *id, size_t size,
 	const struct debug_search *search, const char *suffix, size_t n)
 {
 	struct buf path = BUF_INIT;
@@ -125,7 +125,7 @@ int debug_file_by_build_id(struct elf_file **ret, const uint8_t *id, size_t size
 	if (size < 2)
 		return -ENOENT;
 	for (size_t n = 0; error != -ERANGE; n++) {
-		error = open_place(&found, id, size, search, debug ? ".debug" : "", n);
+		error = open_candidate(&found, id, size, search, debug ? ".debug" : "", n);
 		if (error)
 			continue;
 		if (has_this_build_id(found, id, size) && (!debug || is_of_use(found))) {

@@ -212,7 +212,7 @@ int watch_read(struct watch *w, const struct watch_sink *sink)
 {
 	struct epoll_event edge;
 	const void *message;
-	size_t size, taken = 0;
+	size_t size, drained = 0;
 	int error = 0;
 
 	/* From here on another edge is another wake-up. */
@@ -221,10 +221,10 @@ int watch_read(struct watch *w, const struct watch_sink *sink)
 	while (!error && (message = ring_peek(&w->ring, &size))) {
 		error = hand_over(sink, message, size);
 		ring_take(&w->ring);
-		taken += size;
-		if (taken >= RELEASE_BYTES) {
+		drained += size;
+		if (drained >= RELEASE_BYTES) {
 			ring_release(&w->ring);
-			taken = 0;
+			drained = 0;
 		}
 	}
 	ring_release(&w->ring);

@@ -396,7 +396,7 @@ static int parse_declaration(struct format_parser *p, const char *start, const c
 	return 0;
 }
 
-static int check_place(struct format_parser *p, const struct trace_field *new)
+static int check_range(struct format_parser *p, const struct trace_field *new)
 {
 	if (new->size > TRACE_RECORD_MAX || new->offset > TRACE_RECORD_MAX - new->size)
 		return bad_line(p, "the field is outside of any record");
@@ -437,7 +437,7 @@ static int parse_field(struct format_parser *p, const char *at, const char *end)
 		!skip(&at, end, ";\tsigned:") || !parse_number(&at, end, &is_signed) ||
 		!skip(&at, end, ";") || at != end || is_signed > 1)
 		return bad_line(p, "no 'offset:N; size:N; signed:N;'");
-	err = check_place(p, &field);
+	err = check_range(p, &field);
 	if (err)
 		return err;
 	if (p->format->field_count == TRACE_FIELDS_MAX)
