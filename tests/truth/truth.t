@@ -135,9 +135,8 @@ def try_build(b):
     with tempfile.TemporaryDirectory() as folder:
         program = make(b, folder)
         for s in SOURCES[:1] if static else SOURCES:
-            recording, truth = harness.record([program], folder, s)
             launches = "" if static else f", launches by {s}"
-            harness.compare(f"{b['name']}{launches}: all stacks are the known ones", recording, truth)
+            harness.compare(f"{b['name']}{launches}: all stacks are the known ones", [program], folder, s)
 
 
 def main(names):

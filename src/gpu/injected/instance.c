@@ -401,10 +401,12 @@ static void count_reason(struct instance *i)
 		[WIRE_REASON_REFUSED] = LOSS_GPU_REFUSED,
 		[WIRE_REASON_MEMORY] = LOSS_GPU_MEMORY,
 	};
-	uint32_t reason = i->reader.ring.control->reason;
+	const struct wire_control *control = i->reader.ring.control;
+	uint32_t reason;
 
-	if (__atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
+	if (__atomic_load_n(&control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
 		return;
+	reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED); /* once: the program may change it */
 	record_count_loss(i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
 }
 

@@ -121,7 +121,7 @@ static uint32_t reverse(uint32_t number)
 
 void buffers_drain(void (*visit)(uint8_t *buffer, size_t valid_size))
 {
-	uint32_t number = reverse(__atomic_exchange_n(&pool.completed, NONE, __ATOMIC_ACQUIRE));
+	uint32_t number = reverse(__atomic_exchange_n(&pool.completed, NONE, __ATOMIC_SEQ_CST));
 
 	while (number != NONE) {
 		uint32_t next = pool.next[number];
