@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "inject/library.h"
-#include "inject/own_stack.h"
+#include "inject/stack_end.h"
 #include "inject/space.h"
 #include "inject/stacks.h"
 #include "own_image.h"

@@ -23,7 +23,7 @@
 
 #include "inject/api.h"
 #include "inject/library.h"
-#include "inject/own_stack.h"
+#include "inject/stack_end.h"
 #include "inject/space.h"
 
 #define TICK_NS	    100000000ull

@@ -19,7 +19,7 @@
 
 #include "inject/api.h"
 #include "inject/library.h"
-#include "inject/own_stack.h"
+#include "inject/stack_end.h"
 #include "inject/space.h"
 #include "inject/stacks.h"
 #include "wire/marker.h"

@@ -9,7 +9,7 @@
  *	stacks.c      stacks of launches, by number: the launch path
  *	unwind.c      walks them: the launch path
  *	repeat.c      recognizes them without a walk: the launch path
- *	own_stack.c   where they end: the launch path, and our thread
+ *	stack_end.c   where they end: the launch path, and our thread
  *	loads.c       whether libraries were loaded: the launch path, and our thread
  *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
  *	tables.c      strings and operations that the recorder has already: our thread

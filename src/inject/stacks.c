@@ -18,7 +18,7 @@
 
 #include "base/bare/hash_step.h"
 #include "inject/library.h"
-#include "inject/own_stack.h"
+#include "inject/stack_end.h"
 #include "inject/repeat.h"
 #include "inject/space.h"
 #include "inject/unwind.h"

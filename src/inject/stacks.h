@@ -16,7 +16,7 @@
  * notice it, where the code was another.
  *
  * Called from any thread of the program: no locks to wait for, no allocation, and no system call
- * but those named here and in own_stack.h, and one that wakes our thread when a stack with new
+ * but those named here and in stack_end.h, and one that wakes our thread when a stack with new
  * Python frames is sent.
  */
 #pragma once

@@ -15,7 +15,7 @@
  * A thread that ends before it has read its answer leaves it behind; such questions are freed after
  * a while.
  */
-#include "inject/own_stack.h"
+#include "inject/stack_end.h"
 
 #include <errno.h>
 #include <fcntl.h>
