@@ -99,9 +99,9 @@ static inline bool inprocess_load(struct inprocess *p)
 /* For the present thread. */
 static inline void inprocess_settle(void)
 {
-	own_stack_end((uintptr_t)__builtin_frame_address(0));
-	own_stack_answer();
-	own_stack_end((uintptr_t)__builtin_frame_address(0));
+	stack_end_of((uintptr_t)__builtin_frame_address(0));
+	stack_end_answer();
+	stack_end_of((uintptr_t)__builtin_frame_address(0));
 }
 
 static inline bool inprocess_begin(struct inprocess *p)

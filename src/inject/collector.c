@@ -215,7 +215,7 @@ static bool work_on(void)
 		connection_hurry(&library.connection);
 	space_update();
 	space_watch();
-	own_stack_answer();
+	stack_end_answer();
 	library.api->tick();
 	flush_if_due();
 	drain();

@@ -99,8 +99,8 @@ static void prepare_walking(void)
 	space_await(now_ns() + TABLES_PATIENCE_NS);
 	if (!library.walk)
 		return;
-	own_stack_end((uintptr_t)__builtin_frame_address(0));
-	own_stack_answer();
+	stack_end_of((uintptr_t)__builtin_frame_address(0));
+	stack_end_answer();
 }
 
 static enum wire_reason start_api(void)

@@ -53,7 +53,7 @@ static __thread struct {
 	bool refused;         /* it launched from a stack of another kind: never ask again */
 } self;
 
-int own_stack_init(void)
+int stack_end_init(void)
 {
 	const size_t size = QUESTIONS * sizeof(struct question);
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -203,7 +203,7 @@ static bool look_at_questions(void)
 	return open_ones;
 }
 
-void own_stack_answer(void)
+void stack_end_answer(void)
 {
 	uint32_t asked[QUESTIONS];
 
@@ -218,7 +218,7 @@ void own_stack_answer(void)
 			__atomic_store_n(&questions[i].state, QUESTION_ANSWERED, __ATOMIC_RELEASE);
 }
 
-uintptr_t own_stack_end(uintptr_t frame)
+uintptr_t stack_end_of(uintptr_t frame)
 {
 	if (self.refused)
 		return 0;

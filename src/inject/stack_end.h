@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 /* Reserves address space: 0 or -errno. */
-int own_stack_init(void);
+int stack_end_init(void);
 /* The end of the stack that `frame` is in, when that is this thread's own; 0: unknown (so far). All
  * from `frame` up to it can be read. */
-uintptr_t own_stack_end(uintptr_t frame);
+uintptr_t stack_end_of(uintptr_t frame);
 /* Answers what threads have asked. Called by our own thread, every round, and by inject_begin's
  * before ours runs. */
-void own_stack_answer(void);
+void stack_end_answer(void);

@@ -92,7 +92,7 @@ int stacks_init(void)
 		return -errno;
 	madvise(memory, sizeof(struct store), MADV_DONTFORK);
 	store = memory;
-	error = own_stack_init();
+	error = stack_end_init();
 	return error ?: space_init();
 }
 
@@ -360,7 +360,7 @@ static struct scratch *claim_scratch(void)
 
 bool stacks_send(const void *frame, struct wire_launch *launch)
 {
-	uintptr_t end = own_stack_end((uintptr_t)frame);
+	uintptr_t end = stack_end_of((uintptr_t)frame);
 	struct scratch *s;
 	bool sent;
 

@@ -455,7 +455,7 @@ static void *launch_from_many_depths(void *context)
 static void *change_everything(void *unused)
 {
 	while (__atomic_load_n(&go_on, __ATOMIC_RELAXED)) {
-		own_stack_answer();
+		stack_end_answer();
 		inprocess_send_space(&in);
 	}
 	return NULL;
