@@ -452,7 +452,7 @@ static void visit_gpu_process(void *context, struct process *process)
 	const struct mapping_visit *v = context;
 	uint32_t id;
 
-	if (process->uses_gpu && !tasks_process(v->c->tasks, process->pid, &id))
+	if (process->maps_gpu_driver && !tasks_process(v->c->tasks, process->pid, &id))
 		v->visit(v->context, process->pid, id);
 }
 

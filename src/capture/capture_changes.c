@@ -18,7 +18,7 @@ static int note_end(struct capture *c, uint32_t pid)
 	struct ended_process ended = {.pid = pid};
 	int error;
 
-	if (!process || !process->uses_gpu)
+	if (!process || !process->maps_gpu_driver)
 		return 0;
 	error = tasks_process(c->tasks, pid, &ended.process);
 	if (!error && vec_push(&c->ended, ended) < 0)

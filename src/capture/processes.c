@@ -187,7 +187,7 @@ int processes_image(struct processes *p, uint32_t pid)
 	interpreter_release(&process->python);
 	process->image_known = true;
 	process->exec_begun = true;
-	process->uses_gpu = false;
+	process->maps_gpu_driver = false;
 	process->replaced_sent = 0;
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;
@@ -206,7 +206,7 @@ static int add_mapping(struct processes *p, struct process *process, const char 
 		return error;
 	module = modules_at(p->modules, m.module);
 	m.base = modules_mapping_base(module, f);
-	process->uses_gpu |= vendor_is_driver_library(path);
+	process->maps_gpu_driver |= vendor_is_driver_library(path);
 	if (module->python.runtime && modules_bias(module, m.start, m.end, m.base, &bias))
 		interpreter_map(&process->python, &module->python, bias);
 	processes_touch(p, process);

@@ -18,7 +18,7 @@ struct process {
 	uint32_t pid;
 	bool image_known; /* its mappings are those of the present image */
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
-	bool uses_gpu;    /* its image mapped the library of a GPU driver (not its parent before fork) */
+	bool maps_gpu_driver;    /* its image mapped the library of a GPU driver (not its parent before fork) */
 	bool touched;     /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
