@@ -19,7 +19,7 @@
 #define KERNELS	     10000u
 #define INSTRUCTIONS 512u
 #define CODE_BYTES   16u
-#define PADDING	     2000 /* bytes of other sections for each kernel: constants, attributes, frames */
+#define PADDING	     2000 /* bytes of other sections for each kernel: constants, frames */
 #define QUESTIONS    1000000u
 
 enum { SECTION_NAMES = 1, SYMBOLS, STRINGS, LINES, LINE_RELOCATIONS, NAMES, OTHER, FIRST_CODE };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an event costs that `record --drivers` keeps: a child calls the system at a steady rate, which a table of our own
- * takes for jobs. Each call is two events, its beginning and its end, and one stretch of time in the profile.
+ * What an event costs that `record --drivers` keeps: a child calls the system at a steady rate,
+ * which a table of our own takes for jobs. Each call is two events, its beginning and its end, and
+ * one stretch of time in the profile.
  *
  *	drivers CALLS_A_SECOND SECONDS FOLDER
  */
@@ -27,6 +28,7 @@
 
 #define CALL_FIELDS .fields = {{"thread", NULL, FIELD_THREAD}, {"id", "id", FIELD_NUMBER}}
 
+// clang-format off
 static const struct monitor_event events[] = {
 	{
 		.name = "ENTER",
@@ -44,6 +46,7 @@ static const struct monitor_event events[] = {
 	},
 	{0},
 };
+// clang-format on
 
 static const struct monitor_object_row objects[] = {{.name = "call"}, {0}};
 
@@ -172,7 +175,8 @@ static double program_ns(uint64_t *ret_runs)
 		uint32_t size = sizeof(info);
 		int fd = bpf_prog_get_fd_by_id(id);
 
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && !strcmp(info.name, "on_tracepoint")) {
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) &&
+			!strcmp(info.name, "on_tracepoint")) {
 			ns += info.run_time_ns;
 			runs += info.run_cnt;
 		}
@@ -199,14 +203,17 @@ static void print(struct recording *r, double cpu_ns, double seconds)
 	profile_writer_flush(r->writer);
 	profile_writer_totals(r->writer, &totals);
 	printf("  events a second, recorded    %12.0f\n", (double)r->records / seconds);
-	printf("  lost, missed by the kernel   %12llu %12llu\n", (unsigned long long)lost, (unsigned long long)missed);
+	printf("  lost, missed by the kernel   %12llu %12llu\n", (unsigned long long)lost,
+		(unsigned long long)missed);
 	if (runs)
-		printf("  in a program, ns an event    %12.1f (the kernel's count, with looking at the clock twice)\n",
+		printf("  in a program, ns an event    %12.1f (the kernel's count, with looking at "
+		       "the clock twice)\n",
 			in_programs_ns / (double)runs);
 	printf("  recorder, ns an event        %12.1f\n", cpu_ns / (double)r->records);
 	printf("  recorder, %% of a CPU         %12.2f\n", cpu_ns / seconds / 1e7);
 	printf("  stretches in the file        %12llu\n", (unsigned long long)totals.drivers);
-	printf("  bytes a stretch              %12.1f\n", (double)totals.file_bytes / (double)totals.drivers);
+	printf("  bytes a stretch              %12.1f\n",
+		(double)totals.file_bytes / (double)totals.drivers);
 }
 
 int main(int argc, char **argv)
@@ -215,7 +222,8 @@ int main(int argc, char **argv)
 	uint64_t seconds = argc > 2 ? strtoull(argv[2], NULL, 10) : 5, from_ns;
 	struct recording r = {0};
 	double cpu_ns;
-	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME), error = begin(&r, argc > 3 ? argv[3] : ".");
+	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME),
+	    error = begin(&r, argc > 3 ? argv[3] : ".");
 
 	if (error) {
 		printf("not measured: %s\n", error_text());

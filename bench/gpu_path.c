@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a launch costs in our own code, without CUDA: the callbacks on the launch path, the walk of
- * the stack in them, the conversion of activity records in the library's thread, and the recorder's reading of
- * the ring. Prints a table: the median of the runs, the fastest and the slowest, in nanoseconds.
+ * the stack in them, the conversion of activity records in the library's thread, and the recorder's
+ * reading of the ring. Prints a table: the median of the runs, the fastest and the slowest, in
+ * nanoseconds.
  *
- * A launch is a runtime call with a driver call inside, so four callbacks. "marker" means that the launch path calls
- * the marker, without a probe on it. "stack" means that it walks its own stack, by the unwind tables of the files that
- * are mapped here, and sends it: whole the first time, later by number. "Cold" means that no rule of its frames was met
- * before.
+ * A launch is a runtime call with a driver call inside, so four callbacks. "marker" means that the
+ * launch path calls the marker, without a probe on it. "stack" means that it walks its own stack,
+ * by the unwind tables of the files that are mapped here, and sends it: whole the first time, later
+ * by number. "Cold" means that no rule of its frames was met before.
  *
  * Python's frames are made up, in the layout of 3.13: a loop for every frame.
  */
@@ -171,7 +172,8 @@ static void measure_stacks(const char *name, void (*from)(int depth, void (*call
 		uint64_t begin_ns = now_ns();
 
 		from(depth, first ? send_firsts : send_a_batch);
-		f.ns[run] = first ? (double)firsts_ns / FIRSTS : (double)(now_ns() - begin_ns) / BATCH;
+		f.ns[run] =
+			first ? (double)firsts_ns / FIRSTS : (double)(now_ns() - begin_ns) / BATCH;
 		empty_ring();
 	}
 	snprintf(line, sizeof(line), "stack of %s%s", name,
@@ -268,7 +270,8 @@ static void measure_reading(struct instance *i)
 			launch_a_batch();
 			for (int n = 0; n < 20; n++)
 				convert_buffer((uint8_t *)records, sizeof(records));
-			i->echo_ns = now_ns(); /* nobody answers here, and a busy machine takes its time */
+			/* nobody answers here, and a busy machine takes its time */
+			i->echo_ns = now_ns();
 			begin_ns = now_ns();
 			instance_snapshot(i, false);
 			if (instance_drain(i, &busy) || i->phase != INSTANCE_LIVE)
@@ -295,7 +298,8 @@ static struct instance *make_instance(struct gpu_shared *shared, struct injected
 					      .instance_end = drop_end}};
 	*s = (struct injected){.api = &api, .shared = shared};
 	s->call_names = calloc(TRACER_CALLS, sizeof(*s->call_names));
-	if (profile_writer_open(&shared->writer, "/dev/null") || tasks_new(&shared->tasks, shared->writer) ||
+	if (profile_writer_open(&shared->writer, "/dev/null") ||
+		tasks_new(&shared->tasks, shared->writer) ||
 		instance_open(&i, s, -1, (uint32_t)getpid()) ||
 		tasks_process(shared->tasks, i->pid, &i->process))
 		exit(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the launch marker costs the program that calls it, when the stack is taken by BPF: by the depth of the stack,
- * for stacks that nobody has seen before, and for stacks of Python; and what the recorder spends on each launch.
- * Needs the rights for BPF.
+ * What the launch marker costs the program that calls it, when the stack is taken by BPF: by the
+ * depth of the stack, for stacks that nobody has seen before, and for stacks of Python; and what
+ * the recorder spends on each launch. Needs the rights for BPF.
  *
  * This file is built without frame pointers (rules.mk).
  *
@@ -87,9 +87,9 @@ static void measure(marker_function marker, const char *what)
 /* ------------------------------------------------------------------ stacks that are new */
 
 /* Functions enough that each is on one stack only. They call each other through a table. */
-#define FUNCTIONS   3000
-#define NEW_FRAMES  26 /* with those of main and below about 30 */
-#define TEN(m, a)   m(a##0) m(a##1) m(a##2) m(a##3) m(a##4) m(a##5) m(a##6) m(a##7) m(a##8) m(a##9)
+#define FUNCTIONS  3000
+#define NEW_FRAMES 26 /* with those of main and below about 30 */
+#define TEN(m, a)  m(a##0) m(a##1) m(a##2) m(a##3) m(a##4) m(a##5) m(a##6) m(a##7) m(a##8) m(a##9)
 #define HUNDRED(m, a)                                                                              \
 	TEN(m, a##0)                                                                               \
 	TEN(m, a##1)                                                                               \
@@ -112,9 +112,9 @@ static void measure(marker_function marker, const char *what)
 	HUNDRED(m, a##7)                                                                           \
 	HUNDRED(m, a##8)                                                                           \
 	HUNDRED(m, a##9)
-#define ALL(m)	    THOUSAND(m, 1) THOUSAND(m, 2) THOUSAND(m, 3)
-#define DECLARE(n)  static uint64_t frame##n(marker_function marker, int depth, const int *path);
-#define ADDRESS(n)  frame##n,
+#define ALL(m)	   THOUSAND(m, 1) THOUSAND(m, 2) THOUSAND(m, 3)
+#define DECLARE(n) static uint64_t frame##n(marker_function marker, int depth, const int *path);
+#define ADDRESS(n) frame##n,
 #define DEFINE(n)                                                                                  \
 	__attribute__((noinline)) static uint64_t frame##n(                                        \
 		marker_function marker, int depth, const int *path)                                \
@@ -145,8 +145,10 @@ ALL(DEFINE)
 static void print_new(const char *what, const char *which, uint64_t *took_ns, size_t count)
 {
 	qsort(took_ns, count, sizeof(*took_ns), compare);
-	printf("%-8s  30 frames, %-7s  %5lu ns (median of %zu; 5th to 95th percentile %lu to %lu)\n", what,
-		which, took_ns[count / 2], count, took_ns[count / 20], took_ns[count * 19 / 20]);
+	printf("%-8s  30 frames, %-7s  %5lu ns (median of %zu; 5th to 95th percentile %lu to "
+	       "%lu)\n",
+		what, which, took_ns[count / 2], count, took_ns[count / 20],
+		took_ns[count * 19 / 20]);
 }
 
 /* Each stack once, and once more. */
@@ -218,7 +220,8 @@ static pid_t measure_in_child(marker_function marker, const char *what)
 }
 
 /* The script calls the marker under 40 frames, half of them Python's. */
-static pid_t measure_python(const char *script, const char *library, const char *name, const char *what)
+static pid_t measure_python(
+	const char *script, const char *library, const char *name, const char *what)
 {
 	pid_t child = fork();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a scrape costs here, beside fetching the cells: processes on rings of the drm monitor, put into Prometheus' text.
+ * What a scrape costs here, beside fetching the cells: processes on rings of the drm monitor, put
+ * into Prometheus' text.
  *
  *	metrics PROCESSES RINGS    prints rows, lines, bytes and the CPU time of the median of 21
  */

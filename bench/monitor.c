@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What monitors cost, beside bpftrace doing the same work on the same events: a histogram of the time that calls to
- * the system take by their number, and switches of tasks by name.
+ * What monitors cost, beside bpftrace doing the same work on the same events: a histogram of the
+ * time that calls to the system take by their number, and switches of tasks by name.
  *
  * usage: monitor [ROUNDS [BPFTRACE]]
  *
- * Two loads are measured, each alone on a CPU: one only calls the system (two events a call), in the other two threads
- * take turns (three events a turn). A round measures each load without anything, with programs that do nothing on the
- * same events (what the kernel needs to get there), with a monitor and with bpftrace; the table has medians of rounds.
- * Times are CPU time of the load, so what runs elsewhere does not count, as far as the
- * machine keeps its speed. A third load makes events at a steady rate, and says what was counted of them, and what
- * reading that costs.
+ * Two loads are measured, each alone on a CPU: one only calls the system (two events a call), in
+ * the other two threads take turns (three events a turn). A round measures each load without
+ * anything, with programs that do nothing on the same events (what the kernel needs to get there),
+ * with a monitor and with bpftrace; the table has medians of rounds. Times are CPU time of the
+ * load, so what runs elsewhere does not count, as far as the machine keeps its speed. A third load
+ * makes events at a steady rate, and says what was counted of them, and what reading that costs.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -42,10 +42,11 @@
 #define BURST_MAX    20000
 #define CALL_AT_RATE SYS_sched_get_priority_min
 
-static const char script[] = "tracepoint:raw_syscalls:sys_enter { @start[tid] = nsecs; } "
-			     "tracepoint:raw_syscalls:sys_exit { @h[args->id] = hist(nsecs - @start[tid]); } "
-			     "tracepoint:sched:sched_switch { @switches[args->prev_comm] = count(); } "
-			     "BEGIN { printf(\"ready\\n\"); }";
+static const char script[] =
+	"tracepoint:raw_syscalls:sys_enter { @start[tid] = nsecs; } "
+	"tracepoint:raw_syscalls:sys_exit { @h[args->id] = hist(nsecs - @start[tid]); } "
+	"tracepoint:sched:sched_switch { @switches[args->prev_comm] = count(); } "
+	"BEGIN { printf(\"ready\\n\"); }";
 
 /* ------------------------------------------------------------------ the same work as a table */
 
@@ -81,13 +82,16 @@ static const struct monitor_event events[] = {
 
 static const struct monitor_object_row objects[] = {{.name = "call"}, {0}};
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[DURATION] = {.name = "duration", .unit = UNIT_NANOSECONDS, .histogram = true, .label = {"call"}},
 	[SWITCHES] = {.name = "switches", .label = {"from"}},
 	{0},
 };
+// clang-format on
 
-static const struct monitor table = {.name = "bench", .events = events, .objects = objects, .series = series};
+static const struct monitor table = {
+	.name = "bench", .events = events, .objects = objects, .series = series};
 
 /* ------------------------------------------------------------------ loads */
 
@@ -138,7 +142,8 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Nanoseconds of the load's CPU time for one call or turn: the lower quartile of many short measurements. */
+/* Nanoseconds of the load's CPU time for one call or turn: the lower quartile of many short
+ * measurements. */
 static double run_load(enum load load)
 {
 	double slices[SLICES];
@@ -156,8 +161,8 @@ static double run_load(enum load load)
 	return slices[SLICES / 4];
 }
 
-/* In bursts, so that the load does not have to look at the clock all the time. The call is one that hardly any other
- * process makes. */
+/* In bursts, so that the load does not have to look at the clock all the time. The call is one that
+ * hardly any other process makes. */
 static uint64_t run_at_rate(unsigned int seconds)
 {
 	uint64_t start_ns = clock_now_ns(), calls = 0;
@@ -186,7 +191,8 @@ static pid_t start_load(int load, int *ret_pipe)
 		double result;
 
 		stay_on_cpu((int)sysconf(_SC_NPROCESSORS_ONLN) - 1);
-		result = load < LOADS ? run_load((enum load)load) : (double)run_at_rate(RATE_SECONDS);
+		result = load < LOADS ? run_load((enum load)load)
+				      : (double)run_at_rate(RATE_SECONDS);
 		_exit(write(ends[1], &result, sizeof(result)) != sizeof(result));
 	}
 	close(ends[1]);
@@ -222,7 +228,8 @@ static double follow_load(int load, struct watch *w)
 		if (!w)
 			continue;
 		watch_read(w, &sink);
-		if (++reads % (1000 / WATCH_READ_MS) == 0 && !totals_fetch(&table, w, NULL, &totals))
+		if (++reads % (1000 / WATCH_READ_MS) == 0 &&
+			!totals_fetch(&table, w, NULL, &totals))
 			totals_release(&totals);
 	}
 	if (read(from, &result, sizeof(result)) != sizeof(result))
@@ -254,7 +261,8 @@ static int open_empties(struct empties *e)
 
 		monitor_event_plan(&table, i, &kernel, &plan);
 		attr.config = plan.tracepoint_id;
-		e->events[i] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+		e->events[i] =
+			(int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 		if (ioctl(e->events[i], PERF_EVENT_IOC_SET_BPF, e->program) ||
 			ioctl(e->events[i], PERF_EVENT_IOC_ENABLE, 0))
 			error = -errno;
@@ -356,8 +364,8 @@ static void measure(enum load load, int rounds, const char *bpftrace)
 	if (bpftrace && median(theirs, (size_t)rounds) > 0) {
 		double middle = median(ratios, (size_t)rounds); /* puts them in order */
 
-		printf(" %8.1f   %.2f (%.2f to %.2f)  %11.2f\n", median(theirs, (size_t)rounds), middle,
-			ratios[0], ratios[rounds - 1], median(above, (size_t)rounds));
+		printf(" %8.1f   %.2f (%.2f to %.2f)  %11.2f\n", median(theirs, (size_t)rounds),
+			middle, ratios[0], ratios[rounds - 1], median(above, (size_t)rounds));
 	} else
 		printf(" %8s\n", "-");
 	fflush(stdout);
@@ -365,7 +373,8 @@ static void measure(enum load load, int rounds, const char *bpftrace)
 
 /* ------------------------------------------------------------------ a steady rate */
 
-static int add_calls(void *context, const struct monitor_cell_key *key, const struct monitor_cell *cell)
+static int add_calls(
+	void *context, const struct monitor_cell_key *key, const struct monitor_cell *cell)
 {
 	uint64_t number;
 
@@ -386,7 +395,8 @@ static void add_run_time(uint64_t *ns, uint64_t *runs)
 
 		memset(&info, 0, sizeof(info));
 		size = sizeof(info);
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) && !strcmp(info.name, "on_tracepoint")) {
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) &&
+			!strcmp(info.name, "on_tracepoint")) {
 			*ns += info.run_time_ns;
 			*runs += info.run_cnt;
 		}
@@ -411,11 +421,13 @@ static void print_rate(struct watch *w, double calls, double seconds, double use
 	add_run_time(&run_ns, &runs);
 	printf("\nat a steady rate, for %.0f s\n", seconds);
 	printf("  events a second              %12.0f\n", (double)seen / seconds);
-	printf("  calls made, counted          %12.0f %12llu\n", calls, (unsigned long long)counted);
+	printf("  calls made, counted          %12.0f %12llu\n", calls,
+		(unsigned long long)counted);
 	printf("  lost, missed by the kernel   %12llu %12llu\n", (unsigned long long)lost,
 		(unsigned long long)missed);
 	if (runs)
-		printf("  in a program, ns an event    %12.1f (the kernel's count, with looking at the clock twice)\n",
+		printf("  in a program, ns an event    %12.1f (the kernel's count, with looking at "
+		       "the clock twice)\n",
 			(double)run_ns / (double)runs);
 	printf("  reader, %% of a CPU           %12.2f\n", user_seconds / seconds * 100);
 }

@@ -4,9 +4,9 @@
  *
  *	off_cpu SECONDS [PAIRS]
  *
- * Each pair of threads shares a CPU, pair after pair another one, and hands a byte to and fro through two pipes: two
- * switches a round, and nothing else. Prints how many switches there were, and the ns of CPU time they took: what others
- * on the machine do is not in it.
+ * Each pair of threads shares a CPU, pair after pair another one, and hands a byte to and fro
+ * through two pipes: two switches a round, and nothing else. Prints how many switches there were,
+ * and the ns of CPU time they took: what others on the machine do is not in it.
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -29,13 +29,13 @@
 #include "profile/reader.h"
 #include "random.h"
 
-#define THREADS   8
+#define THREADS	  8
 #define INSTANCES 2
-#define STACKS    3000
-#define DEPTH     25
-#define OPS       300
-#define BATCH     1000
-#define SHAPES    65536 /* distinct pairs, drawn before the clock starts */
+#define STACKS	  3000
+#define DEPTH	  25
+#define OPS	  300
+#define BATCH	  1000
+#define SHAPES	  65536 /* distinct pairs, drawn before the clock starts */
 #define MAX_RUNS  100
 
 /* What is random about a pair. */
@@ -176,17 +176,22 @@ static void feed_calls(struct bench *b, const struct shape *shapes, size_t count
 	for (size_t i = 0; i < count; i++) {
 		const struct shape *s = &shapes[i];
 		uint32_t instance = s->thread % INSTANCES;
-		struct gpu_launch launch = {.instance = 1 + instance, .time_ns = b->now_ns + 300,
-			.thread = b->threads[s->thread], .stack = b->stacks[s->stack],
+		struct gpu_launch launch = {.instance = 1 + instance,
+			.time_ns = b->now_ns + 300,
+			.thread = b->threads[s->thread],
+			.stack = b->stacks[s->stack],
 			.kind = s->copy ? CALL_COPY : CALL_LAUNCH};
 
 		b->correlation[instance] += s->id_step;
 		launch.correlation = b->correlation[instance];
 		check(b->sink.launch(b->sink.context, &launch));
 		calls[i] = (struct gpu_call){.instance = launch.instance,
-			.correlation = launch.correlation, .start_ns = b->now_ns,
-			.end_ns = b->now_ns + s->call_ns, .thread = launch.thread,
-			.api = b->apis[s->copy], .kind = launch.kind};
+			.correlation = launch.correlation,
+			.start_ns = b->now_ns,
+			.end_ns = b->now_ns + s->call_ns,
+			.thread = launch.thread,
+			.api = b->apis[s->copy],
+			.kind = launch.kind};
 		b->now_ns += s->gap_ns;
 	}
 	for (size_t i = 0; i < count; i++)

@@ -5,13 +5,13 @@
  *
  *	xpuprof record --gpu-only -- ring_writer PAIRS [CPU [marker]]
  *
- * It connects as the library does, sends the stacks of STACKS paths of its own, and from then on names
- * them by number: three records a pair (launch, call, work), in batches, the work of a batch behind the
- * calls of the next. When the ring is full it waits, so nothing is ever lost, and only the recorder's
- * CPU time is left to measure. CPU: where it runs; give the recorder another. With `marker` every launch
- * fires the launch marker instead (that of $CUDA_INJECTION64_PATH, which has the probe), as launches do
- * whose stack cannot be walked in the program. Then batches come with pauses, since a program cannot wait
- * for the kernel's ring.
+ * It connects as the library does, sends the stacks of STACKS paths of its own, and from then on
+ * names them by number: three records a pair (launch, call, work), in batches, the work of a batch
+ * behind the calls of the next. When the ring is full it waits, so nothing is ever lost, and only
+ * the recorder's CPU time is left to measure. CPU: where it runs; give the recorder another. With
+ * `marker` every launch fires the launch marker instead (that of $CUDA_INJECTION64_PATH, which has
+ * the probe), as launches do whose stack cannot be walked in the program. Then batches come with
+ * pauses, since a program cannot wait for the kernel's ring.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -25,15 +25,15 @@
 #include "inject/library.h"
 #include "wire/marker.h"
 
-#define STACKS	3000
-#define LEVELS	12 /* 2^LEVELS paths */
-#define DEPTH	25
-#define OPS	300
+#define STACKS	    3000
+#define LEVELS	    12 /* 2^LEVELS paths */
+#define DEPTH	    25
+#define OPS	    300
 #define FRAME_BYTES 65536 /* of a frame, at most */
-#define BATCH	1000
-#define SHAPES	65536
-#define GAP_NS	50 /* at least; twice that on average: less than a pair takes here */
-#define CALL_ID CUDA_CALL_ID(CUDA_RUNTIME, 211) /* cudaLaunchKernel */
+#define BATCH	    1000
+#define SHAPES	    65536
+#define GAP_NS	    50 /* at least; twice that on average: less than a pair takes here */
+#define CALL_ID	    CUDA_CALL_ID(CUDA_RUNTIME, 211) /* cudaLaunchKernel */
 
 enum { OP_KERNEL = 1 };
 
@@ -91,13 +91,19 @@ static void send_operations(const struct writer *w)
 
 	put_long(w, &device, sizeof(device), device_name, device.name_size);
 	for (uint32_t i = 1; i <= OPS; i++) {
-		struct wire_op op = {.type = WIRE_OP, .kind = OP_KERNEL, .id = i, .name = i,
-			.context = 1, .stream = 7 + i % 4, .grid = {i, 1, 1}, .block = {256, 1, 1}};
+		struct wire_op op = {.type = WIRE_OP,
+			.kind = OP_KERNEL,
+			.id = i,
+			.name = i,
+			.context = 1,
+			.stream = 7 + i % 4,
+			.grid = {i, 1, 1},
+			.block = {256, 1, 1}};
 		struct wire_string name = {.type = WIRE_STRING, .id = i};
 		char text[64];
 
-		name.size = (uint32_t)snprintf(text, sizeof(text),
-			"_ZN2at6native18elementwise_kernelILi%uEEEvi", i);
+		name.size = (uint32_t)snprintf(
+			text, sizeof(text), "_ZN2at6native18elementwise_kernelILi%uEEEvi", i);
 		put_long(w, &name, sizeof(name), text, name.size);
 		put_long(w, &op, sizeof(op), NULL, 0);
 	}
@@ -105,18 +111,26 @@ static void send_operations(const struct writer *w)
 
 static void put_call(const struct writer *w, uint64_t start_ns, uint64_t end_ns)
 {
-	struct wire_call call = {.type = WIRE_CALL, .kind = WIRE_CALL_LAUNCH, .tid = w->tid,
-		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns,
+	struct wire_call call = {.type = WIRE_CALL,
+		.kind = WIRE_CALL_LAUNCH,
+		.tid = w->tid,
+		.correlation = w->correlation,
+		.start_ns = start_ns,
+		.end_ns = end_ns,
 		.api = CALL_ID};
 
 	put(w, &call);
 }
 
-static struct wire_work make_work(const struct writer *w, uint32_t op, uint64_t start_ns,
-	uint64_t end_ns)
+static struct wire_work make_work(
+	const struct writer *w, uint32_t op, uint64_t start_ns, uint64_t end_ns)
 {
-	return (struct wire_work){.type = WIRE_WORK, .kind = OP_KERNEL, .op = op + 1,
-		.correlation = w->correlation, .start_ns = start_ns, .end_ns = end_ns};
+	return (struct wire_work){.type = WIRE_WORK,
+		.kind = OP_KERNEL,
+		.op = op + 1,
+		.correlation = w->correlation,
+		.start_ns = start_ns,
+		.end_ns = end_ns};
 }
 
 /* The stack that leads here, by frame pointers, as far as they lead upwards. */
@@ -150,7 +164,8 @@ static void send_from_here(struct writer *w, uint32_t number)
 }
 
 /* The bits of the path choose the calls on the way: each path has a stack of its own. */
-static __attribute__((noipa)) void fire_from(struct writer *w, uint32_t path, int level, uint32_t number)
+static __attribute__((noipa)) void fire_from(
+	struct writer *w, uint32_t path, int level, uint32_t number)
 {
 	if (level == DEPTH) {
 		send_from_here(w, number);
@@ -172,8 +187,12 @@ static void send_stacks(struct writer *w)
 
 static void put_launch(struct writer *w, const struct shape *s)
 {
-	struct wire_launch launch = {.type = WIRE_LAUNCH, .kind = WIRE_CALL_LAUNCH, .tid = w->tid,
-		.correlation = w->correlation, .stack = 1u + s->stack, .time_ns = w->now_ns};
+	struct wire_launch launch = {.type = WIRE_LAUNCH,
+		.kind = WIRE_CALL_LAUNCH,
+		.tid = w->tid,
+		.correlation = w->correlation,
+		.stack = 1u + s->stack,
+		.time_ns = w->now_ns};
 
 	if (w->marker_only)
 		fire_from(w, launch.stack, 0, 0);
@@ -245,9 +264,9 @@ static void connect_to_recorder(struct writer *w)
 		fail("cannot connect to the recorder");
 	w->ring = library.ring = ring_at(memory, slots);
 	w->marker = (marker_function)dlsym(handle,
-		w->ring.control->marker == LAUNCH_MARKER_NOP10 ? "xpuprof_launch_marker_nop10" :
-		w->ring.control->marker == LAUNCH_MARKER_NOP5 ? "xpuprof_launch_marker_nop5" :
-								"xpuprof_launch_marker_nop1");
+		w->ring.control->marker == LAUNCH_MARKER_NOP10	? "xpuprof_launch_marker_nop10"
+		: w->ring.control->marker == LAUNCH_MARKER_NOP5 ? "xpuprof_launch_marker_nop5"
+								: "xpuprof_launch_marker_nop1");
 	if (!w->marker || w->ring.control->marker == LAUNCH_MARKER_NONE)
 		fail("the recorder takes no stacks here (no rights for BPF?)");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Work for bench/sampling.sh: processes that compute at the bottom of 60 frames without frame pointers (rules.mk), for
- * so many seconds, one for each CPU unless told; and programs that are started meanwhile, so many a second. Prints how
- * many million rounds all of them made.
+ * Work for bench/sampling.sh: processes that compute at the bottom of 60 frames without frame
+ * pointers (rules.mk), for so many seconds, one for each CPU unless told; and programs that are
+ * started meanwhile, so many a second. Prints how many million rounds all of them made.
  *
  *	sampling SECONDS [PROCESSES [STARTS]]
  */
@@ -60,8 +60,8 @@ static void start_programs(uint64_t starts)
 int main(int argc, char **argv)
 {
 	long processes = argc > 2 ? strtol(argv[2], NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
-	uint64_t *millions = mmap(NULL, sizeof(*millions), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *millions = mmap(
+		NULL, sizeof(*millions), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (millions == MAP_FAILED || argc < 2)
 		return 1;

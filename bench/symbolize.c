@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * How long it takes to name 100,000 locations: `symbolize [--inline] [FILE ...]` spreads them evenly over the
- * code of the given ELF files (this program without any) and prints a table. What a worker of its own takes
- * for lines and inlined functions is in the time and, as the larger of the two, in the memory.
+ * How long it takes to name 100,000 locations: `symbolize [--inline] [FILE ...]` spreads them
+ * evenly over the code of the given ELF files (this program without any) and prints a table. What a
+ * worker of its own takes for lines and inlined functions is in the time and, as the larger of the
+ * two, in the memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static void add_locations(struct profile_writer *w, const char *path, unsigned i
 	(void)profile_add_string(w, whole, strlen(whole), &m.path);
 	(void)profile_add_module(w, &m, &module);
 	for (unsigned int i = 0; elf_file_code_at(f, 0, &code) && i < count; i++) {
-		struct profile_location l = {.kind = FRAME_USER, .module = module,
+		struct profile_location l = {.kind = FRAME_USER,
+			.module = module,
 			.address = code.offset + (uint64_t)((double)code.size / count * i)};
 
 		(void)profile_add_location(w, &l, &id);
@@ -62,7 +64,8 @@ static uint64_t peak_bytes(void)
 
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &workers);
-	return 1024ull * (uint64_t)(own.ru_maxrss > workers.ru_maxrss ? own.ru_maxrss : workers.ru_maxrss);
+	return 1024ull *
+	       (uint64_t)(own.ru_maxrss > workers.ru_maxrss ? own.ru_maxrss : workers.ru_maxrss);
 }
 
 static int measure(const char *what, char **paths, unsigned int count, bool inlines)
@@ -86,8 +89,9 @@ static int measure(const char *what, char **paths, unsigned int count, bool inli
 		return 1;
 	start_ns = clock_now_ns() - start_ns;
 	cpu = cpu_seconds() - cpu;
-	printf("%-24.24s %9lu %9lu %9lu %9.3f %9.3f %9.1f\n", what, stats.locations, stats.named, stats.with_lines,
-		(double)start_ns / NS_PER_SECOND, cpu, (double)peak_bytes() / (1 << 20));
+	printf("%-24.24s %9lu %9lu %9lu %9.3f %9.3f %9.1f\n", what, stats.locations, stats.named,
+		stats.with_lines, (double)start_ns / NS_PER_SECOND, cpu,
+		(double)peak_bytes() / (1 << 20));
 	profile_writer_abort(w);
 	remove(file);
 	return 0;
@@ -101,10 +105,10 @@ int main(int argc, char **argv)
 
 	argc -= inlines;
 	argv += inlines;
-	printf("symbolize%s\n%-24s %9s %9s %9s %9s %9s %9s\n", inlines ? " --inline" : "", "files", "locations",
-		"named", "lines", "seconds", "CPU s", "peak MiB");
-	if (argc > 1 ? measure(basename(argv[1]), argv + 1, (unsigned int)argc - 1, inlines) :
-		       measure("this program", own, 1, inlines)) {
+	printf("symbolize%s\n%-24s %9s %9s %9s %9s %9s %9s\n", inlines ? " --inline" : "", "files",
+		"locations", "named", "lines", "seconds", "CPU s", "peak MiB");
+	if (argc > 1 ? measure(basename(argv[1]), argv + 1, (unsigned int)argc - 1, inlines)
+		     : measure("this program", own, 1, inlines)) {
 		fprintf(stderr, "symbolize: %s\n", error_text());
 		return 1;
 	}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Writes a profile of threads that launch, wait for the GPU and for each other: `wall_gen FILE EVENTS`.
+ * Writes a profile of threads that launch, wait for the GPU and for each other: `wall_gen FILE
+ * EVENTS`.
  *
- * 16 threads; of ten events one is a CPU sample, three are waits, one a call that waits for a stream, five the kernels of that
- * stream; 400 stacks of 30 frames.
+ * 16 threads; of ten events one is a CPU sample, three are waits, one a call that waits for a
+ * stream, five the kernels of that stream; 400 stacks of 30 frames.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@ STAGE static void launch(struct model *m, CUfunction kernel, unsigned int grid, 
 	CUdeviceptr left, CUdeviceptr right, unsigned int rounds, CUstream stream)
 {
 	unsigned int count = MODEL_COUNT;
-	void *arguments[] = { &out, &left, &right, &count, &rounds };
+	void *arguments[] = {&out, &left, &right, &count, &rounds};
 
 	CHECK(cuLaunchKernel(kernel, grid, 1, 1, BLOCK, 1, 1, 0, stream, arguments, NULL));
 	m->kernels++;
@@ -121,14 +121,14 @@ static void load_kernels(struct model *m)
 		CUfunction *function;
 		const char *name;
 	} kernels[] = {
-		{ &m->matmul, "matmul_tiled" },
-		{ &m->matmul_backward_weights, "matmul_backward_weights" },
-		{ &m->matmul_backward_input, "matmul_backward_input" },
-		{ &m->softmax, "softmax_rows" },
-		{ &m->norm, "layer_norm" },
-		{ &m->gelu, "gelu_activation" },
-		{ &m->loss, "cross_entropy_loss" },
-		{ &m->adam, "adam_update" },
+		{&m->matmul, "matmul_tiled"},
+		{&m->matmul_backward_weights, "matmul_backward_weights"},
+		{&m->matmul_backward_input, "matmul_backward_input"},
+		{&m->softmax, "softmax_rows"},
+		{&m->norm, "layer_norm"},
+		{&m->gelu, "gelu_activation"},
+		{&m->loss, "cross_entropy_loss"},
+		{&m->adam, "adam_update"},
 	};
 
 	CHECK(cuModuleLoadData(&m->module, kernels_ptx));
@@ -138,7 +138,7 @@ static void load_kernels(struct model *m)
 
 void model_open(struct model *m, const struct driver *driver)
 {
-	*m = (struct model){ .driver = driver };
+	*m = (struct model){.driver = driver};
 	load_kernels(m);
 	CHECK(cuMemAlloc_v2(&m->input, MODEL_BYTES));
 	CHECK(cuMemAlloc_v2(&m->activations, MODEL_BYTES));

@@ -237,8 +237,8 @@ static void trainer_close(struct trainer *t)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "steps", required_argument, NULL, 'n' },
-		{ "seconds", required_argument, NULL, 's' }, { 0 } };
+	static const struct option options[] = {{"steps", required_argument, NULL, 'n'},
+		{"seconds", required_argument, NULL, 's'}, {0}};
 	static struct trainer t;
 	unsigned long steps = 0;
 	double seconds = DEFAULT_SECONDS, start;

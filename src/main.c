@@ -14,6 +14,7 @@ struct command {
 	const char *summary;
 };
 
+// clang-format off
 static const struct command commands[] = {
 	{"record", cmd_record, "run a command and record its CPU and GPU work"},
 	{"flame", cmd_flame, "draw a recording as an interactive flame graph (SVG)"},
@@ -24,6 +25,7 @@ static const struct command commands[] = {
 	{"monitor", cmd_monitor, "watch what the kernel's GPU drivers do, live and in numbers"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
 };
+// clang-format on
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -83,8 +85,8 @@ static int dispatch(int argc, char **argv)
 	return run_command(argc - 1, argv + 1);
 }
 
-/* Where a standard stream is closed, its number must not become that of something else we open: what is written
- * there fails, as it should. */
+/* Where a standard stream is closed, its number must not become that of something else we open:
+ * what is written there fails, as it should. */
 static void keep_standard_numbers(void)
 {
 	int fd;

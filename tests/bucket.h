@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The bucket of a value in a monitor's histograms, as the programs in the kernel count it (bpf/monitor_counts.h). */
+/* The bucket of a value in a monitor's histograms, as the programs in the kernel count it
+ * (bpf/monitor_counts.h). */
 #pragma once
 
 #include "bpf/monitor.h"

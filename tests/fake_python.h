@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python frames in a test program or benchmark, as the interpreter (from 3.13 on) keeps them, but without one: what
- * is sent to the library of them fits these.
+ * Python frames in a test program or benchmark, as the interpreter (from 3.13 on) keeps them, but
+ * without one: what is sent to the library of them fits these.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client of the NVIDIA backend that says what libraries say, and what they never should, for tests.
+ * A client of the NVIDIA backend that says what libraries say, and what they never should, for
+ * tests.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer, whose
- * events are kept.
+ * A recorder of nothing but the GPU side, for tests: the NVIDIA backend with a profile writer,
+ * whose events are kept.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The injected library's own code in a test program or benchmark, with the other end of its ring: what is
- * mapped here is sent as a recorder would send it.
+ * The injected library's own code in a test program or benchmark, with the other end of its ring:
+ * what is mapped here is sent as a recorder would send it.
  */
 #pragma once
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that are mapped into this program as a walker wants them: mappings, and unwind tables in one array. */
+/* The files that are mapped into this program as a walker wants them: mappings, and unwind tables
+ * in one array. */
 #pragma once
 
 #include <inttypes.h>
@@ -20,7 +21,8 @@ struct own_image {
 	uint32_t word_count;
 };
 
-static inline void own_image_add_table(struct own_image *i, struct walk_mapping *m, struct elf_file *f)
+static inline void own_image_add_table(
+	struct own_image *i, struct walk_mapping *m, struct elf_file *f)
 {
 	struct walk_table_header header;
 	uint32_t *words;
@@ -28,7 +30,8 @@ static inline void own_image_add_table(struct own_image *i, struct walk_mapping 
 	if (unwind_build(f, &words, NULL))
 		return;
 	memcpy(&header, words, sizeof(header));
-	if (unwind_table_is_sound(words, header.words) && i->word_count + header.words <= OWN_WORDS_MAX) {
+	if (unwind_table_is_sound(words, header.words) &&
+		i->word_count + header.words <= OWN_WORDS_MAX) {
 		memcpy(i->words + i->word_count, words, (size_t)header.words * 4);
 		m->kind = WALK_MAPPING_TABLE;
 		m->table = i->word_count;

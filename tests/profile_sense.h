@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What holds of everything that a reader gives out, whatever is in the file: ids name entries that are there, and kinds
- * and reasons are known ones. Whoever includes this defines MUST(condition) before.
+ * What holds of everything that a reader gives out, whatever is in the file: ids name entries that
+ * are there, and kinds and reasons are known ones. Whoever includes this defines MUST(condition)
+ * before.
  */
 #pragma once
 
@@ -14,8 +15,7 @@ static inline void check_ids(
 {
 	struct profile_counts counts = profile_counts(r);
 
-	MUST(thread <= counts.threads && stack <= counts.stack_nodes &&
-		string <= counts.strings);
+	MUST(thread <= counts.threads && stack <= counts.stack_nodes && string <= counts.strings);
 }
 
 static inline void check_event(const struct profile_reader *r, const struct profile_event *e)
@@ -39,7 +39,8 @@ static inline void check_event(const struct profile_reader *r, const struct prof
 		return;
 	case EVENT_STALL:
 		check_ids(r, 0, 0, e->stall.reason);
-		MUST(profile_window(r, e->stall.window) && profile_instruction(r, e->stall.instruction));
+		MUST(profile_window(r, e->stall.window) &&
+			profile_instruction(r, e->stall.instruction));
 		return;
 	case EVENT_COUNT:
 		MUST(profile_counter(r, e->count.counter) && isfinite(e->count.value) &&
@@ -91,7 +92,8 @@ static inline void check_cpu_tables(const struct profile_reader *r)
 	for (uint32_t id = 1; id <= counts.locations; id++)
 		MUST(profile_location(r, id)->inlined <= counts.inlines);
 	for (uint32_t id = 1; id <= counts.inlines; id++)
-		MUST(profile_inline(r, id)->caller < id && profile_inline(r, id)->name <= counts.strings);
+		MUST(profile_inline(r, id)->caller < id &&
+			profile_inline(r, id)->name <= counts.strings);
 	for (uint32_t id = 1; id <= counts.segments; id++)
 		MUST(profile_module(r, profile_segment(r, id)->module));
 	for (uint32_t id = 1; id <= counts.modules; id++)

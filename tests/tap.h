@@ -30,7 +30,8 @@ static const char *tap_skip_reason;
 		const char *got_ = (got), *expected_ = (expected);                                 \
 		if (strcmp(got_, expected_)) {                                                     \
 			tap_ok = false;                                                            \
-			printf("# %s:%d: '%s' is not '%s'\n", __FILE__, __LINE__, got_, expected_); \
+			printf("# %s:%d: '%s' is not '%s'\n", __FILE__, __LINE__, got_,            \
+				expected_);                                                        \
 		}                                                                                  \
 	} while (0)
 

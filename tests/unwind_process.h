@@ -101,8 +101,8 @@ static inline bool process_image_update(struct process_image *p, int pid)
 static inline void process_number_registers(struct process_stack *s)
 {
 	const struct user_regs_struct *r = &s->registers;
-	const uint64_t numbered[17] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-		r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+	const uint64_t numbered[17] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp,
+		r->rsp, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
 
 	memcpy(s->numbered, numbered, sizeof(numbered));
 }

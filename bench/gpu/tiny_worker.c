@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Back-to-back launches of an empty kernel, on request: the counterpart of torch_worker.py for the cost of
- * one launch. Reads lines "tiny COUNT", answers each with the seconds it took. Driver API by dlopen, kernel
- * as PTX: builds without CUDA.
+ * Back-to-back launches of an empty kernel, on request: the counterpart of torch_worker.py for the
+ * cost of one launch. Reads lines "tiny COUNT", answers each with the seconds it took. Driver API
+ * by dlopen, kernel as PTX: builds without CUDA.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ typedef int (*cu_retain)(void **, int);
 typedef int (*cu_set_current)(void *);
 typedef int (*cu_load)(void **, const void *);
 typedef int (*cu_function)(void **, void *, const char *);
-typedef int (*cu_launch)(void *, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
-	unsigned int, unsigned int, void *, void **, void **);
+typedef int (*cu_launch)(void *, unsigned int, unsigned int, unsigned int, unsigned int,
+	unsigned int, unsigned int, unsigned int, void *, void **, void **);
 typedef int (*cu_synchronize)(void);
 
 static void *driver;
@@ -72,10 +72,12 @@ int main(void)
 	}
 	check(((cu_init)find("cuInit"))(0), "cuInit");
 	check(((cu_device)find("cuDeviceGet"))(&device, 0), "cuDeviceGet");
-	check(((cu_retain)find("cuDevicePrimaryCtxRetain"))(&context, device), "cuDevicePrimaryCtxRetain");
+	check(((cu_retain)find("cuDevicePrimaryCtxRetain"))(&context, device),
+		"cuDevicePrimaryCtxRetain");
 	check(((cu_set_current)find("cuCtxSetCurrent"))(context), "cuCtxSetCurrent");
 	check(((cu_load)find("cuModuleLoadData"))(&module, ptx), "cuModuleLoadData");
-	check(((cu_function)find("cuModuleGetFunction"))(&kernel, module, "tiny"), "cuModuleGetFunction");
+	check(((cu_function)find("cuModuleGetFunction"))(&kernel, module, "tiny"),
+		"cuModuleGetFunction");
 	launch = (cu_launch)find("cuLaunchKernel");
 	synchronize = (cu_synchronize)find("cuCtxSynchronize");
 	printf("ready\n");
@@ -84,7 +86,8 @@ int main(void)
 		double start = now();
 
 		for (unsigned long i = 0; i < count; i++)
-			check(launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "cuLaunchKernel");
+			check(launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+				"cuLaunchKernel");
 		check(synchronize(), "cuCtxSynchronize");
 		printf("%.9f\n", now() - start);
 		fflush(stdout);

@@ -36,7 +36,7 @@ static struct {
 	_Atomic size_t dropped;
 	pthread_mutex_t api_lock; /* writers of api */
 	struct queue *api;
-} act = { .lock = PTHREAD_MUTEX_INITIALIZER, .api_lock = PTHREAD_MUTEX_INITIALIZER };
+} act = {.lock = PTHREAD_MUTEX_INITIALIZER, .api_lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool delivering; /* this thread is inside a client's buffer callback */
 
@@ -109,9 +109,9 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 	const struct sim_run *run)
 {
 	memset(r, 0, sizeof(*r));
-	r->kind = enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ?
-			  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL :
-			  CUPTI_ACTIVITY_KIND_KERNEL;
+	r->kind = enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			  ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+			  : CUPTI_ACTIVITY_KIND_KERNEL;
 	r->registersPerThread = (uint16_t)k->function->registers;
 	r->start = run->start_ns;
 	r->end = run->end_ns;
@@ -134,9 +134,9 @@ static void fill_kernel(CUpti_ActivityKernel10 *r, CUstream s, const struct sim_
 		r->queued = run->queued_ns;
 		r->submitted = run->submitted_ns;
 	}
-	r->launchType = k->flags & SIM_COOPERATIVE ?
-				CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE :
-				CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	r->launchType = k->flags & SIM_COOPERATIVE
+				? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
+				: CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
 	r->graphNodeId = run->graph_node;
 	r->graphId = run->graph;
 	r->channelID = s->id;
@@ -154,10 +154,10 @@ static bool on_device(enum sim_memory_kind kind)
 static uint8_t copy_kind(const struct sim_copy *c)
 {
 	if (on_device(c->to.kind))
-		return on_device(c->from.kind) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD :
-						 CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-	return on_device(c->from.kind) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH :
-					 CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+		return on_device(c->from.kind) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+					       : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	return on_device(c->from.kind) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
+				       : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
 static void fill_copy(
@@ -234,9 +234,9 @@ static CUpti_ActivityKind kind_of(const struct sim_work *work)
 {
 	switch (work->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
-		return enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ?
-			       CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL :
-			       CUPTI_ACTIVITY_KIND_KERNEL;
+		return enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+			       ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+			       : CUPTI_ACTIVITY_KIND_KERNEL;
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return work->copy.peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : CUPTI_ACTIVITY_KIND_MEMCPY;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -330,8 +330,8 @@ void sim_cupti_api_record(const struct sim_call *call)
 	if (item) {
 		item->ready_ns = sim_now();
 		item->api = (CUpti_ActivityAPI){
-			.kind = call->domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER :
-							     CUPTI_ACTIVITY_KIND_RUNTIME,
+			.kind = call->domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER
+							   : CUPTI_ACTIVITY_KIND_RUNTIME,
 			.cbid = call->cbid,
 			.start = call->start_ns,
 			.end = item->ready_ns,
@@ -355,7 +355,7 @@ struct times {
 
 static struct times times_of(struct queue_item *item, uint64_t *none)
 {
-	struct times t = { none, none, none, none, none };
+	struct times t = {none, none, none, none, none};
 
 	*none = 0;
 #define PLACE(record) (t.start = (void *)&(record).start, t.end = (void *)&(record).end)
@@ -508,7 +508,7 @@ static void drain(bool all)
 
 static void *work(void *unused)
 {
-	struct timespec pause = { 0, POLL_NS };
+	struct timespec pause = {0, POLL_NS};
 
 	while (1) {
 		nanosleep(&pause, NULL);

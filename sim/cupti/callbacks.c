@@ -20,7 +20,7 @@ static struct {
 	_Atomic int api_users;
 	pthread_mutex_t lock;
 	uint8_t wanted[SIM_DOMAINS][SIM_CALLBACK_IDS];
-} cb = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} cb = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void on_call(struct sim_call *call, bool exit)
 {
@@ -53,7 +53,7 @@ static void on_call(struct sim_call *call, bool exit)
 static void report_resource(
 	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
 {
-	CUpti_ResourceData data = { ctx, { stream }, descriptor };
+	CUpti_ResourceData data = {ctx, {stream}, descriptor};
 	bool before = xpuprof_sim_in_callback(true);
 
 	cb.subscriber.callback(cb.subscriber.userdata, CUPTI_CB_DOMAIN_RESOURCE, what, &data);
@@ -73,8 +73,7 @@ static void report_compiled(enum sim_resource what, CUcontext ctx, CUpti_ModuleR
 	report_resource(what, ctx, NULL, &compiled);
 }
 
-static void on_resource(
-	enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
+static void on_resource(enum sim_resource what, CUcontext ctx, CUstream stream, void *descriptor)
 {
 	if (what == SIM_MODULE_LOADED) {
 		report_compiled(what, ctx, descriptor);
@@ -92,7 +91,7 @@ static void on_resource(
 
 void sim_cupti_report_module(uint32_t id, const char *image, size_t size)
 {
-	CUpti_ModuleResourceData module = { id, size, image };
+	CUpti_ModuleResourceData module = {id, size, image};
 
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][SIM_MODULE_LOADED])
 		report_resource(SIM_MODULE_LOADED, xpuprof_sim_context(), NULL, &module);
@@ -100,7 +99,7 @@ void sim_cupti_report_module(uint32_t id, const char *image, size_t size)
 
 static void on_synchronize(enum sim_synchronized what, CUcontext ctx, CUstream stream)
 {
-	CUpti_SynchronizeData data = { ctx, stream };
+	CUpti_SynchronizeData data = {ctx, stream};
 	bool before = xpuprof_sim_in_callback(true);
 
 	cb.subscriber.callback(cb.subscriber.userdata, CUPTI_CB_DOMAIN_SYNCHRONIZE, what, &data);
@@ -174,8 +173,8 @@ SIM_EXPORT CUptiResult cuptiSubscribe(
 SIM_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
 	CUpti_CallbackFunc callback, void *userdata, CUpti_SubscriberParams *params)
 {
-	return params ? cuptiSubscribe(subscriber, callback, userdata) :
-			CUPTI_ERROR_INVALID_PARAMETER;
+	return params ? cuptiSubscribe(subscriber, callback, userdata)
+		      : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 static bool ours(CUpti_SubscriberHandle subscriber)
@@ -288,7 +287,7 @@ static void want_nothing(void)
 
 void sim_cupti_end(const char *message)
 {
-	CUpti_StateData data = { { { CUPTI_ERROR_UNKNOWN, message } } };
+	CUpti_StateData data = {{{CUPTI_ERROR_UNKNOWN, message}}};
 
 	if (atomic_exchange(&cb.ended, true))
 		return;
@@ -329,9 +328,8 @@ SIM_EXPORT CUptiResult cuptiFinalize(void)
 
 SIM_EXPORT CUptiResult cuptiSupportedDomains(size_t *count, const CUpti_CallbackDomain **table)
 {
-	static const CUpti_CallbackDomain domains[] = { CUPTI_CB_DOMAIN_DRIVER_API,
-		CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE,
-		CUPTI_CB_DOMAIN_SYNCHRONIZE };
+	static const CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API,
+		CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE};
 
 	*count = sizeof(domains) / sizeof(*domains);
 	*table = domains;

@@ -29,7 +29,7 @@ static struct {
 	bool read;
 	struct code_kernel *kernels;
 	struct code_image *images;
-} code = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} code = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 const char *code_reason(uint32_t index)
 {
@@ -94,7 +94,7 @@ static bool add_function(struct code_kernel *k, const char *name, uint32_t index
 	if (!f)
 		return false;
 	k->functions = f;
-	f[k->function_count++] = (struct code_function){ strdup(name), index };
+	f[k->function_count++] = (struct code_function){strdup(name), index};
 	return true;
 }
 
@@ -105,8 +105,8 @@ static bool add_row(struct code_kernel *k, uint32_t offset, int reason, uint32_t
 	if (!rows)
 		return false;
 	k->rows = rows;
-	rows[k->row_count++] = (struct code_row){ k->function_count - 1, offset, (uint32_t)reason,
-		weight };
+	rows[k->row_count++] =
+		(struct code_row){k->function_count - 1, offset, (uint32_t)reason, weight};
 	if (reason % 2 == 0)
 		k->weight += weight;
 	return true;
@@ -185,7 +185,7 @@ static bool read_line(struct reader *r, const char *line)
 
 static void read_file(const char *folder, const char *name)
 {
-	struct reader r = { .folder = folder };
+	struct reader r = {.folder = folder};
 	char path[4096], line[LINE_BYTES];
 	FILE *file;
 	int number = 0;
@@ -221,8 +221,8 @@ static void read_files(void)
 
 static struct code_kernel *make_up(const char *name)
 {
-	static const char *const why[] = { "long_scoreboard", "wait", "barrier", "selected",
-		"short_scoreboard", "not_selected" };
+	static const char *const why[] = {"long_scoreboard", "wait", "barrier", "selected",
+		"short_scoreboard", "not_selected"};
 	struct code_kernel *k = add_kernel(name, NULL);
 	uint64_t hash;
 
@@ -232,7 +232,8 @@ static struct code_kernel *make_up(const char *name)
 	add_function(k, name, (uint32_t)(hash % 97) + 1);
 	for (uint32_t pc = 0; pc < MADE_UP_PCS; pc++, hash = hash * 6364136223846793005u + 1) {
 		uint32_t at = pc * MADE_UP_STEP, weight = 2 + (uint32_t)(hash >> 60);
-		int first = reason_of(why[(hash >> 33) % 6]), second = reason_of("math_pipe_throttle");
+		int first = reason_of(why[(hash >> 33) % 6]),
+		    second = reason_of("math_pipe_throttle");
 
 		add_row(k, at, first, weight);
 		add_row(k, at, first + 1, weight / 2);

@@ -49,9 +49,9 @@ struct code_kernel {
 	struct code_image *image; /* NULL: made up */
 	uint64_t checksum;
 	struct code_function *functions; /* the kernel itself first */
-	struct code_row *rows;	/* ordered by function and offset */
+	struct code_row *rows;		 /* ordered by function and offset */
 	uint32_t function_count, row_count;
-	uint64_t weight; /* of all rows that are not of latency samples */
+	uint64_t weight;  /* of all rows that are not of latency samples */
 	uint64_t samples; /* so far */
 };
 

@@ -23,7 +23,7 @@ SIM_EXPORT CUptiResult cuptiGetResultString(CUptiResult result, const char **str
 		CUptiResult result;
 		const char *name;
 	} names[] = {
-#define NAME(x) { x, #x }
+#define NAME(x) {x, #x}
 		NAME(CUPTI_SUCCESS),
 		NAME(CUPTI_ERROR_INVALID_PARAMETER),
 		NAME(CUPTI_ERROR_INVALID_DEVICE),
@@ -113,7 +113,7 @@ SIM_EXPORT CUptiResult cuptiGetStreamIdEx(
 	if (!s || !streamId || (context && s->context != context))
 		return CUPTI_ERROR_INVALID_STREAM;
 	if (s->capture)
-		abort(); /* the driver does not permit queries of a stream's id then, and may end the capture */
+		abort(); /* the driver permits no query of a stream's id then */
 	*streamId = s->id;
 	return CUPTI_SUCCESS;
 }

@@ -13,7 +13,7 @@ static struct {
 	struct queue_block *free;
 	unsigned int blocks; /* in use */
 	struct queue *first;
-} pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct queue_block *block_get(void)
 {

@@ -55,11 +55,11 @@ struct sampler {
 	CUpti_PCSamplingData *rest;
 	struct run *runs, **last_run;
 	struct tally *tallies;
-	uint64_t cycles; /* not yet worth a sample */
+	uint64_t cycles;		    /* not yet worth a sample */
 	uint64_t samples, dropped, unknown; /* since they were fetched */
 	uint64_t fetches;
 	int hardware; /* the device's, for the fault of one sampler; -1: another process has it */
-	int users; /* threads inside of GetData */
+	int users;    /* threads inside of GetData */
 };
 
 struct made {
@@ -74,12 +74,12 @@ static struct {
 	struct sampler samplers[CONTEXTS];
 	int sampled;
 	_Atomic int destroying; /* contexts whose end is being reported */
-	uint64_t samples; /* so far, for the fault that drops every nth */
+	uint64_t samples;	/* so far, for the fault that drops every nth */
 	uint64_t dropped;
 	_Atomic uint64_t enabled; /* times, for the fault that hangs */
-	bool doomed; /* a device was sampled by two: CUPTI will end */
+	bool doomed;		  /* a device was sampled by two: CUPTI will end */
 	struct made *made;
-} pc = { .lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER };
+} pc = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local int destroying; /* of them, in this thread */
 
@@ -341,9 +341,9 @@ static void write_pc(CUpti_PCSamplingPCData *to, struct tally *t, uint32_t first
 static CUpti_PCSamplingPCData *pc_at(const CUpti_PCSamplingData *data, size_t n)
 {
 	uint64_t version = faults()->cupti_version;
-	size_t stride = version && version < FIRST_WITH_CORRELATION ?
-				offsetof(CUpti_PCSamplingPCData, correlationId) :
-				sizeof(CUpti_PCSamplingPCData);
+	size_t stride = version && version < FIRST_WITH_CORRELATION
+				? offsetof(CUpti_PCSamplingPCData, correlationId)
+				: sizeof(CUpti_PCSamplingPCData);
 
 	return (CUpti_PCSamplingPCData *)((char *)data->pPcData + n * stride);
 }
@@ -432,14 +432,14 @@ static CUptiResult check(size_t size, size_t needed, CUcontext context)
 		return why;
 	if (size < needed)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	return context && context->magic == SIM_CONTEXT ? CUPTI_SUCCESS :
-							  CUPTI_ERROR_INVALID_PARAMETER;
+	return context && context->magic == SIM_CONTEXT ? CUPTI_SUCCESS
+							: CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 /* A descriptor that one process can have at a time, until it ends; -1 when another has it. */
 static int claim_hardware(CUdevice device)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	const char *machine = getenv("XPUPROF_SIM_MACHINE");
 
@@ -503,8 +503,8 @@ SIM_EXPORT CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 	CUptiResult result = check(p->size, CUpti_PCSamplingEnableParamsSize, p->ctx);
 
 	if (!result && faults()->stalls_refused)
-		result = faults()->stalls_refused == 1 ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES :
-							 (CUptiResult)faults()->stalls_refused;
+		result = faults()->stalls_refused == 1 ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+						       : (CUptiResult)faults()->stalls_refused;
 	if (result)
 		return result;
 	if (++pc.enabled == faults()->stalls_hang)
@@ -553,10 +553,10 @@ static CUptiResult set(struct sampler *s, CUpti_PCSamplingConfigurationInfo *inf
 		s->rest = info->attributeData.samplingDataBufferData.samplingDataBuffer;
 		return CUPTI_SUCCESS;
 	default:
-		return info->attributeType <=
-				       CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN ?
-			       CUPTI_SUCCESS :
-			       CUPTI_ERROR_INVALID_PARAMETER;
+		// clang-format off
+		return info->attributeType <= CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN ?
+			CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+		// clang-format on
 	}
 }
 
@@ -568,8 +568,8 @@ static CUptiResult get(const struct sampler *s, CUpti_PCSamplingConfigurationInf
 		return CUPTI_SUCCESS;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
 		info->attributeData.collectionModeData.collectionMode =
-			s->serialized ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED :
-					CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
+			s->serialized ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
+				      : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS;
 		return CUPTI_SUCCESS;
 	default:
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -608,7 +608,8 @@ SIM_EXPORT CUptiResult cuptiPCSamplingGetConfigurationAttribute(
 	return attributes(p, false);
 }
 
-SIM_EXPORT CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
+SIM_EXPORT CUptiResult cuptiPCSamplingGetNumStallReasons(
+	CUpti_PCSamplingGetNumStallReasonsParams *p)
 {
 	CUptiResult result = check(p->size, CUpti_PCSamplingGetNumStallReasonsParamsSize, p->ctx);
 

@@ -130,7 +130,7 @@ const char *xpuprof_sim_symbol(CUfunction f)
 	{                                                                                          \
 		const struct fn##_params {                                                         \
 			ARGS_FIELDS(__VA_ARGS__)                                                   \
-		} params_ = { ARGS_NAMES(__VA_ARGS__) };                                           \
+		} params_ = {ARGS_NAMES(__VA_ARGS__)};                                             \
 		CALL(id, fn, need_start, kernel, work, &params_)                                   \
 	}
 
@@ -149,11 +149,13 @@ struct entry_point {
 	void *function;
 };
 
+// clang-format off
 static const struct entry_point entry_points[] = {
 #define F(id, name, ...)   { #name, (void *)name },
 #define F0(id, name, call) { #name, (void *)name },
 #include "driver_api.def"
 };
+// clang-format on
 
 static void *exact(const char *name)
 {
@@ -171,20 +173,20 @@ static const struct {
 	int since;
 	const char *name;
 } versions[] = {
-	{ "cuCtxCreate", 13000, "cuCtxCreate_v4" },
-	{ "cuCtxCreate", 3020, "cuCtxCreate_v2" },
-	{ "cuGetProcAddress", 12000, "cuGetProcAddress_v2" },
-	{ "cuGetProcAddress", 11030, "cuGetProcAddress" },
-	{ "cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags" },
-	{ "cuGraphInstantiate", 11000, "cuGraphInstantiate_v2" },
-	{ "cuGraphAddDependencies", 12030, "cuGraphAddDependencies_v2" },
-	{ "cuGraphAddDependencies", 10000, "cuGraphAddDependencies" },
-	{ "cuEventElapsedTime", 12080, "cuEventElapsedTime_v2" },
-	{ "cuEventElapsedTime", 2000, "cuEventElapsedTime" },
-	{ "cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3" },
-	{ "cuStreamGetCaptureInfo", 11030, "cuStreamGetCaptureInfo_v2" },
-	{ "cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2" },
-	{ "cuDeviceGetUuid", 9020, "cuDeviceGetUuid" },
+	{"cuCtxCreate", 13000, "cuCtxCreate_v4"},
+	{"cuCtxCreate", 3020, "cuCtxCreate_v2"},
+	{"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
+	{"cuGetProcAddress", 11030, "cuGetProcAddress"},
+	{"cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"},
+	{"cuGraphInstantiate", 11000, "cuGraphInstantiate_v2"},
+	{"cuGraphAddDependencies", 12030, "cuGraphAddDependencies_v2"},
+	{"cuGraphAddDependencies", 10000, "cuGraphAddDependencies"},
+	{"cuEventElapsedTime", 12080, "cuEventElapsedTime_v2"},
+	{"cuEventElapsedTime", 2000, "cuEventElapsedTime"},
+	{"cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v3"},
+	{"cuStreamGetCaptureInfo", 11030, "cuStreamGetCaptureInfo_v2"},
+	{"cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2"},
+	{"cuDeviceGetUuid", 9020, "cuDeviceGetUuid"},
 };
 
 static const char *versioned(const char *symbol, int version)
@@ -198,7 +200,7 @@ static const char *versioned(const char *symbol, int version)
 /* The newest version of a function, by the suffixes that CUDA gives them. */
 static void *newest(const char *symbol, const char *per_thread)
 {
-	static const char *const suffixes[] = { "_v4", "_v3", "_v2", "" };
+	static const char *const suffixes[] = {"_v4", "_v3", "_v2", ""};
 	char name[128];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
@@ -229,8 +231,8 @@ CUresult sim_proc_address(const char *symbol, void **ret, int version, cuuint64_
 		function = newest(symbol, "");
 	*ret = function;
 	if (ret_status)
-		*ret_status = function ? CU_GET_PROC_ADDRESS_SUCCESS :
-					 CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+		*ret_status = function ? CU_GET_PROC_ADDRESS_SUCCESS
+				       : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	return function || ret_status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 

@@ -15,7 +15,7 @@
 static struct {
 	pthread_mutex_t lock;
 	struct sim_capture *first;
-} captures = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} captures = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct sim_capture *find(uint64_t id)
 {

@@ -39,7 +39,7 @@ static CUcontext context_new(CUdevice dev, unsigned int flags, bool primary)
 static void report(enum sim_resource what, CUcontext ctx)
 {
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what] ||
-	    (what == SIM_CONTEXT_DESTROY_STARTING && xpuprof_sim_tools.sampled))
+		(what == SIM_CONTEXT_DESTROY_STARTING && xpuprof_sim_tools.sampled))
 		xpuprof_sim_tools.resource(what, ctx, NULL, NULL);
 }
 
@@ -263,8 +263,8 @@ CUresult sim_peer_enable(CUcontext peer, unsigned int flags)
 	if (peer->device == ctx->device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	bit = (uint64_t)1 << peer->device;
-	return atomic_fetch_or(&ctx->peers, bit) & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED :
-							 CUDA_SUCCESS;
+	return atomic_fetch_or(&ctx->peers, bit) & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+						       : CUDA_SUCCESS;
 }
 
 CUresult sim_peer_disable(CUcontext peer)
@@ -275,6 +275,6 @@ CUresult sim_peer_disable(CUcontext peer)
 	if (!ctx || !valid(peer))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	bit = (uint64_t)1 << peer->device;
-	return atomic_fetch_and(&ctx->peers, ~bit) & bit ? CUDA_SUCCESS :
-							   CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+	return atomic_fetch_and(&ctx->peers, ~bit) & bit ? CUDA_SUCCESS
+							 : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }

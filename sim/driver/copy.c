@@ -37,7 +37,7 @@ static bool held_up(const struct sim_copy *c, CUstream stream, enum sim_sync syn
 
 static CUresult copy_submit(struct sim_copy *copy, CUstream stream, enum sim_sync sync)
 {
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_MEMCPY };
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
 
 	if (!stream)
 		return sim_stream_error();
@@ -54,7 +54,7 @@ static CUresult copy_submit(struct sim_copy *copy, CUstream stream, enum sim_syn
 CUresult sim_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, enum sim_direction direction,
 	CUstream stream, enum sim_sync sync)
 {
-	struct sim_copy copy = { .width = bytes, .height = 1, .depth = 1 };
+	struct sim_copy copy = {.width = bytes, .height = 1, .depth = 1};
 	bool any = direction == SIM_ANY;
 
 	if (bytes && !(side_describe(&copy.to, to, bytes, direction != SIM_DTOH, any) &&
@@ -66,7 +66,7 @@ CUresult sim_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes, enum sim_direc
 CUresult sim_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
 	CUcontext from_context, size_t bytes, CUstream stream, enum sim_sync sync)
 {
-	struct sim_copy copy = { .width = bytes, .height = 1, .depth = 1, .peer = true };
+	struct sim_copy copy = {.width = bytes, .height = 1, .depth = 1, .peer = true};
 
 	if (!to_context || !from_context)
 		return CUDA_ERROR_INVALID_CONTEXT;
@@ -97,7 +97,7 @@ static bool box_side(struct sim_copy *c, struct sim_side *side, CUmemorytype typ
 
 CUresult sim_copy_describe(const CUDA_MEMCPY3D *p, struct sim_copy *ret)
 {
-	struct sim_copy c = { .width = p->WidthInBytes, .height = p->Height, .depth = p->Depth };
+	struct sim_copy c = {.width = p->WidthInBytes, .height = p->Height, .depth = p->Depth};
 	size_t from_rows = p->srcHeight ? p->srcHeight : c.height;
 	size_t to_rows = p->dstHeight ? p->dstHeight : c.height;
 
@@ -124,7 +124,7 @@ CUresult sim_copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, enum sim_sync sync
 
 CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, enum sim_sync sync)
 {
-	CUDA_MEMCPY3D box = { .Depth = 1 };
+	CUDA_MEMCPY3D box = {.Depth = 1};
 
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -147,7 +147,7 @@ CUresult sim_copy_2d(const CUDA_MEMCPY2D *p, CUstream stream, enum sim_sync sync
 
 CUresult sim_fill_describe(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_fill *ret)
 {
-	struct sim_fill f = { .pitch = p->pitch, .width = p->width, .height = p->height };
+	struct sim_fill f = {.pitch = p->pitch, .width = p->width, .height = p->height};
 	size_t row = p->width * p->elementSize;
 	struct sim_memory m;
 
@@ -172,8 +172,8 @@ CUresult sim_fill_describe(const CUDA_MEMSET_NODE_PARAMS *p, struct sim_fill *re
 CUresult sim_fill(CUdeviceptr at, size_t pitch, uint32_t value, uint32_t element_bytes,
 	size_t width, size_t height, CUstream stream, enum sim_sync sync)
 {
-	CUDA_MEMSET_NODE_PARAMS p = { at, pitch, value, element_bytes, width, height };
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_MEMSET };
+	CUDA_MEMSET_NODE_PARAMS p = {at, pitch, value, element_bytes, width, height};
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
 	CUresult result;
 
 	if (!stream)

@@ -24,7 +24,7 @@ static void report(enum sim_resource what, const CUpti_GraphData *data)
 
 static void report_node(enum sim_resource what, CUgraphNode node, CUgraphNode original)
 {
-	CUpti_GraphData data = { .graph = node->graph, .node = node };
+	CUpti_GraphData data = {.graph = node->graph, .node = node};
 
 	if (original) {
 		data.originalNode = original;
@@ -36,7 +36,7 @@ static void report_node(enum sim_resource what, CUgraphNode node, CUgraphNode or
 static void report_dependency(CUgraphNode node, CUgraphNode on)
 {
 	report(SIM_DEPENDENCY_CREATED,
-		&(CUpti_GraphData){ .graph = node->graph, .node = node, .dependency = on });
+		&(CUpti_GraphData){.graph = node->graph, .node = node, .dependency = on});
 }
 
 static bool graph_valid(CUgraph graph)
@@ -125,7 +125,7 @@ CUresult sim_graph_create(CUgraph *ret)
 	graph = graph_new();
 	if (!graph)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	report(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_GRAPH_CREATED, &(CUpti_GraphData){.graph = graph});
 	*ret = graph;
 	return CUDA_SUCCESS;
 }
@@ -134,7 +134,7 @@ CUresult sim_graph_destroy(CUgraph graph)
 {
 	if (!graph_valid(graph))
 		return CUDA_ERROR_INVALID_VALUE;
-	report(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){.graph = graph});
 	graph_free(graph);
 	return CUDA_SUCCESS;
 }
@@ -149,7 +149,7 @@ CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *depen
 	for (size_t i = 0; i < count; i++)
 		if (!node_valid(dependencies[i]) || dependencies[i]->graph != graph)
 			return CUDA_ERROR_INVALID_VALUE;
-	report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){.graph = graph});
 	node = node_new(graph, count, work);
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -165,7 +165,7 @@ CUresult sim_graph_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *depen
 CUresult sim_graph_add_kernel(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 	size_t count, const CUDA_KERNEL_NODE_PARAMS *p)
 {
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 	CUresult result = p ? sim_kernel_describe(p, &work.kernel) : CUDA_ERROR_INVALID_VALUE;
 
 	return result ? result : sim_graph_add(ret, graph, dependencies, count, &work);
@@ -174,7 +174,7 @@ CUresult sim_graph_add_kernel(CUgraphNode *ret, CUgraph graph, const CUgraphNode
 CUresult sim_graph_add_copy(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 	size_t count, const CUDA_MEMCPY3D *p)
 {
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_MEMCPY };
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
 	CUresult result = p ? sim_copy_describe(p, &work.copy) : CUDA_ERROR_INVALID_VALUE;
 
 	work.copy.async = true;
@@ -184,7 +184,7 @@ CUresult sim_graph_add_copy(CUgraphNode *ret, CUgraph graph, const CUgraphNode *
 CUresult sim_graph_add_fill(CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies,
 	size_t count, const CUDA_MEMSET_NODE_PARAMS *p)
 {
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_MEMSET };
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
 	CUresult result = p ? sim_fill_describe(p, &work.fill) : CUDA_ERROR_INVALID_VALUE;
 
 	work.fill.async = true;
@@ -195,7 +195,7 @@ CUresult sim_graph_add_empty(
 	CUgraphNode *ret, CUgraph graph, const CUgraphNode *dependencies, size_t count)
 {
 	return sim_graph_add(ret, graph, dependencies, count,
-		&(struct sim_work){ .type = CU_GRAPH_NODE_TYPE_EMPTY });
+		&(struct sim_work){.type = CU_GRAPH_NODE_TYPE_EMPTY});
 }
 
 static CUresult add_dependency(CUgraph graph, CUgraphNode from, CUgraphNode to)
@@ -302,12 +302,12 @@ static CUgraph graph_copy(CUgraph graph)
 
 	if (!copy)
 		return NULL;
-	report(SIM_GRAPH_CREATED, &(CUpti_GraphData){ .graph = copy });
+	report(SIM_GRAPH_CREATED, &(CUpti_GraphData){.graph = copy});
 	copy->unordered = graph->unordered;
 	for (size_t i = 0; i < graph->count; i++) {
 		CUgraphNode from = graph->nodes[i], node;
 
-		report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = copy });
+		report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){.graph = copy});
 		node = node_new(copy, from->dependency_count, &from->work);
 		if (!node) {
 			graph_free(copy);
@@ -336,7 +336,7 @@ CUresult sim_graph_clone(CUgraph *ret, CUgraph graph)
 	*ret = graph_copy(graph);
 	if (!*ret)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	report(SIM_GRAPH_CLONED, &(CUpti_GraphData){ .graph = *ret, .originalGraph = graph });
+	report(SIM_GRAPH_CLONED, &(CUpti_GraphData){.graph = *ret, .originalGraph = graph});
 	return CUDA_SUCCESS;
 }
 
@@ -376,12 +376,12 @@ static bool graph_order(CUgraph graph)
 static void report_replacements(CUgraph graph)
 {
 	for (size_t i = 0; i < graph->count; i++) {
-		struct CUgraphNode_st inner = { .magic = SIM_NODE, .graph = graph };
+		struct CUgraphNode_st inner = {.magic = SIM_NODE, .graph = graph};
 
 		if (graph->nodes[i]->work.type != CU_GRAPH_NODE_TYPE_MEMSET)
 			continue;
 		inner.id = (uint64_t)graph->id << 32 | ++graph->node_ids;
-		report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+		report(SIM_NODE_CREATE_STARTING, &(CUpti_GraphData){.graph = graph});
 		report_node(SIM_NODE_CREATED, &inner, NULL);
 		report_node(SIM_NODE_DESTROY_STARTING, graph->nodes[i], NULL);
 	}
@@ -405,9 +405,9 @@ CUresult sim_graph_instantiate(CUgraphExec *ret, CUgraph graph)
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	exec->id = exec->graph->id;
-	report(SIM_EXEC_CREATE_STARTING, &(CUpti_GraphData){ .graph = graph });
+	report(SIM_EXEC_CREATE_STARTING, &(CUpti_GraphData){.graph = graph});
 	report_replacements(exec->graph);
-	report(SIM_EXEC_CREATED, &(CUpti_GraphData){ .graph = graph, .graphExec = exec });
+	report(SIM_EXEC_CREATED, &(CUpti_GraphData){.graph = graph, .graphExec = exec});
 	*ret = exec;
 	return CUDA_SUCCESS;
 }
@@ -446,14 +446,14 @@ static CUgraphNode first_difference(CUgraph a, CUgraph b, CUgraphExecUpdateResul
 			return b->nodes[i];
 		}
 	}
-	*ret_why = a->count == b->count ? CU_GRAPH_EXEC_UPDATE_SUCCESS :
-					  CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	*ret_why = a->count == b->count ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+					: CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 	return NULL;
 }
 
 CUresult sim_graph_exec_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *ret)
 {
-	CUgraphExecUpdateResultInfo info = { 0 };
+	CUgraphExecUpdateResultInfo info = {0};
 
 	if (!exec_valid(exec) || !graph_valid(graph))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -473,7 +473,7 @@ CUresult sim_graph_exec_update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdat
 
 static uint64_t run_node(CUgraphExec exec, CUgraphNode node, CUstream s, uint64_t start_ns)
 {
-	struct sim_run run = { .start_ns = start_ns, .graph_node = node->id, .graph = exec->id };
+	struct sim_run run = {.start_ns = start_ns, .graph_node = node->id, .graph = exec->id};
 
 	for (size_t i = 0; i < node->dependency_count; i++)
 		if (node->dependencies[i]->end_ns > run.start_ns)
@@ -489,7 +489,7 @@ static uint64_t run_node(CUgraphExec exec, CUgraphNode node, CUstream s, uint64_
 
 CUresult sim_graph_launch(CUgraphExec exec, CUstream s)
 {
-	struct sim_run run = { 0 };
+	struct sim_run run = {0};
 
 	if (!exec_valid(exec))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -526,8 +526,8 @@ CUresult sim_graph_exec_destroy(CUgraphExec exec)
 {
 	if (!exec_valid(exec))
 		return CUDA_ERROR_INVALID_VALUE;
-	report(SIM_EXEC_DESTROY_STARTING, &(CUpti_GraphData){ .graphExec = exec });
-	report(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){ .graph = exec->graph });
+	report(SIM_EXEC_DESTROY_STARTING, &(CUpti_GraphData){.graphExec = exec});
+	report(SIM_GRAPH_DESTROY_STARTING, &(CUpti_GraphData){.graph = exec->graph});
 	graph_free(exec->graph);
 	exec->magic = 0;
 	free(exec);

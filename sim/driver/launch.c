@@ -114,7 +114,7 @@ static CUresult launch(CUstream stream, const struct sim_work *work)
 CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uint32_t shared_bytes,
 	CUstream stream, unsigned int flags)
 {
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 
 	work.kernel = (struct sim_kernel){
 		.function = f,
@@ -128,12 +128,12 @@ CUresult sim_launch(CUfunction f, struct sim_dim grid, struct sim_dim block, uin
 
 CUresult sim_launch_config(const CUlaunchConfig *c, CUfunction f, CUstream stream)
 {
-	struct sim_work work = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+	struct sim_work work = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
 
 	work.kernel = (struct sim_kernel){
 		.function = f,
-		.grid = { c->gridDimX, c->gridDimY, c->gridDimZ },
-		.block = { c->blockDimX, c->blockDimY, c->blockDimZ },
+		.grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+		.block = {c->blockDimX, c->blockDimY, c->blockDimZ},
 		.shared_bytes = c->sharedMemBytes,
 	};
 	for (unsigned int i = 0; i < c->numAttrs; i++) {
@@ -150,7 +150,7 @@ CUresult sim_launch_config(const CUlaunchConfig *c, CUfunction f, CUstream strea
 
 CUresult sim_kernel_describe(const CUDA_KERNEL_NODE_PARAMS *p, struct sim_kernel *ret)
 {
-	struct sim_kernel k = { .function = p->func ? p->func : (CUfunction)p->kern };
+	struct sim_kernel k = {.function = p->func ? p->func : (CUfunction)p->kern};
 	CUresult result;
 
 	k.grid = SIM_DIM(p->gridDimX, p->gridDimY, p->gridDimZ);
@@ -175,7 +175,7 @@ static struct {
 	pthread_cond_t added;
 	struct host_function *first; /* by due time */
 	bool started;
-} host = { .lock = PTHREAD_MUTEX_INITIALIZER, .added = PTHREAD_COND_INITIALIZER };
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER, .added = PTHREAD_COND_INITIALIZER};
 
 static void *run_host_functions(void *unused)
 {

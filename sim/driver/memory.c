@@ -16,7 +16,7 @@ static struct {
 	pthread_rwlock_t lock;
 	struct sim_memory *all; /* by base */
 	size_t count, capacity;
-} memory = { .lock = PTHREAD_RWLOCK_INITIALIZER };
+} memory = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
 /* The index of the first allocation that begins after `at`. */
 static size_t after(uintptr_t at)
@@ -109,7 +109,7 @@ static size_t whole_pages(size_t bytes)
 static CUresult allocate(uintptr_t *ret, size_t bytes, enum sim_memory_kind kind)
 {
 	CUcontext ctx = sim_current();
-	struct sim_memory m = { .bytes = bytes, .kind = kind };
+	struct sim_memory m = {.bytes = bytes, .kind = kind};
 	size_t total = 0;
 	void *at;
 
@@ -258,7 +258,7 @@ CUresult sim_memory_host_device_pointer(CUdeviceptr *ret, void *at)
 
 CUresult sim_memory_register(void *at, size_t bytes)
 {
-	struct sim_memory m = { (uintptr_t)at, bytes, SIM_MEMORY_PINNED, 0, sim_current() };
+	struct sim_memory m = {(uintptr_t)at, bytes, SIM_MEMORY_PINNED, 0, sim_current()};
 
 	if (!at || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -272,8 +272,9 @@ CUresult sim_memory_unregister(void *at)
 {
 	struct sim_memory m;
 
-	return remove_allocation((uintptr_t)at, 1u << SIM_MEMORY_PINNED, &m) ? CUDA_SUCCESS :
-								  CUDA_ERROR_INVALID_VALUE;
+	return remove_allocation((uintptr_t)at, 1u << SIM_MEMORY_PINNED, &m)
+		       ? CUDA_SUCCESS
+		       : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult sim_pointer_attribute(void *ret, CUpointer_attribute attribute, CUdeviceptr at)

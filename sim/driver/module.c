@@ -129,7 +129,7 @@ static bool is_ptx(const char *image)
 
 static void report(enum sim_resource what, CUmodule module)
 {
-	CUpti_ModuleResourceData descriptor = { module->id, module->image_bytes, module->image };
+	CUpti_ModuleResourceData descriptor = {module->id, module->image_bytes, module->image};
 
 	if (xpuprof_sim_tools.callbacks[SIM_RESOURCE][what])
 		xpuprof_sim_tools.resource(what, sim_current(), NULL, &descriptor);

@@ -278,7 +278,7 @@ struct sim_capture {
 };
 
 #define SIM_PTR(p)	 ((CUdeviceptr)(uintptr_t)(p))
-#define SIM_DIM(a, b, c) ((struct sim_dim){ (a), (b), (c) })
+#define SIM_DIM(a, b, c) ((struct sim_dim){(a), (b), (c)})
 #define SIM_STREAM(h)	 sim_stream_of((h), false)
 #define SIM_STREAM_PT(h) sim_stream_of((h), true)
 

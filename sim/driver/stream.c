@@ -26,7 +26,7 @@ enum {
 static struct {
 	pthread_mutex_t lock;
 	CUstream used, free;
-} made = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} made = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void raise_to(_Atomic uint64_t *time_ns, uint64_t ns)
 {
@@ -50,7 +50,7 @@ void sim_wait_until(uint64_t ns)
 		return;
 	if (ns - now > 2 * SPIN_NS) {
 		uint64_t wake = ns - SPIN_NS;
-		struct timespec t = { (time_t)(wake / 1000000000), (long)(wake % 1000000000) };
+		struct timespec t = {(time_t)(wake / 1000000000), (long)(wake % 1000000000)};
 
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL))
 			;
@@ -230,7 +230,7 @@ void sim_stream_end(CUstream s, uint64_t end_ns)
 
 CUresult sim_submit(CUstream s, const struct sim_work *work, enum sim_sync sync)
 {
-	struct sim_run run = { 0 };
+	struct sim_run run = {0};
 
 	if (atomic_load_explicit(&s->capture, memory_order_relaxed))
 		return sync == SIM_SYNC ? sim_capture_forbid(s) : sim_capture_work(s, work);
@@ -299,8 +299,8 @@ CUresult sim_stream_query(CUstream s)
 		return sim_stream_error();
 	if (s->capture)
 		return sim_capture_forbid(s);
-	return stream_idle(s) > sim_now() || s->host_functions ? CUDA_ERROR_NOT_READY :
-								 CUDA_SUCCESS;
+	return stream_idle(s) > sim_now() || s->host_functions ? CUDA_ERROR_NOT_READY
+							       : CUDA_SUCCESS;
 }
 
 CUresult sim_stream_synchronize(CUstream s)
@@ -313,8 +313,7 @@ CUresult sim_stream_synchronize(CUstream s)
 	while (atomic_load(&s->host_functions))
 		sim_wait_until(sim_now() + HOST_FUNCTION_NS);
 	/* NVIDIA's driver does not report a thread's own default stream. */
-	if (!s->per_thread &&
-		xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_STREAM_SYNCHRONIZED])
+	if (!s->per_thread && xpuprof_sim_tools.callbacks[SIM_SYNCHRONIZE][SIM_STREAM_SYNCHRONIZED])
 		xpuprof_sim_tools.synchronized(SIM_STREAM_SYNCHRONIZED, s->context, s);
 	return CUDA_SUCCESS;
 }

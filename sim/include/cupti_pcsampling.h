@@ -16,9 +16,7 @@ typedef enum {
 	CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED = 2
 } CUpti_PCSamplingCollectionMode;
 
-typedef enum {
-	CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED = 1
-} CUpti_PCSamplingOutputDataFormat;
+typedef enum { CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED = 1 } CUpti_PCSamplingOutputDataFormat;
 
 typedef struct CUPTI_RECORD {
 	uint32_t pcSamplingStallReasonIndex;

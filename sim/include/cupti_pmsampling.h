@@ -125,7 +125,8 @@ CUptiResult cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *pParams);
 CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *pParams);
 CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *pParams);
 CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *pParams);
-CUptiResult cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailability_Params *pParams);
+CUptiResult cuptiPmSamplingGetCounterAvailability(
+	CUpti_PmSampling_GetCounterAvailability_Params *pParams);
 CUptiResult cuptiPmSamplingGetCounterDataSize(CUpti_PmSampling_GetCounterDataSize_Params *pParams);
 CUptiResult cuptiPmSamplingCounterDataImageInitialize(
 	CUpti_PmSampling_CounterDataImage_Initialize_Params *pParams);

@@ -62,8 +62,8 @@ static CUresult refused(const void *handle, CUfunction f, CUresult result)
 		return (CUresult)cudaErrorInvalidDeviceFunction;
 	if ((const void *)f == handle)
 		return result;
-	return result == CUDA_ERROR_INVALID_VALUE ? (CUresult)cudaErrorInvalidConfiguration :
-						    result;
+	return result == CUDA_ERROR_INVALID_VALUE ? (CUresult)cudaErrorInvalidConfiguration
+						  : result;
 }
 
 CUresult rt_launch(const void *handle, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
@@ -73,8 +73,9 @@ CUresult rt_launch(const void *handle, dim3 grid, dim3 block, void **arguments, 
 
 	if (!f)
 		return refused(handle, f, CUDA_SUCCESS);
-	return refused(handle, f, launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-				  (unsigned int)shared_bytes, stream, arguments, NULL));
+	return refused(handle, f,
+		launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+			(unsigned int)shared_bytes, stream, arguments, NULL));
 }
 
 CUresult rt_launch_cooperative(const void *handle, dim3 grid, dim3 block, void **arguments,
@@ -84,8 +85,9 @@ CUresult rt_launch_cooperative(const void *handle, dim3 grid, dim3 block, void *
 
 	if (!f)
 		return refused(handle, f, CUDA_SUCCESS);
-	return refused(handle, f, launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-				  (unsigned int)shared_bytes, stream, arguments));
+	return refused(handle, f,
+		launch(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+			(unsigned int)shared_bytes, stream, arguments));
 }
 
 CUresult rt_launch_config(const cudaLaunchConfig_t *c, const void *handle, void **arguments,
@@ -131,7 +133,8 @@ CUresult rt_add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphN
 		.kernelParams = p->kernelParams,
 		.extra = p->extra,
 	};
-	return refused(p->func, f, cuGraphAddKernelNode_v2(ret, graph, dependencies, count, &params));
+	return refused(
+		p->func, f, cuGraphAddKernelNode_v2(ret, graph, dependencies, count, &params));
 }
 
 /* What code made by nvcc calls; declared in crt/host_runtime.h of the toolkit. */

@@ -22,8 +22,8 @@ CUresult rt_malloc_managed(void **ret, size_t bytes, unsigned int flags)
 
 CUresult rt_malloc_async(void **ret, size_t bytes, cudaStream_t stream, bool per_thread)
 {
-	return per_thread ? cuMemAllocAsync_ptsz((CUdeviceptr *)ret, bytes, stream) :
-			    cuMemAllocAsync((CUdeviceptr *)ret, bytes, stream);
+	return per_thread ? cuMemAllocAsync_ptsz((CUdeviceptr *)ret, bytes, stream)
+			  : cuMemAllocAsync((CUdeviceptr *)ret, bytes, stream);
 }
 
 CUresult rt_copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, bool per_thread)
@@ -34,18 +34,18 @@ CUresult rt_copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, 
 		return CUDA_SUCCESS;
 	switch (kind) {
 	case cudaMemcpyHostToDevice:
-		return per_thread ? cuMemcpyHtoD_v2_ptds(device_to, from, bytes) :
-				    cuMemcpyHtoD_v2(device_to, from, bytes);
+		return per_thread ? cuMemcpyHtoD_v2_ptds(device_to, from, bytes)
+				  : cuMemcpyHtoD_v2(device_to, from, bytes);
 	case cudaMemcpyDeviceToHost:
-		return per_thread ? cuMemcpyDtoH_v2_ptds(to, device_from, bytes) :
-				    cuMemcpyDtoH_v2(to, device_from, bytes);
+		return per_thread ? cuMemcpyDtoH_v2_ptds(to, device_from, bytes)
+				  : cuMemcpyDtoH_v2(to, device_from, bytes);
 	case cudaMemcpyDeviceToDevice:
-		return per_thread ? cuMemcpyDtoD_v2_ptds(device_to, device_from, bytes) :
-				    cuMemcpyDtoD_v2(device_to, device_from, bytes);
+		return per_thread ? cuMemcpyDtoD_v2_ptds(device_to, device_from, bytes)
+				  : cuMemcpyDtoD_v2(device_to, device_from, bytes);
 	case cudaMemcpyHostToHost:
 	case cudaMemcpyDefault:
-		return per_thread ? cuMemcpy_ptds(device_to, device_from, bytes) :
-				    cuMemcpy(device_to, device_from, bytes);
+		return per_thread ? cuMemcpy_ptds(device_to, device_from, bytes)
+				  : cuMemcpy(device_to, device_from, bytes);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -59,19 +59,18 @@ CUresult rt_copy_async(void *to, const void *from, size_t bytes, cudaMemcpyKind 
 		return CUDA_SUCCESS;
 	switch (kind) {
 	case cudaMemcpyHostToDevice:
-		return per_thread ? cuMemcpyHtoDAsync_v2_ptsz(device_to, from, bytes, stream) :
-				    cuMemcpyHtoDAsync_v2(device_to, from, bytes, stream);
+		return per_thread ? cuMemcpyHtoDAsync_v2_ptsz(device_to, from, bytes, stream)
+				  : cuMemcpyHtoDAsync_v2(device_to, from, bytes, stream);
 	case cudaMemcpyDeviceToHost:
-		return per_thread ? cuMemcpyDtoHAsync_v2_ptsz(to, device_from, bytes, stream) :
-				    cuMemcpyDtoHAsync_v2(to, device_from, bytes, stream);
+		return per_thread ? cuMemcpyDtoHAsync_v2_ptsz(to, device_from, bytes, stream)
+				  : cuMemcpyDtoHAsync_v2(to, device_from, bytes, stream);
 	case cudaMemcpyDeviceToDevice:
-		return per_thread ?
-			       cuMemcpyDtoDAsync_v2_ptsz(device_to, device_from, bytes, stream) :
-			       cuMemcpyDtoDAsync_v2(device_to, device_from, bytes, stream);
+		return per_thread ? cuMemcpyDtoDAsync_v2_ptsz(device_to, device_from, bytes, stream)
+				  : cuMemcpyDtoDAsync_v2(device_to, device_from, bytes, stream);
 	case cudaMemcpyHostToHost:
 	case cudaMemcpyDefault:
-		return per_thread ? cuMemcpyAsync_ptsz(device_to, device_from, bytes, stream) :
-				    cuMemcpyAsync(device_to, device_from, bytes, stream);
+		return per_thread ? cuMemcpyAsync_ptsz(device_to, device_from, bytes, stream)
+				  : cuMemcpyAsync(device_to, device_from, bytes, stream);
 	}
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -143,8 +142,8 @@ CUresult rt_copy_peer_async(void *to, int to_device, const void *from, int from_
 	CUcontext there, here;
 	CUresult result = both(to_device, from_device, &there, &here);
 
-	return result ? result :
-			cuMemcpyPeerAsync(RT_PTR(to), there, RT_PTR(from), here, bytes, stream);
+	return result ? result
+		      : cuMemcpyPeerAsync(RT_PTR(to), there, RT_PTR(from), here, bytes, stream);
 }
 
 CUresult rt_add_copy(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
@@ -174,8 +173,8 @@ CUresult rt_add_fill(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNod
 
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
-	params = (CUDA_MEMSET_NODE_PARAMS){ RT_PTR(p->dst), p->pitch, p->value, p->elementSize,
-		p->width, p->height };
+	params = (CUDA_MEMSET_NODE_PARAMS){
+		RT_PTR(p->dst), p->pitch, p->value, p->elementSize, p->width, p->height};
 	return cuGraphAddMemsetNode(
 		ret, graph, dependencies, count, &params, xpuprof_sim_context());
 }

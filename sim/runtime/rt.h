@@ -21,7 +21,7 @@ struct rt_box {
 };
 
 #define RT_BOX(to, to_pitch, from, from_pitch, width, height, kind)                                \
-	((struct rt_box){ (to), (to_pitch), (from), (from_pitch), (width), (height), (kind) })
+	((struct rt_box){(to), (to_pitch), (from), (from_pitch), (width), (height), (kind)})
 
 /* runtime.c: devices, errors, the call's frame */
 CUresult rt_version(int *ret);

@@ -82,7 +82,7 @@ static cudaError_t note(CUresult result)
 	{                                                                                          \
 		const struct fn##_params {                                                         \
 			ARGS_FIELDS(__VA_ARGS__)                                                   \
-		} params_ = { ARGS_NAMES(__VA_ARGS__) };                                           \
+		} params_ = {ARGS_NAMES(__VA_ARGS__)};                                             \
 		CALL(id, fn, context, kernel, work, &params_)                                      \
 	}
 
@@ -201,26 +201,26 @@ static const struct {
 	const char *name;
 	const char *text;
 } errors[] = {
-	{ cudaSuccess, "cudaSuccess", "no error" },
-	{ cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument" },
-	{ cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory" },
-	{ cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error" },
-	{ cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
-		"invalid configuration argument" },
-	{ cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction",
-		"invalid device function" },
-	{ cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected" },
-	{ cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal" },
-	{ cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context" },
-	{ cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle",
-		"invalid resource handle" },
-	{ cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found" },
-	{ cudaErrorNotReady, "cudaErrorNotReady", "device not ready" },
-	{ cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
-		"too many resources requested for launch" },
-	{ cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
-		"too many blocks in cooperative launch" },
-	{ cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported" },
+	{cudaSuccess, "cudaSuccess", "no error"},
+	{cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+	{cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+	{cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+	{cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+		"invalid configuration argument"},
+	{cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction",
+		"invalid device function"},
+	{cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+	{cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+	{cudaErrorDeviceUninitialized, "cudaErrorDeviceUninitialized", "invalid device context"},
+	{cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle",
+		"invalid resource handle"},
+	{cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found"},
+	{cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+	{cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
+		"too many resources requested for launch"},
+	{cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+		"too many blocks in cooperative launch"},
+	{cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
 };
 
 SIM_EXPORT const char *cudaGetErrorString(cudaError_t error)

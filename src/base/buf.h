@@ -21,7 +21,8 @@ struct buf {
 #define BUF_INIT ((struct buf){0})
 
 void buf_release(struct buf *b);
-/* Releases a buffer whose text went into another. If memory was short for it, the other is marked as failed, too. */
+/* Releases a buffer whose text went into another. If memory was short for it, the other is marked
+ * as failed, too. */
 void buf_release_for(struct buf *b, struct buf *other);
 /* Empties the buffer and keeps its memory; clears `failed`. */
 void buf_reset(struct buf *b);

@@ -4,9 +4,9 @@
  *	        ^ settled_end
  *	late: intervals that began before the newest run, unsorted
  *
- * Most late intervals began before a few runs only, and are put there at once. The others are sorted
- * and merged in when there are many of them. When there are more runs than the window holds, the
- * older half is settled.
+ * Most late intervals began before a few runs only, and are put there at once. The others are
+ * sorted and merged in when there are many of them. When there are more runs than the window holds,
+ * the older half is settled.
  */
 #include "base/busy.h"
 
@@ -110,7 +110,8 @@ static int add_late(struct busy *b, struct busy_interval i)
 	return b->late_count < LATE_MAX ? 0 : merge_late(b);
 }
 
-/* The run that began last before (or with) a late interval; false: it is too far back, or there is no room for one more. */
+/* The run that began last before (or with) a late interval; false: it is too far back, or there is
+ * no room for one more. */
 static bool find_near(const struct busy *b, size_t window, uint64_t start_ns, size_t *ret)
 {
 	size_t at = b->run_count, last = at > NEAR_MAX ? at - NEAR_MAX : 0;
@@ -125,7 +126,8 @@ static bool find_near(const struct busy *b, size_t window, uint64_t start_ns, si
 static int add_near(struct busy *b, size_t at, struct busy_interval i)
 {
 	size_t next = at + 1;
-	int error = vec_grow((void **)&b->runs, &b->run_capacity, b->run_count, 1, sizeof(*b->runs));
+	int error =
+		vec_grow((void **)&b->runs, &b->run_capacity, b->run_count, 1, sizeof(*b->runs));
 
 	if (error)
 		return error;
@@ -156,7 +158,8 @@ int busy_add(struct busy *b, uint64_t start_ns, uint64_t end_ns)
 		return 0;
 	if (b->run_count ? start_ns < b->runs[b->run_count - 1].start_ns
 			 : start_ns < b->settled_end)
-		return find_near(b, window, start_ns, &near) ? add_near(b, near, i) : add_late(b, i);
+		return find_near(b, window, start_ns, &near) ? add_near(b, near, i)
+							     : add_late(b, i);
 	if (b->run_count >= window) {
 		error = merge_late(b);
 		if (error)

@@ -4,8 +4,8 @@
  *
  * Intervals may come in any order; they usually come nearly sorted. Memory is bounded: the newest
  * BUSY_WINDOW gaps between intervals are kept, and the time before them is settled. Of an interval
- * that reaches back into settled time, nobody can say which part was counted there. That part is not
- * counted; its length is added to *ret_uncertain_ns. The total is exact when that is 0, and
+ * that reaches back into settled time, nobody can say which part was counted there. That part is
+ * not counted; its length is added to *ret_uncertain_ns. The total is exact when that is 0, and
  * otherwise too small by at most that much.
  */
 #pragma once
@@ -25,7 +25,7 @@ struct busy {
 	size_t run_count, run_capacity;
 	struct busy_interval *late; /* that began before the latest run; in order of arrival */
 	size_t late_count, late_capacity;
-	size_t window;        /* runs to remember; 0: BUSY_WINDOW */
+	size_t window;	      /* runs to remember; 0: BUSY_WINDOW */
 	uint64_t settled_ns;  /* length of the runs that were forgotten */
 	uint64_t settled_end; /* where the last of them ended */
 	uint64_t uncertain_ns;

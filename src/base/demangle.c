@@ -60,9 +60,9 @@ static bool append_readable(const char *name, struct demangling *d)
 	return readable;
 }
 
-/* Behind "_INTERNAL_2b7ad4f0_9_kernel_cu_d9852886", as a compiler calls what is local to a file of GPU
- * code (a checksum, the length of the file's name, the name, more checksums): 0 if `at` does not
- * begin so. */
+/* Behind "_INTERNAL_2b7ad4f0_9_kernel_cu_d9852886", as a compiler calls what is local to a file of
+ * GPU code (a checksum, the length of the file's name, the name, more checksums): 0 if `at` does
+ * not begin so. */
 static size_t local_size(const char *at, size_t size)
 {
 	static const char mark[] = "_INTERNAL_";

@@ -17,7 +17,8 @@ int error_set(int code, const char *format, ...) __attribute__((format(printf, 2
 /* As error_set, and appends ": " and the code's own description. */
 int error_errno(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns -ENOMEM, with the text "not enough memory for WHAT", or "out of memory" where `what` is NULL. */
+/* Returns -ENOMEM, with the text "not enough memory for WHAT", or "out of memory" where `what` is
+ * NULL. */
 int error_memory(const char *what);
 
 /* The text of this thread's last error; never NULL, valid until the next error_set in this

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 
 #define BLOCK_BYTES ((size_t)64 << 10)
-#define GROUP       32 /* look-ups under way at once */
+#define GROUP	    32 /* look-ups under way at once */
 
 struct entry {
 	const char *data;

@@ -29,7 +29,8 @@ static ssize_t read_full(int fd, void *data, size_t size, off_t offset)
 
 	while (done < size) {
 		char *at = (char *)data + done;
-		ssize_t n = offset < 0 ? read(fd, at, size - done) : pread(fd, at, size - done, offset + (off_t)done);
+		ssize_t n = offset < 0 ? read(fd, at, size - done)
+				       : pread(fd, at, size - done, offset + (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;

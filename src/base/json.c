@@ -16,7 +16,10 @@ size_t utf8_sequence(const char *p, size_t left)
 		return 0;
 	if (s[0] < 0x80)
 		return 1;
-	length = (s[0] & 0xe0) == 0xc0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : (s[0] & 0xf8) == 0xf0 ? 4 : 0;
+	length = (s[0] & 0xe0) == 0xc0	 ? 2
+		 : (s[0] & 0xf0) == 0xe0 ? 3
+		 : (s[0] & 0xf8) == 0xf0 ? 4
+					 : 0;
 	if (!length || length > left)
 		return 0;
 	code = s[0] & (0x7f >> length);
@@ -45,8 +48,8 @@ bool utf8_is_unfit(const char *p, size_t length)
 	uint32_t code = code_point(p, length);
 
 	return (code >= 0x7f && code <= 0x9f) || (code >= 0x200e && code <= 0x200f) ||
-		(code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-		code == 0x061c || code == 0xfeff || code == 0xfffe || code == 0xffff;
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+	       code == 0x061c || code == 0xfeff || code == 0xfffe || code == 0xffff;
 }
 
 void json_string(struct buf *b, const char *text, size_t size)

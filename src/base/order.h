@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orders many things by a number of each, by sorting their indices: a stable radix sort, in time that is linear in
- * their count. To order by several numbers, sort by the least important one first:
+ * Orders many things by a number of each, by sorting their indices: a stable radix sort, in time
+ * that is linear in their count. To order by several numbers, sort by the least important one
+ * first:
  *
  *	for (size_t i = 0; i < o.count; i++)
  *		o.numbers[i] = things[i].size;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Binary search, as an expression: the first index from `begin` on, and before `end`, for which `holds` is true; `end`
- * where it is true for none. `holds` is an expression of the index, whose name is the first argument. It must be false
- * up to some index and true from there on, as in a sorted array.
+ * Binary search, as an expression: the first index from `begin` on, and before `end`, for which
+ * `holds` is true; `end` where it is true for none. `holds` is an expression of the index, whose
+ * name is the first argument. It must be false up to some index and true from there on, as in a
+ * sorted array.
  *
  *	size_t first = search_first(i, 0, spans.count, spans.items[i].end_ns > time_ns);
  */

@@ -42,8 +42,8 @@ const char *text_duration(char cell[TEXT_CELL], uint64_t ns)
 
 const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes)
 {
-	static const struct unit units[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
-		{"TB", 1e12}, {"PB", 1e15}};
+	static const struct unit units[] = {
+		{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}};
 
 	return in_units(cell, (double)bytes, units, sizeof(units) / sizeof(units[0]));
 }
@@ -149,7 +149,8 @@ void text_fit(struct buf *b, const char *text, unsigned int columns)
 static bool is_plain_word(const char *word)
 {
 	for (const char *at = word; *at; at++)
-		if (!isalnum((unsigned char)*at) && !strchr("_@%+=:,./-", *at) && (unsigned char)*at < 0x80)
+		if (!isalnum((unsigned char)*at) && !strchr("_@%+=:,./-", *at) &&
+			(unsigned char)*at < 0x80)
 			return false;
 	return *word;
 }

@@ -15,9 +15,9 @@
 #define TEXT_CELL 32
 
 /* Each writes into `cell` and returns it. */
-const char *text_duration(char cell[TEXT_CELL], uint64_t ns);   /* "1.23 ms" */
-const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes);   /* "1.23 GB", decimal */
-const char *text_count(char cell[TEXT_CELL], uint64_t count);   /* "12,345" */
+const char *text_duration(char cell[TEXT_CELL], uint64_t ns); /* "1.23 ms" */
+const char *text_bytes(char cell[TEXT_CELL], uint64_t bytes); /* "1.23 GB", decimal */
+const char *text_count(char cell[TEXT_CELL], uint64_t count); /* "12,345" */
 const char *text_percent(
 	char cell[TEXT_CELL], uint64_t part, uint64_t whole); /* "12.3 %", "-" of 0 */
 const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /* "25.1 GB/s" */
@@ -30,6 +30,6 @@ size_t text_columns(const char *text);
 /* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it
  * is too long. */
 void text_fit(struct buf *b, const char *text, unsigned int columns);
-/* Appends a word of a command line, behind a space where something is before it, and in quotes where a shell would
- * take it for several or for something else. */
+/* Appends a word of a command line, behind a space where something is before it, and in quotes
+ * where a shell would take it for several or for something else. */
 void text_shell_word(struct buf *b, const char *word);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Two buffers: put appends to the first, the thread writes the second; when it is done they are swapped.
- * A buffer that grew during a stall is freed.
+ * Two buffers: put appends to the first, the thread writes the second; when it is done they are
+ * swapped. A buffer that grew during a stall is freed.
  *
  *	put --> [filling] --swap--> [writing] --> file
  */
@@ -23,9 +23,10 @@ struct write_behind {
 	size_t limit_bytes;
 	bool has_thread;
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock;  /* of all below */
 	pthread_cond_t filled; /* for the thread */
-	pthread_cond_t taken; /* for the owner: the thread swapped the buffers, or has written one */
+	/* for the owner: the thread swapped the buffers, or has written one */
+	pthread_cond_t taken;
 	struct buf filling;
 	bool writing;
 	bool ending;

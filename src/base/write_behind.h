@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes to a file from a thread of its own, so that the caller does not wait for a disk that stalls
- * until more than `limit_bytes` are queued. Data is written in order. After the first
- * write that fails nothing more is written, and every call returns that failure.
+ * Writes to a file from a thread of its own, so that the caller does not wait for a disk that
+ * stalls until more than `limit_bytes` are queued. Data is written in order. After the first write
+ * that fails nothing more is written, and every call returns that failure.
  *
- * Owned by one thread, which alone calls these functions. The writing thread starts with the first put
- * and blocks all signals. If it cannot be created, put writes by itself.
+ * Owned by one thread, which alone calls these functions. The writing thread starts with the first
+ * put and blocks all signals. If it cannot be created, put writes by itself.
  */
 #pragma once
 
@@ -13,7 +13,8 @@
 
 struct write_behind;
 
-/* The descriptor stays the caller's, and is not to be closed before write_behind_free. 0 or -ENOMEM. */
+/* The descriptor stays the caller's, and is not to be closed before write_behind_free. 0 or
+ * -ENOMEM. */
 int write_behind_new(struct write_behind **ret, int fd, size_t limit_bytes);
 /* Copies the data. 0, or -errno of this or an earlier write. */
 int write_behind_put(struct write_behind *wb, const void *data, size_t size);

@@ -4,7 +4,8 @@
 
 #define USER_CS64 0x33 /* arch/x86/include/asm/segment.h: __USER_CS with RPL 3 */
 
-/* arch/x86/include/asm/page_64_types.h: THREAD_SIZE, without KASAN; the entry registers are at its end up to 6.8. */
+/* arch/x86/include/asm/page_64_types.h: THREAD_SIZE, without KASAN; the entry registers are at its
+ * end up to 6.8. */
 #define KERNEL_STACK_BYTES 16384
 
 /* The registers were those of a program, not of the kernel. */
@@ -48,20 +49,24 @@ static __always_inline uint64_t arch_thread_pointer(struct task_struct *task)
 }
 
 /*
- * The registers with which a task entered the kernel, on kernels without a helper for that (before 5.15): at the upper
- * end of the task's stack. False when the words there do not look like registers.
+ * The registers with which a task entered the kernel, on kernels without a helper for that (before
+ * 5.15): at the upper end of the task's stack. False when the words there do not look like
+ * registers.
  */
 static __always_inline const struct pt_regs *arch_entry_address(struct task_struct *task)
 {
-	return (const struct pt_regs *)((uint64_t)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES) - 1;
+	return (const struct pt_regs *)((uint64_t)BPF_CORE_READ(task, stack) + KERNEL_STACK_BYTES) -
+	       1;
 }
 
 static __always_inline bool arch_entry_registers(struct task_struct *task, struct pt_regs *ret)
 {
-	return !bpf_probe_read_kernel(ret, sizeof(*ret), arch_entry_address(task)) && arch_user_mode(ret);
+	return !bpf_probe_read_kernel(ret, sizeof(*ret), arch_entry_address(task)) &&
+	       arch_user_mode(ret);
 }
 
-/* The first argument of the system call that a program entered the kernel by, of numbered registers. */
+/* The first argument of the system call that a program entered the kernel by, of numbered
+ * registers. */
 static __always_inline uint64_t arch_call_argument(const uint64_t *registers)
 {
 	return registers[5];
@@ -87,7 +92,8 @@ static __always_inline bool arch_read_entry(const struct pt_regs *regs, struct a
 	return !bpf_probe_read_kernel(ret, sizeof(*ret), &regs->orig_rax) && ret->cs & 3;
 }
 
-/* Of registers that the kernel gave the program as such. Since 6.9 (commit cd19bab825bd) `cs` has 16 bits there. */
+/* Of registers that the kernel gave the program as such. Since 6.9 (commit cd19bab825bd) `cs` has
+ * 16 bits there. */
 static __always_inline bool arch_copy_entry(const struct pt_regs *regs, struct arch_entry *ret)
 {
 	ret->call = regs->orig_rax;
@@ -129,8 +135,8 @@ static __always_inline void arch_number_registers(uint64_t *ret, const struct pt
 	ret[15] = regs->r15;
 }
 
-/* A walk from the caller of a function whose first instruction has not run yet: the return address is still on top
- * of the stack. */
+/* A walk from the caller of a function whose first instruction has not run yet: the return address
+ * is still on top of the stack. */
 static __always_inline bool arch_begin_called(struct walk *w, const struct pt_regs *regs)
 {
 	w->pc = 0;
@@ -138,7 +144,7 @@ static __always_inline bool arch_begin_called(struct walk *w, const struct pt_re
 	w->fp = regs->rbp;
 	w->lr = 0;
 	w->exact = 0;
-	w->outer = 1; /* the caller's other registers may be the callee's, */
+	w->outer = 1;		   /* the caller's other registers may be the callee's, */
 	w->bx_slot = WALK_BX_LOST; /* and are not kept */
 	if (!walk_home_read(w, w->sp, &w->pc))
 		return false;

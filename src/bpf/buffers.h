@@ -2,12 +2,13 @@
 /*
  * Where stacks are built, and how one is walked.
  *
- * Records are built in a buffer and handed to a ring in one call of the size they have. The launch program runs in
- * the context of the launching thread. There it can be preempted by another thread that runs it on the same CPU, so its
- * buffer belongs to the thread (task storage), and one look-up finds buffer and pid. Kernels before 2021 (commit
- * a10787e6d58c) have no such storage. On them, and up to commit 8c7dcb84e3b7 of 2022, uprobe programs run with
- * preemption off, so a buffer of the CPU is safe. The sampler runs in interrupt context and the program at each switch
- * with interrupts off, once at a time on each CPU: each has its own buffer of the CPU.
+ * Records are built in a buffer and handed to a ring in one call of the size they have. The launch
+ * program runs in the context of the launching thread. There it can be preempted by another thread
+ * that runs it on the same CPU, so its buffer belongs to the thread (task storage), and one look-up
+ * finds buffer and pid. Kernels before 2021 (commit a10787e6d58c) have no such storage. On them,
+ * and up to commit 8c7dcb84e3b7 of 2022, uprobe programs run with preemption off, so a buffer of
+ * the CPU is safe. The sampler runs in interrupt context and the program at each switch with
+ * interrupts off, once at a time on each CPU: each has its own buffer of the CPU.
  */
 #pragma once
 
@@ -21,12 +22,7 @@ struct {
 } thread_buffers SEC(".maps");
 
 /* Those that belong to a CPU: to its sampler and, without task storage, to its launches. */
-enum {
-	SAMPLE_BUFFER,
-	LAUNCH_BUFFER,
-	WAIT_BUFFER,
-	CPU_BUFFERS
-};
+enum { SAMPLE_BUFFER, LAUNCH_BUFFER, WAIT_BUFFER, CPU_BUFFERS };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -51,7 +47,8 @@ struct {
 	__type(value, struct python_buffer);
 } cpu_pythons SEC(".maps");
 
-/* One step each, verified once; see walker.h. Where there is task storage functions may take pointers. */
+/* One step each, verified once; see walker.h. Where there is task storage functions may take
+ * pointers. */
 
 __noinline int step_native(struct stack_buffer *b)
 {
@@ -99,9 +96,10 @@ static __always_inline struct python_buffer *walk_python_frames(
 	return p;
 }
 
-/* Walks the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is, or CPU_BUFFERS.
- * Returns what walk_python_frames returns. */
-static __always_inline struct python_buffer *walk_user_stack(struct stack_buffer *b, uint32_t buffer)
+/* Walks the stack that begins with the walker's registers. `buffer`: which one of the CPU's b is,
+ * or CPU_BUFFERS. Returns what walk_python_frames returns. */
+static __always_inline struct python_buffer *walk_user_stack(
+	struct stack_buffer *b, uint32_t buffer)
 {
 	struct python_buffer *p = walk_python_frames(b->pid, b->walker.walk.sp, buffer);
 

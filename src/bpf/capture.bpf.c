@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The in-kernel half of the CPU side: launch stacks and timer samples here, who belongs to the recording in
- * tracking.h, and waits of threads in wait_programs.h. All of it is one BPF object.
+ * The in-kernel half of the CPU side: launch stacks and timer samples here, who belongs to the
+ * recording in tracking.h, and waits of threads in wait_programs.h. All of it is one BPF object.
  *
- * A record does not wake the reader: it drains the rings at its own pace, and is woken only when one fills up.
+ * A record does not wake the reader: it drains the rings at its own pace, and is woken only when
+ * one fills up.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -42,7 +43,8 @@ struct {
 /* Asking how full the ring is costs a call: every 16th launch of a thread is enough. */
 #define HITS_PER_QUERY 16
 
-static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
+static __always_inline void send_launch(
+	struct pt_regs *ctx, struct stack_buffer *b, uint32_t buffer)
 {
 	struct bpf_launch_event *e = &b->record.launch;
 	const struct python_buffer *p = NULL;
@@ -70,7 +72,8 @@ static __always_inline void send_launch(struct pt_regs *ctx, struct stack_buffer
 		count(&lost.launches);
 }
 
-static __always_inline void name_thread(struct stack_buffer *b, struct task_struct *task, uint32_t pid)
+static __always_inline void name_thread(
+	struct stack_buffer *b, struct task_struct *task, uint32_t pid)
 {
 	b->pid = pid;
 	b->record.launch.pid = pid;
@@ -78,10 +81,10 @@ static __always_inline void name_thread(struct stack_buffer *b, struct task_stru
 }
 
 /*
- * Since Linux 6.13 (bpf_enable_priv_stack in kernel/bpf/verifier.c) a program of a uprobe has its stack in memory
- * that belongs to the CPU. It can be preempted all the same, by a thread whose launch then uses the same memory:
- * seen on 7.2 as a fault in the kernel. A program with a tail call in it keeps the kernel's stack, even if the call
- * is never made.
+ * Since Linux 6.13 (bpf_enable_priv_stack in kernel/bpf/verifier.c) a program of a uprobe has its
+ * stack in memory that belongs to the CPU. It can be preempted all the same, by a thread whose
+ * launch then uses the same memory: seen on 7.2 as a fault in the kernel. A program with a tail
+ * call in it keeps the kernel's stack, even if the call is never made.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -136,8 +139,8 @@ int on_launch_without_storage(struct pt_regs *ctx)
 /* ------------------------------------------------------------------ timer samples */
 
 /* The registers of the program that runs on this CPU; false when the kernel does not have them. */
-static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
-	struct pt_regs *ret_regs)
+static __always_inline bool user_registers(
+	struct bpf_perf_event_data *ctx, struct pt_regs *ret_regs)
 {
 	if (arch_user_mode((struct pt_regs *)&ctx->regs)) {
 		arch_copy_registers(ret_regs, (const struct pt_regs *)&ctx->regs);
@@ -145,8 +148,7 @@ static __always_inline bool user_registers(struct bpf_perf_event_data *ctx,
 	}
 	/* Both helpers since 5.15. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return arch_entry_registers(
-			(struct task_struct *)bpf_get_current_task(), ret_regs);
+		return arch_entry_registers((struct task_struct *)bpf_get_current_task(), ret_regs);
 	return !bpf_probe_read_kernel(ret_regs, sizeof(*ret_regs),
 		(const void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
 }
@@ -188,7 +190,8 @@ static __always_inline void send_sample(
 {
 	struct bpf_sample_event *e = &b->record.sample;
 	uint64_t size = sizeof(*e) + finish_stack(b, p, &e->stack, kernel_depth) * sizeof(uint64_t);
-	uint64_t flags = wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
+	uint64_t flags =
+		wakes_for_code(p, e->time_ns) ? BPF_RB_FORCE_WAKEUP : wakeup_flags(&samples);
 
 	if (wants_raw(b, &samples, SAMPLE_RING_BYTES, e->time_ns) &&
 		send_raw(b, &samples, e, size, offsetof(struct bpf_sample_event, stack), flags))

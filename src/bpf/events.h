@@ -8,8 +8,9 @@
  *	tasks     struct bpf_task_event, for EXEC followed by the arguments
  *	waits     struct bpf_wait_begin_event, stack; struct bpf_wait_event; struct bpf_life_event
  *
- * Rings of their own, so that a flood of one kind cannot displace another. Times are CLOCK_MONOTONIC. Pids
- * are thread group ids and tids thread ids, both as the recorder's pid namespace counts them.
+ * Rings of their own, so that a flood of one kind cannot displace another. Times are
+ * CLOCK_MONOTONIC. Pids are thread group ids and tids thread ids, both as the recorder's pid
+ * namespace counts them.
  *
  * A stack, as its struct bpf_stack counts it (walk/frame.h; all leaf first):
  *
@@ -22,19 +23,20 @@
  *	                         mapped that the recorder had not published yet, so that it can walk
  *	                         later. A multiple of 8.
  *
- * The recorder publishes which code a process maps by its pid: an entry of `spaces` names a range of `mappings`, an
- * array that is shared with the recorder. A published range is never changed: a change is a new range, and the old one
- * is reused only seconds later. Fork copies the entry, exec drops it.
+ * The recorder publishes which code a process maps by its pid: an entry of `spaces` names a range
+ * of `mappings`, an array that is shared with the recorder. A published range is never changed: a
+ * change is a new range, and the old one is reused only seconds later. Fork copies the entry, exec
+ * drops it.
  */
 #pragma once
 
 #include "walk/frame.h"
 
-#define BPF_KERNEL_DEPTH_MAX 127 /* frames of the kernel; its own limit */
+#define BPF_KERNEL_DEPTH_MAX 127    /* frames of the kernel; its own limit */
 #define BPF_MAPPINGS_MAX     131072 /* of all processes together */
-#define BPF_COMM_SIZE        16
+#define BPF_COMM_SIZE	     16
 #define BPF_ARGUMENTS_MAX    512
-#define BPF_SIGNALS          32 /* those without queue */
+#define BPF_SIGNALS	     32 /* those without queue */
 
 struct bpf_stack {
 	uint16_t user_depth;
@@ -42,9 +44,9 @@ struct bpf_stack {
 	uint16_t python_depth;
 	uint16_t entry_count;
 	uint32_t raw_size;
-	uint16_t walk_end; /* enum walk_end */
+	uint16_t walk_end;	    /* enum walk_end */
 	uint16_t python_incomplete; /* Python's chain was not followed to its end */
-	uint32_t space; /* bpf_space.generation that it was walked by; 0: none */
+	uint32_t space;		    /* bpf_space.generation that it was walked by; 0: none */
 	uint32_t reserved;
 };
 
@@ -52,8 +54,9 @@ struct bpf_stack {
 #define BPF_RAW_PAGE_BYTES 4096
 
 /*
- * The registers that a walk begins with; bytes of the stack, from sp on, follow. Pages that could not be read are left
- * out: a program with a large array on its stack need not have touched all of them.
+ * The registers that a walk begins with; bytes of the stack, from sp on, follow. Pages that could
+ * not be read are left out: a program with a large array on its stack need not have touched all of
+ * them.
  */
 struct bpf_raw_stack {
 	uint64_t pc;
@@ -61,8 +64,9 @@ struct bpf_raw_stack {
 	uint64_t fp;
 	uint64_t lr;
 	uint64_t exact; /* 1: pc was interrupted there; 0: it is a return address */
-	uint64_t registers[BPF_REGISTERS]; /* all of them, by DWARF's numbers; only with an interrupted pc */
-	uint64_t pages;      /* bit i: the i-th, counted from the one that sp is in, is there */
+	/* all of them, by DWARF's numbers; only with an interrupted pc */
+	uint64_t registers[BPF_REGISTERS];
+	uint64_t pages; /* bit i: the i-th, counted from the one that sp is in, is there */
 };
 
 struct bpf_sample_event {
@@ -88,7 +92,8 @@ enum bpf_wait_reason {
 	BPF_REASON_FAULT,
 	BPF_REASON_GPU,
 	BPF_REASON_STOPPED,
-	BPF_REASON_DEVICE, /* not sent: a control call, which is for the GPU when the file is its driver's */
+	/* not sent: a control call, which is for the GPU when the file is its driver's */
+	BPF_REASON_DEVICE,
 };
 
 #define BPF_SYSTEM_CALLS 1024 /* whose numbers are below have a reason */
@@ -111,8 +116,8 @@ struct bpf_wait_begin_event {
 	struct bpf_stack stack;
 };
 
-/* It runs again. Without a BEGIN the wait has no stack, or (duration 0) only the others count: those of a site that the
- * programs forget, or of a thread that ends. */
+/* It runs again. Without a BEGIN the wait has no stack, or (duration 0) only the others count:
+ * those of a site that the programs forget, or of a thread that ends. */
 struct bpf_wait_event {
 	uint64_t time_ns; /* when the wait ended */
 	uint32_t kind;
@@ -140,7 +145,7 @@ struct bpf_life_event {
 	uint64_t run_ns;
 	uint64_t waiting_since_ns; /* 0: it runs */
 	uint64_t queued_since_ns;  /* 0: it sleeps */
-	uint64_t site; /* of its waiting; 0: it runs, or has none */
+	uint64_t site;		   /* of its waiting; 0: it runs, or has none */
 };
 
 /* The frames begin with the caller of the marker. */
@@ -160,8 +165,9 @@ struct bpf_space {
 	uint32_t first; /* in `mappings` */
 	uint32_t count;
 	uint32_t generation; /* lowest bits of address_space.generation (capture/address_space.h) */
-	uint32_t unsteady;   /* the kernel does not report mappings to the programs, so they may have changed */
-	uint64_t mapped_ns;  /* the latest mapping of code that it knows of */
+	/* the kernel does not report mappings to the programs, so they may have changed */
+	uint32_t unsteady;
+	uint64_t mapped_ns; /* the latest mapping of code that it knows of */
 };
 
 enum bpf_task_event_kind {

@@ -88,7 +88,8 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
-/* An address becomes a pointer that the verifier lets the program read through; no call is left of it. Since Linux 6.2. */
+/* An address becomes a pointer that the verifier lets the program read through; no call is left of
+ * it. Since Linux 6.2. */
 extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
 /* include/linux/sched.h, the same since 4.14 */

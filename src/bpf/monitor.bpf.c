@@ -2,11 +2,12 @@
 /*
  * The generic program of monitors; bpf/monitor.h describes what it does with an event.
  *
- * One body with three entries: a tracepoint, a function's entry, a function's return. An object is opened once for
- * each event, with one entry loaded, and the event's plan in read-only data. Where the
- * offset of a read is constant the verifier knows the value, so every branch on it has one side only, and the kernel
- * removes the other. All loops over the plan are therefore unrolled, and they end by counts (plan_counts) which stay in a
- * register: reading a plan's row costs time even when it says that there is nothing to do.
+ * One body with three entries: a tracepoint, a function's entry, a function's return. An object is
+ * opened once for each event, with one entry loaded, and the event's plan in read-only data. Where
+ * the offset of a read is constant the verifier knows the value, so every branch on it has one side
+ * only, and the kernel removes the other. All loops over the plan are therefore unrolled, and they
+ * end by counts (plan_counts) which stay in a register: reading a plan's row costs time even when
+ * it says that there is nothing to do.
  */
 #include "bpf/monitor_fields.h"
 #include "bpf/monitor_objects.h"
@@ -23,14 +24,16 @@ static __always_inline void report(struct state *s, const struct event *e)
 
 	if (!passes(s, e))
 		return;
-	unrolled for (uint32_t i = 0; i < MONITOR_COUNTS; i++)
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_COUNTS; i++)
 		if (i < counts)
 			add_count(s, e, i);
 	if (wants_record(s)) {
 		send_record(s, e);
 		return;
 	}
-	unrolled for (uint32_t i = 0; i < MONITOR_COUNTS; i++)
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_COUNTS; i++)
 		if (i < counts)
 			send_span(s, e, i);
 }
@@ -46,11 +49,13 @@ static __always_inline int happened(void *ctx, struct state *s)
 		read_named(s, s->string[plan.process_text]);
 		e.named = &s->named;
 	}
-	unrolled for (uint32_t i = 0; i < MONITOR_ACTS; i++)
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_ACTS; i++)
 		if (i < acts)
 			do_act(s, &e, i);
 	report(s, &e);
-	unrolled for (uint32_t i = 0; i < MONITOR_ACTS; i++)
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_ACTS; i++)
 		if (i < acts)
 			finish_act(s, &e, i);
 	return 0;

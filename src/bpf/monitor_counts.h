@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event adds to cells. A cell is found by its key: first among the few that this program used last on this CPU,
- * then in the map of slots.
+ * What an event adds to cells. A cell is found by its key: first among the few that this program
+ * used last on this CPU, then in the map of slots.
  */
 #pragma once
 
@@ -51,7 +51,8 @@ static __always_inline bool same_key(
 	const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
 	uint64_t differs = 0;
 
-	unrolled for (uint32_t i = 0; i < sizeof(*a) / 8; i++)
+	unrolled
+	for (uint32_t i = 0; i < sizeof(*a) / 8; i++)
 		differs |= x[i] ^ y[i];
 	return !differs;
 }
@@ -221,8 +222,8 @@ static __always_inline uint64_t hash_label(
 	return words[0] + words[1] * 3 + words[2] * 5 + words[3] * 7;
 }
 
-static __always_inline uint64_t make_key(struct state *s, const struct event *e, uint32_t i,
-	const struct monitor_object *owner)
+static __always_inline uint64_t make_key(
+	struct state *s, const struct event *e, uint32_t i, const struct monitor_object *owner)
 {
 	struct monitor_cell_key *key = &s->cell[i];
 	uint64_t hash = i;
@@ -234,7 +235,8 @@ static __always_inline uint64_t make_key(struct state *s, const struct event *e,
 		key->client = client_of(s, owner);
 		hash += key->pid + key->client * 11;
 	}
-	unrolled for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
+	unrolled
+	for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
 		make_label(key->label[l], s, e, &plan.count[i].label[l]);
 		hash = hash * 13 + hash_label(key->label[l], &plan.count[i].label[l]);
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fields of an event, read to where the plan wants them: numbers to state.field, strings to state.string.
+ * The fields of an event, read to where the plan wants them: numbers to state.field, strings to
+ * state.string.
  *
- * Fields of a record are read by instructions of their own, one each. Where the field is and how large is only known
- * when the object is opened: the loader writes it into the instructions (LOAD_FIELD). Only strings of any length take
- * a call. Fields of functions are registers.
+ * Fields of a record are read by instructions of their own, one each. Where the field is and how
+ * large is only known when the object is opened: the loader writes it into the instructions
+ * (LOAD_FIELD). Only strings of any length take a call. Fields of functions are registers.
  */
 #pragma once
 
@@ -101,10 +102,10 @@ static __always_inline uint64_t up_to_end(uint64_t word)
 }
 
 /* The instructions that the loader makes others of; see MONITOR_LOADS. */
-#define LOAD_FIELD(ctx, i) (*(volatile uint64_t *)((char *)(ctx) + MONITOR_LOADS + (i) * 8))
+#define LOAD_FIELD(ctx, i) (*(volatile uint64_t *)((char *)(ctx) + MONITOR_LOADS + (i)*8))
 #define LOAD_NAME(ctx, i, n)                                                                       \
 	((uint64_t) * (volatile uint32_t *)((char *)(ctx) + MONITOR_NAME_LOADS +                   \
-			      (i) * MONITOR_NAME_BYTES + (n) * 4))
+					    (i)*MONITOR_NAME_BYTES + (n)*4))
 
 /* What is behind it in `to` is zero: nothing else is put there. */
 static __always_inline void load_name(uint64_t *to, void *ctx, uint32_t i)
@@ -135,7 +136,8 @@ static __always_inline void read_record(struct state *s, void *ctx)
 	uint8_t count = plan_counts.fields;
 	uint32_t names = plan_counts.names;
 
-	unrolled for (uint32_t i = 0; i < MONITOR_FIELDS; i++) {
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_FIELDS; i++) {
 		if (names & 1u << i)
 			load_name((uint64_t *)s->string[plan.field[i].string], ctx, i);
 		else if (i < count)
@@ -147,8 +149,8 @@ struct registers {
 	uint64_t argument[5], result;
 };
 
-/* Hides a value from the compiler: it must not merge several loads into one at a variable offset, which verifiers
- * refuse. */
+/* Hides a value from the compiler: it must not merge several loads into one at a variable offset,
+ * which verifiers refuse. */
 static __always_inline uint64_t as_it_is(uint64_t value)
 {
 	asm volatile("" : "+r"(value));
@@ -188,9 +190,11 @@ static __always_inline void read_registers(struct state *s, struct pt_regs *ctx)
 	};
 	uint8_t count = plan_counts.fields;
 
-	unrolled for (uint32_t i = 0; i < MONITOR_FIELDS; i++)
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_FIELDS; i++)
 		if (i < count)
-			keep_field(s, i, ctx, plan.field[i].read != READ_NOTHING ? read_register(&r, i) : 0);
+			keep_field(s, i, ctx,
+				plan.field[i].read != READ_NOTHING ? read_register(&r, i) : 0);
 }
 
 /* ------------------------------------------------------------------ processes in texts */
@@ -215,7 +219,8 @@ static __always_inline void copy_name(struct state *s, const char *from)
 		s->lost.unread++;
 	comm[MONITOR_COMM_BYTES - 1] = '\0';
 	ended = comm[0] == '<'; /* "<unknown>" */
-	unrolled for (uint32_t i = 0; i < MONITOR_COMM_BYTES; i++) {
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_COMM_BYTES; i++) {
 		ended |= comm[i] == ',' || !comm[i];
 		if (ended)
 			comm[i] = '\0';
@@ -223,8 +228,8 @@ static __always_inline void copy_name(struct state *s, const char *from)
 }
 
 /*
- * "pid=1234, name=x, ...", "pid='1234', name=x, ..."; anything else names nobody. A string has its end within its
- * MONITOR_STRING_BYTES.
+ * "pid=1234, name=x, ...", "pid='1234', name=x, ..."; anything else names nobody. A string has its
+ * end within its MONITOR_STRING_BYTES.
  */
 static __noinline int read_named(struct state *s, const char *text)
 {
@@ -235,7 +240,8 @@ static __noinline int read_named(struct state *s, const char *text)
 	zero_words(&s->named, sizeof(s->named) / 8);
 	if (text[0] != 'p' || text[1] != 'i' || text[2] != 'd' || text[3] != '=')
 		return 0;
-	unrolled for (uint32_t i = 0; i <= PID_DIGITS_MAX; i++) {
+	unrolled
+	for (uint32_t i = 0; i <= PID_DIGITS_MAX; i++) {
 		next = character(text, at);
 		if (next < '0' || next > '9')
 			break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What events are about: objects with their stages, labels and owners, begun, marked, looked at and ended by the plan's
- * acts. Those that have nothing but a time and a thread are stopwatches (bpf/monitor.h).
+ * What events are about: objects with their stages, labels and owners, begun, marked, looked at and
+ * ended by the plan's acts. Those that have nothing but a time and a thread are stopwatches
+ * (bpf/monitor.h).
  */
 #pragma once
 
@@ -91,7 +92,8 @@ static __always_inline uint64_t key_word(const struct state *s, uint8_t field)
 	if (slot >= MONITOR_STRINGS)
 		return s->field[field];
 	words = (const uint64_t *)s->string[slot];
-	unrolled for (uint32_t i = 0; i < MONITOR_STRING_BYTES / 8; i++) {
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_STRING_BYTES / 8; i++) {
 		hash = hash_step(hash, words[i]);
 		hash ^= hash >> 29;
 	}
@@ -116,8 +118,8 @@ static __always_inline void set_owner(struct monitor_object *o, const struct mon
 	bpf_get_current_comm(o->comm, sizeof(o->comm));
 }
 
-/* The map has one slot for all stacks of a hash. A thread without such a stack, as a kernel thread has no user stack,
- * has not lost one (bpf_get_stackid, kernel/bpf/stackmap.c). */
+/* The map has one slot for all stacks of a hash. A thread without such a stack, as a kernel thread
+ * has no user stack, has not lost one (bpf_get_stackid, kernel/bpf/stackmap.c). */
 static __always_inline int32_t keep_stack(struct state *s, void *ctx, uint64_t flags)
 {
 	int64_t id = bpf_get_stackid(ctx, &stacks, flags);
@@ -132,7 +134,8 @@ static __always_inline void begin(
 	/* One that this act opens does not own itself. */
 	const struct monitor_object *owner = plan.process_act < i ? owner_of(e) : NULL;
 
-	unrolled for (uint32_t stage = 1; stage < MONITOR_STAGES; stage++)
+	unrolled
+	for (uint32_t stage = 1; stage < MONITOR_STAGES; stage++)
 		o->stage_ns[stage] = 0;
 	o->value = number(s, plan.act[i].value);
 	o->client = client_of(s, owner);
@@ -143,7 +146,8 @@ static __always_inline void begin(
 		o->kernel_stack = keep_stack(s, e->ctx, 0);
 		o->user_stack = keep_stack(s, e->ctx, BPF_F_USER_STACK);
 	}
-	unrolled for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
+	unrolled
+	for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
 		if (plan.act[i].label[l].from == LABEL_EMPTY)
 			zero_words(o->label[l], MONITOR_LABEL_BYTES / 8);
 		else if (plan.act[i].label[l].from == LABEL_FIELD)
@@ -153,7 +157,8 @@ static __always_inline void begin(
 	o->stage_ns[0] = e->now_ns;
 }
 
-/* Where there was none of this key. Returns it as it is in the map now, or NULL when there is no room. */
+/* Where there was none of this key. Returns it as it is in the map now, or NULL when there is no
+ * room. */
 static __always_inline struct monitor_object *insert(
 	struct state *s, const struct event *e, uint32_t i)
 {
@@ -213,7 +218,8 @@ static __always_inline uint64_t *find_stopwatch(uint64_t thread)
 static __always_inline bool do_stopwatch(struct state *s, const struct event *e, uint32_t i)
 {
 	uint64_t thread = number(s, plan.act[i].key[0]);
-	uint64_t whose = thread >> 16 << MONITOR_STOPWATCH_BITS, word, *watch = find_stopwatch(thread);
+	uint64_t whose = thread >> 16 << MONITOR_STOPWATCH_BITS, word,
+		 *watch = find_stopwatch(thread);
 
 	s->began_ns[i] = 0;
 	if (!watch)
@@ -243,7 +249,8 @@ static __always_inline void do_act(struct state *s, struct event *e, uint32_t i)
 	if (plan_counts.stopwatch[i] && do_stopwatch(s, e, i))
 		return;
 	s->key[i].kind = plan.act[i].object;
-	unrolled for (uint32_t k = 0; k < MONITOR_KEY_WORDS; k++)
+	unrolled
+	for (uint32_t k = 0; k < MONITOR_KEY_WORDS; k++)
 		s->key[i].word[k] = key_word(s, plan.act[i].key[k]);
 	o = e->slot[i] = bpf_map_lookup_elem(&objects, &s->key[i]);
 	if (o && !o->stage_ns[0])

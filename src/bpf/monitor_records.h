@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events pass the filters, and what is sent to the reader of those that do: a record, or spans of busy time. */
+/* Which events pass the filters, and what is sent to the reader of those that do: a record, or
+ * spans of busy time. */
 #pragma once
 
 #include "bpf/monitor_counts.h"
@@ -83,9 +84,11 @@ static __always_inline void send_record(struct state *s, const struct event *e)
 	r->cpu = bpf_get_smp_processor_id();
 	r->time_ns = e->now_ns;
 	fill_whose(r, s, owner_of(e));
-	unrolled for (uint32_t i = 0; i < MONITOR_COUNTS; i++)
+	unrolled
+	for (uint32_t i = 0; i < MONITOR_COUNTS; i++)
 		r->count[i] = i < plan_counts.counts ? s->value[i] : MONITOR_NO_VALUE;
-	unrolled for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
+	unrolled
+	for (uint32_t l = 0; l < MONITOR_LABELS; l++) {
 		make_label(s->label[l], s, e, &plan.label[l]);
 		copy_words(r->label[l], s->label[l], MONITOR_LABEL_BYTES / 8);
 	}
@@ -115,7 +118,8 @@ static __always_inline void send_span(struct state *s, const struct event *e, ui
 	p->pid = pid_of(owner);
 	p->reserved = 0;
 	/* A label that the plan leaves empty is so in the cell's key too. */
-	unrolled for (uint32_t l = 0; l < MONITOR_LABELS; l++)
+	unrolled
+	for (uint32_t l = 0; l < MONITOR_LABELS; l++)
 		copy_words(p->label[l], s->cell[i].label[l], MONITOR_LABEL_BYTES / 8);
 	bpf_ringbuf_submit(p, wakeup_flags());
 }
@@ -126,6 +130,5 @@ static __always_inline bool wants_record(const struct state *s)
 
 	if (plan.records != 2)
 		return plan.records;
-	return above < MONITOR_COUNTS && !is_none(s->value[above]) &&
-	       s->value[above] >= plan.above;
+	return above < MONITOR_COUNTS && !is_none(s->value[above]) && s->value[above] >= plan.above;
 }

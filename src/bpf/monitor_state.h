@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the generic program of monitors works with: the plan, the maps, and the memory that an event is handled in.
+ * What the generic program of monitors works with: the plan, the maps, and the memory that an event
+ * is handled in.
  *
- * Large values live in memory of the CPU (struct state), and not on the stack, which has 512 bytes. That also shortens
- * the verifier's work: it does not track values there.
+ * Large values live in memory of the CPU (struct state), and not on the stack, which has 512 bytes.
+ * That also shortens the verifier's work: it does not track values there.
  */
 #pragma once
 
@@ -32,7 +33,7 @@ struct state {
 	char label[MONITOR_LABELS][MONITOR_LABEL_BYTES];
 	struct monitor_object_key key[MONITOR_ACTS];
 	struct monitor_object object[MONITOR_ACTS]; /* about to be there */
-	struct monitor_object named; /* has only an owner, whom a text names */
+	struct monitor_object named;		    /* has only an owner, whom a text names */
 	struct monitor_cell_key cell[MONITOR_COUNTS];
 	struct monitor_cell_key label_cell;
 	uint64_t began_ns[MONITOR_ACTS]; /* of stopwatches; 0: there was none */
@@ -135,12 +136,14 @@ static __always_inline uint64_t number(const struct state *s, uint8_t field)
 
 static __always_inline void copy_words(void *to, const void *from, uint32_t words)
 {
-	unrolled for (uint32_t i = 0; i < words; i++)
+	unrolled
+	for (uint32_t i = 0; i < words; i++)
 		((uint64_t *)to)[i] = ((const uint64_t *)from)[i];
 }
 
 static __always_inline void zero_words(void *to, uint32_t words)
 {
-	unrolled for (uint32_t i = 0; i < words; i++)
+	unrolled
+	for (uint32_t i = 0; i < words; i++)
 		((volatile uint64_t *)to)[i] = 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recorder publishes to the programs for walking the stacks of processes: which code is mapped where, the
- * unwind tables (walk/table.h), and where the Python interpreter keeps its frames. By pid as the recorder counts.
+ * What the recorder publishes to the programs for walking the stacks of processes: which code is
+ * mapped where, the unwind tables (walk/table.h), and where the Python interpreter keeps its
+ * frames. By pid as the recorder counts.
  *
- * The arrays are shared with the recorder, which fills them by plain stores. Tables come in chunks that are maps of
- * their own, because changing the array of these makes the recorder wait for a grace period: once for
- * 4 MiB, not for each table.
+ * The arrays are shared with the recorder, which fills them by plain stores. Tables come in chunks
+ * that are maps of their own, because changing the array of these makes the recorder wait for a
+ * grace period: once for 4 MiB, not for each table.
  */
 #pragma once
 
@@ -53,7 +54,8 @@ struct {
 	__type(value, struct walk_python);
 } pythons SEC(".maps");
 
-/* When a process last mapped code: only mappings that the recorder may not have published matter, so the oldest may go. */
+/* When a process last mapped code: only mappings that the recorder may not have published matter,
+ * so the oldest may go. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
@@ -76,7 +78,8 @@ static __always_inline void drop_space(uint32_t pid)
 	bpf_map_delete_elem(&mapped, &pid);
 }
 
-/* A child's memory is like its parent's, before it has run. What may be left of an earlier process goes. */
+/* A child's memory is like its parent's, before it has run. What may be left of an earlier process
+ * goes. */
 static __always_inline void copy_space(uint32_t parent, uint32_t child)
 {
 	const struct bpf_space *space = bpf_map_lookup_elem(&spaces, &parent);

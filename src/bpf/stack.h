@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A whole stack: Python's frames first, because they mark native frames as theirs, then the native ones, and where
- * these came to code whose table is not ready, raw material for a later walk.
+ * A whole stack: Python's frames first, because they mark native frames as theirs, then the native
+ * ones, and where these came to code whose table is not ready, raw material for a later walk.
  *
  *	record	[ head | native | kernel | Python ]		as events.h says
  *		[ head | native | kernel | Python | entries | registers | stack ]
  *
- * The same is done while code is mapped that the recorder has not published yet: the walk may have used the rules of
- * code that was there before.
+ * The same is done while code is mapped that the recorder has not published yet: the walk may have
+ * used the rules of code that was there before.
  *
- * The second kind is rare and large: it is made in the ring, in a reservation of the largest size, and only as
- * long as half of the ring is free, so that it displaces no other records. Code that stays unknown stops being
- * sent.
+ * The second kind is rare and large: it is made in the ring, in a reservation of the largest size,
+ * and only as long as half of the ring is free, so that it displaces no other records. Code that
+ * stays unknown stops being sent.
  *
- * Code objects that were not seen lately are worth waking the reader for: their names are read from the
- * program's memory, and may be gone soon.
+ * Code objects that were not seen lately are worth waking the reader for: their names are read from
+ * the program's memory, and may be gone soon.
  */
 #pragma once
 
@@ -22,18 +22,19 @@
 #include "bpf/walker.h"
 #include "walk/python_walk.h"
 
-#define RECORD_WORDS	(WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
-#define MORE_WORDS	(RECORD_WORDS - WALK_FRAMES_MAX)
-#define PLAIN_STEPS	8 /* between two that need the whole walker */
-#define RAW_BYTES	32768
-#define RAW_PAGES	16 /* that are looked at, for so many bytes */
-#define RAW_MAX		1024 /* how often per page of code: while its table is made or its mapping not published */
-#define RAW_UNKNOWN_MAX 64   /* and when it probably never will be */
-#define NEWS_NS		500000000 /* which takes no longer */
-#define PYTHON_WINDOW	1024
+#define RECORD_WORDS (WALK_FRAMES_MAX + BPF_KERNEL_DEPTH_MAX + 2 * WALK_PYTHON_FRAMES_MAX)
+#define MORE_WORDS   (RECORD_WORDS - WALK_FRAMES_MAX)
+#define PLAIN_STEPS  8 /* between two that need the whole walker */
+#define RAW_BYTES    32768
+#define RAW_PAGES    16 /* that are looked at, for so many bytes */
+#define RAW_MAX                                                                                    \
+	1024 /* how often per page of code: while its table is made or its mapping not published */
+#define RAW_UNKNOWN_MAX	  64	    /* and when it probably never will be */
+#define NEWS_NS		  500000000 /* which takes no longer */
+#define PYTHON_WINDOW	  1024
 #define MACHINE_STACK_MAX (16ull << 20) /* what lies so far above its pointer can be on it */
-#define CODE_OBJECTS	16384
-#define WAKE_PAUSE_NS	1000000
+#define CODE_OBJECTS	  16384
+#define WAKE_PAUSE_NS	  1000000
 
 /* A record before it is sent. All kinds of heads end where the words begin, the native ones. */
 struct record {
@@ -73,7 +74,8 @@ struct python_buffer {
 };
 
 /*
- * When the walk is done its window is not needed, and the words of the kernel and of Python spread over it:
+ * When the walk is done its window is not needed, and the words of the kernel and of Python spread
+ * over it:
  *
  *	record [ head | native words ] walker [ window         | state ]
  *	                      [ kernel | Python ]
@@ -125,10 +127,11 @@ uint64_t woken_ns; /* when code objects last woke the reader */
 /* ------------------------------------------------------------------ Python */
 
 /*
- * A frame. Those of a thread lie one behind the other, callers below, for the most part: a window is read that ends
- * with this one. Entry frames on the machine's stack do not move it.
+ * A frame. Those of a thread lie one behind the other, callers below, for the most part: a window
+ * is read that ends with this one. Entry frames on the machine's stack do not move it.
  */
-static __always_inline bool read_python_frame(struct python_buffer *p, uint64_t address, uint64_t size)
+static __always_inline bool read_python_frame(
+	struct python_buffer *p, uint64_t address, uint64_t size)
 {
 	uint64_t offset = address - p->window_base;
 
@@ -137,8 +140,8 @@ static __always_inline bool read_python_frame(struct python_buffer *p, uint64_t 
 		if (offset > PYTHON_WINDOW - sizeof(p->stack.words))
 			offset = PYTHON_WINDOW - sizeof(p->stack.words);
 		if (address - p->sp < MACHINE_STACK_MAX ||
-			bpf_probe_read_user(p->window, sizeof(p->window),
-				(const void *)(address - offset))) {
+			bpf_probe_read_user(
+				p->window, sizeof(p->window), (const void *)(address - offset))) {
 			asm volatile("" : "+r"(size));
 			size &= sizeof(p->stack.words) - 1;
 			return !bpf_probe_read_user(p->stack.words, size, (const void *)address);
@@ -156,7 +159,8 @@ static __always_inline bool walk_python_home_read(
 	struct walk_python_stack *s, uint64_t address, void *ret, uint32_t size)
 {
 	if (ret == (void *)s->words)
-		return read_python_frame((struct python_buffer *)((uint8_t *)s -
+		return read_python_frame(
+			(struct python_buffer *)((uint8_t *)s -
 						 __builtin_offsetof(struct python_buffer, stack)),
 			address, size);
 	return !bpf_probe_read_user(ret, size, (const void *)address);
@@ -262,8 +266,8 @@ static __always_inline void native_begin(struct stack_buffer *b, const struct py
 	b->next_entry = 0;
 	next_entry(b);
 	if (p && p->stack.depth && p->interpreter.layout == WALK_PYTHON_OBJECTS)
-		__builtin_memcpy(b->walker.walk.loops, p->interpreter.loops,
-			sizeof(p->interpreter.loops));
+		__builtin_memcpy(
+			b->walker.walk.loops, p->interpreter.loops, sizeof(p->interpreter.loops));
 	else
 		__builtin_memset(b->walker.walk.loops, 0, sizeof(b->walker.walk.loops));
 }
@@ -281,7 +285,8 @@ static __always_inline void no_stack(struct stack_buffer *b, uint32_t end)
 
 /* ------------------------------------------------------------------ records */
 
-/* Puts Python's frames behind the words that are there, fills in the head and returns how many words there are. */
+/* Puts Python's frames behind the words that are there, fills in the head and returns how many
+ * words there are. */
 static __always_inline uint64_t finish_stack(struct stack_buffer *b, const struct python_buffer *p,
 	struct bpf_stack *head, uint64_t kernel_depth)
 {
@@ -295,8 +300,9 @@ static __always_inline uint64_t finish_stack(struct stack_buffer *b, const struc
 	if (python_depth > WALK_PYTHON_FRAMES_MAX)
 		python_depth = WALK_PYTHON_FRAMES_MAX;
 	if (python_depth)
-		bpf_probe_read_kernel((uint8_t *)b + __builtin_offsetof(struct stack_buffer, record.words) +
-					      words * sizeof(uint64_t),
+		bpf_probe_read_kernel(
+			(uint8_t *)b + __builtin_offsetof(struct stack_buffer, record.words) +
+				words * sizeof(uint64_t),
 			python_depth * sizeof(*p->stack.frames), p->stack.frames);
 	*head = (struct bpf_stack){.user_depth = native_depth,
 		.kernel_depth = kernel_depth,
@@ -321,7 +327,8 @@ static __always_inline bool is_blocked(const struct walk *w)
 	return w->end == WALK_PENDING || w->end == WALK_NO_MAPPING;
 }
 
-static __always_inline struct raw_count *find_raw_count(const struct stack_buffer *b, uint64_t *ret_key)
+static __always_inline struct raw_count *find_raw_count(
+	const struct stack_buffer *b, uint64_t *ret_key)
 {
 	const struct walk *w = &b->walker.walk;
 	uint32_t page = is_blocked(w) ? w->pc / PAGE_BYTES : 0;
@@ -340,7 +347,8 @@ static __always_inline bool is_news(const struct stack_buffer *b, uint64_t now_n
 }
 
 /* Whether the stack is worth its raw material. */
-static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64_t ring_bytes, uint64_t now_ns)
+static __always_inline bool wants_raw(
+	struct stack_buffer *b, void *ring, uint64_t ring_bytes, uint64_t now_ns)
 {
 	const struct walk *w = &b->walker.walk;
 	struct raw_count first = {.since_ns = now_ns, .count = 1}, *sent;
@@ -359,8 +367,10 @@ static __always_inline bool wants_raw(struct stack_buffer *b, void *ring, uint64
 	return sent->count++ < (unknown ? RAW_UNKNOWN_MAX : RAW_MAX);
 }
 
-/* Copies what can be read of the stack from start->sp on: to `end` in the record; how far that reaches. */
-static __always_inline uint64_t add_stack(struct raw_record *r, uint64_t end, struct bpf_raw_stack *start)
+/* Copies what can be read of the stack from start->sp on: to `end` in the record; how far that
+ * reaches. */
+static __always_inline uint64_t add_stack(
+	struct raw_record *r, uint64_t end, struct bpf_raw_stack *start)
 {
 	uint64_t sp = start->sp, size = PAGE_BYTES - sp % PAGE_BYTES, pages = 0, got;
 
@@ -382,8 +392,8 @@ static __always_inline uint64_t add_stack(struct raw_record *r, uint64_t end, st
 }
 
 /*
- * Sends a record of `size` bytes, which begins at `head`, with raw material behind it: false when the ring has no
- * room. `stack` says where in it the description of the stack is.
+ * Sends a record of `size` bytes, which begins at `head`, with raw material behind it: false when
+ * the ring has no room. `stack` says where in it the description of the stack is.
  */
 static __always_inline bool send_raw(struct stack_buffer *b, void *ring, const void *head,
 	uint64_t size, uint64_t stack, uint64_t flags)

@@ -2,10 +2,11 @@
 /*
  * Who belongs to the recording, and what happens to processes.
  *
- * `tracked` holds the thread groups that belong to it. A child is entered while its parent is still inside fork,
- * before it can run; it is removed when it was reaped, so that the last samples of an exit are still ours. The pid of
- * a task that is being freed may already belong to another (freeing waits for an RCU grace period): each entry
- * therefore names its leader's task_struct, and a stale entry is closed by the fork that reuses the pid.
+ * `tracked` holds the thread groups that belong to it. A child is entered while its parent is still
+ * inside fork, before it can run; it is removed when it was reaped, so that the last samples of an
+ * exit are still ours. The pid of a task that is being freed may already belong to another (freeing
+ * waits for an RCU grace period): each entry therefore names its leader's task_struct, and a stale
+ * entry is closed by the fork that reuses the pid.
  *
  * Included once, by capture.bpf.c: the programs here are its.
  */
@@ -21,14 +22,14 @@ const volatile uint64_t wakeup_bytes; /* wake the reader when a ring holds this 
 struct bpf_losses lost;
 uint32_t pid_ns_level; /* of the recorder; 0: the initial namespace */
 uint32_t wanted_pid;   /* see track_wanted */
-/* Whose signals are noted, as the recorder's namespace counts; 0: nobody's. By number: when the latest was
- * sent to it, but for those that the recorder passes on. */
+/* Whose signals are noted, as the recorder's namespace counts; 0: nobody's. By number: when the
+ * latest was sent to it, but for those that the recorder passes on. */
 uint32_t recorder_pid, program_pid;
 uint64_t recorder_signals_ns[BPF_SIGNALS], program_signals_ns[BPF_SIGNALS];
 
 struct tracked_process {
 	uint64_t leader; /* address of the leader's task_struct; 0: entered by the recorder */
-	uint32_t pid;    /* as the recorder's namespace counts */
+	uint32_t pid;	 /* as the recorder's namespace counts */
 };
 
 struct {
@@ -87,8 +88,8 @@ static __always_inline uint32_t recorded_pid(struct task_struct *task)
 	return p ? p->pid : 0;
 }
 
-static __always_inline struct bpf_task_event *task_event(uint32_t kind, uint32_t pid, uint32_t tid,
-	uint64_t arguments_size)
+static __always_inline struct bpf_task_event *task_event(
+	uint32_t kind, uint32_t pid, uint32_t tid, uint64_t arguments_size)
 {
 	struct bpf_task_event *e = bpf_ringbuf_reserve(&tasks, sizeof(*e) + arguments_size, 0);
 
@@ -111,15 +112,16 @@ static __always_inline void send_exit(uint32_t pid)
 	struct bpf_task_event *e;
 
 	drop_space(pid);
-	/* With anything in between, the compiler checks twice whether there is a record, and the verifier of
-	 * Linux 6.1 and older ones considers it leaked where only the second check finds that there is none. */
+	/* With anything in between, the compiler checks twice whether there is a record, and the
+	 * verifier of Linux 6.1 and older ones considers it leaked where only the second check
+	 * finds that there is none. */
 	e = task_event(TASK_EXIT, pid, pid, 0);
 	if (e)
 		bpf_ringbuf_submit(e, wakeup_flags(&tasks));
 }
 
-static __always_inline void send_named(uint32_t kind, uint32_t pid, uint32_t tid, uint32_t parent,
-	const char *comm)
+static __always_inline void send_named(
+	uint32_t kind, uint32_t pid, uint32_t tid, uint32_t parent, const char *comm)
 {
 	struct bpf_task_event *e = task_event(kind, pid, tid, 0);
 
@@ -198,8 +200,8 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* In the middle of an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages). What the registers are
- * about is gone. */
+/* In the middle of an exec (begin_new_exec) the new memory has no arguments yet (setup_arg_pages).
+ * What the registers are about is gone. */
 static __always_inline bool in_exec(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -222,8 +224,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	return 0;
 }
 
-/* What perf reports begins here. There are kernels without probes, or (5.10, which has no traced functions in
- * kernel/events/core.c) without this one; see bpf_space.unsteady. */
+/* What perf reports begins here. There are kernels without probes, or (5.10, which has no traced
+ * functions in kernel/events/core.c) without this one; see bpf_space.unsteady. */
 SEC("kprobe/perf_event_mmap")
 int on_map(struct pt_regs *ctx)
 {
@@ -287,7 +289,7 @@ int BPF_PROG(on_signal, int number, struct kernel_siginfo *info, struct task_str
 	if (pid == recorder_pid)
 		note_signal(recorder_signals_ns, number);
 	else if (pid == program_pid &&
-		process_id((struct task_struct *)bpf_get_current_task()) != recorder_pid)
+		 process_id((struct task_struct *)bpf_get_current_task()) != recorder_pid)
 		note_signal(program_signals_ns, number);
 	return 0;
 }
@@ -304,8 +306,9 @@ int find_pid_ns_level(void *ctx)
 	return 0;
 }
 
-/* There the recorder knows its child by a number of its own namespace, which `tracked` cannot use. This visits every
- * task that the recorder can see, enters the one with the wanted number, and sets that to 0. */
+/* There the recorder knows its child by a number of its own namespace, which `tracked` cannot use.
+ * This visits every task that the recorder can see, enters the one with the wanted number, and sets
+ * that to 0. */
 SEC("iter/task")
 int track_wanted(struct bpf_iter__task *ctx)
 {

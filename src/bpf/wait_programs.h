@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that follow how threads run and wait (record --off-cpu): at switches, wake-ups, new threads and exec.
- * What they keep of a thread, and which waits get a stack, is in waits.h.
+ * The programs that follow how threads run and wait (record --off-cpu): at switches, wake-ups, new
+ * threads and exec. What they keep of a thread, and which waits get a stack, is in waits.h.
  *
  * Included once, by capture.bpf.c: the programs here are its.
  */
@@ -21,8 +21,8 @@ struct {
 } waits SEC(".maps");
 
 /*
- * By a hash of the thread: how many threads are followed, and for how many of them a wake-up is of interest. Events of
- * other threads, and most wake-ups in a storm, cost no more than this look-up.
+ * By a hash of the thread: how many threads are followed, and for how many of them a wake-up is of
+ * interest. Events of other threads, and most wake-ups in a storm, cost no more than this look-up.
  */
 #define THREAD_GROUPS 4096
 
@@ -31,7 +31,8 @@ static struct thread_group {
 	uint32_t awaited;
 } thread_groups[THREAD_GROUPS];
 
-/* What is kept of one thread in each group. Of others it is in waiting_threads, where it takes longer to find. */
+/* What is kept of one thread in each group. Of others it is in waiting_threads, where it takes
+ * longer to find. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, THREAD_GROUPS);
@@ -127,7 +128,8 @@ static __always_inline void send_life(struct thread_waits *t, uint64_t time_ns, 
 	send_wait_event(e, sizeof(*e));
 }
 
-/* A task, by its address, since exec may give it another id. The verifier takes the difference of two for a number. */
+/* A task, by its address, since exec may give it another id. The verifier takes the difference of
+ * two for a number. */
 static __always_inline uint64_t task_number(struct task_struct *task)
 {
 	uint64_t number = (uint64_t)task - (uint64_t)thread_groups;
@@ -165,8 +167,8 @@ static __always_inline struct thread_waits *find_group_thread(uint64_t number)
 	return t && t->task == number ? t : NULL;
 }
 
-/* Room for what is kept of a thread. The group's slot goes to a thread that finds itself alone in the group. No two can:
- * each is counted before it looks, and until it has left. */
+/* Room for what is kept of a thread. The group's slot goes to a thread that finds itself alone in
+ * the group. No two can: each is counted before it looks, and until it has left. */
 static __always_inline struct thread_waits *make_room(struct task_struct *task)
 {
 	uint64_t number = task_number(task);
@@ -210,8 +212,8 @@ static __always_inline void enter_thread(
 	t->at_ns = now_ns;
 }
 
-/* It ends. A slow wake-up on another CPU may still note its time here, in what is by then the next thread's slot; that
- * thread forgets it when it leaves its CPU. */
+/* It ends. A slow wake-up on another CPU may still note its time here, in what is by then the next
+ * thread's slot; that thread forgets it when it leaves its CPU. */
 static __always_inline void leave_thread(struct task_struct *task, struct thread_waits *t)
 {
 	t->at_ns = 0;
@@ -282,7 +284,8 @@ static __always_inline uint32_t task_state(struct task_struct *task)
 	return ((struct task_struct___before_5_14 *)task)->state;
 }
 
-/* Whether the file that a control call of the current thread is for belongs to the driver of a GPU. */
+/* Whether the file that a control call of the current thread is for belongs to the driver of a
+ * GPU. */
 static __always_inline bool is_gpu_file(struct task_struct *task, uint64_t number)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
@@ -305,8 +308,8 @@ static __always_inline bool is_gpu_file(struct task_struct *task, uint64_t numbe
 
 /* ------------------------------------------------------------------ a wait begins */
 
-/* Where a thread, whose `t` is (NULL: nothing is kept of it yet), entered the kernel; NULL: nowhere, it is a worker of
- * the kernel or has given its memory away. */
+/* Where a thread, whose `t` is (NULL: nothing is kept of it yet), entered the kernel; NULL:
+ * nowhere, it is a worker of the kernel or has given its memory away. */
 static __always_inline const struct pt_regs *find_entry(
 	struct task_struct *task, struct thread_waits *t, struct arch_entry *ret)
 {
@@ -322,8 +325,7 @@ static __always_inline const struct pt_regs *find_entry(
 			at = (uint64_t)bpf_task_pt_regs(task);
 		if (t)
 			t->entry = at;
-		regs = bpf_rdonly_cast(
-			(const void *)at, bpf_core_type_id_kernel(struct pt_regs));
+		regs = bpf_rdonly_cast((const void *)at, bpf_core_type_id_kernel(struct pt_regs));
 		return arch_copy_entry(regs, ret) ? regs : NULL;
 	}
 	/* Since 5.15. */
@@ -405,15 +407,16 @@ static __always_inline const struct python_buffer *walk_waiting_stack(
 	return NULL;
 }
 
-/* The recorder has not published the mapping, or the table is not ready, as when a program begins, and there is no room
- * for what the recorder could walk later. */
+/* The recorder has not published the mapping, or the table is not ready, as when a program begins,
+ * and there is no room for what the recorder could walk later. */
 static __always_inline bool is_too_early(const struct stack_buffer *b, uint64_t now_ns)
 {
 	const struct walker *k = &b->walker;
 
 	if (k->walk.end == WALK_PENDING)
 		return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) > WAIT_RING_BYTES / 2;
-	return k->outdated || (k->walk.end == WALK_NO_MAPPING && (!k->generation || is_news(b, now_ns)));
+	return k->outdated ||
+	       (k->walk.end == WALK_NO_MAPPING && (!k->generation || is_news(b, now_ns)));
 }
 
 /* Sends the record, with kernel frames: false when there is no room, or a later wait will have a
@@ -623,8 +626,8 @@ int on_waking(uint64_t *ctx)
 /* What each_thread does: 0: it enters all threads, 1: it sends what is left of each. */
 uint32_t ending;
 
-/* One that is about to leave its CPU does not run. Where the kernel does not show who has a CPU (7.2), runnable threads
- * count as running; the next switch corrects that. */
+/* One that is about to leave its CPU does not run. Where the kernel does not show who has a CPU
+ * (7.2), runnable threads count as running; the next switch corrects that. */
 static __always_inline bool is_running(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ(task, on_cpu))
@@ -632,8 +635,8 @@ static __always_inline bool is_running(struct task_struct *task)
 	return !task_state(task);
 }
 
-/* Why a thread that is there when the recording begins does not run. Which driver a control call goes to is not looked
- * up: its file is another process's. */
+/* Why a thread that is there when the recording begins does not run. Which driver a control call
+ * goes to is not looked up: its file is another process's. */
 static __always_inline uint32_t reason_before(struct task_struct *task)
 {
 	struct arch_entry entry = {};

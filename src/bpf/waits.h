@@ -1,56 +1,61 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long threads run and wait: what the program at each switch (wait_programs.h) keeps of a thread.
+ * How long threads run and wait: what the program at each switch (wait_programs.h) keeps of a
+ * thread.
  *
  *	       out          woken     in                     out
  *	 runs   |   asleep    | queued |   runs               |
  *	--------+-------------+--------+----------------------+---
  *	        stack?                 length
  *
- * The times of every wait are exact. Its stack is what costs, so only some waits get one when switches come fast. A wait
- * belongs to a site: the thread, and where it entered the kernel (address, stack pointer, system call). Which waits
- * are walked is decided at random, before their length is known. The chance is lower for sites that come often:
+ * The times of every wait are exact. Its stack is what costs, so only some waits get one when
+ * switches come fast. A wait belongs to a site: the thread, and where it entered the kernel
+ * (address, stack pointer, system call). Which waits are walked is decided at random, before their
+ * length is known. The chance is lower for sites that come often:
  *
  *	chance = time between waits of the site / price of the CPU
  *
- * The price is that of the CPU. It doubles again and again while walks take more than their share of the CPU's time, and
- * halves as that time passes, to 0, where all are walked. So waits of rare sites have stacks even in a storm, and of
- * frequent ones about as many as time passes in them.
+ * The price is that of the CPU. It doubles again and again while walks take more than their share
+ * of the CPU's time, and halves as that time passes, to 0, where all are walked. So waits of rare
+ * sites have stacks even in a storm, and of frequent ones about as many as time passes in them.
  *
- * A thread may have more sites than are kept. A site has two slots, by its hash. When both are occupied, the site that
- * was not seen for longer is replaced, except that one whose last long wait had no stack stays if the other is not such.
- * The new site has not come since then, so that time is its first interval.
+ * A thread may have more sites than are kept. A site has two slots, by its hash. When both are
+ * occupied, the site that was not seen for longer is replaced, except that one whose last long wait
+ * had no stack stays if the other is not such. The new site has not come since then, so that time
+ * is its first interval.
  *
- * A long wait without a stack is sent when it ends, with its site, and is assumed to have that site's last stack. Short
- * waits, and long ones that come too fast, are not sent: their length is added to the next wait of the site that is
- * (profile_wait.others_ns).
+ * A long wait without a stack is sent when it ends, with its site, and is assumed to have that
+ * site's last stack. Short waits, and long ones that come too fast, are not sent: their length is
+ * added to the next wait of the site that is (profile_wait.others_ns).
  *
  * A stack is sent when the wait begins, its length when it ends.
  *
- * Nothing depends on seeing every switch: a thread that leaves a CPU has run since its last event, and one that comes to
- * a CPU has waited since then. So run time and waits always add up to its life.
+ * Nothing depends on seeing every switch: a thread that leaves a CPU has run since its last event,
+ * and one that comes to a CPU has waited since then. So run time and waits always add up to its
+ * life.
  */
 #pragma once
 
 #include "base/bare/hash_step.h"
 #include "bpf/events.h"
 
-#define WAIT_SITES	8
-#define NEW_NS		100000000    /* between waits of a site that was not seen before */
-#define SITE_SHIFT	3	     /* a new interval counts for 1 / 8 of the mean */
-#define WALKS_SHARE	128	     /* one part of a CPU's time goes into walks: about 200 a second of 40 us */
-#define WALK_MOST_NS	100000	     /* more, with interrupts off, was somebody else's: a hypervisor's */
-#define AHEAD_FREE_NS	1280000000   /* a burst, of 10 ms of walks, costs nothing */
-#define AHEAD_DOUBLES_NS 40000000    /* the price: with each of so many ns more */
-#define AHEAD_MOST_NS	3000000000ll /* from there on nothing is walked */
-#define PRICE_LEAST_NS	1000
-#define DOUBLINGS_MOST	30
-#define CHANCE_SHIFT	8	/* of a wait comes in steps of so many doublings of a ns */
-#define LONG_NS		1000000 /* after a wait of this length without a stack, its site counts as rare */
-#define DUE_SHIFT	6	/* by so many doublings */
-#define SEND_NS		200000  /* a wait without a stack is sent if it was this long */
-#define SEND_PRICE_NS	32000   /* sending takes 250 ns, so one in each such time takes 1 / 128 of a CPU */
-#define SEND_AHEAD_NS	10000000
+#define WAIT_SITES	 8
+#define NEW_NS		 100000000 /* between waits of a site that was not seen before */
+#define SITE_SHIFT	 3	   /* a new interval counts for 1 / 8 of the mean */
+#define WALKS_SHARE	 128	   /* one part of a CPU's time goes into walks */
+#define WALK_MOST_NS	 100000 /* more, with interrupts off, was somebody else's: a hypervisor's */
+#define AHEAD_FREE_NS	 1280000000   /* a burst, of 10 ms of walks, costs nothing */
+#define AHEAD_DOUBLES_NS 40000000     /* the price: with each of so many ns more */
+#define AHEAD_MOST_NS	 3000000000ll /* from there on nothing is walked */
+#define PRICE_LEAST_NS	 1000
+#define DOUBLINGS_MOST	 30
+#define CHANCE_SHIFT	 8	 /* of a wait comes in steps of so many doublings of a ns */
+#define LONG_NS		 1000000 /* after a wait so long without a stack its site counts as rare */
+#define DUE_SHIFT	 6	 /* by so many doublings */
+#define SEND_NS		 200000	 /* a wait without a stack is sent if it was this long */
+#define SEND_PRICE_NS                                                                              \
+	32000 /* sending takes 250 ns, so one in each such time takes 1 / 128 of a CPU */
+#define SEND_AHEAD_NS 10000000
 
 struct wait_site {
 	uint64_t key; /* 0: free */
@@ -64,8 +69,9 @@ struct wait_site {
 
 /* A thread. */
 struct thread_waits {
-	uint64_t task;	   /* which one, in group_threads; 0: none */
-	uint64_t entry;	   /* address of the registers with which it entered the kernel; 0: not asked for yet */
+	uint64_t task; /* which one, in group_threads; 0: none */
+	/* address of the registers with which it entered the kernel; 0: not asked for yet */
+	uint64_t entry;
 	uint64_t since_ns; /* when we first saw it */
 	uint64_t run_ns;
 	uint64_t at_ns;	   /* it runs since, or waits since */
@@ -75,7 +81,7 @@ struct thread_waits {
 	uint8_t running;
 	uint8_t walked; /* the wait that is going on has a stack */
 	uint8_t reason;
-	uint8_t site; /* of it */
+	uint8_t site;	 /* of it */
 	uint8_t awaited; /* its end is sent, and the wake-up with it */
 	struct wait_site sites[WAIT_SITES];
 	union { /* while it is sent */
@@ -86,7 +92,8 @@ struct thread_waits {
 
 /* Of a CPU. */
 struct wait_price {
-	uint64_t paid_ns; /* by then the walks so far have taken their share of the time, and no more */
+	/* by then the walks so far have taken their share of the time, and no more */
+	uint64_t paid_ns;
 	uint64_t sent_ns; /* the same for waits that were sent without a stack */
 	uint64_t random;
 };
@@ -105,7 +112,8 @@ static __always_inline uint32_t site_other_index(uint64_t key)
 }
 
 /* Whether `s`, and not `other`, is replaced by a site that is in neither of these slots. */
-static __always_inline bool site_goes_first(const struct wait_site *s, const struct wait_site *other)
+static __always_inline bool site_goes_first(
+	const struct wait_site *s, const struct wait_site *other)
 {
 	if (!s->key || !other->key)
 		return !s->key;
@@ -147,7 +155,8 @@ static __always_inline uint64_t site_interval(const struct wait_site *s)
 	return s->due ? mean_ns << DUE_SHIFT : mean_ns;
 }
 
-/* Notes that it comes again. A pause, as when something else had the CPU, does not make it rare at once. */
+/* Notes that it comes again. A pause, as when something else had the CPU, does not make it rare at
+ * once. */
 static __always_inline void site_visit(struct wait_site *s, uint64_t now_ns)
 {
 	uint64_t interval_ns = now_ns - s->seen_ns, mean_ns = s->mean_ns;
@@ -183,12 +192,14 @@ static __always_inline uint64_t price_at(uint64_t ahead_ns)
 	if (ahead_ns < AHEAD_FREE_NS)
 		return 0;
 	doublings = (ahead_ns - AHEAD_FREE_NS) / AHEAD_DOUBLES_NS;
-	return (uint64_t)PRICE_LEAST_NS << (doublings < DOUBLINGS_MOST ? doublings : DOUBLINGS_MOST);
+	return (uint64_t)PRICE_LEAST_NS
+	       << (doublings < DOUBLINGS_MOST ? doublings : DOUBLINGS_MOST);
 }
 
-/* True with the chance interval : price (xorshift64*, by G. Marsaglia and S. Vigna): a helper's call would take longer
- * than all the rest of it. */
-static __always_inline bool price_wins(struct wait_price *p, uint64_t interval_ns, uint64_t price_ns)
+/* True with the chance interval : price (xorshift64*, by G. Marsaglia and S. Vigna): a helper's
+ * call would take longer than all the rest of it. */
+static __always_inline bool price_wins(
+	struct wait_price *p, uint64_t interval_ns, uint64_t price_ns)
 {
 	uint64_t x = p->random ? p->random : (uint64_t)bpf_get_prandom_u32() << 1 | 1;
 

@@ -2,20 +2,23 @@
 /*
  * The walker (walk/walk.h) at home in the kernel.
  *
- * All of its state lives in the memory of a map, and each step is a global function: the verifier checks such a function
- * once, independently of its callers, and not in every turn of the loop around it. On kernels before 5.12 its arguments
- * can only be numbers, so it looks up its state itself. The verifier forgets what it knows of values that are stored in a
- * map, which is why a few values make a detour through the state.
+ * All of its state lives in the memory of a map, and each step is a global function: the verifier
+ * checks such a function once, independently of its callers, and not in every turn of the loop
+ * around it. On kernels before 5.12 its arguments can only be numbers, so it looks up its state
+ * itself. The verifier forgets what it knows of values that are stored in a map, which is why a few
+ * values make a detour through the state.
  *
- * Reading the program's memory costs by the call far more than by the byte: a window of the stack is copied at
- * once, as large as the latest walk needed, and what lies in it costs a few instructions.
+ * Reading the program's memory costs by the call far more than by the byte: a window of the stack
+ * is copied at once, as large as the latest walk needed, and what lies in it costs a few
+ * instructions.
  *
  *	sp ->	[ window ................ ]
  *		   ^slot  ^slot  ^slot        ^slot: the next window begins a little below here
  *
- * Rules that were found are kept, for all processes, by the address and the generation of the mappings: those that
- * fit into one word, which are nearly all. Steps by such rules to slots in the window are made in a short loop
- * of their own (plain_step); it leaves to the walker what it cannot do, and the reasons why a walk ends.
+ * Rules that were found are kept, for all processes, by the address and the generation of the
+ * mappings: those that fit into one word, which are nearly all. Steps by such rules to slots in the
+ * window are made in a short loop of their own (plain_step); it leaves to the walker what it cannot
+ * do, and the reasons why a walk ends.
  */
 #pragma once
 
@@ -27,26 +30,26 @@
 #define WALK_HOME_REGISTERS
 #include "walk/walk.h"
 
-#define WINDOW_BYTES  4096
-#define WINDOW_LEAST  1024
-#define WINDOW_BELOW  64 /* the slots of a frame are not read from below */
-#define WINDOW_SPARE  512 /* more than the latest walk needed */
-#define PAGE_BYTES    4096
-#define RULES	      8192
+#define WINDOW_BYTES 4096
+#define WINDOW_LEAST 1024
+#define WINDOW_BELOW 64	 /* the slots of a frame are not read from below */
+#define WINDOW_SPARE 512 /* more than the latest walk needed */
+#define PAGE_BYTES   4096
+#define RULES	     8192
 
 struct walker {
 	uint8_t window[WINDOW_BYTES]; /* first: see struct stack_buffer */
 	struct walk walk;
 	uint32_t first_mapping;
 	uint32_t generation; /* of the mappings; 0: there are none */
-	uint32_t depth;      /* frames so far */
-	uint32_t word;       /* see walk_home_words */
+	uint32_t depth;	     /* frames so far */
+	uint32_t word;	     /* see walk_home_words */
 	uint32_t outdated;   /* the mappings may not be those of now */
 	uint32_t reserved;
 	uint64_t window_base;
 	uint64_t window_room; /* where the last word in it is */
 	uint64_t window_wanted;
-	uint64_t unreadable; /* a page that could not be read */
+	uint64_t unreadable;	    /* a page that could not be read */
 	struct bpf_raw_stack start; /* what the walk began with; pc 0: none can begin there */
 };
 
@@ -157,7 +160,8 @@ static __always_inline bool read_window(struct walker *k, uint64_t base, uint64_
 	return true;
 }
 
-/* Behind `address` comes something that cannot be read: the rest of its page is, and perhaps one more. */
+/* Behind `address` comes something that cannot be read: the rest of its page is, and perhaps one
+ * more. */
 static __always_inline bool read_to_the_end(struct walker *k, uint64_t address)
 {
 	uint64_t end = address - address % PAGE_BYTES + PAGE_BYTES, word;
@@ -192,8 +196,8 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	struct walker *k = walker_of(w);
 	uint64_t offset;
 
-	/* What lies below the stack pointer is no longer, or never was, the program's; but a callee's frame, which is
-	 * left by then, has what it saved of rbx. */
+	/* What lies below the stack pointer is no longer, or never was, the program's; but a
+	 * callee's frame, which is left by then, has what it saved of rbx. */
 	if (address < w->sp && address != w->bx_slot)
 		return false;
 	if (address - k->window_base > k->window_room && !move_window(k, address))
@@ -210,7 +214,8 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 /* ------------------------------------------------------------------ rules */
 
 /* The slot of the rule for an address, and how its entry begins. */
-static __always_inline struct known_rule *find_known(struct walker *k, uint64_t address, uint64_t *ret_check)
+static __always_inline struct known_rule *find_known(
+	struct walker *k, uint64_t address, uint64_t *ret_check)
 {
 	uint64_t hash = hash_step(address, (uint64_t)k->generation << 32);
 	uint32_t index = hash >> 51;
@@ -221,7 +226,8 @@ static __always_inline struct known_rule *find_known(struct walker *k, uint64_t 
 }
 
 /* The rule that is kept there, if it is the one of the address; else 0. */
-static __always_inline uint64_t read_known(const struct walker *k, const struct known_rule *known, uint64_t check)
+static __always_inline uint64_t read_known(
+	const struct walker *k, const struct known_rule *known, uint64_t check)
 {
 	uint64_t rule = *(const volatile uint64_t *)&known->rule;
 
@@ -272,7 +278,9 @@ static __always_inline void unpack_rule(uint64_t packed, struct walk_rule *ret)
 	uint32_t kind = packed & PLAIN_KIND;
 
 	*ret = (struct walk_rule){
-		.cfa = kind == PLAIN_END ? WALK_CFA_END : kind == PLAIN_FP ? WALK_CFA_FP : WALK_CFA_SP,
+		.cfa = kind == PLAIN_END  ? WALK_CFA_END
+		       : kind == PLAIN_FP ? WALK_CFA_FP
+					  : WALK_CFA_SP,
 		.fp = packed & PLAIN_SAVED_FP ? WALK_SAVED_CFA : WALK_SAVED_SAME,
 		.ra = WALK_SAVED_CFA,
 		.cfa_offset = packed >> PLAIN_CFA_SHIFT & PLAIN_CFA_MAX,
@@ -339,19 +347,21 @@ static __always_inline bool walker_step(struct walker *k, uint64_t *frames, uint
 }
 
 /*
- * The same where it is simple: the rule is kept and in one word, its slots are in the window and in order. False:
- * nothing was done.
+ * The same where it is simple: the rule is kept and in one word, its slots are in the window and in
+ * order. False: nothing was done.
  */
 static __always_inline bool plain_step(struct walker *k, uint64_t *frames, uint64_t *ret_frame)
 {
 	struct walk *w = &k->walk;
-	uint64_t address = w->pc - !w->exact, sp = w->sp, fp = w->fp, depth = k->depth, check, rule, cfa, ra;
+	uint64_t address = w->pc - !w->exact, sp = w->sp, fp = w->fp, depth = k->depth, check, rule,
+		 cfa, ra;
 	const struct known_rule *known = find_known(k, address, &check);
 
 	if (!known)
 		return false;
 	rule = read_known(k, known, check);
-	cfa = ((rule & PLAIN_KIND) == PLAIN_FP ? fp : sp) + (rule >> PLAIN_CFA_SHIFT & PLAIN_CFA_MAX);
+	cfa = ((rule & PLAIN_KIND) == PLAIN_FP ? fp : sp) +
+	      (rule >> PLAIN_CFA_SHIFT & PLAIN_CFA_MAX);
 	if (!(rule & PLAIN_KIND) || (rule & PLAIN_KIND) == PLAIN_END || cfa <= sp ||
 		!peek(k, cfa - slot_of(rule, PLAIN_SLOT_RA_SHIFT, PLAIN_SLOT_RA_MAX), &ra) || !ra)
 		return false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * When a program is refused, libbpf loads it again with a log, into our memory if we provide any. The verifier logs
- * all that it looks at, then why it refuses, then lines of figures. The memory costs nothing until it is written to.
+ * When a program is refused, libbpf loads it again with a log, into our memory if we provide any.
+ * The verifier logs all that it looks at, then why it refuses, then lines of figures. The memory
+ * costs nothing until it is written to.
  */
 #include "bpfload/refusal.h"
 
@@ -56,7 +57,8 @@ static void give_logs(struct bpf_object *object, char *logs)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program (program, object) {
+	bpf_object__for_each_program(program, object)
+	{
 		(void)bpf_program__set_log_buf(program, logs, LOG_BYTES);
 		logs += LOG_BYTES;
 	}
@@ -67,8 +69,7 @@ static size_t count_programs(const struct bpf_object *object)
 	struct bpf_program *program;
 	size_t count = 0;
 
-	bpf_object__for_each_program (program, object)
-		count++;
+	bpf_object__for_each_program(program, object) count++;
 	return count;
 }
 
@@ -84,7 +85,8 @@ void refusal_find(struct bpf_object *object, struct buf *ret)
 		return;
 	give_logs(object, logs);
 	if (bpf_object__load(object))
-		bpf_object__for_each_program (program, object) {
+		bpf_object__for_each_program(program, object)
+		{
 			if (*log)
 				buf_printf(ret, "'%s': %s", bpf_program__name(program),
 					last_words(log));
@@ -108,7 +110,8 @@ int refusal_explain(int error, const char *what)
 {
 	if (error == -EAGAIN)
 		return error_set(error,
-			"cannot %s: signals interrupt it again and again (is this process being stopped and continued?)",
+			"cannot %s: signals interrupt it again and again (is this process being "
+			"stopped and continued?)",
 			what);
 	if (error != -EPERM && error != -EACCES)
 		return error_errno(error, "cannot %s", what);

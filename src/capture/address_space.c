@@ -82,7 +82,8 @@ static bool is_earlier(uint32_t generation, uint64_t than)
 	return (int32_t)(generation - (uint32_t)than) < 0;
 }
 
-bool address_space_outdated(const struct address_space *s, const struct mapping *m, uint32_t generation)
+bool address_space_outdated(
+	const struct address_space *s, const struct mapping *m, uint32_t generation)
 {
 	return is_earlier(generation, s->image_generation) ||
 	       (m && m->since && is_earlier(generation, m->since));

@@ -5,9 +5,9 @@
  * A forked child shares its parent's array until one of them changes (copy on write), so a tree of
  * thousands of workers costs one. Every array has a number, its generation, which changes whenever
  * code is mapped over other code; results that depend on addresses can be kept under it. `changes`
- * counts all changes, for results that depend on an address not being mapped; `replaced` counts mappings
- * over other code. A mapping that replaced another has the generation since which it did (`since`): a result
- * of an earlier generation is wrong for its addresses.
+ * counts all changes, for results that depend on an address not being mapped; `replaced` counts
+ * mappings over other code. A mapping that replaced another has the generation since which it did
+ * (`since`): a result of an earlier generation is wrong for its addresses.
  *
  * Overlapping mappings cannot exist: a new one replaces what it covers. The kernel reports no
  * unmapping, so old mappings stay until new ones cover them. That does no harm: no
@@ -24,10 +24,11 @@
 struct mapping {
 	uint64_t start;
 	uint64_t end;
-	uint64_t base;   /* what to subtract from an address; see mapping_offset */
+	uint64_t base;	 /* what to subtract from an address; see mapping_offset */
 	uint32_t module; /* index in modules.h */
-	uint64_t since;  /* generation in which it replaced another one; 0: nothing was there */
-	uint64_t since_ns; /* when it was mapped, or (without mapping events) first seen; 0: not known, long ago */
+	uint64_t since;	 /* generation in which it replaced another one; 0: nothing was there */
+	/* when it was mapped, or (without mapping events) first seen; 0: not known, long ago */
+	uint64_t since_ns;
 };
 
 /* What an address is called in its module (profile_location.address). */
@@ -57,6 +58,7 @@ void address_space_unref(struct address_space *s);
 int address_space_add(struct address_space **space, const struct mapping *m, uint64_t *generations);
 /* The mapping that covers the address, or NULL. */
 const struct mapping *address_space_find(const struct address_space *s, uint64_t address);
-/* Whether a result for this mapping (NULL: nothing is mapped) is wrong by now. `generation`: the lowest bits of the
- * generation that the result is of. */
-bool address_space_outdated(const struct address_space *s, const struct mapping *m, uint32_t generation);
+/* Whether a result for this mapping (NULL: nothing is mapped) is wrong by now. `generation`: the
+ * lowest bits of the generation that the result is of. */
+bool address_space_outdated(
+	const struct address_space *s, const struct mapping *m, uint32_t generation);

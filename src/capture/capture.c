@@ -10,9 +10,9 @@
  *	5. update which unwind tables are ready, walk the stacks that waited for them, and publish the
  *	   tables and the changes for walkers
  *
- * A change is in its buffer before any code runs that depends on it. So 2 finds all changes that the
- * records of 1 depend on, and every address is looked up in the mappings of its moment, in whatever
- * order the buffers are read.
+ * A change is in its buffer before any code runs that depends on it. So 2 finds all changes that
+ * the records of 1 depend on, and every address is looked up in the mappings of its moment, in
+ * whatever order the buffers are read.
  */
 #include "capture/capture_internal.h"
 
@@ -98,8 +98,9 @@ static int count_losses(struct capture *c)
 	struct bpf_losses now = programs_losses(c->programs), *before = &c->counted;
 	int error = profile_count_loss(c->w, LOSS_SAMPLES_RING_FULL, now.samples - before->samples);
 
-	error = error ?: profile_count_loss(
-		c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
+	error = error
+			?: profile_count_loss(
+				   c->w, LOSS_STACKS_RING_FULL, now.launches - before->launches);
 	error = error ?: capture_count_lost_changes(c, now.tasks - before->tasks);
 	error = error ?: profile_count_loss(c->w, LOSS_WAITS_RING_FULL, now.waits - before->waits);
 	*before = now;
@@ -192,8 +193,8 @@ static int open_poll(struct capture *c)
 }
 
 /* The kernel may be too old for some of it. */
-static int open_what_there_is(
-	struct capture *c, const struct capture_options *options, const struct marker_costs *markers)
+static int open_what_there_is(struct capture *c, const struct capture_options *options,
+	const struct marker_costs *markers)
 {
 	struct capture_options fewer = *options;
 	int error = options->waits ? programs_can_record_waits() : 0;
@@ -233,8 +234,9 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	error = error ?: capture_open_tables(c);
 	error = error ?: modules_new(&c->modules, c->w, options->library, c->tables);
 	error = error ?: processes_new(&c->processes, c->modules, c->programs != NULL);
-	error = error ?: stacks_new(&c->stacks, c->w, c->modules, c->processes,
-		(struct python_namer){.line = capture_name_python});
+	error = error
+			?: stacks_new(&c->stacks, c->w, c->modules, c->processes,
+				   (struct python_namer){.line = capture_name_python});
 	error = error ?: capture_open_spaces(c);
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
 	return error ?: open_poll(c);
@@ -368,7 +370,8 @@ static int track_member(struct tree *tree, uint32_t pid)
 	/* One that is gone by now need not be followed. */
 	if (error && error != -ESRCH)
 		return error;
-	return map_put(&tree->members, pid, 1) ? error_errno(-ENOMEM, "cannot keep process %u", pid) : 0;
+	return map_put(&tree->members, pid, 1) ? error_errno(-ENOMEM, "cannot keep process %u", pid)
+					       : 0;
 }
 
 static int track_if_child(void *context, uint32_t pid)
@@ -380,7 +383,8 @@ static int track_if_child(void *context, uint32_t pid)
 	return track_member(tree, pid);
 }
 
-/* Processes that a followed one starts are followed without this, so the search ends when it finds nothing new. */
+/* Processes that a followed one starts are followed without this, so the search ends when it finds
+ * nothing new. */
 int capture_track_tree(struct capture *c, pid_t pid)
 {
 	struct tree tree = {.c = c};

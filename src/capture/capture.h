@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The CPU side of a recording: timer samples, launch stacks, and changes to processes (fork,
- * exec, exit, mappings), all through BPF and perf events. Where BPF is refused and libraries walk, it only has
- * what their stacks need: mappings, from /proc, and unwind tables.
+ * exec, exit, mappings), all through BPF and perf events. Where BPF is refused and libraries walk,
+ * it only has what their stacks need: mappings, from /proc, and unwind tables.
  *
  * Life: open -> track (roots, before they run) -> start -> any number of drain -> stop -> drain ->
  * close. One thread. Samples are written to the profile; launches that came through the
  * marker are sent to `launches`, mappings and tables for walkers inside of processes to `news`;
- * processes and threads are added to the registry. Stacks are interned here: addresses become (module,
- * offset) by the mappings the process had at that moment.
+ * processes and threads are added to the registry. Stacks are interned here: addresses become
+ * (module, offset) by the mappings the process had at that moment.
  *
  * Functions return 0 or -errno with error_text, where nothing else is written.
  */
@@ -26,13 +26,14 @@ struct kept_files;
 
 struct capture_options {
 	unsigned int sample_hz; /* 0: no timer samples */
-	bool launches;          /* put the probe on the launch marker */
-	bool waits;             /* and when threads do not run */
-	uint64_t wait_min_ns;   /* with stacks where they last at least so long */
-	bool whole_system;      /* samples of every process, not of the tracked trees only */
-	bool libraries_walk;    /* go on where BPF programs cannot be had, for libraries that walk by themselves; nothing
-				 * else is recorded then */
-	const char *library;    /* libxpuprof-inject.so, where the marker is */
+	bool launches;		/* put the probe on the launch marker */
+	bool waits;		/* and when threads do not run */
+	uint64_t wait_min_ns;	/* with stacks where they last at least so long */
+	bool whole_system;	/* samples of every process, not of the tracked trees only */
+	/* go on where BPF programs cannot be had, for libraries that walk by themselves; nothing
+	 * else is recorded then */
+	bool libraries_walk;
+	const char *library; /* libxpuprof-inject.so, where the marker is */
 };
 
 /*
@@ -51,21 +52,23 @@ const char *capture_cache_problem(const struct capture *c);
 /* Follow this process and everything it starts. For one that runs already its mappings are read
  * now. */
 int capture_track(struct capture *c, pid_t pid);
-/* So too, with the processes that it has started before, as far as their parents still link them to it. */
+/* So too, with the processes that it has started before, as far as their parents still link them to
+ * it. */
 int capture_track_tree(struct capture *c, pid_t pid);
-/* This process, a followed one, is the recorder's own code until its exec: what it does before that is not recorded. */
+/* This process, a followed one, is the recorder's own code until its exec: what it does before that
+ * is not recorded. */
 void capture_ignore_until_exec(struct capture *c, pid_t pid);
 /* Notes the signals that are sent to this process, a followed one, and to us. */
 void capture_note_signals(struct capture *c, pid_t pid);
-/* Whether the last two times that this signal was sent to it and to us are within `within_ns` of each other, by the
- * kernel's clock. What we send to it ourselves does not count. */
+/* Whether the last two times that this signal was sent to it and to us are within `within_ns` of
+ * each other, by the kernel's clock. What we send to it ourselves does not count. */
 bool capture_signal_came_to_both(const struct capture *c, int number, uint64_t within_ns);
 int capture_start(struct capture *c);
 /* Readable when the kernel has something for us. */
 int capture_poll_fd(const struct capture *c);
-/* Readable when code was mapped somewhere on the machine. A machine that starts programs all the time causes it with
- * each of them, so a drain for this alone can wait some milliseconds. Until then, stacks of new code come with a copy of
- * stack memory, to be walked later. */
+/* Readable when code was mapped somewhere on the machine. A machine that starts programs all the
+ * time causes it with each of them, so a drain for this alone can wait some milliseconds. Until
+ * then, stacks of new code come with a copy of stack memory, to be walked later. */
 int capture_maps_fd(const struct capture *c);
 /* Drains everything that is there now. *ret_busy: there was much, drain again soon. */
 int capture_drain(struct capture *c, bool *ret_busy);
@@ -73,16 +76,18 @@ int capture_drain(struct capture *c, bool *ret_busy);
 int capture_stop(struct capture *c);
 void capture_close(struct capture *c);
 
-/* Resolves stacks that were walked inside of processes, followed or alive, by the mappings of the latest drain. `prepare`
- * drains; when the process begins to launch, it waits a little for the tables that its stacks need. `resolve` gives 0 for
- * a stack without frames, or one that makes no sense, which is counted. */
+/* Resolves stacks that were walked inside of processes, followed or alive, by the mappings of the
+ * latest drain. `prepare` drains; when the process begins to launch, it waits a little for the
+ * tables that its stacks need. `resolve` gives 0 for a stack without frames, or one that makes no
+ * sense, which is counted. */
 struct stack_resolver capture_stack_resolver(struct capture *c);
 /* Stacks of launches so far, from all sources. */
 uint64_t capture_launch_stacks(const struct capture *c);
 /* The files of the profile's modules, for symbolization; good until capture_close. */
 const struct kept_files *capture_kept_files(const struct capture *c);
 
-/* Loads the BPF programs for samples and launches and closes them again: 0 where this kernel accepts them. */
+/* Loads the BPF programs for samples and launches and closes them again: 0 where this kernel
+ * accepts them. */
 int capture_check(void);
 /* The cheapest marker here, measured (LAUNCH_MARKER_NONE when no probe works), and the cost of a
  * hit of each in nanoseconds (0: cannot be attached, or was not tried as it is
@@ -91,8 +96,9 @@ enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KI
 /* The one that capture_open chose. */
 enum launch_marker capture_marker(const struct capture *c);
 
-/* Calls visit for every process that was seen mapping the library of a GPU driver (vendor_is_driver_library)
- * during its present or (it has ended) last image, not for forked children of which only the parent did. It is for
- * finding programs that use a GPU and never connected. */
+/* Calls visit for every process that was seen mapping the library of a GPU driver
+ * (vendor_is_driver_library) during its present or (it has ended) last image, not for forked
+ * children of which only the parent did. It is for finding programs that use a GPU and never
+ * connected. */
 void capture_each_gpu_process(const struct capture *c,
 	void (*visit)(void *context, uint32_t pid, uint32_t process), void *context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fork, exec, exit, names and mappings: gathered from the ring of tasks and the mapping events of all CPUs, and
- * applied by time to the processes here and in the registry of the profile.
+ * Fork, exec, exit, names and mappings: gathered from the ring of tasks and the mapping events of
+ * all CPUs, and applied by time to the processes here and in the registry of the profile.
  */
 #include "capture/capture_internal.h"
 
@@ -31,7 +31,8 @@ static int report_leaving(struct capture *c, uint32_t pid)
 {
 	const struct walker_news *news = &c->news;
 
-	return news->leaves && processes_find(c->processes, pid) ? news->leaves(news->context, pid) : 0;
+	return news->leaves && processes_find(c->processes, pid) ? news->leaves(news->context, pid)
+								 : 0;
 }
 
 static int apply_exit(struct capture *c, uint32_t pid, uint64_t time_ns)
@@ -58,8 +59,8 @@ static int apply_exec(struct capture *c, const struct change *change)
 	if (c->ignored == change->pid)
 		c->ignored = 0;
 	return error
-		     ?: tasks_exec(
-			       c->tasks, change->pid, change->time_ns, change->comm, change->text);
+		       ?: tasks_exec(c->tasks, change->pid, change->time_ns, change->comm,
+				  change->text);
 }
 
 static int apply_fork(struct capture *c, const struct change *change)

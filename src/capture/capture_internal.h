@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the CPU side share: capture.c (the session, a drain), capture_changes.c (changes to processes),
- * capture_stacks.c (from a raw stack to one of the profile) and capture_spaces.c (what is published for walkers).
+ * What the parts of the CPU side share: capture.c (the session, a drain), capture_changes.c
+ * (changes to processes), capture_stacks.c (from a raw stack to one of the profile) and
+ * capture_spaces.c (what is published for walkers).
  */
 #pragma once
 
@@ -35,10 +36,11 @@ struct capture {
 	struct walker_news news;
 	uint32_t ignored; /* pid of the process that has not executed its program yet; 0: none */
 	uint64_t launch_stacks;
-	struct programs *programs; /* NULL: without BPF; mappings are then read from /proc, when libraries ask */
+	/* NULL: without BPF; mappings are then read from /proc, when libraries ask */
+	struct programs *programs;
 	struct perf_maps *perf_maps;
-	char *refusal;                    /* why there are no programs */
-	char *waits_refusal;              /* why they record no waits */
+	char *refusal;			   /* why there are no programs */
+	char *waits_refusal;		   /* why they record no waits */
 	struct walk_mapping *own_mappings; /* instead of the array that is shared with them */
 	struct modules *modules;
 	struct processes *processes;
@@ -47,12 +49,12 @@ struct capture {
 	struct spaces *spaces;
 	struct pending pending;
 	struct waits *waits;
-	uint64_t tickets; /* for stacks of waits */
-	uint32_t chunks; /* of the tables' words, how many were sent */
+	uint64_t tickets;		   /* for stacks of waits */
+	uint32_t chunks;		   /* of the tables' words, how many were sent */
 	struct unwind_totals table_totals; /* what of these is in the profile */
-	bool tables_evicted;               /* by the latest of these */
-	uint64_t spaces_failed;            /* in the profile as well */
-	uint64_t waited_ns;                /* for tables, in the course of the recording */
+	bool tables_evicted;		   /* by the latest of these */
+	uint64_t spaces_failed;		   /* in the profile as well */
+	uint64_t waited_ns;		   /* for tables, in the course of the recording */
 	struct changes changes;
 	struct bpf_losses counted; /* what of the kernel's counts is in the profile */
 	struct vec(struct ended_process) ended;
@@ -61,7 +63,8 @@ struct capture {
 	int maps_fd; /* mapping events only */
 };
 
-/* Reads the changes that the kernel has reported since the last time, in no order yet: 0 or -errno. */
+/* Reads the changes that the kernel has reported since the last time, in no order yet: 0 or
+ * -errno. */
 int capture_gather_changes(struct capture *c);
 /* Applies what was gathered, up to this time, in order. */
 int capture_apply_until(struct capture *c, uint64_t until_ns);
@@ -83,7 +86,8 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 /* Writes a sample with its stack, now or when its tables are ready. */
 int capture_add_sample(struct capture *c, uint32_t pid, struct raw_stack *raw,
 	const struct profile_sample *sample);
-/* Adds a wait that begins, with its stack. When tables for that are not ready, the stack is added later. */
+/* Adds a wait that begins, with its stack. When tables for that are not ready, the stack is added
+ * later. */
 int capture_begin_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw_stack *raw,
 	const struct wait_begin *begin);
 /* Writes the samples whose tables are ready, or that have waited too long. */
@@ -99,11 +103,11 @@ int capture_open_tables(struct capture *c);
 int capture_open_spaces(struct capture *c);
 /* Updates which tables are ready, and which are not any more. */
 int capture_update_tables(struct capture *c);
-/* Without programs: reads the process's mappings, unless that was done since the latest drain began, and so after
- * everything that is being drained. */
+/* Without programs: reads the process's mappings, unless that was done since the latest drain
+ * began, and so after everything that is being drained. */
 int capture_look_again(struct capture *c, uint32_t pid);
 /* Publishes for walkers what has changed since the last time. */
 int capture_publish(struct capture *c);
 /* A python_namer. */
-int capture_name_python(void *context, struct process *process, const struct walk_python_frame *frame,
-	struct python_line *ret);
+int capture_name_python(void *context, struct process *process,
+	const struct walk_python_frame *frame, struct python_line *ret);

@@ -111,12 +111,12 @@ static int count_tables(struct capture *c, const struct unwind_totals *now)
 	int error = profile_count_loss(c->w, LOSS_TABLES_FAILED, now->failed - before->failed);
 
 	return error
-		     ?: profile_count_loss(
-			       c->w, LOSS_TABLES_EVICTED, now->evicted - before->evicted);
+		       ?: profile_count_loss(
+				  c->w, LOSS_TABLES_EVICTED, now->evicted - before->evicted);
 }
 
-/* A table that is evicted meanwhile may be counted in these totals, and its state be seen next time only: so evictions
- * count for two rounds. */
+/* A table that is evicted meanwhile may be counted in these totals, and its state be seen next time
+ * only: so evictions count for two rounds. */
 int capture_update_tables(struct capture *c)
 {
 	struct unwind_totals totals;
@@ -153,11 +153,12 @@ static bool publish_process(void *context, struct process *process)
 		p->error = profile_count_loss(p->c->w, LOSS_PYTHON_UNSUPPORTED, 1);
 	if (!p->error)
 		p->error = spaces_publish(p->c->spaces, process, p->now_ns);
-	return process->python.state == PYTHON_NOT_YET || !spaces_is_settled(p->c->spaces, process, p->now_ns);
+	return process->python.state == PYTHON_NOT_YET ||
+	       !spaces_is_settled(p->c->spaces, process, p->now_ns);
 }
 
-/* Exec removes what was published of the process, but not what is being published at the same moment: that is of the
- * image before, and is withdrawn here. */
+/* Exec removes what was published of the process, but not what is being published at the same
+ * moment: that is of the image before, and is withdrawn here. */
 static int withdraw_after_exec(struct capture *c, uint64_t now_ns)
 {
 	int error = capture_gather_changes(c);
@@ -270,8 +271,8 @@ int capture_done_with(void *context, uint32_t pid)
 	return spaces_forget(c->spaces, pid, clock_now_ns());
 }
 
-int capture_name_python(void *context, struct process *process, const struct walk_python_frame *frame,
-	struct python_line *ret)
+int capture_name_python(void *context, struct process *process,
+	const struct walk_python_frame *frame, struct python_line *ret)
 {
 	return interpreter_line(&process->python, process->pid, frame, ret);
 }

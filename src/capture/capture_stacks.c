@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * A stack that came with registers and stack memory is walked again: most often its mapping or table is there by now.
- * If a table is still being made, a sample (or the beginning of a thread's wait) is set aside and others go on. A launch
- * waits at once: its stack must be there before the GPU side's records of the launch are drained. How long launches
- * wait is bounded for the whole recording.
+ * A stack that came with registers and stack memory is walked again: most often its mapping or
+ * table is there by now. If a table is still being made, a sample (or the beginning of a thread's
+ * wait) is set aside and others go on. A launch waits at once: its stack must be there before the
+ * GPU side's records of the launch are drained. How long launches wait is bounded for the whole
+ * recording.
  */
 #include "capture/capture_internal.h"
 
@@ -20,7 +21,8 @@
 
 #define WAIT_MAX_NS (3 * NS_PER_SECOND) /* in all */
 
-/* A process that no event reported is older than the recording, or its event was lost: its mappings are read from
+/* A process that no event reported is older than the recording, or its event was lost: its mappings
+ * are read from
  * /proc. */
 int capture_process(struct capture *c, uint32_t pid, struct process **ret)
 {
@@ -46,8 +48,7 @@ static int table_is_coming(struct capture *c, uint32_t module, uint32_t pid, boo
 	int error = modules_want_table(c->modules, module, pid);
 	uint32_t table = modules_at(c->modules, module)->table;
 
-	*ret = !error && table &&
-	       unwind_tables_state(c->tables, table, NULL) == UNWIND_PENDING;
+	*ret = !error && table && unwind_tables_state(c->tables, table, NULL) == UNWIND_PENDING;
 	return error;
 }
 
@@ -88,12 +89,12 @@ static int count_python(struct capture *c, const struct stack_result *result)
 {
 	int error = profile_count_loss(c->w, LOSS_PYTHON_INCOMPLETE, result->python_incomplete);
 
-	return error
-		     ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
+	return error ?: profile_count_loss(c->w, LOSS_PYTHON_UNPLACED, result->python_unplaced);
 }
 
 /* The process that a stack is of, NULL when it has no user side. */
-static int find_process(struct capture *c, uint32_t pid, struct raw_stack *raw, struct process **ret)
+static int find_process(
+	struct capture *c, uint32_t pid, struct raw_stack *raw, struct process **ret)
 {
 	int error = 0;
 
@@ -121,7 +122,8 @@ static int intern_now(struct capture *c, uint32_t pid, struct process *process,
 	struct stack_result result;
 	int error = stacks_intern(c->stacks, &origin, raw, &result);
 
-	/* Mappings from /proc that no event has reported; they may be as old as the latest drain. */
+	/* Mappings from /proc that no event has reported; they may be as old as the latest
+	 * drain. */
 	if (!error && process && process->space->replaced != process->replaced_sent)
 		error = capture_send_code_change(c, process, c->drained_ns);
 	error = error ?: count_python(c, &result);
@@ -154,7 +156,8 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 	return error ?: intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
 }
 
-/* The program itself, the library of the GPU driver, and our library: no program unloads these while it launches. */
+/* The program itself, the library of the GPU driver, and our library: no program unloads these
+ * while it launches. */
 static bool stays(const struct capture *c, const struct mapping *m, uint32_t pid)
 {
 	const struct module *module = modules_at(c->modules, m->module);
@@ -169,8 +172,9 @@ static bool stays(const struct capture *c, const struct mapping *m, uint32_t pid
 	return !strcmp(module->path, path);
 }
 
-/* What is mapped now may have come after the stack was walked: such frames, and with them their callers, are not known.
- * Without mapping events, so are frames in code that had not been seen then, or may have been unmapped then. */
+/* What is mapped now may have come after the stack was walked: such frames, and with them their
+ * callers, are not known. Without mapping events, so are frames in code that had not been seen
+ * then, or may have been unmapped then. */
 static int cut_later(struct capture *c, const struct walked_stack *stack, struct raw_stack *raw)
 {
 	const struct process *process;
@@ -178,10 +182,12 @@ static int cut_later(struct capture *c, const struct walked_stack *stack, struct
 
 	process = processes_find(c->processes, stack->pid);
 	for (uint32_t i = 0; !error && process && i < raw->user_depth; i++) {
-		uint64_t address = (raw->user[i] & WALK_FRAME_ADDRESS) - !(raw->user[i] & WALK_FRAME_EXACT);
+		uint64_t address =
+			(raw->user[i] & WALK_FRAME_ADDRESS) - !(raw->user[i] & WALK_FRAME_EXACT);
 		const struct mapping *m = address_space_find(process->space, address);
 
-		if (m ? m->since_ns <= stack->time_ns && (!stack->unloaded || stays(c, m, stack->pid))
+		if (m ? m->since_ns <= stack->time_ns &&
+					(!stack->unloaded || stays(c, m, stack->pid))
 		      : c->programs != NULL)
 			continue;
 		raw->user_depth = i;
@@ -190,8 +196,8 @@ static int cut_later(struct capture *c, const struct walked_stack *stack, struct
 	return error;
 }
 
-int capture_resolve(
-	void *context, const struct walked_stack *stack, uint32_t *ret_stack, uint32_t *ret_incomplete)
+int capture_resolve(void *context, const struct walked_stack *stack, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
 {
 	struct capture *c = context;
 	struct raw_stack raw = {.user = stack->user,
@@ -216,7 +222,8 @@ int capture_resolve(
 
 /* ------------------------------------------------------------------ samples that wait */
 
-/* Keeps a stack until the table of `module` is there; `what` it is for. *ret_kept: there was room for it. */
+/* Keeps a stack until the table of `module` is there; `what` it is for. *ret_kept: there was room
+ * for it. */
 static int keep_stack(struct capture *c, struct process *process, const struct raw_stack *raw,
 	const struct pending_sample *what, uint32_t module, bool *ret_kept)
 {

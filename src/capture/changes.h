@@ -15,7 +15,7 @@
 enum change_kind {
 	/* 1 to TASK_EXIT: enum bpf_task_event_kind */
 	CHANGE_MAP = 16, /* `text` was mapped */
-	CHANGE_IMAGE,    /* exec: the old image is gone, mappings that follow are of the new one */
+	CHANGE_IMAGE,	 /* exec: the old image is gone, mappings that follow are of the new one */
 };
 
 struct change {
@@ -26,7 +26,7 @@ struct change {
 	uint32_t tid;
 	uint32_t parent;
 	char comm[BPF_COMM_SIZE]; /* NUL-terminated */
-	char *text;               /* path, or arguments joined by blanks; owned; NULL: none */
+	char *text;		  /* path, or arguments joined by blanks; owned; NULL: none */
 	struct mapped_file map;
 };
 

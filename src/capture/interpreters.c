@@ -6,14 +6,15 @@
 
 #include "base/clock.h"
 
-/* An interpreter is set up within some 10 ms; a program that only contains one may never do that. */
+/* An interpreter is set up within some 10 ms; a program that only contains one may never do
+ * that. */
 #define FIRST_PAUSE_NS	 (5 * NS_PER_MS)
 #define LONGEST_PAUSE_NS NS_PER_SECOND
 
 /*
- * A look at a running program can be wrong for a while: when not all parts of its file are mapped yet, or when the
- * thread was preempted in the middle of a call, for long on a busy machine. So an interpreter is only found unusable
- * after this many looks, over a third of a second.
+ * A look at a running program can be wrong for a while: when not all parts of its file are mapped
+ * yet, or when the thread was preempted in the middle of a call, for long on a busy machine. So an
+ * interpreter is only found unusable after this many looks, over a third of a second.
  */
 #define DOUBTS_MAX 7
 

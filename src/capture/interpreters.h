@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python interpreter in one process image: begins when a file with an interpreter is mapped, looks until it is
- * set up, and then names its code. Belongs to struct process.
+ * The Python interpreter in one process image: begins when a file with an interpreter is mapped,
+ * looks until it is set up, and then names its code. Belongs to struct process.
  */
 #pragma once
 
@@ -22,8 +22,8 @@ struct interpreter {
 /* A file was mapped that is an interpreter. The first one is used, unless it is found unusable. */
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias);
 /*
- * When it is time to, looks whether it is set up. True when this look decided it. A look that finds it
- * unusable need not be the last one: see interpreters.c.
+ * When it is time to, looks whether it is set up. True when this look decided it. A look that finds
+ * it unusable need not be the last one: see interpreters.c.
  */
 bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns);
 /* The interpreter of a forked child. */

@@ -2,8 +2,8 @@
 /*
  * Keeps the files of modules open for the time when their code is named (elf/kept_files.h).
  *
- * That happens when the first frame of a module gets into the profile. A process that maps it usually
- * lives then, so a file that is deleted, replaced or unreachable by the end is still found.
+ * That happens when the first frame of a module gets into the profile. A process that maps it
+ * usually lives then, so a file that is deleted, replaced or unreachable by the end is still found.
  * Without the right to look into the process, the file of that name is kept, if it is the same.
  */
 #pragma once

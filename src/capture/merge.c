@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Adds one group of Python frames, from *next on. */
-static void add_group(struct merged *m, const struct walk_python_frame *python, uint32_t depth,
-	uint32_t *next)
+static void add_group(
+	struct merged *m, const struct walk_python_frame *python, uint32_t depth, uint32_t *next)
 {
 	bool last = false;
 

@@ -81,8 +81,7 @@ static bool begins_with(const char *text, const char *prefix)
 
 /* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous,
  * but for a memfd with an ELF file in it. */
-static enum profile_module_kind kind_of(
-	const char *path, uint32_t pid, const struct mapped_file *f)
+static enum profile_module_kind kind_of(const char *path, uint32_t pid, const struct mapped_file *f)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MODULE_VDSO;
@@ -130,8 +129,8 @@ static struct elf_file *open_if_same(const char *path, const struct mapped_file 
 	return NULL;
 }
 
-/* The file of a mapping: under the mapping itself (when `f` has one), as the process sees it, or as we do. NULL:
- * nowhere. */
+/* The file of a mapping: under the mapping itself (when `f` has one), as the process sees it, or as
+ * we do. NULL: nowhere. */
 static struct elf_file *open_mapped(const char *path, uint32_t pid, const struct mapped_file *f)
 {
 	struct elf_file *elf = NULL;
@@ -408,7 +407,8 @@ int modules_want_table(struct modules *m, uint32_t index, uint32_t pid)
 	uint32_t word;
 	int error = 0;
 
-	if (!module->table || unwind_tables_state(m->tables, module->table, &word) != UNWIND_EVICTED)
+	if (!module->table ||
+		unwind_tables_state(m->tables, module->table, &word) != UNWIND_EVICTED)
 		return 0;
 	memcpy(f.build_id, module->build_id, sizeof(f.build_id));
 	elf = open_mapped(module->path, pid, &f);

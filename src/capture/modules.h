@@ -4,11 +4,13 @@
  * vDSO, and the nameless executable memory of each process. A module gets into the profile when its
  * first location does, not when it is mapped.
  *
- * Mapping events identify a file by its build id, /proc/PID/maps by its inode; both give the same module.
+ * Mapping events identify a file by its build id, /proc/PID/maps by its inode; both give the same
+ * module.
  *
- * A file is opened once, when it is first mapped. The path must surely lead to that file: under the mapping itself, as
- * the process sees it, or as we do, with the build id or inode that the mapping has. The file then gives the addresses
- * of its code and whether it is a Python interpreter, and its unwind table is asked for.
+ * A file is opened once, when it is first mapped. The path must surely lead to that file: under the
+ * mapping itself, as the process sees it, or as we do, with the build id or inode that the mapping
+ * has. The file then gives the addresses of its code and whether it is a Python interpreter, and
+ * its unwind table is asked for.
  *
  * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
  * number of distinct files.
@@ -44,14 +46,15 @@ struct module {
 	uint32_t table; /* id in unwind/tables.h; 0: there is none */
 	struct vec(struct elf_code) code;
 	struct python_file python; /* `runtime` is 0 when it is no interpreter */
-	uint32_t pid; /* that mapped it last, */
+	uint32_t pid;		   /* that mapped it last, */
 	struct mapped_file mapped; /* and how */
 };
 
 struct modules;
 struct kept_files;
 
-/* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: no stacks are walked. */
+/* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: no stacks
+ * are walked. */
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
 	struct unwind_tables *tables);
 void modules_free(struct modules *m);
@@ -67,9 +70,10 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id);
 const struct kept_files *modules_kept(const struct modules *m);
 /* What to subtract from an address in this mapping (profile_location.address). */
 uint64_t modules_mapping_base(const struct module *module, const struct mapped_file *f);
-/* What to subtract from an address of [start, end), whose base is `base`, to have the file's virtual address: false
- * when none of its code is there. */
+/* What to subtract from an address of [start, end), whose base is `base`, to have the file's
+ * virtual address: false when none of its code is there. */
 bool modules_bias(const struct module *module, uint64_t start, uint64_t end, uint64_t base,
 	uint64_t *ret_bias);
-/* Asks once more for a table that had to make room; `pid` has the module mapped, if it still lives. */
+/* Asks once more for a table that had to make room; `pid` has the module mapped, if it still
+ * lives. */
 int modules_want_table(struct modules *m, uint32_t index, uint32_t pid);

@@ -40,7 +40,8 @@ static size_t size_of(const struct raw_stack *s)
 	       s->memory_size + 64;
 }
 
-static void copy_stack(struct pending_sample *to, const struct raw_stack *from, uint32_t **ret_locations)
+static void copy_stack(
+	struct pending_sample *to, const struct raw_stack *from, uint32_t **ret_locations)
 {
 	struct raw_stack *s = &to->stack;
 	uint8_t *at = (uint8_t *)to->words;

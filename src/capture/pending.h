@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples that wait for an unwind table, with all that is needed to walk their stack later. Their memory and their
- * waiting time are bounded. Beginnings of waits (capture/waits.h) are among them.
+ * Samples that wait for an unwind table, with all that is needed to walk their stack later. Their
+ * memory and their waiting time are bounded. Beginnings of waits (capture/waits.h) are among them.
  *
- * Each has copies of its words and a reference to the address space of its time. What needs the process itself (the
- * names of Python frames) is done before. They are kept in the order they came.
+ * Each has copies of its words and a reference to the address space of its time. What needs the
+ * process itself (the names of Python frames) is done before. They are kept in the order they came.
  */
 #pragma once
 
@@ -39,6 +39,7 @@ void pending_release(struct pending *p);
  * python_locations are to be filled in by the caller. */
 struct pending_sample *pending_add(struct pending *p, const struct raw_stack *stack,
 	struct address_space *space, uint32_t **ret_python_locations);
-/* Calls `look` for each; those for which it sets *ret_done are dropped. Ends at the first error (< 0), and returns it. */
+/* Calls `look` for each; those for which it sets *ret_done are dropped. Ends at the first error (<
+ * 0), and returns it. */
 int pending_each(struct pending *p,
 	int (*look)(void *context, struct pending_sample *s, bool *ret_done), void *context);

@@ -82,8 +82,8 @@ static void visit_touched(void *context, struct process *process)
 		processes_touch(v->p, process);
 }
 
-void processes_each_touched(struct processes *p,
-	bool (*visit)(void *context, struct process *process), void *context)
+void processes_each_touched(
+	struct processes *p, bool (*visit)(void *context, struct process *process), void *context)
 {
 	struct touched_visit v = {.p = p, .visit = visit, .context = context};
 	struct pid_list touched = p->touched;
@@ -315,7 +315,7 @@ static void doubt(void *context, struct process *process)
 	const uint64_t *now_ns = context;
 
 	process->mapped_ns = *now_ns;
-	process->space->changes++; /* an address without a mapping may have one by now */
+	process->space->changes++;   /* an address without a mapping may have one by now */
 	process->exec_begun = false; /* its end may be among the lost events */
 	process->maps_read_ns = 0;
 	process->maps_pause_ns = 0;

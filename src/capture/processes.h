@@ -3,9 +3,9 @@
  * The processes of the recording and their mappings, as of the last change that was
  * applied.
  *
- * Fork gives the child its parent's address space, a new image an empty one, exit drops it. Mappings
- * without events (of processes older than the recording, or dropped by the kernel) are read
- * from /proc/PID/maps.
+ * Fork gives the child its parent's address space, a new image an empty one, exit drops it.
+ * Mappings without events (of processes older than the recording, or dropped by the kernel) are
+ * read from /proc/PID/maps.
  */
 #pragma once
 
@@ -18,19 +18,21 @@ struct process {
 	uint32_t pid;
 	bool image_known; /* its mappings are those of the present image */
 	bool exec_begun;  /* the old image is gone, the exec event is still to come */
-	bool maps_gpu_driver;    /* its image mapped the library of a GPU driver (not its parent before fork) */
-	bool touched;     /* it is in the list of processes_each_touched */
+	/* its image mapped the library of a GPU driver (not its parent before fork) */
+	bool maps_gpu_driver;
+	bool touched; /* it is in the list of processes_each_touched */
 	struct address_space *space;
 	struct interpreter python;
 	uint64_t replaced_sent; /* of space->replaced, what was sent to the walkers */
-	uint64_t mapped_ns;     /* when it last mapped code, as far as changes were applied */
-	uint64_t maps_read_ns;  /* when /proc/PID/maps was last read; 0: never */
+	uint64_t mapped_ns;	/* when it last mapped code, as far as changes were applied */
+	uint64_t maps_read_ns;	/* when /proc/PID/maps was last read; 0: never */
 	uint64_t maps_pause_ns; /* and how long not to read it again */
 };
 
 struct processes;
 
-/* `maps_reported`: events report new mappings, so what is read from /proc besides was mapped long before. */
+/* `maps_reported`: events report new mappings, so what is read from /proc besides was mapped long
+ * before. */
 int processes_new(struct processes **ret, struct modules *modules, bool maps_reported);
 void processes_free(struct processes *p);
 /* NULL when it is not one of ours. Valid until the process is dropped. */
@@ -40,10 +42,10 @@ struct process *processes_get(struct processes *p, uint32_t pid);
 /* Calls visit for every living process. */
 void processes_each(const struct processes *p,
 	void (*visit)(void *context, struct process *process), void *context);
-/* Calls visit for every living process whose mappings or interpreter may have changed since it was called for it
- * last; it is called for it again next time when it returns true. */
-void processes_each_touched(struct processes *p,
-	bool (*visit)(void *context, struct process *process), void *context);
+/* Calls visit for every living process whose mappings or interpreter may have changed since it was
+ * called for it last; it is called for it again next time when it returns true. */
+void processes_each_touched(
+	struct processes *p, bool (*visit)(void *context, struct process *process), void *context);
 /* Calls it for this process next time; all of them: when it is NULL. */
 void processes_touch(struct processes *p, struct process *process);
 
@@ -56,10 +58,12 @@ int processes_image(struct processes *p, uint32_t pid);
 int processes_exec(struct processes *p, uint32_t pid, uint64_t now_ns);
 int processes_map(struct processes *p, const struct change *change);
 void processes_exit(struct processes *p, uint32_t pid);
-/* Adds the mappings of /proc/PID/maps over those already here; a process that is gone is no error. */
+/* Adds the mappings of /proc/PID/maps over those already here; a process that is gone is no
+ * error. */
 int processes_read_maps(struct processes *p, struct process *process, uint64_t now_ns);
-/* As processes_read_maps, unless that was done a moment ago; *ret_read: it was read. The pause doubles each
- * time, so that a program that runs through memory of its own making does not keep us reading. */
+/* As processes_read_maps, unless that was done a moment ago; *ret_read: it was read. The pause
+ * doubles each time, so that a program that runs through memory of its own making does not keep us
+ * reading. */
 int processes_refresh(
 	struct processes *p, struct process *process, uint64_t now_ns, bool *ret_read);
 /* The kernel dropped mapping events, up to now: all mappings may be out of date. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* In place of programs.c and what belongs to it in builds without clang, bpftool or libbpf: there are no programs. */
+/* In place of programs.c and what belongs to it in builds without clang, bpftool or libbpf: there
+ * are no programs. */
 #include <errno.h>
 #include <string.h>
 

@@ -23,8 +23,8 @@
 #include "capture/uprobe.h"
 #include "elf/elf_file.h"
 
-#define BTF_PATH      "/sys/kernel/btf/vmlinux"
-#define KPROBES_PATH  "/sys/bus/event_source/devices/kprobe"
+#define BTF_PATH     "/sys/kernel/btf/vmlinux"
+#define KPROBES_PATH "/sys/bus/event_source/devices/kprobe"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 #define INITIAL_PID_NS "pid:[4026531836]"
@@ -41,7 +41,7 @@ struct programs {
 	bool launches;
 	bool waits;
 	bool pid_namespace; /* we are in one, and count pids as it does */
-	bool sees_maps;     /* the programs see when code is mapped */
+	bool sees_maps;	    /* the programs see when code is mapped */
 	char *library;
 	uint64_t marker_offset; /* in the library's file */
 	struct ring samples;
@@ -59,7 +59,9 @@ static const struct {
 	long call;
 	enum bpf_wait_reason reason;
 } call_reasons[] = {
+// clang-format off
 #define CALL(name, what) {SYS_##name, BPF_REASON_##what}
+	// clang-format on
 	CALL(futex, LOCK),
 #ifdef SYS_futex_waitv
 	CALL(futex_waitv, LOCK),
@@ -429,8 +431,8 @@ int programs_track(struct programs *p, pid_t pid)
 	if (p->pid_namespace)
 		return track_within_namespace(p, pid);
 	/* A process that is followed already, as its parent is, stays so. */
-	if (bpf_map__update_elem(p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value),
-		    BPF_NOEXIST) &&
+	if (bpf_map__update_elem(
+		    p->bpf->maps.tracked, &key, sizeof(key), &value, sizeof(value), BPF_NOEXIST) &&
 		errno != EEXIST)
 		return error_errno(-errno, "cannot track process %d", pid);
 	return 0;
@@ -630,7 +632,8 @@ int programs_put_python(struct programs *p, uint32_t pid, const struct walk_pyth
 
 void programs_drop_space(struct programs *p, uint32_t pid)
 {
-	(void)bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.spaces), &pid); /* it need not be there */
+	/* it need not be there */
+	(void)bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.spaces), &pid);
 	(void)bpf_map_delete_elem(bpf_map__fd(p->bpf->maps.pythons), &pid);
 }
 
@@ -655,8 +658,8 @@ struct ring *programs_waits(struct programs *p)
 }
 
 /*
- * Counts changes to tasks that came while their program was already running on that CPU: the kernel does not run it
- * then. On Linux 7.2 these programs can be preempted, and this does happen.
+ * Counts changes to tasks that came while their program was already running on that CPU: the kernel
+ * does not run it then. On Linux 7.2 these programs can be preempted, and this does happen.
  */
 static uint64_t count_passed_over(const struct programs *p)
 {

@@ -36,9 +36,9 @@ void programs_close(struct programs *p);
 /*
  * The data that walks need (bpf/events.h); only with samples or launches.
  *
- * Makes chunk `index` of the unwind tables' words (walk/table.h), which the programs can read at once: a map of
- * WALK_CHUNK_BYTES to be mapped. The caller owns the descriptor, the map lives as long as the programs. May be
- * called from any thread; waits for a grace period.
+ * Makes chunk `index` of the unwind tables' words (walk/table.h), which the programs can read at
+ * once: a map of WALK_CHUNK_BYTES to be mapped. The caller owns the descriptor, the map lives as
+ * long as the programs. May be called from any thread; waits for a grace period.
  */
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd);
 /* Whether the programs see themselves when a process maps code. */

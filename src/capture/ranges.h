@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An allocator of ranges of an array that others read meanwhile: a range that is given back rests for a while before
- * it is allocated again, as a reader may just have looked it up.
+ * An allocator of ranges of an array that others read meanwhile: a range that is given back rests
+ * for a while before it is allocated again, as a reader may just have looked it up.
  *
  * First fit: ranges are of similar sizes, and few are given back at a time.
  */
@@ -25,7 +25,7 @@ struct resting_range {
 };
 
 struct ranges {
-	struct vec(struct range) free; /* by `first`, never adjacent */
+	struct vec(struct range) free;		  /* by `first`, never adjacent */
 	struct vec(struct resting_range) resting; /* in the order they were given back */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks stacks again whose walk by BPF came to code without a table, or without a known mapping: from the registers and
- * the copy of stack memory that came with them, by the mappings of their time and the tables of now.
+ * Walks stacks again whose walk by BPF came to code without a table, or without a known mapping:
+ * from the registers and the copy of stack memory that came with them, by the mappings of their
+ * time and the tables of now.
  */
 #pragma once
 
@@ -15,12 +16,14 @@ struct raw_walk {
 	uint64_t frames[WALK_FRAMES_MAX];
 };
 
-/* Cuts off frames that were found by code that has been replaced since, where the stack can be walked anew. */
+/* Cuts off frames that were found by code that has been replaced since, where the stack can be
+ * walked anew. */
 void raw_walk_cut(const struct address_space *space, struct raw_stack *raw);
 /* Whether a walk anew may come further. */
 bool raw_walk_is_worth_it(const struct raw_stack *raw);
 /* 0 or -ENOMEM with error_text. */
 int raw_walk(struct spaces *spaces, const struct unwind_tables *tables,
 	const struct address_space *space, const struct raw_stack *raw, struct raw_walk *ret);
-/* Makes the frames of `w` the stack's native side, if they are no fewer than it has; it then points into `w`. */
+/* Makes the frames of `w` the stack's native side, if they are no fewer than it has; it then points
+ * into `w`. */
 void raw_walk_apply(const struct raw_walk *w, struct raw_stack *raw);

@@ -46,7 +46,8 @@ static bool find_stack(
 	return true;
 }
 
-/* Until its exec the program's process runs the recorder's own code. Records and changes come in the order of time. */
+/* Until its exec the program's process runs the recorder's own code. Records and changes come in
+ * the order of time. */
 static bool is_ignored(const struct capture *c, uint32_t pid)
 {
 	return c->ignored && pid == c->ignored;
@@ -103,7 +104,8 @@ int records_handle_launch(struct capture *c, const void *record, size_t size)
 /* ------------------------------------------------------------------ waits */
 
 /* Finds the stack of a wait that begins; false: the record makes no sense. */
-static bool find_wait_stack(const struct bpf_wait_begin_event *e, size_t size, struct raw_stack *ret)
+static bool find_wait_stack(
+	const struct bpf_wait_begin_event *e, size_t size, struct raw_stack *ret)
 {
 	return size >= sizeof(*e) && e->reason && e->reason < WAIT_REASONS &&
 	       find_stack(&e->stack, e + 1, size - sizeof(*e), ret);
@@ -121,8 +123,9 @@ static int handle_wait_begin(struct capture *c, const struct bpf_wait_begin_even
 	if (is_ignored(c, e->pid))
 		return 0;
 	memcpy(comm, e->comm, sizeof(e->comm));
-	begin = (struct wait_begin){
-		.start_ns = e->time_ns, .reason = (enum profile_wait_reason)e->reason, .site = e->site};
+	begin = (struct wait_begin){.start_ns = e->time_ns,
+		.reason = (enum profile_wait_reason)e->reason,
+		.site = e->site};
 	error = tasks_thread(c->tasks, e->pid, e->tid, comm, &begin.thread);
 	return error ?: capture_begin_wait(c, e->pid, e->tid, &raw, &begin);
 }

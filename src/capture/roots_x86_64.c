@@ -107,14 +107,17 @@ static bool is_at_linker_start(struct code *c, uint64_t offset)
 	return load(c, offset + 8) && is_linker_start(c, offset + 8);
 }
 
-/* At one of the three instructions between the system call that made the thread and the thread's own code. */
+/* At one of the three instructions between the system call that made the thread and the thread's
+ * own code. */
 static bool is_at_new_thread(struct code *c, uint64_t offset)
 {
-	static const uint8_t before[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c}, after[] = {0x74, 0x01, 0xc3, 0x31, 0xed};
+	static const uint8_t before[] = {0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c},
+			     after[] = {0x74, 0x01, 0xc3, 0x31, 0xed};
 	static const uint64_t distances[] = {2, 5, 7};
 
 	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++)
-		if (offset >= distances[i] && load(c, offset - distances[i]) && !memcmp(c->bytes, before, sizeof(before)) &&
+		if (offset >= distances[i] && load(c, offset - distances[i]) &&
+			!memcmp(c->bytes, before, sizeof(before)) &&
 			!memcmp(c->bytes + sizeof(before) + 1, after, sizeof(after)))
 			return true;
 	return false;
@@ -181,10 +184,10 @@ static bool is_goexit(const struct code *c, uint64_t offset)
 
 static bool begins_thread(struct code *c, uint64_t offset)
 {
-	return load(c, offset) && (is_start(c) || is_linker_start(c, offset) ||
-					  is_main_caller(c, offset) || is_clone(c) ||
-					  is_context_start(c) || is_goexit(c, offset) ||
-					  is_thread_start(c, offset));
+	return load(c, offset) &&
+	       (is_start(c) || is_linker_start(c, offset) || is_main_caller(c, offset) ||
+		       is_clone(c) || is_context_start(c) || is_goexit(c, offset) ||
+		       is_thread_start(c, offset));
 }
 
 static bool examine(const char *path, uint64_t offset, enum root_address kind)
@@ -196,8 +199,8 @@ static bool examine(const char *path, uint64_t offset, enum root_address kind)
 		return false;
 	root = kind == ROOT_RETURN_ADDRESS
 		       ? begins_thread(&c, offset)
-		       : is_at_linker_start(&c, offset) ||
-				 (kind == ROOT_INTERRUPTED_NO_STACK && is_at_new_thread(&c, offset));
+		       : is_at_linker_start(&c, offset) || (kind == ROOT_INTERRUPTED_NO_STACK &&
+								   is_at_new_thread(&c, offset));
 	close(c.fd);
 	return root;
 }

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Calls visit for each, until one call returns something else than 0: that, or -errno with error_text. */
+/* Calls visit for each, until one call returns something else than 0: that, or -errno with
+ * error_text. */
 int running_each(int (*visit)(void *context, uint32_t pid), void *context);
 /* Its parent, or 0 when it is gone. */
 uint32_t running_parent(uint32_t pid);

@@ -2,8 +2,8 @@
 /*
  *	pid -> published -> snapshot <- generation of the address space
  *
- * A snapshot is made anew when the mappings changed, or when a table it waits for, or has, may have changed
- * state. If the new one is equal, the old one stays.
+ * A snapshot is made anew when the mappings changed, or when a table it waits for, or has, may have
+ * changed state. If the new one is equal, the old one stays.
  */
 #include "capture/spaces.h"
 
@@ -16,8 +16,8 @@
 #include "bpf/events.h"
 #include "capture/ranges.h"
 
-#define RETRY_NS (100 * NS_PER_MS)
-#define UNSTEADY_NS (10 * NS_PER_SECOND)
+#define RETRY_NS	 (100 * NS_PER_MS)
+#define UNSTEADY_NS	 (10 * NS_PER_SECOND)
 #define WAIT_FOR_MORE_NS (250 * NS_PER_MS) /* tables, before a snapshot for some of them is made */
 
 struct mapping_list vec(struct walk_mapping);
@@ -38,8 +38,8 @@ struct published {
 	uint64_t image_generation;
 	uint64_t mapped_ns; /* published with it */
 	bool unsteady;
-	bool python; /* its Python is published, too */
-	uint64_t replaced; /* of the address space, as it was seen last, */
+	bool python;	      /* its Python is published, too */
+	uint64_t replaced;    /* of the address space, as it was seen last, */
 	uint64_t replaced_ns; /* and when it was seen to change */
 	uint64_t failed_changes;
 	uint64_t retry_ns;
@@ -118,7 +118,7 @@ uint64_t spaces_failed(const struct spaces *s)
 	return s->failed;
 }
 
-/* ------------------------------------------------------------------ from mappings to walkers' mappings */
+/* ----------------------------------------------------------- from mappings to walkers' mappings */
 
 static struct walk_mapping describe(const struct spaces *s, const struct mapping *m)
 {
@@ -149,8 +149,8 @@ static bool extend(struct mapping_list *list, const struct walk_mapping *next)
 	return true;
 }
 
-static int describe_all(const struct spaces *s, const struct address_space *space,
-	struct mapping_list *ret)
+static int describe_all(
+	const struct spaces *s, const struct address_space *space, struct mapping_list *ret)
 {
 	ret->count = 0;
 	if (vec_reserve(ret, space->mappings.count) < 0)
@@ -205,8 +205,8 @@ static struct snapshot *latest_of(const struct spaces *s, const struct address_s
 	return latest ? (struct snapshot *)(uintptr_t)*latest : NULL;
 }
 
-static bool is_current(const struct spaces *s, const struct snapshot *snapshot,
-	const struct address_space *space)
+static bool is_current(
+	const struct spaces *s, const struct snapshot *snapshot, const struct address_space *space)
 {
 	return snapshot && snapshot->generation == space->generation &&
 	       snapshot->changes == space->changes && snapshot->epoch == s->epoch;
@@ -230,12 +230,12 @@ static bool may_wait(const struct spaces *s, const struct snapshot *snapshot,
 static bool says_the_same(const struct spaces *s, const struct snapshot *snapshot)
 {
 	return snapshot && snapshot->count == s->scratch.count &&
-	       (!snapshot->count ||
-		       !memcmp(s->target.mappings + snapshot->first, s->scratch.items,
-			       snapshot->count * sizeof(*s->scratch.items)));
+	       (!snapshot->count || !memcmp(s->target.mappings + snapshot->first, s->scratch.items,
+					    snapshot->count * sizeof(*s->scratch.items)));
 }
 
-static int hold_tables(struct spaces *s, struct snapshot *snapshot, const struct address_space *space)
+static int hold_tables(
+	struct spaces *s, struct snapshot *snapshot, const struct address_space *space)
 {
 	vec_foreach (m, &space->mappings) {
 		uint32_t table = modules_at(s->modules, m->module)->table;
@@ -250,8 +250,8 @@ static int hold_tables(struct spaces *s, struct snapshot *snapshot, const struct
 }
 
 /* A snapshot of the scratch. -ENOSPC: no room in the array. */
-static int make_snapshot(struct spaces *s, const struct address_space *space, uint64_t now_ns,
-	struct snapshot **ret)
+static int make_snapshot(
+	struct spaces *s, const struct address_space *space, uint64_t now_ns, struct snapshot **ret)
 {
 	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
 	int error;
@@ -279,8 +279,8 @@ static int make_snapshot(struct spaces *s, const struct address_space *space, ui
 }
 
 /* The snapshot for an address space as it is now, perhaps without references yet. */
-static int find_snapshot(struct spaces *s, const struct address_space *space, uint64_t now_ns,
-	struct snapshot **ret)
+static int find_snapshot(
+	struct spaces *s, const struct address_space *space, uint64_t now_ns, struct snapshot **ret)
 {
 	struct snapshot *snapshot = latest_of(s, space);
 	int error = 0;
@@ -305,7 +305,8 @@ static int find_snapshot(struct spaces *s, const struct address_space *space, ui
 
 /* ------------------------------------------------------------------ publishing */
 
-static int send_space(struct spaces *s, const struct process *process, const struct snapshot *snapshot)
+static int send_space(
+	struct spaces *s, const struct process *process, const struct snapshot *snapshot)
 {
 	const struct walker_space space = {.pid = process->pid,
 		.generation = (uint32_t)snapshot->generation,
@@ -324,8 +325,8 @@ static int send_gone(struct spaces *s, uint32_t pid)
 }
 
 /* What was published of the process is of another image. */
-static int begin_anew(struct spaces *s, struct published *p, const struct process *process,
-	uint64_t now_ns)
+static int begin_anew(
+	struct spaces *s, struct published *p, const struct process *process, uint64_t now_ns)
 {
 	bool was_sent = p->snapshot;
 
@@ -337,8 +338,8 @@ static int begin_anew(struct spaces *s, struct published *p, const struct proces
 }
 
 /* What was published stays, unless it names tables whose memory is about to be used for others. */
-static int note_failure(struct spaces *s, struct published *p, const struct process *process,
-	uint64_t now_ns)
+static int note_failure(
+	struct spaces *s, struct published *p, const struct process *process, uint64_t now_ns)
 {
 	if (p->failed_changes != process->space->changes || !p->retry_ns)
 		s->failed++;
@@ -350,8 +351,8 @@ static int note_failure(struct spaces *s, struct published *p, const struct proc
 	return send_gone(s, process->pid);
 }
 
-static int put_space(const struct spaces *s, const struct process *process, const struct snapshot *snapshot,
-	bool unsteady)
+static int put_space(const struct spaces *s, const struct process *process,
+	const struct snapshot *snapshot, bool unsteady)
 {
 	const struct bpf_space space = {.first = snapshot->first,
 		.count = snapshot->count,
@@ -377,7 +378,8 @@ static int replace(struct spaces *s, struct published *p, const struct process *
 	int error = 0;
 
 	snapshot->references++;
-	if (snapshot != p->snapshot || p->mapped_ns != process->mapped_ns || p->unsteady != unsteady)
+	if (snapshot != p->snapshot || p->mapped_ns != process->mapped_ns ||
+		p->unsteady != unsteady)
 		error = put_space(s, process, snapshot, unsteady);
 	if (!error && found && !p->python)
 		error = s->target.put_python(
@@ -398,8 +400,7 @@ static int replace(struct spaces *s, struct published *p, const struct process *
 static int published_of(struct spaces *s, const struct process *process, struct published **ret)
 {
 	const uint64_t *known = map_get(&s->by_pid, process->pid);
-	struct published *p = known ? (struct published *)(uintptr_t)*known
-				    : calloc(1, sizeof(*p));
+	struct published *p = known ? (struct published *)(uintptr_t)*known : calloc(1, sizeof(*p));
 
 	if (!p || (!known && map_put(&s->by_pid, process->pid, (uintptr_t)p) < 0)) {
 		free(p);
@@ -414,17 +415,18 @@ static int published_of(struct spaces *s, const struct process *process, struct 
 }
 
 /* Whether what is published beside the mappings is up to date. */
-static bool is_rest_published(const struct spaces *s, const struct published *p, const struct process *process,
-	uint64_t now_ns)
+static bool is_rest_published(const struct spaces *s, const struct published *p,
+	const struct process *process, uint64_t now_ns)
 {
 	return p->mapped_ns == process->mapped_ns && p->unsteady == is_unsteady(s, p, now_ns) &&
 	       p->python == (process->python.state == PYTHON_FOUND);
 }
 
-static bool is_published(const struct spaces *s, const struct published *p, const struct process *process,
-	uint64_t now_ns)
+static bool is_published(const struct spaces *s, const struct published *p,
+	const struct process *process, uint64_t now_ns)
 {
-	return is_current(s, p->snapshot, process->space) && is_rest_published(s, p, process, now_ns);
+	return is_current(s, p->snapshot, process->space) &&
+	       is_rest_published(s, p, process, now_ns);
 }
 
 bool spaces_is_settled(const struct spaces *s, const struct process *process, uint64_t now_ns)

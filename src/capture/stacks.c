@@ -61,8 +61,8 @@ struct stacks {
 /* One stack while it is resolved. */
 struct resolution {
 	const struct mapping *mappings[WALK_FRAMES_MAX]; /* NULL: not mapped */
-	uint32_t first; /* frames before it are left out */
-	uint32_t count; /* frames from here on are cut off */
+	uint32_t first;					 /* frames before it are left out */
+	uint32_t count;					 /* frames from here on are cut off */
 	bool has_unknown;
 	bool outdated; /* cut off because mappings had been replaced */
 	enum profile_loss incomplete;
@@ -301,8 +301,8 @@ static int name_python_frame(struct stacks *s, struct process *process,
 	return profile_add_location(s->w, &location, ret);
 }
 
-int stacks_name_python(struct stacks *s, struct process *process, const struct walk_python_frame *frames,
-	uint32_t depth, uint32_t *ret_locations)
+int stacks_name_python(struct stacks *s, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations)
 {
 	int error = 0;
 
@@ -324,8 +324,8 @@ static uint64_t address_of(const struct raw_stack *raw, uint32_t i)
 	return (raw->user[i] & WALK_FRAME_ADDRESS) - is_return_address(raw, i);
 }
 
-static void find_mappings(struct resolution *r, const struct address_space *space,
-	const struct raw_stack *raw)
+static void find_mappings(
+	struct resolution *r, const struct address_space *space, const struct raw_stack *raw)
 {
 	r->has_unknown = false;
 	for (uint32_t i = 0; i < raw->user_depth; i++) {
@@ -339,9 +339,9 @@ static bool reaches_root(struct stacks *s, const struct stack_origin *origin,
 {
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
-	enum root_address at = is_return_address(raw, last)   ? ROOT_RETURN_ADDRESS
-			     : raw->walk_end == WALK_FAULT ? ROOT_INTERRUPTED_NO_STACK
-							   : ROOT_INTERRUPTED;
+	enum root_address at = is_return_address(raw, last)  ? ROOT_RETURN_ADDRESS
+			       : raw->walk_end == WALK_FAULT ? ROOT_INTERRUPTED_NO_STACK
+							     : ROOT_INTERRUPTED;
 
 	if (!m || raw->walk_end == WALK_DEPTH)
 		return false;
@@ -350,8 +350,8 @@ static bool reaches_root(struct stacks *s, const struct stack_origin *origin,
 }
 
 /* The caller of code that had been replaced was found by the code before it. */
-static void cut_outdated(struct resolution *r, const struct stack_origin *origin,
-	const struct raw_stack *raw)
+static void cut_outdated(
+	struct resolution *r, const struct stack_origin *origin, const struct raw_stack *raw)
 {
 	for (uint32_t i = 0; !is_up_to_date(origin, raw) && i + 1 < r->count; i++) {
 		if (!address_space_outdated(origin->space, r->mappings[i], raw->space))
@@ -384,7 +384,8 @@ static int resolve(struct stacks *s, struct stack_origin *origin, const struct r
 
 	find_mappings(r, origin->space, raw);
 	if (r->has_unknown && origin->process) {
-		error = processes_refresh(s->processes, origin->process, clock_now_ns(), &read_again);
+		error = processes_refresh(
+			s->processes, origin->process, clock_now_ns(), &read_again);
 		if (error)
 			return error;
 		origin->space = origin->process->space;
@@ -503,9 +504,8 @@ int stacks_intern(struct stacks *s, const struct stack_origin *at, const struct 
 	struct stack_result *ret)
 {
 	struct stack_origin origin = *at;
-	const struct cached_stack *known = is_up_to_date(at, raw)
-						   ? recall(s, hash_stack(at, raw), at, raw)
-						   : NULL;
+	const struct cached_stack *known =
+		is_up_to_date(at, raw) ? recall(s, hash_stack(at, raw), at, raw) : NULL;
 	struct resolution r;
 	struct stack_result result = {0};
 	int error;

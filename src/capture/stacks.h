@@ -7,12 +7,13 @@
  * addresses (equal hashes never make two stacks one); a miss resolves frame by
  * frame. The memory of the cache is bounded; what falls out is resolved again.
  *
- * A user stack that does not reach its root begins with a note of the reason (profile_incomplete_note). It reaches
- * its root when the walk ended at a function that its unwind information calls outermost, or at one that begins a thread
- * (roots.h). An address at the outer end that lies in no mapping is where the walk went astray, and is cut off; one
- * elsewhere becomes the note "[unknown]". Frames are cut off as well that were found by mappings which had been replaced
- * when the stack was sampled. Frames of the measurement itself at the leaf end of a launch (our library, the tracer) are
- * left out. Python's frames are merged in as merge.h describes.
+ * A user stack that does not reach its root begins with a note of the reason
+ * (profile_incomplete_note). It reaches its root when the walk ended at a function that its unwind
+ * information calls outermost, or at one that begins a thread (roots.h). An address at the outer
+ * end that lies in no mapping is where the walk went astray, and is cut off; one elsewhere becomes
+ * the note "[unknown]". Frames are cut off as well that were found by mappings which had been
+ * replaced when the stack was sampled. Frames of the measurement itself at the leaf end of a launch
+ * (our library, the tracer) are left out. Python's frames are merged in as merge.h describes.
  */
 #pragma once
 
@@ -29,16 +30,18 @@ struct raw_stack {
 	uint32_t user_depth;
 	uint32_t python_depth;
 	bool python_incomplete; /* Python's chain was not followed to its end */
-	bool launch;            /* it begins with frames of the measurement itself */
+	bool launch;		/* it begins with frames of the measurement itself */
 	enum walk_end walk_end;
 	uint32_t space; /* the mappings it was walked by: bpf_space.generation; 0: none */
-	const struct walk_range *loops; /* NULL, or code of the evaluation loop (Pythons before 3.11) */
-	const uint32_t *python_locations; /* NULL, or the result of stacks_name_python for `python` */
+	/* NULL, or code of the evaluation loop (Pythons before 3.11) */
+	const struct walk_range *loops;
+	/* NULL, or the result of stacks_name_python for `python` */
+	const uint32_t *python_locations;
 	/* For walking it again, kept when the tables were not ready: */
 	uint32_t entry_count;
-	const uint64_t *entries; /* of Python's loops on the stack, innermost first */
+	const uint64_t *entries;	   /* of Python's loops on the stack, innermost first */
 	const struct bpf_raw_stack *start; /* NULL: nothing was kept */
-	const uint8_t *memory;             /* from start->sp on */
+	const uint8_t *memory;		   /* from start->sp on */
 	size_t memory_size;
 };
 
@@ -46,11 +49,11 @@ struct raw_stack {
 struct stack_origin {
 	uint32_t pid;
 	const struct address_space *space; /* as it was then; NULL: no user side */
-	struct process *process; /* NULL: it is gone, or its space is another by now */
+	struct process *process;	   /* NULL: it is gone, or its space is another by now */
 };
 
 struct stack_result {
-	uint32_t stack; /* id; 0: it has no frames */
+	uint32_t stack;		      /* id; 0: it has no frames */
 	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
 	bool python_incomplete;
 	bool python_unplaced;
@@ -71,7 +74,7 @@ void stacks_free(struct stacks *s);
 /* 0 or -errno with error_text. */
 int stacks_intern(struct stacks *s, const struct stack_origin *origin, const struct raw_stack *raw,
 	struct stack_result *ret);
-/* Names Python frames while their process can still be read: fills ret_locations[depth]; 0: not to be
- * shown. */
-int stacks_name_python(struct stacks *s, struct process *process, const struct walk_python_frame *frames,
-	uint32_t depth, uint32_t *ret_locations);
+/* Names Python frames while their process can still be read: fills ret_locations[depth]; 0: not to
+ * be shown. */
+int stacks_name_python(struct stacks *s, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations);

@@ -19,7 +19,7 @@ struct bpf_program;
 #define UPROBE_SITES_MAX 4
 
 struct uprobe {
-	int multi_fd;                             /* -1: none */
+	int multi_fd;				  /* -1: none */
 	struct bpf_link *links[UPROBE_SITES_MAX]; /* of perf events */
 };
 
@@ -29,8 +29,8 @@ struct uprobe {
 void uprobe_prepare_multi(struct bpf_program *program);
 /* True when the kernel has multi links; `program` is a loaded one that is for them. */
 bool uprobe_has_multi(const struct bpf_program *program);
-/* Attaches the program to all `count` sites (offsets in the file at `path`), or on none: 0 or -errno
- * without error text. */
+/* Attaches the program to all `count` sites (offsets in the file at `path`), or on none: 0 or
+ * -errno without error text. */
 int uprobe_attach(struct uprobe *u, const struct bpf_program *program, const char *path,
 	const uint64_t *offsets, size_t count);
 /* 0 or -errno; does nothing where none is attached. */

@@ -31,7 +31,7 @@ struct waiting {
 	bool begun;
 	struct wait_begin begin;
 	struct vec(struct wait_begin) sites; /* the last wait at each */
-	uint64_t rest_ns[WAIT_REASONS]; /* without a stack */
+	uint64_t rest_ns[WAIT_REASONS];	     /* without a stack */
 	uint64_t rests[WAIT_REASONS];
 };
 
@@ -132,7 +132,7 @@ static int forget(struct waits *s, struct waiting *t)
 	vec_release(&t->sites);
 	t->key = 0;
 	return vec_push(&s->free, slot) ? error_errno(-ENOMEM, "cannot keep a thread that waits")
-					 : 0;
+					: 0;
 }
 
 static void add_rest(struct waiting *t, uint32_t reason, uint64_t count, uint64_t ns)
@@ -220,7 +220,8 @@ static int write_later(struct waits *s, uint64_t ticket, const struct profile_wa
 }
 
 /* Without a stack of its own it gets that of the last wait at this site, if there is one. */
-static int write_assumed(struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
+static int write_assumed(
+	struct waits *s, struct waiting *t, struct profile_wait *wait, uint64_t site)
 {
 	const struct wait_begin *last = last_at(t, site);
 
@@ -244,7 +245,8 @@ static int write_wait(struct waits *s, struct waiting *t, struct profile_wait *w
 }
 
 /* Of a wait that is going on, or was the last at its site. */
-static void set_stack(struct wait_begin *begin, uint64_t ticket, uint32_t stack, uint32_t incomplete)
+static void set_stack(
+	struct wait_begin *begin, uint64_t ticket, uint32_t stack, uint32_t incomplete)
 {
 	if (begin->ticket != ticket)
 		return;
@@ -277,8 +279,8 @@ int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, ui
 	return error;
 }
 
-/* A wait that began at this time is reported: if the one that began with a stack is another, its end was lost, and the
- * stack is not for this one. */
+/* A wait that began at this time is reported: if the one that began with a stack is another, its
+ * end was lost, and the stack is not for this one. */
 static void forget_other(struct waiting *t, uint64_t start_ns)
 {
 	t->begun = t->begun && t->begin.start_ns == start_ns;

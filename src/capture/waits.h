@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits of threads, from two events each: the stack comes when a wait begins, the length when it ends (bpf/events.h).
+ * Waits of threads, from two events each: the stack comes when a wait begins, the length when it
+ * ends (bpf/events.h).
  *
- * Waits shorter than a minimum are summed up by thread and reason, and written without a stack when the thread ends. So
- * are waits without an event that cannot be added to a wait with a stack. A stack may come later than the end of its
- * wait. Once a thread is known to be the profiler's own (THREAD_PROFILER), its waits and life are not written. One thread.
+ * Waits shorter than a minimum are summed up by thread and reason, and written without a stack when
+ * the thread ends. So are waits without an event that cannot be added to a wait with a stack. A
+ * stack may come later than the end of its wait. Once a thread is known to be the profiler's own
+ * (THREAD_PROFILER), its waits and life are not written. One thread.
  */
 #pragma once
 
@@ -18,8 +20,10 @@ struct wait_begin {
 	uint64_t start_ns;
 	uint32_t thread; /* profile ids */
 	uint32_t stack;
-	uint32_t incomplete; /* enum profile_loss: why the stack does not reach its root; 0: it does */
-	uint64_t ticket; /* identifies the stack, which comes later (waits_stack); 0: it is this one */
+	/* enum profile_loss: why the stack does not reach its root; 0: it does */
+	uint32_t incomplete;
+	/* identifies the stack, which comes later (waits_stack); 0: it is this one */
+	uint64_t ticket;
 	enum profile_wait_reason reason;
 	uint64_t site; /* bpf_wait_begin_event.site */
 };
@@ -29,8 +33,10 @@ int waits_new(struct waits **ret, struct profile_writer *w, struct tasks *tasks,
 void waits_free(struct waits *s);
 int waits_begin(struct waits *s, uint32_t pid, uint32_t tid, const struct wait_begin *begin);
 /* The stack for a ticket, which is not used again. */
-int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack, uint32_t incomplete);
+int waits_stack(struct waits *s, uint32_t pid, uint32_t tid, uint64_t ticket, uint32_t stack,
+	uint32_t incomplete);
 int waits_end(struct waits *s, const struct bpf_wait_event *e);
 int waits_life(struct waits *s, const struct bpf_life_event *e);
-/* No more events come, only stacks: writes the sums of threads whose end was not reported, and counts these threads. */
+/* No more events come, only stacks: writes the sums of threads whose end was not reported, and
+ * counts these threads. */
 int waits_finish(struct waits *s);

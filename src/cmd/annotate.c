@@ -277,8 +277,9 @@ static int annotate(struct annotating *t)
 			t->wanted->path, incomplete);
 	check_folders(&t->wanted->map);
 	error = find_kernel(t, &kernel);
-	error = error ?: annotation_make(&t->annotation, &t->stalls, kernel,
-		t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
+	error = error
+			?: annotation_make(&t->annotation, &t->stalls, kernel,
+				   t->wanted->image ? (uint32_t)t->wanted->image - 1 : 0);
 	error = error ?: find_sources(t);
 	error = error ?: t->wanted->output ? write_page(t) : print(t);
 	return error;
@@ -318,7 +319,8 @@ static int parse_operands(struct wanted *w, int argc, char **argv, int first)
 	if (!*argv[first])
 		return options_wrong(&usage, "the name of the kernel is empty");
 	if (argc - first == 1 && is_recording(argv[first]))
-		return options_wrong(&usage, "which kernel of '%s'? 'xpuprof report --stalls' names them", argv[first]);
+		return options_wrong(&usage,
+			"which kernel of '%s'? 'xpuprof report --stalls' names them", argv[first]);
 	if (w->output && (w->source || w->instructions || w->wide))
 		return options_wrong(&usage, "a page has source and instructions, and whole lines: "
 					     "--source, --sass and --wide mean nothing to -o");

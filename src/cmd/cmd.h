@@ -10,8 +10,8 @@
 /* Exit statuses of xpuprof itself; `record` passes on the status of its command instead. */
 enum {
 	EXIT_OK = 0,
-	EXIT_FAILED = 1,  /* it was tried and did not work */
-	EXIT_USAGE = 2,   /* the command line is wrong */
+	EXIT_FAILED = 1, /* it was tried and did not work */
+	EXIT_USAGE = 2,	 /* the command line is wrong */
 	EXIT_NOT_EXECUTABLE = 126,
 	EXIT_NOT_FOUND = 127,
 };

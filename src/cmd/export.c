@@ -39,13 +39,16 @@ static int check_options(const struct exporter *e, const struct export_options *
 	const struct view_options *v = &o->view;
 
 	if (!(e->heeds & EXPORT_HEEDS_TREE) && (v->weight || v->latency || v->reverse))
-		return options_wrong(&usage, "--weight, --latency and --reverse mean nothing to %s", e->name);
+		return options_wrong(
+			&usage, "--weight, --latency and --reverse mean nothing to %s", e->name);
 	if (!(e->heeds & EXPORT_HEEDS_LAYOUT) && o->inverted)
-		return options_wrong(&usage, "--inverted means nothing to %s: it is how a picture looks", e->name);
+		return options_wrong(&usage,
+			"--inverted means nothing to %s: it is how a picture looks", e->name);
 	if (!(e->heeds & EXPORT_HEEDS_FRAMES) && view_options_any(v))
 		return options_wrong(&usage,
 			"--by, --graph-stack, --cuda-frames, --native-python and --lines mean "
-			"nothing to %s", e->name);
+			"nothing to %s",
+			e->name);
 	if (!(e->heeds & EXPORT_HEEDS_UNIT) && o->exact_ns)
 		return options_wrong(&usage, "--unit means nothing to %s", e->name);
 	return EXIT_OK;
@@ -60,8 +63,8 @@ int cmd_export(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPTION_CALL(0, "to", "FORMAT", parse_format, &format,
 			"folded, extended-folded, chrome or svg"),
-		OPTION_STRING('o', "output", "FILE", &output,
-			"write to FILE (default: standard output)"),
+		OPTION_STRING(
+			'o', "output", "FILE", &output, "write to FILE (default: standard output)"),
 		VIEW_ARGS(&options),
 		OPTION_CALL(0, "unit", "UNIT", parse_unit, &options.exact_ns,
 			"times of folded stacks in us (default) or ns"),
@@ -77,8 +80,8 @@ int cmd_export(int argc, char **argv)
 	if (!format && output)
 		format = exporter_by_suffix(output);
 	if (!format)
-		return options_wrong(&usage,
-			"say which format with --to: folded, extended-folded, chrome, svg");
+		return options_wrong(
+			&usage, "say which format with --to: folded, extended-folded, chrome, svg");
 	if (check_options(format, &options) || view_args_check(&usage, &options.view))
 		return EXIT_USAGE;
 	if (export_file(format, path, output ? output : "-", &options, &result))

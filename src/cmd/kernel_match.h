@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels by what people type: a name, or part of one, mangled or readable. The first of these rules
- * that any kernel fits decides:
+ * Kernels by what people type: a name, or part of one, mangled or readable. The first of these
+ * rules that any kernel fits decides:
  *
  *	1. the whole name, mangled or readable
  *	2. the name without parameters and template arguments ("ns::reduce"), or the last part of that ("reduce")

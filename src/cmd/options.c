@@ -62,8 +62,8 @@ static const struct option_spec *find_letter(const struct option_spec *specs, ch
 	return NULL;
 }
 
-static const struct option_spec *find_name(const struct option_spec *specs, const char *name,
-	size_t length)
+static const struct option_spec *find_name(
+	const struct option_spec *specs, const char *name, size_t length)
 {
 	for (; specs->type != OPTION_TYPE_END; specs++)
 		if (specs->name && strlen(specs->name) == length &&
@@ -130,7 +130,8 @@ struct parser {
 };
 
 /* Stores one option; `shown` is how the user wrote it, `value` what was attached to it or NULL. */
-static int set_option(struct parser *p, const struct option_spec *s, const char *shown, const char *value)
+static int set_option(
+	struct parser *p, const struct option_spec *s, const char *shown, const char *value)
 {
 	if (s->argument && !value && s->type != OPTION_TYPE_MAYBE) {
 		if (p->next >= p->argc) {
@@ -154,7 +155,8 @@ static bool is_near(const char *name, const char *text, size_t length)
 
 	if (length > 1 && !strncmp(name, text, length))
 		return true;
-	while (*name == '-' || (*name && text < end && *text == *name) || (text < end && *text == '-'))
+	while (*name == '-' || (*name && text < end && *text == *name) ||
+		(text < end && *text == '-'))
 		if (*name == '-')
 			name++;
 		else if (*text++ != '-')
@@ -163,7 +165,8 @@ static bool is_near(const char *name, const char *text, size_t length)
 }
 
 /* The option that may be meant: the only one that is near. */
-static const struct option_spec *find_near(const struct option_spec *specs, const char *text, size_t length)
+static const struct option_spec *find_near(
+	const struct option_spec *specs, const char *text, size_t length)
 {
 	const struct option_spec *found = NULL;
 
@@ -177,7 +180,8 @@ static const struct option_spec *find_near(const struct option_spec *specs, cons
 	return found;
 }
 
-static void unknown_option(const struct parser *p, const char *text, size_t length, const char *shown)
+static void unknown_option(
+	const struct parser *p, const char *text, size_t length, const char *shown)
 {
 	const struct option_spec *near = find_near(p->specs, text, length);
 
@@ -241,8 +245,8 @@ static void move_before(char **argv, int to, int from)
 	argv[to] = moved;
 }
 
-int options_parse(const struct option_usage *usage, const struct option_spec *specs, int argc,
-	char **argv)
+int options_parse(
+	const struct option_usage *usage, const struct option_spec *specs, int argc, char **argv)
 {
 	struct parser p = {.usage = usage, .specs = specs, .argc = argc, .next = 1, .argv = argv};
 	int operands = 0;

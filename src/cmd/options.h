@@ -13,8 +13,8 @@
  *
  * `--name value`, `--name=value` (only this where the value is optional), `-x value`, `-xvalue` and
  * clustered flags are understood. `--` ends the options; with `stop_at_operand` so does the first
- * operand (for commands that run a command). Wrong input is reported on stderr with a hint at --help; --help prints the help on
- * stdout.
+ * operand (for commands that run a command). Wrong input is reported on stderr with a hint at
+ * --help; --help prints the help on stdout.
  */
 #pragma once
 
@@ -23,17 +23,17 @@
 
 enum option_type {
 	OPTION_TYPE_END = 0,
-	OPTION_TYPE_FLAG,   /* bool * */
-	OPTION_TYPE_STRING, /* const char **; the last one wins */
-	OPTION_TYPE_NUMBER, /* unsigned long *, at least `minimum` */
+	OPTION_TYPE_FLAG,    /* bool * */
+	OPTION_TYPE_STRING,  /* const char **; the last one wins */
+	OPTION_TYPE_NUMBER,  /* unsigned long *, at least `minimum` */
 	OPTION_TYPE_SECONDS, /* double *, more than 0 */
-	OPTION_TYPE_CALL,   /* calls `call(target, value)`: 0, or -1 with error_text */
-	OPTION_TYPE_MAYBE,  /* the same; `value` is NULL when none is attached with "=" */
+	OPTION_TYPE_CALL,    /* calls `call(target, value)`: 0, or -1 with error_text */
+	OPTION_TYPE_MAYBE,   /* the same; `value` is NULL when none is attached with "=" */
 };
 
 struct option_spec {
 	enum option_type type;
-	char letter;          /* 0: none */
+	char letter;	      /* 0: none */
 	const char *name;     /* without dashes */
 	const char *argument; /* its name in the help; NULL for flags */
 	void *target;
@@ -94,8 +94,8 @@ enum {
  * operand (argc when there is none), OPTIONS_HELP after printing the help, OPTIONS_WRONG after
  * reporting what is wrong.
  */
-int options_parse(const struct option_usage *usage, const struct option_spec *specs, int argc,
-	char **argv);
+int options_parse(
+	const struct option_usage *usage, const struct option_spec *specs, int argc, char **argv);
 /* The exit status for a negative options_parse result. */
 int options_status(int result);
 /* Reports a wrong use that the table cannot see ("more than one file"); returns EXIT_USAGE. */

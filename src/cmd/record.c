@@ -58,9 +58,11 @@ static const struct option_usage usage = {
 	.synopsis = "[options] [--] COMMAND [ARGUMENT...] | -p PID | -a",
 	.summary =
 		"Runs COMMAND and records where its CPU time went, what it asked of the GPU, and\n"
-		"how long that took. Other commands show it: 'xpuprof flame', 'report', 'export'.\n\n"
+		"how long that took. Other commands show it: 'xpuprof flame', 'report', "
+		"'export'.\n\n"
 		"The suffix of an output says its form: .svg (flame graph), .folded, .events\n"
-		"(extended-folded) or .json (chrome); any other, as .xpu, is the recording itself.\n"
+		"(extended-folded) or .json (chrome); any other, as .xpu, is the recording "
+		"itself.\n"
 		"A FORM before it says it instead: svg, folded, extended-folded or chrome, as in\n"
 		"-o chrome:gpu.txt.",
 	.stop_at_operand = true,
@@ -81,7 +83,8 @@ static const struct exporter *named_exporter(const char *value, const char **ret
 	return e;
 }
 
-/* Whether two outputs would be written into one file, or one behind the other to standard output. */
+/* Whether two outputs would be written into one file, or one behind the other to standard
+ * output. */
 static bool is_taken(const struct record *r, const char *path)
 {
 	if (!output_is_file(path) && strcmp(path, "-"))
@@ -146,7 +149,9 @@ static unsigned int power_of_two(const char *text)
 	errno = 0;
 	number = strtoull(text, &end, 10);
 	if (*end && strchr("kmgKMG", *end) && !errno && number < 1ull << 32) {
-		number <<= tolower((unsigned char)*end) == 'k' ? 10 : tolower((unsigned char)*end) == 'm' ? 20 : 30;
+		number <<= tolower((unsigned char)*end) == 'k'	 ? 10
+			   : tolower((unsigned char)*end) == 'm' ? 20
+								 : 30;
 		end++;
 	}
 	if (*end || errno || !number || number & (number - 1))
@@ -168,7 +173,8 @@ static int parse_stalls(void *target, const char *value)
 
 	if (value && !exact && (period < STALL_PERIOD_MIN || period > STALL_PERIOD_MAX))
 		return error_set(-1,
-			"takes 'exact' or a number of GPU clock cycles that is a power of two from 32 to 2048m, "
+			"takes 'exact' or a number of GPU clock cycles that is a power of two from "
+			"32 to 2048m, "
 			"not '%s'",
 			value);
 	r->stalls = exact ? GPU_STALLS_EXACT : GPU_STALLS_CONTINUOUS;
@@ -206,7 +212,9 @@ static int parse_counters(void *target, const char *value)
 
 	r->counter_interval_ns = value ? time_with_unit(value) : COUNTER_INTERVAL_DEFAULT_NS;
 	if (r->counter_interval_ns < COUNTER_INTERVAL_MIN_NS)
-		return error_set(-1, "takes a time from 100us to 1s with its unit (us, ms or s), not '%s'", value);
+		return error_set(-1,
+			"takes a time from 100us to 1s with its unit (us, ms or s), not '%s'",
+			value);
 	return 0;
 }
 
@@ -225,7 +233,8 @@ static int parse_off_cpu(void *target, const char *value)
 	r->off_cpu = true;
 	r->wait_min_ns = value ? time_with_unit(value) : 0;
 	if (value && !r->wait_min_ns)
-		return error_set(-1, "takes a time up to 1s with its unit (ns, us, ms or s), not '%s'", value);
+		return error_set(-1,
+			"takes a time up to 1s with its unit (ns, us, ms or s), not '%s'", value);
 	return 0;
 }
 
@@ -261,13 +270,16 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_CALL(0, "stack-source", "SOURCE", parse_stack_source, r,
 			"who walks the stacks of launches: auto, inprocess, bpf or none"),
 		OPTION_MAYBE("stalls", "PERIOD|exact", parse_stalls, r,
-			"also sample which GPU instructions run or wait and why, every PERIOD cycles"),
+			"also sample which GPU instructions run or wait and why, every PERIOD "
+			"cycles"),
 		OPTION_MAYBE("counters", "INTERVAL", parse_counters, r,
 			"also sample hardware counters of the GPUs, every INTERVAL (default 1ms)"),
 		OPTION_MAYBE("drivers", "MONITOR,...", parse_drivers, r,
-			"also record what the kernel's GPU drivers do (default: those that suit the machine)"),
+			"also record what the kernel's GPU drivers do (default: those that suit "
+			"the machine)"),
 		OPTION_MAYBE("off-cpu", "MIN", parse_off_cpu, r,
-			"also record when threads do not run, and why; with stacks if it lasts MIN"),
+			"also record when threads do not run, and why; with stacks if it lasts "
+			"MIN"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "inline", &r->inlines,
@@ -297,14 +309,16 @@ static int check(const struct record *r, char **command)
 	if (r->cpu_only && r->gpu_only)
 		return options_wrong(&usage, "--cpu-only and --gpu-only leave nothing to record");
 	if (r->stalls && r->cpu_only)
-		return options_wrong(&usage, "--stalls samples GPU work, and --cpu-only wants none");
+		return options_wrong(
+			&usage, "--stalls samples GPU work, and --cpu-only wants none");
 	if (r->counter_interval_ns && r->cpu_only)
 		return options_wrong(&usage, "--counters samples GPUs, and --cpu-only wants none");
 	if (r->counter_interval_ns && !*command)
 		return options_wrong(&usage, "--counters needs a command to start");
 	/* An H200 switches both on, and then there are no samples of instructions. */
 	if (r->counter_interval_ns && r->stalls)
-		return options_wrong(&usage, "a GPU takes either --stalls or --counters: record one after the other");
+		return options_wrong(&usage,
+			"a GPU takes either --stalls or --counters: record one after the other");
 	if (r->stalls && !*command)
 		return options_wrong(&usage, "--stalls needs a command to start");
 	if (r->gpu_only && !*command)
@@ -375,7 +389,8 @@ static bool is_regular(const char *path)
 	return !lstat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* The file itself and not whatever has its name by then; and none that has a second name elsewhere. */
+/* The file itself and not whatever has its name by then; and none that has a second name
+ * elsewhere. */
 static void give_away(const struct target_user *u, const char *path)
 {
 	struct stat st;
@@ -392,8 +407,8 @@ static void give_away(const struct target_user *u, const char *path)
 }
 
 /* Samples of instructions are there to be seen, where there are any and the form can show them. */
-static const struct view *view_for(const struct record *r, const struct session *s,
-	const struct exporter *e)
+static const struct view *view_for(
+	const struct record *r, const struct session *s, const struct exporter *e)
 {
 	bool sampled = r->stalls && session_totals(s)->window_samples;
 
@@ -435,7 +450,8 @@ static void print_user(const struct target_user *u)
 	for (const char *c = end; *c; c++)
 		more += *c == ',';
 	if (more)
-		cmd_error("the program runs as %s, with what sudo had changed put back: %.*s and %zu more",
+		cmd_error("the program runs as %s, with what sudo had changed put back: %.*s and "
+			  "%zu more",
 			u->name, (int)(end - u->changed_by_sudo), u->changed_by_sudo, more);
 	else
 		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
@@ -475,8 +491,8 @@ static int exec_status(int error)
 	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* Ends the recording and makes the outputs; the status is ours, not the program's. What `failed` while
- * it ran (a full disk) fails here again and was reported. */
+/* Ends the recording and makes the outputs; the status is ours, not the program's. What `failed`
+ * while it ran (a full disk) fails here again and was reported. */
 static int finish(struct record *r, const struct target_user *u, struct session *s, int failed)
 {
 	int error = session_finish(s), status = failed;
@@ -515,7 +531,8 @@ static struct outcome outcome_of(struct session *s, int status)
 	int wait_status;
 
 	if (session_program(s, &wait_status) && (wait_status || !status))
-		o = (struct outcome){.status = target_shell_status(wait_status), .wait_status = wait_status};
+		o = (struct outcome){
+			.status = target_shell_status(wait_status), .wait_status = wait_status};
 	return o;
 }
 

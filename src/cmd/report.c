@@ -72,5 +72,6 @@ int cmd_report(int argc, char **argv)
 		return options_wrong(&usage, "more than one file: '%s'", argv[first + 1]);
 	wanted.top = top || json ? top : DEFAULT_TOP;
 	wanted.width = wide ? 0 : text_width(STDOUT_FILENO, PIPE_COLUMNS);
-	return run(first < argc ? argv[first] : DEFAULT_FILE, &wanted, json) ? cmd_failed() : EXIT_OK;
+	return run(first < argc ? argv[first] : DEFAULT_FILE, &wanted, json) ? cmd_failed()
+									     : EXIT_OK;
 }

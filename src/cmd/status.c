@@ -64,7 +64,8 @@ static void show_totals(const struct profile_totals *t, uint64_t elapsed_ns, uin
 	buf_release(&line);
 }
 
-/* A program that reads single keys from the terminal, as editors and shells do, draws there itself. */
+/* A program that reads single keys from the terminal, as editors and shells do, draws there
+ * itself. */
 static bool is_in_the_way(void)
 {
 	struct termios t;
@@ -145,12 +146,13 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	char samples[TEXT_CELL], works[TEXT_CELL], calls[TEXT_CELL], stalls[TEXT_CELL];
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "xpuprof: %s, CPU time %s (%s sample%s), ", text_duration(elapsed, elapsed_ns),
-		text_duration(cpu, t->cpu_ns), text_count(samples, t->samples), plural(t->samples));
+	buf_printf(&b, "xpuprof: %s, CPU time %s (%s sample%s), ",
+		text_duration(elapsed, elapsed_ns), text_duration(cpu, t->cpu_ns),
+		text_count(samples, t->samples), plural(t->samples));
 	if (t->works || t->calls) {
 		buf_printf(&b, "%s time %s (%s piece%s of work, %s CUDA call%s", gpu_name(t),
-			text_duration(gpu, t->gpu_ns), text_count(works, t->works), plural(t->works),
-			text_count(calls, t->calls), plural(t->calls));
+			text_duration(gpu, t->gpu_ns), text_count(works, t->works),
+			plural(t->works), text_count(calls, t->calls), plural(t->calls));
 		if (t->window_samples)
 			buf_printf(&b, ", %s instruction sample%s",
 				text_count(stalls, t->window_samples), plural(t->window_samples));
@@ -159,11 +161,12 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 		buf_puts(&b, "no GPU work");
 	}
 	if (t->drivers)
-		buf_printf(&b, ", %s driver event%s", text_count(works, t->drivers), plural(t->drivers));
+		buf_printf(&b, ", %s driver event%s", text_count(works, t->drivers),
+			plural(t->drivers));
 	buf_putc(&b, '\n');
 	add_completeness(&b, t);
-	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason,
-		1, PENDING_REASONS, profile_pending_text);
+	add_reasons(&b, "CUDA calls without GPU work of their own:", t->pending_by_reason, 1,
+		PENDING_REASONS, profile_pending_text);
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,
 		profile_join_text);
 	add_losses(&b, t);

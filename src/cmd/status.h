@@ -8,8 +8,8 @@
 #include "profile/writer.h"
 #include "record/session.h"
 
-/* As session_options.progress: rewrites the status line, or removes it. The cursor stays at its start, so that output
- * of the program covers it. */
+/* As session_options.progress: rewrites the status line, or removes it. The cursor stays at its
+ * start, so that output of the program covers it. */
 void status_report(void *context, const struct session_progress *p);
 /* Prints the summary: totals, then every loss by cause. */
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path);

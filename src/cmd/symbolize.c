@@ -52,9 +52,10 @@ struct symbolizing {
 static const struct option_usage usage = {
 	.command = "symbolize",
 	.synopsis = "[options] [FILE]",
-	.summary = "Names the code of a recording that has no name yet: later, on another machine, with\n"
-		   "debug files that were not there, or after a recording was cut short. FILE is\n"
-		   DEFAULT_FILE " unless given; it is replaced by a named one.",
+	.summary = "Names the code of a recording that has no name yet: later, on another machine, "
+		   "with\n"
+		   "debug files that were not there, or after a recording was cut short. FILE "
+		   "is\n" DEFAULT_FILE " unless given; it is replaced by a named one.",
 };
 
 static int add_folder(void *target, const char *value)
@@ -200,7 +201,8 @@ static struct symbolize_options options_of(struct symbolizing *s)
 /* The copy is beside what it replaces, a link followed. */
 static int make_temporary(struct symbolizing *s, char **ret_target)
 {
-	char *resolved = realpath(s->output, NULL), *target = resolved ? resolved : strdup(s->output);
+	char *resolved = realpath(s->output, NULL),
+	     *target = resolved ? resolved : strdup(s->output);
 	const char *slash = target ? strrchr(target, '/') : NULL;
 	struct stat st;
 	int fd, error;
@@ -281,8 +283,9 @@ static int by_locations(const void *left, const void *right)
 {
 	const struct nameless *a = left, *b = right;
 
-	return a->locations < b->locations ? 1 : a->locations > b->locations ? -1
-									     : strcmp(a->path, b->path);
+	return a->locations < b->locations   ? 1
+	       : a->locations > b->locations ? -1
+					     : strcmp(a->path, b->path);
 }
 
 /* Places without a name by file, most first. */
@@ -313,7 +316,8 @@ static void print_result(struct symbolizing *s, const struct symbolize_stats *st
 		printf("gave up reading the lines of %" PRIu64 " file%s: damaged, or too large\n",
 			stats->dwarf_failed, stats->dwarf_failed == 1 ? "" : "s");
 	print_nameless("not found, or not the same any more", s->absent.items, s->absent.count);
-	print_nameless("without a table of symbols, and no debug file was found", s->stripped.items, s->stripped.count);
+	print_nameless("without a table of symbols, and no debug file was found", s->stripped.items,
+		s->stripped.count);
 	if (profile_reader_incomplete(s->reader))
 		cmd_error("warning: '%s' is not whole: it %s", s->path,
 			profile_reader_incomplete(s->reader));
@@ -344,7 +348,8 @@ int cmd_symbolize(int argc, char **argv)
 {
 	struct symbolizing s = {.signals = SIGNALS_INIT, .progress = isatty(STDERR_FILENO)};
 	const struct option_spec specs[] = {
-		OPTION_STRING('o', "output", "FILE", &s.output, "write to FILE, and leave the other as it is"),
+		OPTION_STRING('o', "output", "FILE", &s.output,
+			"write to FILE, and leave the other as it is"),
 		OPTION_FLAG(0, "inline", &s.inlines,
 			"also find source lines and inlined functions (takes longer)"),
 		OPTION_CALL(0, "debug-dir", "DIR", add_folder, &s,

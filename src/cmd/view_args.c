@@ -12,7 +12,9 @@ int view_arg_view(void *target, const char *value)
 	struct view_options *o = target;
 
 	o->view = view_by_name(value);
-	return o->view ? 0 : error_set(-1, "takes merge, gpu, cpu, stall, off-cpu or wall, not '%s'", value);
+	return o->view ? 0
+		       : error_set(-1, "takes merge, gpu, cpu, stall, off-cpu or wall, not '%s'",
+				 value);
 }
 
 int view_arg_by(void *target, const char *value)
@@ -44,9 +46,11 @@ int view_args_check(const struct option_usage *usage, const struct view_options 
 	if (view_of(o)->shows & VIEW_SHOWS_STALLS)
 		return EXIT_OK;
 	if (o->weight != VIEW_WEIGHT_TIME)
-		return options_wrong(usage, "--weight samples counts instruction samples: it needs --view stall");
+		return options_wrong(usage,
+			"--weight samples counts instruction samples: it needs --view stall");
 	if (o->latency)
-		return options_wrong(usage, "--latency is about instruction samples: it needs --view stall");
+		return options_wrong(
+			usage, "--latency is about instruction samples: it needs --view stall");
 	return EXIT_OK;
 }
 
@@ -66,13 +70,14 @@ void view_warn(const struct exporter *e, const char *path, const struct export_r
 	if (!strcmp(path, "-"))
 		path = "standard input";
 	if (r->empty)
-		cmd_error("warning: the %s output is empty: nothing it shows was recorded",
-			e->name);
+		cmd_error(
+			"warning: the %s output is empty: nothing it shows was recorded", e->name);
 	if (r->lacking)
 		cmd_error("warning: no %s in '%s': %s", r->lacking, path, r->help);
 	if (*r->incomplete)
-		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe without names", path,
-			r->incomplete);
+		cmd_error("warning: '%s' is not whole (it %s); what is there was used, maybe "
+			  "without names",
+			path, r->incomplete);
 	if (r->lines_left_out)
 		cmd_error("warning: %llu line%s of '%s' left out; the first is line %llu: %s",
 			(unsigned long long)r->lines_left_out, plural, path,

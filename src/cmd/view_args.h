@@ -11,25 +11,25 @@
 /* Rows for a command's table; `o` is a struct export_options. */
 #define VIEW_ARGS(o)                                                                               \
 	OPTION_CALL(0, "view", "NAME", view_arg_view, &(o)->view,                                  \
-		"merge (CPU and GPU), gpu, cpu, stall (why the GPU waits), off-cpu, wall"),                    \
-	OPTION_CALL(0, "by", "LIST", view_arg_by, &(o)->view,                                      \
-		"group by process, thread, device, stream"),                                       \
-	OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,                   \
-		"put work of graphs at its launch, capture or both"),                             \
-	OPTION_FLAG(0, "gpu-api-frames", &(o)->view.api_frames,                                    \
-		"keep the frames inside the GPU vendor's own libraries"),                          \
-	OPTION_FLAG(0, "cuda-frames", &(o)->view.api_frames, "the same"),                          \
-	OPTION_FLAG(0, "native-python", &(o)->view.native_python,                                  \
-		"keep the frames inside Python's interpreter"),                                    \
-	OPTION_FLAG(0, "inline", &(o)->view.inlines,                                               \
-		"show inlined functions as frames (see record --inline)"),                          \
-	OPTION_FLAG(0, "lines", &(o)->view.lines, "distinguish the lines of a function"),           \
-	OPTION_CALL(0, "weight", "WHAT", view_arg_weight, &(o)->view,                              \
-		"time, or samples: of instructions, with --view stall"),                           \
-	OPTION_FLAG(0, "latency", &(o)->view.latency,                                              \
-		"only samples of cycles without any issue, with --view stall"),                    \
-	OPTION_FLAG(0, "reverse", &(o)->view.reverse, "merge stacks from the leaf"),               \
-	OPTION_FLAG(0, "inverted", &(o)->inverted, "draw the root on top")
+		"merge (CPU and GPU), gpu, cpu, stall (why the GPU waits), off-cpu, wall"),        \
+		OPTION_CALL(0, "by", "LIST", view_arg_by, &(o)->view,                              \
+			"group by process, thread, device, stream"),                               \
+		OPTION_CALL(0, "graph-stack", "WHICH", view_arg_graph_stack, &(o)->view,           \
+			"put work of graphs at its launch, capture or both"),                      \
+		OPTION_FLAG(0, "gpu-api-frames", &(o)->view.api_frames,                            \
+			"keep the frames inside the GPU vendor's own libraries"),                  \
+		OPTION_FLAG(0, "cuda-frames", &(o)->view.api_frames, "the same"),                  \
+		OPTION_FLAG(0, "native-python", &(o)->view.native_python,                          \
+			"keep the frames inside Python's interpreter"),                            \
+		OPTION_FLAG(0, "inline", &(o)->view.inlines,                                       \
+			"show inlined functions as frames (see record --inline)"),                 \
+		OPTION_FLAG(0, "lines", &(o)->view.lines, "distinguish the lines of a function"),  \
+		OPTION_CALL(0, "weight", "WHAT", view_arg_weight, &(o)->view,                      \
+			"time, or samples: of instructions, with --view stall"),                   \
+		OPTION_FLAG(0, "latency", &(o)->view.latency,                                      \
+			"only samples of cycles without any issue, with --view stall"),            \
+		OPTION_FLAG(0, "reverse", &(o)->view.reverse, "merge stacks from the leaf"),       \
+		OPTION_FLAG(0, "inverted", &(o)->inverted, "draw the root on top")
 
 int view_arg_view(void *target, const char *value);
 int view_arg_by(void *target, const char *value);

@@ -38,8 +38,8 @@ struct correlator {
 	uint64_t outstanding;
 };
 
-int correlator_new(struct correlator **ret, struct profile_writer *w,
-	const struct correlator_options *options)
+int correlator_new(
+	struct correlator **ret, struct profile_writer *w, const struct correlator_options *options)
 {
 	size_t max = options->max_launches ? options->max_launches : DEFAULT_MAX_LAUNCHES;
 	struct correlator *c = calloc(1, sizeof(*c));
@@ -77,7 +77,7 @@ static bool kind_is_known(enum profile_call_kind kind)
 static bool asks_for_work(const struct launch *l)
 {
 	return l->kind == CALL_LAUNCH || l->kind == CALL_COPY || l->kind == CALL_SET ||
-		l->kind == CALL_GRAPH;
+	       l->kind == CALL_GRAPH;
 }
 
 /* It asked for work, none came, and nothing was written about that. */
@@ -97,8 +97,8 @@ static void count_in(struct correlator *c, const struct launch *l)
 	c->outstanding += is_outstanding(l);
 }
 
-static int write_pending(struct correlator *c, const struct launch *l,
-	enum profile_pending_reason reason)
+static int write_pending(
+	struct correlator *c, const struct launch *l, enum profile_pending_reason reason)
 {
 	struct profile_pending pending = {
 		.start_ns = l->start_ns,

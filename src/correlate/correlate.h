@@ -6,10 +6,11 @@
  *	graph work        with the stack that made its node, and the stream that its graph was launched into
  *	waits for events  with the streams in which these were recorded
  *
- * The caller promises an order: a launch, if there is one, comes before the call and the work with its id (the recorder
- * drains markers first; see docs/architecture.md), and the record of an event before calls that wait for it. Call and
- * work may come in either order and any number of works may follow one call. (Work of a graph that comes before the call
- * that launched it has returned does not get the stream.)
+ * The caller promises an order: a launch, if there is one, comes before the call and the work with
+ * its id (the recorder drains markers first; see docs/architecture.md), and the record of an event
+ * before calls that wait for it. Call and work may come in either order and any number of works may
+ * follow one call. (Work of a graph that comes before the call that launched it has returned does
+ * not get the stream.)
  *
  * Memory is bounded: finished launches are kept for a while in case more work follows, then
  * forgotten oldest first; work that comes for a forgotten one is written with JOIN_LATE, a

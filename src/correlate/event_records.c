@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Records are numbered as they come (modulo 2^32), and only the newest are kept. Each names the one before it with the
- * same hash, so a chain ends where it leads out of the ring.
+ * Records are numbered as they come (modulo 2^32), and only the newest are kept. Each names the one
+ * before it with the same hash, so a chain ends where it leads out of the ring.
  */
 #include "correlate/event_records.h"
 
@@ -73,7 +73,8 @@ const struct gpu_event_record *event_records_find(
 
 		if (!e)
 			break;
-		if (e->record.instance == instance && e->record.event == event && e->record.time_ns <= time_ns)
+		if (e->record.instance == instance && e->record.event == event &&
+			e->record.time_ns <= time_ns)
 			return &e->record;
 		number = e->older;
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In which streams events of a GPU API were recorded, and when: this is what a wait for an event waits for.
+ * In which streams events of a GPU API were recorded, and when: this is what a wait for an event
+ * waits for.
  *
- * Memory is bounded: the newest EVENT_RECORDS_MAX records are kept, in a ring that is allocated when the first comes.
- * One thread.
+ * Memory is bounded: the newest EVENT_RECORDS_MAX records are kept, in a ring that is allocated
+ * when the first comes. One thread.
  */
 #pragma once
 
@@ -29,6 +30,7 @@ void event_records_release(struct event_records *r);
 
 /* 0 or -ENOMEM. */
 int event_records_add(struct event_records *r, const struct gpu_event_record *e);
-/* The last record of this event before `time_ns`; NULL: none is known. Valid until the next one is added. */
+/* The last record of this event before `time_ns`; NULL: none is known. Valid until the next one is
+ * added. */
 const struct gpu_event_record *event_records_find(
 	const struct event_records *r, uint32_t instance, uint64_t event, uint64_t time_ns);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which correlation ids of an instance had to be forgotten: each of the newest FORGOTTEN_WINDOW ids exactly,
- * what is older by range, where an id between two forgotten ones counts as forgotten. (Ids are given out in
- * order, so an event of one that old has been on its way for as long as a million calls took.)
+ * Which correlation ids of an instance had to be forgotten: each of the newest FORGOTTEN_WINDOW ids
+ * exactly, what is older by range, where an id between two forgotten ones counts as forgotten. (Ids
+ * are given out in order, so an event of one that old has been on its way for as long as a million
+ * calls took.)
  *
- * Ids are compared modulo 2^32, and the range is kept far shorter than that, so that ids which come again
- * after the counter has wrapped are new ones.
+ * Ids are compared modulo 2^32, and the range is kept far shorter than that, so that ids which come
+ * again after the counter has wrapped are new ones.
  */
 #pragma once
 
@@ -15,7 +16,8 @@
 #define FORGOTTEN_WINDOW (1u << 20)
 
 struct forgotten {
-	uint64_t *window; /* a bit for each id modulo FORGOTTEN_WINDOW; NULL: nothing was forgotten */
+	/* a bit for each id modulo FORGOTTEN_WINDOW; NULL: nothing was forgotten */
+	uint64_t *window;
 	uint32_t oldest, newest;
 };
 

@@ -98,8 +98,8 @@ static void forget_destroyed(struct instances *in)
 	in->destroyed_count--;
 }
 
-int instances_put_node(struct instances *in, uint32_t number, uint64_t node, uint32_t stack,
-	bool *ret_kept)
+int instances_put_node(
+	struct instances *in, uint32_t number, uint64_t node, uint32_t stack, bool *ret_kept)
 {
 	struct instance *instance;
 	uint64_t value;

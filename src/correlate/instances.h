@@ -36,7 +36,7 @@ struct destroyed_node {
 
 struct instances {
 	struct vec(struct instance) items; /* those with number 0 are free */
-	struct map by_number;              /* number -> index in items */
+	struct map by_number;		   /* number -> index in items */
 	size_t node_count;
 	uint32_t serial;
 	struct destroyed_node
@@ -54,8 +54,8 @@ int instances_forget_launch(struct instances *in, uint32_t number, uint32_t corr
 bool instances_has_forgotten(const struct instances *in, uint32_t number, uint32_t correlation);
 
 /* A node was made at `stack` (0: not known); *ret_kept false: there is no room. 0 or -ENOMEM. */
-int instances_put_node(struct instances *in, uint32_t number, uint64_t node, uint32_t stack,
-	bool *ret_kept);
+int instances_put_node(
+	struct instances *in, uint32_t number, uint64_t node, uint32_t stack, bool *ret_kept);
 int instances_destroy_node(struct instances *in, uint32_t number, uint64_t node);
 /* 0 when it is not known. */
 uint32_t instances_node_stack(const struct instances *in, uint32_t number, uint64_t node);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Launches are items of one array, linked into their lists by number; an index of numbers and hashes is
- * beside it, with linear probing and deletion by shifting back.
+ * Launches are items of one array, linked into their lists by number; an index of numbers and
+ * hashes is beside it, with linear probing and deletion by shifting back.
  *
- * Nearly all time goes into waiting for memory. So a hash is compared before the launch behind it is
- * touched, and the lowest bits of the correlation id stay as they are: ids that follow each other,
- * as those of one batch do, share a cache line of the index. They crowd it, too, which is why so
- * much of the index is left free.
+ * Nearly all time goes into waiting for memory. So a hash is compared before the launch behind it
+ * is touched, and the lowest bits of the correlation id stay as they are: ids that follow each
+ * other, as those of one batch do, share a cache line of the index. They crowd it, too, which is
+ * why so much of the index is left free.
  */
 #include "correlate/launches.h"
 
@@ -68,8 +68,8 @@ static uint32_t hash_of(uint32_t instance, uint32_t correlation)
 }
 
 /* The slot that holds it, or the free one where it would go. */
-static struct launch_slot *find_slot(const struct launches *l, uint32_t instance,
-	uint32_t correlation, uint32_t hash)
+static struct launch_slot *find_slot(
+	const struct launches *l, uint32_t instance, uint32_t correlation, uint32_t hash)
 {
 	for (size_t i = hash & l->index_mask;; i = (i + 1) & l->index_mask) {
 		struct launch_slot *slot = &l->index[i];
@@ -137,8 +137,8 @@ static void unlink_launch(struct launches *l, struct launch *launch)
 	l->count[launch->list]--;
 }
 
-struct launch *launches_add(struct launches *l, uint32_t instance, uint32_t correlation,
-	enum launch_list list)
+struct launch *launches_add(
+	struct launches *l, uint32_t instance, uint32_t correlation, enum launch_list list)
 {
 	uint32_t hash = hash_of(instance, correlation);
 	struct launch *launch = launch_at(l, l->free);

@@ -35,8 +35,8 @@ struct launch {
 	uint32_t stack;
 	uint32_t api;
 	uint32_t graph_context, graph_stream; /* what it launched a graph into; 0: not known */
-	uint32_t older, newer; /* numbers of its neighbours in its list; 0: none */
-	uint8_t kind;          /* enum profile_call_kind; 0: not known */
+	uint32_t older, newer;		      /* numbers of its neighbours in its list; 0: none */
+	uint8_t kind;			      /* enum profile_call_kind; 0: not known */
 	uint8_t flags;
 	uint8_t list; /* enum launch_list */
 };
@@ -49,8 +49,8 @@ struct launch_slot {
 struct launches {
 	struct launch *items; /* number n is item n - 1 */
 	size_t max;
-	size_t fresh;      /* items from here on were never used */
-	uint32_t free;     /* number of the first free item, chained by `newer` */
+	size_t fresh;		   /* items from here on were never used */
+	uint32_t free;		   /* number of the first free item, chained by `newer` */
 	struct launch_slot *index; /* open addressing, at most a quarter full */
 	size_t index_mask;
 	uint32_t oldest[LAUNCH_LISTS], newest[LAUNCH_LISTS];
@@ -64,8 +64,8 @@ bool launches_are_full(const struct launches *l);
 /* NULL when there is none. */
 struct launch *launches_find(const struct launches *l, uint32_t instance, uint32_t correlation);
 /* Adds one that is not there, as the newest of `list`, all else zero. There must be room. */
-struct launch *launches_add(struct launches *l, uint32_t instance, uint32_t correlation,
-	enum launch_list list);
+struct launch *launches_add(
+	struct launches *l, uint32_t instance, uint32_t correlation, enum launch_list list);
 /* Makes it the newest of a list. */
 void launches_move(struct launches *l, struct launch *launch, enum launch_list list);
 void launches_remove(struct launches *l, struct launch *launch);

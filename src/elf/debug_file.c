@@ -65,8 +65,8 @@ static bool is_of_use(struct elf_file *found)
 }
 
 /* Opens `path` when it is the debug file of `f`; `link` is NULL where only a build id counts. */
-static int open_if_belongs(struct elf_file **ret, struct elf_file *f, const char *path,
-	const struct debug_link *link)
+static int open_if_belongs(
+	struct elf_file **ret, struct elf_file *f, const char *path, const struct debug_link *link)
 {
 	struct elf_file *found;
 	int error = elf_file_open(&found, path);

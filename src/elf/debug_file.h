@@ -2,8 +2,8 @@
 /*
  * Separate debug files: where distributions keep the symbols they strip from programs.
  *
- * A file is accepted only when it provably belongs: by equal build ids, or (without build ids) by the
- * checksum in .gnu_debuglink.
+ * A file is accepted only when it provably belongs: by equal build ids, or (without build ids) by
+ * the checksum in .gnu_debuglink.
  */
 #pragma once
 

@@ -51,7 +51,8 @@ struct dwarf_file {
 	Dwarf_Off unit; /* whose functions these are */
 	unsigned int units_used;
 	struct ranges functions;
-	struct map scoped; /* entries of functions within namespaces and classes -> name, in `names` */
+	/* entries of functions within namespaces and classes -> name, in `names` */
+	struct map scoped;
 	struct interner *names;
 	Dwarf_Off function; /* whose pieces these are */
 	struct vec(struct piece) pieces;

@@ -184,8 +184,8 @@ static size_t build_id_in(struct elf_file *f, uint64_t offset, uint64_t size, ui
 
 	if (!size || size > NOTES_MAX_BYTES || !in_file(f, offset, size))
 		return 0;
-	data = elf_getdata_rawchunk(f->elf, (int64_t)offset, size,
-		align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	data = elf_getdata_rawchunk(
+		f->elf, (int64_t)offset, size, align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	if (!data)
 		return 0;
 	while ((at = gelf_getnote(data, at, &note, &name_at, &desc_at)) > 0) {

@@ -24,7 +24,8 @@ struct elf_file;
 
 /* Where separate debug files are looked for, beside /usr/lib/debug. Texts are borrowed. */
 struct debug_search {
-	const char *root;	    /* the root folder of the program ("/proc/12/root"); NULL: ours */
+	/* the root folder of the program ("/proc/12/root"); NULL: ours */
+	const char *root;
 	const char *path;	    /* where the program saw the file; NULL: where it was opened */
 	const char *file;	    /* is tried first; NULL: none */
 	const char *const *folders; /* like /usr/lib/debug, and before it */
@@ -91,20 +92,22 @@ int elf_file_find_function(struct elf_file *f, const char *name, uint64_t *ret_o
 /*
  * The function that covers `vaddr`, from .symtab and .dynsym (indexed on first use): its name
  * without a symbol version, valid until close, and its start; NULL when none does. Symbols without
- * a size reach to the next one or to the end of their section. A stub of the procedure linkage table
- * is called as its function, with "@plt" behind it. Of several names for one address a
- * global one is preferred, then one whose symbol has a size, then the one with the fewest leading
+ * a size reach to the next one or to the end of their section. A stub of the procedure linkage
+ * table is called as its function, with "@plt" behind it. Of several names for one address a global
+ * one is preferred, then one whose symbol has a size, then the one with the fewest leading
  * underscores.
  */
 const char *elf_file_function_at(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start);
 
 /*
- * Where the function that covers `vaddr` begins by the file's unwind information (.eh_frame), which is there also
- * when symbols are not; parts that a compiler put elsewhere begin on their own. 0 or -ENOENT.
+ * Where the function that covers `vaddr` begins by the file's unwind information (.eh_frame), which
+ * is there also when symbols are not; parts that a compiler put elsewhere begin on their own. 0 or
+ * -ENOENT.
  */
 int elf_file_function_start(struct elf_file *f, uint64_t vaddr, uint64_t *ret_start);
 
-/* Whether all functions have symbols, here or in a separate debug file; not only the exported ones. */
+/* Whether all functions have symbols, here or in a separate debug file; not only the exported
+ * ones. */
 bool elf_file_has_symtab(struct elf_file *f);
 /* A descriptor of the file that has the DWARF (this one, or its separate debug file), which stays
  * the file's own; -1 when there is none. */

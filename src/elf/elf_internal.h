@@ -30,7 +30,8 @@ struct elf_section {
 	uint64_t entry_bytes; /* of a table; its alignment where that is not said */
 	bool executable;
 	bool compressed;
-	uint64_t stored_offset; /* of the compressed contents, 0 with size 0 when outside the file */
+	/* of the compressed contents, 0 with size 0 when outside the file */
+	uint64_t stored_offset;
 	uint64_t stored_size;
 };
 
@@ -47,7 +48,7 @@ struct elf_strings {
 struct elf_symbol {
 	uint64_t vaddr;
 	uint32_t size;
-	uint32_t name;  /* in string table `strings` */
+	uint32_t name; /* in string table `strings` */
 	uint8_t strings;
 	uint8_t rank; /* lower is better, see symbols.c */
 	bool unsized;
@@ -69,7 +70,7 @@ struct elf_file {
 	struct debug_search search;
 	struct elf_file *debug; /* separate debug file, opened when it is needed */
 	bool debug_sought;
-	struct elf_file *mini;	/* mini debug info, opened with the index */
+	struct elf_file *mini; /* mini debug info, opened with the index */
 	struct plt *plt;
 	bool plt_read;
 	struct extents *extents; /* read when it is first asked for */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * Where functions without symbols begin and end, by the unwind information. The table at the
- * beginning of .eh_frame_hdr, sorted by address, leads to a function's entry (FDE) in .eh_frame. Its
- * common entry (CIE) says how the addresses are encoded:
+ * beginning of .eh_frame_hdr, sorted by address, leads to a function's entry (FDE) in .eh_frame.
+ * Its common entry (CIE) says how the addresses are encoded:
  *
  *	.eh_frame_hdr  version, three encodings, an address, count, [(start, address of the FDE)] -> .eh_frame
  *
- * (LSB Core, "Exception Frames" and "DWARF Exception Header Encoding".) All linkers write that table in the one
- * encoding that is read here.
+ * (LSB Core, "Exception Frames" and "DWARF Exception Header Encoding".) All linkers write that
+ * table in the one encoding that is read here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@
 #define HEADER_BYTES	  12
 #define ROW_BYTES	  8
 
-#define PE_UDATA4     0x03
-#define PE_FORM	      0x0f
-#define PE_BASE	      0xf0
-#define PE_PC	      0x10
+#define PE_UDATA4      0x03
+#define PE_FORM	       0x0f
+#define PE_BASE	       0xf0
+#define PE_PC	       0x10
 #define PE_DATA_SDATA4 0x3b
 
 struct extents {
@@ -55,8 +55,9 @@ static size_t count_rows(const struct elf_contents *header)
 	size_t count;
 
 	/* The address before the count, that of .eh_frame, has four bytes in this form too. */
-	if (header->size < HEADER_BYTES || header->data[0] != 1 || (header->data[1] & 7) != PE_UDATA4 ||
-		header->data[2] != PE_UDATA4 || header->data[3] != PE_DATA_SDATA4)
+	if (header->size < HEADER_BYTES || header->data[0] != 1 ||
+		(header->data[1] & 7) != PE_UDATA4 || header->data[2] != PE_UDATA4 ||
+		header->data[3] != PE_DATA_SDATA4)
 		return 0;
 	count = word_at(header, 8);
 	return count <= (header->size - HEADER_BYTES) / ROW_BYTES ? count : 0;
@@ -76,8 +77,8 @@ static struct extents *read_extents(struct elf_file *f)
 /* An address in a row: column 0 is where a function begins, 1 where its entry is. */
 static uint64_t row_address(const struct extents *e, size_t row, size_t column)
 {
-	return e->header.vaddr +
-	       (uint64_t)(int64_t)(int32_t)word_at(&e->header, HEADER_BYTES + row * ROW_BYTES + 4 * column);
+	return e->header.vaddr + (uint64_t)(int64_t)(int32_t)word_at(
+					 &e->header, HEADER_BYTES + row * ROW_BYTES + 4 * column);
 }
 
 /* The last row that begins at `vaddr` or before it; false: none. */

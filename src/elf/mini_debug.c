@@ -16,7 +16,7 @@
 #include "base/io.h"
 #include "elf/elf_internal.h"
 
-#define PIECE_BYTES	 65536
+#define PIECE_BYTES	  65536
 #define DECODER_MAX_BYTES ((uint64_t)80 << 20) /* xz -9 needs 65 MiB */
 /* A .symtab of a million functions with long names. */
 #define OUTPUT_MAX_BYTES ((uint64_t)128 << 20)
@@ -47,7 +47,7 @@ static int write_piece(struct unpacking *u)
 {
 	size_t size = sizeof(u->out) - u->stream.avail_out;
 	int error = u->stream.total_out > OUTPUT_MAX_BYTES ? -ENOENT
-							    : io_write_all(u->output, u->out, size);
+							   : io_write_all(u->output, u->out, size);
 
 	u->stream.next_out = u->out;
 	u->stream.avail_out = sizeof(u->out);
@@ -86,7 +86,7 @@ static int unpack(struct elf_file *f, const struct elf_section *s, int output)
 	u->left = s->size;
 	u->output = output;
 	error = lzma_stream_decoder(&u->stream, DECODER_MAX_BYTES, 0) == LZMA_OK ? decode(u)
-										  : -ENOMEM;
+										 : -ENOMEM;
 	lzma_end(&u->stream);
 	free(u);
 	return error;

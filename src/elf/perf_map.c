@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The lines are read from the last to the first, and an address that has found its line is removed.
- * So the work is bounded by lines plus addresses however the lines overlap, and nothing is stored per
- * line. `next` skips the removed addresses, as in union-find.
+ * So the work is bounded by lines plus addresses however the lines overlap, and nothing is stored
+ * per line. `next` skips the removed addresses, as in union-find.
  */
 #include "elf/perf_map.h"
 

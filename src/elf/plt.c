@@ -51,8 +51,8 @@ static int add_relocation(struct plt *p, const struct relocation *r, bool lazy)
 	return error || !lazy ? error : vec_push(&p->lazy, *r);
 }
 
-static int add_piece(struct plt *p, const struct relocation *base, bool lazy,
-	const Elf64_Rela *raw, size_t count)
+static int add_piece(struct plt *p, const struct relocation *base, bool lazy, const Elf64_Rela *raw,
+	size_t count)
 {
 	int error = 0;
 
@@ -105,8 +105,7 @@ static int read_tables(struct plt *p)
 	int error = 0;
 
 	vec_foreach (s, &p->f->sections) {
-		if (!error && s->executable && s->size &&
-			elf_section_name_begins(p->f, s, ".plt"))
+		if (!error && s->executable && s->size && elf_section_name_begins(p->f, s, ".plt"))
 			error = vec_push(&p->sections, s);
 	}
 	if (!error && !p->sections.count)

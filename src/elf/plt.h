@@ -21,7 +21,7 @@ struct plt_stub {
 	uint64_t start;
 	uint64_t chooser; /* 0, or the vaddr of the IFUNC of this file that it leads to */
 	const struct elf_section *symbols; /* else the symbol table, */
-	uint32_t name;                     /* and the name in its strings */
+	uint32_t name;			   /* and the name in its strings */
 };
 
 /* The stub that covers `vaddr`; false when there is none. */

@@ -57,12 +57,12 @@ static struct raw_symbol decode(const char *bytes, bool is_64bit)
 
 	if (is_64bit) {
 		memcpy(&wide, bytes, sizeof(wide));
-		return (struct raw_symbol){wide.st_value, wide.st_size, wide.st_name, wide.st_shndx,
-			wide.st_info};
+		return (struct raw_symbol){
+			wide.st_value, wide.st_size, wide.st_name, wide.st_shndx, wide.st_info};
 	}
 	memcpy(&narrow, bytes, sizeof(narrow));
-	return (struct raw_symbol){narrow.st_value, narrow.st_size, narrow.st_name, narrow.st_shndx,
-		narrow.st_info};
+	return (struct raw_symbol){
+		narrow.st_value, narrow.st_size, narrow.st_name, narrow.st_shndx, narrow.st_info};
 }
 
 /* Calls visit for every symbol of the table until it returns non-zero, which is passed on. A table
@@ -96,8 +96,8 @@ static int each_symbol(const struct elf_file *f, const struct elf_section *table
 }
 
 /* The string table of a symbol table; false when there is none in the file. */
-static bool strings_of(const struct elf_file *f, const struct elf_section *table,
-	struct elf_strings *ret)
+static bool strings_of(
+	const struct elf_file *f, const struct elf_section *table, struct elf_strings *ret)
 {
 	const struct elf_section *s;
 
@@ -116,8 +116,8 @@ static bool strings_of(const struct elf_file *f, const struct elf_section *table
  * global and inside an executable section; local ones are notes of the assembler ("$x") and its
  * labels.
  */
-static uint64_t code_end(const struct elf_file *f, const struct elf_file *source,
-	const struct raw_symbol *s)
+static uint64_t code_end(
+	const struct elf_file *f, const struct elf_file *source, const struct raw_symbol *s)
 {
 	unsigned char type = ELF64_ST_TYPE(s->info);
 	bool untyped = type == STT_NOTYPE && ELF64_ST_BIND(s->info) != STB_LOCAL;

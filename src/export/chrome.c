@@ -43,8 +43,8 @@
 /* Ids of rows that cannot be pids or tids: those end at 2^22. */
 #define DEVICE_PID_BASE 1000000000u
 #define DRIVERS_PID	(DEVICE_PID_BASE - 1)
-#define LANE_TID_BASE   1000000000u
-#define LANES_MAX       64
+#define LANE_TID_BASE	1000000000u
+#define LANES_MAX	64
 #define RINGS_MAX	4096 /* more have the last one's rows; no machine has as many */
 
 struct lane {
@@ -89,7 +89,7 @@ struct chrome {
 	struct vec(struct row *) rows;
 	struct interner *row_ids; /* process, device, context, stream: index of `rows`, plus 1 */
 	struct vec(struct ring_row *) rings;
-	struct interner *ring_ids; /* source, ring, kind: index of `rings`, plus 1 */
+	struct interner *ring_ids;   /* source, ring, kind: index of `rings`, plus 1 */
 	struct vec(char *) calls;    /* by string id of the API: as its events begin, or NULL */
 	struct vec(uint8_t) threads; /* by thread id: 1 when it has events */
 	struct vec(struct track) tracks;
@@ -147,7 +147,8 @@ static int find_row(struct chrome *c, const struct profile_op *op, uint32_t *ret
 	return 0;
 }
 
-static uint32_t assign_lane(struct chrome *c, struct lanes *lanes, uint64_t start_ns, uint64_t end_ns)
+static uint32_t assign_lane(
+	struct chrome *c, struct lanes *lanes, uint64_t start_ns, uint64_t end_ns)
 {
 	unsigned int i = 0;
 
@@ -298,7 +299,8 @@ static int write_work(struct chrome *c, const struct profile_work *w)
 		return error;
 	separate(c);
 	output_puts(o, t->head);
-	end.tid = assign_lane(c, &c->rows.items[t->row]->lanes, w->start_ns, w->start_ns + w->duration_ns);
+	end.tid = assign_lane(
+		c, &c->rows.items[t->row]->lanes, w->start_ns, w->start_ns + w->duration_ns);
 	output_u64(o, end.tid);
 	put_times(o, w->start_ns, w->duration_ns);
 	output_puts(o, ",\"args\":{");
@@ -361,7 +363,8 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 {
 	const struct profile_thread *t = profile_thread(c->reader, call->thread);
 	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
-	struct flow_end end = {.time_ns = call->start_ns, .pid = p ? p->pid : 0, .tid = t ? t->tid : 0};
+	struct flow_end end = {
+		.time_ns = call->start_ns, .pid = p ? p->pid : 0, .tid = t ? t->tid : 0};
 	struct output *o = c->output;
 	const char *head = NULL;
 	int error = text_of_call(c, call->api, &head);
@@ -388,14 +391,16 @@ static int write_call(struct chrome *c, const struct profile_call *call)
 
 /* Hardware counters. */
 
-static int find_track(struct chrome *c, const struct profile_count *count, struct track **ret, bool *ret_new)
+static int find_track(
+	struct chrome *c, const struct profile_count *count, struct track **ret, bool *ret_new)
 {
 	uint64_t key = (uint64_t)count->device << 32 | count->counter;
 	uint64_t *found = map_get(&c->track_of, key);
 
 	*ret_new = !found;
 	if (!found) {
-		if (map_put(&c->track_of, key, c->tracks.count) || map_put(&c->counted, count->device, 1) ||
+		if (map_put(&c->track_of, key, c->tracks.count) ||
+			map_put(&c->counted, count->device, 1) ||
 			vec_push(&c->tracks, (struct track){0}))
 			return error_memory(SUBJECT);
 		found = map_get(&c->track_of, key);
@@ -429,7 +434,8 @@ static int write_count(struct chrome *c, const struct profile_count *count)
 
 	if (error)
 		return error;
-	if (!first && track->value == count->value && track->end_ns + count->duration_ns >= count->start_ns) {
+	if (!first && track->value == count->value &&
+		track->end_ns + count->duration_ns >= count->start_ns) {
 		track->end_ns = count->start_ns + count->duration_ns;
 		return 0;
 	}
@@ -487,7 +493,8 @@ static void put_driver_args(struct chrome *c, const struct profile_driver *e, st
 	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
 
 	buf_puts(b, "\"args\":{\"source\":");
-	text_json(b, profile_string(c->reader, e->source, NULL), strlen(profile_string(c->reader, e->source, NULL)));
+	text_json(b, profile_string(c->reader, e->source, NULL),
+		strlen(profile_string(c->reader, e->source, NULL)));
 	if (e->ring)
 		put_text_member(b, "ring", profile_string(c->reader, e->ring, NULL));
 	if (e->job)
@@ -515,9 +522,11 @@ static int write_driver(struct chrome *c, const struct profile_driver *e)
 
 	if (error)
 		return error;
-	tid = assign_lane(c, &row->lanes, moment ? UINT64_MAX : e->start_ns, moment ? 0 : e->start_ns + e->duration_ns);
+	tid = assign_lane(c, &row->lanes, moment ? UINT64_MAX : e->start_ns,
+		moment ? 0 : e->start_ns + e->duration_ns);
 	buf_reset(&c->text);
-	buf_puts(&c->text, moment ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
+	buf_puts(&c->text,
+		moment ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
 	text_json(&c->text, name, strlen(name));
 	buf_printf(&c->text, ",\"cat\":\"GPU_Driver\",\"pid\":%u,\"tid\":%u,", DRIVERS_PID, tid);
 	put_driver_args(c, e, &c->text);
@@ -537,8 +546,8 @@ static int write_driver(struct chrome *c, const struct profile_driver *e)
 
 /* Names. */
 
-static int write_name(struct chrome *c, const char *what, uint32_t pid, uint32_t tid,
-	const char *name)
+static int write_name(
+	struct chrome *c, const char *what, uint32_t pid, uint32_t tid, const char *name)
 {
 	buf_reset(&c->text);
 	text_json(&c->text, name, strlen(name));
@@ -563,8 +572,9 @@ static int name_threads(struct chrome *c)
 			continue;
 		error = write_name(c, "process_name", p->pid, t->tid,
 			profile_string(c->reader, p->comm, NULL));
-		error = error ?: write_name(c, "thread_name", p->pid, t->tid,
-			profile_thread_name(c->reader, t, NULL));
+		error = error
+				?: write_name(c, "thread_name", p->pid, t->tid,
+					   profile_thread_name(c->reader, t, NULL));
 	}
 	return error;
 }
@@ -610,8 +620,9 @@ static int name_rows(struct chrome *c)
 		const struct row *row = c->rows.items[i];
 
 		if (!map_get(&named, row->device))
-			error = map_put(&named, row->device, 1) ?
-				error_memory(SUBJECT) : name_device(c, &numbers, row->device);
+			error = map_put(&named, row->device, 1)
+					? error_memory(SUBJECT)
+					: name_device(c, &numbers, row->device);
 		error = error ?: name_lanes(c, row);
 	}
 	for (uint32_t id = 0; !error && id <= profile_counts(c->reader).devices; id++)
@@ -635,14 +646,16 @@ static int name_ring_lane(struct chrome *c, const struct ring_row *row, unsigned
 	if (lane)
 		buf_printf(&name, " overlap %u", lane);
 	error = name.failed ? error_memory(SUBJECT)
-			    : write_name(c, "thread_name", DRIVERS_PID, row->lanes.lane[lane].tid, name.data);
+			    : write_name(c, "thread_name", DRIVERS_PID, row->lanes.lane[lane].tid,
+				      name.data);
 	buf_release(&name);
 	return error;
 }
 
 static int name_rings(struct chrome *c)
 {
-	int error = c->rings.count ? write_name(c, "process_name", DRIVERS_PID, 0, "GPU drivers") : 0;
+	int error =
+		c->rings.count ? write_name(c, "process_name", DRIVERS_PID, 0, "GPU drivers") : 0;
 
 	for (size_t i = 0; !error && i < c->rings.count; i++)
 		for (unsigned int lane = 0; !error && lane < c->rings.items[i]->lanes.count; lane++)
@@ -744,7 +757,8 @@ int export_chrome(const char *path, const struct export_options *options, struct
 
 	if (error)
 		return error;
-	error = interner_new(&c.row_ids) || interner_new(&c.ring_ids) ? error_memory(SUBJECT) : write_all(&c);
+	error = interner_new(&c.row_ids) || interner_new(&c.ring_ids) ? error_memory(SUBJECT)
+								      : write_all(&c);
 	export_note_profile(ret, c.reader);
 	ret->empty = !c.any;
 	profile_reader_close(c.reader);

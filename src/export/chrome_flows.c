@@ -47,7 +47,8 @@ int flows_add(struct flows *f, uint64_t key, const struct flow_end *end, struct 
 {
 	const uint64_t *index = map_get(&f->open, key);
 	const struct flow_end *other = index ? &f->ends.items[*index] : NULL;
-	const struct flow_end *call = end->is_work ? other : end, *work = end->is_work ? end : other;
+	const struct flow_end *call = end->is_work ? other : end,
+			      *work = end->is_work ? end : other;
 
 	if (!other)
 		return end->is_graph ? 0 : make_room(f) ? -ENOMEM : keep(f, key, end);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A thread's waits have a row of their own because they are timed by the kernel and calls in the program: by some
- * nanoseconds one may cut the edge of the other, and viewers want the events of a row to nest.
+ * A thread's waits have a row of their own because they are timed by the kernel and calls in the
+ * program: by some nanoseconds one may cut the edge of the other, and viewers want the events of a
+ * row to nest.
  *
- * The part of a wait in which the thread could have run already is an event of its own behind the other.
+ * The part of a wait in which the thread could have run already is an event of its own behind the
+ * other.
  */
 #include "export/chrome_waits.h"
 
@@ -84,8 +86,8 @@ static void put_waker(struct waits *w, uint32_t waker)
 }
 
 /* An event of the args in `text`, which begin with a comma. */
-static int write_slice(struct waits *w, uint32_t thread, unsigned int row, const char *name, uint64_t start_ns,
-	uint64_t duration_ns)
+static int write_slice(struct waits *w, uint32_t thread, unsigned int row, const char *name,
+	uint64_t start_ns, uint64_t duration_ns)
 {
 	const struct profile_process *p = process_of(w, thread);
 	struct output *o = w->output;
@@ -95,8 +97,9 @@ static int write_slice(struct waits *w, uint32_t thread, unsigned int row, const
 		return error ?: error_memory(SUBJECT);
 	output_puts(o, *w->any ? ",\n" : "\n");
 	*w->any = true;
-	output_printf(o, "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"Wait\",\"pid\":%u,\"tid\":%u,\"ts\":", name,
-		p ? p->pid : 0, row_tid(thread, row));
+	output_printf(o,
+		"{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"Wait\",\"pid\":%u,\"tid\":%u,\"ts\":",
+		name, p ? p->pid : 0, row_tid(thread, row));
 	output_us(o, start_ns);
 	output_puts(o, ",\"dur\":");
 	output_us(o, duration_ns);
@@ -106,7 +109,8 @@ static int write_slice(struct waits *w, uint32_t thread, unsigned int row, const
 
 static void put_microseconds(struct buf *b, const char *name, uint64_t ns)
 {
-	buf_printf(b, ",\"%s\":%llu.%03u", name, (unsigned long long)(ns / 1000), (unsigned int)(ns % 1000));
+	buf_printf(b, ",\"%s\":%llu.%03u", name, (unsigned long long)(ns / 1000),
+		(unsigned int)(ns % 1000));
 }
 
 static int write_wait(struct waits *w, const struct profile_wait *e)
@@ -133,7 +137,8 @@ static int write_wait(struct waits *w, const struct profile_wait *e)
 	if (asleep_ns)
 		error = write_slice(w, e->thread, ROW_WAITS, name, e->start_ns, asleep_ns);
 	if (!error && queued_ns)
-		error = write_slice(w, e->thread, ROW_WAITS, "waiting: run queue", e->start_ns + asleep_ns, queued_ns);
+		error = write_slice(w, e->thread, ROW_WAITS, "waiting: run queue",
+			e->start_ns + asleep_ns, queued_ns);
 	return error;
 }
 
@@ -147,8 +152,8 @@ static int write_sync(struct waits *w, const struct profile_sync *e)
 	if (e->kind == SYNC_CONTEXT)
 		snprintf(name, sizeof(name), "waiting for the GPU: context %u", e->context);
 	else
-		snprintf(name, sizeof(name), "waiting for the GPU: %s stream %u", e->kind == SYNC_EVENT ? "event of" : "all of",
-			e->stream);
+		snprintf(name, sizeof(name), "waiting for the GPU: %s stream %u",
+			e->kind == SYNC_EVENT ? "event of" : "all of", e->stream);
 	buf_reset(&w->text);
 	put_text(w, "call", profile_string(w->done, e->api, NULL));
 	put_function(w, e->stack);
@@ -173,12 +178,17 @@ static int name_row(struct waits *w, uint32_t thread, unsigned int row)
 	text_json(&w->text, buf_text(&w->name), w->name.size);
 	if (w->text.failed)
 		return error_memory(SUBJECT);
-	output_printf(o, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
+	output_printf(o,
+		",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{"
+		"\"name\":%s}}",
 		p ? p->pid : 0, row_tid(thread, row), w->text.data);
 	if (p) {
 		buf_reset(&w->text);
-		text_json(&w->text, profile_string(w->done, p->comm, NULL), strlen(profile_string(w->done, p->comm, NULL)));
-		output_printf(o, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":%s}}",
+		text_json(&w->text, profile_string(w->done, p->comm, NULL),
+			strlen(profile_string(w->done, p->comm, NULL)));
+		output_printf(o,
+			",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"tid\":%u,\"args\":"
+			"{\"name\":%s}}",
 			p->pid, row_tid(thread, row), buf_text(&w->text));
 	}
 	return w->text.failed ? error_memory(SUBJECT) : output_error(o);

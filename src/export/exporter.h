@@ -10,23 +10,23 @@
 
 struct export_options {
 	struct view_options view;
-	bool exact_ns;              /* folded: nanoseconds instead of microseconds */
+	bool exact_ns;		    /* folded: nanoseconds instead of microseconds */
 	enum view_unit folded_unit; /* what the numbers of a folded text are */
-	const char *title;          /* of pictures; NULL: the recorded command */
+	const char *title;	    /* of pictures; NULL: the recorded command */
 	unsigned long svg_node_max; /* frames a picture may hold; 0: SVG_NODE_MAX */
-	bool inverted;              /* pictures: the root on top */
+	bool inverted;		    /* pictures: the root on top */
 };
 
 #define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})
 
 /* What a caller should report to the user of a conversion that went well. */
 struct export_result {
-	bool empty;              /* nothing of the recording is in what was written */
+	bool empty;		    /* nothing of the recording is in what was written */
 	const char *lacking, *help; /* as in view_result */
-	char incomplete[256];    /* why the profile is not whole; "" when it is */
-	uint64_t lines_left_out; /* of a folded text */
-	uint64_t first_left_out; /* line number */
-	const char *reason;      /* of the first */
+	char incomplete[256];	    /* why the profile is not whole; "" when it is */
+	uint64_t lines_left_out;    /* of a folded text */
+	uint64_t first_left_out;    /* line number */
+	const char *reason;	    /* of the first */
 };
 
 /* Options that mean something to an exporter, beside --view. */

@@ -18,7 +18,7 @@
 #define SUBJECT "folded stacks"
 
 struct mark {
-	size_t end;      /* of the path's text down to this depth */
+	size_t end;	 /* of the path's text down to this depth */
 	uint32_t device; /* that GPU frames above stand on */
 };
 

@@ -20,7 +20,8 @@ struct output;
 /* False for pipes, devices, open files ("/dev/fd/3") and "-", which are written directly. */
 bool output_is_file(const char *path);
 
-/* 0, or -EINVAL with error_text when both are one file, which would be gone with what is made of it. */
+/* 0, or -EINVAL with error_text when both are one file, which would be gone with what is made of
+ * it. */
 int output_not_source(const char *path, const char *source);
 /* 0, or -errno with error_text. */
 int output_open(struct output **ret, const char *path);

@@ -64,7 +64,9 @@ void svg_put_time(struct buf *b, uint64_t time, enum view_unit unit)
 
 	if (unit == VIEW_COUNT || unit == VIEW_SAMPLES)
 		buf_printf(b, "%s%s", digits_group(digits, time),
-			unit == VIEW_COUNT ? "" : time == 1 ? " sample" : " samples");
+			unit == VIEW_COUNT ? ""
+			: time == 1	   ? " sample"
+					   : " samples");
 	else if (ns >= 1000000000)
 		buf_printf(b, "%llu.%03llu s", (unsigned long long)(ns / 1000000000),
 			(unsigned long long)(ns / 1000000 % 1000));
@@ -89,10 +91,14 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 		enum view_unit unit;
 		bool shown;
 	} facts[] = {
-		{plain ? (total.gpu ? "CPU" : "total") : one ? one : "CPU time", total.cpu, s->unit,
-			total.cpu || !(total.gpu || only_gpu)},
-		{plain ? "GPU" : s->unit == VIEW_SAMPLES ? "shown" : "GPU time", total.gpu, s->unit,
-			total.gpu || only_gpu},
+		{plain	      ? (total.gpu ? "CPU" : "total")
+			: one ? one
+			      : "CPU time",
+			total.cpu, s->unit, total.cpu || !(total.gpu || only_gpu)},
+		{plain				  ? "GPU"
+			: s->unit == VIEW_SAMPLES ? "shown"
+						  : "GPU time",
+			total.gpu, s->unit, total.gpu || only_gpu},
 		{"elapsed", s->view->elapsed_ns, VIEW_NS, s->view->elapsed_ns},
 	};
 
@@ -110,8 +116,8 @@ bool svg_fact(const struct svg *s, size_t n, const char **ret_name, struct buf *
 	}
 	*ret_name = "lost";
 	buf_puts(value, "nothing");
-	return n == s->view->facts.count && s->view->unit != VIEW_COUNT && !s->view->remarks.count &&
-	       !s->view->incomplete;
+	return n == s->view->facts.count && s->view->unit != VIEW_COUNT &&
+	       !s->view->remarks.count && !s->view->incomplete;
 }
 
 bool svg_remark(const struct svg *s, size_t n, struct buf *text)
@@ -185,8 +191,8 @@ static int prepare(struct svg *s, const struct export_options *options)
 	if (error)
 		return error;
 	if (total.cpu + total.gpu > SVG_TIME_MAX / (s->unit == VIEW_US ? 1000 : 1))
-		return error_set(-EOVERFLOW,
-			"the times add up to more than a picture can show exactly");
+		return error_set(
+			-EOVERFLOW, "the times add up to more than a picture can show exactly");
 	s->title = strdup(options->title ? options->title : default_title(s->view));
 	if (!s->title)
 		return error_memory(SUBJECT);
@@ -221,7 +227,8 @@ static int write_svg(struct svg *s)
 int export_svg(const char *path, const struct export_options *options, struct output *o,
 	struct export_result *ret)
 {
-	struct svg s = {.output = o, .node_max = options->svg_node_max, .inverted = options->inverted};
+	struct svg s = {
+		.output = o, .node_max = options->svg_node_max, .inverted = options->inverted};
 	struct view_result view;
 	int error = view_read(path, &options->view, &view);
 

@@ -26,12 +26,12 @@ struct svg {
 	struct tree_time *totals; /* by node */
 	enum view_unit unit;
 	size_t node_max; /* SVG_NODE_MAX, or less to try what happens then */
-	bool inverted;   /* the root on top */
+	bool inverted;	 /* the root on top */
 	char *title;
 	/* Labels of all frames, behind each other. */
 	struct buf labels;
 	size_t *label_end; /* by frame */
-	uint64_t least;    /* nodes with less time than this are left out; at least 1 */
+	uint64_t least;	   /* nodes with less time than this are left out; at least 1 */
 	uint64_t left_out; /* how many with time were */
 };
 

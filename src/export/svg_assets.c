@@ -7,15 +7,15 @@
 
 #define ASSET(name, text)                                                                          \
 	__asm__(".section .rodata\n"                                                               \
-		".global " name "_start\n" name "_start:\n"                                        \
-		text                                                                               \
-		".global " name "_end\n" name "_end:\n"                                            \
+		".global " name "_start\n" name "_start:\n" text ".global " name "_end\n" name     \
+		"_end:\n"                                                                          \
 		".byte 0\n"                                                                        \
 		".previous\n")
 
 ASSET("svg_style", FILE_TEXT("src/export/flame/colours.css"));
 ASSET("svg_app_style", FILE_TEXT("src/export/flame/page.css"));
 /* One function, so that the files share their names and the page gets none of them. */
+// clang-format off
 ASSET("svg_script",
 	".ascii \"(function () {\\n\\\"use strict\\\";\\n\"\n"
 	FILE_TEXT("src/export/flame/tree.js")
@@ -28,5 +28,6 @@ ASSET("svg_script",
 	FILE_TEXT("src/export/flame/keys.js")
 	FILE_TEXT("src/export/flame/begin.js")
 	".ascii \"})();\\n\"\n");
+// clang-format on
 ASSET("annotate_style", FILE_TEXT("src/export/annotate.css"));
 ASSET("annotate_script", FILE_TEXT("src/export/annotate.js"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that become part of every SVG and of pages: styles and scripts, as they are in this folder and in flame/. */
+/* The files that become part of every SVG and of pages: styles and scripts, as they are in this
+ * folder and in flame/. */
 #pragma once
 
 /* Each begins at its start and ends before its end. */

@@ -25,11 +25,11 @@
 #include "view/stalls/reasons.h"
 
 #define ELEMENT_BYTES ((size_t)1 << 20)
-#define SUBJECT "the flame graph"
+#define SUBJECT	      "the flame graph"
 
 struct data {
 	struct svg *svg;
-	uint32_t *uses;   /* by frame */
+	uint32_t *uses;	  /* by frame */
 	uint32_t *number; /* by frame: its number in the table of names */
 	uint32_t *order;  /* by number: the frame */
 	uint32_t names;
@@ -270,17 +270,21 @@ static void put_words(struct buf *json)
 
 static int write_info(struct data *d)
 {
-	static const char *const units[] = {
-		[VIEW_NS] = "ns", [VIEW_US] = "us", [VIEW_COUNT] = "count", [VIEW_SAMPLES] = "samples"};
+	static const char *const units[] = {[VIEW_NS] = "ns",
+		[VIEW_US] = "us",
+		[VIEW_COUNT] = "count",
+		[VIEW_SAMPLES] = "samples"};
 	const struct svg *s = d->svg;
 	struct buf json = BUF_INIT, xml = BUF_INIT, title = BUF_INIT;
 	int error = 0;
 
 	buf_puts(&title, s->title);
 	buf_printf(&json,
-		"{\"nodes\":%llu,\"unit\":\"%s\",\"time\":\"%s\",\"simulated\":%s,\"inverted\":%s,\"dropped\":%llu,\"title\":",
-		(unsigned long long)d->nodes, units[s->unit], s->view->time ? s->view->time : "", s->view->simulated ? "true" : "false",
-		s->inverted ? "true" : "false", (unsigned long long)s->left_out);
+		"{\"nodes\":%llu,\"unit\":\"%s\",\"time\":\"%s\",\"simulated\":%s,\"inverted\":%s,"
+		"\"dropped\":%llu,\"title\":",
+		(unsigned long long)d->nodes, units[s->unit], s->view->time ? s->view->time : "",
+		s->view->simulated ? "true" : "false", s->inverted ? "true" : "false",
+		(unsigned long long)s->left_out);
 	put_text(&json, &title);
 	put_facts(s, &json);
 	put_kinds(&json, s->view->time);

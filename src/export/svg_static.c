@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The picture without script: 1200 units wide, root at the bottom unless inverted, frames of at least half a unit.
- * Labels are cut by an estimate of how wide letters are, on the generous side, because the font is
- * the viewer's.
+ * The picture without script: 1200 units wide, root at the bottom unless inverted, frames of at
+ * least half a unit. Labels are cut by an estimate of how wide letters are, on the generous side,
+ * because the font is the viewer's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,24 +14,24 @@
 #include "export/text.h"
 #include "view/names/label.h"
 
-#define WIDTH       1200
-#define MARGIN      12
-#define ROW         19
-#define TOP         82 /* of the graph, without remarks */
+#define WIDTH	    1200
+#define MARGIN	    12
+#define ROW	    19
+#define TOP	    82 /* of the graph, without remarks */
 #define REMARK_ROW  17
 #define REMARKS_MAX 6
 #define LEAST_WIDTH 0.5
 #define LABEL_WIDTH 24 /* frames narrower than this have no label */
 #define ROWS_MAX    1500
-#define SUBJECT "the flame graph"
+#define SUBJECT	    "the flame graph"
 
 struct picture {
 	struct svg *svg;
-	double scale;       /* units of width for a unit of time */
-	uint64_t *start;    /* by depth: where the next node begins */
+	double scale;	 /* units of width for a unit of time */
+	uint64_t *start; /* by depth: where the next node begins */
 	size_t start_capacity;
-	uint32_t rows;      /* deepest frame wide enough, plus one */
-	uint32_t remarks;   /* lines */
+	uint32_t rows;	  /* deepest frame wide enough, plus one */
+	uint32_t remarks; /* lines */
 	struct buf text;
 };
 
@@ -114,8 +114,8 @@ static unsigned int shade(const char *label, size_t size)
 	return (h >> 4) % 3;
 }
 
-static void put_share(struct buf *b, const char *what, uint64_t part, uint64_t whole,
-	enum view_unit unit)
+static void put_share(
+	struct buf *b, const char *what, uint64_t part, uint64_t whole, enum view_unit unit)
 {
 	if (!part)
 		return;
@@ -137,7 +137,8 @@ static void put_title(struct picture *p, uint32_t node, const char *label, size_
 
 static double row_top(const struct picture *p, uint32_t depth)
 {
-	return TOP + REMARK_ROW * p->remarks + (double)ROW * (p->svg->inverted ? depth : p->rows - 1 - depth);
+	return TOP + REMARK_ROW * p->remarks +
+	       (double)ROW * (p->svg->inverted ? depth : p->rows - 1 - depth);
 }
 
 static bool has_brief(enum tree_kind kind)
@@ -147,7 +148,8 @@ static bool has_brief(enum tree_kind kind)
 }
 
 /* The whole label, or a briefer one, or the beginning of that. */
-static void put_fitting(struct picture *p, enum tree_kind kind, const char *label, size_t size, double room)
+static void put_fitting(
+	struct picture *p, enum tree_kind kind, const char *label, size_t size, double room)
 {
 	struct buf brief = BUF_INIT;
 	bool cut;
@@ -184,8 +186,8 @@ static void write_frame(struct picture *p, uint32_t node, uint32_t depth, uint64
 	put_title(p, node, label, size);
 	buf_printf(&p->text,
 		"<rect class=\"%s s%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/>",
-		svg_kind_class(kind), shade(label, size), x, y,
-		width > 4 ? width - 0.8 : width, ROW - 1);
+		svg_kind_class(kind), shade(label, size), x, y, width > 4 ? width - 0.8 : width,
+		ROW - 1);
 	if (width >= LABEL_WIDTH) {
 		buf_printf(&p->text, "<text x=\"%.1f\" y=\"%.0f\">", x + 4, y + 13);
 		put_fitting(p, kind, label, size, width - 8);
@@ -213,8 +215,8 @@ static int write_frames(struct picture *p)
 	return error;
 }
 
-static void write_line(struct picture *p, const char *class, double y, const char *text,
-	size_t size)
+static void write_line(
+	struct picture *p, const char *class, double y, const char *text, size_t size)
 {
 	bool cut;
 	size_t fits = fit(text, size, WIDTH - 2 * MARGIN - (class[0] == 't' ? 420 : 0), &cut);

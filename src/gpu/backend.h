@@ -30,14 +30,14 @@ struct gpu_options {
 	/* private folder of the recording (0700), ours until it is open, then the target's
 	 * user's */
 	const char *runtime_dir;
-	const char *library;     /* path of libxpuprof-inject.so */
-	uint32_t target_uid;     /* only this user's processes may connect */
+	const char *library; /* path of libxpuprof-inject.so */
+	uint32_t target_uid; /* only this user's processes may connect */
 	uint32_t target_gid;
 	/* enum launch_marker: which entry point the library shall call; 0: none */
 	unsigned int marker;
-	bool queue_times;    /* also ask for queued and submitted times */
-	bool syncs;          /* also report what calls waited for the GPU, and how long */
-	size_t ring_bytes;   /* of each process's ring; 0: the default */
+	bool queue_times;  /* also ask for queued and submitted times */
+	bool syncs;	   /* also report what calls waited for the GPU, and how long */
+	size_t ring_bytes; /* of each process's ring; 0: the default */
 	/* libraries are to walk their own stacks; the marker, if any, is for those they cannot */
 	bool walk;
 	struct stack_resolver stacks;
@@ -46,10 +46,10 @@ struct gpu_options {
 	unsigned int stall_period;
 	/* of samples of hardware counters; 0: none. Not beside stalls */
 	uint64_t counter_interval_ns;
-	char **environment;         /* the program's; NULL: ours */
+	char **environment; /* the program's; NULL: ours */
 	/* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 	struct kept_images *images;
-	struct buf *notes;          /* gets lines that the user should read; NULL: nobody does */
+	struct buf *notes; /* gets lines that the user should read; NULL: nobody does */
 };
 
 /* What all backends of a recording share. */
@@ -62,9 +62,9 @@ struct gpu_shared {
 };
 
 struct gpu_stats {
-	uint64_t instances_live;     /* and other sources, that may still send something */
-	uint64_t records;            /* read so far */
-	uint64_t reported_ns;        /* GPU time as the driver reported it, recorded or lost */
+	uint64_t instances_live; /* and other sources, that may still send something */
+	uint64_t records;	 /* read so far */
+	uint64_t reported_ns;	 /* GPU time as the driver reported it, recorded or lost */
 	/* lines: why some instructions were not sampled, and what helps; valid until the next
 	 * call */
 	const char *stalls_refused;
@@ -77,7 +77,8 @@ struct gpu_stats {
 struct gpu_backend_ops {
 	const char *name;
 	/* *ret is NULL when nothing can be recorded; options->notes gets the reason. */
-	int (*open)(struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared);
+	int (*open)(struct gpu_backend **ret, const struct gpu_options *options,
+		struct gpu_shared *shared);
 	/* NULL. Environment variables for the command: calls add("NAME", "value") for each. */
 	int (*environment)(struct gpu_backend *b, int (*add)(void *, const char *, const char *),
 		void *context);

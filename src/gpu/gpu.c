@@ -17,7 +17,8 @@ struct gpu {
 	struct vec(struct open_backend) backends;
 };
 
-int gpu_new(struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events)
+int gpu_new(
+	struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events)
 {
 	struct gpu *g = calloc(1, sizeof(*g));
 
@@ -40,7 +41,8 @@ void gpu_free(struct gpu *g)
 	free(g);
 }
 
-static int open_one(struct gpu *g, const struct gpu_backend_ops *ops, const struct gpu_options *options)
+static int open_one(
+	struct gpu *g, const struct gpu_backend_ops *ops, const struct gpu_options *options)
 {
 	struct open_backend b = {.ops = ops};
 	int error = ops->open(&b.backend, options, &g->shared);
@@ -238,8 +240,8 @@ uint64_t gpu_reported_ns(const struct gpu *g)
 	return sum;
 }
 
-void gpu_each_refusal(
-	const struct gpu *g, void (*visit)(void *context, const char *lines, bool lost), void *context)
+void gpu_each_refusal(const struct gpu *g,
+	void (*visit)(void *context, const char *lines, bool lost), void *context)
 {
 	vec_foreach (b, &g->backends)
 		visit(context, stats_of(b).ended, true);

@@ -11,7 +11,8 @@
  *
  * Life: new -> open -> environment (once, before the command starts) -> any number of { snapshot;
  * drain }
- * -> stop -> { snapshot; drain } until nothing is live or patience ends -> finish -> free. One thread.
+ * -> stop -> { snapshot; drain } until nothing is live or patience ends -> finish -> free. One
+ * thread.
  *
  * snapshot and drain are two calls because the correlator needs an order. Everything that is in the
  * shared rings at the snapshot had its launch marker fire before. So the recorder makes the
@@ -27,7 +28,8 @@
 struct gpu;
 
 /* Without backends at first: until gpu_open all calls do nothing. Events go to `events`. */
-int gpu_new(struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events);
+int gpu_new(
+	struct gpu **ret, struct profile_writer *w, struct tasks *tasks, struct gpu_events events);
 void gpu_free(struct gpu *g);
 
 /* Opens every backend of gpu_backends. A backend that cannot work on this machine or for this
@@ -63,5 +65,5 @@ bool gpu_has_connected(const struct gpu *g, uint32_t process);
 uint64_t gpu_reported_ns(const struct gpu *g);
 /* Calls visit for each text (lines) of what the backends refused or lost; `lost`: GPU work is
  * missing from some time on. */
-void gpu_each_refusal(
-	const struct gpu *g, void (*visit)(void *context, const char *lines, bool lost), void *context);
+void gpu_each_refusal(const struct gpu *g,
+	void (*visit)(void *context, const char *lines, bool lost), void *context);

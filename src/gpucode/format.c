@@ -11,7 +11,8 @@ static const struct gpucode_format *format_of(const char *module)
 	size_t size = strcspn(module, ":");
 
 	for (size_t i = 0; module[size] && gpucode_formats[i]; i++)
-		if (strlen(gpucode_formats[i]->name) == size && !memcmp(gpucode_formats[i]->name, module, size))
+		if (strlen(gpucode_formats[i]->name) == size &&
+			!memcmp(gpucode_formats[i]->name, module, size))
 			return gpucode_formats[i];
 	return NULL;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats of GPU code: how an image of it is opened, and what can be read from it about an instruction. A format is
- * one folder with a struct gpucode_format, and one row in formats.c. No other file names a format.
+ * Formats of GPU code: how an image of it is opened, and what can be read from it about an
+ * instruction. A format is one folder with a struct gpucode_format, and one row in formats.c. No
+ * other file names a format.
  *
  * The name of an image's module begins with the name of its format and a colon.
  *
- * Images come from programs that are not trusted: a format checks every size and offset. A damaged image yields less,
- * and never crashes. Nothing is copied: the image must stay unchanged until it is closed, and code and texts point
- * into it. One thread at a time for each image.
+ * Images come from programs that are not trusted: a format checks every size and offset. A damaged
+ * image yields less, and never crashes. Nothing is copied: the image must stay unchanged until it
+ * is closed, and code and texts point into it. One thread at a time for each image.
  */
 #pragma once
 
@@ -28,11 +29,11 @@ struct gpucode_function {
 	uint32_t number;     /* the format's, for its own use */
 	unsigned int target; /* which GPUs the code is for, as the format numbers them */
 	const uint8_t *code; /* in the image */
-	size_t size;         /* in bytes; less than the function has where the image is damaged */
+	size_t size;	     /* in bytes; less than the function has where the image is damaged */
 };
 
-/* A line of the source, and the function that it is in. Texts are valid until the image is closed, never NULL, and ""
- * when not known. Equal texts are at the same address. */
+/* A line of the source, and the function that it is in. Texts are valid until the image is closed,
+ * never NULL, and "" when not known. Equal texts are at the same address. */
 struct gpucode_frame {
 	const char *function; /* linker name */
 	const char *path;
@@ -54,41 +55,46 @@ struct gpucode_wanted {
 struct gpucode_text_request {
 	const struct gpucode_wanted *functions;
 	size_t count;
-	const struct gpucode_user *user; /* whom a helper program runs as; NULL: the one we run as */
-	uint64_t deadline_ns;            /* as clock_now_ns() */
-	/* The text of the instruction at this offset of a function, an index into the array: good for the call. 0, or
+	/* whom a helper program runs as; NULL: the one we run as */
+	const struct gpucode_user *user;
+	uint64_t deadline_ns; /* as clock_now_ns() */
+	/* The text of the instruction at this offset of a function, an index into the array: good
+	 * for the call. 0, or
 	 * -errno to stop with it. */
 	int (*visit)(void *context, size_t function, uint64_t offset, const char *text);
 	void *context;
 	bool (*stopped)(void *stop_context); /* NULL: never; asked several times a second */
 	void *stop_context;
-	struct buf *failure; /* why there is no text, in one line, where a user can do something about it */
+	/* why there is no text, in one line, where a user can do something about it */
+	struct buf *failure;
 };
 
 struct gpucode_format {
-	const char *name;               /* what names of its modules begin with, before a ':' */
-	const char *text_writer;        /* what writes the full text: a name that profiles keep */
+	const char *name;		/* what names of its modules begin with, before a ':' */
+	const char *text_writer;	/* what writes the full text: a name that profiles keep */
 	unsigned int instruction_bytes; /* of every instruction */
 
 	/* 0 or -errno with error_text: -ENOMEM, or the image cannot be used. */
 	int (*open)(const void *data, size_t size, struct gpucode_image **ret);
 	void (*close)(struct gpucode_image *image);
-	/* The function of this linker name, NULL: not known; of several the one with this index in the image's table of
-	 * symbols. False when there is none. */
+	/* The function of this linker name, NULL: not known; of several the one with this index in
+	 * the image's table of symbols. False when there is none. */
 	bool (*find)(const struct gpucode_image *image, const char *name, uint32_t index,
 		struct gpucode_function *ret);
 	/*
-	 * Fills in the source of the instruction at `offset` bytes into a function: ret[0] is the innermost frame, each
-	 * further one is the line of the call that was inlined, and the last is in the function that has the code.
-	 * Returns how many; 0 when nothing is known. *ret_called: the code belongs to another function, which lies
-	 * inside this one and is called. The last frame is then in that function.
+	 * Fills in the source of the instruction at `offset` bytes into a function: ret[0] is the
+	 * innermost frame, each further one is the line of the call that was inlined, and the last
+	 * is in the function that has the code. Returns how many; 0 when nothing is known.
+	 * *ret_called: the code belongs to another function, which lies inside this one and is
+	 * called. The last frame is then in that function.
 	 */
-	size_t (*frames)(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
-		struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called);
+	size_t (*frames)(struct gpucode_image *image, const struct gpucode_function *f,
+		uint64_t offset, struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called);
 	/* The name of an instruction, decoded here; at least a placeholder. Cut to fit. */
-	void (*instruction_name)(const struct gpucode_function *f, uint64_t offset, char *ret, size_t size);
-	/* Writes the full text, by a helper program or otherwise; NULL: the format has none. Text that is missing or late
-	 * is no error. 0 or -errno. */
+	void (*instruction_name)(
+		const struct gpucode_function *f, uint64_t offset, char *ret, size_t size);
+	/* Writes the full text, by a helper program or otherwise; NULL: the format has none. Text
+	 * that is missing or late is no error. 0 or -errno. */
 	int (*text)(const struct gpucode_text_request *request);
 };
 
@@ -101,7 +107,8 @@ struct gpucode {
 	struct gpucode_image *image;
 };
 
-/* By the name of its module. 0 or -errno with error_text: -ENOEXEC where no format has that name, or as `open`. */
+/* By the name of its module. 0 or -errno with error_text: -ENOEXEC where no format has that name,
+ * or as `open`. */
 int gpucode_open(struct gpucode *ret, const char *module, const void *data, size_t size);
 /* Closes it if it is open. */
 void gpucode_close(struct gpucode *g);

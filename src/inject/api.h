@@ -35,8 +35,8 @@ struct inject_api {
 	 */
 	/* nothing new is reported: is_recording becomes false */
 	void (*stop)(void);
-	void (*finish)(bool program_goes_on);	/* sends all work, finished or not */
-	void (*discard)(void);			/* drops it */
+	void (*finish)(bool program_goes_on); /* sends all work, finished or not */
+	void (*discard)(void);		      /* drops it */
 	/* the API is free for others; also where follow_calls has failed */
 	void (*leave)(void);
 

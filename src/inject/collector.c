@@ -38,8 +38,8 @@ static struct {
 	uint64_t head;
 	uint32_t sleeping; /* our thread is, or is about to be */
 	uint32_t has_work; /* since it drained last */
-	bool has_moved; /* the program has called the API since we began */
-	bool gave_up; /* waited for room in vain; not again until there was some */
+	bool has_moved;	   /* the program has called the API since we began */
+	bool gave_up;	   /* waited for room in vain; not again until there was some */
 } collector;
 
 void futex_wait(uint32_t *word, uint32_t value, uint64_t timeout_ns)

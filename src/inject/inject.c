@@ -24,7 +24,7 @@
 #include "inject/stacks.h"
 #include "wire/marker.h"
 
-#define FORK_PATIENCE_NS 50000000
+#define FORK_PATIENCE_NS   50000000
 #define TABLES_PATIENCE_NS 1000000000ull
 
 struct library library = {.connection.fd = -1, .no_fork = PTHREAD_MUTEX_INITIALIZER};
@@ -106,7 +106,8 @@ static void prepare_walking(void)
 static enum wire_reason start_api(void)
 {
 	const struct inject_api *api = library.api;
-	enum wire_reason reason = tables_init() || stacks_init() ? WIRE_REASON_MEMORY : api->start();
+	enum wire_reason reason =
+		tables_init() || stacks_init() ? WIRE_REASON_MEMORY : api->start();
 
 	if (reason)
 		return reason;

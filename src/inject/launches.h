@@ -40,7 +40,7 @@ struct call_target {
 struct open_call {
 	uint64_t start_ns;
 	uint32_t correlation;
-	uint16_t call; /* the API's number of it */
+	uint16_t call;	/* the API's number of it */
 	uint16_t flags; /* enum wire_call_flag */
 	struct call_target target;
 };

@@ -62,15 +62,15 @@ struct library {
 	uint32_t instance;
 	pid_t pid;
 	bool queue_times;
-	bool walk; /* stacks are walked in here */
-	bool syncs; /* what calls wait for is reported */
+	bool walk;	/* stacks are walked in here */
+	bool syncs;	/* what calls wait for is reported */
 	uint8_t stalls; /* enum wire_stalls */
 	uint8_t stall_period;
 	void (*marker)(uint64_t instance, uint64_t correlation, uint64_t kind); /* NULL: none */
 	const struct inject_api *api;
-	uint32_t news;		  /* changes: the recorder should look at the ring soon */
-	uint32_t finish;	  /* changes: the process ends */
-	uint32_t finished;	  /* changes: futex, our thread is done */
+	uint32_t news;		 /* changes: the recorder should look at the ring soon */
+	uint32_t finish;	 /* changes: the process ends */
+	uint32_t finished;	 /* changes: futex, our thread is done */
 	pthread_mutex_t no_fork; /* our thread holds it while it is inside the API or the loader */
 };
 

@@ -26,12 +26,12 @@
 static struct {
 	const uint64_t *words; /* the object; NULL: none */
 	size_t count;
-	uint64_t before;	     /* the answer when they were copied; 0: they were not */
+	uint64_t before; /* the answer when they were copied; 0: they were not */
 	uint64_t copied[WORDS_MAX];
-	uint64_t asked;		     /* changes: the latest answer */
-	uint64_t undone;	     /* changes: of libraries unloaded, the latest answer */
-	const uint32_t *loaded;	     /* changes; NULL: not where it should be */
-	const uint64_t *counter;     /* changes; NULL: not found */
+	uint64_t asked;		 /* changes: the latest answer */
+	uint64_t undone;	 /* changes: of libraries unloaded, the latest answer */
+	const uint32_t *loaded;	 /* changes; NULL: not where it should be */
+	const uint64_t *counter; /* changes; NULL: not found */
 } loads;
 
 struct counts {
@@ -50,7 +50,7 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
 static void find_object(void)
 {
 	void *object = dlsym(RTLD_DEFAULT, "_rtld_global");
-	const ElfW(Sym) *symbol;
+	const ElfW(Sym) * symbol;
 	Dl_info info;
 
 	if (!object || !dladdr1(object, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
@@ -125,5 +125,6 @@ uint64_t loads_undone(void)
 
 	if (!counter || !loaded)
 		return __atomic_load_n(&loads.undone, __ATOMIC_RELAXED);
-	return __atomic_load_n(counter, __ATOMIC_RELAXED) - __atomic_load_n(loaded, __ATOMIC_RELAXED);
+	return __atomic_load_n(counter, __ATOMIC_RELAXED) -
+	       __atomic_load_n(loaded, __ATOMIC_RELAXED);
 }

@@ -19,7 +19,8 @@ size_t repeat_words(const struct unwound *u)
 
 	if (!is_repeatable(u))
 		return words;
-	return words + u->base_count + u->python.entry_count + slot_words(u->user_depth + u->base_count);
+	return words + u->base_count + u->python.entry_count +
+	       slot_words(u->user_depth + u->base_count);
 }
 
 static uint16_t reach_of(const struct unwound *u)
@@ -74,6 +75,6 @@ bool repeat_matches(const struct repeat *r, const uint64_t *words, uint32_t pyth
 {
 	return r->frames && (end - u->frame) / sizeof(uint64_t) >= r->reach &&
 	       same_native(r, words, u->frame) &&
-	       unwind_has_python(u, (const struct walk_python_frame *)(words + r->frames), python_depth,
-		       r->values + r->bases, r->entries);
+	       unwind_has_python(u, (const struct walk_python_frame *)(words + r->frames),
+		       python_depth, r->values + r->bases, r->entries);
 }

@@ -25,7 +25,7 @@ struct repeat {
 	uint16_t frames; /* 0: the walk read something else too, it cannot be recognized */
 	uint16_t bases;
 	uint16_t entries; /* of Python's loops */
-	uint16_t reach;   /* slots: how far it read */
+	uint16_t reach;	  /* slots: how far it read */
 	uint64_t values[];
 };
 

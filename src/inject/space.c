@@ -192,7 +192,8 @@ static bool is_due(void)
 {
 	if (!__atomic_load_n(&space->unknown, __ATOMIC_RELAXED) || now_ns() < asked.again_ns)
 		return false;
-	asked.pause_ns = asked.pause_ns < PAUSE_MAX_NS / 2 ? asked.pause_ns * 2 + PAUSE_MIN_NS : PAUSE_MAX_NS;
+	asked.pause_ns = asked.pause_ns < PAUSE_MAX_NS / 2 ? asked.pause_ns * 2 + PAUSE_MIN_NS
+							   : PAUSE_MAX_NS;
 	asked.again_ns = now_ns() + asked.pause_ns;
 	return true;
 }
@@ -228,8 +229,8 @@ static bool is_ready(void)
 {
 	if (!is_answered())
 		return false;
-	return !library.walk || (!space_is_stale() &&
-					(!space->turn || !space->copies[space->turn & 1].pending));
+	return !library.walk ||
+	       (!space_is_stale() && (!space->turn || !space->copies[space->turn & 1].pending));
 }
 
 void space_await(uint64_t deadline_ns)

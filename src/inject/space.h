@@ -33,12 +33,12 @@ struct space_copy {
 };
 
 struct space {
-	uint32_t turn;     /* copies[turn & 1] is to be read; 0: neither is filled */
+	uint32_t turn;	   /* copies[turn & 1] is to be read; 0: neither is filled */
 	uint32_t sequence; /* of the recorder's, that the readable copy has */
 	/* without a marker: libraries loaded when the recorder last looked (loads.h), */
 	uint64_t loads;
-	uint64_t undone;   /* and unloaded */
-	uint32_t unknown;  /* and: code was met that is in no mapping */
+	uint64_t undone;  /* and unloaded */
+	uint32_t unknown; /* and: code was met that is in no mapping */
 	/* NULL: none; layout WALK_PYTHON_NONE: it cannot be walked */
 	const struct walk_python *python;
 	uint32_t python_count;
@@ -77,7 +77,8 @@ static inline const uint32_t *space_words(uint32_t at, uint32_t count)
 {
 	const uint32_t *chunk = NULL;
 
-	if (at / WALK_CHUNK_WORDS < WALK_CHUNKS_MAX && at % WALK_CHUNK_WORDS + count <= WALK_CHUNK_WORDS)
+	if (at / WALK_CHUNK_WORDS < WALK_CHUNKS_MAX &&
+		at % WALK_CHUNK_WORDS + count <= WALK_CHUNK_WORDS)
 		chunk = __atomic_load_n(&space->chunks[at / WALK_CHUNK_WORDS], __ATOMIC_ACQUIRE);
 	return chunk ? chunk + at % WALK_CHUNK_WORDS : NULL;
 }

@@ -26,9 +26,9 @@
 
 #include "inject/library.h"
 
-#define QUESTIONS     64
-#define STALE_ROUNDS  600
-#define MAIN_BYTES    ((uintptr_t)128 << 20)
+#define QUESTIONS    64
+#define STALE_ROUNDS 600
+#define MAIN_BYTES   ((uintptr_t)128 << 20)
 
 enum question_state {
 	QUESTION_FREE = 0,
@@ -49,8 +49,8 @@ static struct question *questions;
 
 static __thread struct {
 	uintptr_t start, end; /* of this thread's stack; end 0: unknown */
-	uint16_t asked;       /* question + 1 */
-	bool refused;         /* it launched from a stack of another kind: never ask again */
+	uint16_t asked;	      /* question + 1 */
+	bool refused;	      /* it launched from a stack of another kind: never ask again */
 } self;
 
 int stack_end_init(void)
@@ -141,7 +141,7 @@ static void parse_line(const char *line, const char *line_end)
 	static const char main_name[] = "[stack]";
 	const ptrdiff_t name_size = sizeof(main_name) - 1;
 	bool main_stack = line_end - line > name_size &&
-		!memcmp(line_end - name_size, main_name, (size_t)name_size);
+			  !memcmp(line_end - name_size, main_name, (size_t)name_size);
 	uintptr_t start = parse_hex(&line), end;
 
 	if (*line++ != '-')

@@ -23,8 +23,8 @@
 #include "inject/space.h"
 #include "inject/unwind.h"
 
-#define INDEX_SLOTS   (WIRE_STACKS * 2) /* at most half full */
-#define ARENA_WORDS   ((size_t)4 << 20) /* 32 MiB: chains of 128 words on average */
+#define INDEX_SLOTS (WIRE_STACKS * 2) /* at most half full */
+#define ARENA_WORDS ((size_t)4 << 20) /* 32 MiB: chains of 128 words on average */
 
 enum sent {
 	NOT_SENT = 0,
@@ -45,7 +45,7 @@ struct chain_kind {
 
 struct chain {
 	struct chain_kind kind;
-	uint64_t sent; /* enum sent */
+	uint64_t sent;	  /* enum sent */
 	uint64_t words[]; /* its frames, and then its struct repeat */
 };
 
@@ -65,10 +65,10 @@ struct scratch {
 
 struct store {
 	uint64_t arena[ARENA_WORDS];
-	uint32_t index[INDEX_SLOTS];  /* numbers */
+	uint32_t index[INDEX_SLOTS];   /* numbers */
 	uint32_t offsets[WIRE_STACKS]; /* number - 1 -> word in the arena */
 	uint32_t successors[WIRE_STACKS + 1][SUCCESSORS];
-	uint32_t adding;              /* a thread is adding */
+	uint32_t adding; /* a thread is adding */
 	uint32_t count;
 	uint32_t used; /* words of the arena */
 	uint32_t threads;
@@ -178,8 +178,8 @@ static uint32_t find_chain(const struct chain_kind *kind, const struct unwound *
 		if (is_chain(chain_of(number), kind, u))
 			return number;
 	}
-	if (!__atomic_compare_exchange_n(&store->adding, &expected, 1, false, __ATOMIC_ACQUIRE,
-		    __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(
+		    &store->adding, &expected, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return 0;
 	/* Another thread may have filled the slot in between: then not this time. */
 	if (!__atomic_load_n(&store->index[slot], __ATOMIC_RELAXED))
@@ -312,8 +312,8 @@ static bool send_by_number(
 }
 
 /* Walks the stack, and sends the launch with it. */
-static bool send_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unwound *u,
-	struct wire_launch *launch)
+static bool send_walked(
+	uintptr_t end, uint32_t epoch, bool doubtful, struct unwound *u, struct wire_launch *launch)
 {
 	struct chain_kind kind;
 
@@ -328,7 +328,8 @@ static bool send_walked(uintptr_t end, uint32_t epoch, bool doubtful, struct unw
 	return !library.marker && send_alone(&kind, u, launch, doubtful);
 }
 
-static bool send_launch(uintptr_t frame, uintptr_t end, struct unwound *u, struct wire_launch *launch)
+static bool send_launch(
+	uintptr_t frame, uintptr_t end, struct unwound *u, struct wire_launch *launch)
 {
 	bool doubtful = space_is_doubtful();
 	uint32_t epoch = __atomic_load_n(&library.ring.control->code_epoch, __ATOMIC_ACQUIRE);
@@ -346,7 +347,8 @@ static bool send_launch(uintptr_t frame, uintptr_t end, struct unwound *u, struc
 static struct scratch *claim_scratch(void)
 {
 	if (!thread.scratch)
-		thread.scratch = 1 + __atomic_fetch_add(&store->threads, 1, __ATOMIC_RELAXED) % SCRATCHES;
+		thread.scratch =
+			1 + __atomic_fetch_add(&store->threads, 1, __ATOMIC_RELAXED) % SCRATCHES;
 	for (uint32_t i = 0; i < SCRATCHES; i++) {
 		uint32_t index = (thread.scratch - 1 + i) % SCRATCHES;
 

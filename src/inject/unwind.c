@@ -43,13 +43,14 @@
 #define RULE_MASK    ((1u << RULE_BITS) - 1)
 #define TURNS	     63u
 
-#define RULE_SIMPLE  (1u << 25)
-#define RULE_FP	     (1u << 24)
-#define SAVED_SHIFT  18
-#define SAVED_MASK   63u
-#define SIZE_MASK    ((1u << SAVED_SHIFT) - 1)
+#define RULE_SIMPLE (1u << 25)
+#define RULE_FP	    (1u << 24)
+#define SAVED_SHIFT 18
+#define SAVED_MASK  63u
+#define SIZE_MASK   ((1u << SAVED_SHIFT) - 1)
 
-_Static_assert(SPACE_RULE_SLOTS == 1u << (ADDRESS_BITS - SLOT_SHIFT), "the rest of the key is the slot");
+_Static_assert(
+	SPACE_RULE_SLOTS == 1u << (ADDRESS_BITS - SLOT_SHIFT), "the rest of the key is the slot");
 
 #define NO_SLOT UINT64_MAX
 
@@ -58,9 +59,9 @@ struct home {
 	struct walk walk; /* first: the walker sees this part only */
 	const struct space_copy *copy;
 	struct unwound *out;
-	uint64_t fp_slot; /* where the frame pointer was read, or NO_SLOT */
-	uint32_t loop; /* the next one of Python's entries */
-	uint32_t turn; /* as in rules */
+	uint64_t fp_slot;     /* where the frame pointer was read, or NO_SLOT */
+	uint32_t loop;	      /* the next one of Python's entries */
+	uint32_t turn;	      /* as in rules */
 	uintptr_t start, end; /* of the stack; end 0: unknown */
 };
 
@@ -159,7 +160,8 @@ static bool walk_python_home_state(
 /* A rule in RULE_BITS; 0: it does not fit, and its address in the tables is kept. */
 static uint32_t pack_rule(const struct walk_rule *r)
 {
-	uint32_t packed = RULE_SIMPLE | (r->cfa == WALK_CFA_FP ? RULE_FP : 0) | (uint32_t)r->cfa_offset / 8;
+	uint32_t packed =
+		RULE_SIMPLE | (r->cfa == WALK_CFA_FP ? RULE_FP : 0) | (uint32_t)r->cfa_offset / 8;
 
 	if ((r->cfa != WALK_CFA_SP && r->cfa != WALK_CFA_FP) || r->ra != WALK_SAVED_CFA ||
 		r->ra_offset != -8 || r->cfa_offset < 8 || r->cfa_offset % 8 ||
@@ -198,8 +200,8 @@ static bool read_rule(uint32_t at, struct walk_rule *ret)
 
 /* The rule from the tables: WALK_NONE, or why there is none; *ret_packed: what a slot may hold of
  * it, or 0. */
-static __attribute__((noinline)) uint32_t look_up(
-	const struct space_copy *copy, uint64_t address, struct walk_rule *ret, uint32_t *ret_packed)
+static __attribute__((noinline)) uint32_t look_up(const struct space_copy *copy, uint64_t address,
+	struct walk_rule *ret, uint32_t *ret_packed)
 {
 	struct home h = {.copy = copy};
 	uint32_t at;
@@ -308,7 +310,8 @@ static void note_step(struct home *h, const struct walk_rule *rule, uint32_t dep
 
 static void walk_python_frames(struct unwound *u)
 {
-	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(&u->python, u->interpreter); i++)
+	for (int i = 0; i < WALK_PYTHON_STEPS_MAX && walk_python_step(&u->python, u->interpreter);
+		i++)
 		;
 	u->python_walked = true;
 }
@@ -346,13 +349,15 @@ static inline bool is_entry(const struct walk_python *p, uint64_t frame)
 }
 
 /* Whether the interpreter's frame there would be walked as `f`. */
-static inline bool is_python_frame(const struct walk_python *p, uint64_t frame, const struct walk_python_frame *f)
+static inline bool is_python_frame(
+	const struct walk_python *p, uint64_t frame, const struct walk_python_frame *f)
 {
 	uint64_t code = f->code & WALK_PYTHON_ADDRESS, check[4];
 
 	if (!is_pointer(frame) || is_entry(p, frame) ||
 		(load(frame + p->frame_code) & WALK_PYTHON_ADDRESS & ~7ull) != code ||
-		(load(frame + p->frame_at) & WALK_PYTHON_ADDRESS) != (f->at & WALK_PYTHON_ADDRESS) ||
+		(load(frame + p->frame_at) & WALK_PYTHON_ADDRESS) !=
+			(f->at & WALK_PYTHON_ADDRESS) ||
 		!is_pointer(code))
 		return false;
 	memcpy(check, (const void *)(uintptr_t)(code + p->code_check), sizeof(check));
@@ -360,8 +365,8 @@ static inline bool is_python_frame(const struct walk_python *p, uint64_t frame, 
 }
 
 /* The frames from 3.12 on: each group is followed by the frame of its loop, on this stack. */
-static bool follow_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
-	const uint64_t *entries, uint32_t entry_count)
+static bool follow_python(const struct unwound *u, const struct walk_python_frame *frames,
+	uint32_t depth, const uint64_t *entries, uint32_t entry_count)
 {
 	const struct walk_python *p = u->interpreter;
 	uint64_t frame = u->python.frame;
@@ -373,15 +378,16 @@ static bool follow_python(const struct unwound *u, const struct walk_python_fram
 		frame = load(frame + p->frame_previous);
 		if (!(frames[i].at & WALK_PYTHON_LAST))
 			continue;
-		if (entry == entry_count || frame != u->frame + entries[entry++] || !is_entry(p, frame))
+		if (entry == entry_count || frame != u->frame + entries[entry++] ||
+			!is_entry(p, frame))
 			return false;
 		frame = load(frame + p->frame_previous);
 	}
 	return !frame && entry == entry_count;
 }
 
-bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
-	const uint64_t *entries, uint32_t entry_count)
+bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames,
+	uint32_t depth, const uint64_t *entries, uint32_t entry_count)
 {
 	const struct walk_python_stack *s = &u->python;
 
@@ -443,7 +449,8 @@ static uint32_t simple_steps(struct home *h, uint32_t depth)
 			break;
 		cfa = (rule & RULE_FP ? fp : sp) + 8 * (rule & SIZE_MASK);
 		saved = rule >> SAVED_SHIFT & SAVED_MASK;
-		if (cfa <= sp || cfa > end || cfa - 8 * saved < start || !*(const uint64_t *)(cfa - 8))
+		if (cfa <= sp || cfa > end || cfa - 8 * saved < start ||
+			!*(const uint64_t *)(cfa - 8))
 			break;
 		out->words[n] = pc;
 		if (w->entry - sp < cfa - sp) {

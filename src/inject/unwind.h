@@ -19,13 +19,13 @@
 #define UNWOUND_BASES 128
 
 struct unwound {
-	uintptr_t frame; /* where the walk began */
+	uintptr_t frame;		       /* where the walk began */
 	const struct walk_python *interpreter; /* NULL: none */
 	uint32_t user_depth;
-	uint32_t walk_end; /* enum walk_end */
+	uint32_t walk_end;   /* enum walk_end */
 	uint32_t generation; /* of the recorder's list of mappings */
 	uint32_t base_count;
-	bool repeatable; /* the words noted below are all that the native walk read */
+	bool repeatable;    /* the words noted below are all that the native walk read */
 	bool python_walked; /* `python` has its frames; before, it stands at the innermost one */
 	struct walk_python_stack python;
 	/* The native frames, and behind them the Python ones in two words each. */
@@ -46,7 +46,7 @@ static inline uint32_t unwound_words(const struct unwound *u)
  * the present thread's Python frames, if it has any. */
 void unwind_begin(struct unwound *ret, uintptr_t frame);
 /* Whether these are the thread's Python frames, and its loops are at `entries` (less the frame). */
-bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames, uint32_t depth,
-	const uint64_t *entries, uint32_t entry_count);
+bool unwind_has_python(const struct unwound *u, const struct walk_python_frame *frames,
+	uint32_t depth, const uint64_t *entries, uint32_t entry_count);
 /* Walks, in the stack that ends at `end` (0: unknown). */
 void unwind_stack(struct unwound *ret, uintptr_t end);

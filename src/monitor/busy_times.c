@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The keys are interned, and the number of a key is that of its union. Unions of processes that are gone are removed many
- * at a time, because that takes a new table of keys.
+ * The keys are interned, and the number of a key is that of its union. Unions of processes that are
+ * gone are removed many at a time, because that takes a new table of keys.
  */
 #include "monitor/busy_times.h"
 
@@ -205,8 +205,8 @@ int busy_times_add_record(struct busy_times *b, const struct monitor_record *r)
 }
 
 int busy_times_each(struct busy_times *b,
-	int (*visit)(void *context, const struct busy_key *key, uint64_t busy_ns,
-		uint64_t uncertain_ns),
+	int (*visit)(
+		void *context, const struct busy_key *key, uint64_t busy_ns, uint64_t uncertain_ns),
 	void *context)
 {
 	int error = 0;

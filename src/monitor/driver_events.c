@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A record has all of an event but the labels that its objects had when they began, and the process and thread of the
- * profile. Labels and job numbers are kept by object. Processes are looked up when an event is written: one may have begun
- * after the recorder last learned of any.
+ * A record has all of an event but the labels that its objects had when they began, and the process
+ * and thread of the profile. Labels and job numbers are kept by object. Processes are looked up
+ * when an event is written: one may have begun after the recorder last learned of any.
  *
- * A duration over several stages of an object becomes no stretch where its parts do: it would only repeat them.
+ * A duration over several stages of an object becomes no stretch where its parts do: it would only
+ * repeat them.
  */
 #include "monitor/driver_events.h"
 
@@ -358,8 +359,7 @@ static int change_objects(struct driver_events *d, struct reading *in)
 		if (begins(a)) {
 			job = job ? job : ++d->jobs;
 			error = begin_object(d, in, a, job);
-		} else if (a->kind == ACT_CLOSE &&
-			   map_remove(&d->index, hash_of_key(in, a), &at)) {
+		} else if (a->kind == ACT_CLOSE && map_remove(&d->index, hash_of_key(in, a), &at)) {
 			error = vec_push(&d->unused, (uint32_t)at) ? error_memory(SUBJECT) : 0;
 		}
 	}
@@ -370,8 +370,9 @@ static int change_objects(struct driver_events *d, struct reading *in)
 /* --- taking --------------------------------------------------------------------------------- */
 
 /*
- * Whose an event is: that of the object named for it. Where that began before us nothing was found, and the kernel
- * gives the present process instead, mostly one of its own workers, whom it does not concern.
+ * Whose an event is: that of the object named for it. Where that began before us nothing was found,
+ * and the kernel gives the present process instead, mostly one of its own workers, whom it does not
+ * concern.
  */
 static bool is_somebodys(const struct reading *in)
 {
@@ -459,8 +460,8 @@ static bool is_known(const struct reading *in, size_t count)
 	       in->r->count[count] <= in->r->time_ns;
 }
 
-/* Whether a stretch's parts are events: of this record, or of others. Where this record should have a part and does not,
- * only the whole is written. */
+/* Whether a stretch's parts are events: of this record, or of others. Where this record should have
+ * a part and does not, only the whole is written. */
 static bool is_sum(
 	const struct driver_events *d, const struct reading *in, const struct monitor_count_plan *c)
 {
@@ -615,8 +616,7 @@ static int find_thread(struct driver_events *d, struct noted *t)
 	if (!t->pid)
 		return 0;
 	memcpy(comm, t->comm, sizeof(t->comm));
-	error = tasks_thread_at(
-		d->tasks, t->pid, t->tid, t->owned_ns, comm, &t->event.thread);
+	error = tasks_thread_at(d->tasks, t->pid, t->tid, t->owned_ns, comm, &t->event.thread);
 	if (error != -ENOENT)
 		return error;
 	if (d->options.whole_system)

@@ -2,15 +2,15 @@
 /*
  * A monitor's records as events of a profile (struct profile_driver).
  *
- * An event of the kernel's that ends something (a job's wait in the queue, its run) is a stretch of time, one for each
- * duration that its row counts; any other is a moment. Left out are moments that only begin a stretch, and those of
- * events that print no lines. Jobs are numbered as they come.
+ * An event of the kernel's that ends something (a job's wait in the queue, its run) is a stretch of
+ * time, one for each duration that its row counts; any other is a moment. Left out are moments that
+ * only begin a stretch, and those of events that print no lines. Jobs are numbered as they come.
  *
- * Events of every process are kept, as jobs of all of them share the rings; those of processes that are not recorded
- * are marked as foreign.
+ * Events of every process are kept, as jobs of all of them share the rings; those of processes that
+ * are not recorded are marked as foreign.
  *
- * Use: add what the kernel has, then let `tasks` learn of the processes that came and went until then, then write. One
- * of these for each watch. One thread.
+ * Use: add what the kernel has, then let `tasks` learn of the processes that came and went until
+ * then, then write. One of these for each watch. One thread.
  */
 #pragma once
 
@@ -24,7 +24,8 @@ struct driver_events_options {
 	bool whole_system; /* every process is recorded: none is foreign */
 };
 
-/* Objects that are remembered. When there are more, all are forgotten and counted as LOSS_DRIVER_OBJECTS. */
+/* Objects that are remembered. When there are more, all are forgotten and counted as
+ * LOSS_DRIVER_OBJECTS. */
 #define DRIVER_OBJECTS_MAX ((size_t)1 << 18)
 
 struct driver_events;
@@ -39,7 +40,8 @@ int driver_events_add(struct driver_events *d, const struct monitor_record *r);
 /* Writes what was added. */
 int driver_events_write(struct driver_events *d);
 
-/* Whether objects of a kind have durations, so that one that is left at the end went on until then. */
+/* Whether objects of a kind have durations, so that one that is left at the end went on until
+ * then. */
 bool driver_events_wants_left(const struct driver_events *d, uint8_t object_kind);
 /* Adds such an object. */
 int driver_events_add_left(struct driver_events *d, const struct monitor_object_key *key,

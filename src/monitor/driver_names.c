@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a stretch is called comes from its series: the few that all monitors share have kinds of their own, others have the
- * name of the series.
+ * What a stretch is called comes from its series: the few that all monitors share have kinds of
+ * their own, others have the name of the series.
  */
 #include "monitor/driver_names.h"
 
@@ -22,7 +22,8 @@ static const struct {
 	{"wait_time", DRIVER_WAIT, "wait"},
 };
 
-/* What becomes of a second label, by its name in the series; by default it is a part of the ring's name. */
+/* What becomes of a second label, by its name in the series; by default it is a part of the ring's
+ * name. */
 static const struct second_label {
 	const char *label;
 	const char *before; /* stands between it and the first, or the name */

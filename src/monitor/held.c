@@ -78,8 +78,11 @@ int held_fetch(const struct monitor *m, struct watch *w, const struct watch_even
 	int error = 0;
 
 	for (uint8_t i = 0; m->objects && m->objects[i].name && !error; i++) {
-		struct fetching f = {
-			.monitor = m, .object = i, .pid = pid, .ring = ring_filter_of(m, ring), .list = &list};
+		struct fetching f = {.monitor = m,
+			.object = i,
+			.pid = pid,
+			.ring = ring_filter_of(m, ring),
+			.list = &list};
 
 		if (!m->objects[i].left || !is_known(m, &m->objects[i], events))
 			continue;

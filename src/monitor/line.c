@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A template is read anew for each record: it is a few bytes, and writing the text takes longer than finding the
- * placeholders in it.
+ * A template is read anew for each record: it is a few bytes, and writing the text takes longer
+ * than finding the placeholders in it.
  */
 #include "monitor/line.h"
 
@@ -215,8 +215,8 @@ static void put_yes(struct buf *out, const struct line_placeholder *p, bool yes)
 }
 
 /* A name from one of the monitor's lists, or the number that has none. */
-static void put_named(
-	struct buf *out, const struct monitor *m, const struct line_placeholder *p, const struct line_value *v)
+static void put_named(struct buf *out, const struct monitor *m, const struct line_placeholder *p,
+	const struct line_value *v)
 {
 	char list[32];
 
@@ -228,8 +228,8 @@ static void put_named(
 		number_text(out, m, list, v->number);
 }
 
-static void put_value(
-	struct buf *out, const struct monitor *m, const struct line_placeholder *p, const struct line_value *v)
+static void put_value(struct buf *out, const struct monitor *m, const struct line_placeholder *p,
+	const struct line_value *v)
 {
 	if (v->kind == LINE_NOTHING)
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records as text: the placeholders of a table's columns filled in (monitor.h). Strings come from the kernel and
- * from programs: what is not printable comes out as '?'.
+ * Records as text: the placeholders of a table's columns filled in (monitor.h). Strings come from
+ * the kernel and from programs: what is not printable comes out as '?'.
  */
 #pragma once
 
@@ -24,7 +24,8 @@ struct line_value line_field(
 /* Appends text of the kernel's or of programs, at most `size` bytes up to a NUL. */
 void line_text(struct buf *out, const char *text, size_t size);
 
-/* A label as text: a string as it is, a number named by the list (NULL: none) or written out; nothing for none. */
+/* A label as text: a string as it is, a number named by the list (NULL: none) or written out;
+ * nothing for none. */
 void line_label(const struct monitor *m, const char *list, const char label[MONITOR_LABEL_BYTES],
 	struct buf *out);
 /* The number that a label is; false: it is none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The placeholders in the templates of a monitor's columns (monitor.h): "{NAME}" or "{NAME:FORMAT}".
+ * The placeholders in the templates of a monitor's columns (monitor.h): "{NAME}" or
+ * "{NAME:FORMAT}".
  */
 #pragma once
 

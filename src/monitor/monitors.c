@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-extern const struct monitor monitor_drm, monitor_i915, monitor_amdgpu, monitor_xe, monitor_vblank, monitor_nvidia;
+extern const struct monitor monitor_drm, monitor_vblank;
+extern const struct monitor monitor_i915, monitor_xe, monitor_amdgpu, monitor_nvidia;
 
 static const struct monitor *const monitors[] = {
 	&monitor_drm,

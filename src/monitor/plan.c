@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sources of an event are tried in the table's order. The kernel is asked for the event itself first; only when
- * it is not there, for the reason: a module that is not loaded, an option, an older or newer kernel. When no source
- * can be used, the reason of the one that is nearest to working is reported.
+ * The sources of an event are tried in the table's order. The kernel is asked for the event itself
+ * first; only when it is not there, for the reason: a module that is not loaded, an option, an
+ * older or newer kernel. When no source can be used, the reason of the one that is nearest to
+ * working is reported.
  *
- * A plan says only what the kernel's own format says. A field that is there but cannot be read as the table wants it
- * makes the source useless, needed or not; one that is not there and not needed is nothing, and so is all that
- * depends on it: acts without a key, counts without a value, labels without a field.
+ * A plan says only what the kernel's own format says. A field that is there but cannot be read as
+ * the table wants it makes the source useless, needed or not; one that is not there and not needed
+ * is nothing, and so is all that depends on it: acts without a key, counts without a value, labels
+ * without a field.
  */
 #include "monitor/plan.h"
 
@@ -159,7 +161,8 @@ static bool plan_kernel_field(struct attempt *a, const struct trace_format *form
 	return true;
 }
 
-/* Where the kernel's types describe the function, they have to agree with the table. Not there: READ_NOTHING. */
+/* Where the kernel's types describe the function, they have to agree with the table. Not there:
+ * READ_NOTHING. */
 static bool plan_function_field(
 	struct attempt *a, const struct monitor_field *f, struct monitor_field_plan *ret)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What says the most comes first: a device that one of the monitor's drivers has, one of a vendor whose drivers these
- * are but that no driver has, a driver that is loaded without a device.
+ * What says the most comes first: a device that one of the monitor's drivers has, one of a vendor
+ * whose drivers these are but that no driver has, a driver that is loaded without a device.
  */
 #include "monitor/suits.h"
 

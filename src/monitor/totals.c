@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Cells that differ only in their CPU become one row. What distinguishes rows is interned as bytes, and its
- * number is the row's; the order for people is made at the end.
+ * Cells that differ only in their CPU become one row. What distinguishes rows is interned as bytes,
+ * and its number is the row's; the order for people is made at the end.
  */
 #include "monitor/totals.h"
 
@@ -235,7 +235,8 @@ struct adding {
 	const struct monitor *monitor;
 };
 
-static int add_union(void *context, const struct busy_key *key, uint64_t busy_ns, uint64_t uncertain_ns)
+static int add_union(
+	void *context, const struct busy_key *key, uint64_t busy_ns, uint64_t uncertain_ns)
 {
 	const struct adding *to = context;
 	const struct monitor_series *s = &to->monitor->series[key->series];
@@ -328,7 +329,8 @@ static struct row_key key_of(const struct total *row)
 	return key;
 }
 
-/* Labels that differ may be the same as text, where that has something else for what cannot be printed. */
+/* Labels that differ may be the same as text, where that has something else for what cannot be
+ * printed. */
 static int join_same_rows(struct totals *t)
 {
 	struct interner *index = NULL;

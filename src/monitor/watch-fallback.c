@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Replaces watch.c and its parts in builds without clang, bpftool or libbpf: there is no program to watch with. */
+/* Replaces watch.c and its parts in builds without clang, bpftool or libbpf: there is no program to
+ * watch with. */
 #include "monitor/watch.h"
 
 #include <errno.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A watch from its beginning to its end. The switch `running` of the programs is set when all are attached, so all begin
- * and end at one moment: the counts of different events agree.
+ * A watch from its beginning to its end. The switch `running` of the programs is set when all are
+ * attached, so all begin and end at one moment: the counts of different events agree.
  *
- * A record does not wake the reader: watch_fd becomes readable only when the ring fills. It is an edge-triggered epoll of
- * the ring, since a ring that is not empty is always readable, and a loop on that would spin.
+ * A record does not wake the reader: watch_fd becomes readable only when the ring fills. It is an
+ * edge-triggered epoll of the ring, since a ring that is not empty is always readable, and a loop
+ * on that would spin.
  */
 #include "monitor/watch_internal.h"
 
@@ -166,7 +167,8 @@ void watch_stop(struct watch *w)
 {
 	set_running(w, 0);
 	for (size_t i = 0; i < w->event_count; i++) {
-		/* What the kernel does not take back now it does when the process ends; `running` is off. */
+		/* What the kernel does not take back now it does when the process ends; `running`
+		 * is off. */
 		(void)bpf_link__destroy(w->events[i].link);
 		w->events[i].link = NULL;
 	}

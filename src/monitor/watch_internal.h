@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of a watch share: watch.c (begin and end, records, state), watch_plan.c (the program's plan for
- * an event), watch_load.c (programs loaded and attached) and watch_maps.c (what they keep).
+ * What the parts of a watch share: watch.c (begin and end, records, state), watch_plan.c (the
+ * program's plan for an event), watch_load.c (programs loaded and attached) and watch_maps.c (what
+ * they keep).
  */
 #pragma once
 
@@ -45,11 +46,14 @@ struct watch {
 
 /* Whether there is an object after this act also when it found none. */
 bool watch_act_opens(const struct monitor_act_plan *a);
-/* The plan for the program of one event, with the filters. `ring_bytes`: of the ring for records. */
+/* The plan for the program of one event, with the filters. `ring_bytes`: of the ring for
+ * records. */
 void watch_plan(const struct watch *w, const struct watch_options *options, size_t event,
 	uint32_t ring_bytes, struct monitor_plan *ret, struct monitor_plan_counts *ret_counts);
-/* Loads and attaches what is PRESENT; what the kernel does not let us attach to is ABSENT_REFUSED from then on. 0, or
+/* Loads and attaches what is PRESENT; what the kernel does not let us attach to is ABSENT_REFUSED
+ * from then on. 0, or
  * -errno with error_text: -ENOENT when nothing is attached. */
 int watch_load(struct watch *w, const struct watch_options *options);
-/* The inode of the folder that the event's module has now; 0: it is not loaded, or the event is in none. */
+/* The inode of the folder that the event's module has now; 0: it is not loaded, or the event is in
+ * none. */
 ino_t watch_module_folder(const struct watch *w, const struct watched *e);

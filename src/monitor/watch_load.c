@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each event has an opened copy of the generic program (bpf/monitor.bpf.c) with one entry of it loaded, its plan in
- * read-only data and the offsets of its fields in the program's instructions (bpf/monitor_fields.h). The first copy makes
- * the maps that all share.
+ * Each event has an opened copy of the generic program (bpf/monitor.bpf.c) with one entry of it
+ * loaded, its plan in read-only data and the offsets of its fields in the program's instructions
+ * (bpf/monitor_fields.h). The first copy makes the maps that all share.
  *
- * A tracepoint's program is attached through a perf event on one CPU; the kernel runs it on all of them
- * (perf_trace_run_bpf_submit). As long as it is open, the module that has the tracepoint cannot be unloaded
- * (perf_trace_event_init takes a reference); one that has a probed function can be, and the probe is gone then, also
- * when the module comes back. That is seen by its folder in /sys/module, which is another then.
+ * A tracepoint's program is attached through a perf event on one CPU; the kernel runs it on all of
+ * them (perf_trace_run_bpf_submit). As long as it is open, the module that has the tracepoint
+ * cannot be unloaded (perf_trace_event_init takes a reference); one that has a probed function can
+ * be, and the probe is gone then, also when the module comes back. That is seen by its folder in
+ * /sys/module, which is another then.
  */
 #include "monitor/watch_internal.h"
 
@@ -46,18 +47,19 @@ static void make_zero(struct bpf_insn *insn)
 	insn->imm = 0;
 }
 
-/* A load of the field, or of nothing where it is not to be loaded. False: no instruction could do it. */
+/* A load of the field, or of nothing where it is not to be loaded. False: no instruction could do
+ * it. */
 static bool place_load(struct bpf_insn *insn, const struct monitor_field_plan *field)
 {
 	static const uint8_t sizes[9] = {[1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW};
 
-	if (field->read == READ_NOTHING || field->read == READ_CHARS || field->read == READ_THREAD) {
+	if (field->read == READ_NOTHING || field->read == READ_CHARS ||
+		field->read == READ_THREAD) {
 		make_zero(insn);
 		return true;
 	}
 	if (!field->size || field->size > 8 || (!sizes[field->size] && field->size != 4) ||
-		field->offset % field->size ||
-		field->offset + field->size > MONITOR_EVENT_BYTES)
+		field->offset % field->size || field->offset + field->size > MONITOR_EVENT_BYTES)
 		return false;
 	insn->code = BPF_LDX | BPF_MEM | sizes[field->size];
 	insn->off = (int16_t)field->offset;
@@ -163,10 +165,13 @@ static int size_maps(struct watch *w, const struct watch_options *options)
 	if (!error && stacks)
 		error = bpf_map__set_max_entries(w->first->maps.stacks,
 			(uint32_t)(options->stacks_max ? options->stacks_max : STACKS_DEFAULT));
-	error = error ?: bpf_map__set_value_size(
-		w->first->maps.stacks, stack_depth() * (uint32_t)sizeof(uint64_t));
-	error = error ?: bpf_map__set_max_entries(w->first->maps.records,
-		(uint32_t)(options->ring_bytes ? options->ring_bytes : RING_BYTES));
+	error = error
+			?: bpf_map__set_value_size(w->first->maps.stacks,
+				   stack_depth() * (uint32_t)sizeof(uint64_t));
+	error = error
+			?: bpf_map__set_max_entries(w->first->maps.records,
+				   (uint32_t)(options->ring_bytes ? options->ring_bytes
+								  : RING_BYTES));
 	return error;
 }
 
@@ -177,8 +182,8 @@ static int share_maps(const struct monitor_bpf *first, struct monitor_bpf *copy)
 		first->maps.cells, first->maps.cell_slots, first->maps.free_slots,
 		first->maps.stacks, first->maps.records, first->maps.bss};
 	struct bpf_map *const to[] = {copy->maps.objects, copy->maps.stopwatches, copy->maps.cells,
-		copy->maps.cell_slots, copy->maps.free_slots, copy->maps.stacks,
-		copy->maps.records, copy->maps.bss};
+		copy->maps.cell_slots, copy->maps.free_slots, copy->maps.stacks, copy->maps.records,
+		copy->maps.bss};
 
 	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
 		int error = bpf_map__reuse_fd(to[i], bpf_map__fd(from[i]));
@@ -328,7 +333,8 @@ ino_t watch_module_folder(const struct watch *w, const struct watched *e)
 	return st.st_ino;
 }
 
-/* One event that cannot be watched leaves the others, with the reason in its plan; without rights there is nothing. */
+/* One event that cannot be watched leaves the others, with the reason in its plan; without rights
+ * there is nothing. */
 static int attach_event(const struct watch *w, struct watched *e)
 {
 	bool tracepoint = e->plan.source->kind == SOURCE_TRACEPOINT;
@@ -354,8 +360,9 @@ static int no_events(const struct watch *w)
 	for (size_t i = 0; i < w->event_count; i++) {
 		const struct monitor_event_plan *p = &w->events[i].plan;
 
-		if (p->reason[0] && (!nearest || monitor_presence_nearness(p->presence) >
-							 monitor_presence_nearness(nearest->presence)))
+		if (p->reason[0] &&
+			(!nearest || monitor_presence_nearness(p->presence) >
+					     monitor_presence_nearness(nearest->presence)))
 			nearest = p;
 	}
 	return error_set(-ENOENT, "cannot watch anything of '%s'%s%s", w->monitor->name,

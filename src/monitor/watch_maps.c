@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the programs keep: cells are memory that is shared with them, objects and stacks are asked of the kernel.
+ * What the programs keep: cells are memory that is shared with them, objects and stacks are asked
+ * of the kernel.
  *
- * The cells of a process that is gone are removed from the map by which programs find them. Their slots are reused only
- * some time later, because a program may have found one just before.
+ * The cells of a process that is gone are removed from the map by which programs find them. Their
+ * slots are reused only some time later, because a program may have found one just before.
  */
 #include "monitor/watch_internal.h"
 
@@ -82,8 +83,8 @@ int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct mon
 
 /* ------------------------------------------------------------------ objects and stacks */
 
-/* Entries of a hash map, many at once. A bucket of the kernel's that has more than there is room for is asked for
- * again with more room. */
+/* Entries of a hash map, many at once. A bucket of the kernel's that has more than there is room
+ * for is asked for again with more room. */
 struct batch {
 	int fd;
 	uint32_t key_size, value_size;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The plan that the tables give for this kernel, less what nobody asks for in this watch: fields that are only printed,
- * owners of objects that nobody asks about, the time. What is left out costs nothing in the kernel.
+ * The plan that the tables give for this kernel, less what nobody asks for in this watch: fields
+ * that are only printed, owners of objects that nobody asks about, the time. What is left out costs
+ * nothing in the kernel.
  */
 #include "monitor/watch_internal.h"
 
@@ -55,7 +56,8 @@ static bool is_only_a_time(const struct monitor_plan *p, size_t act)
 	return true;
 }
 
-/* Whether objects of this kind are stopwatches: nobody wants to know anything of one but how long it ran. */
+/* Whether objects of this kind are stopwatches: nobody wants to know anything of one but how long
+ * it ran. */
 static bool is_stopwatch(const struct watch *w, uint8_t kind)
 {
 	if (owner_is_asked_for(w, kind))
@@ -143,15 +145,16 @@ static struct monitor_plan_counts count_plan(const struct watch *w, const struct
 
 		if (f->read != READ_NOTHING)
 			c.fields = i + 1;
-		if (f->read == READ_CHARS && f->size == MONITOR_NAME_BYTES && f->string < MONITOR_STRINGS &&
-			f->offset % sizeof(uint32_t) == 0)
+		if (f->read == READ_CHARS && f->size == MONITOR_NAME_BYTES &&
+			f->string < MONITOR_STRINGS && f->offset % sizeof(uint32_t) == 0)
 			c.names |= 1u << i;
 	}
 	for (uint8_t i = 0; i < MONITOR_ACTS; i++) {
 		if (p->act[i].kind != ACT_NOTHING)
 			c.acts = i + 1;
 		c.stopwatch[i] = p->act[i].kind != ACT_NOTHING && is_stopwatch(w, p->act[i].object);
-		c.owners[i] = watch_act_opens(&p->act[i]) && owner_is_asked_for(w, p->act[i].object);
+		c.owners[i] =
+			watch_act_opens(&p->act[i]) && owner_is_asked_for(w, p->act[i].object);
 	}
 	for (uint8_t i = 0; i < MONITOR_COUNTS; i++)
 		if (p->count[i].value != VALUE_NOTHING)

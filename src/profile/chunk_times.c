@@ -13,7 +13,8 @@ void chunk_times_release(struct chunk_times *c)
 
 static int go_to(struct chunk_times *c, uint64_t chunk)
 {
-	struct chunk_time none = {.begin = chunk, .first_ns = UINT64_MAX, .first_work_ns = UINT64_MAX};
+	struct chunk_time none = {
+		.begin = chunk, .first_ns = UINT64_MAX, .first_work_ns = UINT64_MAX};
 
 	c->last = chunk;
 	if (c->items.count && chunk - c->items.items[c->items.count - 1].begin < STRETCH_BYTES)
@@ -38,7 +39,8 @@ static void see_work(struct chunk_time *t, const struct profile_work *w)
 	t->last_work_ns = w->start_ns > t->last_work_ns ? w->start_ns : t->last_work_ns;
 }
 
-int chunk_times_add(struct chunk_times *c, const struct profile_reader *r, const struct profile_event *e)
+int chunk_times_add(
+	struct chunk_times *c, const struct profile_reader *r, const struct profile_event *e)
 {
 	uint64_t chunk = profile_reader_chunk(r);
 	struct chunk_time *t;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which times the events in each stretch of a file cover: for a second reading that needs only some of the time.
+ * Which times the events in each stretch of a file cover: for a second reading that needs only some
+ * of the time.
  *
- * Events come nearly in the order of their times. So those of one hundredth of a recording are in little more than one
- * hundredth of its file, and the rest can be passed over (profile_reader_skip).
+ * Events come nearly in the order of their times. So those of one hundredth of a recording are in
+ * little more than one hundredth of its file, and the rest can be passed over
+ * (profile_reader_skip).
  *
  *	file     | EVTS  EVTS  EVTS | EVTS  EVTS | EVTS  EVTS ...
  *	stretch    0                  1            2
@@ -18,21 +20,25 @@
 #include "profile/reader.h"
 
 struct chunk_time {
-	uint64_t begin;			      /* in the file: of the stretch's first chunk */
-	uint64_t first_ns, last_ns;	      /* from the first begin or launch to the last end of its events; UINT64_MAX to 0: none */
-	uint64_t first_work_ns, last_work_ns; /* from the first begin to the last begin of its GPU work; likewise */
+	uint64_t begin; /* in the file: of the stretch's first chunk */
+	/* from the first begin or launch to the last end of its events; UINT64_MAX to 0: none */
+	uint64_t first_ns, last_ns;
+	/* from the first begin to the last begin of its GPU work; likewise */
+	uint64_t first_work_ns, last_work_ns;
 };
 
 struct chunk_times {
 	struct vec(struct chunk_time) items; /* by begin */
-	uint64_t last;			     /* where the last chunk of all begins that has events */
+	/* where the last chunk of all begins that has events */
+	uint64_t last;
 };
 
 void chunk_times_release(struct chunk_times *c);
 /* Adds the event that the reader returned last: 0 or -ENOMEM. */
-int chunk_times_add(struct chunk_times *c, const struct profile_reader *r, const struct profile_event *e);
+int chunk_times_add(
+	struct chunk_times *c, const struct profile_reader *r, const struct profile_event *e);
 /*
- * The stretch with the chunk that begins there. NULL for the last chunk and what follows it: they may not have been read to
- * their end.
+ * The stretch with the chunk that begins there. NULL for the last chunk and what follows it: they
+ * may not have been read to their end.
  */
 const struct chunk_time *chunk_times_find(const struct chunk_times *c, uint64_t chunk);

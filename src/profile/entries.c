@@ -8,6 +8,7 @@
 
 #define FIELD(type, member)                                                                        \
 	.offset = offsetof(struct type, member), .bytes = sizeof(((struct type *)0)->member)
+// clang-format off
 #define NUMBER(type, member)             {FIELD(type, member)}
 #define ADDED(type, member)              {FIELD(type, member), .added = true}
 #define RAW(type, member)                {FIELD(type, member), .raw = true}
@@ -15,6 +16,7 @@
 #define ID(type, member, table)          {FIELD(type, member), .refers = (table)}
 #define ADDED_ID(type, member, table)    {FIELD(type, member), .refers = (table), .added = true}
 #define REQUIRED_ID(type, member, table) {FIELD(type, member), .refers = (table), .minimum = 1}
+// clang-format on
 
 static const struct entry_field module_fields[] = {
 	LIMITED(profile_module, kind, MODULE_FILE, MODULE_GPU_CODE),
@@ -157,14 +159,15 @@ const struct entry_format entry_formats[TABLE_COUNT] = {
 		FORMAT("segment", CHUNK_SEGMENTS, false, profile_segment, segment_fields),
 	[TABLE_GPU_FUNCTIONS] = FORMAT("GPU function", CHUNK_GPU_FUNCTIONS, false,
 		profile_gpu_function, gpu_function_fields),
-	[TABLE_INSTRUCTIONS] = FORMAT("instruction", CHUNK_INSTRUCTIONS, true,
-		profile_instruction, instruction_fields),
+	[TABLE_INSTRUCTIONS] = FORMAT(
+		"instruction", CHUNK_INSTRUCTIONS, true, profile_instruction, instruction_fields),
 	[TABLE_WINDOWS] = FORMAT("window", CHUNK_WINDOWS, false, profile_window, window_fields),
 	[TABLE_COUNTERS] =
 		FORMAT("counter", CHUNK_COUNTERS, false, profile_counter, counter_fields),
 };
 
-_Static_assert(sizeof(op_fields) / sizeof(op_fields[0]) * 5 <= ENTRY_MAX_BYTES &&
+_Static_assert(
+	sizeof(op_fields) / sizeof(op_fields[0]) * 5 <= ENTRY_MAX_BYTES &&
 		sizeof(device_fields) / sizeof(device_fields[0]) * 10 + 16 <= ENTRY_MAX_BYTES &&
 		sizeof(window_fields) / sizeof(window_fields[0]) * 10 <= ENTRY_MAX_BYTES,
 	"an entry may be longer than ENTRY_MAX_BYTES");

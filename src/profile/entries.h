@@ -40,10 +40,10 @@ enum profile_table {
 
 struct entry_field {
 	uint16_t offset;
-	uint8_t bytes;    /* 1, 4 or 8: a number; with `raw`: that many bytes as they are */
+	uint8_t bytes; /* 1, 4 or 8: a number; with `raw`: that many bytes as they are */
 	bool raw;
-	bool added;       /* by a later version, at the end: 0 where an entry ends before it */
-	uint8_t refers;   /* enum profile_table: the value is an id of it; 0: not an id */
+	bool added;	  /* by a later version, at the end: 0 where an entry ends before it */
+	uint8_t refers;	  /* enum profile_table: the value is an id of it; 0: not an id */
 	uint32_t minimum; /* 1 in an id that may not be 0 */
 	uint32_t maximum; /* of a number that is not an id; 0: anything */
 };
@@ -66,6 +66,6 @@ bool entry_is_valid(enum profile_table table, const void *entry, uint32_t own_id
 	const uint32_t counts[TABLE_COUNT]);
 /* Writes at most ENTRY_MAX_BYTES; returns a pointer behind them. */
 uint8_t *entry_encode(enum profile_table table, const void *entry, uint8_t *p);
-/* Reads at most ENTRY_MAX_BYTES, wherever the data end (`end` says where the entry should: no added field is
- * read from there on); false for numbers too large for their field. */
+/* Reads at most ENTRY_MAX_BYTES, wherever the data end (`end` says where the entry should: no added
+ * field is read from there on); false for numbers too large for their field. */
 bool entry_decode(enum profile_table table, const uint8_t **p, const uint8_t *end, void *ret_entry);

@@ -8,7 +8,7 @@
 #define KIND_BITS 3
 #define KIND_MASK 7
 /* Later kinds have 0 there, and their number above it: old readers skip them. */
-#define KIND_LATER      8
+#define KIND_LATER	8
 #define LATER_KIND_BITS (2 * KIND_BITS)
 
 enum {
@@ -17,20 +17,20 @@ enum {
 
 enum {
 	CALL_INSTANCE = 1 << 0, /* the instance is given, else as before */
-	CALL_RESULT = 1 << 1,   /* the result is given, else 0 */
+	CALL_RESULT = 1 << 1,	/* the result is given, else 0 */
 };
 
 /* A piece of work with flags above the fourth takes a second byte for its head. */
 enum {
-	WORK_AS_CALL = 1 << 0,   /* thread, stack, api and launch_ns are those of its call */
-	WORK_BYTES = 1 << 1,     /* bytes are given, else 0 */
-	WORK_NODE = 1 << 2,      /* graph_node and node_stack are given, else 0 */
-	WORK_INSTANCE = 1 << 3,  /* the instance is given, else as before */
-	WORK_LAUNCH = 1 << 4,    /* thread, stack, api and launch_ns are given, else 0 */
-	WORK_JOIN = 1 << 5,      /* join is given, else JOIN_OK */
-	WORK_QUEUED = 1 << 6,    /* queued_ns is given, else 0 */
+	WORK_AS_CALL = 1 << 0,	 /* thread, stack, api and launch_ns are those of its call */
+	WORK_BYTES = 1 << 1,	 /* bytes are given, else 0 */
+	WORK_NODE = 1 << 2,	 /* graph_node and node_stack are given, else 0 */
+	WORK_INSTANCE = 1 << 3,	 /* the instance is given, else as before */
+	WORK_LAUNCH = 1 << 4,	 /* thread, stack, api and launch_ns are given, else 0 */
+	WORK_JOIN = 1 << 5,	 /* join is given, else JOIN_OK */
+	WORK_QUEUED = 1 << 6,	 /* queued_ns is given, else 0 */
 	WORK_SUBMITTED = 1 << 7, /* submitted_ns is given, else 0 */
-	WORK_STREAM = 1 << 8,    /* graph_context and graph_stream are given, else 0 */
+	WORK_STREAM = 1 << 8,	 /* graph_context and graph_stream are given, else 0 */
 };
 
 enum {
@@ -38,13 +38,13 @@ enum {
 };
 
 enum {
-	STALL_WINDOW = 1 << 0,      /* the window is given, else as before */
+	STALL_WINDOW = 1 << 0,	    /* the window is given, else as before */
 	STALL_CORRELATION = 1 << 1, /* the correlation id is given, else as before */
-	STALL_SAMPLES = 1 << 2,     /* their number is given, else 1 */
+	STALL_SAMPLES = 1 << 2,	    /* their number is given, else 1 */
 };
 
 enum {
-	COUNT_DEVICE = 1 << 0,   /* the device is given, else as before */
+	COUNT_DEVICE = 1 << 0,	 /* the device is given, else as before */
 	COUNT_DURATION = 1 << 1, /* the duration is given, else as before */
 };
 
@@ -60,10 +60,10 @@ enum {
 };
 
 enum {
-	WAIT_THREAD = 1 << 0, /* the thread is given, else as before */
-	WAIT_QUEUED = 1 << 1, /* queued_ns is given, else 0 */
-	WAIT_OTHERS = 1 << 2, /* others and others_ns are given, else 0 */
-	WAIT_WAKER = 1 << 3,  /* the waker is given, else 0 */
+	WAIT_THREAD = 1 << 0,  /* the thread is given, else as before */
+	WAIT_QUEUED = 1 << 1,  /* queued_ns is given, else 0 */
+	WAIT_OTHERS = 1 << 2,  /* others and others_ns are given, else 0 */
+	WAIT_WAKER = 1 << 3,   /* the waker is given, else 0 */
 	WAIT_ASSUMED = 1 << 4, /* the stack is assumed */
 };
 
@@ -134,47 +134,47 @@ bool sample_is_valid(const struct profile_sample *s, const uint32_t counts[TABLE
 bool call_is_valid(const struct profile_call *c, const uint32_t counts[TABLE_COUNT])
 {
 	return c->thread <= counts[TABLE_THREADS] && c->stack <= counts[TABLE_STACKS] &&
-		c->api <= counts[TABLE_STRINGS] && c->kind >= 1 && c->kind < CALL_KINDS;
+	       c->api <= counts[TABLE_STRINGS] && c->kind >= 1 && c->kind < CALL_KINDS;
 }
 
 bool work_is_valid(const struct profile_work *w, const uint32_t counts[TABLE_COUNT])
 {
 	return w->thread <= counts[TABLE_THREADS] && w->stack <= counts[TABLE_STACKS] &&
-		w->node_stack <= counts[TABLE_STACKS] && w->api <= counts[TABLE_STRINGS] &&
-		w->op >= 1 && w->op <= counts[TABLE_OPS] && w->join < JOIN_REASONS;
+	       w->node_stack <= counts[TABLE_STACKS] && w->api <= counts[TABLE_STRINGS] &&
+	       w->op >= 1 && w->op <= counts[TABLE_OPS] && w->join < JOIN_REASONS;
 }
 
 bool pending_is_valid(const struct profile_pending *p, const uint32_t counts[TABLE_COUNT])
 {
 	return p->thread <= counts[TABLE_THREADS] && p->stack <= counts[TABLE_STACKS] &&
-		p->api <= counts[TABLE_STRINGS] && p->reason >= 1 && p->reason < PENDING_REASONS;
+	       p->api <= counts[TABLE_STRINGS] && p->reason >= 1 && p->reason < PENDING_REASONS;
 }
 
 bool stall_is_valid(const struct profile_stall *s, const uint32_t counts[TABLE_COUNT])
 {
 	return s->window >= 1 && s->window <= counts[TABLE_WINDOWS] && s->instruction >= 1 &&
-		s->instruction <= counts[TABLE_INSTRUCTIONS] && s->reason <= counts[TABLE_STRINGS];
+	       s->instruction <= counts[TABLE_INSTRUCTIONS] && s->reason <= counts[TABLE_STRINGS];
 }
 
 bool count_is_valid(const struct profile_count *c, const uint32_t counts[TABLE_COUNT])
 {
 	return c->counter >= 1 && c->counter <= counts[TABLE_COUNTERS] &&
-		c->device <= counts[TABLE_DEVICES] && isfinite(c->value);
+	       c->device <= counts[TABLE_DEVICES] && isfinite(c->value);
 }
 
 bool driver_is_valid(const struct profile_driver *d, const uint32_t counts[TABLE_COUNT])
 {
 	return d->thread <= counts[TABLE_THREADS] && d->source <= counts[TABLE_STRINGS] &&
-		d->ring <= counts[TABLE_STRINGS] && d->name <= counts[TABLE_STRINGS] &&
-		d->kind >= 1 && d->kind < DRIVER_KINDS &&
-		(d->kind != DRIVER_MOMENT || !d->duration_ns);
+	       d->ring <= counts[TABLE_STRINGS] && d->name <= counts[TABLE_STRINGS] &&
+	       d->kind >= 1 && d->kind < DRIVER_KINDS &&
+	       (d->kind != DRIVER_MOMENT || !d->duration_ns);
 }
 
 bool wait_is_valid(const struct profile_wait *w, const uint32_t counts[TABLE_COUNT])
 {
 	return w->thread <= counts[TABLE_THREADS] && w->waker <= counts[TABLE_THREADS] &&
-		w->stack <= counts[TABLE_STACKS] && w->reason >= 1 && w->reason < WAIT_REASONS &&
-		w->queued_ns <= w->duration_ns;
+	       w->stack <= counts[TABLE_STACKS] && w->reason >= 1 && w->reason < WAIT_REASONS &&
+	       w->queued_ns <= w->duration_ns;
 }
 
 bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COUNT])
@@ -185,8 +185,8 @@ bool life_is_valid(const struct profile_life *l, const uint32_t counts[TABLE_COU
 bool sync_is_valid(const struct profile_sync *s, const uint32_t counts[TABLE_COUNT])
 {
 	return s->thread <= counts[TABLE_THREADS] && s->stack <= counts[TABLE_STACKS] &&
-		s->api <= counts[TABLE_STRINGS] && s->device <= counts[TABLE_DEVICES] &&
-		s->kind >= 1 && s->kind < SYNC_KINDS;
+	       s->api <= counts[TABLE_STRINGS] && s->device <= counts[TABLE_DEVICES] &&
+	       s->kind >= 1 && s->kind < SYNC_KINDS;
 }
 
 bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_COUNT])
@@ -219,8 +219,8 @@ bool event_is_valid(const struct profile_event *e, const uint32_t counts[TABLE_C
 /* Differences are taken modulo 2^64 (2^32 for correlation ids), so that any two numbers have
  * one. */
 
-static uint8_t *put_time(struct event_coder *c, enum profile_event_kind kind, uint64_t start_ns,
-	uint8_t *p)
+static uint8_t *put_time(
+	struct event_coder *c, enum profile_event_kind kind, uint64_t start_ns, uint8_t *p)
 {
 	p = varint_put(p, zigzag((int64_t)(start_ns - c->base_ns[kind])));
 	c->base_ns[kind] = start_ns;
@@ -326,8 +326,8 @@ uint8_t *event_encode_sample(struct event_coder *c, const struct profile_sample 
 	return finish(start, p);
 }
 
-static void decode_sample(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_sample *ret)
+static void decode_sample(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_sample *ret)
 {
 	ret->time_ns = get_time(c, EVENT_SAMPLE, p);
 	ret->thread = get_table_id(p);
@@ -341,7 +341,7 @@ static void decode_sample(struct event_coder *c, unsigned int flags, const uint8
 uint8_t *event_encode_call(struct event_coder *c, const struct profile_call *call, uint8_t *start)
 {
 	unsigned int flags = (call->instance != c->instance ? CALL_INSTANCE : 0) |
-		(call->result ? CALL_RESULT : 0);
+			     (call->result ? CALL_RESULT : 0);
 	uint8_t *p = begin(start, EVENT_CALL, flags);
 
 	p = put_id(c, EVENT_CALL, flags & CALL_INSTANCE, call->instance, call->correlation, p);
@@ -356,8 +356,8 @@ uint8_t *event_encode_call(struct event_coder *c, const struct profile_call *cal
 	return finish(start, p);
 }
 
-static void decode_call(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_call *ret)
+static void decode_call(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_call *ret)
 {
 	uint64_t api_and_kind;
 
@@ -379,7 +379,7 @@ static bool is_as_call(struct event_coder *c, const struct profile_work *w)
 	const struct call_slot *slot = slot_of(c, w->instance, w->correlation);
 
 	return slot_holds(c, slot, w->instance, w->correlation) && slot->thread == w->thread &&
-		slot->stack == w->stack && slot->api == w->api && slot->start_ns == w->launch_ns;
+	       slot->stack == w->stack && slot->api == w->api && slot->start_ns == w->launch_ns;
 }
 
 static unsigned int work_flags(struct event_coder *c, const struct profile_work *w)
@@ -443,8 +443,8 @@ uint8_t *event_encode_work(struct event_coder *c, const struct profile_work *w, 
 }
 
 /* False when it refers to a call that is not there. */
-static bool decode_launch(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_work *ret)
+static bool decode_launch(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_work *ret)
 {
 	const struct call_slot *slot;
 
@@ -467,8 +467,8 @@ static bool decode_launch(struct event_coder *c, unsigned int flags, const uint8
 	return true;
 }
 
-static bool decode_work(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_work *ret)
+static bool decode_work(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_work *ret)
 {
 	get_id(c, EVENT_WORK, flags & WORK_INSTANCE, p, &ret->instance, &ret->correlation);
 	ret->start_ns = get_time(c, EVENT_WORK, p);
@@ -509,8 +509,8 @@ uint8_t *event_encode_pending(
 	return finish(start, p);
 }
 
-static void decode_pending(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_pending *ret)
+static void decode_pending(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_pending *ret)
 {
 	get_id(c, EVENT_PENDING, flags & PENDING_INSTANCE, p, &ret->instance, &ret->correlation);
 	ret->start_ns = get_time(c, EVENT_PENDING, p);
@@ -524,8 +524,8 @@ static void decode_pending(struct event_coder *c, unsigned int flags, const uint
 uint8_t *event_encode_stall(struct event_coder *c, const struct profile_stall *s, uint8_t *start)
 {
 	unsigned int flags = (s->window != c->stall.window ? STALL_WINDOW : 0) |
-		(s->correlation != c->stall.correlation ? STALL_CORRELATION : 0) |
-		(s->samples != 1 ? STALL_SAMPLES : 0);
+			     (s->correlation != c->stall.correlation ? STALL_CORRELATION : 0) |
+			     (s->samples != 1 ? STALL_SAMPLES : 0);
 	uint8_t *p = begin(start, EVENT_STALL, flags);
 
 	p = put_near(p, s->instruction, c->stall.instruction);
@@ -540,8 +540,8 @@ uint8_t *event_encode_stall(struct event_coder *c, const struct profile_stall *s
 	return finish(start, p);
 }
 
-static void decode_stall(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_stall *ret)
+static void decode_stall(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_stall *ret)
 {
 	ret->instruction = get_near(p, c->stall.instruction);
 	ret->reason = get_near(p, c->stall.reason);
@@ -555,10 +555,11 @@ static void decode_stall(struct event_coder *c, unsigned int flags, const uint8_
 	c->stall = *ret;
 }
 
-uint8_t *event_encode_count(struct event_coder *c, const struct profile_count *count, uint8_t *start)
+uint8_t *event_encode_count(
+	struct event_coder *c, const struct profile_count *count, uint8_t *start)
 {
 	unsigned int flags = (count->device != c->count.device ? COUNT_DEVICE : 0) |
-		(count->duration_ns != c->count.duration_ns ? COUNT_DURATION : 0);
+			     (count->duration_ns != c->count.duration_ns ? COUNT_DURATION : 0);
 	uint8_t *p = begin(start, EVENT_COUNT, flags);
 
 	p = put_time(c, EVENT_COUNT, count->start_ns, p);
@@ -572,8 +573,8 @@ uint8_t *event_encode_count(struct event_coder *c, const struct profile_count *c
 	return finish(start, p);
 }
 
-static void decode_count(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_count *ret)
+static void decode_count(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_count *ret)
 {
 	ret->start_ns = get_time(c, EVENT_COUNT, p);
 	ret->counter = get_near(p, c->count.counter);
@@ -586,15 +587,15 @@ static void decode_count(struct event_coder *c, unsigned int flags, const uint8_
 static unsigned int driver_flags(const struct event_coder *c, const struct profile_driver *d)
 {
 	return (d->source != c->driver.source ? DRIVER_SOURCE : 0) |
-		(d->ring != c->driver.ring ? DRIVER_RING : 0) |
-		(d->thread != c->driver.thread ? DRIVER_THREAD : 0) |
-		(d->duration_ns ? DRIVER_DURATION : 0) | (d->job ? DRIVER_JOB : 0) |
-		(d->bytes ? DRIVER_BYTES : 0) | (d->foreign ? DRIVER_FOREIGN : 0) |
-		(d->unfinished ? DRIVER_UNFINISHED : 0);
+	       (d->ring != c->driver.ring ? DRIVER_RING : 0) |
+	       (d->thread != c->driver.thread ? DRIVER_THREAD : 0) |
+	       (d->duration_ns ? DRIVER_DURATION : 0) | (d->job ? DRIVER_JOB : 0) |
+	       (d->bytes ? DRIVER_BYTES : 0) | (d->foreign ? DRIVER_FOREIGN : 0) |
+	       (d->unfinished ? DRIVER_UNFINISHED : 0);
 }
 
-/* The times of stretches are near each other at their ends, as they are written when they have ended; jobs are
- * numbered in turn. */
+/* The times of stretches are near each other at their ends, as they are written when they have
+ * ended; jobs are numbered in turn. */
 uint8_t *event_encode_driver(struct event_coder *c, const struct profile_driver *d, uint8_t *start)
 {
 	unsigned int flags = driver_flags(c, d);
@@ -620,8 +621,8 @@ uint8_t *event_encode_driver(struct event_coder *c, const struct profile_driver 
 	return finish(start, p);
 }
 
-static void decode_driver(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_driver *ret)
+static void decode_driver(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_driver *ret)
 {
 	uint64_t end_ns = get_time(c, EVENT_DRIVER, p), name_and_kind = varint_get(p);
 
@@ -645,8 +646,9 @@ static void decode_driver(struct event_coder *c, unsigned int flags, const uint8
 uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, uint8_t *start)
 {
 	unsigned int flags = (w->thread != c->waiting ? WAIT_THREAD : 0) |
-		(w->queued_ns ? WAIT_QUEUED : 0) | (w->others || w->others_ns ? WAIT_OTHERS : 0) |
-		(w->waker ? WAIT_WAKER : 0) | (w->assumed ? WAIT_ASSUMED : 0);
+			     (w->queued_ns ? WAIT_QUEUED : 0) |
+			     (w->others || w->others_ns ? WAIT_OTHERS : 0) |
+			     (w->waker ? WAIT_WAKER : 0) | (w->assumed ? WAIT_ASSUMED : 0);
 	uint8_t *p = begin(start, EVENT_WAIT, flags);
 
 	p = put_time(c, EVENT_WAIT, w->start_ns, p);
@@ -666,8 +668,8 @@ uint8_t *event_encode_wait(struct event_coder *c, const struct profile_wait *w, 
 	return finish(start, p);
 }
 
-static void decode_wait(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_wait *ret)
+static void decode_wait(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_wait *ret)
 {
 	uint64_t stack_and_reason;
 
@@ -711,14 +713,14 @@ static bool is_sync_of_call(struct event_coder *c, const struct profile_sync *s)
 	const struct call_slot *slot = slot_of(c, s->instance, s->correlation);
 
 	return slot_holds(c, slot, s->instance, s->correlation) && slot->thread == s->thread &&
-		slot->stack == s->stack && slot->api == s->api;
+	       slot->stack == s->stack && slot->api == s->api;
 }
 
 uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, uint8_t *start)
 {
 	unsigned int flags = (s->instance != c->instance ? SYNC_INSTANCE : 0) |
-		(is_sync_of_call(c, s) ? SYNC_AS_CALL : 0) |
-		(s->recorded_ns ? SYNC_RECORDED : 0);
+			     (is_sync_of_call(c, s) ? SYNC_AS_CALL : 0) |
+			     (s->recorded_ns ? SYNC_RECORDED : 0);
 	uint8_t *p = begin(start, EVENT_SYNC, flags);
 
 	p = put_id(c, EVENT_SYNC, flags & SYNC_INSTANCE, s->instance, s->correlation, p);
@@ -739,8 +741,8 @@ uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, 
 }
 
 /* False when it refers to a call that is not there. */
-static bool decode_sync(struct event_coder *c, unsigned int flags, const uint8_t **p,
-	struct profile_sync *ret)
+static bool decode_sync(
+	struct event_coder *c, unsigned int flags, const uint8_t **p, struct profile_sync *ret)
 {
 	const struct call_slot *slot;
 
@@ -781,8 +783,8 @@ static enum profile_event_kind decode_kind(uint64_t *head)
 	return kind;
 }
 
-int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
-	struct profile_event *ret)
+int event_decode(
+	struct event_coder *c, const uint8_t **p, const uint8_t *end, struct profile_event *ret)
 {
 	const uint8_t *at = *p, *event_end;
 	uint64_t size = varint_get(&at), head;

@@ -41,13 +41,13 @@ struct event_coder {
 	uint32_t instance;
 	uint64_t period_ns;
 	uint64_t graph_node;
-	uint64_t job; /* the last that was given */
+	uint64_t job;			      /* the last that was given */
 	uint64_t base_ns[EVENT_LAST + 1];     /* start of the last event, by kind */
 	uint32_t correlation[EVENT_LAST + 1]; /* of the last event, by kind */
-	struct profile_stall stall;           /* the last one */
-	struct profile_count count;           /* the last one */
-	struct profile_driver driver;         /* the last one */
-	uint32_t waiting;                     /* thread of the last wait */
+	struct profile_stall stall;	      /* the last one */
+	struct profile_count count;	      /* the last one */
+	struct profile_driver driver;	      /* the last one */
+	uint32_t waiting;		      /* thread of the last wait */
 	struct call_slot slots[CALL_SLOTS];
 };
 
@@ -86,8 +86,8 @@ uint8_t *event_encode_sync(struct event_coder *c, const struct profile_sync *s, 
 #define EVENT_READ_PAST 192
 
 /*
- * Decodes the event at *p: 1, or 0 when it is of a kind not known here and was skipped, or -1 when it
- * makes no sense. Ids and enums are not checked yet.
+ * Decodes the event at *p: 1, or 0 when it is of a kind not known here and was skipped, or -1 when
+ * it makes no sense. Ids and enums are not checked yet.
  */
-int event_decode(struct event_coder *c, const uint8_t **p, const uint8_t *end,
-	struct profile_event *ret);
+int event_decode(
+	struct event_coder *c, const uint8_t **p, const uint8_t *end, struct profile_event *ret);

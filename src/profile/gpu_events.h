@@ -3,8 +3,9 @@
  * What is reported of GPUs before anything is joined: the interface between src/capture/ (stacks at
  * launches), src/gpu/ (calls and work) and src/correlate/ (which joins them).
  *
- * An `instance` is one connection of one injected library, numbered by the recorder from 1; it never
- * comes twice in a recording. A correlation id is unique within an instance (32 bits, may wrap).
+ * An `instance` is one connection of one injected library, numbered by the recorder from 1; it
+ * never comes twice in a recording. A correlation id is unique within an instance (32 bits, may
+ * wrap).
  */
 #pragma once
 
@@ -16,14 +17,15 @@ struct gpu_launch {
 	uint32_t correlation;
 	uint64_t time_ns;
 	uint32_t pid;
-	uint32_t thread; /* profile id */
-	uint32_t stack;  /* profile id; 0: there is none */
+	uint32_t thread;     /* profile id */
+	uint32_t stack;	     /* profile id; 0: there is none */
 	uint32_t incomplete; /* enum profile_loss: why it does not reach its root; 0: it does */
 	enum profile_call_kind kind;
 };
 
 enum {
-	GPU_CALL_CAPTURED = 1 << 0, /* the stream was being captured: it made graph nodes, no work */
+	/* the stream was being captured: it made graph nodes, no work */
+	GPU_CALL_CAPTURED = 1 << 0,
 	GPU_CALL_EMPTY = 1 << 1,    /* it asked for zero bytes or an empty graph */
 	GPU_CALL_UNMARKED = 1 << 2, /* its marker was not called (no stacks wanted) */
 };
@@ -44,12 +46,13 @@ struct gpu_call {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint32_t thread; /* profile id */
-	uint32_t api;    /* string id */
+	uint32_t api;	 /* string id */
 	enum profile_call_kind kind;
 	int32_t result;
 	uint32_t flags;
 	struct gpu_wait_target waits_for; /* of kind CALL_SYNC only */
-	uint32_t graph_context, graph_stream; /* of kind CALL_GRAPH: what the graph was launched into; 0: not known */
+	/* of kind CALL_GRAPH: what the graph was launched into; 0: not known */
+	uint32_t graph_context, graph_stream;
 };
 
 /* A piece of GPU work ended. */
@@ -99,8 +102,8 @@ struct gpu_events {
 	int (*node)(void *context, const struct gpu_node *e);
 	/* NULL: of no interest. */
 	int (*event_record)(void *context, const struct gpu_event_record *e);
-	/* NULL: of no interest. Nothing more is reported of this instance, before its process is over: what still waits
-	 * does so in vain. Its end follows. */
+	/* NULL: of no interest. Nothing more is reported of this instance, before its process is
+	 * over: what still waits does so in vain. Its end follows. */
 	int (*instance_broken)(void *context, uint32_t instance);
 	/* The instance is over: nothing more will come from it. */
 	int (*instance_end)(void *context, uint32_t instance);

@@ -8,16 +8,19 @@ struct loss {
 	const char *key;  /* for machines; never changes */
 	const char *text; /* for people; follows a number */
 	const char *note; /* of the stack, for reasons of LOSS_STACKS_INCOMPLETE */
-	bool lesser;      /* nothing is missing altogether */
+	bool lesser;	  /* nothing is missing altogether */
 	const char *one;  /* the text behind 1, where it differs */
 };
 
+// clang-format off
 #define WALK(key, why) {(key), "incomplete stacks: " why, "[incomplete stack: " why "]", .lesser = true}
 #define LOSS(k, t) {.key = (k), .text = (t)}
 #define LOSS_ONE(k, t, text_of_one) {.key = (k), .text = (t), .one = (text_of_one)}
 #define LESSER(key, text) {(key), (text), .lesser = true}
 #define LESSER_ONE(key, text, text_of_one) {(key), (text), .lesser = true, .one = (text_of_one)}
+// clang-format on
 
+// clang-format off
 static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_SAMPLES_RING_FULL] = LOSS("samples_ring_full",
 		"CPU samples lost: the kernel's ring was full"),
@@ -113,6 +116,7 @@ static const struct loss losses[LOSS_KINDS] = {
 		"processes in which memory was short for recording GPU work",
 		"process in which memory was short for recording GPU work"),
 };
+// clang-format on
 
 const char *profile_loss_key(unsigned int loss)
 {

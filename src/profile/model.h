@@ -22,11 +22,12 @@
  *	   life    (thread, duration, time on a CPU)          a thread was there
  *	   sync    (thread, stack, API, stream, duration)     a call of a GPU API waited for the GPU
  *
- * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events carry
- * ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
+ * Tables are interned: every id is dense, counted from 1, and 0 means "none" or "not known". Events
+ * carry ids only. Times are CLOCK_MONOTONIC nanoseconds, durations nanoseconds, sizes bytes.
  *
- * These structs are what writer and reader exchange with the rest of the program; how they look in the
- * file is docs/file-format.md. The values of all enums are in the file: add at the end, never renumber.
+ * These structs are what writer and reader exchange with the rest of the program; how they look in
+ * the file is docs/file-format.md. The values of all enums are in the file: add at the end, never
+ * renumber.
  */
 #pragma once
 
@@ -36,11 +37,11 @@
 
 enum profile_module_kind {
 	MODULE_FILE = 1, /* an ELF file */
-	MODULE_KERNEL,   /* the kernel and its modules; addresses are virtual */
+	MODULE_KERNEL,	 /* the kernel and its modules; addresses are virtual */
 	MODULE_VDSO,
 	MODULE_ANON, /* executable memory without a file: JIT code; addresses are virtual */
-	/* An image of GPU code, in the format that its path begins with, before a colon; its build id is a checksum of
-	 * it, 8 bytes, the highest first. */
+	/* An image of GPU code, in the format that its path begins with, before a colon; its build
+	 * id is a checksum of it, 8 bytes, the highest first. */
 	MODULE_GPU_CODE,
 };
 
@@ -54,7 +55,7 @@ enum {
 /* Something that code was mapped from. */
 struct profile_module {
 	enum profile_module_kind kind;
-	uint32_t path;  /* string: as the process saw it */
+	uint32_t path;	/* string: as the process saw it */
 	uint32_t flags; /* MODULE_* */
 	uint8_t build_id_size;
 	uint8_t build_id[BUILD_ID_MAX];
@@ -62,21 +63,21 @@ struct profile_module {
 
 enum profile_frame_kind {
 	FRAME_USER = 1, /* native code in user space */
-	FRAME_KERNEL,   /* the operating system's kernel */
+	FRAME_KERNEL,	/* the operating system's kernel */
 	FRAME_PYTHON,
 	FRAME_NOTE, /* not code: says something about the stack; named in brackets */
 };
 
-/* The name of the note at the root end of a stack that does not reach its root; where it is known why, that stands
- * before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
+/* The name of the note at the root end of a stack that does not reach its root; where it is known
+ * why, that stands before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
 #define NOTE_INCOMPLETE "[incomplete stack]"
 
 /*
- * A location in code. For MODULE_FILE `address` is an offset into the file, for MODULE_VDSO into the
- * mapping (which moves between processes); for other modules it is a virtual address. A return address
- * is stored less one, so that it lies inside the call. Notes and Python frames have no module: `name`
- * (and `line`, `file`) is all there is. For native frames `name` stays 0 until a symbol is added
- * (profile_add_symbol), perhaps at the end of the recording or much later.
+ * A location in code. For MODULE_FILE `address` is an offset into the file, for MODULE_VDSO into
+ * the mapping (which moves between processes); for other modules it is a virtual address. A return
+ * address is stored less one, so that it lies inside the call. Notes and Python frames have no
+ * module: `name` (and `line`, `file`) is all there is. For native frames `name` stays 0 until a
+ * symbol is added (profile_add_symbol), perhaps at the end of the recording or much later.
  */
 struct profile_location {
 	enum profile_frame_kind kind;
@@ -86,13 +87,14 @@ struct profile_location {
 	uint32_t file; /* string: where in the function called `name` it is */
 	uint32_t line;
 	uint32_t inlined; /* inline id: the innermost function inlined here; comes with a symbol */
-	uint64_t function; /* where a function without a name begins, counted as `address`; 0: not known */
+	/* where a function without a name begins, counted as `address`; 0: not known */
+	uint64_t function;
 };
 
 /*
- * A function that the compiler put into its caller: where the code of a location belongs to such functions,
- * these are frames between its leaf side and the location's own function. Line and file say where in this
- * function the code (or the next inlined function's call) is.
+ * A function that the compiler put into its caller: where the code of a location belongs to such
+ * functions, these are frames between its leaf side and the location's own function. Line and file
+ * say where in this function the code (or the next inlined function's call) is.
  */
 struct profile_inline {
 	uint32_t caller; /* inline id: what it was put into; 0: the location's own function */
@@ -120,7 +122,7 @@ struct profile_process {
 	uint32_t pid;
 	uint32_t parent; /* process id, not pid */
 	uint64_t start_ns;
-	uint32_t comm;    /* string */
+	uint32_t comm;	  /* string */
 	uint32_t cmdline; /* string, arguments joined by blanks */
 };
 
@@ -132,14 +134,14 @@ enum {
 struct profile_thread {
 	uint32_t process;
 	uint32_t tid;
-	uint32_t name; /* string */
+	uint32_t name;	/* string */
 	uint32_t flags; /* THREAD_* */
 };
 
 struct profile_device {
 	uint8_t uuid[16];
-	uint32_t ordinal;  /* as the first process that used it counted */
-	uint32_t name;     /* string; begins with "Simulated GPU" under the simulated driver */
+	uint32_t ordinal; /* as the first process that used it counted */
+	uint32_t name;	  /* string; begins with "Simulated GPU" under the simulated driver */
 	uint32_t sm_count;
 	uint64_t memory_bytes;
 };
@@ -150,7 +152,8 @@ enum profile_op_kind {
 	OP_SET,
 };
 
-/* Kinds of copies; also the kinds of memory for OP_SET's and OP_COPY's ends. Names: profile_copy_name. */
+/* Kinds of copies; also the kinds of memory for OP_SET's and OP_COPY's ends. Names:
+ * profile_copy_name. */
 enum profile_copy_kind {
 	COPY_UNKNOWN = 0,
 	COPY_HTOD,
@@ -188,12 +191,12 @@ struct profile_op {
 	uint32_t name; /* string: the kernel's mangled name; 0 for copies and sets */
 	uint32_t grid[3];
 	uint32_t block[3];
-	uint32_t registers;            /* a thread */
+	uint32_t registers;	       /* a thread */
 	uint32_t shared_static_bytes;  /* a block */
 	uint32_t shared_dynamic_bytes; /* a block */
-	uint8_t copy_kind;             /* enum profile_copy_kind, OP_COPY */
-	uint8_t source_memory;         /* enum profile_memory_kind, OP_COPY */
-	uint8_t target_memory;         /* enum profile_memory_kind, OP_COPY and OP_SET */
+	uint8_t copy_kind;	       /* enum profile_copy_kind, OP_COPY */
+	uint8_t source_memory;	       /* enum profile_memory_kind, OP_COPY */
+	uint8_t target_memory;	       /* enum profile_memory_kind, OP_COPY and OP_SET */
 };
 
 struct profile_sample {
@@ -207,47 +210,53 @@ struct profile_sample {
 /* A function of GPU code: a kernel, or one that kernels call. */
 struct profile_gpu_function {
 	uint32_t module; /* MODULE_GPU_CODE */
-	uint32_t name;   /* string: mangled */
-	uint32_t index;  /* of its symbol in the image */
+	uint32_t name;	 /* string: mangled */
+	uint32_t index;	 /* of its symbol in the image */
 };
 
 /*
- * One instruction of a GPU function. Only function and offset are there at first; the rest comes later
- * (profile_describe_instruction), when the image is read, and then also for instructions without samples: the
- * whole function can be shown. File and line are where in the function itself the code is, as in a location. Code
- * of device functions that were not inlined counts as the kernel's that they stand behind; it has them as if they
- * were inlined, at line 0 of the kernel.
+ * One instruction of a GPU function. Only function and offset are there at first; the rest comes
+ * later (profile_describe_instruction), when the image is read, and then also for instructions
+ * without samples: the whole function can be shown. File and line are where in the function itself
+ * the code is, as in a location. Code of device functions that were not inlined counts as the
+ * kernel's that they stand behind; it has them as if they were inlined, at line 0 of the kernel.
  */
 struct profile_instruction {
 	uint32_t function; /* GPU function id */
 	uint32_t offset;   /* in bytes, from where the function begins */
-	uint32_t text;     /* string: "@P0 LDG.E.64 R2, [R4.64]", or as much of it as is known; 0: not known */
-	uint32_t file;     /* string */
+	/* string: "@P0 LDG.E.64 R2, [R4.64]", or as much of it as is known; 0: not known */
+	uint32_t text;
+	uint32_t file; /* string */
 	uint32_t line;
-	uint32_t inlined;  /* inline id: the innermost function inlined here */
+	uint32_t inlined; /* inline id: the innermost function inlined here */
 };
 
 /*
- * A stretch of time for which the instruction samples of one context were collected. A sample says at which
- * instruction a warp was and why it did not go on; each SM samples its warps in turn, one every `period_cycles` of its clock.
+ * A stretch of time for which the instruction samples of one context were collected. A sample says
+ * at which instruction a warp was and why it did not go on; each SM samples its warps in turn, one
+ * every `period_cycles` of its clock.
  */
 struct profile_window {
 	uint32_t process;
 	uint32_t instance;
-	uint32_t device;        /* id */
-	uint32_t context;       /* as in profile_op */
+	uint32_t device;  /* id */
+	uint32_t context; /* as in profile_op */
 	uint64_t start_ns;
-	uint64_t end_ns;        /* samples may come a little late, and then count for the next window */
+	/* samples may come a little late, and then count for the next window */
+	uint64_t end_ns;
 	uint64_t period_cycles; /* 0: not known */
-	uint64_t samples;       /* all samples, those of the two next lines as well */
-	uint64_t dropped;       /* the GPU could not keep them */
-	uint64_t without_code;  /* they were in code whose instructions the driver does not report */
-	bool exact;             /* kernels ran one at a time, and stalls name the launch (correlation) */
+	uint64_t samples;	/* all samples, those of the two next lines as well */
+	uint64_t dropped;	/* the GPU could not keep them */
+	/* they were in code whose instructions the driver does not report */
+	uint64_t without_code;
+	/* kernels ran one at a time, and stalls name the launch (correlation) */
+	bool exact;
 };
 
 /* What a hardware counter counts. */
 struct profile_counter {
-	uint32_t name; /* string: the vendor's, "dram__read_throughput.avg.pct_of_peak_sustained_elapsed" */
+	/* string: the vendor's, "dram__read_throughput.avg.pct_of_peak_sustained_elapsed" */
+	uint32_t name;
 	uint32_t unit; /* string: "%", "byte/s", ... */
 };
 
@@ -268,7 +277,7 @@ struct profile_call {
 	uint64_t duration_ns;
 	uint32_t thread;
 	uint32_t stack; /* 0: not recorded */
-	uint32_t api;   /* string: the call's name */
+	uint32_t api;	/* string: the call's name */
 	enum profile_call_kind kind;
 	int32_t result; /* the API's return code; 0 is success */
 	uint32_t instance;
@@ -278,10 +287,10 @@ struct profile_call {
 /* Why a piece of work has no launching stack. */
 enum profile_join {
 	JOIN_OK = 0,
-	JOIN_NO_CPU_SIDE,  /* stacks were not recorded: no rights, or --gpu-only without BPF */
-	JOIN_STACK_LOST,   /* the call is known, its stack was lost on the way */
-	JOIN_NO_LAUNCH,    /* no call with this id was ever seen */
-	JOIN_LATE,         /* the call was seen and had to be forgotten before the work arrived */
+	JOIN_NO_CPU_SIDE, /* stacks were not recorded: no rights, or --gpu-only without BPF */
+	JOIN_STACK_LOST,  /* the call is known, its stack was lost on the way */
+	JOIN_NO_LAUNCH,	  /* no call with this id was ever seen */
+	JOIN_LATE,	  /* the call was seen and had to be forgotten before the work arrived */
 	JOIN_REASONS
 };
 
@@ -289,18 +298,19 @@ enum profile_join {
 struct profile_work {
 	uint64_t start_ns;
 	uint64_t duration_ns;
-	uint64_t bytes;        /* copies and sets; 0 for kernels */
+	uint64_t bytes;	       /* copies and sets; 0 for kernels */
 	uint64_t queued_ns;    /* 0: not known */
 	uint64_t submitted_ns; /* 0: not known */
 	uint64_t graph_node;   /* 0: not part of a graph */
 	uint64_t launch_ns;    /* when the launching call began; 0: not known */
 	uint32_t op;
-	uint32_t thread;       /* that launched it; 0: not known */
-	uint32_t stack;        /* of the launching call; 0: see join */
-	uint32_t node_stack;   /* where the graph node was made; 0: none or not known */
-	uint32_t graph_context; /* into which its graph was launched; 0: it is not of one, or not known */
-	uint32_t graph_stream;  /* so too: the op's may be one of the driver's own */
-	uint32_t api;          /* string: the launching call; 0: not known */
+	uint32_t thread;     /* that launched it; 0: not known */
+	uint32_t stack;	     /* of the launching call; 0: see join */
+	uint32_t node_stack; /* where the graph node was made; 0: none or not known */
+	/* into which its graph was launched; 0: it is not of one, or not known */
+	uint32_t graph_context;
+	uint32_t graph_stream; /* so too: the op's may be one of the driver's own */
+	uint32_t api;	       /* string: the launching call; 0: not known */
 	uint32_t instance;
 	uint32_t correlation;
 	enum profile_join join;
@@ -310,11 +320,12 @@ struct profile_work {
 enum profile_pending_reason {
 	PENDING_FAILED = 1, /* the call returned an error */
 	PENDING_CAPTURED,   /* it became a node of a graph under capture */
-	PENDING_EMPTY,      /* it asked for nothing: zero bytes, an empty graph */
+	PENDING_EMPTY,	    /* it asked for nothing: zero bytes, an empty graph */
 	PENDING_UNFINISHED, /* its work was not reported by the end of the recording */
 	PENDING_NO_EXIT,    /* the call itself never returned */
 	PENDING_FORGOTTEN,  /* it waited longer than the correlator can remember */
-	PENDING_LOST,       /* the driver's tools interface ended before it reported it (LOSS_GPU_TRACER_ENDED) */
+	/* the driver's tools interface ended before it reported it (LOSS_GPU_TRACER_ENDED) */
+	PENDING_LOST,
 	PENDING_REASONS
 };
 
@@ -356,7 +367,8 @@ enum profile_driver_kind {
 	DRIVER_KINDS
 };
 
-/* What the kernel's GPU driver did, for whatever process. Stretches of time come when they have ended. */
+/* What the kernel's GPU driver did, for whatever process. Stretches of time come when they have
+ * ended. */
 struct profile_driver {
 	uint64_t start_ns;
 	uint64_t duration_ns; /* 0 in moments */
@@ -387,11 +399,12 @@ enum profile_wait_reason {
 };
 
 /*
- * A thread did not run for a while. Where threads sleep and wake up very often, only some of these waits have a
- * stack; the time of the others, at the same site in the same thread, is added to the next one that has (`others`).
- * So the times of a thread are complete; which of several stacks of a site they have is sampled. With duration 0 only
- * `others` counts: waits after which none of their site was sent, with the last stack of the site (`assumed`), or with
- * stack 0 where none is known, or where they were too short for one.
+ * A thread did not run for a while. Where threads sleep and wake up very often, only some of these
+ * waits have a stack; the time of the others, at the same site in the same thread, is added to the
+ * next one that has (`others`). So the times of a thread are complete; which of several stacks of a
+ * site they have is sampled. With duration 0 only `others` counts: waits after which none of their
+ * site was sent, with the last stack of the site (`assumed`), or with stack 0 where none is known,
+ * or where they were too short for one.
  */
 struct profile_wait {
 	uint64_t start_ns;
@@ -403,7 +416,8 @@ struct profile_wait {
 	uint32_t stack;
 	uint32_t waker; /* thread that ended it; 0: not known, or none */
 	enum profile_wait_reason reason;
-	bool assumed; /* the stack was not walked: it is that of the thread's last wait at the same site */
+	/* the stack was not walked: it is that of the thread's last wait at the same site */
+	bool assumed;
 };
 
 /* A thread's stay in the recording, written when it ends: duration = run + all its waits. */
@@ -422,12 +436,13 @@ enum profile_sync_kind {
 	SYNC_KINDS
 };
 
-/* A thread waited for the GPU inside a call of a GPU API, asleep or spinning. (Copies that wait for themselves are no such
- * calls: they and their work have one correlation id.) */
+/* A thread waited for the GPU inside a call of a GPU API, asleep or spinning. (Copies that wait for
+ * themselves are no such calls: they and their work have one correlation id.) */
 struct profile_sync {
 	uint64_t start_ns;
 	uint64_t duration_ns;
-	uint64_t recorded_ns; /* SYNC_EVENT: when it was recorded, so only work that was launched before; 0: not known */
+	/* SYNC_EVENT: when it was recorded, so only work that was launched before; 0: not known */
+	uint64_t recorded_ns;
 	uint32_t instance;
 	uint32_t correlation; /* of the call */
 	uint32_t thread;
@@ -469,26 +484,31 @@ struct profile_event {
 };
 
 /*
- * Everything that can go missing, counted by cause: one row here, one row in the table of losses.c, and
- * every report shows it. `PENDING_*` and `JOIN_*` are counted from their events, not here.
+ * Everything that can go missing, counted by cause: one row here, one row in the table of losses.c,
+ * and every report shows it. `PENDING_*` and `JOIN_*` are counted from their events, not here.
  */
 enum profile_loss {
 	LOSS_SAMPLES_RING_FULL = 1, /* CPU samples */
-	LOSS_STACKS_RING_FULL,      /* launch stacks */
-	LOSS_STACKS_INCOMPLETE,     /* stacks (samples, launches, waits) that do not reach their root, in all */
-	LOSS_MAPS_LOST,             /* mapping events the kernel dropped */
-	LOSS_GPU_RING_FULL,         /* GPU-side records: the shared ring was full */
-	LOSS_GPU_DROPPED,           /* GPU-side records that the tracer dropped */
-	LOSS_GPU_INVALID,           /* records of GPU work and launch markers, with impossible times or contents */
-	LOSS_GPU_UNKNOWN,           /* GPU-side records longer or newer than we know and not understood */
-	LOSS_GPU_TAKEN,             /* processes in which another profiler held the tracer */
-	LOSS_GPU_NO_TRACER,         /* processes in which no usable tracer was found */
-	LOSS_GPU_NEVER_CONNECTED,   /* processes that mapped the library of a GPU driver and never connected */
-	LOSS_GPU_ABANDONED,         /* records whose writer died in the middle */
-	LOSS_GPU_CORRUPT,           /* shared rings that were scribbled over and given up */
-	LOSS_GPU_NODES_FORGOTTEN,   /* graph nodes, too many to remember where each was made */
+	LOSS_STACKS_RING_FULL,	    /* launch stacks */
+	/* stacks (samples, launches, waits) that do not reach their root, in all */
+	LOSS_STACKS_INCOMPLETE,
+	LOSS_MAPS_LOST,	    /* mapping events the kernel dropped */
+	LOSS_GPU_RING_FULL, /* GPU-side records: the shared ring was full */
+	LOSS_GPU_DROPPED,   /* GPU-side records that the tracer dropped */
+	/* records of GPU work and launch markers, with impossible times or contents */
+	LOSS_GPU_INVALID,
+	/* GPU-side records longer or newer than we know and not understood */
+	LOSS_GPU_UNKNOWN,
+	LOSS_GPU_TAKEN,	    /* processes in which another profiler held the tracer */
+	LOSS_GPU_NO_TRACER, /* processes in which no usable tracer was found */
+	/* processes that mapped the library of a GPU driver and never connected */
+	LOSS_GPU_NEVER_CONNECTED,
+	LOSS_GPU_ABANDONED,	  /* records whose writer died in the middle */
+	LOSS_GPU_CORRUPT,	  /* shared rings that were scribbled over and given up */
+	LOSS_GPU_NODES_FORGOTTEN, /* graph nodes, too many to remember where each was made */
 	/* Why stacks do not reach their root: each is counted in LOSS_STACKS_INCOMPLETE as well. */
-	LOSS_WALK_NO_ROOT,     /* a return address or frame pointer of 0, in code that begins no thread */
+	/* a return address or frame pointer of 0, in code that begins no thread */
+	LOSS_WALK_NO_ROOT,
 	LOSS_WALK_NO_MAPPING,  /* an address in no known mapping */
 	LOSS_WALK_PENDING,     /* in code whose unwind table was not ready in time */
 	LOSS_WALK_NO_RULE,     /* the file has no unwind information for the code */
@@ -496,65 +516,84 @@ enum profile_loss {
 	LOSS_WALK_FAULT,       /* the stack could not be read, or not far enough */
 	LOSS_WALK_ASTRAY,      /* the caller's frame would lie below its callee's */
 	LOSS_WALK_DEPTH,       /* more frames than are recorded */
-	LOSS_WALK_UNKNOWN,     /* registers that a walk needs could not be read, or were just being exchanged */
-	LOSS_WALK_STALE,       /* the code was replaced meanwhile */
+	/* registers that a walk needs could not be read, or were just being exchanged */
+	LOSS_WALK_UNKNOWN,
+	LOSS_WALK_STALE,	/* the code was replaced meanwhile */
 	LOSS_PYTHON_INCOMPLETE, /* stacks whose Python frames are not all there */
-	LOSS_PYTHON_UNPLACED,   /* stacks whose Python frames do not fit the native ones */
-	LOSS_PYTHON_UNNAMED,    /* Python frames whose code could not be read any more */
-	LOSS_STACKS_GIVEN_UP,   /* raw stacks that had to be walked before their tables were ready */
-	LOSS_TABLES_FAILED,     /* files whose unwind information is unreadable or damaged */
-	LOSS_TABLES_EVICTED,    /* unwind tables that had to make room for others */
-	LOSS_SPACES_FULL,       /* processes whose mappings did not fit into the kernel's table */
+	LOSS_PYTHON_UNPLACED,	/* stacks whose Python frames do not fit the native ones */
+	LOSS_PYTHON_UNNAMED,	/* Python frames whose code could not be read any more */
+	/* raw stacks that had to be walked before their tables were ready */
+	LOSS_STACKS_GIVEN_UP,
+	LOSS_TABLES_FAILED,	 /* files whose unwind information is unreadable or damaged */
+	LOSS_TABLES_EVICTED,	 /* unwind tables that had to make room for others */
+	LOSS_SPACES_FULL,	 /* processes whose mappings did not fit into the kernel's table */
 	LOSS_PYTHON_UNSUPPORTED, /* processes whose Python is of no kind that is known */
-	LOSS_STALLS_DROPPED,     /* instruction samples that the GPU or the tracer dropped */
-	LOSS_STALLS_RING_FULL,   /* instruction samples: the shared ring was full */
-	LOSS_STALLS_REFUSED,     /* processes whose instructions, or some, could not be sampled; META_STALLS_REFUSED says why */
-	LOSS_IMAGES_LOST,        /* images of GPU code that could not be kept: their instructions have no source */
-	LOSS_COUNTS_DROPPED,     /* samples of hardware counters that came faster than they were read */
-	LOSS_COUNTS_REFUSED,     /* devices whose hardware counters could not be sampled; META_COUNTERS_REFUSED */
-	LOSS_DRIVER_RING_FULL,   /* events of drivers */
-	LOSS_DRIVER_MISSED,      /* likewise: the kernel did not run the program that records them */
-	LOSS_DRIVER_OBJECTS,     /* jobs, buffers: too many at once to remember when each began */
-	LOSS_DRIVER_UNREAD,      /* fields of events of drivers that could not be read */
-	LOSS_DRIVER_VANISHED,    /* events of drivers that went away meanwhile, with their module */
-	LOSS_WAITS_RING_FULL,    /* waits of threads */
-	LOSS_WAITS_UNTOLD,       /* threads of which it is not known how long they ran and waited */
-	LOSS_GPU_TRACER_ENDED,   /* processes whose GPU work is missing from some time on; META_TRACER_ENDED says when */
-	LOSS_SAMPLES_INVALID,    /* CPU samples whose record made no sense */
-	LOSS_STACKS_INVALID,     /* launch stacks, so too */
-	LOSS_WAITS_INVALID,      /* waits of threads, so too */
-	LOSS_GPU_REFUSED,        /* processes in which the driver's tools interface refused what recording needs */
-	LOSS_GPU_MEMORY,         /* processes in which there was no memory, or no thread, to record GPU work with */
+	LOSS_STALLS_DROPPED,	 /* instruction samples that the GPU or the tracer dropped */
+	LOSS_STALLS_RING_FULL,	 /* instruction samples: the shared ring was full */
+	/* processes whose instructions, or some, could not be sampled; META_STALLS_REFUSED says
+	 * why */
+	LOSS_STALLS_REFUSED,
+	/* images of GPU code that could not be kept: their instructions have no source */
+	LOSS_IMAGES_LOST,
+	/* samples of hardware counters that came faster than they were read */
+	LOSS_COUNTS_DROPPED,
+	/* devices whose hardware counters could not be sampled; META_COUNTERS_REFUSED */
+	LOSS_COUNTS_REFUSED,
+	LOSS_DRIVER_RING_FULL, /* events of drivers */
+	/* likewise: the kernel did not run the program that records them */
+	LOSS_DRIVER_MISSED,
+	LOSS_DRIVER_OBJECTS,  /* jobs, buffers: too many at once to remember when each began */
+	LOSS_DRIVER_UNREAD,   /* fields of events of drivers that could not be read */
+	LOSS_DRIVER_VANISHED, /* events of drivers that went away meanwhile, with their module */
+	LOSS_WAITS_RING_FULL, /* waits of threads */
+	LOSS_WAITS_UNTOLD,    /* threads of which it is not known how long they ran and waited */
+	/* processes whose GPU work is missing from some time on; META_TRACER_ENDED says when */
+	LOSS_GPU_TRACER_ENDED,
+	LOSS_SAMPLES_INVALID, /* CPU samples whose record made no sense */
+	LOSS_STACKS_INVALID,  /* launch stacks, so too */
+	LOSS_WAITS_INVALID,   /* waits of threads, so too */
+	/* processes in which the driver's tools interface refused what recording needs */
+	LOSS_GPU_REFUSED,
+	/* processes in which there was no memory, or no thread, to record GPU work with */
+	LOSS_GPU_MEMORY,
 	LOSS_KINDS
 };
 
 /* Metadata keys (strings to strings; unknown keys are kept). Times are decimal nanoseconds. */
-#define META_COMMAND      "command"      /* the recorded command line */
-#define META_HOSTNAME     "hostname"
-#define META_KERNEL       "kernel"       /* uname -r */
-#define META_BOOT_ID      "boot_id"      /* of the kernel: its addresses hold as long */
-#define META_CPUS         "cpus"         /* online CPUs, decimal */
-#define META_START_NS     "start_ns"     /* of the recording */
-#define META_END_NS       "end_ns"
-#define META_REALTIME_NS  "realtime_ns"  /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
-#define META_SAMPLE_HZ    "sample_hz"    /* 0 or absent: no CPU samples */
-#define META_STACK_SOURCE "stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
-#define META_STACKS_TAKEN "stacks_taken" /* launches whose stack was walked; the others repeated one */
+#define META_COMMAND	 "command" /* the recorded command line */
+#define META_HOSTNAME	 "hostname"
+#define META_KERNEL	 "kernel"   /* uname -r */
+#define META_BOOT_ID	 "boot_id"  /* of the kernel: its addresses hold as long */
+#define META_CPUS	 "cpus"	    /* online CPUs, decimal */
+#define META_START_NS	 "start_ns" /* of the recording */
+#define META_END_NS	 "end_ns"
+#define META_REALTIME_NS "realtime_ns" /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the start */
+#define META_SAMPLE_HZ	 "sample_hz"   /* 0 or absent: no CPU samples */
+#define META_STACK_SOURCE                                                                          \
+	"stack_source" /* "inprocess", "bpf" or "none": where launch stacks came from */
+#define META_STACKS_TAKEN                                                                          \
+	"stacks_taken" /* launches whose stack was walked; the others repeated one */
 #define META_GPU_REPORTED "gpu_reported_ns" /* time of all GPU work the driver reported */
-#define META_TRACER       "cupti"        /* the tracers (wire/wire.h): version and path, a line for each */
-#define META_TRACER_ENDED "cupti_ended"  /* in which processes it ended, and when: lines of text */
+#define META_TRACER	  "cupti" /* the tracers (wire/wire.h): version and path, a line for each */
+#define META_TRACER_ENDED "cupti_ended" /* in which processes it ended, and when: lines of text */
 #define META_CLOCK_ERROR  "clock_error_ns" /* bound on GPU against CPU time */
-#define META_SIMULATED    "simulated"    /* "1": some GPU in it was simulated */
-#define META_STALLS       "stalls"       /* "continuous" or "exact": how instructions were sampled; absent: not */
-#define META_OFF_CPU      "off_cpu"      /* waits were recorded, those that last so many nanoseconds with stacks; absent: not */
+#define META_SIMULATED	  "simulated"	   /* "1": some GPU in it was simulated */
+#define META_STALLS                                                                                \
+	"stalls" /* "continuous" or "exact": how instructions were sampled; absent: not */
+#define META_OFF_CPU                                                                               \
+	"off_cpu" /* waits were recorded, those that last so many nanoseconds with stacks; absent: not */
 #define META_STALLS_REFUSED "stalls_refused" /* why not, where that was wanted: lines of text */
-#define META_GPU_TEXT     "gpu_text"     /* what wrote the text of instructions: names of programs, "decoded", or both */
-#define META_COUNTERS     "counters"     /* nanoseconds between samples of hardware counters; absent: none */
-#define META_COUNTERS_REFUSED "counters_refused" /* why none, where they were wanted: lines of text */
-#define META_DRIVERS      "drivers"      /* the monitors that watched GPU drivers: "drm,xe"; absent: none */
-#define META_DRIVERS_REFUSED "drivers_refused" /* why none or not all, where they were wanted: lines of text */
-#define META_EXIT_STATUS  "exit_status"  /* of the command, as a shell would give it */
-#define META_VERSION      "xpuprof"      /* version that wrote it */
+#define META_GPU_TEXT                                                                              \
+	"gpu_text" /* what wrote the text of instructions: names of programs, "decoded", or both */
+#define META_COUNTERS                                                                              \
+	"counters" /* nanoseconds between samples of hardware counters; absent: none */
+#define META_COUNTERS_REFUSED                                                                      \
+	"counters_refused"     /* why none, where they were wanted: lines of text */
+#define META_DRIVERS "drivers" /* the monitors that watched GPU drivers: "drm,xe"; absent: none */
+#define META_DRIVERS_REFUSED                                                                       \
+	"drivers_refused" /* why none or not all, where they were wanted: lines of text */
+#define META_EXIT_STATUS "exit_status" /* of the command, as a shell would give it */
+#define META_VERSION	 "xpuprof"     /* version that wrote it */
 
 /* Short names ("HtoD", "pinned", "failed", ...) and sentences for reports; never NULL. */
 const char *profile_copy_name(unsigned int kind);
@@ -572,6 +611,7 @@ const char *profile_incomplete_note(enum profile_loss why);
 bool profile_loss_is_reason(unsigned int loss);
 /* Whether something is missing altogether; otherwise it is there, with less known of it. */
 bool profile_loss_is_event(unsigned int loss);
-/* A stable key for machines ("gpu_ring_full"), and what people read behind the count; NULL past the table. */
+/* A stable key for machines ("gpu_ring_full"), and what people read behind the count; NULL past the
+ * table. */
 const char *profile_loss_key(unsigned int loss);
 const char *profile_loss_text(unsigned int loss, uint64_t count);

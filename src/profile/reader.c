@@ -44,16 +44,16 @@ struct profile_reader {
 
 	char *buffer; /* `capacity` bytes and READ_PAST more */
 	size_t capacity;
-	size_t used;    /* bytes in the buffer */
-	size_t at;      /* of these, read */
+	size_t used;	/* bytes in the buffer */
+	size_t at;	/* of these, read */
 	uint64_t start; /* where in the file the present chunk begins */
-	uint64_t next;  /* and the one after it */
+	uint64_t next;	/* and the one after it */
 
 	const uint8_t *event, *events_end; /* what is left of an events chunk */
 	struct event_coder coder;
 
 	struct vec(struct text) strings;
-	struct vec(char *) blocks; /* bytes of strings, one block a chunk */
+	struct vec(char *) blocks;	       /* bytes of strings, one block a chunk */
 	struct entry_vec entries[TABLE_COUNT]; /* counted in bytes; all but TABLE_STRINGS */
 	uint32_t counts[TABLE_COUNT];
 	uint32_t counts_before[TABLE_COUNT]; /* the present chunk */
@@ -72,8 +72,8 @@ struct profile_reader {
 	const void *skips_arg;
 	bool skipped; /* some events were left out */
 
-	bool ended;  /* the last chunk was an end mark */
-	bool done;   /* nothing more will be read */
+	bool ended; /* the last chunk was an end mark */
+	bool done;  /* nothing more will be read */
 	char incomplete[200];
 };
 
@@ -117,8 +117,8 @@ static int grow_buffer(struct profile_reader *r, size_t need)
 	return 0;
 }
 
-/* Makes `need` bytes from r->at on available: 1, or 0 when the file ends before, or -errno. More is read with them where all is
- * wanted. */
+/* Makes `need` bytes from r->at on available: 1, or 0 when the file ends before, or -errno. More is
+ * read with them where all is wanted. */
 static int want(struct profile_reader *r, size_t need)
 {
 	size_t most;
@@ -168,8 +168,8 @@ static struct text keep_text(char **to, struct text text)
 }
 
 /* The id that a chunk of entries begins with must be the next one. */
-static bool first_id_is_next(struct profile_reader *r, enum profile_table table, const uint8_t **p,
-	const uint8_t *end)
+static bool first_id_is_next(
+	struct profile_reader *r, enum profile_table table, const uint8_t **p, const uint8_t *end)
 {
 	return varint_get(p) == (uint64_t)r->counts[table] + 1 && *p <= end;
 }
@@ -187,7 +187,8 @@ static int read_strings(struct profile_reader *r, const uint8_t *p, const uint8_
 	if (!first_id_is_next(r, TABLE_STRINGS, &p, end))
 		return stop_damaged(r, "begins with the wrong string");
 	while (p < end) {
-		if (r->counts[TABLE_STRINGS] == r->most[TABLE_STRINGS] || !decode_bytes(&p, end, &text))
+		if (r->counts[TABLE_STRINGS] == r->most[TABLE_STRINGS] ||
+			!decode_bytes(&p, end, &text))
 			return stop_damaged(r, "holds a string longer than itself");
 		if (vec_push(&r->strings, keep_text(&to, text)))
 			return fail_memory(r);
@@ -208,7 +209,7 @@ static int decode_entry(struct profile_reader *r, enum profile_table table, uint
 	at = (const uint8_t *)text.data;
 	/* More bytes than the fields known here need are fields of a later version. */
 	return entry_decode(table, &at, *p, ret_entry) && at <= *p &&
-		entry_is_valid(table, ret_entry, id, r->counts);
+	       entry_is_valid(table, ret_entry, id, r->counts);
 }
 
 union any_entry {
@@ -227,8 +228,8 @@ union any_entry {
 	struct profile_counter counter;
 };
 
-static int read_entries(struct profile_reader *r, enum profile_table table, const uint8_t *p,
-	const uint8_t *end)
+static int read_entries(
+	struct profile_reader *r, enum profile_table table, const uint8_t *p, const uint8_t *end)
 {
 	size_t entry_bytes = entry_formats[table].entry_bytes;
 	struct entry_vec *entries = &r->entries[table];
@@ -317,7 +318,8 @@ static uint64_t get_late(const uint8_t **p, const uint8_t *end)
 	return *p < end ? varint_get(p) : 0;
 }
 
-/* The end mark lists what the file should hold; its events can be compared with what was read if none were left out. */
+/* The end mark lists what the file should hold; its events can be compared with what was read if
+ * none were left out. */
 static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *end)
 {
 	bool same = true, same_events = true;
@@ -327,7 +329,8 @@ static int read_end(struct profile_reader *r, const uint8_t *p, const uint8_t *e
 	same_events &= varint_get(&p) == r->cpu_ns;
 	same_events &= varint_get(&p) == r->gpu_ns;
 	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
-		same &= (table > TABLE_OPS ? get_late(&p, end) : varint_get(&p)) == r->counts[table];
+		same &= (table > TABLE_OPS ? get_late(&p, end) : varint_get(&p)) ==
+			r->counts[table];
 	same_events &= get_late(&p, end) == r->events_of[EVENT_STALL];
 	same_events &= get_late(&p, end) == r->stall_samples;
 	same_events &= get_late(&p, end) == r->events_of[EVENT_COUNT];
@@ -476,7 +479,8 @@ uint64_t profile_reader_chunk(const struct profile_reader *r)
 	return r->start;
 }
 
-void profile_reader_skip(struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg)
+void profile_reader_skip(
+	struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg)
 {
 	r->skips = skips;
 	r->skips_arg = arg;
@@ -540,7 +544,8 @@ static bool is_same_file(const struct profile_reader *a, const struct profile_re
 {
 	struct stat x, y;
 
-	return !fstat(a->fd, &x) && !fstat(b->fd, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return !fstat(a->fd, &x) && !fstat(b->fd, &y) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
 int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done)
@@ -552,7 +557,8 @@ int profile_reader_open_again(struct profile_reader **ret, const struct profile_
 		return error;
 	if (!is_same_file(r, done)) {
 		profile_reader_close(r);
-		return error_set(-ESTALE, "cannot read '%s' once more: it is another file now", done->path);
+		return error_set(
+			-ESTALE, "cannot read '%s' once more: it is another file now", done->path);
 	}
 	r->until = done->next;
 	memcpy(r->most, done->counts, sizeof(r->most));
@@ -627,7 +633,8 @@ bool profile_is_profiler(const struct profile_reader *r, uint32_t thread)
 	return t && t->flags & THREAD_PROFILER;
 }
 
-const char *profile_thread_name(const struct profile_reader *r, const struct profile_thread *t, size_t *ret_size)
+const char *profile_thread_name(
+	const struct profile_reader *r, const struct profile_thread *t, size_t *ret_size)
 {
 	static const char profiler[] = "xpuprof (profiler)";
 
@@ -703,8 +710,8 @@ uint64_t profile_loss_count(const struct profile_reader *r, enum profile_loss lo
 	return loss < LOSS_KINDS ? r->losses[loss] : 0;
 }
 
-bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
-	const char **ret_value)
+bool profile_meta_at(
+	const struct profile_reader *r, size_t n, const char **ret_key, const char **ret_value)
 {
 	if (n >= r->meta.count / 2)
 		return false;

@@ -19,9 +19,9 @@ struct profile_reader;
  * newer version). */
 int profile_reader_open(struct profile_reader **ret, const char *path);
 /*
- * Opens the file of a reader that has read it to its end, to read the same part once more. What a recording has appended
- * since is not read, and no id is returned that the first reader does not have. Fails as the other, and with -ESTALE where
- * the file has been replaced.
+ * Opens the file of a reader that has read it to its end, to read the same part once more. What a
+ * recording has appended since is not read, and no id is returned that the first reader does not
+ * have. Fails as the other, and with -ESTALE where the file has been replaced.
  */
 int profile_reader_open_again(struct profile_reader **ret, const struct profile_reader *done);
 void profile_reader_close(struct profile_reader *r);
@@ -35,10 +35,12 @@ int profile_reader_next(struct profile_reader *r, struct profile_event *ret);
 /* Where in the file the chunk begins that the last event is of. */
 uint64_t profile_reader_chunk(const struct profile_reader *r);
 /*
- * Leaves out the events of chunks for which `skips` is true, by where they begin, unread and unchecked: for callers that
- * know from an earlier reading that they need none of them. To be called before the first event; tables are read anyway.
+ * Leaves out the events of chunks for which `skips` is true, by where they begin, unread and
+ * unchecked: for callers that know from an earlier reading that they need none of them. To be
+ * called before the first event; tables are read anyway.
  */
-void profile_reader_skip(struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg);
+void profile_reader_skip(
+	struct profile_reader *r, bool (*skips)(const void *arg, uint64_t chunk), const void *arg);
 
 /* NULL for a complete profile; else one line: "ends in the middle of a chunk at byte 4096". Final
  * after profile_reader_next returned 0. */
@@ -55,13 +57,16 @@ const struct profile_process *profile_process(const struct profile_reader *r, ui
 const struct profile_thread *profile_thread(const struct profile_reader *r, uint32_t id);
 /* Whether it is one of the profiler's own threads; final, like names, after the last event. */
 bool profile_is_profiler(const struct profile_reader *r, uint32_t thread);
-/* What a thread is called. One of the profiler's own has a name that is too long for a thread, so that no other's is it. */
-const char *profile_thread_name(const struct profile_reader *r, const struct profile_thread *t, size_t *ret_size);
+/* What a thread is called. One of the profiler's own has a name that is too long for a thread, so
+ * that no other's is it. */
+const char *profile_thread_name(
+	const struct profile_reader *r, const struct profile_thread *t, size_t *ret_size);
 const struct profile_device *profile_device(const struct profile_reader *r, uint32_t id);
 const struct profile_op *profile_op(const struct profile_reader *r, uint32_t id);
 const struct profile_inline *profile_inline(const struct profile_reader *r, uint32_t id);
 const struct profile_segment *profile_segment(const struct profile_reader *r, uint32_t id);
-const struct profile_gpu_function *profile_gpu_function(const struct profile_reader *r, uint32_t id);
+const struct profile_gpu_function *profile_gpu_function(
+	const struct profile_reader *r, uint32_t id);
 const struct profile_instruction *profile_instruction(const struct profile_reader *r, uint32_t id);
 const struct profile_window *profile_window(const struct profile_reader *r, uint32_t id);
 const struct profile_counter *profile_counter(const struct profile_reader *r, uint32_t id);
@@ -80,8 +85,8 @@ const char *profile_meta(const struct profile_reader *r, const char *key);
 /* A decimal metadata value, or `otherwise` where there is none. */
 uint64_t profile_meta_number(const struct profile_reader *r, const char *key, uint64_t otherwise);
 /* The n-th metadata pair; false past the last. */
-bool profile_meta_at(const struct profile_reader *r, size_t n, const char **ret_key,
-	const char **ret_value);
+bool profile_meta_at(
+	const struct profile_reader *r, size_t n, const char **ret_key, const char **ret_value);
 
 /* What was read, in numbers; without what was left out. */
 struct profile_sums {

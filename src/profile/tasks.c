@@ -6,8 +6,9 @@
  *
  * After a look-up has found an image in /proc, its own fork or exec may still arrive: events from
  * before the look-up are about the image that was found. And where no events come at all, nothing
- * reports that such a pid was reused or another program executed: a later look-up compares the start time, which changes with the process, and the address of the stack,
- * which changes with exec (it is random; and 0 where /proc hides it, or the process has ended).
+ * reports that such a pid was reused or another program executed: a later look-up compares the
+ * start time, which changes with the process, and the address of the stack, which changes with exec
+ * (it is random; and 0 where /proc hides it, or the process has ended).
  */
 #include "profile/tasks.h"
 
@@ -25,7 +26,7 @@
 #include "base/vec.h"
 
 #define CMDLINE_MAX_BYTES 4096
-#define NAME_MAX_BYTES    64 /* the kernel's own limit for names of threads is 15 */
+#define NAME_MAX_BYTES	  64 /* the kernel's own limit for names of threads is 15 */
 
 struct identity {
 	uint64_t start_ticks; /* since boot */
@@ -34,8 +35,8 @@ struct identity {
 
 struct image {
 	struct profile_process process;
-	uint32_t before; /* the process that this pid was last, of a lower id; 0: none */
-	bool looked_up; /* made from /proc, not from an event */
+	uint32_t before;   /* the process that this pid was last, of a lower id; 0: none */
+	bool looked_up;	   /* made from /proc, not from an event */
 	uint64_t known_ns; /* when that was */
 	uint64_t ended_ns; /* 0: it has not, as far as we know */
 	struct identity identity;
@@ -44,10 +45,10 @@ struct image {
 struct tasks {
 	struct profile_writer *writer;
 	struct vec(struct image) images; /* by process id, less 1 */
-	struct map present;              /* pid -> process id */
-	struct map latest;               /* pid -> process id, also when it has ended */
-	struct map threads;              /* process id << 32 | tid -> thread id */
-	struct map profilers;            /* thread ids that are the profiler's own */
+	struct map present;		 /* pid -> process id */
+	struct map latest;		 /* pid -> process id, also when it has ended */
+	struct map threads;		 /* process id << 32 | tid -> thread id */
+	struct map profilers;		 /* thread ids that are the profiler's own */
 };
 
 int tasks_new(struct tasks **ret, struct profile_writer *w)
@@ -147,8 +148,8 @@ static int intern_or_proc(struct tasks *t, const char *text, uint32_t pid, const
 	return intern_proc(t, pid, name, limit, ret_id);
 }
 
-static int name_image(struct tasks *t, const char *comm, const char *cmdline,
-	struct profile_process *p)
+static int name_image(
+	struct tasks *t, const char *comm, const char *cmdline, struct profile_process *p)
 {
 	int error = intern_or_proc(t, comm, p->pid, "comm", NAME_MAX_BYTES, &p->comm);
 
@@ -213,7 +214,8 @@ static int add_image(struct tasks *t, const struct image *image, uint32_t *ret_p
 	before = known && *known < process ? (uint32_t)*known : t->images.items[process - 1].before;
 	t->images.items[process - 1] = *image;
 	t->images.items[process - 1].before = before;
-	if (map_put(&t->present, image->process.pid, process) || map_put(&t->latest, image->process.pid, process))
+	if (map_put(&t->present, image->process.pid, process) ||
+		map_put(&t->latest, image->process.pid, process))
 		return fail_memory();
 	*ret_process = process;
 	return 0;
@@ -238,8 +240,8 @@ static int look_up_image(struct tasks *t, uint32_t pid, uint32_t *ret_process)
 }
 
 /* The looked-up image that an event from `time_ns` is about, if there is one. */
-static struct image *image_known_before_event(struct tasks *t, uint32_t pid, uint64_t time_ns,
-	uint32_t *ret_process)
+static struct image *image_known_before_event(
+	struct tasks *t, uint32_t pid, uint64_t time_ns, uint32_t *ret_process)
 {
 	struct image *image;
 
@@ -347,8 +349,8 @@ static int look_up_name(struct tasks *t, uint32_t process, uint32_t tid, uint32_
 	return 0;
 }
 
-int tasks_thread_of(struct tasks *t, uint32_t process, uint32_t tid, const char *name,
-	uint32_t *ret_thread)
+int tasks_thread_of(
+	struct tasks *t, uint32_t process, uint32_t tid, const char *name, uint32_t *ret_thread)
 {
 	struct profile_thread thread = {.process = process, .tid = tid};
 	const uint64_t *known = map_get(&t->threads, thread_key(process, tid));
@@ -437,8 +439,9 @@ int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name)
 	uint32_t id;
 	int error = tasks_thread(t, pid, tid, name, &id);
 
-	error = error ?: profile_add_string(
-		t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
+	error = error
+			?: profile_add_string(
+				   t->writer, name, strnlen(name, NAME_MAX_BYTES), &thread.name);
 	if (error)
 		return error;
 	thread.process = present_process(t, pid);

@@ -26,7 +26,8 @@ int tasks_exec(
 	struct tasks *t, uint32_t pid, uint64_t time_ns, const char *comm, const char *cmdline);
 /* A thread changed its name. */
 int tasks_rename(struct tasks *t, uint32_t pid, uint32_t tid, const char *name);
-/* `pid` made thread `tid`: should the number have been that of a thread of the profiler's, it no longer is. */
+/* `pid` made thread `tid`: should the number have been that of a thread of the profiler's, it no
+ * longer is. */
 void tasks_new_thread(struct tasks *t, uint32_t pid, uint32_t tid);
 /* The process is gone: a later look-up of this pid begins a new process. */
 int tasks_exit(struct tasks *t, uint32_t pid, uint64_t time_ns);
@@ -37,17 +38,20 @@ int tasks_process(struct tasks *t, uint32_t pid, uint32_t *ret_process);
  * new. */
 int tasks_thread(
 	struct tasks *t, uint32_t pid, uint32_t tid, const char *name, uint32_t *ret_thread);
-/* A process does a few things more behind its exit, as closing its files, which may wait for a GPU. */
+/* A process does a few things more behind its exit, as closing its files, which may wait for a
+ * GPU. */
 #define TASKS_AFTER_EXIT_NS 2000000000
 
-/* A thread of the profile's is the profiler's own (THREAD_PROFILER), and was from its beginning on. */
+/* A thread of the profile's is the profiler's own (THREAD_PROFILER), and was from its beginning
+ * on. */
 int tasks_set_profiler(struct tasks *t, uint32_t thread);
 bool tasks_is_profiler(const struct tasks *t, uint32_t thread);
 
-/* The thread that `tid` of `pid` was at `time_ns`, of a process that is known and ended no longer than
- * TASKS_AFTER_EXIT_NS before: 0, or -ENOENT (without error_text) when none is. `name` is used when the thread is new. */
+/* The thread that `tid` of `pid` was at `time_ns`, of a process that is known and ended no longer
+ * than TASKS_AFTER_EXIT_NS before: 0, or -ENOENT (without error_text) when none is. `name` is used
+ * when the thread is new. */
 int tasks_thread_at(struct tasks *t, uint32_t pid, uint32_t tid, uint64_t time_ns, const char *name,
 	uint32_t *ret_thread);
 /* As tasks_thread for a process image that may have been replaced since (exec, exit). */
-int tasks_thread_of(struct tasks *t, uint32_t process, uint32_t tid, const char *name,
-	uint32_t *ret_thread);
+int tasks_thread_of(
+	struct tasks *t, uint32_t process, uint32_t tid, const char *name, uint32_t *ret_thread);

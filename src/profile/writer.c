@@ -31,12 +31,13 @@
 #include "profile/varint.h"
 
 #define EVENTS_BYTES (256u << 10) /* a chunk of events, its header included */
-#define BEHIND_BYTES (4u << 20)   /* may wait for the disk, and as much again be on its way */
+#define BEHIND_BYTES (4u << 20)	  /* may wait for the disk, and as much again be on its way */
 #define TABLE_BYTES  (64u << 10)  /* a chunk of entries is pushed beyond that */
 
-#define META_MAX_KEYS      48
+#define META_MAX_KEYS	   48
 #define META_KEY_MAX_BYTES 256
-_Static_assert(TABLE_BYTES + STRING_MAX_BYTES + 2 * VARINT_MAX_BYTES < CHUNK_MAX_BYTES &&
+_Static_assert(
+	TABLE_BYTES + STRING_MAX_BYTES + 2 * VARINT_MAX_BYTES < CHUNK_MAX_BYTES &&
 		META_MAX_KEYS * (META_KEY_MAX_BYTES + META_MAX_BYTES + 2 * VARINT_MAX_BYTES) <
 			CHUNK_MAX_BYTES,
 	"a chunk may be too large for the reader");
@@ -57,7 +58,7 @@ struct profile_writer {
 	struct table tables[TABLE_COUNT]; /* all but TABLE_STRINGS */
 	uint32_t counts[TABLE_COUNT];
 	struct buf entries[TABLE_COUNT]; /* not yet written */
-	struct buf updates;              /* not yet written */
+	struct buf updates;		 /* not yet written */
 
 	uint8_t *events; /* EVENTS_BYTES; not yet written */
 	size_t events_used;
@@ -65,9 +66,9 @@ struct profile_writer {
 
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
-	bool begun;  /* what the file held before is gone */
+	bool begun;	/* what the file held before is gone */
 	bool continued; /* it holds more than its tables: see copy_tables */
-	bool no_end;    /* it continues a profile that was not whole */
+	bool no_end;	/* it continues a profile that was not whole */
 	struct profile_totals totals;
 };
 
@@ -228,7 +229,8 @@ static int push_end(struct profile_writer *w)
 {
 	const struct profile_totals *t = &w->totals;
 	struct buf b = BUF_INIT;
-	uint64_t late[] = {t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives, t->syncs};
+	uint64_t late[] = {
+		t->stalls, t->stall_samples, t->counts, t->drivers, t->waits, t->lives, t->syncs};
 	int lates = sizeof(late) / sizeof(late[0]), tables = TABLE_COUNT, error;
 
 	while (lates && !late[lates - 1])
@@ -966,8 +968,8 @@ static int copy_strings(struct profile_writer *w, const struct profile_reader *r
 		if (interner_add(w->strings, text, size, &own, NULL))
 			return fail_memory(w);
 		if (own != id)
-			return error_set(-EINVAL,
-				"cannot add to '%s': it holds a string twice", w->path);
+			return error_set(
+				-EINVAL, "cannot add to '%s': it holds a string twice", w->path);
 	}
 	w->counts[TABLE_STRINGS] = count;
 	return 0;
@@ -1035,18 +1037,24 @@ static int copy_tables(struct profile_writer *w, const struct profile_reader *r)
 	w->counts[TABLE_WINDOWS] = counts.windows;
 	w->counts[TABLE_COUNTERS] = counts.counters;
 	w->continued = true;
-	error = error ?: copy_entries(w, TABLE_MODULES, r, counts.modules, get_module,
-					BYTES_THROUGH(profile_module, build_id));
-	error = error ?: copy_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
-					BYTES_THROUGH(profile_location, address));
-	error = error ?: copy_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
-					sizeof(struct profile_inline));
-	error = error ?: copy_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
-					sizeof(struct profile_segment));
-	error = error ?: copy_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
-					get_gpu_function, sizeof(struct profile_gpu_function));
-	return error ?: copy_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
-				       get_instruction, BYTES_THROUGH(profile_instruction, offset));
+	error = error
+			?: copy_entries(w, TABLE_MODULES, r, counts.modules, get_module,
+				   BYTES_THROUGH(profile_module, build_id));
+	error = error
+			?: copy_entries(w, TABLE_LOCATIONS, r, counts.locations, get_location,
+				   BYTES_THROUGH(profile_location, address));
+	error = error
+			?: copy_entries(w, TABLE_INLINES, r, counts.inlines, get_inline,
+				   sizeof(struct profile_inline));
+	error = error
+			?: copy_entries(w, TABLE_SEGMENTS, r, counts.segments, get_segment,
+				   sizeof(struct profile_segment));
+	error = error
+			?: copy_entries(w, TABLE_GPU_FUNCTIONS, r, counts.gpu_functions,
+				   get_gpu_function, sizeof(struct profile_gpu_function));
+	return error
+		       ?: copy_entries(w, TABLE_INSTRUCTIONS, r, counts.instructions,
+				  get_instruction, BYTES_THROUGH(profile_instruction, offset));
 }
 
 static int copy_totals(struct profile_writer *w, const struct profile_reader *r)
@@ -1077,8 +1085,7 @@ static int copy_totals(struct profile_writer *w, const struct profile_reader *r)
 	return error;
 }
 
-int profile_writer_continue(
-	struct profile_writer **ret, const char *path, struct profile_reader *r)
+int profile_writer_continue(struct profile_writer **ret, const char *path, struct profile_reader *r)
 {
 	struct profile_writer *w;
 	int error = new_writer(&w, path);

@@ -20,12 +20,12 @@
 
 struct profile_writer;
 
-/* Creates the file; an earlier one stays as it is until profile_writer_begin or the first chunk. It is readable as an
- * incomplete profile from the first flush on. */
+/* Creates the file; an earlier one stays as it is until profile_writer_begin or the first chunk. It
+ * is readable as an incomplete profile from the first flush on. */
 int profile_writer_open(struct profile_writer **ret, const char *path);
 int profile_writer_begin(struct profile_writer *w);
-/* Removes the file, unless it is an earlier one that was not overwritten yet. The writer is then to be
- * aborted. NULL is fine. */
+/* Removes the file, unless it is an earlier one that was not overwritten yet. The writer is then to
+ * be aborted. NULL is fine. */
 void profile_writer_remove(struct profile_writer *w);
 /* Writes what is left and the end mark, and frees `w`. NULL is fine. */
 int profile_writer_close(struct profile_writer *w);
@@ -40,9 +40,9 @@ struct profile_reader;
 
 /*
  * Creates the file as a copy of what `r` has read to its end, so that names can be added to it:
- * strings, inlined functions, segments, GPU functions, instructions, symbols and metadata (other additions are
- * refused). What is
- * there stays as it is, to the byte; a profile that was not whole does not get an end mark.
+ * strings, inlined functions, segments, GPU functions, instructions, symbols and metadata (other
+ * additions are refused). What is there stays as it is, to the byte; a profile that was not whole
+ * does not get an end mark.
  */
 int profile_writer_continue(
 	struct profile_writer **ret, const char *path, struct profile_reader *r);
@@ -52,8 +52,8 @@ int profile_add_module(struct profile_writer *w, const struct profile_module *m,
 int profile_add_location(
 	struct profile_writer *w, const struct profile_location *l, uint32_t *ret_id);
 /* Interns the node (parent, location). */
-int profile_add_stack_node(struct profile_writer *w, uint32_t parent, uint32_t location,
-	uint32_t *ret_id);
+int profile_add_stack_node(
+	struct profile_writer *w, uint32_t parent, uint32_t location, uint32_t *ret_id);
 int profile_add_process(
 	struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id);
 int profile_add_thread(struct profile_writer *w, const struct profile_thread *t, uint32_t *ret_id);
@@ -67,14 +67,15 @@ int profile_add_segment(
 
 int profile_add_gpu_function(
 	struct profile_writer *w, const struct profile_gpu_function *f, uint32_t *ret_id);
-/* Interns (function, offset). What else `i` says is kept when it is new; one that is there stays as it is
- * (profile_describe_instruction). */
+/* Interns (function, offset). What else `i` says is kept when it is new; one that is there stays as
+ * it is (profile_describe_instruction). */
 int profile_add_instruction(
 	struct profile_writer *w, const struct profile_instruction *i, uint32_t *ret_id);
 /* Every one is new. */
 int profile_add_window(
 	struct profile_writer *w, const struct profile_window *window, uint32_t *ret_id);
-int profile_add_counter(struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id);
+int profile_add_counter(
+	struct profile_writer *w, const struct profile_counter *c, uint32_t *ret_id);
 
 /* Processes and threads get new names (exec, prctl): the later entry replaces the earlier. */
 int profile_update_process(struct profile_writer *w, uint32_t id, const struct profile_process *p);
@@ -87,10 +88,12 @@ int profile_flag_thread(struct profile_writer *w, uint32_t id, uint32_t flags);
 int profile_add_symbol(struct profile_writer *w, uint32_t location, uint32_t name, uint32_t file,
 	uint32_t line, uint32_t inlined);
 
-/* Says where the function of a native location begins (profile_location.function), when it has no name. */
+/* Says where the function of a native location begins (profile_location.function), when it has no
+ * name. */
 int profile_add_function_start(struct profile_writer *w, uint32_t location, uint64_t start);
 
-/* Describes the instruction at the function and offset of `i`: its text, file, line and inlined function. */
+/* Describes the instruction at the function and offset of `i`: its text, file, line and inlined
+ * function. */
 int profile_describe_instruction(
 	struct profile_writer *w, uint32_t id, const struct profile_instruction *i);
 
@@ -119,19 +122,22 @@ const struct profile_location *profile_writer_location(const struct profile_writ
 const struct profile_module *profile_writer_module(const struct profile_writer *w, uint32_t id);
 uint32_t profile_writer_segment_count(const struct profile_writer *w);
 const struct profile_segment *profile_writer_segment(const struct profile_writer *w, uint32_t id);
-const struct profile_gpu_function *profile_writer_gpu_function(const struct profile_writer *w, uint32_t id);
+const struct profile_gpu_function *profile_writer_gpu_function(
+	const struct profile_writer *w, uint32_t id);
 uint32_t profile_writer_instruction_count(const struct profile_writer *w);
-const struct profile_instruction *profile_writer_instruction(const struct profile_writer *w, uint32_t id);
+const struct profile_instruction *profile_writer_instruction(
+	const struct profile_writer *w, uint32_t id);
 const char *profile_writer_string(const struct profile_writer *w, uint32_t id);
 
 /* Totals for a status line. */
 struct profile_totals {
-	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs; /* events */
-	uint64_t stall_samples; /* of all stalls */
+	/* events */
+	uint64_t samples, calls, works, pendings, stalls, counts, drivers, waits, lives, syncs;
+	uint64_t stall_samples;	 /* of all stalls */
 	uint64_t window_samples; /* of all windows that were added here */
-	uint64_t cpu_ns;  /* sum of sample periods */
-	uint64_t gpu_ns;  /* sum of work durations */
-	uint64_t stacks;  /* samples, calls and waits that have one of their own */
+	uint64_t cpu_ns;	 /* sum of sample periods */
+	uint64_t gpu_ns;	 /* sum of work durations */
+	uint64_t stacks;	 /* samples, calls and waits that have one of their own */
 	uint64_t works_without_stack;
 	uint64_t pending_by_reason[PENDING_REASONS];
 	uint64_t join_by_reason[JOIN_REASONS];

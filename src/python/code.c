@@ -197,9 +197,10 @@ static int read_code(struct python_code *c, uint64_t frame_code, struct code_obj
 	int error = read_header(c, frame_code, &h);
 
 	error = error ?: keep_name(c, word_at(&h, l->code_filename), &o.file);
-	error = error ?: keep_name(c,
-		word_at(&h, l->code_qualname ? l->code_qualname : l->code_name),
-		&o.function);
+	error = error
+			?: keep_name(c,
+				   word_at(&h, l->code_qualname ? l->code_qualname : l->code_name),
+				   &o.function);
 	error = error ?: keep_table(c, word_at(&h, l->code_linetable), &o);
 	if (error)
 		return error;

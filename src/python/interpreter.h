@@ -17,8 +17,8 @@
 
 #include "walk/python.h"
 
-/* What one ELF file holds about it, for all processes that map it: kept by the caller for each module.
- * Addresses are virtual addresses of the file. */
+/* What one ELF file holds about it, for all processes that map it: kept by the caller for each
+ * module. Addresses are virtual addresses of the file. */
 struct python_file {
 	uint64_t runtime;	  /* _PyRuntime; 0: the file is no interpreter */
 	uint64_t runtime_bytes;	  /* its size; 0: not known */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of the process whose Python is examined. It is read through a function pointer, so that
- * tests can supply damaged memory.
+ * The memory of the process whose Python is examined. It is read through a function pointer, so
+ * that tests can supply damaged memory.
  */
 #pragma once
 

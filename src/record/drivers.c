@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each monitor has a watch with a ring of its own. An event does not wake the recorder: the rounds of the recording
- * come often enough (WATCH_READ_MS), and a ring that fills wakes it.
+ * Each monitor has a watch with a ring of its own. An event does not wake the recorder: the rounds
+ * of the recording come often enough (WATCH_READ_MS), and a ring that fills wakes it.
  */
 #include "record/drivers.h"
 
@@ -97,8 +97,8 @@ static int note_refusal(
 	return d->refusals.failed || o->notes->failed ? error_memory(NULL) : 0;
 }
 
-/* Events that do not exist, or that this kernel was built without, are nothing unusual; events that exist and cannot
- * be read are. */
+/* Events that do not exist, or that this kernel was built without, are nothing unusual; events that
+ * exist and cannot be read are. */
 static int note_unreadable(struct drivers *d, const struct drivers_options *o,
 	const struct watched *w, size_t event, const struct watch_event_status *status)
 {
@@ -313,10 +313,8 @@ static int count_losses(struct drivers *d, const struct watched *w, size_t event
 		return error;
 	error = profile_count_loss(d->writer, LOSS_DRIVER_RING_FULL, status.totals.records);
 	error = error ?: profile_count_loss(d->writer, LOSS_DRIVER_MISSED, status.missed);
-	error = error
-		      ?: profile_count_loss(d->writer, LOSS_DRIVER_OBJECTS, status.totals.objects);
-	return error
-		     ?: profile_count_loss(d->writer, LOSS_DRIVER_UNREAD, status.totals.unread);
+	error = error ?: profile_count_loss(d->writer, LOSS_DRIVER_OBJECTS, status.totals.objects);
+	return error ?: profile_count_loss(d->writer, LOSS_DRIVER_UNREAD, status.totals.unread);
 }
 
 struct leftovers {

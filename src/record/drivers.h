@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's GPU drivers in a recording: monitors are watched while it runs, and what they see goes into the profile.
+ * The kernel's GPU drivers in a recording: monitors are watched while it runs, and what they see
+ * goes into the profile.
  *
  *	drivers_open -> drivers_begin -> (drivers_drain -> drivers_write)* -> drivers_stop -> the same -> drivers_finish
  *
- * Between drain and write, the registry of processes must be brought up to date with the processes that began and ended.
- * A machine without such events, or no rights to see them, is no error: a note and the profile give the reason. One
- * thread.
+ * Between drain and write, the registry of processes must be brought up to date with the processes
+ * that began and ended. A machine without such events, or no rights to see them, is no error: a
+ * note and the profile give the reason. One thread.
  */
 #pragma once
 

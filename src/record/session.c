@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
 /*
- * A round of the loop is: snapshot the GPU rings, drain the kernel's rings, drain the GPU rings up to
- * the snapshot. A launch marker fires before its call or its work can be in a GPU ring, so whatever the
- * snapshot covers finds its stack already drained: the join needs no waiting and no guessing.
+ * A round of the loop is: snapshot the GPU rings, drain the kernel's rings, drain the GPU rings up
+ * to the snapshot. A launch marker fires before its call or its work can be in a GPU ring, so
+ * whatever the snapshot covers finds its stack already drained: the join needs no waiting and no
+ * guessing.
  *
- * Events of GPU drivers are drained before that and written after it: by then the kernel's rings have reported the
- * processes of these events.
+ * Events of GPU drivers are drained before that and written after it: by then the kernel's rings
+ * have reported the processes of these events.
  *
- * How often: every 50 ms at most, every 5 ms while there is much, and at once when code was mapped, so that
- * walkers get the new mappings before the code runs for long; but never without a pause. Nothing wakes the recorder on the
- * launch path of the program.
+ * How often: every 50 ms at most, every 5 ms while there is much, and at once when code was mapped,
+ * so that walkers get the new mappings before the code runs for long; but never without a pause.
+ * Nothing wakes the recorder on the launch path of the program.
  *
- * Signals. The program shares our process group, so what the terminal sends (Ctrl-C, Ctrl-\) reaches it
- * without us, and what somebody sends to us alone is passed on once. Others (kill %1, timeout, systemd) send a
- * signal to each process of a group. No field of the signal shows that, but the BPF side sees that the program got
- * the same signal at the same moment. A signal that comes before the program has begun ends the recording, and the
- * program never begins.
+ * Signals. The program shares our process group, so what the terminal sends (Ctrl-C, Ctrl-\)
+ * reaches it without us, and what somebody sends to us alone is passed on once. Others (kill %1,
+ * timeout, systemd) send a signal to each process of a group. No field of the signal shows that,
+ * but the BPF side sees that the program got the same signal at the same moment. A signal that
+ * comes before the program has begun ends the recording, and the program never begins.
  */
 #include "record/session_internal.h"
 
@@ -34,13 +35,13 @@
 #include "base/error.h"
 #include "gpucode/kept_images.h"
 
-#define ROUND_IDLE_MS   50
-#define ROUND_BUSY_MS   5
-#define ROUND_PAUSE_NS  NS_PER_MS
-#define ROUND_MAPS_MS   10 /* for which new mappings alone are gathered */
-#define FLUSH_PERIOD_NS NS_PER_SECOND
+#define ROUND_IDLE_MS	   50
+#define ROUND_BUSY_MS	   5
+#define ROUND_PAUSE_NS	   NS_PER_MS
+#define ROUND_MAPS_MS	   10 /* for which new mappings alone are gathered */
+#define FLUSH_PERIOD_NS	   NS_PER_SECOND
 #define PROGRESS_PERIOD_NS (NS_PER_SECOND / 2)
-#define SAME_SIGNAL_NS  (100 * NS_PER_MS)
+#define SAME_SIGNAL_NS	   (100 * NS_PER_MS)
 
 int session_open(struct session **ret, const struct session_options *options)
 {
@@ -63,7 +64,7 @@ int session_open(struct session **ret, const struct session_options *options)
 	return 0;
 }
 
-/* --- starting ----------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static int watch_as(struct session *s, int operation, int fd, uint32_t events)
 {
@@ -137,8 +138,8 @@ static int spawn(struct session *s)
 	return 0;
 }
 
-/* A recording should not end when there are more processes than the usual limit of descriptors. Without the right to
- * raise it, the limit stays. */
+/* A recording should not end when there are more processes than the usual limit of descriptors.
+ * Without the right to raise it, the limit stays. */
 static void allow_many_descriptors(void)
 {
 	struct rlimit limit;
@@ -171,7 +172,8 @@ static int release(struct session *s)
 	int error;
 
 	if (was_interrupted(s))
-		return error_set(-EINTR, "interrupted before '%s' could start", *s->options.command);
+		return error_set(
+			-EINTR, "interrupted before '%s' could start", *s->options.command);
 	error = target_release(&s->target, *s->options.command);
 	s->exec_failed = error != 0;
 	return error;
@@ -207,7 +209,7 @@ int session_start(struct session *s)
 	return error;
 }
 
-/* --- running ------------------------------------------------------------------------------------ */
+/* --- running ---------------------------------------------------------------------------------- */
 
 int session_drain(struct session *s, bool *ret_busy)
 {
@@ -320,10 +322,9 @@ static int housekeeping(struct session *s)
 
 	if (s->options.progress && now >= s->next_progress_ns) {
 		profile_writer_totals(s->writer, &s->totals);
-		session_report(s, &(struct session_progress){
-			.totals = &s->totals,
-			.elapsed_ns = now - s->start_ns,
-			.outstanding = correlator_outstanding(s->correlator)});
+		session_report(s, &(struct session_progress){.totals = &s->totals,
+					  .elapsed_ns = now - s->start_ns,
+					  .outstanding = correlator_outstanding(s->correlator)});
 		s->next_progress_ns = now + PROGRESS_PERIOD_NS;
 	}
 	if (now < s->next_flush_ns)
@@ -354,8 +355,8 @@ static int wait_once(struct session *s, int timeout_ms, bool *ret_maps_only)
 	return 0;
 }
 
-/* Until there is something to do. Libraries that walk stacks in their programs cannot keep any for later, so they get
- * new mappings at once. */
+/* Until there is something to do. Libraries that walk stacks in their programs cannot keep any for
+ * later, so they get new mappings at once. */
 static int wait_for_events(struct session *s, int timeout_ms)
 {
 	bool maps_only = false;
@@ -363,7 +364,8 @@ static int wait_for_events(struct session *s, int timeout_ms)
 
 	error = error ?: wait_once(s, timeout_ms, &maps_only);
 	if (!error && maps_only && !gpu_is_open(s->gpu))
-		error = wait_once(s, timeout_ms < ROUND_MAPS_MS ? timeout_ms : ROUND_MAPS_MS, &maps_only);
+		error = wait_once(
+			s, timeout_ms < ROUND_MAPS_MS ? timeout_ms : ROUND_MAPS_MS, &maps_only);
 	return error;
 }
 
@@ -399,7 +401,7 @@ int session_wait(struct session *s, enum session_end *ret_end)
 	return error;
 }
 
-/* --- the rest ----------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 
 /* Removes the probes, also when the program outlives its recording. */
 void session_close_sources(struct session *s)

@@ -4,12 +4,14 @@
  *
  *	session_open -> session_start -> session_wait -> session_finish -> session_program -> session_close
  *
- * One thread and one loop: it drains the rings of the kernel and of the injected libraries, joins the records, and
- * writes the profile. The order inside a round matters and is explained at session.c's top.
+ * One thread and one loop: it drains the rings of the kernel and of the injected libraries, joins
+ * the records, and writes the profile. The order inside a round matters and is explained at
+ * session.c's top.
  *
- * Several may live in one process, each with its own file and program. Their caller uses session_round instead of
- * session_wait, for each session whose descriptor is readable or whose last round was some time ago. Nothing here
- * prints, and signals are read only where the caller passes them in; both belong to the process, and so to the command.
+ * Several may live in one process, each with its own file and program. Their caller uses
+ * session_round instead of session_wait, for each session whose descriptor is readable or whose
+ * last round was some time ago. Nothing here prints, and signals are read only where the caller
+ * passes them in; both belong to the process, and so to the command.
  */
 #pragma once
 
@@ -28,7 +30,7 @@ struct session;
 enum session_stacks {
 	SESSION_STACKS_AUTO = 0,  /* whatever costs the program least */
 	SESSION_STACKS_INPROCESS, /* walked by the library in the program; by BPF where it cannot */
-	SESSION_STACKS_BPF,       /* walked by BPF at every launch */
+	SESSION_STACKS_BPF,	  /* walked by BPF at every launch */
 	SESSION_STACKS_NONE,
 };
 
@@ -42,22 +44,25 @@ struct session_progress {
 
 struct session_options {
 	const char *profile_path;
-	const struct signals *signals; /* whose signals end the recording or go to the program; NULL: nobody's */
-	/* Called now and then, and with NULL when no progress follows for a while. NULL: progress is not reported. */
+	/* whose signals end the recording or go to the program; NULL: nobody's */
+	const struct signals *signals;
+	/* Called now and then, and with NULL when no progress follows for a while. NULL: progress
+	 * is not reported. */
 	void (*progress)(void *context, const struct session_progress *p);
 	void *progress_context;
 	struct target_user *user; /* borrowed; gets the environment that recording needs */
-	char **command; /* NULL with pid or whole_system */
-	pid_t pid;      /* 0: none */
+	char **command;		  /* NULL with pid or whole_system */
+	pid_t pid;		  /* 0: none */
 	bool whole_system;
-	bool cpu;       /* timer samples */
-	bool gpu;       /* GPU work and its launch stacks */
+	bool cpu; /* timer samples */
+	bool gpu; /* GPU work and its launch stacks */
 	enum session_stacks stacks;
 	enum gpu_stalls stalls;
-	unsigned int stall_period; /* a sample every 2^stall_period cycles; 0: chosen from the device */
+	/* a sample every 2^stall_period cycles; 0: chosen from the device */
+	unsigned int stall_period;
 	const char *drivers; /* events of GPU drivers: as drivers_options.monitors; NULL: none */
 	uint64_t counter_interval_ns; /* samples of hardware counters; 0: none */
-	bool waits;     /* of threads; with stacks those that last as long as this */
+	bool waits;		      /* of threads; with stacks those that last as long as this */
 	uint64_t wait_min_ns;
 	bool queue_times;
 	bool inlines; /* source lines and inlined functions, at the end */
@@ -71,22 +76,23 @@ enum session_end {
 	SESSION_STOPPED, /* by a signal to us */
 };
 
-/* 0 or -errno with error_text. The profile file is created here. An earlier file of this name stays as it is until the
- * recording can start. When this or session_start fails, no new file is left. */
+/* 0 or -errno with error_text. The profile file is created here. An earlier file of this name stays
+ * as it is until the recording can start. When this or session_start fails, no new file is left. */
 int session_open(struct session **ret, const struct session_options *options);
 /* Starts the command, or attaches. */
 int session_start(struct session *s);
 /* Records until something ends it. */
 int session_wait(struct session *s, enum session_end *ret_end);
-/* One round of session_wait: waits for wait_ms at most, or less where a round is due before, then drains all rings. Once
+/* One round of session_wait: waits for wait_ms at most, or less where a round is due before, then
+ * drains all rings. Once
  * *ret_over is true, the recording is to be finished and no round follows. */
 int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_end *ret_end);
 /* Readable when a round is due. A round is due every 50 ms in any case. */
 int session_poll_fd(const struct session *s);
 /* Stops the sources, drains them, names the code, closes the file. */
 int session_finish(struct session *s);
-/* Waits for a program that outlives its recording, passing signals on: true and its wait status, or false
- * when there is no program or it shall be left alone (a second signal to us). */
+/* Waits for a program that outlives its recording, passing signals on: true and its wait status, or
+ * false when there is no program or it shall be left alone (a second signal to us). */
 bool session_program(struct session *s, int *ret_wait_status);
 void session_close(struct session *s);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of a recording. Sources stop and are drained, the GPU side first: its last records still need markers that
- * are drained after their snapshot. Then the rest is written: launches without work, names of code, what was
- * refused.
+ * The end of a recording. Sources stop and are drained, the GPU side first: its last records still
+ * need markers that are drained after their snapshot. Then the rest is written: launches without
+ * work, names of code, what was refused.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 
 #define STOP_TIMEOUT_MS 3000
 #define STOP_POLL_US	2000
-/* How long the end of a recording may wait for debug files from servers, for one module's DWARF, and for the text of
- * GPU code. */
+/* How long the end of a recording may wait for debug files from servers, for one module's DWARF,
+ * and for the text of GPU code. */
 #define SERVERS_LIMIT_NS  (30 * NS_PER_SECOND)
 #define DWARF_LIMIT_NS	  (60 * NS_PER_SECOND)
 #define GPU_TEXT_LIMIT_NS (10 * NS_PER_SECOND)
@@ -161,7 +161,8 @@ static int describe_code(struct session *s)
 			stats.text_failure);
 	if (!error && unknown)
 		buf_printf(&s->refusals,
-			"the code of %" PRIu64 " of %" PRIu64 " sampled GPU functions was not available: "
+			"the code of %" PRIu64 " of %" PRIu64
+			" sampled GPU functions was not available: "
 			"no source lines and no instructions' names\n",
 			unknown, stats.functions);
 	return error;

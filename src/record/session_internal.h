@@ -25,7 +25,7 @@ struct session {
 	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;
 	char runtime_dir[64]; /* "" until made */
-	int attached;         /* pidfd of -p, or -1 */
+	int attached;	      /* pidfd of -p, or -1 */
 	int epoll;
 	bool maps_fd_silent; /* it was readable once, and is again after it is armed */
 	uint64_t start_ns;
@@ -55,5 +55,4 @@ void session_close_sources(struct session *s);
 /* A fact about the recording, as a number: 0 or -errno. */
 int session_describe(struct session *s, const char *key, uint64_t value);
 /* Adds to session_notes: 0 or -ENOMEM. */
-int session_note(struct session *s, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+int session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

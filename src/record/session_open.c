@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Makes the parts of a recording, from the profile upwards: file, registry of processes, correlator, GPU side, CPU side;
- * and describes the recording in the profile. The parts are connected to each other here; events pass between them
- * directly:
+ * Makes the parts of a recording, from the profile upwards: file, registry of processes,
+ * correlator, GPU side, CPU side; and describes the recording in the profile. The parts are
+ * connected to each other here; events pass between them directly:
  *
  *	capture  -- launches, news -->  gpu  -- events -->  correlator  -->  profile
  *	         <- walked stacks ----
@@ -47,7 +47,8 @@ static int make_runtime_dir(struct session *s)
 	snprintf(s->runtime_dir, sizeof(s->runtime_dir), "/tmp/xpuprof-XXXXXX");
 	if (!mkdtemp(s->runtime_dir)) {
 		s->runtime_dir[0] = '\0';
-		return error_errno(-errno, "cannot make a folder in /tmp for the GPU side (--cpu-only needs none)");
+		return error_errno(-errno,
+			"cannot make a folder in /tmp for the GPU side (--cpu-only needs none)");
 	}
 	return 0;
 }
@@ -56,7 +57,8 @@ static int make_runtime_dir(struct session *s)
 static int give_runtime_dir_away(struct session *s)
 {
 	if (s->user->switched && lchown(s->runtime_dir, s->user->uid, s->user->gid))
-		return error_errno(-errno, "cannot give '%s' to the program's user", s->runtime_dir);
+		return error_errno(
+			-errno, "cannot give '%s' to the program's user", s->runtime_dir);
 	return 0;
 }
 
@@ -74,13 +76,16 @@ static bool libraries_walk(const struct session *s)
 
 static int note_problems(struct session *s)
 {
-	const char *refusal = capture_refusal(s->capture), *cache = capture_cache_problem(s->capture);
+	const char *refusal = capture_refusal(s->capture),
+		   *cache = capture_cache_problem(s->capture);
 	int error = s->options.cpu && refusal ? session_note(s, "no CPU samples: %s", refusal) : 0;
 
 	if (!error && s->options.waits && (refusal || capture_waits_refusal(s->capture)))
-		error = session_note(s, "no waits: %s", refusal ? refusal : capture_waits_refusal(s->capture));
+		error = session_note(
+			s, "no waits: %s", refusal ? refusal : capture_waits_refusal(s->capture));
 	if (!error && cache)
-		error = session_note(s, "unwind tables are not kept for the next recording: %s", cache);
+		error = session_note(
+			s, "unwind tables are not kept for the next recording: %s", cache);
 	return error;
 }
 
@@ -263,8 +268,9 @@ static int describe_machine(struct session *s)
 	error = error ?: profile_set_meta(s->writer, META_BOOT_ID, boot_id);
 	error = error ?: session_describe(s, META_REALTIME_NS, realtime_of_zero_ns());
 	error = error ?: session_describe(s, META_CPUS, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	error = error ?: session_describe(s, META_SAMPLE_HZ,
-				 takes_samples(s) ? s->options.sample_hz : 0);
+	error = error
+			?: session_describe(
+				   s, META_SAMPLE_HZ, takes_samples(s) ? s->options.sample_hz : 0);
 	if (takes_waits(s))
 		error = error ?: session_describe(s, META_OFF_CPU, s->options.wait_min_ns);
 	error = error ?: profile_set_meta(s->writer, META_STACK_SOURCE, stack_source(s));

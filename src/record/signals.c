@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * SIGCHLD gets its default disposition: if we were started with SIGCHLD ignored, as by some daemons, our children
- * would vanish without a wait status.
+ * SIGCHLD gets its default disposition: if we were started with SIGCHLD ignored, as by some
+ * daemons, our children would vanish without a wait status.
  */
 #include "record/signals.h"
 

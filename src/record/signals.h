@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The signals that a recording handles (INT, TERM, QUIT, HUP, and CHLD for the end of the program). From
- * signals_open on they are read from a descriptor, so that none of them ends us half-way. A program that we start
- * gets the signals as we were started with: signals_restore in the forked child.
+ * The signals that a recording handles (INT, TERM, QUIT, HUP, and CHLD for the end of the program).
+ * From signals_open on they are read from a descriptor, so that none of them ends us half-way. A
+ * program that we start gets the signals as we were started with: signals_restore in the forked
+ * child.
  *
- * A SIGHUP that was ignored when we were started (nohup) stays ignored. SIGPIPE is ignored: a reader that closes
- * our output ends neither the recording nor its files.
+ * A SIGHUP that was ignored when we were started (nohup) stays ignored. SIGPIPE is ignored: a
+ * reader that closes our output ends neither the recording nor its files.
  */
 #pragma once
 
@@ -27,6 +28,6 @@ int signals_open(struct signals *s);
 void signals_close(struct signals *s);
 /* Puts back what signals_open changed; does nothing when it was not called. Safe after fork. */
 void signals_restore(const struct signals *s);
-/* The next one: its number, and whether it was sent to us alone (and not by the terminal or the kernel, to
- * the whole group); 0 when there is none. */
+/* The next one: its number, and whether it was sent to us alone (and not by the terminal or the
+ * kernel, to the whole group); 0 when there is none. */
 int signals_next(const struct signals *s, bool *ret_alone);

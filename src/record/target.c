@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The gate is a socket: the child blocks in read() until a byte comes. A failed exec comes back through a
- * second, close-on-exec pipe, which a successful one closes.
+ * The gate is a socket: the child blocks in read() until a byte comes. A failed exec comes back
+ * through a second, close-on-exec pipe, which a successful one closes.
  */
 #include "record/target.h"
 
@@ -33,8 +33,9 @@ static int become(const struct target_user *u)
 	return 0;
 }
 
-/* The child's side: waits at the gate, becomes the user, runs the program. It makes system calls only: other threads of
- * the recorder may hold locks at the fork, and nobody would release them here. */
+/* The child's side: waits at the gate, becomes the user, runs the program. It makes system calls
+ * only: other threads of the recorder may hold locks at the fork, and nobody would release them
+ * here. */
 static void run(const struct target_user *u, const struct signals *signals, char **argv, int gate,
 	int failed)
 {
@@ -61,7 +62,8 @@ static int open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-int target_spawn(struct target *t, const struct target_user *u, const struct signals *signals, char **argv)
+int target_spawn(
+	struct target *t, const struct target_user *u, const struct signals *signals, char **argv)
 {
 	int gate[2] = {-1, -1}, failed[2] = {-1, -1}, error;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program under the profiler. It is started with the user, environment, signals, files and terminal that
- * it would have without us; its exit status becomes ours.
+ * The program under the profiler. It is started with the user, environment, signals, files and
+ * terminal that it would have without us; its exit status becomes ours.
  *
  * It is created stopped at a gate, so that the recorder can attach to its pid before its first
- * instruction; target_release opens the gate and reports a failed exec. If the recorder dies before that,
- * the process ends without running the program.
+ * instruction; target_release opens the gate and reports a failed exec. If the recorder dies before
+ * that, the process ends without running the program.
  */
 #pragma once
 
@@ -19,17 +19,20 @@
 struct target_user {
 	uid_t uid;
 	gid_t gid;
-	bool switched;       /* not the user we run as: groups are set and the ids changed before exec */
-	const char *name;    /* NULL unless switched */
-	gid_t *groups;	     /* of its, all; NULL unless switched */
+	/* not the user we run as: groups are set and the ids changed before exec */
+	bool switched;
+	const char *name; /* NULL unless switched */
+	gid_t *groups;	  /* of its, all; NULL unless switched */
 	size_t group_count;
-	char **environment;  /* NULL-terminated; owned */
-	char *changed_by_sudo; /* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
+	char **environment; /* NULL-terminated; owned */
+	/* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
+	char *changed_by_sudo;
 };
 
 /*
- * Finds the user: the caller of sudo, if we run under it and not `as_root`; else ourselves. The caller gets back the
- * environment from before sudo, as far as the sudo process still shows it. 0 or -errno.
+ * Finds the user: the caller of sudo, if we run under it and not `as_root`; else ourselves. The
+ * caller gets back the environment from before sudo, as far as the sudo process still shows it. 0
+ * or -errno.
  */
 int target_user_find(struct target_user *u, bool as_root);
 void target_user_release(struct target_user *u);
@@ -38,8 +41,8 @@ int target_user_setenv(struct target_user *u, const char *name, const char *valu
 /* The value of NAME in its environment, or NULL. */
 const char *target_user_getenv(const struct target_user *u, const char *name);
 
-/* Whether `command` can be found and executed with this user's PATH: 0, or -errno with error_text. A first
- * look, so that a typing error costs nothing; exec has the last word. */
+/* Whether `command` can be found and executed with this user's PATH: 0, or -errno with error_text.
+ * A first look, so that a typing error costs nothing; exec has the last word. */
 int target_check_command(const struct target_user *u, const char *command);
 
 struct target {
@@ -51,9 +54,10 @@ struct target {
 
 #define TARGET_INIT ((struct target){.pid = -1, .pidfd = -1, .gate = -1, .failed = -1})
 
-/* Forks the gated process, which will begin with the signals as they were before `signals` (may be NULL) was opened: 0
- * or -errno with error_text. */
-int target_spawn(struct target *t, const struct target_user *u, const struct signals *signals, char **argv);
+/* Forks the gated process, which will begin with the signals as they were before `signals` (may be
+ * NULL) was opened: 0 or -errno with error_text. */
+int target_spawn(
+	struct target *t, const struct target_user *u, const struct signals *signals, char **argv);
 /* Lets it exec `command`: 0, or the -errno of the exec with error_text. */
 int target_release(struct target *t, const char *command);
 /* Its wait status when it has ended; false while it runs. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Under sudo the program belongs to the person who typed the command. sudo has replaced some of that
- * person's environment (PATH by secure_path, HOME, USER) and removed more (LD_LIBRARY_PATH, VIRTUAL_ENV);
- * the sudo process itself still shows the environment it was started with in /proc, which only root can
- * read, so the program gets that one back. Variables that sudo added or the command line set stay.
+ * Under sudo the program belongs to the person who typed the command. sudo has replaced some of
+ * that person's environment (PATH by secure_path, HOME, USER) and removed more (LD_LIBRARY_PATH,
+ * VIRTUAL_ENV); the sudo process itself still shows the environment it was started with in /proc,
+ * which only root can read, so the program gets that one back. Variables that sudo added or the
+ * command line set stay.
  */
 #include <errno.h>
 #include <grp.h>
@@ -155,7 +156,8 @@ static pid_t find_sudo(void)
 	return 0;
 }
 
-/* Puts back one variable of the caller's, and adds its name to `changed` where sudo had changed it. */
+/* Puts back one variable of the caller's, and adds its name to `changed` where sudo had changed
+ * it. */
 static int restore_variable(struct target_user *u, const char *assignment, struct buf *changed)
 {
 	const char *equals = strchr(assignment, '=');
@@ -199,7 +201,8 @@ out:
 	return error;
 }
 
-/* The sudo process cannot be read: at least the variables that follow from the account are set right. */
+/* The sudo process cannot be read: at least the variables that follow from the account are set
+ * right. */
 static int account_environment(struct target_user *u, const struct passwd *account)
 {
 	int error = target_user_setenv(u, "HOME", account->pw_dir);

@@ -6,8 +6,8 @@
  *	              in load_tile, inlined at k.cu:15  how these instructions came into the kernel
  *	         48.2 %  0x0010  LDG.E R2, [R4.64]  95.2 % waiting for ...
  *
- * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that they do not
- * change the width of other columns.
+ * Shares are of the samples of what is shown. Escape sequences stand around shares only, so that
+ * they do not change the width of other columns.
  */
 #include "report/annotate.h"
 
@@ -26,8 +26,8 @@
 #define INDENT		     19 /* of what stands below a line */
 #define TAB_COLUMNS	     8
 
-/* In thousandths of all samples: the least share of a line with reasons and instructions below it, and of an
- * instruction there. */
+/* In thousandths of all samples: the least share of a line with reasons and instructions below it,
+ * and of an instruction there. */
 #define HOT_LINE	1 * 10
 #define HOT_INSTRUCTION 5
 
@@ -185,7 +185,8 @@ static void put_instruction(
 	text_fit(&text, stall_text_instruction(p->r, row->instruction), text_columns_max);
 	buf_puts(p->out, buf_text(&text));
 	if (row->samples && has_room(p, used + text_columns_max + 2)) {
-		buf_printf(p->out, "%*s", (int)(text_columns_max - text_columns(buf_text(&text))) + 2, "");
+		buf_printf(p->out, "%*s",
+			(int)(text_columns_max - text_columns(buf_text(&text))) + 2, "");
 		put_leading(p, at, count, row->samples, used + text_columns_max + 2);
 	}
 	buf_release_for(&text, p->out);

@@ -11,8 +11,8 @@ struct annotate {
 	const char *path; /* of the recording */
 	const struct annotation *annotation;
 	const struct source_text *sources; /* one for each of its files */
-	bool source, instructions;  /* what is wanted; both: instructions below their lines */
-	bool all;           /* lines and instructions without samples, too */
+	bool source, instructions; /* what is wanted; both: instructions below their lines */
+	bool all;		   /* lines and instructions without samples, too */
 	bool colour;
 	unsigned int width; /* columns; 0: no limit */
 };

@@ -9,7 +9,8 @@
 #include "view/names/label.h"
 #include "view/names/launch_path.h"
 
-void report_location(const struct report *r, struct buf *out, const struct profile_location *l, bool plain)
+void report_location(
+	const struct report *r, struct buf *out, const struct profile_location *l, bool plain)
 {
 	struct buf readable = BUF_INIT;
 	enum tree_kind kind = location_text(r->texts, l, &readable);
@@ -48,7 +49,8 @@ static bool is_of_c_library(const struct report *r, uint32_t location)
 	const struct profile_location *l = profile_location(r->reader, location);
 	const struct profile_module *m = l ? profile_module(r->reader, l->module) : NULL;
 
-	return m && (m->kind == MODULE_VDSO || label_is_c_library(profile_string(r->reader, m->path, NULL)));
+	return m && (m->kind == MODULE_VDSO ||
+			    label_is_c_library(profile_string(r->reader, m->path, NULL)));
 }
 
 /* The file of the innermost code of a stack that is not of the C library; NULL: there is none. */
@@ -58,8 +60,10 @@ static const char *find_file(const struct report *r, uint32_t stack)
 
 	for (uint32_t at = stack; (n = profile_stack_node(r->reader, at)); at = n->parent) {
 		const struct profile_location *l = profile_location(r->reader, n->location);
-		const struct profile_module *m = l && l->kind == FRAME_USER ? profile_module(r->reader, l->module) : NULL;
-		const char *path = m ? profile_string(r->reader, m->path, NULL) : "", *slash = strrchr(path, '/');
+		const struct profile_module *m =
+			l && l->kind == FRAME_USER ? profile_module(r->reader, l->module) : NULL;
+		const char *path = m ? profile_string(r->reader, m->path, NULL) : "",
+			   *slash = strrchr(path, '/');
 
 		if (slash && slash[1] && !is_of_c_library(r, n->location))
 			return slash + 1;
@@ -68,14 +72,16 @@ static const char *find_file(const struct report *r, uint32_t stack)
 }
 
 /*
- * The innermost functions of a stack that identify code of the program. Functions of the C library and of the vDSO are
- * left out at the inner end, and so are those that begin a thread or the program. Where no others are known, they are
- * used if no file is known either.
+ * The innermost functions of a stack that identify code of the program. Functions of the C library
+ * and of the vDSO are left out at the inner end, and so are those that begin a thread or the
+ * program. Where no others are known, they are used if no file is known either.
  */
 static unsigned int find_functions(const struct report *r, uint32_t stack, unsigned int functions,
 	uint32_t ret_locations[LAUNCH_PATH_MAX])
 {
-	unsigned int all = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations), count = all;
+	unsigned int all = launch_path_functions(
+			     &r->summary->internals, stack, LAUNCH_PATH_MAX, ret_locations),
+		     count = all;
 	unsigned int first;
 
 	while (count && is_of_c_library(r, ret_locations[count - 1]))
@@ -90,7 +96,8 @@ static unsigned int find_functions(const struct report *r, uint32_t stack, unsig
 	return count - first;
 }
 
-void report_call_path(const struct report *r, struct buf *out, const char *before, uint32_t stack, unsigned int functions)
+void report_call_path(const struct report *r, struct buf *out, const char *before, uint32_t stack,
+	unsigned int functions)
 {
 	uint32_t locations[LAUNCH_PATH_MAX];
 	unsigned int count = find_functions(r, stack, functions, locations);
@@ -120,7 +127,8 @@ void report_line(const struct report *r, struct buf *out, struct buf *line)
 	buf_release_for(line, out);
 }
 
-static void put_location(const struct report *r, struct json_writer *w, const struct profile_location *l)
+static void put_location(
+	const struct report *r, struct json_writer *w, const struct profile_location *l)
 {
 	struct buf text = BUF_INIT;
 
@@ -129,10 +137,12 @@ static void put_location(const struct report *r, struct json_writer *w, const st
 	buf_release_for(&text, w->out);
 }
 
-void report_call_path_json(const struct report *r, struct json_writer *w, const char *name, uint32_t stack, bool inlines)
+void report_call_path_json(const struct report *r, struct json_writer *w, const char *name,
+	uint32_t stack, bool inlines)
 {
 	uint32_t locations[LAUNCH_PATH_MAX], chain[INLINES_MAX];
-	unsigned int count = launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);
+	unsigned int count =
+		launch_path_functions(&r->summary->internals, stack, LAUNCH_PATH_MAX, locations);
 
 	json_begin(w, name, '[');
 	for (unsigned int i = 0; i < count; i++) {

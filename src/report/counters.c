@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Hardware counters of each GPU, a row each, and of the kernels that ran alone, a column each: in the text as many as fit,
- * in the order of counter_kinds.h. These tables have counters as columns, so table.h cannot describe them.
+ * Hardware counters of each GPU, a row each, and of the kernels that ran alone, a column each: in
+ * the text as many as fit, in the order of counter_kinds.h. These tables have counters as columns,
+ * so table.h cannot describe them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -43,15 +44,18 @@ static double highest(const struct counter_sum *s)
 	return s->highest;
 }
 
+// clang-format off
 static const struct device_value device_values[] = {
 	{"average", "average", offsetof(struct counter_device, all), counter_sum_average},
 	{"with work", "average_with_work", offsetof(struct counter_device, busy), counter_sum_average},
 	{"highest", "highest", offsetof(struct counter_device, all), highest},
 };
+// clang-format on
 
 #define DEVICE_VALUES (sizeof(device_values) / sizeof(*device_values))
 
-static const struct counter_sum *sums_of(const struct counter_device *d, const struct device_value *v)
+static const struct counter_sum *sums_of(
+	const struct counter_device *d, const struct device_value *v)
 {
 	return *(struct counter_sum *const *)((const char *)d + v->at);
 }
@@ -59,7 +63,8 @@ static const struct counter_sum *sums_of(const struct counter_device *d, const s
 /* ------------------------------------------------------------------ text */
 
 /* What is out of all range can only come from a damaged file. */
-static void put_value(struct buf *out, const struct counter_column *c, const struct counter_sum *s, double value)
+static void put_value(
+	struct buf *out, const struct counter_column *c, const struct counter_sum *s, double value)
 {
 	enum counter_unit unit = c->kind >= 0 ? kind_of(c)->unit : COUNTER_RATIO;
 	char cell[TEXT_CELL];
@@ -93,7 +98,8 @@ static void put_device(const struct report *r, struct buf *out,
 
 		if (!d->all[n].ns)
 			continue;
-		for (const struct device_value *v = device_values; v < device_values + DEVICE_VALUES; v++)
+		for (const struct device_value *v = device_values;
+			v < device_values + DEVICE_VALUES; v++)
 			put_value(out, c, &sums_of(d, v)[n], v->value(&sums_of(d, v)[n]));
 		buf_puts(out, "  ");
 		text_fit(out, kind_of(c) ? kind_of(c)->words : vendor_name(r, c), 0);
@@ -140,7 +146,8 @@ static void put_headings(const struct report *r, struct buf *out, size_t columns
 		const struct counter_column *c = &r->counters->columns.items[n];
 		struct buf heading = BUF_INIT;
 
-		text_fit(&heading, kind_of(c) ? kind_of(c)->heading : vendor_name(r, c), VALUE_COLUMNS - 1);
+		text_fit(&heading, kind_of(c) ? kind_of(c)->heading : vendor_name(r, c),
+			VALUE_COLUMNS - 1);
 		buf_printf(out, "%*s", VALUE_COLUMNS, buf_text(&heading));
 		buf_release_for(&heading, out);
 	}
@@ -266,14 +273,16 @@ static void put_columns(const struct report *r, struct json_writer *w)
 		json_text(w, "key", key_of(r, c));
 		json_text(w, "words", kind_of(c) ? kind_of(c)->words : NULL);
 		json_text(w, "name", vendor_name(r, c));
-		json_text(w, "unit", profile_string(r->reader, profile_counter(r->reader, c->counter)->unit, NULL));
+		json_text(w, "unit",
+			profile_string(
+				r->reader, profile_counter(r->reader, c->counter)->unit, NULL));
 		json_end(w, '}');
 	}
 	json_end(w, ']');
 }
 
-static void put_values(const struct report *r, struct json_writer *w, const char *name, const struct counter_sum *sums,
-	double (*value)(const struct counter_sum *s))
+static void put_values(const struct report *r, struct json_writer *w, const char *name,
+	const struct counter_sum *sums, double (*value)(const struct counter_sum *s))
 {
 	json_begin(w, name, '{');
 	for (size_t n = 0; sums && n < r->counters->columns.count; n++)
@@ -282,7 +291,8 @@ static void put_values(const struct report *r, struct json_writer *w, const char
 	json_end(w, '}');
 }
 
-static void put_device_json(const struct report *r, struct json_writer *w, const struct counter_device *d)
+static void put_device_json(
+	const struct report *r, struct json_writer *w, const struct counter_device *d)
 {
 	const struct profile_device *device = profile_device(r->reader, d->device);
 
@@ -298,7 +308,8 @@ static void put_device_json(const struct report *r, struct json_writer *w, const
 	json_end(w, '}');
 }
 
-static void put_kernel_json(const struct report *r, struct json_writer *w, const struct counter_kernel *k)
+static void put_kernel_json(
+	const struct report *r, struct json_writer *w, const struct counter_kernel *k)
 {
 	struct buf readable = BUF_INIT;
 

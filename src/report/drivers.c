@@ -6,7 +6,8 @@
 #include "report/table.h"
 
 /* "drm gfx_0.0.0: wait for sdma0" */
-static void put_name(const struct report *r, struct buf *b, uint32_t source, uint32_t ring, uint32_t name)
+static void put_name(
+	const struct report *r, struct buf *b, uint32_t source, uint32_t ring, uint32_t name)
 {
 	buf_puts(b, profile_string(r->reader, source, NULL));
 	if (ring)
@@ -83,11 +84,13 @@ static void put_rings(const struct report *r, struct buf *out)
 		uncertain_ns += (*ring)->uncertain_ns;
 	}
 	if (unfinished)
-		buf_printf(out, "%10s job%s had not ended when the recording did: not in the percentiles\n",
+		buf_printf(out,
+			"%10s job%s had not ended when the recording did: not in the percentiles\n",
 			text_count(cell, unfinished), unfinished == 1 ? "" : "s");
 	if (uncertain_ns)
 		buf_printf(out,
-			"%10s of busy time at most may be missing, as jobs were reported too late\n",
+			"%10s of busy time at most may be missing, as jobs were reported too "
+			"late\n",
 			text_duration(cell, uncertain_ns));
 }
 

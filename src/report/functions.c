@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Where CPU time was spent, by function: the table of `xpuprof report` and the member "functions" of its JSON. */
+/* Where CPU time was spent, by function: the table of `xpuprof report` and the member "functions"
+ * of its JSON. */
 #include <string.h>
 
 #include "base/json_writer.h"
@@ -78,5 +79,7 @@ static const struct column columns[] = {
 	{"function", NULL, COLUMN_LAST, .fit = fit_name},
 };
 
-const struct table report_functions = {
-	.title = "CPU time by function", .key = "functions", TABLE_COLUMNS(columns), TABLE_ROWS(functions, rows)};
+const struct table report_functions = {.title = "CPU time by function",
+	.key = "functions",
+	TABLE_COLUMNS(columns),
+	TABLE_ROWS(functions, rows)};

@@ -19,7 +19,9 @@ void report_gap_cause(const struct report *r, struct buf *b, unsigned int cause,
 {
 	buf_puts(b, gap_cause_text(cause));
 	if (stack)
-		report_call_path(r, b, cause == GAP_INPUT || cause == GAP_PYTHON ? "; in " : "; at ", stack, REPORT_FUNCTIONS);
+		report_call_path(r, b,
+			cause == GAP_INPUT || cause == GAP_PYTHON ? "; in " : "; at ", stack,
+			REPORT_FUNCTIONS);
 }
 
 bool report_is_worth_showing(uint64_t ns, uint64_t whole_ns)
@@ -27,7 +29,8 @@ bool report_is_worth_showing(uint64_t ns, uint64_t whole_ns)
 	return ns && ns >= whole_ns / 2000;
 }
 
-void report_gap_device(const struct report *r, struct buf *b, const struct device_numbers *numbers, uint32_t id)
+void report_gap_device(
+	const struct report *r, struct buf *b, const struct device_numbers *numbers, uint32_t id)
 {
 	const struct profile_device *d = profile_device(r->reader, id);
 
@@ -57,11 +60,13 @@ static unsigned int longest_wait(const struct gap_doing *d)
 /* It ran, or waited for a CPU. */
 static uint64_t active_ns(const struct gap_doing *d, bool has_waits)
 {
-	return d->sync_ns + d->call_ns + d->wait_ns[WAIT_RUN_QUEUE] + (has_waits ? d->run_ns : d->sampled_ns);
+	return d->sync_ns + d->call_ns + d->wait_ns[WAIT_RUN_QUEUE] +
+	       (has_waits ? d->run_ns : d->sampled_ns);
 }
 
 /* "ran 12 %, waited 88 % (lock), in cond_wait" */
-static void put_doing(const struct report *r, struct buf *line, const struct gap_doing *d, uint64_t length_ns)
+static void put_doing(
+	const struct report *r, struct buf *line, const struct gap_doing *d, uint64_t length_ns)
 {
 	bool has_waits = r->gaps->events.has_waits;
 	uint64_t waits_ns = 0;
@@ -75,19 +80,23 @@ static void put_doing(const struct report *r, struct buf *line, const struct gap
 		comma = ", ";
 	} else if (!has_waits && d->sampled_ns) {
 		buf_printf(line, "sampled for %s",
-			text_percent(share, d->sampled_ns < length_ns ? d->sampled_ns : length_ns, length_ns));
+			text_percent(share, d->sampled_ns < length_ns ? d->sampled_ns : length_ns,
+				length_ns));
 		comma = ", ";
 	}
 	if (report_is_worth_showing(d->call_ns, length_ns)) {
-		buf_printf(line, "%sin CUDA calls %s", comma, text_percent(share, d->call_ns, length_ns));
+		buf_printf(line, "%sin CUDA calls %s", comma,
+			text_percent(share, d->call_ns, length_ns));
 		comma = ", ";
 	}
 	if (report_is_worth_showing(d->sync_ns, length_ns)) {
-		buf_printf(line, "%ssynchronizing %s", comma, text_percent(share, d->sync_ns, length_ns));
+		buf_printf(line, "%ssynchronizing %s", comma,
+			text_percent(share, d->sync_ns, length_ns));
 		comma = ", ";
 	}
 	if (report_is_worth_showing(waits_ns, length_ns))
-		buf_printf(line, "%swaited %s (mostly %s)", comma, text_percent(share, waits_ns, length_ns),
+		buf_printf(line, "%swaited %s (mostly %s)", comma,
+			text_percent(share, waits_ns, length_ns),
 			profile_wait_reason_name(longest_wait(d)));
 	if (!has_waits && !active_ns(d, false))
 		buf_puts(line, "not seen");
@@ -100,8 +109,8 @@ struct thread_doing {
 };
 
 /* The launching thread, then those that did most. Returns how many of the others there are. */
-static size_t find_busiest(const struct report *r, const struct gap_device *d, const struct gap *gap,
-	struct thread_doing ret[THREADS_SHOWN], size_t *ret_count)
+static size_t find_busiest(const struct report *r, const struct gap_device *d,
+	const struct gap *gap, struct thread_doing ret[THREADS_SHOWN], size_t *ret_count)
 {
 	const struct gap_events *e = &r->gaps->events;
 	uint32_t launcher = e->works.items[gap->next].thread;
@@ -116,10 +125,12 @@ static size_t find_busiest(const struct report *r, const struct gap_device *d, c
 		gap_events_doing(e, id, gap->start_ns, gap->end_ns, &one.doing);
 		all++;
 		for (at = count; at > 0; at--)
-			if (ret[at - 1].thread == launcher || (id != launcher &&
-				active_ns(&ret[at - 1].doing, e->has_waits) >= active_ns(&one.doing, e->has_waits)))
+			if (ret[at - 1].thread == launcher ||
+				(id != launcher && active_ns(&ret[at - 1].doing, e->has_waits) >=
+							   active_ns(&one.doing, e->has_waits)))
 				break;
-		if (at == THREADS_SHOWN || (id != launcher && active_ns(&one.doing, e->has_waits) <= length_of(gap) / 100))
+		if (at == THREADS_SHOWN || (id != launcher && active_ns(&one.doing, e->has_waits) <=
+								      length_of(gap) / 100))
 			continue;
 		count += count < THREADS_SHOWN;
 		memmove(&ret[at + 1], &ret[at], (count - at - 1) * sizeof(*ret));
@@ -129,7 +140,8 @@ static size_t find_busiest(const struct report *r, const struct gap_device *d, c
 	return all - count;
 }
 
-static void put_threads(const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
+static void put_threads(
+	const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
 {
 	struct thread_doing threads[THREADS_SHOWN];
 	size_t count, others = find_busiest(r, d, gap, threads, &count);
@@ -139,18 +151,21 @@ static void put_threads(const struct report *r, struct buf *out, const struct ga
 		const struct profile_thread *t = profile_thread(r->reader, threads[i].thread);
 		struct buf line = BUF_INIT;
 
-		buf_printf(&line, "%24s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
+		buf_printf(
+			&line, "%24s%s %u ", "", profile_string(r->reader, t->name, NULL), t->tid);
 		put_doing(r, &line, &threads[i].doing, length_of(gap));
 		report_line(r, out, &line);
 	}
 	if (others)
-		buf_printf(out, "%24s%s other thread%s: %s\n", "", text_count(cell, others), others == 1 ? "" : "s",
-			count == THREADS_SHOWN	  ? "less" :
-			r->gaps->events.has_waits ? "waiting (nearly) all the time" :
-						    "not seen");
+		buf_printf(out, "%24s%s other thread%s: %s\n", "", text_count(cell, others),
+			others == 1 ? "" : "s",
+			count == THREADS_SHOWN	    ? "less"
+			: r->gaps->events.has_waits ? "waiting (nearly) all the time"
+						    : "not seen");
 }
 
-static void put_thread_json(const struct report *r, struct json_writer *w, uint32_t id, const struct gap *gap)
+static void put_thread_json(
+	const struct report *r, struct json_writer *w, uint32_t id, const struct gap *gap)
 {
 	const struct profile_thread *t = profile_thread(r->reader, id);
 	struct gap_doing d;
@@ -176,16 +191,20 @@ static void put_thread_json(const struct report *r, struct json_writer *w, uint3
 
 static bool needs_threads(const struct report *r, const struct gap_device *d, const struct gap *gap)
 {
-	return gap_needs_threads(gap->start_ns, &r->gaps->events.works.items[gap->next], d->latency_ns);
+	return gap_needs_threads(
+		gap->start_ns, &r->gaps->events.works.items[gap->next], d->latency_ns);
 }
 
-static void put_gap(const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
+static void put_gap(
+	const struct report *r, struct buf *out, const struct gap_device *d, const struct gap *gap)
 {
 	char length[TEXT_CELL], at[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
 	buf_printf(&line, "%10s %9s  ", text_duration(length, length_of(gap)),
-		text_duration(at, gap->start_ns > r->summary->start_ns ? gap->start_ns - r->summary->start_ns : 0));
+		text_duration(at, gap->start_ns > r->summary->start_ns
+					  ? gap->start_ns - r->summary->start_ns
+					  : 0));
 	report_gap_cause(r, &line, gap->cause, gap->stack);
 	report_line(r, out, &line);
 	if (needs_threads(r, d, gap))
@@ -209,16 +228,19 @@ void report_gaps_text(const struct report *r, struct buf *out)
 		report_gap_device(r, out, &numbers, d->device);
 		if (shown < d->count)
 			buf_printf(out, " (%zu of %s)", shown, text_count(count, d->count));
-		buf_printf(out, "\n%10s %9s  likely cause, and what threads did meanwhile\n", "length", "at");
+		buf_printf(out, "\n%10s %9s  likely cause, and what threads did meanwhile\n",
+			"length", "at");
 		for (size_t i = 0; i < shown; i++)
 			put_gap(r, out, d, gaps_longest(r->gaps, d, i));
 	}
 }
 
-static void put_gap_json(const struct report *r, struct json_writer *w, const struct gap_device *d, size_t n)
+static void put_gap_json(
+	const struct report *r, struct json_writer *w, const struct gap_device *d, size_t n)
 {
 	const struct gap *gap = gaps_longest(r->gaps, d, n);
-	const struct profile_thread *t = profile_thread(r->reader, r->gaps->events.works.items[gap->next].thread);
+	const struct profile_thread *t =
+		profile_thread(r->reader, r->gaps->events.works.items[gap->next].thread);
 
 	json_begin(w, NULL, '{');
 	json_number(w, "start_ns", gap->start_ns);
@@ -238,7 +260,8 @@ static void put_gap_json(const struct report *r, struct json_writer *w, const st
 	json_end(w, '}');
 }
 
-void report_device_gaps_json(const struct report *r, struct json_writer *w, const struct gap_device *d)
+void report_device_gaps_json(
+	const struct report *r, struct json_writer *w, const struct gap_device *d)
 {
 	size_t most = r->top ? r->top : r->gaps->events.parts.period_ns ? OF_PARTS : d->count;
 

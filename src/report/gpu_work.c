@@ -13,6 +13,7 @@
 #define PATH_COLUMNS 34 /* before the path below a kernel */
 
 /* Columns of tables of GPU work. */
+// clang-format off
 #define TIMES(type) \
 	{"count", "count", 3, 11, COUNT(type, time.count)}, \
 	{"total", "total_ns", 1, 10, DURATION(type, time.total_ns)}, \
@@ -23,6 +24,7 @@
 	{.key = "max_ns", DURATION(type, time.max_ns)}, \
 	{"bytes", "bytes", 5, 9, BYTES(type, bytes)}, \
 	{"bandwidth", "gb_per_s", 6, 12, RATE(type, bytes, time.total_ns)}
+// clang-format on
 
 /* ------------------------------------------------------------------ kernels */
 
@@ -78,7 +80,8 @@ static void put_path(const struct report *r, const void *row, struct buf *out)
 {
 	const struct summary_kernel *k = row;
 	uint32_t locations[LAUNCH_PATH_MAX];
-	unsigned int count = launch_path_functions(&r->summary->internals, k->stack, PATH_FRAMES, locations);
+	unsigned int count =
+		launch_path_functions(&r->summary->internals, k->stack, PATH_FRAMES, locations);
 	unsigned int columns = report_columns_left(r, PATH_COLUMNS);
 	struct buf path = BUF_INIT;
 	char share[TEXT_CELL];
@@ -92,6 +95,7 @@ static void put_path(const struct report *r, const void *row, struct buf *out)
 	buf_release_for(&path, out);
 }
 
+// clang-format off
 static const struct column kernel_columns[] = {
 	{"kernel", "name", COLUMN_LAST, .text = kernel_name, .cut = name_fit, .if_empty = "(no name)"},
 	{.key = "linker_name", STRING(struct summary_kernel, name)},
@@ -102,9 +106,13 @@ static const struct column kernel_columns[] = {
 	{.json = kernel_path_json},
 	{.key = "path_ns", DURATION(struct summary_kernel, stack_ns)},
 };
+// clang-format on
 
-const struct table report_kernels = {
-	.title = "Kernels", .key = "kernels", TABLE_COLUMNS(kernel_columns), TABLE_ROWS(summary, kernels), .below = put_path};
+const struct table report_kernels = {.title = "Kernels",
+	.key = "kernels",
+	TABLE_COLUMNS(kernel_columns),
+	TABLE_ROWS(summary, kernels),
+	.below = put_path};
 
 /* ------------------------------------------------------------------ copies and memory sets */
 
@@ -126,8 +134,10 @@ static const struct column copy_columns[] = {
 	{"kind", NULL, COLUMN_LAST, .text = copy_name},
 };
 
-const struct table report_copies = {
-	.title = "Copies", .key = "copies", TABLE_COLUMNS(copy_columns), TABLE_ROWS(summary, copies)};
+const struct table report_copies = {.title = "Copies",
+	.key = "copies",
+	TABLE_COLUMNS(copy_columns),
+	TABLE_ROWS(summary, copies)};
 
 static const struct column set_columns[] = {
 	{"kind", "target", COLUMN_LAST, 0, NAME(struct summary_set, target, profile_memory_name)},
@@ -135,8 +145,10 @@ static const struct column set_columns[] = {
 	TRANSFERS(struct summary_set),
 };
 
-const struct table report_sets = {
-	.title = "Memory sets", .key = "sets", TABLE_COLUMNS(set_columns), TABLE_ROWS(summary, sets)};
+const struct table report_sets = {.title = "Memory sets",
+	.key = "sets",
+	TABLE_COLUMNS(set_columns),
+	TABLE_ROWS(summary, sets)};
 
 /* ------------------------------------------------------------------ calls */
 
@@ -176,8 +188,10 @@ static const struct column call_columns[] = {
 /* People read them as two tables. */
 #define CALLS TABLE_COLUMNS(call_columns), TABLE_ROWS(summary, call_times)
 const struct table report_calls = {.key = "calls", CALLS};
-const struct table report_waiting_calls = {.title = "Calls that wait for the GPU", CALLS, .has_row = is_wait};
-const struct table report_asking_calls = {.title = "Calls that ask for GPU work", CALLS, .has_row = is_no_wait};
+const struct table report_waiting_calls = {
+	.title = "Calls that wait for the GPU", CALLS, .has_row = is_wait};
+const struct table report_asking_calls = {
+	.title = "Calls that ask for GPU work", CALLS, .has_row = is_no_wait};
 
 /* ------------------------------------------------------------------ devices */
 
@@ -211,7 +225,8 @@ static void idle_share(const struct report *r, const void *row, struct buf *b)
 	uint64_t elapsed_ns = report_elapsed_ns(r);
 	char cell[TEXT_CELL];
 
-	buf_puts(b, text_percent(cell, elapsed_ns > d->busy_ns ? elapsed_ns - d->busy_ns : 0, elapsed_ns));
+	buf_puts(b, text_percent(cell, elapsed_ns > d->busy_ns ? elapsed_ns - d->busy_ns : 0,
+			    elapsed_ns));
 }
 
 static void at_once(const struct report *r, const void *row, struct buf *b)
@@ -229,8 +244,8 @@ static void put_uncertain(const struct report *r, const void *row, struct buf *o
 
 	(void)r;
 	if (d->uncertain_ns)
-		buf_printf(out, "%10s busy may be up to %s more: its work came far out of order\n", "",
-			text_duration(cell, d->uncertain_ns));
+		buf_printf(out, "%10s busy may be up to %s more: its work came far out of order\n",
+			"", text_duration(cell, d->uncertain_ns));
 }
 
 static const struct column device_columns[] = {
@@ -293,7 +308,8 @@ void report_latency_text(const struct report *r, struct buf *out)
 		table_row_text(r, &latency, l, out);
 	}
 	if (l->backwards)
-		buf_printf(out, "%10s started before their launch, by the clocks, and are not in these\n",
+		buf_printf(out,
+			"%10s started before their launch, by the clocks, and are not in these\n",
 			text_count(cell, l->backwards));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Why GPUs had nothing to do (view/gaps/gaps.h has the rules): by process, by device and by cause. The text has sentences with
- * some of the numbers, and the causes that matter first; the JSON has all. So the two forms have no common description.
+ * Why GPUs had nothing to do (view/gaps/gaps.h has the rules): by process, by device and by cause.
+ * The text has sentences with some of the numbers, and the causes that matter first; the JSON has
+ * all. So the two forms have no common description.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static uint64_t total_of(const struct gap_sum *sums)
 	return total_ns;
 }
 
-/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. The GPU's own pauses between
- * queued work come last: nothing was missing. */
+/* The next cause in falling order of time; GAP_CAUSES: no more. `done` has those before. The GPU's
+ * own pauses between queued work come last: nothing was missing. */
 static unsigned int next_cause(const struct gap_sum *sums, unsigned int *done)
 {
 	unsigned int best = GAP_CAUSES;
@@ -39,7 +40,8 @@ static unsigned int next_cause(const struct gap_sum *sums, unsigned int *done)
 	return best;
 }
 
-static void put_causes(const struct report *r, struct buf *out, const char *title, const struct gap_sum *sums)
+static void put_causes(
+	const struct report *r, struct buf *out, const char *title, const struct gap_sum *sums)
 {
 	uint64_t total_ns = total_of(sums);
 	unsigned int done = 0, cause;
@@ -58,7 +60,8 @@ static void put_causes(const struct report *r, struct buf *out, const char *titl
 	}
 }
 
-static void put_causes_json(const struct report *r, struct json_writer *w, const char *name, const struct gap_sum *sums)
+static void put_causes_json(
+	const struct report *r, struct json_writer *w, const char *name, const struct gap_sum *sums)
 {
 	json_begin(w, name, '[');
 	for (unsigned int i = 0; i < GAP_CAUSES; i++) {
@@ -103,16 +106,18 @@ static void put_sentence(const struct report *r, struct buf *out, struct buf *se
 	buf_release_for(sentence, out);
 }
 
-static void put_device(const struct report *r, struct buf *out, const struct device_numbers *numbers,
-	const struct gap_device *d)
+static void put_device(const struct report *r, struct buf *out,
+	const struct device_numbers *numbers, const struct gap_device *d)
 {
 	char share[TEXT_CELL], idle[TEXT_CELL], span[TEXT_CELL], count[TEXT_CELL];
 	struct buf line = BUF_INIT;
 
 	report_gap_device(r, &line, numbers, d->device);
-	buf_printf(&line, ": idle %s of the time between its first and last work: %s of %s, in %s gap%s",
+	buf_printf(&line,
+		": idle %s of the time between its first and last work: %s of %s, in %s gap%s",
 		text_percent(share, d->idle_ns, d->span_ns), text_duration(idle, d->idle_ns),
-		text_duration(span, d->span_ns), text_count(count, d->count), d->count == 1 ? "" : "s");
+		text_duration(span, d->span_ns), text_count(count, d->count),
+		d->count == 1 ? "" : "s");
 	put_sentence(r, out, &line);
 	put_causes(r, out, "again and again", d->many);
 	put_causes(r, out, "once, or unusually long", d->once);
@@ -138,11 +143,13 @@ static void find_shortages(const struct gap_process *p, struct shortage ret[SHOR
 {
 	const uint64_t *ns = p->causes_ns;
 	const struct shortage all[SHORTAGES] = {
-		{ns[GAP_LAUNCH] + ns[GAP_PYTHON] + ns[GAP_WORK] + ns[GAP_CPU], "launch-bound", "for lack of launches"},
+		{ns[GAP_LAUNCH] + ns[GAP_PYTHON] + ns[GAP_WORK] + ns[GAP_CPU], "launch-bound",
+			"for lack of launches"},
 		{ns[GAP_SYNC], "bound by synchronization", "because of synchronization"},
 		{ns[GAP_INPUT], "input-bound", "for lack of input"},
 		{ns[GAP_QUEUED], "idle between queued work", "between queued work"},
-		{ns[GAP_UNKNOWN], "idle, for reasons that are not known", "for reasons that are not known"},
+		{ns[GAP_UNKNOWN], "idle, for reasons that are not known",
+			"for reasons that are not known"},
 	};
 
 	memcpy(ret, all, sizeof(all));
@@ -150,14 +157,16 @@ static void find_shortages(const struct gap_process *p, struct shortage ret[SHOR
 }
 
 /* What it has to do where GPUs are busy for half of the time, or else what they lack. */
-static const char *word_for(const struct gap_process *p, uint64_t whole_ns, const struct shortage *shortages)
+static const char *word_for(
+	const struct gap_process *p, uint64_t whole_ns, const struct shortage *shortages)
 {
 	if (p->kernels_ns + p->transfers_ns >= whole_ns - whole_ns / 2)
 		return p->transfers_ns > p->kernels_ns ? "transfer-bound" : "compute-bound";
 	return shortages[0].bound;
 }
 
-/* Gaps that happened once are no part of these shares: their length mostly depends on when the program was stopped. */
+/* Gaps that happened once are no part of these shares: their length mostly depends on when the
+ * program was stopped. */
 static void put_process(const struct report *r, struct buf *out, const struct gap_process *p)
 {
 	const struct profile_process *process = profile_process(r->reader, p->process);
@@ -168,16 +177,22 @@ static void put_process(const struct report *r, struct buf *out, const struct ga
 	struct buf line = BUF_INIT;
 
 	find_shortages(p, shortages);
-	buf_printf(&line, "%s (%u) is mostly %s: of %s", process ? profile_string(r->reader, process->comm, NULL) : "?",
-		process ? process->pid : 0, word_for(p, whole_ns, shortages), text_duration(cells[0], whole_ns));
-	buf_printf(&line, " kernels ran for %s, only copies for %s", text_percent(cells[1], p->kernels_ns, whole_ns),
+	buf_printf(&line, "%s (%u) is mostly %s: of %s",
+		process ? profile_string(r->reader, process->comm, NULL) : "?",
+		process ? process->pid : 0, word_for(p, whole_ns, shortages),
+		text_duration(cells[0], whole_ns));
+	buf_printf(&line, " kernels ran for %s, only copies for %s",
+		text_percent(cells[1], p->kernels_ns, whole_ns),
 		text_percent(cells[2], p->transfers_ns, whole_ns));
-	for (size_t i = 0; i < SHORTAGES && report_is_worth_showing(shortages[i].ns, whole_ns); i++) {
-		buf_printf(&line, "%s%s %s", between, text_percent(cells[0], shortages[i].ns, whole_ns), shortages[i].why);
+	for (size_t i = 0; i < SHORTAGES && report_is_worth_showing(shortages[i].ns, whole_ns);
+		i++) {
+		buf_printf(&line, "%s%s %s", between,
+			text_percent(cells[0], shortages[i].ns, whole_ns), shortages[i].why);
 		between = ", ";
 	}
 	if (p->once_ns)
-		buf_printf(&line, "%s%s in gaps that happened once or were unusually long", between, text_duration(cells[0], p->once_ns));
+		buf_printf(&line, "%s%s in gaps that happened once or were unusually long", between,
+			text_duration(cells[0], p->once_ns));
 	put_sentence(r, out, &line);
 }
 
@@ -187,7 +202,8 @@ static void put_parts(struct buf *out, const struct gap_parts *p)
 
 	if (p->period_ns)
 		buf_printf(out,
-			"  this, the gaps and the waits for GPU work are of %s of the time, in %d parts of it: there are too many events\n",
+			"  this, the gaps and the waits for GPU work are of %s of the time, in %d "
+			"parts of it: there are too many events\n",
 			text_percent(share, p->length_ns, p->period_ns), GAP_PARTS_COUNT);
 }
 
@@ -206,7 +222,8 @@ void report_idle_text(const struct report *r, struct buf *out)
 		if (d->count)
 			put_device(r, out, &numbers, d);
 	if (!r->gaps->events.has_waits)
-		buf_puts(out, "  whether threads waited is not known: see xpuprof record --off-cpu\n");
+		buf_puts(out,
+			"  whether threads waited is not known: see xpuprof record --off-cpu\n");
 	put_parts(out, &r->gaps->events.parts);
 	if (r->gaps->events.cut_ns)
 		buf_printf(out, "  only of the first %s: there are too many events\n",
@@ -215,7 +232,8 @@ void report_idle_text(const struct report *r, struct buf *out)
 
 /* ------------------------------------------------------------------ JSON */
 
-static void put_process_json(const struct report *r, struct json_writer *w, const struct gap_process *p)
+static void put_process_json(
+	const struct report *r, struct json_writer *w, const struct gap_process *p)
 {
 	const struct profile_process *process = profile_process(r->reader, p->process);
 
@@ -234,7 +252,8 @@ static void put_process_json(const struct report *r, struct json_writer *w, cons
 	json_end(w, '}');
 }
 
-static void put_device_json(const struct report *r, struct json_writer *w, const struct gap_device *d)
+static void put_device_json(
+	const struct report *r, struct json_writer *w, const struct gap_device *d)
 {
 	json_begin(w, NULL, '{');
 	json_number(w, "device", d->device);
@@ -256,7 +275,8 @@ void report_idle_json(const struct report *r, struct json_writer *w)
 
 	json_begin(w, "idle", '{');
 	json_bool(w, "waits_recorded", r->gaps->events.has_waits);
-	json_real(w, "share", parts->period_ns ? (double)parts->length_ns / (double)parts->period_ns : 1);
+	json_real(w, "share",
+		parts->period_ns ? (double)parts->length_ns / (double)parts->period_ns : 1);
 	if (r->gaps->events.cut_ns)
 		json_number(w, "until_ns", r->gaps->events.cut_ns);
 	json_begin(w, "processes", '[');

@@ -8,7 +8,8 @@
 
 /* ------------------------------------------------------------------ stacks */
 
-/* The reason in an incomplete stack's note: of "[incomplete stack: no unwind information]" what follows ": ". */
+/* The reason in an incomplete stack's note: of "[incomplete stack: no unwind information]" what
+ * follows ": ". */
 static void put_reason(const struct report *r, uint32_t note, struct buf *b)
 {
 	const char *text = profile_string(r->reader, note, NULL), *why = strstr(text, ": ");
@@ -21,8 +22,8 @@ static void put_reason(const struct report *r, uint32_t note, struct buf *b)
 }
 
 /* "99.7 % of 1,234 stacks of CPU samples are complete", and why the others are not. */
-static void put_complete(const struct report *r, struct buf *out, const struct summary_stacks *s,
-	const char *what)
+static void put_complete(
+	const struct report *r, struct buf *out, const struct summary_stacks *s, const char *what)
 {
 	char share[TEXT_CELL], count[TEXT_CELL];
 	struct buf line = BUF_INIT;
@@ -71,7 +72,8 @@ void report_stacks_text(const struct report *r, struct buf *out)
 	buf_release_for(&launches, out);
 }
 
-static void put_reasons_json(const struct report *r, struct json_writer *w, const char *key, const struct summary_stacks *s)
+static void put_reasons_json(const struct report *r, struct json_writer *w, const char *key,
+	const struct summary_stacks *s)
 {
 	json_begin(w, key, '[');
 	vec_foreach (reason, &s->reasons) {
@@ -120,7 +122,8 @@ struct causes {
 	const char *keys[PENDING_REASONS]; /* of which there are more than of joins */
 };
 
-static const struct causes without_work = {"Launches without GPU work", "launches_without_work", profile_pending_text,
+static const struct causes without_work = {"Launches without GPU work", "launches_without_work",
+	profile_pending_text,
 	{
 		[PENDING_FAILED] = "failed",
 		[PENDING_CAPTURED] = "captured",
@@ -131,7 +134,8 @@ static const struct causes without_work = {"Launches without GPU work", "launche
 		[PENDING_LOST] = "lost",
 	}};
 
-static const struct causes without_stack = {"GPU work without a stack", "works_without_stack", profile_join_text,
+static const struct causes without_stack = {"GPU work without a stack", "works_without_stack",
+	profile_join_text,
 	{
 		[JOIN_NO_CPU_SIDE] = "no_cpu_side",
 		[JOIN_STACK_LOST] = "stack_lost",
@@ -139,7 +143,8 @@ static const struct causes without_stack = {"GPU work without a stack", "works_w
 		[JOIN_LATE] = "late",
 	}};
 
-static void put_causes(struct buf *out, const struct causes *c, const uint64_t *counts, unsigned int first, unsigned int end)
+static void put_causes(struct buf *out, const struct causes *c, const uint64_t *counts,
+	unsigned int first, unsigned int end)
 {
 	const char *title = c->title;
 	char cell[TEXT_CELL];
@@ -201,6 +206,7 @@ void report_losses_json(const struct report *r, struct json_writer *w)
 {
 	json_begin(w, "losses", '{');
 	for (unsigned int i = 1; i < LOSS_KINDS; i++)
-		json_number(w, profile_loss_key(i), profile_loss_count(r->reader, (enum profile_loss)i));
+		json_number(w, profile_loss_key(i),
+			profile_loss_count(r->reader, (enum profile_loss)i));
 	json_end(w, '}');
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Reads what a report is written from: a table of parts, of which one is read only if it is wanted. */
+/* Reads what a report is written from: a table of parts, of which one is read only if it is
+ * wanted. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,7 +59,9 @@ static int read_functions(struct reading *g)
 
 	g->report.texts = &g->texts;
 	g->report.functions = &g->functions;
-	return error ?: function_sums_read(&g->functions, &s->sampled, &s->internals, &g->texts, g->report.inlines);
+	return error
+		       ?: function_sums_read(&g->functions, &s->sampled, &s->internals, &g->texts,
+				  g->report.inlines);
 }
 
 static bool wants_stalls(const struct report_wanted *w)
@@ -97,7 +100,8 @@ int report_open(struct report **ret, const char *path, const struct report_wante
 
 	if (!g)
 		return error_errno(-ENOMEM, "cannot read '%s'", path);
-	g->report = (struct report){.path = path, .inlines = w->inlines, .top = w->top, .width = w->width};
+	g->report = (struct report){
+		.path = path, .inlines = w->inlines, .top = w->top, .width = w->width};
 	for (size_t i = 0; i < PARTS && !error; i++)
 		if (!parts[i].is_wanted || parts[i].is_wanted(w))
 			error = parts[i].read(g);

@@ -31,14 +31,15 @@ static void put_reported(const struct report *r, struct buf *out)
 	if (reported_ns == here_ns)
 		return;
 	buf_printf(&line, "%s, %s %s than here", text_duration(all, reported_ns),
-		text_duration(difference, reported_ns > here_ns ? reported_ns - here_ns
-								 : here_ns - reported_ns),
+		text_duration(difference,
+			reported_ns > here_ns ? reported_ns - here_ns : here_ns - reported_ns),
 		reported_ns > here_ns ? "more" : "less");
 	field(out, "by the driver", buf_text(&line));
 	buf_release_for(&line, out);
 }
 
-/* Distinguishes no CPU time from time that was not asked for, and from time that a recording cut short lacks. */
+/* Distinguishes no CPU time from time that was not asked for, and from time that a recording cut
+ * short lacks. */
 static void put_cpu_time(const struct report *r, struct buf *line)
 {
 	const struct summary *s = r->summary;
@@ -50,8 +51,8 @@ static void put_cpu_time(const struct report *r, struct buf *line)
 		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "not sampled");
 		return;
 	}
-	buf_printf(line, "%s in %s sample%s", text_duration(cell, s->cpu_ns), text_count(count, s->samples),
-		s->samples == 1 ? "" : "s");
+	buf_printf(line, "%s in %s sample%s", text_duration(cell, s->cpu_ns),
+		text_count(count, s->samples), s->samples == 1 ? "" : "s");
 	if (sampled)
 		buf_printf(line, ", %s a second", hz);
 }
@@ -62,11 +63,12 @@ static void put_gpu_time(const struct report *r, struct buf *line)
 	char cell[TEXT_CELL], count[TEXT_CELL];
 
 	if (!s->works) {
-		buf_puts(line, profile_reader_incomplete(r->reader) ? "not known" : "none recorded");
+		buf_puts(
+			line, profile_reader_incomplete(r->reader) ? "not known" : "none recorded");
 		return;
 	}
-	buf_printf(line, "%s in %s piece%s of work", text_duration(cell, s->gpu_ns), text_count(count, s->works),
-		s->works == 1 ? "" : "s");
+	buf_printf(line, "%s in %s piece%s of work", text_duration(cell, s->gpu_ns),
+		text_count(count, s->works), s->works == 1 ? "" : "s");
 	if (view_is_simulated(r->reader))
 		buf_puts(line, ", simulated GPU");
 }
@@ -85,8 +87,10 @@ void report_head_text(const struct report *r, struct buf *out)
 		buf_putc(out, '\n');
 	}
 	field(out, "exit status", report_meta(r, META_EXIT_STATUS));
-	field(out, "elapsed", s->end_ns == s->start_ns && profile_reader_incomplete(r->reader) ?
-		"not known" : text_duration(cell, s->end_ns - s->start_ns));
+	field(out, "elapsed",
+		s->end_ns == s->start_ns && profile_reader_incomplete(r->reader)
+			? "not known"
+			: text_duration(cell, s->end_ns - s->start_ns));
 	put_cpu_time(r, &line);
 	field(out, "CPU time", buf_text(&line));
 	buf_reset(&line);
@@ -116,7 +120,8 @@ void report_head_json(const struct report *r, struct json_writer *w)
 	json_number(w, "gpu_ns", s->gpu_ns);
 }
 
-/* CPU time that the profiler itself took in the program; not that of its calls in the program's own threads. */
+/* CPU time that the profiler itself took in the program; not that of its calls in the program's own
+ * threads. */
 static void put_own_time(const struct report *r, struct buf *out)
 {
 	char time[TEXT_CELL], share[TEXT_CELL];
@@ -126,8 +131,11 @@ static void put_own_time(const struct report *r, struct buf *out)
 	vec_foreach (t, &r->summary->threads)
 		own_ns += profile_is_profiler(r->reader, t->id) ? t->cpu_ns : 0;
 	if (own_ns)
-		buf_printf(&line, "%s of the CPU time (%s) is that of its own threads in programs, whose waits are left out",
-			text_duration(time, own_ns), text_percent(share, own_ns, r->summary->cpu_ns));
+		buf_printf(&line,
+			"%s of the CPU time (%s) is that of its own threads in programs, whose "
+			"waits are left out",
+			text_duration(time, own_ns),
+			text_percent(share, own_ns, r->summary->cpu_ns));
 	field(out, "profiler", line.size ? buf_text(&line) : NULL);
 	buf_release_for(&line, out);
 }
@@ -149,7 +157,8 @@ void report_notes_text(const struct report *r, struct buf *out)
 		{META_CPUS, "CPUs"},
 		{META_VERSION, "xpuprof"},
 	};
-	const char *error = report_meta(r, META_CLOCK_ERROR), *taken = report_meta(r, META_STACKS_TAKEN);
+	const char *error = report_meta(r, META_CLOCK_ERROR),
+		   *taken = report_meta(r, META_STACKS_TAKEN);
 	bool launched = r->summary->works || r->summary->calls;
 	char title[16];
 	struct buf lines = BUF_INIT, clocks = BUF_INIT, launches = BUF_INIT;
@@ -160,7 +169,8 @@ void report_notes_text(const struct report *r, struct buf *out)
 			report_lines(&lines, title, "              ", report_meta(r, notes[i].key));
 	}
 	if (taken && launched)
-		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them", taken);
+		buf_printf(&launches, "%s stacks taken; launches beyond these repeat one of them",
+			taken);
 	field(&lines, "launches", launches.size ? buf_text(&launches) : NULL);
 	put_own_time(r, &lines);
 	if (error)

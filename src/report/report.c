@@ -121,7 +121,8 @@ void report_lines(struct buf *out, const char *first, const char *others, const 
 	buf_release_for(&line, out);
 }
 
-void report_string_json(const struct report *r, struct json_writer *w, const char *name, uint32_t id)
+void report_string_json(
+	const struct report *r, struct json_writer *w, const char *name, uint32_t id)
 {
 	json_text(w, name, id ? profile_string(r->reader, id, NULL) : NULL);
 }

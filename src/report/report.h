@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two forms of `xpuprof report`, a summary as text for people and as JSON for programs, both written into a buffer.
- * report.c is the table of contents. Each section is a file with both forms, written from one description (table.h) where
- * they have the same contents.
+ * The two forms of `xpuprof report`, a summary as text for people and as JSON for programs, both
+ * written into a buffer. report.c is the table of contents. Each section is a file with both forms,
+ * written from one description (table.h) where they have the same contents.
  */
 #pragma once
 
@@ -22,13 +22,13 @@ struct report {
 	const struct summary *summary;
 	const struct location_texts *texts;
 	const struct function_sums *functions;
-	const struct kernel_stalls *stalls; /* NULL: not wanted */
+	const struct kernel_stalls *stalls;  /* NULL: not wanted */
 	const struct counter_sums *counters; /* NULL: not wanted */
 	const struct gaps *gaps;	     /* NULL: not wanted */
 	const struct sync_waits *sync_waits; /* NULL: not wanted; with gaps */
-	bool inlines;       /* functions that were inlined, too */
-	size_t top;         /* rows of each table; 0: all */
-	unsigned int width; /* columns; 0: no limit */
+	bool inlines;			     /* functions that were inlined, too */
+	size_t top;			     /* rows of each table; 0: all */
+	unsigned int width;		     /* columns; 0: no limit */
 };
 
 struct json_writer;
@@ -45,9 +45,10 @@ int report_open(struct report **ret, const char *path, const struct report_wante
 void report_close(struct report *r);
 
 /*
- * Append the report; with stalls or counters the text is only the recording in short, and these. When memory is short
- * `out` is left failed. The form of the JSON is documented in xpuprof-report(1). The output is bounded: a few hundred bytes
- * for each row of tables that are in memory already.
+ * Append the report; with stalls or counters the text is only the recording in short, and these.
+ * When memory is short `out` is left failed. The form of the JSON is documented in
+ * xpuprof-report(1). The output is bounded: a few hundred bytes for each row of tables that are in
+ * memory already.
  */
 void report_text(const struct report *r, struct buf *out);
 void report_json(const struct report *r, struct buf *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections of a report, which report.c puts together, and functions that several of them use. */
+/* The sections of a report, which report.c puts together, and functions that several of them
+ * use. */
 #pragma once
 
 #include "report/report.h"
@@ -55,10 +56,12 @@ void report_title(struct buf *out, const char *title, size_t shown, size_t count
 unsigned int report_columns_left(const struct report *r, unsigned int used);
 /* A fact about the recording (META_ keys); NULL where there is none or it is empty. */
 const char *report_meta(const struct report *r, const char *key);
-/* Appends a text (NULL: none) of several lines, with something before the first and before each other one. */
+/* Appends a text (NULL: none) of several lines, with something before the first and before each
+ * other one. */
 void report_lines(struct buf *out, const char *first, const char *others, const char *text);
 /* The string of an id, null for 0. */
-void report_string_json(const struct report *r, struct json_writer *w, const char *name, uint32_t id);
+void report_string_json(
+	const struct report *r, struct json_writer *w, const char *name, uint32_t id);
 void report_uuid_json(struct json_writer *w, const struct profile_device *device);
 /* Of percentiles. */
 void report_percentile_error(const struct report *r, const void *row, struct json_writer *w);

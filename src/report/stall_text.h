@@ -5,12 +5,14 @@
 #include "base/buf.h"
 #include "view/stalls/annotation.h"
 
-/* Appends "waiting for a memory load (long_scoreboard)", or the vendor's name where there are no words or they do not
- * fit `columns` (0: no limit). */
-void stall_text_reason(const struct kernel_stalls *k, uint32_t reason, unsigned int columns, struct buf *b);
-/* Appends the leading reasons of a row, at most `limit` and only those of at least 1 % after the first, as many as fit
- * `columns` whole: "80.0 % waiting for a memory load (long_scoreboard), 12.0 % wait". The first is in words where
- * these leave room for a second of at least 10 %; 0 columns: all are. Shares are of the row's `samples`. */
+/* Appends "waiting for a memory load (long_scoreboard)", or the vendor's name where there are no
+ * words or they do not fit `columns` (0: no limit). */
+void stall_text_reason(
+	const struct kernel_stalls *k, uint32_t reason, unsigned int columns, struct buf *b);
+/* Appends the leading reasons of a row, at most `limit` and only those of at least 1 % after the
+ * first, as many as fit `columns` whole: "80.0 % waiting for a memory load (long_scoreboard), 12.0
+ * % wait". The first is in words where these leave room for a second of at least 10 %; 0 columns:
+ * all are. Shares are of the row's `samples`. */
 void stall_text_leading(const struct kernel_stalls *k, const struct stall_count *counts,
 	size_t count, uint64_t samples, size_t limit, unsigned int columns, struct buf *b);
 /* Appends "0x0010  ", 8 columns. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Why kernels wait: a table of kernels, and for each the reasons, and the lines and instructions where. In the text shares
- * stand first and reasons last, as many as have room; in JSON reasons are a list of each row.
+ * Why kernels wait: a table of kernels, and for each the reasons, and the lines and instructions
+ * where. In the text shares stand first and reasons last, as many as have room; in JSON reasons are
+ * a list of each row.
  */
 #include <stdlib.h>
 
@@ -19,15 +20,17 @@
 #define DETAIL_REASONS 2
 #define INDENT	       20
 #define PLACE_COLUMNS  52
-#define TEXT_COLUMNS   18 /* of an instruction's text, so that lines begin below each other where these are short */
+#define TEXT_COLUMNS   18 /* of an instruction's text, so that lines below each other are aligned */
 #define BESIDE_COLUMNS 120
 
 /* The lines of a kernel, or its instructions. */
 struct code_rows {
 	const char *name;
 	int (*find)(const struct annotation *a, uint32_t **ret, size_t *ret_count);
-	void (*text)(const struct report *r, struct buf *out, const struct annotation *a, uint32_t index);
-	void (*json)(const struct report *r, struct json_writer *w, const struct annotation *a, uint32_t index);
+	void (*text)(const struct report *r, struct buf *out, const struct annotation *a,
+		uint32_t index);
+	void (*json)(const struct report *r, struct json_writer *w, const struct annotation *a,
+		uint32_t index);
 };
 
 static uint32_t index_of(const struct report *r, const void *row)
@@ -53,7 +56,8 @@ struct seen {
 
 /* One row: the share, where, and the reasons; on a line of their own where there is no room
  * beside each other. */
-static void put_row(const struct report *r, struct buf *out, const struct seen *seen, const char *where)
+static void put_row(
+	const struct report *r, struct buf *out, const struct seen *seen, const char *where)
 {
 	bool beside = !r->width || r->width >= BESIDE_COLUMNS;
 	unsigned int used = (unsigned int)text_columns(where);
@@ -61,8 +65,8 @@ static void put_row(const struct report *r, struct buf *out, const struct seen *
 	put_share(out, seen->samples, seen->of);
 	text_fit(out, where, beside ? PLACE_COLUMNS : report_columns_left(r, INDENT));
 	if (beside)
-		buf_printf(out, "%*s  ", used < PLACE_COLUMNS ? (int)(PLACE_COLUMNS - used) : 0,
-			"");
+		buf_printf(
+			out, "%*s  ", used < PLACE_COLUMNS ? (int)(PLACE_COLUMNS - used) : 0, "");
 	else
 		buf_printf(out, "\n%*s", INDENT + 2, "");
 	stall_text_leading(r->stalls, seen->reasons, seen->count, seen->samples, DETAIL_REASONS,
@@ -78,7 +82,8 @@ static void put_reasons(const struct report *r, struct buf *out, uint32_t kernel
 
 	for (size_t i = 0; i < count && shown < DETAILS; i++) {
 		/* What issues is no stall, and has a column of its own. */
-		if (!at[i].samples || stall_is_issuing(&r->stalls->reasons.items[at[i].reason].name))
+		if (!at[i].samples ||
+			stall_is_issuing(&r->stalls->reasons.items[at[i].reason].name))
 			continue;
 		if (shown++ && at[i].samples < sum->samples / 100)
 			break;
@@ -88,7 +93,8 @@ static void put_reasons(const struct report *r, struct buf *out, uint32_t kernel
 	}
 }
 
-static void put_line(const struct report *r, struct buf *out, const struct annotation *a, uint32_t index)
+static void put_line(
+	const struct report *r, struct buf *out, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_line *line = &a->lines.items[index];
 	struct seen seen = {line->samples, a->samples, NULL, 0};
@@ -106,7 +112,8 @@ static void put_line(const struct report *r, struct buf *out, const struct annot
 	buf_release_for(&where, out);
 }
 
-static void put_instruction(const struct report *r, struct buf *out, const struct annotation *a, uint32_t index)
+static void put_instruction(
+	const struct report *r, struct buf *out, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_instruction *row = &a->instructions.items[index];
 	const struct annotation_line *line = &a->lines.items[a->sites.items[row->site].line];
@@ -130,7 +137,8 @@ static void put_instruction(const struct report *r, struct buf *out, const struc
 
 /* ------------------------------------------------------------------ JSON */
 
-static void put_readable(const struct report *r, struct json_writer *w, const char *name, uint32_t id)
+static void put_readable(
+	const struct report *r, struct json_writer *w, const char *name, uint32_t id)
 {
 	struct buf b = BUF_INIT;
 
@@ -139,7 +147,8 @@ static void put_readable(const struct report *r, struct json_writer *w, const ch
 	buf_release_for(&b, w->out);
 }
 
-static void put_reasons_json(const struct report *r, struct json_writer *w, const struct stall_count *at, size_t count)
+static void put_reasons_json(
+	const struct report *r, struct json_writer *w, const struct stall_count *at, size_t count)
 {
 	json_begin(w, "reasons", '[');
 	for (size_t i = 0; i < count; i++) {
@@ -158,7 +167,8 @@ static void put_reasons_json(const struct report *r, struct json_writer *w, cons
 }
 
 /* The functions inlined into one another, the outermost first, each with the line of its call. */
-static void put_inlined_json(const struct report *r, struct json_writer *w, const struct annotation_site *p)
+static void put_inlined_json(
+	const struct report *r, struct json_writer *w, const struct annotation_site *p)
 {
 	const struct profile_inline *chain[ANNOTATION_CHAIN_MAX];
 	size_t count = annotation_chain(r->reader, p->inlined, chain);
@@ -177,7 +187,8 @@ static void put_inlined_json(const struct report *r, struct json_writer *w, cons
 	json_end(w, '}');
 }
 
-static void put_line_json(const struct report *r, struct json_writer *w, const struct annotation *a, uint32_t index)
+static void put_line_json(
+	const struct report *r, struct json_writer *w, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_line *line = &a->lines.items[index];
 	const struct stall_count *at;
@@ -200,7 +211,8 @@ static void put_line_json(const struct report *r, struct json_writer *w, const s
 	json_end(w, '}');
 }
 
-static void put_instruction_json(const struct report *r, struct json_writer *w, const struct annotation *a, uint32_t index)
+static void put_instruction_json(
+	const struct report *r, struct json_writer *w, const struct annotation *a, uint32_t index)
 {
 	const struct annotation_instruction *row = &a->instructions.items[index];
 	const struct profile_instruction *i = profile_instruction(r->reader, row->instruction);
@@ -228,7 +240,8 @@ static const struct code_rows instructions = {
 	"instructions", annotation_hottest_instructions, put_instruction, put_instruction_json};
 
 /* The hottest rows of one kind, under their title. */
-static int put_hottest(const struct report *r, struct buf *out, const struct annotation *a, const struct code_rows *rows)
+static int put_hottest(const struct report *r, struct buf *out, const struct annotation *a,
+	const struct code_rows *rows)
 {
 	uint32_t *found;
 	size_t count;
@@ -260,8 +273,8 @@ static void put_details(const struct report *r, const void *row, struct buf *out
 	out->failed |= error != 0;
 }
 
-static int put_hottest_json(const struct report *r, struct json_writer *w, const struct annotation *a,
-	const struct code_rows *rows)
+static int put_hottest_json(const struct report *r, struct json_writer *w,
+	const struct annotation *a, const struct code_rows *rows)
 {
 	uint32_t *found;
 	size_t count;
@@ -282,7 +295,8 @@ static void details_json(const struct report *r, const void *row, struct json_wr
 	struct annotation a = {0};
 	int error = annotation_make(&a, r->stalls, index_of(r, row), ANNOTATION_ALL);
 	size_t count;
-	const struct stall_count *at = stall_counts_of(&r->stalls->by_kernel, index_of(r, row), &count);
+	const struct stall_count *at =
+		stall_counts_of(&r->stalls->by_kernel, index_of(r, row), &count);
 
 	put_reasons_json(r, w, at, count);
 	error = error ?: put_hottest_json(r, w, &a, &lines);
@@ -307,6 +321,7 @@ static bool is_no_kernel(const void *row)
 	return !((const struct kernel_sum *)row)->works;
 }
 
+// clang-format off
 static const struct column kernel_columns[] = {
 	{"kernel", "name", COLUMN_LAST, .text = kernel_name, .cut = name_fit},
 	{.key = "linker_name", STRING(struct kernel_sum, name)},
@@ -320,6 +335,7 @@ static const struct column kernel_columns[] = {
 	{.key = "images", COUNT(struct kernel_sum, images)},
 	{.json = details_json},
 };
+// clang-format on
 
 static const struct table kernels = {.title = "Why kernels wait",
 	.key = "kernels",

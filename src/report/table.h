@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of a report, described once. table_text writes it for people and table_json for programs, both into a buffer:
+ * A table of a report, described once. table_text writes it for people and table_json for programs,
+ * both into a buffer:
  *
  *	Kernels (2 of 37)                               {"kernels": [
  *	     total   of GPU   count      mean  kernel      {"name": "gemm", "count": 6, "total_ns": 3000000, ...
  *	   3.00 ms   60.0 %       6    500 us  gemm
  *
- * A description is constant: the rows, and the columns. A column has its name in either form, the kind of its value, and the
- * offset of that in a row. Columns are in the order of the JSON; `position` is their order in the text. Numbers are
- * right-aligned and come first; a name comes last and is cut at the width of the report, so that nothing else moves.
+ * A description is constant: the rows, and the columns. A column has its name in either form, the
+ * kind of its value, and the offset of that in a row. Columns are in the order of the JSON;
+ * `position` is their order in the text. Numbers are right-aligned and come first; a name comes
+ * last and is cut at the width of the report, so that nothing else moves.
  */
 #pragma once
 
@@ -30,20 +32,21 @@ enum column_kind {	   /* the text; the JSON */
 };
 
 struct column {
-	const char *heading; /* NULL: the column is not in the text */
-	const char *key;     /* NULL: not in the JSON */
-	unsigned int position;  /* in the text, from 1 on, or COLUMN_LAST */
-	unsigned int width;  /* in the text, of all but the last */
+	const char *heading;   /* NULL: the column is not in the text */
+	const char *key;       /* NULL: not in the JSON */
+	unsigned int position; /* in the text, from 1 on, or COLUMN_LAST */
+	unsigned int width;    /* in the text, of all but the last */
 	enum column_kind kind;
-	unsigned int at, size, of; /* offsets in the row and the size of the number there; of: the divisor */
+	/* offsets in the row and the size of the number there; of: the divisor */
+	unsigned int at, size, of;
 	uint64_t (*whole)(const struct report *r); /* the divisor, where it is not in the row */
-	double percent; /* of a percentile */
+	double percent;				   /* of a percentile */
 	const char *(*name_of)(unsigned int number);
 	bool (*is_absent)(const void *row); /* where the text has "-" */
 	bool wide, left, apart; /* only where lines are long; left-aligned; two blanks before it */
 	void (*text)(const struct report *r, const void *row, struct buf *b);
-	/* For the last column: what cuts its text (NULL: text_fit), what it is if empty, and instead of all that what appends
-	 * it in so many columns (0: no limit). */
+	/* For the last column: what cuts its text (NULL: text_fit), what it is if empty, and
+	 * instead of all that what appends it in so many columns (0: no limit). */
 	void (*cut)(struct buf *b, const char *text, unsigned int columns);
 	const char *if_empty;
 	void (*fit)(const struct report *r, const void *row, unsigned int columns, struct buf *b);
@@ -55,8 +58,10 @@ struct column {
 
 /* A number of a row; and two of which one is divided by the other. */
 #define COLUMN_FIELD(type, field) .at = offsetof(type, field), .size = sizeof(((type *)0)->field)
-#define COLUMN_OF(type, field) /* fails to compile unless it is 64 bits wide */ \
-	.of = offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(uint64_t) ? 1 : -1])
+#define COLUMN_OF(type, field)	  /* fails to compile unless it is 64 bits wide */                 \
+	.of = offsetof(type, field) +                                                              \
+	      0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(uint64_t) ? 1 : -1])
+// clang-format off
 #define COUNT(type, field)	  .kind = COLUMN_COUNT, COLUMN_FIELD(type, field)
 #define DURATION(type, field)	  .kind = COLUMN_DURATION, COLUMN_FIELD(type, field)
 #define BYTES(type, field)	  .kind = COLUMN_BYTES, COLUMN_FIELD(type, field)
@@ -68,6 +73,7 @@ struct column {
 #define SHARE_OF(type, part, sum) .kind = COLUMN_SHARE, COLUMN_FIELD(type, part), .whole = (sum)
 #define PERCENTILE(type, histogram, percentage) \
 	.kind = COLUMN_PERCENTILE, .at = offsetof(type, histogram), .percent = (percentage)
+// clang-format on
 
 /* Wholes that several tables have shares of. */
 uint64_t report_gpu_ns(const struct report *r);
@@ -78,8 +84,9 @@ struct table {
 	const char *title, *key;
 	const struct column *columns;
 	size_t column_count;
-	size_t owner, list, row_size; /* its rows: a vec of what a pointer of the report points to; see TABLE_ROWS */
-	bool pointers;		      /* its items point to the rows */
+	/* its rows: a vec of what a pointer of the report points to; see TABLE_ROWS */
+	size_t owner, list, row_size;
+	bool pointers;			  /* its items point to the rows */
 	bool (*has_row)(const void *row); /* which rows the text has; NULL: all */
 	/* Appends to the text what stands below a row, on lines of its own. */
 	void (*below)(const struct report *r, const void *row, struct buf *out);
@@ -89,8 +96,9 @@ struct table {
 
 #define TABLE_COLUMNS(list) .columns = (list), .column_count = sizeof(list) / sizeof(*(list))
 /* TABLE_ROWS(summary, kernels): of r->summary->kernels. */
-#define TABLE_ROWS(of, field) \
-	.owner = offsetof(struct report, of), .list = offsetof(typeof(*((struct report *)0)->of), field), \
+#define TABLE_ROWS(of, field)                                                                      \
+	.owner = offsetof(struct report, of),                                                      \
+	.list = offsetof(typeof(*((struct report *)0)->of), field),                                \
 	.row_size = sizeof(*((struct report *)0)->of->field.items)
 
 /* Title, headings and rows; nothing where there are none. */
@@ -100,10 +108,13 @@ void table_json(const struct report *r, const struct table *t, struct json_write
 
 /* One by one, for tables whose rows are found elsewhere. */
 void table_headings(const struct report *r, const struct table *t, struct buf *out);
-void table_row_text(const struct report *r, const struct table *t, const void *row, struct buf *out);
+void table_row_text(
+	const struct report *r, const struct table *t, const void *row, struct buf *out);
 /* The members of the row's object; table_row_json: the object. */
-void table_members(const struct report *r, const struct table *t, const void *row, struct json_writer *w);
-void table_row_json(const struct report *r, const struct table *t, const void *row, struct json_writer *w);
+void table_members(
+	const struct report *r, const struct table *t, const void *row, struct json_writer *w);
+void table_row_json(
+	const struct report *r, const struct table *t, const void *row, struct json_writer *w);
 
 /* For both writers. */
 uint64_t column_number(const struct column *c, const void *row);

@@ -2,7 +2,8 @@
 #include "base/json_writer.h"
 #include "report/table.h"
 
-static void put_text(const struct report *r, const struct column *c, const void *row, struct json_writer *w)
+static void put_text(
+	const struct report *r, const struct column *c, const void *row, struct json_writer *w)
 {
 	struct buf text = BUF_INIT;
 
@@ -11,7 +12,8 @@ static void put_text(const struct report *r, const struct column *c, const void 
 	buf_release_for(&text, w->out);
 }
 
-static void put_member(const struct report *r, const struct column *c, const void *row, struct json_writer *w)
+static void put_member(
+	const struct report *r, const struct column *c, const void *row, struct json_writer *w)
 {
 	uint64_t number = c->kind == COLUMN_TEXT ? 0 : column_number(c, row), divisor;
 
@@ -20,7 +22,8 @@ static void put_member(const struct report *r, const struct column *c, const voi
 		put_text(r, c, row, w);
 		break;
 	case COLUMN_STRING:
-		json_text(w, c->key, number ? profile_string(r->reader, (uint32_t)number, NULL) : NULL);
+		json_text(w, c->key,
+			number ? profile_string(r->reader, (uint32_t)number, NULL) : NULL);
 		break;
 	case COLUMN_NAME:
 		json_text(w, c->key, c->name_of((unsigned int)number));
@@ -36,7 +39,8 @@ static void put_member(const struct report *r, const struct column *c, const voi
 	}
 }
 
-void table_members(const struct report *r, const struct table *t, const void *row, struct json_writer *w)
+void table_members(
+	const struct report *r, const struct table *t, const void *row, struct json_writer *w)
 {
 	for (size_t i = 0; i < t->column_count; i++)
 		if (t->columns[i].json)
@@ -45,7 +49,8 @@ void table_members(const struct report *r, const struct table *t, const void *ro
 			put_member(r, &t->columns[i], row, w);
 }
 
-void table_row_json(const struct report *r, const struct table *t, const void *row, struct json_writer *w)
+void table_row_json(
+	const struct report *r, const struct table *t, const void *row, struct json_writer *w)
 {
 	json_begin(w, NULL, '{');
 	table_members(r, t, row, w);

@@ -62,8 +62,8 @@ static bool is_absent(const struct column *c, const void *row)
 }
 
 /* The text of a cell: in one of the two buffers that are passed in, or in the profile. */
-static const char *cell_text(const struct report *r, const struct column *c, const void *row, char cell[TEXT_CELL],
-	struct buf *text)
+static const char *cell_text(const struct report *r, const struct column *c, const void *row,
+	char cell[TEXT_CELL], struct buf *text)
 {
 	uint64_t number = 0;
 
@@ -96,7 +96,8 @@ static const char *cell_text(const struct report *r, const struct column *c, con
 	return "";
 }
 
-static void put_value(const struct report *r, const struct column *c, const void *row, struct buf *out)
+static void put_value(
+	const struct report *r, const struct column *c, const void *row, struct buf *out)
 {
 	char cell[TEXT_CELL];
 	struct buf text = BUF_INIT;
@@ -105,9 +106,10 @@ static void put_value(const struct report *r, const struct column *c, const void
 	buf_release_for(&text, out);
 }
 
-/* Appends the last column of a line, of which so many columns are used. Lines that are cut as a whole are not yet. */
-static void put_last(const struct report *r, const struct table *t, const struct column *c, const void *row,
-	unsigned int used, struct buf *out)
+/* Appends the last column of a line, of which so many columns are used. Lines that are cut as a
+ * whole are not yet. */
+static void put_last(const struct report *r, const struct table *t, const struct column *c,
+	const void *row, unsigned int used, struct buf *out)
 {
 	unsigned int columns = t->whole_lines ? 0 : report_columns_left(r, used);
 	struct buf buf = BUF_INIT;
@@ -124,7 +126,8 @@ static void put_last(const struct report *r, const struct table *t, const struct
 }
 
 /* Appends one line of the table, without its end: headings, where there is no row. */
-static void put_line(const struct report *r, const struct table *t, const void *row, struct buf *out)
+static void put_line(
+	const struct report *r, const struct table *t, const void *row, struct buf *out)
 {
 	struct line line = line_of(r, t);
 	const struct column *last = line.at[COLUMN_LAST];

@@ -5,12 +5,14 @@
 #include "report/sections.h"
 #include "report/table.h"
 
+// clang-format off
 #define TASKS \
 	{.key = "samples", COUNT(struct summary_task, samples)}, \
 	{"CPU time", "cpu_ns", 1, 10, DURATION(struct summary_task, cpu_ns)}, \
 	{"launches", "launches", 3, 11, COUNT(struct summary_task, launches)}, \
 	{"work", "works", 4, 11, COUNT(struct summary_task, works)}, \
 	{"GPU time", "gpu_ns", 2, 9, DURATION(struct summary_task, gpu_ns)}
+// clang-format on
 
 /* The end of a table of tasks: how many are in none of its rows. */
 static void put_without(struct buf *out, const struct table *t, size_t rows, uint32_t without)
@@ -21,7 +23,8 @@ static void put_without(struct buf *out, const struct table *t, size_t rows, uin
 		return;
 	if (!rows)
 		buf_printf(out, "\n%s\n", t->title);
-	buf_printf(out, "%10s %swith neither CPU samples nor GPU work\n", text_count(count, without), rows ? "more " : "");
+	buf_printf(out, "%10s %swith neither CPU samples nor GPU work\n",
+		text_count(count, without), rows ? "more " : "");
 }
 
 /* ------------------------------------------------------------------ processes */
@@ -56,8 +59,10 @@ static const struct column process_columns[] = {
 	{"process", NULL, COLUMN_LAST, .text = process_name},
 };
 
-static const struct table processes = {
-	.title = "Processes", .key = "processes", TABLE_COLUMNS(process_columns), TABLE_ROWS(summary, processes)};
+static const struct table processes = {.title = "Processes",
+	.key = "processes",
+	TABLE_COLUMNS(process_columns),
+	TABLE_ROWS(summary, processes)};
 
 void report_processes_text(const struct report *r, struct buf *out)
 {
@@ -106,8 +111,10 @@ static const struct column thread_columns[] = {
 	{"thread (process)", NULL, COLUMN_LAST, .text = thread_name},
 };
 
-static const struct table threads = {
-	.title = "Threads", .key = "threads", TABLE_COLUMNS(thread_columns), TABLE_ROWS(summary, threads)};
+static const struct table threads = {.title = "Threads",
+	.key = "threads",
+	TABLE_COLUMNS(thread_columns),
+	TABLE_ROWS(summary, threads)};
 
 void report_threads_text(const struct report *r, struct buf *out)
 {

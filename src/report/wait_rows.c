@@ -38,7 +38,8 @@ static int find_path(struct merging *m, uint32_t stack, uint32_t *ret)
 		return 0;
 	}
 	report_call_path(m->r, &text, " at ", stack, REPORT_FUNCTIONS);
-	error = text.failed ? -ENOMEM : interner_add(m->to->paths, buf_text(&text), text.size, ret, NULL);
+	error = text.failed ? -ENOMEM
+			    : interner_add(m->to->paths, buf_text(&text), text.size, ret, NULL);
 	error = error ?: map_put(&m->stacks, stack, *ret);
 	buf_release(&text);
 	return error;
@@ -101,7 +102,8 @@ static int merge(struct merging *m, const struct wait_sum *s)
 		return error;
 	if (interner_add(m->rows, key, sizeof(key), &row, &row_added))
 		return -ENOMEM;
-	if (interner_add(m->threads, (const uint32_t[]){row, s->thread}, 2 * sizeof(row), &id, &thread_added))
+	if (interner_add(m->threads, (const uint32_t[]){row, s->thread}, 2 * sizeof(row), &id,
+		    &thread_added))
 		return -ENOMEM;
 	if (row_added && vec_push(&m->to->rows, new) < 0)
 		return -ENOMEM;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of the table of waits as people read it. Threads of one process that have the same name, and wait for the
- * same reason with the same call path as the table shows it, are one row: a pool of threads does not fill the table. The
- * threads that ended these waits, of any process, are merged in the same way, and so is what they did meanwhile.
+ * The rows of the table of waits as people read it. Threads of one process that have the same name,
+ * and wait for the same reason with the same call path as the table shows it, are one row: a pool
+ * of threads does not fill the table. The threads that ended these waits, of any process, are
+ * merged in the same way, and so is what they did meanwhile.
  */
 #pragma once
 
@@ -13,8 +14,8 @@
 #include "report/report.h"
 
 struct wait_row {
-	struct wait_sum sum;   /* of all; thread: one of them; number: in wakers and doings below */
-	uint32_t path;	       /* in wait_rows.paths; 0: the stack is not known */
+	struct wait_sum sum; /* of all; thread: one of them; number: in wakers and doings below */
+	uint32_t path;	     /* in wait_rows.paths; 0: the stack is not known */
 	uint32_t thread_count;
 	const struct wait_rows *all; /* that it belongs to */
 };
@@ -22,7 +23,8 @@ struct wait_row {
 struct wait_rows {
 	struct vec(struct wait_row) rows; /* most time first */
 	struct interner *paths;		  /* of calls, as texts: " at main > load" */
-	struct wait_shares wakers, doings; /* of threads of one name; stack: in paths, 0: not known */
+	/* of threads of one name; stack: in paths, 0: not known */
+	struct wait_shares wakers, doings;
 };
 
 /* Of the waits in the report's summary. 0 or -ENOMEM; release it in either case. */

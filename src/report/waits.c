@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What threads waited for: which GPU work, in the calls that wait for it, and everything, where waits were recorded. */
+/* What threads waited for: which GPU work, in the calls that wait for it, and everything, where
+ * waits were recorded. */
 #include <string.h>
 
 #include "base/demangle.h"
@@ -51,8 +52,8 @@ static void sync_thread_and_call(const struct report *r, const void *row, struct
 	const struct sync_wait *w = row;
 	const struct profile_thread *t = profile_thread(r->reader, w->thread);
 
-	buf_printf(line, "%s %u in %s", t ? profile_string(r->reader, t->name, NULL) : "?", t ? t->tid : 0,
-		profile_string(r->reader, w->api, NULL));
+	buf_printf(line, "%s %u in %s", t ? profile_string(r->reader, t->name, NULL) : "?",
+		t ? t->tid : 0, profile_string(r->reader, w->api, NULL));
 	report_call_path(r, line, " at ", w->stack, REPORT_FUNCTIONS);
 }
 
@@ -67,9 +68,11 @@ static void put_waited_for(const struct report *r, const void *row, struct buf *
 	report_line(r, out, &line);
 }
 
-static void put_work_json(const struct report *r, struct json_writer *w, const struct sync_wait *wait)
+static void put_work_json(
+	const struct report *r, struct json_writer *w, const struct sync_wait *wait)
 {
-	static const char *const kinds[] = {[OP_KERNEL] = "kernel", [OP_COPY] = "copy", [OP_SET] = "set"};
+	static const char *const kinds[] = {
+		[OP_KERNEL] = "kernel", [OP_COPY] = "copy", [OP_SET] = "set"};
 	const struct profile_op *op = profile_op(r->reader, wait->op);
 	struct buf name = BUF_INIT;
 
@@ -95,6 +98,7 @@ static void sync_what_json(const struct report *r, const void *row, struct json_
 	report_call_path_json(r, w, "launch_path", wait->launch_stack, false);
 }
 
+// clang-format off
 static const struct column sync_columns[] = {
 	{.json = sync_what_json},
 	{"count", "count", 2, 11, COUNT(struct sync_wait, count)},
@@ -102,6 +106,7 @@ static const struct column sync_columns[] = {
 	{"longest", "max_ns", 3, 9, DURATION(struct sync_wait, max_ns)},
 	{"thread and call, and what it waited for", NULL, COLUMN_LAST, .text = sync_thread_and_call},
 };
+// clang-format on
 
 const struct table report_sync_waits = {.title = "Waits for GPU work",
 	.key = "gpu_waits",
@@ -110,7 +115,7 @@ const struct table report_sync_waits = {.title = "Waits for GPU work",
 	.below = put_waited_for,
 	.whole_lines = true};
 
-/* ------------------------------------------------------------------ for anything: text, of wait_rows */
+/* ------------------------------------------------------------- for anything: text, of wait_rows */
 
 /* How much time of all was waited for what, the most first. */
 static void put_reasons(const struct wait_sums *s, struct buf *out)
@@ -126,7 +131,8 @@ static void put_reasons(const struct wait_sums *s, struct buf *out)
 			most = left_ns[i] > left_ns[most] ? i : most;
 		if (!left_ns[most])
 			break;
-		buf_printf(out, "%s %s %s", n ? "," : ":", profile_wait_reason_name(most), text_duration(cell, left_ns[most]));
+		buf_printf(out, "%s %s %s", n ? "," : ":", profile_wait_reason_name(most),
+			text_duration(cell, left_ns[most]));
 		left_ns[most] = 0;
 	}
 	buf_putc(out, '\n');
@@ -167,7 +173,8 @@ static bool is_same(const struct wait_share *a, const struct wait_share *b)
 	return a->thread == b->thread && (a->threads > 1 || b->threads > 1 || a->one == b->one);
 }
 
-static void put_waker(const struct report *r, struct buf *line, const struct wait_share *s, uint64_t whole_ns)
+static void put_waker(
+	const struct report *r, struct buf *line, const struct wait_share *s, uint64_t whole_ns)
 {
 	char share[TEXT_CELL];
 
@@ -179,25 +186,29 @@ static void put_waker(const struct report *r, struct buf *line, const struct wai
 }
 
 /* Who ended the waits, as shares of the waits whose waker was looked for. */
-static void put_wakers(const struct report *r, struct buf *line, const struct wait_sum *s, struct wait_range wakers)
+static void put_wakers(const struct report *r, struct buf *line, const struct wait_sum *s,
+	struct wait_range wakers)
 {
 	char share[TEXT_CELL];
 	size_t i;
 
 	buf_printf(line, "%44swoken by ", "");
-	for (i = 0; i < wakers.count && i < WAKERS_SHOWN && is_much(wakers.items[i].total_ns, s->watched_ns); i++) {
+	for (i = 0; i < wakers.count && i < WAKERS_SHOWN &&
+		    is_much(wakers.items[i].total_ns, s->watched_ns);
+		i++) {
 		buf_puts(line, i ? ", " : "");
 		put_waker(r, line, &wakers.items[i], s->watched_ns);
 	}
 	if (!i)
 		buf_printf(line, "many, none of them %s or more", text_percent(share, 1, MUCH));
 	if (s->watched_ns < s->total_ns / 2)
-		buf_printf(line, ", known of %s of the time", text_percent(share, s->watched_ns, s->total_ns));
+		buf_printf(line, ", known of %s of the time",
+			text_percent(share, s->watched_ns, s->total_ns));
 }
 
 /* How wakers, or the threads that these waited for, spent most of the time meanwhile. */
-static void put_meanwhile(const struct report *r, struct buf *line, const struct wait_rows *rows, const struct wait_sum *s,
-	const struct wait_share *waker)
+static void put_meanwhile(const struct report *r, struct buf *line, const struct wait_rows *rows,
+	const struct wait_sum *s, const struct wait_share *waker)
 {
 	struct wait_range doings = wait_shares_of(&rows->doings, s->number);
 	const struct wait_share *most = doings.items;
@@ -210,7 +221,8 @@ static void put_meanwhile(const struct report *r, struct buf *line, const struct
 		put_name(r, line, most);
 		buf_puts(line, ": ");
 	}
-	buf_printf(line, "%s (%s)", most->reason ? profile_wait_reason_name(most->reason) : "running",
+	buf_printf(line, "%s (%s)",
+		most->reason ? profile_wait_reason_name(most->reason) : "running",
 		text_percent(share, most->total_ns, s->followed_ns));
 	buf_puts(line, most->stack ? interner_get(rows->paths, most->stack, NULL) : "");
 }
@@ -301,6 +313,7 @@ static bool has_no_longest(const void *row)
 }
 
 /* Of wait_sum in JSON; of wait_row in the text, which begins with one. */
+// clang-format off
 static const struct column wait_columns[] = {
 	{.json = thread_json},
 	{"reason", "reason", 5, 10, NAME(struct wait_sum, reason, profile_wait_reason_name), .left = true, .apart = true},
@@ -313,6 +326,7 @@ static const struct column wait_columns[] = {
 	{.json = end_json},
 	{"threads, and where", NULL, COLUMN_LAST, .text = threads_and_path},
 };
+// clang-format on
 
 _Static_assert(!offsetof(struct wait_row, sum), "a row begins with its sum");
 

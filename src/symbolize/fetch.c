@@ -51,7 +51,8 @@ static bool load(struct library *l)
 static int write_result(int out, uint32_t n, const char *path)
 {
 	uint32_t head[2] = {n, (uint32_t)strlen(path) + 1};
-	int error = head[1] > PATH_MAX_BYTES ? -ENAMETOOLONG : io_write_all(out, head, sizeof(head));
+	int error =
+		head[1] > PATH_MAX_BYTES ? -ENAMETOOLONG : io_write_all(out, head, sizeof(head));
 
 	return error ?: io_write_all(out, path, head[1]);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Searched in this order: the file that was kept open; the file of that name; under the build id, the
- * program or its debug file in the folders of debug files; the file that a server sent.
+ * Searched in this order: the file that was kept open; the file of that name; under the build id,
+ * the program or its debug file in the folders of debug files; the file that a server sent.
  */
 #include "symbolize/find_module.h"
 
@@ -153,8 +153,8 @@ static int open_file(struct found_module *ret, const struct module_search *s, ui
 }
 
 /* Of use only when the profile has the addresses that the code was linked to run at. */
-static int open_debug_file(struct found_module *ret, const struct profile_module *m,
-	const struct debug_search *search)
+static int open_debug_file(
+	struct found_module *ret, const struct profile_module *m, const struct debug_search *search)
 {
 	int error = -ENOENT;
 

@@ -21,8 +21,8 @@ struct module_search {
 };
 
 /*
- * Finds the file with the symbols of a module (MODULE_FILE, MODULE_VDSO); `debug_file` (may be NULL)
- * is one that a server sent. 0, -ENOMEM, or -ENOENT. Release it in any case.
+ * Finds the file with the symbols of a module (MODULE_FILE, MODULE_VDSO); `debug_file` (may be
+ * NULL) is one that a server sent. 0, -ENOMEM, or -ENOENT. Release it in any case.
  */
 int find_module(struct found_module *ret, const struct module_search *s, uint32_t module,
 	const char *debug_file);

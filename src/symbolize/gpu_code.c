@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * The instructions of the profile are those that samples fell on; they are put in the order of
- * module, function and offset. All images are opened, and the full text of all functions is asked for
- * (gpu_text.h). Then each function is described from its first instruction to the last, together with
- * the sampled ones.
+ * module, function and offset. All images are opened, and the full text of all functions is asked
+ * for (gpu_text.h). Then each function is described from its first instruction to the last,
+ * together with the sampled ones.
  *
  * Device functions that were not inlined stand behind their kernel, inside its bounds, and samples
- * in them count as the kernel's. They become frames of their own below the kernel, as inlined ones do. The line
- * that called them is unknown.
+ * in them count as the kernel's. They become frames of their own below the kernel, as inlined ones
+ * do. The line that called them is unknown.
  *
  * Images are parsed in this process: formats check every size, and are fuzzed. What they may
  * cost is bounded by WHOLE_MAX.
@@ -304,7 +304,8 @@ static int add_function(struct describer *d, const struct gpucode *code, const s
 	size_t *size = &text.function.size;
 	uint64_t count;
 
-	if (!code->format->find(code->image, profile_writer_string(d->w, g->name), g->index, &text.function)) {
+	if (!code->format->find(
+		    code->image, profile_writer_string(d->w, g->name), g->index, &text.function)) {
 		d->stats.not_found++;
 		return 0;
 	}
@@ -411,8 +412,7 @@ static int read_texts(struct describer *d)
 		return 0;
 	show(d, "reading GPU code");
 	error = gpu_text_read(d->w, d->texts.items, d->texts.count, &options, &failure);
-	snprintf(d->stats.text_failure, sizeof(d->stats.text_failure), "%s",
-		buf_text(&failure));
+	snprintf(d->stats.text_failure, sizeof(d->stats.text_failure), "%s", buf_text(&failure));
 	buf_release(&failure);
 	return error;
 }
@@ -469,10 +469,12 @@ static int note_text(const struct describer *d)
 		return 0;
 	for (size_t i = 0; gpucode_formats[i]; i++)
 		if (has_text_of(d, gpucode_formats[i]))
-			buf_printf(&writers, "%s%s", writers.size ? ", " : "", gpucode_formats[i]->text_writer);
+			buf_printf(&writers, "%s%s", writers.size ? ", " : "",
+				gpucode_formats[i]->text_writer);
 	if (d->stats.decoded)
 		buf_printf(&writers, "%sdecoded", writers.size ? ", " : "");
-	error = writers.failed ? -ENOMEM : profile_set_meta(d->w, META_GPU_TEXT, buf_text(&writers));
+	error = writers.failed ? -ENOMEM
+			       : profile_set_meta(d->w, META_GPU_TEXT, buf_text(&writers));
 	buf_release(&writers);
 	return error;
 }

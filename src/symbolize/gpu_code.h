@@ -3,9 +3,9 @@
  * Describes the GPU instructions of a profile: their text, source file and line, and the functions
  * that were inlined there. It reads the images that were kept during the recording.
  *
- * Of every GPU function with a sample all instructions are described, also those without samples, so
- * that the whole function can be shown. Names are kept as they are in the image; views demangle. An
- * instruction that is in no image stays a module and an offset, and is counted.
+ * Of every GPU function with a sample all instructions are described, also those without samples,
+ * so that the whole function can be shown. Names are kept as they are in the image; views demangle.
+ * An instruction that is in no image stays a module and an offset, and is counted.
  *
  * Runs at the end of a recording, on a writer's own tables: the images are not kept any longer.
  */
@@ -17,12 +17,13 @@
 
 struct gpu_code_options {
 	const struct kept_images *images;
-	/* How long getting the full text of all functions may take; 0: it is not asked for. Without it, an
-	 * instruction's text is its name. */
+	/* How long getting the full text of all functions may take; 0: it is not asked for. Without
+	 * it, an instruction's text is its name. */
 	uint64_t text_limit_ns;
-	const struct gpucode_user *text_user; /* whom a program that writes it runs as; NULL: the one we run as */
-	/* The total of instructions up to which functions are described whole; beyond it, only sampled
-	 * instructions are described. 0: two million. */
+	/* whom a program that writes it runs as; NULL: the one we run as */
+	const struct gpucode_user *text_user;
+	/* The total of instructions up to which functions are described whole; beyond it, only
+	 * sampled instructions are described. 0: two million. */
 	uint32_t whole_max;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
@@ -34,12 +35,13 @@ struct gpu_code_options {
 struct gpu_code_stats {
 	uint64_t functions; /* GPU functions that were seen in samples */
 	uint64_t described;
-	uint64_t without_image;	    /* their image was never reported, or could not be kept */
-	uint64_t not_found;	    /* their image is damaged, or has no such function */
-	uint64_t without_lines;	    /* described, but no source is known of them */
-	uint64_t instructions;	    /* described */
-	uint64_t decoded;	    /* of these, by their name only */
-	char text_failure[200];	    /* why there is no full text; "": there is, or nothing to do about it */
+	uint64_t without_image; /* their image was never reported, or could not be kept */
+	uint64_t not_found;	/* their image is damaged, or has no such function */
+	uint64_t without_lines; /* described, but no source is known of them */
+	uint64_t instructions;	/* described */
+	uint64_t decoded;	/* of these, by their name only */
+	/* why there is no full text; "": there is, or nothing to do about it */
+	char text_failure[200];
 	bool stopped;
 };
 

@@ -25,7 +25,8 @@ static int add_text(void *context, size_t function, uint64_t offset, const char 
 {
 	struct reading *g = context;
 	struct gpu_text *t = g->texts.items[function];
-	size_t count = t->function.size / t->format->instruction_bytes, n = offset / t->format->instruction_bytes;
+	size_t count = t->function.size / t->format->instruction_bytes,
+	       n = offset / t->format->instruction_bytes;
 
 	if (n >= count)
 		return 0;
@@ -36,7 +37,8 @@ static int add_text(void *context, size_t function, uint64_t offset, const char 
 	return profile_add_string(g->w, text, strlen(text), &t->ids[n]);
 }
 
-static int gather(struct reading *g, const struct gpucode_format *format, struct gpu_text *texts, size_t count)
+static int gather(struct reading *g, const struct gpucode_format *format, struct gpu_text *texts,
+	size_t count)
 {
 	int error = 0;
 

@@ -6,8 +6,8 @@
  *
  * where a text is u32 size and the bytes with a NUL; size 0: not known. Numbers rise.
  *
- * libdw keeps what it has read of a unit until the file is closed, so it is closed and reopened now and
- * then.
+ * libdw keeps what it has read of a unit until the file is closed, so it is closed and reopened now
+ * and then.
  */
 #include "symbolize/inlines.h"
 
@@ -18,10 +18,10 @@
 #include "base/buf.h"
 #include "base/io.h"
 
-#define HAND_OVER_BYTES	  ((size_t)64 << 10)
-#define REOPEN_BYTES	  ((size_t)192 << 20)
-#define LOOK_EVERY	  8 /* compilation units; asking takes long */
-#define TEXT_MAX_BYTES	  ((size_t)16 << 10) /* longer texts are left out */
+#define HAND_OVER_BYTES ((size_t)64 << 10)
+#define REOPEN_BYTES	((size_t)192 << 20)
+#define LOOK_EVERY	8		   /* compilation units; asking takes long */
+#define TEXT_MAX_BYTES	((size_t)16 << 10) /* longer texts are left out */
 
 static void put_u32(struct buf *b, uint32_t x)
 {
@@ -38,8 +38,7 @@ static void put_text(struct buf *b, const char *text)
 	buf_append(b, text ? text : "", size);
 }
 
-static void put_result(
-	struct buf *b, uint32_t n, const struct dwarf_frame *frames, size_t count)
+static void put_result(struct buf *b, uint32_t n, const struct dwarf_frame *frames, size_t count)
 {
 	put_u32(b, n);
 	put_u32(b, (uint32_t)count);
@@ -59,7 +58,7 @@ static size_t memory_in_use(void)
 
 struct reading {
 	struct dwarf_file *d;
-	size_t base_bytes; /* in use before */
+	size_t base_bytes;   /* in use before */
 	unsigned int looked; /* at how many units of d */
 };
 

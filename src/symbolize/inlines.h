@@ -6,11 +6,11 @@
 #include "symbolize/worker.h"
 
 struct inlines_request {
-	int fd; /* of the file that has the DWARF */
+	int fd;			/* of the file that has the DWARF */
 	const uint64_t *vaddrs; /* rising */
 	size_t count;
-	/* For each address something is known of: its functions, the one that was not inlined first.
-	 * 0 or -errno, which ends the reading. */
+	/* For each address something is known of: its functions, the one that was not inlined
+	 * first. 0 or -errno, which ends the reading. */
 	int (*visit)(void *context, size_t n, const struct dwarf_frame *frames, size_t count);
 	void *context;
 	struct worker_limits limits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list has a few hundred thousand lines and is not entirely sorted; the addresses are few. So each
- * line is compared with the first address at or above it. A last pass copies the best match of each
- * address to those above it that found nothing nearer. Nothing is stored per line.
+ * The list has a few hundred thousand lines and is not entirely sorted; the addresses are few. So
+ * each line is compared with the first address at or above it. A last pass copies the best match of
+ * each address to those above it that found nothing nearer. Nothing is stored per line.
  */
 #include "symbolize/kallsyms.h"
 

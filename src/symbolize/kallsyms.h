@@ -13,7 +13,7 @@
 
 struct kallsyms_match {
 	uint64_t address; /* what is looked for */
-	uint64_t start;   /* of the nearest symbol at or before it; 0: none */
+	uint64_t start;	  /* of the nearest symbol at or before it; 0: none */
 	const char *name; /* inside the text; NULL: not a function of the kernel */
 	size_t name_length;
 	char type;

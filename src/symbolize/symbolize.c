@@ -129,8 +129,7 @@ static size_t count_nameless(const struct symbolizer *s, const struct run *run)
 
 static void count_absent(struct symbolizer *s, const struct run *run)
 {
-	const struct profile_location *l =
-		profile_writer_location(s->w, run->items->location);
+	const struct profile_location *l = profile_writer_location(s->w, run->items->location);
 	const struct profile_module *m = profile_writer_module(s->w, l->module);
 	size_t nameless = count_nameless(s, run);
 
@@ -142,7 +141,8 @@ static void count_absent(struct symbolizer *s, const struct run *run)
 }
 
 /* A file that was found; its debug file may be available somewhere. */
-static void report_stripped(struct symbolizer *s, const struct found_module *f, const struct run *run)
+static void report_stripped(
+	struct symbolizer *s, const struct found_module *f, const struct run *run)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	size_t nameless = count_nameless(s, run);
@@ -157,14 +157,13 @@ static int add_name(struct symbolizer *s, uint32_t location, const char *name, s
 	uint32_t id;
 	int error = profile_add_string(s->w, name, length, &id);
 
-	error = error ?: profile_add_symbol(
-		s->w, location, id, l->file, l->line, l->inlined);
+	error = error ?: profile_add_symbol(s->w, location, id, l->file, l->line, l->inlined);
 	if (!error)
 		s->stats.named++;
 	return error;
 }
 
-/* --- lines and inlined functions ---------------------------------------------------------------- */
+/* --- lines and inlined functions -------------------------------------------------------------- */
 
 static int add_text(struct symbolizer *s, const char *text, uint32_t *ret_id)
 {
@@ -227,9 +226,10 @@ static int ask_for_lines(struct symbolizer *s, const struct found_module *f, con
 	return error;
 }
 
-/* *ret_lacking: there is no DWARF here. A worker that fails is counted, and only its results are lost. */
-static int add_lines(
-	struct symbolizer *s, const struct found_module *f, const struct run *run, bool *ret_lacking)
+/* *ret_lacking: there is no DWARF here. A worker that fails is counted, and only its results are
+ * lost. */
+static int add_lines(struct symbolizer *s, const struct found_module *f, const struct run *run,
+	bool *ret_lacking)
 {
 	struct inlines_request r = {
 		.fd = elf_file_dwarf_fd(f->file),
@@ -255,10 +255,11 @@ static int add_lines(
 	return 0;
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* Locations of a function without a name are at least shown as one function. */
-static int note_function(struct symbolizer *s, const struct found_module *f, uint32_t location, uint64_t vaddr)
+static int note_function(
+	struct symbolizer *s, const struct found_module *f, uint32_t location, uint64_t vaddr)
 {
 	uint64_t start;
 
@@ -351,7 +352,7 @@ static int name_module(struct symbolizer *s, struct run *run, const char *debug_
 	return error;
 }
 
-/* --- servers ------------------------------------------------------------------------------------ */
+/* --- servers ---------------------------------------------------------------------------------- */
 
 static int name_by_debug_file(void *context, size_t n, const char *path)
 {
@@ -414,7 +415,7 @@ static int name_lacking(struct symbolizer *s)
 	return error;
 }
 
-/* --- code made at run time ---------------------------------------------------------------------- */
+/* --- code made at run time -------------------------------------------------------------------- */
 
 /* A map that was not kept may be that of another process with this pid: its time shows that. */
 static int open_unkept_map(const struct symbolizer *s, const struct profile_module *m)
@@ -424,7 +425,8 @@ static int open_unkept_map(const struct symbolizer *s, const struct profile_modu
 	uint64_t modified_ns;
 	uint32_t pid;
 
-	if (sscanf(profile_writer_string(s->w, m->path), "[anon:%" SCNu32 "]%n", &pid, &length) != 1 ||
+	if (sscanf(profile_writer_string(s->w, m->path), "[anon:%" SCNu32 "]%n", &pid, &length) !=
+			1 ||
 		!length || !s->o->same_boot || !s->o->maps_to_ns)
 		return -ENOENT;
 	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -466,8 +468,8 @@ static int add_matches(
 
 	for (size_t i = 0; !error && i < run->count; i++)
 		if (matches[i].name && !has_name(s, run->items[i].location))
-			error = add_name(s, run->items[i].location, matches[i].name,
-				matches[i].name_length);
+			error = add_name(
+				s, run->items[i].location, matches[i].name, matches[i].name_length);
 	return error;
 }
 
@@ -503,13 +505,12 @@ static int name_anonymous(struct symbolizer *s, const struct run *run)
 	return error;
 }
 
-/* --- the kernel --------------------------------------------------------------------------------- */
+/* --- the kernel ------------------------------------------------------------------------------- */
 
 /* Its addresses are others after every boot. */
 static bool is_running_kernel(const struct symbolizer *s, const struct run *run)
 {
-	const struct profile_location *l =
-		profile_writer_location(s->w, run->items->location);
+	const struct profile_location *l = profile_writer_location(s->w, run->items->location);
 	const struct profile_module *m = profile_writer_module(s->w, l->module);
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t size = kernel_build_id(id);
@@ -527,8 +528,8 @@ static int add_kernel_matches(
 
 	for (size_t i = 0; !error && i < run->count; i++)
 		if (matches[i].name)
-			error = add_name(s, run->items[i].location, matches[i].name,
-				matches[i].name_length);
+			error = add_name(
+				s, run->items[i].location, matches[i].name, matches[i].name_length);
 	return error;
 }
 
@@ -557,7 +558,7 @@ static int name_kernel(struct symbolizer *s, const struct run *run)
 	return error;
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* Whether it is code whose name (or lines) can be looked up. */
 static bool is_wanted(const struct symbolizer *s, const struct profile_location *l)
@@ -630,8 +631,8 @@ static int name_all(struct symbolizer *s)
 	return error || !s->lacking.count ? error : name_lacking(s);
 }
 
-int symbolize_profile(struct profile_writer *w, const struct symbolize_options *o,
-	struct symbolize_stats *ret)
+int symbolize_profile(
+	struct profile_writer *w, const struct symbolize_options *o, struct symbolize_stats *ret)
 {
 	struct symbolizer s = {.w = w, .o = o, .search = {.options = o, .w = w}};
 	int error;

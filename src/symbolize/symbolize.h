@@ -10,8 +10,8 @@
  * stays unnamed and is shown as module+0xaddress, with the beginning of its function where the file
  * has unwind information. Names are stored as linkers write them; views demangle.
  *
- * Libraries that parse much untrusted data or talk to servers (libdw, libdebuginfod) run in a process
- * of their own (worker.h), which may crash, hang or be killed without harm.
+ * Libraries that parse much untrusted data or talk to servers (libdw, libdebuginfod) run in a
+ * process of their own (worker.h), which may crash, hang or be killed without harm.
  */
 #pragma once
 
@@ -23,21 +23,23 @@ struct symbolize_options {
 	const char *const *folders;    /* of debug files, beside /usr/lib/debug */
 	size_t folder_count;
 	bool inlines; /* lines and inlined functions, too */
-	bool same_boot; /* the profile is of this boot: kernel addresses and files without build ids hold */
-	/* A file without build id must not have changed since (CLOCK_REALTIME); 0: since this program
-	 * started. */
+	/* the profile is of this boot: kernel addresses and files without build ids hold */
+	bool same_boot;
+	/* A file without build id must not have changed since (CLOCK_REALTIME); 0: since this
+	 * program started. */
 	uint64_t unchanged_since_ns;
 	/* When perf maps of processes that are gone may have been written (CLOCK_REALTIME); 0, 0:
 	 * only maps that `kept` knows count. */
 	uint64_t maps_from_ns, maps_to_ns;
-	/* How long servers may be asked for debug files ($DEBUGINFOD_URLS) and how long DWARF of one
-	 * module may take; 0: not at all. */
+	/* How long servers may be asked for debug files ($DEBUGINFOD_URLS) and how long DWARF of
+	 * one module may take; 0: not at all. */
 	uint64_t servers_limit_ns, dwarf_limit_ns;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
 	/* Something slow begins: "asking for debug files, 3 of 17". */
 	void (*progress)(void *context, const char *what);
-	/* A module that was not found, and how many locations stay without a name for that reason. */
+	/* A module that was not found, and how many locations stay without a name for that
+	 * reason. */
 	void (*absent)(void *context, const char *path, uint64_t locations);
 	/* The same for one that was found, without a table of symbols and without a debug file. */
 	void (*stripped)(void *context, const char *path, uint64_t locations);
@@ -45,7 +47,7 @@ struct symbolize_options {
 };
 
 struct symbolize_stats {
-	uint64_t locations;      /* native ones looked at */
+	uint64_t locations; /* native ones looked at */
 	uint64_t named;
 	uint64_t with_lines;	 /* got a source line */
 	uint64_t modules_absent; /* file gone, replaced or unreadable; also a kernel that hides its
@@ -58,5 +60,5 @@ struct symbolize_stats {
 /* Adds a symbol for every location that can be named and has no name yet (with `inlines`, lines for
  * every one that has none). 0 or -errno (short memory, writer failure); files that are missing or
  * damaged are counted, not errors. */
-int symbolize_profile(struct profile_writer *w, const struct symbolize_options *o,
-	struct symbolize_stats *ret);
+int symbolize_profile(
+	struct profile_writer *w, const struct symbolize_options *o, struct symbolize_stats *ret);

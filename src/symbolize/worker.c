@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-#define PIECE_BYTES	65536
-#define ASK_PERIOD_MS	50
+#define PIECE_BYTES	 65536
+#define ASK_PERIOD_MS	 50
 #define MEMORY_MAX_BYTES ((rlim_t)4 << 30) /* private and written to */
 
 /* Sanitizers reserve more than any limit of that kind. */

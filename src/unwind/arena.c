@@ -74,10 +74,11 @@ int arena_attach(struct arena *a, int fd)
 		close(fd);
 		return error;
 	}
-	/* Whom a memfd is handed to can only read it. For BPF maps there is no such thing: one that was opened
-	 * for reading alone cannot be mapped, so that a program could write there; walkers bound all they read. */
-	(void)fcntl(fd, F_ADD_SEALS,
-		F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+	/* Whom a memfd is handed to can only read it. For BPF maps there is no such thing: one that
+	 * was opened for reading alone cannot be mapped, so that a program could write there;
+	 * walkers bound all they read. */
+	(void)fcntl(
+		fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	a->fds[a->chunk_count++] = fd;
 	return 0;
 }

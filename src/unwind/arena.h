@@ -3,8 +3,8 @@
  * The memory of the unwind tables: chunks mapped one behind the other into a range of addresses
  * that was reserved for all of them, and which of their words are free.
  *
- * Words that are given back while walkers may still read them are retired first: they are kept until
- * the owner has published their end (arena_publish), and for UNWIND_REUSE_NS more.
+ * Words that are given back while walkers may still read them are retired first: they are kept
+ * until the owner has published their end (arena_publish), and for UNWIND_REUSE_NS more.
  *
  * The owner lets only one thread in at a time, except into arena_make_chunk.
  */

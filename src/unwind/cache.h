@@ -7,11 +7,11 @@
  *	DIR/<build id in hex>.xwt    struct cache_header (cache.c), then the words of the table
  *
  * A file is written under another name and then renamed, so that a reader sees whole ones only.
- * A file that is damaged, or of another version, is ignored and removed. Beyond the limit, the least
- * recently used files are removed.
+ * A file that is damaged, or of another version, is ignored and removed. Beyond the limit, the
+ * least recently used files are removed.
  *
- * Whoever makes a file that we profile can give it the build id of another one. The table kept under
- * that build id is then wrong, and so are stacks; nothing else is.
+ * Whoever makes a file that we profile can give it the build id of another one. The table kept
+ * under that build id is then wrong, and so are stacks; nothing else is.
  *
  * Any thread; functions return 0 or -errno with error_text.
  */

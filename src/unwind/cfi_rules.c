@@ -133,7 +133,8 @@ static struct walk_rule cfa_of(const struct cfi_common *c, const struct cfi_stat
 	return b.deref ? deref_cfa(c->machine, &b) : plain_cfa(c->machine, b.base, b.offset);
 }
 
-static void add_fp(const struct cfi_machine *m, const struct register_rule *p, struct walk_rule *rule)
+static void add_fp(
+	const struct cfi_machine *m, const struct register_rule *p, struct walk_rule *rule)
 {
 	struct based b;
 
@@ -151,7 +152,8 @@ static void add_fp(const struct cfi_machine *m, const struct register_rule *p, s
 }
 
 /* False: of a kind that walkers do not follow. */
-static bool add_ra(const struct cfi_common *c, const struct register_rule *p, struct walk_rule *rule)
+static bool add_ra(
+	const struct cfi_common *c, const struct register_rule *p, struct walk_rule *rule)
 {
 	if (p->kind == CFI_OFFSET && fits_short(p->value)) {
 		rule->ra = WALK_SAVED_CFA;

@@ -52,7 +52,8 @@ struct run {
 };
 
 /* The rule of a register; NULL: of one that we do not follow. */
-static struct register_rule *rule_of(const struct cfi_common *c, struct cfi_state *s, uint64_t number)
+static struct register_rule *rule_of(
+	const struct cfi_common *c, struct cfi_state *s, uint64_t number)
 {
 	if (number == c->ra_column)
 		return &s->ra;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which words of the shared space are free: ranges by address, first fit, neighbours joined. It knows
- * neither chunks nor memory. One thread at a time.
+ * Which words of the shared space are free: ranges by address, first fit, neighbours joined. It
+ * knows neither chunks nor memory. One thread at a time.
  */
 #pragma once
 

@@ -8,9 +8,9 @@
  *	...
  *	builder_finish(b, &words)
  *
- * Where functions overlap, the one that begins later holds from its start on, as in the C++ runtime,
- * which looks for the last one that begins at or before an address. Of two that begin at one address
- * the first that was added holds.
+ * Where functions overlap, the one that begins later holds from its start on, as in the C++
+ * runtime, which looks for the last one that begins at or before an address. Of two that begin at
+ * one address the first that was added holds.
  */
 #pragma once
 

@@ -4,8 +4,8 @@
  * created without it.
  *
  * A table has two states: the one that callers see, which only their own thread changes (poll), and
- * the next one, which our threads set. A table with a next state that callers have not seen yet is in
- * the list `changed`.
+ * the next one, which our threads set. A table with a next state that callers have not seen yet is
+ * in the list `changed`.
  *
  *	caller's thread           ours
  *	request: queue  --------> wait_for_job, make, finish: next = READY, changed, eventfd

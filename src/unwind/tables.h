@@ -64,8 +64,8 @@ const char *unwind_tables_cache_problem(const struct unwind_tables *t);
 /*
  * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or
  * /proc/PID/root; opened before this returns). The same build id is the same table; build_id_size
- * 0: the file's own is used. *ret_id counts from 1. Files that cannot be opened, or that have another
- * build id, get an id too, FAILED; the next request tries them again.
+ * 0: the file's own is used. *ret_id counts from 1. Files that cannot be opened, or that have
+ * another build id, get an id too, FAILED; the next request tries them again.
  */
 int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
 	size_t build_id_size, uint32_t *ret_id);
@@ -82,7 +82,8 @@ enum unwind_state unwind_tables_state(
  * finished. */
 bool unwind_tables_wait(
 	struct unwind_tables *t, const uint32_t *ids, size_t count, uint64_t timeout_ns);
-/* Counts the processes that map it: one more (+1) or one less (-1). Tables in use are evicted last. */
+/* Counts the processes that map it: one more (+1) or one less (-1). Tables in use are evicted
+ * last. */
 void unwind_tables_use(struct unwind_tables *t, uint32_t id, int change);
 
 /* The whole space, as the recorder sees it, WALK_CHUNKS_MAX chunks; constant. Only words of tables

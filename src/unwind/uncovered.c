@@ -69,8 +69,8 @@ static void add_entry_point(const struct elf_file *f, struct table_builder *b)
 
 /*
  * The first entry of .plt is jumped to with one word pushed and pushes another (ff 35). Where the
- * others push follows from how they begin: with the jump (ff 25), or with endbr64 and the push (f3 0f
- * 1e fa 68).
+ * others push follows from how they begin: with the jump (ff 25), or with endbr64 and the push (f3
+ * 0f 1e fa 68).
  */
 static void add_plt(struct elf_file *f, struct table_builder *b, uint64_t start, uint64_t size)
 {
@@ -123,11 +123,11 @@ static void add_stubs(struct elf_file *f, struct table_builder *b)
 	}
 }
 
-/* ------------------------------------------------------------------ what calls constructors and destructors */
+/* ------------------------------------------------------ what calls constructors and destructors */
 
 #define ANY	  -1
 #define ANY_4	  ANY, ANY, ANY, ANY
-#define CRT_BYTES 256 /* at most; functions of gcc 12 have 53 and 79, sections of glibc 23 and 13, with old gcc's code 24 */
+#define CRT_BYTES 256 /* at most; functions of gcc 12 have 53 and 79, sections of glibc 23 and 13 */
 
 static bool is_code(const uint8_t *code, const int16_t *pattern, size_t size)
 {
@@ -138,16 +138,18 @@ static bool is_code(const uint8_t *code, const int16_t *pattern, size_t size)
 }
 
 #define IS_CODE(code, ...)                                                                         \
-	is_code(code, (const int16_t[]){__VA_ARGS__}, sizeof((int16_t[]){__VA_ARGS__}) / sizeof(int16_t))
+	is_code(code, (const int16_t[]){__VA_ARGS__},                                              \
+		sizeof((int16_t[]){__VA_ARGS__}) / sizeof(int16_t))
 
-/* A function of crtbegin.o or crtend.o: by offset from where it begins, behind which code its frame is what it is. */
+/* A function of crtbegin.o or crtend.o: by offset from where it begins, behind which code its frame
+ * is what it is. */
 struct crt_function {
 	uint32_t pushed, framed, popped;
 };
 
 /*
- * __do_global_dtors_aux is in nearly every file, and below all that a library does when it is unloaded or the program
- * ends:
+ * __do_global_dtors_aux is in nearly every file, and below all that a library does when it is
+ * unloaded or the program ends:
  *
  *	80 3d .. .. .. .. 00       cmpb $0,completed
  *	75 ..                      jne  out
@@ -177,7 +179,8 @@ static bool find_dtors(const uint8_t *code, struct crt_function *ret)
 }
 
 /*
- * __do_global_ctors_aux is in files whose constructors are listed in .ctors, as in some vendors' libraries for GPUs:
+ * __do_global_ctors_aux is in files whose constructors are listed in .ctors, as in some vendors'
+ * libraries for GPUs:
  *
  *	48 8b 05 .. .. .. ..       mov  last of the list,%rax
  *	48 83 f8 ff                cmp  $-1,%rax
@@ -190,7 +193,8 @@ static bool find_dtors(const uint8_t *code, struct crt_function *ret)
  */
 static bool find_ctors(const uint8_t *code, struct crt_function *ret)
 {
-	if (!IS_CODE(code, 0x48, 0x8b, 0x05, ANY_4, 0x48, 0x83, 0xf8, 0xff, 0x74, ANY, 0x55, 0x48, 0x89, 0xe5))
+	if (!IS_CODE(code, 0x48, 0x8b, 0x05, ANY_4, 0x48, 0x83, 0xf8, 0xff, 0x74, ANY, 0x55, 0x48,
+		    0x89, 0xe5))
 		return false;
 	ret->pushed = 14;
 	ret->framed = 17;
@@ -231,21 +235,24 @@ static int look_for_crt(
 	return error;
 }
 
-/* A section that is one function, of crti.o and crtn.o with calls between; by the C library glibc or musl. */
+/* A section that is one function, of crti.o and crtn.o with calls between; by the C library glibc
+ * or musl. */
 static void add_crt_section(struct elf_file *f, struct table_builder *b, const char *name)
 {
 	uint64_t start, end, code_start, code_end;
 	uint32_t size, pushed, popped;
 	uint8_t code[CRT_BYTES] = {0};
 
-	if (elf_file_section_range(f, name, &start, &end) || end - start < 8 || end - start > CRT_BYTES ||
-		elf_file_code_range(f, start, &code_start, &code_end) || end > code_end ||
-		builder_covers(b, start) || elf_file_read_code(f, start, code, (uint32_t)(end - start)))
+	if (elf_file_section_range(f, name, &start, &end) || end - start < 8 ||
+		end - start > CRT_BYTES || elf_file_code_range(f, start, &code_start, &code_end) ||
+		end > code_end || builder_covers(b, start) ||
+		elf_file_read_code(f, start, code, (uint32_t)(end - start)))
 		return;
 	size = (uint32_t)(end - start);
 	pushed = IS_CODE(code, 0xf3, 0x0f, 0x1e, 0xfa) ? 4 : 0;
 	popped = size - 1;
-	if (IS_CODE(code + pushed, 0x48, 0x83, 0xec, 8) && IS_CODE(code + popped - 4, 0x48, 0x83, 0xc4, 8, 0xc3))
+	if (IS_CODE(code + pushed, 0x48, 0x83, 0xec, 8) &&
+		IS_CODE(code + popped - 4, 0x48, 0x83, 0xc4, 8, 0xc3))
 		pushed += 4;
 	else if (IS_CODE(code + pushed, 0x50) && IS_CODE(code + popped - 1, 0x58, 0xc3))
 		pushed += 1;

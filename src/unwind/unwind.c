@@ -55,7 +55,8 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret)
 	const struct unwind_start *start = ((struct home *)w)->start;
 	uint64_t at, end;
 
-	if (!find_byte(start, address, &at) || !find_byte(start, address + sizeof(*ret) - 1, &end) ||
+	if (!find_byte(start, address, &at) ||
+		!find_byte(start, address + sizeof(*ret) - 1, &end) ||
 		end - at != sizeof(*ret) - 1 || end >= start->stack_size)
 		return false;
 	memcpy(ret, start->stack + at, sizeof(*ret));

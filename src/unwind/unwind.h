@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walker in the recorder: over registers and a copy of the stack, which were kept because a table was not
- * ready at the sample.
+ * The walker in the recorder: over registers and a copy of the stack, which were kept because a
+ * table was not ready at the sample.
  */
 #pragma once
 
@@ -15,12 +15,13 @@ struct unwind_start {
 	uint64_t sp;
 	uint64_t fp;
 	uint64_t lr;
-	bool exact; /* pc is an interrupted instruction, not a return address */
+	bool exact;		   /* pc is an interrupted instruction, not a return address */
 	const uint64_t *registers; /* by their DWARF numbers; NULL: not known */
 	uint32_t register_count;
 	const uint8_t *stack; /* the bytes from sp on */
 	size_t stack_size;
-	uint64_t absent; /* pages of 4 KiB that are left out of `stack`: bit i is the i-th, counted from sp's */
+	/* pages of 4 KiB that are left out of `stack`: bit i is the i-th, counted from sp's */
+	uint64_t absent;
 	const struct walk_mapping *mappings; /* sorted */
 	uint32_t mapping_count;
 	const uint32_t *words; /* unwind_tables_words */

@@ -7,10 +7,8 @@
 
 const struct counter_kind *counter_kind_at(size_t n)
 {
-	vendors_foreach(v)
-		for (const struct counter_kind *k = (*v)->counters; k && k->key; k++)
-			if (!n--)
-				return k;
+	vendors_foreach(v) for (const struct counter_kind *k = (*v)->counters; k && k->key;
+				k++) if (!n--) return k;
 	return NULL;
 }
 
@@ -41,10 +39,8 @@ int counter_kind_of(const char *metric)
 {
 	int n = 0;
 
-	vendors_foreach(v)
-		for (const struct counter_kind *k = (*v)->counters; k && k->key; k++, n++)
-			if (is_metric_of(k, metric))
-				return n;
+	vendors_foreach(v) for (const struct counter_kind *k = (*v)->counters; k && k->key;
+				k++, n++) if (is_metric_of(k, metric)) return n;
 	return -1;
 }
 

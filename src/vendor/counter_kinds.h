@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hardware counters that are recorded: one row each, by preference, with our name and the vendor's metrics
- * that they are read from. A profile keeps the vendor's name (profile_counter): it identifies what was measured.
- * Each vendor has a table; the functions here search all of them, one after the other.
+ * The hardware counters that are recorded: one row each, by preference, with our name and the
+ * vendor's metrics that they are read from. A profile keeps the vendor's name (profile_counter): it
+ * identifies what was measured. Each vendor has a table; the functions here search all of them, one
+ * after the other.
  */
 #pragma once
 

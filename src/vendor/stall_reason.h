@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A vendor's names for the reasons why GPU warps stall, as its driver has them and profiles keep them
- * ("..._stalled_long_scoreboard"): a prefix, the reason, and perhaps the mark of latency
+ * A vendor's names for the reasons why GPU warps stall, as its driver has them and profiles keep
+ * them ("..._stalled_long_scoreboard"): a prefix, the reason, and perhaps the mark of latency
  * samples. view/stalls/reasons.h reads them.
  */
 #pragma once
@@ -21,7 +21,8 @@ enum stall_class {
 };
 
 struct stall_reason {
-	const char *name;  /* the end of the vendor's name: "long_scoreboard"; NULL ends the table */
+	/* the end of the vendor's name: "long_scoreboard"; NULL ends the table */
+	const char *name;
 	const char *words; /* "waiting for a global or local memory load" */
 	enum stall_class class;
 	bool issuing; /* not a stall: the warp issued the instruction it was seen at */
@@ -29,8 +30,9 @@ struct stall_reason {
 
 struct stall_names {
 	const char *const *prefixes; /* up to a NULL */
-	/* Behind the name of a reason: the scheduler issued nothing at all in that cycle, from any warp. Such samples
-	 * also count without the mark, under the same reason. NULL: the vendor does not distinguish them. */
+	/* Behind the name of a reason: the scheduler issued nothing at all in that cycle, from any
+	 * warp. Such samples also count without the mark, under the same reason. NULL: the vendor
+	 * does not distinguish them. */
 	const char *latency_mark;
 	const struct stall_reason *reasons;
 };

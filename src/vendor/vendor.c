@@ -35,23 +35,19 @@ static bool is_of_api(const struct vendor_api *api, const char *name, size_t siz
 
 const struct vendor_api *vendor_api_of(const char *name, size_t size)
 {
-	vendors_foreach(v)
-		for (const struct vendor_api *api = (*v)->apis; api && api->prefix; api++)
-			if (is_of_api(api, name, size))
-				return api;
+	vendors_foreach(v) for (const struct vendor_api *api = (*v)->apis; api && api->prefix;
+				api++) if (is_of_api(api, name, size)) return api;
 	return NULL;
 }
 
 bool vendor_is_launching_call(const char *name)
 {
-	vendors_foreach(v)
-		if (begins_as_one(name, (*v)->launching_calls))
-			return true;
+	vendors_foreach(v) if (begins_as_one(name, (*v)->launching_calls)) return true;
 	return false;
 }
 
-/* "_Z6launchIcEvPT_": "_Z", the length of the name, the name, and an I for the arguments of a template; with an L where
- * it is static, and with a Z where it is a function inside. */
+/* "_Z6launchIcEvPT_": "_Z", the length of the name, the name, and an I for the arguments of a
+ * template; with an L where it is static, and with a Z where it is a function inside. */
 static bool is_template_around_call(const char *name)
 {
 	unsigned long size;
@@ -81,9 +77,7 @@ static bool has_stub(const char *name, const char *const *stubs)
 
 bool vendor_is_launch_stub(const char *linker_name)
 {
-	vendors_foreach(v)
-		if (has_stub(linker_name, (*v)->launch_stubs))
-			return true;
+	vendors_foreach(v) if (has_stub(linker_name, (*v)->launch_stubs)) return true;
 	return is_template_around_call(linker_name);
 }
 
@@ -98,9 +92,7 @@ bool vendor_is_gpu_library(const char *path)
 {
 	const char *name = file_name(path);
 
-	vendors_foreach(v)
-		if (begins_as_one(name, (*v)->libraries))
-			return true;
+	vendors_foreach(v) if (begins_as_one(name, (*v)->libraries)) return true;
 	return begins(name, OWN_LIBRARY);
 }
 
@@ -108,9 +100,8 @@ bool vendor_is_driver_library(const char *path)
 {
 	const char *name = file_name(path);
 
-	vendors_foreach(v)
-		if ((*v)->driver_library && begins(name, (*v)->driver_library))
-			return true;
+	vendors_foreach(
+		v) if ((*v)->driver_library && begins(name, (*v)->driver_library)) return true;
 	return false;
 }
 
@@ -118,8 +109,7 @@ bool vendor_is_tracer(const char *path)
 {
 	const char *name = file_name(path);
 
-	vendors_foreach(v)
-		if ((*v)->tracer_library && begins(name, (*v)->tracer_library))
-			return true;
+	vendors_foreach(
+		v) if ((*v)->tracer_library && begins(name, (*v)->tracer_library)) return true;
 	return false;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a GPU vendor's names mean. All other code asks here ("is this a call of a GPU API?") and has no vendor's
- * names itself.
+ * What a GPU vendor's names mean. All other code asks here ("is this a call of a GPU API?") and has
+ * no vendor's names itself.
  *
- * A vendor is one folder with a table in each file, and one row in vendors.c. The tables are constant: any
- * thread. A name that no vendor has is an ordinary function, file or variable.
+ * A vendor is one folder with a table in each file, and one row in vendors.c. The tables are
+ * constant: any thread. A name that no vendor has is an ordinary function, file or variable.
  *
- * Nothing here opens a library or talks to a driver: backends do that (src/gpu/), and the injected library.
+ * Nothing here opens a library or talks to a driver: backends do that (src/gpu/), and the injected
+ * library.
  */
 #pragma once
 
@@ -27,19 +28,23 @@ struct vendor_api {
 struct vendor {
 	const char *name;
 	const struct vendor_api *apis;
-	const char *const *launching_calls; /* beginnings of the names of calls that launch kernels */
-	/* What the vendor's compiler puts between the program's code and the launching call: beginnings of functions. */
+	/* beginnings of the names of calls that launch kernels */
+	const char *const *launching_calls;
+	/* What the vendor's compiler puts between the program's code and the launching call:
+	 * beginnings of functions. */
 	const char *const *launch_stubs;
 	/* Beginnings of the file names of libraries between a program and its GPU work. */
 	const char *const *libraries;
-	/* The beginning of the file name of the driver's library: every program that uses the vendor's GPUs maps it. */
+	/* The beginning of the file name of the driver's library: every program that uses the
+	 * vendor's GPUs maps it. */
 	const char *driver_library;
 	/* So too of the tracer, the vendor's own library that reports GPU work inside a process. */
 	const char *tracer_library;
 	/* The environment variable that names a library to be loaded into such programs. */
 	const char *injection_variable;
 	const struct stall_names *stalls;
-	const struct counter_kind *counters; /* in the order in which they are wanted, up to one without a key */
+	/* in the order in which they are wanted, up to one without a key */
+	const struct counter_kind *counters;
 };
 
 /* vendors.c; the last is NULL. */
@@ -52,14 +57,16 @@ const struct vendor_api *vendor_api_of(const char *name, size_t size);
 /* Whether it is a call that launches kernels; these may have something behind their names. */
 bool vendor_is_launching_call(const char *name);
 /*
- * Whether a function, by its linker name, is what a vendor's compiler puts between the program's own code and the
- * call that launches a kernel: a stub of its own making, "__device_stub__Z4gemmPf", a helper of these, or a template
- * around a call.
+ * Whether a function, by its linker name, is what a vendor's compiler puts between the program's
+ * own code and the call that launches a kernel: a stub of its own making,
+ * "__device_stub__Z4gemmPf", a helper of these, or a template around a call.
  */
 bool vendor_is_launch_stub(const char *linker_name);
-/* Whether a path is that of a library between a program and its GPU work: a vendor's, or our own. */
+/* Whether a path is that of a library between a program and its GPU work: a vendor's, or our
+ * own. */
 bool vendor_is_gpu_library(const char *path);
-/* Whether a path is that of a vendor's library that is mapped by every program that uses its GPUs. */
+/* Whether a path is that of a vendor's library that is mapped by every program that uses its
+ * GPUs. */
 bool vendor_is_driver_library(const char *path);
 /* Whether a path is that of a vendor's tracer. */
 bool vendor_is_tracer(const char *path);

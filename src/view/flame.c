@@ -30,7 +30,8 @@ static int gather_pending(struct flame *f, const struct profile_event *e)
 {
 	struct gather_key key = event_key(e, f->options);
 
-	return missing_count_pending(&f->missing, e->pending.reason) ? gather_add(&f->sums, &key, 0) : 0;
+	return missing_count_pending(&f->missing, e->pending.reason) ? gather_add(&f->sums, &key, 0)
+								     : 0;
 }
 
 static int gather_sample(struct flame *f, const struct profile_event *e)

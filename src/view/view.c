@@ -15,6 +15,7 @@
 #include "view/stalls/flame.h"
 #include "view/wall/wall.h"
 
+// clang-format off
 static const struct view views[] = {
 	{"merge", "CPU time, and GPU work above the code that asked for it",
 		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU, flame_build},
@@ -26,6 +27,7 @@ static const struct view views[] = {
 	{"wall", "all time of each thread: running, waiting, and waiting for GPU work",
 		VIEW_SHOWS_CPU | VIEW_SHOWS_GPU | VIEW_SHOWS_WAITS, wall_build},
 };
+// clang-format on
 
 #define VIEWS (sizeof(views) / sizeof(views[0]))
 
@@ -134,13 +136,14 @@ static int describe(const struct profile_reader *r, struct view_result *v)
 	return error ?: copy_text(profile_reader_incomplete(r), &v->incomplete);
 }
 
-static int read_profile(struct profile_reader *r, const struct view_options *o,
-	struct view_result *v)
+static int read_profile(
+	struct profile_reader *r, const struct view_options *o, struct view_result *v)
 {
 	int error;
 
 	if ((o->weight || o->latency) && !(view_of(o)->shows & VIEW_SHOWS_STALLS))
-		return error_set(-EINVAL, "the view '%s' has no instruction samples to count", view_of(o)->name);
+		return error_set(-EINVAL, "the view '%s' has no instruction samples to count",
+			view_of(o)->name);
 	error = view_of(o)->build(r, o, v);
 	return error ?: describe(r, v);
 }

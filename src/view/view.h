@@ -19,8 +19,8 @@ struct view {
 	const char *summary;
 	unsigned int shows; /* VIEW_SHOWS_* */
 	/* Reads all events, fills `ret->tree` and `ret->remarks`: 0 or -errno with error_text. */
-	int (*build)(struct profile_reader *r, const struct view_options *o,
-		struct view_result *ret);
+	int (*build)(
+		struct profile_reader *r, const struct view_options *o, struct view_result *ret);
 };
 
 /* The view of the options, the table's first when they name none. */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a stack looks like that a walker took: words for native frames, pairs of words for Python's, and how the
- * walk ended. Shared by everybody who makes, sends or takes stacks.
+ * What a stack looks like that a walker took: words for native frames, pairs of words for Python's,
+ * and how the walk ended. Shared by everybody who makes, sends or takes stacks.
  *
- * A native frame is an address of code, and in the top bits what is known of it. Frames come leaf first.
+ * A native frame is an address of code, and in the top bits what is known of it. Frames come leaf
+ * first.
  *
- * Python frames come leaf first too, in groups: a group is what one call of the interpreter's evaluation loop
- * runs, and its outermost frame has WALK_PYTHON_LAST. Each native frame with WALK_FRAME_PYTHON is such a call: the
- * first (innermost) of them belongs to the first group, and so on.
+ * Python frames come leaf first too, in groups: a group is what one call of the interpreter's
+ * evaluation loop runs, and its outermost frame has WALK_PYTHON_LAST. Each native frame with
+ * WALK_FRAME_PYTHON is such a call: the first (innermost) of them belongs to the first group, and
+ * so on.
  */
 #pragma once
 
@@ -16,30 +18,32 @@
 #define WALK_FRAMES_MAX 256 /* of the native ones */
 
 /* The frame runs Python code: the next group of Python frames belongs here, on its leaf side. */
-#define WALK_FRAME_PYTHON  (1ull << 63)
+#define WALK_FRAME_PYTHON (1ull << 63)
 /* The address is that of an instruction which was interrupted; otherwise it is a return address. */
 #define WALK_FRAME_EXACT   (1ull << 62)
 #define WALK_FRAME_ADDRESS ((1ull << 62) - 1)
 
 /* How a walk ended. These values are sent to the recorder; new ones come at the end. */
 enum walk_end {
-	WALK_NONE = 0,     /* there is no user side: a kernel thread */
-	WALK_COMPLETE,     /* at the outermost function of the thread, by its unwind information */
-	WALK_ZERO,         /* a frame pointer or return address of 0: whether that is the end depends on the
-			      code */
-	WALK_NO_MAPPING,   /* an address in no mapping we know */
-	WALK_PENDING,      /* in a mapping whose table is not ready */
-	WALK_NO_RULE,      /* the file has no unwind information for the address */
-	WALK_UNSUPPORTED,  /* it has, of a kind that we do not follow */
-	WALK_FAULT,        /* a slot of the stack could not be read */
-	WALK_ASTRAY,       /* the caller's frame would lie below its callee's */
-	WALK_DEPTH,        /* WALK_FRAMES_MAX frames and no end */
-	WALK_UNKNOWN,      /* registers that it needs could not be read, or are just being exchanged */
-	WALK_STALE,        /* walked by mappings that had changed meanwhile */
+	WALK_NONE = 0, /* there is no user side: a kernel thread */
+	WALK_COMPLETE, /* at the outermost function of the thread, by its unwind information */
+	/* a frame pointer or return address of 0: whether that is the end depends on the code */
+	WALK_ZERO,
+	WALK_NO_MAPPING,  /* an address in no mapping we know */
+	WALK_PENDING,	  /* in a mapping whose table is not ready */
+	WALK_NO_RULE,	  /* the file has no unwind information for the address */
+	WALK_UNSUPPORTED, /* it has, of a kind that we do not follow */
+	WALK_FAULT,	  /* a slot of the stack could not be read */
+	WALK_ASTRAY,	  /* the caller's frame would lie below its callee's */
+	WALK_DEPTH,	  /* WALK_FRAMES_MAX frames and no end */
+	/* registers that it needs could not be read, or are just being exchanged */
+	WALK_UNKNOWN,
+	WALK_STALE, /* walked by mappings that had changed meanwhile */
 	WALK_ENDS
 };
 
-/* Code of the interpreter's evaluation loop, for Pythons that keep nothing of it on the stack (before 3.11). */
+/* Code of the interpreter's evaluation loop, for Pythons that keep nothing of it on the stack
+ * (before 3.11). */
 struct walk_range {
 	uint64_t start;
 	uint64_t end;
@@ -48,10 +52,13 @@ struct walk_range {
 
 /* A Python frame: addresses only; names are looked up later. */
 struct walk_python_frame {
-	uint64_t code; /* address of the code object in the low 48 bits, its check (walk_python_check) in the others */
-	uint64_t at;   /* address of the instruction, or (before 3.11) f_lasti; WALK_PYTHON_LAST in the top bit */
+	/* address of the code object in the low 48 bits, its check (walk_python_check) in the
+	 * others */
+	uint64_t code;
+	/* address of the instruction, or (before 3.11) f_lasti; WALK_PYTHON_LAST in the top bit */
+	uint64_t at;
 };
 
-#define WALK_PYTHON_FRAMES_MAX  128
-#define WALK_PYTHON_LAST        (1ull << 63)
-#define WALK_PYTHON_ADDRESS     ((1ull << 48) - 1)
+#define WALK_PYTHON_FRAMES_MAX 128
+#define WALK_PYTHON_LAST       (1ull << 63)
+#define WALK_PYTHON_ADDRESS    ((1ull << 48) - 1)

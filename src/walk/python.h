@@ -66,8 +66,8 @@ struct walk_python {
 	uint16_t frame_previous;
 	uint16_t frame_owner; /* owner or is_entry, one byte */
 	uint16_t owner_entry; /* the lowest owner (is_entry) of an entry frame */
-	uint16_t code_check;  /* in a code object: 32 bytes that differ from those of a later one at its
-				 address */
+	/* in a code object: 32 bytes that differ from those of a later one at its address */
+	uint16_t code_check;
 	uint16_t reserved[2];
 };
 

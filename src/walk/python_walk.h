@@ -4,9 +4,9 @@
  * library, as walk.h; a home defines WALK_INLINE and the two functions below before it includes
  * this file.
  *
- * A home walks in a loop of its own: walk_python_begin, then walk_python_step while it returns true,
- * at most WALK_PYTHON_STEPS_MAX times; or it calls walk_python, which is just that. All state is in
- * struct walk_python_stack, and each step makes two reads: the frame in one block, and what
+ * A home walks in a loop of its own: walk_python_begin, then walk_python_step while it returns
+ * true, at most WALK_PYTHON_STEPS_MAX times; or it calls walk_python, which is just that. All state
+ * is in struct walk_python_stack, and each step makes two reads: the frame in one block, and what
  * distinguishes its code object from a later one.
  *
  * Which reads are safe where they are plain loads (the injected library, in the very thread whose
@@ -38,9 +38,9 @@
  *
  * `at` of a frame is the instruction that the frame executes, also while it waits for a
  * call (prev_instr points to the call's last code unit, which has the same line). Python does not
- * store the position at instructions that can neither call nor fail (3.13 and later), so a thread that
- * was interrupted in its own bytecode can be shown at the instruction before, as for any reader of
- * f_lineno.
+ * store the position at instructions that can neither call nor fail (3.13 and later), so a thread
+ * that was interrupted in its own bytecode can be shown at the instruction before, as for any
+ * reader of f_lineno.
  */
 #pragma once
 

@@ -2,9 +2,10 @@
 /*
  * The stack walker: from registers, stack memory and unwind tables to the frames of a thread.
  *
- * One text, three homes: the BPF programs, the recorder (stacks that were kept until their tables were ready,
- * and the tests beside libdw), and the injected library. It needs no libc, allocates nothing, follows no pointer
- * itself, and ends: every step goes up the stack. A home defines these before it includes this file:
+ * One text, three homes: the BPF programs, the recorder (stacks that were kept until their tables
+ * were ready, and the tests beside libdw), and the injected library. It needs no libc, allocates
+ * nothing, follows no pointer itself, and ends: every step goes up the stack. A home defines these
+ * before it includes this file:
  *
  *	static bool walk_home_mapping(struct walk *w, uint32_t i, struct walk_mapping *ret);
  *		The i-th mapping of the process; false: there is none.
@@ -27,17 +28,19 @@ struct walk {
 	uint64_t pc;
 	uint64_t sp;
 	uint64_t fp;
-	uint64_t lr;    /* link register, where the machine has one */
-	uint64_t entry; /* where on the stack the innermost evaluation loop not yet met keeps its entry frame; 0:
-			   none is left, or not known */
+	uint64_t lr; /* link register, where the machine has one */
+	/* where on the stack the innermost evaluation loop not yet met keeps its entry frame; 0:
+	 * none is left, or not known */
+	uint64_t entry;
 	struct walk_range loops[WALK_LOOP_RANGES];
-	uint64_t bx_slot; /* where rbx, as this frame had it, is saved; 0: it is still in the register */
+	/* where rbx, as this frame had it, is saved; 0: it is still in the register */
+	uint64_t bx_slot;
 	uint32_t exact; /* pc was interrupted there; else it is a return address */
-	uint32_t end;   /* enum walk_end, once a step has failed */
+	uint32_t end;	/* enum walk_end, once a step has failed */
 	uint32_t signal_frames;
 	uint32_t outer; /* not 0: the innermost frame has been left */
 	uint32_t mapping_count;
-	struct walk_mapping mapping;    /* of the latest address; end 0: none */
+	struct walk_mapping mapping;	/* of the latest address; end 0: none */
 	struct walk_table_header table; /* of that mapping */
 };
 
@@ -48,13 +51,15 @@ static bool walk_home_read(struct walk *w, uint64_t address, uint64_t *ret);
 static bool walk_home_register(struct walk *w, uint32_t number, uint64_t *ret);
 #endif
 
-/* Where the kernel puts registers in a signal frame, from the stack pointer in the trampoline on. */
+/* Where the kernel puts registers in a signal frame, from the stack pointer in the trampoline
+ * on. */
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
-#define WALK_SIGNAL_FP 120 /* ucontext: 40 bytes of header, then gregs in the order of sys/ucontext.h */
+#define WALK_SIGNAL_FP                                                                             \
+	120 /* ucontext: 40 bytes of header, then gregs in the order of sys/ucontext.h */
 #define WALK_SIGNAL_BX 128
 #define WALK_SIGNAL_SP 160
 #define WALK_SIGNAL_PC 168
-#define WALK_SIGNAL_CS 184 /* and other segments */
+#define WALK_SIGNAL_CS 184  /* and other segments */
 #define WALK_USER_CS   0x33 /* of 64-bit programs, asm/segment.h */
 #else
 #define WALK_SIGNAL_FP 544 /* siginfo of 128 bytes, then ucontext with x0 at 184 (asm/ucontext.h) */
@@ -161,14 +166,16 @@ WALK_INLINE bool walk_find_rule(struct walk *w, uint64_t address, struct walk_ru
 	return true;
 }
 
-/* From a signal frame to the interrupted one. Its stack may be another, so only their number bounds these. */
+/* From a signal frame to the interrupted one. Its stack may be another, so only their number bounds
+ * these. */
 WALK_INLINE bool walk_signal_step(struct walk *w)
 {
 	uint64_t sp = w->sp, cs = WALK_USER_CS;
 
 	if (w->signal_frames++ >= WALK_SIGNAL_FRAMES_MAX)
 		return walk_fail(w, WALK_ASTRAY);
-	/* While the kernel leaves a handler, the trampoline can be seen with the stack pointer of what was interrupted. */
+	/* While the kernel leaves a handler, the trampoline can be seen with the stack pointer of
+	 * what was interrupted. */
 	if (WALK_SIGNAL_CS && !walk_home_read(w, sp + WALK_SIGNAL_CS, &cs))
 		return walk_fail(w, WALK_FAULT);
 	if ((uint16_t)cs != WALK_USER_CS)
@@ -253,7 +260,8 @@ WALK_INLINE bool walk_to_caller(struct walk *w, const struct walk_rule *rule, ui
 	if (rule->ra == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->ra_offset, &ra))
 		return walk_fail(w, WALK_FAULT);
 	if (rule->fp == WALK_SAVED_CFA && !walk_home_read(w, cfa + (int64_t)rule->fp_offset, &fp)) {
-		/* A slot below sp was popped: compilers do not describe this for a function's last instructions. */
+		/* A slot below sp was popped: compilers do not describe this for a function's last
+		 * instructions. */
 		if (cfa + (int64_t)rule->fp_offset >= w->sp)
 			return walk_fail(w, WALK_FAULT);
 		fp = w->fp;
@@ -299,9 +307,9 @@ WALK_INLINE bool walk_step_by(struct walk *w, const struct walk_rule *rule, uint
 }
 
 /*
- * One step outwards. *ret_frame is the frame that is left, as a word; it is valid also when there is no
- * step (false), and w->end then says why. When it has WALK_FRAME_PYTHON, w->entry is used up: the home puts the
- * next one there.
+ * One step outwards. *ret_frame is the frame that is left, as a word; it is valid also when there
+ * is no step (false), and w->end then says why. When it has WALK_FRAME_PYTHON, w->entry is used up:
+ * the home puts the next one there.
  */
 WALK_INLINE bool walk_step(struct walk *w, uint64_t *ret_frame)
 {

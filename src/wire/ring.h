@@ -65,7 +65,8 @@ static inline struct ring ring_at(void *memory, uint32_t slots)
 {
 	return (struct ring){
 		.control = memory,
-		.slots = (struct ring_slot *)((char *)memory + WIRE_CONTROL_BYTES + WIRE_SPACE_BYTES),
+		.slots = (struct ring_slot *)((char *)memory + WIRE_CONTROL_BYTES +
+					      WIRE_SPACE_BYTES),
 		.mask = slots - 1,
 	};
 }

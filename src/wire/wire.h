@@ -37,27 +37,27 @@
 
 #include "walk/python.h"
 
-#define WIRE_MAGIC      0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION    8u
+#define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
+#define WIRE_VERSION	8u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
 #define WIRE_SPACE_BYTES   (65u * 4096u)
-#define WIRE_MAPPINGS      8192u
-#define WIRE_SLOT_BYTES    64u
-#define WIRE_PAYLOAD_BYTES 56u   /* of a slot: the rest is its commit word */
+#define WIRE_MAPPINGS	   8192u
+#define WIRE_SLOT_BYTES	   64u
+#define WIRE_PAYLOAD_BYTES 56u	 /* of a slot: the rest is its commit word */
 #define WIRE_RECORD_SLOTS  1024u /* the longest record */
-#define WIRE_MIN_SLOTS     4096u
-#define WIRE_MAX_SLOTS     (1u << 24)
+#define WIRE_MIN_SLOTS	   4096u
+#define WIRE_MAX_SLOTS	   (1u << 24)
 
 /* Numbers a library may give out; ids beyond them are an error. */
-#define WIRE_STRINGS 16384u
-#define WIRE_OPS     65536u
-#define WIRE_DEVICES 256u
-#define WIRE_STACKS  32768u
-#define WIRE_FUNCTIONS 65536u /* of GPU code */
+#define WIRE_STRINGS	   16384u
+#define WIRE_OPS	   65536u
+#define WIRE_DEVICES	   256u
+#define WIRE_STACKS	   32768u
+#define WIRE_FUNCTIONS	   65536u /* of GPU code */
 #define WIRE_STALL_REASONS 256u
-#define WIRE_SAMPLES_MAX (1ull << 48) /* of instructions: no GPU has more in a window */
+#define WIRE_SAMPLES_MAX   (1ull << 48) /* of instructions: no GPU has more in a window */
 
 struct wire_hello {
 	uint32_t magic;
@@ -109,22 +109,22 @@ enum wire_state {
 
 enum wire_reason {
 	WIRE_REASON_NONE = 0,
-	WIRE_REASON_IN_USE,   /* another profiler holds the tracer */
+	WIRE_REASON_IN_USE,    /* another profiler holds the tracer */
 	WIRE_REASON_NO_TRACER, /* none that fits the driver */
 	WIRE_REASON_REFUSED,   /* the tracer refused */
-	WIRE_REASON_MEMORY,   /* memory or threads were short */
+	WIRE_REASON_MEMORY,    /* memory or threads were short */
 	WIRE_REASONS
 };
 
 /* What the library counts instead of sending. Only ever grows. */
 enum wire_count {
-	WIRE_LOST_CALLS,       /* the ring was full: calls */
-	WIRE_LOST_WORK,        /* the ring was full: work */
-	WIRE_LOST_NODES,       /* the ring was full: graph nodes */
-	WIRE_DROPPED_BY_TRACER, /* the tracer had no room for these */
-	WIRE_UNKNOWN,          /* activity records of kinds or sizes we do not understand */
-	WIRE_LOST_STALLS,      /* the ring was full: instruction samples */
-	WIRE_LOST_IMAGES,      /* images of GPU code that could not be handed over */
+	WIRE_LOST_CALLS,	 /* the ring was full: calls */
+	WIRE_LOST_WORK,		 /* the ring was full: work */
+	WIRE_LOST_NODES,	 /* the ring was full: graph nodes */
+	WIRE_DROPPED_BY_TRACER,	 /* the tracer had no room for these */
+	WIRE_UNKNOWN,		 /* activity records of kinds or sizes we do not understand */
+	WIRE_LOST_STALLS,	 /* the ring was full: instruction samples */
+	WIRE_LOST_IMAGES,	 /* images of GPU code that could not be handed over */
 	WIRE_LOST_EVENT_RECORDS, /* the ring was full: records of events that may be waited for */
 	WIRE_COUNTS
 };
@@ -140,7 +140,7 @@ struct wire_control {
 	uint32_t queue_times;
 	/* the library walks its stacks itself; the marker is for those that it cannot */
 	uint32_t walk;
-	uint32_t stalls;        /* enum wire_stalls */
+	uint32_t stalls; /* enum wire_stalls */
 	/* a sample every 2^stall_period cycles of an SM; 0: chosen from the device */
 	uint32_t stall_period;
 	/* what calls wait for is to be reported (wire_call, WIRE_EVENT_RECORD) */
@@ -161,11 +161,11 @@ struct wire_control {
 	uint32_t space_answered;
 	uint8_t pad3[48];
 	/* Library to recorder. */
-	uint32_t state;  /* enum wire_state */
+	uint32_t state;	 /* enum wire_state */
 	uint32_t reason; /* enum wire_reason */
-	uint32_t fills; /* set by the library with its "look at me", cleared by the recorder */
-	uint32_t wake;  /* futex: the recorder adds one and wakes the library's thread */
-	uint32_t echo;  /* the heartbeat as the library last saw it: it lives too */
+	uint32_t fills;	 /* set by the library with its "look at me", cleared by the recorder */
+	uint32_t wake;	 /* futex: the recorder adds one and wakes the library's thread */
+	uint32_t echo;	 /* the heartbeat as the library last saw it: it lives too */
 	uint32_t space_asked; /* added to when the library wants to know what is mapped now */
 	uint8_t pad4[40];
 	uint64_t counts[WIRE_COUNTS];
@@ -179,7 +179,7 @@ struct wire_control {
 struct wire_space {
 	uint32_t sequence; /* odd while the recorder writes; 0: nothing was written so far */
 	uint32_t count;
-	uint32_t pending; /* of the mappings: those whose table is being made */
+	uint32_t pending;    /* of the mappings: those whose table is being made */
 	uint32_t generation; /* of the code: comes back with stacks */
 	/* layout WALK_PYTHON_NONE: no interpreter, or none that can be walked */
 	struct walk_python python;
@@ -193,7 +193,7 @@ enum wire_type {
 	WIRE_STRING,
 	WIRE_OP,
 	WIRE_DEVICE,
-	WIRE_FORGET,  /* all string and op ids are void; the numbering begins anew */
+	WIRE_FORGET, /* all string and op ids are void; the numbering begins anew */
 	WIRE_TRACER,
 	WIRE_CLOCK,
 	WIRE_LAUNCH,
@@ -240,14 +240,14 @@ enum wire_sync_kind {
 /* An outermost call of the GPU API returned. */
 struct wire_call {
 	uint8_t type;
-	uint8_t kind;    /* enum wire_call_kind */
-	uint16_t flags;  /* enum wire_call_flag */
-	uint32_t tid;    /* as the process sees it */
+	uint8_t kind;	/* enum wire_call_kind */
+	uint16_t flags; /* enum wire_call_flag */
+	uint32_t tid;	/* as the process sees it */
 	uint32_t correlation;
 	int32_t result;
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint32_t api;	   /* the API's own number of the call */
+	uint32_t api; /* the API's own number of the call */
 	/* from here on: of a call that waits for the GPU or launches a graph, if `syncs` is set */
 	uint32_t context;
 	uint64_t event;	   /* its handle, of WIRE_SYNC_EVENT only */
@@ -283,10 +283,10 @@ enum {
  */
 struct wire_stack {
 	uint8_t type;
-	uint8_t kind; /* with number 0 */
-	uint8_t walk_end; /* enum walk_end */
-	uint8_t flags; /* WIRE_STACK_* */
-	uint32_t tid; /* with number 0 */
+	uint8_t kind;	      /* with number 0 */
+	uint8_t walk_end;     /* enum walk_end */
+	uint8_t flags;	      /* WIRE_STACK_* */
+	uint32_t tid;	      /* with number 0 */
 	uint32_t correlation; /* with number 0 */
 	uint32_t number;
 	uint32_t generation; /* of the wire_space that it was walked by */
@@ -348,7 +348,7 @@ struct wire_string {
 
 struct wire_op {
 	uint8_t type;
-	uint8_t kind;      /* enum wire_work_kind */
+	uint8_t kind;	   /* enum wire_work_kind */
 	uint8_t copy_kind; /* enum profile_copy_kind */
 	uint8_t source_memory;
 	uint8_t target_memory;
@@ -380,7 +380,7 @@ struct wire_device {
 struct wire_tracer {
 	uint8_t type;
 	uint8_t pad[3];
-	uint32_t api_version;    /* the tracer's */
+	uint32_t api_version;	 /* the tracer's */
 	uint32_t driver_version; /* the GPU driver's */
 	uint32_t path_size;
 };
@@ -406,7 +406,7 @@ struct wire_stall_reason {
 	uint8_t type;
 	uint8_t pad[3];
 	uint32_t device; /* ordinal in this process */
-	uint32_t index;  /* below WIRE_STALL_REASONS */
+	uint32_t index;	 /* below WIRE_STALL_REASONS */
 	uint32_t name_size;
 };
 
@@ -417,7 +417,7 @@ struct wire_function {
 	uint8_t pad[3];
 	uint32_t id;
 	uint64_t checksum; /* of its image */
-	uint32_t index;    /* of its symbol in the image */
+	uint32_t index;	   /* of its symbol in the image */
 	uint32_t name_size;
 };
 
@@ -455,17 +455,17 @@ struct wire_stall {
 };
 
 enum wire_stalls_refusal {
-	WIRE_STALLS_RIGHTS = 1,  /* the driver lets only administrators sample */
-	WIRE_STALLS_DEVICE,      /* the device or driver cannot */
-	WIRE_STALLS_BUSY,        /* something else in this or another process samples */
-	WIRE_STALLS_MEMORY,      /* no room on the device */
+	WIRE_STALLS_RIGHTS = 1,	 /* the driver lets only administrators sample */
+	WIRE_STALLS_DEVICE,	 /* the device or driver cannot */
+	WIRE_STALLS_BUSY,	 /* something else in this or another process samples */
+	WIRE_STALLS_MEMORY,	 /* no room on the device */
 	WIRE_STALLS_NO_FUNCTION, /* this tracer lacks what is needed */
 	WIRE_STALLS_OTHER,
 	WIRE_STALLS_DISPLACED, /* another process has begun to sample the device, which ends ours */
-	WIRE_STALLS_CONTEXTS, /* more contexts than we have slots for */
-	WIRE_STALLS_LATE,     /* a context ended, and its last samples could not be waited for */
-	WIRE_STALLS_CONTEXT,  /* another context of the process on this device is sampled */
-	WIRE_STALLS_PROCESS,  /* another process samples this device */
+	WIRE_STALLS_CONTEXTS,  /* more contexts than we have slots for */
+	WIRE_STALLS_LATE,      /* a context ended, and its last samples could not be waited for */
+	WIRE_STALLS_CONTEXT,   /* another context of the process on this device is sampled */
+	WIRE_STALLS_PROCESS,   /* another process samples this device */
 	WIRE_STALLS_REFUSALS
 };
 
@@ -488,7 +488,7 @@ struct wire_stalls_refused {
 struct wire_tracer_ended {
 	uint8_t type;
 	uint8_t pad[3];
-	int32_t result; /* the tracer's */
+	int32_t result;	   /* the tracer's */
 	uint64_t since_ns; /* until then it worked */
 	uint32_t message_size;
 	uint32_t pad2;

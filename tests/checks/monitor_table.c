@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A table's names are resolved for one kernel at a time, and what is not there is nothing: so a name misspelt would
- * look like a kernel without that field. Here a name has to be in at least one source of its event.
+ * A table's names are resolved for one kernel at a time, and what is not there is nothing: so a
+ * name misspelt would look like a kernel without that field. Here a name has to be in at least one
+ * source of its event.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -205,7 +206,8 @@ static int check_event(const struct place *p)
 	if (e->process_act > MONITOR_ACTS || (e->process_act && !e->acts[e->process_act - 1].kind))
 		return WRONG(p, "its process is that of an act that is not there");
 	if (e->process_text && !is_text_of_all(e))
-		return WRONG(p, "the text that says its process is not a needed string of all sources");
+		return WRONG(
+			p, "the text that says its process is not a needed string of all sources");
 	if (e->above > MONITOR_COUNTS || (e->above && !e->counts[e->above - 1].value))
 		return WRONG(p, "--above is about a count that is not there");
 	for (size_t i = 0; i < MONITOR_SOURCES && e->sources[i].kind && !err; i++)
@@ -231,10 +233,10 @@ static int check_series(const struct monitor *m, size_t series)
 			counted |= c->series == series && c->value == VALUE_ONE;
 			valued |= c->series == series && c->value > VALUE_ONE;
 		}
-	return counted && valued ? error_set(-EINVAL,
-					   "monitor %s, series %s: has values and mere counts",
-					   m->name, m->series[series].name)
-				 : 0;
+	return counted && valued
+		       ? error_set(-EINVAL, "monitor %s, series %s: has values and mere counts",
+				 m->name, m->series[series].name)
+		       : 0;
 }
 
 int monitor_check(const struct monitor *m)

@@ -41,10 +41,12 @@ static uint32_t text(struct input *in)
 
 static void add_code(struct input *in)
 {
-	struct profile_module m = {
-		.kind = MODULE_GPU_CODE, .build_id_size = 1, .build_id = {(uint8_t)take(&in->b, 3)}};
+	struct profile_module m = {.kind = MODULE_GPU_CODE,
+		.build_id_size = 1,
+		.build_id = {(uint8_t)take(&in->b, 3)}};
 	struct profile_gpu_function f = {.name = text(in), .index = take(&in->b, 3)};
-	struct profile_inline i = {take(&in->b, in->inlines + 1), text(in), text(in), take(&in->b, 9)};
+	struct profile_inline i = {
+		take(&in->b, in->inlines + 1), text(in), text(in), take(&in->b, 9)};
 	struct profile_instruction at = {0};
 	uint32_t id;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What fuzz targets share: a claim whose failure is a finding, and input taken byte by byte as choices. */
+/* What fuzz targets share: a claim whose failure is a finding, and input taken byte by byte as
+ * choices. */
 #pragma once
 
 #include <stdbool.h>

@@ -54,7 +54,8 @@ static void mend(uint8_t *file, size_t size)
 	}
 }
 
-/* Adds a name to a copy of what was read: it must be there, and all else as whole or cut as before. */
+/* Adds a name to a copy of what was read: it must be there, and all else as whole or cut as
+ * before. */
 static void check_continued(struct profile_reader *r)
 {
 	bool whole = !profile_reader_incomplete(r);
@@ -181,8 +182,14 @@ static void write_gpu_tables(struct profile_writer *w)
 	struct profile_module m = {.kind = MODULE_GPU_CODE, .path = 3, .build_id_size = 8};
 	struct profile_gpu_function f = {.name = 2, .index = 5};
 	struct profile_instruction i = {.offset = 16};
-	struct profile_window window = {.process = 1, .instance = 1, .device = 1, .context = 1,
-		.start_ns = 1000, .end_ns = 5000, .period_cycles = 4096, .samples = 70};
+	struct profile_window window = {.process = 1,
+		.instance = 1,
+		.device = 1,
+		.context = 1,
+		.start_ns = 1000,
+		.end_ns = 5000,
+		.period_cycles = 4096,
+		.samples = 70};
 	struct profile_counter c = {.name = 1, .unit = 2};
 	uint32_t id;
 
@@ -207,8 +214,8 @@ static void write_gpu_tables(struct profile_writer *w)
 static void write_gpu_events(struct profile_writer *w)
 {
 	struct profile_stall s = {.window = 1, .instruction = 1, .reason = 2, .samples = 300};
-	struct profile_count c = {.start_ns = 2000, .duration_ns = 1000, .device = 1, .counter = 1,
-		.value = 12.5};
+	struct profile_count c = {
+		.start_ns = 2000, .duration_ns = 1000, .device = 1, .counter = 1, .value = 12.5};
 
 	profile_write_stall(w, &s);
 	s.instruction = 2;
@@ -224,32 +231,60 @@ static void write_gpu_events(struct profile_writer *w)
 
 static void write_wait_events(struct profile_writer *w)
 {
-	struct profile_wait wait = {.start_ns = 4000, .duration_ns = 300, .queued_ns = 20, .others = 3,
-		.others_ns = 40, .thread = 1, .stack = 1, .waker = 1, .reason = WAIT_LOCK};
-	struct profile_life life = {.start_ns = 100, .duration_ns = 9000, .run_ns = 5000, .thread = 1};
-	struct profile_sync sync = {.start_ns = 4000, .duration_ns = 250, .recorded_ns = 3000, .instance = 1,
-		.correlation = 7, .thread = 1, .stack = 1, .api = 1, .device = 1, .context = 1,
-		.stream = 7, .kind = SYNC_EVENT};
+	struct profile_wait wait = {.start_ns = 4000,
+		.duration_ns = 300,
+		.queued_ns = 20,
+		.others = 3,
+		.others_ns = 40,
+		.thread = 1,
+		.stack = 1,
+		.waker = 1,
+		.reason = WAIT_LOCK};
+	struct profile_life life = {
+		.start_ns = 100, .duration_ns = 9000, .run_ns = 5000, .thread = 1};
+	struct profile_sync sync = {.start_ns = 4000,
+		.duration_ns = 250,
+		.recorded_ns = 3000,
+		.instance = 1,
+		.correlation = 7,
+		.thread = 1,
+		.stack = 1,
+		.api = 1,
+		.device = 1,
+		.context = 1,
+		.stream = 7,
+		.kind = SYNC_EVENT};
 
 	profile_write_wait(w, &wait);
-	profile_write_wait(w, &(struct profile_wait){.start_ns = 4400, .duration_ns = 5, .thread = 1,
-				.reason = WAIT_RUN_QUEUE});
+	profile_write_wait(w,
+		&(struct profile_wait){
+			.start_ns = 4400, .duration_ns = 5, .thread = 1, .reason = WAIT_RUN_QUEUE});
 	profile_write_life(w, &life);
 	profile_write_sync(w, &sync);
 }
 
 static void write_driver_events(struct profile_writer *w)
 {
-	struct profile_driver d = {.start_ns = 3000, .duration_ns = 400, .job = 7, .thread = 1, .source = 1,
-		.ring = 2, .name = 3, .kind = DRIVER_QUEUED};
+	struct profile_driver d = {.start_ns = 3000,
+		.duration_ns = 400,
+		.job = 7,
+		.thread = 1,
+		.source = 1,
+		.ring = 2,
+		.name = 3,
+		.kind = DRIVER_QUEUED};
 
 	profile_write_driver(w, &d);
 	d.start_ns = 3400;
 	d.kind = DRIVER_RUN;
 	d.unfinished = true;
 	profile_write_driver(w, &d);
-	d = (struct profile_driver){.start_ns = 3500, .bytes = 4096, .source = 1, .name = 2,
-		.kind = DRIVER_MOMENT, .foreign = true};
+	d = (struct profile_driver){.start_ns = 3500,
+		.bytes = 4096,
+		.source = 1,
+		.name = 2,
+		.kind = DRIVER_MOMENT,
+		.foreign = true};
 	profile_write_driver(w, &d);
 }
 
@@ -266,10 +301,22 @@ static void write_events(struct profile_writer *w)
 		.kind = CALL_GRAPH,
 		.instance = 1,
 		.correlation = 5};
-	struct profile_work work = {.start_ns = 2000, .duration_ns = 70, .op = 1, .thread = 1,
-		.stack = 3, .api = 2, .launch_ns = 1000, .instance = 1, .correlation = 5};
-	struct profile_pending p = {.start_ns = 5, .thread = 1, .stack = 4, .api = 1, .instance = 2,
-		.correlation = 7, .reason = PENDING_EMPTY};
+	struct profile_work work = {.start_ns = 2000,
+		.duration_ns = 70,
+		.op = 1,
+		.thread = 1,
+		.stack = 3,
+		.api = 2,
+		.launch_ns = 1000,
+		.instance = 1,
+		.correlation = 5};
+	struct profile_pending p = {.start_ns = 5,
+		.thread = 1,
+		.stack = 4,
+		.api = 1,
+		.instance = 2,
+		.correlation = 7,
+		.reason = PENDING_EMPTY};
 
 	profile_write_sample(w, &s);
 	profile_write_sample(w, &s);

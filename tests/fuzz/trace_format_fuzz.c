@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Fuzz target: any bytes as the format of an event; what is to be read has to be possible to read. */
+/* Fuzz target: any bytes as the format of an event; what is to be read has to be possible to
+ * read. */
 #include <stdlib.h>
 #include <string.h>
 

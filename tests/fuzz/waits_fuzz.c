@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fuzz target: profiles of threads that wait, and of GPU work, whose times are as the bytes say: also far apart, before the
- * recording, or past the end of time. `report` and the views must be made of them, and what they say must add up.
+ * Fuzz target: profiles of threads that wait, and of GPU work, whose times are as the bytes say:
+ * also far apart, before the recording, or past the end of time. `report` and the views must be
+ * made of them, and what they say must add up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,10 @@
 #include "profile/writer.h"
 #include "view/wall/wall.h"
 
-#define THREADS	  4
-#define OPS	  6
-#define STACKS	  4
-#define STRETCH	  8 /* events that the wall view keeps */
+#define THREADS 4
+#define OPS	6
+#define STACKS	4
+#define STRETCH 8 /* events that the wall view keeps */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,7 +35,8 @@ struct input {
 	uint32_t correlation;
 };
 
-/* 0 to 255, of some unit: the largest ones are as long as there is time, and not a multiple of anything. */
+/* 0 to 255, of some unit: the largest ones are as long as there is time, and not a multiple of
+ * anything. */
 static uint64_t take_time(struct input *in)
 {
 	static const unsigned int units[] = {0, 0, 4, 4, 10, 10, 10, 20, 30, 40, 56};
@@ -54,28 +56,37 @@ static uint32_t string(struct input *in, const char *text)
 
 static void add_tables(struct input *in)
 {
-	static const char *const names[STACKS] = {"main", "read", "[incomplete stack: x]", "cudaLaunchKernel"};
+	static const char *const names[STACKS] = {
+		"main", "read", "[incomplete stack: x]", "cudaLaunchKernel"};
 
 	for (uint32_t n = 0; n < THREADS; n++) {
 		struct profile_process p = {.pid = 1 + n / 2};
 		struct profile_thread t = {.tid = 100 + n};
 
-		require(!profile_add_process(in->w, &p, &t.process) && !profile_add_thread(in->w, &t, &in->threads[n]));
+		require(!profile_add_process(in->w, &p, &t.process) &&
+			!profile_add_thread(in->w, &t, &in->threads[n]));
 	}
 	for (uint32_t n = 0; n < OPS; n++) {
 		struct profile_device d = {.uuid = {(uint8_t)(1 + n / 4)}};
-		struct profile_op op = {.kind = n % 3 ? OP_KERNEL : OP_COPY, .process = 1 + n % 2, .context = 1 + n / 4,
-			.stream = 7 + n % 2, .name = n % 3 ? string(in, "kernel") : 0};
+		struct profile_op op = {.kind = n % 3 ? OP_KERNEL : OP_COPY,
+			.process = 1 + n % 2,
+			.context = 1 + n / 4,
+			.stream = 7 + n % 2,
+			.name = n % 3 ? string(in, "kernel") : 0};
 
-		require(!profile_add_device(in->w, &d, &op.device) && !profile_add_op(in->w, &op, &in->ops[n]));
+		require(!profile_add_device(in->w, &d, &op.device) &&
+			!profile_add_op(in->w, &op, &in->ops[n]));
 	}
 	for (uint32_t n = 0; n < STACKS; n++) {
-		struct profile_location l = {.kind = n == 2 ? FRAME_NOTE : n == 1 ? FRAME_KERNEL : FRAME_PYTHON,
+		struct profile_location l = {.kind = n == 2   ? FRAME_NOTE
+						     : n == 1 ? FRAME_KERNEL
+							      : FRAME_PYTHON,
 			.name = string(in, names[n])};
 		uint32_t location;
 
 		require(!profile_add_location(in->w, &l, &location));
-		require(!profile_add_stack_node(in->w, n ? in->stacks[n - 1] : 0, location, &in->stacks[n]));
+		require(!profile_add_stack_node(
+			in->w, n ? in->stacks[n - 1] : 0, location, &in->stacks[n]));
 	}
 	in->api = string(in, "cudaStreamSynchronize");
 }
@@ -94,9 +105,15 @@ static uint32_t stack(struct input *in)
 
 static void add_work(struct input *in)
 {
-	struct profile_work w = {.start_ns = take_time(in), .duration_ns = take_time(in), .launch_ns = take_time(in),
-		.op = in->ops[take(&in->b, OPS)], .stack = stack(in), .api = in->api, .instance = take(&in->b, 2),
-		.correlation = take(&in->b, 2) ? in->correlation : take(&in->b, 9), .graph_node = take(&in->b, 3) / 2,
+	struct profile_work w = {.start_ns = take_time(in),
+		.duration_ns = take_time(in),
+		.launch_ns = take_time(in),
+		.op = in->ops[take(&in->b, OPS)],
+		.stack = stack(in),
+		.api = in->api,
+		.instance = take(&in->b, 2),
+		.correlation = take(&in->b, 2) ? in->correlation : take(&in->b, 9),
+		.graph_node = take(&in->b, 3) / 2,
 		.graph_context = take(&in->b, 3)};
 
 	w.graph_stream = w.graph_context ? 7 + take(&in->b, 2) : 0;
@@ -107,12 +124,25 @@ static void add_work(struct input *in)
 
 static void add_call(struct input *in)
 {
-	struct profile_call c = {.start_ns = take_time(in), .duration_ns = take_time(in), .thread = thread(in), .stack = stack(in),
-		.api = in->api, .kind = (enum profile_call_kind)(1 + take(&in->b, CALL_KINDS - 1)), .instance = take(&in->b, 2),
+	struct profile_call c = {.start_ns = take_time(in),
+		.duration_ns = take_time(in),
+		.thread = thread(in),
+		.stack = stack(in),
+		.api = in->api,
+		.kind = (enum profile_call_kind)(1 + take(&in->b, CALL_KINDS - 1)),
+		.instance = take(&in->b, 2),
 		.correlation = ++in->correlation};
-	struct profile_sync s = {.start_ns = c.start_ns, .duration_ns = c.duration_ns, .recorded_ns = take_time(in),
-		.instance = c.instance, .correlation = c.correlation, .thread = c.thread, .stack = c.stack, .api = c.api,
-		.device = take(&in->b, 2), .context = take(&in->b, 3), .stream = 7 + take(&in->b, 2),
+	struct profile_sync s = {.start_ns = c.start_ns,
+		.duration_ns = c.duration_ns,
+		.recorded_ns = take_time(in),
+		.instance = c.instance,
+		.correlation = c.correlation,
+		.thread = c.thread,
+		.stack = c.stack,
+		.api = c.api,
+		.device = take(&in->b, 2),
+		.context = take(&in->b, 3),
+		.stream = 7 + take(&in->b, 2),
 		.kind = (enum profile_sync_kind)(1 + take(&in->b, SYNC_KINDS - 1))};
 
 	require(!profile_write_call(in->w, &c));
@@ -125,7 +155,9 @@ static void add_wait(struct input *in)
 	struct profile_wait w = {.start_ns = take_time(in),
 		.duration_ns = take(&in->b, 4) ? take_time(in) : 0,
 		.thread = thread(in),
-		.stack = stack(in), .waker = take(&in->b, 3) ? 0 : thread(in), .assumed = take(&in->b, 2),
+		.stack = stack(in),
+		.waker = take(&in->b, 3) ? 0 : thread(in),
+		.assumed = take(&in->b, 2),
 		.reason = (enum profile_wait_reason)(1 + take(&in->b, WAIT_REASONS - 1))};
 
 	w.queued_ns = w.duration_ns ? take_time(in) % w.duration_ns : 0;
@@ -136,7 +168,10 @@ static void add_wait(struct input *in)
 
 static void add_sample(struct input *in)
 {
-	struct profile_sample s = {.time_ns = take_time(in), .period_ns = take_time(in), .thread = thread(in), .stack = stack(in)};
+	struct profile_sample s = {.time_ns = take_time(in),
+		.period_ns = take_time(in),
+		.thread = thread(in),
+		.stack = stack(in)};
 
 	require(!profile_write_sample(in->w, &s));
 }
@@ -144,7 +179,9 @@ static void add_sample(struct input *in)
 static void add_lives(struct input *in)
 {
 	for (uint32_t n = 0; n < THREADS; n++) {
-		struct profile_life l = {.start_ns = take_time(in), .duration_ns = take_time(in), .thread = in->threads[n]};
+		struct profile_life l = {.start_ns = take_time(in),
+			.duration_ns = take_time(in),
+			.thread = in->threads[n]};
 
 		l.run_ns = l.duration_ns ? take_time(in) % l.duration_ns : 0;
 		require(!profile_write_life(in->w, &l));
@@ -216,7 +253,8 @@ static void check_gaps(const struct gaps *g)
 		}
 		for (unsigned int i = 0; i < GAP_CAUSES; i++)
 			summed_ns += d->many[i].total_ns + d->once[i].total_ns;
-		require(listed_ns == d->idle_ns && summed_ns == d->idle_ns && d->idle_ns <= d->span_ns);
+		require(listed_ns == d->idle_ns && summed_ns == d->idle_ns &&
+			d->idle_ns <= d->span_ns);
 	}
 	vec_foreach (p, &g->processes)
 		for (unsigned int i = 0; i < GAP_CAUSES; i++)
@@ -241,7 +279,8 @@ static void print(struct report *r)
 	struct buf out = BUF_INIT;
 
 	require(!location_texts_init(&texts, r->reader, false));
-	require(!function_sums_read(&functions, &r->summary->sampled, &r->summary->internals, &texts, true));
+	require(!function_sums_read(
+		&functions, &r->summary->sampled, &r->summary->internals, &texts, true));
 	check_functions(&functions, r->summary->cpu_ns);
 	r->texts = &texts;
 	r->functions = &functions;
@@ -257,9 +296,14 @@ static void report(const struct profile_reader *reader, const struct summary *s,
 {
 	struct gaps gaps = {0};
 	struct sync_waits waits = {0};
-	struct report r = {.path = "p.xpu", .reader = reader, .summary = s, .gaps = &gaps, .sync_waits = &waits};
+	struct report r = {.path = "p.xpu",
+		.reader = reader,
+		.summary = s,
+		.gaps = &gaps,
+		.sync_waits = &waits};
 
-	gaps.events.parts = gap_parts_of(s->start_ns, s->end_ns, s->works + s->calls + s->samples, most);
+	gaps.events.parts =
+		gap_parts_of(s->start_ns, s->end_ns, s->works + s->calls + s->samples, most);
 	gaps.events.chunks = &s->chunks;
 	require(!gaps_read_within(&gaps, &s->internals, most));
 	check_gaps(&gaps);
@@ -312,7 +356,8 @@ static bool see_wall(size_t most, uint64_t *ret_ns)
 
 static void see_view(const char *name)
 {
-	struct view_options options = {.view = view_by_name(name), .by = VIEW_BY_THREAD | VIEW_BY_STREAM};
+	struct view_options options = {
+		.view = view_by_name(name), .by = VIEW_BY_THREAD | VIEW_BY_STREAM};
 	struct view_result v;
 	int error = view_read(path, &options, &v);
 
@@ -327,7 +372,8 @@ static void see_chrome(void)
 	struct export_result result = {0};
 	struct output *o;
 
-	require(!output_open(&o, "/dev/null") && !export_chrome(path, &options, o, &result) && !output_commit(o));
+	require(!output_open(&o, "/dev/null") && !export_chrome(path, &options, o, &result) &&
+		!output_commit(o));
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -82,12 +82,12 @@ static const char *label(struct ids *ids, uint64_t id, char *text)
 
 static bool question(const char *name)
 {
-	static const char *const starts[] = { "cuDeviceGet", "cudaDeviceGet", "cuGetProcAddress",
+	static const char *const starts[] = {"cuDeviceGet", "cudaDeviceGet", "cuGetProcAddress",
 		"cuGetExportTable", "cuDriverGetVersion", "cudaDriverGetVersion", "cuCtxGet",
 		"cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError", "cudaRuntimeGetVersion",
 		"cuGetError", "cudaGetError", "cuModuleGetLoadingMode", "cuKernelGet", "cuFuncGet",
 		"cuDevicePrimaryCtxGetState", "cuDeviceComputeCapability", "cuDeviceTotalMem",
-		"cuPointerGet", "__cuda", "cuFlushGPUDirect", "cuMemGetInfo" };
+		"cuPointerGet", "__cuda", "cuFlushGPUDirect", "cuMemGetInfo"};
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (!strncmp(name, starts[i], strlen(starts[i])) &&
@@ -356,8 +356,10 @@ static bool load(void)
 	if (!cupti)
 		cupti = dlopen("libcupti.so.12", RTLD_NOW);
 	if (!cupti) {
-		fprintf(stderr, "cupti_sequence: no CUPTI (its folder belongs in LD_LIBRARY_PATH): "
-				"%s\n", dlerror());
+		fprintf(stderr,
+			"cupti_sequence: no CUPTI (its folder belongs in LD_LIBRARY_PATH): "
+			"%s\n",
+			dlerror());
 		return false;
 	}
 #define LOAD(name)                                                                                 \
@@ -384,9 +386,9 @@ int InitializeInjection(void);
 
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
-	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-		CUPTI_ACTIVITY_KIND_MEMSET };
+		CUPTI_ACTIVITY_KIND_MEMSET};
 	const char *path = getenv("XPUPROF_SEQUENCE");
 	CUpti_SubscriberHandle subscriber;
 	int error;

@@ -35,7 +35,7 @@ static struct {
 	__typeof__(cuptiActivityFlushAll) *ActivityFlushAll;
 	__typeof__(cuptiActivityGetNextRecord) *ActivityGetNextRecord;
 	__typeof__(cuptiActivityGetNumDroppedRecords) *ActivityGetNumDroppedRecords;
-} tool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} tool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void callback(
 	void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
@@ -71,7 +71,7 @@ static void complete(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t siz
 
 static void *flush_now_and_then(void *unused)
 {
-	struct timespec pause = { 0, FLUSH_NS };
+	struct timespec pause = {0, FLUSH_NS};
 
 	while (1) {
 		nanosleep(&pause, NULL);
@@ -116,9 +116,9 @@ static bool load(void)
 /* The numbers of cupti_driver_cbid.h and cupti_runtime_cbid.h. */
 static int enable_callbacks(void)
 {
-	static const CUpti_CallbackId driver[] = { 307, 442, 477, 478, 514, 515, 652, 653 };
-	static const CUpti_CallbackId runtime[] = { 211, 214, 269, 270, 311, 312, 430, 431, 505,
-		506 };
+	static const CUpti_CallbackId driver[] = {307, 442, 477, 478, 514, 515, 652, 653};
+	static const CUpti_CallbackId runtime[] = {
+		211, 214, 269, 270, 311, 312, 430, 431, 505, 506};
 	CUpti_SubscriberHandle subscriber;
 	int error = tool.Subscribe(&subscriber, callback, NULL);
 
@@ -134,9 +134,9 @@ static int enable_callbacks(void)
 
 static int enable_activity(void)
 {
-	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
 		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-		CUPTI_ACTIVITY_KIND_MEMSET };
+		CUPTI_ACTIVITY_KIND_MEMSET};
 	int error = tool.ActivityRegisterCallbacks(request, complete);
 	pthread_t thread;
 

@@ -19,7 +19,8 @@
  *	instances COUNT ended COUNT
  *	status STATUS			of the command, as a shell gives it
  *
- * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] [-k] [-z] [-t PERIOD] [-x] COMMAND ...
+ * usage: gpu_record LIBRARY [-m MARKER] [-q] [-r BYTES] [-s MS] [-k] [-z] [-t PERIOD] [-x] COMMAND
+ * ...
  *	-q queue times, -r bytes of the ring, -s stop MS milliseconds after the first call came, -k kill -9
  *	ourselves then instead, -t sample instructions every 2^PERIOD cycles, -x exactly,
  *	-z sleep from when the library is connected until the command has ended
@@ -87,7 +88,8 @@ static int parse(int argc, char **argv, struct settings *s)
 	return *s->command ? 0 : -EINVAL;
 }
 
-/* The environment is set before the fork: what takes memory after it could wait for a lock of a thread. */
+/* The environment is set before the fork: what takes memory after it could wait for a lock of a
+ * thread. */
 static pid_t start(const struct test_recorder *r, char **command)
 {
 	pid_t pid;

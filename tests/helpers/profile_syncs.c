@@ -35,33 +35,35 @@ static uint64_t number(const struct map *m, uint64_t key)
 	return value ? *value : 0;
 }
 
-static void print_sync(const struct profile_reader *r, const struct profile_sync *s,
-	const struct calls *calls)
+static void print_sync(
+	const struct profile_reader *r, const struct profile_sync *s, const struct calls *calls)
 {
 	static const char *const kinds[SYNC_KINDS] = {
 		[SYNC_STREAM] = "stream", [SYNC_EVENT] = "event", [SYNC_CONTEXT] = "context"};
 	const struct profile_thread *t = profile_thread(r, s->thread);
 	uint64_t key = key_of(s->instance, s->correlation);
 
-	printf("{\"type\": \"sync\", \"kind\": \"%s\", \"api\": \"%s\", \"thread\": %u, \"start_ns\": %" PRIu64
-	       ", \"duration_ns\": %" PRIu64 ", \"recorded_ns\": %" PRIu64 ", \"stack\": %u"
+	printf("{\"type\": \"sync\", \"kind\": \"%s\", \"api\": \"%s\", \"thread\": %u, "
+	       "\"start_ns\": %" PRIu64 ", \"duration_ns\": %" PRIu64 ", \"recorded_ns\": %" PRIu64
+	       ", \"stack\": %u"
 	       ", \"call_start_ns\": %" PRIu64 ", \"call_end_ns\": %" PRIu64
 	       ", \"device\": %u, \"context\": %u, \"stream\": %u}\n",
-		kinds[s->kind], profile_string(r, s->api, NULL), t ? t->tid : 0, s->start_ns, s->duration_ns,
-		s->recorded_ns, s->stack, number(&calls->starts, key), number(&calls->ends, key), s->device,
-		s->context, s->stream);
+		kinds[s->kind], profile_string(r, s->api, NULL), t ? t->tid : 0, s->start_ns,
+		s->duration_ns, s->recorded_ns, s->stack, number(&calls->starts, key),
+		number(&calls->ends, key), s->device, s->context, s->stream);
 }
 
 static void print_work(const struct profile_reader *r, const struct profile_work *w)
 {
 	const struct profile_op *op = profile_op(r, w->op);
 
-	printf("{\"type\": \"work\", \"name\": \"%s\", \"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
-	       ", \"launch_ns\": %" PRIu64 ", \"device\": %u, \"context\": %u, \"stream\": %u"
+	printf("{\"type\": \"work\", \"name\": \"%s\", \"start_ns\": %" PRIu64
+	       ", \"end_ns\": %" PRIu64 ", \"launch_ns\": %" PRIu64
+	       ", \"device\": %u, \"context\": %u, \"stream\": %u"
 	       ", \"in_graph\": %s, \"graph_context\": %u, \"graph_stream\": %u}\n",
-		profile_string(r, op->name, NULL), w->start_ns, w->start_ns + w->duration_ns, w->launch_ns,
-		op->device, op->context, op->stream, w->graph_node ? "true" : "false", w->graph_context,
-		w->graph_stream);
+		profile_string(r, op->name, NULL), w->start_ns, w->start_ns + w->duration_ns,
+		w->launch_ns, op->device, op->context, op->stream, w->graph_node ? "true" : "false",
+		w->graph_context, w->graph_stream);
 }
 
 /* Calls first, as waits may be written before theirs. */

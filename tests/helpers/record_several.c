@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Records several programs at the same time in this one process and thread, each into a file of its own, as an agent
- * would: with session_round for each recording, no signals, nothing printed.
+ * Records several programs at the same time in this one process and thread, each into a file of its
+ * own, as an agent would: with session_round for each recording, no signals, nothing printed.
  *
  * usage: record_several FILE SHELL-COMMAND [FILE SHELL-COMMAND ...]
  */

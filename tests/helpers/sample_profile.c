@@ -371,15 +371,16 @@ static void write_hostile(struct sample *s)
 		e.api = string(s, names[i]);
 		check(profile_write_work(s->w, &e));
 	}
-	check(profile_set_meta(s->w, META_COMMAND,
-		"]]></script><script>document.title='taken'</script>\x02"));
+	check(profile_set_meta(
+		s->w, META_COMMAND, "]]></script><script>document.title='taken'</script>\x02"));
 }
 
-/* Stacks as they are recorded from Python programs: native frames and Python's in their true order. */
+/* Stacks as they are recorded from Python programs: native frames and Python's in their true
+ * order. */
 struct python {
 	struct sample *s;
 	uint32_t python, libc, torch, server;
-	uint32_t at;      /* the leaf of the stack that is being made */
+	uint32_t at;	  /* the leaf of the stack that is being made */
 	uint64_t address; /* of the latest native frame */
 };
 
@@ -426,7 +427,8 @@ static void launch_from(struct python *p, uint32_t correlation, uint64_t duratio
 	struct profile_work e;
 
 	s->stacks[0] = launch(s, p->at, 0x500, "cudaLaunchKernel");
-	call(s, correlation, correlation * 1000000, OTHER_THREAD, 0, CALL_LAUNCH, "cudaLaunchKernel");
+	call(s, correlation, correlation * 1000000, OTHER_THREAD, 0, CALL_LAUNCH,
+		"cudaLaunchKernel");
 	e = work(s, correlation, correlation * 1000000 + 5000, duration_ns,
 		kernel_op(s, 1, 0, 7, "_Z4gemmPfS_i"));
 	e.thread = s->threads[OTHER_THREAD];
@@ -496,7 +498,8 @@ static void write_python(struct sample *s)
 	p.address += 0x100;
 	enter(&p, p.python, "Py_InitializeFromConfig");
 	sample_here(&p, 5000000, 250000);
-	p.at = stack(s, 0, named(s, FRAME_NOTE, "[incomplete stack: no unwind information]", NULL, 0));
+	p.at = stack(
+		s, 0, named(s, FRAME_NOTE, "[incomplete stack: no unwind information]", NULL, 0));
 	enter(&p, p.python, "_PyEval_EvalFrameDefault");
 	enter_python(&p, "step", "/home/u/train.py", 12);
 	sample_here(&p, 6000000, 125000);

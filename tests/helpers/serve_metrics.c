@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A monitor of signals, which every kernel has, served like those of GPU drivers: prints the address, serves until its
- * input ends, and then prints how many signals of which number it counted.
+ * A monitor of signals, which every kernel has, served like those of GPU drivers: prints the
+ * address, serves until its input ends, and then prints how many signals of which number it
+ * counted.
  *
  *	serve_metrics ADDRESS:PORT
  */
@@ -75,7 +76,9 @@ static const struct monitor_series series[] = {
 static const struct monitor signals = {
 	.name = "signals",
 	.events = events,
-	.objects = (const struct monitor_object_row[]){{.name = "signal", .left = "signals that were not delivered"}, {0}},
+	.objects =
+		(const struct monitor_object_row[]){
+			{.name = "signal", .left = "signals that were not delivered"}, {0}},
 	.series = series,
 };
 

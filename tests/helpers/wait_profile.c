@@ -73,15 +73,18 @@ static uint32_t string(struct waits *s, const char *text)
 	return id;
 }
 
-/* Native code: "@name" is of the C library, "^name" of the vDSO, "+name" of the program, "~" of CUDA. */
+/* Native code: "@name" is of the C library, "^name" of the vDSO, "+name" of the program, "~" of
+ * CUDA. */
 static uint32_t native(struct waits *s, const char *text)
 {
 	struct profile_module m = {.kind = *text == '^' ? MODULE_VDSO : MODULE_FILE};
 	struct profile_location l = {.kind = FRAME_USER};
 	uint32_t name = string(s, text + 1), location;
 
-	m.path = string(s, *text == '^' ? "[vdso]" : *text == '@' ? "/lib/libc.so.6" :
-		*text == '~' ? "/lib/libcuda.so.1" : "/bin/app");
+	m.path = string(s, *text == '^'	  ? "[vdso]"
+			   : *text == '@' ? "/lib/libc.so.6"
+			   : *text == '~' ? "/lib/libcuda.so.1"
+					  : "/bin/app");
 	check(profile_add_module(s->w, &m, &l.module));
 	l.address = 0x1000ull * name;
 	check(profile_add_location(s->w, &l, &location));
@@ -90,16 +93,17 @@ static uint32_t native(struct waits *s, const char *text)
 	return location;
 }
 
-/* "main;nap;_schedule": root first, with _ before names of the kernel, @, ^, + and ~ before those of native code, and notes in
- * brackets. */
+/* "main;nap;_schedule": root first, with _ before names of the kernel, @, ^, + and ~ before those
+ * of native code, and notes in brackets. */
 static uint32_t stack(struct waits *s, const char *path)
 {
 	uint32_t id = 0, location;
 
 	for (char text[64]; *path; path += strcspn(path, ";"), path += *path == ';') {
 		bool kernel = *path == '_';
-		struct profile_location l = {
-			.kind = kernel ? FRAME_KERNEL : *path == '[' ? FRAME_NOTE : FRAME_PYTHON};
+		struct profile_location l = {.kind = kernel	    ? FRAME_KERNEL
+						     : *path == '[' ? FRAME_NOTE
+								    : FRAME_PYTHON};
 		uint32_t name;
 
 		snprintf(text, sizeof(text), "%.*s", (int)strcspn(path, ";"), path);
@@ -130,9 +134,8 @@ static void begin(struct waits *s, const char *path)
 	p.comm = string(s, "app");
 	check(profile_add_process(s->w, &p, &s->process));
 	for (uint32_t n = 0; n < 4; n++) {
-		struct profile_thread t = {.process = s->process,
-			.tid = 10 + n,
-			.name = string(s, names[n])};
+		struct profile_thread t = {
+			.process = s->process, .tid = 10 + n, .name = string(s, names[n])};
 
 		check(profile_add_thread(s->w, &t, &s->threads[n]));
 	}
@@ -235,7 +238,8 @@ static void write_pool(struct waits *s)
 	static const char here[] = "@start_thread;+run;+spin;@clock_gettime;^__vdso_clock_gettime";
 
 	for (uint32_t n = 0; n < 4; n++) {
-		struct profile_thread t = {.process = s->process, .tid = 20 + n, .name = string(s, "worker")};
+		struct profile_thread t = {
+			.process = s->process, .tid = 20 + n, .name = string(s, "worker")};
 
 		waited(s, 1, here, WAIT_RUN_QUEUE, 10 + n, 1, 1, n == 0, n == 0 ? 5 : 0);
 		check(profile_add_thread(s->w, &t, &s->threads[1]));
@@ -247,8 +251,8 @@ static void write_pool(struct waits *s)
 }
 
 /* A wait without a part in the run queue, and who ended it: a thread's number, -1: nobody. */
-static void ended(struct waits *s, uint32_t thread, const char *path, enum profile_wait_reason reason, uint64_t start_ms,
-	uint64_t duration_ms, int waker)
+static void ended(struct waits *s, uint32_t thread, const char *path,
+	enum profile_wait_reason reason, uint64_t start_ms, uint64_t duration_ms, int waker)
 {
 	struct profile_wait w = {
 		.start_ns = start_ms * MS,
@@ -262,7 +266,8 @@ static void ended(struct waits *s, uint32_t thread, const char *path, enum profi
 	check(profile_write_wait(s->w, &w));
 }
 
-/* The two called xpuprof are of the program: 2 stands in line behind 3, which saves while it has the lock. */
+/* The two called xpuprof are of the program: 2 stands in line behind 3, which saves while it has
+ * the lock. */
 static void write_held(struct waits *s)
 {
 	ended(s, 1, "main;nap", WAIT_SLEEP, 11, 8, -1);
@@ -290,7 +295,8 @@ static void write_held(struct waits *s)
 static void write_many(struct waits *s)
 {
 	for (uint32_t n = 0; n < 30; n++) {
-		struct profile_thread t = {.process = s->process, .tid = 20 + n, .name = string(s, "worker")};
+		struct profile_thread t = {
+			.process = s->process, .tid = 20 + n, .name = string(s, "worker")};
 
 		check(profile_add_thread(s->w, &t, &s->threads[1]));
 		waited(s, 1, "main;lock;_futex_wait", WAIT_LOCK, 10, 50, 0, 0, 0);
@@ -410,8 +416,9 @@ int main(int argc, char **argv)
 	struct waits s = {.hostile = argc == 3 && !strcmp(argv[1], "hostile")};
 
 	if (argc != 3) {
-		fprintf(stderr,
-			"usage: wait_profile small|hostile|none|idle|gpu|unreported|cut|ways|pool|held|many|endless|stalls|named|own FILE\n");
+		fprintf(stderr, "usage: wait_profile "
+				"small|hostile|none|idle|gpu|unreported|cut|ways|pool|held|many|"
+				"endless|stalls|named|own FILE\n");
 		return 2;
 	}
 	begin(&s, argv[2]);

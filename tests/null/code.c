@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * GPU code of a vendor that does not exist: an image is the text "NULLCODE", and every function is found in it, of
- * four instructions in four lines.
+ * GPU code of a vendor that does not exist: an image is the text "NULLCODE", and every function is
+ * found in it, of four instructions in four lines.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,9 +26,11 @@ static void close_image(struct gpucode_image *image)
 {
 }
 
-static bool find(const struct gpucode_image *image, const char *name, uint32_t index, struct gpucode_function *ret)
+static bool find(const struct gpucode_image *image, const char *name, uint32_t index,
+	struct gpucode_function *ret)
 {
-	*ret = (struct gpucode_function){.code = (const uint8_t *)image, .size = INSTRUCTIONS * BYTES};
+	*ret = (struct gpucode_function){
+		.code = (const uint8_t *)image, .size = INSTRUCTIONS * BYTES};
 	return true;
 }
 
@@ -36,12 +38,14 @@ static size_t frames(struct gpucode_image *image, const struct gpucode_function 
 	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
 	*ret_called = false;
-	ret[0] = (struct gpucode_frame){
-		.function = "", .path = "/null/kernels.nul", .line = 10 + (uint32_t)(offset / BYTES)};
+	ret[0] = (struct gpucode_frame){.function = "",
+		.path = "/null/kernels.nul",
+		.line = 10 + (uint32_t)(offset / BYTES)};
 	return 1;
 }
 
-static void instruction_name(const struct gpucode_function *f, uint64_t offset, char *ret, size_t size)
+static void instruction_name(
+	const struct gpucode_function *f, uint64_t offset, char *ret, size_t size)
 {
 	snprintf(ret, size, "%s", offset ? "NOTHING" : "BEGIN");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The backend of a vendor that does not exist: reads the log of its driver (null.h), and makes up samples of
- * instructions.
+ * The backend of a vendor that does not exist: reads the log of its driver (null.h), and makes up
+ * samples of instructions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,12 +80,14 @@ static int open_log(struct gpu_backend *b, const struct gpu_options *o)
 {
 	snprintf(b->path, sizeof(b->path), "%s/null.log", o->runtime_dir);
 	b->log = open(b->path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (b->log < 0 || (geteuid() != o->target_uid && fchown(b->log, o->target_uid, o->target_gid)))
+	if (b->log < 0 ||
+		(geteuid() != o->target_uid && fchown(b->log, o->target_uid, o->target_gid)))
 		return error_errno(-errno, "cannot make '%s'", b->path);
 	return 0;
 }
 
-static int null_open(struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
+static int null_open(
+	struct gpu_backend **ret, const struct gpu_options *options, struct gpu_shared *shared)
 {
 	struct gpu_backend *b = calloc(1, sizeof(*b));
 	int error;
@@ -113,7 +115,7 @@ static int null_environment(
 	return add(context, NULL_LOG_VARIABLE, b->path);
 }
 
-/* --- one record --------------------------------------------------------------------------------- */
+/* --- one record ------------------------------------------------------------------------------- */
 
 static int find_instance(struct gpu_backend *b, uint32_t pid, uint32_t process, uint32_t *ret)
 {
@@ -152,8 +154,10 @@ static int send_call(struct gpu_backend *b, const struct null_record *r, const s
 	int error = add_string(b, r->kind == NULL_SYNC ? "nullSynchronize" : "nullLaunch", &e.api);
 
 	if (r->kind == NULL_SYNC && b->options.syncs)
-		e.waits_for = (struct gpu_wait_target){
-			.kind = SYNC_STREAM, .device = b->device, .context = CONTEXT, .stream = STREAM};
+		e.waits_for = (struct gpu_wait_target){.kind = SYNC_STREAM,
+			.device = b->device,
+			.context = CONTEXT,
+			.stream = STREAM};
 	return error ?: b->shared->events.call(b->shared->events.context, &e);
 }
 
@@ -177,8 +181,8 @@ static int send_work(struct gpu_backend *b, const struct null_record *r, const s
 }
 
 /* A window for each piece of work: it began, then it did nothing for twice as long. */
-static int send_samples(struct gpu_backend *b, const struct null_record *r, const struct gpu_launch *l,
-	uint32_t process)
+static int send_samples(struct gpu_backend *b, const struct null_record *r,
+	const struct gpu_launch *l, uint32_t process)
 {
 	static const char *const reasons[] = {"null_stall_selected", "null_stall_nothing"};
 	struct profile_writer *w = b->shared->writer;
@@ -227,7 +231,7 @@ static int decode(struct gpu_backend *b, const struct null_record *r)
 	return error || !b->options.images ? error : send_samples(b, r, &l, process);
 }
 
-/* --- rounds ------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 static int null_snapshot(struct gpu_backend *b)
 {
@@ -273,7 +277,9 @@ static int null_finish(struct gpu_backend *b)
 
 	for (size_t n = 0; m->slots && n <= m->mask; n++)
 		if (m->slots[n].used)
-			error = error ?: events->instance_end(events->context, (uint32_t)m->slots[n].value);
+			error = error
+					?: events->instance_end(
+						   events->context, (uint32_t)m->slots[n].value);
 	return error;
 }
 

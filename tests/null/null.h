@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A GPU vendor that does not exist, in one folder: a backend, names, a format of code, and programs that use its API.
- * xpuprof is linked once more with its rows beside the real ones (tests/null/tables.c), which shows that a vendor needs
- * no other line anywhere.
+ * A GPU vendor that does not exist, in one folder: a backend, names, a format of code, and programs
+ * that use its API. xpuprof is linked once more with its rows beside the real ones
+ * (tests/null/tables.c), which shows that a vendor needs no other line anywhere.
  *
- * Its driver is a log: programs append a record for each call to the file that $NULL_GPU_LOG names, and the backend
- * reads it. Nothing in it is checked: the programs are our own.
+ * Its driver is a log: programs append a record for each call to the file that $NULL_GPU_LOG names,
+ * and the backend reads it. Nothing in it is checked: the programs are our own.
  */
 #pragma once
 

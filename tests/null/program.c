@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A program that uses the API of a vendor that does not exist (null.h): ten times two kernels of a millisecond, a wait for
- * them, and a pause in which the GPU has nothing to do.
+ * A program that uses the API of a vendor that does not exist (null.h): ten times two kernels of a
+ * millisecond, a wait for them, and a pause in which the GPU has nothing to do.
  */
 #include <execinfo.h>
 #include <fcntl.h>
@@ -34,8 +34,8 @@ static uint64_t now_ns(void)
 
 static void sleep_until(uint64_t end_ns)
 {
-	const struct timespec end = {
-		.tv_sec = (time_t)(end_ns / 1000000000ull), .tv_nsec = (long)(end_ns % 1000000000ull)};
+	const struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000ull),
+		.tv_nsec = (long)(end_ns % 1000000000ull)};
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
 }

@@ -15,14 +15,14 @@ STAGE void launch_on_device(gpu_kernel kernel, gpu_stream s, int count)
 {
 	for (int i = 0; i < count; i++)
 		gpu_launch(kernel, s);
-	expect((struct expected){ "kernel", __func__, "count_a_us5", NULL, (unsigned long)count,
-		(unsigned long)count, 0 });
+	expect((struct expected){"kernel", __func__, "count_a_us5", NULL, (unsigned long)count,
+		(unsigned long)count, 0});
 }
 
 STAGE void set_on_device(void *memory)
 {
 	gpu_set(memory, 1, BYTES);
-	expect((struct expected){ "set", __func__, "", NULL, 1, 1, BYTES });
+	expect((struct expected){"set", __func__, "", NULL, 1, 1, BYTES});
 }
 
 STAGE void use_device(int ordinal)

@@ -34,7 +34,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct expected all[128];
 	int count;
-} expectation = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} expectation = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool same_expected(const struct expected *a, const struct expected *b)
 {
@@ -52,7 +52,7 @@ static void expect(struct expected e)
 		;
 	if (i == expectation.count) {
 		expectation.all[i] =
-			(struct expected){ e.type, e.function, e.name, e.captured_by, 0, 0, 0 };
+			(struct expected){e.type, e.function, e.name, e.captured_by, 0, 0, 0};
 		expectation.count++;
 	}
 	expectation.all[i].launches += e.launches;

@@ -20,7 +20,7 @@ STAGE void launch_in_parent(gpu_kernel kernel)
 	for (int i = 0; i < LAUNCHES; i++)
 		gpu_launch(kernel, NULL);
 	gpu_wait();
-	expect((struct expected){ "kernel", __func__, "count_a_us5", NULL, LAUNCHES, LAUNCHES, 0 });
+	expect((struct expected){"kernel", __func__, "count_a_us5", NULL, LAUNCHES, LAUNCHES, 0});
 }
 
 STAGE void work_in_child(void)

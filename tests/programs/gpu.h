@@ -30,7 +30,8 @@ enum { GPU_BLOCK = 64, GPU_GRID = 8 };
 
 enum gpu_copy_kind { GPU_HTOD, GPU_DTOH, GPU_DTOD, GPU_UNIFIED };
 
-/* A loop of a few microseconds that writes nothing, though the compiler cannot know; then what `at_end` does. */
+/* A loop of a few microseconds that writes nothing, though the compiler cannot know; then what
+ * `at_end` does. */
 #define GPU_KERNEL_THAT(name, predicates, words, at_end)                                           \
 	".visible .entry " name "(.param .u64 out, .param .u32 rounds)\n"                          \
 	"{\n"                                                                                      \
@@ -50,8 +51,7 @@ enum gpu_copy_kind { GPU_HTOD, GPU_DTOH, GPU_DTOD, GPU_UNIFIED };
 	"\tsetp.lt.u32 %p1, %r3, %r1;\n"                                                           \
 	"\t@%p1 bra ROUND;\n"                                                                      \
 	"\tsetp.eq.f32 %p2, %f1, 0fBF800000;\n"                                                    \
-	"\t@%p2 st.global.f32 [%rd1], %f1;\n" at_end                                               \
-	"\tret;\n"                                                                                 \
+	"\t@%p2 st.global.f32 [%rd1], %f1;\n" at_end "\tret;\n"                                    \
 	"}\n"
 
 #define GPU_KERNEL(name) GPU_KERNEL_THAT(name, "3", "2", "")

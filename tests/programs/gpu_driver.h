@@ -51,7 +51,8 @@ GPU int gpu_device_count(void)
 	return count;
 }
 
-/* The same for a second context: of device 1, or where there is none another one of device 0. false: there is none. */
+/* The same for a second context: of device 1, or where there is none another one of device 0.
+ * false: there is none. */
 GPU bool gpu_use_second_context(void)
 {
 	CUdevice dev;
@@ -99,7 +100,7 @@ GPU gpu_kernel gpu_get_kernel(const char *name)
 
 #define GPU_ARGUMENTS                                                                              \
 	unsigned int rounds = 2000;                                                                \
-	void *arguments[] = { &gpu.nowhere, &rounds }
+	void *arguments[] = {&gpu.nowhere, &rounds}
 
 /* With a block of more than 1024 threads the launch is refused: true when it was taken. */
 GPU bool gpu_try_launch(gpu_kernel k, unsigned int block, gpu_stream s)
@@ -121,10 +122,10 @@ GPU void gpu_launch(gpu_kernel k, gpu_stream s)
 GPU bool gpu_try_launch_at(gpu_kernel k, void *at, unsigned int rounds, gpu_stream s)
 {
 	CUdeviceptr out = (CUdeviceptr)(uintptr_t)at;
-	void *arguments[] = { &out, &rounds };
+	void *arguments[] = {&out, &rounds};
 
-	return gpu.driver.cuLaunchKernel(k, GPU_GRID, 1, 1, GPU_BLOCK, 1, 1, 0, s, arguments,
-		       NULL) == CUDA_SUCCESS;
+	return gpu.driver.cuLaunchKernel(
+		       k, GPU_GRID, 1, 1, GPU_BLOCK, 1, 1, 0, s, arguments, NULL) == CUDA_SUCCESS;
 }
 
 GPU void gpu_launch_ptsz(gpu_kernel k)
@@ -138,13 +139,13 @@ GPU void gpu_launch_ptsz(gpu_kernel k)
 GPU void gpu_launch_extended(gpu_kernel k, gpu_stream s)
 {
 	GPU_ARGUMENTS;
-	CUlaunchConfig config = { .gridDimX = GPU_GRID,
+	CUlaunchConfig config = {.gridDimX = GPU_GRID,
 		.gridDimY = 1,
 		.gridDimZ = 1,
 		.blockDimX = GPU_BLOCK,
 		.blockDimY = 1,
 		.blockDimZ = 1,
-		.hStream = s };
+		.hStream = s};
 
 	GPU_CHECK(cuLaunchKernelEx(&config, k, arguments, NULL));
 }
@@ -216,14 +217,14 @@ GPU void gpu_copy_async(
 /* Half of each row of a square of `side` bytes, from the host. */
 GPU void gpu_copy_rows(void *to, const void *from, size_t side)
 {
-	CUDA_MEMCPY2D p = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+	CUDA_MEMCPY2D p = {.srcMemoryType = CU_MEMORYTYPE_HOST,
 		.srcHost = from,
 		.srcPitch = side,
 		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
 		.dstDevice = (CUdeviceptr)(uintptr_t)to,
 		.dstPitch = side,
 		.WidthInBytes = side / 2,
-		.Height = side };
+		.Height = side};
 
 	GPU_CHECK(cuMemcpy2D_v2(&p));
 }
@@ -352,14 +353,14 @@ GPU void gpu_graph_free(gpu_graph g)
 GPU gpu_node gpu_graph_add_kernel(gpu_graph g, gpu_node after, gpu_kernel k)
 {
 	GPU_ARGUMENTS;
-	CUDA_KERNEL_NODE_PARAMS p = { .func = k,
+	CUDA_KERNEL_NODE_PARAMS p = {.func = k,
 		.gridDimX = GPU_GRID,
 		.gridDimY = 1,
 		.gridDimZ = 1,
 		.blockDimX = GPU_BLOCK,
 		.blockDimY = 1,
 		.blockDimZ = 1,
-		.kernelParams = arguments };
+		.kernelParams = arguments};
 	CUgraphNode node;
 
 	GPU_CHECK(cuGraphAddKernelNode_v2(&node, g, &after, after ? 1 : 0, &p));
@@ -370,7 +371,7 @@ GPU gpu_node gpu_graph_add_kernel(gpu_graph g, gpu_node after, gpu_kernel k)
 GPU gpu_node gpu_graph_add_copy(
 	gpu_graph g, gpu_node after, void *to, const void *from, size_t bytes)
 {
-	CUDA_MEMCPY3D p = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+	CUDA_MEMCPY3D p = {.srcMemoryType = CU_MEMORYTYPE_HOST,
 		.srcHost = from,
 		.srcPitch = bytes,
 		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
@@ -378,7 +379,7 @@ GPU gpu_node gpu_graph_add_copy(
 		.dstPitch = bytes,
 		.WidthInBytes = bytes,
 		.Height = 1,
-		.Depth = 1 };
+		.Depth = 1};
 	CUgraphNode node;
 
 	GPU_CHECK(cuGraphAddMemcpyNode(&node, g, &after, after ? 1 : 0, &p, gpu.context));
@@ -387,11 +388,11 @@ GPU gpu_node gpu_graph_add_copy(
 
 GPU gpu_node gpu_graph_add_set(gpu_graph g, gpu_node after, void *at, int value, size_t bytes)
 {
-	CUDA_MEMSET_NODE_PARAMS p = { .dst = (CUdeviceptr)(uintptr_t)at,
+	CUDA_MEMSET_NODE_PARAMS p = {.dst = (CUdeviceptr)(uintptr_t)at,
 		.value = (unsigned char)value,
 		.elementSize = 1,
 		.width = bytes,
-		.height = 1 };
+		.height = 1};
 	CUgraphNode node;
 
 	GPU_CHECK(cuGraphAddMemsetNode(&node, g, &after, after ? 1 : 0, &p, gpu.context));

@@ -103,8 +103,8 @@ GPU gpu_kernel gpu_get_kernel(const char *name)
 
 #define GPU_ARGUMENTS                                                                              \
 	unsigned int rounds = 2000;                                                                \
-	void *arguments[] = { &gpu.nowhere, &rounds };                                             \
-	dim3 grid = { GPU_GRID, 1, 1 }, block = { GPU_BLOCK, 1, 1 }
+	void *arguments[] = {&gpu.nowhere, &rounds};                                               \
+	dim3 grid = {GPU_GRID, 1, 1}, block = {GPU_BLOCK, 1, 1}
 
 GPU bool gpu_try_launch(gpu_kernel k, unsigned int threads, gpu_stream s)
 {
@@ -127,8 +127,8 @@ GPU void gpu_launch(gpu_kernel k, gpu_stream s)
 /* A program's own kernel, of so many rounds: true when it was taken. */
 GPU bool gpu_try_launch_at(gpu_kernel k, void *at, unsigned int rounds, gpu_stream s)
 {
-	void *arguments[] = { &at, &rounds };
-	dim3 grid = { GPU_GRID, 1, 1 }, block = { GPU_BLOCK, 1, 1 };
+	void *arguments[] = {&at, &rounds};
+	dim3 grid = {GPU_GRID, 1, 1}, block = {GPU_BLOCK, 1, 1};
 
 	return cudaLaunchKernel((const void *)k, grid, block, arguments, 0, s) == cudaSuccess;
 }
@@ -143,7 +143,7 @@ GPU void gpu_launch_ptsz(gpu_kernel k)
 GPU void gpu_launch_extended(gpu_kernel k, gpu_stream s)
 {
 	GPU_ARGUMENTS;
-	cudaLaunchConfig_t config = { .gridDim = grid, .blockDim = block, .stream = s };
+	cudaLaunchConfig_t config = {.gridDim = grid, .blockDim = block, .stream = s};
 
 	GPU_CHECK(cudaLaunchKernelExC(&config, (const void *)k, arguments));
 }
@@ -183,8 +183,8 @@ GPU void gpu_free_pinned(void *at)
 
 GPU enum cudaMemcpyKind gpu_kind(enum gpu_copy_kind kind)
 {
-	static const enum cudaMemcpyKind kinds[] = { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
-		cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+	static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+		cudaMemcpyDeviceToDevice, cudaMemcpyDefault};
 
 	return kinds[kind];
 }
@@ -331,8 +331,7 @@ GPU gpu_node gpu_graph_add_kernel(gpu_graph g, gpu_node after, gpu_kernel k)
 {
 	GPU_ARGUMENTS;
 	struct cudaKernelNodeParams p = {
-		.func = (void *)k, .gridDim = grid, .blockDim = block, .kernelParams = arguments
-	};
+		.func = (void *)k, .gridDim = grid, .blockDim = block, .kernelParams = arguments};
 	cudaGraphNode_t node;
 
 	GPU_CHECK(cudaGraphAddKernelNode(&node, g, &after, after ? 1 : 0, &p));
@@ -351,11 +350,11 @@ GPU gpu_node gpu_graph_add_copy(
 
 GPU gpu_node gpu_graph_add_set(gpu_graph g, gpu_node after, void *at, int value, size_t bytes)
 {
-	struct cudaMemsetParams p = { .dst = at,
+	struct cudaMemsetParams p = {.dst = at,
 		.value = (unsigned char)value,
 		.elementSize = 1,
 		.width = bytes,
-		.height = 1 };
+		.height = 1};
 	cudaGraphNode_t node;
 
 	GPU_CHECK(cudaGraphAddMemsetNode(&node, g, &after, after ? 1 : 0, &p));

@@ -4,13 +4,14 @@
  *
  *	gpu_waits
  *
- * one JSON object a line on stdout: the function that waited (stage), the call, when it began and ended
- * (CLOCK_MONOTONIC), the kernel that it waited for, what was waited for (the kind of profile_sync), and whether other
- * work was still running when it returned. Kernels run for some milliseconds; on the simulated GPU for what their names
- * say. Then, in one object, how many contexts there were, and whether the handle of a destroyed stream came again.
+ * one JSON object a line on stdout: the function that waited (stage), the call, when it began and
+ * ended (CLOCK_MONOTONIC), the kernel that it waited for, what was waited for (the kind of
+ * profile_sync), and whether other work was still running when it returned. Kernels run for some
+ * milliseconds; on the simulated GPU for what their names say. Then, in one object, how many
+ * contexts there were, and whether the handle of a destroyed stream came again.
  *
- * Where there are two contexts (of two devices; or in the driver's form of one) some calls name a stream of the one
- * while the other is current.
+ * Where there are two contexts (of two devices; or in the driver's form of one) some calls name a
+ * stream of the one while the other is current.
  */
 #define GPU_OWN_KERNELS                                                                            \
 	GPU_KERNEL("for_stream_us9000")                                                            \
@@ -49,7 +50,8 @@ static void told(const char *stage, const char *api, const char *kind, const cha
 {
 	uint64_t end_ns = now_ns();
 
-	printf("{\"stage\": \"%s\", \"api\": \"%s\", \"kind\": \"%s\", \"kernel\": \"%s\", \"start_ns\": %llu, "
+	printf("{\"stage\": \"%s\", \"api\": \"%s\", \"kind\": \"%s\", \"kernel\": \"%s\", "
+	       "\"start_ns\": %llu, "
 	       "\"end_ns\": %llu, \"others_go_on\": %s}\n",
 		stage, api, kind, kernel, (unsigned long long)start_ns, (unsigned long long)end_ns,
 		others_go_on ? "true" : "false");
@@ -86,8 +88,8 @@ STAGE void wait_for_stream(gpu_stream s, gpu_stream other)
 	launch("for_stream_us9000", s, 3000);
 	start_ns = now_ns();
 	gpu_stream_wait(s);
-	told(__func__, CALL("cuStreamSynchronize", "cudaStreamSynchronize"), "stream", "for_stream_us9000",
-		start_ns, true);
+	told(__func__, CALL("cuStreamSynchronize", "cudaStreamSynchronize"), "stream",
+		"for_stream_us9000", start_ns, true);
 }
 
 /* The event was recorded before, too, in another stream: the last time counts. */
@@ -101,8 +103,8 @@ STAGE void wait_for_event(gpu_stream s, gpu_stream other, gpu_event e)
 	launch("behind_us15000", s, 8000);
 	start_ns = now_ns();
 	gpu_event_wait(e);
-	told(__func__, CALL("cuEventSynchronize", "cudaEventSynchronize"), "event", "for_event_us7000",
-		start_ns, true);
+	told(__func__, CALL("cuEventSynchronize", "cudaEventSynchronize"), "event",
+		"for_event_us7000", start_ns, true);
 }
 
 STAGE void wait_for_default_stream(void)
@@ -123,11 +125,12 @@ STAGE void wait_for_context(gpu_stream s)
 	launch("for_context_us8000", s, 3000);
 	start_ns = now_ns();
 	gpu_wait();
-	told(__func__, CALL("cuCtxSynchronize", "cudaDeviceSynchronize"), "context", "for_context_us8000",
-		start_ns, false);
+	told(__func__, CALL("cuCtxSynchronize", "cudaDeviceSynchronize"), "context",
+		"for_context_us8000", start_ns, false);
 }
 
-/* The wait is the first thing that this thread asks of CUDA (in the driver's form it has to name its context before). */
+/* The wait is the first thing that this thread asks of CUDA (in the driver's form it has to name
+ * its context before). */
 STAGE void *wait_first(void *stream)
 {
 	uint64_t start_ns;
@@ -137,8 +140,8 @@ STAGE void *wait_first(void *stream)
 #endif
 	start_ns = now_ns();
 	gpu_stream_wait((gpu_stream)stream);
-	told(__func__, CALL("cuStreamSynchronize", "cudaStreamSynchronize"), "stream", "for_thread_us6000",
-		start_ns, false);
+	told(__func__, CALL("cuStreamSynchronize", "cudaStreamSynchronize"), "stream",
+		"for_thread_us6000", start_ns, false);
 	return NULL;
 }
 
@@ -185,7 +188,8 @@ STAGE gpu_exec graph_of(const char *kernel, gpu_stream s, unsigned int thousand_
 	return exec;
 }
 
-/* No work: it becomes a part of another graph, which is never launched, or the driver refuses it. */
+/* No work: it becomes a part of another graph, which is never launched, or the driver refuses
+ * it. */
 STAGE void capture_launch(gpu_exec exec, gpu_stream s)
 {
 	gpu_capture_begin(s);
@@ -253,7 +257,8 @@ STAGE void wait_for_far_event(const struct gpu *home, const struct gpu *away, gp
 		"far_event_us7000", start_ns, true);
 }
 
-/* A stream of `away` with the handle that one of `home` had, if the driver gives it out again at once. */
+/* A stream of `away` with the handle that one of `home` had, if the driver gives it out again at
+ * once. */
 STAGE bool wait_for_handle_used_again(const struct gpu *home, const struct gpu *away)
 {
 	gpu_stream gone, s;

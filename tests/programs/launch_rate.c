@@ -38,7 +38,7 @@ STAGE void launch_back_to_back(gpu_stream s, unsigned long launches)
 
 static void wait_until(double when)
 {
-	struct timespec t = { .tv_sec = (time_t)(when / 1e9) };
+	struct timespec t = {.tv_sec = (time_t)(when / 1e9)};
 
 	t.tv_nsec = (long)(when - (double)t.tv_sec * 1e9);
 	if (!rate.spin)
@@ -53,8 +53,8 @@ static void launch_in_groups(gpu_stream s)
 	double start = now();
 
 	for (unsigned long done = 0; done < rate.launches;) {
-		unsigned long due = (unsigned long)((now() - start + 1e6) / 1e9 *
-			(double)rate.per_second);
+		unsigned long due =
+			(unsigned long)((now() - start + 1e6) / 1e9 * (double)rate.per_second);
 
 		if (due > rate.launches)
 			due = rate.launches;
@@ -82,10 +82,9 @@ static void *run(void *unused)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "launches", required_argument, NULL, 'n' },
-		{ "threads", required_argument, NULL, 't' },
-		{ "rate", required_argument, NULL, 'r' }, { "spin", no_argument, NULL, 's' },
-		{ 0 } };
+	static const struct option options[] = {{"launches", required_argument, NULL, 'n'},
+		{"threads", required_argument, NULL, 't'}, {"rate", required_argument, NULL, 'r'},
+		{"spin", no_argument, NULL, 's'}, {0}};
 	pthread_t threads[MAX_THREADS];
 	int option, count = 1;
 	double start, each;

@@ -29,17 +29,17 @@ static struct {
 
 static void launched(const char *function, const char *kernel, unsigned long count)
 {
-	expect((struct expected){ "kernel", function, kernel, NULL, count, count, 0 });
+	expect((struct expected){"kernel", function, kernel, NULL, count, count, 0});
 }
 
 static void copied(const char *function, const char *kind, unsigned long bytes)
 {
-	expect((struct expected){ "copy", function, kind, NULL, 1, bytes != 0, bytes });
+	expect((struct expected){"copy", function, kind, NULL, 1, bytes != 0, bytes});
 }
 
 static void set(const char *function, unsigned long bytes)
 {
-	expect((struct expected){ "set", function, "", NULL, 1, 1, bytes });
+	expect((struct expected){"set", function, "", NULL, 1, 1, bytes});
 }
 
 STAGE void launch_default_stream(int count)
@@ -128,7 +128,7 @@ STAGE void launch_refused(int count)
 			exit(1);
 		}
 	}
-	expect((struct expected){ "failed", __func__, a_name, NULL, (unsigned long)count, 0, 0 });
+	expect((struct expected){"failed", __func__, a_name, NULL, (unsigned long)count, 0, 0});
 }
 
 STAGE void copy_synchronous(void)
@@ -180,17 +180,17 @@ STAGE void set_memory(void)
 
 static void node(const char *replayer, const char *maker, const char *what, unsigned long works)
 {
-	expect((struct expected){ "node", replayer, what, maker, 0, works, 0 });
+	expect((struct expected){"node", replayer, what, maker, 0, works, 0});
 }
 
 static void replayed(const char *function, unsigned long launches, unsigned long nodes)
 {
-	expect((struct expected){ "graph", function, "", NULL, launches, launches * nodes, 0 });
+	expect((struct expected){"graph", function, "", NULL, launches, launches * nodes, 0});
 }
 
 static void captured(const char *function, unsigned long count)
 {
-	expect((struct expected){ "captured", function, "", NULL, count, 0, 0 });
+	expect((struct expected){"captured", function, "", NULL, count, 0, 0});
 }
 
 STAGE void capture_kernels(gpu_stream s)
@@ -449,8 +449,8 @@ static void clean_up(void)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = { { "repeat", required_argument, NULL, 'r' },
-		{ "sequence", no_argument, NULL, 's' }, { 0 } };
+	static const struct option options[] = {{"repeat", required_argument, NULL, 'r'},
+		{"sequence", no_argument, NULL, 's'}, {0}};
 	bool sequence = false;
 	int option, repeat = 1;
 

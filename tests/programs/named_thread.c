@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Has a thread that is called as the profiler's own is, and waits for all the time that GPU work runs:
+ * Has a thread that is called as the profiler's own is, and waits for all the time that GPU work
+ * runs:
  *
  *	named_thread [family]
  *
- * With "family" two children do so beside it, one that is only forked, has no GPU and the thread alone, and one that
- * executes this program. Each prints its pid (as it sees it), whether it has a GPU, and the thread's tid, as a JSON object
- * on a line.
+ * With "family" two children do so beside it, one that is only forked, has no GPU and the thread
+ * alone, and one that executes this program. Each prints its pid (as it sees it), whether it has a
+ * GPU, and the thread's tid, as a JSON object on a line.
  */
 #define GPU_OWN_KERNELS GPU_KERNEL("work_us100000")
 

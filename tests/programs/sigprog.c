@@ -13,9 +13,9 @@
 
 int main(int argc, char **argv)
 {
-	static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE,
-		SIGTSTP, SIGCONT, SIGWINCH };
-	struct timespec limit = { argc > 1 ? atoi(argv[1]) : 2, 0 };
+	static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE,
+		SIGTSTP, SIGCONT, SIGWINCH};
+	struct timespec limit = {argc > 1 ? atoi(argv[1]) : 2, 0};
 	int count = argc > 2 ? atoi(argv[2]) : 0, seen = 0, number;
 	sigset_t set;
 

@@ -13,8 +13,8 @@
  *	--contexts N	at most (50)
  *
  * "launching" on stdout says when it begins. At the end, but for `exit`, come the number of
- * launches of each kernel and whether the sums that the kernels made on the GPU are those of so many
- * launches, as one JSON object; the status says that, too. On the simulated GPU, where kernels
+ * launches of each kernel and whether the sums that the kernels made on the GPU are those of so
+ * many launches, as one JSON object; the status says that, too. On the simulated GPU, where kernels
  * compute nothing, the sums must be 0.
  */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A CUDA program that does what programs do around the injected library, to be recorded by gpu_record or
- * xpuprof: tests/cli/inject.t.
+ * A CUDA program that does what programs do around the injected library, to be recorded by
+ * gpu_record or xpuprof: tests/cli/inject.t.
  *
  * usage: inject_target WHAT [COUNT]
  *

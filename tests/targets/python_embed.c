@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* python_embed LIBPYTHON ARGUMENTS...: a program that loads an interpreter at run time and is one from then on. */
+/* python_embed LIBPYTHON ARGUMENTS...: a program that loads an interpreter at run time and is one
+ * from then on. */
 #include <dlfcn.h>
 #include <stdio.h>
 

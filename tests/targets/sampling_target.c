@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A CUDA program whose contexts and modules come and go, to be recorded with samples of its instructions:
- * tests/cli/sampling.t.
+ * A CUDA program whose contexts and modules come and go, to be recorded with samples of its
+ * instructions: tests/cli/sampling.t.
  *
  * usage: sampling_target WHAT [COUNT]
  *
@@ -157,7 +157,8 @@ static void modules(int count)
 	launch(10);
 }
 
-/* A request to end that comes before or in the call is heeded at the first point where it can be. */
+/* A request to end that comes before or in the call is heeded at the first point where it can
+ * be. */
 static void *cancelled(void *unused)
 {
 	CUcontext context;

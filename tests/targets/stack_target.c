@@ -13,8 +13,8 @@
  *	deep      launches under 40, 120 and 300 frames
  *	threads   COUNT short threads one after the other, each launching a few times
  *
- * Kernel axpy is only ever asked for by functions called ..._a, scale by those called ..._b. A pause before
- * each beginning lets the library learn where stacks end. Says "done" at the end.
+ * Kernel axpy is only ever asked for by functions called ..._a, scale by those called ..._b. A
+ * pause before each beginning lets the library learn where stacks end. Says "done" at the end.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -30,7 +30,6 @@
 #include "target.h"
 
 #define ROUNDS 40
-
 
 static void pause_ms(long ms)
 {
@@ -218,8 +217,8 @@ static void *launch_in_fibers(void *stack)
 static void fibers(int count)
 {
 	size_t size = 256 << 10, page = 4096;
-	char *all = mmap(NULL, 65536 + page + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *all = mmap(NULL, 65536 + page + size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_attr_t attributes;
 	pthread_t thread;
 

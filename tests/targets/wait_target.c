@@ -10,8 +10,9 @@
  *	                          calls of each other in turn
  *	wait_target long MS       one sleep
  *
- * Lines of output: function and thread id of each call, when it began and ended (CLOCK_MONOTONIC), and the ns that the
- * thread was off its CPU there, at least and at most; and after "lock" who let it go.
+ * Lines of output: function and thread id of each call, when it began and ended (CLOCK_MONOTONIC),
+ * and the ns that the thread was off its CPU there, at least and at most; and after "lock" who let
+ * it go.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,8 +132,9 @@ static WAY void hog(void)
 /* ------------------------------------------------------------------ measuring them */
 
 /*
- * The time off its CPU is that which elapsed, less that on it. Two clocks cannot be read at one moment, and any time
- * may pass between: that on the CPU is of more than the call, and of less than what elapsed around all of it.
+ * The time off its CPU is that which elapsed, less that on it. Two clocks cannot be read at one
+ * moment, and any time may pass between: that on the CPU is of more than the call, and of less than
+ * what elapsed around all of it.
  */
 static void measure(const char *name, void (*way)(void))
 {
@@ -143,8 +145,9 @@ static void measure(const char *name, void (*way)(void))
 	end_ns = now_ns(CLOCK_MONOTONIC);
 	cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	after_ns = now_ns(CLOCK_MONOTONIC);
-	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n", name, gettid(), begin_ns, end_ns,
-		(int64_t)(end_ns - begin_ns - cpu_ns), (int64_t)(after_ns - before_ns - cpu_ns));
+	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 "\n", name, gettid(), begin_ns,
+		end_ns, (int64_t)(end_ns - begin_ns - cpu_ns),
+		(int64_t)(after_ns - before_ns - cpu_ns));
 }
 
 static void *hold_lock(void *unused)
@@ -434,7 +437,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(way, "long")) {
 		sleep_us((unsigned)strtoul(argument, NULL, 10) * 1000);
 	} else {
-		fprintf(stderr, "usage: wait_target known FILE|lengths|threads|crowd|storm MS [N]|long MS\n");
+		fprintf(stderr, "usage: wait_target known FILE|lengths|threads|crowd|storm MS "
+				"[N]|long MS\n");
 		return 2;
 	}
 	return 0;

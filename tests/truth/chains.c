@@ -37,7 +37,9 @@ KNOWN static uint64_t c_small(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t d = a ^ b, e = b ^ c, f = a + c, g = a * b, h = b * c, i = c * a;
 
-	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h) : "r"(i)
+	__asm__ volatile(""
+			 : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g), "+r"(h)
+			 : "r"(i)
 			 : "memory");
 	return a + b + c + d + e + f + g + h + i;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The C side of pychains.py: an extension module that says where the program is, launches, and calls back. */
+/* The C side of pychains.py: an extension module that says where the program is, launches, and
+ * calls back. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x03080000
 #include <Python.h>
@@ -61,10 +62,8 @@ KNOWN static PyObject *ext_point_unlocked(PyObject *self, PyObject *unused)
 {
 	truth_enter("~py");
 	truth_enter("ext_point_unlocked!");
-	Py_BEGIN_ALLOW_THREADS
-	truth_point();
-	Py_END_ALLOW_THREADS
-	truth_leave();
+	Py_BEGIN_ALLOW_THREADS truth_point();
+	Py_END_ALLOW_THREADS truth_leave();
 	truth_leave();
 	Py_RETURN_NONE;
 }
@@ -101,7 +100,8 @@ static PyMethodDef methods[] = {
 	{NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "pyext", NULL, -1, methods, NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {
+	PyModuleDef_HEAD_INIT, "pyext", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_pyext(void)
 {

@@ -12,8 +12,8 @@
 
 #define NAMES_MAX  512
 #define CHAINS_MAX 200 /* of launches, and of spins */
-#define ROUNDS     4   /* launches of one list */
-#define SPINS      ((uint64_t)6 << 20)
+#define ROUNDS	   4   /* launches of one list */
+#define SPINS	   ((uint64_t)6 << 20)
 
 static __thread const char *names[NAMES_MAX];
 static __thread int depth;
@@ -59,7 +59,8 @@ static void join_names(char *text, size_t size)
 	while (first > 0 && strcmp(names[first - 1], "~context"))
 		first--;
 	for (int i = first ? first - 1 : 0; i < depth && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ";" : "", names[i]);
+		used += (size_t)snprintf(
+			text + used, size - used, "%s%s", used ? ";" : "", names[i]);
 	if (used >= size) {
 		fprintf(stderr, "truth: too many functions\n");
 		exit(2);
@@ -196,7 +197,8 @@ KNOWN void truth_launch(void)
 	n = number_of(&launches, "launch");
 	CHECK(cuda.cuCtxSetCurrent(context));
 	for (int i = 0; i < ROUNDS; i++)
-		CHECK(cuda.cuLaunchKernel(functions[n], 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
+		CHECK(cuda.cuLaunchKernel(
+			functions[n], 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
 	CHECK(cuda.cuCtxSynchronize());
 	truth_leave();
 }

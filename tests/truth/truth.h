@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What programs with known stacks say of themselves, to be compared with what was recorded (check.py).
+ * What programs with known stacks say of themselves, to be compared with what was recorded
+ * (check.py).
  *
- * A function says its name when it begins and again when it ends, so each thread has a list of the functions that are
- * running: the truth. Where the program launches or computes (truth_point), the list is written to $TRUTH_OUT, once for
- * each different one:
+ * A function says its name when it begins and again when it ends, so each thread has a list of the
+ * functions that are running: the truth. Where the program launches or computes (truth_point), the
+ * list is written to $TRUTH_OUT, once for each different one:
  *
  *	spin ~start;main;outer;inner;truth_spin
  *	launch truth_7 ~start;main;outer;inner;truth_launch
  *
- * What stands in for functions that are not ours begins with '~': "~start" the way to main, "~thread" to a thread's
+ * What stands in for functions that are not ours begins with '~': "~start" the way to main,
+ * "~thread" to a thread's
  * function, "~signal" to a handler, "~glue" of libraries. "?name" may be there or not; "one|other" are two names
  * of one function. A name with '!' behind it is
  * that of a function that also calls functions that are not ours.
  *
- * No inlining, cloning or tail calls for functions that have a name here, or the truth would be another one.
+ * No inlining, cloning or tail calls for functions that have a name here, or the truth would be
+ * another one.
  */
 #pragma once
 

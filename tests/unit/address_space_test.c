@@ -152,7 +152,8 @@ static void what_was_known_of_an_address_is_outdated_once_something_took_its_pla
 	CHECK(!address_space_outdated(s, address_space_find(s, 0x3000), since));
 	child = address_space_ref(s);
 	add(&child, 0xc000, 0xd000, 4);
-	CHECK(child != s && !address_space_outdated(child, address_space_find(child, 0x3000), since));
+	CHECK(child != s &&
+		!address_space_outdated(child, address_space_find(child, 0x3000), since));
 	CHECK(!address_space_outdated(child, NULL, before));
 	address_space_unref(child);
 	address_space_unref(s);

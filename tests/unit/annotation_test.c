@@ -48,7 +48,8 @@ static void end(void)
 
 static uint32_t function(const char *name, uint8_t image)
 {
-	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {image}};
+	struct profile_module m = {
+		.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {image}};
 	struct profile_gpu_function f = {.name = string(name)};
 	uint32_t id = 0;
 

@@ -565,7 +565,8 @@ static void cpp_and_rust_names_are_demangled_and_others_left_alone(void)
 	check_demangled(
 		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	check_demangled("_RNvCs1234_7mycrate3foo", "mycrate::foo");
-	check_demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
+	check_demangled(
+		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	check_demangled("_Z9transposePfi@plt", "transpose(float*, int)@plt");
 	check_demangled("_ZN47_INTERNAL_2b7ad4f0_16_stall_kernels_cu_d98528863hopEj",
 		"(anonymous namespace)::hop(unsigned int)");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The reading end of a BPF ring buffer, on memory that a thread of ours writes as the kernel would. */
+/* The reading end of a BPF ring buffer, on memory that a thread of ours writes as the kernel
+ * would. */
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static void write_record(uint64_t value, uint32_t flags)
 
 	memcpy(data + producer + BPF_RINGBUF_HDR_SZ, &value, sizeof(value));
 	__atomic_store_n(head, sizeof(value) | flags, __ATOMIC_RELEASE);
-	__atomic_store_n(&producer, producer + BPF_RINGBUF_HDR_SZ + sizeof(value), __ATOMIC_RELEASE);
+	__atomic_store_n(
+		&producer, producer + BPF_RINGBUF_HDR_SZ + sizeof(value), __ATOMIC_RELEASE);
 }
 
 /* The next value; 0: there is none. */
@@ -50,7 +52,8 @@ static void *commit_later(void *unused)
 	return NULL;
 }
 
-/* Whether both of two records were read, of which one was still being written when the round began. */
+/* Whether both of two records were read, of which one was still being written when the round
+ * began. */
 static bool reads_both_in_one_round(void)
 {
 	struct ring r = empty_ring();
@@ -73,7 +76,8 @@ static bool reads_both_in_one_round(void)
 	return true;
 }
 
-/* The writer may be kept from its CPU for longer than the reader has patience, but not each time. */
+/* The writer may be kept from its CPU for longer than the reader has patience, but not each
+ * time. */
 static void records_behind_one_that_is_being_written_are_read_in_the_same_round(void)
 {
 	bool both = false;

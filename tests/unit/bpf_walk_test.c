@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The walker in the kernel, over tables that are made here for each child: needs the rights for BPF, and skips
- * aloud without them.
+ * The walker in the kernel, over tables that are made here for each child: needs the rights for
+ * BPF, and skips aloud without them.
  *
- * This file is built without frame pointers (tests/rules.mk). Each function of a chain notes its own return address
- * in shared memory, so that the truth comes from the program itself.
+ * This file is built without frame pointers (tests/rules.mk). Each function of a chain notes its
+ * own return address in shared memory, so that the truth comes from the program itself.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -25,8 +25,8 @@
 #include "tap.h"
 #include "unwind/cfi.h"
 
-#define NOTES_MAX   1024
-#define SPACE       77 /* generation of what is published of a child */
+#define NOTES_MAX 1024
+#define SPACE	  77 /* generation of what is published of a child */
 
 typedef void (*marker_function)(uint64_t instance, uint64_t correlation, uint64_t kind);
 
@@ -39,7 +39,7 @@ struct notes {
 struct harness {
 	struct programs *programs;
 	uint32_t *words; /* the first chunk */
-	uint32_t used;   /* words of it */
+	uint32_t used;	 /* words of it */
 	uint32_t mapping_count;
 	int go[2];
 	pid_t child;
@@ -556,12 +556,14 @@ static void the_registers_of_a_sample_are_sent_with_its_stack(void)
 	record(&options, spin, false);
 	vec_foreach (t, &all) {
 		size_t before = t->stack.kernel_depth * sizeof(uint64_t);
-		const struct bpf_raw_stack *start = (const struct bpf_raw_stack *)(t->rest + before);
+		const struct bpf_raw_stack *start =
+			(const struct bpf_raw_stack *)(t->rest + before);
 
 		if (t->stack.raw_size < sizeof(*start) || before + t->stack.raw_size > t->rest_size)
 			continue;
 		raw++;
-		CHECK(start->exact && start->registers[6] == start->fp && start->registers[7] == start->sp);
+		CHECK(start->exact && start->registers[6] == start->fp &&
+			start->registers[7] == start->sp);
 	}
 	CHECK(raw > 10);
 }
@@ -584,7 +586,8 @@ static void code_that_stays_unknown_stops_being_sent(void)
 	CHECK(all.count == 3000);
 	vec_foreach (t, &all)
 		raw += t->stack.raw_size != 0;
-	CHECK(raw > 10 && raw <= 1024); /* fewer where the ring was half full, or it took longer than publishing ever does */
+	/* fewer where the ring was half full, or it took longer than publishing ever does */
+	CHECK(raw > 10 && raw <= 1024);
 }
 
 static void samples_of_the_vdso_and_of_system_calls_are_whole(void)
@@ -633,8 +636,8 @@ int main(int argc, char **argv)
 	const char *build = getenv("XPUPROF_BUILD");
 
 	snprintf(library, sizeof(library), "%s/libxpuprof-inject.so", build ? build : "build");
-	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		0);
+	notes = mmap(
+		NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (argc > 1) { /* launch_after_exec */
 		if (load_marker((enum launch_marker)atoi(argv[1])))
 			launch_in_a_chain();

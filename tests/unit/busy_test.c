@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The union of intervals against a dumb twin that marks every nanosecond; the histogram against sorting. */
+/* The union of intervals against a dumb twin that marks every nanosecond; the histogram against
+ * sorting. */
 #include <stdlib.h>
 
 #include "tap.h"
@@ -43,7 +44,8 @@ static void nothing_is_busy_for_no_time(void)
 	busy_release(&b);
 }
 
-/* Adds random intervals, around a start that drifts by `drift` with `jitter` around it, to both twins. */
+/* Adds random intervals, around a start that drifts by `drift` with `jitter` around it, to both
+ * twins. */
 static void compare_with_twin(unsigned int seed, unsigned int count, unsigned int drift,
 	unsigned int jitter, size_t window)
 {
@@ -53,7 +55,8 @@ static void compare_with_twin(unsigned int seed, unsigned int count, unsigned in
 
 	memset(marked, 0, sizeof(marked));
 	for (unsigned int i = 0; i < count; i++) {
-		unsigned int start = (i * drift + (unsigned int)rand_r(&seed) % jitter) % (SPAN - 50);
+		unsigned int start =
+			(i * drift + (unsigned int)rand_r(&seed) % jitter) % (SPAN - 50);
 		unsigned int end = start + (unsigned int)rand_r(&seed) % 40;
 
 		CHECK(busy_add(&b, start, end) == 0);

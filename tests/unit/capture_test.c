@@ -98,8 +98,8 @@ static bool begin(struct recording *r, const struct capture_options *options, vo
 	strcpy(r->path, "/tmp/capture_test.XXXXXX");
 	close(mkstemp(r->path));
 	if (profile_writer_open(&r->w, r->path) || tasks_new(&r->tasks, r->w) ||
-		capture_open(&r->capture, options, r->w, r->tasks, launches,
-			(struct walker_news){0}) ||
+		capture_open(
+			&r->capture, options, r->w, r->tasks, launches, (struct walker_news){0}) ||
 		capture_start(r->capture)) {
 		printf("# %s\n", error_text());
 		close(r->go);
@@ -304,7 +304,8 @@ static void fork_a_short_life(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Two generations that leave: the grandchild belongs to init and goes on. It has `alive` open until its end. */
+/* Two generations that leave: the grandchild belongs to init and goes on. It has `alive` open until
+ * its end. */
 static void become_a_daemon(int alive)
 {
 	char *const arguments[] = {"/bin/sh", "-c", "exec /bin/echo one two >/dev/null", NULL};
@@ -629,8 +630,8 @@ __attribute__((noinline)) static void launch_at_the_edge(void)
 static void launch_on_a_stack_that_ends_soon(void)
 {
 	const size_t size = 64 << 10, page = 4096;
-	char *stack = mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	char *stack =
+		mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ucontext_t context;
 
 	edge_marker = load_marker();
@@ -685,10 +686,11 @@ static void a_stack_deeper_than_can_be_taken_is_marked(void)
 	if (r.launches.count == 2) {
 		CHECK(strcmp(frame_name(p, root_of(p, r.launches.items[0].stack)),
 			"[incomplete stack: too deep]"));
-		CHECK_TEXT(
-			frame_name(p, root_of(p, r.launches.items[1].stack)), "[incomplete stack: too deep]");
+		CHECK_TEXT(frame_name(p, root_of(p, r.launches.items[1].stack)),
+			"[incomplete stack: too deep]");
 	}
-	CHECK(r.launches.count == 2 && !r.launches.items[0].incomplete && r.launches.items[1].incomplete);
+	CHECK(r.launches.count == 2 && !r.launches.items[0].incomplete &&
+		r.launches.items[1].incomplete);
 	profile_reader_close(p);
 	release(&r);
 }
@@ -832,8 +834,7 @@ static void without_rights_one_line_says_what_is_missing(void)
 		if (profile_writer_open(&r.w, r.path) || tasks_new(&r.tasks, r.w))
 			_exit(3);
 		if (capture_open(&r.capture, &options, r.w, r.tasks, (struct gpu_events){0},
-			    (struct walker_news){0}) !=
-			-EPERM)
+			    (struct walker_news){0}) != -EPERM)
 			_exit(4);
 		_exit(strstr(error_text(), "CAP_BPF") && !strchr(error_text(), '\n') ? 0 : 5);
 	}
@@ -843,7 +844,9 @@ static void without_rights_one_line_says_what_is_missing(void)
 
 /* ------------------------------------------------------------------ */
 
-static void do_nothing(void) {}
+static void do_nothing(void)
+{
+}
 
 static bool have_rights(void)
 {

@@ -20,9 +20,9 @@ static struct event_vec got;
 static uint64_t invalid, nodes_forgotten;
 
 #define THREADS 4
-#define STACKS  50
+#define STACKS	50
 #define STRINGS 10
-#define OPS     5
+#define OPS	5
 
 static void add_tables(void)
 {
@@ -389,10 +389,10 @@ static void calls_that_ask_for_no_work_are_never_pending(void)
 static void work_without_a_stack_says_why(void)
 {
 	begin(true, 0);
-	work(1);                     /* nothing known */
-	launch(CALL_LAUNCH, 2, 0);   /* the stack could not be taken */
+	work(1);		   /* nothing known */
+	launch(CALL_LAUNCH, 2, 0); /* the stack could not be taken */
 	work(2);
-	call(CALL_LAUNCH, 3);        /* the marker was lost */
+	call(CALL_LAUNCH, 3); /* the marker was lost */
 	work(3);
 	call_with(CALL_LAUNCH, 4, 0, GPU_CALL_UNMARKED);
 	work(4);
@@ -431,7 +431,7 @@ static void an_id_that_is_reused_means_the_new_launch(void)
 	launch(CALL_LAUNCH, 7, 22); /* 21 had its work */
 	launch(CALL_LAUNCH, 7, 23); /* 22 had none */
 	call(CALL_LAUNCH, 7);
-	call(CALL_LAUNCH, 7);       /* a new one whose marker was lost */
+	call(CALL_LAUNCH, 7); /* a new one whose marker was lost */
 	work(7);
 	finish();
 	CHECK(got.count == 8);
@@ -450,8 +450,8 @@ static void impossible_times_and_kinds_are_counted_and_left_out(void)
 		{.instance = 1, .correlation = 1, .start_ns = 0, .end_ns = 4, .op = 1},
 		{.instance = 1, .correlation = 1, .start_ns = 0, .end_ns = 0, .op = 1},
 	};
-	struct gpu_call backwards = {.instance = 1, .correlation = 1, .start_ns = 5, .end_ns = 4,
-		.kind = CALL_LAUNCH};
+	struct gpu_call backwards = {
+		.instance = 1, .correlation = 1, .start_ns = 5, .end_ns = 4, .kind = CALL_LAUNCH};
 	struct gpu_call no_kind = {.instance = 1, .correlation = 1, .start_ns = 5, .end_ns = 6};
 	struct gpu_launch wild = {.instance = 1, .correlation = 2, .kind = 77};
 	struct gpu_node change = {.instance = 1, .change = 9};
@@ -530,7 +530,8 @@ static void what_is_forgotten_is_known_exactly_for_a_million_ids(void)
 	CHECK(!forgotten_has(&f, 0));
 	for (uint32_t id = UINT32_MAX - 999; id != 3000000; id += 2)
 		CHECK(!forgotten_add(&f, id));
-	CHECK(forgotten_has(&f, 2999998) && !forgotten_has(&f, 2999999) && !forgotten_has(&f, 3000000));
+	CHECK(forgotten_has(&f, 2999998) && !forgotten_has(&f, 2999999) &&
+		!forgotten_has(&f, 3000000));
 	CHECK(forgotten_has(&f, 2000002) && !forgotten_has(&f, 2000001));
 	CHECK(forgotten_has(&f, 5) && forgotten_has(&f, UINT32_MAX - 500));
 	CHECK(!forgotten_has(&f, UINT32_MAX - 1000) && !forgotten_has(&f, UINT32_MAX / 2));
@@ -584,7 +585,7 @@ static void ids_may_wrap(void)
 	}
 	work(UINT32_MAX - 30); /* forgotten, as is */
 	work(5);
-	work(60);              /* never seen */
+	work(60); /* never seen */
 	finish();
 	CHECK(got.count == 103);
 	for (size_t i = 0; i < 100; i++)
@@ -714,7 +715,7 @@ static void twin_begin(bool have_markers, size_t max)
 static bool twin_asks(const struct twin_launch *l)
 {
 	return l->kind == CALL_LAUNCH || l->kind == CALL_COPY || l->kind == CALL_SET ||
-		l->kind == CALL_GRAPH;
+	       l->kind == CALL_GRAPH;
 }
 
 static void twin_pending(const struct twin_launch *l, enum profile_pending_reason reason)
@@ -723,14 +724,14 @@ static void twin_pending(const struct twin_launch *l, enum profile_pending_reaso
 
 	if (!twin_asks(l) || l->worked || l->decided)
 		return;
-	e.pending = (struct profile_pending){l->start_ns, l->thread, l->stack, l->api, l->instance,
-		l->correlation, reason};
+	e.pending = (struct profile_pending){
+		l->start_ns, l->thread, l->stack, l->api, l->instance, l->correlation, reason};
 	vec_push(&twin.events, e);
 }
 
 /* Takes it out of a list: true when it was there. */
-static bool twin_take(struct twin_list *list, uint32_t instance, uint32_t correlation,
-	struct twin_launch *ret)
+static bool twin_take(
+	struct twin_list *list, uint32_t instance, uint32_t correlation, struct twin_launch *ret)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->items[i].instance != instance ||
@@ -801,8 +802,12 @@ static void twin_on_launch(const struct gpu_launch *e)
 	if (old)
 		twin_end(old);
 	twin_add(&twin.waiting, (struct twin_launch){.instance = e->instance,
-		.correlation = e->correlation, .thread = e->thread, .stack = e->stack,
-		.start_ns = e->time_ns, .kind = e->kind, .marked = true});
+					.correlation = e->correlation,
+					.thread = e->thread,
+					.stack = e->stack,
+					.start_ns = e->time_ns,
+					.kind = e->kind,
+					.marked = true});
 }
 
 static void twin_write_call(const struct gpu_call *e, uint32_t thread, uint32_t stack)
@@ -847,8 +852,9 @@ static void twin_on_call(const struct gpu_call *e)
 	}
 	if (twin_asks(l) && !e->result && !(e->flags & (GPU_CALL_CAPTURED | GPU_CALL_EMPTY)))
 		return;
-	twin_pending(l, e->result ? PENDING_FAILED
-			: e->flags & GPU_CALL_CAPTURED ? PENDING_CAPTURED : PENDING_EMPTY);
+	twin_pending(l, e->result		       ? PENDING_FAILED
+			: e->flags & GPU_CALL_CAPTURED ? PENDING_CAPTURED
+						       : PENDING_EMPTY);
 	l->decided |= twin_asks(l) && !l->worked;
 	if (twin_take(&twin.waiting, e->instance, e->correlation, &moved))
 		vec_push(&twin.done, moved);
@@ -904,14 +910,19 @@ static void twin_on_work(const struct gpu_work *e)
 	if (!l) {
 		if (!late)
 			twin_add(&twin.done, (struct twin_launch){.instance = e->instance,
-				.correlation = e->correlation, .worked = true});
-		twin_write_work(e, NULL, !twin.have_markers ? JOIN_NO_CPU_SIDE
-				: late ? JOIN_LATE : JOIN_NO_LAUNCH);
+						     .correlation = e->correlation,
+						     .worked = true});
+		twin_write_work(e, NULL,
+			!twin.have_markers ? JOIN_NO_CPU_SIDE
+			: late		   ? JOIN_LATE
+					   : JOIN_NO_LAUNCH);
 		return;
 	}
-	twin_write_work(e, l, l->stack ? JOIN_OK
-			: !twin.have_markers || l->unmarked ? JOIN_NO_CPU_SIDE
-			: l->marked || l->called ? JOIN_STACK_LOST : JOIN_NO_LAUNCH);
+	twin_write_work(e, l,
+		l->stack			    ? JOIN_OK
+		: !twin.have_markers || l->unmarked ? JOIN_NO_CPU_SIDE
+		: l->marked || l->called	    ? JOIN_STACK_LOST
+						    : JOIN_NO_LAUNCH);
 	l->worked = true;
 	if (twin_asks(l) && twin_take(&twin.waiting, e->instance, e->correlation, &moved))
 		vec_push(&twin.done, moved);
@@ -956,8 +967,11 @@ static uint32_t random_correlation(uint32_t step, uint32_t window)
 
 static void feed_launch(uint32_t instance, uint32_t correlation, uint32_t step)
 {
-	struct gpu_launch e = {.instance = instance, .correlation = correlation, .time_ns = step,
-		.thread = random_below(THREADS + 1), .stack = random_below(STACKS + 1),
+	struct gpu_launch e = {.instance = instance,
+		.correlation = correlation,
+		.time_ns = step,
+		.thread = random_below(THREADS + 1),
+		.stack = random_below(STACKS + 1),
 		.kind = 1 + random_below(CALL_KINDS - 1)};
 
 	CHECK(!sink.launch(sink.context, &e));
@@ -966,9 +980,13 @@ static void feed_launch(uint32_t instance, uint32_t correlation, uint32_t step)
 
 static void feed_call(uint32_t instance, uint32_t correlation, uint32_t step)
 {
-	struct gpu_call e = {.instance = instance, .correlation = correlation, .start_ns = step,
-		.end_ns = step + random_below(100), .thread = random_below(THREADS + 1),
-		.api = random_below(STRINGS + 1), .kind = 1 + random_below(CALL_KINDS - 1)};
+	struct gpu_call e = {.instance = instance,
+		.correlation = correlation,
+		.start_ns = step,
+		.end_ns = step + random_below(100),
+		.thread = random_below(THREADS + 1),
+		.api = random_below(STRINGS + 1),
+		.kind = 1 + random_below(CALL_KINDS - 1)};
 
 	if (e.kind == CALL_GRAPH && random_below(4)) {
 		e.graph_context = 1 + random_below(2);
@@ -984,9 +1002,13 @@ static void feed_call(uint32_t instance, uint32_t correlation, uint32_t step)
 
 static void feed_work(uint32_t instance, uint32_t correlation, uint32_t step)
 {
-	struct gpu_work e = {.instance = instance, .correlation = correlation, .start_ns = step,
-		.end_ns = step + random_below(100), .op = 1 + random_below(OPS),
-		.bytes = random_below(3), .graph_node = random_below(20)};
+	struct gpu_work e = {.instance = instance,
+		.correlation = correlation,
+		.start_ns = step,
+		.end_ns = step + random_below(100),
+		.op = 1 + random_below(OPS),
+		.bytes = random_below(3),
+		.graph_node = random_below(20)};
 
 	if (!random_below(50))
 		e.end_ns = 0;
@@ -996,8 +1018,10 @@ static void feed_work(uint32_t instance, uint32_t correlation, uint32_t step)
 
 static void feed_node(uint32_t instance, uint32_t correlation)
 {
-	struct gpu_node e = {.instance = instance, .change = 1 + random_below(3),
-		.correlation = random_below(4) ? correlation : 0, .node = random_below(20),
+	struct gpu_node e = {.instance = instance,
+		.change = 1 + random_below(3),
+		.correlation = random_below(4) ? correlation : 0,
+		.node = random_below(20),
 		.original = random_below(20)};
 
 	CHECK(!sink.node(sink.context, &e));
@@ -1041,13 +1065,13 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(call, result) && SAME(call, instance) && SAME(call, correlation);
 	if (a->kind == EVENT_WORK)
 		return SAME(work, start_ns) && SAME(work, duration_ns) && SAME(work, bytes) &&
-			SAME(work, graph_node) && SAME(work, launch_ns) && SAME(work, op) &&
-			SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
-			SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
-			SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join);
+		       SAME(work, graph_node) && SAME(work, launch_ns) && SAME(work, op) &&
+		       SAME(work, thread) && SAME(work, stack) && SAME(work, node_stack) &&
+		       SAME(work, api) && SAME(work, instance) && SAME(work, correlation) &&
+		       SAME(work, graph_context) && SAME(work, graph_stream) && SAME(work, join);
 	return SAME(pending, start_ns) && SAME(pending, thread) && SAME(pending, stack) &&
-		SAME(pending, api) && SAME(pending, instance) && SAME(pending, correlation) &&
-		SAME(pending, reason);
+	       SAME(pending, api) && SAME(pending, instance) && SAME(pending, correlation) &&
+	       SAME(pending, reason);
 }
 
 static void compare_with_twin(bool have_markers, size_t max, uint32_t window, uint32_t steps)
@@ -1141,7 +1165,8 @@ static void without_markers_a_wait_has_all_but_a_stack(void)
 	begin(false, 0);
 	wait_call(7, (struct gpu_wait_target){.kind = SYNC_CONTEXT, .context = 1});
 	finish();
-	CHECK(got.count == 2 && sync_at(1)->thread == 2 && sync_at(1)->api == 3 && !sync_at(1)->stack);
+	CHECK(got.count == 2 && sync_at(1)->thread == 2 && sync_at(1)->api == 3 &&
+		!sync_at(1)->stack);
 }
 
 static void a_call_of_which_it_is_not_known_what_it_waits_for_is_a_call_only(void)

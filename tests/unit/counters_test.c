@@ -269,7 +269,7 @@ static void messages_that_cannot_be_end_the_sampler(void)
 	expect_nonsense(&head, sizeof(head));
 	expect_nonsense(&head, 3);
 	head.kind = COUNTER_ENDED;
-	expect_nonsense(&head, sizeof(head)); /* before it was asked to end */
+	expect_nonsense(&head, sizeof(head));	  /* before it was asked to end */
 	expect_nonsense(&device, sizeof(device)); /* sent twice */
 	device.head.device = COUNTER_DEVICES;
 	expect_nonsense(&device, sizeof(device));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own description of CUPTI's binary interface (inject/cupti/abi.h, vendor/nvidia/calls.h) against the
- * real headers, at compile time, where those are installed. The one thing found out at run time is
- * which calls the header has that our tables lack.
+ * Our own description of CUPTI's binary interface (inject/cupti/abi.h, vendor/nvidia/calls.h)
+ * against the real headers, at compile time, where those are installed. The one thing found out at
+ * run time is which calls the header has that our tables lack.
  */
 #include "vendor/nvidia/calls.h"
 #include "inject/cupti/abi.h"
@@ -110,7 +110,8 @@ ATTRIBUTE(CUPTI_SAMPLING_OUTPUT, OUTPUT_DATA_FORMAT);
 ATTRIBUTE(CUPTI_SAMPLING_BUFFER, SAMPLING_DATA_BUFFER);
 ATTRIBUTE(CUPTI_SAMPLING_SLEEP, WORKER_THREAD_PERIODIC_SLEEP_SPAN);
 
-#define STALL(ours, theirs) SAME_FIELD(struct cupti_stall, ours, CUpti_PCSamplingStallReason, theirs)
+#define STALL(ours, theirs)                                                                        \
+	SAME_FIELD(struct cupti_stall, ours, CUpti_PCSamplingStallReason, theirs)
 STALL(reason, pcSamplingStallReasonIndex);
 STALL(samples, samples);
 SAME(sizeof(struct cupti_stall), sizeof(CUpti_PCSamplingStallReason));
@@ -168,8 +169,8 @@ PARAMS(struct cupti_stall_names, names, CUpti_PCSamplingGetStallReasonsParams);
 SAME_FIELD(struct cupti_sampling_settings, count, CUpti_PCSamplingConfigurationInfoParams,
 	numAttributes);
 SAME_FIELD(struct cupti_stall_names, count, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
-SAME_FIELD(struct cupti_stall_names, indexes, CUpti_PCSamplingGetStallReasonsParams,
-	stallReasonIndex);
+SAME_FIELD(
+	struct cupti_stall_names, indexes, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
 SAME_FIELD(struct cupti_image_checksum, image, CUpti_GetCubinCrcParams, cubin);
 SAME_FIELD(struct cupti_image_checksum, image_size, CUpti_GetCubinCrcParams, cubinSize);
 SAME(CUPTI_SIZE_UP_TO(struct cupti_image_checksum, checksum), CUpti_GetCubinCrcParamsSize);
@@ -249,7 +250,7 @@ MEMSET(CUpti_ActivityMemset4);
 
 /* Callback ids. Headers older than a call lack it, so only the newest of ours is compared. */
 #if CUPTI_API_VERSION >= 130000
-#define RUNTIME(id, kind, name, version, first, second)                                             \
+#define RUNTIME(id, kind, name, version, first, second)                                            \
 	SAME(id, CUPTI_RUNTIME_TRACE_CBID_##name##_##version);
 #define DRIVER(id, kind, name, first, second) SAME(id, CUPTI_DRIVER_TRACE_CBID_##name);
 CUDA_RUNTIME_CALLS(RUNTIME)
@@ -300,7 +301,7 @@ static void our_structs_ids_and_values_are_those_of_the_installed_headers(void)
 	CHECK(cupti_cuda_major(CUPTI_API_VERSION) >= 12);
 }
 
-#define RUNTIME(id, kind, name, version, first, second)                                             \
+#define RUNTIME(id, kind, name, version, first, second)                                            \
 	"CUPTI_RUNTIME_TRACE_CBID_" #name "_" #version,
 #define DRIVER(id, kind, name, first, second) "CUPTI_DRIVER_TRACE_CBID_" #name,
 static const char *const followed[] = {CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
@@ -332,7 +333,8 @@ static bool is_to_be_followed(const char *name)
 	return false;
 }
 
-/* Stream 0 is the thread's own if the name ends in _ptsz; otherwise the second detail is about a context. */
+/* Stream 0 is the thread's own if the name ends in _ptsz; otherwise the second detail is about a
+ * context. */
 static void the_details_of_calls_say_whose_stream_0_is(void)
 {
 #define RUNTIME(id, kind, name, version, first, second) {WIRE_CALL_##kind, #name, first, second},
@@ -360,7 +362,8 @@ static void the_details_of_calls_say_whose_stream_0_is(void)
 		else if (strstr(calls[n].name, "Event"))
 			CHECK(calls[n].first == 2 && calls[n].second == 0);
 		else
-			CHECK(calls[n].first == 3 && calls[n].second == !strcmp(calls[n].name, "cuCtxSynchronize_v2"));
+			CHECK(calls[n].first == 3 &&
+				calls[n].second == !strcmp(calls[n].name, "cuCtxSynchronize_v2"));
 	}
 	CHECK(checked == 22);
 }

@@ -341,7 +341,8 @@ static void take_wait(uint64_t number, uint64_t time_ns, const char *other, uint
 	take(&record);
 }
 
-/* The end of a wait says whose it is, but not what it was for; and the run names its device in that place. */
+/* The end of a wait says whose it is, but not what it was for; and the run names its device in that
+ * place. */
 static void a_wait_names_what_it_was_for_and_has_the_number_of_its_job(void)
 {
 	struct monitor_record record = record_of(QUEUE, OURS, 900);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The ELF reader on this very program, on copies of it that were stripped, and on damaged copies. */
+/* The ELF reader on this very program, on copies of it that were stripped, and on damaged
+ * copies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -39,8 +40,8 @@ __attribute__((used)) static int (*choose(void))(void)
 
 int elf_test_chosen(void) __attribute__((ifunc("choose")));
 
-/* A global label without type or size, one with a local mapping symbol inside, and a sized function with
- * another one nested in it. */
+/* A global label without type or size, one with a local mapping symbol inside, and a sized function
+ * with another one nested in it. */
 __asm__(".pushsection .text\n"
 	".globl elf_test_label\n"
 	"elf_test_label:\n"
@@ -283,15 +284,16 @@ static void an_open_file_is_opened_once_more_when_its_path_is_gone(void)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", elf_file_fd(f));
 	CHECK(!elf_file_open(&again, path) && elf_file_fd(again) != elf_file_fd(f));
-	CHECK(elf_file_build_id(f, id) == 20 && elf_file_build_id(again, again_id) == 20 && !memcmp(id, again_id, sizeof(id)));
+	CHECK(elf_file_build_id(f, id) == 20 && elf_file_build_id(again, again_id) == 20 &&
+		!memcmp(id, again_id, sizeof(id)));
 	elf_file_close(f);
 	elf_file_close(again);
 }
 
 static void a_stripped_file_borrows_names_from_its_debug_file(void)
 {
-	if (!copy_self() ||
-		!shell("objcopy --only-keep-debug copy link.debug && cp copy linked && strip linked")) {
+	if (!copy_self() || !shell("objcopy --only-keep-debug copy link.debug && cp copy linked && "
+				   "strip linked")) {
 		SKIP("no binutils");
 		return;
 	}
@@ -332,7 +334,8 @@ static void where_functions_begin_is_known_also_of_a_stripped_file(void)
 static void a_debug_file_of_another_build_is_not_used(void)
 {
 	if (!copy_self() ||
-		!shell("objcopy -R .note.gnu.build-id copy && objcopy --only-keep-debug copy crc.debug &&"
+		!shell("objcopy -R .note.gnu.build-id copy && objcopy --only-keep-debug copy "
+		       "crc.debug &&"
 		       "strip copy -o crc && objcopy --add-gnu-debuglink=crc.debug crc")) {
 		SKIP("no binutils");
 		return;
@@ -367,10 +370,13 @@ static const char *name_at(const char *file, const char *hex, const struct debug
 static bool make_mini(void)
 {
 	return shell("printf '%s' 'static __attribute__((noinline,noclone)) int hidden(int x)"
-		     "{__asm__ volatile(\"\"); return x*3;} int shown(int x){return hidden(x)+1;}' >m.c && "
+		     "{__asm__ volatile(\"\"); return x*3;} int shown(int x){return hidden(x)+1;}' "
+		     ">m.c && "
 		     "cc -O1 -g -shared -fPIC -Wl,--build-id -o whole.so m.c && "
-		     "nm -D whole.so --format=posix --defined-only | awk '{print $1}' | sort >dynsyms && "
-		     "nm whole.so --format=posix --defined-only | awk '$2==\"T\"||$2==\"t\"{print $1}' | "
+		     "nm -D whole.so --format=posix --defined-only | awk '{print $1}' | sort "
+		     ">dynsyms && "
+		     "nm whole.so --format=posix --defined-only | awk '$2==\"T\"||$2==\"t\"{print "
+		     "$1}' | "
 		     "sort >funcsyms && comm -13 dynsyms funcsyms >keep && "
 		     "objcopy --only-keep-debug whole.so debug && "
 		     "objcopy -S --remove-section .comment --keep-symbols=keep debug mini && "
@@ -457,7 +463,8 @@ static void debug_files_are_found_in_the_folders_of_the_search(void)
 	CHECK(shell("strip -o bare.so whole.so"));
 	CHECK_TEXT(name_at("bare.so", hidden, &search), "");
 	snprintf(command, sizeof(command),
-		"mkdir -p dbg/.build-id/%.2s && cp debug dbg/.build-id/%.2s/%s.debug", id, id, id + 2);
+		"mkdir -p dbg/.build-id/%.2s && cp debug dbg/.build-id/%.2s/%s.debug", id, id,
+		id + 2);
 	CHECK(shell(command));
 	CHECK_TEXT(name_at("bare.so", hidden, &search), "hidden");
 	CHECK(shell("rm -r dbg && mkdir dbg && cp debug dbg/ && "
@@ -498,7 +505,8 @@ static void damaged_and_truncated_files_do_no_harm(void)
 	struct buf b = BUF_INIT;
 	unsigned int seed = 1;
 
-	if (!shell("printf 'int main(void){return 0;}int f(void){return 1;}' >s.c && cc -o s s.c")) {
+	if (!shell("printf 'int main(void){return 0;}int f(void){return 1;}' >s.c && cc -o s "
+		   "s.c")) {
 		SKIP("no C compiler");
 		return;
 	}

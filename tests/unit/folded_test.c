@@ -140,8 +140,8 @@ static void what_is_no_folded_text_is_refused_with_file_and_line(void)
 		"'in.folded' is neither a profile nor folded text: line 1: no count at its end");
 	check_refused("a 1\n\0b 2\n", 9,
 		"'in.folded' is neither a profile nor folded text: line 2 has a NUL byte");
-	check_refused("a 18446744073709551615\nb 1\n", 27,
-		"the sum of all times does not fit 64 bits");
+	check_refused(
+		"a 18446744073709551615\nb 1\n", 27, "the sum of all times does not fit 64 bits");
 }
 
 static void a_line_without_end_is_refused_before_memory_is_short(void)

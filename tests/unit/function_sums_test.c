@@ -69,14 +69,21 @@ static uint32_t on(struct fixture *f, uint32_t parent, struct profile_location l
 /* A function on a stack, each time called from another address. */
 static uint32_t native(struct fixture *f, uint32_t parent, uint32_t module_id, const char *name)
 {
-	return on(f, parent, (struct profile_location){.kind = FRAME_USER, .module = module_id,
-				     .address = f->address += 16, .name = string(f, name)});
+	return on(f, parent,
+		(struct profile_location){.kind = FRAME_USER,
+			.module = module_id,
+			.address = f->address += 16,
+			.name = string(f, name)});
 }
 
-static uint32_t python(struct fixture *f, uint32_t parent, const char *name, const char *file, uint32_t line)
+static uint32_t python(
+	struct fixture *f, uint32_t parent, const char *name, const char *file, uint32_t line)
 {
-	return on(f, parent, (struct profile_location){.kind = FRAME_PYTHON, .name = string(f, name),
-				     .file = string(f, file), .line = line});
+	return on(f, parent,
+		(struct profile_location){.kind = FRAME_PYTHON,
+			.name = string(f, name),
+			.file = string(f, file),
+			.line = line});
 }
 
 static uint32_t note(struct fixture *f, const char *text)
@@ -98,7 +105,8 @@ static void sum(struct fixture *f, bool inlines)
 	CHECK(profile_reader_next(f->r, &e) == 0);
 	CHECK(internals_init(&f->internals, f->r) == 0);
 	CHECK(location_texts_init(&f->texts, f->r, false) == 0);
-	CHECK(function_sums_read(&f->functions, &f->stacks, &f->internals, &f->texts, inlines) == 0);
+	CHECK(function_sums_read(&f->functions, &f->stacks, &f->internals, &f->texts, inlines) ==
+		0);
 }
 
 static void end(struct fixture *f)
@@ -111,14 +119,17 @@ static void end(struct fixture *f)
 }
 
 /* The n-th row. */
-static bool is_row(const struct fixture *f, size_t n, const char *name, uint64_t self_ms, uint64_t total_ms)
+static bool is_row(
+	const struct fixture *f, size_t n, const char *name, uint64_t self_ms, uint64_t total_ms)
 {
-	const struct function_sum *row = n < f->functions.rows.count ? &f->functions.rows.items[n] : NULL;
-	bool same = row && !strcmp(row->name, name) && row->self.ns == self_ms * MS && row->total.ns == total_ms * MS;
+	const struct function_sum *row =
+		n < f->functions.rows.count ? &f->functions.rows.items[n] : NULL;
+	bool same = row && !strcmp(row->name, name) && row->self.ns == self_ms * MS &&
+		    row->total.ns == total_ms * MS;
 
 	if (!same && row)
-		printf("# row %zu is %s, %llu of %llu ns\n", n, row->name, (unsigned long long)row->self.ns,
-			(unsigned long long)row->total.ns);
+		printf("# row %zu is %s, %llu of %llu ns\n", n, row->name,
+			(unsigned long long)row->self.ns, (unsigned long long)row->total.ns);
 	return same;
 }
 
@@ -136,8 +147,10 @@ static void the_innermost_function_has_the_time_itself_and_its_callers_in_total(
 	sample(&f, native(&f, native(&f, 0, f.app, "main"), f.app, "inner"), 2);
 	sum(&f, false);
 	CHECK(f.functions.rows.count == 4);
-	CHECK(is_row(&f, 0, "inner", 5, 5) && !strcmp(f.functions.rows.items[0].file, "/opt/lib.so"));
-	CHECK(f.functions.rows.items[0].self.samples == 2 && f.functions.rows.items[0].total.samples == 2);
+	CHECK(is_row(&f, 0, "inner", 5, 5) &&
+		!strcmp(f.functions.rows.items[0].file, "/opt/lib.so"));
+	CHECK(f.functions.rows.items[0].self.samples == 2 &&
+		f.functions.rows.items[0].total.samples == 2);
 	CHECK(is_row(&f, 1, "outer", 3, 8));
 	CHECK(is_row(&f, 2, "inner", 2, 2) && !strcmp(f.functions.rows.items[2].file, "/opt/app"));
 	CHECK(is_row(&f, 3, "main", 0, 10) && f.functions.rows.items[3].total.samples == 4);
@@ -179,8 +192,12 @@ static void inlined_functions_are_functions_when_asked_for(void)
 		CHECK(profile_add_inline(f.w, &i, &inlined) == 0);
 		i = (struct profile_inline){.caller = inlined, .name = string(&f, "innermost")};
 		CHECK(profile_add_inline(f.w, &i, &inlined) == 0);
-		stack = on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.app, .address = 5,
-					  .name = string(&f, "outer"), .inlined = inlined});
+		stack = on(&f, 0,
+			(struct profile_location){.kind = FRAME_USER,
+				.module = f.app,
+				.address = 5,
+				.name = string(&f, "outer"),
+				.inlined = inlined});
 		sample(&f, stack, 3);
 		/* The same function once more, where it was not inlined. */
 		sample(&f, native(&f, stack, f.app, "middle"), 2);
@@ -207,17 +224,21 @@ static void time_in_the_interpreter_is_that_of_the_python_function_it_runs(void)
 	begin(&f);
 	start = native(&f, native(&f, 0, f.python, "_start"), f.python, "Py_BytesMain");
 	before_python = native(&f, start, f.python, "Py_Initialize");
-	outer = python(&f, native(&f, start, f.python, "_PyEval_EvalFrameDefault"), "<module>", "/a/train.py", 1);
+	outer = python(&f, native(&f, start, f.python, "_PyEval_EvalFrameDefault"), "<module>",
+		"/a/train.py", 1);
 	inner = python(&f, outer, "step", "/a/train.py", 7);
-	outside = native(&f, native(&f, inner, f.python, "PyObject_Call"), f.library, "_ZN4math4stepEi");
+	outside = native(
+		&f, native(&f, inner, f.python, "PyObject_Call"), f.library, "_ZN4math4stepEi");
 	sample(&f, before_python, 1);
 	sample(&f, native(&f, inner, f.python, "PyObject_Malloc"), 2);
 	sample(&f, python(&f, outer, "step", "/a/train.py", 8), 4);
 	sample(&f, outside, 8);
 	sample(&f, python(&f, outside, "step", "/b/train.py", 1), 16);
 	sum(&f, false);
-	CHECK(is_row(&f, 0, "step (b/train.py)", 16, 16) && !strcmp(f.functions.rows.items[0].file, "/b/train.py"));
-	CHECK(is_row(&f, 1, "math::step(int)", 8, 24) && f.functions.rows.items[1].kind == TREE_CXX);
+	CHECK(is_row(&f, 0, "step (b/train.py)", 16, 16) &&
+		!strcmp(f.functions.rows.items[0].file, "/b/train.py"));
+	CHECK(is_row(&f, 1, "math::step(int)", 8, 24) &&
+		f.functions.rows.items[1].kind == TREE_CXX);
 	CHECK(is_row(&f, 2, "step (a/train.py)", 6, 30));
 	CHECK(is_row(&f, 3, "Py_Initialize", 1, 1));
 	CHECK(is_row(&f, 4, "<module> (a/train.py)", 0, 30));
@@ -237,7 +258,10 @@ static void a_program_of_its_own_below_python_stays(void)
 	sample(&f, python(&f, native(&f, run, f.python, "PyRun_String"), "f", "/a/f.py", 1), 4);
 	sample(&f, run, 1);
 	/* Beside it a stack that is Python's from its start on: the same main is hidden there. */
-	sample(&f, python(&f, native(&f, native(&f, 0, f.app, "main"), f.python, "Py_Main"), "f", "/a/f.py", 2), 2);
+	sample(&f,
+		python(&f, native(&f, native(&f, 0, f.app, "main"), f.python, "Py_Main"), "f",
+			"/a/f.py", 2),
+		2);
 	sum(&f, false);
 	CHECK(f.functions.rows.count == 3);
 	CHECK(is_row(&f, 0, "f (f.py)", 6, 6));
@@ -251,14 +275,21 @@ static void notes_have_rows_too(void)
 	struct fixture f;
 
 	begin(&f);
-	sample(&f, native(&f, note(&f, "[incomplete stack: no unwind information]"), f.app, "leaf"), 1);
+	sample(&f, native(&f, note(&f, "[incomplete stack: no unwind information]"), f.app, "leaf"),
+		1);
 	sample(&f, note(&f, "[unknown]"), 2);
 	sample(&f, 0, 4);
-	sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_KERNEL, .address = 5, .name = string(&f, "do_syscall_64")}), 3);
+	sample(&f,
+		on(&f, 0,
+			(struct profile_location){.kind = FRAME_KERNEL,
+				.address = 5,
+				.name = string(&f, "do_syscall_64")}),
+		3);
 	sum(&f, false);
 	CHECK(f.functions.rows.count == 5);
 	CHECK(is_row(&f, 0, "[no stack]", 4, 4));
-	CHECK(is_row(&f, 1, "do_syscall_64", 3, 3) && !strcmp(f.functions.rows.items[1].file, "[kernel]"));
+	CHECK(is_row(&f, 1, "do_syscall_64", 3, 3) &&
+		!strcmp(f.functions.rows.items[1].file, "[kernel]"));
 	CHECK(is_row(&f, 2, "[unknown]", 2, 2) && f.functions.rows.items[2].kind == TREE_NOTE);
 	CHECK(is_row(&f, 3, "leaf", 1, 1));
 	CHECK(is_row(&f, 4, "[incomplete stack: no unwind information]", 0, 1));
@@ -271,11 +302,24 @@ static void code_without_a_name_is_identified_by_where_its_function_begins(void)
 
 	begin(&f);
 	for (uint64_t address = 0x1010; address < 0x1040; address += 16)
-		sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.library, .address = address,
-					   .function = 0x1000}), 1);
+		sample(&f,
+			on(&f, 0,
+				(struct profile_location){.kind = FRAME_USER,
+					.module = f.library,
+					.address = address,
+					.function = 0x1000}),
+			1);
 	/* Where that is not known, each location is a function of its own. */
-	sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.library, .address = 0x2010}), 2);
-	sample(&f, on(&f, 0, (struct profile_location){.kind = FRAME_USER, .module = f.library, .address = 0x2020}), 1);
+	sample(&f,
+		on(&f, 0,
+			(struct profile_location){
+				.kind = FRAME_USER, .module = f.library, .address = 0x2010}),
+		2);
+	sample(&f,
+		on(&f, 0,
+			(struct profile_location){
+				.kind = FRAME_USER, .module = f.library, .address = 0x2020}),
+		1);
 	sum(&f, false);
 	CHECK(f.functions.rows.count == 3);
 	CHECK(is_row(&f, 0, "lib.so+0x1000", 3, 3));

@@ -27,18 +27,21 @@ static uint32_t string(const char *text)
 	return id;
 }
 
-/* A function; Python's where the name has a blank in front: " fetch@/lib/torch/utils/data/fetch.py". */
+/* A function; Python's where the name has a blank in front: "
+ * fetch@/lib/torch/utils/data/fetch.py". */
 static uint32_t function(const char *text, size_t size)
 {
 	bool python = *text == ' ';
-	struct profile_location l = {.kind = python ? FRAME_PYTHON : FRAME_USER, .module = python ? 0 : app};
+	struct profile_location l = {
+		.kind = python ? FRAME_PYTHON : FRAME_USER, .module = python ? 0 : app};
 	size_t name_size = strcspn(text, "@;");
 	char name[32], file[64] = "";
 	uint32_t id = 0, name_id;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(name_size < size ? name_size : size), text);
 	if (name_size < size)
-		snprintf(file, sizeof(file), "%.*s", (int)(size - name_size - 1), text + name_size + 1);
+		snprintf(file, sizeof(file), "%.*s", (int)(size - name_size - 1),
+			text + name_size + 1);
 	name_id = string(name);
 	if (python) {
 		l.name = name_id;
@@ -92,10 +95,17 @@ static void begin(bool off_cpu)
 	correlation = 0;
 }
 
-static void work_from(const char *functions, uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
+static void work_from(
+	const char *functions, uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
 {
-	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
-		.op = kernel_op, .thread = thread, .stack = stack(functions), .instance = 1, .correlation = ++correlation};
+	struct profile_work e = {.start_ns = start * US,
+		.duration_ns = (end - start) * US,
+		.launch_ns = launch * US,
+		.op = kernel_op,
+		.thread = thread,
+		.stack = stack(functions),
+		.instance = 1,
+		.correlation = ++correlation};
 
 	CHECK(profile_write_work(w, &e) == 0);
 }
@@ -105,11 +115,20 @@ static void work(uint32_t thread, uint64_t launch, uint64_t start, uint64_t end)
 	work_from("launch", thread, launch, start, end);
 }
 
-static void of_graph_into(uint32_t context, uint32_t stream, uint64_t launch, uint64_t start, uint64_t end)
+static void of_graph_into(
+	uint32_t context, uint32_t stream, uint64_t launch, uint64_t start, uint64_t end)
 {
-	struct profile_work e = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = launch * US,
-		.op = kernel_op, .thread = MAIN, .stack = stack("launch"), .graph_node = 1, .graph_context = context,
-		.graph_stream = stream, .instance = 1, .correlation = ++correlation};
+	struct profile_work e = {.start_ns = start * US,
+		.duration_ns = (end - start) * US,
+		.launch_ns = launch * US,
+		.op = kernel_op,
+		.thread = MAIN,
+		.stack = stack("launch"),
+		.graph_node = 1,
+		.graph_context = context,
+		.graph_stream = stream,
+		.instance = 1,
+		.correlation = ++correlation};
 
 	CHECK(profile_write_work(w, &e) == 0);
 }
@@ -119,23 +138,35 @@ static void of_graph(uint64_t launch, uint64_t start, uint64_t end)
 	of_graph_into(0, 0, launch, start, end);
 }
 
-static void waited(uint32_t thread, enum profile_wait_reason reason, uint64_t start, uint64_t end, uint32_t waker)
+static void waited(uint32_t thread, enum profile_wait_reason reason, uint64_t start, uint64_t end,
+	uint32_t waker)
 {
-	struct profile_wait e = {.start_ns = start * US, .duration_ns = (end - start) * US, .thread = thread,
-		.stack = stack("wait"), .reason = reason, .waker = waker};
+	struct profile_wait e = {.start_ns = start * US,
+		.duration_ns = (end - start) * US,
+		.thread = thread,
+		.stack = stack("wait"),
+		.reason = reason,
+		.waker = waker};
 
 	CHECK(profile_write_wait(w, &e) == 0);
 }
 
 static void called(uint32_t thread, enum profile_call_kind kind, uint64_t start, uint64_t end)
 {
-	struct profile_call e = {.start_ns = start * US, .duration_ns = (end - start) * US, .thread = thread,
-		.stack = stack("call"), .api = string("cudaCall"), .kind = kind, .instance = 1, .correlation = ++correlation};
+	struct profile_call e = {.start_ns = start * US,
+		.duration_ns = (end - start) * US,
+		.thread = thread,
+		.stack = stack("call"),
+		.api = string("cudaCall"),
+		.kind = kind,
+		.instance = 1,
+		.correlation = ++correlation};
 
 	CHECK(profile_write_call(w, &e) == 0);
 }
 
-static void sampled(uint32_t thread, const char *function, uint64_t first, uint64_t end, uint64_t every)
+static void sampled(
+	uint32_t thread, const char *function, uint64_t first, uint64_t end, uint64_t every)
 {
 	for (uint64_t at = first; at < end; at += every) {
 		struct profile_sample e = {at * US, every * US, thread, stack(function), 0};
@@ -182,7 +213,8 @@ static const char *causes(void)
 			if (gap->end_ns > after_ns && (!next || gap->end_ns < next->end_ns))
 				next = gap;
 		after_ns = next->end_ns;
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", gap_cause_name(next->cause));
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "",
+			gap_cause_name(next->cause));
 	}
 	gaps_release(&g);
 	return text;
@@ -240,8 +272,12 @@ static void waiting_in_a_synchronizing_call_is_not_for_input(void)
 
 static void a_copy_that_its_call_waits_for_synchronizes(void)
 {
-	struct profile_work copy = {.start_ns = 60 * US, .duration_ns = 40 * US, .launch_ns = 50 * US, .thread = MAIN,
-		.instance = 1, .correlation = 1};
+	struct profile_work copy = {.start_ns = 60 * US,
+		.duration_ns = 40 * US,
+		.launch_ns = 50 * US,
+		.thread = MAIN,
+		.instance = 1,
+		.correlation = 1};
 
 	begin(true);
 	called(MAIN, CALL_COPY, 50, 105);
@@ -312,15 +348,20 @@ static void gaps_that_come_again_are_told_from_those_that_happen_once(void)
 	work(MAIN, 5000, 5001, 5010);
 	finish(&g);
 	CHECK(g.devices.count == 1 && g.gaps.count == 10);
-	CHECK(g.devices.items[0].many[GAP_LAUNCH].count == 9 && g.devices.items[0].many[GAP_LAUNCH].total_ns == 810 * US);
-	CHECK(g.devices.items[0].once[GAP_WORK].count == 1 && g.devices.items[0].once[GAP_WORK].total_ns == 4001 * US);
+	CHECK(g.devices.items[0].many[GAP_LAUNCH].count == 9 &&
+		g.devices.items[0].many[GAP_LAUNCH].total_ns == 810 * US);
+	CHECK(g.devices.items[0].once[GAP_WORK].count == 1 &&
+		g.devices.items[0].once[GAP_WORK].total_ns == 4001 * US);
 	CHECK(g.devices.items[0].idle_ns == 4811 * US);
-	CHECK(gaps_longest(&g, g.devices.items, 0)->once && !gaps_longest(&g, g.devices.items, 1)->once);
-	CHECK(g.devices.items[0].many[GAP_LAUNCH].stack && g.devices.items[0].many[GAP_LAUNCH].stack_ns == 810 * US);
+	CHECK(gaps_longest(&g, g.devices.items, 0)->once &&
+		!gaps_longest(&g, g.devices.items, 1)->once);
+	CHECK(g.devices.items[0].many[GAP_LAUNCH].stack &&
+		g.devices.items[0].many[GAP_LAUNCH].stack_ns == 810 * US);
 	gaps_release(&g);
 }
 
-/* Whether the first cause of what happens again and again, but for the GPU's own, is this one, and shows in this function. */
+/* Whether the first cause of what happens again and again, but for the GPU's own, is this one, and
+ * shows in this function. */
 static bool is_first(const struct gaps *g, enum gap_cause cause, const char *name)
 {
 	const struct gap_sum *many = g->devices.items[0].many;
@@ -336,19 +377,25 @@ static bool is_first(const struct gaps *g, enum gap_cause cause, const char *nam
 	while (profile_reader_next(r, &e) > 0)
 		;
 	same = best == cause && many[best].stack &&
-	       !strcmp(name, profile_string(r, profile_location(r, profile_stack_node(r, many[best].stack)->location)->name, NULL));
+	       !strcmp(name, profile_string(r,
+				     profile_location(
+					     r, profile_stack_node(r, many[best].stack)->location)
+					     ->name,
+				     NULL));
 	profile_reader_close(r);
 	return same;
 }
 
 #define FETCH " train; fetch@/lib/torch/utils/data/_utils/fetch.py"
 
-/* Steps of 17 ms, of which work for the GPU takes one; a sample each 10 ms, of one function and the other in turn. */
+/* Steps of 17 ms, of which work for the GPU takes one; a sample each 10 ms, of one function and the
+ * other in turn. */
 static void run_steps(unsigned int steps, const char *one, const char *other)
 {
 	for (uint64_t step = 0; step < steps; step++)
 		for (uint64_t k = 0, at = step * 17000 + 16000; k < 4; k++)
-			work_from(k ? " train; forward;launch" : " train;copy", MAIN, at + k * 200, at + k * 200 + 8, at + k * 200 + 10);
+			work_from(k ? " train; forward;launch" : " train;copy", MAIN, at + k * 200,
+				at + k * 200 + 8, at + k * 200 + 10);
 	for (uint64_t at = 5000; one && at < steps * 17000; at += 10000)
 		sampled(MAIN, at % 20000 < 10000 ? one : other, at, at + 1, 10000);
 }
@@ -358,12 +405,16 @@ static void data_that_the_launching_thread_makes_itself_is_input(void)
 	struct gaps g;
 
 	begin(true);
-	run_steps(40, FETCH "; getitem@/home/me/train.py", FETCH "; getitem@/home/me/train.py;clock");
+	run_steps(
+		40, FETCH "; getitem@/home/me/train.py", FETCH "; getitem@/home/me/train.py;clock");
 	finish(&g);
 	CHECK(is_first(&g, GAP_INPUT, " getitem"));
-	/* The time to the first work is no gap; the gaps between the four pieces of work of a step are launches. */
-	CHECK(g.devices.items[0].many[GAP_INPUT].count == 39 && g.devices.items[0].many[GAP_LAUNCH].count == 120);
-	CHECK(g.devices.items[0].many[GAP_INPUT].stack_ns == g.devices.items[0].many[GAP_INPUT].total_ns);
+	/* The time to the first work is no gap; the gaps between the four pieces of work of a step
+	 * are launches. */
+	CHECK(g.devices.items[0].many[GAP_INPUT].count == 39 &&
+		g.devices.items[0].many[GAP_LAUNCH].count == 120);
+	CHECK(g.devices.items[0].many[GAP_INPUT].stack_ns ==
+		g.devices.items[0].many[GAP_INPUT].total_ns);
 	gaps_release(&g);
 }
 
@@ -434,14 +485,15 @@ static void where_waits_are_not_all_recorded_the_site_tells_the_cause(void)
 	gaps_release(&g);
 	run_waiting_steps(42, 0);
 	finish(&g);
-	CHECK(g.devices.items[0].many[GAP_UNKNOWN].count == 39 && !g.devices.items[0].many[GAP_WORK].count);
+	CHECK(g.devices.items[0].many[GAP_UNKNOWN].count == 39 &&
+		!g.devices.items[0].many[GAP_WORK].count);
 	CHECK(g.devices.items[0].many[GAP_LAUNCH].count == 126);
 	gaps_release(&g);
 }
 
 /*
- * A start: 50 gaps of 300 us within 20 ms and one of 4 s. Then 300 steps: 50 kernels that are queued, and the value that is
- * read at the end.
+ * A start: 50 gaps of 300 us within 20 ms and one of 4 s. Then 300 steps: 50 kernels that are
+ * queued, and the value that is read at the end.
  */
 static void a_value_that_is_read_in_each_step_is_told_before_the_start(void)
 {
@@ -464,7 +516,8 @@ static void a_value_that_is_read_in_each_step_is_told_before_the_start(void)
 	}
 	finish(&g);
 	CHECK(is_first(&g, GAP_SYNC, "call") && g.devices.items[0].many[GAP_SYNC].count == 299);
-	CHECK(g.devices.items[0].once[GAP_LAUNCH].count == 49 && !g.devices.items[0].many[GAP_LAUNCH].count);
+	CHECK(g.devices.items[0].once[GAP_LAUNCH].count == 49 &&
+		!g.devices.items[0].many[GAP_LAUNCH].count);
 	CHECK(g.devices.items[0].once[GAP_WORK].count == 1);
 	gaps_release(&g);
 }
@@ -494,8 +547,12 @@ static void large_kernels_leave_no_gaps_to_speak_of(void)
 
 static void a_process_has_its_time_divided_to_the_end(void)
 {
-	struct profile_work copy = {.start_ns = 200 * US, .duration_ns = 100 * US, .launch_ns = 150 * US, .thread = MAIN,
-		.instance = 1, .correlation = 77};
+	struct profile_work copy = {.start_ns = 200 * US,
+		.duration_ns = 100 * US,
+		.launch_ns = 150 * US,
+		.thread = MAIN,
+		.instance = 1,
+		.correlation = 77};
 	struct gaps g;
 	const struct gap_process *p;
 
@@ -532,7 +589,8 @@ static void work_of_two_gpus_in_turn_is_all_counted(void)
 	}
 	finish(&g);
 	CHECK(g.devices.count == 2 && g.processes.count == 1);
-	CHECK(g.processes.items[0].span_ns == (2 * count * 5 - 1) * US && g.processes.items[0].kernels_ns == 2 * count * 4 * US);
+	CHECK(g.processes.items[0].span_ns == (2 * count * 5 - 1) * US &&
+		g.processes.items[0].kernels_ns == 2 * count * 4 * US);
 	gaps_release(&g);
 }
 
@@ -584,12 +642,13 @@ static void more_events_than_fit_are_left_out_and_said(void)
 struct loop {
 	uint64_t kernels, kernel_us;
 	uint64_t launch_us; /* from one launch to the next */
-	bool item;	    /* a value is fetched at the end: a copy, and a call that waits for it */
+	/* a value is fetched at the end: a copy, and a call that waits for it */
+	bool item;
 };
 
 /*
- * Ten steps on a GPU that begins 8 us after a launch, and 1 us after the work before; a synchronizing call returns 5 us after
- * its work, and the next step begins 30 us later.
+ * Ten steps on a GPU that begins 8 us after a launch, and 1 us after the work before; a
+ * synchronizing call returns 5 us after its work, and the next step begins 30 us later.
  */
 static void run_loop(const struct loop *loop, struct gaps *ret)
 {
@@ -600,7 +659,8 @@ static void run_loop(const struct loop *loop, struct gaps *ret)
 		for (uint64_t k = 0; k < loop->kernels + loop->item; k++, host += loop->launch_us) {
 			uint64_t start = host + 8 > gpu + 1 ? host + 8 : gpu + 1;
 
-			called(MAIN, k < loop->kernels ? CALL_LAUNCH : CALL_COPY, host, host + loop->launch_us - 1);
+			called(MAIN, k < loop->kernels ? CALL_LAUNCH : CALL_COPY, host,
+				host + loop->launch_us - 1);
 			gpu = start + (k < loop->kernels ? loop->kernel_us : 2);
 			work(MAIN, host, start, gpu);
 		}
@@ -612,7 +672,8 @@ static void run_loop(const struct loop *loop, struct gaps *ret)
 	finish(ret);
 }
 
-/* The cause of the most time in which the GPU was idle, but for its own; *ret_share of all of that. */
+/* The cause of the most time in which the GPU was idle, but for its own; *ret_share of all of
+ * that. */
 static unsigned int main_cause(const struct loop *loop, double *ret_share)
 {
 	struct gaps g;
@@ -694,8 +755,10 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	struct profile_event e;
 
 	CHECK(parts.period_ns == 100 && parts.length_ns == 25);
-	CHECK(gap_part(&parts, 1599) == -1 && gap_part(&parts, 1600) == 0 && gap_part(&parts, 1624) == 0);
-	CHECK(gap_part(&parts, 1625) == -1 && gap_part(&parts, 1700) == 1 && gap_part(&parts, 3100) == 15);
+	CHECK(gap_part(&parts, 1599) == -1 && gap_part(&parts, 1600) == 0 &&
+		gap_part(&parts, 1624) == 0);
+	CHECK(gap_part(&parts, 1625) == -1 && gap_part(&parts, 1700) == 1 &&
+		gap_part(&parts, 3100) == 15);
 	CHECK(gap_part(&parts, 3200) == -1 && gap_part(&parts, UINT64_MAX) == -1);
 	parts = gap_parts_of(0, 1000, 250, 250);
 	CHECK(!parts.period_ns && gap_part(&parts, 4711) == 0);
@@ -709,10 +772,14 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 	CHECK(internals_init(&internals, r) == 0);
 	g.events.parts = (struct gap_parts){0, 100 * US, 50 * US};
 	CHECK(gaps_read_within(&g, &internals, GAP_EVENTS_MAX) == 0);
-	/* Five pieces of work in each, with four gaps between them; none from one part to the next. */
-	CHECK(g.events.works.count == 80 && g.gaps.count == 64 && g.devices.items[0].idle_ns == 64 * 6 * US);
-	CHECK(g.devices.items[0].span_ns == 16 * 44 * US && g.processes.items[0].span_ns == 16 * 44 * US);
-	CHECK(g.processes.items[0].kernels_ns == 80 * 4 * US && g.processes.items[0].causes_ns[GAP_LAUNCH] == 64 * 6 * US);
+	/* Five pieces of work in each, with four gaps between them; none from one part to the
+	 * next. */
+	CHECK(g.events.works.count == 80 && g.gaps.count == 64 &&
+		g.devices.items[0].idle_ns == 64 * 6 * US);
+	CHECK(g.devices.items[0].span_ns == 16 * 44 * US &&
+		g.processes.items[0].span_ns == 16 * 44 * US);
+	CHECK(g.processes.items[0].kernels_ns == 80 * 4 * US &&
+		g.processes.items[0].causes_ns[GAP_LAUNCH] == 64 * 6 * US);
 	gaps_release(&g);
 	g = (struct gaps){0};
 	summary.end_ns = 1600 * US;
@@ -727,16 +794,21 @@ static void of_more_events_parts_of_the_time_are_looked_at(void)
 
 static void copied(uint64_t start, uint64_t end)
 {
-	struct profile_work copy = {.start_ns = start * US, .duration_ns = (end - start) * US, .launch_ns = start * US,
-		.op = copy_op, .thread = MAIN, .instance = 1};
+	struct profile_work copy = {.start_ns = start * US,
+		.duration_ns = (end - start) * US,
+		.launch_ns = start * US,
+		.op = copy_op,
+		.thread = MAIN,
+		.instance = 1};
 
 	called(MAIN, CALL_COPY, start, end + 1);
 	copy.correlation = correlation;
 	CHECK(profile_write_work(w, &copy) == 0);
 }
 
-/* 16 times 100 ms, in which a GPU works for 4 us of every 10 us; a thread waits for 5 ms again and again. A chunk has 5 ms.
- * HELPER has a wait from 50 to 110 ms, written at 50 ms, a life, written at 70 ms, and a sample at 85 ms: behind the first part. */
+/* 16 times 100 ms, in which a GPU works for 4 us of every 10 us; a thread waits for 5 ms again and
+ * again. A chunk has 5 ms. HELPER has a wait from 50 to 110 ms, written at 50 ms, a life, written
+ * at 70 ms, and a sample at 85 ms: behind the first part. */
 static void write_long_recording(void)
 {
 	begin(true);
@@ -756,7 +828,9 @@ static void write_long_recording(void)
 		if (at == 85000)
 			sampled(HELPER, "work", at, at + 1, 77);
 		if (at == 70000)
-			CHECK(profile_write_life(w, &(struct profile_life){.duration_ns = 110000 * US, .thread = HELPER}) == 0);
+			CHECK(profile_write_life(
+				      w, &(struct profile_life){.duration_ns = 110000 * US,
+						 .thread = HELPER}) == 0);
 	}
 	CHECK(profile_writer_close(w) == 0);
 }
@@ -773,15 +847,19 @@ static bool same_threads(const struct gap_events *a, const struct gap_events *b)
 
 static bool same_gaps(const struct gaps *a, const struct gaps *b)
 {
-	bool same = a->gaps.count == b->gaps.count && a->events.works.count == b->events.works.count &&
-		    a->events.calls.count == b->events.calls.count && a->events.waits.count == b->events.waits.count &&
-		    a->events.samples.count == b->events.samples.count && same_threads(&a->events, &b->events);
+	bool same = a->gaps.count == b->gaps.count &&
+		    a->events.works.count == b->events.works.count &&
+		    a->events.calls.count == b->events.calls.count &&
+		    a->events.waits.count == b->events.waits.count &&
+		    a->events.samples.count == b->events.samples.count &&
+		    same_threads(&a->events, &b->events);
 
 	for (size_t i = 0; same && i < a->gaps.count; i++) {
 		const struct gap *x = &a->gaps.items[i], *y = &b->gaps.items[i];
 
-		same = x->start_ns == y->start_ns && x->end_ns == y->end_ns && x->next == y->next && x->stack == y->stack &&
-		       x->cause == y->cause && x->once == y->once && a->longest.items[i] == b->longest.items[i];
+		same = x->start_ns == y->start_ns && x->end_ns == y->end_ns && x->next == y->next &&
+		       x->stack == y->stack && x->cause == y->cause && x->once == y->once &&
+		       a->longest.items[i] == b->longest.items[i];
 	}
 	return same;
 }
@@ -798,7 +876,8 @@ static void read_parts(struct gaps *g, const struct summary *s, bool pass_over)
 	CHECK(gaps_read_within(g, &s->internals, GAP_EVENTS_MAX) == 0);
 }
 
-/* Damages all chunks of events that are outside of the parts, and not just before one. Returns how many stretches of them there are. */
+/* Damages all chunks of events that are outside of the parts, and not just before one. Returns how
+ * many stretches of them there are. */
 static size_t damage_outside(const struct summary *s, const struct gap_parts *parts)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -808,7 +887,8 @@ static size_t damage_outside(const struct summary *s, const struct gap_parts *pa
 	for (size_t i = 0; i + 1 < s->chunks.items.count; i++) {
 		const struct chunk_time *t = &s->chunks.items.items[i];
 
-		if (gap_parts_overlap(parts, t->first_ns, t->last_ns) || gap_part(parts, t->last_ns + 100 * US) >= 0)
+		if (gap_parts_overlap(parts, t->first_ns, t->last_ns) ||
+			gap_part(parts, t->last_ns + 100 * US) >= 0)
 			continue;
 		CHECK(pwrite(fd, "damage", 6, (off_t)t->begin + 1000) == 6);
 		count++;
@@ -831,10 +911,14 @@ static void what_is_outside_of_the_parts_is_not_even_read(void)
 	s.calls = s.samples = s.wait_stacks.count = 0;
 	read_parts(&all, &s, false);
 	read_parts(&some, &s, true);
-	CHECK(some.events.parts.period_ns / 1000000 == 99 && some.gaps.count > 35000 && same_gaps(&all, &some));
-	CHECK(some.events.threads.items[HELPER].period_ns == 77 * US && some.events.threads.items[HELPER].end_ns == 110000 * US);
-	CHECK(chunk_times_find(&s.chunks, s.chunks.items.items[1].begin) == &s.chunks.items.items[1]);
-	CHECK(!chunk_times_find(&s.chunks, s.chunks.last) && chunk_times_find(&s.chunks, s.chunks.last - 1));
+	CHECK(some.events.parts.period_ns / 1000000 == 99 && some.gaps.count > 35000 &&
+		same_gaps(&all, &some));
+	CHECK(some.events.threads.items[HELPER].period_ns == 77 * US &&
+		some.events.threads.items[HELPER].end_ns == 110000 * US);
+	CHECK(chunk_times_find(&s.chunks, s.chunks.items.items[1].begin) ==
+		&s.chunks.items.items[1]);
+	CHECK(!chunk_times_find(&s.chunks, s.chunks.last) &&
+		chunk_times_find(&s.chunks, s.chunks.last - 1));
 	gaps_release(&some);
 	CHECK(damage_outside(&s, &all.events.parts) >= 8);
 	read_parts(&some, &s, true);
@@ -853,22 +937,30 @@ static void parts_are_found_in_a_stretch_of_time(void)
 	struct gap_parts all = {0}, parts = {.start_ns = 1600, .period_ns = 100, .length_ns = 25};
 
 	CHECK(gap_parts_overlap(&all, 5, 5) && !gap_parts_overlap(&all, UINT64_MAX, 0));
-	CHECK(!gap_parts_overlap(&parts, 0, 1599) && gap_parts_overlap(&parts, 0, 1600) && gap_parts_overlap(&parts, 0, UINT64_MAX));
+	CHECK(!gap_parts_overlap(&parts, 0, 1599) && gap_parts_overlap(&parts, 0, 1600) &&
+		gap_parts_overlap(&parts, 0, UINT64_MAX));
 	CHECK(gap_parts_overlap(&parts, 1624, 1630) && !gap_parts_overlap(&parts, 1625, 1699));
 	CHECK(gap_parts_overlap(&parts, 1625, 1700) && gap_parts_overlap(&parts, 1690, 9999));
-	CHECK(gap_parts_overlap(&parts, 3100, 3100) && !gap_parts_overlap(&parts, 3125, UINT64_MAX));
+	CHECK(gap_parts_overlap(&parts, 3100, 3100) &&
+		!gap_parts_overlap(&parts, 3125, UINT64_MAX));
 	CHECK(!gap_parts_overlap(&parts, UINT64_MAX, 0));
 }
 
 static void synced(uint32_t kind, uint32_t stream, uint64_t recorded, uint64_t start, uint64_t end)
 {
-	struct profile_sync e = {.start_ns = start * US, .duration_ns = (end - start) * US, .recorded_ns = recorded * US,
-		.thread = MAIN, .context = 1, .stream = stream, .kind = kind};
+	struct profile_sync e = {.start_ns = start * US,
+		.duration_ns = (end - start) * US,
+		.recorded_ns = recorded * US,
+		.thread = MAIN,
+		.context = 1,
+		.stream = stream,
+		.kind = kind};
 
 	CHECK(profile_write_sync(w, &e) == 0);
 }
 
-static bool waited_for(const struct sync_wait *wait, uint64_t us, uint64_t count, bool work_is_known)
+static bool waited_for(
+	const struct sync_wait *wait, uint64_t us, uint64_t count, bool work_is_known)
 {
 	return wait->total_ns == us * US && wait->count == count && !wait->op == !work_is_known;
 }
@@ -895,7 +987,8 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 	synced(SYNC_STREAM, 8, 0, 701, 729);
 	of_graph(700, 710, 720);
 	called(MAIN, CALL_SYNC, 700, 730);
-	/* Where it was launched is known: into this stream, into another one, and into this one of another context. */
+	/* Where it was launched is known: into this stream, into another one, and into this one of
+	 * another context. */
 	synced(SYNC_STREAM, 8, 0, 801, 803);
 	of_graph_into(1, 8, 800, 801, 802);
 	called(MAIN, CALL_SYNC, 800, 804);
@@ -913,9 +1006,10 @@ static void a_call_waits_for_the_work_that_ended_last_before_it_did(void)
 	CHECK(gap_events_read_threads(&e, r) == 0);
 	CHECK(internals_init(&internals, r) == 0);
 	CHECK(sync_waits_find(&s, &e, &internals) == 0 && s.waits.count == 2);
-	/* The first, the third, the graphs but the third; the second began before any work was launched, the fourth was for another
-	 * stream. */
-	CHECK(waited_for(&s.waits.items[0], 230 + 4 + 16, 5, true) && s.waits.items[0].max_ns == 100 * US);
+	/* The first, the third, the graphs but the third; the second began before any work was
+	 * launched, the fourth was for another stream. */
+	CHECK(waited_for(&s.waits.items[0], 230 + 4 + 16, 5, true) &&
+		s.waits.items[0].max_ns == 100 * US);
 	CHECK(waited_for(&s.waits.items[1], 140 + 8, 3, false));
 	CHECK(s.waits.items[0].launch_stack && !s.waits.items[1].launch_stack);
 	sync_waits_release(&s);

@@ -99,8 +99,11 @@ static void every_connection_gets_its_own_number(void)
 
 static void the_configuration_reaches_the_library(void)
 {
-	struct gpu_options o = {
-		.target_uid = getuid(), .marker = 2, .queue_times = true, .syncs = true, .ring_bytes = 1 << 20};
+	struct gpu_options o = {.target_uid = getuid(),
+		.marker = 2,
+		.queue_times = true,
+		.syncs = true,
+		.ring_bytes = 1 << 20};
 	struct test_recorder *r = test_recorder_open(NULL, &o);
 	struct client c;
 
@@ -162,7 +165,8 @@ static void waits_for_the_gpu_events_and_launches_of_graphs_reach_the_sink(void)
 	CHECK(r->calls.items[2].graph_context == 2 && r->calls.items[2].graph_stream == 13);
 	CHECK(!r->calls.items[2].waits_for.kind && r->event_records.items[0].device == 1);
 	CHECK(r->event_records.items[0].instance == 1 && r->event_records.items[0].context == 2);
-	CHECK(r->event_records.items[0].stream == 13 && r->event_records.items[0].event == 1ull << 40 &&
+	CHECK(r->event_records.items[0].stream == 13 &&
+		r->event_records.items[0].event == 1ull << 40 &&
 		r->event_records.items[0].time_ns == e.time_ns);
 	leave(&c);
 	test_recorder_close(r);
@@ -599,8 +603,10 @@ static void a_library_identifies_its_own_thread(void)
 	put_own_thread(&c, pid + 1);
 	put_call(&c, 1, LAUNCH_KERNEL);
 	CHECK(test_recorder_pump(r) == 0);
-	CHECK(!tasks_thread(r->tasks, pid, pid + 1, NULL, &own) && tasks_is_profiler(r->tasks, own));
-	CHECK(!tasks_thread(r->tasks, pid, pid, NULL, &other) && !tasks_is_profiler(r->tasks, other));
+	CHECK(!tasks_thread(r->tasks, pid, pid + 1, NULL, &own) &&
+		tasks_is_profiler(r->tasks, own));
+	CHECK(!tasks_thread(r->tasks, pid, pid, NULL, &other) &&
+		!tasks_is_profiler(r->tasks, other));
 	CHECK(r->calls.count == 1 && r->calls.items[0].thread == other);
 	leave(&c);
 	test_recorder_close(r);
@@ -760,8 +766,10 @@ static void a_stack_is_sent_once_and_named_by_its_number_from_then_on(void)
 	put_launch(&c, 7, 9);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(resolved_count == 1 && resolved.pid == (uint32_t)getpid());
-	CHECK(resolved.user_depth == 1 && resolved.python_depth == 2 && resolved.walk_end == WALK_COMPLETE);
-	CHECK(resolved_user[0] == 11 && resolved_python[0].code == 21 && resolved_python[1].at == 32);
+	CHECK(resolved.user_depth == 1 && resolved.python_depth == 2 &&
+		resolved.walk_end == WALK_COMPLETE);
+	CHECK(resolved_user[0] == 11 && resolved_python[0].code == 21 &&
+		resolved_python[1].at == 32);
 	CHECK(r->launches.count == 3);
 	CHECK(r->launches.items[0].stack == 4711 && r->launches.items[0].correlation == 5);
 	CHECK(r->launches.items[1].stack == 0);
@@ -830,7 +838,8 @@ static void stacks_of_launches_from_the_moment_code_was_replaced_are_looked_up_a
 	CHECK(c.ring.control->code_epoch == 1);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(r->launches.count == 2 && resolved_count == 2);
-	CHECK(resolved.generation == 33 && resolved.time_ns >= change.time_ns && resolved_user[0] == 11);
+	CHECK(resolved.generation == 33 && resolved.time_ns >= change.time_ns &&
+		resolved_user[0] == 11);
 	CHECK(r->launches.items[0].stack == 4711);
 	CHECK(r->launches.items[1].stack == 4711);
 	change.replaced = false;

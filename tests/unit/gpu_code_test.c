@@ -457,8 +457,8 @@ static void an_nvdisasm_that_its_user_must_not_run_costs_its_text_and_is_reporte
 	CHECK(!symbolize_gpu_code(r.w, &options, &r.stats));
 	CHECK(r.stats.decoded == r.stats.instructions && r.stats.instructions);
 	/* Whoever is not root cannot become another user. */
-	CHECK(strstr(r.stats.text_failure,
-		geteuid() ? "Operation not permitted" : "Permission denied"));
+	CHECK(strstr(
+		r.stats.text_failure, geteuid() ? "Operation not permitted" : "Permission denied"));
 	profile_reader_close(end(&r));
 }
 

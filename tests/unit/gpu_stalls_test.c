@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Samples of GPU instructions and images of GPU code, as libraries send them to the NVIDIA backend, well and badly. */
+/* Samples of GPU instructions and images of GPU code, as libraries send them to the NVIDIA backend,
+ * well and badly. */
 #include <fcntl.h>
 
 #include "gpu_client.h"
@@ -94,8 +95,8 @@ static uint64_t invalid(const struct test_recorder *r)
 }
 
 /* What has been written so far, read to its end. */
-static struct profile_reader *read_back(const struct test_recorder *r, struct profile_stall *ret,
-	size_t room, size_t *ret_count)
+static struct profile_reader *read_back(
+	const struct test_recorder *r, struct profile_stall *ret, size_t room, size_t *ret_count)
 {
 	struct profile_reader *reader;
 	struct profile_event event;
@@ -127,7 +128,8 @@ static void samples_reach_the_profile_with_their_window_function_and_reason(void
 	size_t count;
 
 	CHECK(join(&c, r));
-	CHECK(c.ring.control->stalls == WIRE_STALLS_CONTINUOUS && c.ring.control->stall_period == 14);
+	CHECK(c.ring.control->stalls == WIRE_STALLS_CONTINUOUS &&
+		c.ring.control->stall_period == 14);
 	introduce(&c);
 	put_window(&c, &w);
 	put_rows(&c, rows, 2);
@@ -138,7 +140,8 @@ static void samples_reach_the_profile_with_their_window_function_and_reason(void
 	CHECK_TEXT(profile_string(reader, stalls[0].reason, NULL), barrier);
 	at = profile_instruction(reader, stalls[0].instruction);
 	CHECK(at->offset == 0x90);
-	CHECK_TEXT(profile_string(reader, profile_gpu_function(reader, at->function)->name, NULL), "_Z4axpyv");
+	CHECK_TEXT(profile_string(reader, profile_gpu_function(reader, at->function)->name, NULL),
+		"_Z4axpyv");
 	CHECK(profile_gpu_function(reader, at->function)->index == 11);
 	CHECK(profile_module(reader, profile_gpu_function(reader, at->function)->module)->kind ==
 		MODULE_GPU_CODE);
@@ -157,8 +160,7 @@ static void a_launch_is_named_in_exact_windows_only(void)
 {
 	struct test_recorder *r = open_recorder(NULL);
 	struct wire_window w = a_window();
-	const struct wire_stall row = {
-		.function = 1, .reason = 2, .samples = 1, .correlation = 77};
+	const struct wire_stall row = {.function = 1, .reason = 2, .samples = 1, .correlation = 77};
 	struct profile_stall stalls[4];
 	struct client c;
 	size_t count;
@@ -377,7 +379,8 @@ static void a_refusal_is_counted_by_process_and_reported_once_by_kind(void)
 	CHECK(test_recorder_loss(r, LOSS_STALLS_REFUSED) == 2);
 	stats = test_recorder_stats(r);
 	lines = stats.stalls_refused;
-	CHECK(strstr(lines, "NVreg_RestrictProfilingToAdminUsers=0") && strstr(lines, "(CUPTI error 35)\n"));
+	CHECK(strstr(lines, "NVreg_RestrictProfilingToAdminUsers=0") &&
+		strstr(lines, "(CUPTI error 35)\n"));
 	CHECK(strchr(lines, '\n') == strrchr(lines, '\n'));
 	CHECK(strstr(strchr(lines, '\n'), "another profiler or process"));
 	for (int n = 0; n < 2; n++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* All backends of a recording are one GPU side: what reaches which of them, and what is added up. */
+/* All backends of a recording are one GPU side: what reaches which of them, and what is added
+ * up. */
 #include "gpu/gpu.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@
 
 #define BACKENDS 2
 
-/* A backend that notes what it was asked. The first has the first instance, and the second the next. */
+/* A backend that notes what it was asked. The first has the first instance, and the second the
+ * next. */
 struct gpu_backend {
 	struct gpu_shared *shared;
 	uint32_t instance;
@@ -31,8 +33,9 @@ static int open_fake(
 {
 	struct gpu_backend *b = &made[made_count++];
 
-	*b = (struct gpu_backend){
-		.shared = shared, .instance = ++shared->last_instance, .pid = 100 * shared->last_instance};
+	*b = (struct gpu_backend){.shared = shared,
+		.instance = ++shared->last_instance,
+		.pid = 100 * shared->last_instance};
 	*ret = b;
 	return 0;
 }
@@ -204,7 +207,8 @@ static bool arrives(uint32_t instance, uint32_t pid)
 static void all_backends_are_opened_but_those_that_are_not_there(void)
 {
 	begin(true);
-	CHECK(gpu_is_open(gpu) && made_count == 2 && made[0].instance == 1 && made[1].instance == 2);
+	CHECK(gpu_is_open(gpu) && made_count == 2 && made[0].instance == 1 &&
+		made[1].instance == 2);
 	CHECK_TEXT(buf_text(&notes), "no such GPU here\n");
 	end();
 }
@@ -236,7 +240,8 @@ static void news_reach_those_that_ask_for_them(void)
 	CHECK(!news.space(news.context, &(struct walker_space){.pid = 100}));
 	CHECK(!news.code_mapped(news.context, &(struct code_change){.pid = 100}));
 	CHECK(!news.table_chunk(news.context, 0, 1) && !news.leaves(news.context, 100));
-	CHECK(made[0].spaces == 1 && made[0].changes == 1 && made[0].chunks == 1 && made[0].leaves == 1);
+	CHECK(made[0].spaces == 1 && made[0].changes == 1 && made[0].chunks == 1 &&
+		made[0].leaves == 1);
 	CHECK(!made[1].spaces && !made[1].changes && !made[1].chunks && !made[1].leaves);
 	end();
 }
@@ -249,7 +254,8 @@ static void a_round_is_one_of_every_backend_and_busy_if_one_is(void)
 	CHECK(!gpu_snapshot(gpu) && !gpu_drain(gpu, &busy) && !busy);
 	made[0].busy = true;
 	CHECK(!gpu_snapshot(gpu) && !gpu_drain(gpu, &busy) && busy);
-	CHECK(made[0].snapshots == 2 && made[1].snapshots == 2 && made[0].drains == 2 && made[1].drains == 2);
+	CHECK(made[0].snapshots == 2 && made[1].snapshots == 2 && made[0].drains == 2 &&
+		made[1].drains == 2);
 	drain_error = -EIO;
 	CHECK(gpu_drain(gpu, &busy) == -EIO && made[0].drains == 3 && made[1].drains == 2);
 	end();

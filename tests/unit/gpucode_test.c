@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A second format of GPU code is one row in a table: here is one of our own, beside NVIDIA's. Its images are "TOY", a
- * byte with the number of instructions, and 4 bytes for each of them.
+ * A second format of GPU code is one row in a table: here is one of our own, beside NVIDIA's. Its
+ * images are "TOY", a byte with the number of instructions, and 4 bytes for each of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,18 +47,21 @@ static void toy_close(struct gpucode_image *image)
 	open_count--;
 }
 
-static bool toy_find(const struct gpucode_image *image, const char *name, uint32_t index, struct gpucode_function *ret)
+static bool toy_find(const struct gpucode_image *image, const char *name, uint32_t index,
+	struct gpucode_function *ret)
 {
 	if (!name || strcmp(name, "play"))
 		return false;
-	*ret = (struct gpucode_function){.number = index, .code = image->data + 4, .size = image->size - 4};
+	*ret = (struct gpucode_function){
+		.number = index, .code = image->data + 4, .size = image->size - 4};
 	return true;
 }
 
-static size_t toy_frames(struct gpucode_image *image, const struct gpucode_function *f, uint64_t offset,
-	struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
+static size_t toy_frames(struct gpucode_image *image, const struct gpucode_function *f,
+	uint64_t offset, struct gpucode_frame ret[GPUCODE_FRAMES_MAX], bool *ret_called)
 {
-	ret[0] = (struct gpucode_frame){.function = "play", .path = "toy.c", .line = 10 + (uint32_t)offset / 4};
+	ret[0] = (struct gpucode_frame){
+		.function = "play", .path = "toy.c", .line = 10 + (uint32_t)offset / 4};
 	*ret_called = false;
 	return 1;
 }
@@ -92,7 +95,8 @@ static void the_name_of_a_module_says_its_format(void)
 {
 	struct gpucode g = {0};
 
-	CHECK(!gpucode_open(&g, "toy:12", TOY, sizeof(TOY) - 1) && g.format == &toy_format && open_count == 1);
+	CHECK(!gpucode_open(&g, "toy:12", TOY, sizeof(TOY) - 1) && g.format == &toy_format &&
+		open_count == 1);
 	gpucode_close(&g);
 	gpucode_close(&g);
 	CHECK(!g.image && !open_count);
@@ -104,7 +108,8 @@ static void the_name_of_a_module_says_its_format(void)
 
 static void other_names_are_of_no_format(void)
 {
-	static const char *const names[] = {"", "toy", ":", "to:12", "toys:12", "/lib/libtoy.so", "[toy:12]"};
+	static const char *const names[] = {
+		"", "toy", ":", "to:12", "toys:12", "/lib/libtoy.so", "[toy:12]"};
 	struct gpucode g;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -129,9 +134,11 @@ static struct profile_reader *describe(const char *module, struct gpu_code_stats
 	CHECK(write(fd, TOY, sizeof(TOY) - 1) == sizeof(TOY) - 1);
 	CHECK(!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE));
 	CHECK(!profile_writer_open(&w, in_folder("p.xpu")));
-	CHECK(!profile_add_string(w, module, strlen(module), &m.path) && !profile_add_module(w, &m, &f.module));
+	CHECK(!profile_add_string(w, module, strlen(module), &m.path) &&
+		!profile_add_module(w, &m, &f.module));
 	CHECK(!kept_images_add(images, f.module, fd, sizeof(TOY) - 1));
-	CHECK(!profile_add_string(w, "play", 4, &f.name) && !profile_add_gpu_function(w, &f, &i.function));
+	CHECK(!profile_add_string(w, "play", 4, &f.name) &&
+		!profile_add_gpu_function(w, &f, &i.function));
 	CHECK(!profile_add_instruction(w, &i, &id));
 	CHECK(!symbolize_gpu_code(w, &options, ret));
 	CHECK(!profile_writer_close(w) && !open_count);
@@ -147,7 +154,8 @@ static void its_instructions_are_described_by_its_own_functions(void)
 	struct gpu_code_stats stats = {0};
 	struct profile_reader *r = describe("toy:12", &stats);
 
-	CHECK(stats.described == 1 && stats.instructions == 3 && stats.decoded == 2 && !stats.without_lines);
+	CHECK(stats.described == 1 && stats.instructions == 3 && stats.decoded == 2 &&
+		!stats.without_lines);
 	CHECK(profile_counts(r).instructions == 3);
 	for (uint32_t id = 1; id <= 3; id++) {
 		const struct profile_instruction *i = profile_instruction(r, id);

@@ -11,9 +11,10 @@
 /* Of libraries that this program has not got, in their order: NULL when there are none left. */
 static void *load_another(void)
 {
-	static const char *const names[] = {"libm.so.6", "libresolv.so.2", "libnsl.so.1", "libutil.so.1",
-		"libanl.so.1", "libthread_db.so.1", "libBrokenLocale.so.1", "libnss_files.so.2",
-		"libnss_dns.so.2", "libnss_compat.so.2", "libmvec.so.1", "libcrypt.so.1"};
+	static const char *const names[] = {"libm.so.6", "libresolv.so.2", "libnsl.so.1",
+		"libutil.so.1", "libanl.so.1", "libthread_db.so.1", "libBrokenLocale.so.1",
+		"libnss_files.so.2", "libnss_dns.so.2", "libnss_compat.so.2", "libmvec.so.1",
+		"libcrypt.so.1"};
 	static size_t next;
 
 	while (next < sizeof(names) / sizeof(names[0])) {

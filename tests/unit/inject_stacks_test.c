@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The library walks its own stacks: against libgcc's unwinder, from code without frame pointers, whatever happens
- * around it.
+ * The library walks its own stacks: against libgcc's unwinder, from code without frame pointers,
+ * whatever happens around it.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -16,7 +16,7 @@
 #include "tap.h"
 
 #define THREADS 4
-#define DEPTHS  200
+#define DEPTHS	200
 
 static struct inprocess in;
 static uint32_t correlation;
@@ -400,7 +400,8 @@ static void what_walks_go_by_is_not_changed_under_them(void)
 static void an_interpreter_that_may_be_unloaded_is_not_walked(void)
 {
 	static const char name[] = "libresolv.so.2";
-	struct link_map *shared = dlopen(name, RTLD_NOW), *apart = dlmopen(LM_ID_NEWLM, name, RTLD_NOW);
+	struct link_map *shared = dlopen(name, RTLD_NOW),
+			*apart = dlmopen(LM_ID_NEWLM, name, RTLD_NOW);
 	struct moment m = {0};
 
 	if (!shared || !apart) {
@@ -466,7 +467,8 @@ struct sent_words {
 	uint64_t words[WALK_FRAMES_MAX];
 };
 
-/* Reads what has come: false when a launch names a stack that is not its own, or one that was not sent before. */
+/* Reads what has come: false when a launch names a stack that is not its own, or one that was not
+ * sent before. */
 static bool check_sent(struct sent_words *stacks, uint32_t *ret_launches)
 {
 	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
@@ -530,12 +532,14 @@ static uint32_t interruptions;
 
 static void launch_in_between(int number)
 {
-	struct wire_launch record = {.type = WIRE_LAUNCH, .kind = 1, .tid = 1, .correlation = UINT32_MAX};
+	struct wire_launch record = {
+		.type = WIRE_LAUNCH, .kind = 1, .tid = 1, .correlation = UINT32_MAX};
 
 	interruptions += stacks_send(__builtin_frame_address(0), &record);
 }
 
-/* Like check_sent, but for the launches of handlers: they interrupt what no other code can describe. */
+/* Like check_sent, but for the launches of handlers: they interrupt what no other code can
+ * describe. */
 static bool check_interrupted(struct sent_words *stacks)
 {
 	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
@@ -544,7 +548,8 @@ static bool check_interrupted(struct sent_words *stacks)
 	bool good = ring_snapshot(&in.reader) == 0;
 
 	while (good && ring_read(&in.reader, record) > 0) {
-		struct sent_words *words = &stacks[sent->type == WIRE_LAUNCH ? sent->stack : stack->number];
+		struct sent_words *words =
+			&stacks[sent->type == WIRE_LAUNCH ? sent->stack : stack->number];
 
 		if (sent->type == WIRE_LAUNCH) {
 			good = words->depth && (sent->correlation == UINT32_MAX ||
@@ -568,7 +573,8 @@ static void a_launch_in_the_middle_of_another_has_a_stack_of_its_own(void)
 
 	library.ring.control->code_epoch++; /* none of those from before */
 	library.marker = any_marker;
-	CHECK(signal(SIGALRM, launch_in_between) != SIG_ERR && !setitimer(ITIMER_REAL, &often, NULL));
+	CHECK(signal(SIGALRM, launch_in_between) != SIG_ERR &&
+		!setitimer(ITIMER_REAL, &often, NULL));
 	for (uint32_t round = 0; good && round < 5000 && interruptions < INTERRUPTIONS; round++) {
 		for (uint32_t n = 1; n < 40; n++) {
 			moments[0][n].correlation = n;
@@ -596,7 +602,7 @@ static void whatever_is_in_the_tables_nothing_is_read_but_the_stack(void)
 			if (random_u64() % 4)
 				words[n] = in.image.words[i * WALK_CHUNK_WORDS + n] ^
 					   (uint32_t)(random_u64() % 3 ? 1u << random_u64() % 32
-									: random_u64());
+								       : random_u64());
 	}
 	for (int round = 0; round < 200; round++) {
 		struct walk_mapping *mapping =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The library keeps the context of each stream from when it is made until it is destroyed, whatever its handle. */
+/* The library keeps the context of each stream from when it is made until it is destroyed, whatever
+ * its handle. */
 #include <pthread.h>
 
 #include "inject/cupti/cupti.h"
@@ -11,7 +12,8 @@
 #define ROUNDS	20000
 #define HELD	16
 
-/* Replace CUPTI's: contexts are numbered by their handles, a stream has the number that was set last. */
+/* Replace CUPTI's: contexts are numbered by their handles, a stream has the number that was set
+ * last. */
 static __thread uint32_t next_number;
 
 static int get_context_id(void *context, uint32_t *ret)
@@ -42,8 +44,8 @@ static bool is(uintptr_t stream, uint32_t context, uint32_t number)
 {
 	uint32_t found_context = 0, found_number = 0;
 
-	return streams_find(handle(stream), &found_context, &found_number) && found_context == context &&
-	       found_number == number;
+	return streams_find(handle(stream), &found_context, &found_number) &&
+	       found_context == context && found_number == number;
 }
 
 static bool is_kept(uintptr_t stream)
@@ -149,7 +151,8 @@ static void *make_and_destroy(void *worker)
 
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
 		for (uint32_t n = 0; n < HELD; n++)
-			make(10 + w->number, 0x2000 + (n * THREADS + w->number) * 16, round * HELD + n);
+			make(10 + w->number, 0x2000 + (n * THREADS + w->number) * 16,
+				round * HELD + n);
 		for (uint32_t n = 0; n < HELD; n++) {
 			uintptr_t stream = 0x2000 + (n * THREADS + w->number) * 16;
 

@@ -28,7 +28,8 @@ static const char *name_at(const char *text, uint64_t address)
 	struct kallsyms_match m = {.address = address};
 
 	kallsyms_match(text, strlen(text), &m, 1);
-	snprintf(name, sizeof(name), "%.*s", m.name ? (int)m.name_length : 1, m.name ? m.name : "-");
+	snprintf(
+		name, sizeof(name), "%.*s", m.name ? (int)m.name_length : 1, m.name ? m.name : "-");
 	return name;
 }
 

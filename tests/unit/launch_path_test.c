@@ -13,7 +13,8 @@
 static char path[] = "/tmp/launch_path_test.XXXXXX";
 
 /* A stack of one frame: code without a name, whose function begins at `function`. */
-static uint32_t stack(struct profile_writer *w, uint32_t module, uint64_t address, uint64_t function)
+static uint32_t stack(
+	struct profile_writer *w, uint32_t module, uint64_t address, uint64_t function)
 {
 	struct profile_location l = {.kind = FRAME_USER, .module = module, .address = address};
 	uint32_t id, node = 0;
@@ -78,7 +79,8 @@ static void a_function_without_a_name_is_called_by_where_it_begins(void)
 	for (int n = 0; n < 6; n++) {
 		struct buf b = BUF_INIT;
 
-		location_text(&texts_of, profile_location(r, profile_stack_node(r, stacks[n])->location), &b);
+		location_text(&texts_of,
+			profile_location(r, profile_stack_node(r, stacks[n])->location), &b);
 		CHECK_TEXT(buf_text(&b), texts[n]);
 		buf_release(&b);
 	}
@@ -87,7 +89,8 @@ static void a_function_without_a_name_is_called_by_where_it_begins(void)
 }
 
 /* Main, nvcc's stub, a template of CUDA's headers and the call, in a library or in the program. */
-static struct profile_reader *write_launch(bool linked_in, uint32_t ret_stacks[4], uint32_t *ret_api)
+static struct profile_reader *write_launch(
+	bool linked_in, uint32_t ret_stacks[4], uint32_t *ret_api)
 {
 	static const char *const names[] = {"main", "_ZL23__device_stub__Z4gemmPfPf",
 		"_ZL16cudaLaunchKernelIcE9cudaErrorPT_", "cudaLaunchKernel"};

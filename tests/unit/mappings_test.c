@@ -533,7 +533,8 @@ static void stacks_with_one_hash_are_told_apart_by_all_of_their_words(void)
 {
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
 	struct walk_python_frame a[] = {{1, 11}, {2, 12 | WALK_PYTHON_LAST}}, b[] = {a[0], {3, 0}};
-	uint64_t h = hash_word(hash_word(sizeof(a) * 0xff51afd7ed558ccdull + 1, a[0].code), a[0].at);
+	uint64_t h =
+		hash_word(hash_word(sizeof(a) * 0xff51afd7ed558ccdull + 1, a[0].code), a[0].at);
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
 		.user_depth = 2,
@@ -608,7 +609,8 @@ static void python_frames_named_earlier_are_not_asked_for_again(void)
 	struct stack_result result;
 
 	begin_with_a_program();
-	CHECK(!stacks_name_python(stacks, processes_find(processes, PARENT), &python, 1, locations));
+	CHECK(!stacks_name_python(
+		stacks, processes_find(processes, PARENT), &python, 1, locations));
 	CHECK(named == 1);
 	raw.python_locations = locations;
 	result = intern_raw(PARENT, &raw);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Where Python's frames stand among the native ones. A stack is written as text here: native frames as letters,
- * capitals for evaluation loops; Python frames as digits, with a dot behind the outermost of each group. */
+/* Where Python's frames stand among the native ones. A stack is written as text here: native frames
+ * as letters, capitals for evaluation loops; Python frames as digits, with a dot behind the
+ * outermost of each group. */
 #include "capture/merge.h"
 #include "tap.h"
 
@@ -16,7 +17,8 @@ static struct stack parse(const char *native, const char *python)
 	struct stack s = {0};
 
 	for (; *native; native++)
-		s.native[s.native_depth++] = (*native < 'a' ? WALK_FRAME_PYTHON : 0) | (uint8_t)*native;
+		s.native[s.native_depth++] =
+			(*native < 'a' ? WALK_FRAME_PYTHON : 0) | (uint8_t)*native;
 	for (; *python; python++)
 		if (*python == '.')
 			s.python[s.python_depth - 1].at |= WALK_PYTHON_LAST;
@@ -29,8 +31,8 @@ static bool unplaced;
 static bool python_whole = true;
 
 /* Leaf first. */
-static const char *merge_part(const char *native, uint32_t first, uint32_t last, const char *python,
-	bool whole)
+static const char *merge_part(
+	const char *native, uint32_t first, uint32_t last, const char *python, bool whole)
 {
 	static char text[WALK_FRAMES_MAX + WALK_PYTHON_FRAMES_MAX + 1];
 	static struct merged m;

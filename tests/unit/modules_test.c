@@ -20,7 +20,8 @@ static const char *vanishing; /* a file that is deleted as soon as it has been o
 /* Comes before the C library's. */
 int open(const char *path, int flags, ...)
 {
-	int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+	int (*real)(const char *, int, ...) =
+		(int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
 	va_list list;
 	int fd;
 
@@ -49,7 +50,8 @@ static void a_file_that_is_gone_once_it_was_opened_has_its_unwind_table(void)
 	CHECK(shell("cp /proc/$PPID/exe program") && !stat(path, &st));
 	vanishing = path;
 	CHECK(!modules_add(modules, NOBODY, path,
-		&(struct mapped_file){.end = 4096, .device = st.st_dev, .inode = st.st_ino}, &index));
+		&(struct mapped_file){.end = 4096, .device = st.st_dev, .inode = st.st_ino},
+		&index));
 	vanishing = NULL;
 	CHECK(stat(path, &st));
 	module = modules_at(modules, index);

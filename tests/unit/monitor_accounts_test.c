@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Cells come from the test, in the place of a watch; processes are folders below a root of the test's own. */
+/* Cells come from the test, in the place of a watch; processes are folders below a root of the
+ * test's own. */
 #include "monitor/metrics/accounts.h"
 
 #include <errno.h>
@@ -17,12 +18,14 @@
 
 enum { RUNS, MOVES };
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[RUNS] = {.name = "runs", .unit = UNIT_NANOSECONDS, .histogram = true, .by_process = true, .busy = true,
 		.label = {"ring"}},
 	[MOVES] = {.name = "moves", .unit = UNIT_BYTES, .by_process = true, .label = {"from", "to"}},
 	{0},
 };
+// clang-format on
 
 static const struct monitor_event events[] = {
 	{.name = "DONE", .counts = {{RUNS, VALUE_DURATION, .label = {"ring"}}}, .label = {"ring"}},
@@ -40,7 +43,8 @@ struct watch {
 };
 
 int watch_cells(struct watch *w,
-	int (*visit)(void *, const struct monitor_cell_key *, const struct monitor_cell *), void *context)
+	int (*visit)(void *, const struct monitor_cell_key *, const struct monitor_cell *),
+	void *context)
 {
 	int error = 0;
 
@@ -65,8 +69,8 @@ int watch_forget(struct watch *w, const struct monitor_cell_key *key, struct mon
 }
 
 /* One value more in a cell. */
-static void count(struct watch *w, uint16_t s, uint16_t cpu, uint32_t pid, const char *label, uint64_t cgroup,
-	uint64_t value)
+static void count(struct watch *w, uint16_t s, uint16_t cpu, uint32_t pid, const char *label,
+	uint64_t cgroup, uint64_t value)
 {
 	struct monitor_cell_key key = {.series = s, .cpu = cpu, .pid = pid};
 	size_t i = 0;
@@ -77,7 +81,8 @@ static void count(struct watch *w, uint16_t s, uint16_t cpu, uint32_t pid, const
 	if (i == w->count) {
 		w->count++;
 		w->key[i] = key;
-		w->cell[i] = (struct monitor_cell){.cgroup = cgroup, .min = UINT64_MAX, .comm = "app"};
+		w->cell[i] =
+			(struct monitor_cell){.cgroup = cgroup, .min = UINT64_MAX, .comm = "app"};
 	}
 	w->cell[i].count++;
 	w->cell[i].sum += value;
@@ -96,13 +101,15 @@ static uint64_t cgroup_of(const char *name)
 /* A machine of its own: two containers, and processes 10 and 20. */
 static void begin(struct accounts *a)
 {
-	CHECK(shell("rm -rf root && mkdir -p root/proc/10 root/proc/20 root/proc/self/ns root/sys/fs/cgroup/a "
+	CHECK(shell("rm -rf root && mkdir -p root/proc/10 root/proc/20 root/proc/self/ns "
+		    "root/sys/fs/cgroup/a "
 		    "root/sys/fs/cgroup/b && touch root/sys/fs/cgroup/cgroup.controllers && "
 		    "ln -s 'pid:[4026531836]' root/proc/self/ns/pid"));
 	CHECK(accounts_init(a, in_folder("root")) == 0);
 }
 
-static int update(struct accounts *a, struct watch *w, struct busy_times *busy, uint64_t now_ns, struct totals *ret)
+static int update(struct accounts *a, struct watch *w, struct busy_times *busy, uint64_t now_ns,
+	struct totals *ret)
 {
 	CHECK(totals_fetch(&table, w, busy, ret) == 0);
 	return accounts_update(a, ret, &table, w, busy, now_ns, 0);
@@ -117,10 +124,12 @@ static void update_at(struct accounts *a, struct watch *w, uint64_t now_ns)
 }
 
 /* What was taken over: of all (NULL), or of a container. */
-static const struct total *taken(const struct accounts *a, uint16_t s, const char *label, const char *container)
+static const struct total *taken(
+	const struct accounts *a, uint16_t s, const char *label, const char *container)
 {
 	vec_foreach (i, &a->sums)
-		if (i->sum.series == s && !strcmp(i->sum.label[0], label) && !i->container == !container &&
+		if (i->sum.series == s && !strcmp(i->sum.label[0], label) &&
+			!i->container == !container &&
 			(!container || !strcmp(i->container, container)))
 			return &i->sum;
 	return NULL;
@@ -162,8 +171,10 @@ static void an_ended_process_goes_to_its_container_and_out_of_the_watch(void)
 		const struct total *runs = taken(&a, RUNS, "gfx", i ? "/a" : NULL);
 		const struct total *moves = taken(&a, MOVES, "gtt", i ? "/a" : NULL);
 
-		CHECK(runs && runs->count == 2 && runs->sum == 201 && runs->min == 100 && runs->max == 101);
-		CHECK(runs && runs->buckets[total_bucket(100)] + runs->buckets[total_bucket(101)] > 0);
+		CHECK(runs && runs->count == 2 && runs->sum == 201 && runs->min == 100 &&
+			runs->max == 101);
+		CHECK(runs &&
+			runs->buckets[total_bucket(100)] + runs->buckets[total_bucket(101)] > 0);
 		CHECK(runs && runs->pid == 0 && !runs->comm[0]);
 		CHECK(moves && moves->count == 1 && moves->sum == 4096);
 	}
@@ -258,7 +269,9 @@ static void set_start(unsigned int ticks)
 	char command[256];
 
 	snprintf(command, sizeof(command),
-		"echo '10 (a ) (b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 20 21' >root/proc/10/stat", ticks);
+		"echo '10 (a ) (b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 20 21' "
+		">root/proc/10/stat",
+		ticks);
 	CHECK(shell(command));
 }
 
@@ -346,7 +359,11 @@ static void in_another_pid_namespace_a_process_is_let_go_only_after_an_hour(void
 
 static void busy_time_of_an_ended_process_goes_to_its_container(void)
 {
-	const struct monitor_span span = {.event = 0, .count = 0, .end_ns = 500, .duration_ns = 200, .pid = 99,
+	const struct monitor_span span = {.event = 0,
+		.count = 0,
+		.end_ns = 500,
+		.duration_ns = 200,
+		.pid = 99,
 		.label = {"gfx"}};
 	struct watch w = {.count = 0};
 	struct totals t = TOTALS_INIT;
@@ -376,7 +393,11 @@ static void busy_time_of_an_ended_process_goes_to_its_container(void)
 
 static void busy_time_of_a_process_without_cells_is_let_go_too(void)
 {
-	const struct monitor_span span = {.event = 0, .count = 0, .end_ns = 500, .duration_ns = 200, .pid = 99,
+	const struct monitor_span span = {.event = 0,
+		.count = 0,
+		.end_ns = 500,
+		.duration_ns = 200,
+		.pid = 99,
 		.label = {"gfx"}};
 	struct watch w = {.count = 0};
 	struct totals t = TOTALS_INIT;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The command on events that every kernel has: a thread sleeps and is woken (sched), processes begin and end. A child
- * runs it with its output in a file or a pipe, while this program makes the events.
+ * The command on events that every kernel has: a thread sleeps and is woken (sched), processes
+ * begin and end. A child runs it with its output in a file or a pipe, while this program makes the
+ * events.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -162,7 +163,8 @@ static void release(struct run *r)
 	buf_release(&r->errors);
 }
 
-/* A process that makes `count` calls that nobody else makes, once it is told to, and then waits to be killed. */
+/* A process that makes `count` calls that nobody else makes, once it is told to, and then waits to
+ * be killed. */
 struct caller {
 	pid_t pid;
 	int go, done;

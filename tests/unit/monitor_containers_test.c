@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The cgroup file system is a tree of ordinary folders: their inode numbers are the cgroups' ids. */
+/* The cgroup file system is a tree of ordinary folders: their inode numbers are the cgroups'
+ * ids. */
 #include "monitor/metrics/containers.h"
 
 #include <sys/stat.h>
@@ -8,8 +9,8 @@
 #include "folder.h"
 #include "tap.h"
 
-#define ID_A "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
-#define ID_B "b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1"
+#define ID_A	"0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a"
+#define ID_B	"b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1"
 #define HOUR_NS (3600ull * 1000000000)
 
 static uint64_t inode(const char *name)
@@ -41,14 +42,18 @@ static void the_folders_of_every_runtime_give_the_id(void)
 {
 	CHECK_TEXT(id_of("/docker/" ID_A), ID_A);
 	CHECK_TEXT(id_of("/system.slice/docker-" ID_A ".scope"), ID_A);
-	CHECK_TEXT(id_of("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/cri-containerd-" ID_A
-			 ".scope"),
+	CHECK_TEXT(id_of("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/"
+			 "cri-containerd-" ID_A ".scope"),
 		ID_A);
 	CHECK_TEXT(id_of("/kubepods/besteffort/pod0f7c/" ID_A), ID_A);
 	CHECK_TEXT(id_of("/kubepods.slice/kubepods-pod1.slice/crio-" ID_A ".scope"), ID_A);
 	CHECK_TEXT(id_of("/machine.slice/libpod-" ID_A ".scope/container"), ID_A);
-	CHECK_TEXT(id_of("/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A ".scope"), ID_A);
-	CHECK_TEXT(id_of("/system.slice/containerd.service/kubepods-pod1.slice:cri-containerd:" ID_A), ID_A);
+	CHECK_TEXT(id_of("/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID_A
+			 ".scope"),
+		ID_A);
+	CHECK_TEXT(
+		id_of("/system.slice/containerd.service/kubepods-pod1.slice:cri-containerd:" ID_A),
+		ID_A);
 }
 
 static void the_innermost_container_counts_and_what_runs_inside_it_is_in_it(void)
@@ -138,7 +143,8 @@ static void links_and_files_are_not_followed(void)
 {
 	struct containers *c;
 
-	CHECK(shell("mkdir -p five/a elsewhere && touch five/cgroup.controllers five/file && ln -s ../elsewhere five/link"));
+	CHECK(shell("mkdir -p five/a elsewhere && touch five/cgroup.controllers five/file && ln -s "
+		    "../elsewhere five/link"));
 	c = open_tree("five");
 	CHECK_TEXT(containers_name(c, inode("elsewhere")), "");
 	CHECK_TEXT(containers_name(c, inode("five/file")), "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Totals and losses come from the test; what is expected of the text is written out, or counted by a dumb twin. */
+/* Totals and losses come from the test; what is expected of the text is written out, or counted by
+ * a dumb twin. */
 #include "monitor/metrics/metrics.h"
 
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 
 enum { JOBS, RUN_TIME, MOVED, MISSED, SIZES, SECRET };
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[JOBS] = {.name = "jobs", .by_process = true, .label = {"ring"}, .metric = "jobs_queued", .help = "Jobs"},
 	[RUN_TIME] = {.name = "run_time", .unit = UNIT_NANOSECONDS, .histogram = true, .by_process = true,
@@ -27,7 +29,9 @@ static const struct monitor_series series[] = {
 	[SECRET] = {.name = "secret", .label = {"ring"}},
 	{0},
 };
+// clang-format on
 
+// clang-format off
 static const struct monitor_event events[] = {
 	{.name = "DONE", .counts = {{JOBS, VALUE_ONE, .label = {"ring"}},
 		{RUN_TIME, VALUE_DURATION, .label = {"ring"}}}, .label = {"ring"}},
@@ -35,15 +39,19 @@ static const struct monitor_event events[] = {
 		{SIZES, VALUE_FIELD, .field = "size"}}},
 	{0},
 };
+// clang-format on
 
+// clang-format off
 static const struct monitor_object_row objects[] = {
 	{.name = "job", .left = "jobs that did not end"},
 	{.name = "buffer", .left = "buffers that were not freed", .by_stack = true, .freed_by = "MOVE"},
 	{.name = "wait"},
 	{0},
 };
+// clang-format on
 
-static const struct monitor table = {.name = "test", .events = events, .series = series, .objects = objects};
+static const struct monitor table = {
+	.name = "test", .events = events, .series = series, .objects = objects};
 
 struct watch {
 	struct monitor_object_key key[8];
@@ -52,7 +60,8 @@ struct watch {
 };
 
 int watch_objects(struct watch *w, uint8_t kind,
-	int (*visit)(void *, const struct monitor_object_key *, const struct monitor_object *), void *context)
+	int (*visit)(void *, const struct monitor_object_key *, const struct monitor_object *),
+	void *context)
 {
 	int error = 0;
 
@@ -63,7 +72,8 @@ int watch_objects(struct watch *w, uint8_t kind,
 }
 
 int watch_cells(struct watch *w,
-	int (*visit)(void *, const struct monitor_cell_key *, const struct monitor_cell *), void *context)
+	int (*visit)(void *, const struct monitor_cell_key *, const struct monitor_cell *),
+	void *context)
 {
 	return 0;
 }
@@ -87,7 +97,8 @@ static void begin(struct scene *s)
 	struct stat st;
 
 	*s = (struct scene){.totals = TOTALS_INIT, .text = BUF_INIT};
-	CHECK(shell("rm -rf root && mkdir -p root/proc root/sys/fs/cgroup/docker-" CONTAINER ".scope && "
+	CHECK(shell("rm -rf root && mkdir -p root/proc root/sys/fs/cgroup/docker-" CONTAINER
+		    ".scope && "
 		    "touch root/sys/fs/cgroup/cgroup.controllers"));
 	CHECK(accounts_init(&s->accounts, in_folder("root")) == 0);
 	CHECK(stat(in_folder("root/sys/fs/cgroup/docker-" CONTAINER ".scope"), &st) == 0);
@@ -138,8 +149,12 @@ static void add_process(struct scene *s, uint32_t pid)
 
 static const char *written(struct scene *s)
 {
-	struct metrics_input in = {.monitor = &table, .totals = &s->totals, .accounts = &s->accounts,
-		.held = &s->held, .events = s->events, .watched_ns = 1500000000};
+	struct metrics_input in = {.monitor = &table,
+		.totals = &s->totals,
+		.accounts = &s->accounts,
+		.held = &s->held,
+		.events = s->events,
+		.watched_ns = 1500000000};
 
 	buf_reset(&s->text);
 	CHECK(metrics_write(&in, &s->text) == 0);
@@ -170,9 +185,18 @@ static void a_watch_without_events_tells_of_itself(void)
 	struct scene s;
 
 	begin(&s);
-	s.events[0] = (struct watch_event_status){.attached = true, .missed_known = true, .missed = 6,
-		.totals = {.seen = 9, .records = 1, .objects = 2, .cells = 3, .strangers = 4, .unread = 5, .stacks = 8}};
-	s.events[1] = (struct watch_event_status){.attached = true, .vanished = true, .totals = {.seen = 7}};
+	s.events[0] = (struct watch_event_status){.attached = true,
+		.missed_known = true,
+		.missed = 6,
+		.totals = {.seen = 9,
+			.records = 1,
+			.objects = 2,
+			.cells = 3,
+			.strangers = 4,
+			.unread = 5,
+			.stacks = 8}};
+	s.events[1] = (struct watch_event_status){
+		.attached = true, .vanished = true, .totals = {.seen = 7}};
 	s.accounts.ended = 2;
 	s.accounts.forgotten = 1;
 	CHECK_TEXT(written(&s),
@@ -182,10 +206,12 @@ static void a_watch_without_events_tells_of_itself(void)
 		"# HELP xpuprof_watched_seconds_total Time since the watch began.\n"
 		"# TYPE xpuprof_watched_seconds_total counter\n"
 		"xpuprof_watched_seconds_total{monitor=\"test\"} 1.5\n"
-		"# HELP xpuprof_ended_processes_total Processes that ended and are only counted with their container.\n"
+		"# HELP xpuprof_ended_processes_total Processes that ended and are only counted "
+		"with their container.\n"
 		"# TYPE xpuprof_ended_processes_total counter\n"
 		"xpuprof_ended_processes_total{monitor=\"test\"} 2\n"
-		"# HELP xpuprof_forgotten_sums_total Sums of containers that are no longer exported, as they are gone or "
+		"# HELP xpuprof_forgotten_sums_total Sums of containers that are no longer "
+		"exported, as they are gone or "
 		"there were too many.\n"
 		"# TYPE xpuprof_forgotten_sums_total counter\n"
 		"xpuprof_forgotten_sums_total{monitor=\"test\"} 1\n"
@@ -197,22 +223,29 @@ static void a_watch_without_events_tells_of_itself(void)
 		"# TYPE xpuprof_events_total counter\n"
 		"xpuprof_events_total{monitor=\"test\",event=\"DONE\"} 9\n"
 		"xpuprof_events_total{monitor=\"test\",event=\"MOVE\"} 7\n"
-		"# HELP xpuprof_losses_total What could not be recorded of events, by cause; began_before is no loss of ours: "
+		"# HELP xpuprof_losses_total What could not be recorded of events, by cause; "
+		"began_before is no loss of ours: "
 		"it began before the watch.\n"
 		"# TYPE xpuprof_losses_total counter\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"began_before\"} 4\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"field_unreadable\"} 5\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"field_unreadable\"} "
+		"5\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"not_run\"} 6\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"ring_full\"} 1\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_cells\"} 3\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_objects\"} 2\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_stacks\"} 8\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_objects\"} "
+		"2\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"DONE\",cause=\"too_many_stacks\"} "
+		"8\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"began_before\"} 0\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"field_unreadable\"} 0\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"field_unreadable\"} "
+		"0\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"ring_full\"} 0\n"
 		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_cells\"} 0\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_objects\"} 0\n"
-		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_stacks\"} 0\n");
+		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_objects\"} "
+		"0\n"
+		"xpuprof_losses_total{monitor=\"test\",event=\"MOVE\",cause=\"too_many_stacks\"} "
+		"0\n");
 	end(&s);
 }
 
@@ -231,14 +264,17 @@ static void a_counter_is_told_in_all_by_container_and_by_process(void)
 		"xpuprof_jobs_queued_total{monitor=\"test\",ring=\"sdma\"} 1\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_container_jobs_queued"),
 		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"gfx\"} 3\n"
-		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"gfx\",container=\"" CONTAINER "\"} 5\n"
-		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"sdma\",container=\"" CONTAINER "\"} 1\n");
+		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"gfx\",container="
+		"\"" CONTAINER "\"} 5\n"
+		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"sdma\",container="
+		"\"" CONTAINER "\"} 1\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_process_jobs_queued"),
-		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm=\"app\",container=\""
-		CONTAINER "\"} 5\n"
-		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"gfx\",pid=\"8\",comm=\"app\"} 3\n"
-		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"sdma\",pid=\"8\",comm=\"app\",container=\""
-		CONTAINER "\"} 1\n");
+		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm="
+		"\"app\",container=\"" CONTAINER "\"} 5\n"
+		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"gfx\",pid=\"8\",comm="
+		"\"app\"} 3\n"
+		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"sdma\",pid=\"8\",comm="
+		"\"app\",container=\"" CONTAINER "\"} 1\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "# TYPE xpuprof_container_jobs"),
 		"# TYPE xpuprof_container_jobs_queued_total counter\n");
 	end(&s);
@@ -256,36 +292,58 @@ static void a_time_is_a_histogram_in_seconds_and_by_process_a_summary(void)
 	add_value(row, 2000000000);
 	written(&s);
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_job_run"),
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000001023\"} 1\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000004095\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000016383\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000032767\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000065535\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000131071\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000262143\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000524287\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.001048575\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.002097151\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.004194303\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.008388607\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.016777215\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.033554431\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.067108863\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.134217727\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.268435455\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"1.073741823\"} 2\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"4.294967295\"} 3\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"17.179869183\"} 3\n"
-		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"68.719476735\"} 3\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000001023\"} "
+		"1\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000004095\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000016383\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000032767\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000065535\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000131071\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000262143\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.000524287\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.001048575\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.002097151\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.004194303\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.008388607\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.016777215\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.033554431\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.067108863\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.134217727\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"0.268435455\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"1.073741823\"} "
+		"2\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"4.294967295\"} "
+		"3\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"17.179869183\"} "
+		"3\n"
+		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"68.719476735\"} "
+		"3\n"
 		"xpuprof_job_run_seconds_bucket{monitor=\"test\",ring=\"gfx\",le=\"+Inf\"} 3\n"
 		"xpuprof_job_run_seconds_sum{monitor=\"test\",ring=\"gfx\"} 2.000002047\n"
 		"xpuprof_job_run_seconds_count{monitor=\"test\",ring=\"gfx\"} 3\n");
-	CHECK_TEXT(lines(buf_text(&s.text), "# TYPE xpuprof_job_run"), "# TYPE xpuprof_job_run_seconds histogram\n");
+	CHECK_TEXT(lines(buf_text(&s.text), "# TYPE xpuprof_job_run"),
+		"# TYPE xpuprof_job_run_seconds histogram\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_process_job_run_seconds_"),
-		"xpuprof_process_job_run_seconds_sum{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm=\"app\",container=\""
-		CONTAINER "\"} 2.000002047\n"
-		"xpuprof_process_job_run_seconds_count{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm=\"app\",container=\""
-		CONTAINER "\"} 3\n");
+		"xpuprof_process_job_run_seconds_sum{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm="
+		"\"app\",container=\"" CONTAINER "\"} 2.000002047\n"
+		"xpuprof_process_job_run_seconds_count{monitor=\"test\",ring=\"gfx\",pid=\"7\","
+		"comm=\"app\",container=\"" CONTAINER "\"} 3\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "# TYPE xpuprof_process_job_run"),
 		"# TYPE xpuprof_process_job_run_seconds summary\n");
 	CHECK(strstr(buf_text(&s.text), CONTAINER "\",quantile=\"0.99\"} 1.946157055\n"));
@@ -295,15 +353,20 @@ static void a_time_is_a_histogram_in_seconds_and_by_process_a_summary(void)
 
 static uint64_t random_value(unsigned int *seed)
 {
-	uint64_t value = ((uint64_t)(unsigned int)rand_r(seed) << 31 | (unsigned int)rand_r(seed)) >>
-			 ((unsigned int)rand_r(seed) % 60);
+	uint64_t value =
+		((uint64_t)(unsigned int)rand_r(seed) << 31 | (unsigned int)rand_r(seed)) >>
+		((unsigned int)rand_r(seed) % 60);
 
 	/* Half of them on the edges of buckets, where a mistake would show. */
-	return rand_r(seed) % 2 ? value : total_bucket_low(total_bucket(value)) - (unsigned int)rand_r(seed) % 2;
+	return rand_r(seed) % 2
+		       ? value
+		       : total_bucket_low(total_bucket(value)) - (unsigned int)rand_r(seed) % 2;
 }
 
-/* Each bound of a histogram counts what a dumb twin counts up to it: *ret is how many there were. */
-static int check_bounds(const char *text, const char *name, const uint64_t *values, size_t count, double unit)
+/* Each bound of a histogram counts what a dumb twin counts up to it: *ret is how many there
+ * were. */
+static int check_bounds(
+	const char *text, const char *name, const uint64_t *values, size_t count, double unit)
 {
 	int bounds = 0;
 
@@ -312,7 +375,8 @@ static int check_bounds(const char *text, const char *name, const uint64_t *valu
 		unsigned long long told, twin = 0;
 		double bound;
 
-		if ((at > text && at[-1] != '\n') || !le || sscanf(le, "le=\"%lf\"} %llu", &bound, &told) != 2)
+		if ((at > text && at[-1] != '\n') || !le ||
+			sscanf(le, "le=\"%lf\"} %llu", &bound, &told) != 2)
 			continue;
 		for (size_t i = 0; i < count; i++)
 			twin += (double)values[i] / unit <= bound;
@@ -339,9 +403,12 @@ static void every_bound_counts_exactly_what_is_up_to_it(void)
 		add_value(&s.totals.rows.items[1], sizes[i]);
 	}
 	written(&s);
-	CHECK(check_bounds(buf_text(&s.text), "xpuprof_job_run_seconds_bucket{", times, COUNT, 1e9) == 22);
-	CHECK(check_bounds(buf_text(&s.text), "xpuprof_container_job_run_seconds_bucket{", times, COUNT, 1e9) == 22);
-	CHECK(check_bounds(buf_text(&s.text), "xpuprof_buffer_bytes_bucket{", sizes, COUNT, 1) == 14);
+	CHECK(check_bounds(buf_text(&s.text), "xpuprof_job_run_seconds_bucket{", times, COUNT,
+		      1e9) == 22);
+	CHECK(check_bounds(buf_text(&s.text), "xpuprof_container_job_run_seconds_bucket{", times,
+		      COUNT, 1e9) == 22);
+	CHECK(check_bounds(buf_text(&s.text), "xpuprof_buffer_bytes_bucket{", sizes, COUNT, 1) ==
+		14);
 	end(&s);
 }
 
@@ -397,12 +464,14 @@ static void busy_time_of_a_ring_is_its_own_and_not_the_sum_of_its_processes(void
 		"xpuprof_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\"} 0.15\n"
 		"xpuprof_gpu_busy_uncertain_seconds_total{monitor=\"test\",ring=\"gfx\"} 0\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_container_gpu_busy"),
-		"xpuprof_container_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",container=\"" CONTAINER
-		"\"} 0.2\n");
+		"xpuprof_container_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",container="
+		"\"" CONTAINER "\"} 0.2\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_process_gpu_busy"),
-		"xpuprof_process_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm=\"app\","
+		"xpuprof_process_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",pid=\"7\","
+		"comm=\"app\","
 		"container=\"" CONTAINER "\"} 0.1\n"
-		"xpuprof_process_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",pid=\"8\",comm=\"app\","
+		"xpuprof_process_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",pid=\"8\","
+		"comm=\"app\","
 		"container=\"" CONTAINER "\"} 0.1\n");
 	end(&s);
 }
@@ -411,7 +480,8 @@ static void ended_processes_stay_in_their_container_and_in_all(void)
 {
 	struct account all = {.sum = {.series = JOBS, .count = 10, .label = {"gfx"}}};
 	struct account container = {.sum = {.series = JOBS, .count = 10, .label = {"gfx"}}};
-	struct account busy = {.sum = {.series = RUN_TIME, .busy_ns = 3000000000, .label = {"gfx"}}};
+	struct account busy = {
+		.sum = {.series = RUN_TIME, .busy_ns = 3000000000, .label = {"gfx"}}};
 	struct scene s;
 
 	begin(&s);
@@ -424,20 +494,24 @@ static void ended_processes_stay_in_their_container_and_in_all(void)
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_jobs_queued"),
 		"xpuprof_jobs_queued_total{monitor=\"test\",ring=\"gfx\"} 15\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_container_"),
-		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"gfx\",container=\"" CONTAINER "\"} 15\n"
-		"xpuprof_container_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",container=\"/gone\"} 3\n");
+		"xpuprof_container_jobs_queued_total{monitor=\"test\",ring=\"gfx\",container="
+		"\"" CONTAINER "\"} 15\n"
+		"xpuprof_container_gpu_busy_seconds_total{monitor=\"test\",ring=\"gfx\",container="
+		"\"/gone\"} 3\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_process_"),
-		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm=\"app\",container=\""
-		CONTAINER "\"} 5\n");
+		"xpuprof_process_jobs_queued_total{monitor=\"test\",ring=\"gfx\",pid=\"7\",comm="
+		"\"app\",container=\"" CONTAINER "\"} 5\n");
 	end(&s);
 }
 
-static void hold(struct watch *w, uint64_t kind, uint32_t pid, const char *ring, uint64_t begun_ns, uint64_t value)
+static void hold(struct watch *w, uint64_t kind, uint32_t pid, const char *ring, uint64_t begun_ns,
+	uint64_t value)
 {
 	struct monitor_object *o = &w->object[w->count];
 
 	w->key[w->count++].kind = kind;
-	*o = (struct monitor_object){.stage_ns = {begun_ns}, .value = value, .pid = pid, .comm = "maker"};
+	*o = (struct monitor_object){
+		.stage_ns = {begun_ns}, .value = value, .pid = pid, .comm = "maker"};
 	snprintf(o->label[0], sizeof(o->label[0]), "%s", ring);
 }
 
@@ -464,16 +538,18 @@ static void what_processes_hold_is_counted_by_kind(void)
 		"xpuprof_objects{monitor=\"test\",object=\"job\"} 3\n"
 		"xpuprof_object_bytes{monitor=\"test\",object=\"buffer\"} 12288\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_process_object"),
-		"xpuprof_process_objects{monitor=\"test\",object=\"buffer\",pid=\"7\",comm=\"app\",container=\""
-		CONTAINER "\"} 3\n"
-		"xpuprof_process_objects{monitor=\"test\",object=\"job\",pid=\"7\",comm=\"app\",container=\""
-		CONTAINER "\"} 2\n"
-		"xpuprof_process_objects{monitor=\"test\",object=\"job\",pid=\"9\",comm=\"maker\"} 1\n"
-		"xpuprof_process_object_bytes{monitor=\"test\",object=\"buffer\",pid=\"7\",comm=\"app\","
+		"xpuprof_process_objects{monitor=\"test\",object=\"buffer\",pid=\"7\",comm=\"app\","
+		"container=\"" CONTAINER "\"} 3\n"
+		"xpuprof_process_objects{monitor=\"test\",object=\"job\",pid=\"7\",comm=\"app\","
+		"container=\"" CONTAINER "\"} 2\n"
+		"xpuprof_process_objects{monitor=\"test\",object=\"job\",pid=\"9\",comm=\"maker\"} "
+		"1\n"
+		"xpuprof_process_object_bytes{monitor=\"test\",object=\"buffer\",pid=\"7\",comm="
+		"\"app\","
 		"container=\"" CONTAINER "\"} 12288\n");
 	CHECK_TEXT(lines(buf_text(&s.text), "xpuprof_container_object_bytes"),
-		"xpuprof_container_object_bytes{monitor=\"test\",object=\"buffer\",container=\"" CONTAINER
-		"\"} 12288\n");
+		"xpuprof_container_object_bytes{monitor=\"test\",object=\"buffer\",container="
+		"\"" CONTAINER "\"} 12288\n");
 	end(&s);
 }
 
@@ -488,7 +564,8 @@ static void objects_that_are_not_seen_to_end_or_not_asked_for_are_not_counted(vo
 	hold(&w, 0, 7, "sdma", 1, 0);
 	hold(&w, 1, 7, "gfx", 4, 4096);
 	CHECK(held_fetch(&table, &w, statuses, 0, NULL, &held) == 0);
-	CHECK(held.rows.count == 2 && held.rows.items[0].object == 0 && held.rows.items[1].object == 0);
+	CHECK(held.rows.count == 2 && held.rows.items[0].object == 0 &&
+		held.rows.items[1].object == 0);
 	held_list_release(&held);
 	statuses[1] = (struct watch_event_status){.attached = true, .vanished = true};
 	CHECK(held_fetch(&table, &w, statuses, 0, NULL, &held) == 0);
@@ -526,12 +603,14 @@ static const char *label_of(const char *value)
 static void labels_are_escaped_and_always_utf_8(void)
 {
 	CHECK_TEXT(label_of("a\"b\\c\nd"), "x=\"a\\\"b\\\\c\\nd\"");
-	CHECK_TEXT(label_of("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"), "x=\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
+	CHECK_TEXT(label_of("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"),
+		"x=\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"");
 	CHECK_TEXT(label_of("\xc3"), "x=\"\xef\xbf\xbd\"");
 	CHECK_TEXT(label_of("\xe2\x82"), "x=\"\xef\xbf\xbd\xef\xbf\xbd\"");
 	CHECK_TEXT(label_of("\xc0\xaf"), "x=\"\xef\xbf\xbd\xef\xbf\xbd\"");
 	CHECK_TEXT(label_of("\xed\xa0\x80"), "x=\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
-	CHECK_TEXT(label_of("\xf4\x90\x80\x80z"), "x=\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\"");
+	CHECK_TEXT(label_of("\xf4\x90\x80\x80z"),
+		"x=\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\"");
 	CHECK_TEXT(label_of(""), "");
 }
 

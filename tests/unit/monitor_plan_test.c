@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Events planned for kernels that are folders of files: formats of Debian's kernels (tests/data/formats), modules,
- * options and functions of our own.
+ * Events planned for kernels that are folders of files: formats of Debian's kernels
+ * (tests/data/formats), modules, options and functions of our own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -344,7 +344,7 @@ static void counts_are_as_their_series_say(void)
 	CHECK(plan.plan.count[0].by_process);
 }
 
-/* ------------------------------------------------------------------ formats that are not as they should be */
+/* ------------------------------------------------------- formats that are not as they should be */
 
 static void a_needed_field_that_is_missing_is_named(void)
 {

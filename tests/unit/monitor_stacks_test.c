@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Names of stacks that a watch kept. The watch is this file's, so that a stack can have any addresses. */
+/* Names of stacks that a watch kept. The watch is this file's, so that a stack can have any
+ * addresses. */
 #include "cmd/monitor/stacks.h"
 
 #include <elf.h>
@@ -10,7 +11,6 @@
 
 #include "base/clock.h"
 #include "tap.h"
-
 
 #define PAGE	    4096
 #define VADDR	    0x401000 /* where the code was linked to run */
@@ -31,7 +31,8 @@ size_t watch_stack(struct watch *w, int32_t id, uint64_t ret_addresses[MONITOR_S
 static bool write_program(int fd)
 {
 	char pages[2 * PAGE] = "";
-	const Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	const Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					   ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_EXEC,
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
@@ -64,7 +65,8 @@ static void code_without_a_name_has_the_address_that_its_file_was_linked_at(void
 	code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, PAGE);
 	CHECK(code != MAP_FAILED);
 	stack[0] = (uintptr_t)code + CODE_OFFSET;
-	stack[1] = (uintptr_t)code + PAGE; /* returns behind a call that is the last thing in the file */
+	/* returns behind a call that is the last thing in the file */
+	stack[1] = (uintptr_t)code + PAGE;
 	CHECK(!stack_names_new(NULL, &n));
 	CHECK(!stack_names_write(n, -1, 0, (uint32_t)getpid(), clock_now_ns(), &out));
 	snprintf(leaf, sizeof(leaf), "%s+0x%x\n", strrchr(path, '/') + 1, VADDR + CODE_OFFSET);

@@ -79,8 +79,7 @@ static void counts_have_the_labels_of_their_series(void)
 		for (const struct monitor_event *e = monitor_at(i)->events; e->name; e++)
 			for (size_t n = 0; n < MONITOR_COUNTS; n++) {
 				const struct monitor_count *c = &e->counts[n];
-				const char *const *titles =
-					monitor_at(i)->series[c->series].label;
+				const char *const *titles = monitor_at(i)->series[c->series].label;
 
 				for (size_t l = 0; c->value && l < MONITOR_LABELS; l++)
 					if (c->label[l] && !titles[l])
@@ -201,13 +200,15 @@ static void make_kernel(const char *release)
 		"rm -rf root && mkdir -p root/sys/kernel/tracing root/proc/self "
 		"root/proc/sys/kernel root/boot root/sys/bus/event_source/devices/kprobe && "
 		"cp -rL %s/%s root/sys/kernel/tracing/events && cd root && "
-		"echo 1.2-test >proc/sys/kernel/osrelease && echo CONFIG_DRM=m >boot/config-1.2-test && "
+		"echo 1.2-test >proc/sys/kernel/osrelease && echo CONFIG_DRM=m "
+		">boot/config-1.2-test && "
 		"echo 8 >sys/bus/event_source/devices/kprobe/type && "
 		"printf 'CapEff:\\t000001ffffffffff\\n' >proc/self/status && "
 		"for m in gpu_sched i915 amdgpu xe drm nvidia; do "
 		"echo $m 1 0 - Live 0x0; done >proc/modules && "
 		"for f in nvidia_open nvidia_close nvidia_mmap nvidia_poll "
-		"nvidia_unlocked_ioctl; do echo ffffffffc0000000 t $f [nvidia]; done >proc/kallsyms && "
+		"nvidia_unlocked_ioctl; do echo ffffffffc0000000 t $f [nvidia]; done "
+		">proc/kallsyms && "
 		"echo ffffffffc0000000 t i915_gem_shrink [i915] >>proc/kallsyms && "
 		"echo ffffffffc0000000 t amdgpu_bo_release_notify [amdgpu] >>proc/kallsyms",
 		formats, release);
@@ -253,7 +254,8 @@ static enum monitor_presence expected(const char *monitor, const char *event, co
 	return PRESENT;
 }
 
-static void check_events(const struct monitor *m, const struct monitor_kernel *k, const char *release)
+static void check_events(
+	const struct monitor *m, const struct monitor_kernel *k, const char *release)
 {
 	for (size_t n = 0; m->events[n].name; n++) {
 		struct monitor_event_plan plan;

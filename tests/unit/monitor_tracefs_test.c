@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Formats of events as kernels print them (tests/data/formats: Debian's kernels, read from tracefs), damaged ones, and
- * the places where tracefs is looked for.
+ * Formats of events as kernels print them (tests/data/formats: Debian's kernels, read from
+ * tracefs), damaged ones, and the places where tracefs is looked for.
  */
 #include <errno.h>
 #include <mntent.h>
@@ -395,7 +395,8 @@ static void without_rights_the_rights_are_told(void)
 	CHECK(!in_child(look_without_rights));
 }
 
-/* Each tracefs and debugfs, wherever they are: others may have mounted some (a container's, a chroot's). */
+/* Each tracefs and debugfs, wherever they are: others may have mounted some (a container's, a
+ * chroot's). */
 static void unmount_all(void)
 {
 	bool found;

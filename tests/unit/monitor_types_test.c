@@ -28,7 +28,8 @@ static void write_types(const struct btf *types, const char *name)
 		fclose(file);
 }
 
-/* struct kernel_object { int a; union { struct { int pad; int inner; }; int other; }; int low : 4; }; */
+/* struct kernel_object { int a; union { struct { int pad; int inner; }; int other; }; int low : 4;
+ * }; */
 static void add_kernel_types(struct btf *t)
 {
 	int inner, choice;
@@ -46,7 +47,8 @@ static void add_kernel_types(struct btf *t)
 	btf__add_field(t, "low", integer, 96, 4);
 }
 
-/* struct driver_bo { int flags; base_t base; }; where base_t is const struct kernel_object; two structs "twice". */
+/* struct driver_bo { int flags; base_t base; }; where base_t is const struct kernel_object; two
+ * structs "twice". */
 static void add_driver_types(struct btf *t)
 {
 	int name = btf__add_typedef(t, "base_t", btf__add_const(t, base_struct));
@@ -62,7 +64,8 @@ static void add_driver_types(struct btf *t)
 	btf__add_field(t, "moved", integer, 64, 0);
 }
 
-/* int driver_call(struct driver_bo *bo, int command, struct twice by_value, int behind); void driver_free(void *bo); */
+/* int driver_call(struct driver_bo *bo, int command, struct twice by_value, int behind); void
+ * driver_free(void *bo); */
 static void add_driver_functions(struct btf *t)
 {
 	int bo = btf__find_by_name_kind(t, "driver_bo", BTF_KIND_STRUCT);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The generic program of monitors against the running kernel: needs the rights for BPF, and skips aloud without
- * them.
+ * The generic program of monitors against the running kernel: needs the rights for BPF, and skips
+ * aloud without them.
  *
- * The tables are the test's own, over tracepoints that every kernel has and that this process fires as often as it
- * says: calls to the system with arguments that mean something to the table only. Nothing becomes of these calls;
- * their file is none.
+ * The tables are the test's own, over tracepoints that every kernel has and that this process fires
+ * as often as it says: calls to the system with arguments that mean something to the table only.
+ * Nothing becomes of these calls; their file is none.
  */
 #include "monitor/watch.h"
 
@@ -555,7 +555,7 @@ static void no_room_for_a_cell_is_counted_and_forgetting_makes_room(void)
 	end(&s);
 }
 
-/* ------------------------------------------------------------------ one object in place of another */
+/* --------------------------------------------------------------- one object in place of another */
 
 static const struct monitor_event turns_events[] = {
 	{
@@ -767,6 +767,7 @@ static const struct monitor_event numbers_events[] = {
 	{0},
 };
 
+// clang-format off
 static const struct monitor_series numbers_series[] = {
 	{.name = "values", .histogram = true},
 	{.name = "pages"},
@@ -776,6 +777,7 @@ static const struct monitor_series numbers_series[] = {
 	{.name = "rcu", .label = {"what"}},
 	{.name = "errno"}, {.name = "range"}, {0},
 };
+// clang-format on
 
 static const struct monitor numbers = {.name = "numbers",
 	.events = numbers_events,
@@ -817,8 +819,7 @@ static void numbers_are_what_they_were_and_none_are_not_counted(void)
 	r = record_of(&s, 0, 1);
 	CHECK(r && r->field[1] == 300 && r->field[2] == 300 << 12 && r->field[3] == 295);
 	CHECK(r && !r->field[5] && !r->label[0][0] && r->message == MESSAGE_RECORD);
-	CHECK(r && r->count[0] == 300 && r->count[1] == 300 << 12 &&
-		r->count[3] == 301);
+	CHECK(r && r->count[0] == 300 && r->count[1] == 300 << 12 && r->count[3] == 301);
 	CHECK(r && r->tid == (uint32_t)syscall(SYS_gettid) && r->time_ns < now_ns && r->comm[0]);
 	r = record_of(&s, 0, 2);
 	CHECK(r && r->field[1] == (uint64_t)-2 && r->field[2] == (uint64_t)-2);
@@ -898,7 +899,8 @@ static void strings_in_the_record_are_read(void)
 	end(&s);
 }
 
-static int keep_renamed(void *context, const struct monitor_object_key *key, const struct monitor_object *o)
+static int keep_renamed(
+	void *context, const struct monitor_object_key *key, const struct monitor_object *o)
 {
 	if (!strcmp(o->label[0], "as nobody else"))
 		*(struct monitor_object *)context = *o;
@@ -1139,8 +1141,7 @@ static void an_event_is_of_nobody_where_its_text_names_none(void)
 
 static void the_process_that_was_asked_for_may_be_one_that_a_text_names(void)
 {
-	const struct watch_options options = {
-		.monitor = &naming, .pid = 77, .above_event = -1};
+	const struct watch_options options = {.monitor = &naming, .pid = 77, .above_event = -1};
 	char before[16] = "";
 	struct seen s;
 
@@ -1367,8 +1368,9 @@ static void an_event_that_cannot_be_read_is_not_watched(void)
 		watch_close(w);
 }
 
-/* ------------------------------------------------------------------ as much as a plan can ask for */
+/* ---------------------------------------------------------------- as much as a plan can ask for */
 
+// clang-format off
 static const struct monitor_event largest_events[] = {
 	{
 		.name = "RENAME",
@@ -1394,7 +1396,9 @@ static const struct monitor_event largest_events[] = {
 	},
 	{0},
 };
+// clang-format on
 
+// clang-format off
 static const struct monitor_object_row largest_objects[] = {
 	{.name = "a", .left = "a"}, {.name = "b", .left = "b"}, {.name = "c", .left = "c"}, {0}};
 
@@ -1456,9 +1460,12 @@ static const struct monitor_event function_events[] = {
 	},
 	{0},
 };
+// clang-format on
 
-static const struct monitor functions = {
-	.name = "functions", .events = function_events, .objects = plain_objects, .series = job_series};
+static const struct monitor functions = {.name = "functions",
+	.events = function_events,
+	.objects = plain_objects,
+	.series = job_series};
 
 static void call_with(unsigned long value, unsigned long last)
 {
@@ -1467,8 +1474,10 @@ static void call_with(unsigned long value, unsigned long last)
 
 static void arguments_and_results_of_functions_are_read(void)
 {
-	const struct watch_options options = {
-		.monitor = &functions, .pid = (uint32_t)getpid(), .above_event = -1, .records = true};
+	const struct watch_options options = {.monitor = &functions,
+		.pid = (uint32_t)getpid(),
+		.above_event = -1,
+		.records = true};
 	const struct monitor_record *r;
 	struct monitor_kernel kernel;
 	struct monitor_event_plan plan;
@@ -1497,7 +1506,8 @@ static void arguments_and_results_of_functions_are_read(void)
 	CHECK(cells_of(&s, FROM_BEGIN, number_label(4)).count == 1);
 	CHECK(!cells_of(&s, KEPT, NULL).count); /* an error is no number */
 	r = record_of(&s, 0, 0);
-	CHECK(r && r->field[0] == UINT64_MAX && r->field[1] == OURS(1) && r->field[2] == 0x70000 && r->field[3] == 3);
+	CHECK(r && r->field[0] == UINT64_MAX && r->field[1] == OURS(1) && r->field[2] == 0x70000 &&
+		r->field[3] == 3);
 	r = record_of(&s, 1, 0);
 	CHECK(r && r->field[0] == (uint64_t)-ENOSYS && r->count[1] == MONITOR_NO_VALUE);
 	end(&s);

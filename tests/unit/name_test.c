@@ -44,7 +44,8 @@ static void what_tells_least_goes_first(void)
 
 static void a_cut_does_not_lose_the_end_of_a_name(void)
 {
-	static const char nested[] = "void Device<Policy<int, float>, Other<int> >::Kernel<42>(int*)";
+	static const char nested[] =
+		"void Device<Policy<int, float>, Other<int> >::Kernel<42>(int*)";
 
 	CHECK_TEXT(fit(nested, 50), "Device<Policy<...>, Other<...> >::Kernel<42>");
 	CHECK_TEXT(fit("void k<4, impl<int, float>(Base&)::{lambda(int)#1}>(int)", 36),
@@ -62,7 +63,8 @@ static void parameters_and_arguments_are_told_from_other_brackets(void)
 	CHECK_TEXT(plain("bool operator< <int>(A<int> const&)"), "operator<");
 	CHECK_TEXT(plain("P<int>::operator->()"), "P::operator->");
 	CHECK_TEXT(plain("auto_f<decltype(a->b)>(int)"), "auto_f");
-	CHECK_TEXT(plain("<[u8; 4] as core::hash::Hash>::hash"), "<[u8; 4] as core::hash::Hash>::hash");
+	CHECK_TEXT(plain("<[u8; 4] as core::hash::Hash>::hash"),
+		"<[u8; 4] as core::hash::Hash>::hash");
 	CHECK_TEXT(plain("main"), "main");
 	CHECK_TEXT(plain("(unreadable)"), "(unreadable)");
 	CHECK_TEXT(plain(""), "");
@@ -79,8 +81,9 @@ static void names_that_do_not_close_their_brackets_end(void)
 /* Whatever the text, it fits. */
 static void every_name_fits_in_every_width(void)
 {
-	static const char *const names[] = {reduce, "<<>>()(", "operator", "operator<", "a<b<c<d<e>>>>(f)",
-		"\xc3\xa4<\xc3\xb6>(\xc3\xbc)", ")))>>>", "void ", "void (*)(int)"};
+	static const char *const names[] = {reduce, "<<>>()(", "operator", "operator<",
+		"a<b<c<d<e>>>>(f)", "\xc3\xa4<\xc3\xb6>(\xc3\xbc)", ")))>>>", "void ",
+		"void (*)(int)"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (unsigned int columns = 1; columns < 70; columns++)

@@ -68,7 +68,8 @@ static void there_is_room_for_so_many_bytes_and_no_more(void)
 
 	while (count < 100000 && pending_add(&pending, &stack, space, &locations))
 		count++;
-	CHECK(count > PENDING_BYTES / (sizeof(memory) + 2048) && count <= PENDING_BYTES / sizeof(memory));
+	CHECK(count > PENDING_BYTES / (sizeof(memory) + 2048) &&
+		count <= PENDING_BYTES / sizeof(memory));
 	CHECK(pending.bytes <= PENDING_BYTES && pending.samples.count == count);
 	pending_release(&pending);
 	CHECK(space->references == 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Our own description of CUPTI's PM sampling (gpu/nvidia/pm_abi.h) against the real headers, at compile time, where
- * those are installed. One of them asks for C++'s <string> and uses nothing of it: tests/cxx has an empty one.
+ * Our own description of CUPTI's PM sampling (gpu/nvidia/pm_abi.h) against the real headers, at
+ * compile time, where those are installed. One of them asks for C++'s <string> and uses nothing of
+ * it: tests/cxx has an empty one.
  */
 #include "gpu/nvidia/pm_abi.h"
 #include "tap.h"
@@ -62,18 +63,21 @@ LAST(pm_chip, name, CUpti_Device_GetChipName_Params, pChipName);
 FIELD(pm_availability, device, CUpti_PmSampling_GetCounterAvailability_Params, deviceIndex);
 FIELD(pm_availability, image_size, CUpti_PmSampling_GetCounterAvailability_Params,
 	counterAvailabilityImageSize);
-LAST(pm_availability, image, CUpti_PmSampling_GetCounterAvailability_Params, pCounterAvailabilityImage);
+LAST(pm_availability, image, CUpti_PmSampling_GetCounterAvailability_Params,
+	pCounterAvailabilityImage);
 
 FIELD(pm_host_begin, type, CUpti_Profiler_Host_Initialize_Params, profilerType);
 FIELD(pm_host_begin, chip, CUpti_Profiler_Host_Initialize_Params, pChipName);
-FIELD(pm_host_begin, availability, CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage);
+FIELD(pm_host_begin, availability, CUpti_Profiler_Host_Initialize_Params,
+	pCounterAvailabilityImage);
 LAST(pm_host_begin, host, CUpti_Profiler_Host_Initialize_Params, pHostObject);
 LAST(pm_host, host, CUpti_Profiler_Host_Deinitialize_Params, pHostObject);
 FIELD(pm_host_metrics, host, CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject);
 FIELD(pm_host_metrics, names, CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames);
 LAST(pm_host_metrics, count, CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics);
 FIELD(pm_host_image_size, host, CUpti_Profiler_Host_GetConfigImageSize_Params, pHostObject);
-LAST(pm_host_image_size, image_size, CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize);
+LAST(pm_host_image_size, image_size, CUpti_Profiler_Host_GetConfigImageSize_Params,
+	configImageSize);
 FIELD(pm_host_image, image_size, CUpti_Profiler_Host_GetConfigImage_Params, configImageSize);
 LAST(pm_host_image, image, CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage);
 FIELD(pm_host_passes, image_size, CUpti_Profiler_Host_GetNumOfPasses_Params, configImageSize);
@@ -81,7 +85,8 @@ FIELD(pm_host_passes, image, CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigI
 LAST(pm_host_passes, passes, CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses);
 FIELD(pm_host_values, host, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pHostObject);
 FIELD(pm_host_values, data, CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage);
-FIELD(pm_host_values, data_size, CUpti_Profiler_Host_EvaluateToGpuValues_Params, counterDataImageSize);
+FIELD(pm_host_values, data_size, CUpti_Profiler_Host_EvaluateToGpuValues_Params,
+	counterDataImageSize);
 FIELD(pm_host_values, index, CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex);
 FIELD(pm_host_values, names, CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames);
 FIELD(pm_host_values, count, CUpti_Profiler_Host_EvaluateToGpuValues_Params, numMetrics);
@@ -104,8 +109,10 @@ FIELD(pm_data_size, names, CUpti_PmSampling_GetCounterDataSize_Params, pMetricNa
 FIELD(pm_data_size, count, CUpti_PmSampling_GetCounterDataSize_Params, numMetrics);
 FIELD(pm_data_size, samples, CUpti_PmSampling_GetCounterDataSize_Params, maxSamples);
 LAST(pm_data_size, data_size, CUpti_PmSampling_GetCounterDataSize_Params, counterDataSize);
-FIELD(pm_data_begin, object, CUpti_PmSampling_CounterDataImage_Initialize_Params, pPmSamplingObject);
-FIELD(pm_data_begin, data_size, CUpti_PmSampling_CounterDataImage_Initialize_Params, counterDataSize);
+FIELD(pm_data_begin, object, CUpti_PmSampling_CounterDataImage_Initialize_Params,
+	pPmSamplingObject);
+FIELD(pm_data_begin, data_size, CUpti_PmSampling_CounterDataImage_Initialize_Params,
+	counterDataSize);
 LAST(pm_data_begin, data, CUpti_PmSampling_CounterDataImage_Initialize_Params, pCounterData);
 FIELD(pm_decode, object, CUpti_PmSampling_DecodeData_Params, pPmSamplingObject);
 FIELD(pm_decode, data, CUpti_PmSampling_DecodeData_Params, pCounterDataImage);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which counters of our table CUPTI counts in one pass, by chip: asked of a real CUPTI, where one
- * is installed; it needs neither driver nor GPU for that. The table's comment lists what is expected
- * here.
+ * is installed; it needs neither driver nor GPU for that. The table's comment lists what is
+ * expected here.
  */
 #include "gpu/nvidia/pm_metrics.h"
 
@@ -110,7 +110,8 @@ static void a_limit_keeps_the_rows_that_come_first(void)
 int main(void)
 {
 #ifdef __SANITIZE_ADDRESS__
-	printf("1..0 # SKIP CUPTI loads libraries in a way (RTLD_DEEPBIND) that sanitizers end a program for\n");
+	printf("1..0 # SKIP CUPTI loads libraries in a way (RTLD_DEEPBIND) that sanitizers end a "
+	       "program for\n");
 	return 0;
 #endif
 	RUN(an_h100_counts_all_rows_at_once_but_l2_hit_rates);

@@ -48,18 +48,18 @@ static uint32_t random_id(uint32_t count)
 	return (uint32_t)(random_u64() % ((uint64_t)count + 1));
 }
 
-#define STRINGS   60
-#define MODULES   20
-#define LOCATIONS 50
-#define STACKS    80
-#define PROCESSES 6
-#define THREADS   15
-#define DEVICES   3
-#define OPS       30
-#define FUNCTIONS 12
+#define STRINGS	     60
+#define MODULES	     20
+#define LOCATIONS    50
+#define STACKS	     80
+#define PROCESSES    6
+#define THREADS	     15
+#define DEVICES	     3
+#define OPS	     30
+#define FUNCTIONS    12
 #define INSTRUCTIONS 70
-#define WINDOWS   20
-#define COUNTERS  9
+#define WINDOWS	     20
+#define COUNTERS     9
 
 /* What was written, to be compared with what is read. */
 static struct recording {
@@ -117,8 +117,9 @@ static void write_modules(struct profile_writer *w)
 	uint32_t id;
 
 	for (uint32_t i = 0; i < MODULES; i++) {
-		struct profile_module m = {
-			.kind = 1 + i % 5, .path = i + 1, .flags = i % 3 ? 0 : i,
+		struct profile_module m = {.kind = 1 + i % 5,
+			.path = i + 1,
+			.flags = i % 3 ? 0 : i,
 			.build_id_size = (uint8_t)(i % 21)};
 
 		for (int byte = 0; byte < m.build_id_size; byte++)
@@ -179,8 +180,10 @@ static void write_tasks(struct profile_writer *w)
 		vec_push(&wrote.processes, p);
 	}
 	for (uint32_t i = 0; i < THREADS; i++) {
-		struct profile_thread t = {.process = random_id(PROCESSES), .tid = i,
-			.name = random_id(STRINGS), .flags = i % 3 ? 0 : THREAD_PROFILER};
+		struct profile_thread t = {.process = random_id(PROCESSES),
+			.tid = i,
+			.name = random_id(STRINGS),
+			.flags = i % 3 ? 0 : THREAD_PROFILER};
 
 		CHECK(!profile_add_thread(w, &t, &id));
 		CHECK(id == i + 1);
@@ -213,12 +216,17 @@ static void write_ops(struct profile_writer *w)
 	uint32_t id;
 
 	for (uint32_t i = 0; i < OPS; i++) {
-		struct profile_op op = {.kind = 1 + i % 3, .process = random_id(PROCESSES),
-			.device = random_id(DEVICES), .context = random_u32(), .stream = i,
-			.name = random_id(STRINGS), .registers = random_u32(),
+		struct profile_op op = {.kind = 1 + i % 3,
+			.process = random_id(PROCESSES),
+			.device = random_id(DEVICES),
+			.context = random_u32(),
+			.stream = i,
+			.name = random_id(STRINGS),
+			.registers = random_u32(),
 			.grid = {random_u32(), random_u32(), random_u32()},
 			.block = {random_u32(), random_u32(), random_u32()},
-			.shared_static_bytes = random_u32(), .shared_dynamic_bytes = random_u32(),
+			.shared_static_bytes = random_u32(),
+			.shared_dynamic_bytes = random_u32(),
 			.copy_kind = (uint8_t)(random_u64() % COPY_KINDS),
 			.source_memory = (uint8_t)(random_u64() % MEMORY_KINDS),
 			.target_memory = (uint8_t)(random_u64() % MEMORY_KINDS)};
@@ -235,14 +243,16 @@ static void write_gpu_code(struct profile_writer *w)
 
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		struct profile_gpu_function f = {.module = 1 + random_id(MODULES - 1),
-			.name = random_id(STRINGS), .index = i};
+			.name = random_id(STRINGS),
+			.index = i};
 
 		CHECK(!profile_add_gpu_function(w, &f, &id));
 		CHECK(id == i + 1);
 		vec_push(&wrote.functions, f);
 	}
 	for (uint32_t i = 0; i < INSTRUCTIONS; i++) {
-		struct profile_instruction in = {.function = 1 + random_id(FUNCTIONS - 1), .offset = i * 16};
+		struct profile_instruction in = {
+			.function = 1 + random_id(FUNCTIONS - 1), .offset = i * 16};
 
 		if (i % 3 == 0) {
 			in.text = random_id(STRINGS);
@@ -260,11 +270,17 @@ static void write_windows(struct profile_writer *w)
 	uint32_t id;
 
 	for (uint32_t i = 0; i < WINDOWS; i++) {
-		struct profile_window window = {.process = random_id(PROCESSES), .instance = random_u32(),
-			.device = random_id(DEVICES), .context = random_u32(),
-			.start_ns = random_number(64), .end_ns = random_number(64),
-			.period_cycles = random_number(64), .samples = random_number(64),
-			.dropped = random_number(64), .without_code = random_number(64), .exact = i & 1};
+		struct profile_window window = {.process = random_id(PROCESSES),
+			.instance = random_u32(),
+			.device = random_id(DEVICES),
+			.context = random_u32(),
+			.start_ns = random_number(64),
+			.end_ns = random_number(64),
+			.period_cycles = random_number(64),
+			.samples = random_number(64),
+			.dropped = random_number(64),
+			.without_code = random_number(64),
+			.exact = i & 1};
 
 		/* Equal ones stay two. */
 		if (i == 1)
@@ -297,8 +313,11 @@ static void write_tables(struct profile_writer *w)
 
 static struct profile_sample random_sample(void)
 {
-	return (struct profile_sample){.time_ns = random_number(64), .period_ns = random_number(2),
-		.thread = random_id(THREADS), .stack = random_id(STACKS), .cpu = random_u32()};
+	return (struct profile_sample){.time_ns = random_number(64),
+		.period_ns = random_number(2),
+		.thread = random_id(THREADS),
+		.stack = random_id(STACKS),
+		.cpu = random_u32()};
 }
 
 /* Few ids, so that works meet calls. */
@@ -317,8 +336,11 @@ static struct profile_call random_call(void)
 
 static struct profile_work random_work(const struct profile_call *last)
 {
-	struct profile_work w = {.start_ns = random_number(64), .duration_ns = random_number(64),
-		.op = 1 + random_id(OPS - 1), .correlation = random_u32(), .instance = random_u32(),
+	struct profile_work w = {.start_ns = random_number(64),
+		.duration_ns = random_number(64),
+		.op = 1 + random_id(OPS - 1),
+		.correlation = random_u32(),
+		.instance = random_u32(),
 		.join = random_u64() % 2 ? JOIN_OK : random_u64() % JOIN_REASONS};
 
 	if (random_u64() % 2)
@@ -353,32 +375,46 @@ static struct profile_work random_work(const struct profile_call *last)
 
 static struct profile_pending random_pending(void)
 {
-	return (struct profile_pending){.start_ns = random_number(64), .thread = random_id(THREADS),
-		.stack = random_id(STACKS), .api = random_id(STRINGS), .instance = random_u32(),
-		.correlation = random_u32(), .reason = 1 + random_u64() % (PENDING_REASONS - 1)};
+	return (struct profile_pending){.start_ns = random_number(64),
+		.thread = random_id(THREADS),
+		.stack = random_id(STACKS),
+		.api = random_id(STRINGS),
+		.instance = random_u32(),
+		.correlation = random_u32(),
+		.reason = 1 + random_u64() % (PENDING_REASONS - 1)};
 }
 
 static struct profile_stall random_stall(void)
 {
 	return (struct profile_stall){.window = 1 + random_id(random_u64() % 4 ? 1 : WINDOWS - 1),
-		.instruction = 1 + random_id(INSTRUCTIONS - 1), .reason = random_id(STRINGS),
-		.correlation = random_u64() % 4 ? 0 : random_u32(), .samples = random_number(64)};
+		.instruction = 1 + random_id(INSTRUCTIONS - 1),
+		.reason = random_id(STRINGS),
+		.correlation = random_u64() % 4 ? 0 : random_u32(),
+		.samples = random_number(64)};
 }
 
 static struct profile_count random_count(void)
 {
-	return (struct profile_count){.start_ns = random_number(64), .duration_ns = random_number(2),
-		.device = random_id(DEVICES), .counter = 1 + random_id(COUNTERS - 1),
+	return (struct profile_count){.start_ns = random_number(64),
+		.duration_ns = random_number(2),
+		.device = random_id(DEVICES),
+		.counter = 1 + random_id(COUNTERS - 1),
 		.value = (double)(int64_t)random_u64() / 3};
 }
 
 static struct profile_driver random_driver(void)
 {
-	struct profile_driver d = {.start_ns = random_number(64), .duration_ns = random_number(64),
-		.bytes = random_u64() % 2 ? 0 : random_number(64), .job = random_u64() % 2 ? 0 : random_number(64),
-		.thread = random_id(THREADS), .source = random_id(1), .ring = random_id(STRINGS),
-		.name = random_id(STRINGS), .kind = 1 + random_u64() % (DRIVER_KINDS - 1),
-		.foreign = random_u64() % 2, .unfinished = random_u64() % 2};
+	struct profile_driver d = {.start_ns = random_number(64),
+		.duration_ns = random_number(64),
+		.bytes = random_u64() % 2 ? 0 : random_number(64),
+		.job = random_u64() % 2 ? 0 : random_number(64),
+		.thread = random_id(THREADS),
+		.source = random_id(1),
+		.ring = random_id(STRINGS),
+		.name = random_id(STRINGS),
+		.kind = 1 + random_u64() % (DRIVER_KINDS - 1),
+		.foreign = random_u64() % 2,
+		.unfinished = random_u64() % 2};
 
 	if (d.kind == DRIVER_MOMENT)
 		d.duration_ns = 0;
@@ -389,11 +425,15 @@ static struct profile_wait random_wait(void)
 {
 	uint64_t duration_ns = random_number(64);
 
-	return (struct profile_wait){.start_ns = random_number(64), .duration_ns = duration_ns,
+	return (struct profile_wait){.start_ns = random_number(64),
+		.duration_ns = duration_ns,
 		.queued_ns = random_u64() % 2 ? 0 : duration_ns / 3,
 		.others_ns = random_u64() % 2 ? 0 : random_number(64),
-		.others = random_u64() % 2 ? 0 : random_number(64), .thread = random_id(THREADS),
-		.stack = random_id(STACKS), .waker = random_u64() % 2 ? 0 : random_id(THREADS), .assumed = random_u64() % 2,
+		.others = random_u64() % 2 ? 0 : random_number(64),
+		.thread = random_id(THREADS),
+		.stack = random_id(STACKS),
+		.waker = random_u64() % 2 ? 0 : random_id(THREADS),
+		.assumed = random_u64() % 2,
 		.reason = 1 + random_u64() % (WAIT_REASONS - 1)};
 }
 
@@ -401,18 +441,27 @@ static struct profile_life random_life(void)
 {
 	uint64_t duration_ns = random_number(64);
 
-	return (struct profile_life){.start_ns = random_number(64), .duration_ns = duration_ns,
-		.run_ns = duration_ns / 2, .thread = 1 + random_id(THREADS - 1)};
+	return (struct profile_life){.start_ns = random_number(64),
+		.duration_ns = duration_ns,
+		.run_ns = duration_ns / 2,
+		.thread = 1 + random_id(THREADS - 1)};
 }
 
 /* Half of them are of the last call. */
 static struct profile_sync random_sync(const struct profile_call *last)
 {
-	struct profile_sync s = {.start_ns = random_number(64), .duration_ns = random_number(64),
-		.recorded_ns = random_u64() % 2 ? 0 : random_number(64), .instance = random_id(3),
-		.correlation = random_u32(), .thread = random_id(THREADS), .stack = random_id(STACKS),
-		.api = random_id(STRINGS), .device = random_id(DEVICES), .context = random_u32(),
-		.stream = random_u32(), .kind = 1 + random_u64() % (SYNC_KINDS - 1)};
+	struct profile_sync s = {.start_ns = random_number(64),
+		.duration_ns = random_number(64),
+		.recorded_ns = random_u64() % 2 ? 0 : random_number(64),
+		.instance = random_id(3),
+		.correlation = random_u32(),
+		.thread = random_id(THREADS),
+		.stack = random_id(STACKS),
+		.api = random_id(STRINGS),
+		.device = random_id(DEVICES),
+		.context = random_u32(),
+		.stream = random_u32(),
+		.kind = 1 + random_u64() % (SYNC_KINDS - 1)};
 
 	if (random_u64() % 2) {
 		s.instance = last->instance;
@@ -529,7 +578,7 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 	switch (a->kind) {
 	case EVENT_SAMPLE:
 		return SAME(sample, time_ns) && SAME(sample, period_ns) && SAME(sample, thread) &&
-			SAME(sample, stack) && SAME(sample, cpu);
+		       SAME(sample, stack) && SAME(sample, cpu);
 	case EVENT_CALL:
 		return SAME(call, start_ns) && SAME(call, duration_ns) && SAME(call, thread) &&
 		       SAME(call, stack) && SAME(call, api) && SAME(call, kind) &&
@@ -547,27 +596,28 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 		       SAME(pending, correlation) && SAME(pending, reason);
 	case EVENT_STALL:
 		return SAME(stall, window) && SAME(stall, instruction) && SAME(stall, reason) &&
-			SAME(stall, correlation) && SAME(stall, samples);
+		       SAME(stall, correlation) && SAME(stall, samples);
 	case EVENT_COUNT:
 		return SAME(count, start_ns) && SAME(count, duration_ns) && SAME(count, device) &&
-			SAME(count, counter) && SAME(count, value);
+		       SAME(count, counter) && SAME(count, value);
 	case EVENT_DRIVER:
 		return SAME(driver, start_ns) && SAME(driver, duration_ns) && SAME(driver, bytes) &&
-			SAME(driver, job) && SAME(driver, thread) && SAME(driver, source) &&
-			SAME(driver, ring) && SAME(driver, name) && SAME(driver, kind) &&
-			SAME(driver, foreign) && SAME(driver, unfinished);
+		       SAME(driver, job) && SAME(driver, thread) && SAME(driver, source) &&
+		       SAME(driver, ring) && SAME(driver, name) && SAME(driver, kind) &&
+		       SAME(driver, foreign) && SAME(driver, unfinished);
 	case EVENT_WAIT:
 		return SAME(wait, start_ns) && SAME(wait, duration_ns) && SAME(wait, queued_ns) &&
-			SAME(wait, others_ns) && SAME(wait, others) && SAME(wait, thread) &&
-			SAME(wait, stack) && SAME(wait, waker) && SAME(wait, reason) && SAME(wait, assumed);
+		       SAME(wait, others_ns) && SAME(wait, others) && SAME(wait, thread) &&
+		       SAME(wait, stack) && SAME(wait, waker) && SAME(wait, reason) &&
+		       SAME(wait, assumed);
 	case EVENT_LIFE:
 		return SAME(life, start_ns) && SAME(life, duration_ns) && SAME(life, run_ns) &&
-			SAME(life, thread);
+		       SAME(life, thread);
 	case EVENT_SYNC:
 		return SAME(sync, start_ns) && SAME(sync, duration_ns) && SAME(sync, recorded_ns) &&
-			SAME(sync, instance) && SAME(sync, correlation) && SAME(sync, thread) &&
-			SAME(sync, stack) && SAME(sync, api) && SAME(sync, device) &&
-			SAME(sync, context) && SAME(sync, stream) && SAME(sync, kind);
+		       SAME(sync, instance) && SAME(sync, correlation) && SAME(sync, thread) &&
+		       SAME(sync, stack) && SAME(sync, api) && SAME(sync, device) &&
+		       SAME(sync, context) && SAME(sync, stream) && SAME(sync, kind);
 	}
 	return false;
 }
@@ -575,24 +625,26 @@ static bool same_event(const struct profile_event *a, const struct profile_event
 static bool same_location(const struct profile_location *a, const struct profile_location *b)
 {
 	return a->kind == b->kind && a->module == b->module && a->address == b->address &&
-		a->name == b->name && a->file == b->file && a->line == b->line;
+	       a->name == b->name && a->file == b->file && a->line == b->line;
 }
 
 static bool same_module(const struct profile_module *a, const struct profile_module *b)
 {
 	return a->kind == b->kind && a->path == b->path && a->flags == b->flags &&
-		a->build_id_size == b->build_id_size && !memcmp(a->build_id, b->build_id, BUILD_ID_MAX);
+	       a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, BUILD_ID_MAX);
 }
 
 static bool same_process(const struct profile_process *a, const struct profile_process *b)
 {
 	return a->pid == b->pid && a->parent == b->parent && a->start_ns == b->start_ns &&
-		a->comm == b->comm && a->cmdline == b->cmdline;
+	       a->comm == b->comm && a->cmdline == b->cmdline;
 }
 
 static bool same_thread(const struct profile_thread *a, const struct profile_thread *b)
 {
-	return a->process == b->process && a->tid == b->tid && a->name == b->name && a->flags == b->flags;
+	return a->process == b->process && a->tid == b->tid && a->name == b->name &&
+	       a->flags == b->flags;
 }
 
 static bool same_device(const struct profile_device *a, const struct profile_device *b)
@@ -613,23 +665,26 @@ static bool same_op(const struct profile_op *a, const struct profile_op *b)
 	       a->source_memory == b->source_memory && a->target_memory == b->target_memory;
 }
 
-static bool same_function(const struct profile_gpu_function *a, const struct profile_gpu_function *b)
+static bool same_function(
+	const struct profile_gpu_function *a, const struct profile_gpu_function *b)
 {
 	return a->module == b->module && a->name == b->name && a->index == b->index;
 }
 
-static bool same_instruction(const struct profile_instruction *a, const struct profile_instruction *b)
+static bool same_instruction(
+	const struct profile_instruction *a, const struct profile_instruction *b)
 {
 	return a->function == b->function && a->offset == b->offset && a->text == b->text &&
-		a->file == b->file && a->line == b->line && a->inlined == b->inlined;
+	       a->file == b->file && a->line == b->line && a->inlined == b->inlined;
 }
 
 static bool same_window(const struct profile_window *a, const struct profile_window *b)
 {
 	return a->process == b->process && a->instance == b->instance && a->device == b->device &&
-		a->context == b->context && a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
-		a->period_cycles == b->period_cycles && a->samples == b->samples &&
-		a->dropped == b->dropped && a->without_code == b->without_code && a->exact == b->exact;
+	       a->context == b->context && a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
+	       a->period_cycles == b->period_cycles && a->samples == b->samples &&
+	       a->dropped == b->dropped && a->without_code == b->without_code &&
+	       a->exact == b->exact;
 }
 
 static bool same_counter(const struct profile_counter *a, const struct profile_counter *b)
@@ -723,7 +778,8 @@ static void an_entry_without_fields_that_were_added_later_has_them_as_0(void)
 	uint8_t bytes[ENTRY_MAX_BYTES];
 	const uint8_t *end = entry_encode(TABLE_MODULES, &m, bytes), *at = bytes;
 
-	CHECK(entry_decode(TABLE_MODULES, &at, end, &read) && at == end && read.flags == MODULE_PYTHON);
+	CHECK(entry_decode(TABLE_MODULES, &at, end, &read) && at == end &&
+		read.flags == MODULE_PYTHON);
 	at = bytes;
 	CHECK(entry_decode(TABLE_MODULES, &at, end - 1, &read) && at == end - 1);
 	CHECK(read.path == 3 && !read.flags);
@@ -739,7 +795,7 @@ static void equal_entries_get_the_id_they_have(void)
 	write_tables(w);
 #define CHECK_AGAIN(list, add)                                                                     \
 	for (uint32_t i = 0; i < wrote.list.count; i++)                                            \
-		CHECK(!add(w, &wrote.list.items[i], &id) && id == i + 1)
+	CHECK(!add(w, &wrote.list.items[i], &id) && id == i + 1)
 	CHECK_AGAIN(modules, profile_add_module);
 	CHECK_AGAIN(locations, profile_add_location);
 	CHECK_AGAIN(processes, profile_add_process);
@@ -782,7 +838,8 @@ static void an_entry_that_is_replaced_for_ever_takes_no_more_memory(void)
 
 static void a_gpu_is_one_device_whatever_number_a_process_has_for_it(void)
 {
-	struct profile_device d = {.uuid = {1}, .ordinal = 1, .memory_bytes = 5}, none = {.ordinal = 0};
+	struct profile_device d = {.uuid = {1}, .ordinal = 1, .memory_bytes = 5},
+			      none = {.ordinal = 0};
 	struct profile_writer *w;
 	uint32_t first = 0, id = 0;
 
@@ -928,7 +985,8 @@ static void a_row_of_instruction_samples_takes_six_bytes_or_less(void)
 	for (uint32_t i = 0; i < 100000; i++) {
 		struct profile_stall s = {.window = 1 + i / 10000,
 			.instruction = 1 + (i * 7 + (uint32_t)random_number(9)) % 20000,
-			.reason = 1 + (uint32_t)(random_u64() % 40), .samples = random_number(12)};
+			.reason = 1 + (uint32_t)(random_u64() % 40),
+			.samples = random_number(12)};
 
 		CHECK(!profile_write_stall(w, &s));
 	}
@@ -1326,8 +1384,8 @@ static void check_refused(uint32_t type, const void *payload, size_t size)
 /* The same as some that are refused, but for what is wrong with those. */
 static void instruction_samples_and_counts_are_read_up_to_the_last_id(void)
 {
-	static const uint8_t events[] = {5, 5 | 1 << 3, 0x80 | LAST_ROW, 1, 0, WINDOWS * 2, 11, 6, 2,
-		COUNTERS * 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
+	static const uint8_t events[] = {5, 5 | 1 << 3, 0x80 | LAST_ROW, 1, 0, WINDOWS * 2, 11, 6,
+		2, COUNTERS * 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
 	struct buf file = BUF_INIT;
 	struct profile_reader *r;
 	struct profile_event e;
@@ -1337,7 +1395,8 @@ static void instruction_samples_and_counts_are_read_up_to_the_last_id(void)
 	write_file(file.data, file.size);
 	CHECK(!profile_reader_open(&r, path));
 	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_STALL);
-	CHECK(e.stall.instruction == INSTRUCTIONS && e.stall.window == WINDOWS && e.stall.samples == 1);
+	CHECK(e.stall.instruction == INSTRUCTIONS && e.stall.window == WINDOWS &&
+		e.stall.samples == 1);
 	CHECK(profile_reader_next(r, &e) == 1 && e.kind == EVENT_COUNT);
 	CHECK(e.count.counter == COUNTERS && e.count.value == 1);
 	profile_reader_close(r);
@@ -1346,7 +1405,8 @@ static void instruction_samples_and_counts_are_read_up_to_the_last_id(void)
 
 static void events_of_drivers_are_read_up_to_the_last_id(void)
 {
-	static const uint8_t events[] = {7, 7 | 15 << 3, 40, 1 << 3 | DRIVER_RUN, STRINGS, 1, THREADS, 5};
+	static const uint8_t events[] = {
+		7, 7 | 15 << 3, 40, 1 << 3 | DRIVER_RUN, STRINGS, 1, THREADS, 5};
 	struct buf file = BUF_INIT;
 	struct profile_reader *r;
 	struct profile_event e;
@@ -1365,8 +1425,8 @@ static void events_of_drivers_are_read_up_to_the_last_id(void)
 
 static void waits_and_syncs_are_read_up_to_the_last_id(void)
 {
-	static const uint8_t events[] = {6, 1 << 6, 20, 5, WAIT_LOCK, THREADS, 0, 5, 1 << 3, 2, 5, 5, THREADS, 11,
-		2 << 3, 2, 2, 5, SYNC_STREAM, DEVICES, 3, 7, THREADS, 1, 1};
+	static const uint8_t events[] = {6, 1 << 6, 20, 5, WAIT_LOCK, THREADS, 0, 5, 1 << 3, 2, 5,
+		5, THREADS, 11, 2 << 3, 2, 2, 5, SYNC_STREAM, DEVICES, 3, 7, THREADS, 1, 1};
 	struct buf file = BUF_INIT;
 	struct profile_reader *r;
 	struct profile_event e;
@@ -1389,51 +1449,56 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 {
 #define REFUSED(type, ...)                                                                         \
 	check_refused(type, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
-	REFUSED(CHUNK_STACKS, STACKS + 1, 2, STACKS + 1, 1);     /* its own parent */
-	REFUSED(CHUNK_STACKS, STACKS + 1, 2, STACKS + 2, 1);     /* a parent yet to come */
-	REFUSED(CHUNK_STACKS, STACKS + 1, 2, 0, 0);              /* no location */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, STACKS + 1, 1); /* its own parent */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, STACKS + 2, 1); /* a parent yet to come */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 2, 0, 0);	     /* no location */
 	REFUSED(CHUNK_STACKS, STACKS + 1, 2, 0, LOCATIONS + 1);
-	REFUSED(CHUNK_STACKS, STACKS + 1, 3, 0, 1);              /* longer than the chunk */
-	REFUSED(CHUNK_STACKS, STACKS + 1, 1, 0);                 /* too short */
-	REFUSED(CHUNK_STACKS, STACKS, 2, 0, 1);                  /* an id that is taken */
-	REFUSED(CHUNK_STACKS, STACKS + 2, 2, 0, 1);              /* a gap */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 3, 0, 1); /* longer than the chunk */
+	REFUSED(CHUNK_STACKS, STACKS + 1, 1, 0);    /* too short */
+	REFUSED(CHUNK_STACKS, STACKS, 2, 0, 1);	    /* an id that is taken */
+	REFUSED(CHUNK_STACKS, STACKS + 2, 2, 0, 1); /* a gap */
 	REFUSED(CHUNK_PROCESSES, PROCESSES + 1, 5, 1, PROCESSES + 1, 1, 1, 1);
 	REFUSED(CHUNK_THREADS, THREADS + 1, 7, 1, 0xff, 0xff, 0xff, 0xff, 0x7f,
 		1); /* 35 bits of tid */
 	REFUSED(CHUNK_STRINGS, STRINGS + 1, 5, 'a', 'b');
 	REFUSED(CHUNK_STRINGS, STRINGS + 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 		1);
-	REFUSED(CHUNK_UPDATES, 4, 1, 2, 0, 1);                   /* stacks never change */
+	REFUSED(CHUNK_UPDATES, 4, 1, 2, 0, 1); /* stacks never change */
 	REFUSED(CHUNK_UPDATES, 5, PROCESSES + 1, 5, 1, 0, 1, 1, 1);
-	REFUSED(CHUNK_UPDATES, 5, 1, 5, 1, 1, 1, 1, 1);          /* its own parent */
-	REFUSED(CHUNK_EVENTS, 0);                                /* no head */
+	REFUSED(CHUNK_UPDATES, 5, 1, 5, 1, 1, 1, 1, 1); /* its own parent */
+	REFUSED(CHUNK_EVENTS, 0);			/* no head */
 	REFUSED(CHUNK_EVENTS, 5, 1, 20, THREADS + 1, 1, 3);
 	REFUSED(CHUNK_EVENTS, 5, 1, 20, 1, STACKS + 1, 3);
-	REFUSED(CHUNK_EVENTS, 4, 1, 20, 1, 1);                   /* too short */
-	REFUSED(CHUNK_EVENTS, 0x7f, 1, 20, 1, 1);                /* longer than the chunk */
-	REFUSED(CHUNK_EVENTS, 6, 3 | 1 << 3, 2, 2, 2, 1, 1);     /* as a call that is not there */
+	REFUSED(CHUNK_EVENTS, 4, 1, 20, 1, 1);		     /* too short */
+	REFUSED(CHUNK_EVENTS, 0x7f, 1, 20, 1, 1);	     /* longer than the chunk */
+	REFUSED(CHUNK_EVENTS, 6, 3 | 1 << 3, 2, 2, 2, 1, 1); /* as a call that is not there */
 	REFUSED(CHUNK_EVENTS, 5, 5 | 1 << 3, 0x80 | (LAST_ROW + 2), 1, 0, 2);
 	REFUSED(CHUNK_EVENTS, 4, 5 | 1 << 3, 2, 2, (WINDOWS + 1) * 2);
-	REFUSED(CHUNK_EVENTS, 3, 5, 2, 2);                       /* in no window */
+	REFUSED(CHUNK_EVENTS, 3, 5, 2, 2);				  /* in no window */
 	REFUSED(CHUNK_EVENTS, 11, 6, 2, 2, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f); /* infinite */
 	REFUSED(CHUNK_EVENTS, 11, 6, 2, (COUNTERS + 1) * 2, 0, 0, 0, 0, 0, 0, 0, 0);
-	REFUSED(CHUNK_EVENTS, 9, 6, 2, 2, 0, 0, 0, 0, 0, 0);     /* too short */
-	REFUSED(CHUNK_EVENTS, 4, 0, 2, 5, 0);                    /* a wait for no reason */
-	REFUSED(CHUNK_EVENTS, 5, 0, 2, 5, 0x80 | WAIT_LOCK, 0x7f); /* at a stack that is not there */
+	REFUSED(CHUNK_EVENTS, 9, 6, 2, 2, 0, 0, 0, 0, 0, 0); /* too short */
+	REFUSED(CHUNK_EVENTS, 4, 0, 2, 5, 0);		     /* a wait for no reason */
+	/* at a stack that is not there */
+	REFUSED(CHUNK_EVENTS, 5, 0, 2, 5, 0x80 | WAIT_LOCK, 0x7f);
 	REFUSED(CHUNK_EVENTS, 5, 1 << 6, 2, 5, WAIT_LOCK, THREADS + 1);
-	REFUSED(CHUNK_EVENTS, 6, 2 << 6, 1, 2, 5, WAIT_LOCK, 6); /* longer in the queue than it waited */
-	REFUSED(CHUNK_EVENTS, 5, 1 << 3, 2, 5, 5, 0);            /* a life of no thread */
-	REFUSED(CHUNK_EVENTS, 5, 1 << 3, 2, 5, 6, 1);            /* that ran longer than it lasted */
+	/* longer in the queue than it waited */
+	REFUSED(CHUNK_EVENTS, 6, 2 << 6, 1, 2, 5, WAIT_LOCK, 6);
+	REFUSED(CHUNK_EVENTS, 5, 1 << 3, 2, 5, 5, 0); /* a life of no thread */
+	/* that ran longer than it lasted */
+	REFUSED(CHUNK_EVENTS, 5, 1 << 3, 2, 5, 6, 1);
 	REFUSED(CHUNK_EVENTS, 11, 2 << 3, 2, 2, 5, 0, 0, 0, 0, 0, 0, 0); /* a sync of no kind */
 	REFUSED(CHUNK_EVENTS, 11, 2 << 3, 2, 2, 5, SYNC_STREAM, DEVICES + 1, 0, 0, 0, 0, 0);
-	REFUSED(CHUNK_EVENTS, 9, 2 << 3 | 2 << 6, 1, 2, 2, 5, SYNC_STREAM, 0, 0, 0); /* of no call */
-	REFUSED(CHUNK_EVENTS, 3, 7, 2, 1 << 3);                  /* of no kind */
+	/* of no call */
+	REFUSED(CHUNK_EVENTS, 9, 2 << 3 | 2 << 6, 1, 2, 2, 5, SYNC_STREAM, 0, 0, 0);
+	REFUSED(CHUNK_EVENTS, 3, 7, 2, 1 << 3); /* of no kind */
 	REFUSED(CHUNK_EVENTS, 3, 7, 2, 1 << 3 | DRIVER_KINDS);
-	REFUSED(CHUNK_EVENTS, 4, 7, 2, 0x80 | DRIVER_RUN, 8);    /* a name that is not there */
+	REFUSED(CHUNK_EVENTS, 4, 7, 2, 0x80 | DRIVER_RUN, 8); /* a name that is not there */
 	REFUSED(CHUNK_EVENTS, 4, 7 | 1 << 3, 2, 1 << 3 | DRIVER_RUN, STRINGS + 1);
 	REFUSED(CHUNK_EVENTS, 4, 7 | 2 << 3, 2, 1 << 3 | DRIVER_RUN, STRINGS + 1);
 	REFUSED(CHUNK_EVENTS, 4, 7 | 4 << 3, 2, 1 << 3 | DRIVER_RUN, THREADS + 1);
-	REFUSED(CHUNK_EVENTS, 4, 7 | 8 << 3, 2, 1 << 3 | DRIVER_MOMENT, 1); /* a moment that lasts */
+	/* a moment that lasts */
+	REFUSED(CHUNK_EVENTS, 4, 7 | 8 << 3, 2, 1 << 3 | DRIVER_MOMENT, 1);
 	REFUSED(CHUNK_GPU_FUNCTIONS, FUNCTIONS + 1, 3, 0, 1, 1);
 	REFUSED(CHUNK_GPU_FUNCTIONS, FUNCTIONS + 1, 3, MODULES + 1, 1, 1);
 	REFUSED(CHUNK_INSTRUCTIONS, INSTRUCTIONS + 1, 2, FUNCTIONS + 1, 1);
@@ -1443,7 +1508,7 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 	REFUSED(CHUNK_WINDOWS, WINDOWS + 1, 10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
 	REFUSED(CHUNK_COUNTERS, COUNTERS + 1, 2, 0, 1);
 	REFUSED(CHUNK_UPDATES, 12, 1, 2, FUNCTIONS + 1, 1);
-	REFUSED(CHUNK_UPDATES, 13, 1, 2, 1, 1);                  /* windows never change */
+	REFUSED(CHUNK_UPDATES, 13, 1, 2, 1, 1); /* windows never change */
 	REFUSED(CHUNK_LOSSES, 1, 0xff);
 	REFUSED(CHUNK_META, 1, 'k', 4, 'v');
 	REFUSED(CHUNK_END, 1, 2, 3);
@@ -1451,14 +1516,14 @@ static void entries_and_events_that_make_no_sense_end_the_reading(void)
 		THREADS, DEVICES, OPS + 1, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS);
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 1, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS,
-		COUNTERS);                                       /* no inlined function is there */
+		COUNTERS); /* no inlined function is there */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0,
-		1);                                              /* nor a count of a counter */
+		1); /* nor a count of a counter */
 	REFUSED(CHUNK_END, 0, 0, 0, 0, 0, 0, STRINGS, MODULES, LOCATIONS, STACKS, PROCESSES,
 		THREADS, DEVICES, OPS, 0, 0, FUNCTIONS, INSTRUCTIONS, WINDOWS, COUNTERS, 0, 0, 0,
-		1);                                              /* nor an event of a driver */
-	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5);                /* its own caller */
+		1);				  /* nor an event of a driver */
+	REFUSED(CHUNK_INLINES, 1, 4, 1, 1, 1, 5); /* its own caller */
 	REFUSED(CHUNK_SEGMENTS, 1, 4, MODULES + 1, 0, 1, 1);
 }
 
@@ -1609,6 +1674,7 @@ static void long_strings_are_cut_and_the_rest_is_kept(void)
 }
 
 /* The example of docs/file-format.md. */
+// clang-format off
 static const uint8_t example[] = {
 	0x58, 0x50, 0x55, 0x50, 0x52, 0x4f, 0x46, 0x00, 0x02, 0x00, 0x00, 0x00, 0x07, 0xbe,
 	0x91, 0xf7, 0x53, 0x54, 0x52, 0x53, 0x0b, 0x00, 0x00, 0x00, 0x43, 0xb5, 0xec, 0x7c,
@@ -1628,18 +1694,35 @@ static const uint8_t example[] = {
 	0x45, 0x4e, 0x44, 0x21, 0x0e, 0x00, 0x00, 0x00, 0x22, 0xdb, 0xd8, 0x5e, 0x00, 0x01,
 	0x01, 0x00, 0x00, 0x32, 0x02, 0x00, 0x01, 0x01, 0x01, 0x01, 0x00, 0x01,
 };
+// clang-format on
 
 static void the_format_is_still_that_of_the_documented_example(void)
 {
 	struct profile_process p = {.pid = 300, .start_ns = 1000, .comm = 1};
 	struct profile_thread t = {.process = 1, .tid = 300, .name = 1};
 	struct profile_location l = {.kind = FRAME_KERNEL, .address = 0x1234};
-	struct profile_op op = {.kind = OP_SET, .process = 1, .context = 1, .stream = 7,
+	struct profile_op op = {.kind = OP_SET,
+		.process = 1,
+		.context = 1,
+		.stream = 7,
 		.target_memory = MEMORY_DEVICE};
-	struct profile_call call = {.start_ns = 5000, .duration_ns = 100, .thread = 1, .stack = 1,
-		.api = 2, .kind = CALL_SET, .instance = 1, .correlation = 9};
-	struct profile_work work = {.start_ns = 6000, .duration_ns = 50, .op = 1, .bytes = 64,
-		.thread = 1, .stack = 1, .api = 2, .launch_ns = 5000, .instance = 1,
+	struct profile_call call = {.start_ns = 5000,
+		.duration_ns = 100,
+		.thread = 1,
+		.stack = 1,
+		.api = 2,
+		.kind = CALL_SET,
+		.instance = 1,
+		.correlation = 9};
+	struct profile_work work = {.start_ns = 6000,
+		.duration_ns = 50,
+		.op = 1,
+		.bytes = 64,
+		.thread = 1,
+		.stack = 1,
+		.api = 2,
+		.launch_ns = 5000,
+		.instance = 1,
 		.correlation = 9};
 	struct buf file = BUF_INIT;
 	struct profile_writer *w;
@@ -1684,7 +1767,8 @@ static void write_one_location(uint32_t *ret_location)
 	struct profile_writer *w;
 
 	CHECK(!profile_writer_open(&w, path));
-	CHECK(!profile_add_string(w, "/bin/x", 6, &m.path) && !profile_add_module(w, &m, &l.module));
+	CHECK(!profile_add_string(w, "/bin/x", 6, &m.path) &&
+		!profile_add_module(w, &m, &l.module));
 	CHECK(!profile_add_location(w, &l, ret_location));
 	CHECK(!profile_add_stack_node(w, 0, *ret_location, &sample.stack));
 	CHECK(!profile_write_sample(w, &sample));
@@ -1755,7 +1839,8 @@ static void a_file_that_became_another_is_not_read_once_more(void)
 	struct profile_writer *w = write_twice();
 	struct profile_reader *done = read_all_of(path), *r;
 	struct buf more = BUF_INIT;
-	int fd = atoi(strrchr(path, '/') + 1), before = dup(fd), other = memfd_create("other", MFD_CLOEXEC);
+	int fd = atoi(strrchr(path, '/') + 1), before = dup(fd),
+	    other = memfd_create("other", MFD_CLOEXEC);
 	bool complete = true;
 
 	/* Other bytes in the same file: more strings than before, in fewer bytes. */
@@ -1778,11 +1863,13 @@ static void a_file_that_became_another_is_not_read_once_more(void)
 	buf_release(&more);
 }
 
-/* Adds a name, two inlined functions and a segment to a copy of the file, and puts it in its place. */
+/* Adds a name, two inlined functions and a segment to a copy of the file, and puts it in its
+ * place. */
 static void name_location(uint32_t location)
 {
 	struct profile_inline i = {.line = 3};
-	struct profile_segment segment = {.module = 1, .offset = 0x1000, .size = 50, .vaddr = 0x2000};
+	struct profile_segment segment = {
+		.module = 1, .offset = 0x1000, .size = 50, .vaddr = 0x2000};
 	struct profile_reader *r = read_all_of(path);
 	struct profile_location late = {.kind = FRAME_USER, .module = 1, .address = 0x11};
 	struct profile_writer *w;
@@ -1795,7 +1882,8 @@ static void name_location(uint32_t location)
 	CHECK(!profile_writer_continue(&w, copy, r));
 	profile_reader_close(r);
 	CHECK_TEXT(profile_writer_string(w, profile_writer_module(w, 1)->path), "/bin/x");
-	CHECK(!profile_add_string(w, "outer", 5, &outer) && !profile_add_string(w, "inner", 5, &i.name));
+	CHECK(!profile_add_string(w, "outer", 5, &outer) &&
+		!profile_add_string(w, "inner", 5, &i.name));
 	CHECK(!profile_add_inline(w, &i, &i.caller) && !profile_add_inline(w, &i, &id));
 	CHECK(!profile_add_segment(w, &segment, &id) && id == 1);
 	CHECK(!profile_add_symbol(w, location, outer, 0, 9, 2));
@@ -1960,7 +2048,8 @@ static void notes_of_incomplete_stacks_are_known_whatever_the_reason(void)
 	}
 	CHECK(reasons == 10);
 	CHECK(profile_note_is_incomplete(NOTE_INCOMPLETE));
-	CHECK(!profile_note_is_incomplete("[incomplete stacks]") && !profile_note_is_incomplete(NULL));
+	CHECK(!profile_note_is_incomplete("[incomplete stacks]") &&
+		!profile_note_is_incomplete(NULL));
 	CHECK(!profile_note_is_incomplete("[unknown]"));
 }
 

@@ -57,19 +57,22 @@ static void files_are_named_from_where_python_finds_them(void)
 {
 	static const char *const files[] = {"/usr/lib/python3.11/asyncio/events.py",
 		"/venv/lib/python3.13t/site-packages/torch/nn/functional.py",
-		"/usr/lib/python3/dist-packages/numpy/core/fromnumeric.py", "/opt/python311.zip/json/decoder.py",
-		"/home/me/python3-things/job/train.py", "<frozen runpy>", "model.py", NULL};
+		"/usr/lib/python3/dist-packages/numpy/core/fromnumeric.py",
+		"/opt/python311.zip/json/decoder.py", "/home/me/python3-things/job/train.py",
+		"<frozen runpy>", "model.py", NULL};
 	static const char *const expected[] = {"asyncio/events.py", "torch/nn/functional.py",
-		"numpy/core/fromnumeric.py", "json/decoder.py", "train.py", "<frozen runpy>", "model.py"};
+		"numpy/core/fromnumeric.py", "json/decoder.py", "train.py", "<frozen runpy>",
+		"model.py"};
 
 	check_names(files, expected);
 }
 
 static void files_of_one_name_get_folders_until_they_differ(void)
 {
-	static const char *const files[] = {"/home/me/a/x/util.py", "/home/me/b/x/util.py", "/home/me/b/y/util.py",
-		"/home/me/train.py", NULL};
-	static const char *const expected[] = {"a/x/util.py", "b/x/util.py", "y/util.py", "train.py"};
+	static const char *const files[] = {"/home/me/a/x/util.py", "/home/me/b/x/util.py",
+		"/home/me/b/y/util.py", "/home/me/train.py", NULL};
+	static const char *const expected[] = {
+		"a/x/util.py", "b/x/util.py", "y/util.py", "train.py"};
 
 	check_names(files, expected);
 }

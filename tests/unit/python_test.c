@@ -342,8 +342,7 @@ static void a_damaged_line_table_costs_the_line_and_not_the_name(void)
 	python_code_free(c);
 }
 
-static void
-a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_is_not_ready(void)
+static void an_unknown_version_is_unsupported_and_an_interpreter_without_threads_is_not_ready(void)
 {
 	struct python_file file = {.runtime = RUNTIME};
 	struct walk_python p = {0};
@@ -546,7 +545,7 @@ int main(void)
 	RUN(objects_of_other_types_have_no_names);
 	RUN(text_of_all_widths_becomes_valid_utf_8);
 	RUN(a_damaged_line_table_costs_the_line_and_not_the_name);
-	RUN(a_version_that_we_do_not_know_is_unsupported_and_an_interpreter_without_threads_is_not_ready);
+	RUN(an_unknown_version_is_unsupported_and_an_interpreter_without_threads_is_not_ready);
 	RUN(a_chain_is_walked_in_groups_to_its_end);
 	RUN(a_state_that_may_be_gone_by_now_is_not_followed);
 	RUN(a_chain_that_leads_into_itself_is_none);

@@ -62,7 +62,8 @@ static void at_random_no_slot_is_given_out_twice_or_too_early(void)
 
 	CHECK(!ranges_init(&ranges, SLOTS));
 	srand(1);
-	for (uint64_t now_ns = 0; now_ns < 20000 * (RANGES_REST_NS / 100); now_ns += RANGES_REST_NS / 100) {
+	for (uint64_t now_ns = 0; now_ns < 20000 * (RANGES_REST_NS / 100);
+		now_ns += RANGES_REST_NS / 100) {
 		uint32_t wanted = (uint32_t)rand() % 20;
 
 		if (count < 64 && rand() % 2 && !ranges_allocate(&ranges, wanted, now_ns, &first)) {

@@ -19,7 +19,8 @@ static void what_was_found_by_replaced_code_is_walked_again(void)
 	static const struct bpf_raw_stack start;
 	const uint64_t frames[] = {0x1100, 0x5100, 0x1200};
 	struct address_space *s = address_space_new(&generations);
-	struct raw_stack raw = {.user = frames, .user_depth = 3, .walk_end = WALK_COMPLETE, .start = &start};
+	struct raw_stack raw = {
+		.user = frames, .user_depth = 3, .walk_end = WALK_COMPLETE, .start = &start};
 
 	CHECK(s);
 	add(&s, 0x1000, 1);
@@ -38,7 +39,8 @@ static void the_last_frame_may_have_callers_where_it_had_none(void)
 	static const struct bpf_raw_stack start;
 	const uint64_t frames[] = {0x1100, 0x5100};
 	struct address_space *s = address_space_new(&generations);
-	struct raw_stack raw = {.user = frames, .user_depth = 2, .walk_end = WALK_NO_RULE, .start = &start};
+	struct raw_stack raw = {
+		.user = frames, .user_depth = 2, .walk_end = WALK_NO_RULE, .start = &start};
 
 	CHECK(s);
 	add(&s, 0x1000, 1);

@@ -75,7 +75,8 @@ static void launch_stacks_that_make_no_sense_are_counted_as_that(void)
 
 static void waits_that_make_no_sense_are_counted_as_that(void)
 {
-	struct bpf_wait_begin_event e = {.kind = BPF_WAIT_BEGIN, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
+	struct bpf_wait_begin_event e = {
+		.kind = BPF_WAIT_BEGIN, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
 	struct bpf_wait_event too_long = {
 		.kind = BPF_WAIT_END, .reason = WAIT_LOCK, .time_ns = 5, .duration_ns = 10};
 
@@ -94,10 +95,16 @@ static void waits_that_make_no_sense_are_counted_as_that(void)
 
 static void what_the_recorders_own_child_does_before_its_exec_is_left_out(void)
 {
-	struct bpf_wait_event wait = {.kind = BPF_WAIT_END, .reason = WAIT_LOCK, .time_ns = 50,
-		.duration_ns = 10, .pid = NO_PID, .tid = NO_PID};
-	struct bpf_life_event life = {.kind = BPF_WAIT_LIFE, .pid = NO_PID, .tid = NO_PID, .since_ns = 1, .until_ns = 60};
-	struct bpf_sample_event sample = {.time_ns = 2, .period_ns = 1, .pid = NO_PID, .tid = NO_PID};
+	struct bpf_wait_event wait = {.kind = BPF_WAIT_END,
+		.reason = WAIT_LOCK,
+		.time_ns = 50,
+		.duration_ns = 10,
+		.pid = NO_PID,
+		.tid = NO_PID};
+	struct bpf_life_event life = {
+		.kind = BPF_WAIT_LIFE, .pid = NO_PID, .tid = NO_PID, .since_ns = 1, .until_ns = 60};
+	struct bpf_sample_event sample = {
+		.time_ns = 2, .period_ns = 1, .pid = NO_PID, .tid = NO_PID};
 	struct bpf_wait_begin_event begins = {
 		.kind = BPF_WAIT_BEGIN, .reason = WAIT_LOCK, .pid = NO_PID, .tid = NO_PID};
 

@@ -116,7 +116,8 @@ static void interruptions_without_an_end_are_told_as_what_they_are(void)
 		SKIP("BPF programs cannot be loaded here");
 	} else {
 		CHECK(load_interrupted(INT_MAX) == -EAGAIN);
-		CHECK_TEXT(error_text(), "cannot load BPF programs: signals interrupt it again and again (is this process "
+		CHECK_TEXT(error_text(), "cannot load BPF programs: signals interrupt it again and "
+					 "again (is this process "
 					 "being stopped and continued?)");
 	}
 }

@@ -51,7 +51,9 @@ static uint32_t location(struct made *m, enum profile_frame_kind kind, uint32_t 
 
 static uint32_t python_location(struct made *m, const char *name, const char *file, uint32_t line)
 {
-	struct profile_location l = {.kind = FRAME_PYTHON, .name = string(m, name), .file = string(m, file),
+	struct profile_location l = {.kind = FRAME_PYTHON,
+		.name = string(m, name),
+		.file = string(m, file),
 		.line = line};
 	uint32_t id = 0;
 
@@ -70,8 +72,10 @@ static uint32_t stack(struct made *m, uint32_t parent, uint32_t location_id)
 static void make_stacks(struct made *m)
 {
 	struct profile_module app = {.kind = MODULE_FILE, .path = string(m, "/opt/app")};
-	struct profile_module cuda = {.kind = MODULE_FILE, .path = string(m, "/lib/libcudart.so.12")};
-	struct profile_module driver = {.kind = MODULE_FILE, .path = string(m, "/lib/libcuda.so.1")};
+	struct profile_module cuda = {
+		.kind = MODULE_FILE, .path = string(m, "/lib/libcudart.so.12")};
+	struct profile_module driver = {
+		.kind = MODULE_FILE, .path = string(m, "/lib/libcuda.so.1")};
 	uint32_t app_id = 0, cuda_id = 0, driver_id = 0, base, launch, linked_in, inside, note, why;
 
 	CHECK(profile_add_module(m->w, &app, &app_id) == 0);
@@ -83,13 +87,16 @@ static void make_stacks(struct made *m)
 	why = location(m, FRAME_NOTE, 0, 0, "[incomplete stack: no unwind information]");
 	/* The CUDA runtime is in a library for one, and linked into the program for the other. */
 	m->train_stack = stack(m, base, location(m, FRAME_USER, app_id, 0x30, "_Z5trainPfi"));
-	linked_in = stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
+	linked_in =
+		stack(m, m->train_stack, location(m, FRAME_USER, app_id, 0x60, "cudaLaunchKernel"));
 	inside = stack(m, linked_in, location(m, FRAME_USER, app_id, 0x70, "cudart_inside"));
-	m->train_stack = stack(m, inside, location(m, FRAME_USER, driver_id, 0x80, "cuLaunchKernel"));
+	m->train_stack =
+		stack(m, inside, location(m, FRAME_USER, driver_id, 0x80, "cuLaunchKernel"));
 	/* Another call in the same function. */
-	m->train_again_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x31, "_Z5trainPfi")),
-		launch);
-	m->eval_stack = stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
+	m->train_again_stack = stack(
+		m, stack(m, base, location(m, FRAME_USER, app_id, 0x31, "_Z5trainPfi")), launch);
+	m->eval_stack =
+		stack(m, stack(m, base, location(m, FRAME_USER, app_id, 0x40, "evaluate")), launch);
 	m->cut_stack = stack(m, stack(m, 0, note), location(m, FRAME_USER, app_id, 0x50, "helper"));
 	m->python_stack = stack(m, stack(m, 0, why), python_location(m, "step", "/a/train.py", 3));
 }
@@ -108,8 +115,8 @@ static void make_inlines(struct made *m)
 
 static void make_tasks(struct made *m)
 {
-	struct profile_process p = {.pid = 4711, .comm = string(m, "train"),
-		.cmdline = string(m, "./train --fast")};
+	struct profile_process p = {
+		.pid = 4711, .comm = string(m, "train"), .cmdline = string(m, "./train --fast")};
 	struct profile_thread t = {.tid = 4711, .name = string(m, "train")};
 	struct profile_device d = {.name = string(m, "Simulated GPU A"), .uuid = {0xab}};
 	uint32_t process = 0;
@@ -128,16 +135,25 @@ static void make_tasks(struct made *m)
 
 static void make_ops(struct made *m)
 {
-	struct profile_op op = {.kind = OP_KERNEL, .process = 1, .device = m->device[0],
-		.name = string(m, "_Z10vector_addPfS_i"), .grid = {1, 1, 1}};
+	struct profile_op op = {.kind = OP_KERNEL,
+		.process = 1,
+		.device = m->device[0],
+		.name = string(m, "_Z10vector_addPfS_i"),
+		.grid = {1, 1, 1}};
 
 	CHECK(profile_add_op(m->w, &op, &m->kernel_op[0]) == 0);
 	op.grid[0] = 2;
 	CHECK(profile_add_op(m->w, &op, &m->kernel_op[1]) == 0);
-	op = (struct profile_op){.kind = OP_COPY, .process = 1, .device = m->device[0],
-		.copy_kind = COPY_HTOD, .source_memory = MEMORY_PINNED, .target_memory = MEMORY_DEVICE};
+	op = (struct profile_op){.kind = OP_COPY,
+		.process = 1,
+		.device = m->device[0],
+		.copy_kind = COPY_HTOD,
+		.source_memory = MEMORY_PINNED,
+		.target_memory = MEMORY_DEVICE};
 	CHECK(profile_add_op(m->w, &op, &m->copy_op) == 0);
-	op = (struct profile_op){.kind = OP_SET, .process = 1, .device = m->device[1],
+	op = (struct profile_op){.kind = OP_SET,
+		.process = 1,
+		.device = m->device[1],
 		.target_memory = MEMORY_DEVICE};
 	CHECK(profile_add_op(m->w, &op, &m->set_op) == 0);
 }
@@ -149,37 +165,68 @@ static void write_work(struct made *m, struct profile_work work)
 
 static void write_works(struct made *m)
 {
-	/* Two shapes of one kernel: 3 + 1 + 2 ms, mostly from train(); the second overlaps the first by
-	 * 1 ms. */
-	write_work(m, (struct profile_work){.op = m->kernel_op[0], .thread = m->main_thread,
-			      .start_ns = 1010 * MS, .duration_ns = 3 * MS, .stack = m->train_stack,
-			      .launch_ns = 1010 * MS - 10 * US, .instance = 1, .correlation = 1});
-	write_work(m, (struct profile_work){.op = m->kernel_op[1], .thread = m->main_thread,
-			      .start_ns = 1012 * MS, .duration_ns = 2 * MS, .stack = m->eval_stack,
-			      .launch_ns = 1012 * MS - 20 * US, .instance = 1, .correlation = 2});
-	write_work(m, (struct profile_work){.op = m->kernel_op[1], .thread = m->main_thread,
-			      .start_ns = 1020 * MS, .duration_ns = 1 * MS, .stack = m->train_again_stack,
-			      .launch_ns = 1021 * MS, .instance = 1, .correlation = 3});
-	write_work(m, (struct profile_work){.op = m->copy_op, .thread = m->other_thread,
-			      .start_ns = 1030 * MS, .duration_ns = 2 * MS, .bytes = 50000000,
-			      .stack = m->cut_stack, .launch_ns = 1030 * MS - 30 * US, .instance = 1,
+	/* Two shapes of one kernel: 3 + 1 + 2 ms, mostly from train(); the second overlaps the
+	 * first by 1 ms. */
+	write_work(m, (struct profile_work){.op = m->kernel_op[0],
+			      .thread = m->main_thread,
+			      .start_ns = 1010 * MS,
+			      .duration_ns = 3 * MS,
+			      .stack = m->train_stack,
+			      .launch_ns = 1010 * MS - 10 * US,
+			      .instance = 1,
+			      .correlation = 1});
+	write_work(m, (struct profile_work){.op = m->kernel_op[1],
+			      .thread = m->main_thread,
+			      .start_ns = 1012 * MS,
+			      .duration_ns = 2 * MS,
+			      .stack = m->eval_stack,
+			      .launch_ns = 1012 * MS - 20 * US,
+			      .instance = 1,
+			      .correlation = 2});
+	write_work(m, (struct profile_work){.op = m->kernel_op[1],
+			      .thread = m->main_thread,
+			      .start_ns = 1020 * MS,
+			      .duration_ns = 1 * MS,
+			      .stack = m->train_again_stack,
+			      .launch_ns = 1021 * MS,
+			      .instance = 1,
+			      .correlation = 3});
+	write_work(m, (struct profile_work){.op = m->copy_op,
+			      .thread = m->other_thread,
+			      .start_ns = 1030 * MS,
+			      .duration_ns = 2 * MS,
+			      .bytes = 50000000,
+			      .stack = m->cut_stack,
+			      .launch_ns = 1030 * MS - 30 * US,
+			      .instance = 1,
 			      .correlation = 4});
 	/* One launch of a graph: two pieces of work, without a stack. */
 	for (uint64_t node = 1; node <= 2; node++)
-		write_work(m, (struct profile_work){.op = m->set_op, .thread = m->other_thread,
-				      .start_ns = (1039 + node) * MS, .duration_ns = MS / 2,
-				      .bytes = 1000000, .graph_node = node, .launch_ns = 1039 * MS,
-				      .instance = 1, .correlation = 5, .join = JOIN_STACK_LOST});
+		write_work(m, (struct profile_work){.op = m->set_op,
+				      .thread = m->other_thread,
+				      .start_ns = (1039 + node) * MS,
+				      .duration_ns = MS / 2,
+				      .bytes = 1000000,
+				      .graph_node = node,
+				      .launch_ns = 1039 * MS,
+				      .instance = 1,
+				      .correlation = 5,
+				      .join = JOIN_STACK_LOST});
 }
 
 static void write_rest(struct made *m)
 {
-	struct profile_sample sample = {.time_ns = 1001 * MS, .period_ns = 10 * MS,
-		.thread = m->main_thread, .stack = m->train_stack};
-	struct profile_call call = {.start_ns = 1050 * MS, .duration_ns = 7 * MS, .kind = CALL_SYNC,
-		.thread = m->main_thread, .api = string(m, "cudaDeviceSynchronize")};
-	struct profile_pending pending = {.start_ns = 1060 * MS, .thread = m->main_thread,
-		.reason = PENDING_FAILED};
+	struct profile_sample sample = {.time_ns = 1001 * MS,
+		.period_ns = 10 * MS,
+		.thread = m->main_thread,
+		.stack = m->train_stack};
+	struct profile_call call = {.start_ns = 1050 * MS,
+		.duration_ns = 7 * MS,
+		.kind = CALL_SYNC,
+		.thread = m->main_thread,
+		.api = string(m, "cudaDeviceSynchronize")};
+	struct profile_pending pending = {
+		.start_ns = 1060 * MS, .thread = m->main_thread, .reason = PENDING_FAILED};
 
 	CHECK(profile_write_sample(m->w, &sample) == 0);
 	sample.stack = m->cut_stack;
@@ -189,8 +236,11 @@ static void write_rest(struct made *m)
 	call.duration_ns = 3 * MS;
 	call.result = 700;
 	CHECK(profile_write_call(m->w, &call) == 0);
-	call = (struct profile_call){.start_ns = 1010 * MS - 10 * US, .duration_ns = 4 * US,
-		.kind = CALL_LAUNCH, .thread = m->main_thread, .api = string(m, "cudaLaunchKernel")};
+	call = (struct profile_call){.start_ns = 1010 * MS - 10 * US,
+		.duration_ns = 4 * US,
+		.kind = CALL_LAUNCH,
+		.thread = m->main_thread,
+		.api = string(m, "cudaLaunchKernel")};
 	CHECK(profile_write_call(m->w, &call) == 0);
 	call.stack = m->train_stack;
 	CHECK(profile_write_call(m->w, &call) == 0);
@@ -261,19 +311,23 @@ static const char golden[] =
 	"   1.00 ms     1.0 %    99.0 %           2     1.00  1 Simulated GPU A\n"
 	"\n"
 	"Why GPUs were idle\n"
-	"train (4711) is mostly compute-bound: of 8.00 ms kernels ran for 62.5 %, only copies for 37.5 %; the GPU was idle for 23.5 ms in gaps that happened once or were\n"
+	"train (4711) is mostly compute-bound: of 8.00 ms kernels ran for 62.5 %, only copies for "
+	"37.5 %; the GPU was idle for 23.5 ms in gaps that happened once or were\n"
 	"  unusually long\n"
-	"GPU 0: idle 68.2 % of the time between its first and last work: 15.0 ms of 22.0 ms, in 2 gaps\n"
+	"GPU 0: idle 68.2 % of the time between its first and last work: 15.0 ms of 22.0 ms, in 2 "
+	"gaps\n"
 	"  once, or unusually long: 15.0 ms\n"
 	"   15.0 ms  100.0 %         2  not known; at helper\n"
-	"GPU 1: idle 33.3 % of the time between its first and last work: 500 us of 1.50 ms, in 1 gap\n"
+	"GPU 1: idle 33.3 % of the time between its first and last work: 500 us of 1.50 ms, in 1 "
+	"gap\n"
 	"  once, or unusually long: 500 us\n"
 	"    500 us  100.0 %         1  between work that was queued\n"
 	"  whether threads waited is not known: see xpuprof record --off-cpu\n"
 	"\n"
 	"Kernels\n"
 	"     total   of GPU       count      mean       min       max  kernel\n"
-	"   6.00 ms   66.7 %           3   2.00 ms   1.00 ms   3.00 ms  vector_add(float*, float*, int)\n"
+	"   6.00 ms   66.7 %           3   2.00 ms   1.00 ms   3.00 ms  vector_add(float*, float*, "
+	"int)\n"
 	"                      66.7 % from main > train\n"
 	"\n"
 	"Copies\n"
@@ -286,7 +340,8 @@ static const char golden[] =
 	"\n"
 	"Calls that wait for the GPU\n"
 	"     total                count      mean       min       max  call\n"
-	"   10.0 ms                    2   5.00 ms   3.00 ms   7.00 ms  cudaDeviceSynchronize (1 failed)\n"
+	"   10.0 ms                    2   5.00 ms   3.00 ms   7.00 ms  cudaDeviceSynchronize (1 "
+	"failed)\n"
 	"\n"
 	"Calls that ask for GPU work\n"
 	"     total                count      mean       min       max  call\n"
@@ -388,7 +443,8 @@ static void json_holds_the_same_sums(void)
 		"\"elapsed_ns\":100000000",
 		"\"cpu_ns\":20000000",
 		"\"gpu_ns\":9000000",
-		("\"linker_name\":\"_Z10vector_addPfS_i\",\"count\":3,\"total_ns\":6000000,\"mean_ns\":2e+06,"
+		("\"linker_name\":\"_Z10vector_addPfS_i\",\"count\":3,\"total_ns\":6000000,\"mean_"
+		 "ns\":2e+06,"
 		 "\"min_ns\":1000000,\"max_ns\":3000000"),
 		"\"path\":[\"main\",\"train(float*, int)\"],\"path_ns\":4000000",
 		"\"gb_per_s\":25}",
@@ -396,14 +452,19 @@ static void json_holds_the_same_sums(void)
 		"\"backwards\":1,\"in_graphs\":2",
 		"\"failed\":1,\"captured\":0",
 		"\"stack_lost\":2",
-		("\"stacks\":{\"source\":\"bpf\",\"samples\":2,\"samples_incomplete\":1,\"samples_python\":0,"
+		("\"stacks\":{\"source\":\"bpf\",\"samples\":2,\"samples_incomplete\":1,\"samples_"
+		 "python\":0,"
 		 "\"samples_reasons\":[{\"reason\":\"reason not known\",\"count\":1}],"
-		 "\"launches\":4,\"launches_incomplete\":3,\"launches_python\":2,\"launches_without\":1,"
+		 "\"launches\":4,\"launches_incomplete\":3,\"launches_python\":2,\"launches_"
+		 "without\":1,"
 		 "\"launches_reasons\":[{\"reason\":\"no unwind information\",\"count\":2},"
-		 "{\"reason\":\"reason not known\",\"count\":1}],\"works\":4,\"works_incomplete\":1,"),
-		("\"functions\":[{\"name\":\"cuLaunchKernel\",\"module\":\"/lib/libcuda.so.1\",\"self_ns\":10000000,"
+		 "{\"reason\":\"reason not "
+		 "known\",\"count\":1}],\"works\":4,\"works_incomplete\":1,"),
+		("\"functions\":[{\"name\":\"cuLaunchKernel\",\"module\":\"/lib/"
+		 "libcuda.so.1\",\"self_ns\":10000000,"
 		 "\"total_ns\":10000000,\"self_samples\":1,\"samples\":1},"),
-		"{\"name\":\"[incomplete stack]\",\"self_ns\":0,\"total_ns\":10000000,\"self_samples\":0,\"samples\":1}",
+		"{\"name\":\"[incomplete "
+		"stack]\",\"self_ns\":0,\"total_ns\":10000000,\"self_samples\":0,\"samples\":1}",
 		"\"processes_without\":0",
 		"\"threads_without\":0",
 		"\"gpu_dropped\":1234",
@@ -433,7 +494,8 @@ static void wide_gives_names_whole(void)
 	text = report(&status, "--wide", profile_path, NULL);
 	unsetenv("COLUMNS");
 	CHECK(status == EXIT_OK);
-	CHECK(strstr(text, "       max  kernel\n") && strstr(text, "  vector_add(float*, float*, int)\n"));
+	CHECK(strstr(text, "       max  kernel\n") &&
+		strstr(text, "  vector_add(float*, float*, int)\n"));
 	CHECK(strstr(text, " from main > train(float*, int)\n"));
 }
 
@@ -457,7 +519,8 @@ static void a_narrow_terminal_cuts_names_and_leaves_out_extremes(void)
 	setenv("COLUMNS", "80", 1);
 	text = report(&status, profile_path, NULL, NULL);
 	unsetenv("COLUMNS");
-	CHECK(strstr(text, "  mean  kernel\n") && strstr(text, "  vector_add(float*, float*, int)\n"));
+	CHECK(strstr(text, "  mean  kernel\n") &&
+		strstr(text, "  vector_add(float*, float*, int)\n"));
 	CHECK(strstr(text, " 66.7 % from main > train\n"));
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		CHECK(strcspn(line, "\n") <= 80);
@@ -472,7 +535,9 @@ static void work_of_no_thread_is_in_the_table_of_threads_too(void)
 	CHECK(profile_writer_open(&m.w, empty_path) == 0);
 	make_tasks(&m);
 	make_ops(&m);
-	write_work(&m, (struct profile_work){.op = m.kernel_op[0], .start_ns = 5, .duration_ns = 8 * MS,
+	write_work(&m, (struct profile_work){.op = m.kernel_op[0],
+			       .start_ns = 5,
+			       .duration_ns = 8 * MS,
 			       .join = JOIN_NO_LAUNCH});
 	CHECK(profile_writer_close(m.w) == 0);
 	text = report(&status, empty_path, NULL, NULL);
@@ -482,8 +547,10 @@ static void work_of_no_thread_is_in_the_table_of_threads_too(void)
 
 static void add_idle_tasks(struct made *m)
 {
-	struct profile_process forked = {.pid = 4711, .comm = string(m, "sh")}, idle = {.pid = 5000, .comm = string(m, "sleep")};
-	struct profile_thread main_thread = {.tid = 5000}, profiler = {.tid = 5001, .flags = THREAD_PROFILER};
+	struct profile_process forked = {.pid = 4711, .comm = string(m, "sh")},
+			       idle = {.pid = 5000, .comm = string(m, "sleep")};
+	struct profile_thread main_thread = {.tid = 5000},
+			      profiler = {.tid = 5001, .flags = THREAD_PROFILER};
 	uint32_t id = 0;
 
 	CHECK(profile_add_process(m->w, &forked, &id) == 0);
@@ -510,8 +577,10 @@ static void tasks_that_are_in_no_row_are_counted(void)
 	CHECK(profile_write_sample(m.w, &sample) == 0);
 	CHECK(profile_writer_close(m.w) == 0);
 	text = report(&status, empty_path, NULL, NULL);
-	CHECK(strstr(text, "  train (4711)\n         1 more with neither CPU samples nor GPU work\n\nThreads\n"));
-	CHECK(strstr(text, "  train 4711 (train 4711)\n         2 more with neither CPU samples nor GPU work\n\n"));
+	CHECK(strstr(text, "  train (4711)\n         1 more with neither CPU samples nor GPU "
+			   "work\n\nThreads\n"));
+	CHECK(strstr(text, "  train 4711 (train 4711)\n         2 more with neither CPU samples "
+			   "nor GPU work\n\n"));
 	CHECK(strstr(text, "   1.00 ms  100.0 %   1.00 ms  100.0 %  [no stack]\n"));
 	text = report(&status, "--json", empty_path, NULL);
 	CHECK(strstr(text, "\"processes_without\":1,") && strstr(text, "\"threads_without\":2,"));
@@ -561,7 +630,8 @@ static void gpus_stand_in_the_order_of_their_numbers(void)
 
 		CHECK(profile_add_device(m.w, &d, &op.device) == 0);
 		CHECK(profile_add_op(m.w, &op, &id) == 0);
-		write_work(&m, (struct profile_work){.op = id, .start_ns = 5, .duration_ns = 2 - i});
+		write_work(
+			&m, (struct profile_work){.op = id, .start_ns = 5, .duration_ns = 2 - i});
 	}
 	CHECK(profile_writer_close(m.w) == 0);
 	text = report(&status, empty_path, NULL, NULL);
@@ -585,7 +655,8 @@ static void gpus_that_each_process_calls_0_are_told_apart(void)
 	CHECK(profile_add_device(m.w, &d, &op.device) == 0);
 	op.name = string(&m, "other");
 	CHECK(profile_add_op(m.w, &op, &id) == 0);
-	write_work(&m, (struct profile_work){.op = m.kernel_op[0], .start_ns = 5, .duration_ns = 1 * MS});
+	write_work(&m,
+		(struct profile_work){.op = m.kernel_op[0], .start_ns = 5, .duration_ns = 1 * MS});
 	write_work(&m, (struct profile_work){.op = id, .start_ns = 9, .duration_ns = 2 * MS});
 	CHECK(profile_writer_close(m.w) == 0);
 	text = report(&status, empty_path, NULL, NULL);
@@ -653,7 +724,8 @@ static void a_cut_file_is_reported_as_far_as_it_goes_with_a_warning(void)
 	CHECK(!truncate(cut_path, 40));
 	text = report(&status, cut_path, NULL, NULL);
 	CHECK(status == EXIT_OK);
-	CHECK(strstr(text, "\nelapsed       not known\nCPU time      not known\nGPU time      not known\n"));
+	CHECK(strstr(text,
+		"\nelapsed       not known\nCPU time      not known\nGPU time      not known\n"));
 	buf_release(&whole);
 }
 

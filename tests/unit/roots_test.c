@@ -27,7 +27,8 @@ static bool reached(uint64_t address, enum root_address kind)
 		return false;
 	module.path = realpath(info.dli_fname, NULL);
 	if (module.path && !elf_file_open(&elf, module.path) &&
-		!elf_file_vaddr_to_offset(elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
+		!elf_file_vaddr_to_offset(
+			elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
 		root = roots_reached(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
 			(uint32_t)getpid(), offset, kind);
 	elf_file_close(elf);
@@ -86,7 +87,8 @@ static void a_thread_that_has_not_used_its_stack_is_at_its_root(void)
 	}
 	at = (uint64_t)(uintptr_t)code + (uint64_t)call;
 	for (int i = 0; i < 9; i++)
-		CHECK(reached(at + (uint64_t)i, ROOT_INTERRUPTED_NO_STACK) == (i == 2 || i == 5 || i == 7));
+		CHECK(reached(at + (uint64_t)i, ROOT_INTERRUPTED_NO_STACK) ==
+			(i == 2 || i == 5 || i == 7));
 	CHECK(!reached(at + 2, ROOT_INTERRUPTED) && !reached(at + 2, ROOT_RETURN_ADDRESS));
 }
 

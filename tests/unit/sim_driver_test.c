@@ -189,14 +189,14 @@ SIM_TEST(the_handle_of_a_stream_that_is_gone_is_the_next_one_given_out, "", "1")
 
 SIM_TEST(copies_and_sets_move_their_bytes, "", "1")
 {
-	char out[64] = "what is copied", in[64] = { 0 };
-	CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+	char out[64] = "what is copied", in[64] = {0};
+	CUDA_MEMCPY2D rows = {.srcMemoryType = CU_MEMORYTYPE_HOST,
 		.srcHost = out,
 		.srcPitch = 16,
 		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
 		.dstPitch = 32,
 		.WidthInBytes = 8,
-		.Height = 2 };
+		.Height = 2};
 	CUdeviceptr one, other;
 
 	start();
@@ -218,7 +218,7 @@ SIM_TEST(copies_and_sets_move_their_bytes, "", "1")
 
 SIM_TEST(a_copy_past_the_end_of_memory_is_refused, "", "1")
 {
-	char buffer[64] = { 0 };
+	char buffer[64] = {0};
 	CUdeviceptr at;
 
 	start();
@@ -308,12 +308,12 @@ SIM_TEST(a_branch_that_does_not_come_back_spoils_the_capture, "", "1")
 
 SIM_TEST(branches_of_a_graph_run_beside_each_other_after_what_they_depend_on, "", "1")
 {
-	CUDA_KERNEL_NODE_PARAMS p = { .gridDimX = 1,
+	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = 1,
 		.gridDimY = 1,
 		.gridDimZ = 1,
 		.blockDimX = 1,
 		.blockDimY = 1,
-		.blockDimZ = 1 };
+		.blockDimZ = 1};
 	CUgraphNode first, left, right, last, both[2];
 	CUgraphExec exec;
 	CUgraph graph;
@@ -343,7 +343,7 @@ SIM_TEST(copies_between_devices_are_peer_copies, "", "2")
 {
 	CUcontext second;
 	CUdeviceptr here, there;
-	char text[16] = "across", back[16] = { 0 };
+	char text[16] = "across", back[16] = {0};
 
 	collect();
 	start();
@@ -377,9 +377,9 @@ SIM_TEST(a_forked_child_has_no_driver, "", "1")
 					d.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
 					d.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
 					d.cuDevicePrimaryCtxRetain(&ctx, 0) ==
-						CUDA_ERROR_NOT_INITIALIZED ?
-				5 :
-				6);
+						CUDA_ERROR_NOT_INITIALIZED
+				? 5
+				: 6);
 	waitpid(pid, &status, 0);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
 	OK(d.cuCtxSynchronize());

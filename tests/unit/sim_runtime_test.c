@@ -23,12 +23,13 @@ static struct {
 	RUNTIME_FUNCTIONS(FIELD)
 #undef FIELD
 	/* what code made by nvcc calls before main, and at a launch */
-	void (*__cudaRegisterFunction)(void **handle, const char *host, char *device, const char *name,
-		int limit, void *tid, void *bid, dim3 *block, dim3 *grid, int *warp);
+	void (*__cudaRegisterFunction)(void **handle, const char *host, char *device,
+		const char *name, int limit, void *tid, void *bid, dim3 *block, dim3 *grid,
+		int *warp);
 	cudaError_t (*__cudaGetKernel)(cudaKernel_t *ret, const void *host);
 } r;
 
-static const dim3 grid = { 4, 1, 1 }, block = { 32, 1, 1 };
+static const dim3 grid = {4, 1, 1}, block = {32, 1, 1};
 
 static void load_runtime(void)
 {
@@ -71,11 +72,11 @@ SIM_TEST(a_kernel_registered_by_its_host_function_is_launched, "", "1")
 
 SIM_TEST(the_last_error_stays_until_it_is_asked_for, "", "1")
 {
-	dim3 too_large = { 2048, 1, 1 };
+	dim3 too_large = {2048, 1, 1};
 
 	load_runtime();
-	r.__cudaRegisterFunction(NULL, (const char *)host_side, NULL, "kernel", -1, NULL, NULL, NULL,
-		NULL, NULL);
+	r.__cudaRegisterFunction(
+		NULL, (const char *)host_side, NULL, "kernel", -1, NULL, NULL, NULL, NULL, NULL);
 	CHECK(r.cudaLaunchKernel((const void *)host_side, grid, too_large, NULL, 0, NULL) ==
 		cudaErrorInvalidConfiguration);
 	OK(r.cudaDeviceSynchronize());
@@ -106,7 +107,7 @@ SIM_TEST(a_host_function_has_run_when_its_stream_is_synchronized, "", "1")
 SIM_TEST(each_device_has_its_own_context_and_memory, "", "2")
 {
 	struct cudaDeviceProp properties;
-	char text[8] = "devices", back[8] = { 0 };
+	char text[8] = "devices", back[8] = {0};
 	void *one, *other;
 	int device = -1;
 

@@ -54,14 +54,14 @@ static void load_sampling(void)
 
 static CUptiResult enable(CUcontext ctx)
 {
-	CUpti_PCSamplingEnableParams p = { CUpti_PCSamplingEnableParamsSize, NULL, ctx };
+	CUpti_PCSamplingEnableParams p = {CUpti_PCSamplingEnableParamsSize, NULL, ctx};
 
 	return s.PCSamplingEnable(&p);
 }
 
 static CUptiResult disable(CUcontext ctx)
 {
-	CUpti_PCSamplingDisableParams p = { CUpti_PCSamplingDisableParamsSize, NULL, ctx };
+	CUpti_PCSamplingDisableParams p = {CUpti_PCSamplingDisableParamsSize, NULL, ctx};
 
 	return s.PCSamplingDisable(&p);
 }
@@ -69,23 +69,23 @@ static CUptiResult disable(CUcontext ctx)
 static CUptiResult configure(unsigned int period, CUpti_PCSamplingCollectionMode mode)
 {
 	CUpti_PCSamplingConfigurationInfo infos[3] = {
-		{ .attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
-			.attributeData.samplingPeriodData.samplingPeriod = period },
-		{ .attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
-			.attributeData.collectionModeData.collectionMode = mode },
-		{ .attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
-			.attributeData.samplingDataBufferData.samplingDataBuffer = &rest.data },
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
+			.attributeData.samplingPeriodData.samplingPeriod = period},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
+			.attributeData.collectionModeData.collectionMode = mode},
+		{.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
+			.attributeData.samplingDataBufferData.samplingDataBuffer = &rest.data},
 	};
-	CUpti_PCSamplingConfigurationInfoParams p = { CUpti_PCSamplingConfigurationInfoParamsSize,
-		NULL, context, 3, infos };
+	CUpti_PCSamplingConfigurationInfoParams p = {
+		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 3, infos};
 
 	return s.PCSamplingSetConfigurationAttribute(&p);
 }
 
 static CUptiResult get_data(CUcontext ctx, size_t room)
 {
-	CUpti_PCSamplingGetDataParams p = { CUpti_PCSamplingGetDataParamsSize, NULL, ctx,
-		&fetched.data };
+	CUpti_PCSamplingGetDataParams p = {
+		CUpti_PCSamplingGetDataParamsSize, NULL, ctx, &fetched.data};
 
 	prepare(&fetched, room);
 	return s.PCSamplingGetData(&p);
@@ -243,11 +243,9 @@ SIM_TEST(reasons_are_those_of_an_h200, "", "1")
 	uint32_t indexes[REASONS];
 	size_t count = 0;
 	CUpti_PCSamplingGetNumStallReasonsParams counted = {
-		CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, NULL, &count
-	};
+		CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, NULL, &count};
 	CUpti_PCSamplingGetStallReasonsParams named = {
-		CUpti_PCSamplingGetStallReasonsParamsSize, NULL, NULL, REASONS, indexes, names
-	};
+		CUpti_PCSamplingGetStallReasonsParamsSize, NULL, NULL, REASONS, indexes, names};
 
 	start_sampled();
 	for (int i = 0; i < REASONS; i++)

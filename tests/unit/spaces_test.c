@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* What is published for walkers of mappings and unwind tables, and when. The walkers are functions of this file. */
+/* What is published for walkers of mappings and unwind tables, and when. The walkers are functions
+ * of this file. */
 #include "capture/spaces.h"
 
 #include <errno.h>
@@ -343,7 +344,8 @@ static void files_are_walked_by_their_tables_as_soon_as_these_are_there(void)
 	CHECK(count_kind(WALK_MAPPING_PENDING) == 0 && count_kind(WALK_MAPPING_TABLE) > 1);
 	for (uint32_t i = 0; i < seen.spaces[0].count; i++)
 		CHECK(published(PARENT)[i].kind != WALK_MAPPING_TABLE ||
-			unwind_tables_words(tables)[published(PARENT)[i].table] == WALK_TABLE_MAGIC);
+			unwind_tables_words(tables)[published(PARENT)[i].table] ==
+				WALK_TABLE_MAGIC);
 	end();
 }
 

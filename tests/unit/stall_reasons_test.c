@@ -79,10 +79,11 @@ static void every_row_has_a_name_and_words_of_its_own(void)
 static void every_class_has_a_key_and_words(void)
 {
 	for (int c = 0; c < STALL_CLASSES; c++) {
-		CHECK(*stall_class_key((enum stall_class)c) && *stall_class_words((enum stall_class)c));
+		CHECK(*stall_class_key((enum stall_class)c) &&
+			*stall_class_words((enum stall_class)c));
 		for (int d = 0; d < c; d++)
 			CHECK(strcmp(stall_class_key((enum stall_class)c),
-				     stall_class_key((enum stall_class)d)) != 0);
+				      stall_class_key((enum stall_class)d)) != 0);
 	}
 	CHECK_TEXT(stall_class_key(STALL_CLASSES), "other");
 }

@@ -320,7 +320,8 @@ static void an_exact_window_names_the_launch_of_each_sample(void)
 
 static void samples_of_a_function_go_to_the_kernels_of_its_image_or_the_one_of_its_name(void)
 {
-	struct profile_module other = {.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
+	struct profile_module other = {
+		.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
 	uint32_t id, image;
 
 	begin();
@@ -346,7 +347,8 @@ static void samples_of_a_function_go_to_the_kernels_of_its_image_or_the_one_of_i
 
 static void samples_of_kernels_that_never_showed_are_counted_and_in_no_row(void)
 {
-	struct profile_module other = {.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
+	struct profile_module other = {
+		.kind = MODULE_GPU_CODE, .build_id_size = 8, .build_id = {1}};
 	uint32_t id, image;
 
 	begin();
@@ -399,7 +401,8 @@ static void latency_samples_are_a_part_and_not_counted_twice(void)
 	finish();
 }
 
-/* So many works that they are put into their windows on the way, in an order that nothing relies on. */
+/* So many works that they are put into their windows on the way, in an order that nothing relies
+ * on. */
 static void many_works_and_windows_in_any_order_lose_no_sample_and_no_nanosecond(void)
 {
 	uint64_t time_ns = 0, samples = 0, sum_ns = 0, sum = 0;

@@ -31,7 +31,8 @@ static void the_share_of_complete_stacks_is_said_when_it_is_below_99_5_percent(v
 	struct profile_totals t = {.samples = 700, .calls = 500, .stacks = 1000};
 
 	t.losses[LOSS_STACKS_INCOMPLETE] = 6;
-	CHECK(strstr(summary(&t), "\nxpuprof: only 99.4 % of the stacks are complete: 'xpuprof report' says why\n"));
+	CHECK(strstr(summary(&t),
+		"\nxpuprof: only 99.4 % of the stacks are complete: 'xpuprof report' says why\n"));
 	t.losses[LOSS_STACKS_INCOMPLETE] = 5;
 	CHECK(!strstr(summary(&t), "are complete"));
 	t.losses[LOSS_STACKS_INCOMPLETE] = 0;

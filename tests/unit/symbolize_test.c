@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Names for the locations of a profile: of this very program, of copies of it, of the kernel and the vdso. */
+/* Names for the locations of a profile: of this very program, of copies of it, of the kernel and
+ * the vdso. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -60,8 +61,8 @@ static uint32_t add_module(struct profile_writer *w, struct profile_module m, co
 	return id;
 }
 
-static uint32_t add_location(struct profile_writer *w, enum profile_frame_kind kind, uint32_t module,
-	uint64_t address)
+static uint32_t add_location(
+	struct profile_writer *w, enum profile_frame_kind kind, uint32_t module, uint64_t address)
 {
 	struct profile_location l = {.kind = kind, .module = module, .address = address};
 	uint32_t id = 0;
@@ -76,8 +77,8 @@ static const char *name_of(struct profile_writer *w, uint32_t location)
 }
 
 /* The name that our function's place gets when the module has this path and build id. */
-static const char *name_in(const char *path, struct profile_module m, uint64_t offset,
-	struct symbolize_stats *stats)
+static const char *name_in(
+	const char *path, struct profile_module m, uint64_t offset, struct symbolize_stats *stats)
 {
 	static char name[128];
 	struct profile_writer *w = writer();
@@ -162,7 +163,9 @@ static void without_a_build_id_only_a_file_older_than_us_counts(void)
 		SKIP("no binutils");
 		return;
 	}
-	CHECK_TEXT(name_in(in_folder("plain"), m, function_offset(in_folder("plain"), NULL), &stats), "");
+	CHECK_TEXT(
+		name_in(in_folder("plain"), m, function_offset(in_folder("plain"), NULL), &stats),
+		"");
 	CHECK(stats.modules_absent == 1);
 	/* The kernel tells start times in steps of 10 ms. */
 	usleep(50000);
@@ -220,7 +223,8 @@ static uint64_t kernel_address(const char *name)
 	unsigned long long address = 0;
 
 	while (list && fgets(line, sizeof(line), list))
-		if (sscanf(line, "%llx %c %255s", &address, &type, found) == 3 && !strcmp(found, name))
+		if (sscanf(line, "%llx %c %255s", &address, &type, found) == 3 &&
+			!strcmp(found, name))
 			break;
 		else
 			address = 0;
@@ -306,7 +310,8 @@ static void the_vdso_is_read_from_memory_when_it_is_the_same(void)
 	profile_writer_abort(w);
 }
 
-/* A library of one function, `shown`, into which two others were inlined: the nops are of the inner one. */
+/* A library of one function, `shown`, into which two others were inlined: the nops are of the inner
+ * one. */
 static bool make_library(void)
 {
 	static const char source[] =
@@ -323,8 +328,7 @@ static bool make_library(void)
 	FILE *f = fopen(in_folder("l.c"), "we");
 	bool ok = f && fputs(source, f) >= 0;
 
-	return f && !fclose(f) && ok &&
-	       shell("cc -O1 -g -shared -fPIC -Wl,--build-id -o l.so l.c");
+	return f && !fclose(f) && ok && shell("cc -O1 -g -shared -fPIC -Wl,--build-id -o l.so l.c");
 }
 
 /* The module and offset of a function in a file. */
@@ -532,7 +536,8 @@ static void inlined_functions_and_lines_come_from_dwarf_when_asked_for(void)
 		return;
 	}
 	offset = offset_in(in_folder("l.so"), "shown", &m);
-	nop = strtoull(output_of("objdump -d l.so --disassemble=shown | sed -n 's/:.*nop$//p'"), NULL, 16);
+	nop = strtoull(
+		output_of("objdump -d l.so --disassemble=shown | sed -n 's/:.*nop$//p'"), NULL, 16);
 	start = strtoull(output_of("nm l.so | sed -n 's/ T shown$//p'"), NULL, 16);
 	location = add_location(
 		w, FRAME_USER, add_module(w, m, in_folder("l.so")), offset + nop - start + 1);
@@ -570,7 +575,8 @@ static void damaged_dwarf_costs_the_lines_and_nothing_else(void)
 		char command[300];
 
 		snprintf(command, sizeof(command),
-			"for s in info abbrev line str; do objcopy -O binary --only-section .debug_$s "
+			"for s in info abbrev line str; do objcopy -O binary --only-section "
+			".debug_$s "
 			"l.so $s --set-section-flags .debug_$s=alloc; done; "
 			"head -c %d info >cut; head -c 40 /dev/urandom >>cut; "
 			"objcopy --update-section .debug_info=cut l.so",

@@ -158,17 +158,20 @@ static void as_many_rows_as_are_wanted_are_written(void)
 		" 2,000  500 ns  97.5 %  stone 1.00 kB  999 kB/s  (no name)\n"
 		"     ripe\n");
 	check_json(&table, 1,
-		"\"fruits\":[{\"name\":\"apple of a long name\",\"kind\":\"pome\",\"pieces\":3,\"box\":7,\"ns\":3000,"
+		"\"fruits\":[{\"name\":\"apple of a long "
+		"name\",\"kind\":\"pome\",\"pieces\":3,\"box\":7,\"ns\":3000,"
 		"\"each_ns\":1000,\"share\":0.025,\"bytes\":0,\"gb_per_s\":0,\"colour\":null}]");
 }
 
 static void programs_get_values_whole(void)
 {
 	check_json(&table, 0,
-		"\"fruits\":[{\"name\":\"apple of a long name\",\"kind\":\"pome\",\"pieces\":3,\"box\":7,\"ns\":3000,"
+		"\"fruits\":[{\"name\":\"apple of a long "
+		"name\",\"kind\":\"pome\",\"pieces\":3,\"box\":7,\"ns\":3000,"
 		"\"each_ns\":1000,\"share\":0.025,\"bytes\":0,\"gb_per_s\":0,\"colour\":null},"
 		"{\"name\":\"\",\"kind\":\"stone\",\"pieces\":2000,\"box\":8,\"ns\":1001000,"
-		"\"each_ns\":500.5,\"share\":0.975,\"bytes\":1000,\"gb_per_s\":0.000999001,\"colour\":null}]");
+		"\"each_ns\":500.5,\"share\":0.975,\"bytes\":1000,\"gb_per_s\":0.000999001,"
+		"\"colour\":null}]");
 }
 
 static void a_table_without_rows_is_an_empty_list_and_no_text(void)

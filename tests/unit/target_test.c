@@ -58,7 +58,8 @@ static void a_program_that_was_killed_at_the_gate_ended_by_a_signal(void)
 	target_close(&t);
 }
 
-/* Comes before the C library's, which takes memory and locks and may load libraries: not for a child. */
+/* Comes before the C library's, which takes memory and locks and may load libraries: not for a
+ * child. */
 int initgroups(const char *name, gid_t group)
 {
 	_exit(99);
@@ -66,7 +67,8 @@ int initgroups(const char *name, gid_t group)
 
 static void a_user_has_its_groups_without_a_look_up_in_the_child(void)
 {
-	char *groups[] = {"sh", "-c", "test $(id -u) = 65534 && test \"$(id -G)\" = \"$(id -G nobody)\"", NULL};
+	char *groups[] = {"sh", "-c",
+		"test $(id -u) = 65534 && test \"$(id -G)\" = \"$(id -G nobody)\"", NULL};
 	struct target t = TARGET_INIT;
 	struct target_user nobody;
 

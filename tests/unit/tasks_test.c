@@ -130,7 +130,8 @@ static void a_thread_of_the_profilers_stays_one_whatever_it_is_called(void)
 	own = thread_of(PID, PID + 1);
 	CHECK(!tasks_is_profiler(tasks, own));
 	CHECK(!tasks_set_profiler(tasks, own) && tasks_is_profiler(tasks, own));
-	CHECK(!tasks_rename(tasks, PID, PID + 1, "xpuprof") && !tasks_rename(tasks, PID, PID, "xpuprof"));
+	CHECK(!tasks_rename(tasks, PID, PID + 1, "xpuprof") &&
+		!tasks_rename(tasks, PID, PID, "xpuprof"));
 	CHECK(tasks_is_profiler(tasks, own) && !tasks_is_profiler(tasks, other));
 	look();
 	CHECK(profile_is_profiler(r, own) && !profile_is_profiler(r, other));
@@ -200,9 +201,11 @@ static void what_comes_long_after_a_process_ended_is_not_its_own(void)
 	CHECK(!tasks_fork(tasks, 0, PID, 200));
 	CHECK(!tasks_exit(tasks, PID, 400));
 	CHECK(thread_at(PID, last_ns) == thread_at(PID, 300));
-	CHECK(tasks_thread_at(tasks, PID, PID, last_ns + 1, NULL, &thread) == -ENOENT && thread == 77);
+	CHECK(tasks_thread_at(tasks, PID, PID, last_ns + 1, NULL, &thread) == -ENOENT &&
+		thread == 77);
 	CHECK(!tasks_fork(tasks, 0, PID, last_ns + 100));
-	CHECK(tasks_thread_at(tasks, PID, PID, last_ns + 1, NULL, &thread) == -ENOENT && thread == 77);
+	CHECK(tasks_thread_at(tasks, PID, PID, last_ns + 1, NULL, &thread) == -ENOENT &&
+		thread == 77);
 	CHECK(thread_at(PID, last_ns + 100) != thread_at(PID, 300));
 	look();
 	end();

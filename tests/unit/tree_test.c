@@ -14,8 +14,8 @@ static struct tree *new_tree(void)
 	return t;
 }
 
-static uint32_t child(struct tree *t, uint32_t parent, enum tree_kind kind, uint32_t number,
-	const char *name)
+static uint32_t child(
+	struct tree *t, uint32_t parent, enum tree_kind kind, uint32_t number, const char *name)
 {
 	uint32_t frame = 0, node = 0;
 
@@ -109,7 +109,8 @@ static void what_stands_on_a_gpu_frame_is_gpu_time(void)
 	CHECK(!tree_add_time(t, note, 7));
 	CHECK(tree_total(t).cpu == 10 && tree_total(t).gpu == 7);
 	CHECK(!tree_totals(t, &totals));
-	CHECK(totals[note].gpu == 7 && totals[g].gpu == 7 && totals[f].gpu == 7 && totals[f].cpu == 10);
+	CHECK(totals[note].gpu == 7 && totals[g].gpu == 7 && totals[f].gpu == 7 &&
+		totals[f].cpu == 10);
 	free(totals);
 	tree_free(t);
 }
@@ -126,12 +127,14 @@ static void reversed_paths_begin_at_their_leaves_with_the_same_times(void)
 	CHECK(!tree_add_time(t, child(t, b, TREE_GPU_KERNEL, 0, "k"), 20));
 	child(t, b, TREE_C, 0, "nothing");
 	CHECK(!tree_reverse(t, &reversed));
-	CHECK(tree_node_count(reversed) == 7 && tree_total(reversed).cpu == 13 && tree_total(reversed).gpu == 20);
+	CHECK(tree_node_count(reversed) == 7 && tree_total(reversed).cpu == 13 &&
+		tree_total(reversed).gpu == 20);
 	leaf = child(reversed, 0, TREE_C, 0, "leaf");
 	CHECK(!tree_totals(reversed, &totals));
 	CHECK(totals[leaf].cpu == 12 && totals[child(reversed, leaf, TREE_C, 0, "b")].cpu == 7);
 	root = child(reversed, child(reversed, 0, TREE_GPU_KERNEL, 0, "k"), TREE_C, 0, "b");
-	CHECK(totals[root].gpu == 20 && totals[root].cpu == 0 && tree_nodes(reversed)[root].self == 20);
+	CHECK(totals[root].gpu == 20 && totals[root].cpu == 0 &&
+		tree_nodes(reversed)[root].self == 20);
 	CHECK(totals[child(reversed, 0, TREE_C, 0, "a")].cpu == 1);
 	CHECK(tree_node_count(reversed) == 7);
 	free(totals);

@@ -312,7 +312,8 @@ static void a_return_address_may_be_in_a_register(void)
 {
 	struct walk_rule rule = rule_after(PROGRAM(0x0e, 0, 0x09, RA, 5));
 
-	CHECK(IS_CFA(rule, WALK_CFA_SP, 0) && rule.ra == WALK_SAVED_REGISTER && rule.ra_offset == 5);
+	CHECK(IS_CFA(rule, WALK_CFA_SP, 0) && rule.ra == WALK_SAVED_REGISTER &&
+		rule.ra_offset == 5);
 	CHECK(!stats.unsupported);
 	CHECK(rule_after(PROGRAM(0x09, RA, 0x80, 2)).cfa == WALK_CFA_UNSUPPORTED); /* number 256 */
 }

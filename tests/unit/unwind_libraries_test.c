@@ -219,7 +219,8 @@ static void compare_at(const struct library *l, uint64_t vaddr, struct tally *t)
 {
 	struct walk_rule ours = our_rule(l, vaddr), theirs = their_rule(l, vaddr);
 
-	/* We go on into padding, and know some code that the file says nothing of (unwind/uncovered.h). */
+	/* We go on into padding, and know some code that the file says nothing of
+	 * (unwind/uncovered.h). */
 	if (!theirs.cfa)
 		return;
 	t->compared++;

@@ -157,7 +157,8 @@ static void stubs_need_no_information(void)
 }
 
 /* Where a symbol of a library is, and how long: by nm. */
-static bool find_symbol(const char *name, const char *symbol, uint64_t *ret_start, uint64_t *ret_next)
+static bool find_symbol(
+	const char *name, const char *symbol, uint64_t *ret_start, uint64_t *ret_next)
 {
 	char command[256], line[256], kind, found[128];
 	unsigned long long vaddr;
@@ -205,8 +206,10 @@ static void write_ctors_caller(void)
 		"asm(\".text\\n\\t.skip 64, 0xcc\\n__do_global_ctors_aux:\\n"
 		"\\tmov list(%rip), %rax\\n\\tcmp $-1, %rax\\n\\tje 2f\\n"
 		"\\tpush %rbp\\n\\tmov %rsp, %rbp\\n\\tpush %rbx\\n"
-		"\\tlea list(%rip), %rbx\\n\\tsub $8, %rsp\\n1:\\n\\tcall *%rax\\n\\tmov -8(%rbx), %rax\\n"
-		"\\tsub $8, %rbx\\n\\tcmp $-1, %rax\\n\\tjne 1b\\n\\tmov -8(%rbp), %rbx\\n\\tleave\\n\\tret\\n"
+		"\\tlea list(%rip), %rbx\\n\\tsub $8, %rsp\\n1:\\n\\tcall *%rax\\n\\tmov -8(%rbx), "
+		"%rax\\n"
+		"\\tsub $8, %rbx\\n\\tcmp $-1, %rax\\n\\tjne 1b\\n\\tmov -8(%rbp), "
+		"%rbx\\n\\tleave\\n\\tret\\n"
 		"after_ctors:\\n2:\\tret\\n\\t.skip 64, 0xcc\\n.data\\nlist:\\t.quad -1\\n\");\n";
 	char path[128];
 	FILE *file;
@@ -227,15 +230,17 @@ static void what_calls_constructors_and_destructors_is_known(void)
 	struct table t;
 
 	write_ctors_caller();
-	snprintf(command, sizeof(command), "cc -shared -fPIC -o %s/whole.so %s/source.c %s/crt.c", folder, folder, folder);
+	snprintf(command, sizeof(command), "cc -shared -fPIC -o %s/whole.so %s/source.c %s/crt.c",
+		folder, folder, folder);
 	CHECK(!system(command) && open_table("whole.so", &t));
 	CHECK(find_symbol("whole.so", "__do_global_dtors_aux", &start, &next));
 	check_frame(&t, start, next);
 	CHECK(find_symbol("whole.so", "__do_global_ctors_aux", &start, &next));
 	check_frame(&t, start, next);
-	CHECK(t.init_start && is_sp(&t, t.init_start, 8) && is_sp(&t, t.init_start + 8, 16) && is_sp(&t, t.init_end - 2, 16) &&
-		is_sp(&t, t.init_end - 1, 8));
-	CHECK(t.fini_start && is_sp(&t, t.fini_start, 8) && is_sp(&t, t.fini_end - 2, 16) && is_sp(&t, t.fini_end - 1, 8));
+	CHECK(t.init_start && is_sp(&t, t.init_start, 8) && is_sp(&t, t.init_start + 8, 16) &&
+		is_sp(&t, t.init_end - 2, 16) && is_sp(&t, t.init_end - 1, 8));
+	CHECK(t.fini_start && is_sp(&t, t.fini_start, 8) && is_sp(&t, t.fini_end - 2, 16) &&
+		is_sp(&t, t.fini_end - 1, 8));
 	free(t.words);
 }
 

@@ -127,7 +127,8 @@ static void a_stack_through_a_signal_handler_is_walked_to_its_end(void)
 	CHECK(exact == 2); /* the trampoline, and what it interrupted */
 }
 
-/* As it is for a moment, when a handler is left: the trampoline's pc, with the stack of what was interrupted. */
+/* As it is for a moment, when a handler is left: the trampoline's pc, with the stack of what was
+ * interrupted. */
 static void a_trampoline_without_its_frame_ends_the_walk(void)
 {
 	uint64_t frames[WALK_FRAMES_MAX];
@@ -161,8 +162,8 @@ static void a_stack_that_was_cut_ends_with_a_fault(void)
 	CHECK(end == WALK_FAULT);
 }
 
-/* The C library's vfork (sanitizers have their own) has its return address in rdi, because the child would overwrite it
- * on the stack. */
+/* The C library's vfork (sanitizers have their own) has its return address in rdi, because the
+ * child would overwrite it on the stack. */
 static void a_return_address_in_a_register_is_found_there(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW);

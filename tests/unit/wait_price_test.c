@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Which waits have their stacks walked (bpf/waits.h): by what walks cost, on a clock of the test's own. */
+/* Which waits have their stacks walked (bpf/waits.h): by what walks cost, on a clock of the test's
+ * own. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,9 +21,10 @@ static uint32_t bpf_get_prandom_u32(void)
 #define WALK_NS	  40000
 #define THREADS	  16
 
-/* Waits for so long, one each interval, at `sites` in turn; returns how many were walked. `fresh`: every one is at a
- * site that is not known. */
-static uint64_t wait_for(struct wait_price *p, uint64_t *now_ns, uint64_t duration_ns, uint64_t interval_ns, bool fresh)
+/* Waits for so long, one each interval, at `sites` in turn; returns how many were walked. `fresh`:
+ * every one is at a site that is not known. */
+static uint64_t wait_for(struct wait_price *p, uint64_t *now_ns, uint64_t duration_ns,
+	uint64_t interval_ns, bool fresh)
 {
 	static struct wait_site sites[THREADS];
 	uint64_t walked = 0, end_ns = *now_ns + duration_ns;
@@ -108,13 +110,14 @@ static struct wait_site *visit(struct thread *t, uint64_t key, uint64_t now_ns)
 	return s;
 }
 
-/* It waits at `count` sites in turn, with so much between any two waits, from a seed; how often each was walked is
- * added to `walked`. */
-static void wait_at_sites(struct wait_price *p, struct thread *t, uint64_t now_ns, uint64_t duration_ns, uint64_t seed,
-	uint64_t count, uint64_t *walked)
+/* It waits at `count` sites in turn, with so much between any two waits, from a seed; how often
+ * each was walked is added to `walked`. */
+static void wait_at_sites(struct wait_price *p, struct thread *t, uint64_t now_ns,
+	uint64_t duration_ns, uint64_t seed, uint64_t count, uint64_t *walked)
 {
 	for (uint64_t n = 0; n * 4000 < duration_ns; n++, now_ns += 4000) {
-		struct wait_site *s = visit(t, site_key(seed * 1000 + n % count, seed << 8, 0, 4), now_ns);
+		struct wait_site *s =
+			visit(t, site_key(seed * 1000 + n % count, seed << 8, 0, 4), now_ns);
 
 		if (!price_is_paid(p, s, now_ns))
 			continue;
@@ -151,7 +154,8 @@ static void each_of_a_few_sites_is_walked_in_a_storm(void)
 	CHECK(fewest > share / 20);
 }
 
-/* More sites than a thread has slots for: they share the walks, with those of other threads on the CPU. */
+/* More sites than a thread has slots for: they share the walks, with those of other threads on the
+ * CPU. */
 static void many_sites_do_not_take_the_walks_of_others(void)
 {
 	uint64_t share = SECOND_NS / WALKS_SHARE / WALK_NS, walked[32] = {0}, others = 0;
@@ -174,7 +178,8 @@ static void many_sites_do_not_take_the_walks_of_others(void)
 
 static void a_place_is_that_of_the_site_that_was_seen_last(void)
 {
-	struct wait_site free = {0}, old = {.key = 3, .seen_ns = 10}, late = {.key = 5, .seen_ns = 20}, due = old;
+	struct wait_site free = {0}, old = {.key = 3, .seen_ns = 10},
+			 late = {.key = 5, .seen_ns = 20}, due = old;
 	struct wait_site new = late;
 
 	due.due = 1;

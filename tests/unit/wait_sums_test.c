@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Who ended waits, and what they did meanwhile, on profiles made by hand. Times are microseconds. */
+/* Who ended waits, and what they did meanwhile, on profiles made by hand. Times are
+ * microseconds. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ static uint32_t string(const char *text)
 	return id;
 }
 
-/* A function, and one of the kernel in it that is another at each call: it does not matter where in the kernel a thread waits. */
+/* A function, and one of the kernel in it that is another at each call: it does not matter where in
+ * the kernel a thread waits. */
 static uint32_t stack(const char *name)
 {
 	static uint64_t address;
@@ -72,7 +74,8 @@ static void release(void)
 	profile_reader_close(r);
 }
 
-static void waited(uint32_t thread, enum profile_wait_reason reason, const char *at, uint64_t start, uint64_t end, uint32_t waker)
+static void waited(uint32_t thread, enum profile_wait_reason reason, const char *at, uint64_t start,
+	uint64_t end, uint32_t waker)
 {
 	struct profile_wait e = {.start_ns = start * US,
 		.duration_ns = (end - start) * US,
@@ -86,7 +89,10 @@ static void waited(uint32_t thread, enum profile_wait_reason reason, const char 
 
 static void sampled(uint32_t thread, const char *at, uint64_t time, uint64_t period)
 {
-	struct profile_sample e = {.time_ns = time * US, .period_ns = period * US, .thread = thread, .stack = stack(at)};
+	struct profile_sample e = {.time_ns = time * US,
+		.period_ns = period * US,
+		.thread = thread,
+		.stack = stack(at)};
 
 	CHECK(profile_write_sample(w, &e) == 0);
 }
@@ -125,9 +131,11 @@ static uint64_t woken_us(uint32_t thread, uint32_t waker)
 }
 
 /* How long a thread did this while that one waited for locks. */
-static uint64_t did_us(uint32_t waiter, uint32_t thread, enum profile_wait_reason reason, const char *at)
+static uint64_t did_us(
+	uint32_t waiter, uint32_t thread, enum profile_wait_reason reason, const char *at)
 {
-	struct wait_range doings = wait_shares_of(&s.waits.meanwhile.doings, row_of(waiter)->number);
+	struct wait_range doings =
+		wait_shares_of(&s.waits.meanwhile.doings, row_of(waiter)->number);
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < doings.count; i++)
@@ -140,7 +148,8 @@ static uint64_t did_us(uint32_t waiter, uint32_t thread, enum profile_wait_reaso
 /* All that anybody did meanwhile. */
 static uint64_t done_us(uint32_t waiter)
 {
-	struct wait_range doings = wait_shares_of(&s.waits.meanwhile.doings, row_of(waiter)->number);
+	struct wait_range doings =
+		wait_shares_of(&s.waits.meanwhile.doings, row_of(waiter)->number);
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < doings.count; i++)
@@ -173,7 +182,8 @@ static void each_row_has_its_own(void)
 	waited(HOLDER, WAIT_LOCK, "update", 200, 260, THIRD);
 	waited(THIRD, WAIT_LOCK, "update", 300, 340, USER);
 	finish();
-	CHECK(woken_us(USER, HOLDER) == 30 && woken_us(HOLDER, THIRD) == 60 && woken_us(THIRD, USER) == 40);
+	CHECK(woken_us(USER, HOLDER) == 30 && woken_us(HOLDER, THIRD) == 60 &&
+		woken_us(THIRD, USER) == 40);
 	release();
 }
 
@@ -190,7 +200,8 @@ static void a_lock_that_nobody_let_go_says_so(void)
 
 static void where_no_waker_was_looked_for_there_is_not_nobody(void)
 {
-	struct profile_wait others = {.thread = USER, .reason = WAIT_LOCK, .others = 7, .others_ns = 500 * US};
+	struct profile_wait others = {
+		.thread = USER, .reason = WAIT_LOCK, .others = 7, .others_ns = 500 * US};
 	struct profile_wait assumed = {.start_ns = 100 * US,
 		.duration_ns = 50 * US,
 		.thread = USER,
@@ -228,9 +239,17 @@ static void what_the_waker_waited_for_meanwhile_is_told_as_far_as_it_was_meanwhi
 
 static void time_in_the_run_queue_is_told_as_such(void)
 {
-	struct profile_wait e = {.start_ns = 100 * US, .duration_ns = 50 * US, .queued_ns = 20 * US, .thread = HOLDER, .reason = WAIT_IO};
-	struct profile_wait lock = {.start_ns = 90 * US, .duration_ns = 80 * US, .queued_ns = 25 * US, .thread = USER,
-		.reason = WAIT_LOCK, .waker = HOLDER};
+	struct profile_wait e = {.start_ns = 100 * US,
+		.duration_ns = 50 * US,
+		.queued_ns = 20 * US,
+		.thread = HOLDER,
+		.reason = WAIT_IO};
+	struct profile_wait lock = {.start_ns = 90 * US,
+		.duration_ns = 80 * US,
+		.queued_ns = 25 * US,
+		.thread = USER,
+		.reason = WAIT_LOCK,
+		.waker = HOLDER};
 
 	begin();
 	e.stack = stack("save");
@@ -281,7 +300,11 @@ static void who_stands_in_line_for_a_lock_waits_for_what_the_one_that_has_it_doe
 
 static void a_lock_of_which_it_is_not_known_who_had_it_leads_nowhere(void)
 {
-	struct profile_wait assumed = {.start_ns = 110 * US, .duration_ns = 90 * US, .thread = HOLDER, .reason = WAIT_LOCK, .assumed = true};
+	struct profile_wait assumed = {.start_ns = 110 * US,
+		.duration_ns = 90 * US,
+		.thread = HOLDER,
+		.reason = WAIT_LOCK,
+		.assumed = true};
 
 	begin();
 	assumed.stack = stack("update");
@@ -333,7 +356,8 @@ static void where_there_is_too_much_to_look_at_some_waits_are_not_followed(void)
 		waited(USER, WAIT_LOCK, "update", 0, end, HOLDER);
 	finish();
 	CHECK(row_of(USER)->watched_ns == 1000 * end * US);
-	CHECK(row_of(USER)->followed_ns && row_of(USER)->followed_ns < row_of(USER)->watched_ns / 10);
+	CHECK(row_of(USER)->followed_ns &&
+		row_of(USER)->followed_ns < row_of(USER)->watched_ns / 10);
 	CHECK(did_us(USER, HOLDER, WAIT_SLEEP, "hold") * US == row_of(USER)->followed_ns / 10 * 9);
 	release();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* How waits are put together from the events of the kernel's programs: beginnings with stacks, ends, lives. */
+/* How waits are put together from the events of the kernel's programs: beginnings with stacks,
+ * ends, lives. */
 #include "capture/waits.h"
 
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 #include "tap.h"
 
 /* Above what a kernel gives out: not there in /proc. */
-#define PID 5000000u
-#define TID 5000001u
-#define MIN 1000
+#define PID    5000000u
+#define TID    5000001u
+#define MIN    1000
 #define PLACES 64 /* that are known of a thread */
 
 static char path[] = "/tmp/xpuprof-waits-test-XXXXXX";
@@ -84,7 +85,8 @@ static void it_ends(struct bpf_wait_event e)
 static void the_thread_ends(
 	uint64_t since_ns, uint64_t time_ns, uint64_t run_ns, uint64_t waiting_since_ns)
 {
-	struct bpf_life_event e = {.time_ns = time_ns, .until_ns = time_ns,
+	struct bpf_life_event e = {.time_ns = time_ns,
+		.until_ns = time_ns,
 		.kind = BPF_WAIT_LIFE,
 		.reason = BPF_REASON_SLEEP,
 		.pid = PID,
@@ -236,12 +238,14 @@ static void a_wait_without_a_stack_has_that_of_the_last_at_its_place(void)
 	it_ends(e);
 	the_thread_ends(1000, 9000, 5000 - 10, 0);
 	look();
-	CHECK(event_count == 4 && !wait_at(0)->assumed && wait_at(1)->assumed && !wait_at(2)->assumed);
+	CHECK(event_count == 4 && !wait_at(0)->assumed && wait_at(1)->assumed &&
+		!wait_at(2)->assumed);
 	CHECK_TEXT(leaf_of(wait_at(0)), "here");
 	CHECK_TEXT(leaf_of(wait_at(1)), "here");
 	CHECK(wait_at(1)->start_ns == 4500 && wait_at(1)->duration_ns == 1500 &&
 		wait_at(1)->others_ns == 10 && wait_at(1)->reason == WAIT_GPU);
-	CHECK(!wait_at(2)->stack && wait_at(2)->duration_ns == 500 && wait_at(2)->reason == WAIT_LOCK);
+	CHECK(!wait_at(2)->stack && wait_at(2)->duration_ns == 500 &&
+		wait_at(2)->reason == WAIT_LOCK);
 	end();
 }
 
@@ -271,8 +275,9 @@ static void others_of_a_place_have_its_last_stack_when_there_is_one(void)
 	it_ends(e);
 	the_thread_ends(1000, 200000, 100000 - 140, 0);
 	look();
-	CHECK(event_count == PLACES + 4 && !wait_at(PLACES + 1)->duration_ns && wait_at(PLACES + 1)->assumed &&
-		wait_at(PLACES + 1)->others == 4 && wait_at(PLACES + 1)->others_ns == 70);
+	CHECK(event_count == PLACES + 4 && !wait_at(PLACES + 1)->duration_ns &&
+		wait_at(PLACES + 1)->assumed && wait_at(PLACES + 1)->others == 4 &&
+		wait_at(PLACES + 1)->others_ns == 70);
 	CHECK_TEXT(leaf_of(wait_at(PLACES + 1)), "second");
 	CHECK(!wait_at(PLACES + 2)->stack && wait_at(PLACES + 2)->others == 4);
 	end();
@@ -296,7 +301,8 @@ static void a_stack_that_comes_late_is_that_of_all_waits_that_have_it(void)
 	it_ends(e);
 	the_thread_ends(1000, 9000, 5000, 0);
 	look();
-	CHECK(event_count == 4 && !wait_at(0)->assumed && wait_at(1)->assumed && wait_at(2)->assumed);
+	CHECK(event_count == 4 && !wait_at(0)->assumed && wait_at(1)->assumed &&
+		wait_at(2)->assumed);
 	for (size_t n = 0; n < 3; n++)
 		CHECK_TEXT(leaf_of(wait_at(n)), "late");
 	CHECK(profile_loss_count(r, LOSS_STACKS_INCOMPLETE) == 1);

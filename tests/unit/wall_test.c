@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Where the time of threads goes in the wall view, on intervals and profiles made by hand and at random. */
+/* Where the time of threads goes in the wall view, on intervals and profiles made by hand and at
+ * random. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -150,7 +151,8 @@ static uint32_t naively(
 
 #define RUNS 40
 
-/* Ends differ, so that there is one answer; of one lane what comes later was launched later and ends later. */
+/* Ends differ, so that there is one answer; of one lane what comes later was launched later and
+ * ends later. */
 static size_t random_runs(struct gpu_run *runs)
 {
 	uint64_t end_ns[LANES] = {0}, launch_ns[LANES] = {0};
@@ -251,7 +253,8 @@ static void others_lie_where_there_is_room_for_them(void)
 
 static void what_nothing_is_known_of_is_said_to_be_so(void)
 {
-	struct wall_thread t = {.has_life = true, .elapsed_ns = 100, .run_ns = 40, .outside_ns = 30};
+	struct wall_thread t = {
+		.has_life = true, .elapsed_ns = 100, .run_ns = 40, .outside_ns = 30};
 	struct wall_shares s = wall_thread_divide(&t);
 
 	CHECK(s.run_ns == 40 && s.unknown_ns == 30 && whole(&t, s) == 100);
@@ -507,7 +510,7 @@ static void reading_in_stretches_changes_nothing(void)
 	view_result_release(&v);
 }
 
-#define LONG_WAITS 40000
+#define LONG_WAITS   40000
 #define LONG_WAIT_NS 100
 
 static void write_long_recording(void)
@@ -517,7 +520,9 @@ static void write_long_recording(void)
 	CHECK(!profile_writer_open(&m.w, path));
 	add_tables(&m);
 	for (uint32_t n = 0; n < LONG_WAITS; n++) {
-		struct profile_wait w = {.start_ns = (1 + n) * 1000ull, .duration_ns = LONG_WAIT_NS, .thread = m.threads[0],
+		struct profile_wait w = {.start_ns = (1 + n) * 1000ull,
+			.duration_ns = LONG_WAIT_NS,
+			.thread = m.threads[0],
 			.reason = WAIT_LOCK};
 
 		CHECK(!profile_write_wait(m.w, &w));
@@ -583,7 +588,8 @@ static void write_graph_work(struct made *m, uint32_t stack, uint32_t context, u
 	CHECK(!profile_write_work(m->w, &work));
 }
 
-static void write_stream_wait(struct made *m, uint32_t stream, uint64_t start_ns, uint64_t duration_ns)
+static void write_stream_wait(
+	struct made *m, uint32_t stream, uint64_t start_ns, uint64_t duration_ns)
 {
 	struct profile_sync sync = {.start_ns = start_ns,
 		.duration_ns = duration_ns,
@@ -629,7 +635,8 @@ static void work_of_graphs_is_waited_for_where_they_were_launched(void)
 	write_graph_work(&m, 1, 1, 20, 100, 400);
 	write_graph_work(&m, 2, 1, 21, 100, 800);
 	write_stream_wait(&m, 20, 200, 700);
-	/* Into a stream of another context, of which this number says nothing here; and into an unknown one. */
+	/* Into a stream of another context, of which this number says nothing here; and into an
+	 * unknown one. */
 	write_graph_work(&m, 3, 2, 21, 1100, 400);
 	write_graph_work(&m, 4, 0, 0, 1500, 100);
 	write_stream_wait(&m, 20, 1200, 400);
@@ -640,7 +647,8 @@ static void work_of_graphs_is_waited_for_where_they_were_launched(void)
 	view_result_release(&v);
 }
 
-/* A pause is longer than many stretches of what comes before it: it is not read nanosecond by nanosecond. */
+/* A pause is longer than many stretches of what comes before it: it is not read nanosecond by
+ * nanosecond. */
 static void a_pause_of_hours_is_one_of_few_stretches(void)
 {
 	struct made m = {0};
@@ -650,11 +658,13 @@ static void a_pause_of_hours_is_one_of_few_stretches(void)
 	CHECK(!profile_writer_open(&m.w, path));
 	add_tables(&m);
 	for (uint64_t n = 0; n < 600; n++) {
-		struct profile_sample s = {(n + 1) * 1000 + (n < 300 ? 0 : 5 * hour_ns), 1000, m.threads[0], m.stacks[0], 0};
+		struct profile_sample s = {(n + 1) * 1000 + (n < 300 ? 0 : 5 * hour_ns), 1000,
+			m.threads[0], m.stacks[0], 0};
 
 		CHECK(!profile_write_sample(m.w, &s));
 	}
-	CHECK(!profile_write_life(m.w, &(struct profile_life){0, 6 * hour_ns, hour_ns, m.threads[0]}));
+	CHECK(!profile_write_life(
+		m.w, &(struct profile_life){0, 6 * hour_ns, hour_ns, m.threads[0]}));
 	CHECK(!profile_writer_close(m.w));
 	build(&v, 100);
 	CHECK(time_of_thread(&v, 100) == 6 * hour_ns);

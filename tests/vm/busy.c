@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Keeps CPUs busy under known functions, in the main thread and in another one: main and in_thread call
- * outer, that middle, that inner.
+ * Keeps CPUs busy under known functions, in the main thread and in another one: main and in_thread
+ * call outer, that middle, that inner.
  *
  * usage: busy MILLISECONDS
  *

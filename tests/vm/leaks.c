@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Makes buffers through a stand-in for a driver (tests/vm/modules/), under known functions, and frees some of them:
+ * Makes buffers through a stand-in for a driver (tests/vm/modules/), under known functions, and
+ * frees some of them:
  *
  *	keep_textures   makes 5 of 2 pages, frees 2
  *	keep_meshes     makes 2 of 1 page
@@ -8,10 +9,11 @@
  *
  * usage: leaks i915|amdgpu NUMBER [DEPTH]    NUMBER: other programs have other buffers
  *
- * With DEPTH it makes one buffer instead at the end of each of 2^DEPTH ways through go_left and go_right.
+ * With DEPTH it makes one buffer instead at the end of each of 2^DEPTH ways through go_left and
+ * go_right.
  *
- * Says "made" when that is done, and lives until its standard input ends. A line from there is a program that it goes on
- * as (exec).
+ * Says "made" when that is done, and lives until its standard input ends. A line from there is a
+ * program that it goes on as (exec).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,15 +27,17 @@
 
 struct driver {
 	const char *name;
-	const char *make; /* of a number and pages */
+	const char *make;  /* of a number and pages */
 	unsigned int unit; /* of a size */
 	const char *release;
 };
 
+// clang-format off
 static const struct driver drivers[] = {
 	{"i915", "i915_gem_object_create obj=%#lx size=%u", 4096, "i915_gem_object_destroy obj=%#lx"},
 	{"amdgpu", "amdgpu_bo_create bo=%#lx pages=%u type=2", 1, "amdgpu_bo_release_notify bo=%#lx"},
 };
+// clang-format on
 
 static const struct driver *driver;
 static int device;
@@ -127,7 +131,8 @@ int main(int argc, char **argv)
 {
 	char path[64], line[256];
 
-	for (size_t n = 0; (argc == 3 || argc == 4) && n < sizeof(drivers) / sizeof(drivers[0]); n++)
+	for (size_t n = 0; (argc == 3 || argc == 4) && n < sizeof(drivers) / sizeof(drivers[0]);
+		n++)
 		if (!strcmp(drivers[n].name, argv[1]))
 			driver = &drivers[n];
 	if (!driver) {

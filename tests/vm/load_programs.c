@@ -5,8 +5,8 @@
  * usage: load_programs FILE.bpf.o
  *
  * Of programs called NAME and NAME_without_..., which stand in for each other on kernels that lack
- * something, one has to load. Those that time waits need not where tracing programs have no task storage (before 5.12).
- * What the verifier has against a program is printed, its end if it is long.
+ * something, one has to load. Those that time waits need not where tracing programs have no task
+ * storage (before 5.12). What the verifier has against a program is printed, its end if it is long.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_BYTES      (16 << 20)
-#define LOG_SHOWN      6000
-#define STATS	       4 /* kernel_log_level: only the summary, unless it fails */
-#define ALTERNATIVE    "_without_"
-#define PROGRAMS_MAX   64
+#define LOG_BYTES    (16 << 20)
+#define LOG_SHOWN    6000
+#define STATS	     4 /* kernel_log_level: only the summary, unless it fails */
+#define ALTERNATIVE  "_without_"
+#define PROGRAMS_MAX 64
 
 struct outcome {
 	char name[64];
@@ -43,16 +43,17 @@ static void choose_maps(struct bpf_object *object)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map (map, object)
-		if (libbpf_probe_bpf_map_type(bpf_map__type(map), NULL) == 0)
-			bpf_map__set_autocreate(map, false);
+	bpf_object__for_each_map(
+		map, object) if (libbpf_probe_bpf_map_type(bpf_map__type(map), NULL) == 0)
+		bpf_map__set_autocreate(map, false);
 }
 
 static void choose_program(struct bpf_object *object, const char *name, char *log)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program (program, object) {
+	bpf_object__for_each_program(program, object)
+	{
 		bool chosen = !strcmp(bpf_program__name(program), name);
 
 		bpf_program__set_autoload(program, chosen);
@@ -90,10 +91,8 @@ static int find_programs(const char *path, struct outcome *outcomes)
 
 	if (!object)
 		return -1;
-	bpf_object__for_each_program (program, object)
-		if (count < PROGRAMS_MAX)
-			snprintf(outcomes[count++].name, sizeof(outcomes[0].name), "%s",
-				bpf_program__name(program));
+	bpf_object__for_each_program(program, object) if (count < PROGRAMS_MAX) snprintf(
+		outcomes[count++].name, sizeof(outcomes[0].name), "%s", bpf_program__name(program));
 	bpf_object__close(object);
 	return count;
 }

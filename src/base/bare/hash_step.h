@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One step of every hash, also in the kernel and in the profiled program: 2^64 divided by the golden ratio. The upper
- * bits of a product depend on all bits of the word, the lower ones on few. So an index is made by shifting right, and
- * further hashing folds the upper bits down.
+ * One step of every hash, also in the kernel and in the profiled program: 2^64 divided by the
+ * golden ratio. The upper bits of a product depend on all bits of the word, the lower ones on few.
+ * So an index is made by shifting right, and further hashing folds the upper bits down.
  *
  * The number is part of what library and recorder agree on, and of unwind tables on disk.
  */

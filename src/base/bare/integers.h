@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Integer types, also in programs for the kernel: these have none of the C library's headers, and have included
- * linux/bpf.h before. */
+/* Integer types, also in programs for the kernel: these have none of the C library's headers, and
+ * have included linux/bpf.h before. */
 #pragma once
 
 #ifdef __bpf__

@@ -125,7 +125,8 @@ static void json_finding(struct buf *out, const struct doctor_check *row, const 
 	buf_puts(out, "}");
 }
 
-static void run_check(struct doctor *d, const struct doctor_check *row, bool json, struct buf *out, struct verdict *v)
+static void run_check(struct doctor *d, const struct doctor_check *row, bool json, struct buf *out,
+	struct verdict *v)
 {
 	struct finding f = {0};
 
@@ -159,7 +160,8 @@ int cmd_doctor(int argc, char **argv)
 	static const struct option_usage usage = {
 		.command = "doctor",
 		.synopsis = "[options]",
-		.summary = "Says what this machine can record, and the one step that would change it.",
+		.summary =
+			"Says what this machine can record, and the one step that would change it.",
 	};
 	bool json = false;
 	const char *root = "";

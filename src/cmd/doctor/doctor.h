@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of `xpuprof doctor`: each examines one thing, reports its state in one line, and names the
- * one step that would change it. doctor.c has the table of the machine's checks, and each vendor's
- * folder one of its own: a new check is one function and one row.
+ * The checks of `xpuprof doctor`: each examines one thing, reports its state in one line, and names
+ * the one step that would change it. doctor.c has the table of the machine's checks, and each
+ * vendor's folder one of its own: a new check is one function and one row.
  *
  * Checks read, they never change the machine. A check that cannot find something out reports that.
  */
@@ -31,8 +31,9 @@ struct doctor {
 	const char *root; /* "" or the folder that stands for / */
 	uint32_t uid;
 	uint64_t capabilities; /* effective, as bits */
-	bool can_bpf;          /* by capabilities alone */
-	/* The library of the GPU driver, once a check of its vendor has looked for it; the version as the vendor counts. */
+	bool can_bpf;	       /* by capabilities alone */
+	/* The library of the GPU driver, once a check of its vendor has looked for it; the version
+	 * as the vendor counts. */
 	struct library_probe driver;
 };
 

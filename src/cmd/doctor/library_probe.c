@@ -52,9 +52,7 @@ static _Noreturn void run_child(int fd, const char *name, const char *version_fu
 	if (null >= 0)
 		for (int i = 0; i < 3; i++)
 			dup2(null, i);
-	vendors_foreach(v)
-		if ((*v)->injection_variable)
-			unsetenv((*v)->injection_variable);
+	vendors_foreach(v) if ((*v)->injection_variable) unsetenv((*v)->injection_variable);
 	look(name, version_function, &result);
 	_exit(io_write_all(fd, &result, sizeof(result)) ? 1 : 0);
 }

@@ -10,10 +10,10 @@
 
 struct library_probe {
 	bool loaded;
-	bool simulated;    /* it belongs to the simulated driver */
-	int version;       /* what the version function returned; 0: nothing */
+	bool simulated;	     /* it belongs to the simulated driver */
+	int version;	     /* what the version function returned; 0: nothing */
 	char path[PATH_MAX]; /* where it was found */
-	char problem[256]; /* why it was not loaded */
+	char problem[256];   /* why it was not loaded */
 };
 
 /* Looks for `name` as the loader does and asks `version_function` (an `int f(int *)`, 0 for

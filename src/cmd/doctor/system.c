@@ -129,7 +129,8 @@ void check_btf(struct doctor *d, struct finding *f)
 		finding_is(f, FINDING_OK, "the kernel describes its types (BTF)");
 		return;
 	}
-	finding_is(f, FINDING_MISSING, "no '/sys/kernel/btf/vmlinux': BPF programs cannot be fitted");
+	finding_is(
+		f, FINDING_MISSING, "no '/sys/kernel/btf/vmlinux': BPF programs cannot be fitted");
 	finding_step(f, "use a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 }
 
@@ -144,7 +145,8 @@ void check_rights(struct doctor *d, struct finding *f)
 		return;
 	}
 	finding_is(f, FINDING_MISSING,
-		"user %u may not load BPF programs: no CPU samples, but GPU work with its launch stacks",
+		"user %u may not load BPF programs: no CPU samples, but GPU work with its launch "
+		"stacks",
 		d->uid);
 	finding_step(f, "run it with sudo, or give it CAP_BPF and CAP_PERFMON");
 }
@@ -194,8 +196,9 @@ void check_lockdown(struct doctor *d, struct finding *f)
 		finding_step(f, "boot with lockdown=integrity, or without Secure Boot");
 	} else {
 		finding_is(f, FINDING_OK, "%s",
-			strstr(text.data, "[integrity]") ? "mode 'integrity', which BPF may live with"
-							 : "none");
+			strstr(text.data, "[integrity]")
+				? "mode 'integrity', which BPF may live with"
+				: "none");
 	}
 	buf_release(&text);
 }
@@ -252,12 +255,13 @@ void check_probe(struct doctor *d, struct finding *f)
 	best = capture_measure_markers(cost_ns);
 	if (best == LAUNCH_MARKER_NONE) {
 		finding_is(f, FINDING_MISSING, "no probe can be attached: %s", error_text());
-		finding_step(f, "use a kernel built with CONFIG_UPROBE_EVENTS=y and CONFIG_BPF_EVENTS=y");
+		finding_step(f,
+			"use a kernel built with CONFIG_UPROBE_EVENTS=y and CONFIG_BPF_EVENTS=y");
 		return;
 	}
 	for (int kind = LAUNCH_MARKER_NOP1; kind < LAUNCH_MARKER_KINDS; kind++) {
-		buf_printf(&text, "%s%s ", kind == LAUNCH_MARKER_NOP1 ? "" : ", ",
-			marker_names[kind]);
+		buf_printf(
+			&text, "%s%s ", kind == LAUNCH_MARKER_NOP1 ? "" : ", ", marker_names[kind]);
 		if (cost_ns[kind])
 			buf_printf(&text, "%u ns", cost_ns[kind]);
 		else
@@ -289,7 +293,8 @@ void check_tracefs(struct doctor *d, struct finding *f)
 		finding_is(f, FINDING_LIMITED, "this user may not look into it");
 		return;
 	}
-	finding_is(f, FINDING_LIMITED, "not mounted: tracepoints cannot be listed (recording does without)");
+	finding_is(f, FINDING_LIMITED,
+		"not mounted: tracepoints cannot be listed (recording does without)");
 	finding_step(f, "mount -t tracefs tracefs /sys/kernel/tracing");
 }
 
@@ -318,7 +323,8 @@ void check_kernel_symbols(struct doctor *d, struct finding *f)
 
 	(void)doctor_read_number(d, "/proc/sys/kernel/kptr_restrict", &restricted);
 	if (shows_addresses(d)) {
-		finding_is(f, FINDING_OK, "kernel functions can be named (kptr_restrict is %ld)", restricted);
+		finding_is(f, FINDING_OK, "kernel functions can be named (kptr_restrict is %ld)",
+			restricted);
 		return;
 	}
 	finding_is(f, FINDING_LIMITED, "kernel functions stay without names (kptr_restrict is %ld)",
@@ -335,7 +341,8 @@ void check_names(struct doctor *d, struct finding *f)
 	bool mini = mini_debug_supported(), lines = dwarf_supported();
 
 	if (mini && lines) {
-		finding_is(f, FINDING_OK, "mini debug info, source lines and inlined functions can be read");
+		finding_is(f, FINDING_OK,
+			"mini debug info, source lines and inlined functions can be read");
 		return;
 	}
 	finding_is(f, FINDING_LIMITED, "built without%s%s%s",
@@ -353,7 +360,8 @@ void check_debug_files(struct doctor *d, struct finding *f)
 		library_probe(FETCH_LIBRARY, NULL, &servers);
 	if (!servers.loaded) {
 		finding_is(f, FINDING_LIMITED,
-			"$DEBUGINFOD_URLS is set, but " FETCH_LIBRARY " is missing: servers are not asked");
+			"$DEBUGINFOD_URLS is set, but " FETCH_LIBRARY
+			" is missing: servers are not asked");
 		finding_step(f, "install libdebuginfod (Debian: libdebuginfod1)");
 		return;
 	}
@@ -364,7 +372,8 @@ void check_debug_files(struct doctor *d, struct finding *f)
 	}
 	finding_is(f, FINDING_LIMITED,
 		"none in /usr/lib/debug: stripped programs show exported functions only%s", note);
-	finding_step(f, "install the debug packages (-dbgsym, -dbg or -debuginfo) of what you profile");
+	finding_step(
+		f, "install the debug packages (-dbgsym, -dbg or -debuginfo) of what you profile");
 }
 
 void check_metrics(struct doctor *d, struct finding *f)
@@ -373,7 +382,8 @@ void check_metrics(struct doctor *d, struct finding *f)
 		finding_is(f, FINDING_OK, "monitors can be served to Prometheus");
 		return;
 	}
-	finding_is(f, FINDING_LIMITED, "built without libmicrohttpd: monitors cannot be served to Prometheus");
+	finding_is(f, FINDING_LIMITED,
+		"built without libmicrohttpd: monitors cannot be served to Prometheus");
 	finding_step(f, "install it (Debian: libmicrohttpd-dev) and build again");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Objects that are there at the end are summed up by process, label and stacks. Only the largest sums get their stacks
- * named, which takes time.
+ * Objects that are there at the end are summed up by process, label and stacks. Only the largest
+ * sums get their stacks named, which takes time.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static bool is_asked_for(const struct gathering *g, const struct monitor_object 
 	return ring_filter_passes(&g->ring, o->label[0]);
 }
 
-/* A stack whose slot in the map was occupied is lost (bpf_get_stackid); any other negative id means that there is none:
- * kernel threads have no user code. */
+/* A stack whose slot in the map was occupied is lost (bpf_get_stackid); any other negative id means
+ * that there is none: kernel threads have no user code. */
 static int32_t stack_key(int32_t id)
 {
 	if (id == -EEXIST || id == -ENOMEM)
@@ -128,7 +128,8 @@ static bool is_known(
 
 	if (!why_not)
 		return true;
-	snprintf(ret->unknown, sizeof(ret->unknown), "%s is not watched: %s", object->freed_by, why_not);
+	snprintf(ret->unknown, sizeof(ret->unknown), "%s is not watched: %s", object->freed_by,
+		why_not);
 	return false;
 }
 

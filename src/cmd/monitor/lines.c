@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * JSON and CSV have the fields under the names of the monitor's table, which are the same on all kernels, and the
- * values that were counted under the names of their series.
+ * JSON and CSV have the fields under the names of the monitor's table, which are the same on all
+ * kernels, and the values that were counted under the names of their series.
  */
 #include "cmd/monitor/lines.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records as lines: columns of text, JSON or CSV. All forms of one monitor have the same columns on every kernel.
+ * Records as lines: columns of text, JSON or CSV. All forms of one monitor have the same columns on
+ * every kernel.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * libmicrohttpd without threads of its own: the caller polls its epoll descriptor, and all work is done in
- * metrics_server_run. The socket is made here, to report what is wrong with an address, and to listen at the given address
- * only ("[::]:9100" is not IPv4 as well).
+ * libmicrohttpd without threads of its own: the caller polls its epoll descriptor, and all work is
+ * done in metrics_server_run. The socket is made here, to report what is wrong with an address, and
+ * to listen at the given address only ("[::]:9100" is not IPv4 as well).
  *
  * Limits keep a client from holding on to us: connections, time and memory.
  */
@@ -97,7 +97,8 @@ static int make_socket(const struct addrinfo *a)
 
 	if (fd < 0)
 		return -errno;
-	/* Connections of an earlier run that linger do not keep us from the port; a server that listens does. */
+	/* Connections of an earlier run that linger do not keep us from the port; a server that
+	 * listens does. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a->ai_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
@@ -200,8 +201,8 @@ static int fetch(struct metrics_server *s, struct totals *ret)
 	int error = s->source.fetch(s->source.context, &t);
 
 	error = error
-		      ?: accounts_update(&s->accounts, &t, s->source.monitor, s->source.watch,
-				s->source.busy, now_ns, s->source.quiet_ns);
+			?: accounts_update(&s->accounts, &t, s->source.monitor, s->source.watch,
+				   s->source.busy, now_ns, s->source.quiet_ns);
 	if (error) {
 		totals_release(&t);
 		return error;
@@ -233,8 +234,8 @@ static int write_fetched(struct metrics_server *s, const struct totals *t, struc
 	int error = fetch_events(s);
 
 	error = error
-		      ?: held_fetch(from->monitor, from->watch, s->events.items, from->pid,
-				from->ring, &held);
+			?: held_fetch(from->monitor, from->watch, s->events.items, from->pid,
+				   from->ring, &held);
 	if (!error) {
 		struct metrics_input in = {
 			.monitor = from->monitor,
@@ -376,7 +377,8 @@ int metrics_server_timeout_ms(const struct metrics_server *s)
 	return (int)ms;
 }
 
-/* Also when nobody asks: ended processes are let go, and containers get their names while they are there. */
+/* Also when nobody asks: ended processes are let go, and containers get their names while they are
+ * there. */
 static int keep_house(struct metrics_server *s)
 {
 	struct totals t = TOTALS_INIT;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a monitor counts, served to Prometheus over HTTP: "/metrics" is fetched anew for each request.
+ * What a monitor counts, served to Prometheus over HTTP: "/metrics" is fetched anew for each
+ * request.
  *
- * Everything happens in the thread that calls metrics_server_run: the caller polls metrics_server_fd beside its own
- * descriptors, for at most metrics_server_timeout_ms, and then calls it. It also adds what ended processes used to
- * their containers, and lets the watch forget them (monitor/metrics/accounts.h), so that a watch may go on for weeks. So
- * it has to be called in time also when nobody fetches metrics.
+ * Everything happens in the thread that calls metrics_server_run: the caller polls
+ * metrics_server_fd beside its own descriptors, for at most metrics_server_timeout_ms, and then
+ * calls it. It also adds what ended processes used to their containers, and lets the watch forget
+ * them (monitor/metrics/accounts.h), so that a watch may go on for weeks. So it has to be called in
+ * time also when nobody fetches metrics.
  *
  * There is no authentication and no encryption: whoever reaches the address reads it.
  */
@@ -24,34 +26,36 @@ struct metrics_source {
 	struct busy_times *busy; /* NULL: no series asks for it */
 	uint32_t pid;		 /* that the watch is limited to; 0: all */
 	const char *ring;	 /* so too; NULL: all */
-	/* Everything up to now: reads the records that are there (they bring the busy time), then totals_fetch. 0 or
+	/* Everything up to now: reads the records that are there (they bring the busy time), then
+	 * totals_fetch. 0 or
 	 * -errno with error_text. */
 	int (*fetch)(void *context, struct totals *ret);
 	void *context;
-	/* Processes are not forgotten within so long of their last event: the interval of statistics by interval; 0:
-	 * there are none. */
+	/* Processes are not forgotten within so long of their last event: the interval of
+	 * statistics by interval; 0: there are none. */
 	uint64_t quiet_ns;
 };
 
 /* Whether this build has it. */
 bool metrics_server_supported(void);
 /*
- * Binds to an address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is free. Nothing is answered
- * before metrics_server_start. 0, or -errno with error_text: -EINVAL (no address), -EADDRINUSE, -EACCES, -ENOSYS (not
- * in this build).
+ * Binds to an address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is
+ * free. Nothing is answered before metrics_server_start. 0, or -errno with error_text: -EINVAL (no
+ * address), -EADDRINUSE, -EACCES, -ENOSYS (not in this build).
  */
 int metrics_server_open(const char *address, struct metrics_server **ret);
 void metrics_server_close(struct metrics_server *s);
 /* "127.0.0.1:9100": where it can be reached. */
 const char *metrics_server_address(const struct metrics_server *s);
-/* From now on it answers. *source is copied; what it points to has to live as long as the server. 0 or -errno with
- * error_text. */
+/* From now on it answers. *source is copied; what it points to has to live as long as the server. 0
+ * or -errno with error_text. */
 int metrics_server_start(struct metrics_server *s, const struct metrics_source *source);
 /* Readable when there is something to do; for poll(). */
 int metrics_server_fd(const struct metrics_server *s);
 int metrics_server_timeout_ms(const struct metrics_server *s);
 /* Does what there is to do, without waiting: 0 or -errno with error_text. */
 int metrics_server_run(struct metrics_server *s);
-/* Adds what processes used that the watch forgot, as rows without a process ("" by name, pid 0), so that the
- * statistics at the end are of everything. Not for the two sides of totals_since. 0 or -ENOMEM. */
+/* Adds what processes used that the watch forgot, as rows without a process ("" by name, pid 0), so
+ * that the statistics at the end are of everything. Not for the two sides of totals_since. 0 or
+ * -ENOMEM. */
 int metrics_server_add_ended(const struct metrics_server *s, struct totals *t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of `xpuprof monitor` share: monitor.c reads the command line, the others carry it out. */
+/* What the parts of `xpuprof monitor` share: monitor.c reads the command line, the others carry it
+ * out. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The list of the kernel's symbols is read once. Files are opened by the way that the process has to them
- * (/proc/PID/root), one after the other: the few stacks that are shown have few files.
+ * The list of the kernel's symbols is read once. Files are opened by the way that the process has
+ * to them (/proc/PID/root), one after the other: the few stacks that are shown have few files.
  */
 #include "cmd/monitor/stacks.h"
 
@@ -29,7 +29,7 @@ struct stack_names {
 	struct buf kallsyms;
 	struct buf maps; /* of maps_pid */
 	uint32_t maps_pid;
-	const char *no_maps; /* why they are not there; NULL: they are */
+	const char *no_maps;   /* why they are not there; NULL: they are */
 	struct elf_file *file; /* the last one */
 	char *path;
 };
@@ -95,7 +95,8 @@ static void put_kernel(
 
 /* ------------------------------------------------------------------ user code */
 
-/* When a process began, by CLOCK_MONOTONIC; 0: it is gone. Field 22 of proc_pid_stat(5) counts ticks from boot. */
+/* When a process began, by CLOCK_MONOTONIC; 0: it is gone. Field 22 of proc_pid_stat(5) counts
+ * ticks from boot. */
 static uint64_t start_of(uint32_t pid)
 {
 	struct buf text = BUF_INIT;
@@ -192,8 +193,8 @@ static struct elf_file *open_file(struct stack_names *n, uint32_t pid, const cha
 	return n->file;
 }
 
-/* The function at an address, or NULL, and the address in it. Without a function that is an address in the file, as
- * addr2line takes it; where the file cannot be read, an offset in it. */
+/* The function at an address, or NULL, and the address in it. Without a function that is an address
+ * in the file, as addr2line takes it; where the file cannot be read, an offset in it. */
 static const char *function_of(struct stack_names *n, uint32_t pid, const struct mapped *m,
 	uint64_t address, uint64_t *ret_at)
 {
@@ -209,7 +210,8 @@ static const char *function_of(struct stack_names *n, uint32_t pid, const struct
 	return name;
 }
 
-static const char *why_not_named(struct stack_names *n, uint32_t pid, uint64_t time_ns, uint64_t leaf)
+static const char *why_not_named(
+	struct stack_names *n, uint32_t pid, uint64_t time_ns, uint64_t leaf)
 {
 	struct mapped m;
 

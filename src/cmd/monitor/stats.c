@@ -82,8 +82,8 @@ bool monitor_busy_is_whole(const struct monitor_stats *s)
 	return true;
 }
 
-static bool is_label(const struct ring_filter *f, const struct monitor *m, bool as_number,
-	const char *label)
+static bool is_label(
+	const struct ring_filter *f, const struct monitor *m, bool as_number, const char *label)
 {
 	struct buf text = BUF_INIT;
 	bool same;
@@ -94,8 +94,8 @@ static bool is_label(const struct ring_filter *f, const struct monitor *m, bool 
 	return same;
 }
 
-bool monitor_rings_seen(const struct monitor *m, const struct totals *t, const char *ring,
-	struct buf *ret_others)
+bool monitor_rings_seen(
+	const struct monitor *m, const struct totals *t, const char *ring, struct buf *ret_others)
 {
 	const struct ring_filter f = ring_filter_of(m, ring);
 	bool found = false;

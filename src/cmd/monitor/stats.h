@@ -2,8 +2,8 @@
 /*
  * What a monitor saw, ready to be printed: totals, what became of its events, what was left.
  *
- * All of it is collected first (stats.c, left.c) and then written in one of three forms, so that no form shows more than
- * another.
+ * All of it is collected first (stats.c, left.c) and then written in one of three forms, so that no
+ * form shows more than another.
  */
 #pragma once
 
@@ -22,9 +22,11 @@ struct left_row {
 	uint64_t count;
 	uint64_t sum;	   /* of their values */
 	uint64_t first_ns; /* when the first of them began */
-	char *stack; /* one frame a line, leaf first; NULL: none. Only in the rows that are shown. */
+	/* one frame a line, leaf first; NULL: none. Only in the rows that are shown. */
+	char *stack;
 	bool not_kept; /* there was no room for a part of it, or for all */
-	const char *unnamed; /* why frames of the process are only addresses; NULL: they have names */
+	/* why frames of the process are only addresses; NULL: they have names */
+	const char *unnamed;
 };
 
 struct left {
@@ -60,10 +62,10 @@ void monitor_losses_since(struct monitor_stats *s, const struct watch_event_stat
 
 uint64_t monitor_stats_seen(const struct monitor_stats *s);
 /* Rings that events were of while one was asked for. Whether that one is among them. */
-bool monitor_rings_seen(const struct monitor *m, const struct totals *t, const char *ring,
-	struct buf *ret_others);
-/* Whether a row by process is that of all that ended and were let go (metrics_server_add_ended). Their busy time is not
- * known: each had its own, and the union is not kept. */
+bool monitor_rings_seen(
+	const struct monitor *m, const struct totals *t, const char *ring, struct buf *ret_others);
+/* Whether a row by process is that of all that ended and were let go (metrics_server_add_ended).
+ * Their busy time is not known: each had its own, and the union is not kept. */
 bool monitor_row_is_ended(const struct total *row);
 /* Whether the records that bring busy time were all read. */
 bool monitor_busy_is_whole(const struct monitor_stats *s);

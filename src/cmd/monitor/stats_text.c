@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Tables with their numbers first, right-aligned, and the name last, which is cut where a terminal is narrow. */
+/* Tables with their numbers first, right-aligned, and the name last, which is cut where a terminal
+ * is narrow. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * One loop, which sleeps until there is something to do. Single records do not wake it (monitor/watch.h): they are read
- * every 50 ms, and not at all where only counts are wanted.
+ * One loop, which sleeps until there is something to do. Single records do not wake it
+ * (monitor/watch.h): they are read every 50 ms, and not at all where only counts are wanted.
  *
- * Standard output may be slow or stuck: while it blocks, signals are still handled. After the first signal they have their
- * default effect, so that a second Ctrl-C ends us wherever we are; what is attached to the kernel ends with us.
+ * Standard output may be slow or stuck: while it blocks, signals are still handled. After the first
+ * signal they have their default effect, so that a second Ctrl-C ends us wherever we are; what is
+ * attached to the kernel ends with us.
  */
 #include <errno.h>
 #include <poll.h>
@@ -272,12 +273,13 @@ static void tell_vanished(const struct watching *w, const struct monitor_stats *
 			buf_printf(&names, "%s%s", count++ ? ", " : "",
 				w->args->monitor->events[e].name);
 	if (count)
-		cmd_error("not watched any more, as %s module was unloaded: %s", count > 1 ? "their" : "its",
-			buf_text(&names));
+		cmd_error("not watched any more, as %s module was unloaded: %s",
+			count > 1 ? "their" : "its", buf_text(&names));
 	buf_release(&names);
 }
 
-/* Losses and events that vanished since the last report; without lines, only statistics show losses. */
+/* Losses and events that vanished since the last report; without lines, only statistics show
+ * losses. */
 static int tell_losses(struct watching *w)
 {
 	struct monitor_stats now = {.monitor = w->args->monitor};
@@ -346,7 +348,8 @@ static int wait_for_something(struct watching *w, struct pollfd fds[FD_COUNT])
 	fds[FD_PROCESS] = (struct pollfd){.fd = w->process, .events = POLLIN};
 	fds[FD_SERVER] = (struct pollfd){
 		.fd = w->server ? metrics_server_fd(w->server) : -1, .events = POLLIN};
-	/* Only whether the other end of a pipe is closed, which is an event that is always asked for. */
+	/* Only whether the other end of a pipe is closed, which is an event that is always asked
+	 * for. */
 	fds[FD_OUTPUT] = (struct pollfd){.fd = STDOUT_FILENO};
 	if (ppoll(fds, FD_COUNT, next_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0) {
 		if (errno != EINTR)

@@ -60,9 +60,10 @@ static int set_address(struct injected *s, const char *folder)
 	size_t room = sizeof(s->address.sun_path);
 
 	s->address.sun_family = AF_UNIX;
-	if ((size_t)snprintf(s->address.sun_path, room, "%s/%s", folder, s->api->socket_name) >= room)
-		return error_set(-ENAMETOOLONG,
-			"the path of the socket is too long: '%s/%s'", folder, s->api->socket_name);
+	if ((size_t)snprintf(s->address.sun_path, room, "%s/%s", folder, s->api->socket_name) >=
+		room)
+		return error_set(-ENAMETOOLONG, "the path of the socket is too long: '%s/%s'",
+			folder, s->api->socket_name);
 	return 0;
 }
 

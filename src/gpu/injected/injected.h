@@ -27,7 +27,7 @@ struct injected;
  * constant. */
 struct injected_api {
 	const char *socket_name; /* in the recording's private folder */
-	const char *tracer;      /* the name of the vendor's own library that reports GPU work */
+	const char *tracer;	 /* the name of the vendor's own library that reports GPU work */
 	const char *code_format; /* of images of GPU code, as src/gpucode/ calls it */
 	/* Names of followed calls, `call_count` of them; call_index gives the index of the API's
 	 * own number of a call. Past the end, or NULL at that index: the call has no name. */

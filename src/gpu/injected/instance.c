@@ -31,7 +31,7 @@
 #define SILENCE_NS	   (5 * NS_PER_SECOND)	/* patience with a process that hung up and lives */
 #define HOLE_NS		   (5 * NS_PER_SECOND)	/* patience with a writer that is not done */
 #define RELEASE_SLOTS	   1024
-#define AWAY_NS		   (50 * NS_PER_MS) /* how long the recorder stays away when we are not busy */
+#define AWAY_NS		   (50 * NS_PER_MS) /* between drains when we are not busy */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -313,8 +313,7 @@ void instance_snapshot(struct instance *i, bool force)
 
 static void add_reported(struct instance *i)
 {
-	uint64_t now_ns =
-		__atomic_load_n(&i->reader.ring.control->reported_ns, __ATOMIC_RELAXED);
+	uint64_t now_ns = __atomic_load_n(&i->reader.ring.control->reported_ns, __ATOMIC_RELAXED);
 
 	i->injected->reported_ns += now_ns - i->reported_ns;
 	i->reported_ns = now_ns;
@@ -406,8 +405,10 @@ static void count_reason(struct instance *i)
 
 	if (__atomic_load_n(&control->state, __ATOMIC_ACQUIRE) != WIRE_QUIET)
 		return;
-	reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED); /* once: the program may change it */
-	record_count_loss(i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
+	/* once: the program may change it */
+	reason = __atomic_load_n(&control->reason, __ATOMIC_RELAXED);
+	record_count_loss(
+		i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
 }
 
 static int end(struct instance *i)

@@ -26,8 +26,8 @@
 
 /* What a stack number of the library's stands for. */
 struct numbered_stack {
-	uint64_t until_ns; /* from then on other code was at its addresses; UINT64_MAX: never */
-	uint32_t stack;    /* profile id; 0: none */
+	uint64_t until_ns;   /* from then on other code was at its addresses; UINT64_MAX: never */
+	uint32_t stack;	     /* profile id; 0: none */
 	uint32_t incomplete; /* as in gpu_launch */
 	bool sent;
 	/* with its frames, for launches from after until_ns; NULL: not kept */
@@ -71,7 +71,7 @@ struct instance {
 	uint32_t pid;	 /* as we see it */
 	bool namespaced; /* the process sees other numbers */
 	bool corrupt;
-	bool broken; /* the tracer ended in it */
+	bool broken;	 /* the tracer ended in it */
 	bool introduced; /* it has reported which thread is its own */
 	uint64_t opened_ns;
 	uint32_t process; /* profile id */
@@ -88,14 +88,14 @@ struct instance {
 	struct vec(uint32_t) strings; /* profile ids, by the library's id less one */
 	struct vec(struct instance_op) ops;
 	uint32_t devices[WIRE_DEVICES];
-	struct numbered_stack *stacks;   /* WIRE_STACKS of them, by the number less one; or NULL */
-	uint32_t stack_count;        /* the greatest number that was sent */
-	size_t stack_bytes;          /* of all records that are kept */
-	uint32_t code_epoch;         /* as the library has it from us */
+	struct numbered_stack *stacks; /* WIRE_STACKS of them, by the number less one; or NULL */
+	uint32_t stack_count;	       /* the greatest number that was sent */
+	size_t stack_bytes;	       /* of all records that are kept */
+	uint32_t code_epoch;	       /* as the library has it from us */
 	uint32_t space_sequence;
-	uint32_t space_asked;        /* at the snapshot */
-	bool space_given;            /* once at least */
-	bool leaving;                /* its program is over: nothing is sent to it any more */
+	uint32_t space_asked; /* at the snapshot */
+	bool space_given;     /* once at least */
+	bool leaving;	      /* its program is over: nothing is sent to it any more */
 	uint32_t chunks_sent;
 	struct vec(struct instance_function) functions;
 	uint32_t *reasons[WIRE_DEVICES]; /* string ids by index; NULL: none came */
@@ -105,7 +105,7 @@ struct instance {
 	} last_instruction;
 	bool stalls_refused;
 	struct map contexts; /* -> device (profile id), of those that had work */
-	struct map threads; /* tid as the process sees it -> profile id */
+	struct map threads;  /* tid as the process sees it -> profile id */
 	uint32_t last_tid, last_thread;
 };
 
@@ -140,7 +140,8 @@ bool instance_is_live(const struct instance *i);
  * trusted), or -errno of the events' receiver. */
 int record_decode(struct instance *i, const void *record, size_t size, uint64_t now_ns);
 /* walked_stacks.c: the same, of these two kinds. */
-int walked_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
+int walked_decode_stack(
+	struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns);
 int walked_decode_launch(struct instance *i, const struct wire_launch *l, uint64_t now_ns);
 void walked_release(struct instance *i);
 /* stalls.c: the same, of samples of GPU instructions. */

@@ -24,16 +24,16 @@ struct injected {
 	uint64_t reported_ns; /* time of all work, added up by the libraries */
 	uint64_t clock_error_ns;
 	bool simulated;
-	bool stopped;		  /* libraries that come now are to stop at once */
-	struct buf tracer_lines;  /* of META_TRACER */
-	struct buf refusal_lines; /* of META_STALLS_REFUSED */
-	uint32_t refused;	  /* bits: enum wire_stalls_refusal */
-	struct buf ended_lines;	  /* of META_TRACER_ENDED */
-	uint32_t ended;		  /* instances in which the tracer ended */
-	struct map connected;	  /* processes (profile ids) that have connected */
-	struct map by_number;	  /* instances: number -> struct instance * */
-	uint32_t *call_names;	  /* string ids by api->call_index; 0: not used so far */
-	struct map spaces;	  /* what processes map: pid -> struct kept_space * */
+	bool stopped;		     /* libraries that come now are to stop at once */
+	struct buf tracer_lines;     /* of META_TRACER */
+	struct buf refusal_lines;    /* of META_STALLS_REFUSED */
+	uint32_t refused;	     /* bits: enum wire_stalls_refusal */
+	struct buf ended_lines;	     /* of META_TRACER_ENDED */
+	uint32_t ended;		     /* instances in which the tracer ended */
+	struct map connected;	     /* processes (profile ids) that have connected */
+	struct map by_number;	     /* instances: number -> struct instance * */
+	uint32_t *call_names;	     /* string ids by api->call_index; 0: not used so far */
+	struct map spaces;	     /* what processes map: pid -> struct kept_space * */
 	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
 	uint32_t chunk_count;
 };

@@ -32,7 +32,8 @@ _Static_assert((int)WIRE_FLAG_CAPTURED == (int)GPU_CALL_CAPTURED &&
 		       (int)WIRE_FLAG_EMPTY == (int)GPU_CALL_EMPTY &&
 		       (int)WIRE_FLAG_UNMARKED == (int)GPU_CALL_UNMARKED,
 	"calls have the same flags on both sides");
-_Static_assert((int)WIRE_SYNC_STREAM == (int)SYNC_STREAM && (int)WIRE_SYNC_EVENT == (int)SYNC_EVENT &&
+_Static_assert((int)WIRE_SYNC_STREAM == (int)SYNC_STREAM &&
+		       (int)WIRE_SYNC_EVENT == (int)SYNC_EVENT &&
 		       (int)WIRE_SYNC_CONTEXT == (int)SYNC_CONTEXT,
 	"what calls wait for is numbered alike on both sides");
 _Static_assert((int)WIRE_NODE_CREATED == (int)GPU_NODE_CREATED &&
@@ -104,7 +105,8 @@ static int find_call(struct injected *s, uint32_t call, uint32_t *ret_id)
 		return 0;
 	name = s->api->call_names[index];
 	if (name && !s->call_names[index])
-		error = profile_add_string(s->shared->writer, name, strlen(name), &s->call_names[index]);
+		error = profile_add_string(
+			s->shared->writer, name, strlen(name), &s->call_names[index]);
 	*ret_id = s->call_names[index];
 	return error;
 }
@@ -145,9 +147,10 @@ static int decode_call(struct instance *i, const struct wire_call *c, uint64_t n
 	};
 	int error = find_call(s, c->api, &event.api);
 
-	if (!error && (!event.api || !c->kind || c->kind >= CALL_KINDS || c->waits_for >= SYNC_KINDS ||
-			      (c->waits_for && c->kind != CALL_SYNC) ||
-			      !record_is_plausible(i, c->start_ns, c->end_ns, now_ns)))
+	if (!error &&
+		(!event.api || !c->kind || c->kind >= CALL_KINDS || c->waits_for >= SYNC_KINDS ||
+			(c->waits_for && c->kind != CALL_SYNC) ||
+			!record_is_plausible(i, c->start_ns, c->end_ns, now_ns)))
 		return invalid(i);
 	if (c->kind == CALL_GRAPH) {
 		event.graph_context = c->context;
@@ -209,7 +212,8 @@ static int note_context(struct instance *i, uint32_t context, uint32_t device)
 	return map_put(&i->contexts, context, device) ? error_memory(NULL) : 0;
 }
 
-static int decode_event_record(struct instance *i, const struct wire_event_record *e, uint64_t now_ns)
+static int decode_event_record(
+	struct instance *i, const struct wire_event_record *e, uint64_t now_ns)
 {
 	const struct gpu_events *events = &i->injected->shared->events;
 	struct gpu_event_record event = {
@@ -306,9 +310,12 @@ static int decode_device(struct instance *i, const void *record, size_t size)
 	device.sm_count = d.sm_count;
 	device.memory_bytes = d.memory_bytes;
 	error = profile_add_string(i->injected->shared->writer, name, d.name_size, &device.name);
-	error = error ?: profile_add_device(i->injected->shared->writer, &device, &i->devices[d.ordinal]);
+	error = error
+			?: profile_add_device(
+				   i->injected->shared->writer, &device, &i->devices[d.ordinal]);
 	if (!error && i->injected->api->device_used)
-		error = i->injected->api->device_used(i->injected->context, d.uuid, i->devices[d.ordinal]);
+		error = i->injected->api->device_used(
+			i->injected->context, d.uuid, i->devices[d.ordinal]);
 	if (error || i->injected->simulated || d.name_size < sizeof(simulated) - 1 ||
 		memcmp(name, simulated, sizeof(simulated) - 1))
 		return error;
@@ -327,7 +334,8 @@ static bool has_line(const char *text, const char *line)
 	return false;
 }
 
-static void describe_tracer(struct instance *i, const struct wire_tracer *t, const char *path, struct buf *line)
+static void describe_tracer(
+	struct instance *i, const struct wire_tracer *t, const char *path, struct buf *line)
 {
 	i->injected->api->describe_tracer(t, line);
 	for (uint32_t n = 0; n < t->path_size; n++)
@@ -390,8 +398,8 @@ static void describe_end(struct instance *i, const struct wire_tracer_ended *e, 
 		"%s ended in process %u, %llu.%02llu s after the recording began: its GPU work "
 		"from then on is missing, and some from shortly before (%s error %d",
 		tracer, i->pid, (unsigned long long)(after_ns / NS_PER_SECOND),
-		(unsigned long long)(after_ns % NS_PER_SECOND / (NS_PER_SECOND / 100)),
-		tracer, (int)e->result);
+		(unsigned long long)(after_ns % NS_PER_SECOND / (NS_PER_SECOND / 100)), tracer,
+		(int)e->result);
 	if (e->message_size)
 		put_message(lines, message, e->message_size);
 	buf_putc(lines, ')');

@@ -24,7 +24,8 @@ static void forget(struct injected *s, uint32_t pid)
 
 static struct kept_space *copy_of(const struct walker_space *space)
 {
-	uint32_t count = space->mapping_count < WIRE_MAPPINGS ? space->mapping_count : WIRE_MAPPINGS;
+	uint32_t count =
+		space->mapping_count < WIRE_MAPPINGS ? space->mapping_count : WIRE_MAPPINGS;
 	struct kept_space *copy = malloc(sizeof(*copy) + count * sizeof(copy->mappings[0]));
 
 	if (!copy)

@@ -49,8 +49,8 @@ int stalls_decode_reason(struct instance *i, const void *record, size_t size)
 		*reasons = calloc(WIRE_STALL_REASONS, sizeof(**reasons));
 	if (!*reasons)
 		return error_memory(NULL);
-	return profile_add_string(i->injected->shared->writer, (const char *)record + sizeof(r), r.name_size,
-		&(*reasons)[r.index]);
+	return profile_add_string(i->injected->shared->writer, (const char *)record + sizeof(r),
+		r.name_size, &(*reasons)[r.index]);
 }
 
 int stalls_decode_function(struct instance *i, const void *record, size_t size)
@@ -65,8 +65,9 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 		f.name_size > size - sizeof(f))
 		return -EPROTO;
 	error = stalls_module(i, f.checksum, &mine.module);
-	error = error ?: profile_add_string(i->injected->shared->writer, (const char *)record + sizeof(f),
-		f.name_size, &function.name);
+	error = error
+			?: profile_add_string(i->injected->shared->writer,
+				   (const char *)record + sizeof(f), f.name_size, &function.name);
 	function.module = mine.module;
 	function.index = f.index;
 	error = error ?: profile_add_gpu_function(i->injected->shared->writer, &function, &mine.id);
@@ -196,9 +197,9 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 		buf_putc(&s->refusal_lines, '\n');
 	buf_puts(&s->refusal_lines, s->api->stalls_refusals[r->refusal]);
 	if (r->result)
-		buf_printf(&s->refusal_lines, " (%s error %d)", s->api->tracer,
-			(int)r->result);
-	return profile_set_meta(s->shared->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
+		buf_printf(&s->refusal_lines, " (%s error %d)", s->api->tracer, (int)r->result);
+	return profile_set_meta(
+		s->shared->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
 }
 
 void stalls_decode_release(struct instance *i)

@@ -36,7 +36,9 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct number
 		.unloaded = w->flags & WIRE_STACK_UNLOADED,
 	};
 
-	return !resolver->resolve ? 0 : resolver->resolve(resolver->context, &stack, &numbered->stack, &numbered->incomplete);
+	return !resolver->resolve ? 0
+				  : resolver->resolve(resolver->context, &stack, &numbered->stack,
+					    &numbered->incomplete);
 }
 
 static size_t size_of(const struct wire_stack *w)
@@ -52,7 +54,8 @@ static bool is_sound(const struct wire_stack *w, size_t size)
 	       w->number <= WIRE_STACKS && size >= size_of(w);
 }
 
-static int pass_on(struct instance *i, const struct wire_launch *l, const struct numbered_stack *numbered)
+static int pass_on(
+	struct instance *i, const struct wire_launch *l, const struct numbered_stack *numbered)
 {
 	const struct gpu_events *events = &i->injected->shared->events;
 	struct gpu_launch event = {
@@ -112,7 +115,8 @@ static struct wire_stack *keep(struct instance *i, const struct wire_stack *w)
 	return memcpy(copy, w, size);
 }
 
-int walked_decode_stack(struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
+int walked_decode_stack(
+	struct instance *i, const struct wire_stack *w, size_t size, uint64_t now_ns)
 {
 	struct numbered_stack stack = {.until_ns = UINT64_MAX, .sent = true};
 	int error;

@@ -47,7 +47,8 @@ static void nvidia_close(struct gpu_backend *b)
 	free(b);
 }
 
-static int open_counters(struct gpu_backend *b, const struct gpu_options *o, struct profile_writer *w)
+static int open_counters(
+	struct gpu_backend *b, const struct gpu_options *o, struct profile_writer *w)
 {
 	struct counters_options options = {
 		.interval_ns = o->counter_interval_ns, .environment = o->environment};
@@ -70,7 +71,8 @@ static int open_backend(
 	if (!b)
 		return error_memory(NULL);
 	b->library = strdup(options->library);
-	error = b->library ? injected_open(&b->libraries, &api, b, options, shared) : error_memory(NULL);
+	error = b->library ? injected_open(&b->libraries, &api, b, options, shared)
+			   : error_memory(NULL);
 	error = error ?: open_counters(b, options, shared->writer);
 	if (error) {
 		nvidia_close(b);
@@ -99,7 +101,8 @@ static int nvidia_open(
 	if (!options->notes || !other || !*other)
 		return open_backend(ret, options, shared);
 	buf_printf(options->notes,
-		"no GPU work is recorded: " NVIDIA_INJECTION_VARIABLE " already names '%s'\n", other);
+		"no GPU work is recorded: " NVIDIA_INJECTION_VARIABLE " already names '%s'\n",
+		other);
 	return 0;
 }
 

@@ -56,7 +56,7 @@ struct sampled {
 	uint8_t *data;
 	size_t data_size;
 	uint64_t last_end; /* of the last sample, at first when sampling began; on CUPTI's clock */
-	uint64_t samples; /* how many, and the time they span: the interval as it is */
+	uint64_t samples;  /* how many, and the time they span: the interval as it is */
 	uint64_t samples_ns;
 };
 

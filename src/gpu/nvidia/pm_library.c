@@ -169,7 +169,8 @@ static bool try_below(struct search *s, const struct cupti_path *path)
 	for (const char *const *folder = path->folders; !found && *folder; folder++) {
 		char pattern[PATH_MAX];
 
-		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s%s", base, path->path, *folder) < sizeof(pattern))
+		if ((size_t)snprintf(pattern, sizeof(pattern), "%s%s%s", base, path->path,
+			    *folder) < sizeof(pattern))
 			found = try_folders(s, pattern);
 	}
 	return found;

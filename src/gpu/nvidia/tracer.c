@@ -4,7 +4,8 @@
 /* The numbers of both domains are below CUDA_CALL_NUMBERS. */
 #define AT(domain, id)					(domain) * CUDA_CALL_NUMBERS + (id)
 #define RUNTIME(id, kind, name, version, first, second) [AT(CUDA_RUNTIME, id)] = #name,
-#define DRIVER(id, kind, name, first, second)	       [AT(CUDA_DRIVER, id)] = #name,
+#define DRIVER(id, kind, name, first, second)		[AT(CUDA_DRIVER, id)] = #name,
+// clang-format off
 const char *const tracer_call_names[TRACER_CALLS] = {
 	CUDA_RUNTIME_CALLS(RUNTIME) CUDA_DRIVER_CALLS(DRIVER)};
 #undef RUNTIME
@@ -60,3 +61,4 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 		"another process samples the GPU's instructions, and only one can at a time: "
 		"record one alone to have its samples",
 };
+// clang-format on

@@ -326,8 +326,8 @@ static bool same_code(const struct cubin_function *a, const struct cubin_functio
 	return a->section == b->section && a->offset == b->offset && a->size == b->size;
 }
 
-/* Goes through the functions in their order. Those around the present position are on a stack, whose
- * links are the `outer` of its members. */
+/* Goes through the functions in their order. Those around the present position are on a stack,
+ * whose links are the `outer` of its members. */
 static void nest_functions(struct cubin *c)
 {
 	struct cubin_function *all = c->functions.items;
@@ -454,7 +454,8 @@ const struct cubin_function *cubin_function(const struct cubin *c, size_t i)
 static size_t lower_bound(const struct cubin *c, const uint32_t *order,
 	int (*compare)(const struct cubin_function *f, const void *key), const void *key)
 {
-	return search_first(i, 0, c->functions.count, compare(&c->functions.items[order[i]], key) >= 0);
+	return search_first(
+		i, 0, c->functions.count, compare(&c->functions.items[order[i]], key) >= 0);
 }
 
 static int name_to_key(const struct cubin_function *f, const void *key)

@@ -3,13 +3,13 @@
  * One cubin: the ELF image that holds the code of an NVIDIA GPU, as the driver loads it. Its
  * functions, their code, and what source an instruction came from.
  *
- * Images come from programs that are not trusted: every size is checked. A damaged image yields less,
- * and never crashes; what was rejected is counted. Nothing is copied: the image must stay
+ * Images come from programs that are not trusted: every size is checked. A damaged image yields
+ * less, and never crashes; what was rejected is counted. Nothing is copied: the image must stay
  * unchanged until cubin_close, and code and names point into it.
  *
- * A position in the code is (section, offset in it): sections of a cubin have no addresses before they
- * are loaded. Each kernel has a section; device functions that were not inlined are
- * symbols behind the kernel in its section, inside the bounds of the kernel's symbol.
+ * A position in the code is (section, offset in it): sections of a cubin have no addresses before
+ * they are loaded. Each kernel has a section; device functions that were not inlined are symbols
+ * behind the kernel in its section, inside the bounds of the kernel's symbol.
  *
  * One thread at a time for each cubin. docs/gpu-code.md has the facts about the format.
  */

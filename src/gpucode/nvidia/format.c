@@ -7,7 +7,8 @@
 #include "gpucode/nvidia/sass.h"
 #include "gpucode/nvidia/text.h"
 
-_Static_assert(GPUCODE_FRAMES_MAX >= CUBIN_FRAMES_MAX && GPUCODE_NAME_MAX >= SASS_TEXT_MAX, "there is room for all");
+_Static_assert(GPUCODE_FRAMES_MAX >= CUBIN_FRAMES_MAX && GPUCODE_NAME_MAX >= SASS_TEXT_MAX,
+	"there is room for all");
 
 static struct cubin *cubin_of(const struct gpucode_image *image)
 {
@@ -50,13 +51,15 @@ static bool find(const struct gpucode_image *image, const char *name, uint32_t i
 
 	if (!f)
 		return false;
-	*ret = (struct gpucode_function){.number = (uint32_t)(f - cubin_function(c, 0)), .target = cubin_sm(c)};
+	*ret = (struct gpucode_function){
+		.number = (uint32_t)(f - cubin_function(c, 0)), .target = cubin_sm(c)};
 	ret->code = cubin_code(c, f, &ret->size);
 	return true;
 }
 
-/* Whether the code there is that of a device function that stands inside this one: those that were not inlined stand
- * behind their kernel, inside its bounds, and samples in them count as the kernel's (seen with CUPTI 13.0 on an H200). */
+/* Whether the code there is that of a device function that stands inside this one: those that were
+ * not inlined stand behind their kernel, inside its bounds, and samples in them count as the
+ * kernel's (seen with CUPTI 13.0 on an H200). */
 static bool is_called(const struct cubin *c, const struct cubin_function *f, uint64_t offset)
 {
 	const struct cubin_function *inner = cubin_function_at(c, f->section, f->offset + offset);
@@ -82,7 +85,8 @@ static size_t frames(struct gpucode_image *image, const struct gpucode_function 
 	return count;
 }
 
-static void instruction_name(const struct gpucode_function *f, uint64_t offset, char *ret, size_t size)
+static void instruction_name(
+	const struct gpucode_function *f, uint64_t offset, char *ret, size_t size)
 {
 	(void)sass_text(f->target, f->code + offset, ret, size);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Code of NVIDIA GPUs: cubins (cubin.h), with the text of nvdisasm (text.h) and names from a table (sass.h). */
+/* Code of NVIDIA GPUs: cubins (cubin.h), with the text of nvdisasm (text.h) and names from a table
+ * (sass.h). */
 #pragma once
 
 #include "gpucode/format.h"

@@ -155,7 +155,8 @@ static const struct line_sequence *find_sequence(
 	if (section >= t->ends.count)
 		return NULL;
 	first = section ? t->ends.items[section - 1] : 0;
-	behind = search_first(i, first, t->ends.items[section], t->sequences.items[i].start > offset);
+	behind = search_first(
+		i, first, t->ends.items[section], t->sequences.items[i].start > offset);
 	if (behind == first || t->sequences.items[behind - 1].end <= offset)
 		return NULL;
 	return &t->sequences.items[behind - 1];

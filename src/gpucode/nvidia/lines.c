@@ -3,9 +3,10 @@
  * Looks a position up in the line tables, best first: .debug_line has lines of source files and the
  * calls that were inlined, .nv_debug_line_sass lines of PTX. Both are read at the first look-up.
  *
- * A row is valid up to the next one in its sequence, and a sequence covers a whole section. Routines
- * of the compiler's, such as divisions, stand behind a kernel and have no rows. So that they do not get
- * the kernel's last line, a row does not count for a function that begins behind it.
+ * A row is valid up to the next one in its sequence, and a sequence covers a whole section.
+ * Routines of the compiler's, such as divisions, stand behind a kernel and have no rows. So that
+ * they do not get the kernel's last line, a row does not count for a function that begins behind
+ * it.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -188,8 +188,9 @@ static int set_up(
 	error = error ?: posix_spawn_file_actions_adddup2(actions, output, STDERR_FILENO);
 	error = error ?: posix_spawnattr_setsigmask(attributes, &none);
 	error = error ?: posix_spawnattr_setsigdefault(attributes, &defaults);
-	error = error ?: posix_spawnattr_setflags(
-		attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	error = error
+			?: posix_spawnattr_setflags(
+				   attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	return error;
 }
 

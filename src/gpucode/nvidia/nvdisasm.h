@@ -4,13 +4,13 @@
  *
  * It gets the bare code of the functions asked for, not their image: with a large image it takes
  * minutes, however few functions are asked for. Without the image, branches have offsets instead of
- * labels, and what the driver fills in when it loads the code (addresses of functions and variables)
- * is shown as the image has it.
+ * labels, and what the driver fills in when it loads the code (addresses of functions and
+ * variables) is shown as the image has it.
  *
  * It runs as a child process without a shell, with our rights or those of a lesser user: the code
- * comes from the profiled program, so root should not parse it. The code is passed in memory, no file
- * is written. Its output is untrusted. Neither a child that hangs nor one that writes without end
- * holds us up.
+ * comes from the profiled program, so root should not parse it. The code is passed in memory, no
+ * file is written. Its output is untrusted. Neither a child that hangs nor one that writes without
+ * end holds us up.
  */
 #pragma once
 
@@ -30,9 +30,9 @@ struct nvdisasm_code {
 };
 
 struct nvdisasm_request {
-	const char *program;		  /* a path, from nvdisasm_find */
-	const struct gpucode_user *user;  /* NULL: the one we run as */
-	unsigned int sm;		  /* 10 * major + minor of the compute capability */
+	const char *program;		 /* a path, from nvdisasm_find */
+	const struct gpucode_user *user; /* NULL: the one we run as */
+	unsigned int sm;		 /* 10 * major + minor of the compute capability */
 	const struct nvdisasm_code *functions;
 	size_t count;
 	/* The text of the instruction at this offset of a function, without ';', good for the call;
@@ -44,7 +44,8 @@ struct nvdisasm_request {
 	uint64_t limit_ns; /* for all of it */
 };
 
-/* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("": do without it), else the first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
+/* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("": do without it), else the
+ * first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
  * /usr/local/cuda-VERSION, the highest first. 0, or -ENOENT with error_text. */
 int nvdisasm_find(struct buf *ret_path);
 

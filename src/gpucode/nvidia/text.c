@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * nvdisasm gets the code of several functions at a time, since it takes a while to start. It does not
- * get all: it writes nothing before it has read everything, which takes seconds for each MiB (12.5).
- * In batches, the functions of most weight have their text when the time is over. Code for each kind of
- * GPU needs runs of its own.
+ * nvdisasm gets the code of several functions at a time, since it takes a while to start. It does
+ * not get all: it writes nothing before it has read everything, which takes seconds for each MiB
+ * (12.5). In batches, the functions of most weight have their text when the time is over. Code for
+ * each kind of GPU needs runs of its own.
  */
 #include "gpucode/nvidia/text.h"
 
@@ -28,7 +28,8 @@ static int visit_text(void *context, size_t function, uint64_t offset, const cha
 {
 	struct disassembly *d = context;
 
-	return d->r->visit(d->r->context, (size_t)(d->batch.items[function] - d->r->functions), offset, text);
+	return d->r->visit(
+		d->r->context, (size_t)(d->batch.items[function] - d->r->functions), offset, text);
 }
 
 static int run_batch(struct disassembly *d)
@@ -69,7 +70,8 @@ static int by_need(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static int run_batches(struct disassembly *d, const struct gpucode_wanted *const *wanted, size_t count)
+static int run_batches(
+	struct disassembly *d, const struct gpucode_wanted *const *wanted, size_t count)
 {
 	int error = 0;
 

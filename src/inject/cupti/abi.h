@@ -104,7 +104,7 @@ struct cupti_callback_data {
 
 struct cupti_resource_data {
 	void *context;
-	void *handle;	  /* the stream, for stream callbacks */
+	void *handle; /* the stream, for stream callbacks */
 	/* struct cupti_graph_data for graph callbacks, struct cupti_module_data for modules */
 	void *descriptor;
 };
@@ -259,10 +259,10 @@ struct cupti_pc {
 
 struct cupti_pcs {
 	size_t size;
-	size_t room; /* records that fit behind `pcs` */
+	size_t room;	  /* records that fit behind `pcs` */
 	uint64_t samples; /* the two next included */
 	uint64_t dropped;
-	size_t count; /* records returned */
+	size_t count;	  /* records returned */
 	size_t remaining; /* that did not fit */
 	uint64_t range;
 	struct cupti_pc *pcs;
@@ -277,19 +277,19 @@ enum cupti_sampling_mode {
 };
 
 enum cupti_sampling_attribute {
-	CUPTI_SAMPLING_PERIOD = 1,	  /* uint32_t: 5 to 31, 2^n cycles */
+	CUPTI_SAMPLING_PERIOD = 1, /* uint32_t: 5 to 31, 2^n cycles */
 	/* size_t: in which the GPU leaves samples, of the host's (512 MB) */
 	CUPTI_SAMPLING_MEMORY = 4,
-	CUPTI_SAMPLING_MODE = 5,	  /* uint32_t: enum cupti_sampling_mode */
-	CUPTI_SAMPLING_START_STOP = 6,	  /* uint32_t: it is switched by Start and Stop */
-	CUPTI_SAMPLING_OUTPUT = 7,	  /* uint32_t: 1, parsed */
-	CUPTI_SAMPLING_BUFFER = 8,	  /* struct cupti_pcs *: for what Disable finds */
-	CUPTI_SAMPLING_SLEEP = 9,	  /* uint32_t: of CUPTI's threads, ms (100) */
+	CUPTI_SAMPLING_MODE = 5,       /* uint32_t: enum cupti_sampling_mode */
+	CUPTI_SAMPLING_START_STOP = 6, /* uint32_t: it is switched by Start and Stop */
+	CUPTI_SAMPLING_OUTPUT = 7,     /* uint32_t: 1, parsed */
+	CUPTI_SAMPLING_BUFFER = 8,     /* struct cupti_pcs *: for what Disable finds */
+	CUPTI_SAMPLING_SLEEP = 9,      /* uint32_t: of CUPTI's threads, ms (100) */
 };
 
 struct cupti_sampling_setting {
 	uint32_t attribute; /* enum cupti_sampling_attribute */
-	int32_t status;     /* enum cupti_result */
+	int32_t status;	    /* enum cupti_result */
 	union {
 		uint64_t words[3];
 		uint32_t number;
@@ -354,6 +354,7 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
  * CUPTI's functions, each with its name after "cupti" and its parameters. All return a CUptiResult,
  * an int. REQUIRED ones must be there; OPTIONAL ones came later or can be done without.
  */
+// clang-format off
 #define CUPTI_FUNCTIONS(REQUIRED, OPTIONAL)                                                        \
 	REQUIRED(GetVersion, (uint32_t * version))                                                 \
 	REQUIRED(Subscribe, (void **subscriber, cupti_callback callback, void *userdata))          \
@@ -386,6 +387,7 @@ typedef void (*cupti_compute_checksum)(const void *image, size_t size, uint64_t 
 	OPTIONAL(PCSamplingGetNumStallReasons, (struct cupti_stall_count * params))                \
 	OPTIONAL(PCSamplingGetStallReasons, (struct cupti_stall_names * params))                   \
 	OPTIONAL(PCSamplingGetData, (struct cupti_sampling_data * params))
+// clang-format on
 
 /* The driver's, by their exported names. All return a CUresult, an int. */
 #define CUDA_FUNCTIONS(OPTIONAL)                                                                   \

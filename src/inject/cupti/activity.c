@@ -10,7 +10,6 @@
 #include "inject/cupti/cupti.h"
 #include "inject/library.h"
 
-
 static const uint32_t kinds[] = {
 	CUPTI_KIND_CONCURRENT_KERNEL,
 	CUPTI_KIND_MEMCPY,

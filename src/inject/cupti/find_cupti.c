@@ -183,8 +183,8 @@ static bool find(struct cupti *c, const struct cuda_driver *d, struct mapped *m)
 {
 	return try_relative(c, d, folder_of(&m->cuda), cupti_itself) ||
 	       try_relative(c, d, folder_of(&m->cudart), cupti_runtime_folders) ||
-	       try_relative(c, d, m->python.path, cupti_package_folders) || try_folder(c, d, NULL) ||
-	       try_toolkits(c, d);
+	       try_relative(c, d, m->python.path, cupti_package_folders) ||
+	       try_folder(c, d, NULL) || try_toolkits(c, d);
 }
 
 int find_cupti(struct cupti *ret, struct cuda_driver *ret_driver)

@@ -9,7 +9,6 @@
 
 #define EMPTY_EXECS 64
 
-
 __thread struct graph_making graph_making;
 
 static void *empty_execs[EMPTY_EXECS]; /* NULL: a free slot */
@@ -38,7 +37,8 @@ static uint64_t node_id(void *node)
 	return id;
 }
 
-static void send_node(enum wire_node_change change, uint32_t correlation, void *node, void *original)
+static void send_node(
+	enum wire_node_change change, uint32_t correlation, void *node, void *original)
 {
 	struct wire_node record = {
 		.type = WIRE_NODE,
@@ -59,7 +59,8 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
 	if (cloned) {
 		graph_making.clones++;
 		__atomic_store_n(&clones_reported, 1, __ATOMIC_RELAXED);
-		send_node(WIRE_NODE_CLONED, open ? open->correlation : 0, g->node, g->original_node);
+		send_node(
+			WIRE_NODE_CLONED, open ? open->correlation : 0, g->node, g->original_node);
 		return;
 	}
 	if (open && !graph_making.exec) {
@@ -75,7 +76,8 @@ static void node_appeared(const struct cupti_graph_data *g, bool cloned)
  */
 static void exec_appeared(void *exec)
 {
-	bool has_nodes = graph_making.clones || !__atomic_load_n(&clones_reported, __ATOMIC_RELAXED);
+	bool has_nodes =
+		graph_making.clones || !__atomic_load_n(&clones_reported, __ATOMIC_RELAXED);
 
 	graph_making.exec = 0;
 	graph_making.clones = 0;

@@ -33,7 +33,8 @@
 #define PAUSE_NS      1000000
 #define LOADER_PAUSES 20 /* of a thread that loads modules faster than they can be sent */
 #define LOADER_NS     1000000000ull /* and of the whole program, until an image finds room again */
-#define FINISH_NS     2000000000ull /* less than the ending process has for all of our end (collector.c) */
+#define FINISH_NS                                                                                  \
+	2000000000ull /* less than the ending process has for all of our end (collector.c) */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */

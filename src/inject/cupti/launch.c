@@ -28,7 +28,7 @@ struct call_info {
 };
 
 #define RUNTIME(id, kind, name, version, first, second) [id] = {WIRE_CALL_##kind, {first, second}},
-#define DRIVER(id, kind, name, first, second)	       [id] = {WIRE_CALL_##kind, {first, second}},
+#define DRIVER(id, kind, name, first, second)		[id] = {WIRE_CALL_##kind, {first, second}},
 static const struct call_info runtime_calls[CUDA_CALL_NUMBERS] = {CUDA_RUNTIME_CALLS(RUNTIME)};
 static const struct call_info driver_calls[CUDA_CALL_NUMBERS] = {CUDA_DRIVER_CALLS(DRIVER)};
 #undef RUNTIME
@@ -67,7 +67,8 @@ static bool asks_for_nothing(const struct call_info *info, const struct cupti_ca
 {
 	const size_t *words = d->params;
 
-	if ((info->kind != WIRE_CALL_COPY && info->kind != WIRE_CALL_SET) || !info->detail[0] || !words)
+	if ((info->kind != WIRE_CALL_COPY && info->kind != WIRE_CALL_SET) || !info->detail[0] ||
+		!words)
 		return false;
 	return !words[info->detail[0]] || (info->detail[1] && !words[info->detail[1]]);
 }
@@ -234,8 +235,7 @@ unsigned int enable_callbacks(bool on)
 		if (is_followed(&driver_calls[id]))
 			accepted += !c->EnableCallback(on, c->subscriber, CUPTI_DOMAIN_DRIVER, id);
 	}
-	enable_resources(
-		on, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
+	enable_resources(on, graph_resources, sizeof(graph_resources) / sizeof(graph_resources[0]));
 	/* Contexts end while our thread fetches their last samples: CUPTI reports that until we
 	 * unsubscribe. */
 	if (on && library.stalls)

@@ -42,10 +42,10 @@
 #include "inject/library.h"
 
 #define CONTEXTS	 64u
-#define PCS		 4096u /* instructions fetched at once */
-#define ROUNDS		 64    /* at most, at a tick */
+#define PCS		 4096u		      /* instructions fetched at once */
+#define ROUNDS		 64		      /* at most, at a tick */
 #define FUNCTION_SLOTS	 (2 * WIRE_FUNCTIONS) /* at most half full */
-#define BATCH		 256u /* rows in a record */
+#define BATCH		 256u		      /* rows in a record */
 #define LONGEST_NAME	 32768u
 #define TICK_NS		 100000000ull
 #define LOCK_PATIENCE_NS 1000000000ull
@@ -72,7 +72,7 @@ enum state {
 	FREE = 0,
 	SETUP, /* being made ready, in the program's thread */
 	SAMPLED,
-	GIVEN_UP,  /* CUPTI gives no samples of it any more, but samples */
+	GIVEN_UP, /* CUPTI gives no samples of it any more, but samples */
 	/* our thread was in it when its context ended: CUPTI has it, and the device stays
 	 * claimed */
 	ABANDONED,
@@ -222,7 +222,7 @@ static uint32_t pc_stride(void)
 	const uint32_t with_correlation = 22; /* the API version of CUDA 12.4 */
 
 	return cupti.api_version < with_correlation ? CUPTI_PC_BYTES_OLD
-							    : (uint32_t)sizeof(struct cupti_pc);
+						    : (uint32_t)sizeof(struct cupti_pc);
 }
 
 static struct cupti_pc *pc_at(const struct buffer *b, size_t n)

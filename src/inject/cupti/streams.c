@@ -19,8 +19,8 @@
 #include "inject/library.h"
 
 #define SLOT_BITS 12
-#define SLOTS	    ((size_t)1 << SLOT_BITS)
-#define WINDOW	    16
+#define SLOTS	  ((size_t)1 << SLOT_BITS)
+#define WINDOW	  16
 
 /* What a slot without a stream contains. These handles are default streams. */
 enum {

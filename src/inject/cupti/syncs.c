@@ -10,9 +10,8 @@
 #include "inject/cupti/cupti.h"
 #include "inject/cupti/streams.h"
 
-#define OWN_STREAM ((void *)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
+#define OWN_STREAM    ((void *)2) /* cudaStreamPerThread, CU_STREAM_PER_THREAD */
 #define LEGACY_STREAM ((void *)1)
-
 
 /* The parameters of all these calls begin with one or two handles. */
 static void *handle(const struct cupti_callback_data *d, int n)
@@ -59,8 +58,9 @@ void syncs_find_target(uint8_t waits_for, uint8_t other, const struct cupti_call
 		if (!streams_find(handle(d, 0), &ret->context, &ret->stream))
 			ask_for_target(handle(d, 0), other, d, ret);
 	} else if (d->context) {
-		ret->context = waits_for == WIRE_SYNC_CONTEXT && other ? streams_context(handle(d, 0))
-								  : d->context_uid;
+		ret->context = waits_for == WIRE_SYNC_CONTEXT && other
+				       ? streams_context(handle(d, 0))
+				       : d->context_uid;
 	}
 }
 
@@ -82,8 +82,8 @@ void syncs_find_target_of_graph(
 		ask_for_target(stream, own, d, ret);
 }
 
-void syncs_describe(uint8_t waits_for, const struct cupti_callback_data *d, const struct call_target *target,
-	struct wire_call *ret)
+void syncs_describe(uint8_t waits_for, const struct cupti_callback_data *d,
+	const struct call_target *target, struct wire_call *ret)
 {
 	ret->waits_for = waits_for;
 	ret->context = target->context;

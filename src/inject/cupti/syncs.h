@@ -28,8 +28,8 @@ void syncs_find_target_of_graph(
 	uint8_t own, const struct cupti_callback_data *d, struct call_target *ret);
 
 /* Puts it into the record of the call; waits_for is 0 if the call does not wait. */
-void syncs_describe(uint8_t waits_for, const struct cupti_callback_data *d, const struct call_target *target,
-	struct wire_call *ret);
+void syncs_describe(uint8_t waits_for, const struct cupti_callback_data *d,
+	const struct call_target *target, struct wire_call *ret);
 /* Sends that an event is recorded, unless the call has failed. */
 void syncs_send_record(
 	const struct cupti_callback_data *d, const struct call_target *target, uint64_t time_ns);

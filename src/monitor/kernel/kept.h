@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is read once of a kernel (kernel.h) and asked for again: kernel.c has it, types.c adds to it. */
+/* What is read once of a kernel (kernel.h) and asked for again: kernel.c has it, types.c adds to
+ * it. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * All of it is text of the kernel and of its package: /proc/modules, lib/modules/RELEASE/modules.dep and
- * modules.builtin, the build's options (which distributions keep in different folders), /proc/kallsyms. The list of
- * symbols has some ten megabytes, which the kernel writes anew for each reader: the names of its functions are kept.
+ * All of it is text of the kernel and of its package: /proc/modules,
+ * lib/modules/RELEASE/modules.dep and modules.builtin, the build's options (which distributions
+ * keep in different folders), /proc/kallsyms. The list of symbols has some ten megabytes, which the
+ * kernel writes anew for each reader: the names of its functions are kept.
  */
 #include "monitor/kernel/kernel.h"
 
@@ -190,7 +191,8 @@ static bool is_running(const struct monitor_kernel *k, const char *module)
 	return found;
 }
 
-/* Whether a line of a list of modules names the file of this one: "kernel/drivers/gpu/drm/drm.ko.xz: ...". */
+/* Whether a line of a list of modules names the file of this one:
+ * "kernel/drivers/gpu/drm/drm.ko.xz: ...". */
 static bool is_listed(const struct buf *list, const char *module)
 {
 	for (const char *line = buf_text(list); *line; line = strchr(line, '\n') + 1) {

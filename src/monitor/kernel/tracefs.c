@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * tracefs is searched for in its usual folders, then in the list of mounts; a folder counts when its events can be listed.
- * If it is nowhere, it is mounted in the usual folder.
+ * tracefs is searched for in its usual folders, then in the list of mounts; a folder counts when
+ * its events can be listed. If it is nowhere, it is mounted in the usual folder.
  *
  * A format file is parsed line by line (kernel/trace/trace_events.c: f_show() prints it):
  *
@@ -15,9 +15,10 @@
  *
  *	print fmt: "..."
  *
- * The type is C text as the driver's author wrote it. What it means for us follows from the type's words and from
- * the size that the kernel measured; where the two contradict each other, the field is not read. (Events of system
- * calls are such: an `int` has the 8 bytes of the register it came in, of which the upper half means nothing.)
+ * The type is C text as the driver's author wrote it. What it means for us follows from the type's
+ * words and from the size that the kernel measured; where the two contradict each other, the field
+ * is not read. (Events of system calls are such: an `int` has the 8 bytes of the register it came
+ * in, of which the upper half means nothing.)
  */
 #include "monitor/kernel/tracefs.h"
 
@@ -39,9 +40,10 @@
 
 /* ------------------------------------------------------------------ where tracefs is */
 
-/* Accepts a folder, below root, if tracefs is there and can be read: 0, or -errno without error_text. */
-static int try_folder(
-	const char *root, const char *folder, size_t length, const char *below, struct buf *ret_path)
+/* Accepts a folder, below root, if tracefs is there and can be read: 0, or -errno without
+ * error_text. */
+static int try_folder(const char *root, const char *folder, size_t length, const char *below,
+	struct buf *ret_path)
 {
 	struct buf path = BUF_INIT, events = BUF_INIT;
 	int fd, err = 0;
@@ -354,8 +356,8 @@ static enum trace_field_type field_type(const char *type, bool array, uint32_t s
 	return number_type(type, size, is_signed);
 }
 
-/* Removes dimensions from the end of a declaration: where it ends then, or NULL when they are not in pairs. What is
- * between them is any C expression. */
+/* Removes dimensions from the end of a declaration: where it ends then, or NULL when they are not
+ * in pairs. What is between them is any C expression. */
 static const char *before_dimensions(const char *start, const char *end)
 {
 	while (end > start && end[-1] == ']') {
@@ -409,7 +411,8 @@ static int check_range(struct format_parser *p, const struct trace_field *new)
 	return 0;
 }
 
-/* A driver may describe two fields by one name (amdgpu_vm_grab_id): then it is not clear which one is meant. */
+/* A driver may describe two fields by one name (amdgpu_vm_grab_id): then it is not clear which one
+ * is meant. */
 static void hide_namesakes(struct trace_format *format, struct trace_field *new)
 {
 	for (size_t i = 0; i < format->field_count; i++)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A module's BTF extends the kernel's own. Both are kept, that of the module until another is asked for. A struct's name
- * may be there twice, when two source files mean different things by it: then it is not clear which one an event has.
+ * A module's BTF extends the kernel's own. Both are kept, that of the module until another is asked
+ * for. A struct's name may be there twice, when two source files mean different things by it: then
+ * it is not clear which one an event has.
  */
 #include "monitor/kernel/types.h"
 
@@ -62,7 +63,8 @@ static const struct btf_type *skip_names(const struct btf *types, uint32_t id)
 	return NULL;
 }
 
-/* Finds a member by name, also in the unnamed structs and unions among the members: adds where it is. */
+/* Finds a member by name, also in the unnamed structs and unions among the members: adds where it
+ * is. */
 static const struct btf_member *find_member(const struct btf *types, const struct btf_type *t,
 	const char *name, size_t length, int depth, uint32_t *offset)
 {
@@ -246,12 +248,13 @@ static int function_size(
 
 /* What is asked of the types: where a member is, or how large an argument. */
 struct question {
-	const char *member;   /* its path; NULL: the question is about a function */
+	const char *member; /* its path; NULL: the question is about a function */
 	const char *function;
 	unsigned int number; /* of the argument, or RESULT */
 };
 
-static int answer(const struct monitor_kernel *k, const char *module, const struct question *q, uint32_t *ret)
+static int answer(
+	const struct monitor_kernel *k, const char *module, const struct question *q, uint32_t *ret)
 {
 	struct types *t = types_open(k, module);
 	const struct btf *types;
@@ -278,7 +281,8 @@ int types_member(
 int types_argument(const struct monitor_kernel *k, const char *module, const char *function,
 	unsigned int number, uint32_t *ret_size)
 {
-	return answer(k, module, &(struct question){.function = function, .number = number}, ret_size);
+	return answer(
+		k, module, &(struct question){.function = function, .number = number}, ret_size);
 }
 
 int types_result(const struct monitor_kernel *k, const char *module, const char *function,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * When a process is let go, its cells are first removed from the watch, and what they held then is added to the sums. So
- * nothing is counted twice, or lost because it was counted after the rows were fetched.
+ * When a process is let go, its cells are first removed from the watch, and what they held then is
+ * added to the sums. So nothing is counted twice, or lost because it was counted after the rows
+ * were fetched.
  */
 #include "monitor/metrics/accounts.h"
 
@@ -17,7 +18,8 @@
 #include "base/hash.h"
 #include "base/io.h"
 
-/* The first pid namespace, by its inode number: PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h. */
+/* The first pid namespace, by its inode number: PROC_PID_INIT_INO of the kernel's
+ * include/linux/proc_ns.h. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
 #define STAT_MAX_BYTES 4096
@@ -143,7 +145,8 @@ static int by_worth(const void *left, const void *right)
 	return order ? order : (a->changed_ns > b->changed_ns) - (a->changed_ns < b->changed_ns);
 }
 
-/* A counter that goes down looks as if it had begun anew: so first what nobody will ask for again. */
+/* A counter that goes down looks as if it had begun anew: so first what nobody will ask for
+ * again. */
 static unsigned int worth_of(const struct accounts *a, const struct account *s)
 {
 	if (!s->container)
@@ -223,8 +226,8 @@ static bool is_running(const struct accounts *a, uint32_t pid)
 	return !access(path, F_OK) || errno != ENOENT;
 }
 
-/* When the process began that has this number now, in ticks: field 22 of proc_pid_stat(5), counted from behind the name,
- * which may hold anything. 0: not known. */
+/* When the process began that has this number now, in ticks: field 22 of proc_pid_stat(5), counted
+ * from behind the name, which may hold anything. 0: not known. */
 static uint64_t start_of(const struct accounts *a, uint32_t pid)
 {
 	struct buf text = BUF_INIT;
@@ -321,7 +324,8 @@ static int list_processes(const struct totals *t, struct accounts *ret)
 	return 0;
 }
 
-/* Brings the processes up to date, and rows in agreement with them: *ret_ended says how many have ended. */
+/* Brings the processes up to date, and rows in agreement with them: *ret_ended says how many have
+ * ended. */
 static int look_at_processes(
 	struct accounts *a, struct totals *t, uint64_t now_ns, uint64_t quiet_ns, size_t *ret_ended)
 {
@@ -390,8 +394,8 @@ static int forget_cells(
 	return error ?: totals_finish(ret, m, NULL);
 }
 
-/* As a row, so that it is summed up like the others. Not for the sum of all: a ring's busy time is a union, which the
- * ring keeps. */
+/* As a row, so that it is summed up like the others. Not for the sum of all: a ring's busy time is
+ * a union, which the ring keeps. */
 static int add_busy(
 	struct accounts *a, const struct total_busy *b, const char *container, uint64_t now_ns)
 {

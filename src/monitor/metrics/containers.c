@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A walk makes every entry absent, goes through the folders, and makes present what it meets. It is made at most once
- * between two calls of containers_refresh: nearly all numbers that are asked about in between had been given out before,
- * so that a second walk could not find what the first did not. One that was just being made is looked for once more
- * after the next call.
+ * A walk makes every entry absent, goes through the folders, and makes present what it meets. It is
+ * made at most once between two calls of containers_refresh: nearly all numbers that are asked
+ * about in between had been given out before, so that a second walk could not find what the first
+ * did not. One that was just being made is looked for once more after the next call.
  */
 #include "monitor/metrics/containers.h"
 
@@ -22,7 +22,7 @@
 #include "base/vec.h"
 
 #define ID_DIGITS     64
-#define DEPTH_MAX     64 /* of nested cgroups */
+#define DEPTH_MAX     64		   /* of nested cgroups */
 #define WALK_OFTEN_NS (60ull * 1000000000) /* so often at least, to see what is gone */
 
 struct cgroup {
@@ -50,9 +50,10 @@ static bool is_id(const char *text)
 }
 
 /*
- * The id in one folder's name: alone (cgroupfs driver), or behind the runtime's name, as in "docker-ID.scope",
- * "cri-containerd-ID.scope", "crio-ID.scope", "libpod-ID.scope", "...slice:cri-containerd:ID". The process that
- * watches over a container ("crio-conmon-ID.scope", "libpod-conmon-ID.scope") is not in it.
+ * The id in one folder's name: alone (cgroupfs driver), or behind the runtime's name, as in
+ * "docker-ID.scope", "cri-containerd-ID.scope", "crio-ID.scope", "libpod-ID.scope",
+ * "...slice:cri-containerd:ID". The process that watches over a container ("crio-conmon-ID.scope",
+ * "libpod-conmon-ID.scope") is not in it.
  */
 static const char *id_of_folder(const char *name, size_t size)
 {

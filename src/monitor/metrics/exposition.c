@@ -20,8 +20,8 @@ void exposition_family(struct buf *out, const char *name, const char *type, cons
 }
 
 /*
- * How many bytes the character at `text` takes in UTF-8, or 0 when it is none: a byte that cannot lead or follow, a
- * longer form than needed, half of a surrogate pair, or past the last (RFC 3629).
+ * How many bytes the character at `text` takes in UTF-8, or 0 when it is none: a byte that cannot
+ * lead or follow, a longer form than needed, half of a surrogate pair, or past the last (RFC 3629).
  */
 static size_t utf8_size(const unsigned char *text)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text that Prometheus reads, line by line (https://prometheus.io/docs/instrumenting/exposition_formats/, text
- * format 0.0.4): all samples of one name stand together, behind their HELP and TYPE.
+ * The text that Prometheus reads, line by line
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/, text format 0.0.4): all samples of
+ * one name stand together, behind their HELP and TYPE.
  */
 #pragma once
 
@@ -20,8 +21,8 @@ enum exposition_unit {
 
 /* `type`: "counter", "gauge", "histogram", "summary". */
 void exposition_family(struct buf *out, const char *name, const char *type, const char *help);
-/* Appends name="value", with a comma before all but the first; nothing when the value is empty, which to Prometheus
- * is the same. What is not UTF-8 becomes the replacement character. */
+/* Appends name="value", with a comma before all but the first; nothing when the value is empty,
+ * which to Prometheus is the same. What is not UTF-8 becomes the replacement character. */
 void exposition_label(struct buf *labels, const char *name, const char *value);
 /* One line: `suffix` may be "", `labels` is made by exposition_label. */
 void exposition_sample(struct buf *out, const char *name, const char *suffix, const char *labels,

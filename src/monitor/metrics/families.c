@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Histograms have far fewer buckets here than in the kernel. A bound of Prometheus' counts everything up to it, the
- * bound included, and a bucket of ours ends before the next one's lowest value; values are whole numbers. So the bounds
- * are one less than the lowest value of some bucket, and the counts below them are exact.
+ * Histograms have far fewer buckets here than in the kernel. A bound of Prometheus' counts
+ * everything up to it, the bound included, and a bucket of ours ends before the next one's lowest
+ * value; values are whole numbers. So the bounds are one less than the lowest value of some bucket,
+ * and the counts below them are exact.
  */
 #include "monitor/metrics/families.h"
 
@@ -103,9 +104,9 @@ void metric_held_families(enum metric_level level, bool sizes, struct metric_fam
 /* ------------------------------------------------------------------ numbers */
 
 /*
- * The bounds: of times, from a microsecond to a minute, each power of two where jobs are and each second one outside;
- * of sizes, those that hold a power of four and a little more, as buffers are often just so large; of numbers, each
- * power of two. Written as the lowest value that is above.
+ * The bounds: of times, from a microsecond to a minute, each power of two where jobs are and each
+ * second one outside; of sizes, those that hold a power of four and a little more, as buffers are
+ * often just so large; of numbers, each power of two. Written as the lowest value that is above.
  */
 #define P2(n)	 ((uint64_t)1 << (n))
 #define UP_TO(n) (P2(n) / 8 * 9)

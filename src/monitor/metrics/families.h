@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All samples of one name: which names a series is exported under, and how its numbers are written. */
+/* All samples of one name: which names a series is exported under, and how its numbers are
+ * written. */
 #pragma once
 
 #include "monitor/metrics/exposition.h"
@@ -31,7 +32,8 @@ struct metric_families {
 	size_t count;
 };
 
-/* Each adds to *ret, which begins empty: of a series, of its busy time, and of objects that are there. */
+/* Each adds to *ret, which begins empty: of a series, of its busy time, and of objects that are
+ * there. */
 void metric_series_families(const struct monitor *m, size_t series, enum metric_level level,
 	struct metric_families *ret);
 void metric_busy_families(const struct monitor *m, size_t series, enum metric_level level,

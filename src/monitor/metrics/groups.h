@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers grouped by their labels, as text: Prometheus distinguishes samples by that text, so no sample can be there
- * twice, whatever programs call themselves.
+ * Numbers grouped by their labels, as text: Prometheus distinguishes samples by that text, so no
+ * sample can be there twice, whatever programs call themselves.
  */
 #pragma once
 

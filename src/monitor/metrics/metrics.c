@@ -206,7 +206,8 @@ static void write_losses(struct writer *w)
 	static const char name[] = METRIC_PREFIX "losses_total";
 
 	exposition_family(w->out, name, "counter",
-		"What could not be recorded of events, by cause; began_before is no loss of ours: it "
+		"What could not be recorded of events, by cause; began_before is no loss of ours: "
+		"it "
 		"began before the watch.");
 	for (size_t e = 0; w->in->monitor->events[e].name; e++) {
 		const struct watch_event_status *s = &w->in->events[e];
@@ -256,7 +257,8 @@ static void write_head(struct writer *w)
 		"Processes that ended and are only counted with their container.", a->ended,
 		EXPOSITION_NUMBER);
 	write_one(w, METRIC_PREFIX "forgotten_sums_total", "counter",
-		"Sums of containers that are no longer exported, as they are gone or there were too "
+		"Sums of containers that are no longer exported, as they are gone or there were "
+		"too "
 		"many.",
 		a->forgotten, EXPOSITION_NUMBER);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Totals as Prometheus reads them: counters and histograms in base units, seconds and bytes. docs/metrics.md describes
- * each name to users.
+ * Totals as Prometheus reads them: counters and histograms in base units, seconds and bytes.
+ * docs/metrics.md describes each name to users.
  *
  * A series is exported three times, under three names, so that no name counts anything twice:
  *
@@ -9,8 +9,8 @@
  *	xpuprof_container_...  by container as well: of containers that are there, with their ended processes
  *	xpuprof_process_...    by process as well: of processes that are there
  *
- * Were ended processes one more row among the containers' others, a rate would see all that they used a second time,
- * at the moment when they ended.
+ * Were ended processes one more row among the containers' others, a rate would see all that they
+ * used a second time, at the moment when they ended.
  */
 #pragma once
 

@@ -52,11 +52,14 @@ enum { STAGE_SUBMITTED, STAGE_RUNNING, STAGE_DONE };
 	NUMBER("bo", "bo"), PAGES("start", "start"), PAGES("last", "last"),                        \
 		NUMBER("offset", "offset"), NUMBER("flags", "flags")
 
+// clang-format off
 #define BUFFER_ARGUMENT                                                                            \
 	{"bo", .kind = FIELD_NUMBER, .needed = true, .bytes = 8, .within = "amdgpu_bo.tbo"}
+// clang-format on
 
 #define SUBMISSION_ID "[{id}][{job}:{job2}]"
 
+// clang-format off
 static const struct monitor_event events[] = {
 	{
 		.name = "BO_CREATE",
@@ -193,7 +196,9 @@ static const struct monitor_event events[] = {
 	},
 	{0},
 };
+// clang-format on
 
+// clang-format off
 static const struct monitor_object_row objects[] = {
 	[OBJECT_BUFFER] = {.name = "buffer", .left = "buffers that were not freed",
 		.by_stack = true, .freed_by = "BO_FREE", .list = "placement"},
@@ -201,6 +206,7 @@ static const struct monitor_object_row objects[] = {
 	[OBJECT_JOB] = {.name = "job", .left = "jobs that did not end"},
 	{0},
 };
+// clang-format on
 
 #define BYTES	 .unit = UNIT_BYTES, .by_process = true
 #define TIMES	 .unit = UNIT_NANOSECONDS, .histogram = true, .by_process = true
@@ -232,13 +238,13 @@ static const struct monitor_series series[] = {
 	[SERIES_PIPE_SYNCS] = {"pipe_syncs", "Waits for earlier commands of the ring", BY_RING,
 		.metric = "pipe_syncs",
 		.help = "Times that commands had to wait for earlier ones of their ring"},
-	[SERIES_INTERRUPTS] = {"interrupts", "Interrupts by source",
-		.label = {"client", "source"}, .metric = "interrupts",
+	[SERIES_INTERRUPTS] = {"interrupts", "Interrupts by source", .label = {"client", "source"},
+		.metric = "interrupts",
 		.help = "Interrupts by the client and source number that the GPU gives them"},
 	[SERIES_FLUSHES] = {"vm_flushes", "Flushes of address translations by ring", BY_RING,
 		.metric = "vm_flushes", .help = "Flushes of an address space's translations"},
-	[SERIES_MAPPED] = {"bytes_mapped", "Bytes mapped for the GPU", BYTES,
-		.metric = "mapped", .help = "Size of address ranges that buffers were mapped at"},
+	[SERIES_MAPPED] = {"bytes_mapped", "Bytes mapped for the GPU", BYTES, .metric = "mapped",
+		.help = "Size of address ranges that buffers were mapped at"},
 	[SERIES_UNMAPPED] = {"bytes_unmapped", "Bytes unmapped", BYTES, .metric = "unmapped",
 		.help = "Size of address ranges that were unmapped"},
 	{0},

@@ -66,6 +66,7 @@ enum {
 /* A job's number where there is one, else its fence. */
 #define JOB_ID "[{id}][{job}:{job2}]"
 
+// clang-format off
 static const struct monitor_event events[] = {
 	{
 		.name = "QUEUE",
@@ -177,6 +178,7 @@ static const struct monitor_event events[] = {
 	},
 	{0},
 };
+// clang-format on
 
 static const struct monitor_object_row objects[] = {
 	[OBJECT_JOB] = {.name = "job", .left = "jobs that did not end"},
@@ -226,7 +228,8 @@ const struct monitor monitor_drm = {
 	.objects = objects,
 	.series = series,
 	.drivers = MODULE,
-	.note = "A ring is known by its name and its device. Before Linux 6.17 events do not name the "
+	.note = "A ring is known by its name and its device. Before Linux 6.17 events do not name "
+		"the "
 		"device, so that busy time is that of all rings of a name; and a wait is counted "
 		"for each fence that a job depends on, also for one that is done already.",
 };

@@ -59,17 +59,20 @@ enum {
 	NUMBER_NEEDED("ctx", "ctx"), NUMBER_NEEDED("seqno", "seqno"),                              \
 		NUMBER_NEEDED("class", "class"), NUMBER_NEEDED("instance", "instance")
 
+// clang-format off
 #define LOW_LEVEL_EVENT(event, ...)                                                                \
 	{.kind = SOURCE_TRACEPOINT,                                                                \
 		.name = event,                                                                     \
 		.module = MODULE,                                                                  \
 		.config = LOW_LEVEL,                                                               \
 		.fields = {REQUEST_FIELDS, ##__VA_ARGS__}}
+// clang-format on
 
 #define REQUEST_ID "{ctx}:{seqno}"
 #define ENGINE	   "{class:engine}{instance}"
 #define ON_ENGINE  .label = {"class", "instance"}
 
+// clang-format off
 static const struct monitor_event events[] = {
 	{
 		.name = "GEM_CREATE",
@@ -299,7 +302,9 @@ static const struct monitor_event events[] = {
 	},
 	{0},
 };
+// clang-format on
 
+// clang-format off
 static const struct monitor_object_row objects[] = {
 	[OBJECT_BUFFER] = {.name = "buffer", .left = "buffers that were not freed",
 		.by_stack = true, .freed_by = "GEM_DESTROY"},
@@ -312,12 +317,13 @@ static const struct monitor_object_row objects[] = {
 		.freed_by = "CTX_FREE"},
 	{0},
 };
+// clang-format on
 
-#define BYTES .unit = UNIT_BYTES, .by_process = true
-#define TIMES .unit = UNIT_NANOSECONDS, .histogram = true, .by_process = true
-#define BY_ENGINE                                                                                  \
-	.label = {"engine", "instance"}, .list = {"engine"}
+#define BYTES	  .unit = UNIT_BYTES, .by_process = true
+#define TIMES	  .unit = UNIT_NANOSECONDS, .histogram = true, .by_process = true
+#define BY_ENGINE .label = {"engine", "instance"}, .list = {"engine"}
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[SERIES_CREATED] = {"buffers_created", "Buffers made", BYTES, .histogram = true,
 		.metric = "buffers_created", .help = "Size of buffers that were made"},
@@ -376,6 +382,7 @@ static const struct monitor_series series[] = {
 		.metric = "contexts", .help = "Contexts that were made"},
 	{0},
 };
+// clang-format on
 
 /* I915_ENGINE_CLASS_* of include/uapi/drm/i915_drm.h; I915_NO_UABI_CLASS of intel_engine_user.c. */
 static const struct monitor_name engines[] = {

@@ -5,8 +5,8 @@
  * The driver reports errors by two tracepoints (nv-tracepoint.h of its source), in whatever thread
  * finds them; only the message may say which process one is about. It traces nothing else, so calls
  * into it are probed where the kernel has kprobes: the functions behind its device files in nv.c.
- * Their arguments are addresses in the kernel, of a file or of a mapping: the size of a mapping does
- * not follow from them, so it is not shown.
+ * Their arguments are addresses in the kernel, of a file or of a mapping: the size of a mapping
+ * does not follow from them, so it is not shown.
  *
  * Older drivers are called by way of nv-frontend.c, and nvidia_ioctl is the function behind that.
  */
@@ -33,22 +33,23 @@ enum {
 #define MODULE "nvidia"
 
 #define ERROR_FIELDS                                                                               \
-	TEXT_NEEDED("device", "dev"), NUMBER_NEEDED("code", "error_code"), TEXT_NEEDED("message", "msg")
+	TEXT_NEEDED("device", "dev"), NUMBER_NEEDED("code", "error_code"),                         \
+		TEXT_NEEDED("message", "msg")
 
 /* A call is known by its thread until it returns. */
 #define CALL_EVENT(event, what, function, kind, series)                                            \
 	{                                                                                          \
 		.name = event, .says = what,                                                       \
 		.sources = {FUNCTION(function, MODULE, THREAD("thread"))},                         \
-		.acts = {{ACT_OPEN, kind, .key = {"thread"}}},                                     \
-		.counts = {{series, VALUE_ONE}}, .column = {"{comm}:{pid}"},                       \
+		.acts = {{ACT_OPEN, kind, .key = {"thread"}}}, .counts = {{series, VALUE_ONE}},    \
+		.column = {"{comm}:{pid}"},                                                        \
 	}
 
 #define RETURN_EVENT(event, what, function, kind, series, size)                                    \
 	{                                                                                          \
 		.name = event, .says = what, .quiet = true,                                        \
 		.sources = {RETURN(function, MODULE, THREAD("thread"), RESULT("result", size))},   \
-		.acts = {{ACT_CLOSE, kind, 1, .key = {"thread"}, .recurs = true}},                               \
+		.acts = {{ACT_CLOSE, kind, 1, .key = {"thread"}, .recurs = true}},                 \
 		.counts = {{series, VALUE_DURATION, .act = 0}}, .above = 1,                        \
 		.column = {"{comm}:{pid}", "", "result={result}[ took={#0:time}]"},                \
 	}
@@ -73,23 +74,23 @@ static const struct monitor_event events[] = {
 		.column = {"{device}", "{code:sxid}", "{message}"},
 	},
 	CALL_EVENT("OPEN", "a program opens a device", "nvidia_open", OBJECT_OPEN, SERIES_OPENS),
-	RETURN_EVENT("OPENED", "it is open, or not", "nvidia_open", OBJECT_OPEN, SERIES_OPEN_TIME,
-		4),
-	CALL_EVENT("CLOSE", "a program closes a device", "nvidia_close", OBJECT_CLOSE,
-		SERIES_CLOSES),
+	RETURN_EVENT(
+		"OPENED", "it is open, or not", "nvidia_open", OBJECT_OPEN, SERIES_OPEN_TIME, 4),
+	CALL_EVENT(
+		"CLOSE", "a program closes a device", "nvidia_close", OBJECT_CLOSE, SERIES_CLOSES),
 	RETURN_EVENT("CLOSED", "it is closed", "nvidia_close", OBJECT_CLOSE, SERIES_CLOSE_TIME, 4),
 	CALL_EVENT("MMAP", "a program maps memory of a device", "nvidia_mmap", OBJECT_MMAP,
 		SERIES_MMAPS),
-	RETURN_EVENT("MMAPPED", "it is mapped, or not", "nvidia_mmap", OBJECT_MMAP,
-		SERIES_MMAP_TIME, 4),
+	RETURN_EVENT(
+		"MMAPPED", "it is mapped, or not", "nvidia_mmap", OBJECT_MMAP, SERIES_MMAP_TIME, 4),
 	{
 		.name = "IOCTL",
 		.says = "a program asks for something",
 		.quiet = true,
 		.sources = {FUNCTION("nvidia_unlocked_ioctl", MODULE, THREAD("thread"),
 				    ARGUMENT("number", 1, 1), ARGUMENT("command", 1, 4)),
-			FUNCTION("nvidia_ioctl", MODULE, THREAD("thread"),
-				ARGUMENT("number", 2, 1), ARGUMENT("command", 2, 4))},
+			FUNCTION("nvidia_ioctl", MODULE, THREAD("thread"), ARGUMENT("number", 2, 1),
+				ARGUMENT("command", 2, 4))},
 		.acts = {{ACT_OPEN, OBJECT_IOCTL, .key = {"thread"}, .label = {"number"}}},
 		.counts = {{SERIES_IOCTLS, VALUE_ONE, .label = {"number"}}},
 		.label = {NULL, "number"},
@@ -117,8 +118,8 @@ static const struct monitor_event events[] = {
 		.counts = {{SERIES_POLLS, VALUE_ONE}},
 		.column = {"{comm}:{pid}"},
 	},
-	RETURN_EVENT("POLLED", "it has its answer", "nvidia_poll", OBJECT_POLL, SERIES_POLL_TIME,
-		4),
+	RETURN_EVENT(
+		"POLLED", "it has its answer", "nvidia_poll", OBJECT_POLL, SERIES_POLL_TIME, 4),
 	{0},
 };
 
@@ -136,6 +137,7 @@ static const struct monitor_object_row objects[] = {
 #define BY_CODE .label = {"device", "code"}
 #define BY_CALL .label = {"ioctl"}, .list = {"ioctl"}
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[SERIES_XID] = {"xid", "Errors of GPUs", CALLS, BY_CODE, .list = {NULL, "xid"},
 		.metric = "xid_errors", .help = "Errors of GPUs that the driver reported"},
@@ -163,6 +165,7 @@ static const struct monitor_series series[] = {
 		.help = "Time that asking whether something happened took"},
 	{0},
 };
+// clang-format on
 
 /* NV_ESC_* of nv_escape.h and nv-ioctl-numbers.h of the driver's source. */
 static const struct monitor_name ioctls[] = {
@@ -208,6 +211,7 @@ static const struct monitor_name ioctls[] = {
 	{0, NULL},
 };
 
+// clang-format off
 static const struct monitor_list lists[] = {
 	{.name = "xid", .names = xid_names, .numbered = true, .otherwise = XID_UNKNOWN},
 	{.name = "sxid", .names = sxid_names, .ranges = sxid_ranges, .numbered = true,
@@ -215,6 +219,7 @@ static const struct monitor_list lists[] = {
 	{.name = "ioctl", .names = ioctls},
 	{0},
 };
+// clang-format on
 
 const struct monitor monitor_nvidia = {
 	.name = "nvidia",
@@ -228,6 +233,7 @@ const struct monitor monitor_nvidia = {
 	.lists = lists,
 	.drivers = MODULE,
 	.note = "The driver reports nothing but errors; calls into it are counted where the kernel "
-		"has kprobes. How large a mapping is, and what is asked by RM_CONTROL and RM_ALLOC, "
+		"has kprobes. How large a mapping is, and what is asked by RM_CONTROL and "
+		"RM_ALLOC, "
 		"is not recorded.",
 };

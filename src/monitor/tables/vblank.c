@@ -40,9 +40,9 @@ static const struct monitor_event events[] = {
 	{
 		.name = "VBLANK",
 		.says = "the kernel handles a vblank",
-		.sources = {TRACEPOINT("drm:drm_vblank_event", MODULE, NUMBER_NEEDED("crtc", "crtc"),
-			NUMBER_NEEDED("seq", "seq"), NUMBER("time", "time"),
-			NUMBER("precise", "high_prec"))},
+		.sources = {TRACEPOINT("drm:drm_vblank_event", MODULE,
+			NUMBER_NEEDED("crtc", "crtc"), NUMBER_NEEDED("seq", "seq"),
+			NUMBER("time", "time"), NUMBER("precise", "high_prec"))},
 		.acts = {{ACT_ADVANCE, OBJECT_DISPLAY, .key = {"crtc"}, .value = "seq",
 			.label = {"crtc"}}},
 		.counts = {{SERIES_VBLANKS, VALUE_ONE, .label = {"crtc"}},
@@ -97,6 +97,7 @@ static const struct monitor_object_row objects[] = {
 #define BY_CRTC .label = {"CRTC"}
 #define TIMES	.unit = UNIT_NANOSECONDS, .histogram = true
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[SERIES_VBLANKS] = {"vblanks", "Vblanks by CRTC", BY_CRTC, .metric = "vblanks",
 		.help = "Vblanks that the kernel handled"},
@@ -126,6 +127,7 @@ static const struct monitor_series series[] = {
 		.help = "Time between a vblank being handled and an event of it that came later"},
 	{0},
 };
+// clang-format on
 
 const struct monitor monitor_vblank = {
 	.name = "vblank",
@@ -137,7 +139,8 @@ const struct monitor monitor_vblank = {
 	.objects = objects,
 	.series = series,
 	.drivers = "amdgpu|i915|xe|nouveau|radeon|nvidia_drm|vkms",
-	.note = "The events do not say which GPU a CRTC is of: with displays on two GPUs, CRTC 0 of "
+	.note = "The events do not say which GPU a CRTC is of: with displays on two GPUs, CRTC 0 "
+		"of "
 		"both is counted as one, and numbers that are not above the last show it. A vblank "
 		"without an event was missed, or nobody waited and its interrupt was off.",
 };

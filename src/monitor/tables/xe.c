@@ -73,8 +73,7 @@ enum {
 	NUMBER_NEEDED("size", "size"), NUMBER("flags", "flags"), NUMBER("vm", "vm"),               \
 		TEXT("device", "dev")
 
-#define TLB_FIELDS                                                                                 \
-	NUMBER_NEEDED("fence", "fence"), NUMBER("seqno", "seqno"), TEXT("device", "dev")
+#define TLB_FIELDS NUMBER_NEEDED("fence", "fence"), NUMBER("seqno", "seqno"), TEXT("device", "dev")
 
 #define MESSAGE_FIELDS                                                                             \
 	NUMBER_NEEDED("action", "action"), NUMBER("gt", "gt_id"), NUMBER("length", "len"),         \
@@ -84,10 +83,10 @@ enum {
 	NUMBER("size", "size"), NUMBER("space", "space"), NUMBER("length", "len"),                 \
 		TEXT("device", "dev")
 
-#define ON_QUEUE	  .label = {"queue", "gt"}
-#define BY_JOB(since)	  VALUE_DURATION, .act = 0, .from = since, .label = {"@0.0", "@0.1"}
-#define RANGE		  VALUE_RANGE, "end", .first = "start"
-#define PLACE		  "[gt={gt} ]dev={device}"
+#define ON_QUEUE      .label = {"queue", "gt"}
+#define BY_JOB(since) VALUE_DURATION, .act = 0, .from = since, .label = {"@0.0", "@0.1"}
+#define RANGE	      VALUE_RANGE, "end", .first = "start"
+#define PLACE	      "[gt={gt} ]dev={device}"
 
 /* Events of an address range. They have the VM in Linux 7.2, but not yet in 6.12. */
 #define VMA_EVENT(event_name, what, event, series)                                                 \
@@ -111,6 +110,7 @@ enum {
 			PLACE " mask={mask:x} state={state:x}"},                                   \
 	}
 
+// clang-format off
 static const struct monitor_event events[] = {
 	{
 		.name = "EXEC",
@@ -409,7 +409,9 @@ static const struct monitor_event events[] = {
 	},
 	{0},
 };
+// clang-format on
 
+// clang-format off
 static const struct monitor_object_row objects[] = {
 	[OBJECT_JOB] = {.name = "job", .left = "jobs that were not freed"},
 	[OBJECT_QUEUE] = {.name = "queue", .left = "execution queues that were not taken down",
@@ -421,12 +423,14 @@ static const struct monitor_object_row objects[] = {
 	[OBJECT_SUSPEND] = {.name = "sleep"},
 	{0},
 };
+// clang-format on
 
 #define TIMES	  .unit = UNIT_NANOSECONDS, .histogram = true
 #define BYTES	  .unit = UNIT_BYTES, .by_process = true
 #define BY_QUEUE  .by_process = true, .label = {"queue", "gt"}
 #define BY_DEVICE .label = {"device"}
 
+// clang-format off
 static const struct monitor_series series[] = {
 	[SERIES_JOBS] = {"jobs", "Jobs by queue", BY_QUEUE, .metric = "jobs_queued",
 		.help = "Jobs that processes handed over"},
@@ -503,6 +507,7 @@ static const struct monitor_series series[] = {
 		.help = "Time that an idle GPU was put to sleep"},
 	{0},
 };
+// clang-format on
 
 /* enum xe_engine_class of xe_hw_engine_types.h, Linux 6.12 and 7.2. */
 static const struct monitor_name engines[] = {

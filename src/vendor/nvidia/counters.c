@@ -14,14 +14,15 @@
  *	GB110   fma fp64
  *	GB202   occupancy instructions fma fp64 nvlink
  *
- * Of metrics that measure the same, those for PM sampling ("Triage", "realtime") come first: others use
- * up a pass sooner. tpc__warps_active_realtime is not among them: on an H200 whose SMs were full it
- * was 3 %.
+ * Of metrics that measure the same, those for PM sampling ("Triage", "realtime") come first: others
+ * use up a pass sooner. tpc__warps_active_realtime is not among them: on an H200 whose SMs were
+ * full it was 3 %.
  *
  * L2 hit rates are left out where the L2 cache has two partitions, each with copies of lines of the
- * other. On an H200 the metrics for PM sampling (of all sectors, and of those that the SMs ask for) were
- * 50.0 % where all reads hit, 25 % for a copy, whose reads miss and whose writes hit, and never more than
- * 50.0 %: half of the truth, it seems. The other metrics need two passes. GB100 and GB110 are built alike, and not checked.
+ * other. On an H200 the metrics for PM sampling (of all sectors, and of those that the SMs ask for)
+ * were 50.0 % where all reads hit, 25 % for a copy, whose reads miss and whose writes hit, and
+ * never more than 50.0 %: half of the truth, it seems. The other metrics need two passes. GB100 and
+ * GB110 are built alike, and not checked.
  */
 #include <stddef.h>
 
@@ -88,4 +89,5 @@ const struct counter_kind nvidia_counters[] = {
 	{NULL},
 };
 
-_Static_assert(sizeof(nvidia_counters) / sizeof(nvidia_counters[0]) - 1 <= COUNTER_KINDS_MAX, "there is room for all");
+_Static_assert(sizeof(nvidia_counters) / sizeof(nvidia_counters[0]) - 1 <= COUNTER_KINDS_MAX,
+	"there is room for all");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where libcupti is searched for, by three programs of ours: the library in the profiled program
- * (src/inject/cupti/find_cupti.c), the process that samples hardware counters (src/gpu/nvidia/pm_library.c), and
- * `xpuprof doctor`, which reports what these will find. Each begins with what only it can see (what its process has
- * mapped, what lies beside libcuda, what the loader finds), and goes on with the paths here, in their order.
+ * (src/inject/cupti/find_cupti.c), the process that samples hardware counters
+ * (src/gpu/nvidia/pm_library.c), and `xpuprof doctor`, which reports what these will find. Each
+ * begins with what only it can see (what its process has mapped, what lies beside libcuda, what the
+ * loader finds), and goes on with the paths here, in their order.
  *
  * Only tables: the library in the program is a link unit of its own and includes them, too.
  */
@@ -11,7 +12,8 @@
 
 #include <stddef.h>
 
-/* The versions that are understood; the newest is tried first where the driver does not report its own. */
+/* The versions that are understood; the newest is tried first where the driver does not report its
+ * own. */
 #define CUPTI_OLDEST 12
 #define CUPTI_NEWEST 13
 

@@ -4,10 +4,10 @@
  *
  * Sources. The names: libnvperf_host of CUDA 13.0 has these, with either prefix (an H200 has 40: 20
  * of them, each also with the mark); gmma is only among its counters. What each means: "Warp Stall
- * Reasons" in the metrics reference of NVIDIA's Nsight Compute profiling guide. That counts with the
- * mark are part of those without it: CUPTI's documentation of CUpti_ActivityPCSampling3 (samples
- * include latencySamples), and its sample output of PC sampling (long_scoreboard 42 times, of them 39
- * not issued).
+ * Reasons" in the metrics reference of NVIDIA's Nsight Compute profiling guide. That counts with
+ * the mark are part of those without it: CUPTI's documentation of CUpti_ActivityPCSampling3
+ * (samples include latencySamples), and its sample output of PC sampling (long_scoreboard 42 times,
+ * of them 39 not issued).
  */
 #include <stddef.h>
 
@@ -19,6 +19,7 @@ static const char *const prefixes[] = {
 	NULL,
 };
 
+// clang-format off
 static const struct stall_reason reasons[] = {
 	/* Loads by the texture path as well, which few kernels have today. */
 	{"long_scoreboard", "waiting for a global or local memory load", STALL_MEMORY, false},
@@ -43,6 +44,7 @@ static const struct stall_reason reasons[] = {
 	{"misc", "another reason", STALL_OTHER, false},
 	{NULL},
 };
+// clang-format on
 
 const struct stall_names nvidia_stalls = {
 	.prefixes = prefixes,

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-int event_nodes_init(struct event_nodes *n, const struct profile_reader *r, const struct view_options *o,
-	struct tree *t)
+int event_nodes_init(struct event_nodes *n, const struct profile_reader *r,
+	const struct view_options *o, struct tree *t)
 {
-	struct stacks_options stacks = {.lines = o->lines, .inlines = o->inlines, .native_python = o->native_python};
+	struct stacks_options stacks = {
+		.lines = o->lines, .inlines = o->inlines, .native_python = o->native_python};
 	int error;
 
 	*n = (struct event_nodes){.reader = r, .options = o, .tree = t};
@@ -116,8 +117,9 @@ static int add_process(struct event_nodes *n, uint32_t *node, const struct gathe
 	const struct profile_thread *thread)
 {
 	const struct profile_op *op = profile_op(n->reader, key->op);
-	const struct profile_process *process = profile_process(n->reader,
-		thread ? thread->process : op ? op->process : 0);
+	const struct profile_process *process = profile_process(n->reader, thread ? thread->process
+									   : op	  ? op->process
+										  : 0);
 
 	if (!process)
 		return add_note(n, node, "process not known");
@@ -173,8 +175,8 @@ static int add_launch(struct event_nodes *n, uint32_t *node, const struct gather
 
 	if (key->stack)
 		return add_caller(n, node, key->stack, key->api);
-	error = add_note(n, node,
-		key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
+	error = add_note(
+		n, node, key->event == EVENT_WORK ? profile_join_text(key->reason) : "no stack");
 	return error ?: add_call(n, node, key->api);
 }
 
@@ -224,8 +226,8 @@ static int add_gpu_side(struct event_nodes *n, uint32_t *node, const struct gath
 
 		error = d ? add_frame(n, node, TREE_DEVICE,
 				    device_number(&n->devices, n->reader, op->device),
-				    profile_string(n->reader, d->name, NULL)) :
-			    add_note(n, node, "device not known");
+				    profile_string(n->reader, d->name, NULL))
+			  : add_note(n, node, "device not known");
 	}
 	if (!error && op && n->options->by & VIEW_BY_STREAM)
 		error = add_frame(n, node, TREE_STREAM, op->stream, "stream");
@@ -239,7 +241,8 @@ static int add_wait(struct event_nodes *n, const struct gather_key *key, uint32_
 	int error = add_task(n, node, key);
 
 	if (!error && key->stack)
-		error = stacks_add(&n->stacks, *node, stacks_cut_scheduler(&n->stacks, key->stack), node);
+		error = stacks_add(
+			&n->stacks, *node, stacks_cut_scheduler(&n->stacks, key->stack), node);
 	else if (!error)
 		error = add_note(n, node, "waits without a stack");
 	snprintf(reason, sizeof(reason), "[waiting: %s]", profile_wait_reason_name(key->reason));
@@ -252,8 +255,8 @@ static int add_sample(struct event_nodes *n, const struct gather_key *key, uint3
 
 	if (error)
 		return error;
-	return key->stack ? stacks_add(&n->stacks, *node, key->stack, node) :
-			    add_note(n, node, "no stack");
+	return key->stack ? stacks_add(&n->stacks, *node, key->stack, node)
+			  : add_note(n, node, "no stack");
 }
 
 int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_t *ret_node)
@@ -289,7 +292,8 @@ int event_nodes_add_task(struct event_nodes *n, uint32_t thread, uint32_t *ret_n
 	return error;
 }
 
-int event_nodes_add_note(struct event_nodes *n, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node)
+int event_nodes_add_note(struct event_nodes *n, uint32_t base, enum tree_kind kind,
+	const char *text, uint32_t *ret_node)
 {
 	char note[256];
 	int error;
@@ -301,7 +305,8 @@ int event_nodes_add_note(struct event_nodes *n, uint32_t base, enum tree_kind ki
 	return error;
 }
 
-int event_nodes_add_work(struct event_nodes *n, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node)
+int event_nodes_add_work(struct event_nodes *n, uint32_t base, const struct gather_key *key,
+	bool code, uint32_t *ret_node)
 {
 	int error = code ? add_code(n, &base, key) : 0;
 

@@ -23,8 +23,8 @@ struct event_nodes {
 };
 
 /* 0 or -errno with error_text; release it in either case. */
-int event_nodes_init(struct event_nodes *n, const struct profile_reader *r, const struct view_options *o,
-	struct tree *t);
+int event_nodes_init(struct event_nodes *n, const struct profile_reader *r,
+	const struct view_options *o, struct tree *t);
 void event_nodes_release(struct event_nodes *n);
 
 /* The part of an event that decides which node it has. A call (EVENT_CALL) has the parent that its
@@ -38,6 +38,8 @@ int event_nodes_add(struct event_nodes *n, const struct gather_key *key, uint32_
 /* The node of a thread or its process, whichever the options show. */
 int event_nodes_add_task(struct event_nodes *n, uint32_t thread, uint32_t *ret_node);
 /* "[text]" above a node. */
-int event_nodes_add_note(struct event_nodes *n, uint32_t base, enum tree_kind kind, const char *text, uint32_t *ret_node);
+int event_nodes_add_note(struct event_nodes *n, uint32_t base, enum tree_kind kind,
+	const char *text, uint32_t *ret_node);
 /* GPU work above a node, without process and thread; with or without the code that asked for it. */
-int event_nodes_add_work(struct event_nodes *n, uint32_t base, const struct gather_key *key, bool code, uint32_t *ret_node);
+int event_nodes_add_work(struct event_nodes *n, uint32_t base, const struct gather_key *key,
+	bool code, uint32_t *ret_node);

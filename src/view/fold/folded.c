@@ -242,7 +242,8 @@ static int add_line(struct folded *f, const char *line, size_t size)
 	if (!size)
 		return 0;
 	if (size >= FILE_MAGIC_BYTES && !memcmp(line, FILE_MAGIC, FILE_MAGIC_BYTES))
-		return error_set(-EINVAL, "'%s' is a profile, which is only read from a file", f->name);
+		return error_set(
+			-EINVAL, "'%s' is a profile, which is only read from a file", f->name);
 	if (memchr(line, '\0', size))
 		return error_set(-EINVAL,
 			"'%s' is neither a profile nor folded text: line %llu has a NUL byte",
@@ -323,8 +324,8 @@ static int read_all(struct folded *f, int fd)
 static int check_result(const struct folded *f)
 {
 	if (!f->stats.left_out)
-		return tree_node_count(f->tree) > 1 ? 0 :
-			error_set(-EINVAL, "'%s' is empty", f->name);
+		return tree_node_count(f->tree) > 1 ? 0
+						    : error_set(-EINVAL, "'%s' is empty", f->name);
 	if (tree_node_count(f->tree) > 1)
 		return 0;
 	return error_set(-EINVAL, "'%s' is neither a profile nor folded text: line %llu: %s",

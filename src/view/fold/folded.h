@@ -12,13 +12,13 @@
 #include "view/tree/tree.h"
 
 #define FOLDED_DEPTH_MAX 65535u
-#define FOLDED_LINE_MAX  ((size_t)64 << 20)
+#define FOLDED_LINE_MAX	 ((size_t)64 << 20)
 
 struct folded_stats {
 	uint64_t lines; /* all of them */
 	uint64_t left_out;
 	uint64_t first_left_out; /* line number, from 1 */
-	const char *reason;      /* of the first one; static text, or NULL */
+	const char *reason;	 /* of the first one; static text, or NULL */
 };
 
 /* Reads to the end of `fd`; `name` is for messages. 0, or -errno with error_text. */

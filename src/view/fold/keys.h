@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives each distinct gather_key a small number, from 0 on: for events that are kept for a while, and many of which are
- * alike.
+ * Gives each distinct gather_key a small number, from 0 on: for events that are kept for a while,
+ * and many of which are alike.
  */
 #pragma once
 

@@ -33,16 +33,16 @@ struct view;
 
 struct view_options {
 	const struct view *view; /* NULL: the first of the table */
-	unsigned int by;         /* VIEW_BY_* */
+	unsigned int by;	 /* VIEW_BY_* */
 	enum view_graph_stack graph_stack;
-	bool api_frames;   /* keep the frames inside the GPU vendor's libraries */
-	bool inlines;	    /* show inlined functions as frames, where the profile has them */
-	bool native_python; /* keep the frames inside Python's interpreter */
-	bool lines;         /* distinguish the lines of a function */
+	bool api_frames;	 /* keep the frames inside the GPU vendor's libraries */
+	bool inlines;		 /* show inlined functions as frames, where the profile has them */
+	bool native_python;	 /* keep the frames inside Python's interpreter */
+	bool lines;		 /* distinguish the lines of a function */
 	enum view_weight weight; /* other than time: for views that show stalls */
 	/* of these only samples of cycles in which the scheduler issued nothing */
 	bool latency;
-	bool reverse;       /* from the leaf to the root, see tree_reverse */
+	bool reverse; /* from the leaf to the root, see tree_reverse */
 };
 
 /* For views by thread: the groups of the options, or processes and threads where these name none of

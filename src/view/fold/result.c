@@ -9,7 +9,8 @@
 #include "base/error.h"
 #include "base/vec.h"
 
-#define THREADS_MANY 25 /* beside each other, in a picture where a name takes a twentieth of the width */
+#define THREADS_MANY                                                                               \
+	25 /* beside each other, in a picture where a name takes a twentieth of the width */
 
 void view_result_release(struct view_result *v)
 {
@@ -88,5 +89,7 @@ int view_many_threads(struct view_result *v, const struct view_options *o)
 		return 0;
 	for (size_t i = 0; i < tree_node_count(v->tree); i++)
 		count += tree_frames(v->tree)[tree_nodes(v->tree)[i].frame].kind == TREE_THREAD;
-	return count < THREADS_MANY ? 0 : view_fact(v, "threads", "%zu; --by process adds them up", count);
+	return count < THREADS_MANY
+		       ? 0
+		       : view_fact(v, "threads", "%zu; --by process adds them up", count);
 }

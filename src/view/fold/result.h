@@ -46,10 +46,10 @@ struct view_result {
 	/* what the view is about and the recording does not have: "samples of instructions";
 	 * NULL */
 	const char *lacking;
-	const char *help;    /* then: what helps */
-	bool simulated;      /* some GPU in it was simulated */
-	char *title;         /* the recorded command, or NULL */
-	char *incomplete;    /* why the profile is not whole, or NULL */
+	const char *help;	    /* then: what helps */
+	bool simulated;		    /* some GPU in it was simulated */
+	char *title;		    /* the recorded command, or NULL */
+	char *incomplete;	    /* why the profile is not whole, or NULL */
 	struct folded_stats folded; /* of a folded text */
 	struct {
 		struct view_fact *items;

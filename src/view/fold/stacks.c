@@ -27,7 +27,8 @@ int stacks_init(struct stacks *s, const struct profile_reader *r, struct tree *t
 	s->frame_of_location = calloc((size_t)counts.locations + 1, sizeof(*s->frame_of_location));
 	s->gpu_library = calloc((size_t)counts.modules + 1, 1);
 	if (o->inlines) {
-		s->frame_of_inline = calloc((size_t)counts.inlines + 1, sizeof(*s->frame_of_inline));
+		s->frame_of_inline =
+			calloc((size_t)counts.inlines + 1, sizeof(*s->frame_of_inline));
 		if (!s->frame_of_inline)
 			return error_memory(SUBJECT);
 	}
@@ -131,19 +132,22 @@ static int add_node(struct stacks *s, uint32_t stack, uint32_t *node)
  * hidden on the root's side of the first Python frame depends on what follows. */
 static bool same_node(const struct stacks *s, uint32_t stack, uint32_t at)
 {
-	return internals_has_python(&s->internals, stack) == internals_has_python(&s->internals, at);
+	return internals_has_python(&s->internals, stack) ==
+	       internals_has_python(&s->internals, at);
 }
 
 /* Puts the path from `stack` up to the first ancestor that has a node already, or the root, into
  * s->path. */
-static int collect_path(struct stacks *s, uint32_t base, uint32_t stack, size_t *ret_depth, uint32_t *ret_node)
+static int collect_path(
+	struct stacks *s, uint32_t base, uint32_t stack, size_t *ret_depth, uint32_t *ret_node)
 {
 	size_t depth = 0;
 
 	*ret_node = base;
 	for (uint32_t at = stack; at; at = parent_of(s, at)) {
-		uint64_t *found = same_node(s, stack, at) ?
-			map_get(&s->nodes, (uint64_t)base << 32 | at) : NULL;
+		uint64_t *found = same_node(s, stack, at)
+					  ? map_get(&s->nodes, (uint64_t)base << 32 | at)
+					  : NULL;
 		int error;
 
 		if (found) {
@@ -264,8 +268,9 @@ uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_
  * irqentry_exit_to_user_mode, exit_to_user_mode_loop, preempt_schedule_irq). */
 static bool is_scheduler(const char *name)
 {
-	static const char *const names[] = {"schedule", "io_schedule", "preempt_schedule", "cond_resched", "asm_sysvec_",
-		"sysvec_", "asm_common_interrupt", "raw_irqentry_exit", "irqentry_exit", "irq_exit", "exit_to_user_mode"};
+	static const char *const names[] = {"schedule", "io_schedule", "preempt_schedule",
+		"cond_resched", "asm_sysvec_", "sysvec_", "asm_common_interrupt",
+		"raw_irqentry_exit", "irqentry_exit", "irq_exit", "exit_to_user_mode"};
 
 	name += strspn(name, "_");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -279,7 +284,8 @@ uint32_t stacks_cut_scheduler(const struct stacks *s, uint32_t stack)
 	const struct profile_location *l;
 	uint32_t kept = stack;
 
-	for (uint32_t at = stack; at && (l = location_of(s, at)) && l->kind == FRAME_KERNEL; at = parent_of(s, at)) {
+	for (uint32_t at = stack; at && (l = location_of(s, at)) && l->kind == FRAME_KERNEL;
+		at = parent_of(s, at)) {
 		if (is_scheduler(profile_string(s->reader, l->name, NULL)))
 			kept = parent_of(s, at);
 		else if (kept != stack)

@@ -20,8 +20,8 @@
 #include "view/tree/tree.h"
 
 struct stacks_options {
-	bool lines;         /* distinguish the lines of a function */
-	bool inlines;       /* frames of inlined functions, too */
+	bool lines;	    /* distinguish the lines of a function */
+	bool inlines;	    /* frames of inlined functions, too */
 	bool native_python; /* keep the inside of Python's interpreter */
 };
 
@@ -32,8 +32,8 @@ struct stacks {
 	struct internals internals;
 	uint32_t *frame_of_location; /* frame + 1 */
 	uint32_t *frame_of_inline;   /* the same; NULL: inlined functions are no frames */
-	uint8_t *gpu_library;        /* by module: 0 not looked up yet, 1 no, 2 yes */
-	struct map nodes;            /* base node << 32 | stack -> node */
+	uint8_t *gpu_library;	     /* by module: 0 not looked up yet, 1 no, 2 yes */
+	struct map nodes;	     /* base node << 32 | stack -> node */
 	uint32_t *path;
 	size_t path_capacity;
 	struct buf text;
@@ -51,11 +51,13 @@ int stacks_add(struct stacks *s, uint32_t base, uint32_t stack, uint32_t *ret_no
  * The part of a launching stack that is the program's own. Cut off at the leaf end are
  *
  *	- frames in a GPU vendor's libraries, and kernel frames below them
- *	- a frame named as the call (`api`, a string; 0: not known) and all below it: the program may have the vendor's
+ *	- a frame named as the call (`api`, a string; 0: not known) and all below it: the program
+ *	  may have the vendor's
  *	  runtime linked in
  *	- what a compiler put between the program and the call (vendor_is_launch_stub)
  *
- * *ret_call is the location of the last frame of the call that was cut off, seen from the leaf; 0: none was.
+ * *ret_call is the location of the last frame of the call that was cut off, seen from the leaf;
+ * 0: none was.
  */
 uint32_t stacks_cut_call(struct stacks *s, uint32_t stack, uint32_t api, uint32_t *ret_call);
 

@@ -30,7 +30,7 @@ const char *gap_cause_text(unsigned int cause)
 	return causes[cause < GAP_CAUSES ? cause : GAP_UNKNOWN].text;
 }
 
-/* ------------------------------------------------------------------ what the launching thread did */
+/* ---------------------------------------------------------------- what the launching thread did */
 
 /* What the launching thread did up to the launch. */
 struct doings {
@@ -41,8 +41,8 @@ struct doings {
 
 static bool is_for_input(unsigned int reason)
 {
-	return reason == WAIT_LOCK || reason == WAIT_IO || reason == WAIT_EVENTS || reason == WAIT_SLEEP ||
-	       reason == WAIT_PROCESS || reason == WAIT_FAULT;
+	return reason == WAIT_LOCK || reason == WAIT_IO || reason == WAIT_EVENTS ||
+	       reason == WAIT_SLEEP || reason == WAIT_PROCESS || reason == WAIT_FAULT;
 }
 
 static uint64_t length(uint64_t from_ns, uint64_t until_ns)
@@ -65,23 +65,30 @@ static uint32_t leads_to(const struct gap_events *e, const struct gap_wait *w, u
 {
 	uint32_t other = w->waker ? w->waker : w->reason == WAIT_LOCK ? before : 0;
 
-	return other && other != w->span.thread && other < e->threads.count && e->threads.items[other].launches ? other : 0;
+	return other && other != w->span.thread && other < e->threads.count &&
+			       e->threads.items[other].launches
+		       ? other
+		       : 0;
 }
 
 /* `before` is the last other thread of the process that launched work; 0: none. */
-static void add_waits(const struct gap_events *e, uint32_t thread, uint32_t before, uint64_t from_ns, uint64_t until_ns,
-	int depth, struct doings *d)
+static void add_waits(const struct gap_events *e, uint32_t thread, uint32_t before,
+	uint64_t from_ns, uint64_t until_ns, int depth, struct doings *d)
 {
 	size_t end = e->threads.items[thread].waits.end;
 
-	for (size_t i = gap_events_wait(e, thread, from_ns); i < end && e->waits.items[i].span.start_ns < until_ns; i++) {
+	for (size_t i = gap_events_wait(e, thread, from_ns);
+		i < end && e->waits.items[i].span.start_ns < until_ns; i++) {
 		const struct gap_wait *w = &e->waits.items[i];
-		uint64_t first = later(w->span.start_ns, from_ns), last = earlier(w->queued_from_ns, until_ns);
+		uint64_t first = later(w->span.start_ns, from_ns),
+			 last = earlier(w->queued_from_ns, until_ns);
 
-		d->cpu_ns += length(later(w->queued_from_ns, from_ns), earlier(w->span.end_ns, until_ns));
+		d->cpu_ns += length(
+			later(w->queued_from_ns, from_ns), earlier(w->span.end_ns, until_ns));
 		if (w->reason == WAIT_RUN_QUEUE) {
 			d->cpu_ns += length(first, last);
-		} else if (is_for_input(w->reason) && last > first && depth < WAKERS_MAX && leads_to(e, w, before)) {
+		} else if (is_for_input(w->reason) && last > first && depth < WAKERS_MAX &&
+			   leads_to(e, w, before)) {
 			add_waits(e, leads_to(e, w, before), 0, first, last, depth + 1, d);
 		} else if (is_for_input(w->reason)) {
 			d->input_ns += length(first, last);
@@ -94,15 +101,17 @@ static void add_waits(const struct gap_events *e, uint32_t thread, uint32_t befo
 }
 
 /* Waits in synchronizing calls are not for input. */
-static void add_calls(const struct gap_events *e, uint32_t thread, uint32_t before, uint64_t from_ns, uint64_t until_ns,
-	struct doings *d)
+static void add_calls(const struct gap_events *e, uint32_t thread, uint32_t before,
+	uint64_t from_ns, uint64_t until_ns, struct doings *d)
 {
 	size_t end = e->threads.items[thread].calls.end;
 	uint64_t at_ns = from_ns;
 
-	for (size_t i = gap_events_call(e, thread, from_ns); i < end && e->calls.items[i].span.start_ns < until_ns; i++) {
+	for (size_t i = gap_events_call(e, thread, from_ns);
+		i < end && e->calls.items[i].span.start_ns < until_ns; i++) {
 		const struct gap_call *c = &e->calls.items[i];
-		uint64_t first = later(c->span.start_ns, from_ns), last = earlier(c->span.end_ns, until_ns);
+		uint64_t first = later(c->span.start_ns, from_ns),
+			 last = earlier(c->span.end_ns, until_ns);
 
 		if (!c->is_sync) {
 			d->call_ns += length(first, last);
@@ -117,24 +126,28 @@ static void add_calls(const struct gap_events *e, uint32_t thread, uint32_t befo
 
 /* The synchronizing call that the thread was in when the gap began: the last between two times that
  * began before that, or else the first; NULL: none. */
-static const struct gap_call *find_sync(const struct gap_events *e, uint32_t thread, uint64_t from_ns, uint64_t until_ns,
-	uint64_t gap_ns)
+static const struct gap_call *find_sync(const struct gap_events *e, uint32_t thread,
+	uint64_t from_ns, uint64_t until_ns, uint64_t gap_ns)
 {
 	size_t end = e->threads.items[thread].calls.end;
 	const struct gap_call *found = NULL;
 
-	for (size_t i = gap_events_call(e, thread, from_ns); i < end && e->calls.items[i].span.start_ns < until_ns; i++)
-		if (e->calls.items[i].is_sync && (!found || e->calls.items[i].span.start_ns < gap_ns))
+	for (size_t i = gap_events_call(e, thread, from_ns);
+		i < end && e->calls.items[i].span.start_ns < until_ns; i++)
+		if (e->calls.items[i].is_sync &&
+			(!found || e->calls.items[i].span.start_ns < gap_ns))
 			found = &e->calls.items[i];
 	return found;
 }
 
 /* Where waits were not recorded: whether the thread has so few samples that it cannot have run. */
-static bool was_not_seen(const struct gap_events *e, const struct gap_work *w, const struct gap_seen *s, uint64_t time_ns)
+static bool was_not_seen(const struct gap_events *e, const struct gap_work *w,
+	const struct gap_seen *s, uint64_t time_ns)
 {
 	uint64_t period_ns = e->threads.items[w->thread].period_ns;
 
-	return !e->has_waits && period_ns && s->count * 2 * period_ns < time_ns && time_ns / period_ns >= SAMPLES_WANTED;
+	return !e->has_waits && period_ns && s->count * 2 * period_ns < time_ns &&
+	       time_ns / period_ns >= SAMPLES_WANTED;
 }
 
 /* ------------------------------------------------------------------ latency */
@@ -147,7 +160,8 @@ uint64_t gap_latency(const struct gap_work *works, size_t count)
 	for (size_t i = 1; i < count; i++) {
 		const struct gap_work *w = &works[i];
 
-		if (w->start_ns > at_ns && w->launch_ns && !w->graph && w->launch_ns <= w->start_ns &&
+		if (w->start_ns > at_ns && w->launch_ns && !w->graph &&
+			w->launch_ns <= w->start_ns &&
 			w->start_ns - w->launch_ns <= GAP_LATENCY_MAX_NS)
 			histogram_add(&latencies, w->start_ns - w->launch_ns);
 		at_ns = later(at_ns, w->end_ns);
@@ -157,21 +171,26 @@ uint64_t gap_latency(const struct gap_work *works, size_t count)
 
 static bool was_in_time(uint64_t start_ns, const struct gap_work *next, uint64_t latency_ns)
 {
-	return next->launch_ns && next->launch_ns <= start_ns && start_ns - next->launch_ns >= latency_ns;
+	return next->launch_ns && next->launch_ns <= start_ns &&
+	       start_ns - next->launch_ns >= latency_ns;
 }
 
 bool gap_needs_threads(uint64_t start_ns, const struct gap_work *next, uint64_t latency_ns)
 {
-	return length(start_ns, next->start_ns) > GAP_LATENCY_MAX_NS || !was_in_time(start_ns, next, latency_ns);
+	return length(start_ns, next->start_ns) > GAP_LATENCY_MAX_NS ||
+	       !was_in_time(start_ns, next, latency_ns);
 }
 
 /* When the launching call was over, if it was before the work began; else when it began. */
 static uint64_t launched_ns(const struct gap_events *e, const struct gap_work *w)
 {
 	size_t at = gap_events_call(e, w->thread, w->launch_ns);
-	const struct gap_call *c = at < e->threads.items[w->thread].calls.end ? &e->calls.items[at] : NULL;
+	const struct gap_call *c =
+		at < e->threads.items[w->thread].calls.end ? &e->calls.items[at] : NULL;
 
-	return c && c->span.start_ns <= w->launch_ns && c->span.end_ns <= w->start_ns ? c->span.end_ns : w->launch_ns;
+	return c && c->span.start_ns <= w->launch_ns && c->span.end_ns <= w->start_ns
+		       ? c->span.end_ns
+		       : w->launch_ns;
 }
 
 /* ------------------------------------------------------------------ the rules */
@@ -184,11 +203,14 @@ struct look {
 };
 
 /* Whether the gap is the queue's that ran dry in a synchronizing call, now or before. */
-static bool is_for_sync(struct gap_search *s, const struct gap *gap, const struct gap_work *w, const struct look *l)
+static bool is_for_sync(
+	struct gap_search *s, const struct gap *gap, const struct gap_work *w, const struct look *l)
 {
-	const struct gap_call *sync = find_sync(s->events, w->thread, l->from_ns, l->until_ns, gap->start_ns);
+	const struct gap_call *sync =
+		find_sync(s->events, w->thread, l->from_ns, l->until_ns, gap->start_ns);
 	bool began = sync && sync != s->dry &&
-		     (sync->span.start_ns < gap->start_ns || l->doings.sync_ns >= l->time_ns - l->time_ns / 2);
+		     (sync->span.start_ns < gap->start_ns ||
+			     l->doings.sync_ns >= l->time_ns - l->time_ns / 2);
 
 	if (!began)
 		return s->dry && s->lead_ns >= (gap->end_ns - gap->start_ns) / 2 && s->lead_ns;
@@ -208,8 +230,11 @@ static uint64_t own_ns(const struct look *l)
 /* The most frequent activity in its samples. */
 static enum gap_cause cause_of_samples(struct gap *gap, const struct look *l)
 {
-	static const uint8_t causes_of[ACTIVITIES] = {[ACTIVITY_INPUT] = GAP_INPUT, [ACTIVITY_PYTHON] = GAP_PYTHON,
-		[ACTIVITY_CALLED] = GAP_PYTHON, [ACTIVITY_NATIVE] = GAP_WORK, [ACTIVITY_LAUNCH] = GAP_LAUNCH};
+	static const uint8_t causes_of[ACTIVITIES] = {[ACTIVITY_INPUT] = GAP_INPUT,
+		[ACTIVITY_PYTHON] = GAP_PYTHON,
+		[ACTIVITY_CALLED] = GAP_PYTHON,
+		[ACTIVITY_NATIVE] = GAP_WORK,
+		[ACTIVITY_LAUNCH] = GAP_LAUNCH};
 	unsigned int best = ACTIVITY_LAUNCH;
 
 	for (unsigned int i = ACTIVITIES; i-- > 0;)
@@ -222,7 +247,8 @@ static enum gap_cause cause_of_samples(struct gap *gap, const struct look *l)
 }
 
 /* That of a thread that ran. */
-static enum gap_cause cause_of_running(struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)
+static enum gap_cause cause_of_running(
+	struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)
 {
 	if (was_not_seen(s->events, w, &l->seen, l->time_ns))
 		return GAP_UNKNOWN;
@@ -235,7 +261,8 @@ static enum gap_cause cause_of_running(struct gap_search *s, struct gap *gap, co
 	return gap->unexplained ? GAP_UNKNOWN : GAP_LAUNCH;
 }
 
-static enum gap_cause cause_of(struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)
+static enum gap_cause cause_of(
+	struct gap_search *s, struct gap *gap, const struct gap_work *w, const struct look *l)
 {
 	const struct doings *d = &l->doings;
 	uint64_t half_ns = l->time_ns - l->time_ns / 2;

@@ -59,11 +59,11 @@ enum gap_cause {
 
 struct gap {
 	uint64_t start_ns, end_ns;
-	uint32_t next;	/* the work after it: index of events.works */
+	uint32_t next; /* the work after it: index of events.works */
 	/* that shows the cause: of the wait, the synchronizing call, the sample, the launch; 0:
 	 * none */
 	uint32_t stack;
-	uint8_t cause;	/* enum gap_cause */
+	uint8_t cause;	 /* enum gap_cause */
 	uint8_t samples; /* that its cause was found by (or more) */
 	/* the thread ran or was not seen to wait, too long for a launch, and was not sampled */
 	bool unexplained;

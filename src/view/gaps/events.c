@@ -79,13 +79,15 @@ bool gap_parts_overlap(const struct gap_parts *p, uint64_t first_ns, uint64_t la
 	if (gap_part(p, first_ns) >= 0)
 		return true;
 	next = first_ns < p->start_ns ? 0 : (first_ns - p->start_ns) / p->period_ns + 1;
-	return next < GAP_PARTS_COUNT && p->length_ns && last_ns >= p->start_ns + next * p->period_ns;
+	return next < GAP_PARTS_COUNT && p->length_ns &&
+	       last_ns >= p->start_ns + next * p->period_ns;
 }
 
 /* Whether what happened at this time has to be left out. */
 static bool is_full(struct gap_events *e, uint64_t time_ns)
 {
-	if (e->works.count + e->waits.count + e->calls.count + e->syncs.count + e->samples.count < e->most)
+	if (e->works.count + e->waits.count + e->calls.count + e->syncs.count + e->samples.count <
+		e->most)
 		return false;
 	if (!e->cut_ns || time_ns < e->cut_ns)
 		e->cut_ns = time_ns;
@@ -97,15 +99,19 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* ------------------------------------------------------------------ sorting what comes nearly sorted, by device or thread */
+/* ---------------------------------------- sorting what comes nearly sorted, by device or thread */
 
 #define ITEM_BYTES_MAX 64
 #define MOVES_MAX      8 /* an item, on average */
 
-_Static_assert(sizeof(struct gap_work) <= ITEM_BYTES_MAX && sizeof(struct gap_wait) <= ITEM_BYTES_MAX &&
-	sizeof(struct gap_call) <= ITEM_BYTES_MAX && sizeof(struct gap_sync) <= ITEM_BYTES_MAX, "items are larger");
+_Static_assert(sizeof(struct gap_work) <= ITEM_BYTES_MAX &&
+		       sizeof(struct gap_wait) <= ITEM_BYTES_MAX &&
+		       sizeof(struct gap_call) <= ITEM_BYTES_MAX &&
+		       sizeof(struct gap_sync) <= ITEM_BYTES_MAX,
+	"items are larger");
 
-static bool is_sorted(const char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+static bool is_sorted(
+	const char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
 	for (size_t i = 1; i < count; i++)
 		if (compare(items + (i - 1) * size, items + i * size) > 0)
@@ -115,7 +121,8 @@ static bool is_sorted(const char *items, size_t count, size_t size, int (*compar
 
 struct group_counts vec(size_t);
 
-static int count_groups(const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *), struct group_counts *ret)
+static int count_groups(const char *items, size_t count, size_t size,
+	uint32_t (*group_of)(const void *), struct group_counts *ret)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint32_t group = group_of(items + i * size);
@@ -130,10 +137,12 @@ static int count_groups(const char *items, size_t count, size_t size, uint32_t (
 
 /* Returns a copy in which items of the same group are beside each other, in the order in which they
  * came, the lowest group first; NULL where that is not needed, or there is no memory for it. */
-static char *put_together(const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *))
+static char *put_together(
+	const char *items, size_t count, size_t size, uint32_t (*group_of)(const void *))
 {
 	struct group_counts next = {0};
-	bool one = count_groups(items, count, size, group_of, &next) || next.items[group_of(items)] == count;
+	bool one = count_groups(items, count, size, group_of, &next) ||
+		   next.items[group_of(items)] == count;
 	char *together = one ? NULL : calloc(count, size);
 	size_t sum = 0;
 
@@ -142,13 +151,15 @@ static char *put_together(const char *items, size_t count, size_t size, uint32_t
 		*n = sum - *n;
 	}
 	for (size_t i = 0; together && i < count; i++)
-		memcpy(together + next.items[group_of(items + i * size)]++ * size, items + i * size, size);
+		memcpy(together + next.items[group_of(items + i * size)]++ * size, items + i * size,
+			size);
 	vec_release(&next);
 	return together;
 }
 
 /* Sorts by insertion; false if items are too far from where they belong. */
-static bool move_back(char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+static bool move_back(
+	char *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
 	size_t moves = MOVES_MAX * count;
 	char item[ITEM_BYTES_MAX];
@@ -172,8 +183,8 @@ static bool move_back(char *items, size_t count, size_t size, int (*compare)(con
 }
 
 /* Of a list; `compare` is by group first. */
-static void sort_items(void **items, size_t *capacity, size_t count, size_t size, uint32_t (*group_of)(const void *),
-	int (*compare)(const void *, const void *))
+static void sort_items(void **items, size_t *capacity, size_t count, size_t size,
+	uint32_t (*group_of)(const void *), int (*compare)(const void *, const void *))
 {
 	char *together;
 
@@ -189,16 +200,22 @@ static void sort_items(void **items, size_t *capacity, size_t count, size_t size
 		qsort(*items, count, size, compare);
 }
 
-#define sort(list, group_of, compare)                                                                                  \
-	sort_items((void **)&(list)->items, &(list)->capacity, (list)->count, sizeof(*(list)->items), group_of, compare)
+#define sort(list, group_of, compare)                                                              \
+	sort_items((void **)&(list)->items, &(list)->capacity, (list)->count,                      \
+		sizeof(*(list)->items), group_of, compare)
 
 /* ------------------------------------------------------------------ the first reading: GPU work */
 
-static int add_work(struct gap_events *e, const struct profile_reader *r, const struct profile_work *w)
+static int add_work(
+	struct gap_events *e, const struct profile_reader *r, const struct profile_work *w)
 {
 	const struct profile_op *op = profile_op(r, w->op);
-	struct gap_work work = {.start_ns = w->start_ns, .end_ns = end_of(w->start_ns, w->duration_ns),
-		.launch_ns = w->launch_ns, .thread = w->thread, .stack = w->stack, .op = w->op,
+	struct gap_work work = {.start_ns = w->start_ns,
+		.end_ns = end_of(w->start_ns, w->duration_ns),
+		.launch_ns = w->launch_ns,
+		.thread = w->thread,
+		.stack = w->stack,
+		.op = w->op,
 		.graph = w->graph_node != 0};
 	struct gap_life *t;
 	int error;
@@ -224,7 +241,8 @@ static int by_device(const void *left, const void *right)
 {
 	const struct gap_work *a = left, *b = right;
 
-	return a->device != b->device ? order(a->device, b->device) : order(a->start_ns, b->start_ns);
+	return a->device != b->device ? order(a->device, b->device)
+				      : order(a->start_ns, b->start_ns);
 }
 
 /* Of the chunk that begins there: none of its GPU work is wanted. */
@@ -258,10 +276,12 @@ int gap_events_read_works(struct gap_events *e, struct profile_reader *r, size_t
 
 int gap_events_add_window(struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
 {
-	for (; e->windows.count && e->windows.items[e->windows.count - 1].end_ns >= start_ns; e->windows.count--)
+	for (; e->windows.count && e->windows.items[e->windows.count - 1].end_ns >= start_ns;
+		e->windows.count--)
 		if (e->windows.items[e->windows.count - 1].start_ns < start_ns)
 			start_ns = e->windows.items[e->windows.count - 1].start_ns;
-	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? error_memory(SUBJECT) : 0;
+	return vec_push(&e->windows, (struct gap_window){start_ns, end_ns}) ? error_memory(SUBJECT)
+									    : 0;
 }
 
 static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t end_ns)
@@ -271,9 +291,10 @@ static bool is_wanted(const struct gap_events *e, uint64_t start_ns, uint64_t en
 	return first < e->windows.count && e->windows.items[first].start_ns <= end_ns;
 }
 
-/* ------------------------------------------------------------------ the second reading: what threads did */
+/* --------------------------------------------------------- the second reading: what threads did */
 
-static struct gap_span span_of(uint64_t start_ns, uint64_t duration_ns, uint32_t thread, uint32_t stack)
+static struct gap_span span_of(
+	uint64_t start_ns, uint64_t duration_ns, uint32_t thread, uint32_t stack)
 {
 	return (struct gap_span){start_ns, end_of(start_ns, duration_ns), thread, stack};
 }
@@ -290,12 +311,15 @@ static void mark_blocking(struct gap_events *e, const struct profile_work *w)
 
 static int add_wait(struct gap_events *e, const struct profile_wait *w)
 {
-	struct gap_wait wait = {.span = span_of(w->start_ns, w->duration_ns, w->thread, w->stack), .waker = w->waker,
+	struct gap_wait wait = {.span = span_of(w->start_ns, w->duration_ns, w->thread, w->stack),
+		.waker = w->waker,
 		.reason = w->reason < WAIT_REASONS ? (uint8_t)w->reason : WAIT_OTHER};
 
 	e->has_waits = true;
-	wait.queued_from_ns = wait.span.end_ns - (w->queued_ns < w->duration_ns ? w->queued_ns : w->duration_ns);
-	if (!w->duration_ns || !is_wanted(e, wait.span.start_ns, wait.span.end_ns) || is_full(e, w->start_ns))
+	wait.queued_from_ns =
+		wait.span.end_ns - (w->queued_ns < w->duration_ns ? w->queued_ns : w->duration_ns);
+	if (!w->duration_ns || !is_wanted(e, wait.span.start_ns, wait.span.end_ns) ||
+		is_full(e, w->start_ns))
 		return 0;
 	return vec_push(&e->waits, wait) ? error_memory(SUBJECT) : 0;
 }
@@ -303,25 +327,31 @@ static int add_wait(struct gap_events *e, const struct profile_wait *w)
 /* Only the work of a copy shows whether its call waited for it. */
 static int add_call(struct gap_events *e, const struct profile_call *c)
 {
-	struct gap_call call = {.span = span_of(c->start_ns, c->duration_ns, c->thread, c->stack), .api = c->api,
+	struct gap_call call = {.span = span_of(c->start_ns, c->duration_ns, c->thread, c->stack),
+		.api = c->api,
 		.is_sync = c->kind == CALL_SYNC};
 
 	if (!c->duration_ns)
 		return 0;
-	if (!((c->kind == CALL_SYNC || c->kind == CALL_COPY) && gap_part(&e->parts, c->start_ns) >= 0) &&
+	if (!((c->kind == CALL_SYNC || c->kind == CALL_COPY) &&
+		    gap_part(&e->parts, c->start_ns) >= 0) &&
 		!is_wanted(e, call.span.start_ns, call.span.end_ns))
 		return 0;
 	if (is_full(e, c->start_ns))
 		return 0;
-	if (c->kind == CALL_COPY && map_put(&e->copies, (uint64_t)c->instance << 32 | c->correlation, e->calls.count))
+	if (c->kind == CALL_COPY &&
+		map_put(&e->copies, (uint64_t)c->instance << 32 | c->correlation, e->calls.count))
 		return error_memory(SUBJECT);
 	return vec_push(&e->calls, call) ? error_memory(SUBJECT) : 0;
 }
 
 static int add_sync(struct gap_events *e, const struct profile_sync *y)
 {
-	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread, y->stack), .context = y->context,
-		.stream = y->stream, .kind = (uint8_t)y->kind, .launched_ns = y->recorded_ns};
+	struct gap_sync sync = {.span = span_of(y->start_ns, y->duration_ns, y->thread, y->stack),
+		.context = y->context,
+		.stream = y->stream,
+		.kind = (uint8_t)y->kind,
+		.launched_ns = y->recorded_ns};
 
 	if (!y->duration_ns || gap_part(&e->parts, y->start_ns) < 0 || is_full(e, y->start_ns))
 		return 0;
@@ -366,7 +396,8 @@ int gap_events_set_period(struct gap_events *e, uint32_t thread, uint64_t period
 	return error;
 }
 
-static int add_event(struct gap_events *e, const struct profile_reader *r, const struct profile_event *event)
+static int add_event(
+	struct gap_events *e, const struct profile_reader *r, const struct profile_event *event)
 {
 	const struct profile_op *op;
 
@@ -429,7 +460,8 @@ static int by_thread(const void *left, const void *right)
 {
 	const struct gap_span *a = left, *b = right;
 
-	return a->thread != b->thread ? order(a->thread, b->thread) : order(a->start_ns, b->start_ns);
+	return a->thread != b->thread ? order(a->thread, b->thread)
+				      : order(a->start_ns, b->start_ns);
 }
 
 static int by_sample(const void *left, const void *right)
@@ -444,7 +476,8 @@ static void cut_spans(void *spans, size_t count, size_t size)
 {
 	for (size_t i = 1; i < count; i++) {
 		struct gap_span *at = (struct gap_span *)((char *)spans + i * size);
-		const struct gap_span *before = (const struct gap_span *)((char *)spans + (i - 1) * size);
+		const struct gap_span *before =
+			(const struct gap_span *)((char *)spans + (i - 1) * size);
 
 		if (at->thread != before->thread)
 			continue;
@@ -467,19 +500,19 @@ static void cut_queues(struct gap_events *e)
 }
 
 /* Where the entries of each thread are in a sorted list. */
-#define find_ranges(e, list, thread_of_item)                                       \
-	({                                                                         \
-		int error_ = 0;                                                    \
-		for (size_t i = 0; !error_ && i < (e)->list.count; i++) {          \
-			struct gap_life *t = NULL;                                 \
-			error_ = get_thread((e), (e)->list.items[i].thread_of_item, &t); \
-			if (error_)                                                \
-				break;                                             \
-			if (!t->list.end)                                          \
-				t->list.first = i;                                 \
-			t->list.end = i + 1;                                       \
-		}                                                                  \
-		error_;                                                            \
+#define find_ranges(e, list, thread_of_item)                                                       \
+	({                                                                                         \
+		int error_ = 0;                                                                    \
+		for (size_t i = 0; !error_ && i < (e)->list.count; i++) {                          \
+			struct gap_life *t = NULL;                                                 \
+			error_ = get_thread((e), (e)->list.items[i].thread_of_item, &t);           \
+			if (error_)                                                                \
+				break;                                                             \
+			if (!t->list.end)                                                          \
+				t->list.first = i;                                                 \
+			t->list.end = i + 1;                                                       \
+		}                                                                                  \
+		error_;                                                                            \
 	})
 
 static int sort_all(struct gap_events *e)
@@ -507,7 +540,8 @@ static bool is_elsewhere(const void *events, uint64_t chunk)
 	const struct gap_events *e = events;
 	const struct chunk_time *t = chunk_times_find(e->chunks, chunk);
 
-	return t && !gap_parts_overlap(&e->parts, t->first_ns, t->last_ns) && !is_wanted(e, t->first_ns, t->last_ns);
+	return t && !gap_parts_overlap(&e->parts, t->first_ns, t->last_ns) &&
+	       !is_wanted(e, t->first_ns, t->last_ns);
 }
 
 int gap_events_read_threads(struct gap_events *e, struct profile_reader *r)
@@ -538,7 +572,8 @@ static bool ends_until(const void *spans, size_t size, size_t at, uint64_t time_
 
 /* Narrows a search (which may also end at *high) to what lies around `near`, in steps that
  * double. */
-static void narrow(const void *spans, size_t size, size_t near, uint64_t time_ns, size_t *low, size_t *high)
+static void narrow(
+	const void *spans, size_t size, size_t near, uint64_t time_ns, size_t *low, size_t *high)
 {
 	size_t step = 1;
 
@@ -546,13 +581,15 @@ static void narrow(const void *spans, size_t size, size_t near, uint64_t time_ns
 		return;
 	if (ends_until(spans, size, near, time_ns)) {
 		*low = near + 1;
-		for (; step < *high - *low && ends_until(spans, size, *low + step, time_ns); step *= 2)
+		for (; step < *high - *low && ends_until(spans, size, *low + step, time_ns);
+			step *= 2)
 			*low += step + 1;
 		if (step < *high - *low)
 			*high = *low + step;
 	} else {
 		*high = near;
-		for (; step < *high - *low && !ends_until(spans, size, *high - step, time_ns); step *= 2)
+		for (; step < *high - *low && !ends_until(spans, size, *high - step, time_ns);
+			step *= 2)
 			*high -= step;
 		if (step < *high - *low)
 			*low = *high - step + 1;
@@ -571,12 +608,14 @@ static size_t search(const void *spans, size_t size, struct gap_range *range, ui
 
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	return search(e->waits.items, sizeof(*e->waits.items), &e->threads.items[thread].waits, time_ns);
+	return search(
+		e->waits.items, sizeof(*e->waits.items), &e->threads.items[thread].waits, time_ns);
 }
 
 size_t gap_events_call(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
 {
-	return search(e->calls.items, sizeof(*e->calls.items), &e->threads.items[thread].calls, time_ns);
+	return search(
+		e->calls.items, sizeof(*e->calls.items), &e->threads.items[thread].calls, time_ns);
 }
 
 const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct gap_call *call)
@@ -584,7 +623,9 @@ const struct gap_sync *gap_events_sync(const struct gap_events *e, const struct 
 	struct gap_range *range = &e->threads.items[call->span.thread].syncs;
 	size_t at = search(e->syncs.items, sizeof(*e->syncs.items), range, call->span.start_ns);
 
-	return at < range->end && e->syncs.items[at].span.start_ns < call->span.end_ns ? &e->syncs.items[at] : NULL;
+	return at < range->end && e->syncs.items[at].span.start_ns < call->span.end_ns
+		       ? &e->syncs.items[at]
+		       : NULL;
 }
 
 size_t gap_events_sample(const struct gap_events *e, uint32_t thread, uint64_t time_ns)
@@ -601,13 +642,14 @@ static uint64_t overlap(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)
 	return last > first ? last - first : 0;
 }
 
-static uint64_t waited(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
-	struct gap_doing *ret, uint64_t *longest_ns)
+static uint64_t waited(const struct gap_events *e, uint32_t thread, uint64_t start_ns,
+	uint64_t end_ns, struct gap_doing *ret, uint64_t *longest_ns)
 {
 	size_t end = e->threads.items[thread].waits.end;
 	uint64_t sum_ns = 0;
 
-	for (size_t i = gap_events_wait(e, thread, start_ns); i < end && e->waits.items[i].span.start_ns < end_ns; i++) {
+	for (size_t i = gap_events_wait(e, thread, start_ns);
+		i < end && e->waits.items[i].span.start_ns < end_ns; i++) {
 		const struct gap_wait *w = &e->waits.items[i];
 		uint64_t asleep_ns = overlap(w->span.start_ns, w->queued_from_ns, start_ns, end_ns);
 		uint64_t queued_ns = overlap(w->queued_from_ns, w->span.end_ns, start_ns, end_ns);
@@ -626,23 +668,26 @@ static uint64_t waited(const struct gap_events *e, uint32_t thread, uint64_t sta
 }
 
 /* Between calls; then in a call. */
-static void add_calls(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
-	struct gap_doing *ret, uint64_t *longest_ns)
+static void add_calls(const struct gap_events *e, uint32_t thread, uint64_t start_ns,
+	uint64_t end_ns, struct gap_doing *ret, uint64_t *longest_ns)
 {
 	size_t end = e->threads.items[thread].calls.end;
 	uint64_t at_ns = start_ns;
 
-	for (size_t i = gap_events_call(e, thread, start_ns); i < end && e->calls.items[i].span.start_ns < end_ns; i++) {
+	for (size_t i = gap_events_call(e, thread, start_ns);
+		i < end && e->calls.items[i].span.start_ns < end_ns; i++) {
 		const struct gap_call *c = &e->calls.items[i];
 		uint64_t from_ns = c->span.start_ns > start_ns ? c->span.start_ns : start_ns;
 		uint64_t until_ns = c->span.end_ns < end_ns ? c->span.end_ns : end_ns;
 
 		if (from_ns > at_ns)
-			ret->run_ns += from_ns - at_ns - waited(e, thread, at_ns, from_ns, ret, longest_ns);
+			ret->run_ns += from_ns - at_ns -
+				       waited(e, thread, at_ns, from_ns, ret, longest_ns);
 		if (c->is_sync)
 			ret->sync_ns += until_ns - from_ns;
 		else
-			ret->call_ns += until_ns - from_ns - waited(e, thread, from_ns, until_ns, ret, longest_ns);
+			ret->call_ns += until_ns - from_ns -
+					waited(e, thread, from_ns, until_ns, ret, longest_ns);
 		at_ns = until_ns;
 	}
 	if (end_ns > at_ns)
@@ -651,8 +696,8 @@ static void add_calls(const struct gap_events *e, uint32_t thread, uint64_t star
 
 /* The stack with the most samples, if that is more than the longest wait; equal ones stand in a few
  * runs. */
-static void add_samples(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
-	struct gap_doing *ret, uint64_t longest_ns)
+static void add_samples(const struct gap_events *e, uint32_t thread, uint64_t start_ns,
+	uint64_t end_ns, struct gap_doing *ret, uint64_t longest_ns)
 {
 	size_t first = gap_events_sample(e, thread, start_ns), end = first;
 	uint32_t best = 0;
@@ -677,7 +722,8 @@ static void add_samples(const struct gap_events *e, uint32_t thread, uint64_t st
 	}
 }
 
-void gap_events_doing(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns, struct gap_doing *ret)
+void gap_events_doing(const struct gap_events *e, uint32_t thread, uint64_t start_ns,
+	uint64_t end_ns, struct gap_doing *ret)
 {
 	const struct gap_life *t;
 	uint64_t longest_ns = 0;

@@ -30,7 +30,7 @@
 
 /* Which part of the time is looked at. All zero: everything. */
 struct gap_parts {
-	uint64_t start_ns;  /* of the recording */
+	uint64_t start_ns; /* of the recording */
 	/* from the begin of a part to that of the next; 0: there is one, of all the time */
 	uint64_t period_ns;
 	uint64_t length_ns; /* of a part */
@@ -38,7 +38,7 @@ struct gap_parts {
 
 struct gap_work {
 	uint64_t start_ns, end_ns;
-	uint64_t launch_ns; /* 0: not known */
+	uint64_t launch_ns;	/* 0: not known */
 	uint32_t thread, stack; /* that launched it; 0: not known */
 	uint32_t op, process;
 	uint32_t stream; /* that it is waited for in; 0: it is of a graph, and that is not known */
@@ -70,7 +70,7 @@ struct gap_call {
 struct gap_sync {
 	struct gap_span span;
 	uint32_t context, stream;
-	uint8_t kind; /* enum profile_sync_kind */
+	uint8_t kind;	      /* enum profile_sync_kind */
 	uint64_t launched_ns; /* only work that was launched until then; 0: not known */
 };
 
@@ -137,20 +137,20 @@ void gap_events_release(struct gap_events *e);
 /* What a thread did in a stretch of time. The times add up to its length, as far as the thread was
  * there. */
 struct gap_doing {
-	uint64_t sync_ns;		/* in synchronizing calls, asleep or not */
-	uint64_t wait_ns[16];		/* by reason, elsewhere */
-	uint64_t call_ns;		/* in other API calls, not asleep */
+	uint64_t sync_ns;     /* in synchronizing calls, asleep or not */
+	uint64_t wait_ns[16]; /* by reason, elsewhere */
+	uint64_t call_ns;     /* in other API calls, not asleep */
 	/* the rest; without waits in the recording: running or not */
 	uint64_t run_ns;
-	uint64_t sampled_ns;		/* CPU samples */
+	uint64_t sampled_ns; /* CPU samples */
 	/* of the longest wait or the most samples of one stack, whichever is more */
 	uint32_t stack;
-	bool is_wait;			/* that is of a wait */
+	bool is_wait; /* that is of a wait */
 };
 
 /* Of a stretch inside a window. */
-void gap_events_doing(const struct gap_events *e, uint32_t thread, uint64_t start_ns, uint64_t end_ns,
-	struct gap_doing *ret);
+void gap_events_doing(const struct gap_events *e, uint32_t thread, uint64_t start_ns,
+	uint64_t end_ns, struct gap_doing *ret);
 /* The first index of the thread's waits (calls, samples) that ends behind a time. */
 size_t gap_events_wait(const struct gap_events *e, uint32_t thread, uint64_t time_ns);
 size_t gap_events_call(const struct gap_events *e, uint32_t thread, uint64_t time_ns);

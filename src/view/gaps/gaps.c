@@ -24,7 +24,8 @@ void gaps_release(struct gaps *g)
 
 /* ------------------------------------------------------------------ all gaps of a device */
 
-/* By process: the thread that launched last << 32 | another one that did before. Returns that which is not the work's. */
+/* By process: the thread that launched last << 32 | another one that did before. Returns that
+ * which is not the work's. */
 static int note_launch(struct map *last, const struct gap_work *w, uint32_t *ret_before)
 {
 	const uint64_t *found = map_get(last, w->process);
@@ -47,14 +48,18 @@ static int add_gap(struct gaps *g, const struct gap *gap)
 /* Whether a piece of work is in another part of the time than the one before. */
 static bool begins_part(const struct gap_events *e, size_t work)
 {
-	return gap_part(&e->parts, e->works.items[work].start_ns) != gap_part(&e->parts, e->works.items[work - 1].start_ns);
+	return gap_part(&e->parts, e->works.items[work].start_ns) !=
+	       gap_part(&e->parts, e->works.items[work - 1].start_ns);
 }
 
 static int add_device(struct gaps *g, size_t first, size_t end, const struct gap_stacks *stacks)
 {
 	const struct gap_work *works = g->events.works.items;
-	struct gap_device d = {.device = works[first].device, .first_ns = works[first].start_ns, .first = g->gaps.count};
-	struct gap_search search = {.events = &g->events, .stacks = stacks,
+	struct gap_device d = {.device = works[first].device,
+		.first_ns = works[first].start_ns,
+		.first = g->gaps.count};
+	struct gap_search search = {.events = &g->events,
+		.stacks = stacks,
 		.latency_ns = gap_latency(works + first, end - first)};
 	uint64_t at_ns = works[first].end_ns, part_ns = works[first].start_ns;
 	struct map last = MAP_INIT;
@@ -62,7 +67,8 @@ static int add_device(struct gaps *g, size_t first, size_t end, const struct gap
 	int error = note_launch(&last, &works[first], &before);
 
 	for (size_t i = first + 1; !error && i < end; i++) {
-		struct gap gap = {.start_ns = at_ns, .end_ns = works[i].start_ns, .next = (uint32_t)i};
+		struct gap gap = {
+			.start_ns = at_ns, .end_ns = works[i].start_ns, .next = (uint32_t)i};
 
 		error = note_launch(&last, &works[i], &before);
 		if (begins_part(&g->events, i)) {
@@ -112,12 +118,17 @@ static int list_longest(struct gaps *g, const struct gap_rows *r)
 	return 0;
 }
 
-static int sort_gaps(struct gaps *g, const struct gap_device *d, size_t works, const uint32_t *merged)
+static int sort_gaps(
+	struct gaps *g, const struct gap_device *d, size_t works, const uint32_t *merged)
 {
-	struct gap_sites s = {.events = &g->events, .merged = merged, .gaps = g->gaps.items,
-		.span_ns = d->last_ns - d->first_ns, .works = works};
+	struct gap_sites s = {.events = &g->events,
+		.merged = merged,
+		.gaps = g->gaps.items,
+		.span_ns = d->last_ns - d->first_ns,
+		.works = works};
 	struct gap_rows rows;
-	int error = gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? error_memory(SUBJECT) : 0;
+	int error =
+		gap_rows_init(&rows, g->gaps.items, d->first, d->count) ? error_memory(SUBJECT) : 0;
 
 	error = error ?: list_longest(g, &rows);
 	if (!error)
@@ -135,7 +146,8 @@ static int sum_up(struct gaps *g, struct gap_device *d, const uint32_t *merged)
 		const struct gap *gap = &g->gaps.items[d->first + i];
 		struct gap_sum *sum = &(gap->once ? d->once : d->many)[gap->cause];
 		uint32_t stack = gap->stack ? merged[gap->stack] : 0;
-		uint64_t key = (uint64_t)stack << 8 | (uint64_t)gap->cause << 1 | gap->once, ns = gap->end_ns - gap->start_ns;
+		uint64_t key = (uint64_t)stack << 8 | (uint64_t)gap->cause << 1 | gap->once,
+			 ns = gap->end_ns - gap->start_ns;
 		uint64_t *found = map_get(&sums, key);
 		uint64_t total_ns = ns + (found ? *found : 0);
 
@@ -158,7 +170,8 @@ static int by_idle(const void *left, const void *right)
 {
 	const struct gap_device *a = left, *b = right;
 
-	return a->idle_ns != b->idle_ns ? order(b->idle_ns, a->idle_ns) : order(a->device, b->device);
+	return a->idle_ns != b->idle_ns ? order(b->idle_ns, a->idle_ns)
+					: order(a->device, b->device);
 }
 
 /* Where the work of the next device begins. */
@@ -221,13 +234,15 @@ static struct looked *look_at_devices(const struct gap_works *works)
 	for (size_t i = 0; l && i < works->devices.count; i++) {
 		const struct gap_works_device *d = &works->devices.items[i];
 
-		l[i] = (struct looked){gap_latency(works->works + d->first, d->end - d->first), works->works[d->first].end_ns};
+		l[i] = (struct looked){gap_latency(works->works + d->first, d->end - d->first),
+			works->works[d->first].end_ns};
 	}
 	return l;
 }
 
 /* Adds the stretch of time before a piece of work in which it matters what threads did. */
-static int add_window(struct gap_events *e, const struct gap_works_device *d, struct looked *l, size_t work)
+static int add_window(
+	struct gap_events *e, const struct gap_works_device *d, struct looked *l, size_t work)
 {
 	const struct gap_work *w = &e->works.items[work];
 	uint64_t from_ns = l->at_ns > GAP_LATENCY_MAX_NS ? l->at_ns - GAP_LATENCY_MAX_NS : 0;
@@ -262,11 +277,13 @@ const struct gap *gaps_longest(const struct gaps *g, const struct gap_device *d,
 	return &g->gaps.items[g->longest.items[d->first + n]];
 }
 
-bool gaps_concerns(const struct gaps *g, const struct profile_reader *r, uint32_t device, uint32_t thread)
+bool gaps_concerns(
+	const struct gaps *g, const struct profile_reader *r, uint32_t device, uint32_t thread)
 {
 	const struct profile_thread *t = profile_thread(r, thread);
 
-	return t && t->process && !(t->flags & THREAD_PROFILER) && map_get(&g->users, (uint64_t)device << 32 | t->process);
+	return t && t->process && !(t->flags & THREAD_PROFILER) &&
+	       map_get(&g->users, (uint64_t)device << 32 | t->process);
 }
 
 static int read_works(struct gaps *g, const struct profile_reader *done, size_t most)

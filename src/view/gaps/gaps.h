@@ -14,7 +14,7 @@
 /* The sum of gaps with one cause. */
 struct gap_sum {
 	uint64_t count, total_ns;
-	uint32_t stack;	   /* the one with the most time, through the same functions */
+	uint32_t stack; /* the one with the most time, through the same functions */
 	uint64_t stack_ns;
 };
 
@@ -23,10 +23,10 @@ struct gap_device {
 	uint64_t first_ns, last_ns; /* of its work */
 	uint64_t span_ns;	    /* between these, of the parts that are looked at */
 	uint64_t idle_ns;
-	uint64_t latency_ns;		   /* of launches: see gap_latency */
+	uint64_t latency_ns; /* of launches: see gap_latency */
 	/* its gaps: from this index on, of gaps and of longest */
 	size_t first, count;
-	struct gap_sum many[GAP_CAUSES];   /* by cause */
+	struct gap_sum many[GAP_CAUSES]; /* by cause */
 	struct gap_sum once[GAP_CAUSES];
 };
 
@@ -44,7 +44,7 @@ struct gap_process {
 
 struct gaps {
 	struct gap_events events;
-	struct vec(struct gap) gaps;		  /* by device and time */
+	struct vec(struct gap) gaps; /* by device and time */
 	/* indices of gaps: by device, the longest first */
 	struct vec(uint32_t) longest;
 	struct vec(struct gap_device) devices;	  /* the most idle first */
@@ -63,4 +63,5 @@ void gaps_release(struct gaps *g);
 /* The n-th longest gap of a device (< count). */
 const struct gap *gaps_longest(const struct gaps *g, const struct gap_device *d, size_t n);
 /* Whether a thread is of a process that used the device, and not the profiler's own. */
-bool gaps_concerns(const struct gaps *g, const struct profile_reader *r, uint32_t device, uint32_t thread);
+bool gaps_concerns(
+	const struct gaps *g, const struct profile_reader *r, uint32_t device, uint32_t thread);

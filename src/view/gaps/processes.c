@@ -24,7 +24,7 @@ struct adding {
 	struct map index;	      /* of these: by process */
 	/* the last one: work mostly follows other work of its process */
 	uint32_t process;
-	size_t last;		      /* its index */
+	size_t last; /* its index */
 };
 
 static uint64_t length(uint64_t from_ns, uint64_t until_ns)
@@ -138,7 +138,8 @@ static int by_span(const void *left, const void *right)
 {
 	const struct gap_process *a = left, *b = right;
 
-	return a->span_ns != b->span_ns ? order(b->span_ns, a->span_ns) : order(a->process, b->process);
+	return a->span_ns != b->span_ns ? order(b->span_ns, a->span_ns)
+					: order(a->process, b->process);
 }
 
 int gap_processes_add(struct gaps *g, const struct profile_reader *r)

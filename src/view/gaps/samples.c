@@ -8,6 +8,7 @@
 #include "view/names/label.h"
 
 /* Code that loads data: parts of the paths of Python files and of libraries. */
+// clang-format off
 static const char *const input_paths[] = {
 	"torch/utils/data/",	  "torchdata/",
 	"torchvision/datasets/",  "torchvision/transforms/",
@@ -16,11 +17,13 @@ static const char *const input_paths[] = {
 	"webdataset/",		  "nvidia/dali/",
 	"site-packages/grain/",
 };
+// clang-format on
 
 int gap_stacks_init(struct gap_stacks *s, const struct internals *internals, const uint32_t *merged)
 {
 	*s = (struct gap_stacks){.internals = internals, .merged = merged};
-	s->loads = calloc((size_t)profile_counts(internals->reader).locations + 1, sizeof(*s->loads));
+	s->loads =
+		calloc((size_t)profile_counts(internals->reader).locations + 1, sizeof(*s->loads));
 	return s->loads ? 0 : -ENOMEM;
 }
 
@@ -40,7 +43,11 @@ static uint32_t parent_of(const struct gap_stacks *s, uint32_t stack)
 static bool find_loads(const struct profile_reader *r, const struct profile_location *l)
 {
 	const struct profile_module *m = profile_module(r, l->module);
-	const char *path = profile_string(r, l->kind == FRAME_PYTHON ? l->file : m ? m->path : 0, NULL);
+	const char *path = profile_string(r,
+		l->kind == FRAME_PYTHON ? l->file
+		: m			? m->path
+					: 0,
+		NULL);
 
 	for (size_t i = 0; i < sizeof(input_paths) / sizeof(*input_paths); i++)
 		if (strstr(path, input_paths[i]))
@@ -48,7 +55,8 @@ static bool find_loads(const struct profile_reader *r, const struct profile_loca
 	return false;
 }
 
-static bool loads_data(const struct gap_stacks *s, uint32_t location, const struct profile_location *l)
+static bool loads_data(
+	const struct gap_stacks *s, uint32_t location, const struct profile_location *l)
 {
 	if (!s->loads[location])
 		s->loads[location] = find_loads(s->internals->reader, l) ? 2 : 1;
@@ -70,7 +78,8 @@ static uint32_t common_part(const struct gap_stacks *s, uint32_t a, uint32_t b)
 }
 
 /* Whether a frame is a function of the program. */
-static bool is_of_program(const struct gap_stacks *s, const struct profile_location *l, uint32_t stack, uint32_t at)
+static bool is_of_program(
+	const struct gap_stacks *s, const struct profile_location *l, uint32_t stack, uint32_t at)
 {
 	const struct profile_reader *r = s->internals->reader;
 	const struct profile_module *m = profile_module(r, l->module);
@@ -79,11 +88,13 @@ static bool is_of_program(const struct gap_stacks *s, const struct profile_locat
 		return true;
 	if (l->kind != FRAME_USER || internals_hide(s->internals, stack, at))
 		return false;
-	return !m || (m->kind != MODULE_VDSO && !label_is_c_library(profile_string(r, m->path, NULL)));
+	return !m ||
+	       (m->kind != MODULE_VDSO && !label_is_c_library(profile_string(r, m->path, NULL)));
 }
 
 /* *ret_stack is the part of the stack that shows the activity. */
-static enum gap_activity activity_of(const struct gap_stacks *s, uint32_t stack, uint32_t launch, uint32_t *ret_stack)
+static enum gap_activity activity_of(
+	const struct gap_stacks *s, uint32_t stack, uint32_t launch, uint32_t *ret_stack)
 {
 	const struct profile_reader *r = s->internals->reader;
 	uint32_t common = common_part(s, stack, launch), leaf = 0, python = 0;
@@ -107,21 +118,22 @@ static enum gap_activity activity_of(const struct gap_stacks *s, uint32_t stack,
 		loads |= loads_data(s, location, l);
 	}
 	*ret_stack = loads && python ? python : leaf ? leaf : stack;
-	return loads	      ? ACTIVITY_INPUT
+	return loads		? ACTIVITY_INPUT
 	       : leaf_is_python ? ACTIVITY_PYTHON
-	       : python	      ? ACTIVITY_CALLED
-	       : apart	      ? ACTIVITY_NATIVE
-			      : ACTIVITY_LAUNCH;
+	       : python		? ACTIVITY_CALLED
+	       : apart		? ACTIVITY_NATIVE
+				: ACTIVITY_LAUNCH;
 }
 
-struct gap_seen gap_samples_look(const struct gap_stacks *s, const struct gap_events *e, uint32_t thread, uint32_t launch,
-	uint64_t from_ns, uint64_t until_ns)
+struct gap_seen gap_samples_look(const struct gap_stacks *s, const struct gap_events *e,
+	uint32_t thread, uint32_t launch, uint64_t from_ns, uint64_t until_ns)
 {
 	struct gap_seen seen = {0};
 	uint64_t votes[ACTIVITIES] = {0};
 	size_t end = e->threads.items[thread].samples.end;
 
-	for (size_t i = gap_events_sample(e, thread, from_ns); i < end && e->samples.items[i].time_ns < until_ns; i++) {
+	for (size_t i = gap_events_sample(e, thread, from_ns);
+		i < end && e->samples.items[i].time_ns < until_ns; i++) {
 		uint32_t stack;
 		enum gap_activity a = activity_of(s, e->samples.items[i].stack, launch, &stack);
 

@@ -30,22 +30,23 @@ enum gap_activity {
 /* What stacks are compared by. Of a profile whose names are final; holds on to both. */
 struct gap_stacks {
 	const struct internals *internals;
-	const uint32_t *merged;	 /* by stack, see launch_path_merge */
+	const uint32_t *merged; /* by stack, see launch_path_merge */
 	/* by location: 0 not looked at yet, 1 it is not, 2 it is of code that loads data */
 	uint8_t *loads;
 };
 
 struct gap_seen {
-	uint64_t count;			  /* samples */
-	uint64_t of[ACTIVITIES];	  /* of these */
+	uint64_t count;		 /* samples */
+	uint64_t of[ACTIVITIES]; /* of these */
 	/* one of the most frequent, up to its innermost function (for input: Python's) */
 	uint32_t stacks[ACTIVITIES];
 };
 
 /* 0 or -ENOMEM; release it in either case. */
-int gap_stacks_init(struct gap_stacks *s, const struct internals *internals, const uint32_t *merged);
+int gap_stacks_init(
+	struct gap_stacks *s, const struct internals *internals, const uint32_t *merged);
 void gap_stacks_release(struct gap_stacks *s);
 
 /* The samples of a thread in a stretch of time, before a launch from the stack `launch`. */
-struct gap_seen gap_samples_look(const struct gap_stacks *s, const struct gap_events *e, uint32_t thread, uint32_t launch,
-	uint64_t from_ns, uint64_t until_ns);
+struct gap_seen gap_samples_look(const struct gap_stacks *s, const struct gap_events *e,
+	uint32_t thread, uint32_t launch, uint64_t from_ns, uint64_t until_ns);

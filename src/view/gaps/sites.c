@@ -76,12 +76,14 @@ static void sort_rows(struct gap_rows *r, bool by_key)
 
 int gap_rows_init(struct gap_rows *r, const struct gap *gaps, size_t first, size_t count)
 {
-	*r = (struct gap_rows){.rows = calloc(count + 1, sizeof(*r->rows)), .spare = calloc(count + 1, sizeof(*r->spare)),
+	*r = (struct gap_rows){.rows = calloc(count + 1, sizeof(*r->rows)),
+		.spare = calloc(count + 1, sizeof(*r->spare)),
 		.count = count};
 	if (!r->rows || !r->spare)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		r->rows[i] = (struct gap_row){.ns = length_of(&gaps[first + i]), .gap = (uint32_t)(first + i)};
+		r->rows[i] = (struct gap_row){
+			.ns = length_of(&gaps[first + i]), .gap = (uint32_t)(first + i)};
 	sort_rows(r, false);
 	return 0;
 }
@@ -151,14 +153,16 @@ static enum gap_cause likely_cause(const struct gap_sites *s, const struct evide
 		}
 	}
 	if (best == GAP_UNKNOWN && s->events->has_waits &&
-		(!t->period_ns || was_seen_to_run(t) || t->unwaited_ns / t->period_ns < SAMPLES_DUE))
+		(!t->period_ns || was_seen_to_run(t) ||
+			t->unwaited_ns / t->period_ns < SAMPLES_DUE))
 		return GAP_WORK;
 	return best;
 }
 
 /* The stack of most of the gaps of a cause; 0: there is none. Majority vote: each gap is a vote for
  * its stack, or cancels one of another. */
-static uint32_t likely_stack(const struct gap_sites *s, const struct gap_row *rows, size_t count, enum gap_cause cause)
+static uint32_t likely_stack(
+	const struct gap_sites *s, const struct gap_row *rows, size_t count, enum gap_cause cause)
 {
 	uint32_t best = 0;
 	size_t votes = 0;
@@ -226,7 +230,8 @@ static bool comes_again(const struct gap_sites *s, const struct gap_row *rows, s
 		first = gap->next < first->next ? gap : first;
 		last = gap->next > last->next ? gap : last;
 	}
-	return last->start_ns - first->start_ns > s->span_ns / SPREAD || last->next - first->next > s->works / SPREAD;
+	return last->start_ns - first->start_ns > s->span_ns / SPREAD ||
+	       last->next - first->next > s->works / SPREAD;
 }
 
 /* Sets `once` of these gaps, and returns how many are alike. */

@@ -35,11 +35,12 @@ static int by_end(const void *left, const void *right, void *works)
 	const struct gap_work *a = (const struct gap_work *)works + *(const uint32_t *)left;
 	const struct gap_work *b = (const struct gap_work *)works + *(const uint32_t *)right;
 
-	return a->process != b->process ? order(a->process, b->process) : order(a->end_ns, b->end_ns);
+	return a->process != b->process ? order(a->process, b->process)
+					: order(a->end_ns, b->end_ns);
 }
 
-static bool is_waited_for(const struct finding *f, const struct gap_work *w, const struct gap_call *call,
-	const struct gap_sync *sync)
+static bool is_waited_for(const struct finding *f, const struct gap_work *w,
+	const struct gap_call *call, const struct gap_sync *sync)
 {
 	const struct profile_op *op = profile_op(f->reader, w->op);
 	uint64_t launched_ns = sync && sync->launched_ns ? sync->launched_ns : call->span.start_ns;
@@ -49,7 +50,8 @@ static bool is_waited_for(const struct finding *f, const struct gap_work *w, con
 	if (!sync)
 		return true;
 	return op->context == sync->context &&
-		(sync->kind == SYNC_CONTEXT || w->stream == sync->stream || (w->graph && !w->stream));
+	       (sync->kind == SYNC_CONTEXT || w->stream == sync->stream ||
+		       (w->graph && !w->stream));
 }
 
 /* The i-th of all works by their ends, those of one process together. */
@@ -63,10 +65,12 @@ static bool ends_behind(const struct gap_work *w, uint32_t process, uint64_t tim
 	return w->process > process || (w->process == process && w->end_ns > time_ns);
 }
 
-static const struct gap_work *find_work(const struct finding *f, uint32_t process, const struct gap_call *call)
+static const struct gap_work *find_work(
+	const struct finding *f, uint32_t process, const struct gap_call *call)
 {
 	const struct gap_sync *sync = gap_events_sync(f->events, call);
-	size_t behind = search_first(i, 0, f->events->works.count, ends_behind(work_at(f, i), process, call->span.end_ns));
+	size_t behind = search_first(i, 0, f->events->works.count,
+		ends_behind(work_at(f, i), process, call->span.end_ns));
 
 	for (size_t n = 0; n < LOOK_BACK && behind > n; n++) {
 		const struct gap_work *w = work_at(f, behind - 1 - n);
@@ -89,16 +93,20 @@ static int add(struct sync_waits *s, struct finding *f, const struct gap_call *c
 	const struct profile_thread *t = profile_thread(f->reader, call->span.thread);
 	const struct gap_work *w = t ? find_work(f, t->process, call) : NULL;
 	const struct profile_op *op = w ? profile_op(f->reader, w->op) : NULL;
-	struct sync_wait wait = {.thread = call->span.thread, .api = call->api, .stack = merged(f, call->span.stack),
-		.op = w ? w->op : 0, .launch_stack = w ? merged(f, w->stack) : 0};
-	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack, op ? op->kind : 0, op ? op->name : 0,
-		op ? op->copy_kind : 0};
+	struct sync_wait wait = {.thread = call->span.thread,
+		.api = call->api,
+		.stack = merged(f, call->span.stack),
+		.op = w ? w->op : 0,
+		.launch_stack = w ? merged(f, w->stack) : 0};
+	const uint32_t key[] = {wait.thread, wait.api, wait.stack, wait.launch_stack,
+		op ? op->kind : 0, op ? op->name : 0, op ? op->copy_kind : 0};
 	uint64_t ns = call->span.end_ns - call->span.start_ns;
 	struct sync_wait *row;
 	uint32_t id;
 	int added;
 
-	if (interner_add(f->rows, key, sizeof(key), &id, &added) || (added && vec_push(&s->waits, wait)))
+	if (interner_add(f->rows, key, sizeof(key), &id, &added) ||
+		(added && vec_push(&s->waits, wait)))
 		return -ENOMEM;
 	row = &s->waits.items[id - 1];
 	row->count++;
@@ -124,7 +132,8 @@ static bool has_syncs(const struct gap_events *e)
 	return false;
 }
 
-int sync_waits_find(struct sync_waits *s, const struct gap_events *e, const struct internals *internals)
+int sync_waits_find(
+	struct sync_waits *s, const struct gap_events *e, const struct internals *internals)
 {
 	struct finding f = {.events = e, .reader = internals->reader};
 	int error;

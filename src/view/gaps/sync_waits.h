@@ -26,5 +26,6 @@ struct sync_waits {
 
 /* From events that were read; comes zeroed. 0 or -ENOMEM with error_text; release it in either
  * case. */
-int sync_waits_find(struct sync_waits *s, const struct gap_events *e, const struct internals *internals);
+int sync_waits_find(
+	struct sync_waits *s, const struct gap_events *e, const struct internals *internals);
 void sync_waits_release(struct sync_waits *s);

@@ -22,7 +22,8 @@ bool gap_works_next(struct gap_works *w, size_t *ret_work, size_t *ret_device)
 	struct gap_works_device *first = NULL;
 
 	vec_foreach (d, &w->devices)
-		if (d->next < d->end && (!first || w->works[d->next].start_ns < w->works[first->next].start_ns))
+		if (d->next < d->end &&
+			(!first || w->works[d->next].start_ns < w->works[first->next].start_ns))
 			first = d;
 	if (!first)
 		return false;

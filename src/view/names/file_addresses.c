@@ -36,8 +36,8 @@ void file_addresses_release(struct file_addresses *a)
 uint64_t file_address(const struct file_addresses *a, uint32_t module, uint64_t offset)
 {
 	const struct profile_segment wanted = {.module = module, .offset = offset}, *s;
-	size_t behind = search_first(
-		i, 0, a->segments.count, compare(&a->segments.items[i], &wanted) > 0);
+	size_t behind =
+		search_first(i, 0, a->segments.count, compare(&a->segments.items[i], &wanted) > 0);
 
 	s = behind ? &a->segments.items[behind - 1] : NULL;
 	if (!s || s->module != module || offset - s->offset >= s->size)

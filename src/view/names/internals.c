@@ -24,7 +24,7 @@ enum {
 /* Of a module. */
 enum {
 	INTERPRETER = 1, /* nothing but Python */
-	EMBEDDER,        /* a program with Python in it */
+	EMBEDDER,	 /* a program with Python in it */
 	/* starts programs and threads: the C library and the dynamic linker, the executable of a
 	 * Python that lives in a library */
 	LAUNCHER,
@@ -64,8 +64,9 @@ static bool is_api_name(const char *name)
 /* The first functions of a process or a thread, wherever they are. */
 static bool is_start_name(const char *name)
 {
-	static const char *const names[] = {"_start", "main", "__libc_start_main", "__libc_start_call_main",
-		"__libc_start_main_impl", "start_thread", "clone", "clone3", "__clone", "__clone3"};
+	static const char *const names[] = {"_start", "main", "__libc_start_main",
+		"__libc_start_call_main", "__libc_start_main_impl", "start_thread", "clone",
+		"clone3", "__clone", "__clone3"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
@@ -78,14 +79,16 @@ static bool is_interpreter(const struct internals *i, const struct profile_locat
 	if (l->kind != FRAME_USER || !l->module)
 		return false;
 	return i->modules[l->module] == INTERPRETER ||
-	       (i->modules[l->module] == EMBEDDER && is_api_name(profile_string(i->reader, l->name, NULL)));
+	       (i->modules[l->module] == EMBEDDER &&
+		       is_api_name(profile_string(i->reader, l->name, NULL)));
 }
 
 static bool is_start(const struct internals *i, const struct profile_location *l)
 {
 	return l->kind == FRAME_NOTE || is_interpreter(i, l) ||
-	       (l->kind == FRAME_USER && (i->modules[l->module] == LAUNCHER ||
-						 is_start_name(profile_string(i->reader, l->name, NULL))));
+	       (l->kind == FRAME_USER &&
+		       (i->modules[l->module] == LAUNCHER ||
+			       is_start_name(profile_string(i->reader, l->name, NULL))));
 }
 
 static const struct profile_location *location_of(const struct internals *i, uint32_t node)

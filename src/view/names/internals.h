@@ -27,8 +27,8 @@
 
 struct internals {
 	const struct profile_reader *reader;
-	uint8_t *modules; /* by module */
-	uint8_t *stacks;  /* by stack node */
+	uint8_t *modules;     /* by module */
+	uint8_t *stacks;      /* by stack node */
 	uint32_t stack_count; /* 0: there are no Python frames in this profile */
 };
 

@@ -179,8 +179,7 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 	if (before_reason) {
 		buf_append(b, label + before_reason, size - before_reason - 1);
 	} else if (size && *label == '<') {
-		buf_append(
-			b, label, size); /* "<T as Trait>::f" of Rust would lose its type */
+		buf_append(b, label, size); /* "<T as Trait>::f" of Rust would lose its type */
 	} else if (slash && !memchr(label, '(', size)) {
 		buf_puts(b, "...");
 		buf_append(b, slash, size - (size_t)(slash - label));
@@ -200,7 +199,8 @@ void label_brief(const char *label, size_t size, int level, struct buf *b)
 
 bool label_is_c_library(const char *path)
 {
-	static const char *const libraries[] = {"libc.so", "libc-2.", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
+	static const char *const libraries[] = {
+		"libc.so", "libc-2.", "libpthread", "ld-linux", "ld-musl", "libc.musl"};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)

@@ -43,7 +43,8 @@ static bool is_stub(const struct profile_reader *r, uint32_t stack)
 {
 	const struct profile_location *l = location_of(r, stack);
 
-	return l && l->kind == FRAME_USER && vendor_is_launch_stub(profile_string(r, l->name, NULL));
+	return l && l->kind == FRAME_USER &&
+	       vendor_is_launch_stub(profile_string(r, l->name, NULL));
 }
 
 /* The stack without the launching call and what lies inside it: another call (of the driver, by a
@@ -67,7 +68,7 @@ uint32_t launch_path_of(const struct profile_reader *r, uint32_t stack)
 /* What identifies a function of a profile: its name; of Python's, name and file. */
 struct functions {
 	struct map named, nameless; /* by the path to the caller, and name or location */
-	struct map python;          /* name and file -> a number */
+	struct map python;	    /* name and file -> a number */
 	/* module and start of a function without a name -> its first location */
 	struct map extents;
 };
@@ -86,7 +87,8 @@ static uint64_t python_number(struct functions *f, const struct profile_location
 }
 
 /* Code without a name is identified by its function's first location, or else by its own. */
-static uint64_t nameless_number(struct functions *f, const struct profile_location *l, uint32_t location, int *error)
+static uint64_t nameless_number(
+	struct functions *f, const struct profile_location *l, uint32_t location, int *error)
 {
 	uint64_t key = (uint64_t)l->module << 44 | l->function;
 	const uint64_t *found;
@@ -101,8 +103,9 @@ static uint64_t nameless_number(struct functions *f, const struct profile_locati
 }
 
 /* The first stack that goes on from `caller` by the same function; `id`, when it is that. */
-static uint32_t same_function(struct functions *f, uint32_t caller, const struct profile_stack_node *n,
-	const struct profile_location *l, uint32_t id, int *error)
+static uint32_t same_function(struct functions *f, uint32_t caller,
+	const struct profile_stack_node *n, const struct profile_location *l, uint32_t id,
+	int *error)
 {
 	struct map *stacks = l->name ? &f->named : &f->nameless;
 	uint64_t function = l->kind == FRAME_PYTHON ? python_number(f, l, error)
@@ -126,7 +129,8 @@ int launch_path_merge(const struct internals *i, uint32_t **ret)
 {
 	uint32_t count = profile_counts(i->reader).stack_nodes;
 	uint32_t *first = calloc((size_t)count + 1, sizeof(*first));
-	struct functions f = {.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT, .extents = MAP_INIT};
+	struct functions f = {
+		.named = MAP_INIT, .nameless = MAP_INIT, .python = MAP_INIT, .extents = MAP_INIT};
 	int error = first ? 0 : -ENOMEM;
 
 	for (uint32_t id = 1; !error && id <= count; id++) {
@@ -154,8 +158,8 @@ static bool is_function(const struct internals *i, uint32_t stack, uint32_t at)
 	const struct profile_location *l = location_of(i->reader, at);
 
 	return l && *profile_string(i->reader, l->name, NULL) &&
-	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) && !is_of_gpu_library(i->reader, l) &&
-	       !internals_hide(i, stack, at);
+	       (l->kind == FRAME_USER || l->kind == FRAME_PYTHON) &&
+	       !is_of_gpu_library(i->reader, l) && !internals_hide(i, stack, at);
 }
 
 unsigned int launch_path_functions(const struct internals *i, uint32_t stack, unsigned int frames,

@@ -27,7 +27,8 @@ static const char *base_name(const char *path)
 }
 
 /* "module+0xaddress" for code without a name: one for all of a function, if its start was found. */
-static void put_address(const struct location_texts *t, const struct profile_location *l, struct buf *b)
+static void put_address(
+	const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
 	const struct profile_module *m = profile_module(t->reader, l->module);
 	uint64_t address = l->function ? l->function : l->address;
@@ -44,8 +45,8 @@ static void put_address(const struct location_texts *t, const struct profile_loc
 	buf_printf(b, "%s%s0x%llx", name, *name ? "+" : "", (unsigned long long)address);
 }
 
-static void put_file(const struct location_texts *t, const struct profile_location *l, const char *file,
-	struct buf *b)
+static void put_file(const struct location_texts *t, const struct profile_location *l,
+	const char *file, struct buf *b)
 {
 	if (*file && l->line && t->lines)
 		buf_printf(b, " (%s:%u)", file, l->line);
@@ -62,7 +63,8 @@ static const char *skip_owner(const char *name)
 	return second && second[1] ? second + 1 : name;
 }
 
-static enum tree_kind put_native(const struct location_texts *t, const struct profile_location *l, struct buf *b)
+static enum tree_kind put_native(
+	const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
 	const char *name = skip_owner(profile_string(t->reader, l->name, NULL));
 	enum tree_kind kind;
@@ -81,7 +83,8 @@ static enum tree_kind put_native(const struct location_texts *t, const struct pr
 	return kind;
 }
 
-enum tree_kind location_text(const struct location_texts *t, const struct profile_location *l, struct buf *b)
+enum tree_kind location_text(
+	const struct location_texts *t, const struct profile_location *l, struct buf *b)
 {
 	if (!l) {
 		buf_puts(b, "[damaged]");
@@ -95,7 +98,9 @@ enum tree_kind location_text(const struct location_texts *t, const struct profil
 		buf_puts(b, profile_string(t->reader, l->name, NULL));
 	if (l->kind == FRAME_PYTHON)
 		put_file(t, l, python_file_name(&t->files, l->file), b);
-	return l->kind == FRAME_KERNEL ? TREE_KERNEL : l->kind == FRAME_PYTHON ? TREE_PYTHON : TREE_NOTE;
+	return l->kind == FRAME_KERNEL	 ? TREE_KERNEL
+	       : l->kind == FRAME_PYTHON ? TREE_PYTHON
+					 : TREE_NOTE;
 }
 
 size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t ret[INLINES_MAX])
@@ -103,7 +108,8 @@ size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t
 	const struct profile_inline *i;
 	size_t count = 0;
 
-	for (uint32_t id = innermost; (i = profile_inline(r, id)) && count < INLINES_MAX; id = i->caller)
+	for (uint32_t id = innermost; (i = profile_inline(r, id)) && count < INLINES_MAX;
+		id = i->caller)
 		ret[count++] = id;
 	for (size_t n = 0; n < count / 2; n++) {
 		uint32_t inner = ret[n];
@@ -114,7 +120,8 @@ size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t
 	return count;
 }
 
-size_t location_inlines(const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX])
+size_t location_inlines(
+	const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX])
 {
 	const struct profile_location *l = profile_location(r, location);
 

@@ -28,7 +28,8 @@ void location_texts_release(struct location_texts *t);
 
 /* Puts the text of a location (NULL: of a damaged one) into `b`, which comes empty; the kind of its
  * frame. */
-enum tree_kind location_text(const struct location_texts *t, const struct profile_location *l, struct buf *b);
+enum tree_kind location_text(
+	const struct location_texts *t, const struct profile_location *l, struct buf *b);
 
 /* Functions inlined into one another at one location; more are left out at the root side. */
 #define INLINES_MAX 256
@@ -38,6 +39,7 @@ enum tree_kind location_text(const struct location_texts *t, const struct profil
 size_t inline_chain(const struct profile_reader *r, uint32_t innermost, uint32_t ret[INLINES_MAX]);
 /* The functions inlined at a location (an id), from its own function inwards, as inline ids: how
  * many. */
-size_t location_inlines(const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX]);
+size_t location_inlines(
+	const struct profile_reader *r, uint32_t location, uint32_t ret[INLINES_MAX]);
 /* An inlined function as a location, for location_text. */
 struct profile_location location_of_inline(const struct profile_reader *r, uint32_t inlined);

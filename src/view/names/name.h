@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readable names of C++ functions ("void f<A<int> >(A<int>)"), shortened for tables. Kernels of today's
- * libraries have names of hundreds of columns, nearly all of it template arguments.
+ * Readable names of C++ functions ("void f<A<int> >(A<int>)"), shortened for tables. Kernels of
+ * today's libraries have names of hundreds of columns, nearly all of it template arguments.
  */
 #pragma once
 

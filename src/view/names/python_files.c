@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every path begins with what is left behind the folder that Python found it in. Files that are then called
- * alike get one folder more, and again, until none are.
+ * Every path begins with what is left behind the folder that Python found it in. Files that are
+ * then called alike get one folder more, and again, until none are.
  */
 #include "view/names/python_files.h"
 
@@ -32,7 +32,8 @@ static const char *behind_last(const char *path, const char *folder)
 	return found;
 }
 
-/* Behind "/python3.11/", the standard library; "/python3.13t/" and "/python311.zip/" are such, too. */
+/* Behind "/python3.11/", the standard library; "/python3.13t/" and "/python311.zip/" are such,
+ * too. */
 static const char *behind_library(const char *path)
 {
 	const char *at = behind_last(path, "/python");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Short names of Python's source files, as people call them, different for different files of a profile:
+ * Short names of Python's source files, as people call them, different for different files of a
+ * profile:
  *
  *	/usr/lib/python3.11/threading.py                   threading.py
  *	/venv/lib/python3.11/site-packages/torch/nn/x.py   torch/nn/x.py
@@ -16,7 +17,8 @@
 
 struct python_files {
 	const struct profile_reader *reader;
-	uint32_t *start; /* by string: where the short name begins in the path; NULL: there are no such files */
+	/* by string: where the short name begins in the path; NULL: there are no such files */
+	uint32_t *start;
 };
 
 /* Whether a profile has any Python frames. */

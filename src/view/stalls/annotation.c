@@ -64,8 +64,7 @@ struct finding {
 	struct annotation *a;
 	struct map lines; /* file << 32 | line -> index of a->lines */
 	struct map owns;  /* the same of lines in the function itself -> a number */
-	struct map
-		sites; /* inline id << 32 | number of the line in the function itself -> index of a->sites */
+	struct map sites; /* inline id << 32 | line in the function itself -> index of a->sites */
 };
 
 static int find_line(struct finding *f, uint32_t file, uint32_t line, uint32_t *ret)
@@ -332,8 +331,9 @@ static int sort_lines(struct annotation *a, uint32_t *new_index)
 	}
 	for (uint32_t i = 0; !error && i < count; i++)
 		rank[i] = (uint32_t)*map_get(&ranks, a->lines.items[i].file);
-	error = error ?: sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count,
-		by_file_and_line, &o, new_index);
+	error = error
+			?: sort_items((void **)&a->lines.items, sizeof(*a->lines.items), count,
+				   by_file_and_line, &o, new_index);
 	if (!error)
 		a->lines.capacity = count;
 	map_release(&ranks);

@@ -20,17 +20,17 @@
 struct annotation_instruction {
 	uint32_t instruction; /* id */
 	uint32_t offset;      /* in the function */
-	uint32_t image;       /* index of `images` */
-	uint32_t site;        /* index of `sites` */
+	uint32_t image;	      /* index of `images` */
+	uint32_t site;	      /* index of `sites` */
 	uint64_t samples, latency;
 };
 
 /* A line as it stands in the function: in its own code, or inlined by one chain of calls. */
 struct annotation_site {
-	uint32_t line;    /* index of `lines` */
-	uint32_t inlined; /* inline id; 0: in the function itself */
+	uint32_t line;		       /* index of `lines` */
+	uint32_t inlined;	       /* inline id; 0: in the function itself */
 	uint32_t call_file, call_line; /* in the function itself, of the outermost inlined call */
-	uint32_t first, count;         /* in `by_site` */
+	uint32_t first, count;	       /* in `by_site` */
 	uint32_t first_call, calls;    /* in `calls` */
 	uint64_t samples;
 };
@@ -44,7 +44,7 @@ struct annotation_line {
 };
 
 struct annotation_file {
-	uint32_t file;         /* string */
+	uint32_t file;	       /* string */
 	uint32_t first, count; /* in `lines`, by number */
 	uint64_t samples;
 	bool called; /* some line of it has samples in what it calls */
@@ -57,18 +57,18 @@ struct annotation_image {
 
 struct annotation {
 	const struct kernel_stalls *stalls;
-	size_t kernel; /* index of the stalls' kernels */
+	size_t kernel;				    /* index of the stalls' kernels */
 	struct vec(struct annotation_image) images; /* the one with most samples first */
-	uint32_t image;                             /* index of the one shown; ANNOTATION_ALL */
+	uint32_t image;				    /* index of the one shown; ANNOTATION_ALL */
 	struct vec(struct annotation_instruction) instructions; /* by image and offset */
 	struct vec(struct annotation_site) sites;
 	struct vec(struct annotation_line) lines;
 	struct vec(struct annotation_file) files; /* the hottest first, the unknown one last */
 	/* of sites: indices of the lines they are inlined at, each once */
 	struct vec(uint32_t) calls;
-	uint32_t *by_site; /* indices of instructions, by site and in their order */
-	struct stall_counts line_reasons;   /* row: index of lines */
-	struct stall_counts reasons;        /* row 0: all that is shown */
+	uint32_t *by_site;		  /* indices of instructions, by site and in their order */
+	struct stall_counts line_reasons; /* row: index of lines */
+	struct stall_counts reasons;	  /* row 0: all that is shown */
 	uint64_t samples, latency, issuing; /* of what is shown */
 };
 

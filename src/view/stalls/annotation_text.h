@@ -9,7 +9,8 @@
 #include "view/stalls/annotation.h"
 
 /* Appends "kernel.cu:12", without folders; "(line not known)". */
-void annotation_line_text(const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b);
+void annotation_line_text(
+	const struct profile_reader *r, uint32_t file, uint32_t line, struct buf *b);
 /*
  * Appends how the instructions of a site came into the function, from the innermost function
  * outwards; nothing where they are its own:

@@ -174,7 +174,8 @@ static int add_facts(struct stall_flame *f)
 /* One for each line. */
 static int add_refusals(struct stall_flame *f, const char *lines)
 {
-	const char *what = f->stalls.counts.windows ? "not all instructions were" : "instructions were not";
+	const char *what =
+		f->stalls.counts.windows ? "not all instructions were" : "instructions were not";
 	int error = 0;
 
 	while (!error && *lines) {
@@ -195,8 +196,7 @@ static int add_remarks(struct stall_flame *f)
 		const char *text;
 	} remarks[] = {
 		{c->without_kernel, "instruction samples of code of which no kernel was recorded"},
-		{c->without_code,
-			"instruction samples in code that the driver does not identify"},
+		{c->without_code, "instruction samples in code that the driver does not identify"},
 		{c->elsewhere, "instruction samples reported when no launch of their kernel ran: "
 			       "given to the ones next in time"},
 	};

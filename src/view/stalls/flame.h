@@ -15,4 +15,5 @@
 #include "profile/reader.h"
 #include "view/fold/result.h"
 
-int stall_flame_build(struct profile_reader *r, const struct view_options *o, struct view_result *ret);
+int stall_flame_build(
+	struct profile_reader *r, const struct view_options *o, struct view_result *ret);

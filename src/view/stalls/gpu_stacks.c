@@ -164,8 +164,7 @@ static int add_mnemonic(struct gpu_stacks *g, uint32_t text, uint32_t *node)
 	return error ?: tree_add_child(g->tree, *node, frame, node);
 }
 
-int gpu_stacks_add(
-	struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node)
+int gpu_stacks_add(struct gpu_stacks *g, uint32_t kernel, uint32_t instruction, uint32_t *ret_node)
 {
 	const struct profile_instruction *i = profile_instruction(g->reader, instruction);
 	uint32_t node = kernel;

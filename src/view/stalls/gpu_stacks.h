@@ -27,17 +27,18 @@ struct gpu_stacks {
 	struct tree *tree;
 	struct location_texts texts;
 	uint32_t boundary;
-	struct gpu_source *sources;  /* by string */
+	struct gpu_source *sources; /* by string */
 	/* by GPU function: string; the first that an instruction names */
 	uint32_t *function_files;
-	uint32_t *function_frames;   /* by GPU function; not with lines */
-	uint32_t *inline_frames;     /* by inline id */
-	struct map mnemonics;        /* string of the instruction's text -> frame */
+	uint32_t *function_frames; /* by GPU function; not with lines */
+	uint32_t *inline_frames;   /* by inline id */
+	struct map mnemonics;	   /* string of the instruction's text -> frame */
 	struct buf text;
 };
 
 /* 0 or -errno with error_text; release it in either case. */
-int gpu_stacks_init(struct gpu_stacks *g, const struct profile_reader *r, struct tree *t, bool lines);
+int gpu_stacks_init(
+	struct gpu_stacks *g, const struct profile_reader *r, struct tree *t, bool lines);
 void gpu_stacks_release(struct gpu_stacks *g);
 
 /* All: 0 or -errno with error_text. */

@@ -27,7 +27,7 @@ struct kernel_reason {
 };
 
 struct kernel_sum {
-	uint32_t name; /* string: mangled */
+	uint32_t name;		 /* string: mangled */
 	uint64_t works, time_ns; /* of the kernels of this name; 0: it is called by kernels */
 	uint64_t samples;
 	uint64_t latency; /* of these, those of cycles in which no warp was issued */
@@ -39,21 +39,21 @@ struct kernel_sum {
 struct kernel_windows {
 	uint64_t count, exact;
 	uint64_t samples, dropped, without_code; /* as in profile_window */
-	uint64_t period_min, period_max;         /* cycles; 0: not known */
+	uint64_t period_min, period_max;	 /* cycles; 0: not known */
 };
 
 struct kernel_stalls {
 	const struct profile_reader *reader;
 	struct vec(struct kernel_reason) reasons; /* what `reason` of a count is the index of */
-	struct stall_counts seen;                 /* row: instruction */
-	struct stall_counts by_kernel;            /* row: index of kernels */
+	struct stall_counts seen;		  /* row: instruction */
+	struct stall_counts by_kernel;		  /* row: index of kernels */
 	/* The hottest first: by GPU time, functions without any by their share of all samples. */
 	struct vec(struct kernel_sum) kernels;
 	struct vec(struct kernel_sum) not_sampled; /* kernels without samples, in the same order */
 	/* GPU functions and the instructions of each: ids in the order of kernel, function and
 	 * offset. */
 	struct {
-		uint32_t *kernels;      /* by function id: index of kernels plus 1; 0: no samples */
+		uint32_t *kernels; /* by function id: index of kernels plus 1; 0: no samples */
 		/* by function id: where its instructions begin in `instructions` */
 		uint32_t *first;
 		uint32_t *instructions; /* ids */
@@ -62,7 +62,7 @@ struct kernel_stalls {
 	uint64_t samples, latency, issuing; /* sums of kernels */
 	/* of the samples: stalls.h has more than one launch that may have had them */
 	uint64_t apportioned;
-	uint64_t gpu_ns;                    /* of all GPU work */
+	uint64_t gpu_ns; /* of all GPU work */
 	uint64_t not_sampled_ns;
 };
 

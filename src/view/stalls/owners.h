@@ -41,27 +41,28 @@ struct stall_owners {
 	bool streams; /* distinguish the streams of a kernel */
 	struct stall_windows windows;
 	struct vec(struct stall_op) ops; /* by operation id */
-	struct map kernel_ids;           /* context << 32 | name -> kernel */
-	struct map first_ops;            /* kernel << 32 | stream -> operation */
+	struct map kernel_ids;		 /* context << 32 | name -> kernel */
+	struct map first_ops;		 /* kernel << 32 | stream -> operation */
 	struct vec(struct stall_kernel) kernels;
 	struct vec(struct stall_launch) launches;
 	/* After stall_owners_finish: */
-	struct order by_kernel;      /* launches by kernel */
-	uint32_t *first_launch;      /* by kernel, and one more: where its launches begin there */
+	struct order by_kernel;	     /* launches by kernel */
+	uint32_t *first_launch;	     /* by kernel, and one more: where its launches begin there */
 	struct map function_kernels; /* context << 32 | function -> where its list begins */
 	struct vec(uint32_t) lists;  /* a count, then that many kernels */
 	/* The latest answer, and to which question. */
 	uint32_t window, function, correlation;
 	struct vec(struct stall_owner) owners;
 	uint64_t weight; /* of all */
-	bool elsewhere;  /* nothing of them ran in the window */
+	bool elsewhere;	 /* nothing of them ran in the window */
 };
 
 void stall_owners_init(struct stall_owners *o, const struct profile_reader *r, bool streams);
 void stall_owners_release(struct stall_owners *o);
 /* All: 0 or -ENOMEM with error_text. */
 /* What the operation of a kernel is; good until the next call. */
-int stall_owners_op(struct stall_owners *o, uint32_t id, const struct profile_op *op, const struct stall_op **ret);
+int stall_owners_op(struct stall_owners *o, uint32_t id, const struct profile_op *op,
+	const struct stall_op **ret);
 /* Launches are added in the order of their numbers. */
 int stall_owners_add_launch(struct stall_owners *o, uint32_t kernel);
 int stall_owners_add_work(struct stall_owners *o, uint32_t launch, const struct profile_work *work);
@@ -69,4 +70,5 @@ int stall_owners_add_work(struct stall_owners *o, uint32_t launch, const struct 
 int stall_owners_finish(struct stall_owners *o);
 /* Fills `owners`, `weight` and `elsewhere`; no owners: nothing that these samples may be of ran at
  * all. */
-int stall_owners_choose(struct stall_owners *o, uint32_t window, uint32_t function, uint32_t correlation);
+int stall_owners_choose(
+	struct stall_owners *o, uint32_t window, uint32_t function, uint32_t correlation);

@@ -50,7 +50,8 @@ static struct stall_name parse(const struct stall_names *names, const char *text
 
 struct stall_name stall_name_parse(const char *text)
 {
-	vendors_foreach(v) {
+	vendors_foreach(v)
+	{
 		struct stall_name n = {0};
 
 		if ((*v)->stalls)
@@ -78,10 +79,9 @@ bool stall_is_issuing(const struct stall_name *n)
 
 const struct stall_reason *stall_reason_at(size_t n)
 {
-	vendors_foreach(v)
-		for (const struct stall_reason *r = (*v)->stalls ? (*v)->stalls->reasons : NULL; r && r->name; r++)
-			if (!n--)
-				return r;
+	vendors_foreach(
+		v) for (const struct stall_reason *r = (*v)->stalls ? (*v)->stalls->reasons : NULL;
+			r && r->name; r++) if (!n--) return r;
 	return NULL;
 }
 

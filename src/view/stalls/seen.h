@@ -24,4 +24,5 @@ struct stall_seen_list {
 
 void stall_seen_release(struct stall_seen_list *l);
 /* Joins from the `most`-th on; 0: never. 0, -ENOMEM or -EOVERFLOW with error_text. */
-int stall_seen_add(struct stall_seen_list *l, struct stall_windows *w, const struct profile_stall *stall);
+int stall_seen_add(
+	struct stall_seen_list *l, struct stall_windows *w, const struct profile_stall *stall);

@@ -41,12 +41,12 @@ int source_map_add(struct source_map *m, const char *text);
 int source_dir_add(struct source_map *m, const char *folder);
 
 struct source_text {
-	char *path;  /* where it was found; NULL: it was not, and there are no lines */
-	char *why;   /* why it was not: "No such file or directory", of the path itself, and where
+	char *path; /* where it was found; NULL: it was not, and there are no lines */
+	char *why;  /* why it was not: "No such file or directory", of the path itself, and where
 		      * else it was looked for: "; nor is it new/math.h; nor is it below src" */
 	struct buf contents;
 	struct vec(uint32_t) starts; /* of lines, in the contents */
-	uint64_t changed_ns;         /* CLOCK_REALTIME */
+	uint64_t changed_ns;	     /* CLOCK_REALTIME */
 };
 
 /* Looks for a file and reads it: 0, also where there is none (then `why` is set), or -ENOMEM with

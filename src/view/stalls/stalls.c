@@ -218,8 +218,8 @@ static uint64_t search_reason(const struct stalls *s, uint32_t string)
 {
 	struct stall_name n = stall_name_parse(profile_string(s->reader, string, NULL));
 	/* A longer name with the same beginning comes later. */
-	size_t index = search_first(
-		i, 0, s->reasons.count, strncmp(s->reasons.items[i].name, n.name, n.name_size) >= 0);
+	size_t index = search_first(i, 0, s->reasons.count,
+		strncmp(s->reasons.items[i].name, n.name, n.name_size) >= 0);
 
 	return (uint64_t)index << 1 | n.latency;
 }

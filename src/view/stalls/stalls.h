@@ -12,15 +12,17 @@
  *						all of A's time with k, to the nanosecond, is shared 225 : 75 + what
  *						other windows have
  *
- * 1. Samples to launches. The samples of a kernel go to the launches of it (equal gather_key: stack, call, thread,
- *    ... as the options distinguish them) whose work overlaps the window, by the time of that overlap. That is exact
- *    where one launch did, and in exact windows, where the correlation id names the work; else the samples are
- *    `apportioned`, and counted so. Where no work of the kernel overlaps (samples come a little late), its work in
- *    the window before, then after, then in the whole recording counts instead (`elsewhere`). Samples of a
- *    function that is no kernel go to the kernels of its image that ran, or to the one that its name is of
- *    ("$kernel$function"), by the same rules. What belongs to no kernel that ran is `without_kernel`, and in no row.
- * 2. Time to instructions. The whole GPU time of a launch is divided among its (instruction, reason) by their share
- *    of its samples. A launch without any sample has no rows: all of its time is not sampled.
+ * 1. Samples to launches. The samples of a kernel go to the launches of it (equal gather_key:
+ *    stack, call, thread, ... as the options distinguish them) whose work overlaps the window, by the time of
+ *    that overlap. That is exact where one launch did, and in exact windows, where the correlation id
+ *    names the work; else the samples are `apportioned`, and counted so. Where no work of the kernel
+ *    overlaps (samples come a little late), its work in the window before, then after, then in the
+ *    whole recording counts instead (`elsewhere`). Samples of a function that is no kernel go to the
+ *    kernels of its image that ran, or to the one that its name is of ("$kernel$function"), by the
+ *    same rules. What belongs to no kernel that ran is `without_kernel`, and in no row.
+ * 2. Time to instructions. The whole GPU time of a launch is divided among its (instruction,
+ *    reason) by their share of its samples. A launch without any sample has no rows: all of its time is not
+ *    sampled.
  *
  * Every step divides whole numbers without a rest (stalls_divide): the rows' times of a launch add
  * up to its time to the nanosecond, and the samples of all rows to those that came, in parts of a
@@ -54,10 +56,10 @@
  * options ask for it (streams). */
 struct stalls_launch {
 	struct gather_key key;
-	uint32_t kernel;   /* string: mangled name */
+	uint32_t kernel; /* string: mangled name */
 	uint64_t works;
 	uint64_t time_ns;
-	uint64_t samples;  /* in parts */
+	uint64_t samples;	     /* in parts */
 	size_t first_row, row_count; /* of stalls.rows; 0 rows: [not sampled] */
 };
 
@@ -72,22 +74,22 @@ struct stalls_row {
 };
 
 struct stalls_reason {
-	char *name;               /* the short one: "long_scoreboard" */
+	char *name; /* the short one: "long_scoreboard" */
 	/* for the words: the vendor's name of it, without the mark of latency samples */
 	struct stall_name vendor;
 };
 
 /* In samples, whole ones. */
 struct stalls_counts {
-	uint64_t windows;      /* of the profile */
+	uint64_t windows; /* of the profile */
 	/* in code that the driver does not identify; they are no stalls */
 	uint64_t without_code;
-	uint64_t samples;      /* of all stalls of the profile */
-	uint64_t latency;      /* of them */
-	uint64_t issuing;      /* of them: the warp issued the instruction */
+	uint64_t samples;	 /* of all stalls of the profile */
+	uint64_t latency;	 /* of them */
+	uint64_t issuing;	 /* of them: the warp issued the instruction */
 	uint64_t without_kernel; /* of them: of no kernel that ran */
-	uint64_t apportioned;  /* of them: more than one launch may have had them */
-	uint64_t elsewhere;    /* of them: no work of their kernel was seen in their window */
+	uint64_t apportioned;	 /* of them: more than one launch may have had them */
+	uint64_t elsewhere;	 /* of them: no work of their kernel was seen in their window */
 	/* so many were looked at as one, to save memory; 1: each for itself */
 	uint64_t windows_joined;
 	uint64_t kernel_ns;    /* GPU time of kernels */
@@ -100,7 +102,7 @@ struct stalls {
 	struct vec(struct stalls_launch) launches; /* in the order of their first work */
 	/* by launch, function, offset and reason; only with samples */
 	struct vec(struct stalls_row) rows;
-	struct vec(struct stalls_reason) reasons;  /* in the order of their names */
+	struct vec(struct stalls_reason) reasons; /* in the order of their names */
 	struct stalls_counts counts;
 	size_t seen_max; /* stalls kept apart: STALLS_SEEN_MAX, or less to try what happens then */
 	uint32_t latest; /* while it reads: launch of the last work that was a kernel's */

@@ -13,7 +13,7 @@
 #include "base/search.h"
 
 #define WORK_LIMIT_FIRST ((size_t)64 << 10)
-#define SUBJECT "the windows of instruction samples"
+#define SUBJECT		 "the windows of instruction samples"
 
 void stall_windows_init(struct stall_windows *w, const struct profile_reader *r)
 {
@@ -382,7 +382,8 @@ static bool is_cell_before(const struct stall_cell *c, uint32_t window, uint32_t
 size_t stall_windows_cells(const struct stall_windows *w, uint32_t window, uint32_t kernel,
 	const struct stall_cell **ret)
 {
-	size_t first = search_first(i, 0, w->cell_count, !is_cell_before(&w->cells[i], window, kernel));
+	size_t first =
+		search_first(i, 0, w->cell_count, !is_cell_before(&w->cells[i], window, kernel));
 	size_t end;
 
 	for (end = first; end < w->cell_count; end++)

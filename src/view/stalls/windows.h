@@ -43,7 +43,7 @@ struct stall_span {
 
 struct stall_context {
 	struct vec(struct stall_span) spans; /* by start, once sorted */
-	struct vec(uint32_t) windows;        /* ids, in the order in which they came */
+	struct vec(uint32_t) windows;	     /* ids, in the order in which they came */
 	bool unsorted;
 	bool exact; /* some window of it is */
 };
@@ -57,11 +57,11 @@ struct stall_work {
 
 struct stall_windows {
 	const struct profile_reader *reader;
-	struct map devices;     /* process << 32 | device -> number */
+	struct map devices;	/* process << 32 | device -> number */
 	struct map context_ids; /* that number << 32 | the API's context -> number of the context */
 	struct vec(struct stall_context) contexts;
 	struct vec(uint32_t) context_of; /* by window id: its context; [0] is nothing */
-	struct vec(uint32_t) number_of;  /* by window id: where in its context's windows */
+	struct vec(uint32_t) number_of;	 /* by window id: where in its context's windows */
 	unsigned int level;
 	struct vec(struct stall_work) works;
 	size_t work_limit; /* more than that many are looked at again */
@@ -70,7 +70,7 @@ struct stall_windows {
 	struct stall_cell *cells; /* by window, kernel, launch */
 	size_t cell_count;
 	struct vec(struct stall_exact) exact; /* by id, launch */
-	uint32_t *span_of; /* by window id: index of its context's spans */
+	uint32_t *span_of;		      /* by window id: index of its context's spans */
 };
 
 /* Works that are kept waiting; beyond that the oldest count only in the windows read so far. */
@@ -84,8 +84,8 @@ int stall_windows_update(struct stall_windows *w);
 /* The id of a window that was added, as it is joined with others. */
 uint32_t stall_windows_joined(const struct stall_windows *w, uint32_t window);
 /* The number of a context of a process. */
-int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t device, uint32_t context,
-	uint32_t *ret);
+int stall_windows_context(struct stall_windows *w, uint32_t process, uint32_t device,
+	uint32_t context, uint32_t *ret);
 int stall_windows_add_work(struct stall_windows *w, uint32_t context, uint32_t launch,
 	const struct profile_work *work);
 /* After the last event; `kernels`: by launch. */

@@ -17,7 +17,7 @@
 
 #define OWNER_NONE 0u
 #define OWNER_MANY UINT32_MAX
-#define SUBJECT "hardware counters"
+#define SUBJECT	   "hardware counters"
 
 struct interval {
 	uint64_t start_ns;
@@ -37,7 +37,7 @@ struct reading {
 	struct timeline *timelines; /* by device id; NULL: no counts so far */
 	uint32_t timeline_count;
 	uint32_t *column_of; /* by counter id */
-	uint32_t *row_of;  /* by device id: index of devices plus 1 */
+	uint32_t *row_of;    /* by device id: index of devices plus 1 */
 	uint32_t counters;   /* ids up to this one */
 	struct map kernels;  /* string id of the name: index of kernels */
 };
@@ -372,7 +372,8 @@ static int by_time(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-static int run_pass(struct reading *r, const struct profile_reader *done, int (*pass)(struct reading *r))
+static int run_pass(
+	struct reading *r, const struct profile_reader *done, int (*pass)(struct reading *r))
 {
 	int error = profile_reader_open_again(&r->reader, done);
 

@@ -156,8 +156,7 @@ int driver_sums_finish(struct driver_sums *s)
 	int error = 0;
 
 	vec_foreach (r, &s->rings)
-		error = error
-			      ?: busy_total(&(*r)->busy, &(*r)->busy_ns, &(*r)->uncertain_ns);
+		error = error ?: busy_total(&(*r)->busy, &(*r)->busy_ns, &(*r)->uncertain_ns);
 	if (s->rings.count)
 		qsort(s->rings.items, s->rings.count, sizeof(*s->rings.items), by_run_time);
 	if (s->rows.count)

@@ -33,9 +33,9 @@ struct reading {
 	const struct location_texts *texts;
 	bool inlines;
 	struct map named, nameless, python; /* see map_for: -> function */
-	uint32_t *of_location;        /* by location: its function; 0: not looked up yet */
+	uint32_t *of_location;		    /* by location: its function; 0: not looked up yet */
 	struct vec(uint32_t) entered; /* by function - 1: how many nodes of it the walk is in */
-	struct node *nodes;           /* by stack node; 0 is the parent of roots */
+	struct node *nodes;	      /* by stack node; 0 is the parent of roots */
 	uint32_t node_count;
 	unsigned int kind; /* of the stacks that are summed */
 	uint32_t example;  /* one of them; 0: there is none */
@@ -96,7 +96,8 @@ static const char *file_of(const struct reading *d, const struct profile_locatio
 }
 
 /* The function of this name in a file; adds its row when it is new. */
-static int find_function(struct reading *d, enum tree_kind kind, const struct buf *name, const char *file, uint32_t *ret)
+static int find_function(struct reading *d, enum tree_kind kind, const struct buf *name,
+	const char *file, uint32_t *ret)
 {
 	struct function_sum row = {.kind = kind};
 	struct buf text = BUF_INIT;
@@ -158,7 +159,8 @@ static int function_at(struct reading *d, const struct profile_location *l, uint
 }
 
 /* The function of a node; 0 where the stacks that are summed are shown without it. */
-static int function_of_node(struct reading *d, const struct profile_stack_node *n, uint32_t id, uint32_t *ret)
+static int function_of_node(
+	struct reading *d, const struct profile_stack_node *n, uint32_t id, uint32_t *ret)
 {
 	const struct profile_location *l = profile_location(d->reader, n->location);
 	uint32_t *cached = &d->of_location[l ? n->location : 0];
@@ -192,7 +194,9 @@ static int find_frame(struct reading *d, uint32_t id, struct frame *ret)
 {
 	ret->functions[0] = d->nodes[id].function;
 	ret->count = ret->functions[0] != 0;
-	return d->inlines && ret->count ? add_inlined(d, profile_stack_node(d->reader, id)->location, ret) : 0;
+	return d->inlines && ret->count
+		       ? add_inlined(d, profile_stack_node(d->reader, id)->location, ret)
+		       : 0;
 }
 
 /* ------------------------------------------------------------------ one kind of stacks */
@@ -241,7 +245,8 @@ static int add_self(struct reading *d, uint32_t stack)
 		id = d->nodes[id].parent;
 	error = find_frame(d, id, &frame);
 	if (!error && frame.count)
-		add(&d->result->rows.items[frame.functions[frame.count - 1] - 1].self, &d->stacks->items[stack]);
+		add(&d->result->rows.items[frame.functions[frame.count - 1] - 1].self,
+			&d->stacks->items[stack]);
 	return error;
 }
 
@@ -262,7 +267,8 @@ static int enter(struct reading *d, uint32_t id)
 
 	for (size_t i = 0; !error && i < frame.count; i++)
 		if (!d->entered.items[frame.functions[i] - 1]++)
-			add(&d->result->rows.items[frame.functions[i] - 1].total, &d->nodes[id].sum);
+			add(&d->result->rows.items[frame.functions[i] - 1].total,
+				&d->nodes[id].sum);
 	return error;
 }
 
@@ -359,8 +365,8 @@ static int by_self_time(const void *left, const void *right)
 	return order ? order : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-int function_sums_read(struct function_sums *f, const struct stack_sums *stacks, const struct internals *internals,
-	const struct location_texts *texts, bool inlines)
+int function_sums_read(struct function_sums *f, const struct stack_sums *stacks,
+	const struct internals *internals, const struct location_texts *texts, bool inlines)
 {
 	struct reading d = {
 		.result = f,

@@ -35,11 +35,11 @@ int stack_sums_add(struct stack_sums *s, uint32_t stack, uint64_t ns);
 void stack_sums_release(struct stack_sums *s);
 
 struct function_sum {
-	const char *name;     /* as location_text has it: "forward (train.py)", "math::step(int)" */
+	const char *name; /* as location_text has it: "forward (train.py)", "math::step(int)" */
 	/* the whole path: of Python's the source file, of others the module; "[kernel]"; "" */
 	const char *file;
 	enum tree_kind kind;
-	struct stack_sum self;  /* it was the innermost function */
+	struct stack_sum self;	/* it was the innermost function */
 	struct stack_sum total; /* it was among the functions, once or several times */
 };
 
@@ -50,6 +50,6 @@ struct function_sums {
 };
 
 /* 0 or -errno with error_text; `f` comes zeroed, and is to be released in either case. */
-int function_sums_read(struct function_sums *f, const struct stack_sums *stacks, const struct internals *internals,
-	const struct location_texts *texts, bool inlines);
+int function_sums_read(struct function_sums *f, const struct stack_sums *stacks,
+	const struct internals *internals, const struct location_texts *texts, bool inlines);
 void function_sums_release(struct function_sums *f);

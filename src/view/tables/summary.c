@@ -75,13 +75,13 @@ struct gathering {
 	struct summary *s;
 	struct profile_reader *r;
 	struct by_id ops, threads, devices, stacks;
-	struct map pairs;      /* op << 32 | stack -> nanoseconds */
+	struct map pairs; /* op << 32 | stack -> nanoseconds */
 	struct waiting_use uses_waiting[WAITING];
 	struct waiting_pair pairs_waiting[WAITING];
 	size_t use_count, pair_count; /* of these */
-	struct map call_index; /* api << 32 | kind -> index of call_times */
-	uint64_t call_key;     /* of the last call: the next is mostly alike */
-	size_t call_at;	       /* its index */
+	struct map call_index;	      /* api << 32 | kind -> index of call_times */
+	uint64_t call_key;	      /* of the last call: the next is mostly alike */
+	size_t call_at;		      /* its index */
 	struct map graph_launches[2];
 	uint64_t first_ns, last_ns;
 	uint64_t bytes, calls_ns; /* grand totals, watched for overflow */
@@ -216,8 +216,9 @@ static struct summary_call *call_of(struct gathering *g, uint32_t api, enum prof
 	if (g->s->call_times.count && key == g->call_key)
 		return &g->s->call_times.items[g->call_at];
 	found = map_get(&g->call_index, key);
-	if (!found && (vec_push(&g->s->call_times, (struct summary_call){.api = api, .kind = kind}) ||
-			      map_put(&g->call_index, key, g->s->call_times.count - 1)))
+	if (!found &&
+		(vec_push(&g->s->call_times, (struct summary_call){.api = api, .kind = kind}) ||
+			map_put(&g->call_index, key, g->s->call_times.count - 1)))
 		return NULL;
 	g->call_key = key;
 	g->call_at = found ? *found : g->s->call_times.count - 1;
@@ -504,7 +505,7 @@ static int put_set(struct gathering *g, struct map *index, const struct profile_
 
 /* The ways to launching calls. */
 struct paths {
-	uint32_t *first; /* see launch_path_merge */
+	uint32_t *first;   /* see launch_path_merge */
 	uint32_t *path_of; /* by stack: its path + 1; 0: not looked up yet */
 };
 
@@ -542,7 +543,8 @@ static int sum_paths(struct gathering *g, struct paths *paths, struct map *sums)
 static int put_paths(struct gathering *g, const struct map *kernel_index)
 {
 	struct map sums = MAP_INIT;
-	struct paths paths = {.path_of = calloc((size_t)profile_counts(g->r).stack_nodes + 1, sizeof(*paths.path_of))};
+	struct paths paths = {.path_of = calloc((size_t)profile_counts(g->r).stack_nodes + 1,
+				      sizeof(*paths.path_of))};
 	int error = paths.path_of ? launch_path_merge(&g->s->internals, &paths.first) : -ENOMEM;
 
 	error = error ?: sum_paths(g, &paths, &sums);
@@ -714,8 +716,10 @@ static uint32_t incomplete_note(const struct profile_reader *r, const struct pro
 {
 	const struct profile_location *l = n->parent ? NULL : profile_location(r, n->location);
 
-	return l && l->kind == FRAME_NOTE && profile_note_is_incomplete(profile_string(r, l->name, NULL)) ?
-		l->name : 0;
+	return l && l->kind == FRAME_NOTE &&
+			       profile_note_is_incomplete(profile_string(r, l->name, NULL))
+		       ? l->name
+		       : 0;
 }
 
 static int add_reason(struct summary_stacks *s, uint32_t note, uint64_t count)
@@ -733,7 +737,9 @@ static uint64_t count_uses_of(const struct gathering *g, uint32_t stack, enum st
 {
 	if (use == OF_SAMPLE)
 		return stack < g->s->sampled.count ? g->s->sampled.items[stack].samples : 0;
-	return stack < g->stacks.count ? ((const struct stack_uses *)g->stacks.items)[stack].counts[use] : 0;
+	return stack < g->stacks.count
+		       ? ((const struct stack_uses *)g->stacks.items)[stack].counts[use]
+		       : 0;
 }
 
 static int add_uses(struct gathering *g, uint32_t stack, uint32_t note)
@@ -764,7 +770,8 @@ static int judge_stacks(struct gathering *g)
 	for (uint32_t id = 1; !error && id <= count; id++) {
 		const struct profile_stack_node *n = profile_stack_node(g->r, id);
 
-		notes[id] = n->parent && n->parent < id ? notes[n->parent] : incomplete_note(g->r, n);
+		notes[id] =
+			n->parent && n->parent < id ? notes[n->parent] : incomplete_note(g->r, n);
 		error = add_uses(g, id, notes[id]);
 	}
 	free(notes);

@@ -30,7 +30,7 @@ struct summary_time {
 struct summary_kernel {
 	uint32_t name; /* string: mangled */
 	struct summary_time time;
-	uint32_t stack;    /* the launch_path with the most time; 0: none */
+	uint32_t stack;	   /* the launch_path with the most time; 0: none */
 	uint64_t stack_ns; /* its time: of all stacks through the same functions */
 };
 
@@ -55,7 +55,7 @@ struct summary_call {
 
 struct summary_device {
 	uint32_t device;
-	uint32_t number;       /* for people: see device.h */
+	uint32_t number; /* for people: see device.h */
 	uint64_t works;
 	uint64_t work_ns;      /* sum of durations; more than busy_ns where work ran side by side */
 	uint64_t busy_ns;      /* at least one piece of work ran */
@@ -124,8 +124,8 @@ struct summary {
 	uint32_t threads_without;   /* tids, too; without the profiler's own */
 	struct driver_sums drivers; /* not in any of the others */
 	struct wait_sums waits;
-	struct stack_sums sampled;  /* CPU time by stack */
-	struct chunk_times chunks;  /* of this file */
+	struct stack_sums sampled; /* CPU time by stack */
+	struct chunk_times chunks; /* of this file */
 };
 
 /* Reads the profile to its end: 0 or -errno with error_text (-EOVERFLOW: its times add up to more

@@ -19,16 +19,16 @@
 #include "base/vec.h"
 
 #define SCAN_LIMIT 6
-#define SUBJECT "the tree of frames"
+#define SUBJECT	   "the tree of frames"
 
 struct tree {
 	struct vec(struct tree_node) nodes;
 	struct vec(struct tree_frame) frames;
 	struct interner *texts;
 	struct map frame_index; /* hash of text id, kind, number -> its newest frame + 1 */
-	struct vec(uint32_t) frame_chain; /* by frame: next frame + 1 of the same hash */
+	struct vec(uint32_t) frame_chain;   /* by frame: next frame + 1 of the same hash */
 	struct vec(uint32_t) frame_of_text; /* tree_add_texts only: by text id */
-	uint32_t *index; /* children of wide nodes: node ids, 0 = free */
+	uint32_t *index;		    /* children of wide nodes: node ids, 0 = free */
 	size_t index_mask;
 	size_t index_count;
 	struct tree_time total;
@@ -233,7 +233,8 @@ static int index_children(struct tree *t, uint32_t parent)
 static int push_child(struct tree *t, uint32_t parent, uint32_t frame, uint32_t siblings)
 {
 	uint32_t node = (uint32_t)t->nodes.count;
-	bool gpu = !t->joined && (t->nodes.items[parent].gpu || kinds[t->frames.items[frame].kind].gpu);
+	bool gpu = !t->joined &&
+		   (t->nodes.items[parent].gpu || kinds[t->frames.items[frame].kind].gpu);
 	struct tree_node n = {.parent = parent, .frame = frame & INT32_MAX, .gpu = gpu};
 
 	if (t->nodes.count >= UINT32_MAX)

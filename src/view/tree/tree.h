@@ -32,17 +32,17 @@ enum tree_kind {
 	TREE_STREAM,  /* number: stream */
 	TREE_PYTHON,
 	TREE_CXX, /* native code with a mangled or qualified name: C++, Rust */
-	TREE_C,   /* other native code, and code without a name */
+	TREE_C,	  /* other native code, and code without a name */
 	TREE_KERNEL,
-	TREE_API,    /* the API call that asked for the work above it */
+	TREE_API, /* the API call that asked for the work above it */
 	TREE_GPU_KERNEL,
 	TREE_GPU_COPY,
 	TREE_GPU_SET,
 	TREE_GPU_PENDING, /* a launch whose work never came; carries no time */
 	TREE_GPU_SOURCE,  /* directories, files and functions of GPU code */
-	TREE_GPU_CODE,    /* its instructions, why they wait, where they are */
-	TREE_WAIT,        /* why a thread did not go on */
-	TREE_NOTE,        /* not code: a remark about the stack */
+	TREE_GPU_CODE,	  /* its instructions, why they wait, where they are */
+	TREE_WAIT,	  /* why a thread did not go on */
+	TREE_NOTE,	  /* not code: a remark about the stack */
 	TREE_KINDS
 };
 
@@ -54,7 +54,7 @@ struct tree_frame {
 };
 
 struct tree_node {
-	uint32_t parent; /* the root's is itself */
+	uint32_t parent;       /* the root's is itself */
 	uint32_t first_child;  /* 0: none */
 	uint32_t next_sibling; /* 0: none */
 	uint32_t frame : 31;

@@ -63,7 +63,8 @@ enum {
 uint32_t gpu_waits_stream(const struct profile_work *w, const struct profile_op *op);
 
 /*
- * Adds the parts of all waits to `sums`: by key of the wait << 32 | what it is of, nanoseconds. Sorts the runs by start.
+ * Adds the parts of all waits to `sums`: by key of the wait << 32 | what it is of, nanoseconds.
+ * Sorts the runs by start.
  * 0 or -ENOMEM with error_text.
  */
 int gpu_waits_divide(const struct gpu_wait *waits, size_t wait_count, struct gpu_run *runs,

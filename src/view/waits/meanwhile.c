@@ -16,7 +16,7 @@ struct deed {
 		uint64_t ready_ns;  /* of a wait: from then on it was in the run queue */
 		uint64_t period_ns; /* of a sample: how long it stands for */
 	};
-	uint64_t before;	   /* the thread's one before, as far as it is there; 0: none */
+	uint64_t before; /* the thread's one before, as far as it is there; 0: none */
 	uint32_t thread, stack;
 	uint32_t waker;
 	uint16_t reason; /* 0: a sample */
@@ -73,7 +73,8 @@ static int add_deed(struct meanwhile *m, const struct deed *deed)
 /* NULL: there was none, or it was overwritten. */
 static const struct deed *deed_at(const struct meanwhile *m, uint64_t number)
 {
-	return number && m->count - number < MEANWHILE_DEEDS ? &m->deeds[number % MEANWHILE_DEEDS] : NULL;
+	return number && m->count - number < MEANWHILE_DEEDS ? &m->deeds[number % MEANWHILE_DEEDS]
+							     : NULL;
 }
 
 static const struct deed *last_deed(const struct meanwhile *m, uint32_t thread)
@@ -84,7 +85,8 @@ static const struct deed *last_deed(const struct meanwhile *m, uint32_t thread)
 /* When it was woken; false: its times are not sound. */
 static bool wait_ready(const struct profile_wait *w, uint64_t *ret_ns)
 {
-	return w->queued_ns <= w->duration_ns && !__builtin_add_overflow(w->start_ns, w->duration_ns - w->queued_ns, ret_ns);
+	return w->queued_ns <= w->duration_ns &&
+	       !__builtin_add_overflow(w->start_ns, w->duration_ns - w->queued_ns, ret_ns);
 }
 
 int meanwhile_add_wait(struct meanwhile *m, const struct profile_wait *w, bool watched)
@@ -117,16 +119,24 @@ int meanwhile_add_sample(struct meanwhile *m, const struct profile_sample *e)
 
 static int add_doing(struct following *f, const struct deed *d, uint32_t reason, uint64_t ns)
 {
-	const struct wait_share doing = {
-		.row = f->row, .thread = d->thread, .reason = reason, .stack = d->stack, .count = 1, .total_ns = ns};
+	const struct wait_share doing = {.row = f->row,
+		.thread = d->thread,
+		.reason = reason,
+		.stack = d->stack,
+		.count = 1,
+		.total_ns = ns};
 
-	return ns && f->m->doings.items.count < MEANWHILE_MAX ? wait_shares_add(&f->m->doings, &doing) : 0;
+	return ns && f->m->doings.items.count < MEANWHILE_MAX
+		       ? wait_shares_add(&f->m->doings, &doing)
+		       : 0;
 }
 
-static int follow(struct following *f, uint32_t thread, uint64_t from_ns, uint64_t until_ns, int depth);
+static int follow(
+	struct following *f, uint32_t thread, uint64_t from_ns, uint64_t until_ns, int depth);
 
 /* A wait, up to a time that becomes its beginning. */
-static int follow_wait(struct following *f, const struct deed *d, uint64_t from_ns, uint64_t *until_ns, int depth)
+static int follow_wait(
+	struct following *f, const struct deed *d, uint64_t from_ns, uint64_t *until_ns, int depth)
 {
 	uint64_t start_ns = later(d->start_ns, from_ns), end_ns = earlier(d->end_ns, *until_ns);
 	uint64_t ready_ns = later(earlier(d->ready_ns, end_ns), start_ns);
@@ -147,7 +157,8 @@ static int follow_wait(struct following *f, const struct deed *d, uint64_t from_
 
 /* A sample stands for its period, as far as there is so much time since what the thread did
  * before. */
-static int follow_sample(struct following *f, const struct deed *d, uint64_t before_ns, uint64_t *until_ns)
+static int follow_sample(
+	struct following *f, const struct deed *d, uint64_t before_ns, uint64_t *until_ns)
 {
 	uint64_t ns;
 
@@ -159,25 +170,29 @@ static int follow_sample(struct following *f, const struct deed *d, uint64_t bef
 }
 
 /* What a thread did in a stretch of time: from its end back. */
-static int follow(struct following *f, uint32_t thread, uint64_t from_ns, uint64_t until_ns, int depth)
+static int follow(
+	struct following *f, uint32_t thread, uint64_t from_ns, uint64_t until_ns, int depth)
 {
 	const struct deed *d = last_deed(f->m, thread);
 	int error = 0;
 
-	while (!error && d && d->end_ns > from_ns && until_ns > from_ns && f->steps < MEANWHILE_STEPS_OF_ONE) {
+	while (!error && d && d->end_ns > from_ns && until_ns > from_ns &&
+		f->steps < MEANWHILE_STEPS_OF_ONE) {
 		const struct deed *before = deed_at(f->m, d->before);
 
 		f->steps++;
 		if (d->reason)
 			error = follow_wait(f, d, from_ns, &until_ns, depth);
 		else
-			error = follow_sample(f, d, later(before ? before->end_ns : 0, from_ns), &until_ns);
+			error = follow_sample(
+				f, d, later(before ? before->end_ns : 0, from_ns), &until_ns);
 		d = before;
 	}
 	return error;
 }
 
-int meanwhile_follow(struct meanwhile *m, const struct profile_wait *w, uint32_t row, uint64_t *ret_ns)
+int meanwhile_follow(
+	struct meanwhile *m, const struct profile_wait *w, uint32_t row, uint64_t *ret_ns)
 {
 	struct following f = {.m = m, .row = row, .waiter = w->thread};
 	uint64_t ready_ns;

@@ -52,5 +52,6 @@ int meanwhile_add_sample(struct meanwhile *m, const struct profile_sample *e);
 /* Call this before the wait itself is added. Adds to `doings` what the waker of this wait, and
  * those that it waited for, did until it was woken. *ret_ns: how much time was looked at; 0:
  * none. */
-int meanwhile_follow(struct meanwhile *m, const struct profile_wait *w, uint32_t row, uint64_t *ret_ns);
+int meanwhile_follow(
+	struct meanwhile *m, const struct profile_wait *w, uint32_t row, uint64_t *ret_ns);
 void meanwhile_release(struct meanwhile *m);

@@ -38,14 +38,16 @@ static int gather_wait(struct off_cpu *v, const struct profile_event *e)
 		__builtin_add_overflow(v->read_ns, time_ns, &v->read_ns))
 		return error_set(-EOVERFLOW, "the sum of all waits does not fit 64 bits");
 	if (w->stack)
-		error = add(&v->apportioned, &thread, w->others_ns + (w->assumed ? w->duration_ns : 0));
+		error = add(
+			&v->apportioned, &thread, w->others_ns + (w->assumed ? w->duration_ns : 0));
 	error = error ?: add(&v->sums, &key, time_ns - w->queued_ns);
 	key.reason = WAIT_RUN_QUEUE;
 	return error ?: add(&v->sums, &key, w->queued_ns);
 }
 
 /* The next sum of a thread of the program's. */
-static const struct gather_sum *next_sum(const struct gather *sums, const struct profile_reader *r, size_t *n)
+static const struct gather_sum *next_sum(
+	const struct gather *sums, const struct profile_reader *r, size_t *n)
 {
 	const struct gather_sum *sum;
 

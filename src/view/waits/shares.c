@@ -22,7 +22,8 @@ int wait_shares_add(struct wait_shares *s, const struct wait_share *share)
 
 	if (!s->ids && interner_new(&s->ids))
 		return -ENOMEM;
-	if (interner_add(s->ids, key, sizeof(key), &id, &added) || (added && vec_push(&s->items, *share) < 0))
+	if (interner_add(s->ids, key, sizeof(key), &id, &added) ||
+		(added && vec_push(&s->items, *share) < 0))
 		return -ENOMEM;
 	if (added)
 		return 0;

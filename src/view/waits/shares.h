@@ -17,7 +17,7 @@ struct wait_share {
 	uint32_t one, threads; /* one of them, and how many they are */
 	/* enum profile_wait_reason: it waited, too; 0: it ran, or this is not asked */
 	uint32_t reason;
-	uint32_t stack;	 /* 0: not known, or not asked */
+	uint32_t stack; /* 0: not known, or not asked */
 	uint64_t count, total_ns;
 };
 

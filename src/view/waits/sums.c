@@ -25,15 +25,19 @@ static bool is_watched(const struct profile_wait *w)
 
 static bool is_row(const struct wait_sum *a, const struct wait_sum *b)
 {
-	return a->thread == b->thread && a->reason == b->reason && a->stack == b->stack && a->waker == b->waker;
+	return a->thread == b->thread && a->reason == b->reason && a->stack == b->stack &&
+	       a->waker == b->waker;
 }
 
 /* The id of the row of the same thread, reason, stack and waker: mostly one of those that were
  * looked for lately. */
-static int find_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *ret_id, int *ret_added)
+static int find_row(
+	struct wait_sums *s, const struct wait_sum *sum, uint32_t *ret_id, int *ret_added)
 {
 	const uint32_t key[] = {sum->thread, sum->reason, sum->stack, sum->waker};
-	uint32_t *recent = &s->recent[(sum->thread * 31 + sum->reason * 7 + sum->stack + sum->waker * 13) % WAIT_SUMS_RECENT];
+	uint32_t *recent =
+		&s->recent[(sum->thread * 31 + sum->reason * 7 + sum->stack + sum->waker * 13) %
+			   WAIT_SUMS_RECENT];
 
 	*ret_added = 0;
 	if (!*recent || !is_row(&s->rows.items[*recent - 1], sum)) {
@@ -148,7 +152,8 @@ static void leave_out(struct wait_sums *s, const struct wait_sum *sum)
 /* Adds to the row that all with the same functions become, and to its wakers. */
 static int merge_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *ret_row)
 {
-	struct wait_share waker = {.thread = sum->waker, .count = sum->watched, .total_ns = sum->watched_ns};
+	struct wait_share waker = {
+		.thread = sum->waker, .count = sum->watched, .total_ns = sum->watched_ns};
 	struct wait_sum row = *sum;
 	int error;
 
@@ -159,9 +164,11 @@ static int merge_row(struct wait_sums *s, const struct wait_sum *sum, uint32_t *
 }
 
 /* *ret_rows maps old rows to new ones, UINT32_MAX: it is left out; free() it. */
-static int merge_rows(struct wait_sums *s, const struct internals *internals, const uint32_t *merged, uint32_t **ret_rows)
+static int merge_rows(struct wait_sums *s, const struct internals *internals,
+	const uint32_t *merged, uint32_t **ret_rows)
 {
-	struct wait_sums by_stack = {.rows = {s->rows.items, s->rows.count, s->rows.capacity}, .ids = s->ids};
+	struct wait_sums by_stack = {
+		.rows = {s->rows.items, s->rows.count, s->rows.capacity}, .ids = s->ids};
 	uint32_t *rows = malloc(by_stack.rows.count * sizeof(*rows));
 	int error = rows ? 0 : -ENOMEM;
 
@@ -189,7 +196,8 @@ static int merge_rows(struct wait_sums *s, const struct internals *internals, co
 }
 
 /* What was done meanwhile, by the new rows. */
-static int merge_doings(struct wait_shares *s, const struct internals *internals, const uint32_t *merged, const uint32_t *rows)
+static int merge_doings(struct wait_shares *s, const struct internals *internals,
+	const uint32_t *merged, const uint32_t *rows)
 {
 	struct wait_shares by_stack = *s;
 	int error = 0;
@@ -199,7 +207,8 @@ static int merge_doings(struct wait_shares *s, const struct internals *internals
 		struct wait_share *share = &by_stack.items.items[i];
 
 		share->row = rows[share->row];
-		share->stack = share->stack ? merged[program_part(internals->reader, share->stack)] : 0;
+		share->stack =
+			share->stack ? merged[program_part(internals->reader, share->stack)] : 0;
 		if (share->row != UINT32_MAX)
 			error = wait_shares_add(s, share);
 	}

@@ -34,7 +34,7 @@ struct wait_sum {
 	uint64_t watched, watched_ns;	 /* of these: a waker was looked for */
 	/* of watched_ns: what their wakers did meanwhile was looked at */
 	uint64_t followed_ns;
-	uint32_t waker;			 /* only while events are added: a part of the row's key */
+	uint32_t waker; /* only while events are added: a part of the row's key */
 	/* in wakers, whose times add up to watched_ns, and in doings: followed_ns at most */
 	uint32_t number;
 };
@@ -49,7 +49,7 @@ struct wait_sums {
 	uint32_t recent[WAIT_SUMS_RECENT];
 	/* after wait_sums_finish; thread 0: nobody; no reason, no stack */
 	struct wait_shares wakers;
-	struct meanwhile meanwhile;	  /* what wakers did while they were waited for */
+	struct meanwhile meanwhile; /* what wakers did while they were waited for */
 };
 
 /* It comes zeroed. 0, -ENOMEM or -EOVERFLOW (times add up to more than 64 bits). */

@@ -221,8 +221,8 @@ static int lane_of(struct wall_events *e, const struct profile_work *w, const st
 {
 	uint32_t stream = gpu_waits_stream(w, op);
 	bool any_stream = w->graph_node && !stream;
-	struct gpu_lane lane = {op->process, op->device, op->context,
-		any_stream ? op->stream : stream, any_stream};
+	struct gpu_lane lane = {
+		op->process, op->device, op->context, any_stream ? op->stream : stream, any_stream};
 	uint64_t key = (uint64_t)w->op << 1 | any_stream;
 	const uint64_t *found;
 	int error;
@@ -386,7 +386,8 @@ static uint64_t call_key(uint32_t instance, uint32_t correlation)
 	return (uint64_t)instance << 32 | correlation;
 }
 
-static int add_gpu_wait(struct wall_events *e, const struct wall_call *c, const struct wall_copy *copy)
+static int add_gpu_wait(
+	struct wall_events *e, const struct wall_call *c, const struct wall_copy *copy)
 {
 	const struct profile_op *op = copy ? profile_op(e->reader, copy->op) : NULL;
 	struct gpu_wait wait = {
@@ -545,7 +546,8 @@ const struct gpu_wait *wall_events_gpu_wait(
 {
 	const struct gpu_wait *waits = e->gpu_waits.items;
 	size_t first = search_first(i, 0, e->gpu_waits.count,
-		waits[i].thread > thread || (waits[i].thread == thread && waits[i].end_ns > time_ns));
+		waits[i].thread > thread ||
+			(waits[i].thread == thread && waits[i].end_ns > time_ns));
 
 	return first < e->gpu_waits.count && waits[first].thread == thread ? &waits[first] : NULL;
 }
@@ -586,7 +588,8 @@ static uint64_t next_end(const struct wall_events *e)
 	find_range(e, &first, &last);
 	before_ns = (double)(e->to_ns - (e->from_ns || first > e->to_ns ? e->from_ns : first));
 	if (last > first)
-		length = (double)(last - first) / (double)(count_kept(e) + 1) * (double)e->most * 3 / 4;
+		length = (double)(last - first) / (double)(count_kept(e) + 1) * (double)e->most *
+			 3 / 4;
 	if (!e->cut && length < before_ns * 2)
 		length = before_ns * 2;
 	if (e->to_ns >= e->last_ns || length >= (double)(e->last_ns - e->to_ns))

@@ -66,19 +66,19 @@ struct wall_events {
 	const struct profile_reader *reader; /* has all tables after the first reading */
 	const struct view_options *options;
 	size_t most;
-	uint64_t from_ns, to_ns; /* the stretch; to_ns is UINT64_MAX for the last */
-	uint64_t last_ns;	 /* when the last event of all began */
-	bool cut;		 /* the stretch was to be longer */
+	uint64_t from_ns, to_ns;   /* the stretch; to_ns is UINT64_MAX for the last */
+	uint64_t last_ns;	   /* when the last event of all began */
+	bool cut;		   /* the stretch was to be longer */
 	struct chunk_times chunks; /* of the first reading */
-	bool again;		 /* the first reading is over */
-	struct stalls *stalls;	 /* all works and stalls of the first reading go there */
+	bool again;		   /* the first reading is over */
+	struct stalls *stalls;	   /* all works and stalls of the first reading go there */
 	struct keys keys;
 	struct vec(uint32_t) launch_of; /* by key of kernels: launch of the stalls, plus 1 */
 	struct vec(struct wall_thread) threads; /* by id */
 	struct gather rests;			/* waits whose times are not known */
 	/* instances that report their synchronizing calls */
 	struct map with_syncs;
-	struct vec(struct wall_wait) waits;	/* by thread and start, apart from each other */
+	struct vec(struct wall_wait) waits; /* by thread and start, apart from each other */
 	struct vec(struct wall_sample) samples;
 	struct vec(struct gpu_run) runs;
 	struct vec(struct gpu_wait) gpu_waits; /* by thread and start, apart from each other */

@@ -20,7 +20,8 @@ struct wall_divisions {
 };
 
 struct wall_totals {
-	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, assumed_ns, unsampled_ns, unknown_ns;
+	uint64_t elapsed_ns, running_ns, waiting_ns, gpu_ns, others_ns, assumed_ns, unsampled_ns,
+		unknown_ns;
 	uint64_t lives;		/* threads that have a life */
 	uint64_t unknown_lives; /* others that have any time */
 };
@@ -62,7 +63,8 @@ static int gather(struct gather *g, const struct gather_key *key, uint64_t *sum,
 static uint64_t inside(const struct wall *v, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
 {
 	const struct gpu_wait *w = wall_events_gpu_wait(&v->events, thread, start_ns);
-	const struct gpu_wait *end = w ? v->events.gpu_waits.items + v->events.gpu_waits.count : NULL;
+	const struct gpu_wait *end =
+		w ? v->events.gpu_waits.items + v->events.gpu_waits.count : NULL;
 	uint64_t sum = 0;
 
 	for (; w < end && w->thread == thread && w->start_ns < end_ns; w++)
@@ -87,14 +89,16 @@ static int sum_wait(struct wall *v, const struct wall_wait *w)
 		others_in = (uint64_t)((unsigned __int128)w->others_ns * (asleep_in + queued_in) /
 				       length);
 	error = add_up(&t->inside_ns, asleep_in + queued_in);
-	error = error ?: gather(&v->waiting, &key, &t->outside_ns,
-		w->queued_from_ns - w->start_ns - asleep_in);
-	error = error ?: gather(&v->waiting, &queue, &t->outside_ns,
-		w->end_ns - w->queued_from_ns - queued_in);
+	error = error
+			?: gather(&v->waiting, &key, &t->outside_ns,
+				   w->queued_from_ns - w->start_ns - asleep_in);
+	error = error
+			?: gather(&v->waiting, &queue, &t->outside_ns,
+				   w->end_ns - w->queued_from_ns - queued_in);
 	error = error ?: gather(&v->others_inside, &key, &t->others_inside_ns, others_in);
 	return error
-		     ?: gather(&v->others_outside, &key, &t->others_outside_ns,
-			       w->others_ns - others_in);
+		       ?: gather(&v->others_outside, &key, &t->others_outside_ns,
+				  w->others_ns - others_in);
 }
 
 static int sum_sample(struct wall *v, const struct wall_sample *s)
@@ -134,8 +138,8 @@ static int sum_stretch(struct wall *v)
 		error = add_up(&e->threads.items[w->thread].gpu_ns, w->end_ns - w->start_ns);
 	}
 	return error
-		     ?: gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
-			       e->runs.count, e->lanes.items, e->lanes.count, &v->gpu);
+		       ?: gpu_waits_divide(e->gpu_waits.items, e->gpu_waits.count, e->runs.items,
+				  e->runs.count, e->lanes.items, e->lanes.count, &v->gpu);
 }
 
 static int sum_rests(struct wall *v)
@@ -293,7 +297,9 @@ static int add_gpu_wait(struct wall *v, uint32_t wait_key, uint32_t what, uint64
 	uint32_t node = 0;
 	int error = event_nodes_add(&v->nodes, wait, &node);
 
-	error = error ?: event_nodes_add_note(&v->nodes, node, TREE_WAIT, "waiting for the GPU", &node);
+	error = error
+			?: event_nodes_add_note(
+				   &v->nodes, node, TREE_WAIT, "waiting for the GPU", &node);
 	if (!error && what >= GPU_WAIT_WORK)
 		error = event_nodes_add_work(&v->nodes, node, &keys[what - GPU_WAIT_WORK],
 			!is_own_work(wait, &keys[what - GPU_WAIT_WORK]), &node);

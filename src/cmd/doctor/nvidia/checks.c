@@ -55,7 +55,8 @@ static void check_driver(struct doctor *d, struct finding *f)
 	size_t length, gpus = count_gpus(d);
 
 	if (*d->root)
-		snprintf(d->driver.problem, sizeof(d->driver.problem), "not looked for below --sysroot");
+		snprintf(d->driver.problem, sizeof(d->driver.problem),
+			"not looked for below --sysroot");
 	else
 		library_probe(NVIDIA_DRIVER_SONAME, "cuDriverGetVersion", &d->driver);
 	if (!doctor_read(d, "/proc/driver/nvidia/version", &text)) {
@@ -63,7 +64,8 @@ static void check_driver(struct doctor *d, struct finding *f)
 		finding_is(f, gpus ? FINDING_OK : FINDING_MISSING, "version %.*s, %zu GPU%s",
 			length ? (int)length : 1, version, gpus, gpus == 1 ? "" : "s");
 		if (!gpus)
-			finding_step(f, "look into the kernel's log for why the driver took no GPU");
+			finding_step(
+				f, "look into the kernel's log for why the driver took no GPU");
 	} else if (d->driver.simulated) {
 		finding_is(f, FINDING_OK, "none, and none needed: the GPU is simulated");
 	} else {
@@ -108,8 +110,8 @@ static bool take(const struct doctor *d, const char *name, const char *what, int
 }
 
 /* Of the folders that a pattern names: the newest version that is not newer than the driver. */
-static bool find_at(const struct doctor *d, const char *what, const char *pattern,
-	struct cupti_copy *ret)
+static bool find_at(
+	const struct doctor *d, const char *what, const char *pattern, struct cupti_copy *ret)
 {
 	int major = d->driver.version ? d->driver.version / 1000 : CUPTI_NEWEST;
 	bool found = false;
@@ -128,7 +130,8 @@ static bool find_at(const struct doctor *d, const char *what, const char *patter
 	return found;
 }
 
-static bool find_below(const struct doctor *d, const struct cupti_path *path, struct cupti_copy *ret)
+static bool find_below(
+	const struct doctor *d, const struct cupti_path *path, struct cupti_copy *ret)
 {
 	const char *base = path->env ? getenv(path->env) : d->root;
 	bool found = false;
@@ -145,7 +148,8 @@ static bool find_below(const struct doctor *d, const struct cupti_path *path, st
 	return found;
 }
 
-static bool find_among(const struct doctor *d, const struct cupti_path *paths, struct cupti_copy *ret)
+static bool find_among(
+	const struct doctor *d, const struct cupti_path *paths, struct cupti_copy *ret)
 {
 	bool found = false;
 
@@ -203,11 +207,13 @@ static void check_cupti(struct doctor *d, struct finding *f)
 			CUPTI_NEWEST, CUPTI_OLDEST,
 			d->driver.version ? " that fits the driver" : "");
 	if (f->state == FINDING_MISSING)
-		finding_step(f, "install the CUDA toolkit's CUPTI, or 'pip install nvidia-cuda-cupti'");
+		finding_step(
+			f, "install the CUDA toolkit's CUPTI, or 'pip install nvidia-cuda-cupti'");
 }
 
-/* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber that a
- * program brings along (its own profiler) is only seen while it runs, and reported in the recording. */
+/* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber
+ * that a program brings along (its own profiler) is only seen while it runs, and reported in the
+ * recording. */
 static void check_injection(struct doctor *d, struct finding *f)
 {
 	const char *set = getenv(NVIDIA_INJECTION_VARIABLE);
@@ -217,13 +223,14 @@ static void check_injection(struct doctor *d, struct finding *f)
 		return;
 	}
 	finding_is(f, FINDING_MISSING,
-		"$" NVIDIA_INJECTION_VARIABLE " is taken by '%s', which is left in place: no GPU work is recorded",
+		"$" NVIDIA_INJECTION_VARIABLE
+		" is taken by '%s', which is left in place: no GPU work is recorded",
 		set);
 	finding_step(f, "unset " NVIDIA_INJECTION_VARIABLE);
 }
 
-/* "RmProfilingAdminOnly: 1" keeps sampling of instructions and hardware counters from users; kernels and copies are not
- * affected. */
+/* "RmProfilingAdminOnly: 1" keeps sampling of instructions and hardware counters from users;
+ * kernels and copies are not affected. */
 static void check_instruction_sampling(struct doctor *d, struct finding *f)
 {
 	struct buf text = BUF_INIT;
@@ -240,12 +247,15 @@ static void check_instruction_sampling(struct doctor *d, struct finding *f)
 	line = strstr(buf_text(&text), "RmProfilingAdminOnly:");
 	if (!line) {
 		finding_is(f, FINDING_LIMITED,
-			"the driver does not say who may sample instructions and hardware counters");
+			"the driver does not say who may sample instructions and hardware "
+			"counters");
 	} else if (atoi(line + strlen("RmProfilingAdminOnly:")) == 0) {
-		finding_is(f, FINDING_OK, "every user may sample instructions and hardware counters");
+		finding_is(
+			f, FINDING_OK, "every user may sample instructions and hardware counters");
 	} else {
 		finding_is(f, FINDING_LIMITED,
-			"only root may sample instructions and hardware counters (kernels and copies need no "
+			"only root may sample instructions and hardware counters (kernels and "
+			"copies need no "
 			"rights)");
 		finding_step(f, "load the driver with NVreg_RestrictProfilingToAdminUsers=0");
 	}
