@@ -68,6 +68,7 @@ trap 'exit 143' TERM
 
 say "packages"
 tools/install-packages build test browser vm
+tools/install-packages style || echo "how sources are formatted will not be checked"
 mkdir -p $logs
 begin browser tests/browser/install.sh build/browser
 begin prometheus tests/prometheus/fetch build/prometheus

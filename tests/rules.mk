@@ -83,6 +83,7 @@ check-pythons: all tests
 
 check-style:
 	tools/check-includes
+	tools/check-format
 	tools/check-vendor-words
 
 # Fuzzing: the library once more, by clang, with its fuzzer and sanitizers. What a fuzzer has learnt stays in
