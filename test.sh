@@ -80,7 +80,7 @@ show prometheus "Prometheus" ||
 	echo "it could not be fetched; the tests that need it will be skipped"
 if [ "$quick" ]; then
 	say "tests"
-	make check
+	make check TEST_JOBS="${TEST_JOBS:-$((3 * jobs))}" # nothing else runs beside them
 	exit
 fi
 

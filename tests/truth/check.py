@@ -40,7 +40,7 @@ GLUE_HIDDEN = dict(GLUE, **{"~pystart": NOTHING, "~py": NOTHING, "~pythread": (P
 INTERPRETER = (r"_?Py(Eval|Run|Object|Function)_\w+(\.cold)?|Py_\w*Main|"
                r"(lib)?python3[\d.]*(\.so[\d.]*)?\+0x\w+")
 HELPERS = {"truth_enter", "truth_leave", "truth_calls", "truth_depth", "truth_unwind", "number_of", "join_names",
-           "__tls_get_addr"}
+           "__tls_get_addr", "core::ptr::drop_in_place<chains::Truth>"}
 HELPERS |= {f"{c}{f} (pychains.py)" for c in ("", "Known.") for f in ("__init__", "__enter__", "__exit__")}
 HELPERS.add("enter_lambda (pychains.py)")
 
