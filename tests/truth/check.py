@@ -84,7 +84,7 @@ class Truth:
             return True
         if not self.foreign(frames):
             return False
-        return last.endswith("!") or last[0] == "~" or plain(frames[0]) in HELPERS
+        return last.endswith("!") or last[0] == "~" or plain(frames[0].removesuffix("@plt")) in HELPERS
 
     def matches(self, chain, frames, whole):
         """Whether frames are the chain, or (not whole) begin like it and then may end."""
