@@ -7,7 +7,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -106,15 +105,15 @@ static inline void elf_image_write(const struct elf_image *image, struct buf *ou
 static inline int elf_image_open_bytes(const void *bytes, size_t size, struct elf_file **ret)
 {
 	int fd = memfd_create("elf", MFD_CLOEXEC), error;
-	char path[64];
 
 	if (fd < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	error = io_write_all(fd, bytes, size);
-	error = error ?: elf_file_open(ret, path);
-	close(fd);
-	return error;
+	if (error) {
+		close(fd);
+		return error;
+	}
+	return elf_file_open_fd(ret, fd, "an image");
 }
 
 static inline int elf_image_open(const struct elf_image *image, struct elf_file **ret)

@@ -122,34 +122,31 @@ static int load_headers(struct elf_file *f)
 	return error ? error_errno(error, "cannot read the headers of '%s'", f->path) : 0;
 }
 
-/* Only regular files: opening or reading anything else may block or have effects. */
-static int open_regular(struct elf_file *f, const char *path)
+/* Reading anything but regular files may block or have effects. */
+static int examine(struct elf_file *f)
 {
 	struct stat st;
 
-	f->path = strdup(path);
-	if (!f->path)
-		return error_errno(-ENOMEM, "cannot open '%s'", path);
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (f->fd < 0)
-		return error_errno(-errno, "cannot open '%s'", path);
 	if (fstat(f->fd, &st))
-		return error_errno(-errno, "cannot examine '%s'", path);
+		return error_errno(-errno, "cannot examine '%s'", f->path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(-ENOEXEC, "'%s' is not a regular file", path);
+		return error_set(-ENOEXEC, "'%s' is not a regular file", f->path);
 	f->size = (uint64_t)st.st_size;
 	return 0;
 }
 
-int elf_file_open(struct elf_file **ret, const char *path)
+int elf_file_open_fd(struct elf_file **ret, int fd, const char *name)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
 	int error;
 
-	if (!f)
-		return error_errno(-ENOMEM, "cannot open '%s'", path);
-	f->fd = -1;
-	error = open_regular(f, path);
+	if (!f || !(f->path = strdup(name))) {
+		free(f);
+		close(fd);
+		return error_errno(-ENOMEM, "cannot open '%s'", name);
+	}
+	f->fd = fd;
+	error = examine(f);
 	error = error ?: load_headers(f);
 	if (error) {
 		elf_file_close(f);
@@ -157,6 +154,14 @@ int elf_file_open(struct elf_file **ret, const char *path)
 	}
 	*ret = f;
 	return 0;
+}
+
+int elf_file_open(struct elf_file **ret, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 ? error_errno(-errno, "cannot open '%s'", path)
+		      : elf_file_open_fd(ret, fd, path);
 }
 
 void elf_file_close(struct elf_file *f)

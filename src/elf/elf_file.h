@@ -35,6 +35,9 @@ struct debug_search {
 /* 0 or -errno with error_text (-ENOEXEC: not an ELF file we can read). The path may be one of
  * /proc/PID/root or /proc/PID/map_files. */
 int elf_file_open(struct elf_file **ret, const char *path);
+/* As above, of an open descriptor, which is the file's from then on, and is closed when this fails.
+ * `name`: what error texts call it. */
+int elf_file_open_fd(struct elf_file **ret, int fd, const char *name);
 void elf_file_close(struct elf_file *f);
 /* To be called before the first function_at; what it points to must outlive the file. */
 void elf_file_search(struct elf_file *f, const struct debug_search *search);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <lzma.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 struct unpacking {
 	struct elf_file *f;
 	uint64_t at, left; /* of the section */
-	int output;
+	int output, error;
 	lzma_stream stream;
 	uint8_t in[PIECE_BYTES], out[PIECE_BYTES];
 };
@@ -95,7 +94,6 @@ static int unpack(struct elf_file *f, const struct elf_section *s, int output)
 int mini_debug_open(struct elf_file **ret, struct elf_file *f)
 {
 	const struct elf_section *s = elf_find_named_section(f, ".gnu_debugdata");
-	char path[64];
 	int output, error;
 
 	if (!s)
@@ -104,11 +102,11 @@ int mini_debug_open(struct elf_file **ret, struct elf_file *f)
 	if (output < 0)
 		return -ENOMEM;
 	error = unpack(f, s, output);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", output);
-	if (!error && elf_file_open(ret, path))
-		error = -ENOENT;
-	close(output);
-	return error;
+	if (error) {
+		close(output);
+		return error;
+	}
+	return elf_file_open_fd(ret, output, "mini debug info") ? -ENOENT : 0;
 }
 
 bool mini_debug_supported(void)

@@ -16,19 +16,16 @@
 
 static int open_copy(struct elf_file **ret, const void *image, size_t size)
 {
-	int fd = memfd_create("vdso", MFD_CLOEXEC);
-	char path[64];
-	int error;
+	int fd = memfd_create("vdso", MFD_CLOEXEC), error;
 
 	if (fd < 0)
 		return error_errno(-errno, "cannot make room for the vdso");
 	error = io_write_all(fd, image, size);
-	if (error)
-		error_errno(error, "cannot copy the vdso");
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	error = error ?: elf_file_open(ret, path);
-	close(fd);
-	return error;
+	if (error) {
+		close(fd);
+		return error_errno(error, "cannot copy the vdso");
+	}
+	return elf_file_open_fd(ret, fd, "the vdso");
 }
 
 /* Where the mapping that begins at `start` ends, by our own list of mappings; 0 when there is

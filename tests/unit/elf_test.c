@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/io.h"
 #include "elf/elf_file.h"
 #include "elf/mini_debug.h"
@@ -260,6 +261,27 @@ static void what_is_no_elf_file_is_refused(void)
 	CHECK(elf_file_open(&f, in_folder("text")) == -ENOEXEC);
 	CHECK(write_file(in_folder("empty"), "", 0));
 	CHECK(elf_file_open(&f, in_folder("empty")) == -ENOEXEC);
+}
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void a_descriptor_is_the_files_from_then_on(void)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	int fd = open(SELF, O_RDONLY | O_CLOEXEC), folder_fd = open("/", O_RDONLY | O_CLOEXEC);
+	struct elf_file *f = NULL;
+
+	CHECK(elf_file_open_fd(&f, folder_fd, "a folder") == -ENOEXEC && !is_open(folder_fd));
+	CHECK_TEXT(error_text(), "'a folder' is not a regular file");
+	CHECK(elf_file_open_fd(&f, fd, "a name") == 0);
+	if (!f)
+		return;
+	CHECK(elf_file_fd(f) == fd && elf_file_build_id(f, id) == 20);
+	elf_file_close(f);
+	CHECK(!is_open(fd));
 }
 
 static bool copy_self(void)
@@ -548,6 +570,7 @@ int main(void)
 	RUN(a_symbol_version_is_not_part_of_the_name);
 	RUN(the_build_id_is_the_one_in_memory);
 	RUN(what_is_no_elf_file_is_refused);
+	RUN(a_descriptor_is_the_files_from_then_on);
 	RUN(an_open_file_is_opened_once_more_when_its_path_is_gone);
 	RUN(a_stripped_file_borrows_names_from_its_debug_file);
 	RUN(where_functions_begin_is_known_also_of_a_stripped_file);
