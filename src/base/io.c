@@ -5,21 +5,26 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-int io_write_all(int fd, const void *data, size_t size)
+int io_write(int fd, const void *data, size_t size, size_t *ret_written)
 {
-	const char *p = data;
-
-	while (size) {
-		ssize_t n = write(fd, p, size);
+	*ret_written = 0;
+	while (*ret_written < size) {
+		ssize_t n = write(fd, (const char *)data + *ret_written, size - *ret_written);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		p += n;
-		size -= (size_t)n;
+		*ret_written += (size_t)n;
 	}
 	return 0;
+}
+
+int io_write_all(int fd, const void *data, size_t size)
+{
+	size_t written;
+
+	return io_write(fd, data, size, &written);
 }
 
 /* From where the file stands when `offset` is negative. */

@@ -7,7 +7,9 @@
 
 #include "base/buf.h"
 
-/* Writes all of it: 0 or -errno. */
+/* Writes all of it: 0, or -errno with *ret_written less than `size`. */
+int io_write(int fd, const void *data, size_t size, size_t *ret_written);
+/* The same: 0 or -errno. */
 int io_write_all(int fd, const void *data, size_t size);
 /* Reads until `size` bytes or the end: bytes read, or -errno. */
 ssize_t io_read_full(int fd, void *data, size_t size);

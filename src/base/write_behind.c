@@ -13,10 +13,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/vec.h"
 
 #define KEEP_BYTES ((size_t)1 << 20) /* a buffer beyond that is not kept */
+
+struct queue {
+	struct buf bytes;
+	struct vec(size_t) ends; /* of each put, in these bytes */
+};
 
 struct write_behind {
 	int fd;
@@ -27,10 +35,12 @@ struct write_behind {
 	pthread_cond_t filled; /* for the thread */
 	/* for the owner: the thread swapped the buffers, or has written one */
 	pthread_cond_t taken;
-	struct buf filling;
+	struct queue filling;
 	bool writing;
 	bool ending;
 	int error;
+	uint64_t written;   /* of whole puts */
+	struct queue alone; /* what is written when there is no thread */
 };
 
 int write_behind_new(struct write_behind **ret, int fd, size_t limit_bytes)
@@ -48,31 +58,68 @@ int write_behind_new(struct write_behind **ret, int fd, size_t limit_bytes)
 	return 0;
 }
 
-static void swap(struct buf *a, struct buf *b)
+static void swap(struct queue *a, struct queue *b)
 {
-	struct buf other = *a;
+	struct queue other = *a;
 
 	*a = *b;
 	*b = other;
 }
 
+static void empty(struct queue *q)
+{
+	if (q->bytes.capacity > KEEP_BYTES)
+		buf_release(&q->bytes);
+	else
+		buf_reset(&q->bytes);
+	q->ends.count = 0;
+}
+
+static void release(struct queue *q)
+{
+	buf_release(&q->bytes);
+	vec_release(&q->ends);
+}
+
+/* Pipes and devices keep what they got. */
+static void cut_off(int fd, size_t bytes)
+{
+	off_t end = lseek(fd, 0, SEEK_CUR);
+
+	if (bytes && end >= (off_t)bytes && !ftruncate(fd, end - (off_t)bytes))
+		(void)lseek(fd, -(off_t)bytes, SEEK_CUR);
+}
+
+static int write_whole(int fd, const struct queue *q, size_t *ret_whole)
+{
+	size_t written;
+	int error = io_write(fd, q->bytes.data, q->bytes.size, &written);
+
+	*ret_whole = 0;
+	vec_foreach (end, &q->ends)
+		if (*end <= written)
+			*ret_whole = *end;
+	if (error)
+		cut_off(fd, written - *ret_whole);
+	return error;
+}
+
 /* With the lock held; let go while it writes. */
-static void write_out(struct write_behind *wb, struct buf *writing)
+static void write_out(struct write_behind *wb, struct queue *writing)
 {
 	int error = wb->error;
+	size_t whole = 0;
 
 	swap(writing, &wb->filling);
 	wb->writing = true;
 	pthread_cond_signal(&wb->taken);
 	pthread_mutex_unlock(&wb->lock);
-	error = error ?: io_write_all(wb->fd, writing->data, writing->size);
-	if (writing->capacity > KEEP_BYTES)
-		buf_release(writing);
-	else
-		buf_reset(writing);
+	error = error ?: write_whole(wb->fd, writing, &whole);
+	empty(writing);
 	pthread_mutex_lock(&wb->lock);
 	if (!wb->error)
 		wb->error = error;
+	wb->written += whole;
 	wb->writing = false;
 	pthread_cond_signal(&wb->taken);
 }
@@ -80,11 +127,11 @@ static void write_out(struct write_behind *wb, struct buf *writing)
 static void *write_all(void *context)
 {
 	struct write_behind *wb = context;
-	struct buf writing = BUF_INIT;
+	struct queue writing = {0};
 
 	pthread_mutex_lock(&wb->lock);
 	for (;;) {
-		if (wb->filling.size)
+		if (wb->filling.bytes.size)
 			write_out(wb, &writing);
 		else if (wb->ending)
 			break;
@@ -92,7 +139,7 @@ static void *write_all(void *context)
 			pthread_cond_wait(&wb->filled, &wb->lock);
 	}
 	pthread_mutex_unlock(&wb->lock);
-	buf_release(&writing);
+	release(&writing);
 	return NULL;
 }
 
@@ -109,26 +156,38 @@ static bool start(struct write_behind *wb)
 	return wb->has_thread;
 }
 
+static int enqueue(struct queue *q, const void *data, size_t size)
+{
+	buf_append(&q->bytes, data, size);
+	return q->bytes.failed || vec_push(&q->ends, q->bytes.size) < 0 ? -ENOMEM : 0;
+}
+
 int write_behind_put(struct write_behind *wb, const void *data, size_t size)
 {
+	bool threaded = start(wb);
 	int error;
 
-	if (!start(wb)) {
-		if (!wb->error)
-			wb->error = io_write_all(wb->fd, data, size);
-		return wb->error;
-	}
 	pthread_mutex_lock(&wb->lock);
-	while (wb->filling.size && wb->filling.size + size > wb->limit_bytes)
+	while (wb->filling.bytes.size && wb->filling.bytes.size + size > wb->limit_bytes)
 		pthread_cond_wait(&wb->taken, &wb->lock);
 	if (!wb->error)
-		buf_append(&wb->filling, data, size);
-	if (wb->filling.failed)
-		wb->error = -ENOMEM;
+		wb->error = enqueue(&wb->filling, data, size);
+	if (!threaded)
+		write_out(wb, &wb->alone);
 	error = wb->error;
 	pthread_cond_signal(&wb->filled);
 	pthread_mutex_unlock(&wb->lock);
 	return error;
+}
+
+uint64_t write_behind_written(struct write_behind *wb)
+{
+	uint64_t written;
+
+	pthread_mutex_lock(&wb->lock);
+	written = wb->written;
+	pthread_mutex_unlock(&wb->lock);
+	return written;
 }
 
 int write_behind_wait(struct write_behind *wb)
@@ -136,7 +195,7 @@ int write_behind_wait(struct write_behind *wb)
 	int error;
 
 	pthread_mutex_lock(&wb->lock);
-	while (wb->has_thread && (wb->filling.size || wb->writing))
+	while (wb->has_thread && (wb->filling.bytes.size || wb->writing))
 		pthread_cond_wait(&wb->taken, &wb->lock);
 	error = wb->error;
 	pthread_mutex_unlock(&wb->lock);
@@ -156,6 +215,7 @@ void write_behind_free(struct write_behind *wb)
 	pthread_cond_destroy(&wb->taken);
 	pthread_cond_destroy(&wb->filled);
 	pthread_mutex_destroy(&wb->lock);
-	buf_release(&wb->filling);
+	release(&wb->filling);
+	release(&wb->alone);
 	free(wb);
 }

@@ -500,6 +500,8 @@ static int finish(struct record *r, const struct target_user *u, struct session 
 	if (error && !failed)
 		status = cmd_failed();
 	print_lines(session_refusals(s));
+	if ((error || failed) && !r->temporary.size)
+		status_rest(r->profile_path);
 	if (!error || !r->temporary.size)
 		status = make_outputs(r, u, s) ?: status;
 	if (!r->quiet)

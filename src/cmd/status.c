@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/status.h"
 
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "profile/reader.h"
 
 static uint64_t sum(const uint64_t *counts, size_t n)
 {
@@ -138,6 +140,40 @@ static void add_completeness(struct buf *b, const struct profile_totals *t)
 		return;
 	buf_printf(b, "xpuprof: only %s of the stacks are complete: 'xpuprof report' says why\n",
 		text_percent(share, t->stacks - incomplete, t->stacks));
+}
+
+static int read_sums(const char *path, struct profile_sums *ret)
+{
+	struct profile_event e;
+	struct profile_reader *r;
+	int error = profile_reader_open(&r, path), more = 1;
+
+	if (error)
+		return error;
+	while (more > 0)
+		more = profile_reader_next(r, &e);
+	*ret = profile_reader_sums(r);
+	profile_reader_close(r);
+	return more;
+}
+
+void status_rest(const char *profile_path)
+{
+	char size[TEXT_CELL], samples[TEXT_CELL], works[TEXT_CELL];
+	struct buf b = BUF_INIT;
+	struct profile_sums sums;
+	struct stat st;
+
+	if (stat(profile_path, &st) || !S_ISREG(st.st_mode) || read_sums(profile_path, &sums))
+		return;
+	buf_printf(&b,
+		"xpuprof: %s has the recording up to there (%s, %s CPU sample%s, %s piece%s of "
+		"GPU work)\n",
+		profile_path, text_bytes(size, (uint64_t)st.st_size),
+		text_count(samples, sums.samples), plural(sums.samples),
+		text_count(works, sums.works), plural(sums.works));
+	write_stderr(&b);
+	buf_release(&b);
 }
 
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path)

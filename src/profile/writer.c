@@ -4,7 +4,8 @@
  * header. Pushing writes the buffers in the order of enum profile_table, updates next, events last:
  * so an entry always reaches the file before what refers to it, and a file cut short anywhere makes
  * sense up to there. Tables are pushed when one of their buffers is full, everything when the
- * events are.
+ * events are, or when it has waited for long enough. Chunks are small at first and grow with the
+ * file, so that a disk which fills up costs a part of what is there and not all of it.
  */
 #include "profile/writer.h"
 
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/io.h"
@@ -30,9 +32,13 @@
 #include "profile/table.h"
 #include "profile/varint.h"
 
-#define EVENTS_BYTES (256u << 10) /* a chunk of events, its header included */
-#define BEHIND_BYTES (4u << 20)	  /* may wait for the disk, and as much again be on its way */
-#define TABLE_BYTES  (64u << 10)  /* a chunk of entries is pushed beyond that */
+#define EVENTS_BYTES	(256u << 10) /* a chunk of events, its header included */
+#define BEHIND_BYTES	(4u << 20)   /* may wait for the disk, and as much again be on its way */
+#define TABLE_BYTES	(64u << 10)  /* a chunk of entries is pushed beyond that */
+#define BEGIN_BYTES	(4u << 10)   /* both of them, in a small file */
+#define PART_OF_FILE	4	     /* and then in one that is so much larger */
+#define FIRST_EVENTS_NS (150 * NS_PER_MS)
+#define OTHERS_NS	(850 * NS_PER_MS)
 
 #define META_MAX_KEYS	   48
 #define META_KEY_MAX_BYTES 256
@@ -62,7 +68,12 @@ struct profile_writer {
 
 	uint8_t *events; /* EVENTS_BYTES; not yet written */
 	size_t events_used;
+	bool events_pushed; /* some */
 	struct event_coder coder;
+
+	size_t chunk_bytes;    /* how large chunks may become by now */
+	uint64_t waiting_ns;   /* since when something is seen to wait; 0: nothing is */
+	uint64_t behind_bytes; /* that `file` got */
 
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
@@ -96,8 +107,13 @@ static int fail_invalid(const struct profile_writer *w, const char *what)
 		"cannot add to '%s': the %s refers to something that is not there", w->path, what);
 }
 
+/* What did not get into the file does not count. */
 static int fail_write(struct profile_writer *w, int error)
 {
+	uint64_t written = w->file ? write_behind_written(w->file) : 0;
+
+	w->totals.file_bytes -= w->behind_bytes - written;
+	w->behind_bytes = written;
 	return keep_error(w, error_errno(error, "cannot write '%s'", w->path));
 }
 
@@ -110,7 +126,12 @@ static int write_bytes(struct profile_writer *w, const void *data, size_t size)
 	error = write_behind_put(w->file, data, size);
 	if (error)
 		return fail_write(w, error);
+	w->behind_bytes += size;
 	w->totals.file_bytes += size;
+	if (w->chunk_bytes < EVENTS_BYTES && w->totals.file_bytes / PART_OF_FILE > w->chunk_bytes)
+		w->chunk_bytes = w->totals.file_bytes / PART_OF_FILE < EVENTS_BYTES
+					 ? w->totals.file_bytes / PART_OF_FILE
+					 : EVENTS_BYTES;
 	return 0;
 }
 
@@ -184,6 +205,7 @@ static int push_events(struct profile_writer *w)
 		return error;
 	error = write_chunk(w, CHUNK_EVENTS, w->events, w->events_used);
 	begin_events(w);
+	w->events_pushed = true;
 	return error;
 }
 
@@ -259,10 +281,32 @@ int profile_writer_push(struct profile_writer *w)
 
 	if (w->error)
 		return fail_sticky(w);
+	w->waiting_ns = 0;
 	error = push_events(w);
 	error = error ?: push_losses(w);
 	error = error ?: push_meta(w);
 	return error;
+}
+
+static bool something_waits(const struct profile_writer *w)
+{
+	bool entries = w->updates.size;
+
+	for (int table = TABLE_STRINGS; table < TABLE_COUNT; table++)
+		entries |= w->entries[table].size != 0;
+	return entries || w->events_used > CHUNK_HEADER_BYTES || w->losses_changed ||
+	       w->meta_changed;
+}
+
+int profile_writer_push_due(struct profile_writer *w, uint64_t now_ns)
+{
+	uint64_t patience_ns = w->events_pushed ? OTHERS_NS : FIRST_EVENTS_NS;
+
+	if (!w->waiting_ns && something_waits(w))
+		w->waiting_ns = now_ns;
+	if (!w->waiting_ns || now_ns - w->waiting_ns < patience_ns)
+		return w->error ? fail_sticky(w) : 0;
+	return profile_writer_push(w);
 }
 
 static int wait_for_file(struct profile_writer *w)
@@ -341,6 +385,7 @@ static int new_writer(struct profile_writer **ret, const char *path)
 		return error;
 	}
 	begin_events(w);
+	w->chunk_bytes = BEGIN_BYTES;
 	*ret = w;
 	return 0;
 }
@@ -435,12 +480,15 @@ static struct buf *entry_buffer(struct profile_writer *w, enum profile_table tab
 	return b;
 }
 
-/* To be called after something was put into a buffer. */
+/* To be called after something was put into a buffer. In a small file events follow at once, as
+ * tables alone are of little use. */
 static int check_buffer(struct profile_writer *w, const struct buf *b)
 {
 	if (b->failed)
 		return fail_memory(w);
-	return b->size < TABLE_BYTES ? 0 : push_tables(w);
+	if (b->size < TABLE_BYTES && b->size < w->chunk_bytes)
+		return 0;
+	return w->chunk_bytes < TABLE_BYTES ? push_events(w) : push_tables(w);
 }
 
 int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id)
@@ -745,7 +793,7 @@ static int reserve_event(struct profile_writer *w)
 {
 	if (w->error)
 		return fail_sticky(w);
-	return w->events_used + EVENT_MAX_BYTES <= EVENTS_BYTES ? 0 : push_events(w);
+	return w->events_used + EVENT_MAX_BYTES <= w->chunk_bytes ? 0 : push_events(w);
 }
 
 static void event_written(struct profile_writer *w, const uint8_t *end)

@@ -4,13 +4,13 @@
  *
  * Tables are interned here: profile_add_* returns the id of an equal entry when there is one, and
  * writes a new one otherwise. Events go into the current chunk and are sent to the file when the
- * chunk is full or on profile_writer_push. A thread of the writer's own writes them, so that a disk
- * that stalls does not stop the recording at once, but only when 4 MiB wait for it. Memory is
+ * chunk is full or has waited for long enough. A thread of the writer's own writes them, so that a
+ * disk that stalls does not stop the recording at once, but only when 4 MiB wait for it. Memory is
  * bounded by the number of distinct table entries and never grows with the number of events.
  *
  * Errors are sticky: the first failing write is kept and returned by every later call, so that
- * callers may check at flush and close only; what was written before stays readable. One thread
- * calls at a time.
+ * callers may check at flush and close only; what was written before stays readable. The file then
+ * ends with a whole chunk, and its size is in the totals. One thread calls at a time.
  *
  * Every function returns 0 or -errno with error_text set, unless it says otherwise.
  */
@@ -33,7 +33,11 @@ int profile_writer_close(struct profile_writer *w);
 void profile_writer_abort(struct profile_writer *w);
 /* Sends the current chunks on their way to the file, without waiting for it. */
 int profile_writer_push(struct profile_writer *w);
-/* The same, and waits until they are in the file. */
+/* The same, if something was seen to wait for 850 ms, or for 150 ms before there were events: to be
+ * called every 50 ms or so, so that all of it is in the file a second later, and the first events
+ * after 250 ms. Also reports that the file cannot be written any more. */
+int profile_writer_push_due(struct profile_writer *w, uint64_t now_ns);
+/* The same as profile_writer_push, and waits until they are in the file. */
 int profile_writer_flush(struct profile_writer *w);
 
 struct profile_reader;

@@ -39,7 +39,6 @@
 #define ROUND_BUSY_MS	   5
 #define ROUND_PAUSE_NS	   NS_PER_MS
 #define ROUND_MAPS_MS	   10 /* for which new mappings alone are gathered */
-#define FLUSH_PERIOD_NS	   NS_PER_SECOND
 #define PROGRESS_PERIOD_NS (NS_PER_SECOND / 2)
 #define SAME_SIGNAL_NS	   (100 * NS_PER_MS)
 
@@ -192,11 +191,11 @@ static int start(struct session *s)
 	s->start_ns = clock_now_ns();
 	if (s->drivers)
 		drivers_begin(s->drivers, s->start_ns);
-	s->next_flush_ns = s->start_ns + FLUSH_PERIOD_NS;
 	s->next_progress_ns = s->start_ns + PROGRESS_PERIOD_NS;
 	error = session_describe(s, META_START_NS, s->start_ns);
 	/* From here on an earlier profile of this name is lost. */
 	error = error ?: profile_writer_begin(s->writer);
+	error = error ?: profile_writer_push(s->writer);
 	return error || !s->options.command ? error : release(s);
 }
 
@@ -327,10 +326,7 @@ static int housekeeping(struct session *s)
 					  .outstanding = correlator_outstanding(s->correlator)});
 		s->next_progress_ns = now + PROGRESS_PERIOD_NS;
 	}
-	if (now < s->next_flush_ns)
-		return 0;
-	s->next_flush_ns = now + FLUSH_PERIOD_NS;
-	return profile_writer_push(s->writer);
+	return profile_writer_push_due(s->writer, now);
 }
 
 /* A system that starts one program after another should not keep us running all the time. */

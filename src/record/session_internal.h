@@ -30,7 +30,6 @@ struct session {
 	bool maps_fd_silent; /* it was readable once, and is again after it is armed */
 	uint64_t start_ns;
 	uint64_t end_ns;
-	uint64_t next_flush_ns;
 	uint64_t next_progress_ns;
 	uint64_t round_ns; /* when the latest round began */
 	bool busy;	   /* there was much in it */

@@ -35,7 +35,8 @@ int signals_open(struct signals *s)
 		return error_errno(-errno, "cannot receive signals");
 	if (sigprocmask(SIG_BLOCK, &handled, &s->original_mask) ||
 		sigaction(SIGCHLD, &plain, &s->original_child) ||
-		sigaction(SIGPIPE, &ignored, &s->original_pipe)) {
+		sigaction(SIGPIPE, &ignored, &s->original_pipe) ||
+		sigaction(SIGXFSZ, &ignored, &s->original_size)) {
 		int error = error_errno(-errno, "cannot block signals");
 
 		close(fd);
@@ -51,6 +52,7 @@ void signals_restore(const struct signals *s)
 		return;
 	sigaction(SIGCHLD, &s->original_child, NULL);
 	sigaction(SIGPIPE, &s->original_pipe, NULL);
+	sigaction(SIGXFSZ, &s->original_size, NULL);
 	sigprocmask(SIG_SETMASK, &s->original_mask, NULL);
 }
 

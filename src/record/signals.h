@@ -6,7 +6,8 @@
  * child.
  *
  * A SIGHUP that was ignored when we were started (nohup) stays ignored. SIGPIPE is ignored: a
- * reader that closes our output ends neither the recording nor its files.
+ * reader that closes our output ends neither the recording nor its files. So is SIGXFSZ: a file
+ * that may not grow (ulimit -f) is a write that fails.
  */
 #pragma once
 
@@ -18,6 +19,7 @@ struct signals {
 	sigset_t original_mask;
 	struct sigaction original_child;
 	struct sigaction original_pipe;
+	struct sigaction original_size;
 };
 
 #define SIGNALS_INIT ((struct signals){.fd = -1})

@@ -376,6 +376,40 @@ else
 	skip "$name" "no right to mount"
 fi
 
+name="a profile that may not grow further ends the recording, and the program goes on"
+if cpu_side; then
+	run sh -c 'ulimit -f 40; exec "$0" record -F 5000 -o cut.xpu -- sh -c "timeout 0.5 sh -c \"while :; do ls -d . >/dev/null; done\"; echo end"' \
+		"$build/xpuprof"
+	is "$status:$out" 1:end "$name"
+	has "$err" "cannot write 'cut.xpu': File too large" "what was wrong is said"
+	has "$err" "cut.xpu has the recording up to there (" "and how much there is"
+	run xpuprof report cut.xpu
+	has "$out" "ends at byte $(stat -c %s cut.xpu) without an end mark" "which ends with whole events"
+	lacks "$out" "elapsed       not known" "and has some"
+else
+	skip "$name" "CPU samples cannot be had here"
+fi
+is "$(ulimit -f 40; record grep SigIgn /proc/self/status | dispositions)" "$(grep SigIgn /proc/self/status | dispositions)" \
+	"what the recorder does about that is not the program's"
+
+name="a recorder that is killed leaves what there was up to a second before"
+if cpu_side; then
+	"$build/xpuprof" record -q --cpu-only -o killed.xpu -- sh -c 'echo $$ >busy; while :; do :; done' &
+	pid=$!
+	wait_for_file busy
+	sleep 2.2
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	kill "$(cat busy)"
+	run xpuprof report killed.xpu
+	true_that "$name" sh -c 'echo "$1" | grep -Eq "^elapsed +[1-9][0-9.]* s"' - "$out"
+	has "$out" "sh -c 'echo \$\$ >busy;" "with the command"
+	run xpuprof flame -o killed.svg killed.xpu
+	is "$status" 0 "which can be drawn"
+else
+	skip "$name" "CPU samples cannot be had here"
+fi
+
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$work"
 	mkdir drop && chown nobody drop

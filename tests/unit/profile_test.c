@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bare/hash_step.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
@@ -1099,6 +1101,92 @@ static void totals_add_up_while_writing(void)
 	profile_writer_abort(w);
 }
 
+/* So much is in the file by now, or a moment later. */
+static bool file_has(uint64_t samples)
+{
+	struct profile_event e;
+	struct profile_reader *r;
+	uint64_t found = 0;
+
+	for (int tries = 0; tries < 1000 && found < samples; tries++) {
+		usleep(tries ? 10000 : 0);
+		CHECK(!profile_reader_open(&r, path));
+		while (profile_reader_next(r, &e) == 1)
+			;
+		found = profile_reader_sums(r).samples;
+		profile_reader_close(r);
+	}
+	return found == samples;
+}
+
+static void what_waits_is_in_the_file_a_second_later_and_the_first_events_at_once(void)
+{
+	struct profile_sample s = {.period_ns = 10};
+	struct profile_writer *w;
+	uint64_t now_ns = 5000 * NS_PER_MS;
+
+	forget_recording();
+	CHECK(!profile_writer_open(&w, path) && !profile_writer_begin(w));
+	write_tables(w);
+	CHECK(!profile_write_sample(w, &s) && !profile_writer_push_due(w, now_ns));
+	CHECK(!profile_writer_push_due(w, now_ns + 149 * NS_PER_MS) && file_has(0));
+	CHECK(!profile_writer_push_due(w, now_ns + 150 * NS_PER_MS) && file_has(1));
+	now_ns += 60000 * NS_PER_MS;
+	CHECK(!profile_writer_push_due(w, now_ns));
+	CHECK(!profile_write_sample(w, &s) && !profile_writer_push_due(w, now_ns));
+	CHECK(!profile_writer_push_due(w, now_ns + 849 * NS_PER_MS) && file_has(1));
+	CHECK(!profile_writer_push_due(w, now_ns + 850 * NS_PER_MS) && file_has(2));
+	profile_writer_abort(w);
+}
+
+/* Reads a file that was cut short, and says where. */
+static uint64_t bytes_that_make_sense(uint64_t *ret_samples)
+{
+	unsigned long long at = 0;
+	struct profile_reader *r;
+	struct profile_event e;
+	int more;
+
+	CHECK(!profile_reader_open(&r, path));
+	while ((more = profile_reader_next(r, &e)) == 1)
+		;
+	CHECK(!more && profile_reader_incomplete(r));
+	CHECK(sscanf(profile_reader_incomplete(r), "ends at byte %llu without", &at) == 1);
+	*ret_samples = profile_reader_sums(r).samples;
+	profile_reader_close(r);
+	return at;
+}
+
+static void a_full_disk_keeps_most_of_what_fits_and_no_half_chunk(void)
+{
+	struct rlimit before, small;
+	struct profile_sample s = {.period_ns = 10};
+	struct profile_totals t;
+	struct profile_writer *w;
+	uint64_t samples;
+	struct stat st;
+	int error = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(!getrlimit(RLIMIT_FSIZE, &before));
+	for (rlim_t limit = 40000; limit < 1000000; limit *= 5) {
+		small = (struct rlimit){.rlim_cur = limit, .rlim_max = before.rlim_max};
+		CHECK(!setrlimit(RLIMIT_FSIZE, &small));
+		forget_recording();
+		CHECK(!profile_writer_open(&w, path) && !profile_writer_begin(w));
+		write_tables(w);
+		for (error = 0; !error; s.time_ns += 1000000)
+			error = profile_write_sample(w, &s);
+		CHECK(!setrlimit(RLIMIT_FSIZE, &before));
+		profile_writer_totals(w, &t);
+		CHECK(error == -EFBIG && strstr(error_text(), "File too large"));
+		CHECK(!stat(path, &st) && (uint64_t)st.st_size == t.file_bytes);
+		CHECK(t.file_bytes > limit / 2 && t.file_bytes <= limit);
+		CHECK(bytes_that_make_sense(&samples) == t.file_bytes && samples > 0);
+		profile_writer_abort(w);
+	}
+}
+
 static void read_file(struct buf *b)
 {
 	CHECK(!io_read_file(path, 1u << 30, b));
@@ -2098,6 +2186,8 @@ int main(void)
 	RUN(an_empty_recording_is_complete);
 	RUN(what_refers_to_nothing_is_refused_and_the_file_stays_good);
 	RUN(totals_add_up_while_writing);
+	RUN(what_waits_is_in_the_file_a_second_later_and_the_first_events_at_once);
+	RUN(a_full_disk_keeps_most_of_what_fits_and_no_half_chunk);
 	RUN(a_file_cut_anywhere_reads_back_to_its_last_whole_chunk);
 	RUN(no_flipped_byte_goes_unnoticed_or_yields_an_id_outside_the_tables);
 	RUN(events_that_are_left_out_change_nothing_about_the_others);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/write_behind.h"
@@ -105,6 +106,30 @@ static void a_full_disk_is_told_and_told_again(void)
 	close(fd);
 }
 
+static void a_file_that_is_full_ends_with_a_whole_put(void)
+{
+	char path[] = "/tmp/xpuprof-test-XXXXXX";
+	static char block[3000];
+	struct rlimit before, small;
+	struct write_behind *wb;
+	int fd = mkstemp(path);
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK(fd >= 0 && write(fd, "head", 4) == 4 && !write_behind_new(&wb, fd, LIMIT));
+	CHECK(!getrlimit(RLIMIT_FSIZE, &before));
+	small = (struct rlimit){.rlim_cur = 10000, .rlim_max = before.rlim_max};
+	CHECK(!setrlimit(RLIMIT_FSIZE, &small));
+	for (int i = 0; i < 5; i++)
+		(void)write_behind_put(wb, block, sizeof(block)); /* told now or later */
+	CHECK(write_behind_wait(wb) == -EFBIG);
+	CHECK(write_behind_written(wb) == 9000);
+	CHECK(lseek(fd, 0, SEEK_END) == 9004);
+	CHECK(!setrlimit(RLIMIT_FSIZE, &before));
+	write_behind_free(wb);
+	close(fd);
+	unlink(path);
+}
+
 static void nothing_is_written_after_a_failure(void)
 {
 	struct write_behind *wb;
@@ -143,6 +168,7 @@ int main(void)
 	RUN(a_file_that_stalls_does_not_stop_the_caller_before_the_limit);
 	RUN(after_waiting_everything_is_in_the_file);
 	RUN(a_full_disk_is_told_and_told_again);
+	RUN(a_file_that_is_full_ends_with_a_whole_put);
 	RUN(nothing_is_written_after_a_failure);
 	RUN(freeing_nothing_or_what_was_never_used_is_fine);
 	return tap_end();
