@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 struct test_recorder {
 	char folder[64];
+	int folder_fd;
 	struct profile_writer *writer;
 	struct tasks *tasks;
 	struct gpu_shared shared;
@@ -105,6 +107,7 @@ static inline struct test_recorder *test_recorder_open(
 		return NULL;
 	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
 	o.runtime_dir = r->folder;
+	o.runtime_fd = r->folder_fd = open(r->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	o.library = library ? library : "/nowhere/libxpuprof-inject.so";
 	if (profile_writer_open(&r->writer, path) || tasks_new(&r->tasks, r->writer))
 		return NULL;
@@ -159,6 +162,7 @@ static inline void test_recorder_close(struct test_recorder *r)
 	snprintf(path, sizeof(path), "%s/profile.xpu", r->folder);
 	unlink(path);
 	rmdir(r->folder);
+	close(r->folder_fd);
 	vec_release(&r->launches);
 	vec_release(&r->calls);
 	vec_release(&r->works);

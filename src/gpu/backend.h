@@ -27,9 +27,11 @@ enum gpu_stalls {
 
 /* All strings and pointers are borrowed for the time of gpu_open, but for `images` and `stacks`. */
 struct gpu_options {
-	/* private folder of the recording (0700), ours until it is open, then the target's
-	 * user's */
+	/* The recording's own folder: files are made and removed through the descriptor, and the
+	 * program finds them by the path. It is ours, and the target's user can only pass through
+	 * it. */
 	const char *runtime_dir;
+	int runtime_fd;
 	const char *library; /* path of libxpuprof-inject.so */
 	uint32_t target_uid; /* only this user's processes may connect */
 	uint32_t target_gid;

@@ -53,6 +53,7 @@ int session_open(struct session **ret, const struct session_options *options)
 	s->user = options->user;
 	s->target = TARGET_INIT;
 	s->attached = s->epoll = -1;
+	s->runtime_dir = RUNTIME_DIR_INIT;
 	error = session_open_parts(s);
 	if (error) {
 		profile_writer_remove(s->writer);
@@ -445,8 +446,7 @@ void session_close(struct session *s)
 	tasks_free(s->tasks);
 	if (s->writer)
 		profile_writer_abort(s->writer);
-	if (s->runtime_dir[0])
-		rmdir(s->runtime_dir);
+	runtime_dir_close(&s->runtime_dir);
 	if (s->attached >= 0)
 		close(s->attached);
 	if (s->epoll >= 0)

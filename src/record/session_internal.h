@@ -4,6 +4,7 @@
 
 #include "capture/capture.h"
 #include "record/drivers.h"
+#include "record/runtime_dir.h"
 #include "record/session.h"
 #include "record/signals.h"
 #include "correlate/correlate.h"
@@ -24,8 +25,8 @@ struct session {
 	struct buf refusals;
 	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;
-	char runtime_dir[64]; /* "" until made */
-	int attached;	      /* pidfd of -p, or -1 */
+	struct runtime_dir runtime_dir;
+	int attached; /* pidfd of -p, or -1 */
 	int epoll;
 	bool maps_fd_silent; /* it was readable once, and is again after it is armed */
 	uint64_t start_ns;

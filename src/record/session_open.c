@@ -42,26 +42,6 @@ int session_note(struct session *s, const char *format, ...)
 	return s->notes.failed ? error_memory(NULL) : 0;
 }
 
-static int make_runtime_dir(struct session *s)
-{
-	snprintf(s->runtime_dir, sizeof(s->runtime_dir), "/tmp/xpuprof-XXXXXX");
-	if (!mkdtemp(s->runtime_dir)) {
-		s->runtime_dir[0] = '\0';
-		return error_errno(-errno,
-			"cannot make a folder in /tmp for the GPU side (--cpu-only needs none)");
-	}
-	return 0;
-}
-
-/* Once all is made: in a folder of somebody else, later steps by path could be led elsewhere. */
-static int give_runtime_dir_away(struct session *s)
-{
-	if (s->user->switched && lchown(s->runtime_dir, s->user->uid, s->user->gid))
-		return error_errno(
-			-errno, "cannot give '%s' to the program's user", s->runtime_dir);
-	return 0;
-}
-
 /* Libraries walk unless somebody asked for BPF: a probe costs a launch more than a walk does. */
 static bool want_libraries_to_walk(const struct session *s)
 {
@@ -153,7 +133,6 @@ static int keep_images(struct session *s)
 static int open_gpu(struct session *s)
 {
 	struct gpu_options options = {
-		.runtime_dir = s->runtime_dir,
 		.library = buf_text(&s->library),
 		.target_uid = s->user->uid,
 		.target_gid = s->user->gid,
@@ -169,14 +148,15 @@ static int open_gpu(struct session *s)
 	};
 	int error = keep_images(s);
 
-	error = error ?: make_runtime_dir(s);
+	error = error ?: runtime_dir_open(&s->runtime_dir, s->user->switched);
 	if (error)
 		return error;
+	options.runtime_dir = s->runtime_dir.path;
+	options.runtime_fd = s->runtime_dir.fd;
 	options.images = s->images;
 	if (s->capture)
 		options.stacks = capture_stack_resolver(s->capture);
 	error = gpu_open(s->gpu, &options);
-	error = error ?: give_runtime_dir_away(s);
 	return error ?: gpu_environment(s->gpu, add_environment, s);
 }
 

@@ -20,8 +20,9 @@
 #include "tables.h"
 #include "walk/frame.h"
 
-#define CONTEXT 1
-#define STREAM	7
+#define CONTEXT	 1
+#define STREAM	 7
+#define LOG_NAME "null.log"
 
 struct gpu_backend {
 	struct gpu_shared *shared;
@@ -41,7 +42,7 @@ static void null_close(struct gpu_backend *b)
 {
 	if (b->log >= 0) {
 		close(b->log);
-		unlink(b->path);
+		unlinkat(b->options.runtime_fd, LOG_NAME, 0);
 	}
 	map_release(&b->instances);
 	map_release(&b->connected);
@@ -78,8 +79,8 @@ static int keep_image(struct gpu_backend *b)
 
 static int open_log(struct gpu_backend *b, const struct gpu_options *o)
 {
-	snprintf(b->path, sizeof(b->path), "%s/null.log", o->runtime_dir);
-	b->log = open(b->path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	snprintf(b->path, sizeof(b->path), "%s/" LOG_NAME, o->runtime_dir);
+	b->log = openat(o->runtime_fd, LOG_NAME, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (b->log < 0 ||
 		(geteuid() != o->target_uid && fchown(b->log, o->target_uid, o->target_gid)))
 		return error_errno(-errno, "cannot make '%s'", b->path);

@@ -39,7 +39,7 @@ void injected_close(struct injected *s)
 	vec_release(&s->instances);
 	if (s->listener >= 0) {
 		close(s->listener);
-		unlink(s->address.sun_path);
+		unlinkat(s->options.runtime_fd, s->api->socket_name, 0);
 	}
 	if (s->epoll >= 0)
 		close(s->epoll);
@@ -55,35 +55,51 @@ void injected_close(struct injected *s)
 	free(s);
 }
 
-static int set_address(struct injected *s, const char *folder)
+static int set_path(struct injected *s, const char *folder)
 {
-	size_t room = sizeof(s->address.sun_path);
-
-	s->address.sun_family = AF_UNIX;
-	if ((size_t)snprintf(s->address.sun_path, room, "%s/%s", folder, s->api->socket_name) >=
-		room)
+	if ((size_t)snprintf(s->path, sizeof(s->path), "%s/%s", folder, s->api->socket_name) >=
+		sizeof(s->path))
 		return error_set(-ENAMETOOLONG, "the path of the socket is too long: '%s/%s'",
 			folder, s->api->socket_name);
 	return 0;
 }
 
-/* Only the target's user may connect: the folder is theirs alone, and so is the socket. */
-static int listen_at(struct injected *s, const struct gpu_options *o)
+/* Whatever may have happened to the folder's path, the socket is made in the folder. Nobody can
+ * connect before it listens. */
+static int bind_socket(const struct injected *s)
 {
-	const char *path = s->address.sun_path;
+	const struct gpu_options *o = &s->options;
+	const char *name = s->api->socket_name;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", o->runtime_fd,
+		name);
+	if (bind(s->listener, (struct sockaddr *)&address, sizeof(address)) ||
+		fchmodat(o->runtime_fd, name, 0600, 0))
+		return -errno;
+	if (geteuid() != o->target_uid &&
+		fchownat(o->runtime_fd, name, o->target_uid, o->target_gid, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return 0;
+}
+
+/* Only the target's user may connect: the socket is theirs. */
+static int listen_at(struct injected *s)
+{
 	struct epoll_event event = {.events = EPOLLIN};
+	int error;
 
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listener < 0)
 		return error_errno(-errno, "cannot create a socket");
-	if (bind(s->listener, (struct sockaddr *)&s->address, sizeof(s->address)) ||
-		chmod(path, 0600) ||
-		(geteuid() != o->target_uid && lchown(path, o->target_uid, o->target_gid)) ||
-		listen(s->listener, 512))
-		return error_errno(-errno, "cannot listen at '%s'", path);
+	error = bind_socket(s);
+	if (!error && listen(s->listener, 512))
+		error = -errno;
+	if (error)
+		return error_errno(error, "cannot listen at '%s'", s->path);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listener, &event))
-		return error_errno(-errno, "cannot watch '%s'", path);
+		return error_errno(-errno, "cannot watch '%s'", s->path);
 	return 0;
 }
 
@@ -102,8 +118,8 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 	s->options = *options;
 	s->start_ns = clock_now_ns();
 	s->call_names = calloc(api->call_count, sizeof(*s->call_names));
-	error = s->call_names ? set_address(s, options->runtime_dir) : error_memory(NULL);
-	error = error ?: listen_at(s, options);
+	error = s->call_names ? set_path(s, options->runtime_dir) : error_memory(NULL);
+	error = error ?: listen_at(s);
 	if (!error && options->stalls)
 		error = profile_set_meta(shared->writer, META_STALLS,
 			options->stalls == GPU_STALLS_EXACT ? "exact" : "continuous");
@@ -117,7 +133,7 @@ int injected_open(struct injected **ret, const struct injected_api *api, void *c
 
 const char *injected_address(const struct injected *s)
 {
-	return s->address.sun_path;
+	return s->path;
 }
 
 int injected_watch(struct injected *s, int fd)

@@ -15,7 +15,7 @@ struct injected {
 	void *context; /* of api->device_used */
 	struct gpu_shared *shared;
 	struct gpu_options options;
-	struct sockaddr_un address;
+	char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* of the socket */
 	int listener;
 	int epoll;
 	struct vec(struct instance *) instances;
