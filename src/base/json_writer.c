@@ -56,3 +56,12 @@ void json_text(struct json_writer *w, const char *name, const char *value)
 	else
 		buf_puts(w->out, "null");
 }
+
+void json_text_lines(struct json_writer *w, const char *name, const char *value)
+{
+	json_key(w, name);
+	if (value)
+		json_lines(w->out, value, strlen(value));
+	else
+		buf_puts(w->out, "null");
+}

@@ -22,3 +22,5 @@ void json_real(struct json_writer *w, const char *name, double value);
 void json_bool(struct json_writer *w, const char *name, bool value);
 /* NULL: null. */
 void json_text(struct json_writer *w, const char *name, const char *value);
+/* The same of text that has several lines. */
+void json_text_lines(struct json_writer *w, const char *name, const char *value);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/digits.h"
-#include "base/json.h"
+#include "base/printable.h"
 
 struct unit {
 	const char *name;
@@ -88,46 +88,43 @@ unsigned int text_width(int fd, unsigned int otherwise)
 	return isatty(fd) ? 80 : otherwise;
 }
 
+/* The bytes of the next character, or 1 where it is none that can be printed; *ret_columns: those
+ * that it takes. */
+static size_t next_character(const char *text, size_t size, size_t *ret_columns)
+{
+	size_t length = printable_character(text, size);
+
+	*ret_columns = length ? 1 : PRINTABLE_BYTE_COLUMNS;
+	return length ? length : 1;
+}
+
 size_t text_columns(const char *text)
 {
-	size_t columns = 0;
+	size_t all = 0, columns;
 
-	for (size_t left = strlen(text); left; columns++) {
-		size_t length = utf8_sequence(text, left);
-
-		length = length ? length : 1;
+	for (size_t left = strlen(text), length; left; left -= length) {
+		length = next_character(text, left, &columns);
 		text += length;
-		left -= length;
+		all += columns;
 	}
-	return columns;
+	return all;
 }
 
 /* The bytes of `text` that `columns` columns hold; *ret_rest: there is more. */
-static size_t bytes_that_fit(const char *text, size_t size, unsigned int columns, bool *ret_rest)
+static size_t bytes_that_fit(const char *text, size_t size, size_t columns, bool *ret_rest)
 {
-	size_t at = 0;
+	size_t at = 0, used;
 
-	while (at < size && columns--) {
-		size_t length = utf8_sequence(text + at, size - at);
+	while (at < size) {
+		size_t length = next_character(text + at, size - at, &used);
 
-		at += length ? length : 1;
+		if (used > columns)
+			break;
+		columns -= used;
+		at += length;
 	}
 	*ret_rest = at < size;
 	return at;
-}
-
-static void append_clean(struct buf *b, const char *text, size_t size)
-{
-	for (size_t i = 0; i < size;) {
-		size_t length = utf8_sequence(text + i, size - i);
-		unsigned char c = (unsigned char)text[i];
-
-		if (!length || c < 0x20 || utf8_is_unfit(text + i, length))
-			buf_putc(b, '?');
-		else
-			buf_append(b, text + i, length);
-		i += length ? length : 1;
-	}
 }
 
 void text_fit(struct buf *b, const char *text, unsigned int columns)
@@ -137,12 +134,11 @@ void text_fit(struct buf *b, const char *text, unsigned int columns)
 
 	if (columns)
 		fitting = bytes_that_fit(text, size, columns, &rest);
-	if (rest && columns > 3) {
-		append_clean(b, text, bytes_that_fit(text, size, columns - 3, &rest));
+	if (rest && columns > 3)
+		fitting = bytes_that_fit(text, size, columns - 3, &rest);
+	printable_put(b, text, fitting);
+	if (rest && columns > 3)
 		buf_puts(b, "...");
-		return;
-	}
-	append_clean(b, text, fitting);
 }
 
 /* Whether a shell takes the word as it stands. Bytes of UTF-8 mean nothing to it. */
@@ -155,12 +151,33 @@ static bool is_plain_word(const char *word)
 	return *word;
 }
 
+/* As $'a\nb', which bash and POSIX.1-2024 read. */
+static void put_escaped_word(struct buf *b, const char *word)
+{
+	buf_puts(b, "$'");
+	for (size_t length; *word; word += length) {
+		length = printable_character(word, strlen(word));
+		if (length && (*word == '\'' || *word == '\\'))
+			buf_putc(b, '\\');
+		if (length)
+			buf_append(b, word, length);
+		else
+			printable_byte(b, *word);
+		length = length ? length : 1;
+	}
+	buf_putc(b, '\'');
+}
+
 void text_shell_word(struct buf *b, const char *word)
 {
 	if (b->size)
 		buf_putc(b, ' ');
 	if (is_plain_word(word)) {
 		buf_puts(b, word);
+		return;
+	}
+	if (printable_span(word, strlen(word)) < strlen(word)) {
+		put_escaped_word(b, word);
 		return;
 	}
 	buf_putc(b, '\'');

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers and names for people, in terminals: three significant digits with a unit, thousands
- * separated, names cut to a width in columns (one column a code point). Names come from untrusted
- * programs, so control characters, those that turn the direction of text, and broken UTF-8 become
- * '?'.
+ * separated, names made printable (base/printable.h) and cut to a width in columns (one column a
+ * code point).
  */
 #pragma once
 
@@ -25,11 +24,11 @@ const char *text_bandwidth(char cell[TEXT_CELL], uint64_t bytes, uint64_t ns); /
 /* The width to print tables in: $COLUMNS, that of the terminal, or `otherwise` for files and
  * pipes. */
 unsigned int text_width(int fd, unsigned int otherwise);
-/* How many columns a text takes: one a code point, and one for each byte that is not UTF-8. */
+/* How many columns a text takes when it has been made printable. */
 size_t text_columns(const char *text);
-/* Appends the text in at most `columns` columns (0: no limit), its end replaced by "..." where it
+/* Appends the text, made printable, in at most `columns` columns (0: no limit), its end replaced by "..." where it
  * is too long. */
 void text_fit(struct buf *b, const char *text, unsigned int columns);
 /* Appends a word of a command line, behind a space where something is before it, and in quotes
- * where a shell would take it for several or for something else. */
+ * where a shell would take it for several or for something else; printable in any case. */
 void text_shell_word(struct buf *b, const char *word);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/cmd.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,21 +12,62 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/printable.h"
 #include "record/target.h"
+
+/* Appends a line. */
+static void put_line(struct buf *line, const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0) {
+		line->failed = true;
+		return;
+	}
+	printable_puts(line, text);
+	buf_putc(line, '\n');
+	free(text);
+}
 
 void cmd_error(const char *format, ...)
 {
-	char text[1200];
-	int length = snprintf(text, sizeof(text), "xpuprof: ");
+	static const char no_memory[] = "xpuprof: out of memory\n";
+	struct buf line = BUF_INIT;
+	va_list args;
+
+	buf_puts(&line, "xpuprof: ");
+	va_start(args, format);
+	put_line(&line, format, args);
+	va_end(args);
+	if (line.failed)
+		(void)io_write_all(STDERR_FILENO, no_memory, sizeof(no_memory) - 1);
+	else
+		(void)io_write_all(STDERR_FILENO, line.data, line.size);
+	buf_release(&line);
+}
+
+/* Through stdio, whose errors main reports. */
+void cmd_say(const char *format, ...)
+{
+	struct buf line = BUF_INIT;
 	va_list args;
 
 	va_start(args, format);
-	length += vsnprintf(text + length, sizeof(text) - (size_t)length - 1, format, args);
+	put_line(&line, format, args);
 	va_end(args);
-	if ((size_t)length > sizeof(text) - 2)
-		length = sizeof(text) - 2;
-	text[length++] = '\n';
-	(void)io_write_all(STDERR_FILENO, text, (size_t)length);
+	fwrite(buf_text(&line), 1, line.size, stdout);
+	buf_release(&line);
+}
+
+int cmd_print(int fd, const struct buf *lines)
+{
+	struct buf clean = BUF_INIT;
+	int error;
+
+	printable_lines(&clean, buf_text(lines), lines->size);
+	error = lines->failed || clean.failed ? -ENOMEM : io_write_all(fd, clean.data, clean.size);
+	buf_release(&clean);
+	return error;
 }
 
 int cmd_failed(void)

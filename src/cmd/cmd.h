@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
+
 /* Exit statuses of xpuprof itself; `record` passes on the status of its command instead. */
 enum {
 	EXIT_OK = 0,
@@ -26,8 +28,17 @@ int cmd_export(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
-/* Prints "xpuprof: <text>" on stderr, in one write. */
+/*
+ * All that is printed is made printable here once more (base/printable.h), so that no name gets
+ * past that a command forgot.
+ *
+ * cmd_error prints "xpuprof: <text>" on stderr, cmd_say a line on stdout, each in one write; the
+ * text has no line end. cmd_print prints prepared lines: 0 or -errno, also -ENOMEM where memory was
+ * short for them.
+ */
 void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cmd_print(int fd, const struct buf *lines);
 /* As cmd_error with the text of the last error; returns EXIT_FAILED. */
 int cmd_failed(void);
 /* Ends this process as another ended: by the same exit status or the same signal. */

@@ -59,7 +59,7 @@ static int draw(const char *path, const char *output, const struct export_option
 	} else {
 		view_warn(svg, path, &result);
 		if (chosen)
-			printf("wrote %s\n", chosen);
+			cmd_say("wrote %s", chosen);
 	}
 	free(chosen);
 	return status;

@@ -481,7 +481,7 @@ static void print_summary(const struct record *r, const struct session *s, bool 
 		r->temporary.size || !whole ? NULL : r->profile_path);
 	vec_foreach (output, &r->outputs)
 		if (output->exporter && output->made && strcmp(output->path, "-"))
-			fprintf(stderr, "xpuprof: wrote %s\n", output->path);
+			cmd_error("wrote %s", output->path);
 }
 
 /* The shell's statuses for commands that cannot be run. */

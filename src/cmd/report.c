@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "base/text.h"
@@ -24,7 +23,7 @@ static int print(const struct report *r, bool json)
 		report_json(r, &out);
 	else
 		report_text(r, &out);
-	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	error = cmd_print(STDOUT_FILENO, &out);
 	buf_release(&out);
 	return error ? error_errno(error, "cannot print the report") : 0;
 }

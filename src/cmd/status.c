@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/status.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -8,7 +9,10 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "cmd/cmd.h"
 #include "profile/reader.h"
+
+#define ERASE "\r\033[K" /* the line */
 
 static uint64_t sum(const uint64_t *counts, size_t n)
 {
@@ -37,16 +41,18 @@ static const char *gpu_name(const struct profile_totals *t)
 
 static void write_stderr(const struct buf *b)
 {
-	if (!b->failed)
-		(void)io_write_all(STDERR_FILENO, buf_text(b), b->size);
+	(void)cmd_print(STDERR_FILENO, b);
 }
 
 static void show_text(const char *text)
 {
 	struct buf shown = BUF_INIT;
 
-	buf_printf(&shown, "\r\033[K%.*s\r", (int)text_width(STDERR_FILENO, 80) - 1, text);
-	write_stderr(&shown);
+	buf_puts(&shown, ERASE);
+	text_fit(&shown, text, text_width(STDERR_FILENO, 80) - 1);
+	buf_putc(&shown, '\r');
+	if (!shown.failed)
+		(void)io_write_all(STDERR_FILENO, shown.data, shown.size);
 	buf_release(&shown);
 }
 
@@ -77,9 +83,7 @@ static bool is_in_the_way(void)
 
 static void clear(void)
 {
-	static const char erase[] = "\r\033[K";
-
-	(void)io_write_all(STDERR_FILENO, erase, sizeof(erase) - 1);
+	(void)io_write_all(STDERR_FILENO, ERASE, strlen(ERASE));
 }
 
 void status_report(void *context, const struct session_progress *p)
@@ -160,20 +164,15 @@ static int read_sums(const char *path, struct profile_sums *ret)
 void status_rest(const char *profile_path)
 {
 	char size[TEXT_CELL], samples[TEXT_CELL], works[TEXT_CELL];
-	struct buf b = BUF_INIT;
 	struct profile_sums sums;
 	struct stat st;
 
 	if (stat(profile_path, &st) || !S_ISREG(st.st_mode) || read_sums(profile_path, &sums))
 		return;
-	buf_printf(&b,
-		"xpuprof: %s has the recording up to there (%s, %s CPU sample%s, %s piece%s of "
-		"GPU work)\n",
+	cmd_error("%s has the recording up to there (%s, %s CPU sample%s, %s piece%s of GPU work)",
 		profile_path, text_bytes(size, (uint64_t)st.st_size),
 		text_count(samples, sums.samples), plural(sums.samples),
 		text_count(works, sums.works), plural(sums.works));
-	write_stderr(&b);
-	buf_release(&b);
 }
 
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path)
@@ -206,9 +205,9 @@ void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const c
 	add_reasons(&b, "GPU work without a launching stack:", t->join_by_reason, 1, JOIN_REASONS,
 		profile_join_text);
 	add_losses(&b, t);
-	if (profile_path)
-		buf_printf(&b, "xpuprof: wrote %s (recording, %s)\n", profile_path,
-			text_bytes(size, t->file_bytes));
 	write_stderr(&b);
+	if (profile_path)
+		cmd_error(
+			"wrote %s (recording, %s)", profile_path, text_bytes(size, t->file_bytes));
 	buf_release(&b);
 }

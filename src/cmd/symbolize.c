@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/status.h"
 #include "record/signals.h"
 #include "elf/kernel_id.h"
 #include "profile/reader.h"
@@ -85,9 +86,10 @@ static bool was_stopped(void *context)
 static void show_progress(void *context, const char *what)
 {
 	struct symbolizing *s = context;
+	struct session_progress p = {.text = what};
 
 	if (s->progress)
-		fprintf(stderr, "\r\033[K%s\r", what);
+		status_report(NULL, &p);
 }
 
 static void note_stripped(void *context, const char *path, uint64_t locations)
@@ -296,24 +298,24 @@ static void print_nameless(const char *title, struct nameless *files, size_t cou
 	if (!count)
 		return;
 	qsort(files, count, sizeof(*files), by_locations);
-	printf("%s:\n", title);
+	cmd_say("%s:", title);
 	for (size_t i = 0; i < shown; i++)
-		printf("  %8" PRIu64 "  %s\n", files[i].locations, files[i].path);
+		cmd_say("  %8" PRIu64 "  %s", files[i].locations, files[i].path);
 	if (shown < count)
-		printf("  and %zu more\n", count - shown);
+		cmd_say("  and %zu more", count - shown);
 }
 
 static void print_result(struct symbolizing *s, const struct symbolize_stats *stats)
 {
-	printf("%s: named %" PRIu64 " of %" PRIu64 " places in code\n", s->output, stats->named,
+	cmd_say("%s: named %" PRIu64 " of %" PRIu64 " places in code", s->output, stats->named,
 		stats->locations);
 	if (s->inlines)
-		printf("found the source lines of %" PRIu64 "\n", stats->with_lines);
+		cmd_say("found the source lines of %" PRIu64, stats->with_lines);
 	if (stats->fetched)
-		printf("servers had %" PRIu64 " debug file%s\n", stats->fetched,
+		cmd_say("servers had %" PRIu64 " debug file%s", stats->fetched,
 			stats->fetched == 1 ? "" : "s");
 	if (stats->dwarf_failed)
-		printf("gave up reading the lines of %" PRIu64 " file%s: damaged, or too large\n",
+		cmd_say("gave up reading the lines of %" PRIu64 " file%s: damaged, or too large",
 			stats->dwarf_failed, stats->dwarf_failed == 1 ? "" : "s");
 	print_nameless("not found, or not the same any more", s->absent.items, s->absent.count);
 	print_nameless("without a table of symbols, and no debug file was found", s->stripped.items,

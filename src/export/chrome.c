@@ -34,7 +34,6 @@
 #include "export/chrome_flows.h"
 #include "export/chrome_waits.h"
 #include "export/exporter.h"
-#include "export/text.h"
 #include "vendor/vendor.h"
 #include "view/names/device.h"
 
@@ -116,7 +115,7 @@ static void put_name(struct buf *b, const char *prefix, const char *name)
 		demangle(name, &text);
 	else
 		buf_puts(&text, name);
-	text_json(b, text.data, text.size);
+	json_string(b, text.data, text.size);
 	b->failed |= text.failed;
 	buf_release(&text);
 }
@@ -194,7 +193,7 @@ static void put_kernel_args(struct chrome *c, const struct profile_op *op, struc
 	buf_printf(b,
 		"\"sharedStatic\":%u,\"sharedDynamic\":%u,\"linkerName\":", op->shared_static_bytes,
 		op->shared_dynamic_bytes);
-	text_json(b, kernel_name(c, op), strlen(kernel_name(c, op)));
+	json_string(b, kernel_name(c, op), strlen(kernel_name(c, op)));
 	buf_putc(b, ',');
 }
 
@@ -421,7 +420,7 @@ static void put_counter_name(struct chrome *c, uint32_t id, struct buf *b)
 	buf_puts(&text, kind >= 0 ? counter_kind_at((size_t)kind)->words : name);
 	if (*unit)
 		buf_printf(&text, " (%s)", unit);
-	text_json(b, buf_text(&text), text.size);
+	json_string(b, buf_text(&text), text.size);
 	b->failed |= text.failed;
 	buf_release(&text);
 }
@@ -483,7 +482,7 @@ static int find_ring_row(struct chrome *c, const struct profile_driver *e, struc
 static void put_text_member(struct buf *b, const char *name, const char *text)
 {
 	buf_printf(b, ",\"%s\":", name);
-	text_json(b, text, strlen(text));
+	json_string(b, text, strlen(text));
 }
 
 /* Whose it is, and what else the event has. */
@@ -493,7 +492,7 @@ static void put_driver_args(struct chrome *c, const struct profile_driver *e, st
 	const struct profile_process *p = profile_process(c->reader, t ? t->process : 0);
 
 	buf_puts(b, "\"args\":{\"source\":");
-	text_json(b, profile_string(c->reader, e->source, NULL),
+	json_string(b, profile_string(c->reader, e->source, NULL),
 		strlen(profile_string(c->reader, e->source, NULL)));
 	if (e->ring)
 		put_text_member(b, "ring", profile_string(c->reader, e->ring, NULL));
@@ -527,7 +526,7 @@ static int write_driver(struct chrome *c, const struct profile_driver *e)
 	buf_reset(&c->text);
 	buf_puts(&c->text,
 		moment ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
-	text_json(&c->text, name, strlen(name));
+	json_string(&c->text, name, strlen(name));
 	buf_printf(&c->text, ",\"cat\":\"GPU_Driver\",\"pid\":%u,\"tid\":%u,", DRIVERS_PID, tid);
 	put_driver_args(c, e, &c->text);
 	if (c->text.failed)
@@ -550,7 +549,7 @@ static int write_name(
 	struct chrome *c, const char *what, uint32_t pid, uint32_t tid, const char *name)
 {
 	buf_reset(&c->text);
-	text_json(&c->text, name, strlen(name));
+	json_string(&c->text, name, strlen(name));
 	if (c->text.failed)
 		return error_memory(SUBJECT);
 	separate(c);
@@ -675,9 +674,9 @@ static int write_other(struct chrome *c)
 		buf_puts(b, ",\"gpu\":\"simulated GPU\"");
 	for (size_t i = 0; profile_meta_at(c->reader, i, &key, &value); i++) {
 		buf_putc(b, ',');
-		text_json(b, key, strlen(key));
+		json_string(b, key, strlen(key));
 		buf_putc(b, ':');
-		text_json(b, value, strlen(value));
+		json_lines(b, value, strlen(value));
 	}
 	for (unsigned int i = 1; i < LOSS_KINDS; i++)
 		if (profile_loss_count(c->reader, i))

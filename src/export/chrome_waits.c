@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/vec.h"
-#include "export/text.h"
 #include "view/names/internals.h"
 #include "view/names/launch_path.h"
 #include "view/names/location_text.h"
@@ -60,7 +60,7 @@ static uint32_t row_tid(uint32_t thread, unsigned int row)
 static void put_text(struct waits *w, const char *name, const char *text)
 {
 	buf_printf(&w->text, ",\"%s\":", name);
-	text_json(&w->text, text, strlen(text));
+	json_string(&w->text, text, strlen(text));
 }
 
 /* The innermost function of the program that the thread was in. */
@@ -175,7 +175,7 @@ static int name_row(struct waits *w, uint32_t thread, unsigned int row)
 	buf_printf(&w->name, "%s %u %s", profile_string(w->done, t->name, NULL), t->tid,
 		row == ROW_WAITS ? "not running" : "waiting for the GPU");
 	buf_reset(&w->text);
-	text_json(&w->text, buf_text(&w->name), w->name.size);
+	json_string(&w->text, buf_text(&w->name), w->name.size);
 	if (w->text.failed)
 		return error_memory(SUBJECT);
 	output_printf(o,
@@ -184,7 +184,7 @@ static int name_row(struct waits *w, uint32_t thread, unsigned int row)
 		p ? p->pid : 0, row_tid(thread, row), w->text.data);
 	if (p) {
 		buf_reset(&w->text);
-		text_json(&w->text, profile_string(w->done, p->comm, NULL),
+		json_string(&w->text, profile_string(w->done, p->comm, NULL),
 			strlen(profile_string(w->done, p->comm, NULL)));
 		output_printf(o,
 			",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"tid\":%u,\"args\":"

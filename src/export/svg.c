@@ -9,6 +9,7 @@
 
 #include "base/digits.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "export/exporter.h"
 #include "export/svg_assets.h"
 #include "view/names/label.h"
@@ -152,7 +153,7 @@ static int make_labels(struct svg *s)
 	for (size_t i = 0; i < count; i++) {
 		buf_reset(&one);
 		tree_label(&tree_frames(s->tree)[i], &one);
-		buf_append(&s->labels, one.data, one.size);
+		printable_put(&s->labels, buf_text(&one), one.size);
 		s->label_end[i] = s->labels.size;
 	}
 	s->labels.failed |= one.failed;

@@ -215,16 +215,6 @@ static void write_nodes(struct data *d)
 	end_element(d);
 }
 
-static void put_text(struct buf *json, const struct buf *text)
-{
-	struct buf clean = BUF_INIT;
-
-	text_clean(&clean, text->data, text->size);
-	json_string(json, clean.data, clean.size);
-	json->failed |= clean.failed;
-	buf_release(&clean);
-}
-
 static void put_kinds(struct buf *json, bool joined)
 {
 	for (int kind = 0; kind < TREE_KINDS; kind++) {
@@ -250,7 +240,7 @@ static void put_facts(const struct svg *s, struct buf *json)
 	for (size_t i = 0; svg_remark(s, i, &text); i++) {
 		if (i)
 			buf_putc(json, ',');
-		put_text(json, &text);
+		json_string(json, buf_text(&text), text.size);
 	}
 	buf_puts(json, "],\"kinds\":[");
 	json->failed |= text.failed;
@@ -275,30 +265,28 @@ static int write_info(struct data *d)
 		[VIEW_COUNT] = "count",
 		[VIEW_SAMPLES] = "samples"};
 	const struct svg *s = d->svg;
-	struct buf json = BUF_INIT, xml = BUF_INIT, title = BUF_INIT;
+	struct buf json = BUF_INIT, xml = BUF_INIT;
 	int error = 0;
 
-	buf_puts(&title, s->title);
 	buf_printf(&json,
 		"{\"nodes\":%llu,\"unit\":\"%s\",\"time\":\"%s\",\"simulated\":%s,\"inverted\":%s,"
 		"\"dropped\":%llu,\"title\":",
 		(unsigned long long)d->nodes, units[s->unit], s->view->time ? s->view->time : "",
 		s->view->simulated ? "true" : "false", s->inverted ? "true" : "false",
 		(unsigned long long)s->left_out);
-	put_text(&json, &title);
+	json_string(&json, s->title, strlen(s->title));
 	put_facts(s, &json);
 	put_kinds(&json, s->view->time);
 	put_words(&json);
 	buf_puts(&json, "}");
 	text_xml(&xml, json.data, json.size);
-	if (json.failed || xml.failed || title.failed)
+	if (json.failed || xml.failed)
 		error = error_memory(SUBJECT);
 	begin_element(d, "info");
 	output_write(s->output, xml.data, xml.size);
 	end_element(d);
 	buf_release(&json);
 	buf_release(&xml);
-	buf_release(&title);
 	return error;
 }
 

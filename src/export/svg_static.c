@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/printable.h"
 #include "export/svg.h"
 #include "export/svg_assets.h"
 #include "export/text.h"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "export/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "base/json.h"
-
-#define REPLACEMENT "\xef\xbf\xbd"
+#include "base/printable.h"
 
 static const char *reference(char c)
 {
@@ -26,65 +22,48 @@ static const char *reference(char c)
 	return NULL;
 }
 
-static void put_clean(struct buf *b, const char *text, size_t size, bool references)
+static void put_references(struct buf *b, const char *text, size_t size)
 {
-	for (size_t i = 0; i < size;) {
-		size_t length = utf8_sequence(text + i, size - i);
-		unsigned char c = (unsigned char)text[i];
-		const char *entity = references ? reference((char)c) : NULL;
+	size_t from = 0;
 
-		if (c < 0x20) {
-			char picture[4] = {'\xe2', '\x90', (char)(0x80 + c), '\0'};
+	for (size_t i = 0; i < size; i++) {
+		const char *entity = reference(text[i]);
 
-			buf_puts(b, picture);
-			length = 1;
-		} else if (!length || utf8_is_unfit(text + i, length)) {
-			buf_puts(b, REPLACEMENT);
-			length = length ? length : 1;
-		} else if (entity) {
-			buf_puts(b, entity);
-		} else {
-			buf_append(b, text + i, length);
-		}
-		i += length;
+		if (!entity)
+			continue;
+		buf_append(b, text + from, i - from);
+		buf_puts(b, entity);
+		from = i + 1;
 	}
+	buf_append(b, text + from, size - from);
 }
 
 void text_xml(struct buf *b, const char *text, size_t size)
 {
-	put_clean(b, text, size, true);
-}
+	for (;;) {
+		size_t span = printable_span(text, size);
 
-void text_clean(struct buf *b, const char *text, size_t size)
-{
-	put_clean(b, text, size, false);
-}
-
-void text_json(struct buf *b, const char *text, size_t size)
-{
-	struct buf clean = BUF_INIT;
-
-	text_clean(&clean, text, size);
-	json_string(b, clean.data, clean.size);
-	b->failed |= clean.failed;
-	buf_release(&clean);
+		put_references(b, text, span);
+		if (span == size)
+			return;
+		printable_byte(b, text[span]);
+		text += span + 1;
+		size -= span + 1;
+	}
 }
 
 static void put_folded(struct buf *b, const char *text, size_t size, char blank)
 {
+	size_t start = b->size;
+
 	if (!size)
 		buf_puts(b, blank == ' ' ? "(no name)" : "_");
-	for (size_t i = 0; i < size; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (c == ';')
-			c = ':';
-		else if (c == ' ')
-			c = (unsigned char)blank;
-		else if (c < 0x20 || c == 0x7f)
-			c = '?';
-		buf_putc(b, (char)c);
-	}
+	printable_put(b, text, size);
+	for (size_t i = start; i < b->size; i++)
+		if (b->data[i] == ';')
+			b->data[i] = ':';
+		else if (b->data[i] == ' ')
+			b->data[i] = blank;
 }
 
 void text_folded(struct buf *b, const char *text, size_t size)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/printable.h"
 #include "monitor/line_placeholder.h"
 
 /* ------------------------------------------------------------------ values as text */
@@ -56,20 +56,7 @@ void line_size(struct buf *out, uint64_t bytes)
 
 void line_text(struct buf *out, const char *text, size_t size)
 {
-	size_t length = strnlen(text, size);
-
-	for (size_t i = 0; i < length;) {
-		size_t bytes = utf8_sequence(text + i, length - i);
-		unsigned char c = (unsigned char)text[i];
-
-		if (!bytes || c < 0x20 || c == 0x7f || utf8_is_unfit(text + i, bytes))
-			buf_putc(out, '?');
-		else
-			buf_append(out, text + i, bytes);
-		i += bytes ? bytes : 1;
-	}
-	/* Ends the text, as buf_append does not. */
-	buf_puts(out, "");
+	printable_put(out, text, strnlen(text, size));
 }
 
 bool line_label_number(const char label[MONITOR_LABEL_BYTES], uint64_t *ret)

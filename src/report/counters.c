@@ -332,7 +332,7 @@ void report_counters_json(const struct report *r, struct json_writer *w)
 
 	json_begin(w, "counters", '{');
 	json_number(w, "interval_ns", profile_meta_number(r->reader, META_COUNTERS, 0));
-	json_text(w, "refused", profile_meta(r->reader, META_COUNTERS_REFUSED));
+	json_text_lines(w, "refused", profile_meta(r->reader, META_COUNTERS_REFUSED));
 	json_number(w, "dropped", profile_loss_count(r->reader, LOSS_COUNTS_DROPPED));
 	put_columns(r, w);
 	json_begin(w, "devices", '[');

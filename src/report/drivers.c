@@ -158,7 +158,7 @@ void report_drivers_json(const struct report *r, struct json_writer *w)
 {
 	json_begin(w, "drivers", '{');
 	json_text(w, "watched", profile_meta(r->reader, META_DRIVERS));
-	json_text(w, "refused", profile_meta(r->reader, META_DRIVERS_REFUSED));
+	json_text_lines(w, "refused", profile_meta(r->reader, META_DRIVERS_REFUSED));
 	json_number(w, "count", r->summary->drivers.count);
 	json_number(w, "uncounted", r->summary->drivers.uncounted);
 	report_percentile_error(r, NULL, w);

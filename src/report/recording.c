@@ -111,7 +111,7 @@ void report_head_json(const struct report *r, struct json_writer *w)
 	json_bool(w, "simulated", view_is_simulated(r->reader));
 	json_begin(w, "meta", '{');
 	for (size_t i = 0; profile_meta_at(r->reader, i, &name, &value); i++)
-		json_text(w, name, value);
+		json_text_lines(w, name, value);
 	json_end(w, '}');
 	json_number(w, "elapsed_ns", s->end_ns - s->start_ns);
 	json_number(w, "samples", s->samples);

@@ -403,7 +403,7 @@ void report_stalls_json(const struct report *r, struct json_writer *w)
 	json_number(w, "apportioned", k->apportioned);
 	json_number(w, "not_sampled", k->not_sampled.count);
 	json_number(w, "not_sampled_ns", k->not_sampled_ns);
-	json_text(w, "refused", profile_meta(r->reader, META_STALLS_REFUSED));
+	json_text_lines(w, "refused", profile_meta(r->reader, META_STALLS_REFUSED));
 	table_json(r, &kernels, w);
 	json_end(w, '}');
 }

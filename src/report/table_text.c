@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "report/table.h"
 
@@ -48,9 +49,13 @@ static struct line line_of(const struct report *r, const struct table *t)
 /* Appends a cell of a column that is not the last. */
 static void put_cell(const struct column *c, struct buf *out, const char *text)
 {
-	int width = c->left ? -(int)c->width : (int)c->width;
+	size_t columns = text_columns(text);
+	int blanks = columns < c->width ? (int)(c->width - columns) : 0;
 
-	buf_printf(out, "%s%*s", c->apart ? "  " : c->position > 1 ? " " : "", width, text);
+	buf_puts(out, c->apart ? "  " : c->position > 1 ? " " : "");
+	buf_printf(out, "%*s", c->left ? 0 : blanks, "");
+	printable_puts(out, text);
+	buf_printf(out, "%*s", c->left ? blanks : 0, "");
 }
 
 /* Whether the text has "-". */

@@ -57,8 +57,8 @@ static void leave(const char *kind, const char *path, const char *other, void *c
 
 int main(int argc, char **argv)
 {
-	unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *code = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char path[64];
 
 	if (code == MAP_FAILED || argc < 2)

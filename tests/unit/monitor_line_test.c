@@ -144,7 +144,7 @@ static void text_of_programs_cannot_steer_a_terminal_and_may_fill_its_place(void
 	char full[MONITOR_STRING_BYTES + 1];
 
 	memcpy(r.comm, "a\033[2J\x7f\xff", 8);
-	check_column(&p, &r, 5, "a?[2J?\?(42) c7");
+	check_column(&p, &r, 5, "a\\x1b[2J\\x7f\\xff(42) c7");
 	memset(full, 'x', sizeof(full) - 1);
 	full[sizeof(full) - 1] = '\0';
 	memset(r.string[0], 'x', MONITOR_STRING_BYTES);

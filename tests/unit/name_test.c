@@ -75,7 +75,7 @@ static void names_that_do_not_close_their_brackets_end(void)
 	CHECK_TEXT(plain("f<int(("), "f");
 	CHECK_TEXT(plain("f>>)"), "f>>)");
 	CHECK_TEXT(fit("f<<<<<<<<<<<<<<<<<<<<<<", 10), "f<<<<<<...");
-	CHECK_TEXT(fit("f\x1b[31m<A>(int)", 0), "f?[31m<A>(int)");
+	CHECK_TEXT(fit("f\x1b[31m<A>(int)", 0), "f\\x1b[31m<A>(int)");
 }
 
 /* Whatever the text, it fits. */

@@ -299,7 +299,7 @@ static const char *report(int *ret_status, const char *a, const char *b, const c
 }
 
 static const char golden[] =
-	"command       ./train --fast?[31m\n"
+	"command       ./train --fast\\x1b[31m\n"
 	"exit status   3\n"
 	"elapsed       100 ms\n"
 	"CPU time      20.0 ms in 2 samples, 99 a second\n"
@@ -468,7 +468,7 @@ static void json_holds_the_same_sums(void)
 		"\"processes_without\":0",
 		"\"threads_without\":0",
 		"\"gpu_dropped\":1234",
-		"\"command\":\"./train --fast\\u001b[31m\"",
+		"\"command\":\"./train --fast\\\\x1b[31m\"",
 		"\"incomplete\":null",
 	};
 	char command[256];

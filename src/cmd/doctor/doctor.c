@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/io.h"
 #include "base/json.h"
+#include "base/printable.h"
 #include "cmd/cmd.h"
 #include "cmd/doctor/nvidia/checks.h"
 #include "cmd/options.h"
@@ -55,7 +55,7 @@ void finding_is(struct finding *f, enum finding_state state, const char *format,
 	va_end(args);
 	f->state = state;
 	buf_reset(&f->text);
-	buf_puts(&f->text, text);
+	printable_puts(&f->text, text);
 }
 
 void finding_step(struct finding *f, const char *format, ...)
@@ -67,7 +67,7 @@ void finding_step(struct finding *f, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	buf_reset(&f->step);
-	buf_puts(&f->step, text);
+	printable_puts(&f->step, text);
 }
 
 static void judge(struct verdict *v, const struct doctor_check *row, const struct finding *f)
@@ -183,7 +183,7 @@ int cmd_doctor(int argc, char **argv)
 	d.root = root;
 	doctor_gather(&d);
 	run_checks(&d, json, &out, &verdict);
-	error = out.failed ? -ENOMEM : io_write_all(STDOUT_FILENO, out.data, out.size);
+	error = cmd_print(STDOUT_FILENO, &out);
 	buf_release(&out);
 	if (error) {
 		error_errno(error, "cannot print the findings");

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "monitor/line.h"
 #include "monitor/totals.h"
@@ -229,15 +230,16 @@ static void json_line(struct monitor_lines *l, const struct monitor_record *r, s
 
 void csv_text(struct buf *out, const char *text)
 {
-	bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+	bool quoted = strpbrk(text, ",\"") != NULL;
+	const char *mark;
 
 	if (quoted)
 		buf_putc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_putc(out, '"');
-		buf_putc(out, *text);
+	for (; (mark = strchr(text, '"')); text = mark + 1) {
+		printable_put(out, text, (size_t)(mark - text));
+		buf_puts(out, "\"\"");
 	}
+	printable_puts(out, text);
 	if (quoted)
 		buf_putc(out, '"');
 }

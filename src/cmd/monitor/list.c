@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/io.h"
 #include "cmd/cmd.h"
 #include "base/json_writer.h"
 #include "cmd/monitor/monitor.h"
@@ -155,8 +154,8 @@ int monitor_list(bool json)
 	monitor_kernel_look("", &l.kernel);
 	list_all(&l);
 	monitor_kernel_release(&l.kernel);
-	error = out.failed || l.suiting.failed ? -ENOMEM
-					       : io_write_all(STDOUT_FILENO, out.data, out.size);
+	out.failed |= l.suiting.failed;
+	error = cmd_print(STDOUT_FILENO, &out);
 	buf_release(&out);
 	buf_release(&l.suiting);
 	if (!error || error == -EPIPE)

@@ -16,6 +16,7 @@
 #include "base/demangle.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/printable.h"
 #include "elf/elf_file.h"
 #include "symbolize/kallsyms.h"
 
@@ -222,6 +223,15 @@ static const char *why_not_named(
 	return "this code is not there any more: another program now?";
 }
 
+static void put_function(const char *name, struct buf *out)
+{
+	struct buf readable = BUF_INIT;
+
+	demangle(name, &readable);
+	printable_puts(out, buf_text(&readable));
+	buf_release_for(&readable, out);
+}
+
 /* `called`: the address is where a call returns to, so the call is before it. */
 static void put_user_frame(
 	struct stack_names *n, uint32_t pid, uint64_t address, bool called, struct buf *out)
@@ -237,12 +247,17 @@ static void put_user_frame(
 	slash = strrchr(m.path, '/');
 	slash = slash && m.path[0] == '/' ? slash + 1 : m.path[0] ? m.path : "anonymous";
 	name = function_of(n, pid, &m, at, &offset);
+	if (name)
+		put_function(name, out);
+	else
+		printable_puts(out, slash);
+	buf_printf(out, "+0x%" PRIx64, offset + called);
 	if (name) {
-		demangle(name, out);
-		buf_printf(out, "+0x%" PRIx64 " [%s]\n", offset + called, slash);
-	} else {
-		buf_printf(out, "%s+0x%" PRIx64 "\n", slash, offset + called);
+		buf_puts(out, " [");
+		printable_puts(out, slash);
+		buf_putc(out, ']');
 	}
+	buf_putc(out, '\n');
 }
 
 const char *stack_names_write(struct stack_names *n, int32_t kernel_stack, int32_t user_stack,

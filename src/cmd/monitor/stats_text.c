@@ -7,6 +7,7 @@
 
 #include "cmd/monitor/absent.h"
 #include "cmd/monitor/stats.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "monitor/line.h"
 
@@ -354,11 +355,12 @@ static void put_shares(const struct text *t, const struct table *b, const struct
 		struct buf name = BUF_INIT;
 
 		name_of_row(b, row, &name);
-		buf_printf(t->out, "%10s %s%s%s\n",
+		buf_printf(t->out, "%10s %s%s",
 			text_percent(
 				cell, row->sum, sum_for(t->stats->totals, s->share_of - 1, row)),
-			s->share_title ? s->share_title : "", s->label[0] ? ": " : "",
-			s->label[0] ? buf_text(&name) : "");
+			s->share_title ? s->share_title : "", s->label[0] ? ": " : "");
+		printable_puts(t->out, s->label[0] ? buf_text(&name) : "");
+		buf_putc(t->out, '\n');
 		t->out->failed |= name.failed;
 		buf_release(&name);
 	}

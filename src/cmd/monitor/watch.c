@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/printable.h"
 #include "cmd/cmd.h"
 #include "cmd/monitor/metrics_server.h"
 #include "cmd/monitor/monitor.h"
@@ -83,9 +84,13 @@ static int flush(struct watching *w)
 {
 	struct pollfd fds[] = {
 		{.fd = STDOUT_FILENO, .events = POLLOUT}, {.fd = -1, .events = POLLIN}};
+	struct buf lines = w->out;
 	size_t at = 0;
 	int error = 0;
 
+	w->out = BUF_INIT;
+	printable_lines(&w->out, buf_text(&lines), lines.size);
+	buf_release_for(&lines, &w->out);
 	if (w->out.failed)
 		return error_memory(NULL);
 	while (!error && at < w->out.size && w->signals.fd >= 0) {

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "gpu/injected/instance.h"
 
 #define THREADS_MAX    65536u
@@ -373,14 +374,6 @@ static int decode_clock(struct instance *i, const struct wire_clock *c)
 	return profile_set_meta(i->injected->shared->writer, META_CLOCK_ERROR, text);
 }
 
-/* The printable characters of the tracer's last message. */
-static void put_message(struct buf *b, const char *message, size_t size)
-{
-	buf_puts(b, ": ");
-	for (size_t n = 0; n < size; n++)
-		buf_putc(b, message[n] >= ' ' && message[n] <= '~' ? message[n] : '?');
-}
-
 static void describe_end(struct instance *i, const struct wire_tracer_ended *e, const char *message)
 {
 	uint64_t start_ns = i->injected->start_ns,
@@ -401,7 +394,8 @@ static void describe_end(struct instance *i, const struct wire_tracer_ended *e, 
 		(unsigned long long)(after_ns % NS_PER_SECOND / (NS_PER_SECOND / 100)), tracer,
 		(int)e->result);
 	if (e->message_size)
-		put_message(lines, message, e->message_size);
+		buf_puts(lines, ": ");
+	printable_put(lines, message, e->message_size);
 	buf_putc(lines, ')');
 }
 

@@ -303,9 +303,6 @@ static int read_line(struct run *run, char *line)
 		run->where = offset;
 	} else if (!strncmp(line, PROGRAM, strlen(PROGRAM)) && !*run->complaint) {
 		snprintf(run->complaint, sizeof(run->complaint), "%s", line);
-		for (char *c = run->complaint; *c; c++)
-			if (*c < ' ' || *c > '~')
-				*c = '?';
 	}
 	return 0;
 }

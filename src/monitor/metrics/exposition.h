@@ -22,7 +22,7 @@ enum exposition_unit {
 /* `type`: "counter", "gauge", "histogram", "summary". */
 void exposition_family(struct buf *out, const char *name, const char *type, const char *help);
 /* Appends name="value", with a comma before all but the first; nothing when the value is empty,
- * which to Prometheus is the same. What is not UTF-8 becomes the replacement character. */
+ * which to Prometheus is the same. The value is made printable (base/printable.h). */
 void exposition_label(struct buf *labels, const char *name, const char *value);
 /* One line: `suffix` may be "", `labels` is made by exposition_label. */
 void exposition_sample(struct buf *out, const char *name, const char *suffix, const char *labels,
