@@ -443,6 +443,28 @@ enum launch_marker capture_marker(const struct capture *c)
 	return c->marker;
 }
 
+struct followed_visit {
+	bool (*visit)(void *context, uint32_t pid);
+	void *context;
+	bool over;
+};
+
+static void visit_followed(void *context, struct process *process)
+{
+	struct followed_visit *v = context;
+
+	v->over = v->over || !v->visit(v->context, process->pid);
+}
+
+void capture_each_followed(
+	const struct capture *c, bool (*visit)(void *context, uint32_t pid), void *context)
+{
+	struct followed_visit v = {.visit = visit, .context = context};
+
+	if (c->programs && !c->whole_system)
+		processes_each(c->processes, visit_followed, &v);
+}
+
 /* ------------------------------------------------------------------ who maps what */
 
 struct mapping_visit {

@@ -96,6 +96,11 @@ enum launch_marker capture_measure_markers(uint32_t ret_cost_ns[LAUNCH_MARKER_KI
 /* The one that capture_open chose. */
 enum launch_marker capture_marker(const struct capture *c);
 
+/* Calls visit for the processes that are followed and have not ended, as of the latest drain, until
+ * one call returns false. None where there are no BPF programs. */
+void capture_each_followed(
+	const struct capture *c, bool (*visit)(void *context, uint32_t pid), void *context);
+
 /* Calls visit for every process that was seen mapping the library of a GPU driver
  * (vendor_is_driver_library) during its present or (it has ended) last image, not for forked
  * children of which only the parent did. It is for finding programs that use a GPU and never

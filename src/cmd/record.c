@@ -48,6 +48,7 @@ struct record {
 	enum gpu_stalls stalls;
 	unsigned int stall_period;
 	uint64_t counter_interval_ns, wait_min_ns;
+	double wait_seconds;
 	const char *drivers; /* NULL: not wanted; "": all */
 	bool off_cpu;
 	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
@@ -238,6 +239,18 @@ static int parse_off_cpu(void *target, const char *value)
 	return 0;
 }
 
+static int parse_wait(void *target, const char *value)
+{
+	struct record *r = target;
+	char *end;
+
+	errno = 0;
+	r->wait_seconds = strtod(value, &end);
+	if (end == value || *end || errno || !(r->wait_seconds >= 0) || r->wait_seconds > 1e9)
+		return error_set(-1, "takes a number of seconds, 0 or more, not '%s'", value);
+	return 0;
+}
+
 /* xpu-perf's words for what to record, as its users type them: "record gpu -o x.folded ./app". */
 static bool parse_mode(struct record *r, const char *word)
 {
@@ -260,6 +273,9 @@ static int parse(struct record *r, int argc, char **argv)
 			'F', "freq", "HZ", &r->hz, 1, 10000, "CPU samples a second (default 99)"),
 		OPTION_SECONDS(
 			'd', "duration", "SECONDS", &r->seconds, "stop recording after SECONDS"),
+		OPTION_CALL(0, "wait", "SECONDS", parse_wait, r,
+			"when COMMAND has ended, wait so long for what it left running (default "
+			"1)"),
 		OPTION_NUMBER('p', "pid", "PID", &r->pid, 1, 4194304,
 			"record the CPU side of a running process, what it has started and starts"),
 		OPTION_FLAG(
@@ -579,6 +595,7 @@ static struct outcome open_and_record(
 		.inlines = r->inlines,
 		.sample_hz = (unsigned int)r->hz,
 		.duration_ns = (uint64_t)(r->seconds * 1e9) + (r->seconds > 0), /* 0: none */
+		.wait_ns = (uint64_t)(r->wait_seconds * 1e9),
 	};
 	struct outcome o = {.status = EXIT_FAILED};
 	struct session *s;
@@ -621,7 +638,7 @@ static int prepare_and_run(struct record *r, char **command)
 
 int cmd_record(int argc, char **argv)
 {
-	struct record r = {.hz = 99};
+	struct record r = {.hz = 99, .wait_seconds = 1};
 	int first = parse(&r, argc, argv);
 	int status = first < 0 ? options_status(first) : check(&r, argv + first);
 

@@ -115,6 +115,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_MEMORY] = LOSS_ONE("gpu_memory",
 		"processes in which memory was short for recording GPU work",
 		"process in which memory was short for recording GPU work"),
+	[LOSS_STILL_RUNNING] = LESSER_ONE("still_running",
+		"processes that the command had started and that ran on when the recording ended",
+		"process that the command had started and that ran on when the recording ended"),
 };
 // clang-format on
 

@@ -556,6 +556,7 @@ enum profile_loss {
 	LOSS_GPU_REFUSED,
 	/* processes in which there was no memory, or no thread, to record GPU work with */
 	LOSS_GPU_MEMORY,
+	LOSS_STILL_RUNNING,
 	LOSS_KINDS
 };
 

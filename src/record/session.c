@@ -34,6 +34,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "gpucode/kept_images.h"
+#include "record/rest.h"
 
 #define ROUND_IDLE_MS	   50
 #define ROUND_BUSY_MS	   5
@@ -275,31 +276,43 @@ static bool attached_ended(const struct session *s)
 	return s->attached >= 0 && poll(&p, 1, 0) == 1;
 }
 
+/* The command ends once. What it has started before is seen in the drain that follows. */
+static int notice_end(struct session *s)
+{
+	bool busy;
+
+	if (s->command_ended)
+		return 0;
+	s->program_ended = target_reap(&s->target, &s->wait_status);
+	s->command_ended = s->program_ended || attached_ended(s);
+	if (!s->command_ended)
+		return 0;
+	/* They would stay readable. */
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->target.pidfd, NULL);
+	(void)epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->attached, NULL);
+	return session_drain(s, &busy);
+}
+
 static bool is_over(struct session *s, enum session_end *ret_end)
 {
-	if (target_reap(&s->target, &s->wait_status)) {
-		s->program_ended = true;
+	bool too_long =
+		s->options.duration_ns && clock_now_ns() - s->start_ns >= s->options.duration_ns;
+
+	if (s->command_ended) {
 		*ret_end = SESSION_PROGRAM_ENDED;
-		return true;
-	}
-	if (attached_ended(s)) {
-		*ret_end = SESSION_PROGRAM_ENDED;
-		return true;
+		return too_long || !rest_is_awaited(s);
 	}
 	if (s->stop_requested) {
 		*ret_end = SESSION_STOPPED;
 		return true;
 	}
-	if (s->options.duration_ns && clock_now_ns() - s->start_ns >= s->options.duration_ns) {
-		*ret_end = SESSION_DURATION_OVER;
-		return true;
-	}
-	return false;
+	*ret_end = SESSION_DURATION_OVER;
+	return too_long;
 }
 
 static int next_timeout_ms(const struct session *s)
 {
-	int timeout = s->busy ? ROUND_BUSY_MS : ROUND_IDLE_MS;
+	int timeout = s->busy || s->command_ended ? ROUND_BUSY_MS : ROUND_IDLE_MS;
 	uint64_t now = clock_now_ns(), left_ms;
 
 	if (!s->options.duration_ns)
@@ -316,15 +329,33 @@ void session_report(const struct session *s, const struct session_progress *p)
 		s->options.progress(s->options.progress_context, p);
 }
 
+static void report_totals(struct session *s, uint64_t now_ns)
+{
+	profile_writer_totals(s->writer, &s->totals);
+	session_report(s, &(struct session_progress){.totals = &s->totals,
+				  .elapsed_ns = now_ns - s->start_ns,
+				  .outstanding = correlator_outstanding(s->correlator)});
+}
+
+static void report_rest(const struct session *s)
+{
+	struct buf text = BUF_INIT;
+
+	buf_puts(&text, "the command has ended; waiting (Ctrl-C ends that) for ");
+	if (rest_count(s, &text) && !text.failed)
+		session_report(s, &(struct session_progress){.text = text.data});
+	buf_release(&text);
+}
+
 static int housekeeping(struct session *s)
 {
 	uint64_t now = clock_now_ns();
 
 	if (s->options.progress && now >= s->next_progress_ns) {
-		profile_writer_totals(s->writer, &s->totals);
-		session_report(s, &(struct session_progress){.totals = &s->totals,
-					  .elapsed_ns = now - s->start_ns,
-					  .outstanding = correlator_outstanding(s->correlator)});
+		if (s->command_ended)
+			report_rest(s);
+		else
+			report_totals(s, now);
 		s->next_progress_ns = now + PROGRESS_PERIOD_NS;
 	}
 	return profile_writer_push_due(s->writer, now);
@@ -382,6 +413,7 @@ int session_round(struct session *s, int wait_ms, bool *ret_over, enum session_e
 	s->round_ns = clock_now_ns();
 	session_handle_signals(s);
 	error = session_drain(s, &s->busy);
+	error = error ?: notice_end(s);
 	error = error ?: housekeeping(s);
 	if (!error)
 		*ret_over = is_over(s, ret_end);
@@ -454,6 +486,7 @@ void session_close(struct session *s)
 	buf_release(&s->library);
 	buf_release(&s->notes);
 	buf_release(&s->refusals);
+	buf_release(&s->mark);
 	free(s);
 }
 

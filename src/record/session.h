@@ -36,7 +36,8 @@ enum session_stacks {
 
 /* How a recording goes on. */
 struct session_progress {
-	const char *text; /* NULL, or what is being done at the end; then nothing below is set */
+	const char
+		*text; /* NULL, or what is done or awaited at the end; nothing below is set then */
 	const struct profile_totals *totals;
 	uint64_t elapsed_ns;
 	uint64_t outstanding; /* launches that wait for their work */
@@ -68,6 +69,7 @@ struct session_options {
 	bool inlines; /* source lines and inlined functions, at the end */
 	unsigned int sample_hz;
 	uint64_t duration_ns; /* 0: until it ends by itself */
+	uint64_t wait_ns;     /* when it has ended: for what it has started and still runs */
 };
 
 enum session_end {
@@ -106,5 +108,6 @@ const struct profile_totals *session_totals(const struct session *s);
 uint64_t session_elapsed_ns(const struct session *s);
 /* Things the user should know ("no CPU stacks: ..."), one line each. */
 const struct buf *session_notes(const struct session *s);
-/* After session_finish: what was refused in the end though all else was recorded, one line each. */
+/* After session_finish: what was refused in the end though all else was recorded, and what still
+ * runs, one line each. */
 const struct buf *session_refusals(const struct session *s);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "gpucode/kept_images.h"
+#include "record/rest.h"
 #include "record/session_internal.h"
 #include "symbolize/gpu_code.h"
 #include "symbolize/symbolize.h"
@@ -189,6 +190,7 @@ int session_finish(struct session *s)
 	s->end_ns = clock_now_ns();
 	error = stop_sources(s);
 	session_report(s, NULL);
+	error = error ?: rest_report(s);
 	error = error ?: count_unconnected(s);
 	error = error ?: finish_profile(s);
 	profile_writer_totals(s->writer, &s->totals);

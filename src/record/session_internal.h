@@ -23,6 +23,7 @@ struct session {
 	struct buf library;
 	struct buf notes;
 	struct buf refusals;
+	struct buf mark;	    /* "NAME=value" that only this recording's processes have */
 	struct kept_images *images; /* of GPU code; NULL: its instructions are not sampled */
 	struct profile_totals totals;
 	struct runtime_dir runtime_dir;
@@ -35,8 +36,11 @@ struct session {
 	uint64_t round_ns; /* when the latest round began */
 	bool busy;	   /* there was much in it */
 	bool exec_failed;
-	int interrupted; /* the signal that came before the program could start; 0: none */
-	bool program_ended;
+	int interrupted;	/* the signal that came before the program could start; 0: none */
+	bool program_ended;	/* and wait_status is its */
+	bool command_ended;	/* the same, or the process that was attached to */
+	uint64_t rest_until_ns; /* how long what still runs is awaited; 0: not yet */
+	uint64_t rest_search_ns;
 	bool signal_passed_on;
 	bool stop_requested;
 	int wait_status;

@@ -119,7 +119,10 @@ static int add_environment(void *context, const char *name, const char *value)
 {
 	struct session *s = context;
 
-	return target_user_setenv(s->user, name, value);
+	if (*s->runtime_dir.path &&
+		!strncmp(value, s->runtime_dir.path, strlen(s->runtime_dir.path)))
+		buf_printf(&s->mark, "%s=%s", name, value);
+	return s->mark.failed ? error_memory(NULL) : target_user_setenv(s->user, name, value);
 }
 
 static int keep_images(struct session *s)
