@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "base/error.h"
-#include "base/io.h"
 #include "elf/elf_internal.h"
 
 /* No deflate stream makes more out of less (zlib's technical notes). */
@@ -22,16 +21,18 @@ struct compression {
 	size_t header_size;
 };
 
-static const struct elf_section *find_stored(struct elf_file *f, const char *name)
+static const struct elf_section *find_stored(const struct elf_file *f, const char *name)
 {
-	vec_foreach (s, &f->sections) {
-		const char *found =
-			s->stored_size ? elf_strptr(f->elf, f->section_names, s->name) : NULL;
-
-		if (found && !strcmp(found, name))
+	vec_foreach (s, &f->sections)
+		if (s->stored_size && !strcmp(elf_section_name(f, s), name))
 			return s;
-	}
 	return NULL;
+}
+
+static int refuse(struct elf_file *f)
+{
+	f->too_large = true;
+	return error_set(-EFBIG, "a section of '%s' is too large", f->path);
 }
 
 static int read_stored(
@@ -40,11 +41,11 @@ static int read_stored(
 	ssize_t got;
 
 	if (s->stored_size > limit)
-		return error_set(-EFBIG, "a section of '%s' is too large", f->path);
+		return refuse(f);
 	ret->data = malloc(s->stored_size);
 	if (!ret->data)
 		return error_errno(-ENOMEM, "cannot read '%s'", f->path);
-	got = io_pread_full(f->fd, ret->data, s->stored_size, (off_t)s->stored_offset);
+	got = elf_read(f, s->stored_offset, ret->data, s->stored_size);
 	if (got != (ssize_t)s->stored_size) {
 		elf_contents_release(ret);
 		return error_errno(got < 0 ? (int)got : -EIO, "cannot read '%s'", f->path);
@@ -86,7 +87,7 @@ static int decompress(struct elf_file *f, size_t limit, struct elf_contents *c)
 		return error_set(-ENOTSUP, "a section of '%s' is compressed by method %u", f->path,
 			how.type);
 	if (how.size > limit)
-		return error_set(-EFBIG, "a section of '%s' is too large", f->path);
+		return refuse(f);
 	if (!how.size || how.size / DEFLATE_MAX_RATIO > c->size)
 		return error_set(-EINVAL, "a compressed section of '%s' is damaged", f->path);
 	data = malloc(how.size);
@@ -134,9 +135,7 @@ int elf_file_section_range(
 	const struct elf_file *f, const char *name, uint64_t *ret_start, uint64_t *ret_end)
 {
 	vec_foreach (s, &f->sections) {
-		const char *found = elf_strptr(f->elf, f->section_names, s->name);
-
-		if (!found || strcmp(found, name) || s->vaddr_end <= s->vaddr)
+		if (s->vaddr_end <= s->vaddr || strcmp(elf_section_name(f, s), name))
 			continue;
 		*ret_start = s->vaddr;
 		*ret_end = s->vaddr_end;
@@ -165,6 +164,6 @@ int elf_file_read_code(struct elf_file *f, uint64_t vaddr, void *data, size_t si
 
 	if (!s || vaddr - s->vaddr > s->file_size || size > s->file_size - (vaddr - s->vaddr))
 		return -ENOENT;
-	got = io_pread_full(f->fd, data, size, (off_t)(s->offset + (vaddr - s->vaddr)));
+	got = elf_read(f, s->offset + (vaddr - s->vaddr), data, size);
 	return got < 0 ? (int)got : (size_t)got == size ? 0 : -EIO;
 }

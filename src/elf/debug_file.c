@@ -12,7 +12,6 @@
 #include <zlib.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "elf/elf_internal.h"
 
 #define LINK_MAX_BYTES 4096
@@ -45,18 +44,24 @@ static bool has_build_id(struct elf_file *f)
 	return elf_file_build_id(f, id) > 0;
 }
 
-static bool crc_is(const struct elf_file *f, uint32_t expected)
+/* `f` names it; it pays for the reading, since it may have had many files named to us. */
+static bool crc_is(struct elf_file *f, struct elf_file *found, uint32_t expected)
 {
 	uLong crc = crc32(0, NULL, 0);
 	unsigned char piece[65536];
-	off_t at = 0;
+	uint64_t at = 0;
 	ssize_t got;
 
-	while ((got = io_pread_full(f->fd, piece, sizeof(piece), at)) > 0) {
-		crc = crc32(crc, piece, (uInt)got);
-		at += got;
+	if (found->size > f->checked_left) {
+		f->too_large = true;
+		return false;
 	}
-	return !got && crc == expected;
+	f->checked_left -= found->size;
+	while (at < found->size && (got = elf_read(found, at, piece, sizeof(piece))) > 0) {
+		crc = crc32(crc, piece, (uInt)got);
+		at += (uint64_t)got;
+	}
+	return at == found->size && crc == expected;
 }
 
 static bool is_of_use(struct elf_file *found)
@@ -77,7 +82,7 @@ static int open_if_belongs(
 	if (has_build_id(f) && has_build_id(found))
 		belongs = same_build_id(f, found);
 	else
-		belongs = link && crc_is(found, link->crc);
+		belongs = link && crc_is(f, found, link->crc);
 	if (!belongs || !is_of_use(found)) {
 		elf_file_close(found);
 		return -ENOENT;
@@ -153,7 +158,7 @@ static bool read_link(struct elf_file *f, struct debug_link *ret)
 
 	if (!s || s->size > sizeof(bytes))
 		return false;
-	if (io_pread_full(f->fd, bytes, s->size, (off_t)s->offset) != (ssize_t)s->size)
+	if (!elf_read_whole(f, s->offset, bytes, s->size))
 		return false;
 	length = strnlen(bytes, s->size);
 	crc_at = (length + 4) & ~(size_t)3;

@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: MIT
-/*
- * libelf reads headers and notes; section contents are read by ourselves, in pieces, where they are
- * needed. Headers are copied into plain tables at open, with every range checked against the size
- * of the file, so that the rest of the room deals in numbers that hold.
- */
 #include "elf/elf_file.h"
 
 #include <errno.h>
@@ -14,113 +9,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/io.h"
+#include "base/reader.h"
 #include "elf/elf_internal.h"
-
-/* Notes are a few hundred bytes; a core file's can be large, and hold no build id of their own. */
-#define NOTES_MAX_BYTES ((uint64_t)1 << 20)
-
-static bool in_file(const struct elf_file *f, uint64_t offset, uint64_t size)
-{
-	return offset <= f->size && size <= f->size - offset;
-}
-
-static int load_segments(struct elf_file *f)
-{
-	size_t count;
-
-	if (elf_getphdrnum(f->elf, &count))
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr p;
-		struct elf_segment s;
-
-		if (!gelf_getphdr(f->elf, (int)i, &p) || p.p_type != PT_LOAD)
-			continue;
-		if (p.p_memsz > UINT64_MAX - p.p_vaddr || p.p_filesz > UINT64_MAX - p.p_offset)
-			continue;
-		s = (struct elf_segment){
-			.offset = p.p_offset,
-			.file_size = p.p_filesz,
-			.vaddr = p.p_vaddr,
-			.memory_size = p.p_memsz,
-			.executable = p.p_flags & PF_X,
-		};
-		if (vec_push(&f->segments, s))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static struct elf_section section_of(const struct elf_file *f, const GElf_Shdr *h)
-{
-	struct elf_section s = {
-		.name = h->sh_name,
-		.type = h->sh_type,
-		.link = h->sh_link,
-		.entry_bytes = h->sh_entsize ? h->sh_entsize : h->sh_addralign,
-		.vaddr = h->sh_addr,
-		.vaddr_end = h->sh_addr,
-		.executable = h->sh_flags & SHF_EXECINSTR,
-	};
-
-	if (h->sh_size <= UINT64_MAX - h->sh_addr)
-		s.vaddr_end = h->sh_addr + h->sh_size;
-	if (h->sh_type == SHT_NOBITS || !in_file(f, h->sh_offset, h->sh_size))
-		return s;
-	s.compressed = h->sh_flags & SHF_COMPRESSED;
-	s.stored_offset = h->sh_offset;
-	s.stored_size = h->sh_size;
-	if (!s.compressed) {
-		s.offset = s.stored_offset;
-		s.size = s.stored_size;
-	}
-	return s;
-}
-
-/* Section numbers are indices of the table, so one that cannot be read takes up an empty row. */
-static int load_sections(struct elf_file *f)
-{
-	size_t count;
-
-	if (elf_getshdrnum(f->elf, &count))
-		return 0;
-	if (elf_getshdrstrndx(f->elf, &f->section_names))
-		f->section_names = 0;
-	for (size_t i = 0; i < count; i++) {
-		Elf_Scn *section = elf_getscn(f->elf, i);
-		struct elf_section s = {0};
-		GElf_Shdr h;
-
-		if (section && gelf_getshdr(section, &h))
-			s = section_of(f, &h);
-		if (vec_push(&f->sections, s))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int load_headers(struct elf_file *f)
-{
-	const unsigned char native =
-		__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-	GElf_Ehdr h;
-	int error;
-
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_set(-ENOEXEC, "libelf does not know its own version");
-	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
-	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &h))
-		return error_set(-ENOEXEC, "'%s' is not an ELF file", f->path);
-	if (h.e_ident[EI_DATA] != native)
-		return error_set(
-			-ENOEXEC, "'%s' has another byte order than this machine", f->path);
-	f->is_64bit = h.e_ident[EI_CLASS] == ELFCLASS64;
-	f->machine = h.e_machine;
-	f->entry = h.e_entry;
-	error = load_segments(f);
-	error = error ?: load_sections(f);
-	return error ? error_errno(error, "cannot read the headers of '%s'", f->path) : 0;
-}
+#include "elf/limits.h"
 
 /* Reading anything but regular files may block or have effects. */
 static int examine(struct elf_file *f)
@@ -132,6 +24,8 @@ static int examine(struct elf_file *f)
 	if (!S_ISREG(st.st_mode))
 		return error_set(-ENOEXEC, "'%s' is not a regular file", f->path);
 	f->size = (uint64_t)st.st_size;
+	f->reads_left = ELF_READ_MAX_BYTES;
+	f->checked_left = ELF_CRC_MAX_BYTES;
 	return 0;
 }
 
@@ -147,7 +41,7 @@ int elf_file_open_fd(struct elf_file **ret, int fd, const char *name)
 	}
 	f->fd = fd;
 	error = examine(f);
-	error = error ?: load_headers(f);
+	error = error ?: elf_read_headers(f);
 	if (error) {
 		elf_file_close(f);
 		return error;
@@ -170,74 +64,101 @@ void elf_file_close(struct elf_file *f)
 		return;
 	elf_symbols_release(f);
 	elf_extents_free(f->extents);
-	elf_end(f->elf);
 	vec_release(&f->segments);
 	vec_release(&f->sections);
+	vec_release(&f->notes);
+	free(f->section_names);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->path);
 	free(f);
 }
 
-/* Looks for the build id among the notes of one range of the file; its size, or 0. */
-static size_t build_id_in(struct elf_file *f, uint64_t offset, uint64_t size, uint64_t align,
-	uint8_t ret_id[ELF_BUILD_ID_MAX])
+ssize_t elf_read(struct elf_file *f, uint64_t offset, void *data, size_t size)
 {
-	size_t at = 0, name_at, desc_at;
-	GElf_Nhdr note;
-	Elf_Data *data;
+	if (size > f->reads_left) {
+		f->too_large = true;
+		return -EFBIG;
+	}
+	f->reads_left -= size;
+	return io_pread_full(f->fd, data, size, (off_t)offset);
+}
 
-	if (!size || size > NOTES_MAX_BYTES || !in_file(f, offset, size))
-		return 0;
-	data = elf_getdata_rawchunk(
-		f->elf, (int64_t)offset, size, align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-	if (!data)
-		return 0;
-	while ((at = gelf_getnote(data, at, &note, &name_at, &desc_at)) > 0) {
-		const char *bytes = data->d_buf;
+bool elf_read_whole(struct elf_file *f, uint64_t offset, void *data, size_t size)
+{
+	return elf_read(f, offset, data, size) == (ssize_t)size;
+}
 
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
-			memcmp(bytes + name_at, "GNU", sizeof("GNU")))
+bool elf_in_file(const struct elf_file *f, uint64_t offset, uint64_t size)
+{
+	return offset <= f->size && size <= f->size - offset;
+}
+
+bool elf_file_too_large(const struct elf_file *f)
+{
+	return f->too_large || (f->debug && f->debug->too_large) || (f->mini && f->mini->too_large);
+}
+
+/* Steps over `size` bytes and what aligns them, counted from where the notes begin. */
+static const uint8_t *take_aligned(
+	struct reader *r, const uint8_t *begin, uint64_t size, uint64_t alignment)
+{
+	const uint8_t *taken = reader_take(r, size);
+	uint64_t behind = -(uint64_t)(r->at - begin) & (alignment - 1);
+
+	reader_take(r, behind < reader_left(r) ? behind : reader_left(r));
+	return taken;
+}
+
+/* Looks for the build id in notes (gABI, "Note Section"); its size, or 0. */
+static size_t find_build_id(
+	const uint8_t *notes, size_t size, bool wide, uint8_t ret_id[ELF_BUILD_ID_MAX])
+{
+	struct reader r = {.at = notes, .end = notes + size};
+
+	while (reader_left(&r)) {
+		uint32_t name_size = reader_u32(&r), id_size = reader_u32(&r),
+			 type = reader_u32(&r);
+		const uint8_t *name = take_aligned(&r, notes, name_size, wide ? 8 : 4);
+		const uint8_t *id = take_aligned(&r, notes, id_size, wide ? 8 : 4);
+
+		if (r.failed)
+			break;
+		if (type != NT_GNU_BUILD_ID || name_size != sizeof("GNU") ||
+			memcmp(name, "GNU", sizeof("GNU")) || !id_size ||
+			id_size > ELF_BUILD_ID_MAX)
 			continue;
-		if (!note.n_descsz || note.n_descsz > ELF_BUILD_ID_MAX)
-			continue;
-		memcpy(ret_id, bytes + desc_at, note.n_descsz);
-		return note.n_descsz;
+		memcpy(ret_id, id, id_size);
+		return id_size;
 	}
 	return 0;
 }
 
-static size_t build_id_in_segments(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX])
+static size_t build_id_in(
+	struct elf_file *f, const struct elf_note_range *n, uint8_t ret_id[ELF_BUILD_ID_MAX])
 {
-	size_t count, size;
+	uint8_t *notes;
+	size_t size = 0;
 
-	if (elf_getphdrnum(f->elf, &count))
+	if (!n->size || n->size > ELF_NOTES_MAX_BYTES || !elf_in_file(f, n->offset, n->size))
 		return 0;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr p;
-
-		if (!gelf_getphdr(f->elf, (int)i, &p) || p.p_type != PT_NOTE)
-			continue;
-		size = build_id_in(f, p.p_offset, p.p_filesz, p.p_align, ret_id);
-		if (size)
-			return size;
-	}
-	return 0;
+	notes = malloc(n->size);
+	if (notes && elf_read_whole(f, n->offset, notes, n->size))
+		size = find_build_id(notes, n->size, n->wide, ret_id);
+	free(notes);
+	return size;
 }
 
-/* The segments first, as the kernel does; a separate debug file has the note in its sections
- * only. */
+/* The segments first, as the kernel does. */
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX])
 {
-	size_t size = build_id_in_segments(f, ret_id);
-
-	for (size_t i = 0; !size && i < f->sections.count; i++) {
-		const struct elf_section *s = &f->sections.items[i];
-
-		if (s->type == SHT_NOTE)
-			size = build_id_in(f, s->offset, s->size, 4, ret_id);
-	}
-	return size;
+	for (size_t i = 0;
+		!f->build_id_sought && !f->build_id_size && i < f->notes.count && i < ELF_NOTES_MAX;
+		i++)
+		f->build_id_size = build_id_in(f, &f->notes.items[i], f->build_id);
+	f->build_id_sought = true;
+	memcpy(ret_id, f->build_id, f->build_id_size);
+	return f->build_id_size;
 }
 
 int elf_file_fd(const struct elf_file *f)
@@ -321,38 +242,24 @@ const struct elf_section *elf_find_section(const struct elf_file *f, uint32_t ty
 	return NULL;
 }
 
-static const char *section_name(struct elf_file *f, const struct elf_section *s)
-{
-	const char *name = elf_strptr(f->elf, f->section_names, s->name);
-
-	return name ? name : "";
-}
-
-bool elf_section_is_called(struct elf_file *f, const struct elf_section *s, const char *name)
-{
-	return !strcmp(section_name(f, s), name);
-}
-
-bool elf_section_name_begins(struct elf_file *f, const struct elf_section *s, const char *prefix)
-{
-	return !strncmp(section_name(f, s), prefix, strlen(prefix));
-}
-
-const struct elf_section *elf_find_named_section(struct elf_file *f, const char *name)
+const struct elf_section *elf_find_named_section(const struct elf_file *f, const char *name)
 {
 	vec_foreach (s, &f->sections)
-		if (s->size && elf_section_is_called(f, s, name))
+		if (s->size && !strcmp(elf_section_name(f, s), name))
 			return s;
 	return NULL;
 }
 
 /* Compressed contents count as none in the table of sections. */
-bool elf_has_dwarf(struct elf_file *f)
+bool elf_has_dwarf(const struct elf_file *f)
 {
-	vec_foreach (s, &f->sections)
-		if (s->type != SHT_NOBITS && (elf_section_is_called(f, s, ".debug_info") ||
-						     elf_section_is_called(f, s, ".zdebug_info")))
+	vec_foreach (s, &f->sections) {
+		const char *name = elf_section_name(f, s);
+
+		if (s->type != SHT_NOBITS &&
+			(!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
 			return true;
+	}
 	return false;
 }
 

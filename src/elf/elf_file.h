@@ -2,7 +2,8 @@
 /*
  * One ELF file, opened for reading its build id, symbols and segments. Files come from programs we
  * do not trust: everything is checked, and a damaged file yields fewer symbols, never a crash.
- * Nothing is mapped, so a file that shrinks while we read it is a short read and not a SIGBUS.
+ * Nothing is mapped, so a file that shrinks while we read it is a short read and not a SIGBUS. What is
+ * read of a file, and kept, is bounded (limits.h), whatever the file claims.
  *
  * Addresses: "offset" is a position in the file, "vaddr" an address as the file's headers count it.
  * A process maps offsets, symbol tables speak of vaddrs; the program headers translate.
@@ -32,8 +33,8 @@ struct debug_search {
 	size_t folder_count;
 };
 
-/* 0 or -errno with error_text (-ENOEXEC: not an ELF file we can read). The path may be one of
- * /proc/PID/root or /proc/PID/map_files. */
+/* 0 or -errno with error_text (-ENOEXEC: not an ELF file we can read; -EFBIG: its headers are
+ * larger than any real ones). The path may be one of /proc/PID/root or /proc/PID/map_files. */
 int elf_file_open(struct elf_file **ret, const char *path);
 /* As above, of an open descriptor, which is the file's from then on, and is closed when this fails.
  * `name`: what error texts call it. */
@@ -51,6 +52,9 @@ int elf_file_stat(const struct elf_file *f, struct stat *ret);
 /* The descriptor of the open file; it stays the file's. "/proc/self/fd/N" opens it once more, also
  * after its path was removed. */
 int elf_file_fd(const struct elf_file *f);
+/* Whether something of it, or of its debug file, was left out because it is larger than in any real
+ * file (limits.h); what was asked for is then answered as if it were not there. */
+bool elf_file_too_large(const struct elf_file *f);
 /* The e_machine of its header (elf.h). */
 uint16_t elf_file_machine(const struct elf_file *f);
 bool elf_file_is_64bit(const struct elf_file *f);

@@ -16,10 +16,10 @@
 #include "base/reader.h"
 #include "base/search.h"
 #include "elf/elf_internal.h"
+#include "elf/limits.h"
 
-#define SECTION_MAX_BYTES ((size_t)512 << 20)
-#define HEADER_BYTES	  12
-#define ROW_BYTES	  8
+#define HEADER_BYTES 12
+#define ROW_BYTES    8
 
 #define PE_UDATA4      0x03
 #define PE_FORM	       0x0f
@@ -68,8 +68,8 @@ static struct extents *read_extents(struct elf_file *f)
 {
 	struct extents *e = calloc(1, sizeof(*e));
 
-	if (e && !elf_file_read_section(f, ".eh_frame_hdr", SECTION_MAX_BYTES, &e->header) &&
-		!elf_file_read_section(f, ".eh_frame", SECTION_MAX_BYTES, &e->frames))
+	if (e && !elf_file_read_section(f, ".eh_frame_hdr", ELF_FRAMES_MAX_BYTES, &e->header) &&
+		!elf_file_read_section(f, ".eh_frame", ELF_FRAMES_MAX_BYTES, &e->frames))
 		e->count = count_rows(&e->header);
 	return e;
 }

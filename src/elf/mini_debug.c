@@ -14,11 +14,10 @@
 
 #include "base/io.h"
 #include "elf/elf_internal.h"
+#include "elf/limits.h"
 
 #define PIECE_BYTES	  65536
 #define DECODER_MAX_BYTES ((uint64_t)80 << 20) /* xz -9 needs 65 MiB */
-/* A .symtab of a million functions with long names. */
-#define OUTPUT_MAX_BYTES ((uint64_t)128 << 20)
 
 struct unpacking {
 	struct elf_file *f;
@@ -31,9 +30,8 @@ struct unpacking {
 static int read_piece(struct unpacking *u)
 {
 	size_t want = u->left < sizeof(u->in) ? (size_t)u->left : sizeof(u->in);
-	ssize_t got = io_pread_full(u->f->fd, u->in, want, (off_t)u->at);
 
-	if (got != (ssize_t)want)
+	if (!elf_read_whole(u->f, u->at, u->in, want))
 		return -ENOENT;
 	u->at += want;
 	u->left -= want;
@@ -45,9 +43,13 @@ static int read_piece(struct unpacking *u)
 static int write_piece(struct unpacking *u)
 {
 	size_t size = sizeof(u->out) - u->stream.avail_out;
-	int error = u->stream.total_out > OUTPUT_MAX_BYTES ? -ENOENT
-							   : io_write_all(u->output, u->out, size);
+	int error;
 
+	if (u->stream.total_out > ELF_MINI_DEBUG_MAX_BYTES) {
+		u->f->too_large = true;
+		return -ENOENT;
+	}
+	error = io_write_all(u->output, u->out, size);
 	u->stream.next_out = u->out;
 	u->stream.avail_out = sizeof(u->out);
 	return error;
@@ -98,6 +100,10 @@ int mini_debug_open(struct elf_file **ret, struct elf_file *f)
 
 	if (!s)
 		return -ENOENT;
+	if (s->size > ELF_MINI_DEBUG_STORED_MAX_BYTES) {
+		f->too_large = true;
+		return -ENOENT;
+	}
 	output = memfd_create("mini debug info", MFD_CLOEXEC);
 	if (output < 0)
 		return -ENOMEM;

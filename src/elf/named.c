@@ -17,66 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "elf/elf_internal.h"
 
-#define CHAIN_MAX	   4096 /* symbols of one bucket; real ones have a few */
-#define SYMBOLS_AT_ONCE	   4096
+#define CHAIN_MAX	   512 /* symbols of one bucket; real ones have a few */
 #define EXPORTED_NAMES_MAX ((uint64_t)64 << 20)
 
-static bool read_at(const struct elf_file *f, uint64_t offset, void *ret, size_t size)
-{
-	return io_pread_full(f->fd, ret, size, (off_t)offset) == (ssize_t)size;
-}
-
-static size_t symbol_size(const struct elf_file *f)
-{
-	return f->is_64bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-}
-
-static Elf64_Sym decode(const struct elf_file *f, const char *bytes)
-{
-	Elf64_Sym wide;
-	Elf32_Sym narrow;
-
-	if (f->is_64bit) {
-		memcpy(&wide, bytes, sizeof(wide));
-		return wide;
-	}
-	memcpy(&narrow, bytes, sizeof(narrow));
-	return (Elf64_Sym){.st_name = narrow.st_name,
-		.st_info = narrow.st_info,
-		.st_other = narrow.st_other,
-		.st_shndx = narrow.st_shndx,
-		.st_value = narrow.st_value,
-		.st_size = narrow.st_size};
-}
-
-static const struct elf_section *strings_of(
-	const struct elf_file *f, const struct elf_section *table)
-{
-	const struct elf_section *s;
-
-	if (!table || table->link >= f->sections.count)
-		return NULL;
-	s = &f->sections.items[table->link];
-	return s->type == SHT_STRTAB && s->size ? s : NULL;
-}
-
 /* True when symbol `index` of the table is a defined one of this name. */
-static bool symbol_is(const struct elf_file *f, const struct elf_section *table,
-	const struct elf_section *strings, uint64_t index, const char *name, struct elf_named *ret)
+static bool symbol_is(const struct elf_section *table, const struct elf_strings *strings,
+	uint64_t index, const char *name, struct elf_named *ret)
 {
-	size_t size = symbol_size(f), length = strlen(name) + 1;
-	char bytes[sizeof(Elf64_Sym)], text[256];
+	size_t length = strlen(name) + 1;
+	char text[256];
 	Elf64_Sym s;
 
-	if (index >= table->size / size || !read_at(f, table->offset + index * size, bytes, size))
-		return false;
-	s = decode(f, bytes);
-	if (s.st_shndx == SHN_UNDEF || s.st_name >= strings->size ||
-		strings->size - s.st_name < length || length > sizeof(text) ||
-		!read_at(f, strings->offset + s.st_name, text, length) ||
+	if (!elf_read_symbol(strings->file, table, index, &s) || s.st_shndx == SHN_UNDEF ||
+		s.st_name >= strings->size || strings->size - s.st_name < length ||
+		length > sizeof(text) ||
+		!elf_read_whole(strings->file, strings->offset + s.st_name, text, length) ||
 		memcmp(text, name, length))
 		return false;
 	*ret = (struct elf_named){s.st_value, s.st_size};
@@ -92,23 +49,25 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-static int find_by_hash(const struct elf_file *f, const struct elf_section *hash,
-	const struct elf_section *table, const struct elf_section *strings, const char *name,
+static int find_by_hash(struct elf_file *f, const struct elf_section *hash,
+	const struct elf_section *table, const struct elf_strings *strings, const char *name,
 	struct elf_named *ret)
 {
 	uint32_t head[4], wanted = gnu_hash(name), symbol, word;
 	uint64_t buckets, chains;
 
-	if (hash->size < sizeof(head) || !read_at(f, hash->offset, head, sizeof(head)) || !head[0])
+	if (hash->size < sizeof(head) || !elf_read_whole(f, hash->offset, head, sizeof(head)) ||
+		!head[0])
 		return -ENOENT;
 	buckets = hash->offset + sizeof(head) + (uint64_t)head[2] * (f->is_64bit ? 8 : 4);
 	chains = buckets + (uint64_t)head[0] * 4;
-	if (!read_at(f, buckets + (uint64_t)(wanted % head[0]) * 4, &symbol, 4) || symbol < head[1])
+	if (!elf_read_whole(f, buckets + (uint64_t)(wanted % head[0]) * 4, &symbol, 4) ||
+		symbol < head[1])
 		return -ENOENT;
 	for (int i = 0; i < CHAIN_MAX; i++, symbol++) {
-		if (!read_at(f, chains + (uint64_t)(symbol - head[1]) * 4, &word, 4))
+		if (!elf_read_whole(f, chains + (uint64_t)(symbol - head[1]) * 4, &word, 4))
 			return -ENOENT;
-		if ((word | 1) == (wanted | 1) && symbol_is(f, table, strings, symbol, name, ret))
+		if ((word | 1) == (wanted | 1) && symbol_is(table, strings, symbol, name, ret))
 			return 0;
 		if (word & 1)
 			break;
@@ -128,65 +87,38 @@ struct pass {
 	void *context;
 };
 
-static void visit_symbol(const struct pass *p, const Elf64_Sym *s)
+static int visit_symbol(void *context, const Elf64_Sym *s)
 {
+	const struct pass *p = context;
 	struct elf_named named = {s->st_value, s->st_size};
 
 	if (s->st_shndx == SHN_UNDEF || s->st_name >= p->strings_size ||
 		ELF64_ST_TYPE(s->st_info) == STT_SECTION)
-		return;
+		return 0;
 	if (!strncmp(p->strings + s->st_name, p->prefix, p->prefix_length))
 		p->visit(p->context, p->strings + s->st_name, &named);
-}
-
-static int run_pass(const struct pass *p)
-{
-	size_t size = symbol_size(p->f);
-	uint64_t left = p->table->size / size, at = p->table->offset;
-	char *piece = malloc(SYMBOLS_AT_ONCE * size);
-
-	if (!piece)
-		return -ENOMEM;
-	while (left) {
-		size_t count = left < SYMBOLS_AT_ONCE ? (size_t)left : SYMBOLS_AT_ONCE;
-
-		if (!read_at(p->f, at, piece, count * size)) {
-			free(piece);
-			return -EIO;
-		}
-		for (size_t i = 0; i < count; i++) {
-			Elf64_Sym s = decode(p->f, piece + i * size);
-
-			visit_symbol(p, &s);
-		}
-		left -= count;
-		at += count * size;
-	}
-	free(piece);
 	return 0;
 }
 
 static int each_of_table(struct pass *p, uint64_t names_max)
 {
-	const struct elf_section *where = strings_of(p->f, p->table);
+	struct elf_strings where;
 	char *strings;
-	int error;
+	int error = -EIO;
 
-	if (!where || where->size > names_max)
+	if (!elf_strings_of(p->f, p->table, &where) || where.size > names_max)
 		return -ENOENT;
-	strings = malloc(where->size + 1);
+	strings = malloc(where.size + 1);
 	if (!strings)
 		return -ENOMEM;
-	if (!read_at(p->f, where->offset, strings, where->size)) {
-		free(strings);
-		return -EIO;
+	if (elf_read_whole(p->f, where.offset, strings, where.size)) {
+		strings[where.size] = 0;
+		p->strings = strings;
+		p->strings_size = where.size;
+		error = elf_each_symbol(p->f, p->table, visit_symbol, p);
 	}
-	strings[where->size] = 0;
-	p->strings = strings;
-	p->strings_size = where->size;
-	error = run_pass(p);
 	free(strings);
-	return error;
+	return error == -EFBIG ? -ENOENT : error;
 }
 
 int elf_each_named(struct elf_file *f, const char *prefix, uint64_t names_max,
@@ -222,7 +154,7 @@ int elf_find_exported(struct elf_file *f, const char *name, struct elf_named *re
 {
 	const struct elf_section *table = elf_find_section(f, SHT_DYNSYM);
 	const struct elf_section *hash = elf_find_section(f, SHT_GNU_HASH);
-	const struct elf_section *strings = strings_of(f, table);
+	struct elf_strings strings;
 	struct exact_search e = {.name = name};
 	struct pass p = {.f = f,
 		.table = table,
@@ -231,10 +163,10 @@ int elf_find_exported(struct elf_file *f, const char *name, struct elf_named *re
 		.visit = match_exactly,
 		.context = &e};
 
-	if (!strings)
+	if (!elf_strings_of(f, table, &strings))
 		return -ENOENT;
 	if (hash)
-		return find_by_hash(f, hash, table, strings, name, ret);
+		return find_by_hash(f, hash, table, &strings, name, ret);
 	if (each_of_table(&p, EXPORTED_NAMES_MAX) || !e.is_found)
 		return -ENOENT;
 	*ret = e.found;
@@ -258,7 +190,7 @@ int elf_read_vaddr(struct elf_file *f, uint64_t vaddr, void *ret, size_t size)
 			continue;
 		if (size > s->file_size - (vaddr - s->vaddr))
 			return -ENOENT;
-		return read_at(f, vaddr - s->vaddr + s->offset, ret, size) ? 0 : -ENOENT;
+		return elf_read_whole(f, vaddr - s->vaddr + s->offset, ret, size) ? 0 : -ENOENT;
 	}
 	return -ENOENT;
 }

@@ -19,7 +19,8 @@ struct elf_named {
 int elf_find_exported(struct elf_file *f, const char *name, struct elf_named *ret);
 
 /* Calls visit for each defined symbol of .symtab whose name begins with `prefix`: 0, -ENOENT (there
- * is no .symtab, or one of more than `names_max` bytes of names), -EIO or -ENOMEM. */
+ * is no .symtab, or one of more than `names_max` bytes of names, or of more symbols than any real
+ * one), -EIO or -ENOMEM. */
 typedef void (*elf_named_visit)(void *context, const char *name, const struct elf_named *s);
 int elf_each_named(struct elf_file *f, const char *prefix, uint64_t names_max,
 	elf_named_visit visit, void *context);

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
 #include "elf/elf_internal.h"
+#include "elf/limits.h"
 
 #define RELOCATIONS_AT_ONCE 4096
 #define STUB_BYTES_MAX	    64
@@ -46,8 +46,14 @@ static bool leads_to_code(uint32_t type)
 
 static int add_relocation(struct plt *p, const struct relocation *r, bool lazy)
 {
-	int error = leads_to_code(r->type) ? vec_push(&p->by_slot, *r) : 0;
+	int error = 0;
 
+	if (!lazy && !leads_to_code(r->type))
+		return 0;
+	if (p->by_slot.count >= ELF_STUBS_MAX || p->lazy.count >= ELF_STUBS_MAX)
+		return -EFBIG;
+	if (leads_to_code(r->type))
+		error = vec_push(&p->by_slot, *r);
 	return error || !lazy ? error : vec_push(&p->lazy, *r);
 }
 
@@ -70,8 +76,8 @@ static int add_piece(struct plt *p, const struct relocation *base, bool lazy, co
 
 static int add_relocations(struct plt *p, const struct elf_section *s)
 {
-	const struct elf_file *f = p->f;
-	bool lazy = elf_section_is_called(p->f, s, ".rela.plt");
+	struct elf_file *f = p->f;
+	bool lazy = !strcmp(elf_section_name(f, s), ".rela.plt");
 	Elf64_Rela *piece = malloc(RELOCATIONS_AT_ONCE * sizeof(*piece));
 	uint64_t left = s->size / sizeof(*piece), at = s->offset;
 	struct relocation base = {0};
@@ -81,12 +87,11 @@ static int add_relocations(struct plt *p, const struct elf_section *s)
 		base.symbols = &f->sections.items[s->link];
 	while (!error && left) {
 		size_t count = left < RELOCATIONS_AT_ONCE ? (size_t)left : RELOCATIONS_AT_ONCE;
-		ssize_t got = io_pread_full(f->fd, piece, count * sizeof(*piece), (off_t)at);
 
-		if (got != (ssize_t)(count * sizeof(*piece)))
+		if (!elf_read_whole(f, at, piece, count * sizeof(*piece)))
 			break;
 		error = add_piece(p, &base, lazy, piece, count);
-		at += (uint64_t)got;
+		at += count * sizeof(*piece);
 		left -= count;
 	}
 	free(piece);
@@ -102,17 +107,22 @@ static int by_slot(const void *left, const void *right)
 
 static int read_tables(struct plt *p)
 {
+	uint64_t entries = 0;
 	int error = 0;
 
 	vec_foreach (s, &p->f->sections) {
-		if (!error && s->executable && s->size && elf_section_name_begins(p->f, s, ".plt"))
+		if (!error && s->executable && s->size &&
+			!strncmp(elf_section_name(p->f, s), ".plt", 4))
 			error = vec_push(&p->sections, s);
 	}
 	if (!error && !p->sections.count)
 		return -ENOENT;
-	vec_foreach (s, &p->f->sections)
-		if (!error && s->type == SHT_RELA)
-			error = add_relocations(p, s);
+	vec_foreach (s, &p->f->sections) {
+		if (error || s->type != SHT_RELA)
+			continue;
+		entries += s->size / sizeof(Elf64_Rela);
+		error = entries > ELF_RELOCATIONS_MAX ? -EFBIG : add_relocations(p, s);
+	}
 	if (!error && p->by_slot.count)
 		qsort(p->by_slot.items, p->by_slot.count, sizeof(*p->by_slot.items), by_slot);
 	return error;
@@ -121,16 +131,16 @@ static int read_tables(struct plt *p)
 int plt_new(struct plt **ret, struct elf_file *f)
 {
 	struct plt *p;
-	GElf_Ehdr h;
 	int error;
 
-	if (!f->is_64bit || !gelf_getehdr(f->elf, &h) || h.e_machine != EM_X86_64)
+	if (!f->is_64bit || f->machine != EM_X86_64)
 		return -ENOENT;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	p->f = f;
 	error = read_tables(p);
+	f->too_large |= error == -EFBIG;
 	if (error) {
 		plt_free(p);
 		return error;
@@ -194,10 +204,7 @@ static bool symbol_name(const struct plt *p, const struct relocation *r, uint32_
 {
 	Elf64_Sym symbol;
 
-	if (!r->symbols || r->symbol >= r->symbols->size / sizeof(symbol))
-		return false;
-	if (io_pread_full(p->f->fd, &symbol, sizeof(symbol),
-		    (off_t)(r->symbols->offset + r->symbol * sizeof(symbol))) != sizeof(symbol))
+	if (!r->symbols || !elf_read_symbol(p->f, r->symbols, r->symbol, &symbol))
 		return false;
 	*ret_name = symbol.st_name;
 	return symbol.st_name;
@@ -218,7 +225,7 @@ bool plt_find(const struct plt *p, uint64_t vaddr, struct plt_stub *ret)
 	if (!s)
 		return false;
 	offset = (vaddr - s->vaddr) / entry * entry;
-	got = io_pread_full(p->f->fd, code, entry, (off_t)(s->offset + offset));
+	got = elf_read(p->f, s->offset + offset, code, entry);
 	r = got > 0 ? decode_stub(p, code, (size_t)got, s->vaddr + offset) : NULL;
 	if (!r)
 		return false;

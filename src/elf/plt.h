@@ -13,7 +13,8 @@
 struct plt;
 struct elf_section;
 
-/* Reads the file's relocations: 0, -ENOENT when it has no stubs or not those of x86-64, -ENOMEM. */
+/* Reads the file's relocations: 0, -ENOENT when it has no stubs or not those of x86-64, -EFBIG when
+ * they are more than any real file has, or -ENOMEM. */
 int plt_new(struct plt **ret, struct elf_file *f);
 void plt_free(struct plt *p);
 

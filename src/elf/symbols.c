@@ -21,17 +21,15 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/io.h"
 #include "base/search.h"
 #include "elf/debug_file.h"
 #include "elf/elf_internal.h"
+#include "elf/limits.h"
 #include "elf/mini_debug.h"
 #include "elf/plt.h"
 
-#define SYMBOLS_AT_ONCE 8192
-#define NAME_MAX_BYTES	65536 /* longer names count as damage */
-#define MAX_NESTING	64    /* symbols to look back for one that covers an address */
-#define MAX_ALIASES	16    /* names of one address to choose from */
+#define MAX_NESTING 64 /* symbols to look back for one that covers an address */
+#define MAX_ALIASES 16 /* names of one address to choose from */
 
 enum {
 	RANK_UNSIZED = 1,
@@ -39,151 +37,89 @@ enum {
 	RANK_UNTYPED = 4,
 };
 
-/* What both symbol table formats say. */
-struct raw_symbol {
-	uint64_t vaddr;
-	uint64_t size;
-	uint32_t name;
-	uint16_t section;
-	unsigned char info;
-};
-
-typedef int (*symbol_visit)(void *context, const struct raw_symbol *s);
-
-static struct raw_symbol decode(const char *bytes, bool is_64bit)
-{
-	Elf64_Sym wide;
-	Elf32_Sym narrow;
-
-	if (is_64bit) {
-		memcpy(&wide, bytes, sizeof(wide));
-		return (struct raw_symbol){
-			wide.st_value, wide.st_size, wide.st_name, wide.st_shndx, wide.st_info};
-	}
-	memcpy(&narrow, bytes, sizeof(narrow));
-	return (struct raw_symbol){
-		narrow.st_value, narrow.st_size, narrow.st_name, narrow.st_shndx, narrow.st_info};
-}
-
-/* Calls visit for every symbol of the table until it returns non-zero, which is passed on. A table
- * that ends early is only shorter. */
-static int each_symbol(const struct elf_file *f, const struct elf_section *table,
-	symbol_visit visit, void *context)
-{
-	size_t entry = f->is_64bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	uint64_t left = table->size / entry;
-	uint64_t at = table->offset;
-	char *piece = malloc(SYMBOLS_AT_ONCE * entry);
-	int result = piece ? 0 : -ENOMEM;
-
-	while (!result && left) {
-		size_t count = left < SYMBOLS_AT_ONCE ? (size_t)left : SYMBOLS_AT_ONCE;
-		ssize_t got = io_pread_full(f->fd, piece, count * entry, (off_t)at);
-
-		if (got < (ssize_t)entry)
-			break;
-		count = (size_t)got / entry;
-		for (size_t i = 0; !result && i < count; i++) {
-			struct raw_symbol s = decode(piece + i * entry, f->is_64bit);
-
-			result = visit(context, &s);
-		}
-		left -= count;
-		at += count * entry;
-	}
-	free(piece);
-	return result;
-}
-
-/* The string table of a symbol table; false when there is none in the file. */
-static bool strings_of(
-	const struct elf_file *f, const struct elf_section *table, struct elf_strings *ret)
-{
-	const struct elf_section *s;
-
-	if (!table || table->link >= f->sections.count)
-		return false;
-	s = &f->sections.items[table->link];
-	if (s->type != SHT_STRTAB || !s->size)
-		return false;
-	*ret = (struct elf_strings){f->fd, s->offset, s->size};
-	return true;
-}
-
 /*
  * Where the code that `s` names may end: its section's end, or its segment's where the section is
  * not known; 0 when it names no code. Untyped symbols are labels of hand-written code when they are
  * global and inside an executable section; local ones are notes of the assembler ("$x") and its
  * labels.
  */
-static uint64_t code_end(
-	const struct elf_file *f, const struct elf_file *source, const struct raw_symbol *s)
+uint64_t elf_code_end(const struct elf_file *f, const struct elf_file *source, const Elf64_Sym *s)
 {
-	unsigned char type = ELF64_ST_TYPE(s->info);
-	bool untyped = type == STT_NOTYPE && ELF64_ST_BIND(s->info) != STB_LOCAL;
+	unsigned char type = ELF64_ST_TYPE(s->st_info);
+	bool untyped = type == STT_NOTYPE && ELF64_ST_BIND(s->st_info) != STB_LOCAL;
 	const struct elf_segment *segment;
 
 	if (!untyped && type != STT_FUNC && type != STT_GNU_IFUNC)
 		return 0;
-	if (s->section == SHN_UNDEF || s->section == SHN_ABS)
+	if (s->st_shndx == SHN_UNDEF || s->st_shndx == SHN_ABS)
 		return 0;
-	if (s->section < source->sections.count) {
-		const struct elf_section *section = &source->sections.items[s->section];
+	if (s->st_shndx < source->sections.count) {
+		const struct elf_section *section = &source->sections.items[s->st_shndx];
 
-		if (s->vaddr >= section->vaddr && s->vaddr < section->vaddr_end)
+		if (s->st_value >= section->vaddr && s->st_value < section->vaddr_end)
 			return !untyped || section->executable ? section->vaddr_end : 0;
 	}
-	segment = untyped ? NULL : elf_find_code(f, s->vaddr);
+	segment = untyped ? NULL : elf_find_code(f, s->st_value);
 	return segment ? segment->vaddr + segment->memory_size : 0;
 }
 
 struct index_build {
 	struct elf_file *f;
-	const struct elf_file *source; /* whose table it is: f, or its debug file */
+	struct elf_file *source; /* whose table it is: f, or its debug file */
 	uint8_t strings;
 	uint64_t strings_size;
 };
 
-static int index_symbol(void *context, const struct raw_symbol *s)
+static int index_symbol(void *context, const Elf64_Sym *s)
 {
 	struct index_build *b = context;
-	uint64_t end = code_end(b->f, b->source, s);
-	uint64_t size = s->size;
+	uint64_t end = elf_code_end(b->f, b->source, s);
+	uint64_t size = s->st_size;
 	uint8_t rank = 0;
 
-	if (!end || !s->name || s->name >= b->strings_size)
+	if (!end || !s->st_name || s->st_name >= b->strings_size)
 		return 0;
-	if (!size || size > end - s->vaddr)
-		size = end - s->vaddr;
-	if (!s->size)
+	if (b->f->symbols.count >= ELF_FUNCTIONS_MAX)
+		return -EFBIG;
+	if (!size || size > end - s->st_value)
+		size = end - s->st_value;
+	if (!s->st_size)
 		rank |= RANK_UNSIZED;
-	if (ELF64_ST_BIND(s->info) == STB_LOCAL)
+	if (ELF64_ST_BIND(s->st_info) == STB_LOCAL)
 		rank |= RANK_LOCAL;
-	if (ELF64_ST_TYPE(s->info) == STT_NOTYPE)
+	if (ELF64_ST_TYPE(s->st_info) == STT_NOTYPE)
 		rank |= RANK_UNTYPED;
 	return vec_push(
 		&b->f->symbols, (struct elf_symbol){
-					.vaddr = s->vaddr,
+					.vaddr = s->st_value,
 					.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
-					.name = s->name,
+					.name = s->st_name,
 					.strings = b->strings,
 					.rank = rank,
-					.unsized = !s->size,
+					.unsized = !s->st_size,
 				});
 }
 
-static int index_table(struct elf_file *f, const struct elf_file *source, uint32_t type)
+/* One that is too large is left out. */
+static int index_table(struct elf_file *f, struct elf_file *source, uint32_t type)
 {
 	const struct elf_section *table = elf_find_section(source, type);
 	struct index_build b = {.f = f, .source = source, .strings = (uint8_t)f->strings.count};
+	size_t before = f->symbols.count;
 	struct elf_strings strings;
+	int error;
 
-	if (!strings_of(source, table, &strings))
+	if (!elf_strings_of(source, table, &strings))
 		return 0;
 	if (vec_push(&f->strings, strings))
 		return -ENOMEM;
 	b.strings_size = strings.size;
-	return each_symbol(source, table, index_symbol, &b);
+	error = elf_each_symbol(source, table, index_symbol, &b);
+	if (error == -EFBIG) {
+		f->too_large = true;
+		f->symbols.count = before;
+	}
+	return error;
 }
 
 static int by_address(const void *left, const void *right)
@@ -222,7 +158,8 @@ static void build_index(struct elf_file *f)
 	f->indexed = true;
 	if (interner_new(&f->names))
 		return;
-	if (!strings_of(f, symtab, &strings))
+	f->names_left = ELF_NAMES_MAX_BYTES;
+	if (!elf_strings_of(f, symtab, &strings))
 		symtab = NULL;
 	if (symtab)
 		error = index_table(f, f, SHT_SYMTAB);
@@ -230,7 +167,9 @@ static void build_index(struct elf_file *f)
 		error = index_table(f, f->debug, SHT_SYMTAB);
 	else if (!mini_debug_open(&f->mini, f))
 		error = index_table(f, f->mini, SHT_SYMTAB);
-	if (!error && needs_dynsym(symtab, elf_find_section(f, SHT_DYNSYM)))
+	if (error == -EFBIG)
+		symtab = NULL;
+	if (error != -ENOMEM && needs_dynsym(symtab, elf_find_section(f, SHT_DYNSYM)))
 		(void)index_table(f, f, SHT_DYNSYM);
 	if (f->symbols.count)
 		qsort(f->symbols.items, f->symbols.count, sizeof(*f->symbols.items), by_address);
@@ -246,20 +185,32 @@ void elf_symbols_release(struct elf_file *f)
 	interner_free(f->names);
 }
 
+/* A copy in `names`; NULL when there are so many, or memory is short. */
+static const char *keep_name(struct elf_file *f, const char *name, size_t length)
+{
+	uint32_t id;
+
+	if (length > f->names_left) {
+		f->too_large = true;
+		return NULL;
+	}
+	f->names_left -= length;
+	return interner_add(f->names, name, length, &id, NULL) ? NULL
+							       : interner_get(f->names, id, NULL);
+}
+
 /* The name's text, without its version, into `names`; NULL when the file has no whole name
  * there. */
 static const char *fetch_name_from(
 	struct elf_file *f, const struct elf_strings *strings, uint32_t name)
 {
 	uint64_t room = strings->size - name;
-	char text[NAME_MAX_BYTES];
+	char text[ELF_NAME_MAX_BYTES];
 	size_t want = 256, length;
-	uint32_t id;
 
 	for (;; want *= 4) {
 		size_t size = want < room ? want : (size_t)room;
-		ssize_t got =
-			io_pread_full(strings->fd, text, size, (off_t)(strings->offset + name));
+		ssize_t got = elf_read(strings->file, strings->offset + name, text, size);
 
 		if (got <= 0)
 			return NULL;
@@ -272,9 +223,7 @@ static const char *fetch_name_from(
 	for (size_t i = 1; i < length; i++)
 		if (text[i] == '@')
 			length = i;
-	if (!length || interner_add(f->names, text, length, &id, NULL))
-		return NULL;
-	return interner_get(f->names, id, NULL);
+	return length ? keep_name(f, text, length) : NULL;
 }
 
 static const char *fetch_name(struct elf_file *f, const struct elf_symbol *s)
@@ -333,17 +282,16 @@ static const struct elf_symbol *find_cover(const struct elf_file *f, uint64_t va
 	return NULL;
 }
 
-/* Keeps "NAME@plt": NULL when memory is short. */
+/* Keeps "NAME@plt". */
 static const char *keep_stub_name(struct elf_file *f, const char *name)
 {
 	struct buf b = BUF_INIT;
-	uint32_t id = 0;
+	const char *kept;
 
 	buf_printf(&b, "%s@plt", name);
-	if (b.failed || interner_add(f->names, b.data, b.size, &id, NULL))
-		id = 0;
+	kept = b.failed ? NULL : keep_name(f, b.data, b.size);
 	buf_release(&b);
-	return id ? interner_get(f->names, id, NULL) : NULL;
+	return kept;
 }
 
 static const char *name_of_stub(struct elf_file *f, const struct plt_stub *stub)
@@ -354,7 +302,7 @@ static const char *name_of_stub(struct elf_file *f, const struct plt_stub *stub)
 		chooser = find_cover(f, stub->chooser);
 		return chooser ? best_name(f, chooser) : NULL;
 	}
-	if (!strings_of(f, stub->symbols, &strings) || stub->name >= strings.size)
+	if (!elf_strings_of(f, stub->symbols, &strings) || stub->name >= strings.size)
 		return NULL;
 	return fetch_name_from(f, &strings, stub->name);
 }
@@ -408,65 +356,4 @@ int elf_file_dwarf_fd(struct elf_file *f)
 	if (elf_has_dwarf(f))
 		return f->fd;
 	return find_debug_file(f) && elf_has_dwarf(f->debug) ? f->debug->fd : -1;
-}
-
-struct name_search {
-	const struct elf_file *f;
-	const char *strings;
-	uint64_t strings_size;
-	const char *name;
-	size_t length;
-	uint64_t vaddr;
-};
-
-static int match_name(void *context, const struct raw_symbol *s)
-{
-	struct name_search *n = context;
-	const char *text;
-
-	if (s->name >= n->strings_size || n->strings_size - s->name <= n->length)
-		return 0;
-	text = n->strings + s->name;
-	if (memcmp(text, n->name, n->length) || (text[n->length] && text[n->length] != '@'))
-		return 0;
-	if (!code_end(n->f, n->f, s))
-		return 0;
-	n->vaddr = s->vaddr;
-	return 1;
-}
-
-/* 1 when found, 0 when not, or -errno. */
-static int search_table(const struct elf_file *f, uint32_t type, struct name_search *n)
-{
-	const struct elf_section *table = elf_find_section(f, type);
-	struct elf_strings where;
-	char *strings;
-	ssize_t got;
-	int result = 0;
-
-	if (!strings_of(f, table, &where))
-		return 0;
-	strings = malloc(where.size);
-	if (!strings)
-		return -ENOMEM;
-	got = io_pread_full(where.fd, strings, where.size, (off_t)where.offset);
-	if (got > 0) {
-		n->strings = strings;
-		n->strings_size = (uint64_t)got;
-		result = each_symbol(f, table, match_name, n);
-	}
-	free(strings);
-	return result;
-}
-
-int elf_file_find_function(struct elf_file *f, const char *name, uint64_t *ret_offset)
-{
-	struct name_search n = {.f = f, .name = name, .length = strlen(name)};
-	int found = search_table(f, SHT_SYMTAB, &n);
-
-	if (!found)
-		found = search_table(f, SHT_DYNSYM, &n);
-	if (found < 0)
-		return found;
-	return found ? elf_file_vaddr_to_offset(f, n.vaddr, ret_offset) : -ENOENT;
 }
