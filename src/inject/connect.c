@@ -6,6 +6,9 @@
  * program may still close every descriptor it did not open, and get the same number again for
  * something of its own: device and inode are compared before each use. When the socket is lost that
  * way the ring still works, and the recorder's heartbeat in it shows whether somebody reads.
+ *
+ * The recorder may be gone, and its folder in /tmp another user's by now. So whoever listens there
+ * has to be root or our own user.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +23,7 @@
 #include "inject/library.h"
 
 #define PATIENCE_NS 2000000000ull
+#define NOBODYS_UID 65534 /* of users that a namespace has no number for */
 #define HIGH_FD	    200
 #define SILENCE_NS  10000000000ull
 
@@ -209,6 +213,30 @@ static int map_ring(int memfd, void **ret_memory, uint32_t *ret_slots)
 	return 0;
 }
 
+/* Whether users can be without a number here. */
+static bool in_user_namespace(void)
+{
+	char map[256];
+	int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, map, sizeof(map) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	map[n < 0 ? 0 : n] = '\0';
+	return n > 0 && !strstr(map, " 4294967295\n");
+}
+
+static bool is_recorder(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		return false;
+	return !peer.uid || peer.uid == geteuid() ||
+	       (peer.uid == NOBODYS_UID && in_user_namespace());
+}
+
 static int shake_hands(const struct connection *c, const char *path, int *ret_memfd)
 {
 	struct wire_hello hello = {
@@ -218,6 +246,8 @@ static int shake_hands(const struct connection *c, const char *path, int *ret_me
 
 	if (error)
 		return error;
+	if (!is_recorder(c->fd))
+		return -EPERM;
 	if (send(c->fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
 		return -errno;
 	error = wait_readable(c->fd, deadline_ns);

@@ -118,6 +118,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_STILL_RUNNING] = LESSER_ONE("still_running",
 		"processes that the command had started and that ran on when the recording ended",
 		"process that the command had started and that ran on when the recording ended"),
+	[LOSS_GPU_STRANGERS] = LOSS_ONE("gpu_strangers",
+		"connections to the recorder refused: of another user, in another's name, silent, or too many of a process",
+		"connection to the recorder refused: of another user, in another's name, silent, or one too many of a process"),
 };
 // clang-format on
 

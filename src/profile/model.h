@@ -557,6 +557,8 @@ enum profile_loss {
 	/* processes in which there was no memory, or no thread, to record GPU work with */
 	LOSS_GPU_MEMORY,
 	LOSS_STILL_RUNNING,
+	/* connections to the recorder that were no library's in a process of the target's user */
+	LOSS_GPU_STRANGERS,
 	LOSS_KINDS
 };
 

@@ -6,7 +6,7 @@
  * Connecting, over a SOCK_SEQPACKET socket whose path is in $XPUPROF_SOCKET:
  *
  *	library                                recorder
- *	   | ---- wire_hello ------------------> |  peer credentials checked
+ *	   | ---- wire_hello ------------------> |  each checks the other's credentials
  *	   | <--- wire_welcome + memfd --------- |  or a refusal, without a memfd
  *	   |      ... recording ...              |
  *	   | <--- wire_chunk + descriptor ------ |  a chunk of the unwind tables (walk/table.h)

@@ -303,9 +303,70 @@ static void a_client_that_does_not_speak_the_protocol_is_dropped(void)
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(receive_memfd(fd, &welcome) == -2);
+	CHECK(test_recorder_loss(r, LOSS_GPU_STRANGERS) == 1);
 	close(fd);
 	close(silent);
 	CHECK(test_recorder_pump(r) == 0);
+	test_recorder_close(r);
+}
+
+static void a_client_that_speaks_in_another_process_s_name_is_dropped_and_counted(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct wire_hello hello = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getppid()};
+	struct wire_welcome welcome;
+	int fd = connect_to(r);
+
+	send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(receive_memfd(fd, &welcome) == -2);
+	CHECK(test_recorder_loss(r, LOSS_GPU_STRANGERS) == 1);
+	close(fd);
+	test_recorder_close(r);
+}
+
+/* The grandchild has the connection that its parent made, who is gone. */
+static void nobody_speaks_for_a_process_that_is_gone(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	pid_t pid = fork();
+
+	if (!pid) {
+		int fd = connect_to(r);
+		struct wire_hello hello = {
+			.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid()};
+
+		send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+		if (!fork())
+			sleep(1);
+		_exit(0);
+	}
+	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	usleep(50000);
+	CHECK(nvidia_backend.snapshot(r->backend) == 0);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	CHECK(nvidia_backend.drain(r->backend, &(bool){false}) == 0);
+	CHECK(r->shared.last_instance == 0);
+	test_recorder_close(r);
+}
+
+static void a_process_may_connect_so_often_and_no_more(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	int fds[70];
+
+	for (int n = 0; n < 70; n++)
+		fds[n] = connect_to(r);
+	CHECK(test_recorder_pump(r) == 0 && test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_STRANGERS) == 6);
+	for (int n = 0; n < 70; n++)
+		close(fds[n]);
+	CHECK(test_recorder_pump(r) == 0);
+	fds[0] = connect_to(r);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_STRANGERS) == 6);
+	close(fds[0]);
 	test_recorder_close(r);
 }
 
@@ -326,6 +387,7 @@ static void another_user_is_refused(void)
 	say_hello(fd, WIRE_MAGIC, WIRE_VERSION);
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(receive_memfd(fd, &welcome) == -2);
+	CHECK(test_recorder_loss(r, LOSS_GPU_STRANGERS) == 1);
 	close(fd);
 	test_recorder_close(r);
 }
@@ -934,6 +996,21 @@ static void a_library_gets_what_its_process_maps(void)
 	test_recorder_close(r);
 }
 
+/* Another may hold its connection, and what it runs next may be no program of its user's. */
+static void what_is_mapped_by_the_program_that_comes_next_is_not_sent(void)
+{
+	struct test_recorder *r = open_walking();
+	struct client c;
+
+	report_space(r, 2, WALK_MAPPING_TABLE);
+	CHECK(join(&c, r));
+	CHECK(nvidia_backend.leaves(r->backend, (uint32_t)getpid()) == 0);
+	report_space(r, 1, WALK_MAPPING_TABLE);
+	CHECK(ring_space(&c.ring)->count == 2);
+	leave(&c);
+	test_recorder_close(r);
+}
+
 static void a_process_maps_nothing_once_it_is_gone(void)
 {
 	struct test_recorder *r = open_walking();
@@ -1139,6 +1216,9 @@ int main(void)
 	RUN(an_end_whose_message_is_longer_than_its_record_ends_the_ring);
 	RUN(a_library_of_another_version_gets_ours_and_is_refused);
 	RUN(a_client_that_does_not_speak_the_protocol_is_dropped);
+	RUN(a_client_that_speaks_in_another_process_s_name_is_dropped_and_counted);
+	RUN(nobody_speaks_for_a_process_that_is_gone);
+	RUN(a_process_may_connect_so_often_and_no_more);
 	RUN(another_user_is_refused);
 	RUN(the_socket_belongs_to_the_target_and_nobody_else_may_open_it);
 	RUN(what_a_killed_process_wrote_is_read_after_it_is_gone);
@@ -1160,6 +1240,7 @@ int main(void)
 	RUN(a_launch_by_a_number_out_of_range_is_counted_as_invalid);
 	RUN(stacks_that_no_library_would_send_end_the_ring);
 	RUN(a_library_gets_what_its_process_maps);
+	RUN(what_is_mapped_by_the_program_that_comes_next_is_not_sent);
 	RUN(a_process_maps_nothing_once_it_is_gone);
 	RUN(of_too_many_mappings_those_at_the_highest_addresses_are_sent);
 	RUN(a_process_is_done_with_when_its_last_library_is_over);

@@ -22,9 +22,9 @@
 #include "base/error.h"
 #include "gpu/injected/instance.h"
 
-#define INSTANCES_MAX 4096
-#define EVENTS	      64
-#define ROUNDS	      16
+#define EVENTS	64
+#define ROUNDS	16
+#define ACCEPTS 64
 
 _Static_assert((int)GPU_STALLS_CONTINUOUS == (int)WIRE_STALLS_CONTINUOUS &&
 		       (int)GPU_STALLS_EXACT == (int)WIRE_STALLS_EXACT,
@@ -48,6 +48,7 @@ void injected_close(struct injected *s)
 	buf_release(&s->ended_lines);
 	map_release(&s->connected);
 	map_release(&s->by_number);
+	map_release(&s->of_process);
 	free(s->call_names);
 	spaces_release(s);
 	for (uint32_t n = 0; n < s->chunk_count; n++)
@@ -212,46 +213,52 @@ int injected_poll_fd(const struct injected *s)
 	return s->epoll;
 }
 
-static bool may_connect(const struct injected *s, int fd, uint32_t *ret_pid)
+uint64_t injected_count_of(const struct injected *s, uint32_t pid)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
+	const uint64_t *count = map_get(&s->of_process, pid);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid <= 0)
-		return false;
-	*ret_pid = (uint32_t)peer.pid;
-	return peer.uid == s->options.target_uid && s->instances.count < INSTANCES_MAX;
+	return count ? *count : 0;
 }
 
-static int accept_one(struct injected *s, int fd)
+/* The instance is freed, or the list's. */
+static int add(struct injected *s, struct instance *i)
 {
-	struct epoll_event event = {.events = EPOLLIN};
-	struct instance *i;
-	uint32_t pid;
-	int error;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = i};
 
-	if (s->stopped || !may_connect(s, fd, &pid)) {
-		close(fd);
-		return 0;
-	}
-	error = instance_open(&i, s, fd, pid);
-	if (error)
-		return error;
-	event.data.ptr = i;
-	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) || vec_push(&s->instances, i)) {
+	if (map_put(&s->of_process, i->pid, injected_count_of(s, i->pid) + 1) ||
+		epoll_ctl(s->epoll, EPOLL_CTL_ADD, i->fd, &event) || vec_push(&s->instances, i)) {
 		instance_free(i);
 		return error_errno(-ENOMEM, "cannot take a connection");
 	}
 	return 0;
 }
 
+static int accept_one(struct injected *s, int fd)
+{
+	struct instance *i;
+	uint32_t pid;
+	int error;
+
+	if (s->stopped || !peer_may_connect(s, fd, &pid)) {
+		close(fd);
+		return s->stopped ? 0
+				  : profile_count_loss(s->shared->writer, LOSS_GPU_STRANGERS, 1);
+	}
+	error = instance_open(&i, s, fd, pid);
+	return error ?: add(s, i);
+}
+
 /* Short of descriptors or memory, the client waits in the backlog until its patience ends. */
-static int accept_all(struct injected *s)
+static int accept_some(struct injected *s)
 {
 	int fd, error = 0;
 
-	while (!error && (fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+	for (int n = 0; !error && n < ACCEPTS; n++) {
+		fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return 0;
 		error = accept_one(s, fd);
+	}
 	return error;
 }
 
@@ -273,18 +280,24 @@ static int handle_sockets(struct injected *s)
 			if (what == s)
 				continue;
 			any = true;
-			error = what ? instance_handle_socket(what) : accept_all(s);
+			error = what ? instance_handle_socket(what) : accept_some(s);
 		}
 	}
 	return error;
 }
 
-static bool has_instance(const struct injected *s, uint32_t pid)
+/* True when it was the last of its process. */
+static bool remove_at(struct injected *s, size_t n)
 {
-	vec_foreach (it, &s->instances)
-		if ((*it)->pid == pid)
-			return true;
-	return false;
+	struct instance *i = s->instances.items[n];
+	uint64_t *count = map_get(&s->of_process, i->pid);
+	bool last = !--*count;
+
+	if (last)
+		map_remove(&s->of_process, i->pid, NULL);
+	instance_free(i);
+	s->instances.items[n] = s->instances.items[--s->instances.count];
+	return last;
 }
 
 /* Ended instances leave; the order of the others does not matter. */
@@ -301,9 +314,7 @@ static int sweep(struct injected *s)
 			n++;
 			continue;
 		}
-		instance_free(i);
-		s->instances.items[n] = s->instances.items[--s->instances.count];
-		if (stacks->done && !has_instance(s, pid))
+		if (remove_at(s, n) && stacks->done)
 			error = stacks->done(stacks->context, pid);
 	}
 	return error;

@@ -27,11 +27,12 @@
 #include "base/io.h"
 
 #define DEFAULT_RING_BYTES (4u << 20)
-#define GREETING_NS	   (10 * NS_PER_SECOND) /* patience with a client that sends nothing */
-#define SILENCE_NS	   (5 * NS_PER_SECOND)	/* patience with a process that hung up and lives */
-#define HOLE_NS		   (5 * NS_PER_SECOND)	/* patience with a writer that is not done */
-#define RELEASE_SLOTS	   1024
-#define AWAY_NS		   (50 * NS_PER_MS) /* between drains when we are not busy */
+#define GREETING_NS                                                                                \
+	(3 * NS_PER_SECOND) /* patience with a client that sends nothing; a library's is shorter */
+#define SILENCE_NS    (5 * NS_PER_SECOND) /* patience with a process that hung up and lives */
+#define HOLE_NS	      (5 * NS_PER_SECOND) /* patience with a writer that is not done */
+#define RELEASE_SLOTS 1024
+#define AWAY_NS	      (50 * NS_PER_MS) /* between drains when we are not busy */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -181,6 +182,12 @@ static void give_up(struct instance *i)
 	i->phase = INSTANCE_ENDED;
 }
 
+void instance_turn_away(struct instance *i)
+{
+	record_count_loss(i, LOSS_GPU_STRANGERS, 1);
+	give_up(i);
+}
+
 /* A process that gets no ring runs without us, and counts as one that never connected. */
 static void refuse(struct instance *i)
 {
@@ -197,6 +204,11 @@ static int welcome(struct instance *i)
 
 	if (error)
 		return error;
+	if (!peer_is_there(i->fd, i->pid)) {
+		instance_turn_away(i);
+		return 0;
+	}
+	i->leaving = !peer_may_see_memory(i);
 	i->number = s->shared->last_instance + 1;
 	memfd = create_ring(i);
 	if (memfd < 0) {
@@ -221,14 +233,16 @@ static int welcome(struct instance *i)
 
 static void handle_hello(struct instance *i, const struct wire_hello *hello, size_t size)
 {
-	if (size != sizeof(*hello) || hello->magic != WIRE_MAGIC) {
-		give_up(i);
-	} else if (hello->version != WIRE_VERSION) {
+	uint32_t pid;
+
+	if (size != sizeof(*hello) || hello->magic != WIRE_MAGIC)
+		instance_turn_away(i);
+	else if (hello->version != WIRE_VERSION)
 		refuse(i);
-	} else {
-		i->namespaced = hello->pid != i->pid;
+	else if (!namespace_inner_pid(i->pid, &pid, &i->namespaced) || hello->pid != pid)
+		instance_turn_away(i);
+	else
 		i->phase = INSTANCE_WAITING;
-	}
 }
 
 static void greet(struct instance *i)
@@ -298,8 +312,9 @@ static bool is_over(struct instance *i)
 
 void instance_snapshot(struct instance *i, bool force)
 {
-	if (force ? i->phase < INSTANCE_LIVE
-		  : i->phase == INSTANCE_GREETING && clock_now_ns() - i->opened_ns > GREETING_NS)
+	if (i->phase == INSTANCE_GREETING && clock_now_ns() - i->opened_ns > GREETING_NS)
+		instance_turn_away(i);
+	else if (force && i->phase < INSTANCE_LIVE)
 		give_up(i);
 	if (i->phase != INSTANCE_LIVE)
 		return;
@@ -440,7 +455,7 @@ void instance_send_space(struct instance *i, const struct kept_space *space)
 {
 	struct wire_space *w;
 
-	if (i->phase != INSTANCE_LIVE || !i->injected->options.walk || !space)
+	if (i->phase != INSTANCE_LIVE || i->leaving || !i->injected->options.walk || !space)
 		return;
 	w = ring_space(&i->reader.ring);
 	__atomic_store_n(&w->sequence, ++i->space_sequence, __ATOMIC_RELAXED);

@@ -95,7 +95,8 @@ struct instance {
 	uint32_t space_sequence;
 	uint32_t space_asked; /* at the snapshot */
 	bool space_given;     /* once at least */
-	bool leaving;	      /* its program is over: nothing is sent to it any more */
+	/* its program is over, or none of its user's: nothing is sent to it about its memory */
+	bool leaving;
 	uint32_t chunks_sent;
 	struct vec(struct instance_function) functions;
 	uint32_t *reasons[WIRE_DEVICES]; /* string ids by index; NULL: none came */
@@ -119,6 +120,8 @@ void instance_free(struct instance *i);
 int instance_handle_socket(struct instance *i);
 /* Closes the socket. */
 void instance_hang_up(struct instance *i);
+/* Ends one that is no library in the process that connected, which is counted. */
+void instance_turn_away(struct instance *i);
 /* Marks how far the next drain goes. `force`: nothing will be waited for. */
 void instance_snapshot(struct instance *i, bool force);
 /* Answers a hello, and hands the records up to the snapshot on as events. 0 or -errno (of their
@@ -169,6 +172,18 @@ bool record_is_plausible(
 int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread);
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
 
+/* peers.c: whether whoever connected is the target's user, with room for one more connection of its
+ * process; *ret_pid is that. */
+bool peer_may_connect(const struct injected *s, int fd, uint32_t *ret_pid);
+/* Whether the process that connected still is there, and so has the number it had then. Before
+ * Linux 6.5: whether a process with that number is. */
+bool peer_is_there(int fd, uint32_t pid);
+/* Whether the target's user may look into the process, as it is now. */
+bool peer_may_see_memory(const struct instance *i);
+
 /* namespace.c: our tid of the thread that sees itself as `inner` in the process `pid`; 0 when it is
  * not found. */
 uint32_t namespace_outer_tid(uint32_t pid, uint32_t inner);
+/* How a process sees itself, and whether that is in a namespace inside of ours: false when it is
+ * gone. */
+bool namespace_inner_pid(uint32_t pid, uint32_t *ret_inner, bool *ret_namespaced);

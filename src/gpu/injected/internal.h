@@ -32,6 +32,7 @@ struct injected {
 	uint32_t ended;		     /* instances in which the tracer ended */
 	struct map connected;	     /* processes (profile ids) that have connected */
 	struct map by_number;	     /* instances: number -> struct instance * */
+	struct map of_process;	     /* pid -> how many instances it has; none: not there */
 	uint32_t *call_names;	     /* string ids by api->call_index; 0: not used so far */
 	struct map spaces;	     /* what processes map: pid -> struct kept_space * */
 	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
@@ -46,6 +47,9 @@ struct kept_space {
 	uint32_t pending;
 	struct walk_mapping mappings[];
 };
+
+/* How many connections a process has, those that are about to end, too. */
+uint64_t injected_count_of(const struct injected *s, uint32_t pid);
 
 /* spaces.c: keeps what a process maps, for the libraries in it that are connected or will be. 0 or
  * -ENOMEM with error_text. */
