@@ -195,6 +195,30 @@ def check_bad_clients(server):
     same(server.ask("/metrics")[0].status, 200, "nor does one that goes away")
 
 
+class SlowClient:
+    """Sends a line of a request now and then."""
+
+    def __init__(self, server):
+        host, port = server.address.rsplit(":", 1)
+        self.began_s = time.monotonic()
+        self.client = socket.create_connection((host, int(port)), timeout=0.2)
+        self.client.sendall(b"GET /metrics HTTP/1.1\r\n")
+
+    def is_ended(self):
+        try:
+            self.client.sendall(b"X-More: 1\r\n")
+            return self.client.recv(1) == b""
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    def check(self):
+        ended = wait_until(self.is_ended)
+        result(ended and time.monotonic() - self.began_s > 9, "a client that never ends its request is ended")
+        self.client.close()
+
+
 def check_ipv6():
     name = "an IPv6 address is taken in brackets"
     try:
@@ -360,6 +384,7 @@ def check_all(place_path):
     place = {"container": CONTAINER if place_path else here}
     check_pages(server)
     check_bad_clients(server)
+    slow = SlowClient(server)
     check_counts(server, workers, place)
     tools = find_tools()
     if tools:
@@ -368,6 +393,7 @@ def check_all(place_path):
     else:
         skip("Prometheus reads what is served", "tests/prometheus/fetch build/prometheus fetches it")
     check_ended(server, workers, place)
+    slow.check()
     workers[1].end()
     counts, errors, status = server.end()
     same((counts.get(SIGNAL), errors, status), (327, "", 0), "statistics at the end are of everything, also of what ended")

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * libmicrohttpd without threads of its own: the caller polls its epoll descriptor, and all work is
+ * libmicrohttpd without threads of its own: the caller polls our epoll descriptor, and all work is
  * done in metrics_server_run. The socket is made here, to report what is wrong with an address, and
  * to listen at the given address only ("[::]:9100" is not IPv4 as well).
  *
- * Limits keep a client from holding on to us: connections, time and memory.
+ * Limits keep a client from holding on to us: connections, time and memory. The library ends a
+ * connection after a time without a byte, and accepts nobody while all places are taken. So
+ * connections are accepted and ended here (metrics_clients.h).
  */
 #include "cmd/monitor/metrics_server.h"
 
@@ -15,21 +17,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/printable.h"
+#include "cmd/monitor/metrics_clients.h"
 #include "monitor/metrics/exposition.h"
 #include "monitor/metrics/metrics.h"
 
-#define CONNECTIONS_MAX 32
-#define IDLE_SECONDS	15
+#define BACKLOG		128
 #define HOUSEKEEPING_NS (10 * NS_PER_SECOND)
 
 struct metrics_server {
-	int fd; /* listening; -1: the daemon has it */
+	int fd;	   /* listening */
+	int epoll; /* it, and the daemon's; -1 before start */
 	char address[NI_MAXHOST + NI_MAXSERV + 4];
 	struct MHD_Daemon *daemon; /* NULL before start */
 	struct metrics_source source;
@@ -37,6 +42,8 @@ struct metrics_server {
 	struct vec(struct watch_event_status) events;
 	uint64_t start_ns;
 	uint64_t updated_ns;
+	uint64_t next_end_ns; /* of a client that is late; UINT64_MAX: of none */
+	struct metrics_clients clients;
 	int error; /* of a request, for the caller of metrics_server_run */
 };
 
@@ -102,7 +109,7 @@ static int make_socket(const struct addrinfo *a)
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a->ai_family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, CONNECTIONS_MAX))
+	if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, BACKLOG))
 		return fd;
 	error = -errno;
 	close(fd);
@@ -162,7 +169,7 @@ int metrics_server_open(const char *address, struct metrics_server **ret)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return error_memory(NULL);
-	s->fd = -1;
+	s->fd = s->epoll = -1;
 	error = listen_at(s, address, host, port);
 	error = error ?: note_address(s);
 	error = error ?: accounts_init(&s->accounts, "");
@@ -179,7 +186,9 @@ void metrics_server_close(struct metrics_server *s)
 	if (!s)
 		return;
 	if (s->daemon)
-		MHD_stop_daemon(s->daemon); /* closes the socket */
+		MHD_stop_daemon(s->daemon);
+	if (s->epoll >= 0)
+		close(s->epoll);
 	if (s->fd >= 0)
 		close(s->fd);
 	accounts_release(&s->accounts);
@@ -291,7 +300,8 @@ static answer reply_line(struct MHD_Connection *c, unsigned int status, const ch
 {
 	struct buf text = BUF_INIT;
 
-	buf_printf(&text, "%s\n", line);
+	printable_puts(&text, line);
+	buf_putc(&text, '\n');
 	return reply(c, status, "text/plain; charset=utf-8", &text);
 }
 
@@ -344,33 +354,87 @@ static answer answer_request(void *context, struct MHD_Connection *c, const char
 	return reply_line(c, MHD_HTTP_NOT_FOUND, "not found: there is /metrics");
 }
 
+/* ------------------------------------------------------------------ clients */
+
+static struct metrics_client *client_of(struct MHD_Connection *c)
+{
+	return MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void note_connection(void *context, struct MHD_Connection *c, void **client,
+	enum MHD_ConnectionNotificationCode what)
+{
+	struct metrics_server *s = context;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		*client = metrics_clients_add(&s->clients,
+			MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+			clock_now_ns());
+	else if (*client)
+		metrics_client_remove(*client);
+}
+
+/* The first line of a request is there. */
+static void *note_request(void *context, const char *uri, struct MHD_Connection *c)
+{
+	(void)context;
+	(void)uri;
+	if (client_of(c))
+		metrics_client_begins(client_of(c), clock_now_ns());
+	return NULL;
+}
+
+static void note_answer(void *context, struct MHD_Connection *c, void **request,
+	enum MHD_RequestTerminationCode how)
+{
+	(void)context;
+	(void)request;
+	(void)how;
+	if (client_of(c))
+		metrics_client_finished(client_of(c), clock_now_ns());
+}
+
+static int make_epoll(struct metrics_server *s)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int library = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->fd, &event) ||
+		epoll_ctl(s->epoll, EPOLL_CTL_ADD, library, &event))
+		return error_errno(-errno, "cannot serve metrics at '%s'", s->address);
+	return 0;
+}
+
 int metrics_server_start(struct metrics_server *s, const struct metrics_source *source)
 {
 	s->source = *source;
 	s->start_ns = s->updated_ns = clock_now_ns();
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer_request, s,
-		MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned int)IDLE_SECONDS, MHD_OPTION_END);
+	s->next_end_ns = UINT64_MAX;
+	s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+		answer_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CLIENTS_MAX,
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, s, MHD_OPTION_URI_LOG_CALLBACK,
+		note_request, s, MHD_OPTION_NOTIFY_COMPLETED, note_answer, s, MHD_OPTION_END);
 	if (!s->daemon)
 		return error_set(-EIO, "libmicrohttpd cannot serve metrics at '%s'", s->address);
-	s->fd = -1;
-	return 0;
+	return make_epoll(s);
 }
 
 /* ------------------------------------------------------------------ the caller's loop */
 
 int metrics_server_fd(const struct metrics_server *s)
 {
-	return MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	return s->epoll;
 }
 
 int metrics_server_timeout_ms(const struct metrics_server *s)
 {
-	uint64_t passed_ns = clock_now_ns() - s->updated_ns;
+	uint64_t now_ns = clock_now_ns(), next_ns = s->updated_ns + HOUSEKEEPING_NS, ms;
 	MHD_UNSIGNED_LONG_LONG wanted_ms;
-	uint64_t ms =
-		passed_ns < HOUSEKEEPING_NS ? (HOUSEKEEPING_NS - passed_ns) / NS_PER_MS + 1 : 0;
+
+	if (s->next_end_ns < next_ns)
+		next_ns = s->next_end_ns;
+	ms = next_ns > now_ns ? (next_ns - now_ns) / NS_PER_MS + 1 : 0;
 
 	if (MHD_get_timeout(s->daemon, &wanted_ms) == MHD_YES && wanted_ms < ms)
 		ms = wanted_ms;
@@ -391,15 +455,51 @@ static int keep_house(struct metrics_server *s)
 	return error;
 }
 
+static int run_library(struct metrics_server *s)
+{
+	if (MHD_run(s->daemon) != MHD_YES)
+		return error_set(-EIO, "libmicrohttpd stopped serving metrics at '%s'", s->address);
+	return s->error;
+}
+
+/* The next one that waits: 1, or 0 when nobody does. */
+static int accept_client(struct metrics_server *s)
+{
+	struct sockaddr_storage from;
+	socklen_t size = sizeof(from);
+	int fd = accept4(s->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int error;
+
+	if (fd < 0)
+		return 0;
+	metrics_clients_make_room(&s->clients);
+	error = run_library(s);
+	/* Closes it, also where it cannot take it. */
+	MHD_add_connection(s->daemon, fd, (struct sockaddr *)&from, size);
+	return error ?: 1;
+}
+
+/* At most so many in turn as there are places, lest the caller waits. */
+static int accept_clients(struct metrics_server *s)
+{
+	int more = 1;
+
+	for (size_t i = 0; i < METRICS_CLIENTS_MAX && more > 0; i++)
+		more = accept_client(s);
+	return more < 0 ? more : run_library(s);
+}
+
 int metrics_server_run(struct metrics_server *s)
 {
 	int error;
 
 	s->error = 0;
-	if (MHD_run(s->daemon) != MHD_YES)
-		return error_set(-EIO, "libmicrohttpd stopped serving metrics at '%s'", s->address);
-	error = s->error;
-	return error ?: keep_house(s);
+	error = run_library(s);
+	error = error ?: accept_clients(s);
+	if (error)
+		return error;
+	s->next_end_ns = metrics_clients_end_late(&s->clients, clock_now_ns());
+	return keep_house(s);
 }
 
 int metrics_server_add_ended(const struct metrics_server *s, struct totals *t)
