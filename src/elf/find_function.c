@@ -70,7 +70,8 @@ static int match_place(void *context, const Elf64_Sym *s)
 	struct name_search *n = context;
 	size_t found = search_first(i, 0, n->places.count, n->places.items[i] >= s->st_name);
 
-	if (found == n->places.count || n->places.items[found] != s->st_name || !elf_code_end(n->f, n->f, s))
+	if (found == n->places.count || n->places.items[found] != s->st_name ||
+		!elf_code_end(n->f, n->f, s))
 		return 0;
 	n->vaddr = s->st_value;
 	return 1;

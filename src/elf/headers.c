@@ -133,8 +133,7 @@ static void read_large_counts(struct elf_file *f, Elf64_Ehdr *h, uint64_t *ret_s
 }
 
 /* A table of the file, to be freed; *ret NULL: it is not wholly there. */
-static int read_table(
-	struct elf_file *f, uint64_t offset, uint64_t count, size_t size, char **ret)
+static int read_table(struct elf_file *f, uint64_t offset, uint64_t count, size_t size, char **ret)
 {
 	char *table;
 

@@ -32,8 +32,8 @@ static Elf64_Sym decode(const struct elf_file *f, const char *bytes)
 		.st_size = narrow.st_size};
 }
 
-int elf_each_symbol(struct elf_file *f, const struct elf_section *table, elf_symbol_visit visit,
-	void *context)
+int elf_each_symbol(
+	struct elf_file *f, const struct elf_section *table, elf_symbol_visit visit, void *context)
 {
 	size_t entry = symbol_size(f);
 	uint64_t left = table->size / entry, at = table->offset;
@@ -79,8 +79,7 @@ bool elf_read_symbol(
 	return true;
 }
 
-bool elf_strings_of(
-	struct elf_file *f, const struct elf_section *table, struct elf_strings *ret)
+bool elf_strings_of(struct elf_file *f, const struct elf_section *table, struct elf_strings *ret)
 {
 	const struct elf_section *s;
 

@@ -36,9 +36,9 @@
 #define BEHIND_BYTES	(4u << 20)   /* may wait for the disk, and as much again be on its way */
 #define TABLE_BYTES	(64u << 10)  /* a chunk of entries is pushed beyond that */
 #define BEGIN_BYTES	(4u << 10)   /* both of them, in a small file */
-#define PART_OF_FILE	4	     /* and then in one that is so much larger */
+#define PART_OF_FILE	2	     /* and then in one that is so much larger */
 #define FIRST_EVENTS_NS (150 * NS_PER_MS)
-#define OTHERS_NS	(850 * NS_PER_MS)
+#define OTHERS_NS	(700 * NS_PER_MS)
 
 #define META_MAX_KEYS	   48
 #define META_KEY_MAX_BYTES 256

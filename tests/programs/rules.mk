@@ -2,7 +2,8 @@
 # driver API through dlopen, NAME_runtime the runtime API. tests/gpu/ builds the latter once more
 # with NVIDIA's runtime.
 
-GPU_PROGRAMS := launches launch_rate fork_after_cuda crash devices situations gpu_waits named_thread
+GPU_PROGRAMS := launches launch_rate fork_after_cuda crash devices situations gpu_waits named_thread \
+	kill_target
 PLAIN_PROGRAMS := fork_wrapper sigprog
 PROGRAM_FLAGS := -Isim/include -Idemo -Itests/programs -fno-optimize-sibling-calls
 

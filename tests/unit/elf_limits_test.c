@@ -257,9 +257,11 @@ static void names_that_share_their_text_are_kept_up_to_a_limit(void)
 
 static void endless_relocations_of_stubs_are_left_out(void)
 {
-	CHECK(OUTCOME_WITH({".plt", SHT_PROGBITS, 0, CONTENTS_AT, 65536, SHF_EXECINSTR, CONTENTS_AT},
+	CHECK(OUTCOME_WITH(
+		      {".plt", SHT_PROGBITS, 0, CONTENTS_AT, 65536, SHF_EXECINSTR, CONTENTS_AT},
 		      {".rela.plt", SHT_RELA, 0, CONTENTS_AT, TIB, 0, 0}) == 3);
-	CHECK(OUTCOME_WITH({".plt", SHT_PROGBITS, 0, CONTENTS_AT, 65536, SHF_EXECINSTR, CONTENTS_AT},
+	CHECK(OUTCOME_WITH(
+		      {".plt", SHT_PROGBITS, 0, CONTENTS_AT, 65536, SHF_EXECINSTR, CONTENTS_AT},
 		      {".rela.plt", SHT_RELA, 0, CONTENTS_AT, (uint64_t)64 << 20, 0, 0}) == 3);
 }
 
