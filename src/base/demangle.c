@@ -8,14 +8,33 @@
  * left in its middle, by a jump out of the function it hands each piece to. It keeps its state on
  * the stack (but for a few bytes of Rust's punycode, which are lost then).
  *
+ * The search for the parameter pack that an expansion ("Dp" of types, "sp" of expressions) expands
+ * prints nothing meanwhile, so for names that have one the parts are counted before. They form a
+ * tree, in which a part that the name refers back to is found several times:
+ *
+ *	a function of two functions (S0_) of two functions (S_) of int     _Z1fDpFFiiEFS_S_EFS0_S0_EE
+ *
  * What stands behind an '@' ("_Z3foov@plt") is no part of the mangling and stays as it is.
  */
 #include "base/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Readable names take some thousands at most. */
+#define STEPS_MAX 65536
+/* Longer ones are refused by the demangler, too, which reads them by recursion. */
+#define NAME_MAX_BYTES 1024
+
+/* The parts of a name, in one block of memory. */
+struct parts {
+	struct demangle_component *items;
+	size_t count;
+	uint32_t *steps; /* of each: 0 while it is not counted */
+};
 
 struct demangling {
 	struct buf *b;
@@ -32,6 +51,74 @@ static void append_piece(const char *text, size_t size, void *context)
 	buf_append(d->b, text, size);
 }
 
+static bool has_no_parts(const struct demangle_component *part)
+{
+	switch (part->type) {
+	case DEMANGLE_COMPONENT_NAME:
+	case DEMANGLE_COMPONENT_NUMBER:
+	case DEMANGLE_COMPONENT_SUB_STD:
+	case DEMANGLE_COMPONENT_OPERATOR:
+	case DEMANGLE_COMPONENT_CHARACTER:
+	case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+	case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+	case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How often a part below this one is found, itself included. Where parts have other parts they are
+ * in one or both of the same two places; what else may stand there does not point into the block. */
+static uint32_t count_steps(struct parts *p, const struct demangle_component *part)
+{
+	size_t i = ((uintptr_t)part - (uintptr_t)p->items) / sizeof(*part);
+	uint64_t steps;
+
+	if (i >= p->count || part != &p->items[i])
+		return 0;
+	if (has_no_parts(part))
+		return 1;
+	if (!p->steps[i]) {
+		p->steps[i] = STEPS_MAX; /* should it be below itself */
+		steps = 1 + (uint64_t)count_steps(p, part->u.s_binary.left) +
+			count_steps(p, part->u.s_binary.right);
+		p->steps[i] = steps < STEPS_MAX ? (uint32_t)steps : STEPS_MAX;
+	}
+	return p->steps[i];
+}
+
+/* Whether the packs of this name are found soon. */
+static bool has_few_steps(const char *name, int options)
+{
+	size_t length = strlen(name);
+	struct parts p = {.count = 2 * length}; /* no name has more */
+	struct demangle_component *whole;
+	void *block = NULL;
+	bool few;
+
+	if (length > NAME_MAX_BYTES)
+		return false;
+	whole = cplus_demangle_v3_components(name, options, &block);
+	if (!whole)
+		return false;
+	p.items = block;
+	p.steps = calloc(p.count, sizeof(*p.steps));
+	few = p.steps && count_steps(&p, whole) < STEPS_MAX;
+	free(p.steps);
+	free(block);
+	return few;
+}
+
+/* C++ names may have something before them ("_GLOBAL__sub_I__Z3foov"). */
+static bool is_read_soon(const char *name, int options)
+{
+	const char *mangled = strstr(name, "_Z");
+
+	return !mangled || (!strstr(mangled, "Dp") && !strstr(mangled, "sp")) ||
+	       has_few_steps(mangled, options);
+}
+
 static bool append_part(const char *name, struct demangling *d)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI;
@@ -41,7 +128,8 @@ static bool append_part(const char *name, struct demangling *d)
 	if (rust_demangle_callback(name, options, append_piece, d))
 		return true;
 	d->b->size = d->start; /* it may have begun and failed */
-	return cplus_demangle_v3_callback(name, options, append_piece, d);
+	return is_read_soon(name, options) &&
+	       cplus_demangle_v3_callback(name, options, append_piece, d);
 }
 
 static bool append_readable(const char *name, struct demangling *d)

@@ -572,6 +572,37 @@ static void a_name_that_would_be_read_as_gigabytes_is_left_mangled(void)
 	buf_release(&b);
 }
 
+/* f(packs of function types); each type holds the one before it twice. */
+static void put_doubling_pack(struct buf *b, unsigned int types)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	buf_puts(b, "_Z1fDpFFiiEFS_S_E");
+	for (unsigned int i = 0; i < types; i++)
+		buf_printf(b, "FS%c_S%c_E", digits[i], digits[i]);
+	buf_puts(b, "E");
+}
+
+static void a_name_that_would_be_searched_for_packs_for_years_is_left_mangled(void)
+{
+	static const char *const before[] = {"", "_GLOBAL__sub_I_"};
+	struct buf name = BUF_INIT, b = BUF_INIT;
+
+	for (int i = 0; i < 2; i++) {
+		buf_reset(&name);
+		buf_reset(&b);
+		buf_puts(&name, before[i]);
+		put_doubling_pack(&name, 36);
+		demangle(buf_text(&name), &b);
+		CHECK_TEXT(buf_text(&b), buf_text(&name));
+	}
+	check_demangled("_Z1fIJiPcEEvDpRKSt4pairIT_S0_E",
+		"void f<int, char*>(std::pair<int, char*> const&, std::pair<char*, char*> const&)");
+	check_demangled("_Z8dispatchIJidEEvDpOT_", "void dispatch<int, double>(int&&, double&&)");
+	buf_release(&name);
+	buf_release(&b);
+}
+
 static void an_interner_adds_many_as_it_adds_one_by_one(void)
 {
 	struct interner *one, *many;
@@ -641,6 +672,7 @@ int main(void)
 	RUN(an_overlong_error_is_cut_and_not_overrun);
 	RUN(cpp_and_rust_names_are_demangled_and_others_left_alone);
 	RUN(a_name_that_would_be_read_as_gigabytes_is_left_mangled);
+	RUN(a_name_that_would_be_searched_for_packs_for_years_is_left_mangled);
 	RUN(an_interner_adds_many_as_it_adds_one_by_one);
 	RUN(a_search_finds_the_first_from_which_on_it_holds);
 	return tap_end();
