@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/user.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/kernel_match.h"
@@ -246,17 +247,24 @@ static int write_page(struct annotating *t)
 		.remarks = (const char *const *)remarks.items,
 	};
 	struct output *o;
+	struct user user;
 	int error = output_not_source(t->wanted->output, t->wanted->path);
 
-	error = error ?: output_open(&o, t->wanted->output);
+	error = error ?: user_of_sudo(&user);
 	if (error)
 		return error;
+	error = output_open(&o, &user, t->wanted->output);
+	if (error) {
+		user_release(&user);
+		return error;
+	}
 	stall_text_remarks(&t->stalls, keep_remark, &remarks);
 	error = annotate_html(&page, o);
 	if (error)
 		output_abort(o);
 	else
 		error = output_commit(o);
+	user_release(&user);
 	for (size_t i = 0; i < remarks.count; i++)
 		free(remarks.items[i]);
 	return error;

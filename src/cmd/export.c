@@ -84,7 +84,7 @@ int cmd_export(int argc, char **argv)
 			&usage, "say which format with --to: folded, extended-folded, chrome, svg");
 	if (check_options(format, &options) || view_args_check(&usage, &options.view))
 		return EXIT_USAGE;
-	if (export_file(format, path, output ? output : "-", &options, &result))
+	if (view_export(format, path, output ? output : "-", &options, &result))
 		return cmd_failed();
 	view_warn(format, path, &result);
 	return EXIT_OK;

@@ -54,7 +54,7 @@ static int draw(const char *path, const char *output, const struct export_option
 		cmd_error("not enough memory");
 		return EXIT_FAILED;
 	}
-	if (export_file(svg, path, target, options, &result)) {
+	if (view_export(svg, path, target, options, &result)) {
 		status = cmd_failed();
 	} else {
 		view_warn(svg, path, &result);

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/place.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "record/drivers.h"
@@ -41,6 +42,7 @@ struct record {
 	struct vec(struct output) outputs;
 	struct buf temporary; /* path of the profile nobody asked for, or empty */
 	const char *profile_path;
+	struct place profile; /* where it is, from when the recording was opened */
 	unsigned long hz;
 	unsigned long pid;
 	double seconds;
@@ -365,61 +367,14 @@ static int choose_profile(struct record *r)
 }
 
 /* Finds out now, and not after a long run, that an output cannot be written. */
-static int check_output(const char *path)
-{
-	struct buf folder = BUF_INIT;
-	const char *slash = strrchr(path, '/');
-	int error = 0;
-
-	if (!access(path, W_OK))
-		return 0;
-	if (errno != ENOENT)
-		return error_errno(-errno, "cannot write '%s'", path);
-	if (slash)
-		buf_printf(&folder, "%.*s/", (int)(slash - path), path);
-	else
-		buf_puts(&folder, ".");
-	if (folder.failed)
-		error = error_memory(NULL);
-	else if (access(folder.data, W_OK | X_OK))
-		error = error_errno(-errno, "cannot write '%s'", path);
-	buf_release(&folder);
-	return error;
-}
-
-static int check_outputs(const struct record *r)
+static int check_outputs(const struct record *r, const struct target_user *u)
 {
 	int error = 0;
 
 	vec_foreach (output, &r->outputs)
-		if (output->exporter && strcmp(output->path, "-"))
-			error = error ?: check_output(output->path);
+		if (output->exporter)
+			error = error ?: output_check(&u->account, output->path);
 	return error;
-}
-
-/* Devices and the like are not ours to remove or to give away. */
-static bool is_regular(const char *path)
-{
-	struct stat st;
-
-	return !lstat(path, &st) && S_ISREG(st.st_mode);
-}
-
-/* The file itself and not whatever has its name by then; and none that has a second name
- * elsewhere. */
-static void give_away(const struct target_user *u, const char *path)
-{
-	struct stat st;
-	int fd;
-
-	if (!u->switched || !is_regular(path))
-		return;
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) ||
-		(S_ISREG(st.st_mode) && st.st_nlink == 1 && fchown(fd, u->uid, u->gid)))
-		cmd_error("cannot give '%s' to %s: %s", path, u->name, strerror(errno));
-	if (fd >= 0)
-		close(fd);
 }
 
 /* Samples of instructions are there to be seen, where there are any and the form can show them. */
@@ -431,27 +386,67 @@ static const struct view *view_for(
 	return sampled && e->heeds & EXPORT_HEEDS_TREE ? view_by_name("stall") : NULL;
 }
 
-static int make_outputs(struct record *r, const struct target_user *u, const struct session *s)
+static int make_output(const struct record *r, const struct target_user *u, const struct session *s,
+	const char *profile, const struct output *output)
 {
 	struct export_options options = EXPORT_OPTIONS_INIT;
 	struct export_result result;
+
+	options.view.view = view_for(r, s, output->exporter);
+	options.user = &u->account;
+	if (export_file(output->exporter, profile, output->path, &options, &result))
+		return cmd_failed();
+	view_warn(output->exporter, r->profile_path, &result);
+	return EXIT_OK;
+}
+
+/* What was recorded: the file that is open, whatever has its name by now. */
+static int open_profile(const struct record *r)
+{
+	struct stat st;
+	int error = place_stat(&r->profile, &st);
+	int fd = error ?: place_open_present(&r->profile, &st, O_RDONLY);
+
+	return fd < 0 ? place_error(r->profile.user, fd, "read", r->profile_path) : fd;
+}
+
+static int make_from(
+	struct record *r, const struct target_user *u, const struct session *s, const char *profile)
+{
 	int status = EXIT_OK;
 
 	vec_foreach (output, &r->outputs) {
-		if (output->exporter) {
-			options.view.view = view_for(r, s, output->exporter);
-			if (export_file(output->exporter, r->profile_path, output->path, &options,
-				    &result)) {
-				status = cmd_failed();
-				continue;
-			}
-			view_warn(output->exporter, r->profile_path, &result);
-		}
-		output->made = true;
-		give_away(u, output->path);
+		if (!output->exporter)
+			continue;
+		output->made = !make_output(r, u, s, profile, output);
+		status = output->made ? status : EXIT_FAILED;
 	}
-	if (!r->outputs.count)
-		give_away(u, r->profile_path);
+	return status;
+}
+
+static bool is_converted(const struct record *r)
+{
+	vec_foreach (output, &r->outputs)
+		if (output->exporter)
+			return true;
+	return false;
+}
+
+static int make_outputs(struct record *r, const struct target_user *u, const struct session *s)
+{
+	char path[32];
+	int status, fd;
+
+	if (!is_converted(r))
+		return EXIT_OK;
+	if (r->profile.folder < 0)
+		return make_from(r, u, s, r->profile_path);
+	fd = open_profile(r);
+	if (fd < 0)
+		return cmd_failed();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	status = make_from(r, u, s, path);
+	close(fd);
 	return status;
 }
 
@@ -468,10 +463,10 @@ static void print_user(const struct target_user *u)
 	if (more)
 		cmd_error("the program runs as %s, with what sudo had changed put back: %.*s and "
 			  "%zu more",
-			u->name, (int)(end - u->changed_by_sudo), u->changed_by_sudo, more);
+			u->account.name, (int)(end - u->changed_by_sudo), u->changed_by_sudo, more);
 	else
 		cmd_error("the program runs as %s, with what sudo had changed put back: %s",
-			u->name, u->changed_by_sudo);
+			u->account.name, u->changed_by_sudo);
 }
 
 static void print_lines(const struct buf *lines)
@@ -567,8 +562,16 @@ static struct outcome record(struct record *r, struct target_user *u, struct ses
 	failed = session_wait(s, &end) ? cmd_failed() : EXIT_OK;
 	status = finish(r, u, s, failed);
 	if (r->temporary.size)
-		unlink(r->temporary.data);
+		(void)place_remove(&r->profile);
 	return outcome_of(s, status);
+}
+
+/* The folder where the recording has just opened it. */
+static int find_profile(struct record *r, const struct target_user *u)
+{
+	if (place_descriptor(r->profile_path) >= 0)
+		return 0;
+	return place_find(&r->profile, &u->account, r->profile_path, "read");
 }
 
 static struct outcome open_and_record(
@@ -604,8 +607,12 @@ static struct outcome open_and_record(
 		cmd_failed();
 		return o;
 	}
-	o = record(r, u, s);
+	if (!find_profile(r, u))
+		o = record(r, u, s);
+	else
+		cmd_failed();
 	session_close(s);
+	place_release(&r->profile);
 	return o;
 }
 
@@ -628,8 +635,12 @@ static int prepare_and_run(struct record *r, char **command)
 	struct target_user user;
 	int status, error;
 
-	if (choose_profile(r) || check_outputs(r) || target_user_find(&user, r->as_root))
+	if (choose_profile(r) || target_user_find(&user, r->as_root))
 		return cmd_failed();
+	if (check_outputs(r, &user)) {
+		target_user_release(&user);
+		return cmd_failed();
+	}
 	error = *command ? target_check_command(&user, *command) : 0;
 	status = error ? exec_status(error) : run(r, &user, command);
 	target_user_release(&user);
@@ -638,7 +649,7 @@ static int prepare_and_run(struct record *r, char **command)
 
 int cmd_record(int argc, char **argv)
 {
-	struct record r = {.hz = 99, .wait_seconds = 1};
+	struct record r = {.hz = 99, .wait_seconds = 1, .profile = PLACE_NONE};
 	int first = parse(&r, argc, argv);
 	int status = first < 0 ? options_status(first) : check(&r, argv + first);
 

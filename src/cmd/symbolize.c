@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/place.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -47,7 +48,8 @@ struct symbolizing {
 	struct vec(struct nameless) absent, stripped;
 	struct profile_reader *reader;
 	uint64_t last_ns; /* of the events */
-	char *temporary;
+	struct user user; /* whose rights it is written with */
+	struct place target, temporary;
 };
 
 static const struct option_usage usage = {
@@ -200,45 +202,36 @@ static struct symbolize_options options_of(struct symbolizing *s)
 	return o;
 }
 
-/* The copy is beside what it replaces, a link followed. */
-static int make_temporary(struct symbolizing *s, char **ret_target)
+static int cannot_write(const struct symbolizing *s, int error)
 {
-	char *resolved = realpath(s->output, NULL),
-	     *target = resolved ? resolved : strdup(s->output);
-	const char *slash = target ? strrchr(target, '/') : NULL;
-	struct stat st;
-	int fd, error;
-
-	if (!target || asprintf(&s->temporary, "%.*s.xpuprof.XXXXXX",
-			       slash ? (int)(slash - target + 1) : 0, target) < 0) {
-		s->temporary = NULL;
-		free(target);
-		return error_memory(NULL);
-	}
-	fd = mkostemp(s->temporary, O_CLOEXEC);
-	if (fd < 0) {
-		error = error_errno(-errno, "cannot write '%s'", s->output);
-		free(s->temporary);
-		s->temporary = NULL;
-		free(target);
-		return error;
-	}
-	/* When these fail the file stays private, and is still written. */
-	if (!stat(s->path, &st)) {
-		(void)!fchown(fd, st.st_uid, st.st_gid);
-		(void)fchmod(fd, st.st_mode & 0777);
-	}
-	close(fd);
-	*ret_target = target;
-	return 0;
+	return place_error(&s->user, error, "write", s->output);
 }
 
-/* Names it, and has the copy on the disk before it replaces the file. */
-static int write_copy(struct symbolizing *s, struct symbolize_stats *stats)
+/* The copy is beside what it replaces, a link followed, and as private as the source. */
+static int open_copy(struct symbolizing *s)
+{
+	struct stat st;
+	int fd, error = place_find(&s->target, &s->user, s->output, "write");
+
+	if (error)
+		return error;
+	fd = place_temporary(&s->target, 0600, &s->temporary);
+	if (fd < 0)
+		return cannot_write(s, fd);
+	/* When these fail the file stays private, and is still written. */
+	if (!stat(s->path, &st)) {
+		if (!s->user.switched)
+			(void)!fchown(fd, st.st_uid, st.st_gid);
+		(void)fchmod(fd, st.st_mode & 0777);
+	}
+	return fd;
+}
+
+static int name_copy(struct symbolizing *s, int fd, struct symbolize_stats *stats)
 {
 	const struct symbolize_options o = options_of(s);
 	struct profile_writer *w;
-	int error = profile_writer_continue(&w, s->temporary, s->reader);
+	int error = profile_writer_continue(&w, s->output, fd, s->reader);
 
 	if (error)
 		return error;
@@ -253,31 +246,34 @@ static int write_copy(struct symbolizing *s, struct symbolize_stats *stats)
 	return profile_writer_close(w);
 }
 
-static int sync_file(const char *path)
+/* Names it, and has the copy on the disk before it replaces the file. */
+static int write_copy(struct symbolizing *s, int fd, struct symbolize_stats *stats)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+	int to_sync = fcntl(fd, F_DUPFD_CLOEXEC, 0), error;
 
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		error = error_errno(-errno, "cannot write '%s'", path);
-	if (fd >= 0)
-		close(fd);
-	return error;
+	error = name_copy(s, fd, stats);
+	if (!error && (to_sync < 0 || (fsync(to_sync) && errno != EINVAL)))
+		error = cannot_write(s, -errno);
+	if (to_sync >= 0)
+		close(to_sync);
+	if (error)
+		return error;
+	error = place_rename(&s->temporary, &s->target);
+	return error ? cannot_write(s, error) : 0;
 }
 
 static int replace(struct symbolizing *s, struct symbolize_stats *stats)
 {
-	char *target = NULL;
-	int error = make_temporary(s, &target);
+	int error = user_of_sudo(&s->user), fd;
 
 	if (error)
 		return error;
-	error = write_copy(s, stats);
-	error = error ?: sync_file(s->temporary);
-	if (!error && rename(s->temporary, target))
-		error = error_errno(-errno, "cannot write '%s'", s->output);
-	if (error)
-		unlink(s->temporary);
-	free(target);
+	fd = open_copy(s);
+	error = fd < 0 ? fd : write_copy(s, fd, stats);
+	if (error && fd >= 0)
+		(void)place_remove(&s->temporary);
+	place_release(&s->target);
+	user_release(&s->user);
 	return error;
 }
 
@@ -342,13 +338,13 @@ static int run(struct symbolizing *s)
 	vec_release(&s->absent);
 	vec_release(&s->stripped);
 	signals_close(&s->signals);
-	free(s->temporary);
 	return error;
 }
 
 int cmd_symbolize(int argc, char **argv)
 {
-	struct symbolizing s = {.signals = SIGNALS_INIT, .progress = isatty(STDERR_FILENO)};
+	struct symbolizing s = {
+		.signals = SIGNALS_INIT, .progress = isatty(STDERR_FILENO), .target = PLACE_NONE};
 	const struct option_spec specs[] = {
 		OPTION_STRING('o', "output", "FILE", &s.output,
 			"write to FILE, and leave the other as it is"),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/user.h"
 #include "cmd/cmd.h"
 #include "view/view.h"
 
@@ -61,6 +62,21 @@ const char *view_arg_file(const struct option_usage *usage, int argc, char **arg
 		return NULL;
 	}
 	return first < argc ? argv[first] : "profile.xpu";
+}
+
+int view_export(const struct exporter *e, const char *path, const char *out_path,
+	const struct export_options *options, struct export_result *ret)
+{
+	struct export_options own = *options;
+	struct user user;
+	int error = user_of_sudo(&user);
+
+	if (error)
+		return error;
+	own.user = &user;
+	error = export_file(e, path, out_path, &own, ret);
+	user_release(&user);
+	return error;
 }
 
 void view_warn(const struct exporter *e, const char *path, const struct export_result *r)

@@ -62,7 +62,7 @@ int export_file(const struct exporter *e, const char *path, const char *out_path
 	struct output *o;
 	int error = output_not_source(out_path, path);
 
-	error = error ?: output_open(&o, out_path);
+	error = error ?: output_open(&o, options->user, out_path);
 	if (error)
 		return error;
 	error = e->write(path, options, o, &result);

@@ -15,6 +15,7 @@ struct export_options {
 	const char *title;	    /* of pictures; NULL: the recorded command */
 	unsigned long svg_node_max; /* frames a picture may hold; 0: SVG_NODE_MAX */
 	bool inverted;		    /* pictures: the root on top */
+	const struct user *user;    /* whose rights the file is written with; NULL: ours */
 };
 
 #define EXPORT_OPTIONS_INIT ((struct export_options){.folded_unit = VIEW_COUNT})

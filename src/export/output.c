@@ -13,22 +13,23 @@
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/place.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 
 struct output {
 	int fd;
 	int error;
-	char *path;   /* as the user wrote it, for messages */
-	char *target; /* where the temporary file goes in the end; NULL: written directly */
-	char *temporary;
+	char *path; /* as the user wrote it, for messages */
+	struct place target, temporary;
+	bool replaces; /* the temporary file takes the target's place in the end */
 	size_t filled;
 	char buffer[BUFFER_BYTES];
 };
 
 static int cannot_write(const struct output *o, int code)
 {
-	return error_errno(code, "cannot write '%s'", o->path);
+	return place_error(o->target.user, code, "write", o->path);
 }
 
 /* "/dev/fd/3" of "3>file" stands for a file, and must not be replaced by another. */
@@ -53,90 +54,109 @@ int output_not_source(const char *path, const char *source)
 	return error_set(-EINVAL, "'%s' is what is read: give what is written another name", path);
 }
 
-static int open_direct(struct output *o, int flags)
+int output_check(const struct user *user, const char *path)
 {
-	o->fd = open(o->path, O_WRONLY | O_CLOEXEC | flags, 0666);
-	return o->fd < 0 ? cannot_write(o, -errno) : 0;
+	struct place p;
+	int error;
+
+	if (!strcmp(path, "-") || place_descriptor(path) >= 0)
+		return 0;
+	error = place_find(&p, user, path, "write");
+	if (error)
+		return error;
+	error = place_check(&p);
+	place_release(&p);
+	return error ? place_error(user, error, "write", path) : 0;
 }
 
-/* The mode the file has, or would get from open(): mkostemp's 0600 would surprise. */
-static mode_t wanted_mode(const char *path)
+/* Pipes and devices have nothing to cut off. */
+static int open_present(struct output *o, const struct stat *st)
+{
+	int fd = place_open_present(&o->target, st, O_WRONLY);
+
+	if (fd < 0)
+		return fd;
+	o->fd = fd;
+	return S_ISREG(st->st_mode) && ftruncate(fd, 0) ? -errno : 0;
+}
+
+/* With the mode of the file that it replaces. */
+static int open_temporary(struct output *o, const struct stat *present)
+{
+	int fd = place_temporary(&o->target, 0666, &o->temporary);
+
+	if (fd < 0)
+		return present && !open_present(o, present) ? 0 : fd;
+	o->fd = fd;
+	o->replaces = true;
+	/* When this fails the file is still written. */
+	if (present)
+		(void)fchmod(fd, present->st_mode & 0777);
+	return 0;
+}
+
+static int open_at_place(struct output *o)
 {
 	struct stat st;
-	mode_t mask;
+	int error = place_stat(&o->target, &st);
 
-	if (!stat(path, &st))
-		return st.st_mode & 0777;
-	mask = umask(0);
-	umask(mask);
-	return 0666 & ~mask;
+	if (error == -ENOENT)
+		return open_temporary(o, NULL);
+	if (error)
+		return error;
+	return S_ISREG(st.st_mode) && !o->target.opened_by_name ? open_temporary(o, &st)
+								: open_present(o, &st);
 }
 
-/* A link is followed: what it names is replaced, not the link. */
-static int open_temporary(struct output *o)
+static int open_again(struct output *o, int descriptor)
 {
-	char *resolved = realpath(o->path, NULL);
-	const char *slash;
-	int length, error;
-
-	o->target = resolved ? resolved : strdup(o->path);
-	if (!o->target)
-		return cannot_write(o, -ENOMEM);
-	slash = strrchr(o->target, '/');
-	length = slash ? (int)(slash - o->target + 1) : 0;
-	if (asprintf(&o->temporary, "%.*s.xpuprof.XXXXXX", length, o->target) < 0) {
-		o->temporary = NULL;
-		return cannot_write(o, -ENOMEM);
-	}
-	o->fd = mkostemp(o->temporary, O_CLOEXEC);
-	if (o->fd >= 0) {
-		/* When this fails the file stays private, and is still written. */
-		(void)fchmod(o->fd, wanted_mode(o->target));
-		return 0;
-	}
-	error = -errno;
-	free(o->temporary);
-	o->temporary = NULL;
-	if (!access(o->path, W_OK))
-		return open_direct(o, O_TRUNC);
-	return cannot_write(o, error);
+	o->fd = place_reopen(descriptor);
+	return o->fd < 0 ? o->fd : 0;
 }
 
-int output_open(struct output **ret, const char *path)
+static int open_output(struct output *o, const struct user *user)
+{
+	int descriptor = place_descriptor(o->path), error;
+
+	if (!strcmp(o->path, "-")) {
+		free(o->path);
+		o->path = strdup("standard output");
+		descriptor = o->path ? STDOUT_FILENO : -1;
+	}
+	if (!o->path)
+		return error_memory(NULL);
+	error = descriptor < 0 ? place_find(&o->target, user, o->path, "write") : 0;
+	if (error)
+		return error;
+	error = descriptor < 0 ? open_at_place(o) : open_again(o, descriptor);
+	return error ? cannot_write(o, error) : 0;
+}
+
+int output_open(struct output **ret, const struct user *user, const char *path)
 {
 	struct output *o = malloc(sizeof(*o));
 	int error;
 
 	if (!o)
-		return error_errno(-ENOMEM, "cannot write '%s'", path);
+		return error_memory(NULL);
 	memset(o, 0, offsetof(struct output, buffer));
 	o->fd = -1;
-	o->path = strdup(strcmp(path, "-") ? path : "standard output");
-	if (!o->path) {
-		free(o);
-		return error_errno(-ENOMEM, "cannot write '%s'", path);
-	}
-	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
-		error = (o->fd = dup(STDOUT_FILENO)) < 0 ? cannot_write(o, -errno) : 0;
-	else if (!output_is_file(path))
-		error = open_direct(o, 0);
-	else
-		error = open_temporary(o);
-	if (error) {
+	o->target = o->temporary = PLACE_NONE;
+	o->path = strdup(path);
+	error = o->path ? open_output(o, user) : error_memory(NULL);
+	if (error)
 		output_abort(o);
-		return error;
-	}
-	*ret = o;
-	return 0;
+	else
+		*ret = o;
+	return error;
 }
 
 static void release(struct output *o)
 {
 	if (o->fd >= 0)
 		close(o->fd);
+	place_release(&o->target); /* which the temporary shares */
 	free(o->path);
-	free(o->target);
-	free(o->temporary);
 	free(o);
 }
 
@@ -144,8 +164,8 @@ void output_abort(struct output *o)
 {
 	if (!o)
 		return;
-	if (o->temporary)
-		unlink(o->temporary);
+	if (o->replaces)
+		(void)place_remove(&o->temporary);
 	release(o);
 }
 
@@ -169,8 +189,11 @@ int output_commit(struct output *o)
 	if (close(o->fd) && !o->error)
 		o->error = cannot_write(o, -errno);
 	o->fd = -1;
-	if (!o->error && o->temporary && rename(o->temporary, o->target))
-		o->error = cannot_write(o, -errno);
+	error = o->error;
+	if (!error && o->replaces)
+		error = place_rename(&o->temporary, &o->target);
+	if (error && !o->error)
+		o->error = cannot_write(o, error);
 	error = o->error;
 	if (error)
 		output_abort(o);

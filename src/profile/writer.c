@@ -10,11 +10,8 @@
 #include "profile/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -28,6 +25,7 @@
 #include "profile/entries.h"
 #include "profile/events.h"
 #include "profile/format.h"
+#include "profile/output_file.h"
 #include "profile/reader.h"
 #include "profile/table.h"
 #include "profile/varint.h"
@@ -54,8 +52,8 @@ struct meta {
 };
 
 struct profile_writer {
-	int fd;
-	struct write_behind *file; /* all but the header goes through it */
+	struct output_file out;
+	struct write_behind *file; /* all but the header goes through it; NULL until it begins */
 	char *path;
 	int error; /* the first failure, and its text */
 	char error_text[512];
@@ -77,7 +75,6 @@ struct profile_writer {
 
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
-	bool begun;	/* what the file held before is gone */
 	bool continued; /* it holds more than its tables: see copy_tables */
 	bool no_end;	/* it continues a profile that was not whole */
 	struct profile_totals totals;
@@ -311,7 +308,7 @@ int profile_writer_push_due(struct profile_writer *w, uint64_t now_ns)
 
 static int wait_for_file(struct profile_writer *w)
 {
-	int error = write_behind_wait(w->file);
+	int error = w->file ? write_behind_wait(w->file) : 0;
 
 	return error ? fail_write(w, error) : 0;
 }
@@ -331,58 +328,34 @@ static int write_header(struct profile_writer *w)
 
 	put_u32(header + FILE_MAGIC_BYTES, FILE_VERSION);
 	put_u32(header + 12, crc32c(0, header, 12));
-	error = io_write_all(w->fd, header, sizeof(header));
+	error = io_write_all(w->out.fd, header, sizeof(header));
 	if (error)
 		return fail_write(w, error);
 	w->totals.file_bytes += sizeof(header);
 	return 0;
 }
 
-static int open_file(struct profile_writer *w)
-{
-	w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (w->fd < 0)
-		return error_errno(-errno, "cannot create '%s'", w->path);
-	/* For anybody who would replace it; where locks do not work there is none. */
-	(void)flock(w->fd, LOCK_EX | LOCK_NB);
-	return 0;
-}
-
-/* Pipes and devices have nothing to cut off. */
-static int empty_file(struct profile_writer *w)
-{
-	if (ftruncate(w->fd, 0) && errno != EINVAL)
-		return fail_write(w, -errno);
-	w->begun = true;
-	return 0;
-}
-
 static int start_file(struct profile_writer *w)
 {
-	if (write_behind_new(&w->file, w->fd, BEHIND_BYTES))
-		return error_errno(-ENOMEM, "cannot create '%s'", w->path);
+	if (write_behind_new(&w->file, w->out.fd, BEHIND_BYTES))
+		return fail_memory(w);
 	return 0;
 }
 
 static int new_writer(struct profile_writer **ret, const char *path)
 {
 	struct profile_writer *w = calloc(1, sizeof(*w));
-	int error = -ENOMEM;
 
 	if (!w)
 		return error_errno(-ENOMEM, "cannot create '%s'", path);
-	w->fd = -1;
+	w->out = OUTPUT_FILE_NONE;
 	w->path = strdup(path);
 	w->events = malloc(EVENTS_BYTES);
 	for (int table = TABLE_STRINGS + 1; table < TABLE_COUNT; table++)
 		table_init(&w->tables[table], entry_formats[table].entry_bytes);
-	if (!w->path || !w->events || interner_new(&w->strings))
-		error_errno(error, "cannot create '%s'", path);
-	else
-		error = open_file(w);
-	if (error) {
+	if (!w->path || !w->events || interner_new(&w->strings)) {
 		profile_writer_abort(w);
-		return error;
+		return error_errno(-ENOMEM, "cannot create '%s'", path);
 	}
 	begin_events(w);
 	w->chunk_bytes = BEGIN_BYTES;
@@ -390,14 +363,15 @@ static int new_writer(struct profile_writer **ret, const char *path)
 	return 0;
 }
 
-int profile_writer_open(struct profile_writer **ret, const char *path)
+static int open_writer(
+	struct profile_writer **ret, const char *path, const struct user *user, bool keep)
 {
 	struct profile_writer *w;
 	int error = new_writer(&w, path);
 
 	if (error)
 		return error;
-	error = start_file(w);
+	error = output_file_open(&w->out, user, w->path, keep);
 	if (error)
 		profile_writer_abort(w);
 	else
@@ -405,25 +379,35 @@ int profile_writer_open(struct profile_writer **ret, const char *path)
 	return error;
 }
 
+int profile_writer_open(struct profile_writer **ret, const char *path)
+{
+	return open_writer(ret, path, NULL, false);
+}
+
+int profile_writer_open_for(struct profile_writer **ret, const char *path, const struct user *user)
+{
+	return open_writer(ret, path, user, true);
+}
+
 int profile_writer_begin(struct profile_writer *w)
 {
 	int error;
 
-	if (w->begun)
+	if (w->file)
 		return 0;
 	if (w->error)
 		return fail_sticky(w);
-	error = empty_file(w);
-	return error ?: write_header(w);
+	error = output_file_begin(&w->out);
+	if (error)
+		return keep_error(w, error);
+	error = write_header(w);
+	return error ?: start_file(w);
 }
 
-/* Neither devices nor what a link leads to are ours to remove. */
 void profile_writer_remove(struct profile_writer *w)
 {
-	struct stat st;
-
-	if (w && !lstat(w->path, &st) && S_ISREG(st.st_mode) && (w->begun || !st.st_size))
-		unlink(w->path);
+	if (w)
+		output_file_remove(&w->out);
 }
 
 void profile_writer_abort(struct profile_writer *w)
@@ -431,8 +415,7 @@ void profile_writer_abort(struct profile_writer *w)
 	if (!w)
 		return;
 	write_behind_free(w->file);
-	if (w->fd >= 0)
-		close(w->fd);
+	(void)output_file_close(&w->out);
 	for (int table = 0; table < TABLE_COUNT; table++) {
 		table_release(&w->tables[table]);
 		buf_release(&w->entries[table]);
@@ -451,7 +434,7 @@ void profile_writer_abort(struct profile_writer *w)
 
 int profile_writer_close(struct profile_writer *w)
 {
-	int error;
+	int error, closed;
 
 	if (!w)
 		return 0;
@@ -461,9 +444,9 @@ int profile_writer_close(struct profile_writer *w)
 	error = error ?: wait_for_file(w);
 	write_behind_free(w->file);
 	w->file = NULL;
-	if (close(w->fd) < 0 && !error)
-		error = error_errno(-errno, "cannot write '%s'", w->path);
-	w->fd = -1;
+	closed = output_file_close(&w->out);
+	if (closed && !error)
+		error = error_errno(closed, "cannot write '%s'", w->path);
 	profile_writer_abort(w);
 	return error;
 }
@@ -1133,15 +1116,18 @@ static int copy_totals(struct profile_writer *w, const struct profile_reader *r)
 	return error;
 }
 
-int profile_writer_continue(struct profile_writer **ret, const char *path, struct profile_reader *r)
+int profile_writer_continue(
+	struct profile_writer **ret, const char *path, int fd, struct profile_reader *r)
 {
 	struct profile_writer *w;
 	int error = new_writer(&w, path);
 
-	if (error)
+	if (error) {
+		close(fd);
 		return error;
-	error = empty_file(w);
-	error = error ?: profile_reader_copy(r, w->fd);
+	}
+	w->out.fd = fd;
+	error = profile_reader_copy(r, fd);
 	error = error ?: copy_tables(w, r);
 	error = error ?: copy_totals(w, r);
 	error = error ?: start_file(w);

@@ -19,13 +19,18 @@
 #include "profile/model.h"
 
 struct profile_writer;
+struct user;
 
-/* Creates the file; an earlier one stays as it is until profile_writer_begin or the first chunk. It
- * is readable as an incomplete profile from the first flush on. */
+/* Creates the file; an earlier one stays as it is until profile_writer_begin or the first chunk,
+ * and is overwritten then. It is readable as an incomplete profile from the first flush on. -EBUSY:
+ * somebody else writes it. */
 int profile_writer_open(struct profile_writer **ret, const char *path);
+/* The same with the rights of `user` (borrowed; NULL: ours), and an earlier profile is kept
+ * (profile/output_file.h). */
+int profile_writer_open_for(struct profile_writer **ret, const char *path, const struct user *user);
 int profile_writer_begin(struct profile_writer *w);
-/* Removes the file, unless it is an earlier one that was not overwritten yet. The writer is then to
- * be aborted. NULL is fine. */
+/* Removes the file if it was made here, and puts back the earlier profile that was kept. The writer
+ * is then to be aborted. NULL is fine. */
 void profile_writer_remove(struct profile_writer *w);
 /* Writes what is left and the end mark, and frees `w`. NULL is fine. */
 int profile_writer_close(struct profile_writer *w);
@@ -43,13 +48,14 @@ int profile_writer_flush(struct profile_writer *w);
 struct profile_reader;
 
 /*
- * Creates the file as a copy of what `r` has read to its end, so that names can be added to it:
+ * Makes the file `fd` (empty, consumed; `path` is for messages) a copy of what `r` has read to its
+ * end, so that names can be added to it:
  * strings, inlined functions, segments, GPU functions, instructions, symbols and metadata (other
  * additions are refused). What is there stays as it is, to the byte; a profile that was not whole
  * does not get an end mark.
  */
 int profile_writer_continue(
-	struct profile_writer **ret, const char *path, struct profile_reader *r);
+	struct profile_writer **ret, const char *path, int fd, struct profile_reader *r);
 
 int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id);
 int profile_add_module(struct profile_writer *w, const struct profile_module *m, uint32_t *ret_id);

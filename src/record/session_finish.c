@@ -143,11 +143,11 @@ static int name_code(struct session *s)
 
 static int describe_code(struct session *s)
 {
-	const struct gpucode_user user = {.uid = s->user->uid, .gid = s->user->gid};
+	const struct gpucode_user user = {.uid = s->user->account.uid, .gid = s->user->account.gid};
 	const struct gpu_code_options options = {
 		.images = s->images,
 		.text_limit_ns = GPU_TEXT_LIMIT_NS,
-		.text_user = s->user->switched ? &user : NULL,
+		.text_user = s->user->account.switched ? &user : NULL,
 		.stopped = naming_stopped,
 		.progress = report_naming,
 		.context = s,

@@ -137,8 +137,8 @@ static int open_gpu(struct session *s)
 {
 	struct gpu_options options = {
 		.library = buf_text(&s->library),
-		.target_uid = s->user->uid,
-		.target_gid = s->user->gid,
+		.target_uid = s->user->account.uid,
+		.target_gid = s->user->account.gid,
 		.marker = marker(s),
 		.queue_times = s->options.queue_times,
 		.syncs = s->options.waits,
@@ -151,7 +151,7 @@ static int open_gpu(struct session *s)
 	};
 	int error = keep_images(s);
 
-	error = error ?: runtime_dir_open(&s->runtime_dir, s->user->switched);
+	error = error ?: runtime_dir_open(&s->runtime_dir, s->user->account.switched);
 	if (error)
 		return error;
 	options.runtime_dir = s->runtime_dir.path;
@@ -264,7 +264,9 @@ int session_open_parts(struct session *s)
 {
 	int error = locate_library(&s->library);
 
-	error = error ?: profile_writer_open(&s->writer, s->options.profile_path);
+	error = error
+			?: profile_writer_open_for(
+				   &s->writer, s->options.profile_path, &s->user->account);
 	error = error ?: tasks_new(&s->tasks, s->writer);
 	error = error ?: open_correlator(s);
 	error = error ?: gpu_new(&s->gpu, s->writer, s->tasks, correlator_events(s->correlator));

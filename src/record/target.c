@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +22,6 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND	    127
 
-static int become(const struct target_user *u)
-{
-	if (!u->switched)
-		return 0;
-	if (setgroups(u->group_count, u->groups) || setresgid(u->gid, u->gid, u->gid) ||
-		setresuid(u->uid, u->uid, u->uid))
-		return -errno;
-	return 0;
-}
-
 /* The child's side: waits at the gate, becomes the user, runs the program. It makes system calls
  * only: other threads of the recorder may hold locks at the fork, and nobody would release them
  * here. */
@@ -44,7 +33,7 @@ static void run(const struct target_user *u, const struct signals *signals, char
 
 	if (io_read_full(gate, &byte, 1) != 1)
 		_exit(EXIT_NOT_EXECUTABLE);
-	error = -become(u);
+	error = -user_become(&u->account);
 	if (!error) {
 		if (signals)
 			signals_restore(signals);

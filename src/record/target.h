@@ -13,17 +13,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/user.h"
 #include "record/signals.h"
 
 /* Who the program runs as, and with what environment. */
 struct target_user {
-	uid_t uid;
-	gid_t gid;
-	/* not the user we run as: groups are set and the ids changed before exec */
-	bool switched;
-	const char *name; /* NULL unless switched */
-	gid_t *groups;	  /* of its, all; NULL unless switched */
-	size_t group_count;
+	struct user account;
 	char **environment; /* NULL-terminated; owned */
 	/* "LD_LIBRARY_PATH, PATH": what sudo removed or changed; NULL: nothing */
 	char *changed_by_sudo;

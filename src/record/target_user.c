@@ -7,8 +7,6 @@
  * command line set stay.
  */
 #include <errno.h>
-#include <grp.h>
-#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +19,6 @@
 #include "record/target.h"
 
 #define ENVIRON_LIMIT ((size_t)4 << 20)
-#define GROUPS_USUAL  64
 #define SUDO_DISTANCE 4 /* sudo may put a process for its terminal between itself and us */
 
 /* What sudo sets for itself: removed. */
@@ -212,62 +209,27 @@ static int account_environment(struct target_user *u, const struct passwd *accou
 	return error ?: target_user_setenv(u, "SHELL", account->pw_shell);
 }
 
-/* Before the fork: this may ask servers, load libraries and allocate memory. */
-static int find_groups(struct target_user *u)
+static int find_environment(struct target_user *u)
 {
-	int count = GROUPS_USUAL, room;
+	const struct passwd *account = getpwuid(u->account.uid);
+	int error = account ? account_environment(u, account) : 0;
 
-	do {
-		gid_t *groups = reallocarray(u->groups, (size_t)count, sizeof(*groups));
-
-		if (!groups)
-			return -ENOMEM;
-		u->groups = groups;
-		room = count;
-		if (getgrouplist(u->name, u->gid, u->groups, &count) >= 0) {
-			u->group_count = (size_t)count;
-			return 0;
-		}
-	} while (count > room && count <= NGROUPS_MAX);
-	return error_set(-EINVAL, "cannot find the groups of '%s'", u->name);
-}
-
-static int find_caller(struct target_user *u, const char *uid_text)
-{
-	const struct passwd *account;
-	unsigned long uid;
-	char *end;
-	int error;
-
-	errno = 0;
-	uid = strtoul(uid_text, &end, 10);
-	if (errno || end == uid_text || *end || uid > UINT32_MAX - 1)
-		return error_set(-EINVAL, "SUDO_UID is '%s', which is no user id", uid_text);
-	if (!uid)
-		return 0;
-	account = getpwuid((uid_t)uid);
-	if (!account)
-		return error_set(-ENOENT, "no account has the user id %lu of SUDO_UID", uid);
-	u->uid = account->pw_uid;
-	u->gid = account->pw_gid;
-	u->name = strdup(account->pw_name);
-	u->switched = true;
-	error = u->name ? account_environment(u, account) : -ENOMEM;
-	error = error ?: find_groups(u);
 	return error ?: restore_environment(u);
 }
 
 int target_user_find(struct target_user *u, bool as_root)
 {
-	const char *sudo_uid = getenv("SUDO_UID");
-	int error;
+	int error = 0;
 
-	*u = (struct target_user){.uid = getuid(), .gid = getgid()};
-	error = copy_environment(&u->environment);
-	if (!error && !geteuid() && sudo_uid && !as_root)
-		error = find_caller(u, sudo_uid);
+	*u = (struct target_user){0};
+	user_self(&u->account);
+	if (!as_root)
+		error = user_of_sudo(&u->account);
+	error = error ?: copy_environment(&u->environment);
+	if (!error && u->account.switched)
+		error = find_environment(u);
 	if (error == -ENOMEM)
-		error_set(error, "out of memory");
+		error_memory(NULL);
 	if (error)
 		target_user_release(u);
 	return error;
@@ -278,8 +240,7 @@ void target_user_release(struct target_user *u)
 	for (char **variable = u->environment; variable && *variable; variable++)
 		free(*variable);
 	free(u->environment);
-	free((char *)u->name);
-	free(u->groups);
 	free(u->changed_by_sudo);
+	user_release(&u->account);
 	*u = (struct target_user){0};
 }

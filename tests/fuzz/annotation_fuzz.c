@@ -161,7 +161,8 @@ static void show(const struct annotation *a, bool all)
 	t.source = false;
 	annotate_text(&t, &out);
 	require(!out.failed);
-	require(!output_open(&o, "/dev/null") && !annotate_html(&page, o) && !output_commit(o));
+	require(!output_open(&o, NULL, "/dev/null") && !annotate_html(&page, o) &&
+		!output_commit(o));
 	for (size_t i = 0; i < a->files.count; i++)
 		source_text_release(&sources[i]);
 	free(sources);

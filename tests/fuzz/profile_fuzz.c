@@ -68,7 +68,7 @@ static void check_continued(struct profile_reader *r)
 	bool named;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!profile_writer_continue(&w, path, r)) {
+	if (!profile_writer_continue(&w, path, dup(fd), r)) {
 		require(!profile_add_string(w, "a new name", 10, &name));
 		named = !profile_add_symbol(w, 1, name, 0, 3, 0);
 		require(!profile_writer_close(w));

@@ -372,7 +372,7 @@ static void see_chrome(void)
 	struct export_result result = {0};
 	struct output *o;
 
-	require(!output_open(&o, "/dev/null") && !export_chrome(path, &options, o, &result) &&
+	require(!output_open(&o, NULL, "/dev/null") && !export_chrome(path, &options, o, &result) &&
 		!output_commit(o));
 }
 

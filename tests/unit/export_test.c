@@ -186,7 +186,7 @@ static void an_output_appears_only_when_committed(void)
 	const char *path = in_folder("out");
 	struct output *o = NULL;
 
-	CHECK(!output_open(&o, path));
+	CHECK(!output_open(&o, NULL, path));
 	output_puts(o, "one ");
 	output_u64(o, UINT64_MAX);
 	output_us(o, 1234567);
@@ -200,7 +200,7 @@ static void an_aborted_output_leaves_the_old_file_and_nothing_else(void)
 	const char *path = in_folder("out");
 	struct output *o = NULL;
 
-	CHECK(!output_open(&o, path));
+	CHECK(!output_open(&o, NULL, path));
 	output_puts(o, "two");
 	output_abort(o);
 	check_content(path, "one 184467440737095516151234.567");
@@ -215,9 +215,9 @@ static void an_output_keeps_the_mode_of_the_file_it_replaces(void)
 	struct output *o = NULL;
 	struct stat st;
 
-	CHECK(!output_open(&o, path) && !output_commit(o));
+	CHECK(!output_open(&o, NULL, path) && !output_commit(o));
 	CHECK(!chmod(path, 0640));
-	CHECK(!output_open(&o, path) && !output_commit(o));
+	CHECK(!output_open(&o, NULL, path) && !output_commit(o));
 	CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0640);
 	unlink(path);
 }
@@ -232,7 +232,7 @@ static void an_output_through_a_link_replaces_what_it_names(void)
 	snprintf(target, sizeof(target), "%s/target", folder);
 	close(creat(target, 0600));
 	CHECK(!symlink("target", path));
-	CHECK(!output_open(&o, path));
+	CHECK(!output_open(&o, NULL, path));
 	output_puts(o, "x");
 	CHECK(!output_commit(o));
 	CHECK(!lstat(path, &st) && S_ISLNK(st.st_mode));
@@ -249,7 +249,7 @@ static void a_full_disk_is_reported_with_the_name_the_user_gave(void)
 		SKIP("no /dev/full");
 		return;
 	}
-	CHECK(!output_open(&o, "/dev/full"));
+	CHECK(!output_open(&o, NULL, "/dev/full"));
 	for (int i = 0; i < 100000; i++)
 		output_puts(o, "more than fits a buffer ");
 	CHECK(output_error(o) == -ENOSPC);
@@ -261,7 +261,7 @@ static void a_folder_that_is_not_there_is_reported(void)
 {
 	struct output *o = NULL;
 
-	CHECK(output_open(&o, "/nonexistent/x.svg") == -ENOENT);
+	CHECK(output_open(&o, NULL, "/nonexistent/x.svg") == -ENOENT);
 	CHECK_TEXT(error_text(), "cannot write '/nonexistent/x.svg': No such file or directory");
 }
 

@@ -1967,7 +1967,7 @@ static void name_location(uint32_t location)
 	int fd = memfd_create("copy", MFD_CLOEXEC);
 
 	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
-	CHECK(!profile_writer_continue(&w, copy, r));
+	CHECK(!profile_writer_continue(&w, copy, dup(fd), r));
 	profile_reader_close(r);
 	CHECK_TEXT(profile_writer_string(w, profile_writer_module(w, 1)->path), "/bin/x");
 	CHECK(!profile_add_string(w, "outer", 5, &outer) &&
@@ -2038,7 +2038,7 @@ static void instructions_of_a_finished_profile_can_be_described_and_windows_are_
 	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
 	write_recording(500, 100);
 	r = read_all_of(path);
-	CHECK(!profile_writer_continue(&w, copy, r));
+	CHECK(!profile_writer_continue(&w, copy, dup(fd), r));
 	profile_reader_close(r);
 	i = *profile_writer_instruction(w, 2);
 	i.text = 4;

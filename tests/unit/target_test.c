@@ -75,7 +75,8 @@ static void a_user_has_its_groups_without_a_look_up_in_the_child(void)
 	if (geteuid() || !getpwnam("nobody") || getpwnam("nobody")->pw_uid != 65534)
 		return (void)SKIP("needs root, and nobody as user 65534");
 	setenv("SUDO_UID", "65534", 1);
-	CHECK(!target_user_find(&nobody, false) && nobody.switched && nobody.group_count);
+	CHECK(!target_user_find(&nobody, false) && nobody.account.switched &&
+		nobody.account.group_count);
 	unsetenv("SUDO_UID");
 	CHECK(target_spawn(&t, &nobody, &no_signals, groups) == 0);
 	CHECK(target_release(&t, groups[0]) == 0);
