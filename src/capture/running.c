@@ -29,18 +29,42 @@ int running_each(int (*visit)(void *context, uint32_t pid), void *context)
 	return result;
 }
 
-/* "pid (name) state parent ...": the name may hold anything, also brackets. */
-uint32_t running_parent(uint32_t pid)
+struct process_stat {
+	char state;
+	uint32_t parent;
+	unsigned int threads;
+};
+
+/* "pid (name) state parent ...": the name may hold anything, also brackets. The number of threads
+ * is the 20th (proc_pid_stat(5)). False: it is gone. */
+static bool read_stat(uint32_t pid, struct process_stat *ret)
 {
 	struct buf stat = BUF_INIT;
 	const char *name_end;
 	char path[32];
-	int parent = 0;
+	bool read;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	name_end = io_read_file(path, 4096, &stat) ? NULL : strrchr(buf_text(&stat), ')');
-	if (!name_end || sscanf(name_end, ") %*c %d", &parent) != 1)
-		parent = 0;
+	read = name_end && sscanf(name_end,
+				   ") %c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+				   "%*s %*s %u",
+				   &ret->state, &ret->parent, &ret->threads) == 3;
 	buf_release(&stat);
-	return (uint32_t)parent;
+	return read;
+}
+
+uint32_t running_parent(uint32_t pid)
+{
+	struct process_stat stat;
+
+	return read_stat(pid, &stat) ? stat.parent : 0;
+}
+
+/* The first thread may have ended before the others. */
+bool running_is_alive(uint32_t pid)
+{
+	struct process_stat stat;
+
+	return read_stat(pid, &stat) && (!strchr("ZX", stat.state) || stat.threads > 1);
 }

@@ -2,6 +2,7 @@
 /* The processes that run now, as /proc shows them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Calls visit for each, until one call returns something else than 0: that, or -errno with
@@ -9,3 +10,5 @@
 int running_each(int (*visit)(void *context, uint32_t pid), void *context);
 /* Its parent, or 0 when it is gone. */
 uint32_t running_parent(uint32_t pid);
+/* False also when it has ended and nobody has reaped it. */
+bool running_is_alive(uint32_t pid);

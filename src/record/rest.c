@@ -44,13 +44,10 @@ static bool add(struct rest *r, uint32_t pid)
 	return r->names;
 }
 
-/* Its end may be among what the kernel could not report. */
+/* Samples of a process while it ends may come after its end, or that may have been lost. */
 static bool add_followed(void *context, uint32_t pid)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return access(path, F_OK) || add(context, pid);
+	return !running_is_alive(pid) || add(context, pid);
 }
 
 /* Whether one of the strings is `wanted`; each ends in a NUL. */
