@@ -4,7 +4,7 @@
 
 usage: tests/kill.py [--kills N] [--jobs N] [--seed N] [--age SECONDS] [--modes MODE,...]
 
-After each kill: the profile opens, in report and flame graph; it has what the program did up to a second before (the program
+After each kill: the profile opens, in report and in flame graphs of all views; it has what the program did up to a second before (the program
 says what it did and when); the program ended as it does alone; no process is left, and nothing in /tmp, /run and
 /dev/shm that the next recording does not remove. --age says how old what is missing may be. On a machine that is busy all is
 later than it should be.
@@ -39,6 +39,7 @@ END_S = 30          # so long after a kill everything has to be over
 NOTICE_S = 1        # so long the library takes at most to notice that nobody reads it any more
 MAPPED_MAX = 2      # the ring and the unwind tables stay where a thread could still be reading them
 CLAIMS = {"stalls": 1} # the GPU goes on being sampled by the program, and that stays claimed
+VIEWS = "merge", "gpu", "cpu", "stall", "off-cpu", "wall"
 MODES = {
     "cpu-only": ["--cpu-only"],
     "gpu": [],
@@ -178,7 +179,7 @@ class Kill:
             return # it was not even begun
         self.check(os.path.exists(self.profile), "there is no profile")
         report = xpuprof("report", "--json", self.profile)
-        flame = xpuprof("flame", "-o", "/tmp/p.svg", self.profile)
+        flame = xpuprof("flame", "--view", self.rng.choice(VIEWS), "-o", "/tmp/p.svg", self.profile)
         self.check(report.returncode == 0, f"report: {report.stderr}")
         self.check(flame.returncode == 0, f"flame: {flame.stderr}")
         if report.returncode:
