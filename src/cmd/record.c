@@ -469,6 +469,17 @@ static void print_user(const struct target_user *u)
 			u->account.name, u->changed_by_sudo);
 }
 
+/* What there is of a profile that could not be written to its end. */
+static void print_rest(const struct record *r)
+{
+	int fd = r->profile.folder < 0 ? -1 : open_profile(r);
+
+	if (fd < 0)
+		return;
+	status_rest(r->profile_path, fd);
+	close(fd);
+}
+
 static void print_lines(const struct buf *lines)
 {
 	char *text = strdup(buf_text(lines)), *rest = text, *line;
@@ -512,7 +523,7 @@ static int finish(struct record *r, const struct target_user *u, struct session 
 		status = cmd_failed();
 	print_lines(session_refusals(s));
 	if ((error || failed) && !r->temporary.size)
-		status_rest(r->profile_path);
+		print_rest(r);
 	if (!error || !r->temporary.size)
 		status = make_outputs(r, u, s) ?: status;
 	if (!r->quiet)

@@ -2,6 +2,7 @@
 #include "cmd/status.h"
 
 #include <string.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -161,13 +162,15 @@ static int read_sums(const char *path, struct profile_sums *ret)
 	return more;
 }
 
-void status_rest(const char *profile_path)
+void status_rest(const char *profile_path, int fd)
 {
 	char size[TEXT_CELL], samples[TEXT_CELL], works[TEXT_CELL];
 	struct profile_sums sums;
+	char path[32];
 	struct stat st;
 
-	if (stat(profile_path, &st) || !S_ISREG(st.st_mode) || read_sums(profile_path, &sums))
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || read_sums(path, &sums))
 		return;
 	cmd_error("%s has the recording up to there (%s, %s CPU sample%s, %s piece%s of GPU work)",
 		profile_path, text_bytes(size, (uint64_t)st.st_size),

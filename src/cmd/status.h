@@ -11,7 +11,7 @@
 /* As session_options.progress: rewrites the status line, or removes it. The cursor stays at its
  * start, so that output of the program covers it. */
 void status_report(void *context, const struct session_progress *p);
-/* Prints what is in a profile that could not be written to its end. */
-void status_rest(const char *profile_path);
+/* Prints what is in a profile, open at `fd`, that could not be written to its end. */
+void status_rest(const char *profile_path, int fd);
 /* Prints the summary: totals, then every loss by cause. */
 void status_summary(const struct profile_totals *t, uint64_t elapsed_ns, const char *profile_path);
