@@ -69,7 +69,7 @@ static bool has_no_parts(const struct demangle_component *part)
 }
 
 /* How often a part below this one is found, itself included. Where parts have other parts they are
- * in one or both of the same two places; what else may stand there does not point into the block. */
+ * in one or both of the same two places; what else may be there does not point into the block. */
 static uint32_t count_steps(struct parts *p, const struct demangle_component *part)
 {
 	size_t i = ((uintptr_t)part - (uintptr_t)p->items) / sizeof(*part);

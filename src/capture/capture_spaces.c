@@ -145,10 +145,11 @@ struct publishing {
 static bool publish_process(void *context, struct process *process)
 {
 	struct publishing *p = context;
+	struct python_memory memory = python_memory_of(process->pid);
 
 	if (p->error)
 		return true;
-	if (interpreter_look(&process->python, process->pid, p->now_ns) &&
+	if (interpreter_look(&process->python, &memory, p->now_ns) &&
 		process->python.state == PYTHON_UNSUPPORTED)
 		p->error = profile_count_loss(p->c->w, LOSS_PYTHON_UNSUPPORTED, 1);
 	if (!p->error)
@@ -274,5 +275,7 @@ int capture_done_with(void *context, uint32_t pid)
 int capture_name_python(void *context, struct process *process,
 	const struct walk_python_frame *frame, struct python_line *ret)
 {
-	return interpreter_line(&process->python, process->pid, frame, ret);
+	struct python_memory memory = python_memory_of(process->pid);
+
+	return interpreter_line(&process->python, &memory, frame, ret);
 }

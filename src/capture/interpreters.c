@@ -30,12 +30,12 @@ void interpreter_map(struct interpreter *i, const struct python_file *file, uint
 	i->pause_ns = FIRST_PAUSE_NS;
 }
 
-bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns)
+bool interpreter_look(struct interpreter *i, const struct python_memory *memory, uint64_t now_ns)
 {
 	if (i->state != PYTHON_NOT_YET || now_ns < i->next_ns)
 		return false;
 	memset(&i->python, 0, sizeof(i->python));
-	i->state = python_find(pid, &i->file, i->bias, &i->python);
+	i->state = python_find(memory, &i->file, i->bias, &i->python);
 	if (i->state == PYTHON_UNSUPPORTED && ++i->doubts < DOUBTS_MAX)
 		i->state = PYTHON_NOT_YET;
 	i->next_ns = now_ns + i->pause_ns;
@@ -51,15 +51,15 @@ struct interpreter interpreter_fork(const struct interpreter *parent)
 	return child;
 }
 
-int interpreter_line(struct interpreter *i, uint32_t pid, const struct walk_python_frame *frame,
-	struct python_line *ret)
+int interpreter_line(struct interpreter *i, const struct python_memory *memory,
+	const struct walk_python_frame *frame, struct python_line *ret)
 {
 	int error = 0;
 
 	if (i->state != PYTHON_FOUND)
 		return -ENOENT;
 	if (!i->code)
-		error = python_code_new(&i->code, pid, &i->python);
+		error = python_code_new(&i->code, memory, &i->python);
 	return error ?: python_code_line(i->code, frame, ret);
 }
 

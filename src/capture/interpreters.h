@@ -7,6 +7,7 @@
 
 #include "python/code.h"
 #include "python/interpreter.h"
+#include "python/memory.h"
 
 struct interpreter {
 	enum python_found state; /* 0: nothing is mapped that is an interpreter */
@@ -25,11 +26,11 @@ void interpreter_map(struct interpreter *i, const struct python_file *file, uint
  * When it is time to, looks whether it is set up. True when this look decided it. A look that finds
  * it unusable need not be the last one: see interpreters.c.
  */
-bool interpreter_look(struct interpreter *i, uint32_t pid, uint64_t now_ns);
+bool interpreter_look(struct interpreter *i, const struct python_memory *memory, uint64_t now_ns);
 /* The interpreter of a forked child. */
 struct interpreter interpreter_fork(const struct interpreter *parent);
 /* As python_code_line. */
-int interpreter_line(struct interpreter *i, uint32_t pid, const struct walk_python_frame *frame,
-	struct python_line *ret);
+int interpreter_line(struct interpreter *i, const struct python_memory *memory,
+	const struct walk_python_frame *frame, struct python_line *ret);
 /* The image is gone. */
 void interpreter_release(struct interpreter *i);

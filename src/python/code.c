@@ -54,7 +54,7 @@ struct python_code {
 	struct buf scratch;
 };
 
-int python_code_new_in(
+int python_code_new(
 	struct python_code **ret, const struct python_memory *m, const struct walk_python *python)
 {
 	struct python_code *c = calloc(1, sizeof(*c));
@@ -74,13 +74,6 @@ int python_code_new_in(
 	}
 	*ret = c;
 	return 0;
-}
-
-int python_code_new(struct python_code **ret, uint32_t pid, const struct walk_python *python)
-{
-	struct python_memory m = python_memory_of(pid);
-
-	return python_code_new_in(ret, &m, python);
 }
 
 static void forget_codes(struct python_code *c)
@@ -232,16 +225,17 @@ static int keep_code(struct python_code *c, uint64_t frame_code, const struct co
 /* Looks for the copy of the bytecode that `at` is in. */
 static bool find_copy(struct python_code *c, struct code_object *o, uint64_t at)
 {
-	uint64_t count, start;
+	uint64_t starts[COPIES_MAX], count;
 
 	if (!python_read_word(&c->objects.memory, o->copies, &count))
 		return false;
-	for (uint64_t i = 0; i < count && i < COPIES_MAX; i++) {
-		if (!python_read_word(&c->objects.memory, o->copies + 8 + 8 * i, &start))
-			return false;
-		if (!start || at - start >= o->bytecode_size)
+	count = count < COPIES_MAX ? count : COPIES_MAX;
+	if (!python_read(&c->objects.memory, o->copies + 8, starts, count * sizeof(*starts)))
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!starts[i] || at - starts[i] >= o->bytecode_size)
 			continue;
-		o->copy = start;
+		o->copy = starts[i];
 		return true;
 	}
 	return false;

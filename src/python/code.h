@@ -31,14 +31,11 @@ struct python_line {
 
 /* 0, -ENOTSUP (a layout that python_find does not give), -EIO (the process cannot be read) or
  * -ENOMEM. */
-int python_code_new(struct python_code **ret, uint32_t pid, const struct walk_python *python);
+struct python_memory;
+int python_code_new(
+	struct python_code **ret, const struct python_memory *m, const struct walk_python *python);
 void python_code_free(struct python_code *c);
 /* 0; -ENOENT: it cannot be read any more, or is no code object; -ENOSPC: the program has more
  * different names than we keep; or -ENOMEM. */
 int python_code_line(
 	struct python_code *c, const struct walk_python_frame *frame, struct python_line *ret);
-
-/* As python_code_new, over any memory. */
-struct python_memory;
-int python_code_new_in(
-	struct python_code **ret, const struct python_memory *m, const struct walk_python *python);

@@ -199,7 +199,7 @@ static enum python_found find_threads(struct walk_python *p, const struct python
 	return verdict == GOOD ? PYTHON_UNSUPPORTED : PYTHON_NOT_YET;
 }
 
-enum python_found python_find_in(const struct python_memory *m, const struct python_file *file,
+enum python_found python_find(const struct python_memory *m, const struct python_file *file,
 	uint64_t bias, struct walk_python *ret)
 {
 	struct walk_python p = {.version = version_of(m, file, bias)};
@@ -219,12 +219,4 @@ enum python_found python_find_in(const struct python_memory *m, const struct pyt
 	if (found == PYTHON_FOUND)
 		*ret = p;
 	return found;
-}
-
-enum python_found python_find(
-	uint32_t pid, const struct python_file *file, uint64_t bias, struct walk_python *ret)
-{
-	struct python_memory m = python_memory_of(pid);
-
-	return python_find_in(&m, file, bias, ret);
 }

@@ -42,13 +42,9 @@ enum python_found {
 			       may say which */
 };
 
-/* The interpreter in process `pid`, whose file is mapped with this bias (address less virtual
+/* The interpreter in this memory, whose file is mapped with this bias (address less virtual
  * address). Reads the process's memory, some dozen times; a process that is stopped gives the same
  * answer as one that runs. */
-enum python_found python_find(
-	uint32_t pid, const struct python_file *file, uint64_t bias, struct walk_python *ret);
-
-/* As python_find, over any memory. */
 struct python_memory;
-enum python_found python_find_in(const struct python_memory *m, const struct python_file *file,
+enum python_found python_find(const struct python_memory *m, const struct python_file *file,
 	uint64_t bias, struct walk_python *ret);

@@ -54,7 +54,7 @@ static void check_lines(
 	struct python_code *code;
 	struct python_line line;
 
-	if (python_code_new_in(&code, m, p))
+	if (python_code_new(&code, m, p))
 		return;
 	for (uint32_t i = 0; i < s->depth; i++)
 		if (!python_code_line(code, &s->frames[i], &line) && (!line.function || !line.file))
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		describe(bytes, in, file.version_hint);
 	file.runtime = in->settings & DESCRIBED ? contents.size : in->start;
 	file.get_state = in->start;
-	if (python_find_in(&m, &file, 0, &p) == PYTHON_FOUND)
+	if (python_find(&m, &file, 0, &p) == PYTHON_FOUND)
 		check_stack(&m, &p, in->start);
 	p = any_python(in, file.version_hint);
 	p.runtime = file.runtime;

@@ -249,7 +249,7 @@ static bool try_file(struct process *p, const char *path, uint64_t start, uint64
 		return false;
 	if (!python_file_inspect(elf, &file) && file.runtime &&
 		!elf_file_offset_to_vaddr(elf, offset, &vaddr)) {
-		enum python_found found = python_find(p->pid, &file, start - vaddr, &p->python);
+		enum python_found found = python_find(&p->memory, &file, start - vaddr, &p->python);
 
 		is = found == PYTHON_FOUND;
 		if (!is)
@@ -330,7 +330,7 @@ int main(int argc, char **argv)
 	}
 	p.pid = (uint32_t)atoi(argv[1]);
 	p.memory = python_memory_of(p.pid);
-	if (!find_interpreter(&p) || python_code_new(&p.code, p.pid, &p.python)) {
+	if (!find_interpreter(&p) || python_code_new(&p.code, &p.memory, &p.python)) {
 		fprintf(stderr, "no interpreter in process %u\n", p.pid);
 		return 1;
 	}

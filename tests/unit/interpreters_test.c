@@ -21,12 +21,14 @@ static const struct python_file *file_of_unknown_version(void)
 	return &file;
 }
 
+static struct python_memory own;
+
 static void one_look_does_not_make_it_unusable(void)
 {
 	struct interpreter i = {0};
 
 	interpreter_map(&i, file_of_unknown_version(), 0);
-	CHECK(!interpreter_look(&i, (uint32_t)getpid(), 1));
+	CHECK(!interpreter_look(&i, &own, 1));
 	CHECK(i.state == PYTHON_NOT_YET);
 	interpreter_release(&i);
 }
@@ -37,11 +39,11 @@ static void many_looks_do(void)
 	uint64_t now_ns = 1;
 
 	interpreter_map(&i, file_of_unknown_version(), 0);
-	while (now_ns < NS_PER_SECOND && !interpreter_look(&i, (uint32_t)getpid(), now_ns))
+	while (now_ns < NS_PER_SECOND && !interpreter_look(&i, &own, now_ns))
 		now_ns += NS_PER_MS;
 	CHECK(i.state == PYTHON_UNSUPPORTED);
 	CHECK(now_ns > 100 * NS_PER_MS && now_ns < NS_PER_SECOND);
-	CHECK(!interpreter_look(&i, (uint32_t)getpid(), 10 * NS_PER_SECOND));
+	CHECK(!interpreter_look(&i, &own, 10 * NS_PER_SECOND));
 	interpreter_release(&i);
 }
 
@@ -53,7 +55,7 @@ static void another_file_takes_the_place_of_one_that_seems_unusable(void)
 	interpreter_map(&i, file_of_unknown_version(), 0);
 	interpreter_map(&i, &other, 16);
 	CHECK(i.bias == 0);
-	CHECK(!interpreter_look(&i, (uint32_t)getpid(), 1));
+	CHECK(!interpreter_look(&i, &own, 1));
 	interpreter_map(&i, &other, 16);
 	CHECK(i.bias == 16 && i.state == PYTHON_NOT_YET && !i.doubts);
 	interpreter_release(&i);
@@ -61,6 +63,7 @@ static void another_file_takes_the_place_of_one_that_seems_unusable(void)
 
 int main(void)
 {
+	own = python_memory_of((uint32_t)getpid());
 	RUN(one_look_does_not_make_it_unusable);
 	RUN(many_looks_do);
 	RUN(another_file_takes_the_place_of_one_that_seems_unusable);

@@ -157,7 +157,7 @@ static struct python_code *open_code(void)
 		.version = 0x030e, .runtime = BASE + RUNTIME, .code_check = CODE_FILE};
 	struct python_code *c = NULL;
 
-	return python_code_new_in(&c, &memory, &p) ? NULL : c;
+	return python_code_new(&c, &memory, &p) ? NULL : c;
 }
 
 /* Asks for the line at an address, in a new struct python_code. */
@@ -348,13 +348,13 @@ static void an_unknown_version_is_unsupported_and_an_interpreter_without_threads
 	struct walk_python p = {0};
 
 	build();
-	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_NOT_YET);
+	CHECK(python_find(&memory, &file, BASE, &p) == PYTHON_NOT_YET);
 	put(BASE + RUNTIME + 8, 0x031000f0);
-	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
+	CHECK(python_find(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
 	CHECK(p.version == 0x0310);
 	put(BASE + RUNTIME + 8, 0x030e00f0);
 	put(BASE + RUNTIME + 8 * 22, 16); /* PyThreadState is smaller than its members */
-	CHECK(python_find_in(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
+	CHECK(python_find(&memory, &file, BASE, &p) == PYTHON_UNSUPPORTED);
 }
 
 #define STATE	 (BASE + 0x4000)
