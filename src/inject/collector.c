@@ -150,6 +150,7 @@ static void flush_if_due(void)
 static void report_done(void)
 {
 	__atomic_store_n(&library.guard->recording, 0, __ATOMIC_SEQ_CST);
+	sent_report();
 	__atomic_store_n(&library.ring.control->state, WIRE_DONE, __ATOMIC_RELEASE);
 	connection_hurry(&library.connection);
 }
@@ -215,6 +216,7 @@ static bool work_on(void)
 		connection_hurry(&library.connection);
 	space_update();
 	space_watch();
+	sent_watch();
 	stack_end_answer();
 	library.api->tick();
 	flush_if_due();

@@ -297,6 +297,12 @@ bool connection_lost(struct connection *c)
 	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+void connection_send(const struct connection *c, const void *message, size_t size)
+{
+	if (is_ours(c))
+		(void)!send(c->fd, message, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void connection_hurry(const struct connection *c)
 {
 	uint32_t *fills = &library.ring.control->fills;

@@ -13,6 +13,7 @@
  *	loads.c       whether libraries were loaded: the launch path, and our thread
  *	space.c       what is mapped where, and unwind tables: the launch path, and our thread
  *	tables.c      strings and operations that the recorder has already: our thread
+ *	sent.c        what was written to the ring: our thread
  *	collector.c   our thread
  *
  * Callbacks of an API may carry no user data, so there is one global `library`. It is filled before
@@ -120,8 +121,15 @@ int connection_receive_chunk(struct connection *c, uint32_t *ret_index);
 bool connection_has_room(const struct connection *c);
 /* Sends an image: 0, -EAGAIN when the recorder must receive others first, or -errno. */
 int connection_send_image(struct connection *c, const struct wire_image *image, int image_fd);
+/* Sends a message without a descriptor, if there is room for it. */
+void connection_send(const struct connection *c, const void *message, size_t size);
 /* Wakes the recorder. */
 void connection_hurry(const struct connection *c);
+
+/* Our thread, every round: reports what was written when the ring is another one than ours. */
+void sent_watch(void);
+/* Our thread, at the end: reports what was written, in any case. */
+void sent_report(void);
 
 /* Wakes our thread to drain finished work, or to look for other reasons. Any thread. */
 void collector_has_work(void);

@@ -121,6 +121,23 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_STRANGERS] = LOSS_ONE("gpu_strangers",
 		"connections to the recorder refused: of another user, in another's name, silent, or too many of a process",
 		"connection to the recorder refused: of another user, in another's name, silent, or one too many of a process"),
+	[LOSS_GPU_NAMES_CUT] = LESSER_ONE("gpu_names_cut",
+		"names and shapes of GPU work left out: too many different ones",
+		"name or shape of GPU work left out: too many different ones"),
+	[LOSS_GPU_STACKS_CUT] = LESSER_ONE("gpu_stacks_cut",
+		"launch stacks of which a part is left out: too many different ones",
+		"launch stack of which a part is left out: too many different ones"),
+	[LOSS_GPU_THREADS_UNKNOWN] = LESSER_ONE("gpu_threads_unknown",
+		"GPU calls whose thread could not be found", "GPU call whose thread could not be found"),
+	[LOSS_STALLS_CUT] = LESSER_ONE("stalls_cut",
+		"functions, instructions and stall reasons of GPU code left out: too many different ones",
+		"function, instruction or stall reason of GPU code left out: too many different ones"),
+	[LOSS_GPU_RING_REPLACED] = LOSS_ONE("gpu_ring_replaced",
+		"GPU records lost: the program mapped other memory over the shared ring",
+		"GPU record lost: the program mapped other memory over the shared ring"),
+	[LOSS_TABLES_FULL] = LESSER_ONE("tables_full",
+		"names and frames of stacks left out: too many different ones",
+		"name or frame of a stack left out: too many different ones"),
 };
 // clang-format on
 

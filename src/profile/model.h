@@ -70,6 +70,8 @@ enum profile_frame_kind {
 
 /* The name of the note at the root end of a stack that does not reach its root; where it is known
  * why, that stands before the bracket: profile_incomplete_note, profile_note_is_incomplete. */
+/* A name that there was no room for. */
+#define NAME_LEFT_OUT	"[too many names]"
 #define NOTE_INCOMPLETE "[incomplete stack]"
 
 /*
@@ -559,6 +561,16 @@ enum profile_loss {
 	LOSS_STILL_RUNNING,
 	/* connections to the recorder that were no library's in a process of the target's user */
 	LOSS_GPU_STRANGERS,
+	/* names, shapes and devices of GPU work beyond what is kept */
+	LOSS_GPU_NAMES_CUT,
+	/* stacks of launches, so too: a part of each is there */
+	LOSS_GPU_STACKS_CUT,
+	LOSS_GPU_THREADS_UNKNOWN, /* GPU-side records whose thread is not known */
+	/* functions, reasons and instructions of samples beyond what is kept */
+	LOSS_STALLS_CUT,
+	/* GPU-side records in memory that the program had mapped over the shared ring */
+	LOSS_GPU_RING_REPLACED,
+	LOSS_TABLES_FULL, /* names and frames that the profile's tables have no room for */
 	LOSS_KINDS
 };
 

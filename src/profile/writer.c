@@ -38,6 +38,11 @@
 #define FIRST_EVENTS_NS (150 * NS_PER_MS)
 #define OTHERS_NS	(700 * NS_PER_MS)
 
+/* Strings, modules, locations and stack nodes in memory: five million nodes, or a million names. */
+#define TABLES_MAX_BYTES  ((uint64_t)256 << 20)
+#define STRING_COST_BYTES 72 /* of each string, beside its text */
+#define ENTRY_COST_BYTES  20 /* of each entry: its hash, and the index */
+
 #define META_MAX_KEYS	   48
 #define META_KEY_MAX_BYTES 256
 _Static_assert(
@@ -75,8 +80,13 @@ struct profile_writer {
 
 	struct vec(struct meta) meta;
 	bool meta_changed, losses_changed;
-	bool continued; /* it holds more than its tables: see copy_tables */
-	bool no_end;	/* it continues a profile that was not whole */
+	bool continued;		/* it holds more than its tables: see copy_tables */
+	bool no_end;		/* it continues a profile that was not whole */
+	uint64_t table_bytes;	/* of all tables, about */
+	uint64_t growing_bytes; /* of those with TABLES_MAX_BYTES */
+	uint64_t refused;	/* entries, so far */
+	bool frozen;
+	uint32_t cut_node; /* the latest stack was cut off behind it; 0: it was not */
 	struct profile_totals totals;
 };
 
@@ -474,25 +484,54 @@ static int check_buffer(struct profile_writer *w, const struct buf *b)
 	return w->chunk_bytes < TABLE_BYTES ? push_events(w) : push_tables(w);
 }
 
-int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id)
+static bool is_full(const struct profile_writer *w)
+{
+	return w->frozen || (w->growing_bytes > TABLES_MAX_BYTES && !w->continued);
+}
+
+/* Counts what is not added. Whoever froze the tables counts it himself. */
+static int refuse_entry(struct profile_writer *w)
+{
+	w->refused++;
+	return w->frozen ? 0 : profile_count_loss(w, LOSS_TABLES_FULL, 1);
+}
+
+static int add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id)
 {
 	struct buf *b;
-	uint32_t id;
 	int added;
+
+	if (interner_add(w->strings, text, size, ret_id, &added))
+		return fail_memory(w);
+	if (!added)
+		return 0;
+	w->table_bytes += size + STRING_COST_BYTES;
+	w->growing_bytes += size + STRING_COST_BYTES;
+	b = entry_buffer(w, TABLE_STRINGS);
+	put_text(b, text, size);
+	w->counts[TABLE_STRINGS]++;
+	return check_buffer(w, b);
+}
+
+uint32_t profile_find_string(const struct profile_writer *w, const char *text, size_t size)
+{
+	return interner_find(w->strings, text, size < STRING_MAX_BYTES ? size : STRING_MAX_BYTES);
+}
+
+int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id)
+{
+	int error = 0;
 
 	if (w->error)
 		return fail_sticky(w);
 	if (size > STRING_MAX_BYTES)
 		size = STRING_MAX_BYTES;
-	if (interner_add(w->strings, text, size, &id, &added))
-		return fail_memory(w);
-	*ret_id = id;
-	if (!added)
-		return 0;
-	b = entry_buffer(w, TABLE_STRINGS);
-	put_text(b, text, size);
-	w->counts[TABLE_STRINGS]++;
-	return check_buffer(w, b);
+	if (is_full(w) && !interner_find(w->strings, text, size)) {
+		error = refuse_entry(w);
+		text = NAME_LEFT_OUT;
+		size = strlen(text);
+	}
+	return error ?: add_string(w, text, size, ret_id);
 }
 
 static int fail_continued(const struct profile_writer *w, enum profile_table table)
@@ -512,6 +551,20 @@ static int write_entry(struct profile_writer *w, enum profile_table table, const
 	return check_buffer(w, b);
 }
 
+/* Tables that programs can make grow without an end. */
+static bool may_be_full(enum profile_table table)
+{
+	return table == TABLE_MODULES || table == TABLE_LOCATIONS || table == TABLE_STACKS;
+}
+
+static void count_bytes(struct profile_writer *w, enum profile_table table)
+{
+	uint64_t bytes = w->tables[table].entry_bytes + ENTRY_COST_BYTES;
+
+	w->table_bytes += bytes;
+	w->growing_bytes += may_be_full(table) ? bytes : 0;
+}
+
 /* Interns an entry whose first `key_bytes` make it what it is. */
 static int add_entry(struct profile_writer *w, enum profile_table table, const void *entry,
 	size_t key_bytes, uint32_t *ret_id)
@@ -529,10 +582,15 @@ static int add_entry(struct profile_writer *w, enum profile_table table, const v
 		*ret_id = id;
 		return 0;
 	}
+	if (may_be_full(table) && is_full(w)) {
+		*ret_id = 0;
+		return refuse_entry(w);
+	}
 	if (!entry_is_valid(table, entry, w->counts[table] + 1, w->counts))
 		return fail_invalid(w, entry_formats[table].name);
 	if (table_append(t, entry, hash, &id))
 		return fail_memory(w);
+	count_bytes(w, table);
 	error = write_entry(w, table, entry);
 	if (!error)
 		*ret_id = id; /* which may be a field of the entry */
@@ -606,8 +664,33 @@ int profile_add_stack_node(
 	struct profile_writer *w, uint32_t parent, uint32_t location, uint32_t *ret_id)
 {
 	struct profile_stack_node node = {.parent = parent, .location = location};
+	uint32_t id = 0;
+	int error = 0;
 
-	return add_entry(w, TABLE_STACKS, &node, sizeof(node), ret_id);
+	/* Behind a frame that is left out the others are, too. */
+	if (!is_full(w) || (location && !(parent && parent == w->cut_node)))
+		error = add_entry(w, TABLE_STACKS, &node, sizeof(node), &id);
+	if (error)
+		return error;
+	w->cut_node = id ? 0 : parent;
+	*ret_id = id ? id : parent;
+	return 0;
+}
+
+void profile_writer_freeze(struct profile_writer *w, bool on)
+{
+	w->frozen = on;
+	w->cut_node = 0;
+}
+
+uint64_t profile_writer_refused(const struct profile_writer *w)
+{
+	return w->refused;
+}
+
+uint64_t profile_writer_table_bytes(const struct profile_writer *w)
+{
+	return w->table_bytes;
 }
 
 int profile_add_process(struct profile_writer *w, const struct profile_process *p, uint32_t *ret_id)
@@ -637,6 +720,14 @@ int profile_add_device(struct profile_writer *w, const struct profile_device *d,
 	device.memory_bytes = d->memory_bytes;
 	return add_entry(w, TABLE_DEVICES, &device,
 		has_uuid ? BYTES_THROUGH(profile_device, uuid) : sizeof(device), ret_id);
+}
+
+uint32_t profile_find_op(const struct profile_writer *w, const struct profile_op *op)
+{
+	uint32_t hash;
+
+	return table_find(
+		&w->tables[TABLE_OPS], op, BYTES_THROUGH(profile_op, target_memory), &hash);
 }
 
 int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id)

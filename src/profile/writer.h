@@ -57,6 +57,12 @@ struct profile_reader;
 int profile_writer_continue(
 	struct profile_writer **ret, const char *path, int fd, struct profile_reader *r);
 
+/*
+ * Strings, modules, locations and stack nodes are bounded: programs can make up names and stacks
+ * for as long as they run. When these tables are full, what is not there yet is not added, and
+ * counted (LOSS_TABLES_FULL). A string becomes NAME_LEFT_OUT, a module or location 0, and a stack
+ * ends at its last frame that is there.
+ */
 int profile_add_string(struct profile_writer *w, const char *text, size_t size, uint32_t *ret_id);
 int profile_add_module(struct profile_writer *w, const struct profile_module *m, uint32_t *ret_id);
 int profile_add_location(
@@ -70,6 +76,15 @@ int profile_add_thread(struct profile_writer *w, const struct profile_thread *t,
 /* Devices of equal UUIDs are one, as it was added first. */
 int profile_add_device(struct profile_writer *w, const struct profile_device *d, uint32_t *ret_id);
 int profile_add_op(struct profile_writer *w, const struct profile_op *op, uint32_t *ret_id);
+/* The ids of what is there; 0: it is not. */
+uint32_t profile_find_string(const struct profile_writer *w, const char *text, size_t size);
+uint32_t profile_find_op(const struct profile_writer *w, const struct profile_op *op);
+/* While it is on the tables are as if they were full, and nothing is counted as a loss. */
+void profile_writer_freeze(struct profile_writer *w, bool on);
+/* How many entries were not added so far. */
+uint64_t profile_writer_refused(const struct profile_writer *w);
+/* How much memory the tables take, about. */
+uint64_t profile_writer_table_bytes(const struct profile_writer *w);
 
 int profile_add_inline(struct profile_writer *w, const struct profile_inline *i, uint32_t *ret_id);
 int profile_add_segment(

@@ -11,12 +11,13 @@
  *	   |      ... recording ...              |
  *	   | <--- wire_chunk + descriptor ------ |  a chunk of the unwind tables (walk/table.h)
  *	   | ---- wire_image + descriptor -----> |  an image of GPU code (a memfd), when instructions are sampled
+ *	   | ---- wire_sent -------------------> |  how much was written to the ring
  *	   | ---- one byte: "look at me" ------> |  the ring fills, or the library waits for an answer; at most
  *	                                            one until the recorder has looked
  *
- * Everything else goes through the memfd. The socket is kept for chunks and images, and to notice
- * that the other side is gone. The memfd is sealed against changes of its size, so neither side can
- * make the other fault:
+ * Everything else goes through the memfd. The socket is kept for chunks and images, for what the
+ * ring cannot say of itself, and to notice that the other side is gone. The memfd is sealed against
+ * changes of its size, so neither side can make the other fault:
  *
  *	0        control page: struct wire_control
  *	4096     what is mapped where: struct wire_space, written by the recorder
@@ -38,7 +39,7 @@
 #include "walk/python.h"
 
 #define WIRE_MAGIC	0x5558504cu /* "LPXU" in memory */
-#define WIRE_VERSION	8u
+#define WIRE_VERSION	9u
 #define WIRE_ENV_SOCKET "XPUPROF_SOCKET"
 
 #define WIRE_CONTROL_BYTES 4096u
@@ -87,6 +88,19 @@ struct wire_image {
 	uint32_t reserved;
 	uint64_t size;
 	uint64_t checksum; /* what wire_function names images by */
+};
+
+/*
+ * What the library has written, before it ends, and at once when the ring is found to be another:
+ * the program may map other memory over it. Then records go nowhere, the counts of what was lost
+ * too, and nothing in the real ring shows it.
+ */
+struct wire_sent {
+	uint32_t magic;
+	uint32_t pad;
+	uint64_t sent;	  /* slots of the real ring: its head, as the library sees it */
+	uint64_t missing; /* slots of what took its place, and records lost there */
+	uint64_t pad2;
 };
 
 enum wire_stalls {

@@ -12,6 +12,7 @@
 
 #include "gpu_client.h"
 #include "base/clock.h"
+#include "gpu/injected/instance.h"
 #include "vendor/nvidia/calls.h"
 #include "wire/ring.h"
 #include "tap.h"
@@ -221,7 +222,7 @@ static void a_library_whose_cupti_ended_is_counted_and_reported_once(void)
 	CHECK(test_recorder_pump(r) == 0);
 	CHECK(test_recorder_loss(r, LOSS_GPU_TRACER_ENDED) == 1);
 	CHECK(strstr(ended_lines(r), ", 2.") &&
-		strstr(ended_lines(r), "(CUPTI error 999: bad?luck)"));
+		strstr(ended_lines(r), "(CUPTI error 999: bad\\x0aluck)"));
 	CHECK(!strchr(ended_lines(r), '\n') && !r->broken);
 	c.ring.control->state = WIRE_DONE;
 	CHECK(test_recorder_pump(r) == 0);
@@ -1203,6 +1204,296 @@ static void a_process_image_that_connected_is_found(void)
 	test_recorder_close(r);
 }
 
+/* ---- budgets ---- */
+
+/* The lowest number that is free: as many descriptors are open below it. */
+static int next_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
+
+static void send_descriptors(int fd, const void *data, size_t size, size_t count)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(8 * sizeof(int))];
+	} control = {0};
+	struct iovec part = {(void *)(uintptr_t)data, size};
+	struct msghdr m = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_SPACE(count * sizeof(int))};
+	int all[8];
+
+	for (size_t n = 0; n < count; n++)
+		all[n] = fd;
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(&control.header), all, count * sizeof(int));
+	CHECK(sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)size);
+}
+
+static void descriptors_are_closed_whatever_they_came_with(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct wire_hello hello = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .pid = (uint32_t)getpid()};
+	struct wire_image image = {.magic = WIRE_MAGIC, .size = 1};
+	struct client c;
+	int before = next_descriptor(), fd;
+
+	for (size_t count = 1; count <= 8; count++) {
+		fd = connect_to(r);
+		send_descriptors(fd, "", 0, count); /* as good as a hang-up */
+		CHECK(test_recorder_pump(r) == 0);
+		close(fd);
+		fd = connect_to(r);
+		send_descriptors(fd, &hello, sizeof(hello), count);
+		CHECK(test_recorder_pump(r) == 0);
+		close(fd);
+		CHECK(test_recorder_pump(r) == 0);
+		CHECK(join(&c, r));
+		send_descriptors(c.fd, "?", 1, count);
+		send_descriptors(c.fd, &image, sizeof(image), count);
+		send_descriptors(c.fd, "", 0, count);
+		CHECK(test_recorder_pump(r) == 0);
+		c.ring.control->state = WIRE_DONE;
+		CHECK(test_recorder_pump(r) == 0);
+		leave(&c);
+	}
+	CHECK(next_descriptor() == before);
+	test_recorder_close(r);
+}
+
+/* In the name of several processes, as one has fewer places. */
+static void of_too_many_connections_without_a_hello_the_oldest_goes(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	int silent[GREETINGS_MAX + 1];
+	char byte;
+	pid_t pid;
+
+	silent[0] = connect_to(r);
+	CHECK(test_recorder_pump(r) == 0);
+	pid = fork();
+	if (!pid) {
+		close_range(3, ~0u, 0); /* the recorder's are not ours to hold */
+		for (size_t n = 1; n < GREETINGS_MAX; n++)
+			silent[n] = connect_to(r);
+		raise(SIGSTOP);
+	}
+	CHECK(waitpid(pid, NULL, WUNTRACED) == pid);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(recv(silent[0], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+	silent[GREETINGS_MAX] = connect_to(r);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(recv(silent[0], &byte, 1, MSG_DONTWAIT) == 0);
+	CHECK(recv(silent[GREETINGS_MAX], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(silent[0]);
+	close(silent[GREETINGS_MAX]);
+	test_recorder_close(r);
+}
+
+#define RINGS 60
+
+static void rings_get_smaller_when_there_are_many(void)
+{
+	struct gpu_options o = {.target_uid = getuid(), .ring_bytes = 16 << 20};
+	struct test_recorder *r = test_recorder_open(NULL, &o);
+	struct client c[RINGS];
+	uint64_t sum = 0;
+
+	for (uint32_t n = 0; n < RINGS; n++) {
+		CHECK(join(&c[n], r));
+		sum += c[n].ring.control->slots * (uint64_t)WIRE_SLOT_BYTES;
+	}
+	CHECK(c[0].ring.control->slots * WIRE_SLOT_BYTES == 16 << 20);
+	CHECK(c[7].ring.control->slots * WIRE_SLOT_BYTES == 16 << 20);
+	CHECK(c[RINGS - 1].ring.control->slots == WIRE_MIN_SLOTS &&
+		sum < RINGS_MAX_BYTES + (1 << 20));
+	for (int n = 0; n < RINGS; n++)
+		leave(&c[n]);
+	CHECK(test_recorder_pump(r) == 0);
+	test_recorder_close(r);
+}
+
+#define LONG_NAME 50000
+
+/* A kernel of another name each time: what its name was is forgotten at once. */
+static void put_named_work(struct client *c, uint32_t number)
+{
+	uint8_t forget[WIRE_PAYLOAD_BYTES] = {WIRE_FORGET};
+	char name[LONG_NAME + 1];
+	uint64_t now = clock_now_ns();
+
+	snprintf(name, sizeof(name), "%0*u", LONG_NAME, number);
+	ring_put(&c->ring, forget);
+	put_string(c, 1, name);
+	put_kernel_op(c, 1, 1);
+	put_work(c, number, 1, now - 1, now);
+}
+
+static void kernels_with_too_many_names_share_one_and_none_is_lost(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c, other;
+	struct profile_op op = {.kind = OP_KERNEL, .process = 1};
+	uint64_t cut;
+
+	CHECK(join(&c, r) && join(&other, r));
+	for (uint32_t n = 1; n <= 1000; n++) {
+		put_named_work(&c, n);
+		CHECK(test_recorder_pump(r) == 0);
+	}
+	CHECK(r->works.count == 1000 && !test_recorder_loss(r, LOSS_GPU_CORRUPT));
+	cut = test_recorder_loss(r, LOSS_GPU_NAMES_CUT);
+	CHECK(cut > 100 && cut < 1000);
+	op.name = profile_find_string(r->writer, NAME_LEFT_OUT, strlen(NAME_LEFT_OUT));
+	CHECK(op.name && r->works.items[999].op == profile_find_op(r->writer, &op));
+	CHECK(r->works.items[998].op == r->works.items[999].op);
+	put_named_work(&c, 1); /* it is there: nothing is added */
+	put_named_work(&other, 2000);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_NAMES_CUT) == cut);
+	CHECK(r->works.items[1000].op == r->works.items[0].op);
+	CHECK(r->works.items[1001].op != r->works.items[999].op);
+	leave(&c);
+	leave(&other);
+	test_recorder_close(r);
+}
+
+static void put_call_of(struct client *c, uint32_t tid)
+{
+	uint64_t now = clock_now_ns();
+	struct wire_call call = {.type = WIRE_CALL,
+		.kind = CALL_LAUNCH,
+		.tid = tid,
+		.correlation = tid,
+		.start_ns = now,
+		.end_ns = now,
+		.api = LAUNCH_KERNEL};
+
+	ring_put(&c->ring, &call);
+}
+
+#define KNOWN_THREADS (((size_t)16 << 20) / THREAD_COST_BYTES)
+
+static void calls_of_too_many_threads_are_recorded_without_theirs(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	for (uint32_t n = 1; n <= KNOWN_THREADS + 100; n++) {
+		put_call_of(&c, 5000000 + n);
+		if (n % 1000 == 0)
+			CHECK(test_recorder_pump(r) == 0);
+	}
+	put_call_of(&c, 5000001);
+	while (r->calls.count < KNOWN_THREADS + 101)
+		CHECK(test_recorder_pump(r) == 0);
+	CHECK(r->calls.items[0].thread && !r->calls.items[KNOWN_THREADS + 50].thread);
+	CHECK(r->calls.items[KNOWN_THREADS + 100].thread == r->calls.items[0].thread);
+	CHECK(test_recorder_loss(r, LOSS_GPU_THREADS_UNKNOWN) == 100);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+/* Whatever the numbers are: looks end when their share of the time is spent. */
+static void looks_for_threads_that_are_not_there_take_a_part_of_the_time(void)
+{
+	struct thread_numbers numbers = {0};
+	uint32_t outer, invented = 5000000;
+	int error = 0;
+
+	CHECK(namespace_outer_tid(&numbers, (uint32_t)getpid(), (uint32_t)gettid(), &outer) == 0);
+	CHECK(outer == (uint32_t)gettid());
+	while (!error)
+		error = namespace_outer_tid(&numbers, (uint32_t)getpid(), ++invented, &outer);
+	CHECK(error == -EAGAIN && invented > 5000001);
+	CHECK(namespace_outer_tid(&numbers, (uint32_t)getpid(), (uint32_t)gettid(), &outer) == 0);
+	CHECK(outer == (uint32_t)gettid());
+	namespace_release(&numbers);
+}
+
+static void a_device_is_what_it_was_described_as_first(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_device(&c, "a GPU");
+	for (int n = 0; n < 10; n++)
+		put_device(&c, "another GPU");
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(!profile_find_string(r->writer, "another GPU", 11));
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void say_sent(struct client *c, uint64_t sent, uint64_t missing)
+{
+	struct wire_sent m = {.magic = WIRE_MAGIC, .sent = sent, .missing = missing};
+
+	CHECK(send(c->fd, &m, sizeof(m), 0) == sizeof(m));
+}
+
+static void what_went_to_memory_mapped_over_the_ring_is_counted_once(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_call(&c, 1, LAUNCH_KERNEL);
+	say_sent(&c, 1, 100);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_RING_REPLACED) == 100);
+	say_sent(&c, 1, 300);
+	say_sent(&c, 1, 200);
+	say_sent(&c, 1, 1ull << 60);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(test_recorder_loss(r, LOSS_GPU_RING_REPLACED) == 300);
+	leave(&c); /* its process lives, and the ring does not show that: nothing more can come */
+	CHECK(test_recorder_pump(r) == 0 && r->ended == 1);
+	CHECK(test_recorder_loss(r, LOSS_GPU_RING_REPLACED) == 300 && r->calls.count == 1);
+	test_recorder_close(r);
+}
+
+static void what_was_sent_and_is_not_in_the_ring_is_counted_at_its_end(void)
+{
+	struct test_recorder *r = test_recorder_open(NULL, NULL);
+	struct client c;
+
+	CHECK(join(&c, r));
+	put_call(&c, 1, LAUNCH_KERNEL);
+	say_sent(&c, 20001, 0);
+	c.ring.control->state = WIRE_DONE;
+	CHECK(test_recorder_pump(r) == 0 && r->ended == 1);
+	CHECK(r->calls.count == 1 && test_recorder_loss(r, LOSS_GPU_RING_REPLACED) == 20000);
+	leave(&c);
+	test_recorder_close(r);
+}
+
+static void an_answer_is_not_given_again_because_the_program_says_so(void)
+{
+	struct test_recorder *r = open_walking();
+	struct client c;
+
+	CHECK(join(&c, r));
+	c.ring.control->space_asked = 1;
+	CHECK(test_recorder_pump(r) == 0 && prepared == 1);
+	c.ring.control->space_answered = 0;
+	CHECK(test_recorder_pump(r) == 0 && prepared == 1);
+	leave(&c);
+	test_recorder_close(r);
+}
+
 int main(void)
 {
 	RUN(a_library_connects_and_its_records_reach_the_sink);
@@ -1250,5 +1541,15 @@ int main(void)
 	RUN(stop_asks_every_library_and_finish_waits_for_none);
 	RUN(a_nudge_makes_the_poll_descriptor_readable_until_drained);
 	RUN(a_process_image_that_connected_is_found);
+	RUN(descriptors_are_closed_whatever_they_came_with);
+	RUN(of_too_many_connections_without_a_hello_the_oldest_goes);
+	RUN(rings_get_smaller_when_there_are_many);
+	RUN(kernels_with_too_many_names_share_one_and_none_is_lost);
+	RUN(calls_of_too_many_threads_are_recorded_without_theirs);
+	RUN(looks_for_threads_that_are_not_there_take_a_part_of_the_time);
+	RUN(a_device_is_what_it_was_described_as_first);
+	RUN(what_went_to_memory_mapped_over_the_ring_is_counted_once);
+	RUN(what_was_sent_and_is_not_in_the_ring_is_counted_at_its_end);
+	RUN(an_answer_is_not_given_again_because_the_program_says_so);
 	return tap_end();
 }

@@ -22,9 +22,7 @@
 #include "base/error.h"
 #include "gpu/injected/instance.h"
 
-#define EVENTS	64
-#define ROUNDS	16
-#define ACCEPTS 64
+#define EVENTS 64
 
 _Static_assert((int)GPU_STALLS_CONTINUOUS == (int)WIRE_STALLS_CONTINUOUS &&
 		       (int)GPU_STALLS_EXACT == (int)WIRE_STALLS_EXACT,
@@ -203,6 +201,7 @@ int injected_leaves(struct injected *s, uint32_t pid)
 			continue;
 		i->leaving = true;
 		instance_snapshot(i, false);
+		s->deadline_ns = clock_now_ns() + LEAVE_MAX_NS;
 		error = instance_drain(i, &busy);
 	}
 	return error;
@@ -253,7 +252,7 @@ static int accept_some(struct injected *s)
 {
 	int fd, error = 0;
 
-	for (int n = 0; !error && n < ACCEPTS; n++) {
+	for (int n = 0; !error && n < ACCEPTED_AT_ONCE; n++) {
 		fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return 0;
@@ -262,24 +261,28 @@ static int accept_some(struct injected *s)
 	return error;
 }
 
-/* In rounds, since a client that has just connected has usually sent its hello as well. Bounded,
- * since a client may go on sending. Descriptors given to injected_watch are drained elsewhere. */
+/* Several times, since a client that has just connected has usually sent its hello as well.
+ * Bounded, since clients may go on sending; epoll reports those first that were not read for
+ * longest.
+ * Descriptors given to injected_watch are drained elsewhere. */
 static int handle_sockets(struct injected *s)
 {
 	struct epoll_event events[EVENTS];
 	bool any = true;
 	int error = 0;
 
-	for (int round = 0; !error && any && round < ROUNDS; round++) {
+	s->messages_left = MESSAGES_AT_ONCE;
+	while (!error && any && s->messages_left) {
 		int n = epoll_wait(s->epoll, events, EVENTS, 0);
 
 		any = false;
-		for (int e = 0; !error && e < n; e++) {
+		for (int e = 0; !error && e < n && s->messages_left; e++) {
 			void *what = events[e].data.ptr;
 
 			if (what == s)
 				continue;
 			any = true;
+			s->messages_left--;
 			error = what ? instance_handle_socket(what) : accept_some(s);
 		}
 	}
@@ -329,13 +332,22 @@ int injected_snapshot(struct injected *s)
 	return error;
 }
 
-int injected_drain(struct injected *s, bool *ret_busy)
+static int drain_until(struct injected *s, uint64_t deadline_ns, bool *ret_busy)
 {
+	size_t count = s->instances.count, n = 0;
 	int error = 0;
 
-	for (size_t n = 0; !error && n < s->instances.count; n++)
-		error = instance_drain(s->instances.items[n], ret_busy);
+	s->deadline_ns = deadline_ns;
+	for (; !error && n < count && (!n || clock_now_ns() < deadline_ns); n++)
+		error = instance_drain(s->instances.items[(s->first + n) % count], ret_busy);
+	*ret_busy |= n < count;
+	s->first++;
 	return error ?: sweep(s);
+}
+
+int injected_drain(struct injected *s, bool *ret_busy)
+{
+	return drain_until(s, clock_now_ns() + DRAIN_MAX_NS, ret_busy);
 }
 
 void injected_stop(struct injected *s)
@@ -347,12 +359,20 @@ void injected_stop(struct injected *s)
 
 int injected_finish(struct injected *s)
 {
+	uint64_t deadline_ns = clock_now_ns() + FINISH_MAX_NS;
 	bool busy = false;
+	int error = 0;
 
 	s->stopped = true;
 	vec_foreach (it, &s->instances)
 		instance_snapshot(*it, true);
-	return injected_drain(s, &busy);
+	while (!error && s->instances.count && clock_now_ns() < deadline_ns) {
+		s->messages_left = MESSAGES_AT_ONCE;
+		error = drain_until(s, deadline_ns, &busy);
+	}
+	vec_foreach (it, &s->instances)
+		error = error ?: instance_end_unread(*it);
+	return error ?: sweep(s);
 }
 
 bool injected_has_connected(const struct injected *s, uint32_t process)

@@ -29,10 +29,12 @@
 #define DEFAULT_RING_BYTES (4u << 20)
 #define GREETING_NS                                                                                \
 	(3 * NS_PER_SECOND) /* patience with a client that sends nothing; a library's is shorter */
-#define SILENCE_NS    (5 * NS_PER_SECOND) /* patience with a process that hung up and lives */
-#define HOLE_NS	      (5 * NS_PER_SECOND) /* patience with a writer that is not done */
-#define RELEASE_SLOTS 1024
-#define AWAY_NS	      (50 * NS_PER_MS) /* between drains when we are not busy */
+#define SILENCE_NS	(5 * NS_PER_SECOND) /* patience with a process that hung up and lives */
+#define HOLE_NS		(5 * NS_PER_SECOND) /* patience with a writer that is not done */
+#define REPORTED_MAX_NS (1ull << 50)
+#define RELEASE_SLOTS	1024
+#define LOOK_AT_CLOCK	64		 /* records */
+#define AWAY_NS		(50 * NS_PER_MS) /* between drains when we are not busy */
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -70,6 +72,9 @@ void instance_free(struct instance *i)
 	instance_hang_up(i);
 	if (i->memory)
 		munmap(i->memory, ring_bytes(i->slots));
+	i->injected->ring_bytes -= i->ring_bytes;
+	budget_return(i, BUDGET_KEPT_STACKS);
+	namespace_release(&i->numbers);
 	walked_release(i);
 	stalls_decode_release(i);
 	vec_release(&i->strings);
@@ -124,13 +129,24 @@ static void write_control(struct instance *i)
 	c->command = i->injected->stopped ? WIRE_COMMAND_STOP : WIRE_COMMAND_NONE;
 }
 
+/* Of the next ring: as wanted, but not much of what all may have. */
+static uint32_t next_slots(const struct injected *s)
+{
+	uint64_t left = s->ring_bytes < RINGS_MAX_BYTES ? RINGS_MAX_BYTES - s->ring_bytes : 0;
+	uint32_t slots =
+		slots_of(s->options.ring_bytes ? s->options.ring_bytes : DEFAULT_RING_BYTES);
+
+	while (slots > WIRE_MIN_SLOTS && (uint64_t)slots * WIRE_SLOT_BYTES > left / 8)
+		slots /= 2;
+	return slots;
+}
+
 /* The mapped ring: its memfd, or -errno. */
 static int create_ring(struct instance *i)
 {
-	size_t bytes = i->injected->options.ring_bytes;
 	int fd;
 
-	i->slots = slots_of(bytes ? bytes : DEFAULT_RING_BYTES);
+	i->slots = next_slots(i->injected);
 	fd = create_memory(ring_bytes(i->slots));
 	if (fd < 0)
 		return fd;
@@ -142,6 +158,8 @@ static int create_ring(struct instance *i)
 	}
 	ring_reader_init(&i->reader, i->memory, i->slots);
 	write_control(i);
+	i->ring_bytes = (uint64_t)i->slots * WIRE_SLOT_BYTES;
+	i->injected->ring_bytes += i->ring_bytes;
 	return fd;
 }
 
@@ -251,15 +269,13 @@ static void greet(struct instance *i)
 	int fd;
 	ssize_t n = message_receive(i->fd, &hello, sizeof(hello), &fd);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		give_up(i);
-		return;
-	}
 	if (fd >= 0)
 		close(fd);
-	if (i->phase == INSTANCE_GREETING)
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0)
+		give_up(i);
+	else if (i->phase == INSTANCE_GREETING)
 		handle_hello(i, &hello, (size_t)n);
 }
 
@@ -307,7 +323,8 @@ static bool is_over(struct instance *i)
 {
 	uint32_t state = __atomic_load_n(&i->reader.ring.control->state, __ATOMIC_ACQUIRE);
 
-	return state == WIRE_DONE || state == WIRE_QUIET || (i->fd < 0 && !answers(i));
+	return state == WIRE_DONE || state == WIRE_QUIET ||
+	       (i->fd < 0 && (i->missing || !answers(i)));
 }
 
 void instance_snapshot(struct instance *i, bool force)
@@ -326,10 +343,16 @@ void instance_snapshot(struct instance *i, bool force)
 		i->corrupt = true;
 }
 
+/* It only grows. More than REPORTED_MAX_NS at once is no time that any machine's GPUs can have
+ * worked. */
 static void add_reported(struct instance *i)
 {
 	uint64_t now_ns = __atomic_load_n(&i->reader.ring.control->reported_ns, __ATOMIC_RELAXED);
 
+	if (now_ns < i->reported_ns || now_ns - i->reported_ns > REPORTED_MAX_NS) {
+		i->corrupt = true;
+		return;
+	}
 	i->injected->reported_ns += now_ns - i->reported_ns;
 	i->reported_ns = now_ns;
 }
@@ -382,15 +405,24 @@ static bool pass_hole(struct instance *i, uint64_t now_ns)
 	return true;
 }
 
-/* Reads up to the snapshot, or to a hole that has to be waited for. */
+static bool is_late(const struct instance *i)
+{
+	return clock_now_ns() >= i->injected->deadline_ns;
+}
+
+/* Reads up to the snapshot, to a hole that has to be waited for, or for as long as a drain may
+ * take. */
 static int read_ring(struct instance *i, uint64_t now_ns)
 {
 	uint64_t record[WIRE_RECORD_SLOTS * WIRE_PAYLOAD_BYTES / sizeof(uint64_t)];
 	uint64_t released = i->reader.tail;
 
-	for (;;) {
-		int size = ring_read(&i->reader, record), error;
+	for (unsigned int count = 1;; count++) {
+		int size, error;
 
+		if (count % LOOK_AT_CLOCK == 0 && is_late(i))
+			return 0;
+		size = ring_read(&i->reader, record);
 		if (size < 0)
 			return size;
 		if (!size && (!ring_at_hole(&i->reader) || !pass_hole(i, now_ns)))
@@ -426,6 +458,15 @@ static void count_reason(struct instance *i)
 		i, reason && reason < WIRE_REASONS ? losses[reason] : LOSS_GPU_CORRUPT, 1);
 }
 
+/* Slots that the library says it has written to the ring, and that the ring does not have. */
+static void count_unseen(struct instance *i)
+{
+	uint64_t head = __atomic_load_n(&i->reader.ring.control->head, __ATOMIC_RELAXED);
+
+	if (!i->corrupt && i->sent > head)
+		record_count_loss(i, LOSS_GPU_RING_REPLACED, i->sent - head);
+}
+
 static int end(struct instance *i)
 {
 	const struct gpu_events *events = &i->injected->shared->events;
@@ -435,6 +476,7 @@ static int end(struct instance *i)
 		record_count_loss(i, LOSS_GPU_CORRUPT, 1);
 	else
 		count_reason(i);
+	count_unseen(i);
 	i->phase = INSTANCE_ENDED;
 	if (i->broken && events->instance_broken)
 		error = events->instance_broken(events->context, i->number);
@@ -490,12 +532,13 @@ static int answer_space(struct instance *i)
 	struct wire_control *c = i->reader.ring.control;
 	int error;
 
-	if (i->leaving || i->space_asked == __atomic_load_n(&c->space_answered, __ATOMIC_RELAXED))
+	if (i->leaving || i->space_asked == i->space_answered)
 		return 0;
 	error = stacks->prepare ? stacks->prepare(stacks->context, i->pid, !i->space_given) : 0;
 	if (error)
 		return error;
 	i->space_given = true;
+	i->space_answered = i->space_asked;
 	__atomic_store_n(&c->space_answered, i->space_asked, __ATOMIC_RELEASE);
 	wake(i);
 	return 0;
@@ -509,6 +552,12 @@ static bool is_busy(struct instance *i, uint64_t waiting, uint64_t now_ns)
 
 	i->drained_ns = now_ns;
 	return waiting > i->slots / 16 || waiting * AWAY_NS / since_ns > i->slots / 4;
+}
+
+/* Nothing will come any more, and nothing is left to read. */
+static bool is_read_up(const struct instance *i)
+{
+	return i->phase == INSTANCE_LAST && i->messages_done && i->reader.tail == i->reader.limit;
 }
 
 int instance_drain(struct instance *i, bool *ret_busy)
@@ -538,13 +587,21 @@ int instance_drain(struct instance *i, bool *ret_busy)
 		count_counters(i);
 	if (!i->corrupt)
 		add_reported(i);
-	if (is_busy(i, waiting, now_ns))
+	if (is_busy(i, waiting, now_ns) || i->reader.tail != i->reader.limit)
 		*ret_busy = true;
 	if (i->phase == INSTANCE_LAST)
 		error = messages_receive_rest(i);
 	if (error)
 		return error;
-	return i->corrupt || i->phase == INSTANCE_LAST ? end(i) : 0;
+	return i->corrupt || is_read_up(i) ? end(i) : 0;
+}
+
+int instance_end_unread(struct instance *i)
+{
+	if (i->phase != INSTANCE_LIVE && i->phase != INSTANCE_LAST)
+		return 0;
+	record_count_loss(i, LOSS_GPU_RING_FULL, i->reader.limit - i->reader.tail);
+	return end(i);
 }
 
 void instance_code_mapped(struct instance *i, const struct code_change *change)
@@ -567,6 +624,9 @@ void instance_ask_to_stop(struct instance *i)
 		return;
 	__atomic_store_n(&c->command, WIRE_COMMAND_STOP, __ATOMIC_SEQ_CST);
 	wake(i);
+	/* Only that reaches a library that has another ring by now. */
+	if (i->missing)
+		instance_hang_up(i);
 }
 
 bool instance_is_live(const struct instance *i)

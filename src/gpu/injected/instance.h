@@ -12,7 +12,8 @@
  * so it is still the same when its profile id is looked up.
  *
  * Everything that comes through the ring is untrusted: the profiled program's process writes it.
- * Memory is bounded: the ring, and tables of fixed greatest size. Owned by the backend, one thread.
+ * Memory is bounded: the ring, tables of fixed greatest size, and the budgets of budgets.h. Owned
+ * by the backend, one thread.
  */
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "gpu/backend.h"
+#include "gpu/injected/budgets.h"
 #include "gpu/injected/internal.h"
 #include "wire/ring.h"
 
@@ -41,7 +43,7 @@ struct instance_op {
 
 /* A function of GPU code. */
 struct instance_function {
-	uint32_t id; /* in the profile */
+	uint32_t id; /* in the profile; 0: there was no room for it */
 	uint32_t module;
 	bool needed; /* it has samples */
 };
@@ -53,6 +55,14 @@ struct instance_window {
 	uint32_t id; /* 0: invalid or lost, and so are its rows */
 	bool lost;
 	const uint32_t *reasons; /* of its device */
+};
+
+/* namespace.c: threads by the numbers that their process sees. */
+struct thread_numbers {
+	struct map outer; /* ours, by theirs */
+	struct map seen;  /* ours that were looked at */
+	int64_t left_ns;  /* how long looks may take; less than 0: they took longer */
+	uint64_t looked_ns;
 };
 
 enum instance_phase {
@@ -90,11 +100,11 @@ struct instance {
 	uint32_t devices[WIRE_DEVICES];
 	struct numbered_stack *stacks; /* WIRE_STACKS of them, by the number less one; or NULL */
 	uint32_t stack_count;	       /* the greatest number that was sent */
-	size_t stack_bytes;	       /* of all records that are kept */
 	uint32_t code_epoch;	       /* as the library has it from us */
 	uint32_t space_sequence;
 	uint32_t space_asked; /* at the snapshot */
-	bool space_given;     /* once at least */
+	uint32_t space_answered;
+	bool space_given; /* once at least */
 	/* its program is over, or none of its user's: nothing is sent to it about its memory */
 	bool leaving;
 	uint32_t chunks_sent;
@@ -106,8 +116,15 @@ struct instance {
 	} last_instruction;
 	bool stalls_refused;
 	struct map contexts; /* -> device (profile id), of those that had work */
-	struct map threads;  /* tid as the process sees it -> profile id */
+	struct map threads;  /* tid as the process sees it -> profile id; 0: not found */
 	uint32_t last_tid, last_thread;
+	struct thread_numbers numbers; /* of a process in another pid namespace */
+	uint64_t charged[BUDGETS];
+	uint64_t ring_bytes;	  /* of RINGS_MAX_BYTES */
+	uint32_t messages_at_end; /* received since it is INSTANCE_LAST */
+	bool messages_done;	  /* it is INSTANCE_LAST, and nothing is left in its socket */
+	uint64_t sent;		  /* slots that the library says it has written */
+	uint64_t missing;	  /* records that it says went elsewhere; they are counted */
 };
 
 /* Owns the socket from now on. 0 or -errno, and then the socket is closed. */
@@ -134,6 +151,8 @@ void instance_send_chunks(struct instance *i);
 /* Code was mapped over other code: from that time on, numbers of stacks do not mean the same in
  * launches. Once the library has noticed, it does not use them again. */
 void instance_code_mapped(struct instance *i, const struct code_change *change);
+/* Ends it; what was not read is counted. 0 or -errno of the events' receiver. */
+int instance_end_unread(struct instance *i);
 /* Asks the library to flush and stop. */
 void instance_ask_to_stop(struct instance *i);
 /* True while something may still come. */
@@ -156,19 +175,19 @@ int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *
 /* A hole was skipped: the rows that come next may be of a window that was in it. */
 void stalls_window_lost(struct instance *i);
 void stalls_decode_release(struct instance *i);
-/* The profile id of the image with this checksum. */
+/* The profile id of the image with this checksum; 0: there is no room for it. */
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
 /* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came
  * with it, or -1. */
 ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd);
 /* Receives what a library that is live has sent: 0 or -errno, for faults of ours only. */
 int messages_receive(struct instance *i);
-/* The same, of one that will send no more. */
+/* The same, of one that will send no more; messages_done once that is all. */
 int messages_receive_rest(struct instance *i);
 /* Whether these times are possible in this recording. */
 bool record_is_plausible(
 	const struct instance *i, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns);
-/* The profile id of a thread; 0 when it cannot be found. */
+/* The profile id of a thread; 0 when it cannot be found, which is counted. */
 int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread);
 void record_count_loss(struct instance *i, enum profile_loss loss, uint64_t count);
 
@@ -181,9 +200,11 @@ bool peer_is_there(int fd, uint32_t pid);
 /* Whether the target's user may look into the process, as it is now. */
 bool peer_may_see_memory(const struct instance *i);
 
-/* namespace.c: our tid of the thread that sees itself as `inner` in the process `pid`; 0 when it is
- * not found. */
-uint32_t namespace_outer_tid(uint32_t pid, uint32_t inner);
+/* namespace.c: our tid of the thread that sees itself as `inner`. 0: there is none; -EAGAIN: there
+ * was no time to look; -ENOMEM. */
+int namespace_outer_tid(
+	struct thread_numbers *t, uint32_t pid, uint32_t inner, uint32_t *ret_outer);
+void namespace_release(struct thread_numbers *t);
 /* How a process sees itself, and whether that is in a namespace inside of ours: false when it is
  * gone. */
 bool namespace_inner_pid(uint32_t pid, uint32_t *ret_inner, bool *ret_namespaced);

@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "gpu/injected/budgets.h"
 #include "gpu/injected/injected.h"
 
 struct instance;
@@ -37,6 +38,12 @@ struct injected {
 	struct map spaces;	     /* what processes map: pid -> struct kept_space * */
 	int chunks[WALK_CHUNKS_MAX]; /* of the unwind tables: descriptors of our own */
 	uint32_t chunk_count;
+	uint64_t charged[BUDGETS];  /* of all instances, ended ones too */
+	uint64_t ring_bytes;	    /* of all instances */
+	uint32_t latest_device;	    /* the greatest id of the profile that one has got */
+	unsigned int messages_left; /* in this round */
+	uint64_t deadline_ns;	    /* of this drain */
+	size_t first; /* instance that is drained first the next time, modulo their number */
 };
 
 /* A copy of a walker_space. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * What libraries send over the socket once they are welcome: a byte when the ring fills, whose only
- * answer is that the ring is read; and images of GPU code, as sealed memfds.
+ * answer is that the ring is read; images of GPU code, as sealed memfds; and how much they have
+ * written to the ring.
+ *
+ * A descriptor that came with a message is closed in every case, whatever the message is.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,10 +15,16 @@
 #include "gpucode/kept_images.h"
 #include "gpu/injected/instance.h"
 
-#define MESSAGES_AT_ONCE 64
-#define MESSAGES_AT_END	 8192
+#define SENT_MAX    (1ull << 48) /* positions of slots, see ring.h */
+#define MISSING_MAX (1ull << 32) /* records in one message */
 
-/* The descriptor that came with a message; -1: none, or more than one, which are closed. */
+union message {
+	struct wire_image image;
+	struct wire_sent sent;
+};
+
+/* The descriptor that came with a message; -1: none, or more than one, which are closed. Those that
+ * there was no room for the kernel has closed. */
 static int read_descriptor(struct msghdr *m)
 {
 	int kept = -1, count = 0;
@@ -35,7 +44,7 @@ static int read_descriptor(struct msghdr *m)
 				kept = fd;
 		}
 	}
-	if (count > 1) {
+	if (kept >= 0 && (count > 1 || m->msg_flags & MSG_CTRUNC)) {
 		close(kept);
 		return -1;
 	}
@@ -55,8 +64,7 @@ ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
 		.msg_controllen = sizeof(control)};
 	ssize_t n = recvmsg(socket, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	if (n >= 0)
-		*ret_fd = read_descriptor(&m);
+	*ret_fd = n < 0 ? -1 : read_descriptor(&m);
 	return n;
 }
 
@@ -71,48 +79,80 @@ static int keep_image(struct instance *i, const struct wire_image *image, int fd
 	if (!images)
 		return 0;
 	error = stalls_module(i, image->checksum, &module);
-	if (error)
-		return error;
-	(void)kept_images_add(images, module, fd, image->size);
+	if (!error && module)
+		(void)kept_images_add(images, module, fd, image->size);
+	return error;
+}
+
+/* The greatest numbers count. Those that go far beyond what a ring can have taken mean nothing. */
+static void note_sent(struct instance *i, const struct wire_sent *m)
+{
+	if (m->sent > i->sent && m->sent <= SENT_MAX)
+		i->sent = m->sent;
+	if (m->missing <= i->missing || m->missing - i->missing > MISSING_MAX)
+		return;
+	record_count_loss(i, LOSS_GPU_RING_REPLACED, m->missing - i->missing);
+	i->missing = m->missing;
+}
+
+static int handle(struct instance *i, const union message *m, ssize_t size, int fd)
+{
+	if (size == sizeof(m->sent) && m->sent.magic == WIRE_MAGIC)
+		note_sent(i, &m->sent);
+	if (size == sizeof(m->image) && m->image.magic == WIRE_MAGIC && fd >= 0)
+		return keep_image(i, &m->image, fd);
 	return 0;
 }
 
-static int handle(struct instance *i, const struct wire_image *image, ssize_t size, int fd)
+/* Of a message without a byte it is not known whether it was one, or the end: the same for us. True
+ * when nothing is left. */
+static bool receive_one(struct instance *i, int *ret_error)
 {
-	int error = 0;
+	union message m;
+	int fd;
+	ssize_t n = message_receive(i->fd, &m, sizeof(m), &fd);
+	bool wait = n < 0 && (errno == EAGAIN || errno == EINTR);
 
-	if (size == sizeof(*image) && image->magic == WIRE_MAGIC && fd >= 0)
-		error = keep_image(i, image, fd);
+	*ret_error = n > 0 ? handle(i, &m, n, fd) : 0;
 	if (fd >= 0)
 		close(fd);
-	return error;
+	if (n <= 0 && !wait)
+		instance_hang_up(i);
+	return n <= 0;
 }
 
-/* `limit` at most: a client may go on sending. */
-static int receive(struct instance *i, int limit)
+/* `limit` at most, since a client may go on sending. True when nothing is left. */
+static bool receive(struct instance *i, unsigned int limit, unsigned int *ret_count, int *ret_error)
 {
-	struct wire_image image;
-	int fd, error = 0;
+	struct injected *s = i->injected;
+	bool done = i->fd < 0;
+	unsigned int count = 0;
 
-	for (int count = 0; !error && i->fd >= 0 && count < limit; count++) {
-		ssize_t n = message_receive(i->fd, &image, sizeof(image), &fd);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return 0;
-		if (n <= 0)
-			instance_hang_up(i);
-		else
-			error = handle(i, &image, n, fd);
+	*ret_error = 0;
+	for (; !done && !*ret_error && count < limit && s->messages_left; count++) {
+		s->messages_left--;
+		done = receive_one(i, ret_error);
 	}
-	return error;
+	*ret_count = count;
+	return done;
 }
 
 int messages_receive(struct instance *i)
 {
-	return receive(i, MESSAGES_AT_ONCE);
+	unsigned int count;
+	int error;
+
+	receive(i, MESSAGES_IN_TURN, &count, &error);
+	return error;
 }
 
 int messages_receive_rest(struct instance *i)
 {
-	return receive(i, MESSAGES_AT_END);
+	unsigned int count;
+	int error;
+	bool done = receive(i, MESSAGES_AT_END - i->messages_at_end, &count, &error);
+
+	i->messages_at_end += count;
+	i->messages_done = done || i->messages_at_end == MESSAGES_AT_END;
+	return error;
 }

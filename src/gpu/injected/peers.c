@@ -17,25 +17,27 @@
 
 #include "gpu/injected/instance.h"
 
-#define INSTANCES_MAX	   4096
-#define OF_ONE_PROCESS_MAX 64
-
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
 
 /* The places are for those who say who they are: the one that has kept silent longest loses its
- * own. */
+ * own. Connections that have ended stay in the list until the drain. */
 static bool make_room(const struct injected *s)
 {
 	struct instance *silent = NULL;
+	size_t count = 0, greetings = 0;
 
-	if (s->instances.count < INSTANCES_MAX)
-		return true;
-	vec_foreach (it, &s->instances)
-		if ((*it)->phase == INSTANCE_GREETING &&
-			(!silent || (*it)->opened_ns < silent->opened_ns))
+	vec_foreach (it, &s->instances) {
+		count += (*it)->phase != INSTANCE_ENDED;
+		if ((*it)->phase != INSTANCE_GREETING)
+			continue;
+		greetings++;
+		if (!silent || (*it)->opened_ns < silent->opened_ns)
 			silent = *it;
+	}
+	if (count < INSTANCES_MAX && greetings < GREETINGS_MAX)
+		return true;
 	if (silent)
 		instance_turn_away(silent);
 	return silent;

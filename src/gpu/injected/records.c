@@ -18,7 +18,6 @@
 #include "base/printable.h"
 #include "gpu/injected/instance.h"
 
-#define THREADS_MAX    65536u
 #define CONTEXTS_MAX   4096u
 #define ENDS_DESCRIBED 8 /* processes; one line stands for all others */
 #define MESSAGE_MAX    4096u
@@ -64,33 +63,50 @@ bool record_is_plausible(
 	       end_ns <= now_ns + SLACK_NS;
 }
 
+/* One that was not looked up before. What is found is kept, and also that nothing was found.
+ * *ret_thread is 0 then, and where there was no time to look. */
+static int look_up_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
+{
+	struct injected *s = i->injected;
+	uint32_t outer = tid, thread = 0;
+	int error = 0;
+
+	*ret_thread = 0;
+	if (!budget_has_room(i, BUDGET_THREADS))
+		return 0;
+	if (i->namespaced)
+		error = namespace_outer_tid(&i->numbers, i->pid, tid, &outer);
+	if (error)
+		return error == -EAGAIN ? 0 : error_memory(NULL);
+	if (outer)
+		error = tasks_thread_of(s->shared->tasks, i->process, outer, NULL, &thread);
+	if (!error && map_put(&i->threads, tid, thread))
+		error = error_memory(NULL);
+	budget_charge(i, BUDGET_THREADS, THREAD_COST_BYTES);
+	*ret_thread = thread;
+	return error;
+}
+
 int record_find_thread(struct instance *i, uint32_t tid, uint32_t *ret_thread)
 {
-	uint64_t *found;
-	uint32_t outer = tid, thread = 0;
-	int error;
+	const uint64_t *found;
+	int error = 0;
 
-	if (tid == i->last_tid) {
+	if (tid == i->last_tid && i->last_thread) {
 		*ret_thread = i->last_thread;
 		return 0;
 	}
 	found = map_get(&i->threads, tid);
-	if (found) {
-		thread = (uint32_t)*found;
-	} else if (i->threads.count < THREADS_MAX) {
-		if (i->namespaced)
-			outer = namespace_outer_tid(i->pid, tid);
-		if (outer) {
-			error = tasks_thread_of(
-				i->injected->shared->tasks, i->process, outer, NULL, &thread);
-			if (error)
-				return error;
-		}
-		if (map_put(&i->threads, tid, thread))
-			return error_memory(NULL);
-	}
+	if (found)
+		*ret_thread = (uint32_t)*found;
+	else
+		error = look_up_thread(i, tid, ret_thread);
+	if (error)
+		return error;
+	if (!*ret_thread)
+		budget_refuse(i, BUDGET_THREADS);
 	i->last_tid = tid;
-	*ret_thread = i->last_thread = thread;
+	i->last_thread = *ret_thread;
 	return 0;
 }
 
@@ -253,10 +269,43 @@ static int decode_string(struct instance *i, const void *record, size_t size)
 	memcpy(&s, record, sizeof(s));
 	if (s.id != i->strings.count + 1 || s.id > WIRE_STRINGS || s.size > size - sizeof(s))
 		return -EPROTO;
-	error = profile_add_string(
-		i->injected->shared->writer, (const char *)record + sizeof(s), s.size, &id);
+	error = budget_string(i, BUDGET_NAMES, (const char *)record + sizeof(s), s.size, &id);
 	if (!error && vec_push(&i->strings, id))
 		error = error_memory(NULL);
+	return error;
+}
+
+/* Programs whose shapes never repeat come here: their kernels keep their names. */
+static int add_plain_op(struct instance *i, const struct profile_op *op, uint32_t *ret_id)
+{
+	struct profile_writer *w = i->injected->shared->writer;
+	struct profile_op plain = {.kind = op->kind,
+		.process = op->process,
+		.device = op->device,
+		.name = op->name,
+		.copy_kind = op->copy_kind,
+		.source_memory = op->source_memory,
+		.target_memory = op->target_memory};
+	int error = 0;
+
+	budget_refuse(i, BUDGET_NAMES);
+	if (plain.name && !budget_has_reserve(i, BUDGET_NAMES))
+		error = profile_add_string(w, NAME_LEFT_OUT, strlen(NAME_LEFT_OUT), &plain.name);
+	return error ?: profile_add_op(w, &plain, ret_id);
+}
+
+static int add_op(struct instance *i, const struct profile_op *op, uint32_t *ret_id)
+{
+	struct profile_writer *w = i->injected->shared->writer;
+	uint64_t before = budget_tables(i);
+	int error;
+
+	*ret_id = profile_find_op(w, op);
+	if (*ret_id)
+		return 0;
+	error = budget_has_room(i, BUDGET_NAMES) ? profile_add_op(w, op, ret_id)
+						 : add_plain_op(i, op, ret_id);
+	budget_charge_growth(i, BUDGET_NAMES, before);
 	return error;
 }
 
@@ -287,7 +336,7 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	op.copy_kind = w.copy_kind < COPY_KINDS ? w.copy_kind : COPY_UNKNOWN;
 	op.source_memory = w.source_memory < MEMORY_KINDS ? w.source_memory : MEMORY_UNKNOWN;
 	op.target_memory = w.target_memory < MEMORY_KINDS ? w.target_memory : MEMORY_UNKNOWN;
-	error = profile_add_op(i->injected->shared->writer, &op, &mine.id);
+	error = add_op(i, &op, &mine.id);
 	error = error ?: note_context(i, op.context, op.device);
 	if (error)
 		return error;
@@ -295,28 +344,42 @@ static int decode_op(struct instance *i, const void *record, size_t size)
 	return vec_push(&i->ops, mine) ? error_memory(NULL) : 0;
 }
 
+static int add_device(struct instance *i, const struct wire_device *d, const char *name)
+{
+	struct injected *s = i->injected;
+	struct profile_device device = {
+		.ordinal = d->ordinal, .sm_count = d->sm_count, .memory_bytes = d->memory_bytes};
+	uint32_t *id = &i->devices[d->ordinal];
+	int error;
+
+	if (s->latest_device >= DEVICES_MAX) {
+		budget_refuse(i, BUDGET_NAMES);
+		return 0;
+	}
+	memcpy(device.uuid, d->uuid, sizeof(device.uuid));
+	error = budget_string(i, BUDGET_NAMES, name, d->name_size, &device.name);
+	error = error ?: profile_add_device(s->shared->writer, &device, id);
+	if (error)
+		return error;
+	if (s->latest_device < *id)
+		s->latest_device = *id;
+	return s->api->device_used ? s->api->device_used(s->context, d->uuid, *id) : 0;
+}
+
+/* A device is what it was described as first: once in a process. */
 static int decode_device(struct instance *i, const void *record, size_t size)
 {
 	static const char simulated[] = "Simulated GPU";
 	const char *name = (const char *)record + sizeof(struct wire_device);
-	struct profile_device device = {0};
 	struct wire_device d;
 	int error;
 
 	memcpy(&d, record, sizeof(d));
 	if (d.ordinal >= WIRE_DEVICES || d.name_size > size - sizeof(d))
 		return -EPROTO;
-	memcpy(device.uuid, d.uuid, sizeof(device.uuid));
-	device.ordinal = d.ordinal;
-	device.sm_count = d.sm_count;
-	device.memory_bytes = d.memory_bytes;
-	error = profile_add_string(i->injected->shared->writer, name, d.name_size, &device.name);
-	error = error
-			?: profile_add_device(
-				   i->injected->shared->writer, &device, &i->devices[d.ordinal]);
-	if (!error && i->injected->api->device_used)
-		error = i->injected->api->device_used(
-			i->injected->context, d.uuid, i->devices[d.ordinal]);
+	if (i->devices[d.ordinal])
+		return 0;
+	error = add_device(i, &d, name);
 	if (error || i->injected->simulated || d.name_size < sizeof(simulated) - 1 ||
 		memcmp(name, simulated, sizeof(simulated) - 1))
 		return error;

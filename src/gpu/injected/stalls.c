@@ -14,6 +14,8 @@
 #include "gpu/injected/instance.h"
 
 #define PERIOD_MAX 31
+/* Where samples of a function are put whose instructions there is no room for: behind its end. */
+#define OFFSET_LEFT_OUT (UINT32_MAX - 15)
 
 static int invalid(struct instance *i)
 {
@@ -24,15 +26,23 @@ static int invalid(struct instance *i)
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id)
 {
 	struct profile_module m = {.kind = MODULE_GPU_CODE, .build_id_size = sizeof(checksum)};
+	uint64_t before = budget_tables(i);
 	char name[32];
 	int error;
 
+	*ret_id = 0;
+	if (!budget_has_room(i, BUDGET_STALLS)) {
+		budget_refuse(i, BUDGET_STALLS);
+		return 0;
+	}
 	for (size_t n = 0; n < sizeof(checksum); n++)
 		m.build_id[n] = (uint8_t)(checksum >> (56 - 8 * n));
 	snprintf(name, sizeof(name), "%s:%016llx", i->injected->api->code_format,
 		(unsigned long long)checksum);
 	error = profile_add_string(i->injected->shared->writer, name, strlen(name), &m.path);
-	return error ?: profile_add_module(i->injected->shared->writer, &m, ret_id);
+	error = error ?: profile_add_module(i->injected->shared->writer, &m, ret_id);
+	budget_charge_growth(i, BUDGET_STALLS, before);
+	return error;
 }
 
 int stalls_decode_reason(struct instance *i, const void *record, size_t size)
@@ -49,14 +59,32 @@ int stalls_decode_reason(struct instance *i, const void *record, size_t size)
 		*reasons = calloc(WIRE_STALL_REASONS, sizeof(**reasons));
 	if (!*reasons)
 		return error_memory(NULL);
-	return profile_add_string(i->injected->shared->writer, (const char *)record + sizeof(r),
-		r.name_size, &(*reasons)[r.index]);
+	return budget_string(i, BUDGET_STALLS, (const char *)record + sizeof(r), r.name_size,
+		&(*reasons)[r.index]);
+}
+
+/* The id of a function in its image; 0: there was no room for it. */
+static int add_function(struct instance *i, const struct wire_function *f, const char *name,
+	uint32_t *ret_module, uint32_t *ret_id)
+{
+	struct profile_gpu_function function = {.index = f->index};
+	uint64_t before;
+	int error = stalls_module(i, f->checksum, &function.module);
+
+	*ret_module = function.module;
+	*ret_id = 0;
+	if (error || !function.module)
+		return error;
+	error = budget_string(i, BUDGET_STALLS, name, f->name_size, &function.name);
+	before = budget_tables(i);
+	error = error ?: profile_add_gpu_function(i->injected->shared->writer, &function, ret_id);
+	budget_charge_growth(i, BUDGET_STALLS, before);
+	return error;
 }
 
 int stalls_decode_function(struct instance *i, const void *record, size_t size)
 {
-	struct profile_gpu_function function = {0};
-	struct instance_function mine;
+	struct instance_function mine = {0};
 	struct wire_function f;
 	int error;
 
@@ -64,16 +92,9 @@ int stalls_decode_function(struct instance *i, const void *record, size_t size)
 	if (f.id != i->functions.count + 1 || f.id > WIRE_FUNCTIONS ||
 		f.name_size > size - sizeof(f))
 		return -EPROTO;
-	error = stalls_module(i, f.checksum, &mine.module);
-	error = error
-			?: profile_add_string(i->injected->shared->writer,
-				   (const char *)record + sizeof(f), f.name_size, &function.name);
-	function.module = mine.module;
-	function.index = f.index;
-	error = error ?: profile_add_gpu_function(i->injected->shared->writer, &function, &mine.id);
+	error = add_function(i, &f, (const char *)record + sizeof(f), &mine.module, &mine.id);
 	if (error)
 		return error;
-	mine.needed = false;
 	return vec_push(&i->functions, mine) ? error_memory(NULL) : 0;
 }
 
@@ -115,6 +136,7 @@ static int find_instruction(
 	struct instance *i, uint32_t function, uint32_t offset, uint32_t *ret_id)
 {
 	struct profile_instruction instruction = {.function = function, .offset = offset};
+	uint64_t before = budget_tables(i);
 	int error;
 
 	if (i->last_instruction.id && i->last_instruction.function == function &&
@@ -122,7 +144,12 @@ static int find_instruction(
 		*ret_id = i->last_instruction.id;
 		return 0;
 	}
+	if (!budget_has_room(i, BUDGET_STALLS)) {
+		budget_refuse(i, BUDGET_STALLS);
+		instruction.offset = OFFSET_LEFT_OUT;
+	}
 	error = profile_add_instruction(i->injected->shared->writer, &instruction, ret_id);
+	budget_charge_growth(i, BUDGET_STALLS, before);
 	if (error)
 		return error;
 	i->last_instruction.function = function;
@@ -147,6 +174,10 @@ static int decode_row(struct instance *i, const struct wire_stall *row)
 	if (!row->samples || !i->window.reasons || !i->window.reasons[row->reason])
 		return invalid(i);
 	function = &i->functions.items[row->function - 1];
+	if (!function->id) {
+		record_count_loss(i, LOSS_STALLS_CUT, row->samples);
+		return 0;
+	}
 	if (!function->needed && i->injected->options.images)
 		kept_images_need(i->injected->options.images, function->module);
 	function->needed = true;

@@ -15,12 +15,33 @@
 #include "base/error.h"
 #include "gpu/injected/instance.h"
 
-#define KEPT_BYTES_MAX ((size_t)16 << 20) /* for each instance */
+/* Resolves a stack of which only that is new that there is room for: beyond the budget, its callers
+ * that other stacks have, too. */
+static int resolve_within(
+	struct instance *i, const struct walked_stack *stack, struct numbered_stack *numbered)
+{
+	const struct stack_resolver *resolver = &i->injected->options.stacks;
+	struct profile_writer *w = i->injected->shared->writer;
+	uint64_t before = budget_tables(i), refused = profile_writer_refused(w);
+	bool full = !budget_has_room(i, BUDGET_STACKS);
+	int error;
+
+	if (full)
+		profile_writer_freeze(w, true);
+	error = resolver->resolve(
+		resolver->context, stack, &numbered->stack, &numbered->incomplete);
+	if (full) {
+		profile_writer_freeze(w, false);
+		if (profile_writer_refused(w) != refused)
+			budget_refuse(i, BUDGET_STACKS);
+	}
+	budget_charge_growth(i, BUDGET_STACKS, before);
+	return error;
+}
 
 /* Makes a stack of the profile from the frames behind the record. */
 static int resolve(struct instance *i, const struct wire_stack *w, struct numbered_stack *numbered)
 {
-	const struct stack_resolver *resolver = &i->injected->options.stacks;
 	const uint64_t *frames = (const uint64_t *)(w + 1);
 	struct walked_stack stack = {
 		.pid = i->pid,
@@ -36,9 +57,7 @@ static int resolve(struct instance *i, const struct wire_stack *w, struct number
 		.unloaded = w->flags & WIRE_STACK_UNLOADED,
 	};
 
-	return !resolver->resolve ? 0
-				  : resolver->resolve(resolver->context, &stack, &numbered->stack,
-					    &numbered->incomplete);
+	return i->injected->options.stacks.resolve ? resolve_within(i, &stack, numbered) : 0;
 }
 
 static size_t size_of(const struct wire_stack *w)
@@ -107,11 +126,11 @@ static int decode_alone(struct instance *i, const struct wire_stack *w, uint64_t
 static struct wire_stack *keep(struct instance *i, const struct wire_stack *w)
 {
 	size_t size = size_of(w);
-	struct wire_stack *copy = i->stack_bytes + size <= KEPT_BYTES_MAX ? malloc(size) : NULL;
+	struct wire_stack *copy = budget_has_room(i, BUDGET_KEPT_STACKS) ? malloc(size) : NULL;
 
 	if (!copy)
 		return NULL;
-	i->stack_bytes += size;
+	budget_charge(i, BUDGET_KEPT_STACKS, size);
 	return memcpy(copy, w, size);
 }
 
