@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/map.h"
+#include "base/proc_text.h"
 #include "vendor/vendor.h"
 
 #define MAPS_MAX_BYTES	 ((size_t)64 << 20)
@@ -231,22 +232,17 @@ int processes_map(struct processes *p, const struct change *change)
 /* Adds a line of /proc/PID/maps when it is executable. */
 static int read_line(struct processes *p, struct process *process, char *line)
 {
-	unsigned long long start, end, offset, inode;
-	unsigned int major_number, minor_number;
 	struct mapped_file f = {0};
-	char rights[5];
-	int at = 0;
+	struct proc_mapping m;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, rights, &offset,
-		    &major_number, &minor_number, &inode, &at) < 7 ||
-		!at || rights[2] != 'x')
+	if (!proc_mapping_parse(line, strlen(line), &m) || !m.executable)
 		return 0;
-	f = (struct mapped_file){.start = start,
-		.end = end,
-		.offset = offset,
-		.device = makedev(major_number, minor_number),
-		.inode = inode};
-	return add_mapping(p, process, line[at] ? line + at : "//anon", &f,
+	f = (struct mapped_file){.start = m.start,
+		.end = m.end,
+		.offset = m.offset,
+		.device = makedev(m.major, m.minor),
+		.inode = m.inode};
+	return add_mapping(p, process, m.path_size ? m.path : "//anon", &f,
 		p->maps_reported ? 0 : process->maps_read_ns);
 }
 

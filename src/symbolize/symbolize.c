@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/proc_text.h"
 #include "base/vec.h"
 #include "elf/kernel_id.h"
 #include "elf/perf_map.h"
@@ -70,25 +71,16 @@ struct symbolizer {
 static uint64_t program_start_ns(void)
 {
 	struct timespec boot, real;
-	struct buf stat = BUF_INIT;
-	unsigned long long ticks = 0;
-	const char *after_name = NULL;
+	struct proc_stat stat;
 	uint64_t age_ns, start_ns = 0;
 
-	if (!io_read_file("/proc/self/stat", 4096, &stat))
-		after_name = strrchr(buf_text(&stat), ')');
-	if (after_name &&
-		sscanf(after_name + 1,
-			" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-			"%*d %*d %*d %llu",
-			&ticks) == 1) {
+	if (proc_stat_read((uint32_t)getpid(), &stat)) {
 		clock_gettime(CLOCK_BOOTTIME, &boot);
 		clock_gettime(CLOCK_REALTIME, &real);
 		age_ns = (uint64_t)boot.tv_sec * NS_PER_SECOND + (uint64_t)boot.tv_nsec -
-			 ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+			 proc_ticks_ns(stat.start_ticks);
 		start_ns = (uint64_t)real.tv_sec * NS_PER_SECOND + (uint64_t)real.tv_nsec - age_ns;
 	}
-	buf_release(&stat);
 	return start_ns;
 }
 

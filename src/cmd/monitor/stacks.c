@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/printable.h"
+#include "base/proc_text.h"
 #include "elf/elf_file.h"
 #include "symbolize/kallsyms.h"
 
@@ -96,27 +97,15 @@ static void put_kernel(
 
 /* ------------------------------------------------------------------ user code */
 
-/* When a process began, by CLOCK_MONOTONIC; 0: it is gone. Field 22 of proc_pid_stat(5) counts
- * ticks from boot. */
+/* When a process began, by CLOCK_MONOTONIC; 0: it is gone. */
 static uint64_t start_of(uint32_t pid)
 {
-	struct buf text = BUF_INIT;
+	struct proc_stat stat;
 	struct timespec boot;
 	uint64_t now_ns = clock_now_ns(), asleep_ns, start_ns = 0;
-	const char *at = NULL;
-	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (!io_read_file(path, 4096, &text))
-		at = strrchr(buf_text(&text), ')');
-	for (int field = 2; at && field < 22; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
-	if (at)
-		start_ns =
-			strtoull(at, NULL, 10) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
-	buf_release(&text);
+	if (proc_stat_read(pid, &stat))
+		start_ns = proc_ticks_ns(stat.start_ticks);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	asleep_ns = (uint64_t)boot.tv_sec * NS_PER_SECOND + (uint64_t)boot.tv_nsec - now_ns;
 	return start_ns > asleep_ns ? start_ns - asleep_ns : start_ns ? 1 : 0;
@@ -142,35 +131,24 @@ static void read_maps(struct stack_names *n, uint32_t pid, uint64_t time_ns)
 }
 
 struct mapped {
-	uint64_t start, end, offset;
+	uint64_t start, offset;
 	char path[4096];
 };
-
-/* One line of /proc/PID/maps: "start-end rwxp offset major:minor inode   path". */
-static bool parse_mapping(const char *line, size_t length, struct mapped *ret)
-{
-	char text[4096 + 128], rights[5];
-	int path = 0;
-
-	if (length >= sizeof(text))
-		return false;
-	memcpy(text, line, length);
-	text[length] = '\0';
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &ret->start,
-		    &ret->end, rights, &ret->offset, &path) < 4 ||
-		!path || rights[2] != 'x')
-		return false;
-	snprintf(ret->path, sizeof(ret->path), "%s", text + path);
-	return true;
-}
 
 static bool find_mapping(const struct buf *maps, uint64_t address, struct mapped *ret)
 {
 	for (const char *line = buf_text(maps); *line;) {
 		size_t length = strcspn(line, "\n");
+		struct proc_mapping m;
 
-		if (parse_mapping(line, length, ret) && address >= ret->start && address < ret->end)
+		if (proc_mapping_parse(line, length, &m) && m.executable && address >= m.start &&
+			address < m.end && m.path_size < sizeof(ret->path)) {
+			ret->start = m.start;
+			ret->offset = m.offset;
+			memcpy(ret->path, m.path, m.path_size);
+			ret->path[m.path_size] = '\0';
 			return true;
+		}
 		line += length + (line[length] != '\0');
 	}
 	return false;
