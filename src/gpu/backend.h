@@ -71,6 +71,7 @@ struct gpu_stats {
 	 * call */
 	const char *stalls_refused;
 	const char *counters_refused; /* the same of hardware counters */
+	const char *stalls_contested; /* the same: who else claimed to sample, though we did */
 	/* the same: which processes' GPU work is missing from some time on, and why */
 	const char *ended;
 };

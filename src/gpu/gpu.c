@@ -217,7 +217,8 @@ int gpu_finish(struct gpu *g)
 
 static struct gpu_stats stats_of(const struct open_backend *b)
 {
-	struct gpu_stats stats = {.stalls_refused = "", .counters_refused = "", .ended = ""};
+	struct gpu_stats stats = {
+		.stalls_refused = "", .counters_refused = "", .stalls_contested = "", .ended = ""};
 
 	b->ops->stats(b->backend, &stats);
 	return stats;
@@ -241,15 +242,16 @@ uint64_t gpu_reported_ns(const struct gpu *g)
 }
 
 void gpu_each_refusal(const struct gpu *g,
-	void (*visit)(void *context, const char *lines, bool lost), void *context)
+	void (*visit)(void *context, const char *lines, enum gpu_missing what), void *context)
 {
 	vec_foreach (b, &g->backends)
-		visit(context, stats_of(b).ended, true);
+		visit(context, stats_of(b).ended, GPU_MISSING_WORK);
 	vec_foreach (b, &g->backends) {
 		struct gpu_stats stats = stats_of(b);
 
-		visit(context, stats.stalls_refused, false);
-		visit(context, stats.counters_refused, false);
+		visit(context, stats.stalls_refused, GPU_MISSING_SAMPLES);
+		visit(context, stats.counters_refused, GPU_MISSING_SAMPLES);
+		visit(context, stats.stalls_contested, GPU_MISSING_NOTHING);
 	}
 }
 

@@ -63,7 +63,13 @@ int gpu_finish(struct gpu *g);
 bool gpu_has_connected(const struct gpu *g, uint32_t process);
 /* GPU time as all drivers reported it, in nanoseconds, recorded or lost. */
 uint64_t gpu_reported_ns(const struct gpu *g);
-/* Calls visit for each text (lines) of what the backends refused or lost; `lost`: GPU work is
- * missing from some time on. */
+/* What a backend's lines report as missing. */
+enum gpu_missing {
+	GPU_MISSING_NOTHING,
+	GPU_MISSING_SAMPLES,
+	GPU_MISSING_WORK, /* from some time on */
+};
+
+/* Calls visit for each text (lines) of what the backends refused or lost, or what was in doubt. */
 void gpu_each_refusal(const struct gpu *g,
-	void (*visit)(void *context, const char *lines, bool lost), void *context);
+	void (*visit)(void *context, const char *lines, enum gpu_missing what), void *context);

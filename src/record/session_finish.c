@@ -83,13 +83,13 @@ struct refusals {
 	bool lost; /* GPU work is missing */
 };
 
-static void note_refusals(void *context, const char *lines, bool lost)
+static void note_refusals(void *context, const char *lines, enum gpu_missing what)
 {
 	struct refusals *r = context;
 	const char *rest;
 
-	r->lost |= lost && *lines;
-	rest = r->lost ? "" : "; everything else was recorded";
+	r->lost |= what == GPU_MISSING_WORK && *lines;
+	rest = r->lost || what == GPU_MISSING_NOTHING ? "" : "; everything else was recorded";
 	while (*lines) {
 		int size = (int)strcspn(lines, "\n");
 

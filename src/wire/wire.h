@@ -479,7 +479,8 @@ enum wire_stalls_refusal {
 	WIRE_STALLS_CONTEXTS,  /* more contexts than we have slots for */
 	WIRE_STALLS_LATE,      /* a context ended, and its last samples could not be waited for */
 	WIRE_STALLS_CONTEXT,   /* another context of the process on this device is sampled */
-	WIRE_STALLS_PROCESS,   /* another process samples this device */
+	WIRE_STALLS_PROCESS,   /* another process of the user, or of root, samples this device */
+	WIRE_STALLS_STRANGER,  /* no refusal: another user claims the device, which is sampled */
 	WIRE_STALLS_REFUSALS
 };
 
@@ -490,8 +491,10 @@ struct wire_stalls_refused {
 	uint16_t pad;
 	uint32_t device;
 	uint32_t context;
-	int32_t result; /* the tracer's */
-	uint8_t pad2[40];
+	int32_t result;	     /* the tracer's */
+	uint32_t holder_pid; /* who has the device, as the process sees it; 0: not known */
+	uint32_t holder_uid; /* UINT32_MAX: not known */
+	uint8_t pad2[32];
 };
 
 /*

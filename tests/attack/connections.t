@@ -11,8 +11,9 @@ import attack
 
 def attacked_by(kind):
     """By a user that sudo names, who has to have an account."""
-    r = attack.Recorder(command=[attack.program("connections"), kind],
-                        environment={"SUDO_UID": str(pwd.getpwnam("nobody").pw_uid)}, wait=False)
+    user = attack.User(pwd.getpwnam("nobody").pw_uid)
+    r = attack.Recorder(command=[attack.program("connections"), kind], environment={"SUDO_UID": str(user.uid)},
+                        cwd=attack.folder(user), wait=False)
     r.wait()
     return r
 

@@ -15,12 +15,12 @@ KILLED = 4
 
 def check_replaced():
     """The program's user is one that sudo names, so it has to have an account."""
-    user = pwd.getpwnam("nobody")
+    user = attack.User(pwd.getpwnam("nobody").pw_uid)
     own = attack.folder()
     precious = attack.write(os.path.join(own, "nvidia.sock"))
     with attack.Untouched(precious, own, name="a link in the place of the folder leads to no file of root's"):
         r = attack.Recorder("--gpu-only", command=attack.python("runtime_dir") + [own],
-                            environment={"SUDO_UID": str(user.pw_uid)}, wait=False)
+                            environment={"SUDO_UID": str(user.uid)}, cwd=attack.folder(user), wait=False)
         r.wait()
     attack.result(r.status == 0 and "not replaced" in r.said, "the program cannot replace the folder", r.status, r.said)
     attack.result(not folders(), "nothing is left", *folders())

@@ -388,6 +388,28 @@ static void a_refusal_is_counted_by_process_and_reported_once_by_kind(void)
 	test_recorder_close(r);
 }
 
+static void a_stranger_s_claim_is_reported_and_nothing_is_lost(void)
+{
+	struct test_recorder *r = open_recorder(NULL);
+	struct wire_stalls_refused s = {.type = WIRE_STALLS_REFUSED,
+		.refusal = WIRE_STALLS_STRANGER,
+		.holder_pid = 77,
+		.holder_uid = 4242};
+	struct client c;
+
+	CHECK(join(&c, r));
+	ring_put(&c.ring, &s);
+	s.refusal = WIRE_STALLS_PROCESS;
+	s.holder_uid = 0;
+	ring_put(&c.ring, &s);
+	CHECK(test_recorder_pump(r) == 0);
+	CHECK(strstr(test_recorder_stats(r).stalls_contested, "(user 4242, process 77)"));
+	CHECK(strstr(test_recorder_stats(r).stalls_refused, "its samples (process 77)"));
+	CHECK(test_recorder_loss(r, LOSS_STALLS_REFUSED) == 1);
+	leave(&c);
+	test_recorder_close(r);
+}
+
 static void what_the_library_could_not_send_becomes_losses(void)
 {
 	struct test_recorder *r = open_recorder(NULL);
@@ -584,6 +606,7 @@ int main(void)
 	RUN(what_no_library_would_send_ends_the_ring);
 	RUN(functions_stay_when_the_library_forgets_its_strings);
 	RUN(a_refusal_is_counted_by_process_and_reported_once_by_kind);
+	RUN(a_stranger_s_claim_is_reported_and_nothing_is_lost);
 	RUN(what_the_library_could_not_send_becomes_losses);
 	RUN(more_samples_may_be_lost_at_once_than_fit_into_32_bits);
 	RUN(rows_behind_a_record_that_never_came_belong_to_no_window);

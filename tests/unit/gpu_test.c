@@ -273,9 +273,9 @@ static void the_end_waits_for_the_last_backend(void)
 	end();
 }
 
-static void note(void *context, const char *lines, bool lost)
+static void note(void *context, const char *lines, enum gpu_missing what)
 {
-	buf_printf(context, "%s%s|", lines, lost ? "!" : "");
+	buf_printf(context, "%s%s|", lines, what == GPU_MISSING_WORK ? "!" : "");
 }
 
 static void what_came_of_it_is_of_all(void)
@@ -286,7 +286,7 @@ static void what_came_of_it_is_of_all(void)
 	CHECK(gpu_reported_ns(gpu) == 300);
 	CHECK(gpu_has_connected(gpu, 1) && !gpu_has_connected(gpu, 2));
 	gpu_each_refusal(gpu, note, &refusals);
-	CHECK_TEXT(buf_text(&refusals), "!|it ended!|||||");
+	CHECK_TEXT(buf_text(&refusals), "!|it ended!|||||||");
 	buf_release(&refusals);
 	end();
 }

@@ -43,6 +43,7 @@ void injected_close(struct injected *s)
 		close(s->epoll);
 	buf_release(&s->tracer_lines);
 	buf_release(&s->refusal_lines);
+	buf_release(&s->contest_lines);
 	buf_release(&s->ended_lines);
 	map_release(&s->connected);
 	map_release(&s->by_number);
@@ -385,6 +386,7 @@ void injected_stats(const struct injected *s, struct gpu_stats *ret)
 	ret->records += s->records;
 	ret->reported_ns += s->reported_ns;
 	ret->stalls_refused = buf_text(&s->refusal_lines);
+	ret->stalls_contested = buf_text(&s->contest_lines);
 	ret->ended = buf_text(&s->ended_lines);
 	vec_foreach (it, &s->instances)
 		ret->instances_live += instance_is_live(*it);

@@ -28,6 +28,7 @@ struct injected {
 	bool stopped;		     /* libraries that come now are to stop at once */
 	struct buf tracer_lines;     /* of META_TRACER */
 	struct buf refusal_lines;    /* of META_STALLS_REFUSED */
+	struct buf contest_lines;    /* of META_STALLS_CONTESTED */
 	uint32_t refused;	     /* bits: enum wire_stalls_refusal */
 	struct buf ended_lines;	     /* of META_TRACER_ENDED */
 	uint32_t ended;		     /* instances in which the tracer ended */

@@ -209,28 +209,51 @@ void stalls_window_lost(struct instance *i)
 	i->window = (struct instance_window){.begun = true, .lost = true};
 }
 
+/* Numbers of processes mean something here only where the program counts as we do. */
+static void put_holder(const struct instance *i, const struct wire_stalls_refused *r, struct buf *b)
+{
+	bool stranger = r->refusal == WIRE_STALLS_STRANGER && r->holder_uid != UINT32_MAX;
+	uint32_t pid = i->namespaced ? 0 : r->holder_pid;
+
+	if (stranger)
+		buf_printf(b, " (user %u%s", r->holder_uid, pid ? ", " : ")");
+	if (pid)
+		buf_printf(b, "%sprocess %u)", stranger ? "" : " (", pid);
+}
+
+static void put_refusal(
+	const struct instance *i, const struct wire_stalls_refused *r, struct buf *b)
+{
+	const struct injected_api *api = i->injected->api;
+
+	if (b->size)
+		buf_putc(b, '\n');
+	buf_puts(b, api->stalls_refusals[r->refusal]);
+	if (r->result)
+		buf_printf(b, " (%s error %d)", api->tracer, (int)r->result);
+	put_holder(i, r, b);
+}
+
 /* Once for each kind, whatever the process; the processes are counted. */
 int stalls_decode_refusal(struct instance *i, const struct wire_stalls_refused *r)
 {
 	struct injected *s = i->injected;
+	bool sampled = r->refusal == WIRE_STALLS_STRANGER;
+	struct buf *lines = sampled ? &s->contest_lines : &s->refusal_lines;
 	uint32_t bit;
 
 	if (!r->refusal || r->refusal >= WIRE_STALLS_REFUSALS)
 		return -EPROTO;
-	if (!i->stalls_refused)
+	if (!i->stalls_refused && !sampled)
 		record_count_loss(i, LOSS_STALLS_REFUSED, 1);
-	i->stalls_refused = true;
+	i->stalls_refused |= !sampled;
 	bit = 1u << r->refusal;
 	if (s->refused & bit)
 		return 0;
 	s->refused |= bit;
-	if (s->refusal_lines.size)
-		buf_putc(&s->refusal_lines, '\n');
-	buf_puts(&s->refusal_lines, s->api->stalls_refusals[r->refusal]);
-	if (r->result)
-		buf_printf(&s->refusal_lines, " (%s error %d)", s->api->tracer, (int)r->result);
-	return profile_set_meta(
-		s->shared->writer, META_STALLS_REFUSED, buf_text(&s->refusal_lines));
+	put_refusal(i, r, lines);
+	return profile_set_meta(s->shared->writer,
+		sampled ? META_STALLS_CONTESTED : META_STALLS_REFUSED, buf_text(lines));
 }
 
 void stalls_decode_release(struct instance *i)

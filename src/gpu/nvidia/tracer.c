@@ -60,5 +60,8 @@ const char *const tracer_stalls_refusals[WIRE_STALLS_REFUSALS] = {
 	[WIRE_STALLS_PROCESS] =
 		"another process samples the GPU's instructions, and only one can at a time: "
 		"record one alone to have its samples",
+	[WIRE_STALLS_STRANGER] =
+		"they were sampled, though CUPTI ends in one of two processes that do so at once: "
+		"another user claims to sample the GPU's instructions",
 };
 // clang-format on

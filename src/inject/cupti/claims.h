@@ -4,16 +4,26 @@
  * process at a time. CUPTI (13.0 on an H200) does not refuse the next one: it accepts it, and then
  * ends itself in that process (health.h). So whoever wants to sample asks here first.
  *
- * Threads: any, also several at once; nothing here waits. A claim ends with the process at the
- * latest.
+ * Only processes of our own user and of root are made way for. What another user claims may be
+ * false, and cannot be kept from being claimed.
+ *
+ * Threads: any, also several at once; nothing here waits for longer than 20 ms. A claim ends with
+ * the process at the latest.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* 0, and the device is ours until claim_release; else why not: WIRE_STALLS_CONTEXT or
- * WIRE_STALLS_PROCESS. */
-unsigned int claim_device(uint32_t device);
+/* Who has a device. */
+struct claim_holder {
+	uint32_t pid; /* 0: not known, or not visible from our namespace */
+	uint32_t uid; /* UINT32_MAX: not known */
+};
+
+/* 0, and the device is ours until claim_release; so too with WIRE_STALLS_STRANGER, but another user
+ * claims it as well. Else why not: WIRE_STALLS_CONTEXT or WIRE_STALLS_PROCESS. *ret_holder: of
+ * another process, zero without one. */
+unsigned int claim_device(uint32_t device, struct claim_holder *ret_holder);
 void claim_release(uint32_t device);
 void claims_release_all(void);
 /* In a forked child, which would keep its parent's claims as long as it lives. */

@@ -198,7 +198,8 @@ static bool put_patiently(const void *head, size_t head_size, const void *body, 
 }
 
 /* Once for each kind of refusal. */
-static void report_refusal(const struct slot *p, enum wire_stalls_refusal refusal, int result)
+static void report_holder(const struct slot *p, enum wire_stalls_refusal refusal, int result,
+	const struct claim_holder *holder)
 {
 	struct wire_stalls_refused record = {
 		.type = WIRE_STALLS_REFUSED,
@@ -206,6 +207,8 @@ static void report_refusal(const struct slot *p, enum wire_stalls_refusal refusa
 		.device = p->device,
 		.context = p->id,
 		.result = result,
+		.holder_pid = holder->pid,
+		.holder_uid = holder->uid,
 	};
 	uint32_t bit = 1u << refusal;
 
@@ -213,6 +216,11 @@ static void report_refusal(const struct slot *p, enum wire_stalls_refusal refusa
 		return;
 	if (!put_patiently(&record, sizeof(record), NULL, 0, now_ns() + RING_PATIENCE_NS))
 		__atomic_fetch_and(&sampling.refusals, ~bit, __ATOMIC_RELAXED);
+}
+
+static void report_refusal(const struct slot *p, enum wire_stalls_refusal refusal, int result)
+{
+	report_holder(p, refusal, result, &(struct claim_holder){0});
 }
 
 /* ---- buffers ---- */
@@ -741,6 +749,7 @@ static struct slot *claim_slot(void)
 void sampling_context_created(void *context)
 {
 	const struct cupti *c = &cupti;
+	struct claim_holder holder = {0};
 	struct slot none = {0}, *p;
 	unsigned int refusal;
 	int result;
@@ -761,13 +770,17 @@ void sampling_context_created(void *context)
 		result = c->GetContextId(context, &p->id);
 	if (!result && p->device >= WIRE_DEVICES)
 		result = CUPTI_NOT_SUPPORTED;
-	refusal = result ? refusal_of(result) : claim_device(p->device);
+	refusal = result ? refusal_of(result) : claim_device(p->device, &holder);
+	if (refusal == WIRE_STALLS_STRANGER) {
+		report_holder(p, refusal, 0, &holder);
+		refusal = 0;
+	}
 	if (!refusal) {
 		result = enable_held(p);
 		refusal = result ? refusal_of(result) : 0;
 	}
 	if (refusal) {
-		report_refusal(p, refusal, result);
+		report_holder(p, refusal, result, &holder);
 		release(p);
 		return;
 	}
