@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Where outputs go, and whose they are.
+. "$(dirname "$0")/tap.sh"
+
+cpu_side || skip_all "CPU samples cannot be had here"
+
+record() {
+	"$build/xpuprof" record -q --cpu-only "$@"
+}
+
+first() { # BYTES, of all that comes
+	head -c "$1"
+	cat >/dev/null
+}
+
+record -o p.xpu -- sh -c 'touch begun; while [ ! -e go ]; do sleep 0.05; done' &
+pid=$!
+while [ ! -e begun ]; do sleep 0.05; done
+run record -o p.xpu touch started
+is "$status" 1 "a second recorder of one file is refused"
+has "$err" "cannot create 'p.xpu': another recorder is writing it" "and says why"
+true_that "its command does not begin" test ! -e started
+: >go
+wait $pid
+has "$(xpuprof report --json p.xpu)" '"incomplete":null' "and the first one's recording is whole"
+
+first=$(md5sum <p.xpu)
+record -o p.xpu true
+is "$(md5sum <p.xpu.old)" "$first" "an earlier recording is kept"
+is "$(stat -c %a p.xpu)" 600 "a recording is its owner's"
+second=$(md5sum <p.xpu)
+printf '#!/nowhere\n' >bad && chmod 755 bad
+run record -o p.xpu ./bad
+is "$status $(md5sum <p.xpu)" "127 $second" "a command that cannot be run leaves the earlier recording where it was"
+(umask 027 && record -o q.svg true 2>/dev/null)
+is "$(stat -c %a q.svg)" 640 "a picture is as private as the umask says"
+
+if [ "$(id -u)" != 0 ]; then
+	skip "outputs under sudo" "needs root"
+	done_testing
+fi
+chmod 755 .
+mkdir theirs && chown nobody theirs
+sudo() {
+	env SUDO_UID="$(id -u nobody)" "$@"
+}
+
+run sudo "$build/xpuprof" record -q --cpu-only -o theirs/p.xpu -o theirs/p.folded true
+sudo "$build/xpuprof" flame -o theirs/p.svg theirs/p.xpu 2>/dev/null
+sudo "$build/xpuprof" export -o theirs/p.json theirs/p.xpu 2>/dev/null
+sudo "$build/xpuprof" symbolize -o theirs/named.xpu theirs/p.xpu >/dev/null
+for file in p.xpu p.folded p.svg p.json named.xpu; do
+	is "$(stat -c %U theirs/$file)" nobody "under sudo $file is the caller's"
+done
+run sudo "$build/xpuprof" record -q --cpu-only -o here.xpu touch started
+is "$status $err" "1 xpuprof: cannot create 'here.xpu' as nobody, who called sudo: Permission denied" \
+	"where the caller may write nothing, nothing is written"
+for command in 'record -q --cpu-only -o here.svg true' 'flame -o here.svg p.xpu' 'export -o here.svg p.xpu'; do
+	# shellcheck disable=SC2086 # words
+	run sudo "$build/xpuprof" $command
+	has "$err" "cannot write 'here.svg' as nobody, who called sudo: Permission denied" "nor by ${command%% *}"
+done
+run sudo "$build/xpuprof" symbolize -o here.xpu p.xpu
+has "$err" "cannot write 'here.xpu' as nobody, who called sudo: Permission denied" "nor by symbolize"
+true_that "and no file is made" test ! -e here.xpu -a ! -e here.svg -a ! -e started
+
+cd theirs || exit 1
+umask 077
+is "$(sudo "$build/xpuprof" record -q --cpu-only -o /dev/stdout true | first 7)" XPUPROF \
+	"a recording goes to a pipe of root's"
+sudo "$build/xpuprof" record -q --cpu-only -o /dev/fd/7 true 7>../seven.xpu
+is "$(head -c 7 ../seven.xpu)" XPUPROF "and into a file of root's that is open"
+is "$(sudo "$build/xpuprof" record -q --cpu-only -o chrome:/dev/stdout true 2>/dev/null | first 1)" "{" "a trace too"
+run sudo "$build/xpuprof" record -q --cpu-only -o /dev/fd/7 true 7<../seven.xpu
+has "$err" "cannot create '/dev/fd/7' as nobody, who called sudo: Permission denied" "but not if it is open for reading"
+is "$(sudo "$build/xpuprof" record --cpu-only -o /dev/null true 2>&1 | grep -c cannot)" 0 "a device is written"
+mkfifo pipe && chown nobody pipe
+sudo "$build/xpuprof" record -q --cpu-only -o pipe true &
+is "$(first 7 <pipe)" XPUPROF "and a named pipe, when somebody reads it"
+wait
+done_testing
