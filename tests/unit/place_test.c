@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files that are opened, renamed and removed with the rights of a user, and in places that are held. */
+/* Files that are opened, renamed and removed with the rights of a user, in places that are held. */
 #include "base/place.h"
 
 #include <errno.h>
@@ -365,12 +365,12 @@ static void a_user_keeps_what_it_may_rename_and_overwrites_what_it_may_write(voi
 		return;
 	CHECK(shell("chmod 755 . && mkdir theirs && chown 4242 theirs") &&
 		!make_profile("theirs/p", "1"));
-	CHECK(!output_file_open(&f, &stranger, path_of("theirs/p"), true) && !output_file_begin(&f) &&
-		!output_file_close(&f));
+	CHECK(!output_file_open(&f, &stranger, path_of("theirs/p"), true) &&
+		!output_file_begin(&f) && !output_file_close(&f));
 	CHECK(shell("test $(stat -c %u theirs/p) = 4242 && test $(stat -c %u theirs/p.old) = 0"));
 	CHECK(shell("chown 0 theirs && printf 'XPUPROF\\0two' >theirs/p"));
-	CHECK(!output_file_open(&f, &stranger, path_of("theirs/p"), true) && !output_file_begin(&f) &&
-		!output_file_close(&f));
+	CHECK(!output_file_open(&f, &stranger, path_of("theirs/p"), true) &&
+		!output_file_begin(&f) && !output_file_close(&f));
 	CHECK(holds("theirs/p", "") && holds("theirs/p.old", "XPUPROF1"));
 	CHECK(shell("chown 0 theirs/p"));
 	CHECK(!output_file_open(&f, &stranger, path_of("theirs/p"), true) &&
