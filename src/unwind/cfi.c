@@ -2,8 +2,12 @@
 /*
  * The entries of .eh_frame (LSB Core, "Exception Frames") and .debug_frame (DWARF 5,
  * section 6.4.1): functions (FDE), each of which names what it has in common with others (CIE). A
- * section is read whole and gone through once; CIEs are read when the first function names them and
- * kept, with the row that their own instructions lead to.
+ * section is read whole. CIEs are kept, with the row that their own instructions lead to. In
+ * .eh_frame they stand before the functions that name them; in .debug_frame they may stand anywhere,
+ * and are looked for first.
+ *
+ * A function names a CIE by its offset, and only where the section, read from its beginning, has one:
+ * so no byte is read twice, however many functions there are.
  */
 #include "unwind/cfi.h"
 
@@ -11,13 +15,11 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "base/map.h"
+#include "base/search.h"
 #include "elf/debug_file.h"
+#include "elf/limits.h"
 #include "unwind/cfi_rules.h"
 #include "unwind/uncovered.h"
-
-#define SECTION_MAX_BYTES ((size_t)512 << 20)
-#define DAMAGED_COMMON	  UINT64_MAX
 
 /* Encodings of addresses (LSB Core, "DWARF Exception Header Encoding"). */
 enum {
@@ -40,6 +42,11 @@ enum {
 	PE_OMIT = 0xff,
 };
 
+struct common {
+	uint64_t at; /* in the section */
+	struct cfi_common fields;
+};
+
 struct section {
 	struct elf_contents contents;
 	bool is_eh;
@@ -47,8 +54,8 @@ struct section {
 	uint64_t data;
 	const struct cfi_machine *machine;
 	bool follows_bx;
-	struct map commons; /* offset of a CIE in the section -> its number, or DAMAGED_COMMON */
-	struct vec(struct cfi_common) common;
+	struct vec(struct common) commons; /* those that are sound, in their order */
+	size_t last_common;
 };
 
 struct builder {
@@ -250,41 +257,38 @@ static bool read_entry(const struct section *s, struct reader *r, struct entry *
 	return true;
 }
 
-static bool parse_common(struct section *s, uint64_t at, struct cfi_common *ret)
+static bool parse_common(const struct section *s, struct entry *entry, struct cfi_common *ret)
 {
-	struct reader r = {.at = s->contents.data, .end = s->contents.data + s->contents.size};
 	struct cfi_program program = {.common = ret};
-	struct entry entry;
 
-	if (!reader_take(&r, at) || !read_entry(s, &r, &entry) || entry.body.failed ||
-		!entry.is_common)
-		return false;
 	*ret = (struct cfi_common){.machine = s->machine, .follows_bx = s->follows_bx};
-	if (!read_common_fields(s, &entry.body, ret))
+	if (!read_common_fields(s, &entry->body, ret))
 		return false;
-	program.instructions = entry.body;
+	program.instructions = entry->body;
 	return cfi_run(&program);
 }
 
-/* The CIE at this offset; *ret NULL: it is damaged. 0 or -ENOMEM. */
-static int find_common(struct section *s, uint64_t at, struct cfi_common **ret)
+/* Functions that name a damaged one are damaged, too. */
+static int add_common(struct section *s, struct entry *entry)
 {
-	uint64_t *found = map_get(&s->commons, at), number = DAMAGED_COMMON;
-	struct cfi_common common;
+	struct common c = {.at = entry->at};
 
-	if (found) {
-		number = *found;
-	} else {
-		if (parse_common(s, at, &common)) {
-			number = s->common.count;
-			if (vec_push(&s->common, common))
-				return -ENOMEM;
-		}
-		if (map_put(&s->commons, at, number))
-			return -ENOMEM;
-	}
-	*ret = number == DAMAGED_COMMON ? NULL : &s->common.items[number];
-	return 0;
+	if (s->commons.count >= ELF_FRAME_COMMONS_MAX)
+		return -EFBIG;
+	return parse_common(s, entry, &c.fields) ? vec_push(&s->commons, c) : 0;
+}
+
+/* The CIE at this offset; NULL: there is none. Neighbours most often have the same. */
+static struct cfi_common *find_common(struct section *s, uint64_t at)
+{
+	size_t found = s->last_common;
+
+	if (found >= s->commons.count || s->commons.items[found].at != at)
+		found = search_first(i, 0, s->commons.count, s->commons.items[i].at >= at);
+	if (found == s->commons.count || s->commons.items[found].at != at)
+		return NULL;
+	s->last_common = found;
+	return &s->commons.items[found].fields;
 }
 
 /* Whether there is code at `start`, in one segment with what came before most often. */
@@ -321,18 +325,15 @@ static bool run_function(struct builder *b, const struct section *s, struct cfi_
 	return true;
 }
 
-static int add_function(struct builder *b, struct section *s, struct entry *entry)
+static void add_function(struct builder *b, struct section *s, struct entry *entry)
 {
+	struct cfi_common *c = find_common(s, entry->common_at);
 	struct reader *r = &entry->body;
-	struct cfi_common *c;
 	uint64_t start, size;
-	int error = find_common(s, entry->common_at, &c);
 
-	if (error)
-		return error;
 	if (!c || !read_address(s, r, c->encoding, &start)) {
 		b->stats.damaged++;
-		return 0;
+		return;
 	}
 	size = read_form(r, c->encoding);
 	if (r->failed || size > UINT32_MAX) {
@@ -347,14 +348,13 @@ static int add_function(struct builder *b, struct section *s, struct entry *entr
 		else
 			b->stats.damaged++;
 	}
-	return 0;
 }
 
 /*
  * Lengths of 0 are the section's end by the LSB, but linkers have left them in the middle as well;
  * what follows them is read nevertheless. A length beyond the section makes the rest unreadable.
  */
-static int add_entries(struct builder *b, struct section *s)
+static int add_entries(struct builder *b, struct section *s, bool commons, bool functions)
 {
 	struct reader r = {.at = s->contents.data, .end = s->contents.data + s->contents.size};
 	struct entry entry;
@@ -362,13 +362,16 @@ static int add_entries(struct builder *b, struct section *s)
 
 	while (!error && reader_left(&r) >= 4) {
 		if (!read_entry(s, &r, &entry)) {
-			b->stats.damaged++;
+			b->stats.damaged += functions;
 			break;
 		}
 		if (entry.body.failed)
 			continue;
-		if (!entry.is_common)
-			error = add_function(b, s, &entry);
+		if (entry.is_common && commons)
+			error = add_common(s, &entry);
+		else if (!entry.is_common && functions)
+			add_function(b, s, &entry);
+		error = error ?: b->rows.error;
 	}
 	return error;
 }
@@ -380,7 +383,7 @@ static int add_section(struct builder *b, struct elf_file *from, const char *nam
 	struct section s = {
 		.is_eh = name[1] == 'e', .machine = machine, .follows_bx = b->follows_bx};
 	uint64_t end;
-	int error = elf_file_read_section(from, name, SECTION_MAX_BYTES, &s.contents);
+	int error = elf_file_read_section(from, name, ELF_FRAMES_MAX_BYTES, &s.contents);
 
 	if (error == -ENOENT)
 		return 0;
@@ -388,9 +391,10 @@ static int add_section(struct builder *b, struct elf_file *from, const char *nam
 		return error;
 	(void)elf_file_section_range(b->f, ".text", &s.text, &end);
 	(void)elf_file_section_range(b->f, ".got", &s.data, &end);
-	error = add_entries(b, &s);
-	map_release(&s.commons);
-	vec_release(&s.common);
+	if (!s.is_eh)
+		error = add_entries(b, &s, true, false);
+	error = error ?: add_entries(b, &s, s.is_eh, true);
+	vec_release(&s.commons);
 	elf_contents_release(&s.contents);
 	return error ? error_errno(error, "cannot read the unwind information of a file") : 0;
 }

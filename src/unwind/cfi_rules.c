@@ -12,6 +12,8 @@
 
 #include <elf.h>
 
+#include "elf/limits.h"
+
 /* DWARF 5, section 7.7.1 */
 #define OP_DEREF       0x06
 #define OP_PLUS_UCONST 0x23
@@ -38,6 +40,8 @@ static bool read_based(const uint8_t *expression, uint64_t size, struct based *r
 	struct based b = {0};
 	uint8_t op = reader_u8(&r);
 
+	if (size > ELF_FRAME_EXPRESSION_MAX)
+		return false;
 	if (op >= OP_BREG0 && op <= OP_BREG31)
 		b.base = op - OP_BREG0;
 	else if (op == OP_BREGX)

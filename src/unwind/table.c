@@ -9,11 +9,15 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "elf/limits.h"
 
 #define GAP_BYTES   16
 #define PAGES_MAX   (1u << 20) /* 4 GiB of code */
 #define WORDS_MAX   ((uint64_t)WALK_CHUNKS_MAX * WALK_CHUNK_WORDS)
 #define FIRST_SLOTS 1024
+/* Slots are half full at most, and real rules need a few probes. Whoever makes rules for that can
+ * have all of them meet in one place. */
+#define PROBES_MAX 64
 
 _Static_assert(sizeof(struct walk_rule) == 16, "rules are hashed and compared as bytes");
 _Static_assert(sizeof(struct walk_table_header) == 64, "16 words");
@@ -31,14 +35,16 @@ void builder_release(struct table_builder *b)
 	free(b->slots);
 }
 
-static uint32_t *find_slot(
-	const struct table_builder *b, uint32_t *slots, uint32_t mask, const struct walk_rule *rule)
+/* NULL: it is not within so many probes. */
+static uint32_t *find_slot(const struct table_builder *b, uint32_t *slots, uint32_t mask,
+	uint32_t probes, const struct walk_rule *rule)
 {
 	uint32_t i = (uint32_t)hash_bytes(rule, sizeof(*rule)) & mask;
 
-	while (slots[i] && memcmp(&b->rules.items[slots[i] - 1], rule, sizeof(*rule)))
-		i = (i + 1) & mask;
-	return &slots[i];
+	for (; probes; probes--, i = (i + 1) & mask)
+		if (!slots[i] || !memcmp(&b->rules.items[slots[i] - 1], rule, sizeof(*rule)))
+			return &slots[i];
+	return NULL;
 }
 
 static int grow_slots(struct table_builder *b)
@@ -49,32 +55,39 @@ static int grow_slots(struct table_builder *b)
 	if (!slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < b->rules.count; i++)
-		*find_slot(b, slots, count - 1, &b->rules.items[i]) = i + 1;
+		*find_slot(b, slots, count - 1, count, &b->rules.items[i]) = i + 1;
 	free(b->slots);
 	b->slots = slots;
 	b->slot_mask = count - 1;
 	return 0;
 }
 
-/* The number of this rule. The last number stands for all rules that found none. */
-static int number_of(struct table_builder *b, const struct walk_rule *rule, uint32_t *ret)
+/* Stands for all rules that have no number. */
+static int number_of_unsupported(struct table_builder *b, uint32_t *ret)
 {
 	static const struct walk_rule unsupported = {.cfa = WALK_CFA_UNSUPPORTED};
+
+	if (!b->unsupported) {
+		if (vec_push(&b->rules, unsupported))
+			return -ENOMEM;
+		b->unsupported = (uint32_t)b->rules.count;
+	}
+	*ret = b->unsupported - 1;
+	return 0;
+}
+
+static int number_of(struct table_builder *b, const struct walk_rule *rule, uint32_t *ret)
+{
 	uint32_t *slot;
 
 	if ((!b->slots || b->rules.count * 2 > b->slot_mask) && grow_slots(b))
 		return -ENOMEM;
-	slot = find_slot(b, b->slots, b->slot_mask, rule);
+	slot = find_slot(b, b->slots, b->slot_mask, PROBES_MAX, rule);
+	if (!slot || (!*slot && b->rules.count >= WALK_RULES_MAX - 1))
+		return number_of_unsupported(b, ret);
 	if (!*slot) {
-		bool full = b->rules.count >= WALK_RULES_MAX - 1;
-
-		if (b->rules.count < WALK_RULES_MAX &&
-			vec_push(&b->rules, full ? unsupported : *rule))
+		if (vec_push(&b->rules, *rule))
 			return -ENOMEM;
-		if (full) {
-			*ret = WALK_RULES_MAX - 1;
-			return 0;
-		}
 		*slot = (uint32_t)b->rules.count;
 	}
 	*ret = *slot - 1;
@@ -96,29 +109,28 @@ void builder_row(struct table_builder *b, uint32_t offset, const struct walk_rul
 {
 	struct table_row row = {.offset = offset}, *last = NULL;
 
-	if (b->failed || offset >= b->open.size)
+	if (b->error || offset >= b->open.size)
 		return;
-	if (number_of(b, rule, &row.rule)) {
-		b->failed = true;
+	b->error = number_of(b, rule, &row.rule);
+	if (b->error)
 		return;
-	}
 	if (b->rows.count > b->open.first_row)
 		last = &b->rows.items[b->rows.count - 1];
 	if (last && last->offset == offset)
 		last->rule = row.rule;
 	else if (last && last->rule == row.rule)
 		return;
-	else if (b->rows.count >= UINT32_MAX / 2 || vec_push(&b->rows, row))
-		b->failed = true;
+	else
+		b->error = b->rows.count < ELF_FRAME_ROWS_MAX ? vec_push(&b->rows, row) : -EFBIG;
 }
 
 void builder_end(struct table_builder *b)
 {
 	b->open.row_count = (uint32_t)b->rows.count - b->open.first_row;
-	if (b->failed || !b->open.row_count)
+	if (b->error || !b->open.row_count)
 		return;
-	if (vec_push(&b->functions, b->open))
-		b->failed = true;
+	b->error = b->functions.count < ELF_FRAME_FUNCTIONS_MAX ? vec_push(&b->functions, b->open)
+								: -EFBIG;
 }
 
 void builder_drop(struct table_builder *b)
@@ -252,9 +264,11 @@ int builder_finish(struct table_builder *b, uint32_t **ret_words)
 	uint32_t none, *fitted;
 	uint64_t words;
 
-	if (!b->failed && !b->functions.count)
+	if (b->error)
+		return b->error;
+	if (!b->functions.count)
 		return -ENODATA;
-	if (b->failed || number_of(b, &no_rule, &none))
+	if (number_of(b, &no_rule, &none))
 		return -ENOMEM;
 	builder_sort(b);
 	words = lay_out(b, &header);

@@ -36,8 +36,9 @@ struct table_builder {
 	struct vec(struct walk_rule) rules;
 	uint32_t *slots; /* hash table of 1 + the number of a rule; 0: free */
 	uint32_t slot_mask;
+	uint32_t unsupported; /* 1 + the number of the rule for rules without a number; 0: none */
 	struct table_function open;
-	bool failed; /* out of memory */
+	int error; /* 0; -ENOMEM; -EFBIG: more than any real file has (elf/limits.h) */
 };
 
 void builder_init(struct table_builder *b);
@@ -51,6 +52,6 @@ void builder_drop(struct table_builder *b);
 void builder_sort(struct table_builder *b);
 /* Whether any function does. */
 bool builder_covers(const struct table_builder *b, uint64_t vaddr);
-/* 0; -ENODATA: there is no row; -EFBIG: the functions lie too far apart or are too many; -ENOMEM.
- */
+/* 0; -ENODATA: there is no row; -EFBIG: the functions lie too far apart, or they or their rows are
+ * too many; -ENOMEM. */
 int builder_finish(struct table_builder *b, uint32_t **ret_words);

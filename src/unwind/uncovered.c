@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "elf/limits.h"
 
 #define ENTRY_BYTES	   128	/* at most; glibc's is 61 */
 #define STRETCH_MIN	   4096 /* shorter ones are not looked at for frame pointers */
@@ -343,42 +344,96 @@ static int add_stretch(
 	return error;
 }
 
-/* The stretches between functions within one section. Functions are added behind those gone
- * through. */
-static int add_stretches(
-	struct elf_file *f, struct table_builder *b, uint64_t start, uint64_t end, uint8_t *piece)
+/* The code between functions, from section to section. */
+struct sweep {
+	struct elf_file *f;
+	struct table_builder *rows;
+	uint8_t *piece;
+	size_t next, count; /* of the functions that were there before */
+	uint64_t covered;   /* by functions before `next`, up to here */
+	uint64_t looked_at; /* bytes */
+};
+
+static int look_between(struct sweep *s, uint64_t start, uint64_t end)
 {
-	size_t count = b->functions.count;
-	uint64_t at = start;
+	uint64_t size = end - start;
+
+	if (size > STRETCH_MAX)
+		return 0;
+	s->looked_at += size;
+	if (s->looked_at > ELF_CODE_MAX_BYTES)
+		return -EFBIG;
+	if (size >= STRETCH_MIN)
+		return add_stretch(s->f, s->rows, start, (uint32_t)size, s->piece);
+	return look_for_crt(s->f, s->rows, start, (uint32_t)size, s->piece);
+}
+
+/* One section, which begins where the one before has ended, or later. */
+static int sweep_section(struct sweep *s, uint64_t start, uint64_t end)
+{
+	uint64_t at = start > s->covered ? start : s->covered;
 	int error = 0;
 
-	for (size_t i = 0; !error && i <= count; i++) {
-		uint64_t next = i < count ? b->functions.items[i].start : end;
+	while (!error && at < end) {
+		uint64_t next =
+			s->next < s->count ? s->rows->functions.items[s->next].start : UINT64_MAX;
+		uint64_t stop = next < end ? next : end;
 
-		if (next > end)
-			next = end;
-		if (next > at && next - at >= STRETCH_MIN && next - at <= STRETCH_MAX)
-			error = add_stretch(f, b, at, (uint32_t)(next - at), piece);
-		else if (next > at && next - at < STRETCH_MIN)
-			error = look_for_crt(f, b, at, (uint32_t)(next - at), piece);
-		if (i < count && b->functions.items[i].start + b->functions.items[i].size > at)
-			at = b->functions.items[i].start + b->functions.items[i].size;
+		if (stop > at)
+			error = look_between(s, at, stop);
+		if (next >= end)
+			break;
+		next += s->rows->functions.items[s->next++].size;
+		s->covered = next > s->covered ? next : s->covered;
+		at = s->covered > at ? s->covered : at;
 	}
+	return error;
+}
+
+struct code_section {
+	uint64_t start, end;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_section *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* By sections, as segments may hold hundreds of megabytes of data beside the code; those that
+ * overlap are gone through once. */
+static int sweep_sections(struct sweep *s)
+{
+	struct vec(struct code_section) sections = {0};
+	struct code_section next;
+	uint64_t end = 0;
+	int error = 0;
+
+	for (size_t i = 0; !error && elf_file_code_section(s->f, i, &next.start, &next.end); i++)
+		error = vec_push(&sections, next);
+	if (sections.count)
+		qsort(sections.items, sections.count, sizeof(*sections.items), by_start);
+	vec_foreach (r, &sections) {
+		if (!error && r->end > end)
+			error = sweep_section(s, r->start > end ? r->start : end, r->end);
+		end = r->end > end ? r->end : end;
+	}
+	vec_release(&sections);
 	return error;
 }
 
 static int add_frame_pointers(struct elf_file *f, struct table_builder *b)
 {
-	uint8_t *piece = malloc(PIECE + LOOK_AHEAD);
-	uint64_t start, end;
-	int error = piece ? 0 : -ENOMEM;
+	struct sweep s = {.f = f, .rows = b, .piece = malloc(PIECE + LOOK_AHEAD)};
+	int error = -ENOMEM;
 
-	/* By sections, as segments may hold hundreds of megabytes of data beside the code. */
-	for (size_t i = 0; !error && elf_file_code_section(f, i, &start, &end); i++) {
+	if (s.piece) {
 		builder_sort(b);
-		error = add_stretches(f, b, start, end, piece);
+		s.count = b->functions.count;
+		error = sweep_sections(&s);
 	}
-	free(piece);
+	free(s.piece);
 	return error;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/io.h"
 #include "elf/elf_file.h"
@@ -273,6 +274,98 @@ static void endless_unwind_information_is_left_out(void)
 		      {".eh_frame_hdr", SHT_PROGBITS, 0, CONTENTS_AT, 65536, 0, 0}) == 0);
 }
 
+static int outcome_with_frames(const struct buf *frames)
+{
+	struct part p = {
+		".eh_frame", SHT_PROGBITS, 0, CONTENTS_AT, frames->size, SHF_ALLOC, CONTENTS_AT};
+	int fd = make_file(in_folder("bomb"), &p, 1);
+	bool ok = !frames->failed && fd >= 0 && put(fd, frames->data, frames->size, CONTENTS_AT);
+
+	if (fd >= 0)
+		close(fd);
+	return ok ? outcome_of(in_folder("bomb")) : -1;
+}
+
+static void put_u32(struct buf *b, uint32_t x)
+{
+	buf_append(b, &x, sizeof(x));
+}
+
+/* Length, CIE, and a function of 64 KiB. */
+static void begin_function(struct buf *b, size_t instructions, size_t common_at)
+{
+	uint64_t function[2] = {CONTENTS_AT, 65536};
+
+	put_u32(b, (uint32_t)(4 + sizeof(function) + instructions));
+	put_u32(b, (uint32_t)(b->size - common_at));
+	buf_append(b, function, sizeof(function));
+}
+
+/* Each function names another place inside the one large CIE, where a CIE seems to begin that
+ * reaches to the end: the beginnings of others are operands of its instructions. */
+static void common_entries_within_one_another_are_not_run(void)
+{
+	enum { COUNT = 400000, HEADER = 13, STEP = 15 };
+	static const char fields[] = {1, 0, 1, 1, 16, 0x0f, HEADER};
+	struct buf frames = BUF_INIT;
+	uint32_t size = COUNT * STEP;
+
+	for (uint32_t i = 0; i < COUNT; i++) {
+		put_u32(&frames, size - i * STEP - 4);
+		put_u32(&frames, 0);
+		buf_append(&frames, fields, sizeof(fields));
+	}
+	for (uint32_t i = 0; i < COUNT; i++)
+		begin_function(&frames, 0, (size_t)i * STEP);
+	CHECK(outcome_with_frames(&frames) == 0);
+	buf_release(&frames);
+}
+
+/* breg7 0; deref; plus_uconst 0; plus_uconst 0; ... */
+static void a_long_expression_is_not_evaluated_for_each_row(void)
+{
+	enum { EXPRESSION = 400000, ROWS = 1000000 };
+	static const char common[] = {1, 0, 1, 1, 16},
+			  begin[] = {0x0f, (char)0x80, (char)0xb5, 0x18, 0x77, 0, 0x06};
+	struct buf frames = BUF_INIT;
+
+	put_u32(&frames, 4 + sizeof(common));
+	put_u32(&frames, 0);
+	buf_append(&frames, common, sizeof(common));
+	begin_function(&frames, sizeof(begin) + EXPRESSION - 3 + ROWS, 0);
+	buf_append(&frames, begin, sizeof(begin));
+	for (int i = 0; i < EXPRESSION - 3; i++)
+		buf_putc(&frames, i % 2 ? 0 : 0x23);
+	for (int i = 0; i < ROWS; i++)
+		buf_putc(&frames, 0x41);
+	CHECK(outcome_with_frames(&frames) == 0);
+	buf_release(&frames);
+}
+
+/* All code between functions is looked through; here, that of thousands of sections. */
+static void sections_of_code_that_overlap_are_gone_through_once(void)
+{
+	enum { COUNT = 8000, SIZE = 16 << 20 };
+	Elf64_Ehdr h = header_of();
+	Elf64_Phdr code = {.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = TIB, .p_memsz = TIB};
+	Elf64_Shdr *sections = calloc(COUNT, sizeof(*sections));
+	int fd = open(in_folder("bomb"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	h.e_shnum = COUNT;
+	for (size_t i = 1; sections && i < COUNT; i++)
+		sections[i] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_EXECINSTR,
+			.sh_addr = CONTENTS_AT,
+			.sh_offset = CONTENTS_AT,
+			.sh_size = SIZE + i};
+	CHECK(sections && fd >= 0 && !ftruncate(fd, (off_t)TIB) && put(fd, &h, sizeof(h), 0) &&
+		put(fd, &code, sizeof(code), sizeof(h)) &&
+		put(fd, sections, COUNT * sizeof(*sections), HEADERS_AT));
+	close(fd);
+	free(sections);
+	CHECK(outcome_of(in_folder("bomb")) == 0);
+}
+
 static void mini_debug_info_is_unpacked_up_to_a_limit(void)
 {
 	struct part p = {".gnu_debugdata", SHT_PROGBITS, 0, CONTENTS_AT, TIB, 0, 0};
@@ -344,6 +437,9 @@ int main(void)
 	RUN(names_that_share_their_text_are_kept_up_to_a_limit);
 	RUN(endless_relocations_of_stubs_are_left_out);
 	RUN(endless_unwind_information_is_left_out);
+	RUN(common_entries_within_one_another_are_not_run);
+	RUN(a_long_expression_is_not_evaluated_for_each_row);
+	RUN(sections_of_code_that_overlap_are_gone_through_once);
 	RUN(mini_debug_info_is_unpacked_up_to_a_limit);
 	RUN(an_endless_file_behind_a_debug_link_is_not_summed_up);
 	RUN(a_debug_link_without_build_ids_leads_to_the_file_with_its_checksum);
