@@ -79,19 +79,19 @@ static int build(const char *path, uint32_t **ret_words, struct unwind_stats *re
 /* Into memory that is shared and there already, as the recorder's is. */
 static double reload_ms(struct unwind_cache *cache, const uint32_t *words)
 {
-	const uint8_t id[SOME_BYTES] = {1};
+	const struct unwind_cache_key key = {.id_size = 20, .id = {1}};
 	size_t size = (size_t)words[1] * 4;
 	uint32_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	struct unwind_cached found;
 	double times[RUNS];
 
-	if (memory == MAP_FAILED || unwind_cache_store(cache, id, sizeof(id), words))
+	if (memory == MAP_FAILED || unwind_cache_store(cache, &key, words))
 		return -1;
 	for (int i = 0; i < RUNS; i++) {
 		double start = wall_ms();
 
-		if (unwind_cache_find(cache, id, sizeof(id), &found) ||
+		if (unwind_cache_find(cache, &key, &found) ||
 			unwind_cache_load(cache, &found, memory))
 			return -1;
 		times[i] = wall_ms() - start;

@@ -2,13 +2,14 @@
 /*
  * A file, in the machine's byte order:
  *
- *	 0  magic "XWTC", version
- *	 8  words of the table, size of the build id
- *	16  check of the words
- *	24  build id, padded with zeros
- *	48  check of these 48 bytes
- *	56  zeros
- *	64  words
+ *	  0  magic "XWTC", version
+ *	  8  words of the table, size of the build id
+ *	 16  check of the words
+ *	 24  build id, padded with zeros
+ *	 48  the file that the table was made from (struct file_identity)
+ *	 96  check of these 96 bytes
+ *	104  zeros
+ *	128  words
  *
  * The check finds damage, not malice: that is what unwind_table_is_sound and the walkers' own
  * bounds are for. All access goes through the folder's descriptor, which was checked once, and
@@ -19,6 +20,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,6 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "elf/elf_file.h"
 #include "unwind/cfi.h"
 
 #define CACHE_MAGIC	0x43545758u /* "XWTC" */
@@ -47,11 +48,12 @@ struct cache_header {
 	uint32_t id_size;
 	uint64_t check;
 	uint8_t id[24];
+	struct file_identity file;
 	uint64_t header_check;
-	uint64_t reserved;
+	uint64_t reserved[3];
 };
 
-_Static_assert(sizeof(struct cache_header) == 64, "as drawn");
+_Static_assert(sizeof(struct cache_header) == 128, "as drawn");
 _Static_assert(sizeof(((struct cache_header *)0)->id) >= ELF_BUILD_ID_MAX, "holds a build id");
 
 struct unwind_cache {
@@ -67,6 +69,7 @@ struct cached_file {
 	uint64_t size;
 	int64_t used_ns;
 	bool temporary;
+	bool outdated; /* of a version that kept them by build id alone */
 };
 
 struct cached_files vec(struct cached_file);
@@ -157,6 +160,7 @@ static int add_file(const struct unwind_cache *c, const char *name, struct cache
 
 	if (!file.temporary && !has_suffix(name))
 		return 0;
+	file.outdated = !file.temporary && !strchr(name, '-');
 	if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return 0;
 	file.size = (uint64_t)st.st_size;
@@ -219,7 +223,8 @@ static int prune(struct unwind_cache *c)
 	vec_foreach (f, &files) {
 		bool stale = f->used_ns / 1000000000ll < now.tv_sec - TEMPORARY_AGE_S;
 
-		if (f->temporary ? !stale : !over || size <= PRUNE_TO(c->limit_bytes))
+		if (f->temporary ? !stale
+				 : !f->outdated && (!over || size <= PRUNE_TO(c->limit_bytes)))
 			continue;
 		if (!unlinkat(c->dir, f->name, 0))
 			size -= f->size;
@@ -261,43 +266,45 @@ void unwind_cache_close(struct unwind_cache *c)
 
 /* ------------------------------------------------------------------ its files */
 
-static void file_name(const uint8_t *id, size_t id_size, char *ret, size_t size)
+static void file_name(const struct unwind_cache_key *key, char *ret, size_t size)
 {
 	int length = 0;
 
-	for (size_t i = 0; i < id_size; i++)
-		length += snprintf(ret + length, size - (size_t)length, "%02x", id[i]);
-	snprintf(ret + length, size - (size_t)length, SUFFIX);
+	for (size_t i = 0; i < key->id_size; i++)
+		length += snprintf(ret + length, size - (size_t)length, "%02x", key->id[i]);
+	snprintf(ret + length, size - (size_t)length, "-%" PRIx64 "-%" PRIx64 SUFFIX,
+		key->file.device, key->file.inode);
 }
 
-static bool header_is_good(const struct cache_header *h, int fd, const uint8_t *id, size_t id_size)
+static bool header_is_good(const struct cache_header *h, int fd, const struct unwind_cache_key *key)
 {
 	struct stat st;
 
 	return h->magic == CACHE_MAGIC && h->version == CACHE_VERSION &&
-	       h->header_check == header_check(h) && h->id_size == id_size &&
-	       !memcmp(h->id, id, id_size) && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size == sizeof(*h) + (uint64_t)h->words * 4;
+	       h->header_check == header_check(h) && h->id_size == key->id_size &&
+	       !memcmp(h->id, key->id, key->id_size) &&
+	       !memcmp(&h->file, &key->file, sizeof(h->file)) && !fstat(fd, &st) &&
+	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == sizeof(*h) + (uint64_t)h->words * 4;
 }
 
 int unwind_cache_find(
-	struct unwind_cache *c, const uint8_t *id, size_t id_size, struct unwind_cached *ret)
+	struct unwind_cache *c, const struct unwind_cache_key *key, struct unwind_cached *ret)
 {
 	struct unwind_cached found = {0};
 	struct cache_header h;
 
-	if (!id_size || id_size > ELF_BUILD_ID_MAX)
+	if (!key->id_size || key->id_size > ELF_BUILD_ID_MAX)
 		return error_set(-ENOENT, "no build id");
-	file_name(id, id_size, found.name, sizeof(found.name));
+	file_name(key, found.name, sizeof(found.name));
 	found.fd = openat(c->dir, found.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (found.fd < 0)
 		return error_errno(-ENOENT, "no unwind table is kept");
 	if (io_pread_full(found.fd, &h, sizeof(h), 0) != sizeof(h) ||
-		!header_is_good(&h, found.fd, id, id_size)) {
+		!header_is_good(&h, found.fd, key)) {
 		(void)unlinkat(c->dir, found.name, 0);
 		close(found.fd);
-		return error_set(
-			-ENOENT, "the unwind table that is kept is damaged or of another version");
+		return error_set(-ENOENT,
+			"the unwind table that is kept is damaged, or of another version or file");
 	}
 	found.words = h.words;
 	found.check = h.check;
@@ -335,21 +342,21 @@ static int write_file(int fd, const struct cache_header *h, const uint32_t *word
 }
 
 int unwind_cache_store(
-	struct unwind_cache *c, const uint8_t *id, size_t id_size, const uint32_t *words)
+	struct unwind_cache *c, const struct unwind_cache_key *key, const uint32_t *words)
 {
-	struct cache_header h = {.magic = CACHE_MAGIC, .version = CACHE_VERSION};
+	struct cache_header h = {.magic = CACHE_MAGIC, .version = CACHE_VERSION, .file = key->file};
 	uint64_t size;
-	char name[64], temporary[64];
+	char name[96], temporary[64];
 	int fd, error;
 
-	if (!id_size || id_size > ELF_BUILD_ID_MAX)
+	if (!key->id_size || key->id_size > ELF_BUILD_ID_MAX)
 		return 0;
 	h.words = ((const struct walk_table_header *)words)->words;
-	h.id_size = (uint32_t)id_size;
+	h.id_size = key->id_size;
 	h.check = check_of(words, (size_t)h.words * 4);
-	memcpy(h.id, id, id_size);
+	memcpy(h.id, key->id, key->id_size);
 	h.header_check = header_check(&h);
-	file_name(id, id_size, name, sizeof(name));
+	file_name(key, name, sizeof(name));
 	snprintf(temporary, sizeof(temporary), TEMPORARY "%d-%u", (int)getpid(),
 		__atomic_add_fetch(&c->serial, 1, __ATOMIC_RELAXED));
 	fd = openat(c->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -3,11 +3,11 @@
  * The entries of .eh_frame (LSB Core, "Exception Frames") and .debug_frame (DWARF 5,
  * section 6.4.1): functions (FDE), each of which names what it has in common with others (CIE). A
  * section is read whole. CIEs are kept, with the row that their own instructions lead to. In
- * .eh_frame they stand before the functions that name them; in .debug_frame they may stand anywhere,
- * and are looked for first.
+ * .eh_frame they stand before the functions that name them; in .debug_frame they may stand
+ * anywhere, and are looked for first.
  *
- * A function names a CIE by its offset, and only where the section, read from its beginning, has one:
- * so no byte is read twice, however many functions there are.
+ * A function names a CIE by its offset, and only where the section, read from its beginning, has
+ * one: so no byte is read twice, however many functions there are.
  */
 #include "unwind/cfi.h"
 

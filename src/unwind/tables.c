@@ -36,19 +36,9 @@
 #define THREADS_MAX   4
 #define PROBLEM_BYTES 256
 
-/* What identifies a file: a build id, or its device, inode and times. */
-struct key {
-	uint32_t id_size; /* 0: it has no build id */
-	uint8_t id[ELF_BUILD_ID_MAX];
-	uint64_t device;
-	uint64_t inode;
-	uint64_t size;
-	int64_t modified_ns;
-};
-
 struct table {
-	struct key key;
-	uint32_t same_hash; /* id of the next one with a key of equal hash */
+	struct unwind_cache_key key; /* what identifies its file */
+	uint32_t same_hash;	     /* id of the next one with a key of equal hash */
 	enum unwind_state state;
 	enum unwind_state next;
 	bool changed;	/* is in that list */
@@ -245,12 +235,12 @@ static void note_error(struct outcome *o, int error)
 }
 
 /* Loads a table from disk; false: there is none, or none that is sound. */
-static bool load(struct unwind_tables *t, const struct key *key, struct outcome *o)
+static bool load(struct unwind_tables *t, const struct unwind_cache_key *key, struct outcome *o)
 {
 	struct unwind_cached found;
 	int error;
 
-	if (!t->cache || unwind_cache_find(t->cache, key->id, key->id_size, &found))
+	if (!t->cache || unwind_cache_find(t->cache, key, &found))
 		return false;
 	o->words = found.words;
 	error = reserve_locked(t, found.words, &o->word);
@@ -268,8 +258,8 @@ static bool load(struct unwind_tables *t, const struct key *key, struct outcome 
 	return true;
 }
 
-static void build(
-	struct unwind_tables *t, const struct key *key, struct elf_file *file, struct outcome *o)
+static void build(struct unwind_tables *t, const struct unwind_cache_key *key,
+	struct elf_file *file, struct outcome *o)
 {
 	uint32_t *words;
 	int error = unwind_build(file, &words, NULL);
@@ -282,7 +272,7 @@ static void build(
 			o->state = UNWIND_READY;
 		}
 		if (t->cache) /* what cannot be kept is made anew the next time */
-			(void)unwind_cache_store(t->cache, key->id, key->id_size, words);
+			(void)unwind_cache_store(t->cache, key, words);
 		free(words);
 	}
 	if (error)
@@ -329,7 +319,7 @@ static void *work(void *context)
 	lock(t);
 	while ((job = wait_for_job(t))) {
 		struct elf_file *file = job->file;
-		struct key key = job->key;
+		struct unwind_cache_key key = job->key;
 		struct outcome o = {0};
 
 		job->file = NULL;
@@ -469,57 +459,47 @@ const char *unwind_tables_cache_problem(const struct unwind_tables *t)
 
 /* ------------------------------------------------------------------ requests */
 
-static struct key key_of_id(const uint8_t *id, size_t size)
+static struct unwind_cache_key key_of_id(const uint8_t *id, size_t size)
 {
-	struct key key = {.id_size = (uint32_t)size};
+	struct unwind_cache_key key = {.id_size = (uint32_t)size};
 
 	if (size)
 		memcpy(key.id, id, size);
 	return key;
 }
 
-static int key_of_file(struct elf_file *file, struct key *ret)
+static int key_of_file(struct elf_file *file, struct unwind_cache_key *ret)
 {
-	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t size = elf_file_build_id(file, id);
+	struct unwind_cache_key key = {0};
 	struct stat st;
-	int error;
+	int error = elf_file_stat(file, &st);
 
-	if (size) {
-		*ret = key_of_id(id, size);
-		return 0;
-	}
-	error = elf_file_stat(file, &st);
 	if (error)
 		return error;
-	*ret = (struct key){
-		.device = st.st_dev,
-		.inode = st.st_ino,
-		.size = (uint64_t)st.st_size,
-		.modified_ns = st.st_mtim.tv_sec * (int64_t)NS_PER_SECOND + st.st_mtim.tv_nsec,
-	};
+	key.id_size = (uint32_t)elf_file_build_id(file, key.id);
+	key.file = file_identity_of(&st);
+	*ret = key;
 	return 0;
 }
 
-static bool same_key(const struct key *a, const struct key *b)
+static bool same_id(const struct unwind_cache_key *a, const struct unwind_cache_key *b)
 {
-	return a->id_size == b->id_size && !memcmp(a->id, b->id, sizeof(a->id)) &&
-	       a->device == b->device && a->inode == b->inode && a->size == b->size &&
-	       a->modified_ns == b->modified_ns;
+	return a->id_size == b->id_size && !memcmp(a->id, b->id, sizeof(a->id));
 }
 
-static uint64_t hash_key(const struct key *key)
+static bool same_key(const struct unwind_cache_key *a, const struct unwind_cache_key *b)
 {
-	uint64_t hash = hash_bytes(key->id, sizeof(key->id));
+	return same_id(a, b) && !memcmp(&a->file, &b->file, sizeof(a->file));
+}
 
-	hash = hash_combine(hash, key->device);
-	hash = hash_combine(hash, key->inode);
-	hash = hash_combine(hash, key->size);
-	return hash_combine(hash, (uint64_t)key->modified_ns);
+static uint64_t hash_key(const struct unwind_cache_key *key)
+{
+	return hash_combine(
+		hash_bytes(key->id, sizeof(key->id)), hash_bytes(&key->file, sizeof(key->file)));
 }
 
 /* The id that a key has; 0: none. */
-static uint32_t find_table(const struct unwind_tables *t, const struct key *key)
+static uint32_t find_table(const struct unwind_tables *t, const struct unwind_cache_key *key)
 {
 	const uint64_t *first = map_get(&t->by_key, hash_key(key));
 	uint32_t id = first ? (uint32_t)*first : 0;
@@ -530,7 +510,7 @@ static uint32_t find_table(const struct unwind_tables *t, const struct key *key)
 }
 
 /* A new table; `key` may be NULL. The lists of all tables have room for one more afterwards. */
-static int new_table(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+static int new_table(struct unwind_tables *t, const struct unwind_cache_key *key, uint32_t *ret_id)
 {
 	struct table *table = calloc(1, sizeof(*table));
 	uint32_t id = (uint32_t)t->tables.count + 1;
@@ -567,14 +547,15 @@ static bool is_needed(const struct table *table)
 	       (table->state == UNWIND_FAILED && table->try_again);
 }
 
-static int find_or_new(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+static int find_or_new(
+	struct unwind_tables *t, const struct unwind_cache_key *key, uint32_t *ret_id)
 {
 	*ret_id = find_table(t, key);
 	return *ret_id ? 0 : new_table(t, key, ret_id);
 }
 
 /* The id for a request that cannot be fulfilled. `key` NULL: nobody knows of which file. */
-static int refuse(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+static int refuse(struct unwind_tables *t, const struct unwind_cache_key *key, uint32_t *ret_id)
 {
 	int error = 0;
 
@@ -605,8 +586,8 @@ static void enqueue(struct unwind_tables *t, struct table *table, struct elf_fil
 }
 
 /* Owns the file from here on, also when it fails. */
-static int add_request(
-	struct unwind_tables *t, const struct key *key, struct elf_file *file, uint32_t *ret_id)
+static int add_request(struct unwind_tables *t, const struct unwind_cache_key *key,
+	struct elf_file *file, uint32_t *ret_id)
 {
 	int error = vec_reserve(&t->queue, 1);
 
@@ -620,33 +601,13 @@ static int add_request(
 	return 0;
 }
 
-/* A request that needs no file. */
-static bool is_known(struct unwind_tables *t, const struct key *key, uint32_t *ret_id)
+static int request_key(struct unwind_tables *t, const struct unwind_cache_key *key,
+	struct elf_file *file, uint32_t *ret_id)
 {
-	uint32_t id = find_table(t, key);
-
-	if (!id || is_needed(t->tables.items[id - 1]))
-		return false;
-	t->tables.items[id - 1]->touched_ns = clock_now_ns();
-	*ret_id = id;
-	return true;
-}
-
-/* `wanted` NULL: whatever the file is. */
-static int request_file(
-	struct unwind_tables *t, struct elf_file *file, const struct key *wanted, uint32_t *ret_id)
-{
-	struct key key;
-	bool right = !key_of_file(file, &key) && (!wanted || same_key(&key, wanted));
 	int error;
 
 	lock(t);
-	if (right) {
-		error = add_request(t, &key, file, ret_id);
-	} else {
-		elf_file_close(file);
-		error = refuse(t, wanted, ret_id);
-	}
+	error = file ? add_request(t, key, file, ret_id) : refuse(t, key, ret_id);
 	unlock(t);
 	return error ? error_errno(error, "cannot ask for an unwind table") : 0;
 }
@@ -655,30 +616,28 @@ int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8
 	size_t build_id_size, uint32_t *ret_id)
 {
 	bool has_id = build_id_size && build_id_size <= ELF_BUILD_ID_MAX;
-	struct key key = key_of_id(build_id, has_id ? build_id_size : 0);
-	struct elf_file *file;
-	bool known;
-	int error;
+	struct unwind_cache_key wanted = key_of_id(build_id, has_id ? build_id_size : 0), key;
+	struct elf_file *file = NULL;
 
-	lock(t);
-	known = has_id && is_known(t, &key, ret_id);
-	unlock(t);
-	if (known)
-		return 0;
-	if (!elf_file_open(&file, path))
-		return request_file(t, file, has_id ? &key : NULL, ret_id);
-	lock(t);
-	error = refuse(t, has_id ? &key : NULL, ret_id);
-	unlock(t);
-	return error ? error_errno(error, "cannot ask for an unwind table") : 0;
+	if (!elf_file_open(&file, path) && !key_of_file(file, &key) &&
+		(!has_id || same_id(&key, &wanted)))
+		return request_key(t, &key, file, ret_id);
+	elf_file_close(file);
+	return request_key(t, has_id ? &wanted : NULL, NULL, ret_id);
 }
 
+/* It comes from our own memory, so its build id says all. */
 int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id)
 {
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct unwind_cache_key key;
 	struct elf_file *file;
 	int error = vdso_open(&file);
 
-	return error ?: request_file(t, file, NULL, ret_id);
+	if (error)
+		return error;
+	key = key_of_id(id, elf_file_build_id(file, id));
+	return request_key(t, &key, file, ret_id);
 }
 
 /* ------------------------------------------------------------------ states */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All unwind tables of a recording, in memory that the walkers share: made in threads of our own,
- * kept on disk by build id, evicted under a budget of bytes.
+ * kept on disk by build id and file, evicted under a budget of bytes.
  *
  * The space of words (walk/table.h) consists of chunks of WALK_CHUNK_BYTES, each a file descriptor
  * that can be mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are
@@ -63,9 +63,10 @@ const char *unwind_tables_cache_problem(const struct unwind_tables *t);
 
 /*
  * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or
- * /proc/PID/root; opened before this returns). The same build id is the same table; build_id_size
- * 0: the file's own is used. *ret_id counts from 1. Files that cannot be opened, or that have
- * another build id, get an id too, FAILED; the next request tries them again.
+ * /proc/PID/root; opened before this returns). The same build id in the same file is the same
+ * table (unwind/cache.h says why); build_id_size 0: the file's own is used. *ret_id counts from 1.
+ * Files that cannot be opened, or that have another build id, get an id too, FAILED; the next
+ * request tries them again.
  */
 int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
 	size_t build_id_size, uint32_t *ret_id);

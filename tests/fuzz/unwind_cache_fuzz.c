@@ -16,7 +16,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint8_t id[20] = {0xaa};
+static const struct unwind_cache_key key = {
+	.id_size = 20, .id = {0xaa}, .file = {.device = 1, .inode = 2}};
 static char folder[] = "/tmp/unwind-cache-fuzz-XXXXXX";
 static char path[128];
 static struct unwind_cache *cache;
@@ -34,9 +35,9 @@ static void open_cache(void)
 	if (!mkdtemp(folder) || unwind_cache_open(&cache, folder, UNWIND_CACHE_LIMIT))
 		abort();
 	length = snprintf(path, sizeof(path), "%s/", folder);
-	for (size_t i = 0; i < sizeof(id); i++)
-		length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x", id[i]);
-	snprintf(path + length, sizeof(path) - (size_t)length, ".xwt");
+	for (size_t i = 0; i < key.id_size; i++)
+		length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x", key.id[i]);
+	snprintf(path + length, sizeof(path) - (size_t)length, "-1-2.xwt");
 	atexit(remove_folder);
 }
 
@@ -79,7 +80,7 @@ static void store(const uint8_t *data, size_t size)
 	memcpy(words, data, (size_t)count * 4);
 	words[0] = WALK_TABLE_MAGIC;
 	words[1] = count > 2 ? count : 2;
-	if (unwind_cache_store(cache, id, sizeof(id), words))
+	if (unwind_cache_store(cache, &key, words))
 		abort();
 	free(words);
 }
@@ -113,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		store(data + 4, size - 4);
 		spoil((uint16_t)(data[1] | data[2] << 8), data[3]);
 	}
-	if (!unwind_cache_find(cache, id, sizeof(id), &found))
+	if (!unwind_cache_find(cache, &key, &found))
 		load(&found);
 	else if (!access(path, F_OK))
 		abort();

@@ -138,7 +138,8 @@ static const uint32_t *small_table(void)
 	return words;
 }
 
-static const uint8_t some_id[20] = {1, 2, 3, 0xab};
+static const struct unwind_cache_key some_key = {
+	.id_size = 20, .id = {1, 2, 3, 0xab}, .file = {.device = 0x801, .inode = 0x2a, .size = 9}};
 
 static char *cache_path(const char *name)
 {
@@ -152,8 +153,8 @@ static char *kept_path(const char *name)
 {
 	static char path[512];
 
-	snprintf(path, sizeof(path), "%s/%s/010203ab00000000000000000000000000000000.xwt", folder,
-		name);
+	snprintf(path, sizeof(path), "%s/%s/010203ab00000000000000000000000000000000-801-2a.xwt",
+		folder, name);
 	return path;
 }
 
@@ -166,13 +167,51 @@ static void a_table_that_was_kept_is_found_again_whole(void)
 
 	CHECK(!unwind_cache_open(&c, cache_path("a/b"), UNWIND_CACHE_LIMIT));
 	CHECK(!stat(cache_path("a/b"), &st) && (st.st_mode & 0777) == 0700);
-	CHECK(unwind_cache_find(c, some_id, 20, &found) == -ENOENT);
-	CHECK(!unwind_cache_store(c, some_id, 20, small_table()));
-	CHECK(!unwind_cache_find(c, some_id, 20, &found));
+	CHECK(unwind_cache_find(c, &some_key, &found) == -ENOENT);
+	CHECK(!unwind_cache_store(c, &some_key, small_table()));
+	CHECK(!unwind_cache_find(c, &some_key, &found));
 	CHECK(found.words == TABLE_WORDS);
 	CHECK(!unwind_cache_load(c, &found, words));
 	CHECK(!memcmp(words, small_table(), sizeof(words)));
-	CHECK(unwind_cache_find(c, some_id, 19, &found) == -ENOENT);
+	unwind_cache_close(c);
+}
+
+/* Of each field alone, as whoever makes a file could make the others the same. */
+static void a_table_of_another_file_is_not_found(void)
+{
+	struct unwind_cache_key others[8];
+	struct unwind_cache *c;
+	struct unwind_cached found;
+
+	CHECK(!unwind_cache_open(&c, cache_path("others"), UNWIND_CACHE_LIMIT));
+	for (size_t i = 0; i < 8; i++)
+		others[i] = some_key;
+	others[0].id_size = 19;
+	others[1].id[19] = 1;
+	others[2].file.device++;
+	others[3].file.inode++;
+	others[4].file.size++;
+	others[5].file.modified_ns++;
+	others[6].file.changed_ns++;
+	others[7].file.owner++;
+	for (size_t i = 0; i < 8; i++) {
+		CHECK(!unwind_cache_store(c, &some_key, small_table()));
+		CHECK(unwind_cache_find(c, &others[i], &found) == -ENOENT);
+	}
+	unwind_cache_close(c);
+}
+
+static void tables_that_were_kept_by_build_id_alone_are_removed(void)
+{
+	struct unwind_cache *c;
+
+	CHECK(!unwind_cache_open(&c, cache_path("old"), UNWIND_CACHE_LIMIT));
+	CHECK(!unwind_cache_store(c, &some_key, small_table()));
+	unwind_cache_close(c);
+	make_file(cache_path("old/010203ab00000000000000000000000000000000.xwt"), "x", 1);
+	CHECK(!unwind_cache_open(&c, cache_path("old"), UNWIND_CACHE_LIMIT));
+	CHECK(access(cache_path("old/010203ab00000000000000000000000000000000.xwt"), F_OK));
+	CHECK(!access(kept_path("old"), F_OK));
 	unwind_cache_close(c);
 }
 
@@ -182,11 +221,11 @@ static void a_damaged_file_is_removed(void)
 	struct unwind_cache *c;
 	struct unwind_cached found;
 	uint32_t words[TABLE_WORDS];
-	char good[64 + sizeof(words)], bad[sizeof(good)];
+	char good[128 + sizeof(words)], bad[sizeof(good)];
 	int fd;
 
 	CHECK(!unwind_cache_open(&c, cache_path("damaged"), UNWIND_CACHE_LIMIT));
-	CHECK(!unwind_cache_store(c, some_id, 20, small_table()));
+	CHECK(!unwind_cache_store(c, &some_key, small_table()));
 	fd = open(kept_path("damaged"), O_RDONLY | O_CLOEXEC);
 	CHECK(read(fd, good, sizeof(good)) == sizeof(good));
 	close(fd);
@@ -194,14 +233,14 @@ static void a_damaged_file_is_removed(void)
 		memcpy(bad, good, sizeof(good));
 		bad[i] ^= 0x40;
 		make_file(kept_path("damaged"), bad, sizeof(bad));
-		if (i >= 56 && i < 64) /* nothing is kept there */
+		if (i >= 104 && i < 128) /* nothing is kept there */
 			continue;
-		CHECK(unwind_cache_find(c, some_id, 20, &found) ||
+		CHECK(unwind_cache_find(c, &some_key, &found) ||
 			unwind_cache_load(c, &found, words) == -EINVAL);
 		CHECK(access(kept_path("damaged"), F_OK));
 	}
 	make_file(kept_path("damaged"), good, sizeof(good) - 1);
-	CHECK(unwind_cache_find(c, some_id, 20, &found) == -ENOENT);
+	CHECK(unwind_cache_find(c, &some_key, &found) == -ENOENT);
 	unwind_cache_close(c);
 }
 
@@ -214,8 +253,8 @@ static void a_file_with_a_wrong_table_is_not_loaded(void)
 	CHECK(!unwind_cache_open(&c, cache_path("wrong"), UNWIND_CACHE_LIMIT));
 	memcpy(words, small_table(), sizeof(words));
 	words[18] = 1 << WALK_PAGE_SHIFT; /* a rule that is not there */
-	CHECK(!unwind_cache_store(c, some_id, 20, words));
-	CHECK(!unwind_cache_find(c, some_id, 20, &found));
+	CHECK(!unwind_cache_store(c, &some_key, words));
+	CHECK(!unwind_cache_find(c, &some_key, &found));
 	CHECK(unwind_cache_load(c, &found, words) == -EINVAL);
 	CHECK(access(kept_path("wrong"), F_OK));
 	unwind_cache_close(c);
@@ -229,7 +268,7 @@ static void links_and_folders_of_others_are_refused(void)
 	CHECK(!unwind_cache_open(&c, cache_path("real"), UNWIND_CACHE_LIMIT));
 	make_file(cache_path("secret"), "x", 1);
 	CHECK(!symlink(cache_path("secret"), kept_path("real")));
-	CHECK(unwind_cache_find(c, some_id, 20, &found) == -ENOENT);
+	CHECK(unwind_cache_find(c, &some_key, &found) == -ENOENT);
 	unwind_cache_close(c);
 	CHECK(!symlink("real", cache_path("link")));
 	CHECK(unwind_cache_open(&c, cache_path("link"), UNWIND_CACHE_LIMIT) < 0);
@@ -239,20 +278,20 @@ static void links_and_folders_of_others_are_refused(void)
 
 static void beyond_the_limit_what_was_not_used_for_longest_goes(void)
 {
-	const uint64_t file_bytes = 64 + TABLE_WORDS * 4;
+	const uint64_t file_bytes = 128 + TABLE_WORDS * 4;
 	struct unwind_cache *c;
 	struct unwind_cached found;
-	uint8_t id[20] = {0};
+	struct unwind_cache_key key = some_key;
 
 	CHECK(!unwind_cache_open(&c, cache_path("limit"), 8 * file_bytes));
-	for (id[0] = 1; id[0] <= 9; id[0]++) {
-		CHECK(!unwind_cache_store(c, id, 20, small_table()));
+	for (key.id[0] = 1; key.id[0] <= 9; key.id[0]++) {
+		CHECK(!unwind_cache_store(c, &key, small_table()));
 		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 	}
-	id[0] = 1;
-	CHECK(unwind_cache_find(c, id, 20, &found) == -ENOENT);
-	id[0] = 9;
-	CHECK(!unwind_cache_find(c, id, 20, &found));
+	key.id[0] = 1;
+	CHECK(unwind_cache_find(c, &key, &found) == -ENOENT);
+	key.id[0] = 9;
+	CHECK(!unwind_cache_find(c, &key, &found));
 	unwind_cache_drop(&found);
 	unwind_cache_close(c);
 }
@@ -329,10 +368,10 @@ static void files_without_tables_say_why_by_their_states(void)
 	make_file(cache_path("text"), text, sizeof(text));
 	CHECK(!unwind_tables_request(t, "/no/such/file", NULL, 0, &ids[0]));
 	CHECK(!unwind_tables_request(t, cache_path("text"), NULL, 0, &ids[1]));
-	CHECK(!unwind_tables_request(t, library(), some_id, 20, &ids[2]));
+	CHECK(!unwind_tables_request(t, library(), some_key.id, 20, &ids[2]));
 	for (int i = 0; i < 3; i++)
 		CHECK(ids[i] && unwind_tables_state(t, ids[i], NULL) == UNWIND_FAILED);
-	CHECK(!unwind_tables_request(t, library(), some_id, 20, &again) && again == ids[2]);
+	CHECK(!unwind_tables_request(t, library(), some_key.id, 20, &again) && again == ids[2]);
 	unwind_tables_free(t);
 }
 
@@ -475,6 +514,8 @@ int main(void)
 	RUN(chunks_lie_one_behind_the_other_and_can_be_mapped_elsewhere);
 	RUN(retired_words_are_free_a_second_after_it_was_told);
 	RUN(a_table_that_was_kept_is_found_again_whole);
+	RUN(a_table_of_another_file_is_not_found);
+	RUN(tables_that_were_kept_by_build_id_alone_are_removed);
 	RUN(a_damaged_file_is_removed);
 	RUN(a_file_with_a_wrong_table_is_not_loaded);
 	RUN(links_and_folders_of_others_are_refused);
