@@ -11,7 +11,7 @@
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *summary;
+	const char *summary; /* NULL: not for people */
 };
 
 // clang-format off
@@ -24,6 +24,7 @@ static const struct command commands[] = {
 	{"symbolize", cmd_symbolize, "name the code of a recording that has no name yet"},
 	{"monitor", cmd_monitor, "watch what the kernel's GPU drivers do, live and in numbers"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
+	{"gpu-helper", cmd_gpu_helper, NULL},
 };
 // clang-format on
 
@@ -35,7 +36,8 @@ static void print_help(FILE *to)
 		    "Shows which code asked for which GPU work, and where the time went.\n\n"
 		    "commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
+		if (commands[i].summary)
+			fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].summary);
 	fprintf(to, "\nTry 'xpuprof record -- COMMAND', then 'xpuprof flame -o out.svg'.\n"
 		    "'xpuprof COMMAND --help' and 'man xpuprof-COMMAND' tell more.\n");
 }

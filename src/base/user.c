@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -105,6 +106,19 @@ int user_become(const struct user *u)
 		syscall(SYS_setresuid, u->uid, u->uid, u->uid))
 		return -errno;
 	return 0;
+}
+
+int user_become_plain(const struct user *u)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+	int error = user_become(u);
+
+	if (error)
+		return error;
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &head, none) ? -errno
+											  : 0;
 }
 
 bool user_signal_waits(void)

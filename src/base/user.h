@@ -34,6 +34,9 @@ void user_release(struct user *u);
 
 /* Becomes it for good, where it is another: for a child, by system calls only. 0 or -errno. */
 int user_become(const struct user *u);
+/* So too, and gives up what rights we have ourselves, as capabilities of our file: no program that
+ * it executes has any. */
+int user_become_plain(const struct user *u);
 
 /*
  * Runs `call` with the rights of `u` (NULL: with ours): in a child where it is another, else here.

@@ -17,6 +17,7 @@
 struct gpu_backend; /* each backend's own */
 
 struct kept_images;
+struct user;
 
 /* Samples of GPU instructions. */
 enum gpu_stalls {
@@ -49,6 +50,8 @@ struct gpu_options {
 	/* of samples of hardware counters; 0: none. Not beside stalls */
 	uint64_t counter_interval_ns;
 	char **environment; /* the program's; NULL: ours */
+	/* Who has fewer rights than we, and may run what is not trusted; NULL: nobody. */
+	const struct user *user;
 	/* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 	struct kept_images *images;
 	struct buf *notes; /* gets lines that the user should read; NULL: nobody does */
@@ -110,6 +113,9 @@ struct gpu_backend_ops {
 	/* Comes zeroed, with texts that are empty. */
 	void (*stats)(const struct gpu_backend *b, struct gpu_stats *ret);
 	void (*close)(struct gpu_backend *b);
+	/* NULL. The main function of a process that the backend executes: xpuprof gpu-helper NAME
+	 * ARGUMENT...; gets the arguments. */
+	int (*helper)(int argc, char **argv);
 };
 
 /* All backends; NULL-terminated. */

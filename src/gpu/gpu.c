@@ -3,6 +3,7 @@
 #include "gpu/gpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -62,6 +63,14 @@ int gpu_open(struct gpu *g, const struct gpu_options *options)
 	for (const struct gpu_backend_ops *const *ops = gpu_backends; !error && *ops; ops++)
 		error = open_one(g, *ops, options);
 	return error;
+}
+
+int gpu_helper(int argc, char **argv)
+{
+	for (const struct gpu_backend_ops *const *ops = gpu_backends; argc && *ops; ops++)
+		if ((*ops)->helper && !strcmp(argv[0], (*ops)->name))
+			return (*ops)->helper(argc - 1, argv + 1);
+	return 1;
 }
 
 bool gpu_is_open(const struct gpu *g)

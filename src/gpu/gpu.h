@@ -35,6 +35,9 @@ void gpu_free(struct gpu *g);
 /* Opens every backend of gpu_backends. A backend that cannot work on this machine or for this
  * program adds a line to options->notes, and stays out. */
 int gpu_open(struct gpu *g, const struct gpu_options *options);
+/* The main function of a process that a backend has executed: argv is the backend's name and what
+ * follows. Its exit status. */
+int gpu_helper(int argc, char **argv);
 /* Whether any backend is open. */
 bool gpu_is_open(const struct gpu *g);
 /* Environment variables for the command: calls add("NAME", "value") for each. */

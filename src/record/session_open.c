@@ -24,6 +24,7 @@
 #include "base/io.h"
 #include "record/locate.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "gpucode/kept_images.h"
 #include "elf/kernel_id.h"
 
@@ -133,6 +134,14 @@ static int keep_images(struct session *s)
 	return s->images ? 0 : error_memory(NULL);
 }
 
+/* The program's user, if that has fewer rights than we have. */
+static const struct user *lesser_user(const struct session *s)
+{
+	const struct user *u = &s->user->account;
+
+	return u->switched || (geteuid() && trust_is_due()) ? u : NULL;
+}
+
 static int open_gpu(struct session *s)
 {
 	struct gpu_options options = {
@@ -147,6 +156,7 @@ static int open_gpu(struct session *s)
 		.stall_period = s->options.stall_period,
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
+		.user = lesser_user(s),
 		.notes = &s->notes,
 	};
 	int error = keep_images(s);

@@ -10,3 +10,12 @@ $(B)/tests/attack/%: tests/attack/%.c $(B)/built-with
 	$(CC) $(COMMON) $(CFLAGS) -MMD -MP -o $@ $< -pthread
 
 CLI_TESTS += $(wildcard tests/attack/*.t)
+
+# What strangers would have root load.
+ATTACK_LIBRARY := $(B)/tests/attack/library.so
+
+tests: $(ATTACK_LIBRARY)
+
+$(ATTACK_LIBRARY): tests/attack/library/library.c $(B)/built-with
+	@mkdir -p $(@D)
+	$(CC) $(COMMON) $(CFLAGS) -fPIC -shared -MMD -MP -o $@ $<

@@ -60,7 +60,13 @@ SM active (%) 20000 50
 SM active (%) 22000 40" "the timeline has a value where it changes"
 
 # Recordings. The board is where a process sees what another's device does.
-export LD_LIBRARY_PATH="$build/sim" XPUPROF_SIM_BOARD="$work/board"
+sim=$build/sim
+if [ "$(id -u)" = 0 ]; then
+	make_trusted || exit 1
+	cp -a "$build"/sim/lib* "$trusted/"
+	sim=$trusted
+fi
+export LD_LIBRARY_PATH="$sim" XPUPROF_SIM_BOARD="$work/board"
 program="$build/demo/train"
 run xpuprof record -q --counters -o run.xpu "$program" --seconds 1.2
 is "$err" "" "counters are recorded, without a word"
@@ -108,6 +114,45 @@ run xpuprof record -q --counters -o f.xpu sh -c "kill -STOP \$(pgrep -P \$PPID -
 has "$status $err" "did not end in time, and was ended" "one that stands still is reported"
 run xpuprof record --counters --stalls true
 has "$status $err" "2 xpuprof: a GPU takes either --stalls or --counters" "both are refused, as a GPU does one at a time"
+
+# As root nothing is loaded that others could have put there.
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work"
+	mkdir users && chown nobody users && cp -a "$build"/sim/lib* users/
+	cp /bin/sh sudo # under sudo's name: it shows in /proc what sudo's own process would, the caller's environment
+	as_sudo() { # VARIABLE=VALUE... -- COMMAND: recorded by root for nobody, who has set the variables
+		variables=
+		while [ "$1" != -- ]; do
+			variables="$variables $1"
+			shift
+		done
+		shift
+		rm -f board users/s.xpu
+		run env XPUPROF_SIM_BOARD="$work/users/board" $variables ./sudo -c '
+			export SUDO_UID=$(id -u nobody) LD_LIBRARY_PATH=; "$0" record -q --counters -o users/s.xpu "$@"; exit $?' \
+			"$build/xpuprof" "$@"
+	}
+	rm -f board
+	run env LD_LIBRARY_PATH="$work/users" "$build/xpuprof" record -q --counters -o f.xpu "$program" --seconds 0.1
+	has "$status $err" "0 xpuprof: no hardware counters: others than root can change the only CUPTI or driver library" \
+		"root loads no library of a user's"
+	ln -s "$work/users" "$trusted/link"
+	run env LD_LIBRARY_PATH="$trusted/link" "$build/xpuprof" record -q --counters -o f.xpu "$program" --seconds 0.1
+	has "$err" "others than root can change" "nor through a link of its own"
+	name="for a caller of sudo whose libraries these are they are sampled with the caller's rights"
+	if setpriv --reuid=nobody --clear-groups test -r "$build/sim/libcuda.so.1"; then
+		as_sudo LD_LIBRARY_PATH="$work/users" -- "$program" --seconds 0.5
+		true_that "$name" [ "$(json users/s.xpu 'd[0]["samples"] > 200')" = True ]
+		as_sudo LD_LIBRARY_PATH="$work/users" XPUPROF_SIM_FAULTS=counters-refused -- "$program" --seconds 0.1
+		has "$err" "no CUPTI was found that may be loaded as root" "and where that is too little, it says what to do"
+		lacks "$(json users/s.xpu 'c["refused"]')" "None" "as the recording does"
+		as_sudo LD_LIBRARY_PATH="$trusted" XPUPROF_SIM_FAULTS=counters-refused -- "$program" --seconds 0.1
+		has "$err" "lets only administrators sample hardware counters: run as root" "with root's rights it says the other"
+	else
+		skip "$name" "nobody cannot read the build"
+	fi
+fi
+
 for wrong in 1 99us 2s x; do
 	run xpuprof record --counters=$wrong true
 	has "$status $err" "2 xpuprof: option '--counters' takes a time" "an interval of $wrong is refused"

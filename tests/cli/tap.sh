@@ -32,7 +32,15 @@ xpuprof() {
 	"$build/xpuprof" "$@"
 }
 
+# A folder of libraries that only root can change: as root no others are loaded. Sets $trusted to it; removed at the end.
+make_trusted() {
+	trusted=$(mktemp -d /run/xpuprof-test.XXXXXX) || return
+	trap 'rm -rf "$work" "$trusted"' EXIT
+	chmod 755 "$trusted"
+}
+
 # Whether CPU samples and launch stacks can be recorded here.
+
 cpu_side() {
 	[ "$cpu_side" ] || {
 		cpu_side=no

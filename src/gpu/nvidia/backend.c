@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "gpu/nvidia/counter_sampler.h"
 #include "gpu/nvidia/counters.h"
 #include "gpu/nvidia/nvidia.h"
 #include "gpu/nvidia/tracer.h"
@@ -50,8 +51,9 @@ static void nvidia_close(struct gpu_backend *b)
 static int open_counters(
 	struct gpu_backend *b, const struct gpu_options *o, struct profile_writer *w)
 {
-	struct counters_options options = {
-		.interval_ns = o->counter_interval_ns, .environment = o->environment};
+	struct counters_options options = {.interval_ns = o->counter_interval_ns,
+		.environment = o->environment,
+		.user = o->user};
 	int error;
 
 	if (!o->counter_interval_ns)
@@ -205,4 +207,5 @@ const struct gpu_backend_ops nvidia_backend = {
 	.has_connected = nvidia_has_connected,
 	.stats = nvidia_stats,
 	.close = nvidia_close,
+	.helper = counter_sampler_main,
 };

@@ -52,7 +52,7 @@ enum counter_refusal {
 	COUNTERS_MEMORY,
 	COUNTERS_NO_DRIVER,
 	COUNTERS_NO_CUPTI,
-	COUNTERS_NOT_OURS, /* the only CUPTI is another user's, and would be loaded as root */
+	COUNTERS_NOT_TRUSTED, /* the only libraries could be changed by users with fewer rights */
 	COUNTERS_OTHER,
 	COUNTERS_REFUSALS
 };

@@ -19,7 +19,6 @@
 #include "gpu/nvidia/counter_sampler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -61,7 +60,7 @@ struct sampled {
 };
 
 struct sampler {
-	const struct counter_sampler_options *o;
+	uint64_t interval_ns;
 	struct pm pm;
 	struct sampled devices[COUNTER_DEVICES];
 	uint32_t count;
@@ -86,7 +85,7 @@ static void send_message(struct sampler *s, const void *message, size_t size)
 	ssize_t sent;
 
 	do
-		sent = send(s->o->socket, message, size, MSG_NOSIGNAL);
+		sent = send(COUNTER_SOCKET, message, size, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
 	if (sent < 0)
 		_exit(1);
@@ -183,7 +182,7 @@ static int choose(struct sampler *s, struct sampled *d)
 	result = a.image ? s->pm.PmSamplingGetCounterAvailability(&a) : PM_OUT_OF_MEMORY;
 	if (!result)
 		result = pm_metrics_choose(&d->metrics, &s->pm, chip.name, a.image,
-			counter_sampler_limit(s->o->interval_ns));
+			counter_sampler_limit(s->interval_ns));
 	free(a.image);
 	return result;
 }
@@ -196,7 +195,7 @@ static int configure(struct sampler *s, struct sampled *d)
 		.image = d->metrics.image,
 		.image_size = d->metrics.image_size,
 		.buffer_bytes = BUFFER_BYTES,
-		.interval = s->o->interval_ns,
+		.interval = s->interval_ns,
 		.trigger = PM_TRIGGER_TIME,
 		.append = PM_KEEP_OLDEST};
 	int result = s->pm.PmSamplingSetConfig(&p);
@@ -317,7 +316,7 @@ static uint64_t now_of_cupti(const struct sampler *s)
 
 static uint64_t interval_of(const struct sampler *s, const struct sampled *d)
 {
-	return d->samples ? d->samples_ns / d->samples : s->o->interval_ns;
+	return d->samples ? d->samples_ns / d->samples : s->interval_ns;
 }
 
 /* What did not come between the last sample and one that starts at `start`. */
@@ -482,7 +481,7 @@ static void drain_last(struct sampler *s, struct sampled *d)
 
 static int tick_ms(const struct sampler *s)
 {
-	uint64_t ms = s->o->interval_ns * TICK_SAMPLES / NS_PER_MS;
+	uint64_t ms = s->interval_ns * TICK_SAMPLES / NS_PER_MS;
 
 	return ms < TICK_MIN_MS ? TICK_MIN_MS : ms > TICK_MAX_MS ? TICK_MAX_MS : (int)ms;
 }
@@ -490,7 +489,7 @@ static int tick_ms(const struct sampler *s)
 /* True when the recorder has ended it, or is gone. */
 static bool is_over(struct sampler *s)
 {
-	struct pollfd p = {.fd = s->o->socket, .events = POLLIN | POLLRDHUP};
+	struct pollfd p = {.fd = COUNTER_SOCKET, .events = POLLIN | POLLRDHUP};
 
 	return poll(&p, 1, tick_ms(s)) > 0 && p.revents;
 }
@@ -534,40 +533,44 @@ static int open_all(struct sampler *s)
 	return 0;
 }
 
-/* Keeps nothing of the recorder's but the socket, and ends when the recorder does. */
-static void become_own_process(const struct counter_sampler_options *o)
+/* Ends when the recorder does, and is called as it is. */
+static void become_own_process(void)
 {
 	struct rlimit no_core = {0, 0};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		dup2(null, fd);
-	close_range(3, (unsigned int)o->socket - 1, 0);
-	close_range((unsigned int)o->socket + 1, ~0u, 0);
+	prctl(PR_SET_NAME, "xpuprof");
 	(void)setrlimit(RLIMIT_CORE, &no_core);
-	if (o->environment)
-		environ = o->environment;
 	unsetenv(NVIDIA_INJECTION_VARIABLE);
 }
 
-_Noreturn void counter_sampler_run(const struct counter_sampler_options *o)
+static _Noreturn void run(struct sampler *s)
+{
+	int refusal = pm_load(&s->pm);
+
+	if (refusal)
+		send_refusal(s, COUNTER_DEVICES, (uint32_t)refusal, 0);
+	else if (!open_all(s)) {
+		compare_clocks(s);
+		send_head(s, COUNTER_STARTED, COUNTER_DEVICES);
+		sample(s);
+	}
+	shutdown(COUNTER_SOCKET, SHUT_RDWR);
+	for (uint32_t n = 0; n < s->count; n++)
+		release(s, &s->devices[n]);
+	_exit(0);
+}
+
+int counter_sampler_main(int argc, char **argv)
 {
 	static struct sampler s;
-	int refusal;
+	int type;
 
-	s.o = o;
-	become_own_process(o);
-	refusal = pm_load(&s.pm);
-	if (refusal)
-		send_refusal(&s, COUNTER_DEVICES, (uint32_t)refusal, 0);
-	else if (!open_all(&s)) {
-		compare_clocks(&s);
-		send_head(&s, COUNTER_STARTED, COUNTER_DEVICES);
-		sample(&s);
-	}
-	shutdown(o->socket, SHUT_RDWR);
-	for (uint32_t n = 0; n < s.count; n++)
-		release(&s, &s.devices[n]);
-	_exit(0);
+	if (argc != 1 || !(s.interval_ns = strtoull(argv[0], NULL, 10)) ||
+		getsockopt(
+			COUNTER_SOCKET, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof(type)}) ||
+		type != SOCK_SEQPACKET)
+		return 1;
+	become_own_process();
+	run(&s);
 }

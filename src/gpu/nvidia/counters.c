@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "gpu/nvidia/counter_messages.h"
-#include "gpu/nvidia/counter_sampler.h"
+#include "gpu/nvidia/counter_process.h"
 #include "vendor/nvidia/nvidia.h"
 
 #define START_LIMIT_MS 15000 /* a driver that has to wake all its GPUs takes seconds */
@@ -27,6 +27,12 @@
 	((size_t)16 << 20) /* samples of a device that nobody uses yet: 100 s at 1 ms */
 #define LOST_MAX (1ull << 40)
 #define SLACK_NS NS_PER_SECOND /* GPU clocks may be off by less */
+
+/* Instead of that of COUNTERS_RIGHTS, where nothing could be loaded with our rights. */
+static const char rights_unused[] =
+	"the driver lets only administrators sample hardware counters, and no CUPTI was found that "
+	"may be loaded as root: set $CUDA_HOME to a toolkit that only root can write, or set "
+	"NVreg_RestrictProfilingToAdminUsers=0 (see 'xpuprof doctor')";
 
 static const char *const refusals[COUNTERS_REFUSALS] = {
 	[COUNTERS_RIGHTS] =
@@ -46,9 +52,11 @@ static const char *const refusals[COUNTERS_REFUSALS] = {
 	[COUNTERS_NO_CUPTI] = "no hardware counters: no CUPTI that samples them was found (CUDA "
 			      "12.6 or later has "
 			      "it); set $CUDA_HOME",
-	[COUNTERS_NOT_OURS] =
-		"no hardware counters: the only CUPTI found is not root's, and as root no other is "
-		"loaded; set $CUDA_HOME to a toolkit of root's, or record as a user",
+	[COUNTERS_NOT_TRUSTED] =
+		"no hardware counters: others than root can change the only CUPTI or driver "
+		"library "
+		"found, or a folder above it, and as root no such is loaded; set $CUDA_HOME to a "
+		"toolkit that only root can write, or record as a user",
 	[COUNTERS_OTHER] = "hardware counters could not be sampled",
 };
 
@@ -76,6 +84,9 @@ struct counters {
 	uint64_t start_ns;
 	int socket; /* -1: over */
 	pid_t pid;  /* 0: none */
+	/* The sampler could not load NVIDIA's libraries as it had rights; one without shall. */
+	bool has_user, user_is_next;
+	bool as_user; /* the sampler has the user's rights, and we have more */
 	bool started, stopped, ended;
 	bool has_meta; /* META_COUNTERS is written */
 	struct source sources[COUNTER_DEVICES];
@@ -108,7 +119,9 @@ static int refuse(struct counters *c, uint32_t refusal, int32_t result)
 	if (error || c->refused & bit)
 		return error;
 	c->refused |= bit;
-	return add_line(c, refusals[refusal], result);
+	return add_line(c,
+		refusal == COUNTERS_RIGHTS && c->as_user ? rights_unused : refusals[refusal],
+		result);
 }
 
 static void hang_up(struct counters *c)
@@ -125,7 +138,7 @@ static int ended_early(struct counters *c, const char *why)
 	int error;
 
 	hang_up(c);
-	if (c->ended || (c->refused && !c->started))
+	if (c->ended || c->user_is_next || (c->refused && !c->started))
 		return 0;
 	snprintf(line, sizeof(line), "the process that samples hardware counters %s", why);
 	error = profile_count_loss(c->writer, LOSS_COUNTS_REFUSED, 1);
@@ -265,6 +278,13 @@ static int handle_metric(struct counters *c, struct source *s, const void *messa
 	return error ?: s->device ? describe(c) : 0;
 }
 
+/* Whether a sampler that trusts more may find what this one did not. */
+static bool is_of_libraries(uint32_t refusal)
+{
+	return refusal == COUNTERS_NO_DRIVER || refusal == COUNTERS_NO_CUPTI ||
+	       refusal == COUNTERS_NOT_TRUSTED;
+}
+
 /* The refusal of one device counts when the program uses the device. */
 static int handle_refusal(struct counters *c, const void *message)
 {
@@ -274,8 +294,10 @@ static int handle_refusal(struct counters *c, const void *message)
 	memcpy(&m, message, sizeof(m));
 	if (!m.refusal || m.refusal >= COUNTERS_REFUSALS || m.head.device > COUNTER_DEVICES)
 		return -EPROTO;
-	if (m.head.device == COUNTER_DEVICES)
-		return refuse(c, m.refusal, m.result);
+	if (m.head.device == COUNTER_DEVICES) {
+		c->user_is_next = c->has_user && !c->as_user && is_of_libraries(m.refusal);
+		return c->user_is_next ? 0 : refuse(c, m.refusal, m.result);
+	}
 	s = &c->sources[m.head.device];
 	if (!s->described || s->refusal)
 		return -EPROTO;
@@ -405,26 +427,6 @@ int counters_use(struct counters *c, const uint8_t uuid[16], uint32_t device)
 
 /* --- the process --------------------------------------------------------------------------- */
 
-static int launch(struct counters *c, const struct counters_options *o)
-{
-	struct counter_sampler_options options = {
-		.interval_ns = o->interval_ns, .environment = o->environment};
-	int ends[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return error_errno(-errno, "cannot make a socket for hardware counters");
-	options.socket = ends[1];
-	c->pid = fork();
-	if (!c->pid)
-		counter_sampler_run(&options);
-	close(ends[1]);
-	c->socket = ends[0];
-	if (c->pid > 0)
-		return 0;
-	c->pid = 0;
-	return error_errno(-errno, "cannot start a process for hardware counters");
-}
-
 /* Waits until it samples, or has reported why it does not. */
 static int await_start(struct counters *c)
 {
@@ -443,38 +445,6 @@ static int await_start(struct counters *c)
 	return error;
 }
 
-int counters_open_without_sampler(
-	struct counters **ret, const struct counters_options *o, struct profile_writer *w)
-{
-	struct counters *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return error_memory(NULL);
-	c->socket = -1;
-	c->writer = w;
-	c->interval_ns = o->interval_ns;
-	c->start_ns = clock_now_ns();
-	*ret = c;
-	return 0;
-}
-
-int counters_open(struct counters **ret, const struct counters_options *o, struct profile_writer *w)
-{
-	struct counters *c;
-	int error = counters_open_without_sampler(&c, o, w);
-
-	if (error)
-		return error;
-	error = launch(c, o);
-	error = error ?: await_start(c);
-	if (error) {
-		counters_close(c);
-		return error;
-	}
-	*ret = c;
-	return 0;
-}
-
 /* The sampler has a moment to leave the GPU as it was. */
 static void reap(struct counters *c)
 {
@@ -488,6 +458,59 @@ static void reap(struct counters *c)
 	kill(c->pid, SIGKILL);
 	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+static int start(struct counters *c, const struct counters_options *o, const struct user *user)
+{
+	const struct counter_process_options options = {
+		.interval_ns = o->interval_ns, .environment = o->environment, .user = user};
+	int error = counter_process_start(&options, &c->pid, &c->socket);
+
+	return error ?: await_start(c);
+}
+
+static int start_as_user(struct counters *c, const struct counters_options *o)
+{
+	hang_up(c);
+	reap(c);
+	c->pid = 0;
+	c->user_is_next = false;
+	c->as_user = true;
+	return start(c, o, o->user);
+}
+
+int counters_open_without_sampler(
+	struct counters **ret, const struct counters_options *o, struct profile_writer *w)
+{
+	struct counters *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return error_memory(NULL);
+	c->socket = -1;
+	c->writer = w;
+	c->interval_ns = o->interval_ns;
+	c->has_user = o->user;
+	c->start_ns = clock_now_ns();
+	*ret = c;
+	return 0;
+}
+
+int counters_open(struct counters **ret, const struct counters_options *o, struct profile_writer *w)
+{
+	struct counters *c;
+	int error = counters_open_without_sampler(&c, o, w);
+
+	if (error)
+		return error;
+	error = start(c, o, NULL);
+	if (!error && c->user_is_next)
+		error = start_as_user(c, o);
+	if (error) {
+		counters_close(c);
+		return error;
+	}
+	*ret = c;
+	return 0;
 }
 
 void counters_close(struct counters *c)

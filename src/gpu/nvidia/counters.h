@@ -17,15 +17,18 @@
 #include "profile/writer.h"
 
 struct counters;
+struct user;
 
 struct counters_options {
 	uint64_t interval_ns;
-	char **environment; /* the program's, NULL: ours; used during counters_open only */
+	/* Used during counters_open only: */
+	char **environment;	     /* the program's, NULL: ours */
+	const struct user *user; /* with fewer rights than ours; NULL: nobody */
 };
 
 /* Starts the sampler and waits (some seconds at most) until it samples or has reported why not: 0
- * or
- * -errno with error_text. */
+ * or -errno with error_text. It has our rights as long as it finds libraries that are trusted with
+ * them, else those of the user. */
 int counters_open(
 	struct counters **ret, const struct counters_options *o, struct profile_writer *w);
 /* The same without a process: its messages are passed to counters_handle. For tests. */

@@ -3,8 +3,10 @@
  * Which libcupti. No program runs here that might have one mapped, so we look where the injected
  * library looks when nothing is mapped yet (src/inject/cupti/find_cupti.c): beside libcuda, by
  * $LD_LIBRARY_PATH, by the loader, in the toolkit, in Python's packages; never newer than the
- * driver. The environment is the program's. As root, only a library that nobody else could have
- * changed is loaded from it: a library runs with the rights of the process that loads it.
+ * driver. The environment is the program's (counter_process.h). With more rights than the program's
+ * user has, only trusted files are loaded from what it names, by the path that was checked: a
+ * library runs with the rights of the process that loads it. What the loader finds by name is then
+ * what root has told it: its own environment is empty.
  */
 #include "gpu/nvidia/pm_library.h"
 
@@ -15,17 +17,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/trust.h"
 #include "gpu/nvidia/counter_messages.h"
+#include "gpu/nvidia/counter_process.h"
 #include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/libraries.h"
 
 struct search {
 	struct pm *pm;
-	int major;    /* of the driver's CUDA */
-	bool refused; /* one was found that may not be loaded */
+	int major;	   /* of the driver's CUDA */
+	bool only_trusted; /* we have rights */
+	bool refused;	   /* one was found that may not be loaded */
 };
 
 static bool load_driver_functions(struct pm *pm)
@@ -50,28 +55,13 @@ static bool load_functions(struct pm *pm)
 	return true;
 }
 
-static bool is_safe(const char *path)
+/* A variable of the program's. */
+static const char *variable(const char *name)
 {
-	struct stat st;
+	char prefixed[64];
 
-	if (stat(path, &st) || st.st_uid || st.st_mode & S_IWOTH)
-		return false;
-	return !st.st_gid || !(st.st_mode & S_IWGRP);
-}
-
-/* Whether nobody but root can have put it there. */
-static bool may_load(const char *path)
-{
-	char full[PATH_MAX];
-	char *slash;
-
-	if (geteuid())
-		return true;
-	if (!realpath(path, full) || !is_safe(full))
-		return false;
-	slash = strrchr(full, '/');
-	slash[slash == full] = '\0';
-	return is_safe(full);
+	snprintf(prefixed, sizeof(prefixed), COUNTER_SEARCH_PREFIX "%s", name);
+	return getenv(prefixed);
 }
 
 static bool try_open(struct search *s, const char *name)
@@ -87,15 +77,23 @@ static bool try_open(struct search *s, const char *name)
 	return false;
 }
 
-static bool try_file(struct search *s, const char *path)
+/* Calls `open` with the path to load, if this may be loaded. */
+static bool try_file(
+	struct search *s, const char *path, bool (*open)(struct search *s, const char *path))
 {
+	struct buf full = BUF_INIT;
+	bool found = false;
+
 	if (access(path, R_OK))
 		return false;
-	if (!may_load(path)) {
+	if (!s->only_trusted)
+		return open(s, path);
+	if (!trust_file(path, &full))
+		found = open(s, buf_text(&full));
+	else
 		s->refused = true;
-		return false;
-	}
-	return try_open(s, path);
+	buf_release(&full);
+	return found;
 }
 
 /* `pattern` may name several folders. The newest that the driver allows comes first. */
@@ -112,7 +110,7 @@ static bool try_folders(struct search *s, const char *pattern)
 			glob(name, 0, NULL, &files))
 			continue;
 		for (size_t n = 0; !found && n < files.gl_pathc; n++)
-			found = try_file(s, files.gl_pathv[n]);
+			found = try_file(s, files.gl_pathv[n], try_open);
 		globfree(&files);
 	}
 	return found;
@@ -134,14 +132,15 @@ static bool try_beside_driver(struct search *s)
 	return try_folders(s, folder);
 }
 
-static bool try_library_path(struct search *s)
+/* Calls `try` with each folder of $LD_LIBRARY_PATH until one has what is searched for. */
+static bool try_library_path(struct search *s, bool (*try)(struct search *s, const char *folder))
 {
-	const char *path = getenv("LD_LIBRARY_PATH");
+	const char *path = variable("LD_LIBRARY_PATH");
 	char *copy = path ? strdup(path) : NULL, *rest = copy, *folder;
 	bool found = false;
 
 	while (!found && rest && (folder = strsep(&rest, ":")))
-		found = folder[0] == '/' && try_folders(s, folder);
+		found = folder[0] == '/' && try(s, folder);
 	free(copy);
 	return found;
 }
@@ -161,7 +160,7 @@ static bool try_loader(struct search *s)
 
 static bool try_below(struct search *s, const struct cupti_path *path)
 {
-	const char *base = path->env ? getenv(path->env) : "";
+	const char *base = path->env ? variable(path->env) : "";
 	bool found = false;
 
 	if (!base || (path->env && base[0] != '/'))
@@ -185,19 +184,41 @@ static bool try_paths(struct search *s, const struct cupti_path *paths)
 	return found;
 }
 
+static bool try_open_driver(struct search *s, const char *name)
+{
+	s->pm->driver_handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	return s->pm->driver_handle;
+}
+
+static bool try_driver_in(struct search *s, const char *folder)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/" NVIDIA_DRIVER_SONAME, folder) >=
+		sizeof(path))
+		return false;
+	return try_file(s, path, try_open_driver);
+}
+
+/* Where the loader finds it in the program. */
+static bool load_driver(struct search *s)
+{
+	return (try_library_path(s, try_driver_in) || try_open_driver(s, NVIDIA_DRIVER_SONAME)) &&
+	       load_driver_functions(s->pm);
+}
+
 int pm_load(struct pm *ret)
 {
-	struct search s = {.pm = ret, .major = CUPTI_NEWEST};
+	struct search s = {.pm = ret, .major = CUPTI_NEWEST, .only_trusted = trust_is_due()};
 	int version = 0;
 
 	*ret = (struct pm){0};
-	ret->driver_handle = dlopen(NVIDIA_DRIVER_SONAME, RTLD_NOW | RTLD_LOCAL);
-	if (!ret->driver_handle || !load_driver_functions(ret))
-		return COUNTERS_NO_DRIVER;
+	if (!load_driver(&s))
+		return s.refused ? COUNTERS_NOT_TRUSTED : COUNTERS_NO_DRIVER;
 	if (!ret->cuDriverGetVersion(&version) && version > 0)
 		s.major = version / 1000;
-	if (try_beside_driver(&s) || try_library_path(&s) || try_loader(&s) ||
+	if (try_beside_driver(&s) || try_library_path(&s, try_folders) || try_loader(&s) ||
 		try_paths(&s, cupti_toolkit_paths) || try_paths(&s, cupti_package_paths))
 		return 0;
-	return s.refused ? COUNTERS_NOT_OURS : COUNTERS_NO_CUPTI;
+	return s.refused ? COUNTERS_NOT_TRUSTED : COUNTERS_NO_CUPTI;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/trust.h"
 #include "vendor/nvidia/cupti_paths.h"
 #include "vendor/nvidia/environment.h"
 #include "vendor/nvidia/libraries.h"
@@ -90,18 +91,30 @@ static void check_libcuda(struct doctor *d, struct finding *f)
 struct cupti_copy {
 	const char *what;
 	int major;
+	bool only_trusted; /* set before: what others could change does not count */
 	char path[PATH_MAX];
 };
 
-/* Accepts the copy if it can be loaded (below another root that is not tried). */
-static bool take(const struct doctor *d, const char *name, const char *what, int major,
+static bool is_untrusted(const char *name)
+{
+	struct buf path = BUF_INIT;
+	bool untrusted = name[0] == '/' && trust_is_due() && trust_file(name, &path);
+
+	buf_release(&path);
+	return untrusted;
+}
+
+/* Accepts the copy if it can be loaded (not tried below another root, and not if it is untrusted:
+ * programs may load it all the same). */
+static bool accept(const struct doctor *d, const char *name, const char *what, int major,
 	struct cupti_copy *ret)
 {
 	struct library_probe probe = {.loaded = true};
+	bool untrusted = !*d->root && is_untrusted(name);
 
-	if (!*d->root)
+	if (!*d->root && !untrusted)
 		library_probe(name, "cuptiGetVersion", &probe);
-	if (!probe.loaded)
+	if (!probe.loaded || (untrusted && ret->only_trusted))
 		return false;
 	ret->what = what;
 	ret->major = major;
@@ -122,7 +135,7 @@ static bool find_at(
 
 		buf_printf(&name, "%s/libcupti.so.%d", pattern, major);
 		if (!name.failed && !glob(buf_text(&name), 0, NULL, &files)) {
-			found = take(d, files.gl_pathv[0], what, major, ret);
+			found = accept(d, files.gl_pathv[0], what, major, ret);
 			globfree(&files);
 		}
 		buf_release(&name);
@@ -180,7 +193,7 @@ static bool find_with_loader(const struct doctor *d, struct cupti_copy *ret)
 		char name[32];
 
 		snprintf(name, sizeof(name), "libcupti.so.%d", major);
-		if (take(d, name, "the loader's", major, ret))
+		if (accept(d, name, "the loader's", major, ret))
 			return true;
 	}
 	return false;
@@ -209,6 +222,29 @@ static void check_cupti(struct doctor *d, struct finding *f)
 	if (f->state == FINDING_MISSING)
 		finding_step(
 			f, "install the CUDA toolkit's CUPTI, or 'pip install nvidia-cuda-cupti'");
+}
+
+/* Programs load their CUPTI themselves, and may take any. */
+static void check_counters(struct doctor *d, struct finding *f)
+{
+	struct cupti_copy copy = {.only_trusted = true};
+
+	if (!trust_is_due()) {
+		finding_is(f, FINDING_OK, "--counters loads any CUPTI, with this user's rights");
+		return;
+	}
+	if (find_beside_libcuda(d, &copy) || find_with_loader(d, &copy) ||
+		find_among(d, cupti_toolkit_paths, &copy) ||
+		find_among(d, cupti_package_paths, &copy)) {
+		finding_is(f, FINDING_OK, "--counters loads %s, which only root can change",
+			copy.path);
+		return;
+	}
+	finding_is(f, FINDING_LIMITED,
+		"--counters loads a CUPTI with rights only where nobody but root can change it, "
+		"and "
+		"there is none");
+	finding_step(f, "install the CUDA toolkit where only root can write");
 }
 
 /* One injected library and one CUPTI subscriber a process is all that CUDA allows. A subscriber
@@ -266,6 +302,7 @@ const struct doctor_check nvidia_checks[] = {
 	{"driver", "NVIDIA driver", SIDE_GPU, check_driver},
 	{"libcuda", "libcuda", SIDE_GPU, check_libcuda},
 	{"cupti", "CUPTI", SIDE_GPU, check_cupti},
+	{"counters", "counters", 0, check_counters},
 	{"injection", "injection", SIDE_GPU, check_injection},
 	{"instruction_sampling", "GPU sampling", 0, check_instruction_sampling},
 	{NULL},
