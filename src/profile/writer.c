@@ -36,7 +36,7 @@
 #define BEGIN_BYTES	(4u << 10)   /* both of them, in a small file */
 #define PART_OF_FILE	2	     /* and then in one that is so much larger */
 #define FIRST_EVENTS_NS (150 * NS_PER_MS)
-#define OTHERS_NS	(700 * NS_PER_MS)
+#define OTHERS_NS	(600 * NS_PER_MS)
 
 /* Strings, modules, locations and stack nodes in memory: five million nodes, or a million names. */
 #define TABLES_MAX_BYTES  ((uint64_t)256 << 20)

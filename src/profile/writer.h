@@ -38,7 +38,7 @@ int profile_writer_close(struct profile_writer *w);
 void profile_writer_abort(struct profile_writer *w);
 /* Sends the current chunks on their way to the file, without waiting for it. */
 int profile_writer_push(struct profile_writer *w);
-/* The same, if something was seen to wait for 700 ms, or for 150 ms before there were events: to be
+/* The same, if something was seen to wait for 600 ms, or for 150 ms before there were events: to be
  * called every 50 ms or so, so that all of it is in the file a second later, and the first events
  * after 250 ms. Also reports that the file cannot be written any more. */
 int profile_writer_push_due(struct profile_writer *w, uint64_t now_ns);

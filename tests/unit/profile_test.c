@@ -1134,8 +1134,8 @@ static void what_waits_is_in_the_file_a_second_later_and_the_first_events_at_onc
 	now_ns += 60000 * NS_PER_MS;
 	CHECK(!profile_writer_push_due(w, now_ns));
 	CHECK(!profile_write_sample(w, &s) && !profile_writer_push_due(w, now_ns));
-	CHECK(!profile_writer_push_due(w, now_ns + 699 * NS_PER_MS) && file_has(1));
-	CHECK(!profile_writer_push_due(w, now_ns + 700 * NS_PER_MS) && file_has(2));
+	CHECK(!profile_writer_push_due(w, now_ns + 599 * NS_PER_MS) && file_has(1));
+	CHECK(!profile_writer_push_due(w, now_ns + 600 * NS_PER_MS) && file_has(2));
 	profile_writer_abort(w);
 }
 
