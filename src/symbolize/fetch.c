@@ -4,19 +4,24 @@
  *
  * The functions are those of debuginfod_find_debuginfo(3). The library brings a whole HTTP client
  * with it, whose threads and locks stay in the worker; when its time is over the worker is killed,
- * and the library later cleans a half-written file from its cache.
+ * and the library later cleans a half-written file from its cache. What servers send has a bound:
+ * the cache lies in somebody's home.
  */
 #include "symbolize/fetch.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 
-#define PATH_MAX_BYTES 8192
+#define PATH_MAX_BYTES	8192
+#define FILES_MAX_BYTES ((rlim_t)8 << 30) /* of all files of a request */
 
 struct debuginfod_client;
 typedef int (*find_function)(
@@ -48,6 +53,21 @@ static bool load(struct library *l)
 	return l->client && l->find_debuginfo && l->find_executable;
 }
 
+/* A server may send without an end. The library gives up a file that cannot be written. */
+static void limit_size(rlim_t left)
+{
+	struct rlimit limit = {left, FILES_MAX_BYTES};
+
+	(void)setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static rlim_t size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : (rlim_t)st.st_size;
+}
+
 static int write_result(int out, uint32_t n, const char *path)
 {
 	uint32_t head[2] = {n, (uint32_t)strlen(path) + 1};
@@ -60,21 +80,28 @@ static int write_result(int out, uint32_t n, const char *path)
 static int ask_all(void *context, int out)
 {
 	const struct fetch_request *r = context;
+	rlim_t left = FILES_MAX_BYTES;
 	struct library l;
 	int error = 0;
 
 	if (!load(&l))
 		return write_result(out, UINT32_MAX, "");
+	signal(SIGXFSZ, SIG_IGN); /* writing fails instead */
 	for (size_t i = 0; !error && i < r->count; i++) {
 		const struct fetch_item *item = &r->items[i];
 		find_function find = item->program ? l.find_executable : l.find_debuginfo;
 		char *path = NULL;
-		int fd = find(l.client, item->build_id, (int)item->build_id_size, &path);
+		int fd;
+
+		limit_size(left);
+		fd = find(l.client, item->build_id, (int)item->build_id_size, &path);
 
 		if (fd >= 0 && path)
 			error = write_result(out, (uint32_t)i, path);
-		if (fd >= 0)
+		if (fd >= 0) {
+			left -= size_of(fd) < left ? size_of(fd) : left;
 			close(fd);
+		}
 		free(path);
 	}
 	return error != 0;

@@ -16,6 +16,8 @@
 
 #define PIECE_BYTES	 65536
 #define ASK_PERIOD_MS	 50
+#define END_TRIES	 1000
+#define END_PAUSE_US	 1000
 #define MEMORY_MAX_BYTES ((rlim_t)4 << 30) /* private and written to */
 
 /* Sanitizers reserve more than any limit of that kind. */
@@ -86,16 +88,27 @@ static int read_some(const struct worker *w, int in, uint64_t deadline_ns, struc
 	return error ?: 1;
 }
 
+/* One without any more results may be stopped, by its user say, and never end. */
+static bool has_ended(pid_t child, int *ret_status)
+{
+	for (int tries = 0; tries < END_TRIES; tries++) {
+		if (waitpid(child, ret_status, WNOHANG))
+			return true;
+		usleep(END_PAUSE_US);
+	}
+	return false;
+}
+
 static int finish(pid_t child, int result)
 {
 	int status = 0;
 
-	if (result)
-		kill(child, SIGKILL);
+	if (!result && has_ended(child, &status))
+		return !WIFEXITED(status) || WEXITSTATUS(status) ? -EIO : 0;
+	result = result ?: -ETIME;
+	kill(child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!result && (!WIFEXITED(status) || WEXITSTATUS(status)))
-		return -EIO;
 	return result;
 }
 

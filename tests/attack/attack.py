@@ -332,7 +332,7 @@ class Recorder:
         self.profile = output or os.path.join(self.folder, "p.xpu")
         self.memory, self.trace = MemoryGroup(limit), LoopTrace()
         self.limit, self.deadline = limit, deadline
-        self.peak, self.hung, self.stopped_in_s, self.asked_s = 0, False, None, None
+        self.peak, self.hung, self.stopped_in_s, self.asked_s, self.last_asked_s = 0, False, None, None, None
         command = list(map(str, command))
         if command:
             command = self.memory.leave(user.command(*command) if user else command)
@@ -416,10 +416,15 @@ class Recorder:
         self.process.wait()
         self.finish()
 
+    def ask_to_end(self):
+        """SIGTERM. A second one ends what goes on behind the recording."""
+        self.last_asked_s = time.monotonic()
+        self.asked_s = self.asked_s or self.last_asked_s
+        self.process.terminate()
+
     def stop(self):
-        if self.asked_s is None:
-            self.asked_s = time.monotonic()
-            self.process.terminate()
+        if self.process.poll() is None:
+            self.ask_to_end()
         self.wait()
 
     def finish(self):
@@ -427,7 +432,7 @@ class Recorder:
             return
         ended_s = time.monotonic()
         self.watcher.join()
-        self.stopped_in_s = ended_s - (self.asked_s or ended_s)
+        self.stopped_in_s = ended_s - (self.last_asked_s or ended_s)
         self.longest_stop_s = self.trace.longest_s(self.asked_s)
         self.status = self.process.returncode
         self.trace.close()

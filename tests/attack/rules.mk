@@ -9,6 +9,8 @@ $(B)/tests/attack/%: tests/attack/%.c $(B)/built-with
 	@mkdir -p $(@D)
 	$(CC) $(COMMON) $(CFLAGS) -MMD -MP -o $@ $< -pthread
 
+$(B)/tests/attack/stripped: CFLAGS += -s -Wl,--build-id
+
 CLI_TESTS += $(wildcard tests/attack/*.t)
 
 # What strangers would have root load.

@@ -601,6 +601,13 @@ static int hang(void *context, int out)
 	return 0;
 }
 
+static int hang_without_results(void *context, int out)
+{
+	close(out);
+	pause();
+	return 0;
+}
+
 static long take_all(void *context, const char *data, size_t size)
 {
 	*(size_t *)context += size;
@@ -619,6 +626,8 @@ static void a_worker_that_crashes_or_hangs_takes_nothing_with_it(void)
 		.run = crash, .handle = take_all, .context = &taken, .limits.ns = 10000000000};
 
 	CHECK(worker_run(&w) == -EIO && taken == 3);
+	w.run = hang_without_results;
+	CHECK(worker_run(&w) == -ETIME);
 	w.run = hang;
 	w.limits.ns = 60000000;
 	CHECK(worker_run(&w) == -ETIME);
