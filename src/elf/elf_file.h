@@ -2,8 +2,8 @@
 /*
  * One ELF file, opened for reading its build id, symbols and segments. Files come from programs we
  * do not trust: everything is checked, and a damaged file yields fewer symbols, never a crash.
- * Nothing is mapped, so a file that shrinks while we read it is a short read and not a SIGBUS. What is
- * read of a file, and kept, is bounded (limits.h), whatever the file claims.
+ * Nothing is mapped, so a file that shrinks while we read it is a short read and not a SIGBUS. What
+ * is read of a file, and kept, is bounded (limits.h), whatever the file claims.
  *
  * Addresses: "offset" is a position in the file, "vaddr" an address as the file's headers count it.
  * A process maps offsets, symbol tables speak of vaddrs; the program headers translate.

@@ -10,7 +10,8 @@
 #pragma once
 
 /* All that is read of a file, pieces that are read again included. The largest files that we met
- * have 2 to 4 GB (libtorch_cuda, a static clang with debug information), most of it not for us. */
+ * have 2 to 4 GB (PyTorch's largest library, a static clang with debug information), most of it not
+ * for us. */
 #define ELF_READ_MAX_BYTES ((uint64_t)4 << 30)
 
 /* Linkers write about 15. */
@@ -25,8 +26,8 @@
 #define ELF_NOTES_MAX	    64
 #define ELF_NOTES_MAX_BYTES ((uint64_t)1 << 20) /* in each place */
 
-/* A Chromium with all its symbols has 3 million, half of them functions. 24 and 48 bytes each, while
- * they are sorted. */
+/* A Chromium with all its symbols has 3 million, half of them functions. Of these 24 bytes each, 48
+ * while they are sorted. */
 #define ELF_SYMBOLS_MAX	  (16u << 20)
 #define ELF_FUNCTIONS_MAX (4u << 20)
 /* The names of that Chromium have 500 MB. They are read where one function is looked for by its

@@ -4,16 +4,16 @@
  *
  * One file for each file that has a table, in a folder of our own that nobody else may write to:
  *
- *	DIR/<build id>-<device>-<inode>.xwt    struct cache_header (cache.c), then the words of the table
+ *	DIR/<build id>-<device>-<inode>.xwt   a header (cache.c), then the table
  *
  * A file is written under another name and then renamed, so that a reader sees whole ones only.
  * A file that is damaged, of another version, or of another state of the same inode is ignored and
  * removed. Beyond the limit, the least recently used files are removed.
  *
- * The key is the build id and the file (base/file_identity.h), not the build id alone: whoever makes
- * a file that we profile gives it any build id, and the tables are those of all users. The same
- * library at two places has two tables, and one on a file system whose device has another number
- * after each start (of the machine, of a container) is made again then.
+ * The key is the build id and the file (base/file_identity.h), not the build id alone: whoever
+ * makes a file that we profile gives it any build id, and the tables are those of all users. The
+ * same library at two places has two tables, and one on a file system whose device has another
+ * number after each start (of the machine, of a container) is made again then.
  *
  * Any thread; functions return 0 or -errno with error_text.
  */
