@@ -219,6 +219,53 @@ class SlowClient:
         self.client.close()
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(DEADLINE_S)
+        self.sock.connect(self.host)
+
+
+def ask_at(path):
+    connection = UnixConnection(path)
+    connection.request("GET", "/metrics", headers={"Host": "localhost"})
+    with contextlib.closing(connection):
+        return connection.getresponse().read().decode()
+
+
+def refused(path):
+    run = subprocess.run([HELPER, path], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return run.stderr if run.returncode == 1 else f"status {run.returncode}"
+
+
+def check_unix(folder):
+    path = os.path.join(folder, "metrics")
+    server = Server(path)
+    result(server.address == path and "xpuprof_build_info" in ask_at(path), "a path is that of a Unix socket", [server.address])
+    same(oct(os.stat(path).st_mode & 0o777), "0o660", "for its owner and its group")
+    same(refused(path), f"serve_metrics: cannot serve metrics at '{path}': Address already in use\n",
+         "at which no other can serve meanwhile")
+    result("xpuprof_build_info" in ask_at(path), "and does no harm by trying")
+    server.process.kill()
+    server.end()
+    server = Server(path)
+    result("xpuprof_build_info" in ask_at(path), "what a killed server left is replaced", [server.address])
+    server.end()
+    result(not os.path.exists(path), "at its end it is removed")
+    with open(path, "w") as other:
+        other.write("something")
+    result("Address already in use" in refused(path) and open(path).read() == "something", "a file that is no socket stays")
+    os.unlink(path)
+    os.symlink(os.path.join(folder, "elsewhere"), path)
+    os.chmod(folder, 0o777)
+    if os.geteuid():
+        skip("as root no link that another user made is followed", "we are not root")
+        return
+    os.lchown(path, 65534, 65534)
+    result("is a link that another user may have made" in refused(path) and len(os.listdir(folder)) == 1,
+           "as root no link that another user made is followed", [refused(path), os.listdir(folder)])
+
+
 def check_ipv6():
     name = "an IPv6 address is taken in brackets"
     try:
@@ -409,6 +456,8 @@ def main():
     check_refusals()
     check_privileged_port()
     check_ipv6()
+    with tempfile.TemporaryDirectory() as folder:
+        check_unix(folder)
     check_command()
     with container() as place:
         check_all(place)

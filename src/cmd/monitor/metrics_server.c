@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * libmicrohttpd without threads of its own: the caller polls our epoll descriptor, and all work is
- * done in metrics_server_run. The socket is made here, to report what is wrong with an address, and
- * to listen at the given address only ("[::]:9100" is not IPv4 as well).
+ * done in metrics_server_run. The socket is ours (metrics_socket.h), to report what is wrong with
+ * an address, and to listen at the given one only ("[::]:9100" is not IPv4 as well).
  *
  * Limits keep a client from holding on to us: connections, time and memory. The library ends a
  * connection after a time without a byte, and accepts nobody while all places are taken. So
@@ -12,8 +12,6 @@
 
 #include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +24,15 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "cmd/monitor/metrics_clients.h"
+#include "cmd/monitor/metrics_socket.h"
 #include "monitor/metrics/exposition.h"
 #include "monitor/metrics/metrics.h"
 
-#define BACKLOG		128
 #define HOUSEKEEPING_NS (10 * NS_PER_SECOND)
 
 struct metrics_server {
-	int fd;	   /* listening */
-	int epoll; /* it, and the daemon's; -1 before start */
-	char address[NI_MAXHOST + NI_MAXSERV + 4];
+	struct metrics_socket socket;
+	int epoll;		   /* it, and the daemon's; -1 before start */
 	struct MHD_Daemon *daemon; /* NULL before start */
 	struct metrics_source source;
 	struct accounts accounts;
@@ -59,119 +56,15 @@ bool metrics_server_supported(void)
 	return true;
 }
 
-/* ------------------------------------------------------------------ the address */
-
-static int bad_address(const char *address)
-{
-	return error_set(-EINVAL,
-		"'%s' is no address to serve metrics at: give ADDRESS:PORT, as in 127.0.0.1:9100 "
-		"or "
-		"[::1]:9100",
-		address);
-}
-
-/* Splits "[::1]:9100" and "127.0.0.1:9100". */
-static int split_address(const char *address, char host[NI_MAXHOST], char port[NI_MAXSERV])
-{
-	const char *colon = strrchr(address, ':'), *start = address, *end = colon;
-	char *rest;
-
-	if (!colon)
-		return bad_address(address);
-	if (*address == '[') {
-		start++;
-		end--;
-		if (end < start || *end != ']')
-			return bad_address(address);
-	} else if (memchr(address, ':', (size_t)(colon - address))) {
-		return bad_address(address);
-	}
-	if (end == start || end - start >= NI_MAXHOST || strlen(colon + 1) >= NI_MAXSERV)
-		return bad_address(address);
-	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) || !colon[1] ||
-		strtoul(colon + 1, &rest, 10) > 65535)
-		return bad_address(address);
-	snprintf(host, NI_MAXHOST, "%.*s", (int)(end - start), start);
-	snprintf(port, NI_MAXSERV, "%s", colon + 1);
-	return 0;
-}
-
-static int make_socket(const struct addrinfo *a)
-{
-	int fd =
-		socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-	int on = 1, error;
-
-	if (fd < 0)
-		return -errno;
-	/* Connections of an earlier run that linger do not keep us from the port; a server that
-	 * listens does. */
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (a->ai_family == AF_INET6)
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, BACKLOG))
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
-}
-
-static int listen_at(
-	struct metrics_server *s, const char *address, const char *host, const char *port)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-				.ai_flags = AI_PASSIVE | AI_NUMERICSERV},
-			*found;
-	int error = getaddrinfo(host, port, &hints, &found);
-
-	if (error)
-		return error_set(
-			-EINVAL, "cannot serve metrics at '%s': %s", address, gai_strerror(error));
-	s->fd = make_socket(found);
-	freeaddrinfo(found);
-	if (s->fd >= 0)
-		return 0;
-	error = s->fd;
-	s->fd = -1;
-	if (error == -EACCES)
-		return error_set(error,
-			"cannot serve metrics at '%s': ports below 1024 need root or "
-			"CAP_NET_BIND_SERVICE",
-			address);
-	return error_errno(error, "cannot serve metrics at '%s'", address);
-}
-
-/* The address that the socket is bound to, with the chosen port and the name resolved. */
-static int note_address(struct metrics_server *s)
-{
-	struct sockaddr_storage storage;
-	socklen_t size = sizeof(storage);
-	char host[NI_MAXHOST], port[NI_MAXSERV];
-
-	if (getsockname(s->fd, (struct sockaddr *)&storage, &size) < 0)
-		return error_errno(-errno, "cannot find the address of the metrics");
-	if (getnameinfo((struct sockaddr *)&storage, size, host, sizeof(host), port, sizeof(port),
-		    NI_NUMERICHOST | NI_NUMERICSERV))
-		return error_set(-EINVAL, "cannot find the address of the metrics");
-	snprintf(s->address, sizeof(s->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
-		port);
-	return 0;
-}
-
 int metrics_server_open(const char *address, struct metrics_server **ret)
 {
-	char host[NI_MAXHOST], port[NI_MAXSERV];
-	struct metrics_server *s;
-	int error = split_address(address, host, port);
+	struct metrics_server *s = calloc(1, sizeof(*s));
+	int error;
 
-	if (error)
-		return error;
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		return error_memory(NULL);
-	s->fd = s->epoll = -1;
-	error = listen_at(s, address, host, port);
-	error = error ?: note_address(s);
+	s->epoll = -1;
+	error = metrics_socket_open(&s->socket, address);
 	error = error ?: accounts_init(&s->accounts, "");
 	if (error) {
 		metrics_server_close(s);
@@ -189,8 +82,7 @@ void metrics_server_close(struct metrics_server *s)
 		MHD_stop_daemon(s->daemon);
 	if (s->epoll >= 0)
 		close(s->epoll);
-	if (s->fd >= 0)
-		close(s->fd);
+	metrics_socket_close(&s->socket);
 	accounts_release(&s->accounts);
 	vec_release(&s->events);
 	free(s);
@@ -198,7 +90,7 @@ void metrics_server_close(struct metrics_server *s)
 
 const char *metrics_server_address(const struct metrics_server *s)
 {
-	return s->address;
+	return s->socket.address;
 }
 
 /* ------------------------------------------------------------------ the text */
@@ -400,9 +292,9 @@ static int make_epoll(struct metrics_server *s)
 	int library = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->fd, &event) ||
+	if (s->epoll < 0 || epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->socket.fd, &event) ||
 		epoll_ctl(s->epoll, EPOLL_CTL_ADD, library, &event))
-		return error_errno(-errno, "cannot serve metrics at '%s'", s->address);
+		return error_errno(-errno, "cannot serve metrics at '%s'", s->socket.address);
 	return 0;
 }
 
@@ -416,7 +308,8 @@ int metrics_server_start(struct metrics_server *s, const struct metrics_source *
 		MHD_OPTION_NOTIFY_CONNECTION, note_connection, s, MHD_OPTION_URI_LOG_CALLBACK,
 		note_request, s, MHD_OPTION_NOTIFY_COMPLETED, note_answer, s, MHD_OPTION_END);
 	if (!s->daemon)
-		return error_set(-EIO, "libmicrohttpd cannot serve metrics at '%s'", s->address);
+		return error_set(
+			-EIO, "libmicrohttpd cannot serve metrics at '%s'", s->socket.address);
 	return make_epoll(s);
 }
 
@@ -458,7 +351,8 @@ static int keep_house(struct metrics_server *s)
 static int run_library(struct metrics_server *s)
 {
 	if (MHD_run(s->daemon) != MHD_YES)
-		return error_set(-EIO, "libmicrohttpd stopped serving metrics at '%s'", s->address);
+		return error_set(
+			-EIO, "libmicrohttpd stopped serving metrics at '%s'", s->socket.address);
 	return s->error;
 }
 
@@ -467,7 +361,8 @@ static int accept_client(struct metrics_server *s)
 {
 	struct sockaddr_storage from;
 	socklen_t size = sizeof(from);
-	int fd = accept4(s->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(
+		s->socket.fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	int error;
 
 	if (fd < 0)

@@ -9,7 +9,8 @@
  * them (monitor/metrics/accounts.h), so that a watch may go on for weeks. So it has to be called in
  * time also when nobody fetches metrics.
  *
- * There is no authentication and no encryption: whoever reaches the address reads it.
+ * There is no authentication and no encryption: whoever reaches the address, or may write to the
+ * Unix socket, reads it.
  */
 #pragma once
 
@@ -40,12 +41,13 @@ struct metrics_source {
 bool metrics_server_supported(void);
 /*
  * Binds to an address: "127.0.0.1:9100", "[::1]:9100", "localhost:9100"; port 0 is one that is
- * free. Nothing is answered before metrics_server_start. 0, or -errno with error_text: -EINVAL (no
- * address), -EADDRINUSE, -EACCES, -ENOSYS (not in this build).
+ * free; a path, which has a '/', is that of a Unix socket (metrics_socket.h). Nothing is answered
+ * before metrics_server_start. 0, or -errno with error_text: -EINVAL (no address), -EADDRINUSE,
+ * -EACCES, -ENOSYS (not in this build).
  */
 int metrics_server_open(const char *address, struct metrics_server **ret);
 void metrics_server_close(struct metrics_server *s);
-/* "127.0.0.1:9100": where it can be reached. */
+/* "127.0.0.1:9100": where it can be reached; or a path. */
 const char *metrics_server_address(const struct metrics_server *s);
 /* From now on it answers. *source is copied; what it points to has to live as long as the server. 0
  * or -errno with error_text. */

@@ -171,8 +171,8 @@ int cmd_monitor(int argc, char **argv)
 		OPTION_FLAG(0, "json", &g.json, "print JSON, one object a line"),
 		OPTION_FLAG(
 			0, "csv", &g.csv, "print CSV: lines, or with --summary-only statistics"),
-		OPTION_STRING(0, "metrics", "ADDR:PORT", &g.metrics,
-			"serve the statistics to Prometheus meanwhile"),
+		OPTION_STRING(0, "metrics", "ADDRESS", &g.metrics,
+			"serve the statistics to Prometheus meanwhile (ADDR:PORT, or a path)"),
 		OPTION_END,
 	};
 	int first = options_parse(&usage, specs, argc, argv), status;

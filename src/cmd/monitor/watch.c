@@ -478,6 +478,14 @@ static int start_server(struct watching *w)
 	return w->server ? metrics_server_start(w->server, &source) : 0;
 }
 
+static void tell_address(const char *address)
+{
+	if (strchr(address, '/'))
+		cmd_error("metrics are at http://localhost/metrics of the Unix socket %s", address);
+	else
+		cmd_error("metrics are at http://%s/metrics", address);
+}
+
 /* Events that cannot be watched are reported at the beginning, too. */
 static void tell_beginning(const struct watching *w, size_t events)
 {
@@ -491,7 +499,7 @@ static void tell_beginning(const struct watching *w, size_t events)
 			"%zu of %zu events of %s are not watched: 'xpuprof monitor list' shows why",
 			events - watched, events, m->name);
 	if (w->server)
-		cmd_error("metrics are at http://%s/metrics", metrics_server_address(w->server));
+		tell_address(metrics_server_address(w->server));
 	if (!w->args->lines && w->args->interval <= 0 && w->args->seconds <= 0 &&
 		isatty(STDERR_FILENO))
 		cmd_error("watching %s; Ctrl-C ends it and prints the statistics", m->name);
