@@ -27,14 +27,23 @@ static uint64_t bit_of(uint32_t id)
 	return 1ull << id % 64;
 }
 
-/* Moves the window on to `id`: what it now covers in addition was not forgotten. */
+/* Moves the window on to `id`: what it now covers in addition was not forgotten. By words: ids may
+ * be far apart, each time. */
 static void advance(struct forgotten *f, uint32_t id)
 {
+	uint32_t at = f->newest + 1;
+
 	if (id - f->newest >= FORGOTTEN_WINDOW)
 		memset(f->window, 0, FORGOTTEN_WINDOW / 8);
 	else
-		for (uint32_t at = f->newest + 1; at != id + 1; at++)
-			*word_of(f, at) &= ~bit_of(at);
+		while (at != id + 1)
+			if (at % 64 == 0 && id + 1 - at >= 64) {
+				*word_of(f, at) = 0;
+				at += 64;
+			} else {
+				*word_of(f, at) &= ~bit_of(at);
+				at++;
+			}
 	f->newest = id;
 	if (id - f->oldest > RANGE_MAX)
 		f->oldest = id - RANGE_MAX;

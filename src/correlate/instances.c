@@ -58,6 +58,7 @@ void instances_end(struct instances *in, uint32_t number)
 	if (!instance)
 		return;
 	in->node_count -= instance->nodes.count;
+	in->window_count -= instance->forgotten.window != NULL;
 	map_release(&instance->nodes);
 	forgotten_release(&instance->forgotten);
 	*instance = (struct instance){0};
@@ -69,7 +70,12 @@ int instances_forget_launch(struct instances *in, uint32_t number, uint32_t corr
 	struct instance *i;
 	int error = find_or_add(in, number, &i);
 
-	return error || !i ? error : forgotten_add(&i->forgotten, correlation);
+	if (error || !i)
+		return error;
+	if (!i->forgotten.window && in->window_count == FORGOTTEN_MAX)
+		return 0;
+	in->window_count += !i->forgotten.window;
+	return forgotten_add(&i->forgotten, correlation);
 }
 
 bool instances_has_forgotten(const struct instances *in, uint32_t number, uint32_t correlation)

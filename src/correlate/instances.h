@@ -5,8 +5,8 @@
  *
  * A destroyed node is kept for a while, as records of its last runs are still on their way; how
  * long depends on how many more are destroyed. Memory is bounded whatever a program does: NODES_MAX
- * nodes, INSTANCES_MAX instances; those that had to forget launches take FORGOTTEN_WINDOW bits
- * more. One thread.
+ * nodes, INSTANCES_MAX instances; FORGOTTEN_MAX of those that had to forget launches take
+ * FORGOTTEN_WINDOW bits more, and the launches of others count as never seen. One thread.
  */
 #pragma once
 
@@ -21,6 +21,7 @@
 #define NODES_MAX     ((size_t)512 << 10) /* at once, of all instances */
 #define DESTROYED_MAX ((size_t)256 << 10) /* of these, destroyed ones */
 #define INSTANCES_MAX ((size_t)64 << 10)
+#define FORGOTTEN_MAX 256u /* 32 MiB */
 
 struct instance {
 	uint32_t number;
@@ -38,6 +39,7 @@ struct instances {
 	struct vec(struct instance) items; /* those with number 0 are free */
 	struct map by_number;		   /* number -> index in items */
 	size_t node_count;
+	size_t window_count; /* instances with a window of forgotten launches */
 	uint32_t serial;
 	struct destroyed_node
 		*destroyed; /* a ring of DESTROYED_MAX, from the first destruction on */

@@ -542,6 +542,18 @@ static void what_is_forgotten_is_known_exactly_for_a_million_ids(void)
 	forgotten_release(&f);
 }
 
+static void forgotten_ids_may_be_far_apart(void)
+{
+	struct forgotten f = {0};
+
+	for (uint32_t id = 1; id < 2000000; id += 1001)
+		CHECK(!forgotten_add(&f, id));
+	for (uint32_t id = 1 + 1001 * 1000; id < 2000000; id += 1001)
+		CHECK(forgotten_has(&f, id) && !forgotten_has(&f, id + 1) &&
+			!forgotten_has(&f, id + 64) && !forgotten_has(&f, id + 1000));
+	forgotten_release(&f);
+}
+
 static void launches_that_wait_outlive_those_that_are_done(void)
 {
 	begin(true, 10);
@@ -1264,6 +1276,7 @@ int main(void)
 	RUN(work_of_one_moment_is_no_error);
 	RUN(a_call_whose_marker_was_lost_is_pending_or_joined);
 	RUN(what_is_forgotten_is_known_exactly_for_a_million_ids);
+	RUN(forgotten_ids_may_be_far_apart);
 	RUN(forgotten_launches_and_their_late_work_are_told);
 	RUN(launches_that_wait_outlive_those_that_are_done);
 	RUN(launches_whose_work_is_lost_do_not_crowd_out_the_others);
