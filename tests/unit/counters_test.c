@@ -187,6 +187,38 @@ static void what_is_lost_counts_for_a_device_that_is_used(void)
 	profile_reader_close(r);
 }
 
+#define MANY 1000 /* samples in a message */
+
+/* Of what came before a device was used 16 MiB are kept. */
+static void early_samples_that_found_no_room_are_counted_when_the_device_is_used(void)
+{
+	struct {
+		struct counter_samples head;
+		struct {
+			uint64_t times[2];
+			double value;
+		} samples[MANY];
+	} m = {.head = {{COUNTER_SAMPLES, 0}, MANY, 1}};
+	struct profile_totals totals;
+	struct fixture f;
+
+	begin(&f);
+	send_device(&f, 0);
+	send_metric(&f, 0, 0);
+	send_start(&f);
+	for (uint64_t n = 0; n < MANY; n++) {
+		m.samples[n].times[0] = f.now_ns + n;
+		m.samples[n].times[1] = f.now_ns + n + 1;
+	}
+	for (int n = 0; n < 1000; n++)
+		CHECK(!handle(&f, &m, sizeof(m)));
+	CHECK(!counters_use(f.c, uuid, f.device));
+	profile_writer_totals(f.w, &totals);
+	CHECK(totals.counts >= 300000 && totals.counts < 800000);
+	CHECK(totals.counts + totals.losses[LOSS_COUNTS_DROPPED] == 1000 * MANY);
+	CHECK(end_counts(&f) == totals.counts);
+}
+
 static void a_refusal_is_reported_when_the_device_is_used(void)
 {
 	struct counter_refused refused = {{COUNTER_REFUSED, 0}, COUNTERS_BUSY, 26};
@@ -309,6 +341,7 @@ int main(void)
 	RUN(those_from_before_it_was_reported_as_used_are_written_as_well);
 	RUN(those_of_a_device_that_nobody_uses_are_not);
 	RUN(what_is_lost_counts_for_a_device_that_is_used);
+	RUN(early_samples_that_found_no_room_are_counted_when_the_device_is_used);
 	RUN(a_refusal_is_reported_when_the_device_is_used);
 	RUN(one_of_all_devices_is_reported_at_once_and_once);
 	RUN(samples_with_impossible_times_or_values_are_counted_and_left_out);

@@ -25,8 +25,10 @@
 #define END_POLL_US    2000
 #define EARLY_MAX_BYTES                                                                            \
 	((size_t)16 << 20) /* samples of a device that nobody uses yet: 100 s at 1 ms */
-#define LOST_MAX (1ull << 40)
-#define SLACK_NS NS_PER_SECOND /* GPU clocks may be off by less */
+#define EARLY_ALL_BYTES	 ((size_t)64 << 20) /* the same, of all devices */
+#define MESSAGES_AT_ONCE 512		    /* more than a socket's buffer has room for */
+#define LOST_MAX	 (1ull << 40)
+#define SLACK_NS	 NS_PER_SECOND /* GPU clocks may be off by less */
 
 /* Instead of that of COUNTERS_RIGHTS, where nothing could be loaded with our rights. */
 static const char rights_unused[] =
@@ -197,14 +199,32 @@ static int write_samples(struct counters *c, const struct source *s, const void 
 	return error;
 }
 
-/* When no room is left the older half is dropped. */
-static int keep_early(struct source *s, const void *data, size_t size)
+/* Samples of devices that the program does not use yet. */
+static size_t early_bytes(const struct counters *c)
 {
-	size_t half = s->early.size / 2 / sample_bytes(s) * sample_bytes(s);
+	size_t sum = 0;
 
-	if (s->early.size + size > EARLY_MAX_BYTES) {
-		memmove(s->early.data, s->early.data + half, s->early.size - half);
-		s->early.size -= half;
+	for (uint32_t n = 0; n < COUNTER_DEVICES; n++)
+		sum += c->sources[n].early.size;
+	return sum;
+}
+
+static void drop_early(struct source *s, size_t size)
+{
+	memmove(s->early.data, s->early.data + size, s->early.size - size);
+	s->early.size -= size;
+	s->lost += size / sample_bytes(s);
+}
+
+/* When no room is left the older half is dropped, and where other devices have it all the latest
+ * samples. They count as lost if the device is used later. */
+static int keep_early(struct counters *c, struct source *s, const void *data, size_t size)
+{
+	if (s->early.size + size > EARLY_MAX_BYTES || early_bytes(c) + size > EARLY_ALL_BYTES)
+		drop_early(s, s->early.size / 2 / sample_bytes(s) * sample_bytes(s));
+	if (early_bytes(c) + size > EARLY_ALL_BYTES) {
+		s->lost += size / sample_bytes(s);
+		return 0;
 	}
 	buf_append(&s->early, data, size);
 	return s->early.failed ? error_memory(NULL) : 0;
@@ -316,7 +336,7 @@ static int handle_samples(struct counters *c, struct source *s, const void *mess
 	if (!s->counter_count || m.metrics != s->counter_count || size % sample_bytes(s) ||
 		m.count != size / sample_bytes(s))
 		return -EPROTO;
-	return s->device ? write_samples(c, s, samples, size) : keep_early(s, samples, size);
+	return s->device ? write_samples(c, s, samples, size) : keep_early(c, s, samples, size);
 }
 
 static int handle_lost(struct counters *c, struct source *s, const void *message)
@@ -390,7 +410,7 @@ int counters_drain(struct counters *c)
 {
 	int error = 0;
 
-	while (!error && c->socket >= 0) {
+	for (int n = 0; !error && c->socket >= 0 && n < MESSAGES_AT_ONCE; n++) {
 		ssize_t got =
 			recv(c->socket, c->message, sizeof(c->message), MSG_DONTWAIT | MSG_TRUNC);
 
