@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -94,12 +96,15 @@ void kept_images_need(struct kept_images *k, uint32_t module)
 		i->needed = true;
 }
 
-/* Only a memfd has seals. */
+/* Only a memfd has seals. One of huge pages may have a hole where there is no page to read. */
 static bool is_sealed(int fd, uint64_t size)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
 	struct stat st;
 
+	if (fstatfs(fd, &fs) || fs.f_type == HUGETLBFS_MAGIC)
+		return false;
 	return seals >= 0 && (seals & SEALS) == SEALS && !fstat(fd, &st) && size &&
 	       st.st_size >= 0 && (uint64_t)st.st_size == size;
 }

@@ -85,6 +85,19 @@ static void what_is_not_sealed_or_not_of_the_size_told_is_refused(void)
 	kept_images_free(k);
 }
 
+static void huge_pages_that_may_not_be_there_are_refused(void)
+{
+	struct kept_images *k = kept_images_new(4 << 20);
+	int fd = memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB);
+
+	if (fd < 0 || ftruncate(fd, 2 << 20) || fcntl(fd, F_ADD_SEALS, SEALS))
+		SKIP("needs memfds of huge pages");
+	else
+		CHECK(kept_images_add(k, 1, fd, 2 << 20) == -EINVAL && kept_images_lost(k, 1));
+	close(fd);
+	kept_images_free(k);
+}
+
 static void beyond_the_budget_the_oldest_that_nobody_needs_make_room(void)
 {
 	struct kept_images *k = kept_images_new(3 * SIZE);
@@ -139,6 +152,7 @@ int main(void)
 	RUN(an_image_is_there_when_its_descriptor_is_closed);
 	RUN(of_one_module_the_first_image_is_kept);
 	RUN(what_is_not_sealed_or_not_of_the_size_told_is_refused);
+	RUN(huge_pages_that_may_not_be_there_are_refused);
 	RUN(beyond_the_budget_the_oldest_that_nobody_needs_make_room);
 	RUN(when_all_are_needed_a_new_one_is_not_kept);
 	return tap_end();
