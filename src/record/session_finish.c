@@ -61,18 +61,28 @@ static int stop_gpu(struct session *s)
 	}
 }
 
+/* What is left, for a bounded time: a program that lives on may go on sending. */
+static int drain_rest(struct session *s)
+{
+	uint64_t deadline_ns = clock_now_ns() + STOP_TIMEOUT_MS * NS_PER_MS;
+	bool busy = true;
+	int error = 0;
+
+	while (!error && busy && clock_now_ns() < deadline_ns)
+		error = session_drain(s, &busy);
+	return error;
+}
+
 /* The GPU side first: its last records still need markers drained after their snapshot. */
 static int stop_sources(struct session *s)
 {
-	bool busy = true;
 	int error = gpu_is_open(s->gpu) ? stop_gpu(s) : 0;
 
 	if (!error && s->drivers)
 		error = drivers_stop(s->drivers);
 	if (!error && s->capture)
 		error = capture_stop(s->capture);
-	while (!error && busy)
-		error = session_drain(s, &busy);
+	error = error ?: drain_rest(s);
 	if (!error && s->drivers)
 		error = drivers_finish(s->drivers, s->end_ns);
 	return error ?: gpu_finish(s->gpu);
