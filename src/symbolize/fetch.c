@@ -107,7 +107,7 @@ static int ask_all(void *context, int out)
 	return error != 0;
 }
 
-static long handle_results(void *context, const char *data, size_t size)
+long fetch_handle(void *context, const char *data, size_t size)
 {
 	const struct fetch_request *r = context;
 	size_t at = 0;
@@ -136,7 +136,7 @@ static long handle_results(void *context, const char *data, size_t size)
 
 int fetch_files(const struct fetch_request *r)
 {
-	struct worker w = {ask_all, handle_results, (void *)(uintptr_t)r, r->limits};
+	struct worker w = {ask_all, fetch_handle, (void *)(uintptr_t)r, r->limits};
 
 	return worker_run(&w);
 }

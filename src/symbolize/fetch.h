@@ -29,3 +29,5 @@ struct fetch_request {
 bool fetch_wanted(void);
 /* As worker_run; -ENOSYS: there is no library. */
 int fetch_files(const struct fetch_request *r);
+/* worker.handle; its context is the request. For tests. */
+long fetch_handle(void *context, const char *data, size_t size);

@@ -172,7 +172,7 @@ static int handle_result(const struct inlines_request *r, struct cursor *c)
 	return got ? got : 1;
 }
 
-static long handle_results(void *context, const char *data, size_t size)
+long inlines_handle(void *context, const char *data, size_t size)
 {
 	struct cursor c = {data, data + size};
 	const char *whole = data;
@@ -185,7 +185,7 @@ static long handle_results(void *context, const char *data, size_t size)
 
 int inlines_read(const struct inlines_request *r)
 {
-	struct worker w = {read_all, handle_results, (void *)(uintptr_t)r, r->limits};
+	struct worker w = {read_all, inlines_handle, (void *)(uintptr_t)r, r->limits};
 
 	return worker_run(&w);
 }

@@ -18,3 +18,5 @@ struct inlines_request {
 
 /* As worker_run. */
 int inlines_read(const struct inlines_request *r);
+/* worker.handle; its context is the request. For tests. */
+long inlines_handle(void *context, const char *data, size_t size);

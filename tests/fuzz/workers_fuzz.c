@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What workers of symbolization send through their pipe, as one that was taken over would. It comes
+ * in pieces: however it is cut, the same results are handled.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "fuzz.h"
+#include "symbolize/fetch.h"
+#include "symbolize/inlines.h"
+
+#define ITEMS 8
+
+static uint64_t seen; /* a digest of all results */
+
+static int note_frames(void *context, size_t n, const struct dwarf_frame *frames, size_t count)
+{
+	require(n < ITEMS && count && count <= DWARF_FRAMES_MAX);
+	seen = hash_combine(seen, n);
+	for (size_t i = 0; i < count; i++) {
+		seen = hash_combine(seen, frames[i].line);
+		if (frames[i].name)
+			seen = hash_combine(seen, strlen(frames[i].name));
+		if (frames[i].file)
+			seen = hash_combine(seen, strlen(frames[i].file));
+	}
+	return 0;
+}
+
+static int note_path(void *context, size_t n, const char *path)
+{
+	require(n < ITEMS);
+	seen = hash_combine(hash_combine(seen, n), strlen(path));
+	return 0;
+}
+
+/* In an allocation of just that size, so that a byte read behind it is a finding. */
+static long handle_piece(long (*handle)(void *, const char *, size_t), void *context,
+	const uint8_t *data, size_t size)
+{
+	char *copy = malloc(size ? size : 1);
+	long handled;
+
+	require(copy);
+	if (size)
+		memcpy(copy, data, size);
+	handled = handle(context, copy, size);
+	free(copy);
+	require(handled <= (long)size);
+	return handled;
+}
+
+/* The digest of what comes in pieces of `piece` bytes. */
+static uint64_t handle_all(long (*handle)(void *, const char *, size_t), void *context,
+	const uint8_t *data, size_t size, size_t piece)
+{
+	size_t at = 0, come = 0;
+	long handled = 0;
+
+	seen = 0;
+	while (come < size && handled >= 0) {
+		come = size - come < piece ? size : come + piece;
+		handled = handle_piece(handle, context, data + at, come - at);
+		at += handled > 0 ? (size_t)handled : 0;
+	}
+	return hash_combine(seen, handled < 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint64_t vaddrs[ITEMS];
+	static const struct fetch_item items[ITEMS];
+	struct inlines_request inlines = {
+		.vaddrs = vaddrs, .count = ITEMS, .visit = note_frames};
+	struct fetch_request fetch = {.items = items, .count = ITEMS, .visit = note_path};
+	size_t piece;
+
+	if (!size)
+		return 0;
+	piece = 1 + data[0] % 64;
+	data++;
+	size--;
+	require(handle_all(inlines_handle, &inlines, data, size, piece) ==
+		handle_all(inlines_handle, &inlines, data, size, size));
+	require(handle_all(fetch_handle, &fetch, data, size, piece) ==
+		handle_all(fetch_handle, &fetch, data, size, size));
+	return 0;
+}
