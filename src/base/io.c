@@ -3,14 +3,52 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/user.h"
+
+#define LOOK_EVERY_MS 50
+#define PATIENCE_MS   1000 /* with a reader, once a signal wants the end */
+
+/* What it writes to is as slow as whoever reads it. */
+static bool has_reader(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+}
+
+/* In write() no signal of those that are blocked would end the waiting. */
+static int wait_for_reader(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	for (int waited = 0; poll(&p, 1, LOOK_EVERY_MS) <= 0; waited += LOOK_EVERY_MS)
+		if (waited >= PATIENCE_MS && user_signal_waits())
+			return -EINTR;
+	return 0;
+}
 
 int io_write(int fd, const void *data, size_t size, size_t *ret_written)
 {
+	bool reader = has_reader(fd);
+
 	*ret_written = 0;
 	while (*ret_written < size) {
-		ssize_t n = write(fd, (const char *)data + *ret_written, size - *ret_written);
+		size_t part = size - *ret_written;
+		int error = reader ? wait_for_reader(fd) : 0;
+		ssize_t n;
 
+		if (error)
+			return error;
+		/* A pipe that is ready has room for so much. */
+		if (reader && part > PIPE_BUF)
+			part = PIPE_BUF;
+		n = write(fd, (const char *)data + *ret_written, part);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

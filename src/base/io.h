@@ -7,7 +7,8 @@
 
 #include "base/buf.h"
 
-/* Writes all of it: 0, or -errno with *ret_written less than `size`. */
+/* Writes all of it: 0, or -errno with *ret_written less than `size`. -EINTR: nobody has read from a
+ * pipe for a second, and a signal that is blocked wants the end. */
 int io_write(int fd, const void *data, size_t size, size_t *ret_written);
 /* The same: 0 or -errno. */
 int io_write_all(int fd, const void *data, size_t size);

@@ -75,6 +75,29 @@ static void a_file_that_stalls_does_not_stop_the_caller_before_the_limit(void)
 	close(fds[1]);
 }
 
+static void a_signal_ends_the_wait_for_a_reader_that_does_not_read(void)
+{
+	static char block[2 * PIPE_BYTES];
+	struct write_behind *wb;
+	sigset_t term, before;
+	int fds[2], number;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &term, &before);
+	CHECK(!pipe(fds) && !write_behind_new(&wb, fds[1], LIMIT));
+	CHECK(!write_behind_put(wb, block, sizeof(block)));
+	kill(getpid(), SIGTERM);
+	alarm(20); /* it would stand still for ever */
+	CHECK(write_behind_wait(wb) == -EINTR);
+	write_behind_free(wb);
+	alarm(0);
+	CHECK(!sigwait(&term, &number) && number == SIGTERM);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static void after_waiting_everything_is_in_the_file(void)
 {
 	char path[] = "/tmp/xpuprof-test-XXXXXX";
@@ -166,6 +189,7 @@ int main(void)
 {
 	RUN(data_arrives_in_order_and_whole);
 	RUN(a_file_that_stalls_does_not_stop_the_caller_before_the_limit);
+	RUN(a_signal_ends_the_wait_for_a_reader_that_does_not_read);
 	RUN(after_waiting_everything_is_in_the_file);
 	RUN(a_full_disk_is_told_and_told_again);
 	RUN(a_file_that_is_full_ends_with_a_whole_put);
