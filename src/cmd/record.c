@@ -577,10 +577,10 @@ static struct outcome record(struct record *r, struct target_user *u, struct ses
 	return outcome_of(s, status);
 }
 
-/* The folder where the recording has just opened it. */
+/* The folder where the recording has just opened it, if it is to be read afterwards. */
 static int find_profile(struct record *r, const struct target_user *u)
 {
-	if (place_descriptor(r->profile_path) >= 0)
+	if (!is_converted(r) || place_descriptor(r->profile_path) >= 0)
 		return 0;
 	return place_find(&r->profile, &u->account, r->profile_path, "read");
 }

@@ -209,32 +209,46 @@ static int cannot_begin_beside(const struct output_file *f, int error)
 	return place_error(f->place.user, error, "create", f->path);
 }
 
-/* In a folder that lets no file be renamed it is overwritten. */
-static int keep_earlier(struct output_file *f, const struct place *old)
-{
-	int error = place_rename(&f->place, old);
+struct beginning {
+	struct place here; /* for the child: with nobody else's rights */
+	int earlier;
+};
 
-	if (error == -EACCES || error == -EPERM)
-		return overwrite(f);
-	if (error)
-		return error;
-	error = open_new(f);
-	error = error ?: lock(f->fd);
-	f->kept = !error;
-	if (error)
-		(void)place_rename(old, &f->place);
-	return error;
-}
-
-static int begin_beside(struct output_file *f)
+/* All of it in one child, since a fork costs milliseconds by now. */
+static int replace_earlier(void *context, int *ret_fd)
 {
+	struct beginning *b = context;
 	struct place old;
-	int error = place_beside(&f->place, OUTPUT_FILE_OLD, &old);
+	int error = place_beside(&b->here, OUTPUT_FILE_OLD, &old), fd;
 
-	if (!error && f->earlier >= 0 && !is_at(&f->place, f->earlier))
+	if (!error && b->earlier >= 0 && !is_at(&b->here, b->earlier))
 		error = -EBUSY;
 	error = error ?: check_old(&old);
-	error = error ?: keep_earlier(f, &old);
+	error = error ?: place_rename(&b->here, &old);
+	if (error)
+		return error;
+	fd = place_open(&b->here, O_WRONLY | O_CREAT, PROFILE_MODE);
+	if (fd < 0)
+		(void)place_rename(&old, &b->here);
+	else
+		*ret_fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* In a folder that lets no file be renamed it is overwritten. */
+static int begin_beside(struct output_file *f)
+{
+	struct beginning b = {.here = f->place, .earlier = f->earlier};
+	int error;
+
+	b.here.user = NULL;
+	error = user_run(f->place.user, replace_earlier, &b, sizeof(b), &f->fd);
+	if (error == -EACCES || error == -EPERM) {
+		error = overwrite(f);
+	} else {
+		error = error ?: lock(f->fd);
+		f->kept = f->created = !error;
+	}
 	return error ? cannot_begin_beside(f, error) : 0;
 }
 
