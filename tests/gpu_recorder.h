@@ -130,7 +130,7 @@ static inline struct test_recorder *test_recorder_open(
 /* One round: snapshot and drain. */
 static inline int test_recorder_pump(struct test_recorder *r)
 {
-	bool busy;
+	bool busy = false;
 	int error = nvidia_backend.snapshot(r->backend);
 
 	return error ?: nvidia_backend.drain(r->backend, &busy);
