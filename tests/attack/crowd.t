@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A program with more of something than anybody has (crowd.c)."""
+import sys
+import time
+
+sys.dont_write_bytecode = True
+import attack
+
+KINDS = ["files", "mappings", "changes", "names", "stacks"] # and threads, processes, images
+SECONDS = 0.5
+
+
+def check():
+    quiet = attack.quiet("--cpu-only")
+    for kind in sys.argv[1:] or KINDS:
+        target = attack.start(attack.STRANGER, attack.program("crowd"), kind, cwd=attack.folder(attack.STRANGER))
+        with attack.Recorder("--cpu-only", "-p", target.pid) as r:
+            time.sleep(SECONDS)
+        attack.end(target)
+        attack.check_lived(r, f"endless {kind}", quiet)
+
+
+attack.main(check)
