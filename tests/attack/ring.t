@@ -25,12 +25,13 @@ OPTIONS = {"functions": ["--stalls"], "instructions": ["--stalls"], "images": ["
 
 
 def record(user, what):
-    command, environment = [attack.program("ring"), what], {}
+    command, environment, output = [attack.program("ring"), what], {}, None
     if what == "threads": # such a namespace is root's to make
         command = ["unshare", "--pid", "--fork", *command]
     else:
         environment = {"SUDO_UID": str(user.pw_uid), "SUDO_GID": str(user.pw_gid)}
-    r = attack.Recorder(*OPTIONS.get(what, []), command=command, environment=environment, wait=False)
+        output = os.path.join(attack.folder(attack.User(user.pw_uid)), "p.xpu")
+    r = attack.Recorder(*OPTIONS.get(what, []), command=command, environment=environment, output=output, wait=False)
     r.wait()
     return r
 

@@ -16,7 +16,8 @@ DESCRIPTORS_MORE = 100 # beside those of the recorder: connections that have not
 def check_kind(user, quiet, what, name):
     most = []
     r = attack.Recorder(command=[attack.program("ring"), what],
-                        environment={"SUDO_UID": str(user.pw_uid), "SUDO_GID": str(user.pw_gid)}, wait=False)
+                        environment={"SUDO_UID": str(user.pw_uid), "SUDO_GID": str(user.pw_gid)},
+                        output=os.path.join(attack.folder(attack.User(user.pw_uid)), "p.xpu"), wait=False)
     while r.process.poll() is None:
         try:
             most.append(len(os.listdir(f"/proc/{r.pid}/fd")))
