@@ -336,7 +336,7 @@ static int name_module(struct symbolizer *s, struct run *run, const char *debug_
 		error = 0;
 	if (!error && lacking && !debug_file && may_ask_servers(s, m))
 		error = vec_push(&s->lacking, *run);
-	else if (!error && !f.file)
+	else if (!error && (!f.file || elf_file_too_large(f.file)))
 		count_absent(s, run);
 	else if (!error && !debug_file)
 		report_stripped(s, &f, run);

@@ -21,7 +21,7 @@
 
 struct counter_process_options {
 	uint64_t interval_ns;
-	char **environment;	     /* the program's; NULL: ours */
+	char **environment;	 /* the program's; NULL: ours */
 	const struct user *user; /* to run as, without rights; NULL: as we are */
 };
 

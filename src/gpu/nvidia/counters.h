@@ -22,7 +22,7 @@ struct user;
 struct counters_options {
 	uint64_t interval_ns;
 	/* Used during counters_open only: */
-	char **environment;	     /* the program's, NULL: ours */
+	char **environment;	 /* the program's, NULL: ours */
 	const struct user *user; /* with fewer rights than ours; NULL: nobody */
 };
 
