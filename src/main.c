@@ -103,5 +103,10 @@ static void keep_standard_numbers(void)
 int main(int argc, char **argv)
 {
 	keep_standard_numbers();
+	if (geteuid() != getuid() || getegid() != getgid()) {
+		cmd_error("set-user-ID is not for this program, which runs what its user names: "
+			  "capabilities are (docs/security.md)");
+		return EXIT_FAILED;
+	}
 	return finish_output(dispatch(argc, argv));
 }

@@ -63,8 +63,9 @@ static int find_account(struct user *u, uid_t uid)
 	*u = (struct user){.switched = true,
 		.uid = account->pw_uid,
 		.gid = account->pw_gid,
-		.name = strdup(account->pw_name)};
-	return u->name ? find_groups(u) : error_memory(NULL);
+		.name = strdup(account->pw_name),
+		.home = strdup(account->pw_dir)};
+	return u->name && u->home ? find_groups(u) : error_memory(NULL);
 }
 
 int user_of_sudo(struct user *u)
@@ -92,6 +93,7 @@ int user_of_sudo(struct user *u)
 void user_release(struct user *u)
 {
 	free(u->name);
+	free(u->home);
 	free(u->groups);
 	*u = (struct user){0};
 }

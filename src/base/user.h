@@ -20,7 +20,7 @@ struct user {
 	bool switched; /* not the one we run as; else the members after gid are unset */
 	uid_t uid;
 	gid_t gid;
-	char *name;
+	char *name, *home;
 	gid_t *groups; /* all of them */
 	size_t group_count;
 };

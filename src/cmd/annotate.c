@@ -247,24 +247,17 @@ static int write_page(struct annotating *t)
 		.remarks = (const char *const *)remarks.items,
 	};
 	struct output *o;
-	struct user user;
 	int error = output_not_source(t->wanted->output, t->wanted->path);
 
-	error = error ?: user_of_sudo(&user);
+	error = error ?: output_open(&o, t->wanted->map.user, t->wanted->output);
 	if (error)
 		return error;
-	error = output_open(&o, &user, t->wanted->output);
-	if (error) {
-		user_release(&user);
-		return error;
-	}
 	stall_text_remarks(&t->stalls, keep_remark, &remarks);
 	error = annotate_html(&page, o);
 	if (error)
 		output_abort(o);
 	else
 		error = output_commit(o);
-	user_release(&user);
 	for (size_t i = 0; i < remarks.count; i++)
 		free(remarks.items[i]);
 	return error;
@@ -293,7 +286,7 @@ static int annotate(struct annotating *t)
 	return error;
 }
 
-static int run(const struct wanted *w)
+static int read_and_show(const struct wanted *w)
 {
 	struct annotating t = {.wanted = w};
 	int error = profile_reader_open(&t.reader, w->path);
@@ -307,6 +300,21 @@ static int run(const struct wanted *w)
 	annotation_release(&t.annotation);
 	kernel_stalls_release(&t.stalls);
 	profile_reader_close(t.reader);
+	return error;
+}
+
+/* A profile names files, and only those that whoever called may read are shown. */
+static int run(struct wanted *w)
+{
+	struct user user;
+	int error = user_of_sudo(&user);
+
+	if (error)
+		return error;
+	w->map.user = &user;
+	error = read_and_show(w);
+	w->map.user = NULL;
+	user_release(&user);
 	return error;
 }
 

@@ -187,6 +187,7 @@ static struct symbolize_options options_of(struct symbolizing *s)
 		.inlines = s->inlines,
 		.servers_limit_ns = SERVERS_LIMIT_NS,
 		.dwarf_limit_ns = DWARF_LIMIT_NS,
+		.user = s->user.switched ? &s->user : NULL,
 		.stopped = was_stopped,
 		.progress = show_progress,
 		.absent = note_absent,

@@ -44,7 +44,7 @@ static bool take(const char *path, struct buf *ret_path)
 
 static int search(const char *folder, struct buf *ret_path)
 {
-	const char *named = getenv(LOCATE_LIBRARY_ENV);
+	const char *named = secure_getenv(LOCATE_LIBRARY_ENV);
 	bool found = false;
 
 	for (size_t i = 0; !found && i < FOLDER_COUNT; i++) {

@@ -140,6 +140,7 @@ static int name_code(struct session *s)
 		.same_boot = true,
 		.servers_limit_ns = SERVERS_LIMIT_NS,
 		.dwarf_limit_ns = DWARF_LIMIT_NS,
+		.user = session_lesser_user(s),
 		.stopped = naming_stopped,
 		.progress = report_naming,
 		.context = s,

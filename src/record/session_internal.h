@@ -58,5 +58,7 @@ void session_report(const struct session *s, const struct session_progress *p);
 void session_close_sources(struct session *s);
 /* A fact about the recording, as a number: 0 or -errno. */
 int session_describe(struct session *s, const char *key, uint64_t value);
+/* The program's user, if that has fewer rights than we have; else NULL. */
+const struct user *session_lesser_user(const struct session *s);
 /* Adds to session_notes: 0 or -ENOMEM. */
 int session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

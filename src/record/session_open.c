@@ -134,8 +134,7 @@ static int keep_images(struct session *s)
 	return s->images ? 0 : error_memory(NULL);
 }
 
-/* The program's user, if that has fewer rights than we have. */
-static const struct user *lesser_user(const struct session *s)
+const struct user *session_lesser_user(const struct session *s)
 {
 	const struct user *u = &s->user->account;
 
@@ -156,7 +155,7 @@ static int open_gpu(struct session *s)
 		.stall_period = s->options.stall_period,
 		.counter_interval_ns = s->options.counter_interval_ns,
 		.environment = s->user->environment,
-		.user = lesser_user(s),
+		.user = session_lesser_user(s),
 		.notes = &s->notes,
 	};
 	int error = keep_images(s);

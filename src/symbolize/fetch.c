@@ -84,6 +84,8 @@ static int ask_all(void *context, int out)
 	struct library l;
 	int error = 0;
 
+	if (r->user && r->user->home)
+		setenv("HOME", r->user->home, 1);
 	if (!load(&l))
 		return write_result(out, UINT32_MAX, "");
 	signal(SIGXFSZ, SIG_IGN); /* writing fails instead */
@@ -136,7 +138,7 @@ long fetch_handle(void *context, const char *data, size_t size)
 
 int fetch_files(const struct fetch_request *r)
 {
-	struct worker w = {ask_all, fetch_handle, (void *)(uintptr_t)r, r->limits};
+	struct worker w = {ask_all, fetch_handle, (void *)(uintptr_t)r, r->limits, r->user};
 
 	return worker_run(&w);
 }

@@ -23,6 +23,7 @@ struct fetch_request {
 	int (*visit)(void *context, size_t n, const char *path);
 	void *context;
 	struct worker_limits limits; /* for all of them */
+	const struct user *user;     /* whom the files are fetched as and cached for; NULL: us */
 };
 
 /* Whether the user named servers. */

@@ -365,6 +365,7 @@ static int ask_servers(struct symbolizer *s)
 		.visit = name_by_debug_file,
 		.context = s,
 		.limits = {s->o->stopped, s->o->context, s->o->servers_limit_ns},
+		.user = s->o->user,
 	};
 	int error;
 

@@ -34,6 +34,7 @@ struct symbolize_options {
 	/* How long servers may be asked for debug files ($DEBUGINFOD_URLS) and how long DWARF of
 	 * one module may take; 0: not at all. */
 	uint64_t servers_limit_ns, dwarf_limit_ns;
+	const struct user *user; /* who asks servers; NULL: we do */
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
 	/* Something slow begins: "asking for debug files, 3 of 17". */

@@ -46,6 +46,8 @@ static void run_child(const struct worker *w, int out, pid_t parent)
 		_exit(1);
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	limit_memory();
+	if (w->user && user_become_plain(w->user))
+		_exit(1);
 	_exit(w->run(w->context, out));
 }
 

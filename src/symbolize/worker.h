@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/user.h"
+
 struct worker_limits {
 	bool (*stopped)(void *stop_context); /* asked now and then; NULL: never */
 	void *stop_context;
@@ -26,6 +28,8 @@ struct worker {
 	long (*handle)(void *context, const char *data, size_t size);
 	void *context;
 	struct worker_limits limits;
+	/* Whose rights the child has, for good; NULL: ours. */
+	const struct user *user;
 };
 
 /* No result may be longer. */

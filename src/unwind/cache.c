@@ -378,7 +378,7 @@ int unwind_cache_store(
 
 const char *unwind_cache_default(struct buf *text)
 {
-	const char *own = getenv("XPUPROF_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
+	const char *own = secure_getenv("XPUPROF_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
 		   *home = getenv("HOME");
 
 	buf_reset(text);

@@ -86,12 +86,20 @@ awk -v size="$size" -v user="$(id -un)" \
 END
 chmod 755 nvdisasm
 export XPUPROF_NVDISASM="$PWD/nvdisasm"
+if [ "$(id -u)" = 0 ]; then
+	record "$launches" --repeat 20
+	has "$status $err" "0 xpuprof: instructions are shown by name only: root does not run '$PWD/nvdisasm'" \
+		"root runs no nvdisasm that others could change"
+	make_trusted && cp nvdisasm "$trusted/" && XPUPROF_NVDISASM=$trusted/nvdisasm
+fi
 record "$launches" --repeat 20
 holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];BY_$(id -un)_[g];long_scoreboard_[g];0x20_[g]" \
 	"an installed nvdisasm writes the text of instructions"
 name="under sudo nvdisasm runs as the caller"
+XPUPROF_NVDISASM=$PWD/nvdisasm
 if [ "$(id -u)" = 0 ] && setpriv --reuid=nobody --clear-groups test -r "$build/sim/libcuda.so.1"; then
 	chmod 755 "$PWD" said && chmod 644 said/*
+	chown nobody "$PWD"
 	SUDO_UID=$(id -u nobody) record "$launches" --repeat 20
 	holds "-;/tmp/cubin-sources_[G];inline.cu_[G];climber(float*)_[G];BY_nobody_[g];long_scoreboard_[g];0x20_[g]" "$name"
 	chmod 700 nvdisasm

@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 	bool sweeps = argc > 3 && !strcmp(argv[1], "--sweep");
 	struct buf program = BUF_INIT;
 	struct check c = {0};
-	int error = nvdisasm_find(&program);
+	int error = nvdisasm_find(&program, true);
 
 	if (error) {
 		printf("%s\n", error_text());

@@ -337,7 +337,7 @@ static void one_that_this_user_must_not_run_is_an_error(void)
 static bool finds(const char *expected)
 {
 	struct buf path = BUF_INIT;
-	int error = nvdisasm_find(&path);
+	int error = nvdisasm_find(&path, true);
 	bool same = expected ? !error && !strcmp(buf_text(&path), expected) : error == -ENOENT;
 
 	if (!same)

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "base/trust.h"
 #include "base/vec.h"
 #include "gpucode/nvidia/nvdisasm_output.h"
 #include "gpucode/nvidia/sass.h"
@@ -66,25 +67,41 @@ struct run {
 	char complaint[160];
 };
 
-/* Cuts off the path from `begin` on where it is not that of a program. */
-static bool keep_if_executable(struct buf *b, size_t begin)
+struct search {
+	struct buf *path; /* what is tried is appended */
+	size_t begin;
+	bool trusting;
+	bool refused; /* one was found that others than root could change */
+};
+
+/* Cuts off the path again where it is not that of a program that may be run. */
+static bool keep_if_runnable(struct search *s)
 {
-	if (!b->failed && b->data[begin] == '/' && !access(b->data + begin, X_OK))
-		return true;
-	b->size = begin;
-	return false;
+	const char *path = buf_text(s->path) + s->begin;
+	struct buf trusted = BUF_INIT;
+	bool runnable = !s->path->failed && path[0] == '/' && !access(path, X_OK);
+
+	if (runnable && !s->trusting) {
+		runnable = !trust_file(path, &trusted);
+		s->refused |= !runnable;
+		s->path->size = s->begin;
+		buf_puts(s->path, buf_text(&trusted));
+		buf_release(&trusted);
+	}
+	if (!runnable)
+		s->path->size = s->begin;
+	return runnable;
 }
 
-static bool find_in_path(struct buf *b)
+static bool find_in_path(struct search *s)
 {
 	const char *path = getenv("PATH");
-	size_t begin = b->size;
 
 	while (path && *path) {
 		size_t length = strcspn(path, ":");
 
-		buf_printf(b, "%.*s/" PROGRAM, (int)length, path);
-		if (keep_if_executable(b, begin))
+		buf_printf(s->path, "%.*s/" PROGRAM, (int)length, path);
+		if (keep_if_runnable(s))
 			return true;
 		path += length + (path[length] == ':');
 	}
@@ -96,46 +113,57 @@ static int by_version(const void *a, const void *b)
 	return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-static bool find_in_local(struct buf *b)
+static bool find_in_local(struct search *s)
 {
-	size_t begin = b->size;
 	bool found = false;
 	glob_t g = {0};
 
-	buf_puts(b, "/usr/local/cuda/bin/" PROGRAM);
-	if (keep_if_executable(b, begin))
+	buf_puts(s->path, "/usr/local/cuda/bin/" PROGRAM);
+	if (keep_if_runnable(s))
 		return true;
 	if (!glob("/usr/local/cuda-*/bin/" PROGRAM, 0, NULL, &g)) {
 		qsort(g.gl_pathv, g.gl_pathc, sizeof(*g.gl_pathv), by_version);
 		for (size_t i = 0; !found && i < g.gl_pathc; i++) {
-			buf_puts(b, g.gl_pathv[i]);
-			found = keep_if_executable(b, begin);
+			buf_puts(s->path, g.gl_pathv[i]);
+			found = keep_if_runnable(s);
 		}
 	}
 	globfree(&g);
 	return found;
 }
 
-int nvdisasm_find(struct buf *ret_path)
+static int find_chosen(struct search *s, const char *chosen)
 {
-	const char *chosen = getenv("XPUPROF_NVDISASM"), *home = getenv("CUDA_HOME");
-	size_t begin = ret_path->size;
+	if (!*chosen)
+		return error_set(-ENOENT, "XPUPROF_NVDISASM says to do without");
+	buf_puts(s->path, chosen);
+	if (keep_if_runnable(s))
+		return 0;
+	if (s->refused)
+		return error_set(-EPERM,
+			"root does not run '%s' (XPUPROF_NVDISASM), which others can change",
+			chosen);
+	return error_set(-ENOENT, "cannot run '%s' (XPUPROF_NVDISASM)", chosen);
+}
 
-	if (chosen) {
-		buf_puts(ret_path, chosen);
-		if (!*chosen || keep_if_executable(ret_path, begin))
-			return *chosen ? 0
-				       : error_set(-ENOENT, "XPUPROF_NVDISASM says to do without");
-		return error_set(-ENOENT, "cannot run '%s' (XPUPROF_NVDISASM)", chosen);
-	}
-	if (find_in_path(ret_path))
+int nvdisasm_find(struct buf *ret_path, bool trusting)
+{
+	struct search s = {.path = ret_path, .begin = ret_path->size, .trusting = trusting};
+	const char *chosen = getenv("XPUPROF_NVDISASM"), *home = getenv("CUDA_HOME");
+
+	if (chosen)
+		return find_chosen(&s, chosen);
+	if (find_in_path(&s))
 		return 0;
 	if (home) {
 		buf_printf(ret_path, "%s/bin/" PROGRAM, home);
-		if (keep_if_executable(ret_path, begin))
+		if (keep_if_runnable(&s))
 			return 0;
 	}
-	return find_in_local(ret_path) ? 0 : error_set(-ENOENT, PROGRAM " is not installed");
+	if (find_in_local(&s))
+		return 0;
+	return s.refused ? error_set(-EPERM, "root runs no " PROGRAM " that others can change")
+			 : error_set(-ENOENT, PROGRAM " is not installed");
 }
 
 static int write_code(struct run *run)

@@ -46,8 +46,9 @@ struct nvdisasm_request {
 
 /* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("": do without it), else the
  * first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
- * /usr/local/cuda-VERSION, the highest first. 0, or -ENOENT with error_text. */
-int nvdisasm_find(struct buf *ret_path);
+ * /usr/local/cuda-VERSION, the highest first. Unless `trusting`, only one counts that nobody but
+ * root can change (base/trust.h). 0, or -ENOENT or -EPERM (others can change it) with error_text. */
+int nvdisasm_find(struct buf *ret_path, bool trusting);
 
 /*
  * 0, or -errno with error_text: -EIO (it failed, or its output makes no sense), -ETIME, -EINTR

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -123,9 +124,13 @@ int cubin_text(const struct gpucode_text_request *request)
 	struct buf program = BUF_INIT;
 	int error = 0;
 
-	if (request->count && !nvdisasm_find(&program)) {
+	if (request->count)
+		error = nvdisasm_find(&program, request->user || geteuid());
+	if (request->count && !error) {
 		d.program = buf_text(&program);
 		error = run_all(&d);
+	} else if (error == -ENOENT) {
+		error = 0;
 	}
 	if (error == -EIO || cannot_be_run(error))
 		buf_puts(request->failure, error_text());

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,13 +87,24 @@ static int read_text(struct source_text *t, int fd)
 	return 0;
 }
 
-/* 0 with t->path set, -ENOMEM, or why this is no source. */
-static int try(struct source_text *t, const char *path)
+static int open_path(void *path, int *ret_fd)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return *ret_fd < 0 ? -errno : 0;
+}
 
-	if (fd < 0)
-		return -errno;
+/* 0 with t->path set, -ENOMEM, or why this is no source. */
+static int try(struct source_text *t, const struct source_map *m, const char *path)
+{
+	char copy[PATH_MAX];
+	int fd, error;
+
+	if (strlen(path) >= sizeof(copy))
+		return -ENAMETOOLONG;
+	strcpy(copy, path);
+	error = user_run(m->user, open_path, copy, strlen(copy) + 1, &fd);
+	if (error)
+		return error;
 	error = read_text(t, fd);
 	close(fd);
 	if (error) {
@@ -131,13 +143,14 @@ static int try_replaced(struct source_text *t, const struct source_map *m, const
 	int error = -ENOENT;
 
 	if (replace(m, path, &other))
-		error = other.failed ? -ENOMEM : try(t, buf_text(&other));
+		error = other.failed ? -ENOMEM : try(t, m, buf_text(&other));
 	buf_release(&other);
 	return error;
 }
 
 /* folder/a/b/c.cu, folder/b/c.cu, folder/c.cu; never above the folder. */
-static int try_folder(struct source_text *t, const char *folder, const char *path)
+static int try_folder(
+	struct source_text *t, const struct source_map *m, const char *folder, const char *path)
 {
 	struct buf other = BUF_INIT;
 	int error = -ENOENT;
@@ -147,7 +160,7 @@ static int try_folder(struct source_text *t, const char *folder, const char *pat
 		buf_reset(&other);
 		buf_printf(&other, "%s/%s", folder, path);
 		if (strncmp(path, "../", 3) && !strstr(path, "/../"))
-			error = other.failed ? -ENOMEM : try(t, buf_text(&other));
+			error = other.failed ? -ENOMEM : try(t, m, buf_text(&other));
 		path = strchr(path, '/');
 	}
 	buf_release(&other);
@@ -190,9 +203,9 @@ int source_text_find(struct source_text *t, const struct source_map *m, const ch
 	int error = try_replaced(t, m, path), own = 0;
 
 	if (error && error != -ENOMEM)
-		own = error = try(t, path);
+		own = error = try(t, m, path);
 	for (size_t i = 0; error && error != -ENOMEM && i < m->folders.count; i++)
-		error = try_folder(t, m->folders.items[i], path);
+		error = try_folder(t, m, m->folders.items[i], path);
 	if (!error)
 		error = find_lines(t);
 	else if (error != -ENOMEM)
