@@ -143,16 +143,22 @@ static void names(void)
 	}
 }
 
-/* Each a function of 64 bytes that calls the address in rdi with the stack aligned. */
+/* Each a function of 64 bytes that calls the next of a list of addresses. x86-64. */
 static void stacks(void)
 {
 	enum { BYTES = 256 << 20 };
 	unsigned char *code = mmap(NULL, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* push rbp; mov rbp,rsp; dec esi; js +n; mov rax,[rdi]; add rdi,8; call rax; pop rbp; ret */
-	static const unsigned char body[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xce, 0x78, 0x0b, 0x48, 0x8b,
-		0x07, 0x48, 0x83, 0xc7, 0x08, 0xff, 0xd0, 0x5d, 0xc3, /* at 19: spin */ 0xb9, 0x00,
-		0x00, 0x10, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3};
+	/* push rbp; mov rbp,rsp; dec esi; js spin; mov rax,[rdi]; add rdi,8; call rax; pop rbp;
+	 * ret; spin: ... */
+	// clang-format off
+	static const unsigned char body[] = {
+		0x55, 0x48, 0x89, 0xe5, 0xff, 0xce, 0x78, 0x0b, 0x48, 0x8b, 0x07, 0x48,
+		0x83, 0xc7, 0x08, 0xff, 0xd0, 0x5d, 0xc3,
+		/* at 19: spin */
+		0xb9, 0x00, 0x00, 0x10, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3,
+	};
+	// clang-format on
 	unsigned char *way[128];
 	unsigned long random = 1;
 
