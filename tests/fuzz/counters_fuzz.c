@@ -40,8 +40,8 @@ static void handle_samples(struct counters *c, struct bytes *b)
 	m.times[0] = m.times[1] - take(b, 256);
 	for (uint32_t n = 0; n < m.head.metrics && n < COUNTER_KINDS_MAX; n++)
 		m.values[n] = take(b, 256);
-	require(!counters_handle(c, &m,
-		sizeof(m.head) + sizeof(m.times) + m.head.metrics * sizeof(m.values[0])));
+	require(!counters_handle(
+		c, &m, sizeof(m.head) + sizeof(m.times) + m.head.metrics * sizeof(m.values[0])));
 }
 
 static void handle_metric(struct counters *c, struct bytes *b)

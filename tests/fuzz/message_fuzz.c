@@ -62,8 +62,8 @@ static int next_descriptor(void)
 /* A descriptor to send: something or other, sealed or not. */
 static int make_descriptor(struct bytes *b)
 {
-	static const int seals[] = {0, F_SEAL_SHRINK | F_SEAL_GROW,
-		F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE};
+	static const int seals[] = {
+		0, F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE};
 	int fd;
 
 	if (take(b, 4) == 0)

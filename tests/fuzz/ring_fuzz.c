@@ -80,8 +80,10 @@ static void open_session(void)
 					     .work = take_work,
 					     .node = take_node,
 					     .instance_end = take_end}};
-	session = (struct injected){
-		.api = &api, .shared = &shared, .options.stacks.resolve = take_stack};
+	session = (struct injected){.api = &api,
+		.shared = &shared,
+		.options.stacks.resolve = take_stack,
+		.deadline_ns = UINT64_MAX};
 	session.call_names = calloc(TRACER_CALLS, sizeof(*session.call_names));
 	if (!session.call_names || profile_writer_open(&shared.writer, "/dev/null") ||
 		tasks_new(&shared.tasks, shared.writer))

@@ -74,8 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint64_t vaddrs[ITEMS];
 	static const struct fetch_item items[ITEMS];
-	struct inlines_request inlines = {
-		.vaddrs = vaddrs, .count = ITEMS, .visit = note_frames};
+	struct inlines_request inlines = {.vaddrs = vaddrs, .count = ITEMS, .visit = note_frames};
 	struct fetch_request fetch = {.items = items, .count = ITEMS, .visit = note_path};
 	size_t piece;
 

@@ -2156,6 +2156,51 @@ static void a_stack_that_is_incomplete_is_counted_in_all_and_by_reason(void)
 	profile_writer_abort(w);
 }
 
+/* Three frames: those of `names`, outermost first. */
+static uint32_t add_stack(struct profile_writer *w, const char *const names[3])
+{
+	uint32_t stack = 0;
+
+	for (int n = 0; n < 3; n++) {
+		struct profile_location l = {.kind = FRAME_NOTE};
+		uint32_t location;
+
+		CHECK(!profile_add_string(w, names[n], strlen(names[n]), &l.name));
+		CHECK(!profile_add_location(w, &l, &location));
+		CHECK(!profile_add_stack_node(w, stack, location, &stack));
+	}
+	return stack;
+}
+
+static void while_tables_are_frozen_a_stack_ends_at_its_last_frame_that_is_there(void)
+{
+	static const char *const known[] = {"main", "train", "step"},
+				 *const other[] = {"main", "eval", "step"},
+				 *const leaf[] = {"main", "train", "log"},
+				 *const none[] = {"start", "train", "step"};
+	struct profile_writer *w;
+	struct profile_totals totals;
+	uint32_t whole, string;
+	uint64_t bytes;
+
+	CHECK(!profile_writer_open(&w, "/dev/null"));
+	whole = add_stack(w, known);
+	bytes = profile_writer_table_bytes(w);
+	profile_writer_freeze(w, true);
+	CHECK(add_stack(w, known) == whole && !profile_writer_refused(w));
+	CHECK(add_stack(w, leaf) == whole - 1 && add_stack(w, other) == whole - 2);
+	CHECK(profile_writer_refused(w) && add_stack(w, known) == whole);
+	CHECK(add_stack(w, none) == 0);
+	CHECK(!profile_add_string(w, "new", 3, &string));
+	CHECK_TEXT(profile_writer_string(w, string), NAME_LEFT_OUT);
+	CHECK(profile_writer_table_bytes(w) < bytes + 200); /* but for that name */
+	profile_writer_freeze(w, false);
+	CHECK(add_stack(w, leaf) > whole);
+	profile_writer_totals(w, &totals);
+	CHECK(!totals.losses[LOSS_TABLES_FULL]); /* whoever froze them counts */
+	profile_writer_abort(w);
+}
+
 int main(void)
 {
 	int fd = memfd_create("profile", MFD_CLOEXEC);
@@ -2208,6 +2253,7 @@ int main(void)
 	RUN(an_unwritable_file_is_named_with_the_reason);
 	RUN(a_full_disk_is_a_lasting_error_and_what_was_written_stays_readable);
 	RUN(long_strings_are_cut_and_the_rest_is_kept);
+	RUN(while_tables_are_frozen_a_stack_ends_at_its_last_frame_that_is_there);
 	forget_recording();
 	close(fd);
 	return tap_end();
