@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -138,17 +139,21 @@ void check_btf(struct doctor *d, struct finding *f)
 void check_rights(struct doctor *d, struct finding *f)
 {
 	if (d->can_bpf) {
-		finding_is(f, FINDING_OK, "user %u with%s%s%s", d->uid,
+		finding_is(f, FINDING_OK, "user %u with%s%s%s%s", d->uid,
 			has_capability(d, CAP_SYS_ADMIN) ? " CAP_SYS_ADMIN" : "",
 			has_capability(d, CAPABILITY_BPF) ? " CAP_BPF" : "",
-			has_capability(d, CAPABILITY_PERFMON) ? " CAP_PERFMON" : "");
+			has_capability(d, CAPABILITY_PERFMON) ? " CAP_PERFMON" : "",
+			getauxval(AT_SECURE) ? ", which the file of xpuprof has: the environment "
+					       "is not trusted"
+					     : "");
 		return;
 	}
 	finding_is(f, FINDING_MISSING,
 		"user %u may not load BPF programs: no CPU samples, but GPU work with its launch "
 		"stacks",
 		d->uid);
-	finding_step(f, "run it with sudo, or give it CAP_BPF and CAP_PERFMON");
+	finding_step(f, "run it with sudo, or give its file CAP_BPF and CAP_PERFMON "
+			"(docs/security.md)");
 }
 
 void check_perf_events(struct doctor *d, struct finding *f)
