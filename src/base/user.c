@@ -186,7 +186,8 @@ static int receive_answer(int socket, void *context, size_t size, int *ret_fd)
 
 	if (got != (ssize_t)(sizeof(result) + size))
 		return got < 0 ? -errno : -ECANCELED; /* killed */
-	memcpy(context, bytes, size);
+	if (size)
+		memcpy(context, bytes, size);
 	if (CMSG_FIRSTHDR(&message) && control.header.cmsg_type == SCM_RIGHTS)
 		memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
 	return result;

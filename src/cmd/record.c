@@ -577,12 +577,12 @@ static struct outcome record(struct record *r, struct target_user *u, struct ses
 	return outcome_of(s, status);
 }
 
-/* The folder where the recording has just opened it, if it is to be read afterwards. */
+/* The folder where the recording will open it. Before that, while a fork still costs little. */
 static int find_profile(struct record *r, const struct target_user *u)
 {
-	if (!is_converted(r) || place_descriptor(r->profile_path) >= 0)
+	if (place_descriptor(r->profile_path) >= 0)
 		return 0;
-	return place_find(&r->profile, &u->account, r->profile_path, "read");
+	return place_find(&r->profile, &u->account, r->profile_path, "create");
 }
 
 static struct outcome open_and_record(
@@ -614,15 +614,12 @@ static struct outcome open_and_record(
 	struct outcome o = {.status = EXIT_FAILED};
 	struct session *s;
 
-	if (session_open(&s, &options)) {
+	if (find_profile(r, u) || session_open(&s, &options)) {
 		cmd_failed();
-		return o;
-	}
-	if (!find_profile(r, u))
+	} else {
 		o = record(r, u, s);
-	else
-		cmd_failed();
-	session_close(s);
+		session_close(s);
+	}
 	place_release(&r->profile);
 	return o;
 }
