@@ -14,6 +14,7 @@ programs are always those of this tree.
     Recorder(*options)      a recording by root, its memory limited and its loop watched
 """
 import ctypes
+import glob
 import hashlib
 import json
 import os
@@ -545,9 +546,26 @@ def in_child(check, outside):
         raise SystemExit(1)
 
 
+def leave_once(number, _):
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def remove_groups(pid):
+    """What a child that was interrupted left in the kernel's file systems."""
+    for path in glob.glob(f"{TRACING}/instances/xpuprof-attack-{pid}") + \
+            glob.glob(f"/sys/fs/cgroup/xpuprof-attack-{pid}-*") + \
+            glob.glob(f"/sys/fs/cgroup/memory/xpuprof-attack-{pid}-*"):
+        try:
+            os.rmdir(path)
+        except OSError:
+            pass
+
+
 def main(check):
     outside = tempfile.mkdtemp()
     os.chmod(outside, 0o755)
+    signal.signal(signal.SIGTERM, leave_once) # of a time limit: what was made is removed, in both
     child = os.fork()
     if not child:
         try:
@@ -563,6 +581,11 @@ def main(check):
         os._exit(0)
     try:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except SystemExit:
+        os.kill(child, signal.SIGTERM)
+        os.waitpid(child, 0)
+        raise
     finally:
+        remove_groups(child)
         shutil.rmtree(outside)
     sys.exit(status)
