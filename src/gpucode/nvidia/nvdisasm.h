@@ -47,7 +47,8 @@ struct nvdisasm_request {
 /* Appends the path of the program: $XPUPROF_NVDISASM if that is set ("": do without it), else the
  * first in $PATH, in $CUDA_HOME/bin, and in the bin folders of /usr/local/cuda and
  * /usr/local/cuda-VERSION, the highest first. Unless `trusting`, only one counts that nobody but
- * root can change (base/trust.h). 0, or -ENOENT or -EPERM (others can change it) with error_text. */
+ * root can change (base/trust.h). 0, or with error_text -ENOENT, or -EPERM where others can change
+ * it. */
 int nvdisasm_find(struct buf *ret_path, bool trusting);
 
 /*
