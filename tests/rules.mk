@@ -95,6 +95,10 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(FB)/%,$(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_OBJECTS := $(SOURCES:%.c=$(FB)/obj/%.o) $(B)/obj/src/inject/marker.o
 # Files to begin with, for fuzzers whose input is something that the build leaves anyway; others have
 # theirs in tests/fuzz/seeds/NAME/.
+# What files claim takes 256 MiB at most (src/elf/limits.h); sanitizers keep as much again of what was freed.
+FUZZ_MIB_elf_fuzz := 1024
+FUZZ_MIB_debug_link_fuzz := 1024
+FUZZ_MIB_unwind_cfi_fuzz := 1024
 FUZZ_FOLDER_trace_format_fuzz := tests/data/formats
 FUZZ_SEEDS_elf_fuzz := $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
 FUZZ_SEEDS_unwind_cfi_fuzz := $(FB)/eh_frame
@@ -140,7 +144,7 @@ fuzz: $(FUZZERS:$(FB)/%=fuzz-%)
 $(FUZZERS:$(FB)/%=fuzz-%): fuzz-%: $(FB)/% $(B)/obj/src/main.o $(B)/libxpuprof-inject.so $(FB)/mini.so
 	@mkdir -p $(FB)/corpus/$*
 	@$(if $(FUZZ_SEEDS_$*),cp $(FUZZ_SEEDS_$*) $(FB)/corpus/$*/)
-	@$(FB)/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	@$(FB)/$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=$(or $(FUZZ_MIB_$*),2048) -print_final_stats=1 \
 		-artifact_prefix=$(FB)/$*- $(FB)/corpus/$* $(wildcard tests/fuzz/seeds/$*) $(FUZZ_FOLDER_$*) \
 		>$(FB)/$*.log 2>&1 || { cat $(FB)/$*.log; exit 1; }
 	@sed -n 's/^stat::number_of_executed_units: */$*, $(FUZZ_SECONDS) s, inputs tried: /p' $(FB)/$*.log
