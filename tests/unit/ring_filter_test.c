@@ -76,7 +76,7 @@ static void what_passes_is_written_as_totals_have_it(void)
 	CHECK_TEXT(written("1", true), "copy");
 	CHECK_TEXT(written("COPY", true), "copy");
 	CHECK_TEXT(written("77", true), "77");
-	CHECK_TEXT(written("a\x1b[0m", false), "a?[0m");
+	CHECK_TEXT(written("a\x1b[0m", false), "a\\x1b[0m");
 }
 
 int main(void)
