@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{"monitor", cmd_monitor, "watch what the kernel's GPU drivers do, live and in numbers"},
 	{"doctor", cmd_doctor, "say what this machine can record, and what would change it"},
 	{"gpu-helper", cmd_gpu_helper, NULL},
+	{"sandbox", cmd_sandbox, NULL},
 };
 // clang-format on
 

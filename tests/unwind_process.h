@@ -18,6 +18,7 @@
 #include "elf/elf_file.h"
 #include "elf/vdso.h"
 #include "unwind/tables.h"
+#include "unwind_request.h"
 #include "unwind/unwind.h"
 
 #define PROCESS_MAPPINGS_MAX 1024
@@ -57,7 +58,7 @@ static inline bool process_add_mapping(struct process_image *p, const char *line
 	} else if (path[0] == '/' && !elf_file_open(&f, path)) {
 		if (!elf_file_offset_to_vaddr(f, offset, &vaddr)) {
 			m.bias = m.start - vaddr;
-			(void)unwind_tables_request(p->tables, path, NULL, 0, &p->ids[p->count]);
+			(void)request_table_of(p->tables, f, &p->ids[p->count]);
 		}
 		elf_file_close(f);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tells one state of a file from any other: nobody but root can make a file that has all of it.
- * A build id does not: whoever makes a file chooses that.
+ * What tells one state of a file from any other: nobody but root can make a file that has all of
+ * it. A build id does not: whoever makes a file chooses that.
  */
 #pragma once
 

@@ -30,7 +30,8 @@
 #include "walk/python.h"
 
 /* A reader that found this much should come back soon. */
-#define BUSY_BYTES ((size_t)256 << 10)
+#define BUSY_BYTES	((size_t)256 << 10)
+#define FINISH_FILES_NS NS_PER_SECOND /* for those that are being opened at the end */
 
 /* The rings that are drained by time. Each kind of record begins with its time. */
 #define TIMED_RINGS 3
@@ -133,6 +134,31 @@ static int drain_programs(struct capture *c, uint64_t snapshot_ns, bool *ret_bus
 	return error;
 }
 
+struct late_module {
+	struct capture *c;
+	uint32_t module;
+};
+
+static void note_late_module(void *context, struct process *process)
+{
+	struct late_module *late = context;
+
+	process_module_known(late->c->processes, process, late->module);
+}
+
+int capture_update_files(struct capture *c)
+{
+	struct late_module late = {.c = c};
+	uint64_t unreadable;
+	int error = files_pump(c->files);
+
+	while (modules_next_late(c->modules, &late.module))
+		processes_each(c->processes, note_late_module, &late);
+	unreadable = files_unreadable(c->files) - c->files_unreadable;
+	c->files_unreadable += unreadable;
+	return error ?: profile_count_loss(c->w, LOSS_FILES_UNREADABLE, unreadable);
+}
+
 int capture_drain(struct capture *c, bool *ret_busy)
 {
 	uint64_t snapshot_ns = clock_now_ns();
@@ -142,9 +168,12 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	acknowledge_wakeups(c->poll_fd);
 	acknowledge_wakeups(c->maps_fd);
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
+	error = error ?: capture_update_files(c);
 	error = error ?: capture_update_tables(c);
 	error = error ?: capture_walk_pending(c);
 	error = error ?: capture_publish(c);
+	if (!error && c->stopped)
+		error = files_finish(c->files, FINISH_FILES_NS);
 	if (!error)
 		*ret_busy = busy;
 	c->drained_ns = snapshot_ns;
@@ -185,6 +214,7 @@ static int open_poll(struct capture *c)
 	if (c->poll_fd < 0 || c->maps_fd < 0)
 		return error_errno(-errno, "cannot wait for events");
 	error = add_poll_fd(c, unwind_tables_fd(c->tables));
+	error = error ?: add_poll_fd(c, files_poll_fd(c->files));
 	if (!error && c->programs)
 		error = programs_each_fd(c->programs, add_poll_fd, c);
 	if (!error && c->programs)
@@ -231,11 +261,12 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 {
 	int error = open_programs(c, options);
 
+	error = error ?: files_new(&c->files, &options->files);
 	error = error ?: capture_open_tables(c);
-	error = error ?: modules_new(&c->modules, c->w, options->library, c->tables);
+	error = error ?: modules_new(&c->modules, c->w, options->library, c->files, c->tables);
 	error = error ?: processes_new(&c->processes, c->modules, c->programs != NULL);
 	error = error
-			?: stacks_new(&c->stacks, c->w, c->modules, c->processes,
+			?: stacks_new(&c->stacks, c->w, c->modules, c->processes, c->files,
 				   (struct python_namer){.line = capture_name_python});
 	error = error ?: capture_open_spaces(c);
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
@@ -300,7 +331,10 @@ void capture_close(struct capture *c)
 	spaces_free(c->spaces);
 	processes_free(c->processes);
 	modules_free(c->modules);
+	if (c->files)
+		files_stop(c->files);
 	unwind_tables_free(c->tables); /* its threads make chunks by the programs */
+	files_free(c->files);
 	perf_maps_close(c->perf_maps);
 	programs_close(c->programs);
 	vec_release(&c->ended);

@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 
+#include "capture/files.h"
 #include "wire/marker.h"
 #include "profile/gpu_events.h"
 #include "profile/walker_news.h"
@@ -34,6 +35,7 @@ struct capture_options {
 	 * else is recorded then */
 	bool libraries_walk;
 	const char *library; /* libxpuprof-inject.so, where the marker is */
+	struct files_options files;
 };
 
 /*

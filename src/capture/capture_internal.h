@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "capture/capture.h"
 #include "capture/changes.h"
+#include "capture/files.h"
 #include "capture/modules.h"
 #include "capture/pending.h"
 #include "capture/perf_maps.h"
@@ -42,6 +43,8 @@ struct capture {
 	char *refusal;			   /* why there are no programs */
 	char *waits_refusal;		   /* why they record no waits */
 	struct walk_mapping *own_mappings; /* instead of the array that is shared with them */
+	struct files *files;
+	uint64_t files_unreadable; /* of files_unreadable, what is in the profile */
 	struct modules *modules;
 	struct processes *processes;
 	struct stacks *stacks;
@@ -101,6 +104,8 @@ int capture_done_with(void *context, uint32_t pid);
 
 int capture_open_tables(struct capture *c);
 int capture_open_spaces(struct capture *c);
+/* Uses what has come of files that nobody waited for. */
+int capture_update_files(struct capture *c);
 /* Updates which tables are ready, and which are not any more. */
 int capture_update_tables(struct capture *c);
 /* Without programs: reads the process's mappings, unless that was done since the latest drain

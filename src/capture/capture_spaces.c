@@ -28,7 +28,9 @@ int capture_open_tables(struct capture *c)
 	struct buf dir = BUF_INIT;
 	struct unwind_tables_options options = {.cache_dir = unwind_cache_default(&dir),
 		.new_chunk = c->programs ? new_chunk : NULL,
-		.context = c};
+		.context = c,
+		.build = files_build_table,
+		.build_context = c->files};
 	int error = unwind_tables_new(&c->tables, &options);
 
 	buf_release(&dir);

@@ -19,7 +19,8 @@
 #include "capture/raw_walk.h"
 #include "vendor/vendor.h"
 
-#define WAIT_MAX_NS (3 * NS_PER_SECOND) /* in all */
+#define WAIT_MAX_NS   (3 * NS_PER_SECOND) /* in all */
+#define WAIT_FILES_NS (5 * NS_PER_MS)
 
 /* A process that no event reported is older than the recording, or its event was lost: its mappings
  * are read from
@@ -43,12 +44,13 @@ int capture_process(struct capture *c, uint32_t pid, struct process **ret)
 /* ------------------------------------------------------------------ walking again */
 
 /* Whether this module's table is being made; one that had to make room is asked for again. */
-static int table_is_coming(struct capture *c, uint32_t module, uint32_t pid, bool *ret)
+static int table_is_coming(struct capture *c, uint32_t module, bool *ret)
 {
-	int error = modules_want_table(c->modules, module, pid);
-	uint32_t table = modules_at(c->modules, module)->table;
+	int error = modules_want_table(c->modules, module);
+	const struct module *m = modules_at(c->modules, module);
 
-	*ret = !error && table && unwind_tables_state(c->tables, table, NULL) == UNWIND_PENDING;
+	*ret = m->asked ||
+	       (m->table && unwind_tables_state(c->tables, m->table, NULL) == UNWIND_PENDING);
 	return error;
 }
 
@@ -65,22 +67,30 @@ static int walk_again(struct capture *c, struct process *process, const struct r
 		error = raw_walk(c->spaces, c->tables, process->space, raw, walk);
 	*ret_blocked = false;
 	if (!error && walk->end == WALK_PENDING)
-		error = table_is_coming(c, walk->blocked_module, process->pid, ret_blocked);
+		error = table_is_coming(c, walk->blocked_module, ret_blocked);
 	return error;
 }
 
 /* Waits for a table, as long as there is time for that. *ret_ready: it is worth another try. */
 static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
 {
-	uint32_t table = modules_at(c->modules, module)->table;
+	const struct module *m = modules_at(c->modules, module);
 	uint64_t before_ns = clock_now_ns();
+	int error = 0;
 
 	*ret_ready = false;
 	if (c->waited_ns >= WAIT_MAX_NS)
 		return 0;
-	*ret_ready = unwind_tables_wait(c->tables, &table, 1, WAIT_MAX_NS - c->waited_ns);
+	if (m->asked) {
+		*ret_ready = true;
+		error = files_finish(c->files, WAIT_FILES_NS);
+		error = error ?: capture_update_files(c);
+	} else {
+		*ret_ready =
+			unwind_tables_wait(c->tables, &m->table, 1, WAIT_MAX_NS - c->waited_ns);
+	}
 	c->waited_ns += clock_now_ns() - before_ns;
-	return capture_update_tables(c);
+	return error ?: capture_update_tables(c);
 }
 
 /* ------------------------------------------------------------------ into the profile */
@@ -331,14 +341,14 @@ static int look_at_late(void *context, struct pending_sample *s, bool *ret_done)
 	struct capture *c = late->c;
 	bool may_wait = late->now_ns < s->until_ns, coming = false;
 	struct raw_walk walk;
-	int error = may_wait ? table_is_coming(c, s->module, s->pid, &coming) : 0;
+	int error = may_wait ? table_is_coming(c, s->module, &coming) : 0;
 
 	if (error || coming)
 		return error;
 	error = raw_walk(c->spaces, c->tables, s->space, &s->stack, &walk);
 	if (!error && walk.end == WALK_PENDING && may_wait) {
 		s->module = walk.blocked_module;
-		error = table_is_coming(c, s->module, s->pid, &coming);
+		error = table_is_coming(c, s->module, &coming);
 	}
 	if (error || coming)
 		return error;

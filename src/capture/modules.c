@@ -5,28 +5,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/vec.h"
 #include "capture/keep.h"
-#include "elf/elf_file.h"
 #include "elf/kept_files.h"
 #include "elf/vdso.h"
 #include "vendor/vendor.h"
 
-#define NO_MODULE UINT32_MAX
+#define VDSO_CODE_MAX 4
+
+#define NO_MODULE   UINT32_MAX
+#define NO_ELF_FILE (UINT32_MAX - 1) /* memory with the name of a file */
 
 struct modules {
 	struct profile_writer *w;
+	struct files *files;
 	struct unwind_tables *tables; /* NULL: no stacks are walked */
 	char *own_library;
 	struct kept_files *kept;
 	struct interner *keys;
 	struct vec(uint32_t) by_key; /* a key's id - 1 -> index, or NO_MODULE */
 	struct vec(struct module) all;
+	struct vec(uint32_t) late; /* whose files were answered for when nobody waited any more */
 };
 
 static void release_module(struct module *module)
@@ -36,13 +39,14 @@ static void release_module(struct module *module)
 }
 
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
-	struct unwind_tables *tables)
+	struct files *files, struct unwind_tables *tables)
 {
 	struct modules *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return error_errno(-ENOMEM, "cannot keep modules");
 	m->w = w;
+	m->files = files;
 	m->tables = tables;
 	m->kept = kept_files_new();
 	if (own_library)
@@ -63,6 +67,7 @@ void modules_free(struct modules *m)
 		release_module(module);
 	vec_release(&m->all);
 	vec_release(&m->by_key);
+	vec_release(&m->late);
 	interner_free(m->keys);
 	kept_files_free(m->kept);
 	free(m->own_library);
@@ -79,15 +84,19 @@ static bool begins_with(const char *text, const char *prefix)
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Memory that looks like a file and has none (memfd, SysV shared memory, /dev/zero) is anonymous,
- * but for a memfd with an ELF file in it. */
-static enum profile_module_kind kind_of(const char *path, uint32_t pid, const struct mapped_file *f)
+static bool is_memfd(const char *path)
+{
+	return begins_with(path, "/memfd:");
+}
+
+/* Memory that looks like a file and has none (SysV shared memory, /dev/zero) is anonymous; a memfd
+ * is, but for one with an ELF file in it. */
+static enum profile_module_kind kind_of(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MODULE_VDSO;
-	if (path[0] != '/' || begins_with(path, "//anon") ||
-		(begins_with(path, "/memfd:") && !keep_is_elf(pid, f)) ||
-		begins_with(path, "/SYSV") || begins_with(path, "/dev/zero"))
+	if (path[0] != '/' || begins_with(path, "//anon") || begins_with(path, "/SYSV") ||
+		begins_with(path, "/dev/zero"))
 		return MODULE_ANON;
 	return MODULE_FILE;
 }
@@ -100,146 +109,135 @@ static bool is_instrument(const struct modules *m, const char *path)
 	return vendor_is_tracer(path);
 }
 
-static bool same_file(const char *path, const struct mapped_file *f)
+/* --- what a file contains --------------------------------------------------------------------- */
+
+static int note_code(struct module *module, const struct elf_code *code, size_t count)
 {
-	struct stat st;
-
-	return !stat(path, &st) && st.st_ino == f->inode && st.st_dev == f->device;
-}
-
-static bool has_build_id(struct elf_file *elf, const uint8_t *id, size_t size)
-{
-	uint8_t its[ELF_BUILD_ID_MAX];
-
-	return size && elf_file_build_id(elf, its) == size && !memcmp(its, id, size);
-}
-
-/* Opens the file at `path` when it is the one that is mapped. */
-static struct elf_file *open_if_same(const char *path, const struct mapped_file *f)
-{
-	struct elf_file *elf = NULL;
-
-	if (f->inode && !same_file(path, f))
-		return NULL;
-	if (elf_file_open(&elf, path))
-		return NULL;
-	if (f->build_id_size ? has_build_id(elf, f->build_id, f->build_id_size) : f->inode != 0)
-		return elf;
-	elf_file_close(elf);
-	return NULL;
-}
-
-/* The file of a mapping: under the mapping itself (when `f` has one), as the process sees it, or as
- * we do. NULL: nowhere. */
-static struct elf_file *open_mapped(const char *path, uint32_t pid, const struct mapped_file *f)
-{
-	struct elf_file *elf = NULL;
-	struct buf at = BUF_INIT;
-
-	for (int way = 0; !elf && way < 3; way++) {
-		buf_reset(&at);
-		if (way == 0)
-			buf_printf(&at, "/proc/%u/map_files/%llx-%llx", pid,
-				(unsigned long long)f->start, (unsigned long long)f->end);
-		else if (way == 1)
-			buf_printf(&at, "/proc/%u/root%s", pid, path);
-		else
-			buf_puts(&at, path);
-		if (!at.failed && (way || f->end))
-			elf = open_if_same(buf_text(&at), f);
-	}
-	buf_release(&at);
-	return elf;
-}
-
-static int note_code(struct module *module, struct elf_file *elf)
-{
-	struct elf_code code;
-
-	for (size_t n = 0; elf_file_code_at(elf, n, &code); n++)
-		if (vec_push(&module->code, code) < 0)
+	module->code.count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (vec_push(&module->code, code[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
-/* Notes what the file contains. */
-static int inspect(struct modules *m, struct module *module, struct elf_file *elf)
+/* A build id that the mapping came with is the kernel's word. */
+static bool is_right_file(const struct module *module, const struct file_facts *facts)
 {
-	module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
-	if (!m->tables)
-		return 0;
-	/* One that cannot be read counts as no interpreter: most files are none. */
-	if (python_file_inspect(elf, &module->python))
-		module->python = (struct python_file){0};
-	return note_code(module, elf);
+	return !module->mapped.build_id_size ||
+	       (facts->build_id_size == module->mapped.build_id_size &&
+		       !memcmp(facts->build_id, module->mapped.build_id, facts->build_id_size));
 }
 
-/* Through the file that is open: the process that it was found by may have ended. */
-static int ask_for_table(struct modules *m, struct module *module, const struct elf_file *elf)
+static int ask_for_table(struct modules *m, struct module *module, const struct files_answer *a)
 {
-	char path[32];
+	struct unwind_file file = {.fd = a->fd,
+		.debug_fd = a->debug_fd,
+		.build_id_size = module->build_id_size,
+		.identity = module->file};
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", elf_file_fd(elf));
-	return m->tables ? unwind_tables_request(m->tables, path, module->build_id,
-				   module->build_id_size, &module->table)
-			 : 0;
+	memcpy(file.build_id, module->build_id, sizeof(file.build_id));
+	return unwind_tables_request(m->tables, &file, &module->table);
+}
+
+/* Notes what was found; a file that cannot be read, or is another one, says nothing. */
+static int note_facts(void *context, uint64_t index, struct files_answer *a)
+{
+	struct modules *m = context;
+	struct module *module = &m->all.items[index];
+	int error = a->late ? vec_push(&m->late, (uint32_t)index) : 0;
+
+	module->asked = false;
+	if (error || a->error || !is_right_file(module, &a->facts))
+		return error;
+	module->file = a->opened.identity;
+	module->build_id_size = (uint8_t)a->facts.build_id_size;
+	memcpy(module->build_id, a->facts.build_id, sizeof(a->facts.build_id));
+	if (!m->tables)
+		return 0;
+	module->python = a->facts.python;
+	error = note_code(module, a->facts.code, a->facts.code_count);
+	return error ?: ask_for_table(m, module, a);
+}
+
+static int ask_for_facts(struct modules *m, uint32_t index, bool wait)
+{
+	struct module *module = &m->all.items[index];
+	const struct files_question q = {
+		.purpose = FILES_FACTS,
+		.wait = wait,
+		.pid = module->pid,
+		.path = module->path,
+		.mapped = &module->mapped,
+		.done = note_facts,
+		.context = m,
+		.tag = index,
+	};
+
+	module->asked = true;
+	return files_ask(m->files, &q);
+}
+
+bool modules_next_late(struct modules *m, uint32_t *ret_index)
+{
+	if (!m->late.count)
+		return false;
+	*ret_index = m->late.items[--m->late.count];
+	return true;
 }
 
 /* Every 64-bit process has the vdso that we have. */
 static int inspect_vdso(struct modules *m, struct module *module)
 {
 	struct elf_file *elf = NULL;
+	struct elf_code code[VDSO_CODE_MAX];
+	size_t count = 0;
 	int error = 0;
 
 	if (vdso_open(&elf))
 		return 0;
 	module->build_id_size = (uint8_t)elf_file_build_id(elf, module->build_id);
+	while (count < VDSO_CODE_MAX && elf_file_code_at(elf, count, &code[count]))
+		count++;
 	if (m->tables) {
-		error = note_code(module, elf);
+		error = note_code(module, code, count);
 		error = error ?: unwind_tables_request_vdso(m->tables, &module->table);
 	}
 	elf_file_close(elf);
 	return error;
 }
 
-/* A mapping and its file, `elf` (NULL: it was found nowhere). */
-struct found {
-	uint32_t pid;
-	const char *path;
-	enum profile_module_kind kind;
-	const struct mapped_file *f;
-	struct elf_file *elf;
-};
+/* --- the table of modules --------------------------------------------------------------------- */
 
-static int describe(struct modules *m, const struct found *found, struct module *module)
+/* What a mapping alone says; `path` is copied. */
+static int describe(struct modules *m, enum profile_module_kind kind, const char *path,
+	uint32_t pid, const struct mapped_file *f, struct module *ret)
 {
-	int error;
-
-	if (found->kind == MODULE_VDSO && vdso_is_64bit(found->f->start))
-		return inspect_vdso(m, module);
-	if (found->kind != MODULE_FILE)
+	*ret = (struct module){.kind = kind, .path = strdup(path), .pid = pid, .mapped = *f};
+	if (!ret->path)
+		return -ENOMEM;
+	if (kind == MODULE_VDSO && vdso_is_64bit(f->start))
+		return inspect_vdso(m, ret);
+	if (kind != MODULE_FILE)
 		return 0;
-	module->instrument = is_instrument(m, found->path);
-	module->build_id_size = found->f->build_id_size;
-	memcpy(module->build_id, found->f->build_id, sizeof(module->build_id));
-	if (!found->elf)
-		return 0;
-	error = inspect(m, module, found->elf);
-	return error ?: ask_for_table(m, module, found->elf);
+	ret->instrument = is_instrument(m, path);
+	ret->build_id_size = f->build_id_size;
+	memcpy(ret->build_id, f->build_id, sizeof(ret->build_id));
+	return 0;
 }
 
-static int new_module(struct modules *m, const struct found *found, uint32_t *ret_index)
+static int new_module(struct modules *m, enum profile_module_kind kind, const char *path,
+	uint32_t pid, const struct mapped_file *f, uint32_t *ret_index)
 {
-	struct module module = {.kind = found->kind, .path = strdup(found->path)};
-	int error = module.path ? describe(m, found, &module) : -ENOMEM;
+	struct module module;
+	int error = describe(m, kind, path, pid, f, &module);
 
-	if (!error && vec_push(&m->all, module) < 0)
-		error = -ENOMEM;
-	if (error)
+	error = error ?: vec_push(&m->all, module);
+	if (error) {
 		release_module(&module);
-	else
-		*ret_index = (uint32_t)m->all.count - 1;
-	return error;
+		return error;
+	}
+	*ret_index = (uint32_t)m->all.count - 1;
+	return kind == MODULE_FILE ? ask_for_facts(m, *ret_index, true) : 0;
 }
 
 /* What identifies a module: name, NUL, and the build id or the inode, or the kind of vdso.
@@ -278,41 +276,61 @@ static int slot_of(struct modules *m, const char *path, enum profile_module_kind
 	return error;
 }
 
-/* A module that was identified by its inode alone is the same as that with its build id. */
-static int find_by_build_id(struct modules *m, const struct found *found, uint32_t *ret_index)
+/* Drops the last module, which nobody has seen, unless an answer for it may still come. */
+static void drop_last(struct modules *m)
 {
-	struct mapped_file f = *found->f;
-	uint32_t *slot, index;
+	struct module *last = &m->all.items[m->all.count - 1];
+
+	if (last->asked)
+		return;
+	release_module(last);
+	m->all.count--;
+}
+
+/* A module that was identified by its inode alone may be one that is there with its build id. */
+static int join_by_build_id(struct modules *m, uint32_t *index)
+{
+	const struct module *module = &m->all.items[*index];
+	struct mapped_file f = {.build_id_size = module->build_id_size};
+	uint32_t *slot;
 	int error;
 
-	f.build_id_size = found->elf ? (uint8_t)elf_file_build_id(found->elf, f.build_id) : 0;
-	if (!f.build_id_size)
-		return new_module(m, found, ret_index);
-	error = slot_of(m, found->path, found->kind, &f, &slot);
+	memcpy(f.build_id, module->build_id, sizeof(f.build_id));
+	error = slot_of(m, module->path, module->kind, &f, &slot);
 	if (error)
 		return error;
 	if (*slot == NO_MODULE) {
-		error = new_module(m, found, &index);
-		if (error)
-			return error;
-		*slot = index;
+		*slot = *index;
+		return 0;
 	}
-	*ret_index = *slot;
+	*index = *slot;
+	drop_last(m);
 	return 0;
+}
+
+/* A memfd without an ELF file in it is no module, and so is one nobody can say that of. */
+static bool is_mere_memory(const struct modules *m, uint32_t index)
+{
+	const struct module *module = &m->all.items[index];
+
+	return is_memfd(module->path) && !module->file.inode && !module->mapped.build_id_size;
 }
 
 static int find_or_new(struct modules *m, uint32_t pid, const char *path,
 	enum profile_module_kind kind, const struct mapped_file *f, uint32_t *ret_index)
 {
-	struct found found = {.pid = pid, .path = path, .kind = kind, .f = f};
-	int error;
+	int error = new_module(m, kind, path, pid, f, ret_index);
 
-	if (kind == MODULE_FILE)
-		found.elf = open_mapped(path, pid, f);
-	error = f->build_id_size ? new_module(m, &found, ret_index)
-				 : find_by_build_id(m, &found, ret_index);
-	elf_file_close(found.elf);
-	return error;
+	if (error || kind != MODULE_FILE)
+		return error;
+	if (is_mere_memory(m, *ret_index)) {
+		drop_last(m);
+		*ret_index = NO_ELF_FILE;
+		return 0;
+	}
+	if (f->build_id_size || !m->all.items[*ret_index].build_id_size)
+		return 0;
+	return join_by_build_id(m, ret_index);
 }
 
 static void mapped_by(struct modules *m, uint32_t index, uint32_t pid, const struct mapped_file *f)
@@ -321,30 +339,44 @@ static void mapped_by(struct modules *m, uint32_t index, uint32_t pid, const str
 	m->all.items[index].mapped = *f;
 }
 
-int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
-	uint32_t *ret_index)
+static int add(struct modules *m, uint32_t pid, const char *path, enum profile_module_kind kind,
+	const struct mapped_file *f, uint32_t *ret_index)
 {
-	enum profile_module_kind kind = kind_of(path, pid, f);
 	uint32_t *slot, index;
-	char anonymous[32];
-	int error;
+	int error = slot_of(m, path, kind, f, &slot);
 
-	/* Code made at run time belongs to its own process only. */
-	if (kind == MODULE_ANON) {
-		snprintf(anonymous, sizeof(anonymous), "[anon:%u]", pid);
-		path = anonymous;
-	}
-	error = slot_of(m, path, kind, f, &slot);
 	if (!error && *slot != NO_MODULE) {
-		mapped_by(m, *slot, pid, f);
 		*ret_index = *slot;
 		return 0;
 	}
 	error = error ?: find_or_new(m, pid, path, kind, f, &index);
 	error = error ?: slot_of(m, path, kind, f, &slot);
+	if (!error)
+		*ret_index = *slot = index;
+	return error;
+}
+
+/* Code made at run time belongs to its own process only. */
+static int add_anonymous(
+	struct modules *m, uint32_t pid, const struct mapped_file *f, uint32_t *ret_index)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "[anon:%u]", pid);
+	return add(m, pid, name, MODULE_ANON, f, ret_index);
+}
+
+int modules_add(struct modules *m, uint32_t pid, const char *path, const struct mapped_file *f,
+	uint32_t *ret_index)
+{
+	enum profile_module_kind kind = kind_of(path);
+	uint32_t index = NO_ELF_FILE;
+	int error = kind == MODULE_ANON ? 0 : add(m, pid, path, kind, f, &index);
+
+	if (!error && index == NO_ELF_FILE)
+		error = add_anonymous(m, pid, f, &index);
 	if (error)
 		return error_errno(error, "cannot keep module '%s'", path);
-	*slot = index;
 	mapped_by(m, index, pid, f);
 	*ret_index = index;
 	return 0;
@@ -364,7 +396,8 @@ int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id)
 		error = error ?: profile_add_module(m->w, &entry, &module->profile_id);
 		if (error)
 			return error;
-		keep_module(m->kept, module);
+		*ret_id = module->profile_id;
+		return keep_module(m->kept, m->files, module);
 	}
 	*ret_id = module->profile_id;
 	return 0;
@@ -399,21 +432,13 @@ bool modules_bias(const struct module *module, uint64_t start, uint64_t end, uin
 	return false;
 }
 
-int modules_want_table(struct modules *m, uint32_t index, uint32_t pid)
+int modules_want_table(struct modules *m, uint32_t index)
 {
-	struct module *module = &m->all.items[index];
-	struct mapped_file f = {.build_id_size = module->build_id_size};
-	struct elf_file *elf;
+	const struct module *module = &m->all.items[index];
 	uint32_t word;
-	int error = 0;
 
-	if (!module->table ||
+	if (!module->table || module->asked ||
 		unwind_tables_state(m->tables, module->table, &word) != UNWIND_EVICTED)
 		return 0;
-	memcpy(f.build_id, module->build_id, sizeof(f.build_id));
-	elf = open_mapped(module->path, pid, &f);
-	if (elf)
-		error = ask_for_table(m, module, elf);
-	elf_file_close(elf);
-	return error;
+	return ask_for_facts(m, index, false);
 }

@@ -7,10 +7,9 @@
  * Mapping events identify a file by its build id, /proc/PID/maps by its inode; both give the same
  * module.
  *
- * A file is opened once, when it is first mapped. The path must surely lead to that file: under the
- * mapping itself, as the process sees it, or as we do, with the build id or inode that the mapping
- * has. The file then gives the addresses of its code and whether it is a Python interpreter, and
- * its unwind table is asked for.
+ * What a file contains is asked when it is first mapped (files.h): the addresses of its code, and
+ * whether it is a Python interpreter; then its unwind table is asked for. Nearly always the answer
+ * is there at once. Until one comes a module is a name with a build id, or with an inode.
  *
  * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
  * number of distinct files.
@@ -20,24 +19,15 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
-#include "elf/elf_file.h"
+#include "capture/files.h"
+#include "capture/mapped_file.h"
 #include "profile/writer.h"
 #include "python/interpreter.h"
 #include "unwind/tables.h"
 
-/* A mapping as perf or /proc/PID/maps describe it. */
-struct mapped_file {
-	uint64_t start;
-	uint64_t end;
-	uint64_t offset;
-	uint64_t device; /* as makedev(); it and inode are 0 where a build id was given instead */
-	uint64_t inode;
-	uint8_t build_id_size;
-	uint8_t build_id[BUILD_ID_MAX];
-};
-
 struct module {
 	enum profile_module_kind kind;
+	bool asked;	     /* its file was asked about, and there is no answer yet */
 	bool instrument;     /* belongs to the measurement: our library, the tracer */
 	uint32_t profile_id; /* 0: not in the profile yet */
 	uint8_t build_id_size;
@@ -46,6 +36,7 @@ struct module {
 	uint32_t table; /* id in unwind/tables.h; 0: there is none */
 	struct vec(struct elf_code) code;
 	struct python_file python; /* `runtime` is 0 when it is no interpreter */
+	struct file_identity file; /* of the file that was read; zeros: none was */
 	uint32_t pid;		   /* that mapped it last, */
 	struct mapped_file mapped; /* and how */
 };
@@ -56,7 +47,7 @@ struct kept_files;
 /* `own_library` (may be NULL) is the path of the injected library. `tables` may be NULL: no stacks
  * are walked. */
 int modules_new(struct modules **ret, struct profile_writer *w, const char *own_library,
-	struct unwind_tables *tables);
+	struct files *files, struct unwind_tables *tables);
 void modules_free(struct modules *m);
 /* The module of a mapping that `pid` has: 0 or -ENOMEM. Without a build id in `f` it is read
  * from the file. */
@@ -66,6 +57,9 @@ int modules_add(struct modules *m, uint32_t pid, const char *path, const struct 
 const struct module *modules_at(const struct modules *m, uint32_t index);
 /* Its id in the profile: 0 or a writer's error. */
 int modules_profile_id(struct modules *m, uint32_t index, uint32_t *ret_id);
+/* A module that is known better than when it was added, as its file was slow to open or to read:
+ * false when there is none. */
+bool modules_next_late(struct modules *m, uint32_t *ret_index);
 /* The files of modules that are in the profile, kept open for their names. */
 const struct kept_files *modules_kept(const struct modules *m);
 /* What to subtract from an address in this mapping (profile_location.address). */
@@ -74,6 +68,5 @@ uint64_t modules_mapping_base(const struct module *module, const struct mapped_f
  * virtual address: false when none of its code is there. */
 bool modules_bias(const struct module *module, uint64_t start, uint64_t end, uint64_t base,
 	uint64_t *ret_bias);
-/* Asks once more for a table that had to make room; `pid` has the module mapped, if it still
- * lives. */
-int modules_want_table(struct modules *m, uint32_t index, uint32_t pid);
+/* Asks once more for a table that had to make room. */
+int modules_want_table(struct modules *m, uint32_t index);

@@ -195,21 +195,39 @@ int processes_image(struct processes *p, uint32_t pid)
 	return 0;
 }
 
+/* A mapping may make the process one with an interpreter. */
+static void note_interpreter(
+	const struct processes *p, struct process *process, const struct mapping *m)
+{
+	const struct module *module = modules_at(p->modules, m->module);
+	uint64_t bias;
+
+	if (module->python.runtime && modules_bias(module, m->start, m->end, m->base, &bias))
+		interpreter_map(&process->python, &module->python, bias);
+}
+
+void process_module_known(struct processes *p, struct process *process, uint32_t module)
+{
+	vec_foreach (m, &process->space->mappings) {
+		if (m->module != module)
+			continue;
+		note_interpreter(p, process, m);
+		process->space->changes++;
+		processes_touch(p, process);
+	}
+}
+
 static int add_mapping(struct processes *p, struct process *process, const char *path,
 	const struct mapped_file *f, uint64_t since_ns)
 {
 	struct mapping m = {.start = f->start, .end = f->end, .since_ns = since_ns};
 	int error = modules_add(p->modules, process->pid, path, f, &m.module);
-	const struct module *module;
-	uint64_t bias;
 
 	if (error)
 		return error;
-	module = modules_at(p->modules, m.module);
-	m.base = modules_mapping_base(module, f);
+	m.base = modules_mapping_base(modules_at(p->modules, m.module), f);
 	process->maps_gpu_driver |= vendor_is_driver_library(path);
-	if (module->python.runtime && modules_bias(module, m.start, m.end, m.base, &bias))
-		interpreter_map(&process->python, &module->python, bias);
+	note_interpreter(p, process, &m);
 	processes_touch(p, process);
 	error = address_space_add(&process->space, &m, &p->generations);
 	/* With that many mappings already the new one goes without; its frames will say [unknown].

@@ -58,6 +58,8 @@ int processes_image(struct processes *p, uint32_t pid);
 int processes_exec(struct processes *p, uint32_t pid, uint64_t now_ns);
 int processes_map(struct processes *p, const struct change *change);
 void processes_exit(struct processes *p, uint32_t pid);
+/* More is known of a module than when it was mapped (modules_next_late). */
+void process_module_known(struct processes *p, struct process *process, uint32_t module);
 /* Adds the mappings of /proc/PID/maps over those already here; a process that is gone is no
  * error. */
 int processes_read_maps(struct processes *p, struct process *process, uint64_t now_ns);

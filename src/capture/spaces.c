@@ -126,7 +126,9 @@ static struct walk_mapping describe(const struct spaces *s, const struct mapping
 	struct walk_mapping w = {.start = m->start, .end = m->end};
 	enum unwind_state state = UNWIND_NONE;
 
-	if (module->table && modules_bias(module, m->start, m->end, m->base, &w.bias))
+	if (module->asked)
+		state = UNWIND_PENDING; /* nobody knows yet what is in the file */
+	else if (module->table && modules_bias(module, m->start, m->end, m->base, &w.bias))
 		state = unwind_tables_state(s->tables, module->table, &w.table);
 	if (state == UNWIND_READY)
 		w.kind = WALK_MAPPING_TABLE;

@@ -65,6 +65,7 @@ struct resolution {
 	uint32_t count;					 /* frames from here on are cut off */
 	bool has_unknown;
 	bool outdated; /* cut off because mappings had been replaced */
+	bool unsure;   /* the next time it may be found complete */
 	enum profile_loss incomplete;
 	struct merged merged;
 	uint32_t python[WALK_PYTHON_FRAMES_MAX]; /* locations */
@@ -108,7 +109,7 @@ static int add_fixed_entries(struct stacks *s)
 }
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
-	struct processes *processes, struct python_namer namer)
+	struct processes *processes, struct files *files, struct python_namer namer)
 {
 	struct stacks *s = calloc(1, sizeof(*s));
 	int error;
@@ -119,7 +120,7 @@ int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *mo
 	s->modules = modules;
 	s->processes = processes;
 	s->namer = namer;
-	s->roots = roots_new();
+	s->roots = roots_new(files);
 	error = s->roots ? add_fixed_entries(s) : error_errno(-ENOMEM, "cannot keep stacks");
 	if (error) {
 		stacks_free(s);
@@ -335,8 +336,9 @@ static void find_mappings(
 }
 
 static bool reaches_root(struct stacks *s, const struct stack_origin *origin,
-	const struct raw_stack *raw, const struct resolution *r)
+	const struct raw_stack *raw, struct resolution *r)
 {
+	enum root_answer answer;
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
 	enum root_address at = is_return_address(raw, last)  ? ROOT_RETURN_ADDRESS
@@ -345,8 +347,10 @@ static bool reaches_root(struct stacks *s, const struct stack_origin *origin,
 
 	if (!m || raw->walk_end == WALK_DEPTH)
 		return false;
-	return roots_reached(s->roots, modules_at(s->modules, m->module), m->module, origin->pid,
+	answer = roots_ask(s->roots, modules_at(s->modules, m->module), m->module, origin->pid,
 		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS), at);
+	r->unsure = answer == ROOT_NOT_KNOWN_YET;
+	return answer == ROOT_YES;
 }
 
 /* The caller of code that had been replaced was found by the code before it. */
@@ -363,7 +367,7 @@ static void cut_outdated(
 }
 
 static enum profile_loss why_incomplete(struct stacks *s, const struct stack_origin *origin,
-	const struct raw_stack *raw, const struct resolution *r)
+	const struct raw_stack *raw, struct resolution *r)
 {
 	if (r->outdated)
 		return LOSS_WALK_STALE;
@@ -516,13 +520,13 @@ int stacks_intern(struct stacks *s, const struct stack_origin *at, const struct 
 	}
 	r.first = 0;
 	r.count = raw->user_depth;
-	r.has_unknown = r.outdated = false;
+	r.has_unknown = r.outdated = r.unsure = false;
 	r.incomplete = 0;
 	error = make_stack(s, &origin, raw, &r, &result);
 	if (error)
 		return error;
 	/* The key is that of the address space as it is now: resolving may have changed it. */
-	if (is_up_to_date(&origin, raw))
+	if (!r.unsure && is_up_to_date(&origin, raw))
 		remember(s, hash_stack(&origin, raw), &origin, raw, &r, &result);
 	*ret = result;
 	return 0;

@@ -69,7 +69,7 @@ struct python_namer {
 struct stacks;
 
 int stacks_new(struct stacks **ret, struct profile_writer *w, struct modules *modules,
-	struct processes *processes, struct python_namer namer);
+	struct processes *processes, struct files *files, struct python_namer namer);
 void stacks_free(struct stacks *s);
 /* 0 or -errno with error_text. */
 int stacks_intern(struct stacks *s, const struct stack_origin *origin, const struct raw_stack *raw,

@@ -27,8 +27,9 @@ int cmd_symbolize(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
-/* Not for people: a process of a recording's, which executes this program for it. */
+/* Not for people: processes of a recording's, which executes this program for them. */
 int cmd_gpu_helper(int argc, char **argv);
+int cmd_sandbox(int argc, char **argv);
 
 /*
  * All that is printed is made printable here once more (base/printable.h), so that no name gets

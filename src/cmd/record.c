@@ -590,6 +590,7 @@ static struct outcome open_and_record(
 {
 	const struct session_options options = {
 		.profile_path = r->profile_path,
+		.sandbox = "/proc/self/exe",
 		.signals = signals,
 		.progress = !r->quiet && isatty(STDERR_FILENO) ? status_report : NULL,
 		.user = u,

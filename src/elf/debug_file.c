@@ -6,9 +6,11 @@
 #include "elf/debug_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/buf.h"
@@ -69,16 +71,13 @@ static bool is_of_use(struct elf_file *found)
 	return elf_find_section(found, SHT_SYMTAB) || elf_has_dwarf(found);
 }
 
-/* Opens `path` when it is the debug file of `f`; `link` is NULL where only a build id counts. */
-static int open_if_belongs(
-	struct elf_file **ret, struct elf_file *f, const char *path, const struct debug_link *link)
+/* Hands `found` over when it is the debug file of `f`, or closes it; `link` is NULL where only a
+ * build id counts. */
+static int return_if_belongs(struct elf_file **ret, struct elf_file *f, struct elf_file *found,
+	const struct debug_link *link)
 {
-	struct elf_file *found;
-	int error = elf_file_open(&found, path);
 	bool belongs;
 
-	if (error)
-		return -ENOENT;
 	if (has_build_id(f) && has_build_id(found))
 		belongs = same_build_id(f, found);
 	else
@@ -89,6 +88,14 @@ static int open_if_belongs(
 	}
 	*ret = found;
 	return 0;
+}
+
+static int open_if_belongs(
+	struct elf_file **ret, struct elf_file *f, const char *path, const struct debug_link *link)
+{
+	struct elf_file *found;
+
+	return elf_file_open(&found, path) ? -ENOENT : return_if_belongs(ret, f, found, link);
 }
 
 /* "ROOT/usr/lib/debug/.build-id/12/345678.debug" */
@@ -227,9 +234,38 @@ static int open_by_link(struct elf_file **ret, struct elf_file *f)
 	return error;
 }
 
+void elf_file_debug_link(struct elf_file *f, char *ret_name, size_t size)
+{
+	struct debug_link *link = malloc(sizeof(*link));
+
+	ret_name[0] = '\0';
+	if (link && read_link(f, link) && strlen(link->name) < size)
+		strcpy(ret_name, link->name);
+	free(link);
+}
+
+static int open_given(struct elf_file **ret, struct elf_file *f)
+{
+	int fd = f->search.fd < 0 ? -1 : fcntl(f->search.fd, F_DUPFD_CLOEXEC, 0);
+	struct debug_link *link = fd < 0 ? NULL : malloc(sizeof(*link));
+	struct elf_file *found = NULL;
+	int error = -ENOENT;
+
+	if (!link && fd >= 0)
+		close(fd);
+	if (link && !elf_file_open_fd(&found, fd, "a debug file"))
+		error = return_if_belongs(ret, f, found, read_link(f, link) ? link : NULL);
+	free(link);
+	return error;
+}
+
 int debug_file_open(struct elf_file **ret, struct elf_file *f)
 {
-	int error = f->search.file ? open_if_belongs(ret, f, f->search.file, NULL) : -ENOENT;
+	int error;
+
+	if (f->search.is_given)
+		return open_given(ret, f);
+	error = f->search.file ? open_if_belongs(ret, f, f->search.file, NULL) : -ENOENT;
 
 	if (error)
 		error = open_by_build_id(ret, f);

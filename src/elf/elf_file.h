@@ -31,6 +31,10 @@ struct debug_search {
 	const char *file;	    /* is tried first; NULL: none */
 	const char *const *folders; /* like /usr/lib/debug, and before it */
 	size_t folder_count;
+	/* Nothing is searched: it is this open file (which stays the caller's), or (-1) there is
+	 * none. */
+	bool is_given;
+	int fd;
 };
 
 /* 0 or -errno with error_text (-ENOEXEC: not an ELF file we can read; -EFBIG: its headers are
@@ -42,6 +46,9 @@ int elf_file_open_fd(struct elf_file **ret, int fd, const char *name);
 void elf_file_close(struct elf_file *f);
 /* To be called before the first function_at; what it points to must outlive the file. */
 void elf_file_search(struct elf_file *f, const struct debug_search *search);
+
+/* The name of its separate debug file (.gnu_debuglink), or "". */
+void elf_file_debug_link(struct elf_file *f, char *ret_name, size_t size);
 
 /* The GNU build id: its size in bytes (at most 20), or 0 when there is none. */
 size_t elf_file_build_id(struct elf_file *f, uint8_t ret_id[ELF_BUILD_ID_MAX]);

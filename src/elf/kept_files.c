@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Each distinct root folder is kept once. A perf map that exists already is opened at once (the
- * compiler goes on adding to it); otherwise its root folder is kept.
+ * Each distinct root folder is kept once. A perf map that exists already is kept open (the compiler
+ * goes on adding to it); for another one its root folder is.
  */
 #include "elf/kept_files.h"
 
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "elf/elf_internal.h"
 #include "elf/perf_map.h"
 
 #define ROOTS_MAX 64
@@ -33,8 +33,7 @@ struct root {
 struct kept {
 	int fd;	  /* the file, or the map; -1: none */
 	int root; /* index, or -1 */
-	struct timespec modified;
-	off_t size;
+	struct file_identity identity;
 	uint32_t inner_pid; /* maps */
 	uid_t uid;
 };
@@ -46,18 +45,23 @@ struct kept_files {
 	struct root own;
 };
 
-static bool identify_root(const char *process, struct root *ret)
+/* A file system that a user serves (FUSE) is not asked: it may not answer. */
+static bool stat_now(const char *process, const char *name, struct statx *ret)
 {
 	char path[64];
-	struct stat folder, mounts;
 
-	snprintf(path, sizeof(path), "/proc/%s/root", process);
-	if (stat(path, &folder))
+	snprintf(path, sizeof(path), "/proc/%s/%s", process, name);
+	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, ret);
+}
+
+static bool identify_root(const char *process, struct root *ret)
+{
+	struct statx folder, mounts;
+
+	if (!stat_now(process, "root", &folder) || !stat_now(process, "ns/mnt", &mounts))
 		return false;
-	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
-	if (stat(path, &mounts))
-		return false;
-	*ret = (struct root){folder.st_dev, folder.st_ino, mounts.st_ino, -1};
+	*ret = (struct root){makedev(folder.stx_dev_major, folder.stx_dev_minor), folder.stx_ino,
+		mounts.stx_ino, -1};
 	return true;
 }
 
@@ -125,39 +129,6 @@ static size_t room(void)
 	return limit.rlim_cur / 2;
 }
 
-static int add(struct kept_files *k, uint32_t module, struct kept kept)
-{
-	int error = k->all.count < room() ? vec_push(&k->all, kept) : -ENOSPC;
-
-	if (!error && map_put(&k->by_module, module, k->all.count - 1)) {
-		k->all.count--;
-		error = -ENOMEM;
-	}
-	if (error && kept.fd >= 0)
-		close(kept.fd);
-	return error;
-}
-
-int kept_files_add(struct kept_files *k, uint32_t module, const struct elf_file *f, uint32_t pid)
-{
-	struct kept kept = {.fd = -1};
-	struct stat st;
-
-	if (map_get(&k->by_module, module))
-		return 0;
-	kept.fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-	if (kept.fd < 0)
-		return -errno;
-	if (fstat(kept.fd, &st)) {
-		close(kept.fd);
-		return -EIO;
-	}
-	kept.root = keep_root(k, pid);
-	kept.modified = st.st_mtim;
-	kept.size = st.st_size;
-	return add(k, module, kept);
-}
-
 /* The user, and the pid in the innermost namespace, by /proc/PID/status. */
 static int read_status(uint32_t pid, struct kept *ret)
 {
@@ -197,19 +168,38 @@ static int open_map(const struct kept_files *k, const struct kept *f)
 	return fd;
 }
 
-int kept_files_add_process(struct kept_files *k, uint32_t module, uint32_t pid)
+int kept_files_add(struct kept_files *k, uint32_t module, uint32_t pid, bool is_map)
 {
 	struct kept kept = {.fd = -1};
 	int error;
 
 	if (map_get(&k->by_module, module))
-		return 0;
-	error = read_status(pid, &kept);
+		return -EEXIST;
+	error = is_map ? read_status(pid, &kept) : 0;
 	if (error)
 		return error;
 	kept.root = keep_root(k, pid);
-	kept.fd = open_map(k, &kept);
-	return add(k, module, kept);
+	error = k->all.count < room() ? vec_push(&k->all, kept) : -ENOSPC;
+	if (!error && map_put(&k->by_module, module, k->all.count - 1)) {
+		k->all.count--;
+		error = -ENOMEM;
+	}
+	return error;
+}
+
+int kept_files_put(
+	struct kept_files *k, uint32_t module, int fd, const struct file_identity *identity)
+{
+	const uint64_t *index = map_get(&k->by_module, module);
+	struct kept *kept = index ? &k->all.items[*index] : NULL;
+
+	if (!kept || kept->fd >= 0) {
+		close(fd);
+		return kept ? -EEXIST : -ENOENT;
+	}
+	kept->fd = fd;
+	kept->identity = *identity;
+	return 0;
 }
 
 static const struct kept *find(const struct kept_files *k, uint32_t module)
@@ -222,14 +212,14 @@ static const struct kept *find(const struct kept_files *k, uint32_t module)
 int kept_files_find(const struct kept_files *k, uint32_t module)
 {
 	const struct kept *f = find(k, module);
+	struct file_identity now;
 	struct stat st;
 
 	if (!f || f->fd < 0 || fstat(f->fd, &st))
 		return -1;
-	if (st.st_size != f->size || st.st_mtim.tv_sec != f->modified.tv_sec ||
-		st.st_mtim.tv_nsec != f->modified.tv_nsec)
-		return -1;
-	return f->fd;
+	now = file_identity_of(&st);
+	return now.size == f->identity.size && now.modified_ns == f->identity.modified_ns ? f->fd
+											  : -1;
 }
 
 int kept_files_root(const struct kept_files *k, uint32_t module)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/file_identity.h"
 #include "elf/elf_file.h"
 
 #define KEPT_FILES_MAX 1024
@@ -22,11 +23,13 @@ struct kept_files;
 struct kept_files *kept_files_new(void);
 void kept_files_free(struct kept_files *k);
 
-/* Keeps a file that is open, of a process: the caller has seen to it that it is the one that was
- * mapped. 0, or -errno when it cannot be kept (without text). */
-int kept_files_add(struct kept_files *k, uint32_t module, const struct elf_file *f, uint32_t pid);
-/* Keeps what is needed to find the perf map of a process later. */
-int kept_files_add_process(struct kept_files *k, uint32_t module, uint32_t pid);
+/* Makes a place for the file of a module that this process maps, or (`is_map`) for its perf map,
+ * and keeps what is needed to look for it by its path. 0, or -errno (without text): there is no
+ * room, or it has one already. */
+int kept_files_add(struct kept_files *k, uint32_t module, uint32_t pid, bool is_map);
+/* Puts the open file there, which is ours from then on, also when it fails. */
+int kept_files_put(
+	struct kept_files *k, uint32_t module, int fd, const struct file_identity *identity);
 
 /* The module's file: a descriptor of ours, or -1 when it was not kept or was written to since. */
 int kept_files_find(const struct kept_files *k, uint32_t module);

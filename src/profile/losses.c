@@ -138,6 +138,8 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_TABLES_FULL] = LESSER_ONE("tables_full",
 		"names and frames of stacks left out: too many different ones",
 		"name or frame of a stack left out: too many different ones"),
+	[LOSS_FILES_UNREADABLE] = LESSER("files_unreadable",
+		"files of programs that could not be read: damaged, too large or too slow"),
 };
 // clang-format on
 

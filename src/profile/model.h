@@ -571,6 +571,9 @@ enum profile_loss {
 	/* GPU-side records in memory that the program had mapped over the shared ring */
 	LOSS_GPU_RING_REPLACED,
 	LOSS_TABLES_FULL, /* names and frames that the profile's tables have no room for */
+	/* files that programs mapped, and that could not be opened or read in time, or in the
+	 * memory allowed */
+	LOSS_FILES_UNREADABLE,
 	LOSS_KINDS
 };
 

@@ -51,6 +51,9 @@ struct session_options {
 	 * is not reported. */
 	void (*progress)(void *context, const struct session_progress *p);
 	void *progress_context;
+	/* our own program, executed for the processes of the sandbox; NULL: what they do is done in
+	 * this process */
+	const char *sandbox;
 	struct target_user *user; /* borrowed; gets the environment that recording needs */
 	char **command;		  /* NULL with pid or whole_system */
 	pid_t pid;		  /* 0: none */

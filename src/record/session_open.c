@@ -78,6 +78,16 @@ static int open_correlator(struct session *s)
 	return correlator_new(&s->correlator, s->writer, &options);
 }
 
+/* Those of the program's user. Other programs may be anybody's. */
+static struct open_rights rights_if_gone(const struct session *s)
+{
+	if (!s->options.command)
+		return (struct open_rights){OPEN_NOBODY, OPEN_NOBODY};
+	if (s->user->account.switched)
+		return (struct open_rights){s->user->account.uid, s->user->account.gid};
+	return (struct open_rights){getuid(), getgid()};
+}
+
 /* BPF may be refused for want of rights; then there are launches with stacks, if libraries walk. */
 static int open_capture(struct session *s)
 {
@@ -89,6 +99,7 @@ static int open_capture(struct session *s)
 		.whole_system = s->options.whole_system,
 		.libraries_walk = want_libraries_to_walk(s),
 		.library = buf_text(&s->library),
+		.files = {.program = s->options.sandbox, .if_gone = rights_if_gone(s)},
 	};
 	int error = capture_open(&s->capture, &options, s->writer, s->tasks,
 		gpu_marker_launches(s->gpu), gpu_walker_news(s->gpu));

@@ -14,13 +14,13 @@
 #include "unwind/tables.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -33,36 +33,50 @@
 #include "unwind/cache.h"
 #include "unwind/cfi.h"
 
-#define THREADS_MAX   4
 #define PROBLEM_BYTES 256
 
+/* Open files; -1: none. */
+struct table_files {
+	int fd;
+	int debug_fd;
+};
+
+static const struct table_files no_files = {-1, -1};
+
 struct table {
-	struct unwind_cache_key key; /* what identifies its file */
-	uint32_t same_hash;	     /* id of the next one with a key of equal hash */
+	struct unwind_cache_key key;
+	uint32_t same_hash; /* id of the next one with a key of equal hash */
 	enum unwind_state state;
 	enum unwind_state next;
-	bool changed;	/* is in that list */
-	bool try_again; /* FAILED, but its file was never looked at: it could not be opened, or was
-			   another */
+	bool changed; /* is in that list */
 	uint32_t word;
 	uint32_t words;
 	uint32_t shown_word; /* belongs to `state` */
 	int64_t uses;
 	uint64_t touched_ns;
-	struct elf_file *file; /* while it is in the queue */
+	struct table_files files; /* while it is in the queue */
+};
+
+/* One of our threads; its index is its number. */
+struct worker {
+	struct unwind_tables *tables;
+	pthread_t thread;
 };
 
 struct unwind_tables {
 	pthread_mutex_t lock;
 	pthread_cond_t work;  /* there is a job, or it is time to stop */
 	pthread_cond_t moved; /* a table has got on, room has changed */
-	pthread_t threads[THREADS_MAX];
-	unsigned int thread_count;
+	struct worker workers[UNWIND_THREADS_MAX];
+	unsigned int worker_count;
 	bool stopping;
 	bool growing; /* a thread is making a chunk */
 	bool shown;   /* states have changed since the caller's last poll */
 	int event;
 
+	int (*build)(void *context, unsigned int thread, int fd, int debug_fd, uint32_t **ret_words,
+		size_t *ret_count);
+	void *build_context;
 	struct arena arena;
 	uint64_t budget_words;
 	uint64_t used_words; /* by tables that are ready or being filled in */
@@ -74,7 +88,6 @@ struct unwind_tables {
 	struct vec(struct table *) queue;
 	size_t queue_head;
 	struct vec(struct table *) changed;
-	uint32_t unreadable; /* the id of all files that could not be opened and have no build id */
 	struct unwind_totals totals;
 };
 
@@ -258,17 +271,50 @@ static bool load(struct unwind_tables *t, const struct unwind_cache_key *key, st
 	return true;
 }
 
-static void build(struct unwind_tables *t, const struct unwind_cache_key *key,
-	struct elf_file *file, struct outcome *o)
+/* In this process. */
+static int build_here(void *context, unsigned int thread, int fd, int debug_fd,
+	uint32_t **ret_words, size_t *ret_count)
 {
-	uint32_t *words;
-	int error = unwind_build(file, &words, NULL);
+	const struct debug_search search = {.is_given = true, .fd = debug_fd};
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), error = own < 0 ? -errno : 0;
+	struct elf_file *file = NULL;
+
+	error = error ?: elf_file_open_fd(&file, own, "a file of code");
+	if (!error)
+		elf_file_search(file, &search);
+	error = error ?: unwind_build(file, ret_words, NULL);
+	if (!error)
+		*ret_count = ((const struct walk_table_header *)*ret_words)->words;
+	elf_file_close(file);
+	return error;
+}
+
+static int build_sound(const struct worker *w, const struct table_files *files,
+	uint32_t **ret_words, size_t *ret_count)
+{
+	const struct unwind_tables *t = w->tables;
+	int error = t->build(t->build_context, (unsigned int)(w - t->workers), files->fd,
+		files->debug_fd, ret_words, ret_count);
+
+	if (error || unwind_table_is_sound(*ret_words, *ret_count))
+		return error;
+	free(*ret_words);
+	return -EINVAL;
+}
+
+static void build(const struct worker *w, const struct unwind_cache_key *key,
+	const struct table_files *files, struct outcome *o)
+{
+	struct unwind_tables *t = w->tables;
+	uint32_t *words = NULL;
+	size_t count = 0;
+	int error = build_sound(w, files, &words, &count);
 
 	if (!error) {
-		o->words = ((const struct walk_table_header *)words)->words;
+		o->words = (uint32_t)count;
 		error = reserve_locked(t, o->words, &o->word);
 		if (!error) {
-			memcpy(t->arena.words + o->word, words, (size_t)o->words * 4);
+			memcpy(t->arena.words + o->word, words, count * sizeof(*words));
 			o->state = UNWIND_READY;
 		}
 		if (t->cache) /* what cannot be kept is made anew the next time */
@@ -311,22 +357,32 @@ static struct table *wait_for_job(struct unwind_tables *t)
 	return job;
 }
 
+static void close_files(struct table_files *files)
+{
+	if (files->fd >= 0)
+		close(files->fd);
+	if (files->debug_fd >= 0)
+		close(files->debug_fd);
+	*files = no_files;
+}
+
 static void *work(void *context)
 {
-	struct unwind_tables *t = context;
+	const struct worker *w = context;
+	struct unwind_tables *t = w->tables;
 	struct table *job;
 
 	lock(t);
 	while ((job = wait_for_job(t))) {
-		struct elf_file *file = job->file;
 		struct unwind_cache_key key = job->key;
+		struct table_files files = job->files;
 		struct outcome o = {0};
 
-		job->file = NULL;
+		job->files = no_files;
 		unlock(t);
 		if (!load(t, &key, &o))
-			build(t, &key, file, &o);
-		elf_file_close(file);
+			build(w, &key, &files, &o);
+		close_files(&files);
 		lock(t);
 		finish(t, job, &o);
 	}
@@ -342,12 +398,15 @@ static int start_threads(struct unwind_tables *t, unsigned int count)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (!error && t->thread_count < count) {
-		error = pthread_create(&t->threads[t->thread_count], NULL, work, t);
-		t->thread_count += !error;
+	while (!error && t->worker_count < count) {
+		struct worker *w = &t->workers[t->worker_count];
+
+		w->tables = t;
+		error = pthread_create(&w->thread, NULL, work, w);
+		t->worker_count += !error;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error && !t->thread_count
+	return error && !t->worker_count
 		       ? error_errno(-error, "cannot start a thread for unwind tables")
 		       : 0;
 }
@@ -398,7 +457,7 @@ static unsigned int thread_count(const struct unwind_tables_options *options)
 			     : cpus > 1	      ? (unsigned int)cpus - 1
 					      : 1;
 
-	return count < THREADS_MAX ? count : THREADS_MAX;
+	return count < UNWIND_THREADS_MAX ? count : UNWIND_THREADS_MAX;
 }
 
 int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_options *options)
@@ -409,6 +468,8 @@ int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_opt
 	if (!t)
 		return error_errno(-ENOMEM, "cannot prepare unwind tables");
 	t->event = -1;
+	t->build = options->build ? options->build : build_here;
+	t->build_context = options->build_context;
 	error = init_sync(t);
 	error = error ?: init_memory(t, options);
 	if (!error) {
@@ -432,10 +493,10 @@ void unwind_tables_free(struct unwind_tables *t)
 	pthread_cond_broadcast(&t->work);
 	pthread_cond_broadcast(&t->moved);
 	unlock(t);
-	for (unsigned int i = 0; i < t->thread_count; i++)
-		pthread_join(t->threads[i], NULL);
+	for (unsigned int i = 0; i < t->worker_count; i++)
+		pthread_join(t->workers[i].thread, NULL);
 	vec_foreach (item, &t->tables) {
-		elf_file_close((*item)->file);
+		close_files(&(*item)->files);
 		free(*item);
 	}
 	vec_release(&t->tables);
@@ -459,43 +520,26 @@ const char *unwind_tables_cache_problem(const struct unwind_tables *t)
 
 /* ------------------------------------------------------------------ requests */
 
-static struct unwind_cache_key key_of_id(const uint8_t *id, size_t size)
+static struct unwind_cache_key key_of(const struct unwind_file *file)
 {
-	struct unwind_cache_key key = {.id_size = (uint32_t)size};
+	struct unwind_cache_key key = {
+		.id_size = (uint32_t)file->build_id_size, .file = file->identity};
 
-	if (size)
-		memcpy(key.id, id, size);
+	memcpy(key.id, file->build_id, file->build_id_size);
 	return key;
-}
-
-static int key_of_file(struct elf_file *file, struct unwind_cache_key *ret)
-{
-	struct unwind_cache_key key = {0};
-	struct stat st;
-	int error = elf_file_stat(file, &st);
-
-	if (error)
-		return error;
-	key.id_size = (uint32_t)elf_file_build_id(file, key.id);
-	key.file = file_identity_of(&st);
-	*ret = key;
-	return 0;
-}
-
-static bool same_id(const struct unwind_cache_key *a, const struct unwind_cache_key *b)
-{
-	return a->id_size == b->id_size && !memcmp(a->id, b->id, sizeof(a->id));
 }
 
 static bool same_key(const struct unwind_cache_key *a, const struct unwind_cache_key *b)
 {
-	return same_id(a, b) && !memcmp(&a->file, &b->file, sizeof(a->file));
+	return a->id_size == b->id_size && !memcmp(a->id, b->id, sizeof(a->id)) &&
+	       !memcmp(&a->file, &b->file, sizeof(a->file));
 }
 
 static uint64_t hash_key(const struct unwind_cache_key *key)
 {
-	return hash_combine(
-		hash_bytes(key->id, sizeof(key->id)), hash_bytes(&key->file, sizeof(key->file)));
+	uint64_t hash = hash_bytes(key->id, sizeof(key->id));
+
+	return hash_combine(hash, hash_bytes(&key->file, sizeof(key->file)));
 }
 
 /* The id that a key has; 0: none. */
@@ -509,28 +553,28 @@ static uint32_t find_table(const struct unwind_tables *t, const struct unwind_ca
 	return id;
 }
 
-/* A new table; `key` may be NULL. The lists of all tables have room for one more afterwards. */
+/* A new table. The lists of all tables have room for one more afterwards. */
 static int new_table(struct unwind_tables *t, const struct unwind_cache_key *key, uint32_t *ret_id)
 {
 	struct table *table = calloc(1, sizeof(*table));
 	uint32_t id = (uint32_t)t->tables.count + 1;
-	uint64_t hash = key ? hash_key(key) : 0, *first = key ? map_get(&t->by_key, hash) : NULL;
+	uint64_t hash = hash_key(key), *first = map_get(&t->by_key, hash);
 	int error;
 
 	if (!table)
 		return -ENOMEM;
-	table->state = table->next = UNWIND_FAILED;
-	table->try_again = true;
-	table->same_hash = first ? (uint32_t)*first : 0;
-	if (key)
-		table->key = *key;
+	*table = (struct table){.key = *key,
+		.state = UNWIND_EVICTED,
+		.next = UNWIND_EVICTED,
+		.same_hash = first ? (uint32_t)*first : 0,
+		.files = no_files};
 	error = vec_reserve(&t->changed, id - t->changed.count);
 	error = error ?: vec_push(&t->tables, table);
 	if (error) {
 		free(table);
 		return error;
 	}
-	error = key ? map_put(&t->by_key, hash, id) : 0;
+	error = map_put(&t->by_key, hash, id);
 	if (error) {
 		t->tables.count--;
 		free(table);
@@ -540,13 +584,6 @@ static int new_table(struct unwind_tables *t, const struct unwind_cache_key *key
 	return 0;
 }
 
-/* Whether a request has to do anything for a table that is known. */
-static bool is_needed(const struct table *table)
-{
-	return table->state == UNWIND_EVICTED ||
-	       (table->state == UNWIND_FAILED && table->try_again);
-}
-
 static int find_or_new(
 	struct unwind_tables *t, const struct unwind_cache_key *key, uint32_t *ret_id)
 {
@@ -554,90 +591,54 @@ static int find_or_new(
 	return *ret_id ? 0 : new_table(t, key, ret_id);
 }
 
-/* The id for a request that cannot be fulfilled. `key` NULL: nobody knows of which file. */
-static int refuse(struct unwind_tables *t, const struct unwind_cache_key *key, uint32_t *ret_id)
+/* Puts a table into the queue, unless it is there or coming. Without a free descriptor it stays
+ * EVICTED, as without room. */
+static void enqueue(struct unwind_tables *t, struct table *table, const struct unwind_file *file)
 {
-	int error = 0;
+	struct table_files own = no_files;
 
-	if (!key && !t->unreadable)
-		error = new_table(t, NULL, &t->unreadable);
-	if (!error && key)
-		error = find_or_new(t, key, ret_id);
-	if (error)
-		return error;
-	if (!key)
-		*ret_id = t->unreadable;
-	t->totals.failed++;
-	return 0;
-}
-
-/* Puts the file into the queue, which has room; or closes it, when its table is there or coming. */
-static void enqueue(struct unwind_tables *t, struct table *table, struct elf_file *file)
-{
-	if (!is_needed(table)) {
-		elf_file_close(file);
+	table->touched_ns = clock_now_ns();
+	if (table->state != UNWIND_EVICTED)
 		return;
-	}
+	own.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (own.fd < 0)
+		return;
+	if (file->debug_fd >= 0)
+		own.debug_fd = fcntl(file->debug_fd, F_DUPFD_CLOEXEC, 0);
 	t->queue.items[t->queue.count++] = table;
 	table->state = table->next = UNWIND_PENDING;
-	table->try_again = false;
-	table->file = file;
+	table->files = own;
 	pthread_cond_signal(&t->work);
 }
 
-/* Owns the file from here on, also when it fails. */
-static int add_request(struct unwind_tables *t, const struct unwind_cache_key *key,
-	struct elf_file *file, uint32_t *ret_id)
+int unwind_tables_request(struct unwind_tables *t, const struct unwind_file *file, uint32_t *ret_id)
 {
-	int error = vec_reserve(&t->queue, 1);
-
-	error = error ?: find_or_new(t, key, ret_id);
-	if (error) {
-		elf_file_close(file);
-		return error;
-	}
-	t->tables.items[*ret_id - 1]->touched_ns = clock_now_ns();
-	enqueue(t, t->tables.items[*ret_id - 1], file);
-	return 0;
-}
-
-static int request_key(struct unwind_tables *t, const struct unwind_cache_key *key,
-	struct elf_file *file, uint32_t *ret_id)
-{
+	struct unwind_cache_key key = key_of(file);
 	int error;
 
 	lock(t);
-	error = file ? add_request(t, key, file, ret_id) : refuse(t, key, ret_id);
+	error = vec_reserve(&t->queue, 1);
+	error = error ?: find_or_new(t, &key, ret_id);
+	if (!error)
+		enqueue(t, t->tables.items[*ret_id - 1], file);
 	unlock(t);
 	return error ? error_errno(error, "cannot ask for an unwind table") : 0;
 }
 
-int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
-	size_t build_id_size, uint32_t *ret_id)
-{
-	bool has_id = build_id_size && build_id_size <= ELF_BUILD_ID_MAX;
-	struct unwind_cache_key wanted = key_of_id(build_id, has_id ? build_id_size : 0), key;
-	struct elf_file *file = NULL;
-
-	if (!elf_file_open(&file, path) && !key_of_file(file, &key) &&
-		(!has_id || same_id(&key, &wanted)))
-		return request_key(t, &key, file, ret_id);
-	elf_file_close(file);
-	return request_key(t, has_id ? &wanted : NULL, NULL, ret_id);
-}
-
-/* It comes from our own memory, so its build id says all. */
+/* There is only one. */
 int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id)
 {
-	uint8_t id[ELF_BUILD_ID_MAX];
-	struct unwind_cache_key key;
-	struct elf_file *file;
-	int error = vdso_open(&file);
+	struct unwind_file file = {.debug_fd = -1};
+	struct elf_file *elf = NULL;
+	int error = vdso_open(&elf);
 
 	if (error)
 		return error;
-	key = key_of_id(id, elf_file_build_id(file, id));
-	return request_key(t, &key, file, ret_id);
+	file.fd = elf_file_fd(elf);
+	file.build_id_size = elf_file_build_id(elf, file.build_id);
+	error = unwind_tables_request(t, &file, ret_id);
+	elf_file_close(elf);
+	return error;
 }
 
 /* ------------------------------------------------------------------ states */

@@ -27,11 +27,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file_identity.h"
 #include "elf/elf_file.h"
 
 #define UNWIND_REUSE_NS	      1000000000ull
 #define UNWIND_KEEP_NS	      10000000000ull
 #define UNWIND_DEFAULT_BUDGET ((size_t)128 << 20)
+#define UNWIND_THREADS_MAX    4
 
 enum unwind_state {
 	UNWIND_PENDING = 1,
@@ -53,6 +55,12 @@ struct unwind_tables_options {
 	 * one at a time. */
 	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
 	void *context;
+	/* Makes the table of a file, as unwind_build does, in the thread of this number: 0,
+	 * -ENODATA or another -errno; the words are allocated, and are not trusted. NULL: it is
+	 * made in this process. */
+	int (*build)(void *build_context, unsigned int thread, int fd, int debug_fd,
+		uint32_t **ret_words, size_t *ret_count);
+	void *build_context;
 };
 
 int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_options *options);
@@ -61,15 +69,20 @@ void unwind_tables_free(struct unwind_tables *t);
 /* Why no tables are kept on disk though options.cache_dir was given; NULL: they are. */
 const char *unwind_tables_cache_problem(const struct unwind_tables *t);
 
-/*
- * Asks for the table of the file at `path` (which may be one of /proc/PID/map_files or
- * /proc/PID/root; opened before this returns). The same build id in the same file is the same
- * table (unwind/cache.h says why); build_id_size 0: the file's own is used. *ret_id counts from 1.
- * Files that cannot be opened, or that have another build id, get an id too, FAILED; the next
- * request tries them again.
- */
-int unwind_tables_request(struct unwind_tables *t, const char *path, const uint8_t *build_id,
-	size_t build_id_size, uint32_t *ret_id);
+/* A file whose table is wanted. Two files have one table only if they are the same file in the same
+ * state: a build id is what their makers say. */
+struct unwind_file {
+	int fd;	      /* stays the caller's */
+	int debug_fd; /* so too: what may be its separate debug file; -1: none */
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t build_id_size; /* 0: none */
+	struct file_identity identity;
+};
+
+/* Asks for the table of a file; *ret_id counts from 1. The table that had to make room, and no
+ * other, is made again. */
+int unwind_tables_request(
+	struct unwind_tables *t, const struct unwind_file *file, uint32_t *ret_id);
 /* The vdso (elf/vdso.h). */
 int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id);
 /* Takes in what was finished: true when any state has changed since the last time. */

@@ -30,6 +30,7 @@
 #include "python/interpreter.h"
 #include "python/remote.h"
 #include "unwind/tables.h"
+#include "unwind_request.h"
 #include "unwind/unwind.h"
 
 #define MODULES_MAX 512
@@ -89,7 +90,7 @@ static void add_mapping(
 	if (p->mapping_count == MODULES_MAX || elf_file_open(&elf, path))
 		return;
 	if (!elf_file_offset_to_vaddr(elf, offset, &vaddr) &&
-		!unwind_tables_request(p->tables, path, NULL, 0, &p->ids[p->mapping_count])) {
+		!request_table_of(p->tables, elf, &p->ids[p->mapping_count])) {
 		*m = (struct walk_mapping){.start = start, .end = end, .bias = start - vaddr};
 		p->mapping_count++;
 	}

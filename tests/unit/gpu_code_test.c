@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -390,7 +391,11 @@ static struct profile_reader *disassemble(
 {
 	struct recording r = begin();
 	uint32_t image = add_image(&r, "inline");
-	const struct gpu_code_options options = {.images = r.images, .text_limit_ns = limit_ns};
+	/* Root itself runs no program that others could change. */
+	const struct gpucode_user nobody = {.uid = 65534, .gid = 65534};
+	const struct gpu_code_options options = {.images = r.images,
+		.text_limit_ns = limit_ns,
+		.text_user = geteuid() ? NULL : &nobody};
 
 	install(script);
 	(void)sample(&r, image, "_Z7climberPf", 0, 0x20);
@@ -482,7 +487,7 @@ static void whoever_waits_can_stop_it(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	if (!mkdtemp(folder) || chmod(folder, 0755))
 		return 1;
 	RUN(every_instruction_of_a_function_that_was_sampled_gets_text_and_line);
 	RUN(an_inlined_function_stands_in_what_it_was_put_into);

@@ -23,6 +23,7 @@
 #define CHILD  5000001u
 
 static struct profile_writer *w;
+static struct files *files;
 static struct modules *modules;
 static struct processes *processes;
 static struct stacks *stacks;
@@ -56,9 +57,10 @@ static void begin(void)
 	named = 0;
 	changes = (struct changes){0};
 	CHECK(!profile_writer_open(&w, in_folder("profile.xpu")));
-	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so", NULL));
+	CHECK(!files_new(&files, &(struct files_options){0}));
+	CHECK(!modules_new(&modules, w, "/opt/libxpuprof-inject.so", files, NULL));
 	CHECK(!processes_new(&processes, modules, true));
-	CHECK(!stacks_new(&stacks, w, modules, processes, namer));
+	CHECK(!stacks_new(&stacks, w, modules, processes, files, namer));
 }
 
 static void end(void)
@@ -67,6 +69,7 @@ static void end(void)
 	stacks_free(stacks);
 	processes_free(processes);
 	modules_free(modules);
+	files_free(files);
 	profile_writer_abort(w);
 }
 

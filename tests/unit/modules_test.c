@@ -28,7 +28,7 @@ int open(const char *path, int flags, ...)
 	va_start(list, flags);
 	fd = real(path, flags, va_arg(list, int));
 	va_end(list);
-	if (vanishing && !strcmp(path, vanishing))
+	if (vanishing && !strncmp(path, "/proc/self/fd/", 14))
 		unlink(vanishing);
 	return fd;
 }
@@ -39,6 +39,7 @@ static void a_file_that_is_gone_once_it_was_opened_has_its_unwind_table(void)
 	const char *path = in_folder("program");
 	struct unwind_tables *tables;
 	struct modules *modules;
+	struct files *files;
 	struct profile_writer *w;
 	const struct module *module;
 	struct stat st = {0};
@@ -46,7 +47,8 @@ static void a_file_that_is_gone_once_it_was_opened_has_its_unwind_table(void)
 
 	CHECK(!profile_writer_open(&w, "/dev/null"));
 	CHECK(!unwind_tables_new(&tables, &options));
-	CHECK(!modules_new(&modules, w, NULL, tables));
+	CHECK(!files_new(&files, &(struct files_options){0}));
+	CHECK(!modules_new(&modules, w, NULL, files, tables));
 	CHECK(shell("cp /proc/$PPID/exe program") && !stat(path, &st));
 	vanishing = path;
 	CHECK(!modules_add(modules, NOBODY, path,
@@ -59,6 +61,7 @@ static void a_file_that_is_gone_once_it_was_opened_has_its_unwind_table(void)
 	CHECK(unwind_tables_wait(tables, &module->table, 1, WAIT_NS));
 	CHECK(unwind_tables_state(tables, module->table, NULL) == UNWIND_READY);
 	modules_free(modules);
+	files_free(files);
 	unwind_tables_free(tables);
 	profile_writer_abort(w);
 }

@@ -17,7 +17,7 @@ static struct roots *roots;
 /* Asks for an address of this program. */
 static bool reached(uint64_t address, enum root_address kind)
 {
-	struct module module = {.kind = MODULE_FILE};
+	struct module module = {.kind = MODULE_FILE, .pid = (uint32_t)getpid()};
 	struct elf_file *elf = NULL;
 	uint64_t offset = 0;
 	bool root = false;
@@ -29,8 +29,8 @@ static bool reached(uint64_t address, enum root_address kind)
 	if (module.path && !elf_file_open(&elf, module.path) &&
 		!elf_file_vaddr_to_offset(
 			elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
-		root = roots_reached(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
-			(uint32_t)getpid(), offset, kind);
+		root = roots_ask(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
+			       (uint32_t)getpid(), offset, kind) == ROOT_YES;
 	elf_file_close(elf);
 	free(module.path);
 	return root;
@@ -100,11 +100,16 @@ static void any_other_caller_is_none(void)
 
 int main(void)
 {
-	roots = roots_new();
+	struct files *files;
+
+	if (files_new(&files, &(struct files_options){0}))
+		return 1;
+	roots = roots_new(files);
 	RUN(the_dynamic_linkers_beginning_is_a_root);
 	RUN(the_function_that_runs_a_thread_is_a_root);
 	RUN(a_thread_that_has_not_used_its_stack_is_at_its_root);
 	RUN(any_other_caller_is_none);
 	roots_free(roots);
+	files_free(files);
 	return tap_end();
 }

@@ -26,6 +26,7 @@ static struct {
 
 static struct profile_writer *w;
 static struct unwind_tables *tables;
+static struct files *files;
 static struct modules *modules;
 static struct processes *processes;
 static struct spaces *spaces;
@@ -77,7 +78,8 @@ static void begin_where(uint32_t size, bool sees_maps)
 	now_ns = 1000 * NS_PER_SECOND;
 	CHECK(!profile_writer_open(&w, "/dev/null"));
 	CHECK(!unwind_tables_new(&tables, &options));
-	CHECK(!modules_new(&modules, w, NULL, tables));
+	CHECK(!files_new(&files, &(struct files_options){0}));
+	CHECK(!modules_new(&modules, w, NULL, files, tables));
 	CHECK(!processes_new(&processes, modules, true));
 	CHECK(!spaces_new(&spaces, modules, tables, &target));
 }
@@ -97,6 +99,7 @@ static void end(void)
 	spaces_free(spaces);
 	processes_free(processes);
 	modules_free(modules);
+	files_free(files);
 	unwind_tables_free(tables);
 	profile_writer_abort(w);
 }

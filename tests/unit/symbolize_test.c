@@ -345,6 +345,19 @@ static uint64_t offset_in(const char *path, const char *function, struct profile
 	return offset;
 }
 
+static int keep(struct kept_files *kept, uint32_t module, const struct elf_file *f)
+{
+	struct file_identity identity;
+	struct stat st;
+	int error = elf_file_stat(f, &st);
+
+	if (error)
+		return error;
+	identity = file_identity_of(&st);
+	error = kept_files_add(kept, module, (uint32_t)getpid(), false);
+	return error ? error : kept_files_put(kept, module, dup(elf_file_fd(f)), &identity);
+}
+
 static void a_file_that_was_kept_open_names_its_code_though_it_is_gone(void)
 {
 	struct symbolize_options with = options;
@@ -364,7 +377,7 @@ static void a_file_that_was_kept_open_names_its_code_though_it_is_gone(void)
 	module = add_module(w, m, in_folder("nameless.so"));
 	location = add_location(w, FRAME_USER, module, offset);
 	CHECK(elf_file_open(&f, in_folder("nameless.so")) == 0);
-	CHECK(kept_files_add(kept, module, f, (uint32_t)getpid()) == 0);
+	CHECK(keep(kept, module, f) == 0);
 	elf_file_close(f);
 	CHECK(shell("rm nameless.so && cp /bin/true nameless.so"));
 	CHECK(symbolize_profile(w, &options, &stats) == 0 && stats.named == 0);
@@ -395,7 +408,7 @@ static void a_kept_file_that_was_written_to_is_not_used(void)
 	module = add_module(w, m, in_folder("nameless.so"));
 	add_location(w, FRAME_USER, module, offset);
 	CHECK(elf_file_open(&f, in_folder("nameless.so")) == 0);
-	CHECK(kept_files_add(kept, module, f, (uint32_t)getpid()) == 0);
+	CHECK(keep(kept, module, f) == 0);
 	elf_file_close(f);
 	CHECK(shell("sleep 0.02; printf x >>nameless.so"));
 	with.kept = kept;
@@ -431,7 +444,7 @@ static void code_made_at_run_time_is_called_as_its_compiler_says(void)
 	first = add_location(w, FRAME_USER, module, 0x7f0000001010);
 	second = add_location(w, FRAME_USER, module, 0x7f0000002000);
 	outside = add_location(w, FRAME_USER, module, 0x7f0000003000);
-	CHECK(kept_files_add_process(kept, module, (uint32_t)getpid()) == 0);
+	CHECK(kept_files_add(kept, module, (uint32_t)getpid(), true) == 0);
 	CHECK(write_map("7f0000001000 100 LazyCompile:~old a.js:1\n"
 			"0x7f0000001000 0x100 LazyCompile:*main a.js:1\n"
 			"not a line\n7f0000002000 1 two\n7f0000003000 0 none\n"));

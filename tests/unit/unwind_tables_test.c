@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "tap.h"
+#include "unwind_request.h"
 #include "unwind/arena.h"
 #include "unwind/cache.h"
 #include "unwind/cfi.h"
@@ -326,7 +327,7 @@ static void a_requested_table_is_pending_and_then_ready(void)
 	uint32_t id = 0, again = 0, word = 0;
 	struct pollfd event = {.fd = unwind_tables_fd(t), .events = POLLIN};
 
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &id) && id == 1);
+	CHECK(!request_table(t, library(), &id) && id == 1);
 	CHECK(unwind_tables_state(t, id, &word) == UNWIND_PENDING);
 	CHECK(poll(&event, 1, 60000) == 1);
 	CHECK(unwind_tables_state(t, id, &word) == UNWIND_PENDING);
@@ -337,7 +338,7 @@ static void a_requested_table_is_pending_and_then_ready(void)
 	h = (const struct walk_table_header *)(unwind_tables_words(t) + word);
 	CHECK(word % WALK_TABLE_ALIGN == 0 && word);
 	CHECK(unwind_table_is_sound((const uint32_t *)h, h->words));
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &again) && again == id);
+	CHECK(!request_table(t, library(), &again) && again == id);
 	CHECK(unwind_tables_state(t, again, &word) == UNWIND_READY);
 	CHECK(unwind_tables_totals(t).tables == 1 && unwind_tables_totals(t).built == 1);
 	unwind_tables_free(t);
@@ -348,8 +349,8 @@ static void waiting_takes_in_what_was_finished(void)
 	struct unwind_tables *t = new_tables(&(struct unwind_tables_options){.threads = 1});
 	uint32_t ids[3] = {0};
 
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &ids[0]));
-	CHECK(!unwind_tables_request(t, SELF, NULL, 0, &ids[1]));
+	CHECK(!request_table(t, library(), &ids[0]));
+	CHECK(!request_table(t, SELF, &ids[1]));
 	CHECK(!unwind_tables_request_vdso(t, &ids[2]));
 	CHECK(unwind_tables_wait(t, ids, 3, LONG_NS));
 	for (int i = 0; i < 3; i++)
@@ -362,16 +363,61 @@ static void waiting_takes_in_what_was_finished(void)
 static void files_without_tables_say_why_by_their_states(void)
 {
 	struct unwind_tables *t = new_tables(&(struct unwind_tables_options){0});
-	uint32_t ids[3] = {0}, again;
+	struct unwind_file file = {.debug_fd = -1, .identity.inode = 1};
 	char text[] = "just a text";
+	uint32_t id = 0, again;
 
 	make_file(cache_path("text"), text, sizeof(text));
-	CHECK(!unwind_tables_request(t, "/no/such/file", NULL, 0, &ids[0]));
-	CHECK(!unwind_tables_request(t, cache_path("text"), NULL, 0, &ids[1]));
-	CHECK(!unwind_tables_request(t, library(), some_key.id, 20, &ids[2]));
-	for (int i = 0; i < 3; i++)
-		CHECK(ids[i] && unwind_tables_state(t, ids[i], NULL) == UNWIND_FAILED);
-	CHECK(!unwind_tables_request(t, library(), some_key.id, 20, &again) && again == ids[2]);
+	file.fd = open(cache_path("text"), O_RDONLY);
+	CHECK(!unwind_tables_request(t, &file, &id) && id);
+	CHECK(unwind_tables_wait(t, &id, 1, LONG_NS));
+	CHECK(unwind_tables_state(t, id, NULL) == UNWIND_FAILED);
+	CHECK(!unwind_tables_request(t, &file, &again) && again == id);
+	CHECK(unwind_tables_state(t, id, NULL) == UNWIND_FAILED);
+	close(file.fd);
+	unwind_tables_free(t);
+}
+
+/* Whoever makes a file chooses its build id. */
+static void another_file_with_the_same_build_id_has_a_table_of_its_own(void)
+{
+	struct unwind_tables *t = new_tables(&(struct unwind_tables_options){0});
+	struct unwind_file mine = {.debug_fd = -1, .build_id_size = 20, .identity.inode = 1},
+			   other = mine;
+	uint32_t ids[2] = {0};
+
+	mine.fd = open(SELF, O_RDONLY);
+	other.fd = open("/dev/null", O_RDONLY);
+	other.identity.inode = 2;
+	CHECK(!unwind_tables_request(t, &other, &ids[0]));
+	CHECK(!unwind_tables_request(t, &mine, &ids[1]) && ids[1] != ids[0]);
+	CHECK(unwind_tables_wait(t, ids, 2, LONG_NS));
+	CHECK(unwind_tables_state(t, ids[0], NULL) == UNWIND_FAILED);
+	CHECK(unwind_tables_state(t, ids[1], NULL) == UNWIND_READY);
+	close(mine.fd);
+	close(other.fd);
+	unwind_tables_free(t);
+}
+
+static int build_nonsense(void *context, unsigned int thread, int fd, int debug_fd,
+	uint32_t **ret_words, size_t *ret_count)
+{
+	*ret_count = 64;
+	*ret_words = malloc(*ret_count * sizeof(**ret_words));
+	if (*ret_words)
+		memset(*ret_words, 0x5a, *ret_count * sizeof(**ret_words));
+	return *ret_words ? 0 : -ENOMEM;
+}
+
+static void words_that_are_no_table_are_refused(void)
+{
+	struct unwind_tables *t =
+		new_tables(&(struct unwind_tables_options){.build = build_nonsense});
+	uint32_t id = 0;
+
+	CHECK(!request_table(t, SELF, &id));
+	CHECK(unwind_tables_wait(t, &id, 1, LONG_NS));
+	CHECK(unwind_tables_state(t, id, NULL) == UNWIND_FAILED);
 	unwind_tables_free(t);
 }
 
@@ -385,7 +431,7 @@ static void a_table_that_was_kept_is_not_made_again(void)
 		struct unwind_tables *t = new_tables(&options);
 
 		CHECK(!unwind_tables_cache_problem(t));
-		CHECK(!unwind_tables_request(t, library(), NULL, 0, &id));
+		CHECK(!request_table(t, library(), &id));
 		CHECK(unwind_tables_wait(t, &id, 1, LONG_NS));
 		CHECK(unwind_tables_state(t, id, NULL) == UNWIND_READY);
 		totals = unwind_tables_totals(t);
@@ -401,7 +447,7 @@ static void a_folder_that_cannot_be_used_is_told_and_tables_are_made(void)
 	uint32_t id;
 
 	CHECK(unwind_tables_cache_problem(t));
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &id));
+	CHECK(!request_table(t, library(), &id));
 	CHECK(unwind_tables_wait(t, &id, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, id, NULL) == UNWIND_READY);
 	unwind_tables_free(t);
@@ -414,8 +460,8 @@ static size_t tight_budget(void)
 	uint32_t ids[2];
 	size_t bytes;
 
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &ids[0]));
-	CHECK(!unwind_tables_request(t, SELF, NULL, 0, &ids[1]));
+	CHECK(!request_table(t, library(), &ids[0]));
+	CHECK(!request_table(t, SELF, &ids[1]));
 	CHECK(unwind_tables_wait(t, ids, 2, LONG_NS));
 	bytes = unwind_tables_totals(t).bytes - 64;
 	unwind_tables_free(t);
@@ -428,16 +474,16 @@ static void the_table_that_nobody_uses_makes_room_for_another(void)
 	struct unwind_tables *t = new_tables(&options);
 	uint32_t first, second, word, other;
 
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &first));
+	CHECK(!request_table(t, library(), &first));
 	CHECK(unwind_tables_wait(t, &first, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, first, &word) == UNWIND_READY);
-	CHECK(!unwind_tables_request(t, SELF, NULL, 0, &second));
+	CHECK(!request_table(t, SELF, &second));
 	CHECK(unwind_tables_wait(t, &second, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, second, &other) == UNWIND_READY && other != word);
 	CHECK(unwind_tables_state(t, first, NULL) == UNWIND_EVICTED);
 	CHECK(unwind_tables_words(t)[word] == WALK_TABLE_MAGIC);
 	CHECK(unwind_tables_totals(t).evicted == 1 && unwind_tables_totals(t).tables == 1);
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &other) && other == first);
+	CHECK(!request_table(t, library(), &other) && other == first);
 	CHECK(unwind_tables_wait(t, &first, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, first, NULL) == UNWIND_READY);
 	CHECK(unwind_tables_state(t, second, NULL) == UNWIND_EVICTED);
@@ -450,15 +496,15 @@ static void a_table_in_use_is_kept_and_the_new_one_finds_no_room(void)
 	struct unwind_tables *t = new_tables(&options);
 	uint32_t first, second;
 
-	CHECK(!unwind_tables_request(t, library(), NULL, 0, &first));
+	CHECK(!request_table(t, library(), &first));
 	CHECK(unwind_tables_wait(t, &first, 1, LONG_NS));
 	unwind_tables_use(t, first, 1);
-	CHECK(!unwind_tables_request(t, SELF, NULL, 0, &second));
+	CHECK(!request_table(t, SELF, &second));
 	CHECK(unwind_tables_wait(t, &second, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, first, NULL) == UNWIND_READY);
 	CHECK(unwind_tables_state(t, second, NULL) == UNWIND_EVICTED);
 	unwind_tables_use(t, first, -1);
-	CHECK(!unwind_tables_request(t, SELF, NULL, 0, &second));
+	CHECK(!request_table(t, SELF, &second));
 	CHECK(unwind_tables_wait(t, &second, 1, LONG_NS));
 	CHECK(unwind_tables_state(t, second, NULL) == UNWIND_READY);
 	unwind_tables_free(t);
@@ -524,6 +570,8 @@ int main(void)
 	RUN(a_requested_table_is_pending_and_then_ready);
 	RUN(waiting_takes_in_what_was_finished);
 	RUN(files_without_tables_say_why_by_their_states);
+	RUN(another_file_with_the_same_build_id_has_a_table_of_its_own);
+	RUN(words_that_are_no_table_are_refused);
 	RUN(a_table_that_was_kept_is_not_made_again);
 	RUN(a_folder_that_cannot_be_used_is_told_and_tables_are_made);
 	RUN(the_table_that_nobody_uses_makes_room_for_another);

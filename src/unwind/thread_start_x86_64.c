@@ -16,47 +16,22 @@
  * Seen in glibc 2.31, 2.36 and 2.39; the sources are csu/libc-start.c, sysdeps/x86_64/start.S,
  * nptl/pthread_create.c, sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S and __start_context.S.
  */
-#include "capture/roots.h"
+#include "unwind/thread_start.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/io.h"
-#include "base/map.h"
 #include "elf/elf_file.h"
 
 #define CODE_BYTES   16
-#define ANSWERS_MAX  16384
 #define GOEXIT_BYTES 16
-
-struct roots {
-	struct map answers; /* (module, offset) -> bool */
-};
 
 /* The code of one file. */
 struct code {
-	const char *path;
 	int fd;
 	uint8_t bytes[CODE_BYTES];
 };
-
-struct roots *roots_new(void)
-{
-	return calloc(1, sizeof(struct roots));
-}
-
-void roots_free(struct roots *r)
-{
-	if (!r)
-		return;
-	map_release(&r->answers);
-	free(r);
-}
 
 static bool load(struct code *c, uint64_t offset)
 {
@@ -64,12 +39,14 @@ static bool load(struct code *c, uint64_t offset)
 }
 
 /* Where the function of this name begins in the file, or 0. */
-static uint64_t function_offset(const char *path, const char *name)
+static uint64_t function_offset(const struct code *c, const char *name)
 {
+	int fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
 	struct elf_file *elf = NULL;
 	uint64_t offset = 0;
 
-	if (!elf_file_open(&elf, path) && elf_file_find_function(elf, name, &offset))
+	if (fd >= 0 && !elf_file_open_fd(&elf, fd, "a library") &&
+		elf_file_find_function(elf, name, &offset))
 		offset = 0;
 	elf_file_close(elf);
 	return offset;
@@ -133,7 +110,7 @@ static bool is_main_caller(const struct code *c, uint64_t offset)
 	if (memcmp(c->bytes, pattern, sizeof(pattern)))
 		return false;
 	target = after_displacement(offset + 7, c->bytes + 3);
-	return target && target == function_offset(c->path, "exit");
+	return target && target == function_offset(c, "exit");
 }
 
 static bool is_clone(const struct code *c)
@@ -178,7 +155,7 @@ static bool is_goexit(const struct code *c, uint64_t offset)
 
 	if (c->bytes[0] != 0xe8 || c->bytes[5] != 0x90)
 		return false;
-	start = function_offset(c->path, "runtime.goexit");
+	start = function_offset(c, "runtime.goexit");
 	return start && offset - start < GOEXIT_BYTES;
 }
 
@@ -190,55 +167,12 @@ static bool begins_thread(struct code *c, uint64_t offset)
 		       is_thread_start(c, offset));
 }
 
-static bool examine(const char *path, uint64_t offset, enum root_address kind)
+bool thread_starts_at(int fd, uint64_t offset, enum root_address at)
 {
-	struct code c = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
-	bool root;
+	struct code c = {.fd = fd};
 
-	if (c.fd < 0)
-		return false;
-	root = kind == ROOT_RETURN_ADDRESS
-		       ? begins_thread(&c, offset)
-		       : is_at_linker_start(&c, offset) || (kind == ROOT_INTERRUPTED_NO_STACK &&
-								   is_at_new_thread(&c, offset));
-	close(c.fd);
-	return root;
-}
-
-/* The file as the process sees it, or as we do. */
-static bool examine_module(
-	const struct module *module, uint32_t pid, uint64_t offset, enum root_address kind)
-{
-	struct buf path = BUF_INIT;
-	bool root;
-
-	buf_printf(&path, "/proc/%u/root%s", pid, module->path);
-	if (access(buf_text(&path), R_OK)) {
-		buf_reset(&path);
-		buf_puts(&path, module->path);
-	}
-	root = !path.failed && examine(buf_text(&path), offset, kind);
-	buf_release(&path);
-	return root;
-}
-
-bool roots_reached(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
-	uint64_t offset, enum root_address kind)
-{
-	/* Files end before 2^39. */
-	uint64_t key = (uint64_t)index << 41 ^ (uint64_t)kind << 39 ^ offset;
-	const uint64_t *known;
-	bool root;
-
-	if (module->kind != MODULE_FILE)
-		return false;
-	known = map_get(&r->answers, key);
-	if (known)
-		return *known;
-	root = examine_module(module, pid, offset, kind);
-	if (r->answers.count >= ANSWERS_MAX)
-		map_release(&r->answers);
-	/* Not kept when memory is short: the next time it is examined again. */
-	(void)map_put(&r->answers, key, root);
-	return root;
+	if (at == ROOT_RETURN_ADDRESS)
+		return begins_thread(&c, offset);
+	return is_at_linker_start(&c, offset) ||
+	       (at == ROOT_INTERRUPTED_NO_STACK && is_at_new_thread(&c, offset));
 }

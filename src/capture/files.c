@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A question goes to the opener, with the descriptor that comes back to the reader, and with what
+ * that says of a debug file to the opener again. Each has a `look` from when it is asked until it
+ * is answered.
+ */
+#include "capture/files.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "sandbox/child.h"
+#include "sandbox/limits.h"
+#include "sandbox/sandbox.h"
+#include "unwind/tables.h"
+
+#define STOP_PERIOD_NS (20 * NS_PER_MS) /* how often a thread looks whether it is to stop */
+
+struct files {
+	bool here; /* there is no other process */
+	struct open_rights if_gone;
+	int epoll;
+	struct child *opener;
+	struct child *reader;
+	struct child *builders[UNWIND_THREADS_MAX]; /* one of a thread each */
+	uint64_t patience_ns;			    /* how long it may still wait, */
+	uint64_t patient_ns;			    /* as of this time */
+	atomic_bool stopping;			    /* read by the threads of the tables */
+	uint64_t unreadable;
+	int error; /* of a callback */
+};
+
+/* How far a question is that somebody waits for. */
+struct progress {
+	struct child *at;
+	bool moved; /* on from there */
+	bool done;
+};
+
+struct look {
+	struct files *files;
+	struct files_question question;
+	char *path; /* of the question, our own */
+	struct files_answer answer;
+	struct progress *progress; /* NULL: nobody waits */
+};
+
+int files_new(struct files **ret, const struct files_options *options)
+{
+	const char *program = options->program;
+	struct files *f = calloc(1, sizeof(*f));
+	bool failed = !f;
+
+	if (!failed) {
+		f->here = !program;
+		f->if_gone = options->if_gone;
+		f->epoll = epoll_create1(EPOLL_CLOEXEC);
+		failed = f->epoll < 0;
+	}
+	if (!failed && program) {
+		f->opener = child_new(program, SANDBOX_OPENER, f->epoll);
+		f->reader = child_new(program, SANDBOX_READER, f->epoll);
+		failed = !f->opener || !f->reader;
+		for (int i = 0; i < UNWIND_THREADS_MAX; i++) {
+			f->builders[i] = child_new(program, SANDBOX_READER, -1);
+			failed |= !f->builders[i];
+		}
+	}
+	if (failed) {
+		files_free(f);
+		return error_memory("the files of programs");
+	}
+	if (program) {
+		child_begin(f->opener);
+		child_begin(f->reader);
+	}
+	*ret = f;
+	return 0;
+}
+
+void files_free(struct files *f)
+{
+	if (!f)
+		return;
+	child_free(f->opener);
+	child_free(f->reader);
+	for (int i = 0; i < UNWIND_THREADS_MAX; i++)
+		child_free(f->builders[i]);
+	if (f->epoll >= 0)
+		close(f->epoll);
+	free(f);
+}
+
+int files_poll_fd(const struct files *f)
+{
+	return f->epoll;
+}
+
+void files_stop(struct files *f)
+{
+	atomic_store(&f->stopping, true);
+}
+
+uint64_t files_unreadable(const struct files *f)
+{
+	return f->unreadable;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Those of a process that died or was too slow, not of a file that is gone or no ELF file. */
+static bool is_unreadable(int error)
+{
+	return error == -EIO || error == -ETIME || error == -EPROTO || error == -EBUSY ||
+	       error == -EFBIG || error == -ENOMEM;
+}
+
+static void finish(struct look *l, int error)
+{
+	struct files *f = l->files;
+
+	l->answer.error = error;
+	l->answer.late = !l->progress;
+	f->unreadable += is_unreadable(error);
+	if (l->progress)
+		l->progress->moved = l->progress->done = true;
+	error = l->question.done(l->question.context, l->question.tag, &l->answer);
+	f->error = f->error ?: error;
+	if (l->answer.fd >= 0)
+		close(l->answer.fd);
+	if (l->answer.debug_fd >= 0)
+		close(l->answer.debug_fd);
+	free(l->path);
+	free(l);
+}
+
+static int receive_answer(struct look *l, const struct child_reply *reply)
+{
+	uint32_t start;
+
+	if (reply->error)
+		return reply->error;
+	if (l->question.purpose == FILES_THREAD_START) {
+		if (reply->size != sizeof(start))
+			return -EPROTO;
+		memcpy(&start, reply->data, sizeof(start));
+		l->answer.is_thread_start = start;
+		return 0;
+	}
+	if (reply->size != sizeof(l->answer.facts))
+		return -EPROTO;
+	memcpy(&l->answer.facts, reply->data, sizeof(l->answer.facts));
+	return file_facts_are_sound(&l->answer.facts) ? 0 : -EPROTO;
+}
+
+/* --- from one process to the next ------------------------------------------------------------- */
+
+static int ask(struct look *l, struct child *child, struct child_request *r, child_done *done)
+{
+	int error;
+
+	r->done = done;
+	r->context = l;
+	error = child_ask(child, r);
+	if (!error && l->progress) {
+		l->progress->at = child;
+		l->progress->moved = true;
+	}
+	return error;
+}
+
+static void on_debug_file(void *context, uint64_t tag, struct child_reply *reply)
+{
+	struct look *l = context;
+
+	if (!reply->error) {
+		l->answer.debug_fd = reply->fd;
+		reply->fd = -1;
+	}
+	finish(l, 0); /* most files have none */
+}
+
+static struct open_debug debug_request(const struct look *l)
+{
+	const struct file_facts *facts = &l->answer.facts;
+	struct open_debug r = {.pid = l->question.pid, .build_id_size = facts->build_id_size};
+
+	memcpy(r.build_id, facts->build_id, sizeof(r.build_id));
+	memcpy(r.link, facts->debug_link, sizeof(r.link));
+	return r;
+}
+
+static int ask_for_debug_file(struct look *l)
+{
+	struct open_debug debug = debug_request(l);
+	struct child_request r = {
+		.kind = OPENER_OPEN_DEBUG, .limit_ns = OPEN_LIMIT_NS, .fds = {-1, -1}};
+	struct buf b = BUF_INIT;
+	int error;
+
+	buf_append(&b, &debug, sizeof(debug));
+	buf_append(&b, l->path, strlen(l->path) + 1);
+	r.data = b.data;
+	r.size = b.size;
+	error = b.failed ? -ENOMEM : ask(l, l->files->opener, &r, on_debug_file);
+	buf_release(&b);
+	return error;
+}
+
+static void on_read(void *context, uint64_t tag, struct child_reply *reply)
+{
+	struct look *l = context;
+	int error = receive_answer(l, reply);
+
+	if (error || l->question.purpose != FILES_FACTS)
+		finish(l, error);
+	else if (ask_for_debug_file(l))
+		finish(l, 0);
+}
+
+static int ask_reader(struct look *l)
+{
+	bool start = l->question.purpose == FILES_THREAD_START;
+	struct child_request r = {
+		.kind = start ? READER_THREAD_START : READER_INSPECT,
+		.limit_ns = INSPECT_LIMIT_NS,
+		.data = &l->question.thread_start,
+		.size = start ? sizeof(l->question.thread_start) : 0,
+		.fds = {l->answer.fd, -1},
+	};
+
+	return ask(l, l->files->reader, &r, on_read);
+}
+
+static bool wants_a_reader(const struct look *l)
+{
+	return l->question.purpose == FILES_FACTS || l->question.purpose == FILES_THREAD_START;
+}
+
+static void on_opened(void *context, uint64_t tag, struct child_reply *reply)
+{
+	struct look *l = context;
+	int error = reply->error;
+
+	if (!error && (reply->size != sizeof(l->answer.opened) || reply->fd < 0))
+		error = -EPROTO;
+	if (!error) {
+		memcpy(&l->answer.opened, reply->data, sizeof(l->answer.opened));
+		l->answer.fd = reply->fd;
+		reply->fd = -1;
+	}
+	if (!error && wants_a_reader(l))
+		error = ask_reader(l);
+	if (error || !wants_a_reader(l))
+		finish(l, error);
+}
+
+static struct open_mapped mapped_request(const struct look *l)
+{
+	const struct files_question *q = &l->question;
+
+	return (struct open_mapped){
+		.pid = q->pid,
+		.start = q->mapped->start,
+		.end = q->mapped->end,
+		.device = q->mapped->device,
+		.inode = q->mapped->inode,
+		.if_gone = l->files->if_gone,
+	};
+}
+
+static int ask_opener(struct look *l)
+{
+	const struct files_question *q = &l->question;
+	struct child_request r = {.limit_ns = OPEN_LIMIT_NS, .fds = {-1, -1}};
+	struct open_map map = {.pid = q->pid};
+	struct buf b = BUF_INIT;
+	int error;
+
+	if (q->purpose == FILES_PERF_MAP) {
+		r.kind = OPENER_OPEN_MAP;
+		buf_append(&b, &map, sizeof(map));
+	} else {
+		struct open_mapped mapped = mapped_request(l);
+
+		r.kind = OPENER_OPEN_MAPPED;
+		buf_append(&b, &mapped, sizeof(mapped));
+		buf_append(&b, l->path, strlen(l->path) + 1);
+	}
+	r.data = b.data;
+	r.size = b.size;
+	error = b.failed ? -ENOMEM : ask(l, l->files->opener, &r, on_opened);
+	buf_release(&b);
+	return error;
+}
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+/* Grows with the time that was not spent on waiting. */
+static void renew_patience(struct files *f)
+{
+	uint64_t now = clock_now_ns(), more = (now - f->patient_ns) / ANSWER_WAIT_PARTS;
+
+	f->patience_ns =
+		more < ANSWER_WAIT_NS - f->patience_ns ? f->patience_ns + more : ANSWER_WAIT_NS;
+	f->patient_ns = now;
+}
+
+/* Waits for a moment. What is not done by then goes on without us. */
+static void wait_for(struct files *f, struct look *l, struct progress *progress)
+{
+	uint64_t until;
+
+	renew_patience(f);
+	until = f->patient_ns + f->patience_ns;
+	while (!progress->done && clock_now_ns() < until) {
+		progress->moved = false;
+		child_wait(progress->at, &progress->moved, until);
+	}
+	if (!progress->done)
+		l->progress = NULL;
+	f->patient_ns = clock_now_ns();
+	f->patience_ns = until > f->patient_ns ? until - f->patient_ns : 0;
+}
+
+static int read_here(struct look *l)
+{
+	const struct files_question *q = &l->question;
+	struct files_answer *a = &l->answer;
+	struct open_debug debug;
+	struct opened opened;
+	uint32_t start = 0;
+	int error;
+
+	if (q->purpose == FILES_THREAD_START) {
+		error = reader_is_thread_start(a->fd, &q->thread_start, &start);
+		a->is_thread_start = start;
+		return error;
+	}
+	error = reader_inspect(a->fd, &a->facts);
+	debug = debug_request(l);
+	if (!error && opener_open_debug(&debug, l->path, &opened, &a->debug_fd))
+		a->debug_fd = -1;
+	return error;
+}
+
+static int look_here(struct look *l)
+{
+	const struct files_question *q = &l->question;
+	struct files_answer *a = &l->answer;
+	struct open_map map = {.pid = q->pid};
+	struct open_mapped mapped;
+	int error;
+
+	if (q->purpose == FILES_PERF_MAP)
+		return opener_open_map(&map, &a->opened, &a->fd);
+	mapped = mapped_request(l);
+	error = opener_open_mapped(&mapped, l->path, &a->opened, &a->fd);
+	return error || !wants_a_reader(l) ? error : read_here(l);
+}
+
+static int get_error(struct files *f)
+{
+	int error = f->error;
+
+	f->error = 0;
+	return error;
+}
+
+int files_ask(struct files *f, const struct files_question *q)
+{
+	struct look *l = malloc(sizeof(*l));
+	char *path = q->path ? strdup(q->path) : NULL;
+	struct progress progress = {0};
+	bool waits = f->here || q->wait;
+	int error;
+
+	if (!l || (q->path && !path)) {
+		free(l);
+		free(path);
+		return error_memory("the files of programs");
+	}
+	*l = (struct look){.files = f,
+		.question = *q,
+		.path = path,
+		.answer = {.fd = -1, .debug_fd = -1},
+		.progress = waits ? &progress : NULL};
+	error = f->here ? look_here(l) : ask_opener(l);
+	if (error || f->here)
+		finish(l, error);
+	else if (waits)
+		wait_for(f, l, &progress);
+	else
+		child_pump(f->opener);
+	return get_error(f);
+}
+
+int files_pump(struct files *f)
+{
+	if (f->here)
+		return 0;
+	child_pump(f->opener);
+	child_pump(f->reader);
+	return get_error(f);
+}
+
+int files_finish(struct files *f, uint64_t limit_ns)
+{
+	uint64_t until = clock_now_ns() + limit_ns;
+	const bool never = false;
+
+	if (f->here)
+		return 0;
+	while (clock_now_ns() < until && (child_is_busy(f->opener) || child_is_busy(f->reader))) {
+		if (child_is_busy(f->opener))
+			child_wait(f->opener, &never, until);
+		child_wait(f->reader, &never, until);
+	}
+	return get_error(f);
+}
+
+/* --- unwind tables ---------------------------------------------------------------------------- */
+
+struct table_answer {
+	bool done;
+	int error;
+	uint32_t *words;
+	size_t count;
+};
+
+static void on_table(void *context, uint64_t tag, struct child_reply *reply)
+{
+	struct table_answer *a = context;
+
+	a->done = true;
+	a->error = reply->error;
+	a->count = reply->size / sizeof(*a->words);
+	if (!a->error && (!a->count || reply->size % sizeof(*a->words)))
+		a->error = -EPROTO;
+	if (!a->error)
+		a->words = malloc(reply->size);
+	if (!a->error && !a->words)
+		a->error = -ENOMEM;
+	if (!a->error)
+		memcpy(a->words, reply->data, reply->size);
+}
+
+int files_build_table(void *files, unsigned int thread, int fd, int debug_fd, uint32_t **ret_words,
+	size_t *ret_count)
+{
+	struct files *f = files;
+	struct table_answer a = {0};
+	struct child_request r = {
+		.kind = READER_TABLE,
+		.limit_ns = TABLE_LIMIT_NS,
+		.fds = {fd, debug_fd},
+		.done = on_table,
+		.context = &a,
+	};
+	int error = f->here ? reader_build_table(fd, debug_fd, ret_words, ret_count)
+			    : child_ask(f->builders[thread], &r);
+
+	if (f->here || error)
+		return error;
+	/* Its deadline ends it, if nothing else does. */
+	while (!atomic_load(&f->stopping) &&
+		!child_wait(f->builders[thread], &a.done, clock_now_ns() + STOP_PERIOD_NS))
+		;
+	if (!a.done) {
+		child_drop(f->builders[thread]);
+		return -ECANCELED;
+	}
+	*ret_words = a.words;
+	*ret_count = a.count;
+	return a.error;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The order matters: a filter of system calls is last, as it forbids what the other steps need.
+ * Sanitizers make system calls and map memory of their own, so that builds with them have neither
+ * filter nor limit of memory.
+ */
+#include "sandbox/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sandbox/limits.h"
+
+#define NOBODY	65534
+#define CAP_END 64
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+/* --- rights ----------------------------------------------------------------------------------- */
+
+/* Keeps those of `kept` that we have. */
+static int keep_capabilities(uint64_t kept)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	for (int cap = 0; cap < CAP_END; cap++)
+		if (!(kept >> cap & 1))
+			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(kept >> (32 * i));
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+/* In a user namespace that has no such user, root has no rights outside of it. */
+static int be_nobody(void)
+{
+	if (geteuid())
+		return 0;
+	if (setgroups(0, NULL) && errno != EPERM)
+		return -errno;
+	if (setresgid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)
+		return -errno;
+	if (setresuid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)
+		return -errno;
+	return 0;
+}
+
+static void limit(int resource, uint64_t most)
+{
+	struct rlimit limits;
+
+	if (getrlimit(resource, &limits))
+		return;
+	if (limits.rlim_max > most)
+		limits.rlim_max = most;
+	limits.rlim_cur = limits.rlim_max;
+	(void)setrlimit(resource, &limits);
+}
+
+static void limit_resources(size_t data_bytes, uint64_t descriptors)
+{
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_NOFILE, descriptors);
+	limit(RLIMIT_NPROC, 0);
+	if (!SANITIZED)
+		limit(RLIMIT_DATA, data_bytes);
+}
+
+/* Nothing can be opened, made or removed any more. */
+static void forbid_files(void)
+{
+	struct landlock_ruleset_attr attributes = {
+		.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
+	int rules = (int)syscall(
+		SYS_landlock_create_ruleset, &attributes, sizeof(attributes.handled_access_fs), 0);
+
+	if (rules < 0)
+		return;
+	(void)syscall(SYS_landlock_restrict_self, rules, 0);
+	close(rules);
+}
+
+/* --- system calls ----------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
+#else
+#error "which audit architecture is this?"
+#endif
+
+/* Both work on descriptors they have or are sent, and on their own memory. */
+static const uint16_t calls_of_both[] = {SYS_read, SYS_write, SYS_sendmsg, SYS_recvmsg, SYS_close,
+	SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_pread64, SYS_munmap, SYS_mremap, SYS_brk,
+	SYS_madvise, SYS_futex, SYS_clock_gettime, SYS_getrandom, SYS_rt_sigreturn,
+	SYS_rt_sigprocmask, SYS_geteuid, SYS_sysinfo, SYS_getpid, SYS_gettid, SYS_tgkill, SYS_exit,
+	SYS_exit_group};
+
+static const uint16_t calls_of_opener[] = {SYS_openat2, SYS_fstatfs, SYS_fcntl, SYS_memfd_create,
+	SYS_setfsuid, SYS_setfsgid, SYS_setgroups, SYS_setresuid, SYS_setresgid, SYS_capset,
+	SYS_capget};
+
+static const uint16_t calls_of_reader[] = {SYS_fcntl};
+
+#define FILTER_MAX 128
+
+struct filter {
+	struct sock_filter code[FILTER_MAX];
+	unsigned short count;
+};
+
+static void add(struct filter *f, struct sock_filter instruction)
+{
+	if (f->count < FILTER_MAX)
+		f->code[f->count] = instruction;
+	f->count++;
+}
+
+static void load(struct filter *f, size_t offset)
+{
+	add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset));
+}
+
+/* What is loaded has to be equal, or the next `skip` instructions are not done. */
+static void skip_unless(struct filter *f, uint32_t value, uint8_t skip)
+{
+	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skip));
+}
+
+static void end(struct filter *f, uint32_t action)
+{
+	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+}
+
+static void allow(struct filter *f, const uint16_t *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		skip_unless(f, calls[i], 1);
+		end(f, SECCOMP_RET_ALLOW);
+	}
+}
+
+/* Allowed when none of the `bits` is in an argument's lower half. */
+static void allow_without(struct filter *f, uint32_t call, unsigned int argument, uint32_t bits)
+{
+	skip_unless(f, call, 4);
+	load(f, offsetof(struct seccomp_data, args) + 8 * argument);
+	add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0));
+	end(f, SECCOMP_RET_ALLOW);
+	end(f, SECCOMP_RET_KILL_PROCESS);
+}
+
+static int install(const uint16_t *calls, size_t count, bool opens)
+{
+	struct filter f = {0};
+	struct sock_fprog program;
+
+	load(&f, offsetof(struct seccomp_data, arch));
+	add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0));
+	end(&f, SECCOMP_RET_KILL_PROCESS);
+	load(&f, offsetof(struct seccomp_data, nr));
+	allow(&f, calls_of_both, sizeof(calls_of_both) / sizeof(*calls_of_both));
+	allow(&f, calls, count);
+	if (opens)
+		allow_without(&f, SYS_openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
+	allow_without(&f, SYS_mprotect, 2, PROT_EXEC);
+	allow_without(&f, SYS_mmap, 2, PROT_EXEC);
+	end(&f, SECCOMP_RET_KILL_PROCESS);
+	if (f.count > FILTER_MAX)
+		return -E2BIG;
+	program = (struct sock_fprog){.len = f.count, .filter = f.code};
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) ? -errno : 0;
+}
+
+static int forbid_calls(const uint16_t *calls, size_t count, bool opens)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return SANITIZED ? 0 : install(calls, count, opens);
+}
+
+/* --- the two processes ------------------------------------------------------------------------ */
+
+int confine_reader(void)
+{
+	int error;
+
+	limit_resources(READER_DATA_BYTES, READER_DESCRIPTORS);
+	limit(RLIMIT_FSIZE, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	forbid_files();
+	error = be_nobody();
+	error = error ?: keep_capabilities(0);
+	if (error)
+		return error;
+	/* No program of the same user may look into it. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	return forbid_calls(
+		calls_of_reader, sizeof(calls_of_reader) / sizeof(*calls_of_reader), false);
+}
+
+/* Without Landlock: who is confined by it may not look at what other processes map. */
+int confine_opener(void)
+{
+	const uint64_t kept = 1ull << CAP_CHECKPOINT_RESTORE | 1ull << CAP_SYS_PTRACE |
+			      1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SETUID | 1ull << CAP_SETGID;
+	int error;
+
+	limit_resources(OPENER_DATA_BYTES, OPENER_DESCRIPTORS);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	error = keep_capabilities(kept);
+	if (error)
+		return error;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	return forbid_calls(
+		calls_of_opener, sizeof(calls_of_opener) / sizeof(*calls_of_opener), true);
+}

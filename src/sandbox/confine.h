@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gives up rights, for good: called by the processes of the sandbox before they read anything. What
+ * a kernel does not have (Landlock before 5.13) is left out; without one of the others they do not
+ * go on.
+ */
+#pragma once
+
+/* The reader: no capability, not root, no file to open, a few system calls, limits of memory and
+ * descriptors. 0 or -errno. */
+int confine_reader(void);
+/* The opener: of the capabilities we have those that mappings of other users need, and to be such a
+ * user; may open files, but only for reading. 0 or -errno. */
+int confine_opener(void);

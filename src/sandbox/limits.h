@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The budgets of the two processes that deal with strangers' files, and of waiting for them. */
+#pragma once
+
+#include "base/clock.h"
+
+/* --- the opener */
+
+#define OPEN_LIMIT_NS	   NS_PER_SECOND /* opening blocks on file systems that strangers serve */
+#define OPEN_COPY_BYTES	   ((size_t)256 << 20) /* files of such file systems are copied */
+#define OPEN_PATH_BYTES	   4096
+#define OPENER_DATA_BYTES  ((size_t)64 << 20)
+#define OPENER_DESCRIPTORS 64
+
+/* --- the reader */
+
+/* What one file may take: the largest known libraries (of 1 to 2 GB) need a third of a second and
+ * 200 MiB for their unwind tables on a machine at rest. */
+#define INSPECT_LIMIT_NS   (5 * NS_PER_SECOND)
+#define TABLE_LIMIT_NS	   (60 * NS_PER_SECOND)
+#define READER_DATA_BYTES  ((size_t)512 << 20) /* private memory that is written to */
+#define READER_DESCRIPTORS 32
+
+/* --- the recorder */
+
+/* How long the loop waits for answers, which usually take a tenth of a millisecond each: so long at
+ * once, and then one part in ANSWER_WAIT_PARTS of the time. One that comes later is used then. */
+#define ANSWER_WAIT_NS	  (100 * NS_PER_MS)
+#define ANSWER_WAIT_PARTS 3
+
+#define QUEUE_MAX     4096 /* requests that wait for a process */
+#define REQUEST_BYTES 65536
+#define REPLY_BYTES   ((size_t)160 << 20) /* an unwind table is the largest */
+/* After each death in a row one more, before a process begins anew. */
+#define DEATH_PAUSE_NS	(20 * NS_PER_MS)
+#define DEATH_PAUSE_MAX 25

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+#include "sandbox/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "elf/perf_map.h"
+#include "sandbox/limits.h"
+#include "sandbox/message.h"
+
+#define COPY_BYTES   65536
+#define STATUS_BYTES 65536
+
+/* --- whose rights count ----------------------------------------------------------------------- */
+
+/* A process as its user sees it. */
+struct person {
+	uint32_t uid, gid;
+	uint32_t inner_pid; /* in its innermost namespace */
+};
+
+static const struct person nobody = {OPEN_NOBODY, OPEN_NOBODY, 0};
+
+static int number_after(const char *status, const char *key, uint32_t *ret)
+{
+	const char *line = strstr(status, key);
+
+	return line && sscanf(line + strlen(key), "%u", ret) == 1 ? 0 : -ENOENT;
+}
+
+/* By /proc/PID/status. */
+static int find_person(uint32_t pid, struct person *ret)
+{
+	struct buf status = BUF_INIT;
+	const char *line;
+	char path[32];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	error = io_read_file(path, STATUS_BYTES, &status);
+	ret->inner_pid = pid;
+	error = error ?: number_after(buf_text(&status), "\nUid:", &ret->uid);
+	error = error ?: number_after(buf_text(&status), "\nGid:", &ret->gid);
+	line = error ? NULL : strstr(buf_text(&status), "\nNSpid:");
+	if (line) {
+		const char *end = line + 7 + strcspn(line + 7, "\n"), *last = end;
+
+		while (last > line && last[-1] >= '0' && last[-1] <= '9')
+			last--;
+		ret->inner_pid = (uint32_t)strtoul(last, NULL, 10);
+	}
+	buf_release(&status);
+	return error;
+}
+
+/* From here on paths are opened with this user's rights, if we are root. */
+static void become(const struct person *p)
+{
+	if (geteuid())
+		return;
+	(void)setgroups(0, NULL);
+	setfsgid(p->gid);
+	setfsuid(p->uid);
+}
+
+static void become_root(void)
+{
+	if (geteuid())
+		return;
+	setfsuid(0);
+	setfsgid(0);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int open_below(int root, const char *path, uint64_t resolve)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool may_be_held_up(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == FUSE_SUPER_MAGIC;
+}
+
+static int copy(int from, int to)
+{
+	static char piece[COPY_BYTES];
+	size_t at = 0;
+	ssize_t got = 1;
+	int error = 0;
+
+	while (!error && got > 0) {
+		got = io_pread_full(from, piece, sizeof(piece), (off_t)at);
+		if (got < 0)
+			return (int)got;
+		at += (size_t)got;
+		error = at > OPEN_COPY_BYTES ? -EFBIG : io_write_all(to, piece, (size_t)got);
+	}
+	return error;
+}
+
+/* Puts a copy in the place of a descriptor. */
+static int replace_by_copy(int *fd)
+{
+	int memory = memfd_create("xpuprof-copy", MFD_CLOEXEC), error;
+
+	if (memory < 0)
+		return -errno;
+	error = copy(*fd, memory);
+	close(error ? memory : *fd);
+	if (!error)
+		*fd = memory;
+	return error;
+}
+
+/* What an O_PATH descriptor stands for, if it is a regular file. It is closed in any case. */
+static int open_regular(int path_fd, struct opened *ret, int *ret_fd)
+{
+	char path[32];
+	struct stat st;
+	int fd = -1, error = fstat(path_fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EACCES;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	if (!error)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (!error && fd < 0)
+		error = -errno;
+	close(path_fd);
+	if (error)
+		return error;
+	*ret = (struct opened){.identity = file_identity_of(&st)};
+	if (may_be_held_up(fd)) {
+		error = replace_by_copy(&fd);
+		ret->copied = true;
+	}
+	if (error)
+		close(fd);
+	else
+		*ret_fd = fd;
+	return error;
+}
+
+static bool is_wanted(const struct open_mapped *r, const struct opened *o)
+{
+	return !r->inode || (r->inode == o->identity.inode && r->device == o->identity.device);
+}
+
+/* Closes what was opened, if it is not the file that is wanted. */
+static int check(const struct open_mapped *r, const struct opened *opened, int *fd)
+{
+	if (is_wanted(r, opened))
+		return 0;
+	close(*fd);
+	*fd = -1;
+	return -ESTALE;
+}
+
+static int open_mapping(const struct open_mapped *r, struct opened *ret, int *ret_fd)
+{
+	char path[64];
+	int fd, error;
+
+	if (!r->end)
+		return -ENOENT;
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", r->pid,
+		(unsigned long long)r->start, (unsigned long long)r->end);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	error = fd < 0 ? -errno : open_regular(fd, ret, ret_fd);
+	return error ?: check(r, ret, ret_fd);
+}
+
+/* Below a root folder, with a user's rights. `resolve`: more of openat2's RESOLVE_ flags. */
+static int open_path(int root, const struct person *person, const char *path, uint64_t resolve,
+	struct opened *ret, int *ret_fd)
+{
+	int fd, error;
+
+	if (root < 0)
+		return root;
+	become(person);
+	fd = open_below(root, path, resolve);
+	error = fd < 0 ? fd : open_regular(fd, ret, ret_fd);
+	become_root();
+	return error;
+}
+
+/* A process's, and ours: descriptors, or -errno. */
+static void open_roots(uint32_t pid, int ret[2])
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	ret[0] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ret[1] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void close_roots(const int roots[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (roots[i] >= 0)
+			close(roots[i]);
+}
+
+int opener_open_mapped(
+	const struct open_mapped *r, const char *path, struct opened *ret, int *ret_fd)
+{
+	struct person person;
+	int roots[2], error = open_mapping(r, ret, ret_fd);
+
+	if (!error)
+		return 0;
+	if (find_person(r->pid, &person))
+		person = (struct person){r->if_gone.uid, r->if_gone.gid, 0};
+	open_roots(r->pid, roots);
+	for (int i = 0; error && i < 2; i++) {
+		error = open_path(roots[i], &person, path, RESOLVE_NO_SYMLINKS, ret, ret_fd);
+		error = error ?: check(r, ret, ret_fd);
+	}
+	close_roots(roots);
+	return error;
+}
+
+int opener_open_map(const struct open_map *r, struct opened *ret, int *ret_fd)
+{
+	struct person person;
+	int error = find_person(r->pid, &person), roots[2], fd;
+	struct stat st;
+
+	if (error)
+		return error;
+	open_roots(r->pid, roots);
+	become(&person);
+	fd = roots[0] < 0 ? -ESRCH : perf_map_open(roots[0], person.inner_pid, person.uid);
+	become_root();
+	close_roots(roots);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) || may_be_held_up(fd)) {
+		close(fd);
+		return -EACCES;
+	}
+	*ret = (struct opened){.identity = file_identity_of(&st)};
+	*ret_fd = fd;
+	return 0;
+}
+
+/* --- debug files ------------------------------------------------------------------------------ */
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+#define DEBUG_PLACES 4
+
+/* The n-th place: false when nothing can be there. */
+static bool debug_path(const struct open_debug *r, const char *path, int n, struct buf *ret)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash - path) : 0;
+
+	buf_reset(ret);
+	if (n == 0) {
+		if (r->build_id_size < 2)
+			return false;
+		buf_printf(ret, DEBUG_FOLDER "/.build-id/%02x/", r->build_id[0]);
+		for (uint32_t i = 1; i < r->build_id_size; i++)
+			buf_printf(ret, "%02x", r->build_id[i]);
+		buf_puts(ret, ".debug");
+	} else if (r->link[0]) {
+		buf_printf(ret, "%s%.*s/%s%s", n == 3 ? DEBUG_FOLDER : "", folder, path,
+			n == 2 ? ".debug/" : "", r->link);
+	}
+	return ret->size && !ret->failed;
+}
+
+static int open_debug_below(int root, const struct person *person, const struct open_debug *r,
+	const char *path, struct opened *ret, int *ret_fd)
+{
+	struct buf place = BUF_INIT;
+	int error = -ENOENT;
+
+	for (int n = 0; error && n < DEBUG_PLACES; n++)
+		if (debug_path(r, path, n, &place))
+			error = open_path(root, person, buf_text(&place), 0, ret, ret_fd);
+	buf_release(&place);
+	return error;
+}
+
+int opener_open_debug(const struct open_debug *r, const char *path, struct opened *ret, int *ret_fd)
+{
+	struct person person;
+	int roots[2], error = -ENOENT;
+
+	if (find_person(r->pid, &person))
+		person = nobody;
+	open_roots(r->pid, roots);
+	for (int i = 0; error && i < 2; i++)
+		error = open_debug_below(roots[i], &person, r, path, ret, ret_fd);
+	close_roots(roots);
+	return error;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* The path follows the request, and has an end. */
+static int handle_mapped(struct buf *request, struct opened *ret, int *ret_fd)
+{
+	struct open_mapped r;
+	const char *path = request->data + sizeof(r);
+
+	if (request->size < sizeof(r) + 2)
+		return -EINVAL;
+	request->data[request->size - 1] = '\0';
+	memcpy(&r, request->data, sizeof(r));
+	return opener_open_mapped(&r, path, ret, ret_fd);
+}
+
+static bool is_plain_name(const char *name)
+{
+	return !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static int handle_debug(struct buf *request, struct opened *ret, int *ret_fd)
+{
+	struct open_debug r;
+
+	if (request->size < sizeof(r) + 2)
+		return -EINVAL;
+	request->data[request->size - 1] = '\0';
+	memcpy(&r, request->data, sizeof(r));
+	r.link[sizeof(r.link) - 1] = '\0';
+	if (r.build_id_size > ELF_BUILD_ID_MAX || !is_plain_name(r.link))
+		return -EINVAL;
+	return opener_open_debug(&r, request->data + sizeof(r), ret, ret_fd);
+}
+
+static int handle_map(const struct buf *request, struct opened *ret, int *ret_fd)
+{
+	struct open_map r;
+
+	if (request->size != sizeof(r))
+		return -EINVAL;
+	memcpy(&r, request->data, sizeof(r));
+	return opener_open_map(&r, ret, ret_fd);
+}
+
+static int handle(int kind, struct buf *request, struct opened *ret, int *ret_fd)
+{
+	if (kind == OPENER_OPEN_MAPPED)
+		return handle_mapped(request, ret, ret_fd);
+	if (kind == OPENER_OPEN_MAP)
+		return handle_map(request, ret, ret_fd);
+	if (kind == OPENER_OPEN_DEBUG)
+		return handle_debug(request, ret, ret_fd);
+	return -EINVAL;
+}
+
+int opener_run(int socket)
+{
+	struct buf request = BUF_INIT;
+	int kind, fds[MESSAGE_FDS], error = 0;
+
+	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
+		struct opened opened = {0};
+		int reply[MESSAGE_FDS] = {-1, -1}, result;
+
+		sandbox_close(fds);
+		result = handle(kind, &request, &opened, &reply[0]);
+		error = sandbox_send(socket, result, &opened, sizeof(opened), reply);
+		sandbox_close(reply);
+	}
+	buf_release(&request);
+	return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
+}

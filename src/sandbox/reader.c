@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "sandbox/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "sandbox/limits.h"
+#include "sandbox/message.h"
+#include "unwind/cfi.h"
+
+#define NAME "the file of a mapping"
+
+static const int no_fds[MESSAGE_FDS] = {-1, -1};
+
+static int open_copy(int fd, int debug_fd, struct elf_file **ret)
+{
+	const struct debug_search search = {.is_given = true, .fd = debug_fd};
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	int error = own < 0 ? -errno : elf_file_open_fd(ret, own, NAME);
+
+	if (!error)
+		elf_file_search(*ret, &search);
+	return error;
+}
+
+int reader_inspect(int fd, struct file_facts *ret)
+{
+	struct elf_file *elf = NULL;
+	int error = open_copy(fd, -1, &elf);
+
+	*ret = (struct file_facts){0};
+	if (error)
+		return error;
+	ret->build_id_size = (uint32_t)elf_file_build_id(elf, ret->build_id);
+	/* One that cannot be read counts as no interpreter: most files are none. */
+	if (python_file_inspect(elf, &ret->python))
+		ret->python = (struct python_file){0};
+	while (ret->code_count < FILE_CODE_MAX &&
+		elf_file_code_at(elf, ret->code_count, &ret->code[ret->code_count]))
+		ret->code_count++;
+	elf_file_debug_link(elf, ret->debug_link, sizeof(ret->debug_link));
+	elf_file_close(elf);
+	return 0;
+}
+
+int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count)
+{
+	struct elf_file *elf = NULL;
+	int error = open_copy(fd, debug_fd, &elf);
+
+	error = error ?: unwind_build(elf, ret_words, NULL);
+	elf_file_close(elf);
+	if (!error)
+		*ret_count = ((const struct walk_table_header *)*ret_words)->words;
+	return error;
+}
+
+int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32_t *ret)
+{
+	if (q->at > ROOT_INTERRUPTED_NO_STACK)
+		return -EINVAL;
+	*ret = thread_starts_at(fd, q->offset, (enum root_address)q->at);
+	return 0;
+}
+
+/* --- facts that came -------------------------------------------------------------------------- */
+
+static bool code_is_sound(const struct elf_code *code)
+{
+	return code->size <= UINT64_MAX - code->offset && code->size <= UINT64_MAX - code->vaddr;
+}
+
+bool file_facts_are_sound(const struct file_facts *facts)
+{
+	if (facts->build_id_size > ELF_BUILD_ID_MAX || facts->code_count > FILE_CODE_MAX)
+		return false;
+	if (!memchr(facts->debug_link, '\0', sizeof(facts->debug_link)))
+		return false;
+	for (uint32_t i = 0; i < facts->code_count; i++)
+		if (!code_is_sound(&facts->code[i]))
+			return false;
+	return true;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static int reply_facts(int socket, int fd)
+{
+	struct file_facts facts;
+	int result = reader_inspect(fd, &facts);
+
+	return sandbox_send(socket, result, &facts, sizeof(facts), no_fds);
+}
+
+static int reply_table(int socket, const int fds[MESSAGE_FDS])
+{
+	uint32_t *words = NULL;
+	size_t count = 0;
+	int result = reader_build_table(fds[0], fds[1], &words, &count), error;
+
+	error = sandbox_send(socket, result, words, result ? 0 : count * sizeof(*words), no_fds);
+	free(words);
+	return error;
+}
+
+static int reply_thread_start(int socket, int fd, const struct buf *request)
+{
+	struct thread_start_question q;
+	uint32_t answer = 0;
+	int result = -EINVAL;
+
+	if (request->size == sizeof(q)) {
+		memcpy(&q, request->data, sizeof(q));
+		result = reader_is_thread_start(fd, &q, &answer);
+	}
+	return sandbox_send(socket, result, &answer, sizeof(answer), no_fds);
+}
+
+static int reply(int socket, int kind, const int fds[MESSAGE_FDS], const struct buf *request)
+{
+	if (fds[0] >= 0 && kind == READER_INSPECT)
+		return reply_facts(socket, fds[0]);
+	if (fds[0] >= 0 && kind == READER_TABLE)
+		return reply_table(socket, fds);
+	if (fds[0] >= 0 && kind == READER_THREAD_START)
+		return reply_thread_start(socket, fds[0], request);
+	return sandbox_send(socket, -EINVAL, NULL, 0, no_fds);
+}
+
+int reader_run(int socket)
+{
+	struct buf request = BUF_INIT;
+	int kind, fds[MESSAGE_FDS], error = 0;
+
+	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
+		error = reply(socket, kind, fds, &request);
+		sandbox_close(fds);
+	}
+	buf_release(&request);
+	return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads ELF files, from descriptors it is given, without any rights. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/elf_file.h"
+#include "python/interpreter.h"
+#include "sandbox/opener.h"
+#include "unwind/thread_start.h"
+
+#define READER_INSPECT	    1 /* the reply is a struct file_facts */
+#define READER_TABLE	    2 /* the reply is an unwind table (walk/table.h), in words */
+#define READER_THREAD_START 3 /* struct thread_start_question; the reply is a uint32_t: 0 or 1 */
+
+#define FILE_CODE_MAX 64
+
+/* What a recording wants to know of a file that is mapped. */
+struct file_facts {
+	uint32_t build_id_size; /* 0: it has none */
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint32_t code_count;
+	struct elf_code code[FILE_CODE_MAX];
+	struct python_file python; /* `runtime` is 0 when it is no interpreter */
+	char debug_link[OPEN_LINK_BYTES];
+};
+
+struct thread_start_question {
+	uint64_t offset;
+	uint32_t at; /* enum root_address */
+};
+
+/* These run in the reader, and in tests: 0 or -errno. Descriptors stay the caller's. */
+int reader_inspect(int fd, struct file_facts *ret);
+/* `debug_fd` may be that of its separate debug file; -1: none. */
+int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count);
+int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32_t *ret);
+
+/* Whether facts that came from a reader can be used: every number is within its bounds. */
+bool file_facts_are_sound(const struct file_facts *facts);
+
+/* The process: answers until nobody asks any more. The exit status. */
+int reader_run(int socket);
