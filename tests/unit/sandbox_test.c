@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/* The processes that open and read files of strangers: what they answer, and what they cannot do. This
+ * program is executed for them, as xpuprof is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "folder.h"
+#include "sandbox/child.h"
+#include "sandbox/confine.h"
+#include "sandbox/limits.h"
+#include "sandbox/opener.h"
+#include "sandbox/reader.h"
+#include "sandbox/sandbox.h"
+#include "tap.h"
+#include "unwind/cfi.h"
+
+#define SELF	"/proc/self/exe"
+#define LONG_NS (60 * NS_PER_SECOND)
+#define HANGS	"hangs"
+#define DIES	"dies"
+
+struct answer {
+	bool done;
+	int error;
+	int fd;
+	size_t size;
+	union {
+		struct opened opened;
+		struct file_facts facts;
+		uint32_t words[16];
+	} data;
+	uint32_t *table;
+};
+
+static void note(void *context, uint64_t tag, struct child_reply *reply)
+{
+	struct answer *a = context;
+
+	CHECK(!a->done && tag == 7);
+	a->done = true;
+	a->error = reply->error;
+	a->size = reply->size;
+	memcpy(&a->data, reply->data ? reply->data : "",
+		reply->size < sizeof(a->data) ? reply->size : reply->data ? sizeof(a->data) : 0);
+	if (reply->size > sizeof(a->data)) {
+		a->table = malloc(reply->size);
+		memcpy(a->table, reply->data, reply->size);
+	}
+	a->fd = reply->fd;
+	reply->fd = -1;
+}
+
+static struct child_request request(uint32_t kind, int fd, struct answer *a)
+{
+	*a = (struct answer){.fd = -1};
+	return (struct child_request){.kind = kind,
+		.limit_ns = LONG_NS,
+		.fds = {fd, -1},
+		.done = note,
+		.context = a,
+		.tag = 7};
+}
+
+static void ask(struct child *c, const struct child_request *r, struct answer *a)
+{
+	CHECK(!child_ask(c, r));
+	CHECK(child_wait(c, &a->done, clock_now_ns() + LONG_NS));
+	CHECK(!child_is_busy(c));
+}
+
+static struct answer read_file(struct child *reader, uint32_t kind, const char *path)
+{
+	struct answer a;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct child_request r = request(kind, fd, &a);
+
+	ask(reader, &r, &a);
+	close(fd);
+	return a;
+}
+
+static void a_reader_says_what_is_in_a_file(void)
+{
+	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
+	struct answer facts = read_file(reader, READER_INSPECT, SELF);
+	struct answer table = read_file(reader, READER_TABLE, SELF);
+
+	CHECK(!facts.error && facts.size == sizeof(struct file_facts));
+	CHECK(file_facts_are_sound(&facts.data.facts));
+	CHECK(facts.data.facts.code_count && !facts.data.facts.python.runtime);
+	CHECK(!table.error && table.table &&
+		unwind_table_is_sound(table.table, table.size / sizeof(uint32_t)));
+	free(table.table);
+	child_free(reader);
+}
+
+static void what_is_no_elf_file_is_an_error(void)
+{
+	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
+	struct answer a = read_file(reader, READER_INSPECT, "/etc/passwd");
+
+	CHECK(a.error == -ENOEXEC);
+	a = read_file(reader, 99, SELF);
+	CHECK(a.error == -EINVAL);
+	child_free(reader);
+}
+
+static struct answer open_mapped(
+	struct child *opener, const struct open_mapped *mapped, const char *path)
+{
+	struct buf b = BUF_INIT;
+	struct child_request r;
+	struct answer a;
+
+	buf_append(&b, mapped, sizeof(*mapped));
+	buf_append(&b, path, strlen(path) + 1);
+	r = request(OPENER_OPEN_MAPPED, -1, &a);
+	r.data = b.data;
+	r.size = b.size;
+	ask(opener, &r, &a);
+	buf_release(&b);
+	return a;
+}
+
+static void an_opener_opens_the_file_of_a_path_if_it_is_the_one(void)
+{
+	struct child *opener = child_new(SELF, SANDBOX_OPENER, -1);
+	struct open_mapped mapped = {.pid = (uint32_t)getpid()};
+	const char *path = in_folder("file");
+	struct stat st = {0}, same = {0};
+	struct answer a;
+
+	CHECK(shell("echo text >file; ln -s file link; mkfifo pipe") && !stat(path, &st));
+	mapped.device = st.st_dev;
+	mapped.inode = st.st_ino;
+	a = open_mapped(opener, &mapped, path);
+	CHECK(!a.error && a.fd >= 0 && a.data.opened.identity.inode == st.st_ino);
+	CHECK(!fstat(a.fd, &same) && same.st_ino == st.st_ino);
+	CHECK((fcntl(a.fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+	close(a.fd);
+	mapped.inode++;
+	CHECK(open_mapped(opener, &mapped, path).error == -ESTALE);
+	mapped.inode = 0;
+	/* Paths of mappings have no links, and nothing but regular files is opened. */
+	CHECK(open_mapped(opener, &mapped, in_folder("link")).error == -ELOOP);
+	CHECK(open_mapped(opener, &mapped, in_folder("pipe")).error == -EACCES);
+	CHECK(open_mapped(opener, &mapped, "/dev/null").error == -EACCES);
+	CHECK(open_mapped(opener, &mapped, in_folder("nothing")).error == -ENOENT);
+	child_free(opener);
+}
+
+static void where_a_process_is_gone_its_paths_are_those_of_whoever_was_said(void)
+{
+	struct child *opener = child_new(SELF, SANDBOX_OPENER, -1);
+	struct open_mapped mapped = {.pid = 5000000, .if_gone = {OPEN_NOBODY, OPEN_NOBODY}};
+	struct answer a;
+
+	if (geteuid()) {
+		SKIP("only root becomes another user");
+		child_free(opener);
+		return;
+	}
+	CHECK(shell("echo text >mine; chmod 600 mine"));
+	CHECK(open_mapped(opener, &mapped, in_folder("mine")).error == -EACCES);
+	mapped.if_gone = (struct open_rights){0, 0};
+	a = open_mapped(opener, &mapped, in_folder("mine"));
+	CHECK(!a.error);
+	close(a.fd);
+	child_free(opener);
+}
+
+static void a_process_that_is_too_slow_costs_its_request_only(void)
+{
+	struct child *reader = child_new(SELF, HANGS, -1);
+	struct answer first, second;
+	struct child_request r = request(READER_INSPECT, STDIN_FILENO, &first), more;
+
+	more = request(READER_INSPECT, STDIN_FILENO, &second);
+	r.limit_ns = more.limit_ns = 50 * NS_PER_MS;
+	CHECK(!child_ask(reader, &r) && !child_ask(reader, &more));
+	CHECK(child_wait(reader, &first.done, clock_now_ns() + LONG_NS));
+	CHECK(first.error == -ETIME && !second.done);
+	CHECK(child_wait(reader, &second.done, clock_now_ns() + LONG_NS));
+	CHECK(second.error == -ETIME);
+	child_free(reader);
+}
+
+static void so_does_one_that_dies(void)
+{
+	struct child *reader = child_new(SELF, DIES, -1);
+
+	for (int i = 0; i < 3; i++)
+		CHECK(read_file(reader, READER_INSPECT, SELF).error == -EIO);
+	child_free(reader);
+}
+
+static void what_is_asked_of_no_program_is_an_error(void)
+{
+	struct child *reader = child_new("/no/such/program", SANDBOX_READER, -1);
+	struct answer a;
+	struct child_request r = request(READER_INSPECT, STDIN_FILENO, &a);
+
+	ask(reader, &r, &a);
+	CHECK(a.error == -ENOENT);
+	child_free(reader);
+}
+
+/* The wait status of a process that gave up its rights and then did this. */
+static int status_of(int (*confine)(void), void (*deed)(void))
+{
+	pid_t child;
+	int status = -1;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		if (confine())
+			_exit(99);
+		deed();
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+static bool is_killed(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+}
+
+static void do_nothing(void)
+{
+}
+
+static void open_a_file(void)
+{
+	(void)!open("/etc/passwd", O_RDONLY);
+}
+
+static void write_a_file(void)
+{
+	(void)!open("/tmp", O_TMPFILE | O_RDWR, 0600);
+}
+
+static void begin_a_process(void)
+{
+	(void)!fork();
+}
+
+static void map_code(void)
+{
+	(void)!mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void send_a_signal(void)
+{
+	kill(getppid(), 0);
+}
+
+static void neither_can_do_more_than_it_is_there_for(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	SKIP("sanitizers need system calls of their own");
+	return;
+#endif
+	CHECK(status_of(confine_reader, do_nothing) == 0);
+	CHECK(status_of(confine_opener, do_nothing) == 0);
+	CHECK(is_killed(status_of(confine_reader, open_a_file)));
+	CHECK(status_of(confine_opener, open_a_file) == 0);
+	CHECK(is_killed(status_of(confine_opener, write_a_file)));
+	CHECK(is_killed(status_of(confine_reader, begin_a_process)));
+	CHECK(is_killed(status_of(confine_opener, begin_a_process)));
+	CHECK(is_killed(status_of(confine_reader, map_code)));
+	CHECK(is_killed(status_of(confine_reader, send_a_signal)));
+	CHECK(is_killed(status_of(confine_opener, send_a_signal)));
+}
+
+static void facts_out_of_bounds_are_refused(void)
+{
+	struct file_facts good = {.build_id_size = 20, .code_count = 1}, bad;
+
+	CHECK(file_facts_are_sound(&good));
+	bad = good;
+	bad.build_id_size = ELF_BUILD_ID_MAX + 1;
+	CHECK(!file_facts_are_sound(&bad));
+	bad = good;
+	bad.code_count = FILE_CODE_MAX + 1;
+	CHECK(!file_facts_are_sound(&bad));
+	bad = good;
+	bad.code[0] = (struct elf_code){.offset = 1, .size = UINT64_MAX};
+	CHECK(!file_facts_are_sound(&bad));
+	bad = good;
+	memset(bad.debug_link, 'x', sizeof(bad.debug_link));
+	CHECK(!file_facts_are_sound(&bad));
+}
+
+static int misbehave(const char *how)
+{
+	struct buf request = BUF_INIT;
+	int kind, fds[MESSAGE_FDS];
+
+	(void)sandbox_receive(SANDBOX_SOCKET, &request, REQUEST_BYTES, &kind, fds);
+	if (!strcmp(how, HANGS))
+		pause();
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && (!strcmp(argv[2], HANGS) || !strcmp(argv[2], DIES)))
+		return misbehave(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
+		return sandbox_run(argv[2]);
+	if (!mkdtemp(folder))
+		return 1;
+	RUN(a_reader_says_what_is_in_a_file);
+	RUN(what_is_no_elf_file_is_an_error);
+	RUN(an_opener_opens_the_file_of_a_path_if_it_is_the_one);
+	RUN(where_a_process_is_gone_its_paths_are_those_of_whoever_was_said);
+	RUN(a_process_that_is_too_slow_costs_its_request_only);
+	RUN(so_does_one_that_dies);
+	RUN(what_is_asked_of_no_program_is_an_error);
+	RUN(neither_can_do_more_than_it_is_there_for);
+	RUN(facts_out_of_bounds_are_refused);
+	shell("rm -f file link pipe mine");
+	rmdir(folder);
+	return tap_end();
+}
