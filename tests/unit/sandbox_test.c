@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The processes that open and read files of strangers: what they answer, and what they cannot do. This
- * program is executed for them, as xpuprof is. */
+/* The processes that open and read files of strangers: what they answer, and what they cannot do.
+ * This program is executed for them, as xpuprof is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -50,7 +50,9 @@ static void note(void *context, uint64_t tag, struct child_reply *reply)
 	a->error = reply->error;
 	a->size = reply->size;
 	memcpy(&a->data, reply->data ? reply->data : "",
-		reply->size < sizeof(a->data) ? reply->size : reply->data ? sizeof(a->data) : 0);
+		reply->size < sizeof(a->data) ? reply->size
+		: reply->data		      ? sizeof(a->data)
+					      : 0);
 	if (reply->size > sizeof(a->data)) {
 		a->table = malloc(reply->size);
 		memcpy(a->table, reply->data, reply->size);
