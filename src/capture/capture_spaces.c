@@ -30,6 +30,7 @@ int capture_open_tables(struct capture *c)
 		.new_chunk = c->programs ? new_chunk : NULL,
 		.context = c,
 		.build = files_build_table,
+		.begin = files_begin_builder,
 		.build_context = c->files};
 	int error = unwind_tables_new(&c->tables, &options);
 
@@ -237,10 +238,26 @@ int capture_look_again(struct capture *c, uint32_t pid)
 	return c->programs || seen ? 0 : look_at(c, pid, false);
 }
 
+/* Until what it maps is known, so that its tables can be asked for. */
+static int wait_for_files(struct capture *c, const struct process *process)
+{
+	bool asked = false;
+	int error;
+
+	vec_foreach (m, &process->space->mappings)
+		asked |= modules_at(c->modules, m->module)->asked;
+	if (!asked)
+		return 0;
+	error = files_finish(c->files, PREPARE_MAX_NS);
+	return error ?: capture_update_files(c);
+}
+
 static int wait_for_tables(struct capture *c, const struct process *process)
 {
 	struct table_list pending = {0};
-	int error = list_pending(c, process, &pending);
+	int error = wait_for_files(c, process);
+
+	error = error ?: list_pending(c, process, &pending);
 
 	if (!error && pending.count) {
 		unwind_tables_wait(c->tables, pending.items, pending.count, PREPARE_MAX_NS);

@@ -452,6 +452,14 @@ static void on_table(void *context, uint64_t tag, struct child_reply *reply)
 		memcpy(a->words, reply->data, reply->size);
 }
 
+void files_begin_builder(void *files, unsigned int thread)
+{
+	struct files *f = files;
+
+	if (!f->here)
+		child_begin(f->builders[thread]);
+}
+
 int files_build_table(void *files, unsigned int thread, int fd, int debug_fd, uint32_t **ret_words,
 	size_t *ret_count)
 {

@@ -73,6 +73,7 @@ uint64_t files_unreadable(const struct files *f);
 /* No table is built any more, so that the threads that wait for one can end. */
 void files_stop(struct files *f);
 
-/* The `build` of unwind_tables_options, with a reader for each of its threads. */
+/* The `begin` and the `build` of unwind_tables_options, with a reader for each of its threads. */
+void files_begin_builder(void *files, unsigned int thread);
 int files_build_table(void *files, unsigned int thread, int fd, int debug_fd, uint32_t **ret_words,
 	size_t *ret_count);

@@ -73,7 +73,6 @@ static void become(const struct person *p)
 {
 	if (geteuid())
 		return;
-	(void)setgroups(0, NULL);
 	setfsgid(p->gid);
 	setfsuid(p->uid);
 }
@@ -379,6 +378,9 @@ int opener_run(int socket)
 	struct buf request = BUF_INIT;
 	int kind, fds[MESSAGE_FDS], error = 0;
 
+	/* They are not those of whom it becomes. */
+	if (!geteuid())
+		(void)setgroups(0, NULL);
 	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
 		struct opened opened = {0};
 		int reply[MESSAGE_FDS] = {-1, -1}, result;

@@ -76,6 +76,7 @@ struct unwind_tables {
 
 	int (*build)(void *context, unsigned int thread, int fd, int debug_fd, uint32_t **ret_words,
 		size_t *ret_count);
+	void (*begin)(void *build_context, unsigned int thread);
 	void *build_context;
 	struct arena arena;
 	uint64_t budget_words;
@@ -372,6 +373,8 @@ static void *work(void *context)
 	struct unwind_tables *t = w->tables;
 	struct table *job;
 
+	if (t->begin)
+		t->begin(t->build_context, (unsigned int)(w - t->workers));
 	lock(t);
 	while ((job = wait_for_job(t))) {
 		struct unwind_cache_key key = job->key;
@@ -469,6 +472,7 @@ int unwind_tables_new(struct unwind_tables **ret, const struct unwind_tables_opt
 		return error_errno(-ENOMEM, "cannot prepare unwind tables");
 	t->event = -1;
 	t->build = options->build ? options->build : build_here;
+	t->begin = options->begin;
 	t->build_context = options->build_context;
 	error = init_sync(t);
 	error = error ?: init_memory(t, options);

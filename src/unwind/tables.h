@@ -60,6 +60,8 @@ struct unwind_tables_options {
 	 * made in this process. */
 	int (*build)(void *build_context, unsigned int thread, int fd, int debug_fd,
 		uint32_t **ret_words, size_t *ret_count);
+	/* Called in each of these threads when it begins, with its number; NULL: nothing is. */
+	void (*begin)(void *build_context, unsigned int thread);
 	void *build_context;
 };
 
