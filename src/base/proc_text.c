@@ -10,7 +10,8 @@
 #include "base/clock.h"
 #include "base/io.h"
 
-#define STAT_MAX_BYTES 4096
+#define STAT_MAX_BYTES	 4096
+#define STATUS_MAX_BYTES 65536
 
 struct text {
 	const char *at, *end;
@@ -86,6 +87,58 @@ bool proc_stat_read(uint32_t pid, struct proc_stat *ret)
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	found = !io_read_file(path, STAT_MAX_BYTES, &text) && proc_stat_parse(buf_text(&text), ret);
+	buf_release(&text);
+	return found;
+}
+
+/* The numbers of the line that begins with `key`: the first and the last of them. The kernel writes
+ * the line ends that are in names otherwise. */
+static bool find_numbers(const char *text, const char *key, uint32_t *ret_first, uint32_t *ret_last)
+{
+	const char *line = strstr(text, key);
+	uint64_t number;
+	struct text t;
+	bool any = false;
+
+	if (!line)
+		return false;
+	line += strlen(key);
+	t = (struct text){line, line + strcspn(line, "\n")};
+	for (;;) {
+		while (skip(&t, '\t') || skip(&t, ' '))
+			;
+		if (!read_number(&t, 10, &number) || number > UINT32_MAX)
+			return any;
+		*ret_last = (uint32_t)number;
+		if (!any)
+			*ret_first = *ret_last;
+		any = true;
+	}
+}
+
+bool proc_status_parse(const char *text, struct proc_status *ret)
+{
+	struct proc_status s = {0};
+	uint32_t other;
+
+	if (!find_numbers(text, "\nUid:", &s.uid, &other) ||
+		!find_numbers(text, "\nGid:", &s.gid, &other))
+		return false;
+	if (!find_numbers(text, "\nNSpid:", &other, &s.inner_pid))
+		s.inner_pid = 0;
+	*ret = s;
+	return true;
+}
+
+bool proc_status_read(uint32_t pid, struct proc_status *ret)
+{
+	struct buf text = BUF_INIT;
+	char path[32];
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	found = !io_read_file(path, STATUS_MAX_BYTES, &text) &&
+		proc_status_parse(buf_text(&text), ret);
 	buf_release(&text);
 	return found;
 }

@@ -22,6 +22,17 @@ bool proc_stat_parse(const char *text, struct proc_stat *ret);
 bool proc_stat_read(uint32_t pid, struct proc_stat *ret);
 uint64_t proc_ticks_ns(uint64_t ticks);
 
+/* /proc/PID/status */
+struct proc_status {
+	uint32_t uid, gid;  /* the real ones, as we count them */
+	uint32_t inner_pid; /* in its innermost namespace; 0: the kernel does not say */
+};
+
+/* False: this is no such text. */
+bool proc_status_parse(const char *text, struct proc_status *ret);
+/* False: there is no such process. */
+bool proc_status_read(uint32_t pid, struct proc_status *ret);
+
 /* A line of /proc/PID/maps. */
 struct proc_mapping {
 	uint64_t start, end, offset;

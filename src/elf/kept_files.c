@@ -15,9 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/io.h"
 #include "base/map.h"
+#include "base/proc_text.h"
 #include "base/vec.h"
 #include "elf/perf_map.h"
 
@@ -129,32 +128,15 @@ static size_t room(void)
 	return limit.rlim_cur / 2;
 }
 
-/* The user, and the pid in the innermost namespace, by /proc/PID/status. */
 static int read_status(uint32_t pid, struct kept *ret)
 {
-	struct buf status = BUF_INIT;
-	const char *line, *last;
-	char path[32];
-	unsigned int uid;
-	int error;
+	struct proc_status status;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	error = io_read_file(path, 65536, &status);
-	line = error ? NULL : strstr(buf_text(&status), "\nUid:");
-	if (!line || sscanf(line, " Uid: %u", &uid) != 1)
-		error = -ENOENT;
-	else
-		ret->uid = uid;
-	ret->inner_pid = pid;
-	line = error ? NULL : strstr(buf_text(&status), "\nNSpid:");
-	if (line) {
-		last = line + 7 + strcspn(line + 7, "\n");
-		while (last > line && last[-1] >= '0' && last[-1] <= '9')
-			last--;
-		ret->inner_pid = (uint32_t)strtoul(last, NULL, 10);
-	}
-	buf_release(&status);
-	return error;
+	if (!proc_status_read(pid, &status))
+		return -ESRCH;
+	ret->uid = status.uid;
+	ret->inner_pid = status.inner_pid ? status.inner_pid : pid;
+	return 0;
 }
 
 static int open_map(const struct kept_files *k, const struct kept *f)

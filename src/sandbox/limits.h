@@ -14,8 +14,8 @@
 
 /* --- the reader */
 
-/* What one file may take: the largest known libraries (of 1 to 2 GB) need a third of a second and
- * 200 MiB for their unwind tables on a machine at rest. */
+/* What one file may take. Of it 256 MiB are kept at most (elf/limits.h); the table made of that is
+ * the rest. */
 #define INSPECT_LIMIT_NS   (5 * NS_PER_SECOND)
 #define TABLE_LIMIT_NS	   (60 * NS_PER_SECOND)
 #define READER_DATA_BYTES  ((size_t)512 << 20) /* private memory that is written to */
@@ -23,7 +23,8 @@
 
 /* --- the recorder */
 
-/* How long the loop waits for answers, which usually take a tenth of a millisecond each: so long at
+/* How long the loop waits for answers, which take a quarter of a millisecond each on a
+ * machine at rest: so long at
  * once, and then one part in ANSWER_WAIT_PARTS of the time. One that comes later is used then. */
 #define ANSWER_WAIT_NS	  (100 * NS_PER_MS)
 #define ANSWER_WAIT_PARTS 3

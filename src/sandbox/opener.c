@@ -19,12 +19,12 @@
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/proc_text.h"
 #include "elf/perf_map.h"
 #include "sandbox/limits.h"
 #include "sandbox/message.h"
 
-#define COPY_BYTES   65536
-#define STATUS_BYTES 65536
+#define COPY_BYTES 65536
 
 /* --- whose rights count ----------------------------------------------------------------------- */
 
@@ -36,36 +36,14 @@ struct person {
 
 static const struct person nobody = {OPEN_NOBODY, OPEN_NOBODY, 0};
 
-static int number_after(const char *status, const char *key, uint32_t *ret)
-{
-	const char *line = strstr(status, key);
-
-	return line && sscanf(line + strlen(key), "%u", ret) == 1 ? 0 : -ENOENT;
-}
-
-/* By /proc/PID/status. */
 static int find_person(uint32_t pid, struct person *ret)
 {
-	struct buf status = BUF_INIT;
-	const char *line;
-	char path[32];
-	int error;
+	struct proc_status status;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	error = io_read_file(path, STATUS_BYTES, &status);
-	ret->inner_pid = pid;
-	error = error ?: number_after(buf_text(&status), "\nUid:", &ret->uid);
-	error = error ?: number_after(buf_text(&status), "\nGid:", &ret->gid);
-	line = error ? NULL : strstr(buf_text(&status), "\nNSpid:");
-	if (line) {
-		const char *end = line + 7 + strcspn(line + 7, "\n"), *last = end;
-
-		while (last > line && last[-1] >= '0' && last[-1] <= '9')
-			last--;
-		ret->inner_pid = (uint32_t)strtoul(last, NULL, 10);
-	}
-	buf_release(&status);
-	return error;
+	if (!proc_status_read(pid, &status))
+		return -ESRCH;
+	*ret = (struct person){status.uid, status.gid, status.inner_pid ? status.inner_pid : pid};
+	return 0;
 }
 
 /* From here on paths are opened with this user's rights, if we are root. */

@@ -52,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *exact = malloc(size ? size : 1), *ended = malloc(size + 1);
 	struct proc_stat stat;
+	struct proc_status status;
 
 	if (exact && ended) {
 		memcpy(exact, data, size);
@@ -60,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_mappings(exact, size);
 		check_printable(exact, size);
 		(void)proc_stat_parse(ended, &stat);
+		(void)proc_status_parse(ended, &status);
 		check_container(ended);
 	}
 	free(exact);

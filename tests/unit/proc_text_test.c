@@ -45,6 +45,31 @@ static void what_is_no_stat_is_refused(void)
 	CHECK(!parse_stat("42 (cat) S x " BEHIND_PARENT, &s));
 }
 
+static void a_process_has_a_user_and_a_number_in_its_namespace(void)
+{
+	struct proc_status s;
+
+	CHECK(proc_status_parse("Name:\ta\nNgid:\t0\nUid:\t7\t8\t9\t10\nGid:\t11\t12\t13\t14\n"
+				"NStgid:\t5\nNSpid:\t4711\t12\t3\nNSpgid:\t1\n",
+		&s));
+	CHECK(s.uid == 7 && s.gid == 11 && s.inner_pid == 3);
+	CHECK(proc_status_parse("Name:\ta\nUid:\t7\nGid:\t11\n", &s) && !s.inner_pid);
+	CHECK(proc_status_read((uint32_t)getpid(), &s) && s.uid == getuid() && s.gid == getgid());
+	CHECK(s.inner_pid == (uint32_t)getpid());
+	CHECK(!proc_status_read(UINT32_MAX, &s));
+}
+
+static void what_is_no_status_is_refused(void)
+{
+	struct proc_status s;
+
+	CHECK(!proc_status_parse("", &s));
+	CHECK(!proc_status_parse("Name:\ta\nUid:\nGid:\t11\n", &s));
+	CHECK(!proc_status_parse("Name:\ta\nUid:\t4294967296\nGid:\t11\n", &s));
+	CHECK(!proc_status_parse("Name:\ta\nUid:\tx\nGid:\t11\n", &s));
+	CHECK(!proc_status_parse("Name:\ta\nUid:\t1\n", &s));
+}
+
 static bool parse_mapping(const char *line, struct proc_mapping *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -80,6 +105,8 @@ int main(void)
 	RUN(a_process_has_a_state_a_parent_threads_and_a_start);
 	RUN(a_name_cannot_pass_for_what_is_behind_it);
 	RUN(what_is_no_stat_is_refused);
+	RUN(a_process_has_a_user_and_a_number_in_its_namespace);
+	RUN(what_is_no_status_is_refused);
 	RUN(a_mapping_has_its_place_and_its_file);
 	RUN(what_is_no_mapping_is_refused);
 	return tap_end();
