@@ -4,7 +4,8 @@
  * the loop asks, waits for a moment where an answer is worth that, and goes on; an answer that
  * comes later is used then.
  *
- * What it waits is bounded (sandbox/limits.h), however slowly strangers' files open.
+ * What it waits is bounded (sandbox/limits.h), however slowly strangers' files open. Without a
+ * program for these processes all of it is done at once, in the loop, and has no such bound.
  *
  * One thread. Whatever fails is an answer with an error, and counted.
  */

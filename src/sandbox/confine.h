@@ -10,5 +10,6 @@
  * descriptors. 0 or -errno. */
 int confine_reader(void);
 /* The opener: of the capabilities we have those that mappings of other users need, and to be such a
- * user; may open files, but only for reading. 0 or -errno. */
+ * user. That it opens files for reading only is enforced for openat, not for openat2, whose flags
+ * no filter sees. 0 or -errno. */
 int confine_opener(void);

@@ -8,7 +8,6 @@
 
 #define OPEN_LIMIT_NS	   NS_PER_SECOND /* opening blocks on file systems that strangers serve */
 #define OPEN_COPY_BYTES	   ((size_t)256 << 20) /* files of such file systems are copied */
-#define OPEN_PATH_BYTES	   4096
 #define OPENER_DATA_BYTES  ((size_t)64 << 20)
 #define OPENER_DESCRIPTORS 64
 

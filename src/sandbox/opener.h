@@ -3,7 +3,8 @@
  * Opens what other processes have mapped, for reading. Only regular files, and O_PATH first, since
  * to open anything else may have effects. A path counts by the rights of the process's user, below
  * the root folder of the process, and without links, as the paths of mappings have none; the
- * mapping itself (/proc/PID/map_files) by ours, as no user can make it lead elsewhere.
+ * mapping itself (/proc/PID/map_files) by ours, as no user can make it lead elsewhere. In a
+ * recorder that does this itself, root keeps its groups, and capabilities of its file count.
  *
  * File systems that a user serves (FUSE) can hold up whoever closes a file, so of these a copy in
  * memory is handed out.
