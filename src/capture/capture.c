@@ -443,8 +443,10 @@ static int read_process(void *context, uint32_t pid)
 
 int capture_start(struct capture *c)
 {
-	int error = c->whole_system ? running_each(read_process, c) : 0;
+	int error = c->programs ? perf_maps_start(c->perf_maps) : 0;
 
+	if (!error && c->whole_system)
+		error = running_each(read_process, c);
 	error = error ?: capture_publish(c);
 	return error || !c->programs ? error : programs_start(c->programs);
 }

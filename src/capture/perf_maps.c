@@ -140,6 +140,7 @@ static int open_event(int cpu)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME,
+		.disabled = 1,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -202,6 +203,14 @@ int perf_maps_open(struct perf_maps **ret)
 		return error;
 	}
 	*ret = m;
+	return 0;
+}
+
+int perf_maps_start(struct perf_maps *m)
+{
+	vec_foreach (b, &m->buffers)
+		if (ioctl(b->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return error_errno(-errno, "cannot watch mappings");
 	return 0;
 }
 

@@ -11,8 +11,11 @@
 
 struct perf_maps;
 
-/* Opens and starts: 0 or -errno with error_text. */
+/* Opens; what is mapped from perf_maps_start on is in the buffers, so that the whole system's
+ * mappings do not fill them before there is something to record. Both 0 or -errno with
+ * error_text. */
 int perf_maps_open(struct perf_maps **ret);
+int perf_maps_start(struct perf_maps *m);
 void perf_maps_close(struct perf_maps *m);
 /* Adds what has arrived to `changes`, and to *lost how many events the kernel dropped: 0 or
  * -ENOMEM. */
