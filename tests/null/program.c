@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A program that uses the API of a vendor that does not exist (null.h): ten times two kernels of a
- * millisecond, a wait for them, and a pause in which the GPU has nothing to do.
+ * millisecond, a wait for them, and a pause in which the GPU has nothing to do: long enough to be the
+ * reason of its idleness on a busy machine too.
  */
 #include <execinfo.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 
 #define STEP __attribute__((noinline, used))
 
-enum { ROUNDS = 10, WORK_NS = 1000000, PAUSE_NS = 5000000 };
+enum { ROUNDS = 10, WORK_NS = 1000000, PAUSE_NS = 20000000 };
 
 static int driver = -1;
 static uint64_t busy_until_ns;
