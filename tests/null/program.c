@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A program that uses the API of a vendor that does not exist (null.h): ten times two kernels of a
- * millisecond, a wait for them, and a pause in which the GPU has nothing to do: long enough to be the
- * reason of its idleness on a busy machine too.
+ * millisecond, a wait for them, and a pause in which the GPU has nothing to do: long enough to be
+ * the reason of its idleness on a busy machine too.
  */
 #include <execinfo.h>
 #include <fcntl.h>
