@@ -21,6 +21,7 @@
 #include "bpf/arch_x86.h"
 #include "bpf/tracking.h"
 #include "bpf/buffers.h"
+#include "bpf/table_writer.h"
 #include "bpf/wait_programs.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -34,6 +34,7 @@
 
 #define BPF_KERNEL_DEPTH_MAX 127    /* frames of the kernel; its own limit */
 #define BPF_MAPPINGS_MAX     131072 /* of all processes together */
+#define BPF_STAGED_LINES     64	    /* of unwind tables, written in one go */
 #define BPF_COMM_SIZE	     16
 #define BPF_ARGUMENTS_MAX    512
 #define BPF_SIGNALS	     32 /* those without queue */

@@ -4,9 +4,9 @@
  * mapped where, the unwind tables (walk/table.h), and where the Python interpreter keeps its
  * frames. By pid as the recorder counts.
  *
- * The arrays are shared with the recorder, which fills them by plain stores. Tables come in chunks
- * that are maps of their own, because changing the array of these makes the recorder wait for a
- * grace period: once for 4 MiB, not for each table.
+ * The array of mappings is shared with the recorder, which fills it by plain stores. Tables come in
+ * chunks that are maps of their own, because changing the array of these makes the recorder wait
+ * for a grace period: once for 4 MiB, not for each table. table_writer.h writes them.
  */
 #pragma once
 

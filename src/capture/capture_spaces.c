@@ -23,11 +23,19 @@ static int new_chunk(void *context, uint32_t index, int *ret_fd)
 	return programs_new_chunk(c->programs, index, ret_fd);
 }
 
+static int write_words(void *context, uint32_t at, const uint32_t *words, uint32_t count)
+{
+	const struct capture *c = context;
+
+	return programs_write_words(c->programs, at, words, count);
+}
+
 int capture_open_tables(struct capture *c)
 {
 	struct buf dir = BUF_INIT;
 	struct unwind_tables_options options = {.cache_dir = unwind_cache_default(&dir),
 		.new_chunk = c->programs ? new_chunk : NULL,
+		.write_words = c->programs ? write_words : NULL,
 		.context = c,
 		.build = files_build_table,
 		.begin = files_begin_builder,
@@ -90,11 +98,14 @@ struct chunk_visit {
 	int error;
 };
 
+/* Libraries that get none leave walking to the kernel. */
 static int send_chunk(void *context, uint32_t index, int fd)
 {
 	struct chunk_visit *v = context;
 	const struct walker_news *news = &v->c->news;
 
+	if (v->c->programs && !programs_can_share_chunks(v->c->programs))
+		return 0;
 	v->error = news->table_chunk(news->context, index, fd);
 	return v->error;
 }

@@ -62,6 +62,16 @@ int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
 	return not_built();
 }
 
+int programs_write_words(struct programs *p, uint32_t at, const uint32_t *words, uint32_t count)
+{
+	return not_built();
+}
+
+bool programs_can_share_chunks(const struct programs *p)
+{
+	return false;
+}
+
 bool programs_see_maps(const struct programs *p)
 {
 	return false;

@@ -4,7 +4,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,8 +25,9 @@
 #include "capture/uprobe.h"
 #include "elf/elf_file.h"
 
-#define BTF_PATH     "/sys/kernel/btf/vmlinux"
-#define KPROBES_PATH "/sys/bus/event_source/devices/kprobe"
+#define BTF_PATH       "/sys/kernel/btf/vmlinux"
+#define KPROBES_PATH   "/sys/bus/event_source/devices/kprobe"
+#define STRANGERS_PATH "/proc/sys/kernel/unprivileged_bpf_disabled"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 #define INITIAL_PID_NS "pid:[4026531836]"
@@ -49,6 +52,8 @@ struct programs {
 	struct ring tasks;
 	struct ring wait_ring;
 	struct walk_mapping *mappings;
+	pthread_mutex_t writing; /* guards `staged` */
+	void *staged;
 	struct uprobe launch_probe;
 	struct vec(struct bpf_link *) sample_links;
 	struct bpf_link *wait_links[WAIT_PROGRAMS];
@@ -313,17 +318,27 @@ static int open_rings(struct programs *p)
 	return error;
 }
 
+#define LINE_BYTES     (WALK_TABLE_ALIGN * sizeof(uint32_t))
 #define MAPPINGS_BYTES (BPF_MAPPINGS_MAX * sizeof(struct walk_mapping))
+#define STAGED_BYTES   (BPF_STAGED_LINES * LINE_BYTES)
 
-static int map_mappings(struct programs *p)
+/* NULL with error_text. */
+static void *map_array(const struct bpf_map *map, size_t size)
 {
-	void *mappings = mmap(NULL, MAPPINGS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		bpf_map__fd(p->bpf->maps.mappings), 0);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
-	if (mappings == MAP_FAILED)
-		return error_errno(-errno, "cannot share mappings with the BPF programs");
-	p->mappings = mappings;
-	return 0;
+	if (memory != MAP_FAILED)
+		return memory;
+	error_errno(-errno, "cannot share memory with the BPF programs");
+	return NULL;
+}
+
+static int map_arrays(struct programs *p)
+{
+	p->mappings = map_array(p->bpf->maps.mappings, MAPPINGS_BYTES);
+	if (p->mappings)
+		p->staged = map_array(p->bpf->maps.staged_lines, STAGED_BYTES);
+	return p->staged ? 0 : -ENOMEM;
 }
 
 /* Where the marker is in the library's file. */
@@ -373,6 +388,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	if (!p)
 		return error_errno(-ENOMEM, "cannot load BPF programs");
 	p->launch_probe = UPROBE_INIT;
+	pthread_mutex_init(&p->writing, NULL);
 	p->sample_hz = options->sample_hz;
 	p->launches = options->launches;
 	p->waits = options->waits;
@@ -382,7 +398,7 @@ int programs_open(struct programs **ret, const struct capture_options *options,
 	if (!error && options->launches) /* behind it: without rights there is no marker either */
 		error = find_marker(p, options->library, markers->best);
 	error = error ?: open_rings(p);
-	error = error ?: map_mappings(p);
+	error = error ?: map_arrays(p);
 	if (!error && options->waits)
 		error = put_call_reasons(p);
 	if (error) {
@@ -580,6 +596,9 @@ void programs_close(struct programs *p)
 	ring_close(&p->wait_ring);
 	if (p->mappings)
 		munmap(p->mappings, MAPPINGS_BYTES);
+	if (p->staged)
+		munmap(p->staged, STAGED_BYTES);
+	pthread_mutex_destroy(&p->writing);
 	capture_bpf__destroy(p->bpf);
 	free(p->library);
 	free(p);
@@ -590,20 +609,70 @@ void programs_close(struct programs *p)
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	const uint32_t line_bytes = WALK_TABLE_ALIGN * sizeof(uint32_t);
 	int error = 0, fd;
 
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "table_chunk", sizeof(uint32_t), line_bytes,
-		WALK_CHUNK_BYTES / line_bytes, &options);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "table_chunk", sizeof(uint32_t), LINE_BYTES,
+		WALK_CHUNK_BYTES / LINE_BYTES, &options);
 	if (fd < 0)
 		return error_errno(-errno, "cannot make room for unwind tables");
-	if (bpf_map_update_elem(bpf_map__fd(p->bpf->maps.table_chunks), &index, &fd, BPF_ANY))
+	if (bpf_map_freeze(fd) ||
+		bpf_map_update_elem(bpf_map__fd(p->bpf->maps.table_chunks), &index, &fd, BPF_ANY))
 		error = error_errno(-errno, "cannot make room for unwind tables");
 	if (error)
 		close(fd);
 	else
 		*ret_fd = fd;
 	return error;
+}
+
+/* Lines of one chunk. */
+static int write_lines(struct programs *p, uint32_t first, const uint32_t *words, uint32_t count)
+{
+	uint64_t arguments[] = {first, count};
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+	int error;
+
+	pthread_mutex_lock(&p->writing);
+	memcpy(p->staged, words, count * LINE_BYTES);
+	error = bpf_prog_test_run_opts(bpf_program__fd(p->bpf->progs.write_lines), &run);
+	pthread_mutex_unlock(&p->writing);
+	if (!error && run.retval != count)
+		error = -EIO;
+	return error ? error_errno(error, "cannot write an unwind table") : 0;
+}
+
+int programs_write_words(struct programs *p, uint32_t at, const uint32_t *words, uint32_t count)
+{
+	const uint32_t per_chunk = WALK_CHUNK_WORDS / WALK_TABLE_ALIGN;
+	uint32_t first = at / WALK_TABLE_ALIGN, left = count / WALK_TABLE_ALIGN;
+	int error = 0;
+
+	while (!error && left) {
+		uint32_t room = per_chunk - first % per_chunk, now = left;
+
+		if (now > room)
+			now = room;
+		if (now > BPF_STAGED_LINES)
+			now = BPF_STAGED_LINES;
+		error = write_lines(p, first, words, now);
+		words += now * WALK_TABLE_ALIGN;
+		first += now;
+		left -= now;
+	}
+	return error;
+}
+
+/* Such a program may write to any map whose descriptor its maker has. */
+bool programs_can_share_chunks(const struct programs *p)
+{
+	char allowed = '0';
+	int fd = open(STRANGERS_PATH, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)io_read_full(fd, &allowed, 1);
+		close(fd);
+	}
+	return allowed != '0';
 }
 
 bool programs_see_maps(const struct programs *p)

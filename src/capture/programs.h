@@ -37,10 +37,15 @@ void programs_close(struct programs *p);
  * The data that walks need (bpf/events.h); only with samples or launches.
  *
  * Makes chunk `index` of the unwind tables' words (walk/table.h), which the programs can read at
- * once: a map of WALK_CHUNK_BYTES to be mapped. The caller owns the descriptor, the map lives as
- * long as the programs. May be called from any thread; waits for a grace period.
+ * once: a map of WALK_CHUNK_BYTES to be mapped for reading. The caller owns the descriptor, the map
+ * lives as long as the programs. May be called from any thread; waits for a grace period.
  */
 int programs_new_chunk(struct programs *p, uint32_t index, int *ret_fd);
+/* Writes words into chunks that are there: the only way to change them, for us and for whoever is
+ * handed their descriptors. `at` and `count` are multiples of WALK_TABLE_ALIGN. Any thread. */
+int programs_write_words(struct programs *p, uint32_t at, const uint32_t *words, uint32_t count);
+/* Whether that holds on this machine: not where anybody may load BPF programs of their own. */
+bool programs_can_share_chunks(const struct programs *p);
 /* Whether the programs see themselves when a process maps code. */
 bool programs_see_maps(const struct programs *p);
 /* The array that the programs read mappings from, BPF_MAPPINGS_MAX of them, ours to fill. */

@@ -12,7 +12,7 @@
 
 #define RESERVED_BYTES ((size_t)WALK_CHUNKS_MAX * WALK_CHUNK_BYTES)
 
-static int new_memfd(void *context, uint32_t index, int *ret_fd)
+static int new_memfd(int *ret_fd)
 {
 	int fd = memfd_create("xpuprof-unwind", MFD_CLOEXEC | MFD_ALLOW_SEALING), error;
 
@@ -27,16 +27,14 @@ static int new_memfd(void *context, uint32_t index, int *ret_fd)
 	return 0;
 }
 
-int arena_init(struct arena *a, uint32_t chunks_max,
-	int (*new_chunk)(void *context, uint32_t index, int *ret_fd), void *context)
+int arena_init(struct arena *a, uint32_t chunks_max, const struct arena_home *home)
 {
 	void *words = mmap(NULL, RESERVED_BYTES, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	*a = (struct arena){
 		.chunks_max = chunks_max,
-		.new_chunk = new_chunk ? new_chunk : new_memfd,
-		.context = context,
+		.home = *home,
 	};
 	if (words == MAP_FAILED)
 		return error_errno(-errno, "cannot reserve addresses for unwind tables");
@@ -57,16 +55,18 @@ void arena_release(struct arena *a)
 
 int arena_make_chunk(const struct arena *a, uint32_t index, int *ret_fd)
 {
-	return a->new_chunk(a->context, index, ret_fd);
+	const struct arena_home *home = &a->home;
+
+	return home->new_chunk ? home->new_chunk(home->context, index, ret_fd) : new_memfd(ret_fd);
 }
 
 int arena_attach(struct arena *a, int fd)
 {
 	uint32_t at = a->chunk_count * WALK_CHUNK_WORDS, first = at ? 0 : WALK_TABLE_ALIGN;
-	int error;
+	int protection = a->home.write_words ? PROT_READ : PROT_READ | PROT_WRITE, error;
 
-	if (mmap(a->words + at, WALK_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		    fd, 0) == MAP_FAILED)
+	if (mmap(a->words + at, WALK_CHUNK_BYTES, protection, MAP_SHARED | MAP_FIXED, fd, 0) ==
+		MAP_FAILED)
 		error = error_errno(-errno, "cannot map a chunk of unwind tables");
 	else
 		error = space_give(&a->space, at + first, WALK_CHUNK_WORDS - first);
@@ -74,9 +74,9 @@ int arena_attach(struct arena *a, int fd)
 		close(fd);
 		return error;
 	}
-	/* Whom a memfd is handed to can only read it. For BPF maps there is no such thing: one that
-	 * was opened for reading alone cannot be mapped, so that a program could write there;
-	 * walkers bound all they read. */
+	/* Whom a memfd is handed to can only read it; our own mapping is there already. BPF maps
+	 * are frozen by who made them: one that was opened for reading alone cannot be mapped
+	 * (bpf_map_mmap wants VM_SHARED). */
 	(void)fcntl(
 		fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	a->fds[a->chunk_count++] = fd;
@@ -86,6 +86,14 @@ int arena_attach(struct arena *a, int fd)
 bool arena_alloc(struct arena *a, uint32_t words, uint32_t *ret_at)
 {
 	return space_alloc(&a->space, words, ret_at);
+}
+
+int arena_write(struct arena *a, uint32_t at, const uint32_t *words, uint32_t count)
+{
+	if (a->home.write_words)
+		return a->home.write_words(a->home.context, at, words, count);
+	memcpy(a->words + at, words, count * sizeof(*words));
+	return 0;
 }
 
 void arena_give(struct arena *a, uint32_t at, uint32_t words)

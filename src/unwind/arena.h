@@ -6,7 +6,7 @@
  * Words that are given back while walkers may still read them are retired first: they are kept
  * until the owner has published their end (arena_publish), and for UNWIND_REUSE_NS more.
  *
- * The owner lets only one thread in at a time, except into arena_make_chunk.
+ * The owner lets only one thread in at a time, except into arena_make_chunk and arena_write.
  */
 #pragma once
 
@@ -15,6 +15,13 @@
 
 #include "unwind/space.h"
 #include "walk/table.h"
+
+/* Where chunks are: both functions, or neither for memfds, which are written to by plain stores. */
+struct arena_home {
+	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
+	int (*write_words)(void *context, uint32_t at, const uint32_t *words, uint32_t count);
+	void *context;
+};
 
 struct retired {
 	struct space_range range;
@@ -29,13 +36,11 @@ struct arena {
 	struct space space;
 	struct vec(
 		struct retired) retired; /* in the order of their times, those without at the end */
-	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
-	void *context;
+	struct arena_home home;
 };
 
-/* `new_chunk` may be NULL. The arena begins without chunks. */
-int arena_init(struct arena *a, uint32_t chunks_max,
-	int (*new_chunk)(void *context, uint32_t index, int *ret_fd), void *context);
+/* The arena begins without chunks. */
+int arena_init(struct arena *a, uint32_t chunks_max, const struct arena_home *home);
 void arena_release(struct arena *a);
 
 /* Makes chunk `index`, which may take long. */
@@ -44,6 +49,8 @@ int arena_make_chunk(const struct arena *a, uint32_t index, int *ret_fd);
 int arena_attach(struct arena *a, int fd);
 
 bool arena_alloc(struct arena *a, uint32_t words, uint32_t *ret_at);
+/* Fills in what was allocated; any thread. 0 or -errno. */
+int arena_write(struct arena *a, uint32_t at, const uint32_t *words, uint32_t count);
 /* Gives back words that were never published. */
 void arena_give(struct arena *a, uint32_t at, uint32_t words);
 /* 0 or -ENOMEM, which loses the words. */

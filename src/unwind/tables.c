@@ -248,28 +248,25 @@ static void note_error(struct outcome *o, int error)
 							   : UNWIND_FAILED;
 }
 
-/* Loads a table from disk; false: there is none, or none that is sound. */
-static bool load(struct unwind_tables *t, const struct unwind_cache_key *key, struct outcome *o)
+/* Reads a table from disk; NULL: there is none, or none that is sound. */
+static uint32_t *load(
+	const struct unwind_tables *t, const struct unwind_cache_key *key, size_t *ret_count)
 {
 	struct unwind_cached found;
-	int error;
+	uint32_t *words;
 
 	if (!t->cache || unwind_cache_find(t->cache, key, &found))
-		return false;
-	o->words = found.words;
-	error = reserve_locked(t, found.words, &o->word);
-	if (error) {
+		return NULL;
+	words = malloc((size_t)found.words * sizeof(*words));
+	if (!words) {
 		unwind_cache_drop(&found);
-		note_error(o, error);
-		return true;
+		return NULL;
 	}
-	if (unwind_cache_load(t->cache, &found, t->arena.words + o->word)) {
-		unreserve(t, o->word, o->words);
-		return false;
-	}
-	o->state = UNWIND_READY;
-	o->cached = true;
-	return true;
+	*ret_count = found.words;
+	if (!unwind_cache_load(t->cache, &found, words))
+		return words;
+	free(words);
+	return NULL;
 }
 
 /* In this process. */
@@ -303,22 +300,37 @@ static int build_sound(const struct worker *w, const struct table_files *files,
 	return -EINVAL;
 }
 
-static void build(const struct worker *w, const struct unwind_cache_key *key,
+/* Puts a table where walkers read it. */
+static int put(struct unwind_tables *t, const uint32_t *words, size_t count, struct outcome *o)
+{
+	int error;
+
+	o->words = (uint32_t)count;
+	error = reserve_locked(t, o->words, &o->word);
+	if (error)
+		return error;
+	error = arena_write(&t->arena, o->word, words, o->words);
+	if (error)
+		unreserve(t, o->word, o->words);
+	else
+		o->state = UNWIND_READY;
+	return error;
+}
+
+static void make(const struct worker *w, const struct unwind_cache_key *key,
 	const struct table_files *files, struct outcome *o)
 {
 	struct unwind_tables *t = w->tables;
-	uint32_t *words = NULL;
 	size_t count = 0;
-	int error = build_sound(w, files, &words, &count);
+	uint32_t *words = load(t, key, &count);
+	int error = 0;
 
+	o->cached = words;
+	if (!words)
+		error = build_sound(w, files, &words, &count);
 	if (!error) {
-		o->words = (uint32_t)count;
-		error = reserve_locked(t, o->words, &o->word);
-		if (!error) {
-			memcpy(t->arena.words + o->word, words, count * sizeof(*words));
-			o->state = UNWIND_READY;
-		}
-		if (t->cache) /* what cannot be kept is made anew the next time */
+		error = put(t, words, count, o);
+		if (t->cache && !o->cached) /* what cannot be kept is made anew the next time */
 			(void)unwind_cache_store(t->cache, key, words);
 		free(words);
 	}
@@ -383,8 +395,7 @@ static void *work(void *context)
 
 		job->files = no_files;
 		unlock(t);
-		if (!load(t, &key, &o))
-			build(w, &key, &files, &o);
+		make(w, &key, &files, &o);
 		close_files(&files);
 		lock(t);
 		finish(t, job, &o);
@@ -435,13 +446,14 @@ static int init_sync(struct unwind_tables *t)
 static int init_memory(struct unwind_tables *t, const struct unwind_tables_options *options)
 {
 	size_t budget = options->budget_bytes ? options->budget_bytes : UNWIND_DEFAULT_BUDGET;
+	const struct arena_home home = {options->new_chunk, options->write_words, options->context};
 	size_t chunks = (budget + WALK_CHUNK_BYTES - 1) / WALK_CHUNK_BYTES;
 	int error, fd;
 
 	if (chunks > WALK_CHUNKS_MAX)
 		chunks = WALK_CHUNKS_MAX;
 	t->budget_words = budget / 4;
-	error = arena_init(&t->arena, (uint32_t)chunks, options->new_chunk, options->context);
+	error = arena_init(&t->arena, (uint32_t)chunks, &home);
 	error = error ?: arena_make_chunk(&t->arena, 0, &fd);
 	return error ?: arena_attach(&t->arena, fd);
 }

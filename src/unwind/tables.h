@@ -4,7 +4,8 @@
  * kept on disk by build id and file, evicted under a budget of bytes.
  *
  * The space of words (walk/table.h) consists of chunks of WALK_CHUNK_BYTES, each a file descriptor
- * that can be mapped: a BPF map where BPF programs walk, else a memfd. In the recorder, they are
+ * that can be mapped, and that nobody else can write to: a BPF map where BPF programs walk, else a
+ * memfd. In the recorder, they are
  * mapped one behind the other from `words` on, so that a table is contiguous here. The first chunk
  * is there from the start; there are never more than the budget has room for.
  *
@@ -54,6 +55,9 @@ struct unwind_tables_options {
 	 * WALK_CHUNK_BYTES, and that is ours from then on. NULL: memfds. Called from our threads,
 	 * one at a time. */
 	int (*new_chunk)(void *context, uint32_t index, int *ret_fd);
+	/* Writes into such chunks, which are mapped for reading then. NULL: they are written to by
+	 * plain stores. Called from our threads, several at a time. */
+	int (*write_words)(void *context, uint32_t at, const uint32_t *words, uint32_t count);
 	void *context;
 	/* Makes the table of a file, as unwind_build does, in the thread of this number: 0,
 	 * -ENODATA or another -errno; the words are allocated, and are not trusted. NULL: it is

@@ -73,9 +73,8 @@ struct wire_welcome {
 };
 
 /*
- * With the chunk's descriptor. It may be a BPF map's, and Linux maps those into memory only through
- * descriptors that allow writing, too (bpf_map_mmap wants VM_SHARED). All programs that get it are
- * of one user, so what they might do to each other's stacks they could do anyway.
+ * With the chunk's descriptor. Walkers of other users' processes read the chunk too, so whoever
+ * gets it can only read it: a BPF map is frozen, a memfd sealed against writing.
  */
 struct wire_chunk {
 	uint32_t magic;

@@ -6,6 +6,7 @@
  * This file is built without frame pointers (tests/rules.mk). Each function of a chain notes its
  * own return address in shared memory, so that the truth comes from the program itself.
  */
+#include <bpf/bpf.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -38,8 +39,7 @@ struct notes {
 
 struct harness {
 	struct programs *programs;
-	uint32_t *words; /* the first chunk */
-	uint32_t used;	 /* words of it */
+	uint32_t used; /* words of the first chunk */
 	uint32_t mapping_count;
 	int go[2];
 	pid_t child;
@@ -233,7 +233,7 @@ static uint32_t add_table(struct harness *h, struct elf_file *f)
 	CHECK(h->used + header->words <= WALK_CHUNK_WORDS);
 	if (h->used + header->words > WALK_CHUNK_WORDS)
 		return 0;
-	memcpy(h->words + word, table, header->words * sizeof(*table));
+	CHECK(!programs_write_words(h->programs, word, table, header->words));
 	h->used += header->words;
 	free(table);
 	return word;
@@ -296,10 +296,8 @@ static bool begin(struct harness *h, const struct capture_options *options)
 		CHECK(false);
 		return false;
 	}
-	h->words = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(h->words != MAP_FAILED);
 	close(fd);
-	return h->words != MAP_FAILED;
+	return true;
 }
 
 static void keep(const struct bpf_stack *stack, const void *parts, size_t size)
@@ -370,7 +368,6 @@ static void record(const struct capture_options *options, void (*run)(void), boo
 	drain_all(options->launches ? programs_launches(h.programs) : &(struct ring){0},
 		options->sample_hz ? programs_samples(h.programs) : &(struct ring){0});
 	programs_close(h.programs);
-	munmap(h.words, WALK_CHUNK_BYTES);
 }
 
 /* ------------------------------------------------------------------ what is expected */
@@ -607,6 +604,54 @@ static void samples_of_the_vdso_and_of_system_calls_are_whole(void)
 	CHECK(complete + 2 >= all.count); /* the first ones may be of the waiting for its start */
 }
 
+/* ------------------------------------------------------------------ chunks */
+
+/* As a program that was handed the chunk, with any rights. */
+static bool can_write(int fd)
+{
+	static const uint32_t key, line[WALK_TABLE_ALIGN];
+	void *memory = mmap(NULL, WALK_CHUNK_BYTES, PROT_WRITE, MAP_SHARED, fd, 0);
+	void *seen = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	bool can = memory != MAP_FAILED || !bpf_map_update_elem(fd, &key, line, BPF_ANY);
+
+	can |= seen == MAP_FAILED || !mprotect(seen, WALK_CHUNK_BYTES, PROT_READ | PROT_WRITE);
+	if (memory != MAP_FAILED)
+		munmap(memory, WALK_CHUNK_BYTES);
+	if (seen != MAP_FAILED)
+		munmap(seen, WALK_CHUNK_BYTES);
+	return can;
+}
+
+/* Words that cross from one chunk to the next, and more than are written in one go. */
+static void chunks_are_written_by_programs_alone(void)
+{
+	enum { WORDS = 8192, BEFORE = 4096 + WALK_TABLE_ALIGN };
+	static uint32_t words[WORDS];
+	const uint32_t *seen[2];
+	struct programs *p;
+	int fds[2];
+
+	CHECK(!programs_open(&p, &(struct capture_options){.sample_hz = 1}, &costs));
+	for (uint32_t i = 0; i < WORDS; i++)
+		words[i] = i * 2654435761u;
+	for (uint32_t i = 0; i < 2; i++) {
+		CHECK(!programs_new_chunk(p, i, &fds[i]));
+		CHECK(!can_write(fds[i]));
+		seen[i] = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ, MAP_SHARED, fds[i], 0);
+		CHECK(seen[i] != MAP_FAILED);
+	}
+	CHECK(!programs_write_words(p, WALK_CHUNK_WORDS - BEFORE, words, WORDS));
+	CHECK(!memcmp(seen[0] + WALK_CHUNK_WORDS - BEFORE, words, BEFORE * sizeof(*words)));
+	CHECK(!memcmp(seen[1], words + BEFORE, (WORDS - BEFORE) * sizeof(*words)));
+	CHECK(!seen[0][WALK_CHUNK_WORDS - BEFORE - 1] && !seen[1][WORDS - BEFORE]);
+	CHECK(programs_write_words(p, 2 * WALK_CHUNK_WORDS, words, WALK_TABLE_ALIGN) == -EIO);
+	for (uint32_t i = 0; i < 2; i++) {
+		munmap((void *)(uintptr_t)seen[i], WALK_CHUNK_BYTES);
+		close(fds[i]);
+	}
+	programs_close(p);
+}
+
 /* ------------------------------------------------------------------ */
 
 static bool load_marker(enum launch_marker kind)
@@ -664,6 +709,7 @@ int main(int argc, char **argv)
 	RUN(the_registers_of_a_sample_are_sent_with_its_stack);
 	RUN(exec_ends_what_was_told_of_the_image_before);
 	RUN(code_that_stays_unknown_stops_being_sent);
+	RUN(chunks_are_written_by_programs_alone);
 	RUN(samples_of_the_vdso_and_of_system_calls_are_whole);
 	forget_all();
 	return tap_end();

@@ -80,21 +80,26 @@ static void ranges_given_in_any_order_become_one(void)
 
 /* ------------------------------------------------------------------ arena */
 
+static const struct arena_home memfds = {0};
+
 static void chunks_lie_one_behind_the_other_and_can_be_mapped_elsewhere(void)
 {
 	struct arena a;
+	const uint32_t value = 77;
 	uint32_t at, *other;
 	int fd;
 
-	CHECK(!arena_init(&a, 2, NULL, NULL));
+	CHECK(!arena_init(&a, 2, &memfds));
 	for (uint32_t i = 0; i < 2; i++)
 		CHECK(!arena_make_chunk(&a, i, &fd) && !arena_attach(&a, fd));
 	CHECK(arena_alloc(&a, WALK_CHUNK_WORDS + 16, &at));
 	CHECK(at == WALK_TABLE_ALIGN);
-	a.words[WALK_CHUNK_WORDS + 5] = 77;
+	CHECK(!arena_write(&a, WALK_CHUNK_WORDS + 5, &value, 1));
 	other = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ, MAP_SHARED, a.fds[1], 0);
 	CHECK(other != MAP_FAILED && other[5] == 77);
 	munmap(other, WALK_CHUNK_BYTES);
+	other = mmap(NULL, WALK_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, a.fds[1], 0);
+	CHECK(other == MAP_FAILED);
 	arena_release(&a);
 }
 
@@ -104,7 +109,7 @@ static void retired_words_are_free_a_second_after_it_was_told(void)
 	uint32_t at;
 	int fd;
 
-	CHECK(!arena_init(&a, 1, NULL, NULL));
+	CHECK(!arena_init(&a, 1, &memfds));
 	CHECK(!arena_make_chunk(&a, 0, &fd) && !arena_attach(&a, fd));
 	CHECK(arena_alloc(&a, WALK_CHUNK_WORDS - 16, &at));
 	CHECK(!arena_retire(&a, at, WALK_CHUNK_WORDS - 16));
