@@ -96,15 +96,12 @@ ssize_t io_pread_full(int fd, void *data, size_t size, off_t offset)
 	return offset < 0 ? -EINVAL : read_full(fd, data, size, offset);
 }
 
-int io_read_file(const char *path, size_t limit, struct buf *b)
+int io_read_rest(int fd, size_t limit, struct buf *b)
 {
 	char chunk[16384];
 	size_t total = 0;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -errno;
 	while ((n = io_read_full(fd, chunk, sizeof(chunk))) > 0) {
 		total += (size_t)n;
 		if (total > limit) {
@@ -113,8 +110,18 @@ int io_read_file(const char *path, size_t limit, struct buf *b)
 		}
 		buf_append(b, chunk, (size_t)n);
 	}
-	close(fd);
 	if (n < 0)
 		return (int)n;
 	return b->failed ? -ENOMEM : 0;
+}
+
+int io_read_file(const char *path, size_t limit, struct buf *b)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+
+	if (fd < 0)
+		return -errno;
+	error = io_read_rest(fd, limit, b);
+	close(fd);
+	return error;
 }

@@ -19,3 +19,5 @@ ssize_t io_pread_full(int fd, void *data, size_t size, off_t offset);
 /* Appends a whole file (also of /proc, whose size is unknown), at most `limit` bytes of it, to `b`:
  * 0 or -errno (-EFBIG when there is more), without error text. */
 int io_read_file(const char *path, size_t limit, struct buf *b);
+/* So too, what is left of an open file. */
+int io_read_rest(int fd, size_t limit, struct buf *b);

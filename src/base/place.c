@@ -173,7 +173,7 @@ static int walk(void *context, int *ret_folder)
 
 int place_error(const struct user *user, int code, const char *doing, const char *path)
 {
-	if (user && user->switched && (code == -EACCES || code == -EPERM))
+	if (user && user->name && (code == -EACCES || code == -EPERM))
 		return error_errno(
 			code, "cannot %s '%s' as %s, who called sudo", doing, path, user->name);
 	if (code == -EMLINK)

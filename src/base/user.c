@@ -123,6 +123,17 @@ int user_become_plain(const struct user *u)
 											  : 0;
 }
 
+int user_become_caller(struct user *u)
+{
+	int error = user_of_sudo(u), failed;
+
+	if (error || !u->switched)
+		return error;
+	failed = user_become_plain(u);
+	u->switched = false;
+	return failed ? error_errno(failed, "cannot become %s, who called sudo", u->name) : 0;
+}
+
 bool user_signal_waits(void)
 {
 	static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};

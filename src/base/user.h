@@ -20,8 +20,8 @@ struct user {
 	bool switched; /* not the one we run as; else the members after gid are unset */
 	uid_t uid;
 	gid_t gid;
-	char *name, *home;
-	gid_t *groups; /* all of them */
+	char *name, *home; /* NULL: nobody called sudo */
+	gid_t *groups;	   /* all of them */
 	size_t group_count;
 };
 
@@ -31,6 +31,9 @@ void user_self(struct user *u);
  * error_text. */
 int user_of_sudo(struct user *u);
 void user_release(struct user *u);
+
+/* As user_of_sudo, and this thread and all that it starts become that user, for good. */
+int user_become_caller(struct user *u);
 
 /* Becomes it for good, where it is another: for a child, by system calls only. 0 or -errno. */
 int user_become(const struct user *u);

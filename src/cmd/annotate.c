@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/user.h"
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/kernel_match.h"
@@ -42,6 +41,7 @@ struct wanted {
 
 struct annotating {
 	const struct wanted *wanted;
+	const struct user *user; /* who we are */
 	struct profile_reader *reader;
 	struct kernel_stalls stalls;
 	struct annotation annotation;
@@ -249,7 +249,7 @@ static int write_page(struct annotating *t)
 	struct output *o;
 	int error = output_not_source(t->wanted->output, t->wanted->path);
 
-	error = error ?: output_open(&o, t->wanted->map.user, t->wanted->output);
+	error = error ?: output_open(&o, t->user, t->wanted->output);
 	if (error)
 		return error;
 	stall_text_remarks(&t->stalls, keep_remark, &remarks);
@@ -286,9 +286,9 @@ static int annotate(struct annotating *t)
 	return error;
 }
 
-static int read_and_show(const struct wanted *w)
+static int read_and_show(const struct wanted *w, const struct user *user)
 {
-	struct annotating t = {.wanted = w};
+	struct annotating t = {.wanted = w, .user = user};
 	int error = profile_reader_open(&t.reader, w->path);
 
 	if (error)
@@ -307,13 +307,9 @@ static int read_and_show(const struct wanted *w)
 static int run(struct wanted *w)
 {
 	struct user user;
-	int error = user_of_sudo(&user);
+	int error = cmd_become_caller(&user, w->path);
 
-	if (error)
-		return error;
-	w->map.user = &user;
-	error = read_and_show(w);
-	w->map.user = NULL;
+	error = error ?: read_and_show(w, &user);
 	user_release(&user);
 	return error;
 }

@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/place.h"
 #include "base/printable.h"
 #include "record/target.h"
 
@@ -68,6 +70,16 @@ int cmd_print(int fd, const struct buf *lines)
 	error = lines->failed || clean.failed ? -ENOMEM : io_write_all(fd, clean.data, clean.size);
 	buf_release(&clean);
 	return error;
+}
+
+int cmd_become_caller(struct user *ret, const char *path)
+{
+	int error = user_become_caller(ret);
+
+	if (error || !ret->name || !strcmp(path, "-") || !access(path, R_OK))
+		return error;
+	/* Whoever opens it says what else is wrong. */
+	return errno == EACCES || errno == EPERM ? place_error(ret, -errno, "read", path) : 0;
 }
 
 int cmd_failed(void)

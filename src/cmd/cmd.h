@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/user.h"
 
 /* Exit statuses of xpuprof itself; `record` passes on the status of its command instead. */
 enum {
@@ -42,6 +43,13 @@ int cmd_sandbox(int argc, char **argv);
 void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cmd_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cmd_print(int fd, const struct buf *lines);
+/*
+ * For commands that only read: under sudo this process becomes its caller, for good, so that what a
+ * profile or a path leads to counts with the caller's rights. `path` is what will be read, as the
+ * user wrote it; -EACCES: the caller may not. 0 or -errno with error_text; *ret is to be released
+ * in either case.
+ */
+int cmd_become_caller(struct user *ret, const char *path);
 /* As cmd_error with the text of the last error; returns EXIT_FAILED. */
 int cmd_failed(void);
 /* Ends this process as another ended: by the same exit status or the same signal. */

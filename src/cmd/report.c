@@ -30,13 +30,14 @@ static int print(const struct report *r, bool json)
 
 static int run(const char *path, const struct report_wanted *w, bool json)
 {
-	struct report *r;
-	int error = report_open(&r, path, w);
+	struct report *r = NULL;
+	struct user user;
+	int error = cmd_become_caller(&user, path);
 
-	if (error)
-		return error;
-	error = print(r, json);
+	error = error ?: report_open(&r, path, w);
+	error = error ?: print(r, json);
 	report_close(r);
+	user_release(&user);
 	return error;
 }
 

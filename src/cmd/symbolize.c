@@ -47,8 +47,9 @@ struct symbolizing {
 	bool progress; /* to a terminal */
 	struct vec(struct nameless) absent, stripped;
 	struct profile_reader *reader;
-	uint64_t last_ns; /* of the events */
-	struct user user; /* whose rights it is written with */
+	uint64_t last_ns;   /* of the events */
+	struct user user;   /* who we are */
+	int kernel_symbols; /* opened as who we were; -1: they cannot be had */
 	struct place target, temporary;
 };
 
@@ -187,7 +188,8 @@ static struct symbolize_options options_of(struct symbolizing *s)
 		.inlines = s->inlines,
 		.servers_limit_ns = SERVERS_LIMIT_NS,
 		.dwarf_limit_ns = DWARF_LIMIT_NS,
-		.user = s->user.switched ? &s->user : NULL,
+		.kernel_symbols = s->kernel_symbols,
+		.user = &s->user,
 		.stopped = was_stopped,
 		.progress = show_progress,
 		.absent = note_absent,
@@ -221,8 +223,7 @@ static int open_copy(struct symbolizing *s)
 		return cannot_write(s, fd);
 	/* When these fail the file stays private, and is still written. */
 	if (!stat(s->path, &st)) {
-		if (!s->user.switched)
-			(void)!fchown(fd, st.st_uid, st.st_gid);
+		(void)!fchown(fd, st.st_uid, st.st_gid);
 		(void)fchmod(fd, st.st_mode & 0777);
 	}
 	return fd;
@@ -265,16 +266,11 @@ static int write_copy(struct symbolizing *s, int fd, struct symbolize_stats *sta
 
 static int replace(struct symbolizing *s, struct symbolize_stats *stats)
 {
-	int error = user_of_sudo(&s->user), fd;
+	int fd = open_copy(s), error = fd < 0 ? fd : write_copy(s, fd, stats);
 
-	if (error)
-		return error;
-	fd = open_copy(s);
-	error = fd < 0 ? fd : write_copy(s, fd, stats);
 	if (error && fd >= 0)
 		(void)place_remove(&s->temporary);
 	place_release(&s->target);
-	user_release(&s->user);
 	return error;
 }
 
@@ -327,6 +323,8 @@ static int run(struct symbolizing *s)
 	struct symbolize_stats stats = {0};
 	int error = signals_open(&s->signals);
 
+	s->kernel_symbols = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	error = error ?: cmd_become_caller(&s->user, s->path);
 	error = error ?: read_profile(s);
 	error = error ?: replace(s, &stats);
 	if (!error)
@@ -338,6 +336,9 @@ static int run(struct symbolizing *s)
 		free(a->path);
 	vec_release(&s->absent);
 	vec_release(&s->stripped);
+	if (s->kernel_symbols >= 0)
+		close(s->kernel_symbols);
+	user_release(&s->user);
 	signals_close(&s->signals);
 	return error;
 }

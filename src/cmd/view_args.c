@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/user.h"
 #include "cmd/cmd.h"
 #include "view/view.h"
 
@@ -69,12 +68,10 @@ int view_export(const struct exporter *e, const char *path, const char *out_path
 {
 	struct export_options own = *options;
 	struct user user;
-	int error = user_of_sudo(&user);
+	int error = cmd_become_caller(&user, path);
 
-	if (error)
-		return error;
 	own.user = &user;
-	error = export_file(e, path, out_path, &own, ret);
+	error = error ?: export_file(e, path, out_path, &own, ret);
 	user_release(&user);
 	return error;
 }

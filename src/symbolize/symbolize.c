@@ -526,6 +526,13 @@ static int add_kernel_matches(
 	return error;
 }
 
+/* What the kernel shows depends on who opened it. */
+static int read_kernel_symbols(int opened, struct buf *text)
+{
+	return opened ? io_read_rest(opened, KALLSYMS_MAX_BYTES, text)
+		      : io_read_file("/proc/kallsyms", KALLSYMS_MAX_BYTES, text);
+}
+
 static int name_kernel(struct symbolizer *s, const struct run *run)
 {
 	struct kallsyms_match *matches = calloc(run->count, sizeof(*matches));
@@ -537,7 +544,7 @@ static int name_kernel(struct symbolizer *s, const struct run *run)
 	for (size_t i = 0; i < run->count; i++)
 		matches[i].address = run->items[i].address;
 	if (is_running_kernel(s, run))
-		error = io_read_file("/proc/kallsyms", KALLSYMS_MAX_BYTES, &text);
+		error = read_kernel_symbols(s->o->kernel_symbols, &text);
 	if (!error) {
 		kallsyms_match(buf_text(&text), text.size, matches, run->count);
 		error = add_kernel_matches(s, run, matches);

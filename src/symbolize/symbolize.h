@@ -35,6 +35,9 @@ struct symbolize_options {
 	 * one module may take; 0: not at all. */
 	uint64_t servers_limit_ns, dwarf_limit_ns;
 	const struct user *user; /* who asks servers; NULL: we do */
+	/* /proc/kallsyms, opened with rights that we have no more; -1: it cannot be had, 0: it is
+	 * opened by us. */
+	int kernel_symbols;
 	/* Any of these may be NULL. True: leave the rest, the user is waiting. */
 	bool (*stopped)(void *context);
 	/* Something slow begins: "asking for debug files, 3 of 17". */

@@ -23,6 +23,7 @@ def check_source(kind):
     else:
         os.rename(secret, source)
     attack.run(None, helper, "small", f"{theirs}/p.xpu", theirs)
+    attack.give(f"{theirs}/p.xpu", attack.User(NOBODY))
     for output in ([], ["-o", f"{theirs}/page.html"]):
         said, status = attack.run(None, attack.XPUPROF, "annotate", "--all", *output, "matmul", f"{theirs}/p.xpu",
                                   env=dict(os.environ, SUDO_UID=str(NOBODY)))
@@ -31,6 +32,24 @@ def check_source(kind):
                       "a file that the caller may not read", shown[:2000])
     shown, _ = attack.run(None, attack.XPUPROF, "annotate", "--all", "matmul", f"{theirs}/p.xpu")
     attack.result(SECRET in shown, f"{kind}: root itself reads it")
+
+
+def check_inputs():
+    """What is read itself, by its name or by a link of the caller's."""
+    caller, theirs, own = attack.User(NOBODY), attack.folder(attack.User(NOBODY)), attack.folder(mode=0o700)
+    folded = attack.write("/tmp/root_only.folded", f"main;{SECRET} 5\n".encode(), mode=0o600)
+    profile = f"{own}/p.xpu"
+    attack.run(None, attack.XPUPROF, "record", "-q", "--cpu-only", "-o", profile, "sh", "-c", f": {SECRET}")
+    for name, target in ("l.folded", folded), ("l.xpu", profile):
+        os.symlink(target, f"{theirs}/{name}")
+        attack.give(f"{theirs}/{name}", caller)
+    for path in folded, profile, f"{theirs}/l.folded", f"{theirs}/l.xpu":
+        said = [attack.run(None, attack.XPUPROF, *command, cwd=theirs, env=dict(os.environ, SUDO_UID=str(NOBODY)))
+                for command in (["flame", "-o", "-", path], ["report", path], ["export", "--to", "chrome", path],
+                                ["annotate", "matmul", path], ["symbolize", "-o", "named.xpu", path])]
+        attack.result(all(status == 1 and f"cannot read '{path}' as nobody, who called sudo" in text and SECRET not in text
+                          for text, status in said) and not os.path.exists(f"{theirs}/named.xpu"),
+                      f"what the caller may not read is refused: {os.path.basename(path)}", said)
 
 
 def check_program():
@@ -48,6 +67,7 @@ def check_program():
 def check():
     for kind in KINDS:
         check_source(kind)
+    check_inputs()
     check_program()
 
 

@@ -56,14 +56,21 @@ done
 run sudo "$build/xpuprof" record -q --cpu-only -o here.xpu touch started
 is "$status $err" "1 xpuprof: cannot create 'here.xpu' as nobody, who called sudo: Permission denied" \
 	"where the caller may write nothing, nothing is written"
-for command in 'record -q --cpu-only -o here.svg true' 'flame -o here.svg p.xpu' 'export -o here.svg p.xpu'; do
+for command in 'record -q --cpu-only -o here.svg true' 'flame -o here.svg theirs/p.xpu' 'export -o here.svg theirs/p.xpu'; do
 	# shellcheck disable=SC2086 # words
 	run sudo "$build/xpuprof" $command
 	has "$err" "cannot write 'here.svg' as nobody, who called sudo: Permission denied" "nor by ${command%% *}"
 done
-run sudo "$build/xpuprof" symbolize -o here.xpu p.xpu
+run sudo "$build/xpuprof" symbolize -o here.xpu theirs/p.xpu
 has "$err" "cannot write 'here.xpu' as nobody, who called sudo: Permission denied" "nor by symbolize"
 true_that "and no file is made" test ! -e here.xpu -a ! -e here.svg -a ! -e started
+
+for command in 'flame -o theirs/here.svg' 'report' 'export -o theirs/here.svg' 'annotate kernel' 'symbolize -o theirs/here.xpu'; do
+	# shellcheck disable=SC2086 # words
+	run sudo "$build/xpuprof" $command p.xpu
+	is "$status $err" "1 xpuprof: cannot read 'p.xpu' as nobody, who called sudo: Permission denied" \
+		"${command%% *} reads nothing that the caller may not"
+done
 
 cd theirs || exit 1
 umask 077

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,24 +86,13 @@ static int read_text(struct source_text *t, int fd)
 	return 0;
 }
 
-static int open_path(void *path, int *ret_fd)
-{
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return *ret_fd < 0 ? -errno : 0;
-}
-
 /* 0 with t->path set, -ENOMEM, or why this is no source. */
-static int try(struct source_text *t, const struct source_map *m, const char *path)
+static int try(struct source_text *t, const char *path)
 {
-	char copy[PATH_MAX];
-	int fd, error;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error;
 
-	if (strlen(path) >= sizeof(copy))
-		return -ENAMETOOLONG;
-	strcpy(copy, path);
-	error = user_run(m->user, open_path, copy, strlen(copy) + 1, &fd);
-	if (error)
-		return error;
+	if (fd < 0)
+		return -errno;
 	error = read_text(t, fd);
 	close(fd);
 	if (error) {
@@ -143,7 +131,7 @@ static int try_replaced(struct source_text *t, const struct source_map *m, const
 	int error = -ENOENT;
 
 	if (replace(m, path, &other))
-		error = other.failed ? -ENOMEM : try(t, m, buf_text(&other));
+		error = other.failed ? -ENOMEM : try(t, buf_text(&other));
 	buf_release(&other);
 	return error;
 }
@@ -160,7 +148,7 @@ static int try_folder(
 		buf_reset(&other);
 		buf_printf(&other, "%s/%s", folder, path);
 		if (strncmp(path, "../", 3) && !strstr(path, "/../"))
-			error = other.failed ? -ENOMEM : try(t, m, buf_text(&other));
+			error = other.failed ? -ENOMEM : try(t, buf_text(&other));
 		path = strchr(path, '/');
 	}
 	buf_release(&other);
@@ -203,7 +191,7 @@ int source_text_find(struct source_text *t, const struct source_map *m, const ch
 	int error = try_replaced(t, m, path), own = 0;
 
 	if (error && error != -ENOMEM)
-		own = error = try(t, m, path);
+		own = error = try(t, path);
 	for (size_t i = 0; error && error != -ENOMEM && i < m->folders.count; i++)
 		error = try_folder(t, m, m->folders.items[i], path);
 	if (!error)

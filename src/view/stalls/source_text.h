@@ -21,7 +21,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/user.h"
 #include "base/vec.h"
 #include "profile/reader.h"
 
@@ -32,9 +31,6 @@ struct source_replacement {
 };
 
 struct source_map {
-	/* Whose rights files are opened with: a profile may be a stranger's, and name any. NULL:
-	 * ours. Borrowed. */
-	const struct user *user;
 	struct vec(struct source_replacement) replacements;
 	struct vec(char *) folders;
 };
