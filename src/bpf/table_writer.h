@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the recorder writes unwind tables: by a program that it runs itself. The chunks are frozen, so
- * nobody writes to them by their descriptors any more, the recorder neither, and programs still can
- * (BPF_MAP_FREEZE in include/uapi/linux/bpf.h). So injected libraries can be given the chunks that
- * walkers of all users share.
+ * How the recorder writes unwind tables: by a program that it runs itself. The chunks are frozen,
+ * so nobody writes to them by their descriptors any more, the recorder neither, and programs still
+ * can (BPF_MAP_FREEZE in include/uapi/linux/bpf.h). So injected libraries can be given the chunks
+ * that walkers of all users share.
  *
  * Included once, by capture.bpf.c.
  */
