@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -340,6 +341,23 @@ int place_check(const struct place *p)
 static bool is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool place_holds(const struct place *p, int fd)
+{
+	struct stat there, opened;
+
+	return !place_stat(p, &there) && !fstat(fd, &opened) && is_same(&there, &opened);
+}
+
+int place_lock(int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) &&
+		errno == EWOULDBLOCK)
+		return -EBUSY;
+	return 0;
 }
 
 /* A pipe that nobody reads cannot be opened without waiting in the kernel, where no signal of those

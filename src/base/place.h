@@ -49,6 +49,11 @@ int place_remove(const struct place *p);
 int place_rename(const struct place *from, const struct place *to);
 /* Whether a file can be written there, without doing so. */
 int place_check(const struct place *p);
+/* Whether what is open there has that name still. */
+bool place_holds(const struct place *p, int fd);
+/* Nobody else has the lock of a file, and we have it from now on: 0, or -EBUSY. Where locks do not
+ * work there is none; devices and pipes need none. */
+int place_lock(int fd);
 /* A new file in the folder of `p`, at `ret`, which shares the descriptor of the folder. */
 int place_temporary(const struct place *p, mode_t mode, struct place *ret);
 /* `ret`, which shares the folder of `p`, has this behind its name. */

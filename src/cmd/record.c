@@ -26,6 +26,7 @@
 #include "cmd/status.h"
 #include "cmd/view_args.h"
 #include "export/exporter.h"
+#include "export/output_claim.h"
 #include "gpu/backend.h"
 #include "view/view.h"
 
@@ -35,6 +36,7 @@
 struct output {
 	const char *path;
 	const struct exporter *exporter; /* NULL: the profile itself */
+	struct output_claim claim;
 	bool made;
 };
 
@@ -102,7 +104,7 @@ static bool is_taken(const struct record *r, const char *path)
 static int add_output(void *target, const char *value)
 {
 	struct record *r = target;
-	struct output output = {.path = value};
+	struct output output = {.path = value, .claim = OUTPUT_CLAIM_NONE};
 
 	if (!*value)
 		return error_set(-1, "needs a file name");
@@ -368,15 +370,22 @@ static int choose_profile(struct record *r)
 	return 0;
 }
 
-/* Finds out now, and not after a long run, that an output cannot be written. */
-static int check_outputs(const struct record *r, const struct target_user *u)
+/* Finds out now, and not after a long run, that an output cannot be written, or is to be another
+ * recorder's. */
+static int claim_outputs(const struct record *r, const struct target_user *u)
 {
 	int error = 0;
 
 	vec_foreach (output, &r->outputs)
 		if (output->exporter)
-			error = error ?: output_check(&u->account, output->path);
+			error = error ?: output_claim(&output->claim, &u->account, output->path);
 	return error;
+}
+
+static void release_outputs(const struct record *r)
+{
+	vec_foreach (output, &r->outputs)
+		output_claim_release(&output->claim);
 }
 
 /* Samples of instructions are there to be seen, where there are any and the form can show them. */
@@ -636,6 +645,7 @@ static int run(struct record *r, struct target_user *u, char **command)
 		return cmd_failed();
 	o = open_and_record(r, u, &signals, command);
 	signals_close(&signals);
+	release_outputs(r);
 	if (o.wait_status)
 		cmd_end_like(o.wait_status);
 	return o.status;
@@ -648,12 +658,13 @@ static int prepare_and_run(struct record *r, char **command)
 
 	if (choose_profile(r) || target_user_find(&user, r->as_root))
 		return cmd_failed();
-	if (check_outputs(r, &user)) {
-		target_user_release(&user);
-		return cmd_failed();
+	if (claim_outputs(r, &user)) {
+		status = cmd_failed();
+	} else {
+		error = *command ? target_check_command(&user, *command) : 0;
+		status = error ? exec_status(error) : run(r, &user, command);
 	}
-	error = *command ? target_check_command(&user, *command) : 0;
-	status = error ? exec_status(error) : run(r, &user, command);
+	release_outputs(r);
 	target_user_release(&user);
 	return status;
 }

@@ -54,21 +54,6 @@ int output_not_source(const char *path, const char *source)
 	return error_set(-EINVAL, "'%s' is what is read: give what is written another name", path);
 }
 
-int output_check(const struct user *user, const char *path)
-{
-	struct place p;
-	int error;
-
-	if (!strcmp(path, "-") || place_descriptor(path) >= 0)
-		return 0;
-	error = place_find(&p, user, path, "write");
-	if (error)
-		return error;
-	error = place_check(&p);
-	place_release(&p);
-	return error ? place_error(user, error, "write", path) : 0;
-}
-
 /* Pipes and devices have nothing to cut off. */
 static int open_present(struct output *o, const struct stat *st)
 {

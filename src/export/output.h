@@ -25,8 +25,6 @@ bool output_is_file(const char *path);
 /* 0, or -EINVAL with error_text when both are one file, which would be gone with what is made of
  * it. */
 int output_not_source(const char *path, const char *source);
-/* Whether it could be opened now, without doing so: 0, or -errno with error_text. */
-int output_check(const struct user *user, const char *path);
 /* 0, or -errno with error_text. `user` is borrowed until the end; NULL: ourselves. */
 int output_open(struct output **ret, const struct user *user, const char *path);
 /* Writes the rest, moves the file to its name and frees `o`; 0 or -errno with error_text. */

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -26,25 +25,6 @@ static bool is_profile(int fd)
 
 	return io_pread_full(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
 	       !memcmp(begin, magic, sizeof(begin));
-}
-
-static bool is_at(const struct place *p, int fd)
-{
-	struct stat there, open;
-
-	return !place_stat(p, &there) && !fstat(fd, &open) && there.st_dev == open.st_dev &&
-	       there.st_ino == open.st_ino;
-}
-
-/* Where locks do not work there is none; devices and pipes need none. */
-static int lock(int fd)
-{
-	struct stat st;
-
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) &&
-		errno == EWOULDBLOCK)
-		return -EBUSY;
-	return 0;
 }
 
 static int open_new(struct output_file *f)
@@ -117,8 +97,8 @@ static int open_locked(struct output_file *f, bool keep)
 	int error = open_any(f, keep), fd = f->keep ? f->earlier : f->fd;
 
 	if (!error && fd >= 0)
-		error = lock(fd);
-	if (!error && fd >= 0 && !is_at(&f->place, fd))
+		error = place_lock(fd);
+	if (!error && fd >= 0 && !place_holds(&f->place, fd))
 		error = -EAGAIN;
 	if (error)
 		close_both(f);
@@ -144,7 +124,7 @@ static int open_again(struct output_file *f, int descriptor)
 	if (fd < 0)
 		return fd;
 	f->fd = fd;
-	return lock(fd);
+	return place_lock(fd);
 }
 
 static int is_busy(const struct output_file *f)
@@ -221,7 +201,7 @@ static int replace_earlier(void *context, int *ret_fd)
 	struct place old;
 	int error = place_beside(&b->here, OUTPUT_FILE_OLD, &old), fd;
 
-	if (!error && b->earlier >= 0 && !is_at(&b->here, b->earlier))
+	if (!error && b->earlier >= 0 && !place_holds(&b->here, b->earlier))
 		error = -EBUSY;
 	error = error ?: check_old(&old);
 	error = error ?: place_rename(&b->here, &old);
@@ -246,7 +226,7 @@ static int begin_beside(struct output_file *f)
 	if (error == -EACCES || error == -EPERM) {
 		error = overwrite(f);
 	} else {
-		error = error ?: lock(f->fd);
+		error = error ?: place_lock(f->fd);
 		f->kept = f->created = !error;
 	}
 	return error ? cannot_begin_beside(f, error) : 0;
@@ -271,7 +251,7 @@ void output_file_remove(const struct output_file *f)
 {
 	struct place old;
 
-	if (!f->created || !is_at(&f->place, f->fd))
+	if (!f->created || !place_holds(&f->place, f->fd))
 		return;
 	if (f->kept && !place_beside(&f->place, OUTPUT_FILE_OLD, &old))
 		(void)place_rename(&old, &f->place);

@@ -21,8 +21,19 @@ run record -o p.xpu touch started
 is "$status" 1 "a second recorder of one file is refused"
 has "$err" "cannot create 'p.xpu': another recorder is writing it" "and says why"
 true_that "its command does not begin" test ! -e started
+: >other.svg
+record -o q.xpu -o new.svg -o other.svg 2>/dev/null -- sh -c 'touch drawing; while [ ! -e go ]; do sleep 0.05; done' &
+while [ ! -e drawing ]; do sleep 0.05; done
+for name in new.svg other.svg; do
+	run record -o svg:$name touch started
+	is "$status $err" "1 xpuprof: cannot write '$name': another recorder is going to write it" "so is one of one picture: $name"
+done
+true_that "whose command does not begin either" test ! -e started
 : >go
-wait $pid
+wait
+true_that "and the pictures are the first one's" test -s new.svg -a -s other.svg
+run record -o none.svg -o p.none.xpu ./missing
+is "$status $(ls none.svg 2>&1)" "127 ls: cannot access 'none.svg': No such file or directory" "no empty picture stays"
 has "$(xpuprof report --json p.xpu)" '"incomplete":null' "and the first one's recording is whole"
 
 first=$(md5sum <p.xpu)
