@@ -75,10 +75,10 @@ int output_claim(struct output_claim *c, const struct user *user, const char *pa
 	if (!error)
 		return 0;
 	output_claim_release(c);
-	return error == -EBUSY ? error_set(error,
-					 "cannot write '%s': another recorder is going to write it",
-					 path)
-			       : place_error(user, error, "write", path);
+	return error == -EBUSY
+		       ? error_set(error,
+				 "cannot write '%s': another recorder is going to write it", path)
+		       : place_error(user, error, "write", path);
 }
 
 /* What has another's name by now, or none, is not ours. */
