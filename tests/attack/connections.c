@@ -12,75 +12,47 @@
  */
 #include <err.h>
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "wire/ring.h"
+#include "attack/client.h"
 
 #define PROCESSES   70
 #define CONNECTIONS 60
-#define SECOND_MS   1000
+#define MOMENTS	    1000 /* of a millisecond */
 
 static uint32_t version = WIRE_VERSION;
 
 static int connect_to_recorder(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	int fd = client_dial();
 
-	strncpy(address.sun_path, getenv("XPUPROF_SOCKET"), sizeof(address.sun_path) - 1);
-	while (connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		if (errno != EAGAIN && errno != EINTR)
-			err(1, "connect");
+	if (fd < 0)
+		err(1, "connect");
 	return fd;
 }
 
 /* The welcome's memory; -1: none comes. An older recorder says which version it wants. */
-static int say_hello(int fd, pid_t pid, int patience_ms)
+static int say_hello(int fd, pid_t pid, int patience_s)
 {
-	struct wire_hello hello = {.magic = WIRE_MAGIC, .version = version, .pid = (uint32_t)pid};
-	struct wire_welcome welcome = {0};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr m = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int memory = -1;
-
-	send(fd, &hello, sizeof(hello), MSG_NOSIGNAL);
-	if (poll(&p, 1, patience_ms) != 1 || recvmsg(fd, &m, 0) <= 0)
-		return -1;
-	version = welcome.version ? welcome.version : version;
-	if (CMSG_FIRSTHDR(&m))
-		memcpy(&memory, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(memory));
-	return memory;
+	return client_greet(fd, (uint32_t)pid, &version, patience_s);
 }
 
 static void learn_version(void)
 {
 	int fd = connect_to_recorder();
 
-	say_hello(fd, getpid(), SECOND_MS);
+	say_hello(fd, getpid(), 1);
 	close(fd);
 }
 
 static void claim_another_name(void)
 {
-	if (say_hello(connect_to_recorder(), 1, SECOND_MS) >= 0)
+	if (say_hello(connect_to_recorder(), 1, 1) >= 0)
 		puts("won: we are process 1");
 	else
 		puts("lost: refused");
@@ -110,7 +82,7 @@ static void keep_silent(void)
 	close(ends[1]);
 	for (int n = 0; n < PROCESSES && read(ends[0], &byte, 1) == 1; n++)
 		;
-	if (say_hello(connect_to_recorder(), getpid(), 2 * SECOND_MS) >= 0)
+	if (say_hello(connect_to_recorder(), getpid(), 2) >= 0)
 		puts("lost: somebody else is welcome");
 	else
 		puts("won: nobody else can connect");
@@ -135,18 +107,10 @@ static bool is_secret(pid_t pid)
 /* What the recorder reports of that process; NULL: nothing. */
 static const struct wire_space *map_space(int memory)
 {
-	struct wire_control *control;
-	struct stat st;
 	static struct ring ring;
 
-	if (memory < 0 || fstat(memory, &st))
-		return NULL;
-	control = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	if (control == MAP_FAILED)
-		err(1, "mmap");
-	control->state = WIRE_RUNNING;
-	ring = ring_at(control, control->slots);
-	return ring_space(&ring);
+	ring = client_ring(memory);
+	return ring.control ? ring_space(&ring) : NULL;
 }
 
 /* Whether it is a mapping of ours, and so of the program that connected. */
@@ -172,14 +136,14 @@ static void watch_another(int fd, pid_t pid, int memory)
 {
 	const struct wire_space *space;
 
-	for (int n = 0; n < SECOND_MS && !is_secret(pid); n++)
+	for (int n = 0; n < MOMENTS && !is_secret(pid); n++)
 		usleep(1000);
 	if (!is_secret(pid)) {
 		puts("lost: su is not root's here");
 		return;
 	}
-	space = map_space(memory >= 0 ? memory : say_hello(fd, pid, SECOND_MS));
-	for (int n = 0; n < SECOND_MS && !shows_another(space); n++)
+	space = map_space(memory >= 0 ? memory : say_hello(fd, pid, 1));
+	for (int n = 0; n < MOMENTS && !shows_another(space); n++)
 		usleep(1000);
 	if (shows_another(space))
 		printf("won: root's su has code at %#llx\n",
@@ -192,7 +156,7 @@ static void pass_on(bool welcome_before)
 {
 	pid_t pid = getpid();
 	int fd = connect_to_recorder(), input[2],
-	    memory = welcome_before ? say_hello(fd, pid, SECOND_MS) : -1;
+	    memory = welcome_before ? say_hello(fd, pid, 1) : -1;
 
 	if (welcome_before && memory < 0)
 		errx(1, "not welcome");

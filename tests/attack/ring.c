@@ -22,7 +22,6 @@
  *
  * Says how much it sent, and "connected" where another program still can connect.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -30,15 +29,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "attack/client.h"
 #include "vendor/nvidia/calls.h"
-#include "wire/ring.h"
 
 #define CONNECTIONS   1200
 #define FLOODERS      20
@@ -67,89 +63,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int dial(void)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", getenv(WIRE_ENV_SOCKET));
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return -1;
-	return fd;
-}
-
-static int send_with(int fd, const void *data, size_t size, const int *fds, size_t count)
-{
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(16 * sizeof(int))];
-	} control = {0};
-	struct iovec part = {(void *)(uintptr_t)data, size};
-	struct msghdr m = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_SPACE(count * sizeof(int))};
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(int));
-	return sendmsg(fd, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
-}
-
-/* The memfd of the ring, or -1; *ret_version: the recorder's. */
-static int greet(int fd, uint32_t version, uint32_t *ret_version)
-{
-	struct wire_hello hello = {
-		.magic = WIRE_MAGIC, .version = version, .pid = (uint32_t)getpid()};
-	struct wire_welcome welcome = {0};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {&welcome, sizeof(welcome)};
-	struct msghdr m = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
-	int memfd = -1;
-
-	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0 || recvmsg(fd, &m, 0) <= 0)
-		return -1;
-	*ret_version = welcome.version;
-	if (CMSG_FIRSTHDR(&m))
-		memcpy(&memfd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(memfd));
-	return memfd;
-}
-
-/* Also with a recorder of another version. */
-static int join(int *ret_socket)
-{
-	struct timeval patience = {.tv_sec = 3};
-	uint32_t version = WIRE_VERSION;
-	int memfd = -1;
-
-	for (int n = 0; n < 2 && memfd < 0; n++) {
-		*ret_socket = dial();
-		setsockopt(*ret_socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-		memfd = greet(*ret_socket, version, &version);
-	}
-	return memfd;
-}
-
 static int open_ring(void)
 {
-	struct wire_control *control;
-	int fd, memfd = join(&fd);
-	struct stat st;
+	int fd;
 
-	if (memfd < 0 || fstat(memfd, &st))
+	ring = client_ring(client_join(&fd));
+	if (!ring.control)
 		exit(2);
-	control = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-	if (control == MAP_FAILED)
-		exit(2);
-	ring = ring_at(control, control->slots);
-	control->state = WIRE_RUNNING;
 	return fd;
 }
 
@@ -303,7 +223,7 @@ static void images(int socket)
 	for (uint64_t n = 1; n <= IMAGES && goes_on(); n++, sent++) {
 		struct wire_image image = {.magic = WIRE_MAGIC, .size = 1 << 20, .checksum = n};
 
-		while (send_with(socket, &image, sizeof(image), &fd, 1) && goes_on())
+		while (client_send(socket, &image, sizeof(image), &fd, 1) && goes_on())
 			wait_for_room();
 	}
 }
@@ -407,15 +327,15 @@ static void many_connections(bool speak)
 	int ends[2];
 
 	for (int n = 0; n < CONNECTIONS && goes_on(); n++) {
-		int fd = dial();
+		int fd = client_dial();
 
 		while (fd < 0 && goes_on()) {
 			wait_for_room();
-			fd = dial();
+			fd = client_dial();
 		}
 		if (!speak || pipe(ends))
 			continue;
-		send_with(fd, "", 0, ends, 1);
+		client_send(fd, "", 0, ends, 1);
 		close(ends[0]);
 		close(ends[1]);
 		sent++;
@@ -428,7 +348,7 @@ static void flood(void)
 	char message[64] = "";
 
 	for (int n = 0; n < FLOODERS; n++)
-		if (join(&sockets[n]) < 0)
+		if (client_join(&sockets[n]) < 0)
 			exit(2);
 	if (pipe(ends))
 		exit(2);
@@ -436,7 +356,7 @@ static void flood(void)
 		int fds[5] = {ends[0], ends[1], ends[0], ends[1], ends[0]};
 		int socket = sockets[n % FLOODERS];
 
-		send_with(socket, message, n % sizeof(message) + 1, fds, n % 5 + 1);
+		client_send(socket, message, n % sizeof(message) + 1, fds, n % 5 + 1);
 		sent++;
 	}
 }
@@ -479,7 +399,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (fork())
 		wait(NULL);
-	else if (join(&fd) >= 0)
+	else if (client_join(&fd) >= 0)
 		printf("connected\n");
 	return 0;
 }

@@ -7,7 +7,7 @@ tests: $(ATTACKS)
 # Not sanitized: they are recorded.
 $(B)/tests/attack/%: tests/attack/%.c $(B)/built-with
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(CFLAGS) -MMD -MP -o $@ $< -pthread
+	$(CC) $(COMMON) -Itests $(CFLAGS) -MMD -MP -o $@ $< -pthread
 
 $(B)/tests/attack/stripped: CFLAGS += -s -Wl,--build-id
 
