@@ -96,6 +96,7 @@ static void close_session(void)
 	profile_writer_abort(shared.writer);
 	buf_release(&session.tracer_lines);
 	buf_release(&session.refusal_lines);
+	buf_release(&session.contest_lines);
 	buf_release(&session.ended_lines);
 	map_release(&session.connected);
 	map_release(&session.by_number);
