@@ -26,7 +26,8 @@ enum gpu_stalls {
 	GPU_STALLS_EXACT, /* kernels run one at a time, and samples name their launch */
 };
 
-/* All strings and pointers are borrowed for the time of gpu_open, but for `images` and `stacks`. */
+/* All strings and pointers are borrowed for the time of gpu_open, but for `images`, `stacks` and
+ * `receiver`. */
 struct gpu_options {
 	/* The recording's own folder: files are made and removed through the descriptor, and the
 	 * program finds them by the path. It is ours, and the target's user can only pass through
@@ -54,6 +55,9 @@ struct gpu_options {
 	const struct user *user;
 	/* of GPU code go there, by the profile's ids of their modules; NULL: nowhere */
 	struct kept_images *images;
+	/* What is executed to receive descriptors of the program's (/proc/self/exe); NULL: they are
+	 * received here, by a recorder that has no more rights than the program. */
+	const char *receiver;
 	struct buf *notes; /* gets lines that the user should read; NULL: nobody does */
 };
 

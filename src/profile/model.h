@@ -574,6 +574,8 @@ enum profile_loss {
 	/* files that programs mapped, and that could not be opened or read in time, or in the
 	 * memory allowed */
 	LOSS_FILES_UNREADABLE,
+	/* connections to the recorder that ended, as what came with them holds up who closes it */
+	LOSS_GPU_DESCRIPTORS,
 	LOSS_KINDS
 };
 

@@ -9,7 +9,8 @@
 
 #include "base/io.h"
 
-#define DESCRIPTORS_MAX 8 /* that are received, to be closed */
+/* That are received, most of them to be closed. A connection may also report its sender. */
+#define DESCRIPTORS_MAX 16
 
 void sandbox_close(int fds[MESSAGE_FDS])
 {

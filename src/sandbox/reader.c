@@ -120,6 +120,42 @@ static int reply_thread_start(int socket, int fd, const struct buf *request)
 	return sandbox_send(socket, result, &answer, sizeof(answer), no_fds);
 }
 
+/* No other file has seals. */
+static bool is_one_memory(const int fds[MESSAGE_FDS])
+{
+	return fds[0] >= 0 && fds[1] < 0 && fcntl(fds[0], F_GET_SEALS) >= 0;
+}
+
+static int reply_passed(int socket, int connection)
+{
+	char message[READER_PASSED_BYTES];
+	int fds[MESSAGE_FDS] = {-1, -1}, error;
+	long got = sandbox_receive_bytes(connection, message, sizeof(message), fds);
+
+	if (!is_one_memory(fds))
+		sandbox_close(fds);
+	error = sandbox_send(
+		socket, got < 0 ? (int)got : 0, message, got < 0 ? 0 : (size_t)got, fds);
+	sandbox_close(fds);
+	return error;
+}
+
+/* A message without bytes and descriptors looks like the end. */
+static int reply_empty(int socket, int connection)
+{
+	bool any = true;
+
+	for (int n = 0; any && n < READER_EMPTY_MAX; n++) {
+		char message[READER_PASSED_BYTES];
+		int fds[MESSAGE_FDS] = {-1, -1};
+
+		any = sandbox_receive_bytes(connection, message, sizeof(message), fds) > 0 ||
+		      fds[0] >= 0;
+		sandbox_close(fds);
+	}
+	return sandbox_send(socket, 0, NULL, 0, no_fds);
+}
+
 static int reply(int socket, int kind, const int fds[MESSAGE_FDS], const struct buf *request)
 {
 	if (fds[0] >= 0 && kind == READER_INSPECT)
@@ -128,6 +164,10 @@ static int reply(int socket, int kind, const int fds[MESSAGE_FDS], const struct 
 		return reply_table(socket, fds);
 	if (fds[0] >= 0 && kind == READER_THREAD_START)
 		return reply_thread_start(socket, fds[0], request);
+	if (fds[0] >= 0 && kind == READER_PASSED)
+		return reply_passed(socket, fds[0]);
+	if (fds[0] >= 0 && kind == READER_EMPTY)
+		return reply_empty(socket, fds[0]);
 	return sandbox_send(socket, -EINVAL, NULL, 0, no_fds);
 }
 

@@ -13,6 +13,8 @@
 
 #define READER_INSPECT	    1 /* the reply is a struct file_facts */
 #define READER_TABLE	    2 /* the reply is an unwind table (walk/table.h), in words */
+#define READER_PASSED	    4 /* the connection of a library; below */
+#define READER_EMPTY	    5 /* the same */
 #define READER_THREAD_START 3 /* struct thread_start_question; the reply is a uint32_t: 0 or 1 */
 
 #define FILE_CODE_MAX 64
@@ -37,6 +39,15 @@ int reader_inspect(int fd, struct file_facts *ret);
 /* `debug_fd` may be that of its separate debug file; -1: none. */
 int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count);
 int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32_t *ret);
+
+/*
+ * READER_PASSED receives the next message of a connection, with the descriptors that it carries.
+ * The reply is the message, up to this size, and the descriptor if it is one of memory (memfd) and
+ * the only one. All others are closed here, as that may take for ever (gpu/injected/descriptors.h).
+ * READER_EMPTY closes those of all messages that are there. The reply is empty.
+ */
+#define READER_PASSED_BYTES 64
+#define READER_EMPTY_MAX    1024 /* a queue has room for 300 */
 
 /* Whether facts that came from a reader can be used: every number is within its bounds. */
 bool file_facts_are_sound(const struct file_facts *facts);

@@ -37,6 +37,13 @@
 /* Messages that are read of a library that will send no more. A socket's buffer has room for
  * 300. */
 #define MESSAGES_AT_END 1024
+/* How long the loop waits for the process that receives descriptors (0.2 ms on a machine at rest),
+ * and how often that may be held up. Connections then end that pass any. */
+#define PASSED_LIMIT_NS (100 * NS_PER_MS)
+#define HELD_UP_MAX	3
+#define PASSED_COST	64 /* messages that could be read in the same time */
+/* Connections that wait for our exit to be closed. Then no more are accepted. */
+#define UNCLOSED_MAX 64
 /* How long one drain may take, of all rings. What is left is read in the next, where another ring
  * comes first. A full ring of ordinary records takes 20 ms. */
 #define DRAIN_MAX_NS (50 * NS_PER_MS)

@@ -20,13 +20,26 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "gpu/injected/descriptors.h"
 #include "gpu/injected/instance.h"
+#include "sandbox/child.h"
 
 #define EVENTS 64
 
 _Static_assert((int)GPU_STALLS_CONTINUOUS == (int)WIRE_STALLS_CONTINUOUS &&
 		       (int)GPU_STALLS_EXACT == (int)WIRE_STALLS_EXACT,
 	"kinds of sampling are numbered alike on both sides");
+
+/* Nobody finds it any more, and those who wait there are accepted first. */
+static void close_listener(struct injected *s)
+{
+	int fd;
+
+	unlinkat(s->options.runtime_fd, s->api->socket_name, 0);
+	while ((fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		descriptors_close(s, fd);
+	close(s->listener);
+}
 
 void injected_close(struct injected *s)
 {
@@ -35,10 +48,9 @@ void injected_close(struct injected *s)
 	vec_foreach (it, &s->instances)
 		instance_free(*it);
 	vec_release(&s->instances);
-	if (s->listener >= 0) {
-		close(s->listener);
-		unlinkat(s->options.runtime_fd, s->api->socket_name, 0);
-	}
+	if (s->listener >= 0)
+		close_listener(s);
+	child_free(s->receiver);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	buf_release(&s->tracer_lines);
@@ -92,6 +104,9 @@ static int listen_at(struct injected *s)
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listener < 0)
 		return error_errno(-errno, "cannot create a socket");
+	error = s->options.receiver ? descriptors_open(s, s->options.receiver) : 0;
+	if (error)
+		return error;
 	error = bind_socket(s);
 	if (!error && listen(s->listener, 512))
 		error = -errno;
@@ -240,7 +255,7 @@ static int accept_one(struct injected *s, int fd)
 	int error;
 
 	if (s->stopped || !peer_may_connect(s, fd, &pid)) {
-		close(fd);
+		descriptors_close(s, fd);
 		return s->stopped ? 0
 				  : profile_count_loss(s->shared->writer, LOSS_GPU_STRANGERS, 1);
 	}

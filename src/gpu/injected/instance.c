@@ -25,6 +25,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "gpu/injected/descriptors.h"
+#include "sandbox/child.h"
 
 #define DEFAULT_RING_BYTES (4u << 20)
 #define GREETING_NS                                                                                \
@@ -60,7 +62,7 @@ int instance_open(struct instance **ret, struct injected *s, int fd, uint32_t pi
 void instance_hang_up(struct instance *i)
 {
 	if (i->fd >= 0)
-		close(i->fd);
+		descriptors_close(i->injected, i->fd);
 	i->fd = -1;
 }
 
@@ -240,6 +242,8 @@ static int welcome(struct instance *i)
 		return error_memory(NULL);
 	}
 	i->phase = INSTANCE_LIVE;
+	if (s->receiver && s->options.images)
+		child_begin(s->receiver);
 	i->echo_ns = clock_now_ns();
 	if (!send_welcome(i, memfd))
 		instance_hang_up(i);
@@ -267,7 +271,7 @@ static void greet(struct instance *i)
 {
 	struct wire_hello hello = {0};
 	int fd;
-	ssize_t n = message_receive(i->fd, &hello, sizeof(hello), &fd);
+	ssize_t n = message_receive(i, &hello, sizeof(hello), &fd);
 
 	if (fd >= 0)
 		close(fd);

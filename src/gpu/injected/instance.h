@@ -179,7 +179,7 @@ void stalls_decode_release(struct instance *i);
 int stalls_module(struct instance *i, uint64_t checksum, uint32_t *ret_id);
 /* messages.c: the bytes of the next message, 0 at the end, or -1 with errno; *ret_fd: what came
  * with it, or -1. */
-ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd);
+ssize_t message_receive(struct instance *i, void *message, size_t size, int *ret_fd);
 /* Receives what a library that is live has sent: 0 or -errno, for faults of ours only. */
 int messages_receive(struct instance *i);
 /* The same, of one that will send no more; messages_done once that is all. */

@@ -44,6 +44,9 @@ struct injected {
 	uint32_t latest_device;	    /* the greatest id of the profile that one has got */
 	unsigned int messages_left; /* in this round */
 	uint64_t deadline_ns;	    /* of this drain */
+	struct child *receiver;	    /* of descriptors; NULL: they are received here */
+	uint32_t held_up;	    /* how often it was */
+	uint32_t unclosed;	    /* connections that stay open until we exit */
 	size_t first; /* instance that is drained first the next time, modulo their number */
 };
 

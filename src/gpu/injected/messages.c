@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "gpucode/kept_images.h"
+#include "gpu/injected/descriptors.h"
 #include "gpu/injected/instance.h"
 
 #define SENT_MAX    (1ull << 48) /* positions of slots, see ring.h */
@@ -51,7 +52,7 @@ static int read_descriptor(struct msghdr *m)
 	return kept;
 }
 
-ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
+static ssize_t receive_here(int socket, void *message, size_t size, int *ret_fd)
 {
 	union {
 		struct cmsghdr header;
@@ -66,6 +67,12 @@ ssize_t message_receive(int socket, void *message, size_t size, int *ret_fd)
 
 	*ret_fd = n < 0 ? -1 : read_descriptor(&m);
 	return n;
+}
+
+ssize_t message_receive(struct instance *i, void *message, size_t size, int *ret_fd)
+{
+	return i->injected->receiver ? descriptors_receive(i, message, size, ret_fd)
+				     : receive_here(i->fd, message, size, ret_fd);
 }
 
 /* An image that cannot be kept is no error; it is counted when it is missed
@@ -110,7 +117,7 @@ static bool receive_one(struct instance *i, int *ret_error)
 {
 	union message m;
 	int fd;
-	ssize_t n = message_receive(i->fd, &m, sizeof(m), &fd);
+	ssize_t n = message_receive(i, &m, sizeof(m), &fd);
 	bool wait = n < 0 && (errno == EAGAIN || errno == EINTR);
 
 	*ret_error = n > 0 ? handle(i, &m, n, fd) : 0;
