@@ -31,7 +31,8 @@
 
 /* A reader that found this much should come back soon. */
 #define BUSY_BYTES	((size_t)256 << 10)
-#define FINISH_FILES_NS NS_PER_SECOND /* for those that are being opened at the end */
+#define FINISH_FILES_NS NS_PER_SECOND	 /* for those that are being opened at the end */
+#define WAIT_NAMES_NS	(10 * NS_PER_MS) /* for names of Python code; else they come later */
 
 /* The rings that are drained by time. Each kind of record begins with its time. */
 #define TIMED_RINGS 3
@@ -170,8 +171,10 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	error = c->programs ? drain_programs(c, snapshot_ns, &busy) : 0;
 	error = error ?: capture_update_files(c);
 	error = error ?: capture_update_tables(c);
+	python_names_settle(c->names, WAIT_NAMES_NS);
 	error = error ?: capture_walk_pending(c);
 	error = error ?: capture_publish(c);
+	error = error ?: capture_count_python(c);
 	if (!error && c->stopped)
 		error = files_finish(c->files, FINISH_FILES_NS);
 	if (!error)
@@ -215,6 +218,8 @@ static int open_poll(struct capture *c)
 		return error_errno(-errno, "cannot wait for events");
 	error = add_poll_fd(c, unwind_tables_fd(c->tables));
 	error = error ?: add_poll_fd(c, files_poll_fd(c->files));
+	if (!error && python_names_poll_fd(c->names) >= 0)
+		error = add_poll_fd(c, python_names_poll_fd(c->names));
 	if (!error && c->programs)
 		error = programs_each_fd(c->programs, add_poll_fd, c);
 	if (!error && c->programs)
@@ -265,9 +270,12 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	error = error ?: capture_open_tables(c);
 	error = error ?: modules_new(&c->modules, c->w, options->library, c->files, c->tables);
 	error = error ?: processes_new(&c->processes, c->modules, c->programs != NULL);
+	error = error ?: python_names_new(&c->names, options->files.program, c->processes);
 	error = error
 			?: stacks_new(&c->stacks, c->w, c->modules, c->processes, c->files,
-				   (struct python_namer){.line = capture_name_python});
+				   (struct python_namer){.context = c,
+					   .want = capture_want_python,
+					   .line = capture_name_python});
 	error = error ?: capture_open_spaces(c);
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
 	return error ?: open_poll(c);
@@ -329,6 +337,7 @@ void capture_close(struct capture *c)
 	waits_free(c->waits);
 	stacks_free(c->stacks);
 	spaces_free(c->spaces);
+	python_names_free(c->names);
 	processes_free(c->processes);
 	modules_free(c->modules);
 	if (c->files)

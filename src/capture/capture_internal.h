@@ -15,6 +15,7 @@
 #include "capture/perf_maps.h"
 #include "capture/processes.h"
 #include "capture/programs.h"
+#include "capture/python_names.h"
 #include "capture/spaces.h"
 #include "capture/stacks.h"
 #include "capture/waits.h"
@@ -47,6 +48,8 @@ struct capture {
 	uint64_t files_unreadable; /* of files_unreadable, what is in the profile */
 	struct modules *modules;
 	struct processes *processes;
+	struct python_names *names;
+	struct python_names_totals names_totals; /* what of these is in the profile */
 	struct stacks *stacks;
 	struct unwind_tables *tables;
 	struct spaces *spaces;
@@ -113,6 +116,10 @@ int capture_update_tables(struct capture *c);
 int capture_look_again(struct capture *c, uint32_t pid);
 /* Publishes for walkers what has changed since the last time. */
 int capture_publish(struct capture *c);
-/* A python_namer. */
+/* A python_namer's functions. */
+int capture_want_python(void *context, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, bool *ret_coming);
 int capture_name_python(void *context, struct process *process,
 	const struct walk_python_frame *frame, struct python_line *ret);
+/* Counts what could not be read of Pythons. */
+int capture_count_python(struct capture *c);

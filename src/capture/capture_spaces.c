@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sandbox/limits.h"
 #include "unwind/cache.h"
 
 #define PREPARE_MAX_NS (500 * NS_PER_MS)
@@ -159,15 +160,11 @@ struct publishing {
 static bool publish_process(void *context, struct process *process)
 {
 	struct publishing *p = context;
-	struct python_memory memory = python_memory_of(process->pid);
 
 	if (p->error)
 		return true;
-	if (interpreter_look(&process->python, &memory, p->now_ns) &&
-		process->python.state == PYTHON_UNSUPPORTED)
-		p->error = profile_count_loss(p->c->w, LOSS_PYTHON_UNSUPPORTED, 1);
-	if (!p->error)
-		p->error = spaces_publish(p->c->spaces, process, p->now_ns);
+	python_names_look(p->c->names, process, p->now_ns);
+	p->error = spaces_publish(p->c->spaces, process, p->now_ns);
 	return process->python.state == PYTHON_NOT_YET ||
 	       !spaces_is_settled(p->c->spaces, process, p->now_ns);
 }
@@ -280,6 +277,15 @@ static int wait_for_tables(struct capture *c, const struct process *process)
 	return error;
 }
 
+/* Whether it runs Python, if that is being looked at. */
+static int wait_for_python(struct capture *c, const struct process *process)
+{
+	if (!process->python.asked)
+		return 0;
+	python_names_finish(c->names, ANSWER_WAIT_NS);
+	return capture_publish(c);
+}
+
 int capture_prepare(void *context, uint32_t pid, bool begins)
 {
 	struct capture *c = context;
@@ -289,7 +295,10 @@ int capture_prepare(void *context, uint32_t pid, bool begins)
 
 	error = error ?: capture_drain(c, &busy);
 	process = processes_find(c->processes, pid);
-	return error || !process || !begins ? error : wait_for_tables(c, process);
+	if (error || !process || !begins)
+		return error;
+	error = wait_for_tables(c, process);
+	return error ?: wait_for_python(c, process);
 }
 
 int capture_done_with(void *context, uint32_t pid)
@@ -305,7 +314,27 @@ int capture_done_with(void *context, uint32_t pid)
 int capture_name_python(void *context, struct process *process,
 	const struct walk_python_frame *frame, struct python_line *ret)
 {
-	struct python_memory memory = python_memory_of(process->pid);
+	return python_names_line(process, frame, ret);
+}
 
-	return interpreter_line(&process->python, &memory, frame, ret);
+int capture_want_python(void *context, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, bool *ret_coming)
+{
+	struct capture *c = context;
+	int error = python_names_want(c->names, process, frames, depth, ret_coming);
+
+	return error ? error_memory("names of Python code") : 0;
+}
+
+int capture_count_python(struct capture *c)
+{
+	struct python_names_totals now = python_names_totals(c->names), *before = &c->names_totals;
+	int error = profile_count_loss(
+		c->w, LOSS_PYTHON_UNSUPPORTED, now.unsupported - before->unsupported);
+
+	error = error
+			?: profile_count_loss(c->w, LOSS_PYTHON_UNREADABLE,
+				   now.unreadable - before->unreadable);
+	*before = now;
+	return error;
 }

@@ -5,6 +5,9 @@
  * wait) is set aside and others go on. A launch waits at once: its stack must be there before the
  * GPU side's records of the launch are drained. How long launches wait is bounded for the whole
  * recording.
+ *
+ * Names of Python code are read by another process. Until it has answered, a sample is set aside,
+ * too, and a launch waits for a moment.
  */
 #include "capture/capture_internal.h"
 
@@ -17,10 +20,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "capture/raw_walk.h"
+#include "sandbox/limits.h"
 #include "vendor/vendor.h"
 
 #define WAIT_MAX_NS   (3 * NS_PER_SECOND) /* in all */
 #define WAIT_FILES_NS (5 * NS_PER_MS)
+#define WAIT_NAMES_NS NS_PER_SECOND /* at the end */
 
 /* A process that no event reported is older than the recording, or its event was lost: its mappings
  * are read from
@@ -124,17 +129,22 @@ static int find_process(
 	return 0;
 }
 
-static int intern_now(struct capture *c, uint32_t pid, struct process *process,
-	const struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete)
+/* *ret_unnamed: not yet, as names are being read. */
+static int intern_if_named(struct capture *c, uint32_t pid, struct process *process,
+	const struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete,
+	bool *ret_unnamed)
 {
 	struct stack_origin origin = {
 		.pid = pid, .process = process, .space = process ? process->space : NULL};
 	struct stack_result result;
 	int error = stacks_intern(c->stacks, &origin, raw, &result);
 
+	*ret_unnamed = !error && result.unnamed;
+	if (error || result.unnamed)
+		return error;
 	/* Mappings from /proc that no event has reported; they may be as old as the latest
 	 * drain. */
-	if (!error && process && process->space->replaced != process->replaced_sent)
+	if (process && process->space->replaced != process->replaced_sent)
 		error = capture_send_code_change(c, process, c->drained_ns);
 	error = error ?: count_python(c, &result);
 	if (error)
@@ -142,6 +152,27 @@ static int intern_now(struct capture *c, uint32_t pid, struct process *process,
 	*ret_stack = result.stack;
 	*ret_incomplete = result.incomplete;
 	return 0;
+}
+
+/* What has no name after a moment is unknown. */
+static int intern_now(struct capture *c, uint32_t pid, struct process *process,
+	struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete)
+{
+	uint32_t locations[WALK_PYTHON_FRAMES_MAX];
+	struct python_code *code;
+	bool unnamed;
+	int error = intern_if_named(c, pid, process, raw, ret_stack, ret_incomplete, &unnamed);
+
+	if (error || !unnamed)
+		return error;
+	code = python_code_ref(process->python.code);
+	python_names_settle(c->names, ANSWER_WAIT_NS);
+	error = stacks_name_python_late(c->stacks, code, raw->python, raw->python_depth, locations);
+	python_code_unref(code);
+	raw->python_locations = locations;
+	error = error ?: intern_if_named(c, pid, process, raw, ret_stack, ret_incomplete, &unnamed);
+	raw->python_locations = NULL;
+	return error;
 }
 
 int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint32_t *ret_stack,
@@ -232,24 +263,55 @@ int capture_resolve(void *context, const struct walked_stack *stack, uint32_t *r
 
 /* ------------------------------------------------------------------ samples that wait */
 
-/* Keeps a stack until the table of `module` is there; `what` it is for. *ret_kept: there was room
- * for it. */
-static int keep_stack(struct capture *c, struct process *process, const struct raw_stack *raw,
-	const struct pending_sample *what, uint32_t module, bool *ret_kept)
+/* Keeps a stack; `what` it is for. NULL: there is no room for it, or an error. */
+static struct pending_sample *keep_stack(struct capture *c, struct process *process,
+	const struct raw_stack *raw, const struct pending_sample *what, int *ret_error)
 {
-	uint32_t *locations;
-	struct pending_sample *kept = pending_add(&c->pending, raw, process->space, &locations);
+	struct pending_sample *kept = pending_add(&c->pending, raw, process->space);
+	bool coming;
 
-	*ret_kept = kept;
+	*ret_error = 0;
 	if (!kept)
-		return profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, 1);
+		return NULL;
 	kept->sample = what->sample;
 	kept->ticket = what->ticket;
 	kept->pid = process->pid;
 	kept->tid = what->tid;
-	kept->module = module;
 	kept->until_ns = clock_now_ns() + PENDING_AGE_NS;
-	return stacks_name_python(c->stacks, process, raw->python, raw->python_depth, locations);
+	*ret_error = stacks_name_python(c->stacks, process, raw->python, raw->python_depth,
+		kept->python_locations, &coming);
+	if (!*ret_error && coming)
+		kept->code = python_code_ref(process->python.code);
+	return kept;
+}
+
+/* Until the table of `module` is there. */
+static int keep_for_table(struct capture *c, struct process *process, const struct raw_stack *raw,
+	const struct pending_sample *what, uint32_t module, bool *ret_kept)
+{
+	int error;
+	struct pending_sample *kept = keep_stack(c, process, raw, what, &error);
+
+	*ret_kept = kept;
+	if (!kept)
+		return profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, 1);
+	kept->walks = true;
+	kept->module = module;
+	return error;
+}
+
+/* Until its names are there; it is not walked again. */
+static int keep_for_names(struct capture *c, struct process *process, const struct raw_stack *raw,
+	const struct pending_sample *what, bool *ret_kept)
+{
+	struct raw_stack lean = *raw;
+	int error;
+
+	lean.start = NULL;
+	lean.memory = NULL;
+	lean.memory_size = 0;
+	*ret_kept = keep_stack(c, process, &lean, what, &error);
+	return error;
 }
 
 /* The profile's stack, unless it has to wait for a table (*ret_kept). */
@@ -259,19 +321,27 @@ static int intern_or_keep(struct capture *c, struct raw_stack *raw,
 {
 	struct process *process;
 	struct raw_walk walk;
-	bool blocked = false;
+	bool blocked = false, unnamed = false;
 	int error = find_process(c, what->pid, raw, &process);
 
 	*ret_kept = false;
 	if (!error && raw_walk_is_worth_it(raw)) {
 		error = walk_again(c, process, raw, &walk, &blocked);
 		if (!error && blocked)
-			error = keep_stack(c, process, raw, what, walk.blocked_module, ret_kept);
+			error = keep_for_table(
+				c, process, raw, what, walk.blocked_module, ret_kept);
 		if (error || *ret_kept)
 			return error;
 		raw_walk_apply(&walk, raw);
 	}
-	return error ?: intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
+	error = error
+			?: intern_if_named(
+				   c, what->pid, process, raw, ret_stack, ret_incomplete, &unnamed);
+	if (!error && unnamed)
+		error = keep_for_names(c, process, raw, what, ret_kept);
+	if (error || !unnamed || *ret_kept)
+		return error;
+	return intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
 }
 
 /* With its stack. */
@@ -309,18 +379,21 @@ int capture_begin_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw
 	return error ?: waits_begin(c->waits, pid, tid, &begun);
 }
 
+/* `walk`: anew; NULL: it was not. */
 static int write_late(struct capture *c, struct pending_sample *s, const struct raw_walk *walk)
 {
 	struct raw_stack raw = s->stack;
 	struct process *process = processes_find(c->processes, s->pid);
 	struct stack_origin origin = {.pid = s->pid, .space = s->space};
 	struct stack_result result;
-	int error;
+	int error = 0;
 
 	if (process && process->space == s->space)
 		origin.process = process;
-	raw_walk_apply(walk, &raw);
-	error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, walk->end == WALK_PENDING);
+	if (walk) {
+		raw_walk_apply(walk, &raw);
+		error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, walk->end == WALK_PENDING);
+	}
 	error = error ?: stacks_intern(c->stacks, &origin, &raw, &result);
 	error = error ?: count_python(c, &result);
 	if (error)
@@ -333,11 +406,30 @@ static int write_late(struct capture *c, struct pending_sample *s, const struct 
 struct late {
 	struct capture *c;
 	uint64_t now_ns;
+	bool unnamed; /* names are not waited for any more */
 };
 
-static int look_at_late(void *context, struct pending_sample *s, bool *ret_done)
+static bool names_are_coming(const struct pending_sample *s)
 {
-	const struct late *late = context;
+	for (uint32_t i = 0; i < s->stack.python_depth; i++)
+		if (python_code_is_coming(s->code, &s->stack.python[i]))
+			return true;
+	return false;
+}
+
+static int name_late(struct capture *c, struct pending_sample *s)
+{
+	int error = stacks_name_python_late(
+		c->stacks, s->code, s->stack.python, s->stack.python_depth, s->python_locations);
+
+	python_code_unref(s->code);
+	s->code = NULL;
+	return error;
+}
+
+/* Writes it if its table is there, or cannot be waited for any more. */
+static int walk_late(const struct late *late, struct pending_sample *s, bool *ret_done)
+{
 	struct capture *c = late->c;
 	bool may_wait = late->now_ns < s->until_ns, coming = false;
 	struct raw_walk walk;
@@ -356,13 +448,31 @@ static int look_at_late(void *context, struct pending_sample *s, bool *ret_done)
 	return write_late(c, s, &walk);
 }
 
+static int look_at_late(void *context, struct pending_sample *s, bool *ret_done)
+{
+	const struct late *late = context;
+	bool may_wait = late->now_ns < s->until_ns && !late->unnamed;
+	int error = 0;
+
+	if (s->code && may_wait && names_are_coming(s))
+		return 0;
+	if (s->code)
+		error = name_late(late->c, s);
+	if (error || s->walks)
+		return error ?: walk_late(late, s, ret_done);
+	*ret_done = true;
+	return write_late(late->c, s, NULL);
+}
+
 /* At the end: those that wait do so together, for the table that the first of them needs. */
 static int wait_for_the_last(struct capture *c)
 {
-	struct late late = {.c = c};
+	struct late late = {.c = c, .now_ns = clock_now_ns(), .unnamed = true};
 	bool ready = true;
-	int error = 0;
+	int error;
 
+	python_names_finish(c->names, WAIT_NAMES_NS);
+	error = pending_each(&c->pending, look_at_late, &late);
 	while (!error && ready && c->pending.samples.count) {
 		error = wait_for_table(c, c->pending.samples.items[0]->module, &ready);
 		late.now_ns = clock_now_ns();

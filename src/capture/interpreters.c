@@ -2,7 +2,6 @@
 #include "capture/interpreters.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 
@@ -20,22 +19,27 @@
 
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias)
 {
-	if (i->state == PYTHON_FOUND || (i->state == PYTHON_NOT_YET && !i->doubts))
+	if (i->given_up || i->state == PYTHON_FOUND || (i->state == PYTHON_NOT_YET && !i->doubts))
 		return;
 	i->state = PYTHON_NOT_YET;
 	i->doubts = 0;
 	i->file = *file;
 	i->bias = bias;
-	i->next_ns = 0;
+	i->next_ns = i->asked = 0;
 	i->pause_ns = FIRST_PAUSE_NS;
 }
 
-bool interpreter_look(struct interpreter *i, const struct python_memory *memory, uint64_t now_ns)
+bool interpreter_is_due(const struct interpreter *i, uint64_t now_ns)
 {
-	if (i->state != PYTHON_NOT_YET || now_ns < i->next_ns)
-		return false;
-	memset(&i->python, 0, sizeof(i->python));
-	i->state = python_find(memory, &i->file, i->bias, &i->python);
+	return i->state == PYTHON_NOT_YET && !i->asked && now_ns >= i->next_ns;
+}
+
+bool interpreter_answer(struct interpreter *i, enum python_found found,
+	const struct walk_python *python, uint64_t now_ns)
+{
+	i->asked = 0;
+	i->state = found;
+	i->python = *python;
 	if (i->state == PYTHON_UNSUPPORTED && ++i->doubts < DOUBTS_MAX)
 		i->state = PYTHON_NOT_YET;
 	i->next_ns = now_ns + i->pause_ns;
@@ -43,28 +47,38 @@ bool interpreter_look(struct interpreter *i, const struct python_memory *memory,
 	return i->state != PYTHON_NOT_YET;
 }
 
+void interpreter_give_up(struct interpreter *i)
+{
+	i->given_up = true;
+	i->asked = 0;
+	if (i->state == PYTHON_NOT_YET)
+		i->state = PYTHON_UNSUPPORTED;
+}
+
 struct interpreter interpreter_fork(const struct interpreter *parent)
 {
 	struct interpreter child = *parent;
 
-	child.code = NULL; /* it reads the parent's memory */
+	child.code = NULL; /* it is of the parent's memory */
+	child.asked = 0;
 	return child;
 }
 
-int interpreter_line(struct interpreter *i, const struct python_memory *memory,
-	const struct walk_python_frame *frame, struct python_line *ret)
+int interpreter_code(struct interpreter *i, struct python_code **ret)
 {
 	int error = 0;
 
-	if (i->state != PYTHON_FOUND)
-		return -ENOENT;
+	*ret = NULL;
+	if (i->state != PYTHON_FOUND || i->given_up)
+		return 0;
 	if (!i->code)
-		error = python_code_new(&i->code, memory, &i->python);
-	return error ?: python_code_line(i->code, frame, ret);
+		error = python_code_new(&i->code, &i->python);
+	*ret = i->code;
+	return error == -ENOMEM ? error : 0;
 }
 
 void interpreter_release(struct interpreter *i)
 {
-	python_code_free(i->code);
+	python_code_unref(i->code);
 	*i = (struct interpreter){0};
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Python interpreter in one process image: begins when a file with an interpreter is mapped,
- * looks until it is set up, and then names its code. Belongs to struct process.
+ * The Python interpreter in one process image: begins when a file with an interpreter is mapped, is
+ * looked at until it is set up, and then has names of its code (python_names.h). Belongs to struct
+ * process.
  */
 #pragma once
 
 #include "python/code.h"
 #include "python/interpreter.h"
-#include "python/memory.h"
 
 struct interpreter {
 	enum python_found state; /* 0: nothing is mapped that is an interpreter */
@@ -17,20 +17,26 @@ struct interpreter {
 	uint64_t pause_ns;
 	uint32_t doubts;	   /* how many looks found it unusable */
 	struct walk_python python; /* PYTHON_FOUND */
-	struct python_code *code;  /* made when the first name is asked for */
+	struct python_code *code;  /* made when the first name is asked for; one reference */
+	uint64_t asked;		   /* a look is under way: its tag; 0: none is */
+	bool given_up;		   /* its memory is not read any more */
 };
 
 /* A file was mapped that is an interpreter. The first one is used, unless it is found unusable. */
 void interpreter_map(struct interpreter *i, const struct python_file *file, uint64_t bias);
+/* Whether it is time to look whether it is set up. */
+bool interpreter_is_due(const struct interpreter *i, uint64_t now_ns);
 /*
- * When it is time to, looks whether it is set up. True when this look decided it. A look that finds
- * it unusable need not be the last one: see interpreters.c.
+ * What a look found. True when this decided it. A look that finds it unusable need not be the last
+ * one: see interpreters.c.
  */
-bool interpreter_look(struct interpreter *i, const struct python_memory *memory, uint64_t now_ns);
+bool interpreter_answer(struct interpreter *i, enum python_found found,
+	const struct walk_python *python, uint64_t now_ns);
+/* Nothing of it is read any more. */
+void interpreter_give_up(struct interpreter *i);
 /* The interpreter of a forked child. */
 struct interpreter interpreter_fork(const struct interpreter *parent);
-/* As python_code_line. */
-int interpreter_line(struct interpreter *i, const struct python_memory *memory,
-	const struct walk_python_frame *frame, struct python_line *ret);
+/* Its code objects, which stay its own; NULL: none can be known. 0 or -ENOMEM. */
+int interpreter_code(struct interpreter *i, struct python_code **ret);
 /* The image is gone. */
 void interpreter_release(struct interpreter *i);

@@ -10,6 +10,7 @@ static void free_sample(struct pending *p, struct pending_sample *s)
 {
 	p->bytes -= s->bytes;
 	address_space_unref(s->space);
+	python_code_unref(s->code);
 	free(s);
 }
 
@@ -40,8 +41,7 @@ static size_t size_of(const struct raw_stack *s)
 	       s->memory_size + 64;
 }
 
-static void copy_stack(
-	struct pending_sample *to, const struct raw_stack *from, uint32_t **ret_locations)
+static void copy_stack(struct pending_sample *to, const struct raw_stack *from)
 {
 	struct raw_stack *s = &to->stack;
 	uint8_t *at = (uint8_t *)to->words;
@@ -51,18 +51,19 @@ static void copy_stack(
 	s->user = keep(&at, from->user, from->user_depth * sizeof(*from->user));
 	s->python = keep(&at, from->python, from->python_depth * sizeof(*from->python));
 	s->entries = keep(&at, from->entries, from->entry_count * sizeof(*from->entries));
-	s->start = keep(&at, from->start, sizeof(*from->start));
+	if (from->start)
+		s->start = keep(&at, from->start, sizeof(*from->start));
 	s->memory = keep(&at, from->memory, from->memory_size);
-	*ret_locations = (uint32_t *)at;
-	s->python_locations = *ret_locations;
+	to->python_locations = (uint32_t *)at;
+	s->python_locations = to->python_locations;
 	if (!from->loops)
 		return;
 	memcpy(to->loops, from->loops, sizeof(to->loops));
 	s->loops = to->loops;
 }
 
-struct pending_sample *pending_add(struct pending *p, const struct raw_stack *stack,
-	struct address_space *space, uint32_t **ret_python_locations)
+struct pending_sample *pending_add(
+	struct pending *p, const struct raw_stack *stack, struct address_space *space)
 {
 	size_t bytes = size_of(stack);
 	struct pending_sample *s;
@@ -73,7 +74,7 @@ struct pending_sample *pending_add(struct pending *p, const struct raw_stack *st
 	if (!s)
 		return NULL;
 	*s = (struct pending_sample){.space = address_space_ref(space), .bytes = bytes};
-	copy_stack(s, stack, ret_python_locations);
+	copy_stack(s, stack);
 	p->bytes += bytes;
 	p->samples.items[p->samples.count++] = s;
 	return s;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples that wait for an unwind table, with all that is needed to walk their stack later. Their
- * memory and their waiting time are bounded. Beginnings of waits (capture/waits.h) are among them.
+ * Samples that wait for an unwind table, with all that is needed to walk their stack later, or for
+ * names of Python code. Their memory and their waiting time are bounded. Beginnings of waits
+ * (capture/waits.h) are among them.
  *
  * Each has copies of its words and a reference to the address space of its time. What needs the
- * process itself (the names of Python frames) is done before. They are kept in the order they came.
+ * process itself (to read names of Python frames) is asked for before. They are kept in the order
+ * they came.
  */
 #pragma once
 
@@ -19,7 +21,11 @@ struct pending_sample {
 	uint64_t ticket; /* of the wait that the stack is for; 0: for the sample */
 	uint32_t pid;
 	uint32_t tid;	 /* of the wait */
-	uint32_t module; /* whose table it waits for */
+	bool walks;	 /* it is to be walked again, and */
+	uint32_t module; /* waits for the table of this one */
+	/* What has the names of its Python frames, a reference; NULL: they are there */
+	struct python_code *code;
+	uint32_t *python_locations; /* of the stack, to be filled in then */
 	uint64_t until_ns;
 	struct address_space *space;
 	struct raw_stack stack; /* its pointers are to what follows here */
@@ -35,10 +41,9 @@ struct pending {
 
 /* Drops what is left. */
 void pending_release(struct pending *p);
-/* Copies a stack, of a process whose address space is `space` now. NULL: no room for it. Its
- * python_locations are to be filled in by the caller. */
-struct pending_sample *pending_add(struct pending *p, const struct raw_stack *stack,
-	struct address_space *space, uint32_t **ret_python_locations);
+/* Copies a stack, of a process whose address space is `space` now. NULL: no room for it. */
+struct pending_sample *pending_add(
+	struct pending *p, const struct raw_stack *stack, struct address_space *space);
 /* Calls `look` for each; those for which it sets *ret_done are dropped. Ends at the first error (<
  * 0), and returns it. */
 int pending_each(struct pending *p,

@@ -279,14 +279,28 @@ static int name_unknown_python(struct stacks *s, uint32_t *ret)
 	return error;
 }
 
-static int name_python_frame(struct stacks *s, struct process *process,
+/* Who knows what frames are called: `code`, or the process. */
+struct name_source {
+	struct process *process;
+	struct python_code *code;
+};
+
+static int find_line(struct stacks *s, const struct name_source *from,
+	const struct walk_python_frame *frame, struct python_line *ret)
+{
+	if (from->code)
+		return python_code_line(from->code, frame, ret);
+	return from->process && s->namer.line
+		       ? s->namer.line(s->namer.context, from->process, frame, ret)
+		       : -ENOENT;
+}
+
+static int name_python_frame(struct stacks *s, const struct name_source *from,
 	const struct walk_python_frame *frame, uint32_t *ret)
 {
 	struct profile_location location = {.kind = FRAME_PYTHON};
 	struct python_line line;
-	int error = process && s->namer.line
-			    ? s->namer.line(s->namer.context, process, frame, &line)
-			    : -ENOENT;
+	int error = find_line(s, from, frame, &line);
 
 	if (error && error != -ENOMEM)
 		return name_unknown_python(s, ret);
@@ -302,14 +316,42 @@ static int name_python_frame(struct stacks *s, struct process *process,
 	return profile_add_location(s->w, &location, ret);
 }
 
-int stacks_name_python(struct stacks *s, struct process *process,
+static int name_python_frames(struct stacks *s, const struct name_source *from,
 	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations)
 {
 	int error = 0;
 
 	for (uint32_t i = 0; !error && i < depth; i++)
-		error = name_python_frame(s, process, &frames[i], &ret_locations[i]);
+		error = name_python_frame(s, from, &frames[i], &ret_locations[i]);
 	return error;
+}
+
+static int want_python(struct stacks *s, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, bool *ret_coming)
+{
+	*ret_coming = false;
+	return depth && process && s->namer.want
+		       ? s->namer.want(s->namer.context, process, frames, depth, ret_coming)
+		       : 0;
+}
+
+int stacks_name_python(struct stacks *s, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations,
+	bool *ret_coming)
+{
+	const struct name_source from = {.process = process};
+	int error = want_python(s, process, frames, depth, ret_coming);
+
+	return error || *ret_coming ? error
+				    : name_python_frames(s, &from, frames, depth, ret_locations);
+}
+
+int stacks_name_python_late(struct stacks *s, struct python_code *code,
+	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations)
+{
+	const struct name_source from = {.code = code};
+
+	return name_python_frames(s, &from, frames, depth, ret_locations);
 }
 
 /* ------------------------------------------------------------------ frame by frame */
@@ -482,8 +524,10 @@ static int push_frames(struct stacks *s, const struct raw_stack *raw, const stru
 static int find_python(struct stacks *s, struct process *process, const struct raw_stack *raw,
 	struct resolution *r)
 {
+	const struct name_source from = {.process = process};
+
 	if (!raw->python_locations)
-		return stacks_name_python(s, process, raw->python, raw->python_depth, r->python);
+		return name_python_frames(s, &from, raw->python, raw->python_depth, r->python);
 	memcpy(r->python, raw->python_locations, raw->python_depth * sizeof(*r->python));
 	return 0;
 }
@@ -522,6 +566,13 @@ int stacks_intern(struct stacks *s, const struct stack_origin *at, const struct 
 	r.count = raw->user_depth;
 	r.has_unknown = r.outdated = r.unsure = false;
 	r.incomplete = 0;
+	error = raw->python_locations ? 0
+				      : want_python(s, origin.process, raw->python,
+						raw->python_depth, &result.unnamed);
+	if (!error && result.unnamed)
+		*ret = result;
+	if (error || result.unnamed)
+		return error;
 	error = make_stack(s, &origin, raw, &r, &result);
 	if (error)
 		return error;

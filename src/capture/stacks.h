@@ -53,15 +53,20 @@ struct stack_origin {
 };
 
 struct stack_result {
+	bool unnamed;		      /* nothing was made: what Python frames need is being read */
 	uint32_t stack;		      /* id; 0: it has no frames */
 	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
 	bool python_incomplete;
 	bool python_unplaced;
 };
 
-/* Names Python frames: as python_code_line. */
+/* Names Python frames. */
 struct python_namer {
 	void *context;
+	/* As python_names_want; NULL: nothing needs to be read. */
+	int (*want)(void *context, struct process *process, const struct walk_python_frame *frames,
+		uint32_t depth, bool *ret_coming);
+	/* As python_code_line. */
 	int (*line)(void *context, struct process *process, const struct walk_python_frame *frame,
 		struct python_line *ret); /* NULL: no names */
 };
@@ -75,6 +80,10 @@ void stacks_free(struct stacks *s);
 int stacks_intern(struct stacks *s, const struct stack_origin *origin, const struct raw_stack *raw,
 	struct stack_result *ret);
 /* Names Python frames while their process can still be read: fills ret_locations[depth]; 0: not to
- * be shown. */
+ * be shown. *ret_coming: something has to be read first, and nothing is filled in. */
 int stacks_name_python(struct stacks *s, struct process *process,
+	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations,
+	bool *ret_coming);
+/* By what has been read by now. */
+int stacks_name_python_late(struct stacks *s, struct python_code *code,
 	const struct walk_python_frame *frames, uint32_t depth, uint32_t *ret_locations);

@@ -143,6 +143,9 @@ static const struct loss losses[LOSS_KINDS] = {
 	[LOSS_GPU_DESCRIPTORS] = LOSS_ONE("gpu_descriptors",
 		"connections to the recorder ended: the program passed what holds up whoever closes it",
 		"connection to the recorder ended: the program passed what holds up whoever closes it"),
+	[LOSS_PYTHON_UNREADABLE] = LESSER_ONE("python_unreadable",
+		"processes whose Python functions have no names: their memory could not be read in time",
+		"process whose Python functions have no names: its memory could not be read in time"),
 };
 // clang-format on
 

@@ -576,6 +576,8 @@ enum profile_loss {
 	LOSS_FILES_UNREADABLE,
 	/* connections to the recorder that ended, as what came with them holds up who closes it */
 	LOSS_GPU_DESCRIPTORS,
+	/* processes whose memory held up, or ended, what reads Python there */
+	LOSS_PYTHON_UNREADABLE,
 	LOSS_KINDS
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * A code object is read once, as soon as a stack has it: its header in one read, then its name, its
- * file's name and its line table. The table stays in memory, and each look-up goes through it.
+ * A code object is read once, as soon as a stack has it. Its line table stays in memory, and each
+ * look-up goes through it.
  *
- * Builds without a GIL keep a copy of the bytecode for each thread (co_tlbc, from 3.14 on), and an
- * instruction's address can be in any of them; new ones appear, so they are read when an address is
- * in none of what is known.
+ * Where threads have copies of the bytecode, an instruction's address can be in any of them; new
+ * ones appear, so the object is read again when an address is in none of what is known. So is one
+ * without a check each time, as a later object at its address would not be noticed.
  *
- * Both what is kept and what is read at once are bounded. When there are too many code objects all
- * are forgotten, and those still in use are read again; the names stay, since callers hold them.
+ * What is kept is bounded, and so is what is wanted. When there are too many code objects all are
+ * forgotten, and those still in use are read again; the names stay, since callers hold them.
  */
 #include "python/code.h"
 
@@ -19,252 +19,151 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "python/code_reader.h"
 #include "python/line_table.h"
-#include "python/objects.h"
 
-#define CODES_MAX   (1u << 16)
-#define TABLES_MAX  ((size_t)64 << 20) /* bytes of line tables */
-#define NAMES_MAX   ((size_t)64 << 20) /* bytes of names */
-#define HEADER_MAX  512		       /* bytes of a code object before its bytecode */
-#define COPIES_MAX  4096	       /* of bytecode: threads */
-#define UNIT	    2		       /* bytes of an instruction or of a cache entry of it */
-#define CHECK_BYTES 32
+#define CODES_MAX  (1u << 16)
+#define TABLES_MAX ((size_t)64 << 20) /* bytes of line tables and addresses of copies */
+#define NAMES_MAX  ((size_t)64 << 20) /* bytes of names */
+#define WANTED_MAX 4096
+#define UNIT	   2 /* bytes of an instruction or of a cache entry of it */
 
 struct code_object {
 	const char *function;
 	const char *file;
 	uint8_t *table;
+	uint64_t *copies; /* where copies of the bytecode begin; 0: none there */
 	uint32_t table_size;
+	uint32_t copy_count;
+	bool has_copies;
 	uint32_t first_line;
 	uint32_t first_traceable; /* units */
 	uint64_t bytecode;
 	uint64_t bytecode_size;
-	uint64_t copies; /* address of the array of copies; 0: none */
-	uint64_t copy;	 /* the latest used; 0: none */
 };
 
 struct python_code {
-	struct python_objects objects;
-	uint32_t code_check;
+	uint32_t references;
+	struct python_code_request where;
+	uint32_t lines; /* enum python_lines */
 	struct interner *names;
 	size_t name_bytes;
 	struct map by_frame; /* walk_python_frame.code to an index */
 	struct vec(struct code_object) codes;
 	size_t table_bytes;
-	struct buf scratch;
+	struct vec(uint64_t) wanted;
+	struct map coming; /* what is in there */
+	size_t asked;	   /* so many of them, from the first on, are being read */
 };
 
-int python_code_new(
-	struct python_code **ret, const struct python_memory *m, const struct walk_python *python)
+int python_code_new(struct python_code **ret, const struct walk_python *python)
 {
-	struct python_code *c = calloc(1, sizeof(*c));
+	struct python_code *c;
 	int error;
 
+	if (!python_lines_of(python->version) ||
+		python->code_check > PYTHON_CODE_HEADER_MAX - PYTHON_CHECK_BYTES)
+		return -ENOTSUP;
+	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->objects.memory = *m;
-	c->code_check = python->code_check;
-	error = python_layout_load(&c->objects.layout, m, python->runtime, python->version);
-	if (!error && c->code_check + CHECK_BYTES > HEADER_MAX)
-		error = -ENOTSUP;
-	error = error ?: interner_new(&c->names);
+	c->references = 1;
+	c->lines = python_lines_of(python->version);
+	c->where =
+		(struct python_code_request){python->version, python->code_check, python->runtime};
+	error = interner_new(&c->names);
 	if (error) {
-		python_code_free(c);
+		python_code_unref(c);
 		return error;
 	}
 	*ret = c;
 	return 0;
 }
 
+static size_t bytes_of(const struct code_object *o)
+{
+	return o->table_size + o->copy_count * sizeof(*o->copies);
+}
+
+static void release_code(struct code_object *o)
+{
+	free(o->table);
+	free(o->copies);
+}
+
 static void forget_codes(struct python_code *c)
 {
 	vec_foreach (o, &c->codes)
-		free(o->table);
+		release_code(o);
 	vec_release(&c->codes);
 	map_release(&c->by_frame);
 	c->by_frame = MAP_INIT;
 	c->table_bytes = 0;
 }
 
-void python_code_free(struct python_code *c)
+struct python_code *python_code_ref(struct python_code *c)
 {
-	if (!c)
+	c->references++;
+	return c;
+}
+
+void python_code_unref(struct python_code *c)
+{
+	if (!c || --c->references)
 		return;
 	forget_codes(c);
 	interner_free(c->names);
-	buf_release(&c->scratch);
+	vec_release(&c->wanted);
+	map_release(&c->coming);
 	free(c);
 }
 
-/* The header of a code object, as far as a member of it reaches. */
-struct header {
-	uint8_t bytes[HEADER_MAX];
-	uint32_t size;
-};
-
-static uint32_t header_size(const struct python_code *c)
+bool python_code_is_shared(const struct python_code *c)
 {
-	const struct python_layout *l = &c->objects.layout;
-	const uint32_t ends[] = {l->code_filename + 8, l->code_name + 8, l->code_qualname + 8,
-		l->code_linetable + 8, l->code_firstlineno + 4, l->code_firsttraceable + 4,
-		l->code_tlbc + 8, l->object_type + 16, c->code_check + CHECK_BYTES};
-	uint32_t size = 0;
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends[i] > size)
-			size = ends[i];
-	return size;
+	return c->references > 1;
 }
 
-static uint64_t word_at(const struct header *h, uint32_t offset)
+static struct code_object *find_code(const struct python_code *c, uint64_t frame_code)
 {
-	uint64_t word;
+	const uint64_t *at = map_get(&c->by_frame, frame_code);
 
-	memcpy(&word, h->bytes + offset, sizeof(word));
-	return word;
+	return at ? &c->codes.items[*at] : NULL;
 }
 
-static uint32_t half_at(const struct header *h, uint32_t offset)
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* The copy of the bytecode that `at` is in; 0: none that is known. */
+static uint64_t find_copy(const struct code_object *o, uint64_t at)
 {
-	uint32_t half;
-
-	memcpy(&half, h->bytes + offset, sizeof(half));
-	return half;
-}
-
-/* Reads the header of the code object that the frame had: 0 or -ENOENT. */
-static int read_header(struct python_code *c, uint64_t frame_code, struct header *ret)
-{
-	uint64_t address = frame_code & WALK_PYTHON_ADDRESS, check[4];
-
-	ret->size = header_size(c);
-	if (ret->size > sizeof(ret->bytes) ||
-		!python_read(&c->objects.memory, address, ret->bytes, ret->size))
-		return -ENOENT;
-	memcpy(check, ret->bytes + c->code_check, sizeof(check));
-	if (frame_code >> 48 && frame_code >> 48 != walk_python_check(check))
-		return -ENOENT;
-	return python_is_type(&c->objects, address, "code", &c->objects.type_code) ? 0 : -ENOENT;
-}
-
-/* The text of a str as a kept name. */
-static int keep_name(struct python_code *c, uint64_t object, const char **ret)
-{
-	uint32_t id;
-	int added = 0;
-
-	buf_reset(&c->scratch);
-	if (!python_append_text(&c->objects, object, &c->scratch))
-		return c->scratch.failed ? -ENOMEM : -ENOENT;
-	if (c->name_bytes + c->scratch.size > NAMES_MAX &&
-		!interner_find(c->names, buf_text(&c->scratch), c->scratch.size))
-		return -ENOSPC;
-	if (interner_add(c->names, buf_text(&c->scratch), c->scratch.size, &id, &added))
-		return -ENOMEM;
-	if (added)
-		c->name_bytes += c->scratch.size;
-	*ret = interner_get(c->names, id, NULL);
+	for (uint32_t i = 0; i < o->copy_count; i++)
+		if (o->copies[i] && at - o->copies[i] < o->bytecode_size)
+			return o->copies[i];
 	return 0;
-}
-
-/* The line table as an own copy. Without one (a damaged object) the lines are unknown and the names
- * are good. */
-static int keep_table(struct python_code *c, uint64_t object, struct code_object *o)
-{
-	buf_reset(&c->scratch);
-	if (!python_append_bytes(&c->objects, object, &c->scratch) || !c->scratch.size)
-		return c->scratch.failed ? -ENOMEM : 0;
-	o->table = malloc(c->scratch.size);
-	if (!o->table)
-		return -ENOMEM;
-	memcpy(o->table, c->scratch.data, c->scratch.size);
-	o->table_size = (uint32_t)c->scratch.size;
-	return 0;
-}
-
-static int read_code(struct python_code *c, uint64_t frame_code, struct code_object *ret)
-{
-	const struct python_layout *l = &c->objects.layout;
-	struct code_object o = {0};
-	struct header h;
-	int error = read_header(c, frame_code, &h);
-
-	error = error ?: keep_name(c, word_at(&h, l->code_filename), &o.file);
-	error = error
-			?: keep_name(c,
-				   word_at(&h, l->code_qualname ? l->code_qualname : l->code_name),
-				   &o.function);
-	error = error ?: keep_table(c, word_at(&h, l->code_linetable), &o);
-	if (error)
-		return error;
-	o.first_line = half_at(&h, l->code_firstlineno);
-	if (l->code_bytecode) {
-		o.first_traceable = half_at(&h, l->code_firsttraceable);
-		o.bytecode = (frame_code & WALK_PYTHON_ADDRESS) + l->code_bytecode;
-		o.bytecode_size = (word_at(&h, l->object_type + 8) & INT32_MAX) * UNIT;
-		o.copies = l->code_tlbc ? word_at(&h, l->code_tlbc) : 0;
-	}
-	*ret = o;
-	return 0;
-}
-
-static int keep_code(struct python_code *c, uint64_t frame_code, const struct code_object *o)
-{
-	if (c->codes.count >= CODES_MAX || c->table_bytes + o->table_size > TABLES_MAX)
-		forget_codes(c);
-	if (vec_push(&c->codes, *o))
-		return -ENOMEM;
-	if (map_put(&c->by_frame, frame_code, c->codes.count - 1)) {
-		c->codes.count--;
-		return -ENOMEM;
-	}
-	c->table_bytes += o->table_size;
-	return 0;
-}
-
-/* Looks for the copy of the bytecode that `at` is in. */
-static bool find_copy(struct python_code *c, struct code_object *o, uint64_t at)
-{
-	uint64_t starts[COPIES_MAX], count;
-
-	if (!python_read_word(&c->objects.memory, o->copies, &count))
-		return false;
-	count = count < COPIES_MAX ? count : COPIES_MAX;
-	if (!python_read(&c->objects.memory, o->copies + 8, starts, count * sizeof(*starts)))
-		return false;
-	for (uint64_t i = 0; i < count; i++) {
-		if (!starts[i] || at - starts[i] >= o->bytecode_size)
-			continue;
-		o->copy = starts[i];
-		return true;
-	}
-	return false;
 }
 
 /* How far into the code the frame is, in bytes: false when this cannot be determined. Before the
  * first instruction it is less than 0. */
-static bool offset_of(struct python_code *c, struct code_object *o, uint64_t at, int64_t *ret)
+static bool offset_of(
+	const struct python_code *c, const struct code_object *o, uint64_t at, int64_t *ret)
 {
-	uint32_t lines = c->objects.layout.lines;
+	uint64_t copy;
 
 	at &= WALK_PYTHON_ADDRESS;
-	if (lines != PYTHON_LINES_LOCATIONS) {
-		*ret = (int64_t)(int32_t)at * (lines == PYTHON_LINES_RANGES ? UNIT : 1);
+	if (c->lines != PYTHON_LINES_LOCATIONS) {
+		*ret = (int64_t)(int32_t)at * (c->lines == PYTHON_LINES_RANGES ? UNIT : 1);
 		return true;
 	}
-	if (at + UNIT - o->bytecode < o->bytecode_size + UNIT)
+	if (at + UNIT - o->bytecode < o->bytecode_size + UNIT) {
 		*ret = (int64_t)(at - o->bytecode);
-	else if (o->copy && at - o->copy < o->bytecode_size)
-		*ret = (int64_t)(at - o->copy);
-	else if (o->copies && find_copy(c, o, at))
-		*ret = (int64_t)(at - o->copy);
-	else
-		return false;
-	return true;
+		return true;
+	}
+	copy = find_copy(o, at);
+	*ret = (int64_t)(at - copy);
+	return copy;
 }
 
-static void answer(
-	struct python_code *c, struct code_object *o, uint64_t at, struct python_line *ret)
+static void answer(const struct python_code *c, const struct code_object *o, uint64_t at,
+	struct python_line *ret)
 {
 	int64_t offset;
 
@@ -276,28 +175,220 @@ static void answer(
 	if (offset < 0)
 		ret->line = o->first_line;
 	else
-		ret->line = python_line_at(c->objects.layout.lines, o->table, o->table_size,
-			o->first_line, (uint64_t)offset);
+		ret->line = python_line_at(
+			c->lines, o->table, o->table_size, o->first_line, (uint64_t)offset);
 }
 
 int python_code_line(
 	struct python_code *c, const struct walk_python_frame *frame, struct python_line *ret)
 {
-	const uint64_t *kept = map_get(&c->by_frame, frame->code);
-	struct code_object o;
-	int error;
+	const struct code_object *o = find_code(c, frame->code);
 
-	if (kept) {
-		answer(c, &c->codes.items[*kept], frame->at, ret);
-		return 0;
+	if (!o)
+		return python_code_is_coming(c, frame) ? -EAGAIN : -ENOENT;
+	answer(c, o, frame->at, ret);
+	return 0;
+}
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+bool python_code_is_coming(const struct python_code *c, const struct walk_python_frame *frame)
+{
+	return c->coming.count && map_get(&c->coming, frame->code);
+}
+
+bool python_code_is_wanting(const struct python_code *c)
+{
+	return c->wanted.count;
+}
+
+static bool is_known(const struct python_code *c, const struct walk_python_frame *frame)
+{
+	const struct code_object *o = find_code(c, frame->code);
+	int64_t offset;
+
+	return o && frame->code >> 48 && (!o->has_copies || offset_of(c, o, frame->at, &offset));
+}
+
+bool python_code_want(struct python_code *c, const struct walk_python_frame *frame)
+{
+	if (python_code_is_coming(c, frame))
+		return true;
+	if (is_known(c, frame) || c->wanted.count >= WANTED_MAX)
+		return false;
+	if (map_put(&c->coming, frame->code, 1))
+		return false;
+	if (vec_push(&c->wanted, frame->code)) {
+		(void)map_remove(&c->coming, frame->code, NULL);
+		return false;
 	}
-	error = read_code(c, frame->code, &o);
+	return true;
+}
+
+bool python_code_request(struct python_code *c, struct buf *ret)
+{
+	if (c->asked || !c->wanted.count)
+		return false;
+	c->asked = c->wanted.count < PYTHON_CODES_MAX ? c->wanted.count : PYTHON_CODES_MAX;
+	buf_append(ret, &c->where, sizeof(c->where));
+	buf_append(ret, c->wanted.items, c->asked * sizeof(*c->wanted.items));
+	return true;
+}
+
+/* The first `count` of what is wanted are not any more; nothing is being read. */
+static void settle(struct python_code *c, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		(void)map_remove(&c->coming, c->wanted.items[i], NULL);
+	c->wanted.count -= count;
+	memmove(c->wanted.items, c->wanted.items + count,
+		c->wanted.count * sizeof(*c->wanted.items));
+	c->asked = 0;
+}
+
+void python_code_ask_again(struct python_code *c)
+{
+	c->asked = 0;
+}
+
+void python_code_give_up(struct python_code *c, bool all)
+{
+	if (c->wanted.count)
+		settle(c, all ? c->wanted.count : c->asked);
+}
+
+/* --- replies ---------------------------------------------------------------------------------- */
+
+static int keep_name(struct python_code *c, const void *text, size_t size, const char **ret)
+{
+	uint32_t id;
+	int added = 0;
+
+	if (c->name_bytes + size > NAMES_MAX && !interner_find(c->names, text, size))
+		return -ENOSPC;
+	if (interner_add(c->names, text, size, &id, &added))
+		return -ENOMEM;
+	if (added)
+		c->name_bytes += size;
+	*ret = interner_get(c->names, id, NULL);
+	return 0;
+}
+
+/* NULL is good where there is nothing to copy. */
+static int copy_bytes(const void *from, size_t size, void **ret)
+{
+	if (!size)
+		return 0;
+	*ret = malloc(size);
+	if (!*ret)
+		return -ENOMEM;
+	memcpy(*ret, from, size);
+	return 0;
+}
+
+/* In the place of what was known by this code, if anything was. */
+static int put_code(struct python_code *c, uint64_t frame_code, const struct code_object *o)
+{
+	struct code_object *known = find_code(c, frame_code);
+
+	if (!known && (c->codes.count >= CODES_MAX || c->table_bytes + bytes_of(o) > TABLES_MAX))
+		forget_codes(c);
+	if (known) {
+		c->table_bytes -= bytes_of(known);
+		release_code(known);
+		*known = *o;
+	} else if (vec_push(&c->codes, *o)) {
+		return -ENOMEM;
+	} else if (map_put(&c->by_frame, frame_code, c->codes.count - 1)) {
+		c->codes.count--;
+		return -ENOMEM;
+	}
+	c->table_bytes += bytes_of(o);
+	return 0;
+}
+
+static int keep_code(struct python_code *c, uint64_t frame_code,
+	const struct python_code_found *found, const uint8_t *parts)
+{
+	const uint8_t *file = parts + found->function_size, *table = file + found->file_size;
+	struct code_object o = {.table_size = found->table_size,
+		.copy_count = found->copy_count,
+		.has_copies = found->has_copies,
+		.first_line = found->first_line,
+		.first_traceable = found->first_traceable,
+		.bytecode = found->bytecode,
+		.bytecode_size = found->bytecode_size};
+	int error = keep_name(c, parts, found->function_size, &o.function);
+
+	error = error ?: keep_name(c, file, found->file_size, &o.file);
+	error = error ?: copy_bytes(table, found->table_size, (void **)&o.table);
+	error = error
+			?: copy_bytes(table + found->table_size,
+				   found->copy_count * sizeof(*o.copies), (void **)&o.copies);
+	error = error ?: put_code(c, frame_code, &o);
 	if (error)
-		return error;
-	answer(c, &o, frame->at, ret);
-	/* Without a check, a later object at this address would not be noticed. */
-	error = frame->code >> 48 ? keep_code(c, frame->code, &o) : 0;
-	if (error || !(frame->code >> 48))
-		free(o.table);
+		release_code(&o);
+	return error == -ENOSPC ? 0 : error;
+}
+
+/* How many bytes follow; SIZE_MAX: it makes no sense. */
+static size_t size_of_parts(const struct python_code_found *f)
+{
+	if (f->error)
+		return 0;
+	if (f->function_size > PYTHON_NAME_MAX || f->file_size > PYTHON_NAME_MAX ||
+		f->table_size > PYTHON_BYTES_MAX || f->copy_count > PYTHON_COPIES_MAX)
+		return SIZE_MAX;
+	return (size_t)f->function_size + f->file_size + f->table_size +
+	       f->copy_count * sizeof(uint64_t);
+}
+
+int python_code_answer(struct python_code *c, const void *reply, size_t size)
+{
+	struct python_code_found found;
+	const uint8_t *at = reply, *end = at + size;
+	size_t count = 0;
+	int error = 0;
+
+	if (!c->asked)
+		return 0;
+	while (!error && count < c->asked && at < end) {
+		size_t parts = SIZE_MAX, left = (size_t)(end - at);
+
+		if (left >= sizeof(found)) {
+			memcpy(&found, at, sizeof(found));
+			parts = size_of_parts(&found);
+		}
+		if (parts == SIZE_MAX || parts > left - sizeof(found)) {
+			error = -EPROTO;
+			break;
+		}
+		at += sizeof(found);
+		if (!found.error)
+			error = keep_code(c, c->wanted.items[count], &found, at);
+		at += parts;
+		count++;
+	}
+	if (!error && !count)
+		error = -EPROTO;
+	settle(c, error ? c->asked : count);
 	return error;
+}
+
+int python_code_read_here(struct python_code *c, const struct python_memory *m)
+{
+	struct buf request = BUF_INIT, reply = BUF_INIT;
+	int error = 0;
+
+	while (!error && python_code_request(c, &request)) {
+		if (request.failed || python_code_read(m, request.data, request.size, &reply))
+			python_code_give_up(c, false);
+		else
+			error = python_code_answer(c, reply.data, reply.size);
+		buf_reset(&request);
+		buf_reset(&reply);
+	}
+	buf_release(&request);
+	buf_release(&reply);
+	return error == -ENOMEM ? error : 0;
 }

@@ -175,6 +175,14 @@ int python_layout_load(struct python_layout *ret, const struct python_memory *m,
 	return 0;
 }
 
+uint32_t python_lines_of(uint32_t version)
+{
+	if (version < PYTHON_VERSION_MIN || version > PYTHON_VERSION_MAX)
+		return 0;
+	return version >= DESCRIBED_FROM ? PYTHON_LINES_LOCATIONS
+					 : layouts[version - PYTHON_VERSION_MIN].lines;
+}
+
 uint32_t python_layout_version(const struct python_memory *m, uint64_t runtime)
 {
 	uint64_t words[2];

@@ -69,5 +69,7 @@ struct python_layout {
  * sense; -EIO: it cannot be read. */
 int python_layout_load(struct python_layout *ret, const struct python_memory *m, uint64_t runtime,
 	uint32_t version);
+/* How that version keeps lines (enum python_lines); 0: no layout of it is known. */
+uint32_t python_lines_of(uint32_t version);
 /* The version that a runtime at this address says it has (3.13 and later); 0: none. */
 uint32_t python_layout_version(const struct python_memory *m, uint64_t runtime);

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define TEXT_MAX      4096	 /* characters; longer text is cut off */
-#define BYTES_MAX     (1u << 20) /* a function of a million lines */
 #define REPLACEMENT   0xfffd
 #define STATE_COMPACT 1u
 #define STATE_ASCII   2u
@@ -80,7 +78,7 @@ static void append_characters(struct buf *b, const uint8_t *data, size_t count, 
 bool python_append_text(struct python_objects *o, uint64_t object, struct buf *b)
 {
 	const struct python_layout *l = &o->layout;
-	uint8_t data[TEXT_MAX * 4];
+	uint8_t data[PYTHON_TEXT_MAX * 4];
 	uint64_t length, from;
 	uint32_t state;
 	unsigned int width;
@@ -95,8 +93,8 @@ bool python_append_text(struct python_objects *o, uint64_t object, struct buf *b
 	if (!(state & STATE_COMPACT) || (width != 1 && width != 2 && width != 4))
 		return false;
 	from = object + (state & STATE_ASCII ? l->text_ascii : l->text_compact);
-	if (length > TEXT_MAX)
-		length = TEXT_MAX;
+	if (length > PYTHON_TEXT_MAX)
+		length = PYTHON_TEXT_MAX;
 	if (!python_read(&o->memory, from, data, length * width))
 		return false;
 	append_characters(b, data, length, width);
@@ -109,7 +107,7 @@ bool python_append_bytes(struct python_objects *o, uint64_t object, struct buf *
 
 	if (!python_is_type(o, object, "bytes", &o->type_bytes) ||
 		!python_read_word(&o->memory, object + o->layout.bytes_size, &size) ||
-		size > BYTES_MAX || !buf_reserve(b, size + 1) ||
+		size > PYTHON_BYTES_MAX || !buf_reserve(b, size + 1) ||
 		!python_read(&o->memory, object + o->layout.bytes_data, b->data + b->size, size))
 		return false;
 	b->size += size;

@@ -6,6 +6,9 @@
 #include "base/buf.h"
 #include "python/layout.h"
 
+#define PYTHON_TEXT_MAX	 4096	    /* characters; longer text is cut off */
+#define PYTHON_BYTES_MAX (1u << 20) /* a function of a million lines */
+
 struct python_objects {
 	struct python_memory memory;
 	struct python_layout layout;

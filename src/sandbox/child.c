@@ -209,6 +209,16 @@ bool child_is_busy(const struct child *c)
 	return c->head < c->queue.count;
 }
 
+pid_t child_pid(const struct child *c)
+{
+	return c->pid;
+}
+
+size_t child_left_behind(const struct child *c)
+{
+	return c->dying.count;
+}
+
 static int copy_request(struct child_request *copy, const struct child_request *r)
 {
 	int error = 0;

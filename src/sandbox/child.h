@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sandbox/message.h"
 
@@ -58,5 +59,9 @@ int child_ask(struct child *c, const struct child_request *r);
 void child_pump(struct child *c);
 /* Pumps until *done or a time (CLOCK_MONOTONIC): *done. */
 bool child_wait(struct child *c, const bool *done, uint64_t until_ns);
+/* Its process; -1: none has begun. And how many ended ones are still there, as the kernel holds
+ * them. */
+pid_t child_pid(const struct child *c);
+size_t child_left_behind(const struct child *c);
 /* Whether a request has no answer yet. */
 bool child_is_busy(const struct child *c);

@@ -118,8 +118,8 @@ static void forbid_files(void)
 #error "which audit architecture is this?"
 #endif
 
-/* Both work on descriptors they have or are sent, and on their own memory. */
-static const uint16_t calls_of_both[] = {SYS_read, SYS_write, SYS_sendmsg, SYS_recvmsg, SYS_close,
+/* All work on descriptors they have or are sent, and on their own memory. */
+static const uint16_t calls_of_all[] = {SYS_read, SYS_write, SYS_sendmsg, SYS_recvmsg, SYS_close,
 	SYS_fstat, SYS_newfstatat, SYS_lseek, SYS_pread64, SYS_munmap, SYS_mremap, SYS_brk,
 	SYS_madvise, SYS_futex, SYS_clock_gettime, SYS_getrandom, SYS_rt_sigreturn,
 	SYS_rt_sigprocmask, SYS_geteuid, SYS_sysinfo, SYS_getpid, SYS_gettid, SYS_tgkill, SYS_exit,
@@ -130,6 +130,8 @@ static const uint16_t calls_of_opener[] = {SYS_openat2, SYS_fstatfs, SYS_fcntl, 
 	SYS_capget};
 
 static const uint16_t calls_of_reader[] = {SYS_fcntl};
+
+static const uint16_t calls_of_memory[] = {SYS_process_vm_readv, SYS_clock_nanosleep};
 
 #define FILTER_MAX 128
 
@@ -188,7 +190,7 @@ static int install(const uint16_t *calls, size_t count, bool opens)
 	add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0));
 	end(&f, SECCOMP_RET_KILL_PROCESS);
 	load(&f, offsetof(struct seccomp_data, nr));
-	allow(&f, calls_of_both, sizeof(calls_of_both) / sizeof(*calls_of_both));
+	allow(&f, calls_of_all, sizeof(calls_of_all) / sizeof(*calls_of_all));
 	allow(&f, calls, count);
 	if (opens)
 		allow_without(&f, SYS_openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
@@ -208,7 +210,7 @@ static int forbid_calls(const uint16_t *calls, size_t count, bool opens)
 	return SANITIZED ? 0 : install(calls, count, opens);
 }
 
-/* --- the two processes ------------------------------------------------------------------------ */
+/* --- the processes ---------------------------------------------------------------------------- */
 
 int confine_reader(void)
 {
@@ -247,4 +249,24 @@ int confine_opener(void)
 		return -errno;
 	return forbid_calls(
 		calls_of_opener, sizeof(calls_of_opener) / sizeof(*calls_of_opener), true);
+}
+
+/* Without Landlock, for the same reason. Root becomes nobody and keeps the one capability. */
+int confine_memory(void)
+{
+	const uint64_t kept = 1ull << CAP_SYS_PTRACE;
+	int error;
+
+	limit_resources(MEMORY_DATA_BYTES, MEMORY_DESCRIPTORS);
+	limit(RLIMIT_FSIZE, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		return -errno;
+	error = be_nobody();
+	error = error ?: keep_capabilities(kept);
+	if (error)
+		return error;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	return forbid_calls(
+		calls_of_memory, sizeof(calls_of_memory) / sizeof(*calls_of_memory), false);
 }

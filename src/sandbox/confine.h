@@ -13,3 +13,6 @@ int confine_reader(void);
  * user. That it opens files for reading only is enforced for openat, not for openat2, whose flags
  * no filter sees. 0 or -errno. */
 int confine_opener(void);
+/* What reads memory: of the capabilities we have the one for that, not root, a few system calls, no
+ * files. 0 or -errno. */
+int confine_memory(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The budgets of the two processes that deal with strangers' files, and of waiting for them. */
+/* The budgets of the processes that deal with what is strangers', and of waiting for them. */
 #pragma once
 
 #include "base/clock.h"
@@ -19,6 +19,15 @@
 #define TABLE_LIMIT_NS	   (60 * NS_PER_SECOND)
 #define READER_DATA_BYTES  ((size_t)512 << 20) /* private memory that is written to */
 #define READER_DESCRIPTORS 32
+
+/* --- what reads memory */
+
+#define MEMORY_LIMIT_NS	   NS_PER_SECOND /* for a request */
+#define MEMORY_DATA_BYTES  ((size_t)64 << 20)
+#define MEMORY_DESCRIPTORS 16
+/* A request is that old when its process, twice in a row, is found asleep: it is held up. */
+#define MEMORY_HELD_NS	(100 * NS_PER_MS)
+#define MEMORY_LEFT_MAX 16 /* processes that are held up; then no more memory is read */
 
 /* --- the recorder */
 

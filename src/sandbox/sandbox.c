@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "sandbox/sandbox.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "sandbox/confine.h"
+#include "sandbox/memory.h"
 #include "sandbox/opener.h"
 #include "sandbox/reader.h"
 
-int sandbox_run(const char *role)
-{
-	bool opens = !strcmp(role, SANDBOX_OPENER);
+struct role {
+	const char *name;
+	int (*confine)(void);
+	int (*run)(int socket);
+};
 
-	if (!opens && strcmp(role, SANDBOX_READER))
-		return EXIT_FAILURE;
-	if (opens ? confine_opener() : confine_reader())
-		return EXIT_FAILURE;
-	return opens ? opener_run(SANDBOX_SOCKET) : reader_run(SANDBOX_SOCKET);
+static const struct role roles[] = {
+	{SANDBOX_OPENER, confine_opener, opener_run},
+	{SANDBOX_READER, confine_reader, reader_run},
+	{SANDBOX_MEMORY, confine_memory, memory_run},
+};
+
+int sandbox_run(const char *name)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (!strcmp(roles[i].name, name))
+			return roles[i].confine() ? EXIT_FAILURE : roles[i].run(SANDBOX_SOCKET);
+	return EXIT_FAILURE;
 }

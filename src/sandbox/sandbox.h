@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of programs that are recorded are opened by one process and read by another:
+ * Files of programs that are recorded are opened by one process and read by another (their memory
+ * is read by a third one, memory.h):
  *
  *	recorder --- a mapping ----> opener
  *	         <-- a descriptor --
@@ -13,7 +14,7 @@
  * (child.h), and one that takes it over has won what is sent to it. While it
  * records, the recorder itself neither opens nor reads such files, and waits for none for long.
  *
- * Both are our own program, executed with the command SANDBOX_COMMAND, which nobody else has a use
+ * All are our own program, executed with the command SANDBOX_COMMAND, which nobody else has a use
  * for.
  */
 #pragma once
@@ -21,6 +22,7 @@
 #define SANDBOX_COMMAND "sandbox"
 #define SANDBOX_OPENER	"opener"
 #define SANDBOX_READER	"reader"
+#define SANDBOX_MEMORY	"memory"
 #define SANDBOX_SOCKET	3 /* the number of its descriptor in these processes */
 
 /* What the command does: until the recorder is gone. The exit status. */

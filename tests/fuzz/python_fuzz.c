@@ -54,12 +54,34 @@ static void check_lines(
 	struct python_code *code;
 	struct python_line line;
 
-	if (python_code_new(&code, m, p))
+	if (python_code_new(&code, p))
 		return;
+	for (uint32_t i = 0; i < s->depth; i++)
+		(void)python_code_want(code, &s->frames[i]);
+	(void)python_code_read_here(code, m);
 	for (uint32_t i = 0; i < s->depth; i++)
 		if (!python_code_line(code, &s->frames[i], &line) && (!line.function || !line.file))
 			abort();
-	python_code_free(code);
+	python_code_unref(code);
+}
+
+/* What may come from a process that reads, of one code object. */
+static void check_reply(const struct walk_python *p, const void *reply, size_t size)
+{
+	const struct walk_python_frame frame = {1, 1};
+	struct buf request = BUF_INIT;
+	struct python_code *code;
+	struct python_line line;
+
+	if (python_code_new(&code, p))
+		return;
+	if (!python_code_want(code, &frame) || !python_code_request(code, &request))
+		abort();
+	if (!python_code_answer(code, reply, size) && python_code_is_wanting(code))
+		abort();
+	(void)python_code_line(code, &frame, &line);
+	buf_release(&request);
+	python_code_unref(code);
 }
 
 static void check_stack(const struct python_memory *m, const struct walk_python *p, uint64_t state)
@@ -133,6 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p.runtime = file.runtime;
 	check_stack(&m, &p, in->start);
 	python_remote_state(&m, &p, in->start);
+	check_reply(&p, bytes, contents.size);
 	free(bytes);
 	return 0;
 }

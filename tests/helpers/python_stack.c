@@ -28,6 +28,7 @@
 #include "python/code.h"
 #include "python/cold.h"
 #include "python/interpreter.h"
+#include "python/memory.h"
 #include "python/remote.h"
 #include "unwind/tables.h"
 #include "unwind_request.h"
@@ -178,8 +179,10 @@ static int count_loops(const struct process *p, const struct python_stack *s,
 static void print_frame(struct process *p, const struct walk_python_frame *frame)
 {
 	struct python_line line;
-	int error = python_code_line(p->code, frame, &line);
+	int error =
+		python_code_want(p->code, frame) ? python_code_read_here(p->code, &p->memory) : 0;
 
+	error = error ?: python_code_line(p->code, frame, &line);
 	if (error)
 		printf("frame\t?\t%s\t0\t0\n", strerror(-error));
 	else if (!line.incomplete)
@@ -331,7 +334,7 @@ int main(int argc, char **argv)
 	}
 	p.pid = (uint32_t)atoi(argv[1]);
 	p.memory = python_memory_of(p.pid);
-	if (!find_interpreter(&p) || python_code_new(&p.code, &p.memory, &p.python)) {
+	if (!find_interpreter(&p) || python_code_new(&p.code, &p.python)) {
 		fprintf(stderr, "no interpreter in process %u\n", p.pid);
 		return 1;
 	}
@@ -342,6 +345,6 @@ int main(int argc, char **argv)
 	load_mappings(&p);
 	result = look_at_threads(&p);
 	unwind_tables_free(p.tables);
-	python_code_free(p.code);
+	python_code_unref(p.code);
 	return result;
 }

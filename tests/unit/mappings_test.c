@@ -603,6 +603,7 @@ static void python_frames_named_earlier_are_not_asked_for_again(void)
 	const uint64_t frames[] = {0x401010 | WALK_FRAME_EXACT, 0x401021 | WALK_FRAME_PYTHON};
 	const struct walk_python_frame python = {7, 11 | WALK_PYTHON_LAST};
 	uint32_t locations[1];
+	bool coming;
 	struct raw_stack raw = {.user = frames,
 		.kernel = frames,
 		.user_depth = 2,
@@ -613,7 +614,8 @@ static void python_frames_named_earlier_are_not_asked_for_again(void)
 
 	begin_with_a_program();
 	CHECK(!stacks_name_python(
-		stacks, processes_find(processes, PARENT), &python, 1, locations));
+		stacks, processes_find(processes, PARENT), &python, 1, locations, &coming));
+	CHECK(!coming);
 	CHECK(named == 1);
 	raw.python_locations = locations;
 	result = intern_raw(PARENT, &raw);

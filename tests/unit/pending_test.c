@@ -37,14 +37,13 @@ static void a_sample_keeps_all_that_its_stack_is_made_of(void)
 	struct raw_stack stack = stack_of(5);
 	struct pending pending = {0};
 	const struct pending_sample *s;
-	uint32_t *locations;
 
 	memset(memory, 7, sizeof(memory));
 	stack.loops = loops;
-	s = pending_add(&pending, &stack, space, &locations);
+	s = pending_add(&pending, &stack, space);
 	CHECK(s && s->space == space && space->references == 2);
-	locations[0] = 31;
-	locations[1] = 32;
+	s->python_locations[0] = 31;
+	s->python_locations[1] = 32;
 	memset(memory, 0, sizeof(memory));
 	CHECK(s->stack.user != stack.user && !memcmp(s->stack.user, stack.user, 24));
 	CHECK(!memcmp(s->stack.kernel, stack.kernel, 16));
@@ -58,15 +57,35 @@ static void a_sample_keeps_all_that_its_stack_is_made_of(void)
 	address_space_unref(space);
 }
 
+static void one_that_only_waits_for_names_has_no_copy_of_its_memory(void)
+{
+	struct address_space *space = address_space_new(&generations);
+	struct raw_stack stack = stack_of(0);
+	const struct walk_python python = {.version = 0x030c};
+	struct pending pending = {0};
+	struct python_code *code;
+	struct pending_sample *s;
+
+	stack.start = NULL;
+	stack.memory = NULL;
+	CHECK(!python_code_new(&code, &python));
+	s = pending_add(&pending, &stack, space);
+	CHECK(s && !s->stack.start && s->python_locations);
+	s->code = python_code_ref(code);
+	pending_release(&pending);
+	CHECK(!python_code_is_shared(code));
+	python_code_unref(code);
+	address_space_unref(space);
+}
+
 static void there_is_room_for_so_many_bytes_and_no_more(void)
 {
 	struct address_space *space = address_space_new(&generations);
 	const struct raw_stack stack = stack_of(sizeof(memory));
 	struct pending pending = {0};
-	uint32_t *locations;
 	size_t count = 0;
 
-	while (count < 100000 && pending_add(&pending, &stack, space, &locations))
+	while (count < 100000 && pending_add(&pending, &stack, space))
 		count++;
 	CHECK(count > PENDING_BYTES / (sizeof(memory) + 2048) &&
 		count <= PENDING_BYTES / sizeof(memory));
@@ -92,16 +111,15 @@ static void those_that_are_done_leave_and_the_others_stay_in_order(void)
 	struct address_space *space = address_space_new(&generations);
 	const struct raw_stack stack = stack_of(8);
 	struct pending pending = {0};
-	uint32_t *locations;
 
 	for (uint32_t i = 1; i <= 4; i++)
-		pending_add(&pending, &stack, space, &locations)->module = i;
+		pending_add(&pending, &stack, space)->module = i;
 	CHECK(!pending_each(&pending, look, NULL));
 	CHECK(seen_count == 4 && seen[0] == 1 && seen[3] == 4);
 	CHECK(pending.samples.count == 2 && space->references == 3);
 	seen_count = 0;
-	pending_add(&pending, &stack, space, &locations)->module = 6;
-	pending_add(&pending, &stack, space, &locations)->module = 7;
+	pending_add(&pending, &stack, space)->module = 6;
+	pending_add(&pending, &stack, space)->module = 7;
 	CHECK(pending_each(&pending, look, NULL) == -EIO);
 	CHECK(seen_count == 3 && seen[0] == 2 && seen[1] == 4 && seen[2] == 6);
 	CHECK(pending.samples.count == 4);
@@ -112,6 +130,7 @@ static void those_that_are_done_leave_and_the_others_stay_in_order(void)
 int main(void)
 {
 	RUN(a_sample_keeps_all_that_its_stack_is_made_of);
+	RUN(one_that_only_waits_for_names_has_no_copy_of_its_memory);
 	RUN(there_is_room_for_so_many_bytes_and_no_more);
 	RUN(those_that_are_done_leave_and_the_others_stay_in_order);
 	return tap_end();

@@ -157,7 +157,16 @@ static struct python_code *open_code(void)
 		.version = 0x030e, .runtime = BASE + RUNTIME, .code_check = CODE_FILE};
 	struct python_code *c = NULL;
 
-	return python_code_new(&c, &memory, &p) ? NULL : c;
+	return python_code_new(&c, &p) ? NULL : c;
+}
+
+/* Its line, which is read first if it is not known. */
+static int line_of(
+	struct python_code *c, const struct walk_python_frame *frame, struct python_line *ret)
+{
+	if (python_code_want(c, frame))
+		CHECK(!python_code_read_here(c, &memory));
+	return python_code_line(c, frame, ret);
 }
 
 /* Asks for the line at an address, in a new struct python_code. */
@@ -166,7 +175,7 @@ static int look_up(uint64_t at, struct python_line *ret, struct python_code **re
 	struct walk_python_frame frame = {frame_code(), at};
 
 	*ret_code = open_code();
-	return *ret_code ? python_code_line(*ret_code, &frame, ret) : -1;
+	return *ret_code ? line_of(*ret_code, &frame, ret) : -1;
 }
 
 static uint32_t lnotab(uint64_t offset)
@@ -231,13 +240,13 @@ static void a_line_is_found_in_the_bytecode_and_in_each_copy_of_it(void)
 	CHECK(line.line == 10 && line.first_line == 10 && !line.incomplete);
 	CHECK_TEXT(line.function, "f");
 	CHECK_TEXT(line.file, "a.py");
-	python_code_free(c);
+	python_code_unref(c);
 	CHECK(look_up(BASE + COPY + 4, &line, &c) == 0);
 	CHECK(line.line == 12);
-	python_code_free(c);
+	python_code_unref(c);
 	CHECK(look_up(BASE + COPY + 8, &line, &c) == 0);
 	CHECK(line.line == 0);
-	python_code_free(c);
+	python_code_unref(c);
 }
 
 static void a_frame_before_its_first_traceable_instruction_is_incomplete(void)
@@ -248,10 +257,10 @@ static void a_frame_before_its_first_traceable_instruction_is_incomplete(void)
 	build();
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == 0);
 	CHECK(line.incomplete);
-	python_code_free(c);
+	python_code_unref(c);
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE - 2, &line, &c) == 0);
 	CHECK(line.incomplete && line.line == 10);
-	python_code_free(c);
+	python_code_unref(c);
 }
 
 static void names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_later_code_object(
@@ -265,14 +274,14 @@ static void names_stay_known_when_the_memory_is_gone_and_are_not_mixed_with_a_la
 	frame = (struct walk_python_frame){frame_code(), BASE + CODE + CODE_BYTECODE + 2};
 	CHECK(look_up(frame.at, &line, &c) == 0);
 	put(BASE + CODE + CODE_QUALNAME, BASE + FILE_NAME);
-	CHECK(python_code_line(c, &frame, &line) == 0);
+	CHECK(line_of(c, &frame, &line) == 0);
 	CHECK_TEXT(line.function, "f");
 	frame.code = frame_code();
-	CHECK(python_code_line(c, &frame, &line) == 0);
+	CHECK(line_of(c, &frame, &line) == 0);
 	CHECK_TEXT(line.function, "a.py");
 	memset(image, 0, sizeof(image));
-	CHECK(python_code_line(c, &frame, &line) == 0);
-	python_code_free(c);
+	CHECK(line_of(c, &frame, &line) == 0);
+	python_code_unref(c);
 }
 
 static void a_code_object_that_was_replaced_is_not_taken_for_the_one_that_ran(void)
@@ -285,10 +294,10 @@ static void a_code_object_that_was_replaced_is_not_taken_for_the_one_that_ran(vo
 	frame = (struct walk_python_frame){frame_code(), BASE + CODE + CODE_BYTECODE + 2};
 	put(BASE + CODE + CODE_QUALNAME, BASE + FILE_NAME);
 	c = open_code();
-	CHECK(python_code_line(c, &frame, &line) == -ENOENT);
+	CHECK(line_of(c, &frame, &line) == -ENOENT);
 	frame.code &= WALK_PYTHON_ADDRESS; /* its check could not be read */
-	CHECK(python_code_line(c, &frame, &line) == 0);
-	python_code_free(c);
+	CHECK(line_of(c, &frame, &line) == 0);
+	python_code_unref(c);
 }
 
 static void objects_of_other_types_have_no_names(void)
@@ -299,11 +308,11 @@ static void objects_of_other_types_have_no_names(void)
 	build();
 	put(BASE + CODE + OBJECT_TYPE, BASE + TYPE_STR);
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == -ENOENT);
-	python_code_free(c);
+	python_code_unref(c);
 	build();
 	put(BASE + FUNCTION + OBJECT_TYPE, BASE + TYPE_BYTES);
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == -ENOENT);
-	python_code_free(c);
+	python_code_unref(c);
 }
 
 static void text_of_all_widths_becomes_valid_utf_8(void)
@@ -319,14 +328,14 @@ static void text_of_all_widths_becomes_valid_utf_8(void)
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == 0);
 	CHECK_TEXT(line.function, "gö日\xef\xbf\xbd");
 	CHECK_TEXT(line.file, "\xf0\x9f\x98\x80x\xef\xbf\xbd\xef\xbf\xbd");
-	python_code_free(c);
+	python_code_unref(c);
 	put_text(FUNCTION,
 		"gr\xf6\xdf"
 		"e",
 		5, 1, false);
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE, &line, &c) == 0);
 	CHECK_TEXT(line.function, "größe");
-	python_code_free(c);
+	python_code_unref(c);
 }
 
 static void a_damaged_line_table_costs_the_line_and_not_the_name(void)
@@ -339,7 +348,7 @@ static void a_damaged_line_table_costs_the_line_and_not_the_name(void)
 	CHECK(look_up(BASE + CODE + CODE_BYTECODE + 2, &line, &c) == 0);
 	CHECK_TEXT(line.function, "f");
 	CHECK(line.line == 0 && line.first_line == 10);
-	python_code_free(c);
+	python_code_unref(c);
 }
 
 static void an_unknown_version_is_unsupported_and_an_interpreter_without_threads_is_not_ready(void)

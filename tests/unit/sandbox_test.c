@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -268,7 +269,34 @@ static void send_a_signal(void)
 	kill(getppid(), 0);
 }
 
-static void neither_can_do_more_than_it_is_there_for(void)
+static pid_t parent;
+
+static void read_memory(void)
+{
+	char here[8], there[8];
+	const struct iovec to = {here, sizeof(here)}, from = {there, sizeof(there)};
+
+	if (process_vm_readv(parent, &to, 1, &from, 1, 0) != sizeof(here))
+		_exit(1);
+}
+
+static void write_memory(void)
+{
+	char here[8], there[8];
+	const struct iovec from = {here, sizeof(here)}, to = {there, sizeof(there)};
+
+	(void)process_vm_writev(getpid(), &from, 1, &to, 1, 0);
+}
+
+/* Root's, after that was given up. */
+static void read_memory_of_others(void)
+{
+	if (!geteuid())
+		_exit(98);
+	read_memory();
+}
+
+static void none_can_do_more_than_it_is_there_for(void)
 {
 #ifdef __SANITIZE_ADDRESS__
 	SKIP("sanitizers need system calls of their own");
@@ -284,6 +312,15 @@ static void neither_can_do_more_than_it_is_there_for(void)
 	CHECK(is_killed(status_of(confine_reader, map_code)));
 	CHECK(is_killed(status_of(confine_reader, send_a_signal)));
 	CHECK(is_killed(status_of(confine_opener, send_a_signal)));
+	parent = getpid();
+	CHECK(status_of(confine_memory, geteuid() ? do_nothing : read_memory_of_others) == 0);
+	CHECK(is_killed(status_of(confine_memory, write_memory)));
+	CHECK(is_killed(status_of(confine_memory, open_a_file)));
+	CHECK(is_killed(status_of(confine_memory, begin_a_process)));
+	CHECK(is_killed(status_of(confine_memory, map_code)));
+	CHECK(is_killed(status_of(confine_memory, send_a_signal)));
+	CHECK(is_killed(status_of(confine_reader, read_memory)));
+	CHECK(is_killed(status_of(confine_opener, read_memory)));
 }
 
 static void facts_out_of_bounds_are_refused(void)
@@ -331,7 +368,7 @@ int main(int argc, char **argv)
 	RUN(a_process_that_is_too_slow_costs_its_request_only);
 	RUN(so_does_one_that_dies);
 	RUN(what_is_asked_of_no_program_is_an_error);
-	RUN(neither_can_do_more_than_it_is_there_for);
+	RUN(none_can_do_more_than_it_is_there_for);
 	RUN(facts_out_of_bounds_are_refused);
 	shell("rm -f file link pipe mine");
 	rmdir(folder);

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A code object's header is read at once, then its name, its file's name and its line table.
+ *
+ * Builds without a GIL keep a copy of the bytecode for each thread (co_tlbc, from 3.14 on).
+ */
+#include "python/code_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "walk/python.h"
+
+#define UNIT 2 /* bytes of an instruction or of a cache entry of it */
+
+struct code_reader {
+	struct python_objects objects;
+	uint32_t code_check;
+};
+
+/* The header of a code object, as far as a member of it reaches. */
+struct header {
+	uint8_t bytes[PYTHON_CODE_HEADER_MAX];
+	uint32_t size;
+};
+
+static uint32_t header_size(const struct code_reader *c)
+{
+	const struct python_layout *l = &c->objects.layout;
+	const uint32_t ends[] = {l->code_filename + 8, l->code_name + 8, l->code_qualname + 8,
+		l->code_linetable + 8, l->code_firstlineno + 4, l->code_firsttraceable + 4,
+		l->code_tlbc + 8, l->object_type + 16, c->code_check + PYTHON_CHECK_BYTES};
+	uint32_t size = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i] > size)
+			size = ends[i];
+	return size;
+}
+
+static uint64_t word_at(const struct header *h, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, h->bytes + offset, sizeof(word));
+	return word;
+}
+
+static uint32_t half_at(const struct header *h, uint32_t offset)
+{
+	uint32_t half;
+
+	memcpy(&half, h->bytes + offset, sizeof(half));
+	return half;
+}
+
+/* Reads the header of the code object that the frame had. */
+static bool read_header(struct code_reader *c, uint64_t frame_code, struct header *ret)
+{
+	uint64_t address = frame_code & WALK_PYTHON_ADDRESS, check[4];
+
+	ret->size = header_size(c);
+	if (ret->size > sizeof(ret->bytes) ||
+		!python_read(&c->objects.memory, address, ret->bytes, ret->size))
+		return false;
+	memcpy(check, ret->bytes + c->code_check, sizeof(check));
+	if (frame_code >> 48 && frame_code >> 48 != walk_python_check(check))
+		return false;
+	return python_is_type(&c->objects, address, "code", &c->objects.type_code);
+}
+
+static bool append_name(struct code_reader *c, uint64_t object, struct buf *b, uint32_t *ret_size)
+{
+	size_t before = b->size;
+
+	if (!python_append_text(&c->objects, object, b))
+		return false;
+	*ret_size = (uint32_t)(b->size - before);
+	return true;
+}
+
+/* Without a line table (a damaged object) the lines are unknown and the names are good. */
+static void append_table(struct code_reader *c, uint64_t object, struct buf *b, uint32_t *ret_size)
+{
+	size_t before = b->size;
+
+	if (python_append_bytes(&c->objects, object, b))
+		*ret_size = (uint32_t)(b->size - before);
+}
+
+static void append_copies(struct code_reader *c, uint64_t array, struct buf *b, uint32_t *ret_count)
+{
+	uint64_t count;
+
+	if (!python_read_word(&c->objects.memory, array, &count))
+		return;
+	count = count < PYTHON_COPIES_MAX ? count : PYTHON_COPIES_MAX;
+	if (!buf_reserve(b, count * sizeof(uint64_t) + 1) ||
+		!python_read(
+			&c->objects.memory, array + 8, b->data + b->size, count * sizeof(uint64_t)))
+		return;
+	b->size += count * sizeof(uint64_t);
+	*ret_count = (uint32_t)count;
+}
+
+/* False: nothing of it is good. */
+static bool append_code(
+	struct code_reader *c, uint64_t frame_code, struct buf *b, struct python_code_found *ret)
+{
+	const struct python_layout *l = &c->objects.layout;
+	uint64_t copies;
+	struct header h;
+
+	if (!read_header(c, frame_code, &h) ||
+		!append_name(c, word_at(&h, l->code_qualname ? l->code_qualname : l->code_name), b,
+			&ret->function_size) ||
+		!append_name(c, word_at(&h, l->code_filename), b, &ret->file_size))
+		return false;
+	append_table(c, word_at(&h, l->code_linetable), b, &ret->table_size);
+	ret->first_line = half_at(&h, l->code_firstlineno);
+	if (!l->code_bytecode)
+		return true;
+	ret->first_traceable = half_at(&h, l->code_firsttraceable);
+	ret->bytecode = (frame_code & WALK_PYTHON_ADDRESS) + l->code_bytecode;
+	ret->bytecode_size = (word_at(&h, l->object_type + 8) & INT32_MAX) * UNIT;
+	copies = l->code_tlbc ? word_at(&h, l->code_tlbc) : 0;
+	ret->has_copies = copies != 0;
+	if (copies)
+		append_copies(c, copies, b, &ret->copy_count);
+	return true;
+}
+
+static int read_code(struct code_reader *c, uint64_t frame_code, struct buf *reply)
+{
+	struct python_code_found found = {0};
+	size_t at = reply->size;
+
+	buf_append(reply, &found, sizeof(found));
+	if (!append_code(c, frame_code, reply, &found)) {
+		found = (struct python_code_found){.error = -ENOENT};
+		reply->size = at + sizeof(found);
+	}
+	if (reply->failed)
+		return -ENOMEM;
+	memcpy(reply->data + at, &found, sizeof(found));
+	return 0;
+}
+
+int python_code_read(
+	const struct python_memory *m, const void *request, size_t size, struct buf *reply)
+{
+	struct code_reader c = {.objects.memory = *m};
+	struct python_code_request r;
+	uint64_t frame_code;
+	int error;
+
+	if (size < sizeof(r) || size > sizeof(r) + PYTHON_CODES_MAX * sizeof(frame_code))
+		return -EINVAL;
+	memcpy(&r, request, sizeof(r));
+	c.code_check = r.code_check;
+	error = python_layout_load(&c.objects.layout, m, r.runtime, r.version);
+	if (!error && r.code_check > PYTHON_CODE_HEADER_MAX - PYTHON_CHECK_BYTES)
+		error = -ENOTSUP;
+	for (size_t at = sizeof(r);
+		!error && at + sizeof(frame_code) <= size && reply->size < PYTHON_CODES_BYTES;
+		at += sizeof(frame_code)) {
+		memcpy(&frame_code, (const char *)request + at, sizeof(frame_code));
+		error = read_code(&c, frame_code, reply);
+	}
+	return error;
+}
