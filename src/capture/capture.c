@@ -153,8 +153,10 @@ int capture_update_files(struct capture *c)
 	uint64_t unreadable;
 	int error = files_pump(c->files);
 
-	while (modules_next_late(c->modules, &late.module))
+	while (modules_next_late(c->modules, &late.module)) {
 		processes_each(c->processes, note_late_module, &late);
+		spaces_tables_changed(c->spaces, false);
+	}
 	unreadable = files_unreadable(c->files) - c->files_unreadable;
 	c->files_unreadable += unreadable;
 	return error ?: profile_count_loss(c->w, LOSS_FILES_UNREADABLE, unreadable);
@@ -176,7 +178,7 @@ int capture_drain(struct capture *c, bool *ret_busy)
 	error = error ?: capture_publish(c);
 	error = error ?: capture_count_python(c);
 	if (!error && c->stopped)
-		error = files_finish(c->files, FINISH_FILES_NS);
+		error = files_finish(c->files, FINISH_FILES_NS) ?: capture_update_files(c);
 	if (!error)
 		*ret_busy = busy;
 	c->drained_ns = snapshot_ns;
@@ -264,9 +266,9 @@ static int open_programs(struct capture *c, const struct capture_options *option
 
 static int open_parts(struct capture *c, const struct capture_options *options)
 {
-	int error = open_programs(c, options);
+	int error = files_new(&c->files, &options->files); /* processes begin meanwhile */
 
-	error = error ?: files_new(&c->files, &options->files);
+	error = error ?: open_programs(c, options);
 	error = error ?: capture_open_tables(c);
 	error = error ?: modules_new(&c->modules, c->w, options->library, c->files, c->tables);
 	error = error ?: processes_new(&c->processes, c->modules, c->programs != NULL);
@@ -278,6 +280,8 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 					   .line = capture_name_python});
 	error = error ?: capture_open_spaces(c);
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
+	if (!error)
+		files_check(c->files);
 	return error ?: open_poll(c);
 }
 
@@ -312,6 +316,11 @@ struct stack_resolver capture_stack_resolver(struct capture *c)
 		.prepare = capture_prepare,
 		.resolve = capture_resolve,
 		.done = capture_done_with};
+}
+
+const char *capture_sandbox_refusal(const struct capture *c)
+{
+	return files_refusal(c->files);
 }
 
 uint64_t capture_launch_stacks(const struct capture *c)

@@ -47,6 +47,9 @@ int capture_open(struct capture **ret, const struct capture_options *options,
 	struct walker_news news);
 /* Why there are no BPF programs; NULL: there are. */
 const char *capture_refusal(const struct capture *c);
+/* Why files of programs are read by this process itself; NULL: they are not, or that was asked
+ * for. */
+const char *capture_sandbox_refusal(const struct capture *c);
 /* Why waits are not recorded though that was asked for; NULL: they are. */
 const char *capture_waits_refusal(const struct capture *c);
 /* Why unwind tables are not kept for later recordings; NULL: they are, or nobody asked for it. */

@@ -6,8 +6,8 @@
  * GPU side's records of the launch are drained. How long launches wait is bounded for the whole
  * recording.
  *
- * Names of Python code are read by another process. Until it has answered, a sample is set aside,
- * too, and a launch waits for a moment.
+ * Names of Python code, and where the threads of a file begin, are read by other processes. Until
+ * they have answered, a sample is set aside, too, and a launch waits (for names, a moment).
  */
 #include "capture/capture_internal.h"
 
@@ -76,26 +76,32 @@ static int walk_again(struct capture *c, struct process *process, const struct r
 	return error;
 }
 
-/* Waits for a table, as long as there is time for that. *ret_ready: it is worth another try. */
+/* For what is known of files, or a moment. */
+static int wait_for_answers(struct capture *c)
+{
+	uint64_t before_ns = clock_now_ns();
+	int error = files_finish(c->files, WAIT_FILES_NS);
+
+	c->waited_ns += clock_now_ns() - before_ns;
+	error = error ?: capture_update_files(c);
+	return error ?: capture_update_tables(c);
+}
+
+/* Waits for a table, or what comes before it, as long as there is time for that. *ret_ready: it is
+ * worth another try. */
 static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
 {
 	const struct module *m = modules_at(c->modules, module);
 	uint64_t before_ns = clock_now_ns();
-	int error = 0;
 
-	*ret_ready = false;
-	if (c->waited_ns >= WAIT_MAX_NS)
+	*ret_ready = c->waited_ns < WAIT_MAX_NS;
+	if (!*ret_ready)
 		return 0;
-	if (m->asked) {
-		*ret_ready = true;
-		error = files_finish(c->files, WAIT_FILES_NS);
-		error = error ?: capture_update_files(c);
-	} else {
-		*ret_ready =
-			unwind_tables_wait(c->tables, &m->table, 1, WAIT_MAX_NS - c->waited_ns);
-	}
+	if (m->asked)
+		return wait_for_answers(c);
+	*ret_ready = unwind_tables_wait(c->tables, &m->table, 1, WAIT_MAX_NS - c->waited_ns);
 	c->waited_ns += clock_now_ns() - before_ns;
-	return error ?: capture_update_tables(c);
+	return capture_update_tables(c);
 }
 
 /* ------------------------------------------------------------------ into the profile */
@@ -129,18 +135,20 @@ static int find_process(
 	return 0;
 }
 
-/* *ret_unnamed: not yet, as names are being read. */
-static int intern_if_named(struct capture *c, uint32_t pid, struct process *process,
-	const struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete,
-	bool *ret_unnamed)
+/* *ret_lacks: nothing was made. Without may_wait it is made as well as can be, but for names. */
+static int intern_now(struct capture *c, uint32_t pid, struct process *process,
+	const struct raw_stack *raw, bool may_wait, enum stack_lack *ret_lacks, uint32_t *ret_stack,
+	uint32_t *ret_incomplete)
 {
-	struct stack_origin origin = {
-		.pid = pid, .process = process, .space = process ? process->space : NULL};
-	struct stack_result result;
+	struct stack_origin origin = {.pid = pid,
+		.process = process,
+		.space = process ? process->space : NULL,
+		.may_wait = may_wait};
+	struct stack_result result = {0};
 	int error = stacks_intern(c->stacks, &origin, raw, &result);
 
-	*ret_unnamed = !error && result.unnamed;
-	if (error || result.unnamed)
+	*ret_lacks = result.lacks;
+	if (error || result.lacks)
 		return error;
 	/* Mappings from /proc that no event has reported; they may be as old as the latest
 	 * drain. */
@@ -155,22 +163,38 @@ static int intern_if_named(struct capture *c, uint32_t pid, struct process *proc
 }
 
 /* What has no name after a moment is unknown. */
-static int intern_now(struct capture *c, uint32_t pid, struct process *process,
-	struct raw_stack *raw, uint32_t *ret_stack, uint32_t *ret_incomplete)
+static int name_in_a_moment(struct capture *c, struct process *process, struct raw_stack *raw,
+	uint32_t locations[WALK_PYTHON_FRAMES_MAX])
 {
-	uint32_t locations[WALK_PYTHON_FRAMES_MAX];
-	struct python_code *code;
-	bool unnamed;
-	int error = intern_if_named(c, pid, process, raw, ret_stack, ret_incomplete, &unnamed);
+	struct python_code *code = python_code_ref(process->python.code);
+	int error;
 
-	if (error || !unnamed)
-		return error;
-	code = python_code_ref(process->python.code);
 	python_names_settle(c->names, ANSWER_WAIT_NS);
 	error = stacks_name_python_late(c->stacks, code, raw->python, raw->python_depth, locations);
 	python_code_unref(code);
 	raw->python_locations = locations;
-	error = error ?: intern_if_named(c, pid, process, raw, ret_stack, ret_incomplete, &unnamed);
+	return error;
+}
+
+/* Waits for names a moment, and, if for_root, for where its threads begin as long as there is time
+ * for that. */
+static int intern_waiting(struct capture *c, uint32_t pid, struct process *process,
+	struct raw_stack *raw, bool for_root, uint32_t *ret_stack, uint32_t *ret_incomplete)
+{
+	uint32_t locations[WALK_PYTHON_FRAMES_MAX];
+	enum stack_lack lacks;
+	int error;
+
+	do {
+		bool may_wait = for_root && c->waited_ns < WAIT_MAX_NS;
+
+		error = intern_now(
+			c, pid, process, raw, may_wait, &lacks, ret_stack, ret_incomplete);
+		if (!error && lacks == LACKS_NAMES)
+			error = name_in_a_moment(c, process, raw, locations);
+		else if (!error && lacks == LACKS_ROOT)
+			error = wait_for_answers(c);
+	} while (!error && lacks);
 	raw->python_locations = NULL;
 	return error;
 }
@@ -194,7 +218,7 @@ int capture_intern(struct capture *c, uint32_t pid, struct raw_stack *raw, uint3
 			raw_walk_apply(&walk, raw);
 	}
 	error = error ?: profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, blocked);
-	return error ?: intern_now(c, pid, process, raw, ret_stack, ret_incomplete);
+	return error ?: intern_waiting(c, pid, process, raw, true, ret_stack, ret_incomplete);
 }
 
 /* The program itself, the library of the GPU driver, and our library: no program unloads these
@@ -300,11 +324,11 @@ static int keep_for_table(struct capture *c, struct process *process, const stru
 	return error;
 }
 
-/* Until its names are there; it is not walked again. */
-static int keep_for_names(struct capture *c, struct process *process, const struct raw_stack *raw,
+/* Until what it lacks is there; it is not walked again. */
+static int keep_walked(struct capture *c, struct process *process, const struct raw_stack *found,
 	const struct pending_sample *what, bool *ret_kept)
 {
-	struct raw_stack lean = *raw;
+	struct raw_stack lean = *found;
 	int error;
 
 	lean.start = NULL;
@@ -314,14 +338,15 @@ static int keep_for_names(struct capture *c, struct process *process, const stru
 	return error;
 }
 
-/* The profile's stack, unless it has to wait for a table (*ret_kept). */
+/* The profile's stack, unless it has to wait (*ret_kept). */
 static int intern_or_keep(struct capture *c, struct raw_stack *raw,
 	const struct pending_sample *what, bool *ret_kept, uint32_t *ret_stack,
 	uint32_t *ret_incomplete)
 {
 	struct process *process;
 	struct raw_walk walk;
-	bool blocked = false, unnamed = false;
+	bool blocked = false;
+	enum stack_lack lacks = LACKS_NOTHING;
 	int error = find_process(c, what->pid, raw, &process);
 
 	*ret_kept = false;
@@ -335,13 +360,13 @@ static int intern_or_keep(struct capture *c, struct raw_stack *raw,
 		raw_walk_apply(&walk, raw);
 	}
 	error = error
-			?: intern_if_named(
-				   c, what->pid, process, raw, ret_stack, ret_incomplete, &unnamed);
-	if (!error && unnamed)
-		error = keep_for_names(c, process, raw, what, ret_kept);
-	if (error || !unnamed || *ret_kept)
+			?: intern_now(c, what->pid, process, raw, true, &lacks, ret_stack,
+				   ret_incomplete);
+	if (!error && lacks)
+		error = keep_walked(c, process, raw, what, ret_kept);
+	if (error || !lacks || *ret_kept)
 		return error;
-	return intern_now(c, what->pid, process, raw, ret_stack, ret_incomplete);
+	return intern_waiting(c, what->pid, process, raw, false, ret_stack, ret_incomplete);
 }
 
 /* With its stack. */
@@ -379,35 +404,45 @@ int capture_begin_wait(struct capture *c, uint32_t pid, uint32_t tid, struct raw
 	return error ?: waits_begin(c->waits, pid, tid, &begun);
 }
 
-/* `walk`: anew; NULL: it was not. */
-static int write_late(struct capture *c, struct pending_sample *s, const struct raw_walk *walk)
-{
-	struct raw_stack raw = s->stack;
-	struct process *process = processes_find(c->processes, s->pid);
-	struct stack_origin origin = {.pid = s->pid, .space = s->space};
-	struct stack_result result;
-	int error = 0;
-
-	if (process && process->space == s->space)
-		origin.process = process;
-	if (walk) {
-		raw_walk_apply(walk, &raw);
-		error = profile_count_loss(c->w, LOSS_STACKS_GIVEN_UP, walk->end == WALK_PENDING);
-	}
-	error = error ?: stacks_intern(c->stacks, &origin, &raw, &result);
-	error = error ?: count_python(c, &result);
-	if (error)
-		return error;
-	return s->ticket ? waits_stack(c->waits, s->pid, s->tid, s->ticket, result.stack,
-				   result.incomplete)
-			 : write_sample(c, &s->sample, result.stack, result.incomplete);
-}
-
 struct late {
 	struct capture *c;
 	uint64_t now_ns;
 	bool unnamed; /* names are not waited for any more */
 };
+
+static int write_resolved(
+	struct capture *c, struct pending_sample *s, const struct stack_result *result)
+{
+	int error = count_python(c, result);
+
+	if (error)
+		return error;
+	return s->ticket ? waits_stack(c->waits, s->pid, s->tid, s->ticket, result->stack,
+				   result->incomplete)
+			 : write_sample(c, &s->sample, result->stack, result->incomplete);
+}
+
+/* One that was walked to its end, or as far as it gets. */
+static int write_late(const struct late *late, struct pending_sample *s,
+	const struct raw_stack *raw, bool *ret_done)
+{
+	struct capture *c = late->c;
+	struct process *process = processes_find(c->processes, s->pid);
+	struct stack_origin origin = {
+		.pid = s->pid, .space = s->space, .may_wait = late->now_ns < s->until_ns};
+	struct stack_result result;
+	int error;
+
+	if (process && process->space == s->space)
+		origin.process = process;
+	error = stacks_intern(c->stacks, &origin, raw, &result);
+	if (error || result.lacks)
+		return error;
+	*ret_done = true;
+	error = profile_count_loss(
+		c->w, LOSS_STACKS_GIVEN_UP, s->walks && raw->walk_end == WALK_PENDING);
+	return error ?: write_resolved(c, s, &result);
+}
 
 static bool names_are_coming(const struct pending_sample *s)
 {
@@ -417,54 +452,70 @@ static bool names_are_coming(const struct pending_sample *s)
 	return false;
 }
 
-static int name_late(struct capture *c, struct pending_sample *s)
+/* *ret_coming: they are being read. */
+static int name_late(const struct late *late, struct pending_sample *s, bool *ret_coming)
 {
-	int error = stacks_name_python_late(
-		c->stacks, s->code, s->stack.python, s->stack.python_depth, s->python_locations);
+	int error;
 
+	*ret_coming = s->code && !late->unnamed && late->now_ns < s->until_ns && names_are_coming(s);
+	if (!s->code || *ret_coming)
+		return 0;
+	error = stacks_name_python_late(late->c->stacks, s->code, s->stack.python,
+		s->stack.python_depth, s->python_locations);
 	python_code_unref(s->code);
 	s->code = NULL;
 	return error;
 }
 
-/* Writes it if its table is there, or cannot be waited for any more. */
-static int walk_late(const struct late *late, struct pending_sample *s, bool *ret_done)
+/* Walks it once more, to *ret. *ret_coming: a table that it needs is being made. */
+static int walk_late(const struct late *late, struct pending_sample *s, struct raw_walk *walk,
+	struct raw_stack *ret, bool *ret_coming)
 {
 	struct capture *c = late->c;
-	bool may_wait = late->now_ns < s->until_ns, coming = false;
-	struct raw_walk walk;
-	int error = may_wait ? table_is_coming(c, s->module, &coming) : 0;
+	bool may_wait = late->now_ns < s->until_ns;
+	int error = 0;
 
-	if (error || coming)
+	*ret = s->stack;
+	*ret_coming = false;
+	if (!s->walks)
+		return 0;
+	if (may_wait)
+		error = table_is_coming(c, s->module, ret_coming);
+	if (error || *ret_coming)
 		return error;
-	error = raw_walk(c->spaces, c->tables, s->space, &s->stack, &walk);
-	if (!error && walk.end == WALK_PENDING && may_wait) {
-		s->module = walk.blocked_module;
-		error = table_is_coming(c, s->module, &coming);
+	error = raw_walk(c->spaces, c->tables, s->space, &s->stack, walk);
+	if (!error && walk->end == WALK_PENDING && may_wait) {
+		s->module = walk->blocked_module;
+		error = table_is_coming(c, s->module, ret_coming);
 	}
-	if (error || coming)
-		return error;
-	*ret_done = true;
-	return write_late(c, s, &walk);
+	if (!error)
+		raw_walk_apply(walk, ret);
+	return error;
 }
 
+/* Writes it if all is there that it needs, or cannot be waited for any more. */
 static int look_at_late(void *context, struct pending_sample *s, bool *ret_done)
 {
 	const struct late *late = context;
-	bool may_wait = late->now_ns < s->until_ns && !late->unnamed;
-	int error = 0;
+	struct raw_stack raw;
+	struct raw_walk walk;
+	bool coming;
+	int error = name_late(late, s, &coming);
 
-	if (s->code && may_wait && names_are_coming(s))
-		return 0;
-	if (s->code)
-		error = name_late(late->c, s);
-	if (error || s->walks)
-		return error ?: walk_late(late, s, ret_done);
-	*ret_done = true;
-	return write_late(late->c, s, NULL);
+	if (!error && !coming)
+		error = walk_late(late, s, &walk, &raw, &coming);
+	return error || coming ? error : write_late(late, s, &raw, ret_done);
 }
 
-/* At the end: those that wait do so together, for the table that the first of them needs. */
+static int wait_for_one(struct capture *c, const struct pending_sample *s, bool *ret_ready)
+{
+	if (s->walks)
+		return wait_for_table(c, s->module, ret_ready);
+	*ret_ready = c->waited_ns < WAIT_MAX_NS;
+	return *ret_ready ? wait_for_answers(c) : 0;
+}
+
+/* At the end: those that wait do so together, for what the first of them needs. */
 static int wait_for_the_last(struct capture *c)
 {
 	struct late late = {.c = c, .now_ns = clock_now_ns(), .unnamed = true};
@@ -474,7 +525,7 @@ static int wait_for_the_last(struct capture *c)
 	python_names_finish(c->names, WAIT_NAMES_NS);
 	error = pending_each(&c->pending, look_at_late, &late);
 	while (!error && ready && c->pending.samples.count) {
-		error = wait_for_table(c, c->pending.samples.items[0]->module, &ready);
+		error = wait_for_one(c, c->pending.samples.items[0], &ready);
 		late.now_ns = clock_now_ns();
 		error = error ?: pending_each(&c->pending, look_at_late, &late);
 	}

@@ -24,7 +24,8 @@
 #define STOP_PERIOD_NS (20 * NS_PER_MS) /* how often a thread looks whether it is to stop */
 
 struct files {
-	bool here; /* there is no other process */
+	atomic_bool here; /* there is no other process; read by the threads of the tables */
+	char *refusal;
 	struct open_rights if_gone;
 	int epoll;
 	struct child *opener;
@@ -34,7 +35,9 @@ struct files {
 	uint64_t patient_ns;			    /* as of this time */
 	atomic_bool stopping;			    /* read by the threads of the tables */
 	uint64_t unreadable;
-	int error; /* of a callback */
+	uint64_t copied_bytes; /* of files that were handed out as copies */
+	struct look *looks;    /* that are not answered yet */
+	int error;	       /* of a callback */
 };
 
 /* How far a question is that somebody waits for. */
@@ -46,11 +49,37 @@ struct progress {
 
 struct look {
 	struct files *files;
+	struct look *previous, *next;
 	struct files_question question;
 	char *path; /* of the question, our own */
 	struct files_answer answer;
 	struct progress *progress; /* NULL: nobody waits */
+	bool unanswered;	   /* a process did not say so */
 };
+
+static void begin_look(struct look *l)
+{
+	l->next = l->files->looks;
+	if (l->next)
+		l->next->previous = l;
+	l->files->looks = l;
+}
+
+static void end_look(struct look *l)
+{
+	if (l->previous)
+		l->previous->next = l->next;
+	else
+		l->files->looks = l->next;
+	if (l->next)
+		l->next->previous = l->previous;
+	if (l->answer.fd >= 0)
+		close(l->answer.fd);
+	if (l->answer.debug_fd >= 0)
+		close(l->answer.debug_fd);
+	free(l->path);
+	free(l);
+}
 
 int files_new(struct files **ret, const struct files_options *options)
 {
@@ -93,9 +122,52 @@ void files_free(struct files *f)
 	child_free(f->reader);
 	for (int i = 0; i < UNWIND_THREADS_MAX; i++)
 		child_free(f->builders[i]);
+	while (f->looks)
+		end_look(f->looks);
+	free(f->refusal);
 	if (f->epoll >= 0)
 		close(f->epoll);
 	free(f);
+}
+
+static void on_hello(void *context, uint64_t tag, struct child_reply *reply)
+{
+	*(int *)context = reply->error;
+}
+
+static int greet(struct child *child)
+{
+	int result = -ETIME;
+	const struct child_request r = {
+		.kind = REQUEST_HELLO,
+		.limit_ns = HELLO_LIMIT_NS,
+		.fds = {-1, -1},
+		.done = on_hello,
+		.context = &result,
+	};
+	const bool never = false;
+	int error = child_ask(child, &r);
+
+	if (!error)
+		child_wait(child, &never, clock_now_ns() + HELLO_LIMIT_NS);
+	return error ?: result;
+}
+
+void files_check(struct files *f)
+{
+	int error = f->here ? 0 : greet(f->opener) ?: greet(f->reader);
+
+	if (!error)
+		return;
+	f->here = true;
+	child_drop(f->opener);
+	child_drop(f->reader);
+	f->refusal = strdup(strerror(-error));
+}
+
+const char *files_refusal(const struct files *f)
+{
+	return f->refusal;
 }
 
 int files_poll_fd(const struct files *f)
@@ -115,11 +187,11 @@ uint64_t files_unreadable(const struct files *f)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Those of a process that died or was too slow, not of a file that is gone or no ELF file. */
-static bool is_unreadable(int error)
+/* A file that is gone, or no ELF file, is none of these. */
+static bool is_unreadable(const struct look *l, int error)
 {
-	return error == -EIO || error == -ETIME || error == -EPROTO || error == -EBUSY ||
-	       error == -EFBIG || error == -ENOMEM;
+	return l->unanswered || error == -EIO || error == -EPROTO || error == -EFBIG ||
+	       error == -ENOMEM;
 }
 
 static void finish(struct look *l, int error)
@@ -128,23 +200,19 @@ static void finish(struct look *l, int error)
 
 	l->answer.error = error;
 	l->answer.late = !l->progress;
-	f->unreadable += is_unreadable(error);
+	f->unreadable += is_unreadable(l, error);
 	if (l->progress)
 		l->progress->moved = l->progress->done = true;
 	error = l->question.done(l->question.context, l->question.tag, &l->answer);
 	f->error = f->error ?: error;
-	if (l->answer.fd >= 0)
-		close(l->answer.fd);
-	if (l->answer.debug_fd >= 0)
-		close(l->answer.debug_fd);
-	free(l->path);
-	free(l);
+	end_look(l);
 }
 
 static int receive_answer(struct look *l, const struct child_reply *reply)
 {
 	uint32_t start;
 
+	l->unanswered = reply->unanswered;
 	if (reply->error)
 		return reply->error;
 	if (l->question.purpose == FILES_THREAD_START) {
@@ -169,6 +237,7 @@ static int ask(struct look *l, struct child *child, struct child_request *r, chi
 	r->done = done;
 	r->context = l;
 	error = child_ask(child, r);
+	l->unanswered = error;
 	if (!error && l->progress) {
 		l->progress->at = child;
 		l->progress->moved = true;
@@ -176,11 +245,26 @@ static int ask(struct look *l, struct child *child, struct child_request *r, chi
 	return error;
 }
 
+/* Copies take memory until they are closed: there is a limit to them. */
+static int count_copy(struct files *f, const struct opened *opened)
+{
+	if (!opened->copied)
+		return 0;
+	if (opened->identity.size > OPEN_COPIES_BYTES - f->copied_bytes)
+		return -EFBIG;
+	f->copied_bytes += opened->identity.size;
+	return 0;
+}
+
 static void on_debug_file(void *context, uint64_t tag, struct child_reply *reply)
 {
 	struct look *l = context;
+	struct opened opened = {0};
 
-	if (!reply->error) {
+	l->unanswered = reply->unanswered;
+	if (reply->size == sizeof(opened))
+		memcpy(&opened, reply->data, sizeof(opened));
+	if (!reply->error && !count_copy(l->files, &opened)) {
 		l->answer.debug_fd = reply->fd;
 		reply->fd = -1;
 	}
@@ -222,7 +306,7 @@ static void on_read(void *context, uint64_t tag, struct child_reply *reply)
 	if (error || l->question.purpose != FILES_FACTS)
 		finish(l, error);
 	else if (ask_for_debug_file(l))
-		finish(l, 0);
+		finish(l, 0); /* counted, but the rest is there */
 }
 
 static int ask_reader(struct look *l)
@@ -249,12 +333,14 @@ static void on_opened(void *context, uint64_t tag, struct child_reply *reply)
 	struct look *l = context;
 	int error = reply->error;
 
+	l->unanswered = reply->unanswered;
 	if (!error && (reply->size != sizeof(l->answer.opened) || reply->fd < 0))
 		error = -EPROTO;
 	if (!error) {
 		memcpy(&l->answer.opened, reply->data, sizeof(l->answer.opened));
 		l->answer.fd = reply->fd;
 		reply->fd = -1;
+		error = count_copy(l->files, &l->answer.opened);
 	}
 	if (!error && wants_a_reader(l))
 		error = ask_reader(l);
@@ -363,6 +449,7 @@ static int look_here(struct look *l)
 		return opener_open_map(&map, &a->opened, &a->fd);
 	mapped = mapped_request(l);
 	error = opener_open_mapped(&mapped, l->path, &a->opened, &a->fd);
+	error = error ?: count_copy(l->files, &a->opened);
 	return error || !wants_a_reader(l) ? error : read_here(l);
 }
 
@@ -392,6 +479,7 @@ int files_ask(struct files *f, const struct files_question *q)
 		.path = path,
 		.answer = {.fd = -1, .debug_fd = -1},
 		.progress = waits ? &progress : NULL};
+	begin_look(l);
 	error = f->here ? look_here(l) : ask_opener(l);
 	if (error || f->here)
 		finish(l, error);

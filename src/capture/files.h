@@ -58,6 +58,10 @@ struct files_options {
 
 /* 0 or -ENOMEM with error_text. */
 int files_new(struct files **ret, const struct files_options *options);
+/* Waits until the processes have begun. If they cannot, all is done in this one. */
+void files_check(struct files *f);
+/* Why they could not; NULL: they could, or there are to be none. */
+const char *files_refusal(const struct files *f);
 void files_free(struct files *f);
 /* 0 or an error that ends the recording. */
 int files_ask(struct files *f, const struct files_question *q);

@@ -120,9 +120,21 @@ static int note_code(struct module *module, const struct elf_code *code, size_t 
 	return 0;
 }
 
-/* A build id that the mapping came with is the kernel's word. */
-static bool is_right_file(const struct module *module, const struct file_facts *facts)
+/* Whether it is the file that was read before, and nobody has written to it. It may have lost its
+ * name, which is a change as well. */
+static bool is_the_same(const struct file_identity *a, const struct file_identity *b)
 {
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->modified_ns == b->modified_ns;
+}
+
+/* A build id that the mapping came with is the kernel's word. */
+static bool is_right_file(const struct module *module, const struct files_answer *a)
+{
+	const struct file_facts *facts = &a->facts;
+
+	if (module->file.inode && !is_the_same(&module->file, &a->opened.identity))
+		return false;
 	return !module->mapped.build_id_size ||
 	       (facts->build_id_size == module->mapped.build_id_size &&
 		       !memcmp(facts->build_id, module->mapped.build_id, facts->build_id_size));
@@ -145,11 +157,18 @@ static int note_facts(void *context, uint64_t index, struct files_answer *a)
 	struct modules *m = context;
 	struct module *module = &m->all.items[index];
 	int error = a->late ? vec_push(&m->late, (uint32_t)index) : 0;
+	bool known;
 
 	module->asked = false;
-	if (error || a->error || !is_right_file(module, &a->facts))
+	if (error || a->error || !is_right_file(module, a)) {
+		/* Nobody need ask again for the table of a file that is gone. */
+		module->table = a->error == -EBUSY ? module->table : 0;
 		return error;
+	}
+	known = module->file.inode;
 	module->file = a->opened.identity;
+	if (known)
+		return m->tables ? ask_for_table(m, module, a) : 0;
 	module->build_id_size = (uint8_t)a->facts.build_id_size;
 	memcpy(module->build_id, a->facts.build_id, sizeof(a->facts.build_id));
 	if (!m->tables)
@@ -225,6 +244,7 @@ static int describe(struct modules *m, enum profile_module_kind kind, const char
 	return 0;
 }
 
+/* Which module one without a build id is, only its file says. */
 static int new_module(struct modules *m, enum profile_module_kind kind, const char *path,
 	uint32_t pid, const struct mapped_file *f, uint32_t *ret_index)
 {
@@ -237,7 +257,7 @@ static int new_module(struct modules *m, enum profile_module_kind kind, const ch
 		return error;
 	}
 	*ret_index = (uint32_t)m->all.count - 1;
-	return kind == MODULE_FILE ? ask_for_facts(m, *ret_index, true) : 0;
+	return kind == MODULE_FILE ? ask_for_facts(m, *ret_index, !f->build_id_size) : 0;
 }
 
 /* What identifies a module: name, NUL, and the build id or the inode, or the kind of vdso.

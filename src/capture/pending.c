@@ -51,8 +51,7 @@ static void copy_stack(struct pending_sample *to, const struct raw_stack *from)
 	s->user = keep(&at, from->user, from->user_depth * sizeof(*from->user));
 	s->python = keep(&at, from->python, from->python_depth * sizeof(*from->python));
 	s->entries = keep(&at, from->entries, from->entry_count * sizeof(*from->entries));
-	if (from->start)
-		s->start = keep(&at, from->start, sizeof(*from->start));
+	s->start = from->start ? keep(&at, from->start, sizeof(*from->start)) : NULL;
 	s->memory = keep(&at, from->memory, from->memory_size);
 	to->python_locations = (uint32_t *)at;
 	s->python_locations = to->python_locations;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Samples that wait for an unwind table, with all that is needed to walk their stack later, or for
- * names of Python code. Their memory and their waiting time are bounded. Beginnings of waits
- * (capture/waits.h) are among them.
+ * names of Python code or whether they begin where a thread does. Their memory and their waiting
+ * time are bounded. Beginnings of waits (capture/waits.h) are among them.
  *
  * Each has copies of its words and a reference to the address space of its time. What needs the
  * process itself (to read names of Python frames) is asked for before. They are kept in the order

@@ -212,7 +212,6 @@ void process_module_known(struct processes *p, struct process *process, uint32_t
 		if (m->module != module)
 			continue;
 		note_interpreter(p, process, m);
-		process->space->changes++;
 		processes_touch(p, process);
 	}
 }
@@ -247,6 +246,19 @@ int processes_map(struct processes *p, const struct change *change)
 	return add_mapping(p, process, change->text, &change->map, change->time_ns);
 }
 
+/* What was reported is known better than by its inode, of which a file that is still being read has
+ * none yet. */
+static bool is_reported(const struct processes *p, const struct process *process, const char *path,
+	const struct mapped_file *f)
+{
+	const struct mapping *m = address_space_find(process->space, f->start);
+	const struct module *module = m ? modules_at(p->modules, m->module) : NULL;
+
+	return p->maps_reported && m && m->end >= f->end && module->kind == MODULE_FILE &&
+	       m->base == modules_mapping_base(module, f) && !strcmp(module->path, path) &&
+	       (!module->file.inode || module->file.inode == f->inode);
+}
+
 /* Adds a line of /proc/PID/maps when it is executable. */
 static int read_line(struct processes *p, struct process *process, char *line)
 {
@@ -260,6 +272,8 @@ static int read_line(struct processes *p, struct process *process, char *line)
 		.offset = m.offset,
 		.device = makedev(m.major, m.minor),
 		.inode = m.inode};
+	if (is_reported(p, process, m.path_size ? m.path : "", &f))
+		return 0;
 	return add_mapping(p, process, m.path_size ? m.path : "//anon", &f,
 		p->maps_reported ? 0 : process->maps_read_ns);
 }

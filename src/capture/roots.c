@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/map.h"
 
 #define ANSWERS_MAX 16384
@@ -41,23 +42,27 @@ static int note(void *context, uint64_t key, struct files_answer *a)
 	return 0;
 }
 
-/* Another process than the one that mapped it last has it elsewhere. */
+/* Another process than the one that mapped it last has it elsewhere; the file is that whose facts
+ * are known. */
 static struct mapped_file mapping_in(const struct module *module, uint32_t pid)
 {
 	struct mapped_file f = module->mapped;
 
 	if (pid != module->pid)
 		f.start = f.end = 0;
+	if (module->file.inode) {
+		f.device = module->file.device;
+		f.inode = module->file.inode;
+	}
 	return f;
 }
 
-static void ask(struct roots *r, const struct module *module, uint32_t pid, uint64_t key,
+static int ask(struct roots *r, const struct module *module, uint32_t pid, uint64_t key,
 	struct thread_start_question question)
 {
 	struct mapped_file f = mapping_in(module, pid);
 	const struct files_question q = {
 		.purpose = FILES_THREAD_START,
-		.wait = true,
 		.pid = pid,
 		.path = module->path,
 		.mapped = &f,
@@ -66,23 +71,28 @@ static void ask(struct roots *r, const struct module *module, uint32_t pid, uint
 		.context = r,
 		.tag = key,
 	};
+	int error = map_put(&r->answers, key, ROOT_NOT_KNOWN_YET);
 
-	if (!map_put(&r->answers, key, ROOT_NOT_KNOWN_YET))
-		(void)files_ask(r->files, &q);
+	return error ? error_memory("the roots of stacks") : files_ask(r->files, &q);
 }
 
-enum root_answer roots_ask(struct roots *r, const struct module *module, uint32_t index,
-	uint32_t pid, uint64_t offset, enum root_address at)
+int roots_ask(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
+	uint64_t offset, enum root_address at, enum root_answer *ret)
 {
 	/* Files end before 2^39. */
 	uint64_t key = (uint64_t)index << 41 ^ (uint64_t)at << 39 ^ offset;
 	const uint64_t *answer;
+	int error = 0;
 
+	*ret = ROOT_NO;
 	if (module->kind != MODULE_FILE)
-		return ROOT_NO;
+		return 0;
 	answer = map_get(&r->answers, key);
-	if (!answer)
-		ask(r, module, pid, key, (struct thread_start_question){offset, at});
-	answer = answer ? answer : map_get(&r->answers, key);
-	return answer ? (enum root_answer) * answer : ROOT_NO;
+	if (!answer) {
+		error = ask(r, module, pid, key, (struct thread_start_question){offset, at});
+		answer = map_get(&r->answers, key);
+	}
+	if (answer)
+		*ret = (enum root_answer) * answer;
+	return error;
 }

@@ -27,6 +27,7 @@ enum root_answer {
 
 /* Whether the call before `offset` (in this file; a return address) was made by a function that
  * begins a thread, or whether a thread that is interrupted at `offset` is just about to begin.
- * `pid` is a process that has the module mapped, if it still lives. */
-enum root_answer roots_ask(struct roots *r, const struct module *module, uint32_t index,
-	uint32_t pid, uint64_t offset, enum root_address at);
+ * `pid` is a process that has the module mapped, if it still lives. 0 or an error that ends the
+ * recording. */
+int roots_ask(struct roots *r, const struct module *module, uint32_t index, uint32_t pid,
+	uint64_t offset, enum root_address at, enum root_answer *ret);

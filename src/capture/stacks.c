@@ -65,7 +65,7 @@ struct resolution {
 	uint32_t count;					 /* frames from here on are cut off */
 	bool has_unknown;
 	bool outdated; /* cut off because mappings had been replaced */
-	bool unsure;   /* the next time it may be found complete */
+	bool unsure;   /* whether it is complete will be known later */
 	enum profile_loss incomplete;
 	struct merged merged;
 	uint32_t python[WALK_PYTHON_FRAMES_MAX]; /* locations */
@@ -377,22 +377,25 @@ static void find_mappings(
 	}
 }
 
-static bool reaches_root(struct stacks *s, const struct stack_origin *origin,
-	const struct raw_stack *raw, struct resolution *r)
+static int reaches_root(struct stacks *s, const struct stack_origin *origin,
+	const struct raw_stack *raw, struct resolution *r, bool *ret)
 {
-	enum root_answer answer;
+	enum root_answer answer = ROOT_NO;
 	uint32_t last = r->count - 1;
 	const struct mapping *m = r->mappings[last];
 	enum root_address at = is_return_address(raw, last)  ? ROOT_RETURN_ADDRESS
 			       : raw->walk_end == WALK_FAULT ? ROOT_INTERRUPTED_NO_STACK
 							     : ROOT_INTERRUPTED;
 
-	if (!m || raw->walk_end == WALK_DEPTH)
-		return false;
-	answer = roots_ask(s->roots, modules_at(s->modules, m->module), m->module, origin->pid,
-		mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS), at);
+	int error = 0;
+
+	if (m && raw->walk_end != WALK_DEPTH)
+		error = roots_ask(s->roots, modules_at(s->modules, m->module), m->module,
+			origin->pid, mapping_offset(m, raw->user[last] & WALK_FRAME_ADDRESS), at,
+			&answer);
 	r->unsure = answer == ROOT_NOT_KNOWN_YET;
-	return answer == ROOT_YES;
+	*ret = answer == ROOT_YES;
+	return error;
 }
 
 /* The caller of code that had been replaced was found by the code before it. */
@@ -408,17 +411,21 @@ static void cut_outdated(
 	}
 }
 
-static enum profile_loss why_incomplete(struct stacks *s, const struct stack_origin *origin,
+static int find_incomplete(struct stacks *s, const struct stack_origin *origin,
 	const struct raw_stack *raw, struct resolution *r)
 {
-	if (r->outdated)
-		return LOSS_WALK_STALE;
-	if (r->count == raw->user_depth && raw->walk_end == WALK_COMPLETE)
+	bool root = r->count == raw->user_depth && raw->walk_end == WALK_COMPLETE;
+	int error = 0;
+
+	if (r->outdated) {
+		r->incomplete = LOSS_WALK_STALE;
 		return 0;
+	}
 	/* What was cut off behind a root is no frame. */
-	if (reaches_root(s, origin, raw, r))
-		return 0;
-	return reasons[raw->walk_end];
+	if (!root)
+		error = reaches_root(s, origin, raw, r, &root);
+	r->incomplete = root ? 0 : reasons[raw->walk_end];
+	return error;
 }
 
 /* Finds the mappings and decides what of the user side is kept. */
@@ -426,7 +433,7 @@ static int resolve(struct stacks *s, struct stack_origin *origin, const struct r
 	struct resolution *r)
 {
 	bool read_again = false;
-	int error;
+	int error = 0;
 
 	find_mappings(r, origin->space, raw);
 	if (r->has_unknown && origin->process) {
@@ -441,11 +448,11 @@ static int resolve(struct stacks *s, struct stack_origin *origin, const struct r
 	while (r->count > 1 && !r->mappings[r->count - 1])
 		r->count--;
 	cut_outdated(r, origin, raw);
-	r->incomplete = why_incomplete(s, origin, raw, r);
+	error = find_incomplete(s, origin, raw, r);
 	while (raw->launch && r->first + 1 < r->count && r->mappings[r->first] &&
 		modules_at(s->modules, r->mappings[r->first]->module)->instrument)
 		r->first++;
-	return 0;
+	return error;
 }
 
 static int push(struct stacks *s, uint32_t *stack, uint32_t location)
@@ -521,6 +528,18 @@ static int push_frames(struct stacks *s, const struct raw_stack *raw, const stru
 	return error;
 }
 
+static int lacks_names(struct stacks *s, struct process *process, const struct raw_stack *raw,
+	enum stack_lack *ret)
+{
+	bool coming = false;
+	int error = raw->python_locations
+			    ? 0
+			    : want_python(s, process, raw->python, raw->python_depth, &coming);
+
+	*ret = coming ? LACKS_NAMES : LACKS_NOTHING;
+	return error;
+}
+
 static int find_python(struct stacks *s, struct process *process, const struct raw_stack *raw,
 	struct resolution *r)
 {
@@ -537,7 +556,11 @@ static int make_stack(struct stacks *s, struct stack_origin *origin, const struc
 {
 	int error = raw->user_depth ? resolve(s, origin, raw, r) : 0;
 
-	error = error ?: find_python(s, origin->process, raw, r);
+	if (r->unsure && origin->may_wait)
+		ret->lacks = LACKS_ROOT;
+	if (error || ret->lacks)
+		return error;
+	error = find_python(s, origin->process, raw, r);
 	if (error)
 		return error;
 	merge_frames(raw->user, r->first, r->count, !r->incomplete, raw->python, raw->python_depth,
@@ -566,19 +589,14 @@ int stacks_intern(struct stacks *s, const struct stack_origin *at, const struct 
 	r.count = raw->user_depth;
 	r.has_unknown = r.outdated = r.unsure = false;
 	r.incomplete = 0;
-	error = raw->python_locations ? 0
-				      : want_python(s, origin.process, raw->python,
-						raw->python_depth, &result.unnamed);
-	if (!error && result.unnamed)
-		*ret = result;
-	if (error || result.unnamed)
-		return error;
-	error = make_stack(s, &origin, raw, &r, &result);
-	if (error)
+	error = lacks_names(s, origin.process, raw, &result.lacks);
+	if (!error && !result.lacks)
+		error = make_stack(s, &origin, raw, &r, &result);
+	*ret = result;
+	if (error || result.lacks)
 		return error;
 	/* The key is that of the address space as it is now: resolving may have changed it. */
 	if (!r.unsure && is_up_to_date(&origin, raw))
 		remember(s, hash_stack(&origin, raw), &origin, raw, &r, &result);
-	*ret = result;
 	return 0;
 }

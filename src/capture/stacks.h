@@ -50,10 +50,17 @@ struct stack_origin {
 	uint32_t pid;
 	const struct address_space *space; /* as it was then; NULL: no user side */
 	struct process *process;	   /* NULL: it is gone, or its space is another by now */
+	bool may_wait;			   /* until it is known where its threads begin */
+};
+
+enum stack_lack {
+	LACKS_NOTHING,
+	LACKS_NAMES, /* what Python frames need is being read */
+	LACKS_ROOT,  /* it is being looked up where its threads begin */
 };
 
 struct stack_result {
-	bool unnamed;		      /* nothing was made: what Python frames need is being read */
+	enum stack_lack lacks;	      /* nothing was made; it is worth another try */
 	uint32_t stack;		      /* id; 0: it has no frames */
 	enum profile_loss incomplete; /* why its user side does not reach its root; 0: it does */
 	bool python_incomplete;

@@ -55,7 +55,7 @@ struct record {
 	double wait_seconds;
 	const char *drivers; /* NULL: not wanted; "": all */
 	bool off_cpu;
-	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, sandbox, quiet;
+	bool whole_system, cpu_only, gpu_only, as_root, queue_times, inlines, quiet;
 };
 
 static const struct option_usage usage = {
@@ -300,8 +300,6 @@ static int parse(struct record *r, int argc, char **argv)
 		OPTION_MAYBE("off-cpu", "MIN", parse_off_cpu, r,
 			"also record when threads do not run, and why; with stacks if it lasts "
 			"MIN"),
-		OPTION_FLAG(0, "sandbox", &r->sandbox,
-			"while recording, read files of programs in a process without rights"),
 		OPTION_FLAG(0, "queue-times", &r->queue_times,
 			"also ask when work was queued and submitted (costs more)"),
 		OPTION_FLAG(0, "inline", &r->inlines,
@@ -601,7 +599,7 @@ static struct outcome open_and_record(
 {
 	const struct session_options options = {
 		.profile_path = r->profile_path,
-		.sandbox = r->sandbox ? "/proc/self/exe" : NULL,
+		.sandbox = "/proc/self/exe",
 		.signals = signals,
 		.progress = !r->quiet && isatty(STDERR_FILENO) ? status_report : NULL,
 		.user = u,

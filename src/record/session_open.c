@@ -58,7 +58,8 @@ static bool libraries_walk(const struct session *s)
 static int note_problems(struct session *s)
 {
 	const char *refusal = capture_refusal(s->capture),
-		   *cache = capture_cache_problem(s->capture);
+		   *cache = capture_cache_problem(s->capture),
+		   *sandbox = capture_sandbox_refusal(s->capture);
 	int error = s->options.cpu && refusal ? session_note(s, "no CPU samples: %s", refusal) : 0;
 
 	if (!error && s->options.waits && (refusal || capture_waits_refusal(s->capture)))
@@ -67,6 +68,11 @@ static int note_problems(struct session *s)
 	if (!error && cache)
 		error = session_note(
 			s, "unwind tables are not kept for the next recording: %s", cache);
+	if (!error && sandbox)
+		error = session_note(s,
+			"files of programs are read with our own rights, as the processes for that "
+			"cannot begin: %s",
+			sandbox);
 	return error;
 }
 

@@ -254,14 +254,25 @@ int child_ask(struct child *c, const struct child_request *r)
 	return error;
 }
 
+/* Those before the head make room, in a queue that may never be empty. */
+static void forget_answered(struct child *c)
+{
+	size_t left = c->queue.count - c->head;
+
+	if (c->head < left)
+		return;
+	memmove(c->queue.items, c->queue.items + c->head, left * sizeof(*c->queue.items));
+	c->queue.count = left;
+	c->head = 0;
+}
+
 /* The first of the queue is answered. Its callback may ask for more. */
 static void complete(struct child *c, struct child_reply *reply)
 {
 	struct job job = c->queue.items[c->head++];
 
 	c->sent = false;
-	if (c->head == c->queue.count)
-		c->head = c->queue.count = 0;
+	forget_answered(c);
 	job.request.done(job.request.context, job.request.tag, reply);
 	release_job(&job);
 	if (reply->fd >= 0)
@@ -270,7 +281,7 @@ static void complete(struct child *c, struct child_reply *reply)
 
 static void fail(struct child *c, int error)
 {
-	struct child_reply reply = {.error = error, .fd = -1};
+	struct child_reply reply = {.error = error, .unanswered = true, .fd = -1};
 
 	end_process(c);
 	if (c->deaths < DEATH_PAUSE_MAX)
@@ -285,6 +296,18 @@ static int send_request(const struct child *c, const struct child_request *r)
 	return sandbox_send(c->socket, (int)r->kind, r->data, r->size, r->fds);
 }
 
+/* One that died since its last answer has never seen the request: another one gets it. */
+static int send_once_more(struct child *c, const struct child_request *r)
+{
+	int error = send_request(c, r);
+
+	if (error != -EPIPE && error != -ECONNRESET)
+		return error;
+	end_process(c);
+	error = begin_process(c);
+	return error ?: send_request(c, r);
+}
+
 /* Begins the first of the queue; false: it is not time yet. */
 static bool begin(struct child *c)
 {
@@ -296,7 +319,7 @@ static bool begin(struct child *c)
 			return false;
 		error = begin_process(c);
 	}
-	error = error ?: send_request(c, r);
+	error = error ?: send_once_more(c, r);
 	c->sent = !error;
 	c->deadline_ns = clock_now_ns() + r->limit_ns;
 	if (error)

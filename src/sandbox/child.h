@@ -23,7 +23,9 @@
 struct child;
 
 struct child_reply {
-	int error; /* 0 or -errno */
+	int error;	 /* 0 or -errno */
+	bool unanswered; /* the error is not what the process said: it died, was too slow, or could
+			  * not be asked */
 	const void *data;
 	size_t size;
 	int fd; /* -1: none. Whoever keeps it writes -1 here. */

@@ -8,6 +8,7 @@
 
 #define OPEN_LIMIT_NS	   NS_PER_SECOND /* opening blocks on file systems that strangers serve */
 #define OPEN_COPY_BYTES	   ((size_t)256 << 20) /* files of such file systems are copied */
+#define OPEN_COPIES_BYTES  ((size_t)1 << 30)   /* all copies of a recording */
 #define OPENER_DATA_BYTES  ((size_t)64 << 20)
 #define OPENER_DESCRIPTORS 64
 
@@ -30,6 +31,8 @@
 #define MEMORY_LEFT_MAX 16 /* processes that are held up; then no more memory is read */
 
 /* --- the recorder */
+
+#define HELLO_LIMIT_NS (10 * NS_PER_SECOND) /* for a process to begin */
 
 /* How long the loop waits for answers, which take a quarter of a millisecond each on a
  * machine at rest: so long at

@@ -18,6 +18,8 @@ struct message {
 
 #define MESSAGE_FDS 2
 
+#define REQUEST_HELLO 0 /* of every process: 0, or why it could not give up its rights */
+
 /* Sends a whole message with descriptors, which stay the caller's; -1: none. 0 or -errno. */
 int sandbox_send(int socket, int code, const void *data, size_t size, const int fds[MESSAGE_FDS]);
 /*

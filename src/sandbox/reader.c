@@ -30,6 +30,7 @@ static int open_copy(int fd, int debug_fd, struct elf_file **ret)
 int reader_inspect(int fd, struct file_facts *ret)
 {
 	struct elf_file *elf = NULL;
+	struct elf_code beyond;
 	int error = open_copy(fd, -1, &elf);
 
 	*ret = (struct file_facts){0};
@@ -42,9 +43,11 @@ int reader_inspect(int fd, struct file_facts *ret)
 	while (ret->code_count < FILE_CODE_MAX &&
 		elf_file_code_at(elf, ret->code_count, &ret->code[ret->code_count]))
 		ret->code_count++;
+	if (elf_file_code_at(elf, FILE_CODE_MAX, &beyond))
+		error = -EFBIG;
 	elf_file_debug_link(elf, ret->debug_link, sizeof(ret->debug_link));
 	elf_file_close(elf);
-	return 0;
+	return error;
 }
 
 int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count)
@@ -158,6 +161,8 @@ static int reply_empty(int socket, int connection)
 
 static int reply(int socket, int kind, const int fds[MESSAGE_FDS], const struct buf *request)
 {
+	if (kind == REQUEST_HELLO)
+		return sandbox_send(socket, 0, NULL, 0, no_fds);
 	if (fds[0] >= 0 && kind == READER_INSPECT)
 		return reply_facts(socket, fds[0]);
 	if (fds[0] >= 0 && kind == READER_TABLE)

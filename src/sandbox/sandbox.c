@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "sandbox/confine.h"
+#include "sandbox/limits.h"
 #include "sandbox/memory.h"
+#include "sandbox/message.h"
 #include "sandbox/opener.h"
 #include "sandbox/reader.h"
 
@@ -21,10 +24,31 @@ static const struct role roles[] = {
 	{SANDBOX_MEMORY, confine_memory, memory_run},
 };
 
+/* One that could not give up its rights does nothing but say so. */
+static int refuse(int error)
+{
+	static const int none[MESSAGE_FDS] = {-1, -1};
+	struct buf request = BUF_INIT;
+	int kind, fds[MESSAGE_FDS];
+
+	if (!sandbox_receive(SANDBOX_SOCKET, &request, REQUEST_BYTES, &kind, fds))
+		(void)sandbox_send(SANDBOX_SOCKET, error, NULL, 0, none);
+	sandbox_close(fds);
+	buf_release(&request);
+	return EXIT_FAILURE;
+}
+
+static int play(const struct role *role)
+{
+	int error = role->confine();
+
+	return error ? refuse(error) : role->run(SANDBOX_SOCKET);
+}
+
 int sandbox_run(const char *name)
 {
 	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
 		if (!strcmp(roles[i].name, name))
-			return roles[i].confine() ? EXIT_FAILURE : roles[i].run(SANDBOX_SOCKET);
+			return play(&roles[i]);
 	return EXIT_FAILURE;
 }

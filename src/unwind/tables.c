@@ -34,6 +34,7 @@
 #include "unwind/cfi.h"
 
 #define PROBLEM_BYTES 256
+#define QUEUE_MAX     4096 /* each may have two descriptors */
 
 /* Open files; -1: none. */
 struct table_files {
@@ -607,14 +608,14 @@ static int find_or_new(
 	return *ret_id ? 0 : new_table(t, key, ret_id);
 }
 
-/* Puts a table into the queue, unless it is there or coming. Without a free descriptor it stays
- * EVICTED, as without room. */
+/* Puts a table into the queue, unless it is there or coming. Without room in it, or a free
+ * descriptor, it stays EVICTED. */
 static void enqueue(struct unwind_tables *t, struct table *table, const struct unwind_file *file)
 {
 	struct table_files own = no_files;
 
 	table->touched_ns = clock_now_ns();
-	if (table->state != UNWIND_EVICTED)
+	if (table->state != UNWIND_EVICTED || t->queue.count - t->queue_head >= QUEUE_MAX)
 		return;
 	own.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	if (own.fd < 0)

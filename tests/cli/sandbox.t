@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# record --sandbox: files of programs are opened and read by processes of their own, and what comes of it is the same.
+# Files of programs are opened and read by processes of their own, and what comes of it is the same.
 . "$(dirname "$0")/tap.sh"
 xpuprof record -q --cpu-only -o check.xpu true 2>/dev/null || skip_all "CPU stacks cannot be had here"
 
@@ -16,7 +16,7 @@ sleep 0.3
 rm gone
 wait
 END
-run xpuprof record -q --cpu-only --sandbox -F 499 -o p.xpu -- sh who.sh
+run xpuprof record -q --cpu-only -F 499 -o p.xpu -- sh who.sh
 is "$status $err" "0 " "a program is recorded"
 is "$(grep -c 'sandbox opener' processes)" 1 "one process opens its files"
 true_that "others read them" grep -q 'sandbox reader' processes

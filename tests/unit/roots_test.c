@@ -20,7 +20,7 @@ static bool reached(uint64_t address, enum root_address kind)
 	struct module module = {.kind = MODULE_FILE, .pid = (uint32_t)getpid()};
 	struct elf_file *elf = NULL;
 	uint64_t offset = 0;
-	bool root = false;
+	enum root_answer root = ROOT_NO;
 	Dl_info info;
 
 	if (!dladdr((void *)(uintptr_t)address, &info))
@@ -29,11 +29,11 @@ static bool reached(uint64_t address, enum root_address kind)
 	if (module.path && !elf_file_open(&elf, module.path) &&
 		!elf_file_vaddr_to_offset(
 			elf, address - (uint64_t)(uintptr_t)info.dli_fbase, &offset))
-		root = roots_ask(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
-			       (uint32_t)getpid(), offset, kind) == ROOT_YES;
+		CHECK(!roots_ask(roots, &module, (uint32_t)(uintptr_t)info.dli_fbase >> 12,
+			(uint32_t)getpid(), offset, kind, &root));
 	elf_file_close(elf);
 	free(module.path);
-	return root;
+	return root == ROOT_YES;
 }
 
 static void the_dynamic_linkers_beginning_is_a_root(void)
