@@ -8,8 +8,9 @@
  * module.
  *
  * What a file contains is asked when it is first mapped (files.h): the addresses of its code, and
- * whether it is a Python interpreter; then its unwind table is asked for. Nearly always the answer
- * is there at once. Until one comes a module is a name with a build id, or with an inode.
+ * whether it is a Python interpreter; then its unwind table is asked for. Until an answer comes a
+ * module is a name with a build id, or with an inode; only for the latter is it waited for, a
+ * moment.
  *
  * Indices count from 0 and stay valid; entries are never removed, so memory is bounded by the
  * number of distinct files.

@@ -30,23 +30,6 @@ static struct raw_stack stack_of(size_t memory_size)
 		.memory_size = memory_size};
 }
 
-static void a_sample_may_have_nothing_to_walk_again(void)
-{
-	struct address_space *space = address_space_new(&generations);
-	struct raw_stack stack = stack_of(0);
-	struct pending pending = {0};
-	const struct pending_sample *s;
-	uint32_t *locations;
-
-	stack.start = NULL;
-	stack.memory = NULL;
-	stack.entry_count = 0;
-	s = pending_add(&pending, &stack, space, &locations);
-	CHECK(s && !s->stack.start && !s->stack.memory_size && s->stack.user[2] == 3);
-	pending_release(&pending);
-	address_space_unref(space);
-}
-
 static void a_sample_keeps_all_that_its_stack_is_made_of(void)
 {
 	struct address_space *space = address_space_new(&generations);
@@ -148,7 +131,6 @@ int main(void)
 {
 	RUN(a_sample_keeps_all_that_its_stack_is_made_of);
 	RUN(one_that_only_waits_for_names_has_no_copy_of_its_memory);
-	RUN(a_sample_may_have_nothing_to_walk_again);
 	RUN(there_is_room_for_so_many_bytes_and_no_more);
 	RUN(those_that_are_done_leave_and_the_others_stay_in_order);
 	return tap_end();
