@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "capture/files.h"
 #include "folder.h"
 #include "sandbox/child.h"
 #include "sandbox/confine.h"
@@ -206,6 +208,50 @@ static void so_does_one_that_dies(void)
 	child_free(reader);
 }
 
+/* The only child of this process. */
+static pid_t child_of_ours(void)
+{
+	struct buf text = BUF_INIT;
+	char path[64];
+	pid_t pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	if (!io_read_file(path, 4096, &text))
+		pid = (pid_t)strtol(buf_text(&text), NULL, 10);
+	buf_release(&text);
+	return pid;
+}
+
+static void one_that_died_idle_costs_nothing(void)
+{
+	struct child *reader = child_new(SELF, SANDBOX_READER, -1);
+	struct answer first = read_file(reader, READER_INSPECT, SELF), second;
+	siginfo_t info;
+	pid_t pid = child_of_ours();
+
+	CHECK(!first.error && pid > 0);
+	CHECK(pid > 0 && !kill(pid, SIGKILL));
+	CHECK(!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	second = read_file(reader, READER_INSPECT, SELF);
+	CHECK(!second.error && second.size == sizeof(struct file_facts));
+	child_free(reader);
+}
+
+static void where_no_process_can_begin_the_work_is_done_here(void)
+{
+	const struct files_options none = {.program = "/nonexistent"}, ours = {.program = SELF};
+	struct files *files = NULL;
+
+	CHECK(!files_new(&files, &none));
+	files_check(files);
+	CHECK_TEXT(files_refusal(files), "No such file or directory");
+	files_free(files);
+	CHECK(!files_new(&files, &ours));
+	files_check(files);
+	CHECK(!files_refusal(files));
+	files_free(files);
+}
+
 static void what_is_asked_of_no_program_is_an_error(void)
 {
 	struct child *reader = child_new("/no/such/program", SANDBOX_READER, -1);
@@ -367,6 +413,8 @@ int main(int argc, char **argv)
 	RUN(where_a_process_is_gone_its_paths_are_those_of_whoever_was_said);
 	RUN(a_process_that_is_too_slow_costs_its_request_only);
 	RUN(so_does_one_that_dies);
+	RUN(one_that_died_idle_costs_nothing);
+	RUN(where_no_process_can_begin_the_work_is_done_here);
 	RUN(what_is_asked_of_no_program_is_an_error);
 	RUN(none_can_do_more_than_it_is_there_for);
 	RUN(facts_out_of_bounds_are_refused);
