@@ -356,6 +356,15 @@ static int handle(int kind, struct buf *request, struct opened *ret, int *ret_fd
 	return -EINVAL;
 }
 
+/* When others have sent too many that nobody has received yet, this one is not sent. */
+static int answer(int socket, int result, const struct opened *opened, const int fds[MESSAGE_FDS])
+{
+	static const int none[MESSAGE_FDS] = {-1, -1};
+	int error = sandbox_send(socket, result, opened, sizeof(*opened), fds);
+
+	return error == -ETOOMANYREFS ? sandbox_send(socket, error, NULL, 0, none) : error;
+}
+
 int opener_run(int socket)
 {
 	struct buf request = BUF_INIT;
@@ -370,7 +379,7 @@ int opener_run(int socket)
 
 		sandbox_close(fds);
 		result = handle(kind, &request, &opened, &reply[0]);
-		error = sandbox_send(socket, result, &opened, sizeof(opened), reply);
+		error = answer(socket, result, &opened, reply);
 		sandbox_close(reply);
 	}
 	buf_release(&request);

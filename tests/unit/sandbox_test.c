@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 #include "sandbox/child.h"
 #include "sandbox/confine.h"
 #include "sandbox/limits.h"
+#include "sandbox/message.h"
 #include "sandbox/opener.h"
 #include "sandbox/reader.h"
 #include "sandbox/sandbox.h"
@@ -180,6 +182,36 @@ static void where_a_process_is_gone_its_paths_are_those_of_whoever_was_said(void
 	a = open_mapped(opener, &mapped, in_folder("mine"));
 	CHECK(!a.error);
 	close(a.fd);
+	child_free(opener);
+}
+
+#define MANY 100
+
+/* They count for all processes of this user, until they are received. */
+static bool send_many(int socket)
+{
+	static const int some[MESSAGE_FDS] = {STDIN_FILENO, STDIN_FILENO};
+	int error = 0;
+
+	for (int i = 0; !error && i < MANY / MESSAGE_FDS; i++)
+		error = sandbox_send(socket, 0, NULL, 0, some);
+	return !error;
+}
+
+static void an_opener_minds_no_descriptors_that_others_have_sent(void)
+{
+	struct child *opener = child_new(SELF, SANDBOX_OPENER, -1);
+	const struct open_mapped mapped = {.pid = (uint32_t)getpid()};
+	struct answer a;
+	int ends[2];
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) && send_many(ends[0]));
+	CHECK(shell("echo text >file"));
+	a = open_mapped(opener, &mapped, in_folder("file"));
+	CHECK(!a.error && a.fd >= 0);
+	close(a.fd);
+	close(ends[0]);
+	close(ends[1]);
 	child_free(opener);
 }
 
@@ -411,6 +443,7 @@ int main(int argc, char **argv)
 	RUN(what_is_no_elf_file_is_an_error);
 	RUN(an_opener_opens_the_file_of_a_path_if_it_is_the_one);
 	RUN(where_a_process_is_gone_its_paths_are_those_of_whoever_was_said);
+	RUN(an_opener_minds_no_descriptors_that_others_have_sent);
 	RUN(a_process_that_is_too_slow_costs_its_request_only);
 	RUN(so_does_one_that_dies);
 	RUN(one_that_died_idle_costs_nothing);
