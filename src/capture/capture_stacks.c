@@ -457,7 +457,8 @@ static int name_late(const struct late *late, struct pending_sample *s, bool *re
 {
 	int error;
 
-	*ret_coming = s->code && !late->unnamed && late->now_ns < s->until_ns && names_are_coming(s);
+	*ret_coming =
+		s->code && !late->unnamed && late->now_ns < s->until_ns && names_are_coming(s);
 	if (!s->code || *ret_coming)
 		return 0;
 	error = stacks_name_python_late(late->c->stacks, s->code, s->stack.python,

@@ -6,10 +6,10 @@
 
 /* --- the opener */
 
-#define OPEN_LIMIT_NS	   NS_PER_SECOND /* opening blocks on file systems that strangers serve */
-#define OPEN_COPY_BYTES	   ((size_t)256 << 20) /* files of such file systems are copied */
-#define OPEN_COPIES_BYTES  ((size_t)1 << 30)   /* all copies of a recording */
-#define OPENER_DATA_BYTES  ((size_t)64 << 20)
+#define OPEN_LIMIT_NS	  NS_PER_SECOND /* opening blocks on file systems that strangers serve */
+#define OPEN_COPY_BYTES	  ((size_t)256 << 20) /* files of such file systems are copied */
+#define OPEN_COPIES_BYTES ((size_t)1 << 30)   /* all copies of a recording */
+#define OPENER_DATA_BYTES ((size_t)64 << 20)
 /* It has a few. But what it sends counts, until it is received, with what all others send who have
  * its user, root mostly. */
 #define OPENER_DESCRIPTORS 65536
