@@ -23,7 +23,8 @@
 #include "sandbox/limits.h"
 #include "vendor/vendor.h"
 
-#define WAIT_MAX_NS   (3 * NS_PER_SECOND) /* in all */
+#define WAIT_MAX_NS   (3 * NS_PER_SECOND)  /* in all, while it records, */
+#define WAIT_END_NS   (10 * NS_PER_SECOND) /* and with the end */
 #define WAIT_FILES_NS (5 * NS_PER_MS)
 #define WAIT_NAMES_NS NS_PER_SECOND /* at the end */
 
@@ -87,6 +88,13 @@ static int wait_for_answers(struct capture *c)
 	return error ?: capture_update_tables(c);
 }
 
+static uint64_t time_left_ns(const struct capture *c)
+{
+	uint64_t most_ns = c->stopped ? WAIT_END_NS : WAIT_MAX_NS;
+
+	return c->waited_ns < most_ns ? most_ns - c->waited_ns : 0;
+}
+
 /* Waits for a table, or what comes before it, as long as there is time for that. *ret_ready: it is
  * worth another try. */
 static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
@@ -94,12 +102,12 @@ static int wait_for_table(struct capture *c, uint32_t module, bool *ret_ready)
 	const struct module *m = modules_at(c->modules, module);
 	uint64_t before_ns = clock_now_ns();
 
-	*ret_ready = c->waited_ns < WAIT_MAX_NS;
+	*ret_ready = time_left_ns(c);
 	if (!*ret_ready)
 		return 0;
 	if (m->asked)
 		return wait_for_answers(c);
-	*ret_ready = unwind_tables_wait(c->tables, &m->table, 1, WAIT_MAX_NS - c->waited_ns);
+	*ret_ready = unwind_tables_wait(c->tables, &m->table, 1, time_left_ns(c));
 	c->waited_ns += clock_now_ns() - before_ns;
 	return capture_update_tables(c);
 }
@@ -186,7 +194,7 @@ static int intern_waiting(struct capture *c, uint32_t pid, struct process *proce
 	int error;
 
 	do {
-		bool may_wait = for_root && c->waited_ns < WAIT_MAX_NS;
+		bool may_wait = for_root && time_left_ns(c);
 
 		error = intern_now(
 			c, pid, process, raw, may_wait, &lacks, ret_stack, ret_incomplete);
@@ -512,7 +520,7 @@ static int wait_for_one(struct capture *c, const struct pending_sample *s, bool 
 {
 	if (s->walks)
 		return wait_for_table(c, s->module, ret_ready);
-	*ret_ready = c->waited_ns < WAIT_MAX_NS;
+	*ret_ready = time_left_ns(c);
 	return *ret_ready ? wait_for_answers(c) : 0;
 }
 

@@ -14,7 +14,7 @@
 #include "profile/model.h"
 
 #define PENDING_BYTES  ((size_t)32 << 20)
-#define PENDING_AGE_NS (3 * NS_PER_SECOND)
+#define PENDING_AGE_NS (10 * NS_PER_SECOND)
 
 struct pending_sample {
 	struct profile_sample sample;
