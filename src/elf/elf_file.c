@@ -24,23 +24,28 @@ static int examine(struct elf_file *f)
 	if (!S_ISREG(st.st_mode))
 		return error_set(-ENOEXEC, "'%s' is not a regular file", f->path);
 	f->size = (uint64_t)st.st_size;
-	f->reads_left = ELF_READ_MAX_BYTES;
-	f->checked_left = ELF_CRC_MAX_BYTES;
 	return 0;
 }
 
-int elf_file_open_fd(struct elf_file **ret, int fd, const char *name)
+/* Of `size` bytes in memory, or of a descriptor. */
+static int open_file(struct elf_file **ret, int fd, char *memory, size_t size, const char *name)
 {
 	struct elf_file *f = calloc(1, sizeof(*f));
 	int error;
 
 	if (!f || !(f->path = strdup(name))) {
 		free(f);
-		close(fd);
+		free(memory);
+		if (fd >= 0)
+			close(fd);
 		return error_errno(-ENOMEM, "cannot open '%s'", name);
 	}
 	f->fd = fd;
-	error = examine(f);
+	f->memory = memory;
+	f->size = size;
+	f->reads_left = ELF_READ_MAX_BYTES;
+	f->checked_left = ELF_CRC_MAX_BYTES;
+	error = memory ? 0 : examine(f);
 	error = error ?: elf_read_headers(f);
 	if (error) {
 		elf_file_close(f);
@@ -48,6 +53,16 @@ int elf_file_open_fd(struct elf_file **ret, int fd, const char *name)
 	}
 	*ret = f;
 	return 0;
+}
+
+int elf_file_open_fd(struct elf_file **ret, int fd, const char *name)
+{
+	return open_file(ret, fd, NULL, 0, name);
+}
+
+int elf_open_memory(struct elf_file **ret, char *data, size_t size, const char *name)
+{
+	return open_file(ret, -1, data, size, name);
 }
 
 int elf_file_open(struct elf_file **ret, const char *path)
@@ -70,8 +85,19 @@ void elf_file_close(struct elf_file *f)
 	free(f->section_names);
 	if (f->fd >= 0)
 		close(f->fd);
+	free(f->memory);
 	free(f->path);
 	free(f);
+}
+
+static ssize_t read_memory(const struct elf_file *f, uint64_t offset, void *data, size_t size)
+{
+	if (offset >= f->size)
+		return 0;
+	if (size > f->size - offset)
+		size = (size_t)(f->size - offset);
+	memcpy(data, f->memory + offset, size);
+	return (ssize_t)size;
 }
 
 ssize_t elf_read(struct elf_file *f, uint64_t offset, void *data, size_t size)
@@ -81,7 +107,8 @@ ssize_t elf_read(struct elf_file *f, uint64_t offset, void *data, size_t size)
 		return -EFBIG;
 	}
 	f->reads_left -= size;
-	return io_pread_full(f->fd, data, size, (off_t)offset);
+	return f->memory ? read_memory(f, offset, data, size)
+			 : io_pread_full(f->fd, data, size, (off_t)offset);
 }
 
 bool elf_read_whole(struct elf_file *f, uint64_t offset, void *data, size_t size)

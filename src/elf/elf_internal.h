@@ -64,6 +64,7 @@ struct elf_symbol {
 struct elf_file {
 	char *path;
 	int fd;
+	char *memory; /* its contents; NULL: they are those of fd */
 	uint64_t size;
 	uint64_t reads_left;   /* bytes that may still be read (limits.h) */
 	uint64_t checked_left; /* the same, of files that its debug link leads to */
@@ -96,6 +97,9 @@ struct elf_file {
 	const char *last_name;
 };
 
+/* Opens a file that is in memory, which is the file's from then on, and is freed when this fails.
+ * `size` is not 0. As elf_file_open_fd. */
+int elf_open_memory(struct elf_file **ret, char *data, size_t size, const char *name);
 /* Fills in what the file's headers say: 0 or -errno with error_text (-EFBIG: they are larger than
  * any real ones). */
 int elf_read_headers(struct elf_file *f);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * The section is decompressed piece by piece into a nameless file, so that it can be read as any
- * other ELF file. Its contents are not trusted: both the decoder's memory and the output are
- * bounded.
+ * The section is decompressed piece by piece into memory, which can be read as any other ELF file:
+ * where this runs no file can be made (sandbox/reader.h). Its contents are not trusted: both the
+ * decoder's memory and the output are bounded.
  */
 #include "elf/mini_debug.h"
 
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/io.h"
+#include "base/buf.h"
 #include "elf/elf_internal.h"
 #include "elf/limits.h"
 
@@ -22,7 +20,7 @@
 struct unpacking {
 	struct elf_file *f;
 	uint64_t at, left; /* of the section */
-	int output, error;
+	struct buf output;
 	lzma_stream stream;
 	uint8_t in[PIECE_BYTES], out[PIECE_BYTES];
 };
@@ -43,16 +41,15 @@ static int read_piece(struct unpacking *u)
 static int write_piece(struct unpacking *u)
 {
 	size_t size = sizeof(u->out) - u->stream.avail_out;
-	int error;
 
 	if (u->stream.total_out > ELF_MINI_DEBUG_MAX_BYTES) {
 		u->f->too_large = true;
 		return -ENOENT;
 	}
-	error = io_write_all(u->output, u->out, size);
+	buf_append(&u->output, u->out, size);
 	u->stream.next_out = u->out;
 	u->stream.avail_out = sizeof(u->out);
-	return error;
+	return u->output.failed ? -ENOMEM : 0;
 }
 
 static int decode(struct unpacking *u)
@@ -72,10 +69,12 @@ static int decode(struct unpacking *u)
 	}
 	if (result == LZMA_MEM_ERROR)
 		return -ENOMEM;
-	return error || result != LZMA_STREAM_END ? -ENOENT : 0;
+	if (error == -ENOMEM)
+		return error;
+	return error || result != LZMA_STREAM_END || !u->output.size ? -ENOENT : 0;
 }
 
-static int unpack(struct elf_file *f, const struct elf_section *s, int output)
+static int unpack(struct elf_file *f, const struct elf_section *s, struct buf *ret)
 {
 	struct unpacking *u = calloc(1, sizeof(*u));
 	int error;
@@ -85,10 +84,10 @@ static int unpack(struct elf_file *f, const struct elf_section *s, int output)
 	u->f = f;
 	u->at = s->offset;
 	u->left = s->size;
-	u->output = output;
 	error = lzma_stream_decoder(&u->stream, DECODER_MAX_BYTES, 0) == LZMA_OK ? decode(u)
 										 : -ENOMEM;
 	lzma_end(&u->stream);
+	*ret = u->output;
 	free(u);
 	return error;
 }
@@ -96,7 +95,8 @@ static int unpack(struct elf_file *f, const struct elf_section *s, int output)
 int mini_debug_open(struct elf_file **ret, struct elf_file *f)
 {
 	const struct elf_section *s = elf_find_named_section(f, ".gnu_debugdata");
-	int output, error;
+	struct buf output = BUF_INIT;
+	int error;
 
 	if (!s)
 		return -ENOENT;
@@ -104,15 +104,12 @@ int mini_debug_open(struct elf_file **ret, struct elf_file *f)
 		f->too_large = true;
 		return -ENOENT;
 	}
-	output = memfd_create("mini debug info", MFD_CLOEXEC);
-	if (output < 0)
-		return -ENOMEM;
-	error = unpack(f, s, output);
+	error = unpack(f, s, &output);
 	if (error) {
-		close(output);
+		buf_release(&output);
 		return error;
 	}
-	return elf_file_open_fd(ret, output, "mini debug info") ? -ENOENT : 0;
+	return elf_open_memory(ret, output.data, output.size, "mini debug info") ? -ENOENT : 0;
 }
 
 bool mini_debug_supported(void)
