@@ -333,6 +333,11 @@ const struct kept_files *capture_kept_files(const struct capture *c)
 	return modules_kept(c->modules);
 }
 
+struct files_processes capture_files_processes(const struct capture *c)
+{
+	return files_processes(c->files);
+}
+
 void capture_close(struct capture *c)
 {
 	if (!c)

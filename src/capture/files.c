@@ -175,6 +175,11 @@ int files_poll_fd(const struct files *f)
 	return f->epoll;
 }
 
+struct files_processes files_processes(const struct files *f)
+{
+	return (struct files_processes){f->opener, f->reader, f->if_gone};
+}
+
 void files_stop(struct files *f)
 {
 	atomic_store(&f->stopping, true);

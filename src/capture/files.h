@@ -19,6 +19,7 @@
 #include "sandbox/reader.h"
 
 struct files;
+struct child;
 
 enum files_purpose {
 	FILES_KEEP,	    /* the file alone */
@@ -74,6 +75,15 @@ int files_finish(struct files *f, uint64_t limit_ns);
 /* Files that could not be read: damaged or hostile ones that ended a process or held it up, and
  * what came when too many were waiting. */
 uint64_t files_unreadable(const struct files *f);
+
+/* The processes, for whoever asks them when all that was asked here is answered or given up; NULL:
+ * there are none. */
+struct files_processes {
+	struct child *opener, *reader;
+	struct open_rights if_gone;
+};
+
+struct files_processes files_processes(const struct files *f);
 
 /* No table is built any more, so that the threads that wait for one can end. */
 void files_stop(struct files *f);

@@ -123,6 +123,8 @@ int elf_file_function_start(struct elf_file *f, uint64_t vaddr, uint64_t *ret_st
 /* Whether all functions have symbols, here or in a separate debug file; not only the exported
  * ones. */
 bool elf_file_has_symtab(struct elf_file *f);
+/* Whether it has a separate debug file. */
+bool elf_file_has_debug_file(struct elf_file *f);
 /* A descriptor of the file that has the DWARF (this one, or its separate debug file), which stays
  * the file's own; -1 when there is none. */
 int elf_file_dwarf_fd(struct elf_file *f);

@@ -18,7 +18,6 @@
 #include "base/map.h"
 #include "base/proc_text.h"
 #include "base/vec.h"
-#include "elf/perf_map.h"
 
 #define ROOTS_MAX 64
 
@@ -33,8 +32,8 @@ struct kept {
 	int fd;	  /* the file, or the map; -1: none */
 	int root; /* index, or -1 */
 	struct file_identity identity;
-	uint32_t inner_pid; /* maps */
-	uid_t uid;
+	bool has_user;
+	struct kept_user user;
 };
 
 struct kept_files {
@@ -128,26 +127,14 @@ static size_t room(void)
 	return limit.rlim_cur / 2;
 }
 
-static int read_status(uint32_t pid, struct kept *ret)
+static void read_status(uint32_t pid, struct kept *ret)
 {
 	struct proc_status status;
 
-	if (!proc_status_read(pid, &status))
-		return -ESRCH;
-	ret->uid = status.uid;
-	ret->inner_pid = status.inner_pid ? status.inner_pid : pid;
-	return 0;
-}
-
-static int open_map(const struct kept_files *k, const struct kept *f)
-{
-	int root = f->root >= 0 ? k->roots.items[f->root].fd
-				: open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = root < 0 ? -errno : perf_map_open(root, f->inner_pid, f->uid);
-
-	if (f->root < 0 && root >= 0)
-		close(root);
-	return fd;
+	ret->has_user = proc_status_read(pid, &status);
+	if (ret->has_user)
+		ret->user = (struct kept_user){
+			status.uid, status.gid, status.inner_pid ? status.inner_pid : pid};
 }
 
 int kept_files_add(struct kept_files *k, uint32_t module, uint32_t pid, bool is_map)
@@ -157,9 +144,9 @@ int kept_files_add(struct kept_files *k, uint32_t module, uint32_t pid, bool is_
 
 	if (map_get(&k->by_module, module))
 		return -EEXIST;
-	error = is_map ? read_status(pid, &kept) : 0;
-	if (error)
-		return error;
+	read_status(pid, &kept);
+	if (is_map && !kept.has_user)
+		return -ESRCH;
 	kept.root = keep_root(k, pid);
 	error = k->all.count < room() ? vec_push(&k->all, kept) : -ENOSPC;
 	if (!error && map_put(&k->by_module, module, k->all.count - 1)) {
@@ -211,15 +198,22 @@ int kept_files_root(const struct kept_files *k, uint32_t module)
 	return f && f->root >= 0 ? k->roots.items[f->root].fd : -1;
 }
 
+bool kept_files_user(const struct kept_files *k, uint32_t module, struct kept_user *ret)
+{
+	const struct kept *f = find(k, module);
+
+	if (f)
+		*ret = f->user;
+	return f && f->has_user;
+}
+
 int kept_files_open_map(const struct kept_files *k, uint32_t module)
 {
 	const struct kept *f = find(k, module);
 	int fd;
 
-	if (!f)
+	if (!f || f->fd < 0)
 		return -ENOENT;
-	if (f->fd < 0)
-		return open_map(k, f);
 	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	return fd < 0 ? -errno : fd;
 }

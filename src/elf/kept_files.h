@@ -35,5 +35,13 @@ int kept_files_put(
 int kept_files_find(const struct kept_files *k, uint32_t module);
 /* The root folder of the process that mapped it, a descriptor of ours; -1: it is our own. */
 int kept_files_root(const struct kept_files *k, uint32_t module);
-/* Opens the perf map of the module's process: a descriptor for the caller, or -errno. */
+/* Whose process mapped it, and that process's number in its own namespace. */
+struct kept_user {
+	uint32_t uid, gid, inner_pid;
+};
+
+/* False when it is not known: the process was gone. */
+bool kept_files_user(const struct kept_files *k, uint32_t module, struct kept_user *ret);
+/* The perf map that was kept: a descriptor for the caller, or -errno (-ENOENT: there was none
+ * yet). */
 int kept_files_open_map(const struct kept_files *k, uint32_t module);

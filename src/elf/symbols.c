@@ -351,6 +351,11 @@ bool elf_file_has_symtab(struct elf_file *f)
 	       (find_debug_file(f) && elf_find_section(f->debug, SHT_SYMTAB));
 }
 
+bool elf_file_has_debug_file(struct elf_file *f)
+{
+	return find_debug_file(f);
+}
+
 int elf_file_dwarf_fd(struct elf_file *f)
 {
 	if (elf_has_dwarf(f))

@@ -134,7 +134,12 @@ static void report_naming(void *context, const char *what)
 
 static int name_code(struct session *s)
 {
+	const struct files_processes processes =
+		s->capture ? capture_files_processes(s->capture) : (struct files_processes){0};
 	const struct symbolize_options options = {
+		.opener = processes.opener,
+		.reader = processes.reader,
+		.if_gone = processes.if_gone,
 		.kept = s->capture ? capture_kept_files(s->capture) : NULL,
 		.inlines = s->options.inlines,
 		.same_boot = true,

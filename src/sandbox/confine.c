@@ -133,6 +133,18 @@ static const uint16_t calls_of_reader[] = {SYS_fcntl};
 
 static const uint16_t calls_of_memory[] = {SYS_process_vm_readv, SYS_clock_nanosleep};
 
+/* libdw tries to open what its files refer to. The reader opens nothing, so these only fail. */
+static const uint16_t failing_calls_of_reader[] = {
+	SYS_openat,
+	SYS_readlinkat,
+	SYS_faccessat,
+#ifdef SYS_open
+	SYS_open,
+	SYS_readlink,
+	SYS_access,
+#endif
+};
+
 #define FILTER_MAX 128
 
 struct filter {
@@ -163,11 +175,11 @@ static void end(struct filter *f, uint32_t action)
 	add(f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-static void allow(struct filter *f, const uint16_t *calls, size_t count)
+static void answer(struct filter *f, const uint16_t *calls, size_t count, uint32_t action)
 {
 	for (size_t i = 0; i < count; i++) {
 		skip_unless(f, calls[i], 1);
-		end(f, SECCOMP_RET_ALLOW);
+		end(f, action);
 	}
 }
 
@@ -181,7 +193,16 @@ static void allow_without(struct filter *f, uint32_t call, unsigned int argument
 	end(f, SECCOMP_RET_KILL_PROCESS);
 }
 
-static int install(const uint16_t *calls, size_t count, bool opens)
+/* What one role may do beyond what all do; what is in neither list kills. */
+struct calls {
+	const uint16_t *allowed, *failing;
+	size_t allowed_count, failing_count;
+	bool opens; /* to read */
+};
+
+#define LIST(name, calls) .name = (calls), .name##_count = sizeof(calls) / sizeof(*(calls))
+
+static int install(const struct calls *calls)
 {
 	struct filter f = {0};
 	struct sock_fprog program;
@@ -190,9 +211,10 @@ static int install(const uint16_t *calls, size_t count, bool opens)
 	add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0));
 	end(&f, SECCOMP_RET_KILL_PROCESS);
 	load(&f, offsetof(struct seccomp_data, nr));
-	allow(&f, calls_of_all, sizeof(calls_of_all) / sizeof(*calls_of_all));
-	allow(&f, calls, count);
-	if (opens)
+	answer(&f, calls_of_all, sizeof(calls_of_all) / sizeof(*calls_of_all), SECCOMP_RET_ALLOW);
+	answer(&f, calls->allowed, calls->allowed_count, SECCOMP_RET_ALLOW);
+	answer(&f, calls->failing, calls->failing_count, SECCOMP_RET_ERRNO | ENOENT);
+	if (calls->opens)
 		allow_without(&f, SYS_openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC);
 	allow_without(&f, SYS_mprotect, 2, PROT_EXEC);
 	allow_without(&f, SYS_mmap, 2, PROT_EXEC);
@@ -203,17 +225,19 @@ static int install(const uint16_t *calls, size_t count, bool opens)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) ? -errno : 0;
 }
 
-static int forbid_calls(const uint16_t *calls, size_t count, bool opens)
+static int forbid_all_but(const struct calls *calls)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return SANITIZED ? 0 : install(calls, count, opens);
+	return SANITIZED ? 0 : install(calls);
 }
 
 /* --- the processes ---------------------------------------------------------------------------- */
 
 int confine_reader(void)
 {
+	static const struct calls calls = {
+		LIST(allowed, calls_of_reader), LIST(failing, failing_calls_of_reader)};
 	int error;
 
 	limit_resources(READER_DATA_BYTES, READER_DESCRIPTORS);
@@ -228,13 +252,13 @@ int confine_reader(void)
 	/* No program of the same user may look into it. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	return forbid_calls(
-		calls_of_reader, sizeof(calls_of_reader) / sizeof(*calls_of_reader), false);
+	return forbid_all_but(&calls);
 }
 
 /* Without Landlock: who is confined by it may not look at what other processes map. */
 int confine_opener(void)
 {
+	static const struct calls calls = {LIST(allowed, calls_of_opener), .opens = true};
 	const uint64_t kept = 1ull << CAP_CHECKPOINT_RESTORE | 1ull << CAP_SYS_PTRACE |
 			      1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SETUID | 1ull << CAP_SETGID;
 	int error;
@@ -247,13 +271,13 @@ int confine_opener(void)
 		return error;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	return forbid_calls(
-		calls_of_opener, sizeof(calls_of_opener) / sizeof(*calls_of_opener), true);
+	return forbid_all_but(&calls);
 }
 
 /* Without Landlock, for the same reason. Root becomes nobody and keeps the one capability. */
 int confine_memory(void)
 {
+	static const struct calls calls = {LIST(allowed, calls_of_memory)};
 	const uint64_t kept = 1ull << CAP_SYS_PTRACE;
 	int error;
 
@@ -267,6 +291,5 @@ int confine_memory(void)
 		return error;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	return forbid_calls(
-		calls_of_memory, sizeof(calls_of_memory) / sizeof(*calls_of_memory), false);
+	return forbid_all_but(&calls);
 }

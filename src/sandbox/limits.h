@@ -20,7 +20,8 @@
  * the rest. */
 #define INSPECT_LIMIT_NS   (5 * NS_PER_SECOND)
 #define TABLE_LIMIT_NS	   (60 * NS_PER_SECOND)
-#define READER_DATA_BYTES  ((size_t)512 << 20) /* private memory that is written to */
+#define NAMES_LIMIT_NS	   (20 * NS_PER_SECOND) /* 8,000 places of the largest library: 2 s */
+#define READER_DATA_BYTES  ((size_t)512 << 20)	/* private memory that is written to */
 #define READER_DESCRIPTORS 32
 
 /* --- what reads memory */
@@ -41,6 +42,12 @@
  * once, and then one part in ANSWER_WAIT_PARTS of the time. One that comes later is used then. */
 #define ANSWER_WAIT_NS	  (100 * NS_PER_MS)
 #define ANSWER_WAIT_PARTS 3
+
+/* What may be lost, in sum, on files that never answer when names are looked for: a request gets
+ * half of what is left at most. */
+#define NAMES_OPEN_LOST_NS (4 * NS_PER_SECOND)
+#define NAMES_READ_LOST_NS (40 * NS_PER_SECOND)
+#define LINES_LOST_NS	   (120 * NS_PER_SECOND)
 
 #define QUEUE_MAX     4096 /* requests that wait for a process */
 #define REQUEST_BYTES 65536

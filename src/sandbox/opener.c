@@ -75,13 +75,14 @@ static int open_below(int root, const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Who has no more rights than the user who serves the file system needs no protection from that. */
+/* Who has no more rights than the user who serves the file system needs no protection from that.
+ * One that cannot say what it is is served by somebody, too. */
 static bool may_be_held_up(int fd)
 {
 	struct statfs fs;
 	bool has_rights = !geteuid() || getauxval(AT_SECURE);
 
-	return has_rights && !fstatfs(fd, &fs) && fs.f_type == FUSE_SUPER_MAGIC;
+	return has_rights && (fstatfs(fd, &fs) || fs.f_type == FUSE_SUPER_MAGIC);
 }
 
 static int copy(int from, int to)
@@ -222,19 +223,14 @@ int opener_open_mapped(
 	return error;
 }
 
-int opener_open_map(const struct open_map *r, struct opened *ret, int *ret_fd)
+static int open_map_of(const struct person *person, int root, struct opened *ret, int *ret_fd)
 {
-	struct person person;
-	int error = find_person(r->pid, &person), roots[2], fd;
 	struct stat st;
+	int fd;
 
-	if (error)
-		return error;
-	open_roots(r->pid, roots);
-	become(&person);
-	fd = roots[0] < 0 ? -ESRCH : perf_map_open(roots[0], person.inner_pid, person.uid);
+	become(person);
+	fd = root < 0 ? -ESRCH : perf_map_open(root, person->inner_pid, person->uid);
 	become_root();
-	close_roots(roots);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) || may_be_held_up(fd)) {
@@ -244,6 +240,60 @@ int opener_open_map(const struct open_map *r, struct opened *ret, int *ret_fd)
 	*ret = (struct opened){.identity = file_identity_of(&st)};
 	*ret_fd = fd;
 	return 0;
+}
+
+int opener_open_map(const struct open_map *r, struct opened *ret, int *ret_fd)
+{
+	struct person person;
+	int error = find_person(r->pid, &person), roots[2];
+
+	if (error)
+		return error;
+	open_roots(r->pid, roots);
+	error = open_map_of(&person, roots[0], ret, ret_fd);
+	close_roots(roots);
+	return error;
+}
+
+/* --- of processes that may be gone ------------------------------------------------------------ */
+
+static int open_our_root(void)
+{
+	int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int opener_open_later(const struct open_later *r, int root, struct opened *ret, int *ret_fd)
+{
+	const struct person person = {r->rights.uid, r->rights.gid, r->inner_pid};
+	int ours = root < 0 ? open_our_root() : -1;
+	int error = open_map_of(&person, root < 0 ? ours : root, ret, ret_fd);
+
+	if (ours >= 0)
+		close(ours);
+	return error;
+}
+
+int opener_open_listed(const struct open_listed *r, int root, const char *paths, size_t size,
+	struct opened_listed *ret, int *ret_fd)
+{
+	const struct person person = {r->rights.uid, r->rights.gid, 0};
+	const char *path = paths, *end = paths + size;
+	int ours = open_our_root(), error = -ENOENT;
+
+	*ret = (struct opened_listed){0};
+	while (error && path < end && memchr(path, '\0', (size_t)(end - path))) {
+		int from = *path == OPEN_BELOW && root >= 0 ? root : ours;
+
+		error = *path ? open_path(from, &person, path + 1, 0, &ret->opened, ret_fd)
+			      : -EINVAL;
+		ret->index += error != 0;
+		path += strlen(path) + 1;
+	}
+	if (ours >= 0)
+		close(ours);
+	return error;
 }
 
 /* --- debug files ------------------------------------------------------------------------------ */
@@ -343,10 +393,34 @@ static int handle_map(const struct buf *request, struct opened *ret, int *ret_fd
 	return opener_open_map(&r, ret, ret_fd);
 }
 
-static int handle(int kind, struct buf *request, struct opened *ret, int *ret_fd)
+static int handle_later(const struct buf *request, int root, struct opened *ret, int *ret_fd)
+{
+	struct open_later r;
+
+	if (request->size != sizeof(r))
+		return -EINVAL;
+	memcpy(&r, request->data, sizeof(r));
+	return opener_open_later(&r, root, ret, ret_fd);
+}
+
+static int handle_listed(
+	const struct buf *request, int root, struct opened_listed *ret, int *ret_fd)
+{
+	struct open_listed r;
+
+	if (request->size < sizeof(r))
+		return -EINVAL;
+	memcpy(&r, request->data, sizeof(r));
+	return opener_open_listed(
+		&r, root, request->data + sizeof(r), request->size - sizeof(r), ret, ret_fd);
+}
+
+static int handle(int kind, struct buf *request, int root, struct opened *ret, int *ret_fd)
 {
 	if (kind == REQUEST_HELLO)
 		return 0;
+	if (kind == OPENER_OPEN_LATER)
+		return handle_later(request, root, ret, ret_fd);
 	if (kind == OPENER_OPEN_MAPPED)
 		return handle_mapped(request, ret, ret_fd);
 	if (kind == OPENER_OPEN_MAP)
@@ -357,10 +431,10 @@ static int handle(int kind, struct buf *request, struct opened *ret, int *ret_fd
 }
 
 /* When others have sent too many that nobody has received yet, this one is not sent. */
-static int answer(int socket, int result, const struct opened *opened, const int fds[MESSAGE_FDS])
+static int answer(int socket, int result, const void *data, size_t size, const int fds[MESSAGE_FDS])
 {
 	static const int none[MESSAGE_FDS] = {-1, -1};
-	int error = sandbox_send(socket, result, opened, sizeof(*opened), fds);
+	int error = sandbox_send(socket, result, data, size, fds);
 
 	return error == -ETOOMANYREFS ? sandbox_send(socket, error, NULL, 0, none) : error;
 }
@@ -374,12 +448,15 @@ int opener_run(int socket)
 	if (!geteuid())
 		(void)setgroups(0, NULL);
 	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
-		struct opened opened = {0};
+		struct opened_listed opened = {0};
 		int reply[MESSAGE_FDS] = {-1, -1}, result;
+		bool listed = kind == OPENER_OPEN_LISTED;
 
+		result = listed ? handle_listed(&request, fds[0], &opened, &reply[0])
+				: handle(kind, &request, fds[0], &opened.opened, &reply[0]);
 		sandbox_close(fds);
-		result = handle(kind, &request, &opened, &reply[0]);
-		error = answer(socket, result, &opened, reply);
+		error = answer(socket, result, &opened,
+			listed ? sizeof(opened) : sizeof(opened.opened), reply);
 		sandbox_close(reply);
 	}
 	buf_release(&request);

@@ -20,6 +20,8 @@
 #define OPENER_OPEN_MAPPED 1 /* struct open_mapped and a path; the reply is a struct opened */
 #define OPENER_OPEN_MAP	   2 /* struct open_map; the reply is a struct opened */
 #define OPENER_OPEN_DEBUG  3 /* struct open_debug and the path of the file; likewise */
+#define OPENER_OPEN_LISTED 4 /* struct open_listed and paths; the reply is a struct opened_listed */
+#define OPENER_OPEN_LATER  5 /* struct open_later; the reply is a struct opened */
 
 #define OPEN_LINK_BYTES 256
 #define OPEN_NOBODY	65534
@@ -53,9 +55,32 @@ struct open_debug {
 	char link[OPEN_LINK_BYTES]; /* its name, without a folder; "": none */
 };
 
+/*
+ * The first file of a list that there is, for whoever looks for it when the process may be gone:
+ * what is left of that is its root folder, a descriptor that comes with the request (-1: ours), and
+ * its user. A path has a mark in front (OPEN_BELOW, OPEN_OURS) and a NUL behind.
+ */
+struct open_listed {
+	struct open_rights rights;
+};
+
+#define OPEN_BELOW '/' /* below that root folder */
+#define OPEN_OURS  '.' /* as we see it */
+
+/* The perf map of such a process. */
+struct open_later {
+	struct open_rights rights;
+	uint32_t inner_pid; /* its number in its own namespace */
+};
+
 struct opened {
 	struct file_identity identity;
 	uint32_t copied; /* the descriptor is that of a copy */
+};
+
+struct opened_listed {
+	struct opened opened;
+	uint32_t index; /* in the list */
 };
 
 /* All: 0 and a descriptor, or -errno without text. These run in the opener, and in tests. */
@@ -64,6 +89,9 @@ int opener_open_mapped(
 int opener_open_debug(
 	const struct open_debug *r, const char *path, struct opened *ret, int *ret_fd);
 int opener_open_map(const struct open_map *r, struct opened *ret, int *ret_fd);
+int opener_open_listed(const struct open_listed *r, int root, const char *paths, size_t size,
+	struct opened_listed *ret, int *ret_fd);
+int opener_open_later(const struct open_later *r, int root, struct opened *ret, int *ret_fd);
 
 /* The process: answers until nobody asks any more. The exit status. */
 int opener_run(int socket);

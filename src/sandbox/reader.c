@@ -70,6 +70,22 @@ int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32
 	return 0;
 }
 
+int reader_lines(struct names_file *f, const struct names_question *q,
+	int (*put)(void *context, struct buf *results), void *context, struct buf *ret)
+{
+	uint64_t *vaddrs = calloc(q->count + 1, sizeof(*vaddrs));
+	struct lines_request r = {
+		.fd = -1, .vaddrs = vaddrs, .count = q->count, .put = put, .context = context};
+	int error = vaddrs ? names_dwarf(f, q, vaddrs, &r.fd) : -ENOMEM;
+
+	names_file_close(f); /* both would be much memory */
+	error = error ?: lines_write(&r, ret);
+	if (r.fd >= 0)
+		close(r.fd);
+	free(vaddrs);
+	return error;
+}
+
 /* --- facts that came -------------------------------------------------------------------------- */
 
 static bool code_is_sound(const struct elf_code *code)
@@ -159,8 +175,54 @@ static int reply_empty(int socket, int connection)
 	return sandbox_send(socket, 0, NULL, 0, no_fds);
 }
 
-static int reply(int socket, int kind, const int fds[MESSAGE_FDS], const struct buf *request)
+/* The places of a request, which are moved to its front, where they are aligned. */
+static int read_places(struct buf *request, const int fds[MESSAGE_FDS], struct names_question *ret)
 {
+	struct places head;
+
+	if (request->size < sizeof(head))
+		return -EINVAL;
+	memcpy(&head, request->data, sizeof(head));
+	if (head.count > PLACES_MAX ||
+		request->size != sizeof(head) + head.count * sizeof(uint64_t))
+		return -EINVAL;
+	memmove(request->data, request->data + sizeof(head), head.count * sizeof(uint64_t));
+	*ret = (struct names_question){.fd = fds[0],
+		.debug_fd = fds[1],
+		.are_vaddrs = head.are_vaddrs,
+		.places = (const uint64_t *)(const void *)request->data,
+		.count = head.count};
+	return 0;
+}
+
+static int reply_places(int socket, int kind, const int fds[MESSAGE_FDS], struct buf *request,
+	struct names_file *file)
+{
+	struct names_question q;
+	struct buf b = BUF_INIT;
+	int result = read_places(request, fds, &q), error;
+
+	if (!result && kind == READER_NAMES)
+		result = names_write(file, &q, &b);
+	else if (!result && kind == READER_LINES)
+		result = reader_lines(file, &q, NULL, NULL, &b);
+	else if (!result)
+		result = names_write_map(q.fd, q.places, q.count, &b);
+	error = sandbox_send(socket, result, b.data, b.size, no_fds);
+	buf_release(&b);
+	return error;
+}
+
+static bool is_about_places(int kind)
+{
+	return kind == READER_NAMES || kind == READER_LINES || kind == READER_MAP;
+}
+
+static int reply(int socket, int kind, const int fds[MESSAGE_FDS], struct buf *request,
+	struct names_file *file)
+{
+	if (kind != READER_NAMES && kind != READER_LINES)
+		names_file_close(file);
 	if (kind == REQUEST_HELLO)
 		return sandbox_send(socket, 0, NULL, 0, no_fds);
 	if (fds[0] >= 0 && kind == READER_INSPECT)
@@ -173,18 +235,22 @@ static int reply(int socket, int kind, const int fds[MESSAGE_FDS], const struct 
 		return reply_passed(socket, fds[0]);
 	if (fds[0] >= 0 && kind == READER_EMPTY)
 		return reply_empty(socket, fds[0]);
+	if (fds[0] >= 0 && is_about_places(kind))
+		return reply_places(socket, kind, fds, request, file);
 	return sandbox_send(socket, -EINVAL, NULL, 0, no_fds);
 }
 
 int reader_run(int socket)
 {
+	struct names_file file = {0};
 	struct buf request = BUF_INIT;
 	int kind, fds[MESSAGE_FDS], error = 0;
 
 	while (!error && !(error = sandbox_receive(socket, &request, REQUEST_BYTES, &kind, fds))) {
-		error = reply(socket, kind, fds, &request);
+		error = reply(socket, kind, fds, &request, &file);
 		sandbox_close(fds);
 	}
+	names_file_close(&file);
 	buf_release(&request);
 	return error == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 #include "elf/elf_file.h"
+#include "elf/lines.h"
+#include "elf/names.h"
 #include "python/interpreter.h"
+#include "sandbox/limits.h"
 #include "sandbox/opener.h"
 #include "unwind/thread_start.h"
 
@@ -16,6 +19,10 @@
 #define READER_PASSED	    4 /* the connection of a library; below */
 #define READER_EMPTY	    5 /* the same */
 #define READER_THREAD_START 3 /* struct thread_start_question; the reply is a uint32_t: 0 or 1 */
+
+#define READER_NAMES 6 /* struct places and places (u64, rising); the reply: elf/names.h */
+#define READER_LINES 7 /* likewise; the reply: elf/lines.h */
+#define READER_MAP   8 /* likewise, of an open perf map; the reply: elf/names.h */
 
 #define FILE_CODE_MAX 64
 
@@ -34,11 +41,23 @@ struct thread_start_question {
 	uint32_t at; /* enum root_address */
 };
 
+/* What READER_NAMES, READER_LINES and READER_MAP begin with. */
+struct places {
+	uint32_t are_vaddrs; /* not offsets */
+	uint32_t count;
+};
+
+#define PLACES_MAX ((REQUEST_BYTES - sizeof(struct places)) / sizeof(uint64_t))
+
 /* These run in the reader, and in tests: 0 or -errno. Descriptors stay the caller's. */
 int reader_inspect(int fd, struct file_facts *ret);
 /* `debug_fd` may be that of its separate debug file; -1: none. */
 int reader_build_table(int fd, int debug_fd, uint32_t **ret_words, size_t *ret_count);
 int reader_is_thread_start(int fd, const struct thread_start_question *q, uint32_t *ret);
+/* Of the question, whose file is closed before lines are read; `put` and `context` as in struct
+ * lines_request. */
+int reader_lines(struct names_file *f, const struct names_question *q,
+	int (*put)(void *context, struct buf *results), void *context, struct buf *ret);
 
 /*
  * READER_PASSED receives the next message of a connection, with the descriptors that it carries.

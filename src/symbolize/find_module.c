@@ -1,70 +1,330 @@
 // SPDX-License-Identifier: MIT
 /*
- * Searched in this order: the file that was kept open; the file of that name; under the build id,
- * the program or its debug file in the folders of debug files; the file that a server sent.
+ * A file is looked for in this order: the one that was kept open; the one of that name; under the
+ * build id, the program or its debug file in the folders of debug files; the one that a server
+ * sent. A separate debug file, where it is needed: the one that a server sent; under the build id;
+ * then (".gnu_debuglink") by the name that the file has for it, at the places that GDB's manual
+ * describes under "Debugging Information in Separate Files".
+ *
+ * Each one is opened (name_files.h), and asked for names. What it says of itself then is whether it
+ * is the one.
  */
 #include "symbolize/find_module.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
+#include "base/user.h"
 #include "elf/debug_file.h"
 #include "elf/vdso.h"
+#include "sandbox/reader.h"
 
 #define DELETED_SUFFIX " (deleted)"
 
-static bool has_build_id(struct elf_file *f, const struct profile_module *m)
-{
-	uint8_t id[ELF_BUILD_ID_MAX];
+/* What is looked for, and where. */
+struct hunt {
+	struct found_module *found;
+	const struct module_search *s;
+	const struct profile_module *module;
+	const struct module_places *places;
+	struct name_paths paths;
+	uint32_t named; /* the first paths are those that the module has itself */
+};
 
-	return m->build_id_size && elf_file_build_id(f, id) == m->build_id_size &&
-	       !memcmp(id, m->build_id, m->build_id_size);
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* The address that symbols of a debug file count by. */
+static uint64_t vaddr_of(const struct found_module *f, uint64_t offset)
+{
+	vec_foreach (s, &f->segments)
+		if (offset >= s->offset && offset - s->offset < s->size)
+			return offset - s->offset + s->vaddr;
+	return UINT64_MAX;
+}
+
+struct names_question found_module_question(
+	const struct found_module *f, const struct module_places *places, uint64_t *vaddrs)
+{
+	struct names_question q = {.fd = f->fd,
+		.debug_fd = f->debug_fd,
+		.are_vaddrs = f->facts.is_debug_file,
+		.places = places->offsets,
+		.count = places->count};
+
+	if (!q.are_vaddrs)
+		return q;
+	for (size_t i = 0; i < places->count; i++)
+		vaddrs[i] = vaddr_of(f, places->offsets[i]);
+	q.places = vaddrs;
+	return q;
+}
+
+int found_module_ask(
+	struct found_module *f, const struct module_search *s, const struct module_places *places)
+{
+	uint64_t *vaddrs = calloc(places->count + 1, sizeof(*vaddrs));
+	bool too_large = f->facts.too_large;
+	struct names_question q;
+	int error;
+
+	if (!vaddrs)
+		return -ENOMEM;
+	q = found_module_question(f, places, vaddrs);
+	buf_reset(&f->names);
+	error = name_files_names(s->files, &q, &f->names);
+	error = error ?: names_read_facts(f->names.data, f->names.size, &f->facts);
+	f->facts.too_large |= too_large;
+	free(vaddrs);
+	return error;
+}
+
+/* --- paths ------------------------------------------------------------------------------------ */
+
+static void begin_path(struct name_paths *p, char mark)
+{
+	buf_append(&p->text, &mark, 1);
+}
+
+static void end_path(struct name_paths *p)
+{
+	buf_append(&p->text, "", 1);
+}
+
+static void add_path(struct name_paths *p, char mark, const char *path)
+{
+	begin_path(p, mark);
+	buf_puts(&p->text, path);
+	end_path(p);
+}
+
+/* "/usr/lib/debug/.build-id/12/345678.debug" */
+static void add_build_id(struct name_paths *p, char mark, const char *folder,
+	const struct profile_module *m, const char *suffix)
+{
+	begin_path(p, mark);
+	buf_printf(&p->text, "%s/.build-id/%02x/", folder, m->build_id[0]);
+	for (size_t i = 1; i < m->build_id_size; i++)
+		buf_printf(&p->text, "%02x", m->build_id[i]);
+	buf_puts(&p->text, suffix);
+	end_path(p);
+}
+
+static void add_build_ids(struct hunt *h, const char *suffix)
+{
+	const struct symbolize_options *o = h->s->options;
+
+	if (h->module->build_id_size < 2)
+		return;
+	for (size_t i = 0; i < o->folder_count; i++)
+		add_build_id(&h->paths, OPEN_OURS, o->folders[i], h->module, suffix);
+	if (h->paths.root >= 0)
+		add_build_id(&h->paths, OPEN_BELOW, DEBUG_FILE_ROOT, h->module, suffix);
+	add_build_id(&h->paths, OPEN_OURS, DEBUG_FILE_ROOT, h->module, suffix);
+}
+
+/* FOLDER/path/of/program, FOLDER/program, and with ".debug" behind them. */
+static void add_in_folders(struct hunt *h)
+{
+	const struct symbolize_options *o = h->s->options;
+	const char *path = h->found->path, *slash = strrchr(path, '/');
+
+	for (size_t i = 0; *path == '/' && i < o->folder_count; i++)
+		for (int form = 0; form < 4; form++) {
+			begin_path(&h->paths, OPEN_OURS);
+			buf_printf(&h->paths.text, "%s/%s%s", o->folders[i],
+				form & 1 ? slash + 1 : path + 1, form & 2 ? ".debug" : "");
+			end_path(&h->paths);
+		}
+}
+
+static void add_names(struct hunt *h)
+{
+	const char *path = h->found->path;
+
+	if (*path != '/')
+		return;
+	if (h->paths.root >= 0)
+		add_path(&h->paths, OPEN_BELOW, path);
+	add_path(&h->paths, OPEN_OURS, path);
+	h->named = h->paths.root >= 0 ? 2 : 1;
+}
+
+/* Where a debug link is looked for: beside the file, and in folders as under /. */
+static void add_link(struct hunt *h)
+{
+	const struct symbolize_options *o = h->s->options;
+	const char *path = h->found->path, *slash = strrchr(path, '/');
+	const char *link = h->found->facts.debug_link;
+	int size = slash ? (int)(slash - path) : 0;
+	struct buf *b = &h->paths.text;
+
+	if (!slash || !*link)
+		return;
+	for (int n = 0; n < 3; n++) {
+		begin_path(&h->paths, OPEN_BELOW);
+		buf_printf(b, "%s%.*s/%s%s", n == 2 ? DEBUG_FILE_ROOT : "", size, path,
+			n == 1 ? ".debug/" : "", link);
+		end_path(&h->paths);
+	}
+	for (size_t n = 0; n < 2 * o->folder_count; n++) {
+		begin_path(&h->paths, OPEN_OURS);
+		buf_printf(b, "%s%.*s/%s", o->folders[n / 2], n % 2 ? 0 : size, path, link);
+		end_path(&h->paths);
+	}
+}
+
+/* --- whether it is the one -------------------------------------------------------------------- */
+
+static bool has_build_id(const struct names_facts *facts, const struct profile_module *m)
+{
+	return m->build_id_size && facts->build_id_size == m->build_id_size &&
+	       !memcmp(facts->build_id, m->build_id, m->build_id_size);
 }
 
 /* Neither contents nor name were touched (both set the change time). */
-static bool is_unchanged(const struct module_search *s, const char *path)
+static bool is_unchanged(const struct module_search *s, const struct file_identity *file)
 {
-	struct stat st;
-
-	if (!s->options->same_boot || stat(path, &st))
-		return false;
-	return (uint64_t)st.st_ctim.tv_sec * NS_PER_SECOND + (uint64_t)st.st_ctim.tv_nsec <
-	       s->unchanged_since_ns;
+	return s->options->same_boot && file->changed_ns < s->unchanged_since_ns;
 }
 
-/* Without build ids on both sides it counts when `proven` otherwise. */
-static int open_proven(
-	struct elf_file **ret, const struct profile_module *m, const char *path, bool proven)
+static void drop(struct found_module *f)
 {
-	uint8_t id[ELF_BUILD_ID_MAX];
-	struct elf_file *f;
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	f->facts = (struct names_facts){0};
+}
 
-	if (elf_file_open(&f, path))
-		return -ENOENT;
-	if (m->build_id_size ? has_build_id(f, m) : proven && !elf_file_build_id(f, id)) {
-		*ret = f;
+/* Without build ids on both sides it counts when `proven` otherwise. A debug file is of use when
+ * the profile has the addresses that the code was linked to run at. */
+static int accept_file(struct hunt *h, int fd, bool proven)
+{
+	struct found_module *f = h->found;
+	const struct profile_module *m = h->module;
+	bool belongs;
+	int error;
+
+	f->fd = fd;
+	error = found_module_ask(f, h->s, h->places);
+	belongs = m->build_id_size ? has_build_id(&f->facts, m) : proven && !f->facts.build_id_size;
+	if (error || !belongs || (f->facts.is_debug_file && !f->segments.count))
+		error = -ENOENT;
+	else if (f->facts.is_debug_file)
+		error = found_module_ask(f, h->s, h->places); /* by address, this time */
+	if (!error)
 		return 0;
-	}
-	elf_file_close(f);
+	drop(f);
 	return -ENOENT;
 }
 
-static int open_kept(struct found_module *ret, const struct module_search *s, uint32_t id,
-	const struct profile_module *m)
+/* Asks once more, with the debug file. */
+static int accept_debug_file(struct hunt *h, int fd)
 {
-	const struct kept_files *kept = s->options->kept;
-	int fd = kept ? kept_files_find(kept, id) : -1;
-	char path[32];
+	struct found_module *f = h->found, with = *f;
 
-	if (fd < 0)
+	with.debug_fd = fd;
+	with.names = BUF_INIT;
+	if (!found_module_ask(&with, h->s, h->places) && with.facts.has_debug_file) {
+		buf_release(&f->names);
+		*f = with;
+		return 0;
+	}
+	buf_release(&with.names);
+	close(fd);
+	return -ENOENT;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+/* Along the paths of the hunt, which are used up. */
+static int follow(struct hunt *h, bool debug)
+{
+	struct opened_listed opened;
+	int error = -ENOENT, fd;
+
+	for (uint32_t from = 0; error; from = opened.index + 1) {
+		bool proven;
+
+		if (name_files_open(h->s->files, &h->paths, from, &opened, &fd))
+			break;
+		proven = opened.index < h->named && is_unchanged(h->s, &opened.opened.identity);
+		error = debug ? accept_debug_file(h, fd) : accept_file(h, fd, proven);
+	}
+	buf_reset(&h->paths.text);
+	h->named = 0;
+	return error ? -ENOENT : 0;
+}
+
+/* It is in the cache of whoever asked for it. */
+static int follow_fetched(struct hunt *h, const char *fetched, bool debug)
+{
+	const struct user *user = h->s->options->user;
+	struct open_rights rights = h->paths.rights;
+	int error;
+
+	if (!fetched)
 		return -ENOENT;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open_proven(&ret->file, m, path, true);
+	h->paths.rights = user ? (struct open_rights){user->uid, user->gid}
+			       : (struct open_rights){geteuid(), getegid()};
+	add_path(&h->paths, OPEN_OURS, fetched);
+	error = follow(h, debug);
+	h->paths.rights = rights;
+	return error;
+}
+
+static int open_kept(struct hunt *h, uint32_t id)
+{
+	const struct kept_files *kept = h->s->options->kept;
+	int fd = kept ? kept_files_find(kept, id) : -1;
+
+	if (fd >= 0)
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -ENOENT : accept_file(h, fd, true);
+}
+
+static int find_file(struct hunt *h, uint32_t id, const char *fetched)
+{
+	if (!open_kept(h, id))
+		return 0;
+	add_names(h);
+	add_build_ids(h, "");
+	add_in_folders(h);
+	if (!follow(h, false) || !follow_fetched(h, fetched, false))
+		return 0;
+	add_build_ids(h, ".debug");
+	return follow(h, false);
+}
+
+/* Having none is no error. */
+static void find_debug_file(struct hunt *h, const char *fetched)
+{
+	const struct names_facts *facts = &h->found->facts;
+
+	if (facts->is_debug_file ||
+		(facts->has_symtab && (facts->has_dwarf || !h->s->options->inlines)))
+		return;
+	if (!follow_fetched(h, fetched, true))
+		return;
+	add_build_ids(h, ".debug");
+	add_link(h);
+	(void)follow(h, true);
+}
+
+/* Every 64-bit process has the same vdso; a build id says whether it is one of them. */
+static int find_vdso(struct hunt *h)
+{
+	struct elf_file *vdso;
+	int fd;
+
+	if (vdso_open(&vdso))
+		return -ENOENT;
+	fd = fcntl(elf_file_fd(vdso), F_DUPFD_CLOEXEC, 0);
+	elf_file_close(vdso);
+	return fd < 0 ? -ENOENT : accept_file(h, fd, false);
 }
 
 /* A deleted file's name may be that of its successor by now; then the build id differs. */
@@ -75,55 +335,6 @@ static char *plain_path(const char *path, const struct profile_module *m)
 	if (m->build_id_size && length > suffix && !strcmp(path + length - suffix, DELETED_SUFFIX))
 		length -= suffix;
 	return strndup(path, length);
-}
-
-static int open_named(
-	struct found_module *ret, const struct module_search *s, const struct profile_module *m)
-{
-	if (ret->path[0] != '/')
-		return -ENOENT;
-	return open_proven(&ret->file, m, ret->path, is_unchanged(s, ret->path));
-}
-
-/* FOLDER/path/of/program, FOLDER/program, and with ".debug" behind them. */
-static int open_in_folder(
-	struct found_module *ret, const struct profile_module *m, const char *folder, int form)
-{
-	const char *slash = strrchr(ret->path, '/');
-	struct buf path = BUF_INIT;
-	int error;
-
-	buf_printf(&path, "%s/%s%s", folder,
-		form & 1 || !slash ? slash ? slash + 1 : ret->path : ret->path + 1,
-		form & 2 ? ".debug" : "");
-	error = path.failed ? -ENOMEM : open_proven(&ret->file, m, buf_text(&path), false);
-	buf_release(&path);
-	return error;
-}
-
-static int open_in_folders(
-	struct found_module *ret, const struct module_search *s, const struct profile_module *m)
-{
-	int error = -ENOENT;
-
-	if (ret->path[0] != '/')
-		return -ENOENT;
-	for (size_t i = 0; error == -ENOENT && i < s->options->folder_count; i++)
-		for (int form = 0; error == -ENOENT && form < 4; form++)
-			error = open_in_folder(ret, m, s->options->folders[i], form);
-	return error;
-}
-
-/* Every 64-bit process has the same vdso; a build id says whether it is one of them. */
-static int open_vdso(struct found_module *ret, const struct profile_module *m)
-{
-	if (vdso_open(&ret->file))
-		return -ENOENT;
-	if (has_build_id(ret->file, m))
-		return 0;
-	elf_file_close(ret->file);
-	ret->file = NULL;
-	return -ENOENT;
 }
 
 static int gather_segments(struct found_module *ret, struct profile_writer *w, uint32_t module)
@@ -139,98 +350,48 @@ static int gather_segments(struct found_module *ret, struct profile_writer *w, u
 	return 0;
 }
 
-static int open_file(struct found_module *ret, const struct module_search *s, uint32_t id,
-	const struct profile_module *m, const struct debug_search *search)
+/* The rights of whoever mapped it. */
+static struct name_paths places_of(const struct symbolize_options *o, uint32_t module)
 {
-	int error = open_kept(ret, s, id, m);
+	struct name_paths paths = {.rights = o->if_gone, .root = -1};
+	struct kept_user user;
 
-	if (error == -ENOENT)
-		error = open_named(ret, s, m);
-	if (error == -ENOENT)
-		error = debug_file_by_build_id(
-			&ret->file, m->build_id, m->build_id_size, search, false);
-	return error == -ENOENT ? open_in_folders(ret, s, m) : error;
-}
-
-/* Of use only when the profile has the addresses that the code was linked to run at. */
-static int open_debug_file(
-	struct found_module *ret, const struct profile_module *m, const struct debug_search *search)
-{
-	int error = -ENOENT;
-
-	if (!ret->segments.count)
-		return -ENOENT;
-	if (search->file)
-		error = open_proven(&ret->file, m, search->file, false);
-	if (error == -ENOENT)
-		error = debug_file_by_build_id(
-			&ret->file, m->build_id, m->build_id_size, search, true);
-	return error;
-}
-
-/* Also one that a debug file's name was given to by hand, in the folders. */
-static int open_any(struct found_module *ret, const struct module_search *s, uint32_t id,
-	const struct profile_module *m, const struct debug_search *search)
-{
-	int error = open_file(ret, s, id, m, search);
-
-	if (!error && elf_file_is_debug_file(ret->file)) {
-		ret->is_debug_file = true;
-		return ret->segments.count ? 0 : -ENOENT;
-	}
-	if (error == -ENOENT) {
-		error = open_debug_file(ret, m, search);
-		ret->is_debug_file = !error;
-	}
-	return error;
+	if (!o->kept)
+		return paths;
+	paths.root = kept_files_root(o->kept, module);
+	if (kept_files_user(o->kept, module, &user))
+		paths.rights = (struct open_rights){user.uid, user.gid};
+	return paths;
 }
 
 int find_module(struct found_module *ret, const struct module_search *s, uint32_t module,
-	const char *debug_file)
+	const char *fetched, const struct module_places *places)
 {
 	const struct profile_module *m = profile_writer_module(s->w, module);
-	int root = s->options->kept ? kept_files_root(s->options->kept, module) : -1, error;
-	struct debug_search search = {
-		.file = debug_file,
-		.folders = s->options->folders,
-		.folder_count = s->options->folder_count,
-	};
+	struct hunt h = {ret, s, m, places, places_of(s->options, module), 0};
+	int error;
 
-	*ret = (struct found_module){0};
-	if (m->kind == MODULE_VDSO)
-		return open_vdso(ret, m);
+	*ret = (struct found_module){.fd = -1, .debug_fd = -1};
 	ret->path = plain_path(profile_writer_string(s->w, m->path), m);
 	error = ret->path ? gather_segments(ret, s->w, module) : -ENOMEM;
-	if (error)
-		return error;
-	if (root >= 0) {
-		snprintf(ret->root, sizeof(ret->root), "/proc/self/fd/%d", root);
-		search.root = ret->root;
-	}
-	search.path = ret->path;
-	error = open_any(ret, s, module, m, &search);
-	if (!error)
-		elf_file_search(ret->file, &search);
+	if (!error && m->kind == MODULE_VDSO)
+		error = find_vdso(&h);
+	else if (!error)
+		error = find_file(&h, module, fetched);
+	if (!error && m->kind == MODULE_FILE)
+		find_debug_file(&h, fetched);
+	buf_release(&h.paths.text);
 	return error;
 }
 
 void found_module_release(struct found_module *f)
 {
-	elf_file_close(f->file);
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->debug_fd >= 0)
+		close(f->debug_fd);
+	buf_release(&f->names);
 	vec_release(&f->segments);
 	free(f->path);
-	*f = (struct found_module){0};
-}
-
-int found_module_vaddr(const struct found_module *f, uint64_t offset, uint64_t *ret_vaddr)
-{
-	if (!f->is_debug_file)
-		return elf_file_offset_to_vaddr(f->file, offset, ret_vaddr);
-	vec_foreach (s, &f->segments) {
-		if (offset < s->offset || offset - s->offset >= s->size)
-			continue;
-		*ret_vaddr = offset - s->offset + s->vaddr;
-		return 0;
-	}
-	return -ENOENT;
+	*f = (struct found_module){.fd = -1, .debug_fd = -1};
 }

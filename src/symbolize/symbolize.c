@@ -5,19 +5,20 @@
  *
  *	locations -> [(module, address, id)] -> sort -> one run per module -> one pass over its symbols
  *
- * All kernel locations, of whatever module, are one run. Runs with
- * missing names are processed once more after servers were asked for debug files.
+ * All kernel locations, of whatever module, are one run. Runs with missing names are processed once
+ * more after servers were asked for debug files.
+ *
+ * Names are asked for in requests of many places: one for a module with a table of symbols, and for
+ * one without it that and the search for its debug file.
  */
 #include "symbolize/symbolize.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,10 +29,9 @@
 #include "base/proc_text.h"
 #include "base/vec.h"
 #include "elf/kernel_id.h"
-#include "elf/perf_map.h"
+#include "sandbox/reader.h"
 #include "symbolize/fetch.h"
 #include "symbolize/find_module.h"
-#include "symbolize/inlines.h"
 #include "symbolize/kallsyms.h"
 
 #define KALLSYMS_MAX_BYTES ((size_t)256 << 20)
@@ -58,10 +58,12 @@ struct symbolizer {
 	const struct symbolize_options *o;
 	struct symbolize_stats stats;
 	struct module_search search;
+	struct name_files files;
+	uint64_t unreadable; /* modules whose files the sandbox could not read */
 	struct vec(struct nameless) nameless;
 	struct vec(struct run) lacking; /* of which servers may know more */
-	struct vec(uint64_t) vaddrs;	/* of the locations whose lines are asked for, */
-	struct vec(uint32_t) asked;	/* and their ids */
+	struct vec(uint64_t) places;	/* that are asked about, */
+	struct vec(uint32_t) asked;	/* and the ids of their locations */
 };
 
 /*
@@ -139,7 +141,7 @@ static void report_stripped(
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	size_t nameless = count_nameless(s, run);
 
-	if (nameless && s->o->stripped && f->file && !elf_file_has_symtab(f->file))
+	if (nameless && s->o->stripped && f->fd >= 0 && !f->facts.has_symtab)
 		s->o->stripped(s->o->context, profile_writer_string(s->w, m->path), nameless);
 }
 
@@ -200,44 +202,49 @@ static int add_frames(void *context, size_t n, const struct dwarf_frame *frames,
 	return profile_add_symbol(s->w, location, name, file, frames->line, inlined);
 }
 
-static int ask_for_lines(struct symbolizer *s, const struct found_module *f, const struct run *run)
+static int want(struct symbolizer *s, const struct nameless *p)
+{
+	int error = vec_push(&s->places, p->address);
+
+	return error ?: vec_push(&s->asked, p->location);
+}
+
+static int gather_lineless(struct symbolizer *s, const struct run *run)
 {
 	int error = 0;
 
-	s->vaddrs.count = s->asked.count = 0;
-	for (size_t i = 0; !error && i < run->count; i++) {
-		const struct nameless *p = &run->items[i];
-		uint64_t vaddr;
-
-		if (profile_writer_location(s->w, p->location)->line ||
-			found_module_vaddr(f, p->address, &vaddr))
-			continue;
-		error = vec_push(&s->vaddrs, vaddr);
-		error = error ?: vec_push(&s->asked, p->location);
-	}
+	s->places.count = s->asked.count = 0;
+	for (size_t i = 0; !error && i < run->count; i++)
+		if (!profile_writer_location(s->w, run->items[i].location)->line)
+			error = want(s, &run->items[i]);
 	return error;
 }
 
-/* *ret_lacking: there is no DWARF here. A worker that fails is counted, and only its results are
- * lost. */
-static int add_lines(struct symbolizer *s, const struct found_module *f, const struct run *run,
-	bool *ret_lacking)
+static int read_lines(struct symbolizer *s, const struct found_module *f)
 {
-	struct inlines_request r = {
-		.fd = elf_file_dwarf_fd(f->file),
-		.visit = add_frames,
-		.context = s,
-		.limits = {s->o->stopped, s->o->context, s->o->dwarf_limit_ns},
-	};
-	int error = ask_for_lines(s, f, run);
+	const struct module_places places = {s->places.items, s->places.count};
+	const struct lines_reader r = {s->asked.count, add_frames, s};
+	uint64_t *vaddrs = calloc(places.count, sizeof(*vaddrs));
+	struct names_question q;
+	int error;
 
-	*ret_lacking = r.fd < 0;
-	if (error || r.fd < 0 || !s->asked.count || !dwarf_supported())
-		return error;
+	if (!vaddrs)
+		return -ENOMEM;
 	report_progress(s, "reading lines of %s", f->path);
-	r.vaddrs = s->vaddrs.items;
-	r.count = s->asked.count;
-	error = inlines_read(&r);
+	q = found_module_question(f, &places, vaddrs);
+	error = name_files_lines(&s->files, &q, s->o->dwarf_limit_ns, &r);
+	free(vaddrs);
+	return error;
+}
+
+/* A file that fails is counted, and only what is left of its results is lost. */
+static int add_lines(struct symbolizer *s, const struct found_module *f, const struct run *run)
+{
+	int error = gather_lineless(s, run);
+
+	if (error || !f->facts.has_dwarf || !s->asked.count || !dwarf_supported())
+		return error;
+	error = read_lines(s, f);
 	if (error == -EINTR)
 		s->stats.stopped = true;
 	else if (error == -ETIME || error == -EIO || error == -EAGAIN)
@@ -250,32 +257,60 @@ static int add_lines(struct symbolizer *s, const struct found_module *f, const s
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* Locations of a function without a name are at least shown as one function. */
-static int note_function(
-	struct symbolizer *s, const struct found_module *f, uint32_t location, uint64_t vaddr)
+static int add_place(void *context, size_t n, const char *name, size_t length, uint64_t function)
 {
-	uint64_t start;
+	struct symbolizer *s = context;
+	uint32_t location = s->asked.items[n];
 
-	if (f->is_debug_file || elf_file_function_start(f->file, vaddr, &start) ||
-		elf_file_vaddr_to_offset(f->file, start, &start) ||
-		profile_writer_location(s->w, location)->function == start)
+	if (has_name(s, location))
 		return 0;
-	return profile_add_function_start(s->w, location, start);
+	if (name)
+		return add_name(s, location, name, length);
+	if (profile_writer_location(s->w, location)->function == function)
+		return 0;
+	return profile_add_function_start(s->w, location, function);
 }
 
-static int name_locations(struct symbolizer *s, const struct found_module *f, const struct run *run)
+/* The places of a run from `first` on, as many as one request may have. */
+static int gather_places(struct symbolizer *s, const struct run *run, size_t first)
 {
 	int error = 0;
 
-	for (size_t i = 0; !error && i < run->count; i++) {
-		const struct nameless *p = &run->items[i];
-		uint64_t vaddr, start;
-		const char *name;
+	s->places.count = s->asked.count = 0;
+	for (size_t i = first; !error && i < run->count && s->places.count < PLACES_MAX; i++)
+		error = want(s, &run->items[i]);
+	return error;
+}
 
-		if (has_name(s, p->location) || found_module_vaddr(f, p->address, &vaddr))
-			continue;
-		name = elf_file_function_at(f->file, vaddr, &start);
-		error = name ? add_name(s, p->location, name, strlen(name))
-			     : note_function(s, f, p->location, vaddr);
+static struct module_places gathered(const struct symbolizer *s)
+{
+	return (struct module_places){s->places.items, s->places.count};
+}
+
+/* -EPROTO is of a process that was taken over: what came before it counts. */
+static int add_names(struct symbolizer *s, const struct buf *names, size_t skipped)
+{
+	const struct names_reader r = {s->asked.count, add_place, s};
+	int error = names_read(&r, names->data, names->size, skipped);
+
+	s->files.failures += error == -EPROTO;
+	return error == -EPROTO ? 0 : error;
+}
+
+/* The first places were asked about when the file was found. */
+static int name_locations(struct symbolizer *s, struct found_module *f, const struct run *run)
+{
+	int error = add_names(s, &f->names, sizeof(f->facts));
+
+	for (size_t first = s->asked.count; !error && first < run->count && !is_stopped(s);) {
+		struct module_places places;
+
+		error = gather_places(s, run, first);
+		places = gathered(s);
+		first += places.count;
+		if (error || found_module_ask(f, &s->search, &places))
+			break;
+		error = add_names(s, &f->names, sizeof(f->facts));
 	}
 	return error;
 }
@@ -284,16 +319,15 @@ static int name_locations(struct symbolizer *s, const struct found_module *f, co
 static int note_segments(struct symbolizer *s, const struct found_module *f, uint32_t module)
 {
 	struct profile_segment segment = {.module = module};
-	struct elf_code code;
 	uint32_t id;
 	int error = 0;
 
-	if (f->is_debug_file || f->segments.count)
+	if (f->facts.is_debug_file || f->segments.count)
 		return 0;
-	for (size_t n = 0; !error && elf_file_code_at(f->file, n, &code); n++) {
-		segment.offset = code.offset;
-		segment.size = code.size;
-		segment.vaddr = code.vaddr;
+	for (uint32_t n = 0; !error && n < f->facts.code_count; n++) {
+		segment.offset = f->facts.code[n].offset;
+		segment.size = f->facts.code[n].size;
+		segment.vaddr = f->facts.code[n].vaddr;
 		error = profile_add_segment(s->w, &segment, &id);
 	}
 	return error;
@@ -305,21 +339,32 @@ static bool may_ask_servers(const struct symbolizer *s, const struct profile_mod
 	       fetch_wanted();
 }
 
-static int name_found(struct symbolizer *s, const struct found_module *f, const struct run *run,
-	bool *ret_lacking)
+static int name_found(
+	struct symbolizer *s, struct found_module *f, const struct run *run, bool *ret_lacking)
 {
-	bool no_dwarf = false;
 	int error = note_segments(s, f, run->items->module);
 
 	error = error ?: name_locations(s, f, run);
 	if (!error && s->o->inlines)
-		error = add_lines(s, f, run, &no_dwarf);
-	*ret_lacking = no_dwarf || (!elf_file_has_symtab(f->file) && count_nameless(s, run));
+		error = add_lines(s, f, run);
+	*ret_lacking = (s->o->inlines && !f->facts.has_dwarf) ||
+		       (!f->facts.has_symtab && count_nameless(s, run));
 	return error;
 }
 
-/* `debug_file` is what a server had, or NULL the first time. */
-static int name_module(struct symbolizer *s, struct run *run, const char *debug_file)
+static int find(
+	struct symbolizer *s, const struct run *run, const char *fetched, struct found_module *ret)
+{
+	struct module_places places;
+	int error = gather_places(s, run, 0);
+
+	*ret = (struct found_module){.fd = -1, .debug_fd = -1};
+	places = gathered(s);
+	return error ?: find_module(ret, &s->search, run->items->module, fetched, &places);
+}
+
+/* `fetched` is what a server had, or NULL the first time. */
+static int name_file(struct symbolizer *s, struct run *run, const char *fetched)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
 	struct found_module f;
@@ -328,19 +373,29 @@ static int name_module(struct symbolizer *s, struct run *run, const char *debug_
 
 	if (!m || (m->kind != MODULE_FILE && m->kind != MODULE_VDSO))
 		return 0;
-	error = find_module(&f, &s->search, run->items->module, debug_file);
+	error = find(s, run, fetched, &f);
 	run->program = error && !f.segments.count;
 	if (!error)
 		error = name_found(s, &f, run, &lacking);
 	else if (error == -ENOENT)
 		error = 0;
-	if (!error && lacking && !debug_file && may_ask_servers(s, m))
+	if (!error && lacking && !fetched && may_ask_servers(s, m))
 		error = vec_push(&s->lacking, *run);
-	else if (!error && (!f.file || elf_file_too_large(f.file)))
+	else if (!error && (f.fd < 0 || f.facts.too_large))
 		count_absent(s, run);
-	else if (!error && !debug_file)
+	else if (!error && !fetched)
 		report_stripped(s, &f, run);
 	found_module_release(&f);
+	return error;
+}
+
+/* Where a file failed it is one that could not be read, however often it was asked about. */
+static int name_module(struct symbolizer *s, struct run *run, const char *fetched)
+{
+	uint64_t failures = s->files.failures;
+	int error = name_file(s, run, fetched);
+
+	s->unreadable += s->files.failures != failures;
 	return error;
 }
 
@@ -397,7 +452,7 @@ static int name_lacking(struct symbolizer *s)
 
 	vec_foreach (run, &s->lacking) {
 		struct found_module f;
-		int found = find_module(&f, &s->search, run->items->module, NULL);
+		int found = find(s, run, NULL, &f);
 
 		if (!error && found == -ENOENT)
 			count_absent(s, run);
@@ -411,90 +466,74 @@ static int name_lacking(struct symbolizer *s)
 /* --- code made at run time -------------------------------------------------------------------- */
 
 /* A map that was not kept may be that of another process with this pid: its time shows that. */
-static int open_unkept_map(const struct symbolizer *s, const struct profile_module *m)
+static int open_unkept_map(struct symbolizer *s, const struct profile_module *m, int *ret_fd)
 {
-	int root, fd, length = 0;
-	struct stat st;
-	uint64_t modified_ns;
-	uint32_t pid;
+	struct open_later later = {.rights = {geteuid(), getegid()}};
+	struct file_identity file;
+	int length = 0, error;
 
-	if (sscanf(profile_writer_string(s->w, m->path), "[anon:%" SCNu32 "]%n", &pid, &length) !=
-			1 ||
+	if (sscanf(profile_writer_string(s->w, m->path), "[anon:%" SCNu32 "]%n", &later.inner_pid,
+		    &length) != 1 ||
 		!length || !s->o->same_boot || !s->o->maps_to_ns)
 		return -ENOENT;
-	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = root < 0 ? -errno : perf_map_open(root, pid, geteuid());
-	if (root >= 0)
-		close(root);
-	if (fd < 0 || fstat(fd, &st))
-		return fd;
-	modified_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)st.st_mtim.tv_nsec;
-	if (modified_ns >= s->o->maps_from_ns && modified_ns <= s->o->maps_to_ns)
-		return fd;
-	close(fd);
+	error = name_files_open_map(&s->files, &later, -1, &file, ret_fd);
+	if (error ||
+		(file.modified_ns >= s->o->maps_from_ns && file.modified_ns <= s->o->maps_to_ns))
+		return error;
+	close(*ret_fd);
 	return -ENOENT;
 }
 
-/* The end of it when it is larger than any. */
-static int read_map(int fd, struct buf *b)
+static int open_kept_map(struct symbolizer *s, uint32_t module, int *ret_fd)
 {
-	struct stat st;
-	size_t size;
-	off_t at = 0;
-	ssize_t got;
+	const struct kept_files *kept = s->o->kept;
+	struct open_later later;
+	struct file_identity file;
+	struct kept_user user;
 
-	if (fstat(fd, &st))
-		return -errno;
-	size = (uint64_t)st.st_size < PERF_MAP_MAX_BYTES ? (size_t)st.st_size : PERF_MAP_MAX_BYTES;
-	at = st.st_size - (off_t)size;
-	if (!buf_reserve(b, size + 1))
-		return -ENOMEM;
-	got = io_pread_full(fd, b->data, size, at);
-	b->size = got > 0 ? (size_t)got : 0;
-	return got < 0 ? (int)got : 0;
-}
-
-static int add_matches(
-	struct symbolizer *s, const struct run *run, const struct perf_map_match *matches)
-{
-	int error = 0;
-
-	for (size_t i = 0; !error && i < run->count; i++)
-		if (matches[i].name && !has_name(s, run->items[i].location))
-			error = add_name(
-				s, run->items[i].location, matches[i].name, matches[i].name_length);
-	return error;
+	*ret_fd = kept_files_open_map(kept, module);
+	if (*ret_fd >= 0)
+		return 0;
+	if (!kept_files_user(kept, module, &user))
+		return -ENOENT;
+	later = (struct open_later){{user.uid, user.gid}, user.inner_pid};
+	return name_files_open_map(&s->files, &later, kept_files_root(kept, module), &file, ret_fd);
 }
 
 static int name_by_map(struct symbolizer *s, const struct run *run, int fd)
 {
-	struct perf_map_match *matches = calloc(run->count, sizeof(*matches));
-	struct buf text = BUF_INIT;
-	int error = matches ? read_map(fd, &text) : -ENOMEM;
+	int error = 0;
 
-	for (size_t i = 0; matches && i < run->count; i++)
-		matches[i].address = run->items[i].address;
-	error = error ?: perf_map_match(text.data, text.size, matches, run->count);
-	if (!error)
-		error = add_matches(s, run, matches);
-	else if (error != -ENOMEM)
-		error = 0;
-	buf_release(&text);
-	free(matches);
+	for (size_t first = 0; !error && first < run->count && !is_stopped(s);) {
+		struct names_question q = {.fd = fd, .debug_fd = -1, .are_vaddrs = true};
+		struct buf names = BUF_INIT;
+
+		error = gather_places(s, run, first);
+		q.places = s->places.items;
+		q.count = s->places.count;
+		first += q.count;
+		if (!error && !name_files_map_names(&s->files, &q, &names))
+			error = add_names(s, &names, 0);
+		buf_release(&names);
+	}
 	return error;
 }
 
 static int name_anonymous(struct symbolizer *s, const struct run *run)
 {
 	const struct profile_module *m = profile_writer_module(s->w, run->items->module);
-	int fd = s->o->kept ? kept_files_open_map(s->o->kept, run->items->module) : -ENOENT, error;
+	uint64_t failures = s->files.failures;
+	int fd = -1, error = s->o->kept ? open_kept_map(s, run->items->module, &fd) : -ENOENT;
 
-	if (fd < 0)
-		fd = open_unkept_map(s, m);
-	if (fd < 0)
-		return 0;
-	error = name_by_map(s, run, fd);
-	close(fd);
+	if (error)
+		error = open_unkept_map(s, m, &fd);
+	if (!error)
+		error = name_by_map(s, run, fd);
+	else
+		error = 0;
+	if (fd >= 0)
+		close(fd);
+	s->unreadable += s->files.failures != failures;
 	return error;
 }
 
@@ -634,19 +673,25 @@ static int name_all(struct symbolizer *s)
 int symbolize_profile(
 	struct profile_writer *w, const struct symbolize_options *o, struct symbolize_stats *ret)
 {
-	struct symbolizer s = {.w = w, .o = o, .search = {.options = o, .w = w}};
+	struct symbolizer s = {.w = w, .o = o, .search = {.options = o, .w = w, .files = &s.files}};
 	int error;
 
+	name_files_init(&s.files, o->opener, o->reader);
+	s.files.stopped = o->stopped;
+	s.files.context = o->context;
 	s.search.unchanged_since_ns =
 		o->unchanged_since_ns ? o->unchanged_since_ns : program_start_ns();
 	error = gather(&s);
 	if (!error && s.nameless.count)
 		qsort(s.nameless.items, s.nameless.count, sizeof(*s.nameless.items), by_address);
 	error = error ?: name_all(&s);
+	if (!error && o->reader)
+		error = profile_count_loss(w, LOSS_FILES_UNREADABLE, s.unreadable);
 	vec_release(&s.nameless);
 	vec_release(&s.lacking);
-	vec_release(&s.vaddrs);
+	vec_release(&s.places);
 	vec_release(&s.asked);
+	name_files_release(&s.files);
 	if (error == -ENOMEM)
 		return error_errno(error, "cannot name the code of the profile");
 	if (error)

@@ -10,15 +10,22 @@
  * stays unnamed and is shown as module+0xaddress, with the beginning of its function where the file
  * has unwind information. Names are stored as linkers write them; views demangle.
  *
- * Libraries that parse much untrusted data or talk to servers (libdw, libdebuginfod) run in a
- * process of their own (worker.h), which may crash, hang or be killed without harm.
+ * Files are opened and read in the processes of the sandbox, where there are any (name_files.h).
+ * Else libraries that parse much untrusted data (libdw) run in a process of their own (worker.h),
+ * which may crash, hang or be killed without harm; one that talks to servers (libdebuginfod) always
+ * does.
  */
 #pragma once
 
 #include "elf/kept_files.h"
 #include "profile/writer.h"
+#include "sandbox/child.h"
+#include "sandbox/opener.h"
 
 struct symbolize_options {
+	/* Processes of the sandbox, which nobody else asks meanwhile; NULL: we open and read. */
+	struct child *opener, *reader;
+	struct open_rights if_gone;    /* the opener's, for files whose user `kept` does not know */
 	const struct kept_files *kept; /* NULL: none */
 	const char *const *folders;    /* of debug files, beside /usr/lib/debug */
 	size_t folder_count;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What workers of symbolization send through their pipe, as one that was taken over would. It comes
- * in pieces: however it is cut, the same results are handled.
+ * What workers of symbolization and a reader of names send, as one that was taken over would. Of
+ * workers it comes in pieces: however it is cut, the same results are handled.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "elf/lines.h"
+#include "elf/names.h"
 #include "fuzz.h"
 #include "symbolize/fetch.h"
-#include "symbolize/inlines.h"
 
 #define ITEMS 8
 
@@ -27,6 +28,38 @@ static int note_frames(void *context, size_t n, const struct dwarf_frame *frames
 			seen = hash_combine(seen, strlen(frames[i].file));
 	}
 	return 0;
+}
+
+static int note_name(void *context, size_t n, const char *name, size_t length, uint64_t function)
+{
+	size_t *next = context;
+
+	require(n < ITEMS && n >= *next && (name ? length : !length));
+	*next = n + 1;
+	for (size_t i = 0; i < length; i++)
+		seen = hash_combine(seen, (unsigned char)name[i]);
+	return 0;
+}
+
+/* All of it at once. */
+static void read_names(const uint8_t *data, size_t size)
+{
+	size_t next = 0;
+	const struct names_reader r = {ITEMS, note_name, &next};
+	struct names_facts facts;
+	char *copy = malloc(size ? size : 1);
+
+	require(copy);
+	if (size)
+		memcpy(copy, data, size);
+	(void)names_read(&r, copy, size, 0);
+	if (!names_read_facts(copy, size, &facts)) {
+		require(facts.code_count <= NAMES_CODE_MAX);
+		require(strlen(facts.debug_link) < NAMES_LINK_MAX);
+		next = 0;
+		(void)names_read(&r, copy, size, sizeof(facts));
+	}
+	free(copy);
 }
 
 static int note_path(void *context, size_t n, const char *path)
@@ -72,9 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint64_t vaddrs[ITEMS];
 	static const struct fetch_item items[ITEMS];
-	struct inlines_request inlines = {.vaddrs = vaddrs, .count = ITEMS, .visit = note_frames};
+	struct lines_reader lines = {.count = ITEMS, .visit = note_frames};
 	struct fetch_request fetch = {.items = items, .count = ITEMS, .visit = note_path};
 	size_t piece;
 
@@ -83,8 +115,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	piece = 1 + data[0] % 64;
 	data++;
 	size--;
-	require(handle_all(inlines_handle, &inlines, data, size, piece) ==
-		handle_all(inlines_handle, &inlines, data, size, size));
+	read_names(data, size);
+	require(handle_all(lines_read, &lines, data, size, piece) ==
+		handle_all(lines_read, &lines, data, size, size));
 	require(handle_all(fetch_handle, &fetch, data, size, piece) ==
 		handle_all(fetch_handle, &fetch, data, size, size));
 	return 0;

@@ -13,10 +13,19 @@
 #include "elf/vdso.h"
 #include "profile/reader.h"
 #include "profile/writer.h"
+#include "sandbox/child.h"
+#include "sandbox/limits.h"
+#include "sandbox/message.h"
+#include "sandbox/reader.h"
+#include "sandbox/sandbox.h"
 #include "symbolize/symbolize.h"
 #include "symbolize/worker.h"
 #include "folder.h"
 #include "tap.h"
+
+#define SELF  "/proc/self/exe"
+#define DIES  "dies"
+#define HANGS "hangs"
 
 int symbolize_test_function(int x);
 
@@ -29,6 +38,21 @@ static char self[512];
 
 /* As at the end of a recording. */
 static const struct symbolize_options options = {.same_boot = true};
+
+/* NULL: this process opens and reads files. Else processes of the sandbox do, for which this
+ * program is executed, as xpuprof is. */
+static struct child *opener, *reader;
+
+static int name_code(
+	struct profile_writer *w, const struct symbolize_options *o, struct symbolize_stats *ret)
+{
+	struct symbolize_options with = *o;
+
+	with.opener = opener;
+	with.reader = reader;
+	with.if_gone = (struct open_rights){getuid(), getgid()};
+	return symbolize_profile(w, &with, ret);
+}
 
 /* The file offset of our function, and the build id of the file it is in. */
 static uint64_t function_offset(const char *path, struct profile_module *m)
@@ -86,7 +110,7 @@ static const char *name_in(
 
 	m.kind = MODULE_FILE;
 	location = add_location(w, FRAME_USER, add_module(w, m, path), offset + 1);
-	CHECK(symbolize_profile(w, &options, stats) == 0);
+	CHECK(name_code(w, &options, stats) == 0);
 	snprintf(name, sizeof(name), "%s", name_of(w, location));
 	profile_writer_abort(w);
 	return name;
@@ -183,7 +207,7 @@ static void a_name_that_is_there_stays(void)
 
 	CHECK(profile_add_string(w, "given", 5, &name) == 0);
 	CHECK(profile_add_symbol(w, location, name, 0, 0, 0) == 0);
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK(stats.locations == 0);
 	CHECK_TEXT(name_of(w, location), "given");
 	profile_writer_abort(w);
@@ -198,7 +222,7 @@ static void anonymous_memory_and_notes_are_left_alone(void)
 
 	jit = add_location(w, FRAME_USER, module, 0x7f0000001000);
 	nowhere = add_location(w, FRAME_USER, 0, 0x1234);
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK(stats.locations == 2 && stats.named == 0 && stats.modules_absent == 0);
 	CHECK_TEXT(name_of(w, jit), "");
 	CHECK_TEXT(name_of(w, nowhere), "");
@@ -210,7 +234,7 @@ static void an_empty_profile_needs_nothing(void)
 	struct profile_writer *w = writer();
 	struct symbolize_stats stats = {.named = 9};
 
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK(stats.locations == 0 && stats.named == 0);
 	profile_writer_abort(w);
 }
@@ -243,7 +267,7 @@ static void kernel_code_gets_the_kernels_name(void)
 
 	if (address) {
 		location = add_location(w, FRAME_KERNEL, add_module(w, m, "[kernel]"), address + 9);
-		CHECK(symbolize_profile(w, &options, &stats) == 0);
+		CHECK(name_code(w, &options, &stats) == 0);
 		CHECK_TEXT(name_of(w, location), "vfs_read");
 	} else {
 		SKIP("the kernel hides its symbols");
@@ -268,16 +292,16 @@ static void a_kernel_of_another_boot_or_build_names_nothing(void)
 	}
 	m.build_id[2] ^= 1;
 	location = add_location(w, FRAME_KERNEL, add_module(w, m, "[kernel]"), address + 9);
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK_TEXT(name_of(w, location), "");
 	CHECK(stats.modules_absent == 1);
 	profile_writer_abort(w);
 	w = writer();
 	m.build_id[2] ^= 1;
 	location = add_location(w, FRAME_KERNEL, add_module(w, m, "[kernel]"), address + 9);
-	CHECK(symbolize_profile(w, &other_boot, &stats) == 0);
+	CHECK(name_code(w, &other_boot, &stats) == 0);
 	CHECK_TEXT(name_of(w, location), "");
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK_TEXT(name_of(w, location), "vfs_read");
 	profile_writer_abort(w);
 }
@@ -303,7 +327,7 @@ static void the_vdso_is_read_from_memory_when_it_is_the_same(void)
 	same = add_location(w, FRAME_USER, add_module(w, m, "[vdso]"), offset);
 	m.build_id[1] ^= 1;
 	other = add_location(w, FRAME_USER, add_module(w, m, "[vdso]"), offset);
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK(strstr(name_of(w, same), "clock_gettime"));
 	CHECK_TEXT(name_of(w, other), "");
 	CHECK(stats.modules_absent == 1);
@@ -380,9 +404,9 @@ static void a_file_that_was_kept_open_names_its_code_though_it_is_gone(void)
 	CHECK(keep(kept, module, f) == 0);
 	elf_file_close(f);
 	CHECK(shell("rm nameless.so && cp /bin/true nameless.so"));
-	CHECK(symbolize_profile(w, &options, &stats) == 0 && stats.named == 0);
+	CHECK(name_code(w, &options, &stats) == 0 && stats.named == 0);
 	with.kept = kept;
-	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK(name_code(w, &with, &stats) == 0);
 	CHECK_TEXT(name_of(w, location), "shown");
 	CHECK(kept_files_root(kept, module) == -1);
 	kept_files_free(kept);
@@ -412,7 +436,7 @@ static void a_kept_file_that_was_written_to_is_not_used(void)
 	elf_file_close(f);
 	CHECK(shell("sleep 0.02; printf x >>nameless.so"));
 	with.kept = kept;
-	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	CHECK(name_code(w, &with, &stats) == 0 && stats.named == 0);
 	kept_files_free(kept);
 	profile_writer_abort(w);
 }
@@ -449,7 +473,7 @@ static void code_made_at_run_time_is_called_as_its_compiler_says(void)
 			"0x7f0000001000 0x100 LazyCompile:*main a.js:1\n"
 			"not a line\n7f0000002000 1 two\n7f0000003000 0 none\n"));
 	with.kept = kept;
-	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 2);
+	CHECK(name_code(w, &with, &stats) == 0 && stats.named == 2);
 	CHECK_TEXT(name_of(w, first), "LazyCompile:*main a.js:1");
 	CHECK_TEXT(name_of(w, second), "two");
 	CHECK_TEXT(name_of(w, outside), "");
@@ -470,15 +494,15 @@ static void a_map_that_may_be_another_processs_is_not_used(void)
 	snprintf(name, sizeof(name), "[anon:%d]", (int)getpid());
 	location = add_location(w, FRAME_USER, add_module(w, m, name), 0x7f0000001010);
 	CHECK(write_map("7f0000001000 100 jitted\n"));
-	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	CHECK(name_code(w, &with, &stats) == 0 && stats.named == 0);
 	with.maps_from_ns = 1;
 	with.maps_to_ns = 2;
-	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	CHECK(name_code(w, &with, &stats) == 0 && stats.named == 0);
 	with.maps_to_ns = UINT64_MAX;
 	with.same_boot = false;
-	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 0);
+	CHECK(name_code(w, &with, &stats) == 0 && stats.named == 0);
 	with.same_boot = true;
-	CHECK(symbolize_profile(w, &with, &stats) == 0 && stats.named == 1);
+	CHECK(name_code(w, &with, &stats) == 0 && stats.named == 1);
 	CHECK_TEXT(name_of(w, location), "jitted");
 	profile_writer_abort(w);
 	write_map(NULL);
@@ -502,15 +526,15 @@ static void a_debug_file_alone_is_enough_where_the_profile_knows_the_segments(vo
 	snprintf(folder_path, sizeof(folder_path), "%s", in_folder("dbg"));
 	offset = offset_in(in_folder("l.so"), "shown", &m);
 	first = add_location(w, FRAME_USER, add_module(w, m, in_folder("l.so")), offset);
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK_TEXT(name_of(w, first), "shown");
 	CHECK(profile_writer_segment_count(w) > 0);
 	second = add_location(w, FRAME_USER, 1, offset + 1);
 	CHECK(shell("mkdir -p dbg && objcopy --only-keep-debug l.so dbg/l.so.debug && rm l.so"));
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK_TEXT(name_of(w, second), "");
 	CHECK(stats.modules_absent == 1);
-	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK(name_code(w, &with, &stats) == 0);
 	CHECK_TEXT(name_of(w, second), "shown");
 	profile_writer_abort(w);
 }
@@ -554,11 +578,11 @@ static void inlined_functions_and_lines_come_from_dwarf_when_asked_for(void)
 	start = strtoull(output_of("nm l.so | sed -n 's/ T shown$//p'"), NULL, 16);
 	location = add_location(
 		w, FRAME_USER, add_module(w, m, in_folder("l.so")), offset + nop - start + 1);
-	CHECK(symbolize_profile(w, &options, &stats) == 0);
+	CHECK(name_code(w, &options, &stats) == 0);
 	CHECK(stats.with_lines == 0 && !profile_writer_location(w, location)->line);
 	with.inlines = true;
 	with.dwarf_limit_ns = 10000000000;
-	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK(name_code(w, &with, &stats) == 0);
 	CHECK(stats.with_lines == 1 && stats.dwarf_failed == 0 && stats.named == 0);
 	CHECK(!profile_writer_close(w));
 	CHECK(!profile_reader_open(&r, in_folder("p.xpu")));
@@ -595,7 +619,7 @@ static void damaged_dwarf_costs_the_lines_and_nothing_else(void)
 			"objcopy --update-section .debug_info=cut l.so",
 			30 + round * 4);
 		CHECK(shell(command));
-		CHECK(symbolize_profile(w, &with, &stats) == 0);
+		CHECK(name_code(w, &with, &stats) == 0);
 		CHECK_TEXT(name_of(w, location), "shown");
 		profile_writer_abort(w);
 	}
@@ -649,20 +673,106 @@ static void a_worker_that_crashes_or_hangs_takes_nothing_with_it(void)
 	CHECK(worker_run(&w) == -EINTR);
 }
 
-int main(void)
+/* A reader that a file named "bad.so" kills, or (`hangs`) holds up. */
+static int misbehave(bool hangs)
 {
-	const char *old_file = getenv("XPUPROF_TEST_OLD_FILE");
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	struct names_file file = {0};
+	struct buf request = BUF_INIT, reply = BUF_INIT;
+	int kind, fds[MESSAGE_FDS], no_fds[MESSAGE_FDS] = {-1, -1};
 
-	if (length < 0 || !mkdtemp(folder))
-		return 1;
-	self[length] = '\0';
-	if (old_file) {
-		int status = name_of_old_file(old_file);
+	while (!sandbox_receive(SANDBOX_SOCKET, &request, REQUEST_BYTES, &kind, fds)) {
+		struct names_question q = {.fd = fds[0], .debug_fd = fds[1]};
+		char link[32], path[512] = "";
+		int error;
 
-		shell("rm -rf /tmp/${PWD##*/}");
-		return status;
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fds[0]);
+		if (readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, "/bad.so")) {
+			if (hangs)
+				pause();
+			raise(SIGKILL);
+		}
+		memmove(request.data, request.data + sizeof(struct places),
+			request.size - sizeof(struct places));
+		q.places = (const uint64_t *)(const void *)request.data;
+		q.count = (request.size - sizeof(struct places)) / sizeof(uint64_t);
+		buf_reset(&reply);
+		error = names_write(&file, &q, &reply);
+		(void)sandbox_send(SANDBOX_SOCKET, error, reply.data, reply.size, no_fds);
+		sandbox_close(fds);
 	}
+	buf_release(&request);
+	buf_release(&reply);
+	names_file_close(&file);
+	return 0;
+}
+
+static void a_file_that_kills_a_reader_costs_its_own_names_only(void)
+{
+	struct symbolize_options with = options;
+	struct profile_writer *w = writer();
+	struct profile_module bad = {0}, good = {0};
+	struct profile_totals totals;
+	struct symbolize_stats stats;
+	uint32_t first, second;
+	uint64_t offset;
+
+	if (!make_library() || !shell("cp l.so bad.so")) {
+		SKIP("no C compiler");
+		return;
+	}
+	offset = offset_in(in_folder("bad.so"), "shown", &bad);
+	first = add_location(w, FRAME_USER, add_module(w, bad, in_folder("bad.so")), offset);
+	offset = function_offset(self, &good);
+	good.kind = MODULE_FILE;
+	second = add_location(w, FRAME_USER, add_module(w, good, self), offset);
+	with.opener = opener;
+	with.reader = child_new(SELF, DIES, -1);
+	with.if_gone = (struct open_rights){getuid(), getgid()};
+	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK_TEXT(name_of(w, first), "");
+	CHECK_TEXT(name_of(w, second), "symbolize_test_function");
+	profile_writer_totals(w, &totals);
+	CHECK(totals.losses[LOSS_FILES_UNREADABLE] == 1);
+	child_free(with.reader);
+	profile_writer_abort(w);
+}
+
+static bool stop_soon(void *context)
+{
+	int *asked = context;
+
+	return ++*asked > 2;
+}
+
+static void one_that_holds_it_up_does_not_hold_up_the_user(void)
+{
+	struct symbolize_options with = options;
+	struct profile_writer *w = writer();
+	struct profile_module bad = {0};
+	struct symbolize_stats stats;
+	int asked = 0;
+	uint64_t offset;
+
+	if (!make_library() || !shell("cp l.so bad.so")) {
+		SKIP("no C compiler");
+		return;
+	}
+	offset = offset_in(in_folder("bad.so"), "shown", &bad);
+	add_location(w, FRAME_USER, add_module(w, bad, in_folder("bad.so")), offset);
+	with.opener = opener;
+	with.reader = child_new(SELF, HANGS, -1);
+	with.if_gone = (struct open_rights){getuid(), getgid()};
+	with.stopped = stop_soon;
+	with.context = &asked;
+	CHECK(symbolize_profile(w, &with, &stats) == 0);
+	CHECK(asked < 10 && stats.named == 0);
+	child_free(with.reader);
+	profile_writer_abort(w);
+}
+
+/* In this process, and by the sandbox. */
+static void name_all_kinds_of_code(void)
+{
 	RUN(code_of_a_file_with_the_same_build_id_gets_its_name);
 	RUN(a_file_of_another_identity_names_nothing);
 	RUN(a_deleted_file_whose_name_is_taken_by_its_equal_is_used);
@@ -678,9 +788,37 @@ int main(void)
 	RUN(a_debug_file_alone_is_enough_where_the_profile_knows_the_segments);
 	RUN(inlined_functions_and_lines_come_from_dwarf_when_asked_for);
 	RUN(damaged_dwarf_costs_the_lines_and_nothing_else);
-	RUN(a_worker_that_crashes_or_hangs_takes_nothing_with_it);
 	RUN(a_kernel_of_another_boot_or_build_names_nothing);
 	RUN(the_vdso_is_read_from_memory_when_it_is_the_same);
+}
+
+int main(int argc, char **argv)
+{
+	const char *old_file = getenv("XPUPROF_TEST_OLD_FILE");
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (argc == 3 && (!strcmp(argv[2], DIES) || !strcmp(argv[2], HANGS)))
+		return misbehave(!strcmp(argv[2], HANGS));
+	if (argc == 3 && !strcmp(argv[1], SANDBOX_COMMAND))
+		return sandbox_run(argv[2]);
+	if (length < 0 || !mkdtemp(folder))
+		return 1;
+	self[length] = '\0';
+	if (old_file) {
+		int status = name_of_old_file(old_file);
+
+		shell("rm -rf /tmp/${PWD##*/}");
+		return status;
+	}
+	name_all_kinds_of_code();
+	RUN(a_worker_that_crashes_or_hangs_takes_nothing_with_it);
+	opener = child_new(SELF, SANDBOX_OPENER, -1);
+	reader = child_new(SELF, SANDBOX_READER, -1);
+	name_all_kinds_of_code();
+	RUN(a_file_that_kills_a_reader_costs_its_own_names_only);
+	RUN(one_that_holds_it_up_does_not_hold_up_the_user);
+	child_free(opener);
+	child_free(reader);
 	shell("rm -rf /tmp/${PWD##*/}");
 	return tap_end();
 }

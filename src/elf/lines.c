@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A result in the pipe:
+ * A result:
  *
  *	u32 address's number, u32 functions, then for each: u32 line, text name, text file
  *
@@ -9,19 +9,17 @@
  * libdw keeps what it has read of a unit until the file is closed, so it is closed and reopened now
  * and then.
  */
-#include "symbolize/inlines.h"
+#include "elf/lines.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "base/io.h"
-
 #define HAND_OVER_BYTES ((size_t)64 << 10)
 #define REOPEN_BYTES	((size_t)192 << 20)
 #define LOOK_EVERY	8		   /* compilation units; asking takes long */
 #define TEXT_MAX_BYTES	((size_t)16 << 10) /* longer texts are left out */
+#define LINES_MAX_BYTES ((size_t)64 << 20) /* of results that nobody has got yet */
 
 static void put_u32(struct buf *b, uint32_t x)
 {
@@ -80,37 +78,29 @@ static int refresh(struct reading *g, int fd)
 	return dwarf_file_open(&g->d, fd);
 }
 
-static int hand_over(struct buf *b, int out, size_t at_least)
+static int hand_over(const struct lines_request *r, struct buf *b, size_t at_least)
 {
-	int error;
-
-	if (b->failed)
-		return -ENOMEM;
-	if (b->size < at_least)
-		return 0;
-	error = io_write_all(out, b->data, b->size);
-	buf_reset(b);
-	return error;
+	if (b->failed || b->size > LINES_MAX_BYTES)
+		return b->failed ? -ENOMEM : -EFBIG;
+	return r->put && b->size >= at_least ? r->put(r->context, b) : 0;
 }
 
-static int read_all(void *context, int out)
+int lines_write(const struct lines_request *r, struct buf *ret)
 {
-	const struct inlines_request *r = context;
 	struct dwarf_frame frames[DWARF_FRAMES_MAX];
 	struct reading g = {.base_bytes = memory_in_use()};
-	struct buf b = BUF_INIT;
 	int error = dwarf_file_open(&g.d, r->fd);
 
 	for (size_t i = 0; !error && i < r->count; i++) {
 		size_t count = dwarf_file_frames(g.d, r->vaddrs[i], frames);
 
 		if (count)
-			put_result(&b, (uint32_t)i, frames, count);
-		error = hand_over(&b, out, HAND_OVER_BYTES);
+			put_result(ret, (uint32_t)i, frames, count);
+		error = hand_over(r, ret, HAND_OVER_BYTES);
 		error = error ?: refresh(&g, r->fd);
 	}
-	error = error ?: hand_over(&b, out, 1);
-	return error != 0;
+	dwarf_file_close(g.d);
+	return error ?: hand_over(r, ret, 1);
 }
 
 struct cursor {
@@ -154,7 +144,7 @@ static int read_frame(struct cursor *c, struct dwarf_frame *ret)
 	return got > 0 ? read_text(c, &ret->file) : got;
 }
 
-static int handle_result(const struct inlines_request *r, struct cursor *c)
+static int handle_result(const struct lines_reader *r, struct cursor *c)
 {
 	struct dwarf_frame frames[DWARF_FRAMES_MAX];
 	uint32_t n, count;
@@ -172,7 +162,7 @@ static int handle_result(const struct inlines_request *r, struct cursor *c)
 	return got ? got : 1;
 }
 
-long inlines_handle(void *context, const char *data, size_t size)
+long lines_read(void *context, const char *data, size_t size)
 {
 	struct cursor c = {data, data + size};
 	const char *whole = data;
@@ -181,11 +171,4 @@ long inlines_handle(void *context, const char *data, size_t size)
 	while ((got = handle_result(context, &c)) > 0)
 		whole = c.p;
 	return got < 0 ? got : whole - data;
-}
-
-int inlines_read(const struct inlines_request *r)
-{
-	struct worker w = {read_all, inlines_handle, (void *)(uintptr_t)r, r->limits};
-
-	return worker_run(&w);
 }
