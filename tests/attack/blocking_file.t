@@ -26,7 +26,7 @@ def start_target(how):
 
 def check_blocked(quiet, how, before):
     target = start_target(how) if before else None
-    with attack.Recorder("--cpu-only", "--sandbox", *(["-p", target.pid] if target else []), deadline=30) as r:
+    with attack.Recorder("--cpu-only", *(["-p", target.pid] if target else []), deadline=30) as r:
         target = target or start_target(how)
         time.sleep(1)
         r.ask_to_end()
