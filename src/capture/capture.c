@@ -282,6 +282,8 @@ static int open_parts(struct capture *c, const struct capture_options *options)
 	error = error ?: waits_new(&c->waits, c->w, c->tasks, options->wait_min_ns);
 	if (!error)
 		files_check(c->files);
+	if (!error && files_refusal(c->files))
+		python_names_read_here(c->names);
 	return error ?: open_poll(c);
 }
 

@@ -177,7 +177,8 @@ int files_poll_fd(const struct files *f)
 
 struct files_processes files_processes(const struct files *f)
 {
-	return (struct files_processes){f->opener, f->reader, f->if_gone};
+	return f->here ? (struct files_processes){.if_gone = f->if_gone}
+		       : (struct files_processes){f->opener, f->reader, f->if_gone};
 }
 
 void files_stop(struct files *f)

@@ -91,6 +91,12 @@ int python_names_new(struct python_names **ret, const char *program, struct proc
 	return error;
 }
 
+void python_names_read_here(struct python_names *n)
+{
+	child_free(n->child);
+	n->child = NULL;
+}
+
 static void release_question(struct question *q)
 {
 	python_code_unref(q->code);

@@ -25,6 +25,8 @@ struct python_names_totals {
 /* `program` is executed for what reads; NULL: this process reads. 0 or -errno with error_text. */
 int python_names_new(struct python_names **ret, const char *program, struct processes *processes);
 void python_names_free(struct python_names *n);
+/* As without a program. Nothing has been asked yet. */
+void python_names_read_here(struct python_names *n);
 /* Readable when an answer has come; -1: nothing comes. */
 int python_names_poll_fd(const struct python_names *n);
 
