@@ -52,9 +52,10 @@ static inline bool process_add_mapping(struct process_image *p, const char *line
 		permissions[2] != 'x' || p->count == PROCESS_MAPPINGS_MAX)
 		return false;
 	p->ids[p->count] = 0;
-	if (!strcmp(path, "[vdso]")) {
+	if (!strcmp(path, "[vdso]") && !vdso_open(&f)) {
 		m.bias = m.start;
-		(void)unwind_tables_request_vdso(p->tables, &p->ids[p->count]);
+		(void)unwind_tables_request_vdso(p->tables, f, &p->ids[p->count]);
+		elf_file_close(f);
 	} else if (path[0] == '/' && !elf_file_open(&f, path)) {
 		if (!elf_file_offset_to_vaddr(f, offset, &vaddr)) {
 			m.bias = m.start - vaddr;

@@ -219,7 +219,7 @@ static int inspect_vdso(struct modules *m, struct module *module)
 		count++;
 	if (m->tables) {
 		error = note_code(module, code, count);
-		error = error ?: unwind_tables_request_vdso(m->tables, &module->table);
+		error = error ?: unwind_tables_request_vdso(m->tables, elf, &module->table);
 	}
 	elf_file_close(elf);
 	return error;

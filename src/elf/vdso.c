@@ -2,15 +2,12 @@
 /* The mapping is copied to a nameless file, so that it can be read as any other ELF file. */
 #include "elf/vdso.h"
 
+#include <elf.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/io.h"
 
@@ -28,30 +25,27 @@ static int open_copy(struct elf_file **ret, const void *image, size_t size)
 	return elf_file_open_fd(ret, fd, "the vdso");
 }
 
-/* Where the mapping that begins at `start` ends, by our own list of mappings; 0 when there is
- * none. */
-static uint64_t mapping_end(uint64_t start)
+/* Of the kernel's own image, which may end with its code or with its section headers. */
+static size_t image_size(const Elf64_Ehdr *image)
 {
-	struct buf maps = BUF_INIT;
-	char key[32];
-	const char *line;
-	uint64_t end = 0;
+	const Elf64_Phdr *segments =
+		(const Elf64_Phdr *)((uintptr_t)image + (uintptr_t)image->e_phoff);
+	size_t end = image->e_shoff + (size_t)image->e_shnum * image->e_shentsize;
 
-	snprintf(key, sizeof(key), "%" PRIx64 "-", start);
-	if (!io_read_file("/proc/self/maps", (size_t)64 << 20, &maps)) {
-		line = strstr(buf_text(&maps), key);
-		if (line && sscanf(line + strlen(key), "%" SCNx64, &end) != 1)
-			end = 0;
+	for (int i = 0; i < image->e_phnum; i++) {
+		size_t segment_end = segments[i].p_offset + segments[i].p_filesz;
+
+		end = end > segment_end ? end : segment_end;
 	}
-	buf_release(&maps);
 	return end;
 }
 
 int vdso_open(struct elf_file **ret)
 {
-	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = start ? mapping_end(start) : 0;
+	uint64_t start = getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *image = (const Elf64_Ehdr *)(uintptr_t)start;
 
-	if (end <= start)
+	if (!start)
 		return error_set(-ENOENT, "this process has no vdso");
-	return open_copy(ret, (const void *)(uintptr_t)start, end - start);
+	return open_copy(ret, image, image_size(image));
 }

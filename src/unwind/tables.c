@@ -28,7 +28,6 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "elf/vdso.h"
 #include "unwind/arena.h"
 #include "unwind/cache.h"
 #include "unwind/cfi.h"
@@ -643,19 +642,12 @@ int unwind_tables_request(struct unwind_tables *t, const struct unwind_file *fil
 }
 
 /* There is only one. */
-int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id)
+int unwind_tables_request_vdso(struct unwind_tables *t, struct elf_file *vdso, uint32_t *ret_id)
 {
-	struct unwind_file file = {.debug_fd = -1};
-	struct elf_file *elf = NULL;
-	int error = vdso_open(&elf);
+	struct unwind_file file = {.fd = elf_file_fd(vdso), .debug_fd = -1};
 
-	if (error)
-		return error;
-	file.fd = elf_file_fd(elf);
-	file.build_id_size = elf_file_build_id(elf, file.build_id);
-	error = unwind_tables_request(t, &file, ret_id);
-	elf_file_close(elf);
-	return error;
+	file.build_id_size = elf_file_build_id(vdso, file.build_id);
+	return unwind_tables_request(t, &file, ret_id);
 }
 
 /* ------------------------------------------------------------------ states */

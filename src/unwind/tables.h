@@ -89,8 +89,8 @@ struct unwind_file {
  * other, is made again. */
 int unwind_tables_request(
 	struct unwind_tables *t, const struct unwind_file *file, uint32_t *ret_id);
-/* The vdso (elf/vdso.h). */
-int unwind_tables_request_vdso(struct unwind_tables *t, uint32_t *ret_id);
+/* The vdso (elf/vdso.h), open. */
+int unwind_tables_request_vdso(struct unwind_tables *t, struct elf_file *vdso, uint32_t *ret_id);
 /* Takes in what was finished: true when any state has changed since the last time. */
 bool unwind_tables_poll(struct unwind_tables *t);
 /* Readable when a poll is due. */

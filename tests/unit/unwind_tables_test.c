@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "elf/vdso.h"
 #include "tap.h"
 #include "unwind_request.h"
 #include "unwind/arena.h"
@@ -352,11 +353,14 @@ static void a_requested_table_is_pending_and_then_ready(void)
 static void waiting_takes_in_what_was_finished(void)
 {
 	struct unwind_tables *t = new_tables(&(struct unwind_tables_options){.threads = 1});
+	struct elf_file *vdso;
 	uint32_t ids[3] = {0};
 
+	CHECK(!vdso_open(&vdso));
 	CHECK(!request_table(t, library(), &ids[0]));
 	CHECK(!request_table(t, SELF, &ids[1]));
-	CHECK(!unwind_tables_request_vdso(t, &ids[2]));
+	CHECK(!unwind_tables_request_vdso(t, vdso, &ids[2]));
+	elf_file_close(vdso);
 	CHECK(unwind_tables_wait(t, ids, 3, LONG_NS));
 	for (int i = 0; i < 3; i++)
 		CHECK(unwind_tables_state(t, ids[i], NULL) == UNWIND_READY);
